@@ -18,7 +18,7 @@ import (
 
 // hooks tells other programs what happened.
 func (s *Daemon) hooks() *webhook.Sender {
-	return webhook.New(webhook.Options{Store: s.o.Store, Allow: s.o.Config.Webhooks.Allow, Logger: s.log,
+	return webhook.New(webhook.Options{Store: s.o.Store.Webhooks, Allow: s.o.Config.Webhooks.Allow, Logger: s.log,
 		Panicked: s.meters.panic})
 }
 

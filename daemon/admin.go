@@ -111,7 +111,7 @@ func (s *Daemon) schemes(ctx context.Context) (web.Schemes, error) {
 func (s *Daemon) health(ctx context.Context) []web.HealthPart {
 	ctx, cancel := context.WithTimeout(ctx, instance.StatusTime)
 	defer cancel()
-	libraries, err := s.o.Store.Libraries(ctx)
+	libraries, err := s.o.Store.Catalogue.Libraries(ctx)
 	out := []web.HealthPart{part("store", err), s.indexFits(ctx, libraries), s.diskFits(), s.auditFits(ctx), s.partnersFit(ctx)}
 	if s.Partners.Load() != nil {
 		out = append(out, s.cardFits(ctx), part("epochs", s.epochsFit(ctx)))
@@ -173,7 +173,7 @@ func (s *Daemon) partnersFit(ctx context.Context) web.HealthPart {
 	if p := s.Partners.Load(); p != nil {
 		return web.HealthPart{Code: "partners", OK: true, Detail: p.Address}
 	}
-	ps, err := s.o.Store.Partners(ctx)
+	ps, err := s.o.Store.Partners.Partners(ctx)
 	for _, p := range ps {
 		if p.State == store.PartnerActive {
 			return web.Told("partners", false, "health.partners.closed")

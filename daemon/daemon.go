@@ -297,7 +297,7 @@ func (s *Daemon) public(pages http.Handler) http.Handler {
 func (s *Daemon) healthz(w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := context.WithTimeout(r.Context(), instance.StatusTime)
 	defer cancel()
-	if _, err := s.o.Store.Libraries(ctx); err != nil {
+	if _, err := s.o.Store.Catalogue.Libraries(ctx); err != nil {
 		s.log.Error("health", "error", err)
 		writeJSON(w, http.StatusServiceUnavailable, map[string]string{"status": "the store does not answer"})
 		return

@@ -33,10 +33,11 @@ func TestHealth(t *testing.T) {
 	wants("index", true, "0 documents")
 	wants("disk", true, "MiB free")
 	wants("partners", true, "")
-	if err := o.Store.AddPartner(t.Context(), store.Partner{Site: "SOUTH", Serial: 1, Card: []byte("card"), Words: "six words"}); err != nil {
+	if err := o.Store.Partners.AddPartner(t.Context(), store.Partner{Site: "SOUTH", Serial: 1, Card: []byte("card"),
+		Words: "six words"}); err != nil {
 		t.Fatal(err)
 	}
-	if err := o.Store.SetPartnerState(t.Context(), "SOUTH", store.PartnerPending, store.PartnerActive); err != nil {
+	if err := o.Store.Partners.SetPartnerState(t.Context(), "SOUTH", store.PartnerPending, store.PartnerActive); err != nil {
 		t.Fatal(err)
 	}
 	wants("partners", false, "federation.listen is empty")

@@ -43,7 +43,7 @@ func (s *Daemon) standing(ctx context.Context) (web.Standing, error) {
 }
 
 func (s *Daemon) partnerCards(ctx context.Context) (map[concordat.SiteID]web.PartnerCard, error) {
-	ps, err := s.o.Store.Partners(ctx)
+	ps, err := s.o.Store.Partners.Partners(ctx)
 	out := map[concordat.SiteID]web.PartnerCard{}
 	for _, p := range ps {
 		c, err := crypto.ParseCard(p.Card)
@@ -201,7 +201,7 @@ func (s *Daemon) redeem(ctx context.Context, by, text string) (concordat.SiteID,
 }
 
 func (s *Daemon) confirmPartner(ctx context.Context, by string, site concordat.SiteID, words string) error {
-	p, err := s.o.Store.Partner(ctx, site)
+	p, err := s.o.Store.Partners.Partner(ctx, site)
 	if err == nil && p.State == store.PartnerPending {
 		err = partners.SameWords(p, words)
 	}
@@ -212,7 +212,7 @@ func (s *Daemon) confirmPartner(ctx context.Context, by string, site concordat.S
 }
 
 func (s *Daemon) revokePartner(ctx context.Context, by string, site concordat.SiteID) error {
-	p, err := s.o.Store.Partner(ctx, site)
+	p, err := s.o.Store.Partners.Partner(ctx, site)
 	if err != nil {
 		return err
 	}
@@ -222,7 +222,7 @@ func (s *Daemon) revokePartner(ctx context.Context, by string, site concordat.Si
 
 // reachPartner tries the address of a partner as it tells it.
 func (s *Daemon) reachPartner(ctx context.Context, site concordat.SiteID) error {
-	p, err := s.o.Store.Partner(ctx, site)
+	p, err := s.o.Store.Partners.Partner(ctx, site)
 	if err != nil {
 		return err
 	}
@@ -262,7 +262,7 @@ func (s *Daemon) addMember(ctx context.Context, by string, f concordat.Federatio
 	if err != nil {
 		return err
 	}
-	p, err := s.o.Store.Partner(ctx, site)
+	p, err := s.o.Store.Partners.Partner(ctx, site)
 	if err != nil {
 		return err
 	}

@@ -76,7 +76,7 @@ func (c *siteCollector) Collect(out chan<- prometheus.Metric) {
 		out <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v, labels...)
 	}
 	began := time.Now()
-	counts, err := c.s.o.Store.TaskCounts(ctx)
+	counts, err := c.s.o.Store.Checks.TaskCounts(ctx)
 	gauge(metricUp, yes(err == nil))
 	gauge(metricLatency, time.Since(began).Seconds())
 	gauge(metricBuild, 1, instance.Version(), runtime.Version())
@@ -109,12 +109,12 @@ func (c *siteCollector) Collect(out chan<- prometheus.Metric) {
 
 // collectStore reads what stands in the store.
 func (c *siteCollector) collectStore(ctx context.Context, gauge func(*prometheus.Desc, float64, ...string)) {
-	if deliveries, err := c.s.o.Store.DeliveryCounts(ctx); err == nil {
+	if deliveries, err := c.s.o.Store.Webhooks.DeliveryCounts(ctx); err == nil {
 		for _, state := range []store.DeliveryState{store.DeliveryPending, store.DeliveryDelivered, store.DeliveryDead} {
 			gauge(metricDeliver, float64(deliveries[state]), string(state))
 		}
 	}
-	if oldest, err := c.s.o.Store.OldestQueued(ctx); err == nil {
+	if oldest, err := c.s.o.Store.Checks.OldestQueued(ctx); err == nil {
 		waited := 0.0
 		if !oldest.IsZero() {
 			waited = max(0, time.Since(oldest).Seconds())

@@ -158,7 +158,7 @@ func (s *Daemon) jobOptions(ctx context.Context, j site.Job) (site.CheckOptions,
 
 // partnerChoices are the active partners with what they told last of their libraries.
 func partnerChoices(ctx context.Context, o *instance.Instance) ([]web.Partner, error) {
-	ps, err := o.Store.Partners(ctx)
+	ps, err := o.Store.Partners.Partners(ctx)
 	if err != nil {
 		return nil, err
 	}

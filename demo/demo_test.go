@@ -32,7 +32,7 @@ func newSite(t *testing.T) *site.Site {
 	shard, err := index.Open(filepath.Join(dir, "shard"), index.Options{Site: "demo", Shard: "00", Scheme: profiler.Scheme()})
 	must(t, err)
 	t.Cleanup(func() { shard.Close() })
-	must(t, db.CreateLibrary(t.Context(), store.Library{ID: "all", Title: "Demonstration"}))
+	must(t, db.Catalogue.CreateLibrary(t.Context(), store.Library{ID: "all", Title: "Demonstration"}))
 	s := site.New(site.Options{ID: "demo", Index: shard, Store: db, Profiler: profiler})
 	n := 0
 	must(t, s.Ingest(t.Context(), "all", documents(), func(site.Ingested) error { n++; return nil }))

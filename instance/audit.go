@@ -24,6 +24,6 @@ func (o *Instance) Audit(ctx context.Context, action string, detail map[string]a
 	if err != nil {
 		return err
 	}
-	_, err = o.Store.AppendAudit(ctx, Administrator, action, b)
+	_, err = o.Store.Audit.AppendAudit(ctx, Administrator, action, b)
 	return err
 }

@@ -73,7 +73,7 @@ func checkedHead(ctx context.Context, db *store.DB, signed []byte) (store.AuditH
 	if err != nil {
 		return store.AuditHead{}, fmt.Errorf("%w: %w", concordat.ErrCorrupt, err)
 	}
-	cards, err := db.Cards(ctx, PartnerName(h.Site))
+	cards, err := db.Partners.Cards(ctx, PartnerName(h.Site))
 	if err != nil {
 		return store.AuditHead{}, err
 	}
@@ -88,7 +88,7 @@ func checkedHead(ctx context.Context, db *store.DB, signed []byte) (store.AuditH
 // AuditEnds compares the end of the audit with the one that was kept. It fails with concordat.ErrCorrupt if entries are missing
 // at the end, or others are there.
 func (o *Instance) AuditEnds(ctx context.Context) (end, kept store.AuditHead, err error) {
-	if end, err = o.Store.AuditHead(ctx); err != nil {
+	if end, err = o.Store.Audit.AuditHead(ctx); err != nil {
 		return end, kept, err
 	}
 	kept, ok, err := o.KeptHead(ctx)
@@ -102,7 +102,7 @@ func (o *Instance) AuditEnds(ctx context.Context) (end, kept store.AuditHead, er
 	if kept.Seq == 0 {
 		return end, kept, nil
 	}
-	es, err := o.Store.Audit(ctx, kept.Seq-1, 1)
+	es, err := o.Store.Audit.Audit(ctx, kept.Seq-1, 1)
 	if err == nil && (len(es) == 0 || es[0].Hash != kept.Hash) {
 		err = fmt.Errorf("%w: entry %d of the audit is not the one that this site signed", concordat.ErrCorrupt, kept.Seq)
 	}

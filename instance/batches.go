@@ -71,7 +71,7 @@ func (f BatchFolders) Tidy(ctx context.Context, before time.Time, _ func(string)
 		if err != nil || failed != nil || !IsBatchID(d.Name()) || !d.IsDir() || !info.ModTime().Before(before) {
 			continue
 		}
-		if _, gone := f.o.Store.Batch(ctx, d.Name()); errors.Is(gone, concordat.ErrNotFound) {
+		if _, gone := f.o.Store.Batches.Batch(ctx, d.Name()); errors.Is(gone, concordat.ErrNotFound) {
 			var removed int
 			removed, err = f.RemoveBatch(d.Name())
 			n += removed

@@ -93,7 +93,7 @@ func (o *Instance) ApplyPolicies(ctx context.Context, version int64, s CentralSe
 	if version == 0 {
 		return nil
 	}
-	libraries, err := o.Store.Libraries(ctx)
+	libraries, err := o.Store.Catalogue.Libraries(ctx)
 	if err != nil {
 		return err
 	}
@@ -103,7 +103,7 @@ func (o *Instance) ApplyPolicies(ctx context.Context, version int64, s CentralSe
 		have[l.ID] = l
 		if _, named := s.Libraries[l.ID]; !named && l.Policy.Central > 0 && l.Policy.Central < version {
 			l.Policy.Central = 0
-			errs = append(errs, o.Store.UpdateLibrary(ctx, l))
+			errs = append(errs, o.Store.Catalogue.UpdateLibrary(ctx, l))
 		}
 	}
 	for _, id := range slices.Sorted(maps.Keys(s.Libraries)) {
@@ -111,7 +111,7 @@ func (o *Instance) ApplyPolicies(ctx context.Context, version int64, s CentralSe
 		p.Central = version
 		l, ok := have[id]
 		if !ok {
-			err := o.Store.CreateLibrary(ctx, store.Library{ID: id, Title: string(id), Policy: p, Created: time.Now()})
+			err := o.Store.Catalogue.CreateLibrary(ctx, store.Library{ID: id, Title: string(id), Policy: p, Created: time.Now()})
 			if !errors.Is(err, concordat.ErrExists) {
 				errs = append(errs, err)
 			}
@@ -121,7 +121,7 @@ func (o *Instance) ApplyPolicies(ctx context.Context, version int64, s CentralSe
 			continue
 		}
 		l.Policy = p
-		if err := o.Store.UpdateLibrary(ctx, l); !errors.Is(err, concordat.ErrRefused) { // a later version was there
+		if err := o.Store.Catalogue.UpdateLibrary(ctx, l); !errors.Is(err, concordat.ErrRefused) { // a later version was there
 			errs = append(errs, err)
 		}
 	}

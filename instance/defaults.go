@@ -43,7 +43,7 @@ func (o *Instance) SectionTemplate(ctx context.Context, wanted string, libraries
 	}
 	common := ""
 	for i, id := range libraries {
-		l, err := o.Store.Library(ctx, id)
+		l, err := o.Store.Catalogue.Library(ctx, id)
 		if err != nil {
 			return nil, err
 		}
@@ -67,7 +67,7 @@ func (o *Instance) Forward(ctx context.Context, wanted string, libraries []conco
 	strict := []string{site.ForwardAll, site.ForwardUnmatched, site.ForwardNone}
 	most := -1
 	for _, id := range libraries {
-		l, err := o.Store.Library(ctx, id)
+		l, err := o.Store.Catalogue.Library(ctx, id)
 		if err != nil {
 			return "", err
 		}

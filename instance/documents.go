@@ -18,7 +18,7 @@ func (o *Instance) LibraryDocuments(ctx context.Context, lib concordat.LibraryID
 	return func(yield func(*concordat.Document, error) bool) {
 		after := concordat.DocumentID("")
 		for {
-			rows, err := o.Store.Documents(ctx, lib, after, 0)
+			rows, err := o.Store.Catalogue.Documents(ctx, lib, after, 0)
 			if err != nil {
 				yield(nil, err)
 				return
@@ -42,13 +42,13 @@ func (o *Instance) LibraryDocuments(ctx context.Context, lib concordat.LibraryID
 
 // EachDocument calls f for every document of the catalogue.
 func (o *Instance) EachDocument(ctx context.Context, f func(concordat.Ref)) error {
-	libraries, err := o.Store.Libraries(ctx)
+	libraries, err := o.Store.Catalogue.Libraries(ctx)
 	if err != nil {
 		return err
 	}
 	for _, l := range libraries {
 		for after := concordat.DocumentID(""); ; {
-			rows, err := o.Store.Documents(ctx, l.ID, after, 0)
+			rows, err := o.Store.Catalogue.Documents(ctx, l.ID, after, 0)
 			if err != nil {
 				return err
 			}

@@ -98,7 +98,7 @@ func Retry(ctx context.Context, f func() error) error {
 
 // Profile returns what the index keeps of a document, as the policy of its library says.
 func (o *Instance) Profile(ctx context.Context, d concordat.Document) (*concordat.Profile, error) {
-	l, err := o.Store.Library(ctx, d.Library)
+	l, err := o.Store.Catalogue.Library(ctx, d.Library)
 	if err != nil && !errors.Is(err, concordat.ErrNotFound) {
 		return nil, err
 	}

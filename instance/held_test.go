@@ -77,7 +77,7 @@ func TestStrictestForward(t *testing.T) {
 	defer o.Close()
 	for id, forward := range map[concordat.LibraryID]string{"all": site.ForwardAll, "unmatched": site.ForwardUnmatched,
 		"none": site.ForwardNone, "silent": ""} {
-		if err := o.Store.CreateLibrary(t.Context(), store.Library{ID: id, Policy: store.Policy{Forward: forward}}); err != nil {
+		if err := o.Store.Catalogue.CreateLibrary(t.Context(), store.Library{ID: id, Policy: store.Policy{Forward: forward}}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -122,12 +122,12 @@ func rowOf(o *instance.Instance, id concordat.DocumentID) store.DocumentRow {
 func TestDocumentsFromAfar(t *testing.T) {
 	o := open(t, create(t), instance.StoreOnly)
 	defer o.Close()
-	if err := o.Store.CreateLibrary(t.Context(), store.Library{ID: "theses"}); err != nil {
+	if err := o.Store.Catalogue.CreateLibrary(t.Context(), store.Library{ID: "theses"}); err != nil {
 		t.Fatal(err)
 	}
 	ids := []concordat.DocumentID{"a", "b", "deleted", "e", "f"}
 	for _, id := range ids {
-		if err := o.Store.PutDocuments(t.Context(), []store.DocumentRow{rowOf(o, id)}); err != nil {
+		if err := o.Store.Catalogue.PutDocuments(t.Context(), []store.DocumentRow{rowOf(o, id)}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -181,10 +181,10 @@ func TestStoreAloneSettlesNothing(t *testing.T) {
 	dir := create(t)
 	o := open(t, dir, instance.StoreOnly)
 	begin := func() error {
-		if err := o.Store.CreateLibrary(t.Context(), store.Library{ID: "theses"}); err != nil {
+		if err := o.Store.Catalogue.CreateLibrary(t.Context(), store.Library{ID: "theses"}); err != nil {
 			return err
 		}
-		_, err := o.Store.BeginIntake(t.Context(), "", []store.DocumentRow{rowOf(o, "half")}, time.Now())
+		_, err := o.Store.Catalogue.BeginIntake(t.Context(), "", []store.DocumentRow{rowOf(o, "half")}, time.Now())
 		return err
 	}
 	if err := errors.Join(begin(), o.Close()); err != nil {
@@ -195,7 +195,7 @@ func TestStoreAloneSettlesNothing(t *testing.T) {
 		left int
 	}{{instance.StoreOnly, 1}, {instance.WithIndex, 0}} {
 		o := open(t, dir, x.mode)
-		left, err := o.Store.Intakes(t.Context(), "")
+		left, err := o.Store.Catalogue.Intakes(t.Context(), "")
 		if err = errors.Join(err, o.Close()); err != nil || len(left) != x.left {
 			t.Errorf("opened in mode %v, %d are left, %v; want %d", x.mode, len(left), err, x.left)
 		}

@@ -143,7 +143,7 @@ func (o *Instance) openParts(ctx context.Context, w Mode) error {
 		return err
 	}
 	if o.Encoder != nil {
-		options.Encoder = compare.NewEncoder(o.Encoder, o.Store, o.Config.Meaning.Encoder.Keep)
+		options.Encoder = compare.NewEncoder(o.Encoder, o.Store.Checks, o.Config.Meaning.Encoder.Keep)
 	}
 	if w >= Locked {
 		o.lock, err = LockIndex(o.Dir)

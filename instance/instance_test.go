@@ -36,7 +36,7 @@ func open(t *testing.T, dir string, mode instance.Mode) *instance.Instance {
 func TestOpen(t *testing.T) {
 	dir := create(t)
 	o := open(t, dir, instance.WithIndex)
-	if err := o.Store.CreateLibrary(t.Context(), store.Library{ID: "theses", Created: time.Now()}); err != nil {
+	if err := o.Store.Catalogue.CreateLibrary(t.Context(), store.Library{ID: "theses", Created: time.Now()}); err != nil {
 		t.Fatal(err)
 	}
 	const text = "The measure of similarity between two documents is the share of sentences that they have in common."

@@ -164,7 +164,7 @@ func readSmall(path string, most int64) ([]byte, error) {
 
 // OwnCard returns the newest card of the site, or nil where none was made.
 func OwnCard(ctx context.Context, db *store.DB, id *crypto.Identity) (*crypto.Card, error) {
-	cards, err := db.Cards(ctx, concordat.SiteID(id.Site().String()))
+	cards, err := db.Partners.Cards(ctx, concordat.SiteID(id.Site().String()))
 	if err != nil || len(cards) == 0 {
 		return nil, err
 	}
@@ -185,11 +185,12 @@ func MakeCard(ctx context.Context, db *store.DB, k *Keystore, f crypto.CardField
 		return nil, nil, err
 	}
 	return id, card, db.Atomic(ctx, func(tx *store.DB) error {
-		if err := tx.PutCard(ctx, concordat.SiteID(card.Site.String()), card.Serial, card.Bytes()); err != nil {
+		if err := tx.Partners.PutCard(ctx, concordat.SiteID(card.Site.String()), card.Serial, card.Bytes()); err != nil {
 			return err
 		}
 		for _, actor := range by {
-			if err := tx.Note(ctx, actor, "card made", map[string]any{"card": card.Serial, "ends": card.NotAfter, "urls": card.URLs}); err != nil {
+			if err := tx.Audit.Note(ctx, actor, "card made", map[string]any{"card": card.Serial, "ends": card.NotAfter,
+				"urls": card.URLs}); err != nil {
 				return err
 			}
 		}

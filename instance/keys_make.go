@@ -43,7 +43,7 @@ func (o *Instance) EnsureKeys(ctx context.Context) (made bool, err error) {
 	if _, err := o.Store.Setting(ctx, keysMadeSetting); !errors.Is(err, concordat.ErrNotFound) {
 		return false, err
 	}
-	if ps, err := o.Store.Partners(ctx); err != nil || len(ps) > 0 {
+	if ps, err := o.Store.Partners.Partners(ctx); err != nil || len(ps) > 0 {
 		return false, err
 	}
 	secret, err := MakeKeyFile(cmp.Or(os.Getenv(KeyFileVariable), filepath.Join(o.Dir, KeyFileName)))
@@ -235,7 +235,7 @@ func (o *Instance) set(ctx context.Context, name, value string, notes []store.Au
 		if err := tx.SetSetting(ctx, name, value); err != nil {
 			return err
 		}
-		return tx.Notes(ctx, notes...)
+		return tx.Audit.Notes(ctx, notes...)
 	})
 }
 

@@ -41,7 +41,7 @@ func TestEnsureKeys(t *testing.T) {
 // TestEnsureKeysPartners: a site that partners know by keys which are not there gets no other ones.
 func TestEnsureKeysPartners(t *testing.T) {
 	o, ctx := open(t, create(t), instance.StoreOnly), t.Context()
-	if err := o.Store.AddPartner(ctx, store.Partner{Site: "AAAAAAA", Name: "north", Card: []byte("card")}); err != nil {
+	if err := o.Store.Partners.AddPartner(ctx, store.Partner{Site: "AAAAAAA", Name: "north", Card: []byte("card")}); err != nil {
 		t.Fatal(err)
 	}
 	if made, err := o.EnsureKeys(ctx); err != nil || made {

@@ -13,7 +13,7 @@ import (
 
 // Membership returns what the store has of a federation; an unknown one is a usage error.
 func (o *Instance) Membership(ctx context.Context, f string) (store.Membership, error) {
-	ms, err := o.Store.Memberships(ctx)
+	ms, err := o.Store.Partners.Memberships(ctx)
 	if err != nil {
 		return store.Membership{}, err
 	}
@@ -37,11 +37,11 @@ func Members(m store.Membership) []concordat.SiteID {
 
 // Library returns the named library; an unknown one is a usage error that lists those there are.
 func (o *Instance) Library(ctx context.Context, name string) (store.Library, error) {
-	l, err := o.Store.Library(ctx, concordat.LibraryID(name))
+	l, err := o.Store.Catalogue.Library(ctx, concordat.LibraryID(name))
 	if !errors.Is(err, concordat.ErrNotFound) {
 		return l, err
 	}
-	all, err := o.Store.Libraries(ctx)
+	all, err := o.Store.Catalogue.Libraries(ctx)
 	if err != nil {
 		return l, err
 	}
@@ -61,7 +61,7 @@ func (o *Instance) Partner(ctx context.Context, text string) (store.Partner, err
 	if id, err := crypto.ParseSiteID(text); err == nil {
 		site = PartnerName(id)
 	}
-	p, err := o.Store.Partner(ctx, site)
+	p, err := o.Store.Partners.Partner(ctx, site)
 	if errors.Is(err, concordat.ErrNotFound) {
 		return p, Usagef("no partner %s; see concordat peer list", text)
 	}

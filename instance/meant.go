@@ -43,7 +43,7 @@ func (o *Instance) Unfit(ctx context.Context, l *store.Library, after concordat.
 
 // AllUnfit counts the documents of all libraries that Unfit returns.
 func (o *Instance) AllUnfit(ctx context.Context) (all index.Unfit, err error) {
-	libraries, err := o.Store.Libraries(ctx)
+	libraries, err := o.Store.Catalogue.Libraries(ctx)
 	if err != nil {
 		return all, err
 	}
@@ -84,7 +84,7 @@ func (o *Instance) checkMeaning(ctx context.Context, out *IndexState, quick bool
 
 // lackingBare looks at documents that are known to have no cells, at most bareLooked, and returns how many ought to have some.
 func (o *Instance) lackingBare(ctx context.Context) (looked, lacking int, err error) {
-	libraries, err := o.Store.Libraries(ctx)
+	libraries, err := o.Store.Catalogue.Libraries(ctx)
 	if err != nil {
 		return 0, 0, err
 	}

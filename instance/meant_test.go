@@ -39,10 +39,10 @@ func TestCheckMeaning(t *testing.T) {
 	}
 	policy := func(lib concordat.LibraryID, meaning string) {
 		t.Helper()
-		l, err := o.Store.Library(t.Context(), lib)
+		l, err := o.Store.Catalogue.Library(t.Context(), lib)
 		if err == nil {
 			l.Policy.Meaning = meaning
-			err = o.Store.UpdateLibrary(t.Context(), l)
+			err = o.Store.Catalogue.UpdateLibrary(t.Context(), l)
 		}
 		if err != nil {
 			t.Fatal(err)
@@ -60,7 +60,7 @@ func TestCheckMeaning(t *testing.T) {
 		}
 	}
 	for _, lib := range []concordat.LibraryID{"theses", "essays"} {
-		if err := o.Store.CreateLibrary(t.Context(), store.Library{ID: lib, Created: time.Now()}); err != nil {
+		if err := o.Store.Catalogue.CreateLibrary(t.Context(), store.Library{ID: lib, Created: time.Now()}); err != nil {
 			t.Fatal(err)
 		}
 	}

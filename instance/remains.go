@@ -60,7 +60,7 @@ func (o *Instance) ForgetUploads(ctx context.Context, files *store.Files) error 
 	if o.Clustered() || o.Config.Store.URL != "" {
 		return nil // another node may be at one
 	}
-	needed := func(hash string) (bool, error) { return o.Store.OriginalNeeded(ctx, hash) }
+	needed := func(hash string) (bool, error) { return o.Store.Retention.OriginalNeeded(ctx, hash) }
 	_, err := files.Forget(ctx, o.Since.Add(-RecentUploads), o.Since, needed)
 	return err
 }

@@ -44,7 +44,7 @@ func (o *Instance) SetConfig(ctx context.Context, values []Setting, notes ...sto
 		return nil, err
 	}
 	return next, o.Store.Atomic(ctx, func(tx *store.DB) error {
-		if err := tx.Notes(ctx, notes...); err != nil {
+		if err := tx.Audit.Notes(ctx, notes...); err != nil {
 			return err
 		}
 		return keyfile.Replace(path, text)

@@ -107,14 +107,14 @@ func (t *Snapshot) readCopy(ctx context.Context, path string) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
-	libraries, err := db.Libraries(ctx)
+	libraries, err := db.Catalogue.Libraries(ctx)
 	if err != nil {
 		return err
 	}
 	for _, l := range libraries {
 		t.Documents += l.Documents
 	}
-	head, err := db.AuditHead(ctx)
+	head, err := db.Audit.AuditHead(ctx)
 	t.Audit = backup.Head{Seq: head.Seq, Hash: head.Hash}
 	return err
 }

@@ -72,11 +72,11 @@ func (l *lab) benchPages(ctx context.Context, program, dir string, officers int,
 		return err
 	}
 	o.Library, o.Cookie = "library", "session"
-	if err := db.CreateLibrary(ctx, store.Library{ID: o.Library, Created: time.Now()}); err != nil {
+	if err := db.Catalogue.CreateLibrary(ctx, store.Library{ID: o.Library, Created: time.Now()}); err != nil {
 		return err
 	}
 	o.Open = func(ctx context.Context) (int, error) {
-		n, err := db.TaskCounts(ctx)
+		n, err := db.Checks.TaskCounts(ctx)
 		return n[concordat.TaskQueued] + n[concordat.TaskRunning], err
 	}
 	address, process, stop, err := benchServe(ctx, program, dir)
@@ -102,10 +102,10 @@ func benchPeople(ctx context.Context, db *store.DB, n int) ([]string, error) {
 	var out []string
 	for i := range n {
 		name, secret := fmt.Sprintf("officer-%d", i+1), rand.Text()
-		if err := db.CreateAccount(ctx, store.Account{Name: name, Role: store.RoleOfficer, Created: now}); err != nil {
+		if err := db.People.CreateAccount(ctx, store.Account{Name: name, Role: store.RoleOfficer, Created: now}); err != nil {
 			return nil, err
 		}
-		if err := db.PutToken(ctx, secret, store.Token{Purpose: store.PurposeSession, Account: name, Made: now,
+		if err := db.People.PutToken(ctx, secret, store.Token{Purpose: store.PurposeSession, Account: name, Made: now,
 			Expires: now.Add(benchSession)}); err != nil {
 			return nil, err
 		}

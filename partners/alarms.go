@@ -50,7 +50,7 @@ func (r *Roster) callEnded(site concordat.SiteID, o federation.Outcome) {
 // alarm raises an alarm in the log, the audit, the pages and webhooks, once a day.
 func (r *Roster) alarm(a store.PartnerAlarm, words, action string, detail any) {
 	ctx := context.Background()
-	raised, err := r.db.RaiseAlarm(ctx, a)
+	raised, err := r.db.Partners.RaiseAlarm(ctx, a)
 	if err == nil && raised {
 		r.log.Error(words, "site", a.Partner)
 		err = r.audit(ctx, string(a.Partner), action, detail)

@@ -58,14 +58,15 @@ func watchOver(t *testing.T, db *store.DB, id *crypto.Identity, card *crypto.Car
 		w.told = append(w.told, string(b))
 	}))
 	t.Cleanup(receiver.Close)
-	if err := db.CreateAccount(t.Context(), store.Account{Name: "adam", Role: store.RoleAdministrator, Created: time.Now()}); err != nil {
+	if err := db.People.CreateAccount(t.Context(), store.Account{Name: "adam", Role: store.RoleAdministrator,
+		Created: time.Now()}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := db.CreateHook(t.Context(), store.Hook{Account: "adam", Whole: true, URL: receiver.URL,
+	if _, err := db.Webhooks.CreateHook(t.Context(), store.Hook{Account: "adam", Whole: true, URL: receiver.URL,
 		Kinds: []store.EventKind{store.EventPartnerAlarm}}); err != nil {
 		t.Fatal(err)
 	}
-	w.sender = webhook.New(webhook.Options{Store: db, Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}})
+	w.sender = webhook.New(webhook.Options{Store: db.Webhooks, Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}})
 	return w
 }
 
@@ -73,11 +74,11 @@ func watchOver(t *testing.T, db *store.DB, id *crypto.Identity, card *crypto.Car
 func (w *watcher) raised(step string, about concordat.SiteID, kind, words, action string) {
 	w.t.Helper()
 	w.sender.Step(context.Background())
-	as, err := w.db.PartnerAlarms(context.Background(), about, 0) // what the partner's page lists
+	as, err := w.db.Partners.PartnerAlarms(context.Background(), about, 0) // what the partner's page lists
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	entries, err := w.db.Audit(context.Background(), 0, 0)
+	entries, err := w.db.Audit.Audit(context.Background(), 0, 0)
 	if err != nil {
 		w.t.Fatal(err)
 	}

@@ -40,7 +40,7 @@ func (c *Client) WantedPartners(ctx context.Context, values []string) ([]Wanted,
 	}
 	for _, v := range values {
 		if v == "all" {
-			ps, err := c.o.Store.Partners(ctx)
+			ps, err := c.o.Store.Partners.Partners(ctx)
 			if err != nil {
 				return nil, err
 			}

@@ -122,7 +122,7 @@ func (c *Client) Profiler(f crypto.Federation, e crypto.FederationEpoch) (*profi
 
 // shared returns the federations that this site is in together with a partner, by name.
 func (c *Client) shared(ctx context.Context, partner concordat.SiteID) ([]crypto.Federation, error) {
-	ms, err := c.o.Store.Memberships(ctx)
+	ms, err := c.o.Store.Partners.Memberships(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -56,11 +56,11 @@ func Invite(ctx context.Context, o *instance.Instance, id *crypto.Identity, f Of
 		return nil, err
 	}
 	return inv, o.Store.Atomic(ctx, func(tx *store.DB) error {
-		if err := tx.AddInvitation(ctx, store.Invitation{Hash: inv.TokenHash(), Digest: inv.Digest(), Note: f.Note, Grants: f.Grants,
+		if err := tx.Partners.AddInvitation(ctx, store.Invitation{Hash: inv.TokenHash(), Digest: inv.Digest(), Note: f.Note, Grants: f.Grants,
 			Expires: inv.Expiry}); err != nil {
 			return err
 		}
-		return tx.Note(ctx, by, "invited", map[string]any{"note": f.Note, "expires": inv.Expiry, "grants": f.Grants})
+		return tx.Audit.Note(ctx, by, "invited", map[string]any{"note": f.Note, "expires": inv.Expiry, "grants": f.Grants})
 	})
 }
 
@@ -78,7 +78,7 @@ func Redeem(ctx context.Context, o *instance.Instance, r *Roster, inv *crypto.In
 	by string) (store.Partner, error) {
 	site := instance.PartnerName(inv.Site)
 	id, _ := r.Self()
-	p, err := o.Store.Partner(ctx, site)
+	p, err := o.Store.Partners.Partner(ctx, site)
 	switch {
 	case err != nil && !errors.Is(err, concordat.ErrNotFound):
 		return p, err
@@ -101,14 +101,14 @@ func Redeem(ctx context.Context, o *instance.Instance, r *Roster, inv *crypto.In
 	}
 	p = store.Partner{Site: site, Name: as, Words: strings.Join(redeemed.Words[:], " "), Serial: c.Serial, Card: c.Bytes()}
 	if err := o.Store.Atomic(ctx, func(tx *store.DB) error {
-		if err := tx.AddPartner(ctx, p); err != nil {
+		if err := tx.Partners.AddPartner(ctx, p); err != nil {
 			return err
 		}
-		return tx.Note(ctx, by, "invitation redeemed", map[string]any{"site": c.Site, "card": c.Serial})
+		return tx.Audit.Note(ctx, by, "invitation redeemed", map[string]any{"site": c.Site, "card": c.Serial})
 	}); err != nil {
 		return p, err
 	}
-	return o.Store.Partner(ctx, site)
+	return o.Store.Partners.Partner(ctx, site)
 }
 
 // AnswerOf adds the reason to an error of another site, where it is one; the text stays.
@@ -143,17 +143,17 @@ func Confirm(ctx context.Context, o *instance.Instance, p store.Partner, by stri
 		}
 	}
 	return o.Store.Atomic(ctx, func(tx *store.DB) error {
-		now, err := tx.Partner(ctx, p.Site)
+		now, err := tx.Partners.Partner(ctx, p.Site)
 		if err != nil {
 			return err
 		}
 		if now.Words != p.Words {
 			return &RefusedError{RefusedWords, errors.New("the site has enrolled again meanwhile, and its words are others: compare them anew")}
 		}
-		if err := tx.SetPartnerState(ctx, p.Site, store.PartnerPending, store.PartnerActive); err != nil {
+		if err := tx.Partners.SetPartnerState(ctx, p.Site, store.PartnerPending, store.PartnerActive); err != nil {
 			return err
 		}
-		return tx.Note(ctx, by, "partner confirmed", map[string]any{"site": p.Site, "grants": p.Grants})
+		return tx.Audit.Note(ctx, by, "partner confirmed", map[string]any{"site": p.Site, "grants": p.Grants})
 	})
 }
 
@@ -164,14 +164,14 @@ func Revoke(ctx context.Context, o *instance.Instance, p store.Partner, by strin
 	}
 	// Fail closed: the state first.
 	if err := o.Store.Atomic(ctx, func(tx *store.DB) error {
-		if err := tx.SetPartnerState(ctx, p.Site, p.State, store.PartnerRevoked); err != nil {
+		if err := tx.Partners.SetPartnerState(ctx, p.Site, p.State, store.PartnerRevoked); err != nil {
 			return err
 		}
-		return tx.Note(ctx, by, "partner revoked", map[string]any{"site": p.Site})
+		return tx.Audit.Note(ctx, by, "partner revoked", map[string]any{"site": p.Site})
 	}); err != nil {
 		return nil, err
 	}
-	shares, err := o.Store.Shares(ctx, "", p.Site)
+	shares, err := o.Store.Answers.Shares(ctx, "", p.Site)
 	if err != nil {
 		return nil, err
 	}
@@ -180,7 +180,7 @@ func Revoke(ctx context.Context, o *instance.Instance, p store.Partner, by strin
 			return nil, err
 		}
 	}
-	ms, err := o.Store.Memberships(ctx)
+	ms, err := o.Store.Partners.Memberships(ctx)
 	if err != nil {
 		return nil, err
 	}

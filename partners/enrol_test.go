@@ -27,8 +27,8 @@ func TestRevokedGetsNothing(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	must(o.Store.AddPartner(t.Context(), store.Partner{Site: north.name, Serial: north.card.Serial, Card: north.card.Bytes()}))
-	must(o.Store.SetPartnerState(t.Context(), north.name, store.PartnerPending, store.PartnerActive))
+	must(o.Store.Partners.AddPartner(t.Context(), store.Partner{Site: north.name, Serial: north.card.Serial, Card: north.card.Bytes()}))
+	must(o.Store.Partners.SetPartnerState(t.Context(), north.name, store.PartnerPending, store.PartnerActive))
 	change := func(statement string) {
 		t.Helper()
 		db, err := sql.Open("sqlite3", filepath.Join(o.Dir, instance.StoreName))
@@ -38,35 +38,35 @@ func TestRevokedGetsNothing(t *testing.T) {
 		must(err)
 	}
 	for _, lib := range []concordat.LibraryID{"theses", "papers"} {
-		must(o.Store.CreateLibrary(t.Context(), store.Library{ID: lib}))
+		must(o.Store.Catalogue.CreateLibrary(t.Context(), store.Library{ID: lib}))
 		rule := store.ShareRule{Level: concordat.ShowMetadata}
 		_, err := o.Answers.Share(t.Context(), store.Share{Library: lib, Partner: north.name, Rule: rule})
 		must(err)
 	}
-	must(o.Store.Join(t.Context(), "health", m[0].name, m[0].name, north.name))
-	must(o.Store.Join(t.Context(), "law", m[0].name, m[0].name))
-	p, err := o.Store.Partner(t.Context(), north.name)
+	must(o.Store.Partners.Join(t.Context(), "health", m[0].name, m[0].name, north.name))
+	must(o.Store.Partners.Join(t.Context(), "law", m[0].name, m[0].name))
+	p, err := o.Store.Partners.Partner(t.Context(), north.name)
 	must(err)
 	change(`CREATE TRIGGER stuck BEFORE DELETE ON share BEGIN SELECT RAISE(ABORT, 'stuck'); END`)
 	if _, err := Revoke(t.Context(), o, p, "root"); err == nil {
 		t.Error("a library could not be closed, and nothing is said")
 	}
 	change(`DROP TRIGGER stuck`)
-	must(o.Store.SetPartnerState(t.Context(), north.name, store.PartnerRevoked, store.PartnerActive))
+	must(o.Store.Partners.SetPartnerState(t.Context(), north.name, store.PartnerRevoked, store.PartnerActive))
 	in, err := Revoke(t.Context(), o, p, "root")
 	if err != nil || !slices.Equal(in, []concordat.FederationID{"health"}) {
 		t.Errorf("it is still in %v, want health (%v)", in, err)
 	}
-	if p, err = o.Store.Partner(t.Context(), north.name); err != nil || p.State != store.PartnerRevoked {
+	if p, err = o.Store.Partners.Partner(t.Context(), north.name); err != nil || p.State != store.PartnerRevoked {
 		t.Errorf("its state is %s, %v", p.State, err)
 	}
-	if shares, err := o.Store.Shares(t.Context(), "", north.name); err != nil || len(shares) > 0 {
+	if shares, err := o.Store.Answers.Shares(t.Context(), "", north.name); err != nil || len(shares) > 0 {
 		t.Errorf("%d libraries are open to it, %v", len(shares), err)
 	}
 	if _, err := Revoke(t.Context(), o, p, "root"); err == nil {
 		t.Error("it was revoked twice")
 	}
-	entries, err := o.Store.Audit(t.Context(), 0, 0)
+	entries, err := o.Store.Audit.Audit(t.Context(), 0, 0)
 	must(err)
 	if !slices.ContainsFunc(entries, func(e store.AuditEntry) bool { return e.Action == "partner revoked" }) {
 		t.Error("the audit does not have it")
@@ -86,14 +86,14 @@ func TestStrangersComeForTenMinutes(t *testing.T) {
 		t.Error("strangers are heard without an invitation")
 	}
 	hash := [32]byte{1}
-	if err := r.db.AddInvitation(t.Context(), store.Invitation{Hash: hash, Expires: time.Now().Add(time.Hour)}); err != nil {
+	if err := r.db.Partners.AddInvitation(t.Context(), store.Invitation{Hash: hash, Expires: time.Now().Add(time.Hour)}); err != nil {
 		t.Fatal(err)
 	}
 	if !at(0) {
 		t.Error("the invited site is not heard")
 	}
 	stranger := members(t, 1)[0]
-	if err := r.db.Redeem(t.Context(), hash, [32]byte{2}, store.Partner{Site: stranger.name, Serial: stranger.card.Serial,
+	if err := r.db.Partners.Redeem(t.Context(), hash, [32]byte{2}, store.Partner{Site: stranger.name, Serial: stranger.card.Serial,
 		Card: stranger.card.Bytes()}); err != nil {
 		t.Fatal(err)
 	}
@@ -132,7 +132,7 @@ func TestFederationNotJoinedYet(t *testing.T) {
 	m[0].Use(id, m[0].card)
 	for f, who := range map[concordat.FederationID][]concordat.SiteID{"arts": {m[0].name, m[1].name}, "health": {m[0].name, m[1].name},
 		"law": {m[0].name}} {
-		if err := o.Store.Join(t.Context(), f, m[0].name, who...); err != nil {
+		if err := o.Store.Partners.Join(t.Context(), f, m[0].name, who...); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -113,12 +113,12 @@ func TestRefusedEpochRaisesAlarm(t *testing.T) {
 	_, c := federated(t)
 	leader := concordat.SiteID("LEADER")
 	c.epochRefused(store.Membership{Federation: "law", Leader: leader}, &EarlyError{Federation: "law", Leader: leader, Epoch: 2})
-	as, err := c.o.Store.PartnerAlarms(t.Context(), leader, 0)
+	as, err := c.o.Store.Partners.PartnerAlarms(t.Context(), leader, 0)
 	if err != nil || len(as) != 1 || as[0].Kind != store.AlarmEpoch {
 		t.Errorf("alarms %v, error %v", as, err)
 	}
 	c.epochRefused(store.Membership{Federation: "law", Leader: "OTHER"}, os.ErrDeadlineExceeded)
-	if as, err := c.o.Store.PartnerAlarms(t.Context(), "OTHER", 0); err != nil || len(as) != 0 {
+	if as, err := c.o.Store.Partners.PartnerAlarms(t.Context(), "OTHER", 0); err != nil || len(as) != 0 {
 		t.Errorf("a leader that does not answer: alarms %v, error %v", as, err)
 	}
 }

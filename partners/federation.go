@@ -18,7 +18,7 @@ import (
 // Grant returns what a member of a federation that this site leads gets on asking, or a Refusal.
 func Grant(ctx context.Context, db *store.DB, id *crypto.Identity, to concordat.SiteID, f concordat.FederationID) ([]byte, error) {
 	none := &concordat.Refusal{Reason: concordat.ReasonUnknown, Words: "no such federation is led here, or the site is no member"}
-	ms, err := db.Memberships(ctx)
+	ms, err := db.Partners.Memberships(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -87,10 +87,10 @@ func Take(ctx context.Context, db *store.DB, k *instance.Keystore, f concordat.F
 		sites = append(sites, instance.PartnerName(m))
 	}
 	return id, changed, db.Atomic(ctx, func(tx *store.DB) error {
-		if err := tx.Join(ctx, f, leader, sites...); err != nil {
+		if err := tx.Partners.Join(ctx, f, leader, sites...); err != nil {
 			return err
 		}
-		return tx.Notes(ctx, notes...)
+		return tx.Audit.Notes(ctx, notes...)
 	})
 }
 
@@ -99,7 +99,7 @@ const grantEvery = time.Hour
 
 // joinAnew fetches what is new from the leaders of the federations that the site is in.
 func (c *Client) joinAnew(ctx context.Context, log *slog.Logger) {
-	ms, err := c.o.Store.Memberships(ctx)
+	ms, err := c.o.Store.Partners.Memberships(ctx)
 	if err != nil {
 		log.Error("federations", "error", err)
 		return

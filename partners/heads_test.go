@@ -31,7 +31,7 @@ func TestHeadsThatStop(t *testing.T) {
 	}
 	alarms := func(step string, want int) {
 		t.Helper()
-		es, err := db.Audit(t.Context(), 0, 0)
+		es, err := db.Audit.Audit(t.Context(), 0, 0)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -104,10 +104,10 @@ func members(t *testing.T, n int) []*member {
 			if a == b {
 				continue
 			}
-			must(a.db.AddPartner(t.Context(), store.Partner{Site: b.name, Serial: b.card.Serial, Card: b.card.Bytes()}))
-			must(a.db.SetPartnerState(t.Context(), b.name, store.PartnerPending, store.PartnerActive))
+			must(a.db.Partners.AddPartner(t.Context(), store.Partner{Site: b.name, Serial: b.card.Serial, Card: b.card.Bytes()}))
+			must(a.db.Partners.SetPartnerState(t.Context(), b.name, store.PartnerPending, store.PartnerActive))
 		}
-		must(a.db.Join(t.Context(), "f", out[0].name, names...))
+		must(a.db.Partners.Join(t.Context(), "f", out[0].name, names...))
 	}
 	return out
 }
@@ -151,11 +151,11 @@ func TestL4TwoAudits(t *testing.T) {
 				t.Fatalf("%d heads are told", len(told))
 			}
 			a.HeardOthers(b.name, told)
-			as, err := a.db.PartnerAlarms(t.Context(), liar.name, 0)
+			as, err := a.db.Partners.PartnerAlarms(t.Context(), liar.name, 0)
 			if err != nil || len(as) != c.want || c.want > 0 && as[0].Kind != store.AlarmAuditContradicts {
 				t.Errorf("alarms %+v, error %v, want %d", as, err, c.want)
 			}
-			es, err := a.db.Audit(t.Context(), 0, 0)
+			es, err := a.db.Audit.Audit(t.Context(), 0, 0)
 			if err != nil || c.want > 0 && !strings.Contains(string(es[len(es)-1].Detail), string(b.name)) {
 				t.Errorf("the audit does not say who told: %+v, error %v", es, err)
 			}
@@ -188,7 +188,7 @@ func TestL4Forged(t *testing.T) {
 	stranger := members(t, 1)[0].end(t, 5, 1, time.Now())
 	a.HeardOthers(b.name, []*crypto.Head{&forged, stranger, {Site: c.id.Site()}})
 	for _, site := range []concordat.SiteID{c.name, instance.PartnerName(stranger.Site)} {
-		as, err := a.db.PartnerAlarms(t.Context(), site, 0)
+		as, err := a.db.Partners.PartnerAlarms(t.Context(), site, 0)
 		if err != nil || len(as) > 0 {
 			t.Errorf("alarms %+v, error %v", as, err)
 		}

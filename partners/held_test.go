@@ -71,11 +71,11 @@ func partner(t *testing.T, c *Client, libraries ...concordat.LibraryID) (*fedtes
 	s.Answer(opens{libraries: libraries})
 	s.Start(t)
 	_, card := s.Roster.Self()
-	err := c.o.Store.AddPartner(t.Context(), store.Partner{Site: s.ID, Serial: card.Serial, Card: card.Bytes()})
+	err := c.o.Store.Partners.AddPartner(t.Context(), store.Partner{Site: s.ID, Serial: card.Serial, Card: card.Bytes()})
 	if err == nil {
-		err = c.o.Store.SetPartnerState(t.Context(), s.ID, store.PartnerPending, store.PartnerActive)
+		err = c.o.Store.Partners.SetPartnerState(t.Context(), s.ID, store.PartnerPending, store.PartnerActive)
 	}
-	p, lost := c.o.Store.Partner(t.Context(), s.ID)
+	p, lost := c.o.Store.Partners.Partner(t.Context(), s.ID)
 	if err = errors.Join(err, lost); err != nil {
 		t.Fatal(err)
 	}
@@ -143,7 +143,7 @@ func TestCardsAreFetched(t *testing.T) {
 		t.Errorf("the error is %v, want one about %s alone", err, silent.ID)
 	}
 	for site, serial := range want {
-		if p, err := o.Store.Partner(t.Context(), site); err != nil || p.Serial != serial {
+		if p, err := o.Store.Partners.Partner(t.Context(), site); err != nil || p.Serial != serial {
 			t.Errorf("the card of %s is number %d, want %d (%v)", site, p.Serial, serial, err)
 		}
 	}

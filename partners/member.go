@@ -18,7 +18,7 @@ import (
 // CreateFederation makes a federation that this site leads, and returns the identity that holds its first secret.
 func CreateFederation(ctx context.Context, o *instance.Instance, k *instance.Keystore, f concordat.FederationID,
 	by string) (*crypto.Identity, error) {
-	ms, err := o.Store.Memberships(ctx)
+	ms, err := o.Store.Partners.Memberships(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -36,10 +36,10 @@ func CreateFederation(ctx context.Context, o *instance.Instance, k *instance.Key
 	}
 	self := instance.PartnerName(id.Site())
 	return id, o.Store.Atomic(ctx, func(tx *store.DB) error {
-		if err := tx.Join(ctx, f, self, self); err != nil {
+		if err := tx.Partners.Join(ctx, f, self, self); err != nil {
 			return err
 		}
-		return tx.Note(ctx, by, "federation created", map[string]any{"federation": f})
+		return tx.Audit.Note(ctx, by, "federation created", map[string]any{"federation": f})
 	})
 }
 
@@ -58,7 +58,7 @@ func Led(ctx context.Context, o *instance.Instance, id *crypto.Identity, f conco
 // of the federation are lost, the epoch has the number after the last one that this site served.
 func BeginEpoch(ctx context.Context, o *instance.Instance, k *instance.Keystore, f concordat.FederationID, overlap time.Duration,
 	early bool) (*crypto.Identity, error) {
-	served, err := o.Store.Epochs(ctx)
+	served, err := o.Store.Answers.Epochs(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -115,17 +115,17 @@ func AddMembers(ctx context.Context, o *instance.Instance, id *crypto.Identity, 
 		return refusedf(RefusedFull, "a federation has at most %d members", crypto.MaxMembers)
 	}
 	return o.Store.Atomic(ctx, func(tx *store.DB) error {
-		if err := tx.Join(ctx, m.Federation, m.Leader, sites...); err != nil {
+		if err := tx.Partners.Join(ctx, m.Federation, m.Leader, sites...); err != nil {
 			return err
 		}
-		return tx.Note(ctx, by, "federation members added", map[string]any{"federation": f, "sites": added})
+		return tx.Audit.Note(ctx, by, "federation members added", map[string]any{"federation": f, "sites": added})
 	})
 }
 
 // JoinFederation fetches the secret of a federation from the partner that leads it, and returns the identity that holds it.
 func JoinFederation(ctx context.Context, o *instance.Instance, k *instance.Keystore, c *federation.Client, f concordat.FederationID,
 	by string) (*crypto.Identity, error) {
-	ms, err := o.Store.Memberships(ctx)
+	ms, err := o.Store.Partners.Memberships(ctx)
 	if err != nil {
 		return nil, err
 	}

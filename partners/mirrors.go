@@ -139,7 +139,7 @@ func (c *Client) MirrorEpoch(ctx context.Context, partner concordat.Partner,
 // Fetch brings one mirror up to date. known: there was one before.
 func (ms *MirrorStore) Fetch(ctx context.Context, partner concordat.Partner, m site.MirroredLibrary,
 	progress func(ask.Synced)) (done ask.Synced, known bool, err error) {
-	row, err := ms.o.Store.Mirror(ctx, store.MirrorKey{Site: m.Site, Library: m.Library, Epoch: m.Epoch})
+	row, err := ms.o.Store.Asks.Mirror(ctx, store.MirrorKey{Site: m.Site, Library: m.Library, Epoch: m.Epoch})
 	if err != nil && !errors.Is(err, concordat.ErrNotFound) {
 		return done, false, err
 	}

@@ -44,7 +44,7 @@ func unknownTo(ctx context.Context, o *instance.Instance, s *index.Shard, e conc
 			continue
 		}
 		for after := concordat.DocumentID(""); ; {
-			docs, err := o.Store.MirrorDocuments(ctx, x.MirrorKey, after, store.MaxPage)
+			docs, err := o.Store.Asks.MirrorDocuments(ctx, x.MirrorKey, after, store.MaxPage)
 			if err != nil {
 				return nil, err
 			}

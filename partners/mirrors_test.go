@@ -21,7 +21,7 @@ func holdMirror(t *testing.T, o *instance.Instance, lib concordat.LibraryID, e c
 	}
 	key := store.MirrorKey{Site: "north", Library: lib, Epoch: e}
 	m := store.Mirror{MirrorKey: key, Scheme: o.Profiler.Scheme(), Synced: time.Now(), Complete: true}
-	if err := o.Store.PutMirror(t.Context(), m, docs, nil); err != nil {
+	if err := o.Store.Asks.PutMirror(t.Context(), m, docs, nil); err != nil {
 		t.Fatal(err)
 	}
 	putMirrored(t, o, e, o.Asks.Mirrored(site.MirroredLibrary{Site: "north", Library: lib, Epoch: e}, docs[documents-1].ID))

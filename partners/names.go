@@ -18,7 +18,7 @@ func NameOf(p store.Partner) string {
 
 // Names returns the names of the active partners.
 func Names(ctx context.Context, db *store.DB) (map[concordat.SiteID]string, error) {
-	all, err := db.Partners(ctx)
+	all, err := db.Partners.Partners(ctx)
 	out := map[concordat.SiteID]string{}
 	for _, p := range all {
 		if p.State == store.PartnerActive {

@@ -22,7 +22,7 @@ func (r *Roster) pinsAreFree(ctx context.Context, c *crypto.Card) error {
 	if own.Site != c.Site && sharePin(own, c) {
 		return fmt.Errorf("%w: it is this site's", errPinTaken)
 	}
-	ps, err := r.db.Partners(ctx)
+	ps, err := r.db.Partners.Partners(ctx)
 	if err != nil {
 		return err
 	}

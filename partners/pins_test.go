@@ -110,9 +110,9 @@ func TestForeignPin(t *testing.T) {
 	add := func(c *crypto.Card, to store.PartnerState) {
 		t.Helper()
 		name := instance.PartnerName(c.Site)
-		must(o.Store.AddPartner(t.Context(), store.Partner{Site: name, Serial: c.Serial, Card: c.Bytes()}))
+		must(o.Store.Partners.AddPartner(t.Context(), store.Partner{Site: name, Serial: c.Serial, Card: c.Bytes()}))
 		if to != store.PartnerPending {
-			must(o.Store.SetPartnerState(t.Context(), name, store.PartnerPending, to))
+			must(o.Store.Partners.SetPartnerState(t.Context(), name, store.PartnerPending, to))
 		}
 	}
 	add(card, store.PartnerActive)
@@ -127,7 +127,7 @@ func TestForeignPin(t *testing.T) {
 			t.Errorf("with a %s site whose card names the honest partner's key: %v", state, err)
 		}
 	}
-	if as, err := o.Store.PartnerAlarms(t.Context(), victim.ID, 0); err != nil || len(as) > 0 {
+	if as, err := o.Store.Partners.PartnerAlarms(t.Context(), victim.ID, 0); err != nil || len(as) > 0 {
 		t.Errorf("alarms about the honest partner: %v, %v", as, err)
 	}
 	// Nor does an unproven card that came first keep the honest site out.
@@ -148,17 +148,17 @@ func TestRenewedCardWithForeignPin(t *testing.T) {
 	_, card := honest.Roster.Self()
 	bad := naming(t, card, honest.ID)
 	held := store.Partner{Site: instance.PartnerName(bad.Site), Serial: 1, Card: []byte("held")}
-	if err := c.o.Store.AddPartner(t.Context(), held); err != nil {
+	if err := c.o.Store.Partners.AddPartner(t.Context(), held); err != nil {
 		t.Fatal(err)
 	}
 	if err := c.roster.Renew(t.Context(), bad); !errors.Is(err, errPinTaken) {
 		t.Errorf("error %v, want %v", err, errPinTaken)
 	}
-	if as, err := c.o.Store.PartnerAlarms(t.Context(), instance.PartnerName(bad.Site), 0); err != nil || len(as) != 1 ||
+	if as, err := c.o.Store.Partners.PartnerAlarms(t.Context(), instance.PartnerName(bad.Site), 0); err != nil || len(as) != 1 ||
 		as[0].Kind != store.AlarmFalse {
 		t.Errorf("alarms %v, %v", as, err)
 	}
-	if p, err := c.o.Store.Partner(t.Context(), instance.PartnerName(bad.Site)); err != nil || p.Serial != 1 {
+	if p, err := c.o.Store.Partners.Partner(t.Context(), instance.PartnerName(bad.Site)); err != nil || p.Serial != 1 {
 		t.Errorf("serial %d is held, error %v", p.Serial, err)
 	}
 }

@@ -99,7 +99,7 @@ func (r *Roster) Self() (*crypto.Identity, *crypto.Card) {
 
 // Member implements federation.Roster. Where the store fails nobody is a member.
 func (r *Roster) Member(site crypto.SiteID) (federation.Member, bool) {
-	p, err := r.db.Partner(context.Background(), instance.PartnerName(site))
+	p, err := r.db.Partners.Partner(context.Background(), instance.PartnerName(site))
 	if err != nil {
 		if !errors.Is(err, concordat.ErrNotFound) {
 			r.log.Error("partner", "site", instance.PartnerName(site), "error", err)
@@ -138,7 +138,7 @@ func (r *Roster) card(p store.Partner) (*crypto.Card, error) {
 
 // Pinned implements federation.Roster.
 func (r *Roster) Pinned(cert *x509.Certificate) (federation.Member, bool) {
-	ps, err := r.db.Partners(context.Background())
+	ps, err := r.db.Partners.Partners(context.Background())
 	if err != nil {
 		r.log.Error("partners", "error", err)
 		return federation.Member{}, false
@@ -163,7 +163,7 @@ func (r *Roster) Renew(ctx context.Context, c *crypto.Card) error {
 		}
 		return err
 	}
-	return r.db.PutCard(ctx, instance.PartnerName(c.Site), c.Serial, c.Bytes())
+	return r.db.Partners.PutCard(ctx, instance.PartnerName(c.Site), c.Serial, c.Bytes())
 }
 
 // receiptTime is how long after an enrolment a stranger may still come for a receipt that was lost.
@@ -172,10 +172,10 @@ const receiptTime = 10 * time.Minute
 // Inviting implements federation.Registrar.
 func (r *Roster) Inviting() bool {
 	ctx := context.Background()
-	if n, err := r.db.OpenInvitations(ctx); err != nil || n > 0 {
+	if n, err := r.db.Partners.OpenInvitations(ctx); err != nil || n > 0 {
 		return err == nil
 	}
-	is, err := r.db.Invitations(ctx)
+	is, err := r.db.Partners.Invitations(ctx)
 	for _, i := range is {
 		if err == nil && r.now().Sub(i.Used) < receiptTime {
 			return true
@@ -187,13 +187,13 @@ func (r *Roster) Inviting() bool {
 // Invitation implements federation.Registrar. A used one is returned too: Enrol knows whether the same request
 // comes again.
 func (r *Roster) Invitation(ctx context.Context, hash [32]byte) (time.Time, error) {
-	i, err := r.db.Invitation(ctx, hash)
+	i, err := r.db.Partners.Invitation(ctx, hash)
 	return i.Expires, err
 }
 
 // Enrol implements federation.Registrar.
 func (r *Roster) Enrol(ctx context.Context, e *crypto.Enrolment) error {
-	i, err := r.db.Invitation(ctx, e.TokenHash())
+	i, err := r.db.Partners.Invitation(ctx, e.TokenHash())
 	if err != nil {
 		return err
 	}
@@ -204,7 +204,7 @@ func (r *Roster) Enrol(ctx context.Context, e *crypto.Enrolment) error {
 	words := crypto.Words(id.Site(), e.Card.Site, i.Digest, e.Nonce)
 	p := store.Partner{Site: instance.PartnerName(e.Card.Site), Words: strings.Join(words[:], " "), Serial: e.Card.Serial,
 		Card: e.Card.Bytes()}
-	if err := r.db.Redeem(ctx, e.TokenHash(), e.Digest, p); err != nil {
+	if err := r.db.Partners.Redeem(ctx, e.TokenHash(), e.Digest, p); err != nil {
 		return err
 	}
 	r.log.Info("enrolled, to be confirmed", "site", p.Site)
@@ -217,13 +217,13 @@ func (r *Roster) audit(ctx context.Context, actor, action string, detail any) er
 	if err != nil {
 		return err
 	}
-	_, err = r.db.AppendAudit(context.WithoutCancel(ctx), actor, action, b)
+	_, err = r.db.Audit.AppendAudit(context.WithoutCancel(ctx), actor, action, b)
 	return err
 }
 
 // Head implements federation.Journal.
 func (r *Roster) Head() wire.Head {
-	end, err := r.db.AuditHead(context.Background())
+	end, err := r.db.Audit.AuditHead(context.Background())
 	if err != nil {
 		r.log.Error("audit head", "error", err)
 		return wire.Head{}
@@ -265,7 +265,7 @@ func (r *Roster) Heard(h *crypto.Head) {
 // another; empty: its own site did.
 func (r *Roster) witness(ctx context.Context, h *crypto.Head, told concordat.SiteID) {
 	site := instance.PartnerName(h.Site)
-	fork, err := r.db.AddWitness(ctx, store.Witness{Site: site, Seq: h.Seq, Hash: h.Hash, At: h.At, Head: h.Bytes()})
+	fork, err := r.db.Partners.AddWitness(ctx, store.Witness{Site: site, Seq: h.Seq, Hash: h.Hash, At: h.At, Head: h.Bytes()})
 	if err != nil {
 		r.log.Error("witness", "site", site, "error", err)
 	}
@@ -291,7 +291,7 @@ const maxOfOne = 4
 // Others implements federation.Journal: heads of the members of federations that the partner is in too.
 func (r *Roster) Others(to concordat.SiteID) []*crypto.Head {
 	ctx := context.Background()
-	ms, err := r.db.Memberships(ctx)
+	ms, err := r.db.Partners.Memberships(ctx)
 	if err != nil {
 		r.log.Error("federations", "error", err)
 		return nil
@@ -309,7 +309,7 @@ func (r *Roster) Others(to concordat.SiteID) []*crypto.Head {
 				continue
 			}
 			done[site] = true
-			ws, err := r.db.LatestWitnesses(ctx, site, maxOfOne)
+			ws, err := r.db.Partners.LatestWitnesses(ctx, site, maxOfOne)
 			if err != nil {
 				r.log.Error("witness", "site", site, "error", err)
 			}
@@ -344,7 +344,7 @@ func (r *Roster) HeardOthers(from concordat.SiteID, hs []*crypto.Head) {
 }
 
 func (r *Roster) raise(ctx context.Context, a store.PartnerAlarm) {
-	if _, err := r.db.RaiseAlarm(ctx, a); err != nil {
+	if _, err := r.db.Partners.RaiseAlarm(ctx, a); err != nil {
 		r.log.Error("alarm", "site", a.Partner, "error", err)
 	}
 }
@@ -353,7 +353,7 @@ func (r *Roster) raise(ctx context.Context, a store.PartnerAlarm) {
 func (r *Roster) stopped(ctx context.Context, h *crypto.Head) string {
 	told := true
 	if h.Seq == 0 {
-		before, err := r.db.Witnesses(ctx, instance.PartnerName(h.Site))
+		before, err := r.db.Partners.Witnesses(ctx, instance.PartnerName(h.Site))
 		if err != nil {
 			r.log.Error("witness", "site", instance.PartnerName(h.Site), "error", err)
 		}

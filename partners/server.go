@@ -81,7 +81,7 @@ func NewServer(ctx context.Context, o *instance.Instance, options Options) (*Ser
 	var claim func(context.Context, crypto.SiteID, crypto.MessageID, time.Time) (bool, error)
 	if o.Clustered() { // the file remembers the replies of this process, the store what all of them took
 		claim = func(ctx context.Context, from crypto.SiteID, id crypto.MessageID, until time.Time) (bool, error) {
-			return o.Store.TakeMessage(ctx, instance.PartnerName(from), id[:], until)
+			return o.Store.Answers.TakeMessage(ctx, instance.PartnerName(from), id[:], until)
 		}
 	}
 	p := &Server{client: c, log: options.Log, shards: map[concordat.Epoch]*index.Shard{}, served: map[concordat.Epoch]concordat.Scheme{},
@@ -204,7 +204,7 @@ func (p *Server) Reread(ctx context.Context) error { return p.reread(ctx) }
 
 // useSets opens the sets of fingerprints of all epochs that are answered, and makes the site use them.
 func (p *Server) useSets(ctx context.Context) error {
-	ms, err := p.client.o.Store.Memberships(ctx)
+	ms, err := p.client.o.Store.Partners.Memberships(ctx)
 	if err != nil {
 		return err
 	}
@@ -394,7 +394,7 @@ func (p *Server) refresh(ctx context.Context, task concordat.TaskID, partner con
 
 // refreshCards fetches the cards of partners.
 func (p *Server) refreshCards(ctx context.Context) error {
-	ps, err := p.client.o.Store.Partners(ctx)
+	ps, err := p.client.o.Store.Partners.Partners(ctx)
 	if err != nil {
 		return err
 	}

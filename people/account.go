@@ -26,7 +26,7 @@ func (r *Registry) Add(ctx context.Context, by string, a store.Account) (store.A
 	}
 	link := r.link(JoinTime)
 	err = r.change(ctx, by, "account_made", map[string]any{"account": a.Name, "role": a.Role}, func(tx *store.DB) error {
-		if err := tx.CreateAccount(ctx, a); err != nil {
+		if err := tx.People.CreateAccount(ctx, a); err != nil {
 			return err
 		}
 		return link.put(ctx, tx, store.PurposeJoin, a.Name)
@@ -53,7 +53,7 @@ func (r *Registry) Change(ctx context.Context, by, account string, c Change) (a 
 		return a, fmt.Errorf("change account %s: %w: role %q", account, concordat.ErrInvalid, *c.Role)
 	}
 	err = r.o.Store.Atomic(ctx, func(tx *store.DB) error {
-		if a, err = tx.Account(ctx, account); err != nil {
+		if a, err = tx.People.Account(ctx, account); err != nil {
 			return err
 		}
 		if a.Name == by && (c.Role != nil || *c.Disabled) {
@@ -74,11 +74,11 @@ func (r *Registry) Change(ctx context.Context, by, account string, c Change) (a 
 		if c.Disabled != nil {
 			a.Disabled = *c.Disabled
 		}
-		if err := tx.UpdateAccount(ctx, a); err != nil {
+		if err := tx.People.UpdateAccount(ctx, a); err != nil {
 			return err
 		}
 		for _, action := range actions {
-			if err := tx.Note(ctx, by, action, map[string]any{"account": a.Name, "role": a.Role}); err != nil {
+			if err := tx.Audit.Note(ctx, by, action, map[string]any{"account": a.Name, "role": a.Role}); err != nil {
 				return err
 			}
 		}

@@ -26,7 +26,7 @@ func (p Person) detail(account string) map[string]any {
 // or if update is set and the person has no role.
 func (r *Registry) Recognize(ctx context.Context, p Person, account string, update bool) (a store.Account, err error) {
 	err = r.o.Store.Atomic(ctx, func(tx *store.DB) error {
-		if a, err = tx.Account(ctx, account); err != nil {
+		if a, err = tx.People.Account(ctx, account); err != nil {
 			return err
 		}
 		switch {
@@ -36,15 +36,15 @@ func (r *Registry) Recognize(ctx context.Context, p Person, account string, upda
 			return fmt.Errorf("%w: no role for %s", concordat.ErrRefused, a.Name)
 		case update && p.Role != a.Role:
 			a.Role = p.Role
-			if err := tx.UpdateAccount(ctx, a); err != nil {
+			if err := tx.People.UpdateAccount(ctx, a); err != nil {
 				return err
 			}
 			detail := map[string]any{"account": a.Name, "role": a.Role, "provider": p.Provider}
-			if err := tx.Note(ctx, a.Name, "account_role", detail); err != nil {
+			if err := tx.Audit.Note(ctx, a.Name, "account_role", detail); err != nil {
 				return err
 			}
 		}
-		return tx.UseIdentity(ctx, p.Issuer, p.Subject)
+		return tx.People.UseIdentity(ctx, p.Issuer, p.Subject)
 	})
 	return a, err
 }
@@ -54,10 +54,10 @@ func (r *Registry) Recognize(ctx context.Context, p Person, account string, upda
 // that another subject of the issuer has: then it fails with concordat.ErrRefused.
 func (r *Registry) Connect(ctx context.Context, p Person, account string) (a store.Account, err error) {
 	err = r.change(ctx, account, "account_linked", p.detail(account), func(tx *store.DB) error {
-		if a, err = tx.Account(ctx, account); err != nil {
+		if a, err = tx.People.Account(ctx, account); err != nil {
 			return err
 		}
-		others, err := tx.Identities(ctx, a.Name)
+		others, err := tx.People.Identities(ctx, a.Name)
 		if err != nil {
 			return err
 		}
@@ -66,7 +66,7 @@ func (r *Registry) Connect(ctx context.Context, p Person, account string) (a sto
 			return fmt.Errorf("%w: account %s is not linked by its address", concordat.ErrRefused, a.Name)
 		}
 		now := r.o.Now()
-		return tx.LinkIdentity(ctx, store.Identity{Issuer: p.Issuer, Subject: p.Subject, Account: a.Name, Made: now, Used: now})
+		return tx.People.LinkIdentity(ctx, store.Identity{Issuer: p.Issuer, Subject: p.Subject, Account: a.Name, Made: now, Used: now})
 	})
 	return a, err
 }
@@ -79,6 +79,6 @@ func (r *Registry) AddPerson(ctx context.Context, p Person, account string) (sto
 	detail := p.detail(account)
 	detail["role"] = a.Role
 	return a, r.change(ctx, account, "account_made", detail, func(tx *store.DB) error {
-		return tx.CreateLinked(ctx, a, store.Identity{Issuer: p.Issuer, Subject: p.Subject, Made: now, Used: now})
+		return tx.People.CreateLinked(ctx, a, store.Identity{Issuer: p.Issuer, Subject: p.Subject, Made: now, Used: now})
 	})
 }

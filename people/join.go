@@ -29,7 +29,7 @@ func (r *Registry) link(lasts time.Duration) Link {
 }
 
 func (l Link) put(ctx context.Context, tx *store.DB, p store.Purpose, account string) error {
-	return tx.PutToken(ctx, l.Key, store.Token{Purpose: p, Account: account, Made: l.Made, Expires: l.Expires})
+	return tx.People.PutToken(ctx, l.Key, store.Token{Purpose: p, Account: account, Made: l.Made, Expires: l.Expires})
 }
 
 // NewLink returns an account and a new link by which the person chooses a password, or fails with
@@ -37,7 +37,7 @@ func (l Link) put(ctx context.Context, tx *store.DB, p store.Purpose, account st
 func (r *Registry) NewLink(ctx context.Context, by, account string) (a store.Account, link Link, err error) {
 	link = r.link(JoinTime)
 	err = r.change(ctx, by, "account_link", map[string]any{"account": account}, func(tx *store.DB) error {
-		if a, err = tx.Account(ctx, account); err != nil {
+		if a, err = tx.People.Account(ctx, account); err != nil {
 			return err
 		}
 		return link.put(ctx, tx, store.PurposeJoin, a.Name)
@@ -47,7 +47,7 @@ func (r *Registry) NewLink(ctx context.Context, by, account string) (a store.Acc
 
 // FirstLink returns the link of the first administrator; its Key is empty if there is an account already.
 func (r *Registry) FirstLink(ctx context.Context) (Link, error) {
-	accounts, err := r.o.Store.Accounts(ctx)
+	accounts, err := r.o.Store.People.Accounts(ctx)
 	if err != nil || len(accounts) > 0 {
 		return Link{}, err
 	}
@@ -56,7 +56,7 @@ func (r *Registry) FirstLink(ctx context.Context) (Link, error) {
 }
 
 // First uses up the link of the first administrator and makes that account; of a the Name, Title and
-// Password count. It fails as Add and store.DB.FirstAccount do, and returns the account.
+// Password count. It fails as Add and store.People.FirstAccount do, and returns the account.
 func (r *Registry) First(ctx context.Context, key string, a store.Account) (store.Account, error) {
 	a = store.Account{Name: a.Name, Title: a.Title, Password: a.Password, Role: store.RoleAdministrator, Created: r.o.Now()}
 	var err error
@@ -66,17 +66,17 @@ func (r *Registry) First(ctx context.Context, key string, a store.Account) (stor
 	if err != nil {
 		return a, err
 	}
-	return a, r.change(ctx, a.Name, "first_administrator", nil, func(tx *store.DB) error { return tx.FirstAccount(ctx, key, a) })
+	return a, r.change(ctx, a.Name, "first_administrator", nil, func(tx *store.DB) error { return tx.People.FirstAccount(ctx, key, a) })
 }
 
 // Join uses up a link and sets the password of its account, which it returns; password is a hash. It
 // fails with concordat.ErrNotFound if the link was used or has expired.
 func (r *Registry) Join(ctx context.Context, key, password string) (a store.Account, err error) {
 	err = r.o.Store.Atomic(ctx, func(tx *store.DB) error {
-		if a, err = tx.JoinAccount(ctx, key, password); err != nil {
+		if a, err = tx.People.JoinAccount(ctx, key, password); err != nil {
 			return err
 		}
-		return tx.Note(ctx, a.Name, "password_chosen", nil)
+		return tx.Audit.Note(ctx, a.Name, "password_chosen", nil)
 	})
 	return a, err
 }
@@ -88,12 +88,12 @@ var ErrFull = fmt.Errorf("%w: no more public accounts", concordat.ErrUnavailable
 // works for at most the given time. It fails with concordat.ErrExists if the name is taken, with ErrFull,
 // and with a *store.QuotaUsed beyond Policy.Registrations.
 func (r *Registry) Register(ctx context.Context, account, address string, lasts time.Duration) (Link, error) {
-	n, err := r.o.Store.PublicAccounts(ctx)
+	n, err := r.o.Store.People.PublicAccounts(ctx)
 	if err == nil && n >= r.o.Policy.PublicAccounts {
 		err = ErrFull
 	}
 	if err == nil { // each try costs, so that names cannot be tried one after the other
-		err = r.o.Store.Charge(ctx, store.Charge{Who: "address/" + address, Kind: KindAccounts, Amount: 1,
+		err = r.o.Store.People.Charge(ctx, store.Charge{Who: "address/" + address, Kind: KindAccounts, Amount: 1,
 			Most: int64(r.o.Policy.Registrations), Within: Window})
 	}
 	if err != nil {
@@ -101,7 +101,8 @@ func (r *Registry) Register(ctx context.Context, account, address string, lasts 
 	}
 	link := r.link(min(JoinTime, lasts))
 	return link, r.change(ctx, account, "registered", map[string]any{"address": address}, func(tx *store.DB) error {
-		if err := tx.CreateAccount(ctx, store.Account{Name: account, Role: store.RoleSubmitter, Created: link.Made, Public: true}); err != nil {
+		if err := tx.People.CreateAccount(ctx, store.Account{Name: account, Role: store.RoleSubmitter, Created: link.Made,
+			Public: true}); err != nil {
 			return err
 		}
 		return link.put(ctx, tx, store.PurposeJoin, account)

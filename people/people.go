@@ -105,6 +105,6 @@ func (r *Registry) change(ctx context.Context, by, action string, detail map[str
 		if err := f(tx); err != nil {
 			return err
 		}
-		return tx.Note(ctx, by, action, detail)
+		return tx.Audit.Note(ctx, by, action, detail)
 	})
 }

@@ -36,7 +36,7 @@ func newRegistry(t *testing.T, p people.Policy) (*people.Registry, *store.DB, st
 // actions returns actor, action and detail of each entry of the audit.
 func actions(t *testing.T, db *store.DB) (out []string) {
 	t.Helper()
-	es, err := db.Audit(t.Context(), 0, 0)
+	es, err := db.Audit.Audit(t.Context(), 0, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -116,11 +116,11 @@ func stateOf(t *testing.T, db *store.DB) (s state) {
 	t.Helper()
 	ctx := t.Context()
 	var err error
-	s.Accounts, err = db.Accounts(ctx)
+	s.Accounts, err = db.People.Accounts(ctx)
 	must(t, err)
 	for _, a := range s.Accounts {
 		for _, p := range []store.Purpose{store.PurposeAPI, store.PurposeSession, store.PurposeJoin} {
-			_, all, err := db.Tokens(ctx, a.Name, p)
+			_, all, err := db.People.Tokens(ctx, a.Name, p)
 			must(t, err)
 			s.Tokens = append(s.Tokens, all...)
 		}
@@ -128,7 +128,7 @@ func stateOf(t *testing.T, db *store.DB) (s state) {
 	slices.SortFunc(s.Tokens, func(a, b store.Token) int {
 		return gocmp.Or(strings.Compare(string(a.Purpose), string(b.Purpose)), strings.Compare(a.Name, b.Name), a.Expires.Compare(b.Expires))
 	})
-	s.Identities, err = db.Identities(ctx, "")
+	s.Identities, err = db.People.Identities(ctx, "")
 	must(t, err)
 	s.Audit = actions(t, db)
 	return s
@@ -139,12 +139,12 @@ func prepared(t *testing.T) (*people.Registry, *store.DB, *sql.DB) {
 	t.Helper()
 	ctx := t.Context()
 	r, db, path := newRegistry(t, people.Policy{})
-	must(t, db.CreateAccount(ctx, store.Account{Name: "root", Role: store.RoleAdministrator, Created: start}))
-	must(t, db.CreateLinked(ctx, store.Account{Name: "ada", Role: store.RoleOfficer, Password: "old", Created: start},
+	must(t, db.People.CreateAccount(ctx, store.Account{Name: "root", Role: store.RoleAdministrator, Created: start}))
+	must(t, db.People.CreateLinked(ctx, store.Account{Name: "ada", Role: store.RoleOfficer, Password: "old", Created: start},
 		store.Identity{Issuer: "i", Subject: "s", Made: start}))
 	for secret, p := range map[string]store.Purpose{"link": store.PurposeJoin, "session": store.PurposeSession,
 		"token": store.PurposeAPI} {
-		must(t, db.PutToken(ctx, secret, store.Token{Purpose: p, Account: "ada", Made: start, Expires: start.Add(time.Hour)}))
+		must(t, db.People.PutToken(ctx, secret, store.Token{Purpose: p, Account: "ada", Made: start, Expires: start.Add(time.Hour)}))
 	}
 	raw, err := sql.Open("sqlite3", path)
 	must(t, err)
@@ -254,7 +254,7 @@ func TestRules(t *testing.T) {
 			t.Errorf("the link ends at %s", link.Expires)
 		}
 	}
-	if a, err := db.Account(ctx, "ada"); err != nil || len(a.Title) != people.MaxTitle {
+	if a, err := db.People.Account(ctx, "ada"); err != nil || len(a.Title) != people.MaxTitle {
 		t.Errorf("got %+v, %v, want a name and a title without white space around them", a, err)
 	}
 	if got, err := r.First(ctx, "k", store.Account{Name: strings.Repeat("x", people.MaxName+1)}); rule(err) != people.RuleName {

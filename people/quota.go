@@ -61,7 +61,7 @@ func (r *Registry) charges(a store.Account, address string, documents, bytes int
 // MayUpload refuses an account whose quota is used up, before anything is read: with a *store.QuotaUsed
 // or a *TooManyOpen.
 func (r *Registry) MayUpload(ctx context.Context, a store.Account, address string) error {
-	if err := r.o.Store.Charge(ctx, r.charges(a, address, 0, 0)...); err != nil {
+	if err := r.o.Store.People.Charge(ctx, r.charges(a, address, 0, 0)...); err != nil {
 		return err
 	}
 	return r.room(ctx, a, 1)
@@ -77,7 +77,7 @@ func (r *Registry) Lose(ctx context.Context, a store.Account, address string, by
 			out = append(out, c)
 		}
 	}
-	return r.o.Store.Charge(ctx, out...)
+	return r.o.Store.People.Charge(ctx, out...)
 }
 
 // TooManyOpen refuses checks beyond those that may be open at once. It wraps concordat.ErrRefused.
@@ -102,7 +102,7 @@ func (r *Registry) room(ctx context.Context, a store.Account, n int) error {
 	if q.Open <= 0 && !a.Public {
 		return nil
 	}
-	own, public, err := r.o.Store.OpenTasks(ctx, a.Name)
+	own, public, err := r.o.Store.People.OpenTasks(ctx, a.Name)
 	switch {
 	case err != nil:
 		return err
@@ -126,7 +126,7 @@ func (r *Registry) Spend(ctx context.Context, a store.Account, address string, d
 			return nil, err
 		}
 	}
-	if err := r.o.Store.Charge(ctx, r.charges(a, address, int64(documents), bytes)...); err != nil {
+	if err := r.o.Store.People.Charge(ctx, r.charges(a, address, int64(documents), bytes)...); err != nil {
 		done()
 		return nil, err
 	}
@@ -137,7 +137,7 @@ func (r *Registry) Spend(ctx context.Context, a store.Account, address string, d
 // archive beyond the one that was charged when it came. An owner without an account is the command line,
 // which has no quota. It fails with concordat.ErrRefused, beyond a quota with a *store.QuotaUsed.
 func (r *Registry) Admit(ctx context.Context, owner string, documents int, characters int64) error {
-	a, err := r.o.Store.Account(ctx, owner)
+	a, err := r.o.Store.People.Account(ctx, owner)
 	if errors.Is(err, concordat.ErrNotFound) {
 		return nil
 	}
@@ -149,9 +149,9 @@ func (r *Registry) Admit(ctx context.Context, owner string, documents int, chara
 	case documents > 1 && q.Open > 0 && documents > q.Open:
 		return fmt.Errorf("the archive holds %d documents: %w: at most %d checks at once", documents, concordat.ErrRefused, q.Open)
 	case documents > 1:
-		return r.o.Store.Charge(ctx, r.charges(a, "", int64(documents-1), 0)...)
+		return r.o.Store.People.Charge(ctx, r.charges(a, "", int64(documents-1), 0)...)
 	case q.Characters > 0:
-		return r.o.Store.Charge(ctx, store.Charge{Who: "account/" + a.Name, Kind: KindCharacters, Amount: characters,
+		return r.o.Store.People.Charge(ctx, store.Charge{Who: "account/" + a.Name, Kind: KindCharacters, Amount: characters,
 			Most: int64(q.Characters), Within: Window})
 	}
 	return nil

@@ -17,9 +17,9 @@ func accounts(t *testing.T, db *store.DB) map[string]store.Account {
 	t.Helper()
 	out := map[string]store.Account{}
 	for name, public := range map[string]bool{"ada": false, "bob": false, "eve": true, "mia": true} {
-		must(t, db.CreateAccount(t.Context(), store.Account{Name: name, Role: store.RoleSubmitter, Created: start, Public: public}))
+		must(t, db.People.CreateAccount(t.Context(), store.Account{Name: name, Role: store.RoleSubmitter, Created: start, Public: public}))
 		var err error
-		out[name], err = db.Account(t.Context(), name)
+		out[name], err = db.People.Account(t.Context(), name)
 		must(t, err)
 	}
 	return out
@@ -122,7 +122,7 @@ func open(t *testing.T, db *store.DB, owner string, n int) {
 	t.Helper()
 	for i := range n {
 		task := concordat.Task{ID: concordat.TaskID(fmt.Sprint(owner, "-", i)), Made: start}
-		must(t, db.CreateTask(t.Context(), store.Task{Task: task, Owner: owner}))
+		must(t, db.Checks.CreateTask(t.Context(), store.Task{Task: task, Owner: owner}))
 	}
 }
 
@@ -217,7 +217,7 @@ func TestRegister(t *testing.T) {
 	try("c", "1", concordat.ErrRefused)
 	try("c", "2", nil)
 	try("d", "3", people.ErrFull)
-	a, err := db.Account(ctx, "c")
+	a, err := db.People.Account(ctx, "c")
 	if err != nil || a.Role != store.RoleSubmitter || !a.Public {
 		t.Errorf("got %+v, %v, want a public submitter", a, err)
 	}
@@ -240,7 +240,7 @@ func TestRegisterLinks(t *testing.T) {
 	if _, err := r.Register(ctx, "mia", "1", time.Hour); err == nil {
 		t.Error("registered without a link")
 	}
-	if _, err := db.Account(ctx, "mia"); !errors.Is(err, concordat.ErrNotFound) {
+	if _, err := db.People.Account(ctx, "mia"); !errors.Is(err, concordat.ErrNotFound) {
 		t.Errorf("the account is there: %v", err)
 	}
 }

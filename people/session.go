@@ -27,22 +27,22 @@ func (r *Registry) Begin(ctx context.Context, account, former, agent string, not
 	now := r.o.Now()
 	return secret, r.o.Store.Atomic(ctx, func(tx *store.DB) error {
 		if former != "" {
-			if err := tx.DeleteToken(ctx, former); err != nil {
+			if err := tx.People.DeleteToken(ctx, former); err != nil {
 				return err
 			}
 		}
-		err := tx.PutToken(ctx, secret, store.Token{Purpose: store.PurposeSession, Account: account, Made: now,
+		err := tx.People.PutToken(ctx, secret, store.Token{Purpose: store.PurposeSession, Account: account, Made: now,
 			Expires: now.Add(SessionTime), Name: agent})
 		if err != nil {
 			return err
 		}
-		return tx.Notes(ctx, notes...)
+		return tx.Audit.Notes(ctx, notes...)
 	})
 }
 
 // End ends the session of a secret; one that does not exist is no error.
 func (r *Registry) End(ctx context.Context, secret string) error {
-	return r.o.Store.DeleteToken(ctx, secret)
+	return r.o.Store.People.DeleteToken(ctx, secret)
 }
 
 // Others, as the id of a session, stands for all sessions but the one that asks.
@@ -56,9 +56,9 @@ func (r *Registry) EndSessions(ctx context.Context, account string, which, here 
 	}
 	return r.change(ctx, account, "sessions_ended", map[string]any{"which": which}, func(tx *store.DB) error {
 		if which == Others {
-			return tx.EndSessions(ctx, account, here)
+			return tx.People.EndSessions(ctx, account, here)
 		}
-		return tx.RevokeToken(ctx, account, which)
+		return tx.People.RevokeToken(ctx, account, which)
 	})
 }
 
@@ -67,18 +67,18 @@ func (r *Registry) EndSessions(ctx context.Context, account string, which, here 
 // is disabled.
 func (r *Registry) SetPassword(ctx context.Context, account, password string, revoke bool) error {
 	return r.change(ctx, account, "password_changed", nil, func(tx *store.DB) error {
-		if err := tx.SetPassword(ctx, account, password); err != nil || !revoke {
+		if err := tx.People.SetPassword(ctx, account, password); err != nil || !revoke {
 			return err
 		}
-		ids, _, err := tx.Tokens(ctx, account, store.PurposeAPI)
+		ids, _, err := tx.People.Tokens(ctx, account, store.PurposeAPI)
 		if err != nil {
 			return err
 		}
 		for _, id := range ids {
-			if err := tx.RevokeToken(ctx, account, id); err != nil {
+			if err := tx.People.RevokeToken(ctx, account, id); err != nil {
 				return err
 			}
 		}
-		return tx.Note(ctx, account, "tokens_revoked", map[string]any{"tokens": len(ids)})
+		return tx.Audit.Note(ctx, account, "tokens_revoked", map[string]any{"tokens": len(ids)})
 	})
 }

@@ -18,7 +18,7 @@ import (
 // names returns the names of the tokens of an account and a purpose, in order.
 func names(t *testing.T, db *store.DB, account string, p store.Purpose) (out []string) {
 	t.Helper()
-	_, all, err := db.Tokens(t.Context(), account, p)
+	_, all, err := db.People.Tokens(t.Context(), account, p)
 	must(t, err)
 	for _, one := range all {
 		out = append(out, one.Name)
@@ -32,7 +32,7 @@ func names(t *testing.T, db *store.DB, account string, p store.Purpose) (out []s
 func TestSessions(t *testing.T) {
 	ctx := t.Context()
 	r, db, _ := newRegistry(t, people.Policy{})
-	must(t, db.CreateAccount(ctx, store.Account{Name: "ada", Role: store.RoleOfficer, Created: start}))
+	must(t, db.People.CreateAccount(ctx, store.Account{Name: "ada", Role: store.RoleOfficer, Created: start}))
 	secrets := map[string]string{}
 	begin := func(former, agent string) {
 		t.Helper()
@@ -76,10 +76,11 @@ func TestSetPassword(t *testing.T) {
 	ctx := t.Context()
 	r, db, _ := newRegistry(t, people.Policy{})
 	for _, name := range []string{"ada", "bob"} {
-		must(t, db.CreateAccount(ctx, store.Account{Name: name, Role: store.RoleOfficer, Created: start}))
+		must(t, db.People.CreateAccount(ctx, store.Account{Name: name, Role: store.RoleOfficer, Created: start}))
 		for _, p := range []store.Purpose{store.PurposeJoin, store.PurposeSession, store.PurposeAPI} {
 			for _, n := range []string{"1", "2"} {
-				must(t, db.PutToken(ctx, name+n+string(p), store.Token{Purpose: p, Account: name, Name: n, Made: start, Expires: start.Add(time.Hour)}))
+				must(t, db.People.PutToken(ctx, name+n+string(p), store.Token{Purpose: p, Account: name, Name: n, Made: start,
+					Expires: start.Add(time.Hour)}))
 			}
 		}
 	}
@@ -106,9 +107,9 @@ func TestSetPassword(t *testing.T) {
 func TestRecognize(t *testing.T) {
 	ctx := t.Context()
 	r, db, _ := newRegistry(t, people.Policy{})
-	must(t, db.CreateLinked(ctx, store.Account{Name: "ada", Role: store.RoleOfficer, Created: start},
+	must(t, db.People.CreateLinked(ctx, store.Account{Name: "ada", Role: store.RoleOfficer, Created: start},
 		store.Identity{Issuer: "i", Subject: "s", Made: start}))
-	must(t, db.CreateLinked(ctx, store.Account{Name: "bob", Role: store.RoleOfficer, Created: start, Disabled: true},
+	must(t, db.People.CreateLinked(ctx, store.Account{Name: "bob", Role: store.RoleOfficer, Created: start, Disabled: true},
 		store.Identity{Issuer: "i", Subject: "b", Made: start}))
 	for i, c := range []struct {
 		account string
@@ -143,7 +144,7 @@ func TestConnect(t *testing.T) {
 		if a.Role == "" {
 			a.Role = store.RoleOfficer
 		}
-		must(t, db.CreateAccount(ctx, a))
+		must(t, db.People.CreateAccount(ctx, a))
 	}
 	for i, c := range []struct {
 		issuer, subject, account string
@@ -162,7 +163,7 @@ func TestConnect(t *testing.T) {
 		}
 	}
 	for account, want := range map[string]int{"ada": 2, "root": 0, "off": 0} {
-		if ids, err := db.Identities(ctx, account); err != nil || len(ids) != want {
+		if ids, err := db.People.Identities(ctx, account); err != nil || len(ids) != want {
 			t.Errorf("%s has %d identities, %v, want %d", account, len(ids), err, want)
 		}
 	}
@@ -173,7 +174,7 @@ func TestConnect(t *testing.T) {
 func TestChange(t *testing.T) {
 	ctx := t.Context()
 	r, db, _ := newRegistry(t, people.Policy{})
-	must(t, db.CreateAccount(ctx, store.Account{Name: "eve", Title: "Eve", Role: store.RoleSubmitter, Password: "hash", Created: start,
+	must(t, db.People.CreateAccount(ctx, store.Account{Name: "eve", Title: "Eve", Role: store.RoleSubmitter, Password: "hash", Created: start,
 		Public: true}))
 	role, yes, no := store.RoleAuditor, true, false
 	want := store.Account{Name: "eve", Title: "Eve", Role: store.RoleSubmitter, Password: "hash", Created: start, Public: true}
@@ -189,10 +190,11 @@ func TestChange(t *testing.T) {
 		{people.Change{Role: &role, Disabled: &yes}, func() { want.Disabled = true }, []string{"account_role", "account_disable"}},
 	} {
 		c.want()
-		must(t, db.PutToken(ctx, "token", store.Token{Purpose: store.PurposeAPI, Account: "eve", Made: start, Expires: start.Add(time.Hour)}))
+		must(t, db.People.PutToken(ctx, "token", store.Token{Purpose: store.PurposeAPI, Account: "eve", Made: start,
+			Expires: start.Add(time.Hour)}))
 		got, err := r.Change(ctx, "root", "eve", c.what)
 		must(t, err)
-		kept, err := db.Account(ctx, "eve")
+		kept, err := db.People.Account(ctx, "eve")
 		must(t, err)
 		if d := cmp.Diff(want, got) + cmp.Diff(want, kept); d != "" {
 			t.Errorf("%d: %s", i, d)
@@ -209,7 +211,7 @@ func TestChange(t *testing.T) {
 		if seen += len(c.audit); len(lines) != seen {
 			t.Errorf("%d: the audit has %d lines, want %d", i, len(lines), seen)
 		}
-		must(t, db.RevokeToken(ctx, "eve", store.SecretID("token")))
+		must(t, db.People.RevokeToken(ctx, "eve", store.SecretID("token")))
 	}
 	if _, err := r.Change(ctx, "root", "gone", people.Change{Disabled: &no}); !errors.Is(err, concordat.ErrNotFound) {
 		t.Errorf("an account that does not exist: %v", err)
@@ -225,7 +227,7 @@ func TestAddKeeps(t *testing.T) {
 	_, _, err := r.Add(ctx, "root", said)
 	must(t, err)
 	want := store.Account{Name: "ada", Title: "Ada", Role: store.RoleOfficer, Created: start}
-	if got, err := db.Account(ctx, "ada"); err != nil || !cmp.Equal(got, want) {
+	if got, err := db.People.Account(ctx, "ada"); err != nil || !cmp.Equal(got, want) {
 		t.Errorf("got %+v, %v, want %+v", got, err, want)
 	}
 	link, err := r.FirstLink(ctx)
@@ -255,7 +257,7 @@ func TestFirst(t *testing.T) {
 	_, err = r.First(ctx, link.Key, said)
 	must(t, err)
 	want := store.Account{Name: "ada", Role: store.RoleAdministrator, Password: "hash", Created: start}
-	if got, err := db.Account(ctx, "ada"); err != nil || !cmp.Equal(got, want) {
+	if got, err := db.People.Account(ctx, "ada"); err != nil || !cmp.Equal(got, want) {
 		t.Errorf("got %+v, %v, want %+v", got, err, want)
 	}
 	said.Name = "eve"

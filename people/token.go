@@ -69,7 +69,7 @@ func (r *Registry) MakeToken(ctx context.Context, account string, n NewToken) (s
 	t = store.Token{Purpose: store.PurposeAPI, Account: account, Made: now, Expires: now.Add(min(TokenTime, n.Lasts)), Name: n.Name,
 		Scopes: scopes}
 	err = r.change(ctx, account, "token_made", map[string]any{"name": t.Name, "scopes": t.Scopes}, func(tx *store.DB) error {
-		return tx.PutToken(ctx, secret, t)
+		return tx.People.PutToken(ctx, secret, t)
 	})
 	return secret, t, err
 }
@@ -77,6 +77,6 @@ func (r *Registry) MakeToken(ctx context.Context, account string, n NewToken) (s
 // RevokeToken forgets a token of an account; one that does not exist is no error.
 func (r *Registry) RevokeToken(ctx context.Context, account string, id store.TokenID) error {
 	return r.change(ctx, account, "token_revoked", map[string]any{"token": id}, func(tx *store.DB) error {
-		return tx.RevokeToken(ctx, account, id)
+		return tx.People.RevokeToken(ctx, account, id)
 	})
 }

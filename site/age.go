@@ -18,7 +18,7 @@ func (s *Site) ages(ctx context.Context, f *report.Findings) ([]report.SourceDat
 			return nil
 		}
 		seen[ref] = true
-		row, err := s.o.Store.DocumentRow(ctx, ref.Library, ref.Document)
+		row, err := s.o.Store.Catalogue.DocumentRow(ctx, ref.Library, ref.Document)
 		if errors.Is(err, concordat.ErrNotFound) {
 			return nil // deleted meanwhile
 		}

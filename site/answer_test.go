@@ -62,7 +62,7 @@ func newOwner(t testing.TB, libraries ...concordat.LibraryID) *owner {
 	p, err := profile.New(profile.Options{})
 	must(t, err)
 	for _, l := range libraries {
-		must(t, db.CreateLibrary(t.Context(), store.Library{ID: l, Title: "Library " + string(l)}))
+		must(t, db.Catalogue.CreateLibrary(t.Context(), store.Library{ID: l, Title: "Library " + string(l)}))
 	}
 	f := &faulty{Index: openShard(t, filepath.Join(dir, "index"), p)}
 	o.parts = &parts{open(site.Options{ID: "here", Index: f, Store: db, Profiler: p, Now: o.clock.now}), db, f, p}
@@ -365,7 +365,7 @@ func TestAnswersAreAudited(t *testing.T) {
 	if _, err := o.Answer(t.Context(), "north", a); err == nil {
 		t.Error("an epoch of the future is answered")
 	}
-	lines, err := o.store.Audit(t.Context(), 0, 0)
+	lines, err := o.store.Audit.Audit(t.Context(), 0, 0)
 	must(t, err)
 	var answers []string
 	for _, l := range lines {

@@ -22,7 +22,7 @@ func TestOwnTemplatesAreNoAnswer(t *testing.T) {
 			if l := o.answer(t, "north", o.ask(t, form, concordat.ShowMetadata, "theses")).Libraries[0]; !l.Exists {
 				t.Fatalf("without a template: %+v", l)
 			}
-			must(t, o.store.PutTemplate(t.Context(), store.Template{Library: "theses", Name: "form", Text: form}))
+			must(t, o.store.Catalogue.PutTemplate(t.Context(), store.Template{Library: "theses", Name: "form", Text: form}))
 			if l := o.answer(t, "north", o.ask(t, form, concordat.ShowMetadata, "theses")).Libraries[0]; l.Exists || l.Documents != 0 ||
 				l.Sentences != 0 {
 				t.Errorf("with it: %+v", l)

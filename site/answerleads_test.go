@@ -170,7 +170,7 @@ func TestLeadsAreToldInSteps(t *testing.T) {
 	if r.State != concordat.DisclosureGranted || r.Passages[0].Text != texts[0] || !strings.Contains(texts[0], "price of fish doubled") {
 		t.Errorf("granted: %+v", r)
 	}
-	noted, err := o.store.Audit(t.Context(), 0, 100)
+	noted, err := o.store.Audit.Audit(t.Context(), 0, 100)
 	must(t, err)
 	i := slices.IndexFunc(noted, func(e store.AuditEntry) bool { return e.Action == "leads" })
 	var detail struct {
@@ -180,7 +180,7 @@ func TestLeadsAreToldInSteps(t *testing.T) {
 		detail.Libraries[0].Hits != len(tell.Hits) {
 		t.Errorf("in the audit: %+v", noted)
 	}
-	shown, err := o.store.Showings(t.Context(), "north", 10)
+	shown, err := o.store.Asks.Showings(t.Context(), "north", 10)
 	must(t, err)
 	if !slices.ContainsFunc(shown, func(s store.Showing) bool { return s.Form == store.FormLeads && s.Sentences == len(tell.Hits) }) {
 		t.Errorf("noted as shown: %+v", shown)

@@ -178,7 +178,7 @@ func TestA3ManyJobs(t *testing.T) {
 func TestProbingAlarm(t *testing.T) {
 	alarms := func(x *oracle, step string, want int) {
 		t.Helper()
-		as, err := x.o.store.PartnerAlarms(t.Context(), "north", 0)
+		as, err := x.o.store.Partners.PartnerAlarms(t.Context(), "north", 0)
 		must(t, err)
 		if len(as) != want {
 			t.Errorf("%s: alarms %+v, want %d", step, as, want)
@@ -213,7 +213,7 @@ func TestOneDocumentAlarm(t *testing.T) {
 		t.Helper()
 		o.clock.move(2 * time.Hour)
 		must(t, o.CatchUp(t.Context()))
-		as, err := o.store.PartnerAlarms(t.Context(), partner, 0)
+		as, err := o.store.Partners.PartnerAlarms(t.Context(), partner, 0)
 		must(t, err)
 		if len(as) != want || want > 0 && (as[0].Kind != store.AlarmOneDocument || as[0].Library != "theses") {
 			t.Errorf("%s: alarms %+v, want %d", step, as, want)
@@ -255,7 +255,7 @@ func TestA3Withheld(t *testing.T) {
 	for i := range maxLearnt + 3 {
 		x.steps(withHash(x.base, i, 7))
 	}
-	es, err := x.o.store.Audit(t.Context(), 0, 0)
+	es, err := x.o.store.Audit.Audit(t.Context(), 0, 0)
 	must(t, err)
 	n := 0
 	for _, e := range es {
@@ -378,7 +378,7 @@ func TestS2WithdrawnMirror(t *testing.T) {
 	rule.Ship, rule.Purposes = false, []string{"grant"}
 	o.share(t, "theses", "north", rule)
 	ask("withdrawn")
-	if _, err := o.store.ShippedDocument(t.Context(), "north", o.epoch, h); !errors.Is(err, concordat.ErrNotFound) {
+	if _, err := o.store.Answers.ShippedDocument(t.Context(), "north", o.epoch, h); !errors.Is(err, concordat.ErrNotFound) {
 		t.Errorf("the mirror is still in the books: %v", err)
 	}
 }
@@ -414,7 +414,7 @@ func TestA4Inbox(t *testing.T) {
 	must(t, o.Receive(t.Context(), "south", withdrawn))
 	in, err := o.Inbox(t.Context(), 0, 0)
 	must(t, err)
-	alerts, err := o.store.Alerts(t.Context(), 0, 0)
+	alerts, err := o.store.Alerts.Alerts(t.Context(), 0, 0)
 	must(t, err)
 	if len(in)+len(alerts) > 0 {
 		t.Errorf("%d notices and %d alerts are kept", len(in), len(alerts))

@@ -18,7 +18,7 @@ import (
 // entries returns how many entries of an action the audit has.
 func entries(t *testing.T, db *store.DB, action string) (n int) {
 	t.Helper()
-	all, err := db.Audit(t.Context(), 0, 0)
+	all, err := db.Audit.Audit(t.Context(), 0, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -43,21 +43,21 @@ func TestNotedTogether(t *testing.T) {
 	first, second := v.Members[0].Number, v.Members[1].Number
 	id := concordat.TaskID("task")
 	state := func() concordat.State {
-		task, err := p.store.Task(ctx, id)
+		task, err := p.store.Checks.Task(ctx, id)
 		if err != nil {
 			return ""
 		}
 		return task.State
 	}
 	events := func() int {
-		got, err := p.store.BatchEvents(ctx, b.id)
+		got, err := p.store.Batches.BatchEvents(ctx, b.id)
 		if err != nil {
 			t.Fatal(err)
 		}
 		return len(got)
 	}
 	erasures := func() int {
-		got, err := p.store.OpenErasures(ctx)
+		got, err := p.store.Retention.OpenErasures(ctx)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -71,8 +71,9 @@ func TestNotedTogether(t *testing.T) {
 		{"submit", func() any { return state() }, func(n store.AuditNote) error { return q.SubmitTask(ctx, id, "olga", "", site.Job{}, n) }},
 		{"cancel", func() any { return state() }, func(n store.AuditNote) error { return q.Cancel(ctx, id, store.Cause{Detail: "enough"}, n) }},
 		{"retry", func() any { return state() }, func(n store.AuditNote) error { return q.Retry(ctx, id, n) }},
-		{"submit all", func() any { n, _ := p.store.Tasks(ctx, 0, 0); return len(n) }, func(n store.AuditNote) error {
-			_, err := q.SubmitAll(ctx, "olga", "", []site.Job{{}, {}}, func(tx *store.DB, _ []concordat.TaskID) error { return tx.Notes(ctx, n) })
+		{"submit all", func() any { n, _ := p.store.Checks.Tasks(ctx, 0, 0); return len(n) }, func(n store.AuditNote) error {
+			_, err := q.SubmitAll(ctx, "olga", "", []site.Job{{}, {}},
+				func(tx *store.DB, _ []concordat.TaskID) error { return tx.Audit.Notes(ctx, n) })
 			return err
 		}},
 		{"lineage", func() any { return events() }, func(n store.AuditNote) error {
@@ -81,10 +82,10 @@ func TestNotedTogether(t *testing.T) {
 		{"pair", func() any { return events() }, func(n store.AuditNote) error {
 			return batch.SetVerdict(ctx, p.Site, p.store, b.id, "olga", first, second, store.VerdictCount, "", report.Rules{}, n)
 		}},
-		{"again", func() any { x, _ := p.store.Batch(ctx, b.id); return x.State }, func(n store.AuditNote) error {
+		{"again", func() any { x, _ := p.store.Batches.Batch(ctx, b.id); return x.State }, func(n store.AuditNote) error {
 			return all.Again(ctx, b.id, n)
 		}},
-		{"end", func() any { x, _ := p.store.Batch(ctx, b.id); return x.State }, func(n store.AuditNote) error {
+		{"end", func() any { x, _ := p.store.Batches.Batch(ctx, b.id); return x.State }, func(n store.AuditNote) error {
 			return all.Cancel(ctx, b.id, store.Cause{Detail: "enough"}, n)
 		}},
 		{"erase", func() any { return erasures() }, func(n store.AuditNote) error {

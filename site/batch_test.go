@@ -70,7 +70,7 @@ func newBatch(t *testing.T, p *parts, texts map[string]string, order []string, j
 		inputs = append(inputs, store.BatchInput{Name: name, Place: name})
 	}
 	batch.UniqueNames(inputs)
-	if err := p.store.CreateBatch(t.Context(), b, inputs); err != nil {
+	if err := p.store.Batches.CreateBatch(t.Context(), b, inputs); err != nil {
 		t.Fatal(err)
 	}
 	shard, err := index.Open(filepath.Join(t.TempDir(), "batch"), index.Options{Site: "here", Scheme: p.profiler.Scheme(), Shard: "00"})
@@ -231,7 +231,7 @@ func TestBatchGoesOn(t *testing.T) {
 	if d := cmp.Diff(want, said(v)); d != "" {
 		t.Error(d)
 	}
-	tasks, err := b.store.Tasks(t.Context(), 0, 0)
+	tasks, err := b.store.Checks.Tasks(t.Context(), 0, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -248,7 +248,7 @@ func TestBatchGoesOn(t *testing.T) {
 		t.Errorf("%d tasks, want 5", of)
 	}
 	// What is done stays done: another run reads nothing and checks nothing.
-	if err := b.store.ReopenBatch(t.Context(), b.id, "test", false); err != nil {
+	if err := b.store.Batches.ReopenBatch(t.Context(), b.id, "test", false); err != nil {
 		t.Fatal(err)
 	}
 	before := maps.Clone(b.read)
@@ -320,7 +320,7 @@ func TestBatchLineage(t *testing.T) {
 	if s := share(); slices.Max(s) > 0 {
 		t.Errorf("shares %v after all was taken back", s)
 	}
-	events, err := p.store.BatchEvents(t.Context(), b.id)
+	events, err := p.store.Batches.BatchEvents(t.Context(), b.id)
 	if err != nil || len(events) != 4 {
 		t.Fatalf("events %v, %v", events, err)
 	}
@@ -441,7 +441,7 @@ func TestRecheck(t *testing.T) {
 	}
 	for _, r := range []store.Recheck{{Kind: store.RecheckBatch, Target: b.id, Every: 7, Next: next},
 		{Kind: store.RecheckCheck, Target: string(f.Task), Every: 7, Next: next}} {
-		if err := p.store.PutRecheck(t.Context(), r); err != nil {
+		if err := p.store.Alerts.PutRecheck(t.Context(), r); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -471,7 +471,7 @@ func TestRecheck(t *testing.T) {
 		var got store.Recheck
 		for {
 			step()
-			if got, err = p.store.Recheck(t.Context(), r.kind, r.target); err != nil {
+			if got, err = p.store.Alerts.Recheck(t.Context(), r.kind, r.target); err != nil {
 				t.Fatal(err)
 			}
 			if got.Due == "" {

@@ -102,7 +102,7 @@ func TestBatchIndexFails(t *testing.T) {
 			t.Errorf("call %d of %d failed: error %v, want that of the index", n, calls, err)
 		}
 		i.begin(-1)
-		if err := p.store.ReopenBatch(t.Context(), b.id, "test", false); err != nil {
+		if err := p.store.Batches.ReopenBatch(t.Context(), b.id, "test", false); err != nil {
 			t.Fatal(err)
 		}
 		if got := said(b.run(t)); !slices.Equal(got, want) {

@@ -45,23 +45,24 @@ func viewOf(t *testing.T, p *parts, names []string, bonds []bond, r *rand.Rand) 
 	for i, name := range names {
 		inputs = append(inputs, store.BatchInput{Number: i, Name: name, Place: name})
 	}
-	if err := p.store.CreateBatch(t.Context(), one, inputs); err != nil {
+	if err := p.store.Batches.CreateBatch(t.Context(), one, inputs); err != nil {
 		t.Fatal(err)
 	}
 	number := map[string]int{}
 	for i, name := range names {
 		number[name] = i
-		if err := p.store.PutBatchMembers(t.Context(), id, i, []store.BatchMember{{Name: name, Title: name, Characters: 1000}}); err != nil {
+		if err := p.store.Batches.PutBatchMembers(t.Context(), id, i,
+			[]store.BatchMember{{Name: name, Title: name, Characters: 1000}}); err != nil {
 			t.Fatal(err)
 		}
 	}
 	for _, x := range bonds {
 		a, b := number[min(x.a, x.b)], number[max(x.a, x.b)]
 		found := store.BatchPair{A: a, B: b, Passages: []byte("[]")}
-		if err := p.store.PutCompared(t.Context(), id, a, []store.BatchPair{found}); err != nil {
+		if err := p.store.Batches.PutCompared(t.Context(), id, a, []store.BatchPair{found}); err != nil {
 			t.Fatal(err)
 		}
-		if err := p.store.PutChecked(t.Context(), id, store.BatchMember{Number: a, Round: 1, Fresh: json.RawMessage("[]")},
+		if err := p.store.Batches.PutChecked(t.Context(), id, store.BatchMember{Number: a, Round: 1, Fresh: json.RawMessage("[]")},
 			map[int]store.PairShare{b: {Share: x.share}}); err != nil {
 			t.Fatal(err)
 		}

@@ -142,7 +142,7 @@ func (b *batchParts) decides(t *testing.T, l batch.ViewedLead) {
 	if err := decide(report.LeadCounted, "x"); !errors.Is(err, concordat.ErrNotFound) {
 		t.Errorf("a lead that is not there: %v", err)
 	}
-	events, err := b.store.BatchEvents(t.Context(), b.id)
+	events, err := b.store.Batches.BatchEvents(t.Context(), b.id)
 	if err != nil || len(events) != 3 || events[0].Action != "lead_counted" || events[0].Text != "a.txt – b.txt: read both" {
 		t.Errorf("on record %+v, %v", events, err)
 	}
@@ -260,13 +260,13 @@ func TestBatchLeadsGoOn(t *testing.T) {
 func TestLeadsAreCounted(t *testing.T) {
 	texts := essays()
 	p := newSite(t)
-	must(t, p.store.CreateAccount(t.Context(), store.Account{Name: "ann", Role: store.RoleOfficer, Created: time.Now()}))
-	h, err := p.store.CreateHook(t.Context(), store.Hook{Account: "ann", URL: "https://ann.example/", Kinds: store.EventKinds()})
+	must(t, p.store.People.CreateAccount(t.Context(), store.Account{Name: "ann", Role: store.RoleOfficer, Created: time.Now()}))
+	h, err := p.store.Webhooks.CreateHook(t.Context(), store.Hook{Account: "ann", URL: "https://ann.example/", Kinds: store.EventKinds()})
 	must(t, err)
 	newBatch(t, p, texts, slices.Sorted(maps.Keys(texts)), batch.Job{NoLibraries: true, Leads: true}).run(t)
 	_, err = p.Check(t.Context(), site.Submission{ID: "alone", Text: railway}, site.CheckOptions{})
 	must(t, err)
-	deliveries, err := p.store.Deliveries(t.Context(), h.ID, "", 0, 0)
+	deliveries, err := p.store.Webhooks.Deliveries(t.Context(), h.ID, "", 0, 0)
 	must(t, err)
 	told := map[string]int{}
 	for _, d := range deliveries {

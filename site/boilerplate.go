@@ -37,13 +37,13 @@ const countWindow = 1_000_000
 // forgotten that cannot have been in more documents than there were millions, so that memory stays
 // bounded; in libraries of up to a million sentences every count is exact.
 func (s *Site) Boilerplate(ctx context.Context, lib concordat.LibraryID, o BoilerplateOptions) ([]Boilerplate, error) {
-	if _, err := s.o.Store.Library(ctx, lib); err != nil {
+	if _, err := s.o.Store.Catalogue.Library(ctx, lib); err != nil {
 		return nil, fmt.Errorf("library %s: %w", lib, err)
 	}
 	c := &counter{seen: map[concordat.Fingerprint]*counted{}, window: countWindow}
 	done := 0
 	for after := concordat.DocumentID(""); ; {
-		rows, err := s.o.Store.Documents(ctx, lib, after, DeletePage)
+		rows, err := s.o.Store.Catalogue.Documents(ctx, lib, after, DeletePage)
 		if err != nil {
 			return nil, err
 		}

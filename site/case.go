@@ -20,7 +20,7 @@ func CaseDocument(check concordat.TaskID) concordat.DocumentID {
 // repeated, they are excluded: they are its own text.
 func (s *Site) CaseDocuments(ctx context.Context, check concordat.TaskID, libraries []store.Library) (out []concordat.Ref, err error) {
 	for _, l := range libraries {
-		_, err := s.o.Store.DocumentRow(ctx, l.ID, CaseDocument(check))
+		_, err := s.o.Store.Catalogue.DocumentRow(ctx, l.ID, CaseDocument(check))
 		if errors.Is(err, concordat.ErrNotFound) {
 			continue
 		}

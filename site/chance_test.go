@@ -253,7 +253,7 @@ func TestLibraryAlarm(t *testing.T) {
 		o.clock.move(25 * time.Hour)
 		must(t, o.CatchUp(t.Context()))
 		for partner, n := range map[concordat.SiteID]int{"north": want, "south": 0} {
-			as, err := o.store.PartnerAlarms(t.Context(), partner, 0)
+			as, err := o.store.Partners.PartnerAlarms(t.Context(), partner, 0)
 			must(t, err)
 			if len(as) != n || n > 0 && (as[0].Kind != store.AlarmLibrary || as[0].Library != "theses") {
 				t.Errorf("%s: alarms %+v, want %d", partner, as, n)

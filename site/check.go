@@ -119,7 +119,7 @@ func (s *Site) Check(ctx context.Context, sub Submission, o CheckOptions) (*repo
 		return nil, err
 	}
 	made := s.o.Now()
-	task, err := s.o.Store.StartTask(ctx, store.Task{Task: concordat.Task{
+	task, err := s.o.Store.Checks.StartTask(ctx, store.Task{Task: concordat.Task{
 		ID: concordat.TaskID(strings.ToLower(rand.Text())), Title: cmp.Or(sub.Title, string(sub.ID)), Made: made,
 	}}, "check", Lease)
 	if err != nil {
@@ -132,7 +132,7 @@ func (s *Site) Check(ctx context.Context, sub Submission, o CheckOptions) (*repo
 	}
 	if err != nil {
 		// The cause is kept even if the end of ctx ended the check.
-		return nil, errors.Join(err, s.o.Store.FinishTask(context.WithoutCancel(ctx), task, concordat.TaskFailed, CauseOf(err)))
+		return nil, errors.Join(err, s.o.Store.Checks.FinishTask(context.WithoutCancel(ctx), task, concordat.TaskFailed, CauseOf(err)))
 	}
 	return s.redactHidden(ctx, f)
 }
@@ -141,7 +141,7 @@ func (s *Site) Check(ctx context.Context, sub Submission, o CheckOptions) (*repo
 // that have not expired.
 func (s *Site) Libraries(ctx context.Context, ids []concordat.LibraryID) ([]store.Library, error) {
 	if len(ids) == 0 {
-		all, err := s.o.Store.Libraries(ctx)
+		all, err := s.o.Store.Catalogue.Libraries(ctx)
 		now := s.o.Now()
 		return slices.DeleteFunc(all, func(l store.Library) bool {
 			return !l.Policy.Expires.IsZero() && !now.Before(l.Policy.Expires)
@@ -149,7 +149,7 @@ func (s *Site) Libraries(ctx context.Context, ids []concordat.LibraryID) ([]stor
 	}
 	var out []store.Library
 	for _, id := range ids {
-		l, err := s.o.Store.Library(ctx, id)
+		l, err := s.o.Store.Catalogue.Library(ctx, id)
 		if err != nil {
 			return nil, fmt.Errorf("library %s: %w", id, err)
 		}
@@ -166,7 +166,7 @@ func (s *Site) find(ctx context.Context, task concordat.TaskID, sub Submission, 
 	}
 	f, err := s.CompareAll(ctx, task, sub, o, libraries, nil)
 	if err != nil && o.Standing {
-		if end := s.o.Store.EndStanding(context.WithoutCancel(ctx), task); !errors.Is(end, concordat.ErrNotFound) {
+		if end := s.o.Store.Alerts.EndStanding(context.WithoutCancel(ctx), task); !errors.Is(end, concordat.ErrNotFound) {
 			err = errors.Join(err, end)
 		}
 	}
@@ -188,7 +188,7 @@ func (s *Site) CompareAll(ctx context.Context, task concordat.TaskID, sub Submis
 	}
 	progress(Progress{Stage: "fingerprint", Done: 1, Total: 1})
 	if o.Standing { // from here on, so that nothing added meanwhile is missed
-		if err := s.o.Store.PutStanding(ctx, store.Standing{Task: task, Scheme: p.Scheme, Made: s.o.Now(),
+		if err := s.o.Store.Alerts.PutStanding(ctx, store.Standing{Task: task, Scheme: p.Scheme, Made: s.o.Now(),
 			Sentences: p.Questions()}); err != nil {
 			return nil, err
 		}
@@ -273,7 +273,7 @@ func (s *Site) CompareAll(ctx context.Context, task concordat.TaskID, sub Submis
 func (s *Site) templates(ctx context.Context, libraries []concordat.LibraryID, given []report.Template) ([]report.Template, error) {
 	out := slices.Clone(given)
 	for _, id := range libraries {
-		ts, err := s.o.Store.Templates(ctx, id)
+		ts, err := s.o.Store.Catalogue.Templates(ctx, id)
 		if err != nil {
 			return nil, err
 		}
@@ -376,10 +376,10 @@ func (s *Site) Keep(ctx context.Context, task store.Task, f *report.Findings) er
 	if err != nil {
 		return fmt.Errorf("findings: %w", err)
 	}
-	if err := s.o.Store.PutFindings(ctx, task.ID, data); err != nil {
+	if err := s.o.Store.Checks.PutFindings(ctx, task.ID, data); err != nil {
 		return fmt.Errorf("keep findings: %w", err)
 	}
-	if err := s.o.Store.PutResults(ctx, task.ID, ResultsOf(f)); err != nil {
+	if err := s.o.Store.Checks.PutResults(ctx, task.ID, ResultsOf(f)); err != nil {
 		return fmt.Errorf("keep results: %w", err)
 	}
 	state := concordat.TaskDone
@@ -392,7 +392,7 @@ func (s *Site) Keep(ctx context.Context, task store.Task, f *report.Findings) er
 	if err != nil {
 		return fmt.Errorf("count leads: %w", err)
 	}
-	return s.o.Store.FinishCheck(ctx, task, state, leads)
+	return s.o.Store.Checks.FinishCheck(ctx, task, state, leads)
 }
 
 // leadCount counts the leads of the report that findings give; nil: nobody asked for them.

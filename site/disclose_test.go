@@ -129,7 +129,7 @@ func TestOneSketchInBothDirections(t *testing.T) {
 	form := "fingerprints " + testEpoch.String() + " " + string(o.keyed.Scheme())
 	sent := func(sentence string) bool {
 		t.Helper()
-		withheld, err := o.store.Expose(t.Context(), "north", form, []store.Digest{store.SentenceDigest(sentence)})
+		withheld, err := o.store.Asks.Expose(t.Context(), "north", form, []store.Digest{store.SentenceDigest(sentence)})
 		must(t, err)
 		return !withheld[0]
 	}

@@ -43,7 +43,7 @@ func TestErasedFromEpochs(t *testing.T) {
 	if !errors.Is(err, concordat.ErrUnavailable) || r == nil || r.Deleted.IsZero() || !r.Done.IsZero() {
 		t.Fatalf("without the sets: %+v, %v", r, err)
 	}
-	if _, err := o.store.DocumentRow(ctx, "theses", "a"); !errors.Is(err, concordat.ErrNotFound) {
+	if _, err := o.store.Catalogue.DocumentRow(ctx, "theses", "a"); !errors.Is(err, concordat.ErrNotFound) {
 		t.Errorf("the catalogue: %v", err)
 	}
 
@@ -52,7 +52,7 @@ func TestErasedFromEpochs(t *testing.T) {
 	if n, err := e.Resume(ctx); n != 1 || err != nil {
 		t.Fatal(n, err)
 	}
-	row, err := o.store.Erasure(ctx, r.ID)
+	row, err := o.store.Retention.Erasure(ctx, r.ID)
 	must(t, err)
 	var done retain.Receipt
 	must(t, json.Unmarshal(row.Receipt, &done))
@@ -97,7 +97,7 @@ func TestEmbargoForPartners(t *testing.T) {
 	if !exists() {
 		t.Fatal("not told before")
 	}
-	must(t, o.store.SetTerm(t.Context(), store.Term{Library: "theses", Document: "a", Hidden: o.clock.now().Add(60e9)}))
+	must(t, o.store.Retention.SetTerm(t.Context(), store.Term{Library: "theses", Document: "a", Hidden: o.clock.now().Add(60e9)}))
 	if exists() {
 		t.Error("told under its embargo")
 	}

@@ -77,7 +77,7 @@ func newErasureSite(t *testing.T) *erasureSite {
 		Options: func(context.Context, site.Job) (site.CheckOptions, func(), error) {
 			return site.CheckOptions{Short: true}, nil, nil
 		}})
-	if err := s.store.CreateLibrary(t.Context(), store.Library{ID: "theses", Created: s.now}); err != nil {
+	if err := s.store.Catalogue.CreateLibrary(t.Context(), store.Library{ID: "theses", Created: s.now}); err != nil {
 		t.Fatal(err)
 	}
 	s.add("stays", folios)
@@ -194,7 +194,7 @@ func TestErasedBytesAreGone(t *testing.T) {
 	if f, err := s.Findings(t.Context(), other); err != nil || len(f.Passages) == 0 {
 		t.Errorf("another report: %v", err)
 	}
-	lines, err := s.store.Audit(t.Context(), 0, 0)
+	lines, err := s.store.Audit.Audit(t.Context(), 0, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -290,14 +290,14 @@ func TestNoStore(t *testing.T) {
 	// What another check needs stays.
 	one := s.check(marked, nil)
 	two := s.check(marked, func(j *site.Job) { j.NoStore = true })
-	row, err := s.store.Originals(t.Context(), one)
+	row, err := s.store.Retention.Originals(t.Context(), one)
 	if err != nil || len(row) != 1 {
 		t.Fatal(row, err)
 	}
 	if _, err := s.files.Path(row[0]); err != nil {
 		t.Errorf("the other check's file: %v", err)
 	}
-	if row, err = s.store.Originals(t.Context(), two); err != nil || len(row) != 0 {
+	if row, err = s.store.Retention.Originals(t.Context(), two); err != nil || len(row) != 0 {
 		t.Errorf("originals of what is not kept: %v, %v", row, err)
 	}
 }
@@ -306,7 +306,7 @@ func TestNoStore(t *testing.T) {
 func TestEmbargo(t *testing.T) {
 	s := newErasureSite(t)
 	s.add(mark+".txt", marked)
-	if err := s.store.SetTerm(t.Context(), store.Term{Library: "theses", Document: mark + ".txt",
+	if err := s.store.Retention.SetTerm(t.Context(), store.Term{Library: "theses", Document: mark + ".txt",
 		Hidden: s.now.Add(48 * time.Hour)}); err != nil {
 		t.Fatal(err)
 	}
@@ -339,7 +339,7 @@ func TestSweep(t *testing.T) {
 	s := newErasureSite(t)
 	ctx := t.Context()
 	s.add("old", "An old document of the second library, whose term of three days has come to its end by the time of the sweep, says a sentence of its own here.")
-	if err := s.store.SetTerm(ctx, store.Term{Library: "theses", Document: "old", Expires: s.now.Add(3 * day)}); err != nil {
+	if err := s.store.Retention.SetTerm(ctx, store.Term{Library: "theses", Document: "old", Expires: s.now.Add(3 * day)}); err != nil {
 		t.Fatal(err)
 	}
 	first := s.check(marked, nil)
@@ -377,14 +377,14 @@ func TestSweep(t *testing.T) {
 	if f, err := s.Findings(ctx, second); err != nil || f.Withheld == nil {
 		t.Errorf("the text of %s: %v", second, err)
 	}
-	if _, err := s.store.DocumentRow(ctx, "theses", "old"); !errors.Is(err, concordat.ErrNotFound) {
+	if _, err := s.store.Catalogue.DocumentRow(ctx, "theses", "old"); !errors.Is(err, concordat.ErrNotFound) {
 		t.Errorf("the old document: %v", err)
 	}
 	if in := s.holding([]byte(mark)); len(in) > 0 {
 		t.Errorf("the texts are still in %s", in)
 	}
 	for _, id := range got.Receipts {
-		row, err := s.store.Erasure(ctx, id)
+		row, err := s.store.Retention.Erasure(ctx, id)
 		if err != nil || row.State != store.ErasureDone || row.Actor != retain.SweepActor || row.Target != nil {
 			t.Errorf("receipt %s: %+v, %v", id, row, err)
 		}
@@ -408,7 +408,7 @@ func TestErasureGoesOn(t *testing.T) {
 	if !errors.Is(err, errBroken) {
 		t.Fatalf("got %v", err)
 	}
-	open, err := s.store.OpenErasures(t.Context())
+	open, err := s.store.Retention.OpenErasures(t.Context())
 	if err != nil || len(open) != 1 || open[0].State != store.ErasureAsked {
 		t.Fatal(open, err)
 	}
@@ -416,7 +416,7 @@ func TestErasureGoesOn(t *testing.T) {
 	if n, err := e.Resume(t.Context()); n != 1 || err != nil {
 		t.Fatal(n, err)
 	}
-	row, err := s.store.Erasure(t.Context(), open[0].ID)
+	row, err := s.store.Retention.Erasure(t.Context(), open[0].ID)
 	if err != nil || row.State != store.ErasureDone {
 		t.Fatal(row, err)
 	}

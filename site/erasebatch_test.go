@@ -87,7 +87,7 @@ func TestEraseMember(t *testing.T) {
 		concordat.ErrLocked) {
 		t.Errorf("while somebody works on the batch: %v", err)
 	}
-	if _, err := p.store.Task(t.Context(), tasks["x.txt"]); err != nil {
+	if _, err := p.store.Checks.Task(t.Context(), tasks["x.txt"]); err != nil {
 		t.Errorf("and yet the check is gone: %v", err)
 	}
 	place.busy = false
@@ -98,7 +98,7 @@ func TestEraseMember(t *testing.T) {
 	if _, err := b.index.Document(t.Context(), ref); !errors.Is(err, concordat.ErrNotFound) {
 		t.Errorf("its text: %v", err)
 	}
-	if _, err := p.store.Task(t.Context(), tasks["x.txt"]); !errors.Is(err, concordat.ErrNotFound) {
+	if _, err := p.store.Checks.Task(t.Context(), tasks["x.txt"]); !errors.Is(err, concordat.ErrNotFound) {
 		t.Errorf("its check: %v", err)
 	}
 	for _, name := range []string{"y.txt", "z.txt"} {
@@ -119,7 +119,7 @@ func TestEraseMember(t *testing.T) {
 	if err != nil || !strings.Contains(wording(after), "z.txt") {
 		t.Errorf("what is not deleted went too: %q, %v", wording(after), err)
 	}
-	row, err := p.store.Batch(t.Context(), b.id)
+	row, err := p.store.Batches.Batch(t.Context(), b.id)
 	if err != nil || strings.Contains(string(row.Request), "Xenia") || !strings.Contains(string(row.Request), "Yves") {
 		t.Errorf("the list of the batch: %s, %v", row.Request, err)
 	}
@@ -151,11 +151,11 @@ func TestEraseBatch(t *testing.T) {
 		place.removed != 1 || r.Done.IsZero() {
 		t.Errorf("receipt %+v", r)
 	}
-	if _, err := p.store.Batch(t.Context(), b.id); !errors.Is(err, concordat.ErrNotFound) {
+	if _, err := p.store.Batches.Batch(t.Context(), b.id); !errors.Is(err, concordat.ErrNotFound) {
 		t.Errorf("the batch: %v", err)
 	}
 	for _, m := range v.Members {
-		if _, err := p.store.Task(t.Context(), m.Task); !errors.Is(err, concordat.ErrNotFound) {
+		if _, err := p.store.Checks.Task(t.Context(), m.Task); !errors.Is(err, concordat.ErrNotFound) {
 			t.Errorf("check of %s: %v", m.Name, err)
 		}
 	}

@@ -27,7 +27,7 @@ var erasures = map[string]func(t *testing.T) (e *retain.Eraser, b *storetest.Scr
 			s.add(id, marked)
 			task := s.check(marked, nil)
 			return retain.Target{Library: "theses", Documents: []concordat.DocumentID{id}}, func() {
-				if _, err := s.store.DocumentRow(t.Context(), "theses", id); !errors.Is(err, concordat.ErrNotFound) {
+				if _, err := s.store.Catalogue.DocumentRow(t.Context(), "theses", id); !errors.Is(err, concordat.ErrNotFound) {
 					t.Errorf("the document: %v", err)
 				}
 				f, err := s.Findings(t.Context(), task)
@@ -44,7 +44,7 @@ var erasures = map[string]func(t *testing.T) (e *retain.Eraser, b *storetest.Scr
 		return e, b, func() (retain.Target, func()) {
 			task := s.check(marked, nil)
 			return retain.Target{Tasks: []concordat.TaskID{task}}, func() {
-				if _, err := s.store.Task(t.Context(), task); !errors.Is(err, concordat.ErrNotFound) {
+				if _, err := s.store.Checks.Task(t.Context(), task); !errors.Is(err, concordat.ErrNotFound) {
 					t.Errorf("the check: %v", err)
 				}
 				if in := s.holding([]byte(mark)); len(in) > 0 {

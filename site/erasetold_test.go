@@ -31,7 +31,7 @@ func TestDeletionNeedsItsRemains(t *testing.T) {
 	if _, err := e.Erase(t.Context(), "ada", "asked", retain.Target{Tasks: []concordat.TaskID{task}}); !errors.Is(err, fault) {
 		t.Errorf("with remains: got %v, want %v", err, fault)
 	}
-	open, err := s.store.OpenErasures(t.Context())
+	open, err := s.store.Retention.OpenErasures(t.Context())
 	if err != nil || len(open) != 1 {
 		t.Errorf("open deletions %+v, %v, want the one", open, err)
 	}

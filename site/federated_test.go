@@ -81,7 +81,7 @@ func newMember(t testing.TB, id concordat.SiteID, libraries ...concordat.Library
 	m.parts = &parts{store: db, index: &faulty{Index: &indextest.Oracle{Site: id, Scheme: p.Scheme()}}}
 	m.services = open(site.Options{ID: id, Index: m.index, Store: db, Profiler: p})
 	for _, l := range libraries {
-		if err := db.CreateLibrary(t.Context(), store.Library{ID: l, Title: string(l)}); err != nil {
+		if err := db.Catalogue.CreateLibrary(t.Context(), store.Library{ID: l, Title: string(l)}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -528,7 +528,7 @@ func twoSites(t *testing.T, form string) {
 		now.Flags = append(now.Flags, concordat.Flag{Code: "from_elsewhere"})
 		data, err := json.Marshal(now)
 		if err == nil {
-			err = a.store.PutFindings(ctx, f.Task, data)
+			err = a.store.Checks.PutFindings(ctx, f.Task, data)
 		}
 		if err != nil {
 			t.Fatal(err)
@@ -575,7 +575,7 @@ func twoSites(t *testing.T, form string) {
 	if err != nil || len(alerts) != 1 || alerts[0].Title != "A late one" || alerts[0].Task != f.Task {
 		t.Errorf("alerts %+v, %v", alerts, err)
 	}
-	mine, err := b.store.FilterAlerts(ctx, store.AlertFilter{}, 0, 0)
+	mine, err := b.store.Alerts.FilterAlerts(ctx, store.AlertFilter{}, 0, 0)
 	if err != nil || len(mine) != 1 {
 		t.Fatalf("alerts of the owner %+v, %v", mine, err)
 	}

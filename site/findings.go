@@ -34,7 +34,7 @@ func (s *Site) KeptFindings(ctx context.Context, id concordat.TaskID) (*report.F
 
 // findingsAt is KeptFindings with their revision.
 func (s *Site) findingsAt(ctx context.Context, id concordat.TaskID) (*report.Findings, int64, error) {
-	data, revision, err := s.o.Store.FindingsAt(ctx, id)
+	data, revision, err := s.o.Store.Checks.FindingsAt(ctx, id)
 	if err != nil {
 		return nil, 0, fmt.Errorf("findings of %s: %w", id, err)
 	}
@@ -68,7 +68,7 @@ func (s *Site) ChangeFindings(ctx context.Context, id concordat.TaskID, change f
 		if err2 != nil {
 			return err2
 		}
-		if err = s.o.Store.ReplaceFindings(ctx, id, revision, data); !errors.Is(err, concordat.ErrChanged) {
+		if err = s.o.Store.Checks.ReplaceFindings(ctx, id, revision, data); !errors.Is(err, concordat.ErrChanged) {
 			return err
 		}
 	}
@@ -80,7 +80,7 @@ func (s *Site) DocumentText(ctx context.Context, ref concordat.Ref) (string, err
 	if ref.Site != s.o.ID {
 		return "", nil
 	}
-	t, err := s.o.Store.Term(ctx, ref.Library, ref.Document)
+	t, err := s.o.Store.Retention.Term(ctx, ref.Library, ref.Document)
 	if err == nil && s.o.Now().Before(t.Hidden) {
 		return "", nil // under an embargo
 	}

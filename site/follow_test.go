@@ -126,7 +126,7 @@ func TestBatchRegain(t *testing.T) {
 	}
 
 	// Without the files there is nothing to go on with.
-	must(t, b.store.ReopenBatch(t.Context(), b.id, "test", true))
+	must(t, b.store.Batches.ReopenBatch(t.Context(), b.id, "test", true))
 	clear(texts)
 	b.options.Index = openShard(t, filepath.Join(t.TempDir(), "third"), profiler(t))
 	if err := batch.Run(t.Context(), b.Site, b.id, b.options); !errors.Is(err, concordat.ErrNotFound) {

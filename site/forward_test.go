@@ -180,7 +180,7 @@ func TestPartnersThatFail(t *testing.T) {
 			if l.Reason != c.reason || !strings.Contains(l.Err, c.words) || l.Answered != 0 || l.Exposed.Sentences == 0 {
 				t.Errorf("line %+v", l)
 			}
-			task, err := p.store.Task(t.Context(), f.Task)
+			task, err := p.store.Checks.Task(t.Context(), f.Task)
 			if err != nil || task.State != concordat.TaskPartial {
 				t.Errorf("task %+v, %v", task.Task, err)
 			}
@@ -203,7 +203,7 @@ func TestPartnersThatFail(t *testing.T) {
 // alarmed fails unless there is an alarm about false answers of a partner, or none.
 func alarmed(t *testing.T, p *parts, partner concordat.SiteID, want bool) {
 	t.Helper()
-	as, err := p.store.PartnerAlarms(t.Context(), partner, 0)
+	as, err := p.store.Partners.PartnerAlarms(t.Context(), partner, 0)
 	must(t, err)
 	if want != (len(as) == 1 && as[0].Kind == store.AlarmFalse) || !want && len(as) > 0 {
 		t.Errorf("alarms about %s: %+v, want one of false answers: %v", partner, as, want)
@@ -234,7 +234,7 @@ func TestPartialAnswersCanBeRead(t *testing.T) {
 	defer poll.Stop()
 	var f *report.Findings
 	for f == nil || !slices.Contains(from(f), "good/Title of ice") {
-		tasks, err := p.store.Tasks(t.Context(), 0, 0)
+		tasks, err := p.store.Checks.Tasks(t.Context(), 0, 0)
 		if err != nil || len(tasks) != 1 {
 			t.Fatalf("tasks %v, %v", tasks, err)
 		}

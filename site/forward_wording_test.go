@@ -52,7 +52,7 @@ func TestSharedWordingIsNotAsked(t *testing.T) {
 		"template given":      func(_ *parts, o *site.CheckOptions) { o.Templates = []report.Template{{Name: "form", Text: form}} },
 		"common at this site": func(p *parts, _ *site.CheckOptions) { p.ingest(t, "a", many...) },
 		"template of this one": func(p *parts, _ *site.CheckOptions) {
-			must(t, p.store.PutTemplate(t.Context(), store.Template{Library: "a", Name: "form", Text: form}))
+			must(t, p.store.Catalogue.PutTemplate(t.Context(), store.Template{Library: "a", Name: "form", Text: form}))
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -58,7 +58,7 @@ const (
 //
 // Fingerprinting one batch goes on while the one before it is written.
 func (s *Site) Ingest(ctx context.Context, lib concordat.LibraryID, docs iter.Seq2[Incoming, error], done func(Ingested) error) error {
-	if _, err := s.o.Store.Library(ctx, lib); err != nil {
+	if _, err := s.o.Store.Catalogue.Library(ctx, lib); err != nil {
 		return fmt.Errorf("library %s: %w", lib, err)
 	}
 	g, ctx := errgroup.WithContext(ctx)
@@ -156,7 +156,7 @@ func (s *Site) fingerprint(ctx context.Context, lib concordat.LibraryID, docs []
 	profiles := make([]*concordat.Profile, len(docs))
 	rows := make([]store.DocumentRow, len(docs))
 	ingested := make([]Ingested, len(docs))
-	l, err := s.o.Store.Library(ctx, lib)
+	l, err := s.o.Store.Catalogue.Library(ctx, lib)
 	if err != nil {
 		return nil, err
 	}
@@ -191,7 +191,7 @@ func (s *Site) fingerprintOne(ctx context.Context, l store.Library, d Incoming, 
 	in *Ingested) error {
 	hash := store.TextHash(d.Text)
 	*in = Ingested{ID: d.ID, Title: d.Title, Source: d.Source, Outcome: Added}
-	old, err := s.o.Store.DocumentRow(ctx, l.ID, d.ID)
+	old, err := s.o.Store.Catalogue.DocumentRow(ctx, l.ID, d.ID)
 	switch {
 	case errors.Is(err, concordat.ErrNotFound):
 	case err != nil:
@@ -234,7 +234,7 @@ func (s *Site) commit(ctx context.Context, b *batch) error {
 		return nil
 	}
 	ctx = context.WithoutCancel(ctx)
-	id, err := s.o.Store.BeginIntake(ctx, s.o.Worker, b.rows, s.o.Now())
+	id, err := s.o.Store.Catalogue.BeginIntake(ctx, s.o.Worker, b.rows, s.o.Now())
 	if err != nil {
 		return err
 	}
@@ -260,7 +260,7 @@ func (s *Site) take(ctx context.Context, intake string, b *batch) error {
 	if err := s.watch(ctx, b.profiles); err != nil {
 		return fmt.Errorf("standing checks: %w", err)
 	}
-	if err := s.o.Store.FinishIntake(ctx, intake, b.rows); err != nil {
+	if err := s.o.Store.Catalogue.FinishIntake(ctx, intake, b.rows); err != nil {
 		return fmt.Errorf("catalogue %d documents: %w", len(b.rows), err)
 	}
 	return nil

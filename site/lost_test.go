@@ -42,7 +42,7 @@ type operation struct {
 // withdrawals counts the notices to north that its mirror of theses has ended.
 func (o *owner) withdrawals(t *testing.T) (n int) {
 	t.Helper()
-	all, err := o.store.Outbox(t.Context(), 0)
+	all, err := o.store.Partners.Outbox(t.Context(), 0)
 	must(t, err)
 	for _, x := range all {
 		if x.Notice.Kind == concordat.NoticeWithdrawn && x.Partner == "north" {
@@ -54,17 +54,17 @@ func (o *owner) withdrawals(t *testing.T) (n int) {
 
 func (o *owner) forgetNotices(t *testing.T) {
 	t.Helper()
-	all, err := o.store.Outbox(t.Context(), 0)
+	all, err := o.store.Partners.Outbox(t.Context(), 0)
 	must(t, err)
 	for _, x := range all {
-		must(t, o.store.Delivered(t.Context(), x.Seq))
+		must(t, o.store.Partners.Delivered(t.Context(), x.Seq))
 	}
 }
 
 // toldOfEnd: where the mirror is over, the partner is told.
 func toldOfEnd(t *testing.T, o *owner, call string) {
 	t.Helper()
-	x, err := o.store.Share(t.Context(), "theses", "north")
+	x, err := o.store.Answers.Share(t.Context(), "theses", "north")
 	if over := errors.Is(err, concordat.ErrNotFound) || err == nil && !x.Rule.Ship; over && o.withdrawals(t) == 0 {
 		t.Errorf("%s failed: the mirror is over, and the partner is not told", call)
 	}
@@ -207,7 +207,7 @@ func operations() []operation {
 // last returns the latest request of north.
 func (o *owner) last(t *testing.T) store.Disclosure {
 	t.Helper()
-	all, err := o.store.DisclosuresAfter(t.Context(), "", 1)
+	all, err := o.store.Answers.DisclosuresAfter(t.Context(), "", 1)
 	must(t, err)
 	if len(all) != 1 {
 		t.Fatal("no request")
@@ -293,7 +293,7 @@ func TestShareAudited(t *testing.T) {
 	must(t, err)
 	must(t, o.Unshare(t.Context(), "theses", "north"))
 	var actions []string
-	lines, err := o.store.Audit(t.Context(), 0, 100)
+	lines, err := o.store.Audit.Audit(t.Context(), 0, 100)
 	must(t, err)
 	for _, e := range lines {
 		var d struct{ Library, Partner string }

@@ -78,7 +78,7 @@ func TestIngestPanics(t *testing.T) {
 			}
 			n.once(t, c.where)
 			p.index.putPanics = false
-			if left, err := p.store.Intakes(t.Context(), ""); err != nil || len(left) != 0 {
+			if left, err := p.store.Catalogue.Intakes(t.Context(), ""); err != nil || len(left) != 0 {
 				t.Errorf("%d intakes are left half done, %v", len(left), err)
 			}
 			p.ingest(t, "a", good...)
@@ -169,7 +169,7 @@ func TestBatchTellingPanics(t *testing.T) {
 	if err := batch.Run(t.Context(), b.Site, b.id, b.options); !errors.As(err, &fault) {
 		t.Errorf("got %v, want a fault", err)
 	}
-	got, err := b.store.Batch(t.Context(), b.id)
+	got, err := b.store.Batches.Batch(t.Context(), b.id)
 	if err != nil || got.State != concordat.TaskFailed || strings.Contains(got.Cause.String(), "told") {
 		t.Errorf("the batch is %s, %q, %v", got.State, got.Cause, err)
 	}
@@ -181,7 +181,7 @@ func awaitBatch(t *testing.T, p *parts, id string) store.Batch {
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
 	for {
-		b, err := p.store.Batch(t.Context(), id)
+		b, err := p.store.Batches.Batch(t.Context(), id)
 		if err != nil {
 			t.Fatal(err)
 		}

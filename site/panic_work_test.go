@@ -103,11 +103,11 @@ func TestKeptMeanwhile(t *testing.T) {
 	script.On("PutFindings", func() error { kept <- struct{}{}; return nil })
 	var f report.Findings
 	must(t, check(site.CheckOptions{Forward: site.ForwardAll}, func() {
-		tasks, err := p.store.Tasks(t.Context(), 0, 1)
+		tasks, err := p.store.Checks.Tasks(t.Context(), 0, 1)
 		must(t, err)
 		var data []byte
 		for end := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) { // it is about to be kept
-			if data, err = p.store.Findings(t.Context(), tasks[0].ID); !errors.Is(err, concordat.ErrNotFound) || time.Now().After(end) {
+			if data, err = p.store.Checks.Findings(t.Context(), tasks[0].ID); !errors.Is(err, concordat.ErrNotFound) || time.Now().After(end) {
 				break
 			}
 		}

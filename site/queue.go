@@ -185,7 +185,7 @@ func (q *Queue) SubmitAll(ctx context.Context, owner, batch string, jobs []Job,
 		tasks, ids = append(tasks, t), append(ids, t.ID)
 	}
 	err := q.o.Store.Atomic(ctx, func(tx *store.DB) error {
-		if err := tx.CreateTasks(ctx, tasks); err != nil || also == nil {
+		if err := tx.Checks.CreateTasks(ctx, tasks); err != nil || also == nil {
 			return err
 		}
 		return also(tx, ids)
@@ -225,7 +225,7 @@ func (q *Queue) task(id concordat.TaskID, owner, batch string, j Job) (store.Tas
 func (q *Queue) SubmitTask(ctx context.Context, id concordat.TaskID, owner, batch string, j Job, notes ...store.AuditNote) error {
 	t, err := q.task(id, owner, batch, j)
 	if err == nil {
-		err = q.noted(ctx, notes, func(s *store.DB) error { return s.CreateTask(ctx, t) })
+		err = q.noted(ctx, notes, func(s *store.DB) error { return s.Checks.CreateTask(ctx, t) })
 	}
 	if err == nil {
 		q.wakeAll()
@@ -242,7 +242,7 @@ func (q *Queue) noted(ctx context.Context, notes []store.AuditNote, change func(
 		if err := change(tx); err != nil {
 			return err
 		}
-		return tx.Notes(ctx, notes...)
+		return tx.Audit.Notes(ctx, notes...)
 	})
 }
 
@@ -265,7 +265,7 @@ type begun struct {
 // Retry puts a failed task back into the queue, at its old place. It fails with concordat.ErrInvalid in
 // another state. The notes go into the audit with the change.
 func (q *Queue) Retry(ctx context.Context, id concordat.TaskID, notes ...store.AuditNote) error {
-	if err := q.noted(ctx, notes, func(s *store.DB) error { return s.RetryTask(ctx, id) }); err != nil {
+	if err := q.noted(ctx, notes, func(s *store.DB) error { return s.Checks.RetryTask(ctx, id) }); err != nil {
 		return err
 	}
 	q.wakeAll()
@@ -275,7 +275,7 @@ func (q *Queue) Retry(ctx context.Context, id concordat.TaskID, notes ...store.A
 // Cancel ends a task that is queued or running; one that has ended stays as it is. The notes go into the audit with the
 // change.
 func (q *Queue) Cancel(ctx context.Context, id concordat.TaskID, cause store.Cause, notes ...store.AuditNote) error {
-	if err := q.noted(ctx, notes, func(s *store.DB) error { return s.CancelTask(ctx, id, cause) }); err != nil {
+	if err := q.noted(ctx, notes, func(s *store.DB) error { return s.Checks.CancelTask(ctx, id, cause) }); err != nil {
 		return err
 	}
 	q.mu.Lock()

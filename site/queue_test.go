@@ -53,7 +53,7 @@ func await(t *testing.T, p *parts, q *site.Queue, id concordat.TaskID) (concorda
 	events, stop := q.Watch(id)
 	defer stop()
 	for {
-		task, err := p.store.Task(t.Context(), id)
+		task, err := p.store.Checks.Task(t.Context(), id)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -157,7 +157,7 @@ func TestQueue(t *testing.T) {
 	if state, cause := await(t, p, q, archive+"-2"); state != concordat.TaskFailed || !strings.Contains(cause, "password") {
 		t.Errorf("second member: %s, %s", state, cause)
 	}
-	member, err := p.store.Task(t.Context(), archive+"-1")
+	member, err := p.store.Checks.Task(t.Context(), archive+"-1")
 	if err != nil || member.Batch != string(archive) || member.Owner != "ada" || member.Title != "One" {
 		t.Errorf("got %+v, %v", member, err)
 	}
@@ -179,7 +179,7 @@ func TestQueueRestart(t *testing.T) {
 	stop := start(t, q)
 	<-reading
 	stop()
-	if task, err := p.store.Task(t.Context(), id); err != nil || task.State != concordat.TaskQueued || task.Attempts != 0 {
+	if task, err := p.store.Checks.Task(t.Context(), id); err != nil || task.State != concordat.TaskQueued || task.Attempts != 0 {
 		t.Fatalf("got %+v, %v; want it back in the queue", task, err)
 	}
 	start(t, q)

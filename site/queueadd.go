@@ -76,7 +76,7 @@ func (q *Queue) fail(ctx context.Context, t store.Task, j Job, i int, item Item,
 	id := concordat.TaskID(fmt.Sprintf("%s-%d", t.ID, i+1))
 	err := q.SubmitTask(ctx, id, t.Owner, cmp.Or(t.Batch, string(t.ID)), one)
 	if err == nil {
-		err = q.o.Store.CancelTask(ctx, id, one.Fault)
+		err = q.o.Store.Checks.CancelTask(ctx, id, one.Fault)
 	}
 	if errors.Is(err, concordat.ErrExists) {
 		err = nil

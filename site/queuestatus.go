@@ -48,7 +48,7 @@ func (q *Queue) Progress(ctx context.Context, id concordat.TaskID) (e Event, ok 
 	if e, ok = q.Latest(id); ok || !q.site.o.Shared {
 		return e, ok
 	}
-	b, err := q.o.Store.TaskProgress(ctx, id)
+	b, err := q.o.Store.Checks.TaskProgress(ctx, id)
 	if err != nil { // no progress yet, or it cannot be had now
 		return e, false
 	}
@@ -67,7 +67,7 @@ func (q *Queue) share(ctx context.Context, id concordat.TaskID) {
 		if e, ok := q.Latest(id); ok {
 			b, err := json.Marshal(e)
 			if err == nil && string(b) != last {
-				err = q.o.Store.PutTaskProgress(ctx, id, b)
+				err = q.o.Store.Checks.PutTaskProgress(ctx, id, b)
 			}
 			if last = string(b); err != nil && ctx.Err() == nil {
 				q.o.Logger.Warn("progress of a task", "task", id, "error", err)

@@ -51,7 +51,7 @@ func TestQueueHolds(t *testing.T) {
 	if s := q.Status(); s.Workers != 1 || !errors.Is(s.Holding, full) || len(s.Running) != 0 {
 		t.Errorf("held: %+v", s)
 	}
-	if task, err := p.store.Task(t.Context(), id); err != nil || task.State != concordat.TaskQueued {
+	if task, err := p.store.Checks.Task(t.Context(), id); err != nil || task.State != concordat.TaskQueued {
 		t.Errorf("held: %+v, %v", task, err)
 	}
 	hold.Store(false)
@@ -96,7 +96,7 @@ func TestQueueAdds(t *testing.T) {
 	if state, cause := await(t, p, q, bad); state != concordat.TaskFailed || !strings.Contains(cause, "damaged") {
 		t.Errorf("got %s, %q", state, cause)
 	}
-	if l, err := p.store.Library(t.Context(), "a"); err != nil || l.Documents != 2 {
+	if l, err := p.store.Catalogue.Library(t.Context(), "a"); err != nil || l.Documents != 2 {
 		t.Errorf("library %+v, %v; want the source and the new one", l, err)
 	}
 	fault := submit(t, q, site.Job{Name: "large.txt", Fault: store.Cause{Detail: "limit: too large"}})

@@ -44,7 +44,7 @@ func (q *Queue) tell(e Event) {
 // Run runs queued tasks until ctx ends, and then puts back what it had begun. Only one process of a
 // site may run a queue of one Worker name.
 func (q *Queue) Run(ctx context.Context) error {
-	if err := q.o.Store.ReclaimTasks(ctx, q.o.Worker); err != nil {
+	if err := q.o.Store.Checks.ReclaimTasks(ctx, q.o.Worker); err != nil {
 		if ctx.Err() != nil {
 			return nil // stopped before it has begun
 		}
@@ -79,7 +79,7 @@ func (q *Queue) work(ctx context.Context, lane store.Lane) error {
 			}
 			continue
 		}
-		t, err := q.o.Store.ClaimTask(ctx, lane, q.o.Worker, queueLease)
+		t, err := q.o.Store.Checks.ClaimTask(ctx, lane, q.o.Worker, queueLease)
 		switch {
 		case ctx.Err() != nil:
 			return ctx.Err()
@@ -137,12 +137,12 @@ func (q *Queue) run(ctx context.Context, t store.Task, lane store.Lane) {
 	last := context.WithoutCancel(ctx)
 	switch {
 	case err != nil && ctx.Err() != nil:
-		err = q.o.Store.ReleaseTask(last, t)
+		err = q.o.Store.Checks.ReleaseTask(last, t)
 	case err != nil:
 		state, cause = concordat.TaskFailed, CauseOf(err)
-		err = q.o.Store.FinishTask(last, t, state, cause)
+		err = q.o.Store.Checks.FinishTask(last, t, state, cause)
 	case state != "": // else the findings were kept and the task has ended with them
-		err = q.o.Store.FinishTask(last, t, state, cause)
+		err = q.o.Store.Checks.FinishTask(last, t, state, cause)
 	}
 	if err != nil && !errors.Is(err, store.ErrLease) && !errors.Is(err, concordat.ErrNotFound) { // cancelled or deleted meanwhile
 		q.o.Logger.Error("end a task", "task", t.ID, "error", err)
@@ -212,7 +212,7 @@ func (q *Queue) renew(ctx context.Context, stop func(), t store.Task) {
 			return
 		case <-tick.C:
 		}
-		err := q.o.Store.RenewTask(ctx, t, queueLease)
+		err := q.o.Store.Checks.RenewTask(ctx, t, queueLease)
 		if errors.Is(err, store.ErrLease) || errors.Is(err, concordat.ErrNotFound) {
 			stop()
 			return
@@ -301,7 +301,7 @@ func (q *Queue) check(ctx context.Context, t store.Task, j Job, sub Submission) 
 		return nil, err
 	}
 	if j.Title == "" && sub.Title != "" && sub.Title != t.Title { // one name for one document: lists have that of the report
-		if err := q.o.Store.RetitleTask(ctx, t, sub.Title); err != nil {
+		if err := q.o.Store.Checks.RetitleTask(ctx, t, sub.Title); err != nil {
 			return nil, err
 		}
 	}
@@ -343,7 +343,7 @@ func (q *Queue) split(ctx context.Context, t store.Task, j Job, items []Item) er
 		}
 		err := q.SubmitTask(ctx, id, t.Owner, cmp.Or(t.Batch, string(t.ID)), one)
 		if err == nil && !one.Fault.IsZero() {
-			err = q.o.Store.CancelTask(ctx, id, one.Fault)
+			err = q.o.Store.Checks.CancelTask(ctx, id, one.Fault)
 		}
 		if err != nil && !errors.Is(err, concordat.ErrExists) {
 			return err

@@ -32,7 +32,7 @@ func (s *Site) redactHidden(ctx context.Context, f *report.Findings) (*report.Fi
 			}
 			return err
 		}
-		t, err := s.o.Store.Term(ctx, r.Library, r.Document)
+		t, err := s.o.Store.Retention.Term(ctx, r.Library, r.Document)
 		switch {
 		case errors.Is(err, concordat.ErrNotFound):
 			deleted, err := s.wasDeleted(ctx, r)
@@ -93,7 +93,7 @@ type batchNames struct {
 func (b *batchNames) has(ctx context.Context, id string, d concordat.DocumentID) (bool, error) {
 	names, ok := b.of[id]
 	if !ok {
-		members, err := b.db.BatchMembers(ctx, id)
+		members, err := b.db.Batches.BatchMembers(ctx, id)
 		if err != nil {
 			return false, err
 		}
@@ -110,11 +110,11 @@ func (b *batchNames) has(ctx context.Context, id string, d concordat.DocumentID)
 // taken out of the findings. Documents without a deletion were never taken in.
 func (s *Site) wasDeleted(ctx context.Context, r concordat.Ref) (bool, error) {
 	if name, ok := strings.CutPrefix(string(r.Document), DeletedPrefix); ok && len(name) == DeletedDigits {
-		if was, err := s.o.Store.WasDeletedAs(ctx, name); was || err != nil {
+		if was, err := s.o.Store.Catalogue.WasDeletedAs(ctx, name); was || err != nil {
 			return was, err
 		}
 	}
-	return s.o.Store.WasDeleted(ctx, r.Library, r.Document)
+	return s.o.Store.Catalogue.WasDeleted(ctx, r.Library, r.Document)
 }
 
 const (

@@ -15,7 +15,7 @@ import (
 // RulesInForce returns the rules of a report: those that the latest review of its task sets, else those of
 // [FirstRules]. It fails with concordat.ErrNotFound if there is no such task.
 func RulesInForce(ctx context.Context, db *store.DB, id concordat.TaskID, base report.Rules) (report.Rules, error) {
-	t, err := db.Task(ctx, id)
+	t, err := db.Checks.Task(ctx, id)
 	if err != nil {
 		return base, err
 	}
@@ -37,7 +37,7 @@ func FirstRules(ctx context.Context, db *store.DB, t store.Task, base report.Rul
 	if t.Batch == "" {
 		return base, nil
 	}
-	b, err := db.Batch(ctx, t.Batch)
+	b, err := db.Batches.Batch(ctx, t.Batch)
 	if errors.Is(err, concordat.ErrNotFound) {
 		return base, nil // checks that were handed in together, each on its own
 	}
@@ -65,7 +65,7 @@ func BatchRules(b store.Batch, base report.Rules) (report.Rules, error) {
 // one it returns first.
 func ReviewedRules(ctx context.Context, db *store.DB, id concordat.TaskID,
 	first report.Rules) (rules report.Rules, decided bool, err error) {
-	all, err := db.Reviews(ctx, id)
+	all, err := db.Checks.Reviews(ctx, id)
 	rules = first
 	for _, r := range all {
 		if r.Kind != store.ReviewRules {

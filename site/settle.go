@@ -25,7 +25,7 @@ type Settled struct {
 // Settle brings index and catalogue to agreement in what a process of the given name had begun to take in and is not at
 // any more. A process that is at it after all finds its intake gone, and tells its caller that it failed.
 func (s *Site) Settle(ctx context.Context, worker string) (Settled, error) {
-	open, err := s.o.Store.Intakes(ctx, worker)
+	open, err := s.o.Store.Catalogue.Intakes(ctx, worker)
 	if err != nil {
 		return Settled{}, err
 	}
@@ -34,7 +34,7 @@ func (s *Site) Settle(ctx context.Context, worker string) (Settled, error) {
 
 // SettleBefore is Settle for everything that was begun before the given time, by processes that have ended too.
 func (s *Site) SettleBefore(ctx context.Context, before time.Time) (Settled, error) {
-	open, err := s.o.Store.IntakesBefore(ctx, before)
+	open, err := s.o.Store.Catalogue.IntakesBefore(ctx, before)
 	if err != nil {
 		return Settled{}, err
 	}
@@ -61,7 +61,7 @@ func (s *Site) settleAll(ctx context.Context, open []store.Intake) (sum Settled,
 func (s *Site) settle(ctx context.Context, one store.Intake, sum *Settled) error {
 	s.taking.Lock()
 	defer s.taking.Unlock()
-	claimed, err := s.o.Store.ClaimIntake(ctx, one.ID) // from here on nobody else ends it
+	claimed, err := s.o.Store.Catalogue.ClaimIntake(ctx, one.ID) // from here on nobody else ends it
 	if err != nil {
 		return err
 	}
@@ -75,7 +75,7 @@ func (s *Site) settle(ctx context.Context, one store.Intake, sum *Settled) error
 		if err != nil {
 			return err
 		}
-		held, err := s.o.Store.DocumentRow(ctx, row.Library, row.ID)
+		held, err := s.o.Store.Catalogue.DocumentRow(ctx, row.Library, row.ID)
 		switch {
 		case errors.Is(err, concordat.ErrNotFound):
 			remove[row.Library] = append(remove[row.Library], s.Ref(row.Library, row.ID))
@@ -96,7 +96,7 @@ func (s *Site) settle(ctx context.Context, one store.Intake, sum *Settled) error
 		sum.Removed += len(refs)
 	}
 	sum.Completed += len(complete)
-	return s.o.Store.FinishIntake(ctx, claimed, complete)
+	return s.o.Store.Catalogue.FinishIntake(ctx, claimed, complete)
 }
 
 // forget takes documents that were never acknowledged out of the alerts of standing checks.
@@ -105,7 +105,7 @@ func (s *Site) forget(ctx context.Context, lib concordat.LibraryID, refs []conco
 	for i, r := range refs {
 		ids[i] = r.Document
 	}
-	_, _, err := s.o.Store.EraseTraces(ctx, s.o.ID, lib, ids)
+	_, _, err := s.o.Store.Retention.EraseTraces(ctx, s.o.ID, lib, ids)
 	return err
 }
 
@@ -119,7 +119,7 @@ func (s *Site) catalogued(ctx context.Context, cs []*compare.Candidate) ([]*comp
 	}
 	known := map[concordat.Ref]bool{}
 	for lib, ids := range by {
-		held, err := s.o.Store.Catalogued(ctx, lib, ids)
+		held, err := s.o.Store.Catalogue.Catalogued(ctx, lib, ids)
 		if err != nil {
 			return nil, err
 		}

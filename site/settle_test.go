@@ -79,14 +79,14 @@ func TestNeverAcknowledgedIsNotEvidence(t *testing.T) {
 	if _, err := p.index.Document(t.Context(), never); !errors.Is(err, concordat.ErrNotFound) {
 		t.Errorf("after it was settled the index has it: %v", err)
 	}
-	row, err := p.store.DocumentRow(t.Context(), "l", "old")
+	row, err := p.store.Catalogue.DocumentRow(t.Context(), "l", "old")
 	if err != nil || row.Title != "Newer" || row.Revision != 2 {
 		t.Errorf("the replaced document: %+v, %v", row, err)
 	}
 	if got := p.cited(t, prose(3, 12)); !slices.Contains(got, "old") {
 		t.Errorf("its new text is found in %v", got)
 	}
-	if left, err := p.store.IntakesBefore(t.Context(), time.Now().Add(time.Hour)); len(left) != 0 || err != nil {
+	if left, err := p.store.Catalogue.IntakesBefore(t.Context(), time.Now().Add(time.Hour)); len(left) != 0 || err != nil {
 		t.Errorf("left %v, %v", left, err)
 	}
 	if got := p.ingest(t, "l", site.Incoming{ID: "never", Title: "Never", Text: text}); !slices.Equal(got, []string{"never:added"}) {
@@ -119,14 +119,14 @@ func TestAcknowledgedStays(t *testing.T) {
 				t.Fatal("it did not end")
 			}
 			p.index.put = nil
-			if left, err := p.store.Intakes(t.Context(), "one"); len(left) != 1 || err != nil {
+			if left, err := p.store.Catalogue.Intakes(t.Context(), "one"); len(left) != 1 || err != nil {
 				t.Fatalf("cut short: %v, %v", left, err)
 			}
 			if sum, err := over(t, p, p.store, "one").Settle(t.Context(), "one"); sum != end.sum || err != nil {
 				t.Errorf("settled %+v, %v, want %+v", sum, err, end.sum)
 			}
 			for _, id := range []concordat.DocumentID{"a", "b"} {
-				row, err := p.store.DocumentRow(t.Context(), "l", id)
+				row, err := p.store.Catalogue.DocumentRow(t.Context(), "l", id)
 				if err != nil || row.Revision != 1 {
 					t.Errorf("%s in the catalogue: %+v, %v", id, row, err)
 				}
@@ -161,7 +161,7 @@ func TestHalfTakenIsTakenBack(t *testing.T) {
 	if _, err := p.index.Document(t.Context(), half); !errors.Is(err, concordat.ErrNotFound) {
 		t.Errorf("the index has it: %v", err)
 	}
-	if left, err := p.store.Intakes(t.Context(), "one"); len(left) != 0 || err != nil {
+	if left, err := p.store.Catalogue.Intakes(t.Context(), "one"); len(left) != 0 || err != nil {
 		t.Errorf("left %v, %v", left, err)
 	}
 }
@@ -180,7 +180,7 @@ func TestSettledUnderItsHands(t *testing.T) {
 	if err := take(over(t, p, db, "one"), site.Incoming{ID: "slow", Text: prose(1, 12)}); !errors.Is(err, store.ErrLease) {
 		t.Errorf("it was told to be in: %v", err)
 	}
-	_, noted := p.store.DocumentRow(t.Context(), "l", "slow")
+	_, noted := p.store.Catalogue.DocumentRow(t.Context(), "l", "slow")
 	_, held := p.index.Document(t.Context(), concordat.Ref{Site: "here", Library: "l", Document: "slow"})
 	if !errors.Is(noted, concordat.ErrNotFound) || !errors.Is(held, concordat.ErrNotFound) {
 		t.Errorf("catalogue: %v, index: %v", noted, held)
@@ -214,9 +214,9 @@ func TestDeletedIsSaidOfDeleted(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, revision, err := p.store.FindingsAt(t.Context(), f.Task)
+		_, revision, err := p.store.Checks.FindingsAt(t.Context(), f.Task)
 		if err == nil {
-			err = p.store.ReplaceFindings(t.Context(), f.Task, revision, b)
+			err = p.store.Checks.ReplaceFindings(t.Context(), f.Task, revision, b)
 		}
 		if err != nil {
 			t.Fatal(err)

@@ -322,11 +322,11 @@ func TestOwnerIsAlerted(t *testing.T) {
 			}
 			o.clock.move(time.Hour)
 			o.add(t, "theses", site.Incoming{ID: "one", Title: "one sentence is not told", Text: river})
-			if as, err := o.store.Alerts(t.Context(), 0, 0); err != nil || len(as) != 0 {
+			if as, err := o.store.Alerts.Alerts(t.Context(), 0, 0); err != nil || len(as) != 0 {
 				t.Fatalf("of what the partner is not told: %+v, %v", as, err)
 			}
 			o.add(t, "theses", site.Incoming{ID: "late", Title: "A late one", Author: "Jane Doe", Text: long(river+winter, 2)})
-			got, err := o.store.Alerts(t.Context(), 0, 0)
+			got, err := o.store.Alerts.Alerts(t.Context(), 0, 0)
 			must(t, err)
 			for i := range c.want {
 				x := &c.want[i]
@@ -355,7 +355,7 @@ func TestOwnerIsAlerted(t *testing.T) {
 				t.Error(d)
 			}
 			must(t, o.CatchUp(t.Context()))
-			if as, err := o.store.Alerts(t.Context(), 0, 0); err != nil || len(as) != len(c.want) {
+			if as, err := o.store.Alerts.Alerts(t.Context(), 0, 0); err != nil || len(as) != len(c.want) {
 				t.Errorf("again: %+v, %v", as, err)
 			}
 		})
@@ -379,8 +379,8 @@ func TestReceive(t *testing.T) {
 		}
 	}
 	asked := concordat.JobID{2}
-	must(t, o.store.CreateTask(t.Context(), store.Task{Task: concordat.Task{ID: "t"}}))
-	must(t, o.store.PutAsk(t.Context(), store.Ask{Job: asked, Task: "t", Site: "north"}))
+	must(t, o.store.Checks.CreateTask(t.Context(), store.Task{Task: concordat.Task{ID: "t"}}))
+	must(t, o.store.Asks.PutAsk(t.Context(), store.Ask{Job: asked, Task: "t", Site: "north"}))
 	told := &concordat.Notice{Kind: concordat.NoticeDisclosure, Job: asked, Words: "granted"}
 	refused(t, o.Receive(t.Context(), "south", told), concordat.ReasonUnknown) // it was never asked
 	must(t, o.Receive(t.Context(), "north", told))
@@ -472,7 +472,7 @@ func TestShipIsAudited(t *testing.T) {
 	for from, want := range map[concordat.SiteID]string{"north": `"documents":1`, "south": `"refused":"level"`,
 		"east": `"refused":"library"`} {
 		_, err := o.AnswerShip(t.Context(), from, &concordat.ShipAsk{Epoch: o.epoch, Library: "theses"})
-		lines, err2 := o.store.Audit(t.Context(), 0, 0)
+		lines, err2 := o.store.Audit.Audit(t.Context(), 0, 0)
 		must(t, err2)
 		last := lines[len(lines)-1]
 		if last.Action != "ship" || last.Actor != string(from) || !strings.Contains(string(last.Detail), want) ||

@@ -66,7 +66,7 @@ func (s *Site) findShort(ctx context.Context, p *concordat.Profile, q *concordat
 	f := &report.ShortFindings{Threshold: cmp.Or(threshold, defaultShortThreshold), Pieces: []report.ShortPiece{},
 		Matches: []report.ShortMatch{}}
 	var err error
-	if f.Unindexed, err = s.o.Store.ShortUnknown(ctx, q.Libraries); err != nil {
+	if f.Unindexed, err = s.o.Store.Catalogue.ShortUnknown(ctx, q.Libraries); err != nil {
 		return nil, err
 	}
 	known := map[string][]report.ShortMatch{} // by letters: headings repeat
@@ -107,7 +107,7 @@ func (s *Site) nearShort(ctx context.Context, letters string, q *concordat.Query
 	least, low, high := grams.Bounds(threshold)
 	keys := gramKeys(grams)
 	measured := 0
-	err = s.o.Store.ShortCandidates(ctx, keys, least, low, high, func(t store.ShortText) bool {
+	err = s.o.Store.Catalogue.ShortCandidates(ctx, keys, least, low, high, func(t store.ShortText) bool {
 		if measured++; measured > shortMeasured {
 			capped = true
 			return false
@@ -127,7 +127,7 @@ func (s *Site) nearShort(ctx context.Context, letters string, q *concordat.Query
 		return cmp.Or(cmp.Compare(b.similarity, a.similarity), cmp.Compare(a.text, b.text))
 	})
 	for _, h := range hits {
-		places, documents, err := s.o.Store.ShortPlaces(ctx, h.text, q.Libraries, shortSources+len(q.Exclude))
+		places, documents, err := s.o.Store.Catalogue.ShortPlaces(ctx, h.text, q.Libraries, shortSources+len(q.Exclude))
 		if err != nil {
 			return nil, false, err
 		}

@@ -221,7 +221,7 @@ func TestTemplatesAndDatesOfACheck(t *testing.T) {
 	ingest(t, s, "a", site.Incoming{ID: "new", Text: copied + "\n\n" + form, Dated: "2019-05", DatedBy: concordat.DateOfFile},
 		site.Incoming{ID: "old", Text: copied + "\n\n" + form, Dated: "2001", DatedBy: concordat.DateGiven},
 		site.Incoming{ID: "unknown", Text: copied + "\n\n" + form})
-	if err := s.store.PutTemplate(t.Context(), store.Template{Library: "a", Name: "declaration", Text: form}); err != nil {
+	if err := s.store.Catalogue.PutTemplate(t.Context(), store.Template{Library: "a", Name: "declaration", Text: form}); err != nil {
 		t.Fatal(err)
 	}
 	f, err := s.Check(t.Context(), site.Submission{ID: "s", Text: copied + "\n\n" + own + "\n\n" + form, Dated: "2010"}, site.CheckOptions{})
@@ -260,7 +260,7 @@ func TestTemplatesAndDatesOfACheck(t *testing.T) {
 	if o := outcome(site.Incoming{ID: "old", Text: copied + "\n\n" + form, Dated: "2002", DatedBy: concordat.DateGiven}); o != site.Replaced {
 		t.Errorf("with another date: %s", o)
 	}
-	if row, err := s.store.DocumentRow(t.Context(), "a", "old"); err != nil || row.Dated != "2002" {
+	if row, err := s.store.Catalogue.DocumentRow(t.Context(), "a", "old"); err != nil || row.Dated != "2002" {
 		t.Errorf("row %+v, %v", row, err)
 	}
 }

@@ -158,7 +158,7 @@ func (s *Site) DeleteDocuments(ctx context.Context, lib concordat.LibraryID, ids
 	if err := s.o.Index.Delete(ctx, refs...); err != nil {
 		return fmt.Errorf("delete from %s: %w", lib, err)
 	}
-	if err := s.o.Store.DeleteDocuments(ctx, lib, ids...); err != nil {
+	if err := s.o.Store.Catalogue.DeleteDocuments(ctx, lib, ids...); err != nil {
 		return err
 	}
 	s.changed()
@@ -171,11 +171,11 @@ const DeletePage = 500
 // DeleteLibrary forgets a library with all its documents; progress, if not nil, is called with the number of
 // documents gone. A call that was cut short can be repeated.
 func (s *Site) DeleteLibrary(ctx context.Context, lib concordat.LibraryID, progress func(done int)) error {
-	if _, err := s.o.Store.Library(ctx, lib); err != nil {
+	if _, err := s.o.Store.Catalogue.Library(ctx, lib); err != nil {
 		return fmt.Errorf("library %s: %w", lib, err)
 	}
 	for done := 0; ; {
-		rows, err := s.o.Store.Documents(ctx, lib, "", DeletePage)
+		rows, err := s.o.Store.Catalogue.Documents(ctx, lib, "", DeletePage)
 		if err != nil {
 			return err
 		}
@@ -198,5 +198,5 @@ func (s *Site) DeleteLibrary(ctx context.Context, lib concordat.LibraryID, progr
 			return err
 		}
 	}
-	return s.o.Store.DeleteLibrary(ctx, lib)
+	return s.o.Store.Catalogue.DeleteLibrary(ctx, lib)
 }

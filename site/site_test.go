@@ -124,7 +124,7 @@ func newKeyedSite(t *testing.T, key []byte, libraries ...concordat.LibraryID) *p
 	}
 	t.Cleanup(func() { shard.Close() })
 	for _, l := range libraries {
-		if err := db.CreateLibrary(t.Context(), store.Library{ID: l}); err != nil {
+		if err := db.Catalogue.CreateLibrary(t.Context(), store.Library{ID: l}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -188,7 +188,7 @@ func TestIngest(t *testing.T) {
 	if err != nil || d.Text != winter {
 		t.Errorf("document 3: got %v, %v", d, err)
 	}
-	l, err := p.store.Library(t.Context(), "a")
+	l, err := p.store.Catalogue.Library(t.Context(), "a")
 	if err != nil || l.Documents != 4 {
 		t.Errorf("library: got %+v, %v, want 4 documents", l, err)
 	}
@@ -231,7 +231,7 @@ func TestIngestFails(t *testing.T) {
 		func(site.Ingested) error { t.Error("told of a document that is not there"); return nil }); !errors.Is(err, concordat.ErrDiskFull) {
 		t.Errorf("got %v, want ErrDiskFull", err)
 	}
-	if _, err := p.store.DocumentRow(t.Context(), "a", "1"); !errors.Is(err, concordat.ErrNotFound) {
+	if _, err := p.store.Catalogue.DocumentRow(t.Context(), "a", "1"); !errors.Is(err, concordat.ErrNotFound) {
 		t.Errorf("catalogue: got %v, want ErrNotFound", err)
 	}
 	p.index.put = nil
@@ -259,11 +259,11 @@ func TestIngestCancelled(t *testing.T) {
 	if !errors.Is(err, context.Canceled) {
 		t.Fatalf("got %v, want Canceled", err)
 	}
-	l, err := p.store.Library(t.Context(), "a")
+	l, err := p.store.Catalogue.Library(t.Context(), "a")
 	if err != nil || l.Documents < n || l.Documents > 5000 {
 		t.Errorf("%d documents in the catalogue (%v), %d acknowledged", l.Documents, err, n)
 	}
-	rows, err := p.store.Documents(t.Context(), "a", "", 0)
+	rows, err := p.store.Catalogue.Documents(t.Context(), "a", "", 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -298,7 +298,7 @@ func TestCheck(t *testing.T) {
 	p.ingest(t, "b", site.Incoming{ID: "copy", Text: "Quite another beginning stands in this document, about nothing. " + river},
 		site.Incoming{ID: "zh", Text: han})
 	p.ingest(t, "old", site.Incoming{ID: "river", Text: river})
-	if err := p.store.UpdateLibrary(t.Context(), store.Library{ID: "old",
+	if err := p.store.Catalogue.UpdateLibrary(t.Context(), store.Library{ID: "old",
 		Policy: store.Policy{Expires: time.Now().Add(-time.Hour)}}); err != nil {
 		t.Fatal(err)
 	}
@@ -340,7 +340,7 @@ func TestCheck(t *testing.T) {
 			if got := sources(again); !slices.Equal(got, c.want) {
 				t.Errorf("stored findings have %v, want %v", got, c.want)
 			}
-			task, err := p.store.Task(t.Context(), f.Task)
+			task, err := p.store.Checks.Task(t.Context(), f.Task)
 			if err != nil || task.State != concordat.TaskDone {
 				t.Errorf("task: got %+v, %v", task, err)
 			}
@@ -426,7 +426,7 @@ func TestPartialAnswerIsSaid(t *testing.T) {
 	if c := f.Consulted[0]; c.Answered != 0 || !slices.Equal(c.Missing, p.index.missing) {
 		t.Errorf("consulted %+v does not name the missing shard", c)
 	}
-	task, err := p.store.Task(t.Context(), f.Task)
+	task, err := p.store.Checks.Task(t.Context(), f.Task)
 	if err != nil || task.State != concordat.TaskPartial {
 		t.Errorf("task: got %+v, %v, want partial", task, err)
 	}
@@ -438,7 +438,7 @@ func TestFailedCheckIsKept(t *testing.T) {
 	if _, err := p.Check(t.Context(), site.Submission{ID: "s", Text: river}, site.CheckOptions{}); !errors.Is(err, concordat.ErrUnavailable) {
 		t.Fatalf("got %v, want ErrUnavailable", err)
 	}
-	tasks, err := p.store.Tasks(t.Context(), 0, 0)
+	tasks, err := p.store.Checks.Tasks(t.Context(), 0, 0)
 	if err != nil || len(tasks) != 1 || tasks[0].State != concordat.TaskFailed || !strings.Contains(tasks[0].Cause.String(), "unavailable") {
 		t.Errorf("tasks: got %+v, %v", tasks, err)
 	}

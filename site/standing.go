@@ -87,7 +87,7 @@ type watchCache struct {
 
 // watched returns the table of the standing checks of the site's scheme, nil if there are none.
 func (s *Site) watched(ctx context.Context) (*watchTable, error) {
-	tasks, err := s.o.Store.StandingTasks(ctx)
+	tasks, err := s.o.Store.Alerts.StandingTasks(ctx)
 	if err != nil || len(tasks) == 0 {
 		return nil, err
 	}
@@ -98,7 +98,7 @@ func (s *Site) watched(ctx context.Context) (*watchTable, error) {
 	}
 	var all []store.Standing
 	for _, id := range tasks {
-		x, err := s.o.Store.Standing(ctx, id)
+		x, err := s.o.Store.Alerts.Standing(ctx, id)
 		if errors.Is(err, concordat.ErrNotFound) {
 			continue // ended meanwhile
 		}
@@ -170,7 +170,7 @@ func (s *Site) alertHere(ctx context.Context, task concordat.TaskID, p *concorda
 	if spans = compare.Joined(spans); len(spans) == 0 {
 		return nil
 	}
-	_, err = s.o.Store.PutAlert(ctx, store.Alert{Task: task, At: s.o.Now(), Source: ref, Title: p.Document.Title,
+	_, err = s.o.Store.Alerts.PutAlert(ctx, store.Alert{Task: task, At: s.o.Now(), Source: ref, Title: p.Document.Title,
 		Sentences: distinctSpans(hits), Spans: spans, Words: fmt.Sprintf("a document added since holds %s of the submission %q",
 			report.Plural(lettersOf(f.Submission.Text, spans), "letter", "letters"), f.Submission.Title)})
 	return err
@@ -195,12 +195,12 @@ func distinctSpans(hits []compare.Hit) int {
 // Alerts returns what later documents, here and at partners, matched standing checks, after the given
 // number and oldest first: at most limit, all up to the store's largest page where limit is 0.
 func (s *Site) Alerts(ctx context.Context, after int64, limit int) ([]store.Alert, error) {
-	return s.o.Store.Alerts(ctx, after, limit)
+	return s.o.Store.Alerts.Alerts(ctx, after, limit)
 }
 
 // Later returns the documents that matched a standing check after its report was made, the latest first, for the report.
 func Later(ctx context.Context, db *store.DB, task concordat.TaskID) (out []report.Later, err error) {
-	alerts, err := db.FilterAlerts(ctx, store.AlertFilter{Side: store.AlertFound, Task: task}, 0, report.MaxLater)
+	alerts, err := db.Alerts.FilterAlerts(ctx, store.AlertFilter{Side: store.AlertFound, Task: task}, 0, report.MaxLater)
 	for _, a := range alerts {
 		out = append(out, report.Later{Alert: a.Seq, Source: a.Source, Title: a.Title, At: a.At, Level: a.Level, Sentences: a.Sentences,
 			Read: report.LaterMark(a.Read), Handled: report.LaterMark(a.Handled)})
@@ -210,7 +210,7 @@ func Later(ctx context.Context, db *store.DB, task concordat.TaskID) (out []repo
 
 // StandingChecks returns the tasks whose checks stay, in order.
 func (s *Site) StandingChecks(ctx context.Context) ([]concordat.TaskID, error) {
-	return s.o.Store.StandingTasks(ctx)
+	return s.o.Store.Alerts.StandingTasks(ctx)
 }
 
 // ChangeAlert marks an alert and leaves an entry in the audit, both or neither. It reports whether the mark changed
@@ -218,10 +218,10 @@ func (s *Site) StandingChecks(ctx context.Context) ([]concordat.TaskID, error) {
 func ChangeAlert(ctx context.Context, db *store.DB, seq int64, change store.AlertChange, by string,
 	at time.Time) (changed bool, err error) {
 	err = db.Atomic(ctx, func(tx *store.DB) error {
-		if changed, err = tx.ChangeAlert(ctx, seq, change, by, at); err != nil || !changed {
+		if changed, err = tx.Alerts.ChangeAlert(ctx, seq, change, by, at); err != nil || !changed {
 			return err
 		}
-		return tx.Note(ctx, by, "alert_"+string(change), map[string]any{"alert": seq})
+		return tx.Audit.Note(ctx, by, "alert_"+string(change), map[string]any{"alert": seq})
 	})
 	return changed, err
 }

@@ -71,7 +71,7 @@ const jobColumns = `partner, job, federation, number, purpose, commitment, made,
 // UseAnswerJob notes another ask of a job and returns the job. Of j everything but Made, Used and
 // Asks is read. It fails with concordat.ErrInvalid if the partner's job had another epoch, purpose
 // or commitment.
-func (db *Peers) UseAnswerJob(ctx context.Context, j AnswerJob) (AnswerJob, error) {
+func (db *Answers) UseAnswerJob(ctx context.Context, j AnswerJob) (AnswerJob, error) {
 	var out AnswerJob
 	err := checkName("partner", j.Partner)
 	if err == nil {
@@ -93,14 +93,14 @@ func (db *Peers) UseAnswerJob(ctx context.Context, j AnswerJob) (AnswerJob, erro
 }
 
 // AnswerJob returns a partner's job, or concordat.ErrNotFound.
-func (db *Peers) AnswerJob(ctx context.Context, partner concordat.SiteID, job concordat.JobID) (AnswerJob, error) {
+func (db *Answers) AnswerJob(ctx context.Context, partner concordat.SiteID, job concordat.JobID) (AnswerJob, error) {
 	j, err := scanJob(db.read().Row(ctx, `SELECT `+jobColumns+` FROM answer_job WHERE partner = ? AND job = ?`, partner,
 		hex.EncodeToString(job[:])))
 	return j, db.fail(err, "job of %s", partner)
 }
 
 // ForgetAnswerJobs forgets the jobs not used since the given time, but for those with a standing ask.
-func (db *Peers) ForgetAnswerJobs(ctx context.Context, before time.Time) error {
+func (db *Answers) ForgetAnswerJobs(ctx context.Context, before time.Time) error {
 	err := db.write(ctx, func(c engine.Conn) error {
 		_, err := c.Exec(ctx, `DELETE FROM answer_job WHERE used < ?
 			AND NOT EXISTS (SELECT 1 FROM standing_ask s WHERE s.partner = answer_job.partner AND s.job = answer_job.job)`, stamp(before))
@@ -111,7 +111,7 @@ func (db *Peers) ForgetAnswerJobs(ctx context.Context, before time.Time) error {
 
 // AddAnswerHits adds what matched to a job. A document that is there with another text starts anew;
 // hits and levels that were told stay told.
-func (db *Peers) AddAnswerHits(ctx context.Context, partner concordat.SiteID, job concordat.JobID, ds []AnswerDocument,
+func (db *Answers) AddAnswerHits(ctx context.Context, partner concordat.SiteID, job concordat.JobID, ds []AnswerDocument,
 	hits []AnswerHit) error {
 	if len(ds) == 0 && len(hits) == 0 {
 		return nil
@@ -168,7 +168,7 @@ func putAnswerDocuments(ctx context.Context, c engine.Conn, partner concordat.Si
 }
 
 // AnswerDocument returns one document that matched in a job, or concordat.ErrNotFound.
-func (db *Peers) AnswerDocument(ctx context.Context, partner concordat.SiteID, job concordat.JobID,
+func (db *Answers) AnswerDocument(ctx context.Context, partner concordat.SiteID, job concordat.JobID,
 	h concordat.Handle) (AnswerDocument, error) {
 	d := AnswerDocument{Handle: h}
 	err := db.read().Row(ctx, `SELECT library, document, hash, told FROM answer_document WHERE partner = ? AND job = ? AND handle = ?`,
@@ -178,7 +178,7 @@ func (db *Peers) AnswerDocument(ctx context.Context, partner concordat.SiteID, j
 
 // OftenAnswered returns the partners that were told of one document in at least the given number of jobs, as far as jobs are
 // remembered, each with the library of the document that most jobs were told of first.
-func (db *Peers) OftenAnswered(ctx context.Context, least int) ([]PartnerAlarm, error) {
+func (db *Answers) OftenAnswered(ctx context.Context, least int) ([]PartnerAlarm, error) {
 	as, err := engine.Collect(ctx, db.read(), func(s engine.Scanner) (a PartnerAlarm, err error) {
 		a.Kind = AlarmOneDocument
 		return a, s.Scan(&a.Partner, &a.Library)
@@ -188,7 +188,7 @@ func (db *Peers) OftenAnswered(ctx context.Context, least int) ([]PartnerAlarm, 
 }
 
 // AnswerHits returns the hits of one document in a job, in order of ordinal and sentence.
-func (db *Peers) AnswerHits(ctx context.Context, partner concordat.SiteID, job concordat.JobID, h concordat.Handle) ([]AnswerHit, error) {
+func (db *Answers) AnswerHits(ctx context.Context, partner concordat.SiteID, job concordat.JobID, h concordat.Handle) ([]AnswerHit, error) {
 	hits, err := engine.Collect(ctx, db.read(), func(s engine.Scanner) (AnswerHit, error) {
 		x := AnswerHit{Handle: h}
 		var sentence string
@@ -239,7 +239,8 @@ type Counted struct {
 // questions were counted before, or of which an earlier ask of the same job told already by another question. The
 // others are counted; one that is known has its place and costs nothing. Questions beyond the gate count where NearSentence says
 // so, and for sentences about which some question was counted before. Concurrent calls never count more than most together.
-func (db *Peers) CountQuestions(ctx context.Context, a Asking, since time.Time, most int, questions []Question) (out []Counted, err error) {
+func (db *Answers) CountQuestions(ctx context.Context, a Asking, since time.Time, most int, questions []Question) (out []Counted,
+	err error) {
 	err = db.write(ctx, func(c engine.Conn) error {
 		out = make([]Counted, len(questions)) // anew if the transaction runs again
 		known, err := askedOf(ctx, c, a, since, questions)
@@ -360,7 +361,7 @@ func askedOf(ctx context.Context, c engine.Conn, a Asking, since time.Time, ques
 }
 
 // ForgetQuestions forgets the questions that were counted before the given time.
-func (db *Peers) ForgetQuestions(ctx context.Context, before time.Time) error {
+func (db *Answers) ForgetQuestions(ctx context.Context, before time.Time) error {
 	err := db.write(ctx, func(c engine.Conn) error {
 		_, err := c.Exec(ctx, `DELETE FROM answer_question WHERE made < ?`, stamp(before))
 		return err
@@ -377,7 +378,7 @@ type Shipped struct {
 }
 
 // AddShipped notes documents that go into a partner's mirror, each replacing the row of its handle.
-func (db *Peers) AddShipped(ctx context.Context, partner concordat.SiteID, e concordat.Epoch, ds []Shipped) error {
+func (db *Answers) AddShipped(ctx context.Context, partner concordat.SiteID, e concordat.Epoch, ds []Shipped) error {
 	if len(ds) == 0 {
 		return nil
 	}
@@ -395,7 +396,7 @@ func (db *Peers) AddShipped(ctx context.Context, partner concordat.SiteID, e con
 }
 
 // DropShipped forgets what is in a partner's mirrors of a library.
-func (db *Peers) DropShipped(ctx context.Context, partner concordat.SiteID, lib concordat.LibraryID) error {
+func (db *Answers) DropShipped(ctx context.Context, partner concordat.SiteID, lib concordat.LibraryID) error {
 	err := db.write(ctx, func(c engine.Conn) error {
 		_, err := c.Exec(ctx, `DELETE FROM shipped WHERE partner = ? AND library = ?`, partner, lib)
 		return err
@@ -404,7 +405,7 @@ func (db *Peers) DropShipped(ctx context.Context, partner concordat.SiteID, lib 
 }
 
 // ShippedDocument returns a document of a partner's mirror, or concordat.ErrNotFound.
-func (db *Peers) ShippedDocument(ctx context.Context, partner concordat.SiteID, e concordat.Epoch, h concordat.Handle) (Shipped, error) {
+func (db *Answers) ShippedDocument(ctx context.Context, partner concordat.SiteID, e concordat.Epoch, h concordat.Handle) (Shipped, error) {
 	d := Shipped{Handle: h}
 	err := db.read().Row(ctx, `SELECT library, document, hash FROM shipped WHERE partner = ? AND federation = ? AND number = ? AND handle = ?`,
 		partner, e.Federation, e.Number, hex.EncodeToString(h[:])).Scan(&d.Library, &d.Document, &d.Hash)

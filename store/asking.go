@@ -44,7 +44,7 @@ func scanAsk(s engine.Scanner) (Ask, error) {
 
 // PutAsk keeps a question before it is sent. It fails with concordat.ErrNotFound if there is no
 // such task.
-func (db *Peers) PutAsk(ctx context.Context, a Ask) error {
+func (db *Asks) PutAsk(ctx context.Context, a Ask) error {
 	err := db.write(ctx, func(c engine.Conn) error {
 		salt := a.Salt
 		if salt == nil {
@@ -58,7 +58,7 @@ func (db *Peers) PutAsk(ctx context.Context, a Ask) error {
 }
 
 // SetAskStanding says whether the partner keeps the question, or fails with concordat.ErrNotFound.
-func (db *Peers) SetAskStanding(ctx context.Context, job concordat.JobID, standing bool) error {
+func (db *Asks) SetAskStanding(ctx context.Context, job concordat.JobID, standing bool) error {
 	err := db.write(ctx, func(c engine.Conn) error {
 		n, err := c.Exec(ctx, `UPDATE ask SET standing = ? WHERE job = ?`, standing, job[:])
 		return oneOf(n, err)
@@ -67,13 +67,13 @@ func (db *Peers) SetAskStanding(ctx context.Context, job concordat.JobID, standi
 }
 
 // Ask returns a question, or concordat.ErrNotFound.
-func (db *Peers) Ask(ctx context.Context, job concordat.JobID) (Ask, error) {
+func (db *Asks) Ask(ctx context.Context, job concordat.JobID) (Ask, error) {
 	a, err := scanAsk(db.read().Row(ctx, `SELECT `+askColumns+` FROM ask WHERE job = ?`, job[:]))
 	return a, db.fail(err, "ask %x", job)
 }
 
 // Asks returns the questions of a task, in order of partner and job.
-func (db *Peers) Asks(ctx context.Context, task concordat.TaskID) ([]Ask, error) {
+func (db *Asks) Asks(ctx context.Context, task concordat.TaskID) ([]Ask, error) {
 	as, err := engine.Collect(ctx, db.read(), scanAsk, `SELECT `+askColumns+` FROM ask WHERE task = ? ORDER BY site, job`, task)
 	return as, db.fail(err, "asks of task %s", task)
 }
@@ -84,7 +84,7 @@ type Digest [16]byte
 // Expose records that a partner is shown sentences in a form, for example fingerprints of an epoch, and
 // returns for each whether it must not be: the partner has it in another form already. The record
 // is made before anything is sent, and stays.
-func (db *Peers) Expose(ctx context.Context, site concordat.SiteID, form string, digests []Digest) (withheld []bool, err error) {
+func (db *Asks) Expose(ctx context.Context, site concordat.SiteID, form string, digests []Digest) (withheld []bool, err error) {
 	withheld = make([]bool, len(digests))
 	if err := checkName("site", site); err != nil {
 		return nil, db.fail(err, "expose")
@@ -151,7 +151,7 @@ func exposed(ctx context.Context, c engine.Conn, site concordat.SiteID, digests 
 }
 
 // Exposures returns the number of sentences that each partner was shown, whatever their form.
-func (db *Peers) Exposures(ctx context.Context) (map[concordat.SiteID]int, error) {
+func (db *Asks) Exposures(ctx context.Context) (map[concordat.SiteID]int, error) {
 	type row struct {
 		site concordat.SiteID
 		n    int

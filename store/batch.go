@@ -61,7 +61,7 @@ type BatchInput struct {
 
 // CreateBatch puts a batch with its files at the end of the queue, all or nothing. It fails with
 // concordat.ErrExists if the id is taken.
-func (db *Checks) CreateBatch(ctx context.Context, b Batch, inputs []BatchInput) error {
+func (db *Batches) CreateBatch(ctx context.Context, b Batch, inputs []BatchInput) error {
 	err := checkName("batch", b.ID)
 	if err == nil {
 		err = db.write(ctx, func(c engine.Conn) error {
@@ -88,14 +88,14 @@ func jsonText(r json.RawMessage) string {
 }
 
 // Batch returns a batch, or concordat.ErrNotFound.
-func (db *Checks) Batch(ctx context.Context, id string) (Batch, error) {
+func (db *Batches) Batch(ctx context.Context, id string) (Batch, error) {
 	b, err := scanBatch(db.read().Row(ctx, `SELECT `+batchColumns+` FROM batch WHERE id = ?`, id))
 	return b, db.fail(err, "batch %s", id)
 }
 
 // Batches returns batches newest first, those created before the one with Seq before (0: from the
 // newest): at most limit, or MaxPage where limit is 0 or larger. owner nil: of everyone.
-func (db *Checks) Batches(ctx context.Context, owner *string, before int64, limit int) ([]Batch, error) {
+func (db *Batches) Batches(ctx context.Context, owner *string, before int64, limit int) ([]Batch, error) {
 	if before <= 0 {
 		before = 1<<63 - 1
 	}
@@ -110,14 +110,14 @@ func (db *Checks) Batches(ctx context.Context, owner *string, before int64, limi
 
 // NextBatch returns the oldest batch of a runner that has not ended, begun or not, or
 // concordat.ErrNotFound. Only one process may work on the batches of a runner.
-func (db *Checks) NextBatch(ctx context.Context, runner string) (Batch, error) {
+func (db *Batches) NextBatch(ctx context.Context, runner string) (Batch, error) {
 	b, err := scanBatch(db.read().Row(ctx, `SELECT `+batchColumns+` FROM batch WHERE runner = ? AND state IN (?, ?) ORDER BY seq LIMIT 1`,
 		runner, concordat.TaskQueued, concordat.TaskRunning))
 	return b, db.fail(err, "next batch")
 }
 
 // BatchOfWork returns the newest batch of a question that has not ended, or concordat.ErrNotFound.
-func (db *Checks) BatchOfWork(ctx context.Context, work string) (Batch, error) {
+func (db *Batches) BatchOfWork(ctx context.Context, work string) (Batch, error) {
 	b, err := scanBatch(db.read().Row(ctx, `SELECT `+batchColumns+` FROM batch WHERE work = ? AND state IN (?, ?) ORDER BY seq DESC LIMIT 1`,
 		work, concordat.TaskQueued, concordat.TaskRunning))
 	return b, db.fail(err, "batch of %s", work)
@@ -125,7 +125,7 @@ func (db *Checks) BatchOfWork(ctx context.Context, work string) (Batch, error) {
 
 // BatchProgress notes how far a batch is and sets it running; it fails with ErrLease if the batch has
 // ended, for example because it was cancelled, and with concordat.ErrNotFound if it is gone.
-func (db *Checks) BatchProgress(ctx context.Context, id, stage string, done, total int) error {
+func (db *Batches) BatchProgress(ctx context.Context, id, stage string, done, total int) error {
 	now := stamp(db.now())
 	err := db.changeBatch(ctx, id, `state = ?, stage = ?, done = ?, total = ?, started = CASE WHEN started = 0 THEN ? ELSE started END`,
 		concordat.TaskRunning, stage, done, total, now)
@@ -133,7 +133,7 @@ func (db *Checks) BatchProgress(ctx context.Context, id, stage string, done, tot
 }
 
 // changeBatch updates a batch that has not ended.
-func (db *Checks) changeBatch(ctx context.Context, id, set string, args ...any) error {
+func (db *Batches) changeBatch(ctx context.Context, id, set string, args ...any) error {
 	return db.write(ctx, func(c engine.Conn) error { return changeBatchIn(ctx, c, id, set, args...) })
 }
 
@@ -152,7 +152,7 @@ func changeBatchIn(ctx context.Context, c engine.Conn, id, set string, args ...a
 
 // FinishBatch ends a batch as done, partial or failed, with the cause if there is one, and with the number of leads between its
 // documents for webhooks; nil: it has failed, or nobody asked for them. It fails as BatchProgress does.
-func (db *Checks) FinishBatch(ctx context.Context, id string, state concordat.State, cause Cause, leads *concordat.LeadCount) error {
+func (db *Batches) FinishBatch(ctx context.Context, id string, state concordat.State, cause Cause, leads *concordat.LeadCount) error {
 	text, err := cause.column()
 	if err != nil {
 		return db.fail(err, "finish batch %s", id)
@@ -173,7 +173,7 @@ func (db *Checks) FinishBatch(ctx context.Context, id string, state concordat.St
 
 // ReopenBatch puts a batch that has ended back into the queue of a runner: with again, for another round
 // against the libraries, else to go on where it was. One that has not ended stays as it is.
-func (db *Checks) ReopenBatch(ctx context.Context, id, runner string, again bool) error {
+func (db *Batches) ReopenBatch(ctx context.Context, id, runner string, again bool) error {
 	more := 0
 	if again {
 		more = 1
@@ -192,7 +192,7 @@ func (db *Checks) ReopenBatch(ctx context.Context, id, runner string, again bool
 }
 
 // SetBatchLineage sets which pairs of a batch do not count, or fails with concordat.ErrNotFound.
-func (db *Checks) SetBatchLineage(ctx context.Context, id string, lineage json.RawMessage) error {
+func (db *Batches) SetBatchLineage(ctx context.Context, id string, lineage json.RawMessage) error {
 	err := db.write(ctx, func(c engine.Conn) error {
 		n, err := c.Exec(ctx, `UPDATE batch SET lineage = ? WHERE id = ?`, jsonText(lineage), id)
 		return oneOf(n, err)
@@ -202,7 +202,7 @@ func (db *Checks) SetBatchLineage(ctx context.Context, id string, lineage json.R
 
 // DeleteBatch forgets a batch with its members and pairs; the tasks of its members stay. One that is not
 // there is no error.
-func (db *Checks) DeleteBatch(ctx context.Context, id string) error {
+func (db *Batches) DeleteBatch(ctx context.Context, id string) error {
 	err := db.write(ctx, func(c engine.Conn) error {
 		_, err := c.Exec(ctx, `DELETE FROM batch WHERE id = ?`, id)
 		if err == nil {
@@ -214,7 +214,7 @@ func (db *Checks) DeleteBatch(ctx context.Context, id string) error {
 }
 
 // BatchInputs returns the files of a batch in order of number: all, or those whose members are not known yet.
-func (db *Checks) BatchInputs(ctx context.Context, id string, waiting bool) ([]BatchInput, error) {
+func (db *Batches) BatchInputs(ctx context.Context, id string, waiting bool) ([]BatchInput, error) {
 	most := 1
 	if waiting {
 		most = 0
@@ -236,7 +236,7 @@ type BatchEvent struct {
 
 // AppendBatchEvent adds an event; nothing that is there changes. It fails with concordat.ErrNotFound
 // if there is no such batch.
-func (db *Checks) AppendBatchEvent(ctx context.Context, id string, e BatchEvent) error {
+func (db *Batches) AppendBatchEvent(ctx context.Context, id string, e BatchEvent) error {
 	err := db.write(ctx, func(c engine.Conn) error {
 		var found string
 		if err := c.Row(ctx, `SELECT id FROM batch WHERE id = ?`, id).Scan(&found); err != nil {
@@ -250,7 +250,7 @@ func (db *Checks) AppendBatchEvent(ctx context.Context, id string, e BatchEvent)
 }
 
 // BatchEvents returns the events of a batch, oldest first.
-func (db *Checks) BatchEvents(ctx context.Context, id string) ([]BatchEvent, error) {
+func (db *Batches) BatchEvents(ctx context.Context, id string) ([]BatchEvent, error) {
 	es, err := engine.Collect(ctx, db.read(), func(s engine.Scanner) (e BatchEvent, err error) {
 		var at int64
 		err = s.Scan(&e.Seq, &at, &e.By, &e.Action, &e.Text)

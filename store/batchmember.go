@@ -65,7 +65,7 @@ func scanMember(s engine.Scanner) (BatchMember, error) {
 // PutBatchMembers adds the members of one file and notes that the file is done, all or nothing; a file that
 // is done already changes nothing. Numbers are given by the store. Two members of one name fail with
 // concordat.ErrExists.
-func (db *Checks) PutBatchMembers(ctx context.Context, id string, input int, members []BatchMember) error {
+func (db *Batches) PutBatchMembers(ctx context.Context, id string, input int, members []BatchMember) error {
 	err := db.write(ctx, func(c engine.Conn) error {
 		n, err := c.Exec(ctx, `UPDATE batch_input SET done = 1 WHERE batch = ? AND number = ? AND done = 0`, id, input)
 		if err != nil || n == 0 {
@@ -101,13 +101,13 @@ func (db *Checks) PutBatchMembers(ctx context.Context, id string, input int, mem
 }
 
 // BatchMembers returns the members of a batch in order of name.
-func (db *Checks) BatchMembers(ctx context.Context, id string) ([]BatchMember, error) {
+func (db *Batches) BatchMembers(ctx context.Context, id string) ([]BatchMember, error) {
 	ms, err := engine.Collect(ctx, db.read(), scanMember, `SELECT `+memberColumns+` FROM batch_member WHERE batch = ? ORDER BY name`, id)
 	return ms, db.fail(err, "members of batch %s", id)
 }
 
 // BatchOfTask returns the batch and the number of the member whose findings a task holds, or concordat.ErrNotFound.
-func (db *Checks) BatchOfTask(ctx context.Context, task concordat.TaskID) (id string, member int, err error) {
+func (db *Batches) BatchOfTask(ctx context.Context, task concordat.TaskID) (id string, member int, err error) {
 	err = db.read().Row(ctx, `SELECT batch, number FROM batch_member WHERE task = ? AND task <> ''`, task).Scan(&id, &member)
 	return id, member, db.fail(err, "batch of %s", task)
 }
@@ -115,7 +115,7 @@ func (db *Checks) BatchOfTask(ctx context.Context, task concordat.TaskID) (id st
 // EraseBatchMember forgets what is kept of a member but that there was one: names, wording it has in
 // common with others, and what was found. request, if not nil, replaces that of the batch, which may name
 // it. It fails with concordat.ErrNotFound if there is no such member.
-func (db *Checks) EraseBatchMember(ctx context.Context, id string, number int, request json.RawMessage) error {
+func (db *Batches) EraseBatchMember(ctx context.Context, id string, number int, request json.RawMessage) error {
 	err := db.write(ctx, func(c engine.Conn) error {
 		var name string
 		if err := c.Row(ctx, `SELECT name FROM batch_member WHERE batch = ? AND number = ?`, id, number).Scan(&name); err != nil {
@@ -183,7 +183,7 @@ const (
 
 // PutCompared notes that a member was compared with others, with the pairs that are new: all or nothing. A
 // pair that is there already stays.
-func (db *Checks) PutCompared(ctx context.Context, id string, member int, pairs []BatchPair) error {
+func (db *Batches) PutCompared(ctx context.Context, id string, member int, pairs []BatchPair) error {
 	err := db.write(ctx, func(c engine.Conn) error {
 		for _, p := range pairs {
 			packed, err := packPassages(p.Passages)
@@ -204,7 +204,7 @@ func (db *Checks) PutCompared(ctx context.Context, id string, member int, pairs 
 
 // Compared returns the numbers of the members with which a member of a batch has a pair, ascending, whether
 // or not it has something in common with them.
-func (db *Checks) Compared(ctx context.Context, id string, member int) ([]int, error) {
+func (db *Batches) Compared(ctx context.Context, id string, member int) ([]int, error) {
 	ns, err := engine.Collect(ctx, db.read(), func(s engine.Scanner) (n int, err error) { return n, s.Scan(&n) },
 		`SELECT b AS n FROM batch_pair WHERE batch = ? AND a = ? UNION SELECT a AS n FROM batch_pair WHERE batch = ? AND b = ? ORDER BY n`, id,
 		member, id, member)
@@ -213,7 +213,7 @@ func (db *Checks) Compared(ctx context.Context, id string, member int) ([]int, e
 
 // PairsOfMember returns the pairs of a member that have something in common, with their passages, in order
 // of A, then B.
-func (db *Checks) PairsOfMember(ctx context.Context, id string, member int) ([]BatchPair, error) {
+func (db *Batches) PairsOfMember(ctx context.Context, id string, member int) ([]BatchPair, error) {
 	ps, err := engine.Collect(ctx, db.read(), scanPairWhole,
 		`SELECT a, b, share_a, share_b, sections_a, sections_b, verdict, passages FROM batch_pair WHERE batch = ? AND (a = ? OR b = ?) AND length(passages) > 0 ORDER BY a, b`, id, member, member)
 	return ps, db.fail(err, "pairs of %d of batch %s", member, id)
@@ -245,7 +245,7 @@ func scanPairWhole(s engine.Scanner) (BatchPair, error) {
 }
 
 // BatchPair returns one pair with its passages, or concordat.ErrNotFound.
-func (db *Checks) BatchPair(ctx context.Context, id string, a, b int) (BatchPair, error) {
+func (db *Batches) BatchPair(ctx context.Context, id string, a, b int) (BatchPair, error) {
 	p, err := scanPairWhole(db.read().Row(ctx,
 		`SELECT a, b, share_a, share_b, sections_a, sections_b, verdict, passages FROM batch_pair WHERE batch = ? AND a = ? AND b = ?`, id, a, b))
 	return p, db.fail(err, "pair %d, %d of batch %s", a, b, id)
@@ -260,7 +260,7 @@ type PairCursor struct {
 // BatchPairs returns pairs that have something in common and a share of at least least, be it of a document or of a section of one, the
 // largest share of a document first, then by A and B, after the cursor (nil: from the first): at most limit, or MaxPage where limit is
 // 0 or larger. Their passages are left out.
-func (db *Checks) BatchPairs(ctx context.Context, id string, least float64, after *PairCursor, limit int) ([]BatchPair, error) {
+func (db *Batches) BatchPairs(ctx context.Context, id string, least float64, after *PairCursor, limit int) ([]BatchPair, error) {
 	where, args := `batch = ? AND (share >= ? OR section >= ?) AND length(passages) > 0`, []any{id, least, least}
 	if after != nil {
 		where += ` AND (share < ? OR share = ? AND (a > ? OR a = ? AND b > ?))`
@@ -274,7 +274,7 @@ func (db *Checks) BatchPairs(ctx context.Context, id string, least float64, afte
 
 // SetPairVerdict sets what somebody decided about a pair; empty: the rules decide again. It fails with
 // concordat.ErrNotFound if there is no such pair.
-func (db *Checks) SetPairVerdict(ctx context.Context, id string, a, b int, verdict string) error {
+func (db *Batches) SetPairVerdict(ctx context.Context, id string, a, b int, verdict string) error {
 	var err error
 	switch verdict {
 	case "", VerdictCount, VerdictDiscount:
@@ -290,7 +290,7 @@ func (db *Checks) SetPairVerdict(ctx context.Context, id string, a, b int, verdi
 
 // PutChecked notes what a check of a member found: of m the Number, Round, Task, Incomplete, Share, Largest
 // and Fresh are read. shares are the shares of the member that stand in others, by their numbers. All or nothing.
-func (db *Checks) PutChecked(ctx context.Context, id string, m BatchMember, shares map[int]PairShare) error {
+func (db *Batches) PutChecked(ctx context.Context, id string, m BatchMember, shares map[int]PairShare) error {
 	fresh := jsonText(m.Fresh)
 	err := db.write(ctx, func(c engine.Conn) error {
 		n, err := c.Exec(ctx,
@@ -354,7 +354,7 @@ func putLargestSection(ctx context.Context, c engine.Conn, id string, a, b int, 
 
 // PutBatchWording keeps what several documents of a batch hold alike, in the caller's own form, in place of what was
 // kept before. It fails with concordat.ErrNotFound if there is no such batch.
-func (db *Checks) PutBatchWording(ctx context.Context, id string, data []byte) error {
+func (db *Batches) PutBatchWording(ctx context.Context, id string, data []byte) error {
 	packed, err := packPassages(data)
 	if err == nil {
 		err = db.write(ctx, func(c engine.Conn) error {
@@ -371,7 +371,7 @@ func (db *Checks) PutBatchWording(ctx context.Context, id string, data []byte) e
 }
 
 // BatchWording returns what PutBatchWording kept; nil for nothing.
-func (db *Checks) BatchWording(ctx context.Context, id string) ([]byte, error) {
+func (db *Batches) BatchWording(ctx context.Context, id string) ([]byte, error) {
 	all, err := engine.Collect(ctx, db.read(), func(s engine.Scanner) (packed []byte, err error) { return packed, s.Scan(&packed) },
 		`SELECT data FROM batch_wording WHERE batch = ?`, id)
 	var data []byte
@@ -390,7 +390,7 @@ type BatchLeads struct {
 
 // PutBatchLeads keeps what comparing a member of a batch found, in place of what was kept before. It fails with concordat.ErrNotFound if
 // there is no such member.
-func (db *Checks) PutBatchLeads(ctx context.Context, id string, member int, found []byte) error {
+func (db *Batches) PutBatchLeads(ctx context.Context, id string, member int, found []byte) error {
 	packed, err := packPassages(found)
 	if err == nil {
 		err = db.write(ctx, func(c engine.Conn) error {
@@ -408,7 +408,7 @@ func (db *Checks) PutBatchLeads(ctx context.Context, id string, member int, foun
 
 // PutReportedLeads keeps the leads of a member of a batch as its report has them. It fails with concordat.ErrNotFound if PutBatchLeads
 // has kept none.
-func (db *Checks) PutReportedLeads(ctx context.Context, id string, member int, reported []byte) error {
+func (db *Batches) PutReportedLeads(ctx context.Context, id string, member int, reported []byte) error {
 	packed, err := packPassages(reported)
 	if err == nil {
 		err = db.write(ctx, func(c engine.Conn) error {
@@ -420,7 +420,7 @@ func (db *Checks) PutReportedLeads(ctx context.Context, id string, member int, r
 }
 
 // BatchLeads returns the leads of the members of a batch, by number. Members that were not compared are left out.
-func (db *Checks) BatchLeads(ctx context.Context, id string) ([]BatchLeads, error) {
+func (db *Batches) BatchLeads(ctx context.Context, id string) ([]BatchLeads, error) {
 	all, err := engine.Collect(ctx, db.read(), func(s engine.Scanner) (l BatchLeads, err error) {
 		var found, reported []byte
 		if err = s.Scan(&l.Member, &found, &reported); err == nil {

@@ -28,7 +28,7 @@ func BenchmarkPutDocuments(b *testing.B) {
 					rows[i] = document(fmt.Sprintf("%08x", uint32(n)*2654435761)) // in no order
 					n++
 				}
-				must(b, db.PutDocuments(b.Context(), rows))
+				must(b, db.Catalogue.PutDocuments(b.Context(), rows))
 			}
 			cputime.Report(b, from, b.N*size, "document")
 		})
@@ -47,8 +47,8 @@ func catalogue(b *testing.B, n int) *store.DB {
 			rows = append(rows, d)
 			states = append(states, store.SourceState{Library: "a", Path: d.Source, Size: d.Bytes})
 		}
-		must(b, db.PutDocuments(b.Context(), rows))
-		must(b, db.PutSourceState(b.Context(), states...))
+		must(b, db.Catalogue.PutDocuments(b.Context(), rows))
+		must(b, db.Catalogue.PutSourceState(b.Context(), states...))
 	}
 	return db
 }
@@ -59,7 +59,7 @@ func BenchmarkSourceState(b *testing.B) {
 	i := 0
 	from := cputime.Used()
 	for b.Loop() {
-		_, err := db.SourceState(b.Context(), "a", fmt.Sprintf("in/%08d", i%100_000))
+		_, err := db.Catalogue.SourceState(b.Context(), "a", fmt.Sprintf("in/%08d", i%100_000))
 		must(b, err)
 		i += 7919
 	}
@@ -70,7 +70,7 @@ func BenchmarkLibraries(b *testing.B) {
 	db := catalogue(b, 100_000)
 	from := cputime.Used()
 	for b.Loop() {
-		ls, err := db.Libraries(b.Context())
+		ls, err := db.Catalogue.Libraries(b.Context())
 		if err != nil || ls[0].Documents != 100_000 {
 			b.Fatal(ls, err)
 		}
@@ -83,10 +83,10 @@ func BenchmarkTask(b *testing.B) {
 	i := 0
 	from := cputime.Used()
 	for b.Loop() {
-		must(b, db.CreateTask(b.Context(), store.Task{Task: concordat.Task{ID: concordat.TaskID(fmt.Sprint(i))}}))
-		x, err := db.ClaimTask(b.Context(), store.LaneAll, "w", time.Minute)
+		must(b, db.Checks.CreateTask(b.Context(), store.Task{Task: concordat.Task{ID: concordat.TaskID(fmt.Sprint(i))}}))
+		x, err := db.Checks.ClaimTask(b.Context(), store.LaneAll, "w", time.Minute)
 		must(b, err)
-		must(b, db.FinishTask(b.Context(), x, concordat.TaskDone, store.Cause{}))
+		must(b, db.Checks.FinishTask(b.Context(), x, concordat.TaskDone, store.Cause{}))
 		i++
 	}
 	cputime.Report(b, from, b.N, "task")
@@ -96,7 +96,7 @@ func BenchmarkAppendAudit(b *testing.B) {
 	db := open(b, filepath.Join(b.TempDir(), "store.db"), store.Options{})
 	from := cputime.Used()
 	for b.Loop() {
-		_, err := db.AppendAudit(b.Context(), "admin", "library.create", []byte(`{"library":"a"}`))
+		_, err := db.Audit.AppendAudit(b.Context(), "admin", "library.create", []byte(`{"library":"a"}`))
 		must(b, err)
 	}
 	cputime.Report(b, from, b.N, "entry")
@@ -122,7 +122,7 @@ func BenchmarkTakeMessage(b *testing.B) {
 				for range together {
 					wg.Go(func() {
 						for id := range work {
-							first, err := db.TakeMessage(b.Context(), "north", []byte(id), until)
+							first, err := db.Answers.TakeMessage(b.Context(), "north", []byte(id), until)
 							if err == nil && size > 0 {
 								err = db.SetSetting(b.Context(), id, reply)
 							}
@@ -171,33 +171,33 @@ func BenchmarkEngines(b *testing.B) {
 				for i := range rows {
 					rows[i] = document(fmt.Sprintf("%08x-%s", uint32(n*500+i)*2654435761, id))
 				}
-				return db.PutDocuments(b.Context(), rows)
+				return db.Catalogue.PutDocuments(b.Context(), rows)
 			}
 			must(b, put(0))
 			run("put", 500, func(n int) error { return put(n + 1) })
 			run("row", 1, func(n int) error {
-				_, err := db.DocumentRow(b.Context(), "a", concordat.DocumentID(fmt.Sprintf("%08x-%s", uint32(n%500)*2654435761, id)))
+				_, err := db.Catalogue.DocumentRow(b.Context(), "a", concordat.DocumentID(fmt.Sprintf("%08x-%s", uint32(n%500)*2654435761, id)))
 				return err
 			})
 			run("audit", 1, func(int) error {
-				_, err := db.AppendAudit(b.Context(), "ada", "read", nil)
+				_, err := db.Audit.AppendAudit(b.Context(), "ada", "read", nil)
 				return err
 			})
 			findings := make([]byte, 50_000)
 			run("check", 1, func(int) error { // what the queue writes for one check, beside the search
 				t := store.Task{Task: concordat.Task{ID: concordat.TaskID(rand.Text())}, Request: []byte("{}")}
-				if err := db.CreateTask(b.Context(), t); err != nil {
+				if err := db.Checks.CreateTask(b.Context(), t); err != nil {
 					return err
 				}
-				t, err := db.ClaimTask(b.Context(), store.LaneAll, "w", time.Hour)
+				t, err := db.Checks.ClaimTask(b.Context(), store.LaneAll, "w", time.Hour)
 				if err == nil {
-					err = db.PutFindings(b.Context(), t.ID, findings)
+					err = db.Checks.PutFindings(b.Context(), t.ID, findings)
 				}
 				if err == nil {
-					err = db.PutResults(b.Context(), t.ID, twenty())
+					err = db.Checks.PutResults(b.Context(), t.ID, twenty())
 				}
 				if err == nil {
-					err = db.FinishTask(b.Context(), t, concordat.TaskDone, store.Cause{})
+					err = db.Checks.FinishTask(b.Context(), t, concordat.TaskDone, store.Cause{})
 				}
 				return err
 			})

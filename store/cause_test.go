@@ -44,9 +44,9 @@ func TestOldCauses(t *testing.T) {
 		for text := range oldCauses {
 			id := fmt.Sprint("t", i)
 			ids[text], i = id, i+1
-			must(t, db.CreateTask(t.Context(), store.Task{Task: concordat.Task{ID: concordat.TaskID(id)}}))
-			must(t, db.CreateBatch(t.Context(), store.Batch{ID: id, Made: time.Now()}, []store.BatchInput{{Name: "a.zip"}}))
-			must(t, db.PutBatchMembers(t.Context(), id, 0, []store.BatchMember{{Name: "read"}, {Name: "unread"}}))
+			must(t, db.Checks.CreateTask(t.Context(), store.Task{Task: concordat.Task{ID: concordat.TaskID(id)}}))
+			must(t, db.Batches.CreateBatch(t.Context(), store.Batch{ID: id, Made: time.Now()}, []store.BatchInput{{Name: "a.zip"}}))
+			must(t, db.Batches.PutBatchMembers(t.Context(), id, 0, []store.BatchMember{{Name: "read"}, {Name: "unread"}}))
 			statements = append(statements, "UPDATE batch_member SET reason = '"+text+"' WHERE name = 'unread' AND batch = '"+id+"'")
 			for _, table := range []string{"task", "batch"} {
 				statements = append(statements, "UPDATE "+table+" SET state = 'failed', cause = '"+text+"' WHERE id = '"+id+"'")
@@ -56,11 +56,11 @@ func TestOldCauses(t *testing.T) {
 		raw(t, place, append(statements, `DELETE FROM schema_version WHERE version_id IN (115, 116)`)...) // the two that migrate causes
 		db = open(t, place, store.Options{})
 		for text, want := range oldCauses {
-			task, err := db.Task(t.Context(), concordat.TaskID(ids[text]))
+			task, err := db.Checks.Task(t.Context(), concordat.TaskID(ids[text]))
 			must(t, err)
-			b, err := db.Batch(t.Context(), ids[text])
+			b, err := db.Batches.Batch(t.Context(), ids[text])
 			must(t, err)
-			members, err := db.BatchMembers(t.Context(), ids[text])
+			members, err := db.Batches.BatchMembers(t.Context(), ids[text])
 			must(t, err)
 			if !members[0].Cause.IsZero() {
 				t.Errorf("what was read has the cause %q", members[0].Cause)
@@ -78,9 +78,9 @@ func TestOldCauses(t *testing.T) {
 		raw(t, place, `UPDATE task SET cause = 'words' WHERE id = 't0'`)
 		raw(t, place, `UPDATE batch_member SET reason = 'words' WHERE batch = 't0'`)
 		db = open(t, place, store.Options{})
-		_, err := db.Task(t.Context(), "t0")
+		_, err := db.Checks.Task(t.Context(), "t0")
 		wantErr(t, err, concordat.ErrCorrupt)
-		_, err = db.BatchMembers(t.Context(), "t0")
+		_, err = db.Batches.BatchMembers(t.Context(), "t0")
 		wantErr(t, err, concordat.ErrCorrupt)
 	})
 }
@@ -104,9 +104,9 @@ func TestCauseOfJob(t *testing.T) {
 func TestCauseText(t *testing.T) {
 	engines(t, func(t *testing.T, place string) {
 		db := open(t, place, store.Options{})
-		must(t, db.CreateTask(t.Context(), store.Task{Task: concordat.Task{ID: "t"}}))
-		must(t, db.CancelTask(t.Context(), "t", store.Cause{Code: "damaged", Detail: "a\x00b\xff", Who: strings.Repeat("x", 3)}))
-		got, err := db.Task(t.Context(), "t")
+		must(t, db.Checks.CreateTask(t.Context(), store.Task{Task: concordat.Task{ID: "t"}}))
+		must(t, db.Checks.CancelTask(t.Context(), "t", store.Cause{Code: "damaged", Detail: "a\x00b\xff", Who: strings.Repeat("x", 3)}))
+		got, err := db.Checks.Task(t.Context(), "t")
 		must(t, err)
 		if d := cmp.Diff(store.Cause{Code: "damaged", Detail: "a\ufffdb\ufffd", Who: "xxx"}, got.Cause); d != "" {
 			t.Error(d)

@@ -64,7 +64,7 @@ func scanDisclosure(s engine.Scanner) (Disclosure, error) {
 
 // PutDisclosure keeps a request; Asked is set by the store. It fails with concordat.ErrExists where
 // the ID is taken.
-func (db *Peers) PutDisclosure(ctx context.Context, d Disclosure) error {
+func (db *Answers) PutDisclosure(ctx context.Context, d Disclosure) error {
 	err := checkName("disclosure", d.ID)
 	if err == nil {
 		err = checkName("partner", d.Partner)
@@ -89,13 +89,13 @@ func (db *Peers) PutDisclosure(ctx context.Context, d Disclosure) error {
 }
 
 // Disclosure returns a request, or concordat.ErrNotFound.
-func (db *Peers) Disclosure(ctx context.Context, id string) (Disclosure, error) {
+func (db *Answers) Disclosure(ctx context.Context, id string) (Disclosure, error) {
 	d, err := scanDisclosure(db.read().Row(ctx, `SELECT `+disclosureColumns+` FROM disclosure WHERE id = ?`, id))
 	return d, db.fail(err, "disclosure %s", id)
 }
 
 // DisclosuresOf returns the requests for one document of a job, the oldest first.
-func (db *Peers) DisclosuresOf(ctx context.Context, direction string, partner concordat.SiteID, job concordat.JobID,
+func (db *Answers) DisclosuresOf(ctx context.Context, direction string, partner concordat.SiteID, job concordat.JobID,
 	h concordat.Handle) ([]Disclosure, error) {
 	ds, err := engine.Collect(ctx, db.read(), scanDisclosure, `SELECT `+disclosureColumns+` FROM disclosure
 		WHERE direction = ? AND partner = ? AND job = ? AND handle = ? ORDER BY asked, id`,
@@ -104,7 +104,7 @@ func (db *Peers) DisclosuresOf(ctx context.Context, direction string, partner co
 }
 
 // PendingDisclosures counts the requests of a partner that wait for a person here.
-func (db *Peers) PendingDisclosures(ctx context.Context, partner concordat.SiteID) (n int, err error) {
+func (db *Answers) PendingDisclosures(ctx context.Context, partner concordat.SiteID) (n int, err error) {
 	err = db.read().Row(ctx, `SELECT count(*) FROM disclosure WHERE direction = ? AND partner = ? AND state = ? AND until > ?`,
 		DisclosureIn, partner, concordat.DisclosurePending, stamp(db.now())).Scan(&n)
 	return n, db.fail(err, "pending disclosures of %s", partner)
@@ -112,7 +112,7 @@ func (db *Peers) PendingDisclosures(ctx context.Context, partner concordat.SiteI
 
 // DisclosuresAfter returns requests, the latest first: those behind the one with an ID, all where it is empty, at
 // most limit. There is none behind an ID that is not there.
-func (db *Peers) DisclosuresAfter(ctx context.Context, id string, limit int) ([]Disclosure, error) {
+func (db *Answers) DisclosuresAfter(ctx context.Context, id string, limit int) ([]Disclosure, error) {
 	ds, err := engine.Collect(ctx, db.read(), scanDisclosure, `SELECT `+disclosureColumns+` FROM disclosure
 		WHERE ? = '' OR asked < (SELECT asked FROM disclosure WHERE id = ?)
 			OR asked = (SELECT asked FROM disclosure WHERE id = ?) AND id > ?
@@ -122,7 +122,7 @@ func (db *Peers) DisclosuresAfter(ctx context.Context, id string, limit int) ([]
 
 // SetDisclosure moves a request from one state to another. It fails with concordat.ErrNotFound where
 // there is no request with the ID in that state: of two decisions the first counts.
-func (db *Peers) SetDisclosure(ctx context.Context, id, from, to, actor, words string, until time.Time) error {
+func (db *Answers) SetDisclosure(ctx context.Context, id, from, to, actor, words string, until time.Time) error {
 	err := db.write(ctx, func(c engine.Conn) error {
 		n, err := c.Exec(ctx, `UPDATE disclosure SET state = ?, actor = ?, words = ?, decided = ?, until = ? WHERE id = ? AND state = ?`,
 			to, cleanText(actor), cleanText(words), stamp(db.now()), stamp(until), id, from)

@@ -7,8 +7,9 @@
 // returns without error, and a call that fails changes nothing. A DB is safe for concurrent use:
 // writers queue, readers do not wait for them.
 //
-// The methods stand on parts by subject, which a DB embeds: [Catalogue], [Checks], [Peers], [People],
-// [AuditLog], [Webhooks], [LTI] and [Retention]. [DB.Atomic] makes changes of several parts one transaction.
+// A DB is made of parts by subject: [Catalogue], [Checks], [Batches], [Alerts], [Partners], [Answers], [Asks], [People],
+// [AuditLog], [Webhooks], [LTI] and [Retention]. Callers write db.Checks.Task, and take the parts that they need.
+// [DB.Atomic] makes changes of several parts one transaction.
 //
 // Times are kept to the microsecond and come back in UTC; the zero time comes back as zero. Names
 // (ids, keys, hashes) must be valid UTF-8 without NUL, or a call fails with concordat.ErrInvalid; in

@@ -46,7 +46,7 @@ func scanEpoch(s engine.Scanner) (EpochRow, error) {
 // SeeEpoch notes that there is a set for the epoch, at the time of the store's clock the first time,
 // and that the earlier epochs of its federation are replaced. It fails with concordat.ErrScheme
 // where the epoch was seen with another scheme.
-func (db *Peers) SeeEpoch(ctx context.Context, e concordat.Epoch, scheme concordat.Scheme) error {
+func (db *Answers) SeeEpoch(ctx context.Context, e concordat.Epoch, scheme concordat.Scheme) error {
 	err := checkName("federation", e.Federation)
 	if err == nil {
 		err = db.write(ctx, func(c engine.Conn) error {
@@ -71,13 +71,13 @@ func (db *Peers) SeeEpoch(ctx context.Context, e concordat.Epoch, scheme concord
 }
 
 // Epochs returns all epochs in order of federation and number.
-func (db *Peers) Epochs(ctx context.Context) ([]EpochRow, error) {
+func (db *Answers) Epochs(ctx context.Context) ([]EpochRow, error) {
 	es, err := engine.Collect(ctx, db.read(), scanEpoch, `SELECT federation, number, scheme, seen, replaced FROM epoch ORDER BY federation, number`)
 	return es, db.fail(err, "list epochs")
 }
 
 // DropEpoch forgets the epoch, what its set held, and the standing asks of it. Questions that were counted stay counted.
-func (db *Peers) DropEpoch(ctx context.Context, e concordat.Epoch) error {
+func (db *Answers) DropEpoch(ctx context.Context, e concordat.Epoch) error {
 	err := db.write(ctx, func(c engine.Conn) error {
 		for _, table := range []string{"epoch_document", "standing_ask", "shipped", "epoch"} {
 			if _, err := c.Exec(ctx, `DELETE FROM `+table+` WHERE federation = ? AND number = ?`, e.Federation, e.Number); err != nil {
@@ -91,7 +91,7 @@ func (db *Peers) DropEpoch(ctx context.Context, e concordat.Epoch) error {
 
 // Unset returns documents of the library whose present text the epoch's set does not hold, in order
 // of id, those after the given one: at most limit.
-func (db *Peers) Unset(ctx context.Context, e concordat.Epoch, lib concordat.LibraryID, after concordat.DocumentID,
+func (db *Answers) Unset(ctx context.Context, e concordat.Epoch, lib concordat.LibraryID, after concordat.DocumentID,
 	limit int) ([]DocumentRow, error) {
 	ds, err := engine.Collect(ctx, db.read(), scanDocument, `SELECT `+documentColumns+` FROM document d
 		WHERE library = ? AND id > ? AND NOT EXISTS (SELECT 1 FROM epoch_document e WHERE e.federation = ? AND e.number = ?
@@ -102,7 +102,7 @@ func (db *Peers) Unset(ctx context.Context, e concordat.Epoch, lib concordat.Lib
 
 // Leftover returns documents of the library that the epoch's set may hold and the catalogue does not
 // have, in order of id; with all, every document that the set may hold.
-func (db *Peers) Leftover(ctx context.Context, e concordat.Epoch, lib concordat.LibraryID, all bool,
+func (db *Answers) Leftover(ctx context.Context, e concordat.Epoch, lib concordat.LibraryID, all bool,
 	limit int) ([]concordat.DocumentID, error) {
 	ids, err := engine.Collect(ctx, db.read(), func(s engine.Scanner) (concordat.DocumentID, error) {
 		var id concordat.DocumentID
@@ -114,7 +114,7 @@ func (db *Peers) Leftover(ctx context.Context, e concordat.Epoch, lib concordat.
 }
 
 // EpochLibraries returns the libraries that may have documents in the epoch's set, in order.
-func (db *Peers) EpochLibraries(ctx context.Context, e concordat.Epoch) ([]concordat.LibraryID, error) {
+func (db *Answers) EpochLibraries(ctx context.Context, e concordat.Epoch) ([]concordat.LibraryID, error) {
 	ids, err := engine.Collect(ctx, db.read(), func(s engine.Scanner) (concordat.LibraryID, error) {
 		var id concordat.LibraryID
 		return id, s.Scan(&id)
@@ -126,7 +126,7 @@ func (db *Peers) EpochLibraries(ctx context.Context, e concordat.Epoch) ([]conco
 // BeginEpochDocuments notes that the set is about to change for the documents: until
 // EndEpochDocuments or RemoveEpochDocuments the set counts as not holding them, and as perhaps
 // holding anything of them.
-func (db *Peers) BeginEpochDocuments(ctx context.Context, e concordat.Epoch, lib concordat.LibraryID, ids []concordat.DocumentID) error {
+func (db *Answers) BeginEpochDocuments(ctx context.Context, e concordat.Epoch, lib concordat.LibraryID, ids []concordat.DocumentID) error {
 	err := db.write(ctx, func(c engine.Conn) error {
 		put, err := c.Prepare(ctx, `INSERT INTO epoch_document (federation, number, library, document, state, hash, sentences, seq)
 			VALUES (?, ?, ?, ?, ?, '', 0, 0) ON CONFLICT (federation, number, library, document) DO UPDATE SET state = excluded.state`)
@@ -145,7 +145,7 @@ func (db *Peers) BeginEpochDocuments(ctx context.Context, e concordat.Epoch, lib
 }
 
 // EndEpochDocuments notes that the set holds the documents, with the next numbers.
-func (db *Peers) EndEpochDocuments(ctx context.Context, e concordat.Epoch, lib concordat.LibraryID, ds []EpochDocument) error {
+func (db *Answers) EndEpochDocuments(ctx context.Context, e concordat.Epoch, lib concordat.LibraryID, ds []EpochDocument) error {
 	err := db.write(ctx, func(c engine.Conn) error {
 		seq, err := epochSeq(ctx, c, e, lib)
 		if err != nil {
@@ -174,7 +174,7 @@ func epochSeq(ctx context.Context, c engine.Conn, e concordat.Epoch, lib concord
 }
 
 // RemoveEpochDocuments notes that the set holds the documents no longer, with the next numbers.
-func (db *Peers) RemoveEpochDocuments(ctx context.Context, e concordat.Epoch, lib concordat.LibraryID, ids []concordat.DocumentID) error {
+func (db *Answers) RemoveEpochDocuments(ctx context.Context, e concordat.Epoch, lib concordat.LibraryID, ids []concordat.DocumentID) error {
 	err := db.write(ctx, func(c engine.Conn) error {
 		seq, err := epochSeq(ctx, c, e, lib)
 		if err != nil {
@@ -194,7 +194,7 @@ func (db *Peers) RemoveEpochDocuments(ctx context.Context, e concordat.Epoch, li
 
 // HeldDocument returns the document with the text that the epoch's set holds, if that is the present
 // one and is not hidden by its term, or concordat.ErrNotFound.
-func (db *Peers) HeldDocument(ctx context.Context, e concordat.Epoch, lib concordat.LibraryID,
+func (db *Answers) HeldDocument(ctx context.Context, e concordat.Epoch, lib concordat.LibraryID,
 	id concordat.DocumentID) (DocumentRow, error) {
 	held, err := db.HeldDocuments(ctx, e, lib, []concordat.DocumentID{id})
 	if err == nil && len(held) == 0 {
@@ -204,7 +204,7 @@ func (db *Peers) HeldDocument(ctx context.Context, e concordat.Epoch, lib concor
 }
 
 // HeldDocuments returns, by id, those of the documents for which [Peers.HeldDocument] finds one.
-func (db *Peers) HeldDocuments(ctx context.Context, e concordat.Epoch, lib concordat.LibraryID,
+func (db *Answers) HeldDocuments(ctx context.Context, e concordat.Epoch, lib concordat.LibraryID,
 	ids []concordat.DocumentID) (map[concordat.DocumentID]DocumentRow, error) {
 	out := make(map[concordat.DocumentID]DocumentRow, len(ids))
 	for part := range slices.Chunk(ids, 500) {
@@ -228,7 +228,7 @@ func (db *Peers) HeldDocuments(ctx context.Context, e concordat.Epoch, lib conco
 }
 
 // EpochReady counts the documents of the library and those whose present text the set holds.
-func (db *Peers) EpochReady(ctx context.Context, e concordat.Epoch, lib concordat.LibraryID) (held, all int, err error) {
+func (db *Answers) EpochReady(ctx context.Context, e concordat.Epoch, lib concordat.LibraryID) (held, all int, err error) {
 	err = db.read().Row(ctx,
 		`SELECT count(*), COALESCE(sum(CASE WHEN EXISTS (SELECT 1 FROM epoch_document e WHERE e.federation = ? AND e.number = ?
 			AND e.library = d.library AND e.document = d.id AND e.state = ? AND e.hash = d.hash) THEN 1 ELSE 0 END), 0)
@@ -238,7 +238,7 @@ func (db *Peers) EpochReady(ctx context.Context, e concordat.Epoch, lib concorda
 
 // EpochChanges returns the documents of the library whose numbers come after the given one, in order
 // of number, those that were removed too: at most limit.
-func (db *Peers) EpochChanges(ctx context.Context, e concordat.Epoch, lib concordat.LibraryID, after int64,
+func (db *Answers) EpochChanges(ctx context.Context, e concordat.Epoch, lib concordat.LibraryID, after int64,
 	limit int) ([]EpochDocument, error) {
 	ds, err := engine.Collect(ctx, db.read(), func(s engine.Scanner) (EpochDocument, error) {
 		d := EpochDocument{Library: lib}
@@ -253,7 +253,7 @@ func (db *Peers) EpochChanges(ctx context.Context, e concordat.Epoch, lib concor
 }
 
 // EpochEver returns the libraries that have or had documents in the epoch's set, in order.
-func (db *Peers) EpochEver(ctx context.Context, e concordat.Epoch) ([]concordat.LibraryID, error) {
+func (db *Answers) EpochEver(ctx context.Context, e concordat.Epoch) ([]concordat.LibraryID, error) {
 	ids, err := engine.Collect(ctx, db.read(), func(s engine.Scanner) (concordat.LibraryID, error) {
 		var id concordat.LibraryID
 		return id, s.Scan(&id)
@@ -262,7 +262,7 @@ func (db *Peers) EpochEver(ctx context.Context, e concordat.Epoch) ([]concordat.
 }
 
 // EpochBehind counts the documents of the library that the set holds with numbers after the given one.
-func (db *Peers) EpochBehind(ctx context.Context, e concordat.Epoch, lib concordat.LibraryID, after int64) (n int, err error) {
+func (db *Answers) EpochBehind(ctx context.Context, e concordat.Epoch, lib concordat.LibraryID, after int64) (n int, err error) {
 	err = db.read().Row(ctx,
 		`SELECT count(*) FROM epoch_document WHERE federation = ? AND number = ? AND library = ? AND seq > ? AND state = ?`,
 		e.Federation, e.Number, lib, after, epochHeld).Scan(&n)

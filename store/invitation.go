@@ -51,7 +51,7 @@ func scanInvitation(s engine.Scanner) (Invitation, error) {
 }
 
 // AddInvitation keeps an invitation that was made.
-func (db *Peers) AddInvitation(ctx context.Context, i Invitation) error {
+func (db *Partners) AddInvitation(ctx context.Context, i Invitation) error {
 	if i.Grants == nil {
 		i.Grants = []Grant{}
 	}
@@ -67,13 +67,13 @@ func (db *Peers) AddInvitation(ctx context.Context, i Invitation) error {
 }
 
 // Invitation returns the one whose token has the hash, or concordat.ErrNotFound.
-func (db *Peers) Invitation(ctx context.Context, hash [32]byte) (Invitation, error) {
+func (db *Partners) Invitation(ctx context.Context, hash [32]byte) (Invitation, error) {
 	i, err := scanInvitation(db.read().Row(ctx, `SELECT `+invitationColumns+` FROM invitation WHERE hash = ?`, hex.EncodeToString(hash[:])))
 	return i, db.fail(err, "invitation")
 }
 
 // Invitations returns all invitations, newest first.
-func (db *Peers) Invitations(ctx context.Context) ([]Invitation, error) {
+func (db *Partners) Invitations(ctx context.Context) ([]Invitation, error) {
 	is, err := engine.Collect(ctx, db.read(), scanInvitation, `SELECT `+invitationColumns+` FROM invitation ORDER BY made DESC, hash`)
 	return is, db.fail(err, "invitations")
 }
@@ -82,7 +82,7 @@ func (db *Peers) Invitations(ctx context.Context) ([]Invitation, error) {
 // site invited: both happen or neither. request is the digest of the enrolment: the same one again is no
 // error and changes nothing, as its receipt may have been lost. It fails with concordat.ErrNotFound,
 // with concordat.ErrRefused for an invitation that is used or has ended, and as AddPartner does.
-func (db *Peers) Redeem(ctx context.Context, hash, request [32]byte, p Partner) error {
+func (db *Partners) Redeem(ctx context.Context, hash, request [32]byte, p Partner) error {
 	err := db.write(ctx, func(c engine.Conn) error {
 		i, err := scanInvitation(c.Row(ctx, `SELECT `+invitationColumns+` FROM invitation WHERE hash = ?`, hex.EncodeToString(hash[:])))
 		if err != nil {
@@ -109,7 +109,7 @@ func (db *Peers) Redeem(ctx context.Context, hash, request [32]byte, p Partner) 
 }
 
 // OpenInvitations counts the invitations that can still be redeemed.
-func (db *Peers) OpenInvitations(ctx context.Context) (int, error) {
+func (db *Partners) OpenInvitations(ctx context.Context) (int, error) {
 	var n int
 	err := db.read().Row(ctx, `SELECT count(*) FROM invitation WHERE used = 0 AND expires >= ?`, stamp(db.now())).Scan(&n)
 	return n, db.fail(err, "open invitations")

@@ -25,7 +25,7 @@ type Member struct {
 }
 
 // Join keeps a federation and who is in it: sites that are not in members count as removed from then on.
-func (db *Peers) Join(ctx context.Context, f concordat.FederationID, leader concordat.SiteID, members ...concordat.SiteID) error {
+func (db *Partners) Join(ctx context.Context, f concordat.FederationID, leader concordat.SiteID, members ...concordat.SiteID) error {
 	err := checkName("federation", f)
 	if err == nil {
 		err = db.write(ctx, func(c engine.Conn) error { return putMembership(ctx, c, f, leader, members, stamp(db.now())) })
@@ -76,7 +76,7 @@ func membersOf(ctx context.Context, c engine.Conn, f concordat.FederationID) ([]
 }
 
 // Memberships returns the federations that the site is in, by name.
-func (db *Peers) Memberships(ctx context.Context) ([]Membership, error) {
+func (db *Partners) Memberships(ctx context.Context) ([]Membership, error) {
 	ms, err := engine.Collect(ctx, db.read(), func(s engine.Scanner) (Membership, error) {
 		var m Membership
 		var joined int64
@@ -93,7 +93,7 @@ func (db *Peers) Memberships(ctx context.Context) ([]Membership, error) {
 }
 
 // Leave forgets a federation. It fails with concordat.ErrNotFound.
-func (db *Peers) Leave(ctx context.Context, f concordat.FederationID) error {
+func (db *Partners) Leave(ctx context.Context, f concordat.FederationID) error {
 	err := db.write(ctx, func(c engine.Conn) error {
 		n, err := c.Exec(ctx, `DELETE FROM federation WHERE name = ?`, f)
 		if err == nil && n == 0 {

@@ -71,7 +71,7 @@ func scanMirror(s engine.Scanner) (Mirror, error) {
 
 // PutMirror sets how far a mirror has come, makes it if there is none, keeps the given documents
 // and forgets the removed ones, all at once.
-func (db *Peers) PutMirror(ctx context.Context, m Mirror, docs []MirrorDocument, removed []concordat.DocumentID) error {
+func (db *Asks) PutMirror(ctx context.Context, m Mirror, docs []MirrorDocument, removed []concordat.DocumentID) error {
 	for _, name := range []string{string(m.Site), string(m.Library), string(m.Epoch.Federation)} {
 		if err := checkName("name", name); err != nil {
 			return db.fail(err, "put mirror")
@@ -111,7 +111,7 @@ func (db *Peers) PutMirror(ctx context.Context, m Mirror, docs []MirrorDocument,
 }
 
 // Mirror returns a mirror, or concordat.ErrNotFound.
-func (db *Peers) Mirror(ctx context.Context, k MirrorKey) (Mirror, error) {
+func (db *Asks) Mirror(ctx context.Context, k MirrorKey) (Mirror, error) {
 	m, err := scanMirror(db.read().Row(ctx, `SELECT `+mirrorColumns+mirrorFrom+
 		` WHERE m.site = ? AND m.library = ? AND m.federation = ? AND m.epoch = ? GROUP BY m.site, m.library, m.federation, m.epoch`,
 		k.args()...))
@@ -119,14 +119,14 @@ func (db *Peers) Mirror(ctx context.Context, k MirrorKey) (Mirror, error) {
 }
 
 // Mirrors returns all mirrors, in order of site, library and epoch.
-func (db *Peers) Mirrors(ctx context.Context) ([]Mirror, error) {
+func (db *Asks) Mirrors(ctx context.Context) ([]Mirror, error) {
 	ms, err := engine.Collect(ctx, db.read(), scanMirror, `SELECT `+mirrorColumns+mirrorFrom+
 		` GROUP BY m.site, m.library, m.federation, m.epoch ORDER BY m.site, m.library, m.federation, m.epoch`)
 	return ms, db.fail(err, "mirrors")
 }
 
 // WithdrawMirrors marks the mirrors of a partner's library, of all epochs, as closed by their owner.
-func (db *Peers) WithdrawMirrors(ctx context.Context, site concordat.SiteID, lib concordat.LibraryID, at time.Time) error {
+func (db *Asks) WithdrawMirrors(ctx context.Context, site concordat.SiteID, lib concordat.LibraryID, at time.Time) error {
 	err := db.write(ctx, func(c engine.Conn) error {
 		_, err := c.Exec(ctx, `UPDATE mirror SET withdrawn = ? WHERE site = ? AND library = ? AND withdrawn = 0`, stamp(at), site, lib)
 		return err
@@ -135,7 +135,7 @@ func (db *Peers) WithdrawMirrors(ctx context.Context, site concordat.SiteID, lib
 }
 
 // DeleteMirror forgets a mirror and its documents; one that is not there is no error.
-func (db *Peers) DeleteMirror(ctx context.Context, k MirrorKey) error {
+func (db *Asks) DeleteMirror(ctx context.Context, k MirrorKey) error {
 	err := db.write(ctx, func(c engine.Conn) error {
 		_, err := c.Exec(ctx, `DELETE FROM mirror WHERE`+ofMirror, k.args()...)
 		return err
@@ -154,7 +154,7 @@ func scanMirrorDocument(s engine.Scanner) (MirrorDocument, error) {
 const mirrorDocumentColumns = `id, title, author, contact, date, sentences, withheld`
 
 // MirrorDocument returns a document of a mirror, or concordat.ErrNotFound.
-func (db *Peers) MirrorDocument(ctx context.Context, k MirrorKey, id concordat.DocumentID) (MirrorDocument, error) {
+func (db *Asks) MirrorDocument(ctx context.Context, k MirrorKey, id concordat.DocumentID) (MirrorDocument, error) {
 	d, err := scanMirrorDocument(db.read().Row(ctx, `SELECT `+mirrorDocumentColumns+` FROM mirror_document WHERE`+ofMirror+` AND id = ?`,
 		k.args(id)...))
 	return d, db.fail(err, "document %s of the mirror of %s/%s", id, k.Site, k.Library)
@@ -162,7 +162,7 @@ func (db *Peers) MirrorDocument(ctx context.Context, k MirrorKey, id concordat.D
 
 // MirrorDocuments returns the documents of a mirror after the given one, in order of id: at most
 // limit, or MaxPage where limit is 0 or larger.
-func (db *Peers) MirrorDocuments(ctx context.Context, k MirrorKey, after concordat.DocumentID, limit int) ([]MirrorDocument, error) {
+func (db *Asks) MirrorDocuments(ctx context.Context, k MirrorKey, after concordat.DocumentID, limit int) ([]MirrorDocument, error) {
 	ds, err := engine.Collect(ctx, db.read(), scanMirrorDocument, `SELECT `+mirrorDocumentColumns+
 		` FROM mirror_document WHERE`+ofMirror+` AND id > ? ORDER BY id LIMIT ?`, k.args(after, page(limit))...)
 	return ds, db.fail(err, "documents of the mirror of %s/%s", k.Site, k.Library)

@@ -32,7 +32,7 @@ type Received struct {
 }
 
 // Queue puts notices for a partner into the outbox.
-func (db *Peers) Queue(ctx context.Context, partner concordat.SiteID, ns ...concordat.Notice) error {
+func (db *Partners) Queue(ctx context.Context, partner concordat.SiteID, ns ...concordat.Notice) error {
 	err := checkName("partner", partner)
 	if err == nil {
 		err = db.write(ctx, func(c engine.Conn) error {
@@ -54,7 +54,7 @@ func (db *Peers) Queue(ctx context.Context, partner concordat.SiteID, ns ...conc
 }
 
 // Outbox returns the notices whose time has come, those that wait longest first: at most limit.
-func (db *Peers) Outbox(ctx context.Context, limit int) ([]Outgoing, error) {
+func (db *Partners) Outbox(ctx context.Context, limit int) ([]Outgoing, error) {
 	out, err := engine.Collect(ctx, db.read(), func(s engine.Scanner) (Outgoing, error) {
 		var o Outgoing
 		var b []byte
@@ -73,7 +73,7 @@ func (db *Peers) Outbox(ctx context.Context, limit int) ([]Outgoing, error) {
 }
 
 // Delivered takes a notice out of the outbox.
-func (db *Peers) Delivered(ctx context.Context, seq int64) error {
+func (db *Partners) Delivered(ctx context.Context, seq int64) error {
 	err := db.write(ctx, func(c engine.Conn) error {
 		_, err := c.Exec(ctx, `DELETE FROM outbox WHERE seq = ?`, seq)
 		return err
@@ -82,7 +82,7 @@ func (db *Peers) Delivered(ctx context.Context, seq int64) error {
 }
 
 // Undelivered notes a failed attempt and when to try again.
-func (db *Peers) Undelivered(ctx context.Context, seq int64, next time.Time, cause string) error {
+func (db *Partners) Undelivered(ctx context.Context, seq int64, next time.Time, cause string) error {
 	err := db.write(ctx, func(c engine.Conn) error {
 		_, err := c.Exec(ctx, `UPDATE outbox SET attempts = attempts + 1, next = ?, cause = ? WHERE seq = ?`, stamp(next), cleanText(cause), seq)
 		return err
@@ -94,7 +94,7 @@ func (db *Peers) Undelivered(ctx context.Context, seq int64, next time.Time, cau
 const MaxReceived = 1000
 
 // PutReceived keeps a notice of a partner. Beyond MaxReceived it fails with concordat.ErrUnavailable.
-func (db *Peers) PutReceived(ctx context.Context, partner concordat.SiteID, n *concordat.Notice) error {
+func (db *Partners) PutReceived(ctx context.Context, partner concordat.SiteID, n *concordat.Notice) error {
 	err := checkName("partner", partner)
 	if err == nil {
 		err = db.write(ctx, func(c engine.Conn) error {
@@ -117,7 +117,7 @@ func (db *Peers) PutReceived(ctx context.Context, partner concordat.SiteID, n *c
 }
 
 // DropReceived forgets notices up to the given number.
-func (db *Peers) DropReceived(ctx context.Context, last int64) error {
+func (db *Partners) DropReceived(ctx context.Context, last int64) error {
 	err := db.write(ctx, func(c engine.Conn) error {
 		_, err := c.Exec(ctx, `DELETE FROM inbox WHERE seq <= ?`, last)
 		return err
@@ -126,7 +126,7 @@ func (db *Peers) DropReceived(ctx context.Context, last int64) error {
 }
 
 // Inbox returns the notices of partners after the given number, oldest first: at most limit.
-func (db *Peers) Inbox(ctx context.Context, after int64, limit int) ([]Received, error) {
+func (db *Partners) Inbox(ctx context.Context, after int64, limit int) ([]Received, error) {
 	in, err := engine.Collect(ctx, db.read(), func(s engine.Scanner) (Received, error) {
 		var x Received
 		var b []byte
@@ -154,7 +154,7 @@ type StandingAsk struct {
 
 // AddStandingAsk keeps a question until it expires; the same one twice counts once. It fails with concordat.ErrRefused if the
 // partner would have more than most sentences standing in the epoch.
-func (db *Peers) AddStandingAsk(ctx context.Context, x StandingAsk, most int) error {
+func (db *Partners) AddStandingAsk(ctx context.Context, x StandingAsk, most int) error {
 	err := checkName("partner", x.Partner)
 	if err == nil {
 		err = db.write(ctx, func(c engine.Conn) error {
@@ -185,7 +185,7 @@ func (db *Peers) AddStandingAsk(ctx context.Context, x StandingAsk, most int) er
 }
 
 // StandingAsks returns the questions of an epoch that have not expired, oldest first.
-func (db *Peers) StandingAsks(ctx context.Context, e concordat.Epoch) ([]StandingAsk, error) {
+func (db *Partners) StandingAsks(ctx context.Context, e concordat.Epoch) ([]StandingAsk, error) {
 	xs, err := engine.Collect(ctx, db.read(), func(s engine.Scanner) (StandingAsk, error) {
 		var x StandingAsk
 		var b []byte
@@ -204,7 +204,7 @@ func (db *Peers) StandingAsks(ctx context.Context, e concordat.Epoch) ([]Standin
 }
 
 // DropStandingAsks forgets the questions of a partner's job, and with the zero job all that expired.
-func (db *Peers) DropStandingAsks(ctx context.Context, partner concordat.SiteID, job concordat.JobID) error {
+func (db *Partners) DropStandingAsks(ctx context.Context, partner concordat.SiteID, job concordat.JobID) error {
 	err := db.write(ctx, func(c engine.Conn) error {
 		_, err := c.Exec(ctx, `DELETE FROM standing_ask WHERE (partner = ? AND job = ?) OR expires <= ?`,
 			partner, hex.EncodeToString(job[:]), stamp(db.now()))

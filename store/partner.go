@@ -93,7 +93,7 @@ func putCard(ctx context.Context, c engine.Conn, x SignedCard) error {
 
 // PutCard keeps a card beside the older ones of its site. The same card again is no error; a serial that
 // is not above the last one's is concordat.ErrExists.
-func (db *Peers) PutCard(ctx context.Context, site concordat.SiteID, serial uint64, card []byte) error {
+func (db *Partners) PutCard(ctx context.Context, site concordat.SiteID, serial uint64, card []byte) error {
 	err := db.write(ctx, func(c engine.Conn) error {
 		return putCard(ctx, c, SignedCard{Site: site, Serial: serial, Card: card, Accepted: db.now()})
 	})
@@ -101,13 +101,13 @@ func (db *Peers) PutCard(ctx context.Context, site concordat.SiteID, serial uint
 }
 
 // Cards returns all cards of a site, newest first.
-func (db *Peers) Cards(ctx context.Context, site concordat.SiteID) ([]SignedCard, error) {
+func (db *Partners) Cards(ctx context.Context, site concordat.SiteID) ([]SignedCard, error) {
 	cs, err := engine.Collect(ctx, db.read(), scanCard, `SELECT `+cardColumns+` FROM card WHERE site = ? ORDER BY serial DESC`, site)
 	return cs, db.fail(err, "cards of %s", site)
 }
 
 // CardSites returns the sites that have cards here, this one included.
-func (db *Peers) CardSites(ctx context.Context) ([]concordat.SiteID, error) {
+func (db *Partners) CardSites(ctx context.Context) ([]concordat.SiteID, error) {
 	ss, err := engine.Collect(ctx, db.read(), func(s engine.Scanner) (concordat.SiteID, error) {
 		var site concordat.SiteID
 		return site, s.Scan(&site)
@@ -169,13 +169,13 @@ func insertPartner(ctx context.Context, c engine.Conn, p Partner, now time.Time)
 
 // AddPartner keeps p, with its card, as pending. One that is pending or revoked is replaced; an active
 // one is concordat.ErrExists, and so is a name that another one has.
-func (db *Peers) AddPartner(ctx context.Context, p Partner) error {
+func (db *Partners) AddPartner(ctx context.Context, p Partner) error {
 	err := db.write(ctx, func(c engine.Conn) error { return insertPartner(ctx, c, p, db.now()) })
 	return db.fail(err, "add partner %s", p.Site)
 }
 
 // Partner returns the one with the identity or the name, or concordat.ErrNotFound.
-func (db *Peers) Partner(ctx context.Context, site concordat.SiteID) (Partner, error) {
+func (db *Partners) Partner(ctx context.Context, site concordat.SiteID) (Partner, error) {
 	p, err := scanPartner(db.read().Row(ctx,
 		`SELECT `+partnerColumns+partnerFrom+`WHERE partner.site = ? OR name = ? AND name <> '' ORDER BY partner.site = ? DESC LIMIT 1`, site,
 		site, site))
@@ -183,14 +183,14 @@ func (db *Peers) Partner(ctx context.Context, site concordat.SiteID) (Partner, e
 }
 
 // Partners returns all partners, by identity.
-func (db *Peers) Partners(ctx context.Context) ([]Partner, error) {
+func (db *Partners) Partners(ctx context.Context) ([]Partner, error) {
 	ps, err := engine.Collect(ctx, db.read(), scanPartner, `SELECT `+partnerColumns+partnerFrom+`ORDER BY partner.site`)
 	return ps, db.fail(err, "partners")
 }
 
 // SetPartnerState moves a partner from one state to another and forgets its words. It fails with
 // concordat.ErrInvalid if it is in another state, and with concordat.ErrNotFound.
-func (db *Peers) SetPartnerState(ctx context.Context, site concordat.SiteID, from, to PartnerState) error {
+func (db *Partners) SetPartnerState(ctx context.Context, site concordat.SiteID, from, to PartnerState) error {
 	column := map[PartnerState]string{PartnerActive: "confirmed", PartnerRevoked: "revoked"}[to]
 	if column == "" {
 		return db.fail(fmt.Errorf("%w: state %q", concordat.ErrInvalid, to), "partner %s", site)
@@ -212,7 +212,7 @@ func (db *Peers) SetPartnerState(ctx context.Context, site concordat.SiteID, fro
 
 // NamePartner gives a partner a name for commands; empty takes it away. It fails with
 // concordat.ErrExists if another partner has it.
-func (db *Peers) NamePartner(ctx context.Context, site concordat.SiteID, name string) error {
+func (db *Partners) NamePartner(ctx context.Context, site concordat.SiteID, name string) error {
 	err := db.write(ctx, func(c engine.Conn) error {
 		n, err := c.Exec(ctx, `UPDATE partner SET name = ? WHERE site = ?`, cleanText(name), site)
 		if err == nil && n == 0 {

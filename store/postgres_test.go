@@ -44,7 +44,7 @@ func TestWritersTogether(t *testing.T) {
 		dbs = append(dbs, open(t, place, store.Options{Busy: time.Minute}))
 	}
 	for i := range tasks {
-		must(t, dbs[0].CreateTask(ctx, store.Task{Task: concordat.Task{ID: concordat.TaskID(fmt.Sprint("t", i))}}))
+		must(t, dbs[0].Checks.CreateTask(ctx, store.Task{Task: concordat.Task{ID: concordat.TaskID(fmt.Sprint("t", i))}}))
 	}
 	var spent, claimed, appended atomic.Int64
 	var seen sync.Map
@@ -53,18 +53,18 @@ func TestWritersTogether(t *testing.T) {
 		db := dbs[w%3]
 		wg.Go(func() {
 			for range 10 {
-				err := db.Charge(ctx, store.Charge{Who: "ada", Kind: "words", Amount: 7, Most: 200, Within: time.Hour})
+				err := db.People.Charge(ctx, store.Charge{Who: "ada", Kind: "words", Amount: 7, Most: 200, Within: time.Hour})
 				if err == nil {
 					spent.Add(7)
 				} else if !errors.Is(err, concordat.ErrRefused) {
 					t.Error(err)
 				}
-				if _, err := db.AppendAudit(ctx, fmt.Sprint(w), "spend", nil); err != nil {
+				if _, err := db.Audit.AppendAudit(ctx, fmt.Sprint(w), "spend", nil); err != nil {
 					t.Error(err)
 				} else {
 					appended.Add(1)
 				}
-				x, err := db.ClaimTask(ctx, store.LaneAll, fmt.Sprint("w", w), time.Hour)
+				x, err := db.Checks.ClaimTask(ctx, store.LaneAll, fmt.Sprint("w", w), time.Hour)
 				if errors.Is(err, concordat.ErrNotFound) {
 					continue
 				}
@@ -76,7 +76,7 @@ func TestWritersTogether(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	head, err := dbs[1].VerifyAudit(ctx)
+	head, err := dbs[1].Audit.VerifyAudit(ctx)
 	must(t, err)
 	if spent.Load() != 196 || claimed.Load() != tasks || head.Seq != appended.Load() {
 		t.Errorf("spent %d of 200 by sevens, claimed %d of %d tasks, %d entries of %d", spent.Load(), claimed.Load(), tasks, head.Seq,
@@ -96,7 +96,7 @@ func TestPostgresBusy(t *testing.T) {
 	}()
 	held <- struct{}{}
 	wantErr(t, db.SetSetting(t.Context(), "a", "b"), concordat.ErrUnavailable)
-	_, err := db.Libraries(t.Context())
+	_, err := db.Catalogue.Libraries(t.Context())
 	must(t, err)
 	held <- struct{}{}
 	<-done
@@ -143,7 +143,7 @@ func disturbed(t *testing.T, db *store.DB, disturb func()) {
 	started := make(chan struct{})
 	wg.Go(func() {
 		for after := 0; after < 20; {
-			_, err := db.AppendAudit(ctx, "a", "b", nil)
+			_, err := db.Audit.AppendAudit(ctx, "a", "b", nil)
 			switch {
 			case err == nil:
 				if acknowledged++; acknowledged == 5 {
@@ -155,7 +155,7 @@ func disturbed(t *testing.T, db *store.DB, disturb func()) {
 				t.Errorf("got %v, want it done or unavailable", err)
 				return
 			}
-			if _, err := db.Libraries(ctx); err != nil && !errors.Is(err, concordat.ErrUnavailable) {
+			if _, err := db.Catalogue.Libraries(ctx); err != nil && !errors.Is(err, concordat.ErrUnavailable) {
 				t.Error(err)
 			}
 			select {
@@ -169,7 +169,7 @@ func disturbed(t *testing.T, db *store.DB, disturb func()) {
 	disturb()
 	close(over)
 	wg.Wait()
-	head, err := db.VerifyAudit(ctx)
+	head, err := db.Audit.VerifyAudit(ctx)
 	must(t, err)
 	if head.Seq < acknowledged || head.Seq > acknowledged+refused {
 		t.Errorf("%d entries, %d were acknowledged and %d refused", head.Seq, acknowledged, refused)
@@ -232,7 +232,7 @@ func TestPostgresPurge(t *testing.T) {
 		if i == 25 {
 			request = append([]byte(marked), request...)
 		}
-		must(t, db.CreateTask(ctx, store.Task{Task: concordat.Task{ID: concordat.TaskID(fmt.Sprint("t", i))}, Request: request}))
+		must(t, db.Checks.CreateTask(ctx, store.Task{Task: concordat.Task{ID: concordat.TaskID(fmt.Sprint("t", i))}, Request: request}))
 	}
 	found := func() (n int) {
 		raw(t, place, `CHECKPOINT`)
@@ -249,7 +249,7 @@ func TestPostgresPurge(t *testing.T) {
 	if found() == 0 {
 		t.Fatal("nothing is to be found before")
 	}
-	_, err := db.EraseTask(ctx, "t25")
+	_, err := db.Retention.EraseTask(ctx, "t25")
 	must(t, err)
 	if purged, err := db.Purge(ctx, true); purged || err != nil {
 		t.Fatal(purged, err)
@@ -264,22 +264,22 @@ func TestPostgresPurge(t *testing.T) {
 func TestCopy(t *testing.T) {
 	ctx := t.Context()
 	from := open(t, filepath.Join(t.TempDir(), "store.db"), store.Options{})
-	must(t, from.PutDocuments(ctx, []store.DocumentRow{withPieces("1", piece("abc", 0, 1, 2, 3)),
+	must(t, from.Catalogue.PutDocuments(ctx, []store.DocumentRow{withPieces("1", piece("abc", 0, 1, 2, 3)),
 		withPieces("2", piece("abé", 5, 1, 0xffffffff))}))
 	for i := range 1200 { // more than one statement takes
 		d := document(fmt.Sprintf("Ä%d", i*7919%1200))
-		must(t, from.PutDocuments(ctx, []store.DocumentRow{d}))
+		must(t, from.Catalogue.PutDocuments(ctx, []store.DocumentRow{d}))
 	}
 	for i := range 3 {
 		id := concordat.TaskID(fmt.Sprint("t", i))
-		must(t, from.CreateTask(ctx, store.Task{Task: concordat.Task{ID: id, Title: "种"}, Request: []byte{0, 1, 0xff}}))
-		must(t, from.PutFindings(ctx, id, bytes.Repeat([]byte{byte(i)}, 3<<20)))
-		must(t, from.PutResults(ctx, id, []store.Result{{Similarity: 0.1 * float64(i),
+		must(t, from.Checks.CreateTask(ctx, store.Task{Task: concordat.Task{ID: id, Title: "种"}, Request: []byte{0, 1, 0xff}}))
+		must(t, from.Checks.PutFindings(ctx, id, bytes.Repeat([]byte{byte(i)}, 3<<20)))
+		must(t, from.Checks.PutResults(ctx, id, []store.Result{{Similarity: 0.1 * float64(i),
 			Source: concordat.Ref{Site: "s", Library: "l", Document: "d"}}}))
-		_, err := from.AppendAudit(ctx, "a", "b", nil)
+		_, err := from.Audit.AppendAudit(ctx, "a", "b", nil)
 		must(t, err)
 	}
-	must(t, from.DeleteTask(ctx, "t2"))
+	must(t, from.Checks.DeleteTask(ctx, "t2"))
 
 	to := emptyPostgres(t)
 	steps := 0
@@ -302,20 +302,20 @@ func TestCopy(t *testing.T) {
 	}
 	for _, db := range []*store.DB{to, back} {
 		must(t, db.Check(ctx))
-		head, err := db.VerifyAudit(ctx)
+		head, err := db.Audit.VerifyAudit(ctx)
 		must(t, err)
-		must(t, db.CreateTask(ctx, store.Task{Task: concordat.Task{ID: "next"}}))
-		x, err := db.Task(ctx, "next")
+		must(t, db.Checks.CreateTask(ctx, store.Task{Task: concordat.Task{ID: "next"}}))
+		x, err := db.Checks.Task(ctx, "next")
 		must(t, err)
 		if x.Seq != 4 || head.Seq != 3 {
 			t.Errorf("task %d comes next, want 4; %d entries", x.Seq, head.Seq)
 		}
-		must(t, db.PutDocuments(ctx, []store.DocumentRow{withPieces("3", piece("xyz", 0, 9))}))
+		must(t, db.Catalogue.PutDocuments(ctx, []store.DocumentRow{withPieces("3", piece("xyz", 0, 9))}))
 	}
 	copied := filepath.Join(t.TempDir(), "backup.db")
 	must(t, backup(t, to, copied))
 	again := open(t, copied, store.Options{})
-	if l, err := again.Library(ctx, "a"); err != nil || l.Documents != 1203 {
+	if l, err := again.Catalogue.Library(ctx, "a"); err != nil || l.Documents != 1203 {
 		t.Errorf("the backup has %d documents, %v", l.Documents, err)
 	}
 }
@@ -335,7 +335,7 @@ func TestLateMigration(t *testing.T) {
 		must(t, open(t, place, store.Options{}).Close())
 		raw(t, place, `DROP TABLE quota`, `DELETE FROM schema_version WHERE version_id = 66`, `ALTER TABLE account DROP COLUMN public`)
 		db := open(t, place, store.Options{})
-		must(t, db.Charge(t.Context(), store.Charge{Who: "ada", Kind: "words", Amount: 1, Most: 2, Within: time.Hour}))
+		must(t, db.People.Charge(t.Context(), store.Charge{Who: "ada", Kind: "words", Amount: 1, Most: 2, Within: time.Hour}))
 	})
 }
 
@@ -362,16 +362,17 @@ func TestOldReceipts(t *testing.T) {
 		for i, receipt := range []string{"", `{"documents": null}`, `{"documents": [{"name": "aa11"}, {"name": "bb22"}]}`,
 			`{"documents": [{"name": "aa11"}, {}]}`} {
 			id := fmt.Sprint(i)
-			must(t, db.AskErasure(t.Context(), store.Erasure{ID: id, Made: time.Now(), Actor: "ada", Reason: "asked", Target: []byte("{}")}))
+			must(t, db.Retention.AskErasure(t.Context(), store.Erasure{ID: id, Made: time.Now(), Actor: "ada", Reason: "asked",
+				Target: []byte("{}")}))
 			if receipt != "" {
-				must(t, db.StepErasure(t.Context(), id, store.ErasureDeleted, []byte(receipt)))
+				must(t, db.Retention.StepErasure(t.Context(), id, store.ErasureDeleted, []byte(receipt)))
 			}
 		}
 		must(t, db.Close())
 		raw(t, place, `DROP TABLE intake`, `DROP TABLE gone_document`, `DELETE FROM schema_version WHERE version_id = 100`)
 		db = open(t, place, store.Options{})
 		for name, want := range map[string]bool{"aa11": true, "bb22": true, "cc33": false} {
-			if got, err := db.WasDeletedAs(t.Context(), name); err != nil || got != want {
+			if got, err := db.Catalogue.WasDeletedAs(t.Context(), name); err != nil || got != want {
 				t.Errorf("%s: %v, %v, want %v", name, got, err, want)
 			}
 		}

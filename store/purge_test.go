@@ -36,7 +36,7 @@ func TestPurge(t *testing.T) {
 		if i == 100 {
 			request = marked + request
 		}
-		if err := db.CreateTask(ctx, store.Task{Task: concordat.Task{ID: id, Title: fmt.Sprint("title ", i)},
+		if err := db.Checks.CreateTask(ctx, store.Task{Task: concordat.Task{ID: id, Title: fmt.Sprint("title ", i)},
 			Request: []byte(request)}); err != nil {
 			t.Fatal(err)
 		}
@@ -58,7 +58,7 @@ func TestPurge(t *testing.T) {
 	if found() == 0 {
 		t.Fatal("nothing is to be found before")
 	}
-	if _, err := db.EraseTask(ctx, "t100"); err != nil {
+	if _, err := db.Retention.EraseTask(ctx, "t100"); err != nil {
 		t.Fatal(err)
 	}
 	if purged, err := db.Purge(ctx, true); !purged || err != nil {
@@ -70,7 +70,7 @@ func TestPurge(t *testing.T) {
 	if err := db.Check(ctx); err != nil {
 		t.Error(err)
 	}
-	if all, err := db.Tasks(ctx, 0, 0); err != nil || len(all) != 199 {
+	if all, err := db.Checks.Tasks(ctx, 0, 0); err != nil || len(all) != 199 {
 		t.Errorf("%d tasks left, %v", len(all), err)
 	}
 	if err := db.Close(); err != nil {

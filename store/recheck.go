@@ -41,7 +41,7 @@ func scanRecheck(s engine.Scanner) (Recheck, error) {
 }
 
 // PutRecheck sets when something is done again, in place of what was set before.
-func (db *Checks) PutRecheck(ctx context.Context, r Recheck) error {
+func (db *Alerts) PutRecheck(ctx context.Context, r Recheck) error {
 	err := checkName("target", r.Target)
 	switch {
 	case err != nil:
@@ -62,13 +62,13 @@ func (db *Checks) PutRecheck(ctx context.Context, r Recheck) error {
 }
 
 // Recheck returns when something is done again, or concordat.ErrNotFound.
-func (db *Checks) Recheck(ctx context.Context, kind, target string) (Recheck, error) {
+func (db *Alerts) Recheck(ctx context.Context, kind, target string) (Recheck, error) {
 	r, err := scanRecheck(db.read().Row(ctx, `SELECT `+recheckColumns+` FROM recheck WHERE kind = ? AND target = ?`, kind, target))
 	return r, db.fail(err, "recheck of %s %s", kind, target)
 }
 
 // DueRechecks returns what is to be done again by now, and what runs, earliest first.
-func (db *Checks) DueRechecks(ctx context.Context, now time.Time) ([]Recheck, error) {
+func (db *Alerts) DueRechecks(ctx context.Context, now time.Time) ([]Recheck, error) {
 	rs, err := engine.Collect(ctx, db.read(), scanRecheck,
 		`SELECT `+recheckColumns+` FROM recheck WHERE next > 0 AND next <= ? OR due <> '' ORDER BY next, kind, target LIMIT ?`, stamp(now),
 		MaxPage)
@@ -76,13 +76,13 @@ func (db *Checks) DueRechecks(ctx context.Context, now time.Time) ([]Recheck, er
 }
 
 // Rechecks returns all that is or was to be done again, in order of kind and target.
-func (db *Checks) Rechecks(ctx context.Context) ([]Recheck, error) {
+func (db *Alerts) Rechecks(ctx context.Context) ([]Recheck, error) {
 	rs, err := engine.Collect(ctx, db.read(), scanRecheck, `SELECT `+recheckColumns+` FROM recheck ORDER BY kind, target LIMIT ?`, MaxPage)
 	return rs, db.fail(err, "what is to be checked again")
 }
 
 // DeleteRecheck forgets that something is done again. What is not there is no error.
-func (db *Checks) DeleteRecheck(ctx context.Context, kind, target string) error {
+func (db *Alerts) DeleteRecheck(ctx context.Context, kind, target string) error {
 	err := db.write(ctx, func(c engine.Conn) error {
 		_, err := c.Exec(ctx, `DELETE FROM recheck WHERE kind = ? AND target = ?`, kind, target)
 		return err

@@ -27,7 +27,7 @@ func FingerprintsForm(e concordat.Epoch, s concordat.Scheme) string {
 }
 
 // SentenceDigest names a sentence by its letters and digits alone, for the record of what partners
-// were shown ([DB.Expose]).
+// were shown ([Asks.Expose]).
 func SentenceDigest(sentence string) Digest {
 	h := sha256.New()
 	h.Write([]byte("concordat/exposure/1\x00"))

@@ -170,7 +170,7 @@ func scanShare(s engine.Scanner) (Share, error) {
 
 // PutShare opens the library to the partner under the rule, or exchanges the rule, and returns what
 // is stored. It fails with concordat.ErrNotFound if the library does not exist.
-func (db *Peers) PutShare(ctx context.Context, x Share) (Share, error) {
+func (db *Answers) PutShare(ctx context.Context, x Share) (Share, error) {
 	rule, err := encodeShare(x)
 	if err != nil {
 		return Share{}, db.fail(err, "share %s with %s", x.Library, x.Partner)
@@ -200,21 +200,21 @@ func encodeShare(x Share) (string, error) {
 }
 
 // Share returns how the library is open to the partner, or concordat.ErrNotFound.
-func (db *Peers) Share(ctx context.Context, lib concordat.LibraryID, partner concordat.SiteID) (Share, error) {
+func (db *Answers) Share(ctx context.Context, lib concordat.LibraryID, partner concordat.SiteID) (Share, error) {
 	x, err := scanShare(db.read().Row(ctx, `SELECT `+shareColumns+` FROM share WHERE library = ? AND partner = ?`, lib, partner))
 	return x, db.fail(err, "share of %s with %s", lib, partner)
 }
 
 // Shares returns all shares, of one library and with one partner where these are not empty, in order
 // of library and partner.
-func (db *Peers) Shares(ctx context.Context, lib concordat.LibraryID, partner concordat.SiteID) ([]Share, error) {
+func (db *Answers) Shares(ctx context.Context, lib concordat.LibraryID, partner concordat.SiteID) ([]Share, error) {
 	xs, err := engine.Collect(ctx, db.read(), scanShare, `SELECT `+shareColumns+` FROM share
 		WHERE (? = '' OR library = ?) AND (? = '' OR partner = ?) ORDER BY library, partner`, lib, lib, partner, partner)
 	return xs, db.fail(err, "list shares")
 }
 
 // DeleteShare closes the library to the partner, or fails with concordat.ErrNotFound.
-func (db *Peers) DeleteShare(ctx context.Context, lib concordat.LibraryID, partner concordat.SiteID) error {
+func (db *Answers) DeleteShare(ctx context.Context, lib concordat.LibraryID, partner concordat.SiteID) error {
 	err := db.write(ctx, func(c engine.Conn) error {
 		return oneOf(c.Exec(ctx, `DELETE FROM share WHERE library = ? AND partner = ?`, lib, partner))
 	})

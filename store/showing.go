@@ -62,7 +62,7 @@ func scanShowing(s engine.Scanner) (Showing, error) {
 // Show notes the showings, all or none. It fails with concordat.ErrRefused if one is a sketch
 // of a text, or of a document under whatever text, of which the partner has the other sketch. Concurrent
 // calls never show both.
-func (db *Peers) Show(ctx context.Context, xs ...Showing) error {
+func (db *Asks) Show(ctx context.Context, xs ...Showing) error {
 	if len(xs) == 0 {
 		return nil
 	}
@@ -115,7 +115,7 @@ func mayShow(ctx context.Context, c engine.Conn, x Showing) error {
 }
 
 // Showings returns what a partner was shown, the latest first: at most limit.
-func (db *Peers) Showings(ctx context.Context, partner concordat.SiteID, limit int) ([]Showing, error) {
+func (db *Asks) Showings(ctx context.Context, partner concordat.SiteID, limit int) ([]Showing, error) {
 	xs, err := engine.Collect(ctx, db.read(), scanShowing, `SELECT `+showingColumns+` FROM showing WHERE partner = ?
 		ORDER BY last DESC, library, document, form, hash LIMIT ?`, partner, page(limit))
 	return xs, db.fail(err, "showings to %s", partner)
@@ -135,7 +135,7 @@ type ShowingSum struct {
 
 // ShowingSums returns the sums of all that a partner was shown, in order of direction,
 // library and form.
-func (db *Peers) ShowingSums(ctx context.Context, partner concordat.SiteID) ([]ShowingSum, error) {
+func (db *Asks) ShowingSums(ctx context.Context, partner concordat.SiteID) ([]ShowingSum, error) {
 	xs, err := engine.Collect(ctx, db.read(), func(s engine.Scanner) (ShowingSum, error) {
 		var x ShowingSum
 		var first, last int64
@@ -157,7 +157,7 @@ type Outlined struct {
 // Outline notes which units of a document an outline shows, and returns for each whether it may: those that the partner was shown since
 // a moment, and the first others while there are fewer than most of both; negative: no limit. Concurrent calls never show
 // more together.
-func (db *Peers) Outline(ctx context.Context, x Outlined, since time.Time, most int, units []int) (shown []bool, err error) {
+func (db *Asks) Outline(ctx context.Context, x Outlined, since time.Time, most int, units []int) (shown []bool, err error) {
 	shown = make([]bool, len(units))
 	err = db.write(ctx, func(c engine.Conn) error {
 		known := map[int]bool{}
@@ -190,7 +190,7 @@ func (db *Peers) Outline(ctx context.Context, x Outlined, since time.Time, most 
 }
 
 // ForgetOutlined forgets the units that were shown before the given time.
-func (db *Peers) ForgetOutlined(ctx context.Context, before time.Time) error {
+func (db *Asks) ForgetOutlined(ctx context.Context, before time.Time) error {
 	err := db.write(ctx, func(c engine.Conn) error {
 		_, err := c.Exec(ctx, `DELETE FROM outlined WHERE made < ?`, stamp(before))
 		return err
@@ -203,7 +203,7 @@ type Part struct{ Of, Least int }
 
 // MuchShown returns, as alarms of kind AlarmLibrary, the partners that since a moment were told of a part of a library, or were shown
 // outlines of the other part, in order of partner and library.
-func (db *Peers) MuchShown(ctx context.Context, since time.Time, told, outlined Part) ([]PartnerAlarm, error) {
+func (db *Asks) MuchShown(ctx context.Context, since time.Time, told, outlined Part) ([]PartnerAlarm, error) {
 	if told.Of <= 0 || outlined.Of <= 0 {
 		return nil, fmt.Errorf("%w: a part of %d and %d", concordat.ErrInvalid, told.Of, outlined.Of)
 	}

@@ -47,7 +47,7 @@ func (o *Overspent) Unwrap() error { return concordat.ErrRefused }
 // Spend charges all of the spendings, or none and fails with an *Overspent of the first that does not
 // fit. It returns, for each, the least that is left of its windows that have a limit, negative where
 // there is none. Concurrent calls never spend more than a limit together. An Amount of 0 only asks.
-func (db *Peers) Spend(ctx context.Context, xs ...Spending) ([]int, error) {
+func (db *Answers) Spend(ctx context.Context, xs ...Spending) ([]int, error) {
 	left := make([]int, len(xs))
 	now := db.now()
 	err := db.write(ctx, func(c engine.Conn) error {
@@ -133,7 +133,7 @@ func retryAt(ctx context.Context, c engine.Conn, now time.Time, x Spending, w Wi
 }
 
 // ForgetSpent forgets what was spent before the given time.
-func (db *Peers) ForgetSpent(ctx context.Context, before time.Time) error {
+func (db *Answers) ForgetSpent(ctx context.Context, before time.Time) error {
 	err := db.write(ctx, func(c engine.Conn) error {
 		_, err := c.Exec(ctx, `DELETE FROM spent WHERE slot < ?`, stamp(before.Add(-SpendSlot)))
 		return err
@@ -143,7 +143,7 @@ func (db *Peers) ForgetSpent(ctx context.Context, before time.Time) error {
 
 // TakeMessage reports whether a partner's message is taken for the first time. It is remembered until the
 // given time.
-func (db *Peers) TakeMessage(ctx context.Context, partner concordat.SiteID, message []byte, until time.Time) (bool, error) {
+func (db *Answers) TakeMessage(ctx context.Context, partner concordat.SiteID, message []byte, until time.Time) (bool, error) {
 	first := false
 	err := checkName("partner", partner)
 	if err == nil {

@@ -46,8 +46,8 @@ func writeForEver(path string) {
 	db, err := store.Open(ctx, path)
 	for i := 0; err == nil; i++ {
 		rows := []store.DocumentRow{document(fmt.Sprintf("%06d-a", i)), document(fmt.Sprintf("%06d-b", i))}
-		if err = db.PutDocuments(ctx, rows); err == nil {
-			_, err = db.AppendAudit(ctx, "child", "put", nil)
+		if err = db.Catalogue.PutDocuments(ctx, rows); err == nil {
+			_, err = db.Audit.AppendAudit(ctx, "child", "put", nil)
 		}
 		if err == nil {
 			fmt.Println(i)
@@ -83,7 +83,7 @@ func open(t testing.TB, path string, o store.Options) *store.DB {
 	db, err := o.Open(t.Context(), path)
 	must(t, err)
 	t.Cleanup(func() { db.Close() })
-	if err := db.CreateLibrary(t.Context(), store.Library{ID: "a"}); err != nil && !errors.Is(err, concordat.ErrExists) {
+	if err := db.Catalogue.CreateLibrary(t.Context(), store.Library{ID: "a"}); err != nil && !errors.Is(err, concordat.ErrExists) {
 		t.Fatal(err)
 	}
 	return db
@@ -152,12 +152,12 @@ func checkPairs(t *testing.T, path string, acknowledged int) {
 	db, err := store.Open(t.Context(), path)
 	must(t, err)
 	defer db.Close()
-	ds, err := db.Documents(t.Context(), "a", "", 0)
+	ds, err := db.Catalogue.Documents(t.Context(), "a", "", 0)
 	must(t, err)
 	if len(ds)%2 != 0 || len(ds) < 2*(acknowledged+1) {
 		t.Errorf("got %d documents, want pairs and at least %d", len(ds), 2*(acknowledged+1))
 	}
-	head, err := db.VerifyAudit(t.Context())
+	head, err := db.Audit.VerifyAudit(t.Context())
 	must(t, err)
 	if head.Seq <= int64(acknowledged) {
 		t.Errorf("got %d audit entries, want more than %d", head.Seq, acknowledged)
@@ -207,7 +207,7 @@ func TestCorrupt(t *testing.T) {
 		for j := range 100 {
 			rows = append(rows, document(fmt.Sprint(i, "-", j)))
 		}
-		must(t, db.PutDocuments(t.Context(), rows))
+		must(t, db.Catalogue.PutDocuments(t.Context(), rows))
 	}
 	must(t, db.Check(t.Context()))
 	must(t, db.Close())
@@ -220,7 +220,7 @@ func TestCorrupt(t *testing.T) {
 	db, err = store.Open(t.Context(), path)
 	if err == nil {
 		defer db.Close()
-		_, err = db.Documents(t.Context(), "a", "", 0)
+		_, err = db.Catalogue.Documents(t.Context(), "a", "", 0)
 		wantErr(t, err, concordat.ErrCorrupt)
 		err = db.Check(t.Context())
 	}
@@ -249,20 +249,20 @@ func TestTampered(t *testing.T) {
 				}
 				db := open(t, path, store.Options{})
 				for i := range 5 {
-					_, err := db.AppendAudit(ctx, fmt.Sprint("actor", i), "action", nil)
+					_, err := db.Audit.AppendAudit(ctx, fmt.Sprint("actor", i), "action", nil)
 					must(t, err)
 				}
 				if _, err := behind(t, path).Exec(tt.change); err == nil {
 					t.Error("the audit can be changed without removing its guard")
 				}
-				_, err := db.VerifyAudit(ctx)
+				_, err := db.Audit.VerifyAudit(ctx)
 				must(t, err)
 				guards := []string{`DROP TRIGGER audit_no_update`, `DROP TRIGGER audit_no_delete`}
 				if store.IsURL(path) {
 					guards = []string{`DROP TRIGGER audit_no_change ON audit`}
 				}
 				raw(t, path, append(guards, tt.change)...)
-				_, err = db.VerifyAudit(ctx)
+				_, err = db.Audit.VerifyAudit(ctx)
 				wantErr(t, err, concordat.ErrCorrupt)
 				if !strings.Contains(err.Error(), "entry ") {
 					t.Errorf("got %q, want the entry named", err)
@@ -288,12 +288,12 @@ func TestFindingsTampered(t *testing.T) {
 		{`UPDATE findings SET format = 2`, concordat.ErrInvalid},
 	} {
 		id := concordat.TaskID(tt.change)
-		must(t, db.CreateTask(ctx, store.Task{Task: concordat.Task{ID: id}}))
-		must(t, db.PutFindings(ctx, id, []byte("what was found, and some more words of no great length")))
+		must(t, db.Checks.CreateTask(ctx, store.Task{Task: concordat.Task{ID: id}}))
+		must(t, db.Checks.PutFindings(ctx, id, []byte("what was found, and some more words of no great length")))
 		raw(t, path, tt.change)
-		_, err := db.Findings(ctx, id)
+		_, err := db.Checks.Findings(ctx, id)
 		wantErr(t, err, tt.want)
-		must(t, db.DeleteTask(ctx, id))
+		must(t, db.Checks.DeleteTask(ctx, id))
 	}
 }
 
@@ -305,7 +305,7 @@ func TestUnknownPolicy(t *testing.T) {
 func testUnknownPolicy(t *testing.T, path string) {
 	db := open(t, path, store.Options{})
 	raw(t, path, `UPDATE library SET policy = '{"deny":["south"]}'`)
-	_, err := db.Library(t.Context(), "a")
+	_, err := db.Catalogue.Library(t.Context(), "a")
 	wantErr(t, err, concordat.ErrCorrupt)
 }
 
@@ -330,14 +330,14 @@ func fill(t *testing.T, path string, o store.Options) {
 		for j := range 100 {
 			rows = append(rows, document(fmt.Sprintf("%04d-%02d", put, j)))
 		}
-		err = db.PutDocuments(ctx, rows)
+		err = db.Catalogue.PutDocuments(ctx, rows)
 	}
 	put--
 	wantErr(t, err, concordat.ErrDiskFull)
 	if put == 0 {
 		t.Fatal("nothing could be written")
 	}
-	l, err := db.Library(ctx, "a")
+	l, err := db.Catalogue.Library(ctx, "a")
 	must(t, err)
 	if l.Documents != 100*put {
 		t.Errorf("got %d documents, want the %d that were acknowledged", l.Documents, 100*put)
@@ -345,7 +345,7 @@ func fill(t *testing.T, path string, o store.Options) {
 	must(t, db.Check(ctx))
 	must(t, db.Close())
 	db = open(t, path, store.Options{MaxBytes: 1 << 30})
-	l, err = db.Library(ctx, "a")
+	l, err = db.Catalogue.Library(ctx, "a")
 	must(t, err)
 	if l.Documents != 100*put {
 		t.Errorf("after reopening got %d documents, want %d", l.Documents, 100*put)
@@ -361,7 +361,7 @@ func TestBusy(t *testing.T) {
 	tx, err := other.Begin()
 	must(t, err)
 	wantErr(t, db.SetSetting(t.Context(), "a", "b"), concordat.ErrUnavailable)
-	_, err = db.Libraries(t.Context()) // reading goes on
+	_, err = db.Catalogue.Libraries(t.Context()) // reading goes on
 	must(t, err)
 	must(t, tx.Rollback())
 	must(t, db.SetSetting(t.Context(), "a", "b"))
@@ -438,10 +438,10 @@ func TestBackup(t *testing.T) {
 	dir := t.TempDir()
 	ctx := t.Context()
 	db := open(t, filepath.Join(dir, "store.db"), store.Options{})
-	must(t, db.PutDocuments(ctx, []store.DocumentRow{document("1")}))
+	must(t, db.Catalogue.PutDocuments(ctx, []store.DocumentRow{document("1")}))
 	copied := filepath.Join(dir, "it's a copy.db")
 	must(t, backup(t, db, copied))
-	must(t, db.PutDocuments(ctx, []store.DocumentRow{document("2")}))
+	must(t, db.Catalogue.PutDocuments(ctx, []store.DocumentRow{document("2")}))
 	wantErr(t, backup(t, db, copied), concordat.ErrExists)
 	info, err := os.Stat(copied)
 	must(t, err)
@@ -449,7 +449,7 @@ func TestBackup(t *testing.T) {
 		t.Errorf("the copy has mode %o, want 600", info.Mode().Perm())
 	}
 	back := open(t, copied, store.Options{})
-	l, err := back.Library(ctx, "a")
+	l, err := back.Catalogue.Library(ctx, "a")
 	must(t, err)
 	if l.Documents != 1 {
 		t.Errorf("the copy holds %d documents, want the one of its moment", l.Documents)

@@ -23,7 +23,7 @@ type Standing struct {
 
 // PutStanding keeps a standing check, replacing one of the same task. It fails with
 // concordat.ErrNotFound if there is no such task.
-func (db *Checks) PutStanding(ctx context.Context, s Standing) error {
+func (db *Alerts) PutStanding(ctx context.Context, s Standing) error {
 	err := db.write(ctx, func(c engine.Conn) error {
 		_, err := c.Exec(ctx, `INSERT INTO standing (task, scheme, made, sentences) VALUES (?, ?, ?, ?)
 			ON CONFLICT (task) DO UPDATE SET scheme = excluded.scheme, made = excluded.made, sentences = excluded.sentences`,
@@ -34,7 +34,7 @@ func (db *Checks) PutStanding(ctx context.Context, s Standing) error {
 }
 
 // EndStanding forgets a standing check, or fails with concordat.ErrNotFound.
-func (db *Checks) EndStanding(ctx context.Context, task concordat.TaskID) error {
+func (db *Alerts) EndStanding(ctx context.Context, task concordat.TaskID) error {
 	err := db.write(ctx, func(c engine.Conn) error {
 		n, err := c.Exec(ctx, `DELETE FROM standing WHERE task = ?`, task)
 		return oneOf(n, err)
@@ -43,14 +43,14 @@ func (db *Checks) EndStanding(ctx context.Context, task concordat.TaskID) error 
 }
 
 // StandingTasks returns the tasks with a standing check, in order.
-func (db *Checks) StandingTasks(ctx context.Context) ([]concordat.TaskID, error) {
+func (db *Alerts) StandingTasks(ctx context.Context) ([]concordat.TaskID, error) {
 	ids, err := engine.Collect(ctx, db.read(), func(s engine.Scanner) (id concordat.TaskID, err error) { return id, s.Scan(&id) },
 		`SELECT task FROM standing ORDER BY task`)
 	return ids, db.fail(err, "standing checks")
 }
 
 // Standing returns a standing check, or concordat.ErrNotFound.
-func (db *Checks) Standing(ctx context.Context, task concordat.TaskID) (Standing, error) {
+func (db *Alerts) Standing(ctx context.Context, task concordat.TaskID) (Standing, error) {
 	s := Standing{Task: task}
 	var made int64
 	var packed []byte
@@ -118,7 +118,7 @@ type alertEvent struct {
 // PutAlert keeps an alert, tells webhooks of it, and returns its number. It returns 0 where one for the same check and
 // document is there: that one then has the new words and spans; if they differ, or no document is named, it is unread
 // again and told again. Beyond MaxAlerts none is kept. An empty Side is AlertFound.
-func (db *Checks) PutAlert(ctx context.Context, a Alert) (seq int64, err error) {
+func (db *Alerts) PutAlert(ctx context.Context, a Alert) (seq int64, err error) {
 	if a.Side == "" {
 		a.Side = AlertFound
 	}
@@ -209,7 +209,7 @@ func scanAlert(s engine.Scanner) (Alert, error) {
 
 // Alerts returns the alerts after the given number, oldest first: at most limit, or MaxPage where
 // limit is 0 or larger.
-func (db *Checks) Alerts(ctx context.Context, after int64, limit int) ([]Alert, error) {
+func (db *Alerts) Alerts(ctx context.Context, after int64, limit int) ([]Alert, error) {
 	as, err := engine.Collect(ctx, db.read(), scanAlert, `SELECT `+alertColumns+` FROM standing_alert WHERE seq > ? ORDER BY seq LIMIT ?`,
 		after, page(limit))
 	return as, db.fail(err, "alerts")
@@ -238,7 +238,7 @@ func (f AlertFilter) where() (string, []any) {
 
 // FilterAlerts returns the chosen alerts before the given number, the latest first: at most limit, or MaxPage where limit is 0
 // or larger. Before 0 are all.
-func (db *Checks) FilterAlerts(ctx context.Context, f AlertFilter, before int64, limit int) ([]Alert, error) {
+func (db *Alerts) FilterAlerts(ctx context.Context, f AlertFilter, before int64, limit int) ([]Alert, error) {
 	where, args := f.where()
 	if before > 0 {
 		where, args = where+" AND seq < ?", append(args, before)
@@ -249,13 +249,13 @@ func (db *Checks) FilterAlerts(ctx context.Context, f AlertFilter, before int64,
 }
 
 // Alert returns an alert, or concordat.ErrNotFound.
-func (db *Checks) Alert(ctx context.Context, seq int64) (Alert, error) {
+func (db *Alerts) Alert(ctx context.Context, seq int64) (Alert, error) {
 	a, err := scanAlert(db.read().Row(ctx, `SELECT `+alertColumns+` FROM standing_alert WHERE seq = ?`, seq))
 	return a, db.fail(err, "alert %d", seq)
 }
 
 // UnreadAlerts returns how many alerts nobody has read, counted up to most.
-func (db *Checks) UnreadAlerts(ctx context.Context, most int) (n int, err error) {
+func (db *Alerts) UnreadAlerts(ctx context.Context, most int) (n int, err error) {
 	err = db.read().Row(ctx, `SELECT count(*) FROM (SELECT 1 FROM standing_alert WHERE read_at = 0 LIMIT ?) AS unread`, most).Scan(&n)
 	return n, db.fail(err, "unread alerts")
 }
@@ -273,7 +273,7 @@ const (
 // ChangeAlert marks an alert and reports whether that changed anything: the first person who read or handled it stays
 // recorded.
 // It fails with concordat.ErrNotFound or ErrInvalid.
-func (db *Checks) ChangeAlert(ctx context.Context, seq int64, change AlertChange, by string, at time.Time) (changed bool, err error) {
+func (db *Alerts) ChangeAlert(ctx context.Context, seq int64, change AlertChange, by string, at time.Time) (changed bool, err error) {
 	err = db.write(ctx, func(c engine.Conn) error {
 		var read, handled int64
 		if err := c.Row(ctx, `SELECT read_at, handled_at FROM standing_alert WHERE seq = ?`, seq).Scan(&read, &handled); err != nil {
@@ -306,7 +306,7 @@ func (db *Checks) ChangeAlert(ctx context.Context, seq int64, change AlertChange
 }
 
 // ForgetAlerts forgets what partners were told before then.
-func (db *Checks) ForgetAlerts(ctx context.Context, before time.Time) error {
+func (db *Alerts) ForgetAlerts(ctx context.Context, before time.Time) error {
 	err := db.write(ctx, func(c engine.Conn) error {
 		_, err := c.Exec(ctx, `DELETE FROM standing_alert WHERE side = ? AND at < ?`, AlertTold, stamp(before))
 		return err

@@ -7,28 +7,39 @@ import (
 	"concordat/store/engine"
 )
 
-// DB is an open store: the parts, by subject, and the database as a whole. It is safe for concurrent use.
+// DB is an open store: its parts, by subject, and the database as a whole. It is safe for concurrent use.
 type DB struct {
 	base
-	Catalogue
-	Checks
-	Peers
-	People
-	AuditLog
-	Webhooks
-	LTI
-	Retention
+	Catalogue *Catalogue
+	Checks    *Checks
+	Batches   *Batches
+	Alerts    *Alerts
+	Partners  *Partners
+	Answers   *Answers
+	Asks      *Asks
+	People    *People
+	Audit     *AuditLog
+	Webhooks  *Webhooks
+	LTI       *LTI
+	Retention *Retention
 }
 
-// The parts of the store, by subject. A DB embeds them all; they share its connections, and within Atomic its
-// transaction.
+// The parts of the store, by subject. They share the connections of their DB, and within Atomic its transaction.
 type (
 	// Catalogue holds libraries, their documents and templates, and how files were taken in.
 	Catalogue struct{ base }
-	// Checks holds tasks and batches, their findings, results, reviews and standing questions.
+	// Checks holds tasks, their findings, results and reviews.
 	Checks struct{ base }
-	// Peers holds partners and federations: what they may ask, what they were told and what they told.
-	Peers struct{ base }
+	// Batches holds batches with their documents, the pairs of these, and leads between them.
+	Batches struct{ base }
+	// Alerts holds checks that keep watching or are repeated, and the alerts that they raised.
+	Alerts struct{ base }
+	// Partners holds partners, federations and invitations, the notices between sites and what witnesses saw.
+	Partners struct{ base }
+	// Answers holds what partners may ask, what they asked and what they were told.
+	Answers struct{ base }
+	// Asks holds what was asked of partners, what they saw of it, and mirrors of their libraries.
+	Asks struct{ base }
 	// People holds accounts with their tokens, sessions, identities and quotas.
 	People struct{ base }
 	// AuditLog holds the audit, a chain of entries.
@@ -94,7 +105,9 @@ func (o Options) Open(ctx context.Context, path string) (*DB, error) {
 }
 
 func newDB(b base) *DB {
-	return &DB{b, Catalogue{b}, Checks{b}, Peers{b}, People{b}, AuditLog{b}, Webhooks{b}, LTI{b}, Retention{b}}
+	return &DB{base: b, Catalogue: &Catalogue{b}, Checks: &Checks{b}, Batches: &Batches{b}, Alerts: &Alerts{b}, Partners: &Partners{b},
+		Answers: &Answers{b}, Asks: &Asks{b}, People: &People{b}, Audit: &AuditLog{b}, Webhooks: &Webhooks{b}, LTI: &LTI{b},
+		Retention: &Retention{b}}
 }
 
 // Scripted returns a DB on the same database whose calls fail by a script: see [engine.DB.Scripted]. It is for tests.

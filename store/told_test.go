@@ -87,7 +87,7 @@ var samples = map[reflect.Type]any{
 	reflect.TypeFor[concordat.Show]():             concordat.ShowExists,
 	reflect.TypeFor[concordat.Span]():             concordat.Span{End: 1},
 	reflect.TypeFor[[]concordat.Span]():           []concordat.Span{{End: 1}},
-	reflect.TypeFor[func(*store.DB) error]():      func(tx *store.DB) error { return tx.Note(context.Background(), "x", "x", nil) },
+	reflect.TypeFor[func(*store.DB) error]():      func(tx *store.DB) error { return tx.Audit.Note(context.Background(), "x", "x", nil) },
 	reflect.TypeFor[func(store.ShortText) bool](): func(store.ShortText) bool { return true },
 }
 

@@ -50,7 +50,7 @@ const witnessSkew = 2 * time.Minute
 //
 // Of ends that contradict no other, the first and the newest of an hour stay; of those that do, the first maxForks, so
 // that a partner fills nothing by contradicting itself.
-func (db *Peers) AddWitness(ctx context.Context, w Witness) (*Witness, error) {
+func (db *Partners) AddWitness(ctx context.Context, w Witness) (*Witness, error) {
 	var fork *Witness
 	err := checkName("site", w.Site)
 	if err == nil && w.Seq > math.MaxInt64 {
@@ -117,14 +117,14 @@ func contradicts(ctx context.Context, c engine.Conn, w Witness) (*Witness, error
 }
 
 // Witnesses returns what was kept of a partner's audit, by its numbers.
-func (db *Peers) Witnesses(ctx context.Context, site concordat.SiteID) ([]Witness, error) {
+func (db *Partners) Witnesses(ctx context.Context, site concordat.SiteID) ([]Witness, error) {
 	ws, err := engine.Collect(ctx, db.read(), scanWitness, `SELECT `+witnessColumns+` FROM witness WHERE site = ? ORDER BY seq, heard`, site)
 	return ws, db.fail(err, "witnesses of %s", site)
 }
 
 // LatestWitnesses returns what another partner may want to compare of what was kept of a partner's audit: ends that
 // contradict each other first, then the newest; at most limit.
-func (db *Peers) LatestWitnesses(ctx context.Context, site concordat.SiteID, limit int) ([]Witness, error) {
+func (db *Partners) LatestWitnesses(ctx context.Context, site concordat.SiteID, limit int) ([]Witness, error) {
 	ws, err := engine.Collect(ctx, db.read(), scanWitness, `SELECT `+witnessColumns+` FROM witness WHERE site = ?
 		ORDER BY fork DESC, seq DESC, heard LIMIT ?`, site, limit)
 	return ws, db.fail(err, "witnesses of %s", site)
@@ -160,7 +160,7 @@ type PartnerAlarm struct {
 
 // RaiseAlarm keeps an alarm and announces it to webhooks, unless the same was raised within a day, or one of kind AlarmLibrary within
 // 30, and reports whether it did. Alarms of more than a year ago are forgotten.
-func (db *Peers) RaiseAlarm(ctx context.Context, a PartnerAlarm) (raised bool, err error) {
+func (db *Partners) RaiseAlarm(ctx context.Context, a PartnerAlarm) (raised bool, err error) {
 	now := db.now()
 	err = db.write(ctx, func(c engine.Conn) error {
 		raised = false
@@ -183,7 +183,7 @@ func (db *Peers) RaiseAlarm(ctx context.Context, a PartnerAlarm) (raised bool, e
 }
 
 // PartnerAlarms returns the alarms about a partner, the latest first: at most limit.
-func (db *Peers) PartnerAlarms(ctx context.Context, partner concordat.SiteID, limit int) ([]PartnerAlarm, error) {
+func (db *Partners) PartnerAlarms(ctx context.Context, partner concordat.SiteID, limit int) ([]PartnerAlarm, error) {
 	as, err := engine.Collect(ctx, db.read(), func(s engine.Scanner) (PartnerAlarm, error) {
 		a := PartnerAlarm{Partner: partner}
 		var at int64

@@ -159,7 +159,7 @@ func TestUploadBombs(t *testing.T) {
 	r = p.request(http.MethodPost, "/checks", strings.NewReader("--x\r\nnonsense"))
 	r.Header.Set("Content-Type", "multipart/form-data; boundary=x")
 	p.do(r, http.StatusBadRequest)
-	tasks, err := d.store.Tasks(t.Context(), 0, 0)
+	tasks, err := d.store.Checks.Tasks(t.Context(), 0, 0)
 	if err != nil || len(tasks) > 1 {
 		t.Errorf("%d checks came of it, %v", len(tasks), err)
 	}
@@ -233,7 +233,7 @@ func TestFixation(t *testing.T) {
 	second := cookie()
 	bo.post("/login", http.StatusOK, url.Values{"name": {"bo"}, "password": {"long enough it is"}})
 	in := func(session string) bool {
-		_, err := d.store.Token(t.Context(), session, store.PurposeSession)
+		_, err := d.store.People.Token(t.Context(), session, store.PurposeSession)
 		return err == nil
 	}
 	if in(second) || !in(cookie()) || !in(first) {
@@ -282,7 +282,7 @@ func TestSessions(t *testing.T) {
 	if in(two) {
 		t.Error("with another role and still in")
 	}
-	if a, err := d.store.Account(t.Context(), "bo"); err != nil || a.Role != store.RoleOfficer {
+	if a, err := d.store.People.Account(t.Context(), "bo"); err != nil || a.Role != store.RoleOfficer {
 		t.Errorf("role %s, %v", a.Role, err)
 	}
 	adam.post("/people/adam", http.StatusBadRequest, url.Values{"action": {"role"}, "role": {"officer"}})
@@ -315,7 +315,7 @@ func TestPublic(t *testing.T) {
 	anybody := d.person(t)
 	anybody.post("/register", http.StatusBadRequest, url.Values{"name": {"Über <b>"}})
 	bo := join("bo@example.org")
-	a, err := d.store.Account(t.Context(), "~bo@example.org")
+	a, err := d.store.People.Account(t.Context(), "~bo@example.org")
 	if err != nil || !a.Public || a.Role != store.RoleSubmitter {
 		t.Fatalf("account %+v, %v", a, err)
 	}
@@ -359,12 +359,12 @@ func TestPublic(t *testing.T) {
 // cancelAll ends every check.
 func (d *testSite) cancelAll(t *testing.T) {
 	t.Helper()
-	tasks, err := d.store.Tasks(t.Context(), 0, 0)
+	tasks, err := d.store.Checks.Tasks(t.Context(), 0, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, one := range tasks {
-		if err := d.store.CancelTask(t.Context(), one.ID, store.Cause{Detail: "over"}); err != nil {
+		if err := d.store.Checks.CancelTask(t.Context(), one.ID, store.Cause{Detail: "over"}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -406,7 +406,7 @@ func TestStreams(t *testing.T) {
 	d := newTestSite(t, true)
 	p := d.signedIn(t, "ada", store.RoleSubmitter)
 	p.upload(http.StatusOK, nil, "one.txt", "one")
-	tasks, err := d.store.Tasks(t.Context(), 0, 0)
+	tasks, err := d.store.Checks.Tasks(t.Context(), 0, 0)
 	if err != nil || len(tasks) != 1 {
 		t.Fatal(tasks, err)
 	}

@@ -697,7 +697,7 @@ func TestSubmittersView(t *testing.T) {
 // readings counts the lines of the audit about reports that were read.
 func (d *testSite) readings(t *testing.T) (n int) {
 	t.Helper()
-	lines, err := d.store.Audit(t.Context(), 0, 0)
+	lines, err := d.store.Audit.Audit(t.Context(), 0, 0)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -40,7 +40,7 @@ func (w accountPages) accountPage(rw http.ResponseWriter, r *http.Request, v *Vi
 }
 
 func (w accountPages) showAccount(rw http.ResponseWriter, r *http.Request, v *Visitor, code int, p accountPage) {
-	ids, tokens, err := w.o.Store.Tokens(r.Context(), v.Name, store.PurposeAPI)
+	ids, tokens, err := w.o.Store.People.Tokens(r.Context(), v.Name, store.PurposeAPI)
 	if err != nil {
 		w.Fail(rw, r, v, err)
 		return
@@ -49,7 +49,7 @@ func (w accountPages) showAccount(rw http.ResponseWriter, r *http.Request, v *Vi
 	for i := range tokens {
 		p.Tokens = append(p.Tokens, tokenRow{ids[i], tokens[i]})
 	}
-	if ids, tokens, err = w.o.Store.Tokens(r.Context(), v.Name, store.PurposeSession); err != nil {
+	if ids, tokens, err = w.o.Store.People.Tokens(r.Context(), v.Name, store.PurposeSession); err != nil {
 		w.Fail(rw, r, v, err)
 		return
 	}

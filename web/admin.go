@@ -151,7 +151,7 @@ const maxFailed = 500
 // what was handed in, or cancelled.
 func (w adminPages) lately(ctx context.Context) HealthPart {
 	p := HealthPart{Code: "failed"}
-	tasks, err := w.o.Store.FilterTasks(ctx, store.TaskFilter{States: []concordat.State{concordat.TaskFailed}}, 0, maxFailed)
+	tasks, err := w.o.Store.Checks.FilterTasks(ctx, store.TaskFilter{States: []concordat.State{concordat.TaskFailed}}, 0, maxFailed)
 	if err != nil {
 		p.Detail = err.Error()
 		return p
@@ -182,7 +182,7 @@ func (w adminPages) healthPage(rw http.ResponseWriter, r *http.Request, v *Visit
 
 // showHealth shows the page with the key of what is wrong with the passphrase that was given, or with nothing wrong.
 func (w adminPages) showHealth(rw http.ResponseWriter, r *http.Request, v *Visitor, status int, wrong string) {
-	counts, err := w.o.Store.TaskCounts(r.Context())
+	counts, err := w.o.Store.Checks.TaskCounts(r.Context())
 	var keys *Keys
 	if err == nil {
 		keys, err = w.keysFor(r.Context())
@@ -238,9 +238,9 @@ func (w adminPages) adminTasksPage(rw http.ResponseWriter, r *http.Request, v *V
 	p := adminTasks{adminFrame: adminFor(v), States: taskStates,
 		State: concordat.State(q.Get("state")), Owner: q.Get("owner")}
 	before, _ := strconv.ParseInt(q.Get("before"), 10, 64) // nonsense begins at the newest
-	tasks, err := w.o.Store.FilterTasks(r.Context(), store.TaskFilter{States: OneState(p.State), Owner: p.Owner}, before, TaskPage)
+	tasks, err := w.o.Store.Checks.FilterTasks(r.Context(), store.TaskFilter{States: OneState(p.State), Owner: p.Owner}, before, TaskPage)
 	if err == nil {
-		p.Counts, err = w.o.Store.TaskCounts(r.Context())
+		p.Counts, err = w.o.Store.Checks.TaskCounts(r.Context())
 	}
 	way := &onItsWay{w: w.Web, v: v, l: message.LanguageOf(r)}
 	for _, t := range tasks {

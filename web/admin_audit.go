@@ -100,13 +100,13 @@ func (w adminPages) showAudit(rw http.ResponseWriter, r *http.Request, v *Visito
 	f, err := auditFilter(q)
 	before, _ := strconv.ParseInt(q.Get("before"), 10, 64) // nonsense begins at the newest
 	if err == nil {
-		p.Entries, err = w.o.Store.SearchAudit(r.Context(), f, before, auditShown)
+		p.Entries, err = w.o.Store.Audit.SearchAudit(r.Context(), f, before, auditShown)
 	}
 	if err == nil {
-		p.Actions, err = w.o.Store.AuditActions(r.Context())
+		p.Actions, err = w.o.Store.Audit.AuditActions(r.Context())
 	}
 	if err == nil {
-		p.Head, err = w.o.Store.AuditHead(r.Context())
+		p.Head, err = w.o.Store.Audit.AuditHead(r.Context())
 	}
 	if err != nil {
 		w.Fail(rw, r, v, err)
@@ -121,7 +121,7 @@ func (w adminPages) showAudit(rw http.ResponseWriter, r *http.Request, v *Visito
 
 // verifyAudit follows the chain of the audit from its first entry.
 func (w adminPages) verifyAudit(rw http.ResponseWriter, r *http.Request, v *Visitor) {
-	head, err := w.o.Store.VerifyAudit(r.Context())
+	head, err := w.o.Store.Audit.VerifyAudit(r.Context())
 	switch {
 	case errors.Is(err, concordat.ErrCorrupt):
 		w.Audit(r.Context(), v.Name, "audit_verified", map[string]any{"broken": err.Error()})
@@ -141,7 +141,7 @@ func (w adminPages) exportAudit(rw http.ResponseWriter, r *http.Request, v *Visi
 	rw.Header().Set("Content-Disposition", `attachment; filename="audit.jsonl"`)
 	e := json.NewEncoder(rw)
 	for after := int64(0); ; {
-		entries, err := w.o.Store.Audit(r.Context(), after, 0)
+		entries, err := w.o.Store.Audit.Audit(r.Context(), after, 0)
 		if err == nil {
 			for i := 0; i < len(entries) && err == nil; i++ {
 				err = e.Encode(entries[i])

@@ -52,16 +52,17 @@ func administration() *web.Administration {
 func TestAdministration(t *testing.T) {
 	t.Parallel()
 	d := newTestSite(t, false)
-	if err := d.store.AddPartner(t.Context(), store.Partner{Site: "SOUTH", Serial: 1, Card: []byte("card"), Words: "six words"}); err != nil {
+	if err := d.store.Partners.AddPartner(t.Context(), store.Partner{Site: "SOUTH", Serial: 1, Card: []byte("card"),
+		Words: "six words"}); err != nil {
 		t.Fatal(err)
 	}
-	if err := d.store.Show(t.Context(), store.Showing{Partner: "SOUTH", Hash: strings.Repeat("a", 64), Form: store.FormMatches,
+	if err := d.store.Asks.Show(t.Context(), store.Showing{Partner: "SOUTH", Hash: strings.Repeat("a", 64), Form: store.FormMatches,
 		Library: "theses", Document: "folios.txt", Sentences: 4}); err != nil {
 		t.Fatal(err)
 	}
 	for _, kind := range []string{store.AlarmProbing, store.AlarmAuditStopped, store.AlarmAuditContradicts, store.AlarmFalse,
 		store.AlarmFlooding, store.AlarmOneDocument, store.AlarmEpoch, store.AlarmLibrary} {
-		if _, err := d.store.RaiseAlarm(t.Context(), store.PartnerAlarm{Partner: "SOUTH", Kind: kind, Library: "theses"}); err != nil {
+		if _, err := d.store.Partners.RaiseAlarm(t.Context(), store.PartnerAlarm{Partner: "SOUTH", Kind: kind, Library: "theses"}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -130,7 +131,7 @@ func TestProbingIsSeen(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	must(d.store.AddPartner(ctx, store.Partner{Site: "SOUTH", Serial: 1, Card: []byte("card"), Words: "six words"}))
+	must(d.store.Partners.AddPartner(ctx, store.Partner{Site: "SOUTH", Serial: 1, Card: []byte("card"), Words: "six words"}))
 	adam := d.signedIn(t, "adam", store.RoleAdministrator)
 	var told []string // by the webhook
 	receiver := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
@@ -138,10 +139,10 @@ func TestProbingIsSeen(t *testing.T) {
 		told = append(told, string(b))
 	}))
 	after(t, receiver.Close)
-	_, err := d.store.CreateHook(ctx, store.Hook{Account: "adam", Whole: true, URL: receiver.URL,
+	_, err := d.store.Webhooks.CreateHook(ctx, store.Hook{Account: "adam", Whole: true, URL: receiver.URL,
 		Kinds: []store.EventKind{store.EventPartnerAlarm}})
 	must(err)
-	sender := webhook.New(webhook.Options{Store: d.store, Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}})
+	sender := webhook.New(webhook.Options{Store: d.store.Webhooks, Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}})
 
 	p, err := profile.New(profile.Options{Key: bytes.Repeat([]byte{7}, 32)})
 	must(err)
@@ -197,7 +198,7 @@ func TestAdminTasks(t *testing.T) {
 	d := newTestSite(t, true)
 	adam := d.signedIn(t, "adam", store.RoleAdministrator)
 	adam.upload(http.StatusOK, nil, "one.txt", folios)
-	tasks, err := d.store.Tasks(t.Context(), 0, 1)
+	tasks, err := d.store.Checks.Tasks(t.Context(), 0, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -215,7 +216,7 @@ func TestAdminTasks(t *testing.T) {
 	}
 	d.signedIn(t, "axel", store.RoleAuditor).post(path, http.StatusForbidden, url.Values{"action": {"retry"}})
 	adam.post(path, http.StatusOK, url.Values{"action": {"retry"}})
-	if now, err := d.store.Task(t.Context(), tasks[0].ID); err != nil || now.State != concordat.TaskQueued {
+	if now, err := d.store.Checks.Task(t.Context(), tasks[0].ID); err != nil || now.State != concordat.TaskQueued {
 		t.Errorf("after the retry %+v, %v", now, err)
 	}
 }
@@ -230,7 +231,7 @@ func TestAuditPage(t *testing.T) {
 		if i%10 == 0 {
 			who = "eve"
 		}
-		if _, err := d.store.AppendAudit(t.Context(), who, "report_read", nil); err != nil {
+		if _, err := d.store.Audit.AppendAudit(t.Context(), who, "report_read", nil); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -258,7 +259,7 @@ func TestAuditPage(t *testing.T) {
 		t.Errorf("%d lines", len(lines))
 	}
 	detail := []byte(`{"task": "abc", "kinds": ["x", "y"], "n": 3, "file": "` + strings.Repeat("0123", 16) + `"}`)
-	if _, err := d.store.AppendAudit(t.Context(), "bob", "report_read", detail); err != nil {
+	if _, err := d.store.Audit.AppendAudit(t.Context(), "bob", "report_read", detail); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{`<a href="/checks/abc"><code>abc</code></a>`, "<code>x, y</code>", "<code>3</code>", ">012301230123…<"} {
@@ -272,7 +273,7 @@ func TestAuditPage(t *testing.T) {
 func TestLibraryPages(t *testing.T) {
 	t.Parallel()
 	d := newTestSite(t, false)
-	if err := d.store.AddPartner(t.Context(), store.Partner{Site: "SOUTH", Serial: 1, Card: []byte("card")}); err != nil {
+	if err := d.store.Partners.AddPartner(t.Context(), store.Partner{Site: "SOUTH", Serial: 1, Card: []byte("card")}); err != nil {
 		t.Fatal(err)
 	}
 	adam, olga, sue := d.signedIn(t, "adam", store.RoleAdministrator), d.signedIn(t, "olga", store.RoleOfficer),
@@ -311,7 +312,7 @@ func TestLibraryPages(t *testing.T) {
 	adam.post(path, http.StatusOK, url.Values{"action": {"share"}, "partner": {"SOUTH"}, "level": {"counts"}, "sentences": {"7000"},
 		"purposes": {"thesis, appeal"}, "ship": {"yes"}, "expires": {"2098-01-02"}})
 	adam.post(path, http.StatusOK, url.Values{"action": {"share"}, "partner": {"SOUTH"}, "level": {"counts"}}) // what is empty stays
-	if x, err := d.store.Share(t.Context(), "new-old", "SOUTH"); err != nil || x.Rule.Limits.Sentences != 7000 ||
+	if x, err := d.store.Answers.Share(t.Context(), "new-old", "SOUTH"); err != nil || x.Rule.Limits.Sentences != 7000 ||
 		len(x.Rule.Purposes) != 2 || !x.Rule.Ship || x.Rule.Expires.IsZero() {
 		t.Errorf("share %+v, %v", x, err)
 	}
@@ -322,14 +323,14 @@ func TestLibraryPages(t *testing.T) {
 			t.Errorf("the library does not say %q", want)
 		}
 	}
-	if l, err := d.store.Library(t.Context(), "new-old"); err != nil ||
+	if l, err := d.store.Catalogue.Library(t.Context(), "new-old"); err != nil ||
 		l.Policy.Expires.In(time.Local).Format(time.DateOnly) != "2099-01-02" || l.Policy.Template != "thesis" {
 		t.Errorf("library %+v, %v", l, err)
 	}
 	adam.post(path, http.StatusOK, url.Values{"action": {"unshare"}, "partner": {"SOUTH"}})
 	adam.post(path, http.StatusOK, url.Values{"action": {"unword"}, "name": {"cover"}})
 	olga.post(path+"/documents/delete", http.StatusOK, url.Values{"document": {"essay.txt"}, "reason": {"handed in twice"}})
-	if es, err := d.store.Erasures(t.Context(), 0, 10); err != nil || len(es) != 1 || es[0].Reason != "handed in twice" ||
+	if es, err := d.store.Retention.Erasures(t.Context(), 0, 10); err != nil || len(es) != 1 || es[0].Reason != "handed in twice" ||
 		es[0].Receipt == nil {
 		t.Errorf("receipts %v: %v", es, err)
 	}
@@ -353,7 +354,7 @@ func TestAdminAPI(t *testing.T) {
 	d.signedIn(t, "axel", store.RoleAuditor)
 	token := func(who string) string {
 		secret := "api-of-" + who
-		if err := d.store.PutToken(t.Context(), secret, store.Token{Purpose: store.PurposeAPI, Account: who, Name: "t",
+		if err := d.store.People.PutToken(t.Context(), secret, store.Token{Purpose: store.PurposeAPI, Account: who, Name: "t",
 			Scopes: []string{"read", "check", "documents", "erase"}, Made: time.Now(), Expires: time.Now().Add(time.Hour)}); err != nil {
 			t.Fatal(err)
 		}
@@ -384,12 +385,12 @@ func TestAdminAPI(t *testing.T) {
 	if got := ask(axel, http.MethodPost, "/audit/verify", "", http.StatusOK); !strings.Contains(got, `"entries":`) {
 		t.Errorf("verify: %s", got)
 	}
-	tasks, err := d.store.Tasks(t.Context(), 0, 1)
+	tasks, err := d.store.Checks.Tasks(t.Context(), 0, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
 	ask(adam, http.MethodPost, "/tasks/"+string(tasks[0].ID)+"/retry", "", http.StatusConflict)
-	if err := d.store.CancelTask(t.Context(), tasks[0].ID, store.Cause{Detail: "no"}); err != nil {
+	if err := d.store.Checks.CancelTask(t.Context(), tasks[0].ID, store.Cause{Detail: "no"}); err != nil {
 		t.Fatal(err)
 	}
 	ask(sue, http.MethodPost, "/tasks/"+string(tasks[0].ID)+"/retry", "", http.StatusForbidden)

@@ -64,7 +64,7 @@ func (w checkPages) alertsPage(rw http.ResponseWriter, r *http.Request, v *Visit
 
 // Alerts returns alerts before a number, the latest first, and the number to go on before.
 func (w checkPages) Alerts(ctx context.Context, f store.AlertFilter, before int64, limit int) (out []Alert, next int64, err error) {
-	all, err := w.o.Store.FilterAlerts(ctx, f, before, limit)
+	all, err := w.o.Store.Alerts.FilterAlerts(ctx, f, before, limit)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -92,7 +92,7 @@ func (w checkPages) alert(ctx context.Context, a store.Alert, names map[concorda
 		if a.Level != "" {
 			id = a.Source.Site
 		}
-		t, err := w.o.Store.Task(ctx, a.Task)
+		t, err := w.o.Store.Checks.Task(ctx, a.Task)
 		if err != nil && !errors.Is(err, concordat.ErrNotFound) {
 			return one, err
 		}
@@ -109,7 +109,7 @@ func (w *Web) unreadAlerts(ctx context.Context, v *Visitor) int {
 	if v == nil || !v.MayReview() {
 		return 0
 	}
-	n, err := w.o.Store.UnreadAlerts(ctx, alertsOnPage)
+	n, err := w.o.Store.Alerts.UnreadAlerts(ctx, alertsOnPage)
 	if err != nil {
 		w.o.Logger.Error("alerts that nobody has read", "error", err)
 	}
@@ -149,7 +149,7 @@ func alertNumber(s string) (int64, error) {
 
 func (w checkPages) OneAlert(ctx context.Context, n int64) (alertPage, error) {
 	var p alertPage
-	a, err := w.o.Store.Alert(ctx, n)
+	a, err := w.o.Store.Alerts.Alert(ctx, n)
 	if err != nil {
 		return p, err
 	}
@@ -184,7 +184,7 @@ func (w checkPages) alertText(ctx context.Context, a store.Alert) (string, error
 	if len(a.Spans) == 0 {
 		return "", nil
 	}
-	row, err := w.o.Store.DocumentRow(ctx, a.Source.Library, a.Source.Document)
+	row, err := w.o.Store.Catalogue.DocumentRow(ctx, a.Source.Library, a.Source.Document)
 	if err == nil && row.Changed.After(a.At) {
 		err = fmt.Errorf("%s as of the alert: %w", a.Source, concordat.ErrNotFound)
 	}

@@ -19,7 +19,7 @@ func (d *testSite) alerts(t testing.TB, task concordat.TaskID) (found, told, unt
 	t.Helper()
 	put := func(a store.Alert) int64 {
 		a.At = time.Now()
-		seq, err := d.store.PutAlert(t.Context(), a)
+		seq, err := d.store.Alerts.PutAlert(t.Context(), a)
 		if err != nil {
 			t.Fatal(err)
 		}

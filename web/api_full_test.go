@@ -401,7 +401,7 @@ func TestClientWebhooks(t *testing.T) {
 		}
 	}))
 	defer receiver.Close()
-	sender := webhook.New(webhook.Options{Store: d.store, Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}})
+	sender := webhook.New(webhook.Options{Store: d.store.Webhooks, Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}})
 
 	_, err := ada.MakeWebhook(ctx, client.Webhook{URL: receiver.URL, Events: []string{"check.failed"}, Whole: true})
 	wantKind(t, err, "refused")
@@ -460,7 +460,7 @@ func TestClientWebhooks(t *testing.T) {
 		t.Error(err)
 	}
 	wantKind(t, ada.DeleteWebhook(ctx, h.ID), "not_found")
-	lines, err := d.store.Audit(ctx, 0, 0)
+	lines, err := d.store.Audit.Audit(ctx, 0, 0)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -19,21 +19,21 @@ func TestWebhooksOfOthers(t *testing.T) {
 	t.Parallel()
 	d := newTestSite(t, true)
 	d.signedIn(t, "ada", store.RoleOfficer)
-	h, err := d.store.CreateHook(t.Context(), store.Hook{Account: "ada", URL: "https://ada.example/",
+	h, err := d.store.Webhooks.CreateHook(t.Context(), store.Hook{Account: "ada", URL: "https://ada.example/",
 		Kinds: []store.EventKind{store.EventCheckDone}})
 	if err == nil {
-		err = d.store.PingHook(t.Context(), h.ID)
+		err = d.store.Webhooks.PingHook(t.Context(), h.ID)
 	}
 	if err != nil {
 		t.Fatal(err)
 	}
 	state := func() (store.Hook, []store.Delivery) {
 		t.Helper()
-		now, err := d.store.Hook(t.Context(), h.ID)
+		now, err := d.store.Webhooks.Hook(t.Context(), h.ID)
 		if err != nil {
 			t.Fatal(err)
 		}
-		ds, err := d.store.Deliveries(t.Context(), h.ID, "", 0, 0)
+		ds, err := d.store.Webhooks.Deliveries(t.Context(), h.ID, "", 0, 0)
 		if err != nil || len(ds) != 1 {
 			t.Fatalf("%d deliveries, %v", len(ds), err)
 		}
@@ -99,7 +99,7 @@ func TestNothingToDecide(t *testing.T) {
 	t.Parallel()
 	d := newTestSite(t, true)
 	ada := d.signedIn(t, "ada", store.RoleOfficer).program("read", "check", "review")
-	if err := d.store.CreateTask(t.Context(), store.Task{Task: concordat.Task{ID: "later", Title: "later", Made: time.Now()},
+	if err := d.store.Checks.CreateTask(t.Context(), store.Task{Task: concordat.Task{ID: "later", Title: "later", Made: time.Now()},
 		Owner: "ada"}); err != nil {
 		t.Fatal(err)
 	}

@@ -174,7 +174,8 @@ func shownSite(t *testing.T) (*testSite, *person, *strings.Replacer) {
 	d.alerts(t, ids["essay.txt"])
 	ada.post("/account/tokens", http.StatusOK, url.Values{"action": {"add"}, "name": {"portal"}, "scope": {"read"}})
 	ids["essay"], ids["broken"] = ids["essay.txt"], ids["broken.bad"]
-	if err := d.store.AddPartner(t.Context(), store.Partner{Site: "SOUTH", Serial: 1, Card: []byte("card"), Words: "six words"}); err != nil {
+	if err := d.store.Partners.AddPartner(t.Context(), store.Partner{Site: "SOUTH", Serial: 1, Card: []byte("card"),
+		Words: "six words"}); err != nil {
 		t.Fatal(err)
 	}
 	const question = "Describe the aims of your project in no more than two hundred words of plain language for the panel.\n\n"

@@ -60,7 +60,7 @@ type batchesPage struct {
 
 func (w batchPages) batchesPage(rw http.ResponseWriter, r *http.Request, v *Visitor) {
 	before, _ := strconv.ParseInt(r.URL.Query().Get("before"), 10, 64) // nonsense begins at the newest
-	bs, err := w.o.Store.Batches(r.Context(), OwnerOf(v), before, TaskPage)
+	bs, err := w.o.Store.Batches.Batches(r.Context(), OwnerOf(v), before, TaskPage)
 	if err != nil {
 		w.Fail(rw, r, v, err)
 		return
@@ -74,7 +74,7 @@ func (w batchPages) batchesPage(rw http.ResponseWriter, r *http.Request, v *Visi
 
 // VisibleBatch returns a batch that the visitor may see; another does not exist for them.
 func (w batchPages) VisibleBatch(ctx context.Context, v *Visitor, id string) (store.Batch, error) {
-	b, err := w.o.Store.Batch(ctx, id)
+	b, err := w.o.Store.Batches.Batch(ctx, id)
 	if err == nil && !v.SeesAll() && b.Owner != v.Name {
 		err = fmt.Errorf("batch %s: %w", id, concordat.ErrNotFound)
 	}
@@ -89,7 +89,7 @@ func (w batchPages) showNewBatch(rw http.ResponseWriter, r *http.Request, v *Vis
 	p := newCheck{Templates: w.o.Templates(), MaxMiB: w.o.MaxUpload >> 20, MaxFiles: MaxFiles}
 	p.tell(was, message.LanguageOf(r))
 	var err error
-	if p.Libraries, err = w.o.Store.Libraries(r.Context()); err == nil {
+	if p.Libraries, err = w.o.Store.Catalogue.Libraries(r.Context()); err == nil {
 		p.Partners, err = w.o.Partners(r.Context())
 	}
 	if err != nil {
@@ -168,7 +168,7 @@ func (w batchPages) HandBatch(ctx context.Context, v *Visitor, u *Upload) (strin
 		if err := w.plan(ctx, tx, v, store.RecheckBatch, id); err != nil {
 			return err
 		}
-		return tx.Note(ctx, v.Name, "batch_submitted", map[string]any{"batch": id, "files": len(inputs)})
+		return tx.Audit.Note(ctx, v.Name, "batch_submitted", map[string]any{"batch": id, "files": len(inputs)})
 	})
 }
 
@@ -178,7 +178,7 @@ func (w batchPages) batchJob(ctx context.Context, u *Upload) (batch.Job, error) 
 		return j, message.Absent("wrong.template", j.Template)
 	}
 	for _, name := range u.Fields["library"] {
-		l, err := w.o.Store.Library(ctx, concordat.LibraryID(name))
+		l, err := w.o.Store.Catalogue.Library(ctx, concordat.LibraryID(name))
 		if err != nil {
 			return j, message.Absent("wrong.library", name)
 		}
@@ -406,7 +406,7 @@ func (w batchPages) batchEvents(rw http.ResponseWriter, r *http.Request, v *Visi
 	}
 	l := message.LanguageOf(r)
 	w.Checks.follow(rw, r, v, nil, batchBeat, func(ctx context.Context) (progress, error) {
-		now, err := w.o.Store.Batch(ctx, b.ID)
+		now, err := w.o.Store.Batches.Batch(ctx, b.ID)
 		return batchProgress(now, l), err
 	})
 }

@@ -90,7 +90,7 @@ func (p *person) handBatch(want int, fields url.Values, files ...string) string 
 func (d *testSite) awaitBatch(t *testing.T, path string) store.Batch {
 	t.Helper()
 	for {
-		b, err := d.store.Batch(t.Context(), strings.TrimPrefix(path, "/batches/"))
+		b, err := d.store.Batches.Batch(t.Context(), strings.TrimPrefix(path, "/batches/"))
 		if err != nil {
 			t.Fatal(err)
 		}

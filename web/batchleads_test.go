@@ -139,7 +139,7 @@ func TestBatchLeadPages(t *testing.T) {
 	if read("?state=open") != 1 {
 		t.Errorf("open again %+v", got.Leads)
 	}
-	lines, err := d.store.Audit(t.Context(), 0, 0)
+	lines, err := d.store.Audit.Audit(t.Context(), 0, 0)
 	if err != nil {
 		t.Fatal(err)
 	}

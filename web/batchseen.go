@@ -81,7 +81,7 @@ func (w batchPages) seesFresh(ctx context.Context, v *Visitor, r store.Recheck) 
 		return true, nil
 	}
 	if r.Kind == store.RecheckBatch {
-		members, err := w.o.Store.BatchMembers(ctx, r.Target)
+		members, err := w.o.Store.Batches.BatchMembers(ctx, r.Target)
 		if err != nil {
 			return false, err
 		}

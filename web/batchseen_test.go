@@ -44,7 +44,7 @@ func TestBatchSeen(t *testing.T) {
 			for _, r := range []store.Recheck{{Kind: store.RecheckBatch, Target: b.ID}, {Kind: store.RecheckCheck, Target: string(id)}} {
 				r.Owner, r.Every, r.Fresh, r.Ran, r.Next = "sue", 3,
 					[]byte(`[{"site":"here","library":"x","document":"y","title":"A new source","share":0.5}]`), b.Made, b.Made.AddDate(1, 0, 0)
-				if err := d.store.PutRecheck(t.Context(), r); err != nil {
+				if err := d.store.Alerts.PutRecheck(t.Context(), r); err != nil {
 					t.Fatal(err)
 				}
 			}

@@ -188,11 +188,11 @@ func (w batchPages) viewBatch(ctx context.Context, v *Visitor, id string, l mess
 		p.Strays = batch.Strays(view.Job.Manifest, view.Members)
 	}
 	if p.Limited == "" { // what officers wrote is theirs
-		if p.Events, err = w.o.Store.BatchEvents(ctx, b.ID); err != nil {
+		if p.Events, err = w.o.Store.Batches.BatchEvents(ctx, b.ID); err != nil {
 			return nil, err
 		}
 	}
-	again, err := w.o.Store.Recheck(ctx, store.RecheckBatch, b.ID)
+	again, err := w.o.Store.Alerts.Recheck(ctx, store.RecheckBatch, b.ID)
 	if err == nil {
 		p.Recheck = &again
 	} else if !errors.Is(err, concordat.ErrNotFound) {

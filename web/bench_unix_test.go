@@ -27,10 +27,11 @@ func BenchmarkThesis(b *testing.B) {
 	d := newTestSite(b, true)
 	f := thesis(b, thesisCharacters, thesisPassages, thesisSources)
 	d.finished(b, "long", "olga", f)
-	if err := d.store.CreateAccount(b.Context(), store.Account{Name: "olga", Role: store.RoleOfficer, Created: time.Now()}); err != nil {
+	if err := d.store.People.CreateAccount(b.Context(), store.Account{Name: "olga", Role: store.RoleOfficer,
+		Created: time.Now()}); err != nil {
 		b.Fatal(err)
 	}
-	if err := d.store.PutToken(b.Context(), "secret", store.Token{Purpose: store.PurposeSession, Account: "olga", Made: time.Now(),
+	if err := d.store.People.PutToken(b.Context(), "secret", store.Token{Purpose: store.PurposeSession, Account: "olga", Made: time.Now(),
 		Expires: time.Now().Add(time.Hour)}); err != nil {
 		b.Fatal(err)
 	}
@@ -87,10 +88,11 @@ func BenchmarkPages(b *testing.B) {
 	for i := range 50 {
 		d.finished(b, concordat.TaskID(fmt.Sprintf("check-%02d", i)), "ada", thesis(b, 3000, 10, 5))
 	}
-	if err := d.store.CreateAccount(b.Context(), store.Account{Name: "ada", Role: store.RoleAdministrator, Created: time.Now()}); err != nil {
+	if err := d.store.People.CreateAccount(b.Context(), store.Account{Name: "ada", Role: store.RoleAdministrator,
+		Created: time.Now()}); err != nil {
 		b.Fatal(err)
 	}
-	if err := d.store.PutToken(b.Context(), "secret", store.Token{Purpose: store.PurposeSession, Account: "ada", Made: time.Now(),
+	if err := d.store.People.PutToken(b.Context(), "secret", store.Token{Purpose: store.PurposeSession, Account: "ada", Made: time.Now(),
 		Expires: time.Now().Add(time.Hour)}); err != nil {
 		b.Fatal(err)
 	}

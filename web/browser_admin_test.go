@@ -98,7 +98,7 @@ func TestProgressInBrowser(t *testing.T) {
 	ctx, _ := browser(t, d.URL, 1200)
 	adam := d.signedIn(t, "adam", store.RoleAdministrator)
 	adam.upload(http.StatusOK, nil, "essay.txt", folios)
-	tasks, err := d.store.Tasks(t.Context(), 0, 1)
+	tasks, err := d.store.Checks.Tasks(t.Context(), 0, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -136,7 +136,7 @@ func TestAdministrationInBrowser(t *testing.T) {
 	t.Parallel()
 	for _, width := range []int{1200, 390} {
 		d := newTestSite(t, false)
-		if err := d.store.AddPartner(t.Context(), store.Partner{Site: "SOUTH", Serial: 1, Card: []byte("card"),
+		if err := d.store.Partners.AddPartner(t.Context(), store.Partner{Site: "SOUTH", Serial: 1, Card: []byte("card"),
 			Words: "one two three four five six"}); err != nil {
 			t.Fatal(err)
 		}
@@ -206,7 +206,7 @@ func TestOneSubmissionInBrowser(t *testing.T) {
 		chromedp.WaitVisible("header.workbar h1", chromedp.ByQuery), text("h1", &title)); err != nil {
 		t.Fatal(err)
 	}
-	tasks, err := d.store.Tasks(t.Context(), 0, 0)
+	tasks, err := d.store.Checks.Tasks(t.Context(), 0, 0)
 	if err != nil || len(tasks) != 1 || title != "Thesis with annex" {
 		t.Fatalf("%d checks, %v; the page is of %q", len(tasks), err, title)
 	}

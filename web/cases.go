@@ -99,7 +99,7 @@ func (f caseFilter) Links(reviewer bool) (out []caseLink) {
 
 // reviewers are the accounts that decide about checks, for the list to assign them from.
 func (w *Web) reviewers(ctx context.Context) (out []string, err error) {
-	all, err := w.o.Store.Accounts(ctx)
+	all, err := w.o.Store.People.Accounts(ctx)
 	for _, a := range all {
 		if !a.Disabled && (&Visitor{Account: a}).MayReview() {
 			out = append(out, a.Name)
@@ -129,7 +129,7 @@ func (w reportPages) changeCases(rw http.ResponseWriter, r *http.Request, v *Vis
 	if err == nil {
 		err = w.Change(r.Context(), v.Name, "review_"+string(n.Kind), map[string]any{"tasks": ids, "to": n.Text}, func(tx *store.DB) error {
 			for _, id := range ids {
-				if _, err := tx.AppendReview(r.Context(), id, n); err != nil {
+				if _, err := tx.Checks.AppendReview(r.Context(), id, n); err != nil {
 					return err
 				}
 			}
@@ -236,7 +236,7 @@ func (w *Web) caseOrigin(ctx context.Context, t store.Task) (concordat.TaskID, e
 	if j.Again != "" {
 		return j.Again, nil
 	}
-	id, member, err := w.o.Store.BatchOfTask(ctx, t.ID)
+	id, member, err := w.o.Store.Batches.BatchOfTask(ctx, t.ID)
 	switch {
 	case errors.Is(err, concordat.ErrNotFound):
 		return t.ID, nil
@@ -254,7 +254,7 @@ func (w *Web) CaseLibrary(ctx context.Context, t store.Task, now *Review) (CaseL
 		return out, err
 	}
 	out.Document = site.CaseDocument(origin)
-	all, err := w.o.Store.Libraries(ctx)
+	all, err := w.o.Store.Catalogue.Libraries(ctx)
 	if err != nil {
 		return out, err
 	}
@@ -293,7 +293,7 @@ func (w *Web) CaseLibrary(ctx context.Context, t store.Task, now *Review) (CaseL
 
 // caseProgress sets how far an addition is.
 func (w *Web) caseProgress(ctx context.Context, added addedCase, out *CaseLibrary) error {
-	_, err := w.o.Store.DocumentRow(ctx, added.Library, out.Document)
+	_, err := w.o.Store.Catalogue.DocumentRow(ctx, added.Library, out.Document)
 	if err == nil {
 		out.State = CaseAdded
 		return nil
@@ -301,7 +301,7 @@ func (w *Web) caseProgress(ctx context.Context, added addedCase, out *CaseLibrar
 	if !errors.Is(err, concordat.ErrNotFound) {
 		return err
 	}
-	t, err := w.o.Store.Task(ctx, added.Task)
+	t, err := w.o.Store.Checks.Task(ctx, added.Task)
 	switch {
 	case errors.Is(err, concordat.ErrNotFound):
 		return nil
@@ -354,7 +354,7 @@ func (w reportPages) enqueueCase(ctx context.Context, v *Visitor, t store.Task, 
 		if err := also(tx); err != nil {
 			return err
 		}
-		_, err := tx.Library(ctx, lib)
+		_, err := tx.Catalogue.Library(ctx, lib)
 		missing := errors.Is(err, concordat.ErrNotFound)
 		switch {
 		case missing && lib != w.o.Adding().Library:
@@ -363,10 +363,10 @@ func (w reportPages) enqueueCase(ctx context.Context, v *Visitor, t store.Task, 
 			return err
 		case missing:
 			l := store.Library{ID: lib, Created: w.o.Now()}
-			if err := tx.CreateLibrary(ctx, l); err != nil {
+			if err := tx.Catalogue.CreateLibrary(ctx, l); err != nil {
 				return err
 			}
-			if err := tx.Note(ctx, v.Name, "library_made", map[string]any{"library": lib}); err != nil {
+			if err := tx.Audit.Note(ctx, v.Name, "library_made", map[string]any{"library": lib}); err != nil {
 				return err
 			}
 		}
@@ -383,11 +383,11 @@ func (w reportPages) noteCase(ctx context.Context, tx *store.DB, v *Visitor, id 
 	if err != nil {
 		return err
 	}
-	if _, err := tx.AppendReview(ctx, id, store.Review{At: w.o.Now(), By: v.Name, Kind: store.ReviewLibrary, Text: string(in.Library),
+	if _, err := tx.Checks.AppendReview(ctx, id, store.Review{At: w.o.Now(), By: v.Name, Kind: store.ReviewLibrary, Text: string(in.Library),
 		Data: data}); err != nil {
 		return err
 	}
-	return tx.Note(ctx, v.Name, action, detail)
+	return tx.Audit.Note(ctx, v.Name, action, detail)
 }
 
 // removedCase is the reason in the receipt of a document that was removed at its case.
@@ -423,7 +423,7 @@ func (w reportPages) RemoveCase(ctx context.Context, v *Visitor, t store.Task) e
 // cancelCase ends an addition that waits. One that runs is refused: its document may be there by now, or in a moment.
 func (w reportPages) cancelCase(ctx context.Context, v *Visitor, added addedCase, document concordat.DocumentID) error {
 	running := message.Conflict("case.running")
-	t, err := w.o.Store.Task(ctx, added.Task)
+	t, err := w.o.Store.Checks.Task(ctx, added.Task)
 	if err == nil && t.State != concordat.TaskQueued {
 		return running
 	}
@@ -434,7 +434,7 @@ func (w reportPages) cancelCase(ctx context.Context, v *Visitor, added addedCase
 		return err
 	}
 	// A worker may have claimed it in between.
-	if t, err = w.o.Store.Task(ctx, added.Task); err == nil && t.Attempts > 0 {
+	if t, err = w.o.Store.Checks.Task(ctx, added.Task); err == nil && t.Attempts > 0 {
 		return running
 	}
 	return err

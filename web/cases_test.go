@@ -117,7 +117,7 @@ func TestSubmissionsMeet(t *testing.T) {
 		t.Fatal(err)
 	}
 	d.await(t)
-	planned, err := d.store.Recheck(t.Context(), store.RecheckCheck, string(first))
+	planned, err := d.store.Alerts.Recheck(t.Context(), store.RecheckCheck, string(first))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -135,7 +135,7 @@ func TestSubmissionsMeet(t *testing.T) {
 	prog.exchange(http.MethodPut, "/checks/"+string(again)+"/library", `{"library": "theses"}`, http.StatusConflict)
 	olga.post("/checks/"+string(again)+"/library", http.StatusOK, add)
 	d.await(t)
-	l, err := d.store.Library(t.Context(), "submissions")
+	l, err := d.store.Catalogue.Library(t.Context(), "submissions")
 	if err != nil || l.Documents != 1 {
 		t.Errorf("%d documents, %v; want one of the case", l.Documents, err)
 	}
@@ -185,17 +185,17 @@ func TestAdditionCancelled(t *testing.T) {
 	add, remove := url.Values{"action": {"add"}}, url.Values{"action": {"remove"}}
 	olga.wants(olga.post(path, http.StatusOK, add), `value="remove"`)
 	olga.wants(olga.post(path, http.StatusOK, remove), "removed the submission from its library", `value="add"`)
-	if counts, err := d.store.TaskCounts(t.Context()); err != nil || counts[concordat.TaskQueued] != 0 {
+	if counts, err := d.store.Checks.TaskCounts(t.Context()); err != nil || counts[concordat.TaskQueued] != 0 {
 		t.Errorf("%v tasks, %v, want none that waits", counts, err)
 	}
 	olga.post(path, http.StatusOK, add)
-	claimed, err := d.store.ClaimTask(t.Context(), store.LaneAdding, "a worker", time.Hour)
+	claimed, err := d.store.Checks.ClaimTask(t.Context(), store.LaneAdding, "a worker", time.Hour)
 	if err != nil {
 		t.Fatal(err)
 	}
 	olga.wants(olga.post(path, http.StatusConflict, remove), "is being added at this moment")
 	prog.exchange(http.MethodDelete, path, "", http.StatusConflict)
-	if now, err := d.store.Task(t.Context(), claimed.ID); err != nil || now.State != concordat.TaskRunning {
+	if now, err := d.store.Checks.Task(t.Context(), claimed.ID); err != nil || now.State != concordat.TaskRunning {
 		t.Errorf("the addition is %s, %v, want running", now.State, err)
 	}
 	if got := prog.exchange(http.MethodGet, path, "", http.StatusOK); got["state"] != "waiting" {

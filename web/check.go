@@ -140,7 +140,7 @@ func (w checkPages) newPage(rw http.ResponseWriter, r *http.Request, v *Visitor)
 }
 
 func (w checkPages) showNew(rw http.ResponseWriter, r *http.Request, v *Visitor, code int, was refused) {
-	libraries, err := w.o.Store.Libraries(r.Context())
+	libraries, err := w.o.Store.Catalogue.Libraries(r.Context())
 	if err != nil {
 		w.Fail(rw, r, v, err)
 		return

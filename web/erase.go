@@ -40,7 +40,7 @@ type deletionsPage struct {
 func (w adminPages) deletionsPage(rw http.ResponseWriter, r *http.Request, v *Visitor) {
 	before, _ := strconv.ParseInt(r.URL.Query().Get("before"), 10, 64) // nonsense begins at the newest
 	p := deletionsPage{MayDelete: v.Role == store.RoleAdministrator && w.o.Eraser != nil}
-	rows, err := w.o.Store.Erasures(r.Context(), before, deletionsOnPage)
+	rows, err := w.o.Store.Retention.Erasures(r.Context(), before, deletionsOnPage)
 	for _, e := range rows {
 		if err == nil {
 			one := deletionRow{Erasure: e}
@@ -51,7 +51,7 @@ func (w adminPages) deletionsPage(rw http.ResponseWriter, r *http.Request, v *Vi
 		}
 	}
 	if err == nil {
-		p.Libraries, err = w.o.Store.Libraries(r.Context())
+		p.Libraries, err = w.o.Store.Catalogue.Libraries(r.Context())
 	}
 	if err != nil {
 		w.Fail(rw, r, v, err)
@@ -65,7 +65,7 @@ func (w adminPages) deletionsPage(rw http.ResponseWriter, r *http.Request, v *Vi
 
 // receiptFile hands out a receipt as it is kept.
 func (w adminPages) receiptFile(rw http.ResponseWriter, r *http.Request, v *Visitor) {
-	e, err := w.o.Store.Erasure(r.Context(), r.PathValue("id"))
+	e, err := w.o.Store.Retention.Erasure(r.Context(), r.PathValue("id"))
 	if err == nil && e.Receipt == nil {
 		err = fmt.Errorf("receipt %s: %w: nothing was deleted yet", e.ID, concordat.ErrNotFound)
 	}
@@ -96,13 +96,13 @@ func (w adminPages) eraseCheck(rw http.ResponseWriter, r *http.Request, v *Visit
 
 // batchAtWork returns the batch of a check if it has not ended; empty: there is none.
 func (w adminPages) batchAtWork(ctx context.Context, task concordat.TaskID) (string, error) {
-	id, _, err := w.o.Store.BatchOfTask(ctx, task)
+	id, _, err := w.o.Store.Batches.BatchOfTask(ctx, task)
 	if errors.Is(err, concordat.ErrNotFound) {
 		return "", nil
 	}
 	var b store.Batch
 	if err == nil {
-		b, err = w.o.Store.Batch(ctx, id)
+		b, err = w.o.Store.Batches.Batch(ctx, id)
 	}
 	if err != nil || Ended(b.State) {
 		return "", err
@@ -143,7 +143,7 @@ func (w adminPages) eraseDocument(rw http.ResponseWriter, r *http.Request, v *Vi
 	err := ParseForm(rw, r)
 	lib, id := concordat.LibraryID(r.PostForm.Get("library")), concordat.DocumentID(strings.TrimSpace(r.PostForm.Get("document")))
 	if err == nil {
-		_, err = w.o.Store.DocumentRow(r.Context(), lib, id)
+		_, err = w.o.Store.Catalogue.DocumentRow(r.Context(), lib, id)
 	}
 	if err == nil {
 		_, err = w.Erase(r.Context(), v, r.PostForm.Get("reason"), retain.Target{Library: lib, Documents: []concordat.DocumentID{id}})

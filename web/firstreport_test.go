@@ -69,7 +69,7 @@ func TestFirstReportByEmptyStates(t *testing.T) {
 	for _, c := range complaints() {
 		t.Error(c)
 	}
-	if accounts, err := d.store.Accounts(t.Context()); err != nil || len(accounts) != 1 || accounts[0].Role != store.RoleAdministrator {
+	if accounts, err := d.store.People.Accounts(t.Context()); err != nil || len(accounts) != 1 || accounts[0].Role != store.RoleAdministrator {
 		t.Errorf("accounts %v: %v", accounts, err)
 	}
 }

@@ -112,16 +112,16 @@ func (d *testSite) drawnBatch(t *testing.T, n int) (path string) {
 	for i := range n {
 		inputs = append(inputs, store.BatchInput{Number: i, Name: fmt.Sprint(i, ".txt"), Place: fmt.Sprint(i)})
 	}
-	put(d.store.CreateBatch(ctx, one, inputs))
+	put(d.store.Batches.CreateBatch(ctx, one, inputs))
 	for i := range n {
-		put(d.store.PutBatchMembers(ctx, one.ID, i, []store.BatchMember{{Name: fmt.Sprint(i, ".txt"), Author: fmt.Sprint("Applicant ", i),
+		put(d.store.Batches.PutBatchMembers(ctx, one.ID, i, []store.BatchMember{{Name: fmt.Sprint(i, ".txt"), Author: fmt.Sprint("Applicant ", i),
 			Title: fmt.Sprintf("Application %d of the call for the study of rivers, 数字人文", i+1), Characters: 1000}}))
 	}
 	for i := 1; i < n; i += 2 {
-		put(d.store.PutCompared(ctx, one.ID, i-1, []store.BatchPair{{A: i - 1, B: i, Passages: []byte("[]")}}))
-		put(d.store.PutChecked(ctx, one.ID, store.BatchMember{Number: i - 1, Round: 1, Fresh: json.RawMessage("[]")},
+		put(d.store.Batches.PutCompared(ctx, one.ID, i-1, []store.BatchPair{{A: i - 1, B: i, Passages: []byte("[]")}}))
+		put(d.store.Batches.PutChecked(ctx, one.ID, store.BatchMember{Number: i - 1, Round: 1, Fresh: json.RawMessage("[]")},
 			map[int]store.PairShare{i: {Share: 0.4 + float64(i)/100}}))
 	}
-	put(d.store.FinishBatch(ctx, one.ID, concordat.TaskDone, store.Cause{}, nil))
+	put(d.store.Batches.FinishBatch(ctx, one.ID, concordat.TaskDone, store.Cause{}, nil))
 	return "/batches/" + one.ID
 }

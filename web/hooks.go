@@ -27,7 +27,7 @@ func (w adminPages) hookRoutes() {
 
 // HookOf returns a webhook if the visitor may see it: an own one, or any to an administrator.
 func (w adminPages) HookOf(ctx context.Context, v *Visitor, id string) (store.Hook, error) {
-	h, err := w.o.Store.Hook(ctx, store.HookID(id))
+	h, err := w.o.Store.Webhooks.Hook(ctx, store.HookID(id))
 	if err == nil && h.Account != v.Name && v.Role != store.RoleAdministrator {
 		err = fmt.Errorf("webhook %s: %w", id, concordat.ErrNotFound)
 	}
@@ -47,7 +47,7 @@ func (w adminPages) MakeHook(ctx context.Context, v *Visitor, h store.Hook) (sto
 	// The rest of the address may hold a secret.
 	detail := map[string]any{"host": u.Host, "whole": h.Whole, "events": h.Kinds}
 	err = w.Change(ctx, v.Name, "webhook_made", detail, func(tx *store.DB) error {
-		h, err = tx.CreateHook(ctx, h)
+		h, err = tx.Webhooks.CreateHook(ctx, h)
 		detail["webhook"] = h.ID
 		return err
 	})
@@ -61,27 +61,28 @@ func (w adminPages) UpdateHook(ctx context.Context, v *Visitor, h store.Hook) er
 		return err
 	}
 	detail := map[string]any{"webhook": h.ID, "host": u.Host, "events": h.Kinds, "state": h.State}
-	return w.Change(ctx, v.Name, "webhook_changed", detail, func(tx *store.DB) error { return tx.UpdateHook(ctx, h) })
+	return w.Change(ctx, v.Name, "webhook_changed", detail, func(tx *store.DB) error { return tx.Webhooks.UpdateHook(ctx, h) })
 }
 
 func (w adminPages) RotateHook(ctx context.Context, v *Visitor, id store.HookID) (store.Hook, error) {
 	var h store.Hook
 	err := w.Change(ctx, v.Name, "webhook_rotated", map[string]any{"webhook": id}, func(tx *store.DB) (err error) {
-		h, err = tx.RotateHook(ctx, id, formerSecretTime)
+		h, err = tx.Webhooks.RotateHook(ctx, id, formerSecretTime)
 		return err
 	})
 	return h, err
 }
 
 func (w adminPages) DeleteHook(ctx context.Context, v *Visitor, id store.HookID) error {
-	return w.Change(ctx, v.Name, "webhook_deleted", map[string]any{"webhook": id}, func(tx *store.DB) error { return tx.DeleteHook(ctx, id) })
+	return w.Change(ctx, v.Name, "webhook_deleted", map[string]any{"webhook": id},
+		func(tx *store.DB) error { return tx.Webhooks.DeleteHook(ctx, id) })
 }
 
 func (w adminPages) ReplayHook(ctx context.Context, v *Visitor, id store.HookID, r store.Replay) (int64, error) {
 	var n int64
 	detail := map[string]any{"webhook": id}
 	err := w.Change(ctx, v.Name, "webhook_replayed", detail, func(tx *store.DB) (err error) {
-		n, err = tx.ReplayDeliveries(ctx, id, r)
+		n, err = tx.Webhooks.ReplayDeliveries(ctx, id, r)
 		detail["deliveries"] = n
 		return err
 	})
@@ -100,7 +101,7 @@ func (w adminPages) hooksPage(rw http.ResponseWriter, r *http.Request, v *Visito
 	if v.Role == store.RoleAdministrator {
 		own = ""
 	}
-	hs, err := w.o.Store.Hooks(r.Context(), own, "", 0)
+	hs, err := w.o.Store.Webhooks.Hooks(r.Context(), own, "", 0)
 	if err != nil {
 		w.Fail(rw, r, v, err)
 		return
@@ -160,7 +161,7 @@ func (w adminPages) hookPage(rw http.ResponseWriter, r *http.Request, v *Visitor
 func (w adminPages) showHook(rw http.ResponseWriter, r *http.Request, v *Visitor, h store.Hook, secret string, before int64) {
 	p := hookPage{Hook: h, All: store.EventKinds(), Secret: secret}
 	var err error
-	if p.Deliveries, err = w.o.Store.Deliveries(r.Context(), h.ID, "", before, deliveriesPage); err != nil {
+	if p.Deliveries, err = w.o.Store.Webhooks.Deliveries(r.Context(), h.ID, "", before, deliveriesPage); err != nil {
 		w.Fail(rw, r, v, err)
 		return
 	}
@@ -171,7 +172,7 @@ func (w adminPages) showHook(rw http.ResponseWriter, r *http.Request, v *Visitor
 		p.Older = p.Deliveries[deliveriesPage-1].Seq
 	}
 	if seq, err := strconv.ParseInt(r.URL.Query().Get("delivery"), 10, 64); err == nil {
-		d, attempts, err := w.o.Store.Delivery(r.Context(), h.ID, seq)
+		d, attempts, err := w.o.Store.Webhooks.Delivery(r.Context(), h.ID, seq)
 		if err != nil {
 			w.Fail(rw, r, v, err)
 			return
@@ -209,7 +210,7 @@ func (w adminPages) changeHookForm(rw http.ResponseWriter, r *http.Request, v *V
 			return
 		}
 	case "ping":
-		err = w.o.Store.PingHook(ctx, h.ID)
+		err = w.o.Store.Webhooks.PingHook(ctx, h.ID)
 	case "delete":
 		to = "/account/webhooks"
 		err = w.DeleteHook(ctx, v, h.ID)

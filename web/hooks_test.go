@@ -27,7 +27,7 @@ func TestHookPages(t *testing.T) {
 	status := http.StatusInternalServerError
 	receiver := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(status) }))
 	defer receiver.Close()
-	sender := webhook.New(webhook.Options{Store: d.store, Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}})
+	sender := webhook.New(webhook.Options{Store: d.store.Webhooks, Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}})
 	const list = "/account/webhooks"
 	for _, bad := range []url.Values{{}, {"url": {"https://10.0.0.1"}, "event": {"check.done"}}, {"url": {receiver.URL}},
 		{"url": {receiver.URL}, "event": {"song"}}} {

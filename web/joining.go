@@ -110,7 +110,7 @@ func (w *Web) unconfirmed(ctx context.Context, v *Visitor) int {
 	if v == nil || v.Role != store.RoleAdministrator {
 		return 0
 	}
-	all, err := w.o.Store.Partners(ctx)
+	all, err := w.o.Store.Partners.Partners(ctx)
 	if err != nil {
 		w.o.Logger.Error("partners that wait", "error", err)
 	}
@@ -143,7 +143,7 @@ func (f namedFederation) Has(site concordat.SiteID) bool {
 }
 
 func (w adminPages) federations(ctx context.Context, own concordat.SiteID, rows []partnerRow) ([]namedFederation, error) {
-	ms, err := w.o.Store.Memberships(ctx)
+	ms, err := w.o.Store.Partners.Memberships(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -211,7 +211,7 @@ func (w adminPages) showPartners(rw http.ResponseWriter, r *http.Request, v *Vis
 	var err error
 	p.adminFrame, p.Levels = adminFor(v), concordat.Levels()[1:]
 	if p.Rows, err = w.AdminPartners(ctx); err == nil {
-		p.Libraries, err = w.o.Store.Libraries(ctx)
+		p.Libraries, err = w.o.Store.Catalogue.Libraries(ctx)
 	}
 	if j, none := w.joining(); none == nil && err == nil {
 		var s Standing
@@ -222,7 +222,7 @@ func (w adminPages) showPartners(rw http.ResponseWriter, r *http.Request, v *Vis
 	}
 	var all []store.Invitation
 	if err == nil {
-		all, err = w.o.Store.Invitations(ctx)
+		all, err = w.o.Store.Partners.Invitations(ctx)
 	}
 	if err != nil {
 		w.Fail(rw, r, v, err)

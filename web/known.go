@@ -39,7 +39,7 @@ func knownMark(a *store.Account, until int64) string {
 
 // remember makes the browser known to an account that has a password.
 func (w *Web) remember(rw http.ResponseWriter, r *http.Request, account string) error {
-	a, err := w.o.Store.Account(r.Context(), account)
+	a, err := w.o.Store.People.Account(r.Context(), account)
 	if err != nil || a.Password == "" {
 		return err
 	}
@@ -60,7 +60,7 @@ func (w *Web) knownAs(ctx context.Context, r *http.Request, account string) (str
 	if !ok || err != nil || until < w.o.Now().Unix() {
 		return "", nil
 	}
-	a, err := w.o.Store.Account(ctx, account)
+	a, err := w.o.Store.People.Account(ctx, account)
 	if errors.Is(err, concordat.ErrNotFound) {
 		return "", nil
 	}

@@ -124,7 +124,7 @@ func TestDecideLead(t *testing.T) {
 	if read() != "open" {
 		t.Errorf("opened again %+v", got)
 	}
-	lines, err := d.store.Audit(t.Context(), 0, 0)
+	lines, err := d.store.Audit.Audit(t.Context(), 0, 0)
 	if err != nil {
 		t.Fatal(err)
 	}

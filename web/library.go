@@ -52,7 +52,7 @@ func (w libraryPages) librariesPage(rw http.ResponseWriter, r *http.Request, v *
 
 func (w libraryPages) showLibraries(rw http.ResponseWriter, r *http.Request, v *Visitor, code int, p librariesPage) {
 	var err error
-	if p.Libraries, err = w.o.Store.Libraries(r.Context()); err != nil {
+	if p.Libraries, err = w.o.Store.Catalogue.Libraries(r.Context()); err != nil {
 		w.Fail(rw, r, v, err)
 		return
 	}
@@ -90,7 +90,7 @@ func (w libraryPages) CreateLibrary(ctx context.Context, v *Visitor, name, title
 		return l, message.Invalid("libraries.badname")
 	}
 	return l, w.Change(ctx, v.Name, "library_made", map[string]any{"library": l.ID}, func(tx *store.DB) error {
-		return tx.CreateLibrary(ctx, l)
+		return tx.Catalogue.CreateLibrary(ctx, l)
 	})
 }
 
@@ -145,7 +145,7 @@ type libraryShare struct {
 }
 
 func (w libraryPages) library(ctx context.Context, r *http.Request) (store.Library, error) {
-	return w.o.Store.Library(ctx, concordat.LibraryID(r.PathValue("id")))
+	return w.o.Store.Catalogue.Library(ctx, concordat.LibraryID(r.PathValue("id")))
 }
 
 func (w libraryPages) libraryPage(rw http.ResponseWriter, r *http.Request, v *Visitor) {
@@ -183,7 +183,7 @@ func (w libraryPages) readAdditions(ctx context.Context, r *http.Request, v *Vis
 	if p.Failed, _, err = w.shownAdditions(ctx, r, v, failed); err != nil {
 		return err
 	}
-	tasks, err := w.o.Store.FilterTasks(ctx, store.TaskFilter{Batch: additions(p.ID)}, 0, additionsShown)
+	tasks, err := w.o.Store.Checks.FilterTasks(ctx, store.TaskFilter{Batch: additions(p.ID)}, 0, additionsShown)
 	if err == nil {
 		p.Tasks, p.Busy, err = w.shownAdditions(ctx, r, v, tasks)
 	}
@@ -195,7 +195,7 @@ func (w libraryPages) readShares(ctx context.Context, p *librarySettings) (err e
 	if p.Partners, err = w.o.Partners(ctx); err != nil {
 		return err
 	}
-	shares, err := w.o.Store.Shares(ctx, p.ID, "")
+	shares, err := w.o.Store.Answers.Shares(ctx, p.ID, "")
 	if err != nil {
 		return err
 	}
@@ -208,7 +208,7 @@ func (w libraryPages) readShares(ctx context.Context, p *librarySettings) (err e
 		}
 		p.Shares = append(p.Shares, one)
 	}
-	p.Templates, err = w.o.Store.Templates(ctx, p.ID)
+	p.Templates, err = w.o.Store.Catalogue.Templates(ctx, p.ID)
 	return err
 }
 
@@ -245,7 +245,7 @@ func (w libraryPages) deleteDocument(rw http.ResponseWriter, r *http.Request, v 
 	}
 	for _, id := range r.PostForm["document"] {
 		if err == nil {
-			_, err = w.o.Store.DocumentRow(ctx, l.ID, concordat.DocumentID(id))
+			_, err = w.o.Store.Catalogue.DocumentRow(ctx, l.ID, concordat.DocumentID(id))
 			ids = append(ids, concordat.DocumentID(id))
 		}
 	}
@@ -299,9 +299,9 @@ func (w libraryPages) changeLibrary(rw http.ResponseWriter, r *http.Request, v *
 func (w libraryPages) changeWording(ctx context.Context, v *Visitor, l store.Library, action, name, text string) error {
 	return w.Change(ctx, v.Name, "library_"+action, map[string]any{"library": l.ID, "name": name}, func(tx *store.DB) error {
 		if action == "unword" {
-			return tx.DeleteTemplate(ctx, l.ID, name)
+			return tx.Catalogue.DeleteTemplate(ctx, l.ID, name)
 		}
-		return tx.PutTemplate(ctx, store.Template{Library: l.ID, Name: strings.TrimSpace(name), Text: text, Added: w.o.Now()})
+		return tx.Catalogue.PutTemplate(ctx, store.Template{Library: l.ID, Name: strings.TrimSpace(name), Text: text, Added: w.o.Now()})
 	})
 }
 
@@ -335,6 +335,6 @@ func (w libraryPages) setPolicy(ctx context.Context, v *Visitor, l store.Library
 		return message.Invalid("wrong.template", l.Policy.Template)
 	}
 	return w.Change(ctx, v.Name, "library_policy", map[string]any{"library": l.ID}, func(tx *store.DB) error {
-		return tx.UpdateLibrary(ctx, l)
+		return tx.Catalogue.UpdateLibrary(ctx, l)
 	})
 }

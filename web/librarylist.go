@@ -79,7 +79,7 @@ func (w libraryPages) listDocuments(ctx context.Context, r *http.Request, lib co
 		n = 1
 	}
 	f := store.DocumentFilter{Query: l.Query, Order: l.Order, Skip: (n - 1) * documentPage, Limit: documentPage}
-	if l.Rows, l.All, err = w.o.Store.ListDocuments(ctx, lib, f); err != nil {
+	if l.Rows, l.All, err = w.o.Store.Catalogue.ListDocuments(ctx, lib, f); err != nil {
 		return l, err
 	}
 	for i := range l.Rows {
@@ -129,7 +129,7 @@ func (c *additionCounts) count(s store.TaskSum) {
 // countAdditions sums up what was handed in for a library lately, and returns the latest files that failed.
 func (w libraryPages) countAdditions(ctx context.Context, lib concordat.LibraryID) (sum additionCounts, failed []store.Task, err error) {
 	f := store.TaskFilter{Batch: additions(lib), From: w.o.Now().Add(-additionsTime)}
-	sums, err := w.o.Store.SumTasks(ctx, f)
+	sums, err := w.o.Store.Checks.SumTasks(ctx, f)
 	if err != nil {
 		return sum, nil, err
 	}
@@ -138,7 +138,7 @@ func (w libraryPages) countAdditions(ctx context.Context, lib concordat.LibraryI
 	}
 	if sum.Failed > 0 {
 		f.States = OneState(concordat.TaskFailed)
-		failed, err = w.o.Store.FilterTasks(ctx, f, 0, additionsShown)
+		failed, err = w.o.Store.Checks.FilterTasks(ctx, f, 0, additionsShown)
 	}
 	return sum, failed, err
 }
@@ -167,7 +167,7 @@ func (w libraryPages) additionsPage(rw http.ResponseWriter, r *http.Request, v *
 	}
 	p.Path = libraryPath(p.ID)
 	before, _ := strconv.ParseInt(q.Get("before"), 10, 64) // nonsense begins at the newest
-	tasks, err := w.o.Store.FilterTasks(ctx, store.TaskFilter{Batch: additions(p.ID), States: OneState(p.State)}, before, TaskPage)
+	tasks, err := w.o.Store.Checks.FilterTasks(ctx, store.TaskFilter{Batch: additions(p.ID), States: OneState(p.State)}, before, TaskPage)
 	if err == nil {
 		p.Tasks, p.Busy, err = w.shownAdditions(ctx, r, v, tasks)
 	}
@@ -215,7 +215,7 @@ func (w libraryPages) retryAdditions(rw http.ResponseWriter, r *http.Request, v 
 		if id := r.PostForm.Get("task"); id != "" {
 			todo, err = w.oneAddition(ctx, l.ID, concordat.TaskID(id))
 		} else {
-			todo, err = w.o.Store.FilterTasks(ctx, store.TaskFilter{Batch: additions(l.ID), States: OneState(concordat.TaskFailed),
+			todo, err = w.o.Store.Checks.FilterTasks(ctx, store.TaskFilter{Batch: additions(l.ID), States: OneState(concordat.TaskFailed),
 				From: w.o.Now().Add(-additionsTime)}, 0, 0)
 		}
 	}
@@ -232,7 +232,7 @@ func (w libraryPages) retryAdditions(rw http.ResponseWriter, r *http.Request, v 
 }
 
 func (w libraryPages) oneAddition(ctx context.Context, lib concordat.LibraryID, id concordat.TaskID) ([]store.Task, error) {
-	t, err := w.o.Store.Task(ctx, id)
+	t, err := w.o.Store.Checks.Task(ctx, id)
 	if err == nil && t.Batch != additions(lib) {
 		err = fmt.Errorf("addition %s to %s: %w", id, lib, concordat.ErrNotFound)
 	}

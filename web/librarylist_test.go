@@ -33,20 +33,20 @@ func TestFailuresFirst(t *testing.T) {
 	if i, j := strings.Index(page, "broken.bad"), strings.Index(page, "good.txt"); i > j {
 		t.Error("what failed is not said first")
 	}
-	failed, err := d.store.FilterTasks(t.Context(), store.TaskFilter{States: []concordat.State{concordat.TaskFailed}}, 0, 0)
+	failed, err := d.store.Checks.FilterTasks(t.Context(), store.TaskFilter{States: []concordat.State{concordat.TaskFailed}}, 0, 0)
 	if err != nil || len(failed) != 1 {
 		t.Fatalf("failed %v: %v", failed, err)
 	}
 	id := url.Values{"task": {string(failed[0].ID)}}
 	aud.post("/libraries/theses/additions", http.StatusForbidden, id)
-	if err := d.store.CreateLibrary(t.Context(), store.Library{ID: "other"}); err != nil {
+	if err := d.store.Catalogue.CreateLibrary(t.Context(), store.Library{ID: "other"}); err != nil {
 		t.Fatal(err)
 	}
 	olga.post("/libraries/other/additions", http.StatusNotFound, id)
 	olga.post("/libraries/theses/additions", http.StatusOK, id)
 	olga.post("/libraries/theses/additions", http.StatusOK, nil) // all; there may be none
 	d.await(t)
-	if again, err := d.store.Task(t.Context(), failed[0].ID); err != nil || again.Attempts < 2 {
+	if again, err := d.store.Checks.Task(t.Context(), failed[0].ID); err != nil || again.Attempts < 2 {
 		t.Errorf("it was not begun again: %+v, %v", again, err)
 	}
 	olga.wants(olga.get("/libraries/theses/additions?state=failed", http.StatusOK), "broken.bad")
@@ -82,7 +82,7 @@ func TestFindDocuments(t *testing.T) {
 	remove(http.StatusBadRequest)
 	remove(http.StatusNotFound, "anna.txt", "none.txt")
 	remove(http.StatusOK, "anna.txt", "50%_b.txt")
-	if ds, err := d.store.Documents(t.Context(), "theses", "", 0); err != nil || len(ds) != 1 {
+	if ds, err := d.store.Catalogue.Documents(t.Context(), "theses", "", 0); err != nil || len(ds) != 1 {
 		t.Errorf("left are %v, %v", ds, err)
 	}
 }

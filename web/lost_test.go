@@ -66,7 +66,8 @@ func TestRequestsNeedTheStore(t *testing.T) {
 	d := newTestSite(t, true)
 	d.incoming(t, "one", time.Now().Add(time.Hour))
 	job := concordat.JobID{9}
-	if err := d.store.PutDisclosure(t.Context(), store.Disclosure{ID: "sent", Direction: store.DisclosureOut, Partner: "SOUTH", Job: job,
+	if err := d.store.Answers.PutDisclosure(t.Context(), store.Disclosure{ID: "sent", Direction: store.DisclosureOut, Partner: "SOUTH",
+		Job:   job,
 		State: concordat.DisclosurePending}); err != nil {
 		t.Fatal(err)
 	}

@@ -71,7 +71,7 @@ func newCourse(t *testing.T, o platforms.Options) *course {
 	c.start(true)
 	after(t, func() { c.server.Close(); c.stop() })
 	c.Tool(c.server.URL + "/lti/jwks")
-	if err := c.db.PutLTIPlatform(t.Context(), store.LTIPlatform{ID: "moodle", Name: "Moodle", Issuer: c.URL, Client: ltitest.Client,
+	if err := c.db.LTI.PutLTIPlatform(t.Context(), store.LTIPlatform{ID: "moodle", Name: "Moodle", Issuer: c.URL, Client: ltitest.Client,
 		AuthURL: c.AuthURL(), TokenURL: c.TokenURL(), KeysURL: c.KeysURL(),
 		Deployments: []string{ltitest.Deployment}, Made: time.Now()}); err != nil {
 		t.Fatal(err)
@@ -96,8 +96,8 @@ func (c *course) start(working bool) {
 	shard, err := index.Open(filepath.Join(c.dir, "index"), index.Options{Site: "here", Scheme: p.Scheme(), Shard: "00"})
 	must(err)
 	s := site.New(site.Options{ID: "here", Index: shard, Store: db, Profiler: p})
-	if err := db.CreateLibrary(ctx, store.Library{ID: "theses", Created: time.Now()}); err == nil {
-		must(db.CreateLibrary(ctx, store.Library{ID: "empty", Created: time.Now()}))
+	if err := db.Catalogue.CreateLibrary(ctx, store.Library{ID: "theses", Created: time.Now()}); err == nil {
+		must(db.Catalogue.CreateLibrary(ctx, store.Library{ID: "empty", Created: time.Now()}))
 		must(s.Ingest(ctx, "theses", func(yield func(site.Incoming, error) bool) {
 			yield(site.Incoming{ID: "folios.txt", Title: "On folios", Text: folios}, nil)
 		}, func(site.Ingested) error { return nil }))
@@ -180,7 +180,7 @@ func (c *course) send(want int, claims map[string]any) {
 
 func (c *course) tasks() []store.Task {
 	c.t.Helper()
-	all, err := c.db.Tasks(c.t.Context(), 0, 0)
+	all, err := c.db.Checks.Tasks(c.t.Context(), 0, 0)
 	if err != nil {
 		c.t.Fatal(err)
 	}
@@ -317,7 +317,7 @@ func TestSubmission(t *testing.T) {
 	c.get(other, at.Path+"/report", http.StatusNotFound)
 	c.get(fresh(t), at.Path, http.StatusForbidden)
 	// What is read is in the audit.
-	audit, err := c.db.Audit(ctx, 0, 0)
+	audit, err := c.db.Audit.Audit(ctx, 0, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -331,12 +331,12 @@ func TestSubmission(t *testing.T) {
 		t.Errorf("%d readings in the audit", read)
 	}
 	// A platform that is disabled is out at once.
-	p, err := c.db.LTIPlatform(ctx, "moodle")
+	p, err := c.db.LTI.LTIPlatform(ctx, "moodle")
 	if err != nil {
 		t.Fatal(err)
 	}
 	p.Disabled = true
-	if err := c.db.PutLTIPlatform(ctx, p); err != nil {
+	if err := c.db.LTI.PutLTIPlatform(ctx, p); err != nil {
 		t.Fatal(err)
 	}
 	c.get(teacher, at.Path, http.StatusForbidden)
@@ -401,7 +401,7 @@ func TestForgedNotices(t *testing.T) {
 	if got := len(c.tasks()); got > 0 {
 		t.Errorf("%d checks were made", got)
 	}
-	all, err := c.db.LTIAssets(t.Context(), 0)
+	all, err := c.db.LTI.LTIAssets(t.Context(), 0)
 	if err != nil || len(all) > 0 {
 		t.Errorf("assets %v, %v", all, err)
 	}
@@ -440,7 +440,7 @@ func (c *course) awaitState(asset, state string) store.LTIAsset {
 	tick := time.NewTicker(2 * time.Millisecond)
 	defer tick.Stop()
 	for {
-		a, err := c.db.FindLTIAsset(c.t.Context(), "moodle", ltitest.Deployment, asset, "")
+		a, err := c.db.LTI.FindLTIAsset(c.t.Context(), "moodle", ltitest.Deployment, asset, "")
 		if err != nil {
 			c.t.Fatal(err)
 		}
@@ -752,7 +752,7 @@ func TestRegisterPlatform(t *testing.T) {
 	f := url.Values{"key": {link[1]}, "openid_configuration": {offer}, "registration_token": {"register-me"}}
 	nobody.post("/lti/register", http.StatusOK, f)
 	nobody.post("/lti/register", http.StatusNotFound, f)
-	found, err := c.db.LTIIssuer(t.Context(), p.URL, ltitest.Client)
+	found, err := c.db.LTI.LTIIssuer(t.Context(), p.URL, ltitest.Client)
 	if err != nil || len(found) != 1 || found[0].Deployments[0] != ltitest.Deployment {
 		t.Fatalf("found %v, %v", found, err)
 	}
@@ -769,7 +769,7 @@ func TestRegisterPlatform(t *testing.T) {
 	}
 	admin.post("/platforms", http.StatusOK, url.Values{"action": {"disable"}, "id": {id}})
 	admin.post("/platforms", http.StatusOK, url.Values{"action": {"deployments"}, "id": {id}, "deployments": {"7"}})
-	if p, err := c.db.LTIPlatform(t.Context(), id); err != nil || !p.Disabled || p.Deployments[0] != "7" {
+	if p, err := c.db.LTI.LTIPlatform(t.Context(), id); err != nil || !p.Disabled || p.Deployments[0] != "7" {
 		t.Errorf("platform %v, %v", p, err)
 	}
 	admin.post("/platforms", http.StatusOK, url.Values{"action": {"remove"}, "id": {id}})

@@ -25,10 +25,10 @@ func teaches(more map[string]any) map[string]any {
 // change changes the platform as an administrator does.
 func (c *course) change(f func(*store.LTIPlatform)) {
 	c.t.Helper()
-	p, err := c.db.LTIPlatform(c.t.Context(), "moodle")
+	p, err := c.db.LTI.LTIPlatform(c.t.Context(), "moodle")
 	if err == nil {
 		f(&p)
-		err = c.db.PutLTIPlatform(c.t.Context(), p)
+		err = c.db.LTI.PutLTIPlatform(c.t.Context(), p)
 	}
 	if err != nil {
 		c.t.Fatal(err)
@@ -93,12 +93,12 @@ func TestPlatformSessionsEnd(t *testing.T) {
 func TestChecksOfOneCourse(t *testing.T) {
 	t.Parallel()
 	c := newCourse(t, platforms.Options{Learners: true})
-	p, err := c.db.LTIPlatform(t.Context(), "moodle")
+	p, err := c.db.LTI.LTIPlatform(t.Context(), "moodle")
 	if err != nil {
 		t.Fatal(err)
 	}
 	p.ID, p.Client = "other", "another client"
-	if err := c.db.PutLTIPlatform(t.Context(), p); err != nil {
+	if err := c.db.LTI.PutLTIPlatform(t.Context(), p); err != nil {
 		t.Fatal(err)
 	}
 	own := store.LTICheck{Platform: "moodle", Deployment: ltitest.Deployment, Context: "course-1", Learner: "u1"}
@@ -115,10 +115,10 @@ func TestChecksOfOneCourse(t *testing.T) {
 	}
 	for id, k := range checks {
 		k.Task = id
-		if err := c.db.CreateTask(t.Context(), store.Task{Task: concordat.Task{ID: id, Title: "thesis"}}); err != nil {
+		if err := c.db.Checks.CreateTask(t.Context(), store.Task{Task: concordat.Task{ID: id, Title: "thesis"}}); err != nil {
 			t.Fatal(err)
 		}
-		if err := c.db.PutLTICheck(t.Context(), k); err != nil {
+		if err := c.db.LTI.PutLTICheck(t.Context(), k); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -189,16 +189,16 @@ func TestConfigureOfLaunch(t *testing.T) {
 	if resp.StatusCode != http.StatusBadRequest {
 		t.Errorf("a form that came damaged: %d", resp.StatusCode)
 	}
-	if _, err := c.db.LTIChoices(t.Context(), "moodle", "p1", "course-1"); err == nil {
+	if _, err := c.db.LTI.LTIChoices(t.Context(), "moodle", "p1", "course-1"); err == nil {
 		t.Error("choices of a damaged form are kept")
 	}
 	if got := post(teacher, key, "thesis"); got != http.StatusOK {
 		t.Errorf("a teacher of the course: %d", got)
 	}
-	if _, err := c.db.LTIChoices(t.Context(), "moodle", "p1", "course-1"); err != nil {
+	if _, err := c.db.LTI.LTIChoices(t.Context(), "moodle", "p1", "course-1"); err != nil {
 		t.Error(err)
 	}
-	if _, err := c.db.LTIChoices(t.Context(), "moodle", "p1", "course-2"); err == nil {
+	if _, err := c.db.LTI.LTIChoices(t.Context(), "moodle", "p1", "course-2"); err == nil {
 		t.Error("the choices count in another course")
 	}
 	nameless := settings("course-1", "Instructor")

@@ -117,7 +117,7 @@ func (w accountPages) oidcBegin(rw http.ResponseWriter, r *http.Request) {
 	f.Browser = HashText(w.browserCookie(rw, r, "oidc"))
 	data, err := json.Marshal(f)
 	if err == nil {
-		err = w.o.Store.PutFlow(ctx, flowOIDC, state, string(data), w.o.Now().Add(FlowTime))
+		err = w.o.Store.People.PutFlow(ctx, flowOIDC, state, string(data), w.o.Now().Add(FlowTime))
 	}
 	if err != nil {
 		w.Fail(rw, r, nil, err)
@@ -185,7 +185,7 @@ func (w accountPages) refuseLogin(rw http.ResponseWriter, r *http.Request, p *pr
 var errStale = errors.New("no such visit")
 
 func (w accountPages) takeFlow(ctx context.Context, r *http.Request, p *provider) (f oidcFlow, err error) {
-	data, err := w.o.Store.TakeFlow(ctx, flowOIDC, r.URL.Query().Get("state"))
+	data, err := w.o.Store.People.TakeFlow(ctx, flowOIDC, r.URL.Query().Get("state"))
 	if errors.Is(err, concordat.ErrNotFound) {
 		return f, fmt.Errorf("%w: state: %w", errStale, err)
 	}
@@ -212,7 +212,7 @@ func (w accountPages) rememberLogout(ctx context.Context, rw http.ResponseWriter
 	key := rand.Text()
 	data, err := json.Marshal(logoutFlow{p.Name, who.token})
 	if err == nil {
-		err = w.o.Store.PutFlow(ctx, flowLogout, key, string(data), w.o.Now().Add(people.SessionTime))
+		err = w.o.Store.People.PutFlow(ctx, flowLogout, key, string(data), w.o.Now().Add(people.SessionTime))
 	}
 	if err != nil {
 		return err
@@ -235,7 +235,7 @@ func (w accountPages) afterLogout(rw http.ResponseWriter, r *http.Request) {
 	}
 	http.SetCookie(rw, &http.Cookie{Name: w.HostCookie("provider"), Path: "/", MaxAge: -1, HttpOnly: true, Secure: w.o.Secure,
 		SameSite: http.SameSiteLaxMode})
-	data, err := w.o.Store.TakeFlow(r.Context(), flowLogout, c.Value)
+	data, err := w.o.Store.People.TakeFlow(r.Context(), flowLogout, c.Value)
 	var f logoutFlow
 	if err == nil {
 		err = json.Unmarshal([]byte(data), &f)
@@ -274,7 +274,7 @@ func (w accountPages) mayUsePassword(ctx context.Context, name string) (bool, er
 	if !w.o.Login.AdministratorsOnly {
 		return true, nil
 	}
-	a, err := w.o.Store.Account(ctx, name)
+	a, err := w.o.Store.People.Account(ctx, name)
 	return err == nil && a.Role == store.RoleAdministrator, err
 }
 

@@ -322,7 +322,7 @@ func (p *provider) role(who *identity) (store.Role, bool) {
 
 // accountOf returns the account of somebody, which it makes or links if that is configured.
 func (w accountPages) accountOf(ctx context.Context, p *provider, who *identity) (store.Account, error) {
-	i, err := w.o.Store.Identity(ctx, who.Issuer, who.Subject)
+	i, err := w.o.Store.People.Identity(ctx, who.Issuer, who.Subject)
 	switch {
 	case err == nil:
 		return w.People.Recognize(ctx, p.person(who), i.Account, p.UpdateRole)
@@ -371,7 +371,7 @@ func (w accountPages) newAccount(ctx context.Context, p *provider, who *identity
 		}
 		a, err := w.People.AddPerson(ctx, person, name)
 		if errors.Is(err, concordat.ErrExists) {
-			if i, found := w.o.Store.Identity(ctx, who.Issuer, who.Subject); found == nil { // another tab was faster
+			if i, found := w.o.Store.People.Identity(ctx, who.Issuer, who.Subject); found == nil { // another tab was faster
 				return w.People.Recognize(ctx, person, i.Account, p.UpdateRole)
 			}
 			continue

@@ -201,7 +201,7 @@ func (p *person) try(want int) string {
 
 func (d *loginSite) accounts(t *testing.T) map[string]store.Account {
 	t.Helper()
-	all, err := d.store.Accounts(t.Context())
+	all, err := d.store.People.Accounts(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -248,7 +248,7 @@ func TestProviderSignsIn(t *testing.T) {
 	// A disabled account stays so.
 	a := d.accounts(t)["ada"]
 	a.Disabled = true
-	if err := d.store.UpdateAccount(t.Context(), a); err != nil {
+	if err := d.store.People.UpdateAccount(t.Context(), a); err != nil {
 		t.Fatal(err)
 	}
 	p.set(func() { p.claims = nil })
@@ -450,7 +450,7 @@ func TestProviderLinks(t *testing.T) {
 	ctx := t.Context()
 	add := func(name string, r store.Role) {
 		t.Helper()
-		if err := d.store.CreateAccount(ctx, store.Account{Name: name, Role: r, Created: time.Now()}); err != nil {
+		if err := d.store.People.CreateAccount(ctx, store.Account{Name: name, Role: r, Created: time.Now()}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -458,13 +458,13 @@ func TestProviderLinks(t *testing.T) {
 	add("root@example.edu", store.RoleAdministrator)
 	p.claims = map[string]any{"email": "ada@example.edu", "email_verified": true}
 	d.person(t).try(http.StatusForbidden) // an address alone links nobody
-	if err := d.store.LinkIdentity(ctx, store.Identity{Issuer: p.URL, Subject: "s-9", Account: "ada@example.edu",
+	if err := d.store.People.LinkIdentity(ctx, store.Identity{Issuer: p.URL, Subject: "s-9", Account: "ada@example.edu",
 		Made: time.Now()}); err != nil {
 		t.Fatal(err)
 	}
 	p.set(func() { p.claims = map[string]any{"sub": "s-9"} })
 	d.person(t).try(http.StatusOK)
-	if err := d.store.UnlinkIdentity(ctx, p.URL, "s-9"); err != nil {
+	if err := d.store.People.UnlinkIdentity(ctx, p.URL, "s-9"); err != nil {
 		t.Fatal(err)
 	}
 
@@ -524,7 +524,7 @@ func TestPasswordForAdministratorsOnly(t *testing.T) {
 	root.post("/login", http.StatusSeeOther, url.Values{"name": {"root"}, "password": {password}})
 	a := d.accounts(t)["root"]
 	a.Role = store.RoleOfficer
-	if err := d.store.UpdateAccount(t.Context(), a); err != nil {
+	if err := d.store.People.UpdateAccount(t.Context(), a); err != nil {
 		t.Fatal(err)
 	}
 	if page := root.post("/login", http.StatusForbidden, url.Values{"name": {"root"}, "password": {password}}); !strings.Contains(page,

@@ -23,7 +23,7 @@ func Once[O any](ctx context.Context, w *Web, v *Visitor, key string, asked any,
 		return nil, err
 	}
 	h := sha256.Sum256(b)
-	before, err := w.o.Store.BeginOnce(ctx, v.Name, key, hex.EncodeToString(h[:]))
+	before, err := w.o.Store.People.BeginOnce(ctx, v.Name, key, hex.EncodeToString(h[:]))
 	if errors.Is(err, concordat.ErrInvalid) {
 		return nil, errKey
 	}
@@ -45,5 +45,5 @@ func Once[O any](ctx context.Context, w *Web, v *Visitor, key string, asked any,
 		kept = string(b)
 	}
 	// Kept even if the caller went away: it will ask again.
-	return out, errors.Join(err, w.o.Store.EndOnce(context.WithoutCancel(ctx), v.Name, key, kept))
+	return out, errors.Join(err, w.o.Store.People.EndOnce(context.WithoutCancel(ctx), v.Name, key, kept))
 }

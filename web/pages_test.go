@@ -179,7 +179,7 @@ func TestAPIPages(t *testing.T) {
 func (d *testSite) audited(t *testing.T) string {
 	t.Helper()
 	var out []string
-	lines, err := d.store.Audit(t.Context(), 0, 1000)
+	lines, err := d.store.Audit.Audit(t.Context(), 0, 1000)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -60,10 +60,10 @@ func (w adminPages) showPartner(rw http.ResponseWriter, r *http.Request, v *Visi
 	}
 	p.adminFrame, p.Partner, p.Card, p.Levels = adminFor(v), rows[i], rows[i].Card, concordat.Levels()[1:]
 	if p.Exposure, err = w.o.Asks.Exposure(ctx, p.Partner.Site, showingsShown); err == nil {
-		p.Shares, err = w.o.Store.Shares(ctx, "", p.Partner.Site)
+		p.Shares, err = w.o.Store.Answers.Shares(ctx, "", p.Partner.Site)
 	}
 	if err == nil {
-		p.Alarms, err = w.o.Store.PartnerAlarms(ctx, p.Partner.Site, showingsShown)
+		p.Alarms, err = w.o.Store.Partners.PartnerAlarms(ctx, p.Partner.Site, showingsShown)
 	}
 	if err == nil {
 		err = w.readJoining(ctx, &p, rows)
@@ -89,7 +89,7 @@ func (w adminPages) readJoining(ctx context.Context, p *onePartnerPage, rows []p
 	if p.Federations, err = w.federations(ctx, s.Site, rows); err != nil {
 		return err
 	}
-	if p.Libraries, err = w.o.Store.Libraries(ctx); err != nil {
+	if p.Libraries, err = w.o.Store.Catalogue.Libraries(ctx); err != nil {
 		return err
 	}
 	active, err := w.o.Partners(ctx)
@@ -109,7 +109,7 @@ func (w adminPages) changePartner(rw http.ResponseWriter, r *http.Request, v *Vi
 	}
 	site := concordat.SiteID(r.PathValue("site"))
 	if err == nil {
-		_, err = w.o.Store.Partner(r.Context(), site)
+		_, err = w.o.Store.Partners.Partner(r.Context(), site)
 	}
 	if err != nil {
 		w.Fail(rw, r, v, err)
@@ -153,7 +153,7 @@ func (w adminPages) doPartner(ctx context.Context, v *Visitor, j *Joining, site 
 		}
 		return "", nil
 	case "share":
-		l, err := w.o.Store.Library(ctx, concordat.LibraryID(f.Get("library")))
+		l, err := w.o.Store.Catalogue.Library(ctx, concordat.LibraryID(f.Get("library")))
 		if err != nil {
 			return "", err
 		}
@@ -173,11 +173,11 @@ type partnerRow struct {
 }
 
 func (w adminPages) AdminPartners(ctx context.Context) ([]partnerRow, error) {
-	all, err := w.o.Store.Partners(ctx)
+	all, err := w.o.Store.Partners.Partners(ctx)
 	if err != nil {
 		return nil, err
 	}
-	asked, err := w.o.Store.Exposures(ctx)
+	asked, err := w.o.Store.Asks.Exposures(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -25,7 +25,7 @@ func (w adminPages) peoplePage(rw http.ResponseWriter, r *http.Request, v *Visit
 
 func (w adminPages) showPeople(rw http.ResponseWriter, r *http.Request, v *Visitor, code int, p peoplePage) {
 	var err error
-	if p.Accounts, err = w.o.Store.Accounts(r.Context()); err != nil {
+	if p.Accounts, err = w.o.Store.People.Accounts(r.Context()); err != nil {
 		w.Fail(rw, r, v, err)
 		return
 	}

@@ -101,7 +101,7 @@ func TestPeopleWays(t *testing.T) {
 	run := func(t *testing.T, way func(d *testSite) peopleWay) (out outcome) {
 		d := newTestSite(t, true)
 		w := way(d)
-		head, err := d.store.AuditHead(t.Context())
+		head, err := d.store.Audit.AuditHead(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -127,13 +127,13 @@ func TestPeopleWays(t *testing.T) {
 		do(w.token(strings.Repeat("x", people.MaxTokenName+1), "read"))
 		do(w.token("none"))
 		do(w.token("all", "everything"))
-		if out.Accounts, err = d.store.Accounts(t.Context()); err != nil {
+		if out.Accounts, err = d.store.People.Accounts(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		for i := range out.Accounts {
 			out.Accounts[i].Created = time.Time{}
 		}
-		_, tokens, err := d.store.Tokens(t.Context(), "root", store.PurposeAPI)
+		_, tokens, err := d.store.People.Tokens(t.Context(), "root", store.PurposeAPI)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -142,7 +142,7 @@ func TestPeopleWays(t *testing.T) {
 				out.Tokens = append(out.Tokens, store.Token{Name: one.Name, Scopes: one.Scopes, Expires: one.Expires.Truncate(24 * time.Hour)})
 			}
 		}
-		es, err := d.store.Audit(t.Context(), head.Seq, 0)
+		es, err := d.store.Audit.Audit(t.Context(), head.Seq, 0)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -157,7 +157,7 @@ func TestChecksAlone(t *testing.T) {
 	d := newTestSite(t, true)
 	olga := d.signedIn(t, "olga", store.RoleOfficer)
 	olga.upload(200, nil, "essay.txt", "one")
-	err := d.store.CreateTask(t.Context(), store.Task{Task: concordat.Task{ID: "added", State: concordat.TaskQueued, Title: "shelf.txt",
+	err := d.store.Checks.CreateTask(t.Context(), store.Task{Task: concordat.Task{ID: "added", State: concordat.TaskQueued, Title: "shelf.txt",
 		Made: time.Now()},
 		Owner: "olga", Batch: "library theses", Request: []byte(`{}`)})
 	if err != nil {
@@ -178,7 +178,7 @@ func TestLongNames(t *testing.T) {
 	d := newTestSite(t, true)
 	p := d.person(t)
 	p.post("/login", 403, url.Values{"name": {strings.Repeat("n", 1<<20)}, "password": {"a good long secret"}})
-	entries, err := d.store.Audit(t.Context(), 0, 0)
+	entries, err := d.store.Audit.Audit(t.Context(), 0, 0)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -33,7 +33,7 @@ func TestCourseSays(t *testing.T) {
 	for _, action := range []string{"enable", "disable", "deployments"} {
 		admin.post("/platforms", http.StatusNotFound, url.Values{"action": {action}, "id": {"none"}, "deployments": {"1"}})
 	}
-	entries, err := c.db.Audit(t.Context(), 0, 0)
+	entries, err := c.db.Audit.Audit(t.Context(), 0, 0)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -113,7 +113,7 @@ func (o *onItsWay) name(ctx context.Context, id concordat.SiteID) string {
 
 // waits says at which place a queued check is and why nothing happens with it yet.
 func (o *onItsWay) waits(ctx context.Context, t store.Task) (string, error) {
-	queued, running, err := o.w.o.Store.Ahead(ctx, t)
+	queued, running, err := o.w.o.Store.Checks.Ahead(ctx, t)
 	if err != nil {
 		return "", err
 	}
@@ -168,7 +168,7 @@ func (w checkPages) events(rw http.ResponseWriter, r *http.Request, v *Visitor) 
 	o := &onItsWay{w: w.Web, v: v, l: message.LanguageOf(r)}
 	w.follow(rw, r, v, events, QueueBeat, func(ctx context.Context) (progress, error) {
 		// What the store says counts: an event may have been before we watched.
-		t, err := w.o.Store.Task(ctx, t.ID)
+		t, err := w.o.Store.Checks.Task(ctx, t.ID)
 		switch {
 		case err != nil:
 			return progress{}, err

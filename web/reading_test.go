@@ -88,7 +88,7 @@ func TestReading(t *testing.T) {
 		t.Errorf("looking for markup gives\n%s", page)
 	}
 	// It is on record that she read it, once for all the parts.
-	lines, err := d.store.Audit(t.Context(), 0, 0)
+	lines, err := d.store.Audit.Audit(t.Context(), 0, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -117,7 +117,7 @@ func TestChangedFindingsAreReadAgain(t *testing.T) {
 	f.Passages[0].Words = nil
 	data, err := json.Marshal(f)
 	if err == nil {
-		err = d.store.PutFindings(t.Context(), "one", data)
+		err = d.store.Checks.PutFindings(t.Context(), "one", data)
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -275,7 +275,7 @@ func TestVerdictGoesStale(t *testing.T) {
 		{By: "bo", Kind: store.ReviewVerdict, Text: "x", Data: json.RawMessage(`"clear"`)}, {By: "bo", Kind: store.ReviewSignOff},
 		{By: "ada", Kind: store.ReviewSignOff, Data: json.RawMessage("1")}} {
 		r.At = time.Now()
-		if _, err := d.store.AppendReview(t.Context(), "one", r); err != nil {
+		if _, err := d.store.Checks.AppendReview(t.Context(), "one", r); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -32,7 +32,7 @@ type shownRecheck struct {
 
 // Rechecks returns what the visitor may see of what is done again.
 func (w batchPages) Rechecks(ctx context.Context, v *Visitor) ([]shownRecheck, error) {
-	all, err := w.o.Store.Rechecks(ctx)
+	all, err := w.o.Store.Alerts.Rechecks(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -57,11 +57,11 @@ func (w batchPages) Rechecks(ctx context.Context, v *Visitor) ([]shownRecheck, e
 		}
 		if r.Kind == store.RecheckBatch {
 			var b store.Batch
-			b, err = w.o.Store.Batch(ctx, r.Target)
+			b, err = w.o.Store.Batches.Batch(ctx, r.Target)
 			one.Title, one.Link = b.Title, "/batches/"+r.Target
 		} else {
 			var t store.Task
-			t, err = w.o.Store.Task(ctx, concordat.TaskID(r.Target))
+			t, err = w.o.Store.Checks.Task(ctx, concordat.TaskID(r.Target))
 			one.Title, one.Link = t.Title, "/checks/"+r.Target
 			if r.Latest != "" {
 				one.Link = "/checks/" + r.Latest
@@ -95,7 +95,7 @@ func (w batchPages) rechecksPage(rw http.ResponseWriter, r *http.Request, v *Vis
 			p.Check = &t
 			if err == nil {
 				var now store.Recheck
-				now, err = w.o.Store.Recheck(r.Context(), store.RecheckCheck, id)
+				now, err = w.o.Store.Alerts.Recheck(r.Context(), store.RecheckCheck, id)
 				if p.Now = &now; errors.Is(err, concordat.ErrNotFound) {
 					p.Now, err = nil, nil
 				}
@@ -184,7 +184,7 @@ func (w batchPages) PutRecheck(ctx context.Context, v *Visitor, kind, target str
 	}
 	detail := map[string]any{"kind": kind, "target": target, "every": every, "next": next}
 	return w.Change(ctx, v.Name, "recheck_set", detail, func(tx *store.DB) error {
-		now, err := tx.Recheck(ctx, kind, target)
+		now, err := tx.Alerts.Recheck(ctx, kind, target)
 		if errors.Is(err, concordat.ErrNotFound) {
 			now, err = store.Recheck{Kind: kind, Target: target, Owner: v.Name}, nil
 		}
@@ -192,7 +192,7 @@ func (w batchPages) PutRecheck(ctx context.Context, v *Visitor, kind, target str
 			return err
 		}
 		now.Every, now.Next = every, next
-		return tx.PutRecheck(ctx, now)
+		return tx.Alerts.PutRecheck(ctx, now)
 	})
 }
 
@@ -201,7 +201,7 @@ func (w batchPages) DropRecheck(ctx context.Context, v *Visitor, kind, target st
 		return err
 	}
 	return w.Change(ctx, v.Name, "recheck_dropped", map[string]any{"kind": kind, "target": target}, func(tx *store.DB) error {
-		return tx.DeleteRecheck(ctx, kind, target)
+		return tx.Alerts.DeleteRecheck(ctx, kind, target)
 	})
 }
 
@@ -216,5 +216,5 @@ func (w batchPages) plan(ctx context.Context, tx *store.DB, v *Visitor, kind, ta
 		return nil
 	}
 	r := store.Recheck{Kind: kind, Target: target, Owner: v.Name, Every: days, Next: w.o.Now().AddDate(0, 0, days)}
-	return tx.PutRecheck(ctx, r)
+	return tx.Alerts.PutRecheck(ctx, r)
 }

@@ -122,7 +122,7 @@ func (w reportPages) Reading(ctx context.Context, id concordat.TaskID, rules rep
 	if err != nil {
 		return nil, fmt.Errorf("rules of %s: %w", id, err)
 	}
-	revision, err := w.o.Store.FindingsRevision(ctx, id)
+	revision, err := w.o.Store.Checks.FindingsRevision(ctx, id)
 	if err != nil {
 		return nil, err
 	}
@@ -144,7 +144,7 @@ func (w reportPages) Reading(ctx context.Context, id concordat.TaskID, rules rep
 // hasText reports whether the text of a check that has ended is still kept. Where its report is being read, that is known from
 // the cache, and no findings are unpacked.
 func (w *Web) hasText(ctx context.Context, id concordat.TaskID) (bool, error) {
-	revision, err := w.o.Store.FindingsRevision(ctx, id)
+	revision, err := w.o.Store.Checks.FindingsRevision(ctx, id)
 	if errors.Is(err, concordat.ErrNotFound) {
 		return false, nil
 	}

@@ -126,19 +126,19 @@ func (w checkPages) request(ctx context.Context, d store.Disclosure, names map[c
 		one.Name = string(d.Partner)
 	}
 	if one.In() {
-		row, err := w.o.Store.DocumentRow(ctx, d.Library, d.Document)
+		row, err := w.o.Store.Catalogue.DocumentRow(ctx, d.Library, d.Document)
 		if err != nil && !errors.Is(err, concordat.ErrNotFound) {
 			return one, err
 		}
 		one.Title = row.Title
-		job, err := w.o.Store.AnswerJob(ctx, d.Partner, d.Job)
+		job, err := w.o.Store.Answers.AnswerJob(ctx, d.Partner, d.Job)
 		if err != nil && !errors.Is(err, concordat.ErrNotFound) {
 			return one, err
 		}
 		one.Purpose = job.Purpose
 		return one, nil
 	}
-	asked, err := w.o.Store.Ask(ctx, d.Job)
+	asked, err := w.o.Store.Asks.Ask(ctx, d.Job)
 	if err != nil && !errors.Is(err, concordat.ErrNotFound) {
 		return one, err
 	}
@@ -165,7 +165,7 @@ func (w checkPages) requestPage(rw http.ResponseWriter, r *http.Request, v *Visi
 
 func (w checkPages) OneRequest(ctx context.Context, id string) (requestPage, error) {
 	var p requestPage
-	d, err := w.o.Store.Disclosure(ctx, id)
+	d, err := w.o.Store.Answers.Disclosure(ctx, id)
 	if err != nil {
 		return p, err
 	}
@@ -361,7 +361,7 @@ func (w checkPages) askOne(ctx context.Context, v *Visitor, t store.Task, partne
 	ctx, cancel := context.WithTimeout(ctx, askTime)
 	defer cancel()
 	// The audit first: the partner keeps what it was asked.
-	err := w.o.Store.Note(ctx, v.Name, "passages_asked", map[string]any{"task": t.ID, "site": partner, "level": a.Level,
+	err := w.o.Store.Audit.Note(ctx, v.Name, "passages_asked", map[string]any{"task": t.ID, "site": partner, "level": a.Level,
 		"passages": len(passages)})
 	if err != nil {
 		return nil, err
@@ -394,7 +394,7 @@ func (w checkPages) refresh(ctx context.Context, v *Visitor, t store.Task, f *re
 		defer done()
 		partners[d.Source.Site] = p
 	}
-	if err := w.o.Store.Note(ctx, v.Name, "passages_refreshed", map[string]any{"task": t.ID, "sites": len(partners)}); err != nil {
+	if err := w.o.Store.Audit.Note(ctx, v.Name, "passages_refreshed", map[string]any{"task": t.ID, "sites": len(partners)}); err != nil {
 		return nil, err
 	}
 	return w.o.Asks.RefreshDisclosures(ctx, t.ID, slices.Collect(maps.Values(partners))...)

@@ -26,7 +26,7 @@ func (d *testSite) incoming(t testing.TB, id string, until time.Time) {
 		Handle: concordat.Handle{byte(len(id)), 2}, Library: "theses", Document: "folios.txt",
 		Hash: hex.EncodeToString(sum[:]), Spans: []concordat.Span{{Start: 4, End: 16}}, Reason: "a <case> of ours", Contact: "dean@south",
 		State: concordat.DisclosurePending, Until: until}
-	if err := d.store.PutDisclosure(t.Context(), r); err != nil {
+	if err := d.store.Answers.PutDisclosure(t.Context(), r); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -34,7 +34,7 @@ func (d *testSite) incoming(t testing.TB, id string, until time.Time) {
 // actions counts the lines of the audit by action.
 func (d *testSite) actions(t *testing.T) map[string]int {
 	t.Helper()
-	lines, err := d.store.Audit(t.Context(), 0, 0)
+	lines, err := d.store.Audit.Audit(t.Context(), 0, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -240,7 +240,7 @@ func TestRequestsByProgram(t *testing.T) {
 	d.incoming(t, "one", time.Now().Add(time.Hour))
 	d.finished(t, "check", "sue", atPartner())
 	job := concordat.JobID([]byte(strings.Repeat("\x01", 16)))
-	if err := d.store.PutAsk(t.Context(), store.Ask{Job: job, Task: "check", Site: "SOUTH",
+	if err := d.store.Asks.PutAsk(t.Context(), store.Ask{Job: job, Task: "check", Site: "SOUTH",
 		Epoch: concordat.Epoch{Federation: "f", Number: 1}, Made: time.Now()}); err != nil {
 		t.Fatal(err)
 	}

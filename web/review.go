@@ -71,7 +71,7 @@ type change struct {
 
 // reviewOf reads what people decided about the task of this ID.
 func (w *Web) reviewOf(ctx context.Context, id concordat.TaskID) (*Review, error) {
-	t, err := w.o.Store.Task(ctx, id)
+	t, err := w.o.Store.Checks.Task(ctx, id)
 	if err != nil {
 		return nil, err
 	}
@@ -81,7 +81,7 @@ func (w *Web) reviewOf(ctx context.Context, id concordat.TaskID) (*Review, error
 // Review reads what people decided about a task.
 func (w *Web) Review(ctx context.Context, t store.Task) (*Review, error) {
 	id := t.ID
-	all, err := w.o.Store.Reviews(ctx, id)
+	all, err := w.o.Store.Checks.Reviews(ctx, id)
 	if err != nil {
 		return nil, err
 	}
@@ -250,7 +250,7 @@ func (w reportPages) reviewForm(rw http.ResponseWriter, r *http.Request, v *Visi
 
 // FormerRules returns the rules before the latest change that was not itself undone.
 func (w reportPages) FormerRules(ctx context.Context, t store.Task) (report.Rules, error) {
-	all, err := w.o.Store.Reviews(ctx, t.ID)
+	all, err := w.o.Store.Checks.Reviews(ctx, t.ID)
 	if err != nil {
 		return report.Rules{}, err
 	}
@@ -311,10 +311,10 @@ func (w reportPages) KeepNote(ctx context.Context, v *Visitor, t store.Task, now
 		return n, err
 	}
 	keep := func(tx *store.DB) error {
-		if n, err = tx.AppendReview(ctx, t.ID, n); err != nil {
+		if n, err = tx.Checks.AppendReview(ctx, t.ID, n); err != nil {
 			return err
 		}
-		return tx.Note(ctx, v.Name, "review_"+string(n.Kind), map[string]any{"task": t.ID})
+		return tx.Audit.Note(ctx, v.Name, "review_"+string(n.Kind), map[string]any{"task": t.ID})
 	}
 	if adding := w.o.Adding(); n.Kind == store.ReviewVerdict && adding.Rule == AddAfterVerdict && now.Added.Library == "" {
 		in, err := w.CaseLibrary(ctx, t, now)
@@ -341,7 +341,7 @@ func (w reportPages) ChangeComment(ctx context.Context, v *Visitor, t store.Task
 		action = "comment_removed"
 	}
 	return w.Change(ctx, v.Name, action, map[string]any{"task": t.ID, "comment": number}, func(tx *store.DB) error {
-		_, err := tx.ChangeComment(ctx, t.ID, number, v.Name, text, w.o.Now())
+		_, err := tx.Checks.ChangeComment(ctx, t.ID, number, v.Name, text, w.o.Now())
 		return err
 	})
 }
@@ -359,7 +359,7 @@ func (w reportPages) AppendRules(ctx context.Context, v *Visitor, id concordat.T
 	}
 	detail := map[string]any{"task": id, "action": action, "subject": shortened(subject)}
 	return w.Change(ctx, v.Name, "rules_changed", detail, func(tx *store.DB) error {
-		_, err := tx.AppendReviewIf(ctx, id, store.Review{At: w.o.Now(), By: v.Name, Kind: store.ReviewRules,
+		_, err := tx.Checks.AppendReviewIf(ctx, id, store.Review{At: w.o.Now(), By: v.Name, Kind: store.ReviewRules,
 			Text: strings.TrimSpace(action + " " + subject), Data: data}, changes)
 		return err
 	})

@@ -67,7 +67,7 @@ func TestBatchBarred(t *testing.T) {
 	text := strings.Repeat(folios+" ", 3)
 	d := newTestSiteOf(t, true, func(o *web.Options) { o.Policy.NoStore = true })
 	d.signedIn(t, "olga", store.RoleOfficer).handBatch(http.StatusForbidden, nil, "a.txt", text, "b.txt", text)
-	all, err := d.store.Batches(t.Context(), nil, 0, 0)
+	all, err := d.store.Batches.Batches(t.Context(), nil, 0, 0)
 	if err != nil || len(all) != 0 {
 		t.Errorf("%d batches, %v", len(all), err)
 	}

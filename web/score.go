@@ -39,7 +39,7 @@ func (w reportPages) Scores(ctx context.Context, v *Visitor, tasks []store.Task)
 	for i, t := range tasks {
 		ids[i] = t.ID
 	}
-	known, err := w.o.Store.Scores(ctx, ids)
+	known, err := w.o.Store.Checks.Scores(ctx, ids)
 	if err != nil {
 		return nil, err
 	}
@@ -99,7 +99,7 @@ func (w reportPages) score(ctx context.Context, id concordat.TaskID, rules repor
 	}
 	got := report.Build(f, rules).Scores
 	s := store.Score{Revision: revision, Rules: digest, Measured: got.Measured(), Covered: got.Covered}
-	return s, w.o.Store.PutScore(ctx, id, s)
+	return s, w.o.Store.Checks.PutScore(ctx, id, s)
 }
 
 func rulesDigest(rules report.Rules) (string, error) {

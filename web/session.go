@@ -94,11 +94,11 @@ func (w *Web) visitor(r *http.Request) (*Visitor, error) {
 	if err != nil {
 		return nil, fmt.Errorf("session: %w", concordat.ErrNotFound)
 	}
-	t, err := w.o.Store.UseSession(r.Context(), c.Value, w.o.Policy.SessionIdle)
+	t, err := w.o.Store.People.UseSession(r.Context(), c.Value, w.o.Policy.SessionIdle)
 	if err != nil {
 		return nil, err
 	}
-	a, err := w.o.Store.Account(r.Context(), t.Account)
+	a, err := w.o.Store.People.Account(r.Context(), t.Account)
 	if err != nil {
 		return nil, err
 	}
@@ -249,7 +249,7 @@ func problemOfTry(rw http.ResponseWriter, err error) (key string, code int) {
 
 // authentic reports whether the password is right for the account. It takes as long for a name that nobody has.
 func (w *Web) authentic(ctx context.Context, rank int, name, password string) (bool, error) {
-	a, err := w.o.Store.Account(ctx, name)
+	a, err := w.o.Store.People.Account(ctx, name)
 	if err != nil && !errors.Is(err, concordat.ErrNotFound) {
 		return false, err
 	}
@@ -284,7 +284,7 @@ func (w *Web) logout(rw http.ResponseWriter, r *http.Request) {
 
 func (w *Web) firstPage(rw http.ResponseWriter, r *http.Request) {
 	key := r.URL.Query().Get("key")
-	if _, err := w.o.Store.Token(r.Context(), key, store.PurposeFirst); err != nil {
+	if _, err := w.o.Store.People.Token(r.Context(), key, store.PurposeFirst); err != nil {
 		w.Fail(rw, r, nil, ofLink(err))
 		return
 	}
@@ -328,7 +328,7 @@ func (w *Web) first(rw http.ResponseWriter, r *http.Request) {
 
 func (w *Web) joinPage(rw http.ResponseWriter, r *http.Request) {
 	key := r.URL.Query().Get("key")
-	t, err := w.o.Store.Token(r.Context(), key, store.PurposeJoin)
+	t, err := w.o.Store.People.Token(r.Context(), key, store.PurposeJoin)
 	if err != nil {
 		w.Fail(rw, r, nil, ofLink(err))
 		return
@@ -359,7 +359,7 @@ func ofLink(err error) error {
 
 // hashFor hashes a password for a link that works: who has none costs no hashing, which is dear.
 func (w *Web) hashFor(r *http.Request, key string, purpose store.Purpose, password string) (string, error) {
-	if _, err := w.o.Store.Token(r.Context(), key, purpose); err != nil {
+	if _, err := w.o.Store.People.Token(r.Context(), key, purpose); err != nil {
 		return "", ofLink(err)
 	}
 	return w.hashing.Hash(r.Context(), password)
@@ -379,7 +379,7 @@ func (w *Web) choose(rw http.ResponseWriter, r *http.Request, page string, named
 		p.Site = strings.TrimSpace(f.Get("site"))
 	}
 	if !named { // the link knows for whom it is
-		t, err := w.o.Store.Token(r.Context(), p.Key, store.PurposeJoin)
+		t, err := w.o.Store.People.Token(r.Context(), p.Key, store.PurposeJoin)
 		if err != nil {
 			w.Fail(rw, r, nil, ofLink(err))
 			return p, "", false

@@ -39,7 +39,7 @@ func (s *settable) use(o *web.Options) {
 			}
 			s.values[v.Key] = v.Value
 		}
-		return db.Notes(ctx, notes...)
+		return db.Audit.Notes(ctx, notes...)
 	}
 }
 
@@ -73,7 +73,7 @@ func TestFirstPageNamesTheSite(t *testing.T) {
 	if page := c.post("/first", http.StatusOK, f); !strings.Contains(page, "Office of the North") {
 		t.Error("the page after it has another title")
 	}
-	entries, err := d.store.SearchAudit(t.Context(), store.AuditFilter{Action: "settings_changed"}, 0, 10)
+	entries, err := d.store.Audit.SearchAudit(t.Context(), store.AuditFilter{Action: "settings_changed"}, 0, 10)
 	if err != nil || len(entries) != 1 || entries[0].Actor != "ada" {
 		t.Errorf("the audit has %v, %v", entries, err)
 	}
@@ -97,7 +97,7 @@ func TestSettingsAreChanged(t *testing.T) {
 	if s.value("check.short") != "true" {
 		t.Error("a setting that the form did not change was put back")
 	}
-	entries, err := d.store.SearchAudit(t.Context(), store.AuditFilter{Action: "settings_changed"}, 0, 10)
+	entries, err := d.store.Audit.SearchAudit(t.Context(), store.AuditFilter{Action: "settings_changed"}, 0, 10)
 	if err != nil || len(entries) != 1 || !strings.Contains(string(entries[0].Detail), "South") {
 		t.Error("the audit has", entries, err)
 	}

@@ -27,7 +27,7 @@ func shareLimits(r *store.ShareRule) map[string]*int {
 // an earlier share stays.
 func (w libraryPages) shareLibrary(ctx context.Context, v *Visitor, l store.Library, f url.Values) error {
 	id := concordat.SiteID(f.Get("partner"))
-	x, err := w.o.Store.Share(ctx, l.ID, id)
+	x, err := w.o.Store.Answers.Share(ctx, l.ID, id)
 	if errors.Is(err, concordat.ErrNotFound) {
 		x, err = store.Share{Library: l.ID, Partner: id, Rule: store.DefaultShareRule()}, nil
 	}
@@ -49,7 +49,7 @@ func (w libraryPages) PutShare(ctx context.Context, v *Visitor, x store.Share) (
 		return x, message.Invalid("wrong.partner", x.Partner)
 	}
 	return w.o.Answers.Share(ctx, x, func(tx *store.DB) error {
-		return tx.Note(ctx, v.Name, "library_share", map[string]any{"library": x.Library, "partner": x.Partner, "level": x.Rule.Level})
+		return tx.Audit.Note(ctx, v.Name, "library_share", map[string]any{"library": x.Library, "partner": x.Partner, "level": x.Rule.Level})
 	})
 }
 
@@ -62,7 +62,7 @@ func (w libraryPages) Knows(ctx context.Context, id concordat.SiteID) (bool, err
 // Unshare closes a library to a partner.
 func (w libraryPages) Unshare(ctx context.Context, v *Visitor, lib concordat.LibraryID, partner concordat.SiteID) error {
 	return w.o.Answers.Unshare(ctx, lib, partner, func(tx *store.DB) error {
-		return tx.Note(ctx, v.Name, "library_unshare", map[string]any{"library": lib, "partner": partner})
+		return tx.Audit.Note(ctx, v.Name, "library_unshare", map[string]any{"library": lib, "partner": partner})
 	})
 }
 

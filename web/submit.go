@@ -163,7 +163,7 @@ func (w checkPages) handScript(ctx context.Context, v *Visitor, u *Upload, by up
 	}
 	out := &handed{}
 	for _, id := range ids {
-		t, err := w.o.Store.Task(ctx, id)
+		t, err := w.o.Store.Checks.Task(ctx, id)
 		if err != nil {
 			return nil, err
 		}
@@ -264,7 +264,7 @@ func (w checkPages) enqueue(ctx context.Context, v *Visitor, batch string, jobs 
 			} else if err := w.Batches.plan(ctx, tx, v, store.RecheckCheck, string(id)); err != nil {
 				return err
 			}
-			if err := tx.Note(ctx, v.Name, action, detail); err != nil {
+			if err := tx.Audit.Note(ctx, v.Name, action, detail); err != nil {
 				return err
 			}
 		}
@@ -303,7 +303,7 @@ func (w checkPages) wishes(ctx context.Context, v *Visitor, u *Upload) (site.Job
 		j.Deadline = time.Duration(seconds) * time.Second
 	}
 	for _, name := range u.Fields["library"] {
-		l, err := w.o.Store.Library(ctx, concordat.LibraryID(name))
+		l, err := w.o.Store.Catalogue.Library(ctx, concordat.LibraryID(name))
 		if err != nil {
 			return j, message.Absent("wrong.library", name)
 		}
@@ -381,7 +381,7 @@ func (w checkPages) ruleWishes(ctx context.Context, v *Visitor, j *site.Job, f u
 			return message.Invalid("wrong.document", name)
 		}
 		ref := concordat.Ref{Site: w.o.Site.ID(), Library: concordat.LibraryID(lib), Document: concordat.DocumentID(id)}
-		if _, err := w.o.Store.DocumentRow(ctx, ref.Library, ref.Document); err != nil {
+		if _, err := w.o.Store.Catalogue.DocumentRow(ctx, ref.Library, ref.Document); err != nil {
 			return message.Absent("wrong.document", name)
 		}
 		j.Exclude = append(j.Exclude, ref)

@@ -80,7 +80,7 @@ func TestScriptHandsInOnce(t *testing.T) {
 		t.Fatalf("first %+v, again %+v", first, again)
 	}
 	p.sendScript("/checks", "two", http.StatusOK, url.Values{"batch": {batch}}, "b.txt", folios)
-	tasks, err := d.store.FilterTasks(t.Context(), store.TaskFilter{Batch: batch}, 0, 0)
+	tasks, err := d.store.Checks.FilterTasks(t.Context(), store.TaskFilter{Batch: batch}, 0, 0)
 	if err != nil || len(tasks) != 2 {
 		t.Errorf("%d tasks of the batch, %v; want 2", len(tasks), err)
 	}
@@ -108,7 +108,7 @@ func TestFullDisk(t *testing.T) {
 		t.Errorf("got %+v", got)
 	}
 	p.upload(http.StatusInsufficientStorage, nil, "a.txt", folios)
-	if tasks, err := d.store.Tasks(t.Context(), 0, 0); err != nil || len(tasks) != 0 {
+	if tasks, err := d.store.Checks.Tasks(t.Context(), 0, 0); err != nil || len(tasks) != 0 {
 		t.Errorf("%d tasks, %v; want none", len(tasks), err)
 	}
 	d.full.Store(false)
@@ -127,7 +127,7 @@ func TestWishes(t *testing.T) {
 		"short":   {"on"}, "no_store": {"yes"}, "rules": {"chosen"}, "exclude_quotes": {"on"}, "exclude_kinds": {"near"}, "min_characters": {"30"},
 		"min_source_share": {"1.5"},
 		"exclude":          {"theses/folios.txt"}}, "a.txt", folios)
-	tasks, err := d.store.Tasks(t.Context(), 0, 1)
+	tasks, err := d.store.Checks.Tasks(t.Context(), 0, 1)
 	if err != nil || len(tasks) != 1 {
 		t.Fatal(tasks, err)
 	}
@@ -242,7 +242,7 @@ func TestOneSubmission(t *testing.T) {
 	olga.upload(http.StatusOK, url.Values{"together": {"yes"}, "title": {"Thesis with annex"}}, "thesis.txt", thesis,
 		"annex.txt", folios+" Nobody had asked for them in a generation.")
 	id, ok := d.await(t)["Thesis with annex"]
-	if tasks, err := d.store.Tasks(t.Context(), 0, 0); err != nil || len(tasks) != 1 || !ok {
+	if tasks, err := d.store.Checks.Tasks(t.Context(), 0, 0); err != nil || len(tasks) != 1 || !ok {
 		t.Fatalf("%d checks, %v, want one", len(tasks), err)
 	}
 	var r struct {
@@ -262,7 +262,7 @@ func TestOneSubmission(t *testing.T) {
 	if a, b := r.Sections[0].Share, r.Sections[1].Share; b == nil || *b < 0.5 || a != nil && *a > 0 {
 		t.Errorf("the annex was copied, and the thesis not: %v", r.Sections)
 	}
-	files, err := d.store.Originals(t.Context(), id)
+	files, err := d.store.Retention.Originals(t.Context(), id)
 	if err != nil || len(files) != 2 {
 		t.Errorf("originals %v, %v", files, err)
 	}
@@ -270,12 +270,12 @@ func TestOneSubmission(t *testing.T) {
 	// What an archive holds is one submission too, if people say so.
 	olga.upload(http.StatusOK, url.Values{"together": {"yes"}}, "all.many", "alpha beta gamma")
 	all := d.await(t)["all.many"]
-	if task, err := d.store.Task(t.Context(), all); err != nil || task.State != concordat.TaskDone || !task.Cause.IsZero() {
+	if task, err := d.store.Checks.Task(t.Context(), all); err != nil || task.State != concordat.TaskDone || !task.Cause.IsZero() {
 		t.Errorf("an archive as one submission: %+v, %v", task, err)
 	}
 	olga.upload(http.StatusOK, url.Values{"together": {"yes"}}, "good.txt", folios, "annex.bad", "x")
 	bad := d.await(t)["good.txt"]
-	if task, err := d.store.Task(t.Context(), bad); err != nil || task.State != concordat.TaskFailed ||
+	if task, err := d.store.Checks.Task(t.Context(), bad); err != nil || task.State != concordat.TaskFailed ||
 		!strings.Contains(task.Cause.String(), "annex.bad") {
 		t.Errorf("with a part that cannot be read: %+v, %v", task, err)
 	}
@@ -312,7 +312,7 @@ func TestOneName(t *testing.T) {
 	olga := d.signedIn(t, "olga", store.RoleOfficer)
 	olga.upload(http.StatusOK, nil, "v2 (final).titled", folios)
 	d.await(t)
-	tasks, err := d.store.Tasks(t.Context(), 0, 0)
+	tasks, err := d.store.Checks.Tasks(t.Context(), 0, 0)
 	if err != nil || len(tasks) != 1 || tasks[0].Title != "Of the document" {
 		t.Fatalf("checks %+v, %v, want one with the title of its document", tasks, err)
 	}

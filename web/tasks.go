@@ -62,7 +62,7 @@ func (w checkPages) checksPage(rw http.ResponseWriter, r *http.Request, v *Visit
 	}
 	show := caseFilterOf(r.URL.Query())
 	show.narrow(&f, v)
-	tasks, err := w.o.Store.FilterTasks(r.Context(), f, before, TaskPage)
+	tasks, err := w.o.Store.Checks.FilterTasks(r.Context(), f, before, TaskPage)
 	p := checksPage{MayCheck: v.Role != store.RoleAuditor, MayAdd: v.MayReview(), Filter: show,
 		Views: show.Links(v.SeesAll()), List: r.URL.RawQuery}
 	if err == nil && v.MayReview() {
@@ -89,7 +89,7 @@ func (w checkPages) checksPage(rw http.ResponseWriter, r *http.Request, v *Visit
 		p.Older = show.Path(tasks[len(tasks)-1].Seq)
 	}
 	if len(tasks) == 0 && p.MayAdd {
-		ls, err := w.o.Store.Libraries(r.Context())
+		ls, err := w.o.Store.Catalogue.Libraries(r.Context())
 		if err != nil {
 			w.Fail(rw, r, v, err)
 			return
@@ -111,7 +111,7 @@ func (w checkPages) row(ctx context.Context, v *Visitor, t store.Task) (row, err
 	}
 	if t.State == concordat.TaskQueued {
 		var err error
-		if one.Queued, one.Running, err = w.o.Store.Ahead(ctx, t); err != nil {
+		if one.Queued, one.Running, err = w.o.Store.Checks.Ahead(ctx, t); err != nil {
 			return one, err
 		}
 	}
@@ -166,7 +166,7 @@ func (w *Web) task(r *http.Request, v *Visitor) (store.Task, error) {
 }
 
 func (w *Web) Visible(ctx context.Context, v *Visitor, id concordat.TaskID) (store.Task, error) {
-	t, err := w.o.Store.Task(ctx, id)
+	t, err := w.o.Store.Checks.Task(ctx, id)
 	if err == nil && !v.SeesAll() && t.Owner != v.Name {
 		err = fmt.Errorf("task %s: %w", t.ID, concordat.ErrNotFound)
 	}
@@ -295,7 +295,7 @@ func (w *Web) Change(ctx context.Context, by, action string, detail map[string]a
 		if err := f(tx); err != nil {
 			return err
 		}
-		return tx.Note(ctx, by, action, detail)
+		return tx.Audit.Note(ctx, by, action, detail)
 	})
 }
 
@@ -308,7 +308,7 @@ func (w *Web) Audit(ctx context.Context, actor, action string, detail map[string
 	}
 	b, err := json.Marshal(detail)
 	if err == nil {
-		_, err = w.o.Store.AppendAudit(context.WithoutCancel(ctx), actor, action, b)
+		_, err = w.o.Store.Audit.AppendAudit(context.WithoutCancel(ctx), actor, action, b)
 	}
 	if err != nil {
 		w.o.Logger.Error("audit", "action", action, "error", err)

@@ -153,13 +153,13 @@ func (d *testSite) finished(t testing.TB, id concordat.TaskID, owner string, f *
 	if err != nil {
 		t.Fatal(err)
 	}
-	task, err := d.store.StartTask(t.Context(), store.Task{Task: concordat.Task{ID: id, Title: f.Submission.Title, Made: time.Now()},
+	task, err := d.store.Checks.StartTask(t.Context(), store.Task{Task: concordat.Task{ID: id, Title: f.Submission.Title, Made: time.Now()},
 		Owner: owner}, "test", time.Hour)
 	if err == nil {
-		err = d.store.PutFindings(t.Context(), id, data)
+		err = d.store.Checks.PutFindings(t.Context(), id, data)
 	}
 	if err == nil {
-		err = d.store.FinishTask(t.Context(), task, concordat.TaskDone, store.Cause{})
+		err = d.store.Checks.FinishTask(t.Context(), task, concordat.TaskDone, store.Cause{})
 	}
 	if err != nil {
 		t.Fatal(err)

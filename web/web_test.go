@@ -88,7 +88,7 @@ func newTestSiteOf(t testing.TB, idle bool, change func(*web.Options)) *testSite
 	answers := answer.New(answer.Options{ID: "here", Index: shard, Store: db})
 	s := site.New(site.Options{ID: "here", Index: shard, Store: db, Profiler: p, Sharing: answers})
 	asks := ask.New(s, ask.Options{Store: db})
-	if err := db.CreateLibrary(ctx, store.Library{ID: "theses", Title: "All <theses>", Created: time.Now()}); err != nil {
+	if err := db.Catalogue.CreateLibrary(ctx, store.Library{ID: "theses", Title: "All <theses>", Created: time.Now()}); err != nil {
 		t.Fatal(err)
 	}
 	if err := s.Ingest(ctx, "theses", func(yield func(site.Incoming, error) bool) {
@@ -213,10 +213,10 @@ func (d *testSite) signedIn(t *testing.T, name string, role store.Role) *person 
 	p := d.person(t)
 	ctx := t.Context()
 	secret := "secret-of-" + name
-	if err := d.store.CreateAccount(ctx, store.Account{Name: name, Role: role, Created: time.Now()}); err != nil {
+	if err := d.store.People.CreateAccount(ctx, store.Account{Name: name, Role: role, Created: time.Now()}); err != nil {
 		t.Fatal(err)
 	}
-	if err := d.store.PutToken(ctx, secret, store.Token{Purpose: store.PurposeSession, Account: name, Made: time.Now(),
+	if err := d.store.People.PutToken(ctx, secret, store.Token{Purpose: store.PurposeSession, Account: name, Made: time.Now(),
 		Expires: time.Now().Add(time.Hour)}); err != nil {
 		t.Fatal(err)
 	}
@@ -306,7 +306,7 @@ func (p *person) upload(want int, fields url.Values, files ...string) string {
 // await waits until all tasks have ended and returns the ids by title.
 func (d *testSite) await(t *testing.T) map[string]concordat.TaskID {
 	t.Helper()
-	tasks, err := d.store.Tasks(t.Context(), 0, 0)
+	tasks, err := d.store.Checks.Tasks(t.Context(), 0, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -319,7 +319,7 @@ func (d *testSite) await(t *testing.T) map[string]concordat.TaskID {
 			case <-events:
 			case <-time.After(100 * time.Millisecond): // one that ended before we watched
 			}
-			if one, err = d.store.Task(t.Context(), one.ID); err != nil {
+			if one, err = d.store.Checks.Task(t.Context(), one.ID); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -438,7 +438,7 @@ func TestCheck(t *testing.T) {
 	if events := p.get(id+"/events", http.StatusOK); !strings.Contains(events, `"finally":true`) {
 		t.Errorf("events of a check that has ended: %s", events)
 	}
-	audit, err := d.store.Audit(t.Context(), 0, 0)
+	audit, err := d.store.Audit.Audit(t.Context(), 0, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -457,7 +457,7 @@ func TestQueueIsExplained(t *testing.T) {
 	d := newTestSite(t, true)
 	p := d.signedIn(t, "ada", store.RoleOfficer)
 	p.upload(http.StatusOK, nil, "one.txt", "one", "two.txt", "two")
-	tasks, err := d.store.Tasks(t.Context(), 0, 0)
+	tasks, err := d.store.Checks.Tasks(t.Context(), 0, 0)
 	if err != nil || len(tasks) != 2 {
 		t.Fatal(tasks, err)
 	}
@@ -482,7 +482,7 @@ func TestEvents(t *testing.T) {
 	d := newTestSite(t, true)
 	p := d.signedIn(t, "ada", store.RoleOfficer)
 	p.upload(http.StatusOK, nil, "one.txt", folios)
-	tasks, err := d.store.Tasks(t.Context(), 0, 0)
+	tasks, err := d.store.Checks.Tasks(t.Context(), 0, 0)
 	if err != nil || len(tasks) != 1 {
 		t.Fatal(tasks, err)
 	}
@@ -518,7 +518,7 @@ func TestAccess(t *testing.T) {
 	d := newTestSite(t, true)
 	officer := d.signedIn(t, "olga", store.RoleOfficer)
 	officer.upload(http.StatusOK, nil, "one.txt", "one")
-	tasks, err := d.store.Tasks(t.Context(), 0, 0)
+	tasks, err := d.store.Checks.Tasks(t.Context(), 0, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -658,7 +658,7 @@ func TestPartnersAreChosen(t *testing.T) {
 	}
 	p.upload(http.StatusBadRequest, url.Values{"partner": {"NOBODY"}}, "one.txt", "one")
 	p.upload(http.StatusOK, url.Values{"partner": {"SOUTH"}, "purpose": {" thesis "}}, "one.txt", "one")
-	tasks, err := d.store.Tasks(t.Context(), 0, 0)
+	tasks, err := d.store.Checks.Tasks(t.Context(), 0, 0)
 	if err != nil || len(tasks) != 1 {
 		t.Fatal(tasks, err)
 	}

@@ -60,7 +60,7 @@ func TestLeftAloneForAsLongAsAsked(t *testing.T) {
 		if n := p.sender(webhook.Options{Allow: loopback}).Step(t.Context()); n != 1 {
 			t.Fatalf("%d attempts, want that of the new event", n)
 		}
-		d, _, err := p.Delivery(t.Context(), h.ID, int64(i+1))
+		d, _, err := p.Webhooks.Delivery(t.Context(), h.ID, int64(i+1))
 		if err != nil || d.State != store.DeliveryPending || d.Due.Sub(p.now()) != x.want {
 			t.Errorf("Retry-After %q: left alone for %s, want %s (%s, %v)", x.asked, d.Due.Sub(p.now()), x.want, d.State, err)
 		}
@@ -74,7 +74,7 @@ func TestPanicNobodyCounts(t *testing.T) {
 	t.Cleanup(r.Close)
 	p.hook(t, r.URL)
 	p.announce(t, 1)
-	s := webhook.New(webhook.Options{Store: &panickingStore{Store: p.DB, broken: true}, Allow: loopback, Now: p.now})
+	s := webhook.New(webhook.Options{Store: &panickingStore{Store: p.Webhooks, broken: true}, Allow: loopback, Now: p.now})
 	if n := s.Step(t.Context()); n != 1 {
 		t.Errorf("%d attempts, want 1", n)
 	}
@@ -118,7 +118,7 @@ func TestPlainHTTPStaysInside(t *testing.T) {
 	h := p.hook(t, "http://receiver.example/")
 	p.announce(t, 1)
 	p.sender(webhook.Options{Allow: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")}, Resolver: resolver}).Step(t.Context())
-	if d, _, err := p.Delivery(t.Context(), h.ID, 1); err != nil || !strings.Contains(d.Cause, "not public") {
+	if d, _, err := p.Webhooks.Delivery(t.Context(), h.ID, 1); err != nil || !strings.Contains(d.Cause, "not public") {
 		t.Errorf("got %+v, %v", d, err)
 	}
 }

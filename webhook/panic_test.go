@@ -38,7 +38,7 @@ func TestAttemptPanics(t *testing.T) {
 	p.announce(t, 1)
 	var log bytes.Buffer
 	counted := 0
-	broken := &panickingStore{Store: p.DB, broken: true}
+	broken := &panickingStore{Store: p.Webhooks, broken: true}
 	s := webhook.New(webhook.Options{Store: broken, Allow: loopback, Now: p.now, Logger: slog.New(slog.NewTextHandler(&log, nil)),
 		Panicked: func() { counted++ }})
 	s.Step(t.Context())

@@ -24,7 +24,7 @@ import (
 	"concordat/store"
 )
 
-// Store is the part of the store that a Sender uses; *store.DB implements it.
+// Store is the part of the store that a Sender uses; *store.Webhooks implements it.
 type Store interface {
 	ClaimDelivery(ctx context.Context, lease time.Duration, busy ...store.HookID) (store.Delivery, store.Hook, error)
 	EndAttempt(ctx context.Context, d store.Delivery, a store.Attempt, state store.DeliveryState, due time.Time) error

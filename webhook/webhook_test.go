@@ -54,7 +54,7 @@ func newPlace(t *testing.T) *place {
 	p := &place{clock: &clock{t: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)}, path: filepath.Join(t.TempDir(), "site.db")}
 	p.open(t)
 	t.Cleanup(func() { _ = p.Close() })
-	if err := p.CreateAccount(t.Context(), store.Account{Name: "ada", Role: store.RoleAdministrator, Created: p.now()}); err != nil {
+	if err := p.People.CreateAccount(t.Context(), store.Account{Name: "ada", Role: store.RoleAdministrator, Created: p.now()}); err != nil {
 		t.Fatal(err)
 	}
 	return p
@@ -70,7 +70,7 @@ func (p *place) open(t *testing.T) {
 
 func (p *place) hook(t *testing.T, url string) store.Hook {
 	t.Helper()
-	h, err := p.CreateHook(t.Context(), store.Hook{Account: "ada", Whole: true, URL: url, Kinds: store.EventKinds()})
+	h, err := p.Webhooks.CreateHook(t.Context(), store.Hook{Account: "ada", Whole: true, URL: url, Kinds: store.EventKinds()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -80,14 +80,14 @@ func (p *place) hook(t *testing.T, url string) store.Hook {
 func (p *place) announce(t *testing.T, n int) {
 	t.Helper()
 	for i := range n {
-		if err := p.Announce(t.Context(), store.EventCheckDone, "ada", json.RawMessage(fmt.Sprintf(`{"id":"%d"}`, i))); err != nil {
+		if err := p.Webhooks.Announce(t.Context(), store.EventCheckDone, "ada", json.RawMessage(fmt.Sprintf(`{"id":"%d"}`, i))); err != nil {
 			t.Fatal(err)
 		}
 	}
 }
 
 func (p *place) sender(o webhook.Options) *webhook.Sender {
-	o.Store, o.Now, o.Random = p.DB, p.now, func() float64 { return 0 }
+	o.Store, o.Now, o.Random = p.Webhooks, p.now, func() float64 { return 0 }
 	return webhook.New(o)
 }
 
@@ -162,12 +162,12 @@ func TestFaultyReceivers(t *testing.T) {
 				}
 				p.sender(webhook.Options{Allow: loopback}).Step(t.Context())
 				p.move(time.Duration(random.IntN(int(3 * time.Hour))))
-				waiting, err := p.Deliveries(t.Context(), h.ID, store.DeliveryPending, 0, 0)
+				waiting, err := p.Webhooks.Deliveries(t.Context(), h.ID, store.DeliveryPending, 0, 0)
 				if err != nil {
 					t.Fatal(err)
 				}
 				// If all tries failed by chance, a person sends it again.
-				n, err := p.ReplayDeliveries(t.Context(), h.ID, store.Replay{State: store.DeliveryDead})
+				n, err := p.Webhooks.ReplayDeliveries(t.Context(), h.ID, store.Replay{State: store.DeliveryDead})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -177,7 +177,7 @@ func TestFaultyReceivers(t *testing.T) {
 			}
 			mu.Lock()
 			defer mu.Unlock()
-			ds, err := p.Deliveries(t.Context(), h.ID, "", 0, 0)
+			ds, err := p.Webhooks.Deliveries(t.Context(), h.ID, "", 0, 0)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -218,7 +218,7 @@ func TestDead(t *testing.T) {
 		if n := s.Step(t.Context()); n != 1 {
 			t.Fatalf("%d attempts where one was due", n)
 		}
-		d, _, err := p.Delivery(t.Context(), h.ID, 1)
+		d, _, err := p.Webhooks.Delivery(t.Context(), h.ID, 1)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -237,7 +237,7 @@ func TestDead(t *testing.T) {
 		p.move(time.Microsecond)
 	}
 	last := p.now().Sub(began)
-	d, attempts, err := p.Delivery(t.Context(), h.ID, 1)
+	d, attempts, err := p.Webhooks.Delivery(t.Context(), h.ID, 1)
 	if err != nil || d.State != store.DeliveryDead || d.Cause != "answered 503" || len(attempts) != d.Attempts || d.Attempts < 12 ||
 		d.Attempts > 24 {
 		t.Fatalf("got %+v, %d attempts, %v", d, len(attempts), err)
@@ -248,13 +248,13 @@ func TestDead(t *testing.T) {
 	mu.Lock()
 	status = http.StatusNoContent
 	mu.Unlock()
-	if n, err := p.ReplayDeliveries(t.Context(), h.ID, store.Replay{Seq: d.Seq}); n != 1 || err != nil {
+	if n, err := p.Webhooks.ReplayDeliveries(t.Context(), h.ID, store.Replay{Seq: d.Seq}); n != 1 || err != nil {
 		t.Fatal(n, err)
 	}
 	if n := s.Step(t.Context()); n != 1 {
 		t.Errorf("%d attempts", n)
 	}
-	if d, _, err = p.Delivery(t.Context(), h.ID, 1); err != nil || d.State != store.DeliveryDelivered {
+	if d, _, err = p.Webhooks.Delivery(t.Context(), h.ID, 1); err != nil || d.State != store.DeliveryDelivered {
 		t.Errorf("got %+v, %v", d, err)
 	}
 	mu.Lock()
@@ -277,7 +277,7 @@ func TestGone(t *testing.T) {
 	if n := s.Step(t.Context()); n != 1 {
 		t.Errorf("%d attempts", n)
 	}
-	if h, err := p.Hook(t.Context(), h.ID); err != nil || h.State != store.HookPaused || h.Cause == "" {
+	if h, err := p.Webhooks.Hook(t.Context(), h.ID); err != nil || h.State != store.HookPaused || h.Cause == "" {
 		t.Errorf("got %+v, %v", h, err)
 	}
 }
@@ -314,19 +314,19 @@ func TestSlow(t *testing.T) {
 	}
 	// What was under way is tried again when its lease ends.
 	p.move(3 * time.Hour)
-	if _, _, err := p.ClaimDelivery(t.Context(), time.Minute); err != nil {
+	if _, _, err := p.Webhooks.ClaimDelivery(t.Context(), time.Minute); err != nil {
 		t.Error(err)
 	}
 	short := p.sender(webhook.Options{Allow: loopback, Timeout: 20 * time.Millisecond})
 	if n := short.Step(t.Context()); n == 0 {
 		t.Error("no attempt")
 	}
-	hs, err := p.Hooks(t.Context(), "", "", 0)
+	hs, err := p.Webhooks.Hooks(t.Context(), "", "", 0)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, h := range hs {
-		ds, err := p.Deliveries(t.Context(), h.ID, store.DeliveryPending, 0, 0)
+		ds, err := p.Webhooks.Deliveries(t.Context(), h.ID, store.DeliveryPending, 0, 0)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -350,7 +350,7 @@ func TestPrivate(t *testing.T) {
 		h := p.hook(t, url)
 		p.announce(t, 1)
 		p.sender(webhook.Options{}).Step(t.Context())
-		d, _, err := p.Delivery(t.Context(), h.ID, 1)
+		d, _, err := p.Webhooks.Delivery(t.Context(), h.ID, 1)
 		if err != nil || d.Status != 0 || !strings.Contains(d.Cause, "not public") {
 			t.Errorf("%s: got %+v, %v", url, d, err)
 		}
@@ -395,4 +395,4 @@ func FuzzCheckURL(f *testing.F) {
 	})
 }
 
-var _ webhook.Store = (*store.DB)(nil)
+var _ webhook.Store = (*store.Webhooks)(nil)

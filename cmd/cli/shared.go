@@ -18,7 +18,7 @@ import (
 
 // KnownHeads returns the heads that this site kept of a partner.
 func KnownHeads(ctx context.Context, db *store.DB, site concordat.SiteID) ([]store.AuditHead, []store.Witness, error) {
-	ws, err := db.Witnesses(ctx, site)
+	ws, err := db.Partners.Witnesses(ctx, site)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -31,7 +31,7 @@ func KnownHeads(ctx context.Context, db *store.DB, site concordat.SiteID) ([]sto
 
 // StoredCards returns all cards of a site that the store has, newest first.
 func StoredCards(ctx context.Context, o *instance.Instance, site concordat.SiteID) ([]*crypto.Card, error) {
-	signed, err := o.Store.Cards(ctx, site)
+	signed, err := o.Store.Partners.Cards(ctx, site)
 	if err != nil {
 		return nil, err
 	}
@@ -86,7 +86,7 @@ func (cs Cards) Read(files []string) error {
 
 // load takes the cards of the site itself and of all sites that were partners.
 func (cs Cards) load(ctx context.Context, o *instance.Instance) error {
-	sites, err := o.Store.CardSites(ctx)
+	sites, err := o.Store.Partners.CardSites(ctx)
 	if err != nil {
 		return err
 	}

@@ -118,7 +118,7 @@ func (ad *adder) unchangedFile(ctx context.Context, f input) bool {
 	if ad.date != "" {
 		return false // the text may be as it was, the date need not
 	}
-	s, err := ad.o.Store.SourceState(ctx, ad.library, f.place())
+	s, err := ad.o.Store.Catalogue.SourceState(ctx, ad.library, f.place())
 	return err == nil && s.Unchanged(f.size, f.modified)
 }
 
@@ -305,7 +305,7 @@ func (ad *adder) fail(ctx context.Context, f input, path string, err error) erro
 	member := strings.TrimPrefix(path, concordat.EscapeName(f.path))
 	state := store.SourceState{Library: ad.library, Path: f.place() + member, Size: f.size, Modified: f.modified, Code: e.Code,
 		Detail: e.Detail, Handled: time.Now()}
-	return errors.Join(ad.failures.add(e), ad.o.Store.PutSourceState(ctx, state))
+	return errors.Join(ad.failures.add(e), ad.o.Store.Catalogue.PutSourceState(ctx, state))
 }
 
 // ingested notes one document that is in the library.
@@ -325,7 +325,7 @@ func (ad *adder) ingested(d site.Ingested) error {
 	ad.mu.Unlock()
 	if last {
 		state.Documents, state.Handled = max(state.Documents, 1), time.Now()
-		if err := ad.o.Store.PutSourceState(context.Background(), state); err != nil {
+		if err := ad.o.Store.Catalogue.PutSourceState(context.Background(), state); err != nil {
 			return err
 		}
 	}

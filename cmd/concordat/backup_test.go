@@ -45,7 +45,7 @@ func fits(t *testing.T, data string) (documents int) {
 	t.Helper()
 	a := &app{cli.Site{Data: data, Terminal: cli.Terminal{Stdin: strings.NewReader(""), Stdout: os.Stderr, Stderr: os.Stderr}}}
 	err := a.With(t.Context(), instance.WithIndex, func(o *instance.Instance) error {
-		rows, err := o.Store.Documents(t.Context(), "l", "", 0)
+		rows, err := o.Store.Catalogue.Documents(t.Context(), "l", "", 0)
 		for _, r := range rows {
 			d, err := o.Index.Document(t.Context(), concordat.Ref{Site: o.ID(), Library: "l", Document: r.ID})
 			if err != nil || int64(len(d.Text)) != r.Bytes {
@@ -76,7 +76,7 @@ func TestBackupAndRestore(t *testing.T) {
 		t.Fatalf("%d %s", code, answer)
 	}
 	task := s.only()
-	findings, err := s.db.Findings(t.Context(), task.ID)
+	findings, err := s.db.Checks.Findings(t.Context(), task.ID)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -132,18 +132,18 @@ func TestBackupAndRestore(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.db = db // for the cleaning up
-	if again, err := db.Findings(t.Context(), task.ID); err != nil || string(again) != string(findings) {
+	if again, err := db.Checks.Findings(t.Context(), task.ID); err != nil || string(again) != string(findings) {
 		t.Errorf("the report of before: %d bytes, %v; want %d", len(again), err, len(findings))
 	}
 	files := store.OpenFiles(filepath.Join(data, instance.OriginalsName))
-	names, err := db.Originals(t.Context(), task.ID)
+	names, err := db.Retention.Originals(t.Context(), task.ID)
 	if err != nil || len(names) != 1 {
 		t.Fatalf("originals %v, %v", names, err)
 	}
 	if _, err := files.Path(names[0]); err != nil {
 		t.Error(err)
 	}
-	if head, err := db.VerifyAudit(t.Context()); err != nil || head.Seq == 0 {
+	if head, err := db.Audit.VerifyAudit(t.Context()); err != nil || head.Seq == 0 {
 		t.Errorf("audit %+v, %v", head, err)
 	}
 	output(t, cli.Misused, data, "restore", dir, "--identity", key.file) // never over a site
@@ -158,12 +158,12 @@ func TestRestoreEnds(t *testing.T) {
 		t.Fatal(err)
 	}
 	now := time.Now()
-	err = db.CreateAccount(t.Context(), store.Account{Name: "ada", Role: store.RoleAdministrator, Created: now})
+	err = db.People.CreateAccount(t.Context(), store.Account{Name: "ada", Role: store.RoleAdministrator, Created: now})
 	for _, p := range []store.Purpose{store.PurposeSession, store.PurposeJoin, store.PurposeAPI} {
-		err = errors.Join(err, db.PutToken(t.Context(), "secret-"+string(p),
+		err = errors.Join(err, db.People.PutToken(t.Context(), "secret-"+string(p),
 			store.Token{Purpose: p, Account: "ada", Name: "x", Scopes: []string{"read"}, Made: now, Expires: now.Add(time.Hour)}))
 	}
-	err = errors.Join(err, db.AddInvitation(t.Context(), store.Invitation{Hash: [32]byte{1}, Digest: [32]byte{2},
+	err = errors.Join(err, db.Partners.AddInvitation(t.Context(), store.Invitation{Hash: [32]byte{1}, Digest: [32]byte{2},
 		Expires: now.Add(time.Hour)}))
 	if err = errors.Join(err, db.Close()); err != nil {
 		t.Fatal(err)
@@ -183,14 +183,14 @@ func TestRestoreEnds(t *testing.T) {
 			t.Fatal(err)
 		}
 		for p, want := range map[store.Purpose]bool{store.PurposeSession: false, store.PurposeJoin: false, store.PurposeAPI: true} {
-			if _, err := db.Token(t.Context(), "secret-"+string(p), p); (err == nil) != want {
+			if _, err := db.People.Token(t.Context(), "secret-"+string(p), p); (err == nil) != want {
 				t.Errorf("%s: %v, want it to work: %v", p, err, want)
 			}
 		}
-		if n, err := db.OpenInvitations(t.Context()); n != 0 || err != nil {
+		if n, err := db.Partners.OpenInvitations(t.Context()); n != 0 || err != nil {
 			t.Errorf("%d open invitations, %v", n, err)
 		}
-		sites, err := db.CardSites(t.Context())
+		sites, err := db.Partners.CardSites(t.Context())
 		_, key := os.Stat(filepath.Join(to, instance.KeystoreName))
 		if err != nil || (len(sites) == 0) != asNew || (key != nil) != asNew {
 			t.Errorf("as new %v: cards of %v, keystore %v", asNew, sites, key)

@@ -217,7 +217,7 @@ func (a *app) startBatch(ctx context.Context, o *instance.Instance, paths []stri
 			err = cli.Usagef("--resume goes on with the rules that batch %s began with; leave the flags of rules out (report export takes them for one report)", b.ID)
 		}
 		if err == nil {
-			err = o.Store.ReopenBatch(ctx, b.ID, cliRunner, false)
+			err = o.Store.Batches.ReopenBatch(ctx, b.ID, cliRunner, false)
 		}
 		return b, err
 	}
@@ -252,7 +252,7 @@ func (a *app) startBatch(ctx context.Context, o *instance.Instance, paths []stri
 	if err != nil {
 		return store.Batch{}, err
 	}
-	b, err := o.Store.BatchOfWork(ctx, work)
+	b, err := o.Store.Batches.BatchOfWork(ctx, work)
 	if err == nil {
 		a.Warn("going on with batch %s", b.ID)
 	}
@@ -263,7 +263,7 @@ func (a *app) startBatch(ctx context.Context, o *instance.Instance, paths []stri
 		return b, err
 	}
 	b.Work = work
-	return b, o.Store.CreateBatch(ctx, b, inputs)
+	return b, o.Store.Batches.CreateBatch(ctx, b, inputs)
 }
 
 func readManifest(path string) ([]batch.ManifestLine, error) {

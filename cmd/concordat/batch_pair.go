@@ -47,7 +47,7 @@ func (a *app) batchPair(with withBatch) *cobra.Command {
 
 // pairNumbers returns the numbers of the members of a pair, that of the name that comes first first.
 func pairNumbers(ctx context.Context, o *instance.Instance, id, a, b string) (out [2]int, err error) {
-	members, err := o.Store.BatchMembers(ctx, id)
+	members, err := o.Store.Batches.BatchMembers(ctx, id)
 	if err != nil {
 		return out, err
 	}

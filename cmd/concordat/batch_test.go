@@ -80,14 +80,14 @@ type batchState struct {
 func stateOf(t *testing.T, db *store.DB) (s batchState) {
 	t.Helper()
 	s.checked = map[concordat.TaskID]time.Time{}
-	bs, err := db.Batches(t.Context(), nil, 0, 1)
+	bs, err := db.Batches.Batches(t.Context(), nil, 0, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if len(bs) == 0 {
 		return s
 	}
-	ms, err := db.BatchMembers(t.Context(), bs[0].ID)
+	ms, err := db.Batches.BatchMembers(t.Context(), bs[0].ID)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -99,7 +99,7 @@ func stateOf(t *testing.T, db *store.DB) (s batchState) {
 		if m.Task == "" {
 			continue
 		}
-		task, err := db.Task(t.Context(), m.Task)
+		task, err := db.Checks.Task(t.Context(), m.Task)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -181,11 +181,11 @@ func TestKilledBatch(t *testing.T) {
 			t.Errorf("%s was checked again", id)
 		}
 	}
-	bs, err := db.Batches(t.Context(), nil, 0, 0)
+	bs, err := db.Batches.Batches(t.Context(), nil, 0, 0)
 	if err != nil || len(bs) != 1 || bs[0].ID != id {
 		t.Errorf("batches %v, %v, want %s alone", bs, err, id)
 	}
-	tasks, err := db.Tasks(t.Context(), 0, 0)
+	tasks, err := db.Checks.Tasks(t.Context(), 0, 0)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -69,7 +69,7 @@ func (a *app) batchTools() []*cobra.Command {
 	cancel := &cobra.Command{Use: "cancel ID", Short: "Stop a batch; what it has found stays", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return withBatch(cmd, args[0], func(ctx context.Context, o *instance.Instance, b store.Batch) error {
-				err := o.Store.FinishBatch(ctx, b.ID, concordat.TaskFailed, store.Cause{Detail: "cancelled on the command line"}, nil)
+				err := o.Store.Batches.FinishBatch(ctx, b.ID, concordat.TaskFailed, store.Cause{Detail: "cancelled on the command line"}, nil)
 				if errors.Is(err, store.ErrLease) {
 					return nil // it has ended
 				}
@@ -94,7 +94,7 @@ func (a *app) batchTools() []*cobra.Command {
 
 // findBatch returns a batch that somebody named.
 func findBatch(ctx context.Context, o *instance.Instance, id string) (store.Batch, error) {
-	b, err := o.Store.Batch(ctx, id)
+	b, err := o.Store.Batches.Batch(ctx, id)
 	if errors.Is(err, concordat.ErrNotFound) {
 		err = cli.Usagef("no batch %s; see concordat batch list", id)
 	}
@@ -107,7 +107,7 @@ func (a *app) completeBatches(cmd *cobra.Command, args []string, _ string) (out 
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
 	err := a.With(cmd.Context(), instance.StoreOnly, func(o *instance.Instance) error {
-		bs, err := o.Store.Batches(cmd.Context(), nil, 0, 50)
+		bs, err := o.Store.Batches.Batches(cmd.Context(), nil, 0, 50)
 		for _, b := range bs {
 			out = append(out, b.ID+"\t"+b.Title)
 		}
@@ -122,7 +122,7 @@ func (a *app) completeBatches(cmd *cobra.Command, args []string, _ string) (out 
 type withBatch func(cmd *cobra.Command, id string, f func(context.Context, *instance.Instance, store.Batch) error) error
 
 func (a *app) listBatches(ctx context.Context, o *instance.Instance, limit int) error {
-	bs, err := o.Store.Batches(ctx, nil, 0, limit)
+	bs, err := o.Store.Batches.Batches(ctx, nil, 0, limit)
 	if err != nil {
 		return err
 	}

@@ -55,9 +55,9 @@ func TestSlowConnections(t *testing.T) {
 	join := "a-link-of-a-test"
 	now := time.Now()
 	if err := errors.Join(
-		s.db.CreateAccount(t.Context(), store.Account{Name: "zoe", Role: store.RoleOfficer, Created: now}),
-		s.db.PutToken(t.Context(), join, store.Token{Purpose: store.PurposeJoin, Account: "zoe", Made: now, Expires: now.Add(time.Hour)}),
-		s.db.PutToken(t.Context(), "adds-documents", store.Token{Purpose: store.PurposeAPI, Account: "ada", Name: "add",
+		s.db.People.CreateAccount(t.Context(), store.Account{Name: "zoe", Role: store.RoleOfficer, Created: now}),
+		s.db.People.PutToken(t.Context(), join, store.Token{Purpose: store.PurposeJoin, Account: "zoe", Made: now, Expires: now.Add(time.Hour)}),
+		s.db.People.PutToken(t.Context(), "adds-documents", store.Token{Purpose: store.PurposeAPI, Account: "ada", Name: "add",
 			Scopes: []string{"documents"}, Made: now, Expires: now.Add(time.Hour)})); err != nil {
 		t.Fatal(err)
 	}

@@ -37,7 +37,7 @@ func TestDisclosureCommands(t *testing.T) {
 	command(cli.Done, "add", "--library", "theses", table)
 	at := strings.Index(text, wanted)
 	withStore(t, dir, func(ctx context.Context, o *instance.Instance) error {
-		row, err := o.Store.DocumentRow(ctx, "theses", "a")
+		row, err := o.Store.Catalogue.DocumentRow(ctx, "theses", "a")
 		if err != nil {
 			return err
 		}
@@ -46,7 +46,7 @@ func TestDisclosureCommands(t *testing.T) {
 				Document: "a", Hash: hash,
 				Spans: []concordat.Span{{Start: at, End: at + len(wanted)}}, Reason: "an examination", Contact: "dean@north",
 				State: concordat.DisclosurePending, Until: time.Now().Add(time.Hour)}
-			if err := o.Store.PutDisclosure(ctx, d); err != nil {
+			if err := o.Store.Answers.PutDisclosure(ctx, d); err != nil {
 				return err
 			}
 		}

@@ -155,7 +155,7 @@ func namedInFolder(o *instance.Instance) map[string]bool {
 func (d *doctor) oddBatches(ctx context.Context, o *instance.Instance, odd func(string)) error {
 	return d.each(instance.BatchesName, func(e fs.DirEntry) error {
 		dir := filepath.Join(instance.BatchesName, e.Name())
-		_, err := o.Store.Batch(ctx, e.Name())
+		_, err := o.Store.Batches.Batch(ctx, e.Name())
 		if errors.Is(err, concordat.ErrNotFound) {
 			odd(dir)
 			return nil
@@ -174,7 +174,7 @@ func (d *doctor) oddBatches(ctx context.Context, o *instance.Instance, odd func(
 
 // oddEpochs looks for fingerprints of epochs that the store does not know.
 func (d *doctor) oddEpochs(ctx context.Context, o *instance.Instance, odd func(string)) error {
-	sets, err := o.Store.Epochs(ctx)
+	sets, err := o.Store.Answers.Epochs(ctx)
 	if err != nil {
 		return err
 	}
@@ -200,7 +200,7 @@ func (d *doctor) oddMirrors(ctx context.Context, o *instance.Instance, odd func(
 		if held(d.path(path)) {
 			return nil
 		}
-		mirrors, err := o.Store.Mirrors(ctx) // now, after the process that held it
+		mirrors, err := o.Store.Asks.Mirrors(ctx) // now, after the process that held it
 		known := func(m store.Mirror) bool { return partners.MirrorFolder(".", m.Epoch) == path }
 		if _, gone := os.Stat(d.path(path)); err == nil && gone == nil && !slices.ContainsFunc(mirrors, known) {
 			odd(path)
@@ -249,7 +249,7 @@ func (d *doctor) oddOriginals(ctx context.Context, o *instance.Instance, odd fun
 		if d.o.quick || o.Config.Store.URL != "" {
 			return nil
 		}
-		needed, err := o.Store.OriginalNeeded(ctx, e.Name())
+		needed, err := o.Store.Retention.OriginalNeeded(ctx, e.Name())
 		if err == nil && !needed {
 			odd(rel)
 		}

@@ -103,7 +103,7 @@ func (d *doctor) keys(ctx context.Context, o *instance.Instance) {
 	_, id, err := d.a.OpenKeys(d.dir)
 	if errors.Is(err, instance.ErrNoKeys) {
 		d.skipped("keys", "the site has no keys, so that its reports are not signed; serve or concordat site key init makes them")
-		if ps, err := o.Store.Partners(ctx); err == nil && len(ps) > 0 {
+		if ps, err := o.Store.Partners.Partners(ctx); err == nil && len(ps) > 0 {
 			d.fault("partners", "take the keystore from a backup", fmt.Errorf("there are %d partners and no keystore", len(ps)))
 		}
 		return
@@ -144,7 +144,7 @@ func (d *doctor) keys(ctx context.Context, o *instance.Instance) {
 
 // partners asks each active partner for the end of its audit, which also tells its clock.
 func (d *doctor) partners(ctx context.Context, o *instance.Instance, id *crypto.Identity) {
-	ps, err := o.Store.Partners(ctx)
+	ps, err := o.Store.Partners.Partners(ctx)
 	if err != nil {
 		d.fault("partners", "", err)
 		return

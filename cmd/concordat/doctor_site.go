@@ -148,7 +148,7 @@ func (d *doctor) store(ctx context.Context, o *instance.Instance) {
 	}
 	if _, _, err := o.AuditEnds(ctx); err != nil {
 		d.fault("audit", "somebody took entries away, or an older store was put back: compare with what partners and backups have", err)
-	} else if head, err := o.Store.VerifyAudit(ctx); err != nil {
+	} else if head, err := o.Store.Audit.VerifyAudit(ctx); err != nil {
 		d.fault("audit", "somebody changed it, or the disk did: keep a copy, compare with what partners have (concordat audit verify), restore", err)
 	} else {
 		d.ok("audit", "%d entries, each with the hash of the one before", head.Seq)
@@ -207,13 +207,13 @@ func (d *doctor) originals(ctx context.Context, o *instance.Instance) {
 func (d *doctor) missingOriginals(ctx context.Context, o *instance.Instance) (n int, err error) {
 	files := store.OpenFiles(d.path(instance.OriginalsName))
 	for before := int64(0); ; {
-		tasks, err := o.Store.Tasks(ctx, before, 1000)
+		tasks, err := o.Store.Checks.Tasks(ctx, before, 1000)
 		if err != nil || len(tasks) == 0 {
 			return n, err
 		}
 		for _, t := range tasks {
 			before = t.Seq
-			names, err := o.Store.Originals(ctx, t.ID)
+			names, err := o.Store.Retention.Originals(ctx, t.ID)
 			if err != nil {
 				return n, err
 			}
@@ -260,12 +260,12 @@ const clockSkew = 2 * time.Minute
 // clock compares the clock with what the site has written: a clock that went back gives wrong days to
 // keys, and lets sessions live longer.
 func (d *doctor) clock(ctx context.Context, o *instance.Instance) {
-	head, err := o.Store.AuditHead(ctx)
+	head, err := o.Store.Audit.AuditHead(ctx)
 	if err != nil || head.Seq == 0 {
 		d.skipped("clock", "the audit is empty: there is nothing to compare the clock with")
 		return
 	}
-	es, err := o.Store.Audit(ctx, head.Seq-1, 1)
+	es, err := o.Store.Audit.Audit(ctx, head.Seq-1, 1)
 	if err != nil || len(es) != 1 {
 		d.fault("clock", "", fmt.Errorf("read the last entry of the audit: %w", err))
 		return

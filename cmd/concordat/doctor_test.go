@@ -138,14 +138,14 @@ func TestDoctor(t *testing.T) {
 			func(t *testing.T, data string) { flip(t, filepath.Join(data, instance.OriginalsName, "*", "*", "*")) }},
 		"missing document": {"index", findingFault, "l/ghost", "", func(t *testing.T, data string) {
 			editStore(t, data, nil, func(db *store.DB) error {
-				r, err := db.DocumentRow(t.Context(), "l", "doc-00001")
+				r, err := db.Catalogue.DocumentRow(t.Context(), "l", "doc-00001")
 				r.ID, r.Short = "ghost", nil
-				return errors.Join(err, db.PutDocuments(t.Context(), []store.DocumentRow{r}))
+				return errors.Join(err, db.Catalogue.PutDocuments(t.Context(), []store.DocumentRow{r}))
 			})
 		}},
 		"clock went back": {"clock", findingFault, "behind", "", func(t *testing.T, data string) {
 			editStore(t, data, func() time.Time { return time.Now().Add(time.Hour) }, func(db *store.DB) error {
-				_, err := db.AppendAudit(t.Context(), "x", "y", json.RawMessage(`{}`))
+				_, err := db.Audit.AppendAudit(t.Context(), "x", "y", json.RawMessage(`{}`))
 				return err
 			})
 		}},
@@ -249,9 +249,9 @@ func TestDoctorServed(t *testing.T) {
 		t.Errorf("%+v; %v", f, states)
 	}
 	editStore(t, data, nil, func(db *store.DB) error {
-		r, err := db.DocumentRow(t.Context(), "l", "doc-00001")
+		r, err := db.Catalogue.DocumentRow(t.Context(), "l", "doc-00001")
 		r.ID, r.Short = concordat.DocumentID("ghost"), nil
-		return errors.Join(err, db.PutDocuments(t.Context(), []store.DocumentRow{r}))
+		return errors.Join(err, db.Catalogue.PutDocuments(t.Context(), []store.DocumentRow{r}))
 	})
 	if f, _ := found(t, cli.Failed, data, "index", "--quick"); f.State != findingFault || !strings.Contains(f.Detail, "l/ghost") {
 		t.Errorf("%+v", f)

@@ -91,7 +91,7 @@ func (a *app) initSite(ctx context.Context, id, title, scheme, database string, 
 }
 
 func (a *app) showLibrary(ctx context.Context, o *instance.Instance, id concordat.LibraryID) error {
-	l, err := o.Store.Library(ctx, id)
+	l, err := o.Store.Catalogue.Library(ctx, id)
 	if err != nil {
 		return err
 	}

@@ -190,10 +190,10 @@ func startJoined(t *testing.T) *joinedSite {
 	})
 	s.signIn()
 	now := time.Now()
-	if err := s.db.CreateAccount(t.Context(), store.Account{Name: "ada", Role: store.RoleAdministrator, Created: now}); err != nil {
+	if err := s.db.People.CreateAccount(t.Context(), store.Account{Name: "ada", Role: store.RoleAdministrator, Created: now}); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.db.PutToken(t.Context(), servedToken, store.Token{Purpose: store.PurposeAPI, Account: "ada", Name: "test",
+	if err := s.db.People.PutToken(t.Context(), servedToken, store.Token{Purpose: store.PurposeAPI, Account: "ada", Name: "test",
 		Scopes: []string{"read", "check", "library", "admin", "erase"}, Made: now, Expires: now.Add(time.Hour)}); err != nil {
 		t.Fatal(err)
 	}
@@ -448,7 +448,7 @@ func (s *joinedSite) central() {
 		}
 	}
 	s.until("policies", func() bool {
-		l, err := s.db.Library(s.t.Context(), "essays")
+		l, err := s.db.Catalogue.Library(s.t.Context(), "essays")
 		return err == nil && l.Policy.KeepDays == 400 && l.Policy.Central == 1
 	})
 	if out := s.nodes[2].command(cli.Failed, "library", "set", "theses", "--keep-days", "5"); !strings.Contains(out,
@@ -457,7 +457,7 @@ func (s *joinedSite) central() {
 	}
 	s.nodes[0].command(cli.Done, "cluster", "zookeeper", "set", "--unset", "library/theses")
 	s.until("a policy that is let go", func() bool {
-		l, err := s.db.Library(s.t.Context(), "theses")
+		l, err := s.db.Catalogue.Library(s.t.Context(), "theses")
 		return err == nil && l.Policy.KeepDays == 400 && l.Policy.Central == 0
 	})
 	s.nodes[2].command(cli.Done, "library", "set", "theses", "--keep-days", "0")
@@ -531,7 +531,7 @@ func (s *joinedSite) takeOver() *joinedNode {
 	batch := s.nodes[1].upload("/batches", files)
 	holder := ""
 	s.until("batch at work", func() bool {
-		got, err := s.db.Batch(ctx, batch)
+		got, err := s.db.Batches.Batch(ctx, batch)
 		if err == nil {
 			holder = storetest.Holder(s.t, s.db, daemon.TaskBatches, time.Now().UnixMicro())
 		}
@@ -542,7 +542,7 @@ func (s *joinedSite) takeOver() *joinedNode {
 	})
 	victim := s.nodes[slices.IndexFunc(s.nodes, func(n *joinedNode) bool { return instance.NodeWorker(coord.NodeID(n.name)) == holder })]
 	running := func() (out []store.Task) {
-		ts, err := s.db.Tasks(ctx, 0, 0)
+		ts, err := s.db.Checks.Tasks(ctx, 0, 0)
 		if err != nil {
 			s.t.Fatal(err)
 		}
@@ -563,13 +563,13 @@ func (s *joinedSite) takeOver() *joinedNode {
 	victim.kill()
 	began := time.Now()
 	orphans := running()
-	if got, err := s.db.Batch(ctx, batch); err != nil || got.State != concordat.TaskRunning {
+	if got, err := s.db.Batches.Batch(ctx, batch); err != nil || got.State != concordat.TaskRunning {
 		s.t.Fatalf("the batch ended before node %s was killed: %+v, %v", victim.name, got, err)
 	}
 	other := s.nodes[(slices.Index(s.nodes, victim)+1)%len(s.nodes)]
 	for _, o := range orphans {
 		got := other.await(s, "checks", string(o.ID))
-		task, err := s.db.Task(ctx, o.ID)
+		task, err := s.db.Checks.Task(ctx, o.ID)
 		if err != nil || got.State != concordat.TaskDone || task.Worker == holder || task.Attempts != 2 {
 			s.t.Errorf("check of the dead node: %+v, by %s at attempt %d, %v", got, task.Worker, task.Attempts, err)
 		}

@@ -30,7 +30,7 @@ func (a *app) libraryCommand() *cobra.Command {
 			}
 			return a.With(cmd.Context(), instance.StoreOnly, func(o *instance.Instance) error {
 				l := store.Library{ID: concordat.LibraryID(args[0]), Title: title, Created: time.Now()}
-				if err := o.Store.CreateLibrary(cmd.Context(), l); err != nil {
+				if err := o.Store.Catalogue.CreateLibrary(cmd.Context(), l); err != nil {
 					if errors.Is(err, concordat.ErrExists) {
 						return cli.Usagef("library %s exists already", args[0])
 					}
@@ -45,7 +45,7 @@ func (a *app) libraryCommand() *cobra.Command {
 		Use: "list", Short: "List the libraries", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.With(cmd.Context(), instance.StoreOnly, func(o *instance.Instance) error {
-				ls, err := o.Store.Libraries(cmd.Context())
+				ls, err := o.Store.Catalogue.Libraries(cmd.Context())
 				if err != nil {
 					return err
 				}

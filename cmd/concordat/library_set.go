@@ -23,7 +23,7 @@ func (a *app) librarySet() *cobra.Command {
 				if err := f.set(cmd.Flags(), o, &l); err != nil {
 					return err
 				}
-				if err := o.Store.UpdateLibrary(cmd.Context(), l); err != nil {
+				if err := o.Store.Catalogue.UpdateLibrary(cmd.Context(), l); err != nil {
 					return err
 				}
 				return a.showLibrary(cmd.Context(), o, l.ID)

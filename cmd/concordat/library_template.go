@@ -30,7 +30,7 @@ report count it with --count-templates.`,
 						return err
 					}
 					t := store.Template{Library: l.ID, Name: filepath.Base(path), Text: text, Added: time.Now()}
-					if err := o.Store.PutTemplate(cmd.Context(), t); err != nil {
+					if err := o.Store.Catalogue.PutTemplate(cmd.Context(), t); err != nil {
 						if errors.Is(err, concordat.ErrInvalid) {
 							return cli.Usage(err)
 						}
@@ -53,7 +53,7 @@ report count it with --count-templates.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.withLibrary(cmd.Context(), args[0], func(o *instance.Instance, l store.Library) error {
 				name := filepath.Base(args[1])
-				err := o.Store.DeleteTemplate(cmd.Context(), l.ID, name)
+				err := o.Store.Catalogue.DeleteTemplate(cmd.Context(), l.ID, name)
 				if errors.Is(err, concordat.ErrNotFound) {
 					return cli.Usagef("library %s has no template %s; see concordat library template show %s", l.ID, name, l.ID)
 				}
@@ -83,7 +83,7 @@ func (a *app) withLibrary(ctx context.Context, name string, f func(*instance.Ins
 }
 
 func (a *app) showTemplates(ctx context.Context, o *instance.Instance, lib concordat.LibraryID, names []string) error {
-	all, err := o.Store.Templates(ctx, lib)
+	all, err := o.Store.Catalogue.Templates(ctx, lib)
 	if err != nil {
 		return err
 	}

@@ -45,8 +45,8 @@ func TestLog(t *testing.T) {
 
 	const password, joining = "correct horse battery staple", "link-secret-of-a-test"
 	now := time.Now()
-	must(t, s.db.CreateAccount(t.Context(), store.Account{Name: "bea", Role: store.RoleSubmitter, Created: now}))
-	must(t, s.db.PutToken(t.Context(), joining, store.Token{Purpose: store.PurposeJoin, Account: "bea", Made: now,
+	must(t, s.db.People.CreateAccount(t.Context(), store.Account{Name: "bea", Role: store.RoleSubmitter, Created: now}))
+	must(t, s.db.People.PutToken(t.Context(), joining, store.Token{Purpose: store.PurposeJoin, Account: "bea", Made: now,
 		Expires: now.Add(time.Hour)}))
 	client := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	var session, request string

@@ -346,11 +346,11 @@ func rewritten(t *testing.T, north place, path string, entries [][]byte) (forged
 		if e.Action == "federation created" {
 			e.Action = "nothing happened"
 		}
-		if _, err := fake.AppendAudit(t.Context(), e.Actor, e.Action, e.Detail); err != nil {
+		if _, err := fake.Audit.AppendAudit(t.Context(), e.Actor, e.Action, e.Detail); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if _, err := fake.VerifyAudit(t.Context()); err != nil {
+	if _, err := fake.Audit.VerifyAudit(t.Context()); err != nil {
 		t.Fatalf("the forged audit is consistent: %v", err)
 	}
 	a := &app{cli.Site{Data: north.dir, Terminal: cli.Terminal{Stdin: strings.NewReader("")}}}

@@ -43,7 +43,7 @@ then. concordat serve does it; the sources that were not found the time before a
 				if err != nil {
 					return err
 				}
-				return o.Store.DeleteRecheck(cmd.Context(), kind, args[0])
+				return o.Store.Alerts.DeleteRecheck(cmd.Context(), kind, args[0])
 			})
 		}}
 	c.AddCommand(set, list, remove)
@@ -52,12 +52,12 @@ then. concordat serve does it; the sources that were not found the time before a
 
 // recheckKind returns whether an identity names a batch or a check.
 func recheckKind(ctx context.Context, o *instance.Instance, id string) (string, error) {
-	_, err := o.Store.Batch(ctx, id)
+	_, err := o.Store.Batches.Batch(ctx, id)
 	if err == nil {
 		return store.RecheckBatch, nil
 	}
 	if errors.Is(err, concordat.ErrNotFound) {
-		if _, err = o.Store.Findings(ctx, concordat.TaskID(id)); err == nil {
+		if _, err = o.Store.Checks.Findings(ctx, concordat.TaskID(id)); err == nil {
 			return store.RecheckCheck, nil
 		}
 	}
@@ -76,7 +76,7 @@ func (a *app) setRecheck(ctx context.Context, o *instance.Instance, id string, e
 	if err != nil {
 		return cli.Usage(err)
 	}
-	r, err := o.Store.Recheck(ctx, kind, id)
+	r, err := o.Store.Alerts.Recheck(ctx, kind, id)
 	if errors.Is(err, concordat.ErrNotFound) {
 		r, err = store.Recheck{Kind: kind, Target: id}, nil
 	}
@@ -84,7 +84,7 @@ func (a *app) setRecheck(ctx context.Context, o *instance.Instance, id string, e
 		return err
 	}
 	r.Every, r.Next = every, next
-	if err := o.Store.PutRecheck(ctx, r); err != nil {
+	if err := o.Store.Alerts.PutRecheck(ctx, r); err != nil {
 		return err
 	}
 	if a.JSON {
@@ -95,7 +95,7 @@ func (a *app) setRecheck(ctx context.Context, o *instance.Instance, id string, e
 }
 
 func (a *app) listRechecks(ctx context.Context, o *instance.Instance) error {
-	all, err := o.Store.Rechecks(ctx)
+	all, err := o.Store.Alerts.Rechecks(ctx)
 	if err != nil {
 		return err
 	}

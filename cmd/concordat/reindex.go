@@ -268,7 +268,7 @@ func noteAnew(ctx context.Context, o *instance.Instance, profiles []*concordat.P
 			Characters: p.Characters, Scheme: p.Scheme, Short: site.ShortPieces(p)}
 	}
 	for few := range slices.Chunk(rows, notedAtOnce) {
-		if err := o.Store.RenewDocuments(context.WithoutCancel(ctx), few); err != nil {
+		if err := o.Store.Catalogue.RenewDocuments(context.WithoutCancel(ctx), few); err != nil {
 			return err
 		}
 	}

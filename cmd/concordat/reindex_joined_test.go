@@ -308,7 +308,7 @@ func TestReindexJoined(t *testing.T) {
 	}
 	for id, text := range want {
 		s.until("document "+id, func() bool {
-			_, err := s.db.DocumentRow(t.Context(), "theses", concordat.DocumentID(id))
+			_, err := s.db.Catalogue.DocumentRow(t.Context(), "theses", concordat.DocumentID(id))
 			return (text == "") == errors.Is(err, concordat.ErrNotFound)
 		})
 	}

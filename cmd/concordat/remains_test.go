@@ -89,7 +89,7 @@ func TestForgottenUploads(t *testing.T) {
 		return hash
 	}
 	needed, forgotten := put("needed"), put("forgotten")
-	if err := o.Store.CreateTask(t.Context(), store.Task{Task: concordat.Task{ID: "t", Made: time.Now()}, File: needed}); err != nil {
+	if err := o.Store.Checks.CreateTask(t.Context(), store.Task{Task: concordat.Task{ID: "t", Made: time.Now()}, File: needed}); err != nil {
 		t.Fatal(err)
 	}
 	o.Since = time.Now().Add(time.Second) // the next start
@@ -131,10 +131,10 @@ func TestBatchFilesGo(t *testing.T) {
 	}
 	written := filepath.Join(instance.BatchesName, b.ID, instance.BatchOut, "index.html")
 	p.left(written, 0)
-	if err := o.Store.CreateBatch(t.Context(), b, inputs); err != nil {
+	if err := o.Store.Batches.CreateBatch(t.Context(), b, inputs); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := o.Store.NextBatch(t.Context(), batch.Runner); err != nil {
+	if _, err := o.Store.Batches.NextBatch(t.Context(), batch.Runner); err != nil {
 		t.Fatal(err)
 	}
 	for i, members := range [][]string{{"x.txt"}, {"y.zip!/1.txt", "y.zip!/2.txt"}} { // z is not read yet
@@ -142,7 +142,7 @@ func TestBatchFilesGo(t *testing.T) {
 		for _, name := range members {
 			ms = append(ms, store.BatchMember{Name: name})
 		}
-		if err := o.Store.PutBatchMembers(t.Context(), b.ID, i, ms); err != nil {
+		if err := o.Store.Batches.PutBatchMembers(t.Context(), b.ID, i, ms); err != nil {
 			t.Fatal(err)
 		}
 	}

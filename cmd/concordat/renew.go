@@ -169,7 +169,7 @@ func (r *renewing) tell() error {
 }
 
 func sortedLibraries(ctx context.Context, o *instance.Instance) ([]store.Library, error) {
-	libraries, err := o.Store.Libraries(ctx)
+	libraries, err := o.Store.Catalogue.Libraries(ctx)
 	slices.SortFunc(libraries, func(a, b store.Library) int { return cmp.Compare(a.ID, b.ID) })
 	return libraries, err
 }
@@ -213,7 +213,7 @@ func catalogued(ctx context.Context, o *instance.Instance, libraries []store.Lib
 				after = at.Document
 			}
 			for full := true; full; {
-				rows, err := o.Store.Documents(ctx, l.ID, after, anewDocuments)
+				rows, err := o.Store.Catalogue.Documents(ctx, l.ID, after, anewDocuments)
 				if err != nil {
 					yield(nil, err)
 					return

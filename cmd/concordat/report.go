@@ -85,7 +85,7 @@ func (f *readingFlags) add(c *cobra.Command) {
 }
 
 func (a *app) listReports(ctx context.Context, o *instance.Instance, limit int) error {
-	tasks, err := o.Store.Tasks(ctx, 0, limit)
+	tasks, err := o.Store.Checks.Tasks(ctx, 0, limit)
 	if err != nil {
 		return err
 	}

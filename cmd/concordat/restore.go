@@ -297,7 +297,7 @@ func readyRestored(ctx context.Context, db *store.DB, b *backup.Backup, asNew bo
 	if err := db.Check(ctx); err != nil {
 		return err
 	}
-	head, err := db.VerifyAudit(ctx)
+	head, err := db.Audit.VerifyAudit(ctx)
 	if err != nil {
 		return err
 	}
@@ -319,7 +319,7 @@ func readyRestored(ctx context.Context, db *store.DB, b *backup.Backup, asNew bo
 	if err != nil {
 		return err
 	}
-	_, err = db.AppendAudit(ctx, cli.Operator(), "restored from a backup", detail)
+	_, err = db.Audit.AppendAudit(ctx, cli.Operator(), "restored from a backup", detail)
 	return err
 }
 

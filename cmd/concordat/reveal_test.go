@@ -114,7 +114,7 @@ func (s *served) asked(partner string) int {
 	s.t.Helper()
 	n := 0
 	for after := int64(0); ; {
-		es, err := s.o.Store.Audit(s.t.Context(), after, 0)
+		es, err := s.o.Store.Audit.Audit(s.t.Context(), after, 0)
 		if err != nil {
 			s.t.Fatal(err)
 		}
@@ -500,7 +500,7 @@ func testAlert(t *testing.T, north, south *served, task string) {
 		t.Errorf("after the first: %s", out)
 	}
 	standing := func() int {
-		asks, err := north.o.Store.StandingAsks(t.Context(), concordat.Epoch{Federation: "health", Number: 1})
+		asks, err := north.o.Store.Partners.StandingAsks(t.Context(), concordat.Epoch{Federation: "health", Number: 1})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -575,7 +575,7 @@ func testClosed(t *testing.T, north, south *served, bell string) {
 	if out := south.command(cli.Done, "mirror", "list"); out != "" {
 		t.Errorf("mirrors: %s", out)
 	}
-	if ms, err := south.o.Store.Mirrors(t.Context()); err != nil || len(ms) != 0 {
+	if ms, err := south.o.Store.Asks.Mirrors(t.Context()); err != nil || len(ms) != 0 {
 		t.Errorf("mirrors %v, %v", ms, err)
 	}
 }

@@ -64,10 +64,10 @@ func (s *servedSite) serve() *servedSite {
 		}
 	})
 	now := time.Now()
-	if err := db.CreateAccount(t.Context(), store.Account{Name: "ada", Role: store.RoleAdministrator, Created: now}); err != nil {
+	if err := db.People.CreateAccount(t.Context(), store.Account{Name: "ada", Role: store.RoleAdministrator, Created: now}); err != nil {
 		t.Fatal(err)
 	}
-	if err := db.PutToken(t.Context(), servedToken, store.Token{Purpose: store.PurposeAPI, Account: "ada", Name: "test",
+	if err := db.People.PutToken(t.Context(), servedToken, store.Token{Purpose: store.PurposeAPI, Account: "ada", Name: "test",
 		Scopes: []string{"read", "check"}, Made: now, Expires: now.Add(time.Hour)}); err != nil {
 		t.Fatal(err)
 	}
@@ -157,7 +157,7 @@ func (s *servedSite) submit(key, name, text string) (int, string) {
 func (s *servedSite) only() store.Task {
 	s.t.Helper()
 	for {
-		tasks, err := s.db.Tasks(s.t.Context(), 0, 0)
+		tasks, err := s.db.Checks.Tasks(s.t.Context(), 0, 0)
 		if err != nil || len(tasks) != 1 {
 			s.t.Fatalf("tasks %v, %v; want one", tasks, err)
 		}
@@ -214,7 +214,7 @@ func TestKilledServe(t *testing.T) {
 	s.kill()
 	_ = c.Close()
 	s.start()
-	if tasks, err := s.db.Tasks(t.Context(), 0, 0); err != nil || len(tasks) != 0 {
+	if tasks, err := s.db.Checks.Tasks(t.Context(), 0, 0); err != nil || len(tasks) != 0 {
 		t.Errorf("after half an upload: tasks %v, %v", tasks, err)
 	}
 	if left := s.originals(); len(left) != 0 {
@@ -234,7 +234,7 @@ func TestKilledServe(t *testing.T) {
 	if task.State != concordat.TaskDone || task.Attempts > 2 {
 		t.Errorf("after the restart: %s %q, attempt %d", task.State, task.Cause, task.Attempts)
 	}
-	if f, err := s.db.Findings(t.Context(), task.ID); err != nil || !json.Valid(f) {
+	if f, err := s.db.Checks.Findings(t.Context(), task.ID); err != nil || !json.Valid(f) {
 		t.Errorf("findings of %d bytes, %v", len(f), err)
 	}
 }
@@ -270,7 +270,7 @@ func TestServeOnFullDisk(t *testing.T) {
 		!strings.Contains(answer, "disk_full") {
 		t.Errorf("a file larger than the disk: %d %.300s", code, answer)
 	}
-	if tasks, err := s.db.Tasks(t.Context(), 0, 0); err != nil || len(tasks) != 0 {
+	if tasks, err := s.db.Checks.Tasks(t.Context(), 0, 0); err != nil || len(tasks) != 0 {
 		t.Errorf("tasks %v, %v", tasks, err)
 	}
 	if left := s.originals(); len(left) != 0 {

@@ -54,7 +54,7 @@ func (a *app) createToServe(ctx context.Context, title string) error {
 		return fmt.Errorf("create a site in %s: %w", dir, err)
 	}
 	err = a.With(ctx, instance.StoreOnly, func(o *instance.Instance) error {
-		err := o.Store.CreateLibrary(ctx, store.Library{ID: firstLibrary, Title: "Documents", Created: time.Now()})
+		err := o.Store.Catalogue.CreateLibrary(ctx, store.Library{ID: firstLibrary, Title: "Documents", Created: time.Now()})
 		if errors.Is(err, concordat.ErrExists) {
 			err = nil
 		}

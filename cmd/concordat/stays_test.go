@@ -188,7 +188,7 @@ func (s *killedSite) backups() (func(), func()) {
 
 // purges deletes a few of what is there, one call after the other.
 func (s *killedSite) purges() (func(), func()) {
-	rows, err := s.db.Documents(s.t.Context(), "l", "", 0)
+	rows, err := s.db.Catalogue.Documents(s.t.Context(), "l", "", 0)
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -274,7 +274,7 @@ func newKilledSite(t *testing.T, seed uint64) *killedSite {
 	south.command(cli.Done, "library", "create", "l")
 	s := &killedSite{servedSite: serveSite(t, p.dir, "CONCORDAT_SERVE_API_CALLS=100000"), north: north, r: rand.New(rand.NewPCG(seed, 7))}
 	now := time.Now()
-	if err := s.db.PutToken(t.Context(), killedToken, store.Token{Purpose: store.PurposeAPI, Account: "ada", Name: "killed",
+	if err := s.db.People.PutToken(t.Context(), killedToken, store.Token{Purpose: store.PurposeAPI, Account: "ada", Name: "killed",
 		Scopes: []string{"read", "check", "documents", "erase"}, Made: now, Expires: now.Add(24 * time.Hour)}); err != nil {
 		t.Fatal(err)
 	}
@@ -300,7 +300,7 @@ func (s *killedSite) eraseAll() {
 	t.Helper()
 	for again := true; again; { // documents that a resumed batch checks meanwhile are of the next pass
 		again = false
-		batches, err := s.db.Batches(t.Context(), nil, 0, 0)
+		batches, err := s.db.Batches.Batches(t.Context(), nil, 0, 0)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -308,7 +308,7 @@ func (s *killedSite) eraseAll() {
 			s.mustErase(map[string]any{"batches": []string{b.ID}})
 			again = true
 		}
-		rows, err := s.db.Documents(t.Context(), "l", "", 0)
+		rows, err := s.db.Catalogue.Documents(t.Context(), "l", "", 0)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -318,7 +318,7 @@ func (s *killedSite) eraseAll() {
 				docs = append(docs, row.ID)
 			}
 		}
-		tasks, err := s.db.Tasks(t.Context(), 0, 0)
+		tasks, err := s.db.Checks.Tasks(t.Context(), 0, 0)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -338,7 +338,7 @@ func (s *killedSite) eraseAll() {
 		}
 		s.awaitErasures()
 	}
-	mirrors, err := s.db.Mirrors(t.Context())
+	mirrors, err := s.db.Asks.Mirrors(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -349,7 +349,7 @@ func (s *killedSite) eraseAll() {
 
 func (s *killedSite) awaitErasures() {
 	for end := time.Now().Add(3 * time.Minute); ; time.Sleep(50 * time.Millisecond) {
-		open, err := s.db.OpenErasures(s.t.Context())
+		open, err := s.db.Retention.OpenErasures(s.t.Context())
 		if err != nil {
 			s.t.Fatal(err)
 		}

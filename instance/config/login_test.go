@@ -24,7 +24,7 @@ func TestLoginRoles(t *testing.T) {
 		}
 	}()
 	for _, r := range roleNames {
-		if err := db.CreateAccount(t.Context(), store.Account{Name: r, Role: store.Role(r)}); err != nil {
+		if err := db.People.CreateAccount(t.Context(), store.Account{Name: r, Role: store.Role(r)}); err != nil {
 			t.Error(err)
 		}
 	}

@@ -39,7 +39,7 @@ func PagesOf(c *config.Config, program string, notes []pdf.Note) Pages {
 
 // Notes returns what people said about a check.
 func Notes(ctx context.Context, db *store.DB, id concordat.TaskID) ([]pdf.Note, error) {
-	all, err := db.Reviews(ctx, id)
+	all, err := db.Checks.Reviews(ctx, id)
 	if err != nil {
 		return nil, err
 	}

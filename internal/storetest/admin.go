@@ -14,10 +14,10 @@ func testTaskCounts(t *testing.T, p Place) {
 	db, c := open(t, p)
 	ctx := t.Context()
 	for _, id := range []concordat.TaskID{"a", "b", "c"} {
-		must(t, db.CreateTask(ctx, store.Task{Task: concordat.Task{ID: id, Made: c.now()}}))
+		must(t, db.Checks.CreateTask(ctx, store.Task{Task: concordat.Task{ID: id, Made: c.now()}}))
 	}
-	must(t, db.CancelTask(ctx, "c", store.Cause{Detail: "no"}))
-	n, err := db.TaskCounts(ctx)
+	must(t, db.Checks.CancelTask(ctx, "c", store.Cause{Detail: "no"}))
+	n, err := db.Checks.TaskCounts(ctx)
 	must(t, err)
 	if n[concordat.TaskQueued] != 2 || n[concordat.TaskFailed] != 1 || n[concordat.TaskRunning] != 0 {
 		t.Errorf("counts %v", n)
@@ -29,18 +29,18 @@ func testTaskSums(t *testing.T, p Place) {
 	db, c := open(t, p)
 	ctx := t.Context()
 	for i, batch := range []string{"b", "b", "b", "b", "b", "b", "other"} {
-		must(t, db.CreateTask(ctx, store.Task{Task: concordat.Task{ID: concordat.TaskID('a' + rune(i)), Made: c.now()}, Batch: batch}))
+		must(t, db.Checks.CreateTask(ctx, store.Task{Task: concordat.Task{ID: concordat.TaskID('a' + rune(i)), Made: c.now()}, Batch: batch}))
 	}
 	added := store.Cause{Code: store.CauseAdded, Numbers: []int{2, 0, 1, 0}}
 	for _, cause := range []store.Cause{added, added, {}} {
-		claimed, err := db.ClaimTask(ctx, store.LaneAll, "serve", time.Minute)
+		claimed, err := db.Checks.ClaimTask(ctx, store.LaneAll, "serve", time.Minute)
 		must(t, err)
-		must(t, db.FinishTask(ctx, claimed, concordat.TaskDone, cause))
+		must(t, db.Checks.FinishTask(ctx, claimed, concordat.TaskDone, cause))
 	}
-	must(t, db.CancelTask(ctx, "d", store.Cause{Detail: "one"}))
-	must(t, db.CancelTask(ctx, "e", store.Cause{Detail: "another"}))
-	must(t, db.CancelTask(ctx, "g", store.Cause{Detail: "elsewhere"}))
-	sums, err := db.SumTasks(ctx, store.TaskFilter{Batch: "b"})
+	must(t, db.Checks.CancelTask(ctx, "d", store.Cause{Detail: "one"}))
+	must(t, db.Checks.CancelTask(ctx, "e", store.Cause{Detail: "another"}))
+	must(t, db.Checks.CancelTask(ctx, "g", store.Cause{Detail: "elsewhere"}))
+	sums, err := db.Checks.SumTasks(ctx, store.TaskFilter{Batch: "b"})
 	must(t, err)
 	got := map[string]int{}
 	for _, s := range sums {
@@ -50,7 +50,7 @@ func testTaskSums(t *testing.T, p Place) {
 	if len(sums) != len(want) || !maps.Equal(got, want) {
 		t.Errorf("sums %v, want %v", got, want)
 	}
-	_, err = db.SumTasks(ctx, store.TaskFilter{Stage: "none"})
+	_, err = db.Checks.SumTasks(ctx, store.TaskFilter{Stage: "none"})
 	wantErr(t, err, concordat.ErrInvalid)
 }
 
@@ -58,23 +58,23 @@ func testTaskSums(t *testing.T, p Place) {
 func testTaskRetry(t *testing.T, p Place) {
 	db, c := open(t, p)
 	ctx := t.Context()
-	must(t, db.CreateTask(ctx, store.Task{Task: concordat.Task{ID: "a", Made: c.now()}}))
-	wantErr(t, db.RetryTask(ctx, "a"), concordat.ErrChanged)
-	wantErr(t, db.RetryTask(ctx, "none"), concordat.ErrNotFound)
-	old, err := db.ClaimTask(ctx, store.LaneAll, "serve", time.Minute)
+	must(t, db.Checks.CreateTask(ctx, store.Task{Task: concordat.Task{ID: "a", Made: c.now()}}))
+	wantErr(t, db.Checks.RetryTask(ctx, "a"), concordat.ErrChanged)
+	wantErr(t, db.Checks.RetryTask(ctx, "none"), concordat.ErrNotFound)
+	old, err := db.Checks.ClaimTask(ctx, store.LaneAll, "serve", time.Minute)
 	must(t, err)
-	must(t, db.CancelTask(ctx, "a", store.Cause{Detail: "cancelled"}))
-	must(t, db.RetryTask(ctx, "a"))
-	now, err := db.Task(ctx, "a")
+	must(t, db.Checks.CancelTask(ctx, "a", store.Cause{Detail: "cancelled"}))
+	must(t, db.Checks.RetryTask(ctx, "a"))
+	now, err := db.Checks.Task(ctx, "a")
 	must(t, err)
 	if now.State != concordat.TaskQueued || !now.Cause.IsZero() || !now.Finished.IsZero() {
 		t.Errorf("after retry: %+v", now)
 	}
-	fresh, err := db.ClaimTask(ctx, store.LaneAll, "serve", time.Minute)
+	fresh, err := db.Checks.ClaimTask(ctx, store.LaneAll, "serve", time.Minute)
 	must(t, err)
-	wantErr(t, db.FinishTask(ctx, old, concordat.TaskDone, store.Cause{}), store.ErrLease)
-	must(t, db.FinishTask(ctx, fresh, concordat.TaskDone, store.Cause{}))
-	wantErr(t, db.RetryTask(ctx, "a"), concordat.ErrChanged)
+	wantErr(t, db.Checks.FinishTask(ctx, old, concordat.TaskDone, store.Cause{}), store.ErrLease)
+	must(t, db.Checks.FinishTask(ctx, fresh, concordat.TaskDone, store.Cause{}))
+	wantErr(t, db.Checks.RetryTask(ctx, "a"), concordat.ErrChanged)
 }
 
 func testAuditSearch(t *testing.T, p Place) {
@@ -85,12 +85,12 @@ func testAuditSearch(t *testing.T, p Place) {
 		if i > 0 {
 			c.move(time.Hour)
 		}
-		_, err := db.AppendAudit(ctx, x.actor, x.action, nil)
+		_, err := db.Audit.AppendAudit(ctx, x.actor, x.action, nil)
 		must(t, err)
 	}
 	want := func(f store.AuditFilter, before int64, limit int, seqs ...int64) {
 		t.Helper()
-		es, err := db.SearchAudit(ctx, f, before, limit)
+		es, err := db.Audit.SearchAudit(ctx, f, before, limit)
 		must(t, err)
 		var got []int64
 		for _, e := range es {
@@ -107,7 +107,7 @@ func testAuditSearch(t *testing.T, p Place) {
 	want(store.AuditFilter{Action: "log"}, 0, 0)
 	want(store.AuditFilter{From: begin.Add(time.Hour)}, 0, 0, 4, 3, 2)
 	want(store.AuditFilter{From: begin.Add(time.Hour), To: begin.Add(3 * time.Hour)}, 0, 0, 3, 2)
-	as, err := db.AuditActions(ctx)
+	as, err := db.Audit.AuditActions(ctx)
 	must(t, err)
 	if !slices.Equal(as, []string{"login", "report_read"}) {
 		t.Errorf("actions %v", as)

@@ -18,9 +18,9 @@ func testShares(t *testing.T, p Place) {
 	db, c := open(t, p)
 	ctx := t.Context()
 	withLibraries(t, db, "a", "b")
-	_, err := db.Share(ctx, "a", "north")
+	_, err := db.Answers.Share(ctx, "a", "north")
 	wantErr(t, err, concordat.ErrNotFound)
-	_, err = db.PutShare(ctx, store.Share{Library: "none", Partner: "north", Rule: store.ShareRule{Level: concordat.ShowCounts}})
+	_, err = db.Answers.PutShare(ctx, store.Share{Library: "none", Partner: "north", Rule: store.ShareRule{Level: concordat.ShowCounts}})
 	wantErr(t, err, concordat.ErrNotFound)
 	rule := store.ShareRule{Level: concordat.ShowOverlap, Outline: concordat.OutlineWords, NoEdges: true,
 		Purposes: []string{"thesis", "grant"}, Closeness: 12, Matches: 3,
@@ -29,18 +29,18 @@ func testShares(t *testing.T, p Place) {
 	want := store.Share{Library: "a", Partner: "north", Rule: rule, Version: 1, Made: start, Changed: start}
 	check := func() {
 		t.Helper()
-		got, err := db.Share(ctx, "a", "north")
+		got, err := db.Answers.Share(ctx, "a", "north")
 		must(t, err)
 		if d := cmp.Diff(want, got); d != "" {
 			t.Error(d)
 		}
 	}
-	_, err = db.PutShare(ctx, store.Share{Library: "a", Partner: "north", Rule: rule})
+	_, err = db.Answers.PutShare(ctx, store.Share{Library: "a", Partner: "north", Rule: rule})
 	must(t, err)
 	check()
 	c.move(time.Second)
 	want.Rule, want.Version, want.Changed = store.ShareRule{Level: concordat.ShowExists}, 2, start.Add(time.Second)
-	got, err := db.PutShare(ctx, store.Share{Library: "a", Partner: "north", Rule: want.Rule})
+	got, err := db.Answers.PutShare(ctx, store.Share{Library: "a", Partner: "north", Rule: want.Rule})
 	must(t, err)
 	if d := cmp.Diff(want, got); d != "" {
 		t.Error(d)
@@ -56,14 +56,14 @@ func testShares(t *testing.T, p Place) {
 		"dates":     {Level: concordat.ShowCounts, Embargo: start, Expires: start},
 		"approval":  {Level: concordat.ShowCounts, Approval: -1},
 	} {
-		if _, err := db.PutShare(ctx, store.Share{Library: "a", Partner: "north", Rule: bad}); !errors.Is(err, concordat.ErrInvalid) {
+		if _, err := db.Answers.PutShare(ctx, store.Share{Library: "a", Partner: "north", Rule: bad}); !errors.Is(err, concordat.ErrInvalid) {
 			t.Errorf("%s: got %v", name, err)
 		}
 	}
 	check()
 	for _, x := range []store.Share{{Library: "b", Partner: "north"}, {Library: "a", Partner: "east"}} {
 		x.Rule.Level = concordat.ShowCounts
-		_, err := db.PutShare(ctx, x)
+		_, err := db.Answers.PutShare(ctx, x)
 		must(t, err)
 	}
 	for _, q := range []struct {
@@ -71,7 +71,7 @@ func testShares(t *testing.T, p Place) {
 		partner concordat.SiteID
 		want    string
 	}{{"", "", "a/east a/north b/north"}, {"a", "", "a/east a/north"}, {"", "north", "a/north b/north"}, {"b", "east", ""}} {
-		xs, err := db.Shares(ctx, q.lib, q.partner)
+		xs, err := db.Answers.Shares(ctx, q.lib, q.partner)
 		must(t, err)
 		var names []string
 		for _, x := range xs {
@@ -81,10 +81,10 @@ func testShares(t *testing.T, p Place) {
 			t.Errorf("shares of %q with %q are %s, want %s", q.lib, q.partner, got, q.want)
 		}
 	}
-	must(t, db.DeleteShare(ctx, "a", "north"))
-	wantErr(t, db.DeleteShare(ctx, "a", "north"), concordat.ErrNotFound)
-	must(t, db.DeleteLibrary(ctx, "b"))
-	_, err = db.Share(ctx, "b", "north")
+	must(t, db.Answers.DeleteShare(ctx, "a", "north"))
+	wantErr(t, db.Answers.DeleteShare(ctx, "a", "north"), concordat.ErrNotFound)
+	must(t, db.Catalogue.DeleteLibrary(ctx, "b"))
+	_, err = db.Answers.Share(ctx, "b", "north")
 	wantErr(t, err, concordat.ErrNotFound)
 }
 
@@ -93,10 +93,11 @@ func testEpochDocuments(t *testing.T, p Place) {
 	db, c := open(t, p)
 	ctx := t.Context()
 	withLibraries(t, db, "a", "b")
-	must(t, db.PutDocuments(ctx, []store.DocumentRow{row("a", "1", "h1"), row("a", "2", "h2"), row("a", "3", "h3"), row("b", "1", "h1")}))
+	must(t, db.Catalogue.PutDocuments(ctx, []store.DocumentRow{row("a", "1", "h1"), row("a", "2", "h2"), row("a", "3", "h3"),
+		row("b", "1", "h1")}))
 	unset := func(after concordat.DocumentID) string {
 		t.Helper()
-		ds, err := db.Unset(ctx, epoch, "a", after, 0)
+		ds, err := db.Answers.Unset(ctx, epoch, "a", after, 0)
 		must(t, err)
 		var ids []string
 		for _, d := range ds {
@@ -106,9 +107,9 @@ func testEpochDocuments(t *testing.T, p Place) {
 	}
 	ready := func(want int) {
 		t.Helper()
-		held, all, err := db.EpochReady(ctx, epoch, "a")
+		held, all, err := db.Answers.EpochReady(ctx, epoch, "a")
 		must(t, err)
-		if docs, err := db.Documents(ctx, "a", "", 0); err != nil || held != want || all != len(docs) {
+		if docs, err := db.Catalogue.Documents(ctx, "a", "", 0); err != nil || held != want || all != len(docs) {
 			t.Errorf("%d of %d are held, want %d of %d", held, all, want, len(docs))
 		}
 	}
@@ -116,47 +117,47 @@ func testEpochDocuments(t *testing.T, p Place) {
 	if got := unset(""); got != "1 2 3" {
 		t.Errorf("unset are %s", got)
 	}
-	must(t, db.BeginEpochDocuments(ctx, epoch, "a", ids))
+	must(t, db.Answers.BeginEpochDocuments(ctx, epoch, "a", ids))
 	if got := unset("1"); got != "2 3" {
 		t.Errorf("while they change, unset are %s", got)
 	}
 	ready(0)
-	must(t, db.EndEpochDocuments(ctx, epoch, "a", []store.EpochDocument{{ID: "1", Hash: "h1", Sentences: 4},
+	must(t, db.Answers.EndEpochDocuments(ctx, epoch, "a", []store.EpochDocument{{ID: "1", Hash: "h1", Sentences: 4},
 		{ID: "2", Hash: "old", Sentences: 5}}))
 	if got := unset(""); got != "2 3" { // 2 was held with another text
 		t.Errorf("unset are %s", got)
 	}
 	ready(1)
-	_, err := db.HeldDocument(ctx, epoch, "a", "2")
+	_, err := db.Answers.HeldDocument(ctx, epoch, "a", "2")
 	wantErr(t, err, concordat.ErrNotFound)
-	d, err := db.HeldDocument(ctx, epoch, "a", "1")
+	d, err := db.Answers.HeldDocument(ctx, epoch, "a", "1")
 	must(t, err)
 	if d.Title != "Title of 1" {
 		t.Errorf("got %+v", d)
 	}
-	must(t, db.DeleteDocuments(ctx, "a", "1"))
+	must(t, db.Catalogue.DeleteDocuments(ctx, "a", "1"))
 	for all, want := range map[bool]int{false: 1, true: 2} {
-		left, err := db.Leftover(ctx, epoch, "a", all, 0)
+		left, err := db.Answers.Leftover(ctx, epoch, "a", all, 0)
 		must(t, err)
 		if len(left) != want || left[0] != "1" {
 			t.Errorf("leftovers are %v, want %d", left, want)
 		}
 	}
-	must(t, db.RemoveEpochDocuments(ctx, epoch, "a", []concordat.DocumentID{"1"}))
-	changes, err := db.EpochChanges(ctx, epoch, "a", 0, 0)
+	must(t, db.Answers.RemoveEpochDocuments(ctx, epoch, "a", []concordat.DocumentID{"1"}))
+	changes, err := db.Answers.EpochChanges(ctx, epoch, "a", 0, 0)
 	must(t, err)
 	want := []store.EpochDocument{{Library: "a", ID: "2", Hash: "old", Sentences: 5, Seq: 2}, {Library: "a", ID: "1", Seq: 3, Removed: true}}
 	if d := cmp.Diff(want, changes); d != "" {
 		t.Error(d)
 	}
-	if changes, err = db.EpochChanges(ctx, epoch, "a", 2, 1); err != nil || len(changes) != 1 || changes[0].Seq != 3 {
+	if changes, err = db.Answers.EpochChanges(ctx, epoch, "a", 2, 1); err != nil || len(changes) != 1 || changes[0].Seq != 3 {
 		t.Errorf("after 2 got %+v, %v", changes, err)
 	}
-	must(t, db.BeginEpochDocuments(ctx, epoch, "a", []concordat.DocumentID{"2"}))
-	if changes, err = db.EpochChanges(ctx, epoch, "a", 0, 0); err != nil || len(changes) != 1 {
+	must(t, db.Answers.BeginEpochDocuments(ctx, epoch, "a", []concordat.DocumentID{"2"}))
+	if changes, err = db.Answers.EpochChanges(ctx, epoch, "a", 0, 0); err != nil || len(changes) != 1 {
 		t.Errorf("a document that changes is told: %+v, %v", changes, err)
 	}
-	libs, err := db.EpochLibraries(ctx, epoch)
+	libs, err := db.Answers.EpochLibraries(ctx, epoch)
 	must(t, err)
 	if !slices.Equal(libs, []concordat.LibraryID{"a"}) {
 		t.Errorf("libraries %v", libs)
@@ -169,14 +170,14 @@ func testEpochRows(t *testing.T, db *store.DB, c *clock) {
 	ctx := t.Context()
 	next := epoch
 	next.Number++
-	must(t, db.SeeEpoch(ctx, epoch, "natural@1"))
+	must(t, db.Answers.SeeEpoch(ctx, epoch, "natural@1"))
 	c.move(time.Hour)
-	must(t, db.SeeEpoch(ctx, next, "natural@2"))
-	must(t, db.SeeEpoch(ctx, concordat.Epoch{Federation: "law", Number: 1}, "natural@3"))
+	must(t, db.Answers.SeeEpoch(ctx, next, "natural@2"))
+	must(t, db.Answers.SeeEpoch(ctx, concordat.Epoch{Federation: "law", Number: 1}, "natural@3"))
 	c.move(time.Hour)
-	must(t, db.SeeEpoch(ctx, epoch, "natural@1"))
-	wantErr(t, db.SeeEpoch(ctx, epoch, "natural@9"), concordat.ErrScheme)
-	got, err := db.Epochs(ctx)
+	must(t, db.Answers.SeeEpoch(ctx, epoch, "natural@1"))
+	wantErr(t, db.Answers.SeeEpoch(ctx, epoch, "natural@9"), concordat.ErrScheme)
+	got, err := db.Answers.Epochs(ctx)
 	must(t, err)
 	want := []store.EpochRow{
 		{Epoch: epoch, Scheme: "natural@1", Seen: start, Replaced: start.Add(time.Hour)},
@@ -186,8 +187,8 @@ func testEpochRows(t *testing.T, db *store.DB, c *clock) {
 	if d := cmp.Diff(want, got); d != "" {
 		t.Error(d)
 	}
-	must(t, db.DropEpoch(ctx, epoch))
-	if libs, err := db.EpochLibraries(ctx, epoch); err != nil || len(libs) != 0 {
+	must(t, db.Answers.DropEpoch(ctx, epoch))
+	if libs, err := db.Answers.EpochLibraries(ctx, epoch); err != nil || len(libs) != 0 {
 		t.Errorf("after the drop there are %v, %v", libs, err)
 	}
 }
@@ -196,10 +197,10 @@ func testAnswerJobs(t *testing.T, p Place) {
 	db, c := open(t, p)
 	ctx := t.Context()
 	j := store.AnswerJob{Partner: "north", Job: concordat.JobID{1, 2}, Epoch: epoch, Purpose: "thesis", Commitment: [32]byte{7}, Sentences: 64}
-	_, err := db.AnswerJob(ctx, "north", j.Job)
+	_, err := db.Answers.AnswerJob(ctx, "north", j.Job)
 	wantErr(t, err, concordat.ErrNotFound)
 	for asks := 1; asks <= 2; asks++ {
-		got, err := db.UseAnswerJob(ctx, j)
+		got, err := db.Answers.UseAnswerJob(ctx, j)
 		must(t, err)
 		want := j
 		want.Made, want.Used, want.Asks, want.Sentences = start, c.now(), asks, 64*asks
@@ -215,11 +216,11 @@ func testAnswerJobs(t *testing.T, p Place) {
 	} {
 		other := j
 		change(&other)
-		if _, err := db.UseAnswerJob(ctx, other); !errors.Is(err, concordat.ErrInvalid) {
+		if _, err := db.Answers.UseAnswerJob(ctx, other); !errors.Is(err, concordat.ErrInvalid) {
 			t.Errorf("another %s: got %v", name, err)
 		}
 	}
-	if got, err := db.AnswerJob(ctx, "north", j.Job); err != nil || got.Asks != 2 {
+	if got, err := db.Answers.AnswerJob(ctx, "north", j.Job); err != nil || got.Asks != 2 {
 		t.Errorf("a refused use counts: %+v, %v", got, err)
 	}
 	h := concordat.Handle{5}
@@ -227,11 +228,11 @@ func testAnswerJobs(t *testing.T, p Place) {
 	hit := store.AnswerHit{Handle: h, Sentence: [8]byte{1}, Ordinal: 3, Span: concordat.Span{Start: 10, End: 20}, Distance: 4}
 	add := func(d store.AnswerDocument, hits ...store.AnswerHit) {
 		t.Helper()
-		must(t, db.AddAnswerHits(ctx, "north", j.Job, []store.AnswerDocument{d}, hits))
+		must(t, db.Answers.AddAnswerHits(ctx, "north", j.Job, []store.AnswerDocument{d}, hits))
 	}
 	hits := func(want ...store.AnswerHit) {
 		t.Helper()
-		got, err := db.AnswerHits(ctx, "north", j.Job, h)
+		got, err := db.Answers.AnswerHits(ctx, "north", j.Job, h)
 		must(t, err)
 		if d := cmp.Diff(want, got); d != "" {
 			t.Error(d)
@@ -247,30 +248,30 @@ func testAnswerJobs(t *testing.T, p Place) {
 	doc.Told = ""
 	add(doc, hit) // again, without an answer: earlier answers stay recorded
 	hits(second, told)
-	if d, err := db.AnswerDocument(ctx, "north", j.Job, h); err != nil || d.Told != concordat.ShowMetadata || d.Document != "1" {
+	if d, err := db.Answers.AnswerDocument(ctx, "north", j.Job, h); err != nil || d.Told != concordat.ShowMetadata || d.Document != "1" {
 		t.Errorf("got %+v, %v", d, err)
 	}
 	doc.Hash = "h2"
 	add(doc, second) // another text starts anew
 	hits(second)
-	if d, err := db.AnswerDocument(ctx, "north", j.Job, h); err != nil || d.Told != "" || d.Hash != "h2" {
+	if d, err := db.Answers.AnswerDocument(ctx, "north", j.Job, h); err != nil || d.Told != "" || d.Hash != "h2" {
 		t.Errorf("got %+v, %v", d, err)
 	}
-	_, err = db.AnswerDocument(ctx, "south", j.Job, h)
+	_, err = db.Answers.AnswerDocument(ctx, "south", j.Job, h)
 	wantErr(t, err, concordat.ErrNotFound)
-	wantErr(t, db.AddAnswerHits(ctx, "south", j.Job, []store.AnswerDocument{doc}, nil), concordat.ErrNotFound)
+	wantErr(t, db.Answers.AddAnswerHits(ctx, "south", j.Job, []store.AnswerDocument{doc}, nil), concordat.ErrNotFound)
 
 	standing := j
 	standing.Job = concordat.JobID{3}
-	_, err = db.UseAnswerJob(ctx, standing)
+	_, err = db.Answers.UseAnswerJob(ctx, standing)
 	must(t, err)
-	must(t, db.AddStandingAsk(ctx, store.StandingAsk{Partner: "north", Expires: c.now().Add(time.Hour),
+	must(t, db.Partners.AddStandingAsk(ctx, store.StandingAsk{Partner: "north", Expires: c.now().Add(time.Hour),
 		Ask: concordat.Ask{Job: standing.Job, Epoch: epoch}}, 10))
-	must(t, db.ForgetAnswerJobs(ctx, c.now()))
+	must(t, db.Answers.ForgetAnswerJobs(ctx, c.now()))
 	hits()
-	_, err = db.AnswerJob(ctx, "north", j.Job)
+	_, err = db.Answers.AnswerJob(ctx, "north", j.Job)
 	wantErr(t, err, concordat.ErrNotFound)
-	_, err = db.AnswerJob(ctx, "north", standing.Job)
+	_, err = db.Answers.AnswerJob(ctx, "north", standing.Job)
 	must(t, err)
 }
 
@@ -293,7 +294,7 @@ func testQuestions(t *testing.T, p Place) {
 	at := func(places ...int) store.Counted { return store.Counted{Places: places} }
 	count := func(what string, a store.Asking, want []store.Counted, qs ...store.Question) {
 		t.Helper()
-		got, err := db.CountQuestions(ctx, a, c.now().Add(-24*time.Hour), 3, qs)
+		got, err := db.Answers.CountQuestions(ctx, a, c.now().Add(-24*time.Hour), 3, qs)
 		must(t, err)
 		if d := cmp.Diff(want, got); d != "" {
 			t.Errorf("%s: %s", what, d)
@@ -320,9 +321,9 @@ func testQuestions(t *testing.T, p Place) {
 	} {
 		count("another "+name, other, []store.Counted{at(0)}, question(5, within(1)...))
 	}
-	must(t, db.DropEpoch(ctx, epoch))
+	must(t, db.Answers.DropEpoch(ctx, epoch))
 	count("after an epoch was dropped", last, []store.Counted{withheld}, question(5, within(1)...))
-	_, _, err := db.EraseTraces(ctx, "here", "b", []concordat.DocumentID{"d"})
+	_, _, err := db.Retention.EraseTraces(ctx, "here", "b", []concordat.DocumentID{"d"})
 	must(t, err)
 	count("of a deleted document", store.Asking{Partner: "north", Library: "b", Job: later.Job}, []store.Counted{at(0), at(1), at(2)},
 		question(1, within(1)...), question(2, within(1)...), question(3, within(1)...))
@@ -330,14 +331,14 @@ func testQuestions(t *testing.T, p Place) {
 	third := a
 	third.Job = concordat.JobID{3}
 	count("after their time", third, []store.Counted{at(0)}, question(5, within(1)...))
-	must(t, db.ForgetQuestions(ctx, c.now()))
+	must(t, db.Answers.ForgetQuestions(ctx, c.now()))
 	var wait sync.WaitGroup
 	var mu sync.Mutex
 	answered := 0
 	for i := range 12 {
 		wait.Go(func() {
 			mine := store.Asking{Partner: "north", Library: "c", Job: concordat.JobID{byte(i)}}
-			got, err := db.CountQuestions(ctx, mine, c.now().Add(-24*time.Hour), 3, []store.Question{question(byte(i), within(1)...)})
+			got, err := db.Answers.CountQuestions(ctx, mine, c.now().Add(-24*time.Hour), 3, []store.Question{question(byte(i), within(1)...)})
 			mu.Lock()
 			defer mu.Unlock()
 			if err != nil {
@@ -365,15 +366,16 @@ func testOftenAnswered(t *testing.T, p Place) {
 		for range jobs {
 			used++
 			j := store.AnswerJob{Partner: partner, Job: concordat.JobID{used}, Epoch: epoch, Purpose: "thesis"}
-			_, err := db.UseAnswerJob(ctx, j)
+			_, err := db.Answers.UseAnswerJob(ctx, j)
 			must(t, err)
-			must(t, db.AddAnswerHits(ctx, partner, j.Job, []store.AnswerDocument{{Handle: concordat.Handle{used}, Library: lib, Document: doc,
-				Hash: "h", Told: how}}, nil))
+			must(t, db.Answers.AddAnswerHits(ctx, partner, j.Job, []store.AnswerDocument{{Handle: concordat.Handle{used}, Library: lib,
+				Document: doc,
+				Hash:     "h", Told: how}}, nil))
 		}
 	}
 	often := func(least int, want string) {
 		t.Helper()
-		as, err := db.OftenAnswered(ctx, least)
+		as, err := db.Answers.OftenAnswered(ctx, least)
 		must(t, err)
 		var got []string
 		for _, a := range as {
@@ -401,7 +403,7 @@ func testOftenAnswered(t *testing.T, p Place) {
 	often(4, "south/b north/a")
 	often(5, "south/b")
 	often(6, "")
-	must(t, db.ForgetAnswerJobs(ctx, c.now())) // two of four
+	must(t, db.Answers.ForgetAnswerJobs(ctx, c.now())) // two of four
 	often(3, "south/b east/c north/a")
 }
 
@@ -410,14 +412,14 @@ func testShipped(t *testing.T, p Place) {
 	ctx := t.Context()
 	d := store.Shipped{Handle: concordat.Handle{1}, Library: "a", Document: "1", Hash: "h"}
 	for range 2 {
-		must(t, db.AddShipped(ctx, "north", epoch, []store.Shipped{d}))
-		got, err := db.ShippedDocument(ctx, "north", epoch, d.Handle)
+		must(t, db.Answers.AddShipped(ctx, "north", epoch, []store.Shipped{d}))
+		got, err := db.Answers.ShippedDocument(ctx, "north", epoch, d.Handle)
 		must(t, err)
 		if got != d {
 			t.Errorf("got %+v, want %+v", got, d)
 		}
 		d.Hash = "h2"
 	}
-	_, err := db.ShippedDocument(ctx, "south", epoch, d.Handle)
+	_, err := db.Answers.ShippedDocument(ctx, "south", epoch, d.Handle)
 	wantErr(t, err, concordat.ErrNotFound)
 }

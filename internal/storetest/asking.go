@@ -23,25 +23,25 @@ func testAsks(t *testing.T, p Place) {
 	}
 	want := []store.Ask{ask(1, "t1"), ask(2, "t1")}
 	for _, a := range []store.Ask{want[1], want[0], ask(3, "t2")} {
-		must(t, db.PutAsk(ctx, a))
+		must(t, db.Asks.PutAsk(ctx, a))
 	}
-	wantErr(t, db.PutAsk(ctx, want[0]), concordat.ErrExists)
-	wantErr(t, db.PutAsk(ctx, ask(4, "none")), concordat.ErrNotFound)
-	must(t, db.SetAskStanding(ctx, want[1].Job, true))
+	wantErr(t, db.Asks.PutAsk(ctx, want[0]), concordat.ErrExists)
+	wantErr(t, db.Asks.PutAsk(ctx, ask(4, "none")), concordat.ErrNotFound)
+	must(t, db.Asks.SetAskStanding(ctx, want[1].Job, true))
 	want[1].Standing = true
-	wantErr(t, db.SetAskStanding(ctx, concordat.JobID{9}, true), concordat.ErrNotFound)
-	got, err := db.Asks(ctx, "t1")
+	wantErr(t, db.Asks.SetAskStanding(ctx, concordat.JobID{9}, true), concordat.ErrNotFound)
+	got, err := db.Asks.Asks(ctx, "t1")
 	must(t, err)
 	if d := cmp.Diff(want, got); d != "" {
 		t.Error(d)
 	}
-	one, err := db.Ask(ctx, want[1].Job)
+	one, err := db.Asks.Ask(ctx, want[1].Job)
 	must(t, err)
 	if d := cmp.Diff(want[1], one); d != "" {
 		t.Error(d)
 	}
-	must(t, db.DeleteTask(ctx, "t1"))
-	_, err = db.Ask(ctx, want[0].Job)
+	must(t, db.Checks.DeleteTask(ctx, "t1"))
+	_, err = db.Asks.Ask(ctx, want[0].Job)
 	wantErr(t, err, concordat.ErrNotFound)
 }
 
@@ -67,18 +67,18 @@ func testExposures(t *testing.T, p Place) {
 		{"south", "a/2", digest(1, 2, 3), []bool{false, false, false}},
 		{"south", "a/2", nil, []bool{}},
 	} {
-		got, err := db.Expose(ctx, c.site, c.form, c.digests)
+		got, err := db.Asks.Expose(ctx, c.site, c.form, c.digests)
 		must(t, err)
 		if d := cmp.Diff(c.want, got); d != "" {
 			t.Errorf("call %d: %s", i, d)
 		}
 	}
-	n, err := db.Exposures(ctx)
+	n, err := db.Asks.Exposures(ctx)
 	must(t, err)
 	if n["north"] != 3 || n["south"] != 3 || len(n) != 2 {
 		t.Errorf("got %v", n)
 	}
-	_, err = db.Expose(ctx, "", "a/1", digest(1))
+	_, err = db.Asks.Expose(ctx, "", "a/1", digest(1))
 	wantErr(t, err, concordat.ErrInvalid)
 }
 
@@ -91,18 +91,18 @@ func testStanding(t *testing.T, p Place) {
 			Gate: 26, Section: -1},
 		{Span: concordat.Span{Start: 100, End: 400}, Gate: 0, Section: -1},
 	}}
-	must(t, db.PutStanding(ctx, store.Standing{Task: "t1", Scheme: "x@1", Made: start}))
-	must(t, db.PutStanding(ctx, want))
-	must(t, db.PutStanding(ctx, store.Standing{Task: "t2", Made: start}))
-	wantErr(t, db.PutStanding(ctx, store.Standing{Task: "none"}), concordat.ErrNotFound)
-	got, err := db.Standing(ctx, "t1")
+	must(t, db.Alerts.PutStanding(ctx, store.Standing{Task: "t1", Scheme: "x@1", Made: start}))
+	must(t, db.Alerts.PutStanding(ctx, want))
+	must(t, db.Alerts.PutStanding(ctx, store.Standing{Task: "t2", Made: start}))
+	wantErr(t, db.Alerts.PutStanding(ctx, store.Standing{Task: "none"}), concordat.ErrNotFound)
+	got, err := db.Alerts.Standing(ctx, "t1")
 	must(t, err)
 	if d := cmp.Diff(want, got); d != "" {
 		t.Error(d)
 	}
-	must(t, db.EndStanding(ctx, "t2"))
-	wantErr(t, db.EndStanding(ctx, "t2"), concordat.ErrNotFound)
-	ids, err := db.StandingTasks(ctx)
+	must(t, db.Alerts.EndStanding(ctx, "t2"))
+	wantErr(t, db.Alerts.EndStanding(ctx, "t2"), concordat.ErrNotFound)
+	ids, err := db.Alerts.StandingTasks(ctx)
 	must(t, err)
 	if len(ids) != 1 || ids[0] != "t1" {
 		t.Errorf("got %v", ids)
@@ -111,51 +111,51 @@ func testStanding(t *testing.T, p Place) {
 	alert := store.Alert{Task: "t1", At: c.now(), Source: concordat.Ref{Site: "north", Library: "l", Document: "d"}, Title: "A\x00title",
 		Author: "w", Contact: "c",
 		Level: concordat.ShowMetadata, Sentences: 3, Words: "words", Spans: []concordat.Span{{Start: 1, End: 9}}}
-	seq, err := db.PutAlert(ctx, alert)
+	seq, err := db.Alerts.PutAlert(ctx, alert)
 	must(t, err)
 	if seq != 1 {
 		t.Errorf("got number %d", seq)
 	}
 	alert.Sentences = 4
-	if seq, err = db.PutAlert(ctx, alert); err != nil || seq != 0 {
+	if seq, err = db.Alerts.PutAlert(ctx, alert); err != nil || seq != 0 {
 		t.Errorf("the same again: %d, %v", seq, err)
 	}
 	other := alert
 	other.Source.Document = ""
-	_, err = db.PutAlert(ctx, other)
+	_, err = db.Alerts.PutAlert(ctx, other)
 	must(t, err)
 	other.Task = "none"
-	_, err = db.PutAlert(ctx, other)
+	_, err = db.Alerts.PutAlert(ctx, other)
 	wantErr(t, err, concordat.ErrNotFound)
-	as, err := db.Alerts(ctx, 0, 1)
+	as, err := db.Alerts.Alerts(ctx, 0, 1)
 	must(t, err)
 	alert.Seq, alert.Side, alert.Title = 1, store.AlertFound, "A\uFFFDtitle"
 	if d := cmp.Diff([]store.Alert{alert}, as); d != "" {
 		t.Error(d)
 	}
-	as, err = db.Alerts(ctx, 1, 0)
+	as, err = db.Alerts.Alerts(ctx, 1, 0)
 	must(t, err)
 	if len(as) != 1 || as[0].Source.Document != "" {
 		t.Errorf("got %+v", as)
 	}
 	told := toldAlerts(t, db)
-	must(t, db.DeleteTask(ctx, "t1"))
-	if as, err = db.Alerts(ctx, 0, 0); err != nil || len(as) != 1 || as[0].Seq != told {
+	must(t, db.Checks.DeleteTask(ctx, "t1"))
+	if as, err = db.Alerts.Alerts(ctx, 0, 0); err != nil || len(as) != 1 || as[0].Seq != told {
 		t.Errorf("after the task is gone: %+v, %v", as, err)
 	}
-	must(t, db.ForgetAlerts(ctx, start))
-	if _, err = db.Alert(ctx, told); err != nil {
+	must(t, db.Alerts.ForgetAlerts(ctx, start))
+	if _, err = db.Alerts.Alert(ctx, told); err != nil {
 		t.Error(err)
 	}
-	must(t, db.ForgetAlerts(ctx, start.Add(time.Hour)))
-	_, err = db.Alert(ctx, told)
+	must(t, db.Alerts.ForgetAlerts(ctx, start.Add(time.Hour)))
+	_, err = db.Alerts.Alert(ctx, told)
 	wantErr(t, err, concordat.ErrNotFound)
 }
 
 // putKnown puts an alert that is there already.
 func putKnown(t *testing.T, db *store.DB, a store.Alert) {
 	t.Helper()
-	if seq, err := db.PutAlert(t.Context(), a); err != nil || seq != 0 {
+	if seq, err := db.Alerts.PutAlert(t.Context(), a); err != nil || seq != 0 {
 		t.Errorf("known: number %d, %v", seq, err)
 	}
 }
@@ -166,9 +166,9 @@ func toldAlerts(t *testing.T, db *store.DB) int64 {
 	a := store.Alert{Side: store.AlertTold, At: start, Partner: "south", Job: "0a", Purpose: "thesis", Asked: start,
 		Source: concordat.Ref{Site: "here", Library: "l", Document: "mine"}, Level: concordat.ShowMetadata, Sentences: 2,
 		Spans: []concordat.Span{{Start: 3, End: 40}}}
-	seq, err := db.PutAlert(ctx, a)
+	seq, err := db.Alerts.PutAlert(ctx, a)
 	must(t, err)
-	got, err := db.Alert(ctx, seq)
+	got, err := db.Alerts.Alert(ctx, seq)
 	must(t, err)
 	a.Seq = seq
 	if d := cmp.Diff(a, got); d != "" {
@@ -179,16 +179,16 @@ func toldAlerts(t *testing.T, db *store.DB) int64 {
 		want   int
 	}{{store.AlertFilter{}, 3}, {store.AlertFilter{Side: store.AlertTold}, 1}, {store.AlertFilter{Task: "t1"}, 2},
 		{store.AlertFilter{Open: true}, 3}} {
-		if as, err := db.FilterAlerts(ctx, c.filter, 0, 0); err != nil || len(as) != c.want || as[0].Seq < as[len(as)-1].Seq {
+		if as, err := db.Alerts.FilterAlerts(ctx, c.filter, 0, 0); err != nil || len(as) != c.want || as[0].Seq < as[len(as)-1].Seq {
 			t.Errorf("%+v: %+v, %v", c.filter, as, err)
 		}
 	}
-	if as, err := db.FilterAlerts(ctx, store.AlertFilter{}, seq, 1); err != nil || len(as) != 1 || as[0].Seq >= seq {
+	if as, err := db.Alerts.FilterAlerts(ctx, store.AlertFilter{}, seq, 1); err != nil || len(as) != 1 || as[0].Seq >= seq {
 		t.Errorf("before the last: %+v, %v", as, err)
 	}
 	change := func(c store.AlertChange, by string, want bool) {
 		t.Helper()
-		if changed, err := db.ChangeAlert(ctx, seq, c, by, start.Add(time.Minute)); err != nil || changed != want {
+		if changed, err := db.Alerts.ChangeAlert(ctx, seq, c, by, start.Add(time.Minute)); err != nil || changed != want {
 			t.Errorf("%s: %v, %v", c, changed, err)
 		}
 	}
@@ -197,32 +197,32 @@ func toldAlerts(t *testing.T, db *store.DB) int64 {
 	change(store.AlertRead, "eve", false)
 	change(store.AlertHandle, "eve", false)
 	mark := store.AlertMark{By: "ann", At: start.Add(time.Minute)}
-	if got, err = db.Alert(ctx, seq); err != nil || got.Read != mark || got.Handled != mark {
+	if got, err = db.Alerts.Alert(ctx, seq); err != nil || got.Read != mark || got.Handled != mark {
 		t.Errorf("marks %+v, %v", got, err)
 	}
-	if n, err := db.UnreadAlerts(ctx, 10); err != nil || n != 2 {
+	if n, err := db.Alerts.UnreadAlerts(ctx, 10); err != nil || n != 2 {
 		t.Errorf("unread: %d, %v", n, err)
 	}
-	if n, err := db.UnreadAlerts(ctx, 1); err != nil || n != 1 {
+	if n, err := db.Alerts.UnreadAlerts(ctx, 1); err != nil || n != 1 {
 		t.Errorf("unread, up to one: %d, %v", n, err)
 	}
-	if as, err := db.FilterAlerts(ctx, store.AlertFilter{Open: true}, 0, 0); err != nil || len(as) != 2 {
+	if as, err := db.Alerts.FilterAlerts(ctx, store.AlertFilter{Open: true}, 0, 0); err != nil || len(as) != 2 {
 		t.Errorf("open: %+v, %v", as, err)
 	}
 	change(store.AlertReopen, "eve", true)
 	// The same again keeps its marks; what is new is unread.
 	putKnown(t, db, a)
-	if got, err = db.Alert(ctx, seq); err != nil || got.Read != mark || got.Handled != (store.AlertMark{}) {
+	if got, err = db.Alerts.Alert(ctx, seq); err != nil || got.Read != mark || got.Handled != (store.AlertMark{}) {
 		t.Errorf("the same again: %+v, %v", got, err)
 	}
 	a.Sentences = 5
 	putKnown(t, db, a)
-	if got, err = db.Alert(ctx, seq); err != nil || got.Read != (store.AlertMark{}) || got.Sentences != 5 {
+	if got, err = db.Alerts.Alert(ctx, seq); err != nil || got.Read != (store.AlertMark{}) || got.Sentences != 5 {
 		t.Errorf("changed: %+v, %v", got, err)
 	}
-	_, err = db.ChangeAlert(ctx, seq, "burn", "ann", start)
+	_, err = db.Alerts.ChangeAlert(ctx, seq, "burn", "ann", start)
 	wantErr(t, err, concordat.ErrInvalid)
-	_, err = db.ChangeAlert(ctx, 1<<40, store.AlertRead, "ann", start)
+	_, err = db.Alerts.ChangeAlert(ctx, 1<<40, store.AlertRead, "ann", start)
 	wantErr(t, err, concordat.ErrNotFound)
 	return seq
 }
@@ -231,59 +231,59 @@ func testMirrors(t *testing.T, p Place) {
 	db, _ := open(t, p)
 	ctx := t.Context()
 	key := store.MirrorKey{Site: "north", Library: "l", Epoch: epoch}
-	_, err := db.Mirror(ctx, key)
+	_, err := db.Asks.Mirror(ctx, key)
 	wantErr(t, err, concordat.ErrNotFound)
 	m := store.Mirror{MirrorKey: key, Scheme: "x@1", Cursor: []byte{1, 2}, Synced: start}
 	doc := func(n int) store.MirrorDocument {
 		return store.MirrorDocument{ID: concordat.DocumentID(fmt.Sprintf("d%02d", n)), Title: "t", Author: "a", Contact: "c", Date: start,
 			Sentences: n}
 	}
-	must(t, db.PutMirror(ctx, m, []store.MirrorDocument{doc(1), doc(2), doc(3)}, nil))
+	must(t, db.Asks.PutMirror(ctx, m, []store.MirrorDocument{doc(1), doc(2), doc(3)}, nil))
 	m.Cursor, m.Complete = []byte{3}, true
 	changed := doc(2)
 	changed.Sentences = 10
-	must(t, db.PutMirror(ctx, m, []store.MirrorDocument{changed, doc(4)}, []concordat.DocumentID{"d01", "none"}))
+	must(t, db.Asks.PutMirror(ctx, m, []store.MirrorDocument{changed, doc(4)}, []concordat.DocumentID{"d01", "none"}))
 	second := m
 	second.Epoch.Number++
-	must(t, db.PutMirror(ctx, second, []store.MirrorDocument{doc(1), {ID: "w1", Withheld: true}, {ID: "w2", Withheld: true}}, nil))
-	if got, err := db.Mirror(ctx, second.MirrorKey); err != nil || got.Documents != 1 || got.Withheld != 2 || got.Lacks() != 2./3 {
+	must(t, db.Asks.PutMirror(ctx, second, []store.MirrorDocument{doc(1), {ID: "w1", Withheld: true}, {ID: "w2", Withheld: true}}, nil))
+	if got, err := db.Asks.Mirror(ctx, second.MirrorKey); err != nil || got.Documents != 1 || got.Withheld != 2 || got.Lacks() != 2./3 {
 		t.Errorf("with documents that are withheld: %+v, error %v", got, err)
 	}
-	must(t, db.PutMirror(ctx, second, []store.MirrorDocument{{ID: "w1"}}, []concordat.DocumentID{"w1", "w2"}))
-	must(t, db.PutMirror(ctx, second, nil, []concordat.DocumentID{"w1"}))
-	got, err := db.Mirror(ctx, key)
+	must(t, db.Asks.PutMirror(ctx, second, []store.MirrorDocument{{ID: "w1"}}, []concordat.DocumentID{"w1", "w2"}))
+	must(t, db.Asks.PutMirror(ctx, second, nil, []concordat.DocumentID{"w1"}))
+	got, err := db.Asks.Mirror(ctx, key)
 	must(t, err)
 	m.Documents, m.Sentences = 3, 17
 	if d := cmp.Diff(m, got); d != "" {
 		t.Error(d)
 	}
-	ds, err := db.MirrorDocuments(ctx, key, "d02", 1)
+	ds, err := db.Asks.MirrorDocuments(ctx, key, "d02", 1)
 	must(t, err)
 	if d := cmp.Diff([]store.MirrorDocument{doc(3)}, ds); d != "" {
 		t.Error(d)
 	}
-	one, err := db.MirrorDocument(ctx, key, "d02")
+	one, err := db.Asks.MirrorDocument(ctx, key, "d02")
 	must(t, err)
 	if one != changed {
 		t.Errorf("got %+v", one)
 	}
-	_, err = db.MirrorDocument(ctx, key, "d01")
+	_, err = db.Asks.MirrorDocument(ctx, key, "d01")
 	wantErr(t, err, concordat.ErrNotFound)
 	at := start.Add(time.Hour)
-	must(t, db.WithdrawMirrors(ctx, "north", "l", at))
-	must(t, db.WithdrawMirrors(ctx, "north", "l", at.Add(time.Hour)))
-	ms, err := db.Mirrors(ctx)
+	must(t, db.Asks.WithdrawMirrors(ctx, "north", "l", at))
+	must(t, db.Asks.WithdrawMirrors(ctx, "north", "l", at.Add(time.Hour)))
+	ms, err := db.Asks.Mirrors(ctx)
 	must(t, err)
 	if len(ms) != 2 || !ms[0].Withdrawn.Equal(at) || !ms[1].Withdrawn.Equal(at) {
 		t.Errorf("got %+v", ms)
 	}
-	must(t, db.DeleteMirror(ctx, key))
-	must(t, db.DeleteMirror(ctx, key))
-	if ds, err = db.MirrorDocuments(ctx, key, "", 0); err != nil || len(ds) != 0 {
+	must(t, db.Asks.DeleteMirror(ctx, key))
+	must(t, db.Asks.DeleteMirror(ctx, key))
+	if ds, err = db.Asks.MirrorDocuments(ctx, key, "", 0); err != nil || len(ds) != 0 {
 		t.Errorf("got %v, %v", ds, err)
 	}
-	if ms, err = db.Mirrors(ctx); err != nil || len(ms) != 1 || ms[0].Documents != 1 {
+	if ms, err = db.Asks.Mirrors(ctx); err != nil || len(ms) != 1 || ms[0].Documents != 1 {
 		t.Errorf("got %+v, %v", ms, err)
 	}
-	wantErr(t, db.PutMirror(ctx, store.Mirror{}, nil, nil), concordat.ErrInvalid)
+	wantErr(t, db.Asks.PutMirror(ctx, store.Mirror{}, nil, nil), concordat.ErrInvalid)
 }

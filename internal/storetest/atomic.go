@@ -13,17 +13,17 @@ func testAtomic(t *testing.T, p Place) {
 	db, _ := open(t, p)
 	ctx := t.Context()
 	add := func(tx *store.DB, name string) error {
-		if err := tx.CreateAccount(ctx, account(name, store.RoleOfficer)); err != nil {
+		if err := tx.People.CreateAccount(ctx, account(name, store.RoleOfficer)); err != nil {
 			return err
 		}
-		_, err := tx.AppendAudit(ctx, "root", "account_made", nil)
+		_, err := tx.Audit.AppendAudit(ctx, "root", "account_made", nil)
 		return err
 	}
 	stands := func(names int, entries int64) {
 		t.Helper()
-		all, err := db.Accounts(ctx)
+		all, err := db.People.Accounts(ctx)
 		must(t, err)
-		head, err := db.VerifyAudit(ctx)
+		head, err := db.Audit.VerifyAudit(ctx)
 		must(t, err)
 		if len(all) != names || head.Seq != entries {
 			t.Errorf("got %d accounts and %d entries, want %d and %d", len(all), head.Seq, names, entries)
@@ -31,7 +31,7 @@ func testAtomic(t *testing.T, p Place) {
 	}
 	must(t, db.Atomic(ctx, func(tx *store.DB) error {
 		err := add(tx, "ada")
-		if _, missing := tx.Account(ctx, "ada"); missing != nil {
+		if _, missing := tx.People.Account(ctx, "ada"); missing != nil {
 			t.Errorf("the transaction does not see its own change: %v", missing)
 		}
 		return errors.Join(err, tx.Atomic(ctx, func(tx *store.DB) error { return add(tx, "bo") }))
@@ -47,7 +47,7 @@ func testAtomic(t *testing.T, p Place) {
 	// A change that failed undoes the others, whatever the function makes of it.
 	wantErr(t, db.Atomic(ctx, func(tx *store.DB) error {
 		must(t, add(tx, "cy"))
-		_ = tx.CreateAccount(ctx, account("ada", store.RoleOfficer))
+		_ = tx.People.CreateAccount(ctx, account("ada", store.RoleOfficer))
 		return nil
 	}), concordat.ErrExists)
 	wantErr(t, db.Atomic(ctx, func(tx *store.DB) error { return add(tx, "ada") }), concordat.ErrExists)

@@ -34,7 +34,7 @@ func testSettings(t *testing.T, p Place) {
 func testLibraries(t *testing.T, p Place) {
 	db, _ := open(t, p)
 	ctx := t.Context()
-	ls, err := db.Libraries(ctx)
+	ls, err := db.Catalogue.Libraries(ctx)
 	must(t, err)
 	if len(ls) != 0 {
 		t.Fatalf("got %v, want none", ls)
@@ -42,33 +42,33 @@ func testLibraries(t *testing.T, p Place) {
 	b := store.Library{ID: "b", Title: "法规 \x00\xff", Created: start.Add(1234567 * time.Nanosecond), Policy: store.Policy{
 		Forward: "none", Template: "grant",
 		Embargo: start.Add(time.Hour), Expires: start.Add(time.Hour * 1000)}}
-	must(t, db.CreateLibrary(ctx, b))
-	wantErr(t, db.CreateLibrary(ctx, store.Library{ID: "b"}), concordat.ErrExists)
+	must(t, db.Catalogue.CreateLibrary(ctx, b))
+	wantErr(t, db.Catalogue.CreateLibrary(ctx, store.Library{ID: "b"}), concordat.ErrExists)
 	withLibraries(t, db, "a")
-	must(t, db.PutDocuments(ctx, []store.DocumentRow{row("b", "1", "h1"), row("b", "2", "h2")}))
+	must(t, db.Catalogue.PutDocuments(ctx, []store.DocumentRow{row("b", "1", "h1"), row("b", "2", "h2")}))
 
 	want := b
 	want.Title, want.Created, want.Documents = "法规 \uFFFD\uFFFD", start.Add(1234*time.Microsecond), 2
-	got, err := db.Library(ctx, "b")
+	got, err := db.Catalogue.Library(ctx, "b")
 	must(t, err)
 	if d := cmp.Diff(want, got); d != "" {
 		t.Error(d)
 	}
-	ls, err = db.Libraries(ctx)
+	ls, err = db.Catalogue.Libraries(ctx)
 	must(t, err)
 	if d := cmp.Diff([]store.Library{{ID: "a", Title: "a", Created: start}, want}, ls); d != "" {
 		t.Error(d)
 	}
 
 	want.Title, want.Policy = "new", store.Policy{}
-	must(t, db.UpdateLibrary(ctx, store.Library{ID: "b", Title: "new", Created: start.Add(time.Hour), Documents: 99}))
-	got, err = db.Library(ctx, "b")
+	must(t, db.Catalogue.UpdateLibrary(ctx, store.Library{ID: "b", Title: "new", Created: start.Add(time.Hour), Documents: 99}))
+	got, err = db.Catalogue.Library(ctx, "b")
 	must(t, err)
 	if d := cmp.Diff(want, got); d != "" {
 		t.Error(d)
 	}
-	wantErr(t, db.UpdateLibrary(ctx, store.Library{ID: "c"}), concordat.ErrNotFound)
-	_, err = db.Library(ctx, "c")
+	wantErr(t, db.Catalogue.UpdateLibrary(ctx, store.Library{ID: "c"}), concordat.ErrNotFound)
+	_, err = db.Catalogue.Library(ctx, "c")
 	wantErr(t, err, concordat.ErrNotFound)
 }
 
@@ -76,16 +76,16 @@ func testLibraryDelete(t *testing.T, p Place) {
 	db, _ := open(t, p)
 	ctx := t.Context()
 	withLibraries(t, db, "a")
-	must(t, db.PutDocuments(ctx, []store.DocumentRow{row("a", "1", "h1")}))
-	must(t, db.PutSourceState(ctx, store.SourceState{Library: "a", Path: "other.pdf", Code: "encrypted"}))
-	wantErr(t, db.DeleteLibrary(ctx, "a"), concordat.ErrInvalid)
-	_, err := db.DocumentRow(ctx, "a", "1")
+	must(t, db.Catalogue.PutDocuments(ctx, []store.DocumentRow{row("a", "1", "h1")}))
+	must(t, db.Catalogue.PutSourceState(ctx, store.SourceState{Library: "a", Path: "other.pdf", Code: "encrypted"}))
+	wantErr(t, db.Catalogue.DeleteLibrary(ctx, "a"), concordat.ErrInvalid)
+	_, err := db.Catalogue.DocumentRow(ctx, "a", "1")
 	must(t, err)
-	must(t, db.DeleteDocuments(ctx, "a", "1"))
-	must(t, db.DeleteLibrary(ctx, "a"))
-	wantErr(t, db.DeleteLibrary(ctx, "a"), concordat.ErrNotFound)
+	must(t, db.Catalogue.DeleteDocuments(ctx, "a", "1"))
+	must(t, db.Catalogue.DeleteLibrary(ctx, "a"))
+	wantErr(t, db.Catalogue.DeleteLibrary(ctx, "a"), concordat.ErrNotFound)
 	withLibraries(t, db, "a")
-	_, err = db.SourceState(ctx, "a", "other.pdf")
+	_, err = db.Catalogue.SourceState(ctx, "a", "other.pdf")
 	wantErr(t, err, concordat.ErrNotFound)
 }
 
@@ -98,7 +98,7 @@ func testLibraryInvalid(t *testing.T, p Place) {
 		{ID: concordat.LibraryID(strings.Repeat("x", 5000))},
 		{ID: "a", Policy: store.Policy{Forward: "some"}},
 	} {
-		wantErr(t, db.CreateLibrary(t.Context(), l), concordat.ErrInvalid)
+		wantErr(t, db.Catalogue.CreateLibrary(t.Context(), l), concordat.ErrInvalid)
 	}
 }
 
@@ -106,28 +106,29 @@ func testDocuments(t *testing.T, p Place) {
 	db, _ := open(t, p)
 	ctx := t.Context()
 	withLibraries(t, db, "a", "b")
-	must(t, db.PutDocuments(ctx, nil))
-	must(t, db.PutDocuments(ctx, []store.DocumentRow{row("a", "1", "h1"), row("a", "2", "same"), row("a", "0", "same"), row("b", "1", "h1")}))
+	must(t, db.Catalogue.PutDocuments(ctx, nil))
+	must(t, db.Catalogue.PutDocuments(ctx, []store.DocumentRow{row("a", "1", "h1"), row("a", "2", "same"), row("a", "0", "same"),
+		row("b", "1", "h1")}))
 	want := row("a", "1", "h1")
 	want.Changed, want.Revision = start, 1
-	got, err := db.DocumentRow(ctx, "a", "1")
+	got, err := db.Catalogue.DocumentRow(ctx, "a", "1")
 	must(t, err)
 	if d := cmp.Diff(want, got); d != "" {
 		t.Error(d)
 	}
-	_, err = db.DocumentRow(ctx, "b", "2")
+	_, err = db.Catalogue.DocumentRow(ctx, "b", "2")
 	wantErr(t, err, concordat.ErrNotFound)
-	listed, all, err := db.ListDocuments(ctx, "a", store.DocumentFilter{Skip: 1, Limit: 1})
+	listed, all, err := db.Catalogue.ListDocuments(ctx, "a", store.DocumentFilter{Skip: 1, Limit: 1})
 	must(t, err)
 	if all != 3 || len(listed) != 1 || listed[0].ID != "1" || listed[0].SameAs != "" {
 		t.Errorf("the second of %d documents is %+v", all, listed)
 	}
-	listed, all, err = db.ListDocuments(ctx, "a", store.DocumentFilter{Query: "0", Order: store.BySentences})
+	listed, all, err = db.Catalogue.ListDocuments(ctx, "a", store.DocumentFilter{Query: "0", Order: store.BySentences})
 	must(t, err)
 	if all != 1 || listed[0].ID != "0" || listed[0].SameAs != "2" {
 		t.Errorf("found %d: %+v", all, listed)
 	}
-	_, _, err = db.ListDocuments(ctx, "a", store.DocumentFilter{Order: "luck"})
+	_, _, err = db.Catalogue.ListDocuments(ctx, "a", store.DocumentFilter{Order: "luck"})
 	wantErr(t, err, concordat.ErrInvalid)
 }
 
@@ -136,16 +137,16 @@ func testDocumentsReplace(t *testing.T, p Place) {
 	ctx := t.Context()
 	withLibraries(t, db, "a")
 	first := row("a", "1", "h1")
-	must(t, db.PutDocuments(ctx, []store.DocumentRow{first}))
+	must(t, db.Catalogue.PutDocuments(ctx, []store.DocumentRow{first}))
 
 	again := first // the same text under another name, later
 	again.Title, again.Scheme, again.Added = "renamed", "packed@0123456789abcdef", start.Add(time.Hour)
-	must(t, db.PutDocuments(ctx, []store.DocumentRow{again}))
+	must(t, db.Catalogue.PutDocuments(ctx, []store.DocumentRow{again}))
 	want := again
 	want.Added, want.Changed, want.Revision = start, start, 1
 	check := func() {
 		t.Helper()
-		got, err := db.DocumentRow(ctx, "a", "1")
+		got, err := db.Catalogue.DocumentRow(ctx, "a", "1")
 		must(t, err)
 		if d := cmp.Diff(want, got); d != "" {
 			t.Error(d)
@@ -156,7 +157,7 @@ func testDocumentsReplace(t *testing.T, p Place) {
 	h2, h3 := again, again // two new texts in one call: the later stays
 	h2.Hash, h3.Hash = "h2", "h3"
 	h3.Added, h3.Bytes = start.Add(2*time.Hour), 77
-	must(t, db.PutDocuments(ctx, []store.DocumentRow{h2, h3}))
+	must(t, db.Catalogue.PutDocuments(ctx, []store.DocumentRow{h2, h3}))
 	want = h3
 	want.Added, want.Changed, want.Revision = start, start.Add(2*time.Hour), 3
 	check()
@@ -167,47 +168,47 @@ func testDocumentsRenew(t *testing.T, p Place) {
 	db, _ := open(t, p)
 	ctx := t.Context()
 	withLibraries(t, db, "a")
-	must(t, db.PutDocuments(ctx, []store.DocumentRow{row("a", "same", "h1"), row("a", "other", "h2")}))
+	must(t, db.Catalogue.PutDocuments(ctx, []store.DocumentRow{row("a", "same", "h1"), row("a", "other", "h2")}))
 	var anew []store.DocumentRow
 	for _, id := range []concordat.DocumentID{"same", "other", "gone"} {
 		anew = append(anew, store.DocumentRow{Library: "a", ID: id, Hash: "h1", Sentences: 5, Characters: 6, Scheme: "packed@1",
 			Short: []store.ShortPiece{}})
 	}
-	must(t, db.RenewDocuments(ctx, anew))
+	must(t, db.Catalogue.RenewDocuments(ctx, anew))
 	same, other := row("a", "same", "h1"), row("a", "other", "h2")
 	same.Sentences, same.Characters, same.Scheme, same.ShortKnown = 5, 6, "packed@1", true
 	for _, want := range []store.DocumentRow{same, other} {
 		want.Changed, want.Revision = start, 1
-		got, err := db.DocumentRow(ctx, "a", want.ID)
+		got, err := db.Catalogue.DocumentRow(ctx, "a", want.ID)
 		must(t, err)
 		if d := cmp.Diff(want, got); d != "" {
 			t.Error(d)
 		}
 	}
-	_, err := db.DocumentRow(ctx, "a", "gone")
+	_, err := db.Catalogue.DocumentRow(ctx, "a", "gone")
 	wantErr(t, err, concordat.ErrNotFound)
-	wantErr(t, db.RenewDocuments(ctx, []store.DocumentRow{{Library: "a", ID: "same"}}), concordat.ErrInvalid)
+	wantErr(t, db.Catalogue.RenewDocuments(ctx, []store.DocumentRow{{Library: "a", ID: "same"}}), concordat.ErrInvalid)
 }
 
 func testDocumentsRollback(t *testing.T, p Place) {
 	db, _ := open(t, p)
 	ctx := t.Context()
 	withLibraries(t, db, "a")
-	must(t, db.PutDocuments(ctx, []store.DocumentRow{row("a", "1", "h1")}))
-	err := db.PutDocuments(ctx, []store.DocumentRow{row("a", "1", "new"), row("a", "2", "h2"), row("nowhere", "3", "h3")})
+	must(t, db.Catalogue.PutDocuments(ctx, []store.DocumentRow{row("a", "1", "h1")}))
+	err := db.Catalogue.PutDocuments(ctx, []store.DocumentRow{row("a", "1", "new"), row("a", "2", "h2"), row("nowhere", "3", "h3")})
 	wantErr(t, err, concordat.ErrNotFound)
-	ds, err := db.Documents(ctx, "a", "", 0)
+	ds, err := db.Catalogue.Documents(ctx, "a", "", 0)
 	must(t, err)
 	if len(ds) != 1 || ds[0].Hash != "h1" || ds[0].Revision != 1 {
 		t.Errorf("after a failed call got %v, want the one document from before", ds)
 	}
-	err = db.PutSourceState(ctx, store.SourceState{Library: "a", Path: "x"}, store.SourceState{Library: "nowhere", Path: "y"})
+	err = db.Catalogue.PutSourceState(ctx, store.SourceState{Library: "a", Path: "x"}, store.SourceState{Library: "nowhere", Path: "y"})
 	wantErr(t, err, concordat.ErrNotFound)
-	_, err = db.SourceState(ctx, "a", "x")
+	_, err = db.Catalogue.SourceState(ctx, "a", "x")
 	wantErr(t, err, concordat.ErrNotFound)
 	for _, bad := range []store.DocumentRow{row("a", "", "h"), row("", "1", "h"), row("a", "1", ""), row("a", "x\x00", "h"),
 		{Library: "a", ID: "1", Hash: "h"}} {
-		wantErr(t, db.PutDocuments(ctx, []store.DocumentRow{bad}), concordat.ErrInvalid)
+		wantErr(t, db.Catalogue.PutDocuments(ctx, []store.DocumentRow{bad}), concordat.ErrInvalid)
 	}
 }
 
@@ -223,11 +224,11 @@ func testDocumentsPaging(t *testing.T, p Place) {
 		rows = append(rows, row("a", id, "h"), row("b", id, "h"))
 		stays[id] = i%3 != 0
 	}
-	must(t, db.PutDocuments(ctx, rows))
+	must(t, db.Catalogue.PutDocuments(ctx, rows))
 	seen := map[concordat.DocumentID]int{}
 	var after concordat.DocumentID
 	for n := 0; ; n++ {
-		ds, err := db.Documents(ctx, "a", after, 8)
+		ds, err := db.Catalogue.Documents(ctx, "a", after, 8)
 		must(t, err)
 		for _, d := range ds {
 			if d.Library != "a" || d.ID <= after {
@@ -241,9 +242,9 @@ func testDocumentsPaging(t *testing.T, p Place) {
 		}
 		// The last row of some pages goes, a row before and a row behind it come.
 		if !stays[after] {
-			must(t, db.DeleteDocuments(ctx, "a", after))
+			must(t, db.Catalogue.DeleteDocuments(ctx, "a", after))
 		}
-		must(t, db.PutDocuments(ctx, []store.DocumentRow{
+		must(t, db.Catalogue.PutDocuments(ctx, []store.DocumentRow{
 			row("a", concordat.DocumentID(fmt.Sprintf("a%d", n)), "h"), row("a", after+"+", "h")}))
 	}
 	for id, s := range stays {
@@ -268,8 +269,8 @@ func testDocumentsOrder(t *testing.T, p Place) {
 	for _, id := range ids {
 		rows = append(rows, row("a", concordat.DocumentID(id), "h"))
 	}
-	must(t, db.PutDocuments(ctx, rows))
-	ds, err := db.Documents(ctx, "a", "", 0)
+	must(t, db.Catalogue.PutDocuments(ctx, rows))
+	ds, err := db.Catalogue.Documents(ctx, "a", "", 0)
 	must(t, err)
 	var got []string
 	for _, d := range ds {
@@ -285,24 +286,24 @@ func testDocumentsDelete(t *testing.T, p Place) {
 	db, _ := open(t, p)
 	ctx := t.Context()
 	withLibraries(t, db, "a", "b")
-	must(t, db.PutDocuments(ctx, []store.DocumentRow{row("a", "1", "h"), row("a", "2", "h"), row("b", "1", "h")}))
+	must(t, db.Catalogue.PutDocuments(ctx, []store.DocumentRow{row("a", "1", "h"), row("a", "2", "h"), row("b", "1", "h")}))
 	for _, lib := range []concordat.LibraryID{"a", "b"} {
-		must(t, db.PutSourceState(ctx, store.SourceState{Library: lib, Path: "in/1.txt"},
+		must(t, db.Catalogue.PutSourceState(ctx, store.SourceState{Library: lib, Path: "in/1.txt"},
 			store.SourceState{Library: lib, Path: "in/2.txt"}))
 	}
-	must(t, db.DeleteDocuments(ctx, "a"))
-	must(t, db.DeleteDocuments(ctx, "a", "1", "nothing", "1"))
-	must(t, db.DeleteDocuments(ctx, "nowhere", "1"))
+	must(t, db.Catalogue.DeleteDocuments(ctx, "a"))
+	must(t, db.Catalogue.DeleteDocuments(ctx, "a", "1", "nothing", "1"))
+	must(t, db.Catalogue.DeleteDocuments(ctx, "nowhere", "1"))
 	for _, tt := range []struct {
 		lib  concordat.LibraryID
 		id   concordat.DocumentID
 		want bool
 	}{{"a", "1", false}, {"a", "2", true}, {"b", "1", true}} {
-		_, err := db.DocumentRow(ctx, tt.lib, tt.id)
+		_, err := db.Catalogue.DocumentRow(ctx, tt.lib, tt.id)
 		if (err == nil) != tt.want {
 			t.Errorf("document %s/%s: got %v, want it there: %v", tt.lib, tt.id, err, tt.want)
 		}
-		_, err = db.SourceState(ctx, tt.lib, "in/"+string(tt.id)+".txt")
+		_, err = db.Catalogue.SourceState(ctx, tt.lib, "in/"+string(tt.id)+".txt")
 		if (err == nil) != tt.want {
 			t.Errorf("source of %s/%s: got %v, want it there: %v", tt.lib, tt.id, err, tt.want)
 		}
@@ -315,7 +316,7 @@ func testSentenceVectors(t *testing.T, p Place) {
 	db, _ := open(t, p)
 	ctx := t.Context()
 	withLibraries(t, db, "a", "b")
-	must(t, db.PutDocuments(ctx, []store.DocumentRow{row("a", "1", "h"), row("a", "2", "h"), row("b", "1", "h")}))
+	must(t, db.Catalogue.PutDocuments(ctx, []store.DocumentRow{row("a", "1", "h"), row("a", "2", "h"), row("b", "1", "h")}))
 	queue(t, db, "t")
 	vector := func(n byte, x float32) concordat.SentenceVector {
 		return concordat.SentenceVector{Digest: [32]byte{n}, Vector: []float32{x, -1, 0.5}}
@@ -328,7 +329,7 @@ func testSentenceVectors(t *testing.T, p Place) {
 	task.Task = "t"
 	gone := vector(5, 0.5)
 	gone.Task = "none"
-	must(t, db.PutSentenceVectors(ctx, []concordat.SentenceVector{of(vector(1, 0.1), "a", "1"), of(vector(2, 0.2), "a", "2"),
+	must(t, db.Checks.PutSentenceVectors(ctx, []concordat.SentenceVector{of(vector(1, 0.1), "a", "1"), of(vector(2, 0.2), "a", "2"),
 		of(vector(3, 0.3), "b", "1"), task, gone, of(vector(6, 0.6), "a", "none"), vector(7, 0.7)}, 100))
 	there := func(want ...byte) {
 		t.Helper()
@@ -336,7 +337,7 @@ func testSentenceVectors(t *testing.T, p Place) {
 		for i := range all {
 			all[i] = [32]byte{byte(i), byte(i >> 8)}
 		}
-		got, err := db.SentenceVectors(ctx, all)
+		got, err := db.Checks.SentenceVectors(ctx, all)
 		must(t, err)
 		for n := range byte(10) {
 			v := got[[32]byte{n}]
@@ -349,21 +350,21 @@ func testSentenceVectors(t *testing.T, p Place) {
 		}
 	}
 	there(1, 2, 3, 4, 7)
-	must(t, db.PutDocuments(ctx, []store.DocumentRow{row("a", "2", "h")})) // the same text again
+	must(t, db.Catalogue.PutDocuments(ctx, []store.DocumentRow{row("a", "2", "h")})) // the same text again
 	there(1, 2, 3, 4, 7)
-	must(t, db.PutDocuments(ctx, []store.DocumentRow{row("a", "2", "other")}))
+	must(t, db.Catalogue.PutDocuments(ctx, []store.DocumentRow{row("a", "2", "other")}))
 	there(1, 3, 4, 7)
-	must(t, db.DeleteDocuments(ctx, "a", "1"))
+	must(t, db.Catalogue.DeleteDocuments(ctx, "a", "1"))
 	there(3, 4, 7)
-	_, err := db.EraseTask(ctx, "t")
+	_, err := db.Retention.EraseTask(ctx, "t")
 	must(t, err)
 	there(3, 7)
-	must(t, db.DeleteDocuments(ctx, "b", "1"))
+	must(t, db.Catalogue.DeleteDocuments(ctx, "b", "1"))
 	there(7)
 	again := vector(7, 0.7) // in place of the one that is there, and no newer for it
-	must(t, db.PutSentenceVectors(ctx, []concordat.SentenceVector{again, vector(8, 0.8), vector(9, 0.9)}, 2))
+	must(t, db.Checks.PutSentenceVectors(ctx, []concordat.SentenceVector{again, vector(8, 0.8), vector(9, 0.9)}, 2))
 	there(8, 9)
-	must(t, db.PutSentenceVectors(ctx, nil, 2))
+	must(t, db.Checks.PutSentenceVectors(ctx, nil, 2))
 	there(8, 9)
 }
 
@@ -374,21 +375,21 @@ func testNames(t *testing.T, p Place) {
 	withLibraries(t, db, "a")
 	d := row("a", "1", "h")
 	d.Title, d.Source = "a\x00b\xffc", "dir/\xff\x00.txt"
-	must(t, db.PutDocuments(ctx, []store.DocumentRow{d}))
-	got, err := db.DocumentRow(ctx, "a", "1")
+	must(t, db.Catalogue.PutDocuments(ctx, []store.DocumentRow{d}))
+	got, err := db.Catalogue.DocumentRow(ctx, "a", "1")
 	must(t, err)
 	if want := "a\uFFFDb\uFFFDc"; got.Title != want {
 		t.Errorf("got title %q, want %q", got.Title, want)
 	}
-	must(t, db.PutSourceState(ctx, store.SourceState{Library: "a", Path: d.Source, Size: 1}))
-	must(t, db.PutSourceState(ctx, store.SourceState{Library: "a", Path: "dir/\xfe\x00.txt", Size: 2}))
-	s, err := db.SourceState(ctx, "a", d.Source)
+	must(t, db.Catalogue.PutSourceState(ctx, store.SourceState{Library: "a", Path: d.Source, Size: 1}))
+	must(t, db.Catalogue.PutSourceState(ctx, store.SourceState{Library: "a", Path: "dir/\xfe\x00.txt", Size: 2}))
+	s, err := db.Catalogue.SourceState(ctx, "a", d.Source)
 	must(t, err)
 	if s.Size != 1 || s.Path != `"dir/\xff\x00.txt"` {
 		t.Errorf("got %+v, want the file of size 1 under its quoted name", s)
 	}
-	must(t, db.DeleteDocuments(ctx, "a", "1"))
-	_, err = db.SourceState(ctx, "a", d.Source)
+	must(t, db.Catalogue.DeleteDocuments(ctx, "a", "1"))
+	_, err = db.Catalogue.SourceState(ctx, "a", d.Source)
 	wantErr(t, err, concordat.ErrNotFound)
 }
 
@@ -396,14 +397,14 @@ func testSources(t *testing.T, p Place) {
 	db, _ := open(t, p)
 	ctx := t.Context()
 	withLibraries(t, db, "a")
-	_, err := db.SourceState(ctx, "a", "x.pdf")
+	_, err := db.Catalogue.SourceState(ctx, "a", "x.pdf")
 	wantErr(t, err, concordat.ErrNotFound)
 	want := store.SourceState{Library: "a", Path: "x.pdf", Size: 5, Modified: start, Hash: "abc", Code: "encrypted",
 		Detail: "The file needs a password.", Handled: start.Add(time.Minute)}
-	must(t, db.PutSourceState(ctx, want, store.SourceState{Library: "a", Path: "y.pdf"}))
+	must(t, db.Catalogue.PutSourceState(ctx, want, store.SourceState{Library: "a", Path: "y.pdf"}))
 	check := func() {
 		t.Helper()
-		got, err := db.SourceState(ctx, "a", "x.pdf")
+		got, err := db.Catalogue.SourceState(ctx, "a", "x.pdf")
 		must(t, err)
 		if d := cmp.Diff(want, got); d != "" {
 			t.Error(d)
@@ -414,7 +415,7 @@ func testSources(t *testing.T, p Place) {
 		t.Error("a file that failed counts as handled")
 	}
 	want.Code, want.Detail, want.Size, want.Documents, want.Modified = "", "", 1<<40, 3, start.Add(1500*time.Nanosecond)
-	must(t, db.PutSourceState(ctx, want))
+	must(t, db.Catalogue.PutSourceState(ctx, want))
 	if !want.Unchanged(1<<40, want.Modified) || want.Unchanged(1<<40, start) || want.Unchanged(5, want.Modified) {
 		t.Error("Unchanged does not follow size and time")
 	}
@@ -424,5 +425,5 @@ func testSources(t *testing.T, p Place) {
 	if !want.Unchanged(1<<40, modified) {
 		t.Error("a time that was rounded by the store counts as changed")
 	}
-	wantErr(t, db.PutSourceState(ctx, store.SourceState{Library: "a"}), concordat.ErrInvalid)
+	wantErr(t, db.Catalogue.PutSourceState(ctx, store.SourceState{Library: "a"}), concordat.ErrInvalid)
 }

@@ -15,8 +15,8 @@ import (
 // hooked makes an account with a webhook.
 func hooked(t *testing.T, db *store.DB, account string, role store.Role, whole bool, kinds ...store.EventKind) store.Hook {
 	t.Helper()
-	must(t, db.CreateAccount(t.Context(), store.Account{Name: account, Role: role, Created: start}))
-	h, err := db.CreateHook(t.Context(), store.Hook{Account: account, Whole: whole, URL: "https://" + account + ".example/",
+	must(t, db.People.CreateAccount(t.Context(), store.Account{Name: account, Role: role, Created: start}))
+	h, err := db.Webhooks.CreateHook(t.Context(), store.Hook{Account: account, Whole: whole, URL: "https://" + account + ".example/",
 		Title: "portal", Kinds: kinds})
 	must(t, err)
 	return h
@@ -26,64 +26,64 @@ func testHooks(t *testing.T, p Place) {
 	db, c := open(t, p)
 	ctx := t.Context()
 	h := hooked(t, db, "ada", store.RoleOfficer, false, store.EventCheckDone, store.EventBatchDone)
-	got, err := db.Hook(ctx, h.ID)
+	got, err := db.Webhooks.Hook(ctx, h.ID)
 	must(t, err)
 	if d := cmp.Diff(h, got); d != "" || len(h.Secrets) != 1 || len(h.Secrets[0]) != store.HookSecretBytes {
 		t.Error(d, h)
 	}
 	for _, bad := range []store.Hook{{Account: "ada", URL: "https://x"}, {Account: "ada", Kinds: store.EventKinds()},
 		{Account: "ada", URL: "https://x", Kinds: []store.EventKind{"song"}}} {
-		_, err := db.CreateHook(ctx, bad)
+		_, err := db.Webhooks.CreateHook(ctx, bad)
 		wantErr(t, err, concordat.ErrInvalid)
 	}
-	_, err = db.CreateHook(ctx, store.Hook{Account: "nobody", URL: "https://x", Kinds: store.EventKinds()})
+	_, err = db.Webhooks.CreateHook(ctx, store.Hook{Account: "nobody", URL: "https://x", Kinds: store.EventKinds()})
 	wantErr(t, err, concordat.ErrNotFound)
 
 	// Two secrets are valid while one replaces the other.
-	turned, err := db.RotateHook(ctx, h.ID, time.Hour)
+	turned, err := db.Webhooks.RotateHook(ctx, h.ID, time.Hour)
 	must(t, err)
 	if len(turned.Secrets) != 2 || string(turned.Secrets[1]) != string(h.Secrets[0]) || string(turned.Secrets[0]) == string(h.Secrets[0]) {
 		t.Errorf("got %d secrets after a rotation", len(turned.Secrets))
 	}
 	c.move(time.Hour)
-	if got, err = db.Hook(ctx, h.ID); err != nil || len(got.Secrets) != 1 || !got.Former.IsZero() {
+	if got, err = db.Webhooks.Hook(ctx, h.ID); err != nil || len(got.Secrets) != 1 || !got.Former.IsZero() {
 		t.Errorf("got %+v, %v", got, err)
 	}
-	must(t, db.PauseHook(ctx, h.ID, "gone"))
+	must(t, db.Webhooks.PauseHook(ctx, h.ID, "gone"))
 	got.State, got.Title, got.URL, got.Kinds, got.Cause = store.HookActive, "other", "https://y/", store.EventKinds(), ""
-	must(t, db.UpdateHook(ctx, got))
-	again, err := db.Hook(ctx, h.ID)
+	must(t, db.Webhooks.UpdateHook(ctx, got))
+	again, err := db.Webhooks.Hook(ctx, h.ID)
 	must(t, err)
 	if d := cmp.Diff(got, again); d != "" {
 		t.Error(d)
 	}
 	other := hooked(t, db, "bo", store.RoleAdministrator, true, store.EventCheckDone)
-	all, err := db.Hooks(ctx, "", "", 0)
+	all, err := db.Webhooks.Hooks(ctx, "", "", 0)
 	must(t, err)
-	own, err := db.Hooks(ctx, "bo", "", 0)
+	own, err := db.Webhooks.Hooks(ctx, "bo", "", 0)
 	must(t, err)
-	last, err := db.Hooks(ctx, "", all[0].ID, 1)
+	last, err := db.Webhooks.Hooks(ctx, "", all[0].ID, 1)
 	must(t, err)
 	if len(all) != 2 || len(own) != 1 || own[0].ID != other.ID || len(last) != 1 || last[0].ID != all[1].ID {
 		t.Errorf("got %v, %v, %v", all, own, last)
 	}
 	for range store.MaxHooks - 1 {
-		_, err = db.CreateHook(ctx, store.Hook{Account: "bo", URL: "https://x", Kinds: store.EventKinds()})
+		_, err = db.Webhooks.CreateHook(ctx, store.Hook{Account: "bo", URL: "https://x", Kinds: store.EventKinds()})
 		must(t, err)
 	}
-	_, err = db.CreateHook(ctx, store.Hook{Account: "bo", URL: "https://x", Kinds: store.EventKinds()})
+	_, err = db.Webhooks.CreateHook(ctx, store.Hook{Account: "bo", URL: "https://x", Kinds: store.EventKinds()})
 	wantErr(t, err, concordat.ErrInvalid)
-	must(t, db.DeleteHook(ctx, h.ID))
-	wantErr(t, db.DeleteHook(ctx, h.ID), concordat.ErrNotFound)
-	wantErr(t, db.UpdateHook(ctx, got), concordat.ErrNotFound)
-	_, err = db.RotateHook(ctx, h.ID, 0)
+	must(t, db.Webhooks.DeleteHook(ctx, h.ID))
+	wantErr(t, db.Webhooks.DeleteHook(ctx, h.ID), concordat.ErrNotFound)
+	wantErr(t, db.Webhooks.UpdateHook(ctx, got), concordat.ErrNotFound)
+	_, err = db.Webhooks.RotateHook(ctx, h.ID, 0)
 	wantErr(t, err, concordat.ErrNotFound)
 }
 
 // kinds are the events that wait for a webhook, oldest first, with all, open and counted leads if they were looked for.
 func kinds(t *testing.T, db *store.DB, h store.Hook) (out []string) {
 	t.Helper()
-	ds, err := db.Deliveries(t.Context(), h.ID, "", 0, 0)
+	ds, err := db.Webhooks.Deliveries(t.Context(), h.ID, "", 0, 0)
 	must(t, err)
 	for i := len(ds) - 1; i >= 0; i-- {
 		var body struct {
@@ -119,21 +119,21 @@ func testHookEvents(t *testing.T, p Place) {
 	for _, x := range []struct{ id, owner, batch string }{{"t1", "ada", "b"}, {"t2", "ada", "b"}, {"t3", "bo", ""}, {"t4", "", ""}} {
 		one := task(concordat.TaskID(x.id))
 		one.Owner, one.Batch = x.owner, x.batch
-		must(t, db.CreateTask(ctx, one))
+		must(t, db.Checks.CreateTask(ctx, one))
 	}
-	must(t, db.FinishCheck(ctx, claim(t, db, "w", "t1"), concordat.TaskPartial, &concordat.LeadCount{All: 2, Open: 2}))
-	must(t, db.CancelTask(ctx, "t2", store.Cause{Detail: "by ada"}))
-	must(t, db.CancelTask(ctx, "t2", store.Cause{Detail: "again"})) // it has ended: no event
+	must(t, db.Checks.FinishCheck(ctx, claim(t, db, "w", "t1"), concordat.TaskPartial, &concordat.LeadCount{All: 2, Open: 2}))
+	must(t, db.Checks.CancelTask(ctx, "t2", store.Cause{Detail: "by ada"}))
+	must(t, db.Checks.CancelTask(ctx, "t2", store.Cause{Detail: "again"})) // it has ended: no event
 	for range store.MaxAttempts {
 		claim(t, db, "w", "t3")
 		c.move(lease)
 	}
-	must(t, db.FinishTask(ctx, claim(t, db, "w", "t4"), concordat.TaskDone, store.Cause{}))
-	must(t, db.PutDisclosure(ctx, store.Disclosure{ID: "d1", Direction: store.DisclosureIn, Partner: "south",
+	must(t, db.Checks.FinishTask(ctx, claim(t, db, "w", "t4"), concordat.TaskDone, store.Cause{}))
+	must(t, db.Answers.PutDisclosure(ctx, store.Disclosure{ID: "d1", Direction: store.DisclosureIn, Partner: "south",
 		State: concordat.DisclosurePending}))
-	must(t, db.PutDisclosure(ctx, store.Disclosure{ID: "d2", Direction: store.DisclosureOut, Partner: "south",
+	must(t, db.Answers.PutDisclosure(ctx, store.Disclosure{ID: "d2", Direction: store.DisclosureOut, Partner: "south",
 		State: concordat.DisclosurePending}))
-	must(t, db.SetDisclosure(ctx, "d2", concordat.DisclosurePending, concordat.DisclosureGranted, "ada", "", c.now()))
+	must(t, db.Answers.SetDisclosure(ctx, "d2", concordat.DisclosurePending, concordat.DisclosureGranted, "ada", "", c.now()))
 	for _, x := range []struct {
 		hook store.Hook
 		want []string
@@ -148,12 +148,12 @@ func testHookEvents(t *testing.T, p Place) {
 		}
 	}
 	// The rights of a webhook are those of its account at the time.
-	root, err := db.Account(ctx, "root")
+	root, err := db.People.Account(ctx, "root")
 	must(t, err)
 	root.Role = store.RoleOfficer
-	must(t, db.UpdateAccount(ctx, root))
-	must(t, db.PauseHook(ctx, site.ID, "")) // a paused one hears no more than an active one
-	must(t, db.Announce(ctx, store.EventCheckDone, "ada", json.RawMessage(`{"id":"new"}`)))
+	must(t, db.People.UpdateAccount(ctx, root))
+	must(t, db.Webhooks.PauseHook(ctx, site.ID, "")) // a paused one hears no more than an active one
+	must(t, db.Webhooks.Announce(ctx, store.EventCheckDone, "ada", json.RawMessage(`{"id":"new"}`)))
 	if got := kinds(t, db, site); len(got) != 7 {
 		t.Errorf("told to a former administrator: %v", got)
 	}
@@ -161,13 +161,13 @@ func testHookEvents(t *testing.T, p Place) {
 		t.Errorf("got %v", got)
 	}
 	for range 4 { // ada's only: root's wait for ever, or until it is an administrator again
-		d, _, err := db.ClaimDelivery(ctx, lease, only.ID)
+		d, _, err := db.Webhooks.ClaimDelivery(ctx, lease, only.ID)
 		must(t, err)
 		if d.Hook != ada.ID {
 			t.Errorf("claimed %+v", d)
 		}
 	}
-	_, _, err = db.ClaimDelivery(ctx, lease, only.ID)
+	_, _, err = db.Webhooks.ClaimDelivery(ctx, lease, only.ID)
 	wantErr(t, err, concordat.ErrNotFound)
 }
 
@@ -177,12 +177,12 @@ func testDeliveries(t *testing.T, p Place) {
 	ctx := t.Context()
 	h := hooked(t, db, "ada", store.RoleOfficer, false, store.EventCheckDone)
 	for range 3 {
-		must(t, db.PingHook(ctx, h.ID))
+		must(t, db.Webhooks.PingHook(ctx, h.ID))
 		c.move(time.Second)
 	}
 	take := func() store.Delivery {
 		t.Helper()
-		d, of, err := db.ClaimDelivery(ctx, lease)
+		d, of, err := db.Webhooks.ClaimDelivery(ctx, lease)
 		must(t, err)
 		if d.Hook != h.ID || of.ID != h.ID || len(of.Secrets) == 0 || d.Kind != store.EventPing {
 			t.Fatalf("got %+v of %+v", d, of)
@@ -191,15 +191,15 @@ func testDeliveries(t *testing.T, p Place) {
 	}
 	nothing := func(busy ...store.HookID) {
 		t.Helper()
-		_, _, err := db.ClaimDelivery(ctx, lease, busy...)
+		_, _, err := db.Webhooks.ClaimDelivery(ctx, lease, busy...)
 		wantErr(t, err, concordat.ErrNotFound)
 	}
 	nothing(h.ID)
 	one := take()
 	two, three := take(), take()
 	nothing()
-	must(t, db.EndAttempt(ctx, two, store.Attempt{At: c.now(), Took: time.Second, Status: 204}, store.DeliveryDelivered, time.Time{}))
-	must(t, db.EndAttempt(ctx, three, store.Attempt{At: c.now(), Status: 500, Cause: "status 500"}, store.DeliveryPending,
+	must(t, db.Webhooks.EndAttempt(ctx, two, store.Attempt{At: c.now(), Took: time.Second, Status: 204}, store.DeliveryDelivered, time.Time{}))
+	must(t, db.Webhooks.EndAttempt(ctx, three, store.Attempt{At: c.now(), Status: 500, Cause: "status 500"}, store.DeliveryPending,
 		c.now().Add(time.Hour)))
 	nothing()
 	c.move(lease) // the sender of the first has crashed
@@ -207,9 +207,9 @@ func testDeliveries(t *testing.T, p Place) {
 	if again.Seq != one.Seq || again.Attempts != 2 || again.Event != one.Event || string(again.Body) != string(one.Body) {
 		t.Errorf("got %+v after %+v", again, one)
 	}
-	wantErr(t, db.EndAttempt(ctx, one, store.Attempt{}, store.DeliveryDelivered, time.Time{}), store.ErrLease)
-	must(t, db.EndAttempt(ctx, again, store.Attempt{At: c.now(), Cause: "no answer"}, store.DeliveryDead, time.Time{}))
-	wantErr(t, db.EndAttempt(ctx, again, store.Attempt{}, "lost", time.Time{}), concordat.ErrInvalid)
+	wantErr(t, db.Webhooks.EndAttempt(ctx, one, store.Attempt{}, store.DeliveryDelivered, time.Time{}), store.ErrLease)
+	must(t, db.Webhooks.EndAttempt(ctx, again, store.Attempt{At: c.now(), Cause: "no answer"}, store.DeliveryDead, time.Time{}))
+	wantErr(t, db.Webhooks.EndAttempt(ctx, again, store.Attempt{}, "lost", time.Time{}), concordat.ErrInvalid)
 	c.move(time.Hour)
 	if got := take(); got.Seq != three.Seq {
 		t.Errorf("got %+v", got)
@@ -218,7 +218,7 @@ func testDeliveries(t *testing.T, p Place) {
 	nothing()
 	states := func() (out []string) {
 		t.Helper()
-		ds, err := db.Deliveries(ctx, h.ID, "", 0, 0)
+		ds, err := db.Webhooks.Deliveries(ctx, h.ID, "", 0, 0)
 		must(t, err)
 		for _, d := range ds {
 			out = append(out, fmt.Sprint(d.Seq-one.Seq, d.State, d.Attempts, d.Status))
@@ -228,45 +228,45 @@ func testDeliveries(t *testing.T, p Place) {
 	if d := cmp.Diff([]string{"2dead2 500", "1delivered1 204", "0dead2 0"}, states()); d != "" {
 		t.Error(d)
 	}
-	_, attempts, err := db.Delivery(ctx, h.ID, two.Seq)
+	_, attempts, err := db.Webhooks.Delivery(ctx, h.ID, two.Seq)
 	must(t, err)
 	if len(attempts) != 1 || attempts[0].Took != time.Second || attempts[0].Status != 204 {
 		t.Errorf("got %+v", attempts)
 	}
-	_, _, err = db.Delivery(ctx, "other", two.Seq)
+	_, _, err = db.Webhooks.Delivery(ctx, "other", two.Seq)
 	wantErr(t, err, concordat.ErrNotFound)
 
-	n, err := db.ReplayDeliveries(ctx, h.ID, store.Replay{State: store.DeliveryDead})
+	n, err := db.Webhooks.ReplayDeliveries(ctx, h.ID, store.Replay{State: store.DeliveryDead})
 	if n != 2 || err != nil {
 		t.Errorf("replayed %d, %v", n, err)
 	}
 	if got := take(); got.Event != one.Event || got.Round != 1 {
 		t.Errorf("got %+v", got)
 	}
-	n, err = db.ReplayDeliveries(ctx, h.ID, store.Replay{Seq: two.Seq})
+	n, err = db.Webhooks.ReplayDeliveries(ctx, h.ID, store.Replay{Seq: two.Seq})
 	if n != 1 || err != nil {
 		t.Errorf("replayed %d, %v", n, err)
 	}
-	_, err = db.ReplayDeliveries(ctx, "other", store.Replay{Seq: two.Seq})
+	_, err = db.Webhooks.ReplayDeliveries(ctx, "other", store.Replay{Seq: two.Seq})
 	wantErr(t, err, concordat.ErrNotFound)
-	n, err = db.ReplayDeliveries(ctx, h.ID, store.Replay{From: c.now()})
+	n, err = db.Webhooks.ReplayDeliveries(ctx, h.ID, store.Replay{From: c.now()})
 	if n != 0 || err != nil {
 		t.Errorf("replayed %d, %v", n, err)
 	}
-	must(t, db.EndAttempt(ctx, take(), store.Attempt{}, store.DeliveryDelivered, time.Time{}))
-	n, err = db.ForgetDeliveries(ctx, start, 0)
+	must(t, db.Webhooks.EndAttempt(ctx, take(), store.Attempt{}, store.DeliveryDelivered, time.Time{}))
+	n, err = db.Webhooks.ForgetDeliveries(ctx, start, 0)
 	if n != 1 || err != nil {
 		t.Errorf("forgot %d, %v", n, err)
 	}
-	ds, err := db.Deliveries(ctx, h.ID, store.DeliveryPending, 0, 0)
+	ds, err := db.Webhooks.Deliveries(ctx, h.ID, store.DeliveryPending, 0, 0)
 	if len(ds) != 2 || err != nil {
 		t.Errorf("%d wait, %v", len(ds), err)
 	}
-	must(t, db.PauseHook(ctx, h.ID, ""))
+	must(t, db.Webhooks.PauseHook(ctx, h.ID, ""))
 	c.move(lease)
 	nothing()
-	must(t, db.DeleteHook(ctx, h.ID))
-	must(t, db.PutToken(ctx, "x", store.Token{Purpose: store.PurposeJoin, Account: "ada", Expires: c.now()}))
+	must(t, db.Webhooks.DeleteHook(ctx, h.ID))
+	must(t, db.People.PutToken(ctx, "x", store.Token{Purpose: store.PurposeJoin, Account: "ada", Expires: c.now()}))
 }
 
 func testTaskFilter(t *testing.T, p Place) {
@@ -275,9 +275,9 @@ func testTaskFilter(t *testing.T, p Place) {
 	for i, id := range []concordat.TaskID{"a1", "b1", "a2", "b2"} {
 		one := task(id)
 		one.Owner, one.Batch, one.Made = string(id[:1]), string(id[1:]), start.Add(time.Duration(i)*time.Hour)
-		must(t, db.CreateTask(ctx, one))
+		must(t, db.Checks.CreateTask(ctx, one))
 	}
-	must(t, db.CancelTask(ctx, "b2", store.Cause{}))
+	must(t, db.Checks.CancelTask(ctx, "b2", store.Cause{}))
 	for _, x := range []struct {
 		f      store.TaskFilter
 		before int64
@@ -295,7 +295,7 @@ func testTaskFilter(t *testing.T, p Place) {
 			[]concordat.TaskID{"b2", "a2"}},
 		{store.TaskFilter{From: start.Add(time.Hour), To: start.Add(3 * time.Hour)}, 0, 0, []concordat.TaskID{"a2", "b1"}},
 	} {
-		ts, err := db.FilterTasks(ctx, x.f, x.before, x.limit)
+		ts, err := db.Checks.FilterTasks(ctx, x.f, x.before, x.limit)
 		must(t, err)
 		var got []concordat.TaskID
 		for _, one := range ts {
@@ -312,14 +312,14 @@ func testReviewIf(t *testing.T, p Place) {
 	ctx := t.Context()
 	queue(t, db, "t1")
 	rules := store.Review{At: start, By: "ada", Kind: store.ReviewRules, Data: []byte(`{}`)}
-	_, err := db.AppendReviewIf(ctx, "t1", rules, 0)
+	_, err := db.Checks.AppendReviewIf(ctx, "t1", rules, 0)
 	must(t, err)
-	_, err = db.AppendReviewIf(ctx, "t1", rules, 0)
+	_, err = db.Checks.AppendReviewIf(ctx, "t1", rules, 0)
 	wantErr(t, err, concordat.ErrChanged)
-	_, err = db.AppendReviewIf(ctx, "t1", store.Review{At: start, By: "bo", Kind: store.ReviewComment, Text: "x"}, store.AnyRules)
+	_, err = db.Checks.AppendReviewIf(ctx, "t1", store.Review{At: start, By: "bo", Kind: store.ReviewComment, Text: "x"}, store.AnyRules)
 	must(t, err)
-	_, err = db.AppendReviewIf(ctx, "t1", rules, 1)
+	_, err = db.Checks.AppendReviewIf(ctx, "t1", rules, 1)
 	must(t, err)
-	_, err = db.AppendReviewIf(ctx, "none", rules, 0)
+	_, err = db.Checks.AppendReviewIf(ctx, "none", rules, 0)
 	wantErr(t, err, concordat.ErrNotFound)
 }

@@ -21,15 +21,15 @@ func testLanes(t *testing.T, p Place) {
 		one.Batch = x.batch
 		ts = append(ts, one)
 	}
-	must(t, db.CreateTasks(ctx, ts))
+	must(t, db.Checks.CreateTasks(ctx, ts))
 	// All or none.
-	wantErr(t, db.CreateTasks(ctx, []store.Task{task("new"), task("c1")}), concordat.ErrExists)
-	_, err := db.Task(ctx, "new")
+	wantErr(t, db.Checks.CreateTasks(ctx, []store.Task{task("new"), task("c1")}), concordat.ErrExists)
+	_, err := db.Checks.Task(ctx, "new")
 	wantErr(t, err, concordat.ErrNotFound)
 
-	last, err := db.Task(ctx, "c2")
+	last, err := db.Checks.Task(ctx, "c2")
 	must(t, err)
-	queued, running, err := db.Ahead(ctx, last)
+	queued, running, err := db.Checks.Ahead(ctx, last)
 	must(t, err)
 	if queued != 1 || running != 0 {
 		t.Errorf("before the second check: %d queued, %d running; want the first check alone", queued, running)
@@ -38,16 +38,16 @@ func testLanes(t *testing.T, p Place) {
 		lane store.Lane
 		want concordat.TaskID
 	}{{store.LaneChecks, "c1"}, {store.LaneAdding, "a1"}, {store.LaneChecks, "c2"}, {store.LaneAll, "a2"}} {
-		got, err := db.ClaimTask(ctx, x.lane, "w", lease)
+		got, err := db.Checks.ClaimTask(ctx, x.lane, "w", lease)
 		must(t, err)
 		if got.ID != x.want {
 			t.Errorf("lane %q gave %s, want %s", x.lane, got.ID, x.want)
 		}
 	}
-	_, err = db.ClaimTask(ctx, store.LaneChecks, "w", lease)
+	_, err = db.Checks.ClaimTask(ctx, store.LaneChecks, "w", lease)
 	wantErr(t, err, concordat.ErrNotFound)
 	c.move(lease) // what nobody renews comes back in its own lane
-	got, err := db.ClaimTask(ctx, store.LaneAdding, "w", lease)
+	got, err := db.Checks.ClaimTask(ctx, store.LaneAdding, "w", lease)
 	must(t, err)
 	if got.ID != "a1" {
 		t.Errorf("got %s, want a1 again", got.ID)
@@ -66,12 +66,12 @@ func testBatchDone(t *testing.T, p Place) {
 		one.Owner, one.Batch = "ada", "together"
 		ts = append(ts, one)
 	}
-	must(t, db.CreateTasks(ctx, ts))
-	must(t, db.CancelTask(ctx, "t1", store.Cause{Detail: "empty"}))
+	must(t, db.Checks.CreateTasks(ctx, ts))
+	must(t, db.Checks.CancelTask(ctx, "t1", store.Cause{Detail: "empty"}))
 	if got := kinds(t, db, h); len(got) != 0 {
 		t.Errorf("told %v while one waits", got)
 	}
-	must(t, db.CancelTask(ctx, "t2", store.Cause{Detail: "empty"}))
+	must(t, db.Checks.CancelTask(ctx, "t2", store.Cause{Detail: "empty"}))
 	want := []string{"batch.done together"}
 
 	// The leads of reports are added up; a check that was not asked for them, or has failed, adds none.
@@ -81,27 +81,27 @@ func testBatchDone(t *testing.T, p Place) {
 		one.Owner, one.Batch = "ada", "leading"
 		ts = append(ts, one)
 	}
-	must(t, db.CreateTasks(ctx, ts))
-	must(t, db.FinishCheck(ctx, claim(t, db, "w", "t3"), concordat.TaskDone, &concordat.LeadCount{All: 3, Open: 1, Counted: 1}))
-	must(t, db.FinishCheck(ctx, claim(t, db, "w", "t4"), concordat.TaskPartial, &concordat.LeadCount{All: 4, Open: 4}))
-	must(t, db.FinishCheck(ctx, claim(t, db, "w", "t5"), concordat.TaskDone, nil))
+	must(t, db.Checks.CreateTasks(ctx, ts))
+	must(t, db.Checks.FinishCheck(ctx, claim(t, db, "w", "t3"), concordat.TaskDone, &concordat.LeadCount{All: 3, Open: 1, Counted: 1}))
+	must(t, db.Checks.FinishCheck(ctx, claim(t, db, "w", "t4"), concordat.TaskPartial, &concordat.LeadCount{All: 4, Open: 4}))
+	must(t, db.Checks.FinishCheck(ctx, claim(t, db, "w", "t5"), concordat.TaskDone, nil))
 	want = append(want, "batch.done leading 7/5/1")
 
-	must(t, db.CreateBatch(ctx, store.Batch{ID: "b", Title: "b", Owner: "ada", Runner: "serve", Request: []byte("{}"),
+	must(t, db.Batches.CreateBatch(ctx, store.Batch{ID: "b", Title: "b", Owner: "ada", Runner: "serve", Request: []byte("{}"),
 		Lineage: []byte("{}"), Made: start},
 		[]store.BatchInput{{Number: 0, Name: "x.txt", Place: "x"}, {Number: 1, Name: "y.txt", Place: "y"}}))
-	must(t, db.PutBatchMembers(ctx, "b", 0, []store.BatchMember{{Name: "x.txt"}}))
-	must(t, db.PutBatchMembers(ctx, "b", 1, []store.BatchMember{{Name: "y.txt", Cause: store.Cause{Detail: "empty"}}}))
+	must(t, db.Batches.PutBatchMembers(ctx, "b", 0, []store.BatchMember{{Name: "x.txt"}}))
+	must(t, db.Batches.PutBatchMembers(ctx, "b", 1, []store.BatchMember{{Name: "y.txt", Cause: store.Cause{Detail: "empty"}}}))
 	one := task("b-1")
 	one.Owner, one.Batch = "ada", "b"
-	one, err := db.StartTask(ctx, one, "w", lease)
+	one, err := db.Checks.StartTask(ctx, one, "w", lease)
 	must(t, err)
-	must(t, db.FinishTask(ctx, one, concordat.TaskDone, store.Cause{}))
+	must(t, db.Checks.FinishTask(ctx, one, concordat.TaskDone, store.Cause{}))
 	if d := cmp.Diff(want, kinds(t, db, h)); d != "" {
 		t.Error(d)
 	}
-	must(t, db.FinishBatch(ctx, "b", concordat.TaskDone, store.Cause{}, &concordat.LeadCount{All: 3, Open: 1, Counted: 2}))
-	wantErr(t, db.FinishBatch(ctx, "b", concordat.TaskDone, store.Cause{}, nil), store.ErrLease) // it is told once
+	must(t, db.Batches.FinishBatch(ctx, "b", concordat.TaskDone, store.Cause{}, &concordat.LeadCount{All: 3, Open: 1, Counted: 2}))
+	wantErr(t, db.Batches.FinishBatch(ctx, "b", concordat.TaskDone, store.Cause{}, nil), store.ErrLease) // it is told once
 	if d := cmp.Diff(append(want, "batch.done b 3/1/2"), kinds(t, db, h)); d != "" {
 		t.Error(d)
 	}
@@ -112,14 +112,14 @@ func testUnjoined(t *testing.T, p Place) {
 	db, _ := open(t, p)
 	ctx := t.Context()
 	linked := store.Account{Name: "linked", Role: store.RoleSubmitter, Created: start.Add(-time.Hour), Public: true}
-	must(t, db.CreateLinked(ctx, linked, store.Identity{Issuer: "https://id.example", Subject: "1", Account: "linked", Made: start}))
-	must(t, db.CreateAccount(ctx, store.Account{Name: "idle", Role: store.RoleSubmitter, Created: start.Add(-time.Hour), Public: true}))
-	n, err := db.DeleteUnjoined(ctx, start)
+	must(t, db.People.CreateLinked(ctx, linked, store.Identity{Issuer: "https://id.example", Subject: "1", Account: "linked", Made: start}))
+	must(t, db.People.CreateAccount(ctx, store.Account{Name: "idle", Role: store.RoleSubmitter, Created: start.Add(-time.Hour), Public: true}))
+	n, err := db.People.DeleteUnjoined(ctx, start)
 	must(t, err)
-	if _, err := db.Account(ctx, "linked"); n != 1 || err != nil {
+	if _, err := db.People.Account(ctx, "linked"); n != 1 || err != nil {
 		t.Errorf("%d forgotten, the linked one gives %v; want the idle one alone gone", n, err)
 	}
-	if all, err := db.Identities(ctx, ""); err != nil || len(all) != 1 {
+	if all, err := db.People.Identities(ctx, ""); err != nil || len(all) != 1 {
 		t.Errorf("links %v, %v", all, err)
 	}
 }
@@ -128,21 +128,24 @@ func testUnjoined(t *testing.T, p Place) {
 func testEraseMember(t *testing.T, p Place) {
 	db, _ := open(t, p)
 	ctx := t.Context()
-	must(t, db.CreateBatch(ctx, store.Batch{ID: "b", Title: "b", Runner: "serve", Request: []byte("{}"), Lineage: []byte("{}"), Made: start},
+	must(t, db.Batches.CreateBatch(ctx, store.Batch{ID: "b", Title: "b", Runner: "serve", Request: []byte("{}"), Lineage: []byte("{}"),
+		Made: start},
 		[]store.BatchInput{{Number: 0, Name: "x.txt", Place: "x"}, {Number: 1, Name: "y.txt", Place: "y"},
 			{Number: 2, Name: "z.txt", Place: "z"}}))
 	for i, name := range []string{"x.txt", "y.txt", "z.txt"} {
-		must(t, db.PutBatchMembers(ctx, "b", i, []store.BatchMember{{Name: name, Title: name, Author: "Ann", DraftOf: "x.txt", Characters: 9}}))
+		must(t, db.Batches.PutBatchMembers(ctx, "b", i, []store.BatchMember{{Name: name, Title: name, Author: "Ann", DraftOf: "x.txt",
+			Characters: 9}}))
 	}
-	must(t, db.PutCompared(ctx, "b", 0, []store.BatchPair{{A: 0, B: 1, Passages: []byte("[1]")}, {A: 0, B: 2, Passages: []byte("[2]")}}))
-	must(t, db.PutCompared(ctx, "b", 1, []store.BatchPair{{A: 1, B: 2, Passages: []byte("[3]")}}))
-	must(t, db.PutBatchLeads(ctx, "b", 0, []byte("[1]")))
-	must(t, db.EraseBatchMember(ctx, "b", 0, []byte(`{"forward":"none"}`)))
-	if leads, err := db.BatchLeads(ctx, "b"); err != nil || len(leads) > 0 {
+	must(t, db.Batches.PutCompared(ctx, "b", 0, []store.BatchPair{{A: 0, B: 1, Passages: []byte("[1]")},
+		{A: 0, B: 2, Passages: []byte("[2]")}}))
+	must(t, db.Batches.PutCompared(ctx, "b", 1, []store.BatchPair{{A: 1, B: 2, Passages: []byte("[3]")}}))
+	must(t, db.Batches.PutBatchLeads(ctx, "b", 0, []byte("[1]")))
+	must(t, db.Batches.EraseBatchMember(ctx, "b", 0, []byte(`{"forward":"none"}`)))
+	if leads, err := db.Batches.BatchLeads(ctx, "b"); err != nil || len(leads) > 0 {
 		t.Errorf("leads of what was erased: %v, %v", leads, err)
 	}
-	wantErr(t, db.EraseBatchMember(ctx, "b", 7, nil), concordat.ErrNotFound)
-	ms, err := db.BatchMembers(ctx, "b")
+	wantErr(t, db.Batches.EraseBatchMember(ctx, "b", 7, nil), concordat.ErrNotFound)
+	ms, err := db.Batches.BatchMembers(ctx, "b")
 	must(t, err)
 	var names []string
 	for _, m := range ms {
@@ -154,13 +157,14 @@ func testEraseMember(t *testing.T, p Place) {
 	if d := cmp.Diff([]string{"deleted #1", "y.txt", "z.txt"}, names); d != "" {
 		t.Error(d)
 	}
-	if ps, err := db.PairsOfMember(ctx, "b", 2); err != nil || len(ps) != 1 || ps[0].A != 1 {
+	if ps, err := db.Batches.PairsOfMember(ctx, "b", 2); err != nil || len(ps) != 1 || ps[0].A != 1 {
 		t.Errorf("pairs %v, %v", ps, err)
 	}
-	if b, err := db.Batch(ctx, "b"); err != nil || string(b.Request) != `{"forward":"none"}` {
+	if b, err := db.Batches.Batch(ctx, "b"); err != nil || string(b.Request) != `{"forward":"none"}` {
 		t.Errorf("request %s, %v", b.Request, err)
 	}
-	if in, err := db.BatchInputs(ctx, "b", false); err != nil || in[0].Name != "deleted #1" || in[0].Place != "" || in[1].Name != "y.txt" {
+	if in, err := db.Batches.BatchInputs(ctx, "b", false); err != nil || in[0].Name != "deleted #1" || in[0].Place != "" ||
+		in[1].Name != "y.txt" {
 		t.Errorf("files %v, %v", in, err)
 	}
 }

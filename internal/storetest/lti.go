@@ -14,66 +14,66 @@ import (
 func testIdentities(t *testing.T, p Place) {
 	db, c := open(t, p)
 	ctx := t.Context()
-	must(t, db.CreateAccount(ctx, account("ada", store.RoleOfficer)))
+	must(t, db.People.CreateAccount(ctx, account("ada", store.RoleOfficer)))
 	link := store.Identity{Issuer: "https://id.example.edu", Subject: "s-1", Account: "ada", Made: start}
-	must(t, db.LinkIdentity(ctx, link))
-	wantErr(t, db.LinkIdentity(ctx, link), concordat.ErrExists)
-	wantErr(t, db.LinkIdentity(ctx, store.Identity{Issuer: "x", Subject: "s-2", Account: "nobody", Made: start}), concordat.ErrNotFound)
-	wantErr(t, db.LinkIdentity(ctx, store.Identity{Issuer: "x", Account: "ada", Made: start}), concordat.ErrInvalid)
-	_, err := db.Identity(ctx, "https://other.example.edu", "s-1") // the same name elsewhere is somebody else
+	must(t, db.People.LinkIdentity(ctx, link))
+	wantErr(t, db.People.LinkIdentity(ctx, link), concordat.ErrExists)
+	wantErr(t, db.People.LinkIdentity(ctx, store.Identity{Issuer: "x", Subject: "s-2", Account: "nobody", Made: start}), concordat.ErrNotFound)
+	wantErr(t, db.People.LinkIdentity(ctx, store.Identity{Issuer: "x", Account: "ada", Made: start}), concordat.ErrInvalid)
+	_, err := db.People.Identity(ctx, "https://other.example.edu", "s-1") // the same name elsewhere is somebody else
 	wantErr(t, err, concordat.ErrNotFound)
 
 	bo := account("bo", store.RoleSubmitter)
-	wantErr(t, db.CreateLinked(ctx, bo, link), concordat.ErrExists)
-	_, err = db.Account(ctx, "bo") // both or neither
+	wantErr(t, db.People.CreateLinked(ctx, bo, link), concordat.ErrExists)
+	_, err = db.People.Account(ctx, "bo") // both or neither
 	wantErr(t, err, concordat.ErrNotFound)
-	must(t, db.CreateLinked(ctx, bo, store.Identity{Issuer: "i", Subject: "s", Made: start}))
+	must(t, db.People.CreateLinked(ctx, bo, store.Identity{Issuer: "i", Subject: "s", Made: start}))
 
 	c.move(time.Hour)
-	must(t, db.UseIdentity(ctx, link.Issuer, link.Subject))
+	must(t, db.People.UseIdentity(ctx, link.Issuer, link.Subject))
 	link.Used = c.now()
-	got, err := db.Identity(ctx, link.Issuer, link.Subject)
+	got, err := db.People.Identity(ctx, link.Issuer, link.Subject)
 	must(t, err)
 	if d := cmp.Diff(link, got); d != "" {
 		t.Error(d)
 	}
-	all, err := db.Identities(ctx, "")
+	all, err := db.People.Identities(ctx, "")
 	must(t, err)
 	if len(all) != 2 || all[1].Account != "bo" {
 		t.Errorf("got %v", all)
 	}
-	must(t, db.PutToken(ctx, "session", store.Token{Purpose: store.PurposeSession, Account: "ada", Made: start,
+	must(t, db.People.PutToken(ctx, "session", store.Token{Purpose: store.PurposeSession, Account: "ada", Made: start,
 		Expires: start.Add(9 * time.Hour)}))
-	must(t, db.UnlinkIdentity(ctx, link.Issuer, link.Subject))
-	wantErr(t, db.UnlinkIdentity(ctx, link.Issuer, link.Subject), concordat.ErrNotFound)
-	_, err = db.Token(ctx, "session", store.PurposeSession)
+	must(t, db.People.UnlinkIdentity(ctx, link.Issuer, link.Subject))
+	wantErr(t, db.People.UnlinkIdentity(ctx, link.Issuer, link.Subject), concordat.ErrNotFound)
+	_, err = db.People.Token(ctx, "session", store.PurposeSession)
 	wantErr(t, err, concordat.ErrNotFound)
 }
 
 func testFlows(t *testing.T, p Place) {
 	db, c := open(t, p)
 	ctx := t.Context()
-	must(t, db.PutFlow(ctx, "state", "secret", "data", start.Add(time.Minute)))
-	wantErr(t, db.PutFlow(ctx, "state", "secret", "other", start.Add(time.Minute)), concordat.ErrExists)
-	_, err := db.TakeFlow(ctx, "other", "secret")
+	must(t, db.People.PutFlow(ctx, "state", "secret", "data", start.Add(time.Minute)))
+	wantErr(t, db.People.PutFlow(ctx, "state", "secret", "other", start.Add(time.Minute)), concordat.ErrExists)
+	_, err := db.People.TakeFlow(ctx, "other", "secret")
 	wantErr(t, err, concordat.ErrNotFound)
-	got, err := db.Flow(ctx, "state", "secret")
+	got, err := db.People.Flow(ctx, "state", "secret")
 	must(t, err)
 	if got != "data" {
 		t.Errorf("got %q", got)
 	}
-	got, err = db.TakeFlow(ctx, "state", "secret")
+	got, err = db.People.TakeFlow(ctx, "state", "secret")
 	must(t, err)
 	if got != "data" {
 		t.Errorf("got %q", got)
 	}
-	_, err = db.TakeFlow(ctx, "state", "secret") // once
+	_, err = db.People.TakeFlow(ctx, "state", "secret") // once
 	wantErr(t, err, concordat.ErrNotFound)
-	must(t, db.PutFlow(ctx, "state", "late", "data", start.Add(time.Minute)))
+	must(t, db.People.PutFlow(ctx, "state", "late", "data", start.Add(time.Minute)))
 	c.move(time.Minute)
-	_, err = db.TakeFlow(ctx, "state", "late")
+	_, err = db.People.TakeFlow(ctx, "state", "late")
 	wantErr(t, err, concordat.ErrNotFound)
-	must(t, db.PutFlow(ctx, "state", "late", "again", c.now().Add(time.Minute))) // what has expired is gone
+	must(t, db.People.PutFlow(ctx, "state", "late", "again", c.now().Add(time.Minute))) // what has expired is gone
 }
 
 func ltiPlatform(id string) store.LTIPlatform {
@@ -86,38 +86,38 @@ func testLTIPlatforms(t *testing.T, p Place) {
 	db, _ := open(t, p)
 	ctx := t.Context()
 	one := ltiPlatform("one")
-	must(t, db.PutLTIPlatform(ctx, one))
-	must(t, db.PutLTIPlatform(ctx, ltiPlatform("two")))
+	must(t, db.LTI.PutLTIPlatform(ctx, one))
+	must(t, db.LTI.PutLTIPlatform(ctx, ltiPlatform("two")))
 	same := one
 	same.ID = "three"
-	wantErr(t, db.PutLTIPlatform(ctx, same), concordat.ErrExists)
+	wantErr(t, db.LTI.PutLTIPlatform(ctx, same), concordat.ErrExists)
 	one.Disabled, one.Hosts = true, []string{".example.edu"}
-	must(t, db.PutLTIPlatform(ctx, one))
-	got, err := db.LTIPlatform(ctx, "one")
+	must(t, db.LTI.PutLTIPlatform(ctx, one))
+	got, err := db.LTI.LTIPlatform(ctx, "one")
 	must(t, err)
 	if d := cmp.Diff(one, got); d != "" {
 		t.Error(d)
 	}
 	other := one
 	other.ID, other.Client = "other", "client 2"
-	must(t, db.PutLTIPlatform(ctx, other))
+	must(t, db.LTI.PutLTIPlatform(ctx, other))
 	for client, want := range map[string]int{"": 2, "client 2": 1, "none": 0} {
-		if found, err := db.LTIIssuer(ctx, one.Issuer, client); err != nil || len(found) != want {
+		if found, err := db.LTI.LTIIssuer(ctx, one.Issuer, client); err != nil || len(found) != want {
 			t.Errorf("client %q: %v, %v", client, found, err)
 		}
 	}
-	must(t, db.PutLTIChoices(ctx, "one", "p", "", []byte(`{"a":1}`)))
-	must(t, db.PutLTIChoices(ctx, "one", "p", "course 2", []byte(`{"a":2}`)))
+	must(t, db.LTI.PutLTIChoices(ctx, "one", "p", "", []byte(`{"a":1}`)))
+	must(t, db.LTI.PutLTIChoices(ctx, "one", "p", "course 2", []byte(`{"a":2}`)))
 	for context, want := range map[string]string{"course 1": `{"a":1}`, "course 2": `{"a":2}`, "": `{"a":1}`} {
-		if got, err := db.LTIChoices(ctx, "one", "p", context); err != nil || string(got) != want {
+		if got, err := db.LTI.LTIChoices(ctx, "one", "p", context); err != nil || string(got) != want {
 			t.Errorf("context %q: %s, %v", context, got, err)
 		}
 	}
-	must(t, db.DeleteLTIPlatform(ctx, "one"))
-	wantErr(t, db.DeleteLTIPlatform(ctx, "one"), concordat.ErrNotFound)
-	_, err = db.LTIChoices(ctx, "one", "p", "")
+	must(t, db.LTI.DeleteLTIPlatform(ctx, "one"))
+	wantErr(t, db.LTI.DeleteLTIPlatform(ctx, "one"), concordat.ErrNotFound)
+	_, err = db.LTI.LTIChoices(ctx, "one", "p", "")
 	wantErr(t, err, concordat.ErrNotFound)
-	all, err := db.LTIPlatforms(ctx)
+	all, err := db.LTI.LTIPlatforms(ctx)
 	must(t, err)
 	if len(all) != 2 || all[0].ID != "other" {
 		t.Errorf("got %v", all)
@@ -135,7 +135,7 @@ func testLTIAssets(t *testing.T, p Place) {
 	ctx := t.Context()
 	take := func(notice string, want bool, assets ...store.LTIAsset) {
 		t.Helper()
-		fresh, err := db.TakeLTINotice(ctx, notice, start.Add(100*24*time.Hour), assets)
+		fresh, err := db.LTI.TakeLTINotice(ctx, notice, start.Add(100*24*time.Hour), assets)
 		must(t, err)
 		if fresh != want {
 			t.Errorf("notice %s is new: %v", notice, fresh)
@@ -145,13 +145,13 @@ func testLTIAssets(t *testing.T, p Place) {
 	take("n1", false, ltiAsset(3)) // a replay changes nothing
 	claim := func() store.LTIAsset {
 		t.Helper()
-		a, err := db.ClaimLTIAsset(ctx, time.Minute)
+		a, err := db.LTI.ClaimLTIAsset(ctx, time.Minute)
 		must(t, err)
 		return a
 	}
 	none := func() {
 		t.Helper()
-		_, err := db.ClaimLTIAsset(ctx, time.Minute)
+		_, err := db.LTI.ClaimLTIAsset(ctx, time.Minute)
 		wantErr(t, err, concordat.ErrNotFound)
 	}
 	a, b := claim(), claim()
@@ -163,29 +163,29 @@ func testLTIAssets(t *testing.T, p Place) {
 	a, b = claim(), claim()
 
 	// Its check runs: nothing is to be done until it ends.
-	must(t, db.CreateTask(ctx, store.Task{Task: concordat.Task{ID: "task-1", Title: "x", Made: start}}))
+	must(t, db.Checks.CreateTask(ctx, store.Task{Task: concordat.Task{ID: "task-1", Title: "x", Made: start}}))
 	a.State, a.Told, a.Task, a.Due = store.LTIChecks, "Processing", "task-1", c.now()
-	must(t, db.SetLTIAsset(ctx, a))
+	must(t, db.LTI.SetLTIAsset(ctx, a))
 	b.State, b.Code, b.Cause, b.Due = store.LTIFailed, "DOWNLOAD_FAILED", "gone", c.now()
-	must(t, db.SetLTIAsset(ctx, b))
+	must(t, db.LTI.SetLTIAsset(ctx, b))
 	none()
-	must(t, db.CancelTask(ctx, "task-1", store.Cause{Detail: "stop"}))
+	must(t, db.Checks.CancelTask(ctx, "task-1", store.Cause{Detail: "stop"}))
 	if a = claim(); a.ID != "id-1" || a.Task != "task-1" || a.Told != "Processing" {
 		t.Fatalf("claimed %v", a)
 	}
-	k, err := db.LTICheck(ctx, "task-1")
+	k, err := db.LTI.LTICheck(ctx, "task-1")
 	must(t, err)
 	if d := cmp.Diff(store.LTICheck{Task: "task-1", Platform: "one", Deployment: "1", Context: "course", Learner: "u", Made: start},
 		k); d != "" {
 		t.Error(d)
 	}
 	a.State = store.LTIDone
-	must(t, db.SetLTIAsset(ctx, a))
+	must(t, db.LTI.SetLTIAsset(ctx, a))
 	none()
-	if ks, err := db.LTIChecks(ctx, "one", "1", "course", "", 0); err != nil || len(ks) != 1 {
+	if ks, err := db.LTI.LTIChecks(ctx, "one", "1", "course", "", 0); err != nil || len(ks) != 1 {
 		t.Errorf("checks %v, %v", ks, err)
 	}
-	if ks, err := db.LTIChecks(ctx, "one", "2", "course", "", 0); err != nil || len(ks) != 0 {
+	if ks, err := db.LTI.LTIChecks(ctx, "one", "2", "course", "", 0); err != nil || len(ks) != 0 {
 		t.Errorf("checks of another deployment %v, %v", ks, err)
 	}
 
@@ -200,27 +200,27 @@ func testLTIAssets(t *testing.T, p Place) {
 		b.URL != again.URL || b.Code != "" {
 		t.Errorf("claimed %v and %v", a, b)
 	}
-	found, err := db.FindLTIAsset(ctx, "one", "1", "asset-1", "")
+	found, err := db.LTI.FindLTIAsset(ctx, "one", "1", "asset-1", "")
 	must(t, err)
 	if found.ID != "id-1" {
 		t.Errorf("found %v", found)
 	}
-	_, err = db.FindLTIAsset(ctx, "one", "2", "asset-1", "")
+	_, err = db.LTI.FindLTIAsset(ctx, "one", "2", "asset-1", "")
 	wantErr(t, err, concordat.ErrNotFound)
-	all, err := db.LTIAssets(ctx, 0)
+	all, err := db.LTI.LTIAssets(ctx, 0)
 	must(t, err)
 	if len(all) != 2 {
 		t.Errorf("assets %v", all)
 	}
-	_, err = db.EraseTask(ctx, "task-1") // nothing of whose it was stays
+	_, err = db.Retention.EraseTask(ctx, "task-1") // nothing of whose it was stays
 	must(t, err)
-	_, err = db.LTICheck(ctx, "task-1")
+	_, err = db.LTI.LTICheck(ctx, "task-1")
 	wantErr(t, err, concordat.ErrNotFound)
-	_, err = db.FindLTIAsset(ctx, "one", "1", "asset-1", "")
+	_, err = db.LTI.FindLTIAsset(ctx, "one", "1", "asset-1", "")
 	wantErr(t, err, concordat.ErrNotFound)
 	gone := a
 	gone.ID = "none"
-	wantErr(t, db.SetLTIAsset(ctx, gone), concordat.ErrNotFound)
+	wantErr(t, db.LTI.SetLTIAsset(ctx, gone), concordat.ErrNotFound)
 	gone.State = "odd"
-	wantErr(t, db.SetLTIAsset(ctx, gone), concordat.ErrInvalid)
+	wantErr(t, db.LTI.SetLTIAsset(ctx, gone), concordat.ErrInvalid)
 }

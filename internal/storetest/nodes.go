@@ -93,7 +93,7 @@ func testTaken(t *testing.T, p Place) {
 	ctx := t.Context()
 	want := func(partner concordat.SiteID, message string, want bool) {
 		t.Helper()
-		got, err := db.TakeMessage(ctx, partner, []byte(message), c.now().Add(time.Minute))
+		got, err := db.Answers.TakeMessage(ctx, partner, []byte(message), c.now().Add(time.Minute))
 		must(t, err)
 		if got != want {
 			t.Errorf("%s %s is new: %v, want %v", partner, message, got, want)
@@ -110,18 +110,18 @@ func testTaken(t *testing.T, p Place) {
 func testTaskProgress(t *testing.T, p Place) {
 	db, c := open(t, p)
 	ctx := t.Context()
-	must(t, db.PutTaskProgress(ctx, "gone", json.RawMessage(`{}`)))
-	_, err := db.StartTask(ctx, store.Task{Task: concordat.Task{ID: "a", Made: c.now()}}, "w", time.Minute)
+	must(t, db.Checks.PutTaskProgress(ctx, "gone", json.RawMessage(`{}`)))
+	_, err := db.Checks.StartTask(ctx, store.Task{Task: concordat.Task{ID: "a", Made: c.now()}}, "w", time.Minute)
 	must(t, err)
 	for _, e := range []string{`{"stage":"read"}`, `{"stage":"search","done":3}`} {
-		must(t, db.PutTaskProgress(ctx, "a", json.RawMessage(e)))
-		got, err := db.TaskProgress(ctx, "a")
+		must(t, db.Checks.PutTaskProgress(ctx, "a", json.RawMessage(e)))
+		got, err := db.Checks.TaskProgress(ctx, "a")
 		must(t, err)
 		if string(got) != e {
 			t.Errorf("got %s, want %s", got, e)
 		}
 	}
-	must(t, db.DeleteTask(ctx, "a"))
-	_, err = db.TaskProgress(ctx, "a")
+	must(t, db.Checks.DeleteTask(ctx, "a"))
+	_, err = db.Checks.TaskProgress(ctx, "a")
 	wantErr(t, err, concordat.ErrNotFound)
 }

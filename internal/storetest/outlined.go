@@ -20,7 +20,7 @@ func testOutlined(t *testing.T, p Place) {
 	x := store.Outlined{Partner: "north", Library: "a", Document: "d"}
 	outline := func(what string, x store.Outlined, most int, want []bool, units ...int) {
 		t.Helper()
-		got, err := db.Outline(ctx, x, c.now().Add(-24*time.Hour), most, units)
+		got, err := db.Asks.Outline(ctx, x, c.now().Add(-24*time.Hour), most, units)
 		must(t, err)
 		if d := cmp.Diff(want, got); d != "" {
 			t.Errorf("%s: %s", what, d)
@@ -34,11 +34,11 @@ func testOutlined(t *testing.T, p Place) {
 	south := x
 	south.Partner = "south"
 	outline("another partner", south, 1, []bool{true, false}, 4, 5)
-	_, _, err := db.EraseTraces(ctx, "here", "a", []concordat.DocumentID{"d"})
+	_, _, err := db.Retention.EraseTraces(ctx, "here", "a", []concordat.DocumentID{"d"})
 	must(t, err)
 	outline("of a deleted document", south, 1, []bool{true}, 5)
 	c.move(25 * time.Hour)
-	must(t, db.ForgetOutlined(ctx, c.now().Add(-24*time.Hour)))
+	must(t, db.Asks.ForgetOutlined(ctx, c.now().Add(-24*time.Hour)))
 	outline("after their time", south, 1, []bool{true}, 6)
 }
 
@@ -51,10 +51,10 @@ func testMuchShown(t *testing.T, p Place) {
 	for i := range 20 {
 		rows = append(rows, store.DocumentRow{Library: "a", ID: concordat.DocumentID(fmt.Sprint("d", i)), Hash: "h", Scheme: "s"})
 	}
-	must(t, db.PutDocuments(ctx, rows))
+	must(t, db.Catalogue.PutDocuments(ctx, rows))
 	much := func(what, want string) {
 		t.Helper()
-		as, err := db.MuchShown(ctx, c.now().Add(-24*time.Hour), store.Part{Of: 5, Least: 3}, store.Part{Of: 10, Least: 2})
+		as, err := db.Asks.MuchShown(ctx, c.now().Add(-24*time.Hour), store.Part{Of: 5, Least: 3}, store.Part{Of: 10, Least: 2})
 		must(t, err)
 		var got []string
 		for _, x := range as {
@@ -69,13 +69,13 @@ func testMuchShown(t *testing.T, p Place) {
 	}
 	tell := func(partner concordat.SiteID, from, to int) {
 		for i := from; i < to; i++ {
-			must(t, db.Show(ctx, store.Showing{Partner: partner, Hash: fmt.Sprint("h", i), Form: store.FormMatches, Library: "a",
+			must(t, db.Asks.Show(ctx, store.Showing{Partner: partner, Hash: fmt.Sprint("h", i), Form: store.FormMatches, Library: "a",
 				Document: concordat.DocumentID(fmt.Sprint("d", i)), Epoch: epoch, Sentences: 1}))
 		}
 	}
 	outline := func(partner concordat.SiteID, n int) {
 		for i := range n {
-			_, err := db.Outline(ctx, store.Outlined{Partner: partner, Library: "a", Document: concordat.DocumentID(fmt.Sprint("d", i))},
+			_, err := db.Asks.Outline(ctx, store.Outlined{Partner: partner, Library: "a", Document: concordat.DocumentID(fmt.Sprint("d", i))},
 				time.Time{}, -1, []int{1, 2})
 			must(t, err)
 		}
@@ -89,7 +89,7 @@ func testMuchShown(t *testing.T, p Place) {
 	outline("north", 2)
 	much("a tenth outlined too", "north/a south/a")
 	for want := range 2 {
-		raised, err := db.RaiseAlarm(ctx, store.PartnerAlarm{Partner: "north", Kind: store.AlarmLibrary, Library: "a"})
+		raised, err := db.Partners.RaiseAlarm(ctx, store.PartnerAlarm{Partner: "north", Kind: store.AlarmLibrary, Library: "a"})
 		must(t, err)
 		if raised != (want == 0) {
 			t.Errorf("alarm %d is raised: %v", want, raised)

@@ -14,18 +14,18 @@ import (
 func testCards(t *testing.T, p Place) {
 	db, clock := open(t, p)
 	ctx := t.Context()
-	must(t, db.PutCard(ctx, "NORTH", 5, []byte("five")))
-	must(t, db.PutCard(ctx, "NORTH", 5, []byte("five")))
+	must(t, db.Partners.PutCard(ctx, "NORTH", 5, []byte("five")))
+	must(t, db.Partners.PutCard(ctx, "NORTH", 5, []byte("five")))
 	clock.move(time.Hour)
-	must(t, db.PutCard(ctx, "NORTH", 1<<62, []byte("next")))
+	must(t, db.Partners.PutCard(ctx, "NORTH", 1<<62, []byte("next")))
 	for serial, card := range map[uint64]string{5: "five", 4: "four", 1 << 62: "other"} {
-		wantErr(t, db.PutCard(ctx, "NORTH", serial, []byte(card)), concordat.ErrExists)
+		wantErr(t, db.Partners.PutCard(ctx, "NORTH", serial, []byte(card)), concordat.ErrExists)
 	}
 	for _, bad := range [][]byte{nil, make([]byte, 1<<17)} {
-		wantErr(t, db.PutCard(ctx, "NORTH", 1<<62+1, bad), concordat.ErrInvalid)
+		wantErr(t, db.Partners.PutCard(ctx, "NORTH", 1<<62+1, bad), concordat.ErrInvalid)
 	}
-	wantErr(t, db.PutCard(ctx, "NORTH", 1<<63, []byte("x")), concordat.ErrInvalid)
-	got, err := db.Cards(ctx, "NORTH")
+	wantErr(t, db.Partners.PutCard(ctx, "NORTH", 1<<63, []byte("x")), concordat.ErrInvalid)
+	got, err := db.Partners.Cards(ctx, "NORTH")
 	must(t, err)
 	want := []store.SignedCard{
 		{Site: "NORTH", Serial: 1 << 62, Card: []byte("next"), Accepted: start.Add(time.Hour)},
@@ -46,59 +46,59 @@ func testPartners(t *testing.T, p Place) {
 	one := partner("ONE")
 	one.Name, one.Policy = "north", json.RawMessage(`{"types":[1]}`)
 	one.Grants = []store.Grant{{Library: "theses", Rule: store.ShareRule{Level: concordat.ShowOverlap}}}
-	must(t, db.AddPartner(ctx, one))
-	must(t, db.AddPartner(ctx, partner("TWO")))
+	must(t, db.Partners.AddPartner(ctx, one))
+	must(t, db.Partners.AddPartner(ctx, partner("TWO")))
 	taken := partner("THREE")
 	taken.Name = "north"
-	wantErr(t, db.AddPartner(ctx, taken), concordat.ErrExists)
+	wantErr(t, db.Partners.AddPartner(ctx, taken), concordat.ErrExists)
 	bad := partner("FOUR")
 	bad.Policy = json.RawMessage(`{`)
-	wantErr(t, db.AddPartner(ctx, bad), concordat.ErrInvalid)
+	wantErr(t, db.Partners.AddPartner(ctx, bad), concordat.ErrInvalid)
 
 	one.Made = start
 	for _, by := range []concordat.SiteID{"ONE", "north"} {
-		got, err := db.Partner(ctx, by)
+		got, err := db.Partners.Partner(ctx, by)
 		must(t, err)
 		if d := cmp.Diff(one, got); d != "" {
 			t.Error(d)
 		}
 	}
 	for _, none := range []concordat.SiteID{"", "THREE", "south"} { // TWO has no name, which is no name to find it by
-		_, err := db.Partner(ctx, none)
+		_, err := db.Partners.Partner(ctx, none)
 		wantErr(t, err, concordat.ErrNotFound)
 	}
 
 	clock.move(time.Minute)
-	must(t, db.SetPartnerState(ctx, "ONE", store.PartnerPending, store.PartnerActive))
-	wantErr(t, db.SetPartnerState(ctx, "ONE", store.PartnerPending, store.PartnerActive), concordat.ErrInvalid)
-	wantErr(t, db.SetPartnerState(ctx, "NONE", store.PartnerPending, store.PartnerActive), concordat.ErrNotFound)
-	wantErr(t, db.SetPartnerState(ctx, "ONE", store.PartnerActive, store.PartnerPending), concordat.ErrInvalid)
-	wantErr(t, db.AddPartner(ctx, one), concordat.ErrExists) // active
-	must(t, db.PutCard(ctx, "ONE", 8, []byte("new card")))
-	must(t, db.NamePartner(ctx, "ONE", "nord"))
-	wantErr(t, db.NamePartner(ctx, "NONE", "x"), concordat.ErrNotFound)
+	must(t, db.Partners.SetPartnerState(ctx, "ONE", store.PartnerPending, store.PartnerActive))
+	wantErr(t, db.Partners.SetPartnerState(ctx, "ONE", store.PartnerPending, store.PartnerActive), concordat.ErrInvalid)
+	wantErr(t, db.Partners.SetPartnerState(ctx, "NONE", store.PartnerPending, store.PartnerActive), concordat.ErrNotFound)
+	wantErr(t, db.Partners.SetPartnerState(ctx, "ONE", store.PartnerActive, store.PartnerPending), concordat.ErrInvalid)
+	wantErr(t, db.Partners.AddPartner(ctx, one), concordat.ErrExists) // active
+	must(t, db.Partners.PutCard(ctx, "ONE", 8, []byte("new card")))
+	must(t, db.Partners.NamePartner(ctx, "ONE", "nord"))
+	wantErr(t, db.Partners.NamePartner(ctx, "NONE", "x"), concordat.ErrNotFound)
 	one.State, one.Words, one.Confirmed, one.Serial, one.Card, one.Name = store.PartnerActive, "", start.Add(time.Minute), 8,
 		[]byte("new card"), "nord"
 	two := partner("TWO")
 	two.Made = start
 	two.Grants = []store.Grant{}
-	all, err := db.Partners(ctx)
+	all, err := db.Partners.Partners(ctx)
 	must(t, err)
 	if d := cmp.Diff([]store.Partner{one, two}, all); d != "" {
 		t.Error(d)
 	}
 
-	must(t, db.SetPartnerState(ctx, "ONE", store.PartnerActive, store.PartnerRevoked))
-	got, err := db.Partner(ctx, "ONE")
+	must(t, db.Partners.SetPartnerState(ctx, "ONE", store.PartnerActive, store.PartnerRevoked))
+	got, err := db.Partners.Partner(ctx, "ONE")
 	must(t, err)
 	if got.State != store.PartnerRevoked || !got.Revoked.Equal(start.Add(time.Minute)) {
 		t.Errorf("revoked partner: %+v", got)
 	}
 	again := partner("ONE") // with an older card: never
-	wantErr(t, db.AddPartner(ctx, again), concordat.ErrExists)
+	wantErr(t, db.Partners.AddPartner(ctx, again), concordat.ErrExists)
 	again.Serial, again.Card = 9, []byte("enrolled anew")
-	must(t, db.AddPartner(ctx, again))
-	got, err = db.Partner(ctx, "ONE")
+	must(t, db.Partners.AddPartner(ctx, again))
+	got, err = db.Partners.Partner(ctx, "ONE")
 	must(t, err)
 	if got.State != store.PartnerPending || !got.Revoked.IsZero() || got.Serial != 9 {
 		t.Errorf("enrolled anew: %+v", got)
@@ -114,77 +114,77 @@ func testInvitations(t *testing.T, p Place) {
 		return store.Invitation{Hash: [32]byte{n}, Digest: [32]byte{n, 1}, Note: "the north", Expires: start.Add(life),
 			Grants: []store.Grant{{Library: "theses", Rule: store.ShareRule{Level: concordat.ShowCounts}}}}
 	}
-	must(t, db.AddInvitation(ctx, inv(1, time.Hour)))
-	must(t, db.AddInvitation(ctx, inv(2, time.Minute)))
-	wantErr(t, db.AddInvitation(ctx, inv(1, time.Hour)), concordat.ErrExists)
+	must(t, db.Partners.AddInvitation(ctx, inv(1, time.Hour)))
+	must(t, db.Partners.AddInvitation(ctx, inv(2, time.Minute)))
+	wantErr(t, db.Partners.AddInvitation(ctx, inv(1, time.Hour)), concordat.ErrExists)
 	count := func(want int) {
 		t.Helper()
-		if n, err := db.OpenInvitations(ctx); err != nil || n != want {
+		if n, err := db.Partners.OpenInvitations(ctx); err != nil || n != want {
 			t.Errorf("%d open invitations, %v; want %d", n, err, want)
 		}
 	}
 	count(2)
 	clock.move(2 * time.Minute)
 	count(1)
-	wantErr(t, db.Redeem(ctx, [32]byte{2}, [32]byte{9}, partner("ONE")), concordat.ErrRefused) // expired
-	wantErr(t, db.Redeem(ctx, [32]byte{3}, [32]byte{9}, partner("ONE")), concordat.ErrNotFound)
-	must(t, db.Redeem(ctx, [32]byte{1}, [32]byte{9}, partner("ONE")))
+	wantErr(t, db.Partners.Redeem(ctx, [32]byte{2}, [32]byte{9}, partner("ONE")), concordat.ErrRefused) // expired
+	wantErr(t, db.Partners.Redeem(ctx, [32]byte{3}, [32]byte{9}, partner("ONE")), concordat.ErrNotFound)
+	must(t, db.Partners.Redeem(ctx, [32]byte{1}, [32]byte{9}, partner("ONE")))
 	count(0)
-	must(t, db.Redeem(ctx, [32]byte{1}, [32]byte{9}, partner("ONE")))                          // its receipt was lost
-	wantErr(t, db.Redeem(ctx, [32]byte{1}, [32]byte{8}, partner("ONE")), concordat.ErrRefused) // another request
-	wantErr(t, db.Redeem(ctx, [32]byte{1}, [32]byte{9}, partner("TWO")), concordat.ErrRefused) // another site
-	got, err := db.Partner(ctx, "ONE")
+	must(t, db.Partners.Redeem(ctx, [32]byte{1}, [32]byte{9}, partner("ONE")))                          // its receipt was lost
+	wantErr(t, db.Partners.Redeem(ctx, [32]byte{1}, [32]byte{8}, partner("ONE")), concordat.ErrRefused) // another request
+	wantErr(t, db.Partners.Redeem(ctx, [32]byte{1}, [32]byte{9}, partner("TWO")), concordat.ErrRefused) // another site
+	got, err := db.Partners.Partner(ctx, "ONE")
 	must(t, err)
 	if got.State != store.PartnerPending || !got.Invited || len(got.Grants) != 1 || got.Grants[0].Library != "theses" {
 		t.Errorf("after redeeming: %+v", got)
 	}
 	used := inv(1, time.Hour)
 	used.Made, used.Used, used.Site, used.Request = start, start.Add(2*time.Minute), "ONE", [32]byte{9}
-	i, err := db.Invitation(ctx, [32]byte{1})
+	i, err := db.Partners.Invitation(ctx, [32]byte{1})
 	must(t, err)
 	if d := cmp.Diff(used, i); d != "" {
 		t.Error(d)
 	}
-	all, err := db.Invitations(ctx)
+	all, err := db.Partners.Invitations(ctx)
 	must(t, err)
 	if len(all) != 2 || all[0].Hash != ([32]byte{1}) || all[1].Hash != ([32]byte{2}) {
 		t.Errorf("invitations %+v", all)
 	}
 
 	// A site that is active already does not use an invitation up.
-	must(t, db.SetPartnerState(ctx, "ONE", store.PartnerPending, store.PartnerActive))
-	must(t, db.AddInvitation(ctx, inv(4, time.Hour)))
-	wantErr(t, db.Redeem(ctx, [32]byte{4}, [32]byte{7}, partner("ONE")), concordat.ErrExists)
+	must(t, db.Partners.SetPartnerState(ctx, "ONE", store.PartnerPending, store.PartnerActive))
+	must(t, db.Partners.AddInvitation(ctx, inv(4, time.Hour)))
+	wantErr(t, db.Partners.Redeem(ctx, [32]byte{4}, [32]byte{7}, partner("ONE")), concordat.ErrExists)
 	count(1)
 }
 
 func testMemberships(t *testing.T, p Place) {
 	db, clock := open(t, p)
 	ctx := t.Context()
-	must(t, db.Join(ctx, "health", "LEAD", "LEAD", "ONE", "TWO"))
-	must(t, db.Join(ctx, "art", "ME", "ME"))
+	must(t, db.Partners.Join(ctx, "health", "LEAD", "LEAD", "ONE", "TWO"))
+	must(t, db.Partners.Join(ctx, "art", "ME", "ME"))
 	clock.move(time.Hour)
-	must(t, db.Join(ctx, "health", "LEAD", "LEAD", "ONE", "THREE"))
-	wantErr(t, db.Join(ctx, "", "LEAD"), concordat.ErrInvalid)
+	must(t, db.Partners.Join(ctx, "health", "LEAD", "LEAD", "ONE", "THREE"))
+	wantErr(t, db.Partners.Join(ctx, "", "LEAD"), concordat.ErrInvalid)
 	later := start.Add(time.Hour)
 	want := []store.Membership{
 		{Federation: "art", Leader: "ME", Joined: start, Members: []store.Member{{Site: "ME", Since: start}}},
 		{Federation: "health", Leader: "LEAD", Joined: start, Members: []store.Member{
 			{Site: "LEAD", Since: start}, {Site: "ONE", Since: start}, {Site: "THREE", Since: later}, {Site: "TWO", Since: start, Removed: later}}},
 	}
-	got, err := db.Memberships(ctx)
+	got, err := db.Partners.Memberships(ctx)
 	must(t, err)
 	if d := cmp.Diff(want, got); d != "" {
 		t.Error(d)
 	}
-	must(t, db.Join(ctx, "health", "LEAD", "TWO"))
-	got, err = db.Memberships(ctx)
+	must(t, db.Partners.Join(ctx, "health", "LEAD", "TWO"))
+	got, err = db.Partners.Memberships(ctx)
 	must(t, err)
 	if m := got[1].Members[3]; m.Site != "TWO" || !m.Since.Equal(later) || !m.Removed.IsZero() {
 		t.Errorf("a member that came back: %+v", m)
 	}
-	must(t, db.Leave(ctx, "health"))
-	wantErr(t, db.Leave(ctx, "health"), concordat.ErrNotFound)
+	must(t, db.Partners.Leave(ctx, "health"))
+	wantErr(t, db.Partners.Leave(ctx, "health"), concordat.ErrNotFound)
 }
 
 // testPartnerAlarms: one alarm a day of each kind and library, told to the site's webhooks, and forgotten after a year.
@@ -194,7 +194,7 @@ func testPartnerAlarms(t *testing.T, p Place) {
 	probing := store.PartnerAlarm{Partner: "north", Kind: store.AlarmProbing, Library: "theses"}
 	raise := func(a store.PartnerAlarm, want bool) {
 		t.Helper()
-		raised, err := db.RaiseAlarm(ctx, a)
+		raised, err := db.Partners.RaiseAlarm(ctx, a)
 		must(t, err)
 		if raised != want {
 			t.Errorf("%+v raised: %v, want %v", a, raised, want)
@@ -206,14 +206,14 @@ func testPartnerAlarms(t *testing.T, p Place) {
 	raise(store.PartnerAlarm{Partner: "south", Kind: store.AlarmAuditStopped}, true)
 	c.move(25 * time.Hour)
 	raise(probing, true)
-	as, err := db.PartnerAlarms(ctx, "north", 2)
+	as, err := db.Partners.PartnerAlarms(ctx, "north", 2)
 	must(t, err)
 	if len(as) != 2 || as[0].Library != "theses" || !as[0].At.Equal(c.now()) || as[1].Library != "grants" {
 		t.Errorf("got %+v", as)
 	}
 	c.move(400 * 24 * time.Hour)
 	raise(probing, true)
-	if as, err = db.PartnerAlarms(ctx, "north", 0); err != nil || len(as) != 1 {
+	if as, err = db.Partners.PartnerAlarms(ctx, "north", 0); err != nil || len(as) != 1 {
 		t.Errorf("after a year: %+v, error %v", as, err)
 	}
 }
@@ -224,7 +224,8 @@ func testWitnesses(t *testing.T, p Place) {
 	ctx := t.Context()
 	add := func(seq uint64, hash byte, at time.Duration) *store.Witness {
 		t.Helper()
-		f, err := db.AddWitness(ctx, store.Witness{Site: "ONE", Seq: seq, Hash: [32]byte{hash}, At: start.Add(at), Head: []byte{byte(seq), hash}})
+		f, err := db.Partners.AddWitness(ctx, store.Witness{Site: "ONE", Seq: seq, Hash: [32]byte{hash}, At: start.Add(at),
+			Head: []byte{byte(seq), hash}})
 		must(t, err)
 		return f
 	}
@@ -239,7 +240,7 @@ func testWitnesses(t *testing.T, p Place) {
 			}
 		}
 	}
-	kept, err := db.Witnesses(ctx, "ONE")
+	kept, err := db.Partners.Witnesses(ctx, "ONE")
 	must(t, err)
 	if len(kept) > 60 || kept[0].Seq != 10 || kept[len(kept)-1].Seq != 309 {
 		t.Errorf("%d kept, %d to %d", len(kept), kept[0].Seq, kept[len(kept)-1].Seq)
@@ -258,7 +259,7 @@ func testWitnesses(t *testing.T, p Place) {
 		t.Error("a longer audit before a shorter one is not seen")
 	}
 	forks := 0
-	kept, err = db.Witnesses(ctx, "ONE")
+	kept, err = db.Partners.Witnesses(ctx, "ONE")
 	must(t, err)
 	for _, k := range kept {
 		if k.Fork {
@@ -268,7 +269,7 @@ func testWitnesses(t *testing.T, p Place) {
 	if forks < 4 {
 		t.Errorf("%d are marked, want both sides of each", forks)
 	}
-	latest, err := db.LatestWitnesses(ctx, "ONE", forks+1)
+	latest, err := db.Partners.LatestWitnesses(ctx, "ONE", forks+1)
 	must(t, err)
 	for i, k := range latest {
 		if k.Fork != (i < forks) {
@@ -281,7 +282,7 @@ func testWitnesses(t *testing.T, p Place) {
 			t.Errorf("contradiction %d is not seen", i)
 		}
 	}
-	kept, err = db.Witnesses(ctx, "ONE")
+	kept, err = db.Partners.Witnesses(ctx, "ONE")
 	must(t, err)
 	if len(kept) > 200 {
 		t.Errorf("%d ends are kept of 500 that contradict", len(kept))

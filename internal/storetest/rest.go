@@ -21,17 +21,17 @@ func testFindings(t *testing.T, p Place) {
 	db, _ := open(t, p)
 	ctx := t.Context()
 	queue(t, db, "t1")
-	_, err := db.Findings(ctx, "t1")
+	_, err := db.Checks.Findings(ctx, "t1")
 	wantErr(t, err, concordat.ErrNotFound)
-	wantErr(t, db.PutFindings(ctx, "none", []byte("x")), concordat.ErrNotFound)
+	wantErr(t, db.Checks.PutFindings(ctx, "none", []byte("x")), concordat.ErrNotFound)
 	rng := rand.New(rand.NewPCG(1, 2))
 	noise := make([]byte, 3<<20)
 	for i := range noise {
 		noise[i] = byte(rng.Uint32())
 	}
 	for _, want := range [][]byte{{}, {0}, []byte(`{"a":"中"}`), bytes.Repeat([]byte("again "), 2<<20), noise} {
-		must(t, db.PutFindings(ctx, "t1", want))
-		got, err := db.Findings(ctx, "t1")
+		must(t, db.Checks.PutFindings(ctx, "t1", want))
+		got, err := db.Checks.Findings(ctx, "t1")
 		must(t, err)
 		if !bytes.Equal(got, want) {
 			t.Errorf("got %d bytes, want the %d that were put", len(got), len(want))
@@ -44,15 +44,15 @@ func testFindingsRevision(t *testing.T, p Place) {
 	db, _ := open(t, p)
 	ctx := t.Context()
 	queue(t, db, "t1")
-	_, err := db.FindingsRevision(ctx, "t1")
+	_, err := db.Checks.FindingsRevision(ctx, "t1")
 	wantErr(t, err, concordat.ErrNotFound)
-	wantErr(t, db.ReplaceFindings(ctx, "t1", 1, []byte("x")), concordat.ErrNotFound)
-	must(t, db.PutFindings(ctx, "t1", []byte("one")))
-	_, revision, err := db.FindingsAt(ctx, "t1")
+	wantErr(t, db.Checks.ReplaceFindings(ctx, "t1", 1, []byte("x")), concordat.ErrNotFound)
+	must(t, db.Checks.PutFindings(ctx, "t1", []byte("one")))
+	_, revision, err := db.Checks.FindingsAt(ctx, "t1")
 	must(t, err)
 	replaced := make(chan error, 2)
 	for _, by := range []string{"two", "three"} {
-		go func() { replaced <- db.ReplaceFindings(ctx, "t1", revision, []byte(by)) }()
+		go func() { replaced <- db.Checks.ReplaceFindings(ctx, "t1", revision, []byte(by)) }()
 	}
 	first, second := <-replaced, <-replaced
 	if first == nil {
@@ -60,14 +60,14 @@ func testFindingsRevision(t *testing.T, p Place) {
 	}
 	must(t, second)
 	wantErr(t, first, concordat.ErrChanged)
-	data, next, err := db.FindingsAt(ctx, "t1")
+	data, next, err := db.Checks.FindingsAt(ctx, "t1")
 	must(t, err)
 	if string(data) != "two" && string(data) != "three" || next == revision {
 		t.Errorf("%q of revision %d after %d", data, next, revision)
 	}
-	must(t, db.ReplaceFindings(ctx, "t1", next, []byte("four")))
-	must(t, db.PutFindings(ctx, "t1", []byte("five")))
-	if last, err := db.FindingsRevision(ctx, "t1"); err != nil || last != next+2 {
+	must(t, db.Checks.ReplaceFindings(ctx, "t1", next, []byte("four")))
+	must(t, db.Checks.PutFindings(ctx, "t1", []byte("five")))
+	if last, err := db.Checks.FindingsRevision(ctx, "t1"); err != nil || last != next+2 {
 		t.Errorf("revision %d, %v, want %d", last, err, next+2)
 	}
 }
@@ -94,32 +94,32 @@ func testResults(t *testing.T, p Place) {
 			t.Error(d)
 		}
 	}
-	must(t, db.PutResults(ctx, "t1", want))
-	must(t, db.PutResults(ctx, "t2", want[:1]))
+	must(t, db.Checks.PutResults(ctx, "t1", want))
+	must(t, db.Checks.PutResults(ctx, "t2", want[:1]))
 	check()
 	want = want[5:20]
-	must(t, db.PutResults(ctx, "t1", want))
+	must(t, db.Checks.PutResults(ctx, "t1", want))
 	check()
 	for _, s := range []float64{math.NaN(), -0.1, 1.1} {
 		bad := result(1)
 		bad.Similarity = s
-		wantErr(t, db.PutResults(ctx, "t1", []store.Result{result(2), bad}), concordat.ErrInvalid)
+		wantErr(t, db.Checks.PutResults(ctx, "t1", []store.Result{result(2), bad}), concordat.ErrInvalid)
 	}
 	check()
 	want = nil
-	must(t, db.PutResults(ctx, "t1", nil))
+	must(t, db.Checks.PutResults(ctx, "t1", nil))
 	check()
 }
 
 func testAudit(t *testing.T, p Place) {
 	db, c := open(t, p)
 	ctx := t.Context()
-	empty, err := db.VerifyAudit(ctx)
+	empty, err := db.Audit.VerifyAudit(ctx)
 	must(t, err)
 	if empty.Seq != 0 {
 		t.Errorf("got head %v, want that of an empty audit", empty)
 	}
-	_, err = db.AppendAudit(ctx, "admin", "x", json.RawMessage(`{"a":`))
+	_, err = db.Audit.AppendAudit(ctx, "admin", "x", json.RawMessage(`{"a":`))
 	wantErr(t, err, concordat.ErrInvalid)
 	var want []store.AuditEntry
 	var heads []store.AuditHead
@@ -129,7 +129,7 @@ func testAudit(t *testing.T, p Place) {
 		if i == 3 {
 			detail = nil
 		}
-		e, err := db.AppendAudit(ctx, "admin\x00", "library.create", detail)
+		e, err := db.Audit.AppendAudit(ctx, "admin\x00", "library.create", detail)
 		must(t, err)
 		want = append(want, e)
 		heads = append(heads, store.AuditHead{Seq: e.Seq, Hash: e.Hash})
@@ -146,7 +146,7 @@ func testAudit(t *testing.T, p Place) {
 		if len(got) > 0 {
 			after = got[len(got)-1].Seq
 		}
-		es, err := db.Audit(ctx, after, 5)
+		es, err := db.Audit.Audit(ctx, after, 5)
 		must(t, err)
 		got = append(got, es...)
 		if len(es) < 5 {
@@ -156,16 +156,16 @@ func testAudit(t *testing.T, p Place) {
 	if d := cmp.Diff(want, got); d != "" {
 		t.Error(d)
 	}
-	head, err := db.VerifyAudit(ctx, heads...)
+	head, err := db.Audit.VerifyAudit(ctx, heads...)
 	must(t, err)
 	if head != heads[11] {
 		t.Errorf("got head %v, want %v", head, heads[11])
 	}
-	_, err = db.VerifyAudit(ctx, store.AuditHead{Seq: 5, Hash: heads[5].Hash})
+	_, err = db.Audit.VerifyAudit(ctx, store.AuditHead{Seq: 5, Hash: heads[5].Hash})
 	wantErr(t, err, concordat.ErrCorrupt)
-	_, err = db.VerifyAudit(ctx, store.AuditHead{Seq: 13, Hash: heads[5].Hash})
+	_, err = db.Audit.VerifyAudit(ctx, store.AuditHead{Seq: 13, Hash: heads[5].Hash})
 	wantErr(t, err, concordat.ErrCorrupt)
-	_, err = db.VerifyAudit(ctx, heads[5], store.AuditHead{Seq: heads[5].Seq, Hash: heads[4].Hash})
+	_, err = db.Audit.VerifyAudit(ctx, heads[5], store.AuditHead{Seq: heads[5].Seq, Hash: heads[4].Hash})
 	wantErr(t, err, concordat.ErrCorrupt)
 }
 
@@ -183,14 +183,14 @@ func testAuditConcurrent(t *testing.T, p Place) {
 		}
 		wg.Go(func() {
 			for i := range 10 {
-				if _, err := own.AppendAudit(ctx, fmt.Sprint(w), fmt.Sprint(i), nil); err != nil {
+				if _, err := own.Audit.AppendAudit(ctx, fmt.Sprint(w), fmt.Sprint(i), nil); err != nil {
 					t.Error(err)
 				}
 			}
 		})
 	}
 	wg.Wait()
-	head, err := db.VerifyAudit(ctx)
+	head, err := db.Audit.VerifyAudit(ctx)
 	must(t, err)
 	if head.Seq != 60 {
 		t.Errorf("got %d entries, want 60", head.Seq)
@@ -210,13 +210,13 @@ func testReadWhileWriting(t *testing.T, p Place) {
 		}
 		return rows
 	}
-	must(t, db.PutDocuments(ctx, batch("0")))
+	must(t, db.Catalogue.PutDocuments(ctx, batch("0")))
 	done := make(chan struct{})
 	var wg sync.WaitGroup
 	wg.Go(func() {
 		defer close(done)
 		for i := range 40 {
-			if err := db.PutDocuments(ctx, batch(fmt.Sprint(i))); err != nil {
+			if err := db.Catalogue.PutDocuments(ctx, batch(fmt.Sprint(i))); err != nil {
 				t.Error(err)
 			}
 		}
@@ -229,7 +229,7 @@ func testReadWhileWriting(t *testing.T, p Place) {
 					stop = true
 				default:
 				}
-				ds, err := db.Documents(ctx, "a", "", 0)
+				ds, err := db.Catalogue.Documents(ctx, "a", "", 0)
 				if err != nil || len(ds) != size {
 					t.Errorf("got %d documents and %v, want %d", len(ds), err, size)
 					return
@@ -251,15 +251,15 @@ func testCancelled(t *testing.T, p Place) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	for name, err := range map[string]error{
-		"write": db.CreateLibrary(ctx, store.Library{ID: "a"}),
-		"read":  func() error { _, err := db.Libraries(ctx); return err }(),
-		"claim": func() error { _, err := db.ClaimTask(ctx, store.LaneAll, "w", lease); return err }(),
+		"write": db.Catalogue.CreateLibrary(ctx, store.Library{ID: "a"}),
+		"read":  func() error { _, err := db.Catalogue.Libraries(ctx); return err }(),
+		"claim": func() error { _, err := db.Checks.ClaimTask(ctx, store.LaneAll, "w", lease); return err }(),
 	} {
 		if !errors.Is(err, context.Canceled) {
 			t.Errorf("%s: got %v, want the context's error", name, err)
 		}
 	}
-	ls, err := db.Libraries(t.Context())
+	ls, err := db.Catalogue.Libraries(t.Context())
 	must(t, err)
 	if len(ls) != 0 {
 		t.Errorf("a cancelled call made %v", ls)
@@ -271,34 +271,34 @@ func testReopen(t *testing.T, p Place) {
 	db, err := p(store.Options{})
 	must(t, err)
 	withLibraries(t, db, "a")
-	must(t, db.PutDocuments(ctx, []store.DocumentRow{row("a", "1", "h")}))
+	must(t, db.Catalogue.PutDocuments(ctx, []store.DocumentRow{row("a", "1", "h")}))
 	must(t, db.SetSetting(ctx, "site", "north"))
 	queue(t, db, "t1", "t2")
-	must(t, db.PutFindings(ctx, "t1", []byte("found")))
-	must(t, db.PutResults(ctx, "t1", []store.Result{result(1)}))
-	must(t, db.DeleteTask(ctx, "t2"))
-	head, err := db.AppendAudit(ctx, "a", "b", nil)
+	must(t, db.Checks.PutFindings(ctx, "t1", []byte("found")))
+	must(t, db.Checks.PutResults(ctx, "t1", []store.Result{result(1)}))
+	must(t, db.Checks.DeleteTask(ctx, "t2"))
+	head, err := db.Audit.AppendAudit(ctx, "a", "b", nil)
 	must(t, err)
 	must(t, db.Close())
-	if _, err := db.Libraries(ctx); err == nil {
+	if _, err := db.Catalogue.Libraries(ctx); err == nil {
 		t.Error("a closed store answers")
 	}
 
 	db, _ = open(t, p)
-	l, err := db.Library(ctx, "a")
+	l, err := db.Catalogue.Library(ctx, "a")
 	must(t, err)
 	site, err := db.Setting(ctx, "site")
 	must(t, err)
-	found, err := db.Findings(ctx, "t1")
+	found, err := db.Checks.Findings(ctx, "t1")
 	must(t, err)
 	rs := Results(t, db, "t1")
-	_, err = db.VerifyAudit(ctx, store.AuditHead{Seq: head.Seq, Hash: head.Hash})
+	_, err = db.Audit.VerifyAudit(ctx, store.AuditHead{Seq: head.Seq, Hash: head.Hash})
 	must(t, err)
 	if l.Documents != 1 || site != "north" || string(found) != "found" || len(rs) != 1 {
 		t.Errorf("after reopening got %+v, %q, %q, %v", l, site, found, rs)
 	}
 	queue(t, db, "t3") // a number that was given is never given again
-	x, err := db.Task(ctx, "t3")
+	x, err := db.Checks.Task(ctx, "t3")
 	must(t, err)
 	if x.Seq != 3 {
 		t.Errorf("got seq %d, want 3", x.Seq)

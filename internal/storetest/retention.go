@@ -19,45 +19,45 @@ func testTerms(t *testing.T, p Place) {
 	withLibraries(t, db, "a", "b")
 	old := row("a", "3", "h3")
 	old.Added = start.Add(-time.Hour)
-	must(t, db.PutDocuments(ctx, []store.DocumentRow{row("a", "1", "h1"), row("a", "2", "h2"), old, row("b", "1", "h1")}))
-	wantErr(t, db.SetTerm(ctx, store.Term{Library: "a", Document: "none", Hidden: start}), concordat.ErrNotFound)
+	must(t, db.Catalogue.PutDocuments(ctx, []store.DocumentRow{row("a", "1", "h1"), row("a", "2", "h2"), old, row("b", "1", "h1")}))
+	wantErr(t, db.Retention.SetTerm(ctx, store.Term{Library: "a", Document: "none", Hidden: start}), concordat.ErrNotFound)
 	one := store.Term{Library: "a", Document: "1", Hidden: start.Add(time.Hour), Expires: start.Add(2 * time.Hour)}
 	two := store.Term{Library: "b", Document: "1", Expires: start.Add(time.Hour)}
-	must(t, db.SetTerm(ctx, one))
-	must(t, db.SetTerm(ctx, two))
-	got, err := db.Term(ctx, "a", "1")
+	must(t, db.Retention.SetTerm(ctx, one))
+	must(t, db.Retention.SetTerm(ctx, two))
+	got, err := db.Retention.Term(ctx, "a", "1")
 	must(t, err)
 	if d := cmp.Diff(one, got); d != "" {
 		t.Error(d)
 	}
-	got, err = db.Term(ctx, "a", "2")
+	got, err = db.Retention.Term(ctx, "a", "2")
 	must(t, err)
 	if d := cmp.Diff(store.Term{Library: "a", Document: "2"}, got); d != "" {
 		t.Error(d)
 	}
-	_, err = db.Term(ctx, "a", "none")
+	_, err = db.Retention.Term(ctx, "a", "none")
 	wantErr(t, err, concordat.ErrNotFound)
 	for at, want := range map[time.Duration][]store.Term{0: nil, time.Hour: {two}, 3 * time.Hour: {one, two}} {
-		got, err := db.ExpiredDocuments(ctx, start.Add(at), 0)
+		got, err := db.Retention.ExpiredDocuments(ctx, start.Add(at), 0)
 		must(t, err)
 		if d := cmp.Diff(want, got); d != "" {
 			t.Errorf("after %s: %s", at, d)
 		}
 	}
-	must(t, db.PutDocuments(ctx, []store.DocumentRow{row("a", "1", "h9")})) // another text under the same term
-	terms, err := db.Terms(ctx, "a", "", 0)
+	must(t, db.Catalogue.PutDocuments(ctx, []store.DocumentRow{row("a", "1", "h9")})) // another text under the same term
+	terms, err := db.Retention.Terms(ctx, "a", "", 0)
 	must(t, err)
 	if d := cmp.Diff([]store.Term{one}, terms); d != "" {
 		t.Error(d)
 	}
-	olds, err := db.OldDocuments(ctx, "a", start, 0)
+	olds, err := db.Retention.OldDocuments(ctx, "a", start, 0)
 	must(t, err)
 	if len(olds) != 1 || olds[0].ID != "3" {
 		t.Errorf("old documents %v", olds)
 	}
-	must(t, db.DeleteDocuments(ctx, "b", "1"))
-	must(t, db.SetTerm(ctx, store.Term{Library: "a", Document: "1"}))
-	left, err := db.ExpiredDocuments(ctx, start.Add(100*time.Hour), 0)
+	must(t, db.Catalogue.DeleteDocuments(ctx, "b", "1"))
+	must(t, db.Retention.SetTerm(ctx, store.Term{Library: "a", Document: "1"}))
+	left, err := db.Retention.ExpiredDocuments(ctx, start.Add(100*time.Hour), 0)
 	must(t, err)
 	if len(left) != 0 {
 		t.Errorf("left %v", left)
@@ -69,27 +69,28 @@ func testEraseTask(t *testing.T, p Place) {
 	ctx := t.Context()
 	make := func(id concordat.TaskID) store.Task {
 		t.Helper()
-		x, err := db.StartTask(ctx, store.Task{Task: concordat.Task{ID: id, Made: start}, Request: []byte(`{"file":"f1"}`), File: "f1"}, "w",
+		x, err := db.Checks.StartTask(ctx, store.Task{Task: concordat.Task{ID: id, Made: start}, Request: []byte(`{"file":"f1"}`), File: "f1"},
+			"w",
 			time.Hour)
 		must(t, err)
 		return x
 	}
 	one, two := make("one"), make("two")
-	wantErr(t, db.SetRequest(ctx, "one", nil), concordat.ErrInvalid)
-	must(t, db.PutFindings(ctx, "one", []byte("found")))
-	must(t, db.PutResults(ctx, "one", []store.Result{{Source: concordat.Ref{Site: "s", Library: "a", Document: "1"}, Kind: "near"},
+	wantErr(t, db.Retention.SetRequest(ctx, "one", nil), concordat.ErrInvalid)
+	must(t, db.Checks.PutFindings(ctx, "one", []byte("found")))
+	must(t, db.Checks.PutResults(ctx, "one", []store.Result{{Source: concordat.Ref{Site: "s", Library: "a", Document: "1"}, Kind: "near"},
 		{Source: concordat.Ref{Site: "s", Library: "a", Document: "1"}, Kind: "near"}}))
-	_, err := db.AppendReview(ctx, "one", store.Review{At: start, By: "ada", Kind: store.ReviewComment, Text: "x"})
+	_, err := db.Checks.AppendReview(ctx, "one", store.Review{At: start, By: "ada", Kind: store.ReviewComment, Text: "x"})
 	must(t, err)
-	must(t, db.FinishTask(ctx, one, concordat.TaskDone, store.Cause{}))
-	citing, err := db.Citing(ctx, concordat.Ref{Site: "s", Library: "a", Document: "1"})
+	must(t, db.Checks.FinishTask(ctx, one, concordat.TaskDone, store.Cause{}))
+	citing, err := db.Retention.Citing(ctx, concordat.Ref{Site: "s", Library: "a", Document: "1"})
 	must(t, err)
 	if d := cmp.Diff([]concordat.TaskID{"one"}, citing); d != "" {
 		t.Error(d)
 	}
 	ended := func(want ...concordat.TaskID) {
 		t.Helper()
-		ts, err := db.EndedTasks(ctx, c.now().Add(time.Second), 0, 0)
+		ts, err := db.Retention.EndedTasks(ctx, c.now().Add(time.Second), 0, 0)
 		must(t, err)
 		var got []concordat.TaskID
 		for _, x := range ts {
@@ -100,41 +101,41 @@ func testEraseTask(t *testing.T, p Place) {
 		}
 	}
 	ended("one")
-	_, err = db.BeginOnce(ctx, "ada", "key", "r")
+	_, err = db.People.BeginOnce(ctx, "ada", "key", "r")
 	must(t, err)
-	must(t, db.EndOnce(ctx, "ada", "key", `{"checks":[{"id":"one"}]}`))
+	must(t, db.People.EndOnce(ctx, "ada", "key", `{"checks":[{"id":"one"}]}`))
 	needed := func(want bool) {
 		t.Helper()
-		got, err := db.OriginalNeeded(ctx, "f1")
+		got, err := db.Retention.OriginalNeeded(ctx, "f1")
 		must(t, err)
 		if got != want {
 			t.Errorf("file needed: %v", got)
 		}
 	}
-	e, err := db.EraseTask(ctx, "one")
+	e, err := db.Retention.EraseTask(ctx, "one")
 	must(t, err)
 	if e.Findings == 0 || e.Results != 2 || e.Reviews != 1 || e.Request == 0 || e.Answers != 1 {
 		t.Errorf("erased %+v", e)
 	}
 	needed(true) // by the other
-	e, err = db.EraseTask(ctx, "one")
+	e, err = db.Retention.EraseTask(ctx, "one")
 	must(t, err)
 	if e != (store.Erased{}) {
 		t.Errorf("again %+v", e)
 	}
-	must(t, db.FinishTask(ctx, two, concordat.TaskDone, store.Cause{}))
+	must(t, db.Checks.FinishTask(ctx, two, concordat.TaskDone, store.Cause{}))
 	ended("two")
-	files, err := db.Originals(ctx, "two")
+	files, err := db.Retention.Originals(ctx, "two")
 	must(t, err)
 	if d := cmp.Diff([]string{"f1"}, files); d != "" {
 		t.Error(d)
 	}
-	must(t, db.SetRequest(ctx, "two", []byte("{}")))
+	must(t, db.Retention.SetRequest(ctx, "two", []byte("{}")))
 	needed(false)
-	wantErr(t, db.SetRequest(ctx, "none", nil), concordat.ErrNotFound)
+	wantErr(t, db.Retention.SetRequest(ctx, "none", nil), concordat.ErrNotFound)
 	// A submission of several files needs each of them.
-	must(t, db.CreateTask(ctx, store.Task{Task: concordat.Task{ID: "three"}, File: "f2", Files: []string{"f3", "f1"}}))
-	files, err = db.Originals(ctx, "three")
+	must(t, db.Checks.CreateTask(ctx, store.Task{Task: concordat.Task{ID: "three"}, File: "f2", Files: []string{"f3", "f1"}}))
+	files, err = db.Retention.Originals(ctx, "three")
 	must(t, err)
 	slices.Sort(files)
 	if d := cmp.Diff([]string{"f1", "f2", "f3"}, files); d != "" {
@@ -147,32 +148,32 @@ func testErasures(t *testing.T, p Place) {
 	db, _ := open(t, p)
 	ctx := t.Context()
 	e := store.Erasure{ID: "one", Made: start, Actor: "ada", Reason: "asked by the author", Target: json.RawMessage(`{"tasks":["x"]}`)}
-	must(t, db.AskErasure(ctx, e))
-	wantErr(t, db.AskErasure(ctx, e), concordat.ErrExists)
-	wantErr(t, db.AskErasure(ctx, store.Erasure{ID: "two", Target: json.RawMessage(`{`)}), concordat.ErrInvalid)
+	must(t, db.Retention.AskErasure(ctx, e))
+	wantErr(t, db.Retention.AskErasure(ctx, e), concordat.ErrExists)
+	wantErr(t, db.Retention.AskErasure(ctx, store.Erasure{ID: "two", Target: json.RawMessage(`{`)}), concordat.ErrInvalid)
 	e.ID = "two"
-	must(t, db.AskErasure(ctx, e))
-	open, err := db.OpenErasures(ctx)
+	must(t, db.Retention.AskErasure(ctx, e))
+	open, err := db.Retention.OpenErasures(ctx)
 	must(t, err)
 	if len(open) != 2 || open[0].ID != "one" || open[0].State != store.ErasureAsked || string(open[0].Target) != `{"tasks":["x"]}` {
 		t.Errorf("open %+v", open)
 	}
-	must(t, db.StepErasure(ctx, "one", store.ErasureDeleted, json.RawMessage(`{"a":1}`)))
-	must(t, db.StepErasure(ctx, "one", store.ErasureDone, json.RawMessage(`{"a":2}`)))
-	wantErr(t, db.StepErasure(ctx, "none", store.ErasureDone, nil), concordat.ErrNotFound)
-	got, err := db.Erasure(ctx, "one")
+	must(t, db.Retention.StepErasure(ctx, "one", store.ErasureDeleted, json.RawMessage(`{"a":1}`)))
+	must(t, db.Retention.StepErasure(ctx, "one", store.ErasureDone, json.RawMessage(`{"a":2}`)))
+	wantErr(t, db.Retention.StepErasure(ctx, "none", store.ErasureDone, nil), concordat.ErrNotFound)
+	got, err := db.Retention.Erasure(ctx, "one")
 	must(t, err)
 	want := store.Erasure{Seq: 1, ID: "one", Made: start, Actor: "ada", Reason: e.Reason, State: store.ErasureDone,
 		Receipt: json.RawMessage(`{"a":2}`), Done: start}
 	if d := cmp.Diff(want, got); d != "" {
 		t.Error(d)
 	}
-	all, err := db.Erasures(ctx, 0, 1)
+	all, err := db.Retention.Erasures(ctx, 0, 1)
 	must(t, err)
 	if len(all) != 1 || all[0].ID != "two" {
 		t.Errorf("newest %+v", all)
 	}
-	if open, err = db.OpenErasures(ctx); err != nil || len(open) != 1 {
+	if open, err = db.Retention.OpenErasures(ctx); err != nil || len(open) != 1 {
 		t.Errorf("open %v, %v", open, err)
 	}
 }
@@ -183,8 +184,8 @@ func testCharges(t *testing.T, p Place) {
 	charge := func(who string, n int64) store.Charge {
 		return store.Charge{Who: who, Kind: "documents", Amount: n, Most: 3, Within: 24 * time.Hour}
 	}
-	must(t, db.Charge(ctx, charge("ada", 2), charge("here", 2)))
-	err := db.Charge(ctx, charge("bo", 1), charge("here", 2)) // none of both
+	must(t, db.People.Charge(ctx, charge("ada", 2), charge("here", 2)))
+	err := db.People.Charge(ctx, charge("bo", 1), charge("here", 2)) // none of both
 	var used *store.QuotaUsed
 	if !errors.As(err, &used) || used.Who != "here" || used.Left != 1 || !errors.Is(err, concordat.ErrRefused) {
 		t.Fatalf("got %v", err)
@@ -192,30 +193,30 @@ func testCharges(t *testing.T, p Place) {
 	if want := start.Add(24*time.Hour + store.SpendSlot); !used.Retry.Equal(want) {
 		t.Errorf("free from %s, want %s", used.Retry, want)
 	}
-	must(t, db.Charge(ctx, charge("bo", 3)))
-	if err := db.Charge(ctx, charge("bo", 0)); !errors.As(err, &used) {
+	must(t, db.People.Charge(ctx, charge("bo", 3)))
+	if err := db.People.Charge(ctx, charge("bo", 0)); !errors.As(err, &used) {
 		t.Errorf("nothing is left, and got %v", err)
 	}
-	if err := db.Charge(ctx, charge("eve", 4)); !errors.As(err, &used) || !used.Retry.IsZero() {
+	if err := db.People.Charge(ctx, charge("eve", 4)); !errors.As(err, &used) || !used.Retry.IsZero() {
 		t.Errorf("beyond the limit: %v", err)
 	}
 	unlimited := charge("bo", 100)
 	unlimited.Most = -1
-	must(t, db.Charge(ctx, unlimited))
-	wantErr(t, db.Charge(ctx, charge("bo", -1)), concordat.ErrInvalid)
+	must(t, db.People.Charge(ctx, unlimited))
+	wantErr(t, db.People.Charge(ctx, charge("bo", -1)), concordat.ErrInvalid)
 	c.move(24*time.Hour + store.SpendSlot)
-	must(t, db.Charge(ctx, charge("here", 3)))
-	must(t, db.ForgetQuota(ctx, c.now().Add(time.Hour)))
-	must(t, db.Charge(ctx, charge("here", 3)))
+	must(t, db.People.Charge(ctx, charge("here", 3)))
+	must(t, db.People.ForgetQuota(ctx, c.now().Add(time.Hour)))
+	must(t, db.People.Charge(ctx, charge("here", 3)))
 }
 
 func testSessions(t *testing.T, p Place) {
 	db, c := open(t, p)
 	ctx := t.Context()
-	must(t, db.CreateAccount(ctx, account("ada", store.RoleSubmitter)))
+	must(t, db.People.CreateAccount(ctx, account("ada", store.RoleSubmitter)))
 	put := func(secret string, purpose store.Purpose) {
 		t.Helper()
-		must(t, db.PutToken(ctx, secret, store.Token{Purpose: purpose, Account: "ada", Made: c.now(), Expires: c.now().Add(12 * time.Hour),
+		must(t, db.People.PutToken(ctx, secret, store.Token{Purpose: purpose, Account: "ada", Made: c.now(), Expires: c.now().Add(12 * time.Hour),
 			Name: "Browser"}))
 	}
 	put("one", store.PurposeSession)
@@ -223,7 +224,7 @@ func testSessions(t *testing.T, p Place) {
 	put("api", store.PurposeAPI)
 	put("link", store.PurposeJoin)
 	use := func(secret string) error {
-		_, err := db.UseSession(ctx, secret, time.Hour)
+		_, err := db.People.UseSession(ctx, secret, time.Hour)
 		return err
 	}
 	c.move(50 * time.Minute)
@@ -232,19 +233,19 @@ func testSessions(t *testing.T, p Place) {
 	must(t, use("one")) // each use counts
 	wantErr(t, use("two"), concordat.ErrNotFound)
 	wantErr(t, use("api"), concordat.ErrNotFound)
-	_, err := db.UseSession(ctx, "two", 0)
+	_, err := db.People.UseSession(ctx, "two", 0)
 	must(t, err)
-	must(t, db.EndSessions(ctx, "ada", store.SecretID("one")))
+	must(t, db.People.EndSessions(ctx, "ada", store.SecretID("one")))
 	must(t, use("one"))
-	_, err = db.UseSession(ctx, "two", 0)
+	_, err = db.People.UseSession(ctx, "two", 0)
 	wantErr(t, err, concordat.ErrNotFound)
-	must(t, db.SetPassword(ctx, "ada", "new"))
+	must(t, db.People.SetPassword(ctx, "ada", "new"))
 	wantErr(t, use("one"), concordat.ErrNotFound)
-	_, err = db.Token(ctx, "link", store.PurposeJoin)
+	_, err = db.People.Token(ctx, "link", store.PurposeJoin)
 	wantErr(t, err, concordat.ErrNotFound)
-	_, err = db.Token(ctx, "api", store.PurposeAPI)
+	_, err = db.People.Token(ctx, "api", store.PurposeAPI)
 	must(t, err)
-	wantErr(t, db.SetPassword(ctx, "nobody", "new"), concordat.ErrNotFound)
+	wantErr(t, db.People.SetPassword(ctx, "nobody", "new"), concordat.ErrNotFound)
 }
 
 func testPublic(t *testing.T, p Place) {
@@ -256,25 +257,26 @@ func testPublic(t *testing.T, p Place) {
 		{Name: "fresh", Role: store.RoleSubmitter, Created: start, Public: true},
 		{Name: "staff", Role: store.RoleOfficer, Created: start.Add(-time.Hour)},
 	} {
-		must(t, db.CreateAccount(ctx, a))
+		must(t, db.People.CreateAccount(ctx, a))
 	}
-	must(t, db.PutToken(ctx, "link", store.Token{Purpose: store.PurposeJoin, Account: "idle", Made: start, Expires: start.Add(time.Hour)}))
+	must(t, db.People.PutToken(ctx, "link", store.Token{Purpose: store.PurposeJoin, Account: "idle", Made: start,
+		Expires: start.Add(time.Hour)}))
 	for i, owner := range []string{"kept", "kept", "staff"} {
-		must(t, db.CreateTask(ctx, store.Task{Task: concordat.Task{ID: concordat.TaskID(rune('a' + i)), Made: start}, Owner: owner}))
+		must(t, db.Checks.CreateTask(ctx, store.Task{Task: concordat.Task{ID: concordat.TaskID(rune('a' + i)), Made: start}, Owner: owner}))
 	}
-	own, public, err := db.OpenTasks(ctx, "staff")
+	own, public, err := db.People.OpenTasks(ctx, "staff")
 	must(t, err)
 	if own != 1 || public != 2 {
 		t.Errorf("open: %d own, %d public", own, public)
 	}
-	n, err := db.DeleteUnjoined(ctx, start)
+	n, err := db.People.DeleteUnjoined(ctx, start)
 	must(t, err)
 	if n != 1 {
 		t.Errorf("%d forgotten, want the idle one", n)
 	}
-	_, err = db.JoinAccount(ctx, "link", "x")
+	_, err = db.People.JoinAccount(ctx, "link", "x")
 	wantErr(t, err, concordat.ErrNotFound)
-	if n, err = db.PublicAccounts(ctx); err != nil || n != 2 {
+	if n, err = db.People.PublicAccounts(ctx); err != nil || n != 2 {
 		t.Errorf("%d public accounts, %v", n, err)
 	}
 }

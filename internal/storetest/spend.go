@@ -15,14 +15,14 @@ func testSpend(t *testing.T, p Place) {
 	ctx := t.Context()
 	x := store.Spending{Partner: "north", Library: "a", Kind: "k", Amount: 6,
 		Windows: []store.Window{{Within: 24 * time.Hour, Most: 10}, {Within: time.Hour, Most: 8}}}
-	left, err := db.Spend(ctx, x)
+	left, err := db.Answers.Spend(ctx, x)
 	must(t, err)
 	if left[0] != 2 {
 		t.Errorf("left %v, want 2", left)
 	}
 	over := func(x store.Spending, left int, retry time.Time) {
 		t.Helper()
-		_, err := db.Spend(ctx, x)
+		_, err := db.Answers.Spend(ctx, x)
 		var o *store.Overspent
 		if !errors.As(err, &o) || !errors.Is(err, concordat.ErrRefused) || o.Left != left || !o.Retry.Equal(retry) {
 			t.Errorf("got %+v (%v), want %d left and %s", o, err, left, retry)
@@ -31,7 +31,7 @@ func testSpend(t *testing.T, p Place) {
 	x.Amount = 3
 	over(x, 2, start.Add(time.Hour+store.SpendSlot))
 	c.move(time.Hour + store.SpendSlot)
-	if left, err = db.Spend(ctx, x); err != nil || left[0] != 1 {
+	if left, err = db.Answers.Spend(ctx, x); err != nil || left[0] != 1 {
 		t.Errorf("an hour later got %v, %v; want 1 left of the day", left, err)
 	}
 	over(x, 1, start.Add(24*time.Hour+store.SpendSlot))
@@ -40,31 +40,31 @@ func testSpend(t *testing.T, p Place) {
 	// All or none, and each by itself.
 	other := x
 	other.Library, other.Amount, x.Amount = "b", 1, 5
-	if _, err = db.Spend(ctx, other, x); err == nil {
+	if _, err = db.Answers.Spend(ctx, other, x); err == nil {
 		t.Error("a spending that does not fit is charged")
 	}
 	other.Amount = 8
-	if left, err = db.Spend(ctx, other); err != nil || left[0] != 0 {
+	if left, err = db.Answers.Spend(ctx, other); err != nil || left[0] != 0 {
 		t.Errorf("got %v, %v: the refused call charged", left, err)
 	}
 	document := x
 	document.Document, document.Amount = "d", 8
-	must2(t)(db.Spend(ctx, document))
+	must2(t)(db.Answers.Spend(ctx, document))
 	x.Amount = 0
 	x.Windows = []store.Window{{Within: 24 * time.Hour, Most: 3}} // lowered below what is spent
-	if left, err = db.Spend(ctx, x); err != nil || left[0] != 0 {
+	if left, err = db.Answers.Spend(ctx, x); err != nil || left[0] != 0 {
 		t.Errorf("asking for what is left gives %v, %v", left, err)
 	}
 	x.Windows = []store.Window{{Within: time.Hour, Most: -1}}
-	if left, err = db.Spend(ctx, x); err != nil || left[0] >= 0 {
+	if left, err = db.Answers.Spend(ctx, x); err != nil || left[0] >= 0 {
 		t.Errorf("without a limit got %v, %v", left, err)
 	}
 	x.Amount = -1
-	_, err = db.Spend(ctx, x)
+	_, err = db.Answers.Spend(ctx, x)
 	wantErr(t, err, concordat.ErrInvalid)
-	must(t, db.ForgetSpent(ctx, c.now().Add(time.Hour)))
+	must(t, db.Answers.ForgetSpent(ctx, c.now().Add(time.Hour)))
 	x.Amount, x.Windows = 0, []store.Window{{Within: 24 * time.Hour, Most: 10}}
-	if left, err = db.Spend(ctx, x); err != nil || left[0] != 10 {
+	if left, err = db.Answers.Spend(ctx, x); err != nil || left[0] != 10 {
 		t.Errorf("forgotten, yet %v left, %v", left, err)
 	}
 }
@@ -86,7 +86,7 @@ func testSpendConcurrent(t *testing.T, p Place) {
 		own := []*store.DB{db, other}[w%2]
 		wg.Go(func() {
 			for range 10 {
-				_, err := own.Spend(t.Context(), store.Spending{Partner: "n", Library: "a", Kind: "k", Amount: 7,
+				_, err := own.Answers.Spend(t.Context(), store.Spending{Partner: "n", Library: "a", Kind: "k", Amount: 7,
 					Windows: []store.Window{{Within: time.Hour, Most: 100}}})
 				mu.Lock()
 				if err == nil {

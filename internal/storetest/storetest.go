@@ -185,7 +185,7 @@ func wantErr(t *testing.T, err, want error) {
 func withLibraries(t *testing.T, db *store.DB, ids ...concordat.LibraryID) {
 	t.Helper()
 	for _, id := range ids {
-		must(t, db.CreateLibrary(t.Context(), store.Library{ID: id, Title: string(id), Created: start}))
+		must(t, db.Catalogue.CreateLibrary(t.Context(), store.Library{ID: id, Title: string(id), Created: start}))
 	}
 }
 

@@ -22,13 +22,13 @@ func task(id concordat.TaskID) store.Task {
 func queue(t *testing.T, db *store.DB, ids ...concordat.TaskID) {
 	t.Helper()
 	for _, id := range ids {
-		must(t, db.CreateTask(t.Context(), task(id)))
+		must(t, db.Checks.CreateTask(t.Context(), task(id)))
 	}
 }
 
 func claim(t *testing.T, db *store.DB, worker string, want concordat.TaskID) store.Task {
 	t.Helper()
-	got, err := db.ClaimTask(t.Context(), store.LaneAll, worker, lease)
+	got, err := db.Checks.ClaimTask(t.Context(), store.LaneAll, worker, lease)
 	must(t, err)
 	if got.ID != want {
 		t.Fatalf("worker %s got task %s, want %s", worker, got.ID, want)
@@ -38,7 +38,7 @@ func claim(t *testing.T, db *store.DB, worker string, want concordat.TaskID) sto
 
 func noClaim(t *testing.T, db *store.DB) {
 	t.Helper()
-	_, err := db.ClaimTask(t.Context(), store.LaneAll, "nobody", lease)
+	_, err := db.Checks.ClaimTask(t.Context(), store.LaneAll, "nobody", lease)
 	wantErr(t, err, concordat.ErrNotFound)
 }
 
@@ -47,12 +47,12 @@ func testTaskLife(t *testing.T, p Place) {
 	ctx := t.Context()
 	noClaim(t, db)
 	queue(t, db, "t1")
-	wantErr(t, db.CreateTask(ctx, task("t1")), concordat.ErrExists)
+	wantErr(t, db.Checks.CreateTask(ctx, task("t1")), concordat.ErrExists)
 	want := task("t1")
 	want.State, want.Seq = concordat.TaskQueued, 1
 	check := func() {
 		t.Helper()
-		got, err := db.Task(ctx, "t1")
+		got, err := db.Checks.Task(ctx, "t1")
 		must(t, err)
 		if d := cmp.Diff(want, got); d != "" {
 			t.Error(d)
@@ -70,29 +70,29 @@ func testTaskLife(t *testing.T, p Place) {
 	}
 
 	c.move(time.Second)
-	must(t, db.RenewTask(ctx, got, time.Hour))
+	must(t, db.Checks.RenewTask(ctx, got, time.Hour))
 	want.Lease = c.now().Add(time.Hour)
 	check()
 
 	c.move(time.Second)
 	silent := store.Cause{Detail: "site south did not answer"}
-	wantErr(t, db.FinishTask(ctx, got, concordat.TaskQueued, store.Cause{}), concordat.ErrInvalid)
-	must(t, db.FinishTask(ctx, got, concordat.TaskPartial, silent))
+	wantErr(t, db.Checks.FinishTask(ctx, got, concordat.TaskQueued, store.Cause{}), concordat.ErrInvalid)
+	must(t, db.Checks.FinishTask(ctx, got, concordat.TaskPartial, silent))
 	want.State, want.Cause, want.Finished, want.Lease = concordat.TaskPartial, silent, c.now(), time.Time{}
 	check()
-	wantErr(t, db.FinishTask(ctx, got, concordat.TaskDone, store.Cause{}), store.ErrLease)
-	wantErr(t, db.RenewTask(ctx, got, lease), store.ErrLease)
-	wantErr(t, db.ReleaseTask(ctx, got), store.ErrLease)
+	wantErr(t, db.Checks.FinishTask(ctx, got, concordat.TaskDone, store.Cause{}), store.ErrLease)
+	wantErr(t, db.Checks.RenewTask(ctx, got, lease), store.ErrLease)
+	wantErr(t, db.Checks.ReleaseTask(ctx, got), store.ErrLease)
 	check()
 	c.move(time.Hour * 100)
 	noClaim(t, db)
 
-	_, err := db.Task(ctx, "none")
+	_, err := db.Checks.Task(ctx, "none")
 	wantErr(t, err, concordat.ErrNotFound)
-	wantErr(t, db.RenewTask(ctx, store.Task{Task: concordat.Task{ID: "none"}, Worker: "w"}, lease), concordat.ErrNotFound)
-	_, err = db.ClaimTask(ctx, store.LaneAll, "w", 0)
+	wantErr(t, db.Checks.RenewTask(ctx, store.Task{Task: concordat.Task{ID: "none"}, Worker: "w"}, lease), concordat.ErrNotFound)
+	_, err = db.Checks.ClaimTask(ctx, store.LaneAll, "w", 0)
 	wantErr(t, err, concordat.ErrInvalid)
-	_, err = db.ClaimTask(ctx, store.LaneAll, "", lease)
+	_, err = db.Checks.ClaimTask(ctx, store.LaneAll, "", lease)
 	wantErr(t, err, concordat.ErrInvalid)
 }
 
@@ -100,19 +100,19 @@ func testTaskQueueOrder(t *testing.T, p Place) {
 	db, _ := open(t, p)
 	ctx := t.Context()
 	queue(t, db, "z", "a")
-	started, err := db.StartTask(ctx, task("own"), "cli", lease)
+	started, err := db.Checks.StartTask(ctx, task("own"), "cli", lease)
 	must(t, err)
 	if started.State != concordat.TaskRunning || started.Attempts != 1 || started.Worker != "cli" {
 		t.Errorf("got %+v, want a running task", started)
 	}
-	_, err = db.StartTask(ctx, task("z"), "cli", lease)
+	_, err = db.Checks.StartTask(ctx, task("z"), "cli", lease)
 	wantErr(t, err, concordat.ErrExists)
 	queue(t, db, "m")
 	for _, id := range []concordat.TaskID{"z", "a", "m"} {
 		claim(t, db, "w", id)
 	}
 	noClaim(t, db)
-	must(t, db.FinishTask(ctx, started, concordat.TaskDone, store.Cause{}))
+	must(t, db.Checks.FinishTask(ctx, started, concordat.TaskDone, store.Cause{}))
 }
 
 // A crashed worker's task comes back when the lease has ended, not before, and ahead of the queue;
@@ -132,11 +132,11 @@ func testTaskLease(t *testing.T, p Place) {
 	if renewed.Attempts != 2 || !renewed.Started.Equal(c.now()) {
 		t.Errorf("got attempt %d started %s, want 2 and now", renewed.Attempts, renewed.Started)
 	}
-	wantErr(t, db.RenewTask(ctx, old, lease), store.ErrLease)
-	wantErr(t, db.FinishTask(ctx, old, concordat.TaskFailed, store.Cause{Detail: "late"}), store.ErrLease)
-	wantErr(t, db.ReleaseTask(ctx, old), store.ErrLease)
-	must(t, db.FinishTask(ctx, renewed, concordat.TaskDone, store.Cause{}))
-	got, err := db.Task(ctx, "t1")
+	wantErr(t, db.Checks.RenewTask(ctx, old, lease), store.ErrLease)
+	wantErr(t, db.Checks.FinishTask(ctx, old, concordat.TaskFailed, store.Cause{Detail: "late"}), store.ErrLease)
+	wantErr(t, db.Checks.ReleaseTask(ctx, old), store.ErrLease)
+	must(t, db.Checks.FinishTask(ctx, renewed, concordat.TaskDone, store.Cause{}))
+	got, err := db.Checks.Task(ctx, "t1")
 	must(t, err)
 	if got.State != concordat.TaskDone || !got.Cause.IsZero() {
 		t.Errorf("got %s %q, want done", got.State, got.Cause)
@@ -145,10 +145,10 @@ func testTaskLease(t *testing.T, p Place) {
 	// An ended lease that nobody took is still the worker's.
 	late := claim(t, db, "w4", "t3")
 	c.move(lease * 10)
-	must(t, db.RenewTask(ctx, late, lease))
+	must(t, db.Checks.RenewTask(ctx, late, lease))
 	claim(t, db, "w5", "t2")
 	noClaim(t, db)
-	must(t, db.FinishTask(ctx, late, concordat.TaskDone, store.Cause{}))
+	must(t, db.Checks.FinishTask(ctx, late, concordat.TaskDone, store.Cause{}))
 }
 
 // A claim is told from a later one of the same worker.
@@ -158,7 +158,7 @@ func testTaskSameWorker(t *testing.T, p Place) {
 	old := claim(t, db, "w", "t1")
 	c.move(lease)
 	claim(t, db, "w", "t1")
-	wantErr(t, db.FinishTask(t.Context(), old, concordat.TaskDone, store.Cause{}), store.ErrLease)
+	wantErr(t, db.Checks.FinishTask(t.Context(), old, concordat.TaskDone, store.Cause{}), store.ErrLease)
 }
 
 func testTaskRelease(t *testing.T, p Place) {
@@ -166,7 +166,7 @@ func testTaskRelease(t *testing.T, p Place) {
 	queue(t, db, "t1", "t2")
 	for range store.MaxAttempts + 2 { // releasing counts as no attempt
 		got := claim(t, db, "w", "t1")
-		must(t, db.ReleaseTask(t.Context(), got))
+		must(t, db.Checks.ReleaseTask(t.Context(), got))
 	}
 	claim(t, db, "w", "t1")
 	claim(t, db, "w", "t2")
@@ -180,20 +180,20 @@ func testTaskGivenUp(t *testing.T, p Place) {
 		c.move(lease)
 	}
 	claim(t, db, "w", "next")
-	got, err := db.Task(t.Context(), "deadly")
+	got, err := db.Checks.Task(t.Context(), "deadly")
 	must(t, err)
 	if got.State != concordat.TaskFailed || got.Cause.Code != store.CauseGivenUp || !got.Finished.Equal(c.now()) {
 		t.Errorf("got %+v, want failed with a cause, now", got)
 	}
 	// It is given up even when nothing else waits.
-	must(t, db.DeleteTask(t.Context(), "next"))
+	must(t, db.Checks.DeleteTask(t.Context(), "next"))
 	queue(t, db, "alone")
 	for range store.MaxAttempts {
 		claim(t, db, "w", "alone")
 		c.move(lease)
 	}
 	noClaim(t, db)
-	got, err = db.Task(t.Context(), "alone")
+	got, err = db.Checks.Task(t.Context(), "alone")
 	must(t, err)
 	if got.State != concordat.TaskFailed {
 		t.Errorf("got state %s, want failed", got.State)
@@ -220,7 +220,7 @@ func testTaskClaimedOnce(t *testing.T, p Place) {
 		}
 		wg.Go(func() {
 			for {
-				x, err := own.ClaimTask(t.Context(), store.LaneAll, fmt.Sprint("w", w), lease)
+				x, err := own.Checks.ClaimTask(t.Context(), store.LaneAll, fmt.Sprint("w", w), lease)
 				if errors.Is(err, concordat.ErrNotFound) {
 					return
 				}
@@ -231,7 +231,7 @@ func testTaskClaimedOnce(t *testing.T, p Place) {
 				mu.Lock()
 				got[x.ID]++
 				mu.Unlock()
-				if err := own.FinishTask(t.Context(), x, concordat.TaskDone, store.Cause{}); err != nil {
+				if err := own.Checks.FinishTask(t.Context(), x, concordat.TaskDone, store.Cause{}); err != nil {
 					t.Error(err)
 				}
 			}
@@ -265,7 +265,7 @@ func testTaskLeaseRace(t *testing.T, p Place) {
 		}
 		var wg sync.WaitGroup
 		wg.Go(func() {
-			err := db.FinishTask(t.Context(), old, concordat.TaskDone, store.Cause{})
+			err := db.Checks.FinishTask(t.Context(), old, concordat.TaskDone, store.Cause{})
 			if err == nil {
 				won()
 			} else if !errors.Is(err, store.ErrLease) {
@@ -274,7 +274,7 @@ func testTaskLeaseRace(t *testing.T, p Place) {
 		})
 		for range 3 {
 			wg.Go(func() {
-				x, err := db.ClaimTask(t.Context(), store.LaneAll, "new", lease)
+				x, err := db.Checks.ClaimTask(t.Context(), store.LaneAll, "new", lease)
 				if errors.Is(err, concordat.ErrNotFound) {
 					return
 				}
@@ -283,7 +283,7 @@ func testTaskLeaseRace(t *testing.T, p Place) {
 					return
 				}
 				won()
-				if err := db.FinishTask(t.Context(), x, concordat.TaskDone, store.Cause{}); err != nil {
+				if err := db.Checks.FinishTask(t.Context(), x, concordat.TaskDone, store.Cause{}); err != nil {
 					t.Error(err)
 				}
 			})
@@ -301,12 +301,12 @@ func testTaskPaging(t *testing.T, p Place) {
 	for i := range 25 {
 		x := task(concordat.TaskID(fmt.Sprint("t", i)))
 		x.Made = start.Add(-time.Duration(i) * time.Hour) // a clock that was put back does not matter
-		must(t, db.CreateTask(ctx, x))
+		must(t, db.Checks.CreateTask(ctx, x))
 	}
 	var got []string
 	before := int64(0)
 	for n := 0; ; n++ {
-		ts, err := db.Tasks(ctx, before, 4)
+		ts, err := db.Checks.Tasks(ctx, before, 4)
 		must(t, err)
 		for _, x := range ts {
 			got = append(got, string(x.ID))
@@ -317,7 +317,7 @@ func testTaskPaging(t *testing.T, p Place) {
 		}
 		queue(t, db, concordat.TaskID(fmt.Sprint("new", n)))
 		if n == 2 { // the row that the next page counts from goes away
-			must(t, db.DeleteTask(ctx, ts[3].ID))
+			must(t, db.Checks.DeleteTask(ctx, ts[3].ID))
 		}
 	}
 	var want []string
@@ -334,15 +334,15 @@ func testTaskDelete(t *testing.T, p Place) {
 	ctx := t.Context()
 	queue(t, db, "t1")
 	got := claim(t, db, "w", "t1")
-	must(t, db.PutFindings(ctx, "t1", []byte("x")))
-	must(t, db.PutResults(ctx, "t1", []store.Result{result(1)}))
-	must(t, db.DeleteTask(ctx, "t1"))
-	must(t, db.DeleteTask(ctx, "t1"))
-	wantErr(t, db.FinishTask(ctx, got, concordat.TaskDone, store.Cause{}), concordat.ErrNotFound)
-	wantErr(t, db.PutFindings(ctx, "t1", []byte("x")), concordat.ErrNotFound)
-	wantErr(t, db.PutResults(ctx, "t1", nil), concordat.ErrNotFound)
+	must(t, db.Checks.PutFindings(ctx, "t1", []byte("x")))
+	must(t, db.Checks.PutResults(ctx, "t1", []store.Result{result(1)}))
+	must(t, db.Checks.DeleteTask(ctx, "t1"))
+	must(t, db.Checks.DeleteTask(ctx, "t1"))
+	wantErr(t, db.Checks.FinishTask(ctx, got, concordat.TaskDone, store.Cause{}), concordat.ErrNotFound)
+	wantErr(t, db.Checks.PutFindings(ctx, "t1", []byte("x")), concordat.ErrNotFound)
+	wantErr(t, db.Checks.PutResults(ctx, "t1", nil), concordat.ErrNotFound)
 	queue(t, db, "t1") // the id is free again, and nothing of the former task is left
-	_, err := db.Findings(ctx, "t1")
+	_, err := db.Checks.Findings(ctx, "t1")
 	wantErr(t, err, concordat.ErrNotFound)
 	if rs := Results(t, db, "t1"); len(rs) != 0 {
 		t.Errorf("got %v, want no results", rs)

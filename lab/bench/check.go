@@ -137,7 +137,7 @@ func fill(ctx context.Context, dir string, o CheckOptions) (float64, error) {
 	}
 	start, sentences := cpu(), 0
 	text := newWriter(o.Seed)
-	err = db.CreateLibrary(ctx, store.Library{ID: "bench"})
+	err = db.Catalogue.CreateLibrary(ctx, store.Library{ID: "bench"})
 	if err == nil {
 		err = s.Ingest(ctx, "bench", func(yield func(site.Incoming, error) bool) {
 			for i := range o.Documents {

@@ -161,7 +161,7 @@ func catalogue(ctx context.Context, dir string, scheme concordat.Scheme, ps []*c
 		return 0, err
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
-	if err := db.CreateLibrary(ctx, store.Library{ID: "bench"}); err != nil {
+	if err := db.Catalogue.CreateLibrary(ctx, store.Library{ID: "bench"}); err != nil {
 		return 0, err
 	}
 	start := cpu()
@@ -171,7 +171,7 @@ func catalogue(ctx context.Context, dir string, scheme concordat.Scheme, ps []*c
 			rows = append(rows, store.DocumentRow{Library: "bench", ID: p.Document.ID, Title: p.Document.Title, Bytes: int64(len(p.Document.Text)),
 				Hash: fmt.Sprintf("%064x", len(rows)), Sentences: len(p.Indexed), Characters: p.Characters, Scheme: scheme, Added: time.Now()})
 		}
-		if err := db.PutDocuments(ctx, rows); err != nil {
+		if err := db.Catalogue.PutDocuments(ctx, rows); err != nil {
 			return 0, err
 		}
 	}

@@ -46,7 +46,7 @@ func newBench(ctx context.Context, dir string, o profile.Options) (*Bench, error
 	}
 	b := &Bench{Index: shard, Store: db, Profiler: p}
 	b.Site = site.New(site.Options{ID: "bench", Index: shard, Store: db, Profiler: p})
-	return b, db.CreateLibrary(ctx, store.Library{ID: "library"})
+	return b, db.Catalogue.CreateLibrary(ctx, store.Library{ID: "library"})
 }
 
 // Close closes the site's parts.
@@ -62,7 +62,7 @@ func (b *Bench) Add(ctx context.Context, docs []Doc) error { return b.ingest(ctx
 
 // AddTo ingests documents into a library that it makes.
 func (b *Bench) AddTo(ctx context.Context, library concordat.LibraryID, docs []Doc) error {
-	if err := b.Store.CreateLibrary(ctx, store.Library{ID: library}); err != nil {
+	if err := b.Store.Catalogue.CreateLibrary(ctx, store.Library{ID: library}); err != nil {
 		return err
 	}
 	return b.ingest(ctx, library, docs)
@@ -94,7 +94,7 @@ func (b *Bench) compareAll(ctx context.Context, dir string, docs []site.Item, jo
 		by[string(d.ID)] = d
 	}
 	batch.UniqueNames(inputs)
-	if err := b.Store.CreateBatch(ctx, row, inputs); err != nil {
+	if err := b.Store.Batches.CreateBatch(ctx, row, inputs); err != nil {
 		return nil, err
 	}
 	dir = filepath.Join(dir, "batch-"+row.ID)

@@ -147,7 +147,7 @@ func (f *FedSites) newSite(ctx context.Context, dir string) (_ *FedSite, err err
 		CellKey: f.sketch, HandleKey: handle[:]}); err != nil {
 		return nil, err
 	}
-	return s, s.store.CreateLibrary(ctx, store.Library{ID: fedLibrary, Title: fedLibrary})
+	return s, s.store.Catalogue.CreateLibrary(ctx, store.Library{ID: fedLibrary, Title: fedLibrary})
 }
 
 func (f *FedSites) serve(ctx context.Context, s *FedSite) {

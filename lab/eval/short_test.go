@@ -174,7 +174,7 @@ func shortCost(t *testing.T, language string, texts []string) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := db.CreateLibrary(t.Context(), store.Library{ID: "a"}); err != nil {
+		if err := db.Catalogue.CreateLibrary(t.Context(), store.Library{ID: "a"}); err != nil {
 			t.Fatal(err)
 		}
 		before := processTime()
@@ -185,7 +185,7 @@ func shortCost(t *testing.T, language string, texts []string) {
 					batch[k].Short = nil
 				}
 			}
-			if err := db.PutDocuments(t.Context(), batch); err != nil {
+			if err := db.Catalogue.PutDocuments(t.Context(), batch); err != nil {
 				t.Fatal(err)
 			}
 		}

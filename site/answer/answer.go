@@ -69,7 +69,7 @@ func (s *Answerer) answer(ctx context.Context, from concordat.SiteID, a *concord
 	if !slices.ContainsFunc(grants, func(g *grant) bool { return g != nil }) {
 		return t, q.withheld, nil
 	}
-	job, err := s.o.Store.UseAnswerJob(ctx, store.AnswerJob{Partner: from, Job: a.Job, Epoch: a.Epoch, Purpose: a.Purpose,
+	job, err := s.o.Store.Answers.UseAnswerJob(ctx, store.AnswerJob{Partner: from, Job: a.Job, Epoch: a.Epoch, Purpose: a.Purpose,
 		Commitment: a.Commitment, Sentences: concordat.Padded(len(a.Sentences))})
 	if err != nil {
 		return nil, nil, refusedJob(err)
@@ -230,7 +230,7 @@ func (s *Answerer) gather(ctx context.Context, q *question, g *grant, matches []
 		}
 		f.add(m, closeness)
 	}
-	held, err := s.o.Store.HeldDocuments(ctx, q.set.Epoch, g.library.ID, slices.Sorted(maps.Keys(by)))
+	held, err := s.o.Store.Answers.HeldDocuments(ctx, q.set.Epoch, g.library.ID, slices.Sorted(maps.Keys(by)))
 	if err != nil {
 		return nil, err
 	}
@@ -384,10 +384,10 @@ func (q *question) fresh(f *found) (documents, hits int) {
 
 // tidy forgets what no question can need any more.
 func (s *Answerer) tidy(ctx context.Context, now time.Time) error {
-	return errors.Join(s.o.Store.ForgetAnswerJobs(ctx, now.Add(-jobLife)), s.o.Store.ForgetSpent(ctx, now.Add(-year-Day)),
-		s.o.Store.ForgetQuestions(ctx, now.Add(-year)), s.o.Store.ForgetOutlined(ctx, now.Add(-year)),
-		s.o.Store.ForgetAlerts(ctx, now.Add(-year)),
-		s.o.Store.DropStandingAsks(ctx, "", concordat.JobID{}))
+	return errors.Join(s.o.Store.Answers.ForgetAnswerJobs(ctx, now.Add(-jobLife)), s.o.Store.Answers.ForgetSpent(ctx, now.Add(-year-Day)),
+		s.o.Store.Answers.ForgetQuestions(ctx, now.Add(-year)), s.o.Store.Asks.ForgetOutlined(ctx, now.Add(-year)),
+		s.o.Store.Alerts.ForgetAlerts(ctx, now.Add(-year)),
+		s.o.Store.Partners.DropStandingAsks(ctx, "", concordat.JobID{}))
 }
 
 // jobLife is how long after its last ask a job's documents can be asked about.

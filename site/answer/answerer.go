@@ -64,7 +64,7 @@ func (s *Answerer) ref(lib concordat.LibraryID, id concordat.DocumentID) concord
 
 // templates returns the texts of the templates of a library.
 func (s *Answerer) templates(ctx context.Context, lib concordat.LibraryID) ([]string, error) {
-	ts, err := s.o.Store.Templates(ctx, lib)
+	ts, err := s.o.Store.Catalogue.Templates(ctx, lib)
 	if err != nil {
 		return nil, fmt.Errorf("templates of %s: %w", lib, err)
 	}

@@ -176,6 +176,6 @@ func (s *Answerer) note(ctx context.Context, db *store.DB, from concordat.SiteID
 	if from == "" {
 		actor = string(s.o.ID)
 	}
-	_, err = db.AppendAudit(ctx, actor, action, b)
+	_, err = db.Audit.AppendAudit(ctx, actor, action, b)
 	return err
 }

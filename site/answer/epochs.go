@@ -116,12 +116,12 @@ func (s *Answerer) UseEpochs(ctx context.Context, sets ...EpochSet) error {
 		if slices.ContainsFunc(in, func(o *epochSet) bool { return o.Epoch == e.Epoch }) {
 			return fmt.Errorf("epoch set %s: %w: given twice", e.Epoch, concordat.ErrInvalid)
 		}
-		if err := s.o.Store.SeeEpoch(ctx, e.Epoch, e.Profiler.Scheme()); err != nil {
+		if err := s.o.Store.Answers.SeeEpoch(ctx, e.Epoch, e.Profiler.Scheme()); err != nil {
 			return err
 		}
 		in = append(in, &epochSet{EpochSet: *e, ready: map[concordat.LibraryID]readiness{}})
 	}
-	rows, err := s.o.Store.Epochs(ctx)
+	rows, err := s.o.Store.Answers.Epochs(ctx)
 	if err != nil {
 		return err
 	}
@@ -193,7 +193,7 @@ type EpochLibraryState struct {
 
 // EpochStates returns the state of every epoch that was ever used and not dropped, in order.
 func (s *Answerer) EpochStates(ctx context.Context) ([]EpochState, error) {
-	rows, err := s.o.Store.Epochs(ctx)
+	rows, err := s.o.Store.Answers.Epochs(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -204,12 +204,12 @@ func (s *Answerer) EpochStates(ctx context.Context) ([]EpochState, error) {
 			state.Retires = r.Replaced.Add(EpochGrace)
 			state.Retired = !s.o.Now().Before(state.Retires)
 		}
-		libraries, err := s.o.Store.EpochLibraries(ctx, r.Epoch)
+		libraries, err := s.o.Store.Answers.EpochLibraries(ctx, r.Epoch)
 		if err != nil {
 			return nil, err
 		}
 		for _, l := range libraries {
-			held, all, err := s.o.Store.EpochReady(ctx, r.Epoch, l)
+			held, all, err := s.o.Store.Answers.EpochReady(ctx, r.Epoch, l)
 			if err != nil {
 				return nil, err
 			}
@@ -226,7 +226,7 @@ func (s *Answerer) DropEpoch(ctx context.Context, e concordat.Epoch) error {
 	if s.epoch(e) != nil {
 		return fmt.Errorf("drop epoch %s: %w: it is in use", e, concordat.ErrInvalid)
 	}
-	return s.o.Store.DropEpoch(ctx, e)
+	return s.o.Store.Answers.DropEpoch(ctx, e)
 }
 
 // readiness is looked up again after so long.
@@ -241,7 +241,7 @@ func (s *Answerer) readyOf(ctx context.Context, e *epochSet, lib concordat.Libra
 	if ok && now.Sub(r.at) < readyFor && now.Sub(r.at) >= 0 {
 		return r, nil
 	}
-	held, all, err := s.o.Store.EpochReady(ctx, e.Epoch, lib)
+	held, all, err := s.o.Store.Answers.EpochReady(ctx, e.Epoch, lib)
 	if err != nil {
 		return readiness{}, err
 	}
@@ -331,7 +331,7 @@ func (s *Answerer) catchUp(ctx context.Context, e *epochSet) error {
 	if err != nil {
 		return err
 	}
-	held, err := s.o.Store.EpochLibraries(ctx, e.Epoch)
+	held, err := s.o.Store.Answers.EpochLibraries(ctx, e.Epoch)
 	if err != nil {
 		return err
 	}
@@ -350,7 +350,7 @@ func (s *Answerer) catchUp(ctx context.Context, e *epochSet) error {
 
 // openTo returns the libraries that are open to a member, in order.
 func (s *Answerer) openTo(ctx context.Context, e *epochSet) ([]concordat.LibraryID, error) {
-	shares, err := s.o.Store.Shares(ctx, "", "")
+	shares, err := s.o.Store.Answers.Shares(ctx, "", "")
 	if err != nil {
 		return nil, err
 	}
@@ -368,7 +368,7 @@ func (s *Answerer) openTo(ctx context.Context, e *epochSet) ([]concordat.Library
 // trim removes from the set the documents of a library that the catalogue does not have; all: every one.
 func (s *Answerer) trim(ctx context.Context, e *epochSet, lib concordat.LibraryID, all bool) error {
 	for s.inUse(e) {
-		ids, err := s.o.Store.Leftover(ctx, e.Epoch, lib, all, pageDocuments)
+		ids, err := s.o.Store.Answers.Leftover(ctx, e.Epoch, lib, all, pageDocuments)
 		if err != nil || len(ids) == 0 {
 			return err
 		}
@@ -388,14 +388,14 @@ func (s *Answerer) removeFrom(ctx context.Context, e *epochSet, lib concordat.Li
 	if err := e.Index.Delete(ctx, refs...); err != nil {
 		return fmt.Errorf("remove from %s: %w", lib, err)
 	}
-	return s.o.Store.RemoveEpochDocuments(ctx, e.Epoch, lib, ids)
+	return s.o.Store.Answers.RemoveEpochDocuments(ctx, e.Epoch, lib, ids)
 }
 
 // fill adds to the set the documents of a library that it lacks.
 func (s *Answerer) fill(ctx context.Context, e *epochSet, lib concordat.LibraryID) error {
 	after := concordat.DocumentID("")
 	for s.inUse(e) {
-		rows, err := s.o.Store.Unset(ctx, e.Epoch, lib, after, pageDocuments)
+		rows, err := s.o.Store.Answers.Unset(ctx, e.Epoch, lib, after, pageDocuments)
 		if err != nil || len(rows) == 0 {
 			return err
 		}
@@ -434,7 +434,7 @@ func (s *Answerer) fillBatch(ctx context.Context, e *epochSet, lib concordat.Lib
 		ids[i] = p.Document.ID
 		done[i] = store.EpochDocument{Library: lib, ID: p.Document.ID, Hash: hashes[i], Sentences: len(p.Indexed)}
 	}
-	if err := s.o.Store.BeginEpochDocuments(ctx, e.Epoch, lib, ids); err != nil {
+	if err := s.o.Store.Answers.BeginEpochDocuments(ctx, e.Epoch, lib, ids); err != nil {
 		return err
 	}
 	if err := e.Index.Put(ctx, profiles...); err != nil {
@@ -446,7 +446,7 @@ func (s *Answerer) fillBatch(ctx context.Context, e *epochSet, lib concordat.Lib
 	if err := s.alert(ctx, e, lib, profiles, hashes); err != nil {
 		return err
 	}
-	if err := s.o.Store.EndEpochDocuments(ctx, e.Epoch, lib, done); err != nil {
+	if err := s.o.Store.Answers.EndEpochDocuments(ctx, e.Epoch, lib, done); err != nil {
 		return err
 	}
 	if s.o.Shared {

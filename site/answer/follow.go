@@ -48,7 +48,7 @@ func (s *Answerer) keepShared(ctx context.Context, e *epochSet) error {
 	if err := s.catchUp(ctx, e); err != nil {
 		return err
 	}
-	libraries, err := s.o.Store.EpochEver(ctx, e.Epoch)
+	libraries, err := s.o.Store.Answers.EpochEver(ctx, e.Epoch)
 	for _, lib := range libraries {
 		if err != nil || ctx.Err() != nil { // somebody else may have gone on
 			break
@@ -66,7 +66,7 @@ func (s *Answerer) skipOwn(ctx context.Context, e *epochSet, lib concordat.Libra
 	}
 	was := at
 	for {
-		changes, err := s.o.Store.EpochChanges(ctx, e.Epoch, lib, at, store.MaxPage)
+		changes, err := s.o.Store.Answers.EpochChanges(ctx, e.Epoch, lib, at, store.MaxPage)
 		if err != nil {
 			return err
 		}
@@ -87,7 +87,7 @@ func (s *Answerer) followSet(ctx context.Context, e *epochSet) error {
 	if e.Followed == nil {
 		return nil
 	}
-	libraries, err := s.o.Store.EpochEver(ctx, e.Epoch)
+	libraries, err := s.o.Store.Answers.EpochEver(ctx, e.Epoch)
 	if err != nil {
 		return err
 	}
@@ -106,7 +106,7 @@ func (s *Answerer) followLibrary(ctx context.Context, e *epochSet, lib concordat
 		if err != nil {
 			return err
 		}
-		changes, err := s.o.Store.EpochChanges(ctx, e.Epoch, lib, at, pageDocuments)
+		changes, err := s.o.Store.Answers.EpochChanges(ctx, e.Epoch, lib, at, pageDocuments)
 		if err != nil || len(changes) == 0 {
 			return err
 		}
@@ -163,5 +163,5 @@ func (s *Answerer) behind(ctx context.Context, e *epochSet, lib concordat.Librar
 	if err != nil {
 		return 0, err
 	}
-	return s.o.Store.EpochBehind(ctx, e.Epoch, lib, at)
+	return s.o.Store.Answers.EpochBehind(ctx, e.Epoch, lib, at)
 }

@@ -23,14 +23,14 @@ func (s *Answerer) readJob(ctx context.Context, q *question, docs []*found) erro
 
 // readBefore reads what the job knows of a document, if it is of the same text.
 func (s *Answerer) readBefore(ctx context.Context, q *question, f *found) error {
-	known, err := s.o.Store.AnswerDocument(ctx, q.from, q.ask.Job, f.handle)
+	known, err := s.o.Store.Answers.AnswerDocument(ctx, q.from, q.ask.Job, f.handle)
 	if isNotFound(err) {
 		return nil
 	}
 	if err != nil || known.Hash != f.row.Hash {
 		return err
 	}
-	f.before, err = s.o.Store.AnswerHits(ctx, q.from, q.ask.Job, f.handle)
+	f.before, err = s.o.Store.Answers.AnswerHits(ctx, q.from, q.ask.Job, f.handle)
 	return err
 }
 
@@ -68,10 +68,10 @@ func (s *Answerer) keep(ctx context.Context, q *question, docs []*found, metadat
 		}
 		rows, hits = append(rows, row), append(hits, q.hits(f, i < metadata)...)
 	}
-	if err := s.o.Store.AddAnswerHits(ctx, q.from, q.ask.Job, rows, hits); err != nil {
+	if err := s.o.Store.Answers.AddAnswerHits(ctx, q.from, q.ask.Job, rows, hits); err != nil {
 		return err
 	}
-	return s.o.Store.Show(ctx, shown...)
+	return s.o.Store.Asks.Show(ctx, shown...)
 }
 
 // ordinals counts the sentences of the document that match.

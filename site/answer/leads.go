@@ -78,7 +78,7 @@ func (s *Answerer) leads(ctx context.Context, from concordat.SiteID, a *concorda
 	if err != nil || len(a.Cells) == 0 || !slices.ContainsFunc(grants, func(g *grant) bool { return g != nil }) {
 		return t, q.withheld, err
 	}
-	if _, err := s.o.Store.UseAnswerJob(ctx, store.AnswerJob{Partner: from, Job: a.Job, Epoch: a.Epoch, Purpose: a.Purpose,
+	if _, err := s.o.Store.Answers.UseAnswerJob(ctx, store.AnswerJob{Partner: from, Job: a.Job, Epoch: a.Epoch, Purpose: a.Purpose,
 		Commitment: a.Commitment, Sentences: len(a.Cells)}); err != nil {
 		return nil, nil, refusedJob(err)
 	}
@@ -233,7 +233,7 @@ func (s *Answerer) readLeads(ctx context.Context, q *leadQuestion, g *grant, can
 	for _, c := range candidates {
 		ids[c.Ref.Document] = true
 	}
-	held, err := s.o.Store.HeldDocuments(ctx, q.set.Epoch, g.library.ID, slices.Sorted(maps.Keys(ids)))
+	held, err := s.o.Store.Answers.HeldDocuments(ctx, q.set.Epoch, g.library.ID, slices.Sorted(maps.Keys(ids)))
 	if err != nil {
 		return nil, err
 	}
@@ -362,7 +362,7 @@ func (s *Answerer) leadsOnce(ctx context.Context, q *leadQuestion, g *grant, all
 	for i, k := range asked {
 		questions[i] = *by[k]
 	}
-	counted, err := s.o.Store.CountQuestions(ctx, store.Asking{Partner: q.from, Library: g.library.ID, Job: q.ask.Job},
+	counted, err := s.o.Store.Answers.CountQuestions(ctx, store.Asking{Partner: q.from, Library: g.library.ID, Job: q.ask.Job},
 		s.o.Now().Add(-year), maxLeadQuestions, questions)
 	if err != nil {
 		return nil, err
@@ -426,10 +426,10 @@ func (s *Answerer) answerLeads(ctx context.Context, q *leadQuestion, g *grant, d
 		shown = append(shown, store.Showing{Partner: q.from, Hash: d.row.Hash, Form: store.FormLeads, Library: d.row.Library,
 			Document: d.row.ID, Epoch: q.ask.Epoch, Sentences: len(d.hits)})
 	}
-	if err := s.o.Store.AddAnswerHits(ctx, q.from, q.ask.Job, rows, hits); err != nil {
+	if err := s.o.Store.Answers.AddAnswerHits(ctx, q.from, q.ask.Job, rows, hits); err != nil {
 		return err
 	}
-	return s.o.Store.Show(ctx, shown...)
+	return s.o.Store.Asks.Show(ctx, shown...)
 }
 
 // maxLeadHits bounds the places of one document, of which the protocol numbers 255.

@@ -38,12 +38,12 @@ func (s *Answerer) Receive(ctx context.Context, from concordat.SiteID, n *concor
 		line.Job = hex.EncodeToString(n.Job[:])
 	}
 	if n.Kind == concordat.NoticeEnded {
-		err = s.o.Store.DropStandingAsks(ctx, from, n.Job)
+		err = s.o.Store.Partners.DropStandingAsks(ctx, from, n.Job)
 		for _, e := range s.epochSets() {
 			e.forgetStanding()
 		}
 	} else if _, err = s.o.Noticed(ctx, from, n); err == nil && n.Kind == concordat.NoticeDisclosure {
-		err = s.o.Store.PutReceived(ctx, from, n)
+		err = s.o.Store.Partners.PutReceived(ctx, from, n)
 	}
 	if err != nil {
 		return err
@@ -81,12 +81,12 @@ func checkNotice(n *concordat.Notice) error {
 // Outbox returns notices for partners whose time has come, at most limit. The caller delivers them
 // and says [Answerer.Delivered] or [Answerer.Undelivered] of each. A notice may be delivered twice.
 func (s *Answerer) Outbox(ctx context.Context, limit int) ([]store.Outgoing, error) {
-	return s.o.Store.Outbox(ctx, limit)
+	return s.o.Store.Partners.Outbox(ctx, limit)
 }
 
 // Delivered takes a notice out of the outbox.
 func (s *Answerer) Delivered(ctx context.Context, o store.Outgoing) error {
-	return s.o.Store.Delivered(ctx, o.Seq)
+	return s.o.Store.Partners.Delivered(ctx, o.Seq)
 }
 
 // Undelivered keeps a notice for a later attempt: after a minute, then twice as long each time, up
@@ -95,20 +95,20 @@ func (s *Answerer) Undelivered(ctx context.Context, o store.Outgoing, cause erro
 	now := s.o.Now()
 	if now.Sub(o.Made) > noticeLife {
 		s.o.Logger.Warn("a notice is given up", "site", o.Partner, "kind", o.Notice.Kind, "attempts", o.Attempts+1, "err", cause)
-		return s.o.Store.Delivered(ctx, o.Seq)
+		return s.o.Store.Partners.Delivered(ctx, o.Seq)
 	}
 	wait := min(time.Minute<<min(o.Attempts, 10), 6*time.Hour)
-	return s.o.Store.Undelivered(ctx, o.Seq, now.Add(wait), cause.Error())
+	return s.o.Store.Partners.Undelivered(ctx, o.Seq, now.Add(wait), cause.Error())
 }
 
 const noticeLife = 30 * Day
 
 // Inbox returns the decisions that partners told, after the given number, oldest first: at most limit.
 func (s *Answerer) Inbox(ctx context.Context, after int64, limit int) ([]store.Received, error) {
-	return s.o.Store.Inbox(ctx, after, limit)
+	return s.o.Store.Partners.Inbox(ctx, after, limit)
 }
 
 // TakenIn takes notices up to the given number out of the inbox.
 func (s *Answerer) TakenIn(ctx context.Context, last int64) error {
-	return s.o.Store.DropReceived(ctx, last)
+	return s.o.Store.Partners.DropReceived(ctx, last)
 }

@@ -70,14 +70,14 @@ var errUntold = unknown("no such document was told in this job")
 // knownOrLead is known also of a document that was named by its meaning alone.
 func (s *Answerer) knownOrLead(ctx context.Context, from concordat.SiteID, set *epochSet, job concordat.JobID,
 	h concordat.Handle) (*known, error) {
-	j, err := s.o.Store.AnswerJob(ctx, from, job)
+	j, err := s.o.Store.Answers.AnswerJob(ctx, from, job)
 	if isNotFound(err) || err == nil && j.Epoch != set.Epoch {
 		return nil, errUntold
 	}
 	if err != nil {
 		return nil, err
 	}
-	d, err := s.o.Store.AnswerDocument(ctx, from, job, h)
+	d, err := s.o.Store.Answers.AnswerDocument(ctx, from, job, h)
 	if isNotFound(err) || err == nil && d.Told != toldLead && !atLeast(d.Told, concordat.ShowMetadata) {
 		return nil, errUntold
 	}
@@ -85,7 +85,7 @@ func (s *Answerer) knownOrLead(ctx context.Context, from concordat.SiteID, set *
 		return nil, err
 	}
 	k := &known{set: set, key: set.shownKey(from), handle: h, lead: d.Told == toldLead}
-	if k.hits, err = s.o.Store.AnswerHits(ctx, from, job, h); err != nil {
+	if k.hits, err = s.o.Store.Answers.AnswerHits(ctx, from, job, h); err != nil {
 		return nil, err
 	}
 	k.hits = slices.DeleteFunc(k.hits, func(h store.AnswerHit) bool { return !h.Told })
@@ -97,7 +97,8 @@ func (s *Answerer) knownOrLead(ctx context.Context, from concordat.SiteID, set *
 		return nil, refusal
 	}
 	k.grant = g
-	if k.row, err = s.o.Store.HeldDocument(ctx, set.Epoch, d.Library, d.Document); isNotFound(err) || err == nil && k.row.Hash != d.Hash {
+	if k.row, err = s.o.Store.Answers.HeldDocument(ctx, set.Epoch, d.Library, d.Document); isNotFound(err) || err == nil &&
+		k.row.Hash != d.Hash {
 		return nil, errChanged
 	}
 	return k, err
@@ -221,7 +222,7 @@ func (s *Answerer) ration(ctx context.Context, k *known, o *concordat.Outline) e
 		most = max(most, k.row.Sentences/4)
 	}
 	of := store.Outlined{Partner: k.from, Library: k.library.ID, Document: k.row.ID}
-	shown, err := s.o.Store.Outline(ctx, of, s.o.Now().Add(-year), most, beside)
+	shown, err := s.o.Store.Asks.Outline(ctx, of, s.o.Now().Add(-year), most, beside)
 	if err != nil {
 		return err
 	}
@@ -250,7 +251,7 @@ func (s *Answerer) withhold(ctx context.Context, k *known, o *concordat.Outline)
 	if o.Form == concordat.OutlineFingerprints {
 		form = store.FingerprintsForm(k.set.Epoch, k.set.Profiler.Scheme())
 	}
-	withheld, err := s.o.Store.Expose(ctx, k.from, form, digests)
+	withheld, err := s.o.Store.Asks.Expose(ctx, k.from, form, digests)
 	if err != nil {
 		return err
 	}
@@ -271,7 +272,7 @@ func (s *Answerer) withhold(ctx context.Context, k *known, o *concordat.Outline)
 // show records that something of a document goes to the partner, or refuses where it has the text
 // in another sketch already.
 func (s *Answerer) show(ctx context.Context, k *known, form string, sentences, characters int) error {
-	err := s.o.Store.Show(ctx, store.Showing{Partner: k.from, Hash: k.row.Hash, Form: form, Library: k.library.ID, Document: k.row.ID,
+	err := s.o.Store.Asks.Show(ctx, store.Showing{Partner: k.from, Hash: k.row.Hash, Form: form, Library: k.library.ID, Document: k.row.ID,
 		Epoch: k.set.Epoch, Sentences: sentences, Characters: characters})
 	if errors.Is(err, concordat.ErrRefused) {
 		return refuse(concordat.ReasonLevel, "this text was shown to you in another form, and is not shown in two")

@@ -82,8 +82,8 @@ func (s *Answerer) grant(ctx context.Context, from concordat.SiteID, lib concord
 	purpose string) (*grant, *concordat.Refusal, error) {
 	g := &grant{from: from}
 	var err error
-	if g.share, err = s.o.Store.Share(ctx, lib, from); err == nil {
-		g.library, err = s.o.Store.Library(ctx, lib)
+	if g.share, err = s.o.Store.Answers.Share(ctx, lib, from); err == nil {
+		g.library, err = s.o.Store.Catalogue.Library(ctx, lib)
 	}
 	switch {
 	case errors.Is(err, concordat.ErrNotFound):
@@ -123,7 +123,7 @@ func (g *grant) refusal(now time.Time, purpose string) *concordat.Refusal {
 
 // spend charges the partner, or says why not.
 func (s *Answerer) spend(ctx context.Context, xs ...store.Spending) ([]int, *concordat.Refusal, error) {
-	left, err := s.o.Store.Spend(ctx, xs...)
+	left, err := s.o.Store.Answers.Spend(ctx, xs...)
 	var over *store.Overspent
 	if errors.As(err, &over) {
 		r := refuse(concordat.ReasonBudget, "budget of %s: %d left", over.Kind, over.Left)
@@ -197,7 +197,7 @@ func (s *Answerer) Share(ctx context.Context, x store.Share, also ...func(tx *st
 			x.Rule.Level)
 	}
 	err := s.o.Store.Atomic(ctx, func(tx *store.DB) error {
-		before, err := tx.Share(ctx, x.Library, x.Partner)
+		before, err := tx.Answers.Share(ctx, x.Library, x.Partner)
 		if err != nil && !errors.Is(err, concordat.ErrNotFound) {
 			return err
 		}
@@ -206,7 +206,7 @@ func (s *Answerer) Share(ctx context.Context, x store.Share, also ...func(tx *st
 				return err
 			}
 		}
-		if x, err = tx.PutShare(ctx, x); err != nil {
+		if x, err = tx.Answers.PutShare(ctx, x); err != nil {
 			return err
 		}
 		if err := s.note(ctx, tx, "", "share", x); err != nil {
@@ -236,7 +236,7 @@ func all(tx *store.DB, fs []func(tx *store.DB) error) error {
 func (s *Answerer) Unshare(ctx context.Context, lib concordat.LibraryID, partner concordat.SiteID,
 	also ...func(tx *store.DB) error) error {
 	err := s.o.Store.Atomic(ctx, func(tx *store.DB) error {
-		x, err := tx.Share(ctx, lib, partner)
+		x, err := tx.Answers.Share(ctx, lib, partner)
 		if err != nil {
 			return err
 		}
@@ -245,7 +245,7 @@ func (s *Answerer) Unshare(ctx context.Context, lib concordat.LibraryID, partner
 				return err
 			}
 		}
-		if err := tx.DeleteShare(ctx, lib, partner); err != nil {
+		if err := tx.Answers.DeleteShare(ctx, lib, partner); err != nil {
 			return err
 		}
 		if err := s.note(ctx, tx, "", "unshare", auditShare{Library: lib, Partner: partner, Rule: x.Version}); err != nil {
@@ -261,7 +261,7 @@ func (s *Answerer) Unshare(ctx context.Context, lib concordat.LibraryID, partner
 
 // Close ends every share of a library.
 func (s *Answerer) Close(ctx context.Context, lib concordat.LibraryID) error {
-	shares, err := s.o.Store.Shares(ctx, lib, "")
+	shares, err := s.o.Store.Answers.Shares(ctx, lib, "")
 	if err != nil {
 		return err
 	}
@@ -275,15 +275,15 @@ func (s *Answerer) Close(ctx context.Context, lib concordat.LibraryID) error {
 
 // withdraw tells a partner to delete its mirror of a library.
 func (s *Answerer) withdraw(ctx context.Context, db *store.DB, partner concordat.SiteID, lib concordat.LibraryID, words string) error {
-	if err := db.DropShipped(ctx, partner, lib); err != nil {
+	if err := db.Answers.DropShipped(ctx, partner, lib); err != nil {
 		return err
 	}
-	return db.Queue(ctx, partner, concordat.Notice{Kind: concordat.NoticeWithdrawn, Library: lib, Words: words, At: s.o.Now()})
+	return db.Partners.Queue(ctx, partner, concordat.Notice{Kind: concordat.NoticeWithdrawn, Library: lib, Words: words, At: s.o.Now()})
 }
 
 // withdrawExpired tells partners, once, of mirrors whose share has expired.
 func (s *Answerer) withdrawExpired(ctx context.Context) error {
-	shares, err := s.o.Store.Shares(ctx, "", "")
+	shares, err := s.o.Store.Answers.Shares(ctx, "", "")
 	if err != nil {
 		return err
 	}
@@ -296,7 +296,7 @@ func (s *Answerer) withdrawExpired(ctx context.Context) error {
 			return err
 		}
 		x.Rule.Ship = false // so that it is sent once, or twice after a crash
-		if _, err := s.o.Store.PutShare(ctx, x); err != nil {
+		if _, err := s.o.Store.Answers.PutShare(ctx, x); err != nil {
 			return err
 		}
 	}

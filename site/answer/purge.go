@@ -36,7 +36,7 @@ func (s *Answerer) Trim(ctx context.Context, lib concordat.LibraryID) ([]Trimmed
 	defer s.epochs.fill.Unlock()
 	var out []Trimmed
 	for _, set := range s.epochSets() {
-		left, err := s.o.Store.Leftover(ctx, set.Epoch, lib, false, store.MaxPage)
+		left, err := s.o.Store.Answers.Leftover(ctx, set.Epoch, lib, false, store.MaxPage)
 		if err != nil {
 			return out, err
 		}
@@ -65,7 +65,7 @@ func (s *Answerer) Purge(ctx context.Context, libraries []concordat.LibraryID,
 	touched func(concordat.Epoch) bool) ([]Purged, error) {
 	s.epochs.fill.Lock()
 	defer s.epochs.fill.Unlock()
-	rows, err := s.o.Store.Epochs(ctx)
+	rows, err := s.o.Store.Answers.Epochs(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -88,7 +88,7 @@ func (s *Answerer) Purge(ctx context.Context, libraries []concordat.LibraryID,
 func (s *Answerer) purge(ctx context.Context, p *Purged, libraries []concordat.LibraryID, touched bool) error {
 	set := s.epoch(p.Epoch)
 	for _, lib := range libraries {
-		left, err := s.o.Store.Leftover(ctx, p.Epoch, lib, false, store.MaxPage)
+		left, err := s.o.Store.Answers.Leftover(ctx, p.Epoch, lib, false, store.MaxPage)
 		if err != nil {
 			return err
 		}

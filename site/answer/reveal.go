@@ -214,7 +214,7 @@ func (s *Answerer) passages(ctx context.Context, k *known, a *concordat.RevealAs
 // request returns the partner's request for these passages, which it makes if there is none, or
 // only one that has expired before anybody decided.
 func (s *Answerer) request(ctx context.Context, k *known, a *concordat.RevealAsk, spans []concordat.Span) (store.Disclosure, error) {
-	all, err := s.o.Store.DisclosuresOf(ctx, store.DisclosureIn, k.from, a.Job, a.Handle)
+	all, err := s.o.Store.Answers.DisclosuresOf(ctx, store.DisclosureIn, k.from, a.Job, a.Handle)
 	if err != nil {
 		return store.Disclosure{}, err
 	}
@@ -230,7 +230,7 @@ func (s *Answerer) request(ctx context.Context, k *known, a *concordat.RevealAsk
 		}
 		return d, nil
 	}
-	pending, err := s.o.Store.PendingDisclosures(ctx, k.from)
+	pending, err := s.o.Store.Answers.PendingDisclosures(ctx, k.from)
 	if err != nil {
 		return store.Disclosure{}, err
 	}
@@ -243,7 +243,7 @@ func (s *Answerer) request(ctx context.Context, k *known, a *concordat.RevealAsk
 	d := store.Disclosure{ID: strings.ToLower(rand.Text()[:12]), Direction: store.DisclosureIn, Partner: k.from, Job: a.Job, Handle: a.Handle,
 		Library: k.library.ID, Document: k.row.ID, Hash: k.row.Hash, Spans: spans, Reason: a.Reason, Contact: a.Contact,
 		State: concordat.DisclosurePending, Until: s.o.Now().Add(k.rule.Approval)}
-	return d, s.o.Store.PutDisclosure(ctx, d)
+	return d, s.o.Store.Answers.PutDisclosure(ctx, d)
 }
 
 // expire moves a request whose time is over to that state.
@@ -252,9 +252,9 @@ func (s *Answerer) expire(ctx context.Context, d store.Disclosure) (store.Disclo
 	if !open || d.Until.IsZero() || s.o.Now().Before(d.Until) {
 		return d, nil
 	}
-	err := s.o.Store.SetDisclosure(ctx, d.ID, d.State, concordat.DisclosureExpired, d.Actor, d.Words, d.Until)
+	err := s.o.Store.Answers.SetDisclosure(ctx, d.ID, d.State, concordat.DisclosureExpired, d.Actor, d.Words, d.Until)
 	if isNotFound(err) { // decided this moment
-		return s.o.Store.Disclosure(ctx, d.ID)
+		return s.o.Store.Answers.Disclosure(ctx, d.ID)
 	}
 	d.State = concordat.DisclosureExpired
 	return d, err
@@ -270,7 +270,7 @@ func (s *Answerer) Disclosures(ctx context.Context, state string, limit int) ([]
 // DisclosuresAfter is Disclosures behind the request with an ID. next is the ID to go on from, empty
 // if there are no more; of one state there may be fewer than limit before it.
 func (s *Answerer) DisclosuresAfter(ctx context.Context, state, id string, limit int) (out []store.Disclosure, next string, err error) {
-	all, err := s.o.Store.DisclosuresAfter(ctx, id, limit)
+	all, err := s.o.Store.Answers.DisclosuresAfter(ctx, id, limit)
 	if err != nil {
 		return nil, "", err
 	}
@@ -321,7 +321,7 @@ func (s *Answerer) decide(ctx context.Context, id, from, to, actor, words string
 	case words == "" && to != concordat.DisclosureGranted:
 		return store.Disclosure{}, ErrNoWords
 	}
-	d, err := s.o.Store.Disclosure(ctx, id)
+	d, err := s.o.Store.Answers.Disclosure(ctx, id)
 	if err != nil {
 		return d, err
 	}
@@ -344,26 +344,26 @@ func (s *Answerer) decide(ctx context.Context, id, from, to, actor, words string
 	}
 	n := concordat.Notice{Kind: concordat.NoticeDisclosure, Job: d.Job, Words: words, At: s.o.Now()}
 	err = s.o.Store.Atomic(ctx, func(tx *store.DB) error {
-		if err := tx.Queue(ctx, d.Partner, n); err != nil {
+		if err := tx.Partners.Queue(ctx, d.Partner, n); err != nil {
 			return err
 		}
-		if err := tx.SetDisclosure(ctx, id, from, to, actor, words, until); err != nil {
+		if err := tx.Answers.SetDisclosure(ctx, id, from, to, actor, words, until); err != nil {
 			return err
 		}
 		if err := s.note(ctx, tx, "", "disclosure", auditDecision{Disclosure: id, Partner: d.Partner, State: to}); err != nil {
 			return err
 		}
-		return tx.Note(ctx, actor, "request_decided", map[string]any{"request": id, "site": d.Partner, "state": to})
+		return tx.Audit.Note(ctx, actor, "request_decided", map[string]any{"request": id, "site": d.Partner, "state": to})
 	})
 	if err != nil {
 		return d, err
 	}
-	return s.o.Store.Disclosure(ctx, id)
+	return s.o.Store.Answers.Disclosure(ctx, id)
 }
 
 // approval returns how long a grant lasts: the default where the library is no longer open to the partner.
 func (s *Answerer) approval(ctx context.Context, d store.Disclosure) (time.Duration, error) {
-	x, err := s.o.Store.Share(ctx, d.Library, d.Partner)
+	x, err := s.o.Store.Answers.Share(ctx, d.Library, d.Partner)
 	if isNotFound(err) {
 		return store.DefaultApproval, nil
 	}
@@ -376,7 +376,7 @@ func (s *Answerer) approval(ctx context.Context, d store.Disclosure) (time.Durat
 // Asked returns a partner's request with the passages that it is about, for the person who decides. It
 // fails with concordat.ErrNotFound if the document has changed or is gone.
 func (s *Answerer) Asked(ctx context.Context, id string) (store.Disclosure, []string, error) {
-	d, err := s.o.Store.Disclosure(ctx, id)
+	d, err := s.o.Store.Answers.Disclosure(ctx, id)
 	if err != nil {
 		return d, nil, err
 	}

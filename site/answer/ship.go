@@ -65,14 +65,14 @@ func (s *Answerer) ship(ctx context.Context, from concordat.SiteID, a *concordat
 		return nil, err
 	}
 	out.Cursor = set.cursor(from, a.Library, last)
-	return out, s.o.Store.AddShipped(ctx, from, set.Epoch, shipped)
+	return out, s.o.Store.Answers.AddShipped(ctx, from, set.Epoch, shipped)
 }
 
 // shipPage adds to out what changed after a number, and returns what of it goes into the mirror, and
 // the number of the last change that was looked at.
 func (s *Answerer) shipPage(ctx context.Context, set *epochSet, g *grant, after int64,
 	out *concordat.Shipment) (shipped []store.Shipped, last int64, err error) {
-	changes, err := s.o.Store.EpochChanges(ctx, set.Epoch, g.library.ID, after, shipDocuments)
+	changes, err := s.o.Store.Answers.EpochChanges(ctx, set.Epoch, g.library.ID, after, shipDocuments)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -113,7 +113,7 @@ func (s *Answerer) shipOne(ctx context.Context, set *epochSet, g *grant,
 	if c.Removed {
 		return s.shipRemoval(ctx, set, g, d)
 	}
-	row, err := s.o.Store.HeldDocument(ctx, set.Epoch, g.library.ID, c.ID)
+	row, err := s.o.Store.Answers.HeldDocument(ctx, set.Epoch, g.library.ID, c.ID)
 	if isNotFound(err) {
 		return nil, "", nil // it is changing, and comes again with a later number
 	}
@@ -128,7 +128,7 @@ func (s *Answerer) shipOne(ctx context.Context, set *epochSet, g *grant,
 	if err != nil {
 		return nil, "", err
 	}
-	err = s.o.Store.Show(ctx, store.Showing{Partner: g.from, Hash: row.Hash, Form: store.FormFingerprints, Library: g.library.ID,
+	err = s.o.Store.Asks.Show(ctx, store.Showing{Partner: g.from, Hash: row.Hash, Form: store.FormFingerprints, Library: g.library.ID,
 		Document: c.ID, Epoch: set.Epoch, Sentences: len(p.Indexed)})
 	if errors.Is(err, concordat.ErrRefused) {
 		d.Withheld = true // an earlier text may be in the mirror, and the partner must know what is not
@@ -149,7 +149,7 @@ func (s *Answerer) shipOne(ctx context.Context, set *epochSet, g *grant,
 // shipRemoval returns d as removed if the partner has it, else nil.
 func (s *Answerer) shipRemoval(ctx context.Context, set *epochSet, g *grant,
 	d *concordat.ShippedDocument) (*concordat.ShippedDocument, string, error) {
-	_, err := s.o.Store.ShippedDocument(ctx, g.from, set.Epoch, d.Handle)
+	_, err := s.o.Store.Answers.ShippedDocument(ctx, g.from, set.Epoch, d.Handle)
 	if isNotFound(err) {
 		return nil, "", nil
 	}
@@ -185,7 +185,7 @@ func (e *epochSet) readCursor(from concordat.SiteID, a *concordat.ShipAsk) (int6
 
 // OpenTo returns what is open to a partner, in order of library, with the dates of what is not open yet.
 func (s *Answerer) OpenTo(ctx context.Context, from concordat.SiteID) (*concordat.Catalogue, error) {
-	shares, err := s.o.Store.Shares(ctx, "", from)
+	shares, err := s.o.Store.Answers.Shares(ctx, "", from)
 	if err != nil {
 		return nil, err
 	}

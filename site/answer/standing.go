@@ -31,7 +31,7 @@ func (s *Answerer) keepStanding(ctx context.Context, q *question, g *grant) (boo
 	}
 	kept := *q.ask
 	kept.Libraries = []concordat.LibraryID{g.library.ID}
-	err := s.o.Store.AddStandingAsk(ctx, store.StandingAsk{Partner: q.from, Expires: expires, Ask: kept}, maxStanding)
+	err := s.o.Store.Partners.AddStandingAsk(ctx, store.StandingAsk{Partner: q.from, Expires: expires, Ask: kept}, maxStanding)
 	if errors.Is(err, concordat.ErrRefused) {
 		return false, nil
 	}
@@ -109,7 +109,7 @@ func (s *Answerer) standing(ctx context.Context, e *epochSet) (*standingTable, e
 		return t, nil
 	}
 	changes := e.standingChanges()
-	asks, err := s.o.Store.StandingAsks(ctx, e.Epoch)
+	asks, err := s.o.Store.Partners.StandingAsks(ctx, e.Epoch)
 	if err != nil {
 		return nil, err
 	}
@@ -223,7 +223,7 @@ func (s *Answerer) alertOne(ctx context.Context, e *epochSet, lib concordat.Libr
 	countHolders(t)
 	// Before it is kept: after a crash in between it is told twice rather than never.
 	n := concordat.Notice{Kind: concordat.NoticeAlert, Job: x.Ask.Job, Library: lib, Answer: t, Asked: len(x.Ask.Sentences), At: s.o.Now()}
-	if err := s.o.Store.Queue(ctx, x.Partner, n); err != nil {
+	if err := s.o.Store.Partners.Queue(ctx, x.Partner, n); err != nil {
 		return err
 	}
 	if err := s.alertOwner(ctx, x, t, left); err != nil {
@@ -242,7 +242,7 @@ func (s *Answerer) alertOwner(ctx context.Context, x *store.StandingAsk, t *conc
 	a := store.Alert{Side: store.AlertTold, At: s.o.Now(), Partner: x.Partner, Job: hex.EncodeToString(x.Ask.Job[:]), Purpose: x.Ask.Purpose,
 		Asked: x.Made, Level: l.Level, Source: s.ref(l.Library, "")}
 	if len(t.Documents) == 0 {
-		_, err := s.o.Store.PutAlert(ctx, a)
+		_, err := s.o.Store.Alerts.PutAlert(ctx, a)
 		return err
 	}
 	by := map[concordat.Handle]*found{}
@@ -262,7 +262,7 @@ func (s *Answerer) alertOwner(ctx context.Context, x *store.StandingAsk, t *conc
 		} else { // told without saying which
 			one.Source.Document = concordat.DocumentID(hex.EncodeToString(d.Handle[:]))
 		}
-		if _, err := s.o.Store.PutAlert(ctx, one); err != nil {
+		if _, err := s.o.Store.Alerts.PutAlert(ctx, one); err != nil {
 			return err
 		}
 	}
@@ -278,7 +278,7 @@ func (f *found) span(ordinal int) concordat.Span {
 // news returns a document that came, nil if the partner may not hear of it or has.
 func (s *Answerer) news(ctx context.Context, q *question, g *grant, lib concordat.LibraryID, id concordat.DocumentID,
 	hash string) (*found, error) {
-	row, err := s.o.Store.DocumentRow(ctx, lib, id)
+	row, err := s.o.Store.Catalogue.DocumentRow(ctx, lib, id)
 	if isNotFound(err) || err == nil && (row.Hash != hash || q.leftOut(g, row.Author)) {
 		return nil, nil // changed again, it comes once more; or not to be told of
 	}
@@ -286,7 +286,7 @@ func (s *Answerer) news(ctx context.Context, q *question, g *grant, lib concorda
 		return nil, err
 	}
 	f := &found{row: row, handle: q.set.handle(q.from, lib, id)}
-	told, err := s.o.Store.AnswerDocument(ctx, q.from, q.ask.Job, f.handle)
+	told, err := s.o.Store.Answers.AnswerDocument(ctx, q.from, q.ask.Job, f.handle)
 	if isNotFound(err) || err == nil && (told.Told == "" || told.Hash != hash) {
 		return f, nil
 	}

@@ -84,7 +84,7 @@ func (s *Answerer) once(ctx context.Context, q *question, g *grant, matches []co
 	for i, v := range answered {
 		questions[i] = v.question
 	}
-	counted, err := s.o.Store.CountQuestions(ctx, store.Asking{Partner: q.from, Library: g.library.ID, Job: q.ask.Job},
+	counted, err := s.o.Store.Answers.CountQuestions(ctx, store.Asking{Partner: q.from, Library: g.library.ID, Job: q.ask.Job},
 		s.o.Now().Add(-year), maxVariants, questions)
 	if err != nil {
 		return nil, err
@@ -218,7 +218,7 @@ func (s *Answerer) probing(ctx context.Context, g *grant, refused int) error {
 	if err != nil || over == nil {
 		return err
 	}
-	raised, err := s.o.Store.RaiseAlarm(ctx, store.PartnerAlarm{Partner: g.from, Kind: store.AlarmProbing, Library: g.library.ID})
+	raised, err := s.o.Store.Partners.RaiseAlarm(ctx, store.PartnerAlarm{Partner: g.from, Kind: store.AlarmProbing, Library: g.library.ID})
 	if err != nil || !raised {
 		return err
 	}
@@ -243,16 +243,16 @@ func (s *Answerer) lookAtJobs(ctx context.Context, now time.Time) error {
 		return nil
 	}
 	s.epochs.looked = now
-	often, err := s.o.Store.OftenAnswered(ctx, maxJobsOfOne)
+	often, err := s.o.Store.Answers.OftenAnswered(ctx, maxJobsOfOne)
 	if err != nil {
 		return err
 	}
-	much, err := s.o.Store.MuchShown(ctx, now.Add(-year), muchTold, muchOutlined)
+	much, err := s.o.Store.Asks.MuchShown(ctx, now.Add(-year), muchTold, muchOutlined)
 	if err != nil {
 		return err
 	}
 	for _, a := range append(often, much...) {
-		raised, err := s.o.Store.RaiseAlarm(ctx, a)
+		raised, err := s.o.Store.Partners.RaiseAlarm(ctx, a)
 		if err != nil {
 			return err
 		}

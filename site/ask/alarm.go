@@ -13,7 +13,7 @@ func (a *Asker) lied(ctx context.Context, partner concordat.SiteID, answer error
 	if !errors.Is(answer, errGarbage) {
 		return
 	}
-	raised, err := a.o.Store.RaiseAlarm(context.WithoutCancel(ctx), store.PartnerAlarm{Partner: partner, Kind: store.AlarmFalse})
+	raised, err := a.o.Store.Partners.RaiseAlarm(context.WithoutCancel(ctx), store.PartnerAlarm{Partner: partner, Kind: store.AlarmFalse})
 	if err != nil {
 		a.o.Logger.Error("alarm", "site", partner, "error", err)
 	} else if raised {

@@ -30,7 +30,7 @@ func (r *round) edges(ctx context.Context, job concordat.JobID, n *nominated, fu
 	for _, l := range literal {
 		showing.Characters += l.A.Len()
 	}
-	if err := r.fw.s.o.Store.Show(ctx, showing); errors.Is(err, concordat.ErrRefused) {
+	if err := r.fw.s.o.Store.Asks.Show(ctx, showing); errors.Is(err, concordat.ErrRefused) {
 		return nil, 0, nil, nil
 	} else if err != nil {
 		return nil, 0, nil, fmt.Errorf("record what %s is shown: %w", r.answer.site, err)

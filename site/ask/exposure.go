@@ -17,13 +17,13 @@ type Exposure struct {
 
 // Exposure returns what a partner was shown: the sums, and at most limit single showings.
 func (s *Asker) Exposure(ctx context.Context, partner concordat.SiteID, limit int) (*Exposure, error) {
-	sums, err := s.o.Store.ShowingSums(ctx, partner)
+	sums, err := s.o.Store.Asks.ShowingSums(ctx, partner)
 	if err != nil {
 		return nil, err
 	}
 	out := &Exposure{Partner: partner, Sums: sums}
 	if limit > 0 {
-		out.Documents, err = s.o.Store.Showings(ctx, partner, limit)
+		out.Documents, err = s.o.Store.Asks.Showings(ctx, partner, limit)
 	}
 	return out, err
 }

@@ -253,7 +253,7 @@ func shuffled(n int) ([]int, error) {
 // noteLeads records, before anything is sent, that the partner is shown cells, and what is needed to read its decisions.
 func (r *round) noteLeads(ctx context.Context, a *concordat.LeadAsk, salt []byte, places []*meaning.Asked, read *meaning.Text) error {
 	asked := sentencesOf(places, read.Spans)
-	err := r.fw.s.o.Store.Show(ctx, store.Showing{Partner: r.answer.site, Hash: store.TextHash(r.fw.sub.Text), Form: store.FormCells,
+	err := r.fw.s.o.Store.Asks.Show(ctx, store.Showing{Partner: r.answer.site, Hash: store.TextHash(r.fw.sub.Text), Form: store.FormCells,
 		Epoch: r.p.Epoch, Sentences: len(asked)})
 	if err == nil {
 		err = r.putAsk(ctx, a.Job, salt, asked)

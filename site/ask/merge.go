@@ -231,7 +231,7 @@ func (k *soFar) keep(ctx context.Context, so []*partnerAnswer) error {
 	if err != nil {
 		return fmt.Errorf("findings: %w", err)
 	}
-	if err := k.s.o.Store.PutFindings(ctx, k.task, data); err != nil {
+	if err := k.s.o.Store.Checks.PutFindings(ctx, k.task, data); err != nil {
 		return fmt.Errorf("keep findings: %w", err)
 	}
 	return nil

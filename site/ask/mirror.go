@@ -56,7 +56,7 @@ func (s *Asker) SyncMirror(ctx context.Context, partner concordat.Partner, m sit
 	if partner.Site() != m.Site {
 		return done, fmt.Errorf("mirror of %s from %s: %w", m.Site, partner.Site(), concordat.ErrInvalid)
 	}
-	state, err := s.o.Store.Mirror(ctx, keyOf(m))
+	state, err := s.o.Store.Asks.Mirror(ctx, keyOf(m))
 	if err != nil && !errors.Is(err, concordat.ErrNotFound) {
 		return done, err
 	}
@@ -172,7 +172,7 @@ func (s *Asker) takeShipment(ctx context.Context, m *site.MirroredLibrary, state
 	}
 	next := *state
 	next.Cursor, next.Synced, next.Complete = slices.Clone(sh.Cursor), s.o.Now(), !sh.More
-	if err := s.o.Store.PutMirror(ctx, next, rows, gone); err != nil {
+	if err := s.o.Store.Asks.PutMirror(ctx, next, rows, gone); err != nil {
 		return err
 	}
 	*state = next
@@ -209,12 +209,12 @@ func (s *Asker) DropMirror(ctx context.Context, m site.MirroredLibrary) error {
 		return err
 	}
 	for {
-		rows, err := s.o.Store.MirrorDocuments(ctx, keyOf(m), "", mirrorBatchOfDeletion)
+		rows, err := s.o.Store.Asks.MirrorDocuments(ctx, keyOf(m), "", mirrorBatchOfDeletion)
 		if err != nil {
 			return err
 		}
 		if len(rows) == 0 {
-			return s.o.Store.DeleteMirror(ctx, keyOf(m))
+			return s.o.Store.Asks.DeleteMirror(ctx, keyOf(m))
 		}
 		var refs []concordat.Ref
 		var ids []concordat.DocumentID
@@ -224,7 +224,7 @@ func (s *Asker) DropMirror(ctx context.Context, m site.MirroredLibrary) error {
 		if err := m.Index.Delete(ctx, refs...); err != nil {
 			return fmt.Errorf("delete mirror of %s/%s: %w", m.Site, m.Library, err)
 		}
-		state, err := s.o.Store.Mirror(ctx, keyOf(m))
+		state, err := s.o.Store.Asks.Mirror(ctx, keyOf(m))
 		if err != nil {
 			return err
 		}
@@ -233,21 +233,23 @@ func (s *Asker) DropMirror(ctx context.Context, m site.MirroredLibrary) error {
 		if state.Withdrawn.IsZero() {
 			state.Withdrawn = s.o.Now()
 		}
-		if err := s.o.Store.PutMirror(ctx, state, nil, ids); err != nil {
+		if err := s.o.Store.Asks.PutMirror(ctx, state, nil, ids); err != nil {
 			return err
 		}
 	}
 }
 
 // Mirrors returns all mirrors of this site.
-func (s *Asker) Mirrors(ctx context.Context) ([]store.Mirror, error) { return s.o.Store.Mirrors(ctx) }
+func (s *Asker) Mirrors(ctx context.Context) ([]store.Mirror, error) {
+	return s.o.Store.Asks.Mirrors(ctx)
+}
 
 // mirrors compares the submission with every mirror, and tells nobody.
 func (fw *forwarding) mirrors(ctx context.Context) ([]*partnerAnswer, error) {
 	var out []*partnerAnswer
 	for i := range fw.o.Mirrors {
 		m := &fw.o.Mirrors[i]
-		state, err := fw.s.o.Store.Mirror(ctx, keyOf(*m))
+		state, err := fw.s.o.Store.Asks.Mirror(ctx, keyOf(*m))
 		if errors.Is(err, concordat.ErrNotFound) || err == nil && !state.Withdrawn.IsZero() {
 			continue
 		}
@@ -307,7 +309,7 @@ func (fw *forwarding) mirror(ctx context.Context, m *site.MirroredLibrary, state
 		}
 	}
 	for _, ref := range refs {
-		d, err := fw.s.o.Store.MirrorDocument(ctx, keyOf(*m), ref.Document)
+		d, err := fw.s.o.Store.Asks.MirrorDocument(ctx, keyOf(*m), ref.Document)
 		if errors.Is(err, concordat.ErrNotFound) {
 			continue // removed meanwhile
 		}

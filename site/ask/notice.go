@@ -15,12 +15,12 @@ import (
 // that keep it and are not given, or cannot be told, are named in the error; the call can be repeated.
 // ErrNotFound: nothing stands.
 func (s *Asker) EndStanding(ctx context.Context, task concordat.TaskID, partners ...concordat.Partner) error {
-	asks, err := s.o.Store.Asks(ctx, task)
+	asks, err := s.o.Store.Asks.Asks(ctx, task)
 	if err != nil {
 		return err
 	}
 	asks = slices.DeleteFunc(asks, func(a store.Ask) bool { return !a.Standing })
-	if err := s.o.Store.EndStanding(ctx, task); err != nil && !(errors.Is(err, concordat.ErrNotFound) && len(asks) > 0) {
+	if err := s.o.Store.Alerts.EndStanding(ctx, task); err != nil && !(errors.Is(err, concordat.ErrNotFound) && len(asks) > 0) {
 		return err
 	}
 	var errs []error
@@ -33,7 +33,7 @@ func (s *Asker) EndStanding(ctx context.Context, task concordat.TaskID, partners
 		err := partners[i].Notify(ctx, &concordat.Notice{Kind: concordat.NoticeEnded, Job: a.Job, At: s.o.Now()})
 		var no *concordat.Refusal
 		if err == nil || errors.As(err, &no) && no.Reason == concordat.ReasonUnknown { // it has forgotten it already
-			err = s.o.Store.SetAskStanding(ctx, a.Job, false)
+			err = s.o.Store.Asks.SetAskStanding(ctx, a.Job, false)
 		}
 		if err != nil {
 			errs = append(errs, fmt.Errorf("standing check %s at %s: %w", task, a.Site, err))
@@ -49,9 +49,9 @@ func (s *Asker) EndStanding(ctx context.Context, task concordat.TaskID, partners
 // A notice about something that the partner was never asked fails with a *concordat.Refusal.
 func (s *Asker) Noticed(ctx context.Context, from concordat.SiteID, n *concordat.Notice) (concordat.TaskID, error) {
 	if n.Kind == concordat.NoticeWithdrawn {
-		return "", s.o.Store.WithdrawMirrors(ctx, from, n.Library, s.o.Now())
+		return "", s.o.Store.Asks.WithdrawMirrors(ctx, from, n.Library, s.o.Now())
 	}
-	a, err := s.o.Store.Ask(ctx, n.Job)
+	a, err := s.o.Store.Asks.Ask(ctx, n.Job)
 	if errors.Is(err, concordat.ErrNotFound) || err == nil && a.Site != from {
 		return "", &concordat.Refusal{Reason: concordat.ReasonUnknown}
 	}
@@ -99,7 +99,7 @@ func (s *Asker) alerted(ctx context.Context, a *store.Ask, n *concordat.Notice) 
 			}
 		}
 		x.Spans = compare.Joined(x.Spans)
-		if _, err := s.o.Store.PutAlert(ctx, x); err != nil {
+		if _, err := s.o.Store.Alerts.PutAlert(ctx, x); err != nil {
 			return err
 		}
 	}
@@ -107,7 +107,7 @@ func (s *Asker) alerted(ctx context.Context, a *store.Ask, n *concordat.Notice) 
 		if told[i] || !l.Exists {
 			continue
 		}
-		_, err := s.o.Store.PutAlert(ctx, store.Alert{Task: a.Task, At: s.o.Now(), Level: l.Level, Sentences: l.Sentences,
+		_, err := s.o.Store.Alerts.PutAlert(ctx, store.Alert{Task: a.Task, At: s.o.Now(), Level: l.Level, Sentences: l.Sentences,
 			Source: concordat.Ref{Site: a.Site, Library: l.Library}, Words: plain(n.Words, maxName)})
 		if err != nil {
 			return err

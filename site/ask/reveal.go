@@ -354,7 +354,7 @@ func (s *Asker) Requested(ctx context.Context, partner concordat.SiteID, a *conc
 	for i, p := range a.Passages {
 		spans[i] = p.Span
 	}
-	all, err := s.o.Store.DisclosuresOf(ctx, store.DisclosureOut, partner, a.Job, a.Handle)
+	all, err := s.o.Store.Answers.DisclosuresOf(ctx, store.DisclosureOut, partner, a.Job, a.Handle)
 	if err != nil {
 		return err
 	}
@@ -363,10 +363,10 @@ func (s *Asker) Requested(ctx context.Context, partner concordat.SiteID, a *conc
 			if d.State == r.State {
 				return nil
 			}
-			return s.o.Store.SetDisclosure(ctx, d.ID, d.State, r.State, string(partner), r.Words, r.Until)
+			return s.o.Store.Answers.SetDisclosure(ctx, d.ID, d.State, r.State, string(partner), r.Words, r.Until)
 		}
 	}
-	return s.o.Store.PutDisclosure(ctx, store.Disclosure{ID: strings.ToLower(rand.Text()[:12]), Direction: store.DisclosureOut,
+	return s.o.Store.Answers.PutDisclosure(ctx, store.Disclosure{ID: strings.ToLower(rand.Text()[:12]), Direction: store.DisclosureOut,
 		Partner: partner,
 		Job:     a.Job, Handle: a.Handle, Spans: spans, Reason: a.Reason, Contact: a.Contact, State: r.State, Words: r.Words, Until: r.Until})
 }

@@ -86,7 +86,8 @@ func (r *round) prepare(ctx context.Context) error {
 		r.fw.s.o.Logger.Debug("sentences are shown to a partner outside a check", "site", r.answer.site)
 	}
 	// A text whose word sets the partner has, as a document of ours, is not sent at all.
-	err := r.fw.s.o.Store.Show(ctx, store.Showing{Partner: r.answer.site, Hash: store.TextHash(r.fw.sub.Text), Form: store.FormFingerprints,
+	err := r.fw.s.o.Store.Asks.Show(ctx, store.Showing{Partner: r.answer.site, Hash: store.TextHash(r.fw.sub.Text),
+		Form:  store.FormFingerprints,
 		Epoch: r.p.Epoch, Sentences: len(r.chosen)})
 	if errors.Is(err, concordat.ErrRefused) {
 		r.withhold(r.chosen)
@@ -96,7 +97,7 @@ func (r *round) prepare(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("record what %s is shown: %w", r.answer.site, err)
 	}
-	withheld, err := r.fw.s.o.Store.Expose(ctx, r.answer.site, store.FingerprintsForm(r.p.Epoch, r.p.Profiler.Scheme()), digests)
+	withheld, err := r.fw.s.o.Store.Asks.Expose(ctx, r.answer.site, store.FingerprintsForm(r.p.Epoch, r.p.Profiler.Scheme()), digests)
 	if err != nil {
 		return fmt.Errorf("record what %s is shown: %w", r.answer.site, err)
 	}
@@ -208,7 +209,7 @@ func (r *round) putAsk(ctx context.Context, job concordat.JobID, salt []byte, sp
 	if r.fw.task == "" {
 		return nil
 	}
-	return r.fw.s.o.Store.PutAsk(ctx, store.Ask{Job: job, Task: r.fw.task, Site: r.answer.site, Epoch: r.p.Epoch,
+	return r.fw.s.o.Store.Asks.PutAsk(ctx, store.Ask{Job: job, Task: r.fw.task, Site: r.answer.site, Epoch: r.p.Epoch,
 		Made: r.fw.s.o.Now(), Salt: salt, Spans: spans})
 }
 
@@ -250,7 +251,7 @@ func (r *round) take(ctx context.Context, a *concordat.Ask, t *concordat.SiteAns
 		standing = standing || l.Standing && l.Refusal == nil
 	}
 	if standing && r.fw.task != "" {
-		if err := r.fw.s.o.Store.SetAskStanding(ctx, a.Job, true); err != nil {
+		if err := r.fw.s.o.Store.Asks.SetAskStanding(ctx, a.Job, true); err != nil {
 			r.fault = err
 			return err
 		}

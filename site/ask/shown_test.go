@@ -53,7 +53,7 @@ func TestExposure(t *testing.T) {
 		Epoch: concordat.Epoch{Federation: "health", Number: 1}, Sentences: 3, Characters: 40}
 	other := x
 	other.Document, other.Hash = "2", "g"
-	if err := db.Show(t.Context(), x, other); err != nil {
+	if err := db.Asks.Show(t.Context(), x, other); err != nil {
 		t.Fatal(err)
 	}
 	s := &Asker{o: Options{Store: db}}

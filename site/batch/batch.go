@@ -86,14 +86,14 @@ const (
 // error and the batch can go on; it returns store.ErrLease if the batch was cancelled meanwhile. After
 // another error the batch has failed with that cause.
 func Run(ctx context.Context, s *site.Site, id string, o Options) error {
-	b, err := o.Store.Batch(ctx, id)
+	b, err := o.Store.Batches.Batch(ctx, id)
 	if err != nil {
 		return err
 	}
 	r := &batchRun{s: s, o: o, b: b, id: id, library: concordat.BatchLibrary(id), claimed: map[[2]int]bool{}, lineage: DefaultLineage()}
 	if err := errors.Join(json.Unmarshal(b.Request, &r.job), json.Unmarshal(b.Lineage, &r.lineage)); err != nil {
 		return errors.Join(fmt.Errorf("batch %s: %w: %v", id, concordat.ErrCorrupt, err),
-			o.Store.FinishBatch(ctx, id, concordat.TaskFailed, site.CauseOf(err), nil))
+			o.Store.Batches.FinishBatch(ctx, id, concordat.TaskFailed, site.CauseOf(err), nil))
 	}
 	if r.job.Rules != nil {
 		r.o.Rules = *r.job.Rules
@@ -112,7 +112,7 @@ func Run(ctx context.Context, s *site.Site, id string, o Options) error {
 	if err != nil {
 		return r.failed(ctx, err)
 	}
-	return o.Store.FinishBatch(ctx, id, state, cause, leads)
+	return o.Store.Batches.FinishBatch(ctx, id, state, cause, leads)
 }
 
 // leadCount counts the leads between the documents; nil: nobody asked for them.
@@ -138,12 +138,12 @@ func (r *batchRun) failed(ctx context.Context, err error) error {
 	if ctx.Err() != nil || errors.Is(err, store.ErrLease) {
 		return err
 	}
-	return errors.Join(err, r.o.Store.FinishBatch(context.WithoutCancel(ctx), r.id, concordat.TaskFailed, site.CauseOf(err), nil))
+	return errors.Join(err, r.o.Store.Batches.FinishBatch(context.WithoutCancel(ctx), r.id, concordat.TaskFailed, site.CauseOf(err), nil))
 }
 
 // outcome says how the batch ends.
 func (r *batchRun) outcome(ctx context.Context) (concordat.State, store.Cause, error) {
-	members, err := r.o.Store.BatchMembers(ctx, r.id)
+	members, err := r.o.Store.Batches.BatchMembers(ctx, r.id)
 	state, unread := concordat.TaskDone, 0
 	for _, m := range members {
 		if !m.Cause.IsZero() {
@@ -201,7 +201,7 @@ func (r *batchRun) tell(ctx context.Context, stage string, done, total int) erro
 	if !due {
 		return nil
 	}
-	return r.o.Store.BatchProgress(ctx, r.id, stage, done, total)
+	return r.o.Store.Batches.BatchProgress(ctx, r.id, stage, done, total)
 }
 
 // ref names a member as a source.
@@ -233,11 +233,11 @@ const (
 
 // read extracts and fingerprints the files that no run has read, and keeps their texts.
 func (r *batchRun) read(ctx context.Context) error {
-	all, err := r.o.Store.BatchInputs(ctx, r.id, false)
+	all, err := r.o.Store.Batches.BatchInputs(ctx, r.id, false)
 	if err != nil {
 		return err
 	}
-	waiting, err := r.o.Store.BatchInputs(ctx, r.id, true)
+	waiting, err := r.o.Store.Batches.BatchInputs(ctx, r.id, true)
 	if err != nil {
 		return err
 	}
@@ -371,7 +371,7 @@ func (r *batchRun) keepFiles(ctx context.Context, files <-chan chan *batchFile, 
 			}
 		}
 		for _, f := range held {
-			if err := r.o.Store.PutBatchMembers(ctx, r.id, f.input.Number, f.members); err != nil {
+			if err := r.o.Store.Batches.PutBatchMembers(ctx, r.id, f.input.Number, f.members); err != nil {
 				return err
 			}
 		}

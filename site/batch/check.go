@@ -74,7 +74,7 @@ func TaskOf(id string, number, round int) concordat.TaskID {
 
 func (r *batchRun) checkOne(ctx context.Context, m *store.BatchMember, by map[int]*store.BatchMember, o site.CheckOptions,
 	libraries []store.Library) error {
-	pairs, err := r.o.Store.PairsOfMember(ctx, r.id, m.Number)
+	pairs, err := r.o.Store.Batches.PairsOfMember(ctx, r.id, m.Number)
 	if err != nil {
 		return err
 	}
@@ -104,13 +104,13 @@ func (r *batchRun) checkOne(ctx context.Context, m *store.BatchMember, by map[in
 		}
 	}
 	shares := measure(&now, f, rules, r.library, by)
-	return r.o.Store.PutChecked(ctx, r.id, now, shares)
+	return r.o.Store.Batches.PutChecked(ctx, r.id, now, shares)
 }
 
 // findings returns the findings of a task: those that an earlier run kept, or those of a check.
 func (r *batchRun) findings(ctx context.Context, id concordat.TaskID, m *store.BatchMember, pairs []store.BatchPair,
 	by map[int]*store.BatchMember, o site.CheckOptions, libraries []store.Library) (*report.Findings, error) {
-	old, err := r.o.Store.Task(ctx, id)
+	old, err := r.o.Store.Checks.Task(ctx, id)
 	switch {
 	case errors.Is(err, concordat.ErrNotFound):
 	case err != nil:
@@ -118,12 +118,12 @@ func (r *batchRun) findings(ctx context.Context, id concordat.TaskID, m *store.B
 	case old.State == concordat.TaskDone || old.State == concordat.TaskPartial:
 		return r.s.Findings(ctx, id)
 	default: // of a run that ended in the middle of it
-		if err := r.o.Store.DeleteTask(ctx, id); err != nil {
+		if err := r.o.Store.Checks.DeleteTask(ctx, id); err != nil {
 			return nil, err
 		}
 	}
 	made := r.s.Options().Now()
-	task, err := r.o.Store.StartTask(ctx, store.Task{Task: concordat.Task{ID: id, Title: m.Title, Made: made}, Owner: r.b.Owner,
+	task, err := r.o.Store.Checks.StartTask(ctx, store.Task{Task: concordat.Task{ID: id, Title: m.Title, Made: made}, Owner: r.b.Owner,
 		Batch: r.id}, "batch-"+r.id, site.Lease)
 	if err != nil {
 		return nil, fmt.Errorf("start task: %w", err)
@@ -135,7 +135,7 @@ func (r *batchRun) findings(ctx context.Context, id concordat.TaskID, m *store.B
 	}
 	if err != nil {
 		// Without findings the task says nothing; the check is begun anew when the batch goes on.
-		return nil, errors.Join(err, r.o.Store.DeleteTask(context.WithoutCancel(ctx), id))
+		return nil, errors.Join(err, r.o.Store.Checks.DeleteTask(context.WithoutCancel(ctx), id))
 	}
 	return f, nil
 }
@@ -246,7 +246,7 @@ func putRules(ctx context.Context, db *store.DB, id concordat.TaskID, rules repo
 		return err
 	}
 	by.Kind, by.Data, by.Text = store.ReviewRules, data, lineageActor
-	_, err = db.AppendReview(ctx, id, by)
+	_, err = db.Checks.AppendReview(ctx, id, by)
 	return err
 }
 

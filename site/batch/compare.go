@@ -40,7 +40,7 @@ const (
 
 // readable returns the members that have a text, in order of name.
 func (r *batchRun) readable(ctx context.Context) ([]store.BatchMember, error) {
-	all, err := r.o.Store.BatchMembers(ctx, r.id)
+	all, err := r.o.Store.Batches.BatchMembers(ctx, r.id)
 	var out []store.BatchMember
 	for _, m := range all {
 		if m.Cause.IsZero() {
@@ -71,7 +71,7 @@ func (r *batchRun) compare(ctx context.Context) error {
 		if err != nil {
 			return fmt.Errorf("compare %s: %w", m.Name, err)
 		}
-		return r.o.Store.PutCompared(ctx, r.id, m.Number, pairs)
+		return r.o.Store.Batches.PutCompared(ctx, r.id, m.Number, pairs)
 	})
 }
 
@@ -126,7 +126,7 @@ func (r *batchRun) compareOne(ctx context.Context, m *store.BatchMember,
 	if err != nil {
 		return nil, err
 	}
-	known, err := r.o.Store.Compared(ctx, r.id, m.Number)
+	known, err := r.o.Store.Batches.Compared(ctx, r.id, m.Number)
 	if err != nil {
 		return nil, err
 	}

@@ -118,7 +118,7 @@ func (r *batchRun) keepHeld(ctx context.Context, h *heldAlike, members []store.B
 	if err != nil {
 		return err
 	}
-	return r.o.Store.PutBatchWording(ctx, r.id, data)
+	return r.o.Store.Batches.PutBatchWording(ctx, r.id, data)
 }
 
 // sameHolders returns the wording that the same documents hold as other; nil: none.
@@ -185,7 +185,7 @@ func (w *ViewedWording) Documents() []int {
 
 // viewedWording reads what was kept; documents that were deleted since hold nothing.
 func viewedWording(ctx context.Context, db *store.DB, id string, index map[int]int, members []store.BatchMember) ([]ViewedWording, error) {
-	data, err := db.BatchWording(ctx, id)
+	data, err := db.Batches.BatchWording(ctx, id)
 	if err != nil || data == nil {
 		return nil, err
 	}
@@ -288,7 +288,7 @@ func shortText(s string, runes int) string {
 
 // decide keeps with the batch what somebody decided about the wording of a number.
 func decide(ctx context.Context, db *store.DB, id string, number int, decided string) error {
-	data, err := db.BatchWording(ctx, id)
+	data, err := db.Batches.BatchWording(ctx, id)
 	if err != nil {
 		return err
 	}
@@ -300,7 +300,7 @@ func decide(ctx context.Context, db *store.DB, id string, number int, decided st
 	if data, err = json.Marshal(kept); err != nil {
 		return err
 	}
-	return db.PutBatchWording(ctx, id, data)
+	return db.Batches.PutBatchWording(ctx, id, data)
 }
 
 // CountWording counts wording that several documents of a batch hold in the reports of all of them, or does so no longer: one
@@ -324,7 +324,7 @@ func CountWording(ctx context.Context, s *site.Site, db *store.DB, id, by string
 	if why != "" {
 		e.Text += ": " + why
 	}
-	if err := noted(ctx, db, notes, func(db *store.DB) error { return db.AppendBatchEvent(ctx, id, e) }); err != nil {
+	if err := noted(ctx, db, notes, func(db *store.DB) error { return db.Batches.AppendBatchEvent(ctx, id, e) }); err != nil {
 		return err
 	}
 	decided := DecidedLeave
@@ -381,7 +381,8 @@ func countIn(ctx context.Context, s *site.Site, db *store.DB, v *View, m *store.
 		return err
 	}
 	text = fmt.Sprintf("%s %d–%d: %s", text, spans[0].Start, spans[0].End, why)
-	if _, err := db.AppendReview(ctx, m.Task, store.Review{At: now, By: by, Kind: store.ReviewRules, Text: text, Data: data}); err != nil {
+	if _, err := db.Checks.AppendReview(ctx, m.Task, store.Review{At: now, By: by, Kind: store.ReviewRules, Text: text,
+		Data: data}); err != nil {
 		return err
 	}
 	f, err := s.Findings(ctx, m.Task)
@@ -390,5 +391,5 @@ func countIn(ctx context.Context, s *site.Site, db *store.DB, v *View, m *store.
 	}
 	next := *m
 	shares := measure(&next, f, rules, concordat.BatchLibrary(v.ID), numbered(v.Members))
-	return db.PutChecked(ctx, v.ID, next, shares)
+	return db.Batches.PutChecked(ctx, v.ID, next, shares)
 }

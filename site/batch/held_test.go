@@ -34,12 +34,12 @@ func newKept(t *testing.T) *store.DB {
 			t.Fatal(err)
 		}
 	}
-	must(db.CreateBatch(t.Context(), store.Batch{ID: "b", Request: json.RawMessage(`{"leads":true}`), Lineage: json.RawMessage(`{}`)},
+	must(db.Batches.CreateBatch(t.Context(), store.Batch{ID: "b", Request: json.RawMessage(`{"leads":true}`), Lineage: json.RawMessage(`{}`)},
 		[]store.BatchInput{{Name: "essays.zip"}}))
-	must(db.PutBatchMembers(t.Context(), "b", 0, []store.BatchMember{{Name: "a"}, {Name: "b"}}))
+	must(db.Batches.PutBatchMembers(t.Context(), "b", 0, []store.BatchMember{{Name: "a"}, {Name: "b"}}))
 	for n, id := range []concordat.TaskID{"t-a", "t-b"} {
-		must(db.CreateTask(t.Context(), store.Task{Task: concordat.Task{ID: id}}))
-		must(db.PutChecked(t.Context(), "b", store.BatchMember{Number: n, Task: id}, nil))
+		must(db.Checks.CreateTask(t.Context(), store.Task{Task: concordat.Task{ID: id}}))
+		must(db.Batches.PutChecked(t.Context(), "b", store.BatchMember{Number: n, Task: id}, nil))
 	}
 	return db
 }
@@ -47,7 +47,7 @@ func newKept(t *testing.T) *store.DB {
 // latestReview returns the latest review of a check; zero: there is none.
 func latestReview(t *testing.T, db *store.DB, id concordat.TaskID) (latest store.Review) {
 	t.Helper()
-	all, err := db.Reviews(t.Context(), id)
+	all, err := db.Checks.Reviews(t.Context(), id)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -241,9 +241,9 @@ func TestDecidedInBoth(t *testing.T) {
 	newLead := func() *store.DB {
 		db := newKept(t)
 		for n, reported := range [][]byte{one(1, 10, 70), one(0, 70, 10)} {
-			err := db.PutBatchLeads(t.Context(), "b", n, []byte(`{}`))
+			err := db.Batches.PutBatchLeads(t.Context(), "b", n, []byte(`{}`))
 			if err == nil {
-				err = db.PutReportedLeads(t.Context(), "b", n, reported)
+				err = db.Batches.PutReportedLeads(t.Context(), "b", n, reported)
 			}
 			if err != nil {
 				t.Fatal(err)
@@ -307,7 +307,7 @@ func TestTellsAtTimes(t *testing.T) {
 func TestWorksNeedTheStore(t *testing.T) {
 	for name, fault := range map[string]error{"unknown": errBroken, "unread": nil} {
 		db, script := storetest.Scripted(newKept(t))
-		if err := db.PutCompared(t.Context(), "b", 0, []store.BatchPair{{A: 0, B: 1, ShareA: 0.5}}); err != nil {
+		if err := db.Batches.PutCompared(t.Context(), "b", 0, []store.BatchPair{{A: 0, B: 1, ShareA: 0.5}}); err != nil {
 			t.Fatal(err)
 		}
 		script.On("Compared", func() error { return fault })

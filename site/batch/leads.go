@@ -36,7 +36,7 @@ func (r *batchRun) lead(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	rows, err := r.o.Store.BatchLeads(ctx, r.id)
+	rows, err := r.o.Store.Batches.BatchLeads(ctx, r.id)
 	if err != nil {
 		return err
 	}
@@ -67,7 +67,7 @@ func (r *batchRun) lead(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		return r.o.Store.PutBatchLeads(ctx, r.id, m.Number, data)
+		return r.o.Store.Batches.PutBatchLeads(ctx, r.id, m.Number, data)
 	})
 	if err == nil {
 		r.leads, err = r.joinLeads(ctx, members)
@@ -156,7 +156,7 @@ func (x *leading) from(ctx context.Context, m *store.BatchMember) ([]foundLead, 
 // takenOf returns what of a member's text others share, by right or not, drafts of it and the like aside: there is no lead there.
 func (r *batchRun) takenOf(ctx context.Context, m *store.BatchMember, by map[int]*store.BatchMember,
 	text string) ([]concordat.Span, error) {
-	pairs, err := r.o.Store.PairsOfMember(ctx, r.id, m.Number)
+	pairs, err := r.o.Store.Batches.PairsOfMember(ctx, r.id, m.Number)
 	if err != nil {
 		return nil, err
 	}
@@ -188,7 +188,7 @@ type joinedLead struct {
 
 // joinLeads returns what all members found of each other, each once, by the first of the two, the second and place.
 func (r *batchRun) joinLeads(ctx context.Context, members []store.BatchMember) ([]joinedLead, error) {
-	rows, err := r.o.Store.BatchLeads(ctx, r.id)
+	rows, err := r.o.Store.Batches.BatchLeads(ctx, r.id)
 	if err != nil {
 		return nil, err
 	}
@@ -388,5 +388,5 @@ func (r *batchRun) keepReported(ctx context.Context, f *report.Findings, m *stor
 	if err != nil {
 		return err
 	}
-	return r.o.Store.PutReportedLeads(ctx, r.id, m.Number, data)
+	return r.o.Store.Batches.PutReportedLeads(ctx, r.id, m.Number, data)
 }

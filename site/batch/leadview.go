@@ -109,7 +109,7 @@ func (v *View) Leads(ctx context.Context, db *store.DB, base report.Rules) (*Vie
 
 // reported returns the leads in the reports of members that are there, by number.
 func (v *View) reported(ctx context.Context, db *store.DB) (map[int]reportedLeads, error) {
-	rows, err := db.BatchLeads(ctx, v.ID)
+	rows, err := db.Batches.BatchLeads(ctx, v.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -283,7 +283,7 @@ func DecideLead(ctx context.Context, s *site.Site, db *store.DB, id string, one 
 		e.Text += ": " + one.Why
 	}
 	return noted(ctx, db, notes, func(db *store.DB) error {
-		if err := db.AppendBatchEvent(ctx, id, e); err != nil {
+		if err := db.Batches.AppendBatchEvent(ctx, id, e); err != nil {
 			return err
 		}
 		for _, side := range l.sides() {
@@ -331,6 +331,6 @@ func (s leadSide) decide(ctx context.Context, db *store.DB, task concordat.TaskI
 	if one.Why != "" {
 		as.Text += ": " + one.Why
 	}
-	_, err = db.AppendReview(ctx, task, as)
+	_, err = db.Checks.AppendReview(ctx, task, as)
 	return err
 }

@@ -86,7 +86,7 @@ func (b *Queue) Submit(ctx context.Context, owner, title string, j Job, inputs [
 	one, err := New(title, owner, Runner, j, b.site.Options().Now())
 	if err == nil {
 		err = b.o.Store.Atomic(ctx, func(tx *store.DB) error {
-			if err := tx.CreateBatch(ctx, one, inputs); err != nil || also == nil {
+			if err := tx.Batches.CreateBatch(ctx, one, inputs); err != nil || also == nil {
 				return err
 			}
 			return also(tx, one.ID)
@@ -119,7 +119,7 @@ func noted(ctx context.Context, db *store.DB, notes []store.AuditNote, change fu
 		if err := change(tx); err != nil {
 			return err
 		}
-		return tx.Notes(ctx, notes...)
+		return tx.Audit.Notes(ctx, notes...)
 	})
 }
 
@@ -134,13 +134,13 @@ func (b *Queue) wakeUp() {
 // Again puts a batch that has ended back into the queue: for another round against the libraries as they
 // are now, or, if it failed, to go on where it was.
 func (b *Queue) Again(ctx context.Context, id string, notes ...store.AuditNote) error {
-	one, err := b.o.Store.Batch(ctx, id)
+	one, err := b.o.Store.Batches.Batch(ctx, id)
 	if err == nil {
 		err = b.o.Store.Atomic(ctx, func(tx *store.DB) error {
-			if err := tx.ReopenBatch(ctx, id, Runner, one.State != concordat.TaskFailed); err != nil {
+			if err := tx.Batches.ReopenBatch(ctx, id, Runner, one.State != concordat.TaskFailed); err != nil {
 				return err
 			}
-			return tx.Notes(ctx, notes...)
+			return tx.Audit.Notes(ctx, notes...)
 		})
 	}
 	b.wakeUp()
@@ -149,7 +149,7 @@ func (b *Queue) Again(ctx context.Context, id string, notes ...store.AuditNote) 
 
 // Cancel ends a batch that waits or runs; what it has found stays. One that has ended stays as it is.
 func (b *Queue) Cancel(ctx context.Context, id string, cause store.Cause, notes ...store.AuditNote) error {
-	err := noted(ctx, b.o.Store, notes, func(db *store.DB) error { return db.FinishBatch(ctx, id, concordat.TaskFailed, cause, nil) })
+	err := noted(ctx, b.o.Store, notes, func(db *store.DB) error { return db.Batches.FinishBatch(ctx, id, concordat.TaskFailed, cause, nil) })
 	if errors.Is(err, store.ErrLease) {
 		return nil
 	}
@@ -226,7 +226,7 @@ func (b *Queue) loop(ctx context.Context, every time.Duration, wake <-chan struc
 
 // next runs the next batch and reports whether there was one.
 func (b *Queue) next(ctx context.Context) bool {
-	one, err := b.o.Store.NextBatch(ctx, Runner)
+	one, err := b.o.Store.Batches.NextBatch(ctx, Runner)
 	if err != nil {
 		if !errors.Is(err, concordat.ErrNotFound) && ctx.Err() == nil {
 			b.o.Logger.Error("next batch", "error", err)
@@ -245,7 +245,7 @@ func (b *Queue) next(ctx context.Context) bool {
 	case err != nil && !errors.Is(err, store.ErrLease) && !errors.Is(err, context.Canceled):
 		b.o.Logger.Error("batch", "batch", one.ID, "error", err)
 		// What failed before the run could note it must not be tried for ever.
-		if end := b.o.Store.FinishBatch(ctx, one.ID, concordat.TaskFailed, site.CauseOf(err), nil); end != nil &&
+		if end := b.o.Store.Batches.FinishBatch(ctx, one.ID, concordat.TaskFailed, site.CauseOf(err), nil); end != nil &&
 			!errors.Is(end, store.ErrLease) && !errors.Is(end, concordat.ErrNotFound) {
 			b.o.Logger.Error("end a batch", "batch", one.ID, "error", end)
 			return false

@@ -44,7 +44,7 @@ func RecheckTime(now time.Time, every int, on string) (time.Time, error) {
 // not found the time before. What was cut short by the end of a process is taken up where it was.
 func (b *Queue) Rechecks(ctx context.Context) error {
 	now := b.site.Options().Now()
-	due, err := b.o.Store.DueRechecks(ctx, now)
+	due, err := b.o.Store.Alerts.DueRechecks(ctx, now)
 	if err != nil {
 		return err
 	}
@@ -64,7 +64,7 @@ func (b *Queue) Rechecks(ctx context.Context) error {
 // begin notes what is going to run before it runs, so that it is run once.
 func (b *Queue) begin(ctx context.Context, r store.Recheck, now time.Time) error {
 	if r.Kind == store.RecheckBatch {
-		one, err := b.o.Store.Batch(ctx, r.Target)
+		one, err := b.o.Store.Batches.Batch(ctx, r.Target)
 		if err != nil {
 			return b.gone(ctx, r, err)
 		}
@@ -77,7 +77,7 @@ func (b *Queue) begin(ctx context.Context, r store.Recheck, now time.Time) error
 		r.Due = strings.ToLower(rand.Text())
 	}
 	r.Next = nextTime(r.Next, r.Every, now)
-	if err := b.o.Store.PutRecheck(ctx, r); err != nil {
+	if err := b.o.Store.Alerts.PutRecheck(ctx, r); err != nil {
 		return err
 	}
 	return b.follow(ctx, r, now)
@@ -100,7 +100,7 @@ func (b *Queue) gone(ctx context.Context, r store.Recheck, err error) error {
 		return err
 	}
 	r.Next, r.Due = time.Time{}, ""
-	return b.o.Store.PutRecheck(ctx, r)
+	return b.o.Store.Alerts.PutRecheck(ctx, r)
 }
 
 // follow begins what was noted and does not run yet, and takes in what has ended.
@@ -108,7 +108,7 @@ func (b *Queue) follow(ctx context.Context, r store.Recheck, now time.Time) erro
 	if r.Kind == store.RecheckBatch {
 		return b.followBatch(ctx, r, now)
 	}
-	t, err := b.o.Store.Task(ctx, concordat.TaskID(r.Due))
+	t, err := b.o.Store.Checks.Task(ctx, concordat.TaskID(r.Due))
 	switch {
 	case errors.Is(err, concordat.ErrNotFound):
 		j, err := b.jobOf(ctx, r)
@@ -128,7 +128,7 @@ func (b *Queue) follow(ctx context.Context, r store.Recheck, now time.Time) erro
 	r.Ran = now
 	if t.State == concordat.TaskFailed {
 		r.Due = ""
-		return b.o.Store.PutRecheck(ctx, r)
+		return b.o.Store.Alerts.PutRecheck(ctx, r)
 	}
 	latest := concordat.TaskID(r.Latest)
 	if latest == "" {
@@ -146,7 +146,7 @@ func (b *Queue) follow(ctx context.Context, r store.Recheck, now time.Time) erro
 		return err
 	}
 	r.Latest, r.Due = r.Due, ""
-	return b.o.Store.PutRecheck(ctx, r)
+	return b.o.Store.Alerts.PutRecheck(ctx, r)
 }
 
 func (b *Queue) followBatch(ctx context.Context, r store.Recheck, now time.Time) error {
@@ -154,7 +154,7 @@ func (b *Queue) followBatch(ctx context.Context, r store.Recheck, now time.Time)
 	if err != nil {
 		return fmt.Errorf("round %q: %w", r.Due, concordat.ErrCorrupt)
 	}
-	one, err := b.o.Store.Batch(ctx, r.Target)
+	one, err := b.o.Store.Batches.Batch(ctx, r.Target)
 	if err != nil {
 		return b.gone(ctx, r, err)
 	}
@@ -162,11 +162,11 @@ func (b *Queue) followBatch(ctx context.Context, r store.Recheck, now time.Time)
 	case one.State == concordat.TaskQueued || one.State == concordat.TaskRunning:
 		return nil
 	case one.Round < round:
-		err := b.o.Store.ReopenBatch(ctx, r.Target, Runner, true)
+		err := b.o.Store.Batches.ReopenBatch(ctx, r.Target, Runner, true)
 		b.wakeUp()
 		return err
 	}
-	members, err := b.o.Store.BatchMembers(ctx, r.Target)
+	members, err := b.o.Store.Batches.BatchMembers(ctx, r.Target)
 	if err != nil {
 		return err
 	}
@@ -186,13 +186,13 @@ func (b *Queue) followBatch(ctx context.Context, r store.Recheck, now time.Time)
 		return err
 	}
 	r.Due, r.Ran = "", now
-	return b.o.Store.PutRecheck(ctx, r)
+	return b.o.Store.Alerts.PutRecheck(ctx, r)
 }
 
 // jobOf is the job of a check that is done again: as it was handed in, or, for one of the command line, with
 // the text and the libraries of its findings.
 func (b *Queue) jobOf(ctx context.Context, r store.Recheck) (site.Job, error) {
-	t, err := b.o.Store.Task(ctx, concordat.TaskID(r.Target))
+	t, err := b.o.Store.Checks.Task(ctx, concordat.TaskID(r.Target))
 	if err != nil {
 		return site.Job{}, err
 	}

@@ -16,7 +16,7 @@ func (r *batchRun) regain(ctx context.Context) error {
 	if !r.s.Options().Shared {
 		return nil
 	}
-	members, err := r.o.Store.BatchMembers(ctx, r.id)
+	members, err := r.o.Store.Batches.BatchMembers(ctx, r.id)
 	if err != nil {
 		return err
 	}
@@ -35,7 +35,7 @@ func (r *batchRun) regain(ctx context.Context) error {
 	if len(missing) == 0 {
 		return nil
 	}
-	inputs, err := r.o.Store.BatchInputs(ctx, r.id, false)
+	inputs, err := r.o.Store.Batches.BatchInputs(ctx, r.id, false)
 	if err != nil {
 		return err
 	}

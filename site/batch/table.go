@@ -239,7 +239,7 @@ func shareText(v float64) string { return strconv.FormatFloat(v, 'f', 4, 64) }
 // PairFindings returns what the member of number a has in common with that of number b alone, from a's
 // findings. It fails with concordat.ErrNotFound while a has none.
 func PairFindings(ctx context.Context, s *site.Site, db *store.DB, id string, a, b int) (*report.Findings, error) {
-	members, err := db.BatchMembers(ctx, id)
+	members, err := db.Batches.BatchMembers(ctx, id)
 	if err != nil {
 		return nil, err
 	}

@@ -71,7 +71,7 @@ const MaxMatrix = 40
 
 // Open returns what a batch has found so far. It takes memory for the members and for the pairs above the threshold.
 func Open(ctx context.Context, db *store.DB, id string) (*View, error) {
-	b, err := db.Batch(ctx, id)
+	b, err := db.Batches.Batch(ctx, id)
 	if err != nil {
 		return nil, err
 	}
@@ -79,14 +79,14 @@ func Open(ctx context.Context, db *store.DB, id string) (*View, error) {
 	if err := errors.Join(json.Unmarshal(b.Request, &v.Job), json.Unmarshal(b.Lineage, &v.Rules)); err != nil {
 		return nil, fmt.Errorf("batch %s: %w: %v", id, concordat.ErrCorrupt, err)
 	}
-	if v.Members, err = db.BatchMembers(ctx, id); err != nil {
+	if v.Members, err = db.Batches.BatchMembers(ctx, id); err != nil {
 		return nil, err
 	}
 	index := map[int]int{}
 	for i, m := range v.Members {
 		index[m.Number] = i
 	}
-	err = eachPair(ctx, db, id, v.Job.PairThreshold(), func(p store.BatchPair) {
+	err = eachPair(ctx, db.Batches, id, v.Job.PairThreshold(), func(p store.BatchPair) {
 		v.Pairs = append(v.Pairs, v.pair(index, p))
 	})
 	if err != nil {
@@ -102,7 +102,7 @@ func Open(ctx context.Context, db *store.DB, id string) (*View, error) {
 		return nil, err
 	}
 	// Pairs below the threshold are of use within a cluster, and in a batch shown by one matrix.
-	err = eachPair(ctx, db, id, 0, func(p store.BatchPair) {
+	err = eachPair(ctx, db.Batches, id, 0, func(p store.BatchPair) {
 		one := v.pair(index, p)
 		if g := v.cluster[one.A]; len(v.Members) <= MaxMatrix || g > 0 && g == v.cluster[one.B] {
 			v.note(one)
@@ -177,7 +177,7 @@ func (v *View) EachPair(ctx context.Context, db *store.DB, least float64, f func
 		index[m.Number] = i
 	}
 	done := false
-	return eachPair(ctx, db, v.ID, least, func(p store.BatchPair) {
+	return eachPair(ctx, db.Batches, v.ID, least, func(p store.BatchPair) {
 		if one := v.pair(index, p); !done && v.Reaches(one, least) {
 			done = !f(one)
 		}
@@ -247,7 +247,7 @@ func SetLineage(ctx context.Context, s *site.Site, db *store.DB, id, by string, 
 	for i, m := range v.Members {
 		index[m.Number] = i
 	}
-	err = eachPair(ctx, db, id, 0, func(p store.BatchPair) {
+	err = eachPair(ctx, db.Batches, id, 0, func(p store.BatchPair) {
 		a, b := &v.Members[index[p.A]], &v.Members[index[p.B]]
 		if counts(v.Rules, p, a, b) != counts(rules, p, a, b) {
 			changed = append(changed, p)
@@ -263,10 +263,10 @@ func SetLineage(ctx context.Context, s *site.Site, db *store.DB, id, by string, 
 	e := store.BatchEvent{At: s.Options().Now(), By: by, Action: "lineage",
 		Text: fmt.Sprintf("author %t, group %t, draft %t, metadata %t", rules.Author, rules.Group, rules.Draft, rules.Metadata)}
 	err = noted(ctx, db, notes, func(db *store.DB) error {
-		if err := db.SetBatchLineage(ctx, id, data); err != nil {
+		if err := db.Batches.SetBatchLineage(ctx, id, data); err != nil {
 			return err
 		}
-		return db.AppendBatchEvent(ctx, id, e)
+		return db.Batches.AppendBatchEvent(ctx, id, e)
 	})
 	if err != nil {
 		return err
@@ -296,13 +296,13 @@ func SetVerdict(ctx context.Context, s *site.Site, db *store.DB, id, by string, 
 	}
 	var p store.BatchPair
 	err = noted(ctx, db, notes, func(db *store.DB) error {
-		if err := db.SetPairVerdict(ctx, id, a, b, verdict); err != nil {
+		if err := db.Batches.SetPairVerdict(ctx, id, a, b, verdict); err != nil {
 			return err
 		}
-		if p, err = db.BatchPair(ctx, id, a, b); err != nil {
+		if p, err = db.Batches.BatchPair(ctx, id, a, b); err != nil {
 			return err
 		}
-		return db.AppendBatchEvent(ctx, id, e)
+		return db.Batches.AppendBatchEvent(ctx, id, e)
 	})
 	if err != nil {
 		return err
@@ -359,7 +359,7 @@ func recountPairs(ctx context.Context, s *site.Site, db *store.DB, v *View, rule
 		}
 		next := *m
 		shares := measure(&next, f, now, library, members)
-		if err := db.PutChecked(ctx, v.ID, next, shares); err != nil {
+		if err := db.Batches.PutChecked(ctx, v.ID, next, shares); err != nil {
 			return err
 		}
 	}

@@ -48,7 +48,7 @@ func (r *batchRun) addWorks(ctx context.Context, f *report.Findings, m *store.Ba
 	if err != nil || len(own) == 0 {
 		return err
 	}
-	compared, err := r.o.Store.Compared(ctx, r.id, m.Number)
+	compared, err := r.o.Store.Batches.Compared(ctx, r.id, m.Number)
 	if err != nil {
 		return err
 	}

@@ -33,14 +33,14 @@ const batchPlace = "batches"
 
 // deleteBatch deletes a batch with all that was made of its documents.
 func (e *Eraser) deleteBatch(ctx context.Context, r *Receipt, id string) error {
-	b, err := e.o.Store.Batch(ctx, id)
+	b, err := e.o.Store.Batches.Batch(ctx, id)
 	if errors.Is(err, concordat.ErrNotFound) {
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	members, err := e.o.Store.BatchMembers(ctx, id)
+	members, err := e.o.Store.Batches.BatchMembers(ctx, id)
 	if err != nil {
 		return err
 	}
@@ -70,11 +70,11 @@ func (e *Eraser) deleteBatch(ctx context.Context, r *Receipt, id string) error {
 			}
 		}
 	}
-	inputs, err := e.o.Store.BatchInputs(ctx, id, false)
+	inputs, err := e.o.Store.Batches.BatchInputs(ctx, id, false)
 	if err != nil {
 		return err
 	}
-	if err := e.o.Store.DeleteBatch(ctx, id); err != nil {
+	if err := e.o.Store.Batches.DeleteBatch(ctx, id); err != nil {
 		return err
 	}
 	return e.eraseInputs(ctx, r, inputs)
@@ -101,7 +101,7 @@ func (e *Eraser) unwrite(ctx context.Context, task concordat.TaskID, dry bool) e
 	if e.o.Batches == nil || dry {
 		return nil
 	}
-	id, _, err := e.o.Store.BatchOfTask(ctx, task)
+	id, _, err := e.o.Store.Batches.BatchOfTask(ctx, task)
 	if errors.Is(err, concordat.ErrNotFound) {
 		return nil
 	}
@@ -128,14 +128,14 @@ func (e *Eraser) deleteRounds(ctx context.Context, r *Receipt, b store.Batch, nu
 
 // leaveBatch takes the document of a check out of the batch that the check is of, if it is of one.
 func (e *Eraser) leaveBatch(ctx context.Context, r *Receipt, task concordat.TaskID) error {
-	id, number, err := e.o.Store.BatchOfTask(ctx, task)
+	id, number, err := e.o.Store.Batches.BatchOfTask(ctx, task)
 	if errors.Is(err, concordat.ErrNotFound) {
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	members, err := e.o.Store.BatchMembers(ctx, id)
+	members, err := e.o.Store.Batches.BatchMembers(ctx, id)
 	if err != nil {
 		return err
 	}
@@ -148,7 +148,7 @@ func (e *Eraser) leaveBatch(ctx context.Context, r *Receipt, task concordat.Task
 
 // deleteMembers deletes documents of a batch with their checks.
 func (e *Eraser) deleteMembers(ctx context.Context, r *Receipt, id string, names []concordat.DocumentID) error {
-	members, err := e.o.Store.BatchMembers(ctx, id)
+	members, err := e.o.Store.Batches.BatchMembers(ctx, id)
 	if err != nil {
 		return err
 	}
@@ -172,7 +172,7 @@ func (e *Eraser) deleteMembers(ctx context.Context, r *Receipt, id string, names
 // other documents' reports, whatever the policy for libraries, and what the store keeps of it. The store is
 // last: until then the call can be repeated.
 func (e *Eraser) deleteMember(ctx context.Context, r *Receipt, id string, m store.BatchMember) error {
-	b, err := e.o.Store.Batch(ctx, id)
+	b, err := e.o.Store.Batches.Batch(ctx, id)
 	if err != nil {
 		return err
 	}
@@ -180,7 +180,7 @@ func (e *Eraser) deleteMember(ctx context.Context, r *Receipt, id string, m stor
 	if err := e.leaveBatchIndex(ctx, r, id, e.s.Ref(library, doc)); err != nil {
 		return fmt.Errorf("batch %s: %w", id, err)
 	}
-	citing, err := e.o.Store.Citing(ctx, e.s.Ref(library, doc))
+	citing, err := e.o.Store.Retention.Citing(ctx, e.s.Ref(library, doc))
 	if err != nil {
 		return err
 	}
@@ -200,13 +200,13 @@ func (e *Eraser) deleteMember(ctx context.Context, r *Receipt, id string, m stor
 	if err := e.eraseFiles(ctx, r, id, m); err != nil {
 		return fmt.Errorf("batch %s: %w", id, err)
 	}
-	return e.o.Store.EraseBatchMember(ctx, id, m.Number, request)
+	return e.o.Store.Batches.EraseBatchMember(ctx, id, m.Number, request)
 }
 
 // eraseFiles removes what a document of a batch was handed in as, an archive with all that is in it, and what commands
 // wrote of the batch, which can be written again without it.
 func (e *Eraser) eraseFiles(ctx context.Context, r *Receipt, id string, m store.BatchMember) error {
-	inputs, err := e.o.Store.BatchInputs(ctx, id, false)
+	inputs, err := e.o.Store.Batches.BatchInputs(ctx, id, false)
 	if err != nil {
 		return err
 	}

@@ -94,16 +94,16 @@ func Ask(ctx context.Context, s *site.Site, db *store.DB, actor, reason string, 
 	id := strings.ToLower(rand.Text())
 	asked := store.Erasure{ID: id, Made: s.Options().Now(), Actor: actor, Reason: reason, Target: target}
 	if len(notes) == 0 {
-		return id, db.AskErasure(ctx, asked)
+		return id, db.Retention.AskErasure(ctx, asked)
 	}
 	for i := range notes {
 		notes[i].Detail["deletion"] = id
 	}
 	return id, db.Atomic(ctx, func(tx *store.DB) error {
-		if err := tx.AskErasure(ctx, asked); err != nil {
+		if err := tx.Retention.AskErasure(ctx, asked); err != nil {
 			return err
 		}
-		return tx.Notes(ctx, notes...)
+		return tx.Audit.Notes(ctx, notes...)
 	})
 }
 
@@ -140,7 +140,7 @@ func (e *Eraser) Begin(ctx context.Context, actor, reason string, t Target, note
 // does.
 func (e *Eraser) await(ctx context.Context, id string, enough func(store.ErasureState) bool) (*Receipt, error) {
 	for e.otherProcess() {
-		row, err := e.o.Store.Erasure(ctx, id)
+		row, err := e.o.Store.Retention.Erasure(ctx, id)
 		if err != nil {
 			return nil, err
 		}
@@ -171,7 +171,7 @@ func (e *Eraser) Tidy(ctx context.Context) error {
 func (e *Eraser) tidy(ctx context.Context) (n int, err error) {
 	for _, a := range e.o.Areas {
 		m, failed := a.Tidy(ctx, e.s.Options().Now().Add(-orphanTime),
-			func(hash string) (bool, error) { return e.o.Store.OriginalNeeded(ctx, hash) })
+			func(hash string) (bool, error) { return e.o.Store.Retention.OriginalNeeded(ctx, hash) })
 		n, err = n+m, errors.Join(err, failed)
 	}
 	return n, err
@@ -195,7 +195,7 @@ func (e *Eraser) Resume(ctx context.Context) (int, error) {
 	}
 	e.at.Lock()
 	defer e.at.Unlock()
-	open, err := e.o.Store.OpenErasures(ctx)
+	open, err := e.o.Store.Retention.OpenErasures(ctx)
 	if err != nil || len(open) == 0 {
 		return 0, err
 	}
@@ -215,7 +215,7 @@ func (e *Eraser) Resume(ctx context.Context) (int, error) {
 // delete brings a deletion to the state deleted: no query finds anything of it. The receipt is kept
 // before each step, so that a call that was cut short leaves nothing uncounted.
 func (e *Eraser) delete(ctx context.Context, id string) (*Receipt, error) {
-	row, err := e.o.Store.Erasure(ctx, id)
+	row, err := e.o.Store.Retention.Erasure(ctx, id)
 	if err != nil {
 		return nil, err
 	}
@@ -259,13 +259,13 @@ func (e *Eraser) step(ctx context.Context, r *Receipt, state store.ErasureState)
 	if err != nil {
 		return err
 	}
-	return e.o.Store.StepErasure(ctx, r.ID, state, b)
+	return e.o.Store.Retention.StepErasure(ctx, r.ID, state, b)
 }
 
 // deleteTask deletes one check with all that is kept of it.
 func (e *Eraser) deleteTask(ctx context.Context, r *Receipt, id concordat.TaskID) error {
 	if !slices.ContainsFunc(r.Tasks, func(x ErasedTask) bool { return x.Task == id }) {
-		files, err := e.o.Store.Originals(ctx, id)
+		files, err := e.o.Store.Retention.Originals(ctx, id)
 		if err != nil {
 			return err
 		}
@@ -275,7 +275,7 @@ func (e *Eraser) deleteTask(ctx context.Context, r *Receipt, id concordat.TaskID
 		}
 	}
 	x := &r.Tasks[slices.IndexFunc(r.Tasks, func(x ErasedTask) bool { return x.Task == id })]
-	erased, err := e.o.Store.EraseTask(ctx, id)
+	erased, err := e.o.Store.Retention.EraseTask(ctx, id)
 	if err != nil {
 		return err
 	}
@@ -293,7 +293,7 @@ func (e *Eraser) deleteTask(ctx context.Context, r *Receipt, id concordat.TaskID
 func (e *Eraser) unneeded(ctx context.Context, files []string) ([]string, error) {
 	out := []string{}
 	for _, f := range files {
-		needed, err := e.o.Store.OriginalNeeded(ctx, f)
+		needed, err := e.o.Store.Retention.OriginalNeeded(ctx, f)
 		if err != nil {
 			return nil, err
 		}
@@ -342,7 +342,7 @@ func (e *Eraser) deleteDocuments(ctx context.Context, r *Receipt, t Target) erro
 		}
 	}
 	for t.Whole {
-		rows, err := e.s.Options().Store.Documents(ctx, t.Library, "", site.DeletePage)
+		rows, err := e.s.Options().Store.Catalogue.Documents(ctx, t.Library, "", site.DeletePage)
 		if err != nil {
 			return err
 		}
@@ -371,14 +371,14 @@ func (e *Eraser) deletePart(ctx context.Context, r *Receipt, lib concordat.Libra
 	}
 	reports := map[concordat.TaskID][]concordat.DocumentID{}
 	for _, id := range ids {
-		citing, err := e.o.Store.Citing(ctx, e.s.Ref(lib, id))
+		citing, err := e.o.Store.Retention.Citing(ctx, e.s.Ref(lib, id))
 		if err != nil {
 			return err
 		}
 		for _, task := range citing {
 			reports[task] = append(reports[task], id)
 		}
-		row, err := e.s.Options().Store.DocumentRow(ctx, lib, id)
+		row, err := e.s.Options().Store.Catalogue.DocumentRow(ctx, lib, id)
 		if errors.Is(err, concordat.ErrNotFound) || err == nil && known[DocumentName(lib, id)] {
 			continue
 		}
@@ -400,7 +400,7 @@ func (e *Eraser) deletePart(ctx context.Context, r *Receipt, lib concordat.Libra
 	if err := e.s.DeleteDocuments(ctx, lib, ids...); err != nil {
 		return err
 	}
-	if _, _, err := e.o.Store.EraseTraces(ctx, e.s.Options().ID, lib, ids); err != nil {
+	if _, _, err := e.o.Store.Retention.EraseTraces(ctx, e.s.Options().ID, lib, ids); err != nil {
 		return err
 	}
 	return e.leaveSets(ctx, r, lib)
@@ -431,7 +431,7 @@ func (e *Eraser) uncite(ctx context.Context, policy CitedPolicy, task concordat.
 	if err != nil {
 		return err
 	}
-	return e.s.Options().Store.PutResults(ctx, task, rows)
+	return e.s.Options().Store.Checks.PutResults(ctx, task, rows)
 }
 
 // leaveSets takes deleted documents out of the fingerprint sets of partners.

@@ -84,7 +84,7 @@ func TestReceiptHasWhatWas(t *testing.T) {
 	}
 	index := &indextest.Oracle{Site: "here", Scheme: p.Scheme()}
 	s := site.New(site.Options{ID: "here", Store: db, Index: index, Profiler: p})
-	if err := db.CreateLibrary(t.Context(), store.Library{ID: "theses"}); err != nil {
+	if err := db.Catalogue.CreateLibrary(t.Context(), store.Library{ID: "theses"}); err != nil {
 		t.Fatal(err)
 	}
 	err = s.Ingest(t.Context(), "theses", func(yield func(site.Incoming, error) bool) {
@@ -107,7 +107,7 @@ func TestReceiptHasWhatWas(t *testing.T) {
 		if _, err := index.Document(t.Context(), s.Ref("theses", id)); !errors.Is(err, want) {
 			t.Errorf("%s in the index: %v, want %v", id, err, want)
 		}
-		if _, err := db.DocumentRow(t.Context(), "theses", id); !errors.Is(err, want) {
+		if _, err := db.Catalogue.DocumentRow(t.Context(), "theses", id); !errors.Is(err, want) {
 			t.Errorf("%s in the catalogue: %v, want %v", id, err, want)
 		}
 	}
@@ -121,10 +121,10 @@ func TestThin(t *testing.T) {
 	f := &report.Findings{Version: report.Version, Submission: concordat.Document{ID: "s", Text: "The harbour froze."}}
 	data, err := json.Marshal(f)
 	if err == nil {
-		err = db.CreateTask(t.Context(), store.Task{Task: concordat.Task{ID: "t"}})
+		err = db.Checks.CreateTask(t.Context(), store.Task{Task: concordat.Task{ID: "t"}})
 	}
 	if err == nil {
-		err = db.PutFindings(t.Context(), "t", data)
+		err = db.Checks.PutFindings(t.Context(), "t", data)
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -166,7 +166,7 @@ func TestRestIsForgotten(t *testing.T) {
 	}
 	t.Cleanup(func() { _ = db.Close() })
 	charge := func(amount int64) error {
-		return db.Charge(t.Context(), store.Charge{Who: "ada", Kind: "checks", Amount: amount, Most: 1, Within: 1000 * time.Hour})
+		return db.People.Charge(t.Context(), store.Charge{Who: "ada", Kind: "checks", Amount: amount, Most: 1, Within: 1000 * time.Hour})
 	}
 	for remembered, forgotten := range map[time.Duration]bool{48*time.Hour - store.SpendSlot: false, 48*time.Hour + 3*store.SpendSlot: true} {
 		at = now.Add(-remembered)
@@ -183,7 +183,7 @@ func TestRestIsForgotten(t *testing.T) {
 		if got := charge(0) == nil; got != forgotten {
 			t.Errorf("what was handed in %s ago is forgotten: %v", remembered, got)
 		}
-		if err := db.ForgetQuota(t.Context(), now); err != nil {
+		if err := db.People.ForgetQuota(t.Context(), now); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -203,7 +203,7 @@ func TestReceiptNamesTheLog(t *testing.T) {
 			}
 			t.Cleanup(func() { _ = db.Close() })
 			s := site.New(site.Options{ID: "here", Store: db, Index: &indextest.Oracle{Site: "here"}})
-			if err := db.CreateTask(t.Context(), store.Task{Task: concordat.Task{ID: "t"}}); err != nil {
+			if err := db.Checks.CreateTask(t.Context(), store.Task{Task: concordat.Task{ID: "t"}}); err != nil {
 				t.Fatal(err)
 			}
 			r, err := New(s, Options{Store: db}).Erase(t.Context(), "ada", "asked", Target{Tasks: []concordat.TaskID{"t"}})

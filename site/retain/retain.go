@@ -175,7 +175,7 @@ func (e *Eraser) Sweep(ctx context.Context, p Retention, dry bool) (*Swept, erro
 	do(e.sweepDocuments)
 	do(e.sweepTasks)
 	if dry {
-		open, err := e.o.Store.OpenErasures(ctx)
+		open, err := e.o.Store.Retention.OpenErasures(ctx)
 		out.Resumed = len(open)
 		return out, errors.Join(append(errs, err)...)
 	}
@@ -197,7 +197,7 @@ func (e *Eraser) ask(ctx context.Context, out *Swept, reason string, t Target) e
 
 // pending returns the documents and tasks whose deletion has been asked for and not begun.
 func (e *Eraser) pending(ctx context.Context) (map[concordat.Ref]bool, map[concordat.TaskID]bool, error) {
-	open, err := e.o.Store.OpenErasures(ctx)
+	open, err := e.o.Store.Retention.OpenErasures(ctx)
 	docs, tasks := map[concordat.Ref]bool{}, map[concordat.TaskID]bool{}
 	for _, one := range open {
 		var t Target
@@ -228,14 +228,14 @@ func (e *Eraser) sweepDocuments(ctx context.Context, _ Retention, dry bool, out 
 		}
 	}
 	now := e.s.Options().Now()
-	expired, err := e.o.Store.ExpiredDocuments(ctx, now, MaxTargets)
+	expired, err := e.o.Store.Retention.ExpiredDocuments(ctx, now, MaxTargets)
 	if err != nil {
 		return err
 	}
 	for _, t := range expired {
 		add(t.Library, t.Document)
 	}
-	libraries, err := e.s.Options().Store.Libraries(ctx)
+	libraries, err := e.s.Options().Store.Catalogue.Libraries(ctx)
 	if err != nil {
 		return err
 	}
@@ -243,7 +243,7 @@ func (e *Eraser) sweepDocuments(ctx context.Context, _ Retention, dry bool, out 
 		if l.Policy.KeepDays == 0 {
 			continue
 		}
-		rows, err := e.o.Store.OldDocuments(ctx, l.ID, now.Add(-time.Duration(l.Policy.KeepDays)*answer.Day), MaxTargets)
+		rows, err := e.o.Store.Retention.OldDocuments(ctx, l.ID, now.Add(-time.Duration(l.Policy.KeepDays)*answer.Day), MaxTargets)
 		if err != nil {
 			return err
 		}
@@ -272,7 +272,7 @@ func (e *Eraser) sweepTasks(ctx context.Context, p Retention, dry bool, out *Swe
 	now := e.s.Options().Now()
 	var old []concordat.TaskID
 	for after := int64(0); ; {
-		tasks, err := e.o.Store.EndedTasks(ctx, now, after, sweepPage)
+		tasks, err := e.o.Store.Retention.EndedTasks(ctx, now, after, sweepPage)
 		if err != nil {
 			return err
 		}
@@ -333,7 +333,7 @@ func (e *Eraser) thin(ctx context.Context, p Retention, t store.Task, age time.D
 func (e *Eraser) Discard(ctx context.Context, id concordat.TaskID) error {
 	e.at.Lock()
 	defer e.at.Unlock()
-	t, err := e.s.Options().Store.Task(ctx, id)
+	t, err := e.s.Options().Store.Checks.Task(ctx, id)
 	if err != nil {
 		return err
 	}
@@ -368,14 +368,14 @@ func (e *Eraser) discard(ctx context.Context, t store.Task, j site.Job, text, dr
 	if dry || !changed {
 		return changed, nil
 	}
-	files, err := e.o.Store.Originals(ctx, t.ID)
+	files, err := e.o.Store.Retention.Originals(ctx, t.ID)
 	if err != nil {
 		return false, err
 	}
 	// The files before the request, which names them: a call that was cut short finds them again.
 	var others []string
 	for _, f := range files {
-		shared, err := e.o.Store.OriginalShared(ctx, f, t.ID)
+		shared, err := e.o.Store.Retention.OriginalShared(ctx, f, t.ID)
 		if err != nil {
 			return false, err
 		}
@@ -400,7 +400,7 @@ func (e *Eraser) discard(ctx context.Context, t store.Task, j site.Job, text, dr
 	if err != nil {
 		return false, err
 	}
-	if err := e.o.Store.SetRequest(ctx, t.ID, request); err != nil {
+	if err := e.o.Store.Retention.SetRequest(ctx, t.ID, request); err != nil {
 		return false, err
 	}
 	what := "original"
@@ -424,7 +424,7 @@ func (e *Eraser) withhold(ctx context.Context, id concordat.TaskID, dry bool) (b
 	if err := e.s.ChangeFindings(ctx, id, report.Withhold); err != nil {
 		return false, err
 	}
-	if err := e.s.Options().Store.EndStanding(ctx, id); err != nil && !errors.Is(err, concordat.ErrNotFound) {
+	if err := e.s.Options().Store.Alerts.EndStanding(ctx, id); err != nil && !errors.Is(err, concordat.ErrNotFound) {
 		return false, err
 	}
 	return true, nil
@@ -437,9 +437,9 @@ func (e *Eraser) sweepRest(ctx context.Context, _ Retention, _ bool, out *Swept)
 	n, err := e.tidy(ctx)
 	out.Files = n
 	errs = append(errs, err)
-	n, err = e.o.Store.DeleteUnjoined(ctx, now.Add(-UnjoinedTime))
+	n, err = e.o.Store.People.DeleteUnjoined(ctx, now.Add(-UnjoinedTime))
 	out.Accounts = n
-	errs = append(errs, err, e.o.Store.ForgetQuota(ctx, now.Add(-quotaTime)))
+	errs = append(errs, err, e.o.Store.People.ForgetQuota(ctx, now.Add(-quotaTime)))
 	if purge := out.Texts > 0 && out.Resumed == 0; purge { // else finish has done it
 		_, err := e.o.Store.Purge(ctx, true)
 		errs = append(errs, err)
@@ -453,6 +453,6 @@ func (e *Eraser) audit(ctx context.Context, actor, action string, detail any) er
 	if err != nil {
 		return fmt.Errorf("audit %s: %w", action, err)
 	}
-	_, err = e.o.Store.AppendAudit(context.WithoutCancel(ctx), actor, action, b)
+	_, err = e.o.Store.Audit.AppendAudit(context.WithoutCancel(ctx), actor, action, b)
 	return err
 }

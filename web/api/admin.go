@@ -136,7 +136,7 @@ func (w adminAPI) apiTasks(ctx context.Context, in *apiTasksInput) (*answer[apiT
 		if err := listOfTasks.Read(in.Cursor, &before); err != nil {
 			return out, err
 		}
-		tasks, err := w.Options().Store.FilterTasks(ctx, store.TaskFilter{States: web.OneState(concordat.State(in.State)),
+		tasks, err := w.Options().Store.Checks.FilterTasks(ctx, store.TaskFilter{States: web.OneState(concordat.State(in.State)),
 			Owner: in.Owner}, before, in.Limit)
 		for _, t := range tasks {
 			one, err := w.api.apiTask(ctx, t)
@@ -199,7 +199,7 @@ type apiExposureInput struct {
 
 func (w adminAPI) apiExposure(ctx context.Context, in *apiExposureInput) (*answer[*ask.Exposure], error) {
 	return apiTell(ctx, w.Web, func(ctx context.Context) (*ask.Exposure, error) {
-		if _, err := w.Options().Store.Partner(ctx, concordat.SiteID(in.Site)); err != nil {
+		if _, err := w.Options().Store.Partners.Partner(ctx, concordat.SiteID(in.Site)); err != nil {
 			return nil, err
 		}
 		x, err := w.Options().Asks.Exposure(ctx, concordat.SiteID(in.Site), in.Limit)
@@ -242,7 +242,7 @@ func (w adminAPI) apiAudit(ctx context.Context, in *apiAuditInput) (*answer[apiA
 		if err := listOfAudit.Read(in.Cursor, &before); err != nil {
 			return out, err
 		}
-		entries, err := w.Options().Store.SearchAudit(ctx, store.AuditFilter{Actor: in.Actor, Action: in.Action, From: in.From,
+		entries, err := w.Options().Store.Audit.SearchAudit(ctx, store.AuditFilter{Actor: in.Actor, Action: in.Action, From: in.From,
 			To: in.To}, before,
 			in.Limit)
 		for _, e := range entries {
@@ -262,7 +262,7 @@ type apiHead struct {
 
 func (w adminAPI) apiVerify(ctx context.Context, _ *struct{}) (*answer[apiHead], error) {
 	return apiTell(ctx, w.Web, func(ctx context.Context) (apiHead, error) {
-		h, err := w.Options().Store.VerifyAudit(ctx)
+		h, err := w.Options().Store.Audit.VerifyAudit(ctx)
 		return apiHead{h.Seq, h.Hash}, err
 	})
 }
@@ -295,7 +295,7 @@ func (w adminAPI) apiDeleteLibrary(ctx context.Context, in *apiLibraryPath) (*st
 	v, err := apiMay(ctx, web.Administrators...)
 	var l store.Library
 	if err == nil {
-		l, err = w.Options().Store.Library(ctx, concordat.LibraryID(in.ID))
+		l, err = w.Options().Store.Catalogue.Library(ctx, concordat.LibraryID(in.ID))
 	}
 	if err == nil {
 		err = w.Library.DeleteLibrary(ctx, v, l, cmp.Or(in.Reason, "deleted by a program"))

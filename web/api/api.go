@@ -297,7 +297,7 @@ func (w api) callerToken(r *http.Request, scope string) (*web.Visitor, store.Tok
 	secret, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
 	t, err := store.Token{}, error(web.ErrNoToken)
 	if ok {
-		t, err = w.Options().Store.UseToken(r.Context(), secret, store.PurposeAPI)
+		t, err = w.Options().Store.People.UseToken(r.Context(), secret, store.PurposeAPI)
 	}
 	if errors.Is(err, web.ErrNoToken) || errors.Is(err, concordat.ErrNotFound) {
 		if err := w.Calls.Allow("address/"+address, max(1, w.Options().Policy.Calls/10)); err != nil {
@@ -311,7 +311,7 @@ func (w api) callerToken(r *http.Request, scope string) (*web.Visitor, store.Tok
 	if err := w.Calls.Allow("token/"+string(store.SecretID(secret)), w.Options().Policy.Calls); err != nil {
 		return nil, store.Token{}, err
 	}
-	a, err := w.Options().Store.Account(r.Context(), t.Account)
+	a, err := w.Options().Store.People.Account(r.Context(), t.Account)
 	switch {
 	case err != nil:
 		return nil, t, err

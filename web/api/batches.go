@@ -114,7 +114,7 @@ func (w api) apiBatches(ctx context.Context, in *bounds.PageInput) (*apiBatchesO
 	if err := listOfBatches.Read(in.Cursor, &before); err != nil {
 		return nil, err
 	}
-	bs, err := w.Options().Store.Batches(ctx, web.OwnerOf(visitorOf(ctx)), before, in.Limit)
+	bs, err := w.Options().Store.Batches.Batches(ctx, web.OwnerOf(visitorOf(ctx)), before, in.Limit)
 	out := &apiBatchesOutput{}
 	out.Body.Batches = []BatchLine{}
 	for _, b := range bs {
@@ -320,7 +320,7 @@ func (w api) apiSubmitBatch(rw http.ResponseWriter, r *http.Request, v *web.Visi
 			if err != nil {
 				return nil, err
 			}
-			b, err := w.Options().Store.Batch(r.Context(), id)
+			b, err := w.Options().Store.Batches.Batch(r.Context(), id)
 			if err != nil {
 				return nil, err
 			}

@@ -129,7 +129,7 @@ func (w api) apiTask(ctx context.Context, t store.Task) (apiTask, error) {
 	out := apiTask{ID: t.ID, State: t.State, Title: t.Title, File: web.FileName(t), Cause: t.Cause.String(), Owner: t.Owner,
 		Batch: t.Batch, Made: t.Made, Finished: moment(t.Finished)}
 	if t.State == concordat.TaskQueued {
-		queued, running, err := w.Options().Store.Ahead(ctx, t)
+		queued, running, err := w.Options().Store.Checks.Ahead(ctx, t)
 		if err != nil {
 			return out, err
 		}
@@ -183,7 +183,7 @@ func (w api) apiChecks(ctx context.Context, in *apiChecksInput) (*apiChecksOutpu
 	if err := listOfChecks.Read(in.Cursor, &before); err != nil {
 		return nil, err
 	}
-	tasks, err := w.Options().Store.FilterTasks(ctx, f, before, in.Limit)
+	tasks, err := w.Options().Store.Checks.FilterTasks(ctx, f, before, in.Limit)
 	var scores map[concordat.TaskID]web.ShownScore
 	if err == nil {
 		scores, err = w.Reports.Scores(ctx, v, tasks)
@@ -260,7 +260,7 @@ func (w api) submitBody(ctx context.Context, v *web.Visitor, u *web.Upload) (*ap
 	}
 	out := &apiChecksBody{}
 	for _, id := range ids {
-		t, err := w.Options().Store.Task(ctx, id)
+		t, err := w.Options().Store.Checks.Task(ctx, id)
 		if err != nil {
 			return nil, err
 		}
@@ -351,7 +351,7 @@ func (w api) apiEvents(rw http.ResponseWriter, r *http.Request, v *web.Visitor) 
 	defer beat.Stop()
 	for {
 		// What the store says counts: an event may have been before we watched.
-		if t, err = w.Options().Store.Task(ctx, t.ID); err != nil {
+		if t, err = w.Options().Store.Checks.Task(ctx, t.ID); err != nil {
 			return nil // deleted, or the caller has gone; the stream has begun
 		}
 		one, err := w.apiTask(ctx, t)
@@ -411,7 +411,7 @@ func (w api) apiEvidence(ctx context.Context, in *apiEvidenceInput) (*apiEvidenc
 	if err != nil {
 		return nil, err
 	}
-	findings, err := w.Options().Store.FindingsRevision(ctx, t.ID)
+	findings, err := w.Options().Store.Checks.FindingsRevision(ctx, t.ID)
 	if err != nil {
 		return nil, err
 	}

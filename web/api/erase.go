@@ -55,7 +55,7 @@ func (w adminAPI) apiErase(ctx context.Context, in *apiEraseInput) (*apiReceiptO
 }
 
 func (w adminAPI) apiReceipt(ctx context.Context, id string) (*apiReceiptOutput, error) {
-	e, err := w.Options().Store.Erasure(ctx, id)
+	e, err := w.Options().Store.Retention.Erasure(ctx, id)
 	out := &apiReceiptOutput{}
 	out.Body.ID, out.Body.State, out.Body.Receipt = e.ID, e.State, e.Receipt
 	return out, err
@@ -90,7 +90,7 @@ type apiDeletion struct {
 }
 
 func (w adminAPI) apiErasures(ctx context.Context, in *apiErasuresInput) (*apiErasuresOutput, error) {
-	es, err := w.Options().Store.Erasures(ctx, in.Cursor, in.Limit)
+	es, err := w.Options().Store.Retention.Erasures(ctx, in.Cursor, in.Limit)
 	out := &apiErasuresOutput{}
 	out.Body.Deletions = []apiDeletion{}
 	for _, e := range es {

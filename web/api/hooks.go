@@ -87,7 +87,7 @@ func (w adminAPI) apiHooks(ctx context.Context, in *bounds.PageInput) (*apiWebho
 	if v.Role == store.RoleAdministrator {
 		own = ""
 	}
-	hs, err := w.Options().Store.Hooks(ctx, own, store.HookID(after), in.Limit)
+	hs, err := w.Options().Store.Webhooks.Hooks(ctx, own, store.HookID(after), in.Limit)
 	out := &apiWebhooksOutput{}
 	out.Body.Webhooks = []apiWebhook{}
 	for _, h := range hs {
@@ -197,7 +197,7 @@ type apiReplayedOutput struct {
 func (w adminAPI) apiPingHook(ctx context.Context, in *HookInput) (*apiReplayedOutput, error) {
 	h, err := w.Admin.HookOf(ctx, visitorOf(ctx), in.ID)
 	if err == nil {
-		err = w.Options().Store.PingHook(ctx, h.ID)
+		err = w.Options().Store.Webhooks.PingHook(ctx, h.ID)
 	}
 	out := &apiReplayedOutput{}
 	out.Body.Deliveries = 1
@@ -248,7 +248,7 @@ func (w adminAPI) apiDeliveries(ctx context.Context, in *apiDeliveriesInput) (*a
 	if err != nil {
 		return nil, err
 	}
-	ds, err := w.Options().Store.Deliveries(ctx, h.ID, in.State, before, in.Limit)
+	ds, err := w.Options().Store.Webhooks.Deliveries(ctx, h.ID, in.State, before, in.Limit)
 	out := &apiDeliveriesOutput{}
 	out.Body.Deliveries = []apiDeliveryItem{}
 	for _, d := range ds {
@@ -305,7 +305,7 @@ func (w adminAPI) apiDelivery(ctx context.Context, in *apiDeliveryInput) (*apiDe
 	if err != nil {
 		return nil, err
 	}
-	d, attempts, err := w.Options().Store.Delivery(ctx, h.ID, in.Delivery)
+	d, attempts, err := w.Options().Store.Webhooks.Delivery(ctx, h.ID, in.Delivery)
 	out := &apiDeliveryOutput{}
 	out.Body.Delivery, out.Body.Attempts, out.Body.Sent = deliveryOf(d), []apiAttempt{}, apiSent(d.Body)
 	for _, a := range attempts {

@@ -81,7 +81,7 @@ type apiLibrariesOutput struct {
 }
 
 func (w adminAPI) apiLibraries(ctx context.Context, in *bounds.PageInput) (*apiLibrariesOutput, error) {
-	ls, err := w.Options().Store.Libraries(ctx)
+	ls, err := w.Options().Store.Catalogue.Libraries(ctx)
 	out := &apiLibrariesOutput{}
 	out.Body.Libraries = []apiLibraryBody{}
 	if err == nil {
@@ -100,7 +100,7 @@ type apiLibraryInput struct {
 type apiLibraryOutput struct{ Body apiLibraryBody }
 
 func (w adminAPI) apiOneLibrary(ctx context.Context, in *apiLibraryInput) (*apiLibraryOutput, error) {
-	l, err := w.Options().Store.Library(ctx, concordat.LibraryID(in.ID))
+	l, err := w.Options().Store.Catalogue.Library(ctx, concordat.LibraryID(in.ID))
 	return &apiLibraryOutput{libraryOf(l)}, err
 }
 
@@ -130,14 +130,14 @@ type apiDocumentsOutput struct {
 
 func (w adminAPI) apiDocuments(ctx context.Context, in *apiListInput) (*apiDocumentsOutput, error) {
 	lib := concordat.LibraryID(in.ID)
-	if _, err := w.Options().Store.Library(ctx, lib); err != nil {
+	if _, err := w.Options().Store.Catalogue.Library(ctx, lib); err != nil {
 		return nil, err
 	}
 	var after string
 	if err := listOfDocuments.Read(in.Cursor, &after); err != nil {
 		return nil, err
 	}
-	rows, err := w.Options().Store.Documents(ctx, lib, concordat.DocumentID(after), in.Limit)
+	rows, err := w.Options().Store.Catalogue.Documents(ctx, lib, concordat.DocumentID(after), in.Limit)
 	out := &apiDocumentsOutput{}
 	out.Body.Documents = []apiDocument{}
 	for _, d := range rows {
@@ -239,7 +239,7 @@ type apiAddedBody struct {
 
 // apiAdd takes files into a library as they come in.
 func (w adminAPI) apiAdd(rw http.ResponseWriter, r *http.Request, v *web.Visitor) error {
-	l, err := w.Options().Store.Library(r.Context(), concordat.LibraryID(r.PathValue("id")))
+	l, err := w.Options().Store.Catalogue.Library(r.Context(), concordat.LibraryID(r.PathValue("id")))
 	if err != nil {
 		return err
 	}
@@ -268,7 +268,7 @@ func (w adminAPI) addFile(rw http.ResponseWriter, r *http.Request, v *web.Visito
 	out *apiAddedBody) error {
 	// The audit first, as a file may be taken in by several transactions. The audit keeps its entries for ever, and a name
 	// may be a person's: the entry has the hash used in receipts.
-	if err := w.Options().Store.Note(r.Context(), v.Name, "documents_added", map[string]any{"library": lib,
+	if err := w.Options().Store.Audit.Note(r.Context(), v.Name, "documents_added", map[string]any{"library": lib,
 		"name": retain.DocumentName(lib, f.ID)}); err != nil {
 		return err
 	}

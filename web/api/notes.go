@@ -78,7 +78,7 @@ func (w api) reviews(ctx context.Context, in *apiListInput, rules bool) (out []s
 	if err := list.Read(in.Cursor, &after); err != nil {
 		return nil, "", err
 	}
-	all, err := w.Options().Store.Reviews(ctx, t.ID)
+	all, err := w.Options().Store.Checks.Reviews(ctx, t.ID)
 	for _, r := range all {
 		if r.Seq <= after || (r.Kind == store.ReviewRules) != rules || !isNote(r.Kind) && !rules {
 			continue

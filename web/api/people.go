@@ -51,7 +51,7 @@ type apiPeopleOutput struct {
 }
 
 func (w adminAPI) apiPeople(ctx context.Context, in *bounds.PageInput) (*apiPeopleOutput, error) {
-	all, err := w.Options().Store.Accounts(ctx)
+	all, err := w.Options().Store.People.Accounts(ctx)
 	out := &apiPeopleOutput{}
 	out.Body.People = []apiPerson{}
 	if err == nil {
@@ -172,7 +172,7 @@ func (w adminAPI) apiTokens(ctx context.Context, in *bounds.PageInput) (*apiToke
 	if err := listOfTokens.Read(in.Cursor, &made, &after); err != nil {
 		return nil, err
 	}
-	ids, tokens, err := w.Options().Store.Tokens(ctx, visitorOf(ctx).Name, store.PurposeAPI)
+	ids, tokens, err := w.Options().Store.People.Tokens(ctx, visitorOf(ctx).Name, store.PurposeAPI)
 	if err != nil {
 		return nil, err
 	}

@@ -61,7 +61,7 @@ type apiPlatformsOutput struct {
 }
 
 func (w adminAPI) apiPlatforms(ctx context.Context, in *bounds.PageInput) (*apiPlatformsOutput, error) {
-	all, err := w.Options().Store.LTIPlatforms(ctx)
+	all, err := w.Options().Store.LTI.LTIPlatforms(ctx)
 	out := &apiPlatformsOutput{}
 	out.Body.Platforms = []apiPlatform{}
 	if err == nil {
@@ -82,7 +82,7 @@ func (w adminAPI) apiAddPlatform(ctx context.Context, in *apiPlatformBody) (*api
 		KeysURL:       b.KeysURL, Deployments: b.Deployments, Hosts: b.Hosts, Disabled: b.Disabled}
 	err := w.tool.AddPlatform(ctx, visitorOf(ctx).Name, p)
 	if err == nil {
-		p, err = w.Options().Store.LTIPlatform(ctx, p.ID)
+		p, err = w.Options().Store.LTI.LTIPlatform(ctx, p.ID)
 	}
 	return &apiPlatformBody{apiPlatformOf(p)}, err
 }
@@ -107,7 +107,7 @@ func (w adminAPI) apiChangePlatform(ctx context.Context, in *apiChangePlatformIn
 	}
 	var p store.LTIPlatform
 	if err == nil {
-		p, err = w.Options().Store.LTIPlatform(ctx, in.ID)
+		p, err = w.Options().Store.LTI.LTIPlatform(ctx, in.ID)
 	}
 	return &apiPlatformBody{apiPlatformOf(p)}, err
 }

@@ -111,11 +111,11 @@ type apiSharesOutput struct {
 }
 
 func (w adminAPI) apiShares(ctx context.Context, in *apiCheckInput) (*apiSharesOutput, error) {
-	l, err := w.Options().Store.Library(ctx, concordat.LibraryID(in.ID))
+	l, err := w.Options().Store.Catalogue.Library(ctx, concordat.LibraryID(in.ID))
 	if err != nil {
 		return nil, err
 	}
-	shares, err := w.Options().Store.Shares(ctx, l.ID, "")
+	shares, err := w.Options().Store.Answers.Shares(ctx, l.ID, "")
 	out := &apiSharesOutput{}
 	out.Body.Shares = []apiShareBody{}
 	for _, x := range shares {
@@ -125,7 +125,7 @@ func (w adminAPI) apiShares(ctx context.Context, in *apiCheckInput) (*apiSharesO
 }
 
 func (w adminAPI) apiPutShare(ctx context.Context, in *apiPutShareInput) (*apiShareOutput, error) {
-	l, err := w.Options().Store.Library(ctx, concordat.LibraryID(in.ID))
+	l, err := w.Options().Store.Catalogue.Library(ctx, concordat.LibraryID(in.ID))
 	if err != nil {
 		return nil, err
 	}

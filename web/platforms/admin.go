@@ -45,8 +45,8 @@ func (d *Tool) platformsPage(rw http.ResponseWriter, r *http.Request, v *web.Vis
 func (d *Tool) showPlatforms(rw http.ResponseWriter, r *http.Request, v *web.Visitor, code int, p platformsPage) {
 	var err error
 	p.Tool = d.tool()
-	if p.Platforms, err = d.w.Options().Store.LTIPlatforms(r.Context()); err == nil {
-		p.Assets, err = d.w.Options().Store.LTIAssets(r.Context(), recentAssets)
+	if p.Platforms, err = d.w.Options().Store.LTI.LTIPlatforms(r.Context()); err == nil {
+		p.Assets, err = d.w.Options().Store.LTI.LTIAssets(r.Context(), recentAssets)
 	}
 	if err != nil {
 		d.w.Fail(rw, r, v, err)
@@ -77,7 +77,7 @@ func (d *Tool) changePlatforms(rw http.ResponseWriter, r *http.Request, v *web.V
 		err = d.RemovePlatform(ctx, v.Name, f.Get("id"))
 	case "link":
 		secret, now := rand.Text(), d.w.Options().Now()
-		err = d.w.Options().Store.PutToken(ctx, secret, store.Token{Purpose: purposeLTI, Account: v.Name, Made: now,
+		err = d.w.Options().Store.People.PutToken(ctx, secret, store.Token{Purpose: purposeLTI, Account: v.Name, Made: now,
 			Expires: now.Add(registerTime)})
 		if err == nil {
 			d.showPlatforms(rw, r, v, http.StatusOK, platformsPage{Link: d.w.Options().Base + "/lti/register?key=" + secret})
@@ -124,10 +124,10 @@ func (d *Tool) AddPlatform(ctx context.Context, who string, p store.LTIPlatform)
 	p.Made = d.w.Options().Now()
 	detail := map[string]any{"platform": p.ID, "issuer": p.Issuer, "client": p.Client}
 	return d.w.Change(ctx, who, "lti_platform_added", detail, func(tx *store.DB) error {
-		if _, err := tx.LTIPlatform(ctx, p.ID); err == nil {
+		if _, err := tx.LTI.LTIPlatform(ctx, p.ID); err == nil {
 			return fmt.Errorf("platform %s: %w", p.ID, concordat.ErrExists)
 		}
-		return tx.PutLTIPlatform(ctx, p)
+		return tx.LTI.PutLTIPlatform(ctx, p)
 	})
 }
 
@@ -135,7 +135,7 @@ func (d *Tool) AddPlatform(ctx context.Context, who string, p store.LTIPlatform)
 func (d *Tool) ChangePlatform(ctx context.Context, who, id, action string, deployments []string) error {
 	detail := map[string]any{"platform": id}
 	return d.w.Change(ctx, who, "lti_platform_"+action, detail, func(tx *store.DB) error {
-		p, err := tx.LTIPlatform(ctx, id)
+		p, err := tx.LTI.LTIPlatform(ctx, id)
 		if err != nil {
 			return err
 		}
@@ -146,14 +146,14 @@ func (d *Tool) ChangePlatform(ctx context.Context, who, id, action string, deplo
 			p.Disabled = action == "disable"
 		}
 		detail["deployments"] = p.Deployments
-		return tx.PutLTIPlatform(ctx, p)
+		return tx.LTI.PutLTIPlatform(ctx, p)
 	})
 }
 
 // RemovePlatform forgets a platform; the checks it asked for stay.
 func (d *Tool) RemovePlatform(ctx context.Context, who, id string) error {
 	return d.w.Change(ctx, who, "lti_platform_removed", map[string]any{"platform": id}, func(tx *store.DB) error {
-		return tx.DeleteLTIPlatform(ctx, id)
+		return tx.LTI.DeleteLTIPlatform(ctx, id)
 	})
 }
 
@@ -164,7 +164,7 @@ type registerView struct{ Key, Offer, Token, Issuer, Family string }
 func (d *Tool) registerPage(rw http.ResponseWriter, r *http.Request) {
 	q := r.URL.Query()
 	p := registerView{Key: q.Get("key"), Offer: q.Get("openid_configuration"), Token: q.Get("registration_token")}
-	if _, err := d.w.Options().Store.Token(r.Context(), p.Key, purposeLTI); err != nil {
+	if _, err := d.w.Options().Store.People.Token(r.Context(), p.Key, purposeLTI); err != nil {
 		d.w.Fail(rw, r, nil, err)
 		return
 	}
@@ -184,7 +184,7 @@ func (d *Tool) register(rw http.ResponseWriter, r *http.Request) {
 		return
 	}
 	f, ctx := r.PostForm, r.Context()
-	t, err := d.w.Options().Store.Token(ctx, f.Get("key"), purposeLTI)
+	t, err := d.w.Options().Store.People.Token(ctx, f.Get("key"), purposeLTI)
 	var o *lti.Offer
 	if err == nil {
 		o, err = d.client.ReadOffer(ctx, f.Get("openid_configuration"))
@@ -202,7 +202,7 @@ func (d *Tool) register(rw http.ResponseWriter, r *http.Request) {
 		}
 	}
 	if err == nil {
-		err = d.w.Options().Store.DeleteToken(ctx, f.Get("key"))
+		err = d.w.Options().Store.People.DeleteToken(ctx, f.Get("key"))
 	}
 	if err != nil {
 		d.w.Fail(rw, r, nil, err)
@@ -225,7 +225,7 @@ func (d *Tool) freeID(ctx context.Context, o *lti.Offer) (string, error) {
 		return '-'
 	}, strings.ToLower(u.Hostname())), "-")
 	name = strings.Trim(name[:min(len(name), 28)], "-")
-	all, err := d.w.Options().Store.LTIPlatforms(ctx)
+	all, err := d.w.Options().Store.LTI.LTIPlatforms(ctx)
 	if err != nil {
 		return "", err
 	}

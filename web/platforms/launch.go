@@ -99,7 +99,7 @@ func (d *Tool) open(rw http.ResponseWriter, r *http.Request, p store.LTIPlatform
 	switch m.Type {
 	case lti.TypeResourceLink:
 	case lti.TypeReview:
-		a, err := d.w.Options().Store.FindLTIAsset(r.Context(), p.ID, m.Deployment, m.Asset.ID, m.Custom[customProcessor])
+		a, err := d.w.Options().Store.LTI.FindLTIAsset(r.Context(), p.ID, m.Deployment, m.Asset.ID, m.Custom[customProcessor])
 		if err != nil {
 			return err
 		}
@@ -191,7 +191,7 @@ func (p configurePage) Chosen(id concordat.LibraryID) bool {
 }
 
 func (d *Tool) pending(ctx context.Context, s *session, key string) (one pendingChoice, err error) {
-	data, err := d.w.Options().Store.Flow(ctx, flowLTIConfigure, key)
+	data, err := d.w.Options().Store.People.Flow(ctx, flowLTIConfigure, key)
 	if err == nil {
 		err = json.Unmarshal([]byte(data), &one)
 	}
@@ -209,7 +209,7 @@ func (d *Tool) configurePage(rw http.ResponseWriter, r *http.Request, s *session
 		p.Choices, err = d.choices(ctx, s.Platform, one.Processor, s.Context)
 	}
 	if err == nil {
-		p.Libraries, err = d.w.Options().Store.Libraries(ctx)
+		p.Libraries, err = d.w.Options().Store.Catalogue.Libraries(ctx)
 	}
 	if err != nil {
 		d.w.Fail(rw, r, nil, err)
@@ -223,7 +223,7 @@ func (d *Tool) choices(ctx context.Context, platform, processor, context string)
 	if processor == "" {
 		return c, nil
 	}
-	b, err := d.w.Options().Store.LTIChoices(ctx, platform, processor, context)
+	b, err := d.w.Options().Store.LTI.LTIChoices(ctx, platform, processor, context)
 	if errors.Is(err, concordat.ErrNotFound) {
 		return c, nil
 	}
@@ -269,7 +269,7 @@ func (d *Tool) configure(rw http.ResponseWriter, r *http.Request, s *session) {
 func (d *Tool) keepChoices(ctx context.Context, s *session, one pendingChoice, f url.Values) error {
 	var c choices
 	for _, name := range f["library"] {
-		l, err := d.w.Options().Store.Library(ctx, concordat.LibraryID(name))
+		l, err := d.w.Options().Store.Catalogue.Library(ctx, concordat.LibraryID(name))
 		if err != nil {
 			return fmt.Errorf("%w: %v", concordat.ErrInvalid, err)
 		}
@@ -291,6 +291,6 @@ func (d *Tool) keepChoices(ctx context.Context, s *session, one pendingChoice, f
 	}
 	detail := map[string]any{"processor": one.Processor, "context": s.Context}
 	return d.w.Change(ctx, s.visitor().Name, "lti_configured", detail, func(tx *store.DB) error {
-		return tx.PutLTIChoices(ctx, s.Platform, one.Processor, context, b)
+		return tx.LTI.PutLTIChoices(ctx, s.Platform, one.Processor, context, b)
 	})
 }

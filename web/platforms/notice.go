@@ -114,11 +114,11 @@ func (d *Tool) takeNotice(ctx context.Context, raw string) error {
 	// The name of a notice is the platform's; where it has none, its nonce serves.
 	name := strings.Join([]string{p.ID, m.Deployment, cmp.Or(m.Notice.ID, m.Nonce)}, "\n")
 	return d.w.Options().Store.Atomic(ctx, func(tx *store.DB) error {
-		fresh, err := tx.TakeLTINotice(ctx, name, d.w.Options().Now().Add(noticeTime), assets)
+		fresh, err := tx.LTI.TakeLTINotice(ctx, name, d.w.Options().Now().Add(noticeTime), assets)
 		if err != nil || !fresh {
 			return err
 		}
-		return tx.Note(ctx, web.PlatformOwner+p.ID, "lti_notice", map[string]any{"deployment": m.Deployment, "context": contextOf(m),
+		return tx.Audit.Note(ctx, web.PlatformOwner+p.ID, "lti_notice", map[string]any{"deployment": m.Deployment, "context": contextOf(m),
 			"submission": m.Submission.ID, "files": len(assets)})
 	})
 }
@@ -129,7 +129,7 @@ func (d *Tool) sender(ctx context.Context, raw string) (store.LTIPlatform, error
 	if err != nil {
 		return store.LTIPlatform{}, err
 	}
-	all, err := d.w.Options().Store.LTIIssuer(ctx, issuer, "")
+	all, err := d.w.Options().Store.LTI.LTIIssuer(ctx, issuer, "")
 	if err != nil {
 		return store.LTIPlatform{}, err
 	}

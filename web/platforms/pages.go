@@ -40,13 +40,13 @@ func (d *Tool) showChecks(rw http.ResponseWriter, r *http.Request, s *session, c
 		learner = ""
 	}
 	p := checksView{Course: s.Course, Teacher: s.Teacher, MaxMiB: d.w.Options().MaxUpload >> 20, MaxFiles: web.MaxFiles, Problem: problem}
-	all, err := d.w.Options().Store.LTIChecks(r.Context(), s.Platform, s.Deployment, s.Context, learner, web.TaskPage)
+	all, err := d.w.Options().Store.LTI.LTIChecks(r.Context(), s.Platform, s.Deployment, s.Context, learner, web.TaskPage)
 	for _, k := range all {
 		if err != nil {
 			break
 		}
 		var t store.Task
-		if t, err = d.w.Options().Store.Task(r.Context(), k.Task); errors.Is(err, concordat.ErrNotFound) {
+		if t, err = d.w.Options().Store.Checks.Task(r.Context(), k.Task); errors.Is(err, concordat.ErrNotFound) {
 			err = nil // deleted since
 			continue
 		}
@@ -81,7 +81,8 @@ func (d *Tool) submit(rw http.ResponseWriter, r *http.Request, s *session) {
 	ctx := r.Context()
 	for _, j := range jobs {
 		id := concordat.TaskID(strings.ToLower(rand.Text()))
-		err := d.w.Options().Store.PutLTICheck(ctx, store.LTICheck{Task: id, Platform: s.Platform, Deployment: s.Deployment, Context: s.Context,
+		err := d.w.Options().Store.LTI.PutLTICheck(ctx, store.LTICheck{Task: id, Platform: s.Platform, Deployment: s.Deployment,
+			Context: s.Context,
 			Learner: learner, Made: d.w.Options().Now()})
 		if err == nil {
 			err = d.w.Options().Queue.SubmitAs(ctx, id, web.PlatformOwner+s.Platform, "", j,
@@ -98,10 +99,10 @@ func (d *Tool) submit(rw http.ResponseWriter, r *http.Request, s *session) {
 // visible returns a check of the course that the visitor may see; else it does not exist for them.
 func (d *Tool) visible(r *http.Request, s *session) (store.Task, error) {
 	id := concordat.TaskID(r.PathValue("id"))
-	k, err := d.w.Options().Store.LTICheck(r.Context(), id)
+	k, err := d.w.Options().Store.LTI.LTICheck(r.Context(), id)
 	if errors.Is(err, concordat.ErrNotFound) { // a part of an archive belongs to the archive's owner
 		if whole, _, ok := cutLast(string(id), "-"); ok {
-			k, err = d.w.Options().Store.LTICheck(r.Context(), concordat.TaskID(whole))
+			k, err = d.w.Options().Store.LTI.LTICheck(r.Context(), concordat.TaskID(whole))
 		}
 	}
 	switch {
@@ -110,7 +111,7 @@ func (d *Tool) visible(r *http.Request, s *session) (store.Task, error) {
 	case k.Platform != s.Platform || k.Deployment != s.Deployment || k.Context != s.Context, !s.Teacher && k.Learner != s.Subject:
 		return store.Task{}, fmt.Errorf("check %s: %w", id, concordat.ErrNotFound)
 	}
-	return d.w.Options().Store.Task(r.Context(), id)
+	return d.w.Options().Store.Checks.Task(r.Context(), id)
 }
 
 func cutLast(s, sep string) (before, after string, ok bool) {

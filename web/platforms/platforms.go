@@ -102,7 +102,7 @@ func platformOf(p store.LTIPlatform) *lti.Platform {
 
 // enabled returns a platform that may use the site now.
 func (d *Tool) enabled(ctx context.Context, id string) (store.LTIPlatform, error) {
-	p, err := d.w.Options().Store.LTIPlatform(ctx, id)
+	p, err := d.w.Options().Store.LTI.LTIPlatform(ctx, id)
 	if err == nil && p.Disabled {
 		err = fmt.Errorf("platform %s is disabled: %w", id, concordat.ErrRefused)
 	}
@@ -168,7 +168,7 @@ func (d *Tool) login(rw http.ResponseWriter, r *http.Request) {
 
 // issuer returns the one enabled platform of an issuer and client.
 func (d *Tool) issuer(ctx context.Context, issuer, client string) (store.LTIPlatform, error) {
-	all, err := d.w.Options().Store.LTIIssuer(ctx, issuer, client)
+	all, err := d.w.Options().Store.LTI.LTIIssuer(ctx, issuer, client)
 	all = slices.DeleteFunc(all, func(p store.LTIPlatform) bool { return p.Disabled })
 	switch {
 	case err != nil:
@@ -210,11 +210,11 @@ func (d *Tool) putIn(ctx context.Context, db *store.DB, kind, secret string, v a
 	if err != nil {
 		return err
 	}
-	return db.PutFlow(ctx, kind, secret, string(b), d.w.Options().Now().Add(age))
+	return db.People.PutFlow(ctx, kind, secret, string(b), d.w.Options().Now().Add(age))
 }
 
 func (d *Tool) take(ctx context.Context, kind, secret string, v any) error {
-	data, err := d.w.Options().Store.TakeFlow(ctx, kind, secret)
+	data, err := d.w.Options().Store.People.TakeFlow(ctx, kind, secret)
 	if err != nil {
 		return err
 	}
@@ -284,7 +284,7 @@ func (d *Tool) session(r *http.Request) (*session, error) {
 	if err != nil {
 		return nil, fmt.Errorf("launch: %w", concordat.ErrNotFound)
 	}
-	data, err := d.w.Options().Store.Flow(r.Context(), flowLTISession, c.Value)
+	data, err := d.w.Options().Store.People.Flow(r.Context(), flowLTISession, c.Value)
 	if err != nil {
 		return nil, err
 	}

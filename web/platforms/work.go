@@ -50,7 +50,7 @@ func (d *Tool) work(ctx context.Context) error {
 	poll := time.NewTicker(d.o.Poll)
 	defer poll.Stop()
 	for {
-		a, err := d.w.Options().Store.ClaimLTIAsset(ctx, assetLease)
+		a, err := d.w.Options().Store.LTI.ClaimLTIAsset(ctx, assetLease)
 		switch {
 		case ctx.Err() != nil:
 			return ctx.Err()
@@ -102,7 +102,7 @@ func (d *Tool) step(ctx context.Context, a store.LTIAsset) {
 
 // keep keeps how far an asset came, also when the process ends.
 func (d *Tool) keep(ctx context.Context, a store.LTIAsset) {
-	if err := d.w.Options().Store.SetLTIAsset(context.WithoutCancel(ctx), a); err != nil && !errors.Is(err, concordat.ErrNotFound) {
+	if err := d.w.Options().Store.LTI.SetLTIAsset(context.WithoutCancel(ctx), a); err != nil && !errors.Is(err, concordat.ErrNotFound) {
 		d.w.Options().Logger.Error("keep an asset", "asset", a.ID, "error", err)
 	}
 }
@@ -134,7 +134,7 @@ func (d *Tool) fetch(ctx context.Context, p store.LTIPlatform, a *store.LTIAsset
 		}
 	}
 	if a.Task != "" {
-		if _, err := d.w.Options().Store.Task(ctx, a.Task); err == nil {
+		if _, err := d.w.Options().Store.Checks.Task(ctx, a.Task); err == nil {
 			a.State, a.Told = store.LTIChecks, ""
 			a.Due = d.w.Options().Now()
 			return nil
@@ -153,7 +153,7 @@ func (d *Tool) fetch(ctx context.Context, p store.LTIPlatform, a *store.LTIAsset
 	j.Libraries, j.Template = c.Libraries, c.Template
 	if a.Task == "" {
 		a.Task = concordat.TaskID(strings.ToLower(rand.Text()))
-		if err := d.w.Options().Store.SetLTIAsset(ctx, *a); err != nil {
+		if err := d.w.Options().Store.LTI.SetLTIAsset(ctx, *a); err != nil {
 			return err
 		}
 	}
@@ -328,7 +328,7 @@ const maxParts = 10_000
 
 // parts returns a check, or those into which it was split; over is false while one goes on.
 func (d *Tool) parts(ctx context.Context, id concordat.TaskID) (out []store.Task, over bool, err error) {
-	t, err := d.w.Options().Store.Task(ctx, id)
+	t, err := d.w.Options().Store.Checks.Task(ctx, id)
 	if err != nil || !web.Ended(t.State) {
 		return nil, false, err
 	}
@@ -336,7 +336,7 @@ func (d *Tool) parts(ctx context.Context, id concordat.TaskID) (out []store.Task
 		return []store.Task{t}, true, nil
 	}
 	for i := 1; i <= maxParts; i++ {
-		one, err := d.w.Options().Store.Task(ctx, concordat.TaskID(fmt.Sprintf("%s-%d", id, i)))
+		one, err := d.w.Options().Store.Checks.Task(ctx, concordat.TaskID(fmt.Sprintf("%s-%d", id, i)))
 		switch {
 		case errors.Is(err, concordat.ErrNotFound):
 			return out, len(out) > 0, nil

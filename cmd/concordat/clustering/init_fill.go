@@ -16,7 +16,7 @@ func tellFill(ctx context.Context, o *instance.Instance, a *commands) error {
 	if _, err := os.Stat(o.OneMachine()); err != nil {
 		return nil
 	}
-	libraries, err := o.Store.Libraries(ctx)
+	libraries, err := o.Store.Catalogue.Libraries(ctx)
 	n := 0
 	for _, l := range libraries {
 		n += l.Documents

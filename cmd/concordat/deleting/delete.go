@@ -83,7 +83,7 @@ func (a *commands) eraseServed(ctx context.Context, o *instance.Instance, reason
 	tick := time.NewTicker(100 * time.Millisecond)
 	defer tick.Stop()
 	for {
-		row, err := o.Store.Erasure(ctx, id)
+		row, err := o.Store.Retention.Erasure(ctx, id)
 		if err != nil {
 			return nil, err
 		}

@@ -21,7 +21,7 @@ func (a *commands) deleteDocuments() *cobra.Command {
 			}
 			t.Library = l.ID
 			for _, id := range args[1:] {
-				_, err := o.Store.DocumentRow(ctx, l.ID, concordat.DocumentID(id))
+				_, err := o.Store.Catalogue.DocumentRow(ctx, l.ID, concordat.DocumentID(id))
 				if errors.Is(err, concordat.ErrNotFound) {
 					return t, cli.Usagef("library %s has no document %s", l.ID, id)
 				}

@@ -12,7 +12,7 @@ func (a *commands) deleteList() *cobra.Command {
 	return &cobra.Command{Use: "list", Short: "List deletions, newest first", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.With(cmd.Context(), instance.StoreOnly, func(o *instance.Instance) error {
-				es, err := o.Store.Erasures(cmd.Context(), 0, 100)
+				es, err := o.Store.Retention.Erasures(cmd.Context(), 0, 100)
 				for _, e := range es {
 					if err != nil {
 						break

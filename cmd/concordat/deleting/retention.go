@@ -60,7 +60,7 @@ func (a *commands) retain(ctx context.Context, o *instance.Instance, dryRun bool
 
 func (a *commands) showRetention(ctx context.Context, o *instance.Instance) error {
 	r := o.Config.Retention
-	libraries, err := o.Store.Libraries(ctx)
+	libraries, err := o.Store.Catalogue.Libraries(ctx)
 	if err != nil {
 		return err
 	}
@@ -98,7 +98,7 @@ func (a *commands) showTerms(ctx context.Context, o *instance.Instance, l store.
 		}
 	}
 	for after := concordat.DocumentID(""); ; {
-		terms, err := o.Store.Terms(ctx, l.ID, after, store.MaxPage)
+		terms, err := o.Store.Retention.Terms(ctx, l.ID, after, store.MaxPage)
 		if err != nil {
 			return err
 		}

@@ -24,7 +24,7 @@ neither its title nor its wording before the day; then they do, also those made 
 				if err != nil {
 					return err
 				}
-				t, err := o.Store.Term(cmd.Context(), l.ID, concordat.DocumentID(args[1]))
+				t, err := o.Store.Retention.Term(cmd.Context(), l.ID, concordat.DocumentID(args[1]))
 				if errors.Is(err, concordat.ErrNotFound) {
 					return cli.Usagef("library %s has no document %s", l.ID, args[1])
 				}
@@ -37,7 +37,7 @@ neither its title nor its wording before the day; then they do, also those made 
 				if err != nil {
 					return err
 				}
-				if err := o.Store.SetTerm(cmd.Context(), t); err != nil {
+				if err := o.Store.Retention.SetTerm(cmd.Context(), t); err != nil {
 					return err
 				}
 				b, err := json.Marshal(map[string]any{"library": t.Library, "document": retain.DocumentName(t.Library, t.Document), "hidden": t.Hidden,
@@ -45,7 +45,7 @@ neither its title nor its wording before the day; then they do, also those made 
 				if err != nil {
 					return err
 				}
-				_, err = o.Store.AppendAudit(cmd.Context(), cli.Operator(), "term_set", b)
+				_, err = o.Store.Audit.AppendAudit(cmd.Context(), cli.Operator(), "term_set", b)
 				return err
 			})
 		}}

@@ -23,7 +23,7 @@ check is told of a later document of this site, that raises an alert here too: i
 
 // standingAt returns the partners that keep the questions of a check, each once and in order.
 func standingAt(ctx context.Context, o *instance.Instance, task concordat.TaskID) ([]concordat.SiteID, error) {
-	asks, err := o.Store.Asks(ctx, task)
+	asks, err := o.Store.Asks.Asks(ctx, task)
 	if err != nil {
 		return nil, err
 	}

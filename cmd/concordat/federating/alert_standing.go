@@ -27,7 +27,7 @@ func (a *commands) listStanding(ctx context.Context, o *instance.Instance) error
 		return err
 	}
 	for _, id := range tasks {
-		t, err := o.Store.Task(ctx, id)
+		t, err := o.Store.Checks.Task(ctx, id)
 		if err != nil && !errors.Is(err, concordat.ErrNotFound) {
 			return err
 		}

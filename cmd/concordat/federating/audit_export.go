@@ -41,7 +41,7 @@ func ExportAudit(ctx context.Context, w io.Writer, db *store.DB, id *crypto.Iden
 	e.SetEscapeHTML(false)
 	var end store.AuditHead
 	for {
-		es, err := db.Audit(ctx, end.Seq, 0)
+		es, err := db.Audit.Audit(ctx, end.Seq, 0)
 		if err != nil {
 			return err
 		}

@@ -15,7 +15,7 @@ func (a *commands) auditShow() *cobra.Command {
 		Use: "show", Short: "List entries of the audit, oldest first", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.With(cmd.Context(), instance.StoreOnly, func(o *instance.Instance) error {
-				es, err := o.Store.Audit(cmd.Context(), after, limit)
+				es, err := o.Store.Audit.Audit(cmd.Context(), after, limit)
 				if err != nil {
 					return err
 				}

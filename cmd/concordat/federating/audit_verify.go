@@ -80,7 +80,7 @@ func (a *commands) verifyOwn(ctx context.Context, o *instance.Instance, files []
 	if _, _, err := o.AuditEnds(ctx); err != nil {
 		return a.verified(store.AuditHead{}, len(known), err)
 	}
-	head, err := o.Store.VerifyAudit(ctx, known...)
+	head, err := o.Store.Audit.VerifyAudit(ctx, known...)
 	return a.verified(head, len(known), err)
 }
 

@@ -17,7 +17,7 @@ func (a *commands) federationLeave() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				if err := o.Store.Leave(ctx, m.Federation); err != nil {
+				if err := o.Store.Partners.Leave(ctx, m.Federation); err != nil {
 					return err
 				}
 				if _, err := k.Update(ctx, func(id *crypto.Identity) (*crypto.Identity, error) { return id.Leave(args[0]), nil }); err != nil {

@@ -43,7 +43,7 @@ until --overlap has passed, its secret is worth something.`,
 					left, gone = slices.Delete(left, i, i+1), append(gone, p.Site)
 				}
 				// The membership first: from here on the sites get no secret.
-				if err := o.Store.Join(ctx, m.Federation, m.Leader, left...); err != nil {
+				if err := o.Store.Partners.Join(ctx, m.Federation, m.Leader, left...); err != nil {
 					return err
 				}
 				return a.newEpoch(ctx, o, k, args[0], overlap, true, "federation member removed", map[string]any{"sites": gone})

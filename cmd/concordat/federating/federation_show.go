@@ -20,7 +20,7 @@ func (a *commands) federationShow() *cobra.Command {
 					}
 					return a.showFederation(id, m)
 				}
-				ms, err := o.Store.Memberships(ctx)
+				ms, err := o.Store.Partners.Memberships(ctx)
 				if err != nil {
 					return err
 				}

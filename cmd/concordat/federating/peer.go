@@ -31,7 +31,7 @@ func (a *commands) showPartner(ctx context.Context, o *instance.Instance, p stor
 	if err != nil {
 		return fmt.Errorf("card of %s: %w", p.Site, err)
 	}
-	shares, err := o.Store.Shares(ctx, "", p.Site)
+	shares, err := o.Store.Answers.Shares(ctx, "", p.Site)
 	if err != nil {
 		return err
 	}
@@ -113,7 +113,7 @@ func (a *commands) completePartners(cmd *cobra.Command, args []string, _ string)
 	var out []string
 	if len(args) == 0 {
 		_ = a.With(cmd.Context(), instance.StoreOnly, func(o *instance.Instance) error { // nothing to complete is no error of the shell
-			ps, err := o.Store.Partners(cmd.Context())
+			ps, err := o.Store.Partners.Partners(cmd.Context())
 			for _, p := range ps {
 				out = append(out, string(p.Site))
 				if p.Name != "" {

@@ -64,7 +64,7 @@ func (a *commands) confirm(ctx context.Context, o *instance.Instance, who, words
 	if err := partners.Confirm(ctx, o, p, instance.Administrator); err != nil {
 		return err
 	}
-	if p, err = o.Store.Partner(ctx, p.Site); err != nil {
+	if p, err = o.Store.Partners.Partner(ctx, p.Site); err != nil {
 		return err
 	}
 	return a.showPartner(ctx, o, p)

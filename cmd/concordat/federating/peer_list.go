@@ -21,7 +21,7 @@ func (a *commands) peerList() *cobra.Command {
 }
 
 func (a *commands) listPartners(ctx context.Context, o *instance.Instance) error {
-	ps, err := o.Store.Partners(ctx)
+	ps, err := o.Store.Partners.Partners(ctx)
 	if err != nil {
 		return err
 	}
@@ -38,7 +38,7 @@ func (a *commands) listPartners(ctx context.Context, o *instance.Instance) error
 		}
 		a.Say("%-8s %-12s %s  %s", p.State, p.Name, p.Site, c.Name)
 	}
-	is, err := o.Store.Invitations(ctx)
+	is, err := o.Store.Partners.Invitations(ctx)
 	if err != nil {
 		return err
 	}

@@ -24,7 +24,7 @@ func (a *commands) peerName() *cobra.Command {
 				if _, err := crypto.ParseSiteID(args[1]); err == nil || strings.ContainsAny(args[1], "/ ") {
 					return cli.Usagef("name %q: no identity, no / and no space", args[1])
 				}
-				if err := o.Store.NamePartner(cmd.Context(), p.Site, args[1]); err != nil {
+				if err := o.Store.Partners.NamePartner(cmd.Context(), p.Site, args[1]); err != nil {
 					if errors.Is(err, concordat.ErrExists) {
 						return cli.Usagef("another partner is called %s", args[1])
 					}

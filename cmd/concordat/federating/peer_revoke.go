@@ -35,7 +35,7 @@ func (a *commands) revoke(ctx context.Context, o *instance.Instance, who string)
 	for _, f := range in {
 		a.Warn("%s is still in federation %s: concordat federation remove %s %s", who, f, f, who)
 	}
-	if p, err = o.Store.Partner(ctx, p.Site); err != nil {
+	if p, err = o.Store.Partners.Partner(ctx, p.Site); err != nil {
 		return err
 	}
 	return a.showPartner(ctx, o, p)

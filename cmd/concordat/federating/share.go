@@ -174,7 +174,7 @@ func (f *shareFlags) share(cmd *cobra.Command, o *instance.Instance, lib concord
 	if err := site.CheckName(string(with)); err != nil {
 		return store.Share{}, cli.Usage(err)
 	}
-	x, err := o.Store.Share(cmd.Context(), lib, with)
+	x, err := o.Store.Answers.Share(cmd.Context(), lib, with)
 	fresh := errors.Is(err, concordat.ErrNotFound)
 	if err != nil && !fresh {
 		return x, err

@@ -28,7 +28,7 @@ func (a *commands) sharedCommand() *cobra.Command {
 						return err
 					}
 				}
-				xs, err := o.Store.Shares(cmd.Context(), lib, partner)
+				xs, err := o.Store.Answers.Shares(cmd.Context(), lib, partner)
 				if err != nil {
 					return err
 				}

@@ -86,7 +86,7 @@ func (a *commands) resumeKeys(ctx context.Context, o *instance.Instance, root st
 	if aside != "" {
 		a.Warn("the keystore that did not open is now %s", aside)
 	}
-	ms, err := o.Store.Memberships(ctx)
+	ms, err := o.Store.Partners.Memberships(ctx)
 	if err != nil {
 		return err
 	}

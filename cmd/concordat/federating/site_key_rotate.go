@@ -79,7 +79,7 @@ func (a *commands) rotateKeys(ctx context.Context, o *instance.Instance, k *inst
 
 // warnFederations says whose secrets somebody who has seen the keystore still has.
 func (a *commands) warnFederations(ctx context.Context, o *instance.Instance, id *crypto.Identity) error {
-	ms, err := o.Store.Memberships(ctx)
+	ms, err := o.Store.Partners.Memberships(ctx)
 	if err != nil {
 		return err
 	}

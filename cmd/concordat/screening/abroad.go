@@ -61,7 +61,7 @@ func (a *commands) openAbroad(ctx context.Context, o *instance.Instance, f *scre
 	for _, m := range mine {
 		asked = append(asked, fmt.Sprintf("mirror %s/%s of %s", m.Site, m.Library, m.Epoch))
 	}
-	templates, err := o.Store.Templates(ctx, concordat.LibraryID(f.Library))
+	templates, err := o.Store.Catalogue.Templates(ctx, concordat.LibraryID(f.Library))
 	if err != nil {
 		end()
 		return nil, err

@@ -55,7 +55,7 @@ for every year. It holds hashes of words and runs of words with their counts, no
 			}
 			return a.With(cmd.Context(), instance.WithIndex, func(o *instance.Instance) error {
 				for _, l := range libraries {
-					if _, err := o.Store.Library(cmd.Context(), concordat.LibraryID(l)); err != nil {
+					if _, err := o.Store.Catalogue.Library(cmd.Context(), concordat.LibraryID(l)); err != nil {
 						return cli.Usagef("library %q: %w; concordat library list shows them", l, err)
 					}
 				}

@@ -111,7 +111,7 @@ func (p shardParts) place(lib concordat.LibraryID, id concordat.DocumentID) (int
 // libraryPrints writes the prints of a library.
 func (a *commands) libraryPrints(ctx context.Context, o *instance.Instance, f printOptions, library, out string, parts shardParts,
 	memory int64) error {
-	if _, err := o.Store.Library(ctx, concordat.LibraryID(library)); errors.Is(err, concordat.ErrNotFound) {
+	if _, err := o.Store.Catalogue.Library(ctx, concordat.LibraryID(library)); errors.Is(err, concordat.ErrNotFound) {
 		return cli.Usagef("no library %q; concordat library list shows them", library)
 	} else if err != nil {
 		return err

@@ -21,7 +21,7 @@ func (s *screening) read(ctx context.Context) error {
 	libraries := []string{s.Library, s.Against}
 	total := int64(0)
 	for _, lib := range libraries {
-		if l, err := s.site.Store.Library(ctx, concordat.LibraryID(lib)); err == nil {
+		if l, err := s.site.Store.Catalogue.Library(ctx, concordat.LibraryID(lib)); err == nil {
 			total += int64(l.Documents)
 		}
 	}

@@ -348,7 +348,7 @@ func (a *commands) newScreening(ctx context.Context, o *instance.Instance, f scr
 		if lib == "" {
 			continue
 		}
-		if _, err := o.Store.Library(ctx, concordat.LibraryID(lib)); errors.Is(err, concordat.ErrNotFound) {
+		if _, err := o.Store.Catalogue.Library(ctx, concordat.LibraryID(lib)); errors.Is(err, concordat.ErrNotFound) {
 			return nil, cli.Usagef("no library %q; concordat library list shows them", lib)
 		} else if err != nil {
 			return nil, err

@@ -346,7 +346,7 @@ func (a *commands) screenDocumentsCommand() *cobra.Command {
 }
 
 func (a *commands) screenDocuments(ctx context.Context, o *instance.Instance, library concordat.LibraryID) (err error) {
-	if _, err := o.Store.Library(ctx, library); errors.Is(err, concordat.ErrNotFound) {
+	if _, err := o.Store.Catalogue.Library(ctx, library); errors.Is(err, concordat.ErrNotFound) {
 		return cli.Usagef("no library %q; concordat library list shows them", library)
 	} else if err != nil {
 		return err

@@ -20,7 +20,7 @@ refused stands in the audit (concordat audit).`,
 				if err != nil {
 					return err
 				}
-				if err := o.Store.LinkIdentity(cmd.Context(), store.Identity{Issuer: issuer, Subject: args[2], Account: args[0],
+				if err := o.Store.People.LinkIdentity(cmd.Context(), store.Identity{Issuer: issuer, Subject: args[2], Account: args[0],
 					Made: time.Now()}); err != nil {
 					return err
 				}

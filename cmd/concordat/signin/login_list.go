@@ -13,7 +13,7 @@ func (a *commands) loginListCommand() *cobra.Command {
 		Use: "list", Short: "List who signs in at which provider", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.With(cmd.Context(), instance.StoreOnly, func(o *instance.Instance) error {
-				all, err := o.Store.Identities(cmd.Context(), "")
+				all, err := o.Store.People.Identities(cmd.Context(), "")
 				if err != nil {
 					return err
 				}

@@ -15,7 +15,7 @@ func (a *commands) loginUnlinkCommand() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				if err := o.Store.UnlinkIdentity(cmd.Context(), issuer, args[1]); err != nil {
+				if err := o.Store.People.UnlinkIdentity(cmd.Context(), issuer, args[1]); err != nil {
 					return err
 				}
 				a.Say("%s at %s does not sign in any more", args[1], args[0])

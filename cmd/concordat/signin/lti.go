@@ -26,7 +26,7 @@ func CheckPlatforms(ctx context.Context, a *cli.Site, c *config.Config) error {
 		return nil
 	}
 	return a.With(ctx, instance.StoreOnly, func(o *instance.Instance) error {
-		all, err := o.Store.LTIPlatforms(ctx)
+		all, err := o.Store.LTI.LTIPlatforms(ctx)
 		if err != nil {
 			return err
 		}

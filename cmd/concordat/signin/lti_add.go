@@ -49,10 +49,10 @@ given count more. What to enter at the platform is told by concordat lti show.`,
 				if err := platforms.Check(one, o.Config.LTI.Private); err != nil {
 					return cli.Usage(err)
 				}
-				if _, err := o.Store.LTIPlatform(cmd.Context(), one.ID); err == nil {
+				if _, err := o.Store.LTI.LTIPlatform(cmd.Context(), one.ID); err == nil {
 					return fmt.Errorf("platform %s: %w", one.ID, concordat.ErrExists)
 				}
-				if err := o.Store.PutLTIPlatform(cmd.Context(), one); err != nil {
+				if err := o.Store.LTI.PutLTIPlatform(cmd.Context(), one); err != nil {
 					return err
 				}
 				a.Say("platform %s is registered; its deployments: %s", one.ID, strings.Join(one.Deployments, ", "))

@@ -14,7 +14,7 @@ func (a *commands) ltiListCommand() *cobra.Command {
 		Use: "list", Short: "List the learning platforms", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.With(cmd.Context(), instance.StoreOnly, func(o *instance.Instance) error {
-				all, err := o.Store.LTIPlatforms(cmd.Context())
+				all, err := o.Store.LTI.LTIPlatforms(cmd.Context())
 				if err != nil {
 					return err
 				}

@@ -11,7 +11,7 @@ func (a *commands) ltiRemoveCommand() *cobra.Command {
 		Use: "remove ID", Short: "Forget a learning platform; the checks it asked for stay", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.With(cmd.Context(), instance.StoreOnly, func(o *instance.Instance) error {
-				if err := o.Store.DeleteLTIPlatform(cmd.Context(), args[0]); err != nil {
+				if err := o.Store.LTI.DeleteLTIPlatform(cmd.Context(), args[0]); err != nil {
 					return err
 				}
 				a.Say("platform %s is forgotten", args[0])
