@@ -129,6 +129,10 @@ func (d *WebApp) run(ctx context.Context, s *Daemon) error {
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return d.queue.Run(ctx) })
 	g.Go(func() error { return s.asLeader(ctx, TaskBatches, d.batches.Run) })
+	g.Go(func() error {
+		r := Harvester(s.o, d.reader, s.eraser, s.log)
+		return s.asLeader(ctx, TaskHarvest, func(ctx context.Context) error { return runHarvests(ctx, s, r) })
+	})
 	return errors.Join(g.Wait(), d.reader.Close())
 }
 

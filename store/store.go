@@ -22,6 +22,7 @@ type DB struct {
 	Webhooks  *Webhooks
 	LTI       *LTI
 	Retention *Retention
+	Harvest   *Harvest
 }
 
 // The parts of the store, by subject. They share the connections of their DB, and within Atomic its transaction.
@@ -107,7 +108,7 @@ func (o Options) Open(ctx context.Context, path string) (*DB, error) {
 func newDB(b base) *DB {
 	return &DB{base: b, Catalogue: &Catalogue{b}, Checks: &Checks{b}, Batches: &Batches{b}, Alerts: &Alerts{b}, Partners: &Partners{b},
 		Answers: &Answers{b}, Asks: &Asks{b}, People: &People{b}, Audit: &AuditLog{b}, Webhooks: &Webhooks{b}, LTI: &LTI{b},
-		Retention: &Retention{b}}
+		Retention: &Retention{b}, Harvest: &Harvest{b}}
 }
 
 // Scripted returns a DB on the same database whose calls fail by a script: see [engine.DB.Scripted]. It is for tests.

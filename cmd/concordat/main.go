@@ -15,6 +15,7 @@ import (
 	"concordat/cmd/concordat/clustering"
 	"concordat/cmd/concordat/deleting"
 	"concordat/cmd/concordat/federating"
+	"concordat/cmd/concordat/harvesting"
 	"concordat/cmd/concordat/screening"
 	"concordat/cmd/concordat/signin"
 	"concordat/extract/sandbox"
@@ -66,9 +67,11 @@ Exit codes: 0 done, 1 failed, 2 usage, 3 some inputs unreadable (the rest done),
 	f.BoolVar(&a.JSON, "json", false, "print JSON lines on stdout")
 	f.BoolVarP(&a.Quiet, "quiet", "q", false, "no progress")
 	root.AddCommand(
-		a.initCommand(), a.libraryCommand(), a.addCommand(), a.checkCommand(), a.batchCommand(), a.recheckCommand(),
+		a.initCommand(), a.libraryCommand(), a.addCommand(), harvesting.Command(&a.Site), a.checkCommand(), a.batchCommand(),
+		a.recheckCommand(),
 		a.reportCommand(), a.fingerprintCommand(), a.extractCommand(), a.reindexCommand(), screening.Command(&a.Site),
-		federating.SiteCommand(&a.Site), federating.PeerCommand(&a.Site), federating.FederationCommand(&a.Site), federating.AuditCommand(&a.Site),
+		federating.SiteCommand(&a.Site), federating.PeerCommand(&a.Site), federating.FederationCommand(&a.Site),
+		federating.AuditCommand(&a.Site),
 		federating.RevealCommand(&a.Site), federating.AlertCommand(&a.Site), federating.MirrorCommand(&a.Site),
 		deleting.DeleteCommand(&a.Site), deleting.RetentionCommand(&a.Site), a.serveCommand(), a.statusCommand(),
 		a.backupCommand(), a.restoreCommand(), a.doctorCommand(), signin.LoginCommand(&a.Site), signin.LTICommand(&a.Site),

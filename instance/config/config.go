@@ -35,6 +35,7 @@ type Config struct {
 	Backup     Backup
 	Serve      Serve
 	Webhooks   Webhooks
+	Harvest    Harvest
 	Login      Login
 	LTI        LTI
 	Federation Federation
@@ -113,6 +114,13 @@ type Federation struct {
 // Webhooks says where webhooks may go.
 type Webhooks struct {
 	Allow []netip.Prefix // networks that are not public
+}
+
+// Harvest says how sources of documents are read.
+type Harvest struct {
+	Allow   []netip.Prefix // networks that are not public
+	Pause   time.Duration  // between two requests to a host
+	Contact string         // for those who keep a repository; empty: none
 }
 
 // Segment says how text is cut up.

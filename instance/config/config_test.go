@@ -150,6 +150,7 @@ extract:
   memory: 512 MiB
   ocr: eng+chi_sim
 webhooks: {allow: '10.0.0.0/8 fd00::/8'}
+harvest: {allow: '10.3.0.0/16', pause: 2s, contact: library@example.edu}
 wording: {stock: stock.txt}
 serve: {listen: '[::1]:0', metrics: '127.0.0.1:9100', low_water: 5MiB, public: true, trusted_proxies: [10.1.2.3/8, '::1'], session_idle: 30m, api_calls: 60, url: 'https://check.example.edu/'}
 login:
@@ -199,7 +200,8 @@ func TestFull(t *testing.T) {
 	want := map[string]string{
 		"site.id": "north", "site.title": "北方 University", "scheme": "packed-simhash",
 		"check.threshold": "0.25", "check.probe": "exact", "check.forward": "none",
-		"check.short": "true", "check.short_threshold": "0.7", "check.again_days": "30", "report.language": "zh", "wording.stock": "stock.txt",
+		"check.short": "true", "check.short_threshold": "0.7", "check.again_days": "30", "report.language": "zh",
+		"wording.stock":      "stock.txt",
 		"report.certificate": "chain.pem", "report.key": "key.pem", "report.exclude_citations": "true", "report.count_forms": "true",
 		"report.count_templates": "true",
 		"report.count_sentences": "true",
@@ -212,9 +214,10 @@ func TestFull(t *testing.T) {
 		"serve.metrics": "127.0.0.1:9100", "serve.low_water": "5MiB", "federation.listen": ":8421",
 		"cluster.coordinator": "http://127.0.0.1:8430", "cluster.node": "a", "cluster.zone": "east", "cluster.listen": ":8422",
 		"cluster.address": "10.0.0.1:8422", "federation.behind_proxy": "true", "federation.allow": "10.2.0.0/16",
-		"webhooks.allow": "10.0.0.0/8 fd00::/8",
-		"log.level":      "debug",
-		"log.format":     "json", "segment.gojieba": "true", "index.keep_table": "false", "index.stock_segments": "true",
+		"webhooks.allow": "10.0.0.0/8 fd00::/8", "harvest.allow": "10.3.0.0/16", "harvest.pause": "2s",
+		"harvest.contact": "library@example.edu",
+		"log.level":       "debug",
+		"log.format":      "json", "segment.gojieba": "true", "index.keep_table": "false", "index.stock_segments": "true",
 		"serve.public": "true", "serve.trusted_proxies": "10.0.0.0/8, ::1/128", "serve.session_idle": "30m", "serve.api_calls": "60",
 		"submissions.add": "verdict", "submissions.library": "theses",
 		"submitters.see": "score", "submitters.from": "signed",
@@ -225,7 +228,8 @@ func TestFull(t *testing.T) {
 		"retention.cited": "withhold",
 		"store.url":       "postgres://ada@db/site", "store.password_file": "secret",
 		"backup.recipients": "age1vxx2wxzwl9tdrv9jtjqmt9x3qlt24d562e7pvvn8na4xxnjsk38st968nd",
-		"serve.url":         "https://check.example.edu", "login.password": "administrators", "meaning.leads": "on", "meaning.partners": "on",
+		"serve.url":         "https://check.example.edu", "login.password": "administrators", "meaning.leads": "on",
+		"meaning.partners":    "on",
 		"meaning.index":       "true",
 		"meaning.encoder.url": "https://encoder.example.edu/v1", "meaning.encoder.model": "e5", "meaning.encoder.prefix": "query: ",
 		"meaning.encoder.key_file": "encoder.key", "meaning.encoder.batch": "16", "meaning.encoder.timeout": "5s",
@@ -408,8 +412,10 @@ func TestNotYAML(t *testing.T) {
 }
 
 func TestDiff(t *testing.T) {
-	a := mustLoad(t, write(t, "check: {threshold: 0.5}\ntemplates:\n- {name: x, sections: [{name: a, heading: b}]}\n- {name: y, sections: [{name: a, heading: b}]}\n"), nil)
-	b := mustLoad(t, write(t, "scheme: packed\ncheck:\n  threshold: 5e-1\ntemplates:\n- {name: y, sections: [{name: a, heading: b, skip: true}]}\n- {name: z, sections: [{name: a, heading: b}]}\n"), nil)
+	a := mustLoad(t, write(t,
+		"check: {threshold: 0.5}\ntemplates:\n- {name: x, sections: [{name: a, heading: b}]}\n- {name: y, sections: [{name: a, heading: b}]}\n"), nil)
+	b := mustLoad(t, write(t,
+		"scheme: packed\ncheck:\n  threshold: 5e-1\ntemplates:\n- {name: y, sections: [{name: a, heading: b, skip: true}]}\n- {name: z, sections: [{name: a, heading: b}]}\n"), nil)
 	if d := Diff(a, a); d != nil {
 		t.Errorf("got %v, want none", d)
 	}
@@ -427,13 +433,14 @@ func TestDiff(t *testing.T) {
 // TestEncoder: an encoder is checked with all that is said of it, and a fault stands at the key that it is about.
 func TestEncoder(t *testing.T) {
 	for text, want := range map[string]string{
-		"meaning: {encoder: {url: 'http://127.0.0.1:1/v1'}}":                                                                       "",
-		"meaning: {encoder: {url: 'https://e.example.edu'}}":                                                                       "meaning.encoder.url: e.example.edu is another machine",
-		"meaning: {encoder: {url: 'http://e.example.edu', allow_text_to_leave: true}}":                                             "plain http",
-		"meaning: {encoder: {url: 'https://e.example.edu', allow_text_to_leave: true, model: '" + strings.Repeat("m", 300) + "'}}": "longer",
-		"meaning: {encoder: {url: nowhere}}":                                                                                       "want an address",
-		"meaning: {encoder: {batch: 0}}":                                                                                           "meaning.encoder.batch",
-		"meaning: {encoder: {allow_text: yes}}":                                                                                    "unknown key",
+		"meaning: {encoder: {url: 'http://127.0.0.1:1/v1'}}":                           "",
+		"meaning: {encoder: {url: 'https://e.example.edu'}}":                           "meaning.encoder.url: e.example.edu is another machine",
+		"meaning: {encoder: {url: 'http://e.example.edu', allow_text_to_leave: true}}": "plain http",
+		"meaning: {encoder: {url: 'https://e.example.edu', allow_text_to_leave: true, model: '" + strings.Repeat("m", 300) +
+			"'}}": "longer",
+		"meaning: {encoder: {url: nowhere}}":    "want an address",
+		"meaning: {encoder: {batch: 0}}":        "meaning.encoder.batch",
+		"meaning: {encoder: {allow_text: yes}}": "unknown key",
 	} {
 		_, err := load([]byte(text), "concordat.yaml", nil)
 		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {

@@ -107,9 +107,11 @@ func ruleKeys() []Key {
 		case *float64:
 			out = append(out, share(name, initial("0"), live, func(c *Config) *float64 { return r.Of(&c.Report.Rules).(*float64) }, r.Doc))
 		case *[]string:
-			out = append(out, list(name, r.Initial, live, func(c *Config) *[]string { return r.Of(&c.Report.Rules).(*[]string) }, r.Doc, r.Words...))
+			out = append(out, list(name, r.Initial, live, func(c *Config) *[]string { return r.Of(&c.Report.Rules).(*[]string) }, r.Doc,
+				r.Words...))
 		case *[]concordat.Kind:
-			out = append(out, list(name, r.Initial, live, func(c *Config) *[]concordat.Kind { return r.Of(&c.Report.Rules).(*[]concordat.Kind) },
+			out = append(out, list(name, r.Initial, live,
+				func(c *Config) *[]concordat.Kind { return r.Of(&c.Report.Rules).(*[]concordat.Kind) },
 				r.Doc, r.Words...))
 		}
 	}
@@ -171,6 +173,13 @@ var extractKeys = []Key{
 var logKeys = []Key{
 	networks("webhooks.allow", "", func(c *Config) *[]netip.Prefix { return &c.Webhooks.Allow },
 		"Networks that are not public and yet may be told by webhooks, by plain http as well: 10.0.0.0/8 10.1.2.3/32. Empty: none."),
+
+	networks("harvest.allow", "", func(c *Config) *[]netip.Prefix { return &c.Harvest.Allow },
+		"Networks that are not public and yet may be harvested from: 10.0.0.0/8 10.1.2.3/32. Empty: none."),
+	duration("harvest.pause", "500ms", restart, 0, time.Minute, func(c *Config) *time.Duration { return &c.Harvest.Pause },
+		"Least time between two requests to one host while harvesting; robots.txt of the host can make it longer."),
+	text("harvest.contact", "", restart, func(c *Config) *string { return &c.Harvest.Contact },
+		"Mail address or web page for the people who run a harvested repository; sent with each request. Empty: none."),
 
 	yesNo("segment.gojieba", "false", restart, func(c *Config) *bool { return &c.Segment.Gojieba },
 		"Find Chinese words by gojieba itself. The words are the same as those found without it, which takes a third of the time and less memory."),

@@ -59,7 +59,8 @@ var allowed = map[string][]string{
 	"web": {"", "webhook/outbound", "people", "report", "report/html", "report/pdf", "screen",
 		"site", "site/answer", "site/ask", "site/batch", "site/retain", "store", "web/bounds", "web/limit", "web/message",
 		"web/passwords", "web/static", "webhook", "view"},
-	"web/api": {"", "people", "report", "site", "site/ask", "site/batch", "site/answer", "site/retain", "store", "view", "web", "web/bounds",
+	"web/api": {"", "people", "report", "site", "site/ask", "site/batch", "site/answer", "site/retain", "store", "view", "web",
+		"web/bounds",
 		"web/limit",
 		"web/message", "web/platforms", "webhook"},
 	"web/platforms":    {"", "report", "site", "site/compare", "store", "web", "web/lti", "web/message"},
@@ -91,7 +92,8 @@ var allowed = map[string][]string{
 	"instance/signing": {"", "instance/config", "crypto", "crypto/cms", "instance", "report", "report/pdf", "store"},
 	"partners": {"", "crypto", "crypto/keyfile", "federation", "federation/wire", "index", "instance", "profile", "site", "store",
 		"site/answer", "site/ask", "site/compare"},
-	"daemon": {"", "cluster", "cluster/coord", "cluster/replica", "cluster/zk", "instance/config", "crypto", "extract",
+	"daemon": {"", "harvest", "harvest/fetch", "cluster", "cluster/coord", "cluster/replica", "cluster/zk", "instance/config", "crypto",
+		"extract",
 		"extract/sandbox", "federation", "instance", "instance/signing", "partners", "people", "report", "report/pdf", "site", "site/batch",
 		"site/compare", "site/retain", "store", "web", "web/api", "web/platforms", "webhook"},
 	// What commands share. cmd/cli knows of the product what flags and exit codes name.
@@ -102,7 +104,15 @@ var allowed = map[string][]string{
 	"cmd/concordat/clustering": {"", "cluster", "cluster/coord", "cluster/local", "cluster/zk", "cmd/cli", "instance/config",
 		"crypto",
 		"crypto/keyfile", "daemon", "instance", "store", "web"},
-	"cmd/concordat/deleting": {"", "cmd/cli", "instance", "instance/signing", "site/retain", "store"},
+	"harvest": {"", "harvest/fetch", "harvest/landing", "harvest/oai", "harvest/sitemap", "harvest/xmltree", "site",
+		"store"},
+	"harvest/fetch":            {"", "webhook/outbound"},
+	"harvest/landing":          {""},
+	"harvest/oai":              {"", "harvest/fetch", "harvest/xmltree", "store"},
+	"harvest/sitemap":          {"harvest/xmltree"},
+	"harvest/xmltree":          {},
+	"cmd/concordat/harvesting": {"", "cmd/cli", "daemon", "harvest", "instance", "store", "view"},
+	"cmd/concordat/deleting":   {"", "cmd/cli", "instance", "instance/signing", "site/retain", "store"},
 	"cmd/concordat/federating": {"", "cmd/cli", "cmd/tables", "crypto", "crypto/keyfile", "federation", "instance",
 		"partners", "report", "site", "site/ask", "store", "view"},
 	"cmd/concordat/signin": {"", "cmd/cli", "instance/config", "instance", "web/lti", "store", "web/platforms"},
@@ -123,14 +133,15 @@ var outside = map[string][]string{
 	"net/http": {"web", "web/api", "web/platforms", "web/bounds", "web/limit", "web/message", "web/static", "federation", "cluster",
 		"cluster/local", "web/lti",
 		"internal/ltitest", "cmd/concordat", "cmd/concordat/clustering", "webhook",
-		"client", "daemon", "instance", "meaning/remote"},
+		"client", "daemon", "harvest", "harvest/fetch", "instance", "meaning/remote"},
 	"github.com/coreos/go-oidc":  {"web"},
 	"golang.org/x/oauth2":        {"web"},
 	"github.com/go-jose/go-jose": {"web/lti", "internal/ltitest"},
 	"golang.org/x/crypto":        {"crypto", "web/passwords"},
 	"filippo.io/age":             {"crypto"},
 	"github.com/spf13/cobra": {"cmd/concordat", "cmd/cli",
-		"cmd/concordat/clustering", "cmd/concordat/deleting", "cmd/concordat/federating", "cmd/concordat/screening", "cmd/concordat/signin"},
+		"cmd/concordat/clustering", "cmd/concordat/deleting", "cmd/concordat/federating", "cmd/concordat/harvesting",
+		"cmd/concordat/screening", "cmd/concordat/signin"},
 	"github.com/danielgtaylor/huma/v2":  {"web", "web/api", "web/bounds"},
 	"codeberg.org/go-pdf/fpdf":          {"report/pdf"},
 	"github.com/smallstep/pkcs7":        {"crypto/cms"},
@@ -143,7 +154,7 @@ var outside = map[string][]string{
 var pure = []string{"", "segment/spaced", "segment", "index/internal/fst", "minhash", "simhash", "meaning", "profile", "align",
 	"align/wording", "screen", "screen/stage",
 	"report", "report/html", "report/language", "report/pdf", "extract", "federation/wire", "crypto", "cluster/replica",
-	"webhook/outbound"}
+	"webhook/outbound", "harvest/landing", "harvest/sitemap", "harvest/xmltree"}
 
 var impure = map[string]string{
 	"segment/chinese.go": "os", // the segmenter wants its dictionaries as files: memory files
@@ -223,7 +234,8 @@ func TestPurity(t *testing.T) {
 			case *ast.GoStmt:
 				t.Errorf("%s is pure and starts a goroutine", f.path)
 			case *ast.SelectorExpr:
-				if x, ok := n.X.(*ast.Ident); ok && x.Name == "time" && (n.Sel.Name == "Now" || n.Sel.Name == "Sleep" || n.Sel.Name == "Since") {
+				if x, ok := n.X.(*ast.Ident); ok && x.Name == "time" && (n.Sel.Name == "Now" || n.Sel.Name == "Sleep" ||
+					n.Sel.Name == "Since") {
 					t.Errorf("%s is pure and asks the clock", f.path)
 				}
 			}

@@ -27,7 +27,6 @@ var called = map[string]string{
 	"ArrayPositions": ofLibrary, "EncodedFieldType": ofLibrary, "HasComposite": ofLibrary, "NumPlainTextBytes": ofLibrary,
 	"StoredFieldsBytes": ofLibrary, "VisitComposite": ofLibrary, "VisitFields": ofLibrary, // bleve's document
 	"Connected": ofLibrary, // of the ZooKeeper client
-	"Describe":  ofLibrary, // of Prometheus
 	"GoString":  ofLibrary, "LogValue": ofLibrary, "MarshalJSON": ofLibrary, "MarshalText": ofLibrary, "ReadFrom": ofLibrary,
 	"TransformSchema": ofLibrary, // huma
 	"AppendCardAsk":   ofFormat, "StatePending": ofFormat, "StateRevoked": ofFormat, "TypeBlindEvaluate": ofFormat,

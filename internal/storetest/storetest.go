@@ -114,6 +114,7 @@ func Run(t *testing.T, newPlace func(t *testing.T) Place) {
 		{"Flows", testFlows},
 		{"LTIPlatforms", testLTIPlatforms},
 		{"LTIAssets", testLTIAssets},
+		{"HarvestSources", testHarvestSources}, {"HarvestRecords", testHarvestRecords}, {"Works", testWorks},
 		{"Keystore", testKeystore},
 		{"LeaderTasks", testLeaderTasks},
 		{"Taken", testTaken},

@@ -1,0 +1,365 @@
+package fetch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"path"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"concordat"
+	"concordat/webhook/outbound"
+)
+
+// Options of a client.
+type Options struct {
+	// Allow are networks that are not public and yet may be read from.
+	Allow []netip.Prefix
+	// Pause is the least time between the ends and beginnings of two requests to a host; robots.txt can make it longer.
+	Pause time.Duration
+	// Agent names the client to the hosts; its first word is the name for robots.txt.
+	Agent string
+	// Time bounds one request with its body; 0: ten minutes.
+	Time time.Duration
+	// Now and Sleep are the clock; nil: that of the machine.
+	Now   func() time.Time
+	Sleep func(ctx context.Context, d time.Duration) error
+}
+
+// Client reads addresses. It is safe for concurrent use.
+type Client struct {
+	o    Options
+	http *http.Client
+
+	mu    sync.Mutex
+	hosts map[string]*host // guarded by mu
+}
+
+// host is one scheme with host and port.
+type host struct {
+	mu     sync.Mutex // held during a request's start, so that there is one at a time
+	free   time.Time  // when the next request may begin
+	robots *robots    // nil: not read yet
+	read   time.Time  // when robots was
+}
+
+// Errors of Open beside those of the network.
+var (
+	ErrRobots  = errors.New("robots.txt asks programs to stay away from it")
+	ErrPrivate = errors.New("the address is not public; an administrator can allow its network with harvest.allow")
+	ErrLarge   = errors.New("larger than the site takes")
+)
+
+// StatusError is an answer other than the one that was asked for.
+type StatusError struct {
+	Code  int
+	After time.Duration // that the host asks to wait; 0: it says nothing
+}
+
+// Error says it.
+func (e *StatusError) Error() string {
+	return strings.TrimSpace(fmt.Sprintf("the answer was %d %s", e.Code, http.StatusText(e.Code)))
+}
+
+// Busy reports whether the host asks to come again later.
+func (e *StatusError) Busy() bool {
+	return e.Code == http.StatusServiceUnavailable || e.Code == http.StatusTooManyRequests
+}
+
+const (
+	maxRedirects = 6
+	maxAddress   = 4000
+	headerTime   = time.Minute
+	robotsAge    = 24 * time.Hour
+	maxRobots    = 512 << 10 // RFC 9309, section 2.5
+	longestDelay = 30 * time.Second
+)
+
+// New returns a client.
+func New(o Options) *Client {
+	if o.Time == 0 {
+		o.Time = 10 * time.Minute
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Sleep == nil {
+		o.Sleep = Sleep
+	}
+	c := &Client{o: o, hosts: map[string]*host{}}
+	d := &net.Dialer{Timeout: headerTime, ControlContext: func(_ context.Context, _, address string, _ syscall.RawConn) error {
+		// The address checked is the address dialled: a name cannot resolve to another one in between.
+		if at, err := netip.ParseAddrPort(address); err != nil || !c.reachable(at.Addr()) {
+			return ErrPrivate
+		}
+		return nil
+	}}
+	c.http = &http.Client{
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+		Transport: &http.Transport{Proxy: nil, DialContext: d.DialContext, ForceAttemptHTTP2: true, TLSHandshakeTimeout: headerTime,
+			ResponseHeaderTimeout: 5 * time.Minute, MaxResponseHeaderBytes: 256 << 10, IdleConnTimeout: time.Minute,
+			MaxIdleConnsPerHost: 1},
+	}
+	return c
+}
+
+// Sleep waits, or until ctx ends.
+func Sleep(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-t.C:
+		return nil
+	}
+}
+
+func (c *Client) reachable(ip netip.Addr) bool {
+	ip = ip.Unmap().WithZone("")
+	for _, p := range c.o.Allow {
+		if p.Contains(ip) {
+			return true
+		}
+	}
+	return outbound.Public(ip)
+}
+
+// Check returns the parsed address, or an error that wraps concordat.ErrInvalid.
+func (c *Client) Check(address string) (*url.URL, error) {
+	u, err := url.Parse(strings.TrimSpace(address))
+	switch {
+	case len(address) > maxAddress:
+		err = fmt.Errorf("%w: too long", concordat.ErrInvalid)
+	case err != nil || u.Hostname() == "" || u.Opaque != "":
+		err = fmt.Errorf("%w: not an address with a host", concordat.ErrInvalid)
+	case u.Scheme != "https" && u.Scheme != "http":
+		err = fmt.Errorf("%w: it must begin with https:// or http://", concordat.ErrInvalid)
+	case u.User != nil:
+		err = fmt.Errorf("%w: a password has no place in it", concordat.ErrInvalid)
+	}
+	if err == nil {
+		if ip, failed := netip.ParseAddr(u.Hostname()); failed == nil && !c.reachable(ip) {
+			err = fmt.Errorf("%w: %w", concordat.ErrInvalid, ErrPrivate)
+		}
+	}
+	if err != nil {
+		return nil, fmt.Errorf("address: %w", err)
+	}
+	u.Fragment = ""
+	return u, nil
+}
+
+// Response is an answer. Body ends with ErrLarge where more comes than was asked for.
+type Response struct {
+	URL    *url.URL // of the answer, behind redirections
+	Header http.Header
+	Type   string // media type without parameters, in lower case
+	Name   string // that the host gives the file; else from the address
+	Body   io.ReadCloser
+}
+
+// Want says what is asked for.
+type Want struct {
+	Accept   string
+	Protocol bool  // an interface for programs, which robots.txt does not speak of
+	Most     int64 // bytes of the body
+}
+
+// Open asks for an address and follows redirections. Answers other than 200 are a *StatusError.
+func (c *Client) Open(ctx context.Context, address string, w Want) (*Response, error) {
+	u, err := c.Check(address)
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, c.o.Time)
+	for range maxRedirects {
+		var r *http.Response
+		if r, err = c.one(ctx, u, w); err != nil {
+			break
+		}
+		if to := r.Header.Get("Location"); to != "" && r.StatusCode >= 300 && r.StatusCode < 400 {
+			_ = r.Body.Close() // nothing of it is wanted
+			next, failed := u.Parse(to)
+			if failed == nil {
+				u, failed = c.Check(next.String())
+			}
+			if failed != nil {
+				err = fmt.Errorf("it leads elsewhere: %w", failed)
+				break
+			}
+			continue
+		}
+		if r.StatusCode != http.StatusOK {
+			_ = r.Body.Close() // nothing of it is wanted
+			err = &StatusError{r.StatusCode, retryAfter(r.Header, c.o.Now())}
+			break
+		}
+		if r.ContentLength > w.Most {
+			_ = r.Body.Close() // nothing of it is wanted
+			err = ErrLarge
+			break
+		}
+		media, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type"))
+		return &Response{URL: u, Header: r.Header, Type: media, Name: nameOf(r.Header, u), Body: &body{r.Body, w.Most, cancel}}, nil
+	}
+	cancel()
+	if err == nil {
+		err = errors.New("too many redirections")
+	}
+	return nil, err
+}
+
+// one sends one request when the host may be asked.
+func (c *Client) one(ctx context.Context, u *url.URL, w Want) (*http.Response, error) {
+	h := c.hostOf(u)
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if !w.Protocol {
+		if err := c.readRobots(ctx, h, u); err != nil {
+			return nil, err
+		}
+		if !h.robots.allows(u) {
+			return nil, ErrRobots
+		}
+	}
+	return c.send(ctx, h, u, w.Accept)
+}
+
+func (c *Client) send(ctx context.Context, h *host, u *url.URL, accept string) (*http.Response, error) {
+	if wait := h.free.Sub(c.o.Now()); wait > 0 {
+		if err := c.o.Sleep(ctx, wait); err != nil {
+			return nil, err
+		}
+	}
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+	r.Header.Set("User-Agent", c.o.Agent)
+	if accept != "" {
+		r.Header.Set("Accept", accept)
+	}
+	out, err := c.http.Do(r)
+	pause := c.o.Pause
+	if h.robots != nil {
+		pause = max(pause, h.robots.delay)
+	}
+	h.free = c.o.Now().Add(pause)
+	var failed *url.Error
+	if errors.As(err, &failed) {
+		err = failed.Err // without the address, which the caller names
+	}
+	return out, err
+}
+
+func (c *Client) hostOf(u *url.URL) *host {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	key := u.Scheme + "://" + u.Host
+	if c.hosts[key] == nil {
+		if len(c.hosts) > 1000 { // a repository can name any number of hosts
+			clear(c.hosts)
+		}
+		c.hosts[key] = &host{}
+	}
+	return c.hosts[key]
+}
+
+// readRobots reads the host's robots.txt once a day. One that is not there allows everything; while the host fails, nothing
+// is allowed (RFC 9309, section 2.3.1).
+func (c *Client) readRobots(ctx context.Context, h *host, u *url.URL) error {
+	if h.robots != nil && c.o.Now().Sub(h.read) < robotsAge {
+		return nil
+	}
+	at := &url.URL{Scheme: u.Scheme, Host: u.Host, Path: "/robots.txt"}
+	for range maxRedirects {
+		r, err := c.send(ctx, h, at, "text/plain")
+		if err != nil {
+			return fmt.Errorf("robots.txt: %w", err)
+		}
+		if to := r.Header.Get("Location"); to != "" && r.StatusCode >= 300 && r.StatusCode < 400 {
+			_ = r.Body.Close() // nothing of it is wanted
+			if next, err := at.Parse(to); err == nil {
+				if at, err = c.Check(next.String()); err == nil {
+					continue
+				}
+			}
+			break
+		}
+		text, err := io.ReadAll(io.LimitReader(r.Body, maxRobots))
+		_ = r.Body.Close() // read
+		switch {
+		case err != nil:
+			return fmt.Errorf("robots.txt: %w", err)
+		case r.StatusCode >= 500 || r.StatusCode == http.StatusTooManyRequests:
+			return fmt.Errorf("robots.txt: %w", &StatusError{r.StatusCode, retryAfter(r.Header, c.o.Now())})
+		case r.StatusCode != http.StatusOK:
+			text = nil
+		}
+		name, _, _ := strings.Cut(c.o.Agent, "/")
+		h.robots, h.read = parseRobots(text, name), c.o.Now()
+		return nil
+	}
+	h.robots, h.read = parseRobots(nil, ""), c.o.Now()
+	return nil
+}
+
+// retryAfter returns how long a host asks to wait (RFC 9110, section 10.2.3); 0: it does not.
+func retryAfter(h http.Header, now time.Time) time.Duration {
+	text := strings.TrimSpace(h.Get("Retry-After"))
+	if n, err := strconv.ParseInt(text, 10, 32); err == nil && n >= 0 {
+		return time.Duration(n) * time.Second
+	}
+	if at, err := http.ParseTime(text); err == nil && at.After(now) {
+		return at.Sub(now)
+	}
+	return 0
+}
+
+// nameOf returns the name of the file that an answer is.
+func nameOf(h http.Header, u *url.URL) string {
+	if _, p, err := mime.ParseMediaType(h.Get("Content-Disposition")); err == nil && p["filename"] != "" {
+		return path.Base(strings.ReplaceAll(p["filename"], `\`, "/"))
+	}
+	if name := path.Base(u.Path); name != "/" && name != "." {
+		return name
+	}
+	return ""
+}
+
+// body is a body of at most so many bytes.
+type body struct {
+	io.ReadCloser
+	left   int64
+	cancel context.CancelFunc
+}
+
+// Read reads, and fails with ErrLarge beyond the bound.
+func (b *body) Read(p []byte) (int, error) {
+	if int64(len(p)) > b.left+1 {
+		p = p[:b.left+1]
+	}
+	n, err := b.ReadCloser.Read(p)
+	if int64(n) > b.left {
+		n, err = int(b.left), ErrLarge
+	}
+	b.left -= int64(n)
+	return n, err
+}
+
+// Close ends the request.
+func (b *body) Close() error {
+	defer b.cancel()
+	return b.ReadCloser.Close()
+}

@@ -1,0 +1,316 @@
+package oai
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"html"
+	"io"
+	"net/url"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"concordat/harvest/fetch"
+	"concordat/harvest/xmltree"
+)
+
+// Client reads one repository. It is safe for concurrent use.
+type Client struct {
+	Fetch *fetch.Client
+	Base  string // address of the interface
+}
+
+const (
+	maxPage   = 128 << 20 // bytes of one answer
+	maxRecord = 32 << 20
+	maxToken  = 16 << 10
+)
+
+// Error is a condition that the repository reports, by the code of the protocol, such as badResumptionToken.
+type Error struct{ Code, Words string }
+
+// Error says it.
+func (e *Error) Error() string {
+	if e.Words == "" {
+		return "the repository says " + e.Code
+	}
+	return "the repository says " + e.Code + ": " + e.Words
+}
+
+// The codes that callers act upon.
+const (
+	BadToken = "badResumptionToken"
+	NoMatch  = "noRecordsMatch"
+	NoSets   = "noSetHierarchy"
+)
+
+// ErrProtocol is an answer that is none of the protocol.
+var ErrProtocol = errors.New("the answer is not that of an OAI-PMH interface")
+
+// Repository holds a repository's own description.
+type Repository struct {
+	Name     string
+	Earliest string // date of its oldest record
+	Deleted  string // whether it tells of deleted records: persistent, transient or no
+	Day      bool   // it dates by the day, else by the second
+}
+
+// Identify asks the repository what it is.
+func (c *Client) Identify(ctx context.Context) (Repository, error) {
+	b, err := c.ask(ctx, url.Values{"verb": {"Identify"}})
+	if err != nil {
+		return Repository{}, fmt.Errorf("identify: %w", err)
+	}
+	tree, err := xmltree.Parse(b)
+	if err != nil {
+		return Repository{}, fmt.Errorf("identify: %w", err)
+	}
+	n := tree.First("Identify")
+	if n == nil {
+		return Repository{}, fmt.Errorf("identify: %w", ErrProtocol)
+	}
+	if v := n.First("protocolVersion").Words(); v != "" && v != "2.0" {
+		return Repository{}, fmt.Errorf("identify: the repository speaks version %.20q of the protocol, want 2.0", v)
+	}
+	return Repository{Name: n.First("repositoryName").Words(), Earliest: n.First("earliestDatestamp").Words(),
+		Deleted: n.First("deletedRecord").Words(), Day: !strings.Contains(n.First("granularity").Words(), "T")}, nil
+}
+
+// Formats returns the prefixes of the formats of metadata that the repository has.
+func (c *Client) Formats(ctx context.Context) ([]string, error) {
+	b, err := c.ask(ctx, url.Values{"verb": {"ListMetadataFormats"}})
+	if err != nil {
+		return nil, fmt.Errorf("formats: %w", err)
+	}
+	tree, err := xmltree.Parse(b)
+	if err != nil {
+		return nil, fmt.Errorf("formats: %w", err)
+	}
+	return tree.Texts("metadataPrefix"), nil
+}
+
+// Set is a part of a repository.
+type Set struct{ Spec, Name string }
+
+// maxSets bounds the sets that Sets returns.
+const maxSets = 10_000
+
+// Sets returns the sets of the repository, at most 10,000; none where it has no sets.
+func (c *Client) Sets(ctx context.Context) (out []Set, err error) {
+	q := url.Values{"verb": {"ListSets"}}
+	for len(out) < maxSets {
+		b, err := c.ask(ctx, q)
+		if refused := (*Error)(nil); errors.As(err, &refused) && refused.Code == NoSets {
+			return nil, nil
+		}
+		if err != nil {
+			return nil, fmt.Errorf("sets: %w", err)
+		}
+		tree, err := xmltree.Parse(b)
+		if err != nil {
+			return nil, fmt.Errorf("sets: %w", err)
+		}
+		sets := tree.Find("set")
+		for _, s := range sets {
+			out = append(out, Set{s.First("setSpec").Words(), s.First("setName").Words()})
+		}
+		next, _ := tokenIn(b)
+		if next == "" || len(sets) == 0 || next == q.Get("resumptionToken") {
+			break
+		}
+		q = url.Values{"verb": {"ListSets"}, "resumptionToken": {next}}
+	}
+	return out, nil
+}
+
+// Query says what is listed. With a Token the rest is not sent.
+type Query struct{ Format, Set, From, Token string }
+
+// Page is one answer of a list.
+type Page struct {
+	Records []Record
+	Token   string // where the list goes on; empty: it has ended
+	Size    int    // of the list, as the repository says; 0: it does not
+	Date    string // of the answer, by the repository's clock
+}
+
+// Record is one record of a repository.
+type Record struct {
+	ID      string
+	Stamp   string
+	Deleted bool
+	Raw     []byte        // all of it
+	Meta    *xmltree.Node // the metadata; nil: there is none
+	Err     error         // why it cannot be read
+}
+
+// List reads one page. A list in which nothing matches is an empty page.
+func (c *Client) List(ctx context.Context, q Query) (*Page, error) {
+	v := url.Values{"verb": {"ListRecords"}}
+	if q.Token != "" {
+		v.Set("resumptionToken", q.Token)
+	} else {
+		v.Set("metadataPrefix", q.Format)
+		for key, value := range map[string]string{"set": q.Set, "from": q.From} {
+			if value != "" {
+				v.Set(key, value)
+			}
+		}
+	}
+	b, err := c.ask(ctx, v)
+	if refused := (*Error)(nil); errors.As(err, &refused) && refused.Code == NoMatch {
+		return &Page{Date: dateIn(b)}, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("list: %w", err)
+	}
+	p, err := Read(b)
+	if err != nil {
+		return nil, fmt.Errorf("list: %w", err)
+	}
+	return p, nil
+}
+
+// ask sends a request and returns the answer, cleaned. Where the repository reports a condition, that is the error.
+func (c *Client) ask(ctx context.Context, q url.Values) ([]byte, error) {
+	u, err := url.Parse(c.Base)
+	if err != nil {
+		return nil, err
+	}
+	all := u.Query() // an interface may have words of its own in its address
+	for key, value := range q {
+		all[key] = value
+	}
+	u.RawQuery = all.Encode()
+	r, err := c.Fetch.Open(ctx, u.String(), fetch.Want{Accept: "text/xml, application/xml", Protocol: true, Most: maxPage})
+	if err != nil {
+		return nil, err
+	}
+	b, err := io.ReadAll(r.Body)
+	if err = errors.Join(err, r.Body.Close()); err != nil {
+		return nil, err
+	}
+	b = xmltree.Clean(b, charsetOf(r.Header.Get("Content-Type")))
+	return b, conditionIn(b)
+}
+
+func charsetOf(contentType string) string {
+	_, after, _ := strings.Cut(strings.ToLower(contentType), "charset=")
+	return strings.Trim(strings.TrimSpace(after), `"'`)
+}
+
+var (
+	rootTag    = regexp.MustCompile(`<(?:[A-Za-z_][\w.-]*:)?OAI-PMH[\s>]`)
+	rootEnd    = regexp.MustCompile(`</(?:[A-Za-z_][\w.-]*:)?OAI-PMH\s*>`)
+	recordTag  = regexp.MustCompile(`<(?:[A-Za-z_][\w.-]*:)?record(?:\s[^>]*)?>(?:\s|<!--[^>]{0,1000}-->)*<(?:[A-Za-z_][\w.-]*:)?header[\s/>]`)
+	listEnd    = regexp.MustCompile(`</(?:[A-Za-z_][\w.-]*:)?(?:ListRecords|GetRecord)\s*>|<(?:[A-Za-z_][\w.-]*:)?resumptionToken[\s/>]`)
+	conditions = regexp.MustCompile(`<(?:[A-Za-z_][\w.-]*:)?error\s[^>]*code\s*=\s*["']([A-Za-z]{1,40})["'][^>]*?(?:/>|>([^<]{0,500}))`)
+	tokens     = regexp.MustCompile(`<(?:[A-Za-z_][\w.-]*:)?resumptionToken([^>]*?)(?:/>|>\s*(?:<!\[CDATA\[)?([^<\]]*))`)
+	sizes      = regexp.MustCompile(`completeListSize\s*=\s*["']\s*([0-9]{1,12})\s*["']`)
+	dates      = regexp.MustCompile(`<(?:[A-Za-z_][\w.-]*:)?responseDate[^>]*>\s*([0-9TZ:.+-]{10,40})`)
+	names      = regexp.MustCompile(`<(?:[A-Za-z_][\w.-]*:)?identifier[^>]*>\s*([^<]{1,1000}?)\s*<`)
+)
+
+// conditionIn returns the condition that an answer reports, ErrProtocol where it is no answer, or nil.
+func conditionIn(b []byte) error {
+	if !rootTag.Match(b) {
+		return ErrProtocol
+	}
+	head := b
+	if at := recordTag.FindIndex(b); at != nil {
+		head = b[:at[0]]
+	}
+	if m := conditions.FindSubmatch(head); m != nil {
+		return &Error{string(m[1]), strings.TrimSpace(html.UnescapeString(string(m[2])))}
+	}
+	return nil
+}
+
+// tokenIn returns where the list goes on, and how long it is.
+func tokenIn(b []byte) (token string, size int) {
+	all := tokens.FindAllSubmatch(b, -1)
+	if len(all) == 0 {
+		return "", 0
+	}
+	last := all[len(all)-1]
+	if m := sizes.FindSubmatch(last[1]); m != nil {
+		size, _ = strconv.Atoi(string(m[1])) // up to 12 digits
+	}
+	return strings.TrimSpace(html.UnescapeString(string(last[2]))), size
+}
+
+func dateIn(b []byte) string {
+	if m := dates.FindSubmatch(b); m != nil {
+		return string(m[1])
+	}
+	return ""
+}
+
+// Read takes one answer of ListRecords apart, record by record: one with a fault leaves the others whole. It fails where the
+// answer was cut off.
+func Read(b []byte) (*Page, error) {
+	starts := recordTag.FindAllIndex(b, -1)
+	tail := b
+	p := &Page{Date: dateIn(b)}
+	for i, at := range starts {
+		end := len(b)
+		if i+1 < len(starts) {
+			end = starts[i+1][0]
+		} else if ends := listEnd.FindAllIndex(b[at[0]:], -1); ends != nil {
+			end = at[0] + lastOf(ends, b[at[0]:])
+		}
+		p.Records = append(p.Records, readRecord(bytes.TrimSpace(b[at[0]:end])))
+		tail = b[end:]
+	}
+	p.Token, p.Size = tokenIn(tail)
+	switch {
+	case p.Token == "" && !rootEnd.Match(tail):
+		return nil, fmt.Errorf("the answer was cut off: %w", io.ErrUnexpectedEOF)
+	case len(p.Token) > maxToken:
+		return nil, fmt.Errorf("a resumption token of %d bytes, at most %d", len(p.Token), maxToken)
+	}
+	return p, nil
+}
+
+// lastOf returns where the last record of a page ends: at the token behind it, else at the end of the list. Neither is looked
+// for within the record, where the words of the protocol may stand as text.
+func lastOf(ends [][]int, b []byte) int {
+	last := ends[len(ends)-1]
+	if i := len(ends) - 2; i >= 0 && bytes.HasPrefix(b[last[0]:], []byte("</")) && !bytes.HasPrefix(b[ends[i][0]:], []byte("</")) {
+		last = ends[i]
+	}
+	return last[0]
+}
+
+func readRecord(raw []byte) Record {
+	r := Record{Raw: raw}
+	if m := names.FindSubmatch(raw); m != nil {
+		r.ID = html.UnescapeString(string(m[1]))
+	}
+	if len(raw) > maxRecord {
+		r.Err = fmt.Errorf("%d bytes, at most %d", len(raw), maxRecord)
+		return r
+	}
+	tree, err := xmltree.Parse(raw)
+	if err != nil {
+		r.Err = err
+		return r
+	}
+	header := tree.First("header")
+	r.Stamp, r.Deleted = header.First("datestamp").Words(), strings.EqualFold(header.Attr("status"), "deleted")
+	if id := header.First("identifier").Words(); id != "" {
+		r.ID = id
+	}
+	if meta := tree.First("metadata"); meta != nil && len(meta.Kids) > 0 {
+		r.Meta = meta.Kids[0]
+	}
+	switch {
+	case r.ID == "":
+		r.Err = errors.New("it has no identifier")
+	case r.Meta == nil && !r.Deleted:
+		r.Err = errors.New("it has no metadata")
+	}
+	return r
+}

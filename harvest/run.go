@@ -1,0 +1,270 @@
+package harvest
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"strings"
+	"sync"
+	"time"
+
+	"concordat"
+	"concordat/harvest/fetch"
+	"concordat/site"
+	"concordat/store"
+)
+
+// Intake reads files and takes documents into libraries.
+type Intake interface {
+	// Spool returns an empty file that is gone once it is closed.
+	Spool() (*os.File, error)
+	// Read returns the texts of a file that is known by name: one, or those of an archive, each with its ID set as the intake
+	// names documents of a file with that identity.
+	Read(ctx context.Context, id concordat.DocumentID, name string, f *os.File, size int64) ([]site.Incoming, error)
+	// Put takes documents into a library; they are there, durably, when it returns.
+	Put(ctx context.Context, lib concordat.LibraryID, docs []site.Incoming) error
+	// Remove deletes documents for good, with a line in the audit.
+	Remove(ctx context.Context, source string, lib concordat.LibraryID, ids []concordat.DocumentID, reason string) error
+}
+
+// Options of a Runner. Store, Intake and Fetch are required.
+type Options struct {
+	Store   *store.DB
+	Intake  Intake
+	Fetch   *fetch.Client
+	MaxFile int64            // bytes of one file; 0: 256 MiB
+	Logger  *slog.Logger     // nil: nothing is logged
+	Now     func() time.Time // nil: time.Now
+	Sleep   func(ctx context.Context, d time.Duration) error
+}
+
+// Runner takes sources through their runs. It is safe for concurrent use.
+type Runner struct {
+	o      Options
+	worker string
+}
+
+const (
+	leaseTime = 30 * time.Second
+	// longestWait is how long a run waits for a repository that asks for it; beyond, it goes on at another time.
+	longestWait = 2 * time.Minute
+	wholeEvery  = 7 * 24 * time.Hour // how often a repository that does not tell of deleted records is listed whole
+	errorPause  = time.Hour          // before a run that could not go on is tried again
+)
+
+// New returns a Runner.
+func New(o Options) *Runner {
+	if o.MaxFile == 0 {
+		o.MaxFile = 256 << 20
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Sleep == nil {
+		o.Sleep = fetch.Sleep
+	}
+	return &Runner{o: o, worker: strings.ToLower(rand.Text())}
+}
+
+// Due returns the sources that are to run now.
+func (r *Runner) Due(ctx context.Context) (out []store.HarvestSource, err error) {
+	all, err := r.o.Store.Harvest.Sources(ctx)
+	for _, h := range all {
+		if !h.Running && !h.Next.IsZero() && !h.Next.After(r.o.Now()) {
+			out = append(out, h)
+		}
+	}
+	return out, err
+}
+
+// later ends a run that is to go on at another time.
+type later struct {
+	after time.Duration
+	why   error
+}
+
+// Error says it.
+func (l *later) Error() string {
+	return fmt.Sprintf("%v; it goes on in %s", l.why, l.after.Round(time.Second))
+}
+
+// Unwrap returns the reason.
+func (l *later) Unwrap() error { return l.why }
+
+// run is one run of a source.
+type run struct {
+	*Runner
+	source store.HarvestSource
+	state  store.HarvestState
+}
+
+// Run takes a source through a run, or goes on with the one that is open. It fails with store.ErrLease while another process
+// runs the source. What went wrong is kept as the cause of the state, and returned.
+func (r *Runner) Run(ctx context.Context, id string) error {
+	if err := r.o.Store.Harvest.ClaimSource(ctx, id, r.worker, leaseTime); err != nil {
+		return err
+	}
+	source, err := r.o.Store.Harvest.Source(ctx, id)
+	if err != nil {
+		return err
+	}
+	x := &run{Runner: r, source: source, state: source.State}
+	err = x.held(ctx, x.steps)
+	next := x.ended(ctx, err)
+	if errors.Is(err, store.ErrLease) {
+		return err // it is another's
+	}
+	release := r.o.Store.Harvest.ReleaseSource(context.WithoutCancel(ctx), id, r.worker, x.state, next)
+	r.o.Logger.Info("harvest", "source", id, "listed", x.state.Listed, "phase", x.state.Phase, "error", err)
+	return errors.Join(err, release)
+}
+
+// held runs f while the claim of the source is renewed; f is cancelled when it is lost.
+func (x *run) held(ctx context.Context, f func(context.Context) error) error {
+	own, stop := context.WithCancelCause(ctx)
+	var renewing sync.WaitGroup
+	renewing.Go(func() {
+		tick := time.NewTicker(leaseTime / 4)
+		defer tick.Stop()
+		for {
+			select {
+			case <-own.Done():
+				return
+			case <-tick.C:
+			}
+			if err := x.o.Store.Harvest.ClaimSource(own, x.source.ID, x.worker, leaseTime); errors.Is(err, store.ErrLease) {
+				stop(err)
+			}
+		}
+	})
+	err := f(own)
+	if cause := context.Cause(own); err != nil && errors.Is(cause, store.ErrLease) {
+		err = cause
+	}
+	stop(nil)
+	renewing.Wait()
+	return err
+}
+
+// steps lists and fetches.
+func (x *run) steps(ctx context.Context) error {
+	if x.state.Phase == "" {
+		x.begin()
+	}
+	if x.state.Phase == phaseListing {
+		var err error
+		switch x.source.Kind {
+		case KindFolder:
+			err = x.listFolder(ctx)
+		case KindSync:
+			err = x.listSync(ctx)
+		default:
+			err = x.listOAI(ctx)
+		}
+		if err == nil {
+			err = x.vanished(ctx)
+		}
+		if err != nil {
+			return err
+		}
+		x.state.Phase, x.state.Token = phaseFetching, ""
+		if err := x.keep(ctx); err != nil {
+			return err
+		}
+	}
+	return x.fetchTexts(ctx)
+}
+
+// Phases of a run.
+const (
+	phaseListing  = "listing"
+	phaseFetching = "fetching"
+)
+
+// begin opens a run.
+func (x *run) begin() {
+	old := x.state
+	now := x.o.Now()
+	x.state = store.HarvestState{Run: old.Run + 1, Phase: phaseListing, Started: now, Repository: old.Repository, Day: old.Day,
+		NoDeleted: old.NoDeleted, LastWhole: old.LastWhole, From: old.Until, Base: old.Base, Ask: old.Ask}
+	x.state.Whole = old.Until == "" || old.Ask == AskWhole || old.NoDeleted && now.Sub(old.LastWhole) >= wholeEvery ||
+		x.source.Kind == KindFolder
+	if x.state.Whole {
+		x.state.From = ""
+	}
+}
+
+// AskWhole asks for a run that lists everything and withdraws all that is not listed any more.
+const AskWhole = "whole"
+
+// keep keeps how far the run is, with what changed.
+func (x *run) keep(ctx context.Context, records ...store.HarvestRecord) error {
+	return x.o.Store.Harvest.KeepHarvest(ctx, x.source.ID, x.worker, x.state, records...)
+}
+
+// ended notes how a run ended and returns when the source is due again.
+func (x *run) ended(ctx context.Context, err error) time.Time {
+	now := x.o.Now()
+	wait := (*later)(nil)
+	switch {
+	case err == nil:
+		x.state.Phase, x.state.Ended, x.state.Ask, x.state.Restarts = "", now, "", 0
+		if x.state.Whole {
+			x.state.LastWhole = x.state.Started
+		}
+		if x.source.Every == 0 {
+			return time.Time{}
+		}
+		next := x.state.Started.Add(x.source.Every)
+		if next.Before(now) {
+			next = now
+		}
+		return next
+	case ctx.Err() != nil:
+		return now // the process ends, and the next one goes on
+	case errors.As(err, &wait):
+		x.state.Cause = err.Error()
+		return now.Add(wait.after)
+	}
+	x.state.Cause = err.Error()
+	if x.source.Every == 0 {
+		return time.Time{}
+	}
+	return now.Add(min(errorPause, x.source.Every))
+}
+
+// vanished withdraws what a whole list does not have any more. A list that has lost more than half is not believed: a share may
+// not be mounted, a repository may be rebuilding its index.
+func (x *run) vanished(ctx context.Context) error {
+	if !x.state.Whole {
+		return nil
+	}
+	h := x.o.Store.Harvest
+	gone, err := h.UnseenRecords(ctx, x.source.ID, x.state.Run, false)
+	if err != nil || gone == 0 {
+		return err
+	}
+	counts, err := h.CountRecords(ctx, x.source.ID)
+	if err != nil {
+		return err
+	}
+	known := 0
+	for state, n := range counts {
+		if state != store.RecordWithdrawn && state != store.RecordWithdrawing {
+			known += n
+		}
+	}
+	if x.state.Ask != AskWhole && (gone == known || gone > 20 && 2*gone > known) {
+		x.state.Cause = fmt.Sprintf("%d of %d records are not listed any more; they stay until concordat harvest run --whole %s withdraws them",
+			gone, known, x.source.ID)
+		return nil
+	}
+	_, err = h.UnseenRecords(ctx, x.source.ID, x.state.Run, true)
+	return err
+}

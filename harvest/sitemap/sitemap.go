@@ -1,0 +1,110 @@
+package sitemap
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+	"strings"
+	"time"
+
+	"concordat/harvest/xmltree"
+)
+
+// List is one document of a source.
+type List struct {
+	Capability string // description, capabilitylist, resourcelist, changelist and others; empty: a sitemap without ResourceSync
+	Index      bool   // its entries are lists of the same kind
+	From       string // when a change list begins
+	Entries    []Entry
+}
+
+// Entry is a resource, or another list.
+type Entry struct {
+	URL        string
+	Modified   string
+	Change     string // created, updated or deleted
+	Capability string
+	Type       string // media type
+	Hash       string // such as sha-256:…
+	Canonical  string // address that names the resource
+	Describes  string // the resource that this one is metadata of
+}
+
+// maxEntries is the most that a sitemap may have.
+const maxEntries = 50_000
+
+var errNone = errors.New("it is no sitemap")
+
+// Read reads a list, cleaned by xmltree.Clean. Base is its address. Entries without an address are left out.
+func Read(base *url.URL, b []byte) (*List, error) {
+	n, err := xmltree.Parse(b)
+	if err != nil {
+		return nil, fmt.Errorf("list: %w", err)
+	}
+	if n.Name != "urlset" && n.Name != "sitemapindex" {
+		return nil, fmt.Errorf("list: %w", errNone)
+	}
+	l := &List{Index: n.Name == "sitemapindex"}
+	for _, k := range n.Kids {
+		switch k.Name {
+		case "md":
+			l.Capability, l.From = k.Attr("capability"), k.Attr("from")
+		case "url", "sitemap":
+			e := entryOf(base, k)
+			if e.URL == "" {
+				continue
+			}
+			if len(l.Entries) >= maxEntries {
+				return nil, fmt.Errorf("list: more than %d entries", maxEntries)
+			}
+			l.Entries = append(l.Entries, e)
+		}
+	}
+	return l, nil
+}
+
+func entryOf(base *url.URL, n *xmltree.Node) Entry {
+	e := Entry{URL: absolute(base, n.First("loc").Words()), Modified: n.First("lastmod").Words()}
+	for _, k := range n.Kids {
+		switch k.Name {
+		case "md":
+			e.Change, e.Capability, e.Type, e.Hash = k.Attr("change"), k.Attr("capability"), k.Attr("type"), k.Attr("hash")
+			if at := k.Attr("datetime"); at != "" {
+				e.Modified = at
+			}
+		case "ln":
+			at := absolute(base, k.Attr("href"))
+			switch k.Attr("rel") {
+			case "canonical":
+				e.Canonical = at
+			case "describes":
+				e.Describes = at
+			}
+		}
+	}
+	return e
+}
+
+func absolute(base *url.URL, ref string) string {
+	u, err := base.Parse(strings.TrimSpace(ref))
+	if err != nil || ref == "" || u.Scheme != "http" && u.Scheme != "https" {
+		return ""
+	}
+	return u.String()
+}
+
+// After reports whether an entry is from after a time, as RFC 3339 or a day has it. One without a date may be.
+func (e Entry) After(at string) bool {
+	a, ok := timeOf(e.Modified)
+	b, known := timeOf(at)
+	return !ok || !known || !a.Before(b)
+}
+
+func timeOf(s string) (time.Time, bool) {
+	for _, form := range []string{time.RFC3339Nano, "2006-01-02T15:04Z07:00", time.DateOnly} {
+		if t, err := time.Parse(form, s); err == nil {
+			return t, true
+		}
+	}
+	return time.Time{}, false
+}

@@ -1,0 +1,125 @@
+package harvest
+
+import (
+	"fmt"
+	"net/url"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"time"
+
+	"concordat"
+	"concordat/harvest/fetch"
+	"concordat/store"
+)
+
+// Kinds of sources.
+const (
+	KindOAI    = "oai"
+	KindSync   = "resourcesync"
+	KindFolder = "folder"
+)
+
+// Spec says what an administrator wants harvested.
+type Spec struct {
+	ID        string // empty: made from the address
+	URL       string // of a repository or its interface, or of a folder: file:///srv/theses
+	Kind      string // empty: as the address says
+	Library   concordat.LibraryID
+	Set       string
+	Format    string
+	Every     time.Duration // 0: when asked for
+	Withdrawn string        // empty: store.HarvestDelete
+}
+
+const (
+	leastEvery = time.Minute
+	mostEvery  = 366 * 24 * time.Hour
+	maxID      = 64
+)
+
+var (
+	sourceID = regexp.MustCompile(`^[a-z0-9][a-z0-9.-]{0,63}$`)
+	notID    = regexp.MustCompile(`[^a-z0-9.-]+`)
+	// word is a set or a format (OAI-PMH 2.0, sections 2.6 and 3.4).
+	word = regexp.MustCompile(`^[A-Za-z0-9\-_.!~*'():]{0,300}$`)
+)
+
+// NewSource returns the source that a Spec describes, due at once if it is planned at all, or an error that wraps
+// concordat.ErrInvalid. Folders are for those who have the machine, so they are refused unless they are allowed.
+func NewSource(s Spec, c *fetch.Client, folders bool, now time.Time) (store.HarvestSource, error) {
+	h := store.HarvestSource{ID: s.ID, URL: strings.TrimSpace(s.URL), Kind: s.Kind, Library: s.Library, Set: s.Set, Format: s.Format,
+		Every: s.Every, Withdrawn: s.Withdrawn, Made: now}
+	bad := func(format string, args ...any) (store.HarvestSource, error) {
+		return h, fmt.Errorf("%w: %s", concordat.ErrInvalid, fmt.Sprintf(format, args...))
+	}
+	if h.Withdrawn == "" {
+		h.Withdrawn = store.HarvestDelete
+	}
+	u, err := url.Parse(h.URL)
+	switch {
+	case err != nil:
+		return bad("address: it cannot be read")
+	case u.Scheme == "file":
+		if !folders {
+			return bad("address: folders are added by the command concordat harvest add, on this machine")
+		}
+		if h.Kind = KindFolder; !filepath.IsAbs(u.Path) || u.Host != "" {
+			return bad("address: want file:/// and a whole path")
+		}
+	default:
+		if _, err := c.Check(h.URL); err != nil {
+			return h, err
+		}
+		if h.Kind == "" {
+			h.Kind = KindOAI
+			if looksLikeSync(u) {
+				h.Kind = KindSync
+			}
+		}
+	}
+	if h.ID == "" {
+		h.ID = idOf(u)
+	}
+	switch {
+	case !sourceID.MatchString(h.ID):
+		return bad("name %.80q: want up to 64 lower-case letters, digits, dots and hyphens", h.ID)
+	case h.Kind != KindOAI && h.Kind != KindSync && h.Kind != KindFolder:
+		return bad("kind %.80q: want oai or resourcesync", h.Kind)
+	case !word.MatchString(h.Set) || !word.MatchString(h.Format):
+		return bad("set or format: want letters, digits and - _ . ! ~ * ' ( ) :")
+	case h.Kind != KindOAI && (h.Set != "" || h.Format != ""):
+		return bad("sets and formats are those of OAI-PMH")
+	case h.Every != 0 && (h.Every < leastEvery || h.Every > mostEvery):
+		return bad("every %s: want at least a minute, at most a year", h.Every)
+	case h.Withdrawn != store.HarvestDelete && h.Withdrawn != store.HarvestKeep:
+		return bad("withdrawn %.80q: want delete or keep", h.Withdrawn)
+	}
+	if h.Every > 0 {
+		h.Next = now
+	}
+	return h, nil
+}
+
+func looksLikeSync(u *url.URL) bool {
+	p := strings.ToLower(u.Path)
+	for _, name := range []string{"resourcesync", "capabilitylist", "resourcelist", "changelist", "sitemap"} {
+		if strings.Contains(p, name) {
+			return true
+		}
+	}
+	return false
+}
+
+// idOf makes a name from an address.
+func idOf(u *url.URL) string {
+	name := u.Host
+	if u.Scheme == "file" {
+		name = filepath.Base(u.Path)
+	}
+	name = strings.Trim(notID.ReplaceAllString(strings.ToLower(name), "-"), "-.")
+	if name == "" {
+		name = "source"
+	}
+	return strings.TrimRight(name[:min(len(name), maxID)], "-.")
+}

@@ -1,0 +1,440 @@
+package harvest
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"net/url"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"concordat"
+	"concordat/harvest/fetch"
+	"concordat/harvest/landing"
+	"concordat/harvest/oai"
+	"concordat/site"
+	"concordat/store"
+)
+
+const (
+	together  = 32              // records that are fetched before their texts are taken in, at most
+	gathered  = 5 * time.Second // and so long, at most: what is fetched and not taken in is lost if the process ends
+	maxText   = 64 << 20        // bytes of their texts
+	maxTexts  = 10              // files of one record
+	maxTries  = 5               // at a record whose text does not come
+	maxHTML   = 4 << 20
+	maxSets   = 3 // link sets of a page
+	maxDetail = 500
+)
+
+// fetchTexts goes through the records that are due, a few at a time.
+func (x *run) fetchTexts(ctx context.Context) error {
+	for {
+		due, err := x.o.Store.Harvest.DueRecords(ctx, x.source.ID, x.o.Now(), together)
+		if err != nil || len(due) == 0 {
+			return err
+		}
+		var stopped error
+		var done []fetched
+		began := x.o.Now()
+		size := 0
+		for _, r := range due {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			f := fetched{record: r}
+			if r.State != store.RecordWithdrawing {
+				if f, stopped = x.obtain(ctx, r); stopped != nil {
+					break
+				}
+			}
+			done = append(done, f)
+			for _, d := range f.docs {
+				size += len(d.Text)
+			}
+			if size > maxText || x.o.Now().Sub(began) >= gathered {
+				break
+			}
+		}
+		if err := x.take(ctx, done); err != nil {
+			return errors.Join(err, stopped)
+		}
+		if stopped != nil {
+			return stopped
+		}
+	}
+}
+
+// fetched is a record with its texts, or with its state where there are none.
+type fetched struct {
+	record store.HarvestRecord
+	docs   []site.Incoming
+}
+
+// take brings texts into the library, and takes out what left. The documents are noted with the record first: however the
+// process ends, each document in the library belongs to one.
+func (x *run) take(ctx context.Context, done []fetched) error {
+	if len(done) == 0 {
+		return nil
+	}
+	var planned, after []store.HarvestRecord
+	var docs []site.Incoming
+	works := map[concordat.DocumentID]concordat.Work{}
+	var gone, cited []concordat.DocumentID // by the source, and of older versions
+	for _, f := range done {
+		r := f.record
+		old := r.Documents
+		if r.State == store.RecordWithdrawing {
+			if x.source.Withdrawn == store.HarvestDelete || !r.Due.IsZero() || r.Detail != "" {
+				gone, r.Documents = append(gone, old...), nil
+			}
+			r.State = store.RecordWithdrawn
+			if !r.Due.IsZero() {
+				r.State = store.RecordEmbargoed
+			} else if r.Detail != "" {
+				r.State = store.RecordClosed
+			}
+			after = append(after, r)
+			continue
+		}
+		if len(f.docs) > 0 {
+			r.Documents = nil
+			for _, d := range f.docs {
+				r.Documents = append(r.Documents, d.ID)
+				works[d.ID] = r.Work
+			}
+			plan := f.record
+			plan.Documents = slices.Clone(old)
+			for _, id := range r.Documents {
+				if !slices.Contains(plan.Documents, id) {
+					plan.Documents = append(plan.Documents, id)
+				}
+			}
+			for _, id := range old {
+				if !slices.Contains(r.Documents, id) {
+					cited = append(cited, id)
+				}
+			}
+			plan.State = store.RecordWaiting
+			planned = append(planned, plan)
+			docs = append(docs, f.docs...)
+		}
+		after = append(after, r)
+	}
+	if len(docs) > 0 {
+		if err := x.keep(ctx, planned...); err != nil {
+			return err
+		}
+		if err := x.o.Intake.Put(ctx, x.source.Library, docs); err != nil {
+			return err
+		}
+		if err := x.o.Store.Harvest.PutWorks(ctx, x.source.Library, works); err != nil {
+			return err
+		}
+	}
+	for _, part := range []struct {
+		ids    []concordat.DocumentID
+		reason string
+	}{{gone, "the source withdrew them"}, {cited, "the source replaced them"}} {
+		if len(part.ids) > 0 {
+			if err := x.o.Intake.Remove(ctx, x.source.ID, x.source.Library, part.ids, part.reason); err != nil {
+				return err
+			}
+		}
+	}
+	return x.keep(ctx, after...)
+}
+
+// obtain fetches the texts of a record. An error means that the source is not to be asked any more for now; what is wrong with
+// the record alone is in it.
+func (x *run) obtain(ctx context.Context, r store.HarvestRecord) (fetched, error) {
+	f := fetched{record: r}
+	f.record.Due, f.record.Changed = time.Time{}, x.o.Now()
+	g := &gathering{run: x, id: concordat.DocumentID(cleanID(r.ID))}
+	for _, direct := range []bool{true, false} {
+		for _, at := range r.Files {
+			if at.Page == direct || !direct && len(g.docs) > 0 || len(g.docs) >= maxTexts {
+				continue
+			}
+			if err := g.file(ctx, at); err != nil {
+				return f, err
+			}
+			if at.Text != nil && len(g.docs) > 0 {
+				break
+			}
+		}
+	}
+	f.docs = g.docs
+	switch f.record.Detail = g.detail(); {
+	case len(g.docs) > 0:
+		f.record.State, f.record.Tries = store.RecordKept, 0
+		for i := range f.docs {
+			x.describe(&f.docs[i], r.Work, len(f.docs) > 1)
+		}
+		for i := range f.record.Files {
+			f.record.Files[i].Text = nil // the library has it
+		}
+	case g.passing && r.Tries+1 < maxTries:
+		f.record.State, f.record.Tries = store.RecordFailed, r.Tries+1
+		f.record.Due = x.o.Now().Add(time.Hour << min(3*r.Tries, 7)) // 1 h, 8 h, then some five days
+	case g.passing || g.broken:
+		f.record.State, f.record.Tries = store.RecordFailed, r.Tries+1
+	case g.closed:
+		f.record.State = store.RecordClosed
+	default:
+		f.record.State = store.RecordTextless
+	}
+	return f, nil
+}
+
+// describe sets of a document what the source says of its work.
+func (x *run) describe(d *site.Incoming, w concordat.Work, several bool) {
+	if w.Title != "" {
+		own := d.Title
+		if d.Title = w.Title; several && own != "" && own != w.Title {
+			d.Title += " (" + own + ")"
+		}
+	}
+	d.Author = cmp.Or(w.Authors(), d.Author)
+	if w.Date != "" {
+		d.Dated, d.DatedBy = w.Date, concordat.DateGiven
+	}
+}
+
+// gathering collects the texts of one record.
+type gathering struct {
+	*run
+	id      concordat.DocumentID
+	docs    []site.Incoming
+	names   []string // of files that are taken
+	faults  []string
+	closed  bool // the source refuses
+	passing bool // trying again may help
+	broken  bool // a text came that cannot be read
+}
+
+func (g *gathering) detail() string {
+	all := strings.Join(g.faults, "; ")
+	if len(g.docs) == 0 && all == "" {
+		all = "no text was found"
+	}
+	return strings.ToValidUTF8(all[:min(len(all), maxDetail)], "")
+}
+
+func (g *gathering) fault(at string, err error) {
+	g.faults = append(g.faults, fmt.Sprintf("%s: %v", at, err))
+}
+
+// file takes a text, or looks for it on a page.
+func (g *gathering) file(ctx context.Context, at store.HarvestFile) error {
+	switch {
+	case at.Text != nil:
+		return g.read(ctx, cmp.Or(at.Name, "text.xml"), at.Type, bytes.NewReader(at.Text))
+	case strings.HasPrefix(at.URL, "file:"):
+		return g.local(ctx, at.URL)
+	}
+	r, err := g.open(ctx, at.URL, "")
+	if r == nil {
+		return err
+	}
+	if isPage(r) {
+		return g.page(ctx, r)
+	}
+	return g.answer(ctx, r, at)
+}
+
+// answer reads the text that an answer is.
+func (g *gathering) answer(ctx context.Context, r *fetch.Response, at store.HarvestFile) error {
+	name := cmp.Or(at.Name, r.Name)
+	if !oai.IsText(r.Type, name) && !oai.IsText(r.Type, r.Name) && !oai.IsText(at.Type, at.URL) {
+		g.fault(r.URL.String(), fmt.Errorf("%s is not read as a text", cmp.Or(r.Type, "it")))
+		return r.Body.Close()
+	}
+	err := g.read(ctx, name, cmp.Or(r.Type, at.Type), r.Body)
+	return errors.Join(err, r.Body.Close())
+}
+
+func isPage(r *fetch.Response) bool {
+	return r.Type == "text/html" || r.Type == "application/xhtml+xml"
+}
+
+// open opens an address. A nil response without an error is noted with the record.
+func (g *gathering) open(ctx context.Context, at, accept string) (*fetch.Response, error) {
+	var r *fetch.Response
+	err := g.persist(ctx, func() (err error) {
+		r, err = g.o.Fetch.Open(ctx, at, fetch.Want{Accept: accept, Most: g.o.MaxFile})
+		return err
+	})
+	if err == nil {
+		return r, nil
+	}
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	if wait := (*later)(nil); errors.As(err, &wait) && g.home(at) {
+		return nil, err // the repository wants to be left alone
+	}
+	g.fault(at, err)
+	status := (*fetch.StatusError)(nil)
+	switch {
+	case errors.As(err, &status):
+		g.closed = g.closed || status.Code == http.StatusUnauthorized || status.Code == http.StatusForbidden
+		g.passing = g.passing || status.Code >= 500 || status.Code == http.StatusTooManyRequests
+	case errors.Is(err, fetch.ErrRobots):
+		g.closed = true
+	case errors.Is(err, fetch.ErrLarge), errors.Is(err, concordat.ErrInvalid), errors.Is(err, fetch.ErrPrivate):
+		g.broken = true
+	default:
+		g.passing = true
+	}
+	return nil, nil
+}
+
+// home reports whether an address is at the host of the source itself.
+func (g *gathering) home(at string) bool {
+	a, err1 := url.Parse(at)
+	b, err2 := url.Parse(g.source.URL)
+	return err1 == nil && err2 == nil && a.Host == b.Host
+}
+
+// page looks for the text on a page of the repository.
+func (g *gathering) page(ctx context.Context, r *fetch.Response) error {
+	found := landing.Page(r.URL, r.Header.Values("Link"), io.LimitReader(r.Body, maxHTML))
+	if err := r.Body.Close(); err != nil {
+		g.fault(r.URL.String(), err)
+	}
+	for _, set := range found.Sets[:min(len(found.Sets), maxSets)] {
+		s, err := g.open(ctx, set.URL, "application/linkset+json, application/linkset")
+		if s == nil {
+			if err != nil {
+				return err
+			}
+			continue
+		}
+		more, err := landing.Set(s.URL, s.Type, s.Body, r.URL.String())
+		if err = errors.Join(err, s.Body.Close()); err != nil {
+			g.fault(set.URL, err)
+		}
+		found.Texts = append(found.Texts, more.Texts...)
+	}
+	// Items are typed; where none of them is a text, the address for search engines is taken.
+	var items, cited []landing.Link
+	for _, l := range found.Texts {
+		u, err := url.Parse(l.URL)
+		switch {
+		case err != nil || slices.ContainsFunc(items, func(x landing.Link) bool { return x.URL == l.URL }):
+		case l.Rel == "citation":
+			cited = append(cited, l)
+		case oai.IsText(l.Type, u.Path):
+			items = append(items, l)
+		}
+	}
+	if len(items) == 0 {
+		items = cited[:min(len(cited), 1)]
+	}
+	for _, l := range items[:min(len(items), maxTexts)] {
+		t, err := g.open(ctx, l.URL, "")
+		if err != nil {
+			return err
+		}
+		if t == nil {
+			continue
+		}
+		if isPage(t) {
+			g.fault(l.URL, errors.New("a page came in place of the text"))
+			g.closed = true // such as one that asks people to sign in
+			if err := t.Body.Close(); err != nil {
+				g.fault(l.URL, err)
+			}
+			continue
+		}
+		if err := g.answer(ctx, t, store.HarvestFile{URL: l.URL, Type: l.Type}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// read spools a file and has its texts read. Only a fault of this site is an error.
+func (g *gathering) read(ctx context.Context, name, media string, content io.Reader) error {
+	f, err := g.o.Intake.Spool()
+	if err != nil {
+		return err
+	}
+	defer func() { _ = f.Close() }() // nothing of it is kept
+	w := &diskWriter{w: f}
+	size, err := io.Copy(w, content)
+	switch {
+	case w.err != nil:
+		return w.err
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case err != nil:
+		g.fault(name, err)
+		g.broken, g.passing = g.broken || errors.Is(err, fetch.ErrLarge), g.passing || !errors.Is(err, fetch.ErrLarge)
+		return nil
+	}
+	if _, err := f.Seek(0, io.SeekStart); err != nil {
+		return err
+	}
+	name = withEnding(path.Base(strings.ReplaceAll(name, `\`, "/")), media)
+	id := g.id
+	if len(g.names) > 0 {
+		for n := 2; slices.Contains(g.names, name); n++ {
+			name = fmt.Sprintf("%d-%s", n, name)
+		}
+		id = concordat.DocumentID(cleanID(string(g.id) + "#" + name))
+	}
+	docs, err := g.o.Intake.Read(ctx, id, name, f, size)
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if err != nil {
+		g.fault(name, err)
+		g.broken = true
+	}
+	if len(docs) > 0 {
+		g.names, g.docs = append(g.names, name), append(g.docs, docs...)
+	}
+	return nil
+}
+
+// diskWriter keeps the error of writing apart from that of reading.
+type diskWriter struct {
+	w   io.Writer
+	err error
+}
+
+// Write writes.
+func (d *diskWriter) Write(p []byte) (int, error) {
+	n, err := d.w.Write(p)
+	if err != nil {
+		d.err = err
+	}
+	return n, err
+}
+
+// withEnding gives a name that does not say what the file is the ending of its media type.
+func withEnding(name, media string) string {
+	if name == "" || name == "." || name == "/" {
+		name = "text"
+	}
+	if oai.IsText("", name) || media == "" {
+		return name
+	}
+	ends, err := mime.ExtensionsByType(media)
+	if media == "application/pdf" {
+		return name + ".pdf"
+	}
+	if err != nil || len(ends) == 0 {
+		return name
+	}
+	return name + ends[0]
+}

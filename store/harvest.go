@@ -1,0 +1,362 @@
+package store
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"concordat"
+	"concordat/store/engine"
+)
+
+// Harvest holds the sources that documents are taken from, what each has told of, and the works that documents are texts of.
+type Harvest struct{ base }
+
+// HarvestSource is a repository or a folder that documents are taken from regularly.
+type HarvestSource struct {
+	ID        string
+	Kind      string // oai, resourcesync or folder
+	URL       string
+	Library   concordat.LibraryID
+	Set       string        // of the repository; empty: all
+	Format    string        // of metadata; empty: the best there is
+	Every     time.Duration // 0: only when asked for
+	Withdrawn string        // HarvestDelete or HarvestKeep
+	Next      time.Time     // when it is due; zero: not planned
+	State     HarvestState
+	Running   bool // somebody has claimed it; read only
+	Made      time.Time
+}
+
+// What becomes of documents whose record the source has withdrawn.
+const (
+	HarvestDelete = "delete"
+	HarvestKeep   = "keep"
+)
+
+// HarvestState says how far a source is.
+type HarvestState struct {
+	Run        int64     `json:"run"`              // number of the run that goes on, or was the last
+	Phase      string    `json:"phase,omitempty"`  // listing or fetching; empty: no run is open
+	Started    time.Time `json:"started,omitzero"` // of the run
+	Ended      time.Time `json:"ended,omitzero"`
+	Cause      string    `json:"cause,omitempty"` // why the run could not go on, or what it left out
+	Repository string    `json:"repository,omitempty"`
+	Format     string    `json:"format,omitempty"` // that the run asks for
+	Day        bool      `json:"day,omitempty"`    // the repository dates by the day
+	Whole      bool      `json:"whole,omitempty"`  // the run lists everything, so what it does not see is gone
+	NoDeleted  bool      `json:"no_deleted,omitempty"`
+	LastWhole  time.Time `json:"last_whole,omitzero"`
+	From       string    `json:"from,omitempty"`  // of the list of the run
+	Until      string    `json:"until,omitempty"` // where the next run begins
+	Token      string    `json:"token,omitempty"` // where the list goes on
+	Restarts   int       `json:"restarts,omitempty"`
+	Listed     int       `json:"listed"`         // records that the run has read
+	Size       int       `json:"size"`           // of the list, as the repository says; 0: unknown
+	Ask        string    `json:"ask,omitempty"`  // what the next run is asked for: whole, or empty
+	Base       string    `json:"base,omitempty"` // address of the interface, where it was found below the source's
+}
+
+// HarvestRecord is one thing that a source has told of.
+type HarvestRecord struct {
+	ID        string
+	Stamp     string
+	Digest    string
+	State     HarvestRecordState
+	Documents []concordat.DocumentID
+	Files     []HarvestFile
+	Work      concordat.Work
+	Detail    string
+	Tries     int
+	Due       time.Time // of failed and embargoed ones; of one that leaves: until when it stays away
+	Run       int64
+	Changed   time.Time
+}
+
+// HarvestFile says where a text of a record is.
+type HarvestFile struct {
+	URL  string `json:"url"`
+	Type string `json:"type,omitempty"` // media type that the source tells
+	Name string `json:"name,omitempty"`
+	Page bool   `json:"page,omitempty"` // a page that leads to the text
+	Text []byte `json:"text,omitempty"` // the text itself, where the record holds it
+}
+
+// HarvestRecordState says what became of a record.
+type HarvestRecordState string
+
+// The states of a record.
+const (
+	RecordWaiting     HarvestRecordState = "waiting"     // its text is to be fetched
+	RecordKept        HarvestRecordState = "kept"        // its documents are in the library
+	RecordEmbargoed   HarvestRecordState = "embargoed"   // until the day that Due says
+	RecordClosed      HarvestRecordState = "closed"      // the source does not give its text out
+	RecordTextless    HarvestRecordState = "textless"    // no text was found
+	RecordFailed      HarvestRecordState = "failed"      // fetched again at Due, if that is set
+	RecordWithdrawing HarvestRecordState = "withdrawing" // its documents are to leave the library
+	RecordWithdrawn   HarvestRecordState = "withdrawn"
+)
+
+const harvestSourceColumns = `id, kind, url, library, subset, format, every, withdrawn, next, state, lease, made`
+
+func (db *Harvest) scanSource(s engine.Scanner) (HarvestSource, error) {
+	var h HarvestSource
+	var every, next, lease, made int64
+	var state string
+	err := s.Scan(&h.ID, &h.Kind, &h.URL, &h.Library, &h.Set, &h.Format, &every, &h.Withdrawn, &next, &state, &lease, &made)
+	if err == nil {
+		err = json.Unmarshal([]byte(state), &h.State)
+	}
+	h.Every, h.Next, h.Made = time.Duration(every)*time.Microsecond, instant(next), instant(made)
+	h.Running = instant(lease).After(db.now())
+	return h, err
+}
+
+// AddSource keeps a new source. It fails with concordat.ErrExists where there is one of that id.
+func (db *Harvest) AddSource(ctx context.Context, h HarvestSource) error {
+	err := checkName("source", h.ID)
+	state, failed := json.Marshal(h.State)
+	if err = errors.Join(err, failed); err == nil {
+		err = db.write(ctx, func(c engine.Conn) error {
+			_, err := c.Exec(ctx,
+				`INSERT INTO harvest_source (`+harvestSourceColumns+`, worker) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, ?, '')`,
+				h.ID, h.Kind, cleanText(h.URL), h.Library, cleanText(h.Set), cleanText(h.Format), h.Every.Microseconds(), h.Withdrawn,
+				stamp(h.Next),
+				jsonText(state), stamp(h.Made))
+			return err
+		})
+	}
+	return db.fail(err, "add source %s", h.ID)
+}
+
+// Source returns a source, or concordat.ErrNotFound.
+func (db *Harvest) Source(ctx context.Context, id string) (HarvestSource, error) {
+	h, err := db.scanSource(db.read().Row(ctx, `SELECT `+harvestSourceColumns+` FROM harvest_source WHERE id = ?`, id))
+	return h, db.fail(err, "source %s", id)
+}
+
+// Sources returns all sources in order of id.
+func (db *Harvest) Sources(ctx context.Context) ([]HarvestSource, error) {
+	out, err := engine.Collect(ctx, db.read(), db.scanSource, `SELECT `+harvestSourceColumns+` FROM harvest_source ORDER BY id LIMIT ?`,
+		MaxPage)
+	return out, db.fail(err, "list sources")
+}
+
+// PlanSource sets when a source is due, and what for: whole, or empty for what is new. A run that goes on is not disturbed.
+func (db *Harvest) PlanSource(ctx context.Context, id string, next time.Time, ask string) error {
+	err := db.write(ctx, func(c engine.Conn) error {
+		h, err := db.scanSource(c.Row(ctx, `SELECT `+harvestSourceColumns+` FROM harvest_source WHERE id = ?`, id))
+		if err != nil {
+			return err
+		}
+		h.State.Ask = ask
+		state, err := json.Marshal(h.State)
+		if err != nil {
+			return err
+		}
+		n, err := c.Exec(ctx, `UPDATE harvest_source SET next = ?, state = ? WHERE id = ?`, stamp(next), jsonText(state), id)
+		return oneOf(n, err)
+	})
+	return db.fail(err, "plan source %s", id)
+}
+
+// RemoveSource forgets a source and its records. The documents stay in the library.
+func (db *Harvest) RemoveSource(ctx context.Context, id string) error {
+	err := db.write(ctx, func(c engine.Conn) error {
+		n, err := c.Exec(ctx, `DELETE FROM harvest_source WHERE id = ?`, id)
+		return oneOf(n, err)
+	})
+	return db.fail(err, "remove source %s", id)
+}
+
+// ClaimSource lets a worker run a source for some time. It fails with ErrLease while another one does.
+func (db *Harvest) ClaimSource(ctx context.Context, id, worker string, d time.Duration) error {
+	now := db.now()
+	err := db.write(ctx, func(c engine.Conn) error {
+		n, err := c.Exec(ctx, `UPDATE harvest_source SET worker = ?, lease = ? WHERE id = ? AND (worker = ? OR lease <= ?)`,
+			worker, stamp(now.Add(d)), id, worker, stamp(now))
+		if err == nil && n == 0 {
+			err = ErrLease
+		}
+		return err
+	})
+	return db.fail(err, "claim source %s", id)
+}
+
+// ReleaseSource ends the claim of a worker and sets when the source is due again.
+func (db *Harvest) ReleaseSource(ctx context.Context, id, worker string, s HarvestState, next time.Time) error {
+	err := db.write(ctx, func(c engine.Conn) error {
+		if err := keepHarvestState(ctx, c, id, worker, s); err != nil {
+			return err
+		}
+		_, err := c.Exec(ctx, `UPDATE harvest_source SET worker = '', lease = 0, next = ? WHERE id = ?`, stamp(next), id)
+		return err
+	})
+	return db.fail(err, "release source %s", id)
+}
+
+// keepHarvestState keeps how far the worker is with a source, or fails with ErrLease where it is no longer its own.
+func keepHarvestState(ctx context.Context, c engine.Conn, id, worker string, s HarvestState) error {
+	b, err := json.Marshal(s)
+	if err != nil {
+		return err
+	}
+	n, err := c.Exec(ctx, `UPDATE harvest_source SET state = ? WHERE id = ? AND worker = ?`, jsonText(b), id, worker)
+	if err == nil && n == 0 {
+		err = ErrLease
+	}
+	return err
+}
+
+// KeepHarvest keeps how far a worker is, with the records that it has read or handled since: all of it or nothing.
+func (db *Harvest) KeepHarvest(ctx context.Context, id, worker string, s HarvestState, records ...HarvestRecord) error {
+	err := db.write(ctx, func(c engine.Conn) error {
+		if err := keepHarvestState(ctx, c, id, worker, s); err != nil || len(records) == 0 {
+			return err
+		}
+		put, err := c.Prepare(ctx,
+			`INSERT INTO harvest_record (source, `+harvestRecordColumns+`) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+			ON CONFLICT (source, id) DO UPDATE SET stamp = excluded.stamp, digest = excluded.digest, state = excluded.state,
+			documents = excluded.documents, files = excluded.files, work = excluded.work, detail = excluded.detail, tries = excluded.tries,
+			due = excluded.due, run = excluded.run, changed = excluded.changed`)
+		if err != nil {
+			return err
+		}
+		defer put.Close()
+		for _, r := range records {
+			if err := checkName("record", r.ID); err != nil {
+				return err
+			}
+			documents, err1 := json.Marshal(r.Documents)
+			files, err2 := json.Marshal(r.Files)
+			work, err3 := json.Marshal(r.Work)
+			if err := errors.Join(err1, err2, err3); err != nil {
+				return err
+			}
+			if _, err := put.ExecContext(ctx, id, r.ID, cleanText(r.Stamp), r.Digest, r.State, cleanText(string(documents)),
+				cleanText(string(files)),
+				cleanText(string(work)), cleanText(r.Detail), r.Tries, stamp(r.Due), r.Run, stamp(r.Changed)); err != nil {
+				return fmt.Errorf("record %s: %w", r.ID, err)
+			}
+		}
+		return nil
+	})
+	return db.fail(err, "keep %d records of source %s", len(records), id)
+}
+
+const harvestRecordColumns = `id, stamp, digest, state, documents, files, work, detail, tries, due, run, changed`
+
+func scanHarvestRecord(s engine.Scanner) (HarvestRecord, error) {
+	var r HarvestRecord
+	var documents, files, work string
+	var due, changed int64
+	err := s.Scan(&r.ID, &r.Stamp, &r.Digest, &r.State, &documents, &files, &work, &r.Detail, &r.Tries, &due, &r.Run, &changed)
+	if err == nil {
+		err = errors.Join(json.Unmarshal([]byte(documents), &r.Documents), json.Unmarshal([]byte(files), &r.Files),
+			json.Unmarshal([]byte(work), &r.Work))
+	}
+	r.Due, r.Changed = instant(due), instant(changed)
+	return r, err
+}
+
+// HarvestRecords returns those of the records of a source that are known, by id.
+func (db *Harvest) HarvestRecords(ctx context.Context, id string, ids []string) (map[string]HarvestRecord, error) {
+	out := map[string]HarvestRecord{}
+	if len(ids) == 0 {
+		return out, nil
+	}
+	args := []any{id}
+	for _, one := range ids[:min(len(ids), MaxPage)] {
+		args = append(args, one)
+	}
+	rows, err := engine.Collect(ctx, db.read(), scanHarvestRecord,
+		`SELECT `+harvestRecordColumns+` FROM harvest_record WHERE source = ? AND id IN (?`+
+			strings.Repeat(", ?", len(args)-2)+`)`, args...)
+	for _, r := range rows {
+		out[r.ID] = r
+	}
+	return out, db.fail(err, "records of source %s", id)
+}
+
+// DueRecords returns records of a source that something is to be done about by now: those that wait, first come those that
+// leave, and those that are tried again.
+func (db *Harvest) DueRecords(ctx context.Context, id string, now time.Time, limit int) ([]HarvestRecord, error) {
+	out, err := engine.Collect(ctx, db.read(), scanHarvestRecord, `SELECT `+harvestRecordColumns+` FROM harvest_record
+		WHERE source = ? AND (state IN (?, ?) OR state IN (?, ?) AND due > 0 AND due <= ?) ORDER BY state DESC, id LIMIT ?`,
+		id, RecordWaiting, RecordWithdrawing, RecordFailed, RecordEmbargoed, stamp(now), page(limit))
+	return out, db.fail(err, "records of source %s", id)
+}
+
+// ListRecords returns records of a source behind one of an id, in order of id; an empty state: of all.
+func (db *Harvest) ListRecords(ctx context.Context, id string, state HarvestRecordState, after string, limit int) ([]HarvestRecord, error) {
+	where, args := `source = ? AND id > ?`, []any{id, after}
+	if state != "" {
+		where, args = where+` AND state = ?`, append(args, state)
+	}
+	out, err := engine.Collect(ctx, db.read(), scanHarvestRecord, `SELECT `+harvestRecordColumns+` FROM harvest_record WHERE `+where+
+		` ORDER BY id LIMIT ?`, append(args, page(limit))...)
+	return out, db.fail(err, "records of source %s", id)
+}
+
+// CountRecords returns how many records of a source there are in each state.
+func (db *Harvest) CountRecords(ctx context.Context, id string) (map[HarvestRecordState]int, error) {
+	type count struct {
+		state HarvestRecordState
+		n     int
+	}
+	rows, err := engine.Collect(ctx, db.read(), func(s engine.Scanner) (c count, err error) { return c, s.Scan(&c.state, &c.n) },
+		`SELECT state, count(*) FROM harvest_record WHERE source = ? GROUP BY state`, id)
+	out := map[HarvestRecordState]int{}
+	for _, c := range rows {
+		out[c.state] = c.n
+	}
+	return out, db.fail(err, "records of source %s", id)
+}
+
+// UnseenRecords returns how many records of a source a run did not see, apart from those that were withdrawn before. With
+// withdraw it marks them: they are to leave.
+func (db *Harvest) UnseenRecords(ctx context.Context, id string, run int64, withdraw bool) (int, error) {
+	const unseen = `source = ? AND run < ? AND state NOT IN ('` + string(RecordWithdrawn) + `', '` + string(RecordWithdrawing) + `')`
+	if !withdraw {
+		n := 0
+		err := db.read().Row(ctx, `SELECT count(*) FROM harvest_record WHERE `+unseen, id, run).Scan(&n)
+		return n, db.fail(err, "records of source %s", id)
+	}
+	var n int64
+	err := db.write(ctx, func(c engine.Conn) (err error) {
+		n, err = c.Exec(ctx, `UPDATE harvest_record SET state = ?, due = 0, detail = '' WHERE `+unseen, RecordWithdrawing, id, run)
+		return err
+	})
+	return int(n), db.fail(err, "withdraw records of source %s", id)
+}
+
+// PutWorks notes the works that documents of a library are texts of. Documents that are not there are left out.
+func (db *Harvest) PutWorks(ctx context.Context, lib concordat.LibraryID, works map[concordat.DocumentID]concordat.Work) error {
+	err := db.write(ctx, func(c engine.Conn) error {
+		for id, w := range works {
+			b, err := json.Marshal(w)
+			if err != nil {
+				return err
+			}
+			if _, err := c.Exec(ctx, `INSERT INTO document_work (library, document, work) SELECT library, id, ? FROM document
+				WHERE library = ? AND id = ? ON CONFLICT (library, document) DO UPDATE SET work = excluded.work`,
+				cleanText(string(b)), lib, id); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return db.fail(err, "keep %d works of %s", len(works), lib)
+}
+
+// Work returns the work that a document is the text of, or concordat.ErrNotFound.
+func (db *Harvest) Work(ctx context.Context, lib concordat.LibraryID, id concordat.DocumentID) (w concordat.Work, err error) {
+	var text string
+	if err = db.read().Row(ctx, `SELECT work FROM document_work WHERE library = ? AND document = ?`, lib, id).Scan(&text); err == nil {
+		err = json.Unmarshal([]byte(text), &w)
+	}
+	return w, db.fail(err, "work of %s/%s", lib, id)
+}

@@ -1,0 +1,61 @@
+package view
+
+import (
+	"time"
+
+	"concordat"
+	"concordat/store"
+)
+
+// Harvest is a source that documents are taken from.
+type Harvest struct {
+	ID         string              `json:"id"`
+	Kind       string              `json:"kind" enum:"oai,resourcesync,folder"`
+	URL        string              `json:"url"`
+	Library    concordat.LibraryID `json:"library"`
+	Set        string              `json:"set,omitempty"`
+	Format     string              `json:"format,omitempty"`
+	Every      string              `json:"every,omitempty" doc:"Absent: only when asked for"`
+	Withdrawn  string              `json:"withdrawn" enum:"delete,keep" doc:"What becomes of documents that the source withdraws"`
+	Next       time.Time           `json:"next,omitzero"`
+	Running    bool                `json:"running"`
+	Phase      string              `json:"phase,omitempty" enum:"listing,fetching" doc:"Of the run that is open; absent: none is"`
+	Started    time.Time           `json:"started,omitzero"`
+	Ended      time.Time           `json:"ended,omitzero"`
+	Cause      string              `json:"cause,omitempty" doc:"Why the run could not go on, or what it left out"`
+	Repository string              `json:"repository,omitempty"`
+	Listed     int                 `json:"listed" minimum:"0" doc:"Records that the run has read"`
+	Size       int                 `json:"size,omitempty" minimum:"0" doc:"Of the list, as the source says"`
+	Records    map[string]int      `json:"records" doc:"How many there are in each state"`
+}
+
+// OfHarvest returns a source with the counts of its records.
+func OfHarvest(h store.HarvestSource, counts map[store.HarvestRecordState]int) Harvest {
+	out := Harvest{ID: h.ID, Kind: h.Kind, URL: h.URL, Library: h.Library, Set: h.Set, Format: h.Format, Withdrawn: h.Withdrawn,
+		Next:    h.Next,
+		Running: h.Running, Phase: h.State.Phase, Started: h.State.Started, Ended: h.State.Ended, Cause: h.State.Cause,
+		Repository: h.State.Repository, Listed: h.State.Listed, Size: h.State.Size, Records: map[string]int{}}
+	if h.Every > 0 {
+		out.Every = h.Every.String()
+	}
+	for state, n := range counts {
+		out.Records[string(state)] = n
+	}
+	return out
+}
+
+// HarvestRecord is one record of a source.
+type HarvestRecord struct {
+	ID        string                   `json:"id"`
+	State     store.HarvestRecordState `json:"state" enum:"waiting,kept,embargoed,closed,textless,failed,withdrawing,withdrawn"`
+	Detail    string                   `json:"detail,omitempty"`
+	Due       time.Time                `json:"due,omitzero" doc:"When it is looked at again"`
+	Changed   time.Time                `json:"changed,omitzero"`
+	Documents []concordat.DocumentID   `json:"documents" nullable:"false"`
+	Work      concordat.Work           `json:"work"`
+}
+
+// OfHarvestRecord returns a record.
+func OfHarvestRecord(r store.HarvestRecord) HarvestRecord {
+	return HarvestRecord{r.ID, r.State, r.Detail, r.Due, r.Changed, append([]concordat.DocumentID{}, r.Documents...), r.Work}
+}

@@ -1,0 +1,113 @@
+package concordat
+
+import (
+	"net/url"
+	"regexp"
+	"strings"
+)
+
+// Work describes the publication whose text a document is, as the repository that gave it out describes it. All of it may be
+// empty.
+type Work struct {
+	Title      string    `json:"title,omitempty"`
+	Creators   []Creator `json:"creators,omitempty"`
+	Date       Date      `json:"date,omitempty"`
+	License    string    `json:"license,omitempty"` // an address, or words
+	Embargo    Date      `json:"embargo,omitempty"` // the first day on which the text may be read
+	IDs        []WorkID  `json:"ids,omitempty"`     // persistent identifiers, each once
+	Page       string    `json:"page,omitempty"`    // address of the repository's own page
+	Repository string    `json:"repository,omitempty"`
+}
+
+// Creator is an author of a work.
+type Creator struct {
+	Name  string `json:"name"`
+	ORCID string `json:"orcid,omitempty"` // 0000-0000-0000-0000
+	ROR   string `json:"ror,omitempty"`   // of the organisation that the author belongs to, without an address
+}
+
+// Authors returns the names of the creators with semicolons between them.
+func (w Work) Authors() string {
+	names := make([]string, 0, len(w.Creators))
+	for _, c := range w.Creators {
+		names = append(names, c.Name)
+	}
+	return strings.Join(names, "; ")
+}
+
+// WorkID is a persistent identifier.
+type WorkID struct {
+	Scheme string `json:"scheme"` // one of the schemes below
+	Value  string `json:"value"`  // without prefix or resolver
+}
+
+// Schemes of a WorkID.
+const (
+	SchemeDOI    = "doi"
+	SchemeHandle = "handle"
+	SchemeURN    = "urn"
+	SchemeORCID  = "orcid"
+	SchemeROR    = "ror"
+)
+
+// resolvers lead from an identifier to its page.
+var resolvers = map[string]string{SchemeDOI: "https://doi.org/", SchemeHandle: "https://hdl.handle.net/",
+	SchemeURN: "https://nbn-resolving.org/", SchemeORCID: "https://orcid.org/", SchemeROR: "https://ror.org/"}
+
+// idForms are the written forms of identifiers. The first group is the value.
+var idForms = []struct {
+	scheme string
+	form   *regexp.Regexp
+}{
+	{SchemeDOI, regexp.MustCompile(`(?i)^(?:doi:\s*|info:doi/|https?://(?:dx\.)?doi\.org/)?(10\.[0-9.]{4,20}/\S{1,500})$`)},
+	{SchemeHandle, regexp.MustCompile(`(?i)^(?:hdl:\s*|info:hdl/|https?://hdl\.handle\.net/)([0-9][0-9.]{0,30}/\S{1,500})$`)},
+	{SchemeURN, regexp.MustCompile(`(?i)^(?:https?://nbn-resolving\.(?:org|de)/)?(urn:nbn:\S{1,500})$`)},
+	{SchemeORCID, regexp.MustCompile(`(?i)^(?:orcid:\s*|https?://(?:www\.)?orcid\.org/)?([0-9]{4}-[0-9]{4}-[0-9]{4}-[0-9]{3}[0-9X])$`)},
+	{SchemeROR, regexp.MustCompile(`(?i)^(?:ror:\s*|https?://ror\.org/)(0[a-z0-9]{6}[0-9]{2})$`)},
+}
+
+// ParseWorkID returns the persistent identifier that a text is: a DOI (also alone), a Handle, a URN of a national library, an
+// ORCID iD whose check digit holds (also alone), or a ROR id. DOIs, ORCID and ROR compare without regard to case, so they come
+// back in one.
+func ParseWorkID(text string) (WorkID, bool) {
+	text = strings.TrimSpace(text)
+	for _, f := range idForms {
+		m := f.form.FindStringSubmatch(text)
+		if m == nil {
+			continue
+		}
+		id := WorkID{f.scheme, m[1]}
+		switch f.scheme {
+		case SchemeDOI, SchemeROR, SchemeURN:
+			id.Value = strings.ToLower(id.Value)
+		case SchemeORCID:
+			id.Value = strings.ToUpper(id.Value)
+			if !orcidHolds(id.Value) {
+				return WorkID{}, false
+			}
+		}
+		return id, true
+	}
+	return WorkID{}, false
+}
+
+// orcidHolds reports whether the check digit of an ORCID iD fits (ISO 7064, MOD 11-2).
+func orcidHolds(id string) bool {
+	total := 0
+	digits := strings.ReplaceAll(id, "-", "")
+	for _, c := range digits[:15] {
+		total = (total + int(c-'0')) * 2
+	}
+	check := (12 - total%11) % 11
+	return digits[15] == "0123456789X"[check]
+}
+
+// URL returns the address at which the identifier resolves; empty: its scheme has none.
+func (id WorkID) URL() string {
+	base, ok := resolvers[id.Scheme]
+	if !ok {
+		return ""
+	}
+	// Identifiers may hold what an address may not, such as < and >.
+	return base + (&url.URL{Path: id.Value}).EscapedPath()
+}

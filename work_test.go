@@ -1,0 +1,33 @@
+package concordat_test
+
+import (
+	"testing"
+
+	"concordat"
+)
+
+// TestParseWorkID: identifiers are read in the forms in which repositories write them, and resolve.
+func TestParseWorkID(t *testing.T) {
+	for text, want := range map[string]string{
+		"doi:10.5072/ABC.1": "https://doi.org/10.5072/abc.1",
+		"10.5072/abc":       "https://doi.org/10.5072/abc",
+		"https://dx.doi.org/10.1002/(SICI)1<1::AID-1>3.0": "https://doi.org/10.1002/%28sici%291%3C1::aid-1%3E3.0",
+		"http://hdl.handle.net/20.500.12345/Ab":           "https://hdl.handle.net/20.500.12345/Ab",
+		"hdl:1721.1/7":                                    "https://hdl.handle.net/1721.1/7",
+		"URN:NBN:de:101:1-2009":                           "https://nbn-resolving.org/urn:nbn:de:101:1-2009",
+		"https://orcid.org/0000-0002-1825-0097":           "https://orcid.org/0000-0002-1825-0097",
+		"0000-0002-1694-233x":                             "https://orcid.org/0000-0002-1694-233X",
+		"https://ror.org/03YRM5C26":                       "https://ror.org/03yrm5c26",
+		"0000-0002-1825-0098":                             "", // its check digit is wrong
+		"https://repository.example.edu/10.5072/abc":      "",
+		"12/3":                        "", // a fraction is no Handle
+		"ISBN 978-3-16-148410-0":      "",
+		"https://doi.org/10.5072/a b": "",
+		"":                            "",
+	} {
+		id, ok := concordat.ParseWorkID(text)
+		if ok != (want != "") || ok && id.URL() != want {
+			t.Errorf("%q: %v %v %q, want %q", text, ok, id, id.URL(), want)
+		}
+	}
+}
