@@ -18,7 +18,7 @@ func TestMain(m *testing.M) {
 	if sandbox.IsWorker() {
 		sandbox.Main() // the test binary is the program, so it is the extraction worker too
 	}
-	testscript.Main(m, map[string]func(){"concordat-lab": main})
+	testscript.Main(m, map[string]func(){"concordat-lab": main, "screening": screenMain})
 }
 
 // TestScripts runs the commands in testdata/script.
@@ -31,7 +31,7 @@ func TestScripts(t *testing.T) {
 func TestDocumentedCommands(t *testing.T) {
 	all := doctest.Commands(t, "..", "concordat-lab")
 	for _, c := range all {
-		l := &lab{Terminal: cli.Terminal{Stdout: io.Discard, Stderr: io.Discard}}
+		l := &lab{Site: cli.Site{Terminal: cli.Terminal{Stdout: io.Discard, Stderr: io.Discard}}}
 		if err := cli.Parse(l.command(), c.Args, c.Whole); err != nil {
 			t.Errorf("%s: concordat-lab %s: %v", c.Page, strings.Join(c.Args, " "), err)
 		}

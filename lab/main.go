@@ -17,8 +17,8 @@ import (
 
 // lab is the state that all commands share.
 type lab struct {
-	cli.Terminal
-	figures figures
+	cli.Site // of screen; nothing else touches one
+	figures  figures
 }
 
 func main() {
@@ -34,7 +34,7 @@ func main() {
 
 // run executes the command line and returns the exit code.
 func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	l := &lab{Terminal: cli.Terminal{Stdin: stdin, Stdout: stdout, Stderr: stderr}}
+	l := &lab{Site: cli.Site{Terminal: cli.Terminal{Stdin: stdin, Stdout: stdout, Stderr: stderr}}}
 	return cli.Execute(ctx, l.command(), args, &l.Terminal)
 }
 
@@ -44,7 +44,7 @@ func (l *lab) command() *cobra.Command {
 		Use:   "concordat-lab",
 		Short: "Measure what Concordat finds and how fast",
 		Long: `Concordat-lab holds the measurements of Concordat: eval measures detection on documents with known reuse,
-bench measures speed. Neither touches a site.
+bench measures speed. Neither touches a site. The experiments of screen read the library of one.
 
 Exit codes: 0 done, 1 failed or a figure misses its bounds, 2 usage.`,
 		SilenceUsage:  true,
@@ -55,7 +55,8 @@ Exit codes: 0 done, 1 failed or a figure misses its bounds, 2 usage.`,
 		},
 	}
 	root.PersistentFlags().BoolVar(&l.JSON, "json", false, "print JSON lines on stdout")
-	root.AddCommand(l.evalCommand(), l.benchCommand(), l.piecesCommand(), l.cellsCommand(), l.likelihoodCommand())
+	root.AddCommand(l.evalCommand(), l.benchCommand(), l.piecesCommand(), l.cellsCommand(), l.likelihoodCommand(),
+		l.screenCommand())
 	cli.Strict(root)
 	return root
 }

@@ -23,21 +23,21 @@ import (
 )
 
 // printFile is a file of prints.
-type printFile struct {
+type PrintFile struct {
 	Path     string    `json:"path"`
 	Size     int64     `json:"size"`
 	Modified time.Time `json:"modified"`
 	bytes    int       // of a print
 }
 
-func (f *printFile) prints() int { return int(f.Size / int64(f.bytes)) }
+func (f *PrintFile) Prints() int { return int(f.Size / int64(f.bytes)) }
 
-func openPrintFile(path string, bits int) (*printFile, error) {
+func OpenPrintFile(path string, bits int) (*PrintFile, error) {
 	info, err := os.Stat(path)
 	if err != nil {
 		return nil, cli.Usage(err)
 	}
-	f := &printFile{Path: path, Size: info.Size(), Modified: info.ModTime(), bytes: bits / 8}
+	f := &PrintFile{Path: path, Size: info.Size(), Modified: info.ModTime(), bytes: bits / 8}
 	if !info.Mode().IsRegular() || f.Size%int64(f.bytes) != 0 {
 		return nil, cli.Usagef("%s: %d bytes are no prints of %d bits", path, f.Size, bits)
 	}
@@ -45,7 +45,7 @@ func openPrintFile(path string, bits int) (*printFile, error) {
 }
 
 // part yields the prints from number from to number to in chunks.
-func (f *printFile) part(from, to int) iter.Seq2[[]screen.Wide, error] {
+func (f *PrintFile) part(from, to int) iter.Seq2[[]screen.Wide, error] {
 	return func(yield func([]screen.Wide, error) bool) {
 		in, err := os.Open(f.Path)
 		if err != nil {
@@ -72,11 +72,11 @@ func (f *printFile) part(from, to int) iter.Seq2[[]screen.Wide, error] {
 }
 
 // narrow yields all prints of 64 bits in chunks.
-func (f *printFile) narrow() iter.Seq2[[]uint64, error] {
-	return f.narrowPart(0, f.prints())
+func (f *PrintFile) Narrow() iter.Seq2[[]uint64, error] {
+	return f.narrowPart(0, f.Prints())
 }
 
-func (f *printFile) narrowPart(from, to int) iter.Seq2[[]uint64, error] {
+func (f *PrintFile) narrowPart(from, to int) iter.Seq2[[]uint64, error] {
 	return func(yield func([]uint64, error) bool) {
 		in, err := os.Open(f.Path)
 		if err != nil {
@@ -89,7 +89,7 @@ func (f *printFile) narrowPart(from, to int) iter.Seq2[[]uint64, error] {
 }
 
 // ids returns the documents of the prints, one a line in FILE.ids; nil if there is no such file.
-func (f *printFile) ids() ([]string, error) {
+func (f *PrintFile) IDs() ([]string, error) {
 	b, err := os.ReadFile(f.Path + ".ids")
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, nil
@@ -98,8 +98,8 @@ func (f *printFile) ids() ([]string, error) {
 		return nil, err
 	}
 	ids := strings.Split(strings.TrimSuffix(string(b), "\n"), "\n")
-	if f.Size > 0 && len(ids) != f.prints() {
-		return nil, cli.Usagef("%s.ids: %d lines for %d prints", f.Path, len(ids), f.prints())
+	if f.Size > 0 && len(ids) != f.Prints() {
+		return nil, cli.Usagef("%s.ids: %d lines for %d prints", f.Path, len(ids), f.Prints())
 	}
 	return ids, nil
 }
@@ -158,17 +158,17 @@ A hit names query and stored print by the document in FILE.ids, or by number fro
 }
 
 // scanner is screen.Batch or screen.WideBatch.
-type scanner func(f *printFile, from, to int, first uint64, dst []screen.Found) ([]screen.Found, error)
+type scanner func(f *PrintFile, from, to int, first uint64, dst []screen.Found) ([]screen.Found, error)
 
 func (f *batchFlags) scanner(queries []screen.Wide) (scanner, *screen.Design, error) {
-	o := printOptions{Bits: f.bits, Distance: f.k, Levels: f.levels}
+	o := PrintOptions{Bits: f.bits, Distance: f.k, Levels: f.levels}
 	d, err := o.design(len(queries), int64(f.memory)<<20)
 	if err != nil {
 		return nil, nil, err
 	}
 	if f.bits == 128 {
 		b, err := screen.NewWideBatch(d, queries)
-		return func(file *printFile, from, to int, first uint64, dst []screen.Found) ([]screen.Found, error) {
+		return func(file *PrintFile, from, to int, first uint64, dst []screen.Found) ([]screen.Found, error) {
 			for chunk, err := range file.part(from, to) {
 				if err != nil {
 					return dst, err
@@ -184,7 +184,7 @@ func (f *batchFlags) scanner(queries []screen.Wide) (scanner, *screen.Design, er
 		narrow[i] = q[0]
 	}
 	b, err := screen.NewBatch(d, narrow)
-	return func(file *printFile, from, to int, first uint64, dst []screen.Found) ([]screen.Found, error) {
+	return func(file *PrintFile, from, to int, first uint64, dst []screen.Found) ([]screen.Found, error) {
 		// Scan takes many prints at a time in the order of their leading bits.
 		var all []uint64
 		for chunk, err := range file.narrowPart(from, to) {
@@ -270,13 +270,13 @@ func (w *work) hits(each func([3]uint64) error) error {
 
 func (a *commands) screenBatch(ctx context.Context, f batchFlags, paths []string) (err error) {
 	began := time.Now()
-	queries, err := openPrintFile(f.queries, f.bits)
+	queries, err := OpenPrintFile(f.queries, f.bits)
 	if err != nil {
 		return err
 	}
-	var stored []*printFile
+	var stored []*PrintFile
 	for _, p := range paths {
-		s, err := openPrintFile(p, f.bits)
+		s, err := OpenPrintFile(p, f.bits)
 		if err != nil {
 			return err
 		}
@@ -296,20 +296,20 @@ func (a *commands) screenBatch(ctx context.Context, f batchFlags, paths []string
 }
 
 // scanAll takes the queries in turns that fit, and the stored files in units.
-func (a *commands) scanAll(ctx context.Context, f batchFlags, queries *printFile, stored []*printFile, w *work,
+func (a *commands) scanAll(ctx context.Context, f batchFlags, queries *PrintFile, stored []*PrintFile, w *work,
 	done map[int]bool) (*screen.Design, error) {
 	turn := max(1, int(int64(f.memory)<<20/screen.LeastBytes(f.bits, f.k)))
 	total := 0
 	for _, s := range stored {
-		total += s.prints()
+		total += s.Prints()
 	}
-	b := a.Progress(int64(total)*int64((queries.prints()+turn-1)/turn), "scanning")
+	b := a.Progress(int64(total)*int64((queries.Prints()+turn-1)/turn), "scanning")
 	defer b.Done()
 	var design *screen.Design
 	unit := 0
-	for from := 0; from < queries.prints(); from += turn {
+	for from := 0; from < queries.Prints(); from += turn {
 		var asked []screen.Wide
-		for chunk, err := range queries.part(from, min(from+turn, queries.prints())) {
+		for chunk, err := range queries.part(from, min(from+turn, queries.Prints())) {
 			if err != nil {
 				return nil, err
 			}
@@ -324,8 +324,8 @@ func (a *commands) scanAll(ctx context.Context, f batchFlags, queries *printFile
 		g.SetLimit(runtime.GOMAXPROCS(0))
 		first := uint64(0)
 		for _, s := range stored {
-			for at := 0; at < s.prints(); at += batchUnit {
-				n, to := unit, min(at+batchUnit, s.prints())
+			for at := 0; at < s.Prints(); at += batchUnit {
+				n, to := unit, min(at+batchUnit, s.Prints())
 				begin := first + uint64(at)
 				if unit++; done[n] {
 					b.Add(to - at)
@@ -347,7 +347,7 @@ func (a *commands) scanAll(ctx context.Context, f batchFlags, queries *printFile
 					return w.keepUnit(r)
 				})
 			}
-			first += uint64(s.prints())
+			first += uint64(s.Prints())
 		}
 		if err := g.Wait(); err != nil {
 			return nil, err
@@ -357,8 +357,8 @@ func (a *commands) scanAll(ctx context.Context, f batchFlags, queries *printFile
 }
 
 // namer names prints by document, where that is known.
-func namer(f *printFile) (func(n uint64) string, error) {
-	ids, err := f.ids()
+func namer(f *PrintFile) (func(n uint64) string, error) {
+	ids, err := f.IDs()
 	return func(n uint64) string {
 		if ids != nil {
 			return ids[n]
@@ -367,7 +367,7 @@ func namer(f *printFile) (func(n uint64) string, error) {
 	}, err
 }
 
-func (a *commands) printBatch(queries *printFile, stored []*printFile, w *work, d *screen.Design, took time.Duration) error {
+func (a *commands) printBatch(queries *PrintFile, stored []*PrintFile, w *work, d *screen.Design, took time.Duration) error {
 	query, err := namer(queries)
 	if err != nil {
 		return err
@@ -378,14 +378,14 @@ func (a *commands) printBatch(queries *printFile, stored []*printFile, w *work, 
 		if names[i], err = namer(s); err != nil {
 			return err
 		}
-		total += s.prints()
+		total += s.Prints()
 	}
 	n := 0
 	err = w.hits(func(h [3]uint64) error {
 		n++
 		at, i := h[1], 0
-		for at >= uint64(stored[i].prints()) {
-			at -= uint64(stored[i].prints())
+		for at >= uint64(stored[i].Prints()) {
+			at -= uint64(stored[i].Prints())
 			i++
 		}
 		hit := batchHit{"hit", query(h[0]), stored[i].Path, names[i](at), int(h[2])}
@@ -394,11 +394,11 @@ func (a *commands) printBatch(queries *printFile, stored []*printFile, w *work, 
 	if err != nil {
 		return err
 	}
-	sum := map[string]any{"type": "summary", "queries": queries.prints(), "stored": total, "hits": n, "took_ns": took}
+	sum := map[string]any{"type": "summary", "queries": queries.Prints(), "stored": total, "hits": n, "took_ns": took}
 	if d != nil {
 		sum["tables"] = len(d.Tables)
 	}
-	return a.Report(sum, "%d hits of %d queries among %d stored prints, in %.1f s", n, queries.prints(), total, took.Seconds())
+	return a.Report(sum, "%d hits of %d queries among %d stored prints, in %.1f s", n, queries.Prints(), total, took.Seconds())
 }
 
 // parsePrint reads 16 hexadecimal digits; what follows them after white space is a remark.

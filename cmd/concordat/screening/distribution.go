@@ -96,11 +96,11 @@ func (a *commands) screenDistribution(ctx context.Context, paths []string, svg s
 // eachPrints calls each with the 64-bit prints of the files, in pieces.
 func eachPrints(ctx context.Context, paths []string, each func(chunk []uint64)) error {
 	for _, path := range paths {
-		file, err := openPrintFile(path, 64)
+		file, err := OpenPrintFile(path, 64)
 		if err != nil {
 			return err
 		}
-		for chunk, err := range file.narrow() {
+		for chunk, err := range file.Narrow() {
 			if err = errors.Join(err, context.Cause(ctx)); err != nil {
 				return err
 			}
@@ -120,16 +120,16 @@ func nameHot(paths []string, hots []screen.Hot, first map[uint64]string) error {
 		wanted[h.Print] = true
 	}
 	for _, path := range paths {
-		file, err := openPrintFile(path, 64)
+		file, err := OpenPrintFile(path, 64)
 		if err != nil {
 			return err
 		}
-		ids, err := file.ids()
+		ids, err := file.IDs()
 		if err != nil {
 			return err
 		}
 		at := 0
-		for chunk, err := range file.narrow() {
+		for chunk, err := range file.Narrow() {
 			if err != nil {
 				return err
 			}

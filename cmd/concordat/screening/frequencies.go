@@ -36,7 +36,7 @@ const (
 
 func (a *commands) screenFrequenciesCommand() *cobra.Command {
 	f := defaultPrint()
-	f.IDF = idfCollection
+	f.IDF = IDFCollection
 	var libraries []string
 	var out string
 	var memory int
@@ -49,7 +49,7 @@ for every year. It holds hashes of words and runs of words with their counts, no
 			if out == "" || len(libraries) == 0 || memory < 1 {
 				return cli.Usagef("want --library, --out and some --memory")
 			}
-			m, err := newPrintMaker(f)
+			m, err := NewPrintMaker(f)
 			if err != nil {
 				return err
 			}
@@ -63,20 +63,20 @@ for every year. It holds hashes of words and runs of words with their counts, no
 			})
 		},
 	}
-	f.defineFeatures(c)
+	f.DefineFeatures(c)
 	c.Flags().StringArrayVar(&libraries, "library", nil, "library whose documents are counted; repeatable")
 	c.Flags().StringVar(&out, "out", "", "file to write")
 	c.Flags().IntVar(&memory, "memory", 1024, "memory for counting in MiB")
 	return c
 }
 
-func (a *commands) writeFrequencies(ctx context.Context, o *instance.Instance, m *printMaker, libraries []string, out string,
+func (a *commands) writeFrequencies(ctx context.Context, o *instance.Instance, m *PrintMaker, libraries []string, out string,
 	memory int64) error {
-	counted, err := a.countFeatures(ctx, o, m, memory, libraries...)
+	counted, err := m.countFeatures(ctx, &a.Terminal, o, memory, libraries...)
 	if err != nil {
 		return err
 	}
-	h := frequencyHeader{"frequencies", m.flags.Features, m.flags.StopWords, m.flags.Stem, uint32(counted.Documents()), counted.Features()}
+	h := frequencyHeader{"frequencies", m.Flags.Features, m.Flags.StopWords, m.Flags.Stem, uint32(counted.Documents()), counted.Features()}
 	err = cli.WriteFiles(func(w []*bufio.Writer) error {
 		line, err := json.Marshal(h)
 		if err != nil {
@@ -102,7 +102,7 @@ func (a *commands) writeFrequencies(ctx context.Context, o *instance.Instance, m
 }
 
 // readFrequencies reads a file of --idf, which must be of the same features.
-func readFrequencies(path string, f printOptions) (*simhash.Frequencies, error) {
+func readFrequencies(path string, f PrintOptions) (*simhash.Frequencies, error) {
 	file, err := os.Open(path)
 	if err != nil {
 		return nil, cli.Usagef("--idf: want auto, collection, none or a file: %w", err)

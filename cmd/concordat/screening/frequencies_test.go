@@ -9,7 +9,7 @@ import (
 // FuzzFrequencies: whatever the bytes, what is read has what its header says.
 func FuzzFrequencies(f *testing.F) {
 	header := func(documents uint32, counts int) []byte {
-		b, _ := json.Marshal(frequencyHeader{"frequencies", "words", stopDrop, false, documents, counts})
+		b, _ := json.Marshal(frequencyHeader{"frequencies", "words", StopDrop, false, documents, counts})
 		return append(b, '\n')
 	}
 	one := append(header(7, 1), 0, 0, 0, 0, 0, 0, 0, 9, 0, 0, 0, 7)

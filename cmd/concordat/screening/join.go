@@ -46,16 +46,16 @@ type joinFlags struct {
 
 func (a *commands) screenJoin(ctx context.Context, path string, f joinFlags) (err error) {
 	began := time.Now()
-	file, err := openPrintFile(path, 64)
+	file, err := OpenPrintFile(path, 64)
 	if err != nil {
 		return err
 	}
-	d, err := designOf(ctx, path, f.k, f.levels)
+	d, err := DesignOf(ctx, path, f.k, f.levels)
 	if err != nil {
 		return err
 	}
-	if f.memory < 24 || f.memory > 1<<20 || int64(file.prints()) > math.MaxUint32 {
-		return cli.Usagef("--memory %d with %d prints: want 24 to %d MiB and at most %d prints", f.memory, file.prints(), 1<<20,
+	if f.memory < 24 || f.memory > 1<<20 || int64(file.Prints()) > math.MaxUint32 {
+		return cli.Usagef("--memory %d with %d prints: want 24 to %d MiB and at most %d prints", f.memory, file.Prints(), 1<<20,
 			uint32(math.MaxUint32))
 	}
 	stopped, err := readStop(f.stop)
@@ -68,7 +68,7 @@ func (a *commands) screenJoin(ctx context.Context, path string, f joinFlags) (er
 		return err
 	}
 	defer func() { err = end(err) }()
-	j := screen.SelfJoin{Design: d, Stored: file.narrow, Bytes: int64(f.memory) << 20, Hot: f.hot, Stop: stopped}
+	j := screen.SelfJoin{Design: d, Stored: file.Narrow, Bytes: int64(f.memory) << 20, Hot: f.hot, Stop: stopped}
 	spent, stage, since := map[screen.Stage]time.Duration{}, screen.Stage(""), time.Now()
 	j.Watch = func(next screen.Stage) {
 		spent[stage] += time.Since(since)
@@ -84,7 +84,7 @@ func (a *commands) screenJoin(ctx context.Context, path string, f joinFlags) (er
 	b := a.Progress(-1, "joining")
 	defer b.Done()
 	r := batchUnitRecord{Unit: start}
-	err = j.Run(ctx, int64(file.prints()), start, func(t screen.Twin) error {
+	err = j.Run(ctx, int64(file.Prints()), start, func(t screen.Twin) error {
 		r.Hits = append(r.Hits, [3]uint64{t.A, t.B, uint64(t.Distance)})
 		return nil
 	}, func(p screen.Progress) error {
@@ -112,15 +112,15 @@ func (a *commands) screenJoin(ctx context.Context, path string, f joinFlags) (er
 		return err
 	}
 	took := time.Since(began)
-	return a.Report(map[string]any{"type": "summary", "prints": file.prints(), "tables": len(d.Tables), "pairs": n, "took_ns": took,
+	return a.Report(map[string]any{"type": "summary", "prints": file.Prints(), "tables": len(d.Tables), "pairs": n, "took_ns": took,
 		"stages_ns": spent},
-		"%d pairs among %d prints, %d tables, in %.1f s: %.1f s to read, %.1f s to sort, %.1f s to compare", n, file.prints(), len(d.Tables),
+		"%d pairs among %d prints, %d tables, in %.1f s: %.1f s to read, %.1f s to sort, %.1f s to compare", n, file.Prints(), len(d.Tables),
 		took.Seconds(),
 		spent[screen.StageRead].Seconds(), spent[screen.StageSort].Seconds(), spent[screen.StageCompare].Seconds())
 }
 
 // designOf returns the design of --levels, or the best one for joining the prints of a file, counted in them.
-func designOf(ctx context.Context, path string, k int, levels []int) (*screen.Design, error) {
+func DesignOf(ctx context.Context, path string, k int, levels []int) (*screen.Design, error) {
 	if len(levels) > 0 {
 		d, err := screen.NewDesign(64, k, levels...)
 		if err != nil {

@@ -17,7 +17,7 @@ import (
 )
 
 // printOptions say how a print of a document is made and how near two are to be.
-type printOptions struct {
+type PrintOptions struct {
 	Bits      int    `json:"bits"`
 	Distance  int    `json:"distance"`
 	Features  string `json:"features"`
@@ -34,38 +34,38 @@ type printOptions struct {
 
 // The values of --idf that are no file, and of --stop-words.
 const (
-	idfAuto       = "auto"
-	idfCollection = "collection"
-	idfNone       = "none"
-	stopDrop      = "drop"
-	stopKeep      = "keep"
+	IDFAuto       = "auto"
+	IDFCollection = "collection"
+	IDFNone       = "none"
+	StopDrop      = "drop"
+	StopKeep      = "keep"
 )
 
 // leastCounted is the number of documents from which on idfAuto takes their frequencies. In a smaller library what two
 // near-duplicates share is already frequent.
-const leastCounted = 200
+const LeastCounted = 200
 
 // defaultPrint are the options of the best prints measured (doc/evaluation/screen.md, the choice of prints). Runs of
 // words spread more evenly, and find fewer revisions.
-func defaultPrint() printOptions {
-	return printOptions{Bits: 64, Distance: 3, Features: "words", StopWords: stopDrop, TF: "log", IDF: idfAuto, Hash: "mix"}
+func defaultPrint() PrintOptions {
+	return PrintOptions{Bits: 64, Distance: 3, Features: "words", StopWords: StopDrop, TF: "log", IDF: IDFAuto, Hash: "mix"}
 }
 
-func (f *printOptions) define(c *cobra.Command) {
+func (f *PrintOptions) define(c *cobra.Command) {
 	f.defineMaking(c)
 	c.Flags().IntVar(&f.Distance, "distance", 3, "bits in which two prints may differ (simhash)")
 	c.Flags().IntSliceVar(&f.Levels, "levels", nil,
 		"blocks of the tables at each level, such as 6, 4,4, 5 or 4 (default: planned from the number of prints and --memory)")
 }
 
-func (f *printOptions) defineMaking(c *cobra.Command) {
+func (f *PrintOptions) defineMaking(c *cobra.Command) {
 	c.Flags().IntVar(&f.Bits, "bits", 64, "bits of a print, 64 or 128 (simhash)")
-	f.defineFeatures(c)
-	f.defineWeights(c)
+	f.DefineFeatures(c)
+	f.DefineWeights(c)
 }
 
 // defineFeatures defines the flags that frequencies depend on.
-func (f *printOptions) defineFeatures(c *cobra.Command) {
+func (f *PrintOptions) DefineFeatures(c *cobra.Command) {
 	d, fl := defaultPrint(), c.Flags()
 	fl.StringVar(&f.Features, "features", d.Features,
 		"features of a print: words, letters or sentences, with the lengths of their runs, such as words1-3 or letters3 (simhash)")
@@ -73,11 +73,11 @@ func (f *printOptions) defineFeatures(c *cobra.Command) {
 	fl.BoolVar(&f.Stem, "stem", d.Stem, "take the stems of English words (simhash)")
 }
 
-func (f *printOptions) defineWeights(c *cobra.Command) {
+func (f *PrintOptions) DefineWeights(c *cobra.Command) {
 	d, fl := defaultPrint(), c.Flags()
 	fl.StringVar(&f.TF, "tf", d.TF, "weight of a repeated feature: log, count or once (simhash)")
 	fl.StringVar(&f.IDF, "idf", d.IDF, "weigh features by how few documents have them: of the collection, of a FILE of screen frequencies, or none; "+
-		"auto: of the collection from "+strconv.Itoa(leastCounted)+" documents on (simhash)")
+		"auto: of the collection from "+strconv.Itoa(LeastCounted)+" documents on (simhash)")
 	fl.StringVar(&f.Hash, "hash", d.Hash, "hash of a feature: mix, plain (64 bits), xxhash, md5, sha1 or sha256 (simhash)")
 }
 
@@ -89,7 +89,7 @@ var (
 )
 
 // check returns a usage error for options that make no print of 64 or 128 bits.
-func (f *printOptions) check() error {
+func (f *PrintOptions) check() error {
 	if f.Distance < 0 || f.Distance >= f.Bits {
 		return cli.Usagef("--distance %d: want 0 to less than %d bits", f.Distance, f.Bits)
 	}
@@ -101,50 +101,50 @@ func (f *printOptions) check() error {
 			return cli.Usagef("--levels: %w", err)
 		}
 	}
-	_, err := newPrintMaker(*f)
+	_, err := NewPrintMaker(*f)
 	return err
 }
 
 // printMaker makes prints of documents.
-type printMaker struct {
-	flags   printOptions
-	printer *simhash.Printer
-	runs    []screen.Shingling
-	weigh   simhash.Weighting
+type PrintMaker struct {
+	Flags   PrintOptions
+	Printer *simhash.Printer
+	Runs    []screen.Shingling
+	Weigh   simhash.Weighting
 }
 
-func newPrintMaker(f printOptions) (*printMaker, error) {
-	m := &printMaker{flags: f}
+func NewPrintMaker(f PrintOptions) (*PrintMaker, error) {
+	m := &PrintMaker{Flags: f}
 	h, ok := printHashes[f.Hash]
 	tf, known := printWeights[f.TF]
 	if !ok || !known {
 		return nil, cli.Usagef("--hash %q, --tf %q: want mix, plain, xxhash, md5, sha1 or sha256, and log, count or once", f.Hash, f.TF)
 	}
-	if f.StopWords != stopDrop && f.StopWords != stopKeep {
+	if f.StopWords != StopDrop && f.StopWords != StopKeep {
 		return nil, cli.Usagef("--stop-words %q: want drop or keep", f.StopWords)
 	}
-	m.weigh.TF = tf
+	m.Weigh.TF = tf
 	if h == simhash.HashPlain && f.Bits > 64 {
 		return nil, cli.Usagef("--hash plain: fills 64 bits, not %d", f.Bits)
 	}
 	var err error
-	if m.runs, err = f.shinglings(); err != nil {
+	if m.Runs, err = f.shinglings(); err != nil {
 		return nil, err
 	}
-	if m.printer, err = simhash.NewPrinter(h, nil); err != nil {
+	if m.Printer, err = simhash.NewPrinter(h, nil); err != nil {
 		return nil, err
 	}
-	if f.IDF != idfAuto && f.IDF != idfCollection && f.IDF != idfNone {
-		m.weigh.Frequencies, err = readFrequencies(f.IDF, f)
+	if f.IDF != IDFAuto && f.IDF != IDFCollection && f.IDF != IDFNone {
+		m.Weigh.Frequencies, err = readFrequencies(f.IDF, f)
 		if err == nil {
-			m.flags.Counted = m.weigh.Frequencies.Documents()
+			m.Flags.Counted = m.Weigh.Frequencies.Documents()
 		}
 	}
 	return m, err
 }
 
 // shinglings returns the runs that --features names, one of each length.
-func (f *printOptions) shinglings() (runs []screen.Shingling, err error) {
+func (f *PrintOptions) shinglings() (runs []screen.Shingling, err error) {
 	p := printRuns.FindStringSubmatch(f.Features)
 	if p == nil {
 		return nil, cli.Usagef("--features %q: want words, letters or sentences with the lengths of their runs, such as words1-3 or letters3", f.Features)
@@ -166,23 +166,23 @@ func (f *printOptions) shinglings() (runs []screen.Shingling, err error) {
 	}
 	for w := from; w <= to; w++ {
 		runs = append(runs, screen.Shingling{Width: w, Letters: letters, Sentences: p[1] == "sentences",
-			Content: f.StopWords == stopDrop && !letters, Stems: f.Stem})
+			Content: f.StopWords == StopDrop && !letters, Stems: f.Stem})
 	}
 	return runs, nil
 }
 
 // print returns the print of a text and whether it has any features.
-func (m *printMaker) print(t *segment.Text) (screen.Wide, bool, error) {
-	weighed := m.weigh.Weigh(screen.Features(t, m.runs), nil)
-	if m.flags.Bits == 64 {
-		return screen.Wide{m.printer.Print64(weighed)}, len(weighed) > 0, nil
+func (m *PrintMaker) print(t *segment.Text) (screen.Wide, bool, error) {
+	weighed := m.Weigh.Weigh(screen.Features(t, m.Runs), nil)
+	if m.Flags.Bits == 64 {
+		return screen.Wide{m.Printer.Print64(weighed)}, len(weighed) > 0, nil
 	}
-	p, err := m.printer.Print128(weighed)
+	p, err := m.Printer.Print128(weighed)
 	return p, len(weighed) > 0, err
 }
 
 // weights says what weighs the features, for people.
-func (f *printOptions) weights() string {
+func (f *PrintOptions) Weights() string {
 	if f.Counted == 0 {
 		return "features not weighed by frequency"
 	}
@@ -190,7 +190,7 @@ func (f *printOptions) weights() string {
 }
 
 // design returns the design of the flags, or the best one for so many prints.
-func (f *printOptions) design(prints int, memory int64) (*screen.Design, error) {
+func (f *PrintOptions) design(prints int, memory int64) (*screen.Design, error) {
 	if len(f.Levels) > 0 {
 		return screen.NewDesign(f.Bits, f.Distance, f.Levels...)
 	}
@@ -198,12 +198,12 @@ func (f *printOptions) design(prints int, memory int64) (*screen.Design, error) 
 }
 
 // tables returns what finds the prints near one.
-func (m *printMaker) tables(prints []screen.Wide, memory int64) (func(q screen.Wide, dst []screen.Hit) []screen.Hit, error) {
-	d, err := m.flags.design(len(prints), memory)
+func (m *PrintMaker) tables(prints []screen.Wide, memory int64) (func(q screen.Wide, dst []screen.Hit) []screen.Hit, error) {
+	d, err := m.Flags.design(len(prints), memory)
 	if err != nil {
 		return nil, err
 	}
-	if m.flags.Bits > 64 {
+	if m.Flags.Bits > 64 {
 		t, err := screen.NewWideTables(d, prints)
 		if err != nil {
 			return nil, err
@@ -221,10 +221,10 @@ func (m *printMaker) tables(prints []screen.Wide, memory int64) (func(q screen.W
 	return func(q screen.Wide, dst []screen.Hit) []screen.Hit { return t.Near(q[0], dst) }, nil
 }
 
-// weighFeatures gives the maker the frequencies that --idf asks for: those of the libraries.
-func (a *commands) weighFeatures(ctx context.Context, o *instance.Instance, m *printMaker, memory int64, libraries ...string) error {
-	switch m.flags.IDF {
-	case idfAuto:
+// weighFeatures gives the maker the frequencies that --idf asks for: those of the libraries, in so many bytes.
+func (m *PrintMaker) WeighFeatures(ctx context.Context, a *cli.Terminal, o *instance.Instance, memory int64, libraries ...string) error {
+	switch m.Flags.IDF {
+	case IDFAuto:
 		n := 0
 		for _, lib := range libraries {
 			if lib == "" {
@@ -234,29 +234,29 @@ func (a *commands) weighFeatures(ctx context.Context, o *instance.Instance, m *p
 				if err == nil {
 					n++
 				}
-				if n >= leastCounted {
+				if n >= LeastCounted {
 					break
 				}
 			}
 		}
-		if n < leastCounted {
+		if n < LeastCounted {
 			return nil
 		}
-	case idfCollection:
+	case IDFCollection:
 	default:
 		return nil // none, or from a file
 	}
-	counted, err := a.countFeatures(ctx, o, m, memory, libraries...)
+	counted, err := m.countFeatures(ctx, a, o, memory, libraries...)
 	if err != nil {
 		return err
 	}
-	m.weigh.Frequencies = counted
-	m.flags.Counted = counted.Documents()
+	m.Weigh.Frequencies = counted
+	m.Flags.Counted = counted.Documents()
 	return nil
 }
 
 // countFeatures counts in how many documents of the libraries each feature occurs, in so many bytes.
-func (a *commands) countFeatures(ctx context.Context, o *instance.Instance, m *printMaker, memory int64,
+func (m *PrintMaker) countFeatures(ctx context.Context, a *cli.Terminal, o *instance.Instance, memory int64,
 	libraries ...string) (*simhash.Frequencies, error) {
 	const featureBytes = 40
 	counted := &simhash.Frequencies{}
@@ -278,7 +278,7 @@ func (a *commands) countFeatures(ctx context.Context, o *instance.Instance, m *p
 			if err != nil {
 				return nil, fmt.Errorf("document %s/%s: %w", d.Library, d.ID, err)
 			}
-			counted.Add(screen.Features(t, m.runs))
+			counted.Add(screen.Features(t, m.Runs))
 			b.Add(1)
 			if int64(counted.Features())*featureBytes > memory {
 				counted.Prune(int(memory / featureBytes / 2))

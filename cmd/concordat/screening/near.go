@@ -15,7 +15,7 @@ import (
 )
 
 func (a *commands) screenNearCommand() *cobra.Command {
-	f := printOptions{Bits: 64}
+	f := PrintOptions{Bits: 64}
 	memory := 0
 	c := &cobra.Command{
 		Use: "near DIR|FILE PRINT...", Short: "Look prints up in packed tables, or in a file of prints", Args: cobra.MinimumNArgs(2),
@@ -50,7 +50,7 @@ type nearPrint struct {
 type nearFunc func(q uint64) ([]nearPrint, error)
 
 // nearIn opens packed tables, or makes tables of a file of prints.
-func (a *commands) nearIn(ctx context.Context, path string, f printOptions, memory int64) (nearFunc, func(), error) {
+func (a *commands) nearIn(ctx context.Context, path string, f PrintOptions, memory int64) (nearFunc, func(), error) {
 	info, err := os.Stat(path)
 	if err != nil {
 		return nil, nil, cli.Usage(err)
@@ -58,7 +58,7 @@ func (a *commands) nearIn(ctx context.Context, path string, f printOptions, memo
 	if info.IsDir() {
 		return nearPacked(path)
 	}
-	file, err := openPrintFile(path, f.Bits)
+	file, err := OpenPrintFile(path, f.Bits)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -66,12 +66,12 @@ func (a *commands) nearIn(ctx context.Context, path string, f printOptions, memo
 	if err != nil {
 		return nil, nil, err
 	}
-	d, err := f.design(file.prints(), memory)
+	d, err := f.design(file.Prints(), memory)
 	if err != nil {
 		return nil, nil, cli.Usage(err)
 	}
-	prints := make([]uint64, 0, file.prints())
-	for chunk, err := range file.narrow() {
+	prints := make([]uint64, 0, file.Prints())
+	for chunk, err := range file.Narrow() {
 		if err = errors.Join(err, context.Cause(ctx)); err != nil {
 			return nil, nil, err
 		}
@@ -198,7 +198,7 @@ func (a *commands) screenNear(ctx context.Context, args []string, near nearFunc)
 			}
 			continue
 		}
-		if err := eachLine(a.Stdin, answer); err != nil {
+		if err := EachLine(a.Stdin, answer); err != nil {
 			return err
 		}
 	}

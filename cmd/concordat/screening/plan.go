@@ -87,11 +87,11 @@ const sampledPrints = 200_000
 
 // samplePrints returns prints of a file, evenly from all of it, and how many it has.
 func samplePrints(ctx context.Context, path string) (sample []uint64, n int, err error) {
-	file, err := openPrintFile(path, 64)
+	file, err := OpenPrintFile(path, 64)
 	if err != nil {
 		return nil, 0, err
 	}
-	n = file.prints()
+	n = file.Prints()
 	step := max(1, (n+sampledPrints-1)/sampledPrints)
 	at := 0
 	err = eachPrints(ctx, []string{path}, func(chunk []uint64) {

@@ -21,7 +21,7 @@ import (
 // the document of each on a line.
 
 func (a *commands) screenPrintsCommand() *cobra.Command {
-	var f printOptions
+	var f PrintOptions
 	var library, out string
 	var random, plant int
 	var parts shardParts
@@ -109,18 +109,18 @@ func (p shardParts) place(lib concordat.LibraryID, id concordat.DocumentID) (int
 }
 
 // libraryPrints writes the prints of a library.
-func (a *commands) libraryPrints(ctx context.Context, o *instance.Instance, f printOptions, library, out string, parts shardParts,
+func (a *commands) libraryPrints(ctx context.Context, o *instance.Instance, f PrintOptions, library, out string, parts shardParts,
 	memory int64) error {
 	if _, err := o.Store.Catalogue.Library(ctx, concordat.LibraryID(library)); errors.Is(err, concordat.ErrNotFound) {
 		return cli.Usagef("no library %q; concordat library list shows them", library)
 	} else if err != nil {
 		return err
 	}
-	m, err := newPrintMaker(f)
+	m, err := NewPrintMaker(f)
 	if err != nil {
 		return err
 	}
-	if err := a.weighFeatures(ctx, o, m, memory, library); err != nil {
+	if err := m.WeighFeatures(ctx, &a.Terminal, o, memory, library); err != nil {
 		return err
 	}
 	n, unread := 0, 0
@@ -164,8 +164,8 @@ func (a *commands) libraryPrints(ctx context.Context, o *instance.Instance, f pr
 	}
 	a.warnUneven(&spread)
 	if err := a.Report(map[string]any{"type": "prints", "library": library, "prints": n, "bits": f.Bits, "unread": unread, "file": out,
-		"idf_documents": m.flags.Counted, "spread": spread.Spread()},
-		"%d prints of %d bits in %s, %s", n, f.Bits, out, m.flags.weights()); err != nil {
+		"idf_documents": m.Flags.Counted, "spread": spread.Spread()},
+		"%d prints of %d bits in %s, %s", n, f.Bits, out, m.Flags.Weights()); err != nil {
 		return err
 	}
 	if unread > 0 {

@@ -47,7 +47,7 @@ type screenFlags struct {
 	Template    string `json:"template,omitempty"`
 	MemoryMiB   int    `json:"memory_mib"` // it decides how the work is divided
 
-	Print   printOptions `json:"print,omitzero"`
+	Print   PrintOptions `json:"print,omitzero"`
 	Shingle shingleFlags `json:"shingle,omitzero"`
 	Short   shortFlags   `json:"short,omitzero"`
 
@@ -127,8 +127,8 @@ the list of what could be removed.`,
 	}
 	f.define(c)
 	c.AddCommand(a.screenPrintsCommand(), a.screenBatchCommand(), a.screenJoinCommand(), a.screenPackCommand(), a.screenNearCommand(),
-		a.screenPlanCommand(), a.screenDistributionCommand(), a.screenGramsCommand(), a.screenSweepCommand(), a.screenThreeCommand(),
-		a.screenFrequenciesCommand(), a.screenDocumentsCommand(), a.screenStageCommand(), a.screenSampleCommand(), a.screenPrecisionCommand())
+		a.screenPlanCommand(), a.screenDistributionCommand(), a.screenGramsCommand(), a.screenThreeCommand(),
+		a.screenFrequenciesCommand(), a.screenDocumentsCommand(), a.screenStageCommand())
 	return c
 }
 
@@ -203,7 +203,7 @@ func (f *screenFlags) check() error {
 		return cli.Usagef("--template: method %s does not know where texts agree", f.Method)
 	}
 	if f.Method != methodSimhash {
-		f.Print = printOptions{}
+		f.Print = PrintOptions{}
 	} else if err := f.Print.check(); err != nil {
 		return err
 	}
@@ -264,7 +264,7 @@ type screening struct {
 	self     bool
 	abroad   *abroad // nil: within this site
 	template *segment.Template
-	printer  *printMaker
+	printer  *PrintMaker
 	work     *work
 	docs     []screenDoc
 	texts    []screenText
@@ -372,10 +372,10 @@ func (a *commands) newScreening(ctx context.Context, o *instance.Instance, f scr
 		}
 	}
 	if f.Method == methodSimhash {
-		if s.printer, err = newPrintMaker(f.Print); err != nil {
+		if s.printer, err = NewPrintMaker(f.Print); err != nil {
 			return nil, err
 		}
-		err = a.weighFeatures(ctx, o, s.printer, int64(f.MemoryMiB)<<20, f.Library, f.Against)
+		err = s.printer.WeighFeatures(ctx, &a.Terminal, o, int64(f.MemoryMiB)<<20, f.Library, f.Against)
 	}
 	return s, err
 }

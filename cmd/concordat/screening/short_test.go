@@ -33,13 +33,13 @@ func TestShortAgainstSimhash(t *testing.T) {
 		})
 	}
 	f := defaultPrint()
-	m, err := newPrintMaker(f)
+	m, err := NewPrintMaker(f)
 	if err != nil {
 		t.Fatal(err)
 	}
-	m.weigh.Frequencies = &simhash.Frequencies{}
+	m.Weigh.Frequencies = &simhash.Frequencies{}
 	for _, cut := range texts {
-		m.weigh.Frequencies.Add(screen.Features(cut, m.runs))
+		m.Weigh.Frequencies.Add(screen.Features(cut, m.Runs))
 	}
 	prints := make([]uint64, len(texts))
 	for i, cut := range texts {

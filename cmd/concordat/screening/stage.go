@@ -64,12 +64,12 @@ func misinput(err error) error {
 
 func (a *commands) stagePrints() *cobra.Command {
 	f := defaultPrint()
-	f.IDF = idfNone
+	f.IDF = IDFNone
 	c := a.stage("prints", "Map documents to their prints: identifier, 16 hexadecimal digits", func(in io.Reader, out io.Writer) error {
-		if f.IDF == idfAuto || f.IDF == idfCollection {
+		if f.IDF == IDFAuto || f.IDF == IDFCollection {
 			return cli.Usagef("--idf %s: a stage sees a part of the collection; want none, or a file of concordat screen frequencies", f.IDF)
 		}
-		m, err := newPrintMaker(f)
+		m, err := NewPrintMaker(f)
 		if err != nil {
 			return err
 		}
@@ -78,10 +78,10 @@ func (a *commands) stagePrints() *cobra.Command {
 			return p[0], any, err
 		})
 	})
-	f.defineFeatures(c)
-	f.defineWeights(c)
-	f.Bits, f.IDF = 64, idfNone
-	c.Flag("idf").DefValue = idfNone
+	f.DefineFeatures(c)
+	f.DefineWeights(c)
+	f.Bits, f.IDF = 64, IDFNone
+	c.Flag("idf").DefValue = IDFNone
 	c.Flag("idf").Usage = "weigh features by how few documents have them: a FILE of screen frequencies, or none"
 	return c
 }

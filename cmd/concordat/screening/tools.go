@@ -34,14 +34,14 @@ func (a *commands) screenPackCommand() *cobra.Command {
 FILE.ids. It says how the
 size compares with the prints as they are and with the least that random prints can take.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			file, err := openPrintFile(args[0], 64)
+			file, err := OpenPrintFile(args[0], 64)
 			if err != nil {
 				return err
 			}
 			if out == "" {
 				return cli.Usagef("--out is missing: the folder to write")
 			}
-			d, err := designOf(cmd.Context(), args[0], k, levels)
+			d, err := DesignOf(cmd.Context(), args[0], k, levels)
 			if err != nil {
 				return err
 			}
@@ -55,9 +55,9 @@ size compares with the prints as they are and with the least that random prints 
 	return c
 }
 
-func (a *commands) screenPack(ctx context.Context, file *printFile, d *screen.Design, out string, only int) error {
-	prints := make([]uint64, 0, file.prints())
-	for chunk, err := range file.narrow() {
+func (a *commands) screenPack(ctx context.Context, file *PrintFile, d *screen.Design, out string, only int) error {
+	prints := make([]uint64, 0, file.Prints())
+	for chunk, err := range file.Narrow() {
 		if err = errors.Join(err, context.Cause(ctx)); err != nil {
 			return err
 		}
@@ -88,7 +88,7 @@ func (a *commands) screenPack(ctx context.Context, file *printFile, d *screen.De
 		b.Add(1)
 	}
 	if n == len(d.Tables) {
-		ids, err := file.ids()
+		ids, err := file.IDs()
 		if err == nil && ids != nil {
 			err = writeNames(out, prints, ids)
 		}
@@ -141,7 +141,7 @@ choices of gram lengths how many originals are found again and how many texts mu
 					return cli.Usage(err)
 				}
 				defer f.Close()
-				if err := eachLine(f, take); err != nil {
+				if err := EachLine(f, take); err != nil {
 					return err
 				}
 				return a.screenGrams(texts, o)
@@ -174,7 +174,7 @@ choices of gram lengths how many originals are found again and how many texts mu
 // longestShortLine bounds a line of texts, in bytes.
 const longestShortLine = 16 << 20
 
-func eachLine(r io.Reader, each func(string) error) error {
+func EachLine(r io.Reader, each func(string) error) error {
 	in := bufio.NewScanner(r)
 	in.Buffer(nil, longestShortLine)
 	for in.Scan() {

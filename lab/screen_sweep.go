@@ -1,4 +1,4 @@
-package screening
+package main
 
 import (
 	"bufio"
@@ -17,6 +17,7 @@ import (
 
 	"concordat"
 	"concordat/cmd/cli"
+	"concordat/cmd/concordat/screening"
 	"concordat/instance"
 	"concordat/minhash"
 	"concordat/screen"
@@ -25,7 +26,7 @@ import (
 
 // sweepFlags are the question of sweep.
 type sweepFlags struct {
-	print                 printOptions
+	print                 screening.PrintOptions
 	pairs, columns        string
 	header                bool
 	widths                []int
@@ -37,7 +38,7 @@ type sweepFlags struct {
 	svg                   string
 }
 
-func (a *commands) screenSweepCommand() *cobra.Command {
+func (a *lab) sweepCommand() *cobra.Command {
 	var f sweepFlags
 	c := &cobra.Command{
 		Use: "sweep", Short: "Say how well each distance tells labelled pairs apart, for several kinds of prints", Args: cobra.NoArgs,
@@ -68,8 +69,8 @@ Where the labels come from:
 			return a.With(cmd.Context(), instance.WithIndex, func(o *instance.Instance) error { return a.sweepLibrary(cmd.Context(), o, &f) })
 		},
 	}
-	f.print.defineFeatures(c)
-	f.print.defineWeights(c)
+	f.print.DefineFeatures(c)
+	f.print.DefineWeights(c)
 	fl := c.Flags()
 	fl.IntSliceVar(&f.widths, "widths", []int{64, 100, 128}, "bits of the prints, 1 to 256; with --vary one width (default 64)")
 	fl.StringVar(&f.vary, "vary", "", "compare the values of this option: hash, bits, features, stop-words, stem, tf or idf")
@@ -106,7 +107,7 @@ func (f *sweepFlags) checkSource(given func(string) bool) error {
 	return nil
 }
 
-func (a *commands) sweepPairs(ctx context.Context, f *sweepFlags) error {
+func (a *lab) sweepPairs(ctx context.Context, f *sweepFlags) error {
 	var columns []int
 	for _, c := range strings.Split(f.columns, ",") {
 		n, err := strconv.Atoi(c)
@@ -180,25 +181,25 @@ func eachLineOf(path string, each func(string) error) error {
 			return cli.Usagef("%s: %w", path, err)
 		}
 	}
-	return eachLine(r, each)
+	return screening.EachLine(r, each)
 }
 
 // sweepDocuments bounds the number of documents; all their pairs are compared.
 const sweepDocuments = 100_000
 
-func (a *commands) sweepLibrary(ctx context.Context, o *instance.Instance, f *sweepFlags) error {
+func (a *lab) sweepLibrary(ctx context.Context, o *instance.Instance, f *sweepFlags) error {
 	s, err := newSweeper(f)
 	if err != nil {
 		return err
 	}
-	counted := map[[3]string]*printMaker{} // those that differ in other options share their frequencies
+	counted := map[[3]string]*screening.PrintMaker{} // those that differ in other options share their frequencies
 	for _, m := range s.makers {
-		of := [3]string{m.flags.Features + strconv.FormatBool(m.flags.Stem), m.flags.StopWords, m.flags.IDF}
+		of := [3]string{m.Flags.Features + strconv.FormatBool(m.Flags.Stem), m.Flags.StopWords, m.Flags.IDF}
 		if c := counted[of]; c != nil {
-			m.weigh.Frequencies, m.flags.Counted = c.weigh.Frequencies, c.flags.Counted
+			m.Weigh.Frequencies, m.Flags.Counted = c.Weigh.Frequencies, c.Flags.Counted
 			continue
 		}
-		if err := a.weighFeatures(ctx, o, m, 1<<30, f.library); err != nil {
+		if err := m.WeighFeatures(ctx, &a.Terminal, o, 1<<30, f.library); err != nil {
 			return err
 		}
 		counted[of] = m
@@ -350,7 +351,7 @@ func newSweepLine(k *kindOfPrint, p screen.CurvePoint) sweepLine {
 	return sweepLine{"point", k.name, k.bits, p, p.Precision(), low, high, p.Recall()}
 }
 
-func (a *commands) printSweep(s *sweeper, f *sweepFlags, title string) error {
+func (a *lab) printSweep(s *sweeper, f *sweepFlags, title string) error {
 	var series []screen.Series
 	for i, k := range s.kinds {
 		series = append(series, screen.Series{Name: k.name, Bits: k.bits, Points: s.sweeps[i].Curve(k.farthest)})
@@ -365,7 +366,7 @@ func (a *commands) printSweep(s *sweeper, f *sweepFlags, title string) error {
 	for i, c := range series {
 		k := s.kinds[i]
 		best := c.Points[0]
-		a.Say("%s, %s\n  k  reported  precision (95 %%)        recall", c.Name, s.makers[k.maker].flags.weights())
+		a.Say("%s, %s\n  k  reported  precision (95 %%)        recall", c.Name, s.makers[k.maker].Flags.Weights())
 		for _, p := range c.Points {
 			if p.F1() > best.F1() {
 				best = p

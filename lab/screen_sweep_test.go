@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -18,19 +19,11 @@ import (
 // TestSweepOptions: every option of screen sweep changes what it prints, or is refused where it would change nothing.
 func TestSweepOptions(t *testing.T) {
 	dir := t.TempDir()
-	site := filepath.Join(dir, "site")
-	concordat := func(args ...string) (int, string) {
+	data := filepath.Join(dir, "site")
+	sweep := func(args ...string) (int, string) {
 		var out, errs bytes.Buffer
-		code := run(t.Context(), append(args, "--data", site), strings.NewReader(""), &out, &errs)
+		code := run(t.Context(), append([]string{"screen", "sweep", "--data", data}, args...), strings.NewReader(""), &out, &errs)
 		return code, out.String() + errs.String()
-	}
-	must := func(args ...string) string {
-		t.Helper()
-		code, out := concordat(args...)
-		if code != 0 {
-			t.Fatalf("concordat %s: exit %d\n%s", strings.Join(args, " "), code, out)
-		}
-		return out
 	}
 	write := func(name string, lines ...string) string {
 		path := filepath.Join(dir, name)
@@ -58,18 +51,26 @@ func TestSweepOptions(t *testing.T) {
 		pairs = append(pairs, fmt.Sprintf("%s\t%s\t1\t0\t%s", text(i), strings.Replace(text(i), "the", "some rusty", 2), text(i+40)),
 			fmt.Sprintf("%s\t%s\t0\t1\t%s", text(i), text(i+1), text(i)))
 	}
-	must("init")
-	must("library", "create", "l")
-	must("add", "--library", "l", write("rows.tsv", rows...))
+	if err := newLibrary(t.Context(), data, rows); err != nil {
+		t.Fatal(err)
+	}
 	p, q := write("pairs.tsv", pairs...), write("truth.tsv", truth...)
 	idf := filepath.Join(dir, "l.idf")
-	must("screen", "frequencies", "--library", "l", "--out", idf)
+	site := &cli.Site{Terminal: cli.Terminal{Stdout: io.Discard, Stderr: io.Discard}, Data: data}
+	args := []string{"frequencies", "--library", "l", "--out", idf}
+	if code := cli.Execute(t.Context(), screening.Command(site), args, &site.Terminal); code != 0 {
+		t.Fatalf("frequencies: exit %d", code)
+	}
 
 	// figures returns the lines of a sweep without the time that it took.
 	figures := func(args ...string) string {
 		t.Helper()
 		var out strings.Builder
-		for line := range strings.Lines(must(append([]string{"screen", "sweep", "--json"}, args...)...)) {
+		code, lines := sweep(append([]string{"--json"}, args...)...)
+		if code != 0 {
+			t.Fatalf("sweep %s: exit %d\n%s", strings.Join(args, " "), code, lines)
+		}
+		for line := range strings.Lines(lines) {
 			var v map[string]any
 			if err := json.Unmarshal([]byte(line), &v); err != nil {
 				t.Fatalf("%s: %v", line, err)
@@ -109,11 +110,7 @@ func TestSweepOptions(t *testing.T) {
 		"exact":      {[]string{"--library", "l"}, []string{"letters8", "words5"}, onTruth},
 		"planted":    {[]string{"--library", "l"}, []string{"5", "10"}, onTruth},
 	}
-	sweep, _, err := screening.Command(&cli.Site{}).Find([]string{"sweep"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	sweep.LocalFlags().VisitAll(func(f *pflag.Flag) {
+	(&lab{}).sweepCommand().LocalFlags().VisitAll(func(f *pflag.Flag) {
 		o, ok := options[f.Name]
 		switch {
 		case f.Name == "svg": // screen.txtar has it written
@@ -131,7 +128,7 @@ func TestSweepOptions(t *testing.T) {
 			}
 			seen[got] = v
 		}
-		code, out := concordat(append([]string{"screen", "sweep", "--" + f.Name + "=" + o.values[0]}, o.without...)...)
+		code, out := sweep(append([]string{"--" + f.Name + "=" + o.values[0]}, o.without...)...)
 		if code != cli.Misused {
 			t.Errorf("--%s with %q: exit %d, want it refused\n%s", f.Name, o.without, code, out)
 		}

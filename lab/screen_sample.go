@@ -1,4 +1,4 @@
-package screening
+package main
 
 import (
 	"bufio"
@@ -15,6 +15,7 @@ import (
 
 	"concordat"
 	"concordat/cmd/cli"
+	"concordat/cmd/concordat/screening"
 	"concordat/instance"
 	"concordat/screen"
 )
@@ -51,7 +52,7 @@ type sampleFlags struct {
 	seed               uint64
 }
 
-func (a *commands) screenSampleCommand() *cobra.Command {
+func (a *lab) sampleCommand() *cobra.Command {
 	var f sampleFlags
 	c := &cobra.Command{
 		Use: "sample FILE --library L --out DIR", Short: "Draw pairs at each exact distance for a person to label", Args: cobra.ExactArgs(1),
@@ -59,7 +60,7 @@ func (a *commands) screenSampleCommand() *cobra.Command {
 them at every exact distance from 0 to --most by lot. DIR gets pairs.jsonl with the pairs and how many there are at
 each distance, and index.html, a page with both texts of each pair side by side, what differs marked, on which the keys
 s, d and u say same, different and unknown. The page asks nothing of the network, goes on where it was left, and saves
-labels.tsv; concordat screen precision DIR says what the labels give.
+labels.tsv; concordat-lab screen precision DIR says what the labels give.
 
 Of equal prints the first stands for all, as in screen join. The page does not show the distance of a pair.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -86,12 +87,12 @@ Of equal prints the first stands for all, as in screen join. The page does not s
 	return c
 }
 
-func (a *commands) screenSample(ctx context.Context, o *instance.Instance, path string, f sampleFlags) error {
-	file, err := openPrintFile(path, 64)
+func (a *lab) screenSample(ctx context.Context, o *instance.Instance, path string, f sampleFlags) error {
+	file, err := screening.OpenPrintFile(path, 64)
 	if err != nil {
 		return err
 	}
-	ids, err := file.ids()
+	ids, err := file.IDs()
 	if err != nil {
 		return err
 	}
@@ -102,15 +103,15 @@ func (a *commands) screenSample(ctx context.Context, o *instance.Instance, path 
 	if _, err := os.Stat(filepath.Join(f.out, sampleLabels)); err == nil {
 		return cli.Usagef("%s has labels of an earlier sample: take another folder", f.out)
 	}
-	d, err := designOf(ctx, path, f.most, nil)
+	d, err := screening.DesignOf(ctx, path, f.most, nil)
 	if err != nil {
 		return err
 	}
 	s := screen.NewStratifiedSample(f.most, f.each, f.seed)
 	b := a.Progress(-1, "joining")
 	defer b.Done()
-	j := screen.SelfJoin{Design: d, Stored: file.narrow, Bytes: int64(f.memory) << 20}
-	err = j.Run(ctx, int64(file.prints()), 0, func(t screen.Twin) error {
+	j := screen.SelfJoin{Design: d, Stored: file.Narrow, Bytes: int64(f.memory) << 20}
+	err = j.Run(ctx, int64(file.Prints()), 0, func(t screen.Twin) error {
 		s.Add(t)
 		return nil
 	}, func(screen.Progress) error {
@@ -133,7 +134,7 @@ func (a *commands) screenSample(ctx context.Context, o *instance.Instance, path 
 }
 
 // writeSample writes pairs.jsonl and the page, both or none.
-func (a *commands) writeSample(ctx context.Context, o *instance.Instance, h sampleHeader, drawn []screen.Twin, ids []string,
+func (a *lab) writeSample(ctx context.Context, o *instance.Instance, h sampleHeader, drawn []screen.Twin, ids []string,
 	out string) error {
 	if err := os.MkdirAll(out, 0o755); err != nil {
 		return err
@@ -186,7 +187,7 @@ func readSample(path string) (h sampleHeader, pairs []samplePair, err error) {
 	defer f.Close()
 	in := json.NewDecoder(bufio.NewReader(io.LimitReader(f, longestSample)))
 	if err := in.Decode(&h); err != nil || h.Type != "sample" {
-		return h, nil, cli.Usagef("%s: does not begin as concordat screen sample writes it", path)
+		return h, nil, cli.Usagef("%s: does not begin as concordat-lab screen sample writes it", path)
 	}
 	for {
 		var p samplePair
@@ -262,10 +263,10 @@ func precisionLines(strata []screen.Stratum) (lines []precisionLine) {
 	return lines
 }
 
-func (a *commands) screenPrecisionCommand() *cobra.Command {
+func (a *lab) precisionCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use: "precision DIR [LABELS]", Short: "Say how many pairs at each distance are near-duplicates by their labels", Args: cobra.RangeArgs(1, 2),
-		Long: `Precision reads the pairs that concordat screen sample has drawn into DIR, and their labels: LABELS, or labels.tsv of
+		Long: `Precision reads the pairs that concordat-lab screen sample has drawn into DIR, and their labels: LABELS, or labels.tsv of
 DIR. For each exact distance it says which share of the pairs labelled same or different is the same, with the exact 95 %
 interval; for each distance and those below it, the share among all pairs of the file of prints (stratified Wilson
 interval), and which share of the near-duplicates within the greatest distance lies within it.`,
@@ -288,7 +289,7 @@ interval), and which share of the near-duplicates within the greatest distance l
 	return c
 }
 
-func (a *commands) printPrecision(h sampleHeader, pairs []samplePair, labels map[int]screen.Label) error {
+func (a *lab) printPrecision(h sampleHeader, pairs []samplePair, labels map[int]screen.Label) error {
 	number := func(v *float64, low, high float64) string {
 		if v == nil {
 			return "-"

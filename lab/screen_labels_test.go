@@ -1,4 +1,4 @@
-package screening
+package main
 
 import (
 	"fmt"

@@ -1,14 +1,15 @@
-package screening
+package main
 
 import (
 	"fmt"
 	"math/bits"
-	"slices"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
 
 	"concordat/cmd/cli"
+	"concordat/cmd/concordat/screening"
 	"concordat/minhash"
 	"concordat/screen"
 	"concordat/segment"
@@ -36,7 +37,7 @@ type kindOfPrint struct {
 
 // sweeper has the prints of a text, one of each kind.
 type sweeper struct {
-	makers  []*printMaker // of the variants of an option, or one
+	makers  []*screening.PrintMaker // of the variants of an option, or one
 	kinds   []kindOfPrint
 	sweeps  []screen.Sweep
 	spreads []screen.Distribution
@@ -76,10 +77,10 @@ func (f *sweepFlags) check(given func(string) bool) error {
 }
 
 // variants returns the options to compare with their names.
-func (f *sweepFlags) variants() (names []string, all []printOptions, err error) {
+func (f *sweepFlags) variants() (names []string, all []screening.PrintOptions, err error) {
 	base := f.print
 	base.Bits = f.widths[0]
-	vary := func(set func(*printOptions, string), values ...string) {
+	vary := func(set func(*screening.PrintOptions, string), values ...string) {
 		for _, v := range values {
 			o := base
 			set(&o, v)
@@ -89,26 +90,26 @@ func (f *sweepFlags) variants() (names []string, all []printOptions, err error) 
 	switch f.vary {
 	case "hash":
 		base.Bits = min(64, base.Bits)
-		vary(func(o *printOptions, v string) { o.Hash = v }, "mix", "plain", "xxhash", "md5", "sha1", "sha256")
+		vary(func(o *screening.PrintOptions, v string) { o.Hash = v }, "mix", "plain", "xxhash", "md5", "sha1", "sha256")
 	case "bits":
 		if base.Hash == "plain" {
 			return nil, nil, cli.Usagef("--vary bits: --hash plain fills 64 bits only")
 		}
-		vary(func(o *printOptions, v string) { o.Bits, _ = strconv.Atoi(v) }, "32", "64", "96", "128", "192", "256")
+		vary(func(o *screening.PrintOptions, v string) { o.Bits, _ = strconv.Atoi(v) }, "32", "64", "96", "128", "192", "256")
 	case "features":
 		if base.Stem {
 			return nil, nil, cli.Usagef("--vary features: letters have no stems; without --stem")
 		}
-		vary(func(o *printOptions, v string) { o.Features = v }, "words", "words1-2", "words1-3", "words2", "words3", "letters3", "letters5",
-			"letters8", "sentences")
+		vary(func(o *screening.PrintOptions, v string) { o.Features = v }, "words", "words1-2", "words1-3", "words2", "words3", "letters3",
+			"letters5", "letters8", "sentences")
 	case "stop-words":
-		vary(func(o *printOptions, v string) { o.StopWords = v }, stopDrop, stopKeep)
+		vary(func(o *screening.PrintOptions, v string) { o.StopWords = v }, screening.StopDrop, screening.StopKeep)
 	case "stem":
-		vary(func(o *printOptions, v string) { o.Stem = v == "stems" }, "words", "stems")
+		vary(func(o *screening.PrintOptions, v string) { o.Stem = v == "stems" }, "words", "stems")
 	case "tf":
-		vary(func(o *printOptions, v string) { o.TF = v }, "log", "count", "once")
+		vary(func(o *screening.PrintOptions, v string) { o.TF = v }, "log", "count", "once")
 	case "idf":
-		vary(func(o *printOptions, v string) { o.IDF = v }, idfNone, idfCollection)
+		vary(func(o *screening.PrintOptions, v string) { o.IDF = v }, screening.IDFNone, screening.IDFCollection)
 	default:
 		err = cli.Usagef("--vary %q: want hash, bits, features, stop-words, stem, tf or idf", f.vary)
 	}
@@ -123,7 +124,7 @@ func newSweeper(f *sweepFlags) (*sweeper, error) {
 			return nil, err
 		}
 		for i, o := range all {
-			m, err := newPrintMaker(o)
+			m, err := screening.NewPrintMaker(o)
 			if err != nil {
 				return nil, err
 			}
@@ -133,11 +134,11 @@ func newSweeper(f *sweepFlags) (*sweeper, error) {
 		s.ready()
 		return s, nil
 	}
-	m, err := newPrintMaker(f.print)
+	m, err := screening.NewPrintMaker(f.print)
 	if err != nil {
 		return nil, err
 	}
-	s.makers = []*printMaker{m}
+	s.makers = []*screening.PrintMaker{m}
 	for _, w := range f.widths {
 		s.kinds = append(s.kinds, simhashKind(fmt.Sprintf("simhash %d", w), m, w, 0))
 	}
@@ -156,9 +157,9 @@ func newSweeper(f *sweepFlags) (*sweeper, error) {
 	return s, nil
 }
 
-func simhashKind(name string, m *printMaker, width, maker int) kindOfPrint {
+func simhashKind(name string, m *screening.PrintMaker, width, maker int) kindOfPrint {
 	return kindOfPrint{name, width, width * 42 / 100, maker, func(_ []uint64, w []simhash.Feature) sweepPrint {
-		p, _ := m.printer.Print(w, width) // the width is checked
+		p, _ := m.Printer.Print(w, width) // the width is checked
 		return p
 	}}
 }
@@ -170,7 +171,7 @@ func (s *sweeper) ready() {
 
 // weighed adds I-Match, which needs the frequencies of the features, after the makers have theirs.
 func (s *sweeper) weighed() {
-	df := s.makers[0].weigh.Frequencies
+	df := s.makers[0].Weigh.Frequencies
 	if len(s.makers) > 1 || df == nil {
 		return
 	}
@@ -183,22 +184,22 @@ func (s *sweeper) weighed() {
 // weighTexts gives the makers the frequencies that --idf asks for, of texts that each yields.
 func (s *sweeper) weighTexts(each func(count func(text string) error) error) error {
 	for _, m := range s.makers {
-		if m.flags.IDF != idfAuto && m.flags.IDF != idfCollection {
+		if m.Flags.IDF != screening.IDFAuto && m.Flags.IDF != screening.IDFCollection {
 			continue
 		}
 		counted := &simhash.Frequencies{}
 		err := each(func(text string) error {
 			t, err := segment.Split(text)
 			if err == nil {
-				counted.Add(screen.Features(t, m.runs))
+				counted.Add(screen.Features(t, m.Runs))
 			}
 			return err
 		})
 		if err != nil {
 			return err
 		}
-		if m.flags.IDF == idfCollection || counted.Documents() >= leastCounted {
-			m.weigh.Frequencies, m.flags.Counted = counted, counted.Documents()
+		if m.Flags.IDF == screening.IDFCollection || counted.Documents() >= screening.LeastCounted {
+			m.Weigh.Frequencies, m.Flags.Counted = counted, counted.Documents()
 		}
 	}
 	s.weighed()
@@ -215,8 +216,8 @@ func (s *sweeper) prints(text string) ([]sweepPrint, error) {
 	out := make([]sweepPrint, len(s.kinds))
 	for i, m := range s.makers {
 		since := time.Now()
-		features := screen.Features(t, m.runs)
-		weighed := m.weigh.Weigh(features, nil)
+		features := screen.Features(t, m.Runs)
+		weighed := m.Weigh.Weigh(features, nil)
 		s.shared[i] += time.Since(since)
 		for j, k := range s.kinds {
 			if k.maker != i {
@@ -245,12 +246,15 @@ func (s *sweeper) add(a, b []sweepPrint, same bool) {
 	}
 }
 
+// exactRuns is the form of --exact.
+var exactRuns = regexp.MustCompile(`^(words|letters)([1-9]\d?)$`)
+
 // parseExact reads --exact.
 func parseExact(text string) (screen.Shingling, error) {
-	p := printRuns.FindStringSubmatch(text)
-	if p == nil || p[2] == "" || p[3] != "" || !slices.Contains([]string{"letters", "words"}, p[1]) {
+	p := exactRuns.FindStringSubmatch(text)
+	if p == nil {
 		return screen.Shingling{}, cli.Usagef("--exact %q: want letters or words and a length, such as letters8", text)
 	}
 	width, _ := strconv.Atoi(p[2]) // the pattern lets digits through only
-	return screen.Shingling{Letters: strings.HasPrefix(p[1], "l"), Width: width}, nil
+	return screen.Shingling{Letters: p[1] == "letters", Width: width}, nil
 }
