@@ -84,7 +84,7 @@ func BenchmarkTask(b *testing.B) {
 	from := cputime.Used()
 	for b.Loop() {
 		must(b, db.Checks.CreateTask(b.Context(), store.Task{Task: concordat.Task{ID: concordat.TaskID(fmt.Sprint(i))}}))
-		x, err := db.Checks.ClaimTask(b.Context(), store.LaneAll, "w", time.Minute)
+		x, err := db.Checks.ClaimTask(b.Context(), allLanes, "w", time.Minute)
 		must(b, err)
 		must(b, db.Checks.FinishTask(b.Context(), x, concordat.TaskDone, store.Cause{}))
 		i++
@@ -189,7 +189,7 @@ func BenchmarkEngines(b *testing.B) {
 				if err := db.Checks.CreateTask(b.Context(), t); err != nil {
 					return err
 				}
-				t, err := db.Checks.ClaimTask(b.Context(), store.LaneAll, "w", time.Hour)
+				t, err := db.Checks.ClaimTask(b.Context(), allLanes, "w", time.Hour)
 				if err == nil {
 					err = db.Checks.PutFindings(b.Context(), t.ID, findings)
 				}

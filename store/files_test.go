@@ -16,14 +16,14 @@ import (
 
 func TestOriginals(t *testing.T) {
 	t.Run("Folder", func(t *testing.T) {
-		storetest.RunFiles(t, func(t *testing.T) func() *store.Files {
+		runFiles(t, func(t *testing.T) func() *store.Files {
 			dir := filepath.Join(t.TempDir(), "originals")
 			return func() *store.Files { return store.OpenFiles(dir) }
 		})
 	})
 	engines(t, func(t *testing.T, _ string) {
 		lite := strings.HasSuffix(t.Name(), "SQLite")
-		storetest.RunFiles(t, func(t *testing.T) func() *store.Files {
+		runFiles(t, func(t *testing.T) func() *store.Files {
 			place, n := filepath.Join(t.TempDir(), "store.db"), 0
 			if !lite {
 				place = storetest.Postgres(t).Schema(t)

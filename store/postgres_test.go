@@ -27,7 +27,7 @@ import (
 
 func TestPostgres(t *testing.T) {
 	s := storetest.Postgres(t)
-	storetest.Run(t, func(t *testing.T) storetest.Place {
+	runSuite(t, func(t *testing.T) place {
 		url := s.Schema(t)
 		return func(o store.Options) (*store.DB, error) { return o.Open(t.Context(), url) }
 	})
@@ -64,7 +64,7 @@ func TestWritersTogether(t *testing.T) {
 				} else {
 					appended.Add(1)
 				}
-				x, err := db.Checks.ClaimTask(ctx, store.LaneAll, fmt.Sprint("w", w), time.Hour)
+				x, err := db.Checks.ClaimTask(ctx, allLanes, fmt.Sprint("w", w), time.Hour)
 				if errors.Is(err, concordat.ErrNotFound) {
 					continue
 				}

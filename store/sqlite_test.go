@@ -22,7 +22,7 @@ import (
 )
 
 func TestSQLite(t *testing.T) {
-	storetest.Run(t, func(t *testing.T) storetest.Place {
+	runSuite(t, func(t *testing.T) place {
 		path := filepath.Join(t.TempDir(), "store.db")
 		return func(o store.Options) (*store.DB, error) { return o.Open(t.Context(), path) }
 	})

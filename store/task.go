@@ -131,9 +131,8 @@ func insertTaskIn(ctx context.Context, c engine.Conn, t Task, state concordat.St
 // Lane is one of the two lines in which tasks wait: what is added to libraries keeps no check waiting.
 type Lane string
 
-// The lanes.
+// The lanes; the zero value is that of every task.
 const (
-	LaneAll    Lane = ""
 	LaneChecks Lane = "checks"
 	LaneAdding Lane = "adding" // tasks whose Batch begins with AddingBatch
 )

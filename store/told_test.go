@@ -78,7 +78,7 @@ var samples = map[reflect.Type]any{
 	reflect.TypeFor[store.CaseStage]():            store.StageNew,
 	reflect.TypeFor[store.ErasureState]():         store.ErasureDeleted,
 	reflect.TypeFor[store.Purpose]():              store.PurposeAPI,
-	reflect.TypeFor[store.Lane]():                 store.LaneAll,
+	reflect.TypeFor[store.Lane]():                 allLanes,
 	reflect.TypeFor[store.AlertSide]():            store.AlertFound,
 	reflect.TypeFor[store.AlertChange]():          store.AlertRead,
 	reflect.TypeFor[concordat.State]():            concordat.TaskDone,

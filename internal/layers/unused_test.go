@@ -32,7 +32,7 @@ var called = map[string]string{
 	"AppendCardAsk":   ofFormat, "StatePending": ofFormat, "StateRevoked": ofFormat, "TypeBlindEvaluate": ofFormat,
 	"TypeBlindEvaluated": ofFormat,
 	"HeadSize":           "the length of a format, which federation/wire names",
-	"ModEstimates":       ofTests, "ParsePending": ofTests, "PlaceAt": ofTests, "ReadTruth": ofTests,
+	"FingerprintOf":      ofTests, "ModEstimates": ofTests, "ParsePending": ofTests, "PlaceAt": ofTests, "ReadTruth": ofTests,
 }
 
 var word = regexp.MustCompile(`[A-Za-z_][A-Za-z0-9_]*`)

@@ -1,3 +1,5 @@
+// Package storetest gives tests stores of both engines, and lets their calls fail by a script. The suite of what every engine
+// must do stands beside package store.
 package storetest
 
 import (

@@ -1,4 +1,4 @@
-package storetest
+package store_test
 
 import (
 	"fmt"
@@ -11,8 +11,8 @@ import (
 	"concordat/store"
 )
 
-func testIdentities(t *testing.T, p Place) {
-	db, c := open(t, p)
+func testIdentities(t *testing.T, p place) {
+	db, c := openPlace(t, p)
 	ctx := t.Context()
 	must(t, db.People.CreateAccount(ctx, account("ada", store.RoleOfficer)))
 	link := store.Identity{Issuer: "https://id.example.edu", Subject: "s-1", Account: "ada", Made: start}
@@ -50,8 +50,8 @@ func testIdentities(t *testing.T, p Place) {
 	wantErr(t, err, concordat.ErrNotFound)
 }
 
-func testFlows(t *testing.T, p Place) {
-	db, c := open(t, p)
+func testFlows(t *testing.T, p place) {
+	db, c := openPlace(t, p)
 	ctx := t.Context()
 	must(t, db.People.PutFlow(ctx, "state", "secret", "data", start.Add(time.Minute)))
 	wantErr(t, db.People.PutFlow(ctx, "state", "secret", "other", start.Add(time.Minute)), concordat.ErrExists)
@@ -82,8 +82,8 @@ func ltiPlatform(id string) store.LTIPlatform {
 		KeysURL:  "k", Deployments: []string{"1", "2"}, Hosts: []string{}, Made: start}
 }
 
-func testLTIPlatforms(t *testing.T, p Place) {
-	db, _ := open(t, p)
+func testLTIPlatforms(t *testing.T, p place) {
+	db, _ := openPlace(t, p)
 	ctx := t.Context()
 	one := ltiPlatform("one")
 	must(t, db.LTI.PutLTIPlatform(ctx, one))
@@ -130,8 +130,8 @@ func ltiAsset(n int) store.LTIAsset {
 		URL: "https://one.example.edu/a", ReportURL: "https://one.example.edu/r", Title: "Essay", Made: start}
 }
 
-func testLTIAssets(t *testing.T, p Place) {
-	db, c := open(t, p)
+func testLTIAssets(t *testing.T, p place) {
+	db, c := openPlace(t, p)
 	ctx := t.Context()
 	take := func(notice string, want bool, assets ...store.LTIAsset) {
 		t.Helper()

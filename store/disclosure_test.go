@@ -1,4 +1,4 @@
-package storetest
+package store_test
 
 import (
 	"errors"
@@ -12,8 +12,8 @@ import (
 	"concordat/store"
 )
 
-func testShowings(t *testing.T, p Place) {
-	db, c := open(t, p)
+func testShowings(t *testing.T, p place) {
+	db, c := openPlace(t, p)
 	ctx := t.Context()
 	x := store.Showing{Partner: "north", Hash: "h", Form: store.FormWords, Library: "a", Document: "1", Epoch: epoch, Sentences: 3,
 		Characters: 40}
@@ -54,8 +54,8 @@ func testShowings(t *testing.T, p Place) {
 	}
 }
 
-func testDisclosures(t *testing.T, p Place) {
-	db, c := open(t, p)
+func testDisclosures(t *testing.T, p place) {
+	db, c := openPlace(t, p)
 	ctx := t.Context()
 	d := store.Disclosure{ID: "x1", Direction: store.DisclosureIn, Partner: "north", Job: concordat.JobID{1}, Handle: concordat.Handle{2},
 		Library: "a", Document: "1",
@@ -109,8 +109,8 @@ func testDisclosures(t *testing.T, p Place) {
 	}
 }
 
-func testNotices(t *testing.T, p Place) {
-	db, c := open(t, p)
+func testNotices(t *testing.T, p place) {
+	db, c := openPlace(t, p)
 	ctx := t.Context()
 	n := concordat.Notice{Kind: concordat.NoticeAlert, Job: concordat.JobID{1},
 		Answer: &concordat.SiteAnswer{Hits: []concordat.Hit{{Sentence: 3}}},
@@ -144,8 +144,8 @@ func testNotices(t *testing.T, p Place) {
 	}
 }
 
-func testStandingAsks(t *testing.T, p Place) {
-	db, c := open(t, p)
+func testStandingAsks(t *testing.T, p place) {
+	db, c := openPlace(t, p)
 	ctx := t.Context()
 	ask := func(job byte, n int) store.StandingAsk {
 		a := concordat.Ask{Job: concordat.JobID{job}, Epoch: epoch, Libraries: []concordat.LibraryID{"a"}, Purpose: fmt.Sprint(n),

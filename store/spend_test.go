@@ -1,4 +1,4 @@
-package storetest
+package store_test
 
 import (
 	"errors"
@@ -10,8 +10,8 @@ import (
 	"concordat/store"
 )
 
-func testSpend(t *testing.T, p Place) {
-	db, c := open(t, p)
+func testSpend(t *testing.T, p place) {
+	db, c := openPlace(t, p)
 	ctx := t.Context()
 	x := store.Spending{Partner: "north", Library: "a", Kind: "k", Amount: 6,
 		Windows: []store.Window{{Within: 24 * time.Hour, Most: 10}, {Within: time.Hour, Most: 8}}}
@@ -74,8 +74,8 @@ func must2(t *testing.T) func([]int, error) {
 }
 
 // Callers in two processes never spend more than a limit together.
-func testSpendConcurrent(t *testing.T, p Place) {
-	db, _ := open(t, p)
+func testSpendConcurrent(t *testing.T, p place) {
+	db, _ := openPlace(t, p)
 	other, err := p(store.Options{Now: func() time.Time { return start }})
 	must(t, err)
 	defer other.Close()

@@ -1,4 +1,4 @@
-package storetest
+package store_test
 
 import (
 	"fmt"
@@ -13,8 +13,8 @@ import (
 
 var epoch = concordat.Epoch{Federation: "health", Number: 3}
 
-func testAsks(t *testing.T, p Place) {
-	db, _ := open(t, p)
+func testAsks(t *testing.T, p place) {
+	db, _ := openPlace(t, p)
 	ctx := t.Context()
 	queue(t, db, "t1", "t2")
 	ask := func(n byte, task concordat.TaskID) store.Ask {
@@ -45,8 +45,8 @@ func testAsks(t *testing.T, p Place) {
 	wantErr(t, err, concordat.ErrNotFound)
 }
 
-func testExposures(t *testing.T, p Place) {
-	db, _ := open(t, p)
+func testExposures(t *testing.T, p place) {
+	db, _ := openPlace(t, p)
 	ctx := t.Context()
 	digest := func(ns ...byte) (out []store.Digest) {
 		for _, n := range ns {
@@ -82,8 +82,8 @@ func testExposures(t *testing.T, p Place) {
 	wantErr(t, err, concordat.ErrInvalid)
 }
 
-func testStanding(t *testing.T, p Place) {
-	db, c := open(t, p)
+func testStanding(t *testing.T, p place) {
+	db, c := openPlace(t, p)
 	ctx := t.Context()
 	queue(t, db, "t1", "t2")
 	want := store.Standing{Task: "t1", Scheme: "natural@0123456789abcdef", Made: start, Sentences: []concordat.Sentence{
@@ -227,8 +227,8 @@ func toldAlerts(t *testing.T, db *store.DB) int64 {
 	return seq
 }
 
-func testMirrors(t *testing.T, p Place) {
-	db, _ := open(t, p)
+func testMirrors(t *testing.T, p place) {
+	db, _ := openPlace(t, p)
 	ctx := t.Context()
 	key := store.MirrorKey{Site: "north", Library: "l", Epoch: epoch}
 	_, err := db.Asks.Mirror(ctx, key)

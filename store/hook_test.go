@@ -1,4 +1,4 @@
-package storetest
+package store_test
 
 import (
 	"encoding/json"
@@ -22,8 +22,8 @@ func hooked(t *testing.T, db *store.DB, account string, role store.Role, whole b
 	return h
 }
 
-func testHooks(t *testing.T, p Place) {
-	db, c := open(t, p)
+func testHooks(t *testing.T, p place) {
+	db, c := openPlace(t, p)
 	ctx := t.Context()
 	h := hooked(t, db, "ada", store.RoleOfficer, false, store.EventCheckDone, store.EventBatchDone)
 	got, err := db.Webhooks.Hook(ctx, h.ID)
@@ -110,8 +110,8 @@ func kinds(t *testing.T, db *store.DB, h store.Hook) (out []string) {
 }
 
 // testHookEvents: what ends a task is told with it, to those who may know of it.
-func testHookEvents(t *testing.T, p Place) {
-	db, c := open(t, p)
+func testHookEvents(t *testing.T, p place) {
+	db, c := openPlace(t, p)
 	ctx := t.Context()
 	ada := hooked(t, db, "ada", store.RoleOfficer, false, store.EventKinds()...)
 	site := hooked(t, db, "root", store.RoleAdministrator, true, store.EventKinds()...)
@@ -172,8 +172,8 @@ func testHookEvents(t *testing.T, p Place) {
 }
 
 // testDeliveries: leases, retries, death, replay and forgetting.
-func testDeliveries(t *testing.T, p Place) {
-	db, c := open(t, p)
+func testDeliveries(t *testing.T, p place) {
+	db, c := openPlace(t, p)
 	ctx := t.Context()
 	h := hooked(t, db, "ada", store.RoleOfficer, false, store.EventCheckDone)
 	for range 3 {
@@ -269,8 +269,8 @@ func testDeliveries(t *testing.T, p Place) {
 	must(t, db.People.PutToken(ctx, "x", store.Token{Purpose: store.PurposeJoin, Account: "ada", Expires: c.now()}))
 }
 
-func testTaskFilter(t *testing.T, p Place) {
-	db, _ := open(t, p)
+func testTaskFilter(t *testing.T, p place) {
+	db, _ := openPlace(t, p)
 	ctx := t.Context()
 	for i, id := range []concordat.TaskID{"a1", "b1", "a2", "b2"} {
 		one := task(id)
@@ -307,8 +307,8 @@ func testTaskFilter(t *testing.T, p Place) {
 	}
 }
 
-func testReviewIf(t *testing.T, p Place) {
-	db, _ := open(t, p)
+func testReviewIf(t *testing.T, p place) {
+	db, _ := openPlace(t, p)
 	ctx := t.Context()
 	queue(t, db, "t1")
 	rules := store.Review{At: start, By: "ada", Kind: store.ReviewRules, Data: []byte(`{}`)}

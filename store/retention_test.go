@@ -1,4 +1,4 @@
-package storetest
+package store_test
 
 import (
 	"encoding/json"
@@ -13,8 +13,8 @@ import (
 	"concordat/store"
 )
 
-func testTerms(t *testing.T, p Place) {
-	db, _ := open(t, p)
+func testTerms(t *testing.T, p place) {
+	db, _ := openPlace(t, p)
 	ctx := t.Context()
 	withLibraries(t, db, "a", "b")
 	old := row("a", "3", "h3")
@@ -64,8 +64,8 @@ func testTerms(t *testing.T, p Place) {
 	}
 }
 
-func testEraseTask(t *testing.T, p Place) {
-	db, c := open(t, p)
+func testEraseTask(t *testing.T, p place) {
+	db, c := openPlace(t, p)
 	ctx := t.Context()
 	make := func(id concordat.TaskID) store.Task {
 		t.Helper()
@@ -144,8 +144,8 @@ func testEraseTask(t *testing.T, p Place) {
 	needed(true)
 }
 
-func testErasures(t *testing.T, p Place) {
-	db, _ := open(t, p)
+func testErasures(t *testing.T, p place) {
+	db, _ := openPlace(t, p)
 	ctx := t.Context()
 	e := store.Erasure{ID: "one", Made: start, Actor: "ada", Reason: "asked by the author", Target: json.RawMessage(`{"tasks":["x"]}`)}
 	must(t, db.Retention.AskErasure(ctx, e))
@@ -178,8 +178,8 @@ func testErasures(t *testing.T, p Place) {
 	}
 }
 
-func testCharges(t *testing.T, p Place) {
-	db, c := open(t, p)
+func testCharges(t *testing.T, p place) {
+	db, c := openPlace(t, p)
 	ctx := t.Context()
 	charge := func(who string, n int64) store.Charge {
 		return store.Charge{Who: who, Kind: "documents", Amount: n, Most: 3, Within: 24 * time.Hour}
@@ -210,8 +210,8 @@ func testCharges(t *testing.T, p Place) {
 	must(t, db.People.Charge(ctx, charge("here", 3)))
 }
 
-func testSessions(t *testing.T, p Place) {
-	db, c := open(t, p)
+func testSessions(t *testing.T, p place) {
+	db, c := openPlace(t, p)
 	ctx := t.Context()
 	must(t, db.People.CreateAccount(ctx, account("ada", store.RoleSubmitter)))
 	put := func(secret string, purpose store.Purpose) {
@@ -248,8 +248,8 @@ func testSessions(t *testing.T, p Place) {
 	wantErr(t, db.People.SetPassword(ctx, "nobody", "new"), concordat.ErrNotFound)
 }
 
-func testPublic(t *testing.T, p Place) {
-	db, _ := open(t, p)
+func testPublic(t *testing.T, p place) {
+	db, _ := openPlace(t, p)
 	ctx := t.Context()
 	for _, a := range []store.Account{
 		{Name: "kept", Role: store.RoleSubmitter, Password: "x", Created: start.Add(-time.Hour), Public: true},

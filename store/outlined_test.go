@@ -1,4 +1,4 @@
-package storetest
+package store_test
 
 import (
 	"fmt"
@@ -14,8 +14,8 @@ import (
 
 // testOutlined: units that were shown may be shown again, others while the limit has room; a year later all is anew, and a deleted
 // document leaves nothing.
-func testOutlined(t *testing.T, p Place) {
-	db, c := open(t, p)
+func testOutlined(t *testing.T, p place) {
+	db, c := openPlace(t, p)
 	ctx := t.Context()
 	x := store.Outlined{Partner: "north", Library: "a", Document: "d"}
 	outline := func(what string, x store.Outlined, most int, want []bool, units ...int) {
@@ -43,8 +43,8 @@ func testOutlined(t *testing.T, p Place) {
 }
 
 // testMuchShown: partners are named that were told of a part of a library or were shown outlines of one.
-func testMuchShown(t *testing.T, p Place) {
-	db, c := open(t, p)
+func testMuchShown(t *testing.T, p place) {
+	db, c := openPlace(t, p)
 	ctx := t.Context()
 	withLibraries(t, db, "a")
 	var rows []store.DocumentRow

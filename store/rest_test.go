@@ -1,4 +1,4 @@
-package storetest
+package store_test
 
 import (
 	"bytes"
@@ -14,11 +14,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"concordat"
+	"concordat/internal/storetest"
 	"concordat/store"
 )
 
-func testFindings(t *testing.T, p Place) {
-	db, _ := open(t, p)
+func testFindings(t *testing.T, p place) {
+	db, _ := openPlace(t, p)
 	ctx := t.Context()
 	queue(t, db, "t1")
 	_, err := db.Checks.Findings(ctx, "t1")
@@ -40,8 +41,8 @@ func testFindings(t *testing.T, p Place) {
 }
 
 // testFindingsRevision: of two who have read the same findings the first replaces them.
-func testFindingsRevision(t *testing.T, p Place) {
-	db, _ := open(t, p)
+func testFindingsRevision(t *testing.T, p place) {
+	db, _ := openPlace(t, p)
 	ctx := t.Context()
 	queue(t, db, "t1")
 	_, err := db.Checks.FindingsRevision(ctx, "t1")
@@ -80,8 +81,8 @@ func result(i int) store.Result {
 	}
 }
 
-func testResults(t *testing.T, p Place) {
-	db, _ := open(t, p)
+func testResults(t *testing.T, p place) {
+	db, _ := openPlace(t, p)
 	ctx := t.Context()
 	queue(t, db, "t1", "t2")
 	var want []store.Result
@@ -90,7 +91,7 @@ func testResults(t *testing.T, p Place) {
 	}
 	check := func() {
 		t.Helper()
-		if d := cmp.Diff(want, Results(t, db, "t1")); d != "" {
+		if d := cmp.Diff(want, storetest.Results(t, db, "t1")); d != "" {
 			t.Error(d)
 		}
 	}
@@ -111,8 +112,8 @@ func testResults(t *testing.T, p Place) {
 	check()
 }
 
-func testAudit(t *testing.T, p Place) {
-	db, c := open(t, p)
+func testAudit(t *testing.T, p place) {
+	db, c := openPlace(t, p)
 	ctx := t.Context()
 	empty, err := db.Audit.VerifyAudit(ctx)
 	must(t, err)
@@ -169,8 +170,8 @@ func testAudit(t *testing.T, p Place) {
 	wantErr(t, err, concordat.ErrCorrupt)
 }
 
-func testAuditConcurrent(t *testing.T, p Place) {
-	db, _ := open(t, p)
+func testAuditConcurrent(t *testing.T, p place) {
+	db, _ := openPlace(t, p)
 	ctx := t.Context()
 	other, err := p(store.Options{})
 	must(t, err)
@@ -198,8 +199,8 @@ func testAuditConcurrent(t *testing.T, p Place) {
 }
 
 // A reader sees all of a change or nothing of it, and does not wait for the writer.
-func testReadWhileWriting(t *testing.T, p Place) {
-	db, _ := open(t, p)
+func testReadWhileWriting(t *testing.T, p place) {
+	db, _ := openPlace(t, p)
 	ctx := t.Context()
 	withLibraries(t, db, "a")
 	const size = 50
@@ -246,14 +247,14 @@ func testReadWhileWriting(t *testing.T, p Place) {
 	wg.Wait()
 }
 
-func testCancelled(t *testing.T, p Place) {
-	db, _ := open(t, p)
+func testCancelled(t *testing.T, p place) {
+	db, _ := openPlace(t, p)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	for name, err := range map[string]error{
 		"write": db.Catalogue.CreateLibrary(ctx, store.Library{ID: "a"}),
 		"read":  func() error { _, err := db.Catalogue.Libraries(ctx); return err }(),
-		"claim": func() error { _, err := db.Checks.ClaimTask(ctx, store.LaneAll, "w", lease); return err }(),
+		"claim": func() error { _, err := db.Checks.ClaimTask(ctx, allLanes, "w", lease); return err }(),
 	} {
 		if !errors.Is(err, context.Canceled) {
 			t.Errorf("%s: got %v, want the context's error", name, err)
@@ -266,7 +267,7 @@ func testCancelled(t *testing.T, p Place) {
 	}
 }
 
-func testReopen(t *testing.T, p Place) {
+func testReopen(t *testing.T, p place) {
 	ctx := t.Context()
 	db, err := p(store.Options{})
 	must(t, err)
@@ -284,14 +285,14 @@ func testReopen(t *testing.T, p Place) {
 		t.Error("a closed store answers")
 	}
 
-	db, _ = open(t, p)
+	db, _ = openPlace(t, p)
 	l, err := db.Catalogue.Library(ctx, "a")
 	must(t, err)
 	site, err := db.Setting(ctx, "site")
 	must(t, err)
 	found, err := db.Checks.Findings(ctx, "t1")
 	must(t, err)
-	rs := Results(t, db, "t1")
+	rs := storetest.Results(t, db, "t1")
 	_, err = db.Audit.VerifyAudit(ctx, store.AuditHead{Seq: head.Seq, Hash: head.Hash})
 	must(t, err)
 	if l.Documents != 1 || site != "north" || string(found) != "found" || len(rs) != 1 {

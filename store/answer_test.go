@@ -1,4 +1,4 @@
-package storetest
+package store_test
 
 import (
 	"errors"
@@ -14,8 +14,8 @@ import (
 	"concordat/store"
 )
 
-func testShares(t *testing.T, p Place) {
-	db, c := open(t, p)
+func testShares(t *testing.T, p place) {
+	db, c := openPlace(t, p)
 	ctx := t.Context()
 	withLibraries(t, db, "a", "b")
 	_, err := db.Answers.Share(ctx, "a", "north")
@@ -89,8 +89,8 @@ func testShares(t *testing.T, p Place) {
 }
 
 // testEpochDocuments follows documents of a set through its states.
-func testEpochDocuments(t *testing.T, p Place) {
-	db, c := open(t, p)
+func testEpochDocuments(t *testing.T, p place) {
+	db, c := openPlace(t, p)
 	ctx := t.Context()
 	withLibraries(t, db, "a", "b")
 	must(t, db.Catalogue.PutDocuments(ctx, []store.DocumentRow{row("a", "1", "h1"), row("a", "2", "h2"), row("a", "3", "h3"),
@@ -193,8 +193,8 @@ func testEpochRows(t *testing.T, db *store.DB, c *clock) {
 	}
 }
 
-func testAnswerJobs(t *testing.T, p Place) {
-	db, c := open(t, p)
+func testAnswerJobs(t *testing.T, p place) {
+	db, c := openPlace(t, p)
 	ctx := t.Context()
 	j := store.AnswerJob{Partner: "north", Job: concordat.JobID{1, 2}, Epoch: epoch, Purpose: "thesis", Commitment: [32]byte{7}, Sentences: 64}
 	_, err := db.Answers.AnswerJob(ctx, "north", j.Job)
@@ -275,8 +275,8 @@ func testAnswerJobs(t *testing.T, p Place) {
 	must(t, err)
 }
 
-func testQuestions(t *testing.T, p Place) {
-	db, c := open(t, p)
+func testQuestions(t *testing.T, p place) {
+	db, c := openPlace(t, p)
 	ctx := t.Context()
 	a := store.Asking{Partner: "north", Library: "a", Job: concordat.JobID{1}}
 	within := func(ordinals ...int) (out []store.NearSentence) {
@@ -357,8 +357,8 @@ func testQuestions(t *testing.T, p Place) {
 // testOftenAnswered: who was told of one document in many jobs is named once for each library, by the document that most jobs were told
 // of; documents that only matched, and jobs that are forgotten, do not count, and documents of the same name in two
 // libraries are two.
-func testOftenAnswered(t *testing.T, p Place) {
-	db, c := open(t, p)
+func testOftenAnswered(t *testing.T, p place) {
+	db, c := openPlace(t, p)
 	ctx := t.Context()
 	used := byte(0)
 	told := func(partner concordat.SiteID, lib concordat.LibraryID, doc concordat.DocumentID, how concordat.Show, jobs int) {
@@ -407,8 +407,8 @@ func testOftenAnswered(t *testing.T, p Place) {
 	often(3, "south/b east/c north/a")
 }
 
-func testShipped(t *testing.T, p Place) {
-	db, _ := open(t, p)
+func testShipped(t *testing.T, p place) {
+	db, _ := openPlace(t, p)
 	ctx := t.Context()
 	d := store.Shipped{Handle: concordat.Handle{1}, Library: "a", Document: "1", Hash: "h"}
 	for range 2 {

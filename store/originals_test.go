@@ -1,4 +1,4 @@
-package storetest
+package store_test
 
 import (
 	"bytes"
@@ -16,9 +16,9 @@ import (
 	"concordat/store"
 )
 
-// RunFiles runs the suite of files. newPlace makes an empty place for one test, and what it returns gives
+// runFiles runs the suite of files. newPlace makes an empty place for one test, and what it returns gives
 // the files there as each of two processes has them.
-func RunFiles(t *testing.T, newPlace func(t *testing.T) func() *store.Files) {
+func runFiles(t *testing.T, newPlace func(t *testing.T) func() *store.Files) {
 	for _, tt := range []struct {
 		name string
 		run  func(*testing.T, *store.Files, *store.Files)

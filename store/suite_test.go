@@ -1,9 +1,6 @@
-// Package storetest holds the conformance suite of the store: what every database engine behind
-// store.DB must do. Start from [Run].
-package storetest
+package store_test
 
 import (
-	"errors"
 	"sync"
 	"testing"
 	"time"
@@ -12,14 +9,15 @@ import (
 	"concordat/store"
 )
 
-// A Place opens one and the same store each time it is called. The suite closes what it opened.
-type Place func(o store.Options) (*store.DB, error)
+// A place opens one and the same store each time it is called. The suite closes what it opened.
+type place func(o store.Options) (*store.DB, error)
 
-// Run runs the suite. newPlace makes an empty place for one test and clears it away afterwards.
-func Run(t *testing.T, newPlace func(t *testing.T) Place) {
+// runSuite runs the conformance suite of the store: what every database engine must do. newPlace makes an empty place for
+// one test and clears it away afterwards.
+func runSuite(t *testing.T, newPlace func(t *testing.T) place) {
 	tests := []struct {
 		name string
-		run  func(*testing.T, Place)
+		run  func(*testing.T, place)
 	}{
 		{"Settings", testSettings},
 		{"Restored", testRestored},
@@ -152,8 +150,8 @@ func (c *clock) move(d time.Duration) {
 	c.t = c.t.Add(d)
 }
 
-// open opens the place with a clock at start and closes it when the test ends.
-func open(t *testing.T, p Place) (*store.DB, *clock) {
+// openPlace opens the place with a clock at start and closes it when the test ends.
+func openPlace(t *testing.T, p place) (*store.DB, *clock) {
 	t.Helper()
 	c := &clock{t: start}
 	db, err := p(store.Options{Now: c.now})
@@ -168,19 +166,8 @@ func open(t *testing.T, p Place) (*store.DB, *clock) {
 	return db, c
 }
 
-func must(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
-func wantErr(t *testing.T, err, want error) {
-	t.Helper()
-	if !errors.Is(err, want) {
-		t.Fatalf("got error %v, want one that is %q", err, want)
-	}
-}
+// allLanes is the lane of every task.
+const allLanes store.Lane = ""
 
 // withLibraries makes libraries with the given ids.
 func withLibraries(t *testing.T, db *store.DB, ids ...concordat.LibraryID) {

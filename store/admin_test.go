@@ -1,4 +1,4 @@
-package storetest
+package store_test
 
 import (
 	"maps"
@@ -10,8 +10,8 @@ import (
 	"concordat/store"
 )
 
-func testTaskCounts(t *testing.T, p Place) {
-	db, c := open(t, p)
+func testTaskCounts(t *testing.T, p place) {
+	db, c := openPlace(t, p)
 	ctx := t.Context()
 	for _, id := range []concordat.TaskID{"a", "b", "c"} {
 		must(t, db.Checks.CreateTask(ctx, store.Task{Task: concordat.Task{ID: id, Made: c.now()}}))
@@ -25,15 +25,15 @@ func testTaskCounts(t *testing.T, p Place) {
 }
 
 // Tasks are summed up by state, those that are done by cause as well; the filter holds here too.
-func testTaskSums(t *testing.T, p Place) {
-	db, c := open(t, p)
+func testTaskSums(t *testing.T, p place) {
+	db, c := openPlace(t, p)
 	ctx := t.Context()
 	for i, batch := range []string{"b", "b", "b", "b", "b", "b", "other"} {
 		must(t, db.Checks.CreateTask(ctx, store.Task{Task: concordat.Task{ID: concordat.TaskID('a' + rune(i)), Made: c.now()}, Batch: batch}))
 	}
 	added := store.Cause{Code: store.CauseAdded, Numbers: []int{2, 0, 1, 0}}
 	for _, cause := range []store.Cause{added, added, {}} {
-		claimed, err := db.Checks.ClaimTask(ctx, store.LaneAll, "serve", time.Minute)
+		claimed, err := db.Checks.ClaimTask(ctx, allLanes, "serve", time.Minute)
 		must(t, err)
 		must(t, db.Checks.FinishTask(ctx, claimed, concordat.TaskDone, cause))
 	}
@@ -55,13 +55,13 @@ func testTaskSums(t *testing.T, p Place) {
 }
 
 // A failed task can be begun again; one that is at work, or done, cannot, and no former claim of it counts.
-func testTaskRetry(t *testing.T, p Place) {
-	db, c := open(t, p)
+func testTaskRetry(t *testing.T, p place) {
+	db, c := openPlace(t, p)
 	ctx := t.Context()
 	must(t, db.Checks.CreateTask(ctx, store.Task{Task: concordat.Task{ID: "a", Made: c.now()}}))
 	wantErr(t, db.Checks.RetryTask(ctx, "a"), concordat.ErrChanged)
 	wantErr(t, db.Checks.RetryTask(ctx, "none"), concordat.ErrNotFound)
-	old, err := db.Checks.ClaimTask(ctx, store.LaneAll, "serve", time.Minute)
+	old, err := db.Checks.ClaimTask(ctx, allLanes, "serve", time.Minute)
 	must(t, err)
 	must(t, db.Checks.CancelTask(ctx, "a", store.Cause{Detail: "cancelled"}))
 	must(t, db.Checks.RetryTask(ctx, "a"))
@@ -70,15 +70,15 @@ func testTaskRetry(t *testing.T, p Place) {
 	if now.State != concordat.TaskQueued || !now.Cause.IsZero() || !now.Finished.IsZero() {
 		t.Errorf("after retry: %+v", now)
 	}
-	fresh, err := db.Checks.ClaimTask(ctx, store.LaneAll, "serve", time.Minute)
+	fresh, err := db.Checks.ClaimTask(ctx, allLanes, "serve", time.Minute)
 	must(t, err)
 	wantErr(t, db.Checks.FinishTask(ctx, old, concordat.TaskDone, store.Cause{}), store.ErrLease)
 	must(t, db.Checks.FinishTask(ctx, fresh, concordat.TaskDone, store.Cause{}))
 	wantErr(t, db.Checks.RetryTask(ctx, "a"), concordat.ErrChanged)
 }
 
-func testAuditSearch(t *testing.T, p Place) {
-	db, c := open(t, p)
+func testAuditSearch(t *testing.T, p place) {
+	db, c := openPlace(t, p)
 	ctx := t.Context()
 	begin := c.now()
 	for i, x := range []struct{ actor, action string }{{"ada", "login"}, {"eve", "login"}, {"ada", "report_read"}, {"ada", "login"}} {

@@ -1,4 +1,4 @@
-package storetest
+package store_test
 
 import (
 	"testing"
@@ -9,8 +9,8 @@ import (
 )
 
 // What was ended since a copy was made is not good again, and what stays stays.
-func testRestored(t *testing.T, p Place) {
-	db, c := open(t, p)
+func testRestored(t *testing.T, p place) {
+	db, c := openPlace(t, p)
 	ctx := t.Context()
 	must(t, db.People.CreateAccount(ctx, store.Account{Name: "ada", Role: store.RoleAdministrator, Created: c.now()}))
 	for _, purpose := range []store.Purpose{store.PurposeSession, store.PurposeJoin, store.PurposeAPI} {
@@ -40,8 +40,8 @@ func testRestored(t *testing.T, p Place) {
 	}
 }
 
-func testCounts(t *testing.T, p Place) {
-	db, c := open(t, p)
+func testCounts(t *testing.T, p place) {
+	db, c := openPlace(t, p)
 	ctx := t.Context()
 	oldest, err := db.Checks.OldestQueued(ctx)
 	must(t, err)

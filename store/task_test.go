@@ -1,4 +1,4 @@
-package storetest
+package store_test
 
 import (
 	"errors"
@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"concordat"
+	"concordat/internal/storetest"
 	"concordat/store"
 )
 
@@ -28,7 +29,7 @@ func queue(t *testing.T, db *store.DB, ids ...concordat.TaskID) {
 
 func claim(t *testing.T, db *store.DB, worker string, want concordat.TaskID) store.Task {
 	t.Helper()
-	got, err := db.Checks.ClaimTask(t.Context(), store.LaneAll, worker, lease)
+	got, err := db.Checks.ClaimTask(t.Context(), allLanes, worker, lease)
 	must(t, err)
 	if got.ID != want {
 		t.Fatalf("worker %s got task %s, want %s", worker, got.ID, want)
@@ -38,12 +39,12 @@ func claim(t *testing.T, db *store.DB, worker string, want concordat.TaskID) sto
 
 func noClaim(t *testing.T, db *store.DB) {
 	t.Helper()
-	_, err := db.Checks.ClaimTask(t.Context(), store.LaneAll, "nobody", lease)
+	_, err := db.Checks.ClaimTask(t.Context(), allLanes, "nobody", lease)
 	wantErr(t, err, concordat.ErrNotFound)
 }
 
-func testTaskLife(t *testing.T, p Place) {
-	db, c := open(t, p)
+func testTaskLife(t *testing.T, p place) {
+	db, c := openPlace(t, p)
 	ctx := t.Context()
 	noClaim(t, db)
 	queue(t, db, "t1")
@@ -90,14 +91,14 @@ func testTaskLife(t *testing.T, p Place) {
 	_, err := db.Checks.Task(ctx, "none")
 	wantErr(t, err, concordat.ErrNotFound)
 	wantErr(t, db.Checks.RenewTask(ctx, store.Task{Task: concordat.Task{ID: "none"}, Worker: "w"}, lease), concordat.ErrNotFound)
-	_, err = db.Checks.ClaimTask(ctx, store.LaneAll, "w", 0)
+	_, err = db.Checks.ClaimTask(ctx, allLanes, "w", 0)
 	wantErr(t, err, concordat.ErrInvalid)
-	_, err = db.Checks.ClaimTask(ctx, store.LaneAll, "", lease)
+	_, err = db.Checks.ClaimTask(ctx, allLanes, "", lease)
 	wantErr(t, err, concordat.ErrInvalid)
 }
 
-func testTaskQueueOrder(t *testing.T, p Place) {
-	db, _ := open(t, p)
+func testTaskQueueOrder(t *testing.T, p place) {
+	db, _ := openPlace(t, p)
 	ctx := t.Context()
 	queue(t, db, "z", "a")
 	started, err := db.Checks.StartTask(ctx, task("own"), "cli", lease)
@@ -117,8 +118,8 @@ func testTaskQueueOrder(t *testing.T, p Place) {
 
 // A crashed worker's task comes back when the lease has ended, not before, and ahead of the queue;
 // what the worker does when it wakes has no effect.
-func testTaskLease(t *testing.T, p Place) {
-	db, c := open(t, p)
+func testTaskLease(t *testing.T, p place) {
+	db, c := openPlace(t, p)
 	ctx := t.Context()
 	queue(t, db, "t1")
 	old := claim(t, db, "w1", "t1")
@@ -152,8 +153,8 @@ func testTaskLease(t *testing.T, p Place) {
 }
 
 // A claim is told from a later one of the same worker.
-func testTaskSameWorker(t *testing.T, p Place) {
-	db, c := open(t, p)
+func testTaskSameWorker(t *testing.T, p place) {
+	db, c := openPlace(t, p)
 	queue(t, db, "t1")
 	old := claim(t, db, "w", "t1")
 	c.move(lease)
@@ -161,8 +162,8 @@ func testTaskSameWorker(t *testing.T, p Place) {
 	wantErr(t, db.Checks.FinishTask(t.Context(), old, concordat.TaskDone, store.Cause{}), store.ErrLease)
 }
 
-func testTaskRelease(t *testing.T, p Place) {
-	db, _ := open(t, p)
+func testTaskRelease(t *testing.T, p place) {
+	db, _ := openPlace(t, p)
 	queue(t, db, "t1", "t2")
 	for range store.MaxAttempts + 2 { // releasing counts as no attempt
 		got := claim(t, db, "w", "t1")
@@ -172,8 +173,8 @@ func testTaskRelease(t *testing.T, p Place) {
 	claim(t, db, "w", "t2")
 }
 
-func testTaskGivenUp(t *testing.T, p Place) {
-	db, c := open(t, p)
+func testTaskGivenUp(t *testing.T, p place) {
+	db, c := openPlace(t, p)
 	queue(t, db, "deadly", "next")
 	for range store.MaxAttempts {
 		claim(t, db, "w", "deadly")
@@ -201,8 +202,8 @@ func testTaskGivenUp(t *testing.T, p Place) {
 }
 
 // Many workers over several openings of the store never get one task twice.
-func testTaskClaimedOnce(t *testing.T, p Place) {
-	db, c := open(t, p)
+func testTaskClaimedOnce(t *testing.T, p place) {
+	db, c := openPlace(t, p)
 	const tasks, workers = 60, 8
 	for i := range tasks {
 		queue(t, db, concordat.TaskID(fmt.Sprint(i)))
@@ -220,7 +221,7 @@ func testTaskClaimedOnce(t *testing.T, p Place) {
 		}
 		wg.Go(func() {
 			for {
-				x, err := own.Checks.ClaimTask(t.Context(), store.LaneAll, fmt.Sprint("w", w), lease)
+				x, err := own.Checks.ClaimTask(t.Context(), allLanes, fmt.Sprint("w", w), lease)
 				if errors.Is(err, concordat.ErrNotFound) {
 					return
 				}
@@ -249,8 +250,8 @@ func testTaskClaimedOnce(t *testing.T, p Place) {
 }
 
 // Of all who want a task whose lease has ended, its old worker included, exactly one ends up with it.
-func testTaskLeaseRace(t *testing.T, p Place) {
-	db, c := open(t, p)
+func testTaskLeaseRace(t *testing.T, p place) {
+	db, c := openPlace(t, p)
 	for i := range 20 {
 		id := concordat.TaskID(fmt.Sprint(i))
 		queue(t, db, id)
@@ -274,7 +275,7 @@ func testTaskLeaseRace(t *testing.T, p Place) {
 		})
 		for range 3 {
 			wg.Go(func() {
-				x, err := db.Checks.ClaimTask(t.Context(), store.LaneAll, "new", lease)
+				x, err := db.Checks.ClaimTask(t.Context(), allLanes, "new", lease)
 				if errors.Is(err, concordat.ErrNotFound) {
 					return
 				}
@@ -295,8 +296,8 @@ func testTaskLeaseRace(t *testing.T, p Place) {
 	}
 }
 
-func testTaskPaging(t *testing.T, p Place) {
-	db, _ := open(t, p)
+func testTaskPaging(t *testing.T, p place) {
+	db, _ := openPlace(t, p)
 	ctx := t.Context()
 	for i := range 25 {
 		x := task(concordat.TaskID(fmt.Sprint("t", i)))
@@ -329,8 +330,8 @@ func testTaskPaging(t *testing.T, p Place) {
 	}
 }
 
-func testTaskDelete(t *testing.T, p Place) {
-	db, _ := open(t, p)
+func testTaskDelete(t *testing.T, p place) {
+	db, _ := openPlace(t, p)
 	ctx := t.Context()
 	queue(t, db, "t1")
 	got := claim(t, db, "w", "t1")
@@ -344,7 +345,7 @@ func testTaskDelete(t *testing.T, p Place) {
 	queue(t, db, "t1") // the id is free again, and nothing of the former task is left
 	_, err := db.Checks.Findings(ctx, "t1")
 	wantErr(t, err, concordat.ErrNotFound)
-	if rs := Results(t, db, "t1"); len(rs) != 0 {
+	if rs := storetest.Results(t, db, "t1"); len(rs) != 0 {
 		t.Errorf("got %v, want no results", rs)
 	}
 }

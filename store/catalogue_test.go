@@ -1,4 +1,4 @@
-package storetest
+package store_test
 
 import (
 	"fmt"
@@ -15,8 +15,8 @@ import (
 	"concordat/store"
 )
 
-func testSettings(t *testing.T, p Place) {
-	db, _ := open(t, p)
+func testSettings(t *testing.T, p place) {
+	db, _ := openPlace(t, p)
 	ctx := t.Context()
 	_, err := db.Setting(ctx, "site")
 	wantErr(t, err, concordat.ErrNotFound)
@@ -31,8 +31,8 @@ func testSettings(t *testing.T, p Place) {
 	wantErr(t, db.SetSetting(ctx, "", "x"), concordat.ErrInvalid)
 }
 
-func testLibraries(t *testing.T, p Place) {
-	db, _ := open(t, p)
+func testLibraries(t *testing.T, p place) {
+	db, _ := openPlace(t, p)
 	ctx := t.Context()
 	ls, err := db.Catalogue.Libraries(ctx)
 	must(t, err)
@@ -72,8 +72,8 @@ func testLibraries(t *testing.T, p Place) {
 	wantErr(t, err, concordat.ErrNotFound)
 }
 
-func testLibraryDelete(t *testing.T, p Place) {
-	db, _ := open(t, p)
+func testLibraryDelete(t *testing.T, p place) {
+	db, _ := openPlace(t, p)
 	ctx := t.Context()
 	withLibraries(t, db, "a")
 	must(t, db.Catalogue.PutDocuments(ctx, []store.DocumentRow{row("a", "1", "h1")}))
@@ -89,8 +89,8 @@ func testLibraryDelete(t *testing.T, p Place) {
 	wantErr(t, err, concordat.ErrNotFound)
 }
 
-func testLibraryInvalid(t *testing.T, p Place) {
-	db, _ := open(t, p)
+func testLibraryInvalid(t *testing.T, p place) {
+	db, _ := openPlace(t, p)
 	for _, l := range []store.Library{
 		{ID: "", Title: "no id"},
 		{ID: "a\x00b"},
@@ -102,8 +102,8 @@ func testLibraryInvalid(t *testing.T, p Place) {
 	}
 }
 
-func testDocuments(t *testing.T, p Place) {
-	db, _ := open(t, p)
+func testDocuments(t *testing.T, p place) {
+	db, _ := openPlace(t, p)
 	ctx := t.Context()
 	withLibraries(t, db, "a", "b")
 	must(t, db.Catalogue.PutDocuments(ctx, nil))
@@ -132,8 +132,8 @@ func testDocuments(t *testing.T, p Place) {
 	wantErr(t, err, concordat.ErrInvalid)
 }
 
-func testDocumentsReplace(t *testing.T, p Place) {
-	db, _ := open(t, p)
+func testDocumentsReplace(t *testing.T, p place) {
+	db, _ := openPlace(t, p)
 	ctx := t.Context()
 	withLibraries(t, db, "a")
 	first := row("a", "1", "h1")
@@ -164,8 +164,8 @@ func testDocumentsReplace(t *testing.T, p Place) {
 }
 
 // testDocumentsRenew: what is made anew of a text reaches the row of that text alone, and brings back none.
-func testDocumentsRenew(t *testing.T, p Place) {
-	db, _ := open(t, p)
+func testDocumentsRenew(t *testing.T, p place) {
+	db, _ := openPlace(t, p)
 	ctx := t.Context()
 	withLibraries(t, db, "a")
 	must(t, db.Catalogue.PutDocuments(ctx, []store.DocumentRow{row("a", "same", "h1"), row("a", "other", "h2")}))
@@ -190,8 +190,8 @@ func testDocumentsRenew(t *testing.T, p Place) {
 	wantErr(t, db.Catalogue.RenewDocuments(ctx, []store.DocumentRow{{Library: "a", ID: "same"}}), concordat.ErrInvalid)
 }
 
-func testDocumentsRollback(t *testing.T, p Place) {
-	db, _ := open(t, p)
+func testDocumentsRollback(t *testing.T, p place) {
+	db, _ := openPlace(t, p)
 	ctx := t.Context()
 	withLibraries(t, db, "a")
 	must(t, db.Catalogue.PutDocuments(ctx, []store.DocumentRow{row("a", "1", "h1")}))
@@ -213,8 +213,8 @@ func testDocumentsRollback(t *testing.T, p Place) {
 }
 
 // Pages hold each document that stays exactly once, whatever comes and goes meanwhile.
-func testDocumentsPaging(t *testing.T, p Place) {
-	db, _ := open(t, p)
+func testDocumentsPaging(t *testing.T, p place) {
+	db, _ := openPlace(t, p)
 	ctx := t.Context()
 	withLibraries(t, db, "a", "b")
 	var rows []store.DocumentRow
@@ -260,8 +260,8 @@ func testDocumentsPaging(t *testing.T, p Place) {
 }
 
 // Ids are ordered and told apart by their bytes, not by some language's rules.
-func testDocumentsOrder(t *testing.T, p Place) {
-	db, _ := open(t, p)
+func testDocumentsOrder(t *testing.T, p place) {
+	db, _ := openPlace(t, p)
 	ctx := t.Context()
 	withLibraries(t, db, "a")
 	ids := []string{"a", "B", "b", "A", "a ", " a", "é", "e\u0301", "中", "国", "Z", "_", "-", "10", "9", "a%", "a_b", "'; --", "?"}
@@ -282,8 +282,8 @@ func testDocumentsOrder(t *testing.T, p Place) {
 	}
 }
 
-func testDocumentsDelete(t *testing.T, p Place) {
-	db, _ := open(t, p)
+func testDocumentsDelete(t *testing.T, p place) {
+	db, _ := openPlace(t, p)
 	ctx := t.Context()
 	withLibraries(t, db, "a", "b")
 	must(t, db.Catalogue.PutDocuments(ctx, []store.DocumentRow{row("a", "1", "h"), row("a", "2", "h"), row("b", "1", "h")}))
@@ -312,8 +312,8 @@ func testDocumentsDelete(t *testing.T, p Place) {
 
 // testSentenceVectors: vectors come back, are bounded, and go with the document or the check that their sentence stands in, and with
 // the text that a document had.
-func testSentenceVectors(t *testing.T, p Place) {
-	db, _ := open(t, p)
+func testSentenceVectors(t *testing.T, p place) {
+	db, _ := openPlace(t, p)
 	ctx := t.Context()
 	withLibraries(t, db, "a", "b")
 	must(t, db.Catalogue.PutDocuments(ctx, []store.DocumentRow{row("a", "1", "h"), row("a", "2", "h"), row("b", "1", "h")}))
@@ -369,8 +369,8 @@ func testSentenceVectors(t *testing.T, p Place) {
 }
 
 // Prose from outside never makes a call fail; it is cleaned.
-func testNames(t *testing.T, p Place) {
-	db, _ := open(t, p)
+func testNames(t *testing.T, p place) {
+	db, _ := openPlace(t, p)
 	ctx := t.Context()
 	withLibraries(t, db, "a")
 	d := row("a", "1", "h")
@@ -393,8 +393,8 @@ func testNames(t *testing.T, p Place) {
 	wantErr(t, err, concordat.ErrNotFound)
 }
 
-func testSources(t *testing.T, p Place) {
-	db, _ := open(t, p)
+func testSources(t *testing.T, p place) {
+	db, _ := openPlace(t, p)
 	ctx := t.Context()
 	withLibraries(t, db, "a")
 	_, err := db.Catalogue.SourceState(ctx, "a", "x.pdf")

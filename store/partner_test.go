@@ -1,4 +1,4 @@
-package storetest
+package store_test
 
 import (
 	"encoding/json"
@@ -11,8 +11,8 @@ import (
 	"concordat/store"
 )
 
-func testCards(t *testing.T, p Place) {
-	db, clock := open(t, p)
+func testCards(t *testing.T, p place) {
+	db, clock := openPlace(t, p)
 	ctx := t.Context()
 	must(t, db.Partners.PutCard(ctx, "NORTH", 5, []byte("five")))
 	must(t, db.Partners.PutCard(ctx, "NORTH", 5, []byte("five")))
@@ -40,8 +40,8 @@ func partner(site concordat.SiteID) store.Partner {
 	return store.Partner{Site: site, State: store.PartnerPending, Words: "one two", Serial: 7, Card: []byte("card of " + site)}
 }
 
-func testPartners(t *testing.T, p Place) {
-	db, clock := open(t, p)
+func testPartners(t *testing.T, p place) {
+	db, clock := openPlace(t, p)
 	ctx := t.Context()
 	one := partner("ONE")
 	one.Name, one.Policy = "north", json.RawMessage(`{"types":[1]}`)
@@ -107,8 +107,8 @@ func testPartners(t *testing.T, p Place) {
 
 // testInvitations is the store's part of E1: an invitation is used once, by one site, within its time, and
 // who redeems it is pending.
-func testInvitations(t *testing.T, p Place) {
-	db, clock := open(t, p)
+func testInvitations(t *testing.T, p place) {
+	db, clock := openPlace(t, p)
 	ctx := t.Context()
 	inv := func(n byte, life time.Duration) store.Invitation {
 		return store.Invitation{Hash: [32]byte{n}, Digest: [32]byte{n, 1}, Note: "the north", Expires: start.Add(life),
@@ -158,8 +158,8 @@ func testInvitations(t *testing.T, p Place) {
 	count(1)
 }
 
-func testMemberships(t *testing.T, p Place) {
-	db, clock := open(t, p)
+func testMemberships(t *testing.T, p place) {
+	db, clock := openPlace(t, p)
 	ctx := t.Context()
 	must(t, db.Partners.Join(ctx, "health", "LEAD", "LEAD", "ONE", "TWO"))
 	must(t, db.Partners.Join(ctx, "art", "ME", "ME"))
@@ -188,8 +188,8 @@ func testMemberships(t *testing.T, p Place) {
 }
 
 // testPartnerAlarms: one alarm a day of each kind and library, told to the site's webhooks, and forgotten after a year.
-func testPartnerAlarms(t *testing.T, p Place) {
-	db, c := open(t, p)
+func testPartnerAlarms(t *testing.T, p place) {
+	db, c := openPlace(t, p)
 	ctx := t.Context()
 	probing := store.PartnerAlarm{Partner: "north", Kind: store.AlarmProbing, Library: "theses"}
 	raise := func(a store.PartnerAlarm, want bool) {
@@ -219,8 +219,8 @@ func testPartnerAlarms(t *testing.T, p Place) {
 }
 
 // testWitnesses is the store's part of L2: a partner that rewrote its audit contradicts what was kept.
-func testWitnesses(t *testing.T, p Place) {
-	db, _ := open(t, p)
+func testWitnesses(t *testing.T, p place) {
+	db, _ := openPlace(t, p)
 	ctx := t.Context()
 	add := func(seq uint64, hash byte, at time.Duration) *store.Witness {
 		t.Helper()

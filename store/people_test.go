@@ -1,4 +1,4 @@
-package storetest
+package store_test
 
 import (
 	"errors"
@@ -16,8 +16,8 @@ func account(name string, r store.Role) store.Account {
 	return store.Account{Name: name, Title: "Person " + name, Role: r, Password: "$argon2id$" + name, Created: start}
 }
 
-func testAccounts(t *testing.T, p Place) {
-	db, _ := open(t, p)
+func testAccounts(t *testing.T, p place) {
+	db, _ := openPlace(t, p)
 	ctx := t.Context()
 	ada := account("ada", store.RoleOfficer)
 	must(t, db.People.CreateAccount(ctx, ada))
@@ -66,8 +66,8 @@ func testAccounts(t *testing.T, p Place) {
 	}
 }
 
-func testTokens(t *testing.T, p Place) {
-	db, c := open(t, p)
+func testTokens(t *testing.T, p place) {
+	db, c := openPlace(t, p)
 	ctx := t.Context()
 	want := store.Token{Purpose: store.PurposeSession, Account: "ada", Made: start, Expires: start.Add(time.Hour)}
 	must(t, db.People.PutToken(ctx, "one", want))
@@ -87,8 +87,8 @@ func testTokens(t *testing.T, p Place) {
 	must(t, db.People.DeleteToken(ctx, "one"))
 }
 
-func testAPITokens(t *testing.T, p Place) {
-	db, c := open(t, p)
+func testAPITokens(t *testing.T, p place) {
+	db, c := openPlace(t, p)
 	ctx := t.Context()
 	want := store.Token{Purpose: store.PurposeAPI, Account: "ada", Made: start, Expires: start.Add(48 * time.Hour), Name: "Moodle <1>",
 		Scopes: []string{"read", "check"}}
@@ -128,8 +128,8 @@ func testAPITokens(t *testing.T, p Place) {
 	must(t, db.People.PutToken(ctx, "a new one", more))
 }
 
-func testOnce(t *testing.T, p Place) {
-	db, c := open(t, p)
+func testOnce(t *testing.T, p place) {
+	db, c := openPlace(t, p)
 	ctx := t.Context()
 	begin := func(account, request, want string, fault error) {
 		t.Helper()
@@ -150,8 +150,8 @@ func testOnce(t *testing.T, p Place) {
 	begin("ada", "r2", "", nil)
 }
 
-func testJoinAccount(t *testing.T, p Place) {
-	db, _ := open(t, p)
+func testJoinAccount(t *testing.T, p place) {
+	db, _ := openPlace(t, p)
 	ctx := t.Context()
 	must(t, db.People.CreateAccount(ctx, account("ada", store.RoleOfficer)))
 	gone := account("bo", store.RoleOfficer)
@@ -184,8 +184,8 @@ func testJoinAccount(t *testing.T, p Place) {
 	wantErr(t, err, concordat.ErrNotFound)
 }
 
-func testFirstAccount(t *testing.T, p Place) {
-	db, c := open(t, p)
+func testFirstAccount(t *testing.T, p place) {
+	db, c := openPlace(t, p)
 	ctx := t.Context()
 	link := func(secret string) {
 		t.Helper()
@@ -208,8 +208,8 @@ func testFirstAccount(t *testing.T, p Place) {
 	wantErr(t, db.People.FirstAccount(ctx, "other", account("eve", "")), concordat.ErrExists)
 }
 
-func testTaskOwner(t *testing.T, p Place) {
-	db, _ := open(t, p)
+func testTaskOwner(t *testing.T, p place) {
+	db, _ := openPlace(t, p)
 	ctx := t.Context()
 	for _, id := range []concordat.TaskID{"a1", "b1", "a2"} {
 		one := task(id)
@@ -248,8 +248,8 @@ func testTaskOwner(t *testing.T, p Place) {
 	}
 }
 
-func testTaskCancel(t *testing.T, p Place) {
-	db, c := open(t, p)
+func testTaskCancel(t *testing.T, p place) {
+	db, c := openPlace(t, p)
 	ctx := t.Context()
 	queue(t, db, "t1", "t2")
 	must(t, db.Checks.CancelTask(ctx, "t2", store.Cause{Detail: "by ada"}))
@@ -271,8 +271,8 @@ func testTaskCancel(t *testing.T, p Place) {
 	wantErr(t, db.Checks.CancelTask(ctx, "none", store.Cause{}), concordat.ErrNotFound)
 }
 
-func testTaskReclaim(t *testing.T, p Place) {
-	db, _ := open(t, p)
+func testTaskReclaim(t *testing.T, p place) {
+	db, _ := openPlace(t, p)
 	ctx := t.Context()
 	queue(t, db, "t1", "t2")
 	claim(t, db, "w1", "t1")
@@ -283,8 +283,8 @@ func testTaskReclaim(t *testing.T, p Place) {
 	noClaim(t, db)
 }
 
-func testReviews(t *testing.T, p Place) {
-	db, _ := open(t, p)
+func testReviews(t *testing.T, p place) {
+	db, _ := openPlace(t, p)
 	ctx := t.Context()
 	queue(t, db, "t1", "t2")
 	var want []store.Review
@@ -344,8 +344,8 @@ func testReviews(t *testing.T, p Place) {
 	}
 }
 
-func testScores(t *testing.T, p Place) {
-	db, _ := open(t, p)
+func testScores(t *testing.T, p place) {
+	db, _ := openPlace(t, p)
 	ctx := t.Context()
 	queue(t, db, "t1", "t2", "t3")
 	must(t, db.Checks.PutFindings(ctx, "t1", []byte("{}")))

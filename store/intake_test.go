@@ -1,4 +1,4 @@
-package storetest
+package store_test
 
 import (
 	"crypto/sha256"
@@ -12,8 +12,8 @@ import (
 )
 
 // Documents on their way in are known until the catalogue has them, and whoever claims them has them alone.
-func testIntakes(t *testing.T, p Place) {
-	db, clock := open(t, p)
+func testIntakes(t *testing.T, p place) {
+	db, clock := openPlace(t, p)
 	ctx := t.Context()
 	withLibraries(t, db, "a")
 	odd := row("a", "1", "h1")
@@ -62,8 +62,8 @@ func testIntakes(t *testing.T, p Place) {
 }
 
 // What was deleted is known by a hash of its name, and nothing else is.
-func testDeletedNames(t *testing.T, p Place) {
-	db, _ := open(t, p)
+func testDeletedNames(t *testing.T, p place) {
+	db, _ := openPlace(t, p)
 	ctx := t.Context()
 	withLibraries(t, db, "a", "b")
 	must(t, db.Catalogue.PutDocuments(ctx, []store.DocumentRow{row("a", "1", "h"), row("b", "1", "h")}))

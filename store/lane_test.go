@@ -1,4 +1,4 @@
-package storetest
+package store_test
 
 import (
 	"testing"
@@ -11,8 +11,8 @@ import (
 )
 
 // testLanes: tasks of one lane are claimed in order whatever waits in the other.
-func testLanes(t *testing.T, p Place) {
-	db, c := open(t, p)
+func testLanes(t *testing.T, p place) {
+	db, c := openPlace(t, p)
 	ctx := t.Context()
 	var ts []store.Task
 	for _, x := range []struct{ id, batch string }{{"a1", store.AddingBatch + "one"}, {"a2", store.AddingBatch + "one"}, {"c1", ""},
@@ -37,7 +37,7 @@ func testLanes(t *testing.T, p Place) {
 	for _, x := range []struct {
 		lane store.Lane
 		want concordat.TaskID
-	}{{store.LaneChecks, "c1"}, {store.LaneAdding, "a1"}, {store.LaneChecks, "c2"}, {store.LaneAll, "a2"}} {
+	}{{store.LaneChecks, "c1"}, {store.LaneAdding, "a1"}, {store.LaneChecks, "c2"}, {allLanes, "a2"}} {
 		got, err := db.Checks.ClaimTask(ctx, x.lane, "w", lease)
 		must(t, err)
 		if got.ID != x.want {
@@ -56,8 +56,8 @@ func testLanes(t *testing.T, p Place) {
 
 // testBatchDone: the end of what was handed in together is told once, when all has ended; that of a batch
 // of documents when the batch ends, and not with one of them.
-func testBatchDone(t *testing.T, p Place) {
-	db, _ := open(t, p)
+func testBatchDone(t *testing.T, p place) {
+	db, _ := openPlace(t, p)
 	ctx := t.Context()
 	h := hooked(t, db, "ada", store.RoleOfficer, false, store.EventBatchDone)
 	var ts []store.Task
@@ -108,8 +108,8 @@ func testBatchDone(t *testing.T, p Place) {
 }
 
 // testUnjoined: an account that somebody uses by a provider is used, though it has no password.
-func testUnjoined(t *testing.T, p Place) {
-	db, _ := open(t, p)
+func testUnjoined(t *testing.T, p place) {
+	db, _ := openPlace(t, p)
 	ctx := t.Context()
 	linked := store.Account{Name: "linked", Role: store.RoleSubmitter, Created: start.Add(-time.Hour), Public: true}
 	must(t, db.People.CreateLinked(ctx, linked, store.Identity{Issuer: "https://id.example", Subject: "1", Account: "linked", Made: start}))
@@ -125,8 +125,8 @@ func testUnjoined(t *testing.T, p Place) {
 }
 
 // testEraseMember: what a batch keeps of a document goes, and of the others nothing.
-func testEraseMember(t *testing.T, p Place) {
-	db, _ := open(t, p)
+func testEraseMember(t *testing.T, p place) {
+	db, _ := openPlace(t, p)
 	ctx := t.Context()
 	must(t, db.Batches.CreateBatch(ctx, store.Batch{ID: "b", Title: "b", Runner: "serve", Request: []byte("{}"), Lineage: []byte("{}"),
 		Made: start},

@@ -1,4 +1,4 @@
-package storetest
+package store_test
 
 import (
 	"context"
@@ -9,8 +9,8 @@ import (
 	"concordat/store"
 )
 
-func testAtomic(t *testing.T, p Place) {
-	db, _ := open(t, p)
+func testAtomic(t *testing.T, p place) {
+	db, _ := openPlace(t, p)
 	ctx := t.Context()
 	add := func(tx *store.DB, name string) error {
 		if err := tx.People.CreateAccount(ctx, account(name, store.RoleOfficer)); err != nil {

@@ -1,4 +1,4 @@
-package storetest
+package store_test
 
 import (
 	"testing"
@@ -17,8 +17,8 @@ func harvestSource(id string) store.HarvestSource {
 }
 
 // testHarvestSources: a source is claimed by one worker at a time, and the state is that worker's.
-func testHarvestSources(t *testing.T, p Place) {
-	db, c := open(t, p)
+func testHarvestSources(t *testing.T, p place) {
+	db, c := openPlace(t, p)
 	ctx, h := t.Context(), db.Harvest
 	must(t, db.Catalogue.CreateLibrary(ctx, store.Library{ID: "l", Created: start}))
 	want := harvestSource("repo")
@@ -61,8 +61,8 @@ func testHarvestSources(t *testing.T, p Place) {
 }
 
 // testHarvestRecords: records are kept with the state or not at all, and are found by what is to be done about them.
-func testHarvestRecords(t *testing.T, p Place) {
-	db, _ := open(t, p)
+func testHarvestRecords(t *testing.T, p place) {
+	db, _ := openPlace(t, p)
 	ctx, h := t.Context(), db.Harvest
 	must(t, db.Catalogue.CreateLibrary(ctx, store.Library{ID: "l", Created: start}))
 	must(t, h.AddSource(ctx, harvestSource("repo")))
@@ -121,8 +121,8 @@ func testHarvestRecords(t *testing.T, p Place) {
 }
 
 // testWorks: the work of a document is there as long as the document.
-func testWorks(t *testing.T, p Place) {
-	db, _ := open(t, p)
+func testWorks(t *testing.T, p place) {
+	db, _ := openPlace(t, p)
 	ctx, h := t.Context(), db.Harvest
 	must(t, db.Catalogue.CreateLibrary(ctx, store.Library{ID: "l", Created: start}))
 	must(t, db.Catalogue.PutDocuments(ctx, []store.DocumentRow{{Library: "l", ID: "a", Hash: "h", Scheme: "s@1", Added: start}}))

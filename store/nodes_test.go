@@ -1,4 +1,4 @@
-package storetest
+package store_test
 
 import (
 	"bytes"
@@ -10,12 +10,13 @@ import (
 	"time"
 
 	"concordat"
+	"concordat/internal/storetest"
 	"concordat/store"
 )
 
 // The shared keystore is changed by compare-and-swap.
-func testKeystore(t *testing.T, p Place) {
-	db, _ := open(t, p)
+func testKeystore(t *testing.T, p place) {
+	db, _ := openPlace(t, p)
 	ctx := t.Context()
 	_, _, err := db.Keystore(ctx)
 	wantErr(t, err, concordat.ErrNotFound)
@@ -56,8 +57,8 @@ func testKeystore(t *testing.T, p Place) {
 }
 
 // A duty has one holder at a time, whose time may pass.
-func testLeaderTasks(t *testing.T, p Place) {
-	db, c := open(t, p)
+func testLeaderTasks(t *testing.T, p place) {
+	db, c := openPlace(t, p)
 	ctx := t.Context()
 	want := func(holder string, want bool) {
 		t.Helper()
@@ -77,19 +78,19 @@ func testLeaderTasks(t *testing.T, p Place) {
 	want("b", true)
 	want("a", false)
 	must(t, db.LeaveLeaderTasks(ctx, "a")) // it has none
-	if h := Holder(t, db, "batches", c.now().UnixMicro()); h != "b" {
+	if h := storetest.Holder(t, db, "batches", c.now().UnixMicro()); h != "b" {
 		t.Errorf("holder %q", h)
 	}
 	must(t, db.LeaveLeaderTasks(ctx, "b"))
-	if h := Holder(t, db, "batches", c.now().UnixMicro()); h != "" {
+	if h := storetest.Holder(t, db, "batches", c.now().UnixMicro()); h != "" {
 		t.Errorf("holder %q", h)
 	}
 	want("a", true)
 }
 
 // A partner's message is taken once, until it is too old.
-func testTaken(t *testing.T, p Place) {
-	db, c := open(t, p)
+func testTaken(t *testing.T, p place) {
+	db, c := openPlace(t, p)
 	ctx := t.Context()
 	want := func(partner concordat.SiteID, message string, want bool) {
 		t.Helper()
@@ -107,8 +108,8 @@ func testTaken(t *testing.T, p Place) {
 	want("north", "1", true)
 }
 
-func testTaskProgress(t *testing.T, p Place) {
-	db, c := open(t, p)
+func testTaskProgress(t *testing.T, p place) {
+	db, c := openPlace(t, p)
 	ctx := t.Context()
 	must(t, db.Checks.PutTaskProgress(ctx, "gone", json.RawMessage(`{}`)))
 	_, err := db.Checks.StartTask(ctx, store.Task{Task: concordat.Task{ID: "a", Made: c.now()}}, "w", time.Minute)

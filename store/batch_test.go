@@ -1,4 +1,4 @@
-package storetest
+package store_test
 
 import (
 	"encoding/json"
@@ -18,8 +18,8 @@ func newBatch(id, owner string) store.Batch {
 		Request: json.RawMessage(`{"threshold":0.5}`), Lineage: json.RawMessage(`{"author":true}`), Made: start}
 }
 
-func testBatches(t *testing.T, p Place) {
-	db, _ := open(t, p)
+func testBatches(t *testing.T, p place) {
+	db, _ := openPlace(t, p)
 	ctx := t.Context()
 	inputs := []store.BatchInput{{Number: 0, Name: "a.txt", Place: "/x/a.txt"}, {Number: 1, Name: "b.zip", Place: "/x/b.zip"}}
 	must(t, db.Batches.CreateBatch(ctx, newBatch("one", "ann"), inputs))
@@ -121,8 +121,8 @@ func testBatches(t *testing.T, p Place) {
 	}
 }
 
-func testBatchMembers(t *testing.T, p Place) {
-	db, _ := open(t, p)
+func testBatchMembers(t *testing.T, p place) {
+	db, _ := openPlace(t, p)
 	ctx := t.Context()
 	must(t, db.Batches.CreateBatch(ctx, newBatch("one", "ann"), []store.BatchInput{{Number: 0, Name: "b.txt", Place: "b"},
 		{Number: 1, Name: "a.zip", Place: "a"}}))
@@ -199,8 +199,8 @@ func testBatchMembers(t *testing.T, p Place) {
 	}
 }
 
-func testBatchPairs(t *testing.T, p Place) {
-	db, _ := open(t, p)
+func testBatchPairs(t *testing.T, p place) {
+	db, _ := openPlace(t, p)
 	ctx := t.Context()
 	must(t, db.Batches.CreateBatch(ctx, newBatch("one", ""), []store.BatchInput{{Name: "all", Place: "x"}}))
 	var members []store.BatchMember
@@ -258,8 +258,8 @@ func testPairSections(t *testing.T, db *store.DB) {
 	listed()
 }
 
-func testRechecks(t *testing.T, p Place) {
-	db, _ := open(t, p)
+func testRechecks(t *testing.T, p place) {
+	db, _ := openPlace(t, p)
 	ctx := t.Context()
 	null := json.RawMessage("null")
 	daily := store.Recheck{Kind: store.RecheckCheck, Target: "t1", Owner: "ann", Every: 1, Next: start, Fresh: null}
