@@ -107,6 +107,7 @@ func (s *Daemon) OpenWebApp() (*WebApp, error) {
 
 		AddFile:      d.adder(o),
 		HookNetworks: o.Config.Webhooks.Allow,
+		Harvest:      HarvestFetch(o),
 		Policy:       policyOf(o.Config),
 		Eraser:       s.eraser,
 		Base:         o.Config.BaseURL(),

@@ -47,6 +47,8 @@ var shownPages = map[string][]string{
 	"GET /admin":                         {"/admin"},
 	"GET /admin/design":                  {"/admin/design"},
 	"GET /admin/tasks":                   {"/admin/tasks"},
+	"GET /admin/harvest":                 {"/admin/harvest"},
+	"GET /admin/harvest/{id}":            {"/admin/harvest/repo"},
 	"GET /admin/storage":                 {"/admin/storage"},
 	"GET /admin/schemes":                 {"/admin/schemes"},
 	"GET /admin/cluster":                 {"/admin/cluster"},
@@ -183,6 +185,7 @@ func shownSite(t *testing.T) (*testSite, *person, *strings.Replacer) {
 		"c.txt", question+folios, "d.txt", question+strings.Repeat("The granary was counted every year by another clerk. ", 3),
 		"e.txt", question+"A ferry crossed the sound twice in the night, and the pilot wrote both of the times on a slate beside his door.")
 	d.awaitBatch(t, batch)
+	d.source(t, "repo")
 	hook := hookPath.FindString(ada.post("/account/webhooks", http.StatusOK,
 		url.Values{"url": {"https://hooks.example/"}, "title": {"portal"}, "event": {"check.done"}}))
 	ada.post(hook, http.StatusOK, url.Values{"action": {"ping"}})

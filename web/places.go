@@ -34,6 +34,7 @@ var adminPlaces = []place{
 	{"/people", "title.people", Administrators, nil},
 	{"/admin/partners", "admin.partners", Overseers, nil},
 	{"/platforms", "title.platforms", Administrators, nil},
+	{"/admin/harvest", "admin.harvest", Overseers, nil},
 	{"/deletions", "title.deletions", Overseers, nil},
 	{"/admin/audit", "admin.audit", Overseers, nil},
 	{"/admin/storage", "admin.storage", Overseers, nil},

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"concordat"
+	"concordat/harvest/fetch"
 	"concordat/people"
 	"concordat/report"
 	"concordat/site"
@@ -58,6 +59,8 @@ type Options struct {
 	AddFile func(ctx context.Context, lib concordat.LibraryID, f AddedFile, content io.Reader) ([]AddedDocument, error)
 	// HookNetworks are networks that are not public and yet may be told by webhooks.
 	HookNetworks []netip.Prefix
+	// Harvest reads sources of documents; nil: none can be added here.
+	Harvest *fetch.Client
 
 	// Room, if not nil, is called before files are taken and again after every MiB of them, so that many at once do not go
 	// beyond it by more than that each: an error, for example concordat.ErrDiskFull, refuses them.
@@ -203,6 +206,9 @@ func (w *Web) UsePlatforms(foreign ...string) {
 	}
 }
 
+// Harvests shows and changes the sources that documents are taken from.
+func (w *Web) Harvests() Harvests { return Harvests{w} }
+
 // Options returns the options of the site, with what was left out filled in.
 func (w *Web) Options() *Options { return &w.o }
 
@@ -271,6 +277,7 @@ func (w *Web) routes() {
 	w.Library.libraryRoutes()
 	w.Admin.adminRoutes()
 	w.Admin.clusterRoutes()
+	w.Harvests().routes()
 	w.AddPage("GET /account", Everyone, w.Accounts.accountPage)
 	w.AddPage("POST /account/tokens", Everyone, w.Accounts.changeTokens)
 	w.AddPage("POST /account/sessions", Everyone, w.Accounts.endSessions)

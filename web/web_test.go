@@ -21,6 +21,7 @@ import (
 
 	"concordat"
 	"concordat/extract"
+	"concordat/harvest/fetch"
 	"concordat/index"
 	"concordat/profile"
 	"concordat/report"
@@ -146,6 +147,7 @@ func newTestSiteOf(t testing.TB, idle bool, change func(*web.Options)) *testSite
 			return []web.Partner{{Site: "SOUTH", Name: "South <Site>", Libraries: []concordat.OpenLibrary{{ID: "theses",
 				Level: concordat.ShowOverlap}}}, {Site: "WEST", Name: "West"}}, nil
 		},
+		Harvest: fetch.New(fetch.Options{Agent: "concordat/test"}),
 		AddFile: addText(s), HookNetworks: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")},
 		Room: func() error {
 			if full.Load() {

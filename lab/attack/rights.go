@@ -159,7 +159,8 @@ func asList(v any) []any {
 // guarded are pages and the roles that see them.
 var guarded = map[string][]string{
 	"/people": {"administrator"}, "/platforms": {"administrator"}, "/admin": {"administrator", "auditor"},
-	"/admin/audit": {"administrator", "auditor"}, "/admin/storage": {"administrator", "auditor"}, "/admin/tasks": {"administrator", "auditor"},
+	"/admin/audit": {"administrator", "auditor"}, "/admin/storage": {"administrator", "auditor"}, "/admin/tasks": {"administrator",
+		"auditor"}, "/admin/harvest": {"administrator", "auditor"},
 	"/admin/settings": {"administrator", "auditor"}, "/admin/partners": {"administrator", "auditor"},
 	"/requests": {"administrator", "officer"},
 }

@@ -106,6 +106,7 @@ func Add(site *web.Web, tool *platforms.Tool) {
 	admin.apiOfDeletions(a)
 	w.apiOfRequests(a)
 	w.apiOfAlerts(a)
+	apiOfHarvest(w, a)
 	admin.apiOfLTI(a)
 	w.apiOfReviews(a)
 	w.Mux.HandleFunc(web.APIPrefix+"/", w.noOperation)
@@ -381,8 +382,11 @@ var (
 	listOfTasks      = bounds.NewList("list-tasks", bounds.Number)
 	listOfAudit      = bounds.NewList("search-audit", bounds.Number)
 	listOfAlerts     = bounds.NewList("list-alerts", bounds.Number)
+	listOfHarvests   = bounds.NewList("list-harvests", bounds.Text)
+
+	listOfHarvestRecords = bounds.NewList("list-harvest-records", bounds.Text)
 )
 
 var lists = []bounds.List{listOfChecks, listOfEvidence, listOfNotes, listOfRules, listOfBatches, listOfPairs, listOfLibraries,
 	listOfDocuments, listOfPartners, listOfPlatforms, listOfPeople, listOfTokens, listOfWebhooks, listOfDeliveries, listOfTasks, listOfAudit,
-	listOfAlerts}
+	listOfAlerts, listOfHarvests, listOfHarvestRecords}

@@ -1,0 +1,234 @@
+package web
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"concordat"
+	"concordat/harvest"
+	"concordat/store"
+	"concordat/view"
+	"concordat/web/message"
+)
+
+// Harvests shows and changes the sources that documents are taken from.
+type Harvests struct{ w *Web }
+
+func (h Harvests) routes() {
+	h.w.AddPage("GET /admin/harvest", Overseers, h.page)
+	h.w.AddPage("POST /admin/harvest", Administrators, h.addForm)
+	h.w.AddPage("GET /admin/harvest/{id}", Overseers, h.onePage)
+	h.w.AddPage("POST /admin/harvest/{id}", Administrators, h.change)
+}
+
+// errNoHarvest is the answer of a site that does not harvest.
+var errNoHarvest = fmt.Errorf("this site does not harvest: %w", concordat.ErrRefused)
+
+// All returns the sources in order of name.
+func (h Harvests) All(ctx context.Context) ([]view.Harvest, error) {
+	all, err := h.w.o.Store.Harvest.Sources(ctx)
+	out := make([]view.Harvest, 0, len(all))
+	for _, s := range all {
+		if err == nil {
+			var counts map[store.HarvestRecordState]int
+			counts, err = h.w.o.Store.Harvest.CountRecords(ctx, s.ID)
+			out = append(out, view.OfHarvest(s, counts))
+		}
+	}
+	return out, err
+}
+
+// One returns a source.
+func (h Harvests) One(ctx context.Context, id string) (view.Harvest, error) {
+	s, err := h.w.o.Store.Harvest.Source(ctx, id)
+	if err != nil {
+		return view.Harvest{}, err
+	}
+	counts, err := h.w.o.Store.Harvest.CountRecords(ctx, id)
+	return view.OfHarvest(s, counts), err
+}
+
+// Records returns records of a source behind one of a name; an empty state: of all.
+func (h Harvests) Records(ctx context.Context, id string, state store.HarvestRecordState, after string, limit int) ([]view.HarvestRecord,
+	error) {
+	if _, err := h.w.o.Store.Harvest.Source(ctx, id); err != nil {
+		return nil, err
+	}
+	rows, err := h.w.o.Store.Harvest.ListRecords(ctx, id, state, after, limit)
+	out := make([]view.HarvestRecord, 0, len(rows))
+	for _, r := range rows {
+		one := view.OfHarvestRecord(r)
+		if u, err := url.Parse(one.Work.Page); err != nil || u.Scheme != "https" && u.Scheme != "http" {
+			one.Work.Page = "" // it becomes a link
+		}
+		out = append(out, one)
+	}
+	return out, err
+}
+
+// Add adds a source.
+func (h Harvests) Add(ctx context.Context, v *Visitor, spec harvest.Spec) (view.Harvest, error) {
+	if h.w.o.Harvest == nil {
+		return view.Harvest{}, errNoHarvest
+	}
+	if _, err := h.w.o.Store.Catalogue.Library(ctx, spec.Library); err != nil {
+		if errors.Is(err, concordat.ErrNotFound) {
+			err = message.Absent("wrong.library", string(spec.Library))
+		}
+		return view.Harvest{}, err
+	}
+	s, err := harvest.NewSource(spec, h.w.o.Harvest, false, h.w.o.Now())
+	if err != nil {
+		return view.Harvest{}, err
+	}
+	err = h.w.Change(ctx, v.Name, "harvest_added", map[string]any{"source": s.ID, "url": s.URL, "library": s.Library},
+		func(tx *store.DB) error {
+			return tx.Harvest.AddSource(ctx, s)
+		})
+	if err != nil {
+		return view.Harvest{}, err
+	}
+	return h.One(ctx, s.ID)
+}
+
+// Run has a source read now; whole: with all that it lists.
+func (h Harvests) Run(ctx context.Context, v *Visitor, id string, whole bool) error {
+	ask := ""
+	if whole {
+		ask = harvest.AskWhole
+	}
+	return h.w.Change(ctx, v.Name, "harvest_asked", map[string]any{"source": id, "whole": whole}, func(tx *store.DB) error {
+		return tx.Harvest.PlanSource(ctx, id, h.w.o.Now(), ask)
+	})
+}
+
+// Remove forgets a source. Its documents stay.
+func (h Harvests) Remove(ctx context.Context, v *Visitor, id string) error {
+	return h.w.Change(ctx, v.Name, "harvest_source_removed", map[string]any{"source": id}, func(tx *store.DB) error {
+		return tx.Harvest.RemoveSource(ctx, id)
+	})
+}
+
+// harvestPage lists the sources.
+type harvestPage struct {
+	Sources   []view.Harvest
+	Libraries []store.Library
+	MayChange bool
+	Problem   string
+	Asked     url.Values
+	Busy      bool // some source is being read
+}
+
+// Field is the value of a field of the form.
+func (p harvestPage) Field(name string) string { return p.Asked.Get(name) }
+
+func (h Harvests) page(rw http.ResponseWriter, r *http.Request, v *Visitor) {
+	h.show(rw, r, v, http.StatusOK, harvestPage{Asked: url.Values{"every": {"24"}}})
+}
+
+func (h Harvests) show(rw http.ResponseWriter, r *http.Request, v *Visitor, status int, p harvestPage) {
+	var err error
+	p.MayChange = v.Role == store.RoleAdministrator && h.w.o.Harvest != nil
+	if p.Sources, err = h.All(r.Context()); err == nil {
+		p.Libraries, err = h.w.o.Store.Catalogue.Libraries(r.Context())
+	}
+	if err != nil {
+		h.w.Fail(rw, r, v, err)
+		return
+	}
+	p.Busy = slices.ContainsFunc(p.Sources, func(s view.Harvest) bool { return s.Running })
+	h.w.Show(rw, r, v, status, "admin_harvest", "admin.harvest", p)
+}
+
+func (h Harvests) addForm(rw http.ResponseWriter, r *http.Request, v *Visitor) {
+	err := ParseForm(rw, r)
+	if err == nil {
+		f := r.PostForm
+		var every time.Duration
+		if every, err = time.ParseDuration(strings.TrimSpace(f.Get("every")) + "h"); err != nil {
+			err = message.Invalid("wrong.hours", f.Get("every"))
+		} else {
+			_, err = h.Add(r.Context(), v, harvest.Spec{URL: f.Get("url"), Library: concordat.LibraryID(f.Get("library")),
+				Set:    strings.TrimSpace(f.Get("set")),
+				Format: strings.TrimSpace(f.Get("format")), Every: every, Withdrawn: f.Get("withdrawn"),
+				ID: strings.TrimSpace(f.Get("name"))})
+		}
+	}
+	switch {
+	case errors.Is(err, concordat.ErrInvalid), errors.Is(err, concordat.ErrExists):
+		words, _ := message.LanguageOf(r).Reason(err)
+		if errors.Is(err, concordat.ErrExists) {
+			words = message.LanguageOf(r).Say("harvest.taken")
+		}
+		h.show(rw, r, v, http.StatusBadRequest, harvestPage{Problem: words, Asked: r.PostForm})
+	case err != nil:
+		h.w.Fail(rw, r, v, err)
+	default:
+		http.Redirect(rw, r, "/admin/harvest", http.StatusSeeOther)
+	}
+}
+
+// harvestOnePage shows one source.
+type harvestOnePage struct {
+	Source    view.Harvest
+	State     store.HarvestRecordState
+	States    []store.HarvestRecordState
+	Records   []view.HarvestRecord
+	Older     string // address of the next page of records
+	MayChange bool
+}
+
+// harvestStates are the states of records in the order in which people want them.
+var harvestStates = []store.HarvestRecordState{store.RecordKept, store.RecordWaiting, store.RecordEmbargoed, store.RecordClosed,
+	store.RecordTextless, store.RecordFailed, store.RecordWithdrawing, store.RecordWithdrawn}
+
+// shownRecords is how many records a page shows.
+const shownRecords = 100
+
+func (h Harvests) onePage(rw http.ResponseWriter, r *http.Request, v *Visitor) {
+	q := r.URL.Query()
+	p := harvestOnePage{State: store.HarvestRecordState(q.Get("state")), States: harvestStates,
+		MayChange: v.Role == store.RoleAdministrator}
+	var err error
+	if p.State != "" && !slices.Contains(harvestStates, p.State) {
+		p.State = ""
+	}
+	if p.Source, err = h.One(r.Context(), r.PathValue("id")); err == nil {
+		p.Records, err = h.Records(r.Context(), p.Source.ID, p.State, q.Get("after"), shownRecords)
+	}
+	if err != nil {
+		h.w.Fail(rw, r, v, err)
+		return
+	}
+	if n := len(p.Records); n == shownRecords {
+		p.Older = "/admin/harvest/" + p.Source.ID + "?" + url.Values{"state": {string(p.State)}, "after": {p.Records[n-1].ID}}.Encode()
+	}
+	h.w.Show(rw, r, v, http.StatusOK, "admin_harvest_one", "admin.harvest", p)
+}
+
+func (h Harvests) change(rw http.ResponseWriter, r *http.Request, v *Visitor) {
+	id, to := r.PathValue("id"), "/admin/harvest"
+	err := ParseForm(rw, r)
+	if err == nil {
+		switch r.PostForm.Get("action") {
+		case "run", "whole":
+			err = h.Run(r.Context(), v, id, r.PostForm.Get("action") == "whole")
+			to += "/" + id
+		case "remove":
+			err = h.Remove(r.Context(), v, id)
+		default:
+			err = message.Invalid("wrong.action", r.PostForm.Get("action"))
+		}
+	}
+	if err != nil {
+		h.w.Fail(rw, r, v, err)
+		return
+	}
+	http.Redirect(rw, r, to, http.StatusSeeOther)
+}
