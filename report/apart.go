@@ -39,10 +39,12 @@ const (
 	maxTitlePage  = 120 // words of a title page, a pair of Chinese characters being one
 	leastTitle    = 3   // lines of it
 	maxTitleLine  = 22  // words of such a line
+	maxTitleAlone = 30  // words of the one line of a title above the first paragraph
 	leastRunning  = 3   // times that a running head returns,
 	pageApart     = 600 // bytes from one to the next,
 	fewestRunning = 3   // words of it, at least,
 	maxRunning    = 16  // and at most
+	maxHeadRow    = 24  // words of running heads that stand together: more is text that a document holds twice
 	maxImprint    = 45  // words of a notice
 	maxKeywords   = 60  // words of a line of keywords or codes
 )
@@ -100,7 +102,7 @@ func endsSentence(l string) bool {
 	return strings.ContainsRune(".!?;。！？；", last)
 }
 
-// titlePage returns the short lines with which a document begins, up to its first paragraph.
+// titlePage returns the short lines with which a document begins, up to its first paragraph: several, or a title that is set apart.
 func titlePage(text string, ls []line) []Apart {
 	first, last, n, count := -1, -1, 0, 0
 	for i, l := range ls {
@@ -124,10 +126,19 @@ func titlePage(text string, ls []line) []Apart {
 		last = i
 		count++
 	}
-	if count < leastTitle {
-		return nil
+	if count >= leastTitle || count > 0 && setApart(ls, last) {
+		return []Apart{{concordat.Span{Start: ls[first].Start, End: ls[last].End}, AsTitle}}
 	}
-	return []Apart{{concordat.Span{Start: ls[first].Start, End: ls[last].End}, AsTitle}}
+	if i := slices.IndexFunc(ls, func(l line) bool { return l.trimmed != "" }); count == 0 && i >= 0 && titled(ls[i].trimmed) &&
+		!endsSentence(ls[i].trimmed) && measureWords(ls[i].trimmed) <= maxTitleAlone && setApart(ls, i) {
+		return []Apart{{ls[i].Span, AsTitle}}
+	}
+	return nil
+}
+
+// setApart reports whether a blank line and a paragraph of sentences follow line i.
+func setApart(ls []line, i int) bool {
+	return i+1 < len(ls) && ls[i+1].trimmed == "" && proseUnder(ls, i)
 }
 
 // goesOnFrom reports whether a line goes on with the sentence of the line before it.
@@ -183,33 +194,69 @@ func contentsPages(ls []line) []Apart {
 	return out
 }
 
-// runningHeads returns the short lines that return several times, but for their numbers, and are no sentences.
+// runningHeads returns the short lines that return several times, but for their numbers, and are no sentences. Lines that return
+// together with what stands around them are text that the document holds twice, and its author's.
 func runningHeads(ls []line) []Apart {
 	at := map[string][]int{}
 	for i, l := range ls {
 		if w := measureWords(l.trimmed); w < fewestRunning || w > maxRunning || len(l.trimmed) > 240 {
 			continue
 		}
-		key := strings.Map(func(r rune) rune {
-			if unicode.IsLetter(r) {
-				return unicode.ToLower(r)
-			}
-			return -1
-		}, l.trimmed)
+		key := lettersOnly(l.trimmed)
 		if is := at[key]; key != "" && (len(is) == 0 || l.Start-ls[is[len(is)-1]].End >= pageApart) {
 			at[key] = append(is, i)
 		}
 	}
 	var out []Apart
 	for _, is := range at {
-		if len(is) < leastRunning {
+		heads := is[:0:0]
+		for k, i := range is {
+			if wordsAlike(ls, i, is[(k+1)%len(is)]) <= maxHeadRow {
+				heads = append(heads, i)
+			}
+		}
+		if len(heads) < leastRunning {
 			continue
 		}
-		for _, i := range is {
+		for _, i := range heads {
 			out = append(out, Apart{ls[i].Span, AsRunning})
 		}
 	}
 	return out
+}
+
+// lettersOnly returns the letters of a line, in lower case.
+func lettersOnly(l string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsLetter(r) {
+			return unicode.ToLower(r)
+		}
+		return -1
+	}, l)
+}
+
+// wordsAlike returns the words of lines in a row around line i that stand around line j too, but for numbers, up to some more
+// than maxHeadRow. Lines without letters are passed over.
+func wordsAlike(ls []line, i, j int) int {
+	n := measureWords(ls[i].trimmed)
+	for _, step := range []int{-1, 1} {
+		a, b := i, j
+		for n <= maxHeadRow {
+			x, y := "", ""
+			for a += step; a >= 0 && a < len(ls) && x == ""; a += step {
+				x = lettersOnly(ls[a].trimmed)
+			}
+			for b += step; b >= 0 && b < len(ls) && y == ""; b += step {
+				y = lettersOnly(ls[b].trimmed)
+			}
+			a, b = a-step, b-step
+			if x == "" || x != y {
+				break
+			}
+			n += measureWords(ls[a].trimmed)
+		}
+	}
+	return n
 }
 
 var (

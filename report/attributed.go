@@ -29,6 +29,7 @@ const (
 	AsScripture AttributedAs = "scripture" // with chapter and verse
 	AsVerse     AttributedAs = "verse"     // lines of verse with their source
 	AsStatement AttributedAs = "statement" // under a heading that asks for it: a declaration, a consent, a licence
+	AsSkeleton  AttributedAs = "skeleton"  // code that was handed out, and says what is to be kept and where to go on
 )
 
 // The most bytes of wording that one place of a statute or of scripture stands for. Behind that somebody writes about it.
@@ -47,7 +48,9 @@ func Attributions(text string) []Attributed {
 		}
 	}
 	for _, p := range paragraphs(text) {
-		if s, ok := provision(text, p); ok {
+		if s, ok := skeleton(text, p); ok {
+			out = append(out, Attributed{s, AsSkeleton})
+		} else if s, ok := provision(text, p); ok {
 			out = append(out, Attributed{s, AsStatute})
 		} else if s, ok := scripture(text, p); ok {
 			out = append(out, Attributed{s, AsScripture})

@@ -27,6 +27,9 @@ func TestAttributions(t *testing.T) {
 		{report.AsQuotation, "“The owl of Minerva spreads its wings only with the falling of the dusk” (Hegel 1820, p. 23)."},
 		{report.AsStatement, "Dichiarazione di originalità\n\nIl sottoscritto dichiara che il presente lavoro è frutto del proprio impegno."},
 		{report.AsStatement, "Verklaring van eigen werk\n\nHierbij verklaar ik dat dit werkstuk door mij is geschreven en nergens eerder is ingeleverd."},
+		{report.AsSkeleton, "int main(void) {\n    char line[80];\n    fgets(line, sizeof line, stdin);\n    /* TODO: count the words */\n    return 0;\n}"},
+		{report.AsSkeleton, "def area(shape):\n    # Bitte nicht ändern\n    check(shape)\n    return shape.width * shape.height"},
+		{report.AsSkeleton, "public int size() {\n    // 在此编写代码\n    throw new UnsupportedOperationException();\n}"},
 	} {
 		text := prose + c.text + "\n\n" + prose
 		all := report.Attributions(text)
@@ -38,6 +41,8 @@ func TestAttributions(t *testing.T) {
 		"§ 1 The boats of the house are counted by the year in which they were built, and a boat that sinks keeps its number.",
 		"第一条 本社船只以造成之年编号，沉没之船仍保留其号。",
 		"The wheel was measured twice (Table 3.2) and the second measurement was the one that we kept for what follows.",
+		"def area(shape):\n    check(shape)\n    total = shape.width * shape.height\n    return total - shape.hole",
+		"We wrote down what is still to do: the wheel, the weir and the lock.\nDo not change the order, the miller said, and\nwe did not change it.",
 		"Slack water is here the quarter of an hour in which a ferryman no longer trusts the current.",
 		"wall after wall was taken down,\nand of each the stones were\ncounted and carried to the\nriver by those who had built it",
 	} {
@@ -77,10 +82,32 @@ func TestPartsApart(t *testing.T) {
 	if got := report.PartsApart(title + "\n\n" + prose); len(got) != 1 || got[0].Why != report.AsTitle || got[0].In(title) != title {
 		t.Errorf("title page: %v", got)
 	}
-	head := "\n\nThe Mill and its Wheel 12\n\n"
-	text := prose + head + prose + head + prose + head + prose
-	if got := report.PartsApart(text); len(got) != 3 || got[0].Why != report.AsRunning {
+	for _, title := range []string{
+		"The mill and its wheel",
+		"On the wheels of mills that stand at the bends of rivers, and on those who measured them before anybody had asked how wide a river is",
+		"El molino y su rueda\n\nAna Molina, Instituto de Ríos",
+	} {
+		if got := report.PartsApart(title + "\n\n" + prose); len(got) != 1 || got[0].Why != report.AsTitle || got[0].In(title) != title {
+			t.Errorf("title %q: %v", title, got)
+		}
+	}
+	for _, own := range []string{"The mill stood at the bend of the river for as long as anybody could say.", "the wheel, and what was said of it"} {
+		if got := report.PartsApart(own + "\n\n" + prose); len(got) != 0 {
+			t.Errorf("%q: %v", own, got)
+		}
+	}
+	head := "\n\nAna Molina\nThe Mill and its Wheel 12\n\n"
+	var pages []string
+	for _, place := range []string{"mill", "weir", "lock", "ferry"} {
+		pages = append(pages, strings.ReplaceAll(prose, "mill", place))
+	}
+	if got := report.PartsApart(strings.Join(pages, head)); len(got) != 3 || got[0].Why != report.AsRunning {
 		t.Errorf("running heads: %v", got)
+	}
+	// Whoever hands in a page three times has no running heads.
+	wrapped := strings.ReplaceAll(strings.Join(pages, "\n"), ". ", "\n")
+	if got := report.PartsApart(strings.Join([]string{wrapped, wrapped, wrapped}, "\n\n"+prose+"\n\n")); len(got) != 0 {
+		t.Errorf("a page three times: %v", got)
 	}
 	lines := strings.ReplaceAll(strings.TrimSpace(prose), ". ", "\n")
 	if got := report.PartsApart(lines + "\n\n" + prose); len(got) != 0 {

@@ -58,9 +58,11 @@ var quotedReasons = map[string]string{
 	string(AsScripture): "a passage of scripture with its place",
 	string(AsVerse):     "verse with its source",
 	string(AsStatement): "a statement that is asked of everybody",
+	string(AsSkeleton):  "code that was handed out",
 	"declaration":       "a declaration in public wording",
 	"licence":           "a public licence",
 	"notice":            "a publisher's notice",
+	"method":            "a standard sentence on methods",
 	"own":               "wording of the site's stock",
 }
 

@@ -200,7 +200,7 @@ func (r *batchRun) addOthers(ctx context.Context, f *report.Findings, m *store.B
 			f.Dates = append(f.Dates, report.SourceDate{Source: r.ref(other.Name), Date: other.Dated, By: other.DatedBy})
 		}
 	}
-	r.wording.shared(m.Name, f.Submission.Text).Support(f.Passages)
+	r.wording.shared(m.Name, f.Submission.Text).Settle(f.Passages)
 	return f.Validate()
 }
 

@@ -118,7 +118,7 @@ func (m *Comparer) Align(ctx context.Context, shared *SharedWording, q *concorda
 	})
 	shared.Cited = slices.DeleteFunc(cited, func(w report.SharedWorks) bool { return w.Works == 0 })
 	all := slices.Concat(found...)
-	shared.Support(all)
+	shared.Settle(all)
 	return all, err
 }
 

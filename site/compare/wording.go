@@ -70,12 +70,17 @@ func Shareable(text string, templates []string, public *Stock) *SharedWording {
 		w.explain(report.Wording{Span: x.Span, Kind: concordat.KindQuotation, Why: string(x.Kind)})
 	}
 	w.References = report.References(text)
+	w.wall()
+	return w
+}
+
+// wall sets the walls to what the text, the templates and the stock explain.
+func (w *SharedWording) wall() {
 	walls := slices.Concat(w.References, w.Form)
 	for _, x := range w.Explained {
 		walls = append(walls, x.Span)
 	}
 	w.Walls = Joined(walls)
-	return w
 }
 
 // explain adds wording to what the text explains, but for what is explained already.
@@ -110,6 +115,7 @@ func quotedWords(w *wording.Words, attributed []report.Attributed) *wording.Word
 // out or leaves to be decided. self is the number of the text among the documents of the scope, of which ref gives the names.
 func (w *SharedWording) Decide(scope *wording.Scope, self int, ref func(text int) concordat.Ref) {
 	w.Held, w.Of = scope.Held, scope.Of
+	w.dropTitles()
 	w.grams = &wording.Common{}
 	for _, x := range w.Explained {
 		if n := w.Held.Documents(w.Words, x.Span); n > 0 {
@@ -257,12 +263,12 @@ func (w *SharedWording) Judge(passages []concordat.Passage) {
 	}
 }
 
-// Support takes back that sentences stand alone where others stand beside them, of whatever source: mosaicPieces copied ones at
-// one place are a patchwork. passages are those of all sources, in any order.
-func (w *SharedWording) Support(passages []concordat.Passage) {
+// support takes back that sentences stand alone where others stand beside them, of whatever source: mosaicPieces copied ones at
+// one place are a patchwork.
+func (w *SharedWording) support(passages []concordat.Passage) {
 	var order []int
 	for i, p := range passages {
-		if p.Wording == "" || p.Wording == concordat.KindSentence {
+		if mayCount(p) {
 			order = append(order, i)
 		}
 	}

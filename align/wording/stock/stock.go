@@ -1,5 +1,5 @@
-// Package stock knows wording that is everybody's: declarations of originality, consent and copyright statements, licences
-// and the notices of publishers.
+// Package stock knows wording that is everybody's: declarations of originality, consent and copyright statements, licences,
+// the notices of publishers, and the sentences with which papers name their statistics.
 //
 // [Public] is made from public texts by lab/gen/stock, which names where each is from and its licence; a site can add
 // its own with [Stock.With]. [Stock.In] finds such wording in a text: no list is complete, and every university has its own
@@ -32,8 +32,12 @@ const (
 	Declaration Kind = "declaration"
 	Licence     Kind = "licence"
 	Notice      Kind = "notice"
-	Own         Kind = "own" // of the site
+	Method      Kind = "method" // of statistics and ethics: what every paper of a field says
+	Own         Kind = "own"    // of the site
 )
+
+// kinds are all of them, in order of preference.
+var kinds = []Kind{Declaration, Licence, Notice, Method, Own}
 
 // Stock is a collection of public wording. It is immutable and safe for concurrent use.
 type Stock struct {
@@ -44,6 +48,8 @@ type Stock struct {
 const (
 	gramWords = 3
 	gramHan   = 5 // Chinese characters
+	rowWords  = 4 // words of runs that stand together, at least,
+	rowHan    = 8 // or Chinese characters
 	// leastKnown is the part of a sentence in such runs from which it is of the stock; of prose a tenth is.
 	leastKnown = 0.5
 	// leastBeside is that part for a sentence between or beside others of the stock in its paragraph.
@@ -105,8 +111,8 @@ func (s *Stock) Read(file string) (*Stock, error) {
 			continue
 		}
 		kind, _, _ := strings.Cut(strings.TrimSpace(head), "\t")
-		if !slices.Contains([]Kind{Declaration, Licence, Notice, Own}, Kind(kind)) {
-			return nil, fmt.Errorf("line %d: kind %q of an entry, want declaration, licence, notice or own: %w", n, kind, concordat.ErrInvalid)
+		if !slices.Contains(kinds, Kind(kind)) {
+			return nil, fmt.Errorf("line %d: kind %q of an entry, want declaration, licence, notice, method or own: %w", n, kind, concordat.ErrInvalid)
 		}
 	}
 	if len((&Stock{}).With(file).grams) == 0 {
@@ -146,12 +152,13 @@ type markedSentence struct {
 
 // marked returns the sentences of the stock.
 func marked(s *Stock, all []sentence) []markedSentence {
-	known := make([]float64, len(all))
+	known := make([]float64, len(all)) // in runs, also in those that stand alone
 	kinds := make([]Kind, len(all))
 	is := make([]bool, len(all))
 	for i, x := range all {
-		known[i], kinds[i] = s.known(x.tokens)
-		is[i] = known[i] >= leastKnown && len(x.tokens) >= leastWords
+		var inRows float64
+		known[i], inRows, kinds[i] = s.known(x.tokens)
+		is[i] = inRows >= leastKnown && len(x.tokens) >= leastWords
 	}
 	for i := 1; i < len(all); i++ { // beside one before it, then beside one behind it
 		is[i] = is[i] || is[i-1] && known[i] >= leastBeside && all[i].paragraph == all[i-1].paragraph
@@ -168,27 +175,47 @@ func marked(s *Stock, all []sentence) []markedSentence {
 	return out
 }
 
-// known returns the part of tokens that stand in runs of the stock, and the kind of most of these.
-func (s *Stock) known(tokens []token) (float64, Kind) {
+// known returns the part of tokens that stand in runs of the stock, that in rows of them, and the kind of most. A run by itself says
+// little: "the number of" is in every text.
+func (s *Stock) known(tokens []token) (part, inRows float64, kind Kind) {
 	if len(tokens) == 0 {
-		return 0, ""
+		return 0, 0, ""
 	}
-	covered, end := 0, 0
+	covered, rows := 0, 0
 	by := map[Kind]int{}
+	from, end := 0, 0
+	flush := func() {
+		least := rowWords
+		if tokens[from].han {
+			least = rowHan
+		}
+		covered += end - from
+		if end-from >= least {
+			rows += end - from
+		}
+	}
 	for _, g := range grams(tokens) {
-		if k, ok := s.grams[g.text]; ok {
-			covered += g.last - max(end, g.first)
-			end = g.last
-			by[k]++
+		k, ok := s.grams[g.text]
+		if !ok {
+			continue
+		}
+		if g.first > end {
+			flush()
+			from = g.first
+		} else if end == 0 {
+			from = g.first
+		}
+		end = g.last
+		by[k]++
+	}
+	flush()
+	for _, k := range kinds {
+		if by[k] > by[kind] {
+			kind = k
 		}
 	}
-	best := Kind("")
-	for _, k := range []Kind{Declaration, Licence, Notice, Own} {
-		if by[k] > by[best] {
-			best = k
-		}
-	}
-	return float64(covered) / float64(len(tokens)), best
+	of := float64(len(tokens))
+	return float64(covered) / of, float64(rows) / of, kind
 }
 
 // sentence is a sentence or a line of a text, with its words.

@@ -15,11 +15,19 @@ var (
 		"本人郑重声明：所呈交的学位论文，是本人在导师的指导下，独立进行研究工作所取得的成果。",
 		"Permission is hereby granted, free of charge, to any person obtaining a copy of this software and associated documentation files.",
 		"No part of this book may be reproduced, stored in a retrieval system, or transmitted, in any form or by any means, without permission.",
+		"Por la presente declaro que el contenido de este trabajo es original y no se ha presentado total o parcialmente para cualquier otro título.",
+		"Cette traduction est une documentation libre, veuillez vous reporter à la GNU General Public License version 3 concernant les conditions de copie.",
+		"Autor oświadcza, że ten tekst jest jego dziełem lub pochodzi z materiałów dostępnych na warunkach domeny publicznej.",
+		"Categorical variables were compared using the chi-square test or Fisher's exact test, and data are presented as median and interquartile range.",
+		"The study was approved by the ethics committee of the hospital and written informed consent was obtained from all participants.",
 	}
 	own = []string{
 		"The clerk would declare every morning that the bridge was his own work, and nobody on the bridge would hear of it.",
 		"Die Quellen des Flusses wurden selbstständig vermessen, und die Hilfsmittel der Vermessung waren ein Seil und ein Stock.",
 		"城墙的修补由本地工匠独立完成，导师只在每年春天来看一次，成果记在县志的末页。",
+		"The difference between the number of carts and the number of boats is larger than the number of mills on the river, and as such is not a surprise.",
+		"We compared the two mills by the flour that a cart of rye gave in each, and took the mean of three carts because the miller would not wait.",
+		"中华人民共和国国境内的河流由当地船工看守，渡口由两岸的村庄轮流修补。",
 		"We reproduce the experiment of the first survey and store its measurements in a system of our own, without the permission of the mill.",
 	}
 )

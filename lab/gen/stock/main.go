@@ -1,13 +1,17 @@
 // Stock makes the public stock of wording from the sources that it is given, the roots of unpacked packages:
 //
-//	apt-get download texlive-publishers texlive-latex-extra texlive-lang-chinese texlive-lang-german base-files
+//	apt-get download texlive-publishers texlive-publishers-doc texlive-latex-extra texlive-lang-chinese texlive-lang-german \
+//	    texlive-lang-italian base-files mediawiki manpages-{es,fr,it,nl,pl,pt-br,ru}
 //	for p in *.deb; do dpkg-deb --extract $p ROOT/${p%%_*}; done
+//	pip download --no-deps allofplos==0.11.1 && unzip allofplos-*.whl -d ROOT/allofplos
 //	go -C lab run ./gen/stock ROOT > align/wording/stock/public.txt
 //
 // The copyright files are those of apt, curl, git, libexpat1, libx11-6, nodejs, openssl, python3, vim and zlib1g. From classes
-// and templates for theses it takes the paragraphs that declare something, without markup, if the file says
+// and templates for theses it takes the paragraphs that declare something, without markup, if the file or the README beside it says
 // that it stands under the LaTeX Project Public License, the GNU GPL or the MIT licence; from base-files and the copyright
-// files of packages the texts of licences.
+// files of packages the texts of licences; from translated manual pages, from the messages of a wiki and from doclicense what they
+// say in other languages of licences and of one's own work; and from articles under CC BY the sentences on statistics and ethics that
+// say little of their own, as other articles hold most of their runs of words.
 package main
 
 import (
@@ -33,24 +37,33 @@ func main() {
 	}
 }
 
+// granting are the packages whose copyright files are read.
+var granting = []string{"apt", "curl", "git", "libexpat1", "libx11-6", "nodejs", "openssl", "python3", "vim", "zlib1g"}
+
+// languages are the files of messages that are read.
+var languages = []string{"de.json", "en.json", "es.json", "fr.json", "it.json",
+	"nl.json", "pl.json", "pt.json", "pt-br.json", "ru.json", "zh-hans.json"}
+
 // licences lists the licences that the head of a file may name, in order of preference.
 var licences = []struct {
 	name string
 	says *regexp.Regexp
 }{
 	{"LPPL-1.3c", regexp.MustCompile(`(?is)LaTeX\s+(?:%+\s*)?Project\s+(?:%+\s*)?Public\s+(?:%+\s*)?Licen[sc]e|\bLPPL\b`)},
-	{"GPL", regexp.MustCompile(`(?is)GNU\s+(?:%+\s*)?General\s+(?:%+\s*)?Public`)},
+	{"GPL", regexp.MustCompile(`(?is)GNU\s+(?:%+\s*)?General\s+(?:%+\s*)?Public|GNU\s+Licen[sc]e`)},
 	{"MIT", regexp.MustCompile(`(?i)\bMIT\b`)},
 }
 
 // declares are words of which a paragraph of a declaration has two.
-var declares = regexp.MustCompile(`(?i)\bhereby\b|\bI (?:further )?(?:declare|certify|confirm|authori[sz]e|understand|agree)\b|\bown (?:original )?work\b|\bsubmitted (?:for|to|previously)\b|\backnowledged\b|\bsole author\b|\bplagiarism\b|\bhiermit\b|eides|\bselbst(?:st)?ändig\b|\bHilfsmittel\b|\bkenntlich\b|\bPrüfungsbehörde\b|\bgekennzeichnet\b|\bversichere\b|\berkläre\b|\bje (?:soussigné|déclare|certifie)\b|\bplagiat\b|\bdéclare par la présente\b|\bsources\b|\bdeclaro\b|\bautor(?:ía|ia)\b|\bplagio\b|\bplágio\b|\bdichiaro\b|\boświadczam\b|\bsamodzielnie\b|\bverklaar\b|\beigen werk\b|\bplagiaat\b|声明|聲明|独立|导师|法律|版权|保留|授权|复印|保密|成果|本人`)
+var declares = regexp.MustCompile(`(?i)\bhereby\b|\bI (?:further )?(?:declare|certify|confirm|authori[sz]e|understand|agree)\b|\bown (?:original )?work\b|\bsubmitted (?:for|to|previously)\b|\backnowledged\b|\bsole author\b|\bplagiarism\b|\bhiermit\b|eides|\bselbst(?:st)?ändig\b|\bHilfsmittel\b|\bkenntlich\b|\bPrüfungsbehörde\b|\bgekennzeichnet\b|\bversichere\b|\berkläre\b|\bje (?:soussigné|déclare|certifie)\b|\bplagiat\b|\bdéclare par la présente\b|\bsources\b|\bdeclaro\b|\bpor la presente\b|\bpropio trabajo\b|\bautor(?:ía|ia)\b|\bplagio\b|\bplágio\b|\bdichiaro\b|\boświadczam\b|\bsamodzielnie\b|\bverklaar\b|\beigen werk\b|\bplagiaat\b|声明|聲明|独立|导师|法律|版权|保留|授权|复印|保密|成果|本人`)
 
 // noticed are words of publishers' notices.
 var noticed = regexp.MustCompile(`(?i)all rights reserved|no part of this|permission to make digital|personal or classroom use|prior (?:written|specific) permission|retrieval system|copyright (?:notice|holder)|redistribute to lists|abstracting with credit|without fee|alle rechte vorbehalten|tous droits réservés`)
 
 func run(root string) error {
 	seen := map[string]bool{}
+	papers := articles{texts: map[string]*article{}, held: map[string]map[string]bool{}}
+	defer papers.write(seen)
 	return filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
 			return err
@@ -61,8 +74,17 @@ func run(root string) error {
 		switch ext := filepath.Ext(path); {
 		case filepath.Base(filepath.Dir(path)) == "common-licenses":
 			return whole(path, from, seen)
-		case filepath.Base(path) == "copyright":
+		case filepath.Base(path) == "copyright" && slices.Contains(granting, of):
 			return granted(path, from, seen)
+		case ext == ".xml" && of == "allofplos":
+			return papers.add(path)
+		case ext == ".gz" && strings.HasPrefix(of, "manpages-"):
+			return translated(path, "notice ("+of+")", seen)
+		case ext == ".json" && of == "mediawiki" &&
+			filepath.Base(filepath.Dir(path)) == "i18n" && slices.Contains(languages, filepath.Base(path)):
+			return declared(path, "("+of+")", seen)
+		case ext == ".ldf" && strings.HasPrefix(filepath.Base(path), "doclicense-"):
+			return documentLicence(path, from, seen)
 		case slices.Contains([]string{".cls", ".sty", ".def", ".cfg", ".tex"}, ext):
 			return declarations(path, from, seen)
 		}
@@ -80,11 +102,13 @@ func declarations(path, from string, seen map[string]bool) error {
 	if !utf8.ValidString(text) {
 		return nil
 	}
-	licence := ""
-	for _, l := range licences {
-		if l.says.MatchString(text[:min(len(text), 6000)]) {
-			licence = l.name
-			break
+	licence := licenceIn(text)
+	for dir := filepath.Dir(path); licence == "" && dir != filepath.Dir(filepath.Dir(filepath.Dir(path))); dir = filepath.Dir(dir) {
+		readme, _ := filepath.Glob(filepath.Join(dir, "README*"))
+		for _, r := range readme {
+			if b, err := os.ReadFile(r); err == nil && licence == "" {
+				licence = licenceIn(string(b))
+			}
 		}
 	}
 	if licence == "" {
@@ -103,6 +127,16 @@ func declarations(path, from string, seen map[string]bool) error {
 		write(kind, from, licence, p, seen)
 	}
 	return nil
+}
+
+// licenceIn returns the licence that the head of a file names; empty: none.
+func licenceIn(text string) string {
+	for _, l := range licences {
+		if l.says.MatchString(text[:min(len(text), 6000)]) {
+			return l.name
+		}
+	}
+	return ""
 }
 
 // distinct returns how many different words of a pattern a text has.

@@ -1,0 +1,67 @@
+package report
+
+import (
+	"regexp"
+
+	"concordat"
+)
+
+const (
+	maxSkeleton = 900 // bytes of a block of code that one mark stands for
+	leastCode   = 0.5 // of the lines of a block, those that are code
+)
+
+var (
+	// codeLine is a line of code: it ends as a statement or a block does, or begins with a word of a language, or is a comment.
+	codeLine = regexp.MustCompile(`[;{}]\s*(?://.*|/\*.*)?$|^\s*(?:def|class|import|from\s+\S+\s+import|return|if|elif|else|for|while|with|try|except|raise|` +
+		`assert|pass|func|function|var|let|const|public|private|protected|static|void|int|double|float|bool|char|package|using|namespace|` +
+		`#include|#define|#!|@\w+|end)\b.*[:({\[=)]?\s*$|^\s*(?:#|//|/\*|\*|--|%|""")|\w\(.*\)\s*:?\s*$|^\s*[\w.\[\]]+\s*(?:[-+*/|&]?=|<-|:=)\s*\S|^\s*\$?[)\]}]+[,;]?\s*$`)
+	// goesOnHere marks where whoever receives a skeleton writes: what stands behind it is theirs.
+	goesOnHere = regexp.MustCompile(`(?i)\b(?:to-?do|fixme)\b|\b(?:your|student'?s?|own) (?:code|solution|answer|implementation|work)\b|` +
+		`\b(?:write|add|insert|implement|complete|fill in|put) (?:\w+ ){0,4}(?:here|below|this)\b|` +
+		`NotImplemented|not (?:yet )?implemented|` +
+		`(?:ihr|dein|eigener)e?r? code|hier (?:ergänzen|einfügen|implementieren|weiter)|(?:votre|ton) code|à compléter|complét(?:er|ez)|` +
+		`(?:tu|su|seu|vostro|tuo) c[óo]di(?:go|ce)|completar|completare|aan te vullen|jouw code|(?:twój|wasz) kod|uzupełnij|ваш код|допиш|` +
+		`(?:你|您)的代码|在此(?:处)?(?:编写|填写|补充|完成|实现)|请(?:补充|完成|实现)|待(?:完成|实现|补充)`)
+	// toBeKept marks a block that whoever receives it leaves as it is.
+	toBeKept = regexp.MustCompile(`(?i)\b(?:do not|don'?t|never|must not) (?:\w+ )?(?:change|modify|edit|alter|touch|remove)\b|\b(?:provided|given|supplied) (?:code|by the)|` +
+		`\b(?:starter|skeleton|template|boilerplate) code\b|nicht (?:ver)?ändern|vorgegeben|ne pas modifier|fourni par|no modificar|não (?:modificar|alterar)|` +
+		`non modificare|niet (?:wijzigen|aanpassen)|nie (?:zmieniać|modyfikować)|не (?:изменя|меня)|(?:请)?(?:不要|勿|不得)(?:修改|改动|更改)`)
+)
+
+// skeleton returns the code of a paragraph that was handed out: up to the line that says where to go on, or all of a block that says
+// that it is to be kept. Of one text alone such a mark proves nothing; whoever copies a solution and writes one above it stands
+// alone with it.
+func skeleton(text string, p concordat.Span) (concordat.Span, bool) {
+	if p.Len() > 4*maxSkeleton {
+		return concordat.Span{}, false
+	}
+	in := p.In(text)
+	if !goesOnHere.MatchString(in) && !toBeKept.MatchString(in) {
+		return concordat.Span{}, false
+	}
+	n, code, kept, end := 0, 0, false, -1
+	for _, l := range lines(in) {
+		if l.trimmed == "" {
+			continue
+		}
+		n++
+		if codeLine.MatchString(in[l.Start:l.End]) {
+			code++
+		}
+		kept = kept || toBeKept.MatchString(l.trimmed)
+		if goesOnHere.MatchString(l.trimmed) {
+			end = l.End
+		}
+	}
+	if n < 2 || float64(code) < leastCode*float64(n) {
+		return concordat.Span{}, false
+	}
+	if kept && end < 0 {
+		end = len(in)
+	}
+	if end <= 0 || end > maxSkeleton {
+		return concordat.Span{}, false
+	}
+	return concordat.Span{Start: p.Start, End: p.Start + end}, true
+}

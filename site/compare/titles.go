@@ -1,0 +1,40 @@
+package compare
+
+import (
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"concordat"
+	"concordat/report"
+)
+
+// wordsUnder is the number of words under a title that others hold too if they hold the title as part of the text.
+const wordsUnder = 20
+
+// maxTitleLines is the most lines of a title with its authors, blank ones among them; more are a title page, which a faculty gives.
+const maxTitleLines = 3
+
+// dropTitles takes back that a title explains itself where the text goes on with what others hold: it was copied with it.
+func (w *SharedWording) dropTitles() {
+	all := len(w.Explained)
+	w.Explained = slices.DeleteFunc(w.Explained, func(x report.Wording) bool {
+		if x.Why != string(report.AsTitle) || len(strings.Split(x.In(w.Text), "\n")) > maxTitleLines {
+			return false
+		}
+		under := concordat.Span{Start: x.End, End: x.End}
+		for w.Words.Count(under) < wordsUnder && under.End < len(w.Text) {
+			under.End = report.RuneStart(w.Text, min(len(w.Text), under.End+utf8.UTFMax))
+		}
+		held := 0
+		for _, s := range w.Held.HeldIn(w.Words, under) {
+			for _, s := range report.Without(s, w.Walls) {
+				held += w.Words.Count(s)
+			}
+		}
+		return held > 0 && float64(held) >= coversMost*float64(w.Words.Count(under))
+	})
+	if len(w.Explained) < all {
+		w.wall()
+	}
+}

@@ -1,0 +1,113 @@
+package compare
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"concordat"
+	"concordat/align/wording"
+	"concordat/report"
+)
+
+// TestWidespread: a short stretch that a fifth of the documents hold, each a little otherwise, is common; one that few copiers
+// reworded is not, nor is a part of a page of one source, or a page.
+func TestWidespread(t *testing.T) {
+	const clause = "Whoever keeps a boat on the river shall carry a light by night, and answers for what is broken in the dark. "
+	filler := strings.Repeat("The fishermen moved to the southern shore when the bridge was built by others. ", 8)
+	page := strings.Repeat(clause, 4)
+	for _, c := range []struct {
+		name        string
+		of, holders int
+		text        string
+		parts       int // passages of each source, in a row
+		common      bool
+	}{
+		{"a clause that 9 of 40 hold", 40, 9, clause, 1, true},
+		{"a clause that all of 12 hold", 12, 11, clause, 1, true},
+		{"a clause that 6 of 40 hold", 40, 6, clause, 1, false},
+		{"a clause that 9 of 400 hold", 400, 9, clause, 1, false},
+		{"a clause that both of 2 hold", 2, 1, clause, 1, false},
+		{"a clause that 4 of 5 hold", 5, 4, clause, 1, false},
+		{"a page that 9 of 40 hold", 40, 9, page, 1, false},
+		{"a page in four passages that 9 of 40 hold", 40, 9, page, 4, false},
+	} {
+		text := filler + c.text + filler
+		w := Shareable(text, nil, nil)
+		w.Decide(&wording.Scope{Held: &wording.Common{}, Of: c.of}, 0, refOf)
+		var passages []concordat.Passage
+		size := len(c.text) / c.parts
+		for k := range c.holders {
+			for i := range c.parts {
+				at := len(filler) + i*size
+				passages = append(passages, concordat.Passage{Kind: concordat.KindParaphrase, Source: refOf(k),
+					Span: concordat.Span{Start: at, End: at + size}, SourceSpan: concordat.Span{Start: i * size, End: (i + 1) * size}})
+			}
+		}
+		w.Settle(passages)
+		for _, p := range passages {
+			if (p.Wording == concordat.KindCommon) != c.common {
+				t.Errorf("%s: marked %q, want common: %v", c.name, p.Wording, c.common)
+				break
+			}
+		}
+	}
+}
+
+// TestSkeletonOnBothSides: code that two hold up to where both were told to go on was handed out to them; what they wrote behind it,
+// or above it, was not, nor was anything if one of them alone has the mark.
+func TestSkeletonOnBothSides(t *testing.T) {
+	const handed = "int main(int argc, char **argv) {\n    struct options o = read_options(argc, argv);\n    FILE *in = fopen(o.path, \"r\");\n" +
+		"    // TODO: your code begins here\n"
+	const solution = "    while (fgets(line, sizeof line, in)) {\n        count += words(line, o.separator);\n        longest = max(longest, strlen(line));\n    }\n" +
+		"    printf(\"%d %d\\n\", count, longest);\n    return 0;\n}\n"
+	const helper = "static int words(const char *line, char separator) {\n    int n = 0;\n    for (; *line; line++)\n        n += *line == separator;\n    return n;\n}\n"
+	const own = "    return run(in);\n}\n"
+	for _, c := range []struct {
+		a, b string
+		told string // of the code, what is quoted by right ends so; empty: nothing is
+	}{
+		{handed + own, handed + "    loop(in, o);\n}\n", "begins here"},
+		{handed + solution, handed + solution, "begins here"},
+		{helper + "\n" + handed + own, helper + "\n" + handed + "}\n", "begins here"},
+		{helper + "    // TODO: your code begins here\n", helper, ""},
+		{helper, helper, ""},
+	} {
+		text, other := quoting+"\n\n"+c.a, "Nobody saw the boat leave.\n\n"+c.b
+		w, words := Shareable(text, nil, nil), wording.Split(other)
+		held, quoted := wording.CounterOf(w.Words), wording.CounterOf(QuotedWords(text, w.Words))
+		held.Add(1, words)
+		quoted.Add(1, QuotedWords(other, words))
+		w.Decide(&wording.Scope{Held: held.Common(2), Of: 2, Quoted: quoted.Common(2)}, 0, refOf)
+		i := slices.IndexFunc(w.Found, func(f report.Wording) bool { return f.Why == string(report.AsSkeleton) })
+		told := ""
+		if i >= 0 {
+			told = w.Found[i].In(text)
+		}
+		if told == "" != (c.told == "") || !strings.HasSuffix(told, c.told) || strings.Contains(told, "separator") {
+			t.Errorf("beside %q: %s", c.b, fmt.Sprint(w.Found))
+		}
+	}
+}
+
+// TestTitles: a title that two documents have over other text is nobody's evidence; over text that both have it was copied with it,
+// and the title page of a faculty never is.
+func TestTitles(t *testing.T) {
+	const title, page = "On the boats of the eastern shore and those who kept them", "UNIVERSITY OF THE SHORE\nFaculty of Boats\n\nMaster's Thesis\n\n2021"
+	own := "Somebody else wrote of the lamps that burned all night, and of nothing that has to do with boats or with a quay, or a census. "
+	for _, c := range []struct {
+		head, under string
+		explained   bool
+	}{{title, own, true}, {title, quoting, false},
+		{title + "\n\nAna Costa, Shore Institute", quoting, false}, {page, own, true}, {page, quoting, true}} {
+		w := Shareable(c.head+"\n\n"+quoting, nil, nil)
+		counter := wording.CounterOf(w.Words)
+		counter.Add(1, wording.Split(c.head+"\n\n"+c.under))
+		w.Decide(&wording.Scope{Held: counter.Common(2), Of: 10}, 0, refOf)
+		got := slices.ContainsFunc(w.Found, func(f report.Wording) bool { return f.Why == string(report.AsTitle) })
+		if got != c.explained || got != (ShareOf(report.NewCounter(w.Text), concordat.Span{End: len(c.head)}, w.Walls) > 0.9) {
+			t.Errorf("%q over %q: explained %v, want %v", c.head, c.under[:20], got, c.explained)
+		}
+	}
+}
