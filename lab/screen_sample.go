@@ -56,13 +56,13 @@ func (a *lab) sampleCommand() *cobra.Command {
 	var f sampleFlags
 	c := &cobra.Command{
 		Use: "sample FILE --library L --out DIR", Short: "Draw pairs at each exact distance for a person to label", Args: cobra.ExactArgs(1),
-		Long: `Sample finds the pairs of 64-bit prints of a file, such as prints has written of the library, and draws --each of
-them at every exact distance from 0 to --most by lot. DIR gets pairs.jsonl with the pairs and how many there are at
-each distance, and index.html, a page with both texts of each pair side by side, what differs marked, on which the keys
-s, d and u say same, different and unknown. The page asks nothing of the network, goes on where it was left, and saves
-labels.tsv; concordat-lab screen precision DIR says what the labels give.
+		Long: `Sample finds the near pairs of 64-bit prints of a file, such as prints wrote for the library, and draws --each
+of them at random at every exact distance from 0 to --most. DIR gets pairs.jsonl with the pairs and how many
+there are at each distance, and index.html, a page that shows both texts of a pair with the differences marked;
+the keys s, d and u label it same, different or unknown. The page needs no network, remembers where you stopped,
+and saves labels.tsv; concordat-lab screen precision DIR evaluates the labels.
 
-Of equal prints the first stands for all, as in screen join. The page does not show the distance of a pair.`,
+Of equal prints the first stands for all, as in screen join. The page does not show distances.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			switch {
 			case f.library == "" || f.out == "":
@@ -80,9 +80,9 @@ Of equal prints the first stands for all, as in screen join. The page does not s
 	fl := c.Flags()
 	fl.StringVar(&f.library, "library", "", "library of the documents of the prints")
 	fl.StringVar(&f.out, "out", "", "folder to write")
-	fl.IntVar(&f.most, "most", 10, "greatest distance in bits")
-	fl.IntVar(&f.each, "each", 20, "pairs to draw at each distance; all where there are fewer")
-	fl.Uint64Var(&f.seed, "seed", 1, "another seed draws other pairs")
+	fl.IntVar(&f.most, "most", 10, "maximum distance in bits")
+	fl.IntVar(&f.each, "each", 20, "pairs to draw at each distance, or all if there are fewer")
+	fl.Uint64Var(&f.seed, "seed", 1, "seed of the random draw")
 	fl.IntVar(&f.memory, "memory", 1024, "memory for sorting in MiB, from 24")
 	return c
 }
@@ -265,11 +265,11 @@ func precisionLines(strata []screen.Stratum) (lines []precisionLine) {
 
 func (a *lab) precisionCommand() *cobra.Command {
 	c := &cobra.Command{
-		Use: "precision DIR [LABELS]", Short: "Say how many pairs at each distance are near-duplicates by their labels", Args: cobra.RangeArgs(1, 2),
-		Long: `Precision reads the pairs that concordat-lab screen sample has drawn into DIR, and their labels: LABELS, or labels.tsv of
-DIR. For each exact distance it says which share of the pairs labelled same or different is the same, with the exact 95 %
-interval; for each distance and those below it, the share among all pairs of the file of prints (stratified Wilson
-interval), and which share of the near-duplicates within the greatest distance lies within it.`,
+		Use: "precision DIR [LABELS]", Short: "Show how many labelled pairs at each distance are near-duplicates", Args: cobra.RangeArgs(1, 2),
+		Long: `Precision reads the pairs that concordat-lab screen sample wrote to DIR, and their labels: LABELS, or labels.tsv in
+DIR. For each exact distance it shows which share of the pairs labelled same or different is the same, with the
+exact 95 % interval; for each distance and those below it, the share among all pairs of the file of prints
+(stratified Wilson interval), and the recall among near-duplicates within the greatest distance.`,
 		RunE: func(_ *cobra.Command, args []string) error {
 			h, pairs, err := readSample(filepath.Join(args[0], samplePairs))
 			if err != nil {

@@ -41,21 +41,21 @@ type sweepFlags struct {
 func (a *lab) sweepCommand() *cobra.Command {
 	var f sweepFlags
 	c := &cobra.Command{
-		Use: "sweep", Short: "Say how well each distance tells labelled pairs apart, for several kinds of prints", Args: cobra.NoArgs,
-		Long: `Sweep makes prints of documents whose relation is known and says for every distance k, which share of
-the near-duplicates lies within it (recall) and which share of what lies within it are near-duplicates
-(precision, with its 95 % interval): simhash of --widths 64, 100 and 128 bits, minhash of 100 bits, which knows no
-weights, and I-Match (Chowdhury et al. 2002), which knows only the same and not the same, all of the same features.
+		Use: "sweep", Short: "Measure how well each distance separates labelled pairs, for several kinds of prints", Args: cobra.NoArgs,
+		Long: `Sweep makes prints of documents whose relation is known and shows, for every distance k, which share of the
+near-duplicates lies within it (recall) and which share of what lies within it are near-duplicates (precision,
+with its 95 % interval): simhash of --widths 64, 100 and 128 bits, 100-bit minhash, which ignores weights, and
+I-Match (Chowdhury et al. 2002), which only distinguishes same and different, all of the same features.
 
-With --vary OPTION it compares the values of one option of the prints instead, the others as given: hash, bits,
-features, stop-words, stem, tf or idf. For each it also says what k = 3 finds, how evenly the prints spread and what
-a text costs.
+With --vary OPTION it compares the values of one option of the prints, with the others as given: hash, bits,
+features, stop-words, stem, tf or idf. For each it also shows what k = 3 finds, how evenly the prints are
+distributed and what a text costs.
 
-Where the labels come from:
+Labels come from:
 
   --pairs FILE              lines of two texts and a label, 1 for near-duplicates, separated by tabs
-  --library L --truth FILE  lines of two documents and perhaps a number, near-duplicates where it is
-                            --least or more; all other pairs of the library are none
+  --library L --truth FILE  lines of two documents and perhaps a number, near-duplicates if it is
+                            --least or more; all other pairs of the library are different
   --library L --exact letters8
                             pairs of which one holds --least of the other's shingles, counted exactly
   --library L --planted N   N documents, each with a copy of which --share of the words is changed`,
@@ -74,15 +74,15 @@ Where the labels come from:
 	fl := c.Flags()
 	fl.IntSliceVar(&f.widths, "widths", []int{64, 100, 128}, "bits of the prints, 1 to 256; with --vary one width (default 64)")
 	fl.StringVar(&f.vary, "vary", "", "compare the values of this option: hash, bits, features, stop-words, stem, tf or idf")
-	fl.StringVar(&f.pairs, "pairs", "", "file of labelled pairs of texts, perhaps .gz")
+	fl.StringVar(&f.pairs, "pairs", "", "file of labelled pairs of texts (.gz allowed)")
 	fl.StringVar(&f.columns, "columns", "1,2,3", "columns of the two texts and the label in --pairs")
-	fl.BoolVar(&f.header, "header", false, "the first line of --pairs is none")
+	fl.BoolVar(&f.header, "header", false, "the first line of --pairs is a header")
 	fl.StringVar(&f.library, "library", "", "library of the documents")
 	fl.StringVar(&f.truth, "truth", "", "file of pairs of documents")
 	fl.StringVar(&f.exact, "exact", "", "shingles that are counted exactly, such as letters8 or words5")
 	fl.IntVar(&f.planted, "planted", 0, "number of documents that are copied with changes")
 	fl.Float64Var(&f.share, "share", 0.05, "share of the words that --planted changes")
-	fl.Float64Var(&f.least, "least", 0.2, "least number of --truth, or containment of --exact, of a near-duplicate")
+	fl.Float64Var(&f.least, "least", 0.2, "minimum number in --truth, or containment with --exact, of a near-duplicate")
 	fl.StringVar(&f.svg, "svg", "", "write a picture to this file")
 	return c
 }

@@ -32,7 +32,7 @@ type Rules struct {
 	MinSourceShare float64 `json:"min_source_share" minimum:"0" maximum:"1" flag:"min-source" label:"rules.share" doc:"Smallest source that counts, as a share of the submission."`
 	// CommonAbove is the number of documents above which a passage is common wording by itself, whatever the findings'
 	// Wording says; 0: DefaultCommonAbove, negative: nothing is common.
-	CommonAbove int `json:"common_above" minimum:"-1" maximum:"1000000000" unit:"documents" initial:"20" flag:"common-above" label:"rules.common" never:"count_common" neverlabel:"rules.countcommon" doc:"Wording found in more documents than this is common and gives no score alone. 0: the usual bound, 20; -1: nothing is common."`
+	CommonAbove int `json:"common_above" minimum:"-1" maximum:"1000000000" unit:"documents" initial:"20" flag:"common-above" label:"rules.common" never:"count_common" neverlabel:"rules.countcommon" doc:"Wording found in more documents than this is common and does not count alone. 0: the default, 20; -1: nothing is common."`
 	// ExcludeSources names documents that do not count. A Ref without a Document names the whole
 	// library, one without a Library the whole site.
 	ExcludeSources []concordat.Ref `json:"exclude_sources" required:"false" maxItems:"1000"`

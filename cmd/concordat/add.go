@@ -27,17 +27,17 @@ func (a *app) addCommand() *cobra.Command {
 	var dryRun bool
 	c := &cobra.Command{
 		Use:   "add --library L PATH...",
-		Short: "Take files, folders and tables into a library",
-		Long: `Add takes documents into a library: files and folders of them (a document's id is its path below
-the given folder, or the file's name), and tables: .tsv with the columns id, title, text or id, text,
-or with a first line that names them in any order, author and date too; .jsonl with the keys id, title, author, text, date; tables may end in .gz or .zst.
+		Short: "Add files, folders and tables to a library",
+		Long: `Add reads documents into a library: files, folders (a document's id is its path below the folder, or the file's
+name) and tables. A .tsv table has the columns id, title, text, or id, text, or a header that names them in any
+order, with author and date too; a .jsonl table has the keys id, title, author, text, date. Tables may end in
+.gz or .zst.
 
-The date of a document is what --date or the table says, else what the file's metadata says, else
-unknown; reports show which source of a passage is the oldest known.
+A document's date is --date or the table's, else the metadata of its file, else unknown. Reports show the oldest
+known source of a passage.
 
-A file that cannot be read is reported with a reason, and the rest goes on (exit code 3). Adding the
-same again changes nothing; a changed file replaces its document. An interrupted run goes on where
-it was when repeated.`,
+Unreadable files are reported with a reason, and the rest continues (exit code 3). Adding the same files again
+changes nothing; a changed file replaces its document. If interrupted, repeat the command to continue.`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if library == "" {
@@ -69,8 +69,8 @@ it was when repeated.`,
 		},
 	}
 	c.Flags().StringVarP(&library, "library", "l", "", "library to add to")
-	c.Flags().StringVar(&date, "date", "", "when the documents are from: YYYY, YYYY-MM or YYYY-MM-DD")
-	c.Flags().BoolVar(&dryRun, "dry-run", false, "say which files would be read")
+	c.Flags().StringVar(&date, "date", "", "date of the documents: YYYY, YYYY-MM or YYYY-MM-DD")
+	c.Flags().BoolVar(&dryRun, "dry-run", false, "list the files that would be read")
 	return c
 }
 

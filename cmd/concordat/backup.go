@@ -22,39 +22,38 @@ import (
 func (a *app) backupCommand() *cobra.Command {
 	var f backupFlags
 	c := &cobra.Command{
-		Use: "backup DIR", Short: "Copy the site, served or not, as of one moment into a folder", Args: cobra.ExactArgs(1),
-		Long: `Backup copies the store, the index, the originals, the configuration and the keys into DIR, which is
-empty, absent, or holds an earlier backup: that one is replaced when the new one is whole, and originals that it has
-are not copied again. While the site is served, the serving process writes the store and the index, and people go on
-working. What is cut short leaves the earlier backup as it was, and the same command begins again.
+		Use: "backup DIR", Short: "Back up the site, whether it is served or not", Args: cobra.ExactArgs(1),
+		Long: `Backup copies the store, the index, the originals, the configuration and the keys into DIR. DIR is empty,
+absent, or holds an earlier backup, which is replaced once the new one is complete; originals already there are
+not copied again. The site can be served meanwhile. If interrupted, the earlier backup is untouched; repeat the
+command.
 
-A backup is encrypted (age-encryption.org/v1), because it holds texts, and the keys that identify the site to its partners.
-Name recipients in backup.recipients of the configuration, or with --recipient: age-keygen -pq creates an identity and
-prints its recipient; whoever has the identity can open the backup. Or choose a passphrase: on a terminal the first backup
-asks for it, and later ones use it without asking. This machine cannot read its own backups, and without the identity or
-the passphrase they are lost: keep it somewhere that survives the machine.
+Backups are encrypted (age-encryption.org/v1), since they hold texts and the keys that identify the site. Either
+name recipients, in backup.recipients or with --recipient: age-keygen -pq creates an identity and prints its
+recipient. Or choose a passphrase: the first backup on a terminal asks for it, and later ones reuse it. This
+machine cannot read its own backups. Without the identity or the passphrase they are lost, so keep it somewhere
+that survives the machine.
 
-For a site of several machines it copies all shards, from their masters, and the store, all as of one moment at which
-nothing is being written; the copy runs on any machine. What makes a machine a node (its name, certificate and place in
-ZooKeeper) is left out, because no two machines can be the same node.
+On a site of several machines, any node backs up all shards and the store as of one moment. What makes a machine
+a node (its name, certificate and place in ZooKeeper) is left out.
 
-A store in a database is copied into a file; the server's own tools are not needed. Mirrors of partners' libraries are
-not in a backup: concordat mirror sync fetches them again.`,
+A store in a database is copied into a file. Mirrors of partners' libraries are not included: concordat mirror
+sync fetches them again.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.backup(cmd.Context(), args[0], f)
 		},
 	}
 	c.Flags().BoolVar(&f.withoutKeys, "without-keys", false, "leave out "+instance.KeystoreName+", "+instance.KeyFileName+", "+
-		instance.IndexKeyName+" and other secrets: keep them elsewhere, or the backup is of no use")
+		instance.IndexKeyName+" and other secrets; without them the backup is useless, so keep them elsewhere")
 	c.Flags().StringArrayVar(&f.recipients, "recipient", nil, "encrypt to this recipient (age1...); may be repeated")
-	c.Flags().BoolVar(&f.passphrase, "passphrase", false, "ask for the passphrase that opens the backup, also to change it")
+	c.Flags().BoolVar(&f.passphrase, "passphrase", false, "ask for the passphrase that opens the backup, or for a new one")
 	c.Flags().StringVar(&f.passphraseFile, "passphrase-file", "", "file whose first line is that passphrase")
-	c.Flags().BoolVar(&f.plain, "plain", false, "do not encrypt: whoever reads the folder has the site's texts and keys")
+	c.Flags().BoolVar(&f.plain, "plain", false, "do not encrypt: whoever can read the folder gets the site's texts and keys")
 	var verify openFlags
 	v := &cobra.Command{
 		Use: "verify DIR", Short: "Read a whole backup and compare every byte with its list", Args: cobra.ExactArgs(1),
-		Long: `Verify compares every byte with the list of the backup. Given the identity or passphrase of an encrypted backup,
-it also checks that every file opens and holds what the list of contents says.`,
+		Long: `Verify compares every byte with the backup's list. With the identity or passphrase of an encrypted backup, it
+also opens every file and compares its contents.`,
 		RunE: func(cmd *cobra.Command, args []string) error { return a.verifyBackup(cmd.Context(), args[0], verify) },
 	}
 	verify.add(v)

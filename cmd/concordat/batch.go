@@ -42,16 +42,16 @@ func (a *app) batchCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "batch PATH...",
 		Short: "Compare every document of a batch with every other, and with the libraries",
-		Long: `Batch compares each file with every other one, whatever their order, and with the libraries of this site.
-Both documents of a pair show each other in their reports. Pairs of the --threshold or more join documents
-to clusters. The overview page, the tables and the reports go to the folder --out.
+		Long: `Batch compares each file with every other, in any order, and with the libraries of this site. Both documents of
+a pair show each other in their reports. Pairs that reach --threshold form clusters. The overview page, tables
+and reports go to the folder --out.
 
-Pairs of one author, of one group, or of a draft and its final version are shown and do not count. A
-manifest declares that: a table in CSV or with tabs whose first line names its columns, file and any of
-title, author, group, draft_of and date. See concordat batch lineage and concordat batch pair.
+Pairs of one author, of one group, or of a draft and its final version are shown without counting. Declare them
+in a manifest: a table (CSV or tabs) whose first line names its columns, file and any of title, author, group,
+draft_of and date. See concordat batch lineage and concordat batch pair.
 
-What is done is kept: after an interruption the same command goes on where it was. A file that cannot be read
-is reported with its reason, and the rest goes on (exit code 3).`,
+If interrupted, repeat the command to continue. Unreadable files are reported with a reason, and the rest
+continues (exit code 3).`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 && f.resume == "" {
 				return errors.New("no file and no folder")
@@ -67,27 +67,27 @@ is reported with its reason, and the rest goes on (exit code 3).`,
 	}
 	fl := c.Flags()
 	fl.StringArrayVarP(&f.libraries, "library", "l", nil, "library to search as well (repeatable; default all)")
-	fl.BoolVar(&f.alone, "no-libraries", false, "compare the documents with one another only")
-	fl.StringArrayVar(&f.partners, "partner", nil, "partner site to ask, as SITE, SITE/LIBRARY or all (repeatable); its name or its identity")
-	fl.StringVar(&f.level, "level", string(concordat.ShowMetadata), "most that partners are asked to show: exists, counts or metadata")
-	fl.StringVar(&f.purpose, "purpose", "", "purpose told to partners, a word that the federation agreed on, such as thesis")
-	fl.StringVar(&f.forward, "forward", "", "what partner sites are asked: unmatched, all or none (default: configuration)")
-	fl.DurationVar(&f.deadline, "deadline", site.DefaultDeadline, "how long each partner may take for one document")
+	fl.BoolVar(&f.alone, "no-libraries", false, "compare the documents only with one another")
+	fl.StringArrayVar(&f.partners, "partner", nil, "partner site to ask, by name or identity: SITE, SITE/LIBRARY or all (repeatable)")
+	fl.StringVar(&f.level, "level", string(concordat.ShowMetadata), "the most that partners are asked to show: exists, counts or metadata")
+	fl.StringVar(&f.purpose, "purpose", "", "purpose stated to partners, a word agreed in the federation, such as thesis")
+	fl.StringVar(&f.forward, "forward", "", "sentences to ask partner sites about: unmatched, all or none (default: configuration)")
+	fl.DurationVar(&f.deadline, "deadline", site.DefaultDeadline, "time limit for each partner and document")
 	fl.BoolVar(&f.noMirrors, "no-mirrors", false, "do not compare with mirrors of partners' libraries (see concordat mirror)")
 	fl.StringArrayVar(&f.templates, "template", nil,
-		"name of the section template of the documents, or a file of any format whose wording gives no score: the form of the call (repeatable)")
-	fl.StringVar(&f.manifest, "manifest", "", "table of what is known of the files: file, title, author, group, draft_of, date")
-	fl.StringVar(&f.channel, "channel", "both", "by what documents are nominated: both, fingerprints (fastest) or text")
+		"name of the section template, or a file of any format whose wording does not count, such as the call's form (repeatable)")
+	fl.StringVar(&f.manifest, "manifest", "", "table that describes the files: file, title, author, group, draft_of, date")
+	fl.StringVar(&f.channel, "channel", "both", "how candidate documents are found: both, fingerprints (fastest) or text")
 	fl.IntVar(&f.candidates, "candidates", 0,
-		"most documents compared word by word with each document, of the batch and of the libraries each (default 200)")
-	fl.BoolVar(&f.exact, "exact", false, "look up exact bands only: faster, finds less edited text")
-	fl.Float64Var(&f.threshold, "threshold", 0, "share of either document from which a pair joins a cluster (default: configuration, 0.3)")
-	fl.BoolVar(&f.leads, "leads", false, "also look for passages in other words, which are no part of the shares (default: configuration)")
-	fl.Float64Var(&f.failOn, "fail-on", 0, "exit with 4 if a pair that counts, or a section of one, has this share or more")
-	fl.BoolVar(&f.complete, "require-complete", false, "exit with 5 if something asked did not answer")
+		"maximum number of documents compared word by word with each, from the batch and from the libraries (default 200)")
+	fl.BoolVar(&f.exact, "exact", false, "look up exact bands only: faster, but finds less edited text")
+	fl.Float64Var(&f.threshold, "threshold", 0, "share of either document from which a pair is listed (default: configuration, 0.3)")
+	fl.BoolVar(&f.leads, "leads", false, "also look for passages in other words; they are not part of the shares (default: configuration)")
+	fl.Float64Var(&f.failOn, "fail-on", 0, "exit with 4 if a counted pair, or one of its sections, reaches this share")
+	fl.BoolVar(&f.complete, "require-complete", false, "exit with 5 if a partner or shard did not answer")
 	fl.StringVarP(&f.out.out, "out", "o", "", "folder for the overview page, tables and reports (default: in the folder of the site)")
 	addLanguage(fl, &f.out.language)
-	fl.StringVar(&f.resume, "resume", "", "go on with this batch (see concordat batch list), also one that was cancelled")
+	fl.StringVar(&f.resume, "resume", "", "resume this batch (see concordat batch list), even if it was cancelled")
 	f.rules.add(fl)
 	c.AddCommand(a.batchTools()...)
 	return c

@@ -38,9 +38,9 @@ func (a *app) batchPair(with withBatch) *cobra.Command {
 				return a.showBatch(ctx, o, b.ID)
 			})
 		}}
-	c.Flags().BoolVar(&count, "count", false, "it counts, whatever the rules say")
-	c.Flags().BoolVar(&discount, "discount", false, "it does not count, whatever the rules say")
-	c.Flags().BoolVar(&byRules, "by-rules", false, "the rules decide")
+	c.Flags().BoolVar(&count, "count", false, "count it, whatever the rules say")
+	c.Flags().BoolVar(&discount, "discount", false, "do not count it, whatever the rules say")
+	c.Flags().BoolVar(&byRules, "by-rules", false, "let the rules decide")
 	c.Flags().StringVar(&why, "reason", "", "why, for the record")
 	return c
 }

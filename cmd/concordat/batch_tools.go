@@ -28,7 +28,7 @@ func (a *app) batchTools() []*cobra.Command {
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.With(cmd.Context(), instance.StoreOnly, func(o *instance.Instance) error { return a.listBatches(cmd.Context(), o, limit) })
 		}}
-	list.Flags().IntVar(&limit, "limit", 50, "most batches listed")
+	list.Flags().IntVar(&limit, "limit", 50, "maximum number of batches")
 	withBatch := func(cmd *cobra.Command, id string, f func(context.Context, *instance.Instance, store.Batch) error) error {
 		return a.With(cmd.Context(), instance.StoreOnly, func(o *instance.Instance) error {
 			b, err := findBatch(cmd.Context(), o, id)
@@ -66,7 +66,7 @@ func (a *app) batchTools() []*cobra.Command {
 		}}
 	export.Flags().StringVarP(&out, "out", "o", "", "folder for the overview page, tables and reports")
 	addLanguage(export.Flags(), &language)
-	cancel := &cobra.Command{Use: "cancel ID", Short: "Stop a batch; what it has found stays", Args: cobra.ExactArgs(1),
+	cancel := &cobra.Command{Use: "cancel ID", Short: "Stop a batch and keep what it has found", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return withBatch(cmd, args[0], func(ctx context.Context, o *instance.Instance, b store.Batch) error {
 				err := o.Store.Batches.FinishBatch(ctx, b.ID, concordat.TaskFailed, store.Cause{Detail: "cancelled on the command line"}, nil)

@@ -52,12 +52,12 @@ func (a *app) checkCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "check PATH...",
 		Short: "Check submissions and write evidence reports",
-		Long: `Check compares each file with the libraries of this site and keeps what it found as a report (see
-concordat report). Without --out a summary is printed; with it the report goes to the file, or, for
-several submissions, to files in that folder.
+		Long: `Check compares each file with the libraries of this site and keeps the result as a report (see concordat
+report). Without --out it prints a summary; with it the report goes to that file or, for several submissions, to
+files in that folder.
 
-Complete mirrors of partners' libraries (see concordat mirror) are compared with as well, and nothing leaves
-the site for that. A partner named with --partner is not asked about a library that is mirrored.`,
+Complete mirrors of partners' libraries (see concordat mirror) are compared too, without anything leaving the
+site. A partner named with --partner is not asked about a mirrored library.`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := f.validate(cmd.Flags()); err != nil {
@@ -70,26 +70,26 @@ the site for that. A partner named with --partner is not asked about a library t
 	}
 	fl := c.Flags()
 	fl.StringArrayVarP(&f.libraries, "library", "l", nil, "library to search (repeatable; default all)")
-	fl.StringArrayVar(&f.exclude, "exclude", nil, "document not to be shown, as LIBRARY/ID (repeatable): an earlier version of the submission")
+	fl.StringArrayVar(&f.exclude, "exclude", nil, "document to leave out, as LIBRARY/ID, such as an earlier version of the submission (repeatable)")
 	fl.StringArrayVar(&f.templates, "template", nil,
-		"name of the section template of the submission, or a file of any format whose wording gives no score: a form, a cover page (repeatable)")
+		"name of the section template, or a file of any format whose wording does not count, such as a form or cover page (repeatable)")
 	fl.BoolVar(&f.short, "short", false, "also compare titles, headings and answers too short for fingerprints (default: configuration)")
-	fl.Float64Var(&f.shortThreshold, "short-threshold", 0, "least similarity of two short texts (default: configuration, 0.5)")
-	fl.BoolVar(&f.leads, "leads", false, "also look for passages in other words, which are no part of the share (default: configuration)")
-	fl.StringVar(&f.date, "date", "", "when the submission is from: YYYY, YYYY-MM or YYYY-MM-DD (default: what its file says)")
-	fl.StringVar(&f.forward, "forward", "", "what partner sites are asked: unmatched, all or none (default: configuration)")
-	fl.StringArrayVar(&f.partners, "partner", nil, "partner site to ask, as SITE, SITE/LIBRARY or all (repeatable); its name or its identity")
-	fl.StringVar(&f.level, "level", string(concordat.ShowMetadata), "most that partners are asked to show: exists, counts or metadata")
-	fl.StringVar(&f.purpose, "purpose", "", "purpose told to partners, a word that the federation agreed on, such as thesis")
-	fl.DurationVar(&f.deadline, "deadline", site.DefaultDeadline, "how long each partner may take")
-	fl.BoolVar(&f.standing, "standing", false, "keep the check: later documents that match raise an alert (see concordat alert)")
+	fl.Float64Var(&f.shortThreshold, "short-threshold", 0, "minimum similarity of two short texts (default: configuration, 0.5)")
+	fl.BoolVar(&f.leads, "leads", false, "also look for passages in other words; they are not part of the share (default: configuration)")
+	fl.StringVar(&f.date, "date", "", "date of the submission: YYYY, YYYY-MM or YYYY-MM-DD (default: from its file)")
+	fl.StringVar(&f.forward, "forward", "", "sentences to ask partner sites about: unmatched, all or none (default: configuration)")
+	fl.StringArrayVar(&f.partners, "partner", nil, "partner site to ask, by name or identity: SITE, SITE/LIBRARY or all (repeatable)")
+	fl.StringVar(&f.level, "level", string(concordat.ShowMetadata), "the most that partners are asked to show: exists, counts or metadata")
+	fl.StringVar(&f.purpose, "purpose", "", "purpose stated to partners, a word agreed in the federation, such as thesis")
+	fl.DurationVar(&f.deadline, "deadline", site.DefaultDeadline, "time limit for each partner")
+	fl.BoolVar(&f.standing, "standing", false, "keep watching: later documents that match raise an alert (see concordat alert)")
 	fl.BoolVar(&f.noMirrors, "no-mirrors", false, "do not compare with mirrors of partners' libraries (see concordat mirror)")
-	fl.StringVar(&f.channel, "channel", "both", "by what source documents are nominated: both, fingerprints (fastest) or text")
-	fl.BoolVar(&f.exact, "exact", false, "look up exact bands only: faster, finds less edited text")
-	fl.Float64Var(&f.threshold, "threshold", 0, "covered share from which a report asks to be read (default: configuration, 0.3)")
-	fl.Float64Var(&f.failOn, "fail-on", 0, "exit with 4 if a submission is covered to this share or more")
-	fl.BoolVar(&f.complete, "require-complete", false, "exit with 5 if something asked did not answer")
-	fl.IntVar(&f.candidates, "candidates", 0, "most source documents compared word by word (default 200)")
+	fl.StringVar(&f.channel, "channel", "both", "how candidate sources are found: both, fingerprints (fastest) or text")
+	fl.BoolVar(&f.exact, "exact", false, "look up exact bands only: faster, but finds less edited text")
+	fl.Float64Var(&f.threshold, "threshold", 0, "covered share from which a report asks to be read closely (default: configuration, 0.3)")
+	fl.Float64Var(&f.failOn, "fail-on", 0, "exit with 4 if the covered share of a submission reaches this")
+	fl.BoolVar(&f.complete, "require-complete", false, "exit with 5 if a partner or shard did not answer")
+	fl.IntVar(&f.candidates, "candidates", 0, "maximum number of sources compared word by word (default 200)")
 	f.out.add(fl)
 	f.rules.add(fl)
 	f.shown.add(c)

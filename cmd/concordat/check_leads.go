@@ -25,11 +25,11 @@ var languagePair = regexp.MustCompile(`^[a-z]{2,3}-[a-z]{2,3}$`)
 
 func (f *leadFlags) add(c *cobra.Command) {
 	fl, states, kinds := c.Flags(), texts(report.LeadStates()), texts(report.LeadKinds())
-	fl.StringVar(&f.state, "lead-state", "", "show only leads of this state: "+strings.Join(states, ", "))
+	fl.StringVar(&f.state, "lead-state", "", "show only leads in this state: "+strings.Join(states, ", "))
 	fl.StringVar(&f.kind, "lead-kind", "", "show only leads of this kind: "+strings.Join(kinds, ", "))
 	fl.StringVar(&f.languages, "lead-languages", "",
-		"show only leads of these languages, of what is checked and of its source, such as en-zh; und is one that is not known")
-	fl.Float64Var(&f.likelihood, "lead-likelihood", 0, "show only leads at least as likely, 0 to 1000; 0: all")
+		"show only leads between these languages, submission first, such as en-zh; und is an unknown one")
+	fl.Float64Var(&f.likelihood, "lead-likelihood", 0, "show only leads at least this likely, 0 to 1000; 0: all")
 	for name, values := range map[string][]string{"lead-state": states, "lead-kind": kinds} {
 		c.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
 	}

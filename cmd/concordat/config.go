@@ -10,7 +10,7 @@ import (
 )
 
 func (a *app) configCommand() *cobra.Command {
-	c := &cobra.Command{Use: "config", Short: "Look at the configuration", Args: cobra.NoArgs,
+	c := &cobra.Command{Use: "config", Short: "Inspect the configuration", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
 	c.AddCommand(&cobra.Command{
 		Use: "check [FILE]", Short: "Check a configuration file and show every key with its value and origin", Args: cobra.MaximumNArgs(1),

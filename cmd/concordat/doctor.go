@@ -75,13 +75,13 @@ func (a *app) doctorCommand() *cobra.Command {
 	var o doctorOptions
 	var fix, yes bool
 	c := &cobra.Command{
-		Use: "doctor", Short: "Look whether the site is in order, and say what to do where it is not", Args: cobra.NoArgs,
-		Long: `Doctor looks at the folder and its permissions, the configuration, the disk, the store and the audit, the
-index against the catalogue, the originals, keys and card, the clock, the ports, the reading of files and the partners,
-whether the site is served or not. It changes nothing.
+		Use: "doctor", Short: "Check the installation and explain how to fix what is wrong", Args: cobra.NoArgs,
+		Long: `Doctor checks the folder and its permissions, the configuration, the disk, the store and the audit, the index
+against the catalogue, the originals, keys and card, the clock, the ports, the reading of files and the
+partners, whether the site is served or not. It changes nothing.
 
-Exit code 0: nothing worse than warnings; 1: a fault. --fix says what it would mend of the harmless things, such as
-permissions and remains of what was cut short; with --yes it does.`,
+Exit code 0 means nothing worse than warnings, 1 a fault. --fix shows harmless things that it could fix, such as
+permissions and remains of interrupted work; with --yes it fixes them.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if yes && !fix {
 				return cli.Usagef("--yes goes with --fix")
@@ -90,12 +90,12 @@ permissions and remains of what was cut short; with --yes it does.`,
 		},
 	}
 	f := c.Flags()
-	f.BoolVar(&o.quick, "quick", false, "leave out what reads the whole store and index")
-	f.BoolVar(&o.offline, "offline", false, "ask no partner")
-	f.IntVar(&o.sample, "originals", 100, "how many originals are read and compared with their hashes; -1: all")
+	f.BoolVar(&o.quick, "quick", false, "skip checks that read the whole store and index")
+	f.BoolVar(&o.offline, "offline", false, "do not contact partners")
+	f.IntVar(&o.sample, "originals", 100, "number of originals to compare with their hashes; -1: all")
 	f.DurationVar(&o.timeout, "timeout", 10*time.Second, "how long to wait for a partner")
-	f.BoolVar(&fix, "fix", false, "tell what can be mended without harm")
-	f.BoolVar(&yes, "yes", false, "with --fix: mend it")
+	f.BoolVar(&fix, "fix", false, "show what can be fixed safely")
+	f.BoolVar(&yes, "yes", false, "with --fix: fix it")
 	return c
 }
 

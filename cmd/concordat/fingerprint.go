@@ -18,8 +18,8 @@ func (a *app) fingerprintCommand() *cobra.Command {
 	var asked bool
 	c := &cobra.Command{
 		Use: "fingerprint FILE", Short: "Print each sentence of a file with its span and fingerprint", Args: cobra.ExactArgs(1),
-		Long: `Fingerprint prints the sentences that an index would hold: span in Unicode code points, the 25
-hexadecimal digits of the fingerprint, and the text. It needs no site.`,
+		Long: `Fingerprint prints the sentences that an index would hold: span in Unicode code points, the 25 hexadecimal
+digits of the fingerprint, and the text. It needs no site.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			p, err := profile.New(profile.Options{Recipe: scheme})
 			if err != nil {
@@ -49,7 +49,7 @@ hexadecimal digits of the fingerprint, and the text. It needs no site.`,
 		},
 	}
 	c.Flags().StringVar(&scheme, "scheme", profile.Natural, "fingerprint scheme")
-	c.Flags().BoolVar(&asked, "asked", false, "print the sentences that a check asks instead")
+	c.Flags().BoolVar(&asked, "asked", false, "print the sentences that a check would ask about instead")
 	return c
 }
 

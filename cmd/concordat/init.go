@@ -40,7 +40,7 @@ func (a *app) initCommand() *cobra.Command {
 	c.Flags().StringVar(&title, "title", "", "name of the site for people")
 	c.Flags().StringVar(&database, "store", "",
 		"keep the store in a PostgreSQL database, such as postgres://concordat@db.example.edu/concordat (default: a file in the folder)")
-	c.Flags().BoolVar(&public, "public", false, "make fingerprints without a key of the site's own, as another implementation would")
+	c.Flags().BoolVar(&public, "public", false, "compute fingerprints without a site key, comparable with other implementations")
 	c.Flags().StringVar(&scheme, "scheme", profile.Natural, "fingerprint scheme: "+strings.Join(profile.Names(), ", "))
 	return c
 }

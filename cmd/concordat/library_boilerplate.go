@@ -14,11 +14,11 @@ import (
 
 func (a *app) libraryBoilerplate() *cobra.Command {
 	var least, most int
-	c := &cobra.Command{Use: "boilerplate LIBRARY", Short: "List the sentences that most documents of a library repeat",
+	c := &cobra.Command{Use: "boilerplate LIBRARY", Short: "List sentences that many documents of a library repeat",
 		Args: cobra.ExactArgs(1),
-		Long: `Boilerplate reads all documents of a library and lists the sentences, as the fingerprint scheme cuts them,
-that stand in at least --least of them, most first, with the number of documents and one of them. What more
-than --common-above documents hold, reports show as common wording without score.`,
+		Long: `Boilerplate lists the sentences of a library, as the fingerprint scheme cuts them, that at least --least
+documents hold, most frequent first, with the number of documents and one of them. Reports show what more than
+--common-above documents hold as common wording that does not count.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if least < 2 || most < 1 {
 				return cli.Usagef("--least %d, --most %d: want at least 2 documents and 1 sentence", least, most)
@@ -31,8 +31,8 @@ than --common-above documents hold, reports show as common wording without score
 				return a.boilerplate(cmd.Context(), o, l, site.BoilerplateOptions{Least: least, Most: most})
 			})
 		}}
-	c.Flags().IntVar(&least, "least", 3, "fewest documents that hold a sentence")
-	c.Flags().IntVar(&most, "most", 50, "most sentences listed")
+	c.Flags().IntVar(&least, "least", 3, "minimum number of documents that hold a sentence")
+	c.Flags().IntVar(&most, "most", 50, "maximum number of sentences")
 	return c
 }
 

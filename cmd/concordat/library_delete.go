@@ -37,6 +37,6 @@ func (a *app) libraryDelete() *cobra.Command {
 			})
 		},
 	}
-	c.Flags().BoolVar(&dryRun, "dry-run", false, "say what would be deleted")
+	c.Flags().BoolVar(&dryRun, "dry-run", false, "show what would be deleted")
 	return c
 }

@@ -32,13 +32,13 @@ func (a *app) librarySet() *cobra.Command {
 	}
 	fl := c.Flags()
 	fl.StringVar(&f.title, "title", "", "name for people")
-	fl.IntVar(&f.keepDays, "keep-days", 0, "days after which a document is deleted for good; 0: never")
+	fl.IntVar(&f.keepDays, "keep-days", 0, "days after which a document is deleted permanently; 0: never")
 	fl.StringVar(&f.embargo, "embargo", "", "date (YYYY-MM-DD) before which partners get no answer; empty: none")
-	fl.StringVar(&f.expires, "expires", "", "date (YYYY-MM-DD) from which it is no longer searched; empty: never")
-	fl.StringVar(&f.forward, "forward", "", "what checks of it ask partners about: unmatched, all or none; empty: as the site is set")
-	fl.StringVar(&f.template, "template", "", "section template of its documents, and of what is checked against it alone; empty: none")
+	fl.StringVar(&f.expires, "expires", "", "date (YYYY-MM-DD) from which the library is no longer searched; empty: never")
+	fl.StringVar(&f.forward, "forward", "", "sentences that its checks ask partners about: unmatched, all or none; empty: the site's setting")
+	fl.StringVar(&f.template, "template", "", "section template of its documents, and of submissions checked only against it; empty: none")
 	fl.StringVar(&f.meaning, "meaning", "",
-		"whether its documents are indexed by meaning: on (as meaning.index says) or off; reindex applies it to those that are there")
+		"index its documents by meaning: on (if meaning.index is) or off; reindex applies it to existing documents")
 	c.RegisterFlagCompletionFunc("meaning", cobra.FixedCompletions([]string{"on", store.MeaningOff}, cobra.ShellCompDirectiveNoFileComp))
 	return c
 }

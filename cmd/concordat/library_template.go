@@ -15,10 +15,10 @@ import (
 )
 
 func (a *app) libraryTemplate() *cobra.Command {
-	c := &cobra.Command{Use: "template", Short: "Register wording that a library hands out itself", Args: cobra.NoArgs,
-		Long: `Template registers files with wording that a library hands out itself: the form of a call, a cover page, a
-declaration. What a submission holds of it is shown as template wording and gives no score; check and
-report count it with --count-templates.`,
+	c := &cobra.Command{Use: "template", Short: "Register wording that a library hands out", Args: cobra.NoArgs,
+		Long: `Template registers files with wording that a library hands out: the form of a call, a cover page, a declaration.
+Reports show what a submission holds of it as template wording, which does not count unless check or report is
+given --count-templates.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
 	set := &cobra.Command{Use: "set LIBRARY FILE...", Short: "Register files, each replacing the template of its name",
 		Args: cobra.MinimumNArgs(2),

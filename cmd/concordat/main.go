@@ -51,9 +51,9 @@ Start with:
   concordat add --library theses FOLDER
   concordat check submission.docx --out report.html
 
-Exit codes: 0 done, 1 failed, 2 usage, 3 some inputs unreadable (the rest done),
-4 the share of --fail-on was reached, 5 incomplete answer with --require-complete,
-6 serve ended by an order of cluster restart, to be started again by its service manager.`,
+Exit codes: 0 done, 1 failed, 2 wrong usage, 3 some inputs unreadable (the rest done),
+4 the match share reached --fail-on, 5 incomplete answer with --require-complete,
+6 cluster restart ended serve, which its service manager starts again.`,
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		Args:          cobra.NoArgs,

@@ -17,26 +17,26 @@ import (
 )
 
 func (a *app) recheckCommand() *cobra.Command {
-	c := &cobra.Command{Use: "recheck", Short: "Have checks and batches done again", Args: cobra.NoArgs,
-		Long: `A check or a batch can be done again every so many days, or once on a date, against the libraries as they are
-then. concordat serve does it; the sources that were not found the time before are named.`,
+	c := &cobra.Command{Use: "recheck", Short: "Repeat checks and batches on a schedule", Args: cobra.NoArgs,
+		Long: `A check or batch can be repeated every so many days, or once on a date, against the libraries as they are then.
+concordat serve does it and names the sources that are new.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
 	var every int
 	var on string
-	set := &cobra.Command{Use: "set ID", Short: "Have a check or a batch done again", Args: cobra.ExactArgs(1),
+	set := &cobra.Command{Use: "set ID", Short: "Repeat a check or batch", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.With(cmd.Context(), instance.StoreOnly, func(o *instance.Instance) error {
 				return a.setRecheck(cmd.Context(), o, args[0],
 					every, on)
 			})
 		}}
-	set.Flags().IntVar(&every, "every", 0, "days between two times; 0: once, on the day of --on")
-	set.Flags().StringVar(&on, "on", "", "first day, YYYY-MM-DD (default: after so many days)")
-	list := &cobra.Command{Use: "list", Short: "List what is done again, and what that found", Args: cobra.NoArgs,
+	set.Flags().IntVar(&every, "every", 0, "days between repetitions; 0: once, on the day of --on")
+	set.Flags().StringVar(&on, "on", "", "first day, YYYY-MM-DD (default: after --every days)")
+	list := &cobra.Command{Use: "list", Short: "List repeated checks and batches, and what is new", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.With(cmd.Context(), instance.StoreOnly, func(o *instance.Instance) error { return a.listRechecks(cmd.Context(), o) })
 		}}
-	remove := &cobra.Command{Use: "remove ID", Short: "Do not do it again", Args: cobra.ExactArgs(1),
+	remove := &cobra.Command{Use: "remove ID", Short: "Stop repeating a check or batch", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.With(cmd.Context(), instance.StoreOnly, func(o *instance.Instance) error {
 				kind, err := recheckKind(cmd.Context(), o, args[0])

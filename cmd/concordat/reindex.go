@@ -24,20 +24,20 @@ import (
 func (a *app) reindexCommand() *cobra.Command {
 	var dryRun bool
 	c := &cobra.Command{
-		Use: "reindex", Short: "Make all fingerprints anew from the stored texts", Args: cobra.NoArgs,
-		Long: `Reindex makes the fingerprints of every document anew, by the configuration: after the scheme was changed there, after
-an upgrade that changed it, or after meaning.index was turned on.
+		Use: "reindex", Short: "Recompute all fingerprints from the stored texts", Args: cobra.NoArgs,
+		Long: `Reindex recomputes every document's fingerprints with the current configuration: after the scheme was changed,
+after an upgrade that changed it, or after meaning.index was turned on.
 
-If nobody serves the site, the new index is made beside the old one and takes its place when it is complete: the
-fast way. There must be room on the disk for both. Interrupted, it leaves the old index as it was.
+If the site is not served, the new index is built beside the old one and replaces it when complete. This is
+fast, but needs disk space for both. If interrupted, it leaves the old index untouched.
 
-While concordat serve runs, and the scheme stays, documents are made anew one by one in the index that is there. Checks,
-additions and deletions go on. It takes more processor time; if the command or the server is interrupted, the same command
-goes on where it stopped. Another scheme needs the site for itself.
+While concordat serve runs and the scheme stays the same, documents are replaced one by one in the index, and
+checks, additions and deletions go on. This takes more processor time. If the command or the server is
+interrupted, repeat the command to continue. Another scheme needs the site stopped.
 
-On a site of several machines it is run on one of them, beside its node, and makes the documents anew whose cells of
-meaning are missing or superfluous, wherever they lie. Nodes may come and go meanwhile. All that are there must have been
-started with one value of meaning.index, by programs that make the same cells: others are named, and nothing is done.`,
+On a site of several machines, run it on one node: it adds missing cells of meaning to documents on all nodes,
+and removes superfluous ones. Nodes may come and go. All running nodes must use the same value of meaning.index
+and programs that make the same cells; otherwise they are named, and nothing is done.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			ctx, served := cmd.Context(), false
 			err := a.With(ctx, instance.StoreOnly, func(o *instance.Instance) error {
@@ -53,7 +53,7 @@ started with one value of meaning.index, by programs that make the same cells: o
 			return a.With(ctx, instance.Locked, func(o *instance.Instance) error { return a.reindex(ctx, o, dryRun) })
 		},
 	}
-	c.Flags().BoolVar(&dryRun, "dry-run", false, "say what would be done")
+	c.Flags().BoolVar(&dryRun, "dry-run", false, "show what would be done")
 	return c
 }
 

@@ -26,7 +26,7 @@ func (a *app) reportCommand() *cobra.Command {
 			return a.With(cmd.Context(), instance.StoreOnly, func(o *instance.Instance) error { return a.listReports(cmd.Context(), o, limit) })
 		},
 	}
-	list.Flags().IntVar(&limit, "limit", 50, "most checks listed")
+	list.Flags().IntVar(&limit, "limit", 50, "maximum number of checks")
 	var showing, exporting readingFlags
 	var showLanguage string
 	show := &cobra.Command{
@@ -45,7 +45,7 @@ func (a *app) reportCommand() *cobra.Command {
 	addLanguage(show.Flags(), &showLanguage)
 	var out outFlags
 	export := &cobra.Command{
-		Use: "export TASK --out FILE", Short: "Write a report to a file, by any rules", Args: cobra.ExactArgs(1),
+		Use: "export TASK --out FILE", Short: "Write a report to a file, under any rules", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if out.out == "" {
 				return cli.Usagef("--out names no file")
@@ -81,7 +81,7 @@ func (f *readingFlags) add(c *cobra.Command) {
 	f.rules.add(c.Flags())
 	f.leads.add(c)
 	c.Flags().BoolVar(&f.configured, "configured-rules", false,
-		"begin with the rules of the configuration, not with those of the batch or of a review")
+		"start from the configuration's rules, not those of the batch or a review")
 }
 
 func (a *app) listReports(ctx context.Context, o *instance.Instance, limit int) error {

@@ -17,13 +17,13 @@ const maxReport = 1 << 30
 func (a *app) reportVerify() *cobra.Command {
 	var cardFiles []string
 	c := &cobra.Command{
-		Use: "verify FILE", Short: "Check the signatures of a report in any form, and name what was changed",
-		Long: `verify checks the site's signature over every part of the report, each partner's signature over what it
-answered, that the answer was given to this site and about this submission, and that the report attributes nothing
-to a partner that it did not say: no document, title or text. Of a PDF it checks the report attached, the signature over the whole file, and that the site vouches
-for the certificate that made it. Of HTML, CSV and text it checks the site's signature over the whole file, which ends with
-it; what partners signed is in the other two forms. It needs nothing but the cards of the sites: those of --card, else those of this site's own
-partners and itself. Whoever verifies must know the cards from a source other than the report.`,
+		Use: "verify FILE", Short: "Verify a report's signatures and name what was changed",
+		Long: `Verify checks the site's signature over every part of the report, each partner's signature over its answer, that
+the answer was given to this site about this submission, and that the report attributes no document, title or
+text to a partner that it did not give. For a PDF it checks the attached report, the signature over the whole
+file, and that the site vouches for the certificate. For HTML, CSV and text it checks the site's signature over
+the whole file, which ends with it. It needs only the sites' cards: those of --card, else those of this site and
+its partners. The cards must come from a source other than the report.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			b, err := instance.ReadBounded(args[0], maxReport)

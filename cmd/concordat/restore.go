@@ -34,31 +34,30 @@ func (a *app) restoreCommand() *cobra.Command {
 	var to string
 	var open openFlags
 	c := &cobra.Command{
-		Use: "restore DIR", Short: "Make the site of --data from a backup", Args: cobra.ExactArgs(1),
-		Long: `Restore copies a backup into the folder of --data, which is empty or absent, and compares every byte
-with the backup's list. What is cut short is gone on with by the same command.
+		Use: "restore DIR", Short: "Restore the site from a backup", Args: cobra.ExactArgs(1),
+		Long: `Restore copies a backup into the folder of --data, which must be empty or absent, and compares every byte with
+the backup's list. If interrupted, repeat the command to continue.
 
-An encrypted backup opens with its passphrase, which is asked for on a terminal, or with the identity of a recipient in the
-file that --identity names. No site is created unless every file opens and holds what was backed up.
+An encrypted backup opens with its passphrase, which is asked for on a terminal, or with a recipient's identity
+in the file of --identity. No site is created unless every file opens and holds what was backed up.
 
-What was ended since the backup must not come to life again: sessions, links to choose a password and open
-invitations end, and everybody signs in anew. What restore cannot know it says: tokens, accounts and partners that were
-taken away since, and documents that were deleted, are back. Partners that have seen later entries of the audit will
-see that it goes on from an earlier one.
+Sessions, password links and open invitations end, and everyone signs in again. Restore reminds you of what it
+cannot know: tokens, accounts and partners that were removed since the backup, and documents that were deleted,
+are back. Partners that have seen later audit entries will notice that the audit continues from an earlier one.
 
-A store in a database is restored into an empty one. The backup of a site of several machines makes this one hold
-all shards; concordat cluster init then founds the cluster anew with it, and other machines join as ever.
+A store in a database is restored into an empty one. The backup of a site of several machines gives this one all
+shards; run concordat cluster init to found the cluster again, and let the other machines join.
 
---as-new-site is for a copy beside a site that lives on: it leaves out the keys and all partners and federations, since
-two sites with one identity contradict each other before their partners.`,
+--as-new-site makes a copy beside a site that lives on: it leaves out the keys and all partners and federations,
+because two sites with one identity would contradict each other.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.restore(cmd.Context(), args[0], to, asNew, open)
 		},
 	}
 	c.Flags().StringVar(&to, "store", "",
-		"empty database for the store, as postgres://USER@HOST/DATABASE, or file (default: what the backup's configuration says)")
+		"empty database for the store, as postgres://USER@HOST/DATABASE, or file (default: the backup's configuration)")
 	open.add(c)
-	c.Flags().BoolVar(&asNew, "as-new-site", false, "without the identity: no keys, no partners, no federations")
+	c.Flags().BoolVar(&asNew, "as-new-site", false, "restore as another site, without keys, partners and federations")
 	return c
 }
 

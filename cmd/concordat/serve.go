@@ -18,14 +18,13 @@ func (a *app) serveCommand() *cobra.Command {
 	var noCreate bool
 	c := &cobra.Command{
 		Use:   "serve",
-		Short: "Serve the site until interrupted; the first time, create it",
-		Long: `Where the folder of --data is empty or absent, serve first creates a site in it, as init does, with an
-empty library, and prints a link that makes the first administrator. The site is an ordinary one: all
-other commands, those of federations and clusters too, take it from there.
+		Short: "Serve the site until interrupted, creating it if necessary",
+		Long: `If the folder of --data is empty or absent, serve first creates a site in it, as init does, with an empty
+library, and prints a link that creates the first administrator. All other commands work on that site.
 
-Serve shows the pages of the site and does the checks that are handed in there. It holds the index of the site open and answers on its listeners until it is interrupted; calls in
-progress are finished first. Meanwhile the other commands work as ever: they reach the index through
-the serving process. Only a reindex to another scheme needs the site for itself.`,
+Serve shows the site's pages and runs the checks submitted there. It keeps the index open and answers until it
+is interrupted; requests in progress are completed first. Other commands keep working: they reach the index
+through the serving process. Only a reindex to another scheme needs the site stopped.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if !noCreate {
@@ -46,10 +45,10 @@ the serving process. Only a reindex to another scheme needs the site for itself.
 		},
 	}
 	c.Flags().StringVar(&listen, "listen", "", "address of the pages (default: configuration)")
-	c.Flags().StringVar(&title, "title", "", "name for people of a site that is created")
+	c.Flags().StringVar(&title, "title", "", "title of a site that is created")
 	c.Flags().BoolVar(&a.Supervised, "supervised", false,
-		"a service manager starts the process again whenever it ends; known under systemd and in containers")
-	c.Flags().BoolVar(&noCreate, "no-create", false, "fail where there is no site, instead of creating one")
+		"a service manager restarts the process whenever it ends (assumed under systemd and in containers)")
+	c.Flags().BoolVar(&noCreate, "no-create", false, "fail if there is no site, instead of creating one")
 	return c
 }
 

@@ -11,8 +11,8 @@ import (
 
 func (a *app) statusCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "status", Short: "Tell whether the site is being served", Args: cobra.NoArgs,
-		Long: "Status prints what the serving process tells of itself, and exits with 1 if there is none.",
+		Use: "status", Short: "Show whether the server is running", Args: cobra.NoArgs,
+		Long: `Status prints what the serving process reports, and exits with 1 if there is none.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			dir, err := a.Dir()
 			if err != nil {

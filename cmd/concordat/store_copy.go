@@ -19,27 +19,25 @@ import (
 const inFile = "file"
 
 func (a *app) storeCommand() *cobra.Command {
-	c := &cobra.Command{Use: "store", Short: "Look at the store of the site, and move it to another database", Args: cobra.NoArgs,
+	c := &cobra.Command{Use: "store", Short: "Inspect the site's store, and move it to another database", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
 	var to string
 	var filesOnly bool
 	move := &cobra.Command{
-		Use: "copy --to postgres://USER@HOST/DATABASE|file", Short: "Copy the store and what was handed in to an empty database",
+		Use: "copy --to postgres://USER@HOST/DATABASE|file", Short: "Copy the store and submitted files to an empty database",
 		Args: cobra.NoArgs,
-		Long: `Copy copies all tables of the store and the files that were handed in from the SQLite file and the
-folder of the site to a PostgreSQL database, or with --to file back. The target must be empty. What
-arrived is read again and compared before it counts. The password of the database comes from
-store.password_file or $CONCORDAT_STORE_PASSWORD. The site must not be served meanwhile, on any
-machine. Nothing is deleted, and the site goes on where it was until store.url in concordat.yaml is
-changed.`,
+		Long: `Copy copies all tables of the store and the submitted files from the SQLite file and the site's folder to a
+PostgreSQL database, or with --to file back. The target must be empty. What arrived is read again and compared.
+The password comes from store.password_file or $CONCORDAT_STORE_PASSWORD. Stop the site on every machine first.
+Nothing is deleted, and the site keeps its old store until store.url in concordat.yaml is changed.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.With(cmd.Context(), instance.Locked, func(o *instance.Instance) error { return a.copyStore(cmd.Context(), o, to, filesOnly) })
 		},
 	}
 	move.Flags().StringVar(&to, "to", "", "address of a PostgreSQL database, or file")
-	move.Flags().BoolVar(&filesOnly, "files-only", false, "the tables are there: go on with the files that were handed in")
+	move.Flags().BoolVar(&filesOnly, "files-only", false, "the tables are copied: continue with the submitted files")
 	status := &cobra.Command{
-		Use: "status", Short: "Tell what keeps the store, its size, and what is wrong with how it is set up", Args: cobra.NoArgs,
+		Use: "status", Short: "Show the store's database, its size, and risky settings", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.With(cmd.Context(), instance.StoreOnly, func(o *instance.Instance) error { return a.storeStatus(cmd.Context(), o) })
 		},

@@ -11,13 +11,13 @@ type Cluster struct {
 
 var clusterKeys = []Key{
 	text("cluster.coordinator", "", restart, func(c *Config) *string { return &c.Cluster.Coordinator },
-		"What the machines of the site agree through: zk://host:port,host:port (with ?timeout=10s, account=FILE, ca=FILE, certificate=FILE, key=FILE joined by & behind it, if needed), or http://host:port of concordat cluster coordinator. Empty: the site has one machine."),
+		"Coordinator of the site's machines: zk://host:port,host:port (if needed with ?timeout=10s, account=FILE, ca=FILE, certificate=FILE, key=FILE joined by &), or http://host:port of concordat cluster coordinator. Empty: the site has one machine."),
 	text("cluster.node", "", restart, func(c *Config) *string { return &c.Cluster.Node },
 		"Name of this machine among those of the site: lower-case letters, digits, hyphen; at most 63."),
 	text("cluster.zone", "", restart, func(c *Config) *string { return &c.Cluster.Zone },
-		"What may fail together with this machine, such as a rack or a room. Copies of a shard lie in different zones where there are such."),
+		"Failure zone of this machine, such as a rack or room. Copies of a shard are placed in different zones if possible."),
 	address("cluster.listen", "", func(c *Config) *string { return &c.Cluster.Listen },
-		"Where the other machines of the site are answered, in TLS with certificates of the cluster's own authority."),
+		"Address to listen on for the site's other machines, in TLS with certificates of the cluster's own authority."),
 	address("cluster.address", "", func(c *Config) *string { return &c.Cluster.Address },
-		"Where the other machines reach it. Empty: cluster.listen."),
+		"Address at which the other machines reach it. Empty: cluster.listen."),
 }

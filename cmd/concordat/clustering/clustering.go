@@ -12,8 +12,8 @@ import (
 func Command(s *cli.Site) *cobra.Command {
 	a := &commands{s}
 	c := &cobra.Command{Use: "cluster", Short: "Spread the site over several machines", Args: cobra.NoArgs,
-		Long: `A site of several machines keeps each document on some of them, answers while one of them is away, and loses
-nothing that it acknowledged as long as one copy of it is left. The machines agree through a coordinator.
+		Long: `A site on several machines keeps each document on some of them, answers while one is away, and loses nothing
+acknowledged as long as one copy is left. The machines agree through a coordinator.
 
   concordat init --store postgres://...                                        on the first machine
   concordat cluster init --node a --listen 10.0.0.1:8422 --coordinator URL
@@ -23,8 +23,8 @@ nothing that it acknowledged as long as one copy of it is left. The machines agr
   concordat --data DIR serve
   concordat cluster balance --wait
 
-All machines share one PostgreSQL database, which keeps the catalogue, the accounts, the checks and what was
-handed in; a site that has its store in a file is moved there by concordat store copy.`,
+All machines share one PostgreSQL database for the catalogue, accounts, checks and submitted files. If the
+site's store is a file, move it there with concordat store copy.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
 	c.AddCommand(a.clusterInit(), a.clusterToken(), a.clusterJoin(), a.clusterStatus(), a.clusterMove(), a.clusterBalance(),
 		a.clusterDrain(), a.clusterForce(), a.clusterRemove(), a.clusterRenew(), a.clusterRestart(), a.clusterUpgrade(),

@@ -15,9 +15,9 @@ import (
 func (a *commands) clusterCoordinator() *cobra.Command {
 	var listen, file string
 	var timeout time.Duration
-	c := &cobra.Command{Use: "coordinator", Short: "Serve a coordinator of one process, for trying without ZooKeeper", Args: cobra.NoArgs,
-		Long: `The coordinator keeps its state in one file. It is one process without a copy of itself, and asks nobody who he is:
-it is for trying a cluster on one machine. While it is away the nodes answer and take nothing in.`,
+	c := &cobra.Command{Use: "coordinator", Short: "Serve a coordinator for trying a cluster without ZooKeeper", Args: cobra.NoArgs,
+		Long: `The coordinator keeps its state in one file. It has no replica and authenticates nobody: use it only to try a
+cluster on one machine. While it is down, the nodes answer but accept no documents.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			hub, err := local.Open(file)
 			if err != nil {
@@ -43,6 +43,6 @@ it is for trying a cluster on one machine. While it is away the nodes answer and
 		}}
 	c.Flags().StringVar(&listen, "listen", "127.0.0.1:8430", "address")
 	c.Flags().StringVar(&file, "file", "coordinator.json", "file of its state")
-	c.Flags().DurationVar(&timeout, "timeout", local.DefaultTimeout, "how long a node may be silent")
+	c.Flags().DurationVar(&timeout, "timeout", local.DefaultTimeout, "how long a node may be silent before it counts as gone")
 	return c
 }

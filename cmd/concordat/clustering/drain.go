@@ -38,6 +38,6 @@ func (a *commands) clusterDrain() *cobra.Command {
 		}}
 	c.ValidArgsFunction = a.completeNodes(0)
 	moveFlags(c, &dry, &wait)
-	c.Flags().BoolVar(&undo, "undo", false, "let the node have copies again")
+	c.Flags().BoolVar(&undo, "undo", false, "allow the node to hold copies again")
 	return c
 }

@@ -15,7 +15,7 @@ import (
 func (a *commands) clusterForce() *cobra.Command {
 	var yes, dry bool
 	c := &cobra.Command{Use: "force SHARD NODE",
-		Short: "Make a node master of a shard that has none, though acknowledged documents may be lost", Args: cobra.ExactArgs(2),
+		Short: "Make a node master of a shard that has none, accepting the loss of documents", Args: cobra.ExactArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.WithCluster(cmd.Context(), func(o *instance.Instance, w *instance.Observer, _ *cluster.Layout) error {
 				id, node := concordat.ShardID(args[0]), coord.NodeID(args[1])
@@ -46,7 +46,7 @@ func (a *commands) clusterForce() *cobra.Command {
 			})
 		}}
 	c.ValidArgsFunction = a.completeNodes(1)
-	c.Flags().BoolVar(&yes, "lose-documents", false, "accept the loss of what the node does not have")
-	c.Flags().BoolVar(&dry, "dry-run", false, "say what would be done")
+	c.Flags().BoolVar(&yes, "lose-documents", false, "accept the loss of documents that the node does not have")
+	c.Flags().BoolVar(&dry, "dry-run", false, "show what would be done")
 	return c
 }

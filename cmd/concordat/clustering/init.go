@@ -60,13 +60,13 @@ func (a *commands) clusterInit() *cobra.Command {
 		}}
 	f := c.Flags()
 	f.StringVar(&node, "node", "a", "name of this machine")
-	f.StringVar(&zone, "zone", "", "what may fail together with it, such as a room")
-	f.StringVar(&listen, "listen", "", "host:port where the other machines are answered")
-	f.StringVar(&address, "address", "", "host:port where they reach it (default: --listen)")
+	f.StringVar(&zone, "zone", "", "failure zone of the machine, such as a room")
+	f.StringVar(&listen, "listen", "", "host:port to listen on for other machines")
+	f.StringVar(&address, "address", "", "host:port where other machines reach it (default: --listen)")
 	f.StringVar(&url, "coordinator", "", "address of the coordinator")
 	f.IntVar(&shards, "shards", 8, "number of shards, 1 to 256; cannot be changed")
 	f.IntVar(&copies, "copies", 3, "copies of each shard")
-	f.BoolVar(&dry, "dry-run", false, "say what would be done")
+	f.BoolVar(&dry, "dry-run", false, "show what would be done")
 	return c
 }
 

@@ -31,19 +31,20 @@ type joining struct {
 
 func (a *commands) clusterJoin() *cobra.Command {
 	var j joining
-	c := &cobra.Command{Use: "join TOKEN", Short: "Make this machine, in an empty folder, a node of a cluster", Args: cobra.ExactArgs(1),
-		Long: `Join makes an empty folder that of a node: it gets the configuration of the node that made the token, the files that it
-names, and the keys of the site. Then concordat serve here answers everything that the others answer.
-Addresses of this machine are the same as there unless they are given. What the site keeps outside of its folder on
-purpose, such as a passphrase in a variable, is named by concordat cluster token and has to be brought here.`,
+	c := &cobra.Command{Use: "join TOKEN", Short: "Make this machine a node of a cluster", Args: cobra.ExactArgs(1),
+		Long: `Join turns an empty folder into a node: it fetches the configuration of the node that made the token, the files
+that it names, and the site's keys. Then concordat serve answers everything that the other nodes answer.
+
+Addresses are those of the other node unless you give them. What the site deliberately keeps outside its folder,
+such as a passphrase in a variable, is named by concordat cluster token; bring it here yourself.`,
 		RunE: func(cmd *cobra.Command, args []string) error { return a.join(cmd.Context(), args[0], j) }}
 	f := c.Flags()
-	f.StringVar(&j.zone, "zone", "", "what may fail together with it, such as a room")
-	f.StringVar(&j.listen, "listen", "", "host:port where the other machines are answered")
-	f.StringVar(&j.address, "address", "", "host:port where they reach it (default: --listen)")
-	f.StringVar(&j.store, "store", "", "file of the site's store, where all nodes are on one machine, to try it")
-	f.StringVar(&j.pages, "pages", "", "host:port of the pages, if not as serve.listen says there")
-	f.StringVar(&j.partners, "partners", "", "host:port where partners are answered, if not as federation.listen says there")
+	f.StringVar(&j.zone, "zone", "", "failure zone of the machine, such as a room")
+	f.StringVar(&j.listen, "listen", "", "host:port to listen on for other machines")
+	f.StringVar(&j.address, "address", "", "host:port where other machines reach it (default: --listen)")
+	f.StringVar(&j.store, "store", "", "file of the site's store, for trying a cluster on one machine")
+	f.StringVar(&j.pages, "pages", "", "host:port of the pages, if it differs from the other node's serve.listen")
+	f.StringVar(&j.partners, "partners", "", "host:port for partners, if it differs from the other node's federation.listen")
 	return c
 }
 

@@ -14,7 +14,7 @@ import (
 
 func (a *commands) clusterMove() *cobra.Command {
 	var dry, wait bool
-	c := &cobra.Command{Use: "move SHARD NODE[,NODE...]", Short: "Say which nodes ought to have copies of a shard", Args: cobra.ExactArgs(2),
+	c := &cobra.Command{Use: "move SHARD NODE[,NODE...]", Short: "Choose the nodes that hold copies of a shard", Args: cobra.ExactArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.WithCluster(cmd.Context(), func(_ *instance.Instance, w *instance.Observer, l *cluster.Layout) error {
 				id := concordat.ShardID(args[0])

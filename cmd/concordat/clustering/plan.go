@@ -22,8 +22,8 @@ import (
 type plan map[concordat.ShardID][]coord.NodeID
 
 func moveFlags(c *cobra.Command, dry, wait *bool) {
-	c.Flags().BoolVar(dry, "dry-run", false, "say what would be moved")
-	c.Flags().BoolVar(wait, "wait", false, "wait until it is done, and tell how far it is")
+	c.Flags().BoolVar(dry, "dry-run", false, "show what would be moved")
+	c.Flags().BoolVar(wait, "wait", false, "wait until it is done, showing progress")
 }
 
 // balance returns where the copies ought to be.

@@ -21,18 +21,18 @@ import (
 func (a *commands) clusterRemove() *cobra.Command {
 	var dry, lose bool
 	c := &cobra.Command{Use: "remove NODE", Short: "Forget a node that is drained and stopped", Args: cobra.ExactArgs(1),
-		Long: `Remove takes a node out of the cluster: its certificate is refused from then on, its tokens and its
-place in ZooKeeper are forgotten, and another machine may join under its name. It refuses while the node is live, while
-it has or ought to have copies (concordat cluster drain NODE --wait moves them), and while it alone has the key of the
-cluster's authority. What lies on its disk stays there: it has texts of the site.`,
+		Long: `Remove forgets a node: its certificate is refused from then on, its tokens and its place in ZooKeeper are
+deleted, and another machine may use its name. It refuses while the node is live, while it has or should have
+copies (concordat cluster drain NODE --wait moves them), and while it alone has the key of the cluster's
+authority. Its disk still holds texts of the site.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.WithCluster(cmd.Context(), func(o *instance.Instance, w *instance.Observer, _ *cluster.Layout) error {
 				return a.removeNode(cmd.Context(), o, w, coord.NodeID(args[0]), dry, lose)
 			})
 		}}
-	c.Flags().BoolVar(&dry, "dry-run", false, "say whether it would be removed")
+	c.Flags().BoolVar(&dry, "dry-run", false, "show whether it could be removed")
 	c.ValidArgsFunction = a.completeNodes(0)
-	c.Flags().BoolVar(&lose, "lose-authority", false, "remove the only node with the authority's key: nobody can join any more")
+	c.Flags().BoolVar(&lose, "lose-authority", false, "remove the only node with the authority's key, after which no node can join")
 	return c
 }
 

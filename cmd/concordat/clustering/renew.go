@@ -18,14 +18,14 @@ import (
 func (a *commands) clusterRenew() *cobra.Command {
 	var dry bool
 	c := &cobra.Command{Use: "renew", Short: "Renew this machine's certificate in the cluster", Args: cobra.NoArgs,
-		Long: `Renew gets a certificate that is good for the whole time again, from the node that has the key of the
-cluster's authority, which has to be live. A node that is served does so by itself when a third of the time is left.`,
+		Long: `Renew fetches a new certificate from the node that has the key of the cluster's authority, which must be live. A
+served node does so by itself when a third of the time is left.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.WithCluster(cmd.Context(), func(o *instance.Instance, w *instance.Observer, l *cluster.Layout) error {
 				return a.renewCertificate(cmd.Context(), o, &w.Seen, l, dry)
 			})
 		}}
-	c.Flags().BoolVar(&dry, "dry-run", false, "say until when the certificate is good, and who would renew it")
+	c.Flags().BoolVar(&dry, "dry-run", false, "show when the certificate expires and who would renew it")
 	return c
 }
 

@@ -47,13 +47,14 @@ type rollStep struct {
 
 func (a *commands) clusterRestart() *cobra.Command {
 	r := &rolling{a: a}
-	c := &cobra.Command{Use: "restart [NODE...]", Short: "Restart nodes one after the other, without a pause of the site",
-		Long: `Restart takes the named nodes, or all, one after the other: others become masters of the shards that it
-leads, it is restarted, and the next one is begun when its copies are in sync again. It refuses to take a node away
-whose loss would leave a shard without a copy in sync, or without those that writes need.
+	c := &cobra.Command{Use: "restart [NODE...]", Short: "Restart nodes one after the other while the site keeps running",
+		Long: `Restart restarts the named nodes, or all, one after the other: other nodes take over its shards, the node
+restarts, and the next one follows once its copies are in sync again. It refuses if a shard would lose its last
+copy in sync, or the copies that writes need.
 
-A node that runs under systemd or as a container ends by an order and is started again by its service manager. For
-others give --command; it is run here by sh with NODE, ADDRESS and ZONE in its environment, for instance
+A node under systemd or in a container ends and is restarted by its service manager. For others give --command,
+which sh runs here with NODE, ADDRESS and ZONE in its environment, for example
+
   concordat cluster restart --command 'ssh "$NODE" systemctl restart concordat'`,
 		RunE: func(cmd *cobra.Command, args []string) error { return r.run(cmd.Context(), args) }}
 	r.flags(c)
@@ -64,8 +65,8 @@ func (r *rolling) flags(c *cobra.Command) {
 	c.ValidArgsFunction = r.a.completeNodes(0)
 	f := c.Flags()
 	f.StringVar(&r.command, "command", "", "command that restarts $NODE, run here by sh (default: the node's service manager)")
-	f.DurationVar(&r.wait, "patience", 10*time.Minute, "how long to wait for a node to come back and to catch up")
-	f.BoolVar(&r.dry, "dry-run", false, "say what would be done, and whether it may be")
+	f.DurationVar(&r.wait, "patience", 10*time.Minute, "how long to wait for a node to come back and catch up")
+	f.BoolVar(&r.dry, "dry-run", false, "show what would be done, and whether it is allowed")
 }
 
 func (r *rolling) run(ctx context.Context, args []string) error {

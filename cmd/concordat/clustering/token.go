@@ -22,9 +22,9 @@ import (
 )
 
 func (a *commands) clusterToken() *cobra.Command {
-	return &cobra.Command{Use: "token NODE", Short: "Make a token that lets one machine in, once, within an hour", Args: cobra.ExactArgs(1),
-		Long: `Token prints a token for concordat cluster join. Whoever has it within the hour gets the keys of the site and the
-password of its database: carry it as you would carry those.`,
+	return &cobra.Command{Use: "token NODE", Short: "Print a token that admits one machine, once, within an hour", Args: cobra.ExactArgs(1),
+		Long: `Token prints a token for concordat cluster join. Whoever has it within the hour gets the site's keys and the
+password of its database: carry it as carefully as those.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.WithCluster(cmd.Context(), func(o *instance.Instance, w *instance.Observer, _ *cluster.Layout) error {
 				own, err := o.Trust()

@@ -12,10 +12,10 @@ import (
 func (a *commands) clusterUpgrade() *cobra.Command {
 	r := &rolling{a: a}
 	c := &cobra.Command{Use: "upgrade [NODE...]",
-		Short: "Restart nodes one after the other, where another version of the program is installed",
-		Long: `Upgrade is restart, after the program was replaced on the nodes or with a --command that does so: nodes
-that have the version of --to already are left out, and it stops at a node that comes back with another one. A version
-that cannot work beside the nodes that are there refuses to start, and says which versions know both.`,
+		Short: "Restart nodes one after the other with a new version",
+		Long: `Upgrade restarts nodes after the program was replaced, or with a --command that replaces it. It skips nodes that
+already have the version of --to and stops at one that comes back with another. A version that cannot work with
+the running nodes refuses to start and says which versions can work with both.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if r.to = cmp.Or(r.to, instance.Version()); r.to == "" || r.to == "(devel)" {
 				return cli.Usagef("this program was built without a version: give --to")
@@ -23,6 +23,6 @@ that cannot work beside the nodes that are there refuses to start, and says whic
 			return r.run(cmd.Context(), args)
 		}}
 	r.flags(c)
-	c.Flags().StringVar(&r.to, "to", "", "version that the nodes have to come back with (default: that of this program)")
+	c.Flags().StringVar(&r.to, "to", "", "version that the nodes must come back with (default: this program's)")
 	return c
 }

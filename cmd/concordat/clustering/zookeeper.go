@@ -37,10 +37,9 @@ const ZookeeperVariable = "CONCORDAT_ZOOKEEPER"
 func (a *commands) zookeeperCommand() *cobra.Command {
 	var z zookeeperFlags
 	c := &cobra.Command{
-		Use: "zookeeper", Short: "Show and set what the machines of a site have in ZooKeeper", Args: cobra.NoArgs,
-		Long: `Zookeeper shows and sets what the nodes of a site have in ZooKeeper. It needs no running node.
-
-ZooKeeper's account is "user:password" in the file of --zookeeper-account or in $` + zk.AccountVariable + `.`,
+		Use: "zookeeper", Short: "Show and change what a site keeps in ZooKeeper", Args: cobra.NoArgs,
+		Long: `Zookeeper shows and changes what a site keeps in ZooKeeper. It needs no running node. ZooKeeper's account is
+"user:password" in the file of --zookeeper-account or in $` + zk.AccountVariable + `.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	f := c.PersistentFlags()

@@ -11,9 +11,9 @@ import (
 
 func (a *commands) clusterForgetCommand(z *zookeeperFlags) *cobra.Command {
 	return &cobra.Command{
-		Use: "forget NODE", Short: "Let another installation take the name of a node that is gone", Args: cobra.ExactArgs(1),
-		Long: `Forget makes the name of a node free, for a machine whose disk was replaced. The node must not be
-live, nor be in sync for any shard: what takes its name begins without documents.`,
+		Use: "forget NODE", Short: "Free the name of a node that is gone", Args: cobra.ExactArgs(1),
+		Long: `Forget frees the name of a node, for a machine whose disk was replaced. The node must not be live or in sync for
+any shard: whatever takes its name starts without documents.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return z.with(cmd.Context(), a, func(ctx context.Context, s *zk.Session, _ coord.View) error {
 				if err := s.Forget(ctx, coord.NodeID(args[0])); err != nil {

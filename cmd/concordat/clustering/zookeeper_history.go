@@ -16,7 +16,7 @@ import (
 func (a *commands) clusterHistoryCommand(z *zookeeperFlags) *cobra.Command {
 	var limit int
 	c := &cobra.Command{
-		Use: "history", Short: "List the versions of the settings, the newest first", Args: cobra.NoArgs,
+		Use: "history", Short: "List the versions of the settings, newest first", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return z.with(cmd.Context(), a, func(ctx context.Context, s *zk.Session, _ coord.View) error {
 				all, err := s.History(ctx, zk.Settings, limit)
@@ -46,6 +46,6 @@ func (a *commands) clusterHistoryCommand(z *zookeeperFlags) *cobra.Command {
 			})
 		},
 	}
-	c.Flags().IntVarP(&limit, "limit", "n", 20, "at most so many")
+	c.Flags().IntVarP(&limit, "limit", "n", 20, "maximum number of versions")
 	return c
 }

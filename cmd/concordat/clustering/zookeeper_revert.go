@@ -17,8 +17,8 @@ import (
 
 func (a *commands) clusterRevertCommand(z *zookeeperFlags) *cobra.Command {
 	return &cobra.Command{
-		Use: "revert VERSION", Short: "Make the settings what they were in an earlier version", Args: cobra.ExactArgs(1),
-		Long: "Revert writes the settings of an earlier version as a new one; nothing is lost of what was between.",
+		Use: "revert VERSION", Short: "Restore an earlier version of the settings", Args: cobra.ExactArgs(1),
+		Long: `Revert writes the settings of an earlier version as a new one; later versions stay in the history.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			version, err := strconv.ParseInt(args[0], 10, 64)
 			if err != nil || version < 1 {

@@ -26,10 +26,9 @@ func (a *commands) clusterSetCommand(z *zookeeperFlags) *cobra.Command {
 	var version int64
 	c := &cobra.Command{
 		Use: "set [KEY=VALUE...]", Short: "Change settings on all nodes",
-		Long: `Set changes keys of the configuration (doc/config.md) on all nodes. They stand over the file of a
-node, and a variable of a node's environment stands over them. Nodes take them while they run; for keys that need a
-restart of each node it says so. All changes of one call are made together
-or not at all, as a new version. With --if-version they are made only to that version.`,
+		Long: `Set changes configuration keys (doc/config.md) on all nodes. They override each node's file, and a node's
+environment overrides them. Nodes take them while they run; set names keys that need a restart. All changes of
+one call are made together as a new version, or not at all. With --if-version they apply only to that version.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args)+len(unset)+len(policies) == 0 {
 				return cli.Usagef("nothing to set; see %s --help", cmd.CommandPath())
@@ -65,9 +64,9 @@ or not at all, as a new version. With --if-version they are made only to that ve
 			})
 		},
 	}
-	c.Flags().StringSliceVar(&unset, "unset", nil, "keys, or libraries as library/NAME, to take out")
+	c.Flags().StringSliceVar(&unset, "unset", nil, "keys, or libraries as library/NAME, to remove")
 	c.Flags().StringToStringVar(&policies, "policy", nil, "LIBRARY=FILE: policy of a library as JSON; - is stdin")
-	c.Flags().Int64Var(&version, "if-version", 0, "the version that has to be there")
+	c.Flags().Int64Var(&version, "if-version", 0, "change only this version")
 	return c
 }
 

@@ -15,7 +15,7 @@ import (
 
 func (a *commands) clusterSettingsCommand(z *zookeeperFlags) *cobra.Command {
 	return &cobra.Command{
-		Use: "settings", Short: "Show the settings that hold on all nodes", Args: cobra.NoArgs,
+		Use: "settings", Short: "Show the settings of all nodes", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return z.with(cmd.Context(), a, func(ctx context.Context, s *zk.Session, _ coord.View) error {
 				c, now, err := instance.CurrentSettings(ctx, s)

@@ -20,8 +20,8 @@ import (
 func (a *commands) clusterStatusCommand(z *zookeeperFlags) *cobra.Command {
 	return &cobra.Command{
 		Use: "status", Short: "Show nodes, shards and versions of the configuration", Args: cobra.NoArgs,
-		Long: `Status shows what ZooKeeper knows of the site: its nodes, each shard with its master, epoch and
-the nodes in sync, and the versions of the configuration. It exits with 1 if a shard has no master.`,
+		Long: `Status shows what ZooKeeper knows about the site: its nodes, each shard with its master, epoch and nodes in
+sync, and the versions of the configuration. It exits with 1 if a shard has no master.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return z.with(cmd.Context(), a, func(ctx context.Context, s *zk.Session, v coord.View) error {
 				st, err := daemon.ClusterStatus(ctx, s, v)

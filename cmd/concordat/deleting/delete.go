@@ -21,10 +21,10 @@ import (
 func DeleteCommand(s *cli.Site) *cobra.Command {
 	a := &commands{s}
 	c := &cobra.Command{Use: "delete", Short: "Delete reports and documents for good, with a receipt", Args: cobra.NoArgs,
-		Long: `Delete takes reports, documents or whole libraries away for good: from the index, the store, the files
-as they were handed in, and the fingerprint sets of partners. It ends when the bytes are gone from
-the disk, and prints a receipt, which the site's key signs and the audit keeps. A receipt names
-documents by a hash only. doc/operations.md tells what remains, such as backups.`,
+		Long: `Delete permanently removes reports, documents or whole libraries: from the index, the store, the submitted files
+and the fingerprint sets of partners. It ends when the bytes are gone from the disk, and prints a receipt, which
+the site's key signs and the audit keeps. A receipt names documents only by a hash. doc/operations.md says what
+remains, such as backups.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
 	c.AddCommand(a.deleteReports(), a.deleteDocuments(), a.deleteLibrary(), a.deleteList(), a.deleteReceipt(), a.deleteVerify())
 	return c

@@ -18,15 +18,15 @@ import (
 
 func RetentionCommand(s *cli.Site) *cobra.Command {
 	a := &commands{s}
-	c := &cobra.Command{Use: "retention", Short: "Show and apply how long things are kept", Args: cobra.NoArgs,
+	c := &cobra.Command{Use: "retention", Short: "Show and apply retention rules", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
 	var dryRun bool
-	run := &cobra.Command{Use: "run", Short: "Delete what is over its time; concordat serve does so every hour", Args: cobra.NoArgs,
+	run := &cobra.Command{Use: "run", Short: "Delete what has expired; concordat serve does so every hour", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.With(cmd.Context(), instance.WithIndex, func(o *instance.Instance) error { return a.retain(cmd.Context(), o, dryRun) })
 		}}
-	run.Flags().BoolVar(&dryRun, "dry-run", false, "say what would be deleted")
-	show := &cobra.Command{Use: "show", Short: "Show the rules, of the site and of libraries and documents that have own ones",
+	run.Flags().BoolVar(&dryRun, "dry-run", false, "show what would be deleted")
+	show := &cobra.Command{Use: "show", Short: "Show the retention rules of the site, and of libraries and documents that override them",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.With(cmd.Context(), instance.StoreOnly, func(o *instance.Instance) error { return a.showRetention(cmd.Context(), o) })

@@ -14,10 +14,11 @@ import (
 
 func (a *commands) retentionDocument() *cobra.Command {
 	var hidden, expires string
-	c := &cobra.Command{Use: "document LIBRARY ID", Short: "Set until when a document is hidden, and from when it is deleted",
+	c := &cobra.Command{Use: "document LIBRARY ID", Short: "Set when a document stops being hidden, and when it is deleted",
 		Args: cobra.ExactArgs(2),
-		Long: `A hidden document counts in checks: passages that it holds are found and give a score. Reports show
-neither its title nor its wording before the day; then they do, also those made before. Partners are told nothing of it meanwhile.`,
+		Long: `A hidden document counts in checks: passages that it holds are found and count. Until the day, reports show
+neither its title nor its wording; afterwards they do, including earlier reports. Partners learn nothing of it
+until then.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.With(cmd.Context(), instance.StoreOnly, func(o *instance.Instance) error {
 				l, err := o.Library(cmd.Context(), args[0])
@@ -49,7 +50,7 @@ neither its title nor its wording before the day; then they do, also those made 
 				return err
 			})
 		}}
-	c.Flags().StringVar(&hidden, "hidden-until", "", "date (YYYY-MM-DD); empty: it is shown")
+	c.Flags().StringVar(&hidden, "hidden-until", "", "hide it until this date (YYYY-MM-DD); empty: show it")
 	c.Flags().StringVar(&expires, "expires", "", "date (YYYY-MM-DD); empty: never")
 	return c
 }

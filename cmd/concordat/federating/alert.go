@@ -12,10 +12,10 @@ import (
 
 func AlertCommand(s *cli.Site) *cobra.Command {
 	a := &commands{s}
-	c := &cobra.Command{Use: "alert", Short: "What later documents matched checks that stay", Args: cobra.NoArgs,
-		Long: `A check with --standing stays: documents that come later, here or at the partners that agreed to keep its
-questions, raise an alert if they match. Alerts of partners come to the process that serves the site. Where a partner's
-check is told of a later document of this site, that raises an alert here too: it says what the partner was told.`,
+	c := &cobra.Command{Use: "alert", Short: "Show and handle alerts of standing checks", Args: cobra.NoArgs,
+		Long: `With --standing, a check keeps watching: later documents that match raise an alert, here and at partners that
+agreed to keep its questions. The serving process receives the alerts of partners. If a partner's check is told
+of a later document of this site, an alert here says what the partner was told.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
 	c.AddCommand(a.alertList(), a.alertStanding(), a.alertHandle(), a.alertEnd())
 	return c

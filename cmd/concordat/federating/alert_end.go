@@ -18,9 +18,9 @@ import (
 func (a *commands) alertEnd() *cobra.Command {
 	var deadline time.Duration
 	c := &cobra.Command{
-		Use: "end TASK", Short: "End a check that stays, here and at partners", Args: cobra.ExactArgs(1),
-		Long: `End ends a check that stays: here at once, and at each partner that keeps its questions. Partners that could
-not be told are named, and the command fails; run it again to tell them.`,
+		Use: "end TASK", Short: "Stop watching a check, here and at partners", Args: cobra.ExactArgs(1),
+		Long: `End stops watching a check, here at once and at each partner that keeps its questions. Partners that could not
+be told are named, and the command fails; run it again to tell them.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if deadline <= 0 {
 				return cli.Usagef("--deadline %v: want more than nothing", deadline)
@@ -30,7 +30,7 @@ not be told are named, and the command fails; run it again to tell them.`,
 			})
 		},
 	}
-	c.Flags().DurationVar(&deadline, "deadline", site.DefaultDeadline, "how long each partner may take")
+	c.Flags().DurationVar(&deadline, "deadline", site.DefaultDeadline, "time limit for each partner")
 	return c
 }
 

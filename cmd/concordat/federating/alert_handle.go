@@ -15,7 +15,7 @@ import (
 func (a *commands) alertHandle() *cobra.Command {
 	var reopen bool
 	c := &cobra.Command{
-		Use: "handle NUMBER...", Short: "Say that alerts are dealt with", Args: cobra.MinimumNArgs(1),
+		Use: "handle NUMBER...", Short: "Mark alerts as handled", Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			var numbers []int64
 			for _, arg := range args {
@@ -48,6 +48,6 @@ func (a *commands) alertHandle() *cobra.Command {
 			})
 		},
 	}
-	c.Flags().BoolVar(&reopen, "reopen", false, "say instead that they are open again")
+	c.Flags().BoolVar(&reopen, "reopen", false, "reopen them instead")
 	return c
 }

@@ -43,7 +43,7 @@ func (a *commands) alertList() *cobra.Command {
 			})
 		},
 	}
-	c.Flags().Int64Var(&after, "after", 0, "only alerts after the one of this number")
+	c.Flags().Int64Var(&after, "after", 0, "only alerts after this number")
 	return c
 }
 

@@ -14,7 +14,7 @@ import (
 
 func (a *commands) alertStanding() *cobra.Command {
 	return &cobra.Command{
-		Use: "standing", Short: "List the checks that stay", Args: cobra.NoArgs,
+		Use: "standing", Short: "List standing checks", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.With(cmd.Context(), instance.StoreOnly, func(o *instance.Instance) error { return a.listStanding(cmd.Context(), o) })
 		},

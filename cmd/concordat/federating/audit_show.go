@@ -33,7 +33,7 @@ func (a *commands) auditShow() *cobra.Command {
 			})
 		},
 	}
-	c.Flags().Int64Var(&after, "after", 0, "begin after this entry")
-	c.Flags().IntVar(&limit, "limit", 100, "most entries listed")
+	c.Flags().Int64Var(&after, "after", 0, "start after this entry")
+	c.Flags().IntVar(&limit, "limit", 100, "maximum number of entries")
 	return c
 }

@@ -25,15 +25,15 @@ func (a *commands) auditVerify() *cobra.Command {
 	var of, file string
 	var heads []string
 	c := &cobra.Command{
-		Use: "verify", Short: "Follow the chain of the audit, here or in a partner's export",
-		Long: `verify follows the chain of hashes from the first entry and names the entry at which it breaks. A chain that was
-rewritten as a whole is consistent in itself: only signed heads that somebody else kept show it. The end is compared
-with the head that the site signed last and keeps beside its store (audit.head), so that entries missing at the end are
-noticed. Note its hash in a book, or keep a copy of the file elsewhere, for what is written to both.
+		Use: "verify", Short: "Verify the chain of the audit, here or in a partner's export",
+		Long: `Verify checks the chain of hashes from the first entry and names the entry at which it breaks. A chain that was
+rewritten completely is consistent in itself, so only signed heads kept elsewhere reveal it. The end is compared
+with the head that the site signed last (audit.head), so missing entries are noticed. Note that hash elsewhere,
+or keep a copy of the file, in case someone can change both.
 
   --head FILE          a head of this site that a partner kept, as audit export wrote it
   --export FILE --of SITE
-                       the audit that a partner handed over, against the heads that this site kept of it`,
+                       a partner's audit, compared with the heads that this site kept`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if (of == "") != (file == "") {

@@ -19,7 +19,7 @@ func (a *commands) disclosureCommand() *cobra.Command {
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
 	var state string
 	list := &cobra.Command{
-		Use: "list", Short: "List the requests, those of partners and those to partners, the latest first", Args: cobra.NoArgs,
+		Use: "list", Short: "List requests from and to partners, newest first", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.With(cmd.Context(), instance.StoreOnly, func(o *instance.Instance) error {
 				ds, err := o.Answers.Disclosures(cmd.Context(), state, 0)
@@ -35,17 +35,17 @@ func (a *commands) disclosureCommand() *cobra.Command {
 			})
 		},
 	}
-	list.Flags().StringVar(&state, "state", "", "only those that are pending, granted, refused, expired or withdrawn")
+	list.Flags().StringVar(&state, "state", "", "only requests in this state: pending, granted, refused, expired or withdrawn")
 	c.AddCommand(list, a.disclosureShow(),
-		a.decision("approve ID", "Let the partner read the passages", func(ctx context.Context, o *instance.Instance, id, actor,
+		a.decision("approve ID", "Allow the partner to read the passages", func(ctx context.Context, o *instance.Instance, id, actor,
 			words string) (store.Disclosure, error) {
 			return o.Answers.Decide(ctx, id, actor, true, words)
 		}),
-		a.decision("refuse ID", "Do not let the partner read the passages",
+		a.decision("refuse ID", "Refuse the partner's request",
 			func(ctx context.Context, o *instance.Instance, id, actor, words string) (store.Disclosure, error) {
 				return o.Answers.Decide(ctx, id, actor, false, words)
 			}),
-		a.decision("withdraw ID", "Take an approval back", func(ctx context.Context, o *instance.Instance, id, actor,
+		a.decision("withdraw ID", "Withdraw an approval", func(ctx context.Context, o *instance.Instance, id, actor,
 			words string) (store.Disclosure, error) {
 			return o.Answers.Withdraw(ctx, id, actor, words)
 		}))
@@ -77,7 +77,7 @@ func (a *commands) decision(use, short string, decide func(ctx context.Context, 
 			})
 		},
 	}
-	c.Flags().StringVar(&words, "words", "", "what the partner is told; needed to refuse or withdraw")
+	c.Flags().StringVar(&words, "words", "", "message to the partner; required to refuse or withdraw")
 	c.Flags().StringVar(&actor, "as", "", "who decides (default: the user)")
 	return c
 }

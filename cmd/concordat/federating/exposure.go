@@ -14,10 +14,10 @@ func (a *commands) exposureCommand() *cobra.Command {
 	var documents int
 	c := &cobra.Command{
 		Use:   "exposure SITE",
-		Short: "Show what a partner site was shown of this site's texts",
-		Long: `Exposure adds up, by library and form, what a partner was shown: matches (which sentences match, and
-titles), words or fingerprints (outlines and mirrors; never both of one text), edges (where
-literal copies begin and end, and the order of words of submissions), overlap (words that both sides have), passage (text).`,
+		Short: "Show what a partner site has seen of this site's texts",
+		Long: `Exposure sums up, by library and form, what a partner was shown: matches (which sentences match, and titles),
+words or fingerprints (outlines and mirrors; never both of one text), edges (where literal copies begin and end,
+and the order of words of submissions), overlap (words that both sides have), passage (text).`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.With(cmd.Context(), instance.StoreOnly, func(o *instance.Instance) error {
@@ -43,7 +43,7 @@ literal copies begin and end, and the order of words of submissions), overlap (w
 			})
 		},
 	}
-	c.Flags().IntVar(&documents, "documents", 0, "also list the latest so many showings of single documents")
+	c.Flags().IntVar(&documents, "documents", 0, "also list this many recent showings of single documents")
 	return c
 }
 

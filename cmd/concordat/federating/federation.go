@@ -17,9 +17,9 @@ import (
 
 func FederationCommand(s *cli.Site) *cobra.Command {
 	a := &commands{s}
-	c := &cobra.Command{Use: "federation", Short: "Federations: groups of sites that share fingerprint keys", Args: cobra.NoArgs,
-		Long: `The members of a federation share a secret, from which the keys of their fingerprints come. The site that creates
-a federation leads it: it says who is a member and begins each new epoch of the secret.`,
+	c := &cobra.Command{Use: "federation", Short: "Manage federations, whose members share fingerprint keys", Args: cobra.NoArgs,
+		Long: `The members of a federation share a secret, from which the keys of their fingerprints are derived. The site that
+creates a federation leads it: it decides who is a member and begins each new epoch of the secret.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
 	c.AddCommand(a.federationCreate(), a.federationInvite(), a.federationJoin(), a.federationRotate(), a.federationRemove(),
 		a.federationLeave(), a.federationShow())

@@ -16,11 +16,11 @@ import (
 func (a *commands) federationRemove() *cobra.Command {
 	var overlap time.Duration
 	c := &cobra.Command{
-		Use: "remove NAME SITE...", Short: "Remove members, and begin an epoch whose secret they do not get",
-		Long: `remove takes the sites out of the federation and makes a new secret, which they cannot fetch. Remove sites that leave
-together with one command: two epochs begin at least a day apart, and each that begins less than 30 days after the
-one before waits for the consent of every member's administrator. What the sites know of the old epoch they keep:
-until --overlap has passed, its secret is worth something.`,
+		Use: "remove NAME SITE...", Short: "Remove members and begin a new epoch without them",
+		Long: `Remove takes the sites out of the federation and makes a new secret, which they cannot fetch. Remove sites that
+leave together with one command: epochs begin at least a day apart, and one that begins less than 30 days after
+the last needs the consent of every member's administrator. The sites keep what they know of the old epoch, so
+its secret is useful until --overlap has passed.`,
 		Args: cobra.MinimumNArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.WithKeys(cmd.Context(), func(o *instance.Instance, k *instance.Keystore, id *crypto.Identity) error {

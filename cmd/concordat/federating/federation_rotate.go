@@ -16,9 +16,9 @@ func (a *commands) federationRotate() *cobra.Command {
 	var early bool
 	c := &cobra.Command{
 		Use: "rotate NAME", Short: "Begin a new epoch of a federation that this site leads",
-		Long: `rotate makes a new secret. Members fetch it and recompute their fingerprints; until --overlap has passed, the old
-epoch is served beside it. At most two epochs are served at once, and two begin at least a day apart. An epoch that
-begins less than 30 days after the last one needs --early here, and the consent of each member's administrator.`,
+		Long: `Rotate makes a new secret. Members fetch it and recompute their fingerprints; until --overlap has passed, the
+old epoch is served too. At most two epochs are served at once, begun at least a day apart. An epoch that begins
+less than 30 days after the last one needs --early here, and the consent of each member's administrator.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.WithKeys(cmd.Context(), func(o *instance.Instance, k *instance.Keystore, id *crypto.Identity) error {
@@ -30,6 +30,6 @@ begins less than 30 days after the last one needs --early here, and the consent 
 		},
 	}
 	c.Flags().DurationVar(&overlap, "overlap", crypto.EpochOverlap, "how long the old epoch is served, at most 336h")
-	c.Flags().BoolVar(&early, "early", false, "begin the epoch though the last one is less than 30 days old")
+	c.Flags().BoolVar(&early, "early", false, "begin an epoch less than 30 days after the last")
 	return c
 }

@@ -20,15 +20,15 @@ import (
 
 func MirrorCommand(s *cli.Site) *cobra.Command {
 	a := &commands{s}
-	c := &cobra.Command{Use: "mirror", Short: "Keep the fingerprints of partners' libraries here", Args: cobra.NoArgs,
-		Long: `A mirror holds the fingerprints, titles and authors of a partner's library, whose owner allowed that (library
-share --ship). concordat check compares with every complete mirror, and nothing leaves the site for it.`,
+	c := &cobra.Command{Use: "mirror", Short: "Mirror the fingerprints of partners' libraries", Args: cobra.NoArgs,
+		Long: `A mirror holds the fingerprints, titles and authors of a partner's library whose owner allowed it (library share
+--ship). concordat check compares with every complete mirror, without anything leaving the site.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
 	var deadline time.Duration
 	sync := &cobra.Command{
 		Use: "sync SITE/LIBRARY", Short: "Fetch what changed in a partner's library since the last time", Args: cobra.ExactArgs(1),
-		Long: `Sync makes the mirror of a partner's library, or brings it up to date. Interrupted, it goes on from there when
-repeated. A library that its owner has closed is deleted here.`,
+		Long: `Sync creates the mirror of a partner's library or updates it. If interrupted, repeat the command to continue. A
+library that its owner closed is deleted here.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if deadline <= 0 {
 				return cli.Usagef("--deadline %v: want more than nothing", deadline)
@@ -38,7 +38,7 @@ repeated. A library that its owner has closed is deleted here.`,
 			})
 		},
 	}
-	sync.Flags().DurationVar(&deadline, "deadline", site.DefaultDeadline, "how long the partner may take for one shipment")
+	sync.Flags().DurationVar(&deadline, "deadline", site.DefaultDeadline, "time limit for one shipment")
 	c.AddCommand(sync,
 		&cobra.Command{Use: "list", Short: "List the mirrors and whether checks use them", Args: cobra.NoArgs,
 			RunE: func(cmd *cobra.Command, _ []string) error {

@@ -19,9 +19,9 @@ func (a *commands) peerConfirm() *cobra.Command {
 	var words string
 	c := &cobra.Command{
 		Use: "confirm SITE", Short: "Confirm that both sites show the same six words",
-		Long: `confirm shows six words. Call the other site's administrator at a number that you know from elsewhere, and let
-them read the words that their screen shows. Only if all six are the same, confirm. Without a terminal the words
-that were read to you are given with --words.`,
+		Long: `Confirm shows six words. Call the other site's administrator at a number that you know from elsewhere, and ask
+for the words on their screen. Confirm only if all six are the same. Without a terminal, give the words that
+were read to you with --words.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.With(cmd.Context(), instance.StoreOnly, func(o *instance.Instance) error {

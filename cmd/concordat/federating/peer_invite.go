@@ -38,9 +38,9 @@ func (f *grantFlags) add(c *cobra.Command) {
 	addOutline(c, &f.outline)
 	fl.StringArrayVar(&f.budget, "budget", nil,
 		"KIND=NUMBER a day, -1 for no limit; kinds sentences, burst (an hour), disclosures, documents, characters")
-	fl.StringSliceVar(&f.purposes, "purpose", nil, "purposes for which it may ask (default: any)")
-	fl.BoolVar(&f.ship, "ship", false, "the partner may keep a mirror of the fingerprints")
-	fl.BoolVar(&f.standing, "standing", false, "the partner may leave questions for later documents")
+	fl.StringSliceVar(&f.purposes, "purpose", nil, "purposes it may ask for (default: any)")
+	fl.BoolVar(&f.ship, "ship", false, "allow the partner to mirror the fingerprints")
+	fl.BoolVar(&f.standing, "standing", false, "allow standing questions about later documents")
 	c.RegisterFlagCompletionFunc("level", cobra.FixedCompletions(levels, cobra.ShellCompDirectiveNoFileComp))
 }
 
@@ -92,9 +92,9 @@ func (a *commands) peerInvite() *cobra.Command {
 	var life time.Duration
 	var note, url string
 	c := &cobra.Command{
-		Use: "invite", Short: "Make an invitation for one site, good once and for three days",
-		Long: `invite prints an invitation. Hand it over by a way that you trust; who steals it can only become a partner
-whom you refuse, because the words will not be the same. The site must be served to be reached.`,
+		Use: "invite", Short: "Create an invitation for one site, valid once for three days",
+		Long: `Invite prints an invitation. Hand it over in a way that you trust; a thief could only become a partner whom you
+refuse, because the words would differ. The site must be served to be reached.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if life <= 0 || life > 90*24*time.Hour {
@@ -106,8 +106,8 @@ whom you refuse, because the words will not be the same. The site must be served
 		},
 	}
 	f.add(c)
-	c.Flags().DurationVar(&life, "life", crypto.InvitationLife, "how long it can be redeemed")
-	c.Flags().StringVar(&note, "note", "", "whom it is for; stays here")
+	c.Flags().DurationVar(&life, "life", crypto.InvitationLife, "how long the invitation is valid")
+	c.Flags().StringVar(&note, "note", "", "note on whom it is for; stays here")
 	c.Flags().StringVar(&url, "url", "", "address of this site in it (default: the first of the card)")
 	return c
 }

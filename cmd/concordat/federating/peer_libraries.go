@@ -11,7 +11,7 @@ import (
 func (a *commands) peerLibraries() *cobra.Command {
 	var timeout time.Duration
 	c := &cobra.Command{
-		Use: "libraries SITE", Short: "Ask a partner which libraries it opens to this site", Args: cobra.ExactArgs(1),
+		Use: "libraries SITE", Short: "Ask a partner which libraries it shares with this site", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.withPartner(cmd.Context(), args[0], timeout, func(c *federation.Client) error {
 				cat, err := c.Catalogue(cmd.Context())

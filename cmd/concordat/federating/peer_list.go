@@ -13,7 +13,7 @@ import (
 
 func (a *commands) peerList() *cobra.Command {
 	return &cobra.Command{
-		Use: "list", Short: "List partners, and invitations that are open", Args: cobra.NoArgs,
+		Use: "list", Short: "List partners and open invitations", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.With(cmd.Context(), instance.StoreOnly, func(o *instance.Instance) error { return a.listPartners(cmd.Context(), o) })
 		},

@@ -14,7 +14,7 @@ import (
 
 func (a *commands) peerName() *cobra.Command {
 	c := &cobra.Command{
-		Use: "name SITE NAME", Short: "Give a partner a name for commands; an empty one takes it away", Args: cobra.ExactArgs(2),
+		Use: "name SITE NAME", Short: "Name a partner for commands; an empty name removes it", Args: cobra.ExactArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.With(cmd.Context(), instance.StoreOnly, func(o *instance.Instance) error {
 				p, err := o.Partner(cmd.Context(), args[0])

@@ -11,9 +11,9 @@ import (
 
 func (a *commands) peerRevoke() *cobra.Command {
 	c := &cobra.Command{
-		Use: "revoke SITE", Aliases: []string{"remove"}, Short: "Refuse a partner from now on, and close all libraries to it",
-		Long: `revoke takes effect with the next message. The site keeps what it has been shown, and the secrets of
-federations that it shares with this one: remove it from those (concordat federation remove) as well.`,
+		Use: "revoke SITE", Aliases: []string{"remove"}, Short: "Refuse a partner from now on and stop sharing with it",
+		Long: `Revoke takes effect with the next message. The site keeps what it has been shown, and the secrets of federations
+that it shares with this one: also remove it from those (concordat federation remove).`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.With(cmd.Context(), instance.StoreOnly, func(o *instance.Instance) error { return a.revoke(cmd.Context(), o, args[0]) })

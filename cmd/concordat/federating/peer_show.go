@@ -8,7 +8,7 @@ import (
 
 func (a *commands) peerShow() *cobra.Command {
 	c := &cobra.Command{
-		Use: "show SITE", Short: "Show a partner: card, state, what is open to it", Args: cobra.ExactArgs(1),
+		Use: "show SITE", Short: "Show a partner's card, state and shared libraries", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.With(cmd.Context(), instance.StoreOnly, func(o *instance.Instance) error {
 				p, err := o.Partner(cmd.Context(), args[0])

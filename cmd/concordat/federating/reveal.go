@@ -32,16 +32,16 @@ func RevealCommand(s *cli.Site) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "reveal TASK PASSAGE...",
 		Short: "Ask partners to show more of the passages of a report",
-		Long: `Reveal asks the partners that hold the sources of passages to show more of them, and keeps what they show in
-the report. PASSAGE is the number in brackets that concordat report show prints before a passage. The wording of the
-passages here is sent to the partner, which is recorded as exposed.
+		Long: `Reveal asks the partners that hold the sources of passages to show more of them, and keeps their answers in the
+report. PASSAGE is the number in brackets in concordat report show. The wording of the passages is sent to the
+partner, which is recorded as exposed.
 
-At level overlap the partner tells which of these words its document has too, at once. At level passage it shows its
-own words after a person there agreed; until then the request is pending, and --refresh asks how it stands.
+At level overlap the partner says at once which of these words its document has too. At level passage it shows
+its own words after a person there agreed; until then the request is pending, and --refresh asks for its state.
 
-P1, P2 and so on are documents of partners that may say the same in other words: with --level passage their places are
-asked for, and nothing of the passages here is sent. Once they are shown they are compared, and stand among the leads or
-fall away.`,
+P1, P2 and so on are documents of partners that may say the same in other words. With --level passage their
+places are requested, without sending anything of the submission. Once shown, they are compared and become leads
+or disappear.`,
 		Args: func(_ *cobra.Command, args []string) error {
 			switch {
 			case f.refresh && len(args) != 1:
@@ -73,11 +73,11 @@ fall away.`,
 		},
 	}
 	fl := c.Flags()
-	fl.StringVar(&f.level, "level", string(concordat.ShowOverlap), "what is asked for: overlap or passage")
-	fl.StringVar(&f.reason, "reason", "", "why, for the person who decides at the partner; needed for passage")
-	fl.StringVar(&f.contact, "contact", "", "to whom that person may turn; needed for passage")
-	fl.DurationVar(&f.deadline, "deadline", site.DefaultDeadline, "how long each partner may take")
-	fl.BoolVar(&f.refresh, "refresh", false, "ask again for what is pending")
+	fl.StringVar(&f.level, "level", string(concordat.ShowOverlap), "level to ask for: overlap or passage")
+	fl.StringVar(&f.reason, "reason", "", "reason, for the person who decides at the partner; required for passage")
+	fl.StringVar(&f.contact, "contact", "", "contact for that person; required for passage")
+	fl.DurationVar(&f.deadline, "deadline", site.DefaultDeadline, "time limit for each partner")
+	fl.BoolVar(&f.refresh, "refresh", false, "ask again about pending requests")
 	return c
 }
 

@@ -67,20 +67,19 @@ func (a *commands) shareCommand() *cobra.Command {
 	var f shareFlags
 	c := &cobra.Command{
 		Use:   "share LIBRARY --with SITE",
-		Short: "Open a library to a partner site, or change what it may ask and is shown",
-		Long: `Share opens a library to one partner site. Without a share a partner gets no answer at all. Sharing
-again changes the named rules and keeps the others.
+		Short: "Share a library with a partner site, or change the rules",
+		Long: `Share opens a library to one partner site. Without a share a partner gets no answer at all. Sharing again
+changes the given rules and keeps the others.
 
-Levels, each with the ones before it: exists (that something matches), counts (how many), metadata
-(which sentences, title, author, date, contact), overlap (words that both sides have), passage (the
-text, after a person agreed to each request; see concordat disclosure).
+Each level includes those before it: exists (that something matches), counts (how many), metadata (which
+sentences, title, author, date, contact), overlap (words that both sides have), passage (the text, after a
+person agreed to each request; see concordat disclosure).
 
-A partner that holds the key of its federation can test guesses against what it is shown, and name
-about 43 % of the content words behind a fingerprint or a word set: doc/federation.md.
+A partner that holds the key of its federation can test guesses against what it is shown, and name about 43 % of
+the content words behind a fingerprint or a word set: see doc/federation.md.
 
---leads also answers questions by cells of meaning, of level metadata and above: which documents may say
-the same in other words. Such questions have no key, so that a member that has a dictionary of sentences
-can look for them: doc/security.md.`,
+--leads, at level metadata and above, also answers which documents may say the same in other words. A member
+with a dictionary of sentences can search the library that way: see doc/security.md.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if f.with == "" {
@@ -120,34 +119,34 @@ func (f *shareFlags) add(c *cobra.Command) {
 	fs := c.Flags()
 	fs.StringVar(&f.with, "with", "", "the partner site")
 	fs.StringVar(&f.level, "level", string(concordat.ShowMetadata),
-		"most that is shown: nothing, exists, counts, metadata, overlap or passage")
+		"the most that is shown: nothing, exists, counts, metadata, overlap or passage")
 	addOutline(c, &f.outline)
-	fs.BoolVar(&f.edges, "edges", true, "compare the order of words of literal copies, for exact edges")
-	fs.StringSliceVar(&f.purposes, "purpose", nil, "purpose for which it may be asked; may be repeated; none: any")
-	fs.IntVar(&f.closeness, "closeness", 0, "largest distance of a match, in bits; 0: the scheme's")
-	fs.IntVar(&f.matches, "k-match", d.Matches, "sentences that must match before a document is told")
-	fs.IntVar(&f.limits.Sentences, "sentences", d.Limits.Sentences, "sentences that may be asked in a day; -1: any number")
-	fs.IntVar(&f.limits.Burst, "burst", d.Limits.Burst, "sentences that may be asked in an hour; -1: any number")
-	fs.IntVar(&f.limits.Disclosures, "disclosures", d.Limits.Disclosures, "matching sentences told in a day; -1: any number")
-	fs.IntVar(&f.limits.Documents, "documents", d.Limits.Documents, "documents told in a day; -1: any number")
-	fs.IntVar(&f.limits.Characters, "characters", d.Limits.Characters, "characters of text shown in a day; -1: any number")
-	fs.IntVar(&f.limits.Opened, "opened", d.Limits.Opened, "sentences of one document opened in a year, or 5 % of it; -1: any number")
+	fs.BoolVar(&f.edges, "edges", true, "compare the order of words of literal copies, to find their exact ends")
+	fs.StringSliceVar(&f.purposes, "purpose", nil, "purpose it may be asked for (repeatable; default any)")
+	fs.IntVar(&f.closeness, "closeness", 0, "maximum distance of a match, in bits; 0: the scheme's")
+	fs.IntVar(&f.matches, "k-match", d.Matches, "sentences that must match before a document is named")
+	fs.IntVar(&f.limits.Sentences, "sentences", d.Limits.Sentences, "sentences that may be asked about in a day; -1: no limit")
+	fs.IntVar(&f.limits.Burst, "burst", d.Limits.Burst, "sentences that may be asked about in an hour; -1: no limit")
+	fs.IntVar(&f.limits.Disclosures, "disclosures", d.Limits.Disclosures, "matching sentences shown in a day; -1: no limit")
+	fs.IntVar(&f.limits.Documents, "documents", d.Limits.Documents, "documents named in a day; -1: no limit")
+	fs.IntVar(&f.limits.Characters, "characters", d.Limits.Characters, "characters of text shown in a day; -1: no limit")
+	fs.IntVar(&f.limits.Opened, "opened", d.Limits.Opened, "sentences of one document opened in a year, or 5 % of it; -1: no limit")
 	fs.IntVar(&f.limits.Units, "units", d.Limits.Units,
-		"sentences around matches that outlines of one document show in a year, or a quarter of it; -1: any number")
-	fs.BoolVar(&f.leads, "leads", false, "answer which documents may say in other words what is asked by cells of meaning")
-	fs.IntVar(&f.limits.LeadCells, "lead-cells", d.Limits.LeadCells, "cells of meaning that may be asked in a day; -1: any number")
+		"sentences around matches shown in outlines of one document in a year, or a quarter of it; -1: no limit")
+	fs.BoolVar(&f.leads, "leads", false, "answer questions by meaning: which documents may say the same in other words")
+	fs.IntVar(&f.limits.LeadCells, "lead-cells", d.Limits.LeadCells, "cells of meaning that may be asked about in a day; -1: no limit")
 	fs.IntVar(&f.limits.LeadSentences, "lead-sentences", d.Limits.LeadSentences,
-		"sentences told in a day as ones that may say the same; -1: any number")
+		"sentences named as possible leads in a day; -1: no limit")
 	fs.IntVar(&f.limits.LeadDocuments, "lead-documents", d.Limits.LeadDocuments,
-		"documents told in a day as ones that may say the same; -1: any number")
-	fs.StringVar(&f.embargo, "embargo", "", "date before which nothing is answered, YYYY-MM-DD")
-	fs.StringVar(&f.expires, "expires", "", "date from which nothing is answered, YYYY-MM-DD")
-	fs.BoolVar(&f.ship, "ship", false, "let the partner keep a mirror of the fingerprints")
-	fs.BoolVar(&f.standing, "standing", false, "let the partner leave questions for later documents")
+		"documents named as possible leads in a day; -1: no limit")
+	fs.StringVar(&f.embargo, "embargo", "", "answer nothing before this date, YYYY-MM-DD")
+	fs.StringVar(&f.expires, "expires", "", "answer nothing from this date on, YYYY-MM-DD")
+	fs.BoolVar(&f.ship, "ship", false, "allow the partner to mirror the fingerprints")
+	fs.BoolVar(&f.standing, "standing", false, "allow standing questions about later documents")
 	fs.BoolVar(&f.excludeAuthors, "exclude-authors", false, "leave out documents by authors whom the asker names")
 	fs.IntVar(&f.approval, "approval", int(d.Approval/(24*time.Hour)),
 		"days that a request for a passage waits, and that a granted one can be read")
-	fs.StringVar(&f.contact, "contact", "", "whom the partner's people turn to")
+	fs.StringVar(&f.contact, "contact", "", "contact for the partner's people")
 }
 
 // noOutline is the word for no form of outlines.

@@ -10,7 +10,7 @@ import (
 func (a *commands) sharedCommand() *cobra.Command {
 	var with string
 	c := &cobra.Command{
-		Use: "shared [LIBRARY]", Short: "List which libraries are open to which partner sites", Args: cobra.MaximumNArgs(1),
+		Use: "shared [LIBRARY]", Short: "List which libraries are shared with which partner sites", Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.With(cmd.Context(), instance.StoreOnly, func(o *instance.Instance) error {
 				var lib concordat.LibraryID
@@ -41,6 +41,6 @@ func (a *commands) sharedCommand() *cobra.Command {
 			})
 		},
 	}
-	c.Flags().StringVar(&with, "with", "", "only those open to this site")
+	c.Flags().StringVar(&with, "with", "", "only libraries shared with this site")
 	return c
 }

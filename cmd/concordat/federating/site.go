@@ -15,7 +15,7 @@ import (
 
 func SiteCommand(s *cli.Site) *cobra.Command {
 	a := &commands{s}
-	c := &cobra.Command{Use: "site", Short: "The site's keys and its card", Args: cobra.NoArgs,
+	c := &cobra.Command{Use: "site", Short: "Manage the site's keys and its card", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
 	key := &cobra.Command{Use: "key", Short: "Make, show and change the site's keys", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}

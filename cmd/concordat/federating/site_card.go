@@ -18,8 +18,8 @@ func (a *commands) cardCommand() *cobra.Command {
 	var renew, refresh bool
 	c := &cobra.Command{
 		Use: "card", Short: "Show, make and write the site's signed card",
-		Long: `The card is what partners know of the site: its keys, its addresses, whom to turn to. It is in force for 90
-days; --refresh, by a timer, renews it every week as long as the keystore has the root key.`,
+		Long: `The card tells partners the site's keys, addresses and contact. It is valid for 90 days; --refresh, run by a
+timer, renews it every week as long as the keystore has the root key.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.WithKeys(cmd.Context(), func(o *instance.Instance, k *instance.Keystore, id *crypto.Identity) error {
@@ -60,12 +60,12 @@ days; --refresh, by a timer, renews it every week as long as the keystore has th
 		},
 	}
 	c.Flags().StringVar(&out, "out", "", "write the card to a file")
-	c.Flags().BoolVar(&renew, "renew", false, "make a new card though nothing changed")
+	c.Flags().BoolVar(&renew, "renew", false, "make a new card even if nothing changed")
 	c.Flags().BoolVar(&refresh, "refresh", false,
-		"make a new card if this one is a week old and the root key is here, and destroy keys whose time is over; for a timer")
+		"renew a week-old card if the root key is here, and destroy expired keys; for a timer")
 	c.Flags().StringVar(&root, "root", "", "file with the exported root key")
 	c.Flags().StringVar(&name, "name", "", "name of the site for people")
-	c.Flags().StringVar(&contact, "contact", "", "whom partners turn to")
+	c.Flags().StringVar(&contact, "contact", "", "contact for partners")
 	c.Flags().StringArrayVar(&urls, "url", nil, "address of the federation listener, https://HOST:PORT; may be repeated")
 	return c
 }

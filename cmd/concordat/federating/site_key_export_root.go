@@ -20,11 +20,11 @@ func (a *commands) keyExportRoot() *cobra.Command {
 	var passphraseFile string
 	var keep bool
 	c := &cobra.Command{
-		Use: "export-root FILE", Short: "Write the root key to a file of its own and take it out of the keystore",
-		Long: `The root key signs the site's cards and nothing else. Whoever has it is the site; without it the site ends
-with its last card, after at most 90 days. export-root writes it to FILE, under a passphrase of its own.
-Move the file to a medium that is kept offline, and a second copy elsewhere. Later, site card and site key
-rotate take it with --root FILE.`,
+		Use: "export-root FILE", Short: "Write the root key to a file and remove it from the keystore",
+		Long: `The root key signs the site's cards and nothing else. Whoever has it is the site; without it the site ends with
+its last card, after at most 90 days. Export-root writes it to FILE, under a passphrase of its own. Move the
+file to a medium that is kept offline, and a second copy elsewhere. Later, give it to site card and site key
+rotate with --root FILE.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.WithKeys(cmd.Context(), func(o *instance.Instance, k *instance.Keystore, id *crypto.Identity) error {
@@ -33,7 +33,7 @@ rotate take it with --root FILE.`,
 		},
 	}
 	c.Flags().StringVar(&passphraseFile, "passphrase-file", "", "file whose first line is the passphrase for FILE")
-	c.Flags().BoolVar(&keep, "keep", false, "leave the root key in the keystore too, so that cards are renewed without you")
+	c.Flags().BoolVar(&keep, "keep", false, "also leave the root key in the keystore, so that cards renew themselves")
 	return c
 }
 

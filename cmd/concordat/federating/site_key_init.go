@@ -18,18 +18,17 @@ func (a *commands) keyInit() *cobra.Command {
 	var keyFile, passphraseFile, root string
 	var passphrase, keep bool
 	c := &cobra.Command{
-		Use: "init", Short: "Say how the site's keystore opens, and make the keys where there are none",
-		Long: `A new site has its root key, working keys and the keystore that holds them; an older one gets them when it is next
+		Use: "init", Short: "Set how the keystore opens, and create missing keys",
+		Long: `A new site has a root key, working keys and the keystore that holds them; an older one gets them when it is next
 served, or by this command. The keys stay the same.
 
-The keystore opens with a passphrase (--passphrase), or with a key file. Without either flag the key file
-is ` + instance.KeyFileName + ` beside the keystore: whoever copies the whole folder then has the keys. Name another place
-with --key-file, and tell later commands by ` + instance.KeyFileVariable + `. A keystore that is there opens with what
-is named from then on.
+The keystore opens with a passphrase (--passphrase) or a key file. By default the key file is ` + instance.KeyFileName + `
+beside the keystore, so whoever copies the whole folder has the keys. Name another place with --key-file, and
+tell later commands with ` + instance.KeyFileVariable + `. An existing keystore opens from then on with what you name.
 
-A site that has lost its keystore begins again with --root FILE, its exported root key: it keeps its identity and its
-partners, which fetch the new card within a day. A keystore that is there and does not open is moved aside. Secrets of
-federations are lost with it: join each again, and begin a new epoch of those that the site leads.`,
+A site that has lost its keystore starts again with --root FILE, its exported root key: it keeps its identity
+and its partners, which fetch the new card within a day. A keystore that does not open is moved aside. Secrets
+of federations are lost: join each again, and begin a new epoch of those that the site leads.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if passphrase && keyFile != "" {
@@ -46,11 +45,11 @@ federations are lost with it: join each again, and begin a new epoch of those th
 			})
 		},
 	}
-	c.Flags().StringVar(&keyFile, "key-file", "", "file of 32 random bytes that opens the keystore; made where there is none")
+	c.Flags().StringVar(&keyFile, "key-file", "", "file of 32 random bytes that opens the keystore; created if missing")
 	c.Flags().BoolVar(&passphrase, "passphrase", false, "ask for a passphrase that opens the keystore")
 	c.Flags().StringVar(&passphraseFile, "passphrase-file", "", "file whose first line is the passphrase")
 	c.Flags().StringVar(&root, "root", "", "file with the exported root key of a site whose keystore is lost")
-	c.Flags().BoolVar(&keep, "keep", false, "leave the root key in the new keystore, so that cards are renewed without you")
+	c.Flags().BoolVar(&keep, "keep", false, "leave the root key in the new keystore, so that cards renew themselves")
 	return c
 }
 

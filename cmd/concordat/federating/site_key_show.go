@@ -12,7 +12,7 @@ import (
 
 func (a *commands) keyShow() *cobra.Command {
 	return &cobra.Command{
-		Use: "show", Short: "Show the site's identity and which keys are in force; no key itself", Args: cobra.NoArgs,
+		Use: "show", Short: "Show the site's identity and which keys are in force; private keys are never shown", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.WithKeys(cmd.Context(), func(o *instance.Instance, _ *instance.Keystore, id *crypto.Identity) error {
 				now := time.Now()

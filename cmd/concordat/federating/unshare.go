@@ -14,7 +14,7 @@ import (
 func (a *commands) unshareCommand() *cobra.Command {
 	var with string
 	c := &cobra.Command{
-		Use: "unshare LIBRARY --with SITE", Short: "Close a library to a partner site", Args: cobra.ExactArgs(1),
+		Use: "unshare LIBRARY --with SITE", Short: "Stop sharing a library with a partner site", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if with == "" {
 				return cli.Usagef("--with names no site")

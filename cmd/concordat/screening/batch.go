@@ -130,13 +130,12 @@ type batchFlags struct {
 func (a *commands) screenBatchCommand() *cobra.Command {
 	var f batchFlags
 	c := &cobra.Command{
-		Use: "batch --queries FILE STORED...", Short: "Find the stored prints near each of many queries", Args: cobra.MinimumNArgs(1),
-		Long: `Batch finds, for every print of the queries, all prints of the stored files within --distance: tables
-are built over the queries, and the stored files, such as one of each shard, stream by in pieces
-that all cores share. Queries that do not fit into --memory are taken in turns. With --work an
-interrupted batch goes on.
+		Use: "batch --queries FILE STORED...", Short: "Find the stored prints near each query", Args: cobra.MinimumNArgs(1),
+		Long: `Batch finds, for every query print, all prints of the stored files within --distance. Tables are built over the
+queries, and the stored files, such as one for each shard, are streamed in pieces that all cores share. Queries
+that exceed --memory are processed in turns. With --work an interrupted batch can be resumed.
 
-A hit names query and stored print by the document in FILE.ids, or by number from 0.`,
+A hit names query and stored print by their documents in FILE.ids, or by number from 0.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if f.queries == "" {
 				return cli.Usagef("--queries is missing: a file of prints, such as concordat screen prints writes")
@@ -148,8 +147,8 @@ A hit names query and stored print by the document in FILE.ids, or by number fro
 		},
 	}
 	fl := c.Flags()
-	fl.StringVar(&f.queries, "queries", "", "file of the prints that are asked")
-	fl.StringVar(&f.work, "work", "", "folder for unfinished work, for an interrupted batch to go on")
+	fl.StringVar(&f.queries, "queries", "", "file of the query prints")
+	fl.StringVar(&f.work, "work", "", "folder for unfinished work, to resume an interrupted batch")
 	fl.IntVar(&f.bits, "bits", 64, "bits of a print, 64 or 128")
 	fl.IntVar(&f.k, "distance", 3, "bits in which two prints may differ")
 	fl.IntSliceVar(&f.levels, "levels", nil, "blocks of the tables at each level (default: planned)")

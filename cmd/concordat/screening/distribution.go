@@ -19,14 +19,14 @@ func (a *commands) screenDistributionCommand() *cobra.Command {
 	var hot int
 	var memory int
 	c := &cobra.Command{
-		Use: "distribution FILE...", Short: "Show how 64-bit prints spread, and which are hot", Args: cobra.MinimumNArgs(1),
-		Long: `Distribution draws figure 2 of Manku, Jain and Das Sarma 2007 for prints of yours: (a) the highest bit in
-which neighbours in sorted order differ, (b) the prints in 128 equal ranges; as lines of text, with --json as
-counts, with --svg as a picture beside what uniform prints would have. Prints of real documents are not uniform; a
-range far above the others holds hot prints, such as those of empty pages, error pages and log-in forms, which --hot
-lists. What it prints, text or JSON, can be given to join --stop.
+		Use: "distribution FILE...", Short: "Show how evenly 64-bit prints are distributed, and which are hot", Args: cobra.MinimumNArgs(1),
+		Long: `Distribution draws figure 2 of Manku, Jain and Das Sarma 2007 for your prints: (a) the highest bit in which
+sorted neighbours differ, (b) the prints in 128 equal ranges; as text, with --json as counts, with --svg as a
+picture beside uniform prints. Prints of real documents are not uniform: a range far above the others holds hot
+prints, such as those of empty pages, error pages and log-in forms, which --hot lists. Give its output, text or
+JSON, to join --stop.
 
-Files larger than --memory are sorted in as many readings as that takes.`,
+Files larger than --memory are sorted in several passes.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if memory < 1 || memory > 1<<20 {
 				return cli.Usagef("--memory %d: want 1 to %d MiB", memory, 1<<20)
@@ -35,7 +35,7 @@ Files larger than --memory are sorted in as many readings as that takes.`,
 		},
 	}
 	c.Flags().StringVar(&svg, "svg", "", "write a picture to this file")
-	c.Flags().IntVar(&hot, "hot", 0, "list the prints that occur more than so often; 0: none")
+	c.Flags().IntVar(&hot, "hot", 0, "list prints that occur more often than this; 0: none")
 	c.Flags().IntVar(&memory, "memory", 1024, "memory for sorting in MiB")
 	return c
 }

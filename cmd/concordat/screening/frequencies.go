@@ -41,10 +41,10 @@ func (a *commands) screenFrequenciesCommand() *cobra.Command {
 	var out string
 	var memory int
 	c := &cobra.Command{
-		Use: "frequencies --library L --out FILE", Short: "Count in how many documents each feature occurs, for --idf", Args: cobra.NoArgs,
-		Long: `Frequencies writes in how many documents of one or more libraries each feature occurs. Prints that are weighed
-by one such file can be compared whatever library they are of: give it to --idf of screen prints, at every site or
-for every year. It holds hashes of words and runs of words with their counts, no text.`,
+		Use: "frequencies --library L --out FILE", Short: "Count how many documents have each feature, for --idf", Args: cobra.NoArgs,
+		Long: `Frequencies counts how many documents of one or more libraries have each feature. Prints weighted by one such
+file can be compared across libraries, sites and years: give it to --idf of screen prints. It holds hashes of
+words and runs of words with their counts, no text.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if out == "" || len(libraries) == 0 || memory < 1 {
 				return cli.Usagef("want --library, --out and some --memory")

@@ -76,8 +76,8 @@ func (f *PrintOptions) DefineFeatures(c *cobra.Command) {
 func (f *PrintOptions) DefineWeights(c *cobra.Command) {
 	d, fl := defaultPrint(), c.Flags()
 	fl.StringVar(&f.TF, "tf", d.TF, "weight of a repeated feature: log, count or once (simhash)")
-	fl.StringVar(&f.IDF, "idf", d.IDF, "weigh features by how few documents have them: of the collection, of a FILE of screen frequencies, or none; "+
-		"auto: of the collection from "+strconv.Itoa(LeastCounted)+" documents on (simhash)")
+	fl.StringVar(&f.IDF, "idf", d.IDF, "weight features by rarity: in the collection, in a FILE of screen frequencies, or none; "+
+		"auto: in a collection of "+strconv.Itoa(LeastCounted)+" documents or more (simhash)")
 	fl.StringVar(&f.Hash, "hash", d.Hash, "hash of a feature: mix, plain (64 bits), xxhash, md5, sha1 or sha256 (simhash)")
 }
 

@@ -34,17 +34,17 @@ func (a *commands) screenPlanCommand() *cobra.Command {
 	o := screen.PlanOptions{}
 	var memory int
 	c := &cobra.Command{
-		Use: "plan [FILE]", Short: "Say which tables suit a number of prints, or those of a file, a distance and a memory",
+		Use: "plan [FILE]", Short: "Choose tables for a number or file of prints, a distance and a memory",
 		Args: cobra.MaximumNArgs(1),
-		Long: `Plan chooses the tables that answer fastest within --memory, and shows others beside them: how many prints a
-query compares, how long it takes, and what the tables take as they are and packed (concordat screen pack).
+		Long: `Plan chooses the tables that answer fastest within --memory, and shows alternatives: how many prints a query
+compares, how long it takes, and what the tables take plain and packed (concordat screen pack).
 
-Without FILE prints are taken for uniform, which those of documents are not. With FILE, 64-bit prints of the
-collection, the prints that share the leading bits of each table are counted, and the choice is made by them;
---prints then says for how many of their kind.
+Without FILE prints are assumed to be uniform, which those of documents are not. With FILE, 64-bit prints of the
+collection, the prints that share the leading bits of each table are counted, and the choice follows the counts;
+--prints then says for how many prints of that kind.
 
-With --lead or --within it chooses the fewest tables that lead with so many bits, or answer within that time: the
-X(f, k, d) of Manku, Jain and Das Sarma 2007, section 3.3.`,
+With --lead or --within it chooses the fewest tables with that many leading bits, or that answer within that
+time: the X(f, k, d) of Manku, Jain and Das Sarma 2007, section 3.3.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if memory < 1 || memory > 1<<30 {
 				return cli.Usagef("--memory %d: want 1 to %d MiB", memory, 1<<30)
@@ -73,12 +73,12 @@ X(f, k, d) of Manku, Jain and Das Sarma 2007, section 3.3.`,
 	fl := c.Flags()
 	fl.IntVar(&o.F, "bits", 64, "bits of a print, 1 to 128; up to 64 with FILE")
 	fl.IntVar(&o.K, "distance", 3, "bits in which two prints may differ")
-	fl.IntVar(&o.Prints, "prints", 1_000_000, "number of stored prints (default with FILE: those of it)")
-	fl.IntVar(&o.Queries, "queries", 0, "how many queries share the cost of building; 0: very many")
+	fl.IntVar(&o.Prints, "prints", 1_000_000, "number of stored prints (default with FILE: its own)")
+	fl.IntVar(&o.Queries, "queries", 0, "number of queries that share the cost of building; 0: very many")
 	fl.IntVar(&memory, "memory", 1024, "memory for the tables in MiB")
 	fl.BoolVar(&o.Packed, "packed", false, "the memory is for packed tables")
-	fl.IntVar(&o.Lead, "lead", 0, "want the fewest tables of at least so many leading bits")
-	fl.DurationVar(&o.Within, "within", 0, "want the fewest tables that answer a query in so much processor time, such as 50us")
+	fl.IntVar(&o.Lead, "lead", 0, "choose the fewest tables with at least this many leading bits")
+	fl.DurationVar(&o.Within, "within", 0, "choose the fewest tables that answer a query in this processor time, such as 50us")
 	return c
 }
 

@@ -28,17 +28,16 @@ func (a *commands) screenPrintsCommand() *cobra.Command {
 	var seed uint64
 	var memory int
 	c := &cobra.Command{
-		Use: "prints --library L --out FILE", Short: "Write one print a document to a file, for batch, join and distribution", Args: cobra.NoArgs,
-		Long: `Prints writes the simhash of every document of a library, 8 bytes each (16 of 128 bits), the number
-big-endian, and beside it FILE.ids with the document of each on a line. A print says nothing of the
-text but how alike it is to another: files of prints may go where texts must not.
+		Use: "prints --library L --out FILE", Short: "Write one print for each document to a file, for batch, join and distribution", Args: cobra.NoArgs,
+		Long: `Prints writes the simhash of every document of a library, 8 bytes each (16 for 128 bits), big-endian, and
+FILE.ids with the document of each on a line. A print reveals only how similar its text is to another, so files
+of prints may go where texts must not.
 
-With --shards N the prints go to N files, FILE.00 and so on: those of the documents that each shard of a
-site of N shards holds, for batch, which streams them side by side; --shard K writes one of them alone, such as on
-the node that has the shard.
+With --shards N the prints go to N files, FILE.00 and so on, one for each shard of a site of N shards; batch
+streams them side by side. --shard K writes one of them, for example on the node that has the shard.
 
-With --random N it writes N pseudo-random prints of 64 bits instead, the same for the same --seed; the last --plant of them are copies of the first in reverse order, in which 0 to
-5 bits differ by turns.`,
+With --random N it writes N pseudo-random 64-bit prints, the same for the same --seed; the last --plant of them
+are copies of the first in reverse order that differ in 0 to 5 bits by turns.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if out == "" || (library == "") == (random <= 0) {
 				return cli.Usagef("want --out, and --library or --random")
@@ -58,12 +57,12 @@ With --random N it writes N pseudo-random prints of 64 bits instead, the same fo
 		},
 	}
 	f.defineMaking(c)
-	c.Flags().StringVar(&library, "library", "", "library whose documents are printed")
+	c.Flags().StringVar(&library, "library", "", "library of the documents")
 	c.Flags().StringVar(&out, "out", "", "file to write")
-	c.Flags().IntVar(&parts.of, "shards", 0, "write a file for each shard of a site of so many; 0: one file")
-	c.Flags().IntVar(&parts.only, "shard", -1, "write that of one shard alone, from 0")
-	c.Flags().IntVar(&random, "random", 0, "write so many pseudo-random prints instead")
-	c.Flags().IntVar(&plant, "plant", 0, "plant so many near copies among the --random prints")
+	c.Flags().IntVar(&parts.of, "shards", 0, "write a file for each of this many shards; 0: one file")
+	c.Flags().IntVar(&parts.only, "shard", -1, "write only the file of this shard, from 0")
+	c.Flags().IntVar(&random, "random", 0, "write this many pseudo-random prints instead")
+	c.Flags().IntVar(&plant, "plant", 0, "plant this many near copies among the --random prints")
 	c.Flags().Uint64Var(&seed, "seed", 1, "seed of --random")
 	c.Flags().IntVar(&memory, "memory", 1024, "memory for counting features in MiB")
 	return c

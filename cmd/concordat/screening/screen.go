@@ -93,28 +93,28 @@ func Command(s *cli.Site) *cobra.Command {
 	var f screenFlags
 	c := &cobra.Command{
 		Use: "screen --library L", Short: "Find near-duplicates in a whole library, or between two", Args: cobra.NoArgs,
-		Long: `Screen compares every document of a library with every other, or with all of another library, and prints
-the pairs whose resemblance reaches the threshold, then the clusters they form, each with a
-representative and who may come from whom, then which documents another stands for. It removes nothing.
+		Long: `Screen compares every document of a library with every other, or with all of another library. It prints the
+pairs whose resemblance reaches the threshold, the clusters they form, each with a representative and probable
+origins, and which documents another stands for. It removes nothing.
 
-Texts that are the same but for case, spaces and punctuation are found first, whatever the method:
+Texts that differ only in case, spaces and punctuation are found first, whatever the method:
+
   fingerprint  by sentence fingerprints: shared passages; resemblance is the covered characters of
                both over all characters of both
   shingle      by sampled runs of words: estimated resemblance and containment
   simhash      by one print a document: versions of the same text only
   short        by letters and pairs of letters, for short texts
 
-The shares (in a, in b) are those that a check of the document and a batch give: the documents of the
-pairs are compared word by word, and what a form or a list of references explains is in neither number.
-Of more than --shares documents the pairs of least resemblance keep what the method found: an estimate,
-marked ~, with its bounds in the tables and in --json. With --partner every share is an estimate.
+The shares (in a, in b) are those of a check or batch: the documents of the pairs are compared word by word, and
+what a form or list of references explains is in neither number. Beyond --shares documents, the least similar
+pairs keep the method's estimate, marked ~, with bounds in the tables and in --json.
 
-With --partner the library is compared with those of other sites instead: of each text the keyed
-fingerprints of its sentences are sent, and what the partner's rules allow comes back. Texts stay here.
+With --partner the library is compared with those of other sites: the keyed fingerprints of each text's
+sentences are sent, and the partner answers as its rules allow. Texts stay here, and every share is an estimate.
 
-What is done is kept in the folder of the site, or of --work, until the results are out: after an
-interruption or on a full disk the same command goes on. --out writes a page with pictures, tables and
-the list of what could be removed.`,
+Work is kept in the site's folder, or in --work, until the results are out; after an interruption or a full
+disk, repeat the command to continue. --out writes a page with pictures, tables and the list of removable
+documents.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := f.check(); err != nil {
 				return err
@@ -141,35 +141,34 @@ func (f *screenFlags) define(c *cobra.Command) {
 	fl.StringVar(&f.Library, "library", "", "library to screen")
 	fl.StringVar(&f.Against, "against", "", "compare with this library instead of within itself")
 	fl.StringVar(&f.Method, "method", methodFingerprint, "fingerprint, simhash, shingle or short")
-	fl.Float64Var(&f.Threshold, "threshold", 0.3, "least resemblance of a pair that is printed")
+	fl.Float64Var(&f.Threshold, "threshold", 0.3, "minimum resemblance of a printed pair")
 	fl.BoolVar(&f.Contained, "contained", false,
-		"the threshold is for the share of either document that is in the other (fingerprint, shingle)")
-	fl.StringVar(&f.Template, "template", "", "section template: say which sections overlap (fingerprint)")
-	fl.IntVar(&f.MemoryMiB, "memory", 1024, "memory for comparing in MiB, about")
+		"apply the threshold to the share of either document that is in the other (fingerprint, shingle)")
+	fl.StringVar(&f.Template, "template", "", "section template, to show which sections overlap (fingerprint)")
+	fl.IntVar(&f.MemoryMiB, "memory", 1024, "approximate memory for comparing, in MiB")
 	fl.StringVar(&f.work, "work", "", "folder for unfinished work (default: screen in the folder of the site)")
 	fl.StringVar(&f.out, "out", "", "folder for a page with pictures, tables (CSV, JSON lines) and the removal list")
 	fl.StringVar(&f.dates, "dates", "", "file of lines DOCUMENT TAB DATE, such as 2019-05 (default: when a document was added)")
-	fl.StringVar(&f.keep, "keep", keepOldest, "of near-copies the removal list keeps the oldest, newest, longest or central one")
-	fl.Float64Var(&f.removal, "removal-threshold", 0.9, "least resemblance to a kept document of one on the removal list")
+	fl.StringVar(&f.keep, "keep", keepOldest, "near-copy that the removal list keeps: oldest, newest, longest or central")
+	fl.Float64Var(&f.removal, "removal-threshold", 0.9, "minimum resemblance to a kept document for the removal list")
 	fl.StringArrayVar(&f.Partners, "partner", nil,
 		"compare with another site, or one library of it: SITE or SITE/LIBRARY; repeatable (fingerprint)")
-	fl.StringVar(&f.Purpose, "purpose", "", "purpose that partners are told, such as thesis")
-	fl.DurationVar(&f.deadline, "deadline", site.DefaultDeadline, "how long a partner may take for one text")
-	fl.IntVar(&f.CheckShares, "shares", 1000, "check so many documents of the pairs of most resemblance, for the shares that count; "+
-		"those of other pairs are estimates; 0: none")
-	fl.IntVar(&f.top, "top", 0, "print of each document only the so many pairs of most resemblance; 0: all")
+	fl.StringVar(&f.Purpose, "purpose", "", "purpose stated to partners, such as thesis")
+	fl.DurationVar(&f.deadline, "deadline", site.DefaultDeadline, "time limit for a partner and text")
+	fl.IntVar(&f.CheckShares, "shares", 1000, "check this many documents of the most similar pairs; shares of other pairs are estimates; 0: none")
+	fl.IntVar(&f.top, "top", 0, "print only this many of the most similar pairs of each document; 0: all")
 	f.Print.define(c)
 	fl.IntVar(&f.Shingle.Width, "width", 5, "words, or letters, of a shingle")
 	fl.BoolVar(&f.Shingle.Letters, "letters", false, "shingles of letters instead of words")
 	fl.IntVar(&f.Shingle.Sketch, "sketch", 100, "values of a sketch, 8 bytes each")
-	fl.Uint64Var(&f.Shingle.Modulus, "modulus", 0, "sample one in so many shingles, whatever the length, instead of --sketch of them")
-	fl.IntVar(&f.Shingle.Super, "super", 0, "gather candidates by super-shingles of so many values: faster, of great resemblance only")
+	fl.Uint64Var(&f.Shingle.Modulus, "modulus", 0, "sample one in this many shingles, instead of --sketch of them")
+	fl.IntVar(&f.Shingle.Super, "super", 0, "find candidates by super-shingles of this many values: faster, but only for high resemblance")
 	fl.IntSliceVar(&f.Short.Grams, "grams", nil, "lengths of the runs of letters, or words, that short texts share "+
 		"(default: 1,2 for words and for a text with Chinese or Japanese, else 2,3)")
 	fl.BoolVar(&f.Short.Words, "words", false, "runs of words instead of letters in short texts")
 	fl.StringVar(&f.Short.Measure, "measure", "jaccard", "similarity of short texts: jaccard, cosine or edit")
-	fl.IntVar(&f.Short.Edits, "edits", 2, "also find short texts so many edits apart")
-	fl.IntVar(&f.Short.Longest, "longest", 200, "letters of the longest short text")
+	fl.IntVar(&f.Short.Edits, "edits", 2, "also find short texts this many edits apart")
+	fl.IntVar(&f.Short.Longest, "longest", 200, "maximum length of a short text, in letters")
 }
 
 // check refuses what makes no sense, and forgets the options of other methods.

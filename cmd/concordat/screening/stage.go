@@ -21,24 +21,25 @@ import (
 	"concordat/segment"
 )
 
-const stageLong = `A stage reads lines on standard input and writes lines on standard output: fields divided by tabs, the
-first the key. It reads no site, keeps nothing, and writes the same lines for the same input, so an engine such as Spark, Slurm or
-Kubernetes may divide the input at any line, run a stage twice, and drop what one has half written. A reduce wants all lines of
-its keys, sorted by their bytes (merge does it).
+const stageLong = `A stage reads lines on standard input and writes lines on standard output, with tab-separated fields, the
+first being the key. It needs no site, keeps no state, and writes the same lines for the same input, so an engine
+such as Spark, Slurm or Kubernetes may divide the input at any line, run a stage twice, and drop half-written
+output. A reduce needs all lines of its keys, sorted by their bytes (merge does that).
 
-Exit codes: 0 done; 2 input or options are wrong, which the message says with the line, and again would be; 1 anything else, worth
-another try.
+Exit codes: 0 done; 2 the input or options are wrong (the message names the line), so do not retry; 1 anything
+else, worth another try.
 
   near prints         prints, buckets  | pairs
   near given prints   prints, near --queries FILE
   resembling texts    shingles         | shared  | merge --sum, resemblance
   short texts         grams            | alike
 
-| stands for a division by key (split, merge). A document is an identifier, a tab and the text, fields between them being left
-out, or a JSON object with id and text, as concordat screen documents writes. doc/screening-at-scale.md has drivers.`
+| means a division by key (split, merge). A document is an identifier, a tab and the text (fields in between are
+ignored), or a JSON object with id and text, as concordat screen documents writes. doc/screening-at-scale.md has
+drivers.`
 
 func (a *commands) screenStageCommand() *cobra.Command {
-	c := &cobra.Command{Use: "stage", Short: "Parts of screening for the machines of a batch engine", Long: stageLong, Args: cobra.NoArgs,
+	c := &cobra.Command{Use: "stage", Short: "Run a part of screening on a batch engine", Long: stageLong, Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
 	c.AddCommand(a.stagePrints(), a.stageBuckets(), a.stagePairs(), a.stageNear(), a.stageShingles(), a.stageShared(),
 		a.stageResemblance(), a.stageGrams(), a.stageAlike(), a.stageMerge(), a.stageSplit())
@@ -82,7 +83,7 @@ func (a *commands) stagePrints() *cobra.Command {
 	f.DefineWeights(c)
 	f.Bits, f.IDF = 64, IDFNone
 	c.Flag("idf").DefValue = IDFNone
-	c.Flag("idf").Usage = "weigh features by how few documents have them: a FILE of screen frequencies, or none"
+	c.Flag("idf").Usage = "weight features by rarity: a FILE of screen frequencies, or none"
 	return c
 }
 
@@ -150,7 +151,7 @@ func (a *commands) stageNear() *cobra.Command {
 		return stage.Near(in, out, d, f)
 	})
 	design = stageDesign(c)
-	c.Flags().StringVar(&queries, "queries", "", "file of the prints that are asked, which every task reads")
+	c.Flags().StringVar(&queries, "queries", "", "file of the query prints, which every task reads")
 	return c
 }
 
@@ -166,35 +167,35 @@ func (a *commands) stageShingles() *cobra.Command {
 	})
 	c.Flags().IntVar(&s.Width, "width", 5, "words, or letters, of a shingle")
 	c.Flags().BoolVar(&s.Letters, "letters", false, "shingles of letters instead of words")
-	c.Flags().Uint64Var(&modulus, "modulus", 25, "sample one in so many shingles")
+	c.Flags().Uint64Var(&modulus, "modulus", 25, "sample one in this many shingles")
 	return c
 }
 
 func (a *commands) stageShared() *cobra.Command {
 	var common int
-	const short = "Reduce shingles to notes of shared ones: both identifiers, their numbers, 1"
+	const short = "Reduce shingles to shared ones: both identifiers, their numbers, 1"
 	c := a.stage("shared", short, func(in io.Reader, out io.Writer) error {
 		if common < 1 {
 			return cli.Usagef("--common %d: want 1 or more", common)
 		}
 		return stage.Shared(in, out, common)
 	})
-	c.Flags().IntVar(&common, "common", 200, "of a shingle of more documents each is noted with so many before it")
+	c.Flags().IntVar(&common, "common", 200, "for a shingle in more documents, pair each with this many before it")
 	return c
 }
 
 func (a *commands) stageResemblance() *cobra.Command {
 	var threshold float64
 	var contained bool
-	c := a.stage("resemblance", "Map notes that merge --sum has added up to pairs: both, resemblance, share of each in the other",
+	c := a.stage("resemblance", "Map sums of merge --sum to pairs: both identifiers, resemblance, share of each in the other",
 		func(in io.Reader, out io.Writer) error {
 			if err := checkShare(threshold); err != nil {
 				return err
 			}
 			return stage.Resemblance(in, out, threshold, contained)
 		})
-	c.Flags().Float64Var(&threshold, "threshold", 0.3, "least resemblance of a pair")
-	c.Flags().BoolVar(&contained, "contained", false, "the threshold is for the share of either document that is in the other")
+	c.Flags().Float64Var(&threshold, "threshold", 0.3, "minimum resemblance of a pair")
+	c.Flags().BoolVar(&contained, "contained", false, "apply the threshold to the share of either document that is in the other")
 	return c
 }
 
@@ -207,9 +208,9 @@ func checkShare(threshold float64) error {
 
 // stageShort defines the flags that grams and alike must agree in.
 func stageShort(c *cobra.Command) func() (float64, *stage.Counts, error) {
-	threshold := c.Flags().Float64("threshold", 0.6, "least Jaccard similarity of a pair, the same for grams and alike")
-	counts := c.Flags().String("counts", "", "file of the grams' numbers (grams --count, then merge --sum), the same for grams and alike: "+
-		"with it the rarest grams are the keys, which many fewer texts share")
+	threshold := c.Flags().Float64("threshold", 0.6, "minimum Jaccard similarity of a pair, the same for grams and alike")
+	counts := c.Flags().String("counts", "", "counts of grams (from grams --count and merge --sum), the same for grams and alike: "+
+		"the rarest grams then become the keys, which far fewer texts share")
 	return func() (float64, *stage.Counts, error) {
 		if err := checkShare(*threshold); err != nil || *counts == "" {
 			return *threshold, &stage.Counts{}, err
@@ -285,7 +286,7 @@ func (a *commands) stageMerge() *cobra.Command {
 		}}
 	c.Flags().BoolVar(&sum, "sum", false, "add up the last fields of lines that agree in all others")
 	c.Flags().IntVar(&memory, "memory", 64, "memory for lines in MiB")
-	c.Flags().StringVar(&folder, "work", "", "folder for what has no room in memory (default: that of temporary files)")
+	c.Flags().StringVar(&folder, "work", "", "folder for what does not fit in memory (default: the one for temporary files)")
 	return c
 }
 
@@ -327,8 +328,8 @@ func (a *commands) stageSplit() *cobra.Command {
 				return stage.Split(a.Stdin, to)
 			}, paths...))
 		}}
-	c.Flags().IntVar(&parts, "parts", 0, "number of files, that of the reduce tasks")
-	c.Flags().StringVar(&out, "out", "", "folder to write; a task's own")
+	c.Flags().IntVar(&parts, "parts", 0, "number of files, one for each reduce task")
+	c.Flags().StringVar(&out, "out", "", "folder to write, one for each task")
 	return c
 }
 
@@ -341,7 +342,7 @@ func (a *commands) screenDocumentsCommand() *cobra.Command {
 				return a.screenDocuments(cmd.Context(), o, concordat.LibraryID(library))
 			})
 		}}
-	c.Flags().StringVar(&library, "library", "", "library whose documents are written")
+	c.Flags().StringVar(&library, "library", "", "library of the documents")
 	return c
 }
 

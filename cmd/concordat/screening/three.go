@@ -17,10 +17,10 @@ func (a *commands) screenThreeCommand() *cobra.Command {
 	var library string
 	var width, hashes, b int
 	c := &cobra.Command{
-		Use: "three --library L TEXT SOURCE SOURCE", Short: "Say what a document and two others have in common, two and three at a time",
+		Use: "three --library L TEXT SOURCE SOURCE", Short: "Show what three documents have in common, two and three at a time",
 		Args: cobra.ExactArgs(3),
-		Long: `Three estimates from b-bit sketches how much three documents of a library resemble each other, two at a
-time and all three: whether what a text shares with one source is what it shares with the other.`,
+		Long: `Three estimates from b-bit sketches how much three documents of a library resemble each other, two at a time and
+all three: whether what a text shares with one source is what it shares with the other.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			d, err := minhash.NewDocument(b, hashes, nil)
 			if err != nil || width < 1 || b < 2 {

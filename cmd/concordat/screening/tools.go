@@ -29,10 +29,9 @@ func (a *commands) screenPackCommand() *cobra.Command {
 	var levels []int
 	c := &cobra.Command{
 		Use: "pack FILE --out DIR", Short: "Pack prints as compressed tables on disk, for near", Args: cobra.ExactArgs(1),
-		Long: `Pack sorts the 64-bit prints of a file into the tables of a design and writes each packed, in blocks of
-1,024 bytes that can be read alone. concordat screen near looks prints up in them, and the documents of
-FILE.ids. It says how the
-size compares with the prints as they are and with the least that random prints can take.`,
+		Long: `Pack sorts the 64-bit prints of a file into the tables of a design and writes each packed, in blocks of 1,024
+bytes that can be read alone, with the documents of FILE.ids. concordat screen near looks prints up in them. It
+compares the size with raw prints and with the theoretical minimum for random prints.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			file, err := OpenPrintFile(args[0], 64)
 			if err != nil {
@@ -51,7 +50,7 @@ size compares with the prints as they are and with the least that random prints 
 	c.Flags().StringVar(&out, "out", "", "folder to write")
 	c.Flags().IntVar(&k, "distance", 3, "bits in which two prints may differ")
 	c.Flags().IntSliceVar(&levels, "levels", nil, "blocks of the tables at each level, such as 5 or 4,4 (default: planned from the prints)")
-	c.Flags().IntVar(&tables, "tables", 0, "write only so many tables, to see their size; 0: all")
+	c.Flags().IntVar(&tables, "tables", 0, "write only this many tables, to see their size; 0: all")
 	return c
 }
 
@@ -115,9 +114,9 @@ func (a *commands) screenGramsCommand() *cobra.Command {
 	var library, file, measure string
 	var o screen.GramOptions
 	c := &cobra.Command{
-		Use: "grams --library L", Short: "Try which gram lengths suit the short texts of a library", Args: cobra.NoArgs,
-		Long: `Grams edits a sample of the short texts of a library, or of the lines of a file, and says for several
-choices of gram lengths how many originals are found again and how many texts must be measured for it.`,
+		Use: "grams --library L", Short: "Find the gram lengths that suit the short texts of a library", Args: cobra.NoArgs,
+		Long: `Grams edits a sample of the short texts of a library, or of the lines of a file, and shows for several gram
+lengths how many originals are found again and how many texts must be measured.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			m, ok := measures[measure]
 			if !ok || (library == "") == (file == "") {
@@ -163,11 +162,11 @@ choices of gram lengths how many originals are found again and how many texts mu
 	fl.StringVar(&library, "library", "", "library of the texts")
 	fl.StringVar(&file, "file", "", "file of the texts, one a line")
 	fl.StringVar(&measure, "measure", "jaccard", "jaccard, cosine or edit")
-	fl.Float64Var(&o.Short.Threshold, "threshold", 0.4, "least similarity")
-	fl.IntVar(&o.Short.Edits, "edits", 0, "also find texts so many edits apart")
+	fl.Float64Var(&o.Short.Threshold, "threshold", 0.4, "minimum similarity")
+	fl.IntVar(&o.Short.Edits, "edits", 0, "also find texts this many edits apart")
 	fl.IntVar(&o.Edits, "changes", 2, "letters changed in each sample")
 	fl.IntVar(&o.Sample, "sample", 300, "texts of the sample")
-	fl.Float64Var(&o.Recall, "recall", 0.95, "least share that must be found")
+	fl.Float64Var(&o.Recall, "recall", 0.95, "minimum share that must be found")
 	return c
 }
 

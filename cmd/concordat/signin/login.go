@@ -11,7 +11,7 @@ import (
 
 func LoginCommand(s *cli.Site) *cobra.Command {
 	a := &commands{s}
-	c := &cobra.Command{Use: "login", Short: "Who is who at the providers at which people sign in", Args: cobra.NoArgs,
+	c := &cobra.Command{Use: "login", Short: "Link accounts to sign-in providers", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
 	c.AddCommand(a.loginLinkCommand(), a.loginUnlinkCommand(), a.loginListCommand())
 	return c

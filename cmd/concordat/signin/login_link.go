@@ -11,9 +11,9 @@ import (
 
 func (a *commands) loginLinkCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "link ACCOUNT PROVIDER SUBJECT", Short: "Let a person at a provider sign in to an account", Args: cobra.ExactArgs(3),
-		Long: `Link lets the person whom a provider names SUBJECT (the claim sub) sign in to an account. The subject of somebody who was
-refused stands in the audit (concordat audit).`,
+		Use: "link ACCOUNT PROVIDER SUBJECT", Short: "Allow a provider's user to sign in to an account", Args: cobra.ExactArgs(3),
+		Long: `Link allows the person whom a provider names SUBJECT (the claim sub) to sign in to an account. The audit has the
+subject of anyone who was refused (concordat audit).`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.With(cmd.Context(), instance.StoreOnly, func(o *instance.Instance) error {
 				issuer, err := issuerOf(o.Config, args[1])

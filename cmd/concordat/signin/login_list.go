@@ -10,7 +10,7 @@ import (
 
 func (a *commands) loginListCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "list", Short: "List who signs in at which provider", Args: cobra.NoArgs,
+		Use: "list", Short: "List linked accounts by provider", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.With(cmd.Context(), instance.StoreOnly, func(o *instance.Instance) error {
 				all, err := o.Store.People.Identities(cmd.Context(), "")

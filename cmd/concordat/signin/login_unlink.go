@@ -8,7 +8,7 @@ import (
 
 func (a *commands) loginUnlinkCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "unlink PROVIDER SUBJECT", Short: "End what link began, and sign the account out", Args: cobra.ExactArgs(2),
+		Use: "unlink PROVIDER SUBJECT", Short: "Unlink a provider's user and sign the account out", Args: cobra.ExactArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.With(cmd.Context(), instance.StoreOnly, func(o *instance.Instance) error {
 				issuer, err := issuerOf(o.Config, args[0])

@@ -51,7 +51,7 @@ func CheckPlatforms(ctx context.Context, a *cli.Site, c *config.Config) error {
 
 func LTICommand(s *cli.Site) *cobra.Command {
 	a := &commands{s}
-	c := &cobra.Command{Use: "lti", Short: "Learning platforms that use the site", Args: cobra.NoArgs,
+	c := &cobra.Command{Use: "lti", Short: "Manage learning platforms", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
 	platform := &cobra.Command{Use: "platform", Short: "Register, list and remove learning platforms", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}

@@ -33,8 +33,8 @@ func (a *commands) ltiAddCommand() *cobra.Command {
 	var kind, base string
 	c := &cobra.Command{
 		Use: "add ID", Short: "Register a learning platform", Args: cobra.ExactArgs(1),
-		Long: `Add registers a learning platform under a short name. --kind moodle or canvas with --url fills in the addresses; flags that are
-given count more. What to enter at the platform is told by concordat lti show.`,
+		Long: `Add registers a learning platform under a short name. --kind moodle or canvas with --url fills in the addresses;
+other flags override them. concordat lti show prints what to enter at the platform.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			one := p
 			if kind != "" {
@@ -68,10 +68,10 @@ given count more. What to enter at the platform is told by concordat lti show.`,
 	f.StringVar(&p.Client, "client", "", "client id that the platform gave")
 	f.StringVar(&p.AuthURL, "auth-url", "", "authentication request address")
 	f.StringVar(&p.TokenURL, "token-url", "", "access token address")
-	f.StringVar(&p.TokenAudience, "token-audience", "", "audience of requests for tokens, if not the token address")
+	f.StringVar(&p.TokenAudience, "token-audience", "", "audience of token requests, if it is not the token address")
 	f.StringVar(&p.KeysURL, "keys-url", "", "public keyset address")
 	f.StringSliceVar(&p.Deployments, "deployment", nil, `deployment ids; "*" for any`)
-	f.StringSliceVar(&p.Hosts, "host", nil, "other hosts of its services; a leading dot: and all below")
+	f.StringSliceVar(&p.Hosts, "host", nil, "further hosts of its services; a leading dot includes subdomains")
 	return c
 }
 

@@ -10,9 +10,9 @@ import (
 
 func (a *commands) ltiRotateCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "rotate", Short: "Sign with a new key from the next start on", Args: cobra.NoArgs,
-		Long: `Rotate makes a new key with which the site signs what it says to platforms, from the next start of concordat serve on. The two
-keys before it are still published, so that nothing on its way is lost.`,
+		Use: "rotate", Short: "Create a new signing key, used from the next start", Args: cobra.NoArgs,
+		Long: `Rotate makes a new key that signs messages to platforms from the next start of concordat serve. The two keys
+before it stay published, so nothing under way is lost.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.With(cmd.Context(), instance.StoreOnly, func(o *instance.Instance) error {
 				keys, err := instance.LTIKeys(o.Dir)
