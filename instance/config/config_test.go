@@ -492,13 +492,17 @@ func TestDocument(t *testing.T) {
 
 func table() string {
 	var b strings.Builder
-	b.WriteString("| key | type | unit | default | change | variable | meaning |\n|---|---|---|---|---|---|---|\n")
+	b.WriteString("| key | type | default | change | meaning |\n|---|---|---|---|---|\n")
 	for _, k := range keys {
 		def := "empty"
 		if k.Default != "" {
 			def = "`" + k.Default + "`"
 		}
-		fmt.Fprintf(&b, "| `%s` | %s | %s | %s | %s | `%s` | %s |\n", k.Name, k.Type, k.Unit, def, change(k.Live), k.Env(), k.Doc)
+		typ := k.Type
+		if k.Unit != "" && !strings.Contains(k.Unit, ",") { // the units of sizes and durations are explained above the table
+			typ += " (" + k.Unit + ")"
+		}
+		fmt.Fprintf(&b, "| `%s` | %s | %s | %s | %s |\n", k.Name, typ, def, change(k.Live), k.Doc)
 	}
 	return b.String()
 }
