@@ -18,7 +18,7 @@ import (
 // file is encrypted to recipients, which are public, and opens with an identity, which is secret. Writing needs no secret,
 // so a timer can make backups that its machine cannot read.
 
-// Recipients are the public keys to which files are encrypted. The zero value encrypts to nobody and is refused. It is
+// Recipients are the public keys to which files are encrypted. The zero value has no recipient and is refused. It is
 // safe for concurrent use.
 type Recipients struct {
 	names []string // sorted, each once
@@ -88,8 +88,8 @@ func (r Recipients) Encrypt(w io.Writer) (io.WriteCloser, error) {
 	return age.Encrypt(w, r.keys...)
 }
 
-// FileName returns the name of a file of a content that was encrypted to the recipients: 64 hexadecimal digits, the same
-// for the same content and recipients. Only who has the key can tell which content has which name.
+// FileName returns the name of a file of a content that was encrypted to the recipients: 64 hexadecimal digits, the
+// same for the same content and recipients. Only someone with the key can tell which content has which name.
 func (r Recipients) FileName(key [32]byte, content [32]byte) string {
 	h := hmac.New(sha256.New, key[:])
 	_, _ = io.WriteString(h, "concordat/file-name/1\x00") // a hash takes everything

@@ -39,7 +39,7 @@ const (
 	maxSuite = 8
 )
 
-// CardFields are the fields of a card besides the keys: a site's own description.
+// CardFields are the fields of a card other than the keys: a site's own description.
 type CardFields struct {
 	Name    string   `json:"name"` // 1 to 200 bytes of printable UTF-8
 	URLs    []string `json:"urls"` // at most 8, https, at most 1,024 bytes each; none: no partner can reach the site

@@ -21,10 +21,11 @@ const (
 	maxCellBand = 255
 )
 
-// CellCipher replaces each cell of meaning in one message by another cell of the same 20 bits, and back: a Feistel network
-// (Luby and Rackoff 1988) whose rounds are AES-256 under a key of the epoch and the job, and which is another permutation for
-// each place in the message. So equal cells, of one message or of two, are replaced by different ones, and whoever lacks the
-// epoch's secret can neither look a cell up nor count how often it comes. It is safe for concurrent use.
+// CellCipher replaces each cell of meaning in one message by another cell of the same 20 bits, and back: a Feistel
+// network (Luby and Rackoff 1988) whose rounds are AES-256 under a key of the epoch and the job, and which is another
+// permutation for each place in the message. So equal cells, of one message or of two, are replaced by different
+// ones, and someone without the epoch's secret can neither look up a cell nor count how often it occurs. It is safe
+// for concurrent use.
 type CellCipher struct{ block cipher.Block }
 
 // NewCellCipher returns the permutations of the message of a job. key is FederationEpoch.CellKey.
@@ -43,8 +44,8 @@ func NewCellCipher(key []byte, job [16]byte) (*CellCipher, error) {
 	return &CellCipher{block}, nil
 }
 
-// Seal returns what stands for a cell of a band at a place of the message. at is at least 0, band 0 to 255, cell below 2^20;
-// more is ignored.
+// Seal returns the replacement of a cell of a band at a place in the message. at is at least 0, band 0 to 255, cell
+// below 2^20; more is ignored.
 func (c *CellCipher) Seal(at, band int, cell uint32) uint32 {
 	in, out := blocks(at, band)
 	left, right := cell>>halfBits&halfMask, cell&halfMask

@@ -15,10 +15,10 @@ import (
 // documentSigning is the extended key usage of certificates that sign documents (RFC 9336).
 var documentSigning = asn1.ObjectIdentifier{1, 3, 6, 1, 5, 5, 7, 3, 36}
 
-// ReportCertificate returns the key by which the site signs documents for programs that know X.509 and
-// not Ed25519, for example PDF readers, with its self-signed certificate (ECDSA P-256), both of the signing key
-// in force. They are made from that key alone, always the same: a reader who has once accepted the
-// certificate meets it again. title is the site's name for people.
+// ReportCertificate returns the key that signs the site's documents for programs that know X.509 but not
+// Ed25519, such as PDF readers, with its self-signed certificate (ECDSA P-256), both of the signing key in
+// force. They are made from that key alone, always the same: a reader who has once accepted the certificate
+// meets it again. title is the site's name for people.
 func (id *Identity) ReportCertificate(now time.Time, title string) (*x509.Certificate, *ecdsa.PrivateKey, error) {
 	k, err := id.signer(now)
 	if err != nil {

@@ -64,7 +64,7 @@ const (
 	Notice = 48 * time.Hour
 )
 
-// The errors that callers tell apart. All others are faults of the caller or of the random source.
+// Errors that callers distinguish. All others are faults of the caller or of the random source.
 var (
 	// ErrFormat: the bytes are not what they should be.
 	ErrFormat = errors.New("malformed")
@@ -72,8 +72,8 @@ var (
 	ErrSignature = errors.New("signature does not match")
 	// ErrCard: a card that is not in force, of another site, or older than the one held.
 	ErrCard = errors.New("site card refused")
-	// ErrEnvelope: an envelope that nobody is known to have sent. It is answered by one fixed
-	// answer without a reason; the error's text is for the log.
+	// ErrEnvelope: an envelope from an unknown sender. It is answered by one fixed answer without a
+	// reason; the error's text is for the log.
 	ErrEnvelope = errors.New("envelope refused")
 	// ErrStale: an authentic envelope outside its time.
 	ErrStale = errors.New("out of time")

@@ -100,7 +100,7 @@ type Enrolment struct {
 }
 
 // ReadEnrolment opens a request. It fails with ErrFormat, ErrOpen, ErrSignature or ErrCard; its sender learns
-// only that it failed. TokenHash then tells which invitation it is, and Check whether it may be redeemed.
+// only that it failed. TokenHash then identifies the invitation, and Check decides whether it may be redeemed.
 func (id *Identity) ReadEnrolment(b []byte, now time.Time) (*Enrolment, error) {
 	if len(b) > MaxEnrolment {
 		return nil, fmt.Errorf("enrolment: %w: %d bytes", ErrFormat, len(b))

@@ -63,7 +63,7 @@ const (
 )
 
 // MaxPayload is the most that a message carries: the largest padded size that fits an envelope, less
-// what a request needs besides.
+// what a request needs in addition.
 const MaxPayload = (MaxEnvelope-8192)/padStep*padStep - 4 - 2 - sealKeySize
 
 // The one suite of version 1.

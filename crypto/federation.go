@@ -340,8 +340,8 @@ func ParseFederationGrant(b []byte) (*FederationGrant, error) {
 	return g, d.end("federation grant")
 }
 
-// Early returns the first epoch of the grant that f does not have and that begins less than EpochAge after the one before
-// it. There is none if f is empty: who joins a federation takes it as it is.
+// Early returns the first epoch of the grant that f does not have and that begins less than EpochAge after the one
+// before it. It has no value if f is empty: who joins a federation takes it as it is.
 func (f Federation) Early(g *FederationGrant) (FederationEpoch, bool) {
 	n := len(f.Epochs)
 	if n == 0 {

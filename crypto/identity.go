@@ -227,10 +227,10 @@ func next(issued *uint32, last term, now, until time.Time, life, overlap time.Du
 // maxKeys of each, and those that are in force or to come must be in it.
 const maxRotating = maxKeys - 8
 
-// Rotate returns the identity with new signing and TLS keys that take over after Notice; the old ones
-// end an overlap later. Sealing keys change by themselves, every week. The new keys count only once
-// they stand in a card: call MakeCard next. It fails with ErrFormat if keys were rotated so often of late that a card has
-// no room for those that have not ended.
+// Rotate returns the identity with new signing and TLS keys that take over after Notice; the old ones end an overlap
+// later. Sealing keys change by themselves, every week. The new keys count only once they are in a card: call
+// MakeCard next. It fails with ErrFormat if keys were rotated so often of late that a card has no room for those that
+// have not ended.
 func (id *Identity) Rotate(now time.Time, random io.Reader) (*Identity, error) {
 	c := id.clone()
 	start := milli(now).Add(Notice)
@@ -264,11 +264,11 @@ func curtail[K termed](keys []K, start time.Time, overlap time.Duration, end fun
 	return keys
 }
 
-// Replace returns the identity with none of its working keys and new ones from now on: for a site
-// whose keystore somebody has seen. Messages under way are lost, and statements signed so far are no
-// longer confirmed by the card. The root key stays; was it seen as well, the site must begin anew. The secrets of
-// federations stay too, since all members share them: whoever saw the keystore can test guesses against fingerprints
-// until the leader of each federation begins a new epoch.
+// Replace returns the identity with none of its working keys and new ones from now on: for a site whose keystore
+// someone has seen. Messages under way are lost, and statements signed so far are no longer confirmed by the card.
+// The root key stays; if it was seen too, create a new site. The secrets of federations stay too, since all members
+// share them: someone who saw the keystore can test guesses against fingerprints until the leader of each federation
+// begins a new epoch.
 func (id *Identity) Replace(now time.Time, random io.Reader) (*Identity, error) {
 	secret, err := draw(random, 32)
 	if err != nil {
@@ -281,8 +281,8 @@ func (id *Identity) Replace(now time.Time, random io.Reader) (*Identity, error) 
 }
 
 // Expire returns the identity without the private keys whose time is over: signing and TLS keys at
-// their end, sealing keys SealingGrace after it. changed tells whether there were any, and the
-// keystore is to be written.
+// their end, sealing keys SealingGrace after it. changed reports whether there were any, so that
+// the keystore must be written.
 func (id *Identity) Expire(now time.Time) (c *Identity, changed bool) {
 	c = id.clone()
 	before := len(c.sealing) + len(c.tls) + len(c.signing)

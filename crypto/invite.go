@@ -75,7 +75,7 @@ func ParseInvitation(text string) (*Invitation, error) {
 	return i, checkURL(i.URL)
 }
 
-// TokenHash is the hash by which the inviting site knows the token again.
+// TokenHash is the hash by which the inviting site recognises the token.
 func (i *Invitation) TokenHash() [32]byte { return tokenHash(i.Token) }
 
 func tokenHash(token [16]byte) [32]byte {

@@ -8,7 +8,8 @@ import (
 	"strings"
 )
 
-// SiteID names a site: the SHA-256 of its root key. Nobody can make a second key with the same one.
+// SiteID names a site: the SHA-256 of its root key. No one can make a second key with the same
+// identity.
 type SiteID [32]byte
 
 // siteOf returns the identity of the site with the root key.

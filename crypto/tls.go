@@ -75,15 +75,15 @@ func selfSigned(key ed25519.PrivateKey, serial *big.Int, t term, random io.Reade
 }
 
 // GuestTLS returns a certificate (DER) and key, made for one visit to the site: the caller fetches the card from the
-// unknown server there, and must not show a key that tells who asks. The certificate tells one who knows the site's name
-// that the bearer knows it too, and nobody anything else: each is of a key of its own.
+// unknown server there, and must not show a key that identifies the caller. The certificate tells one who knows the
+// site's name that the bearer knows it too, and reveals nothing else: each is of a key of its own.
 func GuestTLS(to SiteID, now time.Time, random io.Reader) (cert []byte, key ed25519.PrivateKey, err error) {
 	seed, err := draw(random, ed25519.SeedSize)
 	if err != nil {
 		return nil, nil, err
 	}
 	key = ed25519.NewKeyFromSeed(seed)
-	day := now.UTC().Truncate(24 * time.Hour) // clocks tell machines apart
+	day := now.UTC().Truncate(24 * time.Hour) // clocks distinguish machines
 	serial := serialOf(labelGuest, to, key.Public().(ed25519.PublicKey))
 	cert, err = selfSigned(key, serial, term{from: day, to: day.Add(48 * time.Hour)}, random)
 	return cert, key, err

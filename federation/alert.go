@@ -9,16 +9,16 @@ import (
 	"time"
 )
 
-// In TLS 1.3 a client writes its request before the server has decided on its certificate. A site that does not know the
-// key, because the partner was revoked there, is pending, or is nobody's, answers with an alert and closes, so the request
-// meets a closed connection, and whichever is noticed first decides which error the caller sees. alertedConn makes that the
-// alert, which says that it was refused and not that the site is down.
+// In TLS 1.3 a client writes its request before the server has decided on its certificate. A site that does not know
+// the key, because the partner was revoked there, is pending or unknown, answers with an alert and closes, so the
+// request meets a closed connection, and whichever is noticed first decides which error the caller sees. alertedConn
+// makes that the alert, which says that it was refused and not that the site is down.
 
 // alertFor is how long a failed write waits for what the other end has said before it closed. On a connection that broke
 // there is nothing to wait for: reading fails at once.
 const alertFor = 2 * time.Second
 
-// alertedConn is a TLS connection that somebody always reads, as net/http does.
+// alertedConn is a TLS connection that always has a reader, as in net/http.
 type alertedConn struct {
 	*tls.Conn
 	once  sync.Once // closes ended

@@ -32,7 +32,7 @@ type answers struct {
 }
 
 // answer returns the payload that answers a request of type t. Every failure is a *concordat.Refusal
-// that tells nothing of its cause; the cause is the third result, for the log.
+// that does not reveal its cause; the cause is the third result, for the log.
 func (s *answers) answer(ctx context.Context, from concordat.SiteID, t crypto.MessageType,
 	payload []byte) ([]byte, *concordat.Refusal, error) {
 	body, err := s.dispatch(ctx, from, t, payload)
@@ -166,7 +166,8 @@ func (s *answers) ask(ctx context.Context, from concordat.SiteID, payload []byte
 	return appendFitting(&wire.EpochAnswer{Epoch: a.Epoch, Scheme: a.Scheme, Answer: *t})
 }
 
-// maxAnswer is the most bytes of a payload that fit into one reply beside what the transport adds.
+// maxAnswer is the most bytes of a payload that fit into one reply in addition to what the
+// transport adds.
 const maxAnswer = crypto.MaxPayload - 4096
 
 // appendFitting returns the payload of t. If it is too long for one message, each sentence keeps its

@@ -23,7 +23,7 @@ const (
 	firstRead = 8 << 10
 )
 
-// errSlow: a message of somebody unknown gave way to others.
+// errSlow: a message from an unknown sender gave way to others.
 var errSlow = errors.New("it gave way to other messages")
 
 // bodies bounds the bytes of messages that are coming or wait for their answers.
@@ -138,7 +138,7 @@ func (x *body) read(w http.ResponseWriter, r *http.Request, most int, longest ti
 	c := http.NewResponseController(w)
 	defer func() {
 		if err == nil {
-			_ = c.SetReadDeadline(time.Time{}) // there is none below HTTP
+			_ = c.SetReadDeadline(time.Time{}) // it does not exist below HTTP
 		} else {
 			endReading(w)() // the rest is not waited for
 		}

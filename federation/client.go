@@ -317,7 +317,7 @@ func (c *Client) Ship(ctx context.Context, a *concordat.ShipAsk) (*concordat.Shi
 	return v, nil
 }
 
-// Notify tells the partner something. On return it has received it.
+// Notify sends the partner a notice. On return it has received it.
 func (c *Client) Notify(ctx context.Context, n *concordat.Notice) error {
 	payload, err := wire.AppendNotice(nil, n)
 	if err != nil {

@@ -13,15 +13,15 @@ import (
 	"concordat/webhook/outbound"
 )
 
-// Addresses of partners stand in their cards and in invitations, so a partner chooses where this site connects to. It may
-// name hosts of the Internet. It may name hosts of a private network, or this machine, only if this site is reached there
-// itself, as its own card shows, or an administrator allows the network. Link-local addresses, at which clouds keep secrets of
-// their machines, are never called without that.
+// Addresses of partners come from their cards and invitations, so a partner chooses where this site connects. It may
+// name hosts of the Internet. It may name hosts of a private network, or this machine, only if this site is reached
+// there itself, as its own card shows, or an administrator allows the network. Link-local addresses, where clouds
+// keep secrets of their machines, are never called without that.
 
 // errPrivate: an address that a partner's card may not name.
 var errPrivate = errors.New("the address is not public; an administrator can allow its network with federation.allow")
 
-// reach says where connections to partners may go beside the Internet.
+// reach says where connections to partners may go in addition to the Internet.
 type reach struct {
 	allow             []netip.Prefix
 	loopback, private bool // this site is reached there itself

@@ -32,7 +32,7 @@ func newUnverifiedClient(to crypto.SiteID, o ClientOptions) *unverifiedClient {
 	return v
 }
 
-// check fails if the card was fetched from somebody whose key it does not name: somebody stands in between.
+// check fails if the card was fetched from a server whose key it does not name: someone is in between.
 func (v *unverifiedClient) check(c *crypto.Card) error {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -44,8 +44,8 @@ func (v *unverifiedClient) check(c *crypto.Card) error {
 	return nil
 }
 
-// Reach fetches the card of a site from its first address, as somebody does who knows no more than the card, and fails with an
-// Error where nobody or somebody else answers there. It needs no partnership. own is the card of this site.
+// Reach fetches the card of a site from its first address, as any holder of the card can, and fails with an Error if
+// nothing or another site answers there. It needs no partnership. own is the card of this site.
 func Reach(ctx context.Context, card, own *crypto.Card, o ClientOptions) error {
 	o.defaults(own)
 	ctx, cancel := context.WithTimeout(ctx, o.Timeout)

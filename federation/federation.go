@@ -8,14 +8,14 @@ import (
 	"concordat"
 )
 
-// Kind tells in which way a partner failed to answer.
+// Kind is the way in which a partner failed to answer.
 type Kind string
 
 // The kinds of failure.
 const (
 	KindDown     Kind = "down"     // no connection, or it broke
 	KindSilent   Kind = "silent"   // no answer in time
-	KindStranger Kind = "stranger" // somebody else answered: a key that the partner's card does not name
+	KindStranger Kind = "stranger" // another site answered: its key is not on the partner's card
 	KindRejected Kind = "rejected" // the partner does not take messages from this site, and says no more
 	KindGarbage  Kind = "garbage"  // the answer breaks the protocol, or answers something else
 )

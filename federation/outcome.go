@@ -9,7 +9,7 @@ import (
 // Outcome is the outcome of a message: one of the constants, or for a call that failed a Kind.
 type Outcome string
 
-// The outcomes besides the kinds of failure.
+// Outcomes other than the kinds of failure.
 const (
 	OutcomeAnswered Outcome = "answered" // also by a sealed refusal, of one that was asked
 	OutcomeRefused  Outcome = "refused"  // by the partner that was asked

@@ -31,7 +31,7 @@ type ClientOptions struct {
 	// Observe, if not nil, receives the outcome of each call. The outcome is one of Outcome; that of KindGarbage if
 	// the partner's answer, or its card, cannot be or answers something else.
 	Observe func(site concordat.SiteID, outcome Outcome, took time.Duration)
-	// Allow are networks that are not public and at which partners may be; see reach.
+	// Allow are private networks in which partners may be; see reach.
 	Allow []netip.Prefix
 	// Dial replaces the way connections are made, for tests; nil: TCP, ten seconds, where reach allows it.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
@@ -371,7 +371,7 @@ func callHTTP(ctx context.Context, c *http.Client, method, url string, body []by
 	return answer, date, nil
 }
 
-// connectionError tells a wrong key, and an alert of the other end, from a connection that broke.
+// connectionError distinguishes a wrong key and an alert of the other end from a broken connection.
 func connectionError(err error) error {
 	switch {
 	case errors.Is(err, errPin):

@@ -33,7 +33,7 @@ type Member struct {
 type Roster interface {
 	// Self returns the site's identity and its newest card.
 	Self() (*crypto.Identity, *crypto.Card)
-	// Member returns the partner, or false if there is none of this name.
+	// Member returns the partner, or false if no partner has this name.
 	Member(site crypto.SiteID) (Member, bool)
 	// Pinned returns the active partner whose card shows the certificate (crypto.Card.Shows), or false.
 	Pinned(cert *x509.Certificate) (Member, bool)
@@ -57,7 +57,7 @@ type Journal interface {
 	// Head returns the signed end of this site's audit; Seq 0 for none.
 	Head() wire.Head
 	// Heard keeps the head of a partner's audit, whose signature was checked, and compares it with
-	// what was heard before. One of number 0 says that the partner told none.
+	// what was heard before. Number 0 means that the partner sent no head.
 	Heard(h *crypto.Head)
 	// Others returns the ends of the audits of other sites that a partner may know, at most wire.MaxHeads: it compares
 	// them with what it heard itself.

@@ -30,14 +30,14 @@ type ServerOptions struct {
 	Rate    int
 	Timeout time.Duration // of answering; 0: two minutes; at most crypto.MaxTTL
 	// Beat: answers leave at whole multiples of it after their message came, so that the time an answer
-	// takes tells a watcher little of what was found; 0: at once.
+	// takes reveals little of what was found; 0: at once.
 	Beat      time.Duration
 	Conns     int           // connections at once; 0: 1,024
 	ConnsPer  int           // of one address; 0: 64
 	ConnRate  int           // new ones of an address in a second, ten times as many at once; 0: 50
 	ReadFor   time.Duration // most for a request to arrive; 0: one minute
 	Behind    bool          // a proxy ends TLS: partners are known by their envelopes alone
-	Registrar Registrar     // nil: nobody can enrol
+	Registrar Registrar     // nil: enrolment is closed
 	Journal   Journal       // nil: none
 	Log       *slog.Logger  // nil: none
 	// Claim is the part of the memory of requests that the processes of a site share; see Replays. It reports whether no other
@@ -157,7 +157,8 @@ func deliver(w http.ResponseWriter, body []byte) {
 	_, _ = w.Write(body)
 }
 
-// peer returns the active partner whose key the connection was made with. Behind a proxy nobody is known yet.
+// peer returns the active partner whose key the connection was made with. Behind a proxy no caller is known
+// yet.
 func (s *Server) peer(r *http.Request) (Member, bool) {
 	if s.o.Behind {
 		return Member{}, true
@@ -170,7 +171,7 @@ func (s *Server) peer(r *http.Request) (Member, bool) {
 }
 
 // card shows the site's card to partners, to guests, and to strangers while an invitation is open: they come to
-// compare it with the invitation. TLS lets nobody else in.
+// compare it with the invitation. TLS admits no one else.
 func (s *Server) card(w http.ResponseWriter, r *http.Request) {
 	inviting := s.o.Registrar != nil && s.o.Registrar.Inviting()
 	if _, ok := s.peer(r); !ok && !inviting && !guest(s.roster, r.TLS) {
@@ -211,7 +212,8 @@ func (s *Server) message(w http.ResponseWriter, r *http.Request) {
 	s.o.Observe(concordat.SiteID(m.Site.String()), outcome, time.Since(began))
 	s.beat(r.Context(), came)
 	if err != nil {
-		// The asker has gone, or this site cannot seal: there is nobody or nothing to answer with.
+		// The asker has gone, or this site cannot seal: there is no one to answer, or nothing to
+		// answer with.
 		s.o.Log.Warn("message not answered", "site", m.Site.Short(), "err", err)
 		w.Header().Set("Retry-After", "1")
 		http.Error(w, "unavailable", http.StatusServiceUnavailable)

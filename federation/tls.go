@@ -18,7 +18,7 @@ var errPin = errors.New("TLS key is not one that the site's card names")
 var groups = []tls.CurveID{tls.X25519MLKEM768, tls.SecP256r1MLKEM768}
 
 // baseTLS is the configuration common to both ends. The application protocol is plain HTTP's: its name travels
-// in the clear, and a name of our own would tell a watcher what is spoken.
+// in the clear, and a name of our own would reveal the protocol.
 func baseTLS() *tls.Config {
 	return &tls.Config{
 		MinVersion:             tls.VersionTLS13,
@@ -55,8 +55,8 @@ func pinOf(cs *tls.ConnectionState) (crypto.Pin, error) {
 	return crypto.PinOf(cert.RawSubjectPublicKeyInfo), nil
 }
 
-// clientTLS returns the configuration for one partner; pinned decides on its key. In TLS 1.3 the site's own certificate is
-// sent once that is done, so that nobody else sees it.
+// clientTLS returns the configuration for one partner; pinned decides on its key. In TLS 1.3 the site's own
+// certificate is sent once that is done, so that no one else sees it.
 func clientTLS(roster Roster, now func() time.Time, pinned func(crypto.Pin) bool) *tls.Config {
 	c := pinnedTLS(pinned)
 	c.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return certificate(roster, now) }

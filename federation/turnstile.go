@@ -62,7 +62,7 @@ func (t *turnstile) enter(ctx context.Context, site crypto.SiteID) error {
 	}
 }
 
-// abandon takes a request out of its line, or gives back the place that it got meanwhile.
+// abandon takes a request out of its line, or gives back the place that it has been given.
 func (t *turnstile) abandon(site crypto.SiteID, turn chan struct{}) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -13,9 +13,9 @@ import (
 	"concordat"
 )
 
-// Bounds on the number of Bleve documents that become one segment before all are merged. One
-// segment is quickest, two bytes of document number can tell 65,536 documents apart, and texts wait in memory
-// until their segment is written.
+// Bounds on the number of Bleve documents that become one segment before all are merged. One segment is
+// quickest, two bytes of document number suffice for 65,536 documents, and texts wait in memory until their
+// segment is written.
 const (
 	leastBatch = 1 << 10
 	maxBatch   = 1 << 16

@@ -9,8 +9,9 @@ import (
 	"concordat"
 )
 
-// This file holds the table of cells of meaning: which documents have sentences in a cell. Like the table of fingerprints it stands
-// in memory and is derived from what is stored; it has documents of its own, so that either is rebuilt alone.
+// This file holds the table of cells of meaning: which documents have sentences in a cell. Like the table of
+// fingerprints it is held in memory and derived from what is stored; it has documents of its own, so that either is
+// rebuilt alone.
 
 // appendCells appends the stored form of cells, which are ascending: for each the distance from the one before (from 0 for the
 // first), as uvarints. About 20 bytes for a sentence, which has ten cells.
@@ -235,7 +236,8 @@ func (l *cellLevel) bytes() int64 {
 	return int64(len(l.starts)*int(unsafe.Sizeof(l.starts[0])) + cap(l.low)*2 + cap(l.docs)*4)
 }
 
-// check reports whether look-ups in l stay within it and the documents, each of which has as many entries as it says. A nil l has none.
+// check reports whether look-ups in l stay within it and the documents, and whether each document has as many entries
+// as it says. A nil l has none.
 func (l *cellLevel) check(docs []*document) error {
 	left := 0
 	for _, d := range docs {

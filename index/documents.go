@@ -86,8 +86,9 @@ func readDocument(snapshot *scorch.IndexSnapshot, number uint32) (*concordat.Doc
 	return out, err
 }
 
-// Documents yields all documents with their texts, by library and identity. Those put or deleted
-// meanwhile may be in or out. After an error the iteration goes on with the next document.
+// Documents yields all documents with their texts, by library and identity. Documents put or
+// deleted during the call may be included or not. After an error the iteration goes on with the
+// next document.
 func (s *Shard) Documents(ctx context.Context) iter.Seq2[*concordat.Document, error] {
 	return s.documents(ctx, func(key) bool { return true })
 }
@@ -118,7 +119,8 @@ func (s *Shard) documents(ctx context.Context, want func(key) bool) iter.Seq2[*c
 	}
 }
 
-// Refs returns the names of all documents, in no order. Those put or deleted meanwhile may be in or out.
+// Refs returns the names of all documents, in no order. Documents put or deleted during the call may be
+// included or not.
 func (s *Shard) Refs() []concordat.Ref {
 	s.mu.Lock()
 	defer s.mu.Unlock()

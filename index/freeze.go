@@ -58,9 +58,10 @@ func (f *Frozen) CopyTo(ctx context.Context, dir string) error {
 	return f.shard.diskError("copy", writeHeader(dir, f.shard.header()))
 }
 
-// Send gives the bytes of a shard in that state to the writers that file returns, one file after the other, each under
-// its name with slashes; they make a shard when all are there. Small files come last, by way of the folder scratch,
-// which exists. It may be called once, in place of CopyTo. A writer remembers its error, for Close returns it to nobody.
+// Send gives the bytes of a shard in that state to the writers that file returns, one file after the other, each
+// under its name with slashes; they make a shard when all are there. Small files come last, by way of the folder
+// scratch, which exists. It may be called once, in place of CopyTo. A writer remembers its error, because no caller
+// gets it from Close.
 func (f *Frozen) Send(ctx context.Context, scratch string, file func(name string) io.WriteCloser) error {
 	if err := os.MkdirAll(filepath.Join(scratch, storeName), 0o700); err != nil {
 		return f.shard.diskError("send", err)

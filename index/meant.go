@@ -7,7 +7,7 @@ import (
 	"concordat"
 )
 
-// Meant says what an index keeps, or ought to keep, of the meaning of a document.
+// Meant says what an index keeps, or should keep, about a document's meaning.
 type Meant uint8
 
 // The values of Meant.
@@ -17,7 +17,7 @@ const (
 	MeantCells
 )
 
-// UnfitQuery asks which documents of a library are not indexed by their meaning as they ought to be.
+// UnfitQuery asks which documents of a library are not indexed by meaning as they should be.
 type UnfitQuery struct {
 	Library concordat.LibraryID
 	Want    Meant
@@ -25,11 +25,11 @@ type UnfitQuery struct {
 	Limit   int                  // of Documents; 0: none are named
 }
 
-// Unfit are documents of a library that are, or may be, not indexed by their meaning as they ought to be.
+// Unfit are documents of a library that are, or may be, not indexed by meaning as they should be.
 type Unfit struct {
 	Lacking     int // nothing is known of their cells
 	Superfluous int // they have cells, or are known to have none, and should not
-	Bare        int // they are known to have no cells and ought to have those of their prose, if they have any
+	Bare        int // they are known to have no cells but should have those of their prose, if any
 	Documents   []UnfitDocument
 }
 

@@ -66,7 +66,7 @@ func (m *merger) copy(seg segment.Segment, n uint64) error {
 		if name == fieldFingerprints {
 			m.fps, err = decodeFingerprints(m.fps, value)
 		}
-		// A copy: value stands in a buffer that is only ours during this call.
+		// A copy: value is in a buffer that is valid only during this call.
 		from := len(m.values)
 		m.values = append(m.values, value...)
 		m.entry.store(name, m.values[from:])

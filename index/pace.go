@@ -7,9 +7,9 @@ import (
 	"github.com/blevesearch/bleve/v2/index/scorch"
 )
 
-// A shard that is the view of a log need not be on disk soon. Its persister pauses after each round, so that the next one
-// merges in memory what came meanwhile and writes one segment where it would have written ten: the fewer files, the fewer
-// merges and waits for the disk, in which the log's own are held up too.
+// A shard that is the view of a log need not be on disk soon. Its persister pauses after each round, so that the next
+// one merges in memory what has arrived and writes one segment instead of ten: the fewer files, the fewer merges and
+// waits for the disk, in which the log's own are held up too.
 
 const (
 	// persistPause is the longest pause.
@@ -58,7 +58,7 @@ func (p *pacer) pause() {
 	}
 }
 
-// wake ends the present pause, or the next one if there is none.
+// wake ends the current pause, or the next one if there is no current one.
 func (p *pacer) wake() {
 	if p == nil {
 		return

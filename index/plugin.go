@@ -93,9 +93,9 @@ func (p *plugin) Merge(segs []segment.Segment, drops []*roaring.Bitmap, path str
 	return p.MergeUsing(segs, drops, path, closed, r, nil)
 }
 
-// MergeUsing writes the living documents of the segments into a new one at path: stored fields as
-// they are, band terms anew from the stored fingerprints, with occurrence numbers of their own, so
-// that nearly all have one document again, and the terms of texts by merging the sorted dictionaries.
+// MergeUsing writes the living documents of the segments into a new one at path: stored fields as they
+// are, band terms recomputed from the stored fingerprints, with new occurrence numbers, so that nearly
+// all have one document again, and the terms of texts by merging the sorted dictionaries.
 func (p *plugin) MergeUsing(segs []segment.Segment, drops []*roaring.Bitmap, path string, closed chan struct{}, r segment.StatsReporter,
 	config map[string]any) ([][]uint64, uint64, error) {
 	size, ok := mergeable(segs, drops)

@@ -53,7 +53,7 @@ type segmentWriter struct {
 	words func() wordLists
 
 	renumber           bool          // terms come from addFingerprints
-	closed             chan struct{} // nobody wants the segment any more; nil: somebody does
+	closed             chan struct{} // the segment is no longer wanted; nil: it is
 	scratch            []termDoc
 	dict               fst.Writer
 	meta, data, packed []byte    // reused
@@ -244,8 +244,8 @@ func (w *segmentWriter) idIndex() (uint64, error) {
 // bandIndex writes the postings and the dictionary of a band and returns the position of the field's
 // description.
 func (w *segmentWriter) bandIndex(band int) (uint64, error) {
-	// Narrow: 5 bytes a sentence, one in seven. If a later vellum should refuse it, TestSegment fails; and nothing but
-	// MatchStored reads bands, which a merge writes anew from the fingerprints.
+	// Narrow: 5 bytes a sentence, one in seven. If a later vellum should refuse it, TestSegment fails; and nothing
+	// but MatchStored reads bands, which a merge recomputes from the fingerprints.
 	w.dict.Reset(true)
 	var err error
 	if w.sink != nil {

@@ -11,7 +11,7 @@ type Stats struct {
 	Sentences int // with repeats
 	Meant     int // documents with words whose cells of meaning are known
 	// Distinct is the number of entries of the derived table: after Merge, of distinct fingerprints;
-	// before, one that stands in two levels or among the fresh sentences counts twice.
+	// before, a sentence in two levels or among the fresh ones counts twice.
 	Distinct   int
 	DiskBytes  int64 // of all files of the shard
 	TableBytes int64 // memory of the derived table

@@ -14,7 +14,7 @@ import (
 )
 
 // MatchStored gives the answer of Match from Bleve's dictionaries, posting lists and stored fields
-// alone: no table, no memory of documents. It checks the table and stands in for it; at a million
+// alone: no table, no memory of documents. It checks the table and replaces it; at a million
 // sentences it is some fifty times slower. It applies no BandCap. It may see a Put that has not
 // returned yet, whole.
 func (s *Shard) MatchStored(ctx context.Context, q *concordat.Query) (*concordat.Answer, error) {

@@ -37,7 +37,8 @@ type sink struct {
 // drained is the number of bytes that a segmentWriter gathers before it writes them.
 const drained = 1 << 20
 
-// drain writes what is gathered, if it is much or all is set. After an error, which ended tells, it only drops it.
+// drain writes what is gathered, if it is much or all is set. After an error, which ended returns, it only drops
+// it.
 func (w *segmentWriter) drain(all bool) {
 	s := w.sink
 	if s == nil || len(w.b) < drained && !all {
@@ -112,8 +113,8 @@ type printFile struct {
 
 const printRecord = 20 // two words of a fingerprint and the document
 
-// newPrintFile returns an empty one on the disk of path. It has no name, so that nothing stays of it whenever the process
-// ends: nobody would look for it, and it may hold what is deleted.
+// newPrintFile returns an empty one on the disk of path. It has no name, so that nothing stays of it whenever the
+// process ends: no search would find it, and it may hold what is deleted.
 func newPrintFile(path string, terms int) (*printFile, error) {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {

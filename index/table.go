@@ -15,9 +15,9 @@ import (
 // occurrence is a sentence: an index into view.docs and the sentence's ordinal in the document.
 type occurrence struct{ doc, ordinal uint32 }
 
-// level is a table over many sentences that never changes. Identical fingerprints are one entry
-// with a list of occurrences. Entries are sorted by band 0. A fingerprint itself is kept nowhere: a
-// band's bucket and the rest beside it are all of it.
+// level is a table over many sentences that never changes. Identical fingerprints are one entry with
+// a list of occurrences. Entries are sorted by band 0. A fingerprint itself is kept nowhere: a
+// band's bucket and the rest stored with it make up the whole fingerprint.
 type level struct {
 	// first holds for each entry its occurrence, or, if there are several, where they stand: the
 	// ordinal is then many and their number, the doc their place in more.
@@ -54,9 +54,8 @@ func (l *level) all() iter.Seq2[uint32, concordat.Fingerprint] {
 	}
 }
 
-// band finds entries by the value of one band. Entries stand in order of that value; for each,
-// the other 80 bits are kept beside it, so that scanning a bucket touches one or two lines of
-// memory.
+// band finds entries by the value of one band. Entries are ordered by that value; for each, the
+// other 80 bits are kept next to it, so that scanning a bucket touches one or two lines of memory.
 type band struct {
 	groups []group      // one for each value of the upper 16 bits
 	big    [][17]uint32 // start of each bucket, and the end of the last, of groups that need it
@@ -202,7 +201,8 @@ type part struct {
 	id uint32
 }
 
-// partBits of a value say to which part of a band an entry goes first, the other bits where it stands in it.
+// partBits of a value say to which part of a band an entry goes first, the other bits where it is within the
+// part.
 const partBits = concordat.BandBits / 2
 
 // build fills b, the table of band number i: entries are first written apart by the upper half of their
@@ -321,7 +321,7 @@ func (b *band) sixteen(v uint32) (lo, hi uint32) {
 	return g.base, g.base + uint32(g.ends[15])
 }
 
-// value returns the value of which position p is in the bucket; v shares its upper 16 bits.
+// value returns the value whose bucket holds position p; v shares its upper 16 bits.
 func (b *band) value(p, v uint32) uint32 {
 	v &^= 15
 	g := &b.groups[v>>4]

@@ -22,9 +22,9 @@ import (
 )
 
 // The file "table" holds what opening derives, while the shard is closed or unchanged: a start that finds it is warm.
-// It is a copy and nothing else: it names by a key the exact segments and deletions that it was made of, every byte is under a
-// checksum, and a file that fits in any respect not is removed and what it holds derived. The first change of a
-// document removes it, so that it never holds a deleted one; Close writes it anew.
+// It is a copy and nothing else: it names by a key the exact segments and deletions that it was made of, every byte
+// is under a checksum, and a file that fits in any respect not is removed and what it holds derived. The first change
+// of a document removes it, so that it never holds a deleted one; Close rewrites it.
 
 const (
 	tableName  = "table"
@@ -116,7 +116,7 @@ func (c *tableCounts) size(limit uint64) (uint64, error) {
 	return n, nil
 }
 
-// nativeLittle: arrays go to the file as they stand in memory; elsewhere there is no file.
+// nativeLittle: arrays go to the file as they are in memory; elsewhere there is no file.
 var nativeLittle = binary.NativeEndian.Uint16([]byte{1, 0}) == 1
 
 // raw returns the bytes of s, the same memory.

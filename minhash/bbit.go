@@ -9,9 +9,9 @@ import (
 	"concordat"
 )
 
-// Document makes b-bit minwise sketches of whole documents: as many hashes as wanted, of which b
-// bits each are kept (Li and König 2010). At equal size they estimate resemblance with less spread
-// than MIN_s of 64-bit values, and never containment. It is immutable and safe for concurrent use.
+// Document makes b-bit minwise sketches of whole documents: as many hashes as wanted, keeping b
+// bits of each (Li and König 2010). At equal size they estimate resemblance with less spread than
+// MIN_s of 64-bit values, and never containment. It is immutable and safe for concurrent use.
 type Document struct {
 	b, bins int
 	seeds   []uint64

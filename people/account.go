@@ -12,9 +12,10 @@ import (
 // Roles are those that an account may have, in the order in which they are offered.
 var Roles = []store.Role{store.RoleOfficer, store.RoleSubmitter, store.RoleAuditor, store.RoleAdministrator}
 
-// Add makes an account without a password, and the link by which the person chooses one. Of a the Name,
-// Title and Role count; what is kept is returned. It fails with a *RuleError, with concordat.ErrInvalid
-// for a role that does not exist, and with concordat.ErrExists if the name is taken.
+// Add creates an account without a password, and the link with which the person chooses one. Of a the
+// Name, Title and Role count; what is kept is returned. It fails with a *RuleError, with
+// concordat.ErrInvalid for a role that does not exist, and with concordat.ErrExists if the name is
+// taken.
 func (r *Registry) Add(ctx context.Context, by string, a store.Account) (store.Account, Link, error) {
 	a = store.Account{Name: a.Name, Title: a.Title, Role: a.Role, Created: r.o.Now()}
 	var err error

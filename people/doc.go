@@ -1,12 +1,12 @@
-// Package people holds the accounts of a site and what they may do: the links by which passwords are
-// chosen, sessions, tokens of programs, and quotas. It is the one place of their rules (what a name may
-// be, who may change whom, what a token may do, how much may be handed in), for the pages, the API and
-// commands alike; each change and its audit entry are one transaction.
+// Package people holds the accounts of a site and what they may do: the links for choosing passwords,
+// sessions, tokens of programs, and quotas. It is the one place of their rules (what a name may be, who
+// may change whom, what a token may do, how much may be submitted), for the pages, the API and commands
+// alike; each change and its audit entry are one transaction.
 //
-// Not in it: how somebody proves who they are (passwords, providers of OpenID Connect, learning
+// Not in it: how people prove who they are (passwords, providers of OpenID Connect, learning
 // platforms), which is package web, and which role may open which page or call.
 //
 // Start from [New] in people.go; account.go has the changes of accounts, token.go those of tokens,
 // session.go those of sessions and passwords, join.go the links, identity.go people of a provider, and
-// quota.go how much may be handed in.
+// quota.go how much may be submitted.
 package people

@@ -50,7 +50,7 @@ func (r *Registry) Recognize(ctx context.Context, p Person, account string, upda
 }
 
 // Connect links a person to the account of a name that the provider vouches for, or fails with
-// concordat.ErrNotFound. An administrator is linked by hand only, and nobody takes over an account
+// concordat.ErrNotFound. An administrator is linked only by hand, and no one takes over an account
 // that another subject of the issuer has: then it fails with concordat.ErrRefused.
 func (r *Registry) Connect(ctx context.Context, p Person, account string) (a store.Account, err error) {
 	err = r.change(ctx, account, "account_linked", p.detail(account), func(tx *store.DB) error {

@@ -32,7 +32,7 @@ func (l Link) put(ctx context.Context, tx *store.DB, p store.Purpose, account st
 	return tx.People.PutToken(ctx, l.Key, store.Token{Purpose: p, Account: account, Made: l.Made, Expires: l.Expires})
 }
 
-// NewLink returns an account and a new link by which the person chooses a password, or fails with
+// NewLink returns an account and a new link with which the person chooses a password, or fails with
 // concordat.ErrNotFound.
 func (r *Registry) NewLink(ctx context.Context, by, account string) (a store.Account, link Link, err error) {
 	link = r.link(JoinTime)
@@ -84,7 +84,7 @@ func (r *Registry) Join(ctx context.Context, key, password string) (a store.Acco
 // ErrFull refuses a public account beyond Policy.PublicAccounts.
 var ErrFull = fmt.Errorf("%w: no more public accounts", concordat.ErrUnavailable)
 
-// Register makes a public account for somebody at an address, and the link to choose its password, which
+// Register creates a public account for someone at an address, and the link to choose its password, which
 // works for at most the given time. It fails with concordat.ErrExists if the name is taken, with ErrFull,
 // and with a *store.QuotaUsed beyond Policy.Registrations.
 func (r *Registry) Register(ctx context.Context, account, address string, lasts time.Duration) (Link, error) {
@@ -109,6 +109,6 @@ func (r *Registry) Register(ctx context.Context, account, address string, lasts 
 	})
 }
 
-// PublicMark begins the names of accounts that people make themselves, so that nobody can take one that
-// looks like that of a member of staff, or of another way to sign in.
+// PublicMark begins the names of accounts that people make themselves, so that no one can choose a name
+// that looks like a staff member's, or like one of another way to sign in.
 const PublicMark = "~"

@@ -20,8 +20,8 @@ type Options struct {
 	Policy Policy
 }
 
-// Policy says how much may be handed in, and how many make accounts themselves. The zero value has no
-// quotas, and the defaults of public accounts.
+// Policy says how much may be submitted, and how many people may create accounts themselves. The zero
+// value has no quotas, and the defaults of public accounts.
 type Policy struct {
 	Quota       Quota // of every account
 	PublicQuota Quota // of accounts that people made themselves, and of all from one address
@@ -44,7 +44,7 @@ func New(o Options) *Registry {
 	return &Registry{o: o}
 }
 
-// Bounds of what people write about somebody or something.
+// Bounds of what people write.
 const (
 	MaxName      = 100 // characters of an account's name
 	MaxTitle     = 500 // bytes of a person's name, or of what else people read
@@ -58,7 +58,7 @@ type Rule string
 const (
 	RuleName  Rule = "name"  // a name has 1 to MaxName characters
 	RuleTitle Rule = "title" // a title has at most MaxTitle bytes
-	RuleOwn   Rule = "own"   // nobody disables the own account or changes the own role
+	RuleOwn   Rule = "own"   // an account cannot disable itself or change its own role
 	RuleToken Rule = "token" // a token has a name of 1 to MaxTokenName characters, and known scopes
 )
 

@@ -10,7 +10,7 @@ import (
 	"concordat/store"
 )
 
-// Quota limits the documents and bytes handed in within Window, and, by Open, the checks that wait or run at
+// Quota limits the documents and bytes submitted within Window and, with Open, the checks that wait or run at
 // once; 0: no limit.
 type Quota struct {
 	Documents, Characters, Open int
@@ -114,8 +114,8 @@ func (r *Registry) room(ctx context.Context, a store.Account, n int) error {
 	return nil
 }
 
-// Spend charges an account for documents that are about to be handed in, and checks that the queue has
-// room for them. done is called once they are in it. It fails as MayUpload does.
+// Spend charges an account for documents about to be submitted, and checks that the queue has room for
+// them. done is called once they are in it. It fails as MayUpload does.
 func (r *Registry) Spend(ctx context.Context, a store.Account, address string, documents int, bytes int64) (done func(), err error) {
 	done = func() {}
 	if r.Quota(a).Open > 0 || a.Public {

@@ -17,9 +17,8 @@ const SessionTime = 12 * time.Hour
 // maxAgent bounds what is kept of a browser's words about itself, in bytes.
 const maxAgent = 200
 
-// Begin begins a session of an account and returns its secret: always a new one, so that nobody can have
-// prepared it. former is the secret that the browser had, whose session ends; empty: none. The notes go into the audit
-// with it.
+// Begin begins a session of an account and returns its secret: always a new one, so that no one can have prepared it.
+// former is the secret that the browser had, whose session ends; empty: none. The notes go into the audit with it.
 func (r *Registry) Begin(ctx context.Context, account, former, agent string, notes ...store.AuditNote) (secret string, err error) {
 	agent = strings.ToValidUTF8(agent, "\ufffd")
 	agent = strings.ToValidUTF8(agent[:min(len(agent), maxAgent)], "")
@@ -45,7 +44,7 @@ func (r *Registry) End(ctx context.Context, secret string) error {
 	return r.o.Store.People.DeleteToken(ctx, secret)
 }
 
-// Others, as the id of a session, stands for all sessions but the one that asks.
+// Others, as the id of a session, means all sessions except the caller's.
 const Others store.TokenID = "others"
 
 // EndSessions signs a browser of an account out, or, for Others, all but the one of the session here. It

@@ -32,7 +32,7 @@ var Scopes = []string{ScopeRead, ScopeCheck, ScopeReview, ScopeDocuments, ScopeP
 const (
 	// TokenTime is the longest that a token lasts.
 	TokenTime = 365 * 24 * time.Hour
-	// TokenPrefix tells what a string is that somebody finds somewhere.
+	// TokenPrefix makes a leaked token recognisable.
 	TokenPrefix = "concordat_"
 )
 

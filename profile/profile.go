@@ -40,9 +40,9 @@ const (
 	gateChinese = 22
 )
 
-// The same in differing hashes, for recipes with four bits a hash. The bits by which two differing
-// hashes differ are chance, so this tells related sentences from others better: at the same number
-// of unrelated ones it nominates a third of the pairs of documents that the bits miss
+// The same in differing hashes, for recipes with four bits a hash. The bits in which two differing
+// hashes differ are chance, so this separates related sentences from others better: at the same
+// number of unrelated ones it nominates a third of the pairs of documents that the bits miss
 // (doc/evaluation/align.md).
 const (
 	gateHashes        = 14
@@ -57,12 +57,12 @@ const MaxGate = gateWords
 type Options struct {
 	// Recipe is the name of a built-in recipe; empty means Natural.
 	Recipe string
-	// Key makes the fingerprints: without it nobody can tell that of a sentence, nor what a
+	// Key makes the fingerprints: without it no one can tell whether a sentence has it, nor what a
 	// fingerprint holds. Sites of one federation epoch share one, of 32 random bytes; empty is the
 	// public key, which everybody has.
 	Key []byte
-	// Meaning has ForIndex add the cells of sentences to the terms, by which a check finds documents that say the same in other
-	// words or in another language.
+	// Meaning makes ForIndex add the cells of sentences to the terms, so that a check finds documents that say the
+	// same in other words or in another language.
 	Meaning bool
 }
 
@@ -298,9 +298,9 @@ func distinct(features []uint64, n int) bool {
 	return false
 }
 
-// MaxHashes is the largest number of differing hashes by which a sentence may nominate: what to ask an index for
-// (concordat.Query.MaxHashes). It is 0 for recipes that have another number of bits a hash than four, which are asked by
-// MaxGate.
+// MaxHashes is the largest number of differing hashes with which a sentence may nominate: what to ask an index for
+// (concordat.Query.MaxHashes). It is 0 for recipes that have another number of bits a hash than four, which are asked
+// by MaxGate.
 func (p *Profiler) MaxHashes() int {
 	if p.hashes {
 		return gateHashes
@@ -327,8 +327,8 @@ func (p *Profiler) differ(asked concordat.Sentence, m concordat.Match) (differ, 
 	return m.Hashes, gateHashes
 }
 
-// Margin says by how many hashes a match lies within the gate of an asked sentence: 0 is at the gate, and less lies beyond it. For
-// recipes that have no hashes of four bits, two bits stand for a hash.
+// Margin says by how many hashes a match lies within the gate of an asked sentence: 0 is at the gate, and less lies
+// beyond it. For recipes without hashes of four bits, two bits count as a hash.
 func (p *Profiler) Margin(asked concordat.Sentence, m concordat.Match) int {
 	differ, gate := p.differ(asked, m)
 	if !p.hashes {
@@ -411,7 +411,7 @@ func (p *Profiler) Resemblance(a, b string) (float64, error) {
 }
 
 // Size returns the letters and digits of a sentence, one Han character counting as three, and the
-// number of its distinct features: what an alignment of fingerprints needs beside them.
+// number of its distinct features: what an alignment of fingerprints needs in addition.
 func (p *Profiler) Size(sentence string) (chars, features int, err error) {
 	s := p.scratch.Get().(*scratch)
 	defer p.scratch.Put(s)

@@ -86,7 +86,7 @@ func (s *scratch) list() []concordat.ShortPiece {
 	return out
 }
 
-// title returns the title as a short piece, if it can be one. It splits anew: what was split before
+// title returns the title as a short piece, if it can be one. It splits again: what was split before
 // is gone.
 func (s *scratch) title(title string) ([]concordat.ShortPiece, error) {
 	if title == "" || len(title) > 8*longestTitle {

@@ -38,7 +38,7 @@ func (t *Text) splitApart(text string, runs []spaced.Run, chinese bool) error {
 	return nil
 }
 
-// replaced is a run and where it stands in the joined text.
+// replaced is a run and where it is in the joined text.
 type replaced struct {
 	from, to int
 	run      spaced.Run

@@ -8,8 +8,8 @@ type Block struct {
 	Chars       int // folded characters
 }
 
-// Packing is the rule by which sentences join to blocks. The zero value is not valid; use Natural
-// or Packed, which are fixed: a changed number is a new scheme.
+// Packing is the rule that joins sentences to blocks. The zero value is not valid; use Natural or
+// Packed, which are fixed: a changed number is a new scheme.
 type Packing struct {
 	// Least is the number of folded characters from which a block is complete.
 	Least int

@@ -5,7 +5,7 @@
 //
 // Start from [Split]. Words are folded for matching (compatibility forms, case, look-alike letters,
 // traditional Chinese) by one committed rune table, and keep their place in the original, so that
-// evidence always cites what was handed in. A block's features depend on the block alone, never on
+// evidence always cites what was submitted. A block's features depend on the block alone, never on
 // its surroundings: equal blocks have equal features in every document.
 //
 // The package is pure but for one thing: the first Chinese text loads the dictionary of its words, once

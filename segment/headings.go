@@ -115,7 +115,8 @@ func titles(text string) func(yield func(string) bool) {
 	}
 }
 
-// titled reports whether a line has a word besides its number and does not end as a sentence does.
+// titled reports whether a line has a word in addition to its number and does not end like a
+// sentence.
 func titled(line string) bool {
 	last, _ := utf8.DecodeLastRuneInString(line)
 	return !strings.ContainsRune(".!?。！？,;，；…", last) && strings.IndexFunc(headingKey(line), unicode.IsLetter) >= 0

@@ -32,7 +32,7 @@ type Word struct {
 	Flags              WordFlags
 }
 
-// WordFlags tells what the features need to know of a word.
+// WordFlags holds what the features need to know about a word.
 type WordFlags uint8
 
 // The flags of a word.

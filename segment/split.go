@@ -107,7 +107,7 @@ type splitter struct {
 	han     bool // the text has Chinese characters
 }
 
-// pending tells what a sentence end that is not yet certain waits for.
+// pending says what an uncertain sentence end waits for.
 type pending uint8
 
 const (

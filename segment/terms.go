@@ -63,7 +63,7 @@ func (t *Text) Language() uint32 {
 	return language
 }
 
-// Lengths in characters of the runs that stand for words in scripts without spaces: those of the
+// Lengths in characters of the runs that replace words in scripts without spaces: those of the
 // features.
 const (
 	syllabicGram = 2

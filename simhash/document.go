@@ -235,7 +235,7 @@ const (
 // Weighting turns the features of a document into weighted ones. The zero value weighs by count.
 type Weighting struct {
 	TF TF
-	// Frequencies gives the inverse document frequency by which weights are multiplied; nil: none.
+	// Frequencies gives the inverse document frequency that weights are multiplied with; nil: none.
 	// Prints made with other frequencies are other prints: fix them for the life of a collection.
 	Frequencies *Frequencies
 }
@@ -265,8 +265,8 @@ func (w Weighting) Weigh(features []uint64, dst []Feature) []Feature {
 	return dst
 }
 
-// Frequencies counts in how many documents each feature occurs. The zero value is empty. It is
-// safe for concurrent use as long as nobody calls Add.
+// Frequencies counts in how many documents each feature occurs. The zero value is empty. It is safe
+// for concurrent use as long as Add is not called.
 type Frequencies struct {
 	documents uint64
 	count     map[uint64]uint32

@@ -1,6 +1,6 @@
-// Package webhook tells other programs what happened at a site: it sends each event to the addresses that want it,
-// signed, and again until it has arrived or its time is over. Which events there are is said where they arise (package
-// site). Open webhook.go first.
+// Package webhook notifies other programs of what happened at a site: it sends each event to the addresses that want
+// it, signed, and again until it has arrived or its time is over. Which events there are is said where they arise
+// (package site). Open webhook.go first.
 //
 // Start from New; Run sends until its context ends. What is to be sent is kept in the store with what
 // caused it, so an event survives the end of the process: it is sent at least once, under one id,

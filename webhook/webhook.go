@@ -35,7 +35,7 @@ type Store interface {
 // Options of a Sender. Store is required.
 type Options struct {
 	Store Store
-	// Allow are networks that are not public and yet may be told, by plain http as well.
+	// Allow are private networks that may receive events, also by plain http.
 	Allow   []netip.Prefix
 	Timeout time.Duration // of one attempt, from the look-up of the name to the answer; 0: 15 s
 	Workers int           // attempts at a time, over all webhooks; 0: 16
@@ -43,7 +43,7 @@ type Options struct {
 	Retention time.Duration
 	Keep      int
 	Logger    *slog.Logger     // nil: nothing is logged
-	Panicked  func()           // called after each attempt that ended in a panic, which is logged; nil: nobody is
+	Panicked  func()           // called after each attempt that ended in a panic, which is logged; nil: no call
 	Now       func() time.Time // nil: time.Now
 	// Random returns numbers from 0 to 1, that 1 excluded, that spread what was refused at once; nil: math/rand.
 	Random func() float64
@@ -63,7 +63,7 @@ type Sender struct {
 const (
 	// maxBusy bounds the attempts at one webhook at a time: a slow receiver holds up itself only.
 	maxBusy = 2
-	// pollTime is the interval at which the store is polled for due deliveries.
+	// pollTime is the interval between polls of the store for due deliveries.
 	pollTime = time.Second
 	// forgetTime is how often what is old is dropped.
 	forgetTime = time.Hour
@@ -161,7 +161,7 @@ func (s *Sender) claim(ctx context.Context) (store.Delivery, store.Hook, bool) {
 			busy = append(busy, id)
 		}
 	}
-	// The lease is longer than an attempt can take, so nobody else begins it meanwhile.
+	// The lease is longer than an attempt can take, so no other process begins it.
 	d, h, err := s.o.Store.ClaimDelivery(ctx, 2*s.o.Timeout+time.Minute, busy...)
 	if err != nil {
 		if !errors.Is(err, concordat.ErrNotFound) && ctx.Err() == nil {
@@ -228,8 +228,8 @@ const (
 )
 
 // Backoff returns how long to wait after so many attempts, from 1: three times as long each time, from
-// 5 s to 6 h, of which random, from 0 to 1, takes away up to a half, so that what failed together
-// does not come back together.
+// 5 s to 6 h, reduced by up to a half by random (0 to 1), so that deliveries that failed together do
+// not return together.
 func Backoff(attempts int, random float64) time.Duration {
 	wait := firstWait
 	for range attempts - 1 {

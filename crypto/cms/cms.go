@@ -31,7 +31,7 @@ type essCertificate struct{ Hash []byte }
 
 type signingCertificate struct{ Certificates []essCertificate }
 
-// Overhead is the most bytes by which a signature is longer than its certificates.
+// Overhead is the most bytes that a signature adds to its certificates.
 const Overhead = 2048
 
 // Sign returns a detached signature of content in DER, with the chain, whose first certificate is the
@@ -147,7 +147,8 @@ func checkFrame(der []byte, c *x509.Certificate) error {
 		!bytes.Equal(s.Signers[0].By.Issuer.FullBytes, c.RawIssuer) || s.Signers[0].By.Serial.Cmp(c.SerialNumber) != 0 {
 		return errors.New("its frame was changed")
 	}
-	// The library reads the attributes and writes them anew before it checks the signature. RFC 5652, 5.4: what is signed is a SET OF.
+	// The library reads the attributes and re-encodes them before it checks the signature. RFC 5652, 5.4: what is
+	// signed is a SET OF.
 	attributes := bytes.Clone(s.Signers[0].Attributes.FullBytes)
 	attributes[0] = asn1.TagSet | 0x20
 	if c.CheckSignature(by, attributes, s.Signers[0].Signature) != nil {

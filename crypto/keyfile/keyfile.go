@@ -16,7 +16,7 @@ import (
 	"concordat/crypto"
 )
 
-// ErrMode: somebody besides the owner may read or write the file.
+// ErrMode: someone other than the owner may read or write the file.
 var ErrMode = errors.New("keystore is open to others")
 
 // Read opens the keystore at path. It fails with fs.ErrNotExist, ErrMode, crypto.ErrPassphrase or
@@ -89,7 +89,7 @@ func Update(path string, s, later crypto.Secret, change func(*crypto.Identity) (
 	return id, nil
 }
 
-// locked runs f while it holds the lock file beside path.
+// locked runs f while it holds the lock file next to path.
 func locked(path string, f func() error) error {
 	lock, err := os.OpenFile(path+".lock", os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
@@ -116,9 +116,9 @@ func write(path string, id *crypto.Identity, s crypto.Secret) error {
 	return Replace(path, b)
 }
 
-// Replace writes b in place of path with mode 0600: a new file beside it, synced, read back, renamed over the old one, and
-// the folder synced. After a crash at any moment the file is the old one or the new one, and the old one stays unless the
-// new one holds b.
+// Replace writes b in place of path with mode 0600: a new file next to it, synced, read back, renamed over the old
+// one, and the folder synced. After a crash at any moment the file is the old one or the new one, and the old one
+// stays unless the new one holds b.
 func Replace(path string, b []byte) error {
 	return replace(path, b, disk{sync: (*os.File).Sync, syncDir: syncDir, rename: os.Rename})
 }

@@ -122,7 +122,7 @@ func (c *coder) hit(h *concordat.Hit) {
 	c.num(&h.Documents, 4, math.MaxInt32)
 }
 
-// closeness codes a step. Of a distance in bits, as version 1 told, it reads the step.
+// closeness codes a step. It converts a distance in bits, as in version 1, to a step.
 func (c *coder) closeness(v *concordat.Closeness) {
 	if c.version > 1 {
 		n := int(*v)

@@ -120,7 +120,7 @@ func (c *coder) num(v *int, width, most int) {
 	}
 }
 
-// payload codes the version of a payload, of which versions from oldest on can be read.
+// payload codes the version of a payload; versions from oldest on can be read.
 func (c *coder) payload(oldest int) {
 	c.version = Version
 	c.num(&c.version, 1, math.MaxUint8)
@@ -149,7 +149,7 @@ func (c *coder) flag(v *bool) {
 	}
 }
 
-// unlimited is the code of a negative number, which stands for "no limit".
+// unlimited is the code of a negative number, which means "no limit".
 const unlimited = math.MaxUint32
 
 // left codes a number that may be negative, for no limit; read back it is -1.
@@ -187,8 +187,8 @@ func (c *coder) share(v *float64) {
 	}
 }
 
-// Times are milliseconds since 1970 UTC, two's complement; the lowest number stands for the zero time.
-// The bounds are the years 1 to 9999, which every calendar of this project can show.
+// Times are milliseconds since 1970 UTC, two's complement; the lowest number means the zero time. The
+// bounds are the years 1 to 9999, which every calendar of this project can show.
 const (
 	noTime   = math.MinInt64
 	leastMs  = -62135596800000
@@ -375,7 +375,7 @@ func (c *coder) epoch(e *concordat.Epoch) {
 	}
 }
 
-// reasons in the order of their codes; code 0 stands for no refusal.
+// reasons in the order of their codes; code 0 means no refusal.
 var reasons = []concordat.Reason{
 	"", concordat.ReasonLibrary, concordat.ReasonPurpose, concordat.ReasonLevel, concordat.ReasonBudget,
 	concordat.ReasonEmbargo, concordat.ReasonExpired, concordat.ReasonEpoch, concordat.ReasonScheme,
@@ -383,8 +383,8 @@ var reasons = []concordat.Reason{
 	concordat.ReasonFault, ReasonKey,
 }
 
-// ReasonKey refuses a message that is sealed to a key which is gone: it did not run, and the sender is to
-// fetch the card and seal it anew. It stays between the two ends of the transport.
+// ReasonKey refuses a message that is sealed to a key which is gone: it did not run, and the sender must
+// fetch the card and seal it again. It stays between the two ends of the transport.
 const ReasonKey concordat.Reason = "key"
 
 const (
@@ -392,7 +392,7 @@ const (
 	maxTitle = 4096 // bytes of a title, author or contact
 )
 
-// refusal codes *r, all fields of which are zero if there is none.
+// refusal codes *r; without a refusal all its fields are zero.
 func (c *coder) refusal(r **concordat.Refusal) {
 	v := concordat.Refusal{}
 	if *r != nil {

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Version is the version of every payload, question or answer, and its first byte. In version 1 hits told distances in
+// Version is the version of every payload, question or answer, and its first byte. In version 1 hits had distances in
 // bits.
 const Version = 2
 
@@ -14,7 +14,7 @@ const Version = 2
 // versions must be able to read.
 const frameVersion = 1
 
-// ErrVersion is wrapped, beside ErrFormat, by the error of a payload of another version.
+// ErrVersion is wrapped, together with ErrFormat, by the error of a payload of another version.
 var ErrVersion = errors.New("another version of the protocol")
 
 // Modes of a request, its second byte.
@@ -27,7 +27,7 @@ const (
 const SignatureBytes = 64
 
 // Head is the newest entry of a site's audit: partners keep it, so that a rewritten audit contradicts
-// what they hold. Seq 0: the site told none.
+// what they hold. Seq 0: the site sent none.
 type Head struct {
 	Seq       uint64
 	Hash      [32]byte

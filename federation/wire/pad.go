@@ -13,10 +13,9 @@ import (
 	"concordat"
 )
 
-// Order returns a permutation of 0 to n-1 that depends on key alone: where sentences stand in a padded
-// ask. Who does not know the key, 32 bytes, cannot tell it from a uniformly random one. It is Fisher and
-// Yates' shuffle (Knuth, The Art of Computer Programming 2, 3.4.2, algorithm P) over AES-256 in counter
-// mode, without modulo bias.
+// Order returns a permutation of 0 to n-1 that depends on key alone: the places of sentences in a padded
+// ask. Without the key, 32 bytes, it looks uniformly random. It is Fisher and Yates' shuffle (Knuth, The
+// Art of Computer Programming 2, 3.4.2, algorithm P) over AES-256 in counter mode, without modulo bias.
 func Order(key [32]byte, n int) []int {
 	block, err := aes.NewCipher(key[:])
 	if err != nil {
@@ -44,8 +43,8 @@ func Order(key [32]byte, n int) []int {
 }
 
 // Pad returns a copy of a with dummies added up to [concordat.Padded], all in the order that Order gives for key:
-// place p holds sentence order[p] of a, or a dummy if there is none. A dummy is a uniformly random
-// fingerprint from random with the gate of a random sentence, so that neither tells it from others.
+// place p holds sentence order[p] of a, or a dummy if a has no such sentence. A dummy is a uniformly random
+// fingerprint from random with the gate of a random sentence, so that neither distinguishes it from others.
 func Pad(a *concordat.Ask, key [32]byte, random io.Reader) (*concordat.Ask, []int, error) {
 	n := len(a.Sentences)
 	if n < 1 || n > concordat.MaxAsked {
@@ -75,10 +74,9 @@ func Pad(a *concordat.Ask, key [32]byte, random io.Reader) (*concordat.Ask, []in
 	return &v, order, nil
 }
 
-// Restore turns t, the answer to a padded ask, into the answer without dummies: sentences have the numbers of
-// the caller, of whom there were n, hits of dummies vanish, and so do documents without any other. If only
-// numbers of matches are told, chance matches of dummies cannot be taken out. It fails on a sentence that was
-// not asked.
+// Restore turns t, the answer to a padded ask, into the answer without dummies: sentences have the caller's n
+// numbers, hits of dummies vanish, and so do documents without any other. If only numbers of matches are
+// given, chance matches of dummies cannot be removed. It fails on a sentence that was not asked.
 func Restore(t *concordat.SiteAnswer, order []int, n int) error {
 	r := restoration{dummies: sets{}, sentences: sets{}, dummiesIn: sets{}, sentencesIn: sets{}}
 	hits := t.Hits[:0]

@@ -30,7 +30,7 @@ const (
 	Space
 )
 
-// Script tells apart the few kinds of writing that need features of their own.
+// Script distinguishes the few kinds of writing that need features of their own.
 type Script uint8
 
 // The scripts.

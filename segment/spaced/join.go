@@ -79,8 +79,8 @@ func (j *joiner) join(r *Run) {
 	r.Known = j.known*10 >= r.Letters*8
 }
 
-// chunk returns how many tokens from i on stand together: to the next white space between words or, where
-// that is not to be told, to the next sign that ends a word.
+// chunk returns how many tokens from i on stand together: to the next white space between words or, if
+// that cannot be determined, to the next sign that ends a word.
 func (j *joiner) chunk(i int) int {
 	for n := i; n < len(j.tokens); n++ {
 		t := j.tokens[n]

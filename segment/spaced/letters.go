@@ -10,7 +10,7 @@ const (
 	nothing       // shows nothing, or a mark on the letter before
 )
 
-// classOf tells the class of r by fixed ranges.
+// classOf returns the class of r, from fixed ranges.
 func classOf(r rune) class {
 	switch {
 	case r < 0x80:

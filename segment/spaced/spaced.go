@@ -149,7 +149,7 @@ func readTokens(text string, at int) (tokens []token, end int) {
 	return tokens, at
 }
 
-// maxSigns is how many signs may stand at a letter.
+// maxSigns is how many signs a letter may have.
 const maxSigns = 3
 
 func readToken(text string, at int) (t token, next int, ok bool) {
@@ -207,7 +207,7 @@ func letters(tokens []token) int {
 	return n
 }
 
-// judge tells whether tokens spell something, and what.
+// judge returns what tokens spell, if they spell something.
 func judge(text string, tokens []token) (Run, bool) {
 	for len(tokens) > 0 && tokens[0].letter == 0 {
 		tokens = tokens[1:]

@@ -23,8 +23,8 @@ var englishGz []byte
 // codeVersion counts changes of the code that change what Find returns.
 const codeVersion = 1
 
-// Digest returns a hexadecimal digest of all that Find depends on besides the text. The name it begins with is not
-// that of the package: it is part of every scheme, and stays wherever the package lies.
+// Digest returns a hexadecimal digest of everything that Find depends on except the text. The name it begins with
+// is not that of the package: it is part of every scheme, and stays wherever the package lies.
 func Digest() string {
 	h := sha256.New()
 	fmt.Fprintf(h, "concordat/spaced/%d\n", codeVersion)
@@ -32,13 +32,14 @@ func Digest() string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// functionWords are the commonest words of English; SCOWL does not tell them from the next thousands.
+// functionWords are the commonest words of English; SCOWL does not distinguish them from the next
+// thousands.
 const functionWords = `the of and to in a is that for it as was with be by on not he i this are or his from at which but have
 	an had they you were there one all we their has would when if so no will him her more what out up she about into been who its them can
 	some only could then other do my than me your these any may now our such must also two how did most after over where being through
 	between before us under should because those each`
 
-// Costs of a word: negative logarithms of about how often a word of the kind stands in English text.
+// Costs of a word: negative logarithms of about how often a word of the kind occurs in English text.
 // A word the dictionary lacks costs much, and more for each letter.
 const (
 	functionCost   = 6.0

@@ -17,8 +17,8 @@ func prefixes(all ...string) (out []netip.Prefix) {
 	return out
 }
 
-// Public reports whether an address is a host of the public Internet. Addresses that stand for an
-// IPv4 address within IPv6, as those of NAT64, are none.
+// Public reports whether an address is a host of the public Internet. IPv6 addresses that embed an
+// IPv4 address, such as NAT64's, are not public.
 func Public(ip netip.Addr) bool {
 	ip = ip.Unmap()
 	if !ip.IsValid() || ip.Zone() != "" {
