@@ -75,7 +75,7 @@ type Document struct {
 type Sentence struct {
 	Span        Span        `json:"span"`
 	Fingerprint Fingerprint `json:"fingerprint"`
-	// Gate is the largest distance in bits at which another sentence may nominate its document as
+	// Gate is the largest distance in bits from which another sentence may nominate its document as
 	// a source: the scheme's threshold for this sentence's kind of features.
 	Gate int `json:"gate"`
 	// Section is the index of the sentence's section in Profile.Sections, or -1.
@@ -94,7 +94,7 @@ type SkipReason string
 // The reasons for which text is left out.
 const (
 	SkipShort    SkipReason = "short"    // a single sentence below the scheme's least length
-	SkipFeatures SkipReason = "features" // too few features to tell it from any other text
+	SkipFeatures SkipReason = "features" // too few features to distinguish it from any other text
 	SkipSection  SkipReason = "section"  // the template excludes its section
 	// SkipReferences marks entries of a list of references: they are compared as works, not word by word.
 	SkipReferences SkipReason = "references"
@@ -145,8 +145,9 @@ type ShortPiece struct {
 	Text    string // as the document has it
 }
 
-// SentenceVector is the vector of a sentence by an encoder, kept so that the sentence is not encoded again. It goes with what the
-// sentence stands in: a document of this site, or the submission of a task; with neither it belongs to nobody.
+// SentenceVector is the vector of a sentence by an encoder, kept so that the sentence is not encoded again. It is
+// deleted with what holds the sentence: a document of this site, or the submission of a task; with neither it belongs
+// to nothing.
 type SentenceVector struct {
 	Digest [32]byte // of the sentence and of what encodes it
 	Of     Ref

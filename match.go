@@ -30,7 +30,7 @@ type Query struct {
 	MaxDistance  int // bits, inclusive; complete up to the probe's bound
 	// MaxHashes, if above 0, takes the place of MaxDistance: the most 4-bit groups that differ, which
 	// in a scheme with b = 4 are hashes. There the bits in which two differing hashes differ are
-	// chance, so that the number of hashes tells more than that of bits.
+	// chance, so that the number of hashes says more than that of bits.
 	MaxHashes int
 	Probe     Probe // how far to look
 	Limit     int   // most matches for one fingerprint, nearest first; 0: no limit
@@ -78,8 +78,8 @@ type Cell uint32
 // Cells is the number of cells: every Cell is less.
 const Cells Cell = 2 * Bands << BandBits
 
-// CellOf returns the cell of a band, of which the lower 20 bits count, for 0 ≤ band < Bands. chinese says that it is of a sentence in
-// Chinese characters; the cells of others are others.
+// CellOf returns the cell of a band, whose lower 20 bits count, for 0 ≤ band < Bands. chinese says that it is of a
+// sentence in Chinese characters; the cells of others are others.
 func CellOf(chinese bool, band int, cell uint32) Cell {
 	if chinese {
 		band += Bands
@@ -116,11 +116,11 @@ const BM25Max = 2.2
 //
 //	sum over terms of Weight * f * (k1+1) / (f + k1 * (1 - b + b*length/AverageLength))
 //
-// for f occurrences of the term. length is the document's number of occurrences of terms, of which only the four
-// highest binary digits count, up to 2^18-1.
+// for f occurrences of the term. length is the document's number of occurrences of terms; only its four highest
+// binary digits count, up to 2^18-1.
 type TextQuery struct {
-	// Cells has each Term of Windows stand for the Cell of that number: the documents are those with sentences in the cells,
-	// and f is 1.
+	// Cells makes each Term of Windows mean the Cell of that number: the documents are those with sentences in the
+	// cells, and f is 1.
 	Cells         bool
 	Libraries     []LibraryID // empty: all the asker may see
 	Exclude       []Ref       // documents that are never matched
@@ -144,7 +144,7 @@ type TextAnswer struct {
 	Missing []ShardID   // shards that did not answer; empty: complete
 }
 
-// A TextSearcher finds documents by their words: the second channel beside fingerprints. Weights
+// A TextSearcher finds documents by their words: the second channel, next to fingerprints. Weights
 // come with the query, so that answers of several shards can be merged by score. Its methods are
 // safe for concurrent use.
 type TextSearcher interface {

@@ -90,8 +90,8 @@ func (r *Refusal) Unwrap() error {
 	return ErrRefused
 }
 
-// Statement is a partner's signed word: what it answered, in the bytes it signed, kept so that a
-// report can be checked by somebody who trusts only the partner's site card.
+// Statement is a partner's signed word: what it answered, in the bytes it signed, kept so that
+// someone who trusts only the partner's site card can check a report.
 type Statement struct {
 	Site     SiteID    `json:"site"`
 	Kind     string    `json:"kind"`      // of the answer, for example answer or outline
@@ -149,12 +149,12 @@ type Ask struct {
 	Probe      Probe
 	Level      Show   // the most that is wanted
 	Purpose    string // a word agreed in the federation, for example thesis
-	Standing   bool   // asks to be told of later documents, where the partner agrees
+	Standing   bool   // asks to be notified of later documents, if the partner agrees
 	Authors    [][16]byte
 	Commitment [32]byte // to the submission's text, see Commit
 }
 
-// Commit returns the commitment to a text that a site sends beside a question about it: SHA-256 over a label, the salt
+// Commit returns the commitment to a text that a site sends with a question about it: SHA-256 over a label, the salt
 // and the text's SHA-256. Without the salt, 32 random bytes, it says nothing of the text.
 func Commit(salt []byte, text [sha256.Size]byte) [sha256.Size]byte {
 	b := append([]byte("concordat/commitment/1\x00"), salt...)
@@ -182,7 +182,7 @@ type LibraryAnswer struct {
 	Capped    int      // 1 if something was cut short, see Answer.Capped; 0 else
 	// Left of today's budget after this answer; negative: no limit.
 	LeftSentences, LeftDisclosures int
-	Standing                       bool // the ask stays, and later matches will be told
+	Standing                       bool // the ask stands, and later matches will be reported
 }
 
 // DocumentAnswer is a partner's document with matches. From ShowMetadata on it says which.
@@ -194,7 +194,7 @@ type DocumentAnswer struct {
 	Author  string
 	Contact string    // whom to turn to
 	Date    time.Time // of the document; zero: unknown
-	// Outline tells in which form the second round shows the document: OutlineWords,
+	// Outline is the form in which the second round shows the document: OutlineWords,
 	// OutlineFingerprints, or empty for none.
 	Outline string
 }
@@ -289,7 +289,7 @@ type Edges struct {
 	Statement Statement `json:"-"`
 }
 
-// EdgeCopy is a literal copy: the asker's words [From, To) of the passage and where they stand in the partner's text.
+// EdgeCopy is a literal copy: the asker's words [From, To) of the passage and where they are in the partner's text.
 type EdgeCopy struct {
 	From, To int
 	Span     Span
@@ -334,7 +334,7 @@ type Revealed struct {
 // RevealedPassage is one passage as it is shown.
 type RevealedPassage struct {
 	// Shared are runs of words, as spans of the asker's text, that the partner's passage also has, in
-	// the same order. Nothing else of the passage is told at ShowOverlap.
+	// the same order. Nothing else of the passage is shown at ShowOverlap.
 	Shared []Span
 	Text   string // the partner's passage, at ShowPassage
 }
@@ -390,7 +390,7 @@ type Shipment struct {
 	Statement Statement `json:"-"`
 }
 
-// ShippedDocument is one document of a mirror. Removed: it is no longer there, and nothing else is told.
+// ShippedDocument is one document of a mirror. Removed: it no longer exists, and nothing else is said.
 type ShippedDocument struct {
 	Handle  Handle
 	Removed bool
@@ -409,7 +409,7 @@ type ShippedSentence struct {
 	Ordinal     int
 }
 
-// Notice tells a partner something it did not ask for now.
+// Notice reports something to a partner unasked.
 type Notice struct {
 	Kind    string      // NoticeAlert, NoticeWithdrawn, NoticeDisclosure, NoticeEnded
 	Job     JobID       // of the ask; zero for NoticeWithdrawn
@@ -427,7 +427,7 @@ const (
 	NoticeAlert      = "alert"      // a later document matches a standing ask
 	NoticeWithdrawn  = "withdrawn"  // a library is no longer open: its mirror is to be deleted
 	NoticeDisclosure = "disclosure" // a request for passages was decided
-	NoticeEnded      = "ended"      // the asker no longer wants to be told of matches of Job
+	NoticeEnded      = "ended"      // the asker no longer wants matches of Job
 )
 
 // A Partner is another site as this one sees it. Its methods are safe for concurrent use, end when
@@ -446,8 +446,7 @@ type Partner interface {
 }
 
 // An Answerer answers partners; from is who asks, known for certain. Refusals are *Refusal; any
-// other error is told to the asker as ReasonFault without its text. Statements are left to the
-// caller.
+// other error reaches the asker as ReasonFault without its text. Statements are left to the caller.
 type Answerer interface {
 	OpenTo(ctx context.Context, from SiteID) (*Catalogue, error)
 	Answer(ctx context.Context, from SiteID, a *Ask) (*SiteAnswer, error)

@@ -14,12 +14,12 @@ const (
 	KindSummary    Kind = "summary"    // a much longer source condensed
 	KindCommon     Kind = "common"     // wording found in many documents; gives no score alone
 	KindTemplate   Kind = "template"   // wording of a form that was handed out; gives no score
-	KindForm       Kind = "form"       // reads like wording of a form, which nobody handed in; gives no score
-	KindSentence   Kind = "sentence"   // a sentence or so in common that stands alone; gives no score
-	KindUndecided  Kind = "undecided"  // many words that many hold: a form, or copied? somebody decides; gives no score
+	KindForm       Kind = "form"       // reads like a form although none was given; does not count
+	KindSentence   Kind = "sentence"   // an isolated sentence; does not count
+	KindUndecided  Kind = "undecided"  // many words that many hold: a form, or copied? a person decides; does not count
 	KindWorks      Kind = "works"      // both cite the same work in their lists of references; of rows of results alone
 	KindLead       Kind = "lead"       // says the same in other words; of rows of results alone
-	KindQuotation  Kind = "quotation"  // stands in quotation marks or a block quotation
+	KindQuotation  Kind = "quotation"  // in quotation marks or a block quotation
 )
 
 // Flag is something about a text that a reader should know: hidden text, look-alike letters,
@@ -45,7 +45,7 @@ type Passage struct {
 	Title      string `json:"title"`
 	SourceSpan Span   `json:"source_span"` // bytes of the source's text
 	// SourcePoints is SourceSpan in Unicode code points, filled in by the site that holds the source's text;
-	// zero where nobody did.
+	// zero if no one did.
 	SourcePoints Span    `json:"source_points,omitzero"`
 	Kind         Kind    `json:"kind"`
 	Similarity   float64 `json:"similarity"` // 0 to 1: share of the passage's words in common
@@ -61,10 +61,10 @@ type Passage struct {
 	// the partner opened no more than that.
 	Shared []Span `json:"shared,omitempty"`
 	// Documents is the number of documents compared that hold that wording of the passage which fewest hold: of
-	// libraries without the submission, of a batch all. 0: no run of words of it is equal, or nobody counted.
+	// libraries without the submission, of a batch all. 0: no run of its words is equal, or it was not counted.
 	Documents int `json:"documents,omitempty"`
-	// Wording says that the passage is no evidence, and why: both sides share it by right, as common, template, form or
-	// quotation, or it is a sentence that stands alone. Empty: it is evidence.
+	// Wording says that the passage is no evidence, and why: both sides share it legitimately, as common, template,
+	// form or quotation, or it is an isolated sentence. Empty: it is evidence.
 	Wording Kind `json:"wording,omitempty"`
 	// Why says of a passage that reads like a form what it reads like: see package wording.
 	Why string `json:"why,omitempty"`
@@ -125,7 +125,7 @@ type Evidence struct {
 	Kind    Kind // of the best source
 	// Characters is the number of letters, marks and digits of the passage that count.
 	Characters int
-	// Cited: a citation stands in the passage or right behind it.
+	// Cited: a citation is in the passage or right behind it.
 	Cited   bool
 	Sources []Source
 	// Excluded names the rule that takes the passage out of the scores; empty: it counts.
@@ -140,7 +140,7 @@ type Exclusion string
 
 // The exclusions.
 const (
-	ExcludedQuote        Exclusion = "quote"        // it stands in quotation marks or a block quotation
+	ExcludedQuote        Exclusion = "quote"        // it in quotation marks or a block quotation
 	ExcludedBibliography Exclusion = "bibliography" // it stands in the list of references
 	ExcludedCitation     Exclusion = "citation"     // it is the mark of a citation, for example (Author, 2020)
 	ExcludedSection      Exclusion = "section"      // its section is left out

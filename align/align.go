@@ -25,9 +25,9 @@ type Passage struct {
 // named; around them the result hardly changes (doc/evaluation/align.md). Lengths are letters and
 // digits, one Han character counting as three. A value that makes no sense finds nothing.
 type Options struct {
-	// Background is the number of units of other text that weights assume beside the pair's own: no
-	// other word occurs there, and stop words in half of it. Without it the few units of a short text
-	// make every word look common. Default 20.
+	// Background is the number of units of other text that weights assume in addition to the pair's
+	// own: no other word occurs there, and stop words in half of it. Without it the few units of a
+	// short text make every word look common. Default 20.
 	Background float64
 	// Floor is the least cosine and the least Dice measure of two units that is looked at at all,
 	// 0 to 1. Default 0.15.
@@ -131,8 +131,8 @@ type stretch struct {
 	summary        bool
 }
 
-// Pair returns the passages of a that stand in b, in order of a; equal input gives equal output.
-// a is the text under examination, b the possible source. Time and memory are linear in both.
+// Pair returns the passages of a that occur in b, in order of a; equal input gives equal output. a
+// is the text under examination, b the possible source. Time and memory are linear in both.
 //
 // If one side is a sketch ([Sketch.Text]) the other must be one made with the same key and bits.
 // Spans are then those of whole units, Words is nil, Similarity is estimated from the sketches, and
@@ -240,7 +240,7 @@ func passage(ta, tb *Text, s stretch) Passage {
 	return out
 }
 
-// kind names a passage by the share of A's words that stand in B in the same order, and by the same
+// kind names a passage by the share of A's words that occur in B in the same order, and by the same
 // measure of both sides together (Dice), which a longer B lowers.
 func kind(summary bool, ordered, both float64) concordat.Kind {
 	switch {

@@ -57,8 +57,8 @@ const phrase = 4
 // box is A's words [a0, a1) beside B's [b0, b1).
 type box struct{ a0, a1, b0, b1 int32 }
 
-// between calls f for the anchors of n words within s, of which it names the first word, and for what
-// lies between them, in order.
+// between calls f for the anchors of n words within s (naming the first word) and for what lies
+// between them, in order.
 func between(a, b []token, s box, n int32, f func(s box, anchored bool)) {
 	i, j := s.a0, s.b0
 	for _, r := range anchors(a[s.a0:s.a1], b[s.b0:s.b1], n) {
@@ -72,7 +72,7 @@ func between(a, b []token, s box, n int32, f func(s box, anchored bool)) {
 	f(box{i, s.a1, j, s.b1}, false)
 }
 
-// anchors returns the phrases of n words that occur once in a and once in b and stand in the same
+// anchors returns the phrases of n words that occur once in a and once in b and are in the same
 // order in both: the longest such chain (patience diff, Cohen), in order.
 func anchors(a, b []token, n int32) []run {
 	if int32(min(len(a), len(b))) < n {

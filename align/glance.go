@@ -17,7 +17,7 @@ type Glance struct {
 	blocks  int
 	words   map[uint32]*glanced
 	numbers int      // of words, those left out too
-	known   []uint64 // a bit for each word: most words of another text are none of these
+	known   []uint64 // a bit for each word: most words of another text are not among them
 	grams   []uint64 // a bit for each run of glanceGram words
 }
 
@@ -34,7 +34,8 @@ const (
 
 	// glanceLetters is the length of a block. Four neighbours, two of either text, hold any passage of that length.
 	glanceLetters = 180
-	// glanceBlocks is the most blocks of a word that counts: one that is everywhere tells nothing of where.
+	// glanceBlocks is the most blocks of a word that counts: one that is everywhere says nothing about
+	// where.
 	glanceBlocks = 8
 	// glancePrefix is how many bytes of a word tell it from others: its stem, roughly.
 	glancePrefix = 6
@@ -143,7 +144,8 @@ func (l *Looker) Look(text string) float64 {
 	return l.most(blocks)
 }
 
-// read collects what l.text shares with the glance and returns its number of blocks; copied tells of a long equal run.
+// read collects what l.text shares with the glance and returns its number of blocks; copied reports whether there is
+// a long equal run.
 func (l *Looker) read() (blocks int, copied bool) {
 	clear(l.spread)
 	clear(l.held)

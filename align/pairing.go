@@ -11,8 +11,8 @@ type pairing struct {
 	a, b  []unit
 	o     *Options
 	cells []cell // above the floor, by row and column, scored
-	// account starts the books of one cluster: what it returns tells for a cell how much the two
-	// units share that no cell before has used.
+	// account starts the books of one cluster: it returns for a cell how much the two units share
+	// that no earlier cell has used.
 	account func(c *cluster) func(cell) float32
 	// totalA and totalB are the weights of all words of each unit; unit is the weight of one rare word.
 	totalA, totalB []float32

@@ -6,13 +6,13 @@ import (
 	"slices"
 )
 
-// A person reads a passage as a claim that all of it was taken over. The units by which passages are found are
-// coarser: they carry a heading into the sentence below it, and join two copied sentences over whatever stands between
-// them. For people a passage is therefore cut into stretches that carry evidence along their length: both sides are
-// aligned word by word, and what is kept are the local alignments of highest score (Smith and Waterman 1981). The score
-// of a word is the logarithm of a likelihood ratio, reuse against chance, so that a stretch without counterparts costs
-// more than it gives, and the least score follows from the number of places at which chance could have made one
-// (Karlin and Altschul 1990). PAN's measure, which counts units, does without.
+// A person reads a passage as a claim that all of it was taken over. The units with which passages are found are
+// coarser: they carry a heading into the sentence below it, and join two copied sentences over whatever stands
+// between them. For people a passage is therefore cut into stretches that carry evidence along their length: both
+// sides are aligned word by word, and what is kept are the local alignments of highest score (Smith and Waterman
+// 1981). The score of a word is the logarithm of a likelihood ratio, reuse against chance, so that a stretch without
+// counterparts costs more than it gives, and the least score follows from the number of places where chance could
+// have made one (Karlin and Altschul 1990). PAN's measure, which counts units, does without.
 
 const (
 	// maxBare is the number of words in a row that may be without a counterpart on either side of a passage. Forty
@@ -60,7 +60,7 @@ const (
 	weakerOdds = 9.0
 )
 
-// evidence tells how much the equal words of one pair of texts say.
+// evidence weighs the equal words of one pair of texts.
 type evidence struct {
 	a, b *Text
 	// stemsA and stemsB are the words of both by their stems: reworded text keeps these.
@@ -122,8 +122,9 @@ func refine(a, b *Text, all []stretch, copies []copied, p *pairing) []stretch {
 	return distinct(out)
 }
 
-// weaker returns, of a pair that shares a passage, what units share that are too little alike to make one by themselves:
-// where one sentence was reworded another is likely to have been. What has a counterpart already is none for another.
+// weaker returns, of a pair that shares a passage, what units share that are too little alike to make one by
+// themselves: where one sentence was reworded another is likely to have been. A word with a counterpart cannot be
+// another's counterpart.
 func (e *evidence) weaker(found []stretch, cells []cell) []stretch {
 	heldA := held(e.a, found, func(s stretch) (from, to int32) { return s.a0, s.a1 })
 	heldB := held(e.b, found, func(s stretch) (from, to int32) { return s.b0, s.b1 })
@@ -149,7 +150,7 @@ func (e *evidence) weaker(found []stretch, cells []cell) []stretch {
 	return out
 }
 
-// held tells of each word of one side whether it lies in one of the stretches.
+// held says for each word of one side whether it lies in one of the stretches.
 func held(t *Text, found []stretch, side func(stretch) (from, to int32)) []bool {
 	out := make([]bool, len(t.words))
 	for _, s := range found {
@@ -178,7 +179,7 @@ func (e *evidence) missed(found []stretch, copies []copied) []stretch {
 	return out
 }
 
-// condensed returns the pieces of a summary, each beside what it condenses; none if too little of it has a counterpart.
+// condensed returns the pieces of a summary, each with what it condenses; none if too little of it has a counterpart.
 func (e *evidence) condensed(s stretch) []stretch {
 	literal := int32(0)
 	for _, r := range diff(e.stemsA[s.a0:s.a1], e.stemsB[s.b0:s.b1]) {
@@ -357,8 +358,7 @@ func (e *evidence) dense(s stretch, steps []step) bool {
 	return float64(n) >= leastDense*float64(s.a1-s.a0)
 }
 
-// gain is the score of a run: the words by which it is found may lie anywhere within reach, those behind them only
-// there.
+// gain is the score of a run: the words that find it may lie anywhere within reach, those behind them only there.
 func (e *evidence) gain(r run) float64 {
 	sum := 0.0
 	for i := range r.n {
@@ -451,11 +451,11 @@ func maximal(steps []step) []part {
 	return out
 }
 
-// softEdge is the number of content words from which the edge of a sentence is somebody's own.
+// softEdge is the number of content words from which the edge of a sentence is the writer's own.
 const softEdge = 3
 
-// soften gives a stretch the words back at its edges that are too few to be somebody's own: fewer than softEdge content
-// words up to the edge of the whole.
+// soften gives a stretch the words back at its edges that are too few to be the writer's own: fewer than softEdge
+// content words up to the edge of the whole.
 func soften(a *Text, whole, s stretch) stretch {
 	if content(a.words[whole.a0:s.a0]) < softEdge {
 		s.a0 = whole.a0

@@ -7,9 +7,9 @@ import (
 	"concordat"
 )
 
-// Print is one sentence of a document as its fingerprint tells it: what an asker and an owner know
-// of each other's sentences after the first round of a federated check, and the number of features,
-// which is one more byte. A Print without features stands for a sentence that is not compared: it equals none.
+// Print is one sentence of a document as its fingerprint shows it: what an asker and an owner know of each
+// other's sentences after the first round of a federated check, and the number of features, which is one more
+// byte. A Print without features is a sentence that is not compared: it equals none.
 type Print struct {
 	Span        concordat.Span
 	Chars       int // letters and digits, one Han character counting as three
@@ -25,9 +25,9 @@ const printHashes = concordat.Nibbles
 // sentences around equal bands are compared.
 const maxPrintCells = 1 << 24
 
-// PairPrints returns the passages of a that stand in b as far as fingerprints of one scheme with four
-// bits a hash can tell, in order of a. a and b are in order of their texts. Spans cover whole sentences,
-// Similarity is estimated, Words is nil; [LiteralPrints] tells where exact edges can be had.
+// PairPrints returns, in order of a, the passages of a that occur in b, as far as fingerprints of one
+// scheme with four bits a hash show. a and b are in order of their texts. Spans cover whole sentences,
+// Similarity is estimated, Words is nil; [LiteralPrints] says where exact edges are available.
 func PairPrints(a, b []Print, o Options) []Passage {
 	o = o.forPrints(overlapping(a, b))
 	p := newPrintPairing(a, b, &o)
@@ -90,8 +90,8 @@ func features(ps []Print) []float32 {
 	return out
 }
 
-// inCommon estimates how many features two sentences share, from the share of equal hashes, of which
-// one in sixteen is equal by chance (Li and König 2010, theorem 1), and from their numbers.
+// inCommon estimates how many features two sentences share, from the share of equal hashes, one in
+// sixteen of which is equal by chance (Li and König 2010, theorem 1), and from their numbers.
 func inCommon(a, b *Print) float32 {
 	equal := printHashes - a.Fingerprint.NibbleDistance(b.Fingerprint)
 	r := (float32(equal)/printHashes - 1.0/16) / (15.0 / 16)

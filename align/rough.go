@@ -37,8 +37,8 @@ func (p *pairing) found() []found {
 	return out
 }
 
-// pieces returns what of a passage has a counterpart along its length; of a summary, each piece beside what it condenses,
-// none if too little of it has a counterpart.
+// pieces returns what of a passage has a counterpart along its length; for a summary, each piece with what it
+// condenses, or nothing if too little of it has a counterpart.
 func (p *pairing) pieces(f found) []found {
 	var kept []cluster
 	for _, cells := range p.unbridged(p.alike(f)) {
@@ -129,7 +129,7 @@ func (p *pairing) unbridged(cells []cell) [][]cell {
 	type group struct {
 		cells     []cell
 		byB       bool
-		undivided int // sides by which it was not divided
+		undivided int // sides that did not divide it
 	}
 	var out [][]cell
 	todo := []group{{cells: cells}}

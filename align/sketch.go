@@ -11,10 +11,11 @@ import (
 	"concordat"
 )
 
-// Sketch tells of a document, to one who holds the same key, what an alignment needs: for each unit
-// (about a sentence) which words other than stop words it holds, each as a few bits of a keyed hash.
-// It keeps neither order nor number nor the words themselves; what a curious holder of the key can
-// still learn is tabulated in doc/federation.md. Two sketches of one text must not go to one partner.
+// Sketch holds what an alignment needs to know about a document, for someone with the same key: for
+// each unit (about a sentence) which words other than stop words it holds, each as a few bits of a
+// keyed hash. It keeps neither order nor number nor the words themselves; what a curious holder of the
+// key can still learn is tabulated in doc/federation.md. Two sketches of one text must not go to one
+// partner.
 type Sketch struct {
 	Bits  int // of a hash, 6 to 16
 	Units []SketchUnit
@@ -39,7 +40,7 @@ const (
 	maxSketchUnits = 1 << 22
 	maxSketchChars = 1 << 20
 	maxUnitWords   = 1 << 12
-	// holeUnits stands for units that were left out: more than any gap that a passage may bridge.
+	// holeUnits marks units that were left out: more than any gap that a passage may bridge.
 	holeUnits = 128
 )
 
@@ -262,9 +263,9 @@ func (p *pairing) literal(same func(cell) bool) []Passage {
 	return out
 }
 
-// Order is the words of a passage as one byte each of a keyed hash, in their order: what a site
-// shows to another one that holds the same key to learn the exact edges of what it copied literally.
-// It tells more than a [Sketch], of a passage that the other side is probably known to hold.
+// Order is the words of a passage as one byte each of a keyed hash, in their order: what a site shows
+// to another one that holds the same key to learn the exact edges of what it copied literally. It
+// reveals more than a [Sketch], about a passage that the other side probably holds.
 type Order struct {
 	Spans []concordat.Span // of the words, in the document's text
 	Words []byte           // hashes, one for each span
@@ -292,8 +293,8 @@ func (t *Text) Order(key []byte, span concordat.Span) (Order, error) {
 const checkWords = 8
 
 // Check is a keyed hash, 1 to 2^31 - 1, of eight words of t in a row within span, or of all if there are fewer: of
-// those eight whose hash is the least, so that sentences that overlap mostly have the same. Who tells it knows the words.
-// It is 0 if there are none, and of a sketch.
+// those eight whose hash is the least, so that sentences that overlap mostly have the same. Whoever sends it knows
+// the words. It is 0 if there are no such words, and for a sketch.
 func (t *Text) Check(key []byte, span concordat.Span) int {
 	from, _ := slices.BinarySearchFunc(t.words, int32(span.Start), func(w token, at int32) int { return int(w.start - at) })
 	to := from
@@ -345,7 +346,7 @@ func (o Order) tokens() ([]token, error) {
 	}
 	out := make([]token, len(o.Words))
 	for i, w := range o.Words {
-		// The bytes of a word stand for its letters; its hash is spread, as grams multiply it.
+		// The bytes of a word represent its letters; its hash is spread, as grams multiply it.
 		out[i] = token{hash: (uint64(w) + 1) * 0xff51afd7ed558ccd, chars: int32(min(o.Spans[i].Len(), 1<<10))}
 	}
 	return out, nil

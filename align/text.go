@@ -282,7 +282,7 @@ func (t *Text) rank(hashes []uint64, of []int32) {
 	}
 }
 
-// mutedTerm stands for the stem of a word that takes no part.
+// mutedTerm replaces the stem of a word that takes no part.
 const mutedTerm = -1
 
 // maxMarks bounds the punctuation that clings to a passage's first and last word.

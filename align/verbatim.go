@@ -9,7 +9,7 @@ import (
 type run struct{ a, b, n int32 }
 
 const (
-	// gram is the number of words by which a run is found; a shorter one is not.
+	// gram is the number of words needed to find a run; a shorter one is not.
 	gram = 5
 	// maxPlaces bounds the places of B that are tried for one word of A.
 	maxPlaces = 8
@@ -17,7 +17,7 @@ const (
 	maxBack = 64
 )
 
-// places finds the positions of B at which a gram of words begins.
+// places finds the positions in B where a gram of words begins.
 type places struct {
 	head []int32 // bucket of a hash -> first position + 1
 	next []int32 // position -> next position + 1 of the bucket

@@ -178,7 +178,7 @@ func (w *walker) attachments(f Format, at string, data []byte, depth int) {
 		}
 		msg, err := readMessage(data)
 		if err != nil {
-			return // told already by the message itself
+			return // already reported by the message itself
 		}
 		parts, _ := mailParts(textproto.MIMEHeader(msg.Header), msg.Body, w.o, w.lim, 0)
 		for i, p := range parts {

@@ -29,7 +29,7 @@ type builder struct {
 	saved    []interrupted
 	scans    []Scan
 	directed bool     // the reader wrote controls of direction, for elements that say the same
-	asides   []string // texts that stand above or beside the paragraph
+	asides   []string // texts above or next to the paragraph
 	nested   int      // files that are read as part of the text, one in the other
 	// attached are files inside the file that Members reads after it.
 	attached []attachedFile
@@ -75,7 +75,7 @@ type interrupted struct {
 	places []paraPlace
 }
 
-// interrupt sets the paragraph aside until resume; what is written meanwhile comes before it.
+// interrupt sets the paragraph aside until resume; what is written in between comes before it.
 func (b *builder) interrupt() {
 	b.saved = append(b.saved, interrupted{bytes.Clone(b.para), slices.Clone(b.spans.open), slices.Clone(b.places)})
 	b.para, b.spans.open, b.places = b.para[:0], b.spans.open[:0], b.places[:0]
@@ -129,7 +129,7 @@ func (b *builder) end() {
 	b.endAsides()
 }
 
-// endAsides writes the texts beside the paragraph behind it.
+// endAsides writes the texts next to the paragraph after it.
 func (b *builder) endAsides() {
 	for len(b.asides) > 0 {
 		b.para = append(b.para, b.asides[0]...)
@@ -229,7 +229,7 @@ func trimParagraph(s string) string {
 	return strings.Join(kept, "\n")
 }
 
-// place names what follows; the label stands at the next paragraph that has text.
+// place names what follows; the label goes to the next paragraph that has text.
 func (b *builder) place(label string) {
 	b.end()
 	b.label = label
@@ -299,7 +299,7 @@ func (b *builder) result() (*Result, error) {
 	return &b.res, nil
 }
 
-// emptyError turns a result without text into the error that says why there is none.
+// emptyError turns a result without text into the error that says why.
 func (b *builder) emptyError() *Error {
 	for _, f := range b.res.Flags {
 		switch f.Code {

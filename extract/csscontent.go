@@ -35,8 +35,8 @@ func cutPseudo(selector string) (string, pseudo) {
 	return selector, noPseudo
 }
 
-// generated returns the words that the sheet puts before or after the content of the last of the open elements. Signs and numbers
-// alone are none.
+// generated returns the words that the sheet puts before or after the content of the last of the open elements. Signs
+// and numbers alone are not words.
 func (s *styleSheet) generated(open []*html.Node, at pseudo) string {
 	if s == nil || !s.writes {
 		return ""

@@ -83,7 +83,7 @@ func isJSON(data []byte) bool {
 	return len(data) > 1 && (data[0] == '{' || data[0] == '[') && json.Valid(data)
 }
 
-// notebook is a Jupyter notebook (nbformat 4; in nbformat 3 the cells stand in worksheets).
+// notebook is a Jupyter notebook (nbformat 4; in nbformat 3 the cells are in worksheets).
 type notebook struct {
 	Cells      []notebookCell `json:"cells"`
 	Worksheets []struct {

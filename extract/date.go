@@ -14,8 +14,8 @@ var metadataDate = regexp.MustCompile(`^(?:D:)?([0-9]{4})(?:[-/.]?([0-9]{2})(?:[
 // defaultDays are days that programs write where they know none: the beginnings of their clocks.
 var defaultDays = []string{"1601-01-01", "1858-11-17", "1899-12-30", "1899-12-31", "1900-01-01", "1904-01-01", "1970-01-01", "1980-01-01"}
 
-// defaultTimes are the moments at which templates of libraries were made: a document from such a template keeps them. They are
-// those of python-docx, python-pptx, workbooks of several libraries, PDF without a clock, and Apple's clock.
+// defaultTimes are the creation times of templates that libraries ship: a document from such a template keeps them.
+// They are those of python-docx, python-pptx, workbooks of several libraries, PDF without a clock, and Apple's clock.
 var defaultTimes = []string{"20131223T231500", "20130127T091416", "20060916T000000", "20000101T000000", "20010101T000000"}
 
 // isDefaultTime reports whether raw, which begins with a date, is one of defaultTimes to the second.

@@ -46,7 +46,7 @@ func undisguised(s string) []edit {
 // disguises holds what the whole of a text says of its words.
 type disguises struct {
 	s     string
-	thin  bool // thin blanks stand inside words
+	thin  bool // thin blanks are inside words
 	small bool // there are words in small capitals
 	odd   map[rune]bool
 	pairs map[[2]rune]rune // what letters and marks compose to
@@ -115,7 +115,7 @@ func (d *disguises) survey() bool {
 }
 
 // wordAt is the first word from byte at on that holds a letter outside ASCII, with the thin blanks inside; from is -1
-// if there is none.
+// if nothing was found.
 func (d *disguises) wordAt(at int) (from, to int) {
 	from = -1
 	plain, last := true, ' '
@@ -325,7 +325,8 @@ func marked(r rune) bool {
 		unicode.Glagolitic, unicode.Gothic, unicode.Syriac, unicode.Cherokee) || !unicode.IsLetter(r)
 }
 
-// thinBlank reports whether r is a blank so thin, or so odd, that it parts no words beside ordinary ones.
+// thinBlank reports whether r is a blank so thin, or so odd, that it separates no words where ordinary
+// blanks do.
 func thinBlank(r rune) bool {
 	switch r {
 	case 0x2006, 0x2008, 0x2009, 0x200a, 0x202f, 0x2800, 0xfffc:

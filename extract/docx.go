@@ -168,7 +168,7 @@ type docxReader struct {
 	para    runStyle // of the paragraph
 	ground  docxGround
 	heading int
-	start0  int // offset at which the heading began
+	start0  int // offset where the heading began
 	ruby    officeRuby
 	code    bool // the element is the code of a field, within what is skipped
 	drop    bool // the paragraph is a letter set large before the next one
@@ -300,7 +300,7 @@ func (r *docxReader) other(name string, a attrs) bool {
 	return true
 }
 
-// relation returns what an identity of the part being read stands for.
+// relation resolves an identity of the part being read.
 func (r *docxReader) relation(id string) (relation, bool) {
 	if r.file == nil {
 		return relation{}, false
@@ -384,7 +384,7 @@ func (r *docxReader) property(name string, a attrs) {
 	}
 }
 
-// tinyPoints is the type size, in points, up to which nobody reads.
+// tinyPoints is the largest type size, in points, that no one can read.
 const tinyPoints = 2
 
 // symbol writes a character that is given by its code in a font.

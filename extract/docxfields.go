@@ -7,8 +7,8 @@ import (
 	"golang.org/x/text/encoding/charmap"
 )
 
-// docxFields keeps apart what a field says and what it shows (ECMA-376 part 1, section 17.16): between its begin and its
-// separator stands its code, which nobody sees, whatever elements it is made of.
+// docxFields keeps apart what a field says and what it shows (ECMA-376 part 1, section 17.16): its code lies between
+// its begin and its separator and is never visible, whatever elements it is made of.
 type docxFields struct {
 	inCode  []bool       // of each open field
 	codes   []*fieldCode // of each open field; nil: text was shown behind its code

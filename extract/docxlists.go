@@ -25,7 +25,7 @@ type docxLevel struct {
 	start        int
 }
 
-// docxItem is the place of a paragraph in a list; an empty id is none.
+// docxItem is the place of a paragraph in a list; an empty id means no list.
 type docxItem struct {
 	id    string
 	level int
@@ -105,7 +105,7 @@ func (l *docxLists) ofStyle(id string, styles *docxStyles) docxItem {
 	return docxItem{}
 }
 
-// label returns what stands in front of an item if that holds a word, with a blank behind it, and counts the item. It returns
+// label returns the text before an item if it holds a word, with a blank after it, and counts the item. It returns
 // nothing for an item whose label was asked for before.
 func (l *docxLists) label(item *docxItem) string {
 	if item.done || item.level < 0 || item.level >= maxListLevels {

@@ -21,7 +21,7 @@ const (
 	off
 )
 
-// someShade stands for a ground of some colour on which any ink is taken to be readable.
+// someShade is a background of some colour on which any ink is assumed readable.
 const someShade colour = "shade"
 
 func toggled(set bool) toggle {
@@ -123,7 +123,7 @@ type docxStyle struct {
 	set  runStyle
 }
 
-// defaultStyle stands for what holds for all text.
+// defaultStyle is what applies to all text.
 const defaultStyle = "\x00"
 
 // maxBases bounds the styles that rest on one another.

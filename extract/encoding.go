@@ -84,7 +84,7 @@ func byteOrderMark(b []byte) (charset, bool) {
 
 // wideWithoutMark recognises UTF-16 and UTF-32 without a byte order mark. In both the bytes of one
 // parity take far fewer values than those of the other: zero for Latin text, a few blocks for any
-// other alphabet; a decoding must besides hold no unpaired surrogate and no control.
+// other alphabet; a decoding must also hold no unpaired surrogate and no control.
 func wideWithoutMark(b []byte) (charset, bool) {
 	if len(b) < 8 {
 		return charset{}, false
@@ -118,7 +118,7 @@ func wideWithoutMark(b []byte) (charset, bool) {
 	return charset{}, false
 }
 
-// plausibleUTF16 reads b as UTF-16 whose high bytes stand at parity high.
+// plausibleUTF16 reads b as UTF-16 whose high bytes are at parity high.
 func plausibleUTF16(b []byte, high int) bool {
 	units, spaces, bad, swapped := len(b)/2, 0, 0, 0
 	for i := 0; i+1 < len(b); i += 2 {
@@ -142,7 +142,7 @@ func plausibleUTF16(b []byte, high int) bool {
 }
 
 // looksBinary reports whether more than 1 in 200 bytes are controls that text does not use. A NUL
-// byte never stands in 8-bit text, but single ones occur in files that are text to the eye.
+// byte never occurs in 8-bit text, but single ones occur in files that are text to the eye.
 func looksBinary(head []byte) bool {
 	bad := 0
 	head = bytes.TrimRight(head, "\x00") // padding of some editors
@@ -208,7 +208,7 @@ func declared(head []byte) (charset, bool) {
 }
 
 // byName returns the charset of an IANA or common name. Everything called GB2312 or GBK is decoded
-// as GB18030, of which both are subsets, because real files use characters of the larger set.
+// as GB18030, a superset of both, because real files use characters of the larger set.
 func byName(name string) (charset, bool) {
 	name = strings.ToLower(strings.TrimSpace(name))
 	switch name {
@@ -299,7 +299,7 @@ func decodeHead(data []byte, c charset) string {
 	return s
 }
 
-// decodeText decodes a whole text file and tells the builder what is uncertain about it.
+// decodeText decodes a whole text file and reports to the builder what is uncertain.
 func (b *builder) decodeText(data []byte) (string, error) {
 	c, err := detectEncoding(data)
 	if err != nil {

@@ -90,7 +90,7 @@ func (e *epubBook) chapter(name, what string) {
 	})
 }
 
-// beside reads what a reader shows beside the text, as far as the text does not have it.
+// beside reads what a reading program shows next to the text, as far as the text lacks it.
 func (e *epubBook) beside(name, what string) {
 	if e.locked[partName(name)] {
 		e.used[partName(name)] = true

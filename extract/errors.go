@@ -16,7 +16,7 @@ const (
 	Timeout     = "timeout"       // the time limit was met (sandbox)
 	Crashed     = "crashed"       // the child process ended without an answer (sandbox)
 	Binary      = "binary"        // not text, and no known format
-	Encoding    = "encoding"      // text, but its encoding could not be told
+	Encoding    = "encoding"      // text, but its encoding could not be determined
 	Archive     = "archive"       // several files; use Members
 	Unreadable  = "unreadable"    // the operating system refused to open or read it (sandbox)
 	Invalid     = "invalid"       // the caller's options are out of range

@@ -83,15 +83,15 @@ type Result struct {
 	Encoding string `json:"encoding,omitempty"` // of text formats, IANA name in lower case
 	Title    string `json:"title,omitempty"`
 	Author   string `json:"author,omitempty"`
-	// Date is when the document is from by the metadata of its file, which nobody has verified: YYYY,
-	// YYYY-MM or YYYY-MM-DD; empty: the file does not say.
+	// Date is when the document is from by the metadata of its file, unverified: YYYY, YYYY-MM or
+	// YYYY-MM-DD; empty: the file does not say.
 	Date    string  `json:"date,omitempty"`
 	Places  []Place `json:"places,omitempty"` // in order of Offset
 	Flags   []Flag  `json:"flags,omitempty"`
 	Partial bool    `json:"partial,omitempty"` // some part is missing; a flag says which
 }
 
-// Place names where the text from Offset on stands in the file.
+// Place names where the text from Offset on is in the file.
 type Place struct {
 	Offset int    `json:"offset"` // in bytes of Result.Text
 	Label  string `json:"label"`  // for example "page 3" or "slide 2"

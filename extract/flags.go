@@ -17,7 +17,7 @@ const (
 	FlagBidi        = "bidi_control"  // controls that show text in another order than it is stored
 	FlagMarks       = "stacked_marks" // marks over or through letters that no language sets there
 	FlagOrder       = "reading_order" // the file draws its words in another order than they stand on the page
-	FlagReadings    = "readings"      // readings above or beside the base text were left out
+	FlagReadings    = "readings"      // readings above or next to the base text were left out
 	FlagSpaced      = "spaced_out"    // letters spaced out, so that words are not words
 	FlagReplacement = "replacement"   // characters that could not be decoded
 	FlagGuess       = "encoding_guess"

@@ -64,8 +64,8 @@ func (t *formulas) before(b *builder, from int) bool {
 	return len(t.letters) > 0 && t.to <= from && len(bytes.TrimSpace(b.para[t.to:from])) == 0
 }
 
-// formulaLetters gives the letters and digits of a formula, in order of their codes: its forms write them in different
-// orders. Commands of TeX are none of them.
+// formulaLetters gives the letters and digits of a formula, in order of their codes: its forms write them in
+// different orders. TeX commands are not among them.
 func formulaLetters(s string) []rune {
 	var out []rune
 	command := false

@@ -111,7 +111,7 @@ const (
 	rareEncoding = 30.0 // a whole text in an encoding of DOS or the old Macintosh
 )
 
-// bytePairs counts neighbouring bytes of which one is not ASCII.
+// bytePairs counts neighbouring bytes, at least one of them not ASCII.
 func bytePairs(data []byte) map[[2]byte]int {
 	pairs := map[[2]byte]int{}
 	prev := byte(' ')

@@ -45,7 +45,7 @@ type htmlTag struct {
 	name    atom.Atom
 	raw     string
 	style   textStyle
-	turned  bool // the control of direction stands in the paragraph
+	turned  bool // the control of direction is in the paragraph
 	skipped bool // its text is not content
 	from    int  // byte of the paragraph at which a formula, or what is shown of it, began; -1: it is none
 }
@@ -61,7 +61,7 @@ func (st *htmlState) style() textStyle {
 // htmlText writes the text of s.
 func (b *builder) htmlText(s string) { b.styledText(s, "") }
 
-// styledText writes the text of s, to which the given style sheets apply besides its own.
+// styledText writes the text of s, to which the given style sheets apply in addition to its own.
 func (b *builder) styledText(s, styles string) {
 	z := html.NewTokenizer(strings.NewReader(s))
 	z.SetMaxBuf(0) // the input is in memory already
@@ -96,7 +96,7 @@ func (st *htmlState) read(z *html.Tokenizer) {
 	}
 }
 
-// ownStyles gives the style sheets that stand in a page, wherever they stand: they hold for all of it.
+// ownStyles returns the style sheets in a page, wherever they are: they hold for all of it.
 func ownStyles(s string) string {
 	if !strings.Contains(s, "<style") && !strings.Contains(s, "<STYLE") && !strings.Contains(s, "<Style") {
 		return ""
@@ -169,7 +169,7 @@ func (st *htmlState) end() {
 	}
 }
 
-// turn writes the controls of direction of the open elements, where they do not stand in the paragraph, before text s.
+// turn writes the controls of direction of the open elements, if they are not yet in the paragraph, before text s.
 func (st *htmlState) turn(s string) {
 	if strings.TrimSpace(s) == "" {
 		return
@@ -225,7 +225,7 @@ func isVoid(a atom.Atom) bool {
 	return false
 }
 
-// isInline tells the elements that do not end a paragraph.
+// isInline reports whether an element does not end a paragraph.
 func isInline(a atom.Atom) bool {
 	switch a {
 	case atom.A, atom.Abbr, atom.Acronym, atom.B, atom.Bdi, atom.Bdo, atom.Big, atom.Cite, atom.Code, atom.Data, atom.Del, atom.Dfn, atom.Em,
@@ -238,7 +238,7 @@ func isInline(a atom.Atom) bool {
 	return a == 0 // unknown elements are inline, as in browsers
 }
 
-// isSkipped tells the elements whose text a browser does not show as text.
+// isSkipped reports whether a browser does not show an element's text.
 func isSkipped(a atom.Atom) bool {
 	switch a {
 	case atom.Script, atom.Style, atom.Head, atom.Template, atom.Rt, atom.Rp, atom.Rtc, atom.Noframes, atom.Iframe, atom.Datalist,

@@ -10,7 +10,7 @@ import (
 	"golang.org/x/net/html/atom"
 )
 
-// within reads a piece of HTML that stands inside the page, under a flag of its own if code is not empty.
+// within reads a piece of HTML inside the page, under a flag of its own if code is not empty.
 func (st *htmlState) within(s, code string) {
 	if st.skip > 0 || st.b.nested >= st.b.opt.MaxNesting {
 		if st.skip == 0 && strings.TrimSpace(s) != "" {
@@ -41,7 +41,7 @@ func isShadowRoot(t html.Token) bool {
 	return false
 }
 
-// frame reads the page in a frame, where it stands in the file, and names it where it does not.
+// frame reads the page in a frame if it is in the file, and names it otherwise.
 func (st *htmlState) frame(t html.Token) {
 	if st.skip > 0 {
 		return
@@ -101,7 +101,7 @@ func (st *htmlState) own(s string) {
 	st.b.res.Title = title
 }
 
-// formValue writes what a control of a form shows besides its content.
+// formValue writes what a form control shows in addition to its content.
 func (st *htmlState) formValue(t html.Token) {
 	if st.skip > 0 {
 		return

@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// invisible reports whether r shows nothing and stands for nothing but how its neighbours join or look.
+// invisible reports whether r shows nothing and only affects how its neighbours join or look.
 func invisible(r rune) bool {
 	switch {
 	case r < 0x34f:
@@ -35,7 +35,7 @@ func ordinary(r, before, after rune) bool {
 			unicode.Lao, unicode.Georgian, unicode.Hebrew)
 	case r == 0x34f:
 		return unicode.In(before, unicode.Hebrew, unicode.M)
-	case r >= 0x2061 && r <= 0x2064: // beside a sign of one letter
+	case r >= 0x2061 && r <= 0x2064: // next to a sign of one letter
 		return !unicode.IsLower(before) || !unicode.IsLower(after)
 	case r == 0x115f || r == 0x1160:
 		return conjoining(before) || conjoining(after)

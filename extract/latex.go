@@ -386,7 +386,7 @@ func (x *latex) environment(p *latexScan) {
 	}
 }
 
-// isPlacement tells the optional argument of a floating figure from the title of a theorem.
+// isPlacement distinguishes the optional argument of a floating figure from the title of a theorem.
 func isPlacement(s string) bool { return strings.Trim(s, "htbpH!,.=0123456789cmin ") == "" }
 
 func (x *latex) includeFile(name string, p *latexScan) {

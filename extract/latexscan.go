@@ -185,7 +185,7 @@ func (p *latexScan) emptyGroup(name string) {
 	}
 }
 
-// accentFollows tells \c{c} from a command that happens to have the accent's name.
+// accentFollows distinguishes \c{c} from a command that happens to have the accent's name.
 func (p *latexScan) accentFollows() bool { return p.i < len(p.s) && p.s[p.i] != '\\' }
 
 func latexKnown(name string) bool {

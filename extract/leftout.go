@@ -8,8 +8,8 @@ import (
 	"golang.org/x/net/html"
 )
 
-// leftDetail says what was left out, by the codes of flags for letters that a rule keeps out of the text. It is in the order in
-// which they are told.
+// leftDetail says what was left out, by the codes of flags for letters that a rule keeps out of the text. They are in
+// the order of reporting.
 var leftDetail = []struct{ code, detail string }{
 	{FlagHeaders, "page headers, footers and page numbers left out"},
 	{FlagComments, "comments are left out"},
@@ -31,7 +31,7 @@ func characters(s string) int {
 	return n
 }
 
-// leave counts the letters of s, which are not in the text by the rule that code stands for.
+// leave counts the letters of s, which the rule named by code leaves out of the text.
 func (b *builder) leave(code, s string) {
 	if n := characters(s); n > 0 {
 		if b.left == nil {
@@ -61,7 +61,7 @@ func (b *builder) tellLeft() {
 // maxAlternatives bounds the alternative text that is compared with what was read, in bytes.
 const maxAlternatives = 4 << 20
 
-// alternative notes text of the file that stands for the same as other text, in case a program cannot show that.
+// alternative records text of the file that replaces other text for programs that cannot show it.
 func (b *builder) alternative(s string) {
 	if strings.TrimSpace(s) != "" && b.altSize+len(s) <= maxAlternatives {
 		b.altSize += len(s)

@@ -1,7 +1,7 @@
 //go:build ignore
 
-// This program makes letters.txt, the letter pairs by which guess.go tells 8-bit encodings apart, from
-// the Universal Declaration of Human Rights (public domain): go run letters_gen.go UDHR-FOLDER.
+// This program makes letters.txt, the letter pairs with which guess.go distinguishes 8-bit encodings,
+// from the Universal Declaration of Human Rights (public domain): go run letters_gen.go UDHR-FOLDER.
 package main
 
 import (

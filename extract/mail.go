@@ -206,7 +206,7 @@ func (b *builder) shownParts(parts []mailPart) []mailPart {
 	return out
 }
 
-// alternativePart notes the text of a part that another one stands for.
+// alternativePart records the text of a part that another part replaces.
 func (b *builder) alternativePart(p mailPart) {
 	if !strings.HasPrefix(p.kind, "text/") {
 		return

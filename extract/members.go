@@ -9,8 +9,8 @@ import (
 	"slices"
 )
 
-// Member is one file of an archive, or the file itself where it is none. Exactly one of Result and
-// Err is set.
+// Member is one file of an archive, or the file itself if it is not an archive. Exactly one of
+// Result and Err is set.
 type Member struct {
 	Path   string  `json:"path"` // for example work.zip!/chapter/one.docx
 	Result *Result `json:"result,omitempty"`
@@ -59,7 +59,7 @@ type walker struct {
 	deepAt string // the first of them
 
 	paths   memberPaths
-	leftOut int // lock files and files of systems, not told yet
+	leftOut int // lock files and system files, not reported yet
 }
 
 // give hands a member on under its path.

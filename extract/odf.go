@@ -76,7 +76,7 @@ func (h *odfHeaders) start(name string, a attrs) {
 		h.inside++
 	}
 	if name == "text:page-number" || name == "text:page-count" {
-		h.inside += 1 << 20 // what stands inside is a number that changes
+		h.inside += 1 << 20 // the content is a number that changes
 	}
 }
 

@@ -20,7 +20,7 @@ type odfList struct {
 	count int
 }
 
-// outlineList stands for the numbering of headings among the styles of lists.
+// outlineList is the numbering of headings among the list styles.
 const outlineList = "\x00"
 
 // level reads how a level is labelled.
@@ -116,7 +116,7 @@ func (r *odfReader) control(a attrs) {
 // object notes an object of the document to be read after the paragraph.
 func (r *odfReader) object(href string) {
 	switch name := strings.TrimPrefix(path.Clean("/"+strings.TrimPrefix(href, "./")), "/"); {
-	case href == "" || r.parts == nil: // it stands inside
+	case href == "" || r.parts == nil: // it is inside
 	case !r.parts.has(name) && !r.parts.has(name+"/content.xml"):
 		r.b.partial(FlagPart, "a linked object is not in the file")
 	case r.depth == 0:

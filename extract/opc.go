@@ -140,7 +140,7 @@ func (p *parts) graphics(part string) {
 	}
 }
 
-// unlessThere writes the paragraphs of s that do not stand in the text yet.
+// unlessThere writes the paragraphs of s that are not in the text yet.
 func (b *builder) unlessThere(s string) {
 	b.end()
 	for para := range strings.SplitSeq(s, "\n\n") {
@@ -336,7 +336,7 @@ func (p *parts) comments(name string) {
 	}
 }
 
-// neverText tells the parts that hold no text in any container.
+// neverText reports whether a part holds no text in any container.
 func neverText(name string) bool {
 	switch ext(name) {
 	case "rels", "png", "jpg", "jpeg", "gif", "bmp", "tif", "tiff", "emf", "wmf", "wdp", "ico", "webp", "odttf", "fntdata", "ttf",
@@ -388,7 +388,8 @@ func ifWords(s string) int {
 	return characters(s)
 }
 
-// contentFormat tells a package of Office by its list of content types, whatever its parts are called.
+// contentFormat recognises an Office package by its list of content types, whatever its parts are
+// called.
 func contentFormat(f *zip.File) (Format, bool) {
 	r, err := f.Open()
 	if err != nil {

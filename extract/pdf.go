@@ -247,7 +247,7 @@ func (g geometry) shown(l, r, lo, hi float64) (float64, float64, float64, float6
 	return l, r, lo, hi
 }
 
-// lowHalf stands for the second half of a character that is given as two (UTF-16).
+// lowHalf marks the second half of a character given as two (UTF-16).
 const lowHalf = -1
 
 // unicode returns character i of a page: PDFium gives those above U+FFFF as two halves, the first of which stands for both.
@@ -339,7 +339,7 @@ func (f *pdfium) drawnWithoutInk(object uint64) bool {
 	return mode == renderInvisible || mode == renderClip
 }
 
-// pictures counts the page's objects and tells whether one picture covers most of the page.
+// pictures counts the page's objects and reports whether one picture covers most of the page.
 func (f *pdfium) pictures(page uint64, p *pdfPage) {
 	f.countObjects(p, 0, f.integer("FPDFPage_CountObjects", page), func(i uint64) uint64 {
 		return f.call("FPDFPage_GetObject", page, i)
@@ -408,8 +408,8 @@ const (
 	maxAnnotations = 2000
 )
 
-// annotations takes the text of free-text annotations and the values of form fields: both are seen
-// on the page and stand in no text layer.
+// annotations takes the text of free-text annotations and the values of form fields: both are
+// visible on the page but in no text layer.
 func (f *pdfium) annotations(page uint64, p *pdfPage) {
 	n := min(f.integer("FPDFPage_GetAnnotCount", page), maxAnnotations)
 	for i := range max(n, 0) {

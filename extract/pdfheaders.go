@@ -17,9 +17,9 @@ const edgePlay = 24
 // edgeLine is a line in a margin.
 type edgeLine struct{ page, line int }
 
-// dropHeaders marks lines that stand in the same margin of many pages, at about the same height, with
-// the same words, digits aside: running headers, footers, page numbers. Each page gives at most
-// edgeLines lines per margin, so a body that repeats itself is not lost.
+// dropHeaders marks lines in the same margin of many pages, at about the same height, with the same
+// words, digits aside: running headers, footers, page numbers. Each page gives at most edgeLines lines
+// per margin, so a body that repeats itself is not lost.
 func (d *pdfDoc) dropHeaders() {
 	const edgeLines = 3
 	same := map[string][]edgeLine{}

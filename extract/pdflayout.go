@@ -99,8 +99,8 @@ func splitLines(chars []pdfChar) []pdfLine {
 	return lines
 }
 
-// beside reports whether m stands right of l on the same line: raised signs and marks above letters
-// make PDFium end a line where a reader sees none.
+// beside reports whether m is right of l on the same line: raised signs and marks above letters make
+// PDFium end a line where a reader sees none.
 func (l *pdfLine) beside(m *pdfLine) bool {
 	if l.solid == 0 || m.solid == 0 || l.hyphen || l.size() <= 0 || m.size() <= 0 {
 		return false
@@ -111,7 +111,7 @@ func (l *pdfLine) beside(m *pdfLine) bool {
 	return overlap > 0.5*min(l.size(), m.size()) && gap > -0.6*em && gap < 0.6*em && l.left < m.left
 }
 
-// extend adds m, which stands beside l.
+// extend adds m, which is beside l.
 func (l *pdfLine) extend(m *pdfLine) {
 	r, _ := utf8.DecodeRuneInString(m.text)
 	if m.left-l.right > 0.2*l.size() && !unicode.Is(unicode.Mn, r) {
@@ -297,7 +297,7 @@ func (d *pdfDoc) writePage(p *pdfPage, prev *pdfLine, words *vocabulary) *pdfLin
 		}
 		if first {
 			// A paragraph that runs over the page end belongs to the page on which it began; the
-			// place then stands at the byte where the new page's words begin.
+			// place is then the byte where the new page's words begin.
 			d.placePage(label, prev, joined)
 			first = false
 		}

@@ -34,8 +34,8 @@ func (o *pageOrder) dropLineNumbers() (numbers, digits int) {
 	return len(drop), digits
 }
 
-// lineNumbers finds the words at the left (-1) or right (1) end of rows that are numbers beside the text and count its
-// lines, each or every so many.
+// lineNumbers finds the words at the left (-1) or right (1) end of rows that are numbers next to the text and count
+// its lines, each or every so many.
 func (o *pageOrder) lineNumbers(side int) []int {
 	type number struct{ word, row, value int }
 	var all []number
@@ -105,7 +105,7 @@ func (o *pageOrder) sameEdge(a, b int) bool {
 	return math.Abs(x.right-y.right) < play || math.Abs(x.left-y.left) < play
 }
 
-// inMargin reports whether numbers stand beside lines of running text, none of which reaches as far.
+// inMargin reports whether numbers are next to lines of running text that do not reach as far.
 func (o *pageOrder) inMargin(numbers []int, side int) bool {
 	if len(numbers) < leastLineNumbers || o.words[numbers[len(numbers)-1]].row-o.words[numbers[0]].row < leastNumbered {
 		return false

@@ -143,7 +143,7 @@ func (o *pageOrder) join(rows []pdfRow, from, i int) []pdfRow {
 	return append(rows, pdfRow{words: []int{i}, low: w.low, high: w.high})
 }
 
-// fits reports whether a word stands at the height of a row, and, where room is asked for, beside its words.
+// fits reports whether a word is at the height of a row and, if room is requested, next to its words.
 func (o *pageOrder) fits(r *pdfRow, w *pdfWord, room bool) bool {
 	if min(r.high, w.high)-max(r.low, w.low) <= 0.5*min(r.high-r.low, w.size()) {
 		return false
@@ -184,7 +184,7 @@ func (o *pageOrder) placed() bool {
 	return (all-inWords)*200 <= all
 }
 
-// wordsAstray reports whether the words of lines are drawn in another order than they stand in.
+// wordsAstray reports whether the words of lines are drawn in another order than they appear in.
 func (o *pageOrder) wordsAstray() bool {
 	odd := 0
 	for i := 1; i < len(o.words); i++ {
@@ -219,7 +219,7 @@ type lineOf struct{ row, column int }
 // longLine is the number of characters from which a line is one of text.
 const longLine = 25
 
-// linesAstray reports whether lines of text are drawn in another order than they stand in.
+// linesAstray reports whether lines of text are drawn in another order than they appear in.
 func (o *pageOrder) linesAstray() bool {
 	letters := map[lineOf]int{}
 	for i := range o.words {

@@ -11,7 +11,7 @@ import (
 // layout decides which lines of a page belong to one paragraph.
 type layout struct {
 	lines []pdfLine
-	edge  []float64       // right edge of the column each line stands in
+	edge  []float64       // right edge of the column of each line
 	start []float64       // left edge of it
 	pitch map[int]float64 // usual distance between lines of one paragraph, in line heights, by class of size
 }
@@ -165,8 +165,8 @@ func (y *layout) uniform(a, b int, drop float64) bool {
 	return drop < 2.5 && (same(a-1, a) || same(b, b+1))
 }
 
-// firstWidth is about the width of the first word of l: had it found room on the line before, it would
-// stand there. Scripts without spaces break anywhere but before closing marks.
+// firstWidth is about the width of the first word of l: if it had fitted on the line before, it would
+// be there. Scripts without spaces break anywhere but before closing marks.
 func firstWidth(l *pdfLine) float64 {
 	all := utf8.RuneCountInString(l.text)
 	word := strings.TrimLeft(l.text, " ")

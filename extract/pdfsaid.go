@@ -118,7 +118,7 @@ var (
 const maxCMap = 1 << 20
 
 // falseMappings returns data without the ToUnicode of fonts that gives letters of a defined encoding the meaning of
-// others, or nil if there are none. Fonts inside compressed objects are not looked at.
+// others, or nil if no font does. Fonts inside compressed objects are not looked at.
 func falseMappings(data []byte) []byte {
 	if !bytes.Contains(data, []byte("/ToUnicode")) {
 		return nil

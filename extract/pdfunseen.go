@@ -124,7 +124,7 @@ func nearColour(a, b [3]byte) bool {
 	return true
 }
 
-// clip is the rectangle outside of which nothing of an object is seen.
+// clip is the rectangle outside which an object is invisible.
 type clip struct {
 	left, right, low, high float64
 	set                    bool
@@ -183,5 +183,5 @@ func (c *clip) hides(x *pdfChar) bool {
 	return mx < c.left-play || mx > c.right+play || my < c.low-play || my > c.high+play
 }
 
-// squeezed is the width of a letter, as a share of its height, up to which nobody reads it.
+// squeezed is the width of a letter, as a share of its height, up to which it cannot be read.
 const squeezed = 0.06

@@ -27,8 +27,8 @@ const (
 	toEnglish                  // other languages of Europe use it
 )
 
-// strangeQuotes are the marks by which a copied passage passes for quoted with a program, and not, or not
-// at once, with a reader.
+// strangeQuotes are marks that make a copied passage look quoted to a program, but not, or not at once, to
+// a reader.
 var strangeQuotes = map[rune]strangeQuote{
 	'❝': {"❞", toAll}, '❛': {"❜", toAll}, '‟': {"”", toAll}, '‛': {"’", toAll}, '⹂': {"“”", toAll}, '🙶': {"🙷", toAll},
 	'〝': {"〞〟", toAlphabets}, '＂': {"＂", toAlphabets}, '「': {"」", toAlphabets}, '『': {"』", toAlphabets}, '﹁': {"﹂", toAlphabets},

@@ -78,11 +78,11 @@ func (r *readings) stop(b *builder, a atom.Atom) {
 	r.text.Reset()
 }
 
-// officeRuby is a reading of a Word or OpenDocument file, which stands beside its base in an element around both.
+// officeRuby is a reading of a Word or OpenDocument file, which is next to its base in an element around both.
 type officeRuby struct {
 	text strings.Builder
 	open bool // the reading is being read
-	base int  // byte of the paragraph at which the base begins
+	base int  // byte of the paragraph where the base begins
 }
 
 // start begins a reading or its base, at byte at of the paragraph.

@@ -5,8 +5,7 @@ import (
 	"strings"
 )
 
-// edit is a change of the finished text: bytes [from, to) become text, and a flag of the code, if there is one, stands
-// there.
+// edit is a change of the finished text: bytes [from, to) become text, with a flag of the code, if any.
 type edit struct {
 	from, to           int
 	text, code, detail string
@@ -19,7 +18,7 @@ func (b *builder) asSeen() {
 		return
 	}
 	b.rewrite(turned(b.res.Text, b.directed))
-	if b.counts[FlagGlyphs] == 0 { // else the letters are none
+	if b.counts[FlagGlyphs] == 0 { // otherwise they are not letters
 		b.rewrite(undisguised(b.res.Text))
 	}
 }

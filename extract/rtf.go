@@ -30,12 +30,12 @@ func readRTF(b *builder, data []byte) error {
 // rtfState is the state that a group inherits and its end restores.
 type rtfState struct {
 	dest   rtfDest
-	uc     int // characters that follow a \u and stand for it
+	uc     int // characters that follow a \u and replace it
 	enc    encoding.Encoding
 	hidden bool
 	white  bool
 	size   int    // half points; 0: default
-	aside  string // the flag of text that does not stand in the text: headers, comments, deletions; empty: it does
+	aside  string // the flag of text that is left out: headers, comments, deletions; empty: it does
 }
 
 type rtfDest int
@@ -49,10 +49,10 @@ const (
 	rtfAuthor
 	rtfInfo // other fields of the information group
 	rtfCreated
-	rtfObject // an object, of which only the result is shown
+	rtfObject // an object; only its result is shown
 	rtfLabel  // of a list
 	rtfCode   // of a field
-	rtfTwice  // text in two forms, of which the second, in Unicode, is shown
+	rtfTwice  // text in two forms; the second, in Unicode, is shown
 )
 
 type rtfReader struct {

@@ -22,7 +22,7 @@ func (r *rtfReader) pageHeaders() {
 	}
 }
 
-// aside keeps text that does not stand in the text.
+// aside keeps text that is left out.
 func (r *rtfReader) aside(s string) {
 	if r.st.aside != FlagHeaders {
 		r.b.leave(r.st.aside, s)

@@ -62,7 +62,7 @@ func scanLanguage(b *builder, s string) {
 			continue
 		}
 		n++
-		// A letter outside ASCII may be a vowel with a mark; syllabic r, l and w stand in few words.
+		// A letter outside ASCII may be a vowel with a mark; syllabic r, l and w occur in few words.
 		if r >= 0x80 || strings.ContainsRune("aeiouyAEIOUYwW", r) {
 			vowel++
 		}
@@ -87,7 +87,7 @@ const (
 	cyrillic
 	greek
 	armenian
-	rare // alphabets that hardly any text beside Latin ones is written in: Cherokee, Lisu, Coptic
+	rare // alphabets rarely mixed with Latin letters: Cherokee, Lisu, Coptic
 	allScripts
 )
 

@@ -3,12 +3,12 @@ package extract
 import (
 	"bytes"
 	"image"
-	_ "image/gif"  // decoders for pictures handed in as files
+	_ "image/gif"  // decoders for pictures submitted as files
 	_ "image/jpeg" //
 	"image/png"
 )
 
-// Scan is a page without a text layer, or a picture handed in as a file, as a grey PNG: what
+// Scan is a page without a text layer, or a picture submitted as a file, as a grey PNG: what
 // character recognition needs. The bytes are of our own making, whatever the file held.
 type Scan struct {
 	Page int    `json:"page"` // from 1

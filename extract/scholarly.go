@@ -77,7 +77,7 @@ func (r *scholarly) start(name string, a attrs) {
 	}
 }
 
-// inCitation reports whether the innermost element stands in a reference, whose elements are words of one paragraph.
+// inCitation reports whether the innermost element is in a reference, whose elements are words of one paragraph.
 func (r *scholarly) inCitation() bool {
 	n := len(r.path) - 1
 	for _, p := range r.path[:max(n, 0)] {

@@ -60,7 +60,7 @@ var magics = []struct {
 	{"OggS", Other}, {"ID3", Other}, {"%!PS", Other},
 }
 
-// Sniff tells the format of a file, by content first. It fails with code Binary or Damaged.
+// Sniff returns the format of a file, by content first. It fails with code Binary or Damaged.
 func Sniff(name string, data []byte) (Format, error) {
 	head := data[:min(len(data), 1024)]
 	for _, m := range magics {
@@ -86,7 +86,7 @@ func Sniff(name string, data []byte) (Format, error) {
 // maxSniffed is the number of entries above which no office document is looked for in a zip.
 const maxSniffed = 20000
 
-// sniffZip looks for the parts that tell office formats apart.
+// sniffZip looks for the parts that distinguish office formats.
 func sniffZip(name string, data []byte) (Format, error) {
 	if declaredEntries(data) > maxSniffed {
 		return ZIP, nil // whose reader refuses it before it builds the directory
@@ -165,7 +165,7 @@ func ext(name string) string {
 	return strings.ToLower(strings.TrimPrefix(path.Ext(strings.ReplaceAll(name, "\\", "/")), "."))
 }
 
-// sniffText tells text formats apart, and text from binary.
+// sniffText distinguishes text formats, and text from binary.
 func sniffText(name string, data []byte) (Format, error) {
 	enc, err := detectEncoding(data)
 	if err != nil {

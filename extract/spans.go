@@ -43,8 +43,8 @@ func (f *spanFlags) show(from int) {
 	f.open = slices.DeleteFunc(f.open, func(s paraSpan) bool { return s.from >= from })
 }
 
-// raise raises the flags of a paragraph that stands at offset at of the text and lost lead bytes
-// before its first letter.
+// raise raises the flags of a paragraph at offset at of the text that lost lead bytes before its
+// first letter.
 func (f *spanFlags) raise(b *builder, at, lead, end int) {
 	for _, s := range f.open {
 		from, to := max(at+s.from-lead, at), min(at+s.to-lead, end)

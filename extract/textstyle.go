@@ -242,7 +242,7 @@ func isFar(v string) bool {
 	return n <= -900 || n >= 9000
 }
 
-// readSize reads a length in pixels, relative ones to base; otherwise if it is none.
+// readSize reads a length in pixels, relative ones to base; otherwise if it is not.
 func readSize(v string, base, otherwise float64) float64 {
 	switch v {
 	case "xx-small":
@@ -301,7 +301,7 @@ var colourNames = map[string]colour{
 	"floralwhite": "#fffaf0", "whitesmoke": "#f5f5f5", "mintcream": "#f5fffa", "azure": "#f0ffff", "transparent": "transparent",
 }
 
-// readColour reads a colour, "" if it is none that is known.
+// readColour reads a colour, "" if it is unknown.
 func readColour(v string) colour {
 	v = strings.ToLower(strings.TrimSpace(v))
 	if c, ok := colourNames[v]; ok {

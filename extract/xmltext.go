@@ -3,8 +3,8 @@ package extract
 import "strings"
 
 // readXML reads XML of a vocabulary without a reader of its own: all character data, an element a
-// paragraph unless it stands in the middle of text. Word and OpenDocument files in one piece of XML
-// go to their readers.
+// paragraph unless it is in the middle of text. Word and OpenDocument files in one piece of XML go
+// to their readers.
 func readXML(b *builder, data []byte) error {
 	c, err := detectEncoding(data)
 	if err != nil {

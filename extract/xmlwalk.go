@@ -80,7 +80,7 @@ var namespaces = map[string]string{
 	"http://schemas.openxmlformats.org/officeDocument/2006/extended-properties": "ep",
 }
 
-// unknownNamespace stands for a namespace that is in none of the tables here.
+// unknownNamespace is a namespace in none of the tables here.
 const unknownNamespace = "?"
 
 // officeExtensions are the namespaces beyond the standard that today's office programs understand, so that they show a Choice
@@ -246,9 +246,9 @@ func walkTokens(b *builder, d *xml.Decoder, r xmlReader) error {
 	return nil
 }
 
-// alternatives decides which of several alternatives for the same content a program of today shows (ECMA-376 part 3, sections 7
-// and 9): the first Choice of which it understands all that it requires, else the Fallback. Elements of a namespace that may be
-// ignored and is not understood are left out, unless their content is to be processed.
+// alternatives decides which of several alternatives for the same content a program of today shows (ECMA-376 part 3,
+// sections 7 and 9): the first Choice whose requirements it understands, else the Fallback. Elements of a namespace
+// that may be ignored and is not understood are left out, unless their content is to be processed.
 type alternatives struct {
 	scope   *xmlScope
 	taken   []bool // of each open AlternateContent, whether one of its alternatives is shown
@@ -289,7 +289,7 @@ func (a *alternatives) skips(name string, t xml.StartElement, names []string) bo
 	return a.ignored[prefix] && a.scope.short[prefix] == unknownNamespace && !a.process[prefix+":"+t.Name.Local] && !a.process[prefix+":*"]
 }
 
-// understands reports whether all prefixes of a list stand for namespaces that programs understand.
+// understands reports whether programs understand the namespaces of all prefixes in a list.
 func (a *alternatives) understands(required string) bool {
 	prefixes := strings.Fields(required)
 	for _, p := range prefixes {

@@ -36,7 +36,7 @@ var zipPages = []struct {
 	{traditionalchinese.Big5, &traditional, 0},
 }
 
-// wideScript tells how likely the characters of a script are in a name.
+// wideScript says how likely the characters of a script are in a name.
 type wideScript struct {
 	common   map[rune]bool      // those that names hold most
 	ordinary func([2]byte) bool // whether two bytes are of the part of the page that schools teach
@@ -224,8 +224,8 @@ func (p *memberPaths) path(archive, name string) string {
 	return unique
 }
 
-// IsClutter tells the files that nobody wrote: locks of word processors on files that are open, and what operating systems
-// add to folders.
+// IsClutter reports whether a file was written by a system and not by a person: locks of word processors on files
+// that are open, and what operating systems add to folders.
 func IsClutter(name string) bool {
 	for _, part := range strings.Split(strings.ReplaceAll(name, `\`, "/"), "/") {
 		switch strings.ToLower(part) {

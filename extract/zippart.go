@@ -81,8 +81,8 @@ func checkedZip(data []byte, o Options, lim *budget) (*zip.Reader, error) {
 	return zr, nil
 }
 
-// declaredEntries is the number of entries the end record declares, 0 if there is none. It spares
-// building a directory of millions of entries only to refuse it.
+// declaredEntries is the number of entries that the end record declares, 0 without a record. It
+// spares building a directory of millions of entries only to refuse it.
 func declaredEntries(data []byte) int {
 	tail := data[max(0, len(data)-66000):]
 	i := bytes.LastIndex(tail, []byte("PK\x05\x06"))
@@ -90,7 +90,7 @@ func declaredEntries(data []byte) int {
 		return 0
 	}
 	n := int(tail[i+10]) | int(tail[i+11])<<8
-	if n == 0xffff { // the number stands in the record of the long form (APPNOTE 6.3.10, 4.3.14)
+	if n == 0xffff { // the number is in the record of the long form (APPNOTE 6.3.10, 4.3.14)
 		if k := bytes.LastIndex(tail[:i], []byte("PK\x06\x06")); k >= 0 && k+40 <= i {
 			return int(min(binary.LittleEndian.Uint64(tail[k+32:]), 1<<30))
 		}

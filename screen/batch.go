@@ -74,7 +74,7 @@ const (
 	maxFilter = 34
 	// scanned is the number of stored prints that are taken through one table at a time, in the
 	// order of their first eight leading bits: so the filter and the table are read nearly in their
-	// order, not at random. It is 2^numberBits, for the number to fit beside the leading bits.
+	// order, not at random. It is 2^numberBits, so that the number fits next to the leading bits.
 	scanned    = 1 << numberBits
 	numberBits = 18
 )
@@ -149,7 +149,7 @@ func ordered(l *Layout, part, scratch []uint64) []uint64 {
 	at := 64
 	for _, run := range l.fields {
 		if at <= 64-maxFilter {
-			break // nobody looks at further bits
+			break // no one looks at further bits
 		}
 		at -= run.width
 		low, mask := run.low, ones(run.width)

@@ -3,8 +3,8 @@ package screen
 import "math/bits"
 
 // bitmap holds a bit for each gram of a text, of several grams perhaps the same one. A bit of one text
-// that another lacks stands for at least one gram that the other lacks: so a few instructions tell that
-// most candidates cannot be similar enough (the bitmap filter of Sandes, Teodoro and Melo 2020).
+// that another lacks means at least one gram that the other lacks: so a few instructions show that most
+// candidates cannot be similar enough (the bitmap filter of Sandes, Teodoro and Melo 2020).
 type bitmap [16]uint64
 
 func (b *bitmap) add(gram uint64) { b[gram>>6&15] |= 1 << (gram & 63) }

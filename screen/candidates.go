@@ -56,8 +56,8 @@ func Candidates(docs []Document, o JoinOptions) (Joined, error) {
 
 // Join is Candidates in passes that may go side by side. Each is a sort of all fingerprints by a band and a
 // comparison within equal values (sort-merge join), so that its work is sorting; with ProbeOne each leaves out one
-// nibble of the band. Memory, beside the documents, is about 70 bytes a fingerprint, 32 for each pass that goes
-// on, and up to 40 a pair. The documents must not change.
+// nibble of the band. Memory, in addition to the documents, is about 70 bytes a fingerprint, 32 for each pass that
+// goes on, and up to 40 a pair. The documents must not change.
 type Join struct {
 	o         JoinOptions
 	documents int
@@ -72,8 +72,8 @@ type Join struct {
 	spare   []*joinRoom
 }
 
-// print is a fingerprint with the largest of the gates of those that have it, which stands in the highest byte of the
-// second word.
+// print is a fingerprint with the largest of the gates of those that have it, held in the highest byte of the second
+// word.
 type print struct{ first, second uint64 }
 
 const (
@@ -249,7 +249,7 @@ func (j *Join) merge(r *joinRoom, band, nibble int) {
 	}
 }
 
-// first reports whether band and nibble are the first by which the two fingerprints meet.
+// first reports whether band and nibble are the first in which the two fingerprints meet.
 func first(probe concordat.Probe, f, g concordat.Fingerprint, band, nibble int) bool {
 	for b := range band + 1 {
 		x := f.Band(b) ^ g.Band(b)

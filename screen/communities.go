@@ -51,8 +51,8 @@ func Communities(n int, links []Link) [][]int {
 	return out
 }
 
-// weighted is a graph of documents that are numbered anew, the heaviest first. Weights are whole millionths, so
-// that a sum does not depend on its order.
+// weighted is a graph of renumbered documents, the heaviest first. Weights are whole millionths, so that a sum
+// does not depend on its order.
 type weighted struct {
 	arcs     [][]arc // of each document, in order of the other
 	weight   []int64 // of all arcs of each document

@@ -6,7 +6,7 @@ type Labelled struct {
 	Same     bool // near-duplicates by the label
 }
 
-// CurvePoint is how well "at most K bits apart" tells near-duplicates from others.
+// CurvePoint is how well "at most K bits apart" separates near-duplicates from others.
 type CurvePoint struct {
 	K        int `json:"k"`
 	Reported int `json:"reported"` // pairs at most K bits apart
@@ -38,8 +38,8 @@ func (p CurvePoint) F1() float64 {
 	return 2 * float64(p.Found) / float64(p.Reported+p.Same)
 }
 
-// Sweep counts labelled pairs by distance: the sample by which Manku, Jain and Das Sarma 2007
-// (section 5.1, figure 1) choose k. The zero value has counted none.
+// Sweep counts labelled pairs by distance: the sample that Manku, Jain and Das Sarma 2007 (section
+// 5.1, figure 1) use to choose k. The zero value has counted none.
 type Sweep struct {
 	same, other [maxBits + 1]int
 }

@@ -16,7 +16,7 @@ import (
 type Passage struct {
 	Fingerprint concordat.Fingerprint
 	Start, End  int32
-	Gate        uint8 // largest distance in bits at which it matches
+	Gate        uint8 // largest distance in bits of a match
 }
 
 // Document is a document as its fingerprints show it.
@@ -41,8 +41,8 @@ type Run struct {
 }
 
 const (
-	// runWords is the number of words whose equality is no accident: the shingle by which
-	// near-duplicates are commonly defined.
+	// runWords is the number of words whose equality is no accident: the shingle that commonly
+	// defines near-duplicates.
 	runWords = 5
 	// edited is the distance in bits up to which a sentence is a lightly edited copy of another,
 	// two of three of its words in both (minhash.Resemblance 0.74).

@@ -32,10 +32,10 @@ func Lineage(n int, links []Link, before func(a, b int) bool) []int {
 	return from
 }
 
-// Removable returns for each of n documents which kept one stands for it, or -1 where it is itself
-// to be kept: going through the documents in the order of preference, one goes if a document kept
-// before resembles it by at least least. So nothing goes for a document that goes, as chains of
-// pairs would have it, nor for a likeness of a likeness.
+// Removable returns for each of n documents which kept one replaces it, or -1 if it is kept itself:
+// going through the documents in the order of preference, one goes if a document kept before
+// resembles it by at least least. So nothing goes for a document that goes, as chains of pairs
+// would have it, nor for a likeness of a likeness.
 func Removable(n int, links []Link, least float64, preferred func(a, b int) bool) []int {
 	near := make([][]Link, n)
 	for _, l := range links {

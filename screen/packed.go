@@ -12,10 +12,10 @@ import (
 )
 
 // A packed table (doc/format-report.md, packed prints) holds ascending prints in blocks of 1,024 bytes:
-// the first print whole, then for each the position of the highest bit in which it differs from
-// the one before, Huffman coded, and the bits below as they are (Manku, Jain and Das Sarma 2007,
-// section 3.4). The last print of each block is its key, by which a look-up finds the block. Equal
-// prints are a symbol of their own.
+// the first print whole, then for each the position of the highest bit in which it differs from the one
+// before, Huffman coded, and the bits below as they are (Manku, Jain and Das Sarma 2007, section 3.4).
+// The last print of each block is its key, with which a look-up finds the block. Equal prints are a
+// symbol of their own.
 const (
 	packedMagic   = "CCDPRNT1"
 	packedHeader  = 128

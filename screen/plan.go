@@ -16,8 +16,8 @@ type PlanOptions struct {
 	Prints  int // number of stored prints
 	Bytes   int64
 	Queries int // how many queries share the cost of building; 0: very many
-	// Sample holds prints of the collection, by which candidates are counted instead of taking them for uniform; of 64
-	// bits at most. nil: none.
+	// Sample holds prints of the collection, used to count candidates instead of assuming uniform prints; of 64 bits
+	// at most. nil: none.
 	Sample []uint64
 	// Packed has the memory hold packed tables instead of plain ones, of 64 bits at most.
 	Packed bool
@@ -169,9 +169,9 @@ func (d *Design) PackedBytes(n int) int64 {
 // add to it, 4.2 to 4.5 hundredths from a million to 2^34 prints (doc/evaluation/screen.md).
 func packedShare(n int) float64 { return min(1, PackedBound(n)+0.045) }
 
-// Counted returns the number of prints, of n, that a query like those of the sample compares on average over all tables
-// beside itself: n times the share of the pairs of the sample that agree in the leading bits. Prints have at most 64
-// bits. It takes the time to sort the sample for every table.
+// Counted returns the number of prints, of n, that a query like those of the sample compares on average over all
+// tables, itself excluded: n times the share of the pairs of the sample that agree in the leading bits. Prints have
+// at most 64 bits. It takes the time to sort the sample for every table.
 func (d *Design) Counted(sample []uint64, n int) float64 {
 	if len(sample) < 2 {
 		return d.Candidates(n)

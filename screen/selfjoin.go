@@ -9,8 +9,8 @@ import (
 	"slices"
 )
 
-// Stream yields the same stored prints anew each time it is called, in chunks that are valid until
-// the next: Chunks of a file read from its beginning.
+// Stream yields the same stored prints each time it is called, in chunks that are valid until the
+// next: Chunks of a file read from its beginning.
 type Stream func() iter.Seq2[[]uint64, error]
 
 // SelfJoin finds the pairs of stored prints within a distance of one another, however many there are,

@@ -152,7 +152,7 @@ type SketchOptions struct {
 // maxSharing is the default of Common.
 const maxSharing = 200
 
-// keys returns the numbers by which a sketch meets others, distinct, in any order.
+// keys returns the numbers that a sketch is looked up by, distinct, in any order.
 func (o *SketchOptions) keys(m minhash.MinSketch) []uint64 {
 	if o.Super == 0 {
 		return m.Values

@@ -139,7 +139,7 @@ func StratifiedPrecision(strata []Stratum, confidence float64) (precision, low, 
 	if roots == 0 {
 		return 0, 0, 1, false // no pairs
 	}
-	// The quantile by which the weighed limits of the strata are those of the weighed sum.
+	// The quantile with which the weighted limits of the strata are those of the weighted sum.
 	z *= math.Sqrt(squares) / roots
 	for _, s := range strata {
 		if s.Pairs > 0 {

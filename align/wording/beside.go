@@ -2,7 +2,7 @@ package wording
 
 import "concordat"
 
-// Places tells where the grams of one text stand in it.
+// Places says where the grams of one text are in it.
 type Places struct {
 	w  *Words
 	at map[uint64]gram // first place of each
@@ -26,7 +26,7 @@ func (w *Words) Places(c *Common) *Places {
 // maxAside is how many words of the other text may lie between two grams of one stretch.
 const maxAside = 12
 
-// Beside is a stretch of a text beside the same wording of another.
+// Beside is a stretch of a text with the same wording in another.
 type Beside struct {
 	Here, There concordat.Span
 	Words       []concordat.SpanPair // runs of equal words, in order of both
@@ -67,8 +67,8 @@ func (c *besideChain) add(a, b, n int32) (ok bool) {
 // maxChains is how many chains a gram may continue, the newest ones.
 const maxChains = 8
 
-// Beside returns where the wording of a stretch of w stands in the other text: the place with most of its words, since a text
-// may say the beginning of a stretch elsewhere, too. ok is false if none of its grams does.
+// Beside returns where the wording of a stretch of w occurs in the other text: the place with most of its words,
+// since a text may say the beginning of a stretch elsewhere, too. ok is false if none of its grams does.
 func (p *Places) Beside(w *Words, s concordat.Span) (out Beside, ok bool) {
 	first, last := w.within(s)
 	var chains []besideChain
@@ -101,7 +101,7 @@ func (p *Places) Beside(w *Words, s concordat.Span) (out Beside, ok bool) {
 			best = c
 		}
 	}
-	// Of grams that stand at two places the first one is known: the words in front of the chain may be equal all the same.
+	// For grams that occur twice the first place is known: the words in front of the chain may be equal all the same.
 	for r := &best.runs[0]; r.a > first && r.b > 0 && w.hashes[r.a-1] == p.w.hashes[r.b-1]; best.equal++ {
 		r.a, r.b, r.n = r.a-1, r.b-1, r.n+1
 	}

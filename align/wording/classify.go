@@ -37,8 +37,8 @@ const (
 // Class is a stretch of a text that others hold too, as the classifier sees it.
 type Class struct {
 	Stretch
-	// Kind says as what it does not count: concordat.KindForm or KindCommon; concordat.KindUndecided: somebody has to say
-	// whether it does. Empty: it counts, if what is compared bears it out.
+	// Kind says as what it does not count: concordat.KindForm or KindCommon; concordat.KindUndecided: a person must
+	// decide whether it does. Empty: it counts, if what is compared bears it out.
 	Kind  concordat.Kind
 	Why   Why     // of a form: what it reads like; empty: it is known by where it stands
 	Words int     // in a row, with what stands around it
@@ -49,12 +49,13 @@ type Class struct {
 type Scope struct {
 	Held *Common // which of them hold each gram
 	Of   int     // their number, that of the text itself among them
-	// Quoted are grams that at least two of them give as somebody else's, with the place: both quote it. Nil: none.
+	// Quoted are grams that at least two of them attribute to someone else, with the place: both quote it. Nil:
+	// none.
 	Quoted *Common
 	// Alike reports whether two of them are mostly one another: they count as one holder. Nil: none are.
 	Alike func(a, b int) bool
-	// Places returns at how many places a document shares wording with another, as [Common.PlacesWith] has it in its order.
-	// Nil: nobody knows, and wording is known as a form's by the text alone.
+	// Places returns at how many places a document shares wording with another, as [Common.PlacesWith] has it in its
+	// order. Nil: unknown, and wording is recognised as a form's by the text alone.
 	Places func(of, with int) int
 }
 
@@ -192,7 +193,7 @@ func (c *classifier) isForm(i, holders int) bool {
 // of a paragraph there. A block that less than half of the holders of others have is no piece of their form: a copied answer.
 func (c *classifier) pieces(s *block, exactly bool) (n, longest int, mean float64) {
 	last, words, paragraphs := int32(0), 0, 0
-	apart := true // own text stands before: what the same holders have beside it is none
+	apart := true // own text precedes it: what the same holders have next to it is not own text
 	for k := range c.blocks {
 		t := &c.blocks[k]
 		if !s.within(t) {
@@ -300,7 +301,7 @@ func (w *Words) paragraphsIn(first, last int32) (n, longest int) {
 	return n, max(longest, int(last-first))
 }
 
-// sketchSize is the number of grams by which two texts are compared as wholes.
+// sketchSize is the number of grams used to compare two texts as wholes.
 const sketchSize = 128
 
 // Sketch returns those of the grams of a text whose hashes are least, without what nearly all of a scope hold: the smaller

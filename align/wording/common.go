@@ -188,7 +188,7 @@ func (c *Common) Documents(w *Words, s concordat.Span) int {
 type Stretch struct {
 	concordat.Span
 	Documents int    // that hold the gram of it that fewest hold
-	Gram      uint64 // its first gram, by which the same wording is known in other texts
+	Gram      uint64 // its first gram, which identifies the same wording in other texts
 }
 
 // run is a gram of a text that is common.
@@ -255,7 +255,7 @@ func (w *Words) First(s concordat.Span) uint64 {
 	return 0
 }
 
-// Of returns the grams that stand in a span of a text, as held by text 0 alone.
+// Of returns the grams in a span of a text, as held by text 0 alone.
 func (w *Words) Of(s concordat.Span) *Common {
 	first, last := w.within(s)
 	out := &Common{held: map[uint64]int32{}, set: map[uint64]int32{}, texts: [][]int32{{0}}}

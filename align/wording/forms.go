@@ -19,11 +19,11 @@ type Why string
 const (
 	WhyHeading     Why = "heading"     // a short line by itself
 	WhyQuestion    Why = "question"    // a question by itself
-	WhyInstruction Why = "instruction" // tells the reader what to write or do
-	WhyDeclaration Why = "declaration" // what somebody signs, or states because a journal or a law asks for it
+	WhyInstruction Why = "instruction" // says what the reader must write or do
+	WhyDeclaration Why = "declaration" // what the author signs, or states because a journal or law requires it
 	WhyClause      Why = "clause"      // of a contract, a licence or a statute
 	WhyList        Why = "list"        // an entry of a list: an abbreviation, a row of a table, a line of contents
-	WhyOutline     Why = "outline"     // tells what the sections of a paper hold
+	WhyOutline     Why = "outline"     // says what the sections of a paper hold
 )
 
 // Form is a sentence or a line that reads like one of a form.
@@ -164,8 +164,8 @@ func ClausesAreForms(w *Words, shared []Stretch) bool {
 	return float64(n) <= maxClauses*float64(w.Len())
 }
 
-// Reader tells of passages of one text whether they read like those of a form. It reads a line when it is first asked
-// about it. It is safe for concurrent use.
+// Reader decides whether passages of one text read like a form. It reads a line when it is first asked about it. It
+// is safe for concurrent use.
 type Reader struct {
 	text  string
 	lines []concordat.Span
@@ -220,8 +220,8 @@ func (r *Reader) ReadsLikeForm(s concordat.Span) (Why, bool) {
 	return why, ok && !r.all()
 }
 
-// ownEdge is the number of characters from which what stands at the edge of a form, and does not read like one, is no
-// part of it.
+// ownEdge is the number of characters from which text at the edge of a form that does not read like one is not part
+// of it.
 const ownEdge = 60
 
 // trim returns a span that reads like a form without the edges that do not.
@@ -248,7 +248,7 @@ func (r *Reader) trim(s concordat.Span) concordat.Span {
 	return s
 }
 
-// readsLike returns the reason, the one of most letters, by which a stretch reads like a form.
+// readsLike returns the reason, the one with most letters, why a stretch reads like a form.
 func readsLike(text string, forms []Form, s concordat.Span) (Why, bool) {
 	by := map[Why]int{}
 	sum, best := 0, Why("")

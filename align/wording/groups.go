@@ -13,7 +13,7 @@ type Groups struct {
 	all []Group
 }
 
-// Group is wording that stands in several texts.
+// Group is wording that occurs in several texts.
 type Group struct {
 	Words  int     // of its longest stretch
 	Texts  int     // that hold it

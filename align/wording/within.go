@@ -6,8 +6,8 @@ import (
 	"concordat"
 )
 
-// Only returns the grams of w that stand within spans, which are in order and disjoint, to be noted by a [Counter]: what
-// several texts give as somebody else's is known by what they all hold within such spans.
+// Only returns the grams of w that stand within spans, which are in order and disjoint, to be noted by a [Counter]:
+// what several texts attribute to someone else is recognised by what they all hold within such spans.
 func (w *Words) Only(spans []concordat.Span) *Words {
 	out := &Words{}
 	for _, g := range w.grams {

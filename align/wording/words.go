@@ -16,7 +16,7 @@ const (
 	gramWords = 5
 	// maxLine is the number of words up to which a whole line is a gram of its own: a heading, a label.
 	maxLine = 12
-	// maxSlot is the number of words between two common grams that belong to them: what somebody filled in.
+	// maxSlot is the number of words between two common grams that belong to them: what a person filled in.
 	maxSlot = 4
 	// leastWords is the number of words of the shortest stretch that is common unless it is a whole line. Shorter ones
 	// are phrases of the language.

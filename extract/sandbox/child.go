@@ -87,7 +87,7 @@ func (c *child) send(rq request, src io.Reader) error {
 	return r.err
 }
 
-// errReader remembers how reading ended, to tell it from a failure to write.
+// errReader remembers how reading ended, to distinguish it from a failure to write.
 type errReader struct {
 	r   io.Reader
 	err error
@@ -125,7 +125,7 @@ func (c *child) answer(o extract.Options) (answer, error) {
 const killTime = time.Second
 
 // kill ends the child. In a PID namespace of its own a process stands before the reader: asked to end, it kills the
-// reader and tells what that used, which a kill of both would lose.
+// reader and reports its resource use, which killing both would lose.
 func (c *child) kill() {
 	if c.cmd.Process.Signal(syscall.SIGTERM) != nil {
 		_ = c.cmd.Process.Kill()

@@ -112,10 +112,10 @@ const (
 const newNamespace = unix.CLONE_NEWNS | unix.CLONE_NEWCGROUP | unix.CLONE_NEWUTS | unix.CLONE_NEWIPC | unix.CLONE_NEWUSER |
 	unix.CLONE_NEWPID | unix.CLONE_NEWNET | unix.CLONE_PTRACE
 
-// filterProgram is the filter in classic BPF: wrong architecture and unknown calls fail, clone only makes threads, and
-// clone3, whose flags a filter cannot see, is declared missing, so that the C library falls back to clone. tgkill, by
-// which the Go runtime interrupts its own threads, reaches this process only; fcntl has the commands that reading and
-// writing need: those that have the kernel signal another process are not among them.
+// filterProgram is the filter in classic BPF: wrong architecture and unknown calls fail, clone only makes threads,
+// and clone3, whose flags a filter cannot see, is declared missing, so that the C library falls back to clone.
+// tgkill, with which the Go runtime interrupts its own threads, reaches only this process; fcntl has the commands
+// that reading and writing need: those that have the kernel signal another process are not among them.
 func filterProgram() []unix.SockFilter {
 	refuse := func(e unix.Errno) unix.SockFilter {
 		return unix.SockFilter{Code: bpfGive, K: unix.SECCOMP_RET_ERRNO | uint32(e)}

@@ -17,7 +17,7 @@ import (
 )
 
 // OCR has pages without a text layer read by Tesseract, a program apart that must be installed. It
-// sees only pictures that the child drew anew. A zero field means its default.
+// sees only pictures that the child rendered. A zero field means its default.
 type OCR struct {
 	// Command is the program; default "tesseract", looked up in PATH.
 	Command string

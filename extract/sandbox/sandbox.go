@@ -32,7 +32,7 @@ type Options struct {
 	// Extract holds the limits of extraction. Its PDF field is not used: children have their own.
 	Extract extract.Options
 	// CacheDir is where the compiled PDFium is kept, so that a child starts in about a tenth of a
-	// second; without it every child compiles for some seconds. Its content is executed: nobody
+	// second; without it every child compiles for some seconds. Its content is executed: no one
 	// else may write there.
 	CacheDir string
 	// Wall is the longest time for one file; default 2 minutes.
@@ -117,8 +117,8 @@ type Runner struct {
 	closed bool
 }
 
-// kind tells the two kinds of children apart. Loading PDFium takes ten times as long as all the rest of a
-// child's start, so only those have it that get a PDF, or a file that turned out to hold one.
+// kind distinguishes the two kinds of children. Loading PDFium takes ten times as long as all the rest of
+// a child's start, so only those have it that get a PDF, or a file that turned out to hold one.
 type kind int
 
 const (

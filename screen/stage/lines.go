@@ -167,8 +167,8 @@ func put(out io.Writer, fields ...string) error {
 	return nil
 }
 
-// document reads a line of a document: a JSON object with id and text, or fields of which the first is the identifier
-// and the last the text.
+// document reads a line of a document: a JSON object with id and text, or fields, the first being the identifier and
+// the last the text.
 func document(line []byte) (id, text string, err error) {
 	if bytes.HasPrefix(line, []byte("{")) {
 		var d struct{ ID, Text string }

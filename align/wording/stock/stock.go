@@ -44,7 +44,7 @@ type Stock struct {
 	grams map[string]Kind // runs of words or characters, folded
 }
 
-// Runs by which wording is known, and how much of it must be.
+// Runs that identify wording, and how much of it they must cover.
 const (
 	gramWords = 3
 	gramHan   = 5 // Chinese characters
@@ -175,7 +175,7 @@ func marked(s *Stock, all []sentence) []markedSentence {
 	return out
 }
 
-// known returns the part of tokens that stand in runs of the stock, that in rows of them, and the kind of most. A run by itself says
+// known returns the share of tokens in runs of the stock, the share in rows of them, and the kind of most. A run by itself says
 // little: "the number of" is in every text.
 func (s *Stock) known(tokens []token) (part, inRows float64, kind Kind) {
 	if len(tokens) == 0 {
