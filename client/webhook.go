@@ -37,7 +37,7 @@ func Verify(secret string, h http.Header, body []byte, now time.Time) (*Notifica
 	bad := func(why string) (*Notification, error) { return nil, fmt.Errorf("%w: %s", ErrSignature, why) }
 	key, err := base64.StdEncoding.DecodeString(strings.TrimPrefix(secret, "whsec_"))
 	if err != nil || len(key) == 0 {
-		return bad("the secret is none")
+		return bad("this is not a secret")
 	}
 	id, stamp := h.Get("Webhook-Id"), h.Get("Webhook-Timestamp")
 	at, err := strconv.ParseInt(stamp, 10, 64)

@@ -64,7 +64,7 @@ func (l *Layout) names() []concordat.ShardID {
 // ParseLayout reads the configuration of a coordinator: concordat.ErrNotFound if there is none yet.
 func ParseLayout(c coord.Config) (*Layout, error) {
 	if c.Version == 0 || len(c.Data) == 0 {
-		return nil, fmt.Errorf("cluster: nobody has made it yet: %w", concordat.ErrNotFound)
+		return nil, fmt.Errorf("cluster: it has not been created yet: %w", concordat.ErrNotFound)
 	}
 	var l Layout
 	if err := json.Unmarshal(c.Data, &l); err != nil {

@@ -158,7 +158,7 @@ func (n *Node) join(ctx context.Context) error {
 		}
 		me := l.Members[n.o.Node.ID]
 		if n.lost = known.Boot != me.Boot && known.Next != me.Boot; n.lost && me.Boot != "" {
-			n.log.Error("the folder of this node is not the one that the cluster knows: its copies are brought up to date before they count",
+			n.log.Error("the folder of this node is not the one that the cluster knows: its copies catch up before they count",
 				"node", n.o.Node.ID)
 		}
 		if err := compatible(&n.o.Node, v.Live); err != nil {

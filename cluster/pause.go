@@ -37,7 +37,7 @@ type frozenIndex struct {
 	closed bool
 }
 
-var errGivenUp = fmt.Errorf("the index as of this moment was given up, since the copy took too long or was made anew meanwhile; begin again: %w", concordat.ErrUnavailable)
+var errGivenUp = fmt.Errorf("the index as of this moment was given up, since the copy took too long or was recreated; start again: %w", concordat.ErrUnavailable)
 
 // close waits until a copy that is being written is done.
 func (s *frozenIndex) close() error {
@@ -407,7 +407,7 @@ func (n *Node) pauseAll(ctx context.Context, v *coord.View, name string, by map[
 	for _, epochs := range by {
 		for id, epoch := range epochs {
 			if s, err := n.fan.Read(ctx, id); err != nil || s.Epoch != epoch {
-				return fmt.Errorf("shard %s got another master meanwhile; try again: %w", id, errors.Join(concordat.ErrUnavailable, err))
+				return fmt.Errorf("shard %s changed its master; try again: %w", id, errors.Join(concordat.ErrUnavailable, err))
 			}
 		}
 	}

@@ -44,7 +44,7 @@ const replacedAtOnce = 20
 // writes wait while it looks at few documents. The others are named by a lateError.
 func (c *Copy) replaceIn(ctx context.Context, op operation, changes []index.Change) (seq uint64, err error) {
 	if slices.ContainsFunc(changes, func(x index.Change) bool { return x.Put == nil }) {
-		return 0, fmt.Errorf("a deletion among profiles made anew: %w", concordat.ErrInvalid)
+		return 0, fmt.Errorf("a deletion among recomputed profiles: %w", concordat.ErrInvalid)
 	}
 	var left []int
 	first := 0

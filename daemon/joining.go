@@ -58,7 +58,7 @@ func (s *Daemon) partnerCards(ctx context.Context) (map[concordat.SiteID]web.Par
 
 // errClosed refuses what needs a site that listens for partners.
 var errClosed = &partners.RefusedError{Reason: partners.RefusedClosed,
-	Err: errors.New("this site does not listen for partners yet: give the address at which they reach it")}
+	Err: errors.New("this site does not listen for partners yet: enter the address where they reach it")}
 
 // client is the site among its partners.
 func (s *Daemon) client() (*partners.Client, error) {

@@ -60,7 +60,7 @@ func NewMeters(r prometheus.Registerer) *Meters {
 		requests: counter("http_requests_total", "Requests to the pages and the HTTP interface.", "route", "code"),
 		took:     histogram("http_request_duration_seconds", "How long requests took.", "route"),
 		extracted: counter("extracted_texts_total",
-			"Texts of files that were handed in, by what came of reading them: ok or the code of the failure.", "outcome"),
+			"Texts of submitted files, by the result of reading them: ok or the code of the failure.", "outcome"),
 		federated:     counter("federation_answers_total", "Messages of partners, by what came of them.", "partner", "outcome"),
 		federatedTook: histogram("federation_answer_duration_seconds", "How long answering partners took.", "partner"),
 		asks:          counter("federation_asks_total", "Calls to partners, by what came of them.", "partner", "outcome"),

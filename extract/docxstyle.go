@@ -123,7 +123,7 @@ type docxStyle struct {
 	set  runStyle
 }
 
-// defaultStyle is what applies to all text.
+// defaultStyle applies to all text.
 const defaultStyle = "\x00"
 
 // maxBases bounds the styles that rest on one another.

@@ -325,9 +325,9 @@ func (s *Server) once(ctx context.Context, v *crypto.Verified, m Member) ([]byte
 			return s.refuse(v, m, &concordat.Refusal{Reason: concordat.ReasonUnknown, Words: "another message had this name"})
 		case beginLost:
 			return s.refuse(v, m, &concordat.Refusal{Reason: concordat.ReasonUnknown,
-				Words: "it was taken before, and its answer is lost: ask anew"})
+				Words: "it was taken before, and its answer is lost: ask again"})
 		case beginEarly:
-			return s.refuse(v, m, &concordat.Refusal{Reason: concordat.ReasonUnknown, Words: "it is older than this site's memory: ask anew",
+			return s.refuse(v, m, &concordat.Refusal{Reason: concordat.ReasonUnknown, Words: "it is older than this site's memory: ask again",
 				Retry: s.replays.trust})
 		case beginFull:
 			return s.refuse(v, m, &concordat.Refusal{Reason: concordat.ReasonBusy, Words: "more requests than this site can remember",
@@ -360,7 +360,7 @@ func (s *Server) fresh(ctx context.Context, e *replay, v *crypto.Verified, m Mem
 	if err := s.replays.commit(ctx, e); errors.Is(err, errTaken) {
 		s.replays.forget(e)
 		return s.seal(opened, answered{}, &concordat.Refusal{Reason: concordat.ReasonUnknown,
-			Words: "another node of this site took it before: ask anew"})
+			Words: "another node of this site took it before: ask again"})
 	} else if err != nil {
 		s.replays.forget(e)
 		s.o.Log.Error("request not remembered, so not run", "err", err)

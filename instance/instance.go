@@ -176,7 +176,7 @@ func (o *Instance) openParts(ctx context.Context, w Mode) error {
 	case o.Clustered():
 		return Usagef("this machine is one of several of its site, and does not serve: start concordat serve here, which finds the others")
 	case HoldsShards(o.Dir):
-		return Usagef("the index came from a backup of a site of several machines: found the cluster anew with concordat cluster init, then start concordat serve")
+		return Usagef("the index came from a backup of a site of several machines: found the cluster again with concordat cluster init, then start concordat serve")
 	default:
 		if err := FinishReindex(o.Dir); err != nil {
 			return err

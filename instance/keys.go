@@ -97,7 +97,7 @@ func findSecret(dir string, ask Ask, passphrase bool) (crypto.Secret, error) {
 			return PassphraseFrom(path)
 		}
 		if ask == nil {
-			return crypto.Secret{}, Usagef("the keystore needs a passphrase: nobody can be asked, and %s is not set", PassphraseVariable)
+			return crypto.Secret{}, Usagef("the keystore needs a passphrase, but there is no terminal and %s is not set", PassphraseVariable)
 		}
 		return ask("passphrase of the keystore: ")
 	}

@@ -50,7 +50,7 @@ func (o *Instance) Library(ctx context.Context, name string) (store.Library, err
 		names[i] = l.ID
 	}
 	if len(names) == 0 {
-		return l, Usagef("no library %s: there is none yet; make it with concordat library create %s", name, name)
+		return l, Usagef("no library %s; create it with concordat library create %s", name, name)
 	}
 	return l, Usagef("no library %s: there are %s", name, NameList(names))
 }

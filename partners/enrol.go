@@ -32,7 +32,7 @@ func Invite(ctx context.Context, o *instance.Instance, id *crypto.Identity, f Of
 	}
 	switch {
 	case o.Now().Federation.Listen == "":
-		return nil, refusedf(RefusedClosed, "nobody can reach this site, so that the invitation could not be answered: set "+
+		return nil, refusedf(RefusedClosed, "this site cannot be reached, so the invitation could not be answered: set "+
 			"federation.listen, and serve the site")
 	case card == nil || f.URL == "" && len(card.URLs) == 0:
 		return nil, refusedf(RefusedAddress, "the site's card has no address yet: concordat site card --url https://HOST:PORT")
@@ -125,7 +125,7 @@ func AnswerOf(err error) error {
 // SameWords refuses words that are not those of a pending partner; case and white space do not matter.
 func SameWords(p store.Partner, words string) error {
 	if strings.Join(strings.Fields(strings.ToLower(words)), " ") != p.Words {
-		return &RefusedError{RefusedWords, errors.New("the words differ: somebody may stand between the two sites; nothing was confirmed")}
+		return &RefusedError{RefusedWords, errors.New("the words differ: someone may be intercepting the two sites; nothing was confirmed")}
 	}
 	return nil
 }
@@ -148,7 +148,7 @@ func Confirm(ctx context.Context, o *instance.Instance, p store.Partner, by stri
 			return err
 		}
 		if now.Words != p.Words {
-			return &RefusedError{RefusedWords, errors.New("the site has enrolled again meanwhile, and its words are others: compare them anew")}
+			return &RefusedError{RefusedWords, errors.New("the site has enrolled again, so its words have changed: compare them again")}
 		}
 		if err := tx.Partners.SetPartnerState(ctx, p.Site, store.PartnerPending, store.PartnerActive); err != nil {
 			return err

@@ -90,7 +90,7 @@ func (ms *MirrorStore) change(ctx context.Context, e concordat.Epoch, scheme con
 		if x.Epoch != e {
 			continue
 		}
-		ms.tell("the index of the mirror of %s/%s (%s) is gone: concordat mirror sync fetches it anew", x.Site, x.Library, e)
+		ms.tell("the index of the mirror of %s/%s (%s) is gone: concordat mirror sync fetches it again", x.Site, x.Library, e)
 		if err := ms.o.Asks.DropMirror(ctx, site.MirroredLibrary{Site: x.Site, Library: x.Library, Epoch: e, Profiler: ms.o.Profiler,
 			Index: s}); err != nil {
 			return nil, closedBy(s, err)
@@ -262,7 +262,7 @@ func (c *Client) openUsable(rows []store.Mirror) (*mirrorSet, error) {
 			case errors.Is(fault, concordat.ErrLocked):
 				why, m.busy = "another process changes it now", true
 			case errors.Is(fault, concordat.ErrNotFound), errors.Is(fault, concordat.ErrCorrupt):
-				why = "its index is gone or damaged; concordat mirror sync fetches it anew"
+				why = "its index is gone or damaged; concordat mirror sync fetches it again"
 			case fault != nil:
 				err = fault
 			default:

@@ -334,7 +334,7 @@ func (r *Roster) HeardOthers(from concordat.SiteID, hs []*crypto.Head) {
 		}
 		if err := h.Check(m.Card); err != nil {
 			if !errors.Is(err, crypto.ErrNoKey) {
-				r.alarm(store.PartnerAlarm{Partner: from, Kind: store.AlarmFalse}, "a partner tells an audit head that its site has not signed",
+				r.alarm(store.PartnerAlarm{Partner: from, Kind: store.AlarmFalse}, "a partner sent an audit head that its site has not signed",
 					"false answer", map[string]any{"in": "an audit head of another site", "of": instance.PartnerName(h.Site)})
 			}
 			continue
@@ -380,7 +380,7 @@ func (r *Roster) stopped(ctx context.Context, h *crypto.Head) string {
 	}
 	x.alarmed = now
 	if !told {
-		return "it told its heads before, and tells none"
+		return "it used to send its audit heads, and no longer does"
 	}
 	return fmt.Sprintf("it has told entry %d for %v, in %d exchanges that each add one", x.last, now.Sub(x.since).Round(time.Minute), x.again)
 }

@@ -263,7 +263,7 @@ func (s *Site) CompareAll(ctx context.Context, task concordat.TaskID, sub Submis
 		return f, nil
 	}
 	if s.asker == nil {
-		return nil, fmt.Errorf("partners of a site that asks nobody: %w", concordat.ErrInvalid)
+		return nil, fmt.Errorf("partners of a site that does not ask: %w", concordat.ErrInvalid)
 	}
 	return f, s.asker.Ask(ctx, &Asking{Task: task, Submission: sub, Options: &o, Findings: f, Candidates: found.Candidates, Shared: shared,
 		Progress: progress})

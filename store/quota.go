@@ -102,5 +102,5 @@ func (db *People) ForgetQuota(ctx context.Context, before time.Time) error {
 		_, err := c.Exec(ctx, `DELETE FROM quota WHERE slot < ?`, stamp(before.Add(-SpendSlot)))
 		return err
 	})
-	return db.fail(err, "forget what was handed in")
+	return db.fail(err, "forget what was submitted")
 }

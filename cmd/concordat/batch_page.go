@@ -275,7 +275,7 @@ func (w *batchWriter) tellLeads() {
 	if !w.v.Job.Leads {
 		return
 	}
-	w.a.Say("  leads to passages in other words: %d, no part of the shares; %d more stretches are said by three documents or more", len(w.leads.Leads),
+	w.a.Say("  leads to passages in other words: %d, not part of the shares; %d more stretches are said alike by three documents or more", len(w.leads.Leads),
 		len(w.leads.Many))
 	for i, l := range w.leads.Leads {
 		if i == 20 {

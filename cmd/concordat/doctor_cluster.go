@@ -28,7 +28,7 @@ func (d *doctor) cluster(ctx context.Context, c *config.Config) {
 	}
 	t, err := cluster.LoadTrust(filepath.Join(d.dir, instance.ClusterName))
 	if err != nil {
-		d.fault("certificate", "let this machine join anew: concordat cluster token "+c.Cluster.Node+" on another node, concordat cluster join here in an empty folder", err)
+		d.fault("certificate", "let this machine join again: concordat cluster token "+c.Cluster.Node+" on another node, concordat cluster join here in an empty folder", err)
 		return
 	}
 	d.certificate(t)
@@ -49,7 +49,7 @@ func (d *doctor) certificate(t *cluster.Trust) {
 	left := func(end time.Time) time.Duration { return end.Sub(d.now) }
 	switch {
 	case left(ends) <= 0:
-		d.fault("certificate", "let this machine join anew with a token",
+		d.fault("certificate", "let this machine join again with a token",
 			fmt.Errorf("that of node %s ended on %s", t.Node, ends.Format(time.DateOnly)))
 	case left(authority) < authorityWarning:
 		d.warning("certificate", "found a new cluster from a backup before that", "the cluster's authority ends on %s",
@@ -67,7 +67,7 @@ func (d *doctor) nodes(w *instance.Observer, l *cluster.Layout, t *cluster.Trust
 	m, ok := l.Members[t.Node]
 	switch {
 	case !ok:
-		d.fault("nodes", "let this machine join anew, in an empty folder",
+		d.fault("nodes", "let this machine join again, in an empty folder",
 			fmt.Errorf("node %s is no member of the cluster: it was removed", t.Node))
 		return
 	case m.Key != "" && m.Key != t.Key():
@@ -95,7 +95,7 @@ func (d *doctor) nodes(w *instance.Observer, l *cluster.Layout, t *cluster.Trust
 			strings.Join(slices.Sorted(maps.Keys(versions)), ", "))
 	case !authority:
 		d.warning("nodes", "copy ca-key.pem into the folder cluster of a node and restart it",
-			"none has the key of the cluster's authority: nobody can join or renew a certificate")
+			"no node has the key of the cluster's authority: no machine can join or renew a certificate")
 	default:
 		d.ok("nodes", "%d, all live", len(l.Members))
 	}

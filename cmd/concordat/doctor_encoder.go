@@ -39,7 +39,7 @@ func (d *doctor) encoder(ctx context.Context, c *config.Config) {
 	began := time.Now()
 	vectors, _, err := e.Encode(ctx, texts)
 	if err != nil {
-		d.warning("encoder", "start the server, or mend meaning.encoder: meanwhile leads are those of the embedded table, which finds less", "%v", err)
+		d.warning("encoder", "start the server, or fix meaning.encoder; until then leads come from the embedded table, which finds less", "%v", err)
 		return
 	}
 	each := time.Since(began) / time.Duration(len(texts))

@@ -124,14 +124,14 @@ func (d *doctor) keys(ctx context.Context, o *instance.Instance) {
 	d.ok("keys", "of site %s", id.Site())
 	if k, err := o.Keys(ctx); err == nil && k.Root && k.Exported.IsZero() {
 		d.warning("root key", "keep a copy elsewhere: concordat site key export-root FILE --keep",
-			"it is in the keystore alone: if that is lost, nobody can show again that this site signed its reports")
+			"it is only in the keystore: if that is lost, no one can prove again that this site signed its reports")
 	}
 	card, err := instance.OwnCard(ctx, o.Store, id)
 	switch detail, fault := instance.CardState(card, err, d.now); {
 	case fault == nil:
 		d.ok("card", "in force until %s", detail)
 	case card == nil && err == nil:
-		d.skipped("card", "there is none: no partner knows this site")
+		d.skipped("card", "no card: no partner knows this site")
 		return
 	case card != nil && card.Valid(d.now) == nil:
 		d.warning("card", "renew it: concordat site card --renew", "%v", fault)
@@ -161,7 +161,7 @@ func (d *doctor) partners(ctx context.Context, o *instance.Instance, id *crypto.
 	}
 	switch {
 	case active == 0:
-		d.skipped("partners", "there are none")
+		d.skipped("partners", "no partners")
 	case d.o.offline:
 		d.skipped("partners", "--offline: %d were not asked", active)
 	}

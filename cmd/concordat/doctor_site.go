@@ -147,9 +147,9 @@ func (d *doctor) store(ctx context.Context, o *instance.Instance) {
 		d.ok("store", "every page and every reference is in order")
 	}
 	if _, _, err := o.AuditEnds(ctx); err != nil {
-		d.fault("audit", "somebody took entries away, or an older store was put back: compare with what partners and backups have", err)
+		d.fault("audit", "entries were removed, or an older store was restored: compare with partners and backups", err)
 	} else if head, err := o.Store.Audit.VerifyAudit(ctx); err != nil {
-		d.fault("audit", "somebody changed it, or the disk did: keep a copy, compare with what partners have (concordat audit verify), restore", err)
+		d.fault("audit", "a person or the disk changed it: keep a copy, compare with what partners have (concordat audit verify), restore", err)
 	} else {
 		d.ok("audit", "%d entries, each with the hash of the one before", head.Seq)
 	}
@@ -189,7 +189,7 @@ func (d *doctor) originals(ctx context.Context, o *instance.Instance) {
 			continue // deleted meanwhile
 		} else if err != nil || got != filepath.Base(path) {
 			bad++
-			d.fault("originals", "take it from a backup; the report stands without it", fmt.Errorf("%s is not what was handed in (%v)", path, err))
+			d.fault("originals", "restore it from a backup; the report does not need it", fmt.Errorf("%s is not what was submitted (%v)", path, err))
 		}
 	}
 	missing, err := d.missingOriginals(ctx, o)
@@ -200,7 +200,7 @@ func (d *doctor) originals(ctx context.Context, o *instance.Instance) {
 		d.warning("originals", "take them from a backup; reports stand without them, checks that wait for them fail",
 			"%d originals that checks name are not there", missing)
 	case bad == 0:
-		d.ok("originals", "%d, of which %d were read and are as handed in", all, len(names))
+		d.ok("originals", "%d, %d of them read and unchanged", all, len(names))
 	}
 }
 
@@ -262,7 +262,7 @@ const clockSkew = 2 * time.Minute
 func (d *doctor) clock(ctx context.Context, o *instance.Instance) {
 	head, err := o.Store.Audit.AuditHead(ctx)
 	if err != nil || head.Seq == 0 {
-		d.skipped("clock", "the audit is empty: there is nothing to compare the clock with")
+		d.skipped("clock", "the audit is empty, so the clock cannot be compared")
 		return
 	}
 	es, err := o.Store.Audit.Audit(ctx, head.Seq-1, 1)
@@ -363,7 +363,7 @@ func (d *doctor) index(ctx context.Context, c *config.Config, served *instance.S
 		return
 	}
 	if c.Cluster.Coordinator == "" && instance.HoldsShards(d.dir) {
-		d.warning("index", "found the cluster anew with concordat cluster init", "it came from a backup of a site of several machines")
+		d.warning("index", "found the cluster again with concordat cluster init", "it came from a backup of a site of several machines")
 		return
 	}
 	st := &instance.IndexState{}
@@ -411,7 +411,7 @@ func (d *doctor) index(ctx context.Context, c *config.Config, served *instance.S
 
 // meaning says whether a reindex is to be begun, or to be ended.
 func (d *doctor) meaning(st *instance.IndexState) {
-	const command = "run concordat reindex: it goes on where one was interrupted, while the site is served"
+	const command = "run concordat reindex: it continues an interrupted run, while the site is served"
 	switch {
 	case st.Disagree != "":
 		d.warning("meaning", "do as it says; concordat reindex is for afterwards", "%s", st.Disagree)

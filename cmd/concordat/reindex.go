@@ -62,7 +62,7 @@ func (a *app) reindex(ctx context.Context, o *instance.Instance, dryRun bool) er
 		return a.reindexNode(ctx, o, dryRun)
 	}
 	if instance.HoldsShards(o.Dir) {
-		return cli.Usagef("the index came from a backup of a site of several machines: found the cluster anew with concordat cluster init")
+		return cli.Usagef("the index came from a backup of a site of several machines: found the cluster again with concordat cluster init")
 	}
 	if err := instance.FinishReindex(o.Dir); err != nil {
 		return err
@@ -81,7 +81,7 @@ func (a *app) reindex(ctx context.Context, o *instance.Instance, dryRun bool) er
 	}
 	stats := from.Stats()
 	if dryRun {
-		a.Say("would make %d documents of scheme %s anew in scheme %s", stats.Documents, from.Scheme(), o.Scheme())
+		a.Say("would recompute %d documents of scheme %s in scheme %s", stats.Documents, from.Scheme(), o.Scheme())
 		if a.JSON {
 			err = a.Line(map[string]any{"documents": stats.Documents, "from": from.Scheme(), "to": o.Scheme(), "dry_run": true})
 		}

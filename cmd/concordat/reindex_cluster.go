@@ -40,7 +40,7 @@ func (a *app) reindexNode(ctx context.Context, o *instance.Instance, dry bool) e
 			}
 		}
 		if dry {
-			a.Say("would make the copies of shards %s anew in scheme %s; the cluster has %s", strings.Join(old, ", "), next, l.Scheme)
+			a.Say("would recompute the copies of shards %s in scheme %s; the cluster has %s", strings.Join(old, ", "), next, l.Scheme)
 			return a.TellJSON(map[string]any{"shards": old, "from": l.Scheme, "to": next, "dry_run": true})
 		}
 		documents, err := a.reindexCopies(ctx, o, dir)
@@ -97,7 +97,7 @@ func changeScheme(ctx context.Context, w *instance.Observer, next concordat.Sche
 			return nil
 		}
 		if live := slices.Sorted(maps.Keys(w.Seen.Live)); len(live) > 0 {
-			return fmt.Errorf("nodes %s were started meanwhile: stop them and repeat the command: %w", clustering.NodeNames(live),
+			return fmt.Errorf("nodes %s have been started: stop them and repeat the command: %w", clustering.NodeNames(live),
 				concordat.ErrLocked)
 		}
 		l.Scheme = next

@@ -81,7 +81,7 @@ type renewing struct {
 func (a *app) renew(ctx context.Context, o *instance.Instance, dryRun bool) error {
 	to, ok := o.Index.(cluster.Renewer)
 	if !ok {
-		return fmt.Errorf("this index cannot be made anew where it is: %w", concordat.ErrInvalid)
+		return fmt.Errorf("this index cannot be recomputed in place: %w", concordat.ErrInvalid)
 	}
 	r := &renewing{a: a, o: o, to: to, began: time.Now()}
 	if o.Clustered() {
@@ -95,7 +95,7 @@ func (a *app) renew(ctx context.Context, o *instance.Instance, dryRun bool) erro
 		r.all += l.Documents
 	}
 	if dryRun {
-		a.Say("would make %d documents anew in scheme %s; %d of them are made already", r.all, o.Scheme(), at.Made)
+		a.Say("would recompute %d documents in scheme %s; %d of them are done", r.all, o.Scheme(), at.Made)
 		return a.TellJSON(map[string]any{"documents": r.all, "made": at.Made, "from": o.Scheme(), "to": o.Scheme(), "dry_run": true})
 	}
 	if at.Made > 0 {
@@ -112,7 +112,7 @@ func (r *renewing) unfit(ctx context.Context, dryRun bool) error {
 		return err
 	}
 	if dryRun {
-		r.a.Say("would make %d documents anew: %d lack cells of meaning, %d have some that they should not have", u.Lacking+u.Superfluous,
+		r.a.Say("would recompute %d documents: %d lack cells of meaning, %d have superfluous ones", u.Lacking+u.Superfluous,
 			u.Lacking, u.Superfluous)
 		if u.Bare > 0 {
 			r.a.Say("would look at %d documents that have no cells and may have no sentence of prose", u.Bare)
@@ -134,7 +134,7 @@ func (r *renewing) run(ctx context.Context, docs iter.Seq2[anewDocument, error])
 	defer b.Done()
 	b.Add(r.before)
 	stopped := func(err error) error {
-		return fmt.Errorf("%d documents are made anew, and the same command goes on from there: %w", r.made, err)
+		return fmt.Errorf("%d documents are recomputed; repeat the command to continue: %w", r.made, err)
 	}
 	for batch := range ahead(ctx, anew(docs), func(ctx context.Context, b anewBatch) anewBatch { return profileBatch(ctx, r.o, b) }) {
 		if batch.err == nil {

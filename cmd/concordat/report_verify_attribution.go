@@ -124,7 +124,7 @@ func verifyAttribution(b []byte, good []concordat.Statement) ([]string, error) {
 		signed, ok := t.titles[ref.Document]
 		switch {
 		case !ok:
-			problems = append(problems, where+" did not tell of this document")
+			problems = append(problems, where+" did not name this document")
 		case !strings.HasPrefix(lettersOnly(signed), lettersOnly(title)):
 			problems = append(problems, where+" told another title")
 		case !t.opened(text):

@@ -59,7 +59,7 @@ func TestVerifyAttribution(t *testing.T) {
 		"own source":            {map[string]any{"site": "uni"}, nil, ""},
 		"from a mirror":         {map[string]any{"library": "mirrored"}, nil, ""},
 		"no signed answer":      {nil, nil, "signed no answer"},
-		"another document":      {map[string]any{"document": ask.HandleName(concordat.Handle{9})}, good, "did not tell of this document"},
+		"another document":      {map[string]any{"document": ask.HandleName(concordat.Handle{9})}, good, "did not name this document"},
 		"another title":         {map[string]any{"title": "On theft"}, good, "told another title"},
 		"text that is made up":  {map[string]any{"text": "records shall be burnt"}, good, "did not open this text"},
 		"text that was not yet": {nil, good[:1], "did not open this text"},

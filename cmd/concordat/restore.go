@@ -345,21 +345,21 @@ func (a *app) tellRestored(dir string, b *backup.Backup, asNew bool) error {
 	}
 	made := m.Made.Local().Format(time.DateTime)
 	a.Say("site %s is in %s as it was on %s, with %d documents", m.Site, dir, made, m.Documents)
-	a.Say("ended: sessions, links to choose a password, open invitations. Everybody signs in anew.")
+	a.Say("ended: sessions, password links, open invitations. Everyone signs in again.")
 	a.Say("back again, if it was taken away after %s: accounts, tokens of programs, partners, documents and checks.", made)
 	a.Say("Look through People, Partners and Deletions before you serve, and delete again what was deleted.")
 	switch {
 	case asNew:
 		a.Say("the site has no identity for partners: make one with concordat site key init")
 	default:
-		a.Say("tell your partners: restored to %s, audit goes on from entry %d; later entries that they have seen are lost.", made, m.Audit.Seq)
+		a.Say("tell your partners: restored to %s, the audit continues from entry %d; later entries that they have seen are lost.", made, m.Audit.Seq)
 		a.Say("mirrors are fetched again by concordat mirror sync; requests of partners from before this moment are refused once.")
 	}
 	for _, name := range missing {
 		a.Say("the backup was made without keys: put %s into %s, if the site had one", name, dir)
 	}
 	if m.Shards > 0 {
-		a.Say("this machine holds all %d shards: found the cluster anew with concordat cluster init, start concordat serve, let the others join and run concordat cluster balance", m.Shards)
+		a.Say("this machine holds all %d shards: found the cluster again with concordat cluster init, start concordat serve, let the others join and run concordat cluster balance", m.Shards)
 	}
 	a.Say("check it with concordat doctor")
 	return nil

@@ -98,7 +98,7 @@ func (a *app) copyStore(ctx context.Context, o *instance.Instance, to string, fi
 	case to == inFile:
 		c.Store.URL = ""
 		if _, err := os.Stat(filepath.Join(o.Dir, instance.StoreName)); err == nil && !filesOnly {
-			return cli.Usagef("%s is there already: move it away", filepath.Join(o.Dir, instance.StoreName))
+			return cli.Usagef("%s already exists: move it away", filepath.Join(o.Dir, instance.StoreName))
 		}
 	case !store.IsURL(to):
 		return cli.Usagef("--to %s: want file, or an address such as postgres://user@host/database", to)
@@ -123,7 +123,7 @@ func (a *app) copyStore(ctx context.Context, o *instance.Instance, to string, fi
 	if a.JSON {
 		return a.Line(map[string]any{"files": n, "store": store.Redacted(to)})
 	}
-	a.Say("copied %d files that were handed in", n)
+	a.Say("copied %d submitted files", n)
 	if to == inFile {
 		a.Say("now take store.url out of %s", filepath.Join(o.Dir, instance.ConfigName))
 	} else {

@@ -14,7 +14,7 @@ func (c *coder) notice(n *concordat.Notice) {
 	c.num(&n.Asked, 4, concordat.MaxAsked)
 	alert := n.Kind == concordat.NoticeAlert
 	if !c.reading && alert != (n.Answer != nil) {
-		c.fail("a tell goes with an alert and with nothing else")
+		c.fail("only an alert may carry an answer")
 	}
 	var t concordat.SiteAnswer
 	if n.Answer != nil {
@@ -22,7 +22,7 @@ func (c *coder) notice(n *concordat.Notice) {
 	}
 	c.siteAnswer(&t)
 	if !alert && (t.Libraries != nil || t.Documents != nil) {
-		c.fail("a notice of %s tells of libraries", n.Kind)
+		c.fail("a notice of %s names libraries", n.Kind)
 	}
 	if c.reading && alert {
 		n.Answer = &t

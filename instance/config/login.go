@@ -427,7 +427,7 @@ func (p *parser) together() {
 		fault("serve.url", "signing in at a provider needs https")
 	}
 	if c.Login.Password == PasswordAdministrators && len(c.Login.OIDC) == 0 {
-		fault("login.password", "nobody but administrators could sign in: there is no login.oidc")
+		fault("login.password", "only administrators could sign in, since login.oidc is empty")
 	}
 	p.encoder()
 }

@@ -91,7 +91,7 @@ func (p *parser) mapping(n *yaml.Node, name string, each func(key, value *yaml.N
 			continue
 		}
 		if line, ok := lines[key.Value]; ok {
-			p.fault(key, name, "key %s stands in line %d already", key.Value, line)
+			p.fault(key, name, "key %s is already in line %d", key.Value, line)
 			continue
 		}
 		lines[key.Value] = key.Line

@@ -180,7 +180,7 @@ func (e *epochSet) readCursor(from concordat.SiteID, a *concordat.ShipAsk) (int6
 			return seq, nil
 		}
 	}
-	return 0, unknown("the cursor is of another set: begin anew")
+	return 0, unknown("the cursor belongs to another set: start again")
 }
 
 // OpenTo returns what is open to a partner, in order of library, with the dates of what is not open yet.

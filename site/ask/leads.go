@@ -401,7 +401,7 @@ func (s *Asker) RevealLead(ctx context.Context, task concordat.TaskID, o RevealR
 	for _, number := range numbers {
 		i := slices.IndexFunc(f.PartnerLeads, func(l report.PartnerLead) bool { return l.Number == number })
 		if i < 0 || f.PartnerLeads[i].Source.Site != o.Partner.Site() {
-			return nil, fmt.Errorf("lead %s: %w: it is none of %s", number, concordat.ErrInvalid, o.Partner.Site())
+			return nil, fmt.Errorf("lead %s: %w: it is not one of %s's", number, concordat.ErrInvalid, o.Partner.Site())
 		}
 		l := &f.PartnerLeads[i]
 		if l.Outcome != "" || slices.ContainsFunc(f.Disclosures, func(d report.Disclosure) bool {

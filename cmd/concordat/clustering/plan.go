@@ -80,7 +80,7 @@ func (a *commands) carryOut(ctx context.Context, w *instance.Observer, p plan, d
 			}
 		}
 		if b.Set(done); done == len(p) {
-			a.Say("%d shards are where they ought to be", done)
+			a.Say("%d shards are where they should be", done)
 			return nil
 		}
 		if err := w.Next(ctx); err != nil {

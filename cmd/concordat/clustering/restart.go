@@ -173,10 +173,10 @@ func (r *rolling) spared(n coord.NodeID) error {
 			}
 		}
 		if others == 0 {
-			return fmt.Errorf("shard %s has no copy in sync besides that of node %s: it could not be searched or changed meanwhile; wait for its other copies, or give it some (concordat cluster balance): %w", id, n, concordat.ErrRefused)
+			return fmt.Errorf("shard %s has no copy in sync other than node %s's, so it could not be searched or changed during the restart; wait for its other copies, or add some (concordat cluster balance): %w", id, n, concordat.ErrRefused)
 		}
 		if len(s.Replicas) >= 3 && others < 2 {
-			return fmt.Errorf("shard %s has one copy in sync besides that of node %s: it could not be changed meanwhile; wait for its other copies: %w", id, n, concordat.ErrRefused)
+			return fmt.Errorf("shard %s has one copy in sync other than node %s's, so it could not be changed during the restart; wait for its other copies: %w", id, n, concordat.ErrRefused)
 		}
 	}
 	return nil

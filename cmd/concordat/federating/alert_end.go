@@ -65,7 +65,7 @@ func (a *commands) endStanding(ctx context.Context, o *instance.Instance, task c
 		a.Say("check %s does not stay any more; %s", task, report.Plural(len(at), "partner was told", "partners were told"))
 	}
 	if len(left) > 0 && err != nil {
-		err = fmt.Errorf("%w (ended here; run the same command again to tell the partners named)", err)
+		err = fmt.Errorf("%w (ended here; repeat the command to notify the partners named)", err)
 	}
 	return errors.Join(err, err2)
 }

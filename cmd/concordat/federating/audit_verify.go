@@ -75,7 +75,7 @@ func (a *commands) verifyOwn(ctx context.Context, o *instance.Instance, files []
 	if ok {
 		known = append(known, kept)
 	} else {
-		a.Warn("no signed head is kept beside the store: entries that are missing at the end would not be noticed")
+		a.Warn("no signed head is kept with the store: missing entries at the end would go unnoticed")
 	}
 	if _, _, err := o.AuditEnds(ctx); err != nil {
 		return a.verified(store.AuditHead{}, len(known), err)

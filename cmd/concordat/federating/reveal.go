@@ -255,7 +255,7 @@ func (a *commands) printReveals(task concordat.TaskID, ds []report.Disclosure) e
 		a.Say("%s", line)
 	}
 	if slices.ContainsFunc(ds, func(d report.Disclosure) bool { return d.State == concordat.DisclosureGranted }) {
-		a.Say("what was shown stands in the report: concordat report show %s", task)
+		a.Say("see what was shown in the report: concordat report show %s", task)
 	}
 	if slices.ContainsFunc(ds, func(d report.Disclosure) bool { return d.State == concordat.DisclosurePending }) {
 		a.Say("what is pending is asked for again with concordat reveal %s --refresh", task)

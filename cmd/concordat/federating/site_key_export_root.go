@@ -58,7 +58,7 @@ func (a *commands) exportRoot(ctx context.Context, o *instance.Instance, k *inst
 		return cli.Usagef("the root key is kept elsewhere already")
 	}
 	if _, err := os.Lstat(path); err == nil {
-		return cli.Usagef("%s is there already", path)
+		return cli.Usagef("%s already exists", path)
 	}
 	s, err := a.NewPassphrase(passphraseFile)
 	if err != nil {
