@@ -29,7 +29,7 @@ type Options struct {
 	// own: no other word occurs there, and stop words in half of it. Without it the few units of a
 	// short text make every word look common. Default 20.
 	Background float64
-	// Floor is the least cosine and the least Dice measure of two units that is looked at at all,
+	// Floor is the least cosine and the least Dice measure of two units that is considered at all,
 	// 0 to 1. Default 0.15.
 	Floor float64
 	// Seed is the score, similarity and support together, above which two units are a seed. Default

@@ -82,11 +82,11 @@ const (
 	cardVersion = 2
 )
 
-// MakeCard returns a new card, in force from now for CardLife, and the identity with signing and TLS keys for all that
-// time and the card's serial; both must be kept, the identity first. root is the seed of the root key, nil where the
-// identity has it. Sealing keys are made for SealingAhead, since a new card is made every week, and for all of CardLife
-// where root is given each time by hand: who steals the keystore reads no further ahead. Of more signing keys than a
-// card has room for, it names the newest.
+// MakeCard returns a new card, in force from now for CardLife, and the identity with signing and TLS keys for all
+// that time and the card's serial; both must be kept, the identity first. root is the seed of the root key, nil where
+// the identity has it. Sealing keys are made for SealingAhead, since a new card is made every week, and for all of
+// CardLife if root is given by hand each time, so that a thief of the keystore cannot read further ahead. Of more
+// signing keys than a card has room for, it names the newest.
 //
 // The serial is the time in milliseconds, or one more than the last where that is larger: a site
 // restored from an old backup does not fall behind its own cards.

@@ -223,8 +223,8 @@ func next(issued *uint32, last term, now, until time.Time, life, overlap time.Du
 	return term{epoch: *issued, from: from, to: from.Add(life)}, true
 }
 
-// maxRotating is how many signing keys, and TLS keys, may not have ended yet when they are rotated: the card has room for
-// maxKeys of each, and those that are in force or to come must be in it.
+// maxRotating is how many unexpired signing keys, and TLS keys, a rotation allows: the card has room for maxKeys of
+// each, and current and future ones must be on it.
 const maxRotating = maxKeys - 8
 
 // Rotate returns the identity with new signing and TLS keys that take over after Notice; the old ones end an overlap

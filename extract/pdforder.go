@@ -81,8 +81,8 @@ func (o *pageOrder) findWords() {
 // smallType is the share of the usual type size below which a word may be a raised or lowered sign, or stand between lines.
 const smallType = 0.85
 
-// findRows puts words that overlap in height by half into one row: those of the usual size, then smaller ones, which join
-// a row where it has room for them.
+// findRows puts words that overlap in height by half into one row: those of the usual size, then smaller ones, which
+// join a row if it has room for them.
 func (o *pageOrder) findRows() {
 	order := make([]int, len(o.words))
 	sizes := make([]float64, len(o.words))

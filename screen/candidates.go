@@ -263,7 +263,7 @@ func first(probe concordat.Probe, f, g concordat.Fingerprint, band, nibble int) 
 	return false
 }
 
-// cross pairs the documents of two fingerprints, of common ones the first Common.
+// cross pairs the documents of two fingerprints; of common fingerprints only the first Common.
 func (j *Join) cross(r *joinRoom, f, g uint32) {
 	a, b := j.holding(f), j.holding(g)
 	for _, x := range a[:min(len(a), j.o.Common)] {

@@ -111,7 +111,7 @@ func place(dst []Passage, sentences []concordat.Sentence, text string) {
 	}
 }
 
-// part returns what of d lies wholly in a section.
+// part returns the part of d that lies completely in a section.
 func (d *Document) part(s Section) Document {
 	out := Document{Characters: int(s.End - s.Start)}
 	within := func(ps []Passage) []Passage {

@@ -241,8 +241,8 @@ func Backoff(attempts int, random float64) time.Duration {
 	return wait - time.Duration(random*float64(wait)/2)
 }
 
-// send makes the request. It returns the status, 0 if there was no answer, how long the receiver
-// asks to be left alone, and in words what failed: of the network only, nothing the receiver wrote.
+// send makes the request. It returns the status (0 without an answer), the pause that the receiver
+// asks for, and a description of a network failure, without anything the receiver wrote.
 func (s *Sender) send(ctx context.Context, d store.Delivery, h store.Hook, now time.Time) (status int, after time.Duration, cause string) {
 	ctx, cancel := context.WithTimeout(ctx, s.o.Timeout)
 	defer cancel()

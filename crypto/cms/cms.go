@@ -121,8 +121,8 @@ type signer struct {
 	Signature  []byte
 }
 
-// checkFrame fails unless what stands around a signature of c is as Sign writes it, byte for byte, so that nothing in a file can be
-// changed or added without a word.
+// checkFrame fails unless everything around a signature of c is byte for byte as Sign writes it, so that nothing in a
+// file can be changed or added unnoticed.
 func checkFrame(der []byte, c *x509.Certificate) error {
 	var f frame
 	if rest, err := asn1.Unmarshal(der, &f); err != nil || len(rest) > 0 {

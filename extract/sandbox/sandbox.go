@@ -180,8 +180,8 @@ func (r *Runner) keep(k kind, c *child) error {
 	return nil
 }
 
-// maxStart bounds the start of a child. It takes seconds where PDFium is compiled, once for a cache folder, and minutes on a
-// machine that is busy then.
+// maxStart bounds the start of a child. It takes seconds if PDFium must be compiled, once for a cache folder, and
+// minutes on a busy machine.
 const maxStart = 10 * time.Minute
 
 func (r *Runner) startReady(k kind) (*child, ready, error) {

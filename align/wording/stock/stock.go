@@ -314,7 +314,7 @@ func sentences(text string) []sentence {
 	return out
 }
 
-// blank reports whether a text goes on with an empty line.
+// blank reports whether an empty line follows in the text.
 func blank(s string) bool {
 	line, _, _ := strings.Cut(s, "\n")
 	return strings.TrimSpace(line) == ""

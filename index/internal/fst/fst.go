@@ -1,11 +1,11 @@
 // Package fst writes dictionaries, maps of terms of equal length to numbers, in the format of vellum (version 1), which
 // reads them. Start from [Writer].
 //
-// Vellum's own builder keeps a table of nodes to share and a pool of them, for terms of any length; terms of equal length
-// form a plain tree, whose nodes hardly ever repeat, so a list of edges for each byte of a term is all that is needed. That
-// is five to ten times quicker, and was half of the time of a merge. Only nodes of one term, of which small dictionaries
-// have many, are shared. TestWriter compares the bytes with those of vellum's builder if there is nothing to share, and
-// what vellum reads everywhere.
+// Vellum's own builder keeps a table of nodes to share and a pool of them, for terms of any length; terms of equal
+// length form a plain tree, whose nodes hardly ever repeat, so a list of edges for each byte of a term is all that is
+// needed. That is five to ten times quicker, and was half of the time of a merge. Only nodes of single terms,
+// frequent in small dictionaries, are shared. TestWriter compares the bytes with those of vellum's builder if there
+// is nothing to share, and what vellum reads everywhere.
 package fst
 
 import (
