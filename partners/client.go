@@ -2,6 +2,7 @@ package partners
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -105,7 +106,8 @@ func observing(watch func(concordat.SiteID, federation.Outcome),
 func (c *Client) Profiler(f crypto.Federation, e crypto.FederationEpoch) (*profile.Profiler, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	name := fmt.Sprintf("%s/%d", f.Name, e.Number)
+	// The number alone is not enough: a federation that was left and begun again has other secrets under the same ones.
+	name := fmt.Sprintf("%s/%d/%x", f.Name, e.Number, sha256.Sum256(e.FingerprintKey(c.o.Config.Scheme)))
 	if p := c.profilers[name]; p != nil {
 		return p, nil
 	}

@@ -23,6 +23,7 @@ import (
 	"concordat/federation"
 	"concordat/index"
 	"concordat/instance"
+	"concordat/profile"
 	"concordat/site/answer"
 	"concordat/site/compare"
 )
@@ -211,7 +212,7 @@ func (p *Server) useSets(ctx context.Context) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	id, _ := p.client.roster.Self()
-	var sets []answer.EpochSet
+	var all []answeredEpoch
 	var in []string
 	served := map[concordat.Epoch]concordat.Scheme{}
 	for _, m := range ms {
@@ -227,17 +228,29 @@ func (p *Server) useSets(ctx context.Context) error {
 			if !e.Serves(time.Now()) {
 				continue
 			}
-			set, err := p.set(f, e, others)
+			pr, err := p.client.Profiler(f, e)
 			if err != nil {
 				return err
 			}
-			sets = append(sets, *set)
-			served[set.Epoch] = set.Profiler.Scheme()
-			in = append(in, fmt.Sprint(set.Epoch, others))
+			x := answeredEpoch{concordat.Epoch{Federation: concordat.FederationID(f.Name), Number: e.Number}, e, pr, others}
+			all = append(all, x)
+			served[x.name] = pr.Scheme()
+			in = append(in, fmt.Sprint(x.name, pr.Scheme(), others))
 		}
 	}
 	if slices.Equal(in, p.in) && p.in != nil {
 		return nil
+	}
+	if err := p.dropReplaced(ctx, served); err != nil {
+		return err
+	}
+	var sets []answer.EpochSet
+	for _, x := range all {
+		set, err := p.set(x)
+		if err != nil {
+			return err
+		}
+		sets = append(sets, *set)
 	}
 	if err := p.client.o.Answers.UseEpochs(ctx, sets...); err != nil {
 		return err
@@ -254,21 +267,65 @@ func (p *Server) useSets(ctx context.Context) error {
 	return nil
 }
 
-// set opens the set of one epoch.
-func (p *Server) set(f crypto.Federation, e crypto.FederationEpoch, others []concordat.SiteID) (*answer.EpochSet, error) {
-	epoch := concordat.Epoch{Federation: concordat.FederationID(f.Name), Number: e.Number}
-	pr, err := p.client.Profiler(f, e)
+// dropReplaced deletes the fingerprints of epochs that have another secret under the same number: whoever leaves a federation and
+// begins one of its name starts at 1 again. They answer nobody, and an index holds those of one scheme only.
+func (p *Server) dropReplaced(ctx context.Context, served map[concordat.Epoch]concordat.Scheme) error {
+	rows, err := p.client.o.Store.Answers.Epochs(ctx)
 	if err != nil {
-		return nil, err
+		return err
 	}
+	kept := map[concordat.Epoch]concordat.Scheme{} // as the store has them: a node beside this one may have been first
+	for _, r := range rows {
+		kept[r.Epoch] = r.Scheme
+	}
+	for e, scheme := range served {
+		former, known := kept[e]
+		replaced := known && former != scheme
+		if open, ok := p.served[e]; !replaced && (!ok || open == scheme) {
+			continue
+		}
+		if err := p.client.o.Answers.UseEpochs(ctx); err != nil { // nothing is answered from them any more; the others follow at once
+			return err
+		}
+		s := p.shards[e]
+		delete(p.shards, e)
+		delete(p.served, e)
+		p.in = nil
+		if err := p.discard(ctx, e, s, replaced); err != nil {
+			return fmt.Errorf("fingerprints of epoch %s under its former secret: %w", e, err)
+		}
+		p.log.Info("the fingerprints of an epoch are made again: it has another secret", "epoch", e.String())
+	}
+	return nil
+}
+
+// answeredEpoch is an epoch that is answered.
+type answeredEpoch struct {
+	name     concordat.Epoch
+	keys     crypto.FederationEpoch
+	profiler *profile.Profiler
+	others   []concordat.SiteID // its members but for this site
+}
+
+// set opens the set of one epoch.
+func (p *Server) set(x answeredEpoch) (*answer.EpochSet, error) {
+	epoch, e, pr := x.name, x.keys, x.profiler
 	shard := p.shards[epoch]
 	if shard == nil {
 		dir := EpochFolder(p.client.o.Dir, epoch)
 		if err := os.MkdirAll(filepath.Dir(dir), 0o700); err != nil {
 			return nil, err
 		}
-		if shard, err = index.Open(dir, index.Options{Site: p.client.o.ID(), Shard: "00", Scheme: pr.Scheme(), Logger: p.log,
-			StockSegments: p.client.o.Config.Index.StockSegments}); err != nil {
+		options := index.Options{Site: p.client.o.ID(), Shard: "00", Scheme: pr.Scheme(), Logger: p.log,
+			StockSegments: p.client.o.Config.Index.StockSegments}
+		var err error
+		shard, err = index.Open(dir, options)
+		if errors.Is(err, concordat.ErrScheme) { // left over from the former secret
+			if err = errors.Join(os.RemoveAll(dir), os.RemoveAll(dir+FollowedEnd)); err == nil {
+				shard, err = index.Open(dir, options)
+			}
+		}
+		if err != nil {
 			return nil, fmt.Errorf("fingerprints of epoch %s: %w", epoch, err)
 		}
 		p.shards[epoch] = shard
@@ -280,7 +337,7 @@ func (p *Server) set(f crypto.Federation, e crypto.FederationEpoch, others []con
 		return nil, err
 	}
 	return &answer.EpochSet{Epoch: epoch, Profiler: pr, Index: shard, SketchKey: e.AuthorKey(), CellKey: e.CellKey(),
-		HandleKey: handles[:], Members: others,
+		HandleKey: handles[:], Members: x.others,
 		Followed: followed,
 		PairKey: func(asker concordat.SiteID) []byte {
 			to, err := crypto.ParseSiteID(string(asker))
@@ -293,11 +350,20 @@ func (p *Server) set(f crypto.Federation, e crypto.FederationEpoch, others []con
 
 // retire deletes the fingerprints of an epoch that is no longer answered.
 func (p *Server) retire(ctx context.Context, e concordat.Epoch, s *index.Shard) error {
-	if err := s.Close(); err != nil {
-		return err
+	return p.discard(ctx, e, s, true)
+}
+
+// discard closes and deletes the index of an epoch, which is nil if it is not open, and what the store has of it if forget is set.
+func (p *Server) discard(ctx context.Context, e concordat.Epoch, s *index.Shard, forget bool) error {
+	if s != nil {
+		if err := s.Close(); err != nil {
+			return err
+		}
 	}
-	if err := p.client.o.Answers.DropEpoch(ctx, e); err != nil {
-		return err
+	if forget {
+		if err := p.client.o.Answers.DropEpoch(ctx, e); err != nil {
+			return err
+		}
 	}
 	return errors.Join(os.RemoveAll(EpochFolder(p.client.o.Dir, e)), os.RemoveAll(EpochFolder(p.client.o.Dir, e)+FollowedEnd))
 }
