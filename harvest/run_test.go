@@ -365,7 +365,8 @@ func TestLife(t *testing.T) {
 	kept := store.RecordKept
 	p.want(map[string]store.HarvestRecordState{"oai:r:1": kept, "oai:r:2": kept, "oai:r:3": kept, "oai:r:4": kept},
 		"oai:r:1", "oai:r:2", "oai:r:3", "oai:r:4")
-	w, err := p.db.Harvest.Work(t.Context(), "theses", "oai:r:2")
+	works, err := p.db.Harvest.Works(t.Context(), "theses", []concordat.DocumentID{"oai:r:2"})
+	w := works["oai:r:2"]
 	if err != nil || w.Title != "Thesis 2" || w.Creators[0] != (concordat.Creator{Name: "Roe, Jane", ORCID: "0000-0002-1825-0097"}) ||
 		w.Date != "2019-03" || w.License != "https://creativecommons.org/licenses/by/4.0/" || w.Page != repo.URL+"/items/2" ||
 		w.IDs[0].URL() != "https://doi.org/10.5072/t2" || w.Repository != "Test & Co" {
@@ -683,7 +684,8 @@ func TestTexts(t *testing.T) {
 		"login":  c,
 		"robots": c, "refused": c, "damaged": f, "large": f, "inside": f, "elsewhere": f, "two": k},
 		"citation", "direct", "item", "jats", "set", "two", "two#14b.pdf")
-	w, err := p.db.Harvest.Work(t.Context(), "theses", "jats")
+	works, err := p.db.Harvest.Works(t.Context(), "theses", []concordat.DocumentID{"jats"})
+	w := works["jats"]
 	if err != nil || w.Title != "On tides" || w.Date != "2020-04-03" || w.Authors() != "Roe, J." || w.Creators[0].ORCID == "" {
 		t.Errorf("%+v, %v", w, err)
 	}

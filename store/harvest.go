@@ -352,11 +352,27 @@ func (db *Harvest) PutWorks(ctx context.Context, lib concordat.LibraryID, works 
 	return db.fail(err, "keep %d works of %s", len(works), lib)
 }
 
-// Work returns the work that a document is the text of, or concordat.ErrNotFound.
-func (db *Harvest) Work(ctx context.Context, lib concordat.LibraryID, id concordat.DocumentID) (w concordat.Work, err error) {
-	var text string
-	if err = db.read().Row(ctx, `SELECT work FROM document_work WHERE library = ? AND document = ?`, lib, id).Scan(&text); err == nil {
-		err = json.Unmarshal([]byte(text), &w)
+// Works returns the works that documents of a library are texts of, as far as they are known.
+func (db *Harvest) Works(ctx context.Context, lib concordat.LibraryID,
+	ids []concordat.DocumentID) (map[concordat.DocumentID]concordat.Work, error) {
+	out := map[concordat.DocumentID]concordat.Work{}
+	if len(ids) == 0 {
+		return out, nil
 	}
-	return w, db.fail(err, "work of %s/%s", lib, id)
+	args := []any{lib}
+	for _, id := range ids[:min(len(ids), MaxPage)] {
+		args = append(args, id)
+	}
+	_, err := engine.Collect(ctx, db.read(), func(s engine.Scanner) (struct{}, error) {
+		var id concordat.DocumentID
+		var text string
+		var w concordat.Work
+		err := s.Scan(&id, &text)
+		if err == nil {
+			err = json.Unmarshal([]byte(text), &w)
+		}
+		out[id] = w
+		return struct{}{}, err
+	}, `SELECT document, work FROM document_work WHERE library = ? AND document IN (?`+strings.Repeat(", ?", len(args)-2)+`)`, args...)
+	return out, db.fail(err, "works of %s", lib)
 }

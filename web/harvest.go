@@ -64,9 +64,7 @@ func (h Harvests) Records(ctx context.Context, id string, state store.HarvestRec
 	out := make([]view.HarvestRecord, 0, len(rows))
 	for _, r := range rows {
 		one := view.OfHarvestRecord(r)
-		if u, err := url.Parse(one.Work.Page); err != nil || u.Scheme != "https" && u.Scheme != "http" {
-			one.Work.Page = "" // it becomes a link
-		}
+		one.Work.Page = webAddress(one.Work.Page)
 		out = append(out, one)
 	}
 	return out, err

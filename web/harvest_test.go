@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"concordat"
+	"concordat/site"
 	"concordat/store"
 )
 
@@ -120,6 +121,43 @@ func TestHarvestAPI(t *testing.T) {
 	prog.exchange(http.MethodDelete, "/harvests/oslo", "", http.StatusNoContent)
 	prog.exchange(http.MethodGet, "/harvests/oslo", "", http.StatusNotFound)
 	prog.exchange(http.MethodGet, "/harvests/oslo/records", "", http.StatusNotFound)
+}
+
+// TestWorks: beside a source stands the work that it is the text of, with its identifiers as links and nothing else as one; two
+// texts of one work are said to be the same.
+func TestWorks(t *testing.T) {
+	t.Parallel()
+	d := newTestSite(t, false)
+	ada := d.signedIn(t, "ada", store.RoleAdministrator)
+	if err := d.store.Catalogue.CreateLibrary(t.Context(), store.Library{ID: "copies", Created: time.Now()}); err != nil {
+		t.Fatal(err)
+	}
+	if err := d.site.Ingest(t.Context(), "copies", func(yield func(site.Incoming, error) bool) {
+		yield(site.Incoming{ID: "copy.txt", Title: "Folios again", Text: folios}, nil)
+	}, func(site.Ingested) error { return nil }); err != nil {
+		t.Fatal(err)
+	}
+	doi := concordat.WorkID{Scheme: concordat.SchemeDOI, Value: "10.5072/f"}
+	for lib, works := range map[concordat.LibraryID]map[concordat.DocumentID]concordat.Work{
+		"theses": {"folios.txt": {Creators: []concordat.Creator{{Name: "Roe <Jane>", ORCID: "0000-0002-1825-0097"}}, Date: "2019-03",
+			License: "https://creativecommons.org/licenses/by/4.0/", IDs: []concordat.WorkID{doi}, Page: "https://repository.example/7"}},
+		"copies": {"copy.txt": {IDs: []concordat.WorkID{doi}, License: "all rights reserved", Page: "javascript:alert(1)"}}} {
+		if err := d.store.Harvest.PutWorks(t.Context(), lib, works); err != nil {
+			t.Fatal(err)
+		}
+	}
+	page := ada.get("/checks/"+string(d.checkedBy(t, ada, "essay", folios)), http.StatusOK)
+	for _, want := range []string{`href="https://doi.org/10.5072/f"`, `href="https://orcid.org/0000-0002-1825-0097"`, "Roe &lt;Jane&gt;",
+		"(2019-03)",
+		`href="https://creativecommons.org/licenses/by/4.0/"`, `href="https://repository.example/7"`, "all rights reserved",
+		"The same work as source "} {
+		if !strings.Contains(page, want) {
+			t.Errorf("no %q in\n%s", want, page)
+		}
+	}
+	if strings.Contains(page, "javascript:") || strings.Contains(page, "ZgotmplZ") {
+		t.Errorf("a link to something else:\n%s", page)
+	}
 }
 
 func entries(v any) []any {

@@ -73,9 +73,10 @@ type checkPage struct {
 	Number         string // of the passage that the page is about; empty: it is about all
 	Earlier, Later string // numbers of its neighbours; empty: none
 	Passage        template.HTML
-	Of             int         // passages in all
-	TextPage       int         // on which it stands, from 1
-	originals      []site.Part // that the submission is; nil: none has pages
+	Of             int                 // passages in all
+	TextPage       int                 // on which it stands, from 1
+	works          map[int]*sourceWork // of sources, by their places
+	originals      []site.Part         // that the submission is; nil: none has pages
 	Comparison
 
 	Now progress // of a check that has not ended
@@ -138,6 +139,9 @@ func (w reportPages) readTask(r *http.Request, v *Visitor, t store.Task, part bo
 	}
 	p.Report, p.Pages, p.Of = got.Report, got.view.Pages(), got.Report.LastNumber
 	p.originals, _ = w.originals(r.Context(), t) // none: there is no link
+	if p.works, err = sourceWorks(r.Context(), w, got.Report); err != nil {
+		return p, nil, err
+	}
 	w.NoteRead(r.Context(), v, t.ID, part)
 	return p, got, nil
 }
@@ -227,7 +231,7 @@ func (w reportPages) links(in message.Language, p *checkPage) html.Links {
 	}
 	l.Choose = func(i int) string { return base + "?only=" + p.Report.Sources[i].Letter() + kept + "#read" }
 	l.SourceTools = func(i int) template.HTML {
-		return w.piece(in, "source-tools", sourceTools{p.ID, p.Report.Sources[i], l.Source(i), p.MayReview})
+		return w.piece(in, "source-tools", sourceTools{p.ID, p.Report.Sources[i], l.Source(i), p.MayReview, p.works[i]})
 	}
 	l.LeadTools = func(i int) template.HTML {
 		return w.piece(in, "lead-tools", leadTools{p.ID, p.Report.Leads[i], p.MayReview, leadQuery(p.LeadFilter)})
@@ -258,6 +262,7 @@ type sourceTools struct {
 	Source report.RankedSource
 	Beside string
 	May    bool
+	Work   *sourceWork // nil: it is not known
 }
 
 type partnerLeadTools struct {
