@@ -77,7 +77,7 @@ func (d *WebApp) ingest(ctx context.Context, o *instance.Instance, lib concordat
 		}
 		docs = append(docs, one)
 	}
-	err = o.Ingest(ctx, lib, func(yield func(site.Incoming, error) bool) {
+	err = o.Site.Ingest(ctx, lib, func(yield func(site.Incoming, error) bool) {
 		for _, one := range docs {
 			if !yield(one, nil) {
 				return

@@ -103,7 +103,7 @@ func (s *Daemon) schemes(ctx context.Context) (web.Schemes, error) {
 	if err != nil {
 		return web.Schemes{}, err
 	}
-	out := web.Schemes{Recipe: s.o.Config.Scheme, Scheme: s.o.Scheme(), Keyed: key != nil}
+	out := web.Schemes{Recipe: s.o.Config.Scheme, Scheme: s.o.Site.Scheme(), Keyed: key != nil}
 	out.Epochs, err = s.o.Answers.EpochStates(ctx)
 	return out, err
 }

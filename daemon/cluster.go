@@ -38,7 +38,7 @@ func clusterPages(o *instance.Instance) func(context.Context) (web.Cluster, erro
 				return ClusterStatus(ctx, z, v)
 			}
 			c = clusterStatus(v, nil)
-			c.Site = o.ID()
+			c.Site = o.Site.ID()
 			return c, nil
 		case <-ctx.Done():
 			return c, fmt.Errorf("coordinator: %w: %w", concordat.ErrUnavailable, ctx.Err())

@@ -128,7 +128,7 @@ func Run(ctx context.Context, o *instance.Instance, options Options) error {
 		return fmt.Errorf("make the site's keys: %w", err)
 	}
 	if made {
-		s.log.Info("keys made", "site", o.ID())
+		s.log.Info("keys made", "site", o.Site.ID())
 	}
 	p, err := partners.Listen(ctx, o, s.partnerOptions())
 	if err != nil {
@@ -151,12 +151,12 @@ func Run(ctx context.Context, o *instance.Instance, options Options) error {
 	}
 	g, ctx := errgroup.WithContext(ctx)
 	s.start(ctx, g, d, l)
-	s.log.Info("serving", "site", o.ID(), "listen", s.address)
+	s.log.Info("serving", "site", o.Site.ID(), "listen", s.address)
 	if o.Encoder != nil {
 		s.log.Info("leads are verified by an encoder", "model", o.Encoder.Name(), "text_goes_to", cmp.Or(o.Encoder.Where(), "this machine"))
 	}
 	err = errors.Join(options.Started(s.status(), first), g.Wait(), s.resign(), s.closePartners())
-	s.log.Info("stopped", "site", o.ID(), "error", err)
+	s.log.Info("stopped", "site", o.Site.ID(), "error", err)
 	return err
 }
 
@@ -308,7 +308,7 @@ func (s *Daemon) healthz(w http.ResponseWriter, r *http.Request) {
 func (s *Daemon) status() instance.Status {
 	st := s.o.Stats()
 	panics, at := s.meters.panicsSoFar()
-	return instance.Status{Panics: panics, Panicked: at.UTC(), Site: s.o.ID(), Process: os.Getpid(), Started: s.started.UTC(),
+	return instance.Status{Panics: panics, Panicked: at.UTC(), Site: s.o.Site.ID(), Process: os.Getpid(), Started: s.started.UTC(),
 		Listen: s.address, Metrics: s.monitor, Documents: st.Documents, Sentences: st.Sentences,
 		Federation: s.Partners.Load().Status(context.Background())}
 }

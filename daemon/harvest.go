@@ -92,7 +92,7 @@ func (i *harvestIntake) Read(ctx context.Context, id concordat.DocumentID, name 
 
 // Put takes documents into a library.
 func (i *harvestIntake) Put(ctx context.Context, lib concordat.LibraryID, docs []site.Incoming) error {
-	return i.o.Ingest(ctx, lib, func(yield func(site.Incoming, error) bool) {
+	return i.o.Site.Ingest(ctx, lib, func(yield func(site.Incoming, error) bool) {
 		for _, d := range docs {
 			if !yield(d, nil) {
 				return

@@ -69,7 +69,7 @@ func (s *Daemon) sweep(ctx context.Context, e *retain.Eraser) error {
 // guarded does work in the background, logs what fails or panics, and reports whether it was done.
 func (s *Daemon) guarded(ctx context.Context, work string, f func() error) bool {
 	err := compare.Guard(f)
-	if !s.o.NotePanic(err, "work", work) && err != nil && ctx.Err() == nil {
+	if !s.o.Site.NotePanic(err, "work", work) && err != nil && ctx.Err() == nil {
 		s.log.Error(work, "error", err)
 	}
 	return err == nil

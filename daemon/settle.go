@@ -13,7 +13,7 @@ import (
 
 // settleOld ends what processes have begun that are no more.
 func (s *Daemon) settleOld(ctx context.Context) {
-	sum, err := s.o.SettleBefore(ctx, time.Now().Add(-instance.SettleAfter))
+	sum, err := s.o.Site.SettleBefore(ctx, time.Now().Add(-instance.SettleAfter))
 	s.tellSettled(sum, err)
 	s.settleMirrors(ctx)
 }

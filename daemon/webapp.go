@@ -48,7 +48,7 @@ func (s *Daemon) OpenWebApp() (*WebApp, error) {
 	s.eraser = instance.Eraser(o, s.options.Sign.Receipt, s.log)
 	o.TellPanics(compare.Panics{Logger: s.log, Counted: s.meters.panic})
 	o.Answers.TellPanics(compare.Panics{Logger: s.log, Counted: s.meters.panic})
-	d.queue = o.NewQueue(site.QueueOptions{
+	d.queue = o.Site.NewQueue(site.QueueOptions{
 		Store:  o.Store,
 		Worker: o.Worker(),
 		Logger: s.log,
@@ -82,7 +82,7 @@ func (s *Daemon) OpenWebApp() (*WebApp, error) {
 	}
 	d.Pages, err = web.New(web.Options{
 		Site: o.Site, Answers: o.Answers, Asks: o.Asks, Store: o.Store, Queue: d.queue,
-		Title: func() string { return cmp.Or(o.Now().Site.Title, string(o.ID())) },
+		Title: func() string { return cmp.Or(o.Now().Site.Title, string(o.Site.ID())) },
 		Files: files, Logger: s.log,
 		Panicked:   s.meters.panic,
 		Rules:      func() report.Rules { return o.Now().Report.Rules },

@@ -24,7 +24,7 @@ func (o *Instance) LibraryDocuments(ctx context.Context, lib concordat.LibraryID
 				return
 			}
 			for _, r := range rows {
-				d, err := o.Index.Document(ctx, concordat.Ref{Site: o.ID(), Library: lib, Document: r.ID})
+				d, err := o.Index.Document(ctx, concordat.Ref{Site: o.Site.ID(), Library: lib, Document: r.ID})
 				if errors.Is(err, concordat.ErrNotFound) {
 					continue // deleted meanwhile
 				}
@@ -54,7 +54,7 @@ func (o *Instance) EachDocument(ctx context.Context, f func(concordat.Ref)) erro
 			}
 			for _, r := range rows {
 				after = r.ID
-				f(concordat.Ref{Site: o.ID(), Library: l.ID, Document: r.ID})
+				f(concordat.Ref{Site: o.Site.ID(), Library: l.ID, Document: r.ID})
 			}
 			if len(rows) < store.MaxPage {
 				break

@@ -122,7 +122,7 @@ func TestRemovedNodeLeavesNothing(t *testing.T) {
 	session, err := local.Dial(t.Context(), s.URL, "operator")
 	must(err)
 	o := open(t, dir, instance.StoreOnly)
-	must(cluster.Found(t.Context(), session, cluster.Layout{Cluster: "c", Site: o.ID(), Scheme: o.Profiler.Scheme(), Shards: 1, Copies: 1,
+	must(cluster.Found(t.Context(), session, cluster.Layout{Cluster: "c", Site: o.Site.ID(), Scheme: o.Profiler.Scheme(), Shards: 1, Copies: 1,
 		Members: map[coord.NodeID]cluster.Member{"other": {}}}))
 	must(errors.Join(session.Close(), o.Close()))
 	must(cluster.NewAuthority(trust, "c", time.Now()))

@@ -53,7 +53,7 @@ func ReadIndexKey(dir string) ([]byte, error) {
 
 // Instance is a site with all its parts. Close closes them.
 type Instance struct {
-	*site.Site
+	Site     *site.Site
 	Answers  *answer.Answerer // partners are answered by
 	Asks     *ask.Asker       // and asked by
 	Dir      string

@@ -40,7 +40,7 @@ func TestOpen(t *testing.T) {
 		t.Fatal(err)
 	}
 	const text = "The measure of similarity between two documents is the share of sentences that they have in common."
-	err := o.Ingest(t.Context(), "theses", func(yield func(site.Incoming, error) bool) {
+	err := o.Site.Ingest(t.Context(), "theses", func(yield func(site.Incoming, error) bool) {
 		yield(site.Incoming{ID: "one", Text: text}, nil)
 	}, func(site.Ingested) error { return nil })
 	if err != nil {
@@ -51,8 +51,8 @@ func TestOpen(t *testing.T) {
 	}
 	o = open(t, dir, instance.WithIndex)
 	defer o.Close()
-	if o.ID() != "test" || o.Stats().Documents != 1 {
-		t.Errorf("site %s with %d documents, want test with 1", o.ID(), o.Stats().Documents)
+	if o.Site.ID() != "test" || o.Stats().Documents != 1 {
+		t.Errorf("site %s with %d documents, want test with 1", o.Site.ID(), o.Stats().Documents)
 	}
 	for d, err := range o.LibraryDocuments(t.Context(), "theses") {
 		if err != nil || d.ID != "one" || d.Text != text {

@@ -26,7 +26,7 @@ func TestCheckMeaning(t *testing.T) {
 	const prose = "The guild of glass workers moved its furnaces to the island, because the officials were afraid of fire, number %d."
 	ingest := func(lib concordat.LibraryID, texts ...string) {
 		t.Helper()
-		err := o.Ingest(t.Context(), lib, func(yield func(site.Incoming, error) bool) {
+		err := o.Site.Ingest(t.Context(), lib, func(yield func(site.Incoming, error) bool) {
 			for i, text := range texts {
 				if !yield(site.Incoming{ID: concordat.DocumentID(fmt.Sprint("doc-", i, len(text))), Text: text}, nil) {
 					return

@@ -25,7 +25,7 @@ func (o *Instance) settle(ctx context.Context) error {
 	}
 	for _, worker := range workers {
 		err := Retry(ctx, func() error {
-			sum, err := o.Settle(ctx, worker)
+			sum, err := o.Site.Settle(ctx, worker)
 			o.Settled.Removed += sum.Removed
 			o.Settled.Completed += sum.Completed
 			return err

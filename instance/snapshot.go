@@ -34,7 +34,7 @@ func (o *Instance) CopyState(ctx context.Context, to string) (t Snapshot, err er
 	if o.shard == nil {
 		return t, fmt.Errorf("%w: the index is not open here", concordat.ErrInvalid)
 	}
-	t = Snapshot{Site: o.ID(), Scheme: o.Scheme()}
+	t = Snapshot{Site: o.Site.ID(), Scheme: o.Site.Scheme()}
 	var frozen *index.Frozen
 	var state *store.Snapshot
 	defer func() {

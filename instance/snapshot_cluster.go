@@ -14,7 +14,7 @@ import (
 
 // copyClusterState is CopyState of a site of several machines, in the process that serves one of them.
 func (o *Instance) copyClusterState(ctx context.Context, to string) (t Snapshot, err error) {
-	t = Snapshot{Site: o.ID(), Scheme: o.Scheme()}
+	t = Snapshot{Site: o.Site.ID(), Scheme: o.Site.Scheme()}
 	path := filepath.Join(to, StoreName)
 	// The store is copied beside the shards: a database ends a transaction that does nothing for long.
 	var g errgroup.Group

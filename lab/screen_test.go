@@ -35,7 +35,7 @@ func newLibrary(ctx context.Context, dir string, lines []string) error {
 		if err := o.Store.Catalogue.CreateLibrary(ctx, store.Library{ID: "l"}); err != nil {
 			return err
 		}
-		return o.Ingest(ctx, "l", func(yield func(site.Incoming, error) bool) {
+		return o.Site.Ingest(ctx, "l", func(yield func(site.Incoming, error) bool) {
 			for _, line := range lines {
 				id, text, _ := strings.Cut(line, "\t")
 				if !yield(site.Incoming{ID: concordat.DocumentID(id), Text: text}, nil) {

@@ -194,7 +194,7 @@ func (c *Client) catalogues(ctx context.Context, group federation.Group) map[con
 		error) {
 		var v *concordat.Catalogue
 		err := compare.Guard(func() (err error) { v, err = p.Catalogue(ctx); return err })
-		c.o.NotePanic(err, "site", p.Site())
+		c.o.Site.NotePanic(err, "site", p.Site())
 		return v, err
 	}) {
 		if err == nil {

@@ -159,7 +159,7 @@ func TestRetiredEpochIsGoneOrSaid(t *testing.T) {
 		if err := os.MkdirAll(filepath.Dir(dir), 0o700); err != nil {
 			t.Fatal(err)
 		}
-		s, err := index.Open(dir, index.Options{Site: o.ID(), Shard: "00", Scheme: o.Profiler.Scheme()})
+		s, err := index.Open(dir, index.Options{Site: o.Site.ID(), Shard: "00", Scheme: o.Profiler.Scheme()})
 		if err != nil {
 			t.Fatal(err)
 		}

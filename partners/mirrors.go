@@ -37,7 +37,7 @@ func OpenMirrors(o *instance.Instance, e concordat.Epoch, scheme concordat.Schem
 		}
 	}
 	for began := time.Now(); ; time.Sleep(mirrorPoll) {
-		s, err := index.Open(dir, index.Options{Site: o.ID(), Shard: "00", Scheme: scheme, ReadOnly: !change,
+		s, err := index.Open(dir, index.Options{Site: o.Site.ID(), Shard: "00", Scheme: scheme, ReadOnly: !change,
 			StockSegments: o.Config.Index.StockSegments})
 		if errors.Is(err, concordat.ErrLocked) && time.Since(began) < mirrorWait {
 			continue

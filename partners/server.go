@@ -178,7 +178,7 @@ func (p *Server) every(ctx context.Context, d time.Duration, what string, f func
 	defer tick.Stop()
 	for {
 		err := compare.Guard(func() error { return f(ctx) })
-		if !p.client.o.NotePanic(err, "work", what) && err != nil && ctx.Err() == nil {
+		if !p.client.o.Site.NotePanic(err, "work", what) && err != nil && ctx.Err() == nil {
 			p.log.Error(what, "error", err)
 		}
 		select {
@@ -316,7 +316,7 @@ func (p *Server) set(x answeredEpoch) (*answer.EpochSet, error) {
 		if err := os.MkdirAll(filepath.Dir(dir), 0o700); err != nil {
 			return nil, err
 		}
-		options := index.Options{Site: p.client.o.ID(), Shard: "00", Scheme: pr.Scheme(), Logger: p.log,
+		options := index.Options{Site: p.client.o.Site.ID(), Shard: "00", Scheme: pr.Scheme(), Logger: p.log,
 			StockSegments: p.client.o.Config.Index.StockSegments}
 		var err error
 		shard, err = index.Open(dir, options)

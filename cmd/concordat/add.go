@@ -136,7 +136,7 @@ func (ad *adder) run(ctx context.Context, files []input) error {
 	ad.bar = ad.a.Progress(int64(len(files)), "adding")
 	r := instance.NewReader(instance.Extraction(ad.o.Config), len(files))
 	r.Own = true
-	err := ad.o.Ingest(ctx, ad.library, ad.documents(ctx, r, files), ad.ingested)
+	err := ad.o.Site.Ingest(ctx, ad.library, ad.documents(ctx, r, files), ad.ingested)
 	ad.bar.Done()
 	if err = errors.Join(err, r.Close()); err != nil {
 		return err

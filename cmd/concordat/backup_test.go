@@ -47,7 +47,7 @@ func fits(t *testing.T, data string) (documents int) {
 	err := a.With(t.Context(), instance.WithIndex, func(o *instance.Instance) error {
 		rows, err := o.Store.Catalogue.Documents(t.Context(), "l", "", 0)
 		for _, r := range rows {
-			d, err := o.Index.Document(t.Context(), concordat.Ref{Site: o.ID(), Library: "l", Document: r.ID})
+			d, err := o.Index.Document(t.Context(), concordat.Ref{Site: o.Site.ID(), Library: "l", Document: r.ID})
 			if err != nil || int64(len(d.Text)) != r.Bytes {
 				t.Errorf("%s: %v", r.ID, err)
 			}

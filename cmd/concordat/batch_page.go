@@ -121,7 +121,7 @@ func (w *batchWriter) pairPath(p batch.ViewedPair) string {
 
 func (w *batchWriter) report(ctx context.Context, i int) error {
 	m := w.v.Members[i]
-	f, err := w.o.Findings(ctx, m.Task)
+	f, err := w.o.Site.Findings(ctx, m.Task)
 	if err != nil {
 		return err
 	}

@@ -204,7 +204,7 @@ func (f *checkFlags) options(ctx context.Context, a *app, o *instance.Instance) 
 		if !ok {
 			return out, cli.Usagef("--exclude %s: want LIBRARY/ID", e)
 		}
-		out.Exclude = append(out.Exclude, concordat.Ref{Site: o.ID(), Library: concordat.LibraryID(lib), Document: concordat.DocumentID(id)})
+		out.Exclude = append(out.Exclude, concordat.Ref{Site: o.Site.ID(), Library: concordat.LibraryID(lib), Document: concordat.DocumentID(id)})
 	}
 	var err error
 	if out.Forward, err = o.Forward(ctx, f.forward, out.Libraries); err != nil {

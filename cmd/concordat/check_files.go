@@ -126,7 +126,7 @@ func (c *checker) check(ctx context.Context, s submitted, b cli.Bar) submitted {
 			}
 		}
 	}
-	f, err := c.o.Check(ctx, s.Submission, options)
+	f, err := c.o.Site.Check(ctx, s.Submission, options)
 	if errors.Is(err, concordat.ErrInvalid) {
 		e := failed(string(s.ID), err)
 		s.failed = &e

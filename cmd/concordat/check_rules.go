@@ -78,7 +78,7 @@ func (f *ruleFlags) over(ctx context.Context, a *app, o *instance.Instance, r re
 	r.ExcludeSources, r.ExcludeTemplate = slices.Clone(r.ExcludeSources), slices.Clone(r.ExcludeTemplate)
 	for _, s := range f.sources {
 		lib, id, _ := strings.Cut(s, "/")
-		r.ExcludeSources = append(r.ExcludeSources, concordat.Ref{Site: o.ID(), Library: concordat.LibraryID(lib),
+		r.ExcludeSources = append(r.ExcludeSources, concordat.Ref{Site: o.Site.ID(), Library: concordat.LibraryID(lib),
 			Document: concordat.DocumentID(id)})
 	}
 	for _, path := range f.templates {

@@ -39,7 +39,7 @@ documents hold, most frequent first, with the number of documents and one of the
 func (a *app) boilerplate(ctx context.Context, o *instance.Instance, l store.Library, options site.BoilerplateOptions) error {
 	b := a.Progress(int64(l.Documents), "reading")
 	options.Progress = b.Set
-	found, err := o.Boilerplate(ctx, l.ID, options)
+	found, err := o.Site.Boilerplate(ctx, l.ID, options)
 	b.Done()
 	if err != nil {
 		return err

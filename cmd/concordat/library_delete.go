@@ -24,7 +24,7 @@ func (a *app) libraryDelete() *cobra.Command {
 					return nil
 				}
 				b := a.Progress(int64(l.Documents), "deleting")
-				err = o.DeleteLibrary(cmd.Context(), l.ID, b.Set)
+				err = o.Site.DeleteLibrary(cmd.Context(), l.ID, b.Set)
 				b.Done()
 				if err != nil {
 					return err

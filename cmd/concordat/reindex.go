@@ -74,16 +74,16 @@ func (a *app) reindex(ctx context.Context, o *instance.Instance, dryRun bool) er
 		from, err = index.Open(filepath.Join(o.Dir, instance.IndexName, "00"), index.Options{ReadOnly: true})
 	}
 	if errors.Is(err, concordat.ErrNotFound) {
-		return o.Store.SetSetting(ctx, "scheme", string(o.Scheme())) // nothing was ever added
+		return o.Store.SetSetting(ctx, "scheme", string(o.Site.Scheme())) // nothing was ever added
 	}
 	if err != nil {
 		return err
 	}
 	stats := from.Stats()
 	if dryRun {
-		a.Say("would recompute %d documents of scheme %s in scheme %s", stats.Documents, from.Scheme(), o.Scheme())
+		a.Say("would recompute %d documents of scheme %s in scheme %s", stats.Documents, from.Scheme(), o.Site.Scheme())
 		if a.JSON {
-			err = a.Line(map[string]any{"documents": stats.Documents, "from": from.Scheme(), "to": o.Scheme(), "dry_run": true})
+			err = a.Line(map[string]any{"documents": stats.Documents, "from": from.Scheme(), "to": o.Site.Scheme(), "dry_run": true})
 		}
 		return errors.Join(err, from.Close())
 	}
@@ -97,8 +97,8 @@ func (a *app) reindex(ctx context.Context, o *instance.Instance, dryRun bool) er
 	if err := errors.Join(instance.FinishReindex(o.Dir), endReindex(ctx, o)); err != nil {
 		return err
 	}
-	a.Say("%d documents are indexed by scheme %s", n, o.Scheme())
-	return a.TellJSON(map[string]any{"type": "summary", "documents": n, "scheme": o.Scheme()})
+	a.Say("%d documents are indexed by scheme %s", n, o.Site.Scheme())
+	return a.TellJSON(map[string]any{"type": "summary", "documents": n, "scheme": o.Site.Scheme()})
 }
 
 // How many documents, and bytes of their texts, from which on no more, are fingerprinted at a time and noted in the

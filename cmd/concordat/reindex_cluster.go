@@ -23,7 +23,7 @@ import (
 // runs, changes the scheme of the cluster; each of the others follows before it is started again.
 func (a *app) reindexNode(ctx context.Context, o *instance.Instance, dry bool) error {
 	return a.WithCluster(ctx, func(_ *instance.Instance, w *instance.Observer, l *cluster.Layout) error {
-		next := o.Scheme()
+		next := o.Site.Scheme()
 		if live := slices.Sorted(maps.Keys(w.Seen.Live)); l.Scheme != next && len(live) > 0 {
 			return fmt.Errorf("nodes %s are live: stop concordat serve on every machine, since two schemes cannot answer one question: %w",
 				clustering.NodeNames(live), concordat.ErrLocked)
@@ -65,7 +65,7 @@ func (a *app) reindexCopies(ctx context.Context, o *instance.Instance, dir strin
 	defer b.Done()
 	for _, id := range cluster.Copies(dir) {
 		n, err := cluster.Reindex(ctx, filepath.Join(dir, string(id)),
-			cluster.Reindexing{Site: o.ID(), Scheme: o.Scheme(), StockSegments: o.Config.Index.StockSegments, Progress: b.Add,
+			cluster.Reindexing{Site: o.Site.ID(), Scheme: o.Site.Scheme(), StockSegments: o.Config.Index.StockSegments, Progress: b.Add,
 				Profile: func(ctx context.Context, docs []*concordat.Document) ([]*concordat.Profile, error) {
 					profiles, err := profileAnew(ctx, o, docs)
 					if err == nil {

@@ -39,7 +39,7 @@ func renewsServed(ctx context.Context, o *instance.Instance) bool {
 		return false
 	}
 	for _, dir := range shardDirs(o) {
-		if scheme, err := index.SchemeOf(dir); err != nil || scheme != o.Scheme() {
+		if scheme, err := index.SchemeOf(dir); err != nil || scheme != o.Site.Scheme() {
 			return false
 		}
 	}
@@ -62,7 +62,7 @@ func shardDirs(o *instance.Instance) []string {
 
 // endReindex notes that all documents are of the configuration.
 func endReindex(ctx context.Context, o *instance.Instance) error {
-	return errors.Join(o.Store.SetSetting(ctx, renewalSetting, ""), o.Store.SetSetting(ctx, "scheme", string(o.Scheme())))
+	return errors.Join(o.Store.SetSetting(ctx, renewalSetting, ""), o.Store.SetSetting(ctx, "scheme", string(o.Site.Scheme())))
 }
 
 // renewing is a reindex beside the process that serves the site.
@@ -95,8 +95,8 @@ func (a *app) renew(ctx context.Context, o *instance.Instance, dryRun bool) erro
 		r.all += l.Documents
 	}
 	if dryRun {
-		a.Say("would recompute %d documents in scheme %s; %d of them are done", r.all, o.Scheme(), at.Made)
-		return a.TellJSON(map[string]any{"documents": r.all, "made": at.Made, "from": o.Scheme(), "to": o.Scheme(), "dry_run": true})
+		a.Say("would recompute %d documents in scheme %s; %d of them are done", r.all, o.Site.Scheme(), at.Made)
+		return a.TellJSON(map[string]any{"documents": r.all, "made": at.Made, "from": o.Site.Scheme(), "to": o.Site.Scheme(), "dry_run": true})
 	}
 	if at.Made > 0 {
 		a.Say("goes on after %d documents that were made before", at.Made)
@@ -118,7 +118,7 @@ func (r *renewing) unfit(ctx context.Context, dryRun bool) error {
 			r.a.Say("would look at %d documents that have no cells and may have no sentence of prose", u.Bare)
 		}
 		return r.a.TellJSON(map[string]any{"documents": u.Lacking + u.Superfluous, "lacking": u.Lacking, "superfluous": u.Superfluous,
-			"bare": u.Bare, "from": r.o.Scheme(), "to": r.o.Scheme(), "dry_run": true})
+			"bare": u.Bare, "from": r.o.Site.Scheme(), "to": r.o.Site.Scheme(), "dry_run": true})
 	}
 	r.all = u.Lacking + u.Superfluous + u.Bare
 	libraries, err := sortedLibraries(ctx, r.o)
@@ -154,8 +154,9 @@ func (r *renewing) run(ctx context.Context, docs iter.Seq2[anewDocument, error])
 	if err := endReindex(ctx, r.o); err != nil {
 		return err
 	}
-	r.a.Say("%d documents are indexed by scheme %s, %.0f a second", r.made, r.o.Scheme(), r.rate())
-	return r.a.TellJSON(map[string]any{"type": "summary", "documents": r.made, "before": r.before, "scheme": r.o.Scheme(), "rate": r.rate()})
+	r.a.Say("%d documents are indexed by scheme %s, %.0f a second", r.made, r.o.Site.Scheme(), r.rate())
+	return r.a.TellJSON(map[string]any{"type": "summary", "documents": r.made, "before": r.before, "scheme": r.o.Site.Scheme(),
+		"rate": r.rate()})
 }
 
 // rate returns how many documents this command has made a second.
@@ -186,7 +187,7 @@ func beginRenewal(ctx context.Context, o *instance.Instance) ([]store.Library, r
 			without = append(without, l.ID)
 		}
 	}
-	begun := renewal{By: fmt.Sprintf("program %s, scheme %s, meaning %t without %q", instance.Version(), o.Scheme(),
+	begun := renewal{By: fmt.Sprintf("program %s, scheme %s, meaning %t without %q", instance.Version(), o.Site.Scheme(),
 		o.Config.Meaning.Index, without)}
 	value, err := o.Store.Setting(ctx, renewalSetting)
 	if errors.Is(err, concordat.ErrNotFound) || err == nil && value == "" {

@@ -109,7 +109,7 @@ func (a *app) withReport(ctx context.Context, id string, flags *readingFlags, la
 		return err
 	}
 	return a.With(ctx, instance.StoreOnly, func(o *instance.Instance) error {
-		found, err := o.Findings(ctx, concordat.TaskID(id))
+		found, err := o.Site.Findings(ctx, concordat.TaskID(id))
 		if errors.Is(err, concordat.ErrNotFound) {
 			return cli.Usagef("no report %s; see concordat report list", id)
 		}

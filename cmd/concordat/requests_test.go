@@ -84,7 +84,7 @@ func testRequestsByPages(t *testing.T, north, south *served, task string) {
 	if !strings.Contains(page, "Ask the partner for the wording") || strings.Contains(page, ">Waiting<") {
 		t.Fatalf("nothing to ask for in\n%s", page)
 	}
-	f, err := south.o.Findings(t.Context(), concordat.TaskID(task))
+	f, err := south.o.Site.Findings(t.Context(), concordat.TaskID(task))
 	if err != nil {
 		t.Fatal(err)
 	}

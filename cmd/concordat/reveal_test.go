@@ -241,7 +241,7 @@ func testReveal(t *testing.T, north, south *served, task string) {
 		t.Errorf("before anybody decided: %v", got)
 	}
 	text := func() string {
-		f, err := south.o.Findings(t.Context(), concordat.TaskID(task))
+		f, err := south.o.Site.Findings(t.Context(), concordat.TaskID(task))
 		if err != nil || len(f.Passages) != 1 || f.Passages[0].Shared == nil {
 			t.Fatalf("findings %+v, %v", f, err)
 		}
@@ -278,7 +278,7 @@ func testNotified(t *testing.T, north, south *served, task string) {
 		if err := south.p.DeliverNotices(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		f, err := south.o.Findings(t.Context(), concordat.TaskID(task))
+		f, err := south.o.Site.Findings(t.Context(), concordat.TaskID(task))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -17,7 +17,7 @@ import (
 )
 
 // adminAPI has the calls of the HTTP API about people, libraries, webhooks, platforms, deletions and the site itself.
-type adminAPI struct{ api }
+type adminAPI struct{ api api }
 
 // apiOfAdmin adds what the pages of administration and of libraries do.
 func (w adminAPI) apiOfAdmin(a huma.API) {
@@ -76,8 +76,8 @@ type apiHealthBody struct {
 }
 
 func (w adminAPI) apiHealth(ctx context.Context, _ *struct{}) (*answer[apiHealthBody], error) {
-	return apiTell(ctx, w.Web, func(ctx context.Context) (apiHealthBody, error) {
-		out := apiHealthBody{OK: true, Parts: w.Admin.Health(ctx)}
+	return apiTell(ctx, w.api.Web, func(ctx context.Context) (apiHealthBody, error) {
+		out := apiHealthBody{OK: true, Parts: w.api.Web.Admin.Health(ctx)}
 		for _, p := range out.Parts {
 			out.OK = out.OK && p.OK
 		}
@@ -86,7 +86,7 @@ func (w adminAPI) apiHealth(ctx context.Context, _ *struct{}) (*answer[apiHealth
 }
 
 func (w adminAPI) apiStorage(ctx context.Context, _ *struct{}) (*answer[web.Storage], error) {
-	return apiTell(ctx, w.Web, w.Admin.Storage)
+	return apiTell(ctx, w.api.Web, w.api.Web.Admin.Storage)
 }
 
 // apiScheme is Schemes as programs see it.
@@ -98,8 +98,8 @@ type apiScheme struct {
 }
 
 func (w adminAPI) apiSchemes(ctx context.Context, _ *struct{}) (*answer[apiScheme], error) {
-	return apiTell(ctx, w.Web, func(ctx context.Context) (apiScheme, error) {
-		s, err := w.Admin.Schemes(ctx)
+	return apiTell(ctx, w.api.Web, func(ctx context.Context) (apiScheme, error) {
+		s, err := w.api.Web.Admin.Schemes(ctx)
 		if s.Epochs == nil {
 			s.Epochs = []siteanswer.EpochState{}
 		}
@@ -112,8 +112,8 @@ type apiSettingsBody struct {
 }
 
 func (w adminAPI) apiSettings(ctx context.Context, _ *struct{}) (*answer[apiSettingsBody], error) {
-	return apiTell(ctx, w.Web, func(context.Context) (apiSettingsBody, error) {
-		return apiSettingsBody{append([]web.Setting{}, w.Admin.Settings()...)}, nil
+	return apiTell(ctx, w.api.Web, func(context.Context) (apiSettingsBody, error) {
+		return apiSettingsBody{append([]web.Setting{}, w.api.Web.Admin.Settings()...)}, nil
 	})
 }
 
@@ -130,13 +130,13 @@ type apiTasksBody struct {
 }
 
 func (w adminAPI) apiTasks(ctx context.Context, in *apiTasksInput) (*answer[apiTasksBody], error) {
-	return apiTell(ctx, w.Web, func(ctx context.Context) (apiTasksBody, error) {
+	return apiTell(ctx, w.api.Web, func(ctx context.Context) (apiTasksBody, error) {
 		out := apiTasksBody{Tasks: []apiTask{}}
 		before := int64(0)
 		if err := listOfTasks.Read(in.Cursor, &before); err != nil {
 			return out, err
 		}
-		tasks, err := w.Options().Store.Checks.FilterTasks(ctx, store.TaskFilter{States: web.OneState(concordat.State(in.State)),
+		tasks, err := w.api.Web.Options().Store.Checks.FilterTasks(ctx, store.TaskFilter{States: web.OneState(concordat.State(in.State)),
 			Owner: in.Owner}, before, in.Limit)
 		for _, t := range tasks {
 			one, err := w.api.apiTask(ctx, t)
@@ -157,9 +157,9 @@ func (w adminAPI) apiRetry(ctx context.Context, in *apiCheckInput) (*apiCheckOut
 	if err != nil {
 		return nil, err
 	}
-	t, err := w.Visible(ctx, v, concordat.TaskID(in.ID))
+	t, err := w.api.Web.Visible(ctx, v, concordat.TaskID(in.ID))
 	if err == nil {
-		err = w.Admin.RetryTask(ctx, v, t)
+		err = w.api.Web.Admin.RetryTask(ctx, v, t)
 	}
 	if err != nil {
 		return nil, err
@@ -182,9 +182,9 @@ type apiPartnerSitesBody struct {
 }
 
 func (w adminAPI) apiPartnerSites(ctx context.Context, _ *struct{}) (*answer[apiPartnerSitesBody], error) {
-	return apiTell(ctx, w.Web, func(ctx context.Context) (apiPartnerSitesBody, error) {
+	return apiTell(ctx, w.api.Web, func(ctx context.Context) (apiPartnerSitesBody, error) {
 		out := apiPartnerSitesBody{Partners: []apiPartnerSite{}}
-		rows, err := w.Admin.AdminPartners(ctx)
+		rows, err := w.api.Web.Admin.AdminPartners(ctx)
 		for _, p := range rows {
 			out.Partners = append(out.Partners, apiPartnerSite{p.Site, p.Title, p.State, p.Made, p.Confirmed, p.Asked})
 		}
@@ -198,11 +198,11 @@ type apiExposureInput struct {
 }
 
 func (w adminAPI) apiExposure(ctx context.Context, in *apiExposureInput) (*answer[*ask.Exposure], error) {
-	return apiTell(ctx, w.Web, func(ctx context.Context) (*ask.Exposure, error) {
-		if _, err := w.Options().Store.Partners.Partner(ctx, concordat.SiteID(in.Site)); err != nil {
+	return apiTell(ctx, w.api.Web, func(ctx context.Context) (*ask.Exposure, error) {
+		if _, err := w.api.Web.Options().Store.Partners.Partner(ctx, concordat.SiteID(in.Site)); err != nil {
 			return nil, err
 		}
-		x, err := w.Options().Asks.Exposure(ctx, concordat.SiteID(in.Site), in.Limit)
+		x, err := w.api.Web.Options().Asks.Exposure(ctx, concordat.SiteID(in.Site), in.Limit)
 		if x != nil && x.Sums == nil {
 			x.Sums = []store.ShowingSum{}
 		}
@@ -236,13 +236,13 @@ type apiAuditBody struct {
 }
 
 func (w adminAPI) apiAudit(ctx context.Context, in *apiAuditInput) (*answer[apiAuditBody], error) {
-	return apiTell(ctx, w.Web, func(ctx context.Context) (apiAuditBody, error) {
+	return apiTell(ctx, w.api.Web, func(ctx context.Context) (apiAuditBody, error) {
 		out := apiAuditBody{Entries: []apiAuditEntry{}}
 		before := int64(0)
 		if err := listOfAudit.Read(in.Cursor, &before); err != nil {
 			return out, err
 		}
-		entries, err := w.Options().Store.Audit.SearchAudit(ctx, store.AuditFilter{Actor: in.Actor, Action: in.Action, From: in.From,
+		entries, err := w.api.Web.Options().Store.Audit.SearchAudit(ctx, store.AuditFilter{Actor: in.Actor, Action: in.Action, From: in.From,
 			To: in.To}, before,
 			in.Limit)
 		for _, e := range entries {
@@ -261,8 +261,8 @@ type apiHead struct {
 }
 
 func (w adminAPI) apiVerify(ctx context.Context, _ *struct{}) (*answer[apiHead], error) {
-	return apiTell(ctx, w.Web, func(ctx context.Context) (apiHead, error) {
-		h, err := w.Options().Store.Audit.VerifyAudit(ctx)
+	return apiTell(ctx, w.api.Web, func(ctx context.Context) (apiHead, error) {
+		h, err := w.api.Web.Options().Store.Audit.VerifyAudit(ctx)
 		return apiHead{h.Seq, h.Hash}, err
 	})
 }
@@ -279,7 +279,7 @@ func (w adminAPI) apiMakeLibrary(ctx context.Context, in *apiNewLibraryInput) (*
 	if err != nil {
 		return nil, err
 	}
-	l, err := w.Library.CreateLibrary(ctx, v, in.Body.ID, in.Body.Title)
+	l, err := w.api.Web.Library.CreateLibrary(ctx, v, in.Body.ID, in.Body.Title)
 	if err != nil {
 		return nil, err
 	}
@@ -295,10 +295,10 @@ func (w adminAPI) apiDeleteLibrary(ctx context.Context, in *apiLibraryPath) (*st
 	v, err := apiMay(ctx, web.Administrators...)
 	var l store.Library
 	if err == nil {
-		l, err = w.Options().Store.Catalogue.Library(ctx, concordat.LibraryID(in.ID))
+		l, err = w.api.Web.Options().Store.Catalogue.Library(ctx, concordat.LibraryID(in.ID))
 	}
 	if err == nil {
-		err = w.Library.DeleteLibrary(ctx, v, l, cmp.Or(in.Reason, "deleted by a program"))
+		err = w.api.Web.Library.DeleteLibrary(ctx, v, l, cmp.Or(in.Reason, "deleted by a program"))
 	}
 	return nil, err
 }
@@ -308,6 +308,6 @@ func (w adminAPI) apiOfCluster(a huma.API) {
 	register(w.api, a, operation{id: "get-cluster", method: http.MethodGet, path: "/admin/cluster",
 		summary: "Machines of this site, and the shards they hold", scope: scopeRead, roles: web.Overseers},
 		func(ctx context.Context, _ *struct{}) (*answer[web.Cluster], error) {
-			return apiTell(ctx, w.Web, w.Admin.Cluster)
+			return apiTell(ctx, w.api.Web, w.api.Web.Admin.Cluster)
 		})
 }

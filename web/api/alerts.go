@@ -46,7 +46,7 @@ func (w api) apiAlerts(ctx context.Context, in *apiAlertsInput) (*apiAlertsOutpu
 	if err := listOfAlerts.Read(in.Cursor, &before); err != nil {
 		return nil, err
 	}
-	all, next, err := w.Checks.Alerts(ctx, store.AlertFilter{Side: store.AlertSide(in.Side), Open: in.Open}, before, in.Limit)
+	all, next, err := w.Web.Checks.Alerts(ctx, store.AlertFilter{Side: store.AlertSide(in.Side), Open: in.Open}, before, in.Limit)
 	for _, a := range all {
 		out.Body.Alerts = append(out.Body.Alerts, a.View())
 	}
@@ -63,7 +63,7 @@ type apiAlertInput struct {
 type apiAlertOutput struct{ Body view.Alert }
 
 func (w api) apiAlert(ctx context.Context, in *apiAlertInput) (*apiAlertOutput, error) {
-	p, err := w.Checks.OneAlert(ctx, in.Number)
+	p, err := w.Web.Checks.OneAlert(ctx, in.Number)
 	if err != nil {
 		return nil, err
 	}
@@ -80,7 +80,8 @@ type apiChangeAlertInput struct {
 }
 
 func (w api) apiChangeAlert(ctx context.Context, in *apiChangeAlertInput) (*apiAlertOutput, error) {
-	if _, err := site.ChangeAlert(ctx, w.Options().Store, in.Number, in.Body.Action, visitorOf(ctx).Name, w.Options().Now()); err != nil {
+	if _, err := site.ChangeAlert(ctx, w.Web.Options().Store, in.Number, in.Body.Action, visitorOf(ctx).Name,
+		w.Web.Options().Now()); err != nil {
 		return nil, err
 	}
 	return w.apiAlert(ctx, &apiAlertInput{in.Number})

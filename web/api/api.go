@@ -24,7 +24,7 @@ import (
 
 // api has the calls of the HTTP API about checks, reports, batches and requests.
 type api struct {
-	*web.Web
+	Web  *web.Web
 	tool *platforms.Tool // nil: no learning platforms use the site
 }
 
@@ -71,7 +71,7 @@ func Add(site *web.Web, tool *platforms.Tool) {
 	c.DocsPath, c.SchemasPath, c.OpenAPIPath = "", "", ""
 	c.Transformers = append(c.Transformers, bounds.Named)
 	c.Components.SecuritySchemes = map[string]*huma.SecurityScheme{"token": {Type: "http", Scheme: "bearer"}}
-	a := humago.New(w.Mux, c)
+	a := humago.New(w.Web.Mux, c)
 	a.UseMiddleware(func(ctx huma.Context, next func(huma.Context)) {
 		r, rw := humago.Unwrap(ctx)
 		v, t, err := w.callerToken(r, scopeOf(ctx.Operation()))
@@ -109,7 +109,7 @@ func Add(site *web.Web, tool *platforms.Tool) {
 	apiOfHarvest(w, a)
 	admin.apiOfLTI(a)
 	w.apiOfReviews(a)
-	w.Mux.HandleFunc(web.APIPrefix+"/", w.noOperation)
+	w.Web.Mux.HandleFunc(web.APIPrefix+"/", w.noOperation)
 	// The last: it describes all that is there.
 	w.describe(a)
 }
@@ -119,7 +119,7 @@ func Add(site *web.Web, tool *platforms.Tool) {
 func (w api) noOperation(rw http.ResponseWriter, r *http.Request) {
 	var methods []string
 	for _, m := range []string{http.MethodGet, http.MethodPut, http.MethodPost, http.MethodPatch, http.MethodDelete} {
-		if _, pattern := w.Mux.Handler(&http.Request{Method: m, URL: r.URL, Host: r.Host}); strings.HasPrefix(pattern, m+" "+web.APIPrefix) {
+		if _, pattern := w.Web.Mux.Handler(&http.Request{Method: m, URL: r.URL, Host: r.Host}); strings.HasPrefix(pattern, m+" "+web.APIPrefix) {
 			methods = append(methods, m)
 		}
 	}
@@ -246,7 +246,7 @@ func (w api) stream(a huma.API, o operation, describe func(*huma.Operation), do 
 	op.Responses["default"] = &huma.Response{Description: "Error", Content: map[string]*huma.MediaType{
 		"application/problem+json": {Schema: schemaOf[huma.ErrorModel](a)}}}
 	a.OpenAPI().AddOperation(&op)
-	w.Mux.HandleFunc(o.method+" "+web.APIPrefix+o.path, func(rw http.ResponseWriter, r *http.Request) {
+	w.Web.Mux.HandleFunc(o.method+" "+web.APIPrefix+o.path, func(rw http.ResponseWriter, r *http.Request) {
 		v, err := w.caller(r, o.scope)
 		if err == nil {
 			err = allowed(v, &op)
@@ -293,15 +293,15 @@ func (w api) caller(r *http.Request, scope string) (*web.Visitor, error) {
 
 // callerToken is caller, with its token.
 func (w api) callerToken(r *http.Request, scope string) (*web.Visitor, store.Token, error) {
-	address := w.Address(r)
+	address := w.Web.Address(r)
 	// The token is looked up first, by its hash: who has a good one does not wait for strangers at the same address.
 	secret, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
 	t, err := store.Token{}, error(web.ErrNoToken)
 	if ok {
-		t, err = w.Options().Store.People.UseToken(r.Context(), secret, store.PurposeAPI)
+		t, err = w.Web.Options().Store.People.UseToken(r.Context(), secret, store.PurposeAPI)
 	}
 	if errors.Is(err, web.ErrNoToken) || errors.Is(err, concordat.ErrNotFound) {
-		if err := w.Calls.Allow("address/"+address, max(1, w.Options().Policy.Calls/10)); err != nil {
+		if err := w.Web.Calls.Allow("address/"+address, max(1, w.Web.Options().Policy.Calls/10)); err != nil {
 			return nil, store.Token{}, err // it has guessed at tokens
 		}
 		return nil, store.Token{}, web.ErrNoToken
@@ -309,10 +309,10 @@ func (w api) callerToken(r *http.Request, scope string) (*web.Visitor, store.Tok
 	if err != nil {
 		return nil, store.Token{}, err
 	}
-	if err := w.Calls.Allow("token/"+string(store.SecretID(secret)), w.Options().Policy.Calls); err != nil {
+	if err := w.Web.Calls.Allow("token/"+string(store.SecretID(secret)), w.Web.Options().Policy.Calls); err != nil {
 		return nil, store.Token{}, err
 	}
-	a, err := w.Options().Store.People.Account(r.Context(), t.Account)
+	a, err := w.Web.Options().Store.People.Account(r.Context(), t.Account)
 	switch {
 	case err != nil:
 		return nil, t, err
@@ -328,7 +328,7 @@ func (w api) callerToken(r *http.Request, scope string) (*web.Visitor, store.Tok
 
 func (w api) problem(rw http.ResponseWriter, err error) {
 	m := w.model(err)
-	if _, words, retry, limited := web.Limits(message.English, w.Options().Now(), err); limited {
+	if _, words, retry, limited := web.Limits(message.English, w.Web.Options().Now(), err); limited {
 		limit.RetryAfter(rw.Header(), retry)
 		if words != "" {
 			m.Detail = words
@@ -344,7 +344,7 @@ func (w api) problem(rw http.ResponseWriter, err error) {
 func (w api) model(err error) *huma.ErrorModel {
 	m := web.ProblemOf(err)
 	if m.Status == http.StatusInternalServerError {
-		w.Options().Logger.Error("api", "error", err)
+		w.Web.Options().Logger.Error("api", "error", err)
 	}
 	return m
 }

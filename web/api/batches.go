@@ -114,7 +114,7 @@ func (w api) apiBatches(ctx context.Context, in *bounds.PageInput) (*apiBatchesO
 	if err := listOfBatches.Read(in.Cursor, &before); err != nil {
 		return nil, err
 	}
-	bs, err := w.Options().Store.Batches.Batches(ctx, web.OwnerOf(visitorOf(ctx)), before, in.Limit)
+	bs, err := w.Web.Options().Store.Batches.Batches(ctx, web.OwnerOf(visitorOf(ctx)), before, in.Limit)
 	out := &apiBatchesOutput{}
 	out.Body.Batches = []BatchLine{}
 	for _, b := range bs {
@@ -136,7 +136,7 @@ type apiBatchOutput struct {
 }
 
 func (w api) apiBatch(ctx context.Context, in *apiCheckInput) (*apiBatchOutput, error) {
-	v, _, err := w.Batches.SeenBatch(ctx, visitorOf(ctx), in.ID)
+	v, _, err := w.Web.Batches.SeenBatch(ctx, visitorOf(ctx), in.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -164,7 +164,7 @@ func (w api) apiPairs(ctx context.Context, in *apiPairsInput) (*apiPairsOutput, 
 	if err := listOfPairs.Read(in.Cursor, &from); err != nil {
 		return nil, err
 	}
-	v, err := w.Batches.PairsOf(ctx, visitorOf(ctx), in.ID)
+	v, err := w.Web.Batches.PairsOf(ctx, visitorOf(ctx), in.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -185,7 +185,7 @@ type apiClustersOutput struct {
 }
 
 func (w api) apiClusters(ctx context.Context, in *apiCheckInput) (*apiClustersOutput, error) {
-	v, err := w.Batches.PairsOf(ctx, visitorOf(ctx), in.ID)
+	v, err := w.Web.Batches.PairsOf(ctx, visitorOf(ctx), in.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -198,7 +198,7 @@ func (w api) apiClusters(ctx context.Context, in *apiCheckInput) (*apiClustersOu
 func (w api) apiChange(ctx context.Context, id string, do func(context.Context, *web.Visitor, store.Batch) error) (*apiBatchOutput,
 	error) {
 	v := visitorOf(ctx)
-	b, err := w.Batches.VisibleBatch(ctx, v, id)
+	b, err := w.Web.Batches.VisibleBatch(ctx, v, id)
 	if err == nil {
 		err = do(ctx, v, b)
 	}
@@ -209,11 +209,11 @@ func (w api) apiChange(ctx context.Context, id string, do func(context.Context, 
 }
 
 func (w api) apiCancelBatch(ctx context.Context, in *apiCheckInput) (*apiBatchOutput, error) {
-	return w.apiChange(ctx, in.ID, w.Batches.StopBatch)
+	return w.apiChange(ctx, in.ID, w.Web.Batches.StopBatch)
 }
 
 func (w api) apiRepeatBatch(ctx context.Context, in *apiCheckInput) (*apiBatchOutput, error) {
-	return w.apiChange(ctx, in.ID, w.Batches.RepeatBatch)
+	return w.apiChange(ctx, in.ID, w.Web.Batches.RepeatBatch)
 }
 
 type apiLineageInput struct {
@@ -228,7 +228,7 @@ func (w api) apiLineage(ctx context.Context, in *apiLineageInput) (*apiBatchOutp
 		if !v.MayReview() {
 			return errReviewers
 		}
-		return w.Batches.ApplyLineage(ctx, v, b, in.Body)
+		return w.Web.Batches.ApplyLineage(ctx, v, b, in.Body)
 	})
 }
 
@@ -247,7 +247,7 @@ func (w api) apiPairVerdict(ctx context.Context, in *apiPairVerdictInput) (*apiB
 		if !v.MayReview() {
 			return errReviewers
 		}
-		return w.Batches.ApplyVerdict(ctx, v, b, in.A, in.B, in.Body.Verdict, in.Body.Reason)
+		return w.Web.Batches.ApplyVerdict(ctx, v, b, in.A, in.B, in.Body.Verdict, in.Body.Reason)
 	})
 }
 
@@ -270,7 +270,7 @@ type apiRechecksOutput struct {
 }
 
 func (w api) apiRechecks(ctx context.Context, _ *struct{}) (*apiRechecksOutput, error) {
-	all, err := w.Batches.Rechecks(ctx, visitorOf(ctx))
+	all, err := w.Web.Batches.Rechecks(ctx, visitorOf(ctx))
 	out := &apiRechecksOutput{}
 	out.Body.Rechecks = []apiRecheck{}
 	for _, r := range all {
@@ -298,29 +298,29 @@ type apiSetRecheckInput struct {
 }
 
 func (w api) apiSetRecheck(ctx context.Context, in *apiSetRecheckInput) (*apiRechecksOutput, error) {
-	if err := w.Batches.PutRecheck(ctx, visitorOf(ctx), in.Kind, in.Target, in.Body.Every, in.Body.On); err != nil {
+	if err := w.Web.Batches.PutRecheck(ctx, visitorOf(ctx), in.Kind, in.Target, in.Body.Every, in.Body.On); err != nil {
 		return nil, err
 	}
 	return w.apiRechecks(ctx, nil)
 }
 
 func (w api) apiDropRecheck(ctx context.Context, in *apiRecheckPath) (*struct{}, error) {
-	return nil, w.Batches.DropRecheck(ctx, visitorOf(ctx), in.Kind, in.Target)
+	return nil, w.Web.Batches.DropRecheck(ctx, visitorOf(ctx), in.Kind, in.Target)
 }
 
 // apiSubmitBatch takes what submitBatch takes, once for each Idempotency-Key.
 func (w api) apiSubmitBatch(rw http.ResponseWriter, r *http.Request, v *web.Visitor) error {
-	u, err := w.ReadUpload(rw, r, v)
+	u, err := w.Web.ReadUpload(rw, r, v)
 	if err != nil {
 		return err
 	}
 	answer, err := web.Once(r.Context(), w.Web, v, r.Header.Get("Idempotency-Key"), []any{"batch", u.Jobs, u.Fields},
 		func() (*BatchLine, error) {
-			id, err := w.Batches.HandBatch(r.Context(), v, u)
+			id, err := w.Web.Batches.HandBatch(r.Context(), v, u)
 			if err != nil {
 				return nil, err
 			}
-			b, err := w.Options().Store.Batches.Batch(r.Context(), id)
+			b, err := w.Web.Options().Store.Batches.Batch(r.Context(), id)
 			if err != nil {
 				return nil, err
 			}
@@ -328,7 +328,7 @@ func (w api) apiSubmitBatch(rw http.ResponseWriter, r *http.Request, v *web.Visi
 			return &line, nil
 		})
 	if err != nil {
-		w.Lose(r.Context(), v, u)
+		w.Web.Lose(r.Context(), v, u)
 		return err
 	}
 	rw.Header().Set("Content-Type", "application/json")
@@ -344,12 +344,12 @@ type apiWordingsOutput struct {
 }
 
 func (w api) apiBatchWording(ctx context.Context, in *apiCheckInput) (*apiWordingsOutput, error) {
-	v, err := w.Batches.PairsOf(ctx, visitorOf(ctx), in.ID)
+	v, err := w.Web.Batches.PairsOf(ctx, visitorOf(ctx), in.ID)
 	if err != nil {
 		return nil, err
 	}
 	out := &apiWordingsOutput{}
-	out.Body.Wording, err = batch.WordingLines(ctx, w.Options().Site, v)
+	out.Body.Wording, err = batch.WordingLines(ctx, w.Web.Options().Site, v)
 	return out, err
 }
 
@@ -367,7 +367,7 @@ func (w api) apiCountBatchWording(ctx context.Context, in *apiCountBatchInput) (
 		if !v.MayReview() {
 			return errReviewers
 		}
-		return w.Batches.ApplyWording(ctx, v, b, in.N, in.Body.Count, in.Body.Comment)
+		return w.Web.Batches.ApplyWording(ctx, v, b, in.N, in.Body.Count, in.Body.Comment)
 	})
 }
 
@@ -386,11 +386,11 @@ type apiBatchLeadsOutput struct {
 }
 
 func (w api) apiBatchLeads(ctx context.Context, in *apiBatchLeadsInput) (*apiBatchLeadsOutput, error) {
-	v, err := w.Batches.PairsOf(ctx, visitorOf(ctx), in.ID)
+	v, err := w.Web.Batches.PairsOf(ctx, visitorOf(ctx), in.ID)
 	if err != nil {
 		return nil, err
 	}
-	leads, err := v.Leads(ctx, w.Options().Store, w.Options().Rules())
+	leads, err := v.Leads(ctx, w.Web.Options().Store, w.Web.Options().Rules())
 	if err != nil {
 		return nil, err
 	}
@@ -419,7 +419,7 @@ func (w api) apiDecideBatchLead(ctx context.Context, in *apiDecideBatchLeadInput
 		if !v.MayReview() {
 			return errReviewers
 		}
-		return w.Batches.ApplyLead(ctx, v, b, strconv.Itoa(in.Body.A), strconv.Itoa(in.Body.B), concordat.Span(in.Body.Span),
+		return w.Web.Batches.ApplyLead(ctx, v, b, strconv.Itoa(in.Body.A), strconv.Itoa(in.Body.B), concordat.Span(in.Body.Span),
 			concordat.Span(in.Body.Source), in.Body.State, in.Body.Comment)
 	})
 }

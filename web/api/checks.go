@@ -129,7 +129,7 @@ func (w api) apiTask(ctx context.Context, t store.Task) (apiTask, error) {
 	out := apiTask{ID: t.ID, State: t.State, Title: t.Title, File: web.FileName(t), Cause: t.Cause.String(), Owner: t.Owner,
 		Batch: t.Batch, Made: t.Made, Finished: moment(t.Finished)}
 	if t.State == concordat.TaskQueued {
-		queued, running, err := w.Options().Store.Checks.Ahead(ctx, t)
+		queued, running, err := w.Web.Options().Store.Checks.Ahead(ctx, t)
 		if err != nil {
 			return out, err
 		}
@@ -183,10 +183,10 @@ func (w api) apiChecks(ctx context.Context, in *apiChecksInput) (*apiChecksOutpu
 	if err := listOfChecks.Read(in.Cursor, &before); err != nil {
 		return nil, err
 	}
-	tasks, err := w.Options().Store.Checks.FilterTasks(ctx, f, before, in.Limit)
+	tasks, err := w.Web.Options().Store.Checks.FilterTasks(ctx, f, before, in.Limit)
 	var scores map[concordat.TaskID]web.ShownScore
 	if err == nil {
-		scores, err = w.Reports.Scores(ctx, v, tasks)
+		scores, err = w.Web.Reports.Scores(ctx, v, tasks)
 	}
 	for _, t := range tasks {
 		if err == nil {
@@ -209,7 +209,7 @@ type apiCheckInput struct {
 type apiCheckOutput struct{ Body apiTask }
 
 func (w api) apiCheck(ctx context.Context, in *apiCheckInput) (*apiCheckOutput, error) {
-	t, err := w.Visible(ctx, visitorOf(ctx), concordat.TaskID(in.ID))
+	t, err := w.Web.Visible(ctx, visitorOf(ctx), concordat.TaskID(in.ID))
 	if err != nil {
 		return nil, err
 	}
@@ -217,16 +217,16 @@ func (w api) apiCheck(ctx context.Context, in *apiCheckInput) (*apiCheckOutput, 
 	if err != nil {
 		return nil, err
 	}
-	scores, err := w.Reports.Scores(ctx, visitorOf(ctx), []store.Task{t})
+	scores, err := w.Web.Reports.Scores(ctx, visitorOf(ctx), []store.Task{t})
 	one.Coverage = scores[t.ID].Share
 	return &apiCheckOutput{one}, err
 }
 
 func (w api) apiCancel(ctx context.Context, in *apiCheckInput) (*apiCheckOutput, error) {
 	v := visitorOf(ctx)
-	t, err := w.Visible(ctx, v, concordat.TaskID(in.ID))
+	t, err := w.Web.Visible(ctx, v, concordat.TaskID(in.ID))
 	if err == nil {
-		err = w.Checks.CancelTask(ctx, v, t)
+		err = w.Web.Checks.CancelTask(ctx, v, t)
 	}
 	if err != nil {
 		return nil, err
@@ -236,7 +236,7 @@ func (w api) apiCancel(ctx context.Context, in *apiCheckInput) (*apiCheckOutput,
 
 // apiSubmit takes what submit takes, once for each Idempotency-Key.
 func (w api) apiSubmit(rw http.ResponseWriter, r *http.Request, v *web.Visitor) error {
-	u, err := w.ReadUpload(rw, r, v)
+	u, err := w.Web.ReadUpload(rw, r, v)
 	if err != nil {
 		return err
 	}
@@ -244,7 +244,7 @@ func (w api) apiSubmit(rw http.ResponseWriter, r *http.Request, v *web.Visitor) 
 		return w.submitBody(r.Context(), v, u)
 	})
 	if err != nil {
-		w.Lose(r.Context(), v, u)
+		w.Web.Lose(r.Context(), v, u)
 		return err
 	}
 	rw.Header().Set("Content-Type", "application/json")
@@ -254,13 +254,13 @@ func (w api) apiSubmit(rw http.ResponseWriter, r *http.Request, v *web.Visitor) 
 }
 
 func (w api) submitBody(ctx context.Context, v *web.Visitor, u *web.Upload) (*apiChecksBody, error) {
-	ids, err := w.Checks.HandIn(ctx, v, u)
+	ids, err := w.Web.Checks.HandIn(ctx, v, u)
 	if err != nil {
 		return nil, err
 	}
 	out := &apiChecksBody{}
 	for _, id := range ids {
-		t, err := w.Options().Store.Checks.Task(ctx, id)
+		t, err := w.Web.Options().Store.Checks.Task(ctx, id)
 		if err != nil {
 			return nil, err
 		}
@@ -283,29 +283,29 @@ func (w api) apiReport(rw http.ResponseWriter, r *http.Request, v *web.Visitor) 
 	if !slices.Contains([]string{"", "json", "csv", "html", "pdf"}, format) {
 		return fmt.Errorf("format %q: %w", format, concordat.ErrInvalid)
 	}
-	t, err := w.Visible(r.Context(), v, concordat.TaskID(r.PathValue("id")))
+	t, err := w.Web.Visible(r.Context(), v, concordat.TaskID(r.PathValue("id")))
 	if err != nil {
 		return err
 	}
-	rep, err := w.CurrentReport(r.Context(), v, t, message.LanguageOf(r).Report())
+	rep, err := w.Web.CurrentReport(r.Context(), v, t, message.LanguageOf(r).Report())
 	if err != nil {
 		return err
 	}
 	switch format {
 	case "csv":
 		rw.Header().Set("Content-Type", "text/csv; charset=utf-8")
-		err = w.ReportCSV(rw, rep, report.CSVOptions{})
+		err = w.Web.ReportCSV(rw, rep, report.CSVOptions{})
 	case "html":
 		rw.Header().Set("Content-Type", "text/html; charset=utf-8")
-		err = w.ReportHTML(rw, rep)
+		err = w.Web.ReportHTML(rw, rep)
 	case "pdf":
-		return w.Reports.WritePDF(rw, r, v, rep)
+		return w.Web.Reports.WritePDF(rw, r, v, rep)
 	default:
 		rw.Header().Set("Content-Type", "application/json")
-		return w.Options().ReportJSON(rw, rep)
+		return w.Web.Options().ReportJSON(rw, rep)
 	}
 	if err != nil { // it has begun: only the log is left
-		w.Options().Logger.Info("report", "task", t.ID, "error", err)
+		w.Web.Options().Logger.Info("report", "task", t.ID, "error", err)
 	}
 	return nil
 }
@@ -324,20 +324,20 @@ type apiEvent struct {
 // bounded and end as in follow.
 func (w api) apiEvents(rw http.ResponseWriter, r *http.Request, v *web.Visitor) error {
 	ctx := r.Context()
-	t, err := w.Visible(ctx, v, concordat.TaskID(r.PathValue("id")))
+	t, err := w.Web.Visible(ctx, v, concordat.TaskID(r.PathValue("id")))
 	if err != nil {
 		return err
 	}
-	over, leave, err := w.OpenStream(v)
+	over, leave, err := w.Web.OpenStream(v)
 	if err != nil {
 		return err
 	}
 	defer leave()
-	events, stop := w.Options().Queue.Watch(t.ID)
+	events, stop := w.Web.Options().Queue.Watch(t.ID)
 	defer stop()
 	c := http.NewResponseController(rw)
 	if err := c.SetWriteDeadline(time.Time{}); err != nil {
-		w.Options().Logger.Debug("events", "error", err) // for example a recorder in a test: it has no deadline
+		w.Web.Options().Logger.Debug("events", "error", err) // for example a recorder in a test: it has no deadline
 	}
 	rw.Header().Set("Content-Type", "text/event-stream")
 	send := func(e apiEvent) bool {
@@ -351,12 +351,12 @@ func (w api) apiEvents(rw http.ResponseWriter, r *http.Request, v *web.Visitor) 
 	defer beat.Stop()
 	for {
 		// What the store says counts: an event may have been before we watched.
-		if t, err = w.Options().Store.Checks.Task(ctx, t.ID); err != nil {
+		if t, err = w.Web.Options().Store.Checks.Task(ctx, t.ID); err != nil {
 			return nil // deleted, or the caller has gone; the stream has begun
 		}
 		one, err := w.apiTask(ctx, t)
 		now := apiEvent{State: t.State, Ahead: one.Ahead, Finally: web.Ended(t.State)}
-		if e, ok := w.Options().Queue.Progress(ctx, t.ID); ok && t.State == concordat.TaskRunning {
+		if e, ok := w.Web.Options().Queue.Progress(ctx, t.ID); ok && t.State == concordat.TaskRunning {
 			now.Stage, now.Done, now.Total = e.Stage, e.Done, e.Total
 		}
 		if err != nil || !send(now) {
@@ -407,11 +407,11 @@ func (w api) apiEvidence(ctx context.Context, in *apiEvidenceInput) (*apiEvidenc
 	if err != nil {
 		return nil, err
 	}
-	now, err := w.Review(ctx, t)
+	now, err := w.Web.Review(ctx, t)
 	if err != nil {
 		return nil, err
 	}
-	findings, err := w.Options().Store.Checks.FindingsRevision(ctx, t.ID)
+	findings, err := w.Web.Options().Store.Checks.FindingsRevision(ctx, t.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -422,11 +422,11 @@ func (w api) apiEvidence(ctx context.Context, in *apiEvidenceInput) (*apiEvidenc
 	if rules != now.Changes || found != findings {
 		return nil, fmt.Errorf("the report has changed: %w", web.ErrRevision)
 	}
-	got, err := w.Reports.Reading(ctx, t.ID, now.Rules, report.English, w.Sees(v, now))
+	got, err := w.Web.Reports.Reading(ctx, t.ID, now.Rules, report.English, w.Web.Sees(v, now))
 	if err != nil {
 		return nil, err
 	}
-	w.Reports.NoteRead(ctx, v, t.ID, from > 0)
+	w.Web.Reports.NoteRead(ctx, v, t.ID, from > 0)
 	rep := got.Report
 	out := &apiEvidenceOutput{}
 	out.Body.Revision, out.Body.Total, out.Body.Evidence = now.Changes, len(rep.Evidence), []evidenceItem{}

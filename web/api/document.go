@@ -25,7 +25,7 @@ func (w api) describe(a huma.API) {
 	if err != nil {
 		panic(fmt.Sprintf("the OpenAPI document: %v", err)) // all of it is compiled in
 	}
-	w.Mux.HandleFunc("GET "+web.APIPrefix+"/openapi.json", func(rw http.ResponseWriter, _ *http.Request) {
+	w.Web.Mux.HandleFunc("GET "+web.APIPrefix+"/openapi.json", func(rw http.ResponseWriter, _ *http.Request) {
 		rw.Header().Set("Content-Type", "application/vnd.oai.openapi+json;version=3.1")
 		_, _ = rw.Write(b) // a caller that went away misses nothing
 	})

@@ -46,7 +46,7 @@ type apiReceiptOutput struct {
 
 func (w adminAPI) apiErase(ctx context.Context, in *apiEraseInput) (*apiReceiptOutput, error) {
 	b := in.Body
-	r, err := w.Admin.Erase(ctx, visitorOf(ctx), b.Reason, retain.Target{Tasks: b.Tasks, Library: b.Library, Documents: b.Documents,
+	r, err := w.api.Web.Admin.Erase(ctx, visitorOf(ctx), b.Reason, retain.Target{Tasks: b.Tasks, Library: b.Library, Documents: b.Documents,
 		Batches: b.Batches})
 	if err != nil {
 		return nil, err
@@ -55,7 +55,7 @@ func (w adminAPI) apiErase(ctx context.Context, in *apiEraseInput) (*apiReceiptO
 }
 
 func (w adminAPI) apiReceipt(ctx context.Context, id string) (*apiReceiptOutput, error) {
-	e, err := w.Options().Store.Retention.Erasure(ctx, id)
+	e, err := w.api.Web.Options().Store.Retention.Erasure(ctx, id)
 	out := &apiReceiptOutput{}
 	out.Body.ID, out.Body.State, out.Body.Receipt = e.ID, e.State, e.Receipt
 	return out, err
@@ -90,7 +90,7 @@ type apiDeletion struct {
 }
 
 func (w adminAPI) apiErasures(ctx context.Context, in *apiErasuresInput) (*apiErasuresOutput, error) {
-	es, err := w.Options().Store.Retention.Erasures(ctx, in.Cursor, in.Limit)
+	es, err := w.api.Web.Options().Store.Retention.Erasures(ctx, in.Cursor, in.Limit)
 	out := &apiErasuresOutput{}
 	out.Body.Deletions = []apiDeletion{}
 	for _, e := range es {

@@ -20,7 +20,7 @@ type harvestAPI struct{ sources web.Harvests }
 
 // apiOfHarvest adds the sources that documents are taken from.
 func apiOfHarvest(w api, a huma.API) {
-	h := harvestAPI{w.Harvests()}
+	h := harvestAPI{w.Web.Harvests()}
 	do := func(id, method, path, summary string, roles []store.Role, status int) operation {
 		return operation{id: id, method: method, path: path, summary: summary, scope: scopeDocuments, roles: roles, status: status}
 	}

@@ -63,15 +63,15 @@ func (w api) apiLeads(ctx context.Context, in *apiLeadsInput) (*apiLeadsOutput, 
 	if err != nil {
 		return nil, err
 	}
-	now, err := w.Review(ctx, t)
+	now, err := w.Web.Review(ctx, t)
 	if err != nil {
 		return nil, err
 	}
-	got, err := w.Reports.Reading(ctx, t.ID, now.Rules, report.English, w.Sees(v, now))
+	got, err := w.Web.Reports.Reading(ctx, t.ID, now.Rules, report.English, w.Web.Sees(v, now))
 	if err != nil {
 		return nil, err
 	}
-	w.Reports.NoteRead(ctx, v, t.ID, false)
+	w.Web.Reports.NoteRead(ctx, v, t.ID, false)
 	out := &apiLeadsOutput{}
 	b := &out.Body
 	b.Asked, b.Total, b.Leads, b.PartnerLeads = got.Report.Leads != nil, len(got.Report.Leads), []leadItem{}, []partnerLeadItem{}

@@ -81,7 +81,7 @@ type apiLibrariesOutput struct {
 }
 
 func (w adminAPI) apiLibraries(ctx context.Context, in *bounds.PageInput) (*apiLibrariesOutput, error) {
-	ls, err := w.Options().Store.Catalogue.Libraries(ctx)
+	ls, err := w.api.Web.Options().Store.Catalogue.Libraries(ctx)
 	out := &apiLibrariesOutput{}
 	out.Body.Libraries = []apiLibraryBody{}
 	if err == nil {
@@ -100,7 +100,7 @@ type apiLibraryInput struct {
 type apiLibraryOutput struct{ Body apiLibraryBody }
 
 func (w adminAPI) apiOneLibrary(ctx context.Context, in *apiLibraryInput) (*apiLibraryOutput, error) {
-	l, err := w.Options().Store.Catalogue.Library(ctx, concordat.LibraryID(in.ID))
+	l, err := w.api.Web.Options().Store.Catalogue.Library(ctx, concordat.LibraryID(in.ID))
 	return &apiLibraryOutput{libraryOf(l)}, err
 }
 
@@ -130,14 +130,14 @@ type apiDocumentsOutput struct {
 
 func (w adminAPI) apiDocuments(ctx context.Context, in *apiListInput) (*apiDocumentsOutput, error) {
 	lib := concordat.LibraryID(in.ID)
-	if _, err := w.Options().Store.Catalogue.Library(ctx, lib); err != nil {
+	if _, err := w.api.Web.Options().Store.Catalogue.Library(ctx, lib); err != nil {
 		return nil, err
 	}
 	var after string
 	if err := listOfDocuments.Read(in.Cursor, &after); err != nil {
 		return nil, err
 	}
-	rows, err := w.Options().Store.Catalogue.Documents(ctx, lib, concordat.DocumentID(after), in.Limit)
+	rows, err := w.api.Web.Options().Store.Catalogue.Documents(ctx, lib, concordat.DocumentID(after), in.Limit)
 	out := &apiDocumentsOutput{}
 	out.Body.Documents = []apiDocument{}
 	for _, d := range rows {
@@ -171,7 +171,7 @@ type apiPartnersOutput struct {
 }
 
 func (w adminAPI) apiPartners(ctx context.Context, in *bounds.PageInput) (*apiPartnersOutput, error) {
-	all, err := w.Options().Partners(ctx)
+	all, err := w.api.Web.Options().Partners(ctx)
 	out := &apiPartnersOutput{}
 	out.Body.Partners = []apiPartner{}
 	if err == nil {
@@ -195,7 +195,7 @@ type apiTemplatesOutput struct {
 
 func (w adminAPI) apiTemplates(context.Context, *struct{}) (*apiTemplatesOutput, error) {
 	out := &apiTemplatesOutput{}
-	out.Body.Templates = append([]string{}, w.Options().Templates()...)
+	out.Body.Templates = append([]string{}, w.api.Web.Options().Templates()...)
 	return out, nil
 }
 
@@ -217,9 +217,10 @@ type apiVersionOutput struct {
 func (w adminAPI) apiVersion(context.Context, *struct{}) (*apiVersionOutput, error) {
 	out := &apiVersionOutput{}
 	b := &out.Body
-	b.API, b.Site, b.Title, b.Scopes, b.Events = apiVersion, w.Options().Site.ID(), w.Options().Title(), people.Scopes, store.EventKinds()
-	b.Formats, b.Adds = []string{"json", "csv", "html", "pdf"}, w.Options().AddFile != nil
-	b.MaxFile, b.MaxFiles, b.MaxPage = w.Options().MaxUpload, web.MaxFiles, 500
+	o := w.api.Web.Options()
+	b.API, b.Site, b.Title, b.Scopes, b.Events = apiVersion, o.Site.ID(), o.Title(), people.Scopes, store.EventKinds()
+	b.Formats, b.Adds = []string{"json", "csv", "html", "pdf"}, o.AddFile != nil
+	b.MaxFile, b.MaxFiles, b.MaxPage = o.MaxUpload, web.MaxFiles, 500
 	return out, nil
 }
 
@@ -239,15 +240,15 @@ type apiAddedBody struct {
 
 // apiAdd takes files into a library as they come in.
 func (w adminAPI) apiAdd(rw http.ResponseWriter, r *http.Request, v *web.Visitor) error {
-	l, err := w.Options().Store.Catalogue.Library(r.Context(), concordat.LibraryID(r.PathValue("id")))
+	l, err := w.api.Web.Options().Store.Catalogue.Library(r.Context(), concordat.LibraryID(r.PathValue("id")))
 	if err != nil {
 		return err
 	}
-	if w.Options().AddFile == nil {
+	if w.api.Web.Options().AddFile == nil {
 		return fmt.Errorf("%w: documents cannot be added here", concordat.ErrUnavailable)
 	}
 	limit.Unhurried(rw, r)
-	r.Body = http.MaxBytesReader(rw, r.Body, web.MaxFiles*w.Options().MaxUpload)
+	r.Body = http.MaxBytesReader(rw, r.Body, web.MaxFiles*w.api.Web.Options().MaxUpload)
 	parts, err := r.MultipartReader()
 	if err != nil {
 		return fmt.Errorf("%w %w", message.Invalid("wrong.form"), err)
@@ -268,12 +269,12 @@ func (w adminAPI) addFile(rw http.ResponseWriter, r *http.Request, v *web.Visito
 	out *apiAddedBody) error {
 	// The audit first, as a file may be taken in by several transactions. The audit keeps its entries for ever, and a name
 	// may be a person's: the entry has the hash used in receipts.
-	if err := w.Options().Store.Audit.Note(r.Context(), v.Name, "documents_added", map[string]any{"library": lib,
+	if err := w.api.Web.Options().Store.Audit.Note(r.Context(), v.Name, "documents_added", map[string]any{"library": lib,
 		"name": retain.DocumentName(lib, f.ID)}); err != nil {
 		return err
 	}
-	docs, err := w.Options().AddFile(r.Context(), lib, f, http.MaxBytesReader(rw, io.NopCloser(w.Checks.WhileRoom(content)),
-		w.Options().MaxUpload))
+	docs, err := w.api.Web.Options().AddFile(r.Context(), lib, f, http.MaxBytesReader(rw, io.NopCloser(w.api.Web.Checks.WhileRoom(content)),
+		w.api.Web.Options().MaxUpload))
 	if err != nil {
 		return fmt.Errorf("%s: %w", f.Name, err)
 	}

@@ -60,15 +60,15 @@ func isNote(k store.ReviewKind) bool {
 
 // reviews returns a page of the reviews of a check: of the rules, or all others.
 func (w api) reviews(ctx context.Context, in *apiListInput, rules bool) (out []store.Review, next string, err error) {
-	t, err := w.Visible(ctx, visitorOf(ctx), concordat.TaskID(in.ID))
+	t, err := w.Web.Visible(ctx, visitorOf(ctx), concordat.TaskID(in.ID))
 	if err != nil {
 		return nil, "", err
 	}
-	now, err := w.Review(ctx, t)
+	now, err := w.Web.Review(ctx, t)
 	if err != nil {
 		return nil, "", err
 	}
-	if w.Sees(visitorOf(ctx), now) != web.SeeEverything {
+	if w.Web.Sees(visitorOf(ctx), now) != web.SeeEverything {
 		return nil, "", web.ErrNotShown // what officers wrote is theirs
 	}
 	list, after := listOfNotes, 0
@@ -78,7 +78,7 @@ func (w api) reviews(ctx context.Context, in *apiListInput, rules bool) (out []s
 	if err := list.Read(in.Cursor, &after); err != nil {
 		return nil, "", err
 	}
-	all, err := w.Options().Store.Checks.Reviews(ctx, t.ID)
+	all, err := w.Web.Options().Store.Checks.Reviews(ctx, t.ID)
 	for _, r := range all {
 		if r.Seq <= after || (r.Kind == store.ReviewRules) != rules || !isNote(r.Kind) && !rules {
 			continue
@@ -166,15 +166,15 @@ func signers(r *web.Review) (out []string) {
 }
 
 func (w api) apiVerdict(ctx context.Context, in *apiCheckInput) (*apiVerdictOutput, error) {
-	t, err := w.Visible(ctx, visitorOf(ctx), concordat.TaskID(in.ID))
+	t, err := w.Web.Visible(ctx, visitorOf(ctx), concordat.TaskID(in.ID))
 	if err != nil {
 		return nil, err
 	}
-	now, err := w.Review(ctx, t)
+	now, err := w.Web.Review(ctx, t)
 	if err != nil {
 		return nil, err
 	}
-	if w.Sees(visitorOf(ctx), now) != web.SeeEverything {
+	if w.Web.Sees(visitorOf(ctx), now) != web.SeeEverything {
 		return nil, web.ErrNotShown
 	}
 	if now.Verdict == nil {
@@ -207,7 +207,7 @@ func (w api) passageAt(ctx context.Context, v *web.Visitor, t store.Task, number
 	if !web.HasReport(t) {
 		return concordat.Span{}, absent
 	}
-	rep, err := w.CurrentReport(ctx, v, t, report.English)
+	rep, err := w.Web.CurrentReport(ctx, v, t, report.English)
 	if err != nil {
 		return concordat.Span{}, err
 	}
@@ -220,15 +220,15 @@ func (w api) passageAt(ctx context.Context, v *web.Visitor, t store.Task, number
 
 // noted returns the review of a check, and its report by the rules in force; nil: it has none.
 func (w api) noted(ctx context.Context, id string) (*web.Review, *report.Report, error) {
-	t, err := w.Visible(ctx, visitorOf(ctx), concordat.TaskID(id))
+	t, err := w.Web.Visible(ctx, visitorOf(ctx), concordat.TaskID(id))
 	if err != nil {
 		return nil, nil, err
 	}
-	now, err := w.Review(ctx, t)
+	now, err := w.Web.Review(ctx, t)
 	if err != nil || !web.HasReport(t) {
 		return now, nil, err
 	}
-	rep, err := w.CurrentReport(ctx, visitorOf(ctx), t, report.English)
+	rep, err := w.Web.CurrentReport(ctx, visitorOf(ctx), t, report.English)
 	return now, rep, err
 }
 
@@ -246,7 +246,7 @@ func (w api) apiChangeComment(ctx context.Context, in *apiChangeCommentInput) (*
 	}
 	v, t, _, err := w.apiReviewed(ctx, in.ID)
 	if err == nil {
-		err = w.Reports.ChangeComment(ctx, v, t, in.Comment, in.Body.Text)
+		err = w.Web.Reports.ChangeComment(ctx, v, t, in.Comment, in.Body.Text)
 	}
 	if err != nil {
 		return nil, err
@@ -272,7 +272,7 @@ type apiCommentPath struct {
 func (w api) apiRemoveComment(ctx context.Context, in *apiCommentPath) (*struct{}, error) {
 	v, t, _, err := w.apiReviewed(ctx, in.ID)
 	if err == nil {
-		err = w.Reports.ChangeComment(ctx, v, t, in.Comment, "")
+		err = w.Web.Reports.ChangeComment(ctx, v, t, in.Comment, "")
 	}
 	return nil, err
 }
@@ -304,11 +304,11 @@ func (w api) apiSignOff(ctx context.Context, in *apiSignOffInput) (*apiOneNoteOu
 func (w api) apiAddNote(ctx context.Context, id, key string, f url.Values, passage string) (*apiOneNoteOutput, error) {
 	v := visitorOf(ctx)
 	return web.Once(ctx, w.Web, v, key, []any{"note", id, f, passage}, func() (*apiOneNoteOutput, error) {
-		t, err := w.Visible(ctx, v, concordat.TaskID(id))
+		t, err := w.Web.Visible(ctx, v, concordat.TaskID(id))
 		if err != nil {
 			return nil, err
 		}
-		now, err := w.Review(ctx, t)
+		now, err := w.Web.Review(ctx, t)
 		if err != nil {
 			return nil, err
 		}
@@ -320,7 +320,7 @@ func (w api) apiAddNote(ctx context.Context, id, key string, f url.Values, passa
 			f.Set("start", strconv.Itoa(at.Start))
 			f.Set("end", strconv.Itoa(at.End))
 		}
-		n, err := w.Reports.KeepNote(ctx, v, t, now, f)
+		n, err := w.Web.Reports.KeepNote(ctx, v, t, now, f)
 		if err != nil {
 			return nil, err
 		}

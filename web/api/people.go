@@ -51,7 +51,7 @@ type apiPeopleOutput struct {
 }
 
 func (w adminAPI) apiPeople(ctx context.Context, in *bounds.PageInput) (*apiPeopleOutput, error) {
-	all, err := w.Options().Store.People.Accounts(ctx)
+	all, err := w.api.Web.Options().Store.People.Accounts(ctx)
 	out := &apiPeopleOutput{}
 	out.Body.People = []apiPerson{}
 	if err == nil {
@@ -81,7 +81,7 @@ type apiAddPersonInput struct {
 
 func (w adminAPI) apiAddPerson(ctx context.Context, in *apiAddPersonInput) (*apiPersonLinkOutput, error) {
 	asked := store.Account{Name: in.Body.Name, Title: in.Body.Title, Role: in.Body.Role}
-	a, link, err := w.People.Add(ctx, visitorOf(ctx).Name, asked)
+	a, link, err := w.api.Web.People.Add(ctx, visitorOf(ctx).Name, asked)
 	return linkOutput(a, link), err
 }
 
@@ -106,12 +106,12 @@ type apiPersonOutput struct{ Body apiPerson }
 
 func (w adminAPI) apiChangePerson(ctx context.Context, in *apiChangePersonInput) (*apiPersonOutput, error) {
 	change := people.Change{Disabled: in.Body.Disabled, Role: in.Body.Role}
-	a, err := w.People.Change(ctx, visitorOf(ctx).Name, in.Name, change)
+	a, err := w.api.Web.People.Change(ctx, visitorOf(ctx).Name, in.Name, change)
 	return &apiPersonOutput{personOf(a)}, err
 }
 
 func (w adminAPI) apiLink(ctx context.Context, in *PersonInput) (*apiPersonLinkOutput, error) {
-	a, link, err := w.People.NewLink(ctx, visitorOf(ctx).Name, in.Name)
+	a, link, err := w.api.Web.People.NewLink(ctx, visitorOf(ctx).Name, in.Name)
 	return linkOutput(a, link), err
 }
 
@@ -172,7 +172,7 @@ func (w adminAPI) apiTokens(ctx context.Context, in *bounds.PageInput) (*apiToke
 	if err := listOfTokens.Read(in.Cursor, &made, &after); err != nil {
 		return nil, err
 	}
-	ids, tokens, err := w.Options().Store.People.Tokens(ctx, visitorOf(ctx).Name, store.PurposeAPI)
+	ids, tokens, err := w.api.Web.Options().Store.People.Tokens(ctx, visitorOf(ctx).Name, store.PurposeAPI)
 	if err != nil {
 		return nil, err
 	}
@@ -208,7 +208,7 @@ type apiMadeTokenOutput struct {
 }
 
 func (w adminAPI) apiMakeToken(ctx context.Context, in *apiMakeTokenInput) (*apiMadeTokenOutput, error) {
-	secret, t, err := w.People.MakeToken(ctx, visitorOf(ctx).Name, people.NewToken{Name: in.Body.Name, Scopes: in.Body.Scopes,
+	secret, t, err := w.api.Web.People.MakeToken(ctx, visitorOf(ctx).Name, people.NewToken{Name: in.Body.Name, Scopes: in.Body.Scopes,
 		Lasts: time.Duration(in.Body.Days) * 24 * time.Hour, Within: append([]string{}, tokenOf(ctx).Scopes...)})
 	out := &apiMadeTokenOutput{}
 	out.Body.Secret, out.Body.Expires = secret, t.Expires
@@ -220,5 +220,5 @@ type apiRevokeTokenInput struct {
 }
 
 func (w adminAPI) apiRevokeToken(ctx context.Context, in *apiRevokeTokenInput) (*struct{}, error) {
-	return &struct{}{}, w.People.RevokeToken(ctx, visitorOf(ctx).Name, store.TokenID(in.ID))
+	return &struct{}{}, w.api.Web.People.RevokeToken(ctx, visitorOf(ctx).Name, store.TokenID(in.ID))
 }

@@ -14,7 +14,7 @@ import (
 
 // apiOfLTI adds the learning platforms, where the site has them.
 func (w adminAPI) apiOfLTI(a huma.API) {
-	if w.tool == nil {
+	if w.api.tool == nil {
 		return
 	}
 	do := func(id, method, path, summary string, status int) operation {
@@ -61,7 +61,7 @@ type apiPlatformsOutput struct {
 }
 
 func (w adminAPI) apiPlatforms(ctx context.Context, in *bounds.PageInput) (*apiPlatformsOutput, error) {
-	all, err := w.Options().Store.LTI.LTIPlatforms(ctx)
+	all, err := w.api.Web.Options().Store.LTI.LTIPlatforms(ctx)
 	out := &apiPlatformsOutput{}
 	out.Body.Platforms = []apiPlatform{}
 	if err == nil {
@@ -80,9 +80,9 @@ func (w adminAPI) apiAddPlatform(ctx context.Context, in *apiPlatformBody) (*api
 	p := store.LTIPlatform{ID: b.ID, Name: b.Name, Issuer: b.Issuer, Client: b.Client, AuthURL: b.AuthURL, TokenURL: b.TokenURL,
 		TokenAudience: b.TokenAudience,
 		KeysURL:       b.KeysURL, Deployments: b.Deployments, Hosts: b.Hosts, Disabled: b.Disabled}
-	err := w.tool.AddPlatform(ctx, visitorOf(ctx).Name, p)
+	err := w.api.tool.AddPlatform(ctx, visitorOf(ctx).Name, p)
 	if err == nil {
-		p, err = w.Options().Store.LTI.LTIPlatform(ctx, p.ID)
+		p, err = w.api.Web.Options().Store.LTI.LTIPlatform(ctx, p.ID)
 	}
 	return &apiPlatformBody{apiPlatformOf(p)}, err
 }
@@ -99,15 +99,15 @@ func (w adminAPI) apiChangePlatform(ctx context.Context, in *apiChangePlatformIn
 	v := visitorOf(ctx)
 	var err error
 	if in.Body.Deployments != nil {
-		err = w.tool.ChangePlatform(ctx, v.Name, in.ID, "deployments", *in.Body.Deployments)
+		err = w.api.tool.ChangePlatform(ctx, v.Name, in.ID, "deployments", *in.Body.Deployments)
 	}
 	if err == nil && in.Body.Disabled != nil {
 		action := map[bool]string{true: "disable", false: "enable"}[*in.Body.Disabled]
-		err = w.tool.ChangePlatform(ctx, v.Name, in.ID, action, nil)
+		err = w.api.tool.ChangePlatform(ctx, v.Name, in.ID, action, nil)
 	}
 	var p store.LTIPlatform
 	if err == nil {
-		p, err = w.Options().Store.LTI.LTIPlatform(ctx, in.ID)
+		p, err = w.api.Web.Options().Store.LTI.LTIPlatform(ctx, in.ID)
 	}
 	return &apiPlatformBody{apiPlatformOf(p)}, err
 }
@@ -117,5 +117,5 @@ type apiRemovePlatformInput struct {
 }
 
 func (w adminAPI) apiRemovePlatform(ctx context.Context, in *apiRemovePlatformInput) (*struct{}, error) {
-	return nil, w.tool.RemovePlatform(ctx, visitorOf(ctx).Name, in.ID)
+	return nil, w.api.tool.RemovePlatform(ctx, visitorOf(ctx).Name, in.ID)
 }

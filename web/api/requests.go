@@ -72,7 +72,7 @@ func (w api) apiRequests(ctx context.Context, in *apiRequestsInput) (*apiRequest
 	out.Body.Requests = []oneDisclosure{}
 	var all []web.Request
 	var err error
-	all, out.Body.Next, err = w.Checks.Requests(ctx, in.State, in.Cursor, in.Limit)
+	all, out.Body.Next, err = w.Web.Checks.Requests(ctx, in.State, in.Cursor, in.Limit)
 	for _, r := range all {
 		out.Body.Requests = append(out.Body.Requests, apiOneRequest(r))
 	}
@@ -86,11 +86,11 @@ type apiRequestInput struct {
 type apiRequestOutput struct{ Body oneDisclosure }
 
 func (w api) apiRequest(ctx context.Context, in *apiRequestInput) (*apiRequestOutput, error) {
-	p, err := w.Checks.OneRequest(ctx, in.ID)
+	p, err := w.Web.Checks.OneRequest(ctx, in.ID)
 	if err != nil {
 		return nil, err
 	}
-	w.Audit(ctx, visitorOf(ctx).Name, "request_read", map[string]any{"request": p.ID, "site": p.Partner})
+	w.Web.Audit(ctx, visitorOf(ctx).Name, "request_read", map[string]any{"request": p.ID, "site": p.Partner})
 	out := &apiRequestOutput{apiOneRequest(p.Request)}
 	out.Body.Passages = p.Passages
 	return out, nil
@@ -105,7 +105,7 @@ type apiDecideInput struct {
 }
 
 func (w api) apiDecide(ctx context.Context, in *apiDecideInput) (*apiRequestOutput, error) {
-	_, err := w.Checks.DecideRequest(ctx, visitorOf(ctx), in.ID, in.Body.Action, in.Body.Words)
+	_, err := w.Web.Checks.DecideRequest(ctx, visitorOf(ctx), in.ID, in.Body.Action, in.Body.Words)
 	if err != nil {
 		return nil, err
 	}
@@ -140,12 +140,12 @@ func (w api) apiAsk(ctx context.Context, in *apiAskInput) (*apiAskOutput, error)
 	if err != nil {
 		return nil, err
 	}
-	f, err := w.Options().Site.Findings(ctx, t.ID)
+	f, err := w.Web.Options().Site.Findings(ctx, t.ID)
 	if err != nil {
 		return nil, err
 	}
 	at := report.NewCounter(f.Submission.Text).Bytes(concordat.Span{Start: in.Body.Start, End: in.Body.End})
-	ds, err := w.Checks.AskFor(ctx, v, t, web.AskPassages{At: at, Lead: in.Body.Lead, Partner: in.Body.Partner, Level: in.Body.Level,
+	ds, err := w.Web.Checks.AskFor(ctx, v, t, web.AskPassages{At: at, Lead: in.Body.Lead, Partner: in.Body.Partner, Level: in.Body.Level,
 		Reason: in.Body.Reason, Contact: in.Body.Contact, Refresh: in.Body.Refresh})
 	out.Body.Requests = append(out.Body.Requests, ds...)
 	return out, err

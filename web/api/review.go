@@ -92,14 +92,14 @@ type apiReviewOutput struct {
 
 func (w api) apiReview(ctx context.Context, in *apiCheckInput) (*apiReviewOutput, error) {
 	v := visitorOf(ctx)
-	t, err := w.Visible(ctx, v, concordat.TaskID(in.ID))
+	t, err := w.Web.Visible(ctx, v, concordat.TaskID(in.ID))
 	var rep *report.Report
 	if err == nil {
-		rep, err = w.CurrentReport(ctx, v, t, report.English)
+		rep, err = w.Web.CurrentReport(ctx, v, t, report.English)
 	}
 	var now *web.Review
 	if err == nil {
-		now, err = w.Review(ctx, t)
+		now, err = w.Web.Review(ctx, t)
 	}
 	if err != nil {
 		return nil, err
@@ -111,7 +111,7 @@ func (w api) apiReview(ctx context.Context, in *apiCheckInput) (*apiReviewOutput
 	if rep.Scores.Measured() {
 		b.Coverage = &rep.Scores.Covered
 	}
-	if w.Sees(v, now) != web.SeeEverything { // what officers wrote is theirs
+	if w.Web.Sees(v, now) != web.SeeEverything { // what officers wrote is theirs
 		b.Signed, b.Stale = []report.SignedOff{}, false
 		return out, nil
 	}
@@ -134,11 +134,11 @@ func (w api) apiReview(ctx context.Context, in *apiCheckInput) (*apiReviewOutput
 // apiReviewed is the task whose report a program decides about.
 func (w api) apiReviewed(ctx context.Context, id string) (*web.Visitor, store.Task, *web.Review, error) {
 	v := visitorOf(ctx)
-	t, err := w.Visible(ctx, v, concordat.TaskID(id))
+	t, err := w.Web.Visible(ctx, v, concordat.TaskID(id))
 	if err != nil {
 		return v, t, nil, err
 	}
-	now, err := w.Review(ctx, t)
+	now, err := w.Web.Review(ctx, t)
 	return v, t, now, err
 }
 
@@ -199,10 +199,10 @@ func (w api) apiRules(ctx context.Context, in *apiRulesInput) (*apiReviewOutput,
 	v, t, now, err := w.apiReviewed(ctx, in.ID)
 	var rep *report.Report
 	if err == nil {
-		rep, err = w.CurrentReport(ctx, v, t, report.English)
+		rep, err = w.Web.CurrentReport(ctx, v, t, report.English)
 	}
 	if err == nil {
-		_, err = w.Reports.ApplyRules(ctx, v, t, now, in.form(rep.Submission.Text))
+		_, err = w.Web.Reports.ApplyRules(ctx, v, t, now, in.form(rep.Submission.Text))
 	}
 	if err != nil {
 		return nil, err
@@ -230,7 +230,7 @@ func (w api) apiNote(ctx context.Context, in *apiNoteInput) (*apiReviewOutput, e
 				f.Set("verdict", strconv.Itoa(in.Body.Of))
 			}
 		}
-		_, err = w.Reports.KeepNote(ctx, v, t, now, f)
+		_, err = w.Web.Reports.KeepNote(ctx, v, t, now, f)
 	}
 	if err != nil {
 		return nil, err
@@ -254,7 +254,7 @@ func (w api) apiCaseLibrary(ctx context.Context, in *apiCheckInput) (*answer[api
 	if err != nil {
 		return nil, err
 	}
-	c, err := w.CaseLibrary(ctx, t, now)
+	c, err := w.Web.CaseLibrary(ctx, t, now)
 	return &answer[apiCaseLibraryBody]{apiCaseLibraryBody{c.State, c.Library, c.Document, c.Cause.String(), c.MayAdd}}, err
 }
 
@@ -271,7 +271,7 @@ func (w api) apiAddCase(ctx context.Context, in *apiAddCaseInput) (*answer[apiCa
 		err = fmt.Errorf("report of %s: %w", t.ID, concordat.ErrNotFound)
 	}
 	if err == nil {
-		err = w.Reports.AddCase(ctx, v, t, in.Body.Library)
+		err = w.Web.Reports.AddCase(ctx, v, t, in.Body.Library)
 	}
 	if err != nil {
 		return nil, err
@@ -282,7 +282,7 @@ func (w api) apiAddCase(ctx context.Context, in *apiAddCaseInput) (*answer[apiCa
 func (w api) apiRemoveCase(ctx context.Context, in *apiCheckInput) (*struct{}, error) {
 	v, t, _, err := w.apiReviewed(ctx, in.ID)
 	if err == nil {
-		err = w.Reports.RemoveCase(ctx, v, t)
+		err = w.Web.Reports.RemoveCase(ctx, v, t)
 	}
 	return nil, err
 }

@@ -89,7 +89,7 @@ type reviewed struct {
 
 // reported returns a check that the visitor may see and that has a report; it fails with concordat.ErrNotFound otherwise.
 func (w api) reported(ctx context.Context, v *web.Visitor, id string) (store.Task, error) {
-	t, err := w.Visible(ctx, v, concordat.TaskID(id))
+	t, err := w.Web.Visible(ctx, v, concordat.TaskID(id))
 	if err == nil && !web.HasReport(t) {
 		err = fmt.Errorf("report of %s: %w", t.ID, concordat.ErrNotFound)
 	}
@@ -101,14 +101,14 @@ func (w api) reviewed(ctx context.Context, v *web.Visitor, id string) (*reviewed
 	if err != nil {
 		return nil, err
 	}
-	now, err := w.Review(ctx, t)
+	now, err := w.Web.Review(ctx, t)
 	if err != nil {
 		return nil, err
 	}
-	if w.Sees(v, now) != web.SeeEverything {
+	if w.Web.Sees(v, now) != web.SeeEverything {
 		return nil, web.ErrNotShown // what officers decided is theirs
 	}
-	got, err := w.Reports.Reading(ctx, t.ID, now.Rules, report.English, web.SeeEverything)
+	got, err := w.Web.Reports.Reading(ctx, t.ID, now.Rules, report.English, web.SeeEverything)
 	if err != nil {
 		return nil, err
 	}
@@ -150,7 +150,7 @@ type apiPutRulesInput struct {
 
 func (w api) apiPutRules(ctx context.Context, in *apiPutRulesInput) (*apiRulesOutput, error) {
 	return w.changeRulesIf(ctx, in.ConditionInput, "set", func(r *reviewed, v *web.Visitor) (report.Rules, error) {
-		return in.Body.InBytes(r.count).Decided(r.now.Rules, v.Name, w.Options().Now()), nil
+		return in.Body.InBytes(r.count).Decided(r.now.Rules, v.Name, w.Web.Options().Now()), nil
 	})
 }
 
@@ -159,7 +159,7 @@ func (w api) apiUndoRules(ctx context.Context, in *ConditionInput) (*apiRulesOut
 		if r.now.Changes == 0 {
 			return report.Rules{}, fmt.Errorf("%w: the rules were not changed", concordat.ErrInvalid)
 		}
-		return w.Reports.FormerRules(ctx, r.task)
+		return w.Web.Reports.FormerRules(ctx, r.task)
 	})
 }
 
@@ -188,7 +188,7 @@ func (w api) changeRulesIf(ctx context.Context, in ConditionInput, action string
 // keepRules keeps new rules unless somebody else has changed them since r was read.
 func (w api) keepRules(ctx context.Context, v *web.Visitor, r *reviewed, rules report.Rules, action string) (*apiRulesOutput, error) {
 	what, subject, _ := strings.Cut(action, " ")
-	err := w.Reports.AppendRules(ctx, v, r.task.ID, rules, what, subject, r.now.Changes)
+	err := w.Web.Reports.AppendRules(ctx, v, r.task.ID, rules, what, subject, r.now.Changes)
 	if errors.Is(err, concordat.ErrChanged) {
 		err = fmt.Errorf("%w: %w", web.ErrRevision, err)
 	}
@@ -262,7 +262,7 @@ func (w api) reviseRules(ctx context.Context, v *web.Visitor, id string, fill fu
 		if err := fill(r, f); err != nil {
 			return nil, err
 		}
-		rules, subject, err := w.Reports.NewRules(ctx, v, r.task.ID, r.now.Rules, f)
+		rules, subject, err := w.Web.Reports.NewRules(ctx, v, r.task.ID, r.now.Rules, f)
 		if err != nil {
 			return nil, err
 		}

@@ -111,11 +111,11 @@ type apiSharesOutput struct {
 }
 
 func (w adminAPI) apiShares(ctx context.Context, in *apiCheckInput) (*apiSharesOutput, error) {
-	l, err := w.Options().Store.Catalogue.Library(ctx, concordat.LibraryID(in.ID))
+	l, err := w.api.Web.Options().Store.Catalogue.Library(ctx, concordat.LibraryID(in.ID))
 	if err != nil {
 		return nil, err
 	}
-	shares, err := w.Options().Store.Answers.Shares(ctx, l.ID, "")
+	shares, err := w.api.Web.Options().Store.Answers.Shares(ctx, l.ID, "")
 	out := &apiSharesOutput{}
 	out.Body.Shares = []apiShareBody{}
 	for _, x := range shares {
@@ -125,18 +125,18 @@ func (w adminAPI) apiShares(ctx context.Context, in *apiCheckInput) (*apiSharesO
 }
 
 func (w adminAPI) apiPutShare(ctx context.Context, in *apiPutShareInput) (*apiShareOutput, error) {
-	l, err := w.Options().Store.Catalogue.Library(ctx, concordat.LibraryID(in.ID))
+	l, err := w.api.Web.Options().Store.Catalogue.Library(ctx, concordat.LibraryID(in.ID))
 	if err != nil {
 		return nil, err
 	}
 	id := concordat.SiteID(in.Partner)
-	if known, err := w.Library.Knows(ctx, id); err != nil || !known {
+	if known, err := w.api.Web.Library.Knows(ctx, id); err != nil || !known {
 		return nil, cmp.Or(err, fmt.Errorf("partner %s: %w", in.Partner, concordat.ErrNotFound))
 	}
-	x, err := w.Library.PutShare(ctx, visitorOf(ctx), store.Share{Library: l.ID, Partner: id, Rule: in.Body.rule()})
+	x, err := w.api.Web.Library.PutShare(ctx, visitorOf(ctx), store.Share{Library: l.ID, Partner: id, Rule: in.Body.rule()})
 	return &apiShareOutput{apiShareBody{x.Partner, x.Version, x.Changed, shareRuleOf(x.Rule)}}, err
 }
 
 func (w adminAPI) apiDeleteShare(ctx context.Context, in *apiShareInput) (*struct{}, error) {
-	return nil, w.Library.Unshare(ctx, visitorOf(ctx), concordat.LibraryID(in.ID), concordat.SiteID(in.Partner))
+	return nil, w.api.Web.Library.Unshare(ctx, visitorOf(ctx), concordat.LibraryID(in.ID), concordat.SiteID(in.Partner))
 }

@@ -45,7 +45,7 @@ func (a *commands) clusterInit() *cobra.Command {
 				if len(held) > 0 {
 					shards = len(held)
 				}
-				l := cluster.Layout{Cluster: strings.ToLower(rand.Text()), Site: o.ID(), Scheme: o.Scheme(), Shards: shards, Copies: copies,
+				l := cluster.Layout{Cluster: strings.ToLower(rand.Text()), Site: o.Site.ID(), Scheme: o.Site.Scheme(), Shards: shards, Copies: copies,
 					Members: map[coord.NodeID]cluster.Member{coord.NodeID(node): {Zone: zone}}}
 				if err := cluster.CheckNode(coord.NodeID(node)); err != nil {
 					return cli.Usage(err)

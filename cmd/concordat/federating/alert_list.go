@@ -29,7 +29,7 @@ func (a *commands) alertList() *cobra.Command {
 					return err
 				}
 				for last := after; ; {
-					all, err := o.Alerts(cmd.Context(), last, 0)
+					all, err := o.Site.Alerts(cmd.Context(), last, 0)
 					if err != nil || len(all) == 0 {
 						return err
 					}

@@ -22,7 +22,7 @@ func (a *commands) alertStanding() *cobra.Command {
 }
 
 func (a *commands) listStanding(ctx context.Context, o *instance.Instance) error {
-	tasks, err := o.StandingChecks(ctx)
+	tasks, err := o.Site.StandingChecks(ctx)
 	if err != nil {
 		return err
 	}

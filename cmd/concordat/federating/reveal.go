@@ -106,7 +106,7 @@ func (a *commands) reveal(ctx context.Context, o *instance.Instance, task concor
 	if len(leads) > 0 && f.level != string(concordat.ShowPassage) {
 		return cli.Usagef("%s is no passage: its places are asked for with --level passage", leads[0])
 	}
-	found, err := o.Findings(ctx, task)
+	found, err := o.Site.Findings(ctx, task)
 	if errors.Is(err, concordat.ErrNotFound) {
 		return cli.Usagef("no report %s; see concordat report list", task)
 	}

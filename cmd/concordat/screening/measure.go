@@ -119,7 +119,7 @@ func (s *screening) measureOne(ctx context.Context, text int) (map[int]float64, 
 		return nil, fmt.Errorf("measure %s: %w", s.ref(first), err)
 	}
 	sub := site.Submission{ID: d.ID, Title: d.Title, Text: d.Text}
-	shares, err := s.site.Shares(ctx, sub, o, s.site.Config.Report.Rules)
+	shares, err := s.site.Site.Shares(ctx, sub, o, s.site.Config.Report.Rules)
 	if err != nil {
 		return nil, fmt.Errorf("measure %s: %w", s.ref(first), err)
 	}
