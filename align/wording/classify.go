@@ -140,16 +140,27 @@ func (c *classifier) decide(i int) {
 	}
 }
 
+// Widely returns as what words in a row that so many of a scope hold are classed by that alone, where nothing else is known of them:
+// common if they are few, to be decided if they are many; empty: they count. of is 0 if nobody knows how many there are.
+func Widely(words, holders, of int) concordat.Kind {
+	switch least := Least(of); {
+	case holders > Absolute && words < LongWords, least > 0 && holders >= least && words < LongWords:
+		return concordat.KindCommon
+	case words >= LongWords && holders > 2 && (5*holders > of && of > 0 || holders > Absolute):
+		return concordat.KindUndecided
+	}
+	return ""
+}
+
 // isCommon reports whether so many hold a short stretch that it says nothing.
 func (c *classifier) isCommon(s *block, holders int) bool {
-	least := Least(c.Of)
-	return least > 0 && holders >= least || holders >= blockHolders && (c.w.beginsLine(s.first) || c.w.endsLine(s.last))
+	return Widely(0, holders, c.Of) != "" || holders >= blockHolders && (c.w.beginsLine(s.first) || c.w.endsLine(s.last))
 }
 
 // isOpen reports whether so many hold a long stretch that it may be the form of a call among others, or a habit, as well as a
 // copy: a fifth of the scope, or several that hold it as paragraphs of their own.
 func (c *classifier) isOpen(s *block, holders int) bool {
-	return holders > 2 && (5*holders > c.Of || holders > Absolute) || holders >= blockHolders && c.w.nearLine(s.first) && c.w.nearLine(s.last)
+	return Widely(LongWords, holders, c.Of) != "" || holders >= blockHolders && c.w.nearLine(s.first) && c.w.nearLine(s.last)
 }
 
 // ownLines reports whether a block is whole lines.

@@ -28,13 +28,6 @@ func Least(n int) int {
 	return min(max(3, (n+4)/5), Absolute+1)
 }
 
-// LeastLong is [Least] for a stretch of MaxWords words or more: a third of the documents. So much wording in a row is a
-// copied page more often than a form, and a few drafts or copiers must not hide it.
-func LeastLong(n int) int { return max(Least(n), (n+2)/3) }
-
-// MaxWords is the number of words from which a stretch must be held by more documents: see [LeastLong].
-const MaxWords = 250
-
 // Counter notes which texts hold each gram. Memory is 16 bytes a gram. The zero value notes all grams; a counter of
 // one part in several notes those whose hash falls to it, so that a large batch is counted in parts.
 type Counter struct {

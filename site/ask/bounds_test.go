@@ -226,17 +226,18 @@ func TestMirrorsMustBeRead(t *testing.T) {
 	}
 }
 
-// TestCommonRuns: of many words in a row only what a third of all documents hold is common, of the same sentences apart from each
-// other what a fifth holds.
+// TestCommonRuns: many words in a row that a fifth of all documents hold are to be decided, as they are on this site; the same sentences
+// apart from each other are common.
 func TestCommonRuns(t *testing.T) {
-	const of = 60 // a fifth: 13; a third: 21
+	const of = 60 // a fifth: 13
+	apart := " " + strings.Repeat("word ", 20)
 	for name, c := range map[string]struct {
 		gap     string
 		holders int
-		want    bool
+		want    concordat.Kind
 	}{
-		"in a row, a fifth": {" ", 14, false}, "in a row, a third": {" ", 21, true},
-		"apart, a fifth": {" " + strings.Repeat("word ", 20), 14, true}, "apart, fewer": {" " + strings.Repeat("word ", 20), 11, false},
+		"in a row, a fifth": {" ", 14, concordat.KindUndecided}, "in a row, a third": {" ", 21, concordat.KindUndecided},
+		"in a row, fewer": {" ", 11, ""}, "apart, a fifth": {apart, 14, concordat.KindCommon}, "apart, fewer": {apart, 11, ""},
 	} {
 		var text strings.Builder
 		var questions []concordat.Sentence
@@ -253,11 +254,17 @@ func TestCommonRuns(t *testing.T) {
 		shared := compare.Shareable(text.String(), nil, nil)
 		fw := &forwarding{sub: site.Submission{Text: text.String()}, count: report.NewCounter(text.String()), shared: shared,
 			heldHere: func() []concordat.Span { return nil }}
-		if n := shared.Words.Count(questions[0].Span); 30*n < wording.MaxWords {
+		if n := shared.Words.Count(questions[0].Span); 30*n < wording.LongWords || n >= wording.LongWords {
 			t.Fatalf("%d words are no long stretch", 30*n)
 		}
-		if got := fw.commonAt(questions, matches, of, byStep).common; len(got) > 0 != c.want || c.want && len(got) != len(questions) {
-			t.Errorf("%s: %d stretches are common, want all: %v", name, len(got), c.want)
+		got := fw.commonAt(questions, matches, of, byStep).common
+		if c.want == "" && len(got) > 0 || c.want != "" && len(got) != len(questions) {
+			t.Errorf("%s: %d stretches are classed, want all: %v", name, len(got), c.want != "")
+		}
+		for _, x := range got {
+			if x.Kind != c.want {
+				t.Errorf("%s: %+v, want %s", name, x, c.want)
+			}
 		}
 	}
 }

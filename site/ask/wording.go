@@ -35,28 +35,26 @@ func (fw *forwarding) share(s concordat.Span, others []concordat.Span) float64 {
 	return compare.ShareOf(fw.count, s, others)
 }
 
-// commonAt returns what of the submission is common at a partner: the sentences that at least [wording.Least] of its
-// documents and this site's hold together, as fingerprints tell of a partner's, the submission counted. of is how many
-// documents the partner has, 0 if that is not known.
+// commonAt returns what of the submission many documents at a partner hold: the sentences that its documents and this site's hold
+// together, as fingerprints tell of a partner's, the submission counted. What stands in a row is classed as package wording does it
+// here: a few words are common, a page is to be decided. of is how many documents the partner has, 0 if that is not known.
 func (fw *forwarding) commonAt(questions []concordat.Sentence, matches []concordat.Match, of int,
 	nearness func(concordat.Sentence, concordat.Match) float64) *partWording {
-	least, long := wording.Absolute+1, wording.Absolute+1
-	all := max(fw.shared.Of, 1) + of
+	all := 0
 	if of > 0 {
-		least, long = wording.Least(all), wording.LeastLong(all)
+		all = max(fw.shared.Of, 1) + of
 	}
 	w := &partWording{fw: fw, walls: fw.shared.Walls, nearness: nearness}
 	holders := holders(matches)
-	w.common = fw.quotationsAt(questions, holders, all)
-	if least == 0 {
-		return w
-	}
+	w.common = fw.quotationsAt(questions, holders, max(fw.shared.Of, 1)+of)
 	var held []report.Wording
 	for i, n := range holders {
 		documents := n.here + max(fw.held(questions[i].Span), 1)
-		if documents >= least || n.anywhere > wording.Absolute {
+		if n.anywhere > wording.Absolute {
 			documents = max(documents, n.anywhere+1)
-			held = append(held, report.Wording{Span: questions[i].Span, Kind: concordat.KindCommon, Documents: documents, Of: max(all, documents)})
+		}
+		if wording.Widely(0, documents, all) != "" || wording.Widely(wording.LongWords, documents, all) != "" {
+			held = append(held, report.Wording{Span: questions[i].Span, Documents: documents, Of: max(max(fw.shared.Of, 1)+of, documents)})
 		}
 	}
 	slices.SortFunc(held, func(x, y report.Wording) int { return cmp.Or(x.Start-y.Start, x.End-y.End) })
@@ -65,7 +63,7 @@ func (fw *forwarding) commonAt(questions []concordat.Sentence, matches []concord
 		for ; to < len(held) && fw.near(end, held[to].Start); to++ {
 			end = max(end, held[to].End)
 		}
-		w.add(fw.longHeld(held[from:to], long))
+		w.add(fw.classed(held[from:to], all))
 		from = to
 	}
 	return w
@@ -127,35 +125,24 @@ func holders(matches []concordat.Match) map[int]holding {
 	return out
 }
 
-// longHeld returns what of sentences that follow each other is common: of many words in a row only what long documents
-// hold, as in package wording.
-func (fw *forwarding) longHeld(run []report.Wording, long int) []report.Wording {
-	words := func(ws []report.Wording) int {
-		var spans []concordat.Span
-		for _, w := range ws {
-			spans = append(spans, w.Span)
-		}
-		n := 0
-		for _, s := range compare.Joined(spans) {
-			n += fw.shared.Words.Count(s)
-		}
-		return n
+// classed classes sentences that follow each other by how many words they are in a row, and leaves out what counts all the same.
+func (fw *forwarding) classed(run []report.Wording, all int) []report.Wording {
+	var spans []concordat.Span
+	for _, x := range run {
+		spans = append(spans, x.Span)
 	}
-	if words(run) < wording.MaxWords {
-		return run
+	words := 0
+	for _, s := range compare.Joined(spans) {
+		words += fw.shared.Words.Count(s)
 	}
-	var held, rest []report.Wording
-	for _, w := range run {
-		if w.Documents >= long {
-			held = append(held, w)
-		} else {
-			rest = append(rest, w)
+	var out []report.Wording
+	for _, x := range run {
+		if x.Kind = wording.Widely(words, x.Documents, all); x.Kind != "" {
+			x.Words = words
+			out = append(out, x)
 		}
 	}
-	if words(rest) < wording.MaxWords {
-		return run
-	}
-	return held
+	return out
 }
 
 // add notes common wording, of each stretch once.
