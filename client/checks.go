@@ -27,11 +27,11 @@ type Check struct {
 	Title    string           `json:"title"`
 	Cause    string           `json:"cause"` // why it failed, or what became of it
 	Owner    string           `json:"owner"`
-	Batch    string           `json:"batch"` // shared by checks that were handed in together
+	Batch    string           `json:"batch"` // shared by checks that were submitted together
 	Made     time.Time        `json:"made"`
 	Finished time.Time        `json:"finished"` // zero: not yet
 	Ahead    *int             `json:"ahead"`    // checks before this one; nil: it does not wait
-	Report   string           `json:"report"`   // empty: there is none
+	Report   string           `json:"report"`   // empty: no batch
 	// Coverage is the share that counts by the rules in force, 0 to 1; nil: there is no report, nothing was compared,
 	// it is not computed yet, or not shown to who asks.
 	Coverage *float64 `json:"coverage"`
@@ -42,8 +42,8 @@ func (c Check) Ended() bool {
 	return c.State != "" && c.State != concordat.TaskQueued && c.State != concordat.TaskRunning
 }
 
-// File is a file to be handed in. Open returns its content from the beginning, each time it is called:
-// a request is sent again where the connection broke off.
+// File is a file to submit. Open returns its content from the beginning, each time it is called: a
+// request is sent again where the connection broke off.
 type File struct {
 	Name string
 	Open func() (io.ReadCloser, error)
@@ -70,11 +70,11 @@ var errUsed = errors.New("the content was read already")
 // Submission is one submission, of one or more files.
 type Submission struct {
 	Files     []File
-	Text      string // a text, instead of or beside files
+	Text      string // a text, instead of or in addition to files
 	Title     string // of Text
 	Libraries []concordat.LibraryID
 	Partners  []concordat.SiteID
-	Purpose   string // told to the partners
+	Purpose   string // stated to partners
 	Template  string
 	// Key makes handing in repeatable across processes, for a day; empty: a random one, which protects
 	// the tries of one call.
@@ -259,7 +259,7 @@ func list[T any](ctx context.Context, c *Client, path, name string, q url.Values
 	}
 }
 
-// Event tells how far a check is.
+// Event reports the progress of a check.
 type Event struct {
 	State   concordat.State `json:"state"`
 	Stage   string          `json:"stage"` // what is being done while it runs; empty: not known
@@ -327,7 +327,7 @@ func (c *Client) watch(ctx context.Context, id concordat.TaskID, told func(Event
 	return lines.Err()
 }
 
-// Report writes the report of a check to w; format is json, csv, html or another that Version tells,
+// Report writes the report of a check to w; format is json, csv, html or another that Version lists,
 // empty: json. If it fails, what was written is of no use.
 func (c *Client) Report(ctx context.Context, id concordat.TaskID, format string, w io.Writer) error {
 	path := "/checks/" + escape(string(id)) + "/report"
@@ -343,7 +343,7 @@ func (c *Client) Report(ctx context.Context, id concordat.TaskID, format string,
 	return nil
 }
 
-// Evidence is a passage of a submission beside its sources, as doc/format-report.md has it. Spans are code
+// Evidence is a passage of a submission with its sources, as in doc/format-report.md. Spans are code
 // points.
 type Evidence struct {
 	Span       concordat.Span `json:"span"`
@@ -372,7 +372,7 @@ type Source struct {
 }
 
 // Evidence returns the passages of a report in text order. It ends with a Problem of kind changed
-// where somebody changes the rules meanwhile.
+// if the rules change during the call.
 func (c *Client) Evidence(ctx context.Context, id concordat.TaskID) iter.Seq2[Evidence, error] {
 	return list[Evidence](ctx, c, "/checks/"+escape(string(id))+"/evidence", "evidence", nil)
 }

@@ -9,11 +9,11 @@ import (
 	"time"
 )
 
-// Webhook is an address that the site tells what happens.
+// Webhook is an address that the site notifies of events.
 type Webhook struct {
 	ID      string    `json:"id"`
 	Account string    `json:"account"`
-	Whole   bool      `json:"whole"` // told of the whole site, not of the account's checks only
+	Whole   bool      `json:"whole"` // receives events of the whole site, not only of the account's checks
 	URL     string    `json:"url"`
 	Title   string    `json:"title"`
 	Events  []string  `json:"events"`
@@ -87,7 +87,7 @@ type Delivery struct {
 	State    string    `json:"state"` // pending, delivered or dead
 	Made     time.Time `json:"made"`
 	Attempts int       `json:"attempts"`
-	Due      time.Time `json:"due"` // of the next attempt; zero: there is none
+	Due      time.Time `json:"due"` // of the next attempt; zero: no attempt
 	Ended    time.Time `json:"ended"`
 	Status   int       `json:"status"` // of the latest answer; 0: none
 	Cause    string    `json:"cause"`  // of the latest failure

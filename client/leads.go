@@ -49,7 +49,7 @@ type LeadFound struct {
 	Pairs      []LeadPair     `json:"pairs"`
 	State      string         `json:"state"` // open, counted or set_aside
 	Comment    string         `json:"comment"`
-	By         string         `json:"by"` // who decided; empty: nobody, or it is not shown
+	By         string         `json:"by"` // who decided; empty: no one, or it is not shown
 	At         time.Time      `json:"at"`
 }
 
@@ -67,8 +67,8 @@ type LeadSource struct {
 	Title string `json:"title"`
 }
 
-// PartnerLead is a document of a partner that may say the same as a submission, as the partner told by codes of meaning. Nobody has
-// compared the two: AskForPlaces asks for its places.
+// PartnerLead is a document of a partner that may say the same as a submission, as the partner answered by codes of
+// meaning. They have not been compared: AskForPlaces asks for its places.
 type PartnerLead struct {
 	Number  string           `json:"number"` // P1, P2
 	Source  LeadSource       `json:"source"` // the document by the partner's pseudonym
@@ -78,7 +78,7 @@ type PartnerLead struct {
 	Near    int              `json:"near"`    // how many of them stand out as near or very near
 	Places  []concordat.Span `json:"places"`  // where it may say them, in bytes of the partner's text
 	Outcome string           `json:"outcome"` // lead or none, once its places were compared; empty: they were not
-	State   string           `json:"state"`   // of the request for its places; empty: nobody asked
+	State   string           `json:"state"`   // of the request for its places; empty: not requested
 }
 
 // Leads are the leads of a report that were asked for.
@@ -155,8 +155,8 @@ func (c *Client) BatchLeads(ctx context.Context, batch string, f LeadFilter) (Ba
 	return out, err
 }
 
-// DecideBatchLead says of a lead between documents of a batch that it counts (counted), that it is none (set_aside), or neither (open),
-// which needs no reason, in the reports of both.
+// DecideBatchLead decides in the reports of both documents whether a lead of a batch counts (counted), is set aside
+// (set_aside), or is undecided (open), which needs no reason.
 func (c *Client) DecideBatchLead(ctx context.Context, batch string, l BatchLead, state, reason string) error {
 	_, err := c.call(ctx, request{method: http.MethodPost, path: "/batches/" + escape(batch) + "/leads", once: true, body: decidedBatchLead{
 		l.NumberA, l.NumberB, decidedLead{l.Span, l.SourceSpan, state, reason}}}, nil)
@@ -178,5 +178,5 @@ type Ended struct {
 	Owner  string               `json:"owner"`
 	Checks int                  `json:"checks"`
 	Failed int                  `json:"failed"`
-	Leads  *concordat.LeadCount `json:"leads"` // nil: nobody asked for them
+	Leads  *concordat.LeadCount `json:"leads"` // nil: not requested
 }

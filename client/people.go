@@ -16,7 +16,7 @@ type Person struct {
 	Disabled bool      `json:"disabled"`
 }
 
-// Link is by which a person chooses a password. It is a secret.
+// Link lets a person choose a password. It is a secret.
 type Link struct {
 	Person  Person    `json:"person"`
 	Path    string    `json:"link"` // below the address of the site

@@ -22,7 +22,7 @@ type Ruled struct {
 
 func at(id concordat.TaskID, path string) string { return "/checks/" + escape(string(id)) + path }
 
-// Rules returns the rules by which the report of a check is made.
+// Rules returns the rules of a check's report.
 func (c *Client) Rules(ctx context.Context, id concordat.TaskID) (Ruled, error) {
 	return c.ruled(ctx, request{method: http.MethodGet, path: at(id, "/rules")})
 }
@@ -34,8 +34,8 @@ func (c *Client) ruled(ctx context.Context, r request) (Ruled, error) {
 	return out, err
 }
 
-// SetRules replaces the rules seen by those in seen.Rules. It fails with a Problem of kind changed where
-// somebody else has changed them since they were read.
+// SetRules replaces the rules seen by those in seen.Rules. It fails with a Problem of kind changed if
+// someone changed them since they were read.
 func (c *Client) SetRules(ctx context.Context, id concordat.TaskID, seen Ruled) (Ruled, error) {
 	return c.ruled(ctx, request{method: http.MethodPut, path: at(id, "/rules"), body: seen.Rules,
 		header: http.Header{"If-Match": {seen.etag}}, once: true})
@@ -91,7 +91,7 @@ func (c *Client) CountWording(ctx context.Context, id concordat.TaskID, span con
 		once: true})
 }
 
-// UncountWording counts no longer any shared wording that somebody counted and that touches the span.
+// UncountWording stops counting any shared wording that was counted by hand and touches the span.
 func (c *Client) UncountWording(ctx context.Context, id concordat.TaskID, span concordat.Span) (Ruled, error) {
 	return c.ruled(ctx, request{method: http.MethodPost, path: at(id, "/counted-wording"), body: countedWording{false, span, ""}})
 }
@@ -102,8 +102,8 @@ type countedWording struct {
 	Comment string         `json:"comment,omitempty"`
 }
 
-// DecideLead says of a lead, named by its span and source_span as the report has them, that it counts (counted), that it is none
-// (set_aside), or neither (open), which needs no reason.
+// DecideLead decides whether a lead, named by its span and source_span in the report, counts (counted), is set aside
+// (set_aside), or is undecided (open), which needs no reason.
 func (c *Client) DecideLead(ctx context.Context, id concordat.TaskID, span, source concordat.Span, state, reason string) (Ruled, error) {
 	return c.ruled(ctx, request{method: http.MethodPost, path: at(id, "/leads"), body: decidedLead{span, source, state, reason}, once: true})
 }
@@ -115,7 +115,7 @@ type decidedLead struct {
 	Comment string         `json:"comment,omitempty"`
 }
 
-// Note is a comment, a verdict, or that somebody agrees with one.
+// Note is a comment, a verdict or a sign-off.
 type Note struct {
 	Seq     int       `json:"seq"`
 	At      time.Time `json:"at"`

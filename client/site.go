@@ -135,7 +135,7 @@ func (c *Client) AddDocuments(ctx context.Context, lib concordat.LibraryID, docs
 type Partner struct {
 	Site      concordat.SiteID `json:"site"`
 	Name      string           `json:"name"`
-	Told      bool             `json:"told"` // it has told which libraries it opens
+	Told      bool             `json:"told"` // it has said which libraries it opens
 	Libraries []struct {
 		ID    concordat.LibraryID `json:"id"`
 		Level concordat.Show      `json:"level"`

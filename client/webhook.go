@@ -14,7 +14,7 @@ import (
 )
 
 // Tolerance is how far the clocks of a site and its receiver may be apart, and how old a delivery may be
-// when it arrives; each attempt is signed anew.
+// when it arrives; each attempt is signed separately.
 const Tolerance = 5 * time.Minute
 
 // ErrSignature: a webhook's request does not come from the site, or not now.
@@ -31,8 +31,8 @@ type Notification struct {
 // maxSignatures bounds the signatures of one header that are tried.
 const maxSignatures = 20
 
-// Verify returns what a webhook's request tells, or an error that wraps ErrSignature. secret is as the
-// site has shown it, beginning with whsec_; body is the request's, byte for byte; now is the time.
+// Verify returns the event of a webhook's request, or an error that wraps ErrSignature. secret is as
+// the site has shown it, beginning with whsec_; body is the request's, byte for byte; now is the time.
 func Verify(secret string, h http.Header, body []byte, now time.Time) (*Notification, error) {
 	bad := func(why string) (*Notification, error) { return nil, fmt.Errorf("%w: %s", ErrSignature, why) }
 	key, err := base64.StdEncoding.DecodeString(strings.TrimPrefix(secret, "whsec_"))

@@ -34,7 +34,7 @@ const aloneNode coord.NodeID = "alone"
 
 // OpenAlone opens the shard in the folder dir, or makes an empty one; an index that never had a log gets
 // one. It returns when everything that was ever acknowledged is visible. Errors: those of index.Open, and
-// concordat.ErrCorrupt if acknowledged documents are damaged and stand in the log only.
+// concordat.ErrCorrupt if acknowledged documents are damaged and exist only in the log.
 func OpenAlone(ctx context.Context, dir string, o index.Options) (*Alone, error) {
 	return openAlone(ctx, dir, CopyOptions{Index: o})
 }
@@ -56,8 +56,8 @@ func openAlone(ctx context.Context, dir string, o CopyOptions) (*Alone, error) {
 	return a, nil
 }
 
-// Replay brings what stands in the log of the shard in dir only into its index, for those who read the
-// index without the log. It fails with concordat.ErrNotFound if there is no shard.
+// Replay applies what only the log of the shard in dir has to its index, for readers of the index
+// without the log. It fails with concordat.ErrNotFound if there is no shard.
 func Replay(ctx context.Context, dir string) error {
 	if !exists(filepath.Join(dir, "shard.json")) {
 		return fmt.Errorf("%s: no shard: %w", dir, concordat.ErrNotFound)
@@ -102,7 +102,7 @@ func (a *Alone) begin(ctx context.Context, path string) error {
 	}
 	a.copy.o.Coordinator = a.session
 	a.copy.o.Ready = func(i coord.Incarnation) {
-		// Fails only if the session is closed, and then nobody waits.
+		// Fails only if the session is closed, and then no caller waits.
 		_ = a.session.Announce(context.Background(), coord.Node{ID: aloneNode, Incarnation: i})
 	}
 	a.copy.run()

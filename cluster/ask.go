@@ -296,7 +296,7 @@ func (n *Node) minSeq(shards []concordat.ShardID) map[concordat.ShardID]uint64 {
 	return out
 }
 
-// candidates returns the nodes with a copy in sync that are there, those of others if there is none.
+// candidates returns the live nodes with a copy in sync, or else those with other copies.
 func candidates(v *coord.View, id concordat.ShardID) []coord.NodeID {
 	s, ok := v.Shards[id]
 	if !ok {
@@ -343,7 +343,7 @@ func (r *round) send(ctx context.Context, shards []concordat.ShardID) {
 	}
 }
 
-// tell passes an answer to its caller if that still waits.
+// tell passes an answer to its caller if it still waits.
 func (r *round) tell(ctx context.Context, a answered) {
 	select {
 	case r.in <- a:

@@ -34,7 +34,7 @@ func (c *clock) draw(n int) uint64 {
 	return first
 }
 
-// see says that somebody drew rev.
+// see records that rev has been drawn.
 func (c *clock) see(rev uint64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -63,9 +63,9 @@ type CopyOptions struct {
 	Node        coord.NodeID
 	Coordinator coord.Coordinator
 	// Ready is called, not more than once for an incarnation, when the node may announce itself as
-	// far as this copy goes. Nil: nobody wants to know.
+	// far as this copy goes. Nil: no one wants to know.
 	Ready func(coord.Incarnation)
-	// Peers reaches the other copies; nil if there are none.
+	// Peers reaches the other copies; nil if the shard has none.
 	Peers Peers
 	// Replica holds times and limits; Me is set.
 	Replica replica.Config
@@ -81,7 +81,7 @@ type CopyOptions struct {
 	// Lost says that the copy may lack what it once acknowledged, since its folder was lost or is an
 	// older one: it must not lead before it has caught up.
 	Lost bool
-	// Reprofile makes the profile of a document anew whose record in the log is of another scheme than the
+	// Reprofile recomputes the profile of a document whose record in the log is of another scheme than the
 	// index, as after Reindex. Nil: such a record ends the copy.
 	Reprofile func(concordat.Document) (*concordat.Profile, error)
 	// Now is the clock from which revisions are drawn; default time.Now.
@@ -199,7 +199,7 @@ func (c *Copy) openLog() error {
 		}
 	}
 	at := c.index.Applied()
-	explained := false // damage that the log told of is judged already
+	explained := false // damage that the log reported is judged already
 	revs := replica.NewRevisions(meta.Horizon)
 	log, err := c.openWAL(&meta, at, &explained, revs)
 	if err != nil {
@@ -211,7 +211,7 @@ func (c *Copy) openLog() error {
 			revs.Raise(c.clock.draw(1)) // the index has documents whose revisions are lost with the log
 		}
 		if !explained && !c.o.Restored {
-			// What followed in the log is gone, and nobody knows how much that was.
+			// What followed in the log is gone, and its size is unknown.
 			meta.Damaged = true
 			err = writeMeta(c.dir, meta)
 		}

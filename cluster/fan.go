@@ -32,7 +32,7 @@ func newFan(s coord.Session) *fan {
 	return &fan{session: s, outs: map[*fanned]struct{}{}, news: make(chan struct{})}
 }
 
-// pass tells everybody of a view.
+// pass sends a view to every reader.
 func (f *fan) pass(v coord.View) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -50,7 +50,7 @@ func (o *fanned) send(v coord.View) {
 	case <-o.views:
 	default:
 	}
-	o.views <- v // nobody else sends
+	o.views <- v // there is no other sender
 }
 
 // join returns a coordinator for one more copy; leave ends it.
@@ -74,7 +74,8 @@ func (f *fan) leave(o *fanned) {
 	}
 }
 
-// now returns the newest view, which nobody changes, and a channel that closes when there is a newer one.
+// now returns the newest view, which is never changed, and a channel that closes when there is a newer
+// one.
 func (f *fan) now() (*coord.View, <-chan struct{}) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

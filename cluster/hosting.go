@@ -106,7 +106,7 @@ func (n *Node) relinquish(id concordat.ShardID) {
 	n.readyFor(id, v.Me)
 }
 
-// drop closes a copy that nobody wants any more and removes its folder, once the coordinator confirms that.
+// drop closes a copy that is no longer wanted and removes its folder, once the coordinator confirms that.
 func (n *Node) drop(id concordat.ShardID) {
 	dir := n.copyDir(id)
 	n.mu.Lock()
@@ -160,7 +160,7 @@ func (n *Node) handOver(ctx context.Context) {
 		}
 	}
 	for _, c := range copies {
-		// Leadership that nobody takes ends by closing.
+		// Leadership that no node takes over ends by closing.
 		_ = c.Await(ctx, func(s replica.Status) bool { return !heir(s) })
 	}
 }

@@ -218,8 +218,8 @@ func Join(ctx context.Context, dir string, t Token, zone string) (map[string][]b
 		return nil, err
 	}
 	conf := &tls.Config{MinVersion: tls.VersionTLS13, NextProtos: []string{"http/1.1"}, InsecureSkipVerify: true}
-	// The secret goes to nobody but the cluster: the certificate shown has to be of the authority that the
-	// token names, which comes with it.
+	// The secret goes only to the cluster: the certificate shown has to be of the authority that the token
+	// names, which comes with it.
 	conf.VerifyConnection = func(cs tls.ConnectionState) error {
 		shown := cs.PeerCertificates
 		if len(shown) != 2 || pin(shown[1].Raw) != [32]byte(t.Pin) {

@@ -19,7 +19,7 @@ type Layout struct {
 	Site    concordat.SiteID `json:"site"`
 	Scheme  concordat.Scheme `json:"scheme"`
 	Shards  int              `json:"shards"` // 1 to 256; never changes
-	Copies  int              `json:"copies"` // that each shard ought to have
+	Copies  int              `json:"copies"` // that each shard should have
 	// Members are the nodes that joined, live or not.
 	Members map[coord.NodeID]Member `json:"members"`
 }
@@ -61,7 +61,7 @@ func (l *Layout) names() []concordat.ShardID {
 	return out
 }
 
-// ParseLayout reads the configuration of a coordinator: concordat.ErrNotFound if there is none yet.
+// ParseLayout reads the configuration of a coordinator: concordat.ErrNotFound before one exists.
 func ParseLayout(c coord.Config) (*Layout, error) {
 	if c.Version == 0 || len(c.Data) == 0 {
 		return nil, fmt.Errorf("cluster: it has not been created yet: %w", concordat.ErrNotFound)
@@ -153,10 +153,9 @@ func readLayout(ctx context.Context, s coord.Session) (*Layout, error) {
 	}
 }
 
-// Place returns for each shard the nodes that ought to have a copy: as many as Copies says where there
-// are so many members that are not drained, in different zones as long as there are such, all nodes with
-// about as many copies and as many first places. What now holds is moved only where that needs it; nil
-// is nothing.
+// Place returns for each shard the nodes that should have a copy: as many as Copies says if enough
+// members are not drained, in different zones if possible, with copies and first places spread evenly
+// over the nodes. What now holds is moved only where that needs it; nil is nothing.
 func Place(l *Layout, now [][]coord.NodeID) [][]coord.NodeID {
 	var nodes []coord.NodeID
 	for n, m := range l.Members {

@@ -9,9 +9,9 @@ import (
 )
 
 // Remove takes the node out of the layout: its certificate and name are good for nothing afterwards. It
-// refuses, with concordat.ErrRefused and what to do, while the node is live, has or ought to have a copy, is
-// the last one, or alone has the authority's key, unless lose accepts that nobody can join any more.
-// Errors: concordat.ErrNotFound if there is no such node.
+// refuses, with concordat.ErrRefused and what to do, while the node is live, has or should have a copy, is
+// the last one, or alone has the authority's key, unless lose accepts that no node can join any more. Errors:
+// concordat.ErrNotFound if there is no such node.
 func (l *Layout) Remove(v *coord.View, id coord.NodeID, lose bool) error {
 	refuse := func(format string, args ...any) error {
 		return fmt.Errorf("%s: %w", fmt.Sprintf(format, args...), concordat.ErrRefused)
@@ -50,7 +50,7 @@ func (l *Layout) Remove(v *coord.View, id coord.NodeID, lose bool) error {
 	return nil
 }
 
-// otherAuthority reports whether a node besides id has the authority's key.
+// otherAuthority reports whether a node other than id has the authority's key.
 func (l *Layout) otherAuthority(id coord.NodeID) bool {
 	for n, m := range l.Members {
 		if n != id && m.Authority {

@@ -12,10 +12,10 @@ import (
 	"concordat/cluster/replica"
 )
 
-// Names in the folder of a copy, beside those of the index.
+// Names in the folder of a copy, other than those of the index.
 const (
 	logName   = "log"          // folder of the write-ahead log
-	metaName  = "replica.json" // what the replica remembers besides its log
+	metaName  = "replica.json" // what the replica remembers in addition to its log
 	stateName = "cluster.json" // of a node that is alone: what a coordinator would keep
 )
 

@@ -41,7 +41,7 @@ type NodeOptions struct {
 	// ReadTime and WriteTime bound a call whose context has no deadline; default 30 s and 60 s.
 	ReadTime, WriteTime time.Duration
 	// Fatal is called once, on a goroutine of its own, if the node must not go on, as when another
-	// process has taken its name. Nil: nobody wants to know.
+	// process has taken its name. Nil: no one wants to know.
 	Fatal func(error)
 	// Key names the public key of the node, see Trust.Key; empty: any speaks for it.
 	Key string
@@ -51,8 +51,8 @@ type NodeOptions struct {
 	Restart func()
 }
 
-// Node is one node of a site of several: the copies that it ought to have, and the way to all the others.
-// It is a concordat.Index over all shards of the site. Safe for concurrent use.
+// Node is one node of a site of several: the copies that it should have, and the way to all the others. It
+// is a concordat.Index over all shards of the site. Safe for concurrent use.
 type Node struct {
 	o      NodeOptions
 	log    *slog.Logger
@@ -93,8 +93,8 @@ type hosted struct {
 
 const lookAgain = time.Second
 
-// OpenNode joins the cluster of the session's coordinator, opens the copies that the folder ought to have,
-// and lets them take part. It does not wait until they can: Await does. Errors: concordat.ErrNotFound if there is no cluster,
+// OpenNode joins the cluster of the session's coordinator, opens the copies that the folder should have, and lets
+// them take part. It does not wait until they can: Await does. Errors: concordat.ErrNotFound if there is no cluster,
 // concordat.ErrRefused if the node is not a member or the cluster is another site's, concordat.ErrScheme.
 func OpenNode(ctx context.Context, o NodeOptions) (*Node, error) {
 	if o.ReadTime == 0 {

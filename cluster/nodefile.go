@@ -19,12 +19,13 @@ type nodeFile struct {
 	Node    coord.NodeID `json:"node"`
 	Boot    string       `json:"boot"`
 	Next    string       `json:"next,omitempty"` // the start that is being signed
-	// Folder is the inode of the folder, by which a copy of it is told from it; 0: it was not noted.
+	// Folder is the inode of the folder, which distinguishes it from a copy; 0: it was not noted.
 	Folder uint64 `json:"folder,omitempty"`
 }
 
-// refuseCopiedFolder refuses to start from a copy of the folder of a node that runs: a folder copied from under a process lacks what that
-// acknowledges afterwards. From the folder itself nobody else runs, as the caller holds its lock.
+// refuseCopiedFolder refuses to start from a copy of the folder of a node that runs: a folder copied from under a
+// process lacks what that acknowledges afterwards. No other process runs from the folder itself, because the caller
+// holds its lock.
 func (n *Node) refuseCopiedFolder(known nodeFile, v *coord.View) error {
 	other, live := v.Live[n.o.Node.ID]
 	if !live || known.Folder == 0 || known.Folder == inode(n.o.Dir) {

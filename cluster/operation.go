@@ -22,7 +22,7 @@ type operation struct {
 }
 
 const (
-	// operationTime bounds the work on an operation that nobody waits for any more.
+	// operationTime bounds the work on an operation that no caller waits for any more.
 	operationTime = time.Minute
 	// maxSenders bounds the senders that a master remembers; the one silent for longest goes.
 	maxSenders = 1024

@@ -42,7 +42,7 @@ func (n *Node) serveOrder(do func(*Copy, context.Context) error) http.HandlerFun
 	}
 }
 
-// Order tells a node to do something with its copy of the shard: force makes it master whatever it lacks,
+// Order asks a node to do something with its copy of the shard: force makes it master whatever it lacks,
 // stepdown lets it hand over leadership, purge takes what was deleted off its disk.
 func (p *HTTPPeers) Order(ctx context.Context, to coord.Node, id concordat.ShardID, order string) error {
 	var done bool
@@ -59,7 +59,7 @@ func (n *Node) serveRestart(w http.ResponseWriter, _ *http.Request) {
 	n.o.Restart()
 }
 
-// Restart tells a node to end, where its service manager starts it again: concordat.ErrRefused if there is none.
+// Restart makes a node end, if its service manager starts it again: concordat.ErrRefused without one.
 func (p *HTTPPeers) Restart(ctx context.Context, to coord.Node) error {
 	var done bool
 	return p.exchange(ctx, to, "-", "restart", true, &done)

@@ -27,7 +27,7 @@ import (
 
 const (
 	pauseTime  = 10 * time.Second // after which writes go on whatever becomes of the backup
-	frozenTime = time.Hour        // after which an index that nobody fetched is given up
+	frozenTime = time.Hour        // after which an index that was not fetched is given up
 )
 
 // frozenIndex is an index as it was at a moment.
@@ -256,7 +256,7 @@ func (n *Node) serveDrop(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	n.dropFrozen(moment)
-	_ = gob.NewEncoder(w).Encode(true) // nothing is left to be told
+	_ = gob.NewEncoder(w).Encode(true) // nothing is left to report
 }
 
 // dropFrozen gives up the indexes of the moment.
@@ -308,7 +308,7 @@ type ShardSnapshot struct {
 
 // CopyAll writes the indexes of all shards, as they were at one moment, into folders of dir that have the
 // shards' names. It calls moment, which should be quick, while no write is under way on any node and none
-// begins. It fails with concordat.ErrUnavailable if a shard has no master or another one took over meanwhile.
+// begins. It fails with concordat.ErrUnavailable if a shard has no master or changed it.
 func (n *Node) CopyAll(ctx context.Context, dir string, moment func(context.Context) error) ([]ShardSnapshot, error) {
 	v, _ := n.fan.now()
 	name := rand.Text()
@@ -403,7 +403,7 @@ func (n *Node) pauseAll(ctx context.Context, v *coord.View, name string, by map[
 	if err := release(); err != nil {
 		return err
 	}
-	// A master that others have replaced without its knowing held nobody's writes.
+	// A master that was replaced without knowing held no writes.
 	for _, epochs := range by {
 		for id, epoch := range epochs {
 			if s, err := n.fan.Read(ctx, id); err != nil || s.Epoch != epoch {
@@ -435,10 +435,10 @@ func (n *Node) fetchFrozen(ctx context.Context, from coord.Node, id concordat.Sh
 	return ReadSnapshot(dir, id)
 }
 
-// Adopt readies the copies of shards that a backup put into the folder of a node's copies, so that a node
-// that founds a cluster on them takes them for the truth: each gets a log that begins where its index
-// stands. It returns what they have, in order, or nothing if there are none. It may be called again, as long as
-// the node was not started.
+// Adopt readies the copies of shards that a backup put into the folder of a node's copies, so that a node that
+// founds a cluster on them takes them for the truth: each gets a log that begins where its index stands. It
+// returns what they have, in order, or nothing if they have nothing. It may be called again, as long as the node
+// was not started.
 func Adopt(dir string) ([]ShardSnapshot, error) {
 	var out []ShardSnapshot
 	for i := range MaxShards {

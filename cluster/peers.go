@@ -17,7 +17,7 @@ import (
 )
 
 // Messages between nodes of one site travel by HTTP. Nodes trust one another: the listener and the
-// client are made so that nobody else is at either end (mutual TLS, or a network of their own).
+// client ensure that no one else is at either end (mutual TLS, or a network of their own).
 
 const (
 	peerPrefix = "/cluster/node/" + version + "/"

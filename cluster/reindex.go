@@ -13,8 +13,8 @@ import (
 	"concordat/index"
 )
 
-// Another scheme: every copy is made anew where it lies, from the texts in its own index, while no node runs.
-// The log stays as it is: what it holds and the index does not have yet is profiled anew when it is applied.
+// Another scheme: every copy is rebuilt in place, from the texts in its own index, while no node runs. The log
+// stays as it is: what it holds and the index does not have yet is profiled again when it is applied.
 
 const (
 	reindexSuffix = ".reindex"
@@ -22,7 +22,7 @@ const (
 	reindexBatch  = 100 // documents
 )
 
-// Reindexing says how copies are made anew. Scheme, Site and Profile are required.
+// Reindexing says how copies are rebuilt. Scheme, Site and Profile are required.
 type Reindexing struct {
 	Site   concordat.SiteID
 	Scheme concordat.Scheme
@@ -33,8 +33,8 @@ type Reindexing struct {
 	Progress func(documents int)
 }
 
-// Reindex makes the copy of a shard in dir anew by r, if it is of another scheme, and returns how many documents
-// it has. Nobody may have it open. What is cut short leaves the old copy, or the new one.
+// Reindex rebuilds the copy of a shard in dir with r, if it is of another scheme, and returns how many documents
+// it has. It must not be open elsewhere. What is cut short leaves the old copy, or the new one.
 func Reindex(ctx context.Context, dir string, r Reindexing) (n int, err error) {
 	if err := errors.Join(finishInstall(dir), finishReindex(dir)); err != nil {
 		return 0, err

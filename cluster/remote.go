@@ -236,8 +236,8 @@ func (r *Remote) Put(ctx context.Context, ps ...*concordat.Profile) error {
 	return r.call(ctx, callPut, &packed, &done)
 }
 
-// packProfiles returns profiles as a log has them: gob would not tell a document without cells from one whose cells are not
-// known.
+// packProfiles returns profiles as a log has them: gob would not distinguish a document without cells from one whose
+// cells are unknown.
 func packProfiles(ps []*concordat.Profile) ([]byte, error) {
 	changes := make([]index.Change, len(ps))
 	for i, p := range ps {

@@ -16,18 +16,18 @@ import (
 	"concordat/index"
 )
 
-// The same scheme: documents get other profiles of the texts that they have, one by one, while the site is served. The master of a
-// shard looks at each document before it writes, so that neither a deletion nor another text that came meanwhile is undone; the
-// other copies follow by the log.
+// The same scheme: documents get other profiles of the texts that they have, one by one, while the site is served.
+// The master of a shard looks at each document before it writes, so that neither a deletion nor a newer text is
+// undone; the other copies follow by the log.
 
 // Renewer is an index whose documents can get other profiles of the same texts.
 type Renewer interface {
-	// Renew puts the profiles whose documents are there with the title, time and text that they were made of. What was
-	// replaced or deleted meanwhile stays as it is. It returns the number of those it put, and fails as Put does.
+	// Renew puts the profiles whose documents are there with the title, time and text that they were made of. What
+	// has been replaced or deleted stays as it is. It returns the number of those it put, and fails as Put does.
 	Renew(ctx context.Context, ps ...*concordat.Profile) (int, error)
-	// Unfit returns which documents are not indexed by their meaning as they ought to be. meaning is how the caller makes
-	// profiles: coord.MeaningOff, or the digest of the cells. It fails with concordat.ErrRefused if a node of the site, which it
-	// names, makes others.
+	// Unfit returns which documents are not indexed by meaning as they should be. meaning is how the caller makes
+	// profiles: coord.MeaningOff, or the digest of the cells. It fails with concordat.ErrRefused if a node of the
+	// site, which it names, makes others.
 	Unfit(ctx context.Context, meaning string, q index.UnfitQuery) (*index.Unfit, error)
 }
 
@@ -136,7 +136,7 @@ func puts(ps []*concordat.Profile) []index.Change {
 	return changes
 }
 
-// put returns how many of n changes were made, and the error if it is none about the others.
+// put returns how many of n changes were made, and the error unless it concerns the others.
 func put(n int, err error) (int, error) {
 	if late := (*lateError)(nil); errors.As(err, &late) {
 		return n - len(late.changes), nil

@@ -87,7 +87,7 @@ func (n *Node) writeShard(ctx context.Context, id concordat.ShardID, changes []i
 			return err
 		}
 		n.clock.see(late.newest)
-		// The wall clock tells of a machine that stood still.
+		// The wall clock reveals a machine that stood still.
 		took := max(time.Since(begun), time.Now().Round(0).Sub(begun.Round(0)))
 		if repeated || took > redrawTime {
 			return err // it may have been made once and overwritten

@@ -46,7 +46,7 @@ func (c *Copy) runTicks() {
 	}
 }
 
-// watchRoom tells the replica whether there is room. A full disk has to win back a quarter more than
+// watchRoom keeps the replica informed of free space. A full disk has to win back a quarter more than
 // the low-water mark. mu is held.
 func (c *Copy) watchRoom() {
 	var st syscall.Statfs_t
@@ -149,7 +149,7 @@ func (c *Copy) runApply() {
 		for c.ctx.Err() == nil {
 			more, err := c.applyNext()
 			if err != nil {
-				// The index may hold the records or not (Bleve says no more): only opening it again tells.
+				// The index may hold the records or not (Bleve says no more): only opening it again shows.
 				c.mu.Lock()
 				c.fail(fmt.Errorf("apply: %w", err))
 				c.mu.Unlock()
@@ -235,7 +235,7 @@ func (c *Copy) applyNext() (more bool, err error) {
 	return to.Seq < c.target, nil
 }
 
-// reprofile makes a profile of another scheme anew.
+// reprofile recomputes a profile of another scheme.
 func (c *Copy) reprofile(ch *index.Change) error {
 	if ch.Put == nil || ch.Put.Scheme == c.o.Index.Scheme || c.o.Reprofile == nil {
 		return nil // the index refuses what it cannot take
@@ -293,7 +293,7 @@ func (c *Copy) onView(id concordat.ShardID, v coord.View) {
 	c.stepLocked(replica.View{Shard: s, Me: v.Me, Live: live})
 }
 
-// cas asks the coordinator and tells the replica what came of it.
+// cas asks the coordinator and passes the result to the replica.
 func (c *Copy) cas(a replica.CAS) {
 	ctx, cancel := context.WithTimeout(c.ctx, 5*time.Second)
 	defer cancel()

@@ -25,8 +25,8 @@ import (
 	"concordat/cluster/coord"
 )
 
-// Trust has the credentials by which a node proves itself to the others and knows them: a certificate of the cluster's
-// own small authority, which names the cluster and the node and nothing else.
+// Trust has the credentials with which a node proves itself to the others and recognises them: a certificate of the
+// cluster's own small authority, which names the cluster and the node and nothing else.
 type Trust struct {
 	Cluster string
 	Node    coord.NodeID
@@ -264,8 +264,8 @@ func (t *Trust) ClientTLS() *tls.Config {
 	return c
 }
 
-// OnlyNodes refuses callers that are no node of the cluster, or none any more.
-// member tells whether a node with the key named is one.
+// OnlyNodes refuses callers that are no node of the cluster, or none any more. member reports
+// whether a node with that key is a member.
 func (t *Trust) OnlyNodes(member func(node coord.NodeID, key string) bool, h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		node, err := t.check(r.TLS)

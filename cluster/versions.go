@@ -28,7 +28,7 @@ func speak(n *coord.Node) {
 	n.Protocol, n.OldestProtocol, n.Log = cmp.Or(n.Protocol, Protocol), cmp.Or(n.OldestProtocol, OldestProtocol), cmp.Or(n.Log, wal.Version)
 }
 
-// compatible returns concordat.ErrRefused, naming both, if the node cannot work beside one of the live ones.
+// compatible returns concordat.ErrRefused, naming both, if the node cannot work with one of the live ones.
 func compatible(me *coord.Node, live map[coord.NodeID]coord.Node) error {
 	for _, id := range slices.Sorted(maps.Keys(live)) {
 		if id == me.ID {

@@ -143,8 +143,9 @@ func (c *Copy) answerWrite(id, seq uint64, err error) {
 	}
 }
 
-// lateError says that documents have newer revisions than some changes, or may have had. It is a concordat.ErrUnavailable:
-// with another revision they may be made. Of profiles made anew it names those whose documents are others meanwhile.
+// lateError says that documents have newer revisions than some changes, or may have had. It is a
+// concordat.ErrUnavailable: with another revision they may be made. For recomputed profiles it names those whose
+// documents have changed.
 type lateError struct {
 	changes []int // that were not made
 	newest  uint64
@@ -182,7 +183,7 @@ func master(s coord.State) coord.NodeID {
 }
 
 // NotMasterError says that another copy is the master. It is a concordat.ErrUnavailable.
-type NotMasterError struct{ Master coord.NodeID } // empty: nobody knows
+type NotMasterError struct{ Master coord.NodeID } // empty: unknown
 
 func (e *NotMasterError) Error() string {
 	return fmt.Sprintf("not the master of the shard; that is %q", string(e.Master))

@@ -32,7 +32,7 @@ func (t *Text) means() (at []int, means [][]float32) {
 	return at, means
 }
 
-// sampleMeans are the means of the samples by the embedded table; zeros if there is none.
+// sampleMeans are the means of the samples by the embedded table; zeros without one.
 var sampleMeans = sync.OnceValue(func() [][]float32 {
 	out := make([][]float32, len(sampleSet))
 	t, err := Default()

@@ -209,7 +209,8 @@ func (g *greatest) add(x float64) {
 	g.numbers[at] = x
 }
 
-// meanBut returns the mean of the four greatest without one of them, or without the fifth if it is none; 0 of nothing.
+// meanBut returns the mean of the four greatest without one of them, or without the fifth if it is not among them; 0
+// of nothing.
 func (g *greatest) meanBut(one float64) float64 {
 	sum, n, left := 0.0, 0, false
 	for _, x := range g.numbers[:g.n] {
@@ -225,7 +226,7 @@ func (g *greatest) meanBut(one float64) float64 {
 	return sum / max(float64(n), 1)
 }
 
-// nearestPlace returns the place with the greatest cosine, which stands in Margin; without places it is -1.
+// nearestPlace returns the place with the greatest cosine, which it puts in Margin; without places it is -1.
 func nearestPlace(cosines []float32) Near {
 	out := Near{Place: -1, Margin: -1}
 	for i, x := range cosines {

@@ -97,8 +97,8 @@ func (c *Comparison) here(i int32, d int) float32 {
 	return h.mean()
 }
 
-// sharedSteps are the shares of words, descending, by which the background of a sentence of a source is looked for: what shares most
-// first.
+// sharedSteps are the shares of words, descending, with which the background of a source's sentence is searched: what
+// shares most first.
 var sharedSteps = [...]float32{0.3, 0.2, 0.13, leastShared}
 
 // roundOff is above what the last digits of a similarity add up to.

@@ -21,8 +21,8 @@ const (
 // Point is a vector as cells are made of it: reduced, half whitened.
 type Point [cellDimensions]float32
 
-// Cells says in which cells vectors lie. Vectors that are near share some of their five cells, or lie in cells near by; two cells
-// tell nothing of how far apart. It is read-only and safe for concurrent use.
+// Cells says in which cells vectors lie. Vectors that are near share some of their five cells, or lie in cells near
+// by; two cells say nothing about how far apart. It is read-only and safe for concurrent use.
 type Cells struct {
 	digest  string
 	centres [2]Vector // of sentences in an alphabet, and in Chinese characters

@@ -20,7 +20,7 @@ var embeddedCells []byte
 // DefaultCells returns the embedded cells, which are those of the embedded table.
 var DefaultCells = sync.OnceValues(func() (*Cells, error) { return DecodeCells(embeddedCells) })
 
-// CellParts holds the numbers of which cells are made.
+// CellParts holds the numbers that make up cells.
 type CellParts struct {
 	Centres [2]Vector              // of sentences in an alphabet, and in Chinese characters
 	Axes    [cellDimensions]Vector // a point is the scalar products with them

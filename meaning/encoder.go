@@ -115,8 +115,8 @@ func appendLetter(b []byte, r rune, space bool) ([]byte, bool) {
 	return utf8.AppendRune(b, unicode.ToLower(r)), false
 }
 
-// cut appends the pieces of a word by which it is most probable (Kudo 2018, section 3.1: Viterbi's algorithm over a
-// unigram model). Characters that no piece covers are left out.
+// cut appends the most probable pieces of a word (Kudo 2018, section 3.1: Viterbi's algorithm over a unigram model).
+// Characters that no piece covers are left out.
 func (e *Encoder) cut(word []byte) {
 	t := e.t
 	e.best = slices.Grow(e.best[:0], len(word)+1)[:len(word)+1]

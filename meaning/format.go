@@ -27,7 +27,7 @@ const (
 	maxReplaced = 64 // bytes that take the place of one character
 )
 
-// Piece is a run of letters with its logarithmic probability. A space at its start stands for the start of a word.
+// Piece is a run of letters with its logarithmic probability. A leading space marks the start of a word.
 type Piece struct {
 	Text  string
 	Score float32

@@ -11,11 +11,11 @@ import (
 // Lead is a passage of a submission that seems to say what a passage of a source says.
 type Lead struct {
 	Span, Source concordat.Span
-	Score        float64 // the sum of margins by which it stands out, 0 upwards
+	Score        float64 // the sum of the margins that make it stand out, 0 upwards
 	Sentences    int     // of the side that has fewer of them
 	Across       bool    // the two are in different languages
 	Pairs        []Pair  // by place in the submission
-	// Many says that three sources or more say most of the sentences alike: it is none of one source.
+	// Many says that three sources or more say most of the sentences alike: it is not from one source.
 	Many bool
 
 	by *measure
@@ -51,8 +51,8 @@ type measure struct {
 	extend float32 // least margin of another pair of it
 	counts float64 // of a margin counts what lies above
 	rivals float32 // how much of what is usual within the same two texts is background
-	// least are the scores from which a lead is worth reading, by the number of sentences of the side that has fewer: 1, 2, 3, and 4
-	// or more; zeros: its likelihood tells.
+	// least are the scores from which a lead is worth reading, by the number of sentences of the side that has fewer:
+	// 1, 2, 3, and 4 or more; zeros: its likelihood says.
 	least [4]float64
 	curve func(*Calibration) *Curve // of the likelihood; nil: it was not measured
 }
@@ -308,7 +308,7 @@ func (c *Comparison) passages(d int, pairs []similar, by *measure, similarity fu
 
 func abs(x int32) int32 { return max(x, -x) }
 
-// lead makes a lead of a group of pairs. One sentence on each side is none.
+// lead makes a lead of a group of pairs. One sentence on each side is not a group.
 func (c *Comparison) lead(d int, pairs []similar, group []int, by *measure,
 	similarity func(d int, here, there int32) float32) (Lead, bool) {
 	rows, columns := map[int32]similar{}, map[int32]float32{}

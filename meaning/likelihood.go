@@ -14,7 +14,7 @@ import (
 // (doc/evaluation/meaning.md).
 type Calibration struct {
 	Table string `json:"table"` // digest of the table whose leads were measured
-	// Most is the likelihood beyond which the texts are too few to tell.
+	// Most is the likelihood beyond which there were too few texts to measure.
 	Most   float64 `json:"most"`
 	Within Curve   `json:"within"` // one language, by words and table
 	Across Curve   `json:"across"` // two languages, by the table
@@ -36,7 +36,7 @@ func (c *EncoderCalibration) Measured(model string) bool {
 
 // Curve is a logistic regression of what leads are on their scores and lengths: it rises with both.
 type Curve struct {
-	// WorthReading is the likelihood from which a lead is shown; 0: its score tells.
+	// WorthReading is the likelihood from which a lead is shown; 0: its score says.
 	WorthReading float64 `json:"worth_reading,omitempty"`
 
 	Base      float64 `json:"base"`
@@ -66,7 +66,7 @@ var Calibrated = sync.OnceValue(func() *Calibration {
 
 func encoderCurve(c *Calibration) *Curve { return &c.Encoder.Curve }
 
-// curve returns what tells the likelihood of a lead; nil: it was not measured.
+// curve returns the function that gives a lead's likelihood; nil: it was not measured.
 func (l Lead) curve() *Curve {
 	if l.by == nil || l.by.curve == nil {
 		return nil

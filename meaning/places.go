@@ -12,7 +12,7 @@ const (
 	stretchStep   = 4   // from one stretch to the next
 	stretchBest   = 3   // of a stretch count the sentences that stand out most
 	nominatedEach = 7   // sources of each writing that a stretch nominates at most
-	leastStandOut = 0.1 // by which a source must stand out over a stretch
+	leastStandOut = 0.1 // margin by which a source must stand out over a stretch
 	placesEach    = 2   // places of a source that a stretch nominates
 	around        = 2   // sentences on either side of a place
 	maxEncoded    = 1000
@@ -53,8 +53,9 @@ type nomination struct {
 	score        float32
 }
 
-// Places returns the places at which sources stand out by the table, and around them, the best of them up to a bound; the leads of
-// Leads that are worth reading are among them. Sources in another writing than the submission are nominated by the table alone.
+// Places returns the places where sources stand out by the table, with their surroundings, the best of them up to a
+// bound; the leads of Leads that are worth reading are among them. Sources in another writing than the submission are
+// nominated by the table alone.
 func (c *Comparison) Places(leads [][]Lead) Places {
 	here, there := map[int]bool{}, make([]map[int]bool, len(c.sources))
 	for d := range there {

@@ -38,7 +38,7 @@ func (e *Encoder) Read(text string) *Text {
 	return t
 }
 
-// Leave takes the sentences of which spans cover half or more out of what may be part of a lead.
+// Leave excludes sentences that spans cover by half or more from leads.
 func (t *Text) Leave(spans []concordat.Span) {
 	for i, s := range t.Spans {
 		covered := 0
@@ -51,7 +51,7 @@ func (t *Text) Leave(spans []concordat.Span) {
 	}
 }
 
-// Without returns the text with the sentences of which spans cover half or more left out, as Leave does; t is not changed.
+// Without returns the text without the sentences that spans cover by half or more, as Leave does; t is not changed.
 func (t *Text) Without(spans []concordat.Span) *Text {
 	out := *t
 	out.prose = slices.Clone(t.prose)

@@ -95,7 +95,7 @@ func (b *trieBuilder) place(node int32, pieces []numbered, depth int) {
 	}
 }
 
-// room returns the least base, above 0, at which the units of all labels are vacant.
+// room returns the least base, above 0, where the units of all labels are vacant.
 func (b *trieBuilder) room(labels []byte) int32 {
 	for b.first < len(b.units) && b.units[b.first].check != vacant {
 		b.first++

@@ -49,7 +49,7 @@ func OfAlert(a store.Alert, names map[concordat.SiteID]string) Alert {
 		a.Source.Library, a.Source.Document, a.Title, a.Author, a.Contact, a.Sentences, a.Words, a.Spans, marked(a.Read), marked(a.Handled), nil}
 }
 
-// marked is nil where nobody made the mark.
+// marked is nil if no one made the mark.
 func marked(m store.AlertMark) *Mark {
 	if m.At.IsZero() {
 		return nil

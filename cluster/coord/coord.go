@@ -55,7 +55,7 @@ type State struct {
 	Hold []NodeID `json:"hold,omitempty"`
 	// Leader is the incarnation in which ISR[0] won the epoch; empty if it gave the shard up.
 	Leader Incarnation `json:"leader_inc"`
-	// Replicas are the nodes that ought to have a copy. The master brings that about.
+	// Replicas are the nodes that should have a copy. The master brings that about.
 	Replicas []NodeID `json:"replicas"`
 }
 
@@ -130,7 +130,7 @@ func (v *View) Leads(s State) bool {
 	return ok && s.Leader != "" && n.Incarnation == s.Leader
 }
 
-// What a coordinator may answer besides concordat's errors. After ErrStale, ErrSession,
+// What a coordinator may answer in addition to concordat's errors. After ErrStale, ErrSession,
 // concordat.ErrUnavailable, concordat.ErrNotFound and concordat.ErrInvalid nothing has changed.
 var (
 	// ErrStale: the version given is not the present one.

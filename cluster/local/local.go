@@ -152,14 +152,14 @@ func (h *Hub) incarnate(s *Session) error {
 	return nil
 }
 
-// changed tells everybody. mu is held.
+// changed notifies every session. mu is held.
 func (h *Hub) changed() {
 	for s := range h.sessions {
 		s.publish()
 	}
 }
 
-// of calls f with each session of the node, then tells everybody.
+// of calls f with each session of the node, then notifies every session.
 func (h *Hub) of(node coord.NodeID, f func(*Session)) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -211,7 +211,7 @@ func (s *Session) publish() {
 	case <-s.views:
 	default:
 	}
-	s.views <- v // nobody else sends
+	s.views <- v // there is no other sender
 }
 
 // lock takes the hub for a call, if the session can reach it.

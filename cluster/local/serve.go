@@ -17,7 +17,7 @@ import (
 )
 
 // A Hub that is served gives processes of one machine, or of a closed network, a coordinator without
-// ZooKeeper. It is one process: while it is away nobody can be elected. Its state is in the Hub's file.
+// ZooKeeper. It is one process: while it is away no node can be elected. Its state is in the Hub's file.
 
 // DefaultTimeout is how long a served session may be silent.
 const DefaultTimeout = 10 * time.Second
@@ -337,7 +337,7 @@ func (c *Client) publish(out answer) {
 	case <-c.views:
 	default:
 	}
-	c.views <- v // nobody else sends
+	c.views <- v // there is no other sender
 }
 
 // call sends one call. A failure of the line is coord.ErrUnknown.

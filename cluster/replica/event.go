@@ -24,7 +24,7 @@ type (
 	Contact struct{ Me coord.Incarnation }
 	// Disk: whether there is room for more.
 	Disk struct{ Full bool }
-	// Write: somebody wants the record appended; its Seq and Epoch are not set. It is answered by
+	// Write: a caller wants the record appended; its Seq and Epoch are not set. It is answered by
 	// one Acknowledge or Refuse with the ID.
 	Write struct {
 		ID     uint64
@@ -192,7 +192,7 @@ const (
 	ReadOnly             // the coordinator is out of reach
 	Full                 // no room on the disk
 	Busy                 // too many writes wait
-	WriteUnknown         // the master lost leadership meanwhile; repeating is safe
+	WriteUnknown         // the master has lost leadership; repeating is safe
 	Superseded           // the log has a newer write of the document, or may have had one
 )
 

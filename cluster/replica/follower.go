@@ -43,7 +43,7 @@ func (r *Replica) follow() {
 // fetchNext sends the next fetch, if one is due.
 func (r *Replica) fetchNext() {
 	master := r.hint()
-	// A candidate fetches from nobody: from the moment it stands, the old master must not commit.
+	// A candidate does not fetch: from the moment it stands, the old master must not commit.
 	if r.role != Follower || master == "" || master == r.cfg.Me || r.installing || r.me == "" {
 		return
 	}
@@ -79,7 +79,7 @@ func (r *Replica) onReply(m Reply) {
 	r.borrow(m)
 	switch m.Kind {
 	case Fenced:
-		r.fetch.notUntil = r.now + r.cfg.Retry // a view will tell of the new master
+		r.fetch.notUntil = r.now + r.cfg.Retry // a view will name the new master
 	case Diverged:
 		r.cut(m)
 	case Snapshot:

@@ -8,10 +8,10 @@ import (
 )
 
 // R13: which copies may answer questions. What a copy in sync has in its log holds every acknowledged write, but a
-// copy cannot know that it still is in sync; so it answers under a lease (Gray and Cheriton 1989). The master
-// lends it with each answer to a fetch, and does not take the follower out of the set before the lease is
-// over. The master itself answers as long as nobody else can have been elected: while its session is sure to
-// live, or while all whose vote would count say that they are out of the coordinator's reach as well.
+// copy cannot know that it still is in sync; so it answers under a lease (Gray and Cheriton 1989). The master lends
+// it with each answer to a fetch, and does not take the follower out of the set before the lease is over. The
+// master itself answers as long as no other node can have been elected: while its session is sure to live, or while
+// all whose vote would count say that they are out of the coordinator's reach as well.
 
 // sure reports whether every write that was acknowledged before now, to anybody, is in this copy's log, up
 // to its end; in that of a master, in the index too.

@@ -121,7 +121,7 @@ func (r *Replica) hint() coord.NodeID {
 
 func (r *Replica) onFetch(f Fetch) {
 	if r.role == Master && f.Epoch > r.shard.Epoch {
-		r.stepDown() // somebody knows of a later master
+		r.stepDown() // another node knows of a later master
 	}
 	if r.role != Master || f.Epoch != r.shard.Epoch {
 		r.do(SendReply{To: f.From, Reply: Reply{From: r.cfg.Me, ID: f.ID, Epoch: max(r.meta.Epoch, f.Epoch), Next: f.Next, Kind: Fenced}})

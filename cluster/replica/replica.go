@@ -18,7 +18,7 @@ import (
 type Config struct {
 	Me coord.NodeID
 	// MinISR is the number of copies that the in-sync set never falls below; 0: 2 if the shard
-	// ought to have three copies or more, else 1.
+	// should have three copies or more, else 1.
 	MinISR int
 	// Lag is how long a follower may be behind before it leaves the in-sync set; default 2 s.
 	Lag time.Duration
@@ -54,7 +54,7 @@ const (
 	r14                  // a master takes writes that come too late
 )
 
-// Meta is the durable state of a Replica besides its log. It starts as the zero Meta.
+// Meta is the durable state of a Replica other than its log. It starts as the zero Meta.
 type Meta struct {
 	// Epoch is the highest that the copy has seen; a state with a lower one is refused (R9).
 	Epoch uint64 `json:"epoch"`
@@ -88,7 +88,7 @@ type Replica struct {
 
 	commit  uint64 // every record up to here is on all copies in sync
 	applied uint64 // the index holds these
-	heard   uint64 // a follower's: the highest commit that a master told
+	heard   uint64 // a follower's: the highest commit that a master sent
 
 	shard coord.Shard // the last one confirmed
 	known bool        // that there is one
@@ -259,7 +259,7 @@ func (r *Replica) advance() {
 
 func (r *Replica) do(a Action) { r.out = append(r.out, a) }
 
-// tick notices that the process stood still: timers that ran meanwhile say nothing about others.
+// tick notices that the process stood still: timers that kept running say nothing about others.
 func (r *Replica) tick() {
 	if gap := r.now - r.lastTick; gap > r.cfg.Lag/2 {
 		for _, p := range r.peers {
@@ -393,7 +393,7 @@ func (r *Replica) minISR() int {
 	return 1
 }
 
-// quarantine gives up the copy: what it holds cannot be trusted. It is built anew from the master's.
+// quarantine gives up the copy: what it holds cannot be trusted. It is rebuilt from the master's.
 func (r *Replica) quarantine(reason string) {
 	r.do(Alarm{Reason: reason, Quarantined: true})
 	r.stepDown()

@@ -252,8 +252,8 @@ func (s *segment) acknowledged(bad *CorruptError, end uint64, header int) (uint6
 		return 0, err
 	}
 	if bad.Offset == 0 {
-		// The salt went with the header, so no mark can be told from other bytes. But records are only
-		// written behind a header that is on disk.
+		// The salt went with the header, so marks cannot be distinguished from other bytes. But records
+		// are only written behind a header that is on disk.
 		if len(b) > header {
 			return end + 1, nil
 		}

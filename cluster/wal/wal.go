@@ -5,10 +5,11 @@
 // behind and to other nodes. The log knows neither documents nor who may write; doc/cluster.md has
 // every stored byte.
 //
-// What a bad record means is decided by the marks. The log never starts a group before the one before
-// is on disk, and then writes a mark that says so. A bad record that no mark follows belongs to a group
-// that was never acknowledged: a torn write, cut without a word. A bad record that a mark covers was
-// acknowledged and is damaged. (Alagappan et al. 2018, Protocol-Aware Recovery, tell the two apart too.)
+// What a bad record means is decided by the marks. The log never starts a group before the one before is
+// on disk, and then writes a mark that says so. A bad record that no mark follows belongs to a group that
+// was never acknowledged: a torn write, cut without a word. A bad record that a mark covers was
+// acknowledged and is damaged. (Alagappan et al. 2018, Protocol-Aware Recovery, distinguish the two as
+// well.)
 package wal
 
 import (
@@ -37,7 +38,7 @@ type Options struct {
 	// lead; an error of it is Open's. Nil: Open fails instead, and nothing is cut.
 	Damaged func(lost uint64) error
 	// Found is called while opening with each record that the log has, in order. Its strings and bytes
-	// are valid during the call. Nil: nobody wants to know.
+	// are valid during the call. Nil: no one wants to know.
 	Found func(*Record)
 
 	sync func(*os.File) error // tests let it fail; default (*os.File).Sync
@@ -175,10 +176,10 @@ func (l *Log) leaves(free, size uint64) error {
 	return nil
 }
 
-// Append adds the records to the present group. They can be read at once and are on disk after Sync.
-// The first record of an epoch, of 36 bytes, may use the reserve: without it nobody can lead, and read, on
-// a full disk. Errors: concordat.ErrDiskFull (nothing was added), concordat.ErrInvalid for records that do not
-// follow the last one, ErrFailed.
+// Append adds the records to the present group. They can be read at once and are on disk after Sync. The first
+// record of an epoch, of 36 bytes, may use the reserve: without it no copy can lead, and read, on a full disk.
+// Errors: concordat.ErrDiskFull (nothing was added), concordat.ErrInvalid for records that do not follow the
+// last one, ErrFailed.
 func (l *Log) Append(rs ...Record) error {
 	size := uint64(0)
 	for i := range rs {

@@ -113,7 +113,7 @@ func (s *Session) Announce(ctx context.Context, n coord.Node) error {
 	if n.Incarnation != l.me {
 		return fmt.Errorf("%s: %w", n.Incarnation, coord.ErrSession)
 	}
-	const tries = 5 // an older entry may end by itself meanwhile
+	const tries = 5 // an older entry may end by itself in between
 	for range tries {
 		if err = s.announce(ctx, l, n); !errors.Is(err, errRace) {
 			break
@@ -256,7 +256,7 @@ func (s *Session) Forget(ctx context.Context, node coord.NodeID) error {
 	return nil
 }
 
-// SetScheme makes next the scheme of the cluster, if it is old: after all copies were made anew. Errors:
+// SetScheme makes next the scheme of the cluster, if it is old: after all copies were rebuilt. Errors:
 // concordat.ErrScheme if it is another one.
 func (s *Session) SetScheme(ctx context.Context, old, next string) error {
 	l, err := s.use()

@@ -230,7 +230,7 @@ func (s *Session) compare(r siteRecord, seen memory) error {
 	return nil
 }
 
-// found makes the site's znodes, if nobody has them and this node never saw them.
+// found creates the site's znodes, if they do not exist and this node never saw them.
 func (s *Session) found(ctx context.Context, l *link, seen memory) error {
 	if seen.Cluster != "" {
 		return fmt.Errorf("ZooKeeper has nothing at %s, and this node is of cluster %s: it is another ZooKeeper, or its data were lost. "+
@@ -261,7 +261,8 @@ func (s *Session) found(ctx context.Context, l *link, seen memory) error {
 }
 
 // known makes sure that this installation has the node's name in the cluster, and that the node's file
-// says so before the cluster does: a node that lost its folder is then told from one that never was.
+// says so before the cluster does: a node that lost its folder is then distinguished from one that
+// never existed.
 func (s *Session) known(ctx context.Context, l *link, next *memory) error {
 	if next.Instance == "" {
 		next.Instance, next.Node = draw(), s.o.Node

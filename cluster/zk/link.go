@@ -49,7 +49,7 @@ type link struct {
 	granted  atomic.Int64  // session timeout, nanoseconds
 	up       atomic.Bool   // connected, as far as the library knows
 	connects atomic.Int64  // connections so far
-	deaf     atomic.Bool   // for tests: watches tell nothing
+	deaf     atomic.Bool   // for tests: watches report nothing
 	slots    chan struct{} // holds one for each call that the library has not ended
 
 	dead     chan struct{}
@@ -89,8 +89,8 @@ func (l libraryLog) Printf(format string, args ...any) {
 	l.log.Debug("ZooKeeper client", "says", fmt.Sprintf(format, args...))
 }
 
-// onEvent notes what the library tells. It is called from the library's own goroutines, must not wait,
-// and comes for everything, while the library's channel drops what does not fit.
+// onEvent records what the library reports. It is called from the library's own goroutines, must not
+// wait, and comes for everything, while the library's channel drops what does not fit.
 func (l *link) onEvent(e zkclient.Event) {
 	if e.Type != zkclient.EventSession {
 		if !l.deaf.Load() {

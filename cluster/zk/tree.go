@@ -17,7 +17,7 @@ import (
 	"concordat/cluster/coord"
 )
 
-// tree names the znodes of one site; doc/cluster.md tells what is in each.
+// tree names the znodes of one site; doc/cluster.md says what is in each.
 type tree struct {
 	root string
 	acl  []zkclient.ACL

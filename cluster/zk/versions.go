@@ -101,7 +101,7 @@ func (s *Session) History(ctx context.Context, d Document, limit int) ([]Past, e
 		}
 		z, err := l.get(ctx, p+"/"+name)
 		if errors.Is(err, zkclient.ErrNoNode) {
-			continue // it went meanwhile
+			continue // it has gone
 		}
 		if err != nil {
 			return nil, readError(string(d), err)

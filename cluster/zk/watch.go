@@ -48,7 +48,7 @@ func (s *Session) run(ctx context.Context) {
 	}
 }
 
-// successor returns the link that follows one that died, or nil if there is none yet.
+// successor returns the link that follows one that died, or nil if no link has followed yet.
 func (s *Session) successor(ctx context.Context) *link {
 	s.mu.Lock()
 	l := s.next
@@ -86,7 +86,7 @@ func (s *Session) serve(ctx context.Context, l *link, w *watcher) {
 		if err := w.refresh(ctx); err != nil {
 			switch {
 			case errors.Is(err, zkclient.ErrNoAuth):
-				l.kill() // the account may have been lost with a connection; another link tells
+				l.kill() // the account may have been lost with a connection; another link shows
 			case final(err):
 				s.fail(err)
 			default:

@@ -66,7 +66,7 @@ func (w *watcher) refresh(ctx context.Context) error {
 			return err
 		}
 	}
-	// Who is live is read last: a master that was elected meanwhile must not seem to be away.
+	// Who is live is read last: a newly elected master must not seem to be away.
 	for _, part := range []func(context.Context, map[string]struct{}, bool) (bool, error){w.readConfig, w.readSettings, w.readShards,
 		w.readLive} {
 		changed, err := part(ctx, dirty, all)
@@ -94,8 +94,8 @@ func (w *watcher) checkSite(ctx context.Context) error {
 	return err
 }
 
-// checkOwn finds out whether somebody removed this node's entry: another process of the same folder, a
-// copy of it for instance, announced itself.
+// checkOwn finds out whether this node's entry was removed: another process of the same folder, a copy
+// of it for instance, announced itself.
 func (w *watcher) checkOwn(ctx context.Context) error {
 	w.s.mu.Lock()
 	announced := w.s.announced && w.s.link == w.l
@@ -104,7 +104,7 @@ func (w *watcher) checkOwn(ctx context.Context) error {
 	if _, there := w.live[path.Base(own)]; !announced || there {
 		return nil
 	}
-	// It may have come after the names were read; or the session ended, and only this tells.
+	// It may have come after the names were read; or the session ended, which only this shows.
 	if _, err := w.l.confirm(ctx, w.s.t.root); err != nil {
 		return err
 	}
@@ -272,11 +272,11 @@ func (w *watcher) readSettings(ctx context.Context, dirty map[string]struct{}, a
 	case <-w.s.settings:
 	default:
 	}
-	w.s.settings <- c // nobody else sends
+	w.s.settings <- c // there is no other sender
 	return false, nil
 }
 
-// sawConfig keeps the highest version of the configuration, by which a ZooKeeper that went back is known.
+// sawConfig keeps the highest version of the configuration, which reveals a ZooKeeper that went back.
 func (s *Session) sawConfig(v int64) error {
 	s.mu.Lock()
 	m := s.seen
@@ -313,10 +313,10 @@ func (w *watcher) publish() {
 	case <-w.s.views:
 	default:
 	}
-	w.s.views <- v // nobody else sends
+	w.s.views <- v // there is no other sender
 }
 
-// look reads a view without watches. Its Config's Data is shared with nobody.
+// look reads a view without watches. Its Config's Data is not shared.
 func (s *Session) look(ctx context.Context, l *link) (coord.View, error) {
 	w := &watcher{s: s, l: l, live: map[string]entry[coord.Node]{}, shards: map[string]entry[coord.Shard]{}, plain: true}
 	for _, part := range []func(context.Context, map[string]struct{}, bool) (bool, error){w.readConfig, w.readShards, w.readLive} {

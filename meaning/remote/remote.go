@@ -20,7 +20,7 @@ import (
 	"time"
 )
 
-// Errors that callers tell apart with errors.Is.
+// Errors that callers distinguish with errors.Is.
 var (
 	// ErrUnavailable: the server could not be reached, was too slow, or says that it has no time.
 	ErrUnavailable = errors.New("the encoder does not answer")
@@ -35,7 +35,7 @@ var (
 // How much is read and waited for.
 const (
 	perNumber    = 32      // most bytes of a number of an answer
-	perAnswer    = 1 << 20 // bytes beside them
+	perAnswer    = 1 << 20 // bytes in addition to them
 	perError     = 4 << 10 // bytes read of the body of a failure
 	atOnce       = 2       // requests of an Encoder
 	shortestRest = 5 * time.Second
@@ -109,10 +109,11 @@ func (e *Encoder) Spent() Spent {
 	return e.spent
 }
 
-// Recipe names what the vectors depend on beside the texts: of two encoders with one recipe the vectors can be compared.
+// Recipe names what the vectors depend on in addition to the texts: of two encoders with one recipe the vectors can
+// be compared.
 func (e *Encoder) Recipe() string {
 	where := ""
-	if e.o.Model == "" { // the server alone tells models apart
+	if e.o.Model == "" { // only the server distinguishes models
 		where = e.url
 	}
 	return fmt.Sprintf("%q %q %q %d", where, e.o.Model, e.o.Prefix, e.o.Dimensions)
