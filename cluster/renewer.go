@@ -160,7 +160,8 @@ func (a *Alone) Unfit(_ context.Context, _ string, q index.UnfitQuery) (*index.U
 	return a.Shard.Unfit(&q)
 }
 
-// Renew implements Renewer. It goes on over a change of master. After an error the documents of some shards may be renewed.
+// Renew implements Renewer. It continues across a change of master. After an error the documents of some shards may
+// be renewed.
 func (n *Node) Renew(ctx context.Context, ps ...*concordat.Profile) (int, error) {
 	for _, p := range ps {
 		if (p.Cells != nil) != (n.o.Node.Meaning != coord.MeaningOff) {

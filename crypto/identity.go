@@ -229,8 +229,7 @@ const maxRotating = maxKeys - 8
 
 // Rotate returns the identity with new signing and TLS keys that take over after Notice; the old ones end an overlap
 // later. Sealing keys change by themselves, every week. The new keys count only once they are in a card: call
-// MakeCard next. It fails with ErrFormat if keys were rotated so often of late that a card has no room for those that
-// have not ended.
+// MakeCard next. It fails with ErrFormat if recent rotations left too many unexpired keys for a card.
 func (id *Identity) Rotate(now time.Time, random io.Reader) (*Identity, error) {
 	c := id.clone()
 	start := milli(now).Add(Notice)

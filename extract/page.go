@@ -133,8 +133,8 @@ func (f *pdfium) letters(doc uint64, index int) string {
 	return b.String()
 }
 
-// Page draws page number n, from 1, so many pixels wide. It fails with an *Error: of code Unreadable where
-// there is no such page.
+// Page draws page number n, from 1, at the given width in pixels. It fails with an *Error: of code
+// Unreadable where there is no such page.
 func (p *PDF) Page(data []byte, n, width int) (*Page, error) {
 	f, doc, pages, err := p.document(data)
 	if err != nil {

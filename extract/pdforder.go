@@ -301,8 +301,7 @@ func (o *pageOrder) blankAfter(w *pdfWord) bool {
 	return w.to < len(o.chars) && o.chars[w.to].r == ' '
 }
 
-// order takes line numbers out and puts the characters into the order in which the page is read, where they are drawn in
-// another one.
+// order removes line numbers and, if the characters are drawn in another order, puts them into that of the page.
 func (p *pdfPage) order(chars []pdfChar) []pdfChar {
 	if mostlyRightToLeft(chars) {
 		return chars

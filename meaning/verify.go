@@ -32,8 +32,9 @@ type verification struct {
 	nearest map[string]map[int32]nearestSources // of each language and each sentence of the submission
 }
 
-// Verified returns the leads that an encoder's vectors of places show, by source, the best first. Languages are compared with one
-// another as sentences within one are: what is usual between a sentence and other documents in the other's language is subtracted.
+// Verified returns the leads that an encoder's vectors of places show, by source, the best first. Sentences of two
+// languages are compared like those of one: what is usual between a sentence and other documents in the other's
+// language is subtracted.
 func (c *Comparison) Verified(p Places, v Vectors) [][]Lead {
 	within := byEncoder
 	if Calibrated().Encoder.Measured(v.Model) {

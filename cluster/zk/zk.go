@@ -39,8 +39,8 @@ type Options struct {
 	Scheme string
 	// Node names this machine; empty: an observer, which changes nothing of its own accord and cannot Announce.
 	Node coord.NodeID
-	// Identity is the file in which a node keeps to which cluster it belongs. The folder's lock is the
-	// caller's. Required with Node.
+	// Identity is the file that records a node's cluster. The folder's lock is the caller's. Required
+	// with Node.
 	Identity string
 	// Found lets the session make the site's znodes if ZooKeeper has none of it and Identity neither.
 	Found bool

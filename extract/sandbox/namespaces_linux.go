@@ -39,8 +39,8 @@ static void must_put(const char *path, const char *text) {
 	}
 }
 
-// Unshares, and has a process that stays outside map two users, 0 and nobody: only root outside may. The reader then
-// gives up root for nobody. Returns 0 if the kernel refuses namespaces, 1 without the maps, 2 with them.
+// It unshares, and makes a process that stays outside map two users, 0 and nobody: only root outside may. The reader
+// then gives up root for nobody. Returns 0 if the kernel refuses namespaces, 1 without the maps, 2 with them.
 static int unshare_as_root(int flags) {
 	char path[64], byte = 0;
 	int go[2], status = 1, unshared;

@@ -1,10 +1,10 @@
 // Package spaced finds words whose letters are written apart, as in "p l a g i a r i s m": by which a
 // copied passage stops being words for a program and stays readable.
 //
-// Start from [Find]. It finds runs of single letters of the Latin, Greek, Cyrillic and Armenian scripts
-// with white space of any width after each, and gives the words they spell: separated where the white space
+// Start from [Find]. It finds runs of single letters of the Latin, Greek, Cyrillic and Armenian scripts with
+// white space of any width after each, and gives the words they spell: separated where the white space
 // differs from that between letters, or, if it is the same everywhere, by an English dictionary. Initials,
-// enumerations, alphabets and formulas are no runs.
+// enumerations, alphabets and formulas are not runs.
 //
 // What is found depends on the text alone, on no other state and no version of the Unicode tables:
 // fingerprints rest on it. Everything is safe for concurrent use.
