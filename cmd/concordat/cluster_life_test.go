@@ -120,7 +120,7 @@ func (s *clusterLife) found(store string, others []string, flags ...string) {
 		s.nodes[n] = serveMachine(s.t, s.dir(n))
 	}
 	out, _ = output(s.t, 0, a, "cluster", "balance", "--wait")
-	if !strings.Contains(out, "where they ought to be") {
+	if !strings.Contains(out, "where they should be") {
 		s.t.Error(out)
 	}
 }

@@ -510,7 +510,7 @@ func testAlert(t *testing.T, north, south *served, task string) {
 		t.Errorf("%d questions stand at the partner, want 1", n)
 	}
 	if out := south.command(cli.Failed, "alert", "end", task, "--deadline", "1ns"); !strings.Contains(out, north.id) ||
-		!strings.Contains(out, "run the same command again") {
+		!strings.Contains(out, "repeat the command to notify") {
 		t.Errorf("a partner that is not reached: %s", out)
 	}
 	if n := standing(); n != 1 {

@@ -62,7 +62,7 @@ func (a *commands) endStanding(ctx context.Context, o *instance.Instance, task c
 	if a.JSON {
 		err2 = a.Line(map[string]any{"task": task, "told": len(at) - len(left), "left": append([]concordat.SiteID{}, left...)})
 	} else if err == nil {
-		a.Say("check %s does not stay any more; %s", task, report.Plural(len(at), "partner was told", "partners were told"))
+		a.Say("check %s is no longer watched; %s", task, report.Plural(len(at), "partner was told", "partners were told"))
 	}
 	if len(left) > 0 && err != nil {
 		err = fmt.Errorf("%w (ended here; repeat the command to notify the partners named)", err)
