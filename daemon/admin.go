@@ -14,6 +14,7 @@ import (
 	"concordat/crypto"
 	"concordat/instance"
 	"concordat/instance/config"
+	"concordat/meaning/managed"
 	"concordat/store"
 	"concordat/web"
 )
@@ -113,6 +114,9 @@ func (s *Daemon) health(ctx context.Context) []web.HealthPart {
 	defer cancel()
 	libraries, err := s.o.Store.Catalogue.Libraries(ctx)
 	out := []web.HealthPart{part("store", err), s.indexFits(ctx, libraries), s.diskFits(), s.auditFits(ctx), s.partnersFit(ctx)}
+	if e, ok := s.o.Encoder.(*managed.Encoder); ok {
+		out = append(out, encoderFits(e.Status()))
+	}
 	if s.Partners.Load() != nil {
 		out = append(out, s.cardFits(ctx), part("epochs", s.epochsFit(ctx)))
 	}
@@ -142,6 +146,17 @@ func (s *Daemon) indexFits(ctx context.Context, libraries []store.Library) web.H
 		return web.Told("index", false, "health.index.less", n, all)
 	}
 	return web.Told("index", true, "health.index.all", all)
+}
+
+// encoderFits says how the encoder is that the site runs itself. One that was not needed yet is in order.
+func encoderFits(s managed.Status) web.HealthPart {
+	switch s.Phase {
+	case managed.Failed:
+		return web.Told("encoder", false, "health.encoder.failed", s.Err)
+	case managed.Ready:
+		return web.Told("encoder", true, "health.encoder.ready", s.Restarts)
+	}
+	return web.Told("encoder", true, "health.encoder.starting")
 }
 
 func (s *Daemon) diskFits() web.HealthPart {

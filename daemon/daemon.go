@@ -25,6 +25,7 @@ import (
 	"concordat/cluster"
 	"concordat/instance"
 	"concordat/instance/signing"
+	"concordat/meaning/managed"
 	"concordat/partners"
 	"concordat/site/retain"
 	"concordat/web"
@@ -152,6 +153,9 @@ func Run(ctx context.Context, o *instance.Instance, options Options) error {
 	g, ctx := errgroup.WithContext(ctx)
 	s.start(ctx, g, d, l)
 	s.log.Info("serving", "site", o.Site.ID(), "listen", s.address)
+	if e, ok := o.Encoder.(*managed.Encoder); ok {
+		e.Start() // so that the first check need not wait for it
+	}
 	if o.Encoder != nil {
 		s.log.Info("leads are verified by an encoder", "model", o.Encoder.Name(), "text_goes_to", cmp.Or(o.Encoder.Where(), "this machine"))
 	}

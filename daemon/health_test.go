@@ -1,10 +1,12 @@
 package daemon
 
 import (
+	"errors"
 	"strings"
 	"testing"
 
 	"concordat/instance"
+	"concordat/meaning/managed"
 	"concordat/store"
 )
 
@@ -43,4 +45,20 @@ func TestHealth(t *testing.T) {
 	wants("partners", false, "federation.listen is empty")
 	o.Config.Serve.LowWater = 1 << 60
 	wants("disk", false, "stay free")
+}
+
+// TestEncoderHealth: what the site's encoder is doing is told, with the reason if it failed.
+func TestEncoderHealth(t *testing.T) {
+	for _, c := range []struct {
+		status managed.Status
+		ok     bool
+		words  string
+	}{
+		{managed.Status{Phase: managed.Idle}, true, "starting"}, {managed.Status{Phase: managed.Ready, Restarts: 3}, true, "3"},
+		{managed.Status{Phase: managed.Failed, Err: errors.New("no model")}, false, "no model"},
+	} {
+		if p := encoderFits(c.status); p.Code != "encoder" || p.OK != c.ok || !strings.Contains(p.Detail, c.words) {
+			t.Errorf("%+v: %+v", c.status, p)
+		}
+	}
 }

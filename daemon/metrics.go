@@ -12,6 +12,7 @@ import (
 
 	"concordat"
 	"concordat/instance"
+	"concordat/meaning/managed"
 	"concordat/site"
 	"concordat/store"
 )
@@ -62,6 +63,8 @@ var (
 	metricBuild     = metric("build_info", "Always 1; the labels name the program.", "version", "go")
 	MetricCard      = metric("card_expires_seconds", "When the site's card expires, in seconds since 1970; absent: no card.")
 	metricBackup    = metric("backup_made_seconds", "When the last backup was made, in seconds since 1970; absent: none was.")
+	metricEncoder   = metric("encoder_up", "1 while the encoder that the site runs answers; absent: it runs none.")
+	metricEncoderAt = metric("encoder_restarts", "How often the encoder that the site runs was started again.")
 	metricUp        = metric("store_up", "1 while the store answers.")
 )
 
@@ -102,6 +105,11 @@ func (c *siteCollector) Collect(out chan<- prometheus.Metric) {
 	gauge(metricDisk, float64(st.DiskBytes))
 	if left, _, err := instance.FreeSpace(c.s.o.Dir); err == nil {
 		gauge(metricFree, float64(left))
+	}
+	if e, ok := c.s.o.Encoder.(*managed.Encoder); ok {
+		status := e.Status()
+		gauge(metricEncoder, yes(status.Phase == managed.Ready))
+		gauge(metricEncoderAt, float64(status.Restarts))
 	}
 	gauge(metricLow, float64(c.s.o.Now().Serve.LowWater))
 	c.collectCluster(gauge, out)

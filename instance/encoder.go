@@ -1,15 +1,39 @@
 package instance
 
 import (
+	"log/slog"
+	"path/filepath"
+	"strings"
+
 	"concordat/instance/config"
+	"concordat/meaning/managed"
 	"concordat/meaning/remote"
+	"concordat/site/compare"
 )
 
-// NewEncoder returns the encoder of the site in dir that its configuration names; nil: none. It connects to nothing yet.
-func NewEncoder(dir string, c *config.Config) (*remote.Encoder, error) {
+// Encoder verifies leads.
+type Encoder interface {
+	compare.Embedder
+	Spent() remote.Spent // so far
+}
+
+// EncoderName is the folder of a site in which an encoder is installed.
+const EncoderName = "encoder"
+
+// sharedEncoders is where the administrator of the machine may install one for all sites.
+const sharedEncoders = "/usr/lib/concordat/encoder"
+
+// InstalledEncoder returns the folder of the encoder that is installed for the site in dir; empty: none is.
+func InstalledEncoder(dir string) string {
+	return managed.Installed(filepath.Join(dir, EncoderName), sharedEncoders)
+}
+
+// NewEncoder returns the encoder of the site in dir that its configuration names, or that is installed; nil: none. It connects to nothing
+// and starts nothing yet. One that is an io.Closer has to be closed.
+func NewEncoder(dir string, c *config.Config, log *slog.Logger) (Encoder, error) {
 	o := c.Meaning.Encoder.Remote()
 	if o.URL == "" {
-		return nil, nil
+		return managedEncoder(dir, c.Meaning.Encoder, log)
 	}
 	if file := c.Meaning.Encoder.KeyFile; file != "" {
 		key, err := secretLine(dir, "meaning.encoder.key_file", file)
@@ -21,6 +45,20 @@ func NewEncoder(dir string, c *config.Config) (*remote.Encoder, error) {
 	e, err := remote.New(o)
 	if err != nil {
 		return nil, Usagef("meaning.encoder: %w", err)
+	}
+	return e, nil
+}
+
+// managedEncoder returns the encoder that the site runs itself; nil: none.
+func managedEncoder(dir string, c config.Encoder, log *slog.Logger) (Encoder, error) {
+	folder := InstalledEncoder(dir)
+	if c.Run == config.EncoderOff || c.Command == "" && folder == "" {
+		return nil, nil
+	}
+	e, err := managed.New(managed.Options{Package: folder, Command: strings.Fields(c.Command), Remote: c.Remote(), Memory: c.Memory,
+		Processors: c.Processors, Log: log})
+	if err != nil {
+		return nil, Usagef("meaning.encoder.command: %w", err)
 	}
 	return e, nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net/http"
 	"os"
@@ -17,7 +18,6 @@ import (
 	"concordat/cluster/zk"
 	"concordat/index"
 	"concordat/instance/config"
-	"concordat/meaning/remote"
 	"concordat/profile"
 	"concordat/segment"
 	"concordat/site"
@@ -60,7 +60,7 @@ type Instance struct {
 	Config   *config.Config
 	Store    *store.DB
 	Profiler *profile.Profiler
-	Encoder  *remote.Encoder // verifies leads; nil: none does
+	Encoder  Encoder // verifies leads; nil: none does
 	// With WithIndex either shard, and with it the lock, or remote, where another process serves the site.
 	shard  *cluster.Alone
 	Remote *cluster.Remote
@@ -139,7 +139,7 @@ func (o *Instance) openParts(ctx context.Context, w Mode) error {
 	if options.Stock, err = ownStock(o.Dir, o.Config); err != nil {
 		return err
 	}
-	if o.Encoder, err = NewEncoder(o.Dir, o.Config); err != nil {
+	if o.Encoder, err = NewEncoder(o.Dir, o.Config, slog.New(slog.NewTextHandler(os.Stderr, nil))); err != nil {
 		return err
 	}
 	if o.Encoder != nil {
@@ -210,6 +210,9 @@ func (o *Instance) ShardOptions() index.Options {
 // Close closes what is open.
 func (o *Instance) Close() error {
 	var errs []error
+	if e, ok := o.Encoder.(io.Closer); ok {
+		errs = append(errs, e.Close())
+	}
 	if o.shard != nil {
 		errs = append(errs, o.shard.Close())
 	}

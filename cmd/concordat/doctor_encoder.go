@@ -4,23 +4,33 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"log/slog"
 	"strings"
 	"time"
 
 	"concordat/instance"
 	"concordat/instance/config"
 	"concordat/meaning"
+	"concordat/meaning/managed"
 )
 
 // encoder asks the encoder about the samples, and says how fast it is and what it is worth.
 func (d *doctor) encoder(ctx context.Context, c *config.Config) {
-	if c.Meaning.Encoder.URL == "" {
-		return
-	}
-	e, err := instance.NewEncoder(d.dir, c)
+	e, err := instance.NewEncoder(d.dir, c, slog.New(slog.DiscardHandler))
 	if err != nil {
 		d.fault("encoder", "mend meaning.encoder", err)
 		return
+	}
+	if e == nil {
+		return
+	}
+	if own, ok := e.(*managed.Encoder); ok {
+		defer func() {
+			if s := own.Status(); s.Phase == managed.Ready && !s.Alone {
+				d.warning("encoder_alone", "allow unprivileged user namespaces if it must have no network", "the encoder runs with the network of this machine")
+			}
+			_ = own.Close() // stops it, and never fails
+		}()
 	}
 	if where := e.Where(); where != "" {
 		d.warning("encoder_text", "run the encoder on this machine if texts must not leave it",

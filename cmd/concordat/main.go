@@ -75,7 +75,7 @@ Exit codes: 0 done, 1 failed, 2 wrong usage, 3 some inputs unreadable (the rest 
 		federating.RevealCommand(&a.Site), federating.AlertCommand(&a.Site), federating.MirrorCommand(&a.Site),
 		deleting.DeleteCommand(&a.Site), deleting.RetentionCommand(&a.Site), a.serveCommand(), a.statusCommand(),
 		a.backupCommand(), a.restoreCommand(), a.doctorCommand(), signin.LoginCommand(&a.Site), signin.LTICommand(&a.Site),
-		a.configCommand(), a.versionCommand(), a.storeCommand(), clustering.Command(&a.Site),
+		encoderCommand(a), a.configCommand(), a.versionCommand(), a.storeCommand(), clustering.Command(&a.Site),
 	)
 	federating.AnswerCommands(&a.Site, root)
 	cli.Strict(root)

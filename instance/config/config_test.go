@@ -233,6 +233,7 @@ func TestFull(t *testing.T) {
 		"meaning.index":       "true",
 		"meaning.encoder.url": "https://encoder.example.edu/v1", "meaning.encoder.model": "e5", "meaning.encoder.prefix": "query: ",
 		"meaning.encoder.key_file": "encoder.key", "meaning.encoder.batch": "16", "meaning.encoder.timeout": "5s",
+		"meaning.encoder.run": "auto", "meaning.encoder.command": "", "meaning.encoder.memory": "2GiB", "meaning.encoder.processors": "1",
 		"meaning.encoder.dimensions": "384", "meaning.encoder.keep": "5000", "meaning.encoder.allow_text_to_leave": "true",
 		"lti.learners": "true", "lti.private_addresses": "true",
 		"login.oidc.university": "https://id.example.edu client check, no secret, accounts are made, else submitter",

@@ -15,8 +15,12 @@ type Meaning struct {
 	Encoder  Encoder
 }
 
-// Encoder says which server verifies leads. All of it is in range once a configuration is read.
+// Encoder names what verifies leads. All of it is in range once a configuration is read.
 type Encoder struct {
+	Run                         string // EncoderAuto or EncoderOff: whether the site runs one itself
+	Command                     string // in place of the installed package
+	Memory                      int64  // bytes
+	Processors                  int
 	URL, Model, Prefix, KeyFile string // URL empty: none does
 	Batch                       int
 	Timeout                     time.Duration
@@ -37,6 +41,15 @@ const (
 	LeadsOn  = "on"
 )
 
+// Values of meaning.encoder.run.
+const (
+	EncoderAuto = "auto"
+	EncoderOff  = "off"
+)
+
+// maxProcessors bounds meaning.encoder.processors.
+const maxProcessors = 1024
+
 // maxVectors bounds meaning.encoder.keep.
 const maxVectors = 10_000_000
 
@@ -49,6 +62,15 @@ var meaningKeys = []Key{
 		LeadsOff, LeadsOn),
 	yesNo("meaning.index", "false", restart, func(c *Config) *bool { return &c.Meaning.Index },
 		"Index documents by meaning, to find leads to documents that share few words or are in another language. Run reindex for existing documents."),
+	word("meaning.encoder.run", EncoderAuto, restart, func(c *Config) *string { return &c.Meaning.Encoder.Run },
+		"Whether the site runs its own encoder if meaning.encoder.url is empty: the one that concordat encoder install put there, or meaning.encoder.command.",
+		EncoderAuto, EncoderOff),
+	text("meaning.encoder.command", "", restart, func(c *Config) *string { return &c.Meaning.Encoder.Command },
+		"Program and arguments, separated by spaces, of an encoder for the site to run. It must listen on the socket {socket}, or on {port} with the secret in {key_file}."),
+	size("meaning.encoder.memory", "2GiB", restart, 256*mib, 1<<40, func(c *Config) *int64 { return &c.Meaning.Encoder.Memory },
+		"Largest address space of the site's own encoder."),
+	number("meaning.encoder.processors", "1", restart, "processors", 1, maxProcessors,
+		func(c *Config) *int { return &c.Meaning.Encoder.Processors }, "Processors that the site's own encoder uses."),
 	text("meaning.encoder.url", "", restart, func(c *Config) *string { return &c.Meaning.Encoder.URL },
 		"Server of the OpenAI embeddings protocol that verifies leads, such as http://127.0.0.1:8080/v1. Empty: only the embedded table is used."),
 	text("meaning.encoder.model", "", restart, func(c *Config) *string { return &c.Meaning.Encoder.Model },
@@ -74,6 +96,10 @@ var meaningKeys = []Key{
 // encoder checks what the keys of the encoder say together.
 func (p *parser) encoder() {
 	e := p.config.Meaning.Encoder
+	if e.Command != "" && e.URL != "" {
+		p.faults = append(p.faults, Fault{File: p.file, Line: p.config.origins["meaning.encoder.command"].Line, Key: "meaning.encoder.command",
+			Problem: "meaning.encoder.url names a server, so the site runs no encoder itself"})
+	}
 	if e.URL == "" {
 		return
 	}

@@ -32,6 +32,7 @@ var allowed = map[string][]string{
 	"simhash":            {""},
 	"meaning":            {""},
 	"meaning/remote":     {},
+	"meaning/managed":    {"meaning/remote"},
 	"index":              {""},
 	"index/internal/fst": {},
 	"store":              {"", "store/engine"},
@@ -84,7 +85,7 @@ var allowed = map[string][]string{
 	"crypto/keyfile":   {"crypto"},
 	"crypto/cms":       {},
 	// The running site.
-	"instance": {"", "instance/backup", "meaning/remote", "site/compare",
+	"instance": {"", "instance/backup", "meaning/managed", "meaning/remote", "site/compare",
 		"cluster", "cluster/coord", "cluster/local", "cluster/zk", "instance/config", "crypto",
 		"crypto/keyfile",
 		"extract", "extract/sandbox", "index", "web/lti", "profile", "report", "report/language", "segment", "site", "store",
@@ -93,8 +94,8 @@ var allowed = map[string][]string{
 	"partners": {"", "crypto", "crypto/keyfile", "federation", "federation/wire", "index", "instance", "profile", "site", "store",
 		"site/answer", "site/ask", "site/compare"},
 	"daemon": {"", "harvest", "harvest/fetch", "cluster", "cluster/coord", "cluster/replica", "cluster/zk", "instance/config", "crypto",
-		"extract",
-		"extract/sandbox", "federation", "instance", "instance/signing", "partners", "people", "report", "report/pdf", "site", "site/batch",
+		"extract", "extract/sandbox", "federation", "instance", "instance/signing", "meaning/managed", "partners", "people", "report",
+		"report/pdf", "site", "site/batch",
 		"site/compare", "site/retain", "store", "web", "web/api", "web/platforms", "webhook"},
 	// What commands share. cmd/cli knows of the product what flags and exit codes name.
 	"view":         {"", "store"},

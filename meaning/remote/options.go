@@ -12,9 +12,11 @@ import (
 
 // Options name the server and how to ask it.
 type Options struct {
-	URL   string // of the protocol's root, for example http://127.0.0.1:8080/v1; /embeddings is asked below it
-	Model string // as the server names it; empty: none is named
-	Key   string // sent as a bearer token; empty: none
+	URL string // of the protocol's root, for example http://127.0.0.1:8080/v1; /embeddings is asked below it
+	// Socket is the path of a Unix socket on which the server listens; URL then says only what is asked. Empty: the machine of URL.
+	Socket string
+	Model  string // as the server names it; empty: none is named
+	Key    string // sent as a bearer token; empty: none
 	// Prefix is put before each text, as some models want it: "query: " for those of the E5 family.
 	Prefix string
 	// Batch is the most texts of a request, 1 to 1024; 0: 32.

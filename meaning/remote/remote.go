@@ -80,6 +80,12 @@ func New(o Options) (*Encoder, error) {
 		}
 		return nil
 	}}
+	dial := dialer.DialContext
+	if o.Socket != "" {
+		dial = func(ctx context.Context, _, _ string) (net.Conn, error) {
+			return (&net.Dialer{Timeout: o.Timeout}).DialContext(ctx, "unix", o.Socket)
+		}
+	}
 	u, err := url.Parse(o.URL)
 	if err != nil {
 		return nil, err
@@ -87,7 +93,7 @@ func New(o Options) (*Encoder, error) {
 	return &Encoder{o: o, host: u.Hostname(), url: strings.TrimSuffix(o.URL, "/") + "/embeddings",
 		turns: make(chan struct{}, atOnce), dimensions: o.Dimensions,
 		client: &http.Client{Timeout: o.Timeout,
-			Transport:     &http.Transport{DialContext: dialer.DialContext, MaxIdleConnsPerHost: atOnce, MaxResponseHeaderBytes: 64 << 10},
+			Transport:     &http.Transport{DialContext: dial, MaxIdleConnsPerHost: atOnce, MaxResponseHeaderBytes: 64 << 10},
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}}, nil
 }
 

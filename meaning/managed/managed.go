@@ -1,0 +1,407 @@
+package managed
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"concordat/meaning/remote"
+)
+
+// Phase says what a process is doing.
+type Phase string
+
+// The phases.
+const (
+	Idle     Phase = "idle" // it was not needed yet
+	Starting Phase = "starting"
+	Ready    Phase = "ready"
+	Failed   Phase = "failed" // it is started again after a while
+	Stopped  Phase = "stopped"
+)
+
+// Status is the state of a process.
+type Status struct {
+	Phase    Phase
+	PID      int  // 0: there is none
+	Alone    bool // it has no network
+	Restarts int  // how often it was started again
+	Err      error
+}
+
+// Options say what is run.
+type Options struct {
+	// Package is the folder of an installed package, see Installed. It is run unless Command names a program.
+	Package string
+	// Command is a program with its arguments. In these {socket} is the path of the socket that it must listen on, or {port} the port on
+	// 127.0.0.1 and {key_file} a file whose first line is the secret that each request has as bearer token; the variable
+	// CONCORDAT_ENCODER_KEY of its environment holds it too.
+	Command []string
+	// Remote is how it is asked. Where it listens and its key are set here.
+	Remote     remote.Options
+	Memory     int64 // bytes of address space; 0: DefaultMemory
+	Processors int   // 0: 1
+	Log        *slog.Logger
+}
+
+// Defaults and bounds.
+const (
+	DefaultMemory = 2 << 30
+	startTime     = time.Minute            // longest time until it answers
+	askEvery      = 100 * time.Millisecond // whether it answers, while it starts
+	stopTime      = 5 * time.Second        // between asking it to end and ending it
+	shortestRest  = time.Second
+	longestRest   = 5 * time.Minute
+	livedLong     = time.Minute // after that long a failure is the first again
+	toldBytes     = 2 << 10     // kept of what it says
+)
+
+// Encoder is an encoder that runs as a process of its own. It is safe for concurrent use.
+type Encoder struct {
+	o      Options
+	name   *remote.Encoder // says what does not depend on the process
+	ctx    context.Context // ends with Close
+	end    context.CancelFunc
+	begin  sync.Once
+	served sync.WaitGroup
+
+	mu      sync.Mutex // guards what follows
+	status  Status
+	now     *remote.Encoder    // of the process; nil: none is ready
+	stop    context.CancelFunc // ends the process
+	spent   remote.Spent       // of processes that ended
+	changed chan struct{}      // closed when status changes
+}
+
+// New returns an encoder whose process is not started yet.
+func New(o Options) (*Encoder, error) {
+	if o.Package == "" && len(o.Command) == 0 {
+		return nil, errors.New("no encoder is installed, and no command is named")
+	}
+	if len(o.Command) == 0 {
+		o.Remote.Model, o.Remote.Prefix = packageModel, ""
+	}
+	if text := strings.Join(o.Command, " "); len(o.Command) > 0 && !strings.Contains(text, "{socket}") && !strings.Contains(text, "{port}") {
+		return nil, errors.New("the command of the encoder names neither {socket} nor {port}: where is it to listen?")
+	}
+	o.Remote.URL = "http://localhost/v1"
+	name, err := remote.New(o.Remote)
+	if err != nil {
+		return nil, err
+	}
+	o.Memory, o.Processors = cmp.Or(o.Memory, DefaultMemory), max(1, o.Processors)
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	e := &Encoder{o: o, name: name, status: Status{Phase: Idle}, changed: make(chan struct{})}
+	e.ctx, e.end = context.WithCancel(context.Background())
+	return e, nil
+}
+
+// Name says what answers, as reports name it.
+func (e *Encoder) Name() string { return e.name.Name() }
+
+// Where is empty: texts stay on this machine.
+func (e *Encoder) Where() string { return "" }
+
+// Recipe names what the vectors depend on beside the texts.
+func (e *Encoder) Recipe() string {
+	if len(e.o.Command) > 0 && e.o.Remote.Model == "" {
+		return fmt.Sprintf("%q %s", e.o.Command, e.name.Recipe())
+	}
+	return e.name.Recipe()
+}
+
+// Spent returns the cost so far.
+func (e *Encoder) Spent() remote.Spent {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.now == nil {
+		return e.spent
+	}
+	return sum(e.spent, e.now.Spent())
+}
+
+func sum(a, b remote.Spent) remote.Spent {
+	return remote.Spent{Texts: a.Texts + b.Texts, Requests: a.Requests + b.Requests, Failures: a.Failures + b.Failures, Took: a.Took + b.Took}
+}
+
+// Status returns the state of the process.
+func (e *Encoder) Status() Status {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.status
+}
+
+// Start starts the process, if it was not, and keeps it running until Close.
+func (e *Encoder) Start() {
+	e.begin.Do(func() {
+		e.set(func() { e.status.Phase = Starting })
+		e.served.Go(e.supervise)
+	})
+}
+
+// Close ends the process.
+func (e *Encoder) Close() error {
+	e.begin.Do(func() {}) // what was not started stays so
+	e.end()
+	e.served.Wait()
+	e.set(func() {
+		e.status = Status{Phase: Stopped, Restarts: e.status.Restarts, Err: errors.New("it was stopped")}
+	})
+	return nil
+}
+
+// set changes what mu guards, and wakes up those who wait for it.
+func (e *Encoder) set(change func()) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	change()
+	close(e.changed)
+	e.changed = make(chan struct{})
+}
+
+// Encode is that of remote.Encoder. It waits for a process that is starting, and fails while there is none.
+func (e *Encoder) Encode(ctx context.Context, texts []string) (vectors [][]float32, sent int, err error) {
+	e.Start()
+	for {
+		e.mu.Lock()
+		status, now, stop, changed := e.status, e.now, e.stop, e.changed
+		e.mu.Unlock()
+		switch status.Phase {
+		case Ready:
+			vectors, sent, err = now.Encode(ctx, texts)
+			if errors.Is(err, remote.ErrUnavailable) && ctx.Err() == nil {
+				stop() // it hangs, or is gone: another one is started
+			}
+			return vectors, sent, err
+		case Failed, Stopped:
+			return nil, 0, fmt.Errorf("%w: %w", remote.ErrUnavailable, status.Err)
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return nil, 0, ctx.Err()
+		}
+	}
+}
+
+// supervise keeps a process running.
+func (e *Encoder) supervise() {
+	runtime.LockOSThread() // the process ends with the thread that started it
+	defer runtime.UnlockOSThread()
+	rest := time.Duration(0)
+	for {
+		began := time.Now()
+		err := e.run()
+		if e.ctx.Err() != nil {
+			return
+		}
+		if time.Since(began) > livedLong {
+			rest = 0
+		}
+		rest = min(max(2*rest, shortestRest), longestRest)
+		e.o.Log.Warn("the encoder ended and is started again", "after", rest, "err", err)
+		e.set(func() { e.status.Phase, e.status.PID, e.status.Err = Failed, 0, err })
+		select {
+		case <-time.After(rest):
+		case <-e.ctx.Done():
+			return
+		}
+		e.set(func() { e.status.Phase, e.status.Restarts = Starting, e.status.Restarts+1 })
+	}
+}
+
+// run starts a process and returns when it has ended.
+func (e *Encoder) run() error {
+	dir, err := os.MkdirTemp("", "concordat-encoder-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	ctx, stop := context.WithCancel(e.ctx)
+	defer stop()
+	p, err := e.prepare(dir)
+	if err != nil {
+		return err
+	}
+	said := &tail{}
+	c, err := p.start(ctx, said)
+	if err != nil {
+		return err
+	}
+	ended := make(chan struct{})
+	var waited error
+	go func() { waited = c.Wait(); close(ended) }()
+	now, err := p.answers(ctx, ended)
+	if err == nil {
+		e.set(func() {
+			e.now, e.stop = now, stop
+			e.status.Phase, e.status.PID, e.status.Alone, e.status.Err = Ready, c.Process.Pid, p.alone, nil
+		})
+		<-ended
+		e.set(func() { e.now, e.spent = nil, sum(e.spent, now.Spent()) })
+	}
+	stop()
+	<-ended
+	if err != nil && !errors.Is(err, errEnded) {
+		return err
+	}
+	return told(waited, said)
+}
+
+// errEnded says that a process ended before it answered.
+var errEnded = errors.New("it ended before it answered")
+
+// told is why a process ended.
+func told(err error, said *tail) error {
+	if err == nil {
+		err = errors.New("it ended")
+	}
+	if last := said.last(); last != "" {
+		err = fmt.Errorf("%w: %s", err, last)
+	}
+	return err
+}
+
+// process names a program to be started, and its bounds.
+type process struct {
+	command    []string
+	dir        string
+	remote     remote.Options
+	key        string
+	memory     int64
+	processors int
+	packaged   bool // it is the package's
+	alone      bool // it has no network
+}
+
+// prepare says what to start in an empty folder.
+func (e *Encoder) prepare(dir string) (*process, error) {
+	p := &process{command: slices.Clone(e.o.Command), dir: dir, remote: e.o.Remote, memory: e.o.Memory, processors: e.o.Processors}
+	if p.packaged = len(p.command) == 0; p.packaged {
+		python, err := exec.LookPath("python3")
+		if err != nil {
+			return nil, err
+		}
+		script := filepath.Join(dir, "serve.py")
+		if err := os.WriteFile(script, servePy, 0o600); err != nil {
+			return nil, err
+		}
+		p.command = []string{python, "-I", "-S", script, e.o.Package, "{socket}", fmt.Sprint(p.processors)}
+	}
+	p.key = rand.Text()
+	keyFile, socket, port := filepath.Join(dir, "key"), filepath.Join(dir, "socket"), ""
+	if err := os.WriteFile(keyFile, []byte(p.key+"\n"), 0o600); err != nil {
+		return nil, err
+	}
+	if strings.Contains(strings.Join(p.command, " "), "{port}") {
+		free, err := freePort()
+		if err != nil {
+			return nil, err
+		}
+		port, p.remote.Key = free, p.key
+		p.remote.URL = "http://127.0.0.1:" + port + "/v1"
+	} else {
+		p.remote.Socket = socket
+	}
+	with := strings.NewReplacer("{socket}", socket, "{port}", port, "{key_file}", keyFile)
+	for i := range p.command {
+		p.command[i] = with.Replace(p.command[i])
+	}
+	return p, nil
+}
+
+// freePort returns a port of 127.0.0.1 that is free now.
+func freePort() (string, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", err
+	}
+	_, port, err := net.SplitHostPort(l.Addr().String())
+	return port, errors.Join(err, l.Close())
+}
+
+// start starts the process, without a network if it needs none and the system allows that.
+func (p *process) start(ctx context.Context, said io.Writer) (*exec.Cmd, error) {
+	for _, alone := range []bool{p.remote.Socket != "", false} {
+		c := exec.CommandContext(ctx, p.command[0], p.command[1:]...)
+		bound(c, p.memory)
+		c.Dir, c.Stderr, c.WaitDelay = p.dir, said, stopTime
+		c.Cancel = func() error { return terminate(c.Process) }
+		c.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + p.dir, "TMPDIR=" + p.dir, "LANG=C.UTF-8", "CONCORDAT_ENCODER_KEY=" + p.key,
+			fmt.Sprintf("OMP_NUM_THREADS=%d", p.processors)}
+		separate(c, alone)
+		err := c.Start()
+		if err == nil {
+			p.alone = alone
+			if !p.packaged { // which has one thread for each processor that it may use
+				confine(c.Process.Pid, p.processors)
+			}
+			return c, nil
+		}
+		if !alone {
+			return nil, err
+		}
+	}
+	panic("unreachable: the last attempt returns")
+}
+
+// answers returns an encoder once the process answers.
+func (p *process) answers(ctx context.Context, ended <-chan struct{}) (*remote.Encoder, error) {
+	ctx, done := context.WithTimeout(ctx, startTime)
+	defer done()
+	every := time.NewTicker(askEvery)
+	defer every.Stop()
+	for {
+		select {
+		case <-every.C:
+		case <-ended:
+			return nil, errEnded
+		case <-ctx.Done():
+			return nil, fmt.Errorf("it did not answer within %s", startTime)
+		}
+		now, err := remote.New(p.remote)
+		if err != nil {
+			return nil, err
+		}
+		if _, _, err = now.Encode(ctx, []string{"The harbour was closed for three weeks."}); err == nil {
+			return now, nil
+		}
+	}
+}
+
+// tail keeps the end of what is written.
+type tail struct {
+	mu   sync.Mutex // guards kept
+	kept []byte
+}
+
+func (t *tail) Write(b []byte) (int, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.kept = append(t.kept, b...)
+	t.kept = t.kept[max(0, len(t.kept)-toldBytes):]
+	return len(b), nil
+}
+
+// last returns the last line.
+func (t *tail) last() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	text := strings.TrimSpace(strings.ToValidUTF8(string(t.kept), "\ufffd"))
+	return text[strings.LastIndexByte(text, '\n')+1:]
+}

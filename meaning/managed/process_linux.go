@@ -1,0 +1,34 @@
+package managed
+
+import (
+	"os"
+	"os/exec"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// separate has a command end with the thread that starts it, and run without a network if alone is set.
+func separate(c *exec.Cmd, alone bool) {
+	c.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	if alone {
+		c.SysProcAttr.Cloneflags = unix.CLONE_NEWUSER | unix.CLONE_NEWNET
+		c.SysProcAttr.UidMappings = []syscall.SysProcIDMap{{ContainerID: os.Getuid(), HostID: os.Getuid(), Size: 1}}
+		c.SysProcAttr.GidMappings = []syscall.SysProcIDMap{{ContainerID: os.Getgid(), HostID: os.Getgid(), Size: 1}}
+	}
+}
+
+// confine has a process use so many of the processors of this one, the last of them. What cannot be confined runs on all, slower than
+// anything else.
+func confine(pid, processors int) {
+	var mine, its unix.CPUSet
+	if unix.SchedGetaffinity(0, &mine) != nil {
+		return
+	}
+	for cpu := len(mine)*64 - 1; cpu >= 0 && its.Count() < processors; cpu-- {
+		if mine.IsSet(cpu) {
+			its.Set(cpu)
+		}
+	}
+	_ = unix.SchedSetaffinity(pid, &its)
+}

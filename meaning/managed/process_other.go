@@ -1,0 +1,9 @@
+//go:build !linux
+
+package managed
+
+import "os/exec"
+
+func separate(*exec.Cmd, bool) {}
+
+func confine(int, int) {}
