@@ -1,6 +1,9 @@
 package meaning
 
-import "sync"
+import (
+	"iter"
+	"sync"
+)
 
 // acrossLanguages is the measure of the table between two languages, chosen on development data (doc/evaluation/meaning.md).
 var acrossLanguages = measure{prior: 0.1, seed: 0.1, extend: 0.04, counts: 0.06, rivals: 1,
@@ -12,36 +15,69 @@ func (c *Comparison) foreign(d int) bool {
 	return a.wide != b.wide || a.Language != b.Language && a.Language != "" && b.Language != ""
 }
 
-// tableVectors returns what the table says of all sentences, as an encoder would be asked about them.
+// tableVectors returns what the table says of all sentences, as an encoder would be asked about them. They are centred by their writing,
+// always alike: the mean of the documents at hand lies on their subjects, and in a large library not on the source's
+// (doc/evaluation/meaning-index.md).
 func (c *Comparison) tableVectors() *verification {
-	p, v := Places{There: make([][]int, len(c.sources))}, Vectors{There: make([][][]float32, len(c.sources)), Samples: sampleMeans()}
-	p.Here, v.Here = c.submission.means()
-	for d, s := range c.sources {
-		p.There[d], v.There[d] = s.means()
+	x := newVerification(c)
+	for i, v := range c.submission.directions() {
+		x.here[i] = v
 	}
-	return c.centred(p, v)
-}
-
-// means returns the sentences of prose with their means.
-func (t *Text) means() (at []int, means [][]float32) {
-	for i := range t.sentences {
-		if t.prose[i] {
-			at, means = append(at, i), append(means, t.sentences[i].Mean[:])
+	for d, s := range c.sources {
+		for j, v := range s.directions() {
+			x.order[d], x.rows[d] = append(x.order[d], j), append(x.rows[d], v)
 		}
 	}
-	return at, means
+	for k, v := range sampleDirections() {
+		language := sampleSet[k].Language
+		x.samples[language] = append(x.samples[language], v)
+	}
+	return x
+}
+
+// directions yields the sentences of prose with where they point.
+func (t *Text) directions() iter.Seq2[int32, []float32] {
+	return func(yield func(int32, []float32) bool) {
+		for i := range t.sentences {
+			if t.prose[i] {
+				if v := centredByWriting(&t.sentences[i].Mean, t.chinese[i]); !yield(int32(i), v[:]) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// centredByWriting is Direction by the embedded cells; without a centre if they are broken.
+func centredByWriting(mean *Vector, wide bool) Vector {
+	c, err := DefaultCells()
+	if err != nil {
+		return Centred(mean, &Vector{})
+	}
+	return c.Direction(mean, wide)
 }
 
 // sampleMeans are the means of the samples by the embedded table; zeros without one.
-var sampleMeans = sync.OnceValue(func() [][]float32 {
-	out := make([][]float32, len(sampleSet))
+var sampleMeans = sync.OnceValue(func() []Vector {
+	out := make([]Vector, len(sampleSet))
 	t, err := Default()
+	if err != nil {
+		return out
+	}
+	var x Sentence
 	for k, s := range sampleSet {
-		var x Sentence
-		if err == nil {
-			NewEncoder(t).Encode(s.Text, &x)
-		}
-		out[k] = x.Mean[:]
+		NewEncoder(t).Encode(s.Text, &x)
+		out[k] = x.Mean
+	}
+	return out
+})
+
+// sampleDirections are the directions of the samples.
+var sampleDirections = sync.OnceValue(func() [][]float32 {
+	out := make([][]float32, len(sampleSet))
+	for k, mean := range sampleMeans() {
+		v := centredByWriting(&mean, Wide(sampleSet[k].Text))
+		out[k] = v[:]
 	}
 	return out
 })

@@ -113,13 +113,13 @@ func (c *Cells) turnedBack(p *Point, band int) Point {
 	return out
 }
 
-// StretchOf returns the cells near to points, which are of sentences that stand near one another: what an index is asked about them.
-func (c *Cells) StretchOf(points []Point) Stretch {
+// QuestionOf returns the cells near to points, which are of sentences that stand near one another: what an index is asked about them.
+func (c *Cells) QuestionOf(points []Point) Question {
 	var near []nearCell
 	for i := range points {
-		near = c.appendNear(near, &points[i])
+		near = c.appendNear(near, &points[i], pointProbes)
 	}
-	return Stretch{cells: merged([][]nearCell{near})}
+	return Question{cells: merged(near)}
 }
 
 // Near is a place of a document that stands out for a point that was asked.
@@ -241,7 +241,7 @@ func nearestPlace(cosines []float32) Near {
 func (c *Cells) samplePoints() (out [2][]Point) {
 	for i, mean := range sampleMeans() {
 		chinese := Wide(sampleSet[i].Text)
-		v := c.Direction((*Vector)(mean), chinese)
+		v := c.Direction(&mean, chinese)
 		out[writing(chinese)] = append(out[writing(chinese)], c.Point(&v))
 	}
 	return out

@@ -131,21 +131,23 @@ func TestAskedCells(t *testing.T) {
 	c, e := defaultCells(t), NewEncoder(table(t))
 	text := e.Read("In 1767 the British legislature made tea dearer by a levy, which the colonies would not pay. " +
 		"Since they had no seat in it, the merchants of Boston threw the cargo of three ships into the harbour.")
-	asked := text.Stretches(c)
-	if len(asked) != 1 || asked[0].End != len(text.Spans) {
-		t.Fatalf("stretches %+v", asked)
+	asked := text.Questions(c)
+	if len(asked) != len(text.Spans) || asked[1].Sentence != 1 {
+		t.Fatalf("%d questions of %d sentences", len(asked), len(text.Spans))
 	}
 	met := func(chinese bool, text string) (sum float64) {
 		cells := e.Cells(text, c)
 		if !slices.IsSorted(cells) || len(slices.Compact(slices.Clone(cells))) != len(cells) {
 			t.Error("cells are not distinct and ascending")
 		}
-		for _, x := range asked[0].Cells(chinese) {
-			if x.Term >= concordat.Term(concordat.Cells) {
-				t.Fatalf("term %08x is no cell", x.Term)
-			}
-			if _, ok := slices.BinarySearch(cells, concordat.Cell(x.Term)); ok {
-				sum += x.Weight
+		for _, q := range asked {
+			for _, x := range q.Cells(chinese) {
+				if x.Term >= concordat.Term(concordat.Cells) {
+					t.Fatalf("term %08x is no cell", x.Term)
+				}
+				if _, ok := slices.BinarySearch(cells, concordat.Cell(x.Term)); ok {
+					sum += x.Weight
+				}
 			}
 		}
 		return sum
@@ -225,4 +227,36 @@ func BenchmarkCells(b *testing.B) {
 			}
 		}
 	})
+}
+
+// TestDirections: the nearest direction is that of comparing with each, whatever their number.
+func TestDirections(t *testing.T) {
+	c, e := defaultCells(t), NewEncoder(table(t))
+	var all strings.Builder
+	for _, s := range Samples() {
+		if s.Language == "en" {
+			all.WriteString(s.Text + " ")
+		}
+	}
+	const asked = "Because ice had blocked the channel, the harbour could not be used for three weeks."
+	text := e.Read(asked + "\n12 34 56 78 90 11 22 33 44 55 66 77 88 12 34 56 78 90 11 22 33.")
+	d := e.Directions(strings.Repeat(all.String(), 3), c)
+	if len(d) < 70 {
+		t.Fatalf("%d directions", len(d))
+	}
+	var s Sentence
+	e.Encode(asked, &s)
+	v := c.Direction(&s.Mean, false)
+	for _, n := range []int{0, 1, 3, 4, 5, 63, 64, 65, 70} {
+		want := float32(-1)
+		for i := range d[:n] {
+			want = max(want, Dot(&v, &d[i]))
+		}
+		if got := d[:n].Nearest(c, text, 0); got != want {
+			t.Errorf("of %d: %v, want %v", n, got, want)
+		}
+	}
+	if got := d.Nearest(c, text, 1); got != -1 {
+		t.Errorf("numbers are at %v", got)
+	}
 }

@@ -87,10 +87,10 @@ type Comparison struct {
 	postings   [][]posted      // of each piece, the submission's sentences that have it
 	at         map[int32]int32 // index into postings of a piece
 	centre     Vector
-	other      *Vector     // the centre of the other writing; nil: not needed yet
-	near       [][]similar // of each source, pairs with some words in common, by sentence there, then here
-	best       [][]float32 // of each source, the greatest similarity with each sentence of the submission
-	across     [][]Vector  // of each source, the centred vectors of its sentences; nil: not needed yet
+	directions map[int32][]float32 // of the submission's sentences, centred by writing; nil: not needed yet
+	near       [][]similar         // of each source, pairs with some words in common, by sentence there, then here
+	best       [][]float32         // of each source, the greatest similarity with each sentence of the submission
+	across     [][]Vector          // of each source, the centred vectors of its sentences; nil: not needed yet
 	sums       []float32
 	nearest    []nearestSources // of each sentence of the submission, the sources nearest to it; nil: not needed yet
 	// What follows is made by hold, once it is needed.

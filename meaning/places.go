@@ -194,26 +194,17 @@ func (c *Comparison) peaks() [][]peak {
 
 // acrossPeaks finds the peaks of a source in another writing, by the table alone.
 func (c *Comparison) acrossPeaks(d int, peaks []peak, most []float32) {
-	source := c.sources[d]
-	centre := c.otherCentre()
-	for j := range source.sentences {
-		if !source.prose[j] {
-			continue
+	if c.directions == nil {
+		c.directions = map[int32][]float32{}
+		for i, v := range c.submission.directions() {
+			c.directions[i] = v
 		}
-		v := Centred(&source.sentences[j].Mean, centre)
-		for i := range c.vectors {
-			if s := Dot(&c.vectors[i], &v); s > most[i] {
-				most[i], peaks[i].at = s, int32(j)
+	}
+	for j, w := range c.sources[d].directions() {
+		for i, v := range c.directions {
+			if s := dot(v, w); s > most[i] {
+				most[i], peaks[i].at = s, j
 			}
 		}
 	}
-}
-
-// otherCentre returns the mean of the sentences of sources in the other writing than the submission's.
-func (c *Comparison) otherCentre() *Vector {
-	if c.other == nil {
-		v := centreOf(c.sources, !c.submission.wide)
-		c.other = &v
-	}
-	return c.other
 }

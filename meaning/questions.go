@@ -52,10 +52,10 @@ func together(a, b *Vector) Vector {
 	return Centred(&sum, &Vector{})
 }
 
-// Stretch is a run of sentences of a text, with the cells near to them.
-type Stretch struct {
-	First, End int // of Text.Spans
-	cells      []nearCell
+// Question asks an index for documents whose cells are near sentences of a text.
+type Question struct {
+	Sentence int // of Text.Spans
+	cells    []nearCell
 }
 
 // nearCell is a cell near to sentences, with what meeting a document there counts.
@@ -66,23 +66,26 @@ type nearCell struct {
 }
 
 // Cells returns what to ask an index for to find documents in one of the writings, ascending: each term is the number of a cell.
-func (s *Stretch) Cells(chinese bool) []concordat.WeightedTerm {
-	out := make([]concordat.WeightedTerm, len(s.cells))
-	for i, x := range s.cells {
+func (q *Question) Cells(chinese bool) []concordat.WeightedTerm {
+	out := make([]concordat.WeightedTerm, len(q.cells))
+	for i, x := range q.cells {
 		out[i] = concordat.WeightedTerm{Term: concordat.Term(concordat.CellOf(chinese, x.band, x.cell)), Weight: x.weight}
 	}
 	return out
 }
 
-// cellProbes is the number of cells of a band that a sentence asks about: with twice as many, no more documents were found
-// (doc/evaluation/meaning.md).
-const cellProbes = 40
+// How many cells of a band are asked about (doc/evaluation/meaning-index.md): of 21 translations the source has a sentence in the 40
+// nearest cells for 15, and in the 160 nearest for 19.
+const (
+	cellProbes  = 160 // of a sentence of one's own text
+	pointProbes = 40  // of a point that a partner's cells leave likely
+)
 
-// appendNear appends the cells nearest to a point, those of each band by falling weight.
-func (c *Cells) appendNear(dst []nearCell, p *Point) []nearCell {
+// appendNear appends the n cells nearest to a point, those of each band by falling weight.
+func (c *Cells) appendNear(dst []nearCell, p *Point, n int) []nearCell {
 	var cells []uint32
 	for band := range concordat.Bands {
-		cells = c.Near(cells[:0], p, band, cellProbes)
+		cells = c.Near(cells[:0], p, band, n)
 		for k, cell := range cells {
 			dst = append(dst, nearCell{band, cell, 1 / math.Sqrt(float64(1+k))})
 		}
@@ -90,40 +93,31 @@ func (c *Cells) appendNear(dst []nearCell, p *Point) []nearCell {
 	return dst
 }
 
-// Stretches returns the stretches of a text that have sentences of prose, in order: of each sentence and each two that follow one
-// another the nearest cells, the nearer weighing more.
-func (t *Text) Stretches(c *Cells) []Stretch {
-	near := make([][]nearCell, len(t.Spans))
+// Questions returns a question for each sentence of prose, in order: of it, and of it with the sentence before it, the nearest cells, the
+// nearer weighing more.
+func (t *Text) Questions(c *Cells) []Question {
+	var out []Question
 	var before Vector
-	add := func(i int, v *Vector) {
-		p := c.Point(v)
-		near[i] = c.appendNear(near[i], &p)
-	}
 	for i := range t.Spans {
 		if !t.prose[i] {
 			continue
 		}
 		v := c.Direction(&t.sentences[i].Mean, t.chinese[i])
-		add(i, &v)
+		p := c.Point(&v)
+		near := c.appendNear(nil, &p, cellProbes)
 		if i > 0 && t.prose[i-1] {
 			w := together(&before, &v)
-			add(i, &w)
+			p = c.Point(&w)
+			near = c.appendNear(near, &p, cellProbes)
 		}
+		out = append(out, Question{i, merged(near)})
 		before = v
-	}
-	var out []Stretch
-	for from := 0; from == 0 || from+stretchStep < len(t.Spans); from += stretchStep {
-		s := Stretch{First: from, End: min(from+stretch, len(t.Spans))}
-		if s.cells = merged(near[s.First:s.End]); len(s.cells) > 0 {
-			out = append(out, s)
-		}
 	}
 	return out
 }
 
-// merged returns the cells of all by number, the weights of equal ones added.
-func merged(all [][]nearCell) []nearCell {
-	out := slices.Concat(all...)
+// merged returns the cells by number, the weights of equal ones added.
+func merged(out []nearCell) []nearCell {
 	slices.SortFunc(out, func(a, b nearCell) int { return cmp.Or(cmp.Compare(a.band, b.band), cmp.Compare(a.cell, b.cell)) })
 	n := 0
 	for _, x := range out {
@@ -135,4 +129,49 @@ func merged(all [][]nearCell) []nearCell {
 		n++
 	}
 	return out[:n]
+}
+
+// Stretches calls do with the stretches of a text in which documents are looked for: sentences from first up to, but not including, end
+// of Spans. They overlap.
+func (t *Text) Stretches(do func(first, end int)) {
+	for from := 0; from == 0 || from+stretchStep < len(t.Spans); from += stretchStep {
+		do(from, min(from+stretch, len(t.Spans)))
+	}
+}
+
+// Directions are where the sentences of prose of a text point.
+type Directions []Vector
+
+// Directions returns the directions of the sentences of a text, the first MaxSentences of it.
+func (e *Encoder) Directions(text string, c *Cells) Directions {
+	spans := Sentences(text)
+	out := make(Directions, 0, len(spans))
+	for _, s := range spans[:min(len(spans), MaxSentences)] {
+		if in := s.In(text); prose(in) {
+			mean := e.mean(in)
+			out = append(out, c.Direction(&mean, Wide(in)))
+		}
+	}
+	return out
+}
+
+// Nearest returns the greatest cosine of a sentence of the text with one of the directions; -1: there is none.
+func (d Directions) Nearest(c *Cells, t *Text, sentence int) float32 {
+	if len(d) == 0 || !t.prose[sentence] {
+		return -1
+	}
+	v := c.Direction(&t.sentences[sentence].Mean, t.chinese[sentence])
+	const rows = 64
+	var near [rows]float32
+	most := float32(-1)
+	for len(d) >= 4 {
+		n := min(len(d), rows) &^ 3
+		dotRows(&near[0], &v[0], &d[0][0], Dimensions, n)
+		most = max(most, slices.Max(near[:n]))
+		d = d[n:]
+	}
+	for i := range d {
+		most = max(most, Dot(&v, &d[i]))
+	}
+	return most
 }

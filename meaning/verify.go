@@ -55,6 +55,11 @@ func (c *Comparison) Verified(p Places, v Vectors) [][]Lead {
 	return out
 }
 
+func newVerification(c *Comparison) *verification {
+	return &verification{c: c, here: map[int32][]float32{}, samples: map[string][][]float32{}, order: make([][]int32, len(c.sources)),
+		rows: make([][][]float32, len(c.sources)), nearest: map[string]map[int32]nearestSources{}}
+}
+
 // centred subtracts from each vector the mean of those in its language: of the samples and of the places together.
 func (c *Comparison) centred(p Places, v Vectors) *verification {
 	byLanguage := map[string][][]float32{}
@@ -78,8 +83,7 @@ func (c *Comparison) centred(p Places, v Vectors) *verification {
 			centres[l] = meanOf(vs)
 		}
 	}
-	x := &verification{c: c, here: map[int32][]float32{}, samples: map[string][][]float32{}, order: make([][]int32, len(c.sources)),
-		rows: make([][][]float32, len(c.sources)), nearest: map[string]map[int32]nearestSources{}}
+	x := newVerification(c)
 	for k, i := range p.Here {
 		x.here[int32(i)] = without(v.Here[k], centres[c.submission.Language])
 	}

@@ -258,13 +258,19 @@ func reworded(texts map[string]string) (library, asking []Doc) {
 
 // markedPassages returns the texts and the passages of the archive, and by the name of a source the book or article it is from.
 func (c corpusDir) markedPassages() (texts map[string]string, cases []marked, books map[string]string, err error) {
+	return c.markedPassagesOf(llmArchive)
+}
+
+// markedPassagesOf is markedPassages of an archive of that form; its files may stand in a folder dev.
+func (c corpusDir) markedPassagesOf(archive string) (texts map[string]string, cases []marked, books map[string]string, err error) {
 	texts, books = map[string]string{}, map[string]string{}
 	type points struct {
 		m                  marked
 		at, n, from, count int
 	}
 	var found []points
-	err = c.files(llmArchive, func(name, text string) error {
+	err = c.files(archive, func(name, text string) error {
+		name = strings.TrimPrefix(name, "dev/")
 		dir, file, _ := strings.Cut(name, "/")
 		switch {
 		case name == "documents.json":

@@ -123,7 +123,8 @@ type meaningQuestions struct {
 type meaningQuestion struct {
 	id        string
 	asked     []concordat.Sentence
-	stretches []meaning.Stretch
+	text      *meaning.Text
+	questions []meaning.Question
 }
 
 // read makes the questions of the documents, and measures what making those by meaning takes.
@@ -144,11 +145,11 @@ func (q *meaningQuestions) read(asking []Doc) error {
 		}
 		t := e.Read(d.Text)
 		q.prints, q.sentences = q.prints+len(p.Questions()), q.sentences+len(t.Spans)
-		q.documents = append(q.documents, meaningQuestion{d.ID, p.Questions(), t.Stretches(cells)})
+		q.documents = append(q.documents, meaningQuestion{d.ID, p.Questions(), t, t.Questions(cells)})
 	}
 	took, err := q.rounds(func() error {
 		for _, d := range asking {
-			e.Read(d.Text).Stretches(cells)
+			e.Read(d.Text).Questions(cells)
 		}
 		return nil
 	})
@@ -158,7 +159,7 @@ func (q *meaningQuestions) read(asking []Doc) error {
 	return err
 }
 
-// profiles makes the profiles for an index, without the texts.
+// profiles makes the profiles for an index.
 func (q *meaningQuestions) profiles(docs []Doc) ([]*concordat.Profile, error) {
 	out := make([]*concordat.Profile, len(docs))
 	for i, d := range docs {
@@ -169,7 +170,6 @@ func (q *meaningQuestions) profiles(docs []Doc) ([]*concordat.Profile, error) {
 		if err != nil {
 			return nil, err
 		}
-		p.Document.Text = ""
 		out[i] = p
 	}
 	return out, nil
@@ -261,10 +261,16 @@ func (q *meaningQuestions) askPrints(s *index.Shard, found map[*marked]bool) err
 	return nil
 }
 
-// askCells asks for the stretches of each document, as a check does, and says of its passages whether the source is nominated.
-func (q *meaningQuestions) askCells(s *index.Shard, most compare.Nominated, found map[*marked]bool) error {
+// askCells asks for the documents near to each document by meaning, as a check does, and says of its passages whether the source is
+// nominated.
+func (q *meaningQuestions) askCells(s *index.Shard, most compare.Nomination, found map[*marked]bool) error {
+	cells, err := meaning.DefaultCells()
+	if err != nil {
+		return err
+	}
+	m := &compare.Comparer{Index: s, Profiler: q.profiler, Workers: 1}
 	for _, d := range q.documents {
-		near, _, err := compare.ByCells(q.ctx, s, &concordat.Query{}, d.stretches, most)
+		near, _, err := m.ByMeaning(q.ctx, d.text, cells, &concordat.Query{}, most)
 		if err != nil {
 			return err
 		}
@@ -312,9 +318,9 @@ func (q *meaningQuestions) met(of []*concordat.Profile) (prints, cells float64) 
 				}
 			}
 		}
-		for i := range d.stretches {
+		for i := range d.questions {
 			for _, chinese := range []bool{false, true} {
-				for _, t := range d.stretches[i].Cells(chinese) {
+				for _, t := range d.questions[i].Cells(chinese) {
 					cells += float64(byCell[t.Term])
 				}
 			}

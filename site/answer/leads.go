@@ -49,7 +49,7 @@ type leadQuestion struct {
 	asked     [][concordat.Bands]uint32 // cells of the ask without the key
 	points    []meaning.Point           // that the cells leave likely
 	stretch   []int                     // of each point
-	stretches []meaning.Stretch         // of ask.Cells
+	questions []meaning.Question        // of ask.Cells
 	withheld  map[concordat.LibraryID]int
 }
 
@@ -140,7 +140,7 @@ func (q *leadQuestion) read() error {
 		q.asked = append(q.asked, x.Cells)
 		q.points, q.stretch = append(q.points, q.cells.Estimate(x.Cells)), append(q.stretch, x.Stretch)
 		if i+1 == len(q.ask.Cells) || q.ask.Cells[i+1].Stretch != x.Stretch {
-			q.stretches = append(q.stretches, q.cells.StretchOf(q.points[from:]))
+			q.questions = append(q.questions, q.cells.QuestionOf(q.points[from:]))
 			from = i + 1
 		}
 	}
@@ -205,7 +205,7 @@ type leadHit struct {
 // leadsIn looks in one library and tells what may say the same.
 func (s *Answerer) leadsIn(ctx context.Context, q *leadQuestion, g *grant, i int, t *concordat.LeadAnswer) error {
 	query := &concordat.Query{Libraries: []concordat.LibraryID{g.library.ID}}
-	candidates, reached, err := compare.ByCells(ctx, s.o.Index, query, q.stretches, compare.ForTable)
+	candidates, reached, err := compare.ByCells(ctx, s.o.Index, query, q.questions, compare.ForPartners)
 	if err != nil {
 		return fmt.Errorf("leads for %s in %s: %w", q.from, g.library.ID, err)
 	}

@@ -13,21 +13,25 @@ import (
 // cellLength is how many times the average a document is that loses half of what it would count if it were short.
 const cellLength = 3
 
-// Nominated bounds the documents of each writing that cells nominate.
+// Nominated bounds the documents of each writing that are nominated.
 type Nominated struct {
 	Stretch int // for one stretch
 	All     int // of a text
 }
 
-// How many documents are nominated by their cells (doc/evaluation/meaning.md): an encoder tells apart what the table cannot, so that
-// it is worth reading more of them for it.
+// Nomination says how many documents the cells of sentences find, and how many of those are kept when vectors have ranked them.
+type Nomination struct{ Find, Keep Nominated }
+
+// How many documents are nominated by their meaning (doc/evaluation/meaning-index.md): an encoder tells apart what the table cannot, so
+// that it is worth reading more of them for it.
 var (
-	ForTable   = Nominated{7, 40}
-	ForEncoder = Nominated{50, 200}
+	ForTable   = Nomination{Nominated{50, 200}, Nominated{7, 40}}
+	ForEncoder = Nomination{Nominated{200, 1000}, Nominated{50, 200}}
 )
 
-// nominateMeaning returns the documents that are nearest to stretches of a text by the cells of their sentences, for each writing
-// the best first; none if the index has no cells. missing is the number of documents whose cells are not known.
+// nominateMeaning returns the documents that are nearest to stretches of a text, for each writing the best first; none if the index has
+// no cells. The cells of sentences find them, and the vectors of their sentences rank them. missing is the number of documents whose
+// cells are not known.
 func (m *Comparer) nominateMeaning(ctx context.Context, t *meaning.Text, q *concordat.Query) (near []*Candidate, missing int, err error) {
 	if !m.Profiler.Meaning() || len(q.Libraries) == 0 {
 		return nil, 0, nil
@@ -40,12 +44,63 @@ func (m *Comparer) nominateMeaning(ctx context.Context, t *meaning.Text, q *conc
 	if m.Encoder != nil {
 		most = ForEncoder
 	}
-	out, of, err := ByCells(ctx, m.Index, q, t.Stretches(cells), most)
+	out, stats, err := m.ByMeaning(ctx, t, cells, q, most)
 	if err == nil && m.Known != nil {
 		out, err = m.Known(ctx, out)
 	}
-	return out, of.NotMeant, err
+	if stats == nil {
+		return nil, 0, err
+	}
+	return out, stats.Documents - stats.Meant, err
 }
+
+// ByMeaning returns the documents of the index that are nearest to stretches of a text, for each writing the best first, and what is
+// known of all documents.
+func (m *Comparer) ByMeaning(ctx context.Context, t *meaning.Text, cells *meaning.Cells, q *concordat.Query,
+	most Nomination) ([]*Candidate, *concordat.TextStats, error) {
+	stats, err := m.Index.TextStats(ctx, nil)
+	if err != nil || stats.Documents == 0 || stats.Words == 0 {
+		return nil, stats, err
+	}
+	questions := t.Questions(cells)
+	var out []*Candidate
+	for _, chinese := range []bool{false, true} {
+		r := newRanking(t, cells)
+		for some := range slices.Chunk(questions, askedTogether) {
+			a, err := m.Index.SearchText(ctx, cellQuery(q, stats, some, chinese, sentenceDocuments))
+			if err != nil {
+				return nil, nil, fmt.Errorf("search by meaning: %w", err)
+			}
+			for from := 0; from < len(a.Matches); {
+				window, end := a.Matches[from].Window, from
+				for end < len(a.Matches) && a.Matches[end].Window == window {
+					end++
+				}
+				r.add(some[window].Sentence, a.Matches[from:end])
+				from = end
+			}
+		}
+		best, err := m.byVectors(ctx, r, most)
+		if err != nil {
+			return nil, nil, err
+		}
+		out = append(out, best...)
+	}
+	return out, stats, nil
+}
+
+// cellQuery asks for the documents of one writing near to questions.
+func cellQuery(q *concordat.Query, stats *concordat.TextStats, questions []meaning.Question, chinese bool, most int) *concordat.TextQuery {
+	out := &concordat.TextQuery{Cells: true, Libraries: q.Libraries, Exclude: q.Exclude, Limit: most,
+		AverageLength: cellLength * float64(stats.Words) / float64(stats.Documents)}
+	for i := range questions {
+		out.Windows = append(out.Windows, questions[i].Cells(chinese))
+	}
+	return out
+}
+
+// ForPartners bounds what the cells that a partner sent nominate.
+var ForPartners = Nominated{7, 40}
 
 // Reached says what a search by cells did not reach.
 type Reached struct {
@@ -53,9 +108,9 @@ type Reached struct {
 	Missing  []concordat.ShardID // shards that did not answer
 }
 
-// ByCells returns the documents of an index that are nearest to stretches of a text by the cells of their sentences, for each writing
-// the best first.
-func ByCells(ctx context.Context, in concordat.TextSearcher, q *concordat.Query, stretches []meaning.Stretch,
+// ByCells returns the documents of an index that are nearest by the cells of their sentences to what is asked, for each writing the best
+// first: a partner has no vectors to rank them by.
+func ByCells(ctx context.Context, in concordat.TextSearcher, q *concordat.Query, questions []meaning.Question,
 	most Nominated) ([]*Candidate, Reached, error) {
 	stats, err := in.TextStats(ctx, nil)
 	if err != nil {
@@ -67,12 +122,7 @@ func ByCells(ctx context.Context, in concordat.TextSearcher, q *concordat.Query,
 	}
 	var out []*Candidate
 	for _, chinese := range []bool{false, true} {
-		ask := &concordat.TextQuery{Cells: true, Libraries: q.Libraries, Exclude: q.Exclude, Limit: most.Stretch,
-			AverageLength: cellLength * float64(stats.Words) / float64(stats.Documents)}
-		for i := range stretches {
-			ask.Windows = append(ask.Windows, stretches[i].Cells(chinese))
-		}
-		a, err := in.SearchText(ctx, ask)
+		a, err := in.SearchText(ctx, cellQuery(q, stats, questions, chinese, most.Stretch))
 		if err != nil {
 			return nil, reached, fmt.Errorf("search by meaning: %w", err)
 		}

@@ -1,0 +1,202 @@
+package compare
+
+import (
+	"cmp"
+	"context"
+	"slices"
+
+	"concordat"
+	"concordat/meaning"
+)
+
+// How documents are ranked by the vectors of their sentences (doc/evaluation/meaning-index.md).
+const (
+	sentenceDocuments = 100 // that cells find for one sentence
+	askedTogether     = 64  // sentences of a question to the index
+	stretchBest       = 3   // of a stretch count the sentences that stand out most
+	usualFrom         = 10  // the documents after so many that are nearer to a sentence
+	usualTo           = 20  // say what is usual
+)
+
+// scored is a document, by its number in a ranking, and by how much it stands out.
+type scored struct {
+	document int
+	score    float64
+}
+
+// ranking ranks the documents of one writing that are near sentences of a text.
+type ranking struct {
+	text       *meaning.Text
+	cells      *meaning.Cells
+	candidates []*Candidate
+	at         map[concordat.Ref]int
+	rows       [][]scored // of each sentence
+}
+
+func newRanking(t *meaning.Text, cells *meaning.Cells) *ranking {
+	return &ranking{text: t, cells: cells, at: map[concordat.Ref]int{}, rows: make([][]scored, len(t.Spans))}
+}
+
+// add notes the documents that cells find for a sentence, the best first.
+func (r *ranking) add(sentence int, matches []concordat.TextMatch) {
+	all := make([]float64, len(matches))
+	for i, x := range matches {
+		all[i] = x.Score
+	}
+	usual := usualOf(all)
+	for _, x := range matches {
+		at, ok := r.at[x.Source]
+		if !ok {
+			at = len(r.candidates)
+			r.at[x.Source] = at
+			r.candidates = append(r.candidates, &Candidate{Ref: x.Source, Title: x.Title})
+		}
+		r.rows[sentence] = append(r.rows[sentence], scored{at, x.Score/usual - 1})
+	}
+}
+
+// usualOf returns the mean of what stands at usualFrom to usualTo of values, which are descending, or of the lower half of a few.
+func usualOf(values []float64) float64 {
+	of := values[min(usualFrom, len(values)/2):min(usualTo, len(values))]
+	sum := 0.0
+	for _, x := range of {
+		sum += x
+	}
+	return sum / float64(max(len(of), 1))
+}
+
+// stretches returns of each stretch of the text the documents that stand out most over it, at most so many, the best first.
+func (r *ranking) stretches(most int) [][]scored {
+	var out [][]scored
+	r.text.Stretches(func(first, end int) {
+		by := map[int][]float64{}
+		for _, row := range r.rows[first:end] {
+			for _, x := range row {
+				by[x.document] = append(by[x.document], x.score)
+			}
+		}
+		of := make([]scored, 0, len(by))
+		for document, scores := range by {
+			slices.SortFunc(scores, func(a, b float64) int { return cmp.Compare(b, a) })
+			x := scored{document: document}
+			for _, s := range scores[:min(len(scores), stretchBest)] {
+				x.score += max(0, s)
+			}
+			of = append(of, x)
+		}
+		slices.SortFunc(of, func(a, b scored) int {
+			return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(a.document, b.document))
+		})
+		out = append(out, of[:min(len(of), most)])
+	})
+	return out
+}
+
+// foremostOf returns the documents that come first for some stretch, then those that come second for one, and so on, at most so many.
+func foremostOf(stretches [][]scored, most int) []int {
+	var out []int
+	known := map[int]bool{}
+	for rank := 0; len(out) < most; rank++ {
+		var of []scored
+		longer := false
+		for _, s := range stretches {
+			if rank < len(s) {
+				longer = true
+				of = append(of, s[rank])
+			}
+		}
+		if !longer {
+			break
+		}
+		slices.SortStableFunc(of, func(a, b scored) int { return cmp.Compare(b.score, a.score) })
+		for _, x := range of {
+			if !known[x.document] && len(out) < most {
+				known[x.document] = true
+				out = append(out, x.document)
+			}
+		}
+	}
+	return out
+}
+
+// byVectors ranks the documents that cells find by the vectors of their sentences: it returns those that stand out most, the best first.
+func (m *Comparer) byVectors(ctx context.Context, r *ranking, most Nomination) ([]*Candidate, error) {
+	found := r.stretches(most.Find.Stretch)
+	of := foremostOf(found, most.Find.All)
+	if len(of) > most.Keep.Stretch { // otherwise all of them have a place
+		asked := map[int]map[int]bool{} // of each document, the sentences in whose stretches it was found
+		for _, d := range of {
+			asked[d] = map[int]bool{}
+		}
+		n := 0
+		r.text.Stretches(func(first, end int) {
+			for _, x := range found[n] {
+				if in := asked[x.document]; in != nil {
+					for i := first; i < end; i++ {
+						in[i] = true
+					}
+				}
+			}
+			n++
+		})
+		near, err := m.nearest(ctx, r, of, asked)
+		if err != nil {
+			return nil, err
+		}
+		r.rows = near
+		of = foremostOf(r.stretches(most.Keep.Stretch), most.Keep.All)
+	}
+	out := make([]*Candidate, len(of))
+	for i, d := range of {
+		out[i] = r.candidates[d]
+	}
+	return out, nil
+}
+
+// nearest returns for each sentence by how much the documents that are asked about stand out.
+func (m *Comparer) nearest(ctx context.Context, r *ranking, of []int, asked map[int]map[int]bool) ([][]scored, error) {
+	table, err := meaning.Default()
+	if err != nil {
+		return nil, err
+	}
+	candidates := make([]*Candidate, len(of))
+	for i, d := range of {
+		candidates[i] = r.candidates[d]
+	}
+	near := make([]map[int]float64, len(of)) // of each document, by sentence
+	err = m.each(ctx, "meaning", candidates, NoProgress, func(ctx context.Context, i int) error {
+		d, err := m.source(ctx, candidates[i])
+		if err != nil || d == nil {
+			return err
+		}
+		directions := meaning.NewEncoder(table).Directions(d.Text, r.cells)
+		near[i] = map[int]float64{}
+		for sentence := range asked[of[i]] {
+			near[i][sentence] = float64(directions.Nearest(r.cells, r.text, sentence))
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	rows := make([][]scored, len(r.rows))
+	for i, d := range of {
+		for sentence, x := range near[i] {
+			rows[sentence] = append(rows[sentence], scored{d, x})
+		}
+	}
+	for _, row := range rows {
+		slices.SortFunc(row, func(a, b scored) int {
+			return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(a.document, b.document))
+		})
+		all := make([]float64, len(row))
+		for i, x := range row {
+			all[i] = x.score
+		}
+		usual := usualOf(all)
+		for i := range row {
+			row[i].score -= usual
+		}
+	}
+	return rows, nil
+}
