@@ -25,7 +25,7 @@ type Nomination struct{ Find, Keep Nominated }
 // How many documents are nominated by their meaning (doc/evaluation/meaning-index.md): an encoder tells apart what the table cannot, so
 // that it is worth reading more of them for it.
 var (
-	ForTable   = Nomination{Nominated{50, 200}, Nominated{7, 40}}
+	ForTable   = Nomination{Nominated{50, 200}, Nominated{4, 20}}
 	ForEncoder = Nomination{Nominated{200, 1000}, Nominated{50, 200}}
 )
 
