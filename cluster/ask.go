@@ -384,11 +384,15 @@ func (n *Node) askNode(ctx context.Context, to coord.Node, q question) answered 
 	start := time.Now()
 	if to.ID == n.o.Node.ID {
 		out.answers = n.answer(ctx, &q)
-	} else if err := n.peers.exchange(ctx, to, "-", "ask", &q, &out.answers); err != nil {
-		out.answers = nil
-		if ctx.Err() == nil {
-			n.log.Warn("question to node", "node", to.ID, "error", err)
+	} else {
+		guarded, done := n.doubts.guarded(ctx, to)
+		if err := n.peers.exchange(guarded, to, "-", "ask", &q, &out.answers); err != nil {
+			out.answers = nil
+			if ctx.Err() == nil {
+				n.log.Warn("question to node", "node", to.ID, "error", err)
+			}
 		}
+		done()
 	}
 	n.ask.end(to.ID, time.Since(start), out.answers != nil)
 	return out

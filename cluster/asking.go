@@ -24,6 +24,7 @@ type asking struct {
 type load struct {
 	time   time.Duration // weighted mean, newer ones more
 	flying int
+	silent bool // it does not answer
 }
 
 func (a *asking) of(n coord.NodeID) *load {
@@ -40,6 +41,15 @@ func (a *asking) of(n coord.NodeID) *load {
 func (a *asking) choose(from []coord.NodeID) coord.NodeID {
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	var heard []coord.NodeID
+	for _, n := range from {
+		if !a.of(n).silent {
+			heard = append(heard, n)
+		}
+	}
+	if len(heard) > 0 {
+		from = heard
+	}
 	if len(from) == 1 {
 		return from[0]
 	}
@@ -50,6 +60,16 @@ func (a *asking) choose(from []coord.NodeID) coord.NodeID {
 		return from[j]
 	}
 	return from[i]
+}
+
+// silence notes whether the node is silent, and reports whether that is news.
+func (a *asking) silence(n coord.NodeID, silent bool) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	l := a.of(n)
+	was := l.silent
+	l.silent = silent
+	return was != silent
 }
 
 // begin counts a message; end, what came of it.

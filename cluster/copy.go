@@ -344,6 +344,9 @@ func (c *Copy) act(a replica.Action) replica.Event {
 		}
 	case replica.Alarm:
 		c.log.Error("replica", "shard", c.o.Index.Shard, "reason", a.Reason, "quarantined", a.Quarantined)
+		if a.Quarantined && c.o.Peers != nil {
+			c.fail(fmt.Errorf("put aside: %s", a.Reason)) // the node makes another
+		}
 	}
 	return nil
 }

@@ -67,16 +67,21 @@ func (n *Node) openCopy(id concordat.ShardID, s coord.Shard, views *fanned) (*Co
 	// A member that has nothing must have lost it: all had the same, nothing, in epoch 0 only.
 	mine := slices.Contains(s.ISR, n.o.Node.ID) && s.Epoch > 0
 	o.Lost = mine && !exists(dir)
+	others := slices.ContainsFunc(s.ISR, func(m coord.NodeID) bool { return m != n.o.Node.ID })
+	if m, err := readMeta(dir); err == nil && m.Aside != "" && others {
+		if err := putAside(n.log, n.o.Dir, id, m.Aside); err != nil {
+			return nil, err
+		}
+		o.Lost = true
+	}
 	c, err := OpenCopy(dir, o)
 	if err == nil || !errors.Is(err, concordat.ErrCorrupt) {
 		return c, err
 	}
-	if !slices.ContainsFunc(s.ISR, func(m coord.NodeID) bool { return m != n.o.Node.ID }) {
+	if !others {
 		return nil, fmt.Errorf("the only copy in sync: restore it, or give the shard to another by force: %w", err)
 	}
-	n.log.Error("copy is damaged; another is made from the master's", "shard", id, "error", err)
-	aside := dir + ".damaged"
-	if rerr := errors.Join(os.RemoveAll(aside), os.RemoveAll(dir+".snapshot"), os.Rename(dir, aside), syncDir(n.o.Dir)); rerr != nil {
+	if rerr := putAside(n.log, n.o.Dir, id, err.Error()); rerr != nil {
 		return nil, errors.Join(err, rerr)
 	}
 	o.Lost = true
@@ -126,6 +131,12 @@ func (n *Node) drop(id concordat.ShardID) {
 	n.mu.Unlock()
 	if h != nil {
 		n.close(h)
+	}
+	if m, err := readMeta(dir); err == nil && m.Aside != "" {
+		if err := putAside(n.log, n.o.Dir, id, m.Aside); err != nil {
+			n.log.Warn("put copy aside", "shard", id, "error", err)
+		}
+		return
 	}
 	n.log.Info("copy removed", "shard", id)
 	gone := dir + ".removed"

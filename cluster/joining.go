@@ -126,8 +126,18 @@ func NewToken(dir, cluster string, node coord.NodeID, address string, now time.T
 	return t, writeTokens(dir, append(ts, storedToken{h[:], node, now.Add(TokenTime)}), now)
 }
 
-// spend takes the token out of the file, if it is there: it is good once.
-func spend(dir string, node coord.NodeID, secret []byte, now time.Time) error {
+// mayJoin is Layout.MayJoin by what the node knows.
+func mayJoin(n *Node, id coord.NodeID) error {
+	v, _ := n.View()
+	l, err := ParseLayout(v.Config)
+	if err != nil {
+		return err
+	}
+	return l.MayJoin(v, id)
+}
+
+// spend takes the token out of the file, if it is there: it is good once. A node that may not join does not use it up.
+func spend(dir string, node coord.NodeID, secret []byte, now time.Time, mayJoin func(coord.NodeID) error) error {
 	tokensMu.Lock()
 	defer tokensMu.Unlock()
 	ts, err := readTokens(dir)
@@ -137,6 +147,9 @@ func spend(dir string, node coord.NodeID, secret []byte, now time.Time) error {
 	h := sha256.Sum256(secret)
 	for i, t := range ts {
 		if subtle.ConstantTimeCompare(t.Hash, h[:]) == 1 && t.Node == node && now.Before(t.Expires) {
+			if err := mayJoin(node); err != nil {
+				return err
+			}
 			return writeTokens(dir, slices.Delete(ts, i, i+1), now)
 		}
 	}
@@ -178,7 +191,7 @@ func (n *Node) letIn(r *http.Request, dir string, files func() (map[string][]byt
 		return out, fmt.Errorf("%w: %w", concordat.ErrInvalid, err)
 	}
 	now := time.Now()
-	if err := spend(dir, in.Node, in.Secret, now); err != nil {
+	if err := spend(dir, in.Node, in.Secret, now, func(id coord.NodeID) error { return mayJoin(n, id) }); err != nil {
 		return out, err
 	}
 	key, err := requestKey(in.Request)
@@ -196,9 +209,13 @@ func (n *Node) letIn(r *http.Request, dir string, files func() (map[string][]byt
 	return out, err
 }
 
-// AddMember lets a node take part whose public key has the name, as Member.Key; one that is a member already stays it.
+// AddMember lets a node take part whose public key has the name, as Member.Key. Errors: those of Layout.MayJoin.
 func (n *Node) AddMember(ctx context.Context, id coord.NodeID, zone, key string) error {
 	return ChangeLayout(ctx, n, func(l *Layout) error {
+		v, _ := n.View()
+		if err := l.MayJoin(v, id); err != nil {
+			return err
+		}
 		m := l.Members[id]
 		m.Zone, m.Drained, m.Key = zone, false, key
 		l.Members[id] = m

@@ -50,6 +50,22 @@ func (l *Layout) Remove(v *coord.View, id coord.NodeID, lose bool) error {
 	return nil
 }
 
+// MayJoin returns an error that is concordat.ErrRefused, and says what to do, if the name belongs to a member that was ever
+// started: another machine under it would put that one out. A name that was only entered is free.
+func (l *Layout) MayJoin(v *coord.View, id coord.NodeID) error {
+	m, ok := l.Members[id]
+	n, live := v.Live[id]
+	switch {
+	case live:
+		return fmt.Errorf("node %s is live, at %s: another machine under its name would put it out. To replace the machine run concordat cluster replace %s; for one more take another name: %w",
+			id, n.Address, id, concordat.ErrRefused)
+	case ok && m.Boot != "":
+		return fmt.Errorf("node %s is a member that is away: start it again, or if its machine is to be replaced run concordat cluster replace %s; for one more machine take another name: %w",
+			id, id, concordat.ErrRefused)
+	}
+	return nil
+}
+
 // otherAuthority reports whether a node other than id has the authority's key.
 func (l *Layout) otherAuthority(id coord.NodeID) bool {
 	for n, m := range l.Members {

@@ -15,7 +15,6 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
-	"syscall"
 	"time"
 
 	"concordat"
@@ -47,6 +46,8 @@ type NodeOptions struct {
 	Key string
 	// Authority says that the key of the cluster's authority is on this machine.
 	Authority bool
+	// Acknowledged keeps outside the nodes how far shards were acknowledged. Nil: a folder that went back in time is not told.
+	Acknowledged Acknowledged
 	// Restart ends the process so that its service manager starts it again. Nil: there is none.
 	Restart func()
 }
@@ -63,6 +64,8 @@ type Node struct {
 	peers  *HTTPPeers
 	ask    asking
 	write  numbers
+	notes  notes
+	doubts doubts
 	clock  clock
 
 	ctx    context.Context // of everything that runs on its own; ends with Close
@@ -75,6 +78,7 @@ type Node struct {
 	announced coord.Incarnation            // announced
 	pause     *writePause                  // a moment that is being taken
 	fatal     error
+	reached   time.Time // when the coordinator last confirmed the session, about a second old
 
 	opened   atomic.Uint64 // copies, since the start
 	sessions atomic.Int64  // with the coordinator, since the start
@@ -89,6 +93,9 @@ type hosted struct {
 	ready coord.Incarnation // the node may announce itself under it
 	again time.Time         // when opening is tried again
 	err   error             // why it is not open
+	// Of run alone: the incarnation under which the copy was compared with what was acknowledged, and the epoch noted there.
+	compared coord.Incarnation
+	tenure   uint64
 }
 
 const lookAgain = time.Second
@@ -118,6 +125,8 @@ func OpenNode(ctx context.Context, o NodeOptions) (*Node, error) {
 		return nil, errors.Join(err, o.Session.Close())
 	}
 	n.peers.Cluster = n.layout.Cluster
+	n.notes.kept, n.notes.cluster, n.notes.ctx, n.notes.wg = o.Acknowledged, n.layout.Cluster, n.ctx, &n.wg
+	n.doubts = doubts{fan: n.fan, peers: n.peers, ask: &n.ask, log: n.log, ctx: n.ctx, wg: &n.wg}
 	n.wg.Go(n.runViews)
 	n.wg.Go(n.run)
 	return n, nil
@@ -271,6 +280,11 @@ func (n *Node) run() {
 		case <-t.C:
 		}
 		v, _ := n.fan.now()
+		if n.fan.Confirmed() != "" {
+			n.mu.Lock()
+			n.reached = time.Now().UTC()
+			n.mu.Unlock()
+		}
 		if err := n.taken(v); err != nil {
 			n.end(err)
 			return
@@ -286,6 +300,7 @@ func (n *Node) run() {
 			}
 		}
 		n.announce(v)
+		noteTenures(n)
 	}
 }
 
@@ -355,14 +370,14 @@ func (n *Node) announce(v *coord.View) {
 		n.end(err)
 		return
 	}
+	if !compareAcknowledged(n, v.Me) {
+		return
+	}
 	ctx, cancel := context.WithTimeout(n.ctx, 5*time.Second)
 	defer cancel()
 	me := n.o.Node
 	me.Incarnation = v.Me
-	var st syscall.Statfs_t
-	if syscall.Statfs(n.o.Dir, &st) == nil {
-		me.FreeBytes = st.Bavail * uint64(st.Bsize)
-	}
+	me.FreeBytes = freeOn(n.o.Dir)
 	if err := n.o.Session.Announce(ctx, me); err != nil {
 		n.log.Warn("announce", "error", err)
 		return

@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -33,6 +34,7 @@ type testSite struct {
 	keep    int64 // bytes of log that stay
 	segment int64 // bytes of a file of the log; default 64 KiB
 	clocks  map[coord.NodeID]func() time.Time
+	noted   cluster.Acknowledged    // nil: none
 	meaning map[coord.NodeID]string // how they index by it; default "table"
 }
 
@@ -41,6 +43,7 @@ type running struct {
 	server  *http.Server
 	fatal   chan error
 	address string
+	silent  atomic.Bool // it takes messages and answers none
 }
 
 func newSite(t testing.TB, shards, copies int, names ...coord.NodeID) *testSite {
@@ -102,12 +105,19 @@ func (s *testSite) open(name coord.NodeID) (*running, error) {
 		Node:  coord.Node{ID: name, Address: l.Addr().String(), Meaning: meaning},
 		Index: index.Options{Site: indextest.Site, Scheme: indextest.Scheme},
 		Copy:  cluster.CopyOptions{KeepLog: max(1, s.keep), SegmentBytes: cmp.Or(s.segment, 64<<10), Now: s.clocks[name]},
-		Fatal: func(err error) { r.fatal <- err },
+		Fatal: func(err error) { r.fatal <- err }, Acknowledged: s.noted,
 	})
 	if err != nil {
 		return nil, errors.Join(err, l.Close())
 	}
-	r.server = &http.Server{Handler: r.Handler()}
+	answer := r.Handler()
+	r.server = &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
+		if r.silent.Load() {
+			<-q.Context().Done() // the caller gave it up
+			return
+		}
+		answer.ServeHTTP(w, q)
+	})}
 	go func() { _ = r.server.Serve(l) }() // ends with Close
 	return r, nil
 }

@@ -115,7 +115,7 @@ func (n *Node) writeOnce(ctx context.Context, id concordat.ShardID, call string,
 			seq, err := n.sendWrite(ctx, v.Live[s.ISR[0]], id, call, op, changes)
 			if err == nil {
 				n.noteWritten(id, seq)
-				return repeated, nil
+				return repeated, n.notes.note(ctx, id, Position{Epoch: op.Epoch, Seq: seq})
 			}
 			if last = err; ctx.Err() == nil && !repeatable(err) {
 				return repeated, err

@@ -3,6 +3,7 @@ package cluster
 import (
 	"cmp"
 	"context"
+	"encoding/gob"
 	"fmt"
 	"maps"
 	"net/http"
@@ -179,6 +180,10 @@ func (n *Node) Handler() http.Handler {
 	m.HandleFunc("POST "+peerPrefix+"{shard}/force", n.serveOrder(func(c *Copy, _ context.Context) error { c.Force(); return nil }))
 	m.HandleFunc("POST "+peerPrefix+"{shard}/stepdown", n.serveOrder(func(c *Copy, _ context.Context) error { c.StepDown(); return nil }))
 	m.HandleFunc("POST "+peerPrefix+"-/restart", n.serveRestart)
+	m.HandleFunc("POST "+peerPrefix+"-/"+callAlive, serveAlive)
+	m.HandleFunc("POST "+peerPrefix+"-/"+callState, func(w http.ResponseWriter, _ *http.Request) {
+		_ = gob.NewEncoder(w).Encode(n.State()) // a caller that went away misses nothing
+	})
 	m.HandleFunc("POST "+peerPrefix+"-/hold", n.servePause)
 	m.HandleFunc("POST "+peerPrefix+"-/release", n.serveResume)
 	m.HandleFunc("POST "+peerPrefix+"-/drop", n.serveDrop)

@@ -134,6 +134,9 @@ func part(code string, err error) web.HealthPart {
 // indexFits compares the index with the catalogue. A document is in the index first, so that the index may
 // hold more for a moment, and never less.
 func (s *Daemon) indexFits(ctx context.Context, libraries []store.Library) web.HealthPart {
+	if err := instance.NothingAside(s.o.Dir); err != nil {
+		return part("index", err)
+	}
 	all := 0
 	for _, l := range libraries {
 		all += l.Documents

@@ -273,6 +273,8 @@ func (s *Daemon) Control() http.Handler {
 	m.HandleFunc("POST /snapshot", s.snapshot)
 	m.HandleFunc("POST /doctor", s.examineIndex)
 	m.HandleFunc("POST /renew", s.renewNow)
+	m.HandleFunc("POST /cluster", s.clusterState)
+	m.HandleFunc("POST /salvage", s.salvage)
 	m.HandleFunc("GET /status", func(w http.ResponseWriter, _ *http.Request) { writeJSON(w, http.StatusOK, s.status()) })
 	return m
 }

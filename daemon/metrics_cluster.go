@@ -20,6 +20,8 @@ var (
 	metricVersions = metric("cluster_versions", "How many versions of the program the live nodes run.")
 	metricShards   = metric("cluster_shards",
 		"Shards by state: ok, moving (a copy catches up), degraded (a node is away), down (no master).", "state")
+	metricAsides = metric("cluster_copies_aside",
+		"Copies of this node that were put aside, since they were damaged or contradicted their master: concordat cluster salvage.")
 	metricLeads       = metric("cluster_shard_master", "1 for each copy of this node that is its shard's master.", "shard")
 	metricInSync      = metric("cluster_copy_in_sync", "1 for each copy of this node that is in sync.", "shard")
 	metricEnd         = metric("cluster_log_end", "Number of the last record in the log of this node's copy.", "shard")
@@ -51,6 +53,9 @@ func (c *siteCollector) collectCluster(gauge func(*prometheus.Desc, float64, ...
 		versions[live.Version] = true
 	}
 	gauge(metricVersions, float64(len(versions)))
+	if asides, err := instance.AsidesOf(c.s.o.Dir); err == nil {
+		gauge(metricAsides, float64(len(asides)))
+	}
 	states := map[string]int{"ok": 0, "moving": 0, "degraded": 0, "down": 0}
 	for _, id := range slices.Sorted(maps.Keys(v.Shards)) {
 		states[instance.ShardState(v, v.Shards[id]).State]++

@@ -2,13 +2,17 @@ package instance
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"maps"
+	"net/http"
 	"slices"
 	"time"
 
 	"concordat"
 	"concordat/cluster"
 	"concordat/cluster/coord"
+	"concordat/instance/config"
 )
 
 // Observer is a look at the cluster from outside.
@@ -50,6 +54,51 @@ func (w *Observer) AwaitSelf(ctx context.Context, dir string, own coord.NodeID) 
 
 // selfTime is how long a node that serves may take to become live.
 const selfTime = 30 * time.Second
+
+// ClusterState is the state of a cluster, as one of its machines knows it.
+type ClusterState struct {
+	View   coord.View          `json:"view"`   // as the coordinator said last
+	Nodes  []cluster.NodeState `json:"nodes"`  // this one and those that answered
+	Silent map[string]string   `json:"silent"` // live nodes that did not answer in time, and why
+	Store  string              `json:"store"`  // why the database cannot be used; empty: it answers
+}
+
+// LookAtCluster asks the coordinator of the site in dir and, side by side, the nodes that are live how they are. It needs
+// neither the store nor a process that serves.
+func LookAtCluster(ctx context.Context, dir string, c *config.Config, ask time.Duration) (out *ClusterState, err error) {
+	o := &Instance{Dir: dir, Config: c}
+	session, err := o.Coordinator(ctx, "")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, session.Close()) }()
+	w := &Observer{Session: session}
+	if err := w.Next(ctx); err != nil {
+		return nil, fmt.Errorf("coordinator: %w", err)
+	}
+	out = &ClusterState{View: w.Seen, Silent: map[string]string{}}
+	t, err := o.Trust()
+	if err != nil {
+		return out, err
+	}
+	client := &http.Client{Transport: &http.Transport{TLSClientConfig: t.ClientTLS()}}
+	defer client.CloseIdleConnections()
+	ctx, cancel := context.WithTimeout(ctx, ask)
+	defer cancel()
+	states, silent := (&cluster.HTTPPeers{Client: client, Cluster: t.Cluster}).States(ctx, &w.Seen)
+	out.Take(states, silent)
+	return out, nil
+}
+
+// Take notes what nodes said, in the order of their names.
+func (c *ClusterState) Take(states map[coord.NodeID]cluster.NodeState, silent map[coord.NodeID]error) {
+	for _, id := range slices.Sorted(maps.Keys(states)) {
+		c.Nodes = append(c.Nodes, states[id])
+	}
+	for id, err := range silent {
+		c.Silent[string(id)] = err.Error()
+	}
+}
 
 // ShardLine is how a shard is.
 type ShardLine struct {

@@ -146,7 +146,7 @@ func (o *Instance) openNode(ctx context.Context) error {
 	o.Node, err = cluster.OpenNode(ctx, cluster.NodeOptions{
 		Dir:     filepath.Join(o.Dir, IndexName, NodeDirName),
 		Node:    coord.Node{ID: t.Node, Address: address, Zone: c.Zone, Version: Version(), Meaning: o.CellsMade()},
-		Session: session,
+		Session: session, Acknowledged: acknowledged{o.Store.Acknowledged},
 		Index: index.Options{Site: o.Config.Site.ID, Scheme: o.Profiler.Scheme(), Logger: log, Warm: o.Config.Index.KeepTable,
 			StockSegments: o.Config.Index.StockSegments},
 		Client: &http.Client{Transport: &http.Transport{TLSClientConfig: t.ClientTLS(), MaxIdleConnsPerHost: 32, IdleConnTimeout: nodeIdleTime}},

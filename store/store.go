@@ -23,6 +23,8 @@ type DB struct {
 	LTI       *LTI
 	Retention *Retention
 	Harvest   *Harvest
+	// Acknowledged is kept for the nodes of a cluster.
+	Acknowledged *Acknowledged
 }
 
 // The parts of the store, by subject. They share the connections of their DB, and within Atomic its transaction.
@@ -108,7 +110,7 @@ func (o Options) Open(ctx context.Context, path string) (*DB, error) {
 func newDB(b base) *DB {
 	return &DB{base: b, Catalogue: &Catalogue{b}, Checks: &Checks{b}, Batches: &Batches{b}, Alerts: &Alerts{b}, Partners: &Partners{b},
 		Answers: &Answers{b}, Asks: &Asks{b}, People: &People{b}, Audit: &AuditLog{b}, Webhooks: &Webhooks{b}, LTI: &LTI{b},
-		Retention: &Retention{b}, Harvest: &Harvest{b}}
+		Retention: &Retention{b}, Harvest: &Harvest{b}, Acknowledged: &Acknowledged{b}}
 }
 
 // Scripted returns a DB on the same database whose calls fail by a script: see [engine.DB.Scripted]. It is for tests.

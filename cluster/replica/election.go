@@ -32,6 +32,20 @@ func (r *Replica) onUnreachable(e Unreachable) {
 	}
 }
 
+// silence is how long a master may leave a follower that heard it without an answer. By then a master that reaches the
+// coordinator has taken the follower out of the set; so it is the master that is cut off or stands still.
+func (r *Replica) silence() time.Duration { return r.cfg.Lag + r.cfg.Lag/4 }
+
+// doubtMaster takes a master that fell silent for gone (R16), whatever its session says, as one whose process is gone.
+func (r *Replica) doubtMaster() {
+	m := r.hint()
+	if r.role != Follower || m == "" || m == r.cfg.Me || m == r.suspect || r.offline || r.heardAt == 0 || r.now-r.heardAt < r.silence() ||
+		r.now < r.shortcut && m == r.suspected || !slices.Contains(r.shard.ISR, r.cfg.Me) {
+		return
+	}
+	r.suspect, r.suspected, r.shortcut = m, m, r.now+suspicionPause
+}
+
 // stand makes this copy a candidate when its turn has come.
 func (r *Replica) stand() {
 	if r.masterThere() && !r.forced {

@@ -63,6 +63,9 @@ type (
 	}
 	// Lost: no answer to the fetch of the ID will come.
 	Lost struct{ ID uint64 }
+	// Behind: the copy lacks acknowledged records: its folder is an older one. It comes before the node announces itself
+	// under the incarnation of the last View; Ready follows once more.
+	Behind struct{}
 	// Broken: the copy's index or log turned out to be damaged.
 	Broken struct{ Reason string }
 	// StepDown: the node goes, or an operator wants another master.
@@ -210,6 +213,7 @@ func (Trimming) event()    {}
 func (Trimmed) event()     {}
 func (Unreachable) event() {}
 func (Lost) event()        {}
+func (Behind) event()      {}
 func (Broken) event()      {}
 func (StepDown) event()    {}
 func (Force) event()       {}

@@ -17,6 +17,8 @@ type following struct {
 	// lease: until then the copy may answer questions; leaseAway: as long as it is out of contact.
 	lease     time.Duration
 	leaseAway bool
+	// heardAt is when the master's last answer came, in this session and epoch; 0: none did.
+	heardAt time.Duration
 }
 
 // fetch is the one exchange with the master.
@@ -76,6 +78,12 @@ func (r *Replica) onReply(m Reply) {
 		return // R5: an answer to something else
 	}
 	r.fetch.out, r.fetch.heard = false, max(r.fetch.heard, m.ID)
+	if m.Kind != Fenced {
+		r.heardAt = r.now
+		if m.From == r.suspect {
+			r.suspect = ""
+		}
+	}
 	r.borrow(m)
 	switch m.Kind {
 	case Fenced:
@@ -83,6 +91,10 @@ func (r *Replica) onReply(m Reply) {
 	case Diverged:
 		r.cut(m)
 	case Snapshot:
+		if r.applied > m.End {
+			r.quarantine("the master's log ends before records that were committed here")
+			return
+		}
 		r.install(m.From)
 	case Records:
 		r.take(m)
@@ -92,7 +104,7 @@ func (r *Replica) onReply(m Reply) {
 // cut takes away what the master does not have (R6: by epochs, and before the commit index rises).
 func (r *Replica) cut(m Reply) {
 	to, _, ok := r.log.EndOf(m.ToEpoch)
-	if to = min(to, m.To); !ok {
+	if to = min(to, m.To); !ok && r.applied <= m.To {
 		r.install(m.From)
 		return
 	}
@@ -100,9 +112,14 @@ func (r *Replica) cut(m Reply) {
 		r.fetch.notUntil = r.now + r.cfg.Retry
 		return
 	}
-	if to < max(r.applied, r.commit) {
+	if !ok || to < max(r.applied, r.commit) {
 		// R8: what the index holds was committed and cannot be taken back. This copy or the master is wrong.
 		r.quarantine("the master lacks records that were committed here")
+		return
+	}
+	if r.meta.Damaged {
+		// What was committed of the rest nobody can say: after a restoration of all nodes it may be the only record of it.
+		r.quarantine("the master lacks records of this copy, which lost others")
 		return
 	}
 	if to < r.log.Base {
@@ -165,7 +182,7 @@ func (r *Replica) onInstalled(e Installed) {
 		r.fetch.notUntil = r.now + 10*r.cfg.Retry
 		return
 	}
-	r.quarantined = false
+	r.quarantined, r.meta.Aside = false, ""
 	r.log.Base, r.log.BaseEpoch, r.log.Epochs = e.Seq, e.Epoch, nil
 	r.log.End, r.log.Durable = e.Seq, e.Seq
 	r.applied, r.commit = e.Seq, e.Seq

@@ -36,7 +36,23 @@ func (r *Replica) unchallenged() bool {
 	if c.inFlight && (c.state.ISR[0] != r.cfg.Me || c.state.Leader != r.me) {
 		return false // leadership may be handed over
 	}
-	return !r.offline && r.now-r.contacted <= r.cfg.Retry || r.offline && r.now < r.witnessed()
+	return !r.offline && r.now-r.contacted <= r.cfg.Retry && r.vouchedFor() || r.offline && r.now < r.witnessed()
+}
+
+// vouchedFor reports whether no follower can have taken this master for silent (R16): each one that is in sync and live heard an
+// answer a short while ago. One that is not live cannot stand, and one that never heard this master in its session does not
+// doubt it.
+func (r *Replica) vouchedFor() bool {
+	if r.cfg.without&r16 != 0 {
+		return true
+	}
+	return !slices.ContainsFunc(r.shard.ISR, func(n coord.NodeID) bool {
+		if n == r.cfg.Me || r.live[n] == "" {
+			return false
+		}
+		p := r.peers[n]
+		return p == nil || p.vouched == 0 || r.now-p.vouched >= r.silence()
+	})
 }
 
 // witnessed returns until when no other copy stands: all others in sync were out of the coordinator's reach

@@ -41,6 +41,7 @@ type peer struct {
 	answeredAt time.Duration
 	away       bool          // at its newest fetch it was out of contact with the coordinator,
 	asked      time.Duration // which was sent then or later
+	vouched    time.Duration // it heard an answer that was given then, and stands not for silence before silence has passed
 	lent       time.Duration // until then it may answer questions
 }
 
@@ -140,13 +141,16 @@ func (r *Replica) onFetch(f Fetch) {
 		return
 	}
 	if p.life != f.Life {
-		p.answered, p.doubt = 0, false
+		p.answered, p.doubt, p.vouched = 0, false, 0
 	}
 	p.life, p.fetchID, p.full = f.Life, f.ID, f.Full
 	// What was answered since the doubt only a copy that is there can have heard.
 	p.doubt = p.doubt && !(p.answered > 0 && f.Heard == p.answered)
 	p.away = f.Away && p.answered > 0 && f.Heard == p.answered // a fetch by itself may have been under way for long
 	p.asked = p.answeredAt
+	if p.answered > 0 && f.Heard == p.answered {
+		p.vouched = p.answeredAt
+	}
 	r.place(p, f)
 }
 

@@ -52,6 +52,7 @@ const (
 	r7                   // a damaged copy may lead
 	r13                  // a copy that believes itself in sync answers questions
 	r14                  // a master takes writes that come too late
+	r16                  // a master answers questions without its followers' word
 )
 
 // Meta is the durable state of a Replica other than its log. It starts as the zero Meta.
@@ -60,6 +61,8 @@ type Meta struct {
 	Epoch uint64 `json:"epoch"`
 	// Damaged: acknowledged records may be missing; the copy must not lead (R7).
 	Damaged bool `json:"damaged,omitempty"`
+	// Aside says why the copy must be put aside before another takes its place; empty: nothing has to be.
+	Aside string `json:"aside,omitempty"`
 	// Horizon: no record that was removed from the log has a higher revision.
 	Horizon uint64 `json:"horizon,omitempty"`
 }
@@ -154,6 +157,7 @@ type Status struct {
 	Shard      coord.Shard
 	Meta       Meta
 	Base       uint64 // the log begins behind this record
+	Start      uint64 // a master's: the first record of its epoch
 	End        uint64
 	Durable    uint64
 	Commit     uint64
@@ -173,7 +177,7 @@ type Status struct {
 // Status returns the present status.
 func (r *Replica) Status() Status {
 	return Status{
-		Role: r.role, Shard: r.shard, Meta: r.meta, Base: r.log.Base, End: r.log.End, Durable: r.log.Durable,
+		Role: r.role, Shard: r.shard, Meta: r.meta, Base: r.log.Base, Start: r.epochStart, End: r.log.End, Durable: r.log.Durable,
 		Commit: r.commit, Applied: r.applied, InSync: r.known && slices.Contains(r.shard.ISR, r.cfg.Me),
 		Offline: r.offline, Full: r.full, Installing: r.installing, Quarantined: r.quarantined, Waiting: len(r.waiting), Sure: r.sure(),
 	}
@@ -223,6 +227,8 @@ func (r *Replica) Step(now time.Duration, e Event) []Action {
 		if r.fetch.out && r.fetch.id == e.ID {
 			r.fetch.out, r.fetch.notUntil = false, r.now+r.cfg.Retry
 		}
+	case Behind:
+		r.onBehind()
 	case Broken:
 		r.quarantine(e.Reason)
 	case StepDown:
@@ -253,6 +259,7 @@ func (r *Replica) advance() {
 		return
 	}
 	r.follow()
+	r.doubtMaster()
 	r.stand()
 	r.fetchNext()
 }
@@ -266,13 +273,16 @@ func (r *Replica) tick() {
 			p.level += gap
 		}
 		r.goneSince = r.now
+		if r.heardAt > 0 {
+			r.heardAt = r.now
+		}
 	}
 	r.lastTick = r.now
 }
 
 func (r *Replica) onView(v View) {
 	if v.Me != r.me {
-		r.me, r.ready = v.Me, false
+		r.me, r.ready, r.heardAt = v.Me, false, 0
 		r.stepDown() // R4: another session is another life
 	}
 	r.live = v.Live
@@ -299,7 +309,7 @@ func (r *Replica) adopt(s coord.Shard) {
 		r.cas.inFlight = false // it was made, or never will be
 	}
 	if moved {
-		r.lease = 0
+		r.lease, r.heardAt = 0, 0
 		r.fetch, r.healAt, r.gone, r.suspect = fetch{id: r.fetch.id, heard: r.fetch.heard}, 0, false, ""
 	}
 	mine := s.ISR[0] == r.cfg.Me && s.Leader == r.me && s.Epoch == r.stood
@@ -393,15 +403,26 @@ func (r *Replica) minISR() int {
 	return 1
 }
 
-// quarantine gives up the copy: what it holds cannot be trusted. It is rebuilt from the master's.
+// quarantine gives up the copy: what it holds cannot be trusted, or the master's cannot. It is put aside, and another is
+// built from the master's.
 func (r *Replica) quarantine(reason string) {
-	r.do(Alarm{Reason: reason, Quarantined: true})
+	if !r.meta.Damaged || r.meta.Aside == "" {
+		r.meta.Damaged, r.meta.Aside = true, reason
+		r.do(Save{r.meta}) // before the alarm, which may end the copy
+	}
 	r.stepDown()
 	r.quarantined = true
-	if !r.meta.Damaged {
-		r.meta.Damaged = true
-		r.do(Save{r.meta})
+	r.do(Alarm{Reason: reason, Quarantined: true})
+}
+
+// onBehind is the word from outside that the copy lacks acknowledged records: as if its log were damaged, it must be on
+// hold before the node is announced.
+func (r *Replica) onBehind() {
+	if r.role == Master || r.meta.Damaged {
+		return
 	}
+	r.meta.Damaged, r.healAt, r.lease, r.ready = true, 0, 0, false
+	r.do(Save{r.meta})
 }
 
 // NewestRevision returns the highest revision of a record of this copy, or one above.

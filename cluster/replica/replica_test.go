@@ -89,6 +89,7 @@ func TestRulesAreNeeded(t *testing.T) {
 		{"R7", 0, 1000, simOptions{minISR: 2, without: r7, rotten: true}},
 		{"R13", 0, 1000, simOptions{minISR: 1, without: r13}},
 		{"R14", 0, 1000, simOptions{minISR: 1, without: r14}},
+		{"R16", 0, 1000, simOptions{minISR: 1, without: r16}},
 	} {
 		t.Run(v.name, func(t *testing.T) {
 			if n, err := strconv.ParseUint(os.Getenv("CONCORDAT_RULES"), 10, 64); err == nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"net/http"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -28,7 +29,7 @@ func (d *doctor) cluster(ctx context.Context, c *config.Config) {
 	}
 	t, err := cluster.LoadTrust(filepath.Join(d.dir, instance.ClusterName))
 	if err != nil {
-		d.fault("certificate", "let this machine join again: concordat cluster token "+c.Cluster.Node+" on another node, concordat cluster join here in an empty folder", err)
+		d.fault("certificate", "let this machine join again: concordat cluster replace "+c.Cluster.Node+" on another node, concordat cluster join here in an empty folder", err)
 		return
 	}
 	d.certificate(t)
@@ -37,6 +38,7 @@ func (d *doctor) cluster(ctx context.Context, c *config.Config) {
 	err = d.a.WithCluster(ctx, func(_ *instance.Instance, w *instance.Observer, l *cluster.Layout) error {
 		d.nodes(w, l, t)
 		d.shards(w)
+		d.asides(ctx, w, t)
 		return nil
 	})
 	if err != nil {
@@ -98,6 +100,29 @@ func (d *doctor) nodes(w *instance.Observer, l *cluster.Layout, t *cluster.Trust
 			"no node has the key of the cluster's authority: no machine can join or renew a certificate")
 	default:
 		d.ok("nodes", "%d, all live", len(l.Members))
+	}
+}
+
+// asides looks for copies that were put aside, here and on the nodes that answer.
+func (d *doctor) asides(ctx context.Context, w *instance.Observer, t *cluster.Trust) {
+	client := &http.Client{Transport: &http.Transport{TLSClientConfig: t.ClientTLS()}}
+	defer client.CloseIdleConnections()
+	states, _ := (&cluster.HTTPPeers{Client: client, Cluster: t.Cluster}).States(ctx, &w.Seen) // who is silent is told by cluster status
+	own, err := instance.AsidesOf(d.dir)
+	if err != nil {
+		d.fault("put aside", "look at the folder and its permissions", err)
+		return
+	}
+	states[t.Node] = cluster.NodeState{Node: t.Node, Asides: own}
+	var all []string
+	for _, id := range slices.Sorted(maps.Keys(states)) {
+		for _, a := range states[id].Asides {
+			all = append(all, fmt.Sprintf("shard %s of node %s on %s: %s", a.Shard, id, a.Time.Format(time.DateOnly), a.Reason))
+		}
+	}
+	if len(all) > 0 {
+		d.fault("put aside", "run concordat cluster salvage on those nodes: it takes in again what they have and the site lacks",
+			fmt.Errorf("copies that the cluster replaced may hold documents that it lacks: %s", strings.Join(all, "; ")))
 	}
 }
 

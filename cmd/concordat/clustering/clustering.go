@@ -27,6 +27,7 @@ All machines share one PostgreSQL database for the catalogue, accounts, checks a
 site's store is a file, move it there with concordat store copy.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
 	c.AddCommand(a.clusterInit(), a.clusterToken(), a.clusterJoin(), a.clusterStatus(), a.clusterMove(), a.clusterBalance(),
+		a.clusterSalvage(), a.clusterReplace(),
 		a.clusterDrain(), a.clusterForce(), a.clusterRemove(), a.clusterRenew(), a.clusterRestart(), a.clusterUpgrade(),
 		a.clusterCoordinator(), a.zookeeperCommand())
 	return c

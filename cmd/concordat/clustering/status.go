@@ -2,28 +2,69 @@ package clustering
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
+	"concordat"
 	"concordat/cluster"
 	"concordat/cluster/coord"
 	"concordat/cmd/cli"
 	"concordat/instance"
 )
 
+const (
+	// statusTime bounds cluster status, whatever is away.
+	statusTime = 2 * time.Second
+	// nodesTime is the part of it in which nodes answer.
+	nodesTime = 700 * time.Millisecond
+)
+
 func (a *commands) clusterStatus() *cobra.Command {
 	return &cobra.Command{Use: "status", Short: "Show nodes and shards", Args: cobra.NoArgs,
+		Long: `Status shows what the process that serves here knows, or what the coordinator says if none serves here, and asks every
+live node how it is. It takes two seconds at most, whatever is away.
+
+Exit codes: 0 everything is in order; 1 something is not, and the lines say what; 5 nobody can tell, since neither this machine's
+process nor the coordinator answers.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.WithCluster(cmd.Context(), func(_ *instance.Instance, w *instance.Observer, l *cluster.Layout) error {
-				return a.showCluster(w, l)
-			})
+			dir, err := a.Dir()
+			if err != nil {
+				return err
+			}
+			c, err := instance.ReadConfig(dir)
+			if err != nil {
+				return err
+			}
+			if c.Cluster.Coordinator == "" {
+				return cli.Usagef("the site has one machine: concordat cluster init makes it the first of several")
+			}
+			begun := time.Now()
+			ctx, cancel := context.WithTimeout(cmd.Context(), statusTime-200*time.Millisecond)
+			defer cancel()
+			var st *instance.ClusterState
+			here := &instance.ClusterState{}
+			served, cancelServed := context.WithTimeout(ctx, statusTime*6/10)
+			err = instance.CallServing(served, dir, "/cluster", nil, here)
+			cancelServed()
+			if st = here; err != nil {
+				cause := err
+				if st, err = instance.LookAtCluster(ctx, dir, c, min(nodesTime, statusTime-time.Since(begun))); err != nil {
+					return &cli.Exit{Code: cli.Incomplete, Err: fmt.Errorf("cannot tell: no process of this machine answers (%w), nor does the coordinator: %w",
+						cause, err)}
+				}
+			}
+			return a.showCluster(st)
 		}}
 }
 
+// nodeLine is how a node is.
 type nodeLine struct {
 	Node    coord.NodeID `json:"node"`
 	Zone    string       `json:"zone,omitempty"`
@@ -31,21 +72,25 @@ type nodeLine struct {
 	Drained bool         `json:"drained,omitempty"`
 	Address string       `json:"address,omitempty"`
 	Free    uint64       `json:"free_bytes,omitempty"`
-	Version string       `json:"version,omitempty"`
-	Masters int          `json:"masters"`
-	Copies  int          `json:"copies"`
+	// Asked says that the node answered now: Free is of now, else of when the node announced itself.
+	Asked   bool   `json:"asked"`
+	Silent  string `json:"silent,omitempty"` // why it did not
+	Version string `json:"version,omitempty"`
+	Masters int    `json:"masters"`
+	Copies  int    `json:"copies"`
+	// State is the node's own word, if it answered.
+	State *cluster.NodeState `json:"state,omitempty"`
 }
 
-func (a *commands) showCluster(w *instance.Observer, l *cluster.Layout) error {
-	nodes := map[coord.NodeID]*nodeLine{}
-	for id, m := range l.Members {
-		n := w.Seen.Live[id]
-		nodes[id] = &nodeLine{Node: id, Zone: m.Zone, Live: n.ID != "", Drained: m.Drained, Address: n.Address, Free: n.FreeBytes,
-			Version: n.Version}
+func (a *commands) showCluster(st *instance.ClusterState) error {
+	l, err := cluster.ParseLayout(st.View.Config)
+	if err != nil {
+		return &cli.Exit{Code: cli.Incomplete, Err: fmt.Errorf("cannot tell: %w", err)}
 	}
+	nodes := linesOf(st, l)
 	var shards []instance.ShardLine
-	for _, id := range slices.Sorted(maps.Keys(w.Seen.Shards)) {
-		s := instance.ShardState(&w.Seen, w.Seen.Shards[id])
+	for _, id := range slices.Sorted(maps.Keys(st.View.Shards)) {
+		s := instance.ShardState(&st.View, st.View.Shards[id])
 		s.Shard = id
 		shards = append(shards, s)
 		for _, n := range s.InSync {
@@ -57,27 +102,52 @@ func (a *commands) showCluster(w *instance.Observer, l *cluster.Layout) error {
 			nodes[s.Master].Masters++
 		}
 	}
-	down := 0
-	for _, s := range shards {
-		if s.State == "down" {
-			down++
+	wrong := faults(st, nodes, shards)
+	if a.JSON {
+		err = a.Line(map[string]any{"cluster": l.Cluster, "site": l.Site, "copies": l.Copies, "nodes": slices.SortedFunc(maps.Values(nodes),
+			func(x, y *nodeLine) int { return cmp.Compare(x.Node, y.Node) }), "shards": shards, "wrong": wrong})
+		if err != nil {
+			return err
+		}
+	} else {
+		a.say(l, nodes, shards)
+	}
+	if len(wrong) == 0 {
+		return nil
+	}
+	return &cli.Exit{Code: cli.Failed, Err: errors.New(strings.Join(wrong, "\n"))}
+}
+
+// linesOf returns the nodes of the layout with what is known of each.
+func linesOf(st *instance.ClusterState, l *cluster.Layout) map[coord.NodeID]*nodeLine {
+	nodes := map[coord.NodeID]*nodeLine{}
+	for id, m := range l.Members {
+		n := st.View.Live[id]
+		nodes[id] = &nodeLine{Node: id, Zone: m.Zone, Live: n.ID != "", Drained: m.Drained, Address: n.Address, Free: n.FreeBytes,
+			Version: n.Version, Silent: st.Silent[string(id)]}
+	}
+	for i := range st.Nodes {
+		if n := nodes[st.Nodes[i].Node]; n != nil {
+			n.State, n.Free, n.Asked = &st.Nodes[i], st.Nodes[i].Free, true
 		}
 	}
-	var without error
-	if down > 0 {
-		without = &cli.Exit{Code: cli.Failed, Err: fmt.Errorf("%d of %d shards have no master: what they hold cannot be changed", down,
-			len(shards))}
-	}
-	if a.JSON {
-		return errors.Join(without, a.Line(map[string]any{"cluster": l.Cluster, "site": l.Site, "copies": l.Copies,
-			"nodes": slices.SortedFunc(maps.Values(nodes), func(x, y *nodeLine) int { return cmp.Compare(x.Node, y.Node) }), "shards": shards}))
-	}
+	return nodes
+}
+
+// say prints the lines.
+func (a *commands) say(l *cluster.Layout, nodes map[coord.NodeID]*nodeLine, shards []instance.ShardLine) {
 	a.Say("cluster %s of site %s: %d shards in %d copies", l.Cluster, l.Site, l.Shards, l.Copies)
 	for _, id := range slices.Sorted(maps.Keys(nodes)) {
 		n := nodes[id]
 		state := "away"
-		if n.Live {
+		switch {
+		case n.Asked:
 			state = fmt.Sprintf("at %s, %d MiB free, version %s", n.Address, n.Free>>20, cmp.Or(n.Version, "unknown"))
+			if r := n.State.Reached; !n.State.Online && !r.IsZero() {
+				state += fmt.Sprintf(", without the coordinator for %s", n.State.Time.Sub(r).Round(time.Second))
+			}
+		case n.Live:
+			state = fmt.Sprintf("at %s, does not answer, %d MiB free at its start, version %s", n.Address, n.Free>>20, cmp.Or(n.Version, "unknown"))
 		}
 		if n.Drained {
 			state += ", drained"
@@ -88,5 +158,61 @@ func (a *commands) showCluster(w *instance.Observer, l *cluster.Layout) error {
 		a.Say("shard %s: %s; master %s since epoch %d; in sync %s; wanted %s", s.Shard, s.State, cmp.Or(string(s.Master), "none"), s.Epoch,
 			NodeNames(s.InSync), NodeNames(s.Wanted))
 	}
-	return without
+}
+
+// faults says what is not in order, the worst first.
+func faults(st *instance.ClusterState, nodes map[coord.NodeID]*nodeLine, shards []instance.ShardLine) []string {
+	var out []string
+	by := map[string]int{}
+	for _, s := range shards {
+		by[s.State]++
+		if s.State == "down" && len(s.Hold) == len(s.InSync) {
+			out = append(out, fmt.Sprintf("shard %s: every copy in sync lost acknowledged documents or is an older one (%s): start a node with a newer folder, or choose one by concordat cluster force; what the others have and it lacks is put aside, not thrown away",
+				s.Shard, hasOf(s.Shard, nodes)))
+		}
+	}
+	if n := by["down"]; n > 0 {
+		out = append(out, fmt.Sprintf("%d of %d shards have no master: what they hold cannot be changed", n, len(shards)))
+	}
+	for _, n := range slices.Sorted(maps.Keys(nodes)) {
+		line := nodes[n]
+		switch s := line.State; {
+		case s != nil && s.Fault != "":
+			out = append(out, fmt.Sprintf("node %s: %s", n, s.Fault))
+		case s != nil && !s.Online:
+			out = append(out, fmt.Sprintf("node %s does not reach the coordinator: it answers questions and refuses changes", n))
+		case s == nil && line.Live:
+			out = append(out, fmt.Sprintf("node %s is live and does not answer: %s", n, cmp.Or(line.Silent, "it was not asked")))
+		case !line.Live:
+			out = append(out, fmt.Sprintf("node %s is away", n))
+		}
+		if line.State != nil && len(line.State.Asides) > 0 {
+			out = append(out, asideOf(*line.State))
+		}
+	}
+	for _, state := range []string{"degraded", "moving"} {
+		if n := by[state]; n > 0 {
+			out = append(out, fmt.Sprintf("%d of %d shards are %s: they have fewer copies in sync than they ought to have", n, len(shards), state))
+		}
+	}
+	if st.Store != "" {
+		out = append(out, "the database does not answer: "+st.Store)
+	}
+	return out
+}
+
+// hasOf says how far each node's copy of the shard reaches.
+func hasOf(id concordat.ShardID, nodes map[coord.NodeID]*nodeLine) string {
+	var out []string
+	for _, n := range slices.Sorted(maps.Keys(nodes)) {
+		if nodes[n].State == nil {
+			continue
+		}
+		for _, c := range nodes[n].State.Copies {
+			if c.Shard == id {
+				out = append(out, fmt.Sprintf("%s: %d documents, up to record %d of epoch %d", n, c.Documents, c.Has.Seq, c.Has.Epoch))
+			}
+		}
+	}
+	return cmp.Or(strings.Join(out, "; "), "no node says what it has")
 }

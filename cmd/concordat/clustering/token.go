@@ -1,6 +1,7 @@
 package clustering
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -26,36 +27,44 @@ func (a *commands) clusterToken() *cobra.Command {
 		Long: `Token prints a token for concordat cluster join. Whoever has it within the hour gets the site's keys and the
 password of its database: carry it as carefully as those.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.WithCluster(cmd.Context(), func(o *instance.Instance, w *instance.Observer, _ *cluster.Layout) error {
-				own, err := o.Trust()
-				if err != nil {
+			return a.WithCluster(cmd.Context(), func(o *instance.Instance, w *instance.Observer, l *cluster.Layout) error {
+				if err := l.MayJoin(&w.Seen, coord.NodeID(args[0])); err != nil {
 					return err
 				}
-				me, err := w.AwaitSelf(cmd.Context(), o.Dir, own.Node)
-				if err != nil {
-					return err
-				}
-				t, err := cluster.NewToken(filepath.Join(o.Dir, instance.ClusterName), own.Cluster, coord.NodeID(args[0]), me.Address, time.Now())
-				if errors.Is(err, concordat.ErrNotFound) {
-					return cli.Usage(err)
-				}
-				if err != nil {
-					return err
-				}
-				if o.Config.Store.URL == "" {
-					t.Store = filepath.Join(o.Dir, instance.StoreName)
-					a.Warn("%s", FileStoreAdvice(t.Store))
-				}
-				for _, left := range notToJoin(o) {
-					a.Warn("%s", left)
-				}
-				if a.JSON {
-					return a.Line(map[string]any{"node": t.Node, "token": t.String(), "expires": time.Now().Add(cluster.TokenTime).UTC()})
-				}
-				fmt.Fprintln(a.Stdout, t)
-				return nil
+				return a.giveToken(cmd.Context(), o, w, coord.NodeID(args[0]))
 			})
 		}}
+}
+
+// giveToken makes a token for the node and prints it.
+func (a *commands) giveToken(ctx context.Context, o *instance.Instance, w *instance.Observer, id coord.NodeID) error {
+	own, err := o.Trust()
+	if err != nil {
+		return err
+	}
+	me, err := w.AwaitSelf(ctx, o.Dir, own.Node)
+	if err != nil {
+		return err
+	}
+	t, err := cluster.NewToken(filepath.Join(o.Dir, instance.ClusterName), own.Cluster, id, me.Address, time.Now())
+	if errors.Is(err, concordat.ErrNotFound) {
+		return cli.Usage(err)
+	}
+	if err != nil {
+		return err
+	}
+	if o.Config.Store.URL == "" {
+		t.Store = filepath.Join(o.Dir, instance.StoreName)
+		a.Warn("%s", FileStoreAdvice(t.Store))
+	}
+	for _, left := range notToJoin(o) {
+		a.Warn("%s", left)
+	}
+	if a.JSON {
+		return a.Line(map[string]any{"node": t.Node, "token": t.String(), "expires": time.Now().Add(cluster.TokenTime).UTC()})
+	}
+	fmt.Fprintln(a.Stdout, t)
+	return nil
 }
 
 // notToJoin says which secrets of this machine a new node does not get, since they are kept outside of the folder

@@ -1,0 +1,196 @@
+package cluster
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"concordat"
+	"concordat/cluster/coord"
+	"concordat/cluster/replica"
+	"concordat/cluster/wal"
+)
+
+// How far each shard was acknowledged is kept outside the nodes as well, with the catalogue. A folder that went back in time,
+// as one restored from a snapshot of a running machine, carries the same name of the same start as the lost one; its log is
+// shorter than what was acknowledged, and that tells it.
+
+// Position is a record of a shard's log. A later epoch comes after all records of an earlier one.
+type Position struct {
+	Epoch uint64 `json:"epoch"`
+	Seq   uint64 `json:"record"`
+}
+
+// Compare returns -1, 0 or 1 as p comes before q, is q, or comes after q.
+func (p Position) Compare(q Position) int {
+	return cmp.Or(cmp.Compare(p.Epoch, q.Epoch), cmp.Compare(p.Seq, q.Seq))
+}
+
+// Acknowledged keeps, outside the nodes of a cluster, the last acknowledged record of each shard.
+type Acknowledged interface {
+	// Note makes durable that the shards were acknowledged up to these positions. It never goes back.
+	Note(ctx context.Context, cluster string, at map[concordat.ShardID]Position) error
+	// Noted returns the positions of the cluster's shards; a shard of which nothing was noted is absent.
+	Noted(ctx context.Context, cluster string) (map[concordat.ShardID]Position, error)
+}
+
+// noteTime bounds one call of Acknowledged.
+const noteTime = 10 * time.Second
+
+// notes brings positions to the place outside the nodes, many writes at a time.
+type notes struct {
+	kept    Acknowledged
+	cluster string
+	ctx     context.Context
+	wg      *sync.WaitGroup
+
+	mu      sync.Mutex // guards all below
+	pending map[concordat.ShardID]Position
+	waiting []chan error
+	running bool
+}
+
+// note returns when it is durable outside the nodes that the shard was acknowledged up to at.
+func (s *notes) note(ctx context.Context, id concordat.ShardID, at Position) error {
+	if s.kept == nil {
+		return nil
+	}
+	done := make(chan error, 1)
+	s.mu.Lock()
+	if s.pending == nil {
+		s.pending = map[concordat.ShardID]Position{}
+	}
+	if at.Compare(s.pending[id]) > 0 {
+		s.pending[id] = at
+	}
+	s.waiting = append(s.waiting, done)
+	if !s.running {
+		s.running = true
+		s.wg.Go(s.run)
+	}
+	s.mu.Unlock()
+	select {
+	case err := <-done:
+		return err
+	case <-ctx.Done():
+		return fmt.Errorf("%w: it is written, and not noted with the catalogue: %w", concordat.ErrUnavailable, context.Cause(ctx))
+	}
+}
+
+// run notes all that is pending, until nothing is.
+func (s *notes) run() {
+	for {
+		s.mu.Lock()
+		at, waiting := s.pending, s.waiting
+		s.pending, s.waiting = nil, nil
+		if s.running = len(waiting) > 0; !s.running {
+			s.mu.Unlock()
+			return
+		}
+		s.mu.Unlock()
+		ctx, cancel := context.WithTimeout(s.ctx, noteTime)
+		err := s.kept.Note(ctx, s.cluster, at)
+		cancel()
+		if err != nil {
+			err = fmt.Errorf("%w: it is written, and not noted with the catalogue: %w", concordat.ErrUnavailable, err)
+		}
+		for _, w := range waiting {
+			w <- err
+		}
+	}
+}
+
+// noteTenures notes the beginning of each epoch that a copy of the node leads, once it is committed: a shard that was
+// forced upon a shorter log is judged by that from then on.
+func noteTenures(n *Node) {
+	if n.o.Acknowledged == nil {
+		return
+	}
+	n.mu.Lock()
+	var led []*hosted
+	for _, h := range n.copies {
+		if h.copy != nil {
+			led = append(led, h)
+		}
+	}
+	n.mu.Unlock()
+	for _, h := range led {
+		st, err := h.copy.Status()
+		if err != nil || st.Role != replica.Master || st.Commit < st.Start || h.tenure == st.Shard.Epoch {
+			continue
+		}
+		ctx, cancel := context.WithTimeout(n.ctx, noteTime)
+		err = n.notes.note(ctx, h.copy.o.Index.Shard, Position{Epoch: st.Shard.Epoch, Seq: st.Start})
+		cancel()
+		if err != nil {
+			n.log.Warn("note the epoch", "shard", h.copy.o.Index.Shard, "error", err)
+			return // again soon
+		}
+		h.tenure = st.Shard.Epoch
+	}
+}
+
+// compareAcknowledged finds out, before the node announces itself, which of its copies lack acknowledged records, and
+// puts them on hold: they catch up from a master before they count. It reports whether all copies were compared.
+func compareAcknowledged(n *Node, me coord.Incarnation) bool {
+	var open []*hosted
+	n.mu.Lock()
+	for _, h := range n.copies {
+		if h.copy != nil && h.compared != me {
+			open = append(open, h)
+		}
+	}
+	n.mu.Unlock()
+	if n.o.Acknowledged == nil || len(open) == 0 {
+		return true
+	}
+	ctx, cancel := context.WithTimeout(n.ctx, noteTime)
+	defer cancel()
+	noted, err := n.o.Acknowledged.Noted(ctx, n.layout.Cluster)
+	if err != nil {
+		n.log.Warn("the catalogue does not say what was acknowledged: this node takes no part until it does", "error", err)
+		return false
+	}
+	all := true
+	for _, h := range open {
+		h.compared = me
+		want, ok := noted[h.copy.o.Index.Shard]
+		if !ok {
+			continue
+		}
+		have, lacks := h.copy.lacks(want)
+		if !lacks {
+			continue
+		}
+		n.log.Error("the copy lacks acknowledged records: its folder went back in time, or its disk lost them; it does not count before it has caught up",
+			"shard", h.copy.o.Index.Shard, "has", have, "acknowledged", want)
+		n.mu.Lock()
+		h.ready = "" // Ready follows, once others may believe it
+		n.mu.Unlock()
+		h.copy.step(replica.Behind{})
+		all = false
+	}
+	return all
+}
+
+// lacks returns the end of the copy's log, and whether the log has not the record at p. A copy that is not in sync may lack it.
+func (c *Copy) lacks(p Position) (have Position, lacks bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	x := c.wal.Extent()
+	have = Position{Epoch: x.EpochAt(x.End), Seq: x.End}
+	return have, c.replica.Status().InSync && !holds(&x, p)
+}
+
+// holds reports whether the log, or what was before it, has the record.
+func holds(x *wal.Extent, p Position) bool {
+	switch {
+	case p.Seq > x.End:
+		return false
+	case p.Seq > x.Base:
+		return x.EpochAt(p.Seq) == p.Epoch
+	}
+	return x.BaseEpoch >= p.Epoch
+}

@@ -1,0 +1,223 @@
+package cluster_test
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"concordat"
+	"concordat/cluster"
+	"concordat/cluster/coord"
+)
+
+// memory keeps what was acknowledged for as long as the test lasts.
+type memory struct {
+	mu sync.Mutex
+	at map[concordat.ShardID]cluster.Position
+}
+
+func (m *memory) Note(_ context.Context, _ string, at map[concordat.ShardID]cluster.Position) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.at == nil {
+		m.at = map[concordat.ShardID]cluster.Position{}
+	}
+	for id, p := range at {
+		if p.Compare(m.at[id]) > 0 {
+			m.at[id] = p
+		}
+	}
+	return nil
+}
+
+func (m *memory) Noted(context.Context, string) (map[concordat.ShardID]cluster.Position, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return maps.Clone(m.at), nil
+}
+
+// write puts documents numbered from, inclusive, to to.
+func (s *testSite) write(want map[string]string, from, to int) {
+	s.t.Helper()
+	for i := from; i < to; i++ {
+		want[fmt.Sprint(i)] = "x"
+		s.must(s.any().Put(s.t.Context(), profileOf(fmt.Sprint(i), "x")))
+	}
+}
+
+// snapshot copies the folder of a node that runs, as the snapshot of a virtual machine does. What restores it returns.
+func (s *testSite) snapshot(name coord.NodeID) (restore func()) {
+	s.t.Helper()
+	c := s.copy(name, "00")
+	ctx, cancel := context.WithTimeout(s.t.Context(), time.Minute)
+	defer cancel()
+	s.must(c.Index().Persist(ctx)) // between two writes of the index: a copy of its files is one of a moment
+	dir := filepath.Join(s.dir, string(name))
+	kept := dir + ".kept"
+	s.must(os.RemoveAll(kept))
+	s.must(os.CopyFS(kept, os.DirFS(dir)))
+	return func() {
+		s.t.Helper()
+		s.must(os.RemoveAll(dir))
+		s.must(os.Rename(kept, dir))
+	}
+}
+
+// until waits for a view of the node that pleases.
+func (s *testSite) until(name coord.NodeID, what string, pleases func(coord.Shard) bool) {
+	s.t.Helper()
+	ctx, cancel := context.WithTimeout(s.t.Context(), time.Minute)
+	defer cancel()
+	for {
+		v, news := s.nodes[name].View()
+		if pleases(v.Shards["00"]) {
+			return
+		}
+		select {
+		case <-news:
+		case <-ctx.Done():
+			s.t.Fatalf("%s: %+v", what, v.Shards["00"])
+		}
+	}
+}
+
+// TestFolderWentBack: a node whose folder was restored from a snapshot of it while it ran, and that is started first, does
+// not lead with what it has, and nothing that was acknowledged since is lost.
+func TestFolderWentBack(t *testing.T) {
+	t.Parallel()
+	for _, back := range [][]coord.NodeID{{"c"}, {"c", "b"}} {
+		t.Run(fmt.Sprint(back), func(t *testing.T) {
+			t.Parallel()
+			s := &testSite{noted: &memory{}}
+			s.found(t, 1, 3, "a", "b", "c")
+			want := map[string]string{}
+			s.write(want, 0, 10)
+			s.same(want)
+			var restore []func()
+			for _, n := range back {
+				restore = append(restore, s.snapshot(n))
+			}
+			s.write(want, 10, 22)
+			for _, n := range []coord.NodeID{"c", "b", "a"} {
+				s.stop(n)
+			}
+			for i := range back {
+				restore[i]()
+			}
+			for _, n := range back {
+				s.start(n)
+				s.until(n, "on hold", func(st coord.Shard) bool { return slices.Contains(st.Hold, n) || !slices.Contains(st.ISR, n) })
+			}
+			for _, n := range []coord.NodeID{"b", "a"} {
+				if !slices.Contains(back, n) {
+					s.start(n)
+				}
+			}
+			s.await()
+			s.same(want)
+			for n := range s.nodes {
+				if as, err := cluster.Asides(filepath.Join(s.dir, string(n))); err != nil || len(as) > 0 {
+					t.Errorf("node %s put aside %v, %v", n, as, err)
+				}
+			}
+		})
+	}
+}
+
+// TestAllWentBack: where all nodes were restored, to different times, none leads. The operator chooses one; what others have and it
+// lacks is kept, and can be read.
+func TestAllWentBack(t *testing.T) {
+	t.Parallel()
+	s := &testSite{noted: &memory{}}
+	s.found(t, 1, 3, "a", "b", "c")
+	want := map[string]string{}
+	names := []coord.NodeID{"a", "b", "c"}
+	var restore []func()
+	for i, n := range names {
+		s.write(want, 10*i, 10*i+10)
+		s.same(want)
+		restore = append(restore, s.snapshot(n))
+	}
+	s.write(want, 30, 40)
+	for _, n := range names {
+		s.stop(n)
+	}
+	for _, f := range restore {
+		f()
+	}
+	for _, n := range names {
+		s.start(n)
+	}
+	s.until("a", "all on hold", func(st coord.Shard) bool {
+		v, _ := s.nodes["a"].View()
+		return !v.Leads(st.State) && len(st.ISR) == len(st.Hold) && len(v.Live) == len(names)
+	})
+	s.copy("b", "00").Force()
+	s.await()
+	kept := map[string]string{}
+	for i := range 20 {
+		kept[fmt.Sprint(i)] = "x"
+	}
+	s.same(kept)
+	for n, aside := range map[coord.NodeID]int{"a": 0, "b": 0, "c": 1} {
+		as, err := cluster.Asides(filepath.Join(s.dir, string(n)))
+		if err != nil || len(as) != aside {
+			t.Fatalf("node %s put aside %v, %v; want %d", n, as, err, aside)
+		}
+		for _, a := range as {
+			var got []string
+			s.must(a.Documents(t.Context(), s.layout.Site, func(d *concordat.Document) error {
+				got = append(got, string(d.ID))
+				return nil
+			}))
+			if len(got) != 30 {
+				t.Errorf("what node %s put aside has %d documents, want 30: %v", n, len(got), got)
+			}
+		}
+	}
+	s.write(kept, 40, 45) // the cluster goes on, and the next start too
+	for _, n := range names {
+		s.stop(n)
+		s.start(n)
+	}
+	s.await()
+	s.same(kept)
+}
+
+// TestContradicted: a copy that has what its master lacks, although nothing outside of the nodes told of it, is put aside and not
+// thrown away.
+func TestContradicted(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, 1, 3, "a", "b", "c")
+	want := map[string]string{}
+	s.write(want, 0, 10)
+	s.same(want)
+	restore := s.snapshot("c")
+	s.write(want, 10, 22)
+	for _, n := range []coord.NodeID{"c", "b", "a"} {
+		s.stop(n)
+	}
+	restore()
+	s.start("c")
+	s.await() // c leads with what it has
+	s.start("b")
+	s.start("a")
+	s.settle(60)
+	for _, n := range []coord.NodeID{"a", "b"} {
+		as, err := cluster.Asides(filepath.Join(s.dir, string(n)))
+		if err != nil || len(as) != 1 {
+			t.Fatalf("node %s put aside %v, %v; want one copy", n, as, err)
+		}
+		docs := 0
+		s.must(as[0].Documents(t.Context(), s.layout.Site, func(d *concordat.Document) error { docs++; return nil }))
+		if docs != 22 {
+			t.Errorf("what node %s put aside has %d documents, want 22", n, docs)
+		}
+	}
+}

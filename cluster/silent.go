@@ -1,0 +1,108 @@
+package cluster
+
+import (
+	"context"
+	"encoding/gob"
+	"errors"
+	"log/slog"
+	"net/http"
+	"sync"
+	"time"
+
+	"concordat/cluster/coord"
+)
+
+// A node that vanishes does not end its connections: packets are lost without a word, or a stopped process takes them and answers
+// nothing. So a question that takes twice as long as usual is followed by another one that needs no work, and given up if that is
+// not answered either; other copies are asked then, and the node not again before it answers.
+
+const (
+	callAlive   = "alive"
+	leastSilent = 400 * time.Millisecond // no node is doubted before
+	aliveTime   = 600 * time.Millisecond // in which a node that lives says so
+	aliveAgain  = time.Second            // between two looks at a node that is busy, or was silent
+)
+
+var (
+	errSilent = errors.New("the node does not answer")
+	errGone   = errors.New("the node left the cluster's view")
+)
+
+// doubts finds out which nodes do not answer.
+type doubts struct {
+	fan   *fan
+	peers *HTTPPeers
+	ask   *asking
+	log   *slog.Logger
+	ctx   context.Context // of the node
+	wg    *sync.WaitGroup
+}
+
+func serveAlive(w http.ResponseWriter, _ *http.Request) {
+	_ = gob.NewEncoder(w).Encode(true) // a caller that went away misses nothing
+}
+
+// alive reports whether the node answers at all.
+func (d *doubts) alive(ctx context.Context, to coord.Node) bool {
+	ctx, cancel := context.WithTimeout(ctx, aliveTime)
+	defer cancel()
+	var yes bool
+	err := d.peers.exchange(ctx, to, "-", callAlive, true, &yes)
+	answer := (*remoteError)(nil) // of a program that does not know the call, perhaps
+	return err == nil || errors.As(err, &answer)
+}
+
+// guarded returns a context for a message to another node. It ends, with a cause, when the node leaves the view or falls silent.
+// The caller calls done when there is an answer.
+func (d *doubts) guarded(ctx context.Context, to coord.Node) (_ context.Context, done func()) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	d.wg.Go(func() { cancel(d.watch(ctx, to)) })
+	return ctx, func() { cancel(nil) }
+}
+
+// watch returns when ctx ends, or why a message to the node has to be given up.
+func (d *doubts) watch(ctx context.Context, to coord.Node) error {
+	doubt := time.NewTimer(max(leastSilent, 2*d.ask.patience()))
+	defer doubt.Stop()
+	for {
+		v, news := d.fan.now()
+		if v.Live[to.ID].Incarnation != to.Incarnation {
+			return errGone
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-news:
+		case <-doubt.C:
+			if !d.alive(ctx, to) && ctx.Err() == nil {
+				d.silenced(to)
+				return errSilent
+			}
+			doubt.Reset(aliveAgain)
+		}
+	}
+}
+
+// silenced notes that the node does not answer, and asks it again and again until it does or is gone.
+func (d *doubts) silenced(to coord.Node) {
+	if !d.ask.silence(to.ID, true) {
+		return // somebody looks after it already
+	}
+	d.log.Warn("node does not answer", "node", to.ID)
+	d.wg.Go(func() {
+		defer d.ask.silence(to.ID, false)
+		t := time.NewTicker(aliveAgain)
+		defer t.Stop()
+		for {
+			select {
+			case <-d.ctx.Done():
+				return
+			case <-t.C:
+			}
+			v, _ := d.fan.now()
+			if v.Live[to.ID].Incarnation != to.Incarnation || d.alive(d.ctx, to) {
+				return
+			}
+		}
+	})
+}

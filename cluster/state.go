@@ -1,0 +1,121 @@
+package cluster
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"sync"
+	"syscall"
+	"time"
+
+	"concordat"
+	"concordat/cluster/coord"
+)
+
+// callState asks a node how it is.
+const callState = "state"
+
+// NodeState is the state of a node, by its own word.
+type NodeState struct {
+	Node   coord.NodeID `json:"node"`
+	Time   time.Time    `json:"time"`
+	Free   uint64       `json:"free_bytes"` // as it is now
+	Online bool         `json:"coordinator"`
+	// Reached is when the coordinator last confirmed the node's session; zero: not since the start.
+	Reached time.Time   `json:"coordinator_reached,omitzero"`
+	Copies  []CopyState `json:"copies"`
+	Asides  []Aside     `json:"aside,omitempty"`
+	// Fault says why the node stopped taking part; empty: it did not.
+	Fault string `json:"fault,omitempty"`
+}
+
+// CopyState is the state of a copy of a shard, by the word of its node.
+type CopyState struct {
+	Shard     concordat.ShardID `json:"shard"`
+	Role      string            `json:"role"`
+	Has       Position          `json:"has"` // the end of its log
+	InSync    bool              `json:"in_sync"`
+	Damaged   bool              `json:"damaged,omitempty"` // it may lack acknowledged records, and does not count
+	Documents int               `json:"documents"`
+	Fault     string            `json:"fault,omitempty"`
+}
+
+// State returns what the node knows of itself now. It asks nobody.
+func (n *Node) State() NodeState {
+	out := NodeState{Node: n.o.Node.ID, Time: time.Now().UTC(), Free: freeOn(n.o.Dir), Online: n.fan.Online()}
+	n.mu.Lock()
+	hs := maps.Clone(n.copies)
+	out.Reached = n.reached
+	if n.fatal != nil {
+		out.Fault = n.fatal.Error()
+	}
+	n.mu.Unlock()
+	for _, id := range slices.Sorted(maps.Keys(hs)) {
+		out.Copies = append(out.Copies, hs[id].state(id))
+	}
+	out.Asides, _ = Asides(n.o.Dir) // a folder that cannot be read is a fault of all copies, which say so
+	return out
+}
+
+func (h *hosted) state(id concordat.ShardID) CopyState {
+	s := CopyState{Shard: id, Role: "closed"}
+	if h.copy == nil {
+		if h.err != nil {
+			s.Fault = h.err.Error()
+		}
+		return s
+	}
+	st, err := h.copy.Status()
+	if err != nil {
+		s.Fault = err.Error()
+	}
+	s.Role, s.InSync, s.Damaged = st.Role.String(), st.InSync, st.Meta.Damaged
+	s.Has, _ = h.copy.lacks(Position{})
+	s.Documents = h.copy.Index().Stats().Documents
+	return s
+}
+
+// freeOn returns the room on the disk of a folder, in bytes; 0 if nobody knows.
+func freeOn(dir string) uint64 {
+	var st syscall.Statfs_t
+	if syscall.Statfs(dir, &st) != nil {
+		return 0
+	}
+	return st.Bavail * uint64(st.Bsize)
+}
+
+// StateOf asks another node how it is.
+func (p *HTTPPeers) StateOf(ctx context.Context, to coord.Node) (s NodeState, err error) {
+	return s, p.exchange(ctx, to, "-", callState, true, &s)
+}
+
+// States asks all live nodes of the view how they are, side by side, and returns the answers and why the others did not give one.
+func (p *HTTPPeers) States(ctx context.Context, v *coord.View) (map[coord.NodeID]NodeState, map[coord.NodeID]error) {
+	var mu sync.Mutex // guards both
+	states, silent := map[coord.NodeID]NodeState{}, map[coord.NodeID]error{}
+	var wg sync.WaitGroup
+	for id, to := range v.Live {
+		wg.Go(func() {
+			s, err := p.StateOf(ctx, to)
+			mu.Lock()
+			defer mu.Unlock()
+			if err != nil {
+				silent[id] = err
+				return
+			}
+			states[id] = s
+		})
+	}
+	wg.Wait()
+	return states, silent
+}
+
+// States asks the other live nodes how they are; the answer has this node's own state too.
+func (n *Node) States(ctx context.Context) (map[coord.NodeID]NodeState, map[coord.NodeID]error) {
+	v, _ := n.fan.now()
+	others := coord.View{Live: maps.Clone(v.Live)}
+	delete(others.Live, n.o.Node.ID)
+	states, silent := n.peers.States(ctx, &others)
+	states[n.o.Node.ID] = n.State()
+	return states, silent
+}

@@ -1,0 +1,85 @@
+package clustering
+
+import (
+	"context"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"concordat/cluster"
+	"concordat/cluster/coord"
+	"concordat/cmd/cli"
+	"concordat/instance"
+)
+
+func (a *commands) clusterReplace() *cobra.Command {
+	var dry bool
+	c := &cobra.Command{Use: "replace NODE", Short: "Give the name of a node to another machine", Args: cobra.ExactArgs(1),
+		Long: `Replace takes a machine out and prepares its name for another one. It moves the copies of the node to the others and waits
+until they are there, waits until concordat serve has been stopped on the old machine, removes the node, and prints a token for the
+new machine. A machine that is lost is replaced in the same way; the copies then come from the other nodes. It refuses where the
+node has the only copy of anything. Run it on the node that has the key of the cluster's authority.
+
+If it is interrupted, run it again: what is done stays done, and concordat cluster drain NODE --undo goes back.`,
+		Example: "  concordat cluster replace b --dry-run\n  concordat cluster replace b",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.WithCluster(cmd.Context(), func(o *instance.Instance, w *instance.Observer, l *cluster.Layout) error {
+				return a.replace(cmd.Context(), o, w, l, coord.NodeID(args[0]), dry)
+			})
+		}}
+	c.ValidArgsFunction = a.completeNodes(0)
+	c.Flags().BoolVar(&dry, "dry-run", false, "say what would be done")
+	return c
+}
+
+func (a *commands) replace(ctx context.Context, o *instance.Instance, w *instance.Observer, l *cluster.Layout, id coord.NodeID,
+	dry bool) error {
+	own, err := o.Trust()
+	if err != nil {
+		return err
+	}
+	m, ok := l.Members[id]
+	switch {
+	case !ok:
+		return cli.Usagef("no node %q", id)
+	case id == own.Node:
+		return cli.Usagef("this is node %s: run it on another one that has the key of the cluster's authority", id)
+	case !cluster.HasAuthority(filepath.Join(o.Dir, instance.ClusterName)):
+		return cli.Usagef("the key of the cluster's authority is not on this machine: run it on the node that made the cluster")
+	}
+	node, live := w.Seen.Live[id]
+	if dry {
+		if err := a.drain(ctx, w, l, id, true, true, false); err != nil {
+			return err
+		}
+		if live {
+			a.Say("would wait until concordat serve is stopped on node %s, at %s", id, node.Address)
+		}
+		a.Say("would remove node %s and print a token for another machine of that name", id)
+		return nil
+	}
+	if _, err := w.AwaitSelf(ctx, o.Dir, own.Node); err != nil { // which lets the new machine in
+		return err
+	}
+	if !m.Drained || len(balance(w, l)) > 0 {
+		if err := a.drain(ctx, w, l, id, true, false, true); err != nil {
+			return err
+		}
+	}
+	for told := false; ; told = true {
+		if _, live := w.Seen.Live[id]; !live {
+			break
+		}
+		if !told {
+			a.Warn("stop concordat serve on node %s, at %s, now; waiting", id, node.Address)
+		}
+		if err := w.Next(ctx); err != nil {
+			return err
+		}
+	}
+	if err := a.removeNode(ctx, o, w, id, false, false); err != nil {
+		return err
+	}
+	a.Warn("on the new machine, in an empty folder: concordat cluster join TOKEN --listen HOST:PORT, concordat serve; then concordat cluster balance --wait")
+	return a.giveToken(ctx, o, w, id)
+}

@@ -1,0 +1,48 @@
+package daemon
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"concordat/instance"
+)
+
+// stateTime bounds a question to the other nodes about their state.
+const stateTime = time.Second
+
+// clusterState answers cluster status from what this node knows, and what the others say within a second.
+func (s *Daemon) clusterState(w http.ResponseWriter, r *http.Request) {
+	n := s.o.Node
+	if n == nil {
+		writeJSON(w, http.StatusConflict, map[string]string{"error": "the site has one machine"})
+		return
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), stateTime)
+	defer cancel()
+	store := make(chan error, 1)
+	go func() {
+		_, err := s.o.Store.Setting(ctx, "scheme")
+		store <- err
+	}()
+	v, _ := n.View()
+	out := instance.ClusterState{View: *v, Silent: map[string]string{}}
+	states, silent := n.States(ctx)
+	out.Take(states, silent)
+	if err := <-store; err != nil {
+		out.Store = err.Error()
+	}
+	writeJSON(w, http.StatusOK, out)
+}
+
+// salvage takes in again what copies hold that were put aside on this machine.
+func (s *Daemon) salvage(w http.ResponseWriter, r *http.Request) {
+	q := r.URL.Query()
+	out, err := instance.Salvage(r.Context(), s.o, q.Get("dry") == "true", q.Get("remove") == "true")
+	if err != nil {
+		s.log.Error("salvage", "error", err)
+		writeJSON(w, http.StatusInternalServerError, map[string]string{"error": err.Error()})
+		return
+	}
+	writeJSON(w, http.StatusOK, out)
+}

@@ -1,0 +1,120 @@
+package instance
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"concordat"
+	"concordat/cluster"
+	"concordat/store"
+)
+
+// Salvaged is the outcome of a look into copies that were put aside, see cluster.Aside.
+type Salvaged struct {
+	Asides  []cluster.Aside `json:"aside"`
+	Present int             `json:"present"` // documents that the site has, with the same text
+	Taken   int             `json:"taken"`   // that the catalogue lists and the index lacked: taken in again, or to be
+	// Unlisted documents are not in the catalogue: they were deleted since, or never acknowledged. Replaced ones have another
+	// text there, a later one as far as the catalogue knows.
+	Unlisted int      `json:"unlisted"`
+	Replaced int      `json:"replaced"`
+	Removed  bool     `json:"removed"`        // the copies that were put aside
+	Some     []string `json:"some,omitempty"` // of those taken, as LIBRARY/DOCUMENT
+}
+
+// Salvage compares what the copies put aside on this machine hold with the catalogue and the index, and takes in again what the
+// catalogue lists and the index lacks. With dry it only counts. With remove it removes the copies afterwards, if no document failed.
+func Salvage(ctx context.Context, o *Instance, dry, remove bool) (*Salvaged, error) {
+	if o.Node == nil {
+		return nil, Usagef("the site has one machine")
+	}
+	asides, err := AsidesOf(o.Dir)
+	out := &Salvaged{Asides: asides}
+	if err != nil {
+		return nil, err
+	}
+	for _, a := range asides {
+		var batch []*concordat.Profile
+		put := func() error {
+			if dry || len(batch) == 0 {
+				return nil
+			}
+			err := Retry(ctx, func() error { return o.Index.Put(ctx, batch...) })
+			batch = nil
+			return err
+		}
+		err := a.Documents(ctx, o.Config.Site.ID, func(d *concordat.Document) error {
+			p, err := out.judge(ctx, o, d)
+			if err != nil {
+				return fmt.Errorf("%s/%s: %w", d.Library, d.ID, err)
+			}
+			if p != nil {
+				batch = append(batch, p)
+			}
+			if len(batch) >= fillBatch {
+				return put()
+			}
+			return nil
+		})
+		if err = errors.Join(err, put()); err != nil {
+			return out, fmt.Errorf("%s: %w", a.Folder, err)
+		}
+	}
+	if dry || !remove {
+		return out, nil
+	}
+	for _, a := range asides {
+		if err := os.RemoveAll(a.Folder); err != nil {
+			return out, err
+		}
+	}
+	out.Removed = true
+	return out, nil
+}
+
+// judge counts one document, and returns its profile if it has to be taken in again.
+func (out *Salvaged) judge(ctx context.Context, o *Instance, d *concordat.Document) (*concordat.Profile, error) {
+	listed, err := o.Store.Catalogue.DocumentRow(ctx, d.Library, d.ID)
+	if errors.Is(err, concordat.ErrNotFound) {
+		out.Unlisted++
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	if listed.Hash != store.TextHash(d.Text) {
+		out.Replaced++
+		return nil, nil
+	}
+	there, err := o.Index.Document(ctx, concordat.Ref{Site: o.Config.Site.ID, Library: d.Library, Document: d.ID})
+	if err == nil && there.Text == d.Text {
+		out.Present++
+		return nil, nil
+	}
+	if err != nil && !errors.Is(err, concordat.ErrNotFound) {
+		return nil, err
+	}
+	out.Taken++
+	if len(out.Some) < maxNamed {
+		out.Some = append(out.Some, string(d.Library)+"/"+string(d.ID))
+	}
+	return o.Profile(ctx, *d)
+}
+
+// AsidesOf returns the copies that were put aside on the machine with the site's folder dir.
+func AsidesOf(dir string) ([]cluster.Aside, error) {
+	return cluster.Asides(filepath.Join(dir, IndexName, NodeDirName))
+}
+
+// NothingAside returns an error that says what to do if a copy was put aside on the machine with the site's folder dir.
+func NothingAside(dir string) error {
+	asides, err := AsidesOf(dir)
+	if err == nil && len(asides) > 0 {
+		err = fmt.Errorf("%d copies of shards were put aside here and may hold documents that the site lacks: run concordat cluster salvage",
+			len(asides))
+	}
+	return err
+}
