@@ -16,6 +16,7 @@ import (
 	"concordat/harvest/fetch"
 	"concordat/instance"
 	"concordat/site"
+	"concordat/site/compare"
 	"concordat/site/retain"
 	"concordat/store"
 )
@@ -124,7 +125,11 @@ func runHarvests(ctx context.Context, s *Daemon, r *harvest.Runner) error {
 		for _, h := range due {
 			g.TryGo(func() error {
 				s.guarded(ctx, "harvest", func() error {
-					if err := r.Run(ctx, h.ID); err != nil && !errors.Is(err, store.ErrLease) && ctx.Err() == nil {
+					err := r.Run(ctx, h.ID)
+					if fault := (*compare.Fault)(nil); errors.As(err, &fault) {
+						return err
+					}
+					if err != nil && !errors.Is(err, store.ErrLease) && ctx.Err() == nil {
 						s.log.Warn("harvest", "source", h.ID, "error", err)
 					}
 					return nil

@@ -13,19 +13,24 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"sync"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	"concordat"
 	"concordat/harvest/fetch"
 	"concordat/harvest/landing"
 	"concordat/harvest/oai"
 	"concordat/site"
+	"concordat/site/compare"
 	"concordat/store"
 )
 
 const (
 	together  = 32              // records that are fetched before their texts are taken in, at most
 	gathered  = 5 * time.Second // and so long, at most: what is fetched and not taken in is lost if the process ends
+	atOnce    = 4               // of them
 	maxText   = 64 << 20        // bytes of their texts
 	maxTexts  = 10              // files of one record
 	maxTries  = 5               // at a record whose text does not come
@@ -41,27 +46,9 @@ func (x *run) fetchTexts(ctx context.Context) error {
 		if err != nil || len(due) == 0 {
 			return err
 		}
-		var stopped error
-		var done []fetched
-		began := x.o.Now()
-		size := 0
-		for _, r := range due {
-			if err := ctx.Err(); err != nil {
-				return err
-			}
-			f := fetched{record: r}
-			if r.State != store.RecordWithdrawing {
-				if f, stopped = x.obtain(ctx, r); stopped != nil {
-					break
-				}
-			}
-			done = append(done, f)
-			for _, d := range f.docs {
-				size += len(d.Text)
-			}
-			if size > maxText || x.o.Now().Sub(began) >= gathered {
-				break
-			}
+		done, stopped := x.obtainAll(ctx, due)
+		if err := ctx.Err(); err != nil {
+			return err
 		}
 		if err := x.take(ctx, done); err != nil {
 			return errors.Join(err, stopped)
@@ -70,6 +57,51 @@ func (x *run) fetchTexts(ctx context.Context) error {
 			return stopped
 		}
 	}
+}
+
+// obtainAll fetches the texts of records, in order, some at once: reading a file takes longer than fetching it. It begins no
+// more of them once it holds much text or some time has passed, or the source is not to be asked any more, for which it returns
+// the reason.
+func (x *run) obtainAll(ctx context.Context, due []store.HarvestRecord) (done []fetched, stopped error) {
+	began := x.o.Now()
+	got := make([]*fetched, len(due))
+	var mu sync.Mutex // guards size and stopped
+	size := 0
+	var g errgroup.Group
+	g.SetLimit(atOnce)
+	for i, r := range due {
+		mu.Lock()
+		enough := stopped != nil || size > maxText || x.o.Now().Sub(began) >= gathered
+		mu.Unlock()
+		if enough || ctx.Err() != nil {
+			break
+		}
+		if r.State == store.RecordWithdrawing {
+			got[i] = &fetched{record: r}
+			continue
+		}
+		compare.Go(&g, func() error {
+			f, err := x.obtain(ctx, r)
+			mu.Lock()
+			defer mu.Unlock()
+			if err != nil {
+				stopped = errors.Join(stopped, err)
+				return nil
+			}
+			got[i] = &f
+			for _, d := range f.docs {
+				size += len(d.Text)
+			}
+			return nil
+		})
+	}
+	stopped = errors.Join(stopped, g.Wait()) // of a panic alone: the functions note their errors
+	for _, f := range got {
+		if f != nil {
+			done = append(done, *f)
+		}
+	}
+	return done, stopped
 }
 
 // fetched is a record with its texts, or with its state where there are none.

@@ -105,7 +105,7 @@ var allowed = map[string][]string{
 	"cmd/concordat/clustering": {"", "cluster", "cluster/coord", "cluster/local", "cluster/zk", "cmd/cli", "instance/config",
 		"crypto",
 		"crypto/keyfile", "daemon", "instance", "store", "web"},
-	"harvest": {"", "harvest/fetch", "harvest/landing", "harvest/oai", "harvest/sitemap", "harvest/xmltree", "site",
+	"harvest": {"", "harvest/fetch", "harvest/landing", "harvest/oai", "harvest/sitemap", "harvest/xmltree", "site", "site/compare",
 		"store"},
 	"harvest/fetch":            {"", "webhook/outbound"},
 	"harvest/landing":          {""},
