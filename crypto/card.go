@@ -12,7 +12,9 @@ import (
 	"io"
 	"net/url"
 	"slices"
+	"strings"
 	"time"
+	"unicode/utf8"
 )
 
 // Suite names the algorithms of an envelope.
@@ -38,6 +40,24 @@ const (
 	maxKeys  = 48
 	maxSuite = 8
 )
+
+// maxCardName bounds the name on a card, in bytes.
+const maxCardName = 200
+
+// CardName returns as much of a name as a card takes: without what does not print, and cut after a letter.
+func CardName(name string) string {
+	name = strings.Map(func(r rune) rune {
+		if r == utf8.RuneError || !printable(string(r)) {
+			return -1
+		}
+		return r
+	}, name)
+	for len(name) > maxCardName {
+		_, size := utf8.DecodeLastRuneInString(name)
+		name = name[:len(name)-size]
+	}
+	return strings.TrimSpace(name)
+}
 
 // CardFields are the fields of a card other than the keys: a site's own description.
 type CardFields struct {
@@ -165,8 +185,8 @@ func possession(root ed25519.PublicKey, serial uint64) []byte {
 // validate returns all faults of f at once.
 func (f CardFields) validate() error {
 	var errs []error
-	if f.Name == "" || len(f.Name) > 200 || !printable(f.Name) {
-		errs = append(errs, fmt.Errorf("card: name %q: %w: 1 to 200 bytes of printable text", f.Name, ErrFormat))
+	if f.Name == "" || len(f.Name) > maxCardName || !printable(f.Name) {
+		errs = append(errs, fmt.Errorf("card: name %q: %w: 1 to %d bytes of printable text", f.Name, ErrFormat, maxCardName))
 	}
 	if len(f.Contact) > 1024 || !printable(f.Contact) {
 		errs = append(errs, fmt.Errorf("card: contact: %w: at most 1024 bytes of printable text", ErrFormat))

@@ -136,6 +136,7 @@ func Run(ctx context.Context, o *instance.Instance, options Options) error {
 		return err
 	}
 	s.Partners.Store(p)
+	s.nameCard(ctx, true)
 	l, err := s.listen()
 	if err != nil {
 		return errors.Join(err, s.closePartners())

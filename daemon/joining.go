@@ -148,6 +148,25 @@ func (s *Daemon) makeCard(ctx context.Context, by, address string) error {
 	return err
 }
 
+// nameCard makes the site's card bear its title, by which partners know it, and uses it at once. A site that cannot make one
+// goes on with the card it has; Health says so.
+func (s *Daemon) nameCard(ctx context.Context, unnamed bool, by ...string) {
+	s.joinMu.Lock()
+	defer s.joinMu.Unlock()
+	made, err := s.o.NameCard(ctx, unnamed, by...)
+	if p := s.Partners.Load(); made && p != nil {
+		err = p.Reread(ctx)
+	}
+	switch {
+	case errors.Is(err, instance.ErrRootAway):
+		s.log.Warn("the card keeps the site's former name: concordat site card --name NAME --root FILE", "error", err)
+	case err != nil:
+		s.log.Error("name on the site's card", "error", err)
+	case made:
+		s.log.Info("card made", "name", s.o.Now().Site.Title)
+	}
+}
+
 // answerFrom answers partners at l from now on, and after the next start too.
 func (s *Daemon) answerFrom(ctx context.Context, l net.Listener, listen string) error {
 	p, err := partners.NewServer(ctx, s.o, s.partnerOptions())

@@ -32,7 +32,7 @@ func (s *Daemon) reload(ctx context.Context) error {
 			s.log.Error("configuration not read again", "error", err)
 			continue
 		}
-		s.use(next)
+		s.use(ctx, next)
 		s.log.Warn("configuration read again", "level", next.Log.Level)
 	}
 }

@@ -17,8 +17,10 @@ import (
 // What an operator sets for all nodes of a site reaches each of them by ZooKeeper. A node keeps the newest
 // version that it could take, for its commands and for a start while ZooKeeper is away.
 
-// use makes next the configuration in force, as far as that needs no restart, and says what does.
-func (s *Daemon) use(next *config.Config) {
+// use makes next the configuration in force, as far as that needs no restart, and says what does. A new title goes onto the
+// site's card.
+func (s *Daemon) use(ctx context.Context, next *config.Config, by ...string) {
+	was := s.o.Now().Site.Title
 	live := s.o.Now().WithLive(next)
 	for _, c := range config.Diff(s.o.Now(), live) {
 		s.log.Info("setting changed", "key", c.Key, "value", c.New)
@@ -31,6 +33,9 @@ func (s *Daemon) use(next *config.Config) {
 	s.o.Live.Store(live)
 	s.o.Next.Store(next)
 	s.level.Set(live.Log.Level)
+	if live.Site.Title != was {
+		s.nameCard(ctx, false, by...)
+	}
 }
 
 // watchSettings takes each new version of the settings of all nodes until ctx ends.
@@ -54,7 +59,7 @@ func (s *Daemon) watchSettings(ctx context.Context) error {
 				s.log.Error("settings of the cluster not taken: this node goes on with those before", "version", c.Version, "error", err)
 				continue
 			}
-			s.use(next)
+			s.use(ctx, next)
 			s.o.Central.Store(c.Version)
 			if err := s.o.ApplyPolicies(ctx, c.Version, parsed); err != nil && ctx.Err() == nil {
 				s.log.Error("policies of the cluster", "version", c.Version, "error", err)
@@ -80,7 +85,11 @@ func (s *Daemon) set(ctx context.Context, values []web.Setting, notes ...store.A
 	if err != nil {
 		return err
 	}
-	s.use(next)
+	var by []string
+	for _, n := range notes {
+		by = append(by, n.Actor)
+	}
+	s.use(ctx, next, by...)
 	return nil
 }
 

@@ -26,7 +26,40 @@ const (
 
 // CardFields returns the fields of a first card: the site's name, and no address.
 func (o *Instance) CardFields() crypto.CardFields {
-	return crypto.CardFields{Name: cmp.Or(o.Now().Site.Title, string(o.Config.Site.ID)), Modes: crypto.ModeSealed}
+	return crypto.CardFields{Name: cardName(o), Modes: crypto.ModeSealed}
+}
+
+// cardName returns the title of the site as far as it fits on a card, or its identifier if it has no title.
+func cardName(o *Instance) string {
+	return cmp.Or(crypto.CardName(o.Now().Site.Title), string(o.Config.Site.ID))
+}
+
+// ErrRootAway says that a new card needs the root key, which is kept elsewhere.
+var ErrRootAway = errors.New("the root key is kept elsewhere")
+
+// NameCard makes a new card if the present one does not bear the site's title: partners read that name. unnamed spares a card
+// whose name was chosen: only one that bears the site's identifier, as it was made before the site had a title, is replaced.
+// It does nothing for a site without keys, card or title, and fails with ErrRootAway where no new card can be made.
+func (o *Instance) NameCard(ctx context.Context, unnamed bool, by ...string) (made bool, err error) {
+	id, err := SigningIdentity(o.Dir, nil)
+	if err != nil || id == nil || o.Now().Site.Title == "" {
+		return false, err
+	}
+	card, err := OwnCard(ctx, o.Store, id)
+	if err != nil || card == nil || card.Name == cardName(o) || unnamed && card.Name != string(o.Config.Site.ID) {
+		return false, err
+	}
+	if !id.HasRoot() {
+		return false, ErrRootAway
+	}
+	k, _, err := o.OpenKeystore()
+	if err != nil {
+		return false, err
+	}
+	fields := card.CardFields
+	fields.Name = cardName(o)
+	_, _, err = MakeCard(ctx, o.Store, k, fields, nil, time.Now(), by...)
+	return err == nil, err
 }
 
 // EnsureKeys makes keys and a card without an address for a site that never had any, so that what it gives out is signed

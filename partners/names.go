@@ -2,9 +2,13 @@ package partners
 
 import (
 	"context"
+	"maps"
 
 	"concordat"
 	"concordat/crypto"
+	"concordat/instance"
+	"concordat/report"
+	"concordat/site"
 	"concordat/store"
 )
 
@@ -26,4 +30,15 @@ func Names(ctx context.Context, db *store.DB) (map[concordat.SiteID]string, erro
 		}
 	}
 	return out, err
+}
+
+// ReportNames returns what people call the accounts, sites and libraries of a report.
+func ReportNames(ctx context.Context, o *instance.Instance) (report.Names, error) {
+	n, err := site.Names(ctx, o.Store, o.Site.ID(), o.Now().Site.Title)
+	if err != nil {
+		return n, err
+	}
+	names, err := Names(ctx, o.Store)
+	maps.Copy(n.Sites, names)
+	return n, err
 }

@@ -63,7 +63,7 @@ func (r *Report) csvLead(count *Counter, l RuledLead) []string {
 		strconv.FormatFloat(round(similarity), 'f', -1, 64), l.Span.In(r.Submission.Text), l.Text,
 		strconv.Itoa(characters), "", "", "", "", "", "", r.Place(l.Source), "",
 	}
-	return append(append(row, r.csvReview()...), string(l.State), l.Ruling.By, l.Ruling.Comment, "", "", "")
+	return append(append(row, r.csvReview()...), string(l.State), r.Names.Person(l.Ruling.By), l.Ruling.Comment, "", "", "")
 }
 
 func (r *Report) csvRow(count *Counter, i int, e concordat.Evidence, s concordat.Source) []string {
@@ -123,9 +123,9 @@ func (r *Report) csvReview() []string {
 	}
 	var signed []string
 	for _, s := range v.Signed {
-		signed = append(signed, s.By)
+		signed = append(signed, r.Names.Person(s.By))
 	}
-	return []string{v.Verdict, v.By, strings.Join(signed, "; "), yes(v.Stale)}
+	return []string{v.Verdict, r.Names.Person(v.By), strings.Join(signed, "; "), yes(v.Stale)}
 }
 
 func yes(b bool) string {

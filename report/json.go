@@ -63,6 +63,8 @@ type (
 		Disclosures []jsonDisclosure            `json:"disclosures,omitempty"`
 		Statements  []concordat.Statement       `json:"statements,omitempty"`
 		Sites       map[concordat.SiteID]string `json:"sites,omitempty"`
+		People      map[string]string           `json:"people,omitempty"`
+		Libraries   []jsonLibraryName           `json:"libraries,omitempty"`
 	}
 	jsonSubmission struct {
 		Library    concordat.LibraryID  `json:"library"`

@@ -74,7 +74,7 @@ func (r *Report) LaterWords() (out []string) {
 		default:
 			title = l.Say("a document that is not named")
 		}
-		place := string(d.Source.Library)
+		place := r.LibraryWords(d.Source.Site, d.Source.Library)
 		if d.Level != "" {
 			place = r.libraryPlace(d.Source.Site, d.Source.Library)
 		}
@@ -84,9 +84,9 @@ func (r *Report) LaterWords() (out []string) {
 		}
 		switch {
 		case !d.Handled.At.IsZero():
-			said = append(said, l.Say("Dealt with by %s on %s.", d.Handled.By, minute(d.Handled.At)))
+			said = append(said, l.Say("Dealt with by %s on %s.", r.Names.Person(d.Handled.By), minute(d.Handled.At)))
 		case !d.Read.At.IsZero():
-			said = append(said, l.Say("Read by %s on %s, not dealt with yet.", d.Read.By, minute(d.Read.At)))
+			said = append(said, l.Say("Read by %s on %s, not dealt with yet.", r.Names.Person(d.Read.By), minute(d.Read.At)))
 		default:
 			said = append(said, l.Say("Nobody has read this alert yet."))
 		}

@@ -222,7 +222,7 @@ func (r *Report) CountedLeads() string {
 			continue
 		}
 		n++
-		if who := d.Ruling.By; who != "" && !slices.Contains(by, who) {
+		if who := r.Names.Person(d.Ruling.By); who != "" && !slices.Contains(by, who) {
 			by = append(by, who)
 		}
 	}
@@ -270,12 +270,12 @@ func (r *Report) RulingWords(l RuledLead) string {
 	case LeadCounted:
 		what = in.Say("Counted by a person")
 		if l.Ruling.By != "" {
-			what = in.Say("Counted by %s", l.Ruling.By)
+			what = in.Say("Counted by %s", r.Names.Person(l.Ruling.By))
 		}
 	case LeadSetAside:
 		what = in.Say("Not a lead")
 		if l.Ruling.By != "" {
-			what = in.Say("Not a lead, by %s", l.Ruling.By)
+			what = in.Say("Not a lead, by %s", r.Names.Person(l.Ruling.By))
 		}
 	default:
 		return ""

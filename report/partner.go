@@ -219,46 +219,6 @@ func (r *Report) hidden() bool {
 	})
 }
 
-// shownIdentity is how much of an identity that no person can read is shown.
-const shownIdentity = 7
-
-// SiteName is the name of a site for people: the partner's own name with the beginning of its identity, since
-// two may take one name.
-func (r *Report) SiteName(id concordat.SiteID) string {
-	if n := r.Sites[id]; n != "" {
-		return n + " (" + string(id[:min(len(id), shownIdentity)]) + ")"
-	}
-	return string(id)
-}
-
-// Place says where a document is. A partner's document is shown by the beginning of its pseudonym.
-func (r *Report) Place(ref concordat.Ref) string {
-	if _, ok := ref.Library.Batch(); ok {
-		return r.Language.Say("another document of this batch: %s", string(ref.Document))
-	}
-	doc := string(ref.Document)
-	if _, partner := r.Sites[ref.Site]; partner && len(doc) > 8 {
-		doc = doc[:8]
-	}
-	return r.SiteName(ref.Site) + "/" + string(ref.Library) + "/" + doc
-}
-
-// LibraryWords names a library for people: by its identity, or as the batch of the submission.
-func (r *Report) LibraryWords(id concordat.LibraryID) string {
-	if _, ok := id.Batch(); ok {
-		return r.Language.Say("the other documents of this batch")
-	}
-	return string(id)
-}
-
-// libraryPlace says where a library is.
-func (r *Report) libraryPlace(s concordat.SiteID, id concordat.LibraryID) string {
-	if _, ok := id.Batch(); ok {
-		return r.LibraryWords(id)
-	}
-	return r.SiteName(s) + "/" + string(id)
-}
-
 // SourceWords gives the contact for a partner's source, and the known part of it; "" for a source of this site.
 func (r *Report) SourceWords(ref concordat.Ref) string {
 	p, ok := r.Partner(ref)

@@ -73,19 +73,34 @@ func TestPartnerOfSource(t *testing.T) {
 	if got := r.SourceWords(other); got != "known by matched sentences only" {
 		t.Errorf("a source without an outline: %q", got)
 	}
-	// A pseudonym is told by its beginning, a document of this site in full; a site with a name by both.
-	for want, ref := range map[string]concordat.Ref{
-		"North (north)/theses/00112233":       ref,
-		"here/a/an-identity-of-this-site.txt": {Site: "here", Library: "a", Document: "an-identity-of-this-site.txt"},
-		"North (north)/theses/short":          {Site: "north", Library: "theses", Document: "short"},
-		"North (north)/theses/12345678":       {Site: "north", Library: "theses", Document: "123456789"},
-	} {
-		if got := r.Place(ref); got != want {
-			t.Errorf("place %q, want %q", got, want)
+	// A partner and its libraries have names; its documents have pseudonyms, which nobody reads.
+	own := concordat.Ref{Site: "here", Library: "a", Document: "its-name.txt"}
+	places := func(want map[string]concordat.Ref) {
+		t.Helper()
+		for want, ref := range want {
+			if got := r.Place(ref); got != want {
+				t.Errorf("place %q, want %q", got, want)
+			}
 		}
 	}
-	if got := r.SiteName(long); got != "Long (ABCDEFG)" {
-		t.Errorf("name %q", got)
+	places(map[string]concordat.Ref{"North/theses": ref, "here/a/its-name.txt": own})
+	r.Names = report.Names{Site: "here", Sites: map[concordat.SiteID]string{"here": "Our Site", "east": "East"},
+		Libraries: map[report.LibraryPlace]string{{Site: "here", Library: "a"}: "Awards 2024",
+			{Site: "north", Library: "theses"}: "Theses"},
+		People: map[string]string{"olga": "Olga Officer"}}
+	places(map[string]concordat.Ref{"North/Theses": ref, "Awards 2024/its-name.txt": own,
+		"East/b": {Site: "east", Library: "b", Document: "1"}})
+	for id, want := range map[concordat.SiteID]string{long: "Long", "here": "Our Site", "east": "East", "nobody": "nobody"} {
+		if got := r.SiteName(id); got != want {
+			t.Errorf("site %s is called %q, want %q", id, got, want)
+		}
+	}
+	if got := r.Names.Person("olga") + ", " + r.Names.Person("nemo"); got != "Olga Officer, nemo" {
+		t.Errorf("people are called %s", got)
+	}
+	r.Names.Sites["east"] = "Long" // two took one name
+	if got := r.SiteName(long) + ", " + r.SiteName("east"); got != "Long (ABCDEFG), Long (east)" {
+		t.Errorf("two sites of one name are called %s", got)
 	}
 }
 

@@ -169,6 +169,7 @@ type Report struct {
 	Disclosures  []Disclosure
 	Statements   []concordat.Statement
 	Sites        map[concordat.SiteID]string // of Findings
+	Names        Names                       // for people; zero: identities are shown. Build leaves it to the caller
 	// Review has the decisions of people about it; nil: none. Build leaves it to the caller.
 	Review *Review
 	// Later has the documents that came since and match, if the check stays, the latest first, at most MaxLater. Build leaves it

@@ -62,12 +62,12 @@ func (r *Report) ReviewWords() []string {
 		return nil
 	}
 	day := func(t time.Time) string { return t.UTC().Format("2006-01-02 15:04 UTC") }
-	out := []string{l.Say("Verdict: %s, given by %s on %s.", l.Verdict(v.Verdict), v.By, day(v.At))}
+	out := []string{l.Say("Verdict: %s, given by %s on %s.", l.Verdict(v.Verdict), r.Names.Person(v.By), day(v.At))}
 	if v.Reason != "" {
 		out = append(out, l.Say("Reason: %s", v.Reason))
 	}
 	for _, s := range v.Signed {
-		out = append(out, l.Say("Signed off by %s on %s.", s.By, day(s.At)))
+		out = append(out, l.Say("Signed off by %s on %s.", r.Names.Person(s.By), day(s.At)))
 	}
 	if len(v.Signed) == 0 {
 		out = append(out, l.Say("Nobody else has signed it off yet."))

@@ -211,6 +211,7 @@ var taskStates = []concordat.State{concordat.TaskRunning, concordat.TaskQueued, 
 
 type adminTasks struct {
 	adminFrame
+	People called
 	State  concordat.State // of those listed; empty: any
 	Owner  string          // likewise
 	States []concordat.State
@@ -241,6 +242,9 @@ func (w adminPages) adminTasksPage(rw http.ResponseWriter, r *http.Request, v *V
 	tasks, err := w.o.Store.Checks.FilterTasks(r.Context(), store.TaskFilter{States: OneState(p.State), Owner: p.Owner}, before, TaskPage)
 	if err == nil {
 		p.Counts, err = w.o.Store.Checks.TaskCounts(r.Context())
+	}
+	if err == nil {
+		p.People, err = calledOn(r.Context(), w.Web)
 	}
 	way := &onItsWay{w: w.Web, v: v, l: message.LanguageOf(r)}
 	for _, t := range tasks {

@@ -21,6 +21,7 @@ const auditShown = 100
 
 type auditPage struct {
 	adminFrame
+	People                  called
 	Actor, Action, From, To string
 	Actions                 []string
 	Entries                 []store.AuditEntry
@@ -107,6 +108,9 @@ func (w adminPages) showAudit(rw http.ResponseWriter, r *http.Request, v *Visito
 	}
 	if err == nil {
 		p.Head, err = w.o.Store.Audit.AuditHead(r.Context())
+	}
+	if err == nil {
+		p.People, err = calledOn(r.Context(), w.Web)
 	}
 	if err != nil {
 		w.Fail(rw, r, v, err)

@@ -28,6 +28,7 @@ type Alert struct {
 	store.Alert
 	Name  string // of the partner that asks, or that has the document; empty: this site has the document, and the check
 	Check string // title of the check; empty: a partner's
+	Place string // title of the library that holds the document
 }
 
 // View returns the alert as programs see it.
@@ -68,7 +69,7 @@ func (w checkPages) Alerts(ctx context.Context, f store.AlertFilter, before int6
 	if err != nil {
 		return nil, 0, err
 	}
-	names, err := w.names(ctx)
+	names, err := calledOn(ctx, w.Web)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -85,8 +86,8 @@ func (w checkPages) Alerts(ctx context.Context, f store.AlertFilter, before int6
 	return out, next, nil
 }
 
-func (w checkPages) alert(ctx context.Context, a store.Alert, names map[concordat.SiteID]string) (Alert, error) {
-	one := Alert{Alert: a}
+func (w checkPages) alert(ctx context.Context, a store.Alert, names called) (Alert, error) {
+	one := Alert{Alert: a, Place: names.LibraryAt(a.Source.Site, a.Source.Library)}
 	id := a.Partner
 	if a.Side == store.AlertFound {
 		if a.Level != "" {
@@ -98,7 +99,7 @@ func (w checkPages) alert(ctx context.Context, a store.Alert, names map[concorda
 		}
 		one.Check = t.Title
 	}
-	if one.Name = names[id]; one.Name == "" {
+	if one.Name = names.Sites[id]; one.Name == "" {
 		one.Name = string(id)
 	}
 	return one, nil
@@ -120,6 +121,7 @@ type alertPage struct {
 	Alert
 	Passages []string // of the check's document, or of this site's document that a partner was told of
 	Gone     bool     // they cannot be shown: the text is another, or is not kept
+	People   called
 }
 
 // alertPage shows an alert with its passages, and marks it as read.
@@ -153,10 +155,11 @@ func (w checkPages) OneAlert(ctx context.Context, n int64) (alertPage, error) {
 	if err != nil {
 		return p, err
 	}
-	names, err := w.names(ctx)
+	names, err := calledOn(ctx, w.Web)
 	if err != nil {
 		return p, err
 	}
+	p.People = names
 	if p.Alert, err = w.alert(ctx, a, names); err != nil {
 		return p, err
 	}

@@ -56,16 +56,21 @@ type batchesPage struct {
 	Batches []store.Batch
 	Older   int64
 	Busy    bool
+	People  called
 }
 
 func (w batchPages) batchesPage(rw http.ResponseWriter, r *http.Request, v *Visitor) {
 	before, _ := strconv.ParseInt(r.URL.Query().Get("before"), 10, 64) // nonsense begins at the newest
 	bs, err := w.o.Store.Batches.Batches(r.Context(), OwnerOf(v), before, TaskPage)
+	var people called
+	if err == nil {
+		people, err = calledOn(r.Context(), w.Web)
+	}
 	if err != nil {
 		w.Fail(rw, r, v, err)
 		return
 	}
-	p := batchesPage{Batches: bs, Busy: slices.ContainsFunc(bs, func(b store.Batch) bool { return !Ended(b.State) })}
+	p := batchesPage{People: people, Batches: bs, Busy: slices.ContainsFunc(bs, func(b store.Batch) bool { return !Ended(b.State) })}
 	if len(bs) == TaskPage {
 		p.Older = bs[len(bs)-1].Seq
 	}

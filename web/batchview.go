@@ -50,6 +50,7 @@ type batchPage struct {
 	Strays                          []string
 	Recheck                         *store.Recheck
 	Today                           string
+	People                          called
 	Limited                         See      // what the visitor sees of the findings; empty: everything
 	Now                             progress // of a batch that has not ended
 }
@@ -133,6 +134,9 @@ func (w batchPages) batchPage(rw http.ResponseWriter, r *http.Request, v *Visito
 	q := r.URL.Query()
 	cluster, _ := strconv.Atoi(q.Get("cluster")) // 0, of no cluster, if it is no number
 	p, err := w.viewBatch(r.Context(), v, r.PathValue("id"), message.LanguageOf(r), cluster, r.URL)
+	if err == nil {
+		p.People, err = calledOn(r.Context(), w.Web)
+	}
 	if err == nil && p.ShowsPairs() {
 		err = w.listPairs(r.Context(), q, p)
 		p.Charted = len(p.Pairs) > 0 || p.Batch.State == concordat.TaskQueued || p.Batch.State == concordat.TaskRunning

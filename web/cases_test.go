@@ -60,9 +60,34 @@ func TestCases(t *testing.T) {
 	if strings.Contains(olga.get("/checks?view=signed", http.StatusOK), "overdue") {
 		t.Error("what is decided is overdue")
 	}
+	testNamed(t, d, olga, a)
 	if page := sue.get("/checks", http.StatusOK); strings.Contains(page, "view=signed") || strings.Contains(page, "assignee") {
 		t.Error("a submitter sees how far the people of the site are")
 	}
+}
+
+// testNamed: people are called by the names that they gave, on pages and in reports; two of one name by their accounts too.
+func testNamed(t *testing.T, d *testSite, olga *person, id string) {
+	t.Helper()
+	name := func(account, title string) {
+		t.Helper()
+		a, err := d.store.People.Account(t.Context(), account)
+		if a.Title = title; err == nil {
+			err = d.store.People.UpdateAccount(t.Context(), a)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	name("olga", "Olga Officer\u202e")
+	name("otto", "Otto Senior")
+	olga.wants(olga.get("/checks/"+id, http.StatusOK), "<span class=\"as\">Olga Officer\ufffd", "(Olga Officer, ", "signed off by Otto Senior")
+	olga.wants(olga.get("/checks?view=signed", http.StatusOK), `<option value="otto">Otto Senior</option>`, "<td>Olga Officer</td>")
+	olga.wants(olga.get("/checks/"+id+"/report", http.StatusOK), "given by Olga Officer on", "Signed off by Otto Senior on")
+	olga.wants(olga.get("/checks/"+id+"/report?format=csv", http.StatusOK), "Olga Officer", "Otto Senior")
+	olga.wants(olga.get("/checks/"+id+"/report?format=json", http.StatusOK), `"by": "olga"`, `"olga": "Olga Officer"`)
+	name("otto", "Olga Officer")
+	olga.wants(olga.get("/checks/"+id, http.StatusOK), "Olga Officer (olga)", "Olga Officer (otto)")
 }
 
 // TestSubmissionsMeet: what two people hand in alike meets once the first is in a library, to which it is added when an officer

@@ -35,6 +35,7 @@ type deletionsPage struct {
 	Older     int64
 	MayDelete bool
 	Libraries []store.Library
+	People    called
 }
 
 func (w adminPages) deletionsPage(rw http.ResponseWriter, r *http.Request, v *Visitor) {
@@ -52,6 +53,9 @@ func (w adminPages) deletionsPage(rw http.ResponseWriter, r *http.Request, v *Vi
 	}
 	if err == nil {
 		p.Libraries, err = w.o.Store.Catalogue.Libraries(r.Context())
+	}
+	if err == nil {
+		p.People, err = calledOn(r.Context(), w.Web)
 	}
 	if err != nil {
 		w.Fail(rw, r, v, err)

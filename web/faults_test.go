@@ -27,7 +27,7 @@ func TestPartlyDoneSaysWhy(t *testing.T) {
 	f.Consulted = append(f.Consulted, concordat.Consulted{Site: "SOUTH", Library: "calls", Asked: 7, Err: "down"},
 		concordat.Consulted{Site: "SOUTH", Library: "grants", Asked: 7, Answered: 6}, concordat.Consulted{Site: "NORTH", Library: "calls"})
 	d.finished(t, "part", "olga", f)
-	olga.wants(olga.get("/checks/part", http.StatusOK), `<a href="#coverage">No complete answer from SOUTH</a>`)
+	olga.wants(olga.get("/checks/part", http.StatusOK), `<a href="#coverage">No complete answer from South &lt;Site&gt;</a>`)
 	for id, c := range map[concordat.TaskID]concordat.Consulted{ // all was answered that was sent, and yet not all is known
 		"shards": {Missing: []concordat.ShardID{"3"}}, "capped": {Capped: 1}, "unready": {Level: concordat.ShowOverlap, Unready: 0.5},
 		"withheld": {Level: concordat.ShowOverlap, Withheld: 2},

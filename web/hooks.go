@@ -94,6 +94,7 @@ type hooksPage struct {
 	Kinds    []store.EventKind
 	MayWhole bool
 	Me       string
+	People   called
 }
 
 func (w adminPages) hooksPage(rw http.ResponseWriter, r *http.Request, v *Visitor) {
@@ -106,7 +107,13 @@ func (w adminPages) hooksPage(rw http.ResponseWriter, r *http.Request, v *Visito
 		w.Fail(rw, r, v, err)
 		return
 	}
-	w.Show(rw, r, v, http.StatusOK, "hooks", "title.hooks", hooksPage{hs, store.EventKinds(), v.Role == store.RoleAdministrator, v.Name})
+	people, err := calledOn(r.Context(), w.Web)
+	if err != nil {
+		w.Fail(rw, r, v, err)
+		return
+	}
+	w.Show(rw, r, v, http.StatusOK, "hooks", "title.hooks",
+		hooksPage{hs, store.EventKinds(), v.Role == store.RoleAdministrator, v.Name, people})
 }
 
 func kindsOf(f url.Values) (out []store.EventKind) {

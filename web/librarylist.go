@@ -145,6 +145,7 @@ func (w libraryPages) countAdditions(ctx context.Context, lib concordat.LibraryI
 
 // additionsPage lists what was handed in for a library.
 type additionsPage struct {
+	People called
 	store.Library
 	Path   string
 	State  concordat.State // of those listed; empty: any
@@ -170,6 +171,9 @@ func (w libraryPages) additionsPage(rw http.ResponseWriter, r *http.Request, v *
 	tasks, err := w.o.Store.Checks.FilterTasks(ctx, store.TaskFilter{Batch: additions(p.ID), States: OneState(p.State)}, before, TaskPage)
 	if err == nil {
 		p.Tasks, p.Busy, err = w.shownAdditions(ctx, r, v, tasks)
+	}
+	if err == nil {
+		p.People, err = calledOn(ctx, w.Web)
 	}
 	if err != nil {
 		w.Fail(rw, r, v, err)

@@ -2,6 +2,7 @@ package web
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -27,6 +28,8 @@ type onePartnerPage struct {
 	Told        bool                    // it has
 	Libraries   []store.Library
 	Levels      []concordat.Show
+	People      called
+	Titles      map[concordat.DocumentID]string // of the documents that it was shown
 
 	Problem, Detail string
 	Done            string // key of what was just done
@@ -67,6 +70,18 @@ func (w adminPages) showPartner(rw http.ResponseWriter, r *http.Request, v *Visi
 	}
 	if err == nil {
 		err = w.readJoining(ctx, &p, rows)
+	}
+	if err == nil {
+		p.People, err = calledOn(ctx, w.Web)
+	}
+	p.Titles = map[concordat.DocumentID]string{}
+	for i := 0; err == nil && i < len(p.Exposure.Documents); i++ {
+		d := p.Exposure.Documents[i]
+		var row store.DocumentRow
+		if row, err = w.o.Store.Catalogue.DocumentRow(ctx, d.Library, d.Document); errors.Is(err, concordat.ErrNotFound) {
+			err = nil // deleted since
+		}
+		p.Titles[d.Document] = visible(row.Title)
 	}
 	if err != nil {
 		w.Fail(rw, r, v, err)

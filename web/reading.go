@@ -49,6 +49,7 @@ type checkPage struct {
 	MayDelete bool
 	Limited   See // what the visitor sees of the report; empty: everything
 	Me        string
+	People    called
 	Verdicts  []string
 	InLibrary *CaseLibrary // nil: it is not for the visitor
 	// Parts of the report.
@@ -121,6 +122,9 @@ func (w reportPages) reader(r *http.Request, v *Visitor, part bool) (*checkPage,
 func (w reportPages) readTask(r *http.Request, v *Visitor, t store.Task, part bool) (*checkPage, *reading, error) {
 	p := &checkPage{MayReview: v.MayReview(), Me: v.Name, Verdicts: verdicts, Page: 1, Orders: sourceOrders, Filter: sourceFilterOf(nil)}
 	var err error
+	if p.People, err = calledOn(r.Context(), w.Web); err != nil {
+		return nil, nil, err
+	}
 	if p.row, err = w.Checks.row(r.Context(), v, t); err != nil || !HasReport(t) {
 		return p, nil, err
 	}

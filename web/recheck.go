@@ -83,12 +83,16 @@ type rechecksPage struct {
 	Check    *store.Task // one that the form is for
 	Now      *store.Recheck
 	Today    string
+	People   called
 }
 
 func (w batchPages) rechecksPage(rw http.ResponseWriter, r *http.Request, v *Visitor) {
 	p := rechecksPage{Today: w.o.Now().Format(time.DateOnly)}
 	var err error
-	if p.Rechecks, err = w.Rechecks(r.Context(), v); err == nil {
+	if p.People, err = calledOn(r.Context(), w.Web); err == nil {
+		p.Rechecks, err = w.Rechecks(r.Context(), v)
+	}
+	if err == nil {
 		if id := r.URL.Query().Get("check"); id != "" {
 			var t store.Task
 			t, err = w.Visible(r.Context(), v, concordat.TaskID(id))

@@ -126,6 +126,14 @@ func (w reportPages) Reading(ctx context.Context, id concordat.TaskID, rules rep
 	if err != nil {
 		return nil, err
 	}
+	names, err := calledOn(ctx, w.Web)
+	if err != nil {
+		return nil, err
+	}
+	called, err := namesDigest(names.Names)
+	if err != nil {
+		return nil, err
+	}
 	b := w.cache.take(id)
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -136,7 +144,7 @@ func (w reportPages) Reading(ctx context.Context, id concordat.TaskID, rules rep
 		}
 		b.findings, b.prepared, b.revision, b.views, b.read = f, report.Prepare(f), revision, nil, w.o.Now()
 	}
-	got := b.view(string(see)+string(key), in, rules, see)
+	got := b.view(string(see)+string(key)+called, in, rules, see, names.Names)
 	w.cache.resize(b, weight(b.findings)*(1+len(b.views)/2))
 	return got, nil
 }
@@ -175,8 +183,8 @@ func (s *reportCache) hasText(id concordat.TaskID, revision int64) (text, known 
 	return b.findings.TextKept(), true
 }
 
-// view returns what is shown by rules in a language.
-func (b *cachedReport) view(key string, in report.Language, rules report.Rules, see See) *reading {
+// view returns what is shown by rules in a language. The key tells of the rules, of what is seen, and of the names.
+func (b *cachedReport) view(key string, in report.Language, rules report.Rules, see See, names report.Names) *reading {
 	var same *report.Report
 	for i, v := range b.views {
 		if v.rules != key {
@@ -192,6 +200,7 @@ func (b *cachedReport) view(key string, in report.Language, rules report.Rules, 
 		same = seen(b.prepared.Build(rules), see)
 	}
 	rep := *same
+	rep.Names = names
 	rep.Language = in
 	v := &reading{rules: key, language: in, Report: &rep, view: html.NewView(&rep)}
 	b.views = append(b.views, v)

@@ -42,6 +42,9 @@ type Request struct {
 	// Purpose of the check within which the partner asks, as it gave it.
 	Purpose string
 	Task    concordat.TaskID
+	Check   string // title of that
+	Place   string // title of our library
+	Decider string // name of who decided
 }
 
 // In reports whether a partner asks us.
@@ -78,7 +81,7 @@ func (w checkPages) Requests(ctx context.Context, state, after string, limit int
 	if err != nil {
 		return nil, "", err
 	}
-	names, err := w.names(ctx)
+	names, err := calledOn(ctx, w.Web)
 	if err != nil {
 		return nil, "", err
 	}
@@ -110,18 +113,8 @@ func (w *Web) waiting(ctx context.Context, v *Visitor) int {
 	return n
 }
 
-// names are the names of the partners.
-func (w checkPages) names(ctx context.Context) (map[concordat.SiteID]string, error) {
-	ps, err := w.o.Partners(ctx)
-	out := map[concordat.SiteID]string{}
-	for _, p := range ps {
-		out[p.Site] = p.Name
-	}
-	return out, err
-}
-
-func (w checkPages) request(ctx context.Context, d store.Disclosure, names map[concordat.SiteID]string) (Request, error) {
-	one := Request{Disclosure: d, Name: names[d.Partner]}
+func (w checkPages) request(ctx context.Context, d store.Disclosure, names called) (Request, error) {
+	one := Request{Disclosure: d, Name: names.Sites[d.Partner], Place: names.Library(d.Library), Decider: names.Of(d.Actor)}
 	if one.Name == "" {
 		one.Name = string(d.Partner)
 	}
@@ -143,6 +136,11 @@ func (w checkPages) request(ctx context.Context, d store.Disclosure, names map[c
 		return one, err
 	}
 	one.Task = asked.Task
+	t, err := w.o.Store.Checks.Task(ctx, asked.Task)
+	if err != nil && !errors.Is(err, concordat.ErrNotFound) { // deleted since
+		return one, err
+	}
+	one.Check = visible(t.Title)
 	return one, nil
 }
 
@@ -180,7 +178,7 @@ func (w checkPages) OneRequest(ctx context.Context, id string) (requestPage, err
 			d, p.Passages = asked, texts
 		}
 	}
-	names, err := w.names(ctx)
+	names, err := calledOn(ctx, w.Web)
 	if err == nil {
 		p.Request, err = w.request(ctx, d, names)
 	}

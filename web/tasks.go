@@ -43,8 +43,9 @@ type checksPage struct {
 	Filter    caseFilter
 	Views     []caseLink
 	Reviewers []string // accounts that checks can be assigned to; nil: the visitor does not decide
-	List      string   // the query of the list, for forms to come back
-	Busy      bool     // something is still to come
+	People    called
+	List      string // the query of the list, for forms to come back
+	Busy      bool   // something is still to come
 	// MayAdd: the visitor adds documents to libraries.
 	MayAdd bool
 	// MayCheck: the visitor hands in.
@@ -67,6 +68,9 @@ func (w checkPages) checksPage(rw http.ResponseWriter, r *http.Request, v *Visit
 		Views: show.Links(v.SeesAll()), List: r.URL.RawQuery}
 	if err == nil && v.MayReview() {
 		p.Reviewers, err = w.reviewers(r.Context())
+	}
+	if err == nil {
+		p.People, err = calledOn(r.Context(), w.Web)
 	}
 	var scores map[concordat.TaskID]ShownScore
 	if err == nil {

@@ -132,10 +132,11 @@ type notice struct {
 type notices struct {
 	Told   []notice
 	Latest int // number of the latest note or change that they know; 0: not said
+	People called
 }
 
 // Notices returns the messages about the visitor's last action.
-func (p *checkPage) Notices() notices { return notices{Told: p.Told} }
+func (p *checkPage) Notices() notices { return notices{Told: p.Told, People: p.People} }
 
 // tell says a change of the rules, with the scores before and after it.
 func (w reportPages) tell(ctx context.Context, v *Visitor, id concordat.TaskID, c change, rep *report.Report) notice {
@@ -256,7 +257,7 @@ func (w reportPages) changesPart(rw http.ResponseWriter, r *http.Request, v *Vis
 			}
 		}
 		if len(all) > 0 {
-			out = w.piece(message.LanguageOf(r), "told", notices{all, p.Review.Latest})
+			out = w.piece(message.LanguageOf(r), "told", notices{all, p.Review.Latest, p.People})
 		}
 	}
 	rw.Header().Set("Cache-Control", "no-store")
@@ -269,6 +270,7 @@ type noted struct {
 	Task    concordat.TaskID
 	Passage string    // number of the passage that it is about; empty: of the whole
 	Edited  time.Time // zero: it is as it was written
+	Who     string    // the name of its writer
 	Own     bool      // a comment of the visitor, who can change it
 	Where   string    // where the page shows it, for the form to come back; empty: among all notes
 }
@@ -294,7 +296,8 @@ func PassageOf(n store.Review, rep *report.Report) string {
 
 // noted is a note as the page shows it.
 func (p *checkPage) noted(n store.Review) noted {
-	return noted{Review: n, Task: p.ID, Edited: p.Review.Edited[n.Seq], Own: p.MayReview && n.Kind == store.ReviewComment && n.By == p.Me}
+	return noted{Review: n, Task: p.ID, Who: p.People.Of(n.By), Edited: p.Review.Edited[n.Seq],
+		Own: p.MayReview && n.Kind == store.ReviewComment && n.By == p.Me}
 }
 
 // Noted returns the notes, oldest first, with the passages that they are about.

@@ -350,7 +350,7 @@ func TestFirst(t *testing.T) {
 	p.post("/first", http.StatusBadRequest, form("short", "short"))
 	p.post("/first", http.StatusBadRequest, form("long enough it is", "another"))
 	if page := p.post("/first", http.StatusOK, form("long enough it is", "long enough it is")); !strings.Contains(page,
-		"ada (administrator)") {
+		"Ada (administrator)") {
 		t.Errorf("not signed in:\n%s", page)
 	}
 	d.person(t).post("/first", http.StatusNotFound, form("long enough it is", "long enough it is"))

@@ -17,6 +17,7 @@ import (
 	"concordat/cmd/cli"
 	"concordat/cmd/tables"
 	"concordat/instance"
+	"concordat/partners"
 	"concordat/report"
 	"concordat/screen"
 	"concordat/site"
@@ -131,6 +132,9 @@ func (w *batchWriter) report(ctx context.Context, i int) error {
 	}
 	rep := report.Build(f, rules)
 	rep.Language = w.language
+	if rep.Names, err = partners.ReportNames(ctx, w.o); err != nil {
+		return err
+	}
 	return w.a.writeFile(rep, outFlags{out: filepath.Join(w.dir, filepath.FromSlash(w.reportPath(i))), format: "html"})
 }
 

@@ -32,7 +32,7 @@ func newNewcomer(t *testing.T, name, administrator string) *newcomer {
 	t.Helper()
 	n := &newcomer{dir: filepath.Join(t.TempDir(), name)}
 	n.officer = &officer{t: t}
-	n.start("--title", "University of "+name)
+	n.start()
 	t.Cleanup(n.stop)
 	first := regexp.MustCompile(`/first\?key=(\w+)`)
 	link := first.FindStringSubmatch(n.log.String())
@@ -41,7 +41,7 @@ func newNewcomer(t *testing.T, name, administrator string) *newcomer {
 			t.Fatal("no link for the first administrator")
 		}
 	}
-	n.post("/first", url.Values{"key": {link[1]}, "name": {administrator}, "title": {administrator},
+	n.post("/first", url.Values{"key": {link[1]}, "site": {"University of " + name}, "name": {administrator}, "title": {administrator},
 		"password": {"a good long secret"}, "again": {"a good long secret"}})
 	return n
 }
@@ -227,6 +227,8 @@ func testSearchByPages(t *testing.T, north, south *newcomer, toNorth string) {
 	text := prose(3000)
 	north.sends("/libraries/documents/documents", "bakers.txt", text)
 	north.until("/libraries/documents", "bakers")
+	north.does("/admin/settings", "Saved", "was:site.title", "University of north", "value:site.title", "North College")
+	south.does(toNorth, "North College", "action", "libraries") // its new card comes with the answer
 	north.stop()
 	north.start()
 	site := strings.TrimPrefix(toNorth, "/admin/partners/")
@@ -241,7 +243,7 @@ func testSearchByPages(t *testing.T, north, south *newcomer, toNorth string) {
 			t.Fatalf("no check in\n%s", page)
 		}
 		page = south.until(check, "state done")
-		if strings.Contains(page, "University of north") && strings.Contains(page, "bakers") {
+		if strings.Contains(page, "North College") && strings.Contains(page, "bakers") {
 			return
 		}
 		if time.Now().After(end) {

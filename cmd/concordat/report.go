@@ -11,6 +11,7 @@ import (
 	"concordat"
 	"concordat/cmd/cli"
 	"concordat/instance"
+	"concordat/partners"
 	"concordat/instance/signing"
 	"concordat/report"
 	"concordat/site"
@@ -131,6 +132,9 @@ func (a *app) withReport(ctx context.Context, id string, flags *readingFlags, la
 			return err
 		}
 		if rep.Language, err = o.Language(language); err != nil {
+			return err
+		}
+		if rep.Names, err = partners.ReportNames(ctx, o); err != nil {
 			return err
 		}
 		if rep.Later, err = site.Later(ctx, o.Store, found.Task); err != nil {

@@ -91,7 +91,7 @@ var allowed = map[string][]string{
 		"extract", "extract/sandbox", "index", "web/lti", "profile", "report", "report/language", "segment", "site", "store",
 		"site/answer", "site/ask", "site/compare", "site/retain"},
 	"instance/signing": {"", "instance/config", "crypto", "crypto/cms", "instance", "report", "report/pdf", "store"},
-	"partners": {"", "crypto", "crypto/keyfile", "federation", "federation/wire", "index", "instance", "profile", "site", "store",
+	"partners": {"", "crypto", "crypto/keyfile", "federation", "federation/wire", "index", "instance", "profile", "report", "site", "store",
 		"site/answer", "site/ask", "site/compare"},
 	"daemon": {"", "harvest", "harvest/fetch", "cluster", "cluster/coord", "cluster/replica", "cluster/zk", "instance/config", "crypto",
 		"extract", "extract/sandbox", "federation", "instance", "instance/signing", "meaning/managed", "partners", "people", "report",

@@ -35,7 +35,7 @@ func (d *doc) consulted(c concordat.Consulted) {
 		d.raw(`<tr class="part">`)
 	}
 	d.tag("td", d.r.SiteName(c.Site))
-	d.tag("td", d.r.LibraryWords(c.Library))
+	d.tag("td", d.r.LibraryWords(c.Site, c.Library))
 	d.raw(`<td class="n">`)
 	d.text(report.Thousands(c.Asked))
 	d.raw(`</td><td class="n">`)
@@ -126,7 +126,7 @@ func (d *doc) byHand(caption string, passages []report.ExcludedPassage) {
 		d.raw(`</td><td dir="auto">`)
 		d.text(p.Comment)
 		d.raw("</td>")
-		d.tag("td", p.By)
+		d.tag("td", d.r.Names.Person(p.By))
 		on := ""
 		if !p.At.IsZero() {
 			on = p.At.UTC().Format("2006-01-02 15:04 UTC")

@@ -214,9 +214,9 @@ func (d *doc) part(s concordat.Source, p concordat.Passage) {
 		d.raw("</p>")
 	} else if p.Text == "" {
 		d.raw(`<p class="note">`)
-		for i, part := range strings.Split(d.in.Say("The wording of this source may not be shown here. Ask {0} for document {1} of {2}."), "{") {
+		for i, part := range strings.Split(d.in.Say("The wording of this source may not be shown here. Ask {0} for it ({1})."), "{") {
 			if number, rest, ok := strings.Cut(part, "}"); ok && i > 0 {
-				d.tag("bdi", map[string]string{"0": string(s.Site), "1": string(s.Document), "2": string(s.Library)}[number])
+				d.tag("bdi", map[string]string{"0": d.r.SiteName(s.Site), "1": d.r.LibraryWords(s.Site, s.Library)}[number])
 				part = rest
 			}
 			d.text(part)

@@ -187,8 +187,8 @@ func (d *doc) there(s concordat.Source, p concordat.Passage, words []concordat.S
 	case shared != "":
 		return []run{faint(d.in.Say("Only the words that both sides have are shown:") + "\n"), wording([]run{body(shared)})[0]}
 	}
-	ask := d.in.Say("The wording of this source may not be shown here. Ask {0} for document {1} of {2}.")
-	return []run{faint(strings.NewReplacer("{0}", string(s.Site), "{1}", string(s.Document), "{2}", string(s.Library)).Replace(ask))}
+	ask := d.in.Say("The wording of this source may not be shown here. Ask {0} for it ({1}).")
+	return []run{faint(strings.NewReplacer("{0}", d.r.SiteName(s.Site), "{1}", d.r.LibraryWords(s.Site, s.Library)).Replace(ask))}
 }
 
 // usable returns the word pairs that lie in order within both sides of p; nil if words were not

@@ -137,7 +137,7 @@ func (d *doc) notes() {
 		case NoteVerdict:
 			verdict, signed = &d.o.Notes[i], nil
 		case NoteSignOff:
-			signed = append(signed, n.By)
+			signed = append(signed, d.r.Names.Person(n.By))
 		}
 	}
 	switch {
@@ -164,7 +164,7 @@ func (d *doc) notes() {
 			what = d.in.Say("agrees with the verdict")
 		}
 		d.room(30)
-		d.para(margin, textWidth, faint(n.By+", "+d.time(n.At)+": "+what))
+		d.para(margin, textWidth, faint(d.r.Names.Person(n.By)+", "+d.time(n.At)+": "+what))
 		if n.Text != "" {
 			d.para(margin, textWidth, wording([]run{body(n.Text)})...)
 		}
@@ -180,8 +180,8 @@ func (d *doc) coverage() {
 	}
 	var rows [][]string
 	for _, c := range d.r.Consulted {
-		rows = append(rows, []string{d.r.SiteName(c.Site), string(c.Library), report.Thousands(c.Asked), report.Thousands(c.Answered),
-			d.in.Consulted(c)})
+		rows = append(rows, []string{d.r.SiteName(c.Site), d.r.LibraryWords(c.Site, c.Library), report.Thousands(c.Asked),
+			report.Thousands(c.Answered), d.in.Consulted(c)})
 	}
 	if rows != nil {
 		d.table(d.in.Say("Libraries asked"), []float64{0.2, 0.16, 0.12, 0.12, 0.4},
@@ -424,7 +424,7 @@ func (d *doc) byHand(caption string, passages []report.ExcludedPassage) {
 			on = d.time(p.At)
 		}
 		rows = append(rows, []string{d.in.Say("%s to %s", report.Thousands(at.Start), report.Thousands(at.End)), shorten(s.In(d.full), 80),
-			p.Comment, p.By, on})
+			p.Comment, d.r.Names.Person(p.By), on})
 	}
 	if rows != nil {
 		d.table(d.in.Say(caption), []float64{0.15, 0.3, 0.25, 0.14, 0.16}, []string{"Place", "Words", "Reason", "By", "On"}, rows)

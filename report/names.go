@@ -1,0 +1,150 @@
+package report
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strings"
+	"unicode"
+
+	"concordat"
+)
+
+// Names holds what people call the accounts, sites and libraries that a report mentions. Records keep the identities; what has
+// no name here is shown by its identity.
+type Names struct {
+	Site      concordat.SiteID            // whose report it is; its libraries are shown without it
+	People    map[string]string           // by account
+	Libraries map[LibraryPlace]string     // titles
+	Sites     map[concordat.SiteID]string // that the report has no name for, this one too
+}
+
+// LibraryPlace is a library of a site.
+type LibraryPlace struct {
+	Site    concordat.SiteID
+	Library concordat.LibraryID
+}
+
+// Printable returns a name without what is not seen or turns the order of letters.
+func Printable(name string) string {
+	return strings.TrimSpace(strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) {
+			return -1
+		}
+		return r
+	}, name))
+}
+
+// Person returns the name of a person, by the account that a record has.
+func (n Names) Person(account string) string { return cmp.Or(n.People[account], account) }
+
+// shownIdentity is how much of an identity that no person can read is shown.
+const shownIdentity = 7
+
+// SiteName is the name of a site for people: that which a partner gives itself. The beginning of its identity stands behind it
+// only where another partner has taken the same name.
+func (r *Report) SiteName(id concordat.SiteID) string {
+	name := cmp.Or(r.Sites[id], r.Names.Sites[id])
+	if name == "" {
+		return string(id)
+	}
+	for _, sites := range []map[concordat.SiteID]string{r.Sites, r.Names.Sites} {
+		for other, n := range sites {
+			if other != id && n == name {
+				return name + " (" + string(id[:min(len(id), shownIdentity)]) + ")"
+			}
+		}
+	}
+	return name
+}
+
+// Place says where a document is: its library, with the site if that is a partner, and at this site its name there.
+func (r *Report) Place(ref concordat.Ref) string {
+	if _, ok := ref.Library.Batch(); ok {
+		return r.Language.Say("another document of this batch: %s", string(ref.Document))
+	}
+	place := r.libraryPlace(ref.Site, ref.Library)
+	if atPartner(r, ref.Site) {
+		return place // which calls its document by a pseudonym
+	}
+	return place + "/" + string(ref.Document)
+}
+
+// atPartner reports whether a site is a partner: it gave its name, or is not the one whose report this is.
+func atPartner(r *Report, id concordat.SiteID) bool {
+	_, named := r.Sites[id]
+	return named || r.Names.Site != "" && id != r.Names.Site
+}
+
+// LibraryWords names a library for people: by its title, or as the batch of the submission.
+func (r *Report) LibraryWords(s concordat.SiteID, id concordat.LibraryID) string {
+	if _, ok := id.Batch(); ok {
+		return r.Language.Say("the other documents of this batch")
+	}
+	return cmp.Or(r.Names.Libraries[LibraryPlace{s, id}], string(id))
+}
+
+// libraryPlace says where a library is.
+func (r *Report) libraryPlace(s concordat.SiteID, id concordat.LibraryID) string {
+	if _, ok := id.Batch(); ok || s == r.Names.Site {
+		return r.LibraryWords(s, id)
+	}
+	return r.SiteName(s) + "/" + r.LibraryWords(s, id)
+}
+
+// mentioned returns the names of people and libraries that the report mentions; the rest is not the reader's business.
+func mentioned(r *Report) (people map[string]string, libraries []jsonLibraryName) {
+	accounts := map[string]bool{}
+	if v := r.Review; v != nil {
+		accounts[v.By] = true
+		for _, s := range v.Signed {
+			accounts[s.By] = true
+		}
+	}
+	for _, p := range r.Rules.ExcludePassages {
+		accounts[p.By] = true
+	}
+	for _, p := range r.Rules.CountWording {
+		accounts[p.By] = true
+	}
+	for _, l := range r.Leads {
+		accounts[l.Ruling.By] = true
+	}
+	for _, l := range r.Later {
+		accounts[l.Read.By], accounts[l.Handled.By] = true, true
+	}
+	for account := range accounts {
+		if name := r.Names.People[account]; account != "" && name != "" {
+			if people == nil {
+				people = map[string]string{}
+			}
+			people[account] = name
+		}
+	}
+	places := map[LibraryPlace]bool{}
+	for _, c := range r.Consulted {
+		places[LibraryPlace{c.Site, c.Library}] = true
+	}
+	for _, s := range r.Sources {
+		places[LibraryPlace{s.Site, s.Library}] = true
+	}
+	for _, l := range r.Leads {
+		places[LibraryPlace{l.Source.Site, l.Source.Library}] = true
+	}
+	sorted := slices.SortedFunc(maps.Keys(places), func(a, b LibraryPlace) int {
+		return cmp.Or(cmp.Compare(a.Site, b.Site), cmp.Compare(a.Library, b.Library))
+	})
+	for _, p := range sorted {
+		if title := r.Names.Libraries[p]; title != "" {
+			libraries = append(libraries, jsonLibraryName{p.Site, p.Library, title})
+		}
+	}
+	return people, libraries
+}
+
+// jsonLibraryName is the title of a library in the JSON form.
+type jsonLibraryName struct {
+	Site    concordat.SiteID    `json:"site"`
+	Library concordat.LibraryID `json:"library"`
+	Title   string              `json:"title"`
+}

@@ -1,0 +1,42 @@
+package site
+
+import (
+	"context"
+
+	"concordat"
+	"concordat/report"
+	"concordat/store"
+)
+
+// Names returns what people call this site, its accounts and its libraries, for the reports of the site. What partners are
+// called is left to the caller.
+func Names(ctx context.Context, db *store.DB, id concordat.SiteID, title string) (report.Names, error) {
+	n := report.Names{Site: id, Sites: map[concordat.SiteID]string{}, People: map[string]string{},
+		Libraries: map[report.LibraryPlace]string{}}
+	if title != "" {
+		n.Sites[id] = title
+	}
+	accounts, err := db.People.Accounts(ctx)
+	if err != nil {
+		return n, err
+	}
+	first := map[string]string{} // the account that has a name
+	for _, a := range accounts {
+		title := report.Printable(a.Title)
+		if title == "" {
+			continue
+		}
+		if other, twice := first[title]; twice { // people who share a name are told apart by their accounts
+			n.People[other], n.People[a.Name] = title+" ("+other+")", title+" ("+a.Name+")"
+			continue
+		}
+		first[title], n.People[a.Name] = a.Name, title
+	}
+	libraries, err := db.Catalogue.Libraries(ctx)
+	for _, l := range libraries {
+		if title := report.Printable(l.Title); title != "" {
+			n.Libraries[report.LibraryPlace{Site: id, Library: l.ID}] = title
+		}
+	}
+	return n, err
+}
