@@ -120,7 +120,7 @@ check:
   short_threshold: 0.7
   again_days: 30
 meaning: {leads: on, partners: on, index: true, encoder: {url: 'https://encoder.example.edu/v1', model: e5, prefix: 'query: ', key_file: encoder.key, batch: 16,
-  timeout: 5s, dimensions: 384, keep: 5000, allow_text_to_leave: true}}
+  timeout: 5s, dimensions: 384, keep: 5000, allow_text_to_leave: true, run: 'off', command: '', memory: 1GiB, processors: 2}}
 report:
   language: zh
   certificate: chain.pem
@@ -233,7 +233,7 @@ func TestFull(t *testing.T) {
 		"meaning.index":       "true",
 		"meaning.encoder.url": "https://encoder.example.edu/v1", "meaning.encoder.model": "e5", "meaning.encoder.prefix": "query: ",
 		"meaning.encoder.key_file": "encoder.key", "meaning.encoder.batch": "16", "meaning.encoder.timeout": "5s",
-		"meaning.encoder.run": "auto", "meaning.encoder.command": "", "meaning.encoder.memory": "2GiB", "meaning.encoder.processors": "1",
+		"meaning.encoder.run": "off", "meaning.encoder.command": "", "meaning.encoder.memory": "1GiB", "meaning.encoder.processors": "2",
 		"meaning.encoder.dimensions": "384", "meaning.encoder.keep": "5000", "meaning.encoder.allow_text_to_leave": "true",
 		"lti.learners": "true", "lti.private_addresses": "true",
 		"login.oidc.university": "https://id.example.edu client check, no secret, accounts are made, else submitter",
@@ -439,9 +439,10 @@ func TestEncoder(t *testing.T) {
 		"meaning: {encoder: {url: 'http://e.example.edu', allow_text_to_leave: true}}": "plain http",
 		"meaning: {encoder: {url: 'https://e.example.edu', allow_text_to_leave: true, model: '" + strings.Repeat("m", 300) +
 			"'}}": "longer",
-		"meaning: {encoder: {url: nowhere}}":    "want an address",
-		"meaning: {encoder: {batch: 0}}":        "meaning.encoder.batch",
-		"meaning: {encoder: {allow_text: yes}}": "unknown key",
+		"meaning: {encoder: {url: nowhere}}":                                        "want an address",
+		"meaning: {encoder: {url: 'http://127.0.0.1:1/v1', command: 'e {socket}'}}": "names a server",
+		"meaning: {encoder: {batch: 0}}":                                            "meaning.encoder.batch",
+		"meaning: {encoder: {allow_text: yes}}":                                     "unknown key",
 	} {
 		_, err := load([]byte(text), "concordat.yaml", nil)
 		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {

@@ -93,7 +93,7 @@ func TestProviderFaults(t *testing.T) {
 		"login:\n  oidc:\n    - {" + good + "}":                                           "needs serve.url",
 		"serve: {url: 'http://check.example.edu'}\nlogin:\n  oidc:\n    - {" + good + "}": "needs https",
 		"serve: {url: 'https://check.example.edu/path'}":                                  "without a path",
-		"login: {password: administrators}":                                               "no login.oidc",
+		"login: {password: administrators}":                                               "login.oidc is empty",
 		"login: {password: nobody}":                                                       "nobody",
 		"login: {oidc: {}}":                                                               "want a list",
 	} {
