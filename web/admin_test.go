@@ -76,8 +76,8 @@ func TestAdministration(t *testing.T) {
 		"/admin/settings": {"--listen", "site.yaml:3", "set, not shown"},
 		"/admin/partners": {"South &lt;Site&gt;", "Compare the six words"},
 		"/admin/partners/SOUTH": {"six words", "which sentences match", "folios.txt", "No library of this site is open to it",
-			"more variants of sentences than anybody needs", "its audit was rewritten", "told no more", "an answer that cannot be",
-			"more than this site can take", "to one document again and again", "began an epoch too soon", "peer revoke"},
+			"more variants of sentences than anybody needs", "its audit was rewritten", "no longer shared", "an answer that cannot be",
+			"more than this site can take", "keep finding one document", "began an epoch too soon", "peer revoke"},
 		"/admin/audit": {"The latest entry is number"},
 	} {
 		for _, p := range []*person{adam, axel} {
