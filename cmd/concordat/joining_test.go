@@ -167,7 +167,7 @@ func TestJoiningByPages(t *testing.T) {
 	if page := north.get(list); strings.Contains(page, "Make an invitation") || !strings.Contains(page, "The address where partners reach") {
 		t.Errorf("the guide begins with the address:\n%s", page)
 	}
-	north.refused(list, "First give the address where partners reach it", "action", "invite")
+	north.refused(list, "First enter the address where partners reach it", "action", "invite")
 	north.refused(list, "Partners cannot use that address", "action", "address", "address", "http://north.example", "listen", ":0")
 	north.refused(list, "cannot listen there", "action", "address", "address", "north.example:8421", "listen", "192.0.2.1:8421")
 	for _, n := range []*newcomer{north, south} {
