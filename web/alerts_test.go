@@ -114,7 +114,7 @@ func TestLaterInReport(t *testing.T) {
 		t.Errorf("the page:\n%s", got)
 	}
 	olga.post(alert, http.StatusOK, url.Values{"action": {"handle"}})
-	for format, want := range map[string]string{"html": "A &lt;late&gt; one, of theses", "json": `"later": [`} {
+	for format, want := range map[string]string{"html": "A &lt;late&gt; one, of All &lt;theses&gt;", "json": `"later": [`} {
 		got := olga.get(page+"/report?format="+format, http.StatusOK)
 		words := strings.Join(strings.Fields(got), " ")
 		if !strings.Contains(words, want) || format != "json" && !strings.Contains(words, "Dealt with by olga on ") ||

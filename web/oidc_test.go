@@ -224,12 +224,12 @@ func TestProviderSignsIn(t *testing.T) {
 		!strings.Contains(page, `/login/oidc/uni?next=%2faccount`) {
 		t.Errorf("no button:\n%s", page)
 	}
-	if page := ada.try(http.StatusOK); !strings.Contains(page, "ada (submitter)") {
+	if page := ada.try(http.StatusOK); !strings.Contains(page, "Ada L. (submitter)") {
 		t.Errorf("not signed in:\n%s", page)
 	}
 	// The name at the provider changes, the person does not.
 	p.set(func() { p.claims["preferred_username"] = "ada2" })
-	if page := d.person(t).try(http.StatusOK); !strings.Contains(page, "ada (submitter)") {
+	if page := d.person(t).try(http.StatusOK); !strings.Contains(page, "Ada L. (submitter)") || d.accounts(t)["ada2"].Name != "" {
 		t.Errorf("not ada:\n%s", page)
 	}
 	// Somebody else of the same name gets an account of her own.
