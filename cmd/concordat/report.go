@@ -11,8 +11,8 @@ import (
 	"concordat"
 	"concordat/cmd/cli"
 	"concordat/instance"
-	"concordat/partners"
 	"concordat/instance/signing"
+	"concordat/partners"
 	"concordat/report"
 	"concordat/site"
 )
