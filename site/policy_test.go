@@ -53,6 +53,7 @@ func TestPolicyProperty(t *testing.T) {
 	if testing.Short() {
 		rounds = 20
 	}
+	compared := 0
 	for round := range rounds {
 		rule := store.ShareRule{Level: levels[rng.IntN(len(levels))], Matches: 1 + rng.IntN(3), ExcludeAuthors: rng.IntN(2) == 0,
 			Closeness: []int{0, 0, 1, 12}[rng.IntN(4)], Limits: store.Limits{Sentences: -1, Burst: -1, Disclosures: -1, Documents: -1}}
@@ -77,10 +78,17 @@ func TestPolicyProperty(t *testing.T) {
 			a.Authors = answer.AuthorHashes(key("sketch of "+testEpoch.String()), mine)
 		}
 		tell := o.answer(t, north, a)
-		want := o.naive(t, rule, a, texts[lib], authors, mine)
-		if d := gocmp.Diff(want, seen(tell)); d != "" {
+		want, sure := o.naive(t, rule, a, texts[lib], authors, mine)
+		if !sure {
+			continue
+		}
+		compared++
+		if d := gocmp.Diff(want, seen(tell, want)); d != "" {
 			t.Fatalf("round %d, %s, rule %+v, asked at %s: %s", round, lib, rule, a.Level, d)
 		}
+	}
+	if compared < rounds/2 {
+		t.Errorf("%d of %d rounds were compared", compared, rounds)
 	}
 }
 
@@ -110,8 +118,12 @@ func edited(rng *rand.Rand, sentence string) string {
 	return strings.Join(words, " ") + " "
 }
 
-// seen reduces an answer of one library.
-func seen(t *concordat.SiteAnswer) view {
+// eitherStep is the step of a hit so near the border of two that the owner may tell either: the border is moved by up to two hashes,
+// for each question to a place that is known to the owner alone.
+const eitherStep = -1
+
+// seen reduces an answer of one library. Where either step may be told, it takes what is wanted.
+func seen(t *concordat.SiteAnswer, want view) view {
 	l := t.Libraries[0]
 	v := view{Level: l.Level, Exists: l.Exists, Documents: l.Documents, Sentences: l.Sentences, Named: map[string]int{}}
 	for _, d := range t.Documents {
@@ -122,7 +134,11 @@ func seen(t *concordat.SiteAnswer) view {
 		v.Named[d.Title] = d.Matches
 	}
 	for _, h := range t.Hits {
-		v.Hits = append(v.Hits, [3]int{h.Sentence, h.Ordinal, int(h.Closeness)})
+		hit := [3]int{h.Sentence, h.Ordinal, int(h.Closeness)}
+		if either := [3]int{h.Sentence, h.Ordinal, eitherStep}; h.Closeness != concordat.CloseSame && slices.Contains(want.Hits, either) {
+			hit = either
+		}
+		v.Hits = append(v.Hits, hit)
 	}
 	slices.SortFunc(v.Hits, compareHits)
 	return v
@@ -130,14 +146,16 @@ func seen(t *concordat.SiteAnswer) view {
 
 func compareHits(a, b [3]int) int { return slices.Compare(a[:], b[:]) }
 
-// naive is the definition of what is told.
-func (o *owner) naive(t *testing.T, rule store.ShareRule, a *concordat.Ask, texts, authors map[string]string, mine string) view {
+// naive is the definition of what is told. It is not sure where a hit is so near the outer border that it may be told or not.
+func (o *owner) naive(t *testing.T, rule store.ShareRule, a *concordat.Ask, texts, authors map[string]string,
+	mine string) (v view, sure bool) {
 	t.Helper()
-	v := view{Level: concordat.ShowNothing, Named: map[string]int{}}
+	sure = true
+	v = view{Level: concordat.ShowNothing, Named: map[string]int{}}
 	rank := func(l concordat.Show) int { return slices.Index(concordat.Levels(), l) }
 	allowed := rule.Purposes == nil || slices.Contains(rule.Purposes, a.Purpose)
 	if rule.Level == concordat.ShowNothing || !allowed || len(texts) < 20 && rank(rule.Level) <= rank(concordat.ShowCounts) {
-		return v
+		return v, true
 	}
 	v.Level = concordat.Levels()[min(rank(rule.Level), rank(a.Level))]
 	closeness := cmp.Or(rule.Closeness, concordat.Bits)
@@ -154,14 +172,16 @@ func (o *owner) naive(t *testing.T, rule store.ShareRule, a *concordat.Ask, text
 			for ordinal, y := range p.Indexed {
 				d, differ := x.Fingerprint.Distance(y.Fingerprint), x.Fingerprint.NibbleDistance(y.Fingerprint)
 				if differ <= 14 && d <= closeness && reached(x.Fingerprint, y.Fingerprint) {
-					step := concordat.CloseFar
-					if differ <= 10 {
-						step = concordat.CloseNear
+					step := int(concordat.CloseNear)
+					switch {
+					case differ == 0:
+						step = int(concordat.CloseSame)
+					case differ > 8 && differ <= 12:
+						step = eitherStep
+					case differ > 12:
+						sure = false
 					}
-					if differ == 0 {
-						step = concordat.CloseSame
-					}
-					hits = append(hits, [3]int{i, ordinal, int(step)})
+					hits = append(hits, [3]int{i, ordinal, step})
 					asked[i], ordinals[ordinal] = true, true
 				}
 			}
@@ -190,7 +210,7 @@ func (o *owner) naive(t *testing.T, rule store.ShareRule, a *concordat.Ask, text
 		v.Documents, v.Sentences = max(2, v.Documents), max(2, v.Sentences)
 	}
 	slices.SortFunc(v.Hits, compareHits)
-	return v
+	return v, sure
 }
 
 // reached is the definition of ProbeOne.
