@@ -44,6 +44,7 @@ type (
 		Sections     []jsonSection     `json:"sections"`
 		Skipped      []jsonSkipped     `json:"skipped"`
 		Flags        []jsonFlag        `json:"flags"`
+		FlagKinds    []jsonFlagKind    `json:"flag_kinds"`
 		Consulted    []jsonConsulted   `json:"consulted"`
 		Short        *jsonShort        `json:"short"`
 		Templates    []jsonTemplate    `json:"templates"`
@@ -313,6 +314,7 @@ func asJSON(r *Report) *jsonReport {
 		}
 		j.Flags = append(j.Flags, x)
 	}
+	j.FlagKinds = r.flagKindsIn(count)
 	for _, c := range r.Consulted {
 		j.Consulted = append(j.Consulted, jsonConsulted{c.Site, c.Library, c.Asked, c.Answered,
 			append([]concordat.ShardID{}, c.Missing...), c.Capped, c.Err, partnerLine(c)})

@@ -363,7 +363,7 @@ func testScores(t *testing.T, p place) {
 		t.Errorf("scores %v before any", got)
 	}
 	must(t, db.Checks.PutScore(ctx, "t1", store.Score{Revision: first, Rules: "old", Measured: true, Covered: 0.5}))
-	want := store.Score{Revision: first, Rules: "new", Measured: true, Covered: 0.25}
+	want := store.Score{Revision: first, Rules: "new", Measured: true, Covered: 0.25, Flags: 2}
 	must(t, db.Checks.PutScore(ctx, "t1", want))
 	must(t, db.Checks.PutScore(ctx, "t2", store.Score{Revision: first, Rules: "new"}))
 	must(t, db.Checks.PutScore(ctx, "t3", store.Score{Revision: 1, Rules: "of no findings"}))

@@ -77,15 +77,17 @@ type Score struct {
 	Rules    string // digest of the rules, in the caller's own form
 	Measured bool   // something was compared
 	Covered  float64
+	Flags    int // kinds of flags that may hide something
 }
 
 // PutScore keeps the score of a task in place of the one before. It fails with concordat.ErrNotFound if there is no
 // such task.
 func (db *Checks) PutScore(ctx context.Context, id concordat.TaskID, s Score) error {
 	err := db.write(ctx, func(c engine.Conn) error {
-		_, err := c.Exec(ctx, `INSERT INTO score (task, revision, rules, measured, covered) VALUES (?, ?, ?, ?, ?)
-			ON CONFLICT (task) DO UPDATE SET revision = excluded.revision, rules = excluded.rules, measured = excluded.measured, covered = excluded.covered`,
-			id, s.Revision, s.Rules, s.Measured, s.Covered)
+		_, err := c.Exec(ctx, `INSERT INTO score (task, revision, rules, measured, covered, flags) VALUES (?, ?, ?, ?, ?, ?)
+			ON CONFLICT (task) DO UPDATE SET revision = excluded.revision, rules = excluded.rules, measured = excluded.measured, covered = excluded.covered,
+				flags = excluded.flags`,
+			id, s.Revision, s.Rules, s.Measured, s.Covered, s.Flags)
 		return err
 	})
 	return db.fail(err, "score of task %s", id)
@@ -107,9 +109,9 @@ func (db *Checks) Scores(ctx context.Context, ids []concordat.TaskID) (map[conco
 		Score
 	}
 	rows, err := engine.Collect(ctx, db.read(), func(s engine.Scanner) (r one, err error) {
-		return r, s.Scan(&r.id, &r.Revision, &r.Rules, &r.Measured, &r.Covered)
-	}, `SELECT s.task, s.revision, s.rules, s.measured, s.covered FROM score s JOIN findings f ON f.task = s.task AND f.revision = s.revision
-		WHERE s.task IN (?`+strings.Repeat(`, ?`, len(ids)-1)+`)`, args...)
+		return r, s.Scan(&r.id, &r.Revision, &r.Rules, &r.Measured, &r.Covered, &r.Flags)
+	}, `SELECT s.task, s.revision, s.rules, s.measured, s.covered, s.flags FROM score s
+		JOIN findings f ON f.task = s.task AND f.revision = s.revision WHERE s.flags >= 0 AND s.task IN (?`+strings.Repeat(`, ?`, len(ids)-1)+`)`, args...)
 	for _, r := range rows {
 		out[r.id] = r.Score
 	}

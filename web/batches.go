@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"concordat"
-	"concordat/report"
 	"concordat/site"
 	"concordat/site/batch"
 	"concordat/store"
@@ -284,34 +283,6 @@ func pairOf(a, b string) (x, y int, err error) {
 	return x - 1, y - 1, nil
 }
 
-// batchPairPage sets two documents of a batch side by side: what the first has in common with the second.
-func (w batchPages) batchPairPage(rw http.ResponseWriter, r *http.Request, v *Visitor) {
-	b, see, err := w.SeenBatch(r.Context(), v, r.PathValue("id"))
-	var x, y int
-	if err == nil {
-		x, y, err = pairOf(r.PathValue("a"), r.PathValue("b"))
-	}
-	if err == nil && !shows(see, SeeReport) {
-		err = ErrNotShown
-	}
-	var rep *report.Report
-	if err == nil {
-		rep, err = batch.PairReport(r.Context(), w.o.Site, w.o.Store, b.ID, x, y, w.o.Rules())
-	}
-	if err != nil {
-		w.Fail(rw, r, v, err)
-		return
-	}
-	w.Audit(r.Context(), v.Name, "report_read", map[string]any{"task": rep.Task, "batch": b.ID, "with": y + 1})
-	rep = seen(rep, see)
-	rep.Language = message.LanguageOf(r).Report()
-	rw.Header().Set("Content-Type", "text/html; charset=utf-8")
-	rw.Header().Set("Content-Security-Policy", ReportPolicy())
-	if err := w.ReportHTML(rw, rep); err != nil {
-		w.o.Logger.Error("pair", "batch", b.ID, "error", err)
-	}
-}
-
 func (w batchPages) cancelBatch(rw http.ResponseWriter, r *http.Request, v *Visitor) {
 	w.changeBatch(rw, r, v, w.StopBatch)
 }
@@ -335,6 +306,10 @@ func (w batchPages) changeBatch(rw http.ResponseWriter, r *http.Request, v *Visi
 		return
 	}
 	to := "/batches/" + b.ID
+	if back := r.PostForm.Get("back"); pairAddress.MatchString(back) {
+		http.Redirect(rw, r, back, http.StatusSeeOther)
+		return
+	}
 	if kept := leadQuery(leadFilterOf(r.PostForm)); len(kept) > 0 {
 		to += "?" + kept.Encode() + "#leads"
 	}
@@ -374,12 +349,6 @@ func (w batchPages) setLineage(rw http.ResponseWriter, r *http.Request, v *Visit
 func (w batchPages) ApplyLineage(ctx context.Context, v *Visitor, b store.Batch, rules batch.LineageRules) error {
 	return batch.SetLineage(ctx, w.o.Site, w.o.Store, b.ID, v.Name, rules, w.o.Rules(),
 		v.Note("batch_lineage", map[string]any{"batch": b.ID, "rules": rules}))
-}
-
-func (w batchPages) decidePair(rw http.ResponseWriter, r *http.Request, v *Visitor) {
-	w.changeBatch(rw, r, v, func(ctx context.Context, v *Visitor, b store.Batch) error {
-		return w.ApplyVerdict(ctx, v, b, r.PathValue("a"), r.PathValue("b"), r.PostForm.Get("verdict"), r.PostForm.Get("reason"))
-	})
 }
 
 func (w batchPages) ApplyVerdict(ctx context.Context, v *Visitor, b store.Batch, first, second, verdict, why string) error {

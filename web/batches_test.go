@@ -45,7 +45,11 @@ func newBatches(t testing.TB, s *site.Site, db *store.DB, files *store.Files, q 
 			if strings.HasSuffix(in.Name, ".bad") {
 				err = errors.New("damaged: the file ends in the middle")
 			}
-			return []site.Item{{Submission: site.Submission{ID: concordat.DocumentID(in.Name), Text: string(b)}, Err: err}}, nil
+			one := site.Submission{ID: concordat.DocumentID(in.Name), Text: string(b)}
+			if strings.HasSuffix(in.Name, ".white.txt") {
+				one.Flags = []concordat.Flag{{Code: "white_text", Detail: "of a test", Count: 1, Span: &concordat.Span{End: 5}}}
+			}
+			return []site.Item{{Submission: one, Err: err}}, nil
 		},
 		Options: func(_ context.Context, j batch.Job) (site.CheckOptions, func(), error) {
 			return site.CheckOptions{Libraries: j.Libraries}, nil, nil
@@ -123,8 +127,8 @@ func TestBatchPages(t *testing.T) {
 	ann.handBatch(http.StatusBadRequest, nil)
 	ann.handBatch(http.StatusBadRequest, url.Values{"threshold": {"101"}}, "a.txt", ledger)
 	ann.handBatch(http.StatusBadRequest, url.Values{"manifest": {"name\nx\n"}}, "a.txt", ledger)
-	path := ann.handBatch(http.StatusOK, url.Values{"title": {"Call <7>"}, "manifest": {"file,author\na<1>.txt,Ann\nd.txt,Ann\ngone.txt,X\n"}},
-		"a<1>.txt", ledger+folios, "b.txt", keeper+ledger, "c.bad", "x", "d.txt", ledger)
+	path := ann.handBatch(http.StatusOK, url.Values{"title": {"Call <7>"}, "manifest": {"file,author\na<1>.txt,Ann\nd.white.txt,Ann\ngone.txt,X\n"}},
+		"a<1>.txt", ledger+folios, "b.txt", keeper+ledger, "c.bad", "x", "d.white.txt", ledger)
 	b := d.awaitBatch(t, path)
 	if b.State != concordat.TaskDone {
 		t.Fatalf("%s: %s", b.State, b.Cause)
@@ -136,8 +140,17 @@ func TestBatchPages(t *testing.T) {
 		t.Error("markup of a name, or a form that a submitter may not use")
 	}
 	ann.wants(ann.get("/checks/"+b.ID+"-1/report", http.StatusOK), "another document of this batch")
+	// What may be hidden is told where documents are listed, and in the report.
+	flagged := `class="warned" href="/checks/` + b.ID + `-4#flags"`
+	ann.wants(page, flagged)
+	ann.wants(ann.get("/checks", http.StatusOK), flagged)
+	ann.wants(ann.get("/checks/"+b.ID+"-4", http.StatusOK), `<a href="#flags" class="warned">`, "White text: 1 word", `title="white text"`)
+	ann.wants(ann.get(path+"/tables/documents.csv", http.StatusOK), `"error","flags"`)
+	if page := ann.get("/checks/"+b.ID+"-1", http.StatusOK); strings.Contains(page, `href="#flags"`) {
+		t.Errorf("a report without flags tells of some:\n%s", page)
+	}
 	read := d.readings(t)
-	ann.wants(ann.get(path+"/pairs/1/2", http.StatusOK), "another document of this batch", "surveyors")
+	ann.wants(ann.get(path+"/pairs/1/2", http.StatusOK), `data-beside`, `href="/batches/`+b.ID+`?min=30#pairs"`, "surveyors")
 	if d.readings(t) != read+1 {
 		t.Error("the report of a pair is read and leaves no line")
 	}
@@ -162,6 +175,7 @@ func TestBatchPages(t *testing.T) {
 	ann.post(path+"/lineage", http.StatusForbidden, url.Values{"author": {"on"}})
 	ann.post(path+"/pairs/1/2", http.StatusForbidden, url.Values{"verdict": {"discount"}})
 
+	officer.readsPair(path, b.ID)
 	officer.wants(officer.post(path+"/pairs/2/1", http.StatusOK, url.Values{"verdict": {"discount"}, "reason": {"agreed <x>"}}),
 		"decided by a person", "agreed &lt;x&gt;", "the pair does not count")
 	officer.wants(officer.post(path+"/lineage", http.StatusOK, url.Values{"group": {"on"}}), "rules set", "olga")
@@ -180,6 +194,38 @@ func TestBatchPages(t *testing.T) {
 	ann.post(path+"/again", http.StatusOK, nil)
 	if again := d.awaitBatch(t, path); again.Round != 2 {
 		t.Errorf("round %d", again.Round)
+	}
+}
+
+// readsPair reads a pair of the batch of TestBatchPages side by side, and decides about it there.
+func (p *person) readsPair(path, id string) {
+	p.t.Helper()
+	p.wants(p.get(path+"/pairs/1/2?format=html", http.StatusOK), "another document of this batch", "similarity report")
+	const filter = "?min=5&sort=name"
+	page := p.get(path+"/pairs/1/2"+filter, http.StatusOK)
+	p.wants(page, `<span class="m k-verbatim so so1" id="h1" data-place="1">`, `<span class="m k-verbatim so so1" id="t1" data-place="1">`,
+		`data-goto="1"`, `rel="next" href="/batches/`+id+`/pairs/`, `?min=5&amp;sort=name"`, `href="/checks/`+id+`-1"`, "Counts, not reviewed",
+		"lighthouse keeper", "No verdict")
+	back := path + "/pairs/1/2" + filter
+	page = p.post(path+"/pairs/1/2", http.StatusOK, url.Values{"verdict": {"comment"}, "reason": {"ask <both>"}, "back": {back}})
+	p.wants(page, "ask &lt;both&gt;", "data-beside", `name="sort" value="name"`)
+	p.post(path+"/pairs/1/2", http.StatusBadRequest, url.Values{"verdict": {"comment"}, "reason": {" "}})
+	p.wants(p.post(path+"/pairs/1/2", http.StatusOK, url.Values{"verdict": {"count"}, "back": {back}}), "data-beside", "Reviewed</span>")
+	p.wants(p.post("/checks/"+id+"-1/notes", http.StatusOK, url.Values{"kind": {"verdict"}, "verdict": {"discuss"}, "text": {"see the pair"},
+		"back": {back}}), "data-beside", "Discuss")
+	hidden := p.get(path+"/pairs/1/2"+filter+"&hide=yes", http.StatusOK)
+	p.wants(hidden, "Document 1", "Document 2", "Show names")
+	for _, page := range []string{hidden, p.get(path+"?hide=yes", http.StatusOK), p.get(path+"/charts?hide=yes", http.StatusOK)} {
+		if strings.Contains(page, "b.txt") || strings.Contains(page, "a&lt;1&gt;.txt") || strings.Contains(page, "gone.txt") {
+			p.t.Errorf("the page tells names that are hidden:\n%s", page)
+		}
+	}
+	// A form leads back to no other place.
+	p.wants(p.post(path+"/pairs/1/2", http.StatusOK, url.Values{"verdict": {"rules"}, "back": {"//elsewhere.example/batches/x/pairs/1/2"}}),
+		`id="pairs-list"`)
+	// The smaller share of the two orders, or the names; both lists have all pairs.
+	for _, order := range []string{"share", "both", "name"} {
+		p.wants(p.get(path+"?min=1&sort="+order, http.StatusOK), "/pairs/1/2?", "/pairs/1/4?", `<option value="`+order+`" selected>`)
 	}
 }
 
@@ -333,9 +379,9 @@ func TestBatchByKeyboard(t *testing.T) {
 			t.Error(err)
 		}
 	}()
-	if err := chromedp.Run(ctx, chromedp.WaitVisible(`a[href$="/pairs/1/2"]`, chromedp.ByQuery), chromedp.Title(&title),
-		chromedp.Focus(`a[href$="/pairs/1/2"]`, chromedp.ByQuery), chromedp.KeyEvent(kb.Enter),
-		chromedp.WaitVisible("mark", chromedp.ByQuery), text("body", &pair)); err != nil {
+	if err := chromedp.Run(ctx, chromedp.WaitVisible(`a[href*="/pairs/1/2?"]`, chromedp.ByQuery), chromedp.Title(&title),
+		chromedp.Focus(`a[href*="/pairs/1/2?"]`, chromedp.ByQuery), chromedp.KeyEvent(kb.Enter),
+		chromedp.WaitVisible(".pane .m.on", chromedp.ByQuery), text("body", &pair)); err != nil {
 		t.Fatal(err)
 	}
 	if !strings.HasPrefix(title, "Round one – Batch – ") || !strings.Contains(pair, "surveyors") {
@@ -399,6 +445,7 @@ func TestBatchRules(t *testing.T) {
 			t.Errorf("%s calls a document of the batch deleted", at)
 		}
 	}
-	officer.wants(officer.get("/batches/"+id+"/pairs/1/2", http.StatusOK), "Nothing that counts")
+	officer.wants(officer.get("/batches/"+id+"/pairs/1/2?format=html", http.StatusOK), "Nothing that counts")
+	officer.wants(officer.get("/batches/"+id+"/pairs/1/2", http.StatusOK), "Nothing in common that counts", "lighthouse keeper")
 	officer.wants(officer.get("/checks/"+id+"-1/report?format=csv", http.StatusOK), `,"no","quote",`)
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"html/template"
 	"net/http"
 	"net/url"
 	"path"
@@ -14,6 +15,7 @@ import (
 	"concordat"
 	"concordat/site/batch"
 	"concordat/store"
+	"concordat/web/message"
 )
 
 const (
@@ -47,11 +49,107 @@ func memberBy(m *store.BatchMember) string {
 	return visible(strings.Join(parts, " · "))
 }
 
+// pairOrders are the ways in which pairs can be sorted: by the larger share of the two, by the smaller, and by name.
+var pairOrders = []string{"share", "both", "name"}
+
+// pairFilter says which pairs of a batch are listed, and how. Its address goes along to a pair and back.
+type pairFilter struct {
+	Query string
+	Least string  // per cent
+	least float64 // 0 to 1
+	New   bool    // only undecided pairs
+	Order string  // of pairOrders
+	Hide  bool    // names are numbers
+}
+
+// pairFilterOf reads a filter; what q does not say is as the batch was made.
+func pairFilterOf(q url.Values, v *batch.View) pairFilter {
+	f := pairFilter{Query: strings.TrimSpace(q.Get("q")), Least: q.Get("min"), New: q.Get("new") != "", Order: q.Get("sort"),
+		Hide: q.Get("hide") != ""}
+	percent, err := strconv.ParseFloat(f.Least, 64)
+	if err != nil || !(percent >= 1 && percent <= 100) {
+		percent = 100 * v.Job.PairThreshold()
+		f.Least = strconv.FormatFloat(percent, 'f', -1, 64)
+	}
+	f.least = percent / 100
+	if !slices.Contains(pairOrders, f.Order) {
+		f.Order = pairOrders[0]
+	}
+	return f
+}
+
+// Encode returns the filter as part of an address.
+func (f pairFilter) Encode() string { return f.values().Encode() }
+
+// Kept is Encode for templates.
+func (f pairFilter) Kept() template.URL { return template.URL(f.Encode()) }
+
+// Fields are those of a form that keeps the filter but for the names.
+func (f pairFilter) Fields() url.Values {
+	v := f.values()
+	v.Del("hide")
+	return v
+}
+
+func (f pairFilter) values() url.Values {
+	v := url.Values{"min": {f.Least}}
+	for name, on := range map[string]bool{"new": f.New, "hide": f.Hide} {
+		if on {
+			v.Set(name, "yes")
+		}
+	}
+	if f.Query != "" {
+		v.Set("q", f.Query)
+	}
+	if f.Order != pairOrders[0] {
+		v.Set("sort", f.Order)
+	}
+	return v
+}
+
+// each calls do with the pairs that the filter lists, in its order.
+func (f pairFilter) each(ctx context.Context, db *store.DB, v *batch.View, do func(batch.ViewedPair)) error {
+	words := strings.ToLower(f.Query)
+	names := make([]string, len(v.Members))
+	for i := range v.Members {
+		names[i] = strings.ToLower(memberName(&v.Members[i]) + " " + memberBy(&v.Members[i]))
+	}
+	var kept []batch.ViewedPair
+	err := v.EachPair(ctx, db, f.least, func(one batch.ViewedPair) bool {
+		switch {
+		case f.New && one.Verdict != "" || words != "" && !strings.Contains(names[one.A], words) && !strings.Contains(names[one.B], words):
+		case f.Order == pairOrders[0]:
+			do(one)
+		default:
+			kept = append(kept, one)
+		}
+		return true
+	})
+	slices.SortStableFunc(kept, func(a, b batch.ViewedPair) int {
+		if f.Order == "both" {
+			return cmp.Compare(min(b.ShareA, b.ShareB), min(a.ShareA, a.ShareB))
+		}
+		return cmp.Or(cmp.Compare(names[a.A], names[b.A]), cmp.Compare(names[a.B], names[b.B]))
+	})
+	for _, one := range kept {
+		do(one)
+	}
+	return err
+}
+
+// hideNames gives the documents of a batch numbers in place of names, for eyes that should not know whose they are.
+func hideNames(l message.Language, v *batch.View) {
+	for i := range v.Members {
+		m := &v.Members[i]
+		m.Title, m.Author, m.Group, m.Dated = l.Say("pairs.document", m.Number+1), "", "", ""
+		m.Name = m.Title
+	}
+}
+
 // pairList is a page of the pairs of a batch.
 type pairList struct {
-	Query    string
-	Least    string // per cent
-	New      bool   // only undecided pairs
+	pairFilter
+	Orders   []string
 	Rows     []shownPair
 	All      int // that fit
 	From, To int // of those on this page, from 1
@@ -59,43 +157,24 @@ type pairList struct {
 	Last     string
 }
 
-// listPairs reads the page of pairs that q asks for; what it does not say is as the batch was made.
+// listPairs reads the page of pairs that q asks for.
 func (w batchPages) listPairs(ctx context.Context, q url.Values, p *batchPage) error {
-	l := pairList{Query: strings.TrimSpace(q.Get("q")), Least: q.Get("min"), New: q.Get("new") != ""}
-	percent, err := strconv.ParseFloat(l.Least, 64)
-	if err != nil || !(percent >= 1 && percent <= 100) {
-		percent = 100 * p.Job.PairThreshold()
-		l.Least = strconv.FormatFloat(percent, 'f', -1, 64)
-	}
+	l := pairList{pairFilter: pairFilterOf(q, p.View), Orders: pairOrders}
 	n, err := strconv.Atoi(q.Get("pairs"))
 	if err != nil || n < 1 || n > chartPairs {
 		n = 1
 	}
 	first := (n - 1) * pairsOnPage
-	words := strings.ToLower(l.Query)
-	names := make([]string, len(p.Members))
-	for i := range p.Members {
-		names[i] = strings.ToLower(memberName(&p.Members[i]) + " " + memberBy(&p.Members[i]))
-	}
-	err = p.EachPair(ctx, w.o.Store, percent/100, func(one batch.ViewedPair) bool {
-		if l.New && one.Verdict != "" || words != "" && !strings.Contains(names[one.A], words) && !strings.Contains(names[one.B], words) {
-			return true
-		}
+	err = l.each(ctx, w.o.Store, p.View, func(one batch.ViewedPair) {
 		if l.All >= first && len(l.Rows) < pairsOnPage {
 			l.Rows = append(l.Rows, p.shown(one))
 		}
 		l.All++
-		return true
 	})
 	l.From, l.To = first+1, first+len(l.Rows)
 	address := func(n int) string {
-		v := url.Values{"min": {l.Least}, "pairs": {strconv.Itoa(n)}}
-		if l.Query != "" {
-			v.Set("q", l.Query)
-		}
-		if l.New {
-			v.Set("new", "yes")
-		}
+		v := l.values()
+		v.Set("pairs", strconv.Itoa(n))
 		return "/batches/" + p.ID + "?" + v.Encode() + "#pairs"
 	}
 	if n > 1 {
@@ -130,6 +209,9 @@ type charts struct {
 // batchCharts answers what the pictures of a batch are drawn from.
 func (w batchPages) batchCharts(rw http.ResponseWriter, r *http.Request, v *Visitor) {
 	view, err := w.PairsOf(r.Context(), v, r.PathValue("id"))
+	if err == nil && r.URL.Query().Get("hide") != "" {
+		hideNames(message.LanguageOf(r), view)
+	}
 	out := charts{Documents: []chartDocument{}, Order: []int{}, Pairs: [][5]any{}}
 	if err == nil {
 		for i := range view.Members {

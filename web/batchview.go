@@ -164,6 +164,10 @@ func (w batchPages) viewBatch(ctx context.Context, v *Visitor, id string, l mess
 		return nil, err
 	}
 	b := view.Batch
+	hidden := at.Query().Get("hide") != ""
+	if hidden {
+		hideNames(l, view)
+	}
 	p := &batchPage{View: view, MayCancel: w.mayChangeBatch(v, b), MayReview: v.MayReview(), MayDelete: v.MayReview() &&
 		w.o.Eraser != nil, Today: w.o.Now().Format(time.DateOnly), Now: batchProgress(b, l)}
 	if see != SeeEverything {
@@ -188,10 +192,10 @@ func (w batchPages) viewBatch(ctx context.Context, v *Visitor, id string, l mess
 			return nil, err
 		}
 	}
-	if Ended(b.State) {
+	if Ended(b.State) && !hidden {
 		p.Strays = batch.Strays(view.Job.Manifest, view.Members)
 	}
-	if p.Limited == "" { // what officers wrote is theirs
+	if p.Limited == "" && !hidden { // what officers wrote is theirs, and names documents
 		if p.Events, err = w.o.Store.Batches.BatchEvents(ctx, b.ID); err != nil {
 			return nil, err
 		}

@@ -53,7 +53,7 @@ type checkPage struct {
 	Verdicts  []string
 	InLibrary *CaseLibrary // nil: it is not for the visitor
 	// Parts of the report.
-	Result, Map, Legend, Text, Short, Leads, Coverage, Method template.HTML
+	Result, Flags, Map, Legend, Text, Short, Leads, Coverage, Method template.HTML
 
 	Sources    template.HTML
 	SourceFrom int // index of the first of Sources
@@ -199,7 +199,7 @@ func (w reportPages) checkPage(rw http.ResponseWriter, r *http.Request, v *Visit
 		}
 		p.Told = w.changed(r, v, p)
 		p.Numbers = strings.Join(got.Report.Numbers, " ")
-		p.Result, p.Map, p.Legend = got.view.Result(l), got.view.Map(l), got.view.Legend()
+		p.Result, p.Flags, p.Map, p.Legend = got.view.Result(l), got.view.Flags(l), got.view.Map(l), got.view.Legend()
 		p.Text, p.Short, p.Leads = got.view.Text(p.Page-1, l), got.view.Short(), got.view.Leads(l)
 		p.Coverage, p.Method = got.view.Coverage(), got.view.Method()
 		p.Sources, p.SourceNext = p.Filter.page(got, 0, l)
@@ -447,7 +447,7 @@ func (w reportPages) comparePage(rw http.ResponseWriter, r *http.Request, v *Vis
 	if e := got.Report.Numbered(q.Get("passage")); e >= 0 {
 		from = got.view.PlaceOf(i, e) / html.ComparePlaces * html.ComparePlaces
 	}
-	p.Comparison = Comparison{got.view.Compare(i, from, text, w.links(message.LanguageOf(r), p)), got.Report.Sources[i],
+	p.Comparison = Comparison{got.view.Compare(i, html.CompareOptions{From: from, Text: text}, w.links(message.LanguageOf(r), p)), got.Report.Sources[i],
 		got.Report.Place(ref), i + 1, text != "", 0}
 	p.Before = max(0, p.From-html.ComparePlaces)
 	w.Show(rw, r, v, http.StatusOK, "compare", "title.compare", p)

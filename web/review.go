@@ -295,6 +295,10 @@ func (w reportPages) addNote(rw http.ResponseWriter, r *http.Request, v *Visitor
 		return
 	}
 	to := "/checks/" + string(t.ID) + "#notes"
+	if back := f.Get("back"); pairAddress.MatchString(back) {
+		http.Redirect(rw, r, back, http.StatusSeeOther)
+		return
+	}
 	if n := f.Get("number"); passageNumber.MatchString(n) {
 		to = "/checks/" + string(t.ID) + "/passages/" + n
 		if f.Get("at") == "text" {

@@ -25,6 +25,7 @@ type ShownScore struct {
 	Unasked  bool     // nothing was compared
 	Withheld bool     // the policy does not show it to the visitor
 	Later    bool     // not computed yet
+	Flags    int      // kinds of flags that may hide something; 0: none, or not for the visitor
 	Verdict  string   // key of the message of the latest; empty: none, or not for the visitor
 	// Stage is how far people are with it, Assigned who reviews it, and Due by when; empty: not for the visitor.
 	Stage         store.CaseStage
@@ -86,6 +87,9 @@ func (w reportPages) Scores(ctx context.Context, v *Visitor, tasks []store.Task)
 		if one.Unasked = !one.Later && !s.Measured; !one.Later && s.Measured {
 			one.Share = &s.Covered
 		}
+		if shows(see, SeeReport) {
+			one.Flags = s.Flags
+		}
 		out[id] = one
 	}
 	return out, nil
@@ -97,8 +101,8 @@ func (w reportPages) score(ctx context.Context, id concordat.TaskID, rules repor
 	if err != nil {
 		return store.Score{}, err
 	}
-	got := report.Build(f, rules).Scores
-	s := store.Score{Revision: revision, Rules: digest, Measured: got.Measured(), Covered: got.Covered}
+	rep := report.Build(f, rules)
+	s := store.Score{Revision: revision, Rules: digest, Measured: rep.Scores.Measured(), Covered: rep.Scores.Covered, Flags: rep.Disguises()}
 	return s, w.o.Store.Checks.PutScore(ctx, id, s)
 }
 

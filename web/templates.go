@@ -12,7 +12,9 @@ import (
 	"time"
 
 	"concordat"
+	"concordat/report"
 	"concordat/report/html"
+	"concordat/store"
 	"concordat/web/message"
 	"concordat/web/static"
 )
@@ -61,6 +63,8 @@ var parsed = sync.OnceValues(func() (map[message.Language]map[string]*template.T
 			"called":    memberName,
 			"by":        memberBy,
 			"seen":      seenName,
+			"side":      func(p *pairPage, s pairSide, which string) pairForm { return pairForm{s, p, which} },
+			"flagged":   func(m *store.BatchMember) int { return report.Disguises(m.Flags) },
 			"bar":       shareBar,
 			"date":      func(t time.Time) string { return t.Local().Format("2006-01-02 15:04") },
 		}

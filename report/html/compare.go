@@ -15,6 +15,7 @@ import (
 type Comparison struct {
 	Here, There template.HTML
 	Source      template.HTML // its letter in its colour
+	List        template.HTML // links to the places that are shown
 	Places      int           // pairs of places in all
 	From, To    int           // those that are shown, half-open
 }
@@ -25,7 +26,21 @@ const (
 	ComparePlaces = 60
 	// besides is the number of bytes of text shown around a place.
 	besides = 500
+	// leastSkipped is the number of bytes from which text between two places is left out.
+	leastSkipped = 200
 )
+
+// CompareOptions say what of a comparison is shown.
+type CompareOptions struct {
+	From int // place from which on
+	// Text is the whole text of the source, in whose order its side then stands; empty where it may not be shown, and only what the
+	// report has of it is.
+	Text string
+	// Whole shows both texts from beginning to end, not only what stands around the places.
+	Whole bool
+	// Joined gives each place a colour, the same on both sides; else all have that of the source.
+	Joined bool
+}
 
 // pairing is one place of both texts.
 type pairing struct {
@@ -36,22 +51,56 @@ type pairing struct {
 	source   concordat.Source
 }
 
-// Compare sets the submission beside source s of the report from place from on. text is the whole text of
-// the source, in whose order its side then stands; empty where it may not be shown, and only what the
-// report has of it is. Each place of one side links to the same of the other: #h1 to #t1.
-func (v *View) Compare(s, from int, text string, l Links) Comparison {
+// Compare sets the submission beside source s of the report. Each place of one side links to the same of the other: #h1 to #t1.
+func (v *View) Compare(s int, o CompareOptions, l Links) Comparison {
 	all := v.pairings(s)
-	out := Comparison{Places: len(all), From: min(max(from, 0), len(all))}
+	out := Comparison{Places: len(all), From: min(max(o.From, 0), len(all))}
+	around := besides
+	if o.Whole {
+		around = max(len(v.base.full), len(o.Text))
+	}
 	out.To = min(out.From+ComparePlaces, len(all))
 	some := all[out.From:out.To]
 	out.Source = v.part(l, func(d *doc) { d.chip(v.base.r.Sources[s].Ref) })
-	out.Here = v.part(l, func(d *doc) { d.hereSide(some) })
-	out.There = v.part(l, func(d *doc) {
+	side := func(write func(d *doc)) template.HTML {
+		return v.part(l, func(d *doc) {
+			d.around, d.placed = around, o.Joined
+			write(d)
+		})
+	}
+	out.List = side(func(d *doc) { d.placeList(some) })
+	out.Here = side(func(d *doc) { d.hereSide(some) })
+	out.There = side(func(d *doc) {
 		d.thereSide(slices.SortedStableFunc(slices.Values(some), func(a, b pairing) int {
 			return cmp.Compare(a.SourceSpan.Start, b.SourceSpan.Start)
-		}), text)
+		}), o.Text)
 	})
 	return out
+}
+
+// placeClass returns the classes of the look and the colour of a place.
+func (d *doc) placeClass(p pairing) string {
+	slot := d.slot[p.source.Ref]
+	if d.placed {
+		if slot = (p.number-1)%colours + 1; p.source.Excluded != "" {
+			slot = 0
+		}
+	}
+	return "k-" + class(p.Kind, p.source.Excluded) + soClass(slot)
+}
+
+// placeList writes links to places.
+func (d *doc) placeList(ps []pairing) {
+	for _, p := range ps {
+		d.raw(fmt.Sprintf(`<a class="no m %s" href="#h%d" data-goto="%d"`, d.placeClass(p), p.number, p.number))
+		label := d.in.Say("Place %d of %d, %s", p.number, p.of, d.how(p.Kind, p.Similarity))
+		if p.source.Excluded != "" {
+			label += d.in.Say(", not counted: %s", d.in.Exclusion(p.source.Excluded))
+		}
+		d.attr("aria-label", label)
+		d.attr("title", label)
+		d.raw(">", fmt.Sprint(p.number), "</a> ")
+	}
 }
 
 // PlaceOf returns the first place of source s that is part of passage e, or 0.
@@ -83,8 +132,14 @@ func (v *View) pairings(s int) []pairing {
 // begin writes the beginning of a place: the number of its passage, which links to the same place of the other side.
 func (d *doc) begin(p pairing, side, other string) {
 	c, number := class(p.Kind, p.source.Excluded), d.r.Number(p.evidence)
-	d.raw(fmt.Sprintf(`<span class="m k-%s%s" id="%s%d" data-place="%d"><a class="no" href="#%s%d"`, c, soClass(d.slot[p.source.Ref]), side,
-		p.number, p.number, other, p.number))
+	if d.placed { // by their order: they are no passages of a report that somebody reads
+		number = fmt.Sprint(p.number)
+	}
+	d.raw(fmt.Sprintf(`<span class="m %s" id="%s%d" data-place="%d"`, d.placeClass(p), side, p.number, p.number))
+	if p.source.Excluded != "" {
+		d.raw(" data-out")
+	}
+	d.raw(fmt.Sprintf(`><a class="no" href="#%s%d"`, other, p.number))
 	d.attr("aria-label", d.in.Say("%s, %s", d.in.Say("Passage %s, place %d of %d", number, p.number, p.of), d.how(p.Kind, p.Similarity)))
 	d.raw(">", number, "&nbsp;", sign(c), "</a>")
 }
@@ -174,19 +229,20 @@ func fits(ps []pairing, text string) bool {
 // side writes a text with spans, in order of their beginnings. It writes the text between them itself and each
 // span by write, which receives the end of the text written so far and returns the new end.
 func (d *doc) side(text string, spans []concordat.Span, write func(i, from int) int) {
-	end := 0
+	end, around := 0, cmp.Or(d.around, besides)
 	for i, s := range spans {
 		gap := s.Start - end
 		switch {
 		case i == 0:
-			a := report.RuneStart(text, max(0, s.Start-besides))
+			a := wordStart(text, 0, s.Start-around)
 			d.skipped(text[:a])
 			d.raw(`<p dir="auto">`)
 			d.context(text[a:s.Start])
-		case gap <= 2*besides:
+		case gap <= 2*around+leastSkipped:
 			d.context(text[min(end, s.Start):s.Start])
 		default:
-			a, b := report.RuneStart(text, end+besides), report.RuneStart(text, s.Start-besides)
+			a := wordStart(text, end, end+around)
+			b := wordStart(text, a, s.Start-around)
 			d.context(text[end:a])
 			d.raw("</p>")
 			d.skipped(text[a:b])
@@ -196,13 +252,40 @@ func (d *doc) side(text string, spans []concordat.Span, write func(i, from int) 
 		end = write(i, end)
 	}
 	if len(spans) > 0 {
-		b := report.RuneStart(text, min(len(text), end+besides))
+		b := wordStart(text, end, end+around)
+		if len(text)-b < leastSkipped {
+			b = len(text)
+		}
 		d.context(text[min(end, b):b])
 		d.raw("</p>")
 		if b < len(text) {
 			d.skipped(text[b:])
 		}
 	}
+}
+
+// PlainText returns a text with nothing marked.
+func PlainText(text string) template.HTML {
+	return template.HTML(`<p dir="auto">` + template.HTMLEscapeString(text) + `</p>`)
+}
+
+// wordStart returns the beginning of the word that holds byte at of a text, no earlier than least; the beginning or the end of the text
+// if at lies near it or beyond it. Words that nothing sets apart are cut.
+func wordStart(text string, least, at int) int {
+	if at <= leastSkipped && least == 0 {
+		return 0
+	}
+	if at >= len(text) {
+		return len(text)
+	}
+	at = report.RuneStart(text, at)
+	const longest = 60
+	for i := at; i > max(least, at-longest); i-- {
+		if text[i-1] == ' ' || text[i-1] == '\n' {
+			return i
+		}
+	}
+	return max(at, least)
 }
 
 // skipped says how much text is not shown.

@@ -2,7 +2,6 @@ package html
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"strings"
 	"unicode"
@@ -25,7 +24,7 @@ func (d *doc) document() {
 		d.attr("lang", d.lang)
 	}
 	d.raw(">")
-	m := marker{doc: d, cuts: d.cuts(), places: d.places(), leads: d.leadMarks}
+	m := marker{doc: d, cuts: d.cuts(), flags: d.marksOfFlags, leads: d.leadMarks}
 	for _, s := range paragraphs(d.full) {
 		m.paragraph(s)
 	}
@@ -68,8 +67,8 @@ func (d *doc) cuts() []int {
 	for _, s := range d.r.Skipped {
 		add(s.Span)
 	}
-	for _, f := range d.r.Flags {
-		add(d.flagSpan(f))
+	for _, m := range d.marksOfFlags {
+		add(m.Span)
 	}
 	for _, l := range d.leadMarks {
 		add(l.Span)
@@ -85,8 +84,8 @@ type marker struct {
 	cuts                         []int
 	cut, evidence, covered, skip int
 	numbered                     int // evidence that has its number
-	places                       []place
-	flag                         int
+	flags                        []flagMark
+	flag, begun                  int // begun: flags whose places are written
 	leads                        []leadMark
 	lead                         int
 }
@@ -191,11 +190,7 @@ func (m *marker) plain(s concordat.Span) {
 		m.attr("title", m.in.Say("not compared: %s", m.in.Skip(sk[m.skip].Reason)))
 		m.raw(">")
 	}
-	flags := 0
-	for ; m.flag < len(m.places) && m.places[m.flag].at.Start <= s.Start; m.flag++ {
-		m.raw(fmt.Sprintf(`<span class="flag" id="f%d">`, m.places[m.flag].number))
-		flags++
-	}
+	flags := m.beginFlag(s)
 	in := m.beginLead(s)
 	m.text(s.In(m.full))
 	if in {
@@ -231,24 +226,6 @@ func (m *marker) beginLead(s concordat.Span) bool {
 		}
 	}
 	return true
-}
-
-// place is where a flag points.
-type place struct {
-	at     concordat.Span
-	number int
-}
-
-// places returns the places of the flags in text order.
-func (d *doc) places() []place {
-	var out []place
-	for i, f := range d.r.Flags {
-		if s := d.flagSpan(f); s.Len() > 0 {
-			out = append(out, place{s, i + 1})
-		}
-	}
-	slices.SortStableFunc(out, func(a, b place) int { return cmp.Compare(a.at.Start, b.at.Start) })
-	return out
 }
 
 // language guesses the language of a text by its script, as far as fonts and line breaks need it.

@@ -63,7 +63,11 @@ type doc struct {
 
 	textured bool // patterns stand elsewhere on the page
 
-	leadMarks []leadMark // in text order, disjoint
+	leadMarks    []leadMark // in text order, disjoint
+	marksOfFlags []flagMark
+	apart        bool // the flags stand elsewhere on the page
+	around       int  // bytes of text around a place of a comparison
+	placed       bool // each place of a comparison has a colour of its own
 }
 
 // maxPairs bounds the bytes of wording in comparisons: enough for every source of a thesis with
@@ -81,6 +85,7 @@ func newDoc(w io.Writer, r *report.Report) *doc {
 		left: maxPairs, rank: rank, slot: slot}
 	d.links.number = r.Number
 	d.leadMarks = leadMarks(r)
+	d.marksOfFlags = d.flagMarks()
 	return d
 }
 
@@ -178,6 +183,11 @@ func (d *doc) result() {
 		d.say("What the share means")
 		d.raw("</a></p>")
 	}
+	if found := d.r.FlagsFound(); found != "" && !d.apart {
+		d.raw(`<p><a href="#flags">`)
+		d.text(found)
+		d.raw("</a></p>")
+	}
 	if len(d.r.Leads) > 0 {
 		d.raw(`<p><a href="#leads">`)
 		d.text(d.r.LeadsFound())
@@ -190,7 +200,9 @@ func (d *doc) result() {
 		d.scoreTable()
 	}
 	d.sections()
-	d.flags()
+	if !d.apart {
+		d.flags()
+	}
 	d.raw("</section>\n")
 }
 
@@ -332,46 +344,6 @@ func (d *doc) sections() {
 		d.raw("</td></tr>")
 	}
 	d.raw("</tbody></table>")
-}
-
-func (d *doc) flags() {
-	if len(d.r.Flags) == 0 {
-		return
-	}
-	d.raw(`<div class="flags" role="note"><h3>`)
-	d.say("To look at")
-	d.raw(`</h3><ul>`)
-	for i, f := range d.r.Flags {
-		d.raw("<li><strong>")
-		d.text(strings.ReplaceAll(d.in.FlagName(f), "_", " "))
-		d.raw("</strong>")
-		if f.Count > 1 {
-			d.say(" (%s times)", report.Thousands(f.Count))
-		}
-		if f.Detail != "" {
-			d.raw(": ")
-			d.text(d.in.FlagDetail(f))
-		}
-		if s := d.flagSpan(f); s.Len() > 0 {
-			d.raw(" <a")
-			d.attr("href", d.links.place(s.Start)+fmt.Sprintf("#f%d", i+1))
-			d.raw(">")
-			d.say("in the text:")
-			d.raw(` “<bdi>`)
-			d.text(shorten(s.In(d.full), 60))
-			d.raw("</bdi>”</a>")
-		}
-		d.raw("</li>")
-	}
-	d.raw("</ul></div>")
-}
-
-// flagSpan returns where a flag has its place in the text; empty if it has none.
-func (d *doc) flagSpan(f concordat.Flag) concordat.Span {
-	if f.Span == nil || f.Span.Start < 0 || f.Span.Start >= f.Span.End || f.Span.End > len(d.full) {
-		return concordat.Span{}
-	}
-	return *f.Span
 }
 
 func (d *doc) foot() {

@@ -185,7 +185,7 @@ func TestPage(t *testing.T) {
 					body = textOf(n)
 				}
 			}
-			numbers := regexp.MustCompile(`[0-9]+\x{a0}[=≈~⊂∘×❞▭□–]`)
+			numbers := regexp.MustCompile(`[0-9]+\x{a0}[=≈~⊂∘×❞▭□–]|⚑`)
 			for i, e := range r.Evidence {
 				got := strings.Join(strings.Fields(numbers.ReplaceAllString(marked[fmt.Sprint(i+1)], "")), "")
 				want := strings.Join(strings.Fields(e.Span.In(f.Submission.Text)), "")

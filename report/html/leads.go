@@ -92,11 +92,15 @@ func (d *doc) lead(i int, l report.RuledLead) {
 	d.text(capital(d.r.LeadWords(l.Lead)))
 	d.raw(` <span class="place">`)
 	d.text(d.r.Place(l.Source))
-	d.raw(`</span></p><a class="back"`)
-	d.attr("href", d.links.place(l.Span.Start)+"#t"+l.Number)
-	d.raw(">")
-	d.say("in the text")
-	d.raw("</a></header>")
+	d.raw("</span></p>")
+	if !d.links.NoText {
+		d.raw(`<a class="back"`)
+		d.attr("href", d.links.place(l.Span.Start)+"#t"+l.Number)
+		d.raw(">")
+		d.say("in the text")
+		d.raw("</a>")
+	}
+	d.raw("</header>")
 	if likely := d.r.LikelihoodWords(l.Lead); likely != "" {
 		d.raw(`<p class="likelihood note">`)
 		d.text(likely)

@@ -121,6 +121,7 @@ func (d *doc) mapStrip() {
 	for _, l := range d.leadMarks {
 		d.block(l.Span, "lead", "")
 	}
+	d.flagStrip()
 	d.raw(`</svg><p class="axis" aria-hidden="true"><span>`)
 	d.say("beginning")
 	d.raw("</span><span>")
@@ -167,6 +168,11 @@ func (d *doc) legend() {
 	if len(d.r.Leads) > 0 {
 		d.raw(`<li><span class="key k-lead">`, leadSign, `</span> `)
 		d.say("lead: seems to say the same in other words; no evidence")
+		d.raw("</li>")
+	}
+	if d.r.Disguises() > 0 {
+		d.raw(`<li><span class="key k-flag">`, flagSign, `</span> `)
+		d.say("flag: may hide something from a check or from a reader")
 		d.raw("</li>")
 	}
 	d.raw(`<li><span class="key k-out">`, sign("out"), `</span> `)

@@ -41,7 +41,9 @@ type Links struct {
 	// Choose returns the address of the text with the passages of one source only; nil: there is none.
 	Choose func(source int) string
 	// Only is the source whose passages alone are marked in the text, an ordinal; 0: those of all.
-	Only   int
+	Only int
+	// NoText says that the text is not on the page, so that nothing leads into it.
+	NoText bool
 	page   func(at int) int // of a byte of the text
 	number func(i int) string
 }
@@ -82,7 +84,6 @@ type View struct {
 	base    doc
 	all     []concordat.Span // paragraphs
 	cutting []int
-	flagged []place
 	pages   []textPage
 }
 
@@ -104,7 +105,7 @@ func NewView(r *report.Report) *View {
 	for _, p := range paragraphs(v.base.full) {
 		v.all = append(v.all, pieces(v.base.full, p)...)
 	}
-	v.cutting, v.flagged = v.base.cuts(), v.base.places()
+	v.cutting = v.base.cuts()
 	v.paginate()
 	return v
 }
@@ -186,11 +187,19 @@ func (v *View) part(l Links, write func(d *doc)) template.HTML {
 	return template.HTML(b.String())
 }
 
-// Result returns the scores, the sections and the flags, for a page that has the Map too.
+// Result returns the scores and the sections, for a page that has the Map and the Flags too.
 func (v *View) Result(l Links) template.HTML {
 	return v.part(l, func(d *doc) {
-		d.textured = true
+		d.textured, d.apart = true, true
 		d.result()
+	})
+}
+
+// Flags returns what may hide something, and notes about the file; nothing if there are none.
+func (v *View) Flags(l Links) template.HTML {
+	return v.part(l, func(d *doc) {
+		d.apart = true
+		d.flags()
 	})
 }
 
@@ -237,15 +246,16 @@ func (v *View) Text(n int, l Links) template.HTML {
 func (v *View) marker(d *doc, at int) marker {
 	ends := func(s concordat.Span, at int) int { return cmp.Or(cmp.Compare(s.End, at), -1) }
 	begins := func(s concordat.Span, at int) int { return cmp.Or(cmp.Compare(s.Start, at), 1) }
-	m := marker{doc: d, cuts: v.cutting, places: v.flagged, leads: d.leadMarks}
+	m := marker{doc: d, cuts: v.cutting, flags: d.marksOfFlags, leads: d.leadMarks}
 	m.cut, _ = slices.BinarySearch(m.cuts, at)
 	m.evidence, _ = slices.BinarySearchFunc(d.r.Evidence, at, func(e concordat.Evidence, at int) int { return ends(e.Span, at) })
 	m.numbered, _ = slices.BinarySearchFunc(d.r.Evidence, at, func(e concordat.Evidence, at int) int { return begins(e.Span, at) })
 	m.covered, _ = slices.BinarySearchFunc(d.r.Covered, at, func(s report.Stretch, at int) int { return ends(s.Span, at) })
 	m.lead, _ = slices.BinarySearchFunc(m.leads, at, func(l leadMark, at int) int { return ends(l.Span, at) })
 	m.skip, _ = slices.BinarySearchFunc(d.r.Skipped, at, func(s concordat.Skipped, at int) int { return ends(s.Span, at) })
-	if at > 0 {
-		m.flag, _ = slices.BinarySearchFunc(m.places, at, func(p place, at int) int { return begins(p.at, at) })
+	m.flag, _ = slices.BinarySearchFunc(m.flags, at, func(f flagMark, at int) int { return ends(f.Span, at) })
+	if m.begun = m.flag; m.flag < len(m.flags) && m.flags[m.flag].Start < at {
+		m.begun++
 	}
 	return m
 }
@@ -311,6 +321,7 @@ func (d *doc) smallMap() {
 			d.raw(`<path class="f-`, c, `" d="`, by[c].String(), `"/>`)
 		}
 	}
+	d.flagStrip()
 	d.mapLinks()
 	d.raw("</svg>")
 }

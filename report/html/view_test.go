@@ -135,7 +135,7 @@ func TestCompare(t *testing.T) {
 	fox.Text, second.Text = fox.SourceSpan.In(there), second.SourceSpan.In(there)
 	r := report.Build(&report.Findings{Submission: concordat.Document{Text: here}, Passages: []concordat.Passage{fox, second}}, report.Rules{})
 	v := html.NewView(r)
-	c := v.Compare(0, 0, there, html.Links{})
+	c := v.Compare(0, html.CompareOptions{Text: there}, html.Links{})
 	if c.Places != 2 || c.From != 0 || c.To != 2 {
 		t.Fatalf("places %d, %d to %d", c.Places, c.From, c.To)
 	}
@@ -152,7 +152,7 @@ func TestCompare(t *testing.T) {
 	}
 	// Without the text, or with one that has changed since, what the report has of it is shown.
 	for _, text := range []string{"", "short", strings.ToUpper(there)} {
-		if th := string(v.Compare(0, 0, text, html.Links{}).There); !strings.Contains(th, "<u>red</u>") ||
+		if th := string(v.Compare(0, html.CompareOptions{Text: text}, html.Links{}).There); !strings.Contains(th, "<u>red</u>") ||
 			strings.Contains(th, "characters omitted") {
 			t.Errorf("with %.10q:\n%s", text, th)
 		}

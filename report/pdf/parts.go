@@ -89,21 +89,23 @@ func (d *doc) sections() {
 	}
 }
 
+// flags lists the flags by kind: what may hide something, then notes about the file.
 func (d *doc) flags() {
-	if len(d.r.Flags) == 0 {
-		return
-	}
-	d.sub(d.in.Say("To look at"))
-	for _, f := range d.r.Flags {
-		runs := []run{strong(strings.ReplaceAll(d.in.FlagName(f), "_", " "))}
-		if f.Count > 1 {
-			runs = append(runs, body(d.in.Say(" (%s times)", report.Thousands(f.Count))))
+	heads := map[bool]string{true: d.in.Say("Flags"), false: d.in.Say("Notes about the file")}
+	for i, k := range d.r.FlagKinds() {
+		if i == 0 || heads[k.Disguise] != "" {
+			d.sub(heads[k.Disguise])
+			heads[k.Disguise] = ""
 		}
-		if f.Detail != "" {
-			runs = append(runs, body(": "+d.in.FlagDetail(f)))
+		runs := []run{strong(d.in.FlagTitle(k)), body(". " + d.r.FlagMeans(k))}
+		if advice := d.in.FlagAdvice(k); advice != "" {
+			runs = append(runs, body(" "+advice))
 		}
-		if s := f.Span; s != nil && s.Start >= 0 && s.Start < s.End && s.End <= len(d.full) {
-			runs = append(runs, body(" "+d.in.Say("in the text:")+" “"+shorten(s.In(d.full), 60)+"”"))
+		for n, s := range k.Places[:min(len(k.Places), 3)] {
+			if n == 0 {
+				runs = append(runs, body(" "+d.in.Say("in the text:")))
+			}
+			runs = append(runs, body(" “"+shorten(s.In(d.full), 60)+"”"))
 		}
 		d.item(runs...)
 	}

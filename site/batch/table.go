@@ -29,6 +29,7 @@ type MemberLine struct {
 	Characters int              `json:"characters"`
 	Share      *float64         `json:"share"` // 0 to 1, covered by what counts; null: not measured, or not shown to who asks
 	Cluster    int              `json:"cluster,omitempty"`
+	Flags      int              `json:"flags,omitempty"` // kinds of flags that may hide something
 }
 
 // PairLine is a pair of a batch as programs see it.
@@ -80,6 +81,7 @@ func (v *View) MemberLines() []MemberLine {
 			Date:    m.Dated, Error: m.Cause.String(), Task: m.Task, Characters: m.Characters, Cluster: v.Cluster(i)}
 		if m.Task != "" && !v.withheld {
 			out[i].Share = &v.Members[i].Share
+			out[i].Flags = report.Disguises(m.Flags)
 		}
 	}
 	return out
@@ -195,13 +197,13 @@ func WriteWording(w io.Writer, lines []WordingLine) error {
 
 // WriteMembers writes the members as CSV.
 func (v *View) WriteMembers(w io.Writer) error {
-	c := report.NewCSV(w, "document", "title", "author", "group", "draft_of", "date", "cluster", "share", "task", "error")
+	c := report.NewCSV(w, "document", "title", "author", "group", "draft_of", "date", "cluster", "share", "task", "error", "flags")
 	for _, m := range v.MemberLines() {
 		share := "" // not measured
 		if m.Share != nil {
 			share = shareText(*m.Share)
 		}
-		c.Row(m.Document, m.Title, m.Author, m.Group, m.DraftOf, string(m.Date), strconv.Itoa(m.Cluster), share, string(m.Task), m.Error)
+		c.Row(m.Document, m.Title, m.Author, m.Group, m.DraftOf, string(m.Date), strconv.Itoa(m.Cluster), share, string(m.Task), m.Error, strconv.Itoa(m.Flags))
 	}
 	return c.End()
 }

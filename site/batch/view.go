@@ -289,8 +289,7 @@ func SetVerdict(ctx context.Context, s *site.Site, db *store.DB, id, by string, 
 	if members[b].Name < members[a].Name {
 		a, b = b, a
 	}
-	e := store.BatchEvent{At: s.Options().Now(), By: by, Action: "pair_" + cmp.Or(verdict, "rules"), Text: members[a].Name + " – " +
-		members[b].Name}
+	e := store.BatchEvent{At: s.Options().Now(), By: by, Action: "pair_" + cmp.Or(verdict, "rules"), Text: pairNames(members[a], members[b])}
 	if why != "" {
 		e.Text += ": " + why
 	}

@@ -123,6 +123,7 @@ type apiTask struct {
 	Ahead    *int             `json:"ahead,omitempty" doc:"Checks before this one, while it is queued"`
 	Report   string           `json:"report,omitempty" doc:"Where the report is, once there is one"`
 	Coverage *float64         `json:"coverage,omitempty" doc:"Share that counts by the rules in force; absent: there is no report, nothing was compared, it is not computed yet, or not shown to who asks"`
+	Flags    int              `json:"flags,omitempty" doc:"Kinds of flags that may hide something from a check or from a reader, such as white text; absent: none, or not shown to who asks"`
 }
 
 func (w api) apiTask(ctx context.Context, t store.Task) (apiTask, error) {
@@ -192,7 +193,7 @@ func (w api) apiChecks(ctx context.Context, in *apiChecksInput) (*apiChecksOutpu
 		if err == nil {
 			var one apiTask
 			one, err = w.apiTask(ctx, t)
-			one.Coverage = scores[t.ID].Share
+			one.Coverage, one.Flags = scores[t.ID].Share, scores[t.ID].Flags
 			out.Body.Checks = append(out.Body.Checks, one)
 		}
 	}
@@ -218,7 +219,7 @@ func (w api) apiCheck(ctx context.Context, in *apiCheckInput) (*apiCheckOutput, 
 		return nil, err
 	}
 	scores, err := w.Web.Reports.Scores(ctx, visitorOf(ctx), []store.Task{t})
-	one.Coverage = scores[t.ID].Share
+	one.Coverage, one.Flags = scores[t.ID].Share, scores[t.ID].Flags
 	return &apiCheckOutput{one}, err
 }
 

@@ -40,7 +40,7 @@ const draw = (data) => {
 	const docs = data.documents, pairs = data.pairs.map(([a, b, ab, ba, counts]) => ({a, b, ab, ba, share: Math.max(ab, ba), counts}));
 	const slider = box.querySelector("[data-threshold]"), said = box.querySelector("[data-threshold-words]");
 	const tip = box.querySelector("[data-tip]");
-	const pairPath = (p) => location.pathname + "/pairs/" + docs[p.a].number + "/" + docs[p.b].number;
+	const pairPath = (p) => location.pathname + "/pairs/" + docs[p.a].number + "/" + docs[p.b].number + "?" + words.kept;
 	const label = (i) => docs[i].title + (docs[i].author ? " · " + docs[i].author : "");
 	const tell = (event, text) => {
 		tip.textContent = text;
@@ -298,13 +298,14 @@ fetch(words.charts).then((answer) => answer.ok ? answer.json() : null).catch(() 
 // Filters of the list of pairs are applied in place.
 document.addEventListener("submit", async (event) => {
 	const form = event.target;
-	if (form.id !== "pairs-filter") return;
+	if (form.id !== "pairs-filter" || form.elements.hide.checked !== form.elements.hide.defaultChecked) return; // names are everywhere
 	event.preventDefault();
 	const q = new URLSearchParams(new FormData(form)), at = location.pathname + "?" + q;
 	const answer = await fetch(at);
 	if (!answer.ok) return;
 	const page = new DOMParser().parseFromString(await answer.text(), "text/html"), next = page.getElementById("pairs-list");
 	document.getElementById("pairs-list").replaceWith(document.adoptNode(next));
+	words.kept = q;
 	dispatchEvent(new Event("replaced"));
 	history.replaceState(null, "", at + "#pairs");
 });

@@ -34,8 +34,6 @@
 	});
 	const reader = one("[data-reader]");
 	if (reader) read();
-	const beside = one("[data-beside]");
-	if (beside) compare();
 
 	function read() {
 		const base = reader.dataset.reader, pages = +reader.dataset.pages;
@@ -404,74 +402,5 @@
 			},
 			Escape: () => { if (dock.hidden && only) choose(null); else close(); },
 		});
-	}
-
-	// compare scrolls both sides together: what stands at a third of the height of one side decides, and
-	// between two places the other side moves in proportion.
-	function compare() {
-		const panes = [one("#here"), one("#there")], together = one("#together");
-		const places = panes.map((p) => new Map(all("[data-place]", p).map((x) => [x.dataset.place, x])));
-		const ours = [-1, -1]; // where this script scrolled each pane to
-		let place = 0;
-		const offset = (pane, x) => x.getBoundingClientRect().top - pane.getBoundingClientRect().top + pane.scrollTop;
-		const anchors = (a) => {
-			const out = [];
-			for (const [n, x] of places[a]) {
-				const y = places[1 - a].get(n);
-				if (y) out.push([offset(panes[a], x), offset(panes[1 - a], y)]);
-			}
-			return out.sort((p, q) => p[0] - q[0]);
-		};
-		function follow(a) {
-			const pane = panes[a], other = panes[1 - a];
-			if (!together.checked) return;
-			const third = pane.clientHeight / 3, at = pane.scrollTop + third;
-			const points = [[0, 0], ...anchors(a), [pane.scrollHeight, other.scrollHeight]];
-			let i = 0;
-			while (i + 2 < points.length && points[i + 1][0] <= at) i++;
-			const [x0, y0] = points[i], [x1, y1] = points[i + 1];
-			const share = x1 > x0 ? Math.min(Math.max((at - x0) / (x1 - x0), 0), 1) : 0;
-			// Where the source has another order, the way to the next place leads back: stay by the nearer one.
-			const y = y1 >= y0 ? y0 + share * (y1 - y0) : (share < 0.5 ? y0 : y1);
-			const to = Math.round(y - third);
-			if (Math.abs(other.scrollTop - to) < 2) return;
-			other.scrollTop = to;
-			ours[1 - a] = other.scrollTop;
-		}
-		panes.forEach((pane, a) => pane.addEventListener("scroll", () => {
-			if (pane.scrollTop !== ours[a]) follow(a);
-		}, { passive: true }));
-
-		// to brings a place into view on both sides.
-		function to(n, side) {
-			if (!places[0].has(String(n)) || !places[1].has(String(n))) return;
-			place = n;
-			panes.forEach((pane, a) => {
-				const x = places[a].get(String(n));
-				pane.scrollTop = offset(pane, x) - pane.clientHeight / 3;
-				ours[a] = pane.scrollTop;
-				for (const [k, y] of places[a]) y.classList.toggle("on", k === String(n));
-			});
-			one("a", places[side].get(String(n))).focus({ preventScroll: true });
-			const at = beside.getBoundingClientRect();
-			if (at.top < 0 || at.bottom > window.innerHeight) beside.scrollIntoView({ behavior: "instant", block: "start" });
-		}
-		const numbers = () => Array.from(places[0].keys(), Number).sort((a, b) => a - b);
-		const side = () => panes[1].contains(document.activeElement) ? 1 : 0;
-		function step(by) {
-			const ns = numbers(), i = ns.indexOf(place);
-			to(i < 0 ? ns[by > 0 ? 0 : ns.length - 1] : ns[(i + by + ns.length) % ns.length], side());
-		}
-		document.addEventListener("click", (event) => {
-			const link = event.target.closest("a.no");
-			const m = link && /^#([ht])([0-9]+)$/.exec(link.getAttribute("href"));
-			if (m) {
-				event.preventDefault();
-				to(+m[2], m[1] === "h" ? 0 : 1);
-			}
-		});
-		commands({ n: () => step(1), p: () => step(-1), x: () => { if (place) to(place, 1 - side()); } });
-		const wanted = /^#[ht]([0-9]+)$/.exec(location.hash);
-		if (wanted) to(+wanted[1], 0);
 	}
 })();

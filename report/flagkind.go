@@ -1,0 +1,197 @@
+package report
+
+import (
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"concordat"
+	"concordat/report/language"
+)
+
+// disguises are the codes of flags that may hide something from a check or from a reader, in the order in which a report lists
+// them. The other flags say what was not read or how, and are notes.
+var disguises = []string{"hidden_text", "white_text", "tiny_text", "off_page_text", "look_alike", "zero_width", "stacked_marks",
+	"spaced_out", "bidi_control", "glyph_mapping", "quotation", "much_quoted", "macro"}
+
+// FlagKind is all flags of one code: a reader is told of each kind once, however often a file has it.
+type FlagKind struct {
+	Code     string
+	Disguise bool // it may hide something from a check or from a reader
+	// Count is how often the file has it, and Words how many words of the text it touches; 0: it has no place there. Of a text
+	// whose words are not set apart, Words are characters.
+	Count, Words int
+	Characters   bool             // Words are characters
+	Places       []concordat.Span // in text order, disjoint; of the first hundred
+	Flags        []int            // indices into Report.Flags
+}
+
+// IsDisguise reports whether flags of a code may hide something from a check or from a reader.
+func IsDisguise(code string) bool { return slices.Contains(disguises, code) }
+
+// Disguises returns how many kinds of flags may hide something from a check or from a reader.
+func Disguises(flags []concordat.Flag) int {
+	kinds := map[string]bool{}
+	for _, f := range flags {
+		if IsDisguise(f.Code) {
+			kinds[f.Code] = true
+		}
+	}
+	return len(kinds)
+}
+
+// Disguises is the function Disguises of the report's flags.
+func (r *Report) Disguises() int { return Disguises(r.Flags) }
+
+// FlagKinds returns the flags by kind: first those that may hide something, then the notes in the order in which they were raised.
+func (r *Report) FlagKinds() []FlagKind {
+	var out []FlagKind
+	for i, f := range r.Flags {
+		k := slices.IndexFunc(out, func(k FlagKind) bool { return k.Code == f.Code })
+		if k < 0 {
+			k, out = len(out), append(out, FlagKind{Code: f.Code, Disguise: IsDisguise(f.Code)})
+		}
+		one := &out[k]
+		one.Count, one.Flags = one.Count+max(f.Count, 1), append(one.Flags, i)
+		if f.Span == nil {
+			continue
+		}
+		if s := clip(r.Submission.Text, *f.Span); s.Len() > 0 {
+			one.Places = append(one.Places, s)
+			one.Words += max(f.Count, 1) - 1 // flags beyond the most that have a place are counted with the last
+		}
+	}
+	for i := range out {
+		out[i].Places = union(out[i].Places)
+		out[i].measure(r.Submission.Text)
+	}
+	order := func(k FlagKind) int {
+		if i := slices.Index(disguises, k.Code); i >= 0 {
+			return i
+		}
+		return len(disguises)
+	}
+	slices.SortStableFunc(out, func(a, b FlagKind) int { return order(a) - order(b) })
+	return out
+}
+
+// measure counts the words at the places.
+func (k *FlagKind) measure(text string) {
+	letters, han := 0, 0
+	for _, s := range k.Places {
+		for _, c := range s.In(text) {
+			switch {
+			case unspaced(c):
+				han++
+			case unicode.IsLetter(c):
+				letters++
+			}
+		}
+	}
+	k.Characters = han > letters
+	for _, s := range k.Places {
+		n := len(strings.Fields(s.In(text)))
+		if k.Characters {
+			n = len([]rune(s.In(text)))
+		}
+		k.Words += max(n, 1)
+	}
+}
+
+// FlagTitle names a kind of flag with its size: Replaced letters: 51 words.
+func (l Language) FlagTitle(k FlagKind) string {
+	if size := l.FlagSize(k); size != "" {
+		return l.Say("%s: %s", l.FlagKindName(k), size)
+	}
+	return l.FlagKindName(k)
+}
+
+// FlagKindName names a kind of flag.
+func (l Language) FlagKindName(k FlagKind) string {
+	name := strings.ReplaceAll(l.FlagName(concordat.Flag{Code: k.Code}), "_", " ")
+	first, n := utf8.DecodeRuneInString(name)
+	return string(unicode.ToUpper(first)) + name[n:]
+}
+
+// FlagSize says how much of the text, or how often, a kind of flag is; empty: once, at no place.
+func (l Language) FlagSize(k FlagKind) string {
+	switch {
+	case k.Words > 0 && k.Characters:
+		return l.Plural(k.Words, "character", "characters")
+	case k.Words > 0:
+		return l.Plural(k.Words, "word", "words")
+	case k.Count > 1:
+		return l.Say("%s times", Thousands(k.Count))
+	}
+	return ""
+}
+
+// FlagMeans says what a kind of flag of the report means.
+func (r *Report) FlagMeans(k FlagKind) string {
+	if t, ok := language.Code(r.Language).Lookup("flag." + k.Code + ".means"); ok {
+		return t
+	}
+	return asSentence(r.Language.FlagDetail(r.Flags[k.Flags[0]]))
+}
+
+// asSentence gives a text the beginning and the end of a sentence.
+func asSentence(s string) string {
+	if s == "" {
+		return s
+	}
+	first, n := utf8.DecodeRuneInString(s)
+	s = string(unicode.ToUpper(first)) + s[n:]
+	if last, _ := utf8.DecodeLastRuneInString(s); unicode.IsLetter(last) && !unspaced(last) || unicode.IsDigit(last) || last == ')' {
+		s += "."
+	}
+	return s
+}
+
+// FlagAdvice says what to do about a kind of flag; empty: nothing.
+func (l Language) FlagAdvice(k FlagKind) string {
+	t, _ := language.Code(l).Lookup("flag." + k.Code + ".do")
+	return t
+}
+
+// FlagsFound says how many kinds of flags may hide something; empty: none.
+func (r *Report) FlagsFound() string {
+	n := r.Disguises()
+	if n == 0 {
+		return ""
+	}
+	var names []string
+	for _, k := range r.FlagKinds() {
+		if k.Disguise {
+			names = append(names, r.Language.FlagTitle(k))
+		}
+	}
+	return r.Language.Say("Flags: %s", strings.Join(names, r.Language.Say("; ")))
+}
+
+// jsonFlagKind is a kind of flag in the JSON form.
+type jsonFlagKind struct {
+	Code       string           `json:"code"`
+	Disguise   bool             `json:"disguise"`
+	Count      int              `json:"count"`
+	Words      int              `json:"words,omitempty"`
+	Characters bool             `json:"characters,omitempty"`
+	Places     []concordat.Span `json:"places,omitempty"`
+	Name       string           `json:"name"`
+	Means      string           `json:"means,omitempty"`
+	Advice     string           `json:"advice,omitempty"`
+}
+
+// flagKindsIn returns the kinds of flags in the JSON form.
+func (r *Report) flagKindsIn(count *Counter) []jsonFlagKind {
+	out := []jsonFlagKind{}
+	for _, k := range r.FlagKinds() {
+		one := jsonFlagKind{Code: k.Code, Disguise: k.Disguise, Count: k.Count, Words: k.Words, Characters: k.Characters,
+			Name: r.Language.FlagKindName(k), Means: r.FlagMeans(k), Advice: r.Language.FlagAdvice(k)}
+		for _, s := range k.Places {
+			one.Places = append(one.Places, count.Points(s))
+		}
+		out = append(out, one)
+	}
+	return out
+}

@@ -1,0 +1,104 @@
+package report_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"concordat"
+	"concordat/report"
+)
+
+// flagged returns findings of a text with flags at some of its places; a flag without a place has none.
+func flagged(text string, flags map[string][]string) *report.Findings {
+	f := &report.Findings{Version: report.Version, Submission: concordat.Document{Text: text}}
+	for _, code := range []string{"look_alike", "white_text", "pictures", "hidden_text"} {
+		for _, at := range flags[code] {
+			x := concordat.Flag{Code: code, Detail: "detail of " + code, Count: 1}
+			if i := strings.Index(text, at); at != "" && i >= 0 {
+				x.Span = &concordat.Span{Start: i, End: i + len(at)}
+			}
+			f.Flags = append(f.Flags, x)
+		}
+	}
+	return f
+}
+
+// TestFlagKinds: every kind of flag is one row with its size; what may hide something comes first and is counted.
+func TestFlagKinds(t *testing.T) {
+	text := "Thе first words are wrоng here. White words follow in a row. The rest is plain."
+	r := report.Build(flagged(text, map[string][]string{"look_alike": {"Thе", "wrоng"}, "white_text": {"White words follow", "words follow in a row"},
+		"pictures": {""}}), report.Rules{})
+	var titles []string
+	for _, k := range r.FlagKinds() {
+		titles = append(titles, r.Language.FlagTitle(k))
+		if r.FlagMeans(k) == "" || k.Disguise && r.Language.FlagAdvice(k) == "" {
+			t.Errorf("%s says neither what it means nor what to do", k.Code)
+		}
+	}
+	if got, want := strings.Join(titles, "; "), "White text: 6 words; Replaced letters: 2 words; Pictures"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	if got := r.Disguises(); got != 2 {
+		t.Errorf("%d kinds may hide something, want 2", got)
+	}
+	if got, want := r.FlagsFound(), "Flags: White text: 6 words; Replaced letters: 2 words"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	plain := report.Build(flagged(text, map[string][]string{"pictures": {""}}), report.Rules{})
+	if plain.Disguises() != 0 || plain.FlagsFound() != "" {
+		t.Errorf("a picture may hide something: %q", plain.FlagsFound())
+	}
+	han := report.Build(flagged("这是正文。白色的文字。", map[string][]string{"hidden_text": {"白色的文字"}}), report.Rules{})
+	if got, want := report.Language("zh-Hans").FlagTitle(han.FlagKinds()[0]), "隐藏文字：5 个字符"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+// TestFlagsBeyondTheMost: flags whose places are not kept are counted with the last that has one.
+func TestFlagsBeyondTheMost(t *testing.T) {
+	f := flagged("Thе first words are wrоng here.", map[string][]string{"look_alike": {"Thе", "wrоng"}})
+	f.Flags[1].Count = 50
+	r := report.Build(f, report.Rules{})
+	if got, want := r.Language.FlagTitle(r.FlagKinds()[0]), "Replaced letters: 51 words"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+// TestFlagKindsInEveryForm: JSON, text and summary say what the page says of flags.
+func TestFlagKindsInEveryForm(t *testing.T) {
+	r := report.Build(flagged("Thе first words are wrоng here.", map[string][]string{"look_alike": {"wrоng"}}), report.Rules{})
+	var b bytes.Buffer
+	if err := report.WriteJSON(&b, r); err != nil {
+		t.Fatal(err)
+	}
+	var got struct {
+		FlagKinds []struct {
+			Code, Name, Advice string
+			Disguise           bool
+			Count, Words       int
+			Places             []concordat.Span
+		} `json:"flag_kinds"`
+	}
+	if err := json.Unmarshal(b.Bytes(), &got); err != nil {
+		t.Fatal(err)
+	}
+	if len(got.FlagKinds) != 1 {
+		t.Fatalf("got %+v", got.FlagKinds)
+	}
+	k := got.FlagKinds[0]
+	if k.Code != "look_alike" || k.Name != "Replaced letters" || !k.Disguise || k.Count != 1 || k.Words != 1 || k.Advice == "" ||
+		len(k.Places) != 1 || k.Places[0] != (concordat.Span{Start: 20, End: 25}) {
+		t.Errorf("got %+v", k)
+	}
+	for _, write := range []func() error{func() error { return report.WriteSummary(&b, r) }, func() error { return report.WriteText(&b, r) }} {
+		b.Reset()
+		if err := write(); err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(b.String(), "Replaced letters: 1 word. ") {
+			t.Errorf("flags are missing in %s", b.String())
+		}
+	}
+}

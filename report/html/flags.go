@@ -1,0 +1,244 @@
+package html
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"concordat"
+	"concordat/report"
+)
+
+// flagSign stands in the text where a flag begins.
+const flagSign = "⚑"
+
+// shownPlaces is how many places of a kind of flag are listed before the rest folds away.
+const shownPlaces = 8
+
+// flags lists the flags by kind: what may hide something, then notes about the file, folded.
+func (d *doc) flags() {
+	kinds := d.r.FlagKinds()
+	if len(kinds) == 0 {
+		return
+	}
+	notes := slices.IndexFunc(kinds, func(k report.FlagKind) bool { return !k.Disguise })
+	if notes < 0 {
+		notes = len(kinds)
+	}
+	class := "flags"
+	if notes > 0 {
+		class += " raised"
+	}
+	if d.apart {
+		class += " compact"
+	}
+	d.raw(`<div class="`, class, `" id="flags" role="note"><h3>`)
+	d.say("Flags")
+	d.raw("</h3>")
+	d.flagRows(kinds[:notes])
+	if rest := kinds[notes:]; len(rest) > 0 {
+		d.raw("<details><summary>")
+		d.text(d.in.Plural(len(rest), "note about the file", "notes about the file"))
+		d.raw("</summary>")
+		d.flagRows(rest)
+		d.raw("</details>")
+	}
+	d.raw("</div>")
+}
+
+func (d *doc) flagRows(kinds []report.FlagKind) {
+	if len(kinds) == 0 {
+		return
+	}
+	d.raw("<ul>")
+	for _, k := range kinds {
+		d.raw("<li><details")
+		d.attr("id", "flag-"+k.Code)
+		if !d.apart {
+			d.raw(" open")
+		}
+		d.raw("><summary>")
+		d.text(d.in.FlagTitle(k))
+		d.raw("</summary><p>")
+		d.text(d.r.FlagMeans(k))
+		if advice := d.in.FlagAdvice(k); advice != "" {
+			d.raw(` <span class="advice">`)
+			d.text(advice)
+			d.raw("</span>")
+		}
+		d.raw("</p>")
+		d.flagPlaces(k)
+		d.raw("</details></li>")
+	}
+	d.raw("</ul>")
+}
+
+// flagPlaces links to where the flags of a kind stand in the text.
+func (d *doc) flagPlaces(k report.FlagKind) {
+	var links []int // flags with a place
+	for _, i := range k.Flags {
+		if d.flagSpan(d.r.Flags[i]).Len() > 0 {
+			links = append(links, i)
+		}
+	}
+	if len(links) == 0 {
+		return
+	}
+	write := func(some []int) {
+		for n, i := range some {
+			f := d.r.Flags[i]
+			s := d.flagSpan(f)
+			if n > 0 {
+				d.raw(" · ")
+			}
+			d.raw("<a")
+			d.attr("href", d.links.place(s.Start)+fmt.Sprintf("#f%d", i+1))
+			if f.Detail != "" && k.Disguise {
+				d.attr("title", d.in.FlagDetail(f))
+			}
+			d.raw("><bdi>")
+			d.text(shorten(s.In(d.full), 60))
+			d.raw("</bdi></a>")
+		}
+	}
+	d.raw(`<p class="at"><span class="note">`)
+	d.say("in the text:")
+	d.raw("</span> ")
+	write(links[:min(len(links), shownPlaces)])
+	d.raw("</p>")
+	if rest := links[min(len(links), shownPlaces):]; len(rest) > 0 {
+		d.raw(`<details class="at"><summary>`)
+		d.say("%d more", len(rest))
+		d.raw("</summary><p>")
+		write(rest)
+		d.raw("</p></details>")
+	}
+}
+
+// flagSpan returns where a flag has its place in the text; empty if it has none.
+func (d *doc) flagSpan(f concordat.Flag) concordat.Span {
+	if f.Span == nil || f.Span.Start < 0 || f.Span.Start >= f.Span.End || f.Span.End > len(d.full) {
+		return concordat.Span{}
+	}
+	return *f.Span
+}
+
+// flagMark is a stretch of the text that flags mark.
+type flagMark struct {
+	concordat.Span
+	code   string // of the flag that a reader is told of
+	begins []int  // indices of the flags that begin here
+	sign   bool   // the sign of the flag stands before it
+}
+
+// signGap is the number of bytes between two places of one kind of flag that share a sign.
+const signGap = 200
+
+// flagMarks returns the places of flags in text order, disjoint.
+func (d *doc) flagMarks() []flagMark {
+	type place struct {
+		at    concordat.Span
+		index int
+	}
+	var places []place
+	var cuts []int
+	for i, f := range d.r.Flags {
+		if s := d.flagSpan(f); s.Len() > 0 {
+			places, cuts = append(places, place{s, i}), append(cuts, s.Start, s.End)
+		}
+	}
+	slices.SortStableFunc(places, func(a, b place) int { return cmp.Compare(a.at.Start, b.at.Start) })
+	slices.Sort(cuts)
+	cuts = slices.Compact(cuts)
+	var out []flagMark
+	var open []place
+	last := map[string]int{} // end of the last mark of a code
+	for n := 0; n+1 < len(cuts); n++ {
+		m := flagMark{Span: concordat.Span{Start: cuts[n], End: cuts[n+1]}}
+		open = slices.DeleteFunc(open, func(p place) bool { return p.at.End <= m.Start })
+		for ; len(places) > 0 && places[0].at.Start == m.Start; places = places[1:] {
+			open, m.begins = append(open, places[0]), append(m.begins, places[0].index)
+		}
+		if len(open) == 0 {
+			continue
+		}
+		for _, p := range open {
+			if c := d.r.Flags[p.index].Code; m.code == "" || report.IsDisguise(c) && !report.IsDisguise(m.code) {
+				m.code = c
+			}
+		}
+		end, before := last[m.code]
+		m.sign = report.IsDisguise(m.code) && (!before || m.Start-end > signGap)
+		last[m.code] = m.End
+		out = append(out, m)
+	}
+	return out
+}
+
+// beginFlag opens the mark of a flag if s is part of one; it returns how many elements it opened. A flag of nothing but white
+// space has its place before s.
+func (m *marker) beginFlag(s concordat.Span) int {
+	for ; m.flag < len(m.flags) && m.flags[m.flag].End <= s.Start; m.flag++ {
+		if m.begun <= m.flag {
+			for _, i := range m.flags[m.flag].begins {
+				m.raw(fmt.Sprintf(`<span id="f%d"></span>`, i+1))
+			}
+		}
+	}
+	if m.flag == len(m.flags) || m.flags[m.flag].Start > s.Start {
+		return 0
+	}
+	f := m.flags[m.flag]
+	n := 0
+	open := func(id int) {
+		m.raw("<span")
+		if id > 0 {
+			m.attr("id", fmt.Sprintf("f%d", id))
+		}
+		if n == 0 {
+			class := "flag"
+			if report.IsDisguise(f.code) {
+				class += " raised"
+			}
+			m.attr("class", class)
+			m.attr("title", strings.ReplaceAll(m.in.FlagName(concordat.Flag{Code: f.code}), "_", " "))
+		}
+		m.raw(">")
+		n++
+	}
+	if m.begun > m.flag || len(f.begins) == 0 {
+		open(0)
+		return n
+	}
+	m.begun = m.flag + 1
+	for _, i := range f.begins {
+		open(i + 1)
+	}
+	if f.sign {
+		m.raw(`<a class="no fs"`)
+		m.attr("href", "#flag-"+f.code)
+		m.attr("aria-label", m.in.Say("Flag: %s", strings.ReplaceAll(m.in.FlagName(concordat.Flag{Code: f.code}), "_", " ")))
+		m.raw(">", flagSign, "</a>")
+	}
+	return n
+}
+
+// flagStrip marks in the map where something may be hidden, as one path along its top.
+func (d *doc) flagStrip() {
+	var b strings.Builder
+	last := -1.0
+	for _, m := range d.marksOfFlags {
+		x, w := d.x(m.Start), max(d.x(m.End)-d.x(m.Start), 2)
+		if !report.IsDisguise(m.code) || x+w < last+0.5 {
+			continue
+		}
+		fmt.Fprintf(&b, "M%.1f 0h%.1fv4h-%.1fz", x, w, w)
+		last = x + w
+	}
+	if b.Len() > 0 {
+		d.raw(`<path class="f-flag" d="`, b.String(), `"><title>`)
+		d.say("Flags")
+		d.raw("</title></path>")
+	}
+}

@@ -1,0 +1,241 @@
+package web
+
+import (
+	"context"
+	"html/template"
+	"net/http"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"concordat/report"
+	"concordat/report/html"
+	"concordat/site/batch"
+	"concordat/store"
+	"concordat/web/message"
+)
+
+// pairPage is the data of the page on which two documents of a batch are read side by side and decided about.
+type pairPage struct {
+	*batch.View
+	html.Comparison
+	First, Second pairSide
+	Pair          batch.ViewedPair // shares are those of First and Second; zero: nothing is in common
+	Found         bool             // they have something in common
+	Whole         bool             // the whole texts are shown
+	Filter        pairFilter
+	At, All       int    // place of the pair among those that the filter lists, from 1; 0: it is none of them
+	Earlier       string // addresses of its neighbours there; empty: none
+	Later         string
+	Leads         template.HTML
+	Events        []store.BatchEvent // about this pair, oldest first
+	MayReview     bool
+	Verdicts      []string
+	Before        int // place from which the part before begins
+}
+
+// pairSide is one document of a pair.
+type pairSide struct {
+	*store.BatchMember
+	Share   float64 // of it that stands in the other
+	Verdict string  // key of the message about its check; empty: not for the visitor
+}
+
+// pairForm is what the form of a verdict about one document of a pair is made of.
+type pairForm struct {
+	pairSide
+	page  *pairPage
+	Which string // no two on a page have the same
+}
+
+// Back is where the form leads back to.
+func (f pairForm) Back() string { return f.page.Back() }
+
+// Verdicts are those that can be given.
+func (f pairForm) Verdicts() []string { return f.page.Verdicts }
+
+// pairAddress is what a form of the page of a pair may lead back to.
+var pairAddress = regexp.MustCompile(`^/batches/[a-z0-9-]+/pairs/[0-9]+/[0-9]+(\?[A-Za-z0-9=&%+._~-]*)?$`)
+
+// Address is where the page is, without its filter.
+func (p *pairPage) Address() string {
+	return "/batches/" + p.ID + "/pairs/" + strconv.Itoa(p.First.Number+1) + "/" + strconv.Itoa(p.Second.Number+1)
+}
+
+// Back is the address with the filter, to which forms lead back.
+func (p *pairPage) Back() string { return p.Address() + "?" + p.Filter.Encode() }
+
+// wholePair is the size of both texts, in bytes, up to which they are shown from beginning to end.
+const wholePair = 400_000
+
+// batchPairPage sets two documents of a batch side by side: what the first has in common with the second.
+func (w batchPages) batchPairPage(rw http.ResponseWriter, r *http.Request, v *Visitor) {
+	view, see, err := w.SeenBatch(r.Context(), v, r.PathValue("id"))
+	var x, y int
+	if err == nil {
+		x, y, err = pairOf(r.PathValue("a"), r.PathValue("b"))
+	}
+	if err == nil && !shows(see, SeeReport) {
+		err = ErrNotShown
+	}
+	var rep *report.Report
+	if err == nil {
+		rep, err = batch.PairReport(r.Context(), w.o.Site, w.o.Store, view.ID, x, y, w.o.Rules())
+	}
+	if err != nil {
+		w.Fail(rw, r, v, err)
+		return
+	}
+	w.Audit(r.Context(), v.Name, "report_read", map[string]any{"task": rep.Task, "batch": view.ID, "with": y + 1})
+	l := message.LanguageOf(r)
+	rep = seen(rep, see)
+	rep.Language = l.Report()
+	if r.URL.Query().Get("format") == "html" {
+		rw.Header().Set("Content-Type", "text/html; charset=utf-8")
+		rw.Header().Set("Content-Security-Policy", ReportPolicy())
+		if err := w.ReportHTML(rw, rep); err != nil {
+			w.o.Logger.Error("pair", "batch", view.ID, "error", err)
+		}
+		return
+	}
+	p := &pairPage{View: view, Filter: pairFilterOf(r.URL.Query(), view), MayReview: v.MayReview(), Verdicts: verdicts}
+	if p.Filter.Hide {
+		hideNames(l, view)
+	}
+	for i := range view.Members {
+		switch m := &view.Members[i]; m.Number {
+		case x:
+			p.First.BatchMember = m
+		case y:
+			p.Second.BatchMember = m
+		}
+	}
+	if err = w.aroundPair(r.Context(), p); err == nil && see == SeeEverything {
+		err = w.decidedPair(r.Context(), p)
+	}
+	there := ""
+	if err == nil && see == SeeEverything {
+		there, err = batch.MemberText(r.Context(), w.o.Site, p.Second.BatchMember)
+	}
+	if err != nil {
+		w.Fail(rw, r, v, err)
+		return
+	}
+	p.comparePair(rep, there, r.URL.Query().Get("from"))
+	w.Show(rw, r, v, http.StatusOK, "pair", "title.pair", p)
+}
+
+// aroundPair looks for the pair and its neighbours among those that the filter lists.
+func (w batchPages) aroundPair(ctx context.Context, p *pairPage) error {
+	same := func(one batch.ViewedPair) bool {
+		a, b := p.Members[one.A].Number, p.Members[one.B].Number
+		return a == p.First.Number && b == p.Second.Number || b == p.First.Number && a == p.Second.Number
+	}
+	take := func(one batch.ViewedPair) {
+		p.Pair, p.Found = one, one.Share() > 0
+		p.First.Share, p.Second.Share = one.ShareA, one.ShareB
+		if p.Members[one.A].Number != p.First.Number {
+			p.First.Share, p.Second.Share = one.ShareB, one.ShareA
+		}
+	}
+	address := func(one batch.ViewedPair) string {
+		return "/batches/" + p.ID + "/pairs/" + strconv.Itoa(p.Members[one.A].Number+1) + "/" + strconv.Itoa(p.Members[one.B].Number+1) +
+			"?" + p.Filter.Encode()
+	}
+	last, first := "", ""
+	err := p.Filter.each(ctx, w.o.Store, p.View, func(one batch.ViewedPair) {
+		p.All++
+		switch {
+		case same(one):
+			take(one)
+			p.At, p.Earlier = p.All, last
+		case p.At > 0 && p.At == p.All-1:
+			p.Later = address(one)
+		}
+		last = address(one)
+		if first == "" {
+			first = last
+		}
+	})
+	if err != nil || p.At > 0 {
+		return err
+	}
+	p.Later = first // of the list, into which the pair does not belong
+	return p.EachPair(ctx, w.o.Store, 0, func(one batch.ViewedPair) bool {
+		if !same(one) {
+			return true
+		}
+		take(one)
+		return false
+	})
+}
+
+// decidedPair reads what was decided about the pair and about the checks of its documents.
+func (w batchPages) decidedPair(ctx context.Context, p *pairPage) error {
+	for _, side := range []*pairSide{&p.First, &p.Second} {
+		if side.Task == "" {
+			continue
+		}
+		now, err := w.reviewOf(ctx, side.Task)
+		if err != nil {
+			return err
+		}
+		side.Verdict = now.VerdictKey()
+	}
+	if p.Filter.Hide {
+		return nil // events name the documents
+	}
+	all, err := w.o.Store.Batches.BatchEvents(ctx, p.ID)
+	for _, e := range all {
+		if why, ok := batch.OfPair(e, p.First.BatchMember, p.Second.BatchMember); ok {
+			e.Text = why
+			p.Events = append(p.Events, e)
+		}
+	}
+	return err
+}
+
+// comparePair makes both texts, and what leads from one to the other.
+func (p *pairPage) comparePair(rep *report.Report, there, from string) {
+	rep.Submission.Title = memberName(p.First.BatchMember)
+	p.Whole = there != "" && len(rep.Submission.Text)+len(there) <= wholePair
+	o := html.CompareOptions{Text: there, Whole: p.Whole, Joined: true}
+	o.From, _ = strconv.Atoi(from) // nonsense begins at the first
+	for i := range rep.Sources {
+		rep.Sources[i].Title = memberName(p.Second.BatchMember)
+	}
+	for i := range rep.Leads {
+		rep.Leads[i].Title = memberName(p.Second.BatchMember)
+	}
+	view := html.NewView(rep)
+	if len(rep.Sources) > 0 {
+		p.Comparison = view.Compare(0, o, html.Links{})
+	}
+	if p.Whole && p.To == 0 {
+		p.Here, p.There = html.PlainText(rep.Submission.Text), html.PlainText(there)
+	}
+	p.Before = max(0, p.From-html.ComparePlaces)
+	if len(rep.Leads) > 0 {
+		p.Leads = view.Leads(html.Links{NoText: true})
+	}
+}
+
+// decidePair decides whether a pair counts, or keeps a comment on it.
+func (w batchPages) decidePair(rw http.ResponseWriter, r *http.Request, v *Visitor) {
+	w.changeBatch(rw, r, v, func(ctx context.Context, v *Visitor, b store.Batch) error {
+		f := r.PostForm
+		if f.Get("verdict") != "comment" {
+			return w.ApplyVerdict(ctx, v, b, r.PathValue("a"), r.PathValue("b"), f.Get("verdict"), f.Get("reason"))
+		}
+		text, err := checkReason(f.Get("reason"), true)
+		if err != nil {
+			return err
+		}
+		x, y, err := pairOf(r.PathValue("a"), r.PathValue("b"))
+		if err != nil {
+			return err
+		}
+		return batch.CommentPair(ctx, w.o.Store, b.ID, store.BatchEvent{At: w.o.Now(), By: v.Name, Text: strings.TrimSpace(text)}, x, y,
+			v.Note("batch_pair_comment", map[string]any{"batch": b.ID, "a": x + 1, "b": y + 1}))
+	})
+}
