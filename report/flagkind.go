@@ -25,6 +25,7 @@ type FlagKind struct {
 	Characters   bool             // Words are characters
 	Places       []concordat.Span // in text order, disjoint; of the first hundred
 	Flags        []int            // indices into Report.Flags
+	first        concordat.Flag
 }
 
 // IsDisguise reports whether flags of a code may hide something from a check or from a reader.
@@ -41,16 +42,14 @@ func Disguises(flags []concordat.Flag) int {
 	return len(kinds)
 }
 
-// Disguises is the function Disguises of the report's flags.
-func (r *Report) Disguises() int { return Disguises(r.Flags) }
-
-// FlagKinds returns the flags by kind: first those that may hide something, then the notes in the order in which they were raised.
-func (r *Report) FlagKinds() []FlagKind {
+// FlagKinds returns the flags of a report by kind: first those that may hide something, then the notes, in the order in which they
+// were raised.
+func FlagKinds(r *Report) []FlagKind {
 	var out []FlagKind
 	for i, f := range r.Flags {
 		k := slices.IndexFunc(out, func(k FlagKind) bool { return k.Code == f.Code })
 		if k < 0 {
-			k, out = len(out), append(out, FlagKind{Code: f.Code, Disguise: IsDisguise(f.Code)})
+			k, out = len(out), append(out, FlagKind{Code: f.Code, Disguise: IsDisguise(f.Code), first: f})
 		}
 		one := &out[k]
 		one.Count, one.Flags = one.Count+max(f.Count, 1), append(one.Flags, i)
@@ -127,12 +126,12 @@ func (l Language) FlagSize(k FlagKind) string {
 	return ""
 }
 
-// FlagMeans says what a kind of flag of the report means.
-func (r *Report) FlagMeans(k FlagKind) string {
-	if t, ok := language.Code(r.Language).Lookup("flag." + k.Code + ".means"); ok {
+// FlagMeans says what a kind of flag means.
+func (l Language) FlagMeans(k FlagKind) string {
+	if t, ok := language.Code(l).Lookup("flag." + k.Code + ".means"); ok {
 		return t
 	}
-	return asSentence(r.Language.FlagDetail(r.Flags[k.Flags[0]]))
+	return asSentence(l.FlagDetail(k.first))
 }
 
 // asSentence gives a text the beginning and the end of a sentence.
@@ -154,19 +153,18 @@ func (l Language) FlagAdvice(k FlagKind) string {
 	return t
 }
 
-// FlagsFound says how many kinds of flags may hide something; empty: none.
-func (r *Report) FlagsFound() string {
-	n := r.Disguises()
-	if n == 0 {
-		return ""
-	}
+// FlagsFound names the kinds of flags that may hide something; empty: none.
+func (l Language) FlagsFound(kinds []FlagKind) string {
 	var names []string
-	for _, k := range r.FlagKinds() {
+	for _, k := range kinds {
 		if k.Disguise {
-			names = append(names, r.Language.FlagTitle(k))
+			names = append(names, l.FlagTitle(k))
 		}
 	}
-	return r.Language.Say("Flags: %s", strings.Join(names, r.Language.Say("; ")))
+	if len(names) == 0 {
+		return ""
+	}
+	return l.Say("Flags: %s", strings.Join(names, l.Say("; ")))
 }
 
 // jsonFlagKind is a kind of flag in the JSON form.
@@ -183,11 +181,11 @@ type jsonFlagKind struct {
 }
 
 // flagKindsIn returns the kinds of flags in the JSON form.
-func (r *Report) flagKindsIn(count *Counter) []jsonFlagKind {
+func flagKindsIn(r *Report, count *Counter) []jsonFlagKind {
 	out := []jsonFlagKind{}
-	for _, k := range r.FlagKinds() {
+	for _, k := range FlagKinds(r) {
 		one := jsonFlagKind{Code: k.Code, Disguise: k.Disguise, Count: k.Count, Words: k.Words, Characters: k.Characters,
-			Name: r.Language.FlagKindName(k), Means: r.FlagMeans(k), Advice: r.Language.FlagAdvice(k)}
+			Name: r.Language.FlagKindName(k), Means: r.Language.FlagMeans(k), Advice: r.Language.FlagAdvice(k)}
 		for _, s := range k.Places {
 			one.Places = append(one.Places, count.Points(s))
 		}

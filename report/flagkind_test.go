@@ -28,30 +28,31 @@ func flagged(text string, flags map[string][]string) *report.Findings {
 // TestFlagKinds: every kind of flag is one row with its size; what may hide something comes first and is counted.
 func TestFlagKinds(t *testing.T) {
 	text := "Thе first words are wrоng here. White words follow in a row. The rest is plain."
-	r := report.Build(flagged(text, map[string][]string{"look_alike": {"Thе", "wrоng"}, "white_text": {"White words follow", "words follow in a row"},
+	r := report.Build(flagged(text, map[string][]string{"look_alike": {"Thе", "wrоng"},
+		"white_text": {"White words follow", "words follow in a row"},
 		"pictures": {""}}), report.Rules{})
 	var titles []string
-	for _, k := range r.FlagKinds() {
+	for _, k := range report.FlagKinds(r) {
 		titles = append(titles, r.Language.FlagTitle(k))
-		if r.FlagMeans(k) == "" || k.Disguise && r.Language.FlagAdvice(k) == "" {
+		if r.Language.FlagMeans(k) == "" || k.Disguise && r.Language.FlagAdvice(k) == "" {
 			t.Errorf("%s says neither what it means nor what to do", k.Code)
 		}
 	}
 	if got, want := strings.Join(titles, "; "), "White text: 6 words; Replaced letters: 2 words; Pictures"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
-	if got := r.Disguises(); got != 2 {
+	if got := report.Disguises(r.Flags); got != 2 {
 		t.Errorf("%d kinds may hide something, want 2", got)
 	}
-	if got, want := r.FlagsFound(), "Flags: White text: 6 words; Replaced letters: 2 words"; got != want {
+	if got, want := r.Language.FlagsFound(report.FlagKinds(r)), "Flags: White text: 6 words; Replaced letters: 2 words"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 	plain := report.Build(flagged(text, map[string][]string{"pictures": {""}}), report.Rules{})
-	if plain.Disguises() != 0 || plain.FlagsFound() != "" {
-		t.Errorf("a picture may hide something: %q", plain.FlagsFound())
+	if report.Disguises(plain.Flags) != 0 || plain.Language.FlagsFound(report.FlagKinds(plain)) != "" {
+		t.Errorf("a picture may hide something: %q", plain.Language.FlagsFound(report.FlagKinds(plain)))
 	}
 	han := report.Build(flagged("这是正文。白色的文字。", map[string][]string{"hidden_text": {"白色的文字"}}), report.Rules{})
-	if got, want := report.Language("zh-Hans").FlagTitle(han.FlagKinds()[0]), "隐藏文字：5 个字符"; got != want {
+	if got, want := report.Language("zh-Hans").FlagTitle(report.FlagKinds(han)[0]), "隐藏文字：5 个字符"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }
@@ -61,7 +62,7 @@ func TestFlagsBeyondTheMost(t *testing.T) {
 	f := flagged("Thе first words are wrоng here.", map[string][]string{"look_alike": {"Thе", "wrоng"}})
 	f.Flags[1].Count = 50
 	r := report.Build(f, report.Rules{})
-	if got, want := r.Language.FlagTitle(r.FlagKinds()[0]), "Replaced letters: 51 words"; got != want {
+	if got, want := r.Language.FlagTitle(report.FlagKinds(r)[0]), "Replaced letters: 51 words"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }

@@ -314,7 +314,7 @@ func asJSON(r *Report) *jsonReport {
 		}
 		j.Flags = append(j.Flags, x)
 	}
-	j.FlagKinds = r.flagKindsIn(count)
+	j.FlagKinds = flagKindsIn(r, count)
 	for _, c := range r.Consulted {
 		j.Consulted = append(j.Consulted, jsonConsulted{c.Site, c.Library, c.Asked, c.Answered,
 			append([]concordat.ShardID{}, c.Missing...), c.Capped, c.Err, partnerLine(c)})

@@ -173,11 +173,11 @@ func (t textWriter) summary(r *Report, n int) {
 		}
 		t.wrap("  "+t.Say("section")+" ", t.Say("%s: %s", x.Name, share))
 	}
-	for i, k := range r.FlagKinds() {
+	for i, k := range FlagKinds(r) {
 		if i == 0 {
 			t.WriteString("\n")
 		}
-		t.wrap("  ! ", strings.TrimSpace(t.Say("%s. %s", t.FlagTitle(k), t.Join([]string{r.FlagMeans(k), t.FlagAdvice(k)}))))
+		t.wrap("  ! ", strings.TrimSpace(t.Say("%s. %s", t.FlagTitle(k), t.Join([]string{t.FlagMeans(k), t.FlagAdvice(k)}))))
 	}
 	for _, c := range r.Consulted {
 		if !Whole(c) {

@@ -41,7 +41,7 @@ type pairSide struct {
 	Verdict string  // key of the message about its check; empty: not for the visitor
 }
 
-// pairForm is what the form of a verdict about one document of a pair is made of.
+// pairForm holds the contents of the form of a verdict about one document of a pair.
 type pairForm struct {
 	pairSide
 	page  *pairPage
@@ -54,7 +54,7 @@ func (f pairForm) Back() string { return f.page.Back() }
 // Verdicts are those that can be given.
 func (f pairForm) Verdicts() []string { return f.page.Verdicts }
 
-// pairAddress is what a form of the page of a pair may lead back to.
+// pairAddress matches the addresses that a form of the page of a pair may lead back to.
 var pairAddress = regexp.MustCompile(`^/batches/[a-z0-9-]+/pairs/[0-9]+/[0-9]+(\?[A-Za-z0-9=&%+._~-]*)?$`)
 
 // Address is where the page is, without its filter.
@@ -111,7 +111,7 @@ func (w batchPages) batchPairPage(rw http.ResponseWriter, r *http.Request, v *Vi
 		}
 	}
 	if err = w.aroundPair(r.Context(), p); err == nil && see == SeeEverything {
-		err = w.decidedPair(r.Context(), p)
+		err = p.decided(r.Context(), w)
 	}
 	there := ""
 	if err == nil && see == SeeEverything {
@@ -170,8 +170,8 @@ func (w batchPages) aroundPair(ctx context.Context, p *pairPage) error {
 	})
 }
 
-// decidedPair reads what was decided about the pair and about the checks of its documents.
-func (w batchPages) decidedPair(ctx context.Context, p *pairPage) error {
+// decided reads what was decided about the pair and about the checks of its documents.
+func (p *pairPage) decided(ctx context.Context, w batchPages) error {
 	for _, side := range []*pairSide{&p.First, &p.Second} {
 		if side.Task == "" {
 			continue

@@ -447,7 +447,8 @@ func (w reportPages) comparePage(rw http.ResponseWriter, r *http.Request, v *Vis
 	if e := got.Report.Numbered(q.Get("passage")); e >= 0 {
 		from = got.view.PlaceOf(i, e) / html.ComparePlaces * html.ComparePlaces
 	}
-	p.Comparison = Comparison{got.view.Compare(i, html.CompareOptions{From: from, Text: text}, w.links(message.LanguageOf(r), p)), got.Report.Sources[i],
+	compared := got.view.Compare(i, html.CompareOptions{From: from, Text: text}, w.links(message.LanguageOf(r), p))
+	p.Comparison = Comparison{compared, got.Report.Sources[i],
 		got.Report.Place(ref), i + 1, text != "", 0}
 	p.Before = max(0, p.From-html.ComparePlaces)
 	w.Show(rw, r, v, http.StatusOK, "compare", "title.compare", p)

@@ -116,7 +116,7 @@ func TestReadingInBrowser(t *testing.T) {
 			loaded(), // or the keys have no meaning yet
 			fits(&wide2),
 			shot(t, "compare", width),
-			chromedp.KeyEvent("n"),
+			inPane("#here", "#h1"), inPane("#there", "#t1"), // it opens at the first place
 			chromedp.KeyEvent("n"),
 			inPane("#here", "#h2"), inPane("#there", "#t2"),
 			view(t, "compare-second", width),

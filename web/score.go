@@ -102,7 +102,8 @@ func (w reportPages) score(ctx context.Context, id concordat.TaskID, rules repor
 		return store.Score{}, err
 	}
 	rep := report.Build(f, rules)
-	s := store.Score{Revision: revision, Rules: digest, Measured: rep.Scores.Measured(), Covered: rep.Scores.Covered, Flags: rep.Disguises()}
+	s := store.Score{Revision: revision, Rules: digest, Measured: rep.Scores.Measured(), Covered: rep.Scores.Covered,
+		Flags: report.Disguises(rep.Flags)}
 	return s, w.o.Store.Checks.PutScore(ctx, id, s)
 }
 

@@ -64,6 +64,7 @@ var parsed = sync.OnceValues(func() (map[message.Language]map[string]*template.T
 			"by":        memberBy,
 			"seen":      seenName,
 			"side":      func(p *pairPage, s pairSide, which string) pairForm { return pairForm{s, p, which} },
+			"disguises": report.Disguises,
 			"flagged":   func(m *store.BatchMember) int { return report.Disguises(m.Flags) },
 			"bar":       shareBar,
 			"date":      func(t time.Time) string { return t.Local().Format("2006-01-02 15:04") },

@@ -68,7 +68,7 @@ func (v *View) Compare(s int, o CompareOptions, l Links) Comparison {
 			write(d)
 		})
 	}
-	out.List = side(func(d *doc) { d.placeList(some) })
+	out.List = side(func(d *doc) { placeList(d, some) })
 	out.Here = side(func(d *doc) { d.hereSide(some) })
 	out.There = side(func(d *doc) {
 		d.thereSide(slices.SortedStableFunc(slices.Values(some), func(a, b pairing) int {
@@ -79,7 +79,7 @@ func (v *View) Compare(s int, o CompareOptions, l Links) Comparison {
 }
 
 // placeClass returns the classes of the look and the colour of a place.
-func (d *doc) placeClass(p pairing) string {
+func placeClass(d *doc, p pairing) string {
 	slot := d.slot[p.source.Ref]
 	if d.placed {
 		if slot = (p.number-1)%colours + 1; p.source.Excluded != "" {
@@ -90,9 +90,9 @@ func (d *doc) placeClass(p pairing) string {
 }
 
 // placeList writes links to places.
-func (d *doc) placeList(ps []pairing) {
+func placeList(d *doc, ps []pairing) {
 	for _, p := range ps {
-		d.raw(fmt.Sprintf(`<a class="no m %s" href="#h%d" data-goto="%d"`, d.placeClass(p), p.number, p.number))
+		d.raw(fmt.Sprintf(`<a class="no m %s" href="#h%d" data-goto="%d"`, placeClass(d, p), p.number, p.number))
 		label := d.in.Say("Place %d of %d, %s", p.number, p.of, d.how(p.Kind, p.Similarity))
 		if p.source.Excluded != "" {
 			label += d.in.Say(", not counted: %s", d.in.Exclusion(p.source.Excluded))
@@ -135,7 +135,7 @@ func (d *doc) begin(p pairing, side, other string) {
 	if d.placed { // by their order: they are no passages of a report that somebody reads
 		number = fmt.Sprint(p.number)
 	}
-	d.raw(fmt.Sprintf(`<span class="m %s" id="%s%d" data-place="%d"`, d.placeClass(p), side, p.number, p.number))
+	d.raw(fmt.Sprintf(`<span class="m %s" id="%s%d" data-place="%d"`, placeClass(d, p), side, p.number, p.number))
 	if p.source.Excluded != "" {
 		d.raw(" data-out")
 	}

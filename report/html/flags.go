@@ -18,7 +18,7 @@ const shownPlaces = 8
 
 // flags lists the flags by kind: what may hide something, then notes about the file, folded.
 func (d *doc) flags() {
-	kinds := d.r.FlagKinds()
+	kinds := report.FlagKinds(d.r)
 	if len(kinds) == 0 {
 		return
 	}
@@ -36,18 +36,18 @@ func (d *doc) flags() {
 	d.raw(`<div class="`, class, `" id="flags" role="note"><h3>`)
 	d.say("Flags")
 	d.raw("</h3>")
-	d.flagRows(kinds[:notes])
+	flagRows(d, kinds[:notes])
 	if rest := kinds[notes:]; len(rest) > 0 {
 		d.raw("<details><summary>")
 		d.text(d.in.Plural(len(rest), "note about the file", "notes about the file"))
 		d.raw("</summary>")
-		d.flagRows(rest)
+		flagRows(d, rest)
 		d.raw("</details>")
 	}
 	d.raw("</div>")
 }
 
-func (d *doc) flagRows(kinds []report.FlagKind) {
+func flagRows(d *doc, kinds []report.FlagKind) {
 	if len(kinds) == 0 {
 		return
 	}
@@ -61,21 +61,21 @@ func (d *doc) flagRows(kinds []report.FlagKind) {
 		d.raw("><summary>")
 		d.text(d.in.FlagTitle(k))
 		d.raw("</summary><p>")
-		d.text(d.r.FlagMeans(k))
+		d.text(d.in.FlagMeans(k))
 		if advice := d.in.FlagAdvice(k); advice != "" {
 			d.raw(` <span class="advice">`)
 			d.text(advice)
 			d.raw("</span>")
 		}
 		d.raw("</p>")
-		d.flagPlaces(k)
+		flagPlaces(d, k)
 		d.raw("</details></li>")
 	}
 	d.raw("</ul>")
 }
 
 // flagPlaces links to where the flags of a kind stand in the text.
-func (d *doc) flagPlaces(k report.FlagKind) {
+func flagPlaces(d *doc, k report.FlagKind) {
 	var links []int // flags with a place
 	for _, i := range k.Flags {
 		if d.flagSpan(d.r.Flags[i]).Len() > 0 {
@@ -136,7 +136,7 @@ type flagMark struct {
 const signGap = 200
 
 // flagMarks returns the places of flags in text order, disjoint.
-func (d *doc) flagMarks() []flagMark {
+func flagMarks(d *doc) []flagMark {
 	type place struct {
 		at    concordat.Span
 		index int
@@ -225,7 +225,7 @@ func (m *marker) beginFlag(s concordat.Span) int {
 }
 
 // flagStrip marks in the map where something may be hidden, as one path along its top.
-func (d *doc) flagStrip() {
+func flagStrip(d *doc) {
 	var b strings.Builder
 	last := -1.0
 	for _, m := range d.marksOfFlags {

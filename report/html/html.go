@@ -85,7 +85,7 @@ func newDoc(w io.Writer, r *report.Report) *doc {
 		left: maxPairs, rank: rank, slot: slot}
 	d.links.number = r.Number
 	d.leadMarks = leadMarks(r)
-	d.marksOfFlags = d.flagMarks()
+	d.marksOfFlags = flagMarks(d)
 	return d
 }
 
@@ -183,7 +183,7 @@ func (d *doc) result() {
 		d.say("What the share means")
 		d.raw("</a></p>")
 	}
-	if found := d.r.FlagsFound(); found != "" && !d.apart {
+	if found := d.in.FlagsFound(report.FlagKinds(d.r)); found != "" && !d.apart {
 		d.raw(`<p><a href="#flags">`)
 		d.text(found)
 		d.raw("</a></p>")

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"concordat"
+	"concordat/report"
 )
 
 // patterns are the textures of kinds, so that colour is never the only sign. They are used by the
@@ -121,7 +122,7 @@ func (d *doc) mapStrip() {
 	for _, l := range d.leadMarks {
 		d.block(l.Span, "lead", "")
 	}
-	d.flagStrip()
+	flagStrip(d)
 	d.raw(`</svg><p class="axis" aria-hidden="true"><span>`)
 	d.say("beginning")
 	d.raw("</span><span>")
@@ -170,7 +171,7 @@ func (d *doc) legend() {
 		d.say("lead: seems to say the same in other words; no evidence")
 		d.raw("</li>")
 	}
-	if d.r.Disguises() > 0 {
+	if report.Disguises(d.r.Flags) > 0 {
 		d.raw(`<li><span class="key k-flag">`, flagSign, `</span> `)
 		d.say("flag: may hide something from a check or from a reader")
 		d.raw("</li>")

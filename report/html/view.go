@@ -321,7 +321,7 @@ func (d *doc) smallMap() {
 			d.raw(`<path class="f-`, c, `" d="`, by[c].String(), `"/>`)
 		}
 	}
-	d.flagStrip()
+	flagStrip(d)
 	d.mapLinks()
 	d.raw("</svg>")
 }

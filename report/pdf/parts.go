@@ -92,12 +92,12 @@ func (d *doc) sections() {
 // flags lists the flags by kind: what may hide something, then notes about the file.
 func (d *doc) flags() {
 	heads := map[bool]string{true: d.in.Say("Flags"), false: d.in.Say("Notes about the file")}
-	for i, k := range d.r.FlagKinds() {
+	for i, k := range report.FlagKinds(d.r) {
 		if i == 0 || heads[k.Disguise] != "" {
 			d.sub(heads[k.Disguise])
 			heads[k.Disguise] = ""
 		}
-		runs := []run{strong(d.in.FlagTitle(k)), body(". " + d.r.FlagMeans(k))}
+		runs := []run{strong(d.in.FlagTitle(k)), body(". " + d.in.FlagMeans(k))}
 		if advice := d.in.FlagAdvice(k); advice != "" {
 			runs = append(runs, body(" "+advice))
 		}

@@ -203,7 +203,8 @@ func (v *View) WriteMembers(w io.Writer) error {
 		if m.Share != nil {
 			share = shareText(*m.Share)
 		}
-		c.Row(m.Document, m.Title, m.Author, m.Group, m.DraftOf, string(m.Date), strconv.Itoa(m.Cluster), share, string(m.Task), m.Error, strconv.Itoa(m.Flags))
+		c.Row(m.Document, m.Title, m.Author, m.Group, m.DraftOf, string(m.Date), strconv.Itoa(m.Cluster), share, string(m.Task), m.Error,
+			strconv.Itoa(m.Flags))
 	}
 	return c.End()
 }
