@@ -30,7 +30,7 @@ func TestFlagKinds(t *testing.T) {
 	text := "Thе first words are wrоng here. White words follow in a row. The rest is plain."
 	r := report.Build(flagged(text, map[string][]string{"look_alike": {"Thе", "wrоng"},
 		"white_text": {"White words follow", "words follow in a row"},
-		"pictures": {""}}), report.Rules{})
+		"pictures":   {""}}), report.Rules{})
 	var titles []string
 	for _, k := range report.FlagKinds(r) {
 		titles = append(titles, r.Language.FlagTitle(k))
