@@ -39,14 +39,14 @@ func (r *Replica) unchallenged() bool {
 	return !r.offline && r.now-r.contacted <= r.cfg.Retry && r.vouchedFor() || r.offline && r.now < r.witnessed()
 }
 
-// vouchedFor reports whether no follower can have taken this master for silent (R16): each one that is in sync and live heard an
+// vouchedFor reports whether no follower can have taken this master for silent (R16): each one that may be in sync and is live heard an
 // answer a short while ago. One that is not live cannot stand, and one that never heard this master in its session does not
 // doubt it.
 func (r *Replica) vouchedFor() bool {
 	if r.cfg.without&r16 != 0 {
 		return true
 	}
-	return !slices.ContainsFunc(r.shard.ISR, func(n coord.NodeID) bool {
+	return !slices.ContainsFunc(r.voters(), func(n coord.NodeID) bool {
 		if n == r.cfg.Me || r.live[n] == "" {
 			return false
 		}
@@ -55,15 +55,20 @@ func (r *Replica) vouchedFor() bool {
 	})
 }
 
+// voters are the copies that may be in sync, one of which would have to stand: also those of a state that may have been written
+// without this master knowing it yet.
+func (r *Replica) voters() []coord.NodeID {
+	if c := &r.cas; c.inFlight {
+		return slices.Concat(r.shard.ISR, c.state.ISR)
+	}
+	return r.shard.ISR
+}
+
 // witnessed returns until when no other copy stands: all others in sync were out of the coordinator's reach
 // when they asked last, and are no candidates within Lag of that.
 func (r *Replica) witnessed() time.Duration {
-	members := r.shard.ISR
-	if c := &r.cas; c.inFlight {
-		members = slices.Concat(members, c.state.ISR)
-	}
 	until := r.now + r.cfg.Lag
-	for _, n := range members {
+	for _, n := range r.voters() {
 		if n == r.cfg.Me {
 			continue
 		}
