@@ -105,7 +105,9 @@ func createSQLite(ctx context.Context, path string, o Options) error {
 	if err != nil {
 		return err
 	}
-	if err := db.Close(); err != nil {
+	// The file moves without its log. Closing empties that too, but does not say if the disk was full.
+	_, err = sqlitePurge(ctx, db, false)
+	if err = errors.Join(db.Fail(err, "prepare"), db.Close()); err != nil {
 		return err
 	}
 	err = os.Link(fresh, path)
