@@ -16,9 +16,8 @@ type Losing struct {
 	context.Context
 
 	mu   sync.Mutex
-	at   int // statements left before the one that fails
-	lost bool
-	told bool // database/sql has asked for the reason
+	at   int  // statements left before the one that fails; below 0: it is due
+	lost bool // database/sql has asked for the reason
 }
 
 // NewLosing returns a context that lets the statement of number at fail, from 0.
@@ -34,17 +33,17 @@ func statement() bool {
 	return f.Function == "database/sql.(*Tx).grabConn" || f.Function == "database/sql.(*DB).conn"
 }
 
-// Done returns a closed channel to database/sql where it is about to run the statement, and otherwise nil.
+// Done returns a closed channel to database/sql where it is about to run the statement, and otherwise nil. A statement that waits for
+// a connection may get one at the same moment and run: then the next one fails.
 func (l *Losing) Done() <-chan struct{} {
 	if !statement() {
 		return nil
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.at--; l.at != -1 {
+	if l.at--; l.at >= 0 || l.lost {
 		return nil
 	}
-	l.lost = true
 	return closed
 }
 
@@ -55,10 +54,10 @@ func (l *Losing) Err() error {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if !l.lost || l.told {
+	if l.at >= 0 || l.lost {
 		return nil
 	}
-	l.told = true
+	l.lost = true
 	return ErrLost
 }
 
