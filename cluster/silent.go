@@ -86,7 +86,7 @@ func (d *doubts) watch(ctx context.Context, to coord.Node) error {
 // silenced notes that the node does not answer, and asks it again and again until it does or is gone.
 func (d *doubts) silenced(to coord.Node) {
 	if !d.ask.silence(to.ID, true) {
-		return // somebody looks after it already
+		return // it is being asked already
 	}
 	d.log.Warn("node does not answer", "node", to.ID)
 	d.wg.Go(func() {

@@ -40,11 +40,14 @@ type CopyState struct {
 	Fault     string            `json:"fault,omitempty"`
 }
 
-// State returns what the node knows of itself now. It asks nobody.
+// State returns what the node knows of itself now. It sends no message.
 func (n *Node) State() NodeState {
 	out := NodeState{Node: n.o.Node.ID, Time: time.Now().UTC(), Free: freeOn(n.o.Dir), Online: n.fan.Online()}
 	n.mu.Lock()
-	hs := maps.Clone(n.copies)
+	hs := make(map[concordat.ShardID]hosted, len(n.copies))
+	for id, h := range n.copies {
+		hs[id] = hosted{copy: h.copy, err: h.err} // which run may close and open again after this
+	}
 	out.Reached = n.reached
 	if n.fatal != nil {
 		out.Fault = n.fatal.Error()
@@ -57,7 +60,7 @@ func (n *Node) State() NodeState {
 	return out
 }
 
-func (h *hosted) state(id concordat.ShardID) CopyState {
+func (h hosted) state(id concordat.ShardID) CopyState {
 	s := CopyState{Shard: id, Role: "closed"}
 	if h.copy == nil {
 		if h.err != nil {
@@ -75,7 +78,7 @@ func (h *hosted) state(id concordat.ShardID) CopyState {
 	return s
 }
 
-// freeOn returns the room on the disk of a folder, in bytes; 0 if nobody knows.
+// freeOn returns the room on the disk of a folder, in bytes; 0 if it is unknown.
 func freeOn(dir string) uint64 {
 	var st syscall.Statfs_t
 	if syscall.Statfs(dir, &st) != nil {

@@ -42,7 +42,7 @@ $GO test ./site -run XXX -bench 'Answer|CatchUp'
 $GO test ./federation -run XXX -bench 'Sealing|Exchange|Refused' -benchtime 200x
 $GO test ./index -run XXX -bench Lookup
 $GO test ./minhash -run Estim -v
-CONCORDAT_SIM=4 $GO test -timeout 20m ./cluster/replica -run Simulation -v || status=1
+CONCORDAT_TESTS=all CONCORDAT_SIM=4 $GO test -timeout 20m ./cluster/replica -run Simulation -v || status=1
 CONCORDAT_RULES=1000 $GO test -timeout 20m ./cluster/replica -run RulesAreNeeded -v
 $GO test ./cluster -run Kill -v || status=1
 $GO test ./cmd/concordat -run XXX -bench ReportPDF -benchtime 5x

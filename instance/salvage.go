@@ -39,7 +39,7 @@ func Salvage(ctx context.Context, o *Instance, dry, remove bool) (*Salvaged, err
 	for _, a := range asides {
 		var batch []*concordat.Profile
 		put := func() error {
-			if dry || len(batch) == 0 {
+			if len(batch) == 0 {
 				return nil
 			}
 			err := Retry(ctx, func() error { return o.Index.Put(ctx, batch...) })
@@ -47,11 +47,15 @@ func Salvage(ctx context.Context, o *Instance, dry, remove bool) (*Salvaged, err
 			return err
 		}
 		err := a.Documents(ctx, o.Config.Site.ID, func(d *concordat.Document) error {
-			p, err := out.judge(ctx, o, d)
+			lacks, err := out.judge(ctx, o, d)
 			if err != nil {
 				return fmt.Errorf("%s/%s: %w", d.Library, d.ID, err)
 			}
-			if p != nil {
+			if lacks && !dry {
+				p, err := o.Profile(ctx, *d)
+				if err != nil {
+					return fmt.Errorf("%s/%s: %w", d.Library, d.ID, err)
+				}
 				batch = append(batch, p)
 			}
 			if len(batch) >= fillBatch {
@@ -75,33 +79,33 @@ func Salvage(ctx context.Context, o *Instance, dry, remove bool) (*Salvaged, err
 	return out, nil
 }
 
-// judge counts one document, and returns its profile if it has to be taken in again.
-func (out *Salvaged) judge(ctx context.Context, o *Instance, d *concordat.Document) (*concordat.Profile, error) {
+// judge counts one document, and reports whether it has to be taken in again.
+func (out *Salvaged) judge(ctx context.Context, o *Instance, d *concordat.Document) (lacks bool, err error) {
 	listed, err := o.Store.Catalogue.DocumentRow(ctx, d.Library, d.ID)
 	if errors.Is(err, concordat.ErrNotFound) {
 		out.Unlisted++
-		return nil, nil
+		return false, nil
 	}
 	if err != nil {
-		return nil, err
+		return false, err
 	}
 	if listed.Hash != store.TextHash(d.Text) {
 		out.Replaced++
-		return nil, nil
+		return false, nil
 	}
 	there, err := o.Index.Document(ctx, concordat.Ref{Site: o.Config.Site.ID, Library: d.Library, Document: d.ID})
 	if err == nil && there.Text == d.Text {
 		out.Present++
-		return nil, nil
+		return false, nil
 	}
 	if err != nil && !errors.Is(err, concordat.ErrNotFound) {
-		return nil, err
+		return false, err
 	}
 	out.Taken++
 	if len(out.Some) < maxNamed {
 		out.Some = append(out.Some, string(d.Library)+"/"+string(d.ID))
 	}
-	return o.Profile(ctx, *d)
+	return true, nil
 }
 
 // AsidesOf returns the copies that were put aside on the machine with the site's folder dir.

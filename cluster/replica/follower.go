@@ -118,7 +118,7 @@ func (r *Replica) cut(m Reply) {
 		return
 	}
 	if r.meta.Damaged {
-		// What was committed of the rest nobody can say: after a restoration of all nodes it may be the only record of it.
+		// Which of the rest was committed is unknown: after all nodes were restored, this log may be the only one that has it.
 		r.quarantine("the master lacks records of this copy, which lost others")
 		return
 	}

@@ -17,7 +17,7 @@ func (a *commands) clusterReplace() *cobra.Command {
 	c := &cobra.Command{Use: "replace NODE", Short: "Give the name of a node to another machine", Args: cobra.ExactArgs(1),
 		Long: `Replace takes a machine out and prepares its name for another one. It moves the copies of the node to the others and waits
 until they are there, waits until concordat serve has been stopped on the old machine, removes the node, and prints a token for the
-new machine. A machine that is lost is replaced in the same way; the copies then come from the other nodes. It refuses where the
+new machine. A machine that is lost is replaced in the same way; the copies then come from the other nodes. It refuses if the
 node has the only copy of anything. Run it on the node that has the key of the cluster's authority.
 
 If it is interrupted, run it again: what is done stays done, and concordat cluster drain NODE --undo goes back.`,
@@ -28,7 +28,7 @@ If it is interrupted, run it again: what is done stays done, and concordat clust
 			})
 		}}
 	c.ValidArgsFunction = a.completeNodes(0)
-	c.Flags().BoolVar(&dry, "dry-run", false, "say what would be done")
+	c.Flags().BoolVar(&dry, "dry-run", false, "show what would be done")
 	return c
 }
 

@@ -18,13 +18,16 @@ import (
 func (a *commands) clusterSalvage() *cobra.Command {
 	var dry, remove bool
 	var export string
-	c := &cobra.Command{Use: "salvage", Short: "Take in again what copies hold that were put aside on this machine", Args: cobra.NoArgs,
-		Long: `A copy of a shard that is damaged, or that holds records which its master lacks, is not thrown away: its folder stays
-beside the new one, as NN.aside-1. Salvage compares such copies with the catalogue: a document that the catalogue lists with that
-text, and the index lacks, is taken in again. Documents that the catalogue does not list were deleted since, or never acknowledged,
-and stay out; --export writes every document of the copies into a file, one JSON object a line. Run it on each machine that
-concordat cluster status names; --remove deletes the copies afterwards.`,
-		Example: "  concordat cluster salvage --dry-run\n  concordat cluster salvage --export all.jsonl\n  concordat cluster salvage --remove",
+	c := &cobra.Command{Use: "salvage", Short: "Take documents in again from copies that were put aside on this machine", Args: cobra.NoArgs,
+		Long: `A copy of a shard that is damaged, or that holds records its master lacks, is not thrown away: its folder stays
+next to the new one, as NN.aside-1. Salvage compares such copies with the catalogue. A document that the catalogue lists with the
+same text, and that the index lacks, is taken in again. Documents that the catalogue does not list were deleted since, or never
+acknowledged, and stay out.
+
+With --export, salvage first writes every document of the copies to a file, one JSON object a line, and then takes documents in as
+it does without; add --dry-run to export only. With --remove it deletes the copies at the end. Run salvage on each machine that
+concordat cluster status names.`,
+		Example: "  concordat cluster salvage --dry-run\n  concordat cluster salvage --dry-run --export all.jsonl\n  concordat cluster salvage --remove",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			dir, err := a.Dir()
 			if err != nil {
@@ -67,9 +70,9 @@ concordat cluster status names; --remove deletes the copies afterwards.`,
 			}
 			return nil
 		}}
-	c.Flags().BoolVar(&dry, "dry-run", false, "only count")
+	c.Flags().BoolVar(&dry, "dry-run", false, "only count what would be taken in")
 	c.Flags().BoolVar(&remove, "remove", false, "remove the copies that were put aside, once everything is taken in")
-	c.Flags().StringVar(&export, "export", "", "write every document of the copies into `FILE`, which must not exist")
+	c.Flags().StringVar(&export, "export", "", "write every document of the copies to `FILE`, which must not exist, before taking any in")
 	return c
 }
 

@@ -29,10 +29,10 @@ const (
 func (a *commands) clusterStatus() *cobra.Command {
 	return &cobra.Command{Use: "status", Short: "Show nodes and shards", Args: cobra.NoArgs,
 		Long: `Status shows what the process that serves here knows, or what the coordinator says if none serves here, and asks every
-live node how it is. It takes two seconds at most, whatever is away.
+live node for its state. It takes two seconds at most, whatever is away.
 
-Exit codes: 0 everything is in order; 1 something is not, and the lines say what; 5 nobody can tell, since neither this machine's
-process nor the coordinator answers.`,
+Exit codes: 0 everything is in order; 1 something is not, and the lines say what; 5 the state is unknown, since neither this
+machine's process nor the coordinator answers.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			dir, err := a.Dir()
 			if err != nil {
@@ -167,7 +167,7 @@ func faults(st *instance.ClusterState, nodes map[coord.NodeID]*nodeLine, shards 
 	for _, s := range shards {
 		by[s.State]++
 		if s.State == "down" && len(s.Hold) == len(s.InSync) {
-			out = append(out, fmt.Sprintf("shard %s: every copy in sync lost acknowledged documents or is an older one (%s): start a node with a newer folder, or choose one by concordat cluster force; what the others have and it lacks is put aside, not thrown away",
+			out = append(out, fmt.Sprintf("shard %s: every copy in sync lost acknowledged documents or is an older one (%s): start a node with a newer folder, or choose one with concordat cluster force; what the others have and it lacks is put aside, not thrown away",
 				s.Shard, hasOf(s.Shard, nodes)))
 		}
 	}
@@ -192,7 +192,7 @@ func faults(st *instance.ClusterState, nodes map[coord.NodeID]*nodeLine, shards 
 	}
 	for _, state := range []string{"degraded", "moving"} {
 		if n := by[state]; n > 0 {
-			out = append(out, fmt.Sprintf("%d of %d shards are %s: they have fewer copies in sync than they ought to have", n, len(shards), state))
+			out = append(out, fmt.Sprintf("%d of %d shards are %s: they have fewer copies in sync than they should have", n, len(shards), state))
 		}
 	}
 	if st.Store != "" {
