@@ -16,7 +16,7 @@ import (
 	"concordat/store"
 )
 
-// listFolder lists the files of a folder and of those in it. Hidden files and links are left out.
+// listFolder lists the files of a folder and of those in it. Hidden files and folders, links and devices are left out and counted.
 func (x *run) listFolder(ctx context.Context) error {
 	u, err := url.Parse(x.source.URL)
 	if err != nil {
@@ -46,17 +46,21 @@ func (x *run) listFolder(ctx context.Context) error {
 		page = page[:0]
 		return x.keep(ctx, records...)
 	}
-	x.state.Listed = 0
+	x.state.Listed, x.state.Skipped = 0, 0
 	err = fs.WalkDir(root.FS(), ".", func(name string, d fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
 			return err // a folder that cannot be read is not an empty one
 		case name != "." && strings.HasPrefix(d.Name(), "."):
+			x.state.Skipped++
 			if d.IsDir() {
 				return fs.SkipDir
 			}
 			return nil
+		case d.IsDir():
+			return nil
 		case !d.Type().IsRegular():
+			x.state.Skipped++
 			return nil
 		}
 		info, err := d.Info()

@@ -154,9 +154,10 @@ func (x *run) held(ctx context.Context, f func(context.Context) error) error {
 
 // steps lists and fetches.
 func (x *run) steps(ctx context.Context) error {
-	if x.state.Phase == "" {
+	if x.state.Phase == "" || x.state.Ask == AskWhole { // an open run that was not asked for would withdraw less
 		x.begin()
 	}
+	x.state.Cause = "" // of the attempt before
 	if x.state.Phase == phaseListing {
 		var err error
 		switch x.source.Kind {
@@ -192,7 +193,7 @@ func (x *run) begin() {
 	old := x.state
 	now := x.o.Now()
 	x.state = store.HarvestState{Run: old.Run + 1, Phase: phaseListing, Started: now, Repository: old.Repository, Day: old.Day,
-		NoDeleted: old.NoDeleted, LastWhole: old.LastWhole, From: old.Until, Base: old.Base, Ask: old.Ask}
+		NoDeleted: old.NoDeleted, LastWhole: old.LastWhole, From: old.Until, Base: old.Base, Asked: old.Ask}
 	x.state.Whole = old.Until == "" || old.Ask == AskWhole || old.NoDeleted && now.Sub(old.LastWhole) >= wholeEvery ||
 		x.source.Kind == KindFolder
 	if x.state.Whole {
@@ -214,7 +215,7 @@ func (x *run) ended(ctx context.Context, err error) time.Time {
 	wait := (*later)(nil)
 	switch {
 	case err == nil:
-		x.state.Phase, x.state.Ended, x.state.Ask, x.state.Restarts = "", now, "", 0
+		x.state.Phase, x.state.Ended, x.state.Restarts = "", now, 0
 		if x.state.Whole {
 			x.state.LastWhole = x.state.Started
 		}
@@ -239,9 +240,10 @@ func (x *run) ended(ctx context.Context, err error) time.Time {
 	return now.Add(min(errorPause, x.source.Every))
 }
 
-// vanished withdraws what a whole list does not have any more. A list that has lost more than half is not believed: a share may
-// not be mounted, a repository may be rebuilding its index.
+// vanished withdraws what a whole list does not have any more. A list that has lost everything, or more than 20 records
+// and more than half, is not believed: a share may not be mounted, a repository may be rebuilding its index.
 func (x *run) vanished(ctx context.Context) error {
+	x.state.Unlisted = 0
 	if !x.state.Whole {
 		return nil
 	}
@@ -260,9 +262,8 @@ func (x *run) vanished(ctx context.Context) error {
 			known += n
 		}
 	}
-	if x.state.Ask != AskWhole && (gone == known || gone > 20 && 2*gone > known) {
-		x.state.Cause = fmt.Sprintf("%d of %d records are not listed any more; they stay until concordat harvest run --whole %s withdraws them",
-			gone, known, x.source.ID)
+	if x.state.Asked != AskWhole && (gone == known || gone > 20 && 2*gone > known) {
+		x.state.Unlisted = gone
 		return nil
 	}
 	_, err = h.UnseenRecords(ctx, x.source.ID, x.state.Run, true)

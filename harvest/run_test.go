@@ -482,6 +482,9 @@ func TestBusy(t *testing.T) {
 	if lists != 4 || len(p.intake.puts) != 4 {
 		t.Errorf("%d lists, %d documents", lists, len(p.intake.puts))
 	}
+	if after, err := p.db.Harvest.Source(t.Context(), "repo"); err != nil || h.State.Cause == "" || after.State.Cause != "" {
+		t.Errorf("cause %q, then %q, %v; want one while the run waits, none when it has ended", h.State.Cause, after.State.Cause, err)
+	}
 }
 
 // TestFaultyRecord: a record that cannot be read is named with the reason, and the others of its page come.
@@ -609,14 +612,38 @@ func TestVanished(t *testing.T) {
 	p.run()
 	p.want(map[string]store.HarvestRecordState{"a": kept, "b": kept, "c": gone}, "a", "b")
 	h, err := p.db.Harvest.Source(t.Context(), "repo")
-	if err != nil || !strings.Contains(h.State.Cause, "2 of 2 records") {
-		t.Errorf("cause %q, %v", h.State.Cause, err)
+	if err != nil || h.State.Unlisted != 2 {
+		t.Errorf("unlisted %d, %v", h.State.Unlisted, err)
 	}
 	if err := p.db.Harvest.PlanSource(t.Context(), "repo", p.clock(), harvest.AskWhole); err != nil {
 		t.Fatal(err)
 	}
 	p.run()
 	p.want(map[string]store.HarvestRecordState{"a": gone, "b": gone, "c": gone})
+}
+
+// TestWholeWhileOpen: a run that is asked for as whole takes the place of one that waits to fetch the rest of its texts.
+func TestWholeWhileOpen(t *testing.T) {
+	repo, p := newRepository(t), newPlace(t)
+	repo.put("a", dc(el("identifier", repo.text("/a.txt", "text"))))
+	p.add(harvest.Spec{URL: repo.URL + "/oai", Every: 24 * time.Hour})
+	p.run()
+	repo.items = nil
+	repo.put("b", dc(el("identifier", repo.text("/b.txt", "other text"))))
+	text := repo.files["/b.txt"]
+	repo.files["/b.txt"] = func(rw http.ResponseWriter, _ *http.Request) {
+		rw.Header().Set("Retry-After", "3600")
+		rw.WriteHeader(http.StatusServiceUnavailable)
+	}
+	if err := p.runner.Run(t.Context(), "repo"); err == nil {
+		t.Fatal("a run that waits for its repository is no error")
+	}
+	if err := p.db.Harvest.PlanSource(t.Context(), "repo", p.clock(), harvest.AskWhole); err != nil {
+		t.Fatal(err)
+	}
+	repo.files["/b.txt"] = text
+	p.run()
+	p.want(map[string]store.HarvestRecordState{"a": store.RecordWithdrawn, "b": store.RecordKept}, "b")
 }
 
 // TestKeepWithdrawn: by the policy of the source, documents of withdrawn records can stay.
@@ -725,6 +752,7 @@ func TestFolder(t *testing.T) {
 	write("a.txt", "first")
 	write("2020/b.txt", "second")
 	write(".hidden", "x")
+	write(".git/config", "x")
 	if err := os.Symlink("/etc/passwd", filepath.Join(dir, "link.txt")); err != nil {
 		t.Fatal(err)
 	}
@@ -732,6 +760,9 @@ func TestFolder(t *testing.T) {
 	p.run()
 	k, gone := store.RecordKept, store.RecordWithdrawn
 	p.want(map[string]store.HarvestRecordState{"a.txt": k, "2020/b.txt": k}, "2020/b.txt", "a.txt")
+	if h, err := p.db.Harvest.Source(t.Context(), "repo"); err != nil || h.State.Skipped != 3 || h.State.Listed != 2 {
+		t.Errorf("skipped %d, listed %d, %v; want the file, the folder and the link", h.State.Skipped, h.State.Listed, err)
+	}
 	write("a.txt", "first, changed")
 	if err := os.Rename(filepath.Join(dir, "2020/b.txt"), filepath.Join(dir, "c.txt")); err != nil {
 		t.Fatal(err)
@@ -792,6 +823,23 @@ func TestSync(t *testing.T) {
 	p.want(map[string]store.HarvestRecordState{a: k, b: store.RecordWithdrawn, c: store.RecordTextless, d: k}, a, d)
 	if p.intake.puts[concordat.DocumentID(a)] != 2 {
 		t.Errorf("taken in %v", p.intake.puts)
+	}
+}
+
+// TestManyLists: a source is read up to the bound of its lists; beyond, it is refused, as what is not read would count as gone.
+func TestManyLists(t *testing.T) {
+	for lists, fits := range map[int]bool{2000: true, 2001: false} {
+		repo, p := newRepository(t), newPlace(t)
+		const head = `xmlns="http://www.sitemaps.org/schemas/sitemap/0.9"`
+		serve := func(path, text string) {
+			repo.files[path] = func(rw http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(rw, text) }
+		}
+		serve("/sitemap.xml", "<sitemapindex "+head+">"+strings.Repeat("<sitemap><loc>/1.xml</loc></sitemap>", lists)+"</sitemapindex>")
+		serve("/1.xml", "<urlset "+head+"><url><loc>"+repo.text("/a.txt", "text")+"</loc></url></urlset>")
+		p.add(harvest.Spec{URL: repo.URL + "/sitemap.xml"})
+		if err := p.runner.Run(t.Context(), "repo"); (err == nil) != fits {
+			t.Errorf("%d lists: %v", lists, err)
+		}
 	}
 }
 

@@ -16,8 +16,18 @@ import (
 	"concordat/store"
 )
 
-// maxLists bounds the documents of ResourceSync that one run reads.
-const maxLists = 2000
+const (
+	// maxLists bounds the lists that a source of ResourceSync may have. More of them are an error: resources of a list that is
+	// not read would count as gone.
+	maxLists = 2000
+	// maxChanges bounds the changes that are held in memory; beyond, all resources are listed.
+	maxChanges = 500_000
+)
+
+var (
+	errLists   = fmt.Errorf("the source has more than %d lists; harvest parts of it as sources of their own", maxLists)
+	errChanges = fmt.Errorf("more than %d changes", maxChanges)
+)
 
 // syncLists are the lists of a source, by what they can.
 type syncLists struct {
@@ -58,8 +68,11 @@ func (x *run) listSync(ctx context.Context) error {
 // discoverSync finds the lists below an address: of a site (by its well-known address), of a description, of a capability list,
 // or of a list itself.
 func (x *run) discoverSync(ctx context.Context, at string, lists *syncLists, seen map[string]bool) error {
-	if seen[at] || len(seen) >= maxLists {
+	if seen[at] {
 		return nil
+	}
+	if len(seen) >= maxLists {
+		return errLists
 	}
 	seen[at] = true
 	l, err := x.sitemap(ctx, at)
@@ -122,7 +135,10 @@ func (x *run) eachList(ctx context.Context, at string, f func(*sitemap.List) err
 	if !l.Index {
 		return f(l)
 	}
-	for _, e := range l.Entries[:min(len(l.Entries), maxLists)] {
+	if len(l.Entries) > maxLists {
+		return errLists
+	}
+	for _, e := range l.Entries {
 		part, err := x.sitemap(ctx, e.URL)
 		if err != nil {
 			return err
@@ -141,15 +157,22 @@ func (x *run) eachList(ctx context.Context, at string, f func(*sitemap.List) err
 func (x *run) readChanges(ctx context.Context, at []string) (reached bool, err error) {
 	var all []sitemap.Entry
 	for _, one := range at {
-		if err := x.eachList(ctx, one, func(l *sitemap.List) error {
+		err := x.eachList(ctx, one, func(l *sitemap.List) error {
 			reached = reached || l.From != "" && !(sitemap.Entry{Modified: l.From}).After(x.state.From)
 			for _, e := range l.Entries {
 				if e.After(x.state.From) {
 					all = append(all, e)
 				}
 			}
+			if len(all) > maxChanges {
+				return errChanges
+			}
 			return nil
-		}); err != nil {
+		})
+		if errors.Is(err, errChanges) {
+			return false, nil
+		}
+		if err != nil {
 			return false, err
 		}
 	}

@@ -192,7 +192,11 @@ func (x *run) obtain(ctx context.Context, r store.HarvestRecord) (fetched, error
 	g := &gathering{run: x, id: concordat.DocumentID(cleanID(r.ID))}
 	for _, direct := range []bool{true, false} {
 		for _, at := range r.Files {
-			if at.Page == direct || !direct && len(g.docs) > 0 || len(g.docs) >= maxTexts {
+			if at.Page == direct || !direct && len(g.docs) > 0 {
+				continue
+			}
+			if len(g.docs) >= maxTexts {
+				g.fault(at.URL, errTooMany)
 				continue
 			}
 			if err := g.file(ctx, at); err != nil {
@@ -215,7 +219,7 @@ func (x *run) obtain(ctx context.Context, r store.HarvestRecord) (fetched, error
 		}
 	case g.passing && r.Tries+1 < maxTries:
 		f.record.State, f.record.Tries = store.RecordFailed, r.Tries+1
-		f.record.Due = x.o.Now().Add(time.Hour << min(3*r.Tries, 7)) // 1 h, 8 h, then some five days
+		f.record.Due = x.o.Now().Add(time.Hour << min(3*r.Tries, 7)) // 1, 8, 64 and 128 hours
 	case g.passing || g.broken:
 		f.record.State, f.record.Tries = store.RecordFailed, r.Tries+1
 	case g.closed:
@@ -263,6 +267,9 @@ func (g *gathering) detail() string {
 func (g *gathering) fault(at string, err error) {
 	g.faults = append(g.faults, fmt.Sprintf("%s: %v", at, err))
 }
+
+// errTooMany is noted with files that are left out.
+var errTooMany = fmt.Errorf("not read: a record has at most %d texts", maxTexts)
 
 // file takes a text, or looks for it on a page.
 func (g *gathering) file(ctx context.Context, at store.HarvestFile) error {
@@ -371,7 +378,11 @@ func (g *gathering) page(ctx context.Context, r *fetch.Response) error {
 	if len(items) == 0 {
 		items = cited[:min(len(cited), 1)]
 	}
-	for _, l := range items[:min(len(items), maxTexts)] {
+	for i, l := range items {
+		if i >= maxTexts {
+			g.fault(l.URL, errTooMany)
+			continue
+		}
 		t, err := g.open(ctx, l.URL, "")
 		if err != nil {
 			return err

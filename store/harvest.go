@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -43,7 +44,7 @@ type HarvestState struct {
 	Phase      string    `json:"phase,omitempty"`  // listing or fetching; empty: no run is open
 	Started    time.Time `json:"started,omitzero"` // of the run
 	Ended      time.Time `json:"ended,omitzero"`
-	Cause      string    `json:"cause,omitempty"` // why the run could not go on, or what it left out
+	Cause      string    `json:"cause,omitempty"` // why the run could not go on
 	Repository string    `json:"repository,omitempty"`
 	Format     string    `json:"format,omitempty"` // that the run asks for
 	Day        bool      `json:"day,omitempty"`    // the repository dates by the day
@@ -54,10 +55,13 @@ type HarvestState struct {
 	Until      string    `json:"until,omitempty"` // where the next run begins
 	Token      string    `json:"token,omitempty"` // where the list goes on
 	Restarts   int       `json:"restarts,omitempty"`
-	Listed     int       `json:"listed"`         // records that the run has read
-	Size       int       `json:"size"`           // of the list, as the repository says; 0: unknown
-	Ask        string    `json:"ask,omitempty"`  // what the next run is asked for: whole, or empty
-	Base       string    `json:"base,omitempty"` // address of the interface, where it was found below the source's
+	Listed     int       `json:"listed"`             // records that the run has read
+	Skipped    int       `json:"skipped,omitempty"`  // hidden files, links and the like of a folder, which are not read
+	Unlisted   int       `json:"unlisted,omitempty"` // records that are not listed any more and yet stay until a run is asked for as whole
+	Size       int       `json:"size"`               // of the list, as the repository says; 0: unknown
+	Ask        string    `json:"ask,omitempty"`      // what the next run is asked for: whole, or empty
+	Asked      string    `json:"asked,omitempty"`    // what this run was asked for
+	Base       string    `json:"base,omitempty"`     // address of the interface, where it was found below the source's
 }
 
 // HarvestRecord is one thing that a source has told of.
@@ -99,6 +103,10 @@ const (
 	RecordWithdrawing HarvestRecordState = "withdrawing" // its documents are to leave the library
 	RecordWithdrawn   HarvestRecordState = "withdrawn"
 )
+
+// HarvestRecordStates are all states, in the order in which people want them.
+var HarvestRecordStates = []HarvestRecordState{RecordKept, RecordWaiting, RecordEmbargoed, RecordClosed, RecordTextless, RecordFailed,
+	RecordWithdrawing, RecordWithdrawn}
 
 const harvestSourceColumns = `id, kind, url, library, subset, format, every, withdrawn, next, state, lease, made`
 
@@ -265,20 +273,22 @@ func scanHarvestRecord(s engine.Scanner) (HarvestRecord, error) {
 // HarvestRecords returns those of the records of a source that are known, by id.
 func (db *Harvest) HarvestRecords(ctx context.Context, id string, ids []string) (map[string]HarvestRecord, error) {
 	out := map[string]HarvestRecord{}
-	if len(ids) == 0 {
-		return out, nil
+	for part := range slices.Chunk(ids, MaxPage) { // a page of a repository can be longer
+		args := []any{id}
+		for _, one := range part {
+			args = append(args, one)
+		}
+		rows, err := engine.Collect(ctx, db.read(), scanHarvestRecord,
+			`SELECT `+harvestRecordColumns+` FROM harvest_record WHERE source = ? AND id IN (?`+
+				strings.Repeat(", ?", len(args)-2)+`)`, args...)
+		if err != nil {
+			return nil, db.fail(err, "records of source %s", id)
+		}
+		for _, r := range rows {
+			out[r.ID] = r
+		}
 	}
-	args := []any{id}
-	for _, one := range ids[:min(len(ids), MaxPage)] {
-		args = append(args, one)
-	}
-	rows, err := engine.Collect(ctx, db.read(), scanHarvestRecord,
-		`SELECT `+harvestRecordColumns+` FROM harvest_record WHERE source = ? AND id IN (?`+
-			strings.Repeat(", ?", len(args)-2)+`)`, args...)
-	for _, r := range rows {
-		out[r.ID] = r
-	}
-	return out, db.fail(err, "records of source %s", id)
+	return out, nil
 }
 
 // DueRecords returns records of a source that something is to be done about by now: those that wait, first come those that

@@ -1,6 +1,7 @@
 package store_test
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -99,6 +100,13 @@ func testHarvestRecords(t *testing.T, p place) {
 	must(t, err)
 	if len(some) != 2 || some["kept"].State != store.RecordKept {
 		t.Errorf("got %v", some)
+	}
+	many := make([]string, store.MaxPage, store.MaxPage+1)
+	for i := range many {
+		many[i] = fmt.Sprint(i)
+	}
+	if some, err = h.HarvestRecords(ctx, "repo", append(many, "kept")); err != nil || len(some) != 1 {
+		t.Errorf("behind %d others: got %v, %v", len(many), some, err)
 	}
 	n, err := h.UnseenRecords(ctx, "repo", 2, false)
 	must(t, err)

@@ -1,6 +1,8 @@
 package view
 
 import (
+	"fmt"
+	"strings"
 	"time"
 
 	"concordat"
@@ -22,7 +24,7 @@ type Harvest struct {
 	Phase      string              `json:"phase,omitempty" enum:"listing,fetching" doc:"Of the run that is open; absent: none is"`
 	Started    time.Time           `json:"started,omitzero"`
 	Ended      time.Time           `json:"ended,omitzero"`
-	Cause      string              `json:"cause,omitempty" doc:"Why the run could not go on, or what it left out"`
+	Cause      string              `json:"cause,omitempty" doc:"Why the run could not go on, and what it left out"`
 	Repository string              `json:"repository,omitempty"`
 	Listed     int                 `json:"listed" minimum:"0" doc:"Records that the run has read"`
 	Size       int                 `json:"size,omitempty" minimum:"0" doc:"Of the list, as the source says"`
@@ -33,7 +35,7 @@ type Harvest struct {
 func OfHarvest(h store.HarvestSource, counts map[store.HarvestRecordState]int) Harvest {
 	out := Harvest{ID: h.ID, Kind: h.Kind, URL: h.URL, Library: h.Library, Set: h.Set, Format: h.Format, Withdrawn: h.Withdrawn,
 		Next:    h.Next,
-		Running: h.Running, Phase: h.State.Phase, Started: h.State.Started, Ended: h.State.Ended, Cause: h.State.Cause,
+		Running: h.Running, Phase: h.State.Phase, Started: h.State.Started, Ended: h.State.Ended, Cause: causeOf(h),
 		Repository: h.State.Repository, Listed: h.State.Listed, Size: h.State.Size, Records: map[string]int{}}
 	if h.Every > 0 {
 		out.Every = h.Every.String()
@@ -42,6 +44,22 @@ func OfHarvest(h store.HarvestSource, counts map[store.HarvestRecordState]int) H
 		out.Records[string(state)] = n
 	}
 	return out
+}
+
+// causeOf says why the run could not go on, and what it left out.
+func causeOf(h store.HarvestSource) string {
+	var parts []string
+	if h.State.Cause != "" {
+		parts = append(parts, h.State.Cause)
+	}
+	if n := h.State.Unlisted; n > 0 {
+		parts = append(parts, fmt.Sprintf("records no longer listed: %d; they stay until concordat harvest run --whole %s withdraws them",
+			n, h.ID))
+	}
+	if n := h.State.Skipped; n > 0 {
+		parts = append(parts, fmt.Sprintf("hidden files and folders, links and devices that were not read: %d", n))
+	}
+	return strings.Join(parts, "; ")
 }
 
 // HarvestRecord is one record of a source.

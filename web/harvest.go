@@ -182,19 +182,15 @@ type harvestOnePage struct {
 	MayChange bool
 }
 
-// harvestStates are the states of records in the order in which people want them.
-var harvestStates = []store.HarvestRecordState{store.RecordKept, store.RecordWaiting, store.RecordEmbargoed, store.RecordClosed,
-	store.RecordTextless, store.RecordFailed, store.RecordWithdrawing, store.RecordWithdrawn}
-
 // shownRecords is how many records a page shows.
 const shownRecords = 100
 
 func (h Harvests) onePage(rw http.ResponseWriter, r *http.Request, v *Visitor) {
 	q := r.URL.Query()
-	p := harvestOnePage{State: store.HarvestRecordState(q.Get("state")), States: harvestStates,
+	p := harvestOnePage{State: store.HarvestRecordState(q.Get("state")), States: store.HarvestRecordStates,
 		MayChange: v.Role == store.RoleAdministrator}
 	var err error
-	if p.State != "" && !slices.Contains(harvestStates, p.State) {
+	if p.State != "" && !slices.Contains(store.HarvestRecordStates, p.State) {
 		p.State = ""
 	}
 	if p.Source, err = h.One(r.Context(), r.PathValue("id")); err == nil {

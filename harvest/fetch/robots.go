@@ -30,7 +30,7 @@ func parseRobots(text []byte, name string) *robots {
 	var into []*robots // of the group that is being read
 	inRules := true
 	lines := bufio.NewScanner(bytes.NewReader(text))
-	lines.Buffer(nil, 64<<10)
+	lines.Buffer(nil, maxRobots+1) // a line too long would end the reading, and allow what the rules behind it forbid
 	for lines.Scan() {
 		line, _, _ := strings.Cut(strings.TrimPrefix(lines.Text(), "\ufeff"), "#")
 		key, value, ok := strings.Cut(line, ":")

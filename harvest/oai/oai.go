@@ -43,7 +43,6 @@ func (e *Error) Error() string {
 const (
 	BadToken = "badResumptionToken"
 	NoMatch  = "noRecordsMatch"
-	NoSets   = "noSetHierarchy"
 )
 
 // ErrProtocol is an answer that is none of the protocol.
@@ -51,10 +50,9 @@ var ErrProtocol = errors.New("the answer is not that of an OAI-PMH interface")
 
 // Repository holds a repository's own description.
 type Repository struct {
-	Name     string
-	Earliest string // date of its oldest record
-	Deleted  string // whether it tells of deleted records: persistent, transient or no
-	Day      bool   // it dates by the day, else by the second
+	Name    string
+	Deleted string // whether it tells of deleted records: persistent, transient or no
+	Day     bool   // it dates by the day, else by the second
 }
 
 // Identify asks the repository what it is.
@@ -74,7 +72,7 @@ func (c *Client) Identify(ctx context.Context) (Repository, error) {
 	if v := n.First("protocolVersion").Words(); v != "" && v != "2.0" {
 		return Repository{}, fmt.Errorf("identify: the repository speaks version %.20q of the protocol, want 2.0", v)
 	}
-	return Repository{Name: n.First("repositoryName").Words(), Earliest: n.First("earliestDatestamp").Words(),
+	return Repository{Name: n.First("repositoryName").Words(),
 		Deleted: n.First("deletedRecord").Words(), Day: !strings.Contains(n.First("granularity").Words(), "T")}, nil
 }
 
@@ -89,40 +87,6 @@ func (c *Client) Formats(ctx context.Context) ([]string, error) {
 		return nil, fmt.Errorf("formats: %w", err)
 	}
 	return tree.Texts("metadataPrefix"), nil
-}
-
-// Set is a part of a repository.
-type Set struct{ Spec, Name string }
-
-// maxSets bounds the sets that Sets returns.
-const maxSets = 10_000
-
-// Sets returns the sets of the repository, at most 10,000; none where it has no sets.
-func (c *Client) Sets(ctx context.Context) (out []Set, err error) {
-	q := url.Values{"verb": {"ListSets"}}
-	for len(out) < maxSets {
-		b, err := c.ask(ctx, q)
-		if refused := (*Error)(nil); errors.As(err, &refused) && refused.Code == NoSets {
-			return nil, nil
-		}
-		if err != nil {
-			return nil, fmt.Errorf("sets: %w", err)
-		}
-		tree, err := xmltree.Parse(b)
-		if err != nil {
-			return nil, fmt.Errorf("sets: %w", err)
-		}
-		sets := tree.Find("set")
-		for _, s := range sets {
-			out = append(out, Set{s.First("setSpec").Words(), s.First("setName").Words()})
-		}
-		next, _ := tokenIn(b)
-		if next == "" || len(sets) == 0 || next == q.Get("resumptionToken") {
-			break
-		}
-		q = url.Values{"verb": {"ListSets"}, "resumptionToken": {next}}
-	}
-	return out, nil
 }
 
 // Query says what is listed. With a Token the rest is not sent.

@@ -35,7 +35,12 @@ func Parse(b []byte) (*Node, error) {
 	d.Strict = false // attributes without quotes, unknown entities
 	d.Entity = xml.HTMLEntity
 	d.CharsetReader = func(_ string, r io.Reader) (io.Reader, error) { return r, nil } // Clean has decoded it
-	var open []*Node
+	// The text of an element comes in pieces, as many as it has comments and children; joined at its end, in linear time.
+	type element struct {
+		*Node
+		text []byte
+	}
+	var open []element
 	count := 0
 	for {
 		t, err := d.Token()
@@ -55,15 +60,17 @@ func Parse(b []byte) (*Node, error) {
 				at := open[len(open)-1]
 				at.Kids = append(at.Kids, n)
 			}
-			open = append(open, n)
+			open = append(open, element{Node: n})
 		case xml.EndElement:
 			last := open[len(open)-1]
+			last.Text = string(last.text)
 			if open = open[:len(open)-1]; len(open) == 0 {
-				return last, nil
+				return last.Node, nil
 			}
 		case xml.CharData:
 			if len(open) > 0 {
-				open[len(open)-1].Text += string(t)
+				at := &open[len(open)-1]
+				at.text = append(at.text, t...)
 			}
 		}
 	}

@@ -37,6 +37,15 @@ func TestBounds(t *testing.T) {
 	}
 }
 
+// TestPieces: text in many pieces is put together whole, in time that grows with its length.
+func TestPieces(t *testing.T) {
+	const pieces = 1_000_000
+	n, err := xmltree.Parse([]byte("<a>" + strings.Repeat("x<!---->", pieces) + "<b>y</b>z</a>"))
+	if err != nil || n.Text != strings.Repeat("x", pieces)+"z" || n.First("b").Text != "y" {
+		t.Errorf("got %d bytes, %v", len(n.Text), err)
+	}
+}
+
 // FuzzParse: no text ends the program.
 func FuzzParse(f *testing.F) {
 	f.Add([]byte("<a b=c><d>&auml;</d></a>"), "latin1")

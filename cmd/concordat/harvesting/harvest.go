@@ -97,11 +97,6 @@ func (a *commands) list() *cobra.Command {
 		}}
 }
 
-// states are the states of records in the order in which people want them.
-var states = []store.HarvestRecordState{store.RecordKept, store.RecordWaiting, store.RecordEmbargoed, store.RecordClosed,
-	store.RecordTextless,
-	store.RecordFailed, store.RecordWithdrawing, store.RecordWithdrawn}
-
 func (a *commands) show(ctx context.Context, o *instance.Instance, id string) error {
 	h, err := o.Store.Harvest.Source(ctx, id)
 	if err != nil {
@@ -111,11 +106,12 @@ func (a *commands) show(ctx context.Context, o *instance.Instance, id string) er
 	if err != nil {
 		return err
 	}
+	shown := view.OfHarvest(h, counts)
 	if a.JSON {
 		return a.Line(struct {
 			Type string `json:"type"`
 			view.Harvest
-		}{"harvest", view.OfHarvest(h, counts)})
+		}{"harvest", shown})
 	}
 	when := "when asked for"
 	if h.Every > 0 {
@@ -131,7 +127,7 @@ func (a *commands) show(ctx context.Context, o *instance.Instance, id string) er
 		a.Say("  last run ended %s", local(h.State.Ended))
 	}
 	var parts []string
-	for _, s := range states {
+	for _, s := range store.HarvestRecordStates {
 		if n := counts[s]; n > 0 {
 			parts = append(parts, fmt.Sprintf("%d %s", n, s))
 		}
@@ -139,8 +135,8 @@ func (a *commands) show(ctx context.Context, o *instance.Instance, id string) er
 	if len(parts) > 0 {
 		a.Say("  records: %s", strings.Join(parts, ", "))
 	}
-	if h.State.Cause != "" {
-		a.Say("  %s", h.State.Cause)
+	if shown.Cause != "" {
+		a.Say("  %s", shown.Cause)
 	}
 	return nil
 }
@@ -178,7 +174,13 @@ func (a *commands) runSource(ctx context.Context, o *instance.Instance, id strin
 	if o.Remote != nil {
 		next = time.Now()
 	}
-	if err := o.Store.Harvest.PlanSource(ctx, id, next, ask); err != nil {
+	err = o.Store.Atomic(ctx, func(tx *store.DB) error {
+		if err := tx.Harvest.PlanSource(ctx, id, next, ask); err != nil {
+			return err
+		}
+		return tx.Audit.Note(ctx, cli.Operator(), "harvest_asked", map[string]any{"source": id, "whole": whole})
+	})
+	if err != nil {
 		return err
 	}
 	if o.Remote != nil {
@@ -203,8 +205,8 @@ func (a *commands) records() *cobra.Command {
 	var state string
 	c := &cobra.Command{Use: "records NAME", Short: "List the records of a source, and why a text is missing", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if state != "" && !slices.Contains(states, store.HarvestRecordState(state)) {
-				return cli.Usagef("--state %s: want one of %v", state, states)
+			if state != "" && !slices.Contains(store.HarvestRecordStates, store.HarvestRecordState(state)) {
+				return cli.Usagef("--state %s: want one of %v", state, store.HarvestRecordStates)
 			}
 			return a.With(cmd.Context(), instance.StoreOnly, func(o *instance.Instance) error {
 				return a.listRecords(cmd.Context(), o, args[0], store.HarvestRecordState(state))
@@ -248,7 +250,7 @@ func (a *commands) remove() *cobra.Command {
 					if err := tx.Harvest.RemoveSource(cmd.Context(), args[0]); err != nil {
 						return err
 					}
-					return tx.Audit.Note(cmd.Context(), cli.Operator(), "harvest_removed_source", map[string]any{"source": args[0]})
+					return tx.Audit.Note(cmd.Context(), cli.Operator(), "harvest_source_removed", map[string]any{"source": args[0]})
 				})
 				if errors.Is(err, concordat.ErrNotFound) {
 					return cli.Usagef("no source %s; see concordat harvest list", args[0])
