@@ -18,6 +18,6 @@
 //
 // Cells, of which DefaultCells returns the embedded one, says in which five cells of 20 bits a sentence lies, so that
 // an index can find sentences near to it. Encoder.Cells returns the cells that a document is indexed by,
-// Text.Stretches those that a check asks; Cells.Direction, Point, Of and Near do the single steps. Compare digests
+// Text.Questions those that a check asks; Cells.Direction, Point, Of and Near do the single steps. Compare digests
 // before cells: those of another table or other cells mean nothing.
 package meaning

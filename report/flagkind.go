@@ -25,8 +25,12 @@ type FlagKind struct {
 	Characters   bool             // Words are characters
 	Places       []concordat.Span // in text order, disjoint; of the first hundred
 	Flags        []int            // indices into Report.Flags
-	first        concordat.Flag
+	details      []concordat.Flag // those with different details, at most maxDetails
+	more         int              // flags beyond them
 }
+
+// maxDetails is how many different details of one kind are told; the others are counted.
+const maxDetails = 20
 
 // IsDisguise reports whether flags of a code may hide something from a check or from a reader.
 func IsDisguise(code string) bool { return slices.Contains(disguises, code) }
@@ -49,10 +53,17 @@ func FlagKinds(r *Report) []FlagKind {
 	for i, f := range r.Flags {
 		k := slices.IndexFunc(out, func(k FlagKind) bool { return k.Code == f.Code })
 		if k < 0 {
-			k, out = len(out), append(out, FlagKind{Code: f.Code, Disguise: IsDisguise(f.Code), first: f})
+			k, out = len(out), append(out, FlagKind{Code: f.Code, Disguise: IsDisguise(f.Code)})
 		}
 		one := &out[k]
 		one.Count, one.Flags = one.Count+max(f.Count, 1), append(one.Flags, i)
+		switch {
+		case slices.ContainsFunc(one.details, func(g concordat.Flag) bool { return g.Detail == f.Detail }):
+		case len(one.details) < maxDetails:
+			one.details = append(one.details, f)
+		default:
+			one.more++
+		}
 		if f.Span == nil {
 			continue
 		}
@@ -126,12 +137,22 @@ func (l Language) FlagSize(k FlagKind) string {
 	return ""
 }
 
-// FlagMeans says what a kind of flag means.
+// FlagMeans says what a kind of flag means; of a kind without words of its own, the different details of its flags: two parts that
+// could not be read are both named.
 func (l Language) FlagMeans(k FlagKind) string {
 	if t, ok := language.Code(l).Lookup("flag." + k.Code + ".means"); ok {
 		return t
 	}
-	return asSentence(l.FlagDetail(k.first))
+	var all []string
+	for _, f := range k.details {
+		if s := asSentence(l.FlagDetail(f)); !slices.Contains(all, s) { // a language may have one sentence for all
+			all = append(all, s)
+		}
+	}
+	if k.more > 0 {
+		all = append(all, asSentence(l.Say("%d more", k.more)))
+	}
+	return l.Join(all)
 }
 
 // asSentence gives a text the beginning and the end of a sentence.

@@ -3,6 +3,7 @@ package report_test
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -101,5 +102,26 @@ func TestFlagKindsInEveryForm(t *testing.T) {
 		if !strings.Contains(b.String(), "Replaced letters: 1 word. ") {
 			t.Errorf("flags are missing in %s", b.String())
 		}
+	}
+}
+
+// TestFlagDetails: what several flags of one kind say is all told, each once, and what is beyond the most is counted.
+func TestFlagDetails(t *testing.T) {
+	f := flagged("These words are plain.", nil)
+	for _, detail := range []string{"a.xml cannot be read", "b.xml is not read: 80 letters", "a.xml cannot be read"} {
+		f.Flags = append(f.Flags, concordat.Flag{Code: "part", Detail: detail, Count: 1, Missing: true})
+	}
+	means := func() string {
+		r := report.Build(f, report.Rules{})
+		return r.Language.FlagMeans(report.FlagKinds(r)[0])
+	}
+	if got, want := means(), "A.xml cannot be read. B.xml is not read: 80 letters."; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	for i := range 21 {
+		f.Flags = append(f.Flags, concordat.Flag{Code: "part", Detail: fmt.Sprintf("sheet %d cannot be read", i), Count: 1, Missing: true})
+	}
+	if got := means(); !strings.Contains(got, "Sheet 17 cannot be read. 3 more.") || strings.Contains(got, "Sheet 18") {
+		t.Errorf("got %q, want 20 details and the number of the others", got)
 	}
 }

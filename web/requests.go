@@ -114,7 +114,7 @@ func (w *Web) waiting(ctx context.Context, v *Visitor) int {
 }
 
 func (w checkPages) request(ctx context.Context, d store.Disclosure, names called) (Request, error) {
-	one := Request{Disclosure: d, Name: names.Sites[d.Partner], Place: names.Library(d.Library), Decider: names.Of(d.Actor)}
+	one := Request{Disclosure: d, Name: names.Sites[d.Partner], Place: names.Library(d.Library), Decider: names.Person(d.Actor)}
 	if one.Name == "" {
 		one.Name = string(d.Partner)
 	}

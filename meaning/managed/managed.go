@@ -80,7 +80,7 @@ type Encoder struct {
 
 	mu      sync.Mutex // guards what follows
 	status  Status
-	now     *remote.Encoder    // of the process; nil: none is ready
+	now     *remote.Encoder    // of the process; nil unless it is Ready
 	stop    context.CancelFunc // ends the process
 	spent   remote.Spent       // of processes that ended
 	changed chan struct{}      // closed when status changes
@@ -117,7 +117,7 @@ func (e *Encoder) Name() string { return e.name.Name() }
 // Where is empty: texts stay on this machine.
 func (e *Encoder) Where() string { return "" }
 
-// Recipe names what the vectors depend on beside the texts.
+// Recipe names what the vectors depend on besides the texts.
 func (e *Encoder) Recipe() string {
 	if len(e.o.Command) > 0 && e.o.Remote.Model == "" {
 		return fmt.Sprintf("%q %s", e.o.Command, e.name.Recipe())
@@ -253,11 +253,16 @@ func (e *Encoder) run() error {
 			e.status.Phase, e.status.PID, e.status.Alone, e.status.Err = Ready, c.Process.Pid, p.alone, nil
 		})
 		<-ended
-		e.set(func() { e.now, e.spent = nil, sum(e.spent, now.Spent()) })
+		err = told(waited, said)
+		e.set(func() { // at once, as a ready encoder has a process to ask
+			e.now, e.spent = nil, sum(e.spent, now.Spent())
+			e.status.Phase, e.status.PID, e.status.Err = Failed, 0, err
+		})
+		return err
 	}
 	stop()
 	<-ended
-	if err != nil && !errors.Is(err, errEnded) {
+	if !errors.Is(err, errEnded) {
 		return err
 	}
 	return told(waited, said)

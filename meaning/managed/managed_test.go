@@ -166,6 +166,23 @@ func TestRestarted(t *testing.T) {
 	}
 }
 
+// TestAskedWhileItEnds: a process that is killed is not asked, from the moment at which it is gone.
+func TestAskedWhileItEnds(t *testing.T) {
+	e := start(t, "plain", "unix", "{socket}")
+	if _, _, err := e.Encode(t.Context(), []string{"a"}); err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Kill(e.Status().PID, syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	for e.Status().Phase == managed.Ready {
+		_, _, err := e.Encode(t.Context(), []string{"b"})
+		if !errors.Is(err, remote.ErrUnavailable) && !errors.Is(err, remote.ErrPaused) {
+			t.Fatalf("asked while it ends: %v", err)
+		}
+	}
+}
+
 // TestCannotStart: what cannot run says so at once, and each time.
 func TestCannotStart(t *testing.T) {
 	e, err := managed.New(managed.Options{Command: []string{"/nowhere/encoder", "{socket}"}})

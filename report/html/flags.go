@@ -190,6 +190,7 @@ func (m *marker) beginFlag(s concordat.Span) int {
 		return 0
 	}
 	f := m.flags[m.flag]
+	name := strings.ReplaceAll(m.in.FlagName(concordat.Flag{Code: f.code}), "_", " ")
 	n := 0
 	open := func(id int) {
 		m.raw("<span")
@@ -202,7 +203,7 @@ func (m *marker) beginFlag(s concordat.Span) int {
 				class += " raised"
 			}
 			m.attr("class", class)
-			m.attr("title", strings.ReplaceAll(m.in.FlagName(concordat.Flag{Code: f.code}), "_", " "))
+			m.attr("title", name)
 		}
 		m.raw(">")
 		n++
@@ -218,7 +219,7 @@ func (m *marker) beginFlag(s concordat.Span) int {
 	if f.sign {
 		m.raw(`<a class="no fs"`)
 		m.attr("href", "#flag-"+f.code)
-		m.attr("aria-label", m.in.Say("Flag: %s", strings.ReplaceAll(m.in.FlagName(concordat.Flag{Code: f.code}), "_", " ")))
+		m.attr("aria-label", m.in.Say("Flag: %s", name))
 		m.raw(">", flagSign, "</a>")
 	}
 	return n

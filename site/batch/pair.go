@@ -33,12 +33,15 @@ func CommentPair(ctx context.Context, db *store.DB, id string, e store.BatchEven
 	return noted(ctx, db, notes, func(db *store.DB) error { return db.Batches.AppendBatchEvent(ctx, id, e) })
 }
 
-// OfPair reports whether an event is about the pair of two members, and what somebody wrote with it.
+// OfPair reports whether an event is about the pair of two members, and the words that were written with it.
 func OfPair(e store.BatchEvent, a, b *store.BatchMember) (text string, ok bool) {
 	if !strings.HasPrefix(e.Action, "pair_") {
 		return "", false
 	}
 	rest, ok := strings.CutPrefix(e.Text, pairNames(a, b))
+	if !ok { // events of older batches name the documents in the order of the batch
+		rest, ok = strings.CutPrefix(e.Text, max(a.Name, b.Name)+" – "+min(a.Name, b.Name))
+	}
 	if !ok || rest != "" && !strings.HasPrefix(rest, ": ") {
 		return "", false
 	}

@@ -58,10 +58,10 @@ func (w *SharedWording) markWidespread(passages []concordat.Passage) {
 				holders[passages[j].Source] = true
 			}
 		}
-		for x := k; x >= 0 && ends[x] > p.Span.Start; x-- {
+		for x := k; x >= 0 && ends[x] > p.Span.Start && len(holders)+1 < least; x-- {
 			count(order[x])
 		}
-		for x := k + 1; x < len(order) && passages[order[x]].Span.Start < p.Span.End; x++ {
+		for x := k + 1; x < len(order) && passages[order[x]].Span.Start < p.Span.End && len(holders)+1 < least; x++ {
 			count(order[x])
 		}
 		if len(holders)+1 >= least && !w.besideMore(passages, order, k) {

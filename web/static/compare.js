@@ -20,8 +20,6 @@
 		}
 	});
 	if (!beside) return;
-	// compare scrolls both sides together: what stands at a third of the height of one side decides, and
-	// between two places the other side moves in proportion.
 	const panes = [one("#here"), one("#there")], together = one("#together");
 	const places = panes.map((p) => new Map(all("[data-place]", p).map((x) => [x.dataset.place, x])));
 	const ours = [-1, -1]; // where this script scrolled each pane to
@@ -35,6 +33,8 @@
 		}
 		return out.sort((p, q) => p[0] - q[0]);
 	};
+	// follow scrolls the other side with side a: what stands at a third of the height of a decides, and
+	// between two places the other side moves in proportion.
 	function follow(a) {
 		const pane = panes[a], other = panes[1 - a];
 		if (!together.checked) return;
@@ -59,8 +59,7 @@
 	function to(n, side, still) {
 		if (!places[0].has(String(n)) || !places[1].has(String(n))) return;
 		place = n;
-		const ns = numbers();
-		if (where && ns.includes(n)) where.textContent = where.dataset.where.replace("{k}", ns.indexOf(n) + 1).replace("{n}", ns.length);
+		if (where) where.textContent = where.dataset.where.replace("{k}", n); // the number that the place bears, also where others do not count
 		for (const x of all("[data-goto]")) {
 			if (x.dataset.goto === String(n)) x.setAttribute("aria-current", "true");
 			else x.removeAttribute("aria-current");
@@ -78,9 +77,9 @@
 	}
 	// numbers are the places that count, in their order; where none does, all.
 	const numbers = () => {
-		const all = Array.from(places[0].keys(), Number).sort((a, b) => a - b);
-		const counted = all.filter((n) => !("out" in places[0].get(String(n)).dataset));
-		return counted.length ? counted : all;
+		const every = Array.from(places[0].keys(), Number).sort((a, b) => a - b);
+		const counted = every.filter((n) => !("out" in places[0].get(String(n)).dataset));
+		return counted.length ? counted : every;
 	};
 	const side = () => panes[1].contains(document.activeElement) ? 1 : 0;
 	function step(by, still) {

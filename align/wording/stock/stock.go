@@ -202,8 +202,6 @@ func (s *Stock) known(tokens []token) (part, inRows float64, kind Kind) {
 		if g.first > end {
 			flush()
 			from = g.first
-		} else if end == 0 {
-			from = g.first
 		}
 		end = g.last
 		by[k]++
