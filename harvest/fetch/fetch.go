@@ -141,10 +141,10 @@ func (c *Client) Check(address string) (*url.URL, error) {
 	switch {
 	case len(address) > maxAddress:
 		err = fmt.Errorf("%w: too long", concordat.ErrInvalid)
-	case err != nil || u.Hostname() == "" || u.Opaque != "":
-		err = fmt.Errorf("%w: not an address with a host", concordat.ErrInvalid)
-	case u.Scheme != "https" && u.Scheme != "http":
+	case err != nil || u.Scheme != "https" && u.Scheme != "http":
 		err = fmt.Errorf("%w: it must begin with https:// or http://", concordat.ErrInvalid)
+	case u.Hostname() == "" || u.Opaque != "":
+		err = fmt.Errorf("%w: it names no host", concordat.ErrInvalid)
 	case u.User != nil:
 		err = fmt.Errorf("%w: a password has no place in it", concordat.ErrInvalid)
 	}

@@ -88,7 +88,7 @@ func encoder(behaviour, network, address string) error {
 func start(t *testing.T, behaviour, network, address string) *managed.Encoder {
 	t.Helper()
 	if runtime.GOOS == "windows" {
-		t.Skip("Unix only")
+		t.Skip("the process in this test is stopped by signals of Unix")
 	}
 	self, err := os.Executable()
 	if err != nil {
@@ -215,7 +215,7 @@ func TestGivesUp(t *testing.T) {
 // TestBounds: the process has a low priority, one processor, and no network but its own where the system allows that.
 func TestBounds(t *testing.T) {
 	if runtime.GOOS != "linux" {
-		t.Skip("Linux only")
+		t.Skip("network and processors are bounded on Linux only")
 	}
 	own, err := exec.Command("nice").Output()
 	if err != nil {

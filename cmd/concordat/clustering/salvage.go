@@ -33,6 +33,13 @@ concordat cluster status names.`,
 			if err != nil {
 				return err
 			}
+			c, err := instance.ReadConfig(dir)
+			if err != nil {
+				return err
+			}
+			if c.Cluster.Coordinator == "" {
+				return cli.Usagef("the site has one machine, which puts no copies aside")
+			}
 			if export != "" {
 				if err := a.exportAsides(cmd, dir, export); err != nil {
 					return err
