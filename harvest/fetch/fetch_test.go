@@ -149,8 +149,8 @@ func TestRobotsFail(t *testing.T) {
 
 // TestLongLine: a line of robots.txt as long as the file may be does not end the reading of the rules behind it.
 func TestLongLine(t *testing.T) {
-	s := serve(t, map[string]http.HandlerFunc{"/a": says("a"), "/robots.txt": says("User-agent: *\nDisallow: /" + strings.Repeat("x", 200<<10) +
-		"\nDisallow: /a\n")})
+	s := serve(t, map[string]http.HandlerFunc{"/a": says("a"), "/robots.txt": says("User-agent: *\nDisallow: /" +
+		strings.Repeat("x", 200<<10) + "\nDisallow: /a\n")})
 	c, _ := client(0)
 	if text, err := get(t, c, s.URL+"/a", fetch.Want{}); !errors.Is(err, fetch.ErrRobots) {
 		t.Errorf("got %q, %v", text, err)
