@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"sync"
 
 	"golang.org/x/sync/errgroup"
 
@@ -66,18 +67,27 @@ func (p *HTTPPeers) Restart(ctx context.Context, to coord.Node) error {
 }
 
 // Purge takes the bytes of deleted and replaced documents off the disks of all nodes. A node that is away has
-// them still: the call fails with concordat.ErrUnavailable then, and may be repeated.
+// them still: the call does what it can, fails with concordat.ErrUnavailable then, and may be repeated.
 func (n *Node) Purge(ctx context.Context) error {
 	v, _ := n.fan.now()
-	g, ctx := errgroup.WithContext(ctx)
+	var mu sync.Mutex // guards errs
+	var errs []error
+	var g errgroup.Group
 	g.SetLimit(4)
 	for _, id := range n.layout.names() {
 		s := v.Shards[id]
 		for _, m := range slices.Compact(slices.Sorted(slices.Values(slices.Concat(s.ISR, s.Replicas)))) {
-			g.Go(func() error { return n.purgeAt(ctx, v, id, m) })
+			g.Go(func() error {
+				err := n.purgeAt(ctx, v, id, m) // one that fails does not keep the others
+				mu.Lock()
+				defer mu.Unlock()
+				errs = append(errs, err)
+				return nil
+			})
 		}
 	}
-	return g.Wait()
+	_ = g.Wait() // no error
+	return errors.Join(errs...)
 }
 
 func (n *Node) purgeAt(ctx context.Context, v *coord.View, id concordat.ShardID, m coord.NodeID) error {
@@ -86,6 +96,8 @@ func (n *Node) purgeAt(ctx context.Context, v *coord.View, id concordat.ShardID,
 		return fmt.Errorf("purge shard %s: node %s is away: %w", id, m, concordat.ErrUnavailable)
 	}
 	if m != n.o.Node.ID {
+		ctx, done := n.doubts.guarded(ctx, to)
+		defer done()
 		return n.peers.Order(ctx, to, id, "purge")
 	}
 	c, ok := n.Copy(id)

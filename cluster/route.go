@@ -122,6 +122,9 @@ func (n *Node) writeOnce(ctx context.Context, id concordat.ShardID, call string,
 			}
 			repeated = true
 		}
+		if !n.fan.Online() {
+			return repeated, cutOff(last)
+		}
 		select {
 		case <-news:
 		case <-time.After(tryAgain):
@@ -134,6 +137,13 @@ func (n *Node) writeOnce(ctx context.Context, id concordat.ShardID, call string,
 			return repeated, fmt.Errorf("%w: it may have been written or not: %w (last: %w)", concordat.ErrUnavailable, context.Cause(ctx), last)
 		}
 	}
+}
+
+// cutOff is the error of a write that found no master at work, at a node that would not hear of another: the coordinator has been
+// out of reach for a session timeout. last may be nil.
+func cutOff(last error) error {
+	return errors.Join(fmt.Errorf("%w: the coordinator (ZooKeeper) has been out of reach for longer than a session: documents can be searched, and changed again when it is back",
+		concordat.ErrUnavailable), last)
 }
 
 // repeatable reports whether another try may succeed.

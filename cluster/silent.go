@@ -4,11 +4,13 @@ import (
 	"context"
 	"encoding/gob"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"sync"
 	"time"
 
+	"concordat"
 	"concordat/cluster/coord"
 )
 
@@ -24,8 +26,8 @@ const (
 )
 
 var (
-	errSilent = errors.New("the node does not answer")
-	errGone   = errors.New("the node left the cluster's view")
+	errSilent = fmt.Errorf("the node does not answer: %w", concordat.ErrUnavailable)
+	errGone   = fmt.Errorf("the node left the view of the cluster: %w", concordat.ErrUnavailable)
 )
 
 // doubts finds out which nodes do not answer.

@@ -30,8 +30,8 @@ const (
 	sweepEvery = time.Hour
 	// erasurePoll is how often deletions of other processes are looked for.
 	erasurePoll = time.Second
-	// erasureRetry is when a deletion that failed is tried again.
-	erasureRetry = time.Minute
+	// erasureRetry is when a deletion is tried again that failed, or whose bytes are on the disk of a machine that is away.
+	erasureRetry = 15 * time.Second
 )
 
 // sweep applies the rules of the site in the background, and carries out what other processes of the
@@ -39,7 +39,7 @@ const (
 func (s *Daemon) sweep(ctx context.Context, e *retain.Eraser) error {
 	tick := time.NewTicker(erasurePoll)
 	defer tick.Stop()
-	var swept, failed time.Time
+	var swept, failed, refused time.Time
 	for {
 		if now := time.Now(); now.Sub(swept) >= sweepEvery {
 			swept = now
@@ -56,6 +56,10 @@ func (s *Daemon) sweep(ctx context.Context, e *retain.Eraser) error {
 		} else if now.Sub(failed) >= erasureRetry {
 			if !s.guarded(ctx, "deletion", func() error { _, err := e.Resume(ctx); return err }) {
 				failed = now
+			}
+		} else if now.Sub(refused) >= erasureRetry { // new deletions do not wait for old ones
+			if !s.guarded(ctx, "deletion", func() error { return e.Advance(ctx) }) {
+				refused = now
 			}
 		}
 		select {

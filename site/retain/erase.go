@@ -108,18 +108,26 @@ func Ask(ctx context.Context, s *site.Site, db *store.DB, actor, reason string, 
 }
 
 // Erase deletes and returns the receipt, with Done set once no byte is left where this process can
-// reach it. The notes are as in Ask.
+// reach it. With concordat.ErrUnavailable and Deleted set no query finds anything, a machine that is away has bytes left,
+// and Resume goes on when it is back. The notes are as in Ask.
 func (e *Eraser) Erase(ctx context.Context, actor, reason string, t Target, notes ...store.AuditNote) (*Receipt, error) {
 	id, err := Ask(ctx, e.s, e.o.Store, actor, reason, t, notes...)
 	if err != nil {
 		return nil, err
 	}
-	if r, err := e.await(ctx, id, func(s store.ErasureState) bool { return s == store.ErasureDone }); r != nil || err != nil {
+	begun := time.Now()
+	enough := func(s store.ErasureState) bool {
+		return s == store.ErasureDone || s == store.ErasureDeleted && time.Since(begun) > bytesTime
+	}
+	if r, err := e.await(ctx, id, enough); r != nil || err != nil {
 		return r, err
 	}
 	// What was asked for is carried out: half of it is worse than a caller who went away.
 	return e.Run(context.WithoutCancel(ctx), id)
 }
+
+// bytesTime is how long Erase waits for the bytes to go at another process, once nothing is found any more.
+const bytesTime = 5 * time.Second
 
 // Begin deletes so far that no query finds anything of it, and returns the receipt as it is then. The bytes go
 // with the next Resume: that costs a copy of the index, which somebody at a page need not wait for. The notes are as in Ask.
@@ -186,6 +194,24 @@ func (e *Eraser) Run(ctx context.Context, id string) (*Receipt, error) {
 		return r, err
 	}
 	return r, e.finish(ctx, r)
+}
+
+// Advance deletes what was asked for so far that no query finds anything of it, and does not wait for bytes.
+func (e *Eraser) Advance(ctx context.Context) error {
+	if e.otherProcess() {
+		return nil
+	}
+	e.at.Lock()
+	defer e.at.Unlock()
+	open, err := e.o.Store.Retention.OpenErasures(ctx)
+	errs := []error{err}
+	for _, one := range open {
+		if one.State == store.ErasureAsked {
+			_, err := e.delete(ctx, one.ID)
+			errs = append(errs, err)
+		}
+	}
+	return errors.Join(errs...)
 }
 
 // Resume goes on with every deletion that is not done, and returns how many are now.

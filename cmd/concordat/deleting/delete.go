@@ -74,7 +74,10 @@ func (a *commands) erase(ctx context.Context, o *instance.Instance, reason, file
 	return a.printReceipt(r, file)
 }
 
-// eraseServed asks for a deletion and waits until the serving process has carried it out.
+// bytesTime is how long delete waits for the bytes to go, once nothing is found any more: a machine of the site may be away.
+const bytesTime = 30 * time.Second
+
+// eraseServed asks for a deletion and waits until the serving process has carried it out, or has done so but for the bytes.
 func (a *commands) eraseServed(ctx context.Context, o *instance.Instance, reason string, t retain.Target) (*retain.Receipt, error) {
 	id, err := retain.Ask(ctx, o.Site, o.Store, cli.Operator(), reason, t)
 	if err != nil {
@@ -82,12 +85,13 @@ func (a *commands) eraseServed(ctx context.Context, o *instance.Instance, reason
 	}
 	tick := time.NewTicker(100 * time.Millisecond)
 	defer tick.Stop()
+	begun := time.Now()
 	for {
 		row, err := o.Store.Retention.Erasure(ctx, id)
 		if err != nil {
 			return nil, err
 		}
-		if row.State == store.ErasureDone {
+		if row.State == store.ErasureDone || row.State == store.ErasureDeleted && time.Since(begun) > bytesTime {
 			var r retain.Receipt
 			return &r, json.Unmarshal(row.Receipt, &r)
 		}
@@ -117,7 +121,7 @@ func (a *commands) printReceipt(r *retain.Receipt, file string) error {
 	}
 	state := "the bytes are gone"
 	if r.Done.IsZero() {
-		state = "bytes stay on disk for now"
+		state = "bytes stay on disk for now; concordat delete receipt " + r.ID + " says when they are gone"
 	}
 	a.Say("deletion %s: %d reports, %d documents; %s", r.ID, len(r.Tasks), len(r.Documents), state)
 	for _, p := range r.Places {

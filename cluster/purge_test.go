@@ -1,0 +1,39 @@
+package cluster_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"concordat"
+	"concordat/cluster"
+)
+
+// TestPurgeBesideAbsent: deleted bytes go from the disks of all nodes that are there, and the one that is away is named.
+func TestPurgeBesideAbsent(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, 2, 3, "a", "b", "c")
+	want := map[string]string{}
+	s.write(want, 0, 20)
+	s.must(s.any().Delete(t.Context(), refOf("3")))
+	want["3"] = "none"
+	s.same(want)
+	s.stop("b")
+	s.await()
+	err := s.nodes["a"].Purge(t.Context())
+	if !errors.Is(err, concordat.ErrUnavailable) || !strings.Contains(err.Error(), "node b") {
+		t.Errorf("node b is away: %v", err)
+	}
+	for i := range 2 {
+		for n := range s.nodes {
+			st, err := s.copy(n, cluster.ShardName(i)).Status()
+			if err != nil || st.Base == 0 {
+				t.Errorf("shard %d at node %s: the log still begins at %d, %v", i, n, st.Base, err)
+			}
+		}
+	}
+	s.start("b")
+	s.settle(60)
+	s.must(s.nodes["a"].Purge(t.Context()))
+	s.same(want)
+}
