@@ -123,7 +123,11 @@ const maxLaw = 200
 // number alone is nobody's law: the author's own rules have them too.
 func provision(text string, p concordat.Span) (concordat.Span, bool) {
 	in := p.In(text)
-	at := lawNumber.FindStringIndex(in[:min(len(in), maxLaw+longestLine)])
+	begin := in[:min(len(in), maxLaw+longestLine)]
+	if !mayNumberLaw(begin) {
+		return concordat.Span{}, false
+	}
+	at := lawNumber.FindStringIndex(begin)
 	if at == nil || at[0] > maxLaw {
 		return concordat.Span{}, false
 	}
@@ -132,6 +136,29 @@ func provision(text string, p concordat.Span) (concordat.Span, bool) {
 		return concordat.Span{}, false
 	}
 	return concordat.Span{Start: p.Start, End: min(p.End, RuneStart(text, p.Start+maxProvision))}, true
+}
+
+// mayNumberLaw reports, at little cost, whether lawNumber may match: there is a sign of its own, or a number behind a word that may be
+// one for a provision, or "no", by its first letter. A word may begin within letters that are not ASCII.
+func mayNumberLaw(s string) bool {
+	if strings.ContainsAny(s, "§第") {
+		return true
+	}
+	for i := 1; i < len(s); i++ {
+		if s[i] < '0' || s[i] > '9' || s[i-1] >= '0' && s[i-1] <= '9' {
+			continue
+		}
+		before := strings.TrimRightFunc(s[:i], func(r rune) bool { return r == '.' || unicode.IsSpace(r) })
+		word := strings.LastIndexFunc(before, func(r rune) bool { return !unicode.IsLetter(r) }) + 1
+		last := utf8.MaxRune
+		for _, r := range before[word:] {
+			if strings.ContainsRune("спСПſ", r) || last > unicode.MaxASCII && strings.ContainsRune("aspcrnASPCRN", r) {
+				return true
+			}
+			last = r
+		}
+	}
+	return false
 }
 
 // signedVerse is a last line that names who wrote the lines above.

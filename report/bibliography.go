@@ -71,9 +71,11 @@ const (
 
 // bibliography returns the lists of references, in order and disjoint: headings and records that [Works] reads, and no
 // prose. What stands between two entries or behind one in its paragraph is none of it.
-func bibliography(text string) spans {
+func bibliography(text string) spans { return spansOf(text, referenceLists(text)) }
+
+func spansOf(text string, lists []referenceList) spans {
 	var out []concordat.Span
-	for _, l := range referenceLists(text) {
+	for _, l := range lists {
 		if l.heading.Len() > 0 {
 			out = append(out, l.heading)
 		}

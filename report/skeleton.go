@@ -2,6 +2,8 @@ package report
 
 import (
 	"regexp"
+	"slices"
+	"strings"
 
 	"concordat"
 )
@@ -29,6 +31,31 @@ var (
 		`non modificare|niet (?:wijzigen|aanpassen)|nie (?:zmieniać|modyfikować)|не (?:изменя|меня)|(?:请)?(?:不要|勿|不得)(?:修改|改动|更改)`)
 )
 
+// codeWords begin lines of code, as in codeLine.
+var codeWords = map[string]bool{}
+
+func init() {
+	for _, w := range strings.Fields("def class import from return if elif else for while with try except raise assert pass func function var " +
+		"let const public private protected static void int double float bool char package using namespace end") {
+		codeWords[w] = true
+	}
+}
+
+// likeCode reports, at little cost, whether codeLine may match a line without blanks at its ends.
+func likeCode(l string) bool {
+	if strings.ContainsAny(l, ";{}=") || strings.Contains(l, "<-") || strings.ContainsAny(l[:1], "#/*-%\"@$)]") {
+		return true
+	}
+	if end := strings.TrimRight(l, ": \t"); strings.HasSuffix(end, ")") && strings.Contains(end, "(") {
+		return true
+	}
+	word := strings.IndexFunc(l, func(r rune) bool { return r > 'z' || r < 'a' })
+	if word < 0 {
+		word = len(l)
+	}
+	return codeWords[l[:word]]
+}
+
 // skeleton returns the code of a paragraph that was handed out: up to the line that says where to go on, or all of a block that says
 // that it is to be kept. Of one text alone such a mark proves nothing; whoever copies a solution and writes one above it stands
 // alone with it.
@@ -37,15 +64,22 @@ func skeleton(text string, p concordat.Span) (concordat.Span, bool) {
 		return concordat.Span{}, false
 	}
 	in := p.In(text)
+	ls := slices.DeleteFunc(lines(in), func(l line) bool { return l.trimmed == "" })
+	n := len(ls)
+	like := 0
+	for _, l := range ls {
+		if likeCode(l.trimmed) {
+			like++
+		}
+	}
+	if n < 2 || float64(like) < leastCode*float64(n) {
+		return concordat.Span{}, false // prose, as most paragraphs are
+	}
 	if !goesOnHere.MatchString(in) && !toBeKept.MatchString(in) {
 		return concordat.Span{}, false
 	}
-	n, code, kept, end := 0, 0, false, -1
-	for _, l := range lines(in) {
-		if l.trimmed == "" {
-			continue
-		}
-		n++
+	code, kept, end := 0, false, -1
+	for _, l := range ls {
 		if codeLine.MatchString(in[l.Start:l.End]) {
 			code++
 		}
@@ -54,7 +88,7 @@ func skeleton(text string, p concordat.Span) (concordat.Span, bool) {
 			end = l.End
 		}
 	}
-	if n < 2 || float64(code) < leastCode*float64(n) {
+	if float64(code) < leastCode*float64(n) {
 		return concordat.Span{}, false
 	}
 	if kept && end < 0 {

@@ -39,14 +39,28 @@ const (
 	sameTitle = 0.7
 )
 
+// Bibliography holds the lists of references of a text.
+type Bibliography struct {
+	Lists []concordat.Span // where they are, in order and disjoint
+	Works []Work           // that they cite
+}
+
+// ReadBibliography reads the lists of references of a text, of which [References] and [Works] return a part each.
+func ReadBibliography(text string) Bibliography {
+	lists := referenceLists(text)
+	return Bibliography{spansOf(text, lists), worksOf(lists)}
+}
+
 // Works returns the works that a text cites in its lists of references, in order and each once, of the first maxWorks entries. An
 // entry may go on over several lines, be numbered or stand apart; an entry with neither a DOI nor author and year is left
 // out.
-func Works(text string) []Work {
+func Works(text string) []Work { return worksOf(referenceLists(text)) }
+
+func worksOf(lists []referenceList) []Work {
 	var out []Work
 	seen := newWorkSet(nil)
 	read := 0
-	for _, list := range referenceLists(text) {
+	for _, list := range lists {
 		for _, r := range list.records {
 			if read++; read > maxWorks {
 				return out

@@ -139,7 +139,7 @@ type sourceText struct {
 // sourceFor returns the member's text as a source of a, without what a check of a leaves out of it. Most members of a call
 // leave out the same, so that the last one is kept.
 func (m *member) sourceFor(a *member) *align.Text {
-	walls := a.WallsOf(m.Text, m.Words)
+	walls := a.WallsOf(m.Text, m.Words, m.References)
 	if slices.Equal(walls, m.Walls) {
 		return m.prepared
 	}

@@ -103,7 +103,8 @@ func (m *Comparer) Align(ctx context.Context, shared *SharedWording, q *concorda
 			if words == nil {
 				words = wording.Split(d.Text)
 			}
-			found[i] = Passages(prepared, align.PrepareWithout(d.Text, shared.WallsOf(d.Text, words)), candidates[i], d)
+			cites := report.ReadBibliography(d.Text)
+			found[i] = Passages(prepared, align.PrepareWithout(d.Text, shared.WallsOf(d.Text, words, cites.Lists)), candidates[i], d)
 			for k := range found[i] {
 				found[i][k].Documents = grams.Documents(shared.Words, found[i][k].Span)
 			}
@@ -112,7 +113,7 @@ func (m *Comparer) Align(ctx context.Context, shared *SharedWording, q *concorda
 			for k := range found[i] {
 				found[i][k].Documents = max(0, found[i][k].Documents-1) // without the submission
 			}
-			cited[i], _ = shared.bothCite(d.Text, candidates[i].Ref, cmp.Or(d.Title, candidates[i].Title))
+			cited[i], _ = report.BothCite(shared.works, cites.Works, candidates[i].Ref, cmp.Or(d.Title, candidates[i].Title))
 		}
 		return err
 	})

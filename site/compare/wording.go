@@ -38,7 +38,7 @@ type SharedWording struct {
 	forms      func() *wording.Reader
 	// clauses says that shared clauses may be formulas: see wording.ClausesAreForms.
 	clauses bool
-	works   func() []report.Work // that the text cites
+	works   []report.Work        // that the text cites
 	Cited   []report.SharedWorks // that candidates cite too, set by align
 }
 
@@ -56,7 +56,6 @@ func Shareable(text string, templates []string, public *Stock) *SharedWording {
 	}
 	w := &SharedWording{Text: text, Words: wording.Split(text), given: templates}
 	w.forms = sync.OnceValue(func() *wording.Reader { return wording.NewReader(text) })
-	w.works = sync.OnceValue(func() []report.Work { return report.Works(text) })
 	w.Form = report.Given(text, templates)
 	w.Named = report.AttributedQuotations(text)
 	for _, s := range w.Named {
@@ -69,7 +68,8 @@ func Shareable(text string, templates []string, public *Stock) *SharedWording {
 	for _, x := range public.In(text) {
 		w.explain(report.Wording{Span: x.Span, Kind: concordat.KindQuotation, Why: string(x.Kind)})
 	}
-	w.References = report.References(text)
+	cites := report.ReadBibliography(text)
+	w.References, w.works = cites.Lists, cites.Works
 	w.wall()
 	return w
 }
@@ -178,22 +178,13 @@ func (w *SharedWording) Unasked() []concordat.Span {
 	return out
 }
 
-// WallsOf returns what of a source takes no part in a comparison with the text, in order and disjoint.
-func (w *SharedWording) WallsOf(source string, words *wording.Words) []concordat.Span {
-	walls := slices.Concat(report.References(source), report.Given(source, w.given))
+// WallsOf returns what of a source takes no part in a comparison with the text, in order and disjoint: its lists of references among it.
+func (w *SharedWording) WallsOf(source string, words *wording.Words, references []concordat.Span) []concordat.Span {
+	walls := slices.Concat(references, report.Given(source, w.given))
 	for _, s := range w.grams.In(words) {
 		walls = append(walls, s.Span)
 	}
 	return Joined(walls)
-}
-
-// bothCite returns the works that the text and a source both cite; ok is false for none.
-func (w *SharedWording) bothCite(source string, ref concordat.Ref, title string) (out report.SharedWorks, ok bool) {
-	works := w.works()
-	if len(works) == 0 {
-		return out, false
-	}
-	return report.BothCite(works, report.Works(source), ref, title)
 }
 
 // Prepare makes the text ready for comparing.
