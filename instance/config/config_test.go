@@ -494,17 +494,22 @@ func TestDocument(t *testing.T) {
 
 func table() string {
 	var b strings.Builder
-	b.WriteString("| key | type | default | change | meaning |\n|---|---|---|---|---|\n")
+	b.WriteString("| key | value and default | meaning |\n|---|---|---|\n")
 	for _, k := range keys {
-		def := "empty"
-		if k.Default != "" {
-			def = "`" + k.Default + "`"
+		name, value := "`"+k.Name+"`", k.Type
+		if !k.Live {
+			name += "\\*"
 		}
-		typ := k.Type
 		if k.Unit != "" && !strings.Contains(k.Unit, ",") { // the units of sizes and durations are explained above the table
-			typ += " (" + k.Unit + ")"
+			value += " (" + k.Unit + ")"
 		}
-		fmt.Fprintf(&b, "| `%s` | %s | %s | %s | %s |\n", k.Name, typ, def, change(k.Live), k.Doc)
+		switch {
+		case k.Type == yesNoType: // the default shows it
+			value = "`" + k.Default + "`"
+		case k.Default != "":
+			value += ": `" + k.Default + "`"
+		}
+		fmt.Fprintf(&b, "| %s | %s | %s |\n", name, value, k.Doc)
 	}
 	return b.String()
 }

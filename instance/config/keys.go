@@ -44,6 +44,9 @@ func (k Key) Env() string {
 // Keys returns all keys but templates, in the order of doc/config.md.
 func Keys() []Key { return slices.Clone(keys) }
 
+// yesNoType is the type of a key that is true or false.
+const yesNoType = "true or false"
+
 const (
 	live    = true
 	restart = false
@@ -63,13 +66,13 @@ var siteKeys = []Key{
 	text("site.title", "", live, func(c *Config) *string { return &c.Site.Title },
 		"Name of the site for people, as partners and reports show it."),
 	word("scheme", "natural", restart, func(c *Config) *string { return &c.Scheme },
-		"Recipe of the fingerprints. An index keeps that with which it was made; reindex changes it.",
+		"Recipe of the fingerprints; reindex changes that of an existing index.",
 		"natural", "packed", "natural-b1", "natural-b2", "natural-simhash", "packed-simhash"),
 
 	threshold("check.threshold", "0.3", live, func(c *Config) *float64 { return &c.Check.Threshold },
 		"Covered share from which a document is called reused."),
 	probe("check.probe", "one", live, func(c *Config) *concordat.Probe { return &c.Check.Probe },
-		"How far around each band the index looks: exact is faster, but finds close copies only."),
+		"How far around each band the index looks. exact is faster, but finds close copies only."),
 	word("check.forward", "unmatched", live, func(c *Config) *string { return &c.Check.Forward },
 		"Sentences to ask partner sites about: those that found nothing here, all, or none.",
 		"unmatched", "all", "none"),
@@ -79,15 +82,15 @@ var siteKeys = []Key{
 	threshold("check.short_threshold", "0.5", live, func(c *Config) *float64 { return &c.Check.ShortThreshold },
 		"Minimum similarity of two short texts: the exact Jaccard similarity of their runs of letters."),
 	number("check.again_days", "0", live, "days", 0, 3650, func(c *Config) *int { return &c.Check.AgainDays },
-		"Days after which submissions from the pages are checked again, repeatedly. 0: only those set individually."),
+		"Days after which submissions from the pages are checked again. 0: only those set individually."),
 
 	text("wording.stock", "", restart, func(c *Config) *string { return &c.Wording.Stock },
-		"File with wording that people share legitimately at this site, such as declarations (UTF-8, at most 4 MiB); a relative path starts at the site's folder."),
+		"File with wording that people may share at this site, such as declarations (UTF-8, at most 4 MiB)."),
 
 	tongue("report.language", "en", live, func(c *Config) *string { return &c.Report.Language },
 		"Language of reports, such as en or zh."),
 	text("report.certificate", "", live, func(c *Config) *string { return &c.Report.Certificate },
-		"File with the X.509 certificate chain that signs PDF reports (PEM); empty: a certificate that the site makes for its own key."),
+		"File with the X.509 certificate chain that signs PDF reports (PEM). Empty: the site makes one."),
 	text("report.key", "", live, func(c *Config) *string { return &c.Report.Key },
 		"File with the private key of report.certificate (PEM, not encrypted, readable by the site only)."),
 }
@@ -128,7 +131,7 @@ var extractKeys = []Key{
 	number("extract.max_pages", "5000", restart, "pages", 1, 1_000_000, func(c *Config) *int { return &c.Extract.MaxPages },
 		"Most pages read of a PDF."),
 	number("extract.max_entries", "10000", restart, "entries", 1, 10_000_000, func(c *Config) *int { return &c.Extract.MaxEntries },
-		"Most entries of an archive, including those of nested archives."),
+		"Most entries of an archive, nested ones included."),
 	number("extract.max_ratio", "200", restart, "", 1, 1_000_000, func(c *Config) *int { return &c.Extract.MaxRatio },
 		"Largest ratio of unpacked to packed size of an archive."),
 	number("extract.max_depth", "256", restart, "levels", 1, 100_000, func(c *Config) *int { return &c.Extract.MaxDepth },
@@ -142,57 +145,57 @@ var extractKeys = []Key{
 	size("extract.memory", "1GiB", restart, 256*mib, 1<<40, func(c *Config) *int64 { return &c.Extract.Memory },
 		"Most memory for reading one file."),
 	text("extract.ocr", "", restart, func(c *Config) *string { return &c.Extract.OCR },
-		"Languages, such as eng+chi_sim, for reading pages without a text layer with Tesseract (which must be installed); the text is marked as recognised. Empty: off."),
+		"Languages, such as eng+chi_sim, in which Tesseract reads pages without a text layer. Empty: off."),
 
 	address("serve.listen", "127.0.0.1:8420", func(c *Config) *string { return &c.Serve.Listen },
-		"Address of the pages, the API and /healthz. Port 0: any free one, which concordat status shows."),
+		"Address of the pages and the API. Port 0: any free one."),
 	address("serve.metrics", "", func(c *Config) *string { return &c.Serve.Metrics },
-		"Private address of /metrics, /healthz and /readyz for monitoring, without signing in. Empty: none."),
+		"Private address of /metrics, /healthz and /readyz, without signing in."),
 	size("serve.low_water", "128MiB", live, 0, 1<<40, func(c *Config) *int64 { return &c.Serve.LowWater },
-		"When less than this is free on the site's disk, it accepts no files and starts no checks; queued work waits."),
+		"When less than this is free on its disk, the site accepts no files and starts no checks."),
 	webAddress("serve.url", func(c *Config) *string { return &c.Serve.URL },
 		"Public address of the pages, such as https://check.example.edu; https binds cookies to it. Empty: serve.listen, by http."),
 
 	word("login.password", PasswordEveryone, restart, func(c *Config) *string { return &c.Login.Password },
-		"Who may sign in with a password: everyone, or only administrators, while others use a provider (login.oidc).",
+		"Who may sign in with a password; others use a provider (login.oidc).",
 		PasswordEveryone, PasswordAdministrators),
 
 	yesNo("lti.learners", "false", restart, func(c *Config) *bool { return &c.LTI.Learners },
 		"Allow learners to open the reports of their own work from a learning platform."),
 	yesNo("lti.private_addresses", "false", restart, func(c *Config) *bool { return &c.LTI.Private },
-		"Allow learning platforms at private or loopback addresses, and by http. Only for platforms in the same network."),
+		"Allow learning platforms at private or loopback addresses, and by http."),
 
 	address("federation.listen", "", func(c *Config) *string { return &c.Federation.Listen },
-		"Address to listen on for partner sites, in TLS with pinned keys. The address that they use is in the site's card. Empty: none."),
+		"Address to listen on for partner sites. The address that they use is in the site's card."),
 	yesNo("federation.behind_proxy", "false", restart, func(c *Config) *bool { return &c.Federation.Behind },
-		"A proxy ends the TLS of partners, so they are identified only by their sealed messages."),
+		"A proxy ends the TLS of partners, so only their sealed messages identify them."),
 	networks("federation.allow", "", func(c *Config) *[]netip.Prefix { return &c.Federation.Allow },
-		"Private networks in which partners may be: 10.0.0.0/8 10.1.2.3/32. Networks in which the site's own card has an address need not be listed. Empty: none."),
+		"Private networks of partners, such as 10.0.0.0/8, unless the site's own card has an address there."),
 }
 
 var logKeys = []Key{
 	networks("webhooks.allow", "", func(c *Config) *[]netip.Prefix { return &c.Webhooks.Allow },
-		"Private networks that webhooks may reach, also by plain http: 10.0.0.0/8 10.1.2.3/32. Empty: none."),
+		"Private networks that webhooks may reach, also by plain http."),
 
 	networks("harvest.allow", "", func(c *Config) *[]netip.Prefix { return &c.Harvest.Allow },
-		"Networks that are not public and yet may be harvested from: 10.0.0.0/8 10.1.2.3/32. Empty: none."),
+		"Private networks that may be harvested."),
 	duration("harvest.pause", "500ms", restart, 0, time.Minute, func(c *Config) *time.Duration { return &c.Harvest.Pause },
-		"Least time between two requests to one host while harvesting; robots.txt of the host can make it longer."),
+		"Least time between two requests to a harvested host; its robots.txt can make it longer."),
 	text("harvest.contact", "", restart, func(c *Config) *string { return &c.Harvest.Contact },
-		"Mail address or web page for the people who run a harvested repository; sent with each request. Empty: none."),
+		"Mail address or web page sent with each request to a harvested repository."),
 
 	yesNo("segment.gojieba", "false", restart, func(c *Config) *bool { return &c.Segment.Gojieba },
-		"Find Chinese words with gojieba itself. The words are the same, but it takes three times as long and more memory."),
+		"Find Chinese words with gojieba itself: the same words, more slowly."),
 
 	yesNo("index.keep_table", "true", restart, func(c *Config) *bool { return &c.Index.KeepTable },
-		"Keep on disk what opening the index derives, until the index changes: a start takes a tenth of the time, for 75 to 85 bytes a sentence. false: remove an existing table."),
+		"Keep the table derived from the index on disk: starts take a tenth of the time, for 75 to 85 bytes a sentence."),
 	yesNo("index.stock_segments", "false", restart, func(c *Config) *bool { return &c.Index.StockSegments },
-		"Let Bleve's own code write the index files, some eight times slower and larger, with the same answers. For those who doubt the files written without it."),
+		"Let Bleve's own code write the index files: the same answers, some eight times slower and larger."),
 
 	level("log.level", "info", live, func(c *Config) *slog.Level { return &c.Log.Level },
-		"Least important messages to log. SIGHUP makes concordat serve reread it."),
+		"Least important messages to log."),
 	word("log.format", "text", restart, func(c *Config) *string { return &c.Log.Format },
-		"Form of the log: key=value for people, or a JSON object a line for programs.", "text", "json"),
+		"Form of the log.", "text", "json"),
 }
 
 // address is a host and a port to listen at.
@@ -410,7 +413,7 @@ func threshold(name, def string, live bool, field func(*Config) *float64, doc st
 }
 
 func yesNo(name, def string, live bool, field func(*Config) *bool, doc string) Key {
-	return Key{Name: name, Type: "true or false", Default: def, Live: live, Doc: doc, Words: []string{"true", "false"},
+	return Key{Name: name, Type: yesNoType, Default: def, Live: live, Doc: doc, Words: []string{"true", "false"},
 		set: func(c *Config, s string) error {
 			if s != "true" && s != "false" {
 				return fmt.Errorf("%q, want true or false", s)

@@ -44,19 +44,19 @@ type Submission struct {
 // peopleKeys are the settings of People, Submission and Retention.
 var peopleKeys = []Key{
 	yesNo("serve.public", "false", restart, func(c *Config) *bool { return &c.People.Public },
-		"Anyone who reaches the pages may create an account and submit, within the quotas of public.*."),
+		"Anyone may create an account and submit, within the quotas of public.*."),
 	proxies("serve.trusted_proxies", func(c *Config) *[]netip.Prefix { return &c.People.Proxies },
-		"Addresses or networks, such as 10.0.0.0/8, of reverse proxies whose X-Forwarded-For names the caller. Empty: the connecting address is the caller."),
+		"Reverse proxies whose X-Forwarded-For names the caller, such as 10.0.0.0/8."),
 	duration("serve.session_idle", "2h", restart, time.Minute, 12*time.Hour, func(c *Config) *time.Duration { return &c.People.SessionIdle },
 		"How long an unused browser stays signed in; at most 12h even if used."),
 	number("serve.api_calls", "600", restart, "per minute", 1, 1_000_000, func(c *Config) *int { return &c.People.Calls },
 		"Most API calls with one token; a tenth of it from one address without a valid token."),
 
 	word("submitters.see", "everything", restart, func(c *Config) *string { return &c.People.See },
-		"What submitters see of reports about their own documents: everything, the report without other people's wording, only the score, or nothing.",
+		"What submitters see of reports about their own documents; report leaves out other people's wording.",
 		"everything", "report", "score", "nothing"),
 	word("submitters.from", "done", restart, func(c *Config) *string { return &c.People.From },
-		"When submitters see it: once the check is done, after an officer's verdict, or after a second officer's signature.",
+		"When submitters see it: after the check, an officer's verdict, or a second officer's signature.",
 		"done", "verdict", "signed"),
 
 	number("quota.documents", "0", restart, "per 24 hours", 0, 1_000_000_000, func(c *Config) *int { return &c.People.Quota.Documents },
@@ -85,19 +85,19 @@ var peopleKeys = []Key{
 		"Most accounts created from one address (IPv6: one /64)."),
 
 	word("submissions.add", "ask", live, func(c *Config) *string { return &c.Submission.Add },
-		"When submissions are added to a library, so that later ones are compared with them: never, when an officer asks for it, or also after every verdict.",
+		"When submissions are added to a library: never, when an officer asks, or also after every verdict.",
 		"never", "ask", "verdict"),
 	libraryName("submissions.library", "submissions", live, func(c *Config) *string { return &c.Submission.Library },
-		"Library for added submissions unless an officer names another; created when the first is added."),
+		"Library for added submissions unless an officer names another."),
 
 	number("retention.reports_days", "0", restart, "days", 0, 100_000, func(c *Config) *int { return &c.Retention.Reports },
 		"Days after its end that a check is deleted with its report. 0: never."),
 	number("retention.texts_days", "0", restart, "days", 0, 100_000, func(c *Config) *int { return &c.Retention.Texts },
-		"Days after the check's end that a submission's text and original are deleted; the report stays, with placeholders. 0: never."),
+		"Days after the check's end that a submission's text and original are deleted; the report stays. 0: never."),
 	number("retention.originals_days", "0", restart, "days", 0, 100_000, func(c *Config) *int { return &c.Retention.Originals },
 		"Days after the check's end that a submitted file is deleted. 0: never."),
 	yesNo("retention.no_store", "false", restart, func(c *Config) *bool { return &c.Retention.NoStore },
-		"Delete text and original of every submission as soon as its report exists. Otherwise a check can ask for it."),
+		"Delete text and original of every submission once its report exists."),
 	word("retention.cited", "keep", restart, func(c *Config) *string { return &c.Retention.Cited },
 		"Whether reports keep or withhold a deleted document's title and wording.", "keep", "withhold"),
 }

@@ -26,11 +26,11 @@ const StorePasswordEnv = "CONCORDAT_STORE_PASSWORD"
 
 var storeKeys = []Key{
 	databaseAddress("store.url", func(c *Config) *string { return &c.Store.URL },
-		"PostgreSQL database for the store and submitted files, such as postgres://concordat@db.example.edu/concordat?sslmode=verify-full. Empty: a SQLite file and a folder in the site's. concordat store copy moves them."),
+		"PostgreSQL database, such as postgres://concordat@db.example.edu/concordat?sslmode=verify-full. Empty: a SQLite file."),
 	text("store.password_file", "", restart, func(c *Config) *string { return &c.Store.PasswordFile },
-		"File whose first line is the password of the database, readable by the site only; a relative path starts at the folder of the site. $"+StorePasswordEnv+" takes its place. Empty: none, or what $PGPASSFILE has."),
+		"File whose first line is the password of the database, readable by the site only. $"+StorePasswordEnv+" overrides it."),
 	recipients("backup.recipients", func(c *Config) *[]string { return &c.Backup.Recipients },
-		"Recipients that concordat backup encrypts to, as age-keygen -pq prints them (age1pq1...). Their identities open the backup; keep them elsewhere. Empty: the passphrase chosen for backups."),
+		"Recipients that backups are encrypted to, as age-keygen -pq prints them. Empty: the passphrase chosen for backups."),
 }
 
 // recipients is a list of recipients of encrypted files.
