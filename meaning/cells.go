@@ -145,18 +145,49 @@ func (r ranked) distance() float32 {
 	return math.Float32frombits(b ^ (uint32(int32(^b)>>31) | 1<<31))
 }
 
-// nearest2 returns the n nearest of all pairs of two lists, each the nearest first. Before the pair at i and k stand all pairs of
-// what is before them, so that those beyond n need not be looked at. b takes the lower bits.
+// nearest2 returns the n nearest of all pairs of two lists, each the nearest first. b takes the lower bits.
 func nearest2(a, b []ranked, shift, n int) []ranked {
-	out := make([]ranked, 0, 6*n)
-	for i, x := range a {
-		for k, y := range b {
-			if (i+1)*(k+1) > n {
+	n = min(n, len(a)*len(b))
+	out := make([]ranked, 0, n)
+	pair := func(i, k int) ranked { return rank(a[i].cell()<<shift|b[k].cell(), a[i].distance()+b[k].distance()) }
+	// A heap holds the first pair of each row of a that is not taken yet; a row is looked at once the one before has given a pair.
+	type row struct {
+		next ranked
+		i, k int
+	}
+	heap := make([]row, 1, 64)
+	if n > 0 {
+		heap[0] = row{next: pair(0, 0)}
+	}
+	for len(out) < n {
+		x := &heap[0]
+		out = append(out, x.next)
+		i := x.i
+		begins := x.k == 0 && i+1 < len(a)
+		if x.k++; x.k < len(b) {
+			x.next = pair(i, x.k)
+		} else {
+			x.next = math.MaxUint64
+		}
+		for at := 0; ; { // sink
+			least := at
+			for child := 2*at + 1; child < min(2*at+3, len(heap)); child++ {
+				if heap[child].next < heap[least].next {
+					least = child
+				}
+			}
+			if least == at {
 				break
 			}
-			out = append(out, rank(x.cell()<<shift|y.cell(), x.distance()+y.distance()))
+			heap[at], heap[least] = heap[least], heap[at]
+			at = least
+		}
+		if begins {
+			heap = append(heap, row{next: pair(i+1, 0), i: i + 1})
+			for at := len(heap) - 1; at > 0 && heap[at].next < heap[(at-1)/2].next; at = (at - 1) / 2 { // rise
+				heap[at], heap[(at-1)/2] = heap[(at-1)/2], heap[at]
+			}
 		}
 	}
-	slices.Sort(out)
-	return out[:min(len(out), n)]
+	return out
 }

@@ -24,13 +24,24 @@ type Weighted struct {
 	Weight float32
 }
 
-// Encoder turns text into meaning. It is of one goroutine; it allocates nothing once its memory has grown.
+// Encoder turns text into meaning. It is of one goroutine; it allocates nothing once its memory has grown and it knows the words.
 type Encoder struct {
 	t      *Table
 	text   []byte // of one sentence, normalised, a space before each word
 	best   []step
 	pieces []int32
+	known  map[string]piecesOf // of words that were cut before
+	cuts   []int32             // the pieces of known words
 }
+
+// piecesOf is where the pieces of a word stand in Encoder.cuts.
+type piecesOf struct{ from, end int32 }
+
+// Bounds of what an encoder keeps of words, some 2 MB.
+const (
+	knownLength = 32      // bytes of a word, its space among them
+	knownWords  = 1 << 14 // then it begins with none
+)
 
 // step is the best way to a place of a word.
 type step struct {
@@ -66,7 +77,7 @@ func (e *Encoder) mean(text string) Vector {
 		for n < len(rest) && rest[n] != ' ' && (n < longestWord || !utf8.RuneStart(rest[n])) {
 			n++
 		}
-		e.cut(rest[:n])
+		e.cutKnown(rest[:n])
 		rest = rest[n:]
 	}
 	var out Vector
@@ -115,6 +126,25 @@ func appendLetter(b []byte, r rune, space bool) ([]byte, bool) {
 	return utf8.AppendRune(b, unicode.ToLower(r)), false
 }
 
+// cutKnown appends the pieces of a word, from memory if it has been cut before.
+func (e *Encoder) cutKnown(word []byte) {
+	if len(word) > knownLength {
+		e.cut(word)
+		return
+	}
+	if at, ok := e.known[string(word)]; ok {
+		e.pieces = append(e.pieces, e.cuts[at.from:at.end]...)
+		return
+	}
+	if e.known == nil || len(e.known) == knownWords {
+		e.known, e.cuts = make(map[string]piecesOf, len(e.known)), e.cuts[:0]
+	}
+	n, from := len(e.pieces), len(e.cuts)
+	e.cut(word)
+	e.cuts = append(e.cuts, e.pieces[n:]...)
+	e.known[string(word)] = piecesOf{int32(from), int32(len(e.cuts))}
+}
+
 // cut appends the most probable pieces of a word (Kudo 2018, section 3.1: Viterbi's algorithm over a unigram model).
 // Characters that no piece covers are left out.
 func (e *Encoder) cut(word []byte) {
@@ -158,10 +188,19 @@ func (t *Table) add(v *Vector, piece int32) {
 	scale := t.scales[piece] * t.weights[piece]
 	row := (*[vectorBytes]byte)(t.vectors[int(piece)*vectorBytes:])
 	for i, b := range row {
-		v[2*i] += scale * float32(int(b&15)-steps-1)
-		v[2*i+1] += scale * float32(int(b>>4)-steps-1)
+		two := &nibbles[b]
+		v[2*i] += scale * two[0]
+		v[2*i+1] += scale * two[1]
 	}
 }
+
+// nibbles holds the two coordinates of each byte of a vector, before its scale.
+var nibbles = func() (out [256][2]float32) {
+	for b := range out {
+		out[b] = [2]float32{float32(b&15 - steps - 1), float32(b>>4 - steps - 1)}
+	}
+	return out
+}()
 
 // plain is the negative logarithmic probability up to which a piece says nothing: a sentence of forty pieces has it more
 // often than not, ln(40) being 3.7.

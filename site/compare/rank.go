@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"slices"
+	"sync"
 
 	"concordat"
 	"concordat/meaning"
@@ -164,12 +165,15 @@ func (m *Comparer) nearest(ctx context.Context, r *ranking, of []int, asked map[
 		candidates[i] = r.candidates[d]
 	}
 	near := make([]map[int]float64, len(of)) // of each document, by sentence
+	encoders := sync.Pool{New: func() any { return meaning.NewEncoder(table) }}
 	err = m.each(ctx, "meaning", candidates, NoProgress, func(ctx context.Context, i int) error {
 		d, err := m.source(ctx, candidates[i])
 		if err != nil || d == nil {
 			return err
 		}
-		directions := meaning.NewEncoder(table).Directions(d.Text, r.cells)
+		e := encoders.Get().(*meaning.Encoder)
+		directions := e.Directions(d.Text, r.cells)
+		encoders.Put(e)
 		near[i] = map[int]float64{}
 		for sentence := range asked[of[i]] {
 			near[i][sentence] = float64(directions.Nearest(r.cells, r.text, sentence))
