@@ -19,7 +19,7 @@ func leadsAsker(t *testing.T, o *owner) (*member, site.PartnerLibraries, *report
 	m := newMember(t, "north", "own")
 	must(t, m.Ingest(t.Context(), "own", docs(site.Incoming{ID: "mine", Title: "Mine", Text: elsewhere}),
 		func(site.Ingested) error { return nil }))
-	p := site.PartnerLibraries{Partner: inProcess{"north", o.Answerer, "here"}, Epoch: o.epoch, Profiler: o.keyed,
+	p := site.PartnerLibraries{Partner: inProcess{from: "north", to: o.Answerer, id: "here"}, Epoch: o.epoch, Profiler: o.keyed,
 		SketchKey: key("sketch of " + testEpoch.String()), CellKey: key("cells of " + o.epoch.String()),
 		Libraries: []concordat.LibraryID{"theses"}, Purpose: "thesis"}
 	f, err := m.Check(t.Context(), site.Submission{ID: "thesis", Text: inOtherWords}, site.CheckOptions{Leads: true, PartnerLeads: true,

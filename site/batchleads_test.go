@@ -59,7 +59,7 @@ func essays() map[string]string {
 		"c.txt": tides + declared, "d.txt": violin + declared, "e.txt": comets + declared}
 }
 
-func (b *batchParts) leads(t *testing.T) *batch.ViewedLeads {
+func leadsIn(t *testing.T, b *batchParts) *batch.ViewedLeads {
 	t.Helper()
 	leads, err := b.view(t).Leads(t.Context(), b.store, report.Rules{})
 	if err != nil {
@@ -73,14 +73,14 @@ func (b *batchParts) leads(t *testing.T) *batch.ViewedLeads {
 func TestBatchLeads(t *testing.T) {
 	texts := essays()
 	names := slices.Sorted(maps.Keys(texts))
-	if b := newBatch(t, newSite(t), texts, names, batch.Job{NoLibraries: true}); len(b.run(t).Pairs) > 0 || len(b.leads(t).Leads) > 0 {
-		t.Errorf("without asking: pairs %v, leads %+v", said(b.view(t)), b.leads(t))
+	if b := newBatch(t, newSite(t), texts, names, batch.Job{NoLibraries: true}); len(b.run(t).Pairs) > 0 || len(leadsIn(t, b).Leads) > 0 {
+		t.Errorf("without asking: pairs %v, leads %+v", said(b.view(t)), leadsIn(t, b))
 	}
 	var first []batch.ViewedLead
 	for _, order := range [][]string{reversed(names), names} {
 		b := newBatch(t, newSite(t), texts, order, batch.Job{NoLibraries: true, Leads: true})
 		v := b.run(t)
-		leads := b.leads(t)
+		leads := leadsIn(t, b)
 		if len(leads.Leads) != 1 || len(leads.Many) > 0 || len(v.Pairs) > 0 {
 			t.Fatalf("leads %+v, pairs %v", leads, said(v))
 		}
@@ -111,12 +111,12 @@ func TestBatchLeads(t *testing.T) {
 				}
 			}
 		}
-		b.decides(t, l)
+		decides(t, b, l)
 	}
 }
 
 // decides decides about the lead, and takes it back.
-func (b *batchParts) decides(t *testing.T, l batch.ViewedLead) {
+func decides(t *testing.T, b *batchParts, l batch.ViewedLead) {
 	t.Helper()
 	v := b.view(t)
 	decide := func(state report.LeadState, why string) error {
@@ -127,12 +127,12 @@ func (b *batchParts) decides(t *testing.T, l batch.ViewedLead) {
 		if err := decide(state, "read both"); err != nil {
 			t.Fatal(err)
 		}
-		got := b.leads(t).Leads[0]
+		got := leadsIn(t, b).Leads[0]
 		if got.State != state || state != report.LeadOpen && (got.Ruling.By != "olga" || got.Ruling.Comment != "read both") {
 			t.Errorf("decided as %s: %+v", state, got)
 		}
 		for _, i := range []int{l.A, l.B} {
-			rep, err := b.reportOf(t, v.Members[i].Task)
+			rep, err := reportOf(t, b, v.Members[i].Task)
 			if err != nil || len(rep.Leads) != 1 || rep.Leads[0].State != state || (rep.Scores.Leads > 0) != (state == report.LeadCounted) {
 				t.Errorf("%s in the report of %s: %+v, %v", state, v.Members[i].Name, rep, err)
 			}
@@ -148,7 +148,7 @@ func (b *batchParts) decides(t *testing.T, l batch.ViewedLead) {
 	}
 }
 
-func (b *batchParts) reportOf(t *testing.T, task concordat.TaskID) (*report.Report, error) {
+func reportOf(t *testing.T, b *batchParts, task concordat.TaskID) (*report.Report, error) {
 	f, err := b.Findings(t.Context(), task)
 	if err != nil {
 		return nil, err
@@ -165,7 +165,7 @@ func TestManySayInBatch(t *testing.T) {
 	names := slices.Sorted(maps.Keys(texts))
 	b := newBatch(t, newSite(t), texts, names, batch.Job{NoLibraries: true, Leads: true})
 	v := b.run(t)
-	leads := b.leads(t)
+	leads := leadsIn(t, b)
 	if len(leads.Leads) > 0 || len(leads.Many) != 1 {
 		t.Fatalf("leads %+v", leads)
 	}
@@ -180,12 +180,12 @@ func TestManySayInBatch(t *testing.T) {
 		{File: "b.txt", Group: "team 1"}}}
 	b = newBatch(t, newSite(t), texts, names, job)
 	b.run(t)
-	if leads = b.leads(t); len(leads.Many) > 0 || len(leads.Leads) != 1 || leads.Leads[0].Lineage != "" {
+	if leads = leadsIn(t, b); len(leads.Many) > 0 || len(leads.Leads) != 1 || leads.Leads[0].Lineage != "" {
 		t.Errorf("of two versions and one other: %+v", leads)
 	}
 	b = newBatch(t, newSite(t), essays(), names, job)
 	b.run(t)
-	if leads = b.leads(t); len(leads.Leads) != 1 || leads.Leads[0].Lineage != batch.LineageGroup {
+	if leads = leadsIn(t, b); len(leads.Leads) != 1 || leads.Leads[0].Lineage != batch.LineageGroup {
 		t.Errorf("of two versions: %+v", leads)
 	}
 }
@@ -202,10 +202,10 @@ func TestLeadIsNoEvidence(t *testing.T) {
 	if v.Members[0].Share == 0 {
 		t.Fatal("the copy is no evidence")
 	}
-	for _, l := range b.leads(t).Leads {
+	for _, l := range leadsIn(t, b).Leads {
 		t.Errorf("a lead from evidence: %s and %s, %+v", v.Members[l.A].Name, v.Members[l.B].Name, l)
 	}
-	rep, err := b.reportOf(t, v.Members[1].Task)
+	rep, err := reportOf(t, b, v.Members[1].Task)
 	if err != nil || len(rep.Leads) == 0 {
 		t.Errorf("the one who put it in other words has no lead: %v", err)
 	}
@@ -214,7 +214,7 @@ func TestLeadIsNoEvidence(t *testing.T) {
 	b = newBatch(t, newSite(t), texts, names, batch.Job{NoLibraries: true, Leads: true,
 		Manifest: []batch.ManifestLine{{File: "a.txt", Group: "team 1"}, {File: "d.txt", Group: "team 1"}}})
 	v = b.run(t)
-	if leads := b.leads(t); len(v.Pairs) != 1 || v.Pairs[0].Counted() || len(leads.Leads) == 0 || len(leads.Many) > 0 {
+	if leads := leadsIn(t, b); len(v.Pairs) != 1 || v.Pairs[0].Counted() || len(leads.Leads) == 0 || len(leads.Many) > 0 {
 		t.Errorf("two of one group: %v, %+v", said(v), leads)
 	}
 }
@@ -251,7 +251,7 @@ func TestBatchLeadsGoOn(t *testing.T) {
 			t.Fatal(stops, err)
 		}
 	}
-	if d := cmp.Diff(want.leads(t), b.leads(t)); d != "" {
+	if d := cmp.Diff(leadsIn(t, want), leadsIn(t, b)); d != "" {
 		t.Error(d)
 	}
 }

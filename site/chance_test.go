@@ -23,8 +23,8 @@ type harvest struct {
 	units          int
 }
 
-// asked are the sentences of texts as a member asks them.
-func (o *owner) asked(t *testing.T, texts ...string) (out []concordat.AskedSentence) {
+// askedOf are the sentences of texts as a member asks them.
+func askedOf(t *testing.T, o *owner, texts ...string) (out []concordat.AskedSentence) {
 	for _, x := range texts {
 		p, err := o.keyed.Profile(concordat.Document{ID: "s", Text: x}, nil)
 		must(t, err)
@@ -35,8 +35,8 @@ func (o *owner) asked(t *testing.T, texts ...string) (out []concordat.AskedSente
 	return out
 }
 
-// harvest asks all, so many a day, in a job each.
-func (o *owner) harvest(t *testing.T, from concordat.SiteID, all []concordat.AskedSentence, daily int) harvest {
+// harvestFrom asks all, so many a day, in a job each.
+func harvestFrom(t *testing.T, o *owner, from concordat.SiteID, all []concordat.AskedSentence, daily int) harvest {
 	t.Helper()
 	h := harvest{told: map[string]bool{}, outlined: map[string]bool{}}
 	for day := uint32(0); len(all) > 0; day++ {
@@ -117,13 +117,13 @@ func TestChance(t *testing.T) {
 			for range 50 {
 				others = append(others, genre(rng, 25))
 			}
-			chance := o.asked(t, others...)
-			if got := o.harvest(t, "west", chance, 512); len(got.told) < documents/8 {
+			chance := askedOf(t, o, others...)
+			if got := harvestFrom(t, o, "west", chance, 512); len(got.told) < documents/8 {
 				t.Fatalf("%d documents match by chance: the test shows little", len(got.told))
 			} else if len(got.outlined) > 0 {
 				t.Errorf("%d documents are outlined by chance, where one match is enough to tell", len(got.outlined))
 			}
-			if got := o.harvest(t, "north", chance, 512); len(got.told) > max(1, documents/40) || len(got.outlined) > 0 {
+			if got := harvestFrom(t, o, "north", chance, 512); len(got.told) > max(1, documents/40) || len(got.outlined) > 0 {
 				t.Errorf("%d documents are told by chance, %d outlined", len(got.told), len(got.outlined))
 			}
 			copied := ""
@@ -132,7 +132,7 @@ func TestChance(t *testing.T) {
 					copied += edited(rng, x)
 				}
 			}
-			got := o.harvest(t, "south", o.asked(t, genre(rng, 10)+copied+genre(rng, 10)), 512)
+			got := harvestFrom(t, o, "south", askedOf(t, o, genre(rng, 10)+copied+genre(rng, 10)), 512)
 			if !got.told["T1"] || !got.outlined["T1"] {
 				t.Errorf("of a document of which six sentences were taken over, told %v, outlined %v", got.told["T1"], got.outlined["T1"])
 			}
@@ -177,9 +177,9 @@ func TestChanceReviews(t *testing.T) {
 		}
 		others = append(others, text)
 	}
-	all := o.asked(t, others...)
+	all := askedOf(t, o, others...)
 	rand.New(rand.NewPCG(3, 3)).Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
-	got := o.harvest(t, "north", all[:min(len(all), days*1024)], 1024)
+	got := harvestFrom(t, o, "north", all[:min(len(all), days*1024)], 1024)
 	t.Logf("%d documents are told by chance in %d days, %d outlined, %d units; %d reviews are in both", len(got.told), days, len(got.outlined),
 		got.units, twice)
 	if len(got.told) > 8 || len(got.outlined) > 0 {

@@ -603,7 +603,7 @@ func mirrored(t *testing.T, a, b *member, form string) {
 	ctx := t.Context()
 	m := site.MirroredLibrary{Site: "b", Library: "theses", Epoch: federationEpoch, Profiler: a.profiler,
 		Index: &indextest.Oracle{Site: "a", Scheme: a.profiler.Scheme()}}
-	done, err := a.SyncMirror(ctx, inProcess{"a", b.Answerer, "b"}, m, nil)
+	done, err := a.SyncMirror(ctx, inProcess{from: "a", to: b.Answerer, id: "b"}, m, nil)
 	if form == concordat.OutlineWords {
 		// A document that was shown in words is not shipped in fingerprints, but the others are.
 		if err != nil || done.Documents != 2 {

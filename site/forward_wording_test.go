@@ -23,8 +23,8 @@ func calls(p *partner, documents int) site.PartnerLibraries {
 	return l
 }
 
-// asked returns how many of a text's sentences were asked by a partner's first ask.
-func (p *partner) asked(t *testing.T, text string) int {
+// timesAsked returns how many of a text's sentences were asked by a partner's first ask.
+func timesAsked(t *testing.T, p *partner, text string) int {
 	t.Helper()
 	q, err := p.profiler.Profile(concordat.Document{Text: text}, nil)
 	must(t, err)
@@ -62,10 +62,10 @@ func TestSharedWordingIsNotAsked(t *testing.T) {
 			o := site.CheckOptions{Forward: site.ForwardAll, Partners: []site.PartnerLibraries{north.libraries("lib")}}
 			set(p, &o)
 			f := p.check(t, text, o)
-			if n := north.asked(t, form); n != 0 {
+			if n := timesAsked(t, north, form); n != 0 {
 				t.Errorf("%d sentences of the form were asked", n)
 			}
-			if n := north.asked(t, glacier+bakery); n == 0 {
+			if n := timesAsked(t, north, glacier+bakery); n == 0 {
 				t.Error("no other sentence was asked")
 			}
 			if got := from(f); slices.Contains(got, "north/Title of d") {

@@ -39,8 +39,8 @@ type operation struct {
 	whole func(t *testing.T, o *owner, call string)
 }
 
-// withdrawals counts the notices to north that its mirror of theses has ended.
-func (o *owner) withdrawals(t *testing.T) (n int) {
+// withdrawalsOf counts the notices to north that its mirror of theses has ended.
+func withdrawalsOf(t *testing.T, o *owner) (n int) {
 	t.Helper()
 	all, err := o.store.Partners.Outbox(t.Context(), 0)
 	must(t, err)
@@ -52,7 +52,7 @@ func (o *owner) withdrawals(t *testing.T) (n int) {
 	return n
 }
 
-func (o *owner) forgetNotices(t *testing.T) {
+func forgetNotices(t *testing.T, o *owner) {
 	t.Helper()
 	all, err := o.store.Partners.Outbox(t.Context(), 0)
 	must(t, err)
@@ -65,7 +65,7 @@ func (o *owner) forgetNotices(t *testing.T) {
 func toldOfEnd(t *testing.T, o *owner, call string) {
 	t.Helper()
 	x, err := o.store.Answers.Share(t.Context(), "theses", "north")
-	if over := errors.Is(err, concordat.ErrNotFound) || err == nil && !x.Rule.Ship; over && o.withdrawals(t) == 0 {
+	if over := errors.Is(err, concordat.ErrNotFound) || err == nil && !x.Rule.Ship; over && withdrawalsOf(t, o) == 0 {
 		t.Errorf("%s failed: the mirror is over, and the partner is not told", call)
 	}
 }
@@ -82,7 +82,7 @@ func operations() []operation {
 			a, d, _ := o.told(t, "north", passage, "theses")
 			q := o.revealAsk(a, d, level, long(passage, 30), river+winter, river+winter)
 			if decided {
-				o.decided(t, q, true)
+				decidedOn(t, o, q, true)
 			}
 			return func(ctx context.Context) error { _, err := o.AnswerReveal(ctx, "north", q); return err }
 		}
@@ -94,24 +94,24 @@ func operations() []operation {
 		q := o.revealAsk(a, d, concordat.ShowPassage, long(passage, 30), river+winter, river+winter)
 		_, err := o.AnswerReveal(context.Background(), "north", q)
 		must(t, err)
-		return o.last(t), q
+		return lastAsked(t, o), q
 	}
 	return []operation{
 		{"Share, which ends a mirror", func(t *testing.T, o *owner) func(context.Context) error {
 			must(t, share(t.Context(), o, sharing(true)))
-			o.forgetNotices(t)
+			forgetNotices(t, o)
 			return func(ctx context.Context) error { return share(ctx, o, sharing(false)) }
 		}, toldOfEnd},
 		{"Unshare", func(t *testing.T, o *owner) func(context.Context) error {
 			must(t, share(t.Context(), o, sharing(true)))
-			o.forgetNotices(t)
+			forgetNotices(t, o)
 			return func(ctx context.Context) error { return o.Unshare(ctx, "theses", "north") }
 		}, toldOfEnd},
 		{"CatchUp, with a share that has expired", func(t *testing.T, o *owner) func(context.Context) error {
 			r := sharing(true)
 			r.Expires = o.clock.now().Add(time.Hour)
 			must(t, share(t.Context(), o, r))
-			o.forgetNotices(t)
+			forgetNotices(t, o)
 			o.clock.move(2 * time.Hour)
 			return func(ctx context.Context) error { return o.CatchUp(ctx) }
 		}, toldOfEnd},
@@ -170,13 +170,13 @@ func operations() []operation {
 			d, _ := pending(t, o)
 			return func(ctx context.Context) error { _, err := o.Decide(ctx, d.ID, "librarian", true, "yes"); return err }
 		}, func(t *testing.T, o *owner, call string) {
-			if d := o.last(t); d.State == concordat.DisclosureGranted && !d.Until.Equal(o.clock.now().Add(2*time.Hour)) {
+			if d := lastAsked(t, o); d.State == concordat.DisclosureGranted && !d.Until.Equal(o.clock.now().Add(2*time.Hour)) {
 				t.Errorf("%s failed: granted until %v, and the rule says two hours", call, d.Until)
 			}
 		}},
 		{"Withdraw", func(t *testing.T, o *owner) func(context.Context) error {
 			d, q := pending(t, o)
-			o.decided(t, q, true)
+			decidedOn(t, o, q, true)
 			return func(ctx context.Context) error { _, err := o.Withdraw(ctx, d.ID, "librarian", "no"); return err }
 		}, nil},
 		{"Disclosures, of which one has expired", func(t *testing.T, o *owner) func(context.Context) error {
@@ -204,8 +204,8 @@ func operations() []operation {
 	}
 }
 
-// last returns the latest request of north.
-func (o *owner) last(t *testing.T) store.Disclosure {
+// lastAsked returns the latest request of north.
+func lastAsked(t *testing.T, o *owner) store.Disclosure {
 	t.Helper()
 	all, err := o.store.Answers.DisclosuresAfter(t.Context(), "", 1)
 	must(t, err)
@@ -215,12 +215,12 @@ func (o *owner) last(t *testing.T) store.Disclosure {
 	return all[0]
 }
 
-// decided lets a person decide about a request of north.
-func (o *owner) decided(t *testing.T, q *concordat.RevealAsk, granted bool) {
+// decidedOn lets a person decide about a request of north.
+func decidedOn(t *testing.T, o *owner, q *concordat.RevealAsk, granted bool) {
 	t.Helper()
 	_, err := o.AnswerReveal(t.Context(), "north", q)
 	must(t, err)
-	_, err = o.Decide(t.Context(), o.last(t).ID, "librarian", granted, "decided")
+	_, err = o.Decide(t.Context(), lastAsked(t, o).ID, "librarian", granted, "decided")
 	must(t, err)
 }
 

@@ -51,7 +51,7 @@ func TestSiteStatementsFail(t *testing.T) {
 	must(t, add(t.Context(), b, "theses", "theirs", text))
 	b.share(t, "a", sharing(true), "theses")
 	partner := b.seenBy("a", "theses")
-	partner.Partner = inProcess{"a", steady{b.Answerer}, "b"}
+	partner.Partner = inProcess{from: "a", to: steady{b.Answerer}, id: "b"}
 	sub := site.Submission{ID: "sub", Title: "Essay", Text: passage + garden}
 	n := 0
 	again := func() concordat.DocumentID { n++; return concordat.DocumentID(fmt.Sprint("x", n)) }

@@ -78,7 +78,7 @@ func TestPolicyProperty(t *testing.T) {
 			a.Authors = answer.AuthorHashes(key("sketch of "+testEpoch.String()), mine)
 		}
 		tell := o.answer(t, north, a)
-		want, sure := o.naive(t, rule, a, texts[lib], authors, mine)
+		want, sure := naiveAnswer(t, o, rule, a, texts[lib], authors, mine)
 		if !sure {
 			continue
 		}
@@ -146,8 +146,8 @@ func seen(t *concordat.SiteAnswer, want view) view {
 
 func compareHits(a, b [3]int) int { return slices.Compare(a[:], b[:]) }
 
-// naive is the definition of what is told. It is not sure where a hit is so near the outer border that it may be told or not.
-func (o *owner) naive(t *testing.T, rule store.ShareRule, a *concordat.Ask, texts, authors map[string]string,
+// naiveAnswer is the definition of what is told. It is not sure where a hit is so near the outer border that it may be told or not.
+func naiveAnswer(t *testing.T, o *owner, rule store.ShareRule, a *concordat.Ask, texts, authors map[string]string,
 	mine string) (v view, sure bool) {
 	t.Helper()
 	sure = true

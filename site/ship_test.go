@@ -136,24 +136,24 @@ func TestShip(t *testing.T) {
 	must(t, o.Unshare(t.Context(), "theses", "north"))
 	_, err = o.AnswerShip(t.Context(), "north", &concordat.ShipAsk{Epoch: o.epoch, Library: "theses", Cursor: m.cursor})
 	refused(t, err, concordat.ReasonLibrary)
-	o.withdrawn(t, "north", 1)
+	withdrawnAre(t, o, "north", 1)
 	o.share(t, "theses", "north", store.ShareRule{Level: concordat.ShowMetadata, Ship: true})
 	o.share(t, "theses", "north", store.ShareRule{Level: concordat.ShowMetadata})
-	o.withdrawn(t, "north", 2)
+	withdrawnAre(t, o, "north", 2)
 	o.share(t, "theses", "north", store.ShareRule{Level: concordat.ShowMetadata, Ship: true, Expires: o.clock.now().Add(time.Hour)})
-	o.withdrawn(t, "north", 2)
+	withdrawnAre(t, o, "north", 2)
 	o.clock.move(time.Hour)
 	for range 2 {
 		must(t, o.CatchUp(t.Context()))
-		o.withdrawn(t, "north", 3)
+		withdrawnAre(t, o, "north", 3)
 	}
 	o.share(t, "theses", "north", store.ShareRule{Level: concordat.ShowMetadata, Ship: true})
 	must(t, o.DeleteLibrary(t.Context(), "theses", nil))
-	o.withdrawn(t, "north", 4)
+	withdrawnAre(t, o, "north", 4)
 }
 
-// withdrawn counts the notices of withdrawal in the outbox.
-func (o *owner) withdrawn(t *testing.T, partner concordat.SiteID, want int) {
+// withdrawnAre counts the notices of withdrawal in the outbox.
+func withdrawnAre(t *testing.T, o *owner, partner concordat.SiteID, want int) {
 	t.Helper()
 	out, err := o.Outbox(t.Context(), 0)
 	must(t, err)
