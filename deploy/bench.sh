@@ -234,8 +234,8 @@ step_go() {
 	gotest ./profile Profile "$TIME"
 	gotest ./index 'Lookup|Touch' "$TIME"
 	gotest ./index/internal/fst Writer "$TIME"
-	gotest ./site Answer 20x
-	CONCORDAT_BENCH_SENTENCES=${CONCORDAT_BENCH_SENTENCES:-2000000} gotest ./site CatchUp 1x
+	gotest ./site/answer Answer 20x
+	CONCORDAT_BENCH_SENTENCES=${CONCORDAT_BENCH_SENTENCES:-2000000} gotest ./site/answer CatchUp 1x
 }
 
 step_store() {

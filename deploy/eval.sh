@@ -38,7 +38,7 @@ fi
 CONCORDAT_TESTS=all CONCORDAT_EVAL=all $GO -C lab test ./eval -run 'Calibration|ShortTexts' -v -timeout 40m || status=1
 $GO -C lab test ./eval -run XXX -bench PairTime
 $GO -C lab test ./eval -run XXX -bench FederatedCheck -benchtime 20x
-$GO test ./site -run XXX -bench 'Answer|CatchUp'
+$GO test ./site/answer -run XXX -bench 'Answer|CatchUp'
 $GO test ./federation -run XXX -bench 'Sealing|Exchange|Refused' -benchtime 200x
 $GO test ./index -run XXX -bench Lookup
 $GO test ./minhash -run Estim -v

@@ -52,11 +52,11 @@ rest)
 	names=$(listed | awk '{print $2}' | sort -u | paste -sd '|')
 	CONCORDAT_TESTS=rest $run -run "^($names)\$" $(listed | awk '$1 !~ "^./lab(/|$)" {print $1}' | uniq)
 	CONCORDAT_TESTS=rest $GO -C lab $tests -run "^($names)\$" $(listed | sed -n 's:^\./lab:.:p' | awk '{print $1}' | uniq)
-	race ./index ./site ./cluster ./federation ./cluster/zk ./webhook ./cluster/local ./client
+	race ./index ./site/... ./cluster ./federation ./cluster/zk ./webhook ./cluster/local ./client
 	;;
 *)
 	sh deploy/lint.sh
-	$run ./cmd/concordat ./web ./cluster ./store ./site ./index ./cluster/zk ./...
+	$run ./cmd/concordat ./web ./cluster ./store ./site/answer ./site ./index ./cluster/zk ./...
 	$GO -C lab $tests ./...
 	;;
 esac

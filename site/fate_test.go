@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"concordat"
+	"concordat/internal/sitetest"
 	"concordat/internal/suite"
 	"concordat/report"
 	"concordat/site"
@@ -18,17 +19,17 @@ import (
 func TestOneFate(t *testing.T) {
 	const question = "Describe the aims of your project in no more than two hundred words of plain language for the panel of readers."
 	const statute = "In Article 4 the Regulation says: “the term personal data means any information that relates to a person who is known”."
-	quoted := strings.TrimSuffix(strings.TrimSpace(prose(400, 3)), ".")
-	cited := strings.TrimSuffix(strings.TrimSpace(prose(401, 3)), ".")
+	quoted := strings.TrimSuffix(strings.TrimSpace(sitetest.Prose(400, 3)), ".")
+	cited := strings.TrimSuffix(strings.TrimSpace(sitetest.Prose(401, 3)), ".")
 	texts := map[string]string{}
 	var names []string
 	for i := range 24 {
 		name := fmt.Sprintf("doc-%02d.txt", i)
 		names = append(names, name)
-		own := prose(uint64(300+i), 20)
+		own := sitetest.Prose(uint64(300+i), 20)
 		switch {
 		case i == 20: // a block of another's text between the writer's own
-			own = own[:len(own)/2] + "\n\n" + prose(303, 8) + "\n\n" + own[len(own)/2:]
+			own = own[:len(own)/2] + "\n\n" + sitetest.Prose(303, 8) + "\n\n" + own[len(own)/2:]
 		case i < 2:
 			own += "\n\n" + statute
 		case i == 6: // what one quotes another takes for its own
@@ -72,20 +73,20 @@ func TestOneFate(t *testing.T) {
 		for way, order := range map[string][]string{"in order": names, "backwards": reversed} {
 			for _, n := range []int{1, 3} {
 				libraries := []concordat.LibraryID{"a", "b", "c"}[:n]
-				p := newKeyedSite(t, []byte(key), libraries...)
+				p := sitetest.NewKeyedSite(t, []byte(key), libraries...)
 				for i, name := range order {
-					p.ingest(t, libraries[i%n], site.Incoming{ID: concordat.DocumentID(name), Text: texts[name]})
+					p.Add(t, libraries[i%n], site.Incoming{ID: concordat.DocumentID(name), Text: texts[name]})
 				}
 				for _, name := range checked {
 					var o site.CheckOptions
 					for _, l := range libraries {
 						o.Exclude = append(o.Exclude, concordat.Ref{Site: "here", Library: l, Document: concordat.DocumentID(name)})
 					}
-					see(fmt.Sprintf("key %q, %s, %d libraries", key, way, n), name, p.check(t, texts[name], o))
+					see(fmt.Sprintf("key %q, %s, %d libraries", key, way, n), name, p.Found(t, texts[name], o))
 				}
 			}
-			b := newBatch(t, newKeyedSite(t, []byte(key)), texts, order, batch.Job{NoLibraries: true})
-			for _, m := range b.run(t).Members {
+			b := sitetest.NewBatch(t, sitetest.NewKeyedSite(t, []byte(key)), texts, order, batch.Job{NoLibraries: true})
+			for _, m := range b.Run(t).Members {
 				if !slices.Contains(checked, m.Name) {
 					continue
 				}
@@ -106,7 +107,7 @@ func TestOneFate(t *testing.T) {
 	if len(want["doc-09.txt"]) < len(cited)/2 || want["doc-08.txt"] != "" {
 		t.Errorf("of a reworded quotation of %d bytes count %q, of the quotation %q", len(cited), want["doc-09.txt"], want["doc-08.txt"])
 	}
-	if n := len(prose(303, 8)); len(want["doc-20.txt"]) < n*9/10 || len(want["doc-03.txt"]) < n*9/10 {
+	if n := len(sitetest.Prose(303, 8)); len(want["doc-20.txt"]) < n*9/10 || len(want["doc-03.txt"]) < n*9/10 {
 		t.Errorf("of the copied block of %d bytes count %d and %d", n, len(want["doc-20.txt"]), len(want["doc-03.txt"]))
 	}
 }

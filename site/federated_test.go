@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -14,104 +13,13 @@ import (
 
 	"concordat"
 	"concordat/internal/indextest"
-	"concordat/profile"
+	"concordat/internal/sitetest"
 	"concordat/report"
 	"concordat/site"
-	"concordat/site/answer"
 	"concordat/site/ask"
 	"concordat/site/compare"
 	"concordat/store"
 )
-
-// inProcess is a site as another one in this process sees it: a concordat.Partner over an Answerer.
-type inProcess struct {
-	from concordat.SiteID
-	to   concordat.Answerer
-	id   concordat.SiteID
-}
-
-var _ concordat.Partner = inProcess{}
-
-func (l inProcess) Site() concordat.SiteID { return l.id }
-func (l inProcess) Catalogue(ctx context.Context) (*concordat.Catalogue, error) {
-	return l.to.OpenTo(ctx, l.from)
-}
-func (l inProcess) Ask(ctx context.Context, a *concordat.Ask) (*concordat.SiteAnswer, error) {
-	return l.to.Answer(ctx, l.from, a)
-}
-func (l inProcess) Outline(ctx context.Context, a *concordat.OutlineAsk) (*concordat.Outlines, error) {
-	return l.to.AnswerOutline(ctx, l.from, a)
-}
-func (l inProcess) Edges(ctx context.Context, a *concordat.EdgesAsk) (*concordat.Edges, error) {
-	return l.to.AnswerEdges(ctx, l.from, a)
-}
-func (l inProcess) Reveal(ctx context.Context, a *concordat.RevealAsk) (*concordat.Revealed, error) {
-	return l.to.AnswerReveal(ctx, l.from, a)
-}
-func (l inProcess) Leads(ctx context.Context, a *concordat.LeadAsk) (*concordat.LeadAnswer, error) {
-	return l.to.AnswerLeads(ctx, l.from, a)
-}
-func (l inProcess) Ship(ctx context.Context, a *concordat.ShipAsk) (*concordat.Shipment, error) {
-	return l.to.AnswerShip(ctx, l.from, a)
-}
-func (l inProcess) Notify(ctx context.Context, n *concordat.Notice) error {
-	return l.to.Receive(ctx, l.from, n)
-}
-
-var federationEpoch = concordat.Epoch{Federation: "test", Number: 1}
-
-// member is a site of a federation in this process.
-type member struct {
-	*parts
-	id       concordat.SiteID
-	profiler *profile.Profiler
-}
-
-// newMember makes a site whose own scheme is the federation's, so that its matches can be compared
-// with those of partners bit by bit.
-func newMember(t testing.TB, id concordat.SiteID, libraries ...concordat.LibraryID) *member {
-	t.Helper()
-	db, err := store.Open(t.Context(), filepath.Join(t.TempDir(), "site.db"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { db.Close() })
-	p := keyed(t, federationKey)
-	m := &member{id: id, profiler: p}
-	m.parts = &parts{store: db, index: &faulty{Index: &indextest.Oracle{Site: id, Scheme: p.Scheme()}}}
-	m.services = open(site.Options{ID: id, Index: m.index, Store: db, Profiler: p})
-	for _, l := range libraries {
-		if err := db.Catalogue.CreateLibrary(t.Context(), store.Library{ID: l, Title: string(l)}); err != nil {
-			t.Fatal(err)
-		}
-	}
-	err = m.UseEpochs(t.Context(), answer.EpochSet{Epoch: federationEpoch, Profiler: p, Index: &indextest.Oracle{Site: id, Scheme: p.Scheme()},
-		SketchKey: []byte("sketch key of the federation ..."), CellKey: key("cells"),
-		HandleKey: []byte("handle key of " + string(id) + ".................")})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return m
-}
-
-// share opens the member's libraries to another.
-func (m *member) share(t testing.TB, to concordat.SiteID, rule store.ShareRule, libraries ...concordat.LibraryID) {
-	t.Helper()
-	for _, l := range libraries {
-		if _, err := m.Answerer.Share(t.Context(), store.Share{Library: l, Partner: to, Rule: rule}); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := m.CatchUp(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-}
-
-// seenBy returns the member as a partner of another.
-func (m *member) seenBy(from concordat.SiteID, libraries ...concordat.LibraryID) site.PartnerLibraries {
-	return site.PartnerLibraries{Partner: inProcess{from, m.Answerer, m.id}, Epoch: federationEpoch, Profiler: m.profiler,
-		SketchKey: []byte("sketch key of the federation ..."), CellKey: key("cells"), Libraries: libraries}
-}
 
 // open is a rule without gates, budgets and limits.
 var openRule = store.ShareRule{Level: concordat.ShowMetadata, Matches: 1, Closeness: concordat.Bits,
@@ -179,7 +87,7 @@ func (c *corpus) sentence(k int) string {
 
 // federation is some members with their documents, and one big index of all of them.
 type federation struct {
-	members []*member
+	members []*sitetest.Member
 	central *indextest.Oracle
 	site    map[string]concordat.SiteID // of each document's title
 	indexed []*concordat.Profile        // of all documents
@@ -189,16 +97,16 @@ func newFederation(t *testing.T, seed uint64, rule store.ShareRule) (*federation
 	c := newCorpus(seed)
 	f := &federation{site: map[string]concordat.SiteID{}}
 	for i := range 2 + c.rnd.IntN(5) {
-		f.members = append(f.members, newMember(t, concordat.SiteID(fmt.Sprintf("site%d", i)), "l", "m"))
+		f.members = append(f.members, sitetest.NewMember(t, concordat.SiteID(fmt.Sprintf("site%d", i)), "l", "m"))
 	}
-	p := f.members[0].profiler
+	p := f.members[0].Profiler
 	f.central = &indextest.Oracle{Site: "central", Scheme: p.Scheme()}
 	for _, m := range f.members {
 		for i := range 3 + c.rnd.IntN(6) {
 			lib := []concordat.LibraryID{"l", "m"}[i%2]
-			title := fmt.Sprintf("%s/%s/%d", m.id, lib, i)
+			title := fmt.Sprintf("%s/%s/%d", m.SiteID, lib, i)
 			text := c.text(2 + c.rnd.IntN(6))
-			m.ingest(t, lib, site.Incoming{ID: concordat.DocumentID(fmt.Sprint(i)), Title: title, Text: text})
+			m.Add(t, lib, site.Incoming{ID: concordat.DocumentID(fmt.Sprint(i)), Title: title, Text: text})
 			d, err := p.ForIndex(concordat.Document{Library: "all", ID: concordat.DocumentID(title), Title: title, Text: text})
 			if err != nil {
 				t.Fatal(err)
@@ -206,12 +114,12 @@ func newFederation(t *testing.T, seed uint64, rule store.ShareRule) (*federation
 			if err := f.central.Put(t.Context(), d); err != nil {
 				t.Fatal(err)
 			}
-			f.site[title] = m.id
+			f.site[title] = m.SiteID
 			f.indexed = append(f.indexed, d)
 		}
 	}
 	for _, m := range f.members[1:] {
-		m.share(t, f.members[0].id, rule, "l", "m")
+		m.ShareAll(t, f.members[0].SiteID, rule, "l", "m")
 	}
 	return f, c
 }
@@ -219,7 +127,7 @@ func newFederation(t *testing.T, seed uint64, rule store.ShareRule) (*federation
 func (f *federation) options(forward string) site.CheckOptions {
 	o := site.CheckOptions{Forward: forward}
 	for _, m := range f.members[1:] {
-		o.Partners = append(o.Partners, m.seenBy(f.members[0].id, "l", "m"))
+		o.Partners = append(o.Partners, m.SeenBy(f.members[0].SiteID, "l", "m"))
 	}
 	return o
 }
@@ -247,7 +155,7 @@ func sortPairs(ps []pair) []pair {
 
 // pairOf returns a match as a pair, if it is within the gate of its sentence.
 func (f *federation) pairOf(m concordat.Match, asked concordat.Sentence) (pair, bool) {
-	step, within := f.members[0].profiler.Closeness(asked, m)
+	step, within := f.members[0].Profiler.Closeness(asked, m)
 	p := pair{m.Sentence, m.Title, m.Ordinal, step, m.Documents, m.Distance, m.Hashes}
 	if step != concordat.CloseSame {
 		p.documents = 0
@@ -269,11 +177,11 @@ func told(m concordat.Match) pair {
 
 // central returns what one big index finds within the gates.
 func (f *federation) centrally(t *testing.T, text string) (ps []pair, questions []concordat.Sentence) {
-	q, err := f.members[0].profiler.Profile(concordat.Document{Text: text}, nil)
+	q, err := f.members[0].Profiler.Profile(concordat.Document{Text: text}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	query := &concordat.Query{Scheme: q.Scheme, MaxHashes: f.members[0].profiler.MaxHashes(), Probe: concordat.ProbeOne}
+	query := &concordat.Query{Scheme: q.Scheme, MaxHashes: f.members[0].Profiler.MaxHashes(), Probe: concordat.ProbeOne}
 	for _, s := range q.Questions() {
 		query.Fingerprints = append(query.Fingerprints, s.Fingerprint)
 	}
@@ -302,8 +210,8 @@ func (f *federation) federated(t *testing.T, text string, o site.CheckOptions) [
 	var ps []pair
 	for _, x := range m.Matches {
 		p := told(x)
-		if own := f.members[0]; x.Source.Site == own.id {
-			p, _ = f.pairOf(x, m.Sentences[own.id][x.Sentence])
+		if own := f.members[0]; x.Source.Site == own.SiteID {
+			p, _ = f.pairOf(x, m.Sentences[own.SiteID][x.Sentence])
 		}
 		p.distance = 0
 		ps = append(ps, p)
@@ -354,8 +262,8 @@ func (f *federation) blurred(t *testing.T, text string, central []pair) func(pai
 			far[pair{sentence: p.sentence, title: p.title, ordinal: p.ordinal}] = true
 		}
 	}
-	q, err := f.members[0].profiler.Profile(concordat.Document{Text: text}, nil)
-	must(t, err)
+	q, err := f.members[0].Profiler.Profile(concordat.Document{Text: text}, nil)
+	sitetest.Must(t, err)
 	type sentence struct {
 		title   string
 		ordinal int
@@ -366,14 +274,14 @@ func (f *federation) blurred(t *testing.T, text string, central []pair) func(pai
 			x := sentence{d.Document.Title, ordinal}
 			questions[x] = map[concordat.Fingerprint]bool{}
 			for _, asked := range q.Questions() {
-				if held.Fingerprint.NibbleDistance(asked.Fingerprint) <= f.members[0].profiler.MaxHashes()+2 {
+				if held.Fingerprint.NibbleDistance(asked.Fingerprint) <= f.members[0].Profiler.MaxHashes()+2 {
 					questions[x][asked.Fingerprint] = true
 				}
 			}
 		}
 	}
 	return func(p pair) bool {
-		return f.site[p.title] != f.members[0].id && (len(questions[sentence{p.title, p.ordinal}]) > 1 ||
+		return f.site[p.title] != f.members[0].SiteID && (len(questions[sentence{p.title, p.ordinal}]) > 1 ||
 			far[pair{sentence: p.sentence, title: p.title, ordinal: p.ordinal}])
 	}
 }
@@ -388,7 +296,7 @@ func TestFederatedWithGates(t *testing.T) {
 		text := c.submission(14)
 		all, questions := f.centrally(t, text)
 		want := slices.DeleteFunc(slices.Clone(all), func(p pair) bool {
-			return f.site[p.title] != f.members[0].id && (p.distance > 14 || !twoPaired(all, p.title, questions, 14))
+			return f.site[p.title] != f.members[0].SiteID && (p.distance > 14 || !twoPaired(all, p.title, questions, 14))
 		})
 		got := f.federated(t, text, f.options(site.ForwardAll))
 		for _, ps := range [][]pair{got, want} {
@@ -427,9 +335,9 @@ func TestFederatedUnmatched(t *testing.T) {
 		f, c := newFederation(t, 200+seed, openRule)
 		text := c.submission(14)
 		all, questions := f.centrally(t, text)
-		own := f.members[0].check(t, text, site.CheckOptions{Forward: site.ForwardNone})
+		own := f.members[0].Found(t, text, site.CheckOptions{Forward: site.ForwardNone})
 		want := slices.DeleteFunc(slices.Clone(all), func(p pair) bool {
-			return f.site[p.title] != f.members[0].id && !lessThanHalf(text, questions[p.sentence].Span, own)
+			return f.site[p.title] != f.members[0].SiteID && !lessThanHalf(text, questions[p.sentence].Span, own)
 		})
 		for _, q := range questions {
 			if lessThanHalf(text, q.Span, own) {
@@ -494,17 +402,17 @@ func TestTwoSites(t *testing.T) {
 
 func twoSites(t *testing.T, form string) {
 	ctx := t.Context()
-	a, b := newMember(t, "a", "own"), newMember(t, "b", "theses")
-	secret := strings.Replace(essay, "argon", "strontium", 1)
+	a, b := sitetest.NewMember(t, "a", "own"), sitetest.NewMember(t, "b", "theses")
+	secret := strings.Replace(sitetest.Essay, "argon", "strontium", 1)
 	const head = "An introduction that the copier left out, about guilds and their seals and their quarrels. "
-	b.ingest(t, "theses", site.Incoming{ID: "d", Title: "Essays", Author: "Writer, Anna", Text: head + secret})
+	b.Add(t, "theses", site.Incoming{ID: "d", Title: "Essays", Author: "Writer, Anna", Text: head + secret})
 	rule := openRule
 	rule.Level, rule.Outline = concordat.ShowPassage, form
-	b.share(t, "a", rule, "theses")
-	there := b.seenBy("a", "theses")
+	b.ShareAll(t, "a", rule, "theses")
+	there := b.SeenBy("a", "theses")
 	there.Level = concordat.ShowPassage
-	f := a.check(t, mine+essay, site.CheckOptions{Partners: []site.PartnerLibraries{there}, Standing: true})
-	c := line(t, f, "b", "theses")
+	f := a.Found(t, sitetest.Mine+sitetest.Essay, site.CheckOptions{Partners: []site.PartnerLibraries{there}, Standing: true})
+	c := sitetest.LineOf(t, f, "b", "theses")
 	if c.Err != "" || c.Level != concordat.ShowPassage || !c.Standing || c.Shown.Outlines != 1 || c.Shown.Words == 0 {
 		t.Fatalf("line %+v", c)
 	}
@@ -515,8 +423,8 @@ func twoSites(t *testing.T, form string) {
 	if verbatim < 0 {
 		t.Fatalf("passages %+v", f.Passages)
 	}
-	if got := f.Passages[verbatim]; got.Span.Start != len(mine) || got.SourceSpan.Start != len(head) {
-		t.Errorf("edges at %v and %v, want %d and %d", got.Span, got.SourceSpan, len(mine), len(head))
+	if got := f.Passages[verbatim]; got.Span.Start != len(sitetest.Mine) || got.SourceSpan.Start != len(head) {
+		t.Errorf("edges at %v and %v, want %d and %d", got.Span, got.SourceSpan, len(sitetest.Mine), len(head))
 	}
 
 	// While the partner answers, another process of this site changes the findings: both changes stay.
@@ -528,7 +436,7 @@ func twoSites(t *testing.T, form string) {
 		now.Flags = append(now.Flags, concordat.Flag{Code: "from_elsewhere"})
 		data, err := json.Marshal(now)
 		if err == nil {
-			err = a.store.Checks.PutFindings(ctx, f.Task, data)
+			err = a.Store.Checks.PutFindings(ctx, f.Task, data)
 		}
 		if err != nil {
 			t.Fatal(err)
@@ -566,7 +474,7 @@ func twoSites(t *testing.T, form string) {
 		t.Errorf("passage %q, %v", f.Passages[verbatim].Text, err)
 	}
 
-	b.ingest(t, "theses", site.Incoming{ID: "late", Title: "A late one", Text: bakery + orchard + foundry})
+	b.Add(t, "theses", site.Incoming{ID: "late", Title: "A late one", Text: sitetest.Bakery + sitetest.Orchard + sitetest.Foundry})
 	if err := b.CatchUp(ctx); err != nil {
 		t.Fatal(err)
 	}
@@ -575,7 +483,7 @@ func twoSites(t *testing.T, form string) {
 	if err != nil || len(alerts) != 1 || alerts[0].Title != "A late one" || alerts[0].Task != f.Task {
 		t.Errorf("alerts %+v, %v", alerts, err)
 	}
-	mine, err := b.store.Alerts.FilterAlerts(ctx, store.AlertFilter{}, 0, 0)
+	mine, err := b.Store.Alerts.FilterAlerts(ctx, store.AlertFilter{}, 0, 0)
 	if err != nil || len(mine) != 1 {
 		t.Fatalf("alerts of the owner %+v, %v", mine, err)
 	}
@@ -587,7 +495,8 @@ func twoSites(t *testing.T, form string) {
 	if err := a.EndStanding(ctx, f.Task, there.Partner); err != nil {
 		t.Error(err)
 	}
-	b.ingest(t, "theses", site.Incoming{ID: "later", Title: "A later one", Text: bakery + orchard + foundry + river})
+	b.Add(t, "theses", site.Incoming{ID: "later", Title: "A later one",
+		Text: sitetest.Bakery + sitetest.Orchard + sitetest.Foundry + sitetest.River})
 	if err := b.CatchUp(ctx); err != nil {
 		t.Fatal(err)
 	}
@@ -599,11 +508,11 @@ func twoSites(t *testing.T, form string) {
 }
 
 // mirrored mirrors b's theses at a until b closes them.
-func mirrored(t *testing.T, a, b *member, form string) {
+func mirrored(t *testing.T, a, b *sitetest.Member, form string) {
 	ctx := t.Context()
-	m := site.MirroredLibrary{Site: "b", Library: "theses", Epoch: federationEpoch, Profiler: a.profiler,
-		Index: &indextest.Oracle{Site: "a", Scheme: a.profiler.Scheme()}}
-	done, err := a.SyncMirror(ctx, inProcess{from: "a", to: b.Answerer, id: "b"}, m, nil)
+	m := site.MirroredLibrary{Site: "b", Library: "theses", Epoch: sitetest.FederationEpoch, Profiler: a.Profiler,
+		Index: &indextest.Oracle{Site: "a", Scheme: a.Profiler.Scheme()}}
+	done, err := a.SyncMirror(ctx, sitetest.InProcess{From: "a", To: b.Answerer, ID: "b"}, m, nil)
 	if form == concordat.OutlineWords {
 		// A document that was shown in words is not shipped in fingerprints, but the others are.
 		if err != nil || done.Documents != 2 {
@@ -612,16 +521,18 @@ func mirrored(t *testing.T, a, b *member, form string) {
 	} else if err != nil || done.Documents != 3 || !done.Complete {
 		t.Errorf("mirror: %+v, %v", done, err)
 	}
-	f := a.check(t, "Nothing of mine is in this text at all. "+bakery+orchard, site.CheckOptions{Mirrors: []site.MirroredLibrary{m}})
-	if got := from(f); !slices.Contains(got, "b/A late one") {
+	f := a.Found(t, "Nothing of mine is in this text at all. "+sitetest.Bakery+sitetest.Orchard,
+		site.CheckOptions{Mirrors: []site.MirroredLibrary{m}})
+	if got := sitetest.FoundAt(f); !slices.Contains(got, "b/A late one") {
 		t.Errorf("sources %v", got)
 	}
 	if err := b.Unshare(ctx, "theses", "a"); err != nil {
 		t.Fatal(err)
 	}
 	bringNotices(t, b, a)
-	f = a.check(t, "Nothing of mine is in this text at all. "+bakery+orchard, site.CheckOptions{Mirrors: []site.MirroredLibrary{m}})
-	if got := from(f); len(got) != 0 {
+	f = a.Found(t, "Nothing of mine is in this text at all. "+sitetest.Bakery+sitetest.Orchard,
+		site.CheckOptions{Mirrors: []site.MirroredLibrary{m}})
+	if got := sitetest.FoundAt(f); len(got) != 0 {
 		t.Errorf("after the library was closed: sources %v", got)
 	}
 	if err := a.DropMirror(ctx, m); err != nil {
@@ -630,14 +541,14 @@ func mirrored(t *testing.T, a, b *member, form string) {
 }
 
 // bringNotices brings the notices of one site to another.
-func bringNotices(t *testing.T, from, to *member) {
+func bringNotices(t *testing.T, from, to *sitetest.Member) {
 	t.Helper()
 	out, err := from.Outbox(t.Context(), 0)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, o := range out {
-		if err := to.Receive(t.Context(), from.id, &o.Notice); err != nil {
+		if err := to.Receive(t.Context(), from.SiteID, &o.Notice); err != nil {
 			t.Fatal(err)
 		}
 		if err := from.Delivered(t.Context(), o); err != nil {

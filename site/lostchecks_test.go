@@ -11,6 +11,7 @@ import (
 
 	"concordat"
 	"concordat/internal/indextest"
+	"concordat/internal/sitetest"
 	"concordat/internal/storetest"
 	"concordat/report"
 	"concordat/site"
@@ -42,25 +43,25 @@ func (s steady) AnswerShip(ctx context.Context, from concordat.SiteID, a *concor
 // TestSiteStatementsFail lets each statement of the store fail in what a site does with its own documents and with partners: the
 // caller is told. A check gives no report that says less than it would, unless it says of which library.
 func TestSiteStatementsFail(t *testing.T) {
-	a, b := newMember(t, "a", "papers"), newMember(t, "b", "theses")
-	text := long(passage, 30)
-	add := func(ctx context.Context, m *member, lib concordat.LibraryID, id concordat.DocumentID, text string) error {
-		return m.Ingest(ctx, lib, docs(site.Incoming{ID: id, Title: string(id), Text: text}), func(site.Ingested) error { return nil })
+	a, b := sitetest.NewMember(t, "a", "papers"), sitetest.NewMember(t, "b", "theses")
+	text := sitetest.Long(sitetest.Passage, 30)
+	add := func(ctx context.Context, m *sitetest.Member, lib concordat.LibraryID, id concordat.DocumentID, text string) error {
+		return m.Ingest(ctx, lib, sitetest.Docs(site.Incoming{ID: id, Title: string(id), Text: text}), func(site.Ingested) error { return nil })
 	}
-	must(t, add(t.Context(), a, "papers", "own", river+garden))
-	must(t, add(t.Context(), b, "theses", "theirs", text))
-	b.share(t, "a", sharing(true), "theses")
-	partner := b.seenBy("a", "theses")
-	partner.Partner = inProcess{from: "a", to: steady{b.Answerer}, id: "b"}
-	sub := site.Submission{ID: "sub", Title: "Essay", Text: passage + garden}
+	sitetest.Must(t, add(t.Context(), a, "papers", "own", sitetest.River+sitetest.Garden))
+	sitetest.Must(t, add(t.Context(), b, "theses", "theirs", text))
+	b.ShareAll(t, "a", sitetest.Sharing(true), "theses")
+	partner := b.SeenBy("a", "theses")
+	partner.Partner = sitetest.InProcess{From: "a", To: steady{b.Answerer}, ID: "b"}
+	sub := site.Submission{ID: "sub", Title: "Essay", Text: sitetest.Passage + sitetest.Garden}
 	n := 0
 	again := func() concordat.DocumentID { n++; return concordat.DocumentID(fmt.Sprint("x", n)) }
 	var whole, got *report.Findings
 	check := func(o site.CheckOptions) func(context.Context) error {
 		return func(ctx context.Context) (err error) { got, err = a.Check(ctx, sub, o); return err }
 	}
-	mirror := site.MirroredLibrary{Site: "b", Library: "theses", Epoch: federationEpoch, Profiler: a.profiler,
-		Index: &indextest.Oracle{Site: "a", Scheme: a.profiler.Scheme()}}
+	mirror := site.MirroredLibrary{Site: "b", Library: "theses", Epoch: sitetest.FederationEpoch, Profiler: a.Profiler,
+		Index: &indextest.Oracle{Site: "a", Scheme: a.Profiler.Scheme()}}
 	ref := concordat.Ref{Site: "a", Library: "papers", Document: "own"}
 	for _, op := range []struct {
 		name string
@@ -72,8 +73,10 @@ func TestSiteStatementsFail(t *testing.T) {
 		{"mirror", func(ctx context.Context) error { _, err := a.SyncMirror(ctx, partner.Partner, mirror, nil); return err }},
 		{"check with a mirror", check(site.CheckOptions{Mirrors: []site.MirroredLibrary{mirror}})},
 		{"end of a mirror", func(ctx context.Context) error { return a.DropMirror(ctx, mirror) }},
-		{"add", func(ctx context.Context) error { return add(ctx, a, "papers", again(), harbour+bridge) }},
-		{"add again", func(ctx context.Context) error { return add(ctx, a, "papers", "own", river+garden) }},
+		{"add", func(ctx context.Context) error {
+			return add(ctx, a, "papers", again(), sitetest.Harbour+sitetest.Bridge)
+		}},
+		{"add again", func(ctx context.Context) error { return add(ctx, a, "papers", "own", sitetest.River+sitetest.Garden) }},
 		{"delete", func(ctx context.Context) error { return a.DeleteDocuments(ctx, "papers", "x1") }},
 		{"local", func(ctx context.Context) error { _, err := a.Local(ctx, sub, site.CheckOptions{}); return err }},
 		{"text", func(ctx context.Context) error { _, err := a.DocumentText(ctx, ref); return err }},
@@ -86,7 +89,7 @@ func TestSiteStatementsFail(t *testing.T) {
 	} {
 		t.Run(op.name, func(t *testing.T) {
 			got = nil
-			must(t, op.do(t.Context()))
+			sitetest.Must(t, op.do(t.Context()))
 			if whole = got; whole != nil && len(whole.Passages) == 0 {
 				t.Fatal("the check finds nothing")
 			}
@@ -95,7 +98,7 @@ func TestSiteStatementsFail(t *testing.T) {
 				got = nil
 				err := op.do(ctx)
 				if !ctx.Lost() {
-					must(t, err)
+					sitetest.Must(t, err)
 					if n == 0 {
 						t.Error("nothing is read of the store")
 					}

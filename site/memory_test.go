@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"concordat"
+	"concordat/internal/sitetest"
 	"concordat/site"
 )
 
@@ -13,16 +14,16 @@ import (
 // keep it for the next one.
 func TestMemoryIsGivenBack(t *testing.T) {
 	const much = 400 << 20
-	p, q := queued(t, func(context.Context, site.Job) ([]site.Item, error) {
+	p, q := sitetest.NewQueue(t, func(context.Context, site.Job) ([]site.Item, error) {
 		read := make([]byte, much)
 		for i := 0; i < len(read); i += 4096 {
 			read[i] = byte(i)
 		}
-		return []site.Item{{Submission: site.Submission{ID: "large.txt", Text: folios}}}, nil
+		return []site.Item{{Submission: site.Submission{ID: "large.txt", Text: sitetest.Folios}}}, nil
 	})
-	large := submit(t, q, site.Job{Name: "large.txt", File: "large"})
-	stop := start(t, q)
-	if state, cause := await(t, p, q, large); state != concordat.TaskDone {
+	large := sitetest.Submit(t, q, site.Job{Name: "large.txt", File: "large"})
+	stop := sitetest.StartQueue(t, q)
+	if state, cause := sitetest.Await(t, p, q, large); state != concordat.TaskDone {
 		t.Fatalf("the check is %s: %s", state, cause)
 	}
 	stop() // waits for the worker, which gives the memory back last

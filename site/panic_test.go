@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"concordat"
+	"concordat/internal/sitetest"
 	"concordat/internal/storetest"
 	"concordat/report"
 	"concordat/site"
@@ -52,7 +53,7 @@ func once(what any) func() error {
 // TestIngestPanics: a panic while documents come in ends this call alone, is noted once with its stack, leaves nothing half taken in,
 // and the same documents come in afterwards.
 func TestIngestPanics(t *testing.T) {
-	good := []site.Incoming{{ID: "one", Text: folios}}
+	good := []site.Incoming{{ID: "one", Text: sitetest.Folios}}
 	each := func(yield func(site.Incoming, error) bool) { _ = yield(good[0], nil) }
 	for _, c := range []struct {
 		name, where string
@@ -65,9 +66,9 @@ func TestIngestPanics(t *testing.T) {
 		{"telling", "panickingDone", each, false, panickingDone},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			p, n := newSite(t, "a"), &noted{}
+			p, n := sitetest.NewSite(t, "a"), &noted{}
 			p.Site.TellPanics(n.panics())
-			p.index.putPanics = c.put
+			p.Index.PutPanics = c.put
 			done := c.done
 			if done == nil {
 				done = func(site.Ingested) error { return nil }
@@ -77,12 +78,12 @@ func TestIngestPanics(t *testing.T) {
 				t.Fatalf("got %v, want a fault", err)
 			}
 			n.once(t, c.where)
-			p.index.putPanics = false
-			if left, err := p.store.Catalogue.Intakes(t.Context(), ""); err != nil || len(left) != 0 {
+			p.Index.PutPanics = false
+			if left, err := p.Store.Catalogue.Intakes(t.Context(), ""); err != nil || len(left) != 0 {
 				t.Errorf("%d intakes are left half done, %v", len(left), err)
 			}
-			p.ingest(t, "a", good...)
-			if f := p.check(t, folios, site.CheckOptions{}); len(f.Passages) != 1 {
+			p.Add(t, "a", good...)
+			if f := p.Found(t, sitetest.Folios, site.CheckOptions{}); len(f.Passages) != 1 {
 				t.Errorf("%d passages, want 1", len(f.Passages))
 			}
 		})
@@ -108,26 +109,26 @@ func TestBatchPanics(t *testing.T) {
 		{"opening", "TestBatchPanics", concordat.TaskFailed},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			p, n := newSite(t, "theses"), &noted{}
+			p, n := sitetest.NewSite(t, "theses"), &noted{}
 			p.Site.TellPanics(n.panics())
-			b := newBatch(t, p, twins(), []string{"a.txt", "b.txt"}, batch.Job{})
+			b := sitetest.NewBatch(t, p, sitetest.Twins(), []string{"a.txt", "b.txt"}, batch.Job{})
 			var broken atomic.Bool
 			broken.Store(true)
-			inner := &faulty{Index: b.index, panics: c.name == "comparing", putPanics: c.name == "keeping"}
-			db, script := storetest.Scripted(p.store)
+			inner := &sitetest.Faulty{Index: b.Index, Panics: c.name == "comparing", PutPanics: c.name == "keeping"}
+			db, script := storetest.Scripted(p.Store)
 			switch c.name {
 			case "pairing":
 				script.On("Compared", once("compared"))
 			case "looking":
 				script.On("NextBatch", once("next"))
 			}
-			all := batch.NewQueue(p.Site, batch.QueueOptions{Store: db, Options: b.options.Options,
+			all := batch.NewQueue(p.Site, batch.QueueOptions{Store: db, Options: b.BatchOptions.Options,
 				Rules: func() report.Rules { return report.Rules{} },
 				Read: func(ctx context.Context, in store.BatchInput) ([]site.Item, error) {
 					if c.name == "reading" && in.Name == "a.txt" && broken.Load() {
 						panic("read")
 					}
-					return b.options.Read(ctx, in)
+					return b.BatchOptions.Read(ctx, in)
 				},
 				Open: func(context.Context, string) (concordat.Index, func() error, error) {
 					if c.name == "opening" && broken.Load() {
@@ -163,25 +164,25 @@ func TestBatchPanics(t *testing.T) {
 
 // TestBatchTellingPanics: a panic where it is told that a file cannot be read fails the batch alone.
 func TestBatchTellingPanics(t *testing.T) {
-	b := newBatch(t, newSite(t, "theses"), twins(), []string{"a.txt", "b.txt", "damaged.txt"}, batch.Job{})
-	b.options.Failed = func(string, string) { panic("told") }
+	b := sitetest.NewBatch(t, sitetest.NewSite(t, "theses"), sitetest.Twins(), []string{"a.txt", "b.txt", "damaged.txt"}, batch.Job{})
+	b.BatchOptions.Failed = func(string, string) { panic("told") }
 	var fault *compare.Fault
-	if err := batch.Run(t.Context(), b.Site, b.id, b.options); !errors.As(err, &fault) {
+	if err := batch.Run(t.Context(), b.Site, b.BatchID, b.BatchOptions); !errors.As(err, &fault) {
 		t.Errorf("got %v, want a fault", err)
 	}
-	got, err := b.store.Batches.Batch(t.Context(), b.id)
+	got, err := b.Store.Batches.Batch(t.Context(), b.BatchID)
 	if err != nil || got.State != concordat.TaskFailed || strings.Contains(got.Cause.String(), "told") {
 		t.Errorf("the batch is %s, %q, %v", got.State, got.Cause, err)
 	}
 }
 
 // awaitBatch returns a batch once it has ended.
-func awaitBatch(t *testing.T, p *parts, id string) store.Batch {
+func awaitBatch(t *testing.T, p *sitetest.Parts, id string) store.Batch {
 	t.Helper()
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
 	for {
-		b, err := p.store.Batches.Batch(t.Context(), id)
+		b, err := p.Store.Batches.Batch(t.Context(), id)
 		if err != nil {
 			t.Fatal(err)
 		}

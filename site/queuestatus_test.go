@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"concordat"
+	"concordat/internal/sitetest"
 	"concordat/site"
 	"concordat/store"
 )
@@ -19,14 +20,14 @@ func TestQueueHolds(t *testing.T) {
 	var hold atomic.Bool
 	hold.Store(true)
 	asked := make(chan struct{}, 100)
-	p := newSite(t, "a")
+	p := sitetest.NewSite(t, "a")
 	began := make(chan struct{}, 1)
 	leave := make(chan struct{})
-	q := p.NewQueue(site.QueueOptions{Store: p.store,
+	q := p.NewQueue(site.QueueOptions{Store: p.Store,
 		Read: func(ctx context.Context, _ site.Job) ([]site.Item, error) {
 			began <- struct{}{}
 			<-leave
-			return []site.Item{{Submission: site.Submission{ID: "one.txt", Text: folios}}}, nil
+			return []site.Item{{Submission: site.Submission{ID: "one.txt", Text: sitetest.Folios}}}, nil
 		},
 		Options: func(context.Context, site.Job) (site.CheckOptions, func(), error) {
 			return site.CheckOptions{}, nil, nil
@@ -44,14 +45,14 @@ func TestQueueHolds(t *testing.T) {
 	if s := q.Status(); s.Workers != 0 {
 		t.Errorf("a queue that is not run: %+v", s)
 	}
-	id := submit(t, q, site.Job{Name: "one.txt", File: "one"})
-	start(t, q)
+	id := sitetest.Submit(t, q, site.Job{Name: "one.txt", File: "one"})
+	sitetest.StartQueue(t, q)
 	<-asked
 	<-asked // the first answer has been kept
 	if s := q.Status(); s.Workers != 1 || !errors.Is(s.Holding, full) || len(s.Running) != 0 {
 		t.Errorf("held: %+v", s)
 	}
-	if task, err := p.store.Checks.Task(t.Context(), id); err != nil || task.State != concordat.TaskQueued {
+	if task, err := p.Store.Checks.Task(t.Context(), id); err != nil || task.State != concordat.TaskQueued {
 		t.Errorf("held: %+v, %v", task, err)
 	}
 	hold.Store(false)
@@ -63,7 +64,7 @@ func TestQueueHolds(t *testing.T) {
 		t.Errorf("latest %+v, %v", e, ok)
 	}
 	close(leave)
-	if state, cause := await(t, p, q, id); state != concordat.TaskDone {
+	if state, cause := sitetest.Await(t, p, q, id); state != concordat.TaskDone {
 		t.Errorf("got %s, %s", state, cause)
 	}
 }
@@ -71,36 +72,36 @@ func TestQueueHolds(t *testing.T) {
 // TestQueueAdds: texts go into a library; one that cannot be read keeps nothing else back, and doing it
 // again changes nothing.
 func TestQueueAdds(t *testing.T) {
-	p, q := queued(t, func(_ context.Context, j site.Job) ([]site.Item, error) {
+	p, q := sitetest.NewQueue(t, func(_ context.Context, j site.Job) ([]site.Item, error) {
 		if j.File == "bad" {
 			return []site.Item{{Submission: site.Submission{ID: "bad.pdf"}, Err: errors.New("damaged: it ends in the middle")}}, nil
 		}
 		return []site.Item{
-			{Submission: site.Submission{ID: "one.txt", Title: "One", Text: folios}},
+			{Submission: site.Submission{ID: "one.txt", Title: "One", Text: sitetest.Folios}},
 			{Submission: site.Submission{ID: "two.pdf"}, Err: errors.New("encrypted: it wants a password")},
-			{Submission: site.Submission{ID: "no\x00name", Text: folios}},
+			{Submission: site.Submission{ID: "no\x00name", Text: sitetest.Folios}},
 		}, nil
 	})
-	start(t, q)
+	sitetest.StartQueue(t, q)
 	for _, want := range []string{"added: 1 new, 0 replaced, 0 unchanged, 2 not readable",
 		"added: 0 new, 0 replaced, 1 unchanged, 2 not readable"} {
-		id := submit(t, q, site.Job{Name: "a.zip", File: "zip", Into: "a"})
-		if state, cause := await(t, p, q, id); state != concordat.TaskPartial || cause != want {
+		id := sitetest.Submit(t, q, site.Job{Name: "a.zip", File: "zip", Into: "a"})
+		if state, cause := sitetest.Await(t, p, q, id); state != concordat.TaskPartial || cause != want {
 			t.Errorf("got %s, %q, want partial, %q", state, cause, want)
 		}
-		if state, cause := await(t, p, q, id+"-2"); state != concordat.TaskFailed || !strings.Contains(cause, "password") {
+		if state, cause := sitetest.Await(t, p, q, id+"-2"); state != concordat.TaskFailed || !strings.Contains(cause, "password") {
 			t.Errorf("member: %s, %q", state, cause)
 		}
 	}
-	bad := submit(t, q, site.Job{Name: "bad.pdf", File: "bad", Into: "a"})
-	if state, cause := await(t, p, q, bad); state != concordat.TaskFailed || !strings.Contains(cause, "damaged") {
+	bad := sitetest.Submit(t, q, site.Job{Name: "bad.pdf", File: "bad", Into: "a"})
+	if state, cause := sitetest.Await(t, p, q, bad); state != concordat.TaskFailed || !strings.Contains(cause, "damaged") {
 		t.Errorf("got %s, %q", state, cause)
 	}
-	if l, err := p.store.Catalogue.Library(t.Context(), "a"); err != nil || l.Documents != 2 {
+	if l, err := p.Store.Catalogue.Library(t.Context(), "a"); err != nil || l.Documents != 2 {
 		t.Errorf("library %+v, %v; want the source and the new one", l, err)
 	}
-	fault := submit(t, q, site.Job{Name: "large.txt", Fault: store.Cause{Detail: "limit: too large"}})
-	if state, cause := await(t, p, q, fault); state != concordat.TaskFailed || cause != "limit: too large" {
+	fault := sitetest.Submit(t, q, site.Job{Name: "large.txt", Fault: store.Cause{Detail: "limit: too large"}})
+	if state, cause := sitetest.Await(t, p, q, fault); state != concordat.TaskFailed || cause != "limit: too large" {
 		t.Errorf("got %s, %q", state, cause)
 	}
 }

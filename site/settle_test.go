@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"concordat"
+	"concordat/internal/sitetest"
 	"concordat/internal/storetest"
 	"concordat/profile"
 	"concordat/report"
@@ -19,8 +20,8 @@ import (
 
 // dying returns the store of p as it is for a process that ends before it notes what is in the index: nothing after that
 // reaches it.
-func dying(p *parts) *store.DB {
-	db, script := storetest.Scripted(p.store)
+func dying(p *sitetest.Parts) *store.DB {
+	db, script := storetest.Scripted(p.Store)
 	ended := func() error { return storetest.ErrScript }
 	script.On("FinishIntake", ended)
 	script.On("ClaimIntake", ended)
@@ -28,68 +29,60 @@ func dying(p *parts) *store.DB {
 }
 
 // over returns another process of the site of p, with its index and the given store.
-func over(t *testing.T, p *parts, db *store.DB, worker string) *site.Site {
+func over(t *testing.T, p *sitetest.Parts, db *store.DB, worker string) *site.Site {
 	t.Helper()
 	pr, err := profile.New(profile.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return site.New(site.Options{ID: "here", Index: p.index, Store: db, Profiler: pr, Worker: worker})
-}
-
-func (p *parts) cited(t *testing.T, text string) (out []concordat.DocumentID) {
-	t.Helper()
-	for _, one := range p.check(t, text, site.CheckOptions{}).Passages {
-		out = append(out, one.Source.Document)
-	}
-	return out
+	return site.New(site.Options{ID: "here", Index: p.Index, Store: db, Profiler: pr, Worker: worker})
 }
 
 func take(s *site.Site, d site.Incoming) error {
-	return s.Ingest(context.Background(), "l", docs(d), func(site.Ingested) error { return nil })
+	return s.Ingest(context.Background(), "l", sitetest.Docs(d), func(site.Ingested) error { return nil })
 }
 
 // TestNeverAcknowledgedIsNotEvidence: a document of which the index heard and the catalogue did not is not cited, and is
 // out of the index once the next process has settled; a replacement that came so far is completed.
 func TestNeverAcknowledgedIsNotEvidence(t *testing.T) {
-	p := newSite(t, "l")
-	text, other := prose(1, 12), prose(2, 12)
-	p.ingest(t, "l", site.Incoming{ID: "old", Title: "Old", Text: other})
+	p := sitetest.NewSite(t, "l")
+	text, other := sitetest.Prose(1, 12), sitetest.Prose(2, 12)
+	p.Add(t, "l", site.Incoming{ID: "old", Title: "Old", Text: other})
 	dies := dying(p)
-	for _, d := range []site.Incoming{{ID: "never", Title: "Never", Text: text}, {ID: "old", Title: "Newer", Text: prose(3, 12)}} {
+	for _, d := range []site.Incoming{{ID: "never", Title: "Never", Text: text}, {ID: "old", Title: "Newer", Text: sitetest.Prose(3, 12)}} {
 		if err := take(over(t, p, dies, "one"), d); !errors.Is(err, storetest.ErrScript) {
 			t.Fatalf("took %s: %v", d.ID, err)
 		}
 	}
 	never := concordat.Ref{Site: "here", Library: "l", Document: "never"}
-	if _, err := p.index.Document(t.Context(), never); err != nil {
+	if _, err := p.Index.Document(t.Context(), never); err != nil {
 		t.Fatalf("the index does not have it, so it shows nothing: %v", err)
 	}
-	if got := p.cited(t, text); len(got) != 0 {
+	if got := p.Cited(t, text); len(got) != 0 {
 		t.Errorf("before it is settled %v is cited", got)
 	}
 
-	next := over(t, p, p.store, "two")
+	next := over(t, p, p.Store, "two")
 	if sum, err := next.Settle(t.Context(), "two"); sum != (site.Settled{}) || err != nil {
 		t.Errorf("what another process is at was settled: %+v, %v", sum, err)
 	}
 	if sum, err := next.Settle(t.Context(), "one"); sum != (site.Settled{Removed: 1, Completed: 1}) || err != nil {
 		t.Errorf("settled %+v, %v", sum, err)
 	}
-	if _, err := p.index.Document(t.Context(), never); !errors.Is(err, concordat.ErrNotFound) {
+	if _, err := p.Index.Document(t.Context(), never); !errors.Is(err, concordat.ErrNotFound) {
 		t.Errorf("after it was settled the index has it: %v", err)
 	}
-	row, err := p.store.Catalogue.DocumentRow(t.Context(), "l", "old")
+	row, err := p.Store.Catalogue.DocumentRow(t.Context(), "l", "old")
 	if err != nil || row.Title != "Newer" || row.Revision != 2 {
 		t.Errorf("the replaced document: %+v, %v", row, err)
 	}
-	if got := p.cited(t, prose(3, 12)); !slices.Contains(got, "old") {
+	if got := p.Cited(t, sitetest.Prose(3, 12)); !slices.Contains(got, "old") {
 		t.Errorf("its new text is found in %v", got)
 	}
-	if left, err := p.store.Catalogue.IntakesBefore(t.Context(), time.Now().Add(time.Hour)); len(left) != 0 || err != nil {
+	if left, err := p.Store.Catalogue.IntakesBefore(t.Context(), time.Now().Add(time.Hour)); len(left) != 0 || err != nil {
 		t.Errorf("left %v, %v", left, err)
 	}
-	if got := p.ingest(t, "l", site.Incoming{ID: "never", Title: "Never", Text: text}); !slices.Equal(got, []string{"never:added"}) {
+	if got := p.Add(t, "l", site.Incoming{ID: "never", Title: "Never", Text: text}); !slices.Equal(got, []string{"never:added"}) {
 		t.Errorf("taken in again: %v", got)
 	}
 }
@@ -97,9 +90,9 @@ func TestNeverAcknowledgedIsNotEvidence(t *testing.T) {
 // TestAcknowledgedStays: whatever was cut short around it, settling leaves what was acknowledged in the index and in the
 // catalogue, and it is found as before.
 func TestAcknowledgedStays(t *testing.T) {
-	p := newSite(t, "l")
-	text := prose(1, 12)
-	p.ingest(t, "l", site.Incoming{ID: "a", Title: "A", Text: text}, site.Incoming{ID: "b", Title: "B", Text: prose(2, 12)})
+	p := sitetest.NewSite(t, "l")
+	text := sitetest.Prose(1, 12)
+	p.Add(t, "l", site.Incoming{ID: "a", Title: "A", Text: text}, site.Incoming{ID: "b", Title: "B", Text: sitetest.Prose(2, 12)})
 	dies := dying(p)
 	for _, end := range []struct {
 		name     string
@@ -107,35 +100,35 @@ func TestAcknowledgedStays(t *testing.T) {
 		incoming site.Incoming
 		sum      site.Settled
 	}{
-		{"before the index heard of a replacement", errors.New("it has ended"), site.Incoming{ID: "a", Title: "A", Text: prose(3, 12)},
+		{"before the index heard of a replacement", errors.New("it has ended"), site.Incoming{ID: "a", Title: "A", Text: sitetest.Prose(3, 12)},
 			site.Settled{}},
 		{"before the index heard of a new title", errors.New("it has ended"), site.Incoming{ID: "a", Title: "Other", Text: text},
 			site.Settled{}},
-		{"beside it", nil, site.Incoming{ID: "c", Text: prose(4, 12)}, site.Settled{Removed: 1}},
+		{"beside it", nil, site.Incoming{ID: "c", Text: sitetest.Prose(4, 12)}, site.Settled{Removed: 1}},
 	} {
 		t.Run(end.name, func(t *testing.T) {
-			p.index.put = end.put
+			p.Index.PutErr = end.put
 			if err := take(over(t, p, dies, "one"), end.incoming); err == nil {
 				t.Fatal("it did not end")
 			}
-			p.index.put = nil
-			if left, err := p.store.Catalogue.Intakes(t.Context(), "one"); len(left) != 1 || err != nil {
+			p.Index.PutErr = nil
+			if left, err := p.Store.Catalogue.Intakes(t.Context(), "one"); len(left) != 1 || err != nil {
 				t.Fatalf("cut short: %v, %v", left, err)
 			}
-			if sum, err := over(t, p, p.store, "one").Settle(t.Context(), "one"); sum != end.sum || err != nil {
+			if sum, err := over(t, p, p.Store, "one").Settle(t.Context(), "one"); sum != end.sum || err != nil {
 				t.Errorf("settled %+v, %v, want %+v", sum, err, end.sum)
 			}
 			for _, id := range []concordat.DocumentID{"a", "b"} {
-				row, err := p.store.Catalogue.DocumentRow(t.Context(), "l", id)
+				row, err := p.Store.Catalogue.DocumentRow(t.Context(), "l", id)
 				if err != nil || row.Revision != 1 {
 					t.Errorf("%s in the catalogue: %+v, %v", id, row, err)
 				}
-				d, err := p.index.Document(t.Context(), concordat.Ref{Site: "here", Library: "l", Document: id})
+				d, err := p.Index.Document(t.Context(), concordat.Ref{Site: "here", Library: "l", Document: id})
 				if err != nil || store.TextHash(d.Text) != row.Hash {
 					t.Errorf("%s in the index: %v", id, err)
 				}
 			}
-			if got := p.cited(t, text); !slices.Contains(got, "a") {
+			if got := p.Cited(t, text); !slices.Contains(got, "a") {
 				t.Errorf("it is found in %v", got)
 			}
 		})
@@ -144,8 +137,8 @@ func TestAcknowledgedStays(t *testing.T) {
 
 // TestHalfTakenIsTakenBack: a process that cannot note what is in the index takes it out again.
 func TestHalfTakenIsTakenBack(t *testing.T) {
-	p := newSite(t, "l")
-	fails, script := storetest.Scripted(p.store)
+	p := sitetest.NewSite(t, "l")
+	fails, script := storetest.Scripted(p.Store)
 	noted := false
 	script.On("FinishIntake", func() error {
 		if noted {
@@ -154,34 +147,34 @@ func TestHalfTakenIsTakenBack(t *testing.T) {
 		noted = true
 		return storetest.ErrScript
 	})
-	if err := take(over(t, p, fails, "one"), site.Incoming{ID: "half", Text: prose(1, 12)}); !errors.Is(err, storetest.ErrScript) {
+	if err := take(over(t, p, fails, "one"), site.Incoming{ID: "half", Text: sitetest.Prose(1, 12)}); !errors.Is(err, storetest.ErrScript) {
 		t.Fatal(err)
 	}
 	half := concordat.Ref{Site: "here", Library: "l", Document: "half"}
-	if _, err := p.index.Document(t.Context(), half); !errors.Is(err, concordat.ErrNotFound) {
+	if _, err := p.Index.Document(t.Context(), half); !errors.Is(err, concordat.ErrNotFound) {
 		t.Errorf("the index has it: %v", err)
 	}
-	if left, err := p.store.Catalogue.Intakes(t.Context(), "one"); len(left) != 0 || err != nil {
+	if left, err := p.Store.Catalogue.Intakes(t.Context(), "one"); len(left) != 0 || err != nil {
 		t.Errorf("left %v, %v", left, err)
 	}
 }
 
 // TestSettledUnderItsHands: who was taken for dead does not note what was taken out of the index.
 func TestSettledUnderItsHands(t *testing.T) {
-	p := newSite(t, "l")
-	db, script := storetest.Scripted(p.store)
+	p := sitetest.NewSite(t, "l")
+	db, script := storetest.Scripted(p.Store)
 	script.On("FinishIntake", func() error { // it is taken for dead meanwhile
 		script.On("FinishIntake", nil)
-		if sum, err := over(t, p, p.store, "two").Settle(context.Background(), "one"); sum.Removed != 1 || err != nil {
+		if sum, err := over(t, p, p.Store, "two").Settle(context.Background(), "one"); sum.Removed != 1 || err != nil {
 			t.Errorf("settled %+v, %v", sum, err)
 		}
 		return nil
 	})
-	if err := take(over(t, p, db, "one"), site.Incoming{ID: "slow", Text: prose(1, 12)}); !errors.Is(err, store.ErrLease) {
+	if err := take(over(t, p, db, "one"), site.Incoming{ID: "slow", Text: sitetest.Prose(1, 12)}); !errors.Is(err, store.ErrLease) {
 		t.Errorf("it was told to be in: %v", err)
 	}
-	_, noted := p.store.Catalogue.DocumentRow(t.Context(), "l", "slow")
-	_, held := p.index.Document(t.Context(), concordat.Ref{Site: "here", Library: "l", Document: "slow"})
+	_, noted := p.Store.Catalogue.DocumentRow(t.Context(), "l", "slow")
+	_, held := p.Index.Document(t.Context(), concordat.Ref{Site: "here", Library: "l", Document: "slow"})
 	if !errors.Is(noted, concordat.ErrNotFound) || !errors.Is(held, concordat.ErrNotFound) {
 		t.Errorf("catalogue: %v, index: %v", noted, held)
 	}
@@ -189,9 +182,9 @@ func TestSettledUnderItsHands(t *testing.T) {
 
 // TestDeletedIsSaidOfDeleted: of a source that a report names and the catalogue never had, nobody says that it was deleted.
 func TestDeletedIsSaidOfDeleted(t *testing.T) {
-	p := newSite(t, "l")
-	p.ingest(t, "l", site.Incoming{ID: "source", Text: prose(1, 12)})
-	f := p.check(t, prose(1, 12), site.CheckOptions{})
+	p := sitetest.NewSite(t, "l")
+	p.Add(t, "l", site.Incoming{ID: "source", Text: sitetest.Prose(1, 12)})
+	f := p.Found(t, sitetest.Prose(1, 12), site.CheckOptions{})
 	deleted := func() int {
 		t.Helper()
 		got, err := p.Findings(t.Context(), f.Task)
@@ -214,9 +207,9 @@ func TestDeletedIsSaidOfDeleted(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, revision, err := p.store.Checks.FindingsAt(t.Context(), f.Task)
+		_, revision, err := p.Store.Checks.FindingsAt(t.Context(), f.Task)
 		if err == nil {
-			err = p.store.Checks.ReplaceFindings(t.Context(), f.Task, revision, b)
+			err = p.Store.Checks.ReplaceFindings(t.Context(), f.Task, revision, b)
 		}
 		if err != nil {
 			t.Fatal(err)

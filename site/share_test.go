@@ -12,6 +12,7 @@ import (
 	"concordat"
 	"concordat/internal/corpora"
 	"concordat/internal/indextest"
+	"concordat/internal/sitetest"
 	"concordat/internal/suite"
 	"concordat/report"
 	"concordat/site"
@@ -26,7 +27,7 @@ type twoTexts struct{ name, a, b, template string }
 func madePair(seed uint64) twoTexts {
 	r := rand.New(rand.NewPCG(seed, 11))
 	paragraphs := func(seed uint64, n int) []string {
-		return strings.Split(strings.TrimSpace(prose(seed, 4*n)), "\n\n")
+		return strings.Split(strings.TrimSpace(sitetest.Prose(seed, 4*n)), "\n\n")
 	}
 	theirs := paragraphs(1000+seed, 3+r.IntN(8))
 	own := paragraphs(5000+seed, 1+r.IntN(8))
@@ -37,7 +38,7 @@ func madePair(seed uint64) twoTexts {
 		case 2:
 			own = append(own, altered(p))
 		case 3:
-			own = append(own, strings.SplitAfter(p, ". ")[0]+prose(9000+seed, 2))
+			own = append(own, strings.SplitAfter(p, ". ")[0]+sitetest.Prose(9000+seed, 2))
 		}
 	}
 	r.Shuffle(len(own), func(i, j int) { own[i], own[j] = own[j], own[i] })
@@ -186,19 +187,19 @@ func (x *twoTexts) options() (o site.CheckOptions) {
 // central returns what a check says where the other text is, and holds a screening to it.
 func (x *twoTexts) central(t *testing.T) float64 {
 	t.Helper()
-	p := newSite(t, "a")
-	p.ingest(t, "a", site.Incoming{ID: "b", Title: "b", Text: x.b})
+	p := sitetest.NewSite(t, "a")
+	p.Add(t, "a", site.Incoming{ID: "b", Title: "b", Text: x.b})
 	want := 0.0
-	if s := best(p.check(t, x.a, x.options())); s != nil {
+	if s := best(p.Found(t, x.a, x.options())); s != nil {
 		if want = s.Share; s.Estimate != nil {
 			t.Errorf("%s: a share that was measured is an estimate", x.name)
 		}
 	}
-	p.ingest(t, "a", site.Incoming{ID: "a", Title: "a", Text: x.a})
+	p.Add(t, "a", site.Incoming{ID: "a", Title: "a", Text: x.a})
 	o := x.options()
 	o.Exclude = []concordat.Ref{{Site: "here", Library: "a", Document: "a"}}
 	shares, err := p.Shares(t.Context(), site.Submission{ID: "a", Text: x.a}, o, report.Rules{})
-	must(t, err)
+	sitetest.Must(t, err)
 	if got := shares[concordat.Ref{Site: "here", Library: "a", Document: "b"}]; math.Abs(got-want) > 0.02 {
 		t.Errorf("%s: a check says %.3f, a screening %.3f", x.name, want, got)
 	}
@@ -207,9 +208,10 @@ func (x *twoTexts) central(t *testing.T) float64 {
 
 func (x *twoTexts) inBatch(t *testing.T) float64 {
 	t.Helper()
-	b := newBatch(t, newSite(t), map[string]string{"a.txt": x.a, "b.txt": x.b}, []string{"a.txt", "b.txt"}, batch.Job{Threshold: 0.001})
-	b.options.Options = func(context.Context, batch.Job) (site.CheckOptions, func(), error) { return x.options(), nil, nil }
-	for _, p := range b.run(t).Pairs {
+	b := sitetest.NewBatch(t, sitetest.NewSite(t), map[string]string{"a.txt": x.a, "b.txt": x.b}, []string{"a.txt", "b.txt"},
+		batch.Job{Threshold: 0.001})
+	b.BatchOptions.Options = func(context.Context, batch.Job) (site.CheckOptions, func(), error) { return x.options(), nil, nil }
+	for _, p := range b.Run(t).Pairs {
 		return p.ShareA
 	}
 	return 0
@@ -217,16 +219,16 @@ func (x *twoTexts) inBatch(t *testing.T) float64 {
 
 func (x *twoTexts) atPartner(t *testing.T, form string) *report.RankedSource {
 	t.Helper()
-	a, b := newMember(t, "asker", "l"), newMember(t, "owner", "l")
-	b.ingest(t, "l", site.Incoming{ID: "b", Title: "b", Text: x.b})
+	a, b := sitetest.NewMember(t, "asker", "l"), sitetest.NewMember(t, "owner", "l")
+	b.Add(t, "l", site.Incoming{ID: "b", Title: "b", Text: x.b})
 	rule := openRule
 	rule.Outline = form
-	b.share(t, "asker", rule, "l")
+	b.ShareAll(t, "asker", rule, "l")
 	o := x.options()
-	o.Forward, o.Partners = site.ForwardAll, []site.PartnerLibraries{b.seenBy("asker", "l")}
-	s := best(a.check(t, x.a, o))
-	got, err := newMember(t, "asker", "l").PartnerMatches(t.Context(), site.Submission{ID: "sub", Text: x.a}, o, report.Rules{})
-	must(t, err)
+	o.Forward, o.Partners = site.ForwardAll, []site.PartnerLibraries{b.SeenBy("asker", "l")}
+	s := best(a.Found(t, x.a, o))
+	got, err := sitetest.NewMember(t, "asker", "l").PartnerMatches(t.Context(), site.Submission{ID: "sub", Text: x.a}, o, report.Rules{})
+	sitetest.Must(t, err)
 	switch {
 	case s == nil && len(got.Documents) == 0:
 	case s == nil || len(got.Documents) != 1:
@@ -239,13 +241,13 @@ func (x *twoTexts) atPartner(t *testing.T, form string) *report.RankedSource {
 
 func (x *twoTexts) mirrored(t *testing.T) *report.RankedSource {
 	t.Helper()
-	north := newPartner(t, "north")
-	north.put(t, "lib", "b", x.b)
-	m := mirrorOf(north, &indextest.Oracle{Site: "here", Scheme: north.profiler.Scheme()})
-	p := here(t, "")
+	north := sitetest.NewPartner(t, "north")
+	north.Put(t, "lib", "b", x.b)
+	m := sitetest.MirrorOf(north, &indextest.Oracle{Site: "here", Scheme: north.Profiler.Scheme()})
+	p := sitetest.NewHere(t, "")
 	_, err := p.SyncMirror(t.Context(), north, m, nil)
-	must(t, err)
+	sitetest.Must(t, err)
 	o := x.options()
 	o.Mirrors = []site.MirroredLibrary{m}
-	return best(p.check(t, x.a, o))
+	return best(p.Found(t, x.a, o))
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"concordat"
+	"concordat/internal/sitetest"
 	"concordat/profile"
 	"concordat/report"
 	"concordat/screen"
@@ -17,7 +18,7 @@ import (
 )
 
 // check runs a check with short texts and returns its findings.
-func checkShort(t *testing.T, s *parts, sub site.Submission, threshold float64) *report.Findings {
+func checkShort(t *testing.T, s *sitetest.Parts, sub site.Submission, threshold float64) *report.Findings {
 	t.Helper()
 	f, err := s.Check(t.Context(), sub, site.CheckOptions{Short: true, ShortThreshold: threshold})
 	if err != nil {
@@ -26,9 +27,9 @@ func checkShort(t *testing.T, s *parts, sub site.Submission, threshold float64) 
 	return f
 }
 
-func ingest(t *testing.T, s *parts, lib concordat.LibraryID, ds ...site.Incoming) {
+func ingest(t *testing.T, s *sitetest.Parts, lib concordat.LibraryID, ds ...site.Incoming) {
 	t.Helper()
-	if err := s.Ingest(t.Context(), lib, docs(ds...), func(site.Ingested) error { return nil }); err != nil {
+	if err := s.Ingest(t.Context(), lib, sitetest.Docs(ds...), func(site.Ingested) error { return nil }); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -46,7 +47,7 @@ func TestShortAgainstAllPairs(t *testing.T) {
 	} {
 		for seed := range uint64(2) {
 			rnd := rand.New(rand.NewPCG(seed, 9))
-			s := newSite(t, "a")
+			s := sitetest.NewSite(t, "a")
 			heading := func() string {
 				var b []string
 				for range 1 + rnd.IntN(4) {
@@ -113,7 +114,7 @@ func lettersOf(t *testing.T, p *profile.Profiler, text string) []string {
 }
 
 func TestShortTextsOfTitlesAndHeadings(t *testing.T) {
-	s := newSite(t, "a", "b")
+	s := sitetest.NewSite(t, "a", "b")
 	prose := "A paragraph of some length stands here so that the document has something that can be fingerprinted as well."
 	ingest(t, s, "a", site.Incoming{ID: "1", Title: "Governance of Shared Wells", Text: "3. Results: Water\n\n" + prose},
 		site.Incoming{ID: "2", Title: "其他", Text: "地下水共享的信任机制\n\n" + prose + "\n\n2019\n\n12-34"})
@@ -166,7 +167,7 @@ var own = strings.Join([]string{
 
 // Wording that words alone nominate is counted for the rule of common wording as well.
 func TestCommonWordingFoundByWords(t *testing.T) {
-	s := newSite(t, "a")
+	s := sitetest.NewSite(t, "a")
 	common := "The applicant hereby confirms that all persons named in this proposal have consented to its submission and storage."
 	var ds []site.Incoming
 	for i := range 30 {
@@ -215,13 +216,13 @@ func TestCommonWordingFoundByWords(t *testing.T) {
 }
 
 func TestTemplatesAndDatesOfACheck(t *testing.T) {
-	s := newSite(t, "a")
+	s := sitetest.NewSite(t, "a")
 	copied := "Every well that is dug on one side of the border lowers the water on the other side, and nobody agrees on who may dig."
 	form := "I declare that I have written this work myself and have used no other sources than those that are named."
 	ingest(t, s, "a", site.Incoming{ID: "new", Text: copied + "\n\n" + form, Dated: "2019-05", DatedBy: concordat.DateOfFile},
 		site.Incoming{ID: "old", Text: copied + "\n\n" + form, Dated: "2001", DatedBy: concordat.DateGiven},
 		site.Incoming{ID: "unknown", Text: copied + "\n\n" + form})
-	if err := s.store.Catalogue.PutTemplate(t.Context(), store.Template{Library: "a", Name: "declaration", Text: form}); err != nil {
+	if err := s.Store.Catalogue.PutTemplate(t.Context(), store.Template{Library: "a", Name: "declaration", Text: form}); err != nil {
 		t.Fatal(err)
 	}
 	f, err := s.Check(t.Context(), site.Submission{ID: "s", Text: copied + "\n\n" + own + "\n\n" + form, Dated: "2010"}, site.CheckOptions{})
@@ -249,7 +250,7 @@ func TestTemplatesAndDatesOfACheck(t *testing.T) {
 	}
 	// Adding the same text again without a date keeps the date; another date replaces it.
 	outcome := func(d site.Incoming) (o site.Outcome) {
-		if err := s.Ingest(t.Context(), "a", docs(d), func(i site.Ingested) error { o = i.Outcome; return nil }); err != nil {
+		if err := s.Ingest(t.Context(), "a", sitetest.Docs(d), func(i site.Ingested) error { o = i.Outcome; return nil }); err != nil {
 			t.Fatal(err)
 		}
 		return o
@@ -260,13 +261,13 @@ func TestTemplatesAndDatesOfACheck(t *testing.T) {
 	if o := outcome(site.Incoming{ID: "old", Text: copied + "\n\n" + form, Dated: "2002", DatedBy: concordat.DateGiven}); o != site.Replaced {
 		t.Errorf("with another date: %s", o)
 	}
-	if row, err := s.store.Catalogue.DocumentRow(t.Context(), "a", "old"); err != nil || row.Dated != "2002" {
+	if row, err := s.Store.Catalogue.DocumentRow(t.Context(), "a", "old"); err != nil || row.Dated != "2002" {
 		t.Errorf("row %+v, %v", row, err)
 	}
 }
 
 func TestBoilerplate(t *testing.T) {
-	s := newSite(t, "a")
+	s := sitetest.NewSite(t, "a")
 	common := "The applicant hereby confirms that all persons named in this proposal have consented to its submission and storage."
 	rarer := "Three copies of this proposal are to be handed in at the office of the foundation before the end of the month."
 	var ds []site.Incoming

@@ -4,168 +4,22 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"iter"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"concordat"
-	"concordat/index"
-	"concordat/profile"
+	"concordat/internal/sitetest"
 	"concordat/report"
 	"concordat/segment"
 	"concordat/site"
-	"concordat/site/answer"
-	"concordat/site/ask"
 	"concordat/store"
 )
 
-// parts is a site with the parts it stands on.
-type parts struct {
-	*services
-	store    *store.DB
-	index    *faulty
-	profiler *profile.Profiler
-}
-
-// services are a site with what answers and asks for it.
-type services struct {
-	*site.Site
-	*answer.Answerer
-	*ask.Asker
-}
-
-// open returns the rooms of a site, whose store must be good for all of them.
-func open(o site.Options) *services {
-	r := &services{}
-	r.Answerer = answer.New(answer.Options{ID: o.ID, Index: o.Index, Store: o.Store, Logger: o.Logger, Now: o.Now,
-		Shared: o.Shared, Meaning: o.Profiler.Meaning(),
-		Noticed: func(ctx context.Context, from concordat.SiteID, n *concordat.Notice) (concordat.TaskID, error) {
-			return r.Noticed(ctx, from, n)
-		}})
-	o.Sharing = r.Answerer
-	r.Site = site.New(o)
-	r.Asker = ask.New(r.Site, ask.Options{Store: o.Store})
-	return r
-}
-
-// faulty is an index whose next calls can be made to fail, or to answer in part.
-type faulty struct {
-	concordat.Index
-	put, match error
-	del, read  error
-	missing    []concordat.ShardID
-	capped     int  // added to the look-ups that were cut short
-	panics     bool // where a document is asked for
-	putPanics  bool
-}
-
-func (f *faulty) Document(ctx context.Context, ref concordat.Ref) (*concordat.Document, error) {
-	if f.panics {
-		panic("document")
-	}
-	if f.read != nil {
-		return nil, f.read
-	}
-	return f.Index.Document(ctx, ref)
-}
-
-func (f *faulty) Put(ctx context.Context, ps ...*concordat.Profile) error {
-	if f.putPanics {
-		panic("put")
-	}
-	if f.put != nil {
-		return f.put
-	}
-	return f.Index.Put(ctx, ps...)
-}
-
-func (f *faulty) Delete(ctx context.Context, refs ...concordat.Ref) error {
-	if f.del != nil {
-		return f.del
-	}
-	return f.Index.Delete(ctx, refs...)
-}
-
-func (f *faulty) Match(ctx context.Context, q *concordat.Query) (*concordat.Answer, error) {
-	if f.match != nil {
-		return nil, f.match
-	}
-	a, err := f.Index.Match(ctx, q)
-	if err == nil {
-		a.Missing, a.Capped = f.missing, a.Capped+f.capped
-	}
-	return a, err
-}
-
-func newSite(t *testing.T, libraries ...concordat.LibraryID) *parts {
-	t.Helper()
-	return newKeyedSite(t, nil, libraries...)
-}
-
-// newKeyedSite is newSite with fingerprints by a key.
-func newKeyedSite(t *testing.T, key []byte, libraries ...concordat.LibraryID) *parts {
-	t.Helper()
-	dir := t.TempDir()
-	db, err := store.Open(t.Context(), filepath.Join(dir, "site.db"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { db.Close() })
-	p, err := profile.New(profile.Options{Key: key})
-	if err != nil {
-		t.Fatal(err)
-	}
-	shard, err := index.Open(filepath.Join(dir, "index"), index.Options{Site: "here", Scheme: p.Scheme(), Shard: "00"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { shard.Close() })
-	for _, l := range libraries {
-		if err := db.Catalogue.CreateLibrary(t.Context(), store.Library{ID: l}); err != nil {
-			t.Fatal(err)
-		}
-	}
-	f := &faulty{Index: shard}
-	return &parts{open(site.Options{ID: "here", Index: f, Store: db, Profiler: p}), db, f, p}
-}
-
-func docs(ds ...site.Incoming) iter.Seq2[site.Incoming, error] {
-	return func(yield func(site.Incoming, error) bool) {
-		for _, d := range ds {
-			if !yield(d, nil) {
-				return
-			}
-		}
-	}
-}
-
-// ingest returns what became of each document, as id:outcome.
-func (p *parts) ingest(t *testing.T, lib concordat.LibraryID, ds ...site.Incoming) []string {
-	t.Helper()
-	var out []string
-	err := p.Ingest(t.Context(), lib, docs(ds...), func(d site.Ingested) error {
-		out = append(out, fmt.Sprintf("%s:%s", d.ID, d.Outcome))
-		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return out
-}
-
-const (
-	river  = "The ancient river carried silver timber downstream while the merchants counted barrels of salted fish beside the frozen harbour. "
-	winter = "Every winter the council fixed the price of bread, coal and candles before the first ships returned from the northern islands. "
-	garden = "A small botanical garden behind the hospital supplied physicians with foxglove, chamomile and a pale variety of valerian. "
-	han    = "委员会认定，商人在整个漫长的冬季清点了成桶的咸鱼，并且向城市的居民按照规定的价格出售了这些食品和蜡烛。"
-)
-
 func TestIngest(t *testing.T) {
-	p := newSite(t, "a")
-	ds := []site.Incoming{{ID: "1", Text: river + winter}, {ID: "2", Title: "T", Text: garden}}
+	p := sitetest.NewSite(t, "a")
+	ds := []site.Incoming{{ID: "1", Text: sitetest.River + sitetest.Winter}, {ID: "2", Title: "T", Text: sitetest.Garden}}
 	for _, c := range []struct {
 		name string
 		in   []site.Incoming
@@ -173,43 +27,45 @@ func TestIngest(t *testing.T) {
 	}{
 		{"new", ds, []string{"1:added", "2:added"}},
 		{"again", ds, []string{"1:unchanged", "2:unchanged"}},
-		{"changed text", []site.Incoming{{ID: "1", Text: river}}, []string{"1:replaced"}},
-		{"changed title", []site.Incoming{{ID: "2", Title: "U", Text: garden}}, []string{"2:replaced"}},
-		{"twice in one go: the later counts", []site.Incoming{{ID: "3", Text: river}, {ID: "3", Text: winter}}, []string{"3:added"}},
+		{"changed text", []site.Incoming{{ID: "1", Text: sitetest.River}}, []string{"1:replaced"}},
+		{"changed title", []site.Incoming{{ID: "2", Title: "U", Text: sitetest.Garden}}, []string{"2:replaced"}},
+		{"twice in one go: the later counts", []site.Incoming{{ID: "3", Text: sitetest.River}, {ID: "3", Text: sitetest.Winter}},
+			[]string{"3:added"}},
 		{"empty text", []site.Incoming{{ID: "4"}}, []string{"4:added"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if got := p.ingest(t, "a", c.in...); !slices.Equal(got, c.want) {
+			if got := p.Add(t, "a", c.in...); !slices.Equal(got, c.want) {
 				t.Errorf("got %v, want %v", got, c.want)
 			}
 		})
 	}
-	d, err := p.index.Document(t.Context(), concordat.Ref{Site: "here", Library: "a", Document: "3"})
-	if err != nil || d.Text != winter {
+	d, err := p.Index.Document(t.Context(), concordat.Ref{Site: "here", Library: "a", Document: "3"})
+	if err != nil || d.Text != sitetest.Winter {
 		t.Errorf("document 3: got %v, %v", d, err)
 	}
-	l, err := p.store.Catalogue.Library(t.Context(), "a")
+	l, err := p.Store.Catalogue.Library(t.Context(), "a")
 	if err != nil || l.Documents != 4 {
 		t.Errorf("library: got %+v, %v, want 4 documents", l, err)
 	}
 }
 
 func TestIngestRefuses(t *testing.T) {
-	p := newSite(t, "a")
+	p := sitetest.NewSite(t, "a")
 	for _, c := range []struct {
 		name string
 		lib  concordat.LibraryID
 		in   site.Incoming
 		want error
 	}{
-		{"unknown library", "b", site.Incoming{ID: "1", Text: river}, concordat.ErrNotFound},
-		{"empty id", "a", site.Incoming{Text: river}, concordat.ErrInvalid},
-		{"long id", "a", site.Incoming{ID: concordat.DocumentID(strings.Repeat("x", 600)), Text: river}, concordat.ErrInvalid},
-		{"control in id", "a", site.Incoming{ID: "a\x00b", Text: river}, concordat.ErrInvalid},
+		{"unknown library", "b", site.Incoming{ID: "1", Text: sitetest.River}, concordat.ErrNotFound},
+		{"empty id", "a", site.Incoming{Text: sitetest.River}, concordat.ErrInvalid},
+		{"long id", "a", site.Incoming{ID: concordat.DocumentID(strings.Repeat("x", 600)), Text: sitetest.River}, concordat.ErrInvalid},
+		{"control in id", "a", site.Incoming{ID: "a\x00b", Text: sitetest.River}, concordat.ErrInvalid},
 		{"text not UTF-8", "a", site.Incoming{ID: "1", Text: "\xff\xfe"}, concordat.ErrInvalid},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			err := p.Ingest(t.Context(), c.lib, docs(site.Incoming{ID: "good-" + concordat.DocumentID(c.name), Text: garden}, c.in),
+			err := p.Ingest(t.Context(), c.lib, sitetest.Docs(site.Incoming{ID: "good-" + concordat.DocumentID(c.name), Text: sitetest.Garden},
+				c.in),
 				func(site.Ingested) error { return nil })
 			if !errors.Is(err, c.want) {
 				t.Errorf("got %v, want %v", err, c.want)
@@ -217,36 +73,37 @@ func TestIngestRefuses(t *testing.T) {
 		})
 	}
 	// What came before the fault is kept.
-	if got := p.ingest(t, "a", site.Incoming{ID: "good-empty id", Text: garden}); !slices.Equal(got, []string{"good-empty id:unchanged"}) {
+	if got := p.Add(t, "a", site.Incoming{ID: "good-empty id", Text: sitetest.Garden}); !slices.Equal(got,
+		[]string{"good-empty id:unchanged"}) {
 		t.Errorf("document before the fault: got %v", got)
 	}
 }
 
 // TestIngestFails: a failing index leaves nothing in the catalogue, and the same call completes later.
 func TestIngestFails(t *testing.T) {
-	p := newSite(t, "a")
-	p.index.put = concordat.ErrDiskFull
-	d := site.Incoming{ID: "1", Text: river}
-	if err := p.Ingest(t.Context(), "a", docs(d),
+	p := sitetest.NewSite(t, "a")
+	p.Index.PutErr = concordat.ErrDiskFull
+	d := site.Incoming{ID: "1", Text: sitetest.River}
+	if err := p.Ingest(t.Context(), "a", sitetest.Docs(d),
 		func(site.Ingested) error { t.Error("told of a document that is not there"); return nil }); !errors.Is(err, concordat.ErrDiskFull) {
 		t.Errorf("got %v, want ErrDiskFull", err)
 	}
-	if _, err := p.store.Catalogue.DocumentRow(t.Context(), "a", "1"); !errors.Is(err, concordat.ErrNotFound) {
+	if _, err := p.Store.Catalogue.DocumentRow(t.Context(), "a", "1"); !errors.Is(err, concordat.ErrNotFound) {
 		t.Errorf("catalogue: got %v, want ErrNotFound", err)
 	}
-	p.index.put = nil
-	if got := p.ingest(t, "a", d); !slices.Equal(got, []string{"1:added"}) {
+	p.Index.PutErr = nil
+	if got := p.Add(t, "a", d); !slices.Equal(got, []string{"1:added"}) {
 		t.Errorf("got %v", got)
 	}
 }
 
 func TestIngestCancelled(t *testing.T) {
-	p := newSite(t, "a")
+	p := sitetest.NewSite(t, "a")
 	ctx, cancel := context.WithCancel(t.Context())
 	n := 0
 	err := p.Ingest(ctx, "a", func(yield func(site.Incoming, error) bool) {
 		for i := range 5000 {
-			if !yield(site.Incoming{ID: concordat.DocumentID(fmt.Sprint(i)), Text: river + fmt.Sprint(i)}, nil) {
+			if !yield(site.Incoming{ID: concordat.DocumentID(fmt.Sprint(i)), Text: sitetest.River + fmt.Sprint(i)}, nil) {
 				return
 			}
 		}
@@ -259,28 +116,19 @@ func TestIngestCancelled(t *testing.T) {
 	if !errors.Is(err, context.Canceled) {
 		t.Fatalf("got %v, want Canceled", err)
 	}
-	l, err := p.store.Catalogue.Library(t.Context(), "a")
+	l, err := p.Store.Catalogue.Library(t.Context(), "a")
 	if err != nil || l.Documents < n || l.Documents > 5000 {
 		t.Errorf("%d documents in the catalogue (%v), %d acknowledged", l.Documents, err, n)
 	}
-	rows, err := p.store.Catalogue.Documents(t.Context(), "a", "", 0)
+	rows, err := p.Store.Catalogue.Documents(t.Context(), "a", "", 0)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, r := range rows {
-		if _, err := p.index.Document(t.Context(), concordat.Ref{Site: "here", Library: "a", Document: r.ID}); err != nil {
+		if _, err := p.Index.Document(t.Context(), concordat.Ref{Site: "here", Library: "a", Document: r.ID}); err != nil {
 			t.Fatalf("catalogued document %s: %v", r.ID, err)
 		}
 	}
-}
-
-func (p *parts) check(t *testing.T, text string, o site.CheckOptions) *report.Findings {
-	t.Helper()
-	f, err := p.Check(t.Context(), site.Submission{ID: "sub", Text: text}, o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return f
 }
 
 func sources(f *report.Findings) []string {
@@ -293,12 +141,13 @@ func sources(f *report.Findings) []string {
 }
 
 func TestCheck(t *testing.T) {
-	p := newSite(t, "a", "b", "old")
-	p.ingest(t, "a", site.Incoming{ID: "river", Title: "The river", Text: river + winter}, site.Incoming{ID: "garden", Text: garden})
-	p.ingest(t, "b", site.Incoming{ID: "copy", Text: "Quite another beginning stands in this document, about nothing. " + river},
-		site.Incoming{ID: "zh", Text: han})
-	p.ingest(t, "old", site.Incoming{ID: "river", Text: river})
-	if err := p.store.Catalogue.UpdateLibrary(t.Context(), store.Library{ID: "old",
+	p := sitetest.NewSite(t, "a", "b", "old")
+	p.Add(t, "a", site.Incoming{ID: "river", Title: "The river", Text: sitetest.River + sitetest.Winter},
+		site.Incoming{ID: "garden", Text: sitetest.Garden})
+	p.Add(t, "b", site.Incoming{ID: "copy", Text: "Quite another beginning stands in this document, about nothing. " + sitetest.River},
+		site.Incoming{ID: "zh", Text: sitetest.Han})
+	p.Add(t, "old", site.Incoming{ID: "river", Text: sitetest.River})
+	if err := p.Store.Catalogue.UpdateLibrary(t.Context(), store.Library{ID: "old",
 		Policy: store.Policy{Expires: time.Now().Add(-time.Hour)}}); err != nil {
 		t.Fatal(err)
 	}
@@ -312,19 +161,20 @@ func TestCheck(t *testing.T) {
 		o    site.CheckOptions
 		want []string
 	}{
-		{"copied sentence, all sources", own + river + own, site.CheckOptions{}, []string{"a/river", "b/copy"}},
-		{"one library", own + river, site.CheckOptions{Libraries: []concordat.LibraryID{"b"}}, []string{"b/copy"}},
-		{"excluded document", own + river, site.CheckOptions{Exclude: []concordat.Ref{ref("b", "copy")}}, []string{"a/river"}},
-		{"exact bands", own + garden, site.CheckOptions{Exact: true}, []string{"a/garden"}},
-		{"edited", own + strings.Replace(garden, "small botanical", "modest herbal", 1), site.CheckOptions{}, []string{"a/garden"}},
-		{"chinese in traditional characters", "我自己寫的話。" + strings.NewReplacer("员", "員", "会", "會", "认", "認", "个", "個", "长", "長").Replace(han),
+		{"copied sentence, all sources", own + sitetest.River + own, site.CheckOptions{}, []string{"a/river", "b/copy"}},
+		{"one library", own + sitetest.River, site.CheckOptions{Libraries: []concordat.LibraryID{"b"}}, []string{"b/copy"}},
+		{"excluded document", own + sitetest.River, site.CheckOptions{Exclude: []concordat.Ref{ref("b", "copy")}}, []string{"a/river"}},
+		{"exact bands", own + sitetest.Garden, site.CheckOptions{Exact: true}, []string{"a/garden"}},
+		{"edited", own + strings.Replace(sitetest.Garden, "small botanical", "modest herbal", 1), site.CheckOptions{}, []string{"a/garden"}},
+		{"chinese in traditional characters", "我自己寫的話。" + strings.NewReplacer("员", "員", "会", "會", "认", "認", "个", "個", "长",
+			"長").Replace(sitetest.Han),
 			site.CheckOptions{}, []string{"b/zh"}},
 		{"nothing", own, site.CheckOptions{}, nil},
 		{"no words", "…", site.CheckOptions{}, nil},
-		{"expired library asked by name", river, site.CheckOptions{Libraries: []concordat.LibraryID{"old"}}, []string{"old/river"}},
+		{"expired library asked by name", sitetest.River, site.CheckOptions{Libraries: []concordat.LibraryID{"old"}}, []string{"old/river"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			f := p.check(t, c.text, c.o)
+			f := p.Found(t, c.text, c.o)
 			if got := sources(f); !slices.Equal(got, c.want) {
 				t.Errorf("got %v, want %v", got, c.want)
 			}
@@ -340,7 +190,7 @@ func TestCheck(t *testing.T) {
 			if got := sources(again); !slices.Equal(got, c.want) {
 				t.Errorf("stored findings have %v, want %v", got, c.want)
 			}
-			task, err := p.store.Checks.Task(t.Context(), f.Task)
+			task, err := p.Store.Checks.Task(t.Context(), f.Task)
 			if err != nil || task.State != concordat.TaskDone {
 				t.Errorf("task: got %+v, %v", task, err)
 			}
@@ -350,14 +200,14 @@ func TestCheck(t *testing.T) {
 
 // TestEvidenceIsExact: the spans of both sides hold the copied words and nothing else.
 func TestEvidenceIsExact(t *testing.T) {
-	p := newSite(t, "a")
-	p.ingest(t, "a", site.Incoming{ID: "d", Text: garden + river + winter})
-	text := "These first words are mine. " + strings.TrimSpace(river) + " And so are these last ones."
-	f := p.check(t, text, site.CheckOptions{})
+	p := sitetest.NewSite(t, "a")
+	p.Add(t, "a", site.Incoming{ID: "d", Text: sitetest.Garden + sitetest.River + sitetest.Winter})
+	text := "These first words are mine. " + strings.TrimSpace(sitetest.River) + " And so are these last ones."
+	f := p.Found(t, text, site.CheckOptions{})
 	if len(f.Passages) != 1 {
 		t.Fatalf("%d passages, want 1: %+v", len(f.Passages), f.Passages)
 	}
-	want := strings.TrimRight(strings.TrimSpace(river), ".")
+	want := strings.TrimRight(strings.TrimSpace(sitetest.River), ".")
 	g := f.Passages[0]
 	if got := strings.TrimRight(g.Span.In(text), "."); got != want {
 		t.Errorf("here: got %q, want %q", got, want)
@@ -371,14 +221,15 @@ func TestEvidenceIsExact(t *testing.T) {
 }
 
 func TestCommonWording(t *testing.T) {
-	p := newSite(t, "a")
+	p := sitetest.NewSite(t, "a")
 	var in []site.Incoming
 	for i := range 30 {
-		in = append(in, site.Incoming{ID: concordat.DocumentID(fmt.Sprint(i)), Text: river +
+		in = append(in, site.Incoming{ID: concordat.DocumentID(fmt.Sprint(i)), Text: sitetest.River +
 			fmt.Sprintf("\n\nDocument %d goes on with a sentence that belongs to number %d alone and to no other one.", i, i*7919)})
 	}
-	p.ingest(t, "a", in...)
-	rep := report.Build(p.check(t, "Some words of my own before the common sentence, and they are original. "+river, site.CheckOptions{}),
+	p.Add(t, "a", in...)
+	rep := report.Build(p.Found(t, "Some words of my own before the common sentence, and they are original. "+sitetest.River,
+		site.CheckOptions{}),
 		report.Rules{})
 	if rep.Scores.Covered > 0.01 || rep.Scores.Common < 0.3 {
 		t.Errorf("wording of 30 documents: covered %.2f, common %.2f", rep.Scores.Covered, rep.Scores.Common)
@@ -386,13 +237,13 @@ func TestCommonWording(t *testing.T) {
 }
 
 func TestCandidatesLeftOutAreSaid(t *testing.T) {
-	p := newSite(t, "a")
+	p := sitetest.NewSite(t, "a")
 	var in []site.Incoming
 	for i := range 5 {
-		in = append(in, site.Incoming{ID: concordat.DocumentID(fmt.Sprint(i)), Text: river})
+		in = append(in, site.Incoming{ID: concordat.DocumentID(fmt.Sprint(i)), Text: sitetest.River})
 	}
-	p.ingest(t, "a", in...)
-	f := p.check(t, river, site.CheckOptions{Candidates: 2})
+	p.Add(t, "a", in...)
+	f := p.Found(t, sitetest.River, site.CheckOptions{Candidates: 2})
 	if got := sources(f); len(got) != 2 {
 		t.Errorf("sources %v, want 2", got)
 	}
@@ -402,9 +253,10 @@ func TestCandidatesLeftOutAreSaid(t *testing.T) {
 }
 
 func TestTemplate(t *testing.T) {
-	p := newSite(t, "a")
-	p.ingest(t, "a", site.Incoming{ID: "d", Text: river + garden})
-	f := p.check(t, "Abstract\n\n"+river+"\n\nReferences\n\n"+garden, site.CheckOptions{Template: segment.Templates()["thesis"]})
+	p := sitetest.NewSite(t, "a")
+	p.Add(t, "a", site.Incoming{ID: "d", Text: sitetest.River + sitetest.Garden})
+	f := p.Found(t, "Abstract\n\n"+sitetest.River+"\n\nReferences\n\n"+sitetest.Garden,
+		site.CheckOptions{Template: segment.Templates()["thesis"]})
 	rep := report.Build(f, report.Rules{})
 	var got []string
 	for _, s := range rep.Sections {
@@ -419,39 +271,40 @@ func TestTemplate(t *testing.T) {
 }
 
 func TestPartialAnswerIsSaid(t *testing.T) {
-	p := newSite(t, "a")
-	p.ingest(t, "a", site.Incoming{ID: "d", Text: river})
-	p.index.missing = []concordat.ShardID{"07"}
-	f := p.check(t, river, site.CheckOptions{})
-	if c := f.Consulted[0]; c.Answered != 0 || !slices.Equal(c.Missing, p.index.missing) {
+	p := sitetest.NewSite(t, "a")
+	p.Add(t, "a", site.Incoming{ID: "d", Text: sitetest.River})
+	p.Index.Missing = []concordat.ShardID{"07"}
+	f := p.Found(t, sitetest.River, site.CheckOptions{})
+	if c := f.Consulted[0]; c.Answered != 0 || !slices.Equal(c.Missing, p.Index.Missing) {
 		t.Errorf("consulted %+v does not name the missing shard", c)
 	}
-	task, err := p.store.Checks.Task(t.Context(), f.Task)
+	task, err := p.Store.Checks.Task(t.Context(), f.Task)
 	if err != nil || task.State != concordat.TaskPartial {
 		t.Errorf("task: got %+v, %v, want partial", task, err)
 	}
 }
 
 func TestFailedCheckIsKept(t *testing.T) {
-	p := newSite(t, "a")
-	p.index.match = concordat.ErrUnavailable
-	if _, err := p.Check(t.Context(), site.Submission{ID: "s", Text: river}, site.CheckOptions{}); !errors.Is(err, concordat.ErrUnavailable) {
+	p := sitetest.NewSite(t, "a")
+	p.Index.MatchErr = concordat.ErrUnavailable
+	if _, err := p.Check(t.Context(), site.Submission{ID: "s", Text: sitetest.River}, site.CheckOptions{}); !errors.Is(err,
+		concordat.ErrUnavailable) {
 		t.Fatalf("got %v, want ErrUnavailable", err)
 	}
-	tasks, err := p.store.Checks.Tasks(t.Context(), 0, 0)
+	tasks, err := p.Store.Checks.Tasks(t.Context(), 0, 0)
 	if err != nil || len(tasks) != 1 || tasks[0].State != concordat.TaskFailed || !strings.Contains(tasks[0].Cause.String(), "unavailable") {
 		t.Errorf("tasks: got %+v, %v", tasks, err)
 	}
 }
 
 func TestCheckRefuses(t *testing.T) {
-	p := newSite(t)
-	for _, s := range []site.Submission{{Text: river}, {ID: "s", Text: "\xff"}} {
+	p := sitetest.NewSite(t)
+	for _, s := range []site.Submission{{Text: sitetest.River}, {ID: "s", Text: "\xff"}} {
 		if _, err := p.Check(t.Context(), s, site.CheckOptions{}); !errors.Is(err, concordat.ErrInvalid) {
 			t.Errorf("%+v: got %v, want ErrInvalid", s, err)
 		}
 	}
-	if _, err := p.Check(t.Context(), site.Submission{ID: "s", Text: river},
+	if _, err := p.Check(t.Context(), site.Submission{ID: "s", Text: sitetest.River},
 		site.CheckOptions{Libraries: []concordat.LibraryID{"none"}}); !errors.Is(err, concordat.ErrNotFound) {
 		t.Errorf("unknown library: got %v, want ErrNotFound", err)
 	}
@@ -461,14 +314,14 @@ func TestCheckRefuses(t *testing.T) {
 }
 
 func TestDeleteLibrary(t *testing.T) {
-	p := newSite(t, "a", "b")
-	p.ingest(t, "a", site.Incoming{ID: "d", Text: river}, site.Incoming{ID: "e", Text: garden})
-	p.ingest(t, "b", site.Incoming{ID: "d", Text: river})
+	p := sitetest.NewSite(t, "a", "b")
+	p.Add(t, "a", site.Incoming{ID: "d", Text: sitetest.River}, site.Incoming{ID: "e", Text: sitetest.Garden})
+	p.Add(t, "b", site.Incoming{ID: "d", Text: sitetest.River})
 	last := 0
 	if err := p.DeleteLibrary(t.Context(), "a", func(n int) { last = n }); err != nil || last != 2 {
 		t.Fatalf("got %v after %d documents, want 2", err, last)
 	}
-	if got := sources(p.check(t, river+garden, site.CheckOptions{})); !slices.Equal(got, []string{"b/d"}) {
+	if got := sources(p.Found(t, sitetest.River+sitetest.Garden, site.CheckOptions{})); !slices.Equal(got, []string{"b/d"}) {
 		t.Errorf("sources after deletion: %v", got)
 	}
 	if err := p.DeleteLibrary(t.Context(), "a", nil); !errors.Is(err, concordat.ErrNotFound) {
@@ -478,11 +331,12 @@ func TestDeleteLibrary(t *testing.T) {
 
 // TestSourceUnread: a check whose sources cannot be read fails; it does not end with nothing found.
 func TestSourceUnread(t *testing.T) {
-	p := newSite(t, "theses")
-	must(t, p.Ingest(t.Context(), "theses", docs(site.Incoming{ID: "a", Text: river}), func(site.Ingested) error { return nil }))
-	p.index.read = errors.New("the disk is broken")
-	f, err := p.Check(t.Context(), site.Submission{ID: "essay", Text: river}, site.CheckOptions{})
-	if !errors.Is(err, p.index.read) {
+	p := sitetest.NewSite(t, "theses")
+	sitetest.Must(t, p.Ingest(t.Context(), "theses", sitetest.Docs(site.Incoming{ID: "a", Text: sitetest.River}),
+		func(site.Ingested) error { return nil }))
+	p.Index.ReadErr = errors.New("the disk is broken")
+	f, err := p.Check(t.Context(), site.Submission{ID: "essay", Text: sitetest.River}, site.CheckOptions{})
+	if !errors.Is(err, p.Index.ReadErr) {
 		t.Errorf("got %v, %v", f, err)
 	}
 }

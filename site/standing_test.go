@@ -6,15 +6,16 @@ import (
 	"testing"
 
 	"concordat"
+	"concordat/internal/sitetest"
 	"concordat/site"
 )
 
 // TestStandingHere: a later document that holds a passage of a standing check raises one alert.
 func TestStandingHere(t *testing.T) {
 	ctx := t.Context()
-	p := here(t, river)
-	f := p.check(t, mine+essay, site.CheckOptions{Standing: true})
-	p.check(t, garden+mine, site.CheckOptions{}) // does not stand
+	p := sitetest.NewHere(t, sitetest.River)
+	f := p.Found(t, sitetest.Mine+sitetest.Essay, site.CheckOptions{Standing: true})
+	p.Found(t, sitetest.Garden+sitetest.Mine, site.CheckOptions{}) // does not stand
 	want := func(n int, what string) {
 		t.Helper()
 		as, err := p.Alerts(ctx, 0, 0)
@@ -22,12 +23,13 @@ func TestStandingHere(t *testing.T) {
 			t.Fatalf("%s: alerts %+v, %v, want %d", what, as, err, n)
 		}
 	}
-	p.ingest(t, "a", site.Incoming{ID: "other", Text: han})
+	p.Add(t, "a", site.Incoming{ID: "other", Text: sitetest.Han})
 	want(0, "unrelated")
-	p.ingest(t, "a", site.Incoming{ID: "self", Text: mine + essay})
+	p.Add(t, "a", site.Incoming{ID: "self", Text: sitetest.Mine + sitetest.Essay})
 	want(0, "the submission itself")
-	p.ingest(t, "a", site.Incoming{ID: "late", Title: "A late one", Text: "Something else comes first here, and is long enough. " + bakery +
-		orchard})
+	p.Add(t, "a", site.Incoming{ID: "late", Title: "A late one",
+		Text: "Something else comes first here, and is long enough. " + sitetest.Bakery +
+			sitetest.Orchard})
 	want(1, "a copy")
 	as, err := p.Alerts(ctx, 0, 0)
 	if err != nil {
@@ -38,10 +40,11 @@ func TestStandingHere(t *testing.T) {
 		len(a.Spans) != 1 || a.Sentences == 0 {
 		t.Errorf("alert %+v", a)
 	}
-	if got := a.Spans[0].In(mine + essay); len(got) < len(bakery+orchard)-10 || len(got) > len(bakery+orchard)+30 {
+	if got := a.Spans[0].In(sitetest.Mine + sitetest.Essay); len(got) < len(sitetest.Bakery+sitetest.Orchard)-10 ||
+		len(got) > len(sitetest.Bakery+sitetest.Orchard)+30 {
 		t.Errorf("alert of %q", got)
 	}
-	p.ingest(t, "a", site.Incoming{ID: "late", Title: "A late one, again", Text: "Changed. " + bakery + orchard})
+	p.Add(t, "a", site.Incoming{ID: "late", Title: "A late one, again", Text: "Changed. " + sitetest.Bakery + sitetest.Orchard})
 	want(1, "the same document again")
 	if as, err = p.Alerts(ctx, a.Seq, 0); err != nil || len(as) != 0 {
 		t.Errorf("after the last: %+v, %v", as, err)
@@ -49,7 +52,7 @@ func TestStandingHere(t *testing.T) {
 	if err := p.EndStanding(ctx, f.Task); err != nil {
 		t.Fatal(err)
 	}
-	p.ingest(t, "a", site.Incoming{ID: "later", Text: bakery + orchard})
+	p.Add(t, "a", site.Incoming{ID: "later", Text: sitetest.Bakery + sitetest.Orchard})
 	want(1, "ended")
 	if err := p.EndStanding(ctx, f.Task); !errors.Is(err, concordat.ErrNotFound) {
 		t.Errorf("ended twice: %v", err)
@@ -59,18 +62,18 @@ func TestStandingHere(t *testing.T) {
 // TestStandingThere: a partner tells of later documents, and is told when the check ends.
 func TestStandingThere(t *testing.T) {
 	ctx := t.Context()
-	p := here(t, "")
-	north := newPartner(t, "north")
-	f := p.check(t, mine+essay, site.CheckOptions{Standing: true, Partners: []site.PartnerLibraries{north.libraries("lib")}})
-	if c := line(t, f, "north", "lib"); !c.Standing || !north.asks[0].Standing {
+	p := sitetest.NewHere(t, "")
+	north := sitetest.NewPartner(t, "north")
+	f := p.Found(t, sitetest.Mine+sitetest.Essay, site.CheckOptions{Standing: true, Partners: []site.PartnerLibraries{north.Libraries("lib")}})
+	if c := sitetest.LineOf(t, f, "north", "lib"); !c.Standing || !north.Asks[0].Standing {
 		t.Fatalf("line %+v", c)
 	}
-	north.put(t, "lib", "late", essay)
-	tell, err := north.Ask(ctx, north.asks[0]) // what the partner would find now
+	north.Put(t, "lib", "late", sitetest.Essay)
+	tell, err := north.Ask(ctx, north.Asks[0]) // what the partner would find now
 	if err != nil {
 		t.Fatal(err)
 	}
-	notice := &concordat.Notice{Kind: concordat.NoticeAlert, Job: north.asks[0].Job, Answer: tell, Words: "a thesis of May"}
+	notice := &concordat.Notice{Kind: concordat.NoticeAlert, Job: north.Asks[0].Job, Answer: tell, Words: "a thesis of May"}
 	if _, err := p.Noticed(ctx, "south", notice); !errors.Is(err, concordat.ErrRefused) {
 		t.Errorf("another site's alert: %v", err)
 	}
@@ -103,7 +106,7 @@ func TestStandingThere(t *testing.T) {
 	if err := p.EndStanding(ctx, f.Task, north); err != nil {
 		t.Errorf("with the partner: %v", err)
 	}
-	if n := north.notices; len(n) != 1 || n[0].Kind != concordat.NoticeEnded || n[0].Job != notice.Job {
+	if n := north.Notices; len(n) != 1 || n[0].Kind != concordat.NoticeEnded || n[0].Job != notice.Job {
 		t.Errorf("notices %+v", n)
 	}
 	if _, err := p.Noticed(ctx, "north", notice); !errors.Is(err, concordat.ErrRefused) {

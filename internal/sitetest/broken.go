@@ -1,0 +1,73 @@
+package sitetest
+
+import (
+	"context"
+	"errors"
+	"sync"
+
+	"concordat"
+)
+
+// ErrIndex is the error of a broken index.
+var ErrIndex = errors.New("the index is broken")
+
+// BrokenIndex is an index one of whose calls fails by script, without doing anything.
+type BrokenIndex struct {
+	concordat.Index
+
+	mu    sync.Mutex // guards what follows
+	calls int        // since the script began
+	Fail  int        // the call that fails, from 0; less: none
+}
+
+// Begin counts calls from 0 again; the given one fails.
+func (b *BrokenIndex) Begin(fail int) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.calls, b.Fail = 0, fail
+}
+
+// Made counts the calls since Begin.
+func (b *BrokenIndex) Made() int {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.calls
+}
+
+func (b *BrokenIndex) fails() error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.calls++
+	if b.calls-1 == b.Fail {
+		return ErrIndex
+	}
+	return nil
+}
+
+func (b *BrokenIndex) Match(ctx context.Context, q *concordat.Query) (*concordat.Answer, error) {
+	if err := b.fails(); err != nil {
+		return nil, err
+	}
+	return b.Index.Match(ctx, q)
+}
+
+func (b *BrokenIndex) SearchText(ctx context.Context, q *concordat.TextQuery) (*concordat.TextAnswer, error) {
+	if err := b.fails(); err != nil {
+		return nil, err
+	}
+	return b.Index.SearchText(ctx, q)
+}
+
+func (b *BrokenIndex) Put(ctx context.Context, ps ...*concordat.Profile) error {
+	if err := b.fails(); err != nil {
+		return err
+	}
+	return b.Index.Put(ctx, ps...)
+}
+
+func (b *BrokenIndex) Document(ctx context.Context, r concordat.Ref) (*concordat.Document, error) {
+	if err := b.fails(); err != nil {
+		return nil, err
+	}
+	return b.Index.Document(ctx, r)
+}

@@ -1,0 +1,550 @@
+package answer_test
+
+import (
+	"encoding/binary"
+	"errors"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"concordat"
+	"concordat/align"
+	"concordat/internal/sitetest"
+	"concordat/site"
+	"concordat/store"
+)
+
+// Attacks of partners on a library, by the ids of doc/federation.md.
+
+// oracleText is a sentence that a partner has but for one word.
+const oracleText = "After the operation the patient in bed seventeen was given colchicine twice a day until the fever had left him entirely. "
+
+// oracle is a member with a guess at a sentence of the owner's.
+type oracle struct {
+	t           *testing.T
+	o           *sitetest.Owner
+	ask         *concordat.Ask // of the guess alone
+	base, truth concordat.Fingerprint
+	ordinal     int // of the sentence
+	jobs        uint32
+	told        map[concordat.Fingerprint]bool // questions that were answered
+}
+
+func newOracle(t *testing.T, rule store.ShareRule) *oracle {
+	o := sitetest.NewOwner(t, "theses")
+	o.AddDocuments(t, "theses", site.Incoming{ID: "a", Text: sitetest.Long(oracleText+sitetest.River, 30)})
+	o.ShareWith(t, "theses", "north", rule)
+	x := &oracle{t: t, o: o, told: map[concordat.Fingerprint]bool{}}
+	x.ask = o.Question(t, strings.Replace(oracleText, "colchicine", "medicine", 1), concordat.ShowMetadata, "theses")
+	x.base = x.ask.Sentences[0].Fingerprint
+	x.truth = o.Question(t, oracleText, concordat.ShowMetadata, "theses").Sentences[0].Fingerprint
+	o.ShareWith(t, "theses", "west", rule) // to know what is looked for
+	hits := o.Told(t, "west", o.Question(t, oracleText, concordat.ShowMetadata, "theses")).Hits
+	if len(hits) != 1 || hits[0].Closeness != concordat.CloseSame {
+		t.Fatalf("the sentence itself has hits %+v", hits)
+	}
+	x.ordinal = hits[0].Ordinal
+	return x
+}
+
+// withHash returns f with the i-th group of four bits changed by xor.
+func withHash(f concordat.Fingerprint, i int, xor uint64) concordat.Fingerprint {
+	if i < 15 {
+		f[0] ^= xor << (4 * i)
+	} else {
+		f[1] ^= xor << (4 * (i - 15))
+	}
+	return f
+}
+
+// steps asks fingerprints in one ask of a job of its own and returns how close each is told to be to the sentence,
+// -1 for one of which nothing is told.
+func (x *oracle) steps(fs ...concordat.Fingerprint) []int {
+	x.t.Helper()
+	a := *x.ask
+	x.jobs++
+	binary.BigEndian.PutUint32(a.Job[4:], x.jobs)
+	a.Sentences = nil
+	out := make([]int, len(fs))
+	for i, f := range fs {
+		a.Sentences = append(a.Sentences, concordat.AskedSentence{Fingerprint: f, Gate: x.ask.Sentences[0].Gate})
+		out[i] = -1
+	}
+	for _, h := range x.o.Told(x.t, "north", &a).Hits {
+		if h.Ordinal == x.ordinal {
+			out[h.Sentence], x.told[fs[h.Sentence]] = int(h.Closeness), true
+		}
+	}
+	return out
+}
+
+// unlimited is a rule that no budget guards.
+var unlimited = store.ShareRule{Level: concordat.ShowMetadata, Matches: 1,
+	Limits: store.Limits{Sentences: -1, Burst: -1, Disclosures: -1, Documents: -1}}
+
+// TestA3OneAsk: of a sentence and a hundred variants of it, each with another bit changed, one is answered, so that
+// nothing is learnt by comparing them. With distances they told 100 of 100 bits.
+func TestA3OneAsk(t *testing.T) {
+	x := newOracle(t, unlimited)
+	variants := []concordat.Fingerprint{x.base}
+	for i := range concordat.Bits {
+		variants = append(variants, withHash(x.base, i/4, 1<<(i%4)))
+	}
+	x.steps(variants...)
+	if n := len(x.told); n != 1 {
+		t.Errorf("%d of %d variants are answered, want 1", n, len(variants))
+	}
+	// A gate of the asker's own would be a threshold on the distance.
+	a := *x.ask
+	a.Sentences = []concordat.AskedSentence{{Fingerprint: x.base, Gate: 9}}
+	if _, err := x.o.Answer(t.Context(), "north", &a); !errors.Is(err, concordat.ErrInvalid) {
+		t.Errorf("a gate that no scheme gives: error %v, want ErrInvalid", err)
+	}
+	// Later asks of the job are no way around.
+	told := len(x.told)
+	for _, f := range variants[1:20] {
+		a.Sentences = []concordat.AskedSentence{{Fingerprint: f, Gate: x.ask.Sentences[0].Gate}}
+		if tell := x.o.Told(t, "north", &a); len(tell.Hits) > 0 {
+			told++
+		}
+	}
+	if told > 2 {
+		t.Errorf("of a job's later asks %d variants are answered, want 1", told-1)
+	}
+}
+
+// maxLearnt is how many questions about one sentence are answered in a year.
+const maxLearnt = 4
+
+// TestA3ManyJobs: a partner that no budget stops asks variants in a thousand jobs, each chosen by the answers before: it
+// makes the guess worse until it is just not near any more, and then tries each value of each hash for whether it leads
+// back. Of 1,000 answers it would learn every hash; it gets [maxLearnt], and ends where it began.
+func TestA3ManyJobs(t *testing.T) {
+	x := newOracle(t, unlimited)
+	const asks = 1000
+	step := func(f concordat.Fingerprint) int { return x.steps(f)[0] }
+	if step(x.base) != int(concordat.CloseNear) {
+		t.Fatalf("the guess differs in %d hashes and is not near", x.base.NibbleDistance(x.truth))
+	}
+	edge, worse := x.base, map[int]bool{}
+	for i := 0; i < concordat.Nibbles && step(edge) == int(concordat.CloseNear); i++ {
+		edge = withHash(edge, i, 5)
+		worse[i] = true
+	}
+	got := x.base
+	for i := 0; i < concordat.Nibbles; i++ {
+		for xor := uint64(1); xor < 16 && x.jobs < asks; xor++ {
+			if worse[i] {
+				continue
+			}
+			if step(withHash(edge, i, xor)) == int(concordat.CloseNear) {
+				got = withHash(got, i, xor)
+				break
+			}
+		}
+	}
+	for rnd := rand.New(rand.NewPCG(1, 2)); x.jobs < asks; { // and whatever else: each answer would be another bit or two
+		step(withHash(withHash(x.base, rnd.IntN(concordat.Nibbles), uint64(rnd.IntN(16))), rnd.IntN(concordat.Nibbles), uint64(rnd.IntN(16))))
+	}
+	t.Logf("%d asks, %d questions answered, at most %d bits; the guess differed in %d hashes and differs in %d", x.jobs, len(x.told),
+		2*len(x.told), x.base.NibbleDistance(x.truth), got.NibbleDistance(x.truth))
+	if n := len(x.told); n > maxLearnt {
+		t.Errorf("%d questions about one sentence are answered, want at most %d", n, maxLearnt)
+	}
+	if before, after := x.base.NibbleDistance(x.truth), got.NibbleDistance(x.truth); after < before-2 {
+		t.Errorf("the fingerprint is found out: %d hashes differed, %d differ", before, after)
+	}
+	// The exact sentence is silent too: what is told of the right guess alone would be an oracle for guesses.
+	if got := step(x.truth); got != -1 {
+		t.Errorf("the sentence itself is still told, step %d", got)
+	}
+	// A question that was answered is answered again, and another partner has its own count.
+	if got := step(x.base); got != int(concordat.CloseNear) {
+		t.Errorf("the first question again: step %d", got)
+	}
+	x.o.ShareWith(t, "theses", "south", unlimited)
+	if tell := x.o.Told(t, "south", x.ask); len(tell.Hits) != 1 {
+		t.Errorf("another partner: %d hits", len(tell.Hits))
+	}
+	x.o.Clock.Move(366 * 24 * time.Hour)
+	if got := step(x.truth); got != int(concordat.CloseSame) {
+		t.Errorf("after a year: step %d", got)
+	}
+}
+
+// TestProbingAlarm: a partner that goes on asking variants of a sentence raises an alarm, once a day, and one that asks
+// drafts of a text does not.
+func TestProbingAlarm(t *testing.T) {
+	alarms := func(x *oracle, step string, want int) {
+		t.Helper()
+		as, err := x.o.Store.Partners.PartnerAlarms(t.Context(), "north", 0)
+		sitetest.Must(t, err)
+		if len(as) != want {
+			t.Errorf("%s: alarms %+v, want %d", step, as, want)
+		}
+		for _, a := range as {
+			if a.Kind != store.AlarmProbing || a.Library != "theses" {
+				t.Errorf("%s: %+v", step, a)
+			}
+		}
+	}
+	x := newOracle(t, unlimited)
+	ask := func(bits int) {
+		for i := range bits {
+			x.steps(withHash(x.base, i/4, 1<<(i%4)))
+		}
+	}
+	ask(40)
+	alarms(x, "forty drafts", 0)
+	ask(concordat.Bits)
+	alarms(x, "variants without end", 1)
+	x.o.Clock.Move(25 * time.Hour)
+	ask(concordat.Bits)
+	alarms(x, "the next day", 2)
+}
+
+// TestOneDocumentAlarm: a partner whose jobs come to one document again and again raises an alarm, once a day; another one,
+// and drafts of a text, do not.
+func TestOneDocumentAlarm(t *testing.T) {
+	o := sitetest.NewOwner(t, "theses")
+	o.AddDocuments(t, "theses", site.Incoming{ID: "a", Text: sitetest.Long(sitetest.River+sitetest.Winter, 5)},
+		site.Incoming{ID: "b", Text: sitetest.Long(sitetest.Garden+sitetest.Harbour, 5)})
+	alarms := func(step string, partner concordat.SiteID, want int) {
+		t.Helper()
+		o.Clock.Move(2 * time.Hour)
+		sitetest.Must(t, o.CatchUp(t.Context()))
+		as, err := o.Store.Partners.PartnerAlarms(t.Context(), partner, 0)
+		sitetest.Must(t, err)
+		if len(as) != want || want > 0 && (as[0].Kind != store.AlarmOneDocument || as[0].Library != "theses") {
+			t.Errorf("%s: alarms %+v, want %d", step, as, want)
+		}
+	}
+	n := uint32(0)
+	ask := func(partner concordat.SiteID, text string, jobs int) {
+		t.Helper()
+		a := o.Question(t, text, concordat.ShowMetadata, "theses")
+		for range jobs {
+			n++
+			binary.BigEndian.PutUint32(a.Job[4:], n)
+			if tell := o.Told(t, partner, a); len(tell.Documents) != 1 {
+				t.Fatalf("job %d is told of %d documents", n, len(tell.Documents))
+			}
+		}
+	}
+	for _, partner := range []concordat.SiteID{"north", "south"} {
+		o.ShareWith(t, "theses", partner, store.ShareRule{Level: concordat.ShowMetadata, Matches: 2,
+			Limits: store.Limits{Sentences: -1, Burst: -1, Disclosures: -1, Documents: -1}})
+	}
+	ask("north", sitetest.River+sitetest.Winter, 199)
+	ask("south", sitetest.Garden+sitetest.Harbour, 150)
+	ask("south", sitetest.River+sitetest.Winter, 150)
+	alarms("less", "north", 0)
+	ask("north", sitetest.River+sitetest.Winter, 1)
+	alarms("two hundred jobs", "north", 1)
+	alarms("an hour later", "north", 1)
+	alarms("two documents", "south", 0)
+	o.Clock.Move(25 * time.Hour)
+	alarms("the next day", "north", 2)
+	o.Clock.Move(31 * 24 * time.Hour)
+	alarms("when the jobs are forgotten", "north", 2)
+}
+
+// TestA3Withheld: the audit tells the owner how many sentences were not answered.
+func TestA3Withheld(t *testing.T) {
+	x := newOracle(t, unlimited)
+	for i := range maxLearnt + 3 {
+		x.steps(withHash(x.base, i, 7))
+	}
+	es, err := x.o.Store.Audit.Audit(t.Context(), 0, 0)
+	sitetest.Must(t, err)
+	n := 0
+	for _, e := range es {
+		if strings.Contains(string(e.Detail), `"withheld":1`) {
+			n++
+		}
+	}
+	if n == 0 {
+		t.Error("no line of the audit tells of a sentence that was not answered")
+	}
+}
+
+// TestD4Edges is the attack D4: the order of words beside word sets names nearly all words of a text. The owner tells none:
+// it compares itself, and answers with stretches that the asker has word for word.
+func TestD4Edges(t *testing.T) {
+	o := sitetest.NewOwner(t, "theses")
+	sketchKey := sitetest.Key("sketch of " + sitetest.TestEpoch.String())
+	secret := "After the operation the patient in bed seventeen was given colchicine twice a day until the fever had left him entirely. "
+	text := sitetest.Long(secret+sitetest.River, 30)
+	o.AddDocuments(t, "theses", site.Incoming{ID: "a", Text: text})
+	o.ShareWith(t, "theses", "north", store.ShareRule{Level: concordat.ShowMetadata, Outline: concordat.OutlineWords,
+		Limits: store.Limits{Characters: -1, Sentences: -1, Burst: -1, Documents: -1, Disclosures: -1}})
+	guess := strings.Replace(strings.Replace(secret, "colchicine", "medicine", 1), "seventeen", "four", 1)
+	a, d, _ := o.Named(t, "north", guess+strings.Replace(sitetest.River, " the ", " that ", 1), "theses")
+	at := strings.Index(text, secret)
+	edges := func(words []byte) [][]concordat.EdgeCopy {
+		t.Helper()
+		e, err := o.AnswerEdges(t.Context(), "north", &concordat.EdgesAsk{Job: a.Job, Epoch: a.Epoch, Handle: d.Handle,
+			Passages: []concordat.EdgePassage{{Span: concordat.Span{Start: at, End: at + len(secret)}, Words: words}}})
+		if err != nil {
+			refused(t, err, concordat.ReasonBudget)
+			return nil
+		}
+		return e.Passages
+	}
+	own, err := align.Prepare(guess).Order(sketchKey, concordat.Span{End: len(guess)})
+	sitetest.Must(t, err)
+	if got := edges(own.Words); len(got) != 1 || len(got[0]) != 0 {
+		t.Errorf("of a passage that is no literal copy it is told %+v", got)
+	}
+	// One sentence that the asker has whole is too short to be told; what it does not have would end it all the same.
+	truth, err := align.Prepare(secret).Order(sketchKey, concordat.Span{End: len(secret)})
+	sitetest.Must(t, err)
+	if got := edges(truth.Words); len(got) != 1 || len(got[0]) != 0 {
+		t.Errorf("of one sentence it is told %+v", got)
+	}
+	// Who tries for the next word all that it may be comes to an end.
+	tried := 0
+	for b := range 256 {
+		if edges(append(slices.Clone(truth.Words[:len(truth.Words)-1]), byte(b))) == nil {
+			break
+		}
+		tried++
+	}
+	if tried >= 200 {
+		t.Errorf("%d tries at one word are answered", tried)
+	}
+}
+
+// TestD5Runes is the attack D5: spans that begin within a character were told from others, for nothing, anywhere in a
+// document. Now all of them are refused alike, and each is paid.
+func TestD5Runes(t *testing.T) {
+	o := sitetest.NewOwner(t, "theses")
+	hidden := "Тайное предложение, которого никто из партнёров не видел и видеть не должен. "
+	text := sitetest.Long(sitetest.River+sitetest.Winter, 30) + hidden + sitetest.Long(sitetest.Garden, 30)
+	o.AddDocuments(t, "theses", site.Incoming{ID: "a", Text: text})
+	o.ShareWith(t, "theses", "north", store.ShareRule{Level: concordat.ShowOverlap, Limits: store.Limits{Opened: 20, Disclosures: -1}})
+	a, d, _ := o.Named(t, "north", sitetest.River+sitetest.Winter, "theses")
+	at := strings.Index(text, hidden)
+	probe := func(start, end int) error {
+		_, err := o.AnswerReveal(t.Context(), "north", &concordat.RevealAsk{Job: a.Job, Epoch: a.Epoch, Handle: d.Handle,
+			Level: concordat.ShowOverlap, Passages: []concordat.RevealPassage{{Span: concordat.Span{Start: start, End: end}, Text: "x"}}})
+		return err
+	}
+	for what, span := range map[string][2]int{"a character": {at, at + 100}, "within one": {at + 1, at + 100},
+		"beyond the text": {len(text) + 5, len(text) + 50}} {
+		err := probe(span[0], span[1])
+		refused(t, err, concordat.ReasonGate)
+		if want := "passage 0 is not shown"; !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	looks := 3
+	for ; looks < 100; looks++ {
+		if err := probe(at+looks%len(hidden), at+100); err != nil && strings.Contains(err.Error(), "not shown") {
+			continue
+		} else {
+			refused(t, err, concordat.ReasonBudget)
+		}
+		break
+	}
+	if looks != 20 {
+		t.Errorf("%d looks were taken, want 20", looks)
+	}
+}
+
+// TestS2WithdrawnMirror is the attack S2: a mirror that was withdrawn opened outlines, whatever the rule said then.
+func TestS2WithdrawnMirror(t *testing.T) {
+	o := sitetest.NewOwner(t, "theses")
+	o.AddDocuments(t, "theses", site.Incoming{ID: "a", Text: sitetest.Long(sitetest.River+sitetest.Winter, 30)})
+	rule := store.ShareRule{Level: concordat.ShowMetadata, Ship: true, Outline: concordat.OutlineFingerprints}
+	o.ShareWith(t, "theses", "north", rule)
+	s, err := o.AnswerShip(t.Context(), "north", &concordat.ShipAsk{Epoch: o.Epoch, Library: "theses"})
+	sitetest.Must(t, err)
+	h := s.Documents[0].Handle
+	ask := func(what string) {
+		t.Helper()
+		job := concordat.JobID{9, 9}
+		out, err := o.AnswerOutline(t.Context(), "north", &concordat.OutlineAsk{Job: job, Epoch: o.Epoch,
+			Documents: []concordat.OutlineOf{{Handle: h, Ordinals: []int{0, 20, 40}}}})
+		sitetest.Must(t, err)
+		if r := out.Documents[0].Refusal; r == nil || r.Reason != concordat.ReasonUnknown {
+			t.Errorf("%s: the outline of a document that no job was told of: %+v", what, out.Documents[0])
+		}
+		_, err = o.AnswerEdges(t.Context(), "north", &concordat.EdgesAsk{Job: job, Epoch: o.Epoch, Handle: h,
+			Passages: []concordat.EdgePassage{{Span: concordat.Span{End: 100}, Words: []byte{1}}}})
+		refused(t, err, concordat.ReasonUnknown)
+	}
+	ask("mirrored")
+	rule.Ship, rule.Purposes = false, []string{"grant"}
+	o.ShareWith(t, "theses", "north", rule)
+	ask("withdrawn")
+	if _, err := o.Store.Answers.ShippedDocument(t.Context(), "north", o.Epoch, h); !errors.Is(err, concordat.ErrNotFound) {
+		t.Errorf("the mirror is still in the books: %v", err)
+	}
+}
+
+// TestA4Inbox is the attack A4: notices of jobs that were never asked were kept, six times as long as they came. Nothing of
+// them is kept now, and a partner that goes on with them is told to come later.
+func TestA4Inbox(t *testing.T) {
+	o := sitetest.NewOwner(t, "theses")
+	tell := &concordat.SiteAnswer{Libraries: []concordat.LibraryAnswer{{Library: "theses", Level: concordat.ShowMetadata, Exists: true,
+		LeftSentences: -1, LeftDisclosures: -1}}}
+	for range 300 {
+		tell.Documents = append(tell.Documents, concordat.DocumentAnswer{Matches: 1, Title: strings.Repeat("\u0001", 4096)})
+	}
+	notices := []*concordat.Notice{
+		{Kind: concordat.NoticeAlert, Job: concordat.JobID{7}, Library: "theses", At: o.Clock.Now(), Asked: 64, Answer: tell},
+		{Kind: concordat.NoticeDisclosure, Job: concordat.JobID{7}, Words: strings.Repeat("x", 4096), At: o.Clock.Now()},
+	}
+	for _, n := range notices {
+		refused(t, o.Receive(t.Context(), "north", n), concordat.ReasonUnknown)
+	}
+	// A library that is not mirrored here is no news either, but none that the partner need be told of.
+	withdrawn := &concordat.Notice{Kind: concordat.NoticeWithdrawn, Library: "theses", At: o.Clock.Now()}
+	taken := len(notices)
+	for ; taken < 2000; taken++ {
+		if err := o.Receive(t.Context(), "north", withdrawn); err != nil {
+			refused(t, err, concordat.ReasonBusy)
+			break
+		}
+	}
+	if taken != 1000 {
+		t.Errorf("%d notices were taken within an hour, want 1000", taken)
+	}
+	sitetest.Must(t, o.Receive(t.Context(), "south", withdrawn))
+	in, err := o.Inbox(t.Context(), 0, 0)
+	sitetest.Must(t, err)
+	alerts, err := o.Store.Alerts.Alerts(t.Context(), 0, 0)
+	sitetest.Must(t, err)
+	if len(in)+len(alerts) > 0 {
+		t.Errorf("%d notices and %d alerts are kept", len(in), len(alerts))
+	}
+}
+
+// TestShipCost: a mirror that is asked for again and again from its beginning is refused before the library is read once
+// more, and is given again the next day.
+func TestShipCost(t *testing.T) {
+	o := sitetest.NewOwner(t, "theses")
+	var in []site.Incoming
+	for i := range 60 {
+		in = append(in, site.Incoming{ID: concordat.DocumentID(strings.Repeat("d", i+1)), Text: sitetest.River})
+	}
+	o.AddDocuments(t, "theses", in...)
+	o.ShareWith(t, "theses", "north", store.ShareRule{Level: concordat.ShowMetadata, Ship: true})
+	ship := func() error {
+		_, err := o.AnswerShip(t.Context(), "north", &concordat.ShipAsk{Epoch: o.Epoch, Library: "theses"})
+		return err
+	}
+	n := 0
+	for ; n < 100; n++ {
+		if err := ship(); err != nil {
+			refused(t, err, concordat.ReasonBudget)
+			break
+		}
+	}
+	if want := (4*60 + 2000) / 60; n != want {
+		t.Errorf("it was shipped %d times in a day, want %d", n, want)
+	}
+	o.Clock.Move(25 * time.Hour)
+	sitetest.Must(t, ship())
+}
+
+// TestPaidBeforeReading: later rounds made the owner read and sketch whole documents for nothing. Where what
+// they cost is used up, no document is touched.
+func TestPaidBeforeReading(t *testing.T) {
+	o := sitetest.NewOwner(t, "theses")
+	text := sitetest.Long(sitetest.Passage, 30)
+	o.AddDocuments(t, "theses", site.Incoming{ID: "a", Text: text})
+	rule := store.ShareRule{Level: concordat.ShowPassage, Outline: concordat.OutlineWords, Approval: time.Hour}
+	o.ShareWith(t, "theses", "north", rule)
+	a, d, ordinals := o.Named(t, "north", sitetest.Passage, "theses")
+	rule.Limits = store.Limits{Documents: 1, Characters: 1, Opened: 1, Disclosures: 1}
+	o.ShareWith(t, "theses", "north", rule)
+	o.Outline(t, "north", a, concordat.OutlineOf{Handle: d.Handle, Ordinals: ordinals}) // the last one
+	o.Index.Panics = true                                                               // whoever reads a document
+	at := strings.Index(text, sitetest.River)
+	reveal := func(level concordat.Show) error {
+		_, err := o.AnswerReveal(t.Context(), "north", &concordat.RevealAsk{Job: a.Job, Epoch: a.Epoch, Handle: d.Handle, Level: level,
+			Passages: []concordat.RevealPassage{{Span: concordat.Span{Start: at, End: at + len(sitetest.River)}, Text: sitetest.River}}})
+		return err
+	}
+	x := o.Outline(t, "north", a, concordat.OutlineOf{Handle: d.Handle, Ordinals: ordinals})[0]
+	if x.Refusal == nil || x.Refusal.Reason != concordat.ReasonBudget {
+		t.Errorf("an outline: %+v", x)
+	}
+	_, err := o.AnswerEdges(t.Context(), "north", &concordat.EdgesAsk{Job: a.Job, Epoch: a.Epoch, Handle: d.Handle,
+		Passages: []concordat.EdgePassage{{Span: concordat.Span{Start: at, End: at + len(sitetest.River)}, Words: make([]byte, 40)}}})
+	refused(t, err, concordat.ReasonBudget)
+	refused(t, reveal(concordat.ShowOverlap), concordat.ReasonBudget)
+	refused(t, reveal(concordat.ShowPassage), concordat.ReasonBudget)
+}
+
+// TestCountsAreRounded: look-ups that were cut short are told as yes or no, whatever their number.
+func TestCountsAreRounded(t *testing.T) {
+	o := sitetest.NewOwner(t, "theses")
+	o.AddDocuments(t, "theses", site.Incoming{ID: "a", Text: sitetest.Long(sitetest.River, 5)})
+	o.ShareWith(t, "theses", "north", store.ShareRule{Level: concordat.ShowMetadata})
+	for cut, want := range map[int]int{0: 0, 1: 1, 37: 1} {
+		o.Set.Capped = cut
+		if got := o.Told(t, "north", o.Question(t, sitetest.River, concordat.ShowMetadata, "theses")).Libraries[0].Capped; got != want {
+			t.Errorf("%d look-ups cut short are told as %d, want %d", cut, got, want)
+		}
+	}
+}
+
+// TestRefusedAskedAgain: a passage that a person refused is asked for under ever new jobs. Each request costs
+// what a shown passage does, so of one document a year's are few, whatever is decided.
+func TestRefusedAskedAgain(t *testing.T) {
+	o := sitetest.NewOwner(t, "theses")
+	text := sitetest.Long(sitetest.Passage, 30)
+	o.AddDocuments(t, "theses", site.Incoming{ID: "a", Text: text})
+	const opened = 12
+	o.ShareWith(t, "theses", "north", store.ShareRule{Level: concordat.ShowPassage, Approval: time.Hour, Limits: store.Limits{Opened: opened}})
+	asked := 0
+	for range 40 {
+		a, d, _ := o.Named(t, "north", sitetest.Passage, "theses")
+		q := o.RevealAsk(a, d, concordat.ShowPassage, text, sitetest.River, sitetest.River)
+		r, err := o.AnswerReveal(t.Context(), "north", q)
+		if err != nil {
+			refused(t, err, concordat.ReasonBudget)
+			break
+		}
+		asked++
+		if r.State != concordat.DisclosurePending {
+			t.Fatalf("request %d is %s", asked, r.State)
+		}
+		ds, err := o.Disclosures(t.Context(), concordat.DisclosurePending, 0)
+		sitetest.Must(t, err)
+		_, err = o.Decide(t.Context(), ds[0].ID, "librarian", false, "no")
+		sitetest.Must(t, err)
+		o.Clock.Move(24 * time.Hour)
+	}
+	if asked == 0 || asked > opened {
+		t.Errorf("%d requests reached a person, want some and at most %d", asked, opened)
+	}
+}
+
+// TestLeaderBeginsEpochs: who begins an epoch, and asks, gets no more answers about a sentence than any member: questions count over
+// epochs.
+func TestLeaderBeginsEpochs(t *testing.T) {
+	x := newOracle(t, unlimited)
+	answered := 0
+	for n := 1; n <= 4; n++ {
+		if n > 1 {
+			x.o.Use(t, x.o.NewSet(t, concordat.Epoch{Federation: "health", Number: uint32(n)}))
+			sitetest.Must(t, x.o.CatchUp(t.Context()))
+			x.ask = x.o.Question(t, strings.Replace(oracleText, "colchicine", "medicine", 1), concordat.ShowMetadata, "theses")
+			x.base = x.ask.Sentences[0].Fingerprint
+		}
+		x.told = map[concordat.Fingerprint]bool{}
+		for i := range 10 {
+			x.steps(withHash(x.base, i, 7))
+		}
+		answered += len(x.told)
+	}
+	if answered == 0 || answered > maxLearnt {
+		t.Errorf("%d different questions about one sentence are answered in four epochs, want some and at most %d", answered, maxLearnt)
+	}
+}

@@ -1,0 +1,231 @@
+package answer_test
+
+import (
+	"cmp"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	gocmp "github.com/google/go-cmp/cmp"
+
+	"concordat"
+	"concordat/internal/sitetest"
+	"concordat/site"
+	"concordat/site/answer"
+	"concordat/store"
+)
+
+// view is the part of an answer that a partner can see, with documents by the names that the test knows.
+type view struct {
+	Level                concordat.Show
+	Exists               bool
+	Documents, Sentences int
+	Named                map[string]int // matches, by title; of unnamed ones by number of them
+	Hits                 [][3]int       // sentence, ordinal, closeness of named documents
+}
+
+// TestPolicyProperty compares what is told under random rules with a naive definition: every pair
+// of sentences is looked at, and each condition is applied by itself.
+func TestPolicyProperty(t *testing.T) {
+	o := sitetest.NewOwner(t, "big", "small")
+	rng := rand.New(rand.NewPCG(11, 12))
+	var sentences [][]string // of each document, of long words that no other has: two matches are evidence
+	texts := map[concordat.LibraryID]map[string]string{"big": {}, "small": {}}
+	authors := map[string]string{}
+	for lib, n := range map[concordat.LibraryID]int{"big": 25, "small": 6} {
+		var in []site.Incoming
+		for i := range n {
+			name := fmt.Sprintf("%s-%d", lib, i)
+			own := make([]string, 1+rng.IntN(4))
+			for k := range own {
+				own[k] = madeUp(rng)
+			}
+			sentences = append(sentences, own)
+			text := strings.Join(own, "")
+			texts[lib][name], authors[name] = text, []string{"Jane Doe", "Richard Roe", ""}[rng.IntN(3)]
+			in = append(in, site.Incoming{ID: concordat.DocumentID(name), Title: name, Author: authors[name], Text: text})
+		}
+		o.AddDocuments(t, lib, in...)
+	}
+	levels := concordat.Levels()
+	rounds := 60
+	if testing.Short() {
+		rounds = 20
+	}
+	compared := 0
+	for round := range rounds {
+		rule := store.ShareRule{Level: levels[rng.IntN(len(levels))], Matches: 1 + rng.IntN(3), ExcludeAuthors: rng.IntN(2) == 0,
+			Closeness: []int{0, 0, 1, 12}[rng.IntN(4)], Limits: store.Limits{Sentences: -1, Burst: -1, Disclosures: -1, Documents: -1}}
+		if rng.IntN(3) == 0 {
+			rule.Purposes = []string{[]string{"thesis", "grant"}[rng.IntN(2)]}
+		}
+		lib := []concordat.LibraryID{"big", "small"}[rng.IntN(2)]
+		north := concordat.SiteID(fmt.Sprint("north", round)) // of one partner, so many variants are not answered
+		o.ShareWith(t, lib, north, rule)
+		asked := ""
+		for _, k := range rng.Perm(len(sentences))[:4+rng.IntN(8)] {
+			for _, x := range sentences[k][:1+rng.IntN(len(sentences[k]))] {
+				asked += edited(rng, x)
+			}
+		}
+		a := o.Question(t, asked, levels[1+rng.IntN(len(levels)-1)], lib)
+		rng.Shuffle(len(a.Sentences), func(i, j int) { a.Sentences[i], a.Sentences[j] = a.Sentences[j], a.Sentences[i] })
+		a.Job[2], a.Job[3] = byte(round), 7
+		mine := ""
+		if rng.IntN(2) == 0 {
+			mine = "Jane Doe"
+			a.Authors = answer.AuthorHashes(sitetest.Key("sketch of "+sitetest.TestEpoch.String()), mine)
+		}
+		tell := o.Told(t, north, a)
+		want, sure := naiveAnswer(t, o, rule, a, texts[lib], authors, mine)
+		if !sure {
+			continue
+		}
+		compared++
+		if d := gocmp.Diff(want, seen(tell, want)); d != "" {
+			t.Fatalf("round %d, %s, rule %+v, asked at %s: %s", round, lib, rule, a.Level, d)
+		}
+	}
+	if compared < rounds/2 {
+		t.Errorf("%d of %d rounds were compared", compared, rounds)
+	}
+}
+
+// madeUp is a sentence of words that mean nothing.
+func madeUp(rng *rand.Rand) string {
+	words := make([]string, 18)
+	for i := range words {
+		words[i] = madeUpWord(rng)
+	}
+	return "The " + strings.Join(words, " ") + ". "
+}
+
+func madeUpWord(rng *rand.Rand) (word string) {
+	for range 3 {
+		word += string("bdfgklmnprstv"[rng.IntN(13)]) + string("aeiou"[rng.IntN(5)])
+	}
+	return word
+}
+
+// edited leaves out up to three words of a sentence.
+func edited(rng *rand.Rand, sentence string) string {
+	words := strings.Fields(sentence)
+	for range rng.IntN(4) {
+		i := rng.IntN(len(words) - 1) // the full stop stays
+		words = slices.Delete(words, i, i+1)
+	}
+	return strings.Join(words, " ") + " "
+}
+
+// eitherStep is the step of a hit so near the border of two that the owner may tell either: the border is moved by up to two hashes,
+// for each question to a place that is known to the owner alone.
+const eitherStep = -1
+
+// seen reduces an answer of one library. Where either step may be told, it takes what is wanted.
+func seen(t *concordat.SiteAnswer, want view) view {
+	l := t.Libraries[0]
+	v := view{Level: l.Level, Exists: l.Exists, Documents: l.Documents, Sentences: l.Sentences, Named: map[string]int{}}
+	for _, d := range t.Documents {
+		if d.Title == "" {
+			v.Named[fmt.Sprint("matches ", d.Matches)]++
+			continue
+		}
+		v.Named[d.Title] = d.Matches
+	}
+	for _, h := range t.Hits {
+		hit := [3]int{h.Sentence, h.Ordinal, int(h.Closeness)}
+		if either := [3]int{h.Sentence, h.Ordinal, eitherStep}; h.Closeness != concordat.CloseSame && slices.Contains(want.Hits, either) {
+			hit = either
+		}
+		v.Hits = append(v.Hits, hit)
+	}
+	slices.SortFunc(v.Hits, compareHits)
+	return v
+}
+
+func compareHits(a, b [3]int) int { return slices.Compare(a[:], b[:]) }
+
+// naiveAnswer is the definition of what is told. It is not sure where a hit is so near the outer border that it may be told or not.
+func naiveAnswer(t *testing.T, o *sitetest.Owner, rule store.ShareRule, a *concordat.Ask, texts, authors map[string]string,
+	mine string) (v view, sure bool) {
+	t.Helper()
+	sure = true
+	v = view{Level: concordat.ShowNothing, Named: map[string]int{}}
+	rank := func(l concordat.Show) int { return slices.Index(concordat.Levels(), l) }
+	allowed := rule.Purposes == nil || slices.Contains(rule.Purposes, a.Purpose)
+	if rule.Level == concordat.ShowNothing || !allowed || len(texts) < 20 && rank(rule.Level) <= rank(concordat.ShowCounts) {
+		return v, true
+	}
+	v.Level = concordat.Levels()[min(rank(rule.Level), rank(a.Level))]
+	closeness := cmp.Or(rule.Closeness, concordat.Bits)
+	counted := map[int]bool{}
+	for name, text := range texts {
+		if rule.ExcludeAuthors && mine != "" && authors[name] == mine {
+			continue
+		}
+		p, err := o.Keyed.ForIndex(concordat.Document{Text: text})
+		sitetest.Must(t, err)
+		var hits [][3]int
+		asked, ordinals := map[int]bool{}, map[int]bool{}
+		for i, x := range a.Sentences {
+			for ordinal, y := range p.Indexed {
+				d, differ := x.Fingerprint.Distance(y.Fingerprint), x.Fingerprint.NibbleDistance(y.Fingerprint)
+				if differ <= 14 && d <= closeness && reached(x.Fingerprint, y.Fingerprint) {
+					step := int(concordat.CloseNear)
+					switch {
+					case differ == 0:
+						step = int(concordat.CloseSame)
+					case differ > 8 && differ <= 12:
+						step = eitherStep
+					case differ > 12:
+						sure = false
+					}
+					hits = append(hits, [3]int{i, ordinal, step})
+					asked[i], ordinals[ordinal] = true, true
+				}
+			}
+		}
+		// In these texts no sentence is near two others, so that pairs can be counted simply.
+		if min(len(asked), len(ordinals)) < rule.Matches {
+			continue
+		}
+		v.Exists = true
+		if rank(v.Level) < rank(concordat.ShowCounts) {
+			continue
+		}
+		v.Documents++
+		for i := range asked {
+			counted[i] = true
+		}
+		v.Sentences = len(counted)
+		if rank(v.Level) == rank(concordat.ShowCounts) {
+			v.Named[fmt.Sprint("matches ", max(2, len(asked)))]++
+			continue
+		}
+		v.Named[name] = len(asked)
+		v.Hits = append(v.Hits, hits...)
+	}
+	if v.Level == concordat.ShowCounts && v.Exists {
+		v.Documents, v.Sentences = max(2, v.Documents), max(2, v.Sentences)
+	}
+	slices.SortFunc(v.Hits, compareHits)
+	return v, sure
+}
+
+// reached is the definition of ProbeOne.
+func reached(f, g concordat.Fingerprint) bool {
+	for band := range concordat.Bands {
+		differing := 0
+		for x := f.Band(band) ^ g.Band(band); x != 0; x >>= 4 {
+			if x&15 != 0 {
+				differing++
+			}
+		}
+		if differing <= 1 {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,65 @@
+package retain_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+
+	"concordat"
+	"concordat/internal/sitetest"
+	"concordat/site"
+	"concordat/site/retain"
+	"concordat/store"
+)
+
+// away is an index on machines of which one is away at times.
+type away struct {
+	concordat.Index
+	away bool
+}
+
+func (p *away) Purge(context.Context) error {
+	if p.away {
+		return fmt.Errorf("node b is away: %w", concordat.ErrUnavailable)
+	}
+	return nil
+}
+
+// TestDeletionsDoNotWait: while a machine is away whose disk has the bytes, deletions are carried out as far as anybody can find
+// anything, new ones too, and done once it is back.
+func TestDeletionsDoNotWait(t *testing.T) {
+	o := sitetest.NewOwner(t, "theses")
+	ctx := t.Context()
+	o.AddDocuments(t, "theses", site.Incoming{ID: "a", Title: "T", Text: sitetest.River}, site.Incoming{ID: "b", Text: sitetest.Winter})
+	x := &away{Index: o.Index, away: true}
+	here := sitetest.Open(site.Options{ID: "here", Index: x, Store: o.Store, Profiler: sitetest.Profiler(t), Now: o.Clock.Now})
+	e := retain.New(here.Site, retain.Options{Store: o.Store})
+	state := func(id string, want store.ErasureState) {
+		t.Helper()
+		row, err := o.Store.Retention.Erasure(ctx, id)
+		if err != nil || row.State != want {
+			t.Errorf("deletion %s is %s, %v; want %s", id, row.State, err, want)
+		}
+	}
+	first, err := e.Erase(ctx, "ada", "", retain.Target{Library: "theses", Documents: []concordat.DocumentID{"a"}})
+	if !errors.Is(err, concordat.ErrUnavailable) || first == nil || first.Deleted.IsZero() {
+		t.Fatalf("while a machine is away: %+v, %v", first, err)
+	}
+	state(first.ID, store.ErasureDeleted)
+	second, err := retain.Ask(ctx, here.Site, o.Store, "ada", "", retain.Target{Library: "theses", Documents: []concordat.DocumentID{"b"}})
+	sitetest.Must(t, err)
+	sitetest.Must(t, e.Advance(ctx))
+	state(second, store.ErasureDeleted)
+	if _, err := x.Document(ctx, here.Ref("theses", "b")); !errors.Is(err, concordat.ErrNotFound) {
+		t.Errorf("the index still has the document: %v", err)
+	}
+	if n, err := e.Resume(ctx); err == nil {
+		t.Errorf("%d deletions are done while the machine is away", n)
+	}
+	x.away = false
+	_, err = e.Resume(ctx)
+	sitetest.Must(t, err)
+	state(first.ID, store.ErasureDone)
+	state(second, store.ErasureDone)
+}
