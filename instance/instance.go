@@ -19,6 +19,7 @@ import (
 	"concordat/index"
 	"concordat/instance/config"
 	"concordat/profile"
+	"concordat/report"
 	"concordat/segment"
 	"concordat/site"
 	"concordat/site/answer"
@@ -135,7 +136,8 @@ func (o *Instance) openParts(ctx context.Context, w Mode) error {
 	if err := o.SyncKeystore(ctx); err != nil {
 		return err
 	}
-	options := site.Options{Worker: o.Worker(), ID: o.Config.Site.ID, Store: o.Store, Profiler: o.Profiler}
+	options := site.Options{Worker: o.Worker(), ID: o.Config.Site.ID, Store: o.Store, Profiler: o.Profiler,
+		Rules: func() report.Rules { return o.Now().Report.Rules }}
 	if options.Stock, err = ownStock(o.Dir, o.Config); err != nil {
 		return err
 	}

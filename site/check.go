@@ -369,7 +369,7 @@ func leaveReferences(f *report.Findings, lists []concordat.Span) {
 	f.Checked, f.Skipped = checked, skipped
 }
 
-// Keep stores findings and results and ends the task: as partial if a partner that was asked did not answer in full, else as
+// Keep stores findings, results and the score, and ends the task: as partial if a partner that was asked did not answer in full, else as
 // done.
 func (s *Site) Keep(ctx context.Context, task store.Task, f *report.Findings) error {
 	data, err := json.Marshal(f)
@@ -388,26 +388,11 @@ func (s *Site) Keep(ctx context.Context, task store.Task, f *report.Findings) er
 			state = concordat.TaskPartial
 		}
 	}
-	leads, err := s.leadCount(ctx, task.ID, f)
+	rep, err := s.Score(ctx, task.ID, f)
 	if err != nil {
-		return fmt.Errorf("count leads: %w", err)
+		return fmt.Errorf("score: %w", err)
 	}
-	return s.o.Store.Checks.FinishCheck(ctx, task, state, leads)
-}
-
-// leadCount counts the leads of the report that findings give; nil: nobody asked for them.
-func (s *Site) leadCount(ctx context.Context, task concordat.TaskID, f *report.Findings) (*concordat.LeadCount, error) {
-	switch {
-	case f.Leads == nil:
-		return nil, nil
-	case len(f.Leads) == 0: // no report need be made to count them
-		return &concordat.LeadCount{}, nil
-	}
-	rules, err := RulesInForce(ctx, s.o.Store, task, report.Rules{})
-	if err != nil {
-		return nil, err
-	}
-	return report.Build(f, rules).LeadCount(), nil
+	return s.o.Store.Checks.FinishCheck(ctx, task, state, rep.LeadCount())
 }
 
 // ResultsOf returns the rows of the results table: one for each passage, one for each source of works that both

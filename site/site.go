@@ -13,6 +13,7 @@ import (
 
 	"concordat"
 	"concordat/profile"
+	"concordat/report"
 	"concordat/segment"
 	"concordat/site/compare"
 	"concordat/store"
@@ -35,6 +36,8 @@ type Options struct {
 	Sharing Sharing
 	// Encoder verifies leads; nil: the embedded table.
 	Encoder *compare.Encoder
+	// Rules are those with which a report begins unless its check or batch has its own; nil: the zero ones.
+	Rules func() report.Rules
 	// Stock is wording that is everybody's; nil: what comes with the program.
 	Stock *compare.Stock
 }

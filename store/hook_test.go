@@ -307,6 +307,91 @@ func testTaskFilter(t *testing.T, p place) {
 	}
 }
 
+// testTaskList: a batch and an archive are one row, in every order and above a share, with the sums of what they hold.
+func testTaskList(t *testing.T, p place) {
+	db, _ := openPlace(t, p)
+	ctx := t.Context()
+	const archive = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+	inputs := []store.BatchInput{{Name: "x.zip", Place: "x"}}
+	must(t, db.Batches.CreateBatch(ctx, newBatch("b", "ada"), inputs))
+	for i, x := range []struct {
+		id    concordat.TaskID
+		batch string
+		score *store.Score
+	}{{"one", "", &store.Score{Measured: true, Covered: 0.2, Flags: 3}}, {"b-1", "b", &store.Score{Measured: true, Covered: 0.6, Leads: 4}},
+		{"b-2", "b", &store.Score{Measured: true, Covered: 0.1, Flags: 1}}, {archive, "", nil},
+		{archive + "-1", "", &store.Score{Measured: true, Covered: 0.3}}, {archive + "-2", "", &store.Score{Flags: 1}}, {"two", "loose", nil}} {
+		one := task(x.id)
+		one.Batch, one.Made, one.Title = x.batch, start.Add(time.Duration(i)*time.Hour), string(x.id)
+		must(t, db.Checks.CreateTask(ctx, one))
+		if x.id == archive {
+			claimed, err := db.Checks.ClaimTask(ctx, store.LaneChecks, "w", time.Hour)
+			must(t, err)
+			for claimed.ID != archive {
+				must(t, db.Checks.FinishTask(ctx, claimed, concordat.TaskDone, store.Cause{}))
+				claimed, err = db.Checks.ClaimTask(ctx, store.LaneChecks, "w", time.Hour)
+				must(t, err)
+			}
+			must(t, db.Checks.FinishTask(ctx, claimed, concordat.TaskDone, store.Cause{Code: store.CauseSplit, Numbers: []int{2}}))
+		}
+		if x.score != nil {
+			must(t, db.Checks.PutFindings(ctx, x.id, []byte("{}")))
+			x.score.Revision, x.score.Rules = 1, "r"
+			must(t, db.Checks.PutScore(ctx, x.id, *x.score))
+		}
+	}
+	must(t, db.Batches.PutBatchMembers(ctx, "b", 0, []store.BatchMember{{Name: "m1"}, {Name: "m2"}}))
+	for i, share := range []float64{0.6, 0.1} {
+		m := store.BatchMember{Number: i, Name: fmt.Sprintf("m%d", i+1), Round: 1, Task: concordat.TaskID(fmt.Sprintf("b-%d", i+1)), Share: share,
+			Fresh: []byte("[]")}
+		must(t, db.Batches.PutChecked(ctx, "b", m, nil))
+	}
+	heads := store.TaskFilter{Heads: true}
+	for _, x := range []struct {
+		f           store.TaskFilter
+		order       store.TaskOrder
+		from, limit int
+		all         int
+		want        []concordat.TaskID
+	}{
+		{store.TaskFilter{}, "", 0, 2, 7, []concordat.TaskID{"two", archive + "-2"}},
+		{heads, "", 0, 0, 4, []concordat.TaskID{"two", archive, "b-1", "one"}},
+		{heads, "", 1, 2, 4, []concordat.TaskID{archive, "b-1"}},
+		{heads, store.TasksByShare, 0, 0, 4, []concordat.TaskID{"b-1", archive, "one", "two"}},
+		{heads, store.TasksByFlags, 0, 0, 4, []concordat.TaskID{"one", archive, "b-1", "two"}},
+		{heads, store.TasksByLeads, 0, 1, 4, []concordat.TaskID{"b-1"}},
+		{heads, store.TasksByTitle, 0, 0, 4, []concordat.TaskID{archive, "b-1", "one", "two"}}, // b-1 as Call b
+		{heads, store.TasksByState, 0, 0, 4, []concordat.TaskID{"b-1", "one", "two", archive}},
+		{store.TaskFilter{Heads: true, Least: 0.3}, "", 0, 0, 2, []concordat.TaskID{archive, "b-1"}},
+		{store.TaskFilter{Within: "b"}, store.TasksByShare, 0, 0, 2, []concordat.TaskID{"b-1", "b-2"}},
+		{store.TaskFilter{Within: "b", Least: 0.3}, "", 0, 0, 1, []concordat.TaskID{"b-1"}},
+		{store.TaskFilter{Within: archive}, "", 0, 0, 2, []concordat.TaskID{archive + "-2", archive + "-1"}},
+	} {
+		ts, all, err := db.Checks.ListTasks(ctx, x.f, x.order, x.from, x.limit)
+		must(t, err)
+		var got []concordat.TaskID
+		for _, one := range ts {
+			got = append(got, one.ID)
+		}
+		if d := cmp.Diff(x.want, got); d != "" || all != x.all {
+			t.Errorf("%+v by %q: %d of them, want %d; %s", x.f, x.order, all, x.all, d)
+		}
+	}
+	_, _, err := db.Checks.ListTasks(ctx, heads, "luck", 0, 0)
+	wantErr(t, err, concordat.ErrInvalid)
+	batches, err := db.Batches.SumBatches(ctx, []string{"b", "loose"})
+	must(t, err)
+	archives, err := db.Batches.SumArchives(ctx, []string{archive})
+	must(t, err)
+	if d := cmp.Diff(map[string]store.GroupSum{"b": {ID: "b", Documents: 2, Largest: 0.6, Flagged: 1, Leads: 4}}, batches); d != "" {
+		t.Error(d)
+	}
+	one := store.GroupSum{ID: archive, Documents: 2, Waiting: 2, Largest: 0.3, Flagged: 1}
+	if d := cmp.Diff(map[string]store.GroupSum{archive: one}, archives); d != "" {
+		t.Error(d)
+	}
+}
+
 func testReviewIf(t *testing.T, p place) {
 	db, _ := openPlace(t, p)
 	ctx := t.Context()

@@ -78,16 +78,17 @@ type Score struct {
 	Measured bool   // something was compared
 	Covered  float64
 	Flags    int // kinds of flags that may hide something
+	Leads    int // of the report; 0: none, or nobody asked for them
 }
 
 // PutScore keeps the score of a task in place of the one before. It fails with concordat.ErrNotFound if there is no
 // such task.
 func (db *Checks) PutScore(ctx context.Context, id concordat.TaskID, s Score) error {
 	err := db.write(ctx, func(c engine.Conn) error {
-		_, err := c.Exec(ctx, `INSERT INTO score (task, revision, rules, measured, covered, flags) VALUES (?, ?, ?, ?, ?, ?)
+		_, err := c.Exec(ctx, `INSERT INTO score (task, revision, rules, measured, covered, flags, leads) VALUES (?, ?, ?, ?, ?, ?, ?)
 			ON CONFLICT (task) DO UPDATE SET revision = excluded.revision, rules = excluded.rules, measured = excluded.measured, covered = excluded.covered,
-				flags = excluded.flags`,
-			id, s.Revision, s.Rules, s.Measured, s.Covered, s.Flags)
+				flags = excluded.flags, leads = excluded.leads`,
+			id, s.Revision, s.Rules, s.Measured, s.Covered, s.Flags, s.Leads)
 		return err
 	})
 	return db.fail(err, "score of task %s", id)
@@ -109,8 +110,8 @@ func (db *Checks) Scores(ctx context.Context, ids []concordat.TaskID) (map[conco
 		Score
 	}
 	rows, err := engine.Collect(ctx, db.read(), func(s engine.Scanner) (r one, err error) {
-		return r, s.Scan(&r.id, &r.Revision, &r.Rules, &r.Measured, &r.Covered, &r.Flags)
-	}, `SELECT s.task, s.revision, s.rules, s.measured, s.covered, s.flags FROM score s
+		return r, s.Scan(&r.id, &r.Revision, &r.Rules, &r.Measured, &r.Covered, &r.Flags, &r.Leads)
+	}, `SELECT s.task, s.revision, s.rules, s.measured, s.covered, s.flags, s.leads FROM score s
 		JOIN findings f ON f.task = s.task AND f.revision = s.revision WHERE s.flags >= 0 AND s.task IN (?`+strings.Repeat(`, ?`, len(ids)-1)+`)`, args...)
 	for _, r := range rows {
 		out[r.id] = r.Score

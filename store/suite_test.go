@@ -88,6 +88,7 @@ func runSuite(t *testing.T, newPlace func(t *testing.T) place) {
 		{"TaskCounts", testTaskCounts},
 		{"TaskSums", testTaskSums},
 		{"TaskFilter", testTaskFilter},
+		{"TaskList", testTaskList},
 		{"TaskRetry", testTaskRetry},
 		{"Cards", testCards},
 		{"Partners", testPartners},

@@ -86,6 +86,13 @@ type TaskFilter struct {
 	Query string
 	From  time.Time // made at or after
 	To    time.Time // made before
+	// Heads leaves out the checks of a batch but the first that the filter lets through, which stands for the batch, and those
+	// made of an archive.
+	Heads bool
+	// Within is a batch or an archive whose checks these are.
+	Within string
+	// Least is the least share that counts, 0 to 1, of a check or of a batch that it stands for; 0: any, known or not.
+	Least float64
 }
 
 // CaseStage is how far people are with a check.
@@ -153,11 +160,20 @@ func (f TaskFilter) condition() (where string, args []any, err error) {
 	if f.Query != "" {
 		add(`lower(title) LIKE ? ESCAPE '\'`, likeText(f.Query))
 	}
+	if f.Within != "" {
+		add(`(batch = ? OR substr(task.id, 1, ?) = ?)`, f.Within, utf8.RuneCountInString(f.Within)+1, f.Within+"-")
+	}
+	if f.Least > 0 {
+		add(f.score("share")+` >= ?`, f.Least)
+	}
 	if !f.From.IsZero() {
 		add(`made >= ?`, stamp(f.From))
 	}
 	if !f.To.IsZero() {
 		add(`made < ?`, stamp(f.To))
+	}
+	if f.Heads {
+		add(heads(where), args...)
 	}
 	return where, args, nil
 }

@@ -264,7 +264,11 @@ func TestAccessible(t *testing.T) {
 		visit(open("nobody's"), openPages)
 		var paths []string
 		for _, p := range slices.Sorted(maps.Keys(shownPages)) {
-			paths = append(paths, shownPages[p]...)
+			for _, path := range shownPages[p] {
+				if only := os.Getenv("CONCORDAT_PAGES"); only == "" || slices.Contains(strings.Fields(only), path) {
+					paths = append(paths, path)
+				}
+			}
 		}
 		for few := range slices.Chunk(paths, 20) {
 			visit(open("secret-of-ada"), few)

@@ -143,7 +143,7 @@ func TestBatchPages(t *testing.T) {
 	// What may be hidden is told where documents are listed, and in the report.
 	flagged := `class="warned" href="/checks/` + b.ID + `-4#flags"`
 	ann.wants(page, flagged)
-	ann.wants(ann.get("/checks", http.StatusOK), flagged)
+	ann.wants(ann.get("/checks?in="+b.ID, http.StatusOK), flagged)
 	ann.wants(ann.get("/checks/"+b.ID+"-4", http.StatusOK), `<a href="#flags" class="warned">`, "White text: 1 word", `title="white text"`)
 	ann.wants(ann.get(path+"/tables/documents.csv", http.StatusOK), `"error","flags"`)
 	if page := ann.get("/checks/"+b.ID+"-1", http.StatusOK); strings.Contains(page, `href="#flags"`) {

@@ -25,6 +25,41 @@ type caseFilter struct {
 	View  string // one of caseViews
 	Query string
 	Mine  bool // assigned to the visitor
+	Order store.TaskOrder
+	Least int    // per cent that count; 0: any
+	In    string // a batch or an archive whose checks these are; empty: the whole list
+	From  int    // index of the first
+	// Figures: the visitor sees what every report says, and so sorts and narrows by it.
+	Figures bool
+}
+
+// caseOrders are the orders of the list; the first is that of an address that names none. ownOrders are those of who may not see what
+// every report says, and so may not sort by it.
+var (
+	caseOrders = []store.TaskOrder{"", store.TasksByShare, store.TasksByFlags, store.TasksByLeads, store.TasksByState, store.TasksByTitle}
+	ownOrders  = []store.TaskOrder{"", store.TasksByTitle}
+)
+
+// caseLeasts are the least shares to choose from, in per cent.
+var caseLeasts = []int{1, 5, 10, 20, 30, 50}
+
+// Grouped reports whether a batch or an archive is one row: unless the list is of its checks, or of those that somebody looks for.
+func (f caseFilter) Grouped() bool { return f.In == "" && f.Query == "" && !f.Mine }
+
+// Orders are those to choose from.
+func (f caseFilter) Orders() []store.TaskOrder {
+	if f.Figures {
+		return caseOrders
+	}
+	return ownOrders
+}
+
+// Leasts are the least shares to choose from; nil: the visitor may not narrow by the share.
+func (f caseFilter) Leasts() []int {
+	if f.Figures {
+		return caseLeasts
+	}
+	return nil
 }
 
 // caseViews are the views of the list of checks, in the order of their life; the first shows all.
@@ -36,8 +71,20 @@ type caseLink struct {
 	Current   bool
 }
 
-func caseFilterOf(q url.Values) caseFilter {
-	f := caseFilter{View: q.Get("view"), Query: strings.TrimSpace(q.Get("q")), Mine: q.Get("mine") != ""}
+func caseFilterOf(q url.Values, v *Visitor) caseFilter {
+	f := caseFilter{View: q.Get("view"), Query: strings.TrimSpace(q.Get("q")), Mine: q.Get("mine") != "", In: q.Get("in"),
+		Order: store.TaskOrder(q.Get("sort")), Figures: v.SeesAll()}
+	if f.Figures {
+		f.Least, _ = strconv.Atoi(q.Get("least")) // an unparsable value narrows nothing
+	}
+	if f.Least < 0 || f.Least > 100 {
+		f.Least = 0
+	}
+	f.From, _ = strconv.Atoi(q.Get("from")) // an unparsable value starts at the first
+	f.From = max(f.From, 0)
+	if !slices.Contains(f.Orders(), f.Order) {
+		f.Order = ""
+	}
 	if !slices.Contains(caseViews, f.View) {
 		f.View = caseViews[0]
 	}
@@ -49,7 +96,7 @@ func caseFilterOf(q url.Values) caseFilter {
 
 // narrow makes the filter of tasks what f shows to the visitor.
 func (f caseFilter) narrow(t *store.TaskFilter, v *Visitor) {
-	t.Query = f.Query
+	t.Query, t.Within, t.Heads, t.Least = f.Query, f.In, f.Grouped(), float64(f.Least)/100
 	if f.Mine {
 		t.Assigned = v.Name
 	}
@@ -63,9 +110,18 @@ func (f caseFilter) narrow(t *store.TaskFilter, v *Visitor) {
 	}
 }
 
-// Path is the address of the list as f shows it, before a check; 0: from the newest.
-func (f caseFilter) Path(before int64) string {
+// Path is the address of the list as f shows it, from an index on.
+func (f caseFilter) Path(from int) string {
 	q := url.Values{}
+	if f.Order != "" {
+		q.Set("sort", string(f.Order))
+	}
+	if f.Least > 0 {
+		q.Set("least", strconv.Itoa(f.Least))
+	}
+	if f.In != "" {
+		q.Set("in", f.In)
+	}
 	if f.View != caseViews[0] {
 		q.Set("view", f.View)
 	}
@@ -75,8 +131,8 @@ func (f caseFilter) Path(before int64) string {
 	if f.Mine {
 		q.Set("mine", "yes")
 	}
-	if before > 0 {
-		q.Set("before", strconv.FormatInt(before, 10))
+	if from > 0 {
+		q.Set("from", strconv.Itoa(from))
 	}
 	if len(q) == 0 {
 		return "/checks"
@@ -91,7 +147,7 @@ func (f caseFilter) Links(reviewer bool) (out []caseLink) {
 			continue
 		}
 		to := f
-		to.View = view
+		to.View, to.From = view, 0
 		out = append(out, caseLink{"cases." + view, to.Path(0), view == f.View})
 	}
 	return out
@@ -144,7 +200,8 @@ func (w reportPages) changeCases(rw http.ResponseWriter, r *http.Request, v *Vis
 	if len(ids) == 1 && r.PostForm.Get("at") == "report" {
 		to += "/" + string(ids[0]) + "#notes"
 	} else if back, err := url.ParseQuery(r.PostForm.Get("list")); err == nil {
-		to = caseFilterOf(back).Path(0)
+		show := caseFilterOf(back, v)
+		to = show.Path(show.From)
 	}
 	http.Redirect(rw, r, to, http.StatusSeeOther)
 }

@@ -362,11 +362,15 @@ func (w reportPages) AppendRules(ctx context.Context, v *Visitor, id concordat.T
 		return err
 	}
 	detail := map[string]any{"task": id, "action": action, "subject": shortened(subject)}
-	return w.Change(ctx, v.Name, "rules_changed", detail, func(tx *store.DB) error {
+	err = w.Change(ctx, v.Name, "rules_changed", detail, func(tx *store.DB) error {
 		_, err := tx.Checks.AppendReviewIf(ctx, id, store.Review{At: w.o.Now(), By: v.Name, Kind: store.ReviewRules,
 			Text: strings.TrimSpace(action + " " + subject), Data: data}, changes)
 		return err
 	})
+	if err == nil {
+		rescore(ctx, w, id, rules)
+	}
+	return err
 }
 
 func (w reportPages) note(v *Visitor, now *Review, f url.Values) (store.Review, error) {

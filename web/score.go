@@ -2,21 +2,18 @@ package web
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
-	"encoding/json"
 	"errors"
-	"fmt"
 	"slices"
 	"time"
 
 	"concordat"
 	"concordat/report"
+	"concordat/site"
 	"concordat/store"
 )
 
-// scoreTime bounds how long one list computes scores that nobody has asked for before. Those that are left come with
-// the next list.
+// scoreTime bounds how long one list computes scores again that are by other rules than those in force, for example after the site's
+// were changed. The list refreshes itself for those that are left.
 const scoreTime = 200 * time.Millisecond
 
 // ShownScore is the score of a report as a list shows it.
@@ -26,6 +23,7 @@ type ShownScore struct {
 	Withheld bool     // the policy does not show it to the visitor
 	Later    bool     // not computed yet
 	Flags    int      // kinds of flags that may hide something; 0: none, or not for the visitor
+	Leads    int      // that the report has; 0: none, not looked for, or not for the visitor
 	Verdict  string   // key of the message of the latest; empty: none, or not for the visitor
 	// Stage is how far people are with it, Assigned who reviews it, and Due by when; empty: not for the visitor.
 	Stage         store.CaseStage
@@ -68,7 +66,7 @@ func (w reportPages) Scores(ctx context.Context, v *Visitor, tasks []store.Task)
 		if see == SeeEverything && now.Verdict != nil {
 			one.Verdict = now.VerdictKey()
 		}
-		rules, err := rulesDigest(now.Rules)
+		rules, err := site.RulesDigest(now.Rules)
 		if err != nil {
 			return nil, err
 		}
@@ -88,7 +86,7 @@ func (w reportPages) Scores(ctx context.Context, v *Visitor, tasks []store.Task)
 			one.Share = &s.Covered
 		}
 		if shows(see, SeeReport) {
-			one.Flags = s.Flags
+			one.Flags, one.Leads = s.Flags, s.Leads
 		}
 		out[id] = one
 	}
@@ -101,17 +99,26 @@ func (w reportPages) score(ctx context.Context, id concordat.TaskID, rules repor
 	if err != nil {
 		return store.Score{}, err
 	}
-	rep := report.Build(f, rules)
-	s := store.Score{Revision: revision, Rules: digest, Measured: rep.Scores.Measured(), Covered: rep.Scores.Covered,
-		Flags: report.Disguises(rep.Flags)}
+	s := site.ScoreOf(report.Build(f, rules), revision, digest)
 	return s, w.o.Store.Checks.PutScore(ctx, id, s)
 }
 
-func rulesDigest(rules report.Rules) (string, error) {
-	b, err := json.Marshal(rules)
-	if err != nil {
-		return "", fmt.Errorf("rules: %w", err)
+// rescore computes the score of a check by rules that were just set, from what its page shows next. Lists would compute it, too, so
+// a failure goes to the log.
+func rescore(ctx context.Context, w reportPages, id concordat.TaskID, rules report.Rules) {
+	revision, err := w.o.Store.Checks.FindingsRevision(ctx, id)
+	var digest string
+	if err == nil {
+		digest, err = site.RulesDigest(rules)
 	}
-	sum := sha256.Sum256(b)
-	return hex.EncodeToString(sum[:16]), nil
+	var got *reading
+	if err == nil {
+		got, err = w.Reading(ctx, id, rules, report.English, SeeEverything)
+	}
+	if err == nil {
+		err = w.o.Store.Checks.PutScore(ctx, id, site.ScoreOf(got.Report, revision, digest))
+	}
+	if err != nil && !errors.Is(err, concordat.ErrNotFound) { // deleted since, or without findings
+		w.o.Logger.Error("score", "task", id, "error", err)
+	}
 }

@@ -9,7 +9,6 @@ import (
 	"io"
 	"net/http"
 	"net/url"
-	"strconv"
 	"strings"
 	"unicode"
 
@@ -35,17 +34,20 @@ type row struct {
 	File            string     // as it was handed in, where that is not the title; empty: it was a text, or is not known
 	Score           ShownScore // in a list; of those without a report: zero
 	HasReport       bool
+	Group           *caseGroup // a batch or an archive for which the row stands; nil: it is a check
 }
 
 type checksPage struct {
-	Rows      []row
-	Older     string // the next page; empty: these are the last
-	Filter    caseFilter
-	Views     []caseLink
-	Reviewers []string // accounts that checks can be assigned to; nil: the visitor does not decide
-	People    called
-	List      string // the query of the list, for forms to come back
-	Busy      bool   // something is still to come
+	Rows             []row
+	Newer, Older     string     // the pages before and after; empty: none
+	First, Last, All int        // of the rows, from 1, and of all that the filter lets through
+	Of               *caseGroup // whose checks these are; nil: those of all
+	Filter           caseFilter
+	Views            []caseLink
+	Reviewers        []string // accounts that checks can be assigned to; nil: the visitor does not decide
+	People           called
+	List             string // the query of the list, for forms to come back
+	Busy             bool   // something is still to come
 	// MayAdd: the visitor adds documents to libraries.
 	MayAdd bool
 	// MayCheck: the visitor hands in.
@@ -56,14 +58,13 @@ type checksPage struct {
 }
 
 func (w checkPages) checksPage(rw http.ResponseWriter, r *http.Request, v *Visitor) {
-	before, _ := strconv.ParseInt(r.URL.Query().Get("before"), 10, 64) // nonsense begins at the newest
-	f := store.TaskFilter{Without: store.AddingBatch}                  // a library lists what is added to it
+	f := store.TaskFilter{Without: store.AddingBatch} // a library lists what is added to it
 	if !v.SeesAll() {
 		f.Owner = v.Name
 	}
-	show := caseFilterOf(r.URL.Query())
+	show := caseFilterOf(r.URL.Query(), v)
 	show.narrow(&f, v)
-	tasks, err := w.o.Store.Checks.FilterTasks(r.Context(), f, before, TaskPage)
+	tasks, all, err := w.o.Store.Checks.ListTasks(r.Context(), f, show.Order, show.From, TaskPage)
 	p := checksPage{MayCheck: v.Role != store.RoleAuditor, MayAdd: v.MayReview(), Filter: show,
 		Views: show.Links(v.SeesAll()), List: r.URL.RawQuery}
 	if err == nil && v.MayReview() {
@@ -76,21 +77,32 @@ func (w checkPages) checksPage(rw http.ResponseWriter, r *http.Request, v *Visit
 	if err == nil {
 		scores, err = w.Reports.Scores(r.Context(), v, tasks)
 	}
+	var groups map[concordat.TaskID]*caseGroup
+	if err == nil {
+		groups, err = w.groups(r.Context(), v, show, tasks)
+	}
+	if err == nil && show.In != "" {
+		p.Of, err = w.groupOf(r.Context(), v, show)
+	}
 	for _, t := range tasks {
 		if err == nil {
 			var one row
 			one, err = w.row(r.Context(), v, t)
-			one.Score, one.HasReport = scores[t.ID], HasReport(t)
+			one.Score, one.HasReport, one.Group = scores[t.ID], HasReport(t), groups[t.ID]
 			p.Rows = append(p.Rows, one)
-			p.Busy = p.Busy || !Ended(t.State)
+			p.Busy = p.Busy || !Ended(t.State) || one.Score.Later || one.Group != nil && !Ended(one.Group.State)
 		}
 	}
 	if err != nil {
 		w.Fail(rw, r, v, err)
 		return
 	}
-	if len(tasks) == TaskPage {
-		p.Older = show.Path(tasks[len(tasks)-1].Seq)
+	p.First, p.Last, p.All = min(show.From+1, all), show.From+len(tasks), all
+	if p.Last < all {
+		p.Older = show.Path(p.Last)
+	}
+	if show.From > 0 {
+		p.Newer = show.Path(max(show.From-TaskPage, 0))
 	}
 	if len(tasks) == 0 && p.MayAdd {
 		ls, err := w.o.Store.Catalogue.Libraries(r.Context())

@@ -87,6 +87,9 @@ func (r *batchRun) checkOne(ctx context.Context, m *store.BatchMember, by map[in
 		return err
 	}
 	rules, err := r.rules(ctx, id, m, pairs, by)
+	if err == nil {
+		_, err = r.s.Score(ctx, id, f) // by what its lineage excuses
+	}
 	if err != nil {
 		return err
 	}

@@ -124,6 +124,7 @@ type apiTask struct {
 	Report   string           `json:"report,omitempty" doc:"Where the report is, once there is one"`
 	Coverage *float64         `json:"coverage,omitempty" doc:"Share that counts by the rules in force; absent: there is no report, nothing was compared, it is not computed yet, or not shown to who asks"`
 	Flags    int              `json:"flags,omitempty" doc:"Kinds of flags that may hide something from a check or from a reader, such as white text; absent: none, or not shown to who asks"`
+	Leads    int              `json:"leads,omitempty" doc:"Passages that may say in other words what a source says; absent: none, not looked for, or not shown to who asks"`
 }
 
 func (w api) apiTask(ctx context.Context, t store.Task) (apiTask, error) {
@@ -193,7 +194,7 @@ func (w api) apiChecks(ctx context.Context, in *apiChecksInput) (*apiChecksOutpu
 		if err == nil {
 			var one apiTask
 			one, err = w.apiTask(ctx, t)
-			one.Coverage, one.Flags = scores[t.ID].Share, scores[t.ID].Flags
+			one.Coverage, one.Flags, one.Leads = scores[t.ID].Share, scores[t.ID].Flags, scores[t.ID].Leads
 			out.Body.Checks = append(out.Body.Checks, one)
 		}
 	}
@@ -219,7 +220,7 @@ func (w api) apiCheck(ctx context.Context, in *apiCheckInput) (*apiCheckOutput, 
 		return nil, err
 	}
 	scores, err := w.Web.Reports.Scores(ctx, visitorOf(ctx), []store.Task{t})
-	one.Coverage, one.Flags = scores[t.ID].Share, scores[t.ID].Flags
+	one.Coverage, one.Flags, one.Leads = scores[t.ID].Share, scores[t.ID].Flags, scores[t.ID].Leads
 	return &apiCheckOutput{one}, err
 }
 

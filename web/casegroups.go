@@ -1,0 +1,115 @@
+package web
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+
+	"concordat"
+	"concordat/store"
+)
+
+// caseGroup is a batch or an archive in the list of checks.
+type caseGroup struct {
+	store.GroupSum
+	Title   string
+	Path    string // of its own page, an archive's of the list of its checks
+	Inside  string // of the list of its checks
+	ByFlags string // the same, those with most flags first
+	State   concordat.State
+	Cause   store.Cause
+	Archive bool
+	// Figures: the visitor may know what the reports say.
+	Figures bool
+}
+
+// groups returns the batches and archives whose rows the tasks of a list are, by task.
+func (w checkPages) groups(ctx context.Context, v *Visitor, f caseFilter, tasks []store.Task) (map[concordat.TaskID]*caseGroup, error) {
+	out := map[concordat.TaskID]*caseGroup{}
+	var batches, archives []string
+	for _, t := range tasks {
+		switch {
+		case t.Cause.Code == store.CauseSplit:
+			archives = append(archives, string(t.ID))
+		case t.Batch != "" && f.Grouped():
+			batches = append(batches, t.Batch)
+		}
+	}
+	inside, err := w.o.Store.Batches.SumArchives(ctx, archives)
+	if err != nil {
+		return nil, err
+	}
+	sums, err := w.o.Store.Batches.SumBatches(ctx, batches)
+	if err != nil {
+		return nil, err
+	}
+	for _, t := range tasks {
+		if t.Cause.Code == store.CauseSplit {
+			out[t.ID] = f.archive(v, t, inside[string(t.ID)])
+			continue
+		}
+		if !f.Grouped() || t.Batch == "" {
+			continue
+		}
+		g, err := w.batchGroup(ctx, v, f, t.Batch, sums[t.Batch])
+		switch {
+		case errors.Is(err, concordat.ErrNotFound): // checks that were handed in together, each on its own
+		case err != nil:
+			return nil, err
+		default:
+			out[t.ID] = g
+		}
+	}
+	return out, nil
+}
+
+// groupOf returns the batch or archive of an identity, if the visitor may see it.
+func (w checkPages) groupOf(ctx context.Context, v *Visitor, f caseFilter) (*caseGroup, error) {
+	t, err := w.Visible(ctx, v, concordat.TaskID(f.In))
+	if err == nil && t.Cause.Code == store.CauseSplit {
+		return f.archive(v, t, store.GroupSum{}), nil
+	}
+	if err == nil {
+		err = fmt.Errorf("archive %s: %w", f.In, concordat.ErrNotFound)
+	}
+	if !errors.Is(err, concordat.ErrNotFound) {
+		return nil, err
+	}
+	if _, err := w.Batches.VisibleBatch(ctx, v, f.In); err != nil {
+		return nil, err
+	}
+	return w.batchGroup(ctx, v, f, f.In, store.GroupSum{})
+}
+
+// inside returns the address of the checks of a group, by the view and the share that the list has chosen.
+func (f caseFilter) inside(id string) string {
+	f.In, f.From = id, 0
+	return f.Path(0)
+}
+
+func (f caseFilter) byFlags(id string) string {
+	f.Order = store.TasksByFlags
+	return f.inside(id)
+}
+
+func (f caseFilter) archive(v *Visitor, t store.Task, sum store.GroupSum) *caseGroup {
+	inside := f.inside(string(t.ID))
+	g := &caseGroup{GroupSum: sum, Title: visible(t.Title), Path: inside, Inside: inside,
+		ByFlags: f.byFlags(string(t.ID)), State: t.State, Archive: true, Figures: v.SeesAll()}
+	if sum.Waiting > 0 {
+		g.State = concordat.TaskRunning
+	}
+	return g
+}
+
+// batchGroup returns a batch as a row of the list.
+func (w checkPages) batchGroup(ctx context.Context, v *Visitor, f caseFilter, id string, sum store.GroupSum) (*caseGroup, error) {
+	b, err := w.o.Store.Batches.Batch(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	return &caseGroup{GroupSum: sum, Title: visible(b.Title), Path: "/batches/" + url.PathEscape(b.ID), Inside: f.inside(b.ID),
+		ByFlags: f.byFlags(b.ID), State: b.State,
+		Cause: b.Cause, Figures: v.SeesAll()}, nil
+}
