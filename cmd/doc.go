@@ -1,3 +1,3 @@
-// Package cmd holds the program concordat. The work is done by the other packages; this folder has command lines, words
-// and tables. Open cmd/concordat/main.go first: it lists the commands.
+// Package cmd holds the program concordat: command lines, words and tables. Other packages do the work. Open
+// cmd/concordat/main.go first, which lists the commands.
 package cmd

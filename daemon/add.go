@@ -16,13 +16,13 @@ import (
 	"concordat/webhook"
 )
 
-// hooks tells other programs what happened.
+// hooks tell other programs what happened.
 func (s *Daemon) hooks() *webhook.Sender {
 	return webhook.New(webhook.Options{Store: s.o.Store.Webhooks, Allow: s.o.Config.Webhooks.Allow, Logger: s.log,
 		Panicked: s.meters.panic})
 }
 
-// adder takes a file that a program hands in into a library, as add does with one of a folder.
+// adder adds a file that a program sent to a library, like add with a file of a folder.
 func (d *WebApp) adder(o *instance.Instance) func(context.Context, concordat.LibraryID, web.AddedFile,
 	io.Reader) ([]web.AddedDocument, error) {
 	return func(ctx context.Context, lib concordat.LibraryID, f web.AddedFile, content io.Reader) ([]web.AddedDocument, error) {
@@ -42,13 +42,13 @@ func (d *WebApp) adder(o *instance.Instance) func(context.Context, concordat.Lib
 	}
 }
 
-// nameless returns a file on the disk of dir that no folder names: however the process ends, nothing of it stays.
+// nameless returns an unnamed file on the disk of dir: however the process ends, nothing of it stays.
 func nameless(dir string) (*os.File, error) {
 	f, err := os.CreateTemp(dir, instance.AddingPrefix+"*")
 	if err != nil {
 		return nil, err
 	}
-	if err := os.Remove(f.Name()); err != nil && !errors.Is(err, fs.ErrNotExist) { // a deletion may have tidied it away
+	if err := os.Remove(f.Name()); err != nil && !errors.Is(err, fs.ErrNotExist) { // a deletion may have removed it
 		return nil, errors.Join(err, f.Close())
 	}
 	return f, nil

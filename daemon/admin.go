@@ -19,7 +19,7 @@ import (
 	"concordat/web"
 )
 
-// administration tells the pages of administration about this process.
+// administration gives the administration pages the state of this process.
 func (s *Daemon) administration() *web.Administration {
 	return &web.Administration{Storage: s.storage, Schemes: s.schemes, Health: s.health,
 		Settings: func() []web.Setting { return webSettings(s.o) },
@@ -37,8 +37,8 @@ func (s *Daemon) administration() *web.Administration {
 		PutOffRoot: s.o.PutOffRoot, Joining: s.joining()}
 }
 
-// webSettings are the keys of the configuration in force; a flag beats where the file had a value from. A value that
-// waits for the next start is shown with its origin.
+// webSettings are the keys of the configuration in force; a flag counts as the origin instead of the file. A value that waits
+// for the next start is shown with its origin.
 func webSettings(o *instance.Instance) []web.Setting {
 	var out []web.Setting
 	next := map[string]string{}
@@ -80,7 +80,7 @@ func (s *Daemon) storage(ctx context.Context) (web.Storage, error) {
 	sizes := map[string]int64{}
 	err = filepath.WalkDir(s.o.Dir, func(path string, e fs.DirEntry, err error) error {
 		if err != nil || !e.Type().IsRegular() {
-			return nil // what is gone meanwhile, or cannot be read, counts nothing
+			return nil // what disappeared meanwhile, or cannot be read, counts nothing
 		}
 		if info, err := e.Info(); err == nil {
 			rel, _ := filepath.Rel(s.o.Dir, path) // path is below it
@@ -123,7 +123,7 @@ func (s *Daemon) health(ctx context.Context) []web.HealthPart {
 	return out
 }
 
-// part returns what was looked at with the fault found, if any.
+// part returns a part that was examined with its fault, if any.
 func part(code string, err error) web.HealthPart {
 	if err != nil {
 		return web.HealthPart{Code: code, Detail: err.Error()}
@@ -131,8 +131,8 @@ func part(code string, err error) web.HealthPart {
 	return web.HealthPart{Code: code, OK: true}
 }
 
-// indexFits compares the index with the catalogue. A document is in the index first, so that the index may
-// hold more for a moment, and never less.
+// indexFits compares the index with the catalogue. A document enters the index first, so the index may briefly hold more, and
+// never less.
 func (s *Daemon) indexFits(ctx context.Context, libraries []store.Library) web.HealthPart {
 	if err := instance.NothingAside(s.o.Dir); err != nil {
 		return part("index", err)
@@ -151,7 +151,7 @@ func (s *Daemon) indexFits(ctx context.Context, libraries []store.Library) web.H
 	return web.Told("index", true, "health.index.all", all)
 }
 
-// encoderFits says how the encoder is that the site runs itself. One that was not needed yet is in order.
+// encoderFits reports the state of the site's own encoder. One that was not needed yet is in order.
 func encoderFits(s managed.Status) web.HealthPart {
 	switch s.Phase {
 	case managed.Failed:
@@ -173,7 +173,7 @@ func (s *Daemon) diskFits() web.HealthPart {
 	return web.Told("disk", true, "health.disk.left", left>>20, all>>20)
 }
 
-// auditFits compares the end of the audit with the signed one, whose hash a person can note elsewhere.
+// auditFits compares the end of the audit with the signed one, whose hash a person can record elsewhere.
 func (s *Daemon) auditFits(ctx context.Context) web.HealthPart {
 	end, kept, err := s.o.AuditEnds(ctx)
 	switch {

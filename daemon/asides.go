@@ -11,7 +11,7 @@ import (
 // stateTime bounds a question to the other nodes about their state.
 const stateTime = time.Second
 
-// clusterState answers cluster status from what this node knows, and what the others say within a second.
+// clusterState answers cluster status from what this node knows, and what the others answer within a second.
 func (s *Daemon) clusterState(w http.ResponseWriter, r *http.Request) {
 	n := s.o.Node
 	if n == nil {
@@ -35,7 +35,7 @@ func (s *Daemon) clusterState(w http.ResponseWriter, r *http.Request) {
 	writeJSON(w, http.StatusOK, out)
 }
 
-// salvage takes in again what copies hold that were put aside on this machine.
+// salvage adds again the documents in copies that were put aside on this machine.
 func (s *Daemon) salvage(w http.ResponseWriter, r *http.Request) {
 	q := r.URL.Query()
 	out, err := instance.Salvage(r.Context(), s.o, q.Get("dry") == "true", q.Get("remove") == "true")

@@ -18,8 +18,8 @@ import (
 	"concordat/web"
 )
 
-// clusterPages returns what the page of the cluster asks: the coordinator, in a session of its own for
-// each page, so that it tells what others see and not what this process believes; nil for one machine.
+// clusterPages returns the source for the page of the cluster: the coordinator, in a session of its own for each page, so that
+// it shows what others see and not what this process believes; nil for one machine.
 func clusterPages(o *instance.Instance) func(context.Context) (web.Cluster, error) {
 	if !o.Clustered() {
 		return nil
@@ -46,7 +46,7 @@ func clusterPages(o *instance.Instance) func(context.Context) (web.Cluster, erro
 	}
 }
 
-// clusterStatus makes a status of a view and of the nodes that the cluster knows.
+// clusterStatus makes a status from a view and the nodes that the cluster knows.
 func clusterStatus(v coord.View, known []coord.NodeID) web.Cluster {
 	nodes := map[coord.NodeID]*web.ClusterNode{}
 	at := func(id coord.NodeID) *web.ClusterNode {
@@ -124,7 +124,7 @@ func lastOf(ctx context.Context, s *zk.Session, d zk.Document) (*web.ClusterVers
 	return &web.ClusterVersion{Version: all[0].Version, Set: all[0].Set.UTC()}, nil
 }
 
-// Texts returns the names of nodes as the pages have them.
+// Texts returns the names of nodes in the form of the pages.
 func Texts(nodes []coord.NodeID) []string {
 	var all []string
 	for _, n := range nodes {

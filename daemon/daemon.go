@@ -37,18 +37,18 @@ const (
 	headerTime   = 10 * time.Second
 	idleTime     = 2 * time.Minute
 
-	// maxConnections bounds those of people and programs, however many descriptors there are.
+	// maxConnections bounds those of people and programs, however many descriptors are available.
 	maxConnections = 8192
 )
 
-// Options say how a site is served.
+// Options say how to serve a site.
 type Options struct {
 	Log  io.Writer       // where the log goes
 	Sign *signing.Source // signs reports and receipts
-	// Started is called once with the addresses of the site. first is the path of the page that makes the first
-	// administrator; empty: there is one.
+	// Started is called once with the addresses of the site. first is the path of the page that creates the first
+	// administrator; empty: there is one already.
 	Started func(st instance.Status, first string) error
-	Tell    func(format string, args ...any) // tells a person what a check leaves out, and why
+	Tell    func(format string, args ...any) // prints what a check leaves out, and why
 }
 
 // Daemon is the serving process.
@@ -57,11 +57,11 @@ type Daemon struct {
 	options Options
 	log     *slog.Logger
 	started time.Time
-	address string // of the pages, as it came to be
-	monitor string // address of the metrics, as it came to be; empty: none
-	// ready is set while checks are taken: from the start of the queue to the signal to stop.
+	address string // of the pages, as it turned out
+	monitor string // address of the metrics, as it turned out; empty: none
+	// ready is set while checks are accepted: from the start of the queue to the signal to stop.
 	ready atomic.Bool
-	// Partners is empty while the site does not listen for them. joinMu guards that it begins to, which runPartners does.
+	// Partners is empty while the site does not listen for them. joinMu guards the start, which runPartners makes.
 	Partners    atomic.Pointer[partners.Server]
 	joinMu      sync.Mutex
 	runPartners func(*partners.Server, net.Listener)
@@ -72,10 +72,10 @@ type Daemon struct {
 	hangup      chan os.Signal // SIGHUP
 }
 
-// listeners are the addresses at which a site answers. Those that are not wanted are nil.
+// listeners are the addresses at which a site answers; nil if not wanted.
 type listeners struct{ control, public, partners, metrics net.Listener }
 
-// listen opens them; on an error none stays open.
+// listen opens them; after an error none stays open.
 func (s *Daemon) listen() (l listeners, err error) {
 	c := s.o.Config
 	defer func() {
@@ -114,14 +114,14 @@ func (l listeners) close() error {
 	return errors.Join(errs...)
 }
 
-// Run serves the site, opened with instance.Serve, until ctx ends. It fails with instance.ErrRestart if the
-// operator of the cluster ordered that.
+// Run serves the site, opened with instance.Serve, until ctx ends. It fails with instance.ErrRestart if the operator of the
+// cluster ordered that.
 func Run(ctx context.Context, o *instance.Instance, options Options) error {
 	s := New(o, options)
 	s.level.Set(o.Config.Log.Level)
 	s.log = slog.New(s.meters.log(logHandler(options.Log, o.Config.Log.Format, &s.level)))
 	boundMemory(s.log)
-	// From here on SIGHUP is no end of the process, though it is heeded only once the site serves.
+	// From here on SIGHUP does not end the process, although it is handled only once the site serves.
 	signal.Notify(s.hangup, syscall.SIGHUP)
 	defer signal.Stop(s.hangup)
 	made, err := o.EnsureKeys(ctx)
@@ -165,7 +165,7 @@ func Run(ctx context.Context, o *instance.Instance, options Options) error {
 	return err
 }
 
-// New returns the serving process of a site, which answers nobody yet; Run is New and all that follows.
+// New returns the serving process of a site, which does not answer yet; Run is New and all that follows.
 func New(o *instance.Instance, options Options) *Daemon {
 	s := &Daemon{o: o, options: options, started: time.Now(), registry: prometheus.NewRegistry(), log: slog.New(slog.DiscardHandler),
 		hangup: make(chan os.Signal, 1)}
@@ -173,7 +173,7 @@ func New(o *instance.Instance, options Options) *Daemon {
 	return s
 }
 
-// partnerOptions say how the process speaks with partners of the site.
+// partnerOptions say how the process communicates with partners of the site.
 func (s *Daemon) partnerOptions() partners.Options {
 	return partners.Options{Log: s.log, Observe: s.meters.Asked, Answered: s.meters.Answered, Panicked: s.meters.panic,
 		Tell: s.options.Tell}
@@ -186,13 +186,13 @@ func (s *Daemon) closePartners() error {
 	return nil
 }
 
-// start begins all that a serving process does, until ctx ends.
+// start begins everything that a serving process does, until ctx ends.
 func (s *Daemon) start(ctx context.Context, g *errgroup.Group, d *WebApp, l listeners) {
 	s.runPartners = s.partnersRunner(ctx, g)
 	if p := s.Partners.Load(); p != nil {
 		s.runPartners(p, l.partners)
 	}
-	// A batch of documents may take long, so calls on the socket have no deadline of their own.
+	// A batch of documents may take long, so calls on the socket have no deadline.
 	serveAt(ctx, g, l.control, &http.Server{Handler: s.Control(), ReadHeaderTimeout: headerTime, IdleTimeout: idleTime})
 	people := d.Pages.Server(s.public(d.Pages))
 	people.RegisterOnShutdown(d.Pages.EndStreams)
@@ -287,7 +287,7 @@ type headed interface {
 
 var _ headed = (*web.Web)(nil)
 
-// public answers people and the supervisor of the process.
+// public answers people and the process supervisor.
 func (s *Daemon) public(pages http.Handler) http.Handler {
 	m := http.NewServeMux()
 	m.Handle("/", s.meters.counted(pages, s.log))
@@ -323,5 +323,5 @@ func (s *Daemon) status() instance.Status {
 func writeJSON(w http.ResponseWriter, code int, v any) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(code)
-	_ = json.NewEncoder(w).Encode(v) // a caller that went away misses nothing
+	_ = json.NewEncoder(w).Encode(v) // a caller that is gone misses nothing
 }

@@ -21,15 +21,15 @@ import (
 	"concordat/store"
 )
 
-// TaskHarvest runs the sources that documents are taken from.
+// TaskHarvest is the leader task that harvests sources.
 const TaskHarvest = "harvest"
 
 const (
-	harvestEvery = 2 * time.Second // how often the sources are looked at
+	harvestEvery = 2 * time.Second // how often sources are examined
 	harvests     = 4               // sources that run at once
 )
 
-// HarvestFetch returns the client by which the sources of a site are read.
+// HarvestFetch returns the client that reads the sources of a site.
 func HarvestFetch(o *instance.Instance) *fetch.Client {
 	agent := "concordat/" + instance.Version()
 	if c := o.Config.Harvest.Contact; c != "" {
@@ -44,7 +44,7 @@ func Harvester(o *instance.Instance, r *instance.Reader, e *retain.Eraser, log *
 		MaxFile: o.Config.Extract.MaxInput, Logger: log})
 }
 
-// harvestIntake takes what is harvested into the site.
+// harvestIntake takes harvested documents into the site.
 type harvestIntake struct {
 	o      *instance.Instance
 	reader *instance.Reader
@@ -53,7 +53,7 @@ type harvestIntake struct {
 
 var _ harvest.Intake = (*harvestIntake)(nil)
 
-// Spool returns a file on the disk of the site that no folder names.
+// Spool returns an unnamed file on the disk of the site.
 func (i *harvestIntake) Spool() (*os.File, error) {
 	if err := i.o.CheckDisk(); err != nil {
 		return nil, err
@@ -102,7 +102,7 @@ func (i *harvestIntake) Put(ctx context.Context, lib concordat.LibraryID, docs [
 	}, func(site.Ingested) error { return nil })
 }
 
-// Remove deletes documents: no query finds them when it returns, and the bytes go with the next sweep.
+// Remove deletes documents: no query finds them when it returns, and the next sweep removes the bytes.
 func (i *harvestIntake) Remove(ctx context.Context, source string, lib concordat.LibraryID, ids []concordat.DocumentID,
 	reason string) error {
 	_, err := i.eraser.Begin(ctx, "harvest "+source, reason, retain.Target{Library: lib, Documents: ids},

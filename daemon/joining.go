@@ -19,10 +19,10 @@ import (
 	"concordat/web"
 )
 
-// joinTime is how long another site may take to answer an administrator who waits for it.
+// joinTime is how long another site may take to answer a waiting administrator.
 const joinTime = 30 * time.Second
 
-// joining lets administrators join other sites on the pages: by the functions of package partners that the commands use.
+// joining lets administrators join other sites on the pages, with the functions of package partners that the commands use.
 func (s *Daemon) joining() *web.Joining {
 	return &web.Joining{Standing: s.standing, Cards: s.partnerCards, SetAddress: s.setAddress,
 		Invite: s.invite, Redeem: s.redeem, Confirm: s.confirmPartner, Revoke: s.revokePartner, Reach: s.reachPartner,
@@ -60,7 +60,7 @@ func (s *Daemon) partnerCards(ctx context.Context) (map[concordat.SiteID]web.Par
 var errClosed = &partners.RefusedError{Reason: partners.RefusedClosed,
 	Err: errors.New("this site does not listen for partners yet: enter the address where they reach it")}
 
-// client is the site among its partners.
+// client is the site as seen by its partners.
 func (s *Daemon) client() (*partners.Client, error) {
 	p := s.Partners.Load()
 	if p == nil {
@@ -69,7 +69,7 @@ func (s *Daemon) client() (*partners.Client, error) {
 	return p.Client(), nil
 }
 
-// setAddress makes a card with the address at which partners reach the site, and listens for them where it does not yet.
+// setAddress makes a card with the address at which partners reach the site, and begins to listen if necessary.
 func (s *Daemon) setAddress(ctx context.Context, by, address, listen string) error {
 	s.joinMu.Lock()
 	defer s.joinMu.Unlock()
@@ -97,7 +97,7 @@ func (s *Daemon) setAddress(ctx context.Context, by, address, listen string) err
 	return err
 }
 
-// partnerAddress completes an address that was typed in: without a scheme it is one of https.
+// partnerAddress completes a typed address: https is the default scheme.
 func partnerAddress(text string) (string, error) {
 	text = strings.TrimRight(strings.TrimSpace(text), "/")
 	if !strings.Contains(text, "://") {
@@ -148,8 +148,8 @@ func (s *Daemon) makeCard(ctx context.Context, by, address string) error {
 	return err
 }
 
-// nameCard makes the site's card bear its title, by which partners know it, and uses it at once. A site that cannot make one
-// goes on with the card it has; Health says so.
+// nameCard puts the site's title on its card, so that partners see it, and uses the card at once. A site that cannot make one
+// continues with its present card; Health says so.
 func (s *Daemon) nameCard(ctx context.Context, unnamed bool, by ...string) {
 	s.joinMu.Lock()
 	defer s.joinMu.Unlock()
@@ -185,7 +185,7 @@ func (s *Daemon) answerFrom(ctx context.Context, l net.Listener, listen string) 
 	return nil
 }
 
-// partnersRunner returns what begins to answer partners within g.
+// partnersRunner returns a function that begins to answer partners within g.
 func (s *Daemon) partnersRunner(ctx context.Context, g *errgroup.Group) func(*partners.Server, net.Listener) {
 	return func(p *partners.Server, l net.Listener) {
 		p.Run(ctx, g, l, func(ctx context.Context, f func(context.Context) error) error {
@@ -239,7 +239,7 @@ func (s *Daemon) revokePartner(ctx context.Context, by string, site concordat.Si
 	return err
 }
 
-// reachPartner tries the address of a partner as it tells it.
+// reachPartner tries the address that a partner announces.
 func (s *Daemon) reachPartner(ctx context.Context, site concordat.SiteID) error {
 	p, err := s.o.Store.Partners.Partner(ctx, site)
 	if err != nil {

@@ -11,23 +11,23 @@ import (
 	"concordat/site/retain"
 )
 
-// Checks, deliveries and what platforms hand in are claimed one by one by any node. What is done for the site as a
-// whole is a leader task: one node at a time, its leader, does it, and another takes over when that one is gone.
+// Any node claims checks, deliveries and submissions from platforms one by one. Work for the site as a whole is a leader task:
+// one node at a time, its leader, does it, and another takes over when that one is gone.
 
-// The leader tasks, as the store names them.
+// The leader tasks, by their names in the store.
 const (
-	TaskBatches     = "batches" // runs batches and what is done again
+	TaskBatches     = "batches" // runs batches and repeated checks
 	TaskMaintenance = "keeper"  // deletes, applies retention, keeps the fingerprint sets of partners, delivers notices
 )
 
 const (
-	// leaderTime is how long a leader stays one without renewing its lease; it renews four times as often, and the others
-	// try to take over every leaderPoll.
+	// leaderTime is how long a leader stays one without renewing its lease; it renews four times as often, and the others try
+	// to take over every leaderPoll.
 	leaderTime = 20 * time.Second
 	leaderPoll = 2 * time.Second
 )
 
-// asLeader runs f until ctx ends, as long as this process leads the task; a site of one machine always does.
+// asLeader runs f until ctx ends, while this process leads the task; a site of one machine always does.
 func (s *Daemon) asLeader(ctx context.Context, task string, f func(context.Context) error) error {
 	if !s.o.Clustered() {
 		return f(ctx)
@@ -93,7 +93,7 @@ func (s *Daemon) whileHeld(ctx context.Context, task, worker string, f func(cont
 	return err
 }
 
-// resign gives the tasks that this process leads to other nodes at once.
+// resign hands over the tasks that this process leads at once.
 func (s *Daemon) resign() error {
 	if !s.o.Clustered() {
 		return nil
@@ -103,8 +103,8 @@ func (s *Daemon) resign() error {
 	return s.o.Store.LeaveLeaderTasks(ctx, s.o.Worker())
 }
 
-// watchNodes gives what a node had begun to the others as soon as the coordinator says that it is gone. It
-// needs no more than a hint: a node that lives after all finds its claims lost, and drops the work.
+// watchNodes gives a node's unfinished work to the others as soon as the coordinator reports it gone. It needs no more than a
+// hint: a node that is alive after all finds its claims lost, and drops the work.
 func (s *Daemon) watchNodes(ctx context.Context) error {
 	if s.o.Node == nil {
 		return nil
@@ -124,7 +124,7 @@ func (s *Daemon) watchNodes(ctx context.Context) error {
 			err := errors.Join(s.o.Store.LeaveLeaderTasks(ctx, instance.NodeWorker(id)), s.o.Store.Checks.ReclaimTasks(ctx, instance.NodeWorker(id)))
 			sum, failed := s.o.Site.Settle(ctx, instance.NodeWorker(id))
 			s.tellSettled(sum, failed)          // else an hour later
-			if err != nil && ctx.Err() == nil { // their time passes
+			if err != nil && ctx.Err() == nil { // their time runs out
 				s.log.Error("work of a node that is gone", "node", id, "error", err)
 			}
 		}
@@ -136,14 +136,14 @@ func (s *Daemon) watchNodes(ctx context.Context) error {
 	}
 }
 
-// keepSite deletes what is to be deleted, as the one process that does, until ctx ends.
+// keepSite carries out deletions, as the only process that does, until ctx ends.
 func (s *Daemon) keepSite(ctx context.Context) error {
 	s.o.Deleting.Store(true)
 	defer s.o.Deleting.Store(false)
 	return s.sweep(ctx, s.eraser)
 }
 
-// tidy removes copies that only this machine has: the one that keeps the site cannot reach them.
+// tidy removes copies that only this machine has, since the process that keeps the site cannot reach them.
 func (s *Daemon) tidy(ctx context.Context, e *retain.Eraser) error {
 	if !s.o.Clustered() {
 		return nil

@@ -18,8 +18,7 @@ func logHandler(w io.Writer, format string, level slog.Leveler) slog.Handler {
 	return slog.NewTextHandler(w, o)
 }
 
-// reload reads the keys that change while the site runs again at each SIGHUP. A configuration that is not in order
-// changes nothing.
+// reload rereads the keys that change while the site runs at each SIGHUP. An invalid configuration changes nothing.
 func (s *Daemon) reload(ctx context.Context) error {
 	for {
 		select {

@@ -12,13 +12,13 @@ import (
 	"strings"
 )
 
-// heapShare is the part of the memory limit of the process that Go's memory may have: the rest is for the children that
-// read files, for SQLite, and for what lies between two collections.
+// heapShare is the part of the process's memory limit that Go's memory may use: the rest is for the children that read files,
+// for SQLite, and for growth between two collections.
 const heapShare = 0.75
 
-// boundMemory sets Go's soft memory limit (GOMEMLIMIT) to a share of what the system grants the process, for example MemoryMax of
-// systemd or the memory limit of a container, so that the collector works harder before the system ends the process.
-// A value of the environment stays.
+// boundMemory sets Go's soft memory limit (GOMEMLIMIT) to a share of what the system grants the process, for example MemoryMax
+// of systemd or the memory limit of a container, so that the collector works harder before the system ends the process. A value
+// in the environment stays.
 func boundMemory(log *slog.Logger) {
 	if os.Getenv("GOMEMLIMIT") != "" {
 		return
@@ -32,14 +32,14 @@ func boundMemory(log *slog.Logger) {
 	log.Info("memory", "granted", granted, "limit", limit)
 }
 
-// Where Linux tells of control groups.
+// Where Linux describes control groups.
 const (
 	ownGroups  = "proc/self/cgroup"
 	groupsRoot = "sys/fs/cgroup"
 )
 
-// grantedMemory returns the bytes that the control groups of the process allow it, version 2 or 1; not ok: there is no
-// limit, or it is not known. root is the file system.
+// grantedMemory returns the bytes that the control groups of the process allow it, version 2 or 1; not ok: no limit, or an
+// unknown one. root is the file system.
 func grantedMemory(root fs.FS) (bytes int64, ok bool) {
 	b, err := fs.ReadFile(root, ownGroups)
 	if err != nil {
@@ -59,18 +59,18 @@ func grantedMemory(root fs.FS) (bytes int64, ok bool) {
 			least = min(least, leastLimit(root, groupsRoot+"/memory", f[2], "memory.limit_in_bytes"))
 		}
 	}
-	// Version 1 writes about 1<<63 for none.
+	// Version 1 writes about 1<<63 for no limit.
 	return least, least < 1<<60
 }
 
-// leastLimit returns the smallest limit of a group and of those above it, up to the root. In a container the path may be
-// that of the host, which is not there: then the root counts, which is the container's own group.
+// leastLimit returns the smallest limit of a group and those above it, up to the root. In a container the path may be that of
+// the host, which does not exist there: then the root counts, which is the container's own group.
 func leastLimit(root fs.FS, at, group, file string) int64 {
 	least := int64(math.MaxInt64)
 	for group = path.Clean("/" + group); ; group = path.Dir(group) {
 		b, err := fs.ReadFile(root, path.Join(at, group, file))
 		if err == nil {
-			if n, err := strconv.ParseInt(strings.TrimSpace(string(b)), 10, 64); err == nil && n > 0 { // "max" is no number
+			if n, err := strconv.ParseInt(strings.TrimSpace(string(b)), 10, 64); err == nil && n > 0 { // "max" is not a number
 				least = min(least, n)
 			}
 		} else if !errors.Is(err, fs.ErrNotExist) {

@@ -17,9 +17,9 @@ import (
 	"concordat/site"
 )
 
-// Meters count what goes on in a serving process, for Prometheus. Their labels have few values: routes are
-// patterns, partners are those that the administrator made, and nothing names a person or a document. All
-// methods work on nil, and then count nothing; they are safe for concurrent use.
+// Meters count what happens in a serving process, for Prometheus. Their labels have few values: routes are patterns, partners
+// are those that the administrator created, and nothing names a person or a document. All methods accept nil, and then count
+// nothing; they are safe for concurrent use.
 type Meters struct {
 	requests, extracted, federated, asks, logged *prometheus.CounterVec
 	took, stages, federatedTook, asksTook        *prometheus.HistogramVec
@@ -35,13 +35,13 @@ type Meters struct {
 	panicAt time.Time
 }
 
-// stageAt is where a running task is, and since when.
+// stageAt is the stage of a running task, with its start.
 type stageAt struct {
 	stage string
 	since time.Time
 }
 
-// slow are the bounds of what takes from milliseconds to minutes, in seconds.
+// slow are bounds, in seconds, for what takes from milliseconds to minutes.
 var slow = []float64{.01, .03, .1, .3, 1, 3, 10, 30, 100, 300, 1000}
 
 // NewMeters registers the meters.
@@ -82,9 +82,9 @@ func NewMeters(r prometheus.Registerer) *Meters {
 	return m
 }
 
-// counted counts the requests that pages answers, and logs each under a number of its own, which the answer
-// has too: who reports an error can name it. Failures of the site are warnings, the others are for debugging.
-// Paths, addresses and people are not logged: a path may hold the secret of a link.
+// counted counts the requests that pages answers, and logs each under a number, which the answer has too, so that people can
+// quote it with an error. Failures of the site are warnings, the others are for debugging. Paths, addresses and people are not
+// logged: a path may hold the secret of a link.
 func (m *Meters) counted(pages http.Handler, log *slog.Logger) http.Handler {
 	router, ok := pages.(interface{ Route(*http.Request) string })
 	if m == nil || !ok {
@@ -99,7 +99,7 @@ func (m *Meters) counted(pages http.Handler, log *slog.Logger) http.Handler {
 		id := rand.Text()[:16]
 		w.Header().Set("X-Request-Id", id)
 		c := &codeWriter{ResponseWriter: w, code: http.StatusOK}
-		defer func() { // a panic that cuts the answer short is counted too
+		defer func() { // a panic that cuts off the answer is counted too
 			m.requests.WithLabelValues(route, codeClass(c.code)).Inc()
 			m.took.WithLabelValues(route).Observe(time.Since(began).Seconds())
 			level := slog.LevelDebug
@@ -117,7 +117,7 @@ func codeClass(code int) string {
 	return string(rune('0'+min(max(code/100, 1), 5))) + "xx"
 }
 
-// codeWriter remembers the status. http.ResponseController finds what is below it.
+// codeWriter remembers the status. http.ResponseController finds the writer below it.
 type codeWriter struct {
 	http.ResponseWriter
 	code  int
@@ -147,7 +147,7 @@ func (m *Meters) panic() {
 	m.panicAt = time.Now()
 }
 
-// panicsSoFar returns how many panics there were since the start, and when the latest did.
+// panicsSoFar returns the number of panics since the start, and the time of the latest.
 func (m *Meters) panicsSoFar() (int, time.Time) {
 	if m == nil {
 		return 0, time.Time{}
@@ -163,7 +163,7 @@ func (m *Meters) begun(wait time.Duration) {
 	}
 }
 
-// stage measures stages by when the next one begins. What partners do overlaps, and is measured by asks.
+// stage measures stages by when the next one begins. Questions to partners overlap, and are measured separately.
 func (m *Meters) stage(e site.Event) {
 	if m == nil {
 		return
@@ -191,7 +191,7 @@ func (m *Meters) stage(e site.Event) {
 	delete(m.begin, e.Task)
 }
 
-// reading notes that a file is being read, and the function that it returns what came of it.
+// reading counts a file being read, and the function that it returns counts the outcome.
 func (m *Meters) reading() func([]site.Item, error) {
 	if m == nil {
 		return func([]site.Item, error) {}
@@ -219,19 +219,19 @@ func extractOutcome(err error) string {
 	return "failed"
 }
 
-// Answered counts a question that a partner asked, with how it ended.
+// Answered counts a partner's question, with its outcome.
 func (m *Meters) Answered(partner concordat.SiteID, o federation.Outcome, took time.Duration) {
 	if m == nil {
 		return
 	}
 	if partner == "" {
-		partner = "unknown" // what strangers send makes no names
+		partner = "unknown" // strangers' requests create no names
 	}
 	m.federated.WithLabelValues(string(partner), string(o)).Inc()
 	m.federatedTook.WithLabelValues(string(partner)).Observe(took.Seconds())
 }
 
-// Asked counts a question to a partner, with how it ended.
+// Asked counts a question to a partner, with its outcome.
 func (m *Meters) Asked(partner concordat.SiteID, o federation.Outcome, took time.Duration) {
 	if m == nil {
 		return

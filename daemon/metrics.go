@@ -17,8 +17,7 @@ import (
 	"concordat/store"
 )
 
-// metrics answers Prometheus and the supervisor of the process at an address of its own: it is not for the
-// outside, and needs no signing in.
+// metrics answers Prometheus and the process supervisor at a separate address: it is not public, and needs no signing in.
 func (s *Daemon) metrics(q *site.Queue) http.Handler {
 	r := s.registry
 	r.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
@@ -30,7 +29,7 @@ func (s *Daemon) metrics(q *site.Queue) http.Handler {
 	return m
 }
 
-// siteCollector reads the numbers of a site when they are asked for. It names no library, person or text.
+// siteCollector reads the numbers of a site on request. It names no library, person or text.
 type siteCollector struct {
 	s     *Daemon
 	queue *site.Queue
@@ -68,7 +67,7 @@ var (
 	metricUp        = metric("store_up", "1 while the store answers.")
 )
 
-// Describe tells what Collect gives.
+// Describe describes what Collect yields.
 func (c *siteCollector) Describe(out chan<- *prometheus.Desc) { prometheus.DescribeByCollect(c, out) }
 
 // Collect reads the numbers; those that cannot be read are left out.
@@ -115,7 +114,7 @@ func (c *siteCollector) Collect(out chan<- prometheus.Metric) {
 	c.collectCluster(gauge, out)
 }
 
-// collectStore reads what stands in the store.
+// collectStore reads numbers from the store.
 func (c *siteCollector) collectStore(ctx context.Context, gauge func(*prometheus.Desc, float64, ...string)) {
 	if deliveries, err := c.s.o.Store.Webhooks.DeliveryCounts(ctx); err == nil {
 		for _, state := range []store.DeliveryState{store.DeliveryPending, store.DeliveryDelivered, store.DeliveryDead} {

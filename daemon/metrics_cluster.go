@@ -10,8 +10,8 @@ import (
 	"concordat/instance"
 )
 
-// What a node of a site of several machines tells Prometheus. Nodes and shards are as this node sees them, so
-// that every instance tells of all; logs are the logs of its own copies.
+// Metrics of a node of a site of several machines. Nodes and shards are as this node sees them, so every instance reports all;
+// logs are those of its own copies.
 var (
 	metricOnline   = metric("cluster_coordinator_up", "1 while the coordinator has confirmed the node's session within its timeout.")
 	metricSessions = metric("cluster_sessions_total",
@@ -30,7 +30,7 @@ var (
 	metricAuthority   = metric("cluster_authority_expires_seconds", "When the cluster's authority ends, in seconds since 1970.")
 )
 
-// collectCluster tells of the cluster, if there is one.
+// collectCluster reports the cluster, if there is one.
 func (c *siteCollector) collectCluster(gauge func(*prometheus.Desc, float64, ...string), out chan<- prometheus.Metric) {
 	n := c.s.o.Node
 	if n == nil {

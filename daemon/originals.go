@@ -18,15 +18,15 @@ import (
 )
 
 const (
-	// pageWidth is the width of a page's picture in pixels: what a screen shows, twice as sharp as its text needs.
+	// pageWidth is the width of a page's picture in pixels: that of a screen, twice as sharp as its text needs.
 	pageWidth = 1200
-	// maxPageBytes bounds the pictures and letters of pages that are kept for the next look.
+	// maxPageBytes bounds the cached pictures and letters of pages.
 	maxPageBytes = 64 << 20
 	// maxPageReaders bounds the children that draw pages at a time; others wait.
 	maxPageReaders = 2
 )
 
-// originals draws pages of what was handed in, in children of the reader. It is safe for concurrent use.
+// originals draws pages of submitted files, in children of the reader. It is safe for concurrent use.
 type originals struct {
 	files  *store.Files
 	reader *instance.Reader
@@ -45,7 +45,7 @@ func newOriginals(files *store.Files, r *instance.Reader) *originals {
 	return &originals{files: files, reader: r, turn: make(chan struct{}, maxPageReaders), kept: map[string]any{}, sizes: map[string]int{}}
 }
 
-// pdfHead is how many bytes of a file are looked at for the signature of PDF.
+// pdfHead is how many bytes of a file are searched for the signature of PDF.
 const pdfHead = 1024
 
 // Paged implements web.Originals.
@@ -78,7 +78,7 @@ func (o *originals) Find(ctx context.Context, file, text string, span concordat.
 	at := extract.Locate(pages, extract.Fold(span.In(text)), float64(span.Start)/float64(max(len(text), 1)))
 	out := web.Found{Sure: at.Sure()}
 	if len(at.Spans) > 0 {
-		out.Page = at.Spans[0].Page // without being sure: the best that is known, and no mark
+		out.Page = at.Spans[0].Page // unsure: the best place known, and no mark
 	}
 	for _, s := range at.Spans {
 		if s.Page != n || !out.Sure {
@@ -113,7 +113,7 @@ func (o *originals) page(ctx context.Context, file string, n int) (*extract.Page
 		func(r *sandbox.Runner, path string) (*extract.Page, error) { return r.Page(ctx, path, n, pageWidth) }, file)
 }
 
-// lookUp returns what is kept under the key, or reads it from the file and keeps it.
+// lookUp returns the cached value, or reads it from the file and caches it.
 func lookUp[T any](ctx context.Context, o *originals, key string, size func(T) int, read func(*sandbox.Runner, string) (T, error),
 	file string) (T, error) {
 	if v, ok := o.get(key); ok {
@@ -161,7 +161,7 @@ func (o *originals) get(key string) (any, bool) {
 	return v, ok
 }
 
-// touch makes key the one used last. o.mu is held.
+// touch makes key the most recently used. o.mu is held.
 func (o *originals) touch(key string) {
 	for i, k := range o.order {
 		if k == key {

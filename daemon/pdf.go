@@ -10,10 +10,10 @@ import (
 	"concordat/report/pdf"
 )
 
-// maxPDFs bounds the PDF reports that are made at a time: a long one takes about 100 MB meanwhile.
+// maxPDFs bounds the PDF reports made at a time: a long one takes about 100 MB.
 const maxPDFs = 2
 
-// pdfWriter returns what writes a report for the pages in a browser.
+// pdfWriter returns the function that writes a report for a browser.
 func pdfWriter(o *instance.Instance, sign *signing.Source) func(context.Context, io.Writer, *report.Report, bool) error {
 	turn := make(chan struct{}, maxPDFs)
 	return func(ctx context.Context, w io.Writer, rep *report.Report, comments bool) error {

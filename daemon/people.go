@@ -13,7 +13,7 @@ import (
 	"concordat/web"
 )
 
-// policyOf returns who may do how much at the pages.
+// policyOf returns who may do how much on the pages.
 func policyOf(c *config.Config) web.Policy {
 	p := c.People
 	quota := func(q config.Quota) people.Quota {
@@ -28,14 +28,14 @@ func policyOf(c *config.Config) web.Policy {
 const (
 	// sweepEvery is how often the rules of the site are applied.
 	sweepEvery = time.Hour
-	// erasurePoll is how often deletions of other processes are looked for.
+	// erasurePoll is how often to look for deletions that other processes requested.
 	erasurePoll = time.Second
-	// erasureRetry is when a deletion is tried again that failed, or whose bytes are on the disk of a machine that is away.
+	// erasureRetry is when a failed deletion is tried again, or one whose bytes are on the disk of a machine that is away.
 	erasureRetry = 15 * time.Second
 )
 
-// sweep applies the rules of the site in the background, and carries out what other processes of the
-// site want deleted, until ctx ends.
+// sweep applies the rules of the site in the background, and carries out deletions that other processes of the site requested,
+// until ctx ends.
 func (s *Daemon) sweep(ctx context.Context, e *retain.Eraser) error {
 	tick := time.NewTicker(erasurePoll)
 	defer tick.Stop()
@@ -70,7 +70,7 @@ func (s *Daemon) sweep(ctx context.Context, e *retain.Eraser) error {
 	}
 }
 
-// guarded does work in the background, logs what fails or panics, and reports whether it was done.
+// guarded does work in the background, logs failures and panics, and reports whether it succeeded.
 func (s *Daemon) guarded(ctx context.Context, work string, f func() error) bool {
 	err := compare.Guard(f)
 	if !s.o.Site.NotePanic(err, "work", work) && err != nil && ctx.Err() == nil {
@@ -79,7 +79,7 @@ func (s *Daemon) guarded(ctx context.Context, work string, f func() error) bool 
 	return err == nil
 }
 
-// tellSwept logs the deletions made by the rules of the site; if there were none, it logs nothing.
+// tellSwept logs the deletions made by the rules of the site, if there were any.
 func (s *Daemon) tellSwept(did *retain.Swept) {
 	if did == nil || did.Resumed+did.Reports+did.Texts+did.Originals+did.Documents+did.Files+did.Accounts == 0 {
 		return
@@ -88,7 +88,7 @@ func (s *Daemon) tellSwept(did *retain.Swept) {
 		"documents", did.Documents, "files", did.Files, "accounts", did.Accounts)
 }
 
-// refreshKeys renews the card of a site that does not listen for partners; their server renews that of one that does.
+// refreshKeys renews the card of a site that does not listen for partners; otherwise their server does.
 func (s *Daemon) refreshKeys(ctx context.Context) {
 	if s.Partners.Load() != nil {
 		return

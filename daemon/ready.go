@@ -14,11 +14,11 @@ type readiness struct {
 	Parts  map[string]string `json:"parts"`  // serving, store, index, disk
 }
 
-// errStopping: the process is on its way up or down.
+// errStopping: the process is starting or stopping.
 var errStopping = errors.New("starting or stopping")
 
-// readyz answers 200 while checks are taken and can be done, else 503: a proxy sends nobody here then.
-// /healthz is for a supervisor that restarts a process that hangs; a full disk is no reason for that.
+// readyz answers 200 while checks are accepted and can be done, else 503, so that a proxy sends requests elsewhere. /healthz is
+// for a supervisor that restarts a process that hangs; a full disk is no reason for that.
 func (s *Daemon) readyz(w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := context.WithTimeout(r.Context(), instance.StatusTime)
 	defer cancel()

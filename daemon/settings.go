@@ -14,10 +14,10 @@ import (
 	"concordat/web"
 )
 
-// What an operator sets for all nodes of a site reaches each of them by ZooKeeper. A node keeps the newest
-// version that it could take, for its commands and for a start while ZooKeeper is away.
+// What an operator sets for all nodes of a site reaches each of them through ZooKeeper. A node keeps the newest version that it
+// accepted, for its commands and for a start while ZooKeeper is away.
 
-// use makes next the configuration in force, as far as that needs no restart, and says what does. A new title goes onto the
+// use makes next the configuration in force, as far as that needs no restart, and returns what does. A new title goes onto the
 // site's card.
 func (s *Daemon) use(ctx context.Context, next *config.Config, by ...string) {
 	was := s.o.Now().Site.Title
@@ -38,7 +38,7 @@ func (s *Daemon) use(ctx context.Context, next *config.Config, by ...string) {
 	}
 }
 
-// watchSettings takes each new version of the settings of all nodes until ctx ends.
+// watchSettings applies each new version of the settings of all nodes until ctx ends.
 func (s *Daemon) watchSettings(ctx context.Context) error {
 	if s.o.Watch == nil {
 		return nil
@@ -69,7 +69,7 @@ func (s *Daemon) watchSettings(ctx context.Context) error {
 	}
 }
 
-// set gives settings that change while the site runs other values, in the configuration file and in this process.
+// set changes settings that need no restart, in the configuration file and in this process.
 func (s *Daemon) set(ctx context.Context, values []web.Setting, notes ...store.AuditNote) error {
 	var to []instance.Setting
 	for _, v := range values {
@@ -93,7 +93,7 @@ func (s *Daemon) set(ctx context.Context, values []web.Setting, notes ...store.A
 	return nil
 }
 
-// problems are the faults of a configuration without the place in the file: their reader has not seen it.
+// problems are the faults of a configuration without their place in the file, which the reader has not seen.
 func problems(faults config.Faults) error {
 	var all []string
 	for _, f := range faults {

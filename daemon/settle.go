@@ -9,16 +9,16 @@ import (
 	"concordat/site"
 )
 
-// Index and catalogue are brought to agreement by who opens the index, before it answers anybody.
+// Whoever opens the index reconciles it with the catalogue before answering.
 
-// settleOld ends what processes have begun that are no more.
+// settleOld completes the work of processes that no longer run.
 func (s *Daemon) settleOld(ctx context.Context) {
 	sum, err := s.o.Site.SettleBefore(ctx, time.Now().Add(-instance.SettleAfter))
 	s.tellSettled(sum, err)
 	s.settleMirrors(ctx)
 }
 
-// settleMirrors clears the indexes of mirrors of what syncs left that were cut short.
+// settleMirrors removes from the indexes of mirrors what interrupted syncs left.
 func (s *Daemon) settleMirrors(ctx context.Context) {
 	err := partners.SettleMirrors(ctx, s.o, func(folder string, documents int) {
 		s.log.Info("what a sync left that was cut short", "folder", folder, "documents", documents)

@@ -37,7 +37,7 @@ type WebApp struct {
 	reader  *instance.Reader
 }
 
-// OpenWebApp joins the parts of the pages.
+// OpenWebApp assembles the pages.
 func (s *Daemon) OpenWebApp() (*WebApp, error) {
 	o := s.o
 	d := &WebApp{reader: instance.NewReader(instance.Extraction(o.Config), 0)}
@@ -59,7 +59,7 @@ func (s *Daemon) OpenWebApp() (*WebApp, error) {
 		Discard: s.eraser.Discard,
 		Begun:   s.meters.begun,
 		Told:    s.meters.stage,
-		// Like one of a request: metrics and doctor show it.
+		// A panic in a check counts like one in a request: metrics and doctor show it.
 		Panicked: s.meters.panic,
 		Read: func(ctx context.Context, j site.Job) ([]site.Item, error) {
 			path, err := files.Fetch(ctx, j.File)
@@ -137,7 +137,7 @@ func (d *WebApp) run(ctx context.Context, s *Daemon) error {
 	return errors.Join(g.Wait(), d.reader.Close())
 }
 
-// jobOptions returns the options of a check that was handed in.
+// jobOptions returns the options of a submitted check.
 func (s *Daemon) jobOptions(ctx context.Context, j site.Job) (site.CheckOptions, func(), error) {
 	o := s.o
 	out := site.CheckOptions{Libraries: j.Libraries, Exact: o.Now().Check.Probe == concordat.ProbeExact,
@@ -161,7 +161,7 @@ func (s *Daemon) jobOptions(ctx context.Context, j site.Job) (site.CheckOptions,
 	return out, done, err
 }
 
-// partnerChoices are the active partners with what they told last of their libraries.
+// partnerChoices are the active partners with what they last announced about their libraries.
 func partnerChoices(ctx context.Context, o *instance.Instance) ([]web.Partner, error) {
 	ps, err := o.Store.Partners.Partners(ctx)
 	if err != nil {
@@ -190,7 +190,7 @@ func partnerChoices(ctx context.Context, o *instance.Instance) ([]web.Partner, e
 	return out, nil
 }
 
-// read extracts an original under the name with which it was handed in.
+// read extracts an original under the name with which it was submitted.
 func (d *WebApp) read(ctx context.Context, path, name string) ([]site.Item, error) {
 	f, err := os.Open(path)
 	if err != nil {

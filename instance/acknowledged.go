@@ -8,7 +8,7 @@ import (
 	"concordat/store"
 )
 
-// acknowledged keeps what a cluster's shards acknowledged in the store of the site.
+// acknowledged records in the store what a cluster's shards acknowledged.
 type acknowledged struct{ store *store.Acknowledged }
 
 var _ cluster.Acknowledged = acknowledged{}

@@ -16,8 +16,8 @@ import (
 	"concordat/store"
 )
 
-// AuditHeadName is the file of the signed end of the audit, in the folder of the site: who takes away the last entries of the
-// store cannot sign an earlier end. It is one line, as audit export writes it.
+// AuditHeadName is the file of the signed end of the audit, in the folder of the site: whoever removes the last entries from
+// the store cannot sign an earlier end. It is one line, as audit export writes it.
 const AuditHeadName = "audit.head"
 
 // SignedHead is the end of an audit as a line of JSON.
@@ -46,7 +46,7 @@ func SignHead(id *crypto.Identity, end store.AuditHead, now time.Time) (*crypto.
 	return id.SignHead(uint64(end.Seq), hash, now)
 }
 
-// KeptHead returns the end of the audit that the site signed last and kept beside the store; ok is false if none was kept. It
+// KeptHead returns the end of the audit that the site last signed and kept beside the store; ok is false if none was kept. It
 // fails with concordat.ErrCorrupt if no card of the site confirms it.
 func (o *Instance) KeptHead(ctx context.Context) (head store.AuditHead, ok bool, err error) {
 	b, err := ReadBounded(filepath.Join(o.Dir, AuditHeadName), 1<<16)
@@ -67,7 +67,7 @@ func (o *Instance) KeptHead(ctx context.Context) (head store.AuditHead, ok bool,
 	return head, true, nil
 }
 
-// checkedHead returns a signed head, which a card of its site that the store has must confirm.
+// checkedHead returns a signed head if a card of its site in the store confirms it.
 func checkedHead(ctx context.Context, db *store.DB, signed []byte) (store.AuditHead, error) {
 	h, err := crypto.ParseHead(signed)
 	if err != nil {
@@ -85,8 +85,8 @@ func checkedHead(ctx context.Context, db *store.DB, signed []byte) (store.AuditH
 	return store.AuditHead{}, fmt.Errorf("%w: the head of the audit is not signed by a key of this site", concordat.ErrCorrupt)
 }
 
-// AuditEnds compares the end of the audit with the one that was kept. It fails with concordat.ErrCorrupt if entries are missing
-// at the end, or others are there.
+// AuditEnds compares the end of the audit with the kept one. It fails with concordat.ErrCorrupt if entries at the end are
+// missing or different.
 func (o *Instance) AuditEnds(ctx context.Context) (end, kept store.AuditHead, err error) {
 	if end, err = o.Store.Audit.AuditHead(ctx); err != nil {
 		return end, kept, err
@@ -109,8 +109,8 @@ func (o *Instance) AuditEnds(ctx context.Context) (end, kept store.AuditHead, er
 	return end, kept, err
 }
 
-// KeepAuditHead signs the end of the audit and keeps it beside the store, if it has gone on since. It fails as AuditEnds does,
-// and leaves the head that was kept. A site without keys, or whose keystore nobody is there to open, keeps none.
+// KeepAuditHead signs the end of the audit and keeps it beside the store, if it has grown. It fails as AuditEnds does, and
+// leaves the kept head. A site without keys, or whose keystore cannot be opened, keeps none.
 func (o *Instance) KeepAuditHead(ctx context.Context) error {
 	if o.Store == nil {
 		return nil

@@ -14,7 +14,7 @@ import (
 	"concordat/store"
 )
 
-// BackupStageName is the folder of a site in which the state lies while it is encrypted into a backup.
+// BackupStageName is the folder of a site that holds the state while it is being encrypted into a backup.
 const BackupStageName = ".backing-up"
 
 // Where the secret that opens an encrypted backup comes from, unless a flag names it.
@@ -23,11 +23,11 @@ const (
 	BackupPassphraseVariable = "CONCORDAT_BACKUP_PASSPHRASE_FILE" // one line
 )
 
-// ErrNoBackupKey: neither recipients nor a passphrase are known.
+// ErrNoBackupKey: there are neither recipients nor a passphrase.
 var ErrNoBackupKey = errors.New("this backup holds the keys of the site, so it must be encrypted: name a recipient with --recipient or " +
 	"backup.recipients in the configuration, or choose a passphrase with --passphrase or --passphrase-file; --plain leaves it readable")
 
-// backupEncryption names the setting that holds how backups of the site are encrypted.
+// backupEncryption names the setting for the encryption of backups.
 const backupEncryption = "backup encryption"
 
 // backupKeys is the value of that setting.
@@ -37,8 +37,8 @@ type backupKeys struct {
 	Identity  []byte `json:"identity,omitempty"`  // under a passphrase
 }
 
-// BackupEncryption returns how a backup is encrypted: to the recipients if there are any, else with the passphrase, else
-// with the one that was chosen before. replaced: another passphrase was chosen before. It fails with ErrNoBackupKey.
+// BackupEncryption returns how to encrypt a backup: to the recipients if there are any, else with the passphrase, else with the
+// one chosen before. replaced: another passphrase was chosen before. It fails with ErrNoBackupKey.
 func (o *Instance) BackupEncryption(ctx context.Context, to []string, passphrase *crypto.Secret) (e backup.Encrypt, replaced bool,
 	err error) {
 	keys, err := readBackupKeys(ctx, o.Store)
@@ -83,7 +83,7 @@ func (o *Instance) BackupEncryption(ctx context.Context, to []string, passphrase
 	return e, replaced, o.Store.SetSetting(ctx, backupEncryption, string(text))
 }
 
-// take makes a new identity unless the passphrase opens that which is there.
+// take creates a new identity unless the passphrase opens the existing one.
 func (k *backupKeys) take(s crypto.Secret) (made bool, err error) {
 	if len(k.Identity) > 0 {
 		_, err := crypto.ParseIdentities(k.Identity, func() (crypto.Secret, error) { return s, nil })
@@ -113,8 +113,8 @@ func readBackupKeys(ctx context.Context, db *store.DB) (k backupKeys, err error)
 	return k, nil
 }
 
-// BackupIdentities returns what opens the backup: the identities of the file if one is named, by the argument or the
-// environment, else the identity in the backup, for whose passphrase ask is called. found is false if there is neither.
+// BackupIdentities returns the identities that open the backup: those in the file that the argument or the environment names,
+// else the identity in the backup, for whose passphrase it calls ask. found is false if there is neither.
 func BackupIdentities(b *backup.Backup, file string, ask func() (crypto.Secret, error)) (o crypto.Opener, found bool, err error) {
 	if file == "" {
 		file = os.Getenv(BackupIdentityVariable)
@@ -140,5 +140,5 @@ func BackupIdentities(b *backup.Backup, file string, ask func() (crypto.Secret, 
 	return o, true, err
 }
 
-// maxIdentities is the most bytes of a file of identities.
+// maxIdentities bounds a file of identities, in bytes.
 const maxIdentities = 64 << 10

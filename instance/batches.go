@@ -15,16 +15,16 @@ import (
 	"concordat/site/retain"
 )
 
-// BatchesName is the folder of the batches' own indexes, and of what batch writes without --out.
+// BatchesName is the folder of the batches' own indexes, and of the output of batch without --out.
 const BatchesName = "batches"
 
-// BatchOut is the folder, in that of a batch, of the pages, tables and reports of the command.
+// BatchOut is the folder, within that of a batch, for the pages, tables and reports of the command.
 const BatchOut = "out"
 
 // BatchFolders returns the folders of the site's batches.
 func (o *Instance) BatchFolders() BatchFolders { return BatchFolders{o} }
 
-// OpenBatchIndex opens the own index of a batch, which is made with the first call.
+// OpenBatchIndex opens a batch's own index, and creates it at the first call.
 func (o *Instance) OpenBatchIndex(id string) (*index.Shard, error) {
 	if !IsBatchID(id) {
 		return nil, fmt.Errorf("batch %q: %w", id, concordat.ErrInvalid)
@@ -40,7 +40,7 @@ func (o *Instance) OpenBatchIndex(id string) (*index.Shard, error) {
 	return shard, nil
 }
 
-// IsBatchID reports whether id can name a folder of its own.
+// IsBatchID reports whether id can name a folder.
 func IsBatchID(id string) bool {
 	return id != "" && strings.Trim(id, "abcdefghijklmnopqrstuvwxyz0123456789") == ""
 }
@@ -53,13 +53,13 @@ var (
 // BatchFolders are the folders of batches; each has the texts of its documents.
 type BatchFolders struct{ o *Instance }
 
-// Name is that in receipts.
+// Name is their name in receipts.
 func (BatchFolders) Name() string { return BatchesName }
 
-// Erase does nothing: what a batch keeps of a check goes before the check.
+// Erase does nothing: what a batch keeps of a check is removed before the check.
 func (BatchFolders) Erase(context.Context, concordat.TaskID, []string) (int, error) { return 0, nil }
 
-// Tidy removes the folders of batches that are not there.
+// Tidy removes the folders of batches that no longer exist.
 func (f BatchFolders) Tidy(ctx context.Context, before time.Time, _ func(string) (bool, error)) (int, error) {
 	folders, err := os.ReadDir(filepath.Join(f.o.Dir, BatchesName))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -105,7 +105,7 @@ func (f BatchFolders) RemoveWritten(id string) (int, error) {
 
 // RemoveBatch removes the folder of a batch.
 func (f BatchFolders) RemoveBatch(id string) (int, error) {
-	_, done, err := f.OpenBatch(id) // nobody works on it
+	_, done, err := f.OpenBatch(id) // no process works on it
 	if err == nil {
 		err = done()
 	}
@@ -118,7 +118,7 @@ func (f BatchFolders) RemoveBatch(id string) (int, error) {
 	return removeAll(filepath.Join(f.o.Dir, BatchesName, id))
 }
 
-// removeAll removes a folder, if it is there, and returns how many files were in it.
+// removeAll removes a folder, if it exists, and returns how many files it held.
 func removeAll(dir string) (n int, err error) {
 	err = filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {
 		if err == nil && !d.IsDir() {

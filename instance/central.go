@@ -30,7 +30,7 @@ type keptCentral struct {
 	Settings json.RawMessage `json:"settings"`
 }
 
-// centralAt returns what holds on all nodes, as the node in dir saw it last.
+// centralAt returns the settings of all nodes, as the node in dir last saw them.
 func centralAt(dir string) (config.Central, error) {
 	b, err := os.ReadFile(filepath.Join(dir, ClusterName, centralName))
 	if errors.Is(err, os.ErrNotExist) {
@@ -47,8 +47,8 @@ func centralAt(dir string) (config.Central, error) {
 	return config.Central{Version: kept.Version, Keys: s.Keys}, err
 }
 
-// TakeCentral returns the configuration of this node with the settings of a version, and keeps them. What cannot
-// be taken changes nothing.
+// TakeCentral returns the configuration of this node with the settings of a version, and keeps them. If it cannot use them, it
+// changes nothing.
 func (o *Instance) TakeCentral(c coord.Config) (*config.Config, CentralSettings, error) {
 	s, err := ParseCentral(c)
 	if err != nil {
@@ -65,7 +65,7 @@ func (o *Instance) TakeCentral(c coord.Config) (*config.Config, CentralSettings,
 	return next, s, keyfile.Replace(filepath.Join(o.Dir, ClusterName, centralName), b)
 }
 
-// firstSettings takes the settings before anything of the node begins, so that none has to wait for another start.
+// firstSettings applies the settings before anything of the node begins, so that none has to wait for another start.
 func (o *Instance) firstSettings(ctx context.Context, z *zk.Session) error {
 	ctx, cancel := context.WithTimeout(ctx, joinTime)
 	defer cancel()
@@ -87,8 +87,8 @@ func (o *Instance) firstSettings(ctx context.Context, z *zk.Session) error {
 	}
 }
 
-// ApplyPolicies gives libraries the policies of the settings, makes those that are not there, and lets go of those that the
-// settings name no longer. Nodes may do it at once: an older version changes nothing of a newer one.
+// ApplyPolicies gives libraries the policies of the settings, creates missing libraries, and releases those that the settings
+// no longer name. Nodes may do it at once: an older version changes nothing of a newer one.
 func (o *Instance) ApplyPolicies(ctx context.Context, version int64, s CentralSettings) error {
 	if version == 0 {
 		return nil
@@ -121,14 +121,14 @@ func (o *Instance) ApplyPolicies(ctx context.Context, version int64, s CentralSe
 			continue
 		}
 		l.Policy = p
-		if err := o.Store.Catalogue.UpdateLibrary(ctx, l); !errors.Is(err, concordat.ErrRefused) { // a later version was there
+		if err := o.Store.Catalogue.UpdateLibrary(ctx, l); !errors.Is(err, concordat.ErrRefused) { // a later version was applied
 			errs = append(errs, err)
 		}
 	}
 	return errors.Join(errs...)
 }
 
-// CentralSettings is the document of zk.Settings: what holds on all nodes of a site.
+// CentralSettings is the document of zk.Settings: the settings of all nodes of a site.
 type CentralSettings struct {
 	Format int `json:"format"`
 	// Keys are keys of the configuration with their values, written as in the environment.
@@ -139,7 +139,7 @@ type CentralSettings struct {
 
 const centralFormat = 1
 
-// ownKeys belong to each node, or to the cluster as a whole, and have no place among the settings.
+// ownKeys belong to each node, or to the cluster as a whole, and cannot be among the settings.
 var ownKeys = []string{"site.id", "scheme", "store.url", "store.password_file", "serve.listen", "serve.metrics", "federation.listen",
 	"report.certificate", "report.key"}
 
@@ -160,7 +160,7 @@ func ParseCentral(c coord.Config) (CentralSettings, error) {
 	return s, s.Validate()
 }
 
-// Validate returns all that is wrong with the settings.
+// Validate returns everything that is wrong with the settings.
 func (s CentralSettings) Validate() error {
 	var all []error
 	known := map[string]bool{}
@@ -189,8 +189,8 @@ func (s CentralSettings) Validate() error {
 	return nil
 }
 
-// Lookup returns an environment for config.Load: the node's own, and below it the settings. So they
-// stand over a node's file, and a variable of the node over them.
+// Lookup returns an environment for config.Load: the node's own, and below it the settings. So the settings override a node's
+// file, and a variable of the node overrides them.
 func (s CentralSettings) Lookup(own config.Lookup) config.Lookup {
 	values := map[string]string{}
 	for _, k := range config.Keys() {
@@ -209,7 +209,7 @@ func (s CentralSettings) Lookup(own config.Lookup) config.Lookup {
 	}
 }
 
-// CurrentSettings returns the settings as they are.
+// CurrentSettings returns the current settings.
 func CurrentSettings(ctx context.Context, s *zk.Session) (coord.Config, CentralSettings, error) {
 	select {
 	case c := <-s.Settings():

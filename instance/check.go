@@ -10,10 +10,10 @@ import (
 	"concordat"
 )
 
-// CheckShards is CheckIndex of a site of several machines: the numbers of all, the bytes of this one's copies.
+// CheckShards is CheckIndex for a site of several machines: the numbers of all copies, the bytes of this machine's.
 func (o *Instance) CheckShards(ctx context.Context, quick bool) (*IndexState, error) {
 	out := &IndexState{}
-	for try := 0; ; try++ { // what comes in between the two looks makes a difference once
+	for try := 0; ; try++ { // a change between the two looks makes a difference once
 		known := 0
 		if err := o.EachDocument(ctx, func(concordat.Ref) { known++ }); err != nil {
 			return nil, err
@@ -49,7 +49,7 @@ func (o *Instance) CheckShards(ctx context.Context, quick bool) (*IndexState, er
 	return out, nil
 }
 
-// IndexState is the state of the index, and how it fits the catalogue.
+// IndexState is the state of the index, and how it matches the catalogue.
 type IndexState struct {
 	Documents int      `json:"documents"`
 	Sentences int      `json:"sentences"`
@@ -57,23 +57,23 @@ type IndexState struct {
 	Missing   int      `json:"missing"`         // in the catalogue, not in the index
 	Extra     int      `json:"extra"`           // in the index, not in the catalogue
 	Some      []string `json:"some,omitempty"`  // of both, as LIBRARY/DOCUMENT
-	// Documents that lack cells of meaning, may lack them, and have some that they should not have.
+	// Documents that lack cells of meaning, that may lack them, and that have superfluous ones.
 	Lacking     int `json:"lacking"`
 	MayLack     int `json:"may_lack"`
 	Superfluous int `json:"superfluous"`
-	// Disagree says, if the nodes of the site index by meaning in several ways, which do and what to do.
+	// Disagree says, if nodes of the site index by meaning in different ways, which nodes do and what to do.
 	Disagree string `json:"disagree,omitempty"`
 }
 
-// maxNamed bounds the documents that are named.
+// maxNamed bounds the documents named.
 const maxNamed = 20
 
 // CheckIndex compares the index with the catalogue and, unless quick, reads every byte of it.
 func (o *Instance) CheckIndex(ctx context.Context, quick bool) (*IndexState, error) {
 	st := o.shard.Stats()
 	out := &IndexState{Documents: st.Documents, Sentences: st.Sentences}
-	// A document that is being added is in the index first, one that is being deleted leaves it first: with
-	// writers kept out for the moment of the two looks, only what was cut short differs.
+	// A document being added is in the index first, one being deleted leaves it first: with writers held for the moment of the
+	// two looks, only interrupted work differs.
 	var refs []concordat.Ref
 	known := map[concordat.Ref]bool{}
 	err := o.shard.PauseWrites(func() error {

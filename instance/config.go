@@ -22,7 +22,7 @@ func (o *Instance) Now() *config.Config {
 	return o.Config
 }
 
-// LoadConfig reads the configuration at path, overlaid by what holds on all nodes of the site and by the environment.
+// LoadConfig reads the configuration at path, overlaid by the settings of all nodes and by the environment.
 func LoadConfig(path string) (*config.Config, error) {
 	var central config.Central
 	if path != "" {
@@ -38,8 +38,7 @@ func LoadConfig(path string) (*config.Config, error) {
 	return c, nil
 }
 
-// initialConfig is the file that init writes: the keys that make the site what it is, and where to
-// find the others.
+// initialConfig is the file that init writes: the keys that identify the site, and where to find the others.
 func initialConfig(id, title, scheme, database string) []byte {
 	return fmt.Appendf(nil, `# Configuration of a Concordat site. concordat config check shows every key with its value and
 # where it came from; doc/config.md explains them.
@@ -65,7 +64,7 @@ func Extraction(c *config.Config) sandbox.Options {
 	}
 }
 
-// ReadConfig returns the configuration of the site in dir, or fails where it holds none.
+// ReadConfig returns the configuration of the site in dir, or fails if there is none.
 func ReadConfig(dir string) (*config.Config, error) {
 	missing := func() error {
 		return Usagef("%s holds no site: make one with concordat init %s, or name another with --data", dir, dir)
@@ -87,7 +86,7 @@ func ReadConfig(dir string) (*config.Config, error) {
 // OverTLS reports whether people reach the site by https.
 func OverTLS(c *config.Config) bool { return strings.HasPrefix(c.BaseURL(), "https://") }
 
-// Retention returns how long the site keeps what.
+// Retention returns how long the site keeps things.
 func Retention(c *config.Config) retain.Retention {
 	const day = 24 * time.Hour
 	r := c.Retention

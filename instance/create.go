@@ -15,8 +15,8 @@ import (
 	"concordat/store"
 )
 
-// Create makes a site in dir. What an interrupted run left there, and a configuration that was put
-// there beforehand, is taken as it is: the store comes last, and with it the folder holds a site.
+// Create makes a site in dir. It uses what an interrupted run left there, and an existing configuration, as it is: the store
+// comes last, and makes the folder a site.
 func Create(ctx context.Context, dir, id, title, scheme, database string, public bool) (*profile.Profiler, error) {
 	var key []byte
 	if !public {
@@ -71,7 +71,7 @@ func Create(ctx context.Context, dir, id, title, scheme, database string, public
 // RandomSite returns an identity for a site that was given none.
 func RandomSite() string { return "site-" + strings.ToLower(rand.Text()[:8]) }
 
-// vacant refuses a store that is another site's, or whose fingerprints were made with another key.
+// vacant refuses a store that belongs to another site, or whose fingerprints have another key.
 func vacant(ctx context.Context, db *store.DB, id concordat.SiteID, scheme concordat.Scheme) error {
 	for _, s := range [][2]string{{siteSetting, string(id)}, {"scheme", string(scheme)}} {
 		held, err := db.Setting(ctx, s[0])
@@ -85,7 +85,7 @@ func vacant(ctx context.Context, db *store.DB, id concordat.SiteID, scheme conco
 	return nil
 }
 
-// HoldsSite reports whether there is a site in dir, with its store wherever that is.
+// HoldsSite reports whether there is a site in dir, wherever its store is.
 func HoldsSite(ctx context.Context, dir string) (bool, error) {
 	path := filepath.Join(dir, ConfigName)
 	_, err := os.Stat(path)

@@ -14,7 +14,7 @@ import (
 	"concordat/site"
 )
 
-// Template returns the named section template: one of the configuration, or one that ships.
+// Template returns the named section template, from the configuration or from those that ship.
 func (o *Instance) Template(name string) (*segment.Template, error) {
 	if name == "" {
 		return nil, nil
@@ -31,8 +31,8 @@ func (o *Instance) Template(name string) (*segment.Template, error) {
 	return nil, Usagef("no template %s: there are %s", name, NameList(names))
 }
 
-// SectionTemplate returns the section template that is wanted; none: "none". If nobody says, it is the one that all the
-// libraries named have for their documents: what is handed in to a call has the form of its earlier applications.
+// SectionTemplate returns the wanted section template; none: "none". By default it is the one that all the named libraries have
+// for their documents, since submissions to a call have the form of its earlier applications.
 func (o *Instance) SectionTemplate(ctx context.Context, wanted string, libraries []concordat.LibraryID) (*segment.Template, error) {
 	all := Templates(o.Config)
 	if wanted == NoTemplate && all[wanted] == nil {
@@ -52,14 +52,14 @@ func (o *Instance) SectionTemplate(ctx context.Context, wanted string, libraries
 		}
 		common = l.Policy.Template
 	}
-	return all[common], nil // nil: none, or one that the configuration has no more
+	return all[common], nil // nil: none, or one that the configuration no longer has
 }
 
-// NoTemplate asks for no section template, whatever the libraries have.
+// NoTemplate selects no section template, whatever the libraries have.
 const NoTemplate = "none"
 
-// Forward says which sentences partners are asked about: as the check says, else by the strictest of the libraries that it
-// names, else as the site is set. A check of all libraries names none.
+// Forward says which sentences to ask partners about: as the check says, else by the strictest of the libraries that it names,
+// else as the site is configured. A check of all libraries names none.
 func (o *Instance) Forward(ctx context.Context, wanted string, libraries []concordat.LibraryID) (string, error) {
 	if wanted != "" {
 		return wanted, nil
@@ -79,7 +79,7 @@ func (o *Instance) Forward(ctx context.Context, wanted string, libraries []conco
 	return strict[most], nil
 }
 
-// Templates returns the section templates that ship, with those of the configuration over them.
+// Templates returns the section templates that ship, overridden by those of the configuration.
 func Templates(c *config.Config) map[string]*segment.Template {
 	all := segment.Templates()
 	for _, t := range c.Templates {
@@ -92,7 +92,7 @@ func Templates(c *config.Config) map[string]*segment.Template {
 	return all
 }
 
-// Language returns the language of a report: that of the flag, or of the configuration.
+// Language returns the language of a report, from the flag or the configuration.
 func (o *Instance) Language(flag string) (report.Language, error) {
 	l, err := report.ParseLanguage(cmp.Or(flag, o.Config.Report.Language))
 	if err != nil {

@@ -9,8 +9,7 @@ import (
 	"concordat"
 )
 
-// FreeSpace returns how many bytes of the disk with the folder dir are free for this process, and how many
-// there are.
+// FreeSpace returns how many bytes of the disk with the folder dir are free for this process, and its size.
 func FreeSpace(dir string) (free, all int64, err error) {
 	var st syscall.Statfs_t
 	if err := syscall.Statfs(dir, &st); err != nil {
@@ -23,7 +22,7 @@ func FreeSpace(dir string) (free, all int64, err error) {
 func Descriptors() int {
 	var l syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &l); err != nil {
-		return 1024 // the least that systems give
+		return 1024 // the least that systems allow
 	}
 	return int(min(l.Cur, 1<<30))
 }

@@ -17,19 +17,19 @@ type Encoder interface {
 	Spent() remote.Spent // so far
 }
 
-// EncoderName is the folder of a site in which an encoder is installed.
+// EncoderName is the folder of a site with its installed encoder.
 const EncoderName = "encoder"
 
 // sharedEncoders is where the administrator of the machine may install one for all sites.
 const sharedEncoders = "/usr/lib/concordat/encoder"
 
-// InstalledEncoder returns the folder of the encoder that is installed for the site in dir; empty: none is.
+// InstalledEncoder returns the folder of the encoder installed for the site in dir; empty: none.
 func InstalledEncoder(dir string) string {
 	return managed.Installed(filepath.Join(dir, EncoderName), sharedEncoders)
 }
 
-// NewEncoder returns the encoder of the site in dir that its configuration names, or that is installed; nil: none. It connects to nothing
-// and starts nothing yet. One that is an io.Closer has to be closed.
+// NewEncoder returns the encoder that the configuration of the site in dir names, or that is installed; nil: none. It does not
+// connect or start anything yet. Close it if it is an io.Closer.
 func NewEncoder(dir string, c *config.Config, log *slog.Logger) (Encoder, error) {
 	o := c.Meaning.Encoder.Remote()
 	if o.URL == "" {

@@ -4,7 +4,7 @@ import (
 	"fmt"
 )
 
-// UsageError is an error of who asked: a flag, a name or a configuration that does not fit the site. Nothing was changed.
+// UsageError is an error of the caller: a flag, a name or a configuration that does not suit the site. Nothing was changed.
 type UsageError struct{ Err error }
 
 // Error returns the message of Err.

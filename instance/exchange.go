@@ -7,17 +7,17 @@ import (
 	"path/filepath"
 )
 
-// A reindex builds the new index beside the old one, marks it complete, and exchanges the two by
-// renaming. Whatever moment it is cut short at, the old index or the complete new one is there:
-// FinishReindex ends an exchange that was begun, and everything before the mark starts anew.
+// A reindex builds the new index beside the old one, marks it complete, and exchanges the two by renaming. At whatever moment
+// it is interrupted, the old index or the complete new one is there: FinishReindex completes a started exchange, and everything
+// before the mark starts again.
 const (
 	NewIndexName = "index.new"
 	OldIndexName = "index.old"
 	CompleteName = "complete"
 )
 
-// FinishReindex completes the exchange of an index whose successor is complete, and removes what else a reindex that was
-// cut short left: both hold the texts of all documents. The caller has the lock of the site.
+// FinishReindex completes the exchange of an index whose successor is complete, and removes whatever else an interrupted
+// reindex left: both hold the texts of all documents. The caller has the lock of the site.
 func FinishReindex(dir string) error {
 	next, now, old := filepath.Join(dir, NewIndexName), filepath.Join(dir, IndexName), filepath.Join(dir, OldIndexName)
 	if _, err := os.Stat(filepath.Join(next, CompleteName)); errors.Is(err, fs.ErrNotExist) {
@@ -25,7 +25,7 @@ func FinishReindex(dir string) error {
 			return err
 		}
 		if _, err := os.Stat(now); err != nil {
-			return nil // there never was an index, or nobody can tell
+			return nil // there never was an index, or it cannot be known
 		}
 		return os.RemoveAll(old)
 	} else if err != nil {

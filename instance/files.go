@@ -12,7 +12,7 @@ import (
 	"concordat"
 )
 
-// WriteNew writes a file whole, unless there is one of that name; it reports whether it did.
+// WriteNew writes a complete file, unless one of that name exists; it reports whether it did.
 func WriteNew(path string, content []byte) (bool, error) {
 	if _, err := os.Stat(path); err == nil || !errors.Is(err, fs.ErrNotExist) {
 		return false, err
@@ -24,7 +24,7 @@ func WriteNew(path string, content []byte) (bool, error) {
 	return true, os.Rename(tmp, path)
 }
 
-// WriteFile writes a file beside path and renames it over it.
+// WriteFile writes a temporary file and renames it to path.
 func WriteFile(path string, b []byte) error {
 	tmp, err := os.CreateTemp(filepath.Dir(path), ".concordat-*")
 	if err != nil {
@@ -41,7 +41,7 @@ func WriteFile(path string, b []byte) error {
 	return nil
 }
 
-// ReadBounded reads a file of at most so many bytes. It fails with concordat.ErrInvalid if there are more.
+// ReadBounded reads a file of at most the given number of bytes. It fails with concordat.ErrInvalid if the file is longer.
 func ReadBounded(path string, most int64) ([]byte, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -55,7 +55,7 @@ func ReadBounded(path string, most int64) ([]byte, error) {
 	return b, err
 }
 
-// PartOf names the part of a site to which a file belongs, by its path in the folder.
+// PartOf names the part of a site that a file belongs to, by its path in the folder.
 func PartOf(rel string) string {
 	first, _, _ := strings.Cut(filepath.ToSlash(rel), "/")
 	switch {

@@ -21,19 +21,19 @@ import (
 	"concordat/store"
 )
 
-// OneMachine is the folder of the index of a site of one machine.
+// OneMachine is the folder of the index on a site of one machine.
 func (o *Instance) OneMachine() string { return filepath.Join(o.Dir, IndexName, "00") }
 
-// fillBatch is how many documents are put into the shards at a time.
+// fillBatch is how many documents are moved into the shards at a time.
 const fillBatch = 100
 
-// fillCluster puts the documents of the index of one machine into the shards, if there is one.
+// fillCluster moves the documents of a one-machine index into the shards, if there is one.
 func (o *Instance) fillCluster(ctx context.Context, log *slog.Logger) error {
 	dir := o.OneMachine()
 	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
-	err := cluster.Replay(ctx, dir) // what a killed process left in the log only
+	err := cluster.Replay(ctx, dir) // applies what a killed process left in the log
 	var from *index.Shard
 	if err == nil {
 		from, err = index.Open(dir, index.Options{ReadOnly: true})
@@ -78,10 +78,10 @@ func (o *Instance) fillCluster(ctx context.Context, log *slog.Logger) error {
 	return nil
 }
 
-// fillTime is how long a shard may be without a master, for example while the node starts.
+// fillTime is how long a shard may lack a master, for example while the node starts.
 const fillTime = 2 * time.Minute
 
-// Retry calls f until it does not fail with concordat.ErrUnavailable, for fillTime at most.
+// Retry calls f until it no longer fails with concordat.ErrUnavailable, for fillTime at most.
 func Retry(ctx context.Context, f func() error) error {
 	for end := time.Now().Add(fillTime); ; {
 		err := f()
@@ -96,7 +96,7 @@ func Retry(ctx context.Context, f func() error) error {
 	}
 }
 
-// Profile returns what the index keeps of a document, as the policy of its library says.
+// Profile returns what the index keeps of a document, by the policy of its library.
 func (o *Instance) Profile(ctx context.Context, d concordat.Document) (*concordat.Profile, error) {
 	l, err := o.Store.Catalogue.Library(ctx, d.Library)
 	if err != nil && !errors.Is(err, concordat.ErrNotFound) {
@@ -112,7 +112,7 @@ func (o *Instance) fillDocuments(ctx context.Context, docs []*concordat.Document
 		compare.Go(g, func() error {
 			there, err := o.Node.Document(gctx, concordat.Ref{Site: o.Config.Site.ID, Library: d.Library, Document: d.ID})
 			if err == nil && there.Text == d.Text && there.Title == d.Title {
-				return nil // by a start that was cut short
+				return nil // by an interrupted start
 			}
 			if err != nil && !errors.Is(err, concordat.ErrNotFound) {
 				return err
@@ -136,7 +136,7 @@ func (o *Instance) fillDocuments(ctx context.Context, docs []*concordat.Document
 	return o.Node.Put(ctx, put...)
 }
 
-// Batches groups a sequence into slices of n; an error comes after what was before it.
+// Batches groups a sequence into slices of n; an error follows the values before it.
 func Batches[T any](seq iter.Seq2[T, error], n int) iter.Seq2[[]T, error] {
 	return func(yield func([]T, error) bool) {
 		var batch []T

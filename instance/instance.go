@@ -33,8 +33,8 @@ const (
 	ConfigName = "concordat.yaml"
 	StoreName  = "site.db"
 	IndexName  = "index"
-	// IndexKeyName is the key of the site's own fingerprints: who finds the index without it cannot test
-	// guesses against it. A site without the file has public fingerprints.
+	// IndexKeyName is the key of the site's own fingerprints: without it, whoever finds the index cannot test guesses against
+	// it. A site without the file has public fingerprints.
 	IndexKeyName = "index.key"
 )
 
@@ -55,36 +55,36 @@ func ReadIndexKey(dir string) ([]byte, error) {
 // Instance is a site with all its parts. Close closes them.
 type Instance struct {
 	Site     *site.Site
-	Answers  *answer.Answerer // partners are answered by
-	Asks     *ask.Asker       // and asked by
+	Answers  *answer.Answerer // answers partners
+	Asks     *ask.Asker       // asks partners
 	Dir      string
 	Config   *config.Config
 	Store    *store.DB
 	Profiler *profile.Profiler
-	Encoder  Encoder // verifies leads; nil: none does
-	// With WithIndex either shard, and with it the lock, or remote, where another process serves the site.
+	Encoder  Encoder // verifies leads; nil: none
+	// With WithIndex: either shard, and with it the lock, or remote if another process serves the site.
 	shard  *cluster.Alone
 	Remote *cluster.Remote
-	// Node takes the place of shard in the serving process of a site of several machines.
+	// Node replaces shard in the serving process of a site of several machines.
 	Node       *cluster.Node
 	nodeServer *http.Server
 	nodeDone   chan struct{}                  // closes when nodeServer ended
-	Failed     chan error                     // node cannot go on
+	Failed     chan error                     // node cannot continue
 	Trusted    *cluster.Trust                 // of node
 	supervised bool                           // by --supervised
 	ask        Ask                            // for the passphrase of the keystore
-	Index      concordat.Index                // that of the three which is there
+	Index      concordat.Index                // the one of the three that exists
 	lock       *os.File                       // nil with StoreOnly
 	Since      time.Time                      // when this process got the lock
-	Settled    site.Settled                   // what opening brought to agreement
+	Settled    site.Settled                   // what opening reconciled
 	Flags      map[string]string              // keys of the configuration that a flag has set, to the flag
-	Live       atomic.Pointer[config.Config]  // config with what has changed since; nil: nothing has
-	Next       atomic.Pointer[config.Config]  // what the next start would have; nil: the same
-	Central    atomic.Int64                   // version of the settings of all nodes that live has
-	Watch      *zk.Session                    // that tells of them; nil: none does
-	Deleting   atomic.Bool                    // this process deletes for all nodes of the site
-	panics     atomic.Pointer[compare.Panics] // where they are noted; nil: in the log
-	keystore   atomic.Int64                   // version of the shared keystore of which the folder has a copy
+	Live       atomic.Pointer[config.Config]  // config with later changes; nil: none
+	Next       atomic.Pointer[config.Config]  // configuration of the next start; nil: the same
+	Central    atomic.Int64                   // version of the settings of all nodes in live
+	Watch      *zk.Session                    // that reports them; nil: none
+	Deleting   atomic.Bool                    // this process carries out deletions for all nodes
+	panics     atomic.Pointer[compare.Panics] // where they are recorded; nil: in the log
+	keystore   atomic.Int64                   // version of the shared keystore that the folder has
 	setting    sync.Mutex                     // held while the configuration file is changed
 }
 
@@ -93,19 +93,19 @@ type Mode int
 
 const (
 	StoreOnly Mode = iota
-	Locked         // the store, and nobody else at the index
+	Locked         // the store, and no other process at the index
 	WithIndex      // the store and the index
 	Serve          // the same, for the process that serves the site
 )
 
 // Options say how a site is opened.
 type Options struct {
-	Ask        Ask  // for the passphrase of the keystore; nil: nobody can be asked
+	Ask        Ask  // for the passphrase of the keystore; nil: cannot ask
 	Supervised bool // a service manager starts the process again when it ends
 }
 
-// Open opens the site in dir, which init has made. Close closes it. It fails with a UsageError if there is no
-// site or its configuration is not in order, and with concordat.ErrLocked if another process has what mode needs.
+// Open opens the site in dir, which init created. Close closes it. It fails with a UsageError if there is no site or its
+// configuration is invalid, and with concordat.ErrLocked if another process has what mode needs.
 func Open(ctx context.Context, dir string, w Mode, options Options) (*Instance, error) {
 	c, err := ReadConfig(dir)
 	if err != nil {

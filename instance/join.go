@@ -9,15 +9,15 @@ import (
 	"strings"
 )
 
-// filesToJoin are the files that another machine of this site needs: its configuration with the files that it names, and
-// its keys. The keystore itself is in the store.
+// filesToJoin are the files that another machine of this site needs: its configuration with the files that it names, and its
+// keys. The keystore itself is in the store.
 func (o *Instance) filesToJoin() (map[string][]byte, error) {
 	conf, err := os.ReadFile(filepath.Join(o.Dir, ConfigName))
 	if err != nil {
 		return nil, err
 	}
 	out := map[string][]byte{ConfigName: conf}
-	if _, err := LTIKeys(o.Dir); err != nil { // one site has one, though no platform is registered yet
+	if _, err := LTIKeys(o.Dir); err != nil { // every site has one, even if no platform is registered yet
 		return nil, err
 	}
 	for _, name := range []string{IndexKeyName, KeyFileName, LTIKeyName} {

@@ -23,8 +23,8 @@ const (
 	KeyFileName  = "keystore.key"
 )
 
-// Where the secret of the keystore comes from, first found first: the file that these variables name,
-// the service manager's credential, the key file in the folder, and for a passphrase the terminal.
+// Where the secret of the keystore comes from, in this order: the file that these variables name, the service manager's
+// credential, the key file in the folder, and for a passphrase the terminal.
 const (
 	KeyFileVariable    = "CONCORDAT_KEY_FILE"        // 32 bytes
 	PassphraseVariable = "CONCORDAT_PASSPHRASE_FILE" // one line
@@ -38,9 +38,9 @@ var ErrNoKeys = errors.New("this site has no keys; make them with concordat site
 type Keystore struct {
 	Path   string
 	Secret crypto.Secret
-	// Shared, if not nil, has the keystore of all nodes of the site; the file is this node's copy of it.
+	// Shared, if not nil, has the keystore of all nodes of the site, and the file is this node's copy.
 	Shared *store.DB
-	opens  *crypto.Secret // what is to open it after an Update; nil: Secret
+	opens  *crypto.Secret // secret after an Update; nil: Secret
 }
 
 // OpenKeystore opens the keystore of the site; see OpenKeystore.
@@ -52,8 +52,7 @@ func (o *Instance) OpenKeystore() (*Keystore, *crypto.Identity, error) {
 	return k, id, err
 }
 
-// OpenKeystore finds the keystore of the folder and its secret, and opens it. It fails with ErrNoKeys
-// if there is none.
+// OpenKeystore finds the keystore of the folder and its secret, and opens it. It fails with ErrNoKeys if there is none.
 func OpenKeystore(dir string, ask Ask) (*Keystore, *crypto.Identity, error) {
 	k := &Keystore{Path: filepath.Join(dir, KeystoreName)}
 	b, err := keyfile.Bytes(k.Path)
@@ -73,8 +72,8 @@ func OpenKeystore(dir string, ask Ask) (*Keystore, *crypto.Identity, error) {
 	return k, id, nil
 }
 
-// Update changes the identity in the keystore; see keyfile.Update. Where nodes share it change may be called
-// several times, each time with what another node has made meanwhile.
+// Update changes the identity in the keystore; see keyfile.Update. If nodes share the keystore, change may be called several
+// times, each time with what another node has changed meanwhile.
 func (k *Keystore) Update(ctx context.Context, change func(*crypto.Identity) (*crypto.Identity, error)) (*crypto.Identity, error) {
 	if k.Shared != nil {
 		return k.updateShared(ctx, change)
@@ -90,7 +89,7 @@ func (k *Keystore) later() crypto.Secret {
 	return k.Secret
 }
 
-// findSecret returns what opens the keystore of the folder.
+// findSecret returns the secret that opens the keystore of the folder.
 func findSecret(dir string, ask Ask, passphrase bool) (crypto.Secret, error) {
 	if passphrase {
 		if path := os.Getenv(PassphraseVariable); path != "" {
@@ -144,7 +143,7 @@ func RawKeyFrom(path string) (crypto.Secret, error) {
 	return crypto.RawKey([32]byte(b)), nil
 }
 
-// maxSecret is the most bytes of a file with a passphrase or key.
+// maxSecret bounds a file with a passphrase or key, in bytes.
 const maxSecret = 4096
 
 // readSmall reads a secret's file, which only its owner may read.
@@ -162,7 +161,7 @@ func readSmall(path string, most int64) ([]byte, error) {
 	return os.ReadFile(path)
 }
 
-// OwnCard returns the newest card of the site, or nil where none was made.
+// OwnCard returns the newest card of the site, or nil if it has none.
 func OwnCard(ctx context.Context, db *store.DB, id *crypto.Identity) (*crypto.Card, error) {
 	cards, err := db.Partners.Cards(ctx, concordat.SiteID(id.Site().String()))
 	if err != nil || len(cards) == 0 {
@@ -171,8 +170,8 @@ func OwnCard(ctx context.Context, db *store.DB, id *crypto.Identity) (*crypto.Ca
 	return crypto.ParseCard(cards[0].Card)
 }
 
-// MakeCard makes a new card with the fields, keeps the keys it announces, and then the card, with an entry in the audit by
-// each of the actors. root is nil where the keystore has the root key.
+// MakeCard makes a new card with the fields, keeps the keys it announces, and then the card, with an audit entry by each of the
+// actors. root is nil if the keystore has the root key.
 func MakeCard(ctx context.Context, db *store.DB, k *Keystore, f crypto.CardFields, root []byte,
 	now time.Time, by ...string) (*crypto.Identity, *crypto.Card, error) {
 	var card *crypto.Card
@@ -198,13 +197,12 @@ func MakeCard(ctx context.Context, db *store.DB, k *Keystore, f crypto.CardField
 	})
 }
 
-// CardAge is how old a card may be before a site that has its root key makes a new one: partners that see
-// it every day then always know keys for weeks to come.
+// CardAge is the age from which a site that has its root key makes a new card, so that partners that see it daily always know
+// keys for weeks to come.
 const CardAge = 7 * 24 * time.Hour
 
-// RefreshCard makes a new card where the root key is here and the card is a week old, and destroys
-// private keys whose time is over. It returns the identity and card that are now in force; changed tells
-// whether either is another one.
+// RefreshCard makes a new card if the root key is here and the card is a week old, and destroys expired private keys. It
+// returns the identity and card now in force; changed reports whether either is new.
 func RefreshCard(ctx context.Context, db *store.DB, k *Keystore, id *crypto.Identity, card *crypto.Card,
 	now time.Time) (*crypto.Identity, *crypto.Card, bool, error) {
 	if id.HasRoot() && card != nil && now.After(card.NotBefore.Add(CardAge)) {
@@ -233,11 +231,11 @@ func RefreshCard(ctx context.Context, db *store.DB, k *Keystore, id *crypto.Iden
 // Ask asks a person for the passphrase of a keystore.
 type Ask func(prompt string) (crypto.Secret, error)
 
-// PartnerName is a site as the store and the rest of the program name it.
+// PartnerName is a site's identity as the store and the rest of the program write it.
 func PartnerName(s crypto.SiteID) concordat.SiteID { return concordat.SiteID(s.String()) }
 
-// SigningIdentity returns the identity by which the site in dir signs, or nil where it has no keys. A keystore under a
-// passphrase signs only if the passphrase is in a file: writing a report prompts nobody.
+// SigningIdentity returns the identity that signs for the site in dir, or nil if it has no keys. A keystore under a passphrase
+// signs only if the passphrase is in a file: writing a report never prompts.
 func SigningIdentity(dir string, ask Ask) (*crypto.Identity, error) {
 	b, err := keyfile.Bytes(filepath.Join(dir, KeystoreName))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -253,16 +251,16 @@ func SigningIdentity(dir string, ask Ask) (*crypto.Identity, error) {
 	return id, err
 }
 
-// ErrNoCard says that a site has no card.
+// ErrNoCard: the site has no card.
 var ErrNoCard = errors.New("there is none")
 
-// CardEndsError says that a card wants to be renewed.
+// CardEndsError: a card must be renewed soon.
 type CardEndsError struct{ On string } // a day
 
 func (e CardEndsError) Error() string { return "it ends on " + e.On }
 
-// CardState returns until when a card is in force, or what is wrong with it: err, the error of reading it, ErrNoCard, why it is not in
-// force, or a CardEndsError.
+// CardState returns until when a card is in force, or what is wrong with it: err, the error of reading it, ErrNoCard, why it is
+// not in force, or a CardEndsError.
 func CardState(card *crypto.Card, err error, now time.Time) (string, error) {
 	switch {
 	case err != nil:
@@ -277,6 +275,5 @@ func CardState(card *crypto.Card, err error, now time.Time) (string, error) {
 	return card.NotAfter.Local().Format(time.DateOnly), nil
 }
 
-// cardWarning is how long before its end a card wants attention: where the keystore has the root key it
-// is renewed long before.
+// cardWarning is how long before its end a card needs attention: if the keystore has the root key, it is renewed long before.
 const cardWarning = 14 * 24 * time.Hour

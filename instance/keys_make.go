@@ -20,7 +20,7 @@ import (
 // Settings of the store about keys.
 const (
 	keysMadeSetting   = "keys made"         // by this site, at some time
-	rootAskedSetting  = "root key asked"    // somebody said that the root key is not exported now
+	rootAskedSetting  = "root key asked"    // an administrator postponed the export of the root key
 	RootExportSetting = "root key exported" // when
 )
 
@@ -34,12 +34,12 @@ func cardName(o *Instance) string {
 	return cmp.Or(crypto.CardName(o.Now().Site.Title), string(o.Config.Site.ID))
 }
 
-// ErrRootAway says that a new card needs the root key, which is kept elsewhere.
+// ErrRootAway: a new card needs the root key, which is kept elsewhere.
 var ErrRootAway = errors.New("the root key is kept elsewhere")
 
-// NameCard makes a new card if the present one does not bear the site's title: partners read that name. unnamed spares a card
-// whose name was chosen: only one that bears the site's identifier, as it was made before the site had a title, is replaced.
-// It does nothing for a site without keys, card or title, and fails with ErrRootAway where no new card can be made.
+// NameCard makes a new card if the present one lacks the site's title, the name that partners see. With unnamed it leaves a
+// card with a chosen name: it replaces only one with the site's identifier, made before the site had a title. It does nothing
+// for a site without keys, card or title, and fails with ErrRootAway if it cannot make a card.
 func (o *Instance) NameCard(ctx context.Context, unnamed bool, by ...string) (made bool, err error) {
 	id, err := SigningIdentity(o.Dir, nil)
 	if err != nil || id == nil || o.Now().Site.Title == "" {
@@ -62,10 +62,10 @@ func (o *Instance) NameCard(ctx context.Context, unnamed bool, by ...string) (ma
 	return err == nil, err
 }
 
-// EnsureKeys makes keys and a card without an address for a site that never had any, so that what it gives out is signed
-// from the first report. made reports whether it did. It leaves a site alone that had keys at some time, or has partners:
-// they know it by those keys, which belong back from a backup; and a site of several machines, each of which needs the
-// key of the keystore.
+// EnsureKeys makes keys and a card without an address for a site that never had any, so that everything it issues is signed
+// from the first report. made reports whether it did. It leaves alone a site that had keys at some time or has partners, which
+// know it by those keys: they must come back from a backup. It also leaves alone a site of several machines, each of which
+// needs the key of the keystore.
 func (o *Instance) EnsureKeys(ctx context.Context) (made bool, err error) {
 	if _, err := os.Lstat(filepath.Join(o.Dir, KeystoreName)); err == nil || !errors.Is(err, fs.ErrNotExist) {
 		return false, err
@@ -87,7 +87,7 @@ func (o *Instance) EnsureKeys(ctx context.Context) (made bool, err error) {
 	return true, err
 }
 
-// MakeKeys makes the keys of the site, which has none, and a card without an address. The keystore opens with the secret.
+// MakeKeys makes the keys of a site that has none, and a card without an address. The keystore opens with the secret.
 func (o *Instance) MakeKeys(ctx context.Context, secret crypto.Secret) (*crypto.Identity, error) {
 	now := time.Now()
 	id, err := crypto.New(now, rand.Reader)
@@ -114,9 +114,9 @@ func (o *Instance) MakeKeys(ctx context.Context, secret crypto.Secret) (*crypto.
 	return id, o.Audit(ctx, "card made", map[string]any{"card": card.Serial, "ends": card.NotAfter})
 }
 
-// ResumeKeys makes working keys for a site whose keystore is lost or does not open, from its exported root key, and a card
-// that tells partners of them; the keystore opens with secret, and has the root key if keep is set. A keystore that is
-// there is moved aside, and its new name returned. It refuses a keystore that opens, and the root key of another site.
+// ResumeKeys makes working keys for a site whose keystore is lost or does not open, from its exported root key, and a card that
+// announces them to partners; the keystore opens with secret, and has the root key if keep is set. An existing keystore is
+// moved aside, and its new name returned. ResumeKeys refuses a keystore that opens, and the root key of another site.
 func (o *Instance) ResumeKeys(ctx context.Context, root []byte, secret crypto.Secret, keep bool) (id *crypto.Identity, aside string,
 	err error) {
 	path := filepath.Join(o.Dir, KeystoreName)
@@ -175,8 +175,8 @@ func (o *Instance) ResumeKeys(ctx context.Context, root []byte, secret crypto.Se
 	return id, aside, err
 }
 
-// Relock makes the keystore open with another secret, that of keyFile or a passphrase if that is empty. The key file in the
-// folder goes, unless it is the one. A process that serves the site would not open the keystore any more, so there must be none.
+// Relock makes the keystore open with another secret, that of keyFile or a passphrase if that is empty. It removes the key file
+// in the folder, unless it is the one. A process that serves the site could no longer open the keystore, so none may run.
 func (o *Instance) Relock(ctx context.Context, secret crypto.Secret, keyFile string) (*crypto.Identity, error) {
 	if _, down := Serving(ctx, o.Dir); down == nil {
 		return nil, Usagef("the site is served: stop concordat serve first, since it opens the keystore as it is")
@@ -205,7 +205,7 @@ func absolute(path string) string {
 	return path
 }
 
-// MakeKeyFile returns the key in the file, which it makes if there is none.
+// MakeKeyFile returns the key in the file, which it creates if missing.
 func MakeKeyFile(path string) (crypto.Secret, error) {
 	s, err := RawKeyFrom(path)
 	if !errors.Is(err, fs.ErrNotExist) {
@@ -219,20 +219,20 @@ func MakeKeyFile(path string) (crypto.Secret, error) {
 	return crypto.RawKey([32]byte(b)), nil
 }
 
-// KeysState tells people of the keys of the site.
+// KeysState describes the keys of the site for people.
 type KeysState struct {
 	Site     crypto.SiteID
 	Made     bool      // there are keys, and they can be opened
 	Root     bool      // the root key is in the keystore
 	Exported time.Time // when the root key was written elsewhere; zero: never
-	Asked    bool      // somebody said "not now"
+	Asked    bool      // an administrator said "not now"
 	Card     *crypto.Card
 }
 
-// WantsExport reports whether people are to be asked for the export of the root key.
+// WantsExport reports whether to ask for the export of the root key.
 func (k KeysState) WantsExport() bool { return k.Made && k.Root && k.Exported.IsZero() && !k.Asked }
 
-// Keys returns the state of the site's keys. If nobody can be asked for the passphrase of the keystore, Made is false.
+// Keys returns the state of the site's keys. If the keystore's passphrase cannot be asked for, Made is false.
 func (o *Instance) Keys(ctx context.Context) (KeysState, error) {
 	id, err := SigningIdentity(o.Dir, o.ask)
 	if err != nil || id == nil {
@@ -257,12 +257,12 @@ func (o *Instance) Keys(ctx context.Context) (KeysState, error) {
 	return out, err
 }
 
-// PutOffRoot notes that the root key is not exported now; nobody is asked again. The notes go into the audit with it.
+// PutOffRoot records that the root key is not exported now, so that nobody is asked again. The notes go into the audit with it.
 func (o *Instance) PutOffRoot(ctx context.Context, notes ...store.AuditNote) error {
 	return o.set(ctx, rootAskedSetting, "not now", notes)
 }
 
-// set keeps a setting and the audit entries that tell of it, in one transaction.
+// set keeps a setting and the audit entries about it, in one transaction.
 func (o *Instance) set(ctx context.Context, name, value string, notes []store.AuditNote) error {
 	return o.Store.Atomic(ctx, func(tx *store.DB) error {
 		if err := tx.SetSetting(ctx, name, value); err != nil {
@@ -272,8 +272,8 @@ func (o *Instance) set(ctx context.Context, name, value string, notes []store.Au
 	})
 }
 
-// LockedRoot returns the root key of the site under a passphrase, and notes that it was exported. It stays in the keystore.
-// The notes go into the audit with that.
+// LockedRoot returns the root key of the site under a passphrase, and records that it was exported. The key stays in the
+// keystore. The notes go into the audit with that.
 func (o *Instance) LockedRoot(ctx context.Context, passphrase crypto.Secret, notes ...store.AuditNote) ([]byte, error) {
 	_, id, err := o.OpenKeystore()
 	if err != nil {
@@ -289,8 +289,8 @@ func (o *Instance) LockedRoot(ctx context.Context, passphrase crypto.Secret, not
 	return b, o.set(ctx, RootExportSetting, time.Now().UTC().Format(time.RFC3339), notes)
 }
 
-// RefreshKeys renews the card of a site that has its root key and takes away private keys whose time is over. It does
-// nothing for a site without keys, and for one whose keystore opens with a passphrase that nobody is there to give.
+// RefreshKeys renews the card of a site that has its root key and removes expired private keys. It does nothing for a site
+// without keys, or whose keystore needs a passphrase that cannot be asked for.
 func (o *Instance) RefreshKeys(ctx context.Context) error {
 	id, err := SigningIdentity(o.Dir, nil)
 	if err != nil || id == nil {

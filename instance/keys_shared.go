@@ -15,9 +15,9 @@ import (
 	"concordat/store"
 )
 
-// The nodes of a site are one site to its partners: what one of them changes in the keystore, for example the
-// keys of the week that its card announces, the others need at once. So the store has the keystore,
-// encrypted as its file is, and each node a copy of it; what opens it stays out of the store.
+// The nodes of a site are one site to its partners: what one of them changes in the keystore, for example the keys of the week
+// that its card announces, the others need at once. So the store has the keystore, encrypted like its file, and each node a
+// copy; what opens it stays out of the store.
 
 // SharedKeys returns where the nodes of the site share the keystore, or nil for a site of one machine.
 func (o *Instance) SharedKeys() *store.DB {
@@ -27,8 +27,8 @@ func (o *Instance) SharedKeys() *store.DB {
 	return o.Store
 }
 
-// SyncKeystore makes this node's copy of the keystore that of all nodes. The first node that has one gives
-// it to the others.
+// SyncKeystore updates this node's copy of the keystore from that of all nodes. The first node that has one gives it to the
+// others.
 func (o *Instance) SyncKeystore(ctx context.Context) error {
 	db := o.SharedKeys()
 	if db == nil {
@@ -80,7 +80,7 @@ func (k *Keystore) share(ctx context.Context) error {
 	return err
 }
 
-// updateShared is update where nodes share the keystore.
+// updateShared is Update for a shared keystore.
 func (k *Keystore) updateShared(ctx context.Context, change func(*crypto.Identity) (*crypto.Identity, error)) (*crypto.Identity, error) {
 	for {
 		version, b, err := k.Shared.Keystore(ctx)

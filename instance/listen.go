@@ -7,7 +7,7 @@ import (
 	"syscall"
 )
 
-// Listen listens, and says of a failure what can be done about it.
+// Listen listens, and adds advice to an error.
 func Listen(key, flag, address string) (net.Listener, error) {
 	l, err := net.Listen("tcp", address)
 	if err == nil {

@@ -12,9 +12,9 @@ import (
 	"concordat"
 )
 
-// LockIndex takes the lock under which the index of a site is used, built anew and exchanged, or
-// fails at once with concordat.ErrLocked. Closing the file, or the end of the process, gives it back.
-// The shard has a lock of its own, which does not outlive the exchange of its folder.
+// LockIndex takes the lock for using, rebuilding and exchanging the index of a site, or fails at once with concordat.ErrLocked.
+// Closing the file, or the end of the process, releases it. The shard has a lock of its own, which does not survive the
+// exchange of its folder.
 func LockIndex(dir string) (*os.File, error) {
 	f, err := os.OpenFile(filepath.Join(dir, "lock"), os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {

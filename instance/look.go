@@ -15,7 +15,7 @@ import (
 	"concordat/instance/config"
 )
 
-// Observer is a look at the cluster from outside.
+// Observer is a view of the cluster from outside.
 type Observer struct {
 	coord.Session
 	Seen coord.View
@@ -35,7 +35,7 @@ func (w *Observer) Next(ctx context.Context) error {
 	}
 }
 
-// AwaitSelf returns how the others find this node, which lets new ones in.
+// AwaitSelf returns how the other nodes reach this one, which admits new ones.
 func (w *Observer) AwaitSelf(ctx context.Context, dir string, own coord.NodeID) (coord.Node, error) {
 	ctx, cancel := context.WithTimeout(ctx, selfTime)
 	defer cancel()
@@ -52,7 +52,7 @@ func (w *Observer) AwaitSelf(ctx context.Context, dir string, own coord.NodeID) 
 	}
 }
 
-// selfTime is how long a node that serves may take to become live.
+// selfTime is how long a serving node may take to become live.
 const selfTime = 30 * time.Second
 
 // ClusterState is the state of a cluster, as one of its machines knows it.
@@ -63,8 +63,8 @@ type ClusterState struct {
 	Store  string              `json:"store"`  // why the database cannot be used; empty: it answers
 }
 
-// LookAtCluster asks the coordinator of the site in dir and, side by side, the nodes that are live how they are. It needs
-// neither the store nor a process that serves.
+// LookAtCluster asks the coordinator of the site in dir and, in parallel, the live nodes for their state. It needs neither the
+// store nor a serving process.
 func LookAtCluster(ctx context.Context, dir string, c *config.Config, ask time.Duration) (out *ClusterState, err error) {
 	o := &Instance{Dir: dir, Config: c}
 	session, err := o.Coordinator(ctx, "")
@@ -90,7 +90,7 @@ func LookAtCluster(ctx context.Context, dir string, c *config.Config, ask time.D
 	return out, nil
 }
 
-// Take notes what nodes said, in the order of their names.
+// Take records the nodes' answers, in the order of their names.
 func (c *ClusterState) Take(states map[coord.NodeID]cluster.NodeState, silent map[coord.NodeID]error) {
 	for _, id := range slices.Sorted(maps.Keys(states)) {
 		c.Nodes = append(c.Nodes, states[id])
@@ -100,7 +100,7 @@ func (c *ClusterState) Take(states map[coord.NodeID]cluster.NodeState, silent ma
 	}
 }
 
-// ShardLine is how a shard is.
+// ShardLine is the state of a shard.
 type ShardLine struct {
 	Shard  concordat.ShardID `json:"shard"`
 	State  string            `json:"state"` // ok, degraded, moving or down
@@ -111,7 +111,7 @@ type ShardLine struct {
 	Wanted []coord.NodeID    `json:"wanted"`
 }
 
-// ShardState says in a word how a shard is.
+// ShardState returns the state of a shard as one word.
 func ShardState(v *coord.View, s coord.Shard) ShardLine {
 	line := ShardLine{State: "ok", Epoch: s.Epoch, InSync: s.ISR, Hold: s.Hold, Wanted: s.Replicas}
 	isr, want := slices.Sorted(slices.Values(s.ISR)), slices.Sorted(slices.Values(s.Replicas))

@@ -11,7 +11,7 @@ import (
 	"concordat/store"
 )
 
-// Membership returns what the store has of a federation; an unknown one is a usage error.
+// Membership returns what the store has about a federation; an unknown one is a usage error.
 func (o *Instance) Membership(ctx context.Context, f string) (store.Membership, error) {
 	ms, err := o.Store.Partners.Memberships(ctx)
 	if err != nil {
@@ -24,7 +24,7 @@ func (o *Instance) Membership(ctx context.Context, f string) (store.Membership, 
 	return ms[i], nil
 }
 
-// Members are the sites that are in it now.
+// Members are the sites that are currently in it.
 func Members(m store.Membership) []concordat.SiteID {
 	var sites []concordat.SiteID
 	for _, x := range m.Members {
@@ -35,7 +35,7 @@ func Members(m store.Membership) []concordat.SiteID {
 	return sites
 }
 
-// Library returns the named library; an unknown one is a usage error that lists those there are.
+// Library returns the named library; an unknown one is a usage error that lists the existing ones.
 func (o *Instance) Library(ctx context.Context, name string) (store.Library, error) {
 	l, err := o.Store.Catalogue.Library(ctx, concordat.LibraryID(name))
 	if !errors.Is(err, concordat.ErrNotFound) {

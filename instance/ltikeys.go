@@ -9,10 +9,10 @@ import (
 	"concordat/web/lti"
 )
 
-// LTIKeyName holds the keys with which the site signs what it says to learning platforms.
+// LTIKeyName holds the keys that sign the site's messages to learning platforms.
 const LTIKeyName = "lti-keys.json"
 
-// LTIKeys reads the keys of the site in dir, and makes them if there are none.
+// LTIKeys reads the keys of the site in dir, and creates them if there are none.
 func LTIKeys(dir string) (*lti.Keys, error) {
 	path := filepath.Join(dir, LTIKeyName)
 	b, err := os.ReadFile(path)
@@ -33,7 +33,7 @@ func LTIKeys(dir string) (*lti.Keys, error) {
 	return keys, WriteLTIKeys(path, keys)
 }
 
-// WriteLTIKeys puts the keys in place, whole or not at all.
+// WriteLTIKeys replaces the keys completely or not at all.
 func WriteLTIKeys(path string, keys *lti.Keys) error {
 	b, err := keys.Marshal()
 	if err != nil {

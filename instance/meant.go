@@ -12,7 +12,7 @@ import (
 	"concordat/store"
 )
 
-// CellsMade says how this process indexes documents by their meaning, as coord.Node has it.
+// CellsMade says how this process indexes documents by meaning, in the form of coord.Node.
 func (o *Instance) CellsMade() string {
 	if d := o.Profiler.CellsDigest(); d != "" {
 		return d
@@ -20,7 +20,7 @@ func (o *Instance) CellsMade() string {
 	return coord.MeaningOff
 }
 
-// meant returns what the index ought to keep of the documents of a library.
+// meant returns what the index should keep of the documents of a library.
 func (o *Instance) meant(l *store.Library) index.Meant {
 	switch {
 	case !o.Profiler.Meaning():
@@ -31,8 +31,8 @@ func (o *Instance) meant(l *store.Library) index.Meant {
 	return index.MeantCells
 }
 
-// Unfit returns the documents of a library, behind after in the order of their identities, that are not indexed by their meaning as
-// the configuration and the policy of the library say. At most limit are named. Errors: those of cluster.Renewer.
+// Unfit returns the documents of a library, from after on in the order of their identities, whose index by meaning is not what
+// the configuration and the library's policy say. It names at most limit. Errors: those of cluster.Renewer.
 func (o *Instance) Unfit(ctx context.Context, l *store.Library, after concordat.DocumentID, limit int) (*index.Unfit, error) {
 	x, ok := o.Index.(cluster.Renewer)
 	if !ok {
@@ -57,11 +57,11 @@ func (o *Instance) AllUnfit(ctx context.Context) (all index.Unfit, err error) {
 	return all, nil
 }
 
-// bareLooked bounds the documents without cells whose texts are looked at.
+// bareLooked bounds the documents without cells whose texts are examined.
 const bareLooked = 1000
 
-// checkMeaning notes how many documents are not indexed by their meaning as they ought to be. Unless quick, it looks at the first that
-// are known to have no cells: if one of those has prose, its library had none before, and others of the rest may lack them too.
+// checkMeaning counts documents whose index by meaning is not what it should be. Unless quick, it examines the first that are
+// known to have no cells: if one of those has prose, its library had none before, and others may lack them too.
 func (o *Instance) checkMeaning(ctx context.Context, out *IndexState, quick bool) error {
 	u, err := o.AllUnfit(ctx)
 	if errors.Is(err, concordat.ErrRefused) {
@@ -82,7 +82,7 @@ func (o *Instance) checkMeaning(ctx context.Context, out *IndexState, quick bool
 	return err
 }
 
-// lackingBare looks at documents that are known to have no cells, at most bareLooked, and returns how many ought to have some.
+// lackingBare examines documents that are known to have no cells, at most bareLooked, and returns how many should have some.
 func (o *Instance) lackingBare(ctx context.Context) (looked, lacking int, err error) {
 	libraries, err := o.Store.Catalogue.Libraries(ctx)
 	if err != nil {

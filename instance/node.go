@@ -24,7 +24,7 @@ import (
 	"concordat/site/compare"
 )
 
-// A machine of a site of several.
+// A machine of a site of several machines.
 
 const (
 	ClusterName = "cluster" // folder of certificates, within the site's
@@ -36,12 +36,12 @@ const (
 	nodeIdleTime   = 2 * time.Minute
 )
 
-// Coordinator begins a session with the coordinator at the address; an empty node only looks.
+// Coordinator begins a session with the coordinator at the address; an empty node only observes.
 func (o *Instance) Coordinator(ctx context.Context, node coord.NodeID) (coord.Session, error) {
 	return o.CoordinatorOf(ctx, node, false)
 }
 
-// CoordinatorOf is coordinator, which may make the place of the site there.
+// CoordinatorOf is Coordinator, but may create the place of the site there.
 func (o *Instance) CoordinatorOf(ctx context.Context, node coord.NodeID, found bool) (coord.Session, error) {
 	address := o.Config.Cluster.Coordinator
 	switch scheme, _, _ := strings.Cut(address, "://"); scheme {
@@ -53,7 +53,7 @@ func (o *Instance) CoordinatorOf(ctx context.Context, node coord.NodeID, found b
 			return nil, err
 		}
 		options.Site, options.Node, options.Found = o.Config.Site.ID, node, found
-		if node != "" || found { // who only looks may be about to change the scheme
+		if node != "" || found { // an observer may be about to change the scheme
 			options.Scheme = string(o.Profiler.Scheme())
 		}
 		if node != "" {
@@ -64,11 +64,11 @@ func (o *Instance) CoordinatorOf(ctx context.Context, node coord.NodeID, found b
 	return nil, Usagef("cluster.coordinator: %q is not known to this program: want zk://HOST:PORT,HOST:PORT/ROOT or http://host:port", address)
 }
 
-// ZookeeperAddress reads zk://HOST:PORT,HOST:PORT/ROOT with the files of the account and of TLS as account, ca,
-// certificate and key behind a question mark; tls=yes alone takes the authorities of the system. timeout is the
-// timeout of sessions, for example 10s.
+// ZookeeperAddress reads zk://HOST:PORT,HOST:PORT/ROOT with the files of the account and of TLS as account, ca, certificate and
+// key behind a question mark; tls=yes alone uses the authorities of the system. timeout is the timeout of sessions, for example
+// 10s.
 func ZookeeperAddress(address string) (o zk.Options, err error) {
-	place, query, _ := strings.Cut(strings.TrimPrefix(address, "zk://"), "?") // several hosts make no URL
+	place, query, _ := strings.Cut(strings.TrimPrefix(address, "zk://"), "?") // several hosts do not form a URL
 	servers, root, _ := strings.Cut(place, "/")
 	if o.Servers = strings.Split(servers, ","); root != "" {
 		o.Root = "/" + strings.TrimSuffix(root, "/")
@@ -96,7 +96,7 @@ func ZookeeperAddress(address string) (o zk.Options, err error) {
 // Clustered reports whether the site has several machines.
 func (o *Instance) Clustered() bool { return o.Config.Cluster.Coordinator != "" }
 
-// Trust returns the certificates of this node. It fails with a UsageError where the machine belongs to no cluster.
+// Trust returns the certificates of this node. It fails with a UsageError if the machine belongs to no cluster.
 func (o *Instance) Trust() (*cluster.Trust, error) {
 	t, err := cluster.LoadTrust(filepath.Join(o.Dir, ClusterName))
 	if errors.Is(err, concordat.ErrNotFound) {
@@ -174,7 +174,7 @@ func (o *Instance) openNode(ctx context.Context) error {
 		if err := o.nodeServer.ServeTLS(l, "", ""); !errors.Is(err, http.ErrServerClosed) {
 			select {
 			case o.Failed <- err:
-			default: // there is a reason already
+			default: // a reason is already known
 			}
 		}
 	}()
@@ -190,8 +190,8 @@ func Version() string {
 	return ""
 }
 
-// mayJoin looks whether this machine is a member before it enters its name anywhere: one that was removed
-// must not keep the name from another.
+// mayJoin checks that this machine is a member before it enters its name anywhere: a removed one must not keep the name from
+// another.
 func (o *Instance) mayJoin(ctx context.Context, t *cluster.Trust) (err error) {
 	look, err := o.Coordinator(ctx, "")
 	if err != nil {
@@ -223,7 +223,7 @@ func (o *Instance) closeNode() error {
 	return err
 }
 
-// Stats are the sizes of the index, of the copies of this machine in a cluster.
+// Stats are the sizes of the index; in a cluster, those of this machine's copies.
 func (o *Instance) Stats() index.Stats {
 	switch {
 	case o.Node != nil:

@@ -2,14 +2,14 @@ package instance
 
 import "concordat/site/compare"
 
-// TellPanics says where panics of the site's work, and of this machine as a node, are noted; until then they are in the log
+// TellPanics sets where panics of the site's work, and of this machine as a node, are recorded; until then they are in the log
 // of the process. It may be called while the node answers others.
 func (o *Instance) TellPanics(p compare.Panics) {
 	o.panics.Store(&p)
 	o.Site.TellPanics(p)
 }
 
-// notePanic is NotePanic for what is done before there is a Site.
+// notePanic is NotePanic for work before there is a Site.
 func (o *Instance) notePanic(err error, attrs ...any) bool {
 	var p compare.Panics
 	if told := o.panics.Load(); told != nil {

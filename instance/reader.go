@@ -15,7 +15,7 @@ import (
 	"concordat/extract/sandbox"
 )
 
-// DateOf returns the date of a document: the given one, else that of its file. A day to come is none: the clock that wrote it was
+// DateOf returns the date of a document: the given one, else that of its file. A future date counts as none: the clock was
 // wrong, or somebody set it.
 func DateOf(given string, r *extract.Result) (concordat.Date, concordat.DateOrigin) {
 	if given != "" {
@@ -28,14 +28,14 @@ func DateOf(given string, r *extract.Result) (concordat.Date, concordat.DateOrig
 	return "", ""
 }
 
-// TitleOf returns the title of a document that has none: the name of its file, of a member of an archive that of the member.
+// TitleOf returns the title of a document that has none: its file name, or for a member of an archive the member's.
 func TitleOf(id string) string {
 	name := path.Base(strings.ReplaceAll(id, "!/", "/"))
 	return strings.TrimSuffix(name, path.Ext(name))
 }
 
-// NameOf returns the identity of the document at itemPath of a file that is known by name: that name, and behind it the
-// member's where it is one of an archive.
+// NameOf returns the identity of the document at itemPath of a named file: the file's name, followed by the member's name in an
+// archive.
 func NameOf(name, itemPath string) string {
 	if _, member, ok := strings.Cut(itemPath, "!/"); ok {
 		name += "!/" + member
@@ -43,11 +43,10 @@ func NameOf(name, itemPath string) string {
 	return concordat.ShortName(name)
 }
 
-// Reader extracts files, in children that are started when the first file comes.
+// Reader extracts files, in child processes that start with the first file.
 type Reader struct {
-	// Own says that the files are the site's own: plain text and Markdown are then read in this process,
-	// twenty times as fast. Their readers decode and do not parse; whatever has a structure, and whatever
-	// comes from outside, goes to a child.
+	// Own says that the files are the site's own: plain text and Markdown are then read in this process, twenty times as fast.
+	// Their readers decode and do not parse; anything with a structure, and anything from outside, goes to a child.
 	Own     bool
 	options sandbox.Options
 	once    sync.Once
@@ -55,8 +54,8 @@ type Reader struct {
 	err     error
 }
 
-// NewReader returns the extractor of the program for so many files: compiled parts are kept in the user's
-// cache folder.
+// NewReader returns the extractor of the program for the given number of files: compiled parts are kept in the user's cache
+// folder.
 func NewReader(limits sandbox.Options, files int) *Reader {
 	r := &Reader{options: limits}
 	r.options.Files = files
@@ -88,7 +87,7 @@ func (r *Reader) Start() (*sandbox.Runner, error) {
 	return r.runner, nil
 }
 
-// Open returns the texts of an open file of the given name and size, as read does, in a child.
+// Open returns the texts of an open file of the given name and size, read in a child like those of Read.
 func (r *Reader) Open(ctx context.Context, name string, f *os.File, size int64) ([]sandbox.Item, error) {
 	runner, err := r.Start()
 	if err != nil {
@@ -130,7 +129,7 @@ func (r *Reader) Close() error {
 	return r.runner.Close()
 }
 
-// FlagsOf converts what extraction noticed.
+// FlagsOf converts the flags of extraction.
 func FlagsOf(in []extract.Flag) []concordat.Flag {
 	var out []concordat.Flag
 	for _, f := range in {

@@ -12,15 +12,15 @@ import (
 	"concordat/store"
 )
 
-// What work that was cut short leaves in the folder of a site. All that can hold text is removed by the next process that
-// has the folder for itself, and before a deletion is called done; doctor names the rest.
+// What interrupted work leaves in the folder of a site. The next process that has the folder to itself removes everything that
+// can hold text, also before a deletion is called done; doctor names the rest.
 
-// AddingPrefix begins the name of a file on its way into a library, which it has for a moment only. Earlier versions kept
-// folders of that name for as long as a file was on its way.
+// AddingPrefix begins the name of a file that is being added to a library; it exists only for a moment. Earlier versions had
+// folders of that name while a file was being added.
 const AddingPrefix = ".adding-"
 
-// ClearRemains removes what processes before this one left of additions, uploads and encrypted backups. The caller has the
-// lock of the site. An encrypted backup that another process is making fails, and can be begun again.
+// ClearRemains removes what earlier processes left of additions, uploads and encrypted backups. The caller has the lock of the
+// site. An encrypted backup that another process is making fails, and can be started again.
 func (o *Instance) ClearRemains() error {
 	entries, err := os.ReadDir(o.Dir)
 	for _, e := range entries {
@@ -48,17 +48,17 @@ func (o *Instance) noUploadBefore() time.Time {
 	return o.Since
 }
 
-// sharesFolder reports whether processes of several nodes put into one folder of originals.
+// sharesFolder reports whether processes of several nodes write to one folder of originals.
 func (o *Instance) sharesFolder() bool { return o.Clustered() && o.Config.Store.URL == "" }
 
-// RecentUploads is how far back uploads are looked for that nothing came of: the hourly sweep has removed older ones.
+// RecentUploads is how far back to look for uploads that led to nothing: the hourly sweep has removed older ones.
 const RecentUploads = 48 * time.Hour
 
-// ForgetUploads removes files that were uploaded whole but not reported to anybody before the process ended. The
-// caller serves the site and has not begun to.
+// ForgetUploads removes complete uploads that were not reported before the process ended. The caller is about to serve the
+// site.
 func (o *Instance) ForgetUploads(ctx context.Context, files *store.Files) error {
 	if o.Clustered() || o.Config.Store.URL != "" {
-		return nil // another node may be at one
+		return nil // another node may be receiving one
 	}
 	needed := func(hash string) (bool, error) { return o.Store.Retention.OriginalNeeded(ctx, hash) }
 	_, err := files.Forget(ctx, o.Since.Add(-RecentUploads), o.Since, needed)

@@ -9,8 +9,8 @@ import (
 // ErrRestart ends serve so that its service manager starts it again.
 var ErrRestart = errors.New("ended by an order of the cluster, to be started again by the service manager")
 
-// Supervised reports whether this process was started by systemd (systemd.exec(5), $SYSTEMD_EXEC_PID) or is
-// the first of a container.
+// Supervised reports whether this process was started by systemd (systemd.exec(5), $SYSTEMD_EXEC_PID) or is the first process
+// of a container.
 func Supervised() bool {
 	return os.Getpid() == 1 || os.Getenv("SYSTEMD_EXEC_PID") == strconv.Itoa(os.Getpid())
 }

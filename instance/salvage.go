@@ -12,11 +12,11 @@ import (
 	"concordat/store"
 )
 
-// Salvaged is the outcome of a look into copies that were put aside, see cluster.Aside.
+// Salvaged is the outcome of examining copies that were put aside, see cluster.Aside.
 type Salvaged struct {
 	Asides  []cluster.Aside `json:"aside"`
 	Present int             `json:"present"` // documents that the site has, with the same text
-	Taken   int             `json:"taken"`   // that the catalogue lists and the index lacked: taken in again, or to be
+	Taken   int             `json:"taken"`   // listed in the catalogue but missing from the index: added again, or to be added
 	// Unlisted documents are not in the catalogue: they were deleted since, or never acknowledged. Replaced ones have another
 	// text there, a later one as far as the catalogue knows.
 	Unlisted int      `json:"unlisted"`
@@ -25,8 +25,9 @@ type Salvaged struct {
 	Some     []string `json:"some,omitempty"` // of those taken, as LIBRARY/DOCUMENT
 }
 
-// Salvage compares what the copies put aside on this machine hold with the catalogue and the index, and takes in again what the
-// catalogue lists and the index lacks. With dry it only counts. With remove it removes the copies afterwards, if no document failed.
+// Salvage compares the documents in copies put aside on this machine with the catalogue and the index, and adds again those
+// that the catalogue lists and the index lacks. With dry it only counts. With remove it then removes the copies, if no document
+// failed.
 func Salvage(ctx context.Context, o *Instance, dry, remove bool) (*Salvaged, error) {
 	if o.Node == nil {
 		return nil, Usagef("the site has one machine")
@@ -79,7 +80,7 @@ func Salvage(ctx context.Context, o *Instance, dry, remove bool) (*Salvaged, err
 	return out, nil
 }
 
-// judge counts one document, and reports whether it has to be taken in again.
+// judge counts one document, and reports whether it must be added again.
 func (out *Salvaged) judge(ctx context.Context, o *Instance, d *concordat.Document) (lacks bool, err error) {
 	listed, err := o.Store.Catalogue.DocumentRow(ctx, d.Library, d.ID)
 	if errors.Is(err, concordat.ErrNotFound) {

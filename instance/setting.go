@@ -7,8 +7,8 @@ import (
 	"concordat/instance/config"
 )
 
-// SetListen writes into the configuration of a site of one machine where it listens for partners from its next start on; a
-// configuration that would not be in order is not written.
+// SetListen writes into the configuration of a site of one machine where to listen for partners from the next start on; an
+// invalid configuration is not written.
 func (o *Instance) SetListen(address string) error {
 	path := filepath.Join(o.Dir, ConfigName)
 	info, err := os.Stat(path)
@@ -27,7 +27,7 @@ func (o *Instance) SetListen(address string) error {
 	if err := os.WriteFile(tmp, next, info.Mode().Perm()); err != nil {
 		return err
 	}
-	defer func() { _ = os.Remove(tmp) }() // it is not there any more, if all went well
+	defer func() { _ = os.Remove(tmp) }() // normally it no longer exists
 	if _, err := LoadConfig(tmp); err != nil {
 		return err
 	}

@@ -10,16 +10,16 @@ import (
 	"concordat"
 )
 
-// settledSetting is there once the index of a site was compared with its catalogue as a whole: versions before it did not
-// note what they began.
+// settledSetting is set once the index of a site was compared with its catalogue as a whole: earlier versions did not record
+// what they began.
 const settledSetting = "index.settled"
 
-// SettleAfter is how old what was begun is before somebody else settles it.
+// SettleAfter is the age from which unfinished work is settled by another process.
 const SettleAfter = time.Hour
 
-// settle ends what this process, or one before it, has begun to take in.
+// settle completes the intakes that this process, or an earlier one, has begun.
 func (o *Instance) settle(ctx context.Context) error {
-	workers := []string{""} // as a site of one machine, whose store it may be
+	workers := []string{""} // from when the site had one machine, whose store it may be
 	if o.Worker() != "" {
 		workers = append(workers, o.Worker())
 	}
@@ -47,13 +47,13 @@ func (o *Instance) settle(ctx context.Context) error {
 	return o.Store.SetSetting(ctx, settledSetting, time.Now().UTC().Format(time.RFC3339))
 }
 
-// A catalogue that lacks more than this of the index is not that of the index: nothing is removed then, and doctor says so.
+// If a catalogue lacks more than this of the index, it is not the index's: nothing is removed then, and doctor says so.
 const (
 	maxExtra      = 1000
 	maxExtraShare = 10 // one of so many
 )
 
-// settleWhole takes out of the index what the catalogue does not have.
+// settleWhole removes from the index what the catalogue lacks.
 func (o *Instance) settleWhole(ctx context.Context) error {
 	known := map[concordat.Ref]bool{}
 	if err := o.EachDocument(ctx, func(r concordat.Ref) { known[r] = true }); err != nil {

@@ -14,7 +14,7 @@ import (
 	"concordat/store"
 )
 
-// Snapshot identifies the moment that a copy of the state of a site is of.
+// Snapshot identifies the moment of a copy of a site's state.
 type Snapshot struct {
 	Made      time.Time        `json:"made"`
 	Site      concordat.SiteID `json:"site"`
@@ -25,8 +25,8 @@ type Snapshot struct {
 	Shards    int              `json:"shards,omitempty"` // of a site of several machines
 }
 
-// CopyState writes the store and the index, as they were at one moment, into the folder to. Writers wait only
-// until the moment has been taken; it fails halfway with what is there already, for the caller to remove.
+// CopyState writes the store and the index, as they were at one moment, into the folder to. Writers wait only until the moment
+// has been taken; after a failure the caller removes what is already there.
 func (o *Instance) CopyState(ctx context.Context, to string) (t Snapshot, err error) {
 	if o.Node != nil {
 		return o.copyClusterState(ctx, to)
@@ -45,8 +45,8 @@ func (o *Instance) CopyState(ctx context.Context, to string) (t Snapshot, err er
 			err = errors.Join(err, state.Close())
 		}
 	}()
-	// A document is in the index before it is in the catalogue. While writes to the index stand still, both are
-	// as they would be after a crash at this moment, which every part of the site copes with.
+	// A document is in the index before it is in the catalogue. While writes to the index are held, both are as they would be
+	// after a crash at this moment, which every part of the site can handle.
 	err = o.shard.PauseWrites(func() (err error) {
 		if state, err = o.Store.Snapshot(ctx); err != nil {
 			return err
@@ -74,11 +74,11 @@ func (o *Instance) CopyState(ctx context.Context, to string) (t Snapshot, err er
 	return t, o.signAudit(&t)
 }
 
-// signAudit signs the end of the audit that the copy has, if the keystore can be opened without asking anybody.
+// signAudit signs the end of the audit in the copy, if the keystore can be opened without asking.
 func (o *Instance) signAudit(t *Snapshot) error {
 	id, err := SigningIdentity(o.Dir, nil)
 	if err != nil || id == nil {
-		return nil // the copy is good without
+		return nil // the copy is good without it
 	}
 	h, err := SignHead(id, store.AuditHead{Seq: t.Audit.Seq, Hash: t.Audit.Hash}, t.Made)
 	if err == nil {
@@ -87,8 +87,8 @@ func (o *Instance) signAudit(t *Snapshot) error {
 	return err
 }
 
-// CheckBackupHead fails with concordat.ErrCorrupt if the end of the audit in a manifest is signed and not by the site whose
-// store was restored, or is another than the manifest says.
+// CheckBackupHead fails with concordat.ErrCorrupt if the end of the audit in a manifest is signed but not by the site whose
+// store was restored, or differs from what the manifest says.
 func CheckBackupHead(ctx context.Context, db *store.DB, h backup.Head) error {
 	if len(h.Signed) == 0 {
 		return nil
@@ -100,7 +100,7 @@ func CheckBackupHead(ctx context.Context, db *store.DB, h backup.Head) error {
 	return err
 }
 
-// readCopy opens the copy of the store, which shows that it can be, and notes what it holds.
+// readCopy opens the copy of the store, which shows that it can be opened, and records what it holds.
 func (t *Snapshot) readCopy(ctx context.Context, path string) (err error) {
 	db, err := store.Open(ctx, path)
 	if err != nil {
@@ -122,7 +122,7 @@ func (t *Snapshot) readCopy(ctx context.Context, path string) (err error) {
 // BackupSetting is when the last backup was made.
 const BackupSetting = "backup made"
 
-// LastBackup returns when the last backup was made; zero: none was.
+// LastBackup returns when the last backup was made; zero: never.
 func (o *Instance) LastBackup(ctx context.Context) (time.Time, error) {
 	text, err := o.Store.Setting(ctx, BackupSetting)
 	if errors.Is(err, concordat.ErrNotFound) {

@@ -12,11 +12,11 @@ import (
 	"concordat/cluster"
 )
 
-// copyClusterState is CopyState of a site of several machines, in the process that serves one of them.
+// copyClusterState is CopyState for a site of several machines, in the serving process of one.
 func (o *Instance) copyClusterState(ctx context.Context, to string) (t Snapshot, err error) {
 	t = Snapshot{Site: o.Site.ID(), Scheme: o.Site.Scheme()}
 	path := filepath.Join(to, StoreName)
-	// The store is copied beside the shards: a database ends a transaction that does nothing for long.
+	// The store is copied in parallel with the shards: a database ends a transaction that is idle for long.
 	var g errgroup.Group
 	if err := os.MkdirAll(filepath.Join(to, IndexName), 0o700); err != nil {
 		return t, err
@@ -40,8 +40,8 @@ func (o *Instance) copyClusterState(ctx context.Context, to string) (t Snapshot,
 	return t, t.readCopy(ctx, path)
 }
 
-// HoldsShards reports whether the index in dir belongs to a node: of a machine that is one, or that was restored
-// and is none yet.
+// HoldsShards reports whether the index in dir belongs to a node: of a machine that is one, or that was restored and is not one
+// yet.
 func HoldsShards(dir string) bool {
 	_, err := os.Stat(filepath.Join(dir, IndexName, NodeDirName, string(cluster.ShardName(0))))
 	return err == nil

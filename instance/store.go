@@ -14,10 +14,10 @@ import (
 	"concordat/store"
 )
 
-// siteSetting is where a store says whose it is.
+// siteSetting is the setting with the identity of the store's site.
 const siteSetting = "site"
 
-// StoreOptions returns the place of the store of a configuration and how it is opened.
+// StoreOptions returns the configured place of the store and how to open it.
 func StoreOptions(dir string, c *config.Config) (place string, o store.Options, err error) {
 	if c.Store.URL == "" {
 		return filepath.Join(dir, StoreName), o, nil
@@ -62,8 +62,8 @@ func OpenStore(ctx context.Context, dir string, c *config.Config) (*store.DB, er
 	return o.Open(ctx, place)
 }
 
-// checkStore refuses a database that is another site's: a file lies beside its configuration, an address
-// may be mistaken.
+// checkStore refuses a database that belongs to another site: a file lies beside its configuration, but an address may be
+// mistaken.
 func (o *Instance) checkStore(ctx context.Context) error {
 	if o.Config.Store.URL == "" {
 		return nil
@@ -79,8 +79,8 @@ func (o *Instance) checkStore(ctx context.Context) error {
 	return err
 }
 
-// Originals returns where the site keeps what was handed in: beside a store in a file, within one in a
-// database, so that all machines of the site have them.
+// Originals returns where the site keeps submitted files: beside a store in a file, within one in a database, so that all
+// machines of the site have them.
 func (o *Instance) Originals() *store.Files {
 	dir := filepath.Join(o.Dir, OriginalsName)
 	if o.Config.Store.URL == "" {
@@ -89,7 +89,7 @@ func (o *Instance) Originals() *store.Files {
 	return o.Store.Files(dir)
 }
 
-// Worker names this process among those that take checks from one queue; empty: it is the only one.
+// Worker names this process among those that take checks from one queue; empty: the only one.
 func (o *Instance) Worker() string {
 	if o.Clustered() {
 		return NodeWorker(coord.NodeID(o.Config.Cluster.Node))
@@ -107,5 +107,5 @@ func (o *Instance) Worker() string {
 // NodeWorker names the serving process of a node.
 func NodeWorker(id coord.NodeID) string { return "node " + string(id) }
 
-// OriginalsName is the folder of what was handed in.
+// OriginalsName is the folder of submitted files.
 const OriginalsName = "originals"

@@ -9,18 +9,17 @@ import (
 	"concordat/store"
 )
 
-// maxRefused is how many messages of a partner in an hour may be refused because more came from it than may, were out of
-// order or came too slowly, before somebody is told. A partner in order has a few: while its keys change, or in a busy moment.
+// maxRefused is how many of a partner's messages in an hour may be refused, because they were too many, out of order or too
+// slow, before an alarm. A well-behaved partner has a few: while its keys change, or at a busy moment.
 const maxRefused = 100
 
-// refused counts the messages of a partner that were not taken.
+// refused counts the messages of a partner that were refused.
 type refused struct {
 	since time.Time
 	n     int
 }
 
-// messageEnded receives the outcome of each message of a partner, and raises an alarm about one that floods this
-// site.
+// messageEnded receives the outcome of each message of a partner, and raises an alarm about one that floods this site.
 func (r *Roster) messageEnded(site concordat.SiteID, o federation.Outcome) {
 	if site == "" || o != federation.OutcomeBusy && o != federation.OutcomeRejected {
 		return

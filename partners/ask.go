@@ -19,7 +19,7 @@ import (
 	"concordat/store"
 )
 
-// Wanted is a partner that a check is to ask, and the libraries of it; none: all that it opens.
+// Wanted is a partner that a check should ask, and which of its libraries; none: all that it opens.
 type Wanted struct {
 	Partner   store.Partner
 	Libraries []concordat.LibraryID
@@ -64,20 +64,20 @@ func (c *Client) WantedPartners(ctx context.Context, values []string) ([]Wanted,
 	return out, nil
 }
 
-// askOptions is how a check speaks to partners.
+// askOptions is how a check communicates with partners.
 type askOptions struct {
 	level    concordat.Show
 	purpose  string
 	deadline time.Duration
 }
 
-// unknownLibrary stands for the libraries of a partner that has never told which it opens.
+// unknownLibrary stands for the libraries of a partner that has never announced any.
 const unknownLibrary = "(libraries not known)"
 
 // CatalogueSetting is where the latest catalogue of a partner is kept.
 func CatalogueSetting(p concordat.SiteID) string { return "catalogue " + string(p) }
 
-// Comparison says with which partners and mirrors a check compares, besides the libraries of the site.
+// Comparison says which partners and mirrors a check compares with, besides the libraries of the site.
 type Comparison struct {
 	Partners  []string // all, SITE and SITE/LIBRARY
 	NoMirrors bool
@@ -87,8 +87,8 @@ type Comparison struct {
 	Deadline  time.Duration // for each partner
 }
 
-// AddTo adds the mirrors that the site has and the partners that are to be asked; end closes them.
-// busy: a mirror is left out because another process changes it.
+// AddTo adds the mirrors that the site has and the partners to ask; end closes them. busy: a mirror is left out because another
+// process is changing it.
 func (w *Comparison) AddTo(ctx context.Context, out *site.CheckOptions, o *instance.Instance, options Options) (busy bool, end func(),
 	err error) {
 	end = func() {}
@@ -125,8 +125,7 @@ func (w *Comparison) AddTo(ctx context.Context, out *site.CheckOptions, o *insta
 	}, nil
 }
 
-// addPartners adds the partners that are to be asked about what is not mirrored; end ends the connections
-// to them.
+// addPartners adds the partners to ask about what is not mirrored; end closes the connections to them.
 func (w *Comparison) addPartners(ctx context.Context, c *Client, m *mirrorSet, out *site.CheckOptions) (end func(), err error) {
 	named, err := c.WantedPartners(ctx, w.Partners)
 	if err != nil {
@@ -154,9 +153,8 @@ func (w *Comparison) addPartners(ctx context.Context, c *Client, m *mirrorSet, o
 	return end, nil
 }
 
-// ask returns what a check needs of each partner that is wanted. A partner that does not answer now
-// is in it too, with the libraries that it told before: the report then says what was not measured.
-// closing ends the connections.
+// ask returns what a check needs of each wanted partner. A partner that does not answer now is included, with the libraries
+// that it announced before: the report then says what was not measured. closing closes the connections.
 func (c *Client) ask(ctx context.Context, want []Wanted, how askOptions) (out []site.PartnerLibraries, closing func(), err error) {
 	var clients []*federation.Client
 	closing = func() {
@@ -186,8 +184,8 @@ func (c *Client) ask(ctx context.Context, want []Wanted, how askOptions) (out []
 	return out, closing, ctx.Err()
 }
 
-// catalogues asks each of the partners which libraries it opens, and keeps what they say. Those that do not answer, or whose answer
-// meets a fault of this program, are absent.
+// catalogues asks each of the partners which libraries it opens, and keeps the answers. Partners that do not answer, or whose
+// answer triggers a fault of this program, are absent.
 func (c *Client) catalogues(ctx context.Context, group federation.Group) map[concordat.SiteID]*concordat.Catalogue {
 	catalogues := map[concordat.SiteID]*concordat.Catalogue{}
 	for got, err := range federation.Gather(ctx, group, func(ctx context.Context, p concordat.Partner) (*concordat.Catalogue,
@@ -207,10 +205,10 @@ func (c *Client) catalogues(ctx context.Context, group federation.Group) map[con
 	return catalogues
 }
 
-// keepCatalogue keeps what a partner opens as it has just told it.
+// keepCatalogue keeps the libraries that a partner has just announced.
 func (c *Client) keepCatalogue(ctx context.Context, site concordat.SiteID, v *concordat.Catalogue) error {
 	kept := *v
-	kept.Heads = nil // they are witnesses, and kept as such
+	kept.Heads = nil // other sites' audit heads, kept as such
 	b, err := json.Marshal(kept)
 	if err != nil {
 		return err
@@ -279,7 +277,7 @@ func (c *Client) askOne(ctx context.Context, w Wanted, cl *federation.Client, ca
 		Deadline: how.deadline, Purpose: how.purpose}, nil
 }
 
-// documentsOf returns how many documents a partner's libraries have, 0 if its catalogue does not tell of each.
+// documentsOf returns how many documents a partner's libraries have, 0 if its catalogue does not say for each.
 func documentsOf(cat *concordat.Catalogue, libraries []concordat.LibraryID) int {
 	n := 0
 	for _, id := range libraries {
@@ -301,8 +299,8 @@ func (c *Client) title(p store.Partner) string {
 	return card.Name
 }
 
-// latest returns the newest epoch for which the partner has fingerprints, of the federations in common; or
-// the present epoch of the first where nothing is known of the partner.
+// latest returns the newest epoch for which the partner has fingerprints, among the common federations; or the present epoch of
+// the first if nothing is known about the partner.
 func latest(feds []crypto.Federation, cat *concordat.Catalogue, now time.Time) (crypto.Federation, crypto.FederationEpoch, error) {
 	ready := map[concordat.Epoch]bool{}
 	for _, l := range cat.Libraries {

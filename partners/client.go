@@ -18,33 +18,32 @@ import (
 	"concordat/profile"
 )
 
-// OrderPurpose names the local key by which asked sentences are shuffled.
+// OrderPurpose names the local key that shuffles the sentences of a question.
 const OrderPurpose = "order of sentences"
 
-// Client is the site among its partners: what a process needs to speak with them. It is safe for
-// concurrent use.
+// Client is what a process needs to communicate with the site's partners. It is safe for concurrent use.
 type Client struct {
 	o      *instance.Instance
 	keys   *instance.Keystore
 	roster *Roster
-	// observe receives each exchange with a partner; nil: nobody is.
+	// observe receives each exchange with a partner, unless nil.
 	observe func(concordat.SiteID, federation.Outcome, time.Duration)
 	tell    func(format string, args ...any)
 
 	mu        sync.Mutex // guards the rest
 	profilers map[string]*profile.Profiler
-	seen      fs.FileInfo // of the keystore that was read last; nil: none
-	renewed   time.Time   // when it was last looked whether the card is due
+	seen      fs.FileInfo // of the keystore read last; nil: none
+	renewed   time.Time   // when the age of the card was last checked
 }
 
-// Options say how a site speaks with its partners.
+// Options say how a site communicates with its partners.
 type Options struct {
 	Log *slog.Logger
-	// Observe receives each question to a partner and Answered each question from it; nil: nobody is.
+	// Observe receives each question to a partner and Answered each question from it, unless nil.
 	Observe, Answered func(concordat.SiteID, federation.Outcome, time.Duration)
-	Panicked          func()                           // called after each request of a partner that ended in a panic; nil: nobody is
-	Tell              func(format string, args ...any) // tells a person what is left out, and why
-	// Notices and Reread are how often a server looks after notices and after what commands change; 0: every five seconds.
+	Panicked          func()                           // called after each request of a partner that ended in a panic, unless nil
+	Tell              func(format string, args ...any) // prints what is left out, and why
+	// Notices and Reread are how often a server looks for notices and for changes by commands; 0: every five seconds.
 	Notices, Reread time.Duration
 }
 
@@ -79,7 +78,7 @@ func (c *Client) Roster() *Roster { return c.roster }
 // Keystore is the site's keystore.
 func (c *Client) Keystore() *instance.Keystore { return c.keys }
 
-// Connect returns a client of a partner, which its caller closes.
+// Connect returns a client of a partner, which the caller closes.
 func (c *Client) Connect(partner concordat.SiteID, timeout time.Duration) (*federation.Client, error) {
 	to, err := crypto.ParseSiteID(string(partner))
 	if err != nil {
@@ -91,7 +90,7 @@ func (c *Client) Connect(partner concordat.SiteID, timeout time.Duration) (*fede
 			Observe: observing(c.roster.callEnded, c.observe)}), nil
 }
 
-// observing returns an observer of exchanges that tells watch and next; next may be nil.
+// observing returns an observer of exchanges that calls watch and next; next may be nil.
 func observing(watch func(concordat.SiteID, federation.Outcome),
 	next func(concordat.SiteID, federation.Outcome, time.Duration)) func(concordat.SiteID, federation.Outcome, time.Duration) {
 	return func(site concordat.SiteID, o federation.Outcome, took time.Duration) {
@@ -106,7 +105,7 @@ func observing(watch func(concordat.SiteID, federation.Outcome),
 func (c *Client) Profiler(f crypto.Federation, e crypto.FederationEpoch) (*profile.Profiler, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	// The number alone is not enough: a federation that was left and begun again has other secrets under the same ones.
+	// The number alone is not enough: a federation that was left and created again has other secrets under the same numbers.
 	name := fmt.Sprintf("%s/%d/%x", f.Name, e.Number, sha256.Sum256(e.FingerprintKey(c.o.Config.Scheme)))
 	if p := c.profilers[name]; p != nil {
 		return p, nil
@@ -122,7 +121,7 @@ func (c *Client) Profiler(f crypto.Federation, e crypto.FederationEpoch) (*profi
 	return p, err
 }
 
-// shared returns the federations that this site is in together with a partner, by name.
+// shared returns the federations that this site has in common with a partner, by name.
 func (c *Client) shared(ctx context.Context, partner concordat.SiteID) ([]crypto.Federation, error) {
 	ms, err := c.o.Store.Partners.Memberships(ctx)
 	if err != nil {

@@ -15,16 +15,16 @@ import (
 	"concordat/store"
 )
 
-// Offer says what an invitation is to hold.
+// Offer describes an invitation to make.
 type Offer struct {
 	URL    string        // of this site; empty: the first of its card
-	Life   time.Duration // for which it can be redeemed; 0: crypto.InvitationLife
+	Life   time.Duration // validity; 0: crypto.InvitationLife
 	Note   string        // whom it is for; stays here
 	Grants []store.Grant // libraries that it opens once both sides have confirmed
 }
 
-// Invite makes an invitation and keeps what is needed to know it again. One that nobody could redeem is refused. by, here and
-// in what follows, is who does it, as the audit names him.
+// Invite makes an invitation and keeps what is needed to recognise it. One that nobody could redeem is refused. by, here and
+// below, names the person in the audit.
 func Invite(ctx context.Context, o *instance.Instance, id *crypto.Identity, f Offer, by string) (*crypto.Invitation, error) {
 	card, err := instance.OwnCard(ctx, o.Store, id)
 	if err != nil {
@@ -64,7 +64,7 @@ func Invite(ctx context.Context, o *instance.Instance, id *crypto.Identity, f Of
 	})
 }
 
-// ParseInvitation reads an invitation, and refuses a text that is none.
+// ParseInvitation reads an invitation, and refuses any other text.
 func ParseInvitation(text string) (*crypto.Invitation, error) {
 	inv, err := crypto.ParseInvitation(text)
 	if err != nil {
@@ -73,7 +73,7 @@ func ParseInvitation(text string) (*crypto.Invitation, error) {
 	return inv, nil
 }
 
-// Redeem redeems an invitation and keeps the site that made it as a pending partner, under the name as, which may be empty.
+// Redeem redeems an invitation and keeps the inviting site as a pending partner, under the name as, which may be empty.
 func Redeem(ctx context.Context, o *instance.Instance, r *Roster, inv *crypto.Invitation, as string, timeout time.Duration,
 	by string) (store.Partner, error) {
 	site := instance.PartnerName(inv.Site)
@@ -111,7 +111,7 @@ func Redeem(ctx context.Context, o *instance.Instance, r *Roster, inv *crypto.In
 	return o.Store.Partners.Partner(ctx, site)
 }
 
-// AnswerOf adds the reason to an error of another site, where it is one; the text stays.
+// AnswerOf adds the reason to an error of another site, if it has one; the text stays.
 func AnswerOf(err error) error {
 	var e *federation.Error
 	if !errors.As(err, &e) {
@@ -122,7 +122,7 @@ func AnswerOf(err error) error {
 	return &RefusedError{cmp.Or(why, RefusedSilent), err}
 }
 
-// SameWords refuses words that are not those of a pending partner; case and white space do not matter.
+// SameWords refuses words that are not those of a pending partner; case and white space are ignored.
 func SameWords(p store.Partner, words string) error {
 	if strings.Join(strings.Fields(strings.ToLower(words)), " ") != p.Words {
 		return &RefusedError{RefusedWords, errors.New("the words differ: someone may be intercepting the two sites; nothing was confirmed")}
@@ -130,13 +130,13 @@ func SameWords(p store.Partner, words string) error {
 	return nil
 }
 
-// Confirm makes a pending partner an active one, whose words the caller has compared, and opens what its invitation gives. It
-// refuses where another enrolment with other words has taken the place of p meanwhile.
+// Confirm makes a pending partner active, after the caller has compared the words, and opens what its invitation gives. It
+// refuses if another enrolment with other words has replaced p meanwhile.
 func Confirm(ctx context.Context, o *instance.Instance, p store.Partner, by string) error {
 	if p.State != store.PartnerPending {
 		return refusedf(RefusedState, "%s is %s, not pending", cmp.Or(p.Name, string(p.Site)), p.State)
 	}
-	// The rules first: they count for an active partner only.
+	// The rules first: they apply only to an active partner.
 	for _, g := range p.Grants {
 		if _, err := o.Answers.Share(ctx, store.Share{Library: g.Library, Partner: p.Site, Rule: g.Rule}); err != nil {
 			return err
@@ -157,7 +157,7 @@ func Confirm(ctx context.Context, o *instance.Instance, p store.Partner, by stri
 	})
 }
 
-// Revoke refuses a partner from now on and closes all libraries to it. It returns the federations in which it still is.
+// Revoke refuses a partner from now on and closes all libraries to it. It returns the federations that it is still in.
 func Revoke(ctx context.Context, o *instance.Instance, p store.Partner, by string) ([]concordat.FederationID, error) {
 	if p.State == store.PartnerRevoked {
 		return nil, refusedf(RefusedState, "%s is revoked already", cmp.Or(p.Name, string(p.Site)))

@@ -15,7 +15,7 @@ import (
 	"concordat/store"
 )
 
-// Grant returns what a member of a federation that this site leads gets on asking, or a Refusal.
+// Grant returns what a member of a federation that this site leads gets on request, or a Refusal.
 func Grant(ctx context.Context, db *store.DB, id *crypto.Identity, to concordat.SiteID, f concordat.FederationID) ([]byte, error) {
 	none := &concordat.Refusal{Reason: concordat.ReasonUnknown, Words: "no such federation is led here, or the site is no member"}
 	ms, err := db.Partners.Memberships(ctx)
@@ -41,7 +41,7 @@ func Grant(ctx context.Context, db *store.DB, id *crypto.Identity, to concordat.
 	return g.Bytes()
 }
 
-// EarlyError: the leader of a federation began an epoch sooner than the site takes one without a person's consent.
+// EarlyError: the leader of a federation began an epoch sooner than the site accepts without consent.
 type EarlyError struct {
 	Federation concordat.FederationID
 	Leader     concordat.SiteID
@@ -55,9 +55,9 @@ func (e *EarlyError) Error() string {
 		e.Epoch, e.Federation, e.From.Format(time.RFC3339), crypto.EpochAge/(24*time.Hour), e.Federation, e.Leader)
 }
 
-// Take keeps what the leader of a federation granted: the secrets first. changed tells whether the
-// keystore got anything new. The notes go into the audit with the membership. Unless agreed says that an administrator
-// asked for it, an epoch that begins less than crypto.EpochAge after the one before is refused with an EarlyError.
+// Take keeps what the leader of a federation granted: the secrets first. changed reports whether the keystore got anything new.
+// The notes go into the audit with the membership. Unless agreed says that an administrator asked for it, an epoch that begins
+// less than crypto.EpochAge after the one before is refused with an EarlyError.
 func Take(ctx context.Context, db *store.DB, k *instance.Keystore, f concordat.FederationID, leader concordat.SiteID,
 	g *crypto.FederationGrant, agreed bool, notes ...store.AuditNote) (id *crypto.Identity, changed bool, err error) {
 	if concordat.FederationID(g.Federation.Name) != f || instance.PartnerName(g.Leader) != leader {
@@ -94,10 +94,10 @@ func Take(ctx context.Context, db *store.DB, k *instance.Keystore, f concordat.F
 	})
 }
 
-// grantEvery is how often a member asks the leader of a federation for what is new.
+// grantEvery is how often a member asks the leader of a federation for news.
 const grantEvery = time.Hour
 
-// joinAnew fetches what is new from the leaders of the federations that the site is in.
+// joinAnew fetches what is new from the leaders of the site's federations.
 func (c *Client) joinAnew(ctx context.Context, log *slog.Logger) {
 	ms, err := c.o.Store.Partners.Memberships(ctx)
 	if err != nil {
@@ -117,7 +117,7 @@ func (c *Client) joinAnew(ctx context.Context, log *slog.Logger) {
 	}
 }
 
-// epochRefused raises an alarm about the leader of a federation if err says that its epochs were not taken.
+// epochRefused raises an alarm about the leader of a federation if err says that its epochs were refused.
 func (c *Client) epochRefused(m store.Membership, err error) {
 	var early *EarlyError
 	if errors.As(err, &early) || errors.Is(err, crypto.ErrEpoch) {
@@ -140,7 +140,7 @@ func (c *Client) joinOne(ctx context.Context, m store.Membership) error {
 	return err
 }
 
-// reread takes up what commands changed in the keystore, and renews the card where it is due.
+// reread applies what commands changed in the keystore, and renews the card when due.
 func (c *Client) reread(ctx context.Context) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -153,7 +153,7 @@ func (c *Client) reread(ctx context.Context) error {
 	}
 	now := time.Now()
 	if c.seen != nil && os.SameFile(info, c.seen) && info.ModTime().Equal(c.seen.ModTime()) && now.Sub(c.renewed) < grantEvery {
-		return nil // a passphrase costs a second of work, so the file is opened only where it changed
+		return nil // a passphrase costs a second of work, so the file is opened only if it changed
 	}
 	b, err := os.ReadFile(c.keys.Path)
 	if err != nil {
@@ -178,7 +178,7 @@ func (c *Client) reread(ctx context.Context) error {
 	return nil
 }
 
-// EpochSpan tells of an epoch of a federation without its secret.
+// EpochSpan describes an epoch of a federation without its secret.
 type EpochSpan struct {
 	Federation concordat.FederationID `json:"federation"`
 	Number     uint32                 `json:"epoch"`

@@ -12,7 +12,7 @@ import (
 	"concordat/site/answer"
 )
 
-// followed is up to where this node has the fingerprint set of an epoch, in a file beside the set.
+// followed is how far this node has the fingerprint set of an epoch, in a file beside the set.
 type followed struct {
 	path string
 
@@ -20,7 +20,7 @@ type followed struct {
 	at map[concordat.LibraryID]int64
 }
 
-// followed returns where a node stands; nil where the set is this process's alone.
+// followed returns a node's position; nil if this process alone has the set.
 func (p *Server) followed(e concordat.Epoch) (answer.Followed, error) {
 	if !p.client.o.Clustered() {
 		return nil, nil
@@ -36,7 +36,7 @@ func (p *Server) followed(e concordat.Epoch) (answer.Followed, error) {
 	return f, err
 }
 
-// FollowedEnd ends the name of a file beside the folder of a fingerprint set, which goes with it.
+// FollowedEnd ends the name of a file beside the folder of a fingerprint set, which is removed with it.
 const FollowedEnd = ".followed.json"
 
 // Position implements site.Followed.

@@ -15,7 +15,7 @@ import (
 	"concordat/store"
 )
 
-// CreateFederation makes a federation that this site leads, and returns the identity that holds its first secret.
+// CreateFederation creates a federation that this site leads, and returns the identity that holds its first secret.
 func CreateFederation(ctx context.Context, o *instance.Instance, k *instance.Keystore, f concordat.FederationID,
 	by string) (*crypto.Identity, error) {
 	ms, err := o.Store.Partners.Memberships(ctx)
@@ -53,9 +53,9 @@ func Led(ctx context.Context, o *instance.Instance, id *crypto.Identity, f conco
 }
 
 // BeginEpoch begins the next epoch of a federation that this site leads: now, or a day after the last one began if that is
-// later. The one before is served for overlap longer. Unless early says that the administrator means it, it refuses while
-// the last epoch is younger than crypto.EpochAge: members take such an epoch only after a person there agrees. If the secrets
-// of the federation are lost, the epoch has the number after the last one that this site served.
+// later. The one before is served for overlap longer. Unless early says that the administrator means it, BeginEpoch refuses
+// while the last epoch is younger than crypto.EpochAge: members accept such an epoch only after an administrator there agrees.
+// If the secrets of the federation are lost, the epoch's number follows the last one that this site served.
 func BeginEpoch(ctx context.Context, o *instance.Instance, k *instance.Keystore, f concordat.FederationID, overlap time.Duration,
 	early bool) (*crypto.Identity, error) {
 	served, err := o.Store.Answers.Epochs(ctx)
@@ -94,7 +94,7 @@ func BeginEpoch(ctx context.Context, o *instance.Instance, k *instance.Keystore,
 	return id, err
 }
 
-// AddMembers makes active partners members of a federation that this site leads: they may fetch its secret.
+// AddMembers makes active partners members of a federation that this site leads, so that they may fetch its secret.
 func AddMembers(ctx context.Context, o *instance.Instance, id *crypto.Identity, f concordat.FederationID, all []store.Partner,
 	by string) error {
 	m, err := Led(ctx, o, id, f)
@@ -122,7 +122,7 @@ func AddMembers(ctx context.Context, o *instance.Instance, id *crypto.Identity, 
 	})
 }
 
-// JoinFederation fetches the secret of a federation from the partner that leads it, and returns the identity that holds it.
+// JoinFederation fetches the secret of a federation from its leader, and returns the identity that holds it.
 func JoinFederation(ctx context.Context, o *instance.Instance, k *instance.Keystore, c *federation.Client, f concordat.FederationID,
 	by string) (*crypto.Identity, error) {
 	ms, err := o.Store.Partners.Memberships(ctx)

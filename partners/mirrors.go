@@ -22,13 +22,13 @@ import (
 // MirrorsName is the folder of the mirrors of all epochs.
 const MirrorsName = "mirrors"
 
-// MirrorFolder is where the mirrors of an epoch lie, those of all partners in one index.
+// MirrorFolder is the folder of an epoch's mirrors, of all partners in one index.
 func MirrorFolder(dir string, e concordat.Epoch) string {
 	return filepath.Join(dir, MirrorsName, fmt.Sprintf("%s-%d", e.Federation, e.Number))
 }
 
-// OpenMirrors opens the index of the mirrors of an epoch. Not to be changed, it can be read by several
-// processes; a process that changes it has it alone.
+// OpenMirrors opens the index of the mirrors of an epoch. Several processes can read it; a process that changes it has it
+// alone.
 func OpenMirrors(o *instance.Instance, e concordat.Epoch, scheme concordat.Scheme, change bool) (*index.Shard, error) {
 	dir := MirrorFolder(o.Dir, e)
 	if change {
@@ -49,8 +49,8 @@ func OpenMirrors(o *instance.Instance, e concordat.Epoch, scheme concordat.Schem
 	}
 }
 
-// A site that is served looks after its mirrors from time to time and holds them for a moment: who wants them meanwhile
-// waits for mirrorWait at most. A sync holds them for longer.
+// A served site tidies its mirrors from time to time and holds them for a moment: others wait at most mirrorWait. A sync holds
+// them for longer.
 const (
 	mirrorWait = time.Second
 	mirrorPoll = 20 * time.Millisecond
@@ -59,16 +59,16 @@ const (
 // MirrorStore changes the mirrors of a site.
 type MirrorStore struct {
 	o    *instance.Instance
-	tell func(format string, args ...any) // tells a person what was lost
+	tell func(format string, args ...any) // prints what was lost
 }
 
-// NewMirrorStore returns what changes the mirrors of a site. tell tells a person what was lost.
+// NewMirrorStore returns a MirrorStore. tell prints what was lost.
 func NewMirrorStore(o *instance.Instance, tell func(format string, args ...any)) *MirrorStore {
 	return &MirrorStore{o, tell}
 }
 
-// change opens the index of the mirrors of an epoch to change it. If it was lost, is damaged or of an earlier
-// recipe, all that the store says to be in it is dropped, since a sync would go on from there.
+// change opens the index of the mirrors of an epoch for writing. If it was lost, is damaged or has an earlier recipe, change
+// drops all mirrors that the store says it holds, since a sync would resume from there.
 func (ms *MirrorStore) change(ctx context.Context, e concordat.Epoch, scheme concordat.Scheme) (*index.Shard, error) {
 	s, err := OpenMirrors(ms.o, e, scheme, true)
 	if errors.Is(err, concordat.ErrCorrupt) || errors.Is(err, concordat.ErrScheme) {
@@ -99,8 +99,8 @@ func (ms *MirrorStore) change(ctx context.Context, e concordat.Epoch, scheme con
 	return s, nil
 }
 
-// MirrorEpoch returns the epoch in which to fetch a partner's library: the one for which most of it has
-// fingerprints, and which share that is; of several the latest.
+// MirrorEpoch returns the epoch in which to fetch a partner's library, the one with fingerprints for most of it, and that
+// share; of several the latest.
 func (c *Client) MirrorEpoch(ctx context.Context, partner concordat.Partner,
 	lib concordat.LibraryID) (f crypto.Federation, e crypto.FederationEpoch, ready float64, err error) {
 	feds, err := c.shared(ctx, partner.Site())
@@ -136,7 +136,7 @@ func (c *Client) MirrorEpoch(ctx context.Context, partner concordat.Partner,
 	return f, e, ready, nil
 }
 
-// Fetch brings one mirror up to date. known: there was one before.
+// Fetch updates one mirror. known: it existed before.
 func (ms *MirrorStore) Fetch(ctx context.Context, partner concordat.Partner, m site.MirroredLibrary,
 	progress func(ask.Synced)) (done ask.Synced, known bool, err error) {
 	row, err := ms.o.Store.Asks.Mirror(ctx, store.MirrorKey{Site: m.Site, Library: m.Library, Epoch: m.Epoch})
@@ -152,7 +152,7 @@ func (ms *MirrorStore) Fetch(ctx context.Context, partner concordat.Partner, m s
 	done, err = ms.o.Asks.SyncMirror(ctx, partner, m, progress)
 	var no *concordat.Refusal
 	if errors.As(err, &no) && no.Reason == concordat.ReasonUnknown && len(row.Cursor) > 0 {
-		// The owner has made its set anew and the place is not one of it.
+		// The owner has rebuilt its set, and the cursor is not from it.
 		if err = ms.o.Asks.DropMirror(ctx, m); err == nil {
 			done, err = ms.o.Asks.SyncMirror(ctx, partner, m, progress)
 		}
@@ -163,15 +163,14 @@ func (ms *MirrorStore) Fetch(ctx context.Context, partner concordat.Partner, m s
 	return done, known, errors.Join(err, shard.Close(), tidyMirrors(ctx, ms.o, m.Epoch))
 }
 
-// DropOlder deletes the mirrors of the same library in earlier epochs of a federation, whose place a
-// complete one takes.
+// DropOlder deletes the mirrors of the same library in earlier epochs of a federation, which a complete one replaces.
 func (ms *MirrorStore) DropOlder(ctx context.Context, m site.MirroredLibrary) error {
 	return ms.DropUnless(ctx, m.Site, m.Library, func(x store.Mirror) bool {
 		return x.Epoch.Federation != m.Epoch.Federation || x.Epoch.Number >= m.Epoch.Number
 	})
 }
 
-// DropUnless deletes the mirrors of a library but those that keep wants.
+// DropUnless deletes the mirrors of a library except those that keep accepts.
 func (ms *MirrorStore) DropUnless(ctx context.Context, partner concordat.SiteID, lib concordat.LibraryID,
 	keep func(store.Mirror) bool) error {
 	all, err := ms.o.Asks.Mirrors(ctx)
@@ -240,12 +239,11 @@ type mirrorSet struct {
 	in     []site.MirroredLibrary
 	states []store.Mirror // of each
 	shards map[concordat.Epoch]*index.Shard
-	// busy: some are left out only because another process changes them now.
+	// busy: some are left out only because another process is changing them.
 	busy bool
 }
 
-// openUsable opens the mirrors that checks use, and says of the others why they are left out. The caller
-// closes what comes.
+// openUsable opens the mirrors that checks use, and says why the others are left out. The caller closes the result.
 func (c *Client) openUsable(rows []store.Mirror) (*mirrorSet, error) {
 	m := &mirrorSet{shards: map[concordat.Epoch]*index.Shard{}}
 	for i, x := range rows {
@@ -306,8 +304,8 @@ func (m *mirrorSet) close() error {
 	return errors.Join(errs...)
 }
 
-// without returns the libraries of a partner that no mirror holds whole, and says of the others that they are not asked.
-// A mirror that lacks documents gives way to its owner, who knows them all.
+// without returns the libraries of a partner that no mirror holds completely, and says that the others are not asked. A mirror
+// that lacks documents gives way to its owner, who knows them all.
 func (m *mirrorSet) without(tell func(string, ...any), partner concordat.SiteID, libraries []concordat.LibraryID,
 	standing bool) []concordat.LibraryID {
 	var out []concordat.LibraryID

@@ -18,7 +18,7 @@ import (
 	"concordat/store"
 )
 
-// settleMirrors takes out of the index what no mirror has: a sync that was cut short puts into the index first.
+// settleMirrors removes from the index what no mirror has: an interrupted sync writes to the index first.
 func settleMirrors(ctx context.Context, o *instance.Instance, s *index.Shard, e concordat.Epoch, rows []store.Mirror) error {
 	extra, err := unknownTo(ctx, o, s, e, rows)
 	if err != nil {
@@ -60,9 +60,9 @@ func unknownTo(ctx context.Context, o *instance.Instance, s *index.Shard, e conc
 	return slices.DeleteFunc(s.Refs(), func(r concordat.Ref) bool { return known[r] }), nil
 }
 
-// SettleMirrors removes what syncs that were cut short left in the indexes of mirrors: documents that no mirror has, and
-// indexes of epochs of which there is no mirror. An index that another process has is left to the next time, a damaged one
-// of a known mirror to its next sync. told hears of each folder that was cleared and of how many documents.
+// SettleMirrors removes what interrupted syncs left in the indexes of mirrors: documents that no mirror has, and indexes of
+// epochs without a mirror. It leaves an index in use to the next time, and a damaged one of a known mirror to its next sync.
+// told is called with each cleared folder and the number of documents.
 func SettleMirrors(ctx context.Context, o *instance.Instance, told func(folder string, documents int)) error {
 	folders, err := os.ReadDir(filepath.Join(o.Dir, MirrorsName))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -98,8 +98,7 @@ func epochOf(name string) (e concordat.Epoch, ok bool) {
 	return e, err == nil && filepath.Base(MirrorFolder("", e)) == name
 }
 
-// settleFolder settles the index of one epoch. It looks beside checks that read, and takes the index alone only
-// where something is to be removed.
+// settleFolder settles the index of one epoch. It looks while checks read, and takes the index alone only to remove something.
 func settleFolder(ctx context.Context, o *instance.Instance, e concordat.Epoch) (documents int, cleared bool, err error) {
 	if s, err := OpenMirrors(o, e, "", false); errors.Is(err, concordat.ErrLocked) {
 		return 0, false, nil
@@ -110,7 +109,7 @@ func settleFolder(ctx context.Context, o *instance.Instance, e concordat.Epoch) 
 		}
 	}
 	s, err := OpenMirrors(o, e, "", true)
-	if errors.Is(err, concordat.ErrInvalid) { // of no scheme: its making was cut short
+	if errors.Is(err, concordat.ErrInvalid) { // without a scheme: interrupted while being created
 		s, err = OpenMirrors(o, e, o.Profiler.Scheme(), true)
 	}
 	switch {
@@ -152,7 +151,7 @@ func isMirrored(rows []store.Mirror, e concordat.Epoch) bool {
 	return slices.ContainsFunc(rows, func(x store.Mirror) bool { return x.Epoch == e })
 }
 
-// purgeMirrors takes what left a mirror off the disk.
+// purgeMirrors removes from the disk what left a mirror.
 func purgeMirrors(ctx context.Context, o *instance.Instance, s *index.Shard) error {
 	err := s.Purge(ctx)
 	if err == nil {
@@ -161,7 +160,7 @@ func purgeMirrors(ctx context.Context, o *instance.Instance, s *index.Shard) err
 	return err
 }
 
-// closedBy closes s and returns err with what went wrong then, or does nothing where err is nil.
+// closedBy closes s and returns err joined with the error of closing; it does nothing if err is nil.
 func closedBy(s *index.Shard, err error) error {
 	if err == nil {
 		return nil
@@ -169,8 +168,8 @@ func closedBy(s *index.Shard, err error) error {
 	return errors.Join(err, s.Close())
 }
 
-// lost reports whether the index holds less than the mirrors of the epoch are known to have. What comes is put
-// into the index first.
+// lost reports whether the index holds less than the mirrors of the epoch are known to have. New documents go into the index
+// first.
 func lost(s *index.Shard, rows []store.Mirror, e concordat.Epoch) bool {
 	n := 0
 	for _, x := range rows {
@@ -181,7 +180,7 @@ func lost(s *index.Shard, rows []store.Mirror, e concordat.Epoch) bool {
 	return s.Stats().Sentences < n
 }
 
-// tidyMirrors deletes the index of an epoch that has no mirror.
+// tidyMirrors deletes the index of an epoch without mirrors.
 func tidyMirrors(ctx context.Context, o *instance.Instance, e concordat.Epoch) error {
 	all, err := o.Asks.Mirrors(ctx)
 	if err != nil || isMirrored(all, e) {

@@ -15,8 +15,8 @@ import (
 var errPinTaken = errors.New("its card names a TLS key of another site")
 
 // pinsAreFree fails with errPinTaken if the card names a TLS key that this site's card names, or that of another partner. A
-// card whose keys are proven (crypto.Card.Proven) stands against those that merely name them: an unproven card, as earlier
-// versions make it, takes no key away from the site that holds it. Revoked partners do not count.
+// card with proven keys (crypto.Card.Proven) prevails over those that merely name them: an unproven card, as earlier versions
+// make it, takes no key away from the site that holds it. Revoked partners do not count.
 func (r *Roster) pinsAreFree(ctx context.Context, c *crypto.Card) error {
 	_, own := r.Self()
 	if own.Site != c.Site && sharePin(own, c) {
@@ -32,7 +32,7 @@ func (r *Roster) pinsAreFree(ctx context.Context, c *crypto.Card) error {
 		}
 		other, err := r.card(p)
 		if err != nil {
-			continue // it is looked up for nobody either
+			continue // such a key is never looked up either
 		}
 		if (other.Proven || !c.Proven) && sharePin(other, c) {
 			return fmt.Errorf("%w: it is that of %s", errPinTaken, p.Site)

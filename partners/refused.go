@@ -4,35 +4,35 @@ import (
 	"concordat/instance"
 )
 
-// Refused names the reason for which something about partners is not done, so that pages can say it in every language.
+// Refused names the reason why something about partners is refused, so that pages can say it in every language.
 type Refused string
 
 // The reasons of a RefusedError.
 const (
-	RefusedClosed     Refused = "closed"     // nobody can reach this site
-	RefusedAddress    Refused = "address"    // an address is missing, or is none
-	RefusedListen     Refused = "listen"     // it cannot listen there
-	RefusedRoot       Refused = "root"       // the root key is elsewhere, so that no card can be made
+	RefusedClosed     Refused = "closed"     // other sites cannot reach this one
+	RefusedAddress    Refused = "address"    // an address is missing or invalid
+	RefusedListen     Refused = "listen"     // the site cannot listen there
+	RefusedRoot       Refused = "root"       // the root key is elsewhere, so no card can be made
 	RefusedCluster    Refused = "cluster"    // each machine of the site reads it from its configuration
 	RefusedSettings   Refused = "settings"   // the configuration cannot be written
 	RefusedFormat     Refused = "format"     // no invitation
 	RefusedOwn        Refused = "own"        // the site's own invitation
-	RefusedEnded      Refused = "ended"      // its time is over
+	RefusedEnded      Refused = "ended"      // it has expired
 	RefusedKnown      Refused = "known"      // the site is a partner already
 	RefusedSilent     Refused = "silent"     // the other site does not answer
-	RefusedTurnedAway Refused = "turnedaway" // the other site answers, and does not take the invitation
-	RefusedImpostor   Refused = "impostor"   // somebody else answers
+	RefusedTurnedAway Refused = "turnedaway" // the other site answers, but does not accept the invitation
+	RefusedImpostor   Refused = "impostor"   // another site answers
 	RefusedState      Refused = "state"      // the partner is in another state
 	RefusedWords      Refused = "words"      // the six words differ
-	RefusedName       Refused = "name"       // no name of a federation
+	RefusedName       Refused = "name"       // invalid name of a federation
 	RefusedExists     Refused = "exists"     // the federation is known already
 	RefusedLed        Refused = "led"        // another site leads it
-	RefusedFull       Refused = "full"       // it has all the members that it can have
+	RefusedFull       Refused = "full"       // it has the most members possible
 	RefusedEpoch      Refused = "epoch"      // the leader's epochs are too many, or too close to one another
-	RefusedMember     Refused = "member"     // the leader says that this site is no member, or that there is no such federation
+	RefusedMember     Refused = "member"     // the leader says that this site is not a member, or that there is no such federation
 )
 
-// RefusedError is an error of who asked, with its reason. Nothing was changed.
+// RefusedError is an error of the caller, with its reason. Nothing was changed.
 type RefusedError struct {
 	Reason Refused
 	Err    error // what to do, for the command line

@@ -21,9 +21,8 @@ import (
 	"concordat/store"
 )
 
-// Roster is the store as package federation sees it: partners, invitations and the audit. Each call reads
-// the store, so that what another process changes counts with the next message; only parsed cards are
-// kept. It is safe for concurrent use.
+// Roster is the store as package federation sees it: partners, invitations and the audit. Each call reads the store, so that
+// changes by other processes count with the next message; only parsed cards are cached. It is safe for concurrent use.
 type Roster struct {
 	db   *store.DB
 	log  *slog.Logger
@@ -38,16 +37,16 @@ type Roster struct {
 	refused map[concordat.SiteID]refused
 }
 
-// heads is how the audit of a partner went on since this process began.
+// heads says how the audit of each partner grew since this process began.
 type heads struct {
 	last    uint64    // number
-	since   time.Time // when it was heard first
+	since   time.Time // when it was first heard
 	again   int       // how often it was heard since
 	alarmed time.Time
 }
 
-// Every exchange adds an entry to the audits of both sides. A head that was heard maxAgain times and for longer than
-// maxSilent has stopped.
+// Every exchange adds an entry to the audits of both sides. A head heard maxAgain times and for longer than maxSilent has
+// stopped.
 const (
 	maxAgain  = 16
 	maxSilent = 24 * time.Hour
@@ -80,7 +79,7 @@ func OpenRoster(ctx context.Context, o *instance.Instance, id *crypto.Identity, 
 	return NewRoster(o.Store, log, id, card), nil
 }
 
-// NewRoster returns the view of an identity and card of the site that the caller has.
+// NewRoster returns the view for an identity and card that the caller has.
 func NewRoster(db *store.DB, log *slog.Logger, id *crypto.Identity, card *crypto.Card) *Roster {
 	r := &Roster{db: db, log: log, now: time.Now, cards: map[concordat.SiteID]*crypto.Card{}, heads: map[crypto.SiteID]*heads{},
 		refused: map[concordat.SiteID]refused{}}
@@ -88,7 +87,7 @@ func NewRoster(db *store.DB, log *slog.Logger, id *crypto.Identity, card *crypto
 	return r
 }
 
-// Use makes the roster go on with another identity and card of the site.
+// Use makes the roster use another identity and card of the site.
 func (r *Roster) Use(id *crypto.Identity, card *crypto.Card) { r.self.Store(&self{id, card}) }
 
 // Self implements federation.Roster.
@@ -97,7 +96,7 @@ func (r *Roster) Self() (*crypto.Identity, *crypto.Card) {
 	return s.id, s.card
 }
 
-// Member implements federation.Roster. Where the store fails nobody is a member.
+// Member implements federation.Roster. If the store fails, there are no members.
 func (r *Roster) Member(site crypto.SiteID) (federation.Member, bool) {
 	p, err := r.db.Partners.Partner(context.Background(), instance.PartnerName(site))
 	if err != nil {
@@ -118,7 +117,7 @@ func (r *Roster) member(p store.Partner) (federation.Member, bool) {
 	return federation.Member{Site: c.Site, State: federation.State(p.State), Card: c}, true
 }
 
-// card parses a partner's card, which costs a millisecond, once.
+// card parses a partner's card once, which costs a millisecond.
 func (r *Roster) card(p store.Partner) (*crypto.Card, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -145,7 +144,7 @@ func (r *Roster) Pinned(cert *x509.Certificate) (federation.Member, bool) {
 	}
 	for _, p := range ps {
 		if p.State != store.PartnerActive {
-			continue // an enrolled site proves nothing, and a revoked one is as if it were not there
+			continue // an enrolled site proves nothing, and a revoked one counts as absent
 		}
 		if m, ok := r.member(p); ok && m.Card.Shows(cert) {
 			return m, true
@@ -166,7 +165,7 @@ func (r *Roster) Renew(ctx context.Context, c *crypto.Card) error {
 	return r.db.Partners.PutCard(ctx, instance.PartnerName(c.Site), c.Serial, c.Bytes())
 }
 
-// receiptTime is how long after an enrolment a stranger may still come for a receipt that was lost.
+// receiptTime is how long after an enrolment a stranger may still fetch a lost receipt.
 const receiptTime = 10 * time.Minute
 
 // Inviting implements federation.Registrar.
@@ -184,8 +183,7 @@ func (r *Roster) Inviting() bool {
 	return false
 }
 
-// Invitation implements federation.Registrar. A used one is returned too: Enrol knows whether the same request
-// comes again.
+// Invitation implements federation.Registrar. It returns a used one too: Enrol recognises a repeated request.
 func (r *Roster) Invitation(ctx context.Context, hash [32]byte) (time.Time, error) {
 	i, err := r.db.Partners.Invitation(ctx, hash)
 	return i.Expires, err
@@ -211,7 +209,7 @@ func (r *Roster) Enrol(ctx context.Context, e *crypto.Enrolment) error {
 	return r.audit(ctx, string(p.Site), "enrolled", map[string]any{"name": e.Card.Name, "card": e.Card.Serial})
 }
 
-// audit adds an entry. What went on on the wire is recorded though the caller may have given up.
+// audit adds an entry. Exchanges are recorded even if the caller has given up.
 func (r *Roster) audit(ctx context.Context, actor, action string, detail any) error {
 	b, err := instance.JSONLine(detail)
 	if err != nil {
@@ -261,7 +259,7 @@ func (r *Roster) Heard(h *crypto.Head) {
 	r.witness(ctx, h, "")
 }
 
-// witness keeps the end of a partner's audit and compares it with those before. told is the partner that told it of
+// witness keeps the end of a partner's audit and compares it with earlier ones. told is the partner that reported it about
 // another; empty: its own site did.
 func (r *Roster) witness(ctx context.Context, h *crypto.Head, told concordat.SiteID) {
 	site := instance.PartnerName(h.Site)
@@ -284,8 +282,7 @@ func (r *Roster) witness(ctx context.Context, h *crypto.Head, told concordat.Sit
 	}
 }
 
-// maxOfOne is the number of heads of one site sent to a partner: two that contradict each other, and the
-// newest.
+// maxOfOne is the number of heads of one site sent to a partner: two that contradict each other, and the newest.
 const maxOfOne = 4
 
 // Others implements federation.Journal: heads of the members of federations that the partner is in too.
@@ -323,8 +320,8 @@ func (r *Roster) Others(to concordat.SiteID) []*crypto.Head {
 	return out
 }
 
-// HeardOthers implements federation.Journal. Only heads of partners of this site can be checked; those under a key that
-// their card no longer names say nothing.
+// HeardOthers implements federation.Journal. Only heads of partners of this site can be checked; those under a key that their
+// card no longer names prove nothing.
 func (r *Roster) HeardOthers(from concordat.SiteID, hs []*crypto.Head) {
 	ctx := context.Background()
 	for _, h := range hs {
@@ -349,7 +346,7 @@ func (r *Roster) raise(ctx context.Context, a store.PartnerAlarm) {
 	}
 }
 
-// stopped says how the audit of a partner has stopped, once a day; empty: it goes on.
+// stopped says how the audit of a partner has stopped, once a day; empty: it has not.
 func (r *Roster) stopped(ctx context.Context, h *crypto.Head) string {
 	told := true
 	if h.Seq == 0 {
@@ -358,7 +355,7 @@ func (r *Roster) stopped(ctx context.Context, h *crypto.Head) string {
 			r.log.Error("witness", "site", instance.PartnerName(h.Site), "error", err)
 		}
 		if len(before) == 0 {
-			return "" // it never told one
+			return "" // it never sent one
 		}
 		told = false
 	}
@@ -385,7 +382,7 @@ func (r *Roster) stopped(ctx context.Context, h *crypto.Head) string {
 	return fmt.Sprintf("it has told entry %d for %v, in %d exchanges that each add one", x.last, now.Sub(x.since).Round(time.Minute), x.again)
 }
 
-// exchangeRecord is the detail of an exchange. What was asked and shown stands in an entry of its own.
+// exchangeRecord is the detail of an exchange. An entry of its own says what was asked and shown.
 type exchangeRecord struct {
 	Direction string           `json:"direction"` // in: the partner asked; out: this site did
 	Kind      string           `json:"kind"`

@@ -29,39 +29,39 @@ import (
 )
 
 const (
-	ReplaysName = "replays" // what was asked lately, so that nothing runs twice
+	ReplaysName = "replays" // recent requests, so that none runs twice
 
 	rereadEvery  = 5 * time.Second // of what commands change
 	noticeEvery  = 5 * time.Second
 	followEvery  = 2 * time.Second
 	refreshEvery = 24 * time.Hour   // of partners' cards
 	noticeTime   = time.Minute      // for the delivery of one notice
-	leaveTime    = 30 * time.Second // for answers under way when the process is to stop
+	leaveTime    = 30 * time.Second // for answers in progress when the process stops
 	maxNotices   = 32               // delivered in a row
 
-	// inboxSetting is the number of the last notice that was taken in.
+	// inboxSetting is the number of the last notice that was processed.
 	inboxSetting = "notices taken in"
 )
 
-// Server answers partners, and keeps what they need in order.
+// Server answers partners, and maintains what they need.
 type Server struct {
 	client  *Client
 	log     *slog.Logger
 	replays *federation.Replays
 	server  *federation.Server
 	Address string
-	// notice and again are how often notices, and what commands change, are looked after.
+	// notice and again are how often the server looks for notices and for changes by commands.
 	notice, again time.Duration
 
-	maintains atomic.Bool // this process does what one process does for the site
+	maintains atomic.Bool // this process does the work that one process does for the site
 
 	mu     sync.Mutex // guards the rest
 	shards map[concordat.Epoch]*index.Shard
-	in     []string // the sets in use, to see what changed
+	in     []string // the sets in use, for detecting changes
 	served map[concordat.Epoch]concordat.Scheme
 }
 
-// Listen readies the site for its partners. It returns nil where no listener is configured.
+// Listen prepares the site for its partners. It returns nil if no listener is configured.
 func Listen(ctx context.Context, o *instance.Instance, options Options) (*Server, error) {
 	if o.Config.Federation.Listen == "" {
 		return nil, nil
@@ -69,7 +69,7 @@ func Listen(ctx context.Context, o *instance.Instance, options Options) (*Server
 	return NewServer(ctx, o, options)
 }
 
-// NewServer readies a site that has a card with an address for its partners.
+// NewServer prepares a site that has a card with an address for its partners.
 func NewServer(ctx context.Context, o *instance.Instance, options Options) (*Server, error) {
 	c, err := Open(ctx, o, options)
 	if err != nil {
@@ -80,7 +80,7 @@ func NewServer(ctx context.Context, o *instance.Instance, options Options) (*Ser
 		return nil, err
 	}
 	var claim func(context.Context, crypto.SiteID, crypto.MessageID, time.Time) (bool, error)
-	if o.Clustered() { // the file remembers the replies of this process, the store what all of them took
+	if o.Clustered() { // the file has the replies of this process, the store the requests of all
 		claim = func(ctx context.Context, from crypto.SiteID, id crypto.MessageID, until time.Time) (bool, error) {
 			return o.Store.Answers.TakeMessage(ctx, instance.PartnerName(from), id[:], until)
 		}
@@ -100,11 +100,11 @@ func NewServer(ctx context.Context, o *instance.Instance, options Options) (*Ser
 	return p, nil
 }
 
-// firstReplays makes the replay file of a site that never had one. One that is lost is not made anew
-// here: OpenReplays then refuses what may have been answered before.
+// firstReplays creates the replay file of a site that never had one. It does not replace a lost one: OpenReplays then refuses
+// what may have been answered before.
 func firstReplays(ctx context.Context, o *instance.Instance, path string) error {
 	const setting = "replay file made"
-	if o.Clustered() { // a node is new, and the store has what the others took
+	if o.Clustered() { // a node is new, and the store has the others' requests
 		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
 			return federation.CreateReplays(path)
 		}
@@ -121,7 +121,7 @@ func firstReplays(ctx context.Context, o *instance.Instance, path string) error 
 	return o.Store.SetSetting(ctx, setting, "yes")
 }
 
-// Close ends the memory of replies and the indexes of fingerprints. Nothing is answered any more.
+// Close closes the memory of replies and the indexes of fingerprints. Nothing is answered any more.
 func (p *Server) Close() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -132,11 +132,11 @@ func (p *Server) Close() error {
 	return errors.Join(errs...)
 }
 
-// Self returns the identity and the card of the site as they are now.
+// Self returns the current identity and card of the site.
 func (p *Server) Self() (*crypto.Identity, *crypto.Card) { return p.client.roster.Self() }
 
-// Run answers at l and runs the periodic work until ctx ends. alone runs what one process does for the site, as long
-// as it is this one.
+// Run answers at l and runs the periodic work until ctx ends. alone runs what one process does for the site, while this is the
+// one.
 func (p *Server) Run(ctx context.Context, g *errgroup.Group, l net.Listener,
 	alone func(context.Context, func(context.Context) error) error) {
 	p.Address = l.Addr().String()
@@ -162,7 +162,7 @@ func (p *Server) keep(ctx context.Context) error {
 	return g.Wait()
 }
 
-// follow takes over what the process that keeps the fingerprint sets makes of them.
+// follow applies the changes to fingerprint sets by the process that maintains them.
 func (p *Server) follow(ctx context.Context) error {
 	return p.every(ctx, followEvery, "fingerprint sets", func(ctx context.Context) error {
 		if p.maintains.Load() {
@@ -172,7 +172,7 @@ func (p *Server) follow(ctx context.Context) error {
 	})
 }
 
-// every calls f now and then until ctx ends. What fails, or panics, is logged and tried again.
+// every calls f periodically until ctx ends. Failures and panics are logged, and f is called again.
 func (p *Server) every(ctx context.Context, d time.Duration, what string, f func(context.Context) error) error {
 	tick := time.NewTicker(d)
 	defer tick.Stop()
@@ -189,7 +189,7 @@ func (p *Server) every(ctx context.Context, d time.Duration, what string, f func
 	}
 }
 
-// reread takes up what commands changed: keys, card, federations and their members.
+// reread applies what commands changed: keys, card, federations and their members.
 func (p *Server) reread(ctx context.Context) error {
 	if err := p.client.reread(ctx); err != nil {
 		return err
@@ -197,13 +197,13 @@ func (p *Server) reread(ctx context.Context) error {
 	return p.useSets(ctx)
 }
 
-// Client returns the site among its partners, as the server has it.
+// Client returns the server's client for the site's partners.
 func (p *Server) Client() *Client { return p.client }
 
-// Reread takes up at once what was changed of keys, card and federations.
+// Reread applies changes of keys, card and federations at once.
 func (p *Server) Reread(ctx context.Context) error { return p.reread(ctx) }
 
-// useSets opens the sets of fingerprints of all epochs that are answered, and makes the site use them.
+// useSets opens the fingerprint sets of all epochs that are answered, and makes the site use them.
 func (p *Server) useSets(ctx context.Context) error {
 	ms, err := p.client.o.Store.Partners.Memberships(ctx)
 	if err != nil {
@@ -267,14 +267,15 @@ func (p *Server) useSets(ctx context.Context) error {
 	return nil
 }
 
-// dropReplaced deletes the fingerprints of epochs that have another secret under the same number: whoever leaves a federation and
-// begins one of its name starts at 1 again. They answer nobody, and an index holds those of one scheme only.
+// dropReplaced deletes the fingerprints of epochs that have another secret under the same number: a site that leaves a
+// federation and creates one of the same name starts at 1 again. Such fingerprints answer no one, and an index holds those of
+// one scheme only.
 func (p *Server) dropReplaced(ctx context.Context, served map[concordat.Epoch]concordat.Scheme) error {
 	rows, err := p.client.o.Store.Answers.Epochs(ctx)
 	if err != nil {
 		return err
 	}
-	kept := map[concordat.Epoch]concordat.Scheme{} // as the store has them: a node beside this one may have been first
+	kept := map[concordat.Epoch]concordat.Scheme{} // as the store has them: another node may have been first
 	for _, r := range rows {
 		kept[r.Epoch] = r.Scheme
 	}
@@ -304,7 +305,7 @@ type answeredEpoch struct {
 	name     concordat.Epoch
 	keys     crypto.FederationEpoch
 	profiler *profile.Profiler
-	others   []concordat.SiteID // its members but for this site
+	others   []concordat.SiteID // its members except this site
 }
 
 // set opens the set of one epoch.
@@ -353,7 +354,7 @@ func (p *Server) retire(ctx context.Context, e concordat.Epoch, s *index.Shard) 
 	return p.discard(ctx, e, s, true)
 }
 
-// discard closes and deletes the index of an epoch, which is nil if it is not open, and what the store has of it if forget is set.
+// discard closes and deletes the index of an epoch, nil if not open, and with forget also its rows in the store.
 func (p *Server) discard(ctx context.Context, e concordat.Epoch, s *index.Shard, forget bool) error {
 	if s != nil {
 		if err := s.Close(); err != nil {
@@ -385,7 +386,7 @@ func (p *Server) Grant(ctx context.Context, to concordat.SiteID, f concordat.Fed
 	return Grant(ctx, p.client.o.Store, id, to, f)
 }
 
-// DeliverNotices delivers what partners are to be told, and takes in what they told.
+// DeliverNotices delivers notices to partners, and processes those received.
 func (p *Server) DeliverNotices(ctx context.Context) error {
 	out, err := p.client.o.Answers.Outbox(ctx, maxNotices)
 	if err != nil {
@@ -398,7 +399,7 @@ func (p *Server) DeliverNotices(ctx context.Context) error {
 		}
 		var no *concordat.Refusal
 		if cause == nil || errors.As(cause, &no) && !errors.Is(cause, concordat.ErrUnavailable) {
-			err = p.client.o.Answers.Delivered(ctx, o) // a partner that does not want it is not told again
+			err = p.client.o.Answers.Delivered(ctx, o) // a partner that does not want it is not asked again
 		} else {
 			err = p.client.o.Answers.Undelivered(ctx, o, cause)
 		}
@@ -418,7 +419,7 @@ func (p *Server) deliver(ctx context.Context, to concordat.SiteID, n *concordat.
 	return cl.Notify(ctx, n)
 }
 
-// takeIn acts on received notices.
+// takeIn processes received notices.
 func (p *Server) takeIn(ctx context.Context) error {
 	text, err := p.client.o.Store.Setting(ctx, inboxSetting)
 	if err != nil && !errors.Is(err, concordat.ErrNotFound) {
@@ -434,7 +435,7 @@ func (p *Server) takeIn(ctx context.Context) error {
 		if err == nil && n.Notice.Kind == concordat.NoticeDisclosure {
 			err = p.refresh(ctx, task, n.Partner)
 		}
-		if err != nil { // the notice's fault, or that of its time: it is not taken in again
+		if err != nil { // the fault is in the notice, or was temporary: it is not processed again
 			p.log.Warn("notice", "site", n.Partner, "kind", n.Notice.Kind, "error", err)
 		} else {
 			p.log.Info("notice", "site", n.Partner, "kind", n.Notice.Kind, "task", task)
@@ -483,7 +484,7 @@ func (p *Server) refreshCards(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// Status returns how far the fingerprints are that partners need; nil of a nil Server.
+// Status returns the progress of the fingerprints that partners need; nil for a nil Server.
 func (p *Server) Status(ctx context.Context) *instance.FederationStatus {
 	if p == nil {
 		return nil

@@ -51,8 +51,7 @@ func Usage(err error) error { return &Exit{Misused, err} }
 // Usagef is usage of a formatted message.
 func Usagef(format string, args ...any) error { return Usage(fmt.Errorf(format, args...)) }
 
-// Execute runs the command line and returns the exit code. It tells an error on standard error, with what a person
-// can do about it.
+// Execute runs the command line and returns the exit code. It prints an error on standard error, with advice on what to do.
 func Execute(ctx context.Context, root *cobra.Command, args []string, t *Terminal) int {
 	root.SetArgs(args)
 	root.SetIn(t.Stdin)
@@ -81,7 +80,7 @@ func Execute(ctx context.Context, root *cobra.Command, args []string, t *Termina
 	return Failed
 }
 
-// explain adds to an error what a person can do about it.
+// explain adds advice to an error.
 func explain(err error) string {
 	for _, e := range []struct {
 		is     error
@@ -111,8 +110,8 @@ func Strict(root *cobra.Command) {
 	}
 }
 
-// helpTopic prints the help of the command that args name. Cobra's own prints the general help of a topic that there is not, and
-// ends as if all were well.
+// helpTopic prints the help of the command that args name. Cobra's own answers an unknown topic with the general help, and
+// exits as if it had succeeded.
 func helpTopic(c *cobra.Command, args []string) error {
 	topic, rest, err := c.Root().Find(args)
 	if err != nil || len(rest) > 0 {
@@ -136,10 +135,10 @@ func requireArgs(c *cobra.Command) {
 	}
 }
 
-// parsing matches the standard library's errors about text that is no number, which name the text twice.
+// parsing matches the standard library's errors about text that is not a number, which repeat the text.
 var parsing = regexp.MustCompile(`strconv\.\w+: parsing ".*": |time: `)
 
-// plainFlag says what is wrong with a flag without the name of the function that found it.
+// plainFlag describes a flag error without the name of the function that found it.
 func plainFlag(err error) error {
 	return errors.New(parsing.ReplaceAllString(err.Error(), ""))
 }
@@ -148,7 +147,7 @@ func plainFlag(err error) error {
 var channels = map[string]compare.Channel{"both": compare.ChannelBoth, "fingerprints": compare.ChannelFingerprints,
 	"text": compare.ChannelText}
 
-// ChannelFlag returns the way of nomination that the flag --channel names, or a usage error.
+// ChannelFlag returns the channel that the flag --channel names, or a usage error.
 func ChannelFlag(name string) (compare.Channel, error) {
 	if c, ok := channels[name]; ok {
 		return c, nil
@@ -156,7 +155,7 @@ func ChannelFlag(name string) (compare.Channel, error) {
 	return "", Usagef("--channel %s: want both, fingerprints or text", name)
 }
 
-// Parse returns what is wrong with a command line, without running it. If it is not whole, arguments may be missing.
+// Parse returns what is wrong with a command line, without running it. If it is incomplete, arguments may be missing.
 func Parse(root *cobra.Command, args []string, whole bool) error {
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd(args...)

@@ -56,7 +56,7 @@ func (a *Site) WithKeys(ctx context.Context, f func(*instance.Instance, *instanc
 	})
 }
 
-// ReadCards reads the cards by which something is verified: those of the files, else those that this site knows.
+// ReadCards reads the cards to verify with: those in the files, else those that this site knows.
 func (a *Site) ReadCards(ctx context.Context, files []string) (Cards, error) {
 	out := Cards{}
 	if len(files) > 0 {
@@ -98,8 +98,8 @@ func (cs Cards) load(ctx context.Context, o *instance.Instance) error {
 	return nil
 }
 
-// Check succeeds where a card of the site confirms the signature, over the asker and the submission too where the
-// statement names them.
+// Check succeeds if a card of the site confirms the signature, which covers the asker and the submission too if the statement
+// names them.
 func (cs Cards) Check(s concordat.Statement) error {
 	cards := cs[s.Site]
 	if len(cards) == 0 {
@@ -176,7 +176,7 @@ func (a *Site) WithCluster(ctx context.Context, f func(*instance.Instance, *inst
 		if err != nil {
 			return err
 		}
-		defer func() { _ = session.Close() }() // it only looks
+		defer func() { _ = session.Close() }() // read only
 		w := &instance.Observer{Session: session}
 		if err := w.Next(ctx); err != nil {
 			return err

@@ -25,7 +25,7 @@ type Site struct {
 	Data       string // of --data; empty: that of the environment, else of the user
 	Supervised bool   // serve: a service manager starts the process again
 
-	once    sync.Once // guards signers, which is made with the first use
+	once    sync.Once // guards signers, which is created at first use
 	signers *signing.Source
 }
 
@@ -47,7 +47,7 @@ func (a *Site) Dir() (string, error) {
 	return filepath.Join(home, ".local", "share", "concordat"), nil
 }
 
-// Open opens the site of --data, which init has made.
+// Open opens the site of --data, which init has created.
 func (a *Site) Open(ctx context.Context, w instance.Mode) (*instance.Instance, error) {
 	dir, err := a.Dir()
 	if err != nil {
@@ -63,25 +63,25 @@ func (a *Site) With(ctx context.Context, w instance.Mode, f func(*instance.Insta
 		return err
 	}
 	err = f(o)
-	// A command that was interrupted has ended too.
+	// An interrupted command has ended too.
 	if kept := o.KeepAuditHead(context.WithoutCancel(ctx)); errors.Is(kept, concordat.ErrCorrupt) && err == nil {
 		a.Warn("%v; see concordat audit verify", kept)
 	}
 	return errors.Join(err, o.Close())
 }
 
-// PartnerOptions say how commands speak with partners of the site.
+// PartnerOptions say how commands communicate with partners of the site.
 func (a *Site) PartnerOptions(o *instance.Instance) partners.Options {
 	log := slog.New(slog.NewTextHandler(a.Stderr, &slog.HandlerOptions{Level: max(o.Config.Log.Level, slog.LevelWarn)}))
 	return partners.Options{Log: log, Tell: a.Warn}
 }
 
-// Partners opens the keystore and the card of the site, and speaks with its partners.
+// Partners opens the keystore and the card of the site, for communication with its partners.
 func (a *Site) Partners(ctx context.Context, o *instance.Instance) (*partners.Client, error) {
 	return partners.Open(ctx, o, a.PartnerOptions(o))
 }
 
-// Signatures returns what signs for the site. It is safe for concurrent use.
+// Signatures returns the site's signer. It is safe for concurrent use.
 func (a *Site) Signatures() *signing.Source {
 	a.once.Do(func() {
 		a.signers = signing.NewSource(func() (*crypto.Identity, error) {
@@ -113,13 +113,13 @@ func (a *Site) AskPassphrase(prompt string) (crypto.Secret, error) {
 	return crypto.Passphrase(b), nil
 }
 
-// IsTerminal reports whether a person can be asked on r.
+// IsTerminal reports whether r is a terminal, so that questions can be asked.
 func IsTerminal(r io.Reader) bool {
 	f, ok := r.(*os.File)
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
-// NewPassphrase asks twice, or reads the file that is named.
+// NewPassphrase asks twice, or reads the named file.
 func (a *Site) NewPassphrase(path string) (crypto.Secret, error) {
 	if path != "" {
 		return instance.PassphraseFrom(path)

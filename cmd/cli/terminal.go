@@ -43,13 +43,13 @@ func (t *Terminal) Warn(format string, args ...any) {
 	fmt.Fprintf(t.Stderr, "concordat: "+format+"\n", args...)
 }
 
-// Bar is a progress bar on a terminal, and nothing elsewhere.
+// Bar is a progress bar on a terminal, and does nothing elsewhere.
 type Bar struct{ p *progressbar.ProgressBar }
 
-// Shown reports whether anybody sees the bar.
+// Shown reports whether the bar is visible.
 func (b Bar) Shown() bool { return b.p != nil }
 
-// Progress starts a progress bar over total steps, -1 where the number is not known.
+// Progress starts a progress bar over total steps, -1 if the number is unknown.
 func (t *Terminal) Progress(total int64, title string) Bar {
 	f, ok := t.Stderr.(*os.File)
 	if t.Quiet || !ok || !term.IsTerminal(int(f.Fd())) {
@@ -60,9 +60,9 @@ func (t *Terminal) Progress(total int64, title string) Bar {
 		progressbar.OptionThrottle(100*time.Millisecond), progressbar.OptionFullWidth())}
 }
 
-// A bar fails only if its terminal went away: nobody is left to tell.
+// A bar fails only if its terminal is gone, so the error is dropped.
 
-// Add moves the bar n steps on.
+// Add advances the bar by n steps.
 func (b Bar) Add(n int) {
 	if b.p != nil {
 		_ = b.p.Add(n)
@@ -83,7 +83,7 @@ func (b Bar) Max(n int) {
 	}
 }
 
-// Done takes the bar from the terminal.
+// Done removes the bar from the terminal.
 func (b Bar) Done() {
 	if b.p != nil {
 		_ = b.p.Finish()

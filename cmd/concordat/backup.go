@@ -99,7 +99,7 @@ func (a *app) tellBackup(dir string, m *backup.Manifest) error {
 	return nil
 }
 
-// shortened returns recipients as they can be told apart on a line.
+// shortened returns recipients shortened for one line, still distinguishable.
 func shortened(recipients []string) []string {
 	all := make([]string, len(recipients))
 	for i, r := range recipients {
@@ -110,7 +110,7 @@ func shortened(recipients []string) []string {
 	return all
 }
 
-// Files of the site that a backup has besides the state, and those of them that are secrets.
+// Files that a backup has besides the state of the site, and those of them that are secrets.
 var (
 	backedUp = []string{instance.ConfigName}
 	secrets  = []string{instance.KeystoreName, instance.KeyFileName, instance.IndexKeyName, instance.LTIKeyName}
@@ -128,7 +128,7 @@ func (a *app) backup(ctx context.Context, dir string, f backupFlags) error {
 		if err := backupPlace(dir); err != nil {
 			return err
 		}
-		lock, err := instance.LockIndex(dir) // two backups at once would take each other's states away
+		lock, err := instance.LockIndex(dir) // two backups at once would remove each other's states
 		if err != nil {
 			return err
 		}
@@ -143,8 +143,8 @@ func (a *app) backup(ctx context.Context, dir string, f backupFlags) error {
 	})
 }
 
-// apart fails where one of two folders lies in the other: a backup within the site would be backed up itself,
-// and is lost with it.
+// apart fails if one of two folders lies in the other: a backup within the site would be backed up itself, and be lost with the
+// site.
 func apart(site, dir string) error {
 	for _, pair := range [][2]string{{site, dir}, {dir, site}} {
 		if rel, err := filepath.Rel(pair[0], pair[1]); err == nil && filepath.IsLocal(rel) {
@@ -154,7 +154,7 @@ func apart(site, dir string) error {
 	return nil
 }
 
-// backupPlace makes the folder, and refuses one that holds something else.
+// backupPlace creates the folder, and refuses one that holds anything else.
 func backupPlace(dir string) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
@@ -242,12 +242,12 @@ func (a *app) makeBackup(ctx context.Context, o *instance.Instance, dir string, 
 		Audit: t.Audit, Documents: t.Documents, Sentences: t.Sentences, Shards: t.Shards})
 }
 
-// backupNeeds returns how many bytes a new backup will write at most, and fails where the disk has no room for them.
+// backupNeeds returns the most bytes that a new backup will write, and fails if the disk has less room.
 func (a *app) backupNeeds(from, dir string, stages bool) (int64, error) {
 	var need, staged int64
 	err := filepath.WalkDir(from, func(path string, e fs.DirEntry, err error) error {
 		if err != nil || !e.Type().IsRegular() {
-			return nil // what goes meanwhile needs nothing
+			return nil // what is removed meanwhile needs nothing
 		}
 		rel, _ := filepath.Rel(from, path) // path is below it
 		if part := instance.PartOf(rel); part == "other" {
@@ -285,10 +285,10 @@ func (a *app) backupNeeds(from, dir string, stages bool) (int64, error) {
 	return need, err
 }
 
-// What follows differs for a site of several machines: its index is that of all shards, wherever their masters are, and lies
-// below the folder of a node's copies, so that a machine that is restored from it holds them all.
+// A site of several machines differs in what follows: its index is that of all shards, wherever their masters are, and is
+// stored below a node's folder, so that a machine restored from the backup holds all shards.
 
-// addOriginals adds the files that were handed in, from the folder or from the database.
+// addOriginals adds the submitted files, from the folder or the database.
 func addOriginals(ctx context.Context, o *instance.Instance, m *backup.Making) (damaged []string, err error) {
 	if o.Config.Store.URL == "" {
 		return m.AddOriginals(ctx, filepath.Join(o.Dir, instance.OriginalsName))
@@ -308,7 +308,7 @@ func addOriginals(ctx context.Context, o *instance.Instance, m *backup.Making) (
 	return damaged, err
 }
 
-// dropKeys takes the keystore that the nodes of a site share out of the copy of their store, with its bytes.
+// dropKeys removes the keystore that the nodes of a site share, with its bytes, from the copy of their store.
 func dropKeys(ctx context.Context, path string) (err error) {
 	db, err := store.Open(ctx, path)
 	if err != nil {
@@ -325,8 +325,8 @@ func dropKeys(ctx context.Context, path string) (err error) {
 	return err
 }
 
-// addNamed adds the files in the folder of the site that its configuration names, for example those that a
-// node got when it joined, under the names that they have on such a one.
+// addNamed adds the files in the site's folder that its configuration names, for example those that a node received when it
+// joined, under the names that they have there.
 func addNamed(o *instance.Instance, m *backup.Making) error {
 	for _, f := range o.Config.Files() {
 		path := f.Path

@@ -24,7 +24,7 @@ type backupFlags struct {
 	passphraseFile                 string
 }
 
-// encryption returns how a backup is encrypted; nil: it is not.
+// encryption returns how a backup is encrypted; nil: not encrypted.
 func (a *app) encryption(ctx context.Context, o *instance.Instance, f backupFlags) (*backup.Encrypt, error) {
 	ways := 0
 	for _, given := range []bool{f.plain, len(f.recipients) > 0, f.passphrase || f.passphraseFile != ""} {
@@ -77,13 +77,13 @@ func (a *app) encryption(ctx context.Context, o *instance.Instance, f backupFlag
 	return &e, nil
 }
 
-// stage is where the state of the site lies until it is encrypted; one backup has it.
+// stage holds the state of the site until it is encrypted. A backup has one.
 type stage struct {
 	dir, state string
 	lock       *os.File
 }
 
-// takeStage makes the stage in the folder of the site, and removes what an earlier backup left in it.
+// takeStage creates the stage in the folder of the site, and removes the remains of an earlier one.
 func takeStage(site string) (*stage, error) {
 	dir := filepath.Join(site, instance.BackupStageName)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -105,7 +105,7 @@ func takeStage(site string) (*stage, error) {
 
 func (s *stage) release() error { return errors.Join(os.RemoveAll(s.dir), s.lock.Close()) }
 
-// openFlags say what opens an encrypted backup.
+// openFlags say how to open an encrypted backup.
 type openFlags struct {
 	identity, passphraseFile string
 	passphrase               bool // ask for it
@@ -118,7 +118,7 @@ func (f *openFlags) add(c *cobra.Command) {
 		"file whose first line is the passphrase of the backup (default: what $"+instance.BackupPassphraseVariable+" names, else the terminal)")
 }
 
-// given reports whether something that opens a backup was named.
+// given reports whether anything was named that opens a backup.
 func (f openFlags) given() bool {
 	return f.identity != "" || f.passphraseFile != "" || f.passphrase || os.Getenv(instance.BackupIdentityVariable) != "" ||
 		os.Getenv(instance.BackupPassphraseVariable) != ""

@@ -28,7 +28,7 @@ import (
 	"concordat/store"
 )
 
-// cliRunner is the runner of batches that a command works on.
+// cliRunner is the runner of batches for commands.
 const cliRunner = "command"
 
 type batchCheckFlags struct {
@@ -152,7 +152,7 @@ func (a *app) batch(ctx context.Context, o *instance.Instance, paths []string, f
 	return f.exit(w.v, busy)
 }
 
-// exit is how the command ends.
+// exit returns how the command ends.
 func (f *batchCheckFlags) exit(v *batch.View, busy bool) error {
 	incomplete := busy
 	for _, m := range v.Members {
@@ -170,7 +170,7 @@ func (f *batchCheckFlags) exit(v *batch.View, busy bool) error {
 	return nil
 }
 
-// asItems converts what extraction gave.
+// asItems converts the results of extraction.
 func asItems(in []sandbox.Item) []site.Item {
 	var out []site.Item
 	for _, item := range in {
@@ -193,7 +193,7 @@ func (f failure) reason() string {
 	return strings.TrimPrefix(f.String(), ": ")
 }
 
-// batchFailures reports unreadable files as they come, from several goroutines.
+// batchFailures reports unreadable files as they arrive, from several goroutines.
 type batchFailures struct {
 	failures
 	mu  sync.Mutex // guards what follows
@@ -207,8 +207,7 @@ func (f *batchFailures) add(name, reason string) {
 	f.err = errors.Join(f.err, f.failures.add(failure{Type: "error", Path: name, Code: code, Detail: detail}))
 }
 
-// startBatch returns the batch to work on: the one of --resume, the unfinished one of the same question, or
-// a new one.
+// startBatch returns the batch to work on: that of --resume, the unfinished one for the same input and options, or a new one.
 func (a *app) startBatch(ctx context.Context, o *instance.Instance, paths []string, f *batchCheckFlags, options site.CheckOptions,
 	rules report.Rules) (store.Batch, error) {
 	if f.resume != "" {
@@ -278,8 +277,8 @@ func readManifest(path string) ([]batch.ManifestLine, error) {
 	return lines, nil
 }
 
-// batchInputs returns the files of a batch in order of name and the hash of the question: the same files as
-// they are, with the same options, in whatever order they were named.
+// batchInputs returns the files of a batch in order of name, and the hash that identifies the run: the same files with the same
+// options, whatever the order in which they were named.
 func batchInputs(files []input, job batch.Job) ([]store.BatchInput, string, error) {
 	slices.SortStableFunc(files, func(a, b input) int {
 		return cmp.Or(cmp.Compare(a.name, b.name), cmp.Compare(tables.Absolute(a.path), tables.Absolute(b.path)))

@@ -25,7 +25,7 @@ import (
 )
 
 const (
-	batchPairPages = 1000 // pairs that get a page of their own; the tables have all
+	batchPairPages = 1000 // pairs with a page of their own; the tables have all
 	batchPictures  = 100  // clusters with a picture
 )
 
@@ -41,7 +41,7 @@ type batchWriter struct {
 	dir      string
 }
 
-// open reads what the batch has found.
+// open reads the results of the batch.
 func (w *batchWriter) open(ctx context.Context, id string) (err error) {
 	if w.v, err = batch.Open(ctx, w.o.Store, id); err == nil {
 		w.leads, err = w.v.Leads(ctx, w.o.Store, w.rules)
@@ -147,7 +147,8 @@ func (w *batchWriter) pair(ctx context.Context, p batch.ViewedPair) error {
 	return w.a.writeFile(rep, outFlags{out: filepath.Join(w.dir, filepath.FromSlash(w.pairPath(p))), format: "html"})
 }
 
-// lines gives every line of the JSON output: members, pairs, clusters, leads, what many say, wording that several hold, and the batch.
+// lines calls line for every line of the JSON output: members, pairs, clusters, leads, leads said by many, shared wording, and
+// the batch.
 func (w *batchWriter) lines(line func(any) error) error {
 	for _, m := range w.v.MemberLines() {
 		if err := line(m); err != nil {
@@ -197,12 +198,12 @@ type batchSummary struct {
 	Documents int     `json:"documents"`
 	Unread    int     `json:"unread"`
 	Threshold float64 `json:"threshold"`
-	Pairs     int     `json:"pairs"` // that reach the threshold and count
+	Pairs     int     `json:"pairs"` // pairs that reach the threshold and count
 	Excused   int     `json:"excused"`
-	Undecided int     `json:"undecided"` // wording that somebody has to say of whether it counts
+	Undecided int     `json:"undecided"` // wording that an officer must decide about
 	Clusters  int     `json:"clusters"`
-	Leads     *int    `json:"leads"` // null: nobody asked for them
-	Many      int     `json:"many"`  // stretches that at least three documents say alike, each in its own words
+	Leads     *int    `json:"leads"` // null: not requested
+	Many      int     `json:"many"`  // stretches that at least three documents say, each in its own words
 	Overview  string  `json:"overview,omitempty"`
 	Reports   string  `json:"reports,omitempty"`
 }
@@ -265,7 +266,7 @@ func (w *batchWriter) tell() error {
 	return nil
 }
 
-// sections names the sections that reach the threshold in a pair of which neither document does.
+// sections names the sections that reach the threshold in a pair where neither document does.
 func (w *batchWriter) sections(p batch.ViewedPair) string {
 	out := ""
 	for _, s := range w.v.SectionsOf(p) {
@@ -274,7 +275,7 @@ func (w *batchWriter) sections(p batch.ViewedPair) string {
 	return out
 }
 
-// tellLeads prints the leads between documents, if anybody asked for them.
+// tellLeads prints the leads between documents, if requested.
 func (w *batchWriter) tellLeads() {
 	if !w.v.Job.Leads {
 		return
@@ -300,7 +301,7 @@ type batchPage struct {
 	Title    string
 	Overview template.HTML
 	Clusters []batchPageCluster
-	Matrix   batchMatrix // of all; empty: there are too many
+	Matrix   batchMatrix // of all; empty: too many
 	Pairs    []batchPagePair
 	Leads    []batchPageLead
 	Many     []batch.ManyLine
@@ -387,7 +388,7 @@ section{border-top:2px solid #d5dae1;margin-top:2rem;padding-top:.5rem}svg{max-w
 {{end}}</tbody></table></div>{{end}}
 `))
 
-// Percent is the threshold.
+// Percent returns the threshold as a percentage.
 func (p batchPage) Percent() float64 { return 100 * p.Sum.Threshold }
 
 func (w *batchWriter) page(out *bufio.Writer) error {
@@ -459,7 +460,7 @@ func (s *batchShow) matrix(docs []int) (m batchMatrix) {
 			if share, ok := s.w.v.Shares[[2]int{i, j}]; ok {
 				cell = inPercent(share)
 			} else if i != j {
-				cell = inPercent(0) // compared, and nothing is in common
+				cell = inPercent(0) // compared, with nothing in common
 			}
 			row = append(row, cell)
 		}

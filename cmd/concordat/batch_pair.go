@@ -45,7 +45,7 @@ func (a *app) batchPair(with withBatch) *cobra.Command {
 	return c
 }
 
-// pairNumbers returns the numbers of the members of a pair, that of the name that comes first first.
+// pairNumbers returns the numbers of the members of a pair, ordered by their names.
 func pairNumbers(ctx context.Context, o *instance.Instance, id, a, b string) (out [2]int, err error) {
 	members, err := o.Store.Batches.BatchMembers(ctx, id)
 	if err != nil {

@@ -18,7 +18,7 @@ import (
 	"concordat/store"
 )
 
-// actor is who decides on the command line.
+// actor names who decides on the command line.
 const actor = "command line"
 
 // batchTools are the commands below batch.
@@ -92,7 +92,7 @@ func (a *app) batchTools() []*cobra.Command {
 	return append(all, list)
 }
 
-// findBatch returns a batch that somebody named.
+// findBatch returns the batch that the user named.
 func findBatch(ctx context.Context, o *instance.Instance, id string) (store.Batch, error) {
 	b, err := o.Store.Batches.Batch(ctx, id)
 	if errors.Is(err, concordat.ErrNotFound) {

@@ -7,7 +7,7 @@ import (
 	"concordat/site/batch"
 )
 
-// wordingState says whether wording that several documents hold counts.
+// wordingState says whether wording held by several documents counts.
 func wordingState(l batch.WordingLine) string {
 	switch {
 	case l.Decide:
@@ -20,7 +20,7 @@ func wordingState(l batch.WordingLine) string {
 	return "does not count: " + string(l.Kind)
 }
 
-// pageNames is how many documents a row of wording names on the page.
+// pageNames is the number of documents named in a row of wording on the page.
 const pageNames = 12
 
 // firstNames names the documents of a row; wording.csv has all.

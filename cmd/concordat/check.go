@@ -32,7 +32,7 @@ type checkFlags struct {
 	forward, channel   string
 	date               string
 	short, leads       bool
-	leadsGiven         bool // --leads stands over the configuration
+	leadsGiven         bool // --leads overrides the configuration
 	shortThreshold     float64
 	exact, complete    bool
 	partners           []string
@@ -170,7 +170,7 @@ func (a *app) check(ctx context.Context, o *instance.Instance, paths []string, f
 	return c.failures.err()
 }
 
-// tellEncoder says what the encoder was asked, if it was.
+// tellEncoder says what the encoder was asked, if anything.
 func (a *app) tellEncoder(o *instance.Instance) {
 	if o.Encoder == nil || a.JSON {
 		return
@@ -217,7 +217,7 @@ func (f *checkFlags) options(ctx context.Context, a *app, o *instance.Instance) 
 	return out, f.setTemplates(ctx, a, o, &out)
 }
 
-// setTemplates takes each --template as the section template of that name, or as a file of wording.
+// setTemplates takes each --template as the name of a section template, or as a file of wording.
 func (f *checkFlags) setTemplates(ctx context.Context, a *app, o *instance.Instance, out *site.CheckOptions) error {
 	chosen := false
 	for _, name := range f.templates {
@@ -246,7 +246,7 @@ func (f *checkFlags) setTemplates(ctx context.Context, a *app, o *instance.Insta
 	return err
 }
 
-// comparison says with which partners and mirrors the check compares.
+// comparison returns the partners and mirrors that the check compares with.
 func (f *checkFlags) comparison() *partners.Comparison {
 	return &partners.Comparison{Partners: f.partners, NoMirrors: f.noMirrors, Standing: f.standing, Level: concordat.Show(f.level),
 		Purpose: f.purpose, Deadline: f.deadline}

@@ -29,26 +29,26 @@ type checker struct {
 	shown    report.LeadFilter
 	several  bool            // reports go to a folder
 	names    map[string]bool // of reports written there
-	checked  map[string]bool // names of submissions, for submissionID alone, which another goroutine calls
+	checked  map[string]bool // names of submissions; only submissionID uses it, in another goroutine
 	failures failures
-	leftOut  atomic.Int64 // files in archives that nobody wrote
+	leftOut  atomic.Int64 // files in archives that no person wrote
 
 	reached, incomplete bool
 }
 
-// submitted is a submission on its way through a check.
+// submitted is a submission in a check.
 type submitted struct {
 	site.Submission
 	name   string // of its report, if that goes to a folder
-	amid   bool   // another of its file comes
+	amid   bool   // another of its file follows
 	alone  bool   // no other is checked
 	report *report.Report
 	failed *failure // why there is none
 	err    error    // ends the command
 }
 
-// all checks every file, and every member of an archive. Files are read and checked ahead on all cores; reports are
-// given in order.
+// all checks every file, and every member of an archive. Files are read and checked ahead on all cores; reports are written in
+// order.
 func (c *checker) all(ctx context.Context, r *instance.Reader, files []input) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -74,7 +74,7 @@ func (c *checker) all(ctx context.Context, r *instance.Reader, files []input) er
 	return context.Cause(ctx)
 }
 
-// submissions yields the submissions of files and what could not be read of them.
+// submissions yields the submissions in files, and what could not be read of them.
 func (c *checker) submissions(texts iter.Seq[extracted], files int) iter.Seq[submitted] {
 	return func(yield func(submitted) bool) {
 		for e := range texts {
@@ -102,8 +102,8 @@ func (c *checker) submissions(texts iter.Seq[extracted], files int) iter.Seq[sub
 	}
 }
 
-// submissionID names a submission by its file, from the folder on that was named: where that lies on this machine is
-// nobody's business who reads the report. A second one of that name has its path.
+// submissionID names a submission by its file, from the named folder on, so that reports do not show where that folder lies on
+// this machine. A second submission of that name gets its path.
 func (c *checker) submissionID(name, path string) concordat.DocumentID {
 	if c.checked[name] {
 		name = concordat.ShortName(filepath.ToSlash(path))
@@ -112,7 +112,7 @@ func (c *checker) submissionID(name, path string) concordat.DocumentID {
 	return concordat.DocumentID(name)
 }
 
-// check checks one submission. b shows how far one is that is checked alone.
+// check checks one submission. b shows the progress of a single one.
 func (c *checker) check(ctx context.Context, s submitted, b cli.Bar) submitted {
 	if s.err != nil || s.failed != nil {
 		return s
@@ -139,7 +139,7 @@ func (c *checker) check(ctx context.Context, s submitted, b cli.Bar) submitted {
 	return s
 }
 
-// give writes the report of a submission, or says what failed.
+// give writes the report of a submission, or prints what failed.
 func (c *checker) give(s submitted) error {
 	switch {
 	case s.err != nil:

@@ -20,7 +20,7 @@ type leadFlags struct {
 // mostLikelihood bounds --lead-likelihood, as it does in the API.
 const mostLikelihood = 1000
 
-// languagePair matches the pairs that report.LanguagePair writes.
+// languagePair matches what report.LanguagePair writes.
 var languagePair = regexp.MustCompile(`^[a-z]{2,3}-[a-z]{2,3}$`)
 
 func (f *leadFlags) add(c *cobra.Command) {
@@ -59,7 +59,7 @@ func (f *leadFlags) validate() error {
 	return nil
 }
 
-// filter returns what the flags choose. It fails if they choose among the leads of a check that looks for none.
+// filter returns the choice that the flags make. It fails if they choose among the leads of a check that looks for none.
 func (f *leadFlags) filter(asked bool) (report.LeadFilter, error) {
 	if *f != (leadFlags{}) && !asked {
 		return report.LeadFilter{}, cli.Usagef("--lead-state, --lead-kind, --lead-languages and --lead-likelihood choose among leads, and the check looks for none: check with --leads")

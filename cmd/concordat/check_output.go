@@ -61,7 +61,7 @@ func (f *outFlags) validate() error {
 	return nil
 }
 
-// isFolder reports whether path names a folder, one that is there or one to be made.
+// isFolder reports whether path names a folder that exists or is to be created.
 func isFolder(path string) bool {
 	info, err := os.Stat(path)
 	return strings.HasSuffix(path, "/") || err == nil && info.IsDir()
@@ -98,10 +98,10 @@ func (a *app) give(rep *report.Report, f outFlags) error {
 	return nil
 }
 
-// longestFileName bounds the name of a report in bytes, its ending not counted.
+// longestFileName bounds the name of a report in bytes, without its extension.
 const longestFileName = 200
 
-// fileName makes a name for a report of the submission's name, one that this run has not used.
+// fileName makes a file name for a report from the submission's name, one that this run has not used.
 func (c *checker) fileName(name string) string {
 	clean := strings.Map(func(r rune) rune {
 		if strings.ContainsRune(`/\:*?"<>|`, r) || r < ' ' {
@@ -120,7 +120,7 @@ func (c *checker) fileName(name string) string {
 	return unique
 }
 
-// writeFile writes a report beside its path and renames it, so that the path never holds half of one.
+// writeFile writes a report to a temporary file and renames it, so that the path never holds half a report.
 func (a *app) writeFile(rep *report.Report, f outFlags) error {
 	path := f.out
 	tmp, err := os.CreateTemp(filepath.Dir(path), ".report-*")

@@ -14,7 +14,7 @@ import (
 	"concordat/report"
 )
 
-// ruleFlags say what of the findings counts: a flag for each row of report.RuleTable, and those that name documents and files.
+// ruleFlags say what counts: a flag for each row of report.RuleTable, and flags that name documents and files.
 type ruleFlags struct {
 	whole              report.Rules
 	sources, templates []string
@@ -41,7 +41,7 @@ func (f *ruleFlags) add(fl *pflag.FlagSet) {
 		"file of any format whose wording does not count: a form, a task sheet (repeatable)")
 }
 
-// wordList is a flag that may be given more than once, a word each time.
+// wordList is a flag that can be repeated, with one word each time.
 type wordList[T ~string] []T
 
 func (w *wordList[T]) Set(s string) error { *w = append(*w, T(s)); return nil }
@@ -67,12 +67,12 @@ func (f *ruleFlags) validate() error {
 // given reports whether any flag was.
 func (f *ruleFlags) given() bool { return !reflect.DeepEqual(*f, ruleFlags{}) }
 
-// rules returns the rules of the flags over those of the configuration.
+// rules applies the flags to the rules of the configuration.
 func (f *ruleFlags) rules(ctx context.Context, a *app, o *instance.Instance) (report.Rules, error) {
 	return f.over(ctx, a, o, o.Config.Report.Rules)
 }
 
-// over returns the rules of the flags over others.
+// over applies the flags to other rules.
 func (f *ruleFlags) over(ctx context.Context, a *app, o *instance.Instance, r report.Rules) (report.Rules, error) {
 	r = r.Over(f.whole)
 	r.ExcludeSources, r.ExcludeTemplate = slices.Clone(r.ExcludeSources), slices.Clone(r.ExcludeTemplate)

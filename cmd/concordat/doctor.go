@@ -15,9 +15,9 @@ import (
 // States of a finding.
 const (
 	findingOK      = "ok"
-	findingWarning = "warning" // the site works; somebody should look at it
+	findingWarning = "warning" // the site works, but needs attention
 	findingFault   = "fault"   // something does not work, or is lost
-	findingSkipped = "skipped" // not looked at, and why
+	findingSkipped = "skipped" // not examined, with the reason
 )
 
 // finding is the verdict of doctor on one thing.
@@ -32,7 +32,7 @@ type finding struct {
 	fix func() error
 }
 
-// doctorOptions say how much is looked at.
+// doctorOptions say what to examine.
 type doctorOptions struct {
 	quick, offline bool
 	sample         int
@@ -155,11 +155,10 @@ func (a *app) tellFinding(f *finding, fix bool) error {
 	return nil
 }
 
-// examine runs all checks. Each stands on its own as far as it can: a damaged store does not keep the
-// keys from being looked at.
+// examine runs all checks. Each is as independent as possible: a damaged store does not keep the keys from being examined.
 func (d *doctor) examine(ctx context.Context) error {
 	if !d.folder() {
-		return nil // no site: the rest would say so again and again
+		return nil // no site: the other checks would repeat that
 	}
 	c, err := instance.LoadConfig(d.path(instance.ConfigName))
 	if err != nil {

@@ -15,9 +15,9 @@ import (
 	"concordat/instance/config"
 )
 
-// What doctor looks at where the site has several machines: this one's place among them, and how they are.
+// What doctor examines on a site of several machines: this machine's place among them, and their state.
 
-// Times before the end of a certificate at which doctor warns. A node's is renewed by itself eight months before its end.
+// How long before a certificate ends doctor warns. A node renews its own eight months before its end.
 const (
 	certificateWarning = 180 * 24 * time.Hour
 	authorityWarning   = 2 * 365 * 24 * time.Hour
@@ -64,7 +64,7 @@ func (d *doctor) certificate(t *cluster.Trust) {
 	}
 }
 
-// nodes looks at the members: who is away, who runs what, who holds the authority's key.
+// nodes examines the members: who is away, which versions run, who holds the authority's key.
 func (d *doctor) nodes(w *instance.Observer, l *cluster.Layout, t *cluster.Trust) {
 	m, ok := l.Members[t.Node]
 	switch {
@@ -107,7 +107,7 @@ func (d *doctor) nodes(w *instance.Observer, l *cluster.Layout, t *cluster.Trust
 func (d *doctor) asides(ctx context.Context, w *instance.Observer, t *cluster.Trust) {
 	client := &http.Client{Transport: &http.Transport{TLSClientConfig: t.ClientTLS()}}
 	defer client.CloseIdleConnections()
-	states, _ := (&cluster.HTTPPeers{Client: client, Cluster: t.Cluster}).States(ctx, &w.Seen) // who is silent is told by cluster status
+	states, _ := (&cluster.HTTPPeers{Client: client, Cluster: t.Cluster}).States(ctx, &w.Seen) // cluster status names silent nodes
 	own, err := instance.AsidesOf(d.dir)
 	if err != nil {
 		d.fault("put aside", "look at the folder and its permissions", err)
@@ -126,7 +126,7 @@ func (d *doctor) asides(ctx context.Context, w *instance.Observer, t *cluster.Tr
 	}
 }
 
-// shards looks at the copies.
+// shards examines the copies.
 func (d *doctor) shards(w *instance.Observer) {
 	by := map[string][]string{}
 	for _, id := range slices.Sorted(maps.Keys(w.Seen.Shards)) {

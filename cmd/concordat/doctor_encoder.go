@@ -14,7 +14,7 @@ import (
 	"concordat/meaning/managed"
 )
 
-// encoder asks the encoder about the samples, and says how fast it is and what it is worth.
+// encoder asks the encoder about the samples, and reports its speed and quality.
 func (d *doctor) encoder(ctx context.Context, c *config.Config) {
 	e, err := instance.NewEncoder(d.dir, c, slog.New(slog.DiscardHandler))
 	if err != nil {

@@ -20,9 +20,9 @@ import (
 	"concordat/store"
 )
 
-// What doctor says of the files in the folder of a site: each is explained by what the site does, or is named.
+// What doctor says about the files in the folder of a site: it explains each by what the site does, or names it.
 
-// The names that a site gives, by folder. Folders that are not here are looked at otherwise.
+// The names that a site uses, by folder. Folders not listed here are examined elsewhere.
 var explained = map[string][]string{
 	".": {instance.ConfigName, instance.ConfigName + ".new", instance.StoreName, instance.StoreName + "-wal", instance.StoreName + "-shm",
 		instance.IndexName, instance.NewIndexName, instance.OldIndexName,
@@ -35,20 +35,20 @@ var explained = map[string][]string{
 	filepath.Join(instance.BatchesName, "any"): {instance.IndexName, instance.BatchOut},
 }
 
-// Beginnings of names that a file has for a moment, until it gets its own.
+// Prefixes of names that a file has for a moment, until it gets its own.
 var momentary = []string{instance.AddingPrefix, ".new-store-", ".concordat-", ".replays-", instance.KeystoreName + ".new-",
 	instance.LTIKeyName + ".", instance.BackupStageName}
 
-// momentTime is from when on such a file is left of what was cut short.
+// momentTime is the age from which such a file counts as left by an interruption.
 const momentTime = time.Hour
 
-// screeningTime is the same for a screening, which may take days between two notes.
+// screeningTime is the same for a screening, which may take days between two records.
 const screeningTime = 7 * 24 * time.Hour
 
-// maxUnexplained bounds the files that are named.
+// maxUnexplained bounds the number of files named.
 const maxUnexplained = 20
 
-// contents names what lies in the folder for no reason that the program knows.
+// contents names files that the program cannot explain.
 func (d *doctor) contents(ctx context.Context, o *instance.Instance) {
 	before := len(d.findings)
 	var odd []string
@@ -64,12 +64,12 @@ func (d *doctor) contents(ctx context.Context, o *instance.Instance) {
 	}
 }
 
-// screenings names what screenings that were cut short keep of the documents: hashed wording, names and titles.
+// screenings names what interrupted screenings keep of the documents: hashed wording, names and titles.
 func (d *doctor) screenings() error {
 	return d.each(screening.FolderName, func(e fs.DirEntry) error {
 		info, err := e.Info()
 		if err != nil || d.now.Sub(info.ModTime()) < screeningTime {
-			return nil // it went, or goes on
+			return nil // removed, or still running
 		}
 		path := d.path(filepath.Join(screening.FolderName, e.Name()))
 		d.add(finding{Check: "contents", State: findingWarning, Detail: path + " is left of a screening that was cut short",
@@ -103,7 +103,7 @@ func (d *doctor) oddNames(ctx context.Context, o *instance.Instance, odd func(pa
 	return errors.Join(d.screenings(), d.oddBatches(ctx, o, odd), d.oddEpochs(ctx, o, odd), d.oddOriginals(ctx, o, odd))
 }
 
-// each calls f for what is in a folder of the site, if that is there.
+// each calls f for the entries of a folder of the site, if it exists.
 func (d *doctor) each(dir string, f func(fs.DirEntry) error) error {
 	entries, err := os.ReadDir(d.path(dir))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -117,19 +117,19 @@ func (d *doctor) each(dir string, f func(fs.DirEntry) error) error {
 	return err
 }
 
-// momentary offers to remove what was cut short.
+// momentary offers to remove what an interruption left.
 func (d *doctor) momentary(e fs.DirEntry) {
 	info, err := e.Info()
 	if err != nil || d.now.Sub(info.ModTime()) < momentTime {
-		return // it went, or is in use
+		return // removed, or in use
 	}
 	path := d.path(e.Name())
 	d.add(finding{Check: "contents", State: findingWarning, Detail: path + " is left of something that was cut short", Advice: "remove it",
 		Fix: "remove " + path, fix: func() error { return os.RemoveAll(path) }})
 }
 
-// namedInFolder are the files in the folder that the configuration names, and copies of such that a node or a restored
-// site has.
+// namedInFolder returns the files in the folder that the configuration names, and copies of such files on a node or a restored
+// site.
 func namedInFolder(o *instance.Instance) map[string]bool {
 	out := map[string]bool{}
 	for _, name := range clustering.NamedFiles {
@@ -192,15 +192,15 @@ func (d *doctor) oddEpochs(ctx context.Context, o *instance.Instance, odd func(s
 	return errors.Join(err, d.oddMirrors(ctx, o, odd))
 }
 
-// oddMirrors looks for indexes of mirrors that the store does not know. The serving process makes the index of a mirror
-// before its first row: one that it holds at the moment is no odd one.
+// oddMirrors looks for indexes of mirrors that the store does not know. The serving process creates a mirror's index before its
+// row, so an index that it holds at the moment is not odd.
 func (d *doctor) oddMirrors(ctx context.Context, o *instance.Instance, odd func(string)) error {
 	return d.each(partners.MirrorsName, func(e fs.DirEntry) error {
 		path := filepath.Join(partners.MirrorsName, e.Name())
 		if held(d.path(path)) {
 			return nil
 		}
-		mirrors, err := o.Store.Asks.Mirrors(ctx) // now, after the process that held it
+		mirrors, err := o.Store.Asks.Mirrors(ctx) // looked at now, after the process that held it
 		known := func(m store.Mirror) bool { return partners.MirrorFolder(".", m.Epoch) == path }
 		if _, gone := os.Stat(d.path(path)); err == nil && gone == nil && !slices.ContainsFunc(mirrors, known) {
 			odd(path)
@@ -209,7 +209,7 @@ func (d *doctor) oddMirrors(ctx context.Context, o *instance.Instance, odd func(
 	})
 }
 
-// held reports whether another process has an index open to change it, or makes it at the moment.
+// held reports whether another process has an index open for writing, or is creating it.
 func held(dir string) bool {
 	scheme, err := index.SchemeOf(dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -227,19 +227,19 @@ func held(dir string) bool {
 	return false
 }
 
-// oddOriginals looks for files that no check has, and that the hourly sweep should have removed.
+// oddOriginals looks for files that no check names, and that the hourly sweep should have removed.
 func (d *doctor) oddOriginals(ctx context.Context, o *instance.Instance, odd func(string)) error {
 	root := d.path(instance.OriginalsName)
 	err := filepath.WalkDir(root, func(path string, e fs.DirEntry, err error) error {
 		if errors.Is(err, fs.ErrNotExist) || err == nil && e.IsDir() {
-			return ctx.Err() // it went meanwhile
+			return ctx.Err() // removed meanwhile
 		}
 		if err != nil {
 			return err
 		}
 		info, err := e.Info()
 		if err != nil || d.now.Sub(info.ModTime()) < instance.RecentUploads {
-			return nil // it may be on its way, or is about to be swept
+			return nil // it may be arriving, or is about to be swept
 		}
 		rel, _ := filepath.Rel(d.dir, path) // it is below it
 		if !store.IsFileName(e.Name()) {

@@ -22,11 +22,10 @@ import (
 	"concordat/store"
 )
 
-// sampleTitle stands in the report that doctor makes and reads: both fonts are needed for it, and a
-// dictionary to find its words.
+// sampleTitle is in the report that doctor makes and reads: it needs both fonts, and a dictionary to find its words.
 const sampleTitle = "Concordat 检查中文分词和字体"
 
-// extraction makes a PDF with the fonts of the program, and has a child read it.
+// extraction makes a PDF with the fonts of the program, and has a child process read it.
 func (d *doctor) extraction(ctx context.Context, c *config.Config) {
 	p, err := profile.New(profile.Options{Recipe: c.Scheme})
 	if err == nil {
@@ -75,7 +74,7 @@ func (d *doctor) extraction(ctx context.Context, c *config.Config) {
 	}
 }
 
-// ocr looks for Tesseract with the languages that the configuration wants.
+// ocr looks for Tesseract and the languages that the configuration needs.
 func (d *doctor) ocr(ctx context.Context, languages string) {
 	if languages == "" {
 		d.skipped("ocr", "extract.ocr is empty: pages without a text layer are not read")
@@ -98,7 +97,7 @@ func (d *doctor) ocr(ctx context.Context, languages string) {
 	d.ok("ocr", "tesseract reads %s", languages)
 }
 
-// keys looks at the keystore, the card and the partners.
+// keys examines the keystore, the card and the partners.
 func (d *doctor) keys(ctx context.Context, o *instance.Instance) {
 	_, id, err := d.a.OpenKeys(d.dir)
 	if errors.Is(err, instance.ErrNoKeys) {
@@ -142,7 +141,7 @@ func (d *doctor) keys(ctx context.Context, o *instance.Instance) {
 	d.partners(ctx, o, id)
 }
 
-// partners asks each active partner for the end of its audit, which also tells its clock.
+// partners asks each active partner for the end of its audit, which also shows its clock.
 func (d *doctor) partners(ctx context.Context, o *instance.Instance, id *crypto.Identity) {
 	ps, err := o.Store.Partners.Partners(ctx)
 	if err != nil {

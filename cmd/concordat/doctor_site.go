@@ -27,7 +27,7 @@ import (
 
 func (d *doctor) path(name string) string { return filepath.Join(d.dir, name) }
 
-// folder looks at what lies in the folder, and reports whether it holds a site.
+// folder examines the folder, and reports whether it holds a site.
 func (d *doctor) folder() bool {
 	if _, err := os.Stat(d.path(restoringName)); err == nil {
 		d.fault("folder", "run the same concordat restore again: it goes on", fmt.Errorf("a restore into %s was cut short", d.dir))
@@ -35,7 +35,7 @@ func (d *doctor) folder() bool {
 	}
 	if _, err := os.Stat(d.path(instance.ConfigName)); err == nil {
 		if c, err := instance.LoadConfig(d.path(instance.ConfigName)); err != nil || c.Store.URL != "" {
-			d.ok("folder", "%s", d.dir) // the configuration is looked at apart, and the store lies elsewhere
+			d.ok("folder", "%s", d.dir) // the configuration is examined separately, and the store is elsewhere
 			d.permissions()
 			return true
 		}
@@ -51,7 +51,7 @@ func (d *doctor) folder() bool {
 	return true
 }
 
-// permissions looks for what others than the site's user may read or write.
+// permissions looks for what users other than the site's may read or write.
 func (d *doctor) permissions() {
 	n := 0
 	for _, name := range []string{".", instance.StoreName, instance.ConfigName, instance.KeystoreName, instance.KeyFileName,
@@ -83,7 +83,7 @@ func (d *doctor) permissions() {
 	}
 }
 
-// remains looks for what was cut short.
+// remains looks for what an interruption left.
 func (d *doctor) remains() {
 	for _, name := range []string{instance.NewIndexName, instance.OldIndexName} {
 		if _, err := os.Stat(d.path(name)); err == nil {
@@ -99,7 +99,7 @@ func (d *doctor) remains() {
 	}
 }
 
-// config looks at what the configuration names outside the folder.
+// config examines what the configuration names outside the folder.
 func (d *doctor) config(c *config.Config) {
 	for _, f := range []struct{ key, path string }{{"report.certificate", c.Report.Certificate}, {"report.key", c.Report.Key}} {
 		if f.path == "" {
@@ -237,7 +237,7 @@ func hashFile(path string) (string, error) {
 	return hex.EncodeToString(h.Sum(nil)), err
 }
 
-// backupAge is how old the last backup may be.
+// backupAge is the age up to which the last backup is recent enough.
 const backupAge = 8 * 24 * time.Hour
 
 func (d *doctor) backups(ctx context.Context, o *instance.Instance) {
@@ -254,11 +254,11 @@ func (d *doctor) backups(ctx context.Context, o *instance.Instance) {
 	}
 }
 
-// clockSkew is how far the clock may be behind what was written by it.
+// clockSkew is how far the clock may be behind its own records.
 const clockSkew = 2 * time.Minute
 
-// clock compares the clock with what the site has written: a clock that went back gives wrong days to
-// keys, and lets sessions live longer.
+// clock compares the clock with what the site has written: a clock that went back gives keys wrong days, and lets sessions live
+// longer.
 func (d *doctor) clock(ctx context.Context, o *instance.Instance) {
 	head, err := o.Store.Audit.AuditHead(ctx)
 	if err != nil || head.Seq == 0 {
@@ -277,8 +277,8 @@ func (d *doctor) clock(ctx context.Context, o *instance.Instance) {
 	d.ok("clock", "%s, after the last entry of the audit", d.now.Local().Format(time.DateTime))
 }
 
-// proxies looks whether a site that people reach by https through a proxy on this machine knows the proxy: otherwise all visitors
-// have one address, and share its bounds.
+// proxies checks whether a site reached by https through a proxy on this machine knows the proxy: otherwise all visitors have
+// one address and share its bounds.
 func (d *doctor) proxies(c *config.Config) {
 	host, _, err := net.SplitHostPort(c.Serve.Listen)
 	if err != nil || !instance.OverTLS(c) || len(c.People.Proxies) > 0 {
@@ -290,7 +290,7 @@ func (d *doctor) proxies(c *config.Config) {
 	}
 }
 
-// panics looks whether requests or other work ended in a panic: each is a fault of the program, and the next may be worse.
+// panics looks for requests or other work that ended in a panic: each is a fault of the program, and the next may be worse.
 func (d *doctor) panics(served *instance.Status) {
 	if served.Panics > 0 {
 		d.warning("panics", "look for records \"panic\" in the log of concordat serve, and report them with their stack",
@@ -299,7 +299,7 @@ func (d *doctor) panics(served *instance.Status) {
 	}
 }
 
-// ports asks the serving process how it is, or tries whether it could listen.
+// ports asks the serving process for its state, or tries whether it could listen.
 func (d *doctor) ports(ctx context.Context, c *config.Config, served *instance.Status) {
 	if served != nil {
 		address := served.Listen
@@ -333,7 +333,7 @@ func (d *doctor) ports(ctx context.Context, c *config.Config, served *instance.S
 			"the site is not served, and another concordat process works on it")
 		return
 	}
-	_ = lock.Close() // nothing was done under it
+	_ = lock.Close() // no work was done under it
 	d.skipped("serve", "the site is not served")
 }
 
@@ -371,12 +371,12 @@ func (d *doctor) index(ctx context.Context, c *config.Config, served *instance.S
 	if served != nil {
 		err = instance.CallServing(ctx, d.dir, fmt.Sprintf("/doctor?quick=%v", d.o.quick), nil, st)
 	} else if _, gone := os.Stat(d.path(filepath.Join(instance.IndexName, "00"))); errors.Is(gone, fs.ErrNotExist) {
-		// Opening would make an empty one.
+		// Opening would create an empty one.
 		err = d.a.With(ctx, instance.StoreOnly, func(o *instance.Instance) error {
 			return o.EachDocument(ctx, func(concordat.Ref) { st.Missing++ })
 		})
 	} else {
-		err = d.a.With(ctx, instance.Locked, func(*instance.Instance) error { return nil }) // so that a lock is reported as such
+		err = d.a.With(ctx, instance.Locked, func(*instance.Instance) error { return nil }) // so that a lock is reported as one
 		if err == nil {
 			err = d.a.With(ctx, instance.WithIndex, func(o *instance.Instance) error {
 				st, err = o.CheckIndex(ctx, d.o.quick)
@@ -409,7 +409,7 @@ func (d *doctor) index(ctx context.Context, c *config.Config, served *instance.S
 	}
 }
 
-// meaning says whether a reindex is to be begun, or to be ended.
+// meaning says whether a reindex must begin or be completed.
 func (d *doctor) meaning(st *instance.IndexState) {
 	const command = "run concordat reindex: it continues an interrupted run, while the site is served"
 	switch {

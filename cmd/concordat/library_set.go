@@ -49,7 +49,7 @@ type libraryFlags struct {
 	keepDays                                            int
 }
 
-// set changes what was named.
+// set changes what the flags name.
 func (f *libraryFlags) set(fl *pflag.FlagSet, o *instance.Instance, l *store.Library) (err error) {
 	p := &l.Policy
 	for name, change := range map[string]func(){

@@ -71,7 +71,7 @@ given --count-templates.`,
 	return c
 }
 
-// withLibrary opens the store and a library of it.
+// withLibrary opens the store and one of its libraries.
 func (a *app) withLibrary(ctx context.Context, name string, f func(*instance.Instance, store.Library) error) error {
 	return a.With(ctx, instance.StoreOnly, func(o *instance.Instance) error {
 		l, err := o.Library(ctx, name)

@@ -61,7 +61,7 @@ Exit codes: 0 done, 1 failed, 2 wrong usage, 3 some inputs unreadable (the rest 
 			return cmd.Help()
 		},
 	}
-	root.Version, _ = built() // and with it the flag --version
+	root.Version, _ = built() // which also sets the flag --version
 	f := root.PersistentFlags()
 	f.StringVar(&a.Data, "data", "", "folder of the site (default $CONCORDAT_DATA, else the user's data folder)")
 	f.BoolVar(&a.JSON, "json", false, "print JSON lines on stdout")

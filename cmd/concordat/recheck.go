@@ -50,7 +50,7 @@ concordat serve does it and names the sources that are new.`,
 	return c
 }
 
-// recheckKind returns whether an identity names a batch or a check.
+// recheckKind reports whether an identity names a batch or a check.
 func recheckKind(ctx context.Context, o *instance.Instance, id string) (string, error) {
 	_, err := o.Store.Batches.Batch(ctx, id)
 	if err == nil {

@@ -67,7 +67,7 @@ func (a *app) reindex(ctx context.Context, o *instance.Instance, dryRun bool) er
 	if err := instance.FinishReindex(o.Dir); err != nil {
 		return err
 	}
-	// What a killed process left in the log only has to come into the index first.
+	// What a killed process left in the log must first be applied to the index.
 	err := cluster.Replay(ctx, filepath.Join(o.Dir, instance.IndexName, "00"))
 	var from *index.Shard
 	if err == nil {
@@ -101,19 +101,18 @@ func (a *app) reindex(ctx context.Context, o *instance.Instance, dryRun bool) er
 	return a.TellJSON(map[string]any{"type": "summary", "documents": n, "scheme": o.Site.Scheme()})
 }
 
-// How many documents, and bytes of their texts, from which on no more, are fingerprinted at a time and noted in the
-// catalogue together. Some are on their way on each core.
+// At most this many documents, or bytes of their texts, are fingerprinted at a time and recorded in the catalogue together.
+// Each core has some of them.
 const (
 	anewDocuments = 200
-	// notedAtOnce is how many rows of the catalogue one transaction renews: additions beside a reindex wait for it.
+	// notedAtOnce is how many rows of the catalogue one transaction renews: additions during a reindex wait for it.
 	notedAtOnce = 20
 	anewBytes   = 4 << 20
 )
 
-// rebuild writes the successor of an index and returns its number of documents. Documents are read and fingerprinted
-// ahead, on all cores, while the index is built. The catalogue is brought up to date with it, after each batch: rows of
-// an unfinished reindex carry the new scheme too early, which only means that adding those documents again reads them
-// again.
+// rebuild writes the successor of an index and returns its number of documents. Documents are read and fingerprinted ahead, on
+// all cores, while the index is built. The catalogue is updated with it, after each batch: rows of an unfinished reindex carry
+// the new scheme too early, which only means that adding those documents again reads them again.
 func (a *app) rebuild(ctx context.Context, o *instance.Instance, from *index.Shard) (n int, err error) {
 	next := filepath.Join(o.Dir, instance.NewIndexName)
 	if err := os.RemoveAll(next); err != nil {
@@ -144,7 +143,7 @@ func (a *app) rebuild(ctx context.Context, o *instance.Instance, from *index.Sha
 	return n, err
 }
 
-// build makes a new shard in dir of batches of profiles.
+// build creates a new shard in dir from batches of profiles.
 func build(dir string, options index.Options, batches iter.Seq2[[]*concordat.Profile, error]) error {
 	if !options.StockSegments {
 		return index.Build(dir, options, func(yield func(*concordat.Profile, error) bool) {
@@ -161,7 +160,7 @@ func build(dir string, options index.Options, batches iter.Seq2[[]*concordat.Pro
 			}
 		})
 	}
-	// Bleve's own writer of segments, which the builder does not have.
+	// Bleve's own segment writer, which the builder lacks.
 	to, err := index.Open(dir, options)
 	if err != nil {
 		return err
@@ -177,21 +176,21 @@ func build(dir string, options index.Options, batches iter.Seq2[[]*concordat.Pro
 	return errors.Join(to.Merge(context.Background()), to.Close())
 }
 
-// anewDocument is a document of the index that is to get another profile.
+// anewDocument is a document of the index that needs another profile.
 type anewDocument struct {
 	*concordat.Document
-	bare bool // it is known to have no cells: without any it is as it should be
+	bare bool // known to have no cells: right as it is if it needs none
 }
 
-// anewBatch is some documents of the index, on their way to profiles.
+// anewBatch is some documents of the index that are being profiled.
 type anewBatch struct {
 	docs     []anewDocument
 	profiles []*concordat.Profile
-	fit      int // documents that need none
+	fit      int // documents that need no new profile
 	err      error
 }
 
-// all makes documents of those that each get another profile.
+// all returns documents that each need another profile.
 func all(docs iter.Seq2[*concordat.Document, error]) iter.Seq2[anewDocument, error] {
 	return func(yield func(anewDocument, error) bool) {
 		for d, err := range docs {
@@ -246,7 +245,7 @@ func profileBatch(ctx context.Context, o *instance.Instance, b anewBatch) anewBa
 	return b
 }
 
-// profileAnew makes the profiles of documents of the index.
+// profileAnew computes the profiles of documents of the index.
 func profileAnew(ctx context.Context, o *instance.Instance, docs []*concordat.Document) ([]*concordat.Profile, error) {
 	profiles := make([]*concordat.Profile, len(docs))
 	g, _ := errgroup.WithContext(ctx)
@@ -259,7 +258,7 @@ func profileAnew(ctx context.Context, o *instance.Instance, docs []*concordat.Do
 	return profiles, g.Wait()
 }
 
-// noteAnew brings the catalogue up to date with profiles that were made anew.
+// noteAnew updates the catalogue with new profiles.
 func noteAnew(ctx context.Context, o *instance.Instance, profiles []*concordat.Profile) error {
 	rows := make([]store.DocumentRow, len(profiles))
 	for i, p := range profiles {

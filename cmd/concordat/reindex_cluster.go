@@ -19,8 +19,8 @@ import (
 	"concordat/instance"
 )
 
-// reindexNode makes the copies of this machine anew. The first machine on which it is done, while no node
-// runs, changes the scheme of the cluster; each of the others follows before it is started again.
+// reindexNode recomputes the copies of this machine. The first machine, while no node runs, also changes the scheme of the
+// cluster; the others follow before they start again.
 func (a *app) reindexNode(ctx context.Context, o *instance.Instance, dry bool) error {
 	return a.WithCluster(ctx, func(_ *instance.Instance, w *instance.Observer, l *cluster.Layout) error {
 		next := o.Site.Scheme()

@@ -18,22 +18,22 @@ import (
 	"concordat/store"
 )
 
-// Beside the process that serves a site, documents are made anew one by one in the index that is there: questions see each of
-// them as it was or as it will be. Documents that come meanwhile are made in the new way by whoever adds them. It takes more
-// processor time than a new index (doc/evaluation/README.md), which is therefore made if nobody serves the site.
+// Beside the process that serves a site, documents are replaced one by one in the existing index: questions see each of them
+// before or after. Documents that arrive meanwhile already get new profiles. It takes more processor time than a new index
+// (doc/evaluation/README.md), which is therefore built if no process serves the site.
 
-// renewal says up to which document a reindex has come, in the order of libraries and documents. It is a setting of the
-// site while the reindex is not at its end.
+// renewal says how far a reindex has come, in the order of libraries and documents. It is stored as a setting of the site until
+// the reindex ends.
 type renewal struct {
-	By       string               // of what the profiles are made, besides the texts
+	By       string               // what profiles are made of, besides the texts
 	Library  concordat.LibraryID  // and
-	Document concordat.DocumentID // that was made last
+	Document concordat.DocumentID // the last one done
 	Made     int                  // documents up to there
 }
 
 const renewalSetting = "reindex"
 
-// renewsServed reports whether a process serves the site from this machine, from an index of the scheme of the configuration.
+// renewsServed reports whether a process on this machine serves the site from an index with the configured scheme.
 func renewsServed(ctx context.Context, o *instance.Instance) bool {
 	if !o.Clustered() && instance.HoldsShards(o.Dir) {
 		return false
@@ -47,7 +47,7 @@ func renewsServed(ctx context.Context, o *instance.Instance) bool {
 	return down == nil
 }
 
-// shardDirs returns where the shards lie of which this machine has copies.
+// shardDirs returns the folders of the shards of which this machine has copies.
 func shardDirs(o *instance.Instance) []string {
 	if !o.Clustered() {
 		return []string{filepath.Join(o.Dir, instance.IndexName, "00")}
@@ -60,7 +60,7 @@ func shardDirs(o *instance.Instance) []string {
 	return out
 }
 
-// endReindex notes that all documents are of the configuration.
+// endReindex records that all documents follow the configuration.
 func endReindex(ctx context.Context, o *instance.Instance) error {
 	return errors.Join(o.Store.SetSetting(ctx, renewalSetting, ""), o.Store.SetSetting(ctx, "scheme", string(o.Site.Scheme())))
 }
@@ -72,12 +72,12 @@ type renewing struct {
 	to     cluster.Renewer
 	all    int      // documents
 	before int      // of them, those that an earlier reindex made
-	made   int      // of them, so far
-	at     *renewal // where it has come to; nil: the index itself says what is left
+	made   int      // done so far
+	at     *renewal // progress; nil: the index itself knows what is left
 	began  time.Time
 }
 
-// renew makes the documents anew in the index that the serving process holds, or this one if the other has ended since.
+// renew replaces the documents in the index that the serving process holds, or in this one if that process has ended.
 func (a *app) renew(ctx context.Context, o *instance.Instance, dryRun bool) error {
 	to, ok := o.Index.(cluster.Renewer)
 	if !ok {
@@ -105,7 +105,7 @@ func (a *app) renew(ctx context.Context, o *instance.Instance, dryRun bool) erro
 	return r.run(ctx, all(catalogued(ctx, o, libraries, at)))
 }
 
-// unfit makes the documents anew that are not indexed by their meaning as they ought to be.
+// unfit replaces the documents whose index by meaning is not what it should be.
 func (r *renewing) unfit(ctx context.Context, dryRun bool) error {
 	u, err := r.o.AllUnfit(ctx)
 	if err != nil {
@@ -128,7 +128,7 @@ func (r *renewing) unfit(ctx context.Context, dryRun bool) error {
 	return r.run(ctx, unfitDocuments(ctx, r.o, libraries))
 }
 
-// run makes the documents anew.
+// run replaces the documents.
 func (r *renewing) run(ctx context.Context, docs iter.Seq2[anewDocument, error]) error {
 	b := r.a.Progress(int64(r.all), "reindexing")
 	defer b.Done()
@@ -159,7 +159,7 @@ func (r *renewing) run(ctx context.Context, docs iter.Seq2[anewDocument, error])
 		"rate": r.rate()})
 }
 
-// rate returns how many documents this command has made a second.
+// rate returns how many documents this command has replaced a second.
 func (r *renewing) rate() float64 { return float64(r.made-r.before) / time.Since(r.began).Seconds() }
 
 func (r *renewing) tell() error {
@@ -175,7 +175,7 @@ func sortedLibraries(ctx context.Context, o *instance.Instance) ([]store.Library
 	return libraries, err
 }
 
-// beginRenewal returns the libraries in order, and where an earlier reindex stopped if it made the same.
+// beginRenewal returns the libraries in order, and where an earlier reindex with the same goal stopped.
 func beginRenewal(ctx context.Context, o *instance.Instance) ([]store.Library, renewal, error) {
 	libraries, err := sortedLibraries(ctx, o)
 	if err != nil {
@@ -198,7 +198,7 @@ func beginRenewal(ctx context.Context, o *instance.Instance) ([]store.Library, r
 	}
 	var at renewal
 	if json.Unmarshal([]byte(value), &at) != nil || at.By != begun.By {
-		at = begun // what was made is of another kind
+		at = begun // what was done is of another kind
 	}
 	return libraries, at, nil
 }
@@ -239,7 +239,7 @@ func catalogued(ctx context.Context, o *instance.Instance, libraries []store.Lib
 // unfitAtOnce is how many documents the index names at a time.
 const unfitAtOnce = 20_000
 
-// unfitDocuments yields the documents of the libraries that are not indexed by their meaning as they ought to be, with their texts.
+// unfitDocuments yields the documents of the libraries whose index by meaning is not what it should be, with their texts.
 func unfitDocuments(ctx context.Context, o *instance.Instance, libraries []store.Library) iter.Seq2[anewDocument, error] {
 	return func(yield func(anewDocument, error) bool) {
 		for i := range libraries {
@@ -266,8 +266,8 @@ func unfitDocuments(ctx context.Context, o *instance.Instance, libraries []store
 	}
 }
 
-// put brings the profiles into the index and the catalogue, then notes that they are there. Cancelling ctx ends it before, and not
-// between.
+// put writes the profiles to the index and the catalogue, then records them. Cancelling ctx ends it before these steps, not
+// between them.
 func (r *renewing) put(ctx context.Context, b *anewBatch) error {
 	if err := context.Cause(ctx); err != nil {
 		return err

@@ -71,11 +71,11 @@ func (a *app) reportCommand() *cobra.Command {
 	return c
 }
 
-// readingFlags say how the findings of a check are read.
+// readingFlags say how to read the findings of a check.
 type readingFlags struct {
 	rules      ruleFlags
 	leads      leadFlags
-	configured bool // rules stand over those of the configuration, not over those in force
+	configured bool // rules apply to those of the configuration, not to those in force
 }
 
 func (f *readingFlags) add(c *cobra.Command) {
@@ -103,7 +103,7 @@ func (a *app) listReports(ctx context.Context, o *instance.Instance, limit int) 
 	return nil
 }
 
-// withReport calls f with the report of a task as the flags want it read.
+// withReport calls f with the report of a task as the flags select it.
 func (a *app) withReport(ctx context.Context, id string, flags *readingFlags, language string,
 	f func(*instance.Instance, *report.Report) error) error {
 	if err := cmp.Or(flags.rules.validate(), flags.leads.validate()); err != nil {

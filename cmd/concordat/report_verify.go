@@ -11,7 +11,7 @@ import (
 	"concordat/instance"
 )
 
-// maxReport bounds a report that is verified, in bytes.
+// maxReport bounds a report to verify, in bytes.
 const maxReport = 1 << 30
 
 func (a *app) reportVerify() *cobra.Command {

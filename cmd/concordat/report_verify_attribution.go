@@ -21,8 +21,8 @@ const (
 	kindLeads    = "leads"    // documents that may say the same
 )
 
-// signedClaims are the claims that a partner signed: its documents by the name that they have at this site, with
-// their titles, and the texts of passages that it opened.
+// signedClaims are the claims that a partner signed: its documents by their names at this site, with their titles, and the
+// texts of passages that it opened.
 type signedClaims struct {
 	titles map[concordat.DocumentID]string
 	texts  []string
@@ -59,7 +59,7 @@ func (s *signedClaims) add(x concordat.Statement) error {
 	return nil
 }
 
-// attributed is the part of a report that attributes something to sites.
+// attributed is the part of a report that attributes something to other sites.
 type attributed struct {
 	Evidence []struct {
 		Sources []struct {
@@ -86,12 +86,12 @@ type attributed struct {
 	} `json:"consulted"`
 }
 
-// pieceBreak stands between the pieces of a source's text (doc/format-report.md, Report).
+// pieceBreak separates the pieces of a source's text (doc/format-report.md, Report).
 const pieceBreak = "\n[…]\n"
 
-// verifyAttribution compares what a report attributes to partners with what they signed, and says in words what
-// they did not say. good are the statements whose signatures were checked. What comes of a mirror was not
-// told for this report, and nobody signed it.
+// verifyAttribution compares what a report attributes to partners with what they signed, and describes what they did not say.
+// good are the statements with checked signatures. What comes from a mirror was not told for this report, so no partner signed
+// it.
 func verifyAttribution(b []byte, good []concordat.Statement) ([]string, error) {
 	var r attributed
 	if err := json.Unmarshal(b, &r); err != nil {
@@ -137,14 +137,14 @@ func verifyAttribution(b []byte, good []concordat.Statement) ([]string, error) {
 				s.Title, s.Text)
 		}
 	}
-	for i, l := range r.Leads { // between places that were shown stands an empty line
+	for i, l := range r.Leads { // an empty line separates places that were shown
 		check(fmt.Sprintf("lead %d", i+1), concordat.Ref{Site: l.Source.Site, Library: l.Source.Library, Document: l.Source.Document},
 			l.Source.Title, strings.ReplaceAll(l.Text, "\n\n", pieceBreak))
 	}
 	return problems, nil
 }
 
-// lettersOnly returns the lettersOnly and digits of a title: what is cut, cleaned or marked as cut stays a beginning.
+// lettersOnly returns the letters and digits of a title, so that a shortened or cleaned title is still a prefix.
 func lettersOnly(title string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsLetter(r) || unicode.IsDigit(r) {
@@ -171,7 +171,7 @@ func (s *signedClaims) opened(text string) bool {
 	return true
 }
 
-// askedFor fails where the request that a statement carries is not the one that it answers.
+// askedFor fails if a statement does not answer the request that it carries.
 func askedFor(s concordat.Statement) error {
 	if len(s.Asked) == 0 {
 		return nil

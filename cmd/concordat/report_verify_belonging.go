@@ -9,16 +9,16 @@ import (
 	"concordat"
 )
 
-// belonging checks that answers belong to a report: that its site asked, and about its submission.
+// belonging checks that answers belong to a report: that its site asked, about its submission.
 type belonging struct {
-	asker concordat.SiteID // that signed the report; empty: nobody did
+	asker concordat.SiteID // that signed the report; empty: unsigned
 	text  [sha256.Size]byte
 	jobs  map[string]bool           // site and job of answers that are about the submission
 	older map[concordat.SiteID]bool // sites with an answer that does not name the submission
 }
 
-// newBelonging returns the check for the report of a site about the text with a SHA-256 in hexadecimal. statements are
-// all answers of the report whose signatures are good, in any order.
+// newBelonging returns the check for a site's report about the text with the given SHA-256 in hexadecimal. statements are all
+// answers of the report with good signatures, in any order.
 func newBelonging(asker concordat.SiteID, digest string, statements []concordat.Statement) (*belonging, error) {
 	b := &belonging{asker: asker, jobs: map[string]bool{}, older: map[concordat.SiteID]bool{}}
 	text, err := hex.DecodeString(digest)
@@ -38,15 +38,15 @@ func newBelonging(asker concordat.SiteID, digest string, statements []concordat.
 	return b, nil
 }
 
-// beginsJob reports whether answers of a kind begin a job: they name the submission themselves. A check begins two at a partner, one by
-// fingerprints and one by meaning, so that the partner cannot tell that both are about one text. Other answers follow one of the two and
-// name its job.
+// beginsJob reports whether answers of a kind begin a job: they name the submission themselves. A check begins two jobs at a
+// partner, one by fingerprints and one by meaning, so that the partner cannot see that both are about one text. Other answers
+// follow one of the two and name its job.
 func beginsJob(kind string) bool { return kind == kindTell || kind == kindLeads }
 
 func jobKey(s concordat.Statement) string { return string(s.Site) + "\x00" + string(s.Job) }
 
-// check fails if an answer, whose signature is good, was given to another site or about another submission. bound
-// reports whether the answer names both; answers of older versions do not.
+// check fails if an answer with a good signature was given to another site or about another submission. bound reports whether
+// the answer names both; answers of older versions do not.
 func (b *belonging) check(s concordat.Statement) (bound bool, err error) {
 	switch {
 	case s.Asker == "":

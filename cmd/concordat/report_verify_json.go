@@ -37,11 +37,11 @@ type statementVerification struct {
 	Kind string           `json:"kind"`
 	At   time.Time        `json:"at"`
 	OK   bool             `json:"ok"`
-	// Bound: the partner signed which site asked and, by its job, about which submission.
+	// Bound: the partner signed which site asked and, by the job, about which submission.
 	Bound bool `json:"bound"`
 }
 
-// unbound counts the good answers whose signatures name neither the asker nor the submission.
+// unbound counts the good answers whose signatures name neither asker nor submission.
 func (v *verification) unbound() int {
 	n := 0
 	for _, s := range v.Statements {
@@ -75,7 +75,7 @@ func verifyFile(b []byte, cards cli.Cards) (*verification, error) {
 	return out, nil
 }
 
-// verifyReport checks a report against cards. It fails with concordat.ErrInvalid for what is no report.
+// verifyReport checks a report against cards. It fails with concordat.ErrInvalid if the bytes are not a report.
 func verifyReport(b []byte, cards cli.Cards) (*verification, error) {
 	out := &verification{Problems: []string{}, Statements: []statementVerification{}}
 	m, err := report.ReadManifest(b)
@@ -106,7 +106,7 @@ func verifyReport(b []byte, cards cli.Cards) (*verification, error) {
 	if err := json.Unmarshal(b, &r); err != nil {
 		return nil, fmt.Errorf("report: %w: %w", concordat.ErrInvalid, err)
 	}
-	signed := make([]error, len(r.Statements)) // what is wrong with the signature of each
+	signed := make([]error, len(r.Statements)) // what is wrong with each signature
 	var good []concordat.Statement
 	for i, s := range r.Statements {
 		if signed[i] = cards.Check(s); signed[i] == nil {

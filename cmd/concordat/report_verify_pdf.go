@@ -14,8 +14,8 @@ import (
 	"concordat/report/pdf"
 )
 
-// verifyPDF checks a report as a PDF: the report attached, the signature over all bytes, and that its
-// certificate is the site's. It fails with concordat.ErrInvalid for what is no file of ours.
+// verifyPDF checks a report as a PDF: the attached report, the signature over all bytes, and that its certificate is the
+// site's. It fails with concordat.ErrInvalid for a file that is not ours.
 func verifyPDF(b []byte, cards cli.Cards) (*verification, error) {
 	s, err := pdf.Open(b)
 	if err != nil {
@@ -34,7 +34,7 @@ func verifyPDF(b []byte, cards cli.Cards) (*verification, error) {
 	return out, nil
 }
 
-// pdfProblems says what is wrong with the pages and their signature.
+// pdfProblems describes what is wrong with the pages and their signature.
 func pdfProblems(b []byte, s *pdf.Sealed, cards cli.Cards) []string {
 	out := []string{}
 	say := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }

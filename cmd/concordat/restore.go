@@ -22,8 +22,8 @@ import (
 	"concordat/store"
 )
 
-// restoringName marks a folder into which a backup is being copied; it names the backup's state. The store
-// gets its name as the last step, so that the folder holds no site before.
+// restoringName marks a folder into which a backup is being copied; it names the backup's state. The store gets its name in the
+// last step, so that the folder is not a site before.
 const (
 	restoringName  = "restoring"
 	restoredSuffix = ".restored"
@@ -102,8 +102,7 @@ func (a *app) restore(ctx context.Context, from, to string, asNew bool, open ope
 	return a.tellRestored(dir, b, asNew)
 }
 
-// restorePlace makes the folder and marks it, and refuses one that holds anything but the beginning of the
-// same restore.
+// restorePlace creates the folder and marks it, and refuses one that holds anything but the beginning of the same restore.
 func restorePlace(dir, state string) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
@@ -130,23 +129,23 @@ func restorePlace(dir, state string) error {
 	return os.WriteFile(marker, []byte(state+"\n"), 0o600)
 }
 
-// restoring is a restore on its way.
+// restoring is a restore in progress.
 type restoring struct {
 	a     *app
 	b     *backup.Backup
 	dir   string
-	to    string // place of the store; empty: as the configuration says
+	to    string // place of the store; empty: as configured
 	asNew bool
 }
 
-// beside is the folder of what is changed before it gets its place.
+// beside is the folder of files that are changed before they move to their places.
 func (r *restoring) beside() string { return filepath.Join(r.dir, "store"+restoredSuffix) }
 
 func (r *restoring) run(ctx context.Context) error {
 	bar := r.a.Progress(r.b.Manifest.Bytes, "restoring")
 	defer bar.Done()
 	progress := func(n int) error { bar.Add(n); return ctx.Err() }
-	// Store and configuration are changed after they were copied: copies that are there already cannot be compared.
+	// Store and configuration are changed after they were copied: copies that are already there cannot be compared.
 	if err := os.RemoveAll(r.beside()); err != nil {
 		return err
 	}
@@ -167,7 +166,7 @@ func (r *restoring) run(ctx context.Context) error {
 	return r.store(ctx)
 }
 
-// configure takes out of the configuration what made the machine a node, and says where the store is.
+// configure removes from the configuration what made the machine a node, and sets where the store is.
 func (r *restoring) configure() error {
 	path := filepath.Join(r.beside(), instance.ConfigName)
 	text, err := os.ReadFile(path)
@@ -208,8 +207,7 @@ func exists(path string) bool {
 	return err == nil
 }
 
-// store ends in the store what must not come back, and puts it and the configuration in their places: from then
-// on the folder holds a site.
+// store ends what must not come back, and moves store and configuration to their places: from then on the folder holds a site.
 func (r *restoring) store(ctx context.Context) error {
 	path := filepath.Join(r.beside(), instance.StoreName)
 	db, err := store.Open(ctx, path)
@@ -227,7 +225,7 @@ func (r *restoring) store(ctx context.Context) error {
 		return r.settle(path)
 	}
 	err = r.settle(path)
-	if err == nil { // the site may live on from here: nobody may take the database for half a restore
+	if err == nil { // from here on the site may be in use, and the database must not be taken for half a restore
 		err = filled.SetSetting(ctx, restoredSetting, "")
 	}
 	return errors.Join(err, filled.Close())
@@ -252,8 +250,7 @@ func (r *restoring) settle(path string) error {
 // restoredSetting names, in a database, the state that was restored into it.
 const restoredSetting = "restored state"
 
-// fill copies the store into the database of the configuration, if it names one, which it returns, and
-// removes the file.
+// fill copies the store into the database that the configuration names, if any, which it returns, and removes the file.
 func (r *restoring) fill(ctx context.Context, from *store.DB) (to *store.DB, err error) {
 	c, err := instance.LoadConfig(filepath.Join(r.beside(), instance.ConfigName))
 	if err != nil || c.Store.URL == "" {
@@ -272,7 +269,7 @@ func (r *restoring) fillFrom(ctx context.Context, from, to *store.DB, c *config.
 	state := r.b.Manifest.State
 	if held, err := to.Setting(ctx, restoredSetting); err != nil && !errors.Is(err, concordat.ErrNotFound) {
 		return err
-	} else if held != state { // else a restore that was cut short has filled it
+	} else if held != state { // else an interrupted restore has filled it
 		if err := from.SetSetting(ctx, restoredSetting, state); err != nil {
 			return err
 		}
@@ -322,7 +319,7 @@ func readyRestored(ctx context.Context, db *store.DB, b *backup.Backup, asNew bo
 	return err
 }
 
-// syncFolder makes renames in dir last.
+// syncFolder makes renames in dir durable.
 func syncFolder(dir string) error {
 	d, err := os.Open(dir)
 	if err != nil {

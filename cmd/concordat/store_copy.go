@@ -15,7 +15,7 @@ import (
 	"concordat/store"
 )
 
-// inFile is the place of a store that is a file in the site's folder.
+// inFile stands for a store that is a file in the site's folder.
 const inFile = "file"
 
 func (a *app) storeCommand() *cobra.Command {
@@ -80,7 +80,7 @@ func (a *app) storeStatus(ctx context.Context, o *instance.Instance) error {
 	return nil
 }
 
-// warnStore tells on stderr what is wrong with how the store is set up.
+// warnStore prints on stderr what is wrong with the setup of the store.
 func (a *app) warnStore(ctx context.Context, o *instance.Instance) error {
 	e, err := o.Store.Engine(ctx)
 	for _, w := range e.Warnings {
@@ -162,7 +162,7 @@ func (a *app) copyTables(ctx context.Context, from, to *instance.Instance) error
 	return nil
 }
 
-// copyFiles puts every file of from into to, and returns how many there are.
+// copyFiles copies every file of from into to, and returns their number.
 func copyFiles(ctx context.Context, from, to *store.Files, limit int64) (n int, err error) {
 	err = from.All(ctx, func(hash string) error {
 		path, err := from.Fetch(ctx, hash)

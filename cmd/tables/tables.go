@@ -28,7 +28,7 @@ const (
 	maxUnpacked = 64 << 30
 )
 
-// Kind returns tsv or jsonl for a table of documents by its name, compressed or not, else "".
+// Kind returns tsv or jsonl for the name of a table of documents, compressed or not, else "".
 func Kind(name string) string {
 	name = strings.ToLower(name)
 	name = strings.TrimSuffix(strings.TrimSuffix(name, ".gz"), ".zst")
@@ -41,12 +41,11 @@ func Kind(name string) string {
 	return ""
 }
 
-// Read calls each with the documents of a table: .tsv of two columns (id, text) or three (id,
-// title, text), or with a first line that names its columns, in any order: id and text, and perhaps title, author and
-// date; or .jsonl with the keys id, title, author, text, date; .gz and .zst are unpacked.
-// A faulty line or an id that stands twice is an error of kind concordat.ErrInvalid naming the
-// lines, a table without a document an *extract.Error; of such a table no document is given out, which is
-// why it is read twice.
+// Read calls each with the documents of a table: .tsv of two columns (id, text) or three (id, title, text), or with a first
+// line that names its columns in any order: id and text, and optionally title, author and date; or .jsonl with the keys id,
+// title, author, text, date; .gz and .zst are unpacked. A faulty line or a repeated id is an error of kind concordat.ErrInvalid
+// naming the lines, a table without a document an *extract.Error; no document of such a table is passed on, which is why it is
+// read twice.
 func Read(path string, each func(site.Incoming) error) error {
 	n := 0
 	if err := scan(path, func(site.Incoming) error { n++; return nil }); err != nil {
@@ -58,7 +57,7 @@ func Read(path string, each func(site.Incoming) error) error {
 	return scan(path, each)
 }
 
-// scan is Read in one pass: documents before a fault have been given out.
+// scan is Read in one pass: documents before a fault are already passed on.
 func scan(path string, each func(site.Incoming) error) error {
 	f, err := os.Open(path)
 	if err != nil {
@@ -137,7 +136,7 @@ type tsvColumns struct {
 // errHeader: the line names columns.
 var errHeader = errors.New("a header row")
 
-// columnNames are those that a header may have.
+// columnNames are the names that a header may have.
 var columnNames = []string{"id", "title", "text", "author", "date"}
 
 func (c *tsvColumns) parse(line []byte) (site.Incoming, error) {
@@ -167,9 +166,8 @@ func (c *tsvColumns) parse(line []byte) (site.Incoming, error) {
 	return d, site.CheckName(field[0])
 }
 
-// header returns the names of the columns if the first line is a header row, in whatever case: it names id and text, or
-// each of its cells is the name of a column. Of those, one without id or text, with a name that stands twice or with one
-// that is not known is refused.
+// header returns the names of the columns if the first line is a header row, in any case: it names id and text, or each of its
+// cells is a column name. A header row without id or text, or with a repeated or unknown name, is refused.
 func header(field []string) (named []string, err error) {
 	known := 0
 	for _, f := range field {

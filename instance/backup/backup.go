@@ -1,16 +1,13 @@
-// Package backup keeps copies of a site in a folder: begin with Begin to make one, and with Open to
-// verify it or to take its files back.
+// Package backup keeps copies of a site in a folder. Use Begin to make one, and Open to verify it or restore its files.
 //
-// A backup has a manifest, the state of one moment in a folder of its own, and the originals by their
-// hashes. The manifest is replaced as the last step, so that after a crash or on a full disk the folder
-// holds the backup before, whole, or none; originals that are there already are not copied again. Every
-// file stands with its SHA-256 in a list that sha256sum -c can read, and the manifest holds the hash of
-// the list. The package knows neither the store nor the index: its caller puts their copies into the
-// folder of the state.
+// A backup has a manifest, the state of one moment in a folder of its own, and the originals by their hashes. The manifest is
+// replaced last, so that after a crash or on a full disk the folder holds the previous backup, whole, or none; originals that
+// are already there are not copied again. A list that sha256sum -c can read has the SHA-256 of every file, and the manifest has
+// the hash of the list. The package knows neither the store nor the index: its caller copies them into the folder of the state.
 //
-// An encrypted backup (BeginEncrypted) has the same files, each encrypted; its list is of the encrypted bytes, so that
-// whoever has no key can still tell that nothing is missing or damaged. What they are called and hold is in a second list,
-// which is encrypted too. Unlock opens it.
+// An encrypted backup (BeginEncrypted) has the same files, each encrypted; its list names the encrypted bytes, so that anyone
+// without the key can still see that nothing is missing or damaged. A second, encrypted list has their names and contents.
+// Unlock opens it.
 package backup
 
 import (
@@ -34,10 +31,9 @@ import (
 const (
 	// Format is the version of the folder; see doc/format.md.
 	Format = 1
-	// FormatShards is the format of a backup of several shards; earlier programs must not read it as a backup of
-	// one shard.
+	// FormatShards is the format of a backup of several shards, which earlier programs must not take for one of a single shard.
 	FormatShards = 2
-	// FormatEncrypted is the format of an encrypted backup, of one shard or several.
+	// FormatEncrypted is the format of an encrypted backup, of one or several shards.
 	FormatEncrypted = 3
 
 	manifestName = "manifest.json"
@@ -50,34 +46,34 @@ const (
 	maxPath     = 1024
 )
 
-// Manifest says what a backup is of.
+// Manifest describes a backup.
 type Manifest struct {
 	Format  int              `json:"format"`
 	Made    time.Time        `json:"made"` // the moment of the state
 	Program string           `json:"program"`
 	Site    concordat.SiteID `json:"site"`
 	Scheme  concordat.Scheme `json:"scheme"`
-	Keys    bool             `json:"keys"` // secrets of the site are in it
+	Keys    bool             `json:"keys"` // it includes secrets of the site
 	// Audit is the last entry of the audit, by its number and hash.
 	Audit Head `json:"audit"`
-	// Documents is how many the catalogue has, Sentences how many the index has.
+	// Documents is the number of documents in the catalogue, Sentences that of sentences in the index.
 	Documents int `json:"documents"`
 	Sentences int `json:"sentences"`
-	// Shards is how many the index has, in folders of their own, where the site has several machines; 0: one machine.
+	// Shards is the number of shards, in folders of their own, on a site of several machines; 0: one machine.
 	Shards int `json:"shards,omitempty"`
 	// State is the folder of the state, List the SHA-256 of the list of all files.
 	State string `json:"state"`
 	List  string `json:"list"`
 	Files int    `json:"files"`
 	Bytes int64  `json:"bytes"`
-	// Encryption is how the files are encrypted; nil: they are not.
+	// Encryption is how the files are encrypted; nil: not at all.
 	Encryption *Encryption `json:"encryption,omitempty"`
 }
 
 // Encryption says who can open an encrypted backup.
 type Encryption struct {
 	Recipients []string `json:"recipients"` // as crypto.ParseRecipients takes them
-	// Passphrase: the identity of the only recipient is in the backup, under a passphrase.
+	// Passphrase: the backup holds the identity of its only recipient, under a passphrase.
 	Passphrase bool `json:"passphrase,omitempty"`
 }
 
@@ -85,7 +81,7 @@ type Encryption struct {
 type Head struct {
 	Seq    int64  `json:"seq"`
 	Hash   string `json:"hash"`
-	Signed []byte `json:"signed,omitempty"` // by the site, base64; empty: it has no keys
+	Signed []byte `json:"signed,omitempty"` // by the site, base64; empty: the site has no keys
 }
 
 // File is one file of a backup.
@@ -94,16 +90,15 @@ type File struct {
 	SHA256 [32]byte
 }
 
-// Backup is a whole backup, for reading. It is safe for concurrent use, once Unlock has returned.
+// Backup is a complete backup, for reading. It is safe for concurrent use once Unlock has returned.
 type Backup struct {
 	Manifest Manifest
 	dir      string
 	opener   *crypto.Opener // of an encrypted one that was unlocked
 }
 
-// Open reads the manifest of the backup in dir and checks it, but reads no files. It fails with
-// concordat.ErrNotFound if there is no whole backup, with concordat.ErrInvalid for one of a later
-// format, and with concordat.ErrCorrupt.
+// Open reads and checks the manifest of the backup in dir, but reads no files. It fails with concordat.ErrNotFound if there is
+// no complete backup, with concordat.ErrInvalid for a later format, and with concordat.ErrCorrupt.
 func Open(dir string) (*Backup, error) {
 	path := filepath.Join(dir, manifestName)
 	b, err := readBounded(path, maxManifest)
@@ -156,7 +151,7 @@ func readBounded(path string, most int64) ([]byte, error) {
 	return b, err
 }
 
-// plain reports whether a path with slashes stays below its folder, on every system.
+// plain reports whether a path with slashes stays below its folder on every system.
 func plain(path string) bool {
 	return len(path) <= maxPath && fs.ValidPath(path) && path != "." && !strings.ContainsAny(path, "\\:\x00\n\r")
 }
@@ -171,8 +166,8 @@ func ParseFile(line string) (File, error) {
 	return File{path, [32]byte(b)}, nil
 }
 
-// each calls f for every file of the list, in its order, and then compares the list with the manifest.
-// It ends with the first error.
+// each calls f for every file of the list, in order, and then compares the list with the manifest. It ends with the first
+// error.
 func (b *Backup) each(f func(File) error) error {
 	list, err := os.Open(filepath.Join(b.dir, b.Manifest.State, listName))
 	if err != nil {
@@ -205,17 +200,17 @@ func (b *Backup) each(f func(File) error) error {
 	return nil
 }
 
-// Fault is a file that is not as it was backed up.
+// Fault is a file that differs from what was backed up.
 type Fault struct {
 	Path   string `json:"path"`
 	Reason string `json:"reason"` // for people
 }
 
-// Verify reads every file and returns those that are missing or have other bytes. Of an encrypted backup it compares the
-// encrypted bytes and, if the backup was unlocked, what is in them. progress, if not nil, is called with the number of bytes
-// as they are read. It fails if the manifest and the lists do not fit, or with the error of progress.
+// Verify reads every file and returns those that are missing or altered. For an encrypted backup it compares the encrypted
+// bytes and, if the backup was unlocked, their content. progress, if not nil, is called with the number of bytes read. It fails
+// if the manifest and the lists do not fit, or with the error of progress.
 func (b *Backup) Verify(progress func(bytes int) error) ([]Fault, error) {
-	// The lists are compared as a whole first: of a damaged one no line is worth a word.
+	// The lists are compared as a whole first: a damaged list says nothing reliable.
 	if err := b.check(); err != nil {
 		return nil, err
 	}
@@ -264,7 +259,7 @@ func sum(path string, w io.Writer, progress func(int) error) ([32]byte, error) {
 	return [32]byte(h.Sum(nil)), err
 }
 
-// countingReader reads, and tells how much.
+// countingReader reads and counts.
 type countingReader struct {
 	r        io.Reader
 	progress func(int) error

@@ -35,20 +35,20 @@ var (
 	ErrRecipient = errors.New("the identity is not that of a recipient of the backup")
 )
 
-// Encrypt says how a backup is encrypted.
+// Encrypt says how to encrypt a backup.
 type Encrypt struct {
 	Recipients crypto.Recipients
-	// Names is the key of the names of originals: who does not have it cannot tell whether a file is in the backup. Backups
-	// that follow each other in a folder share originals if it stays the same.
+	// Names is the key of the names of originals: without it, nobody can find out whether a file is in the backup. Successive
+	// backups in a folder share originals if it stays the same.
 	Names [32]byte
 	// Identity, if not empty, is the identity of the only recipient under a passphrase, see crypto.NewLockedIdentity. The
 	// backup then opens with the passphrase.
 	Identity []byte
-	// Stage is a folder, absent or empty, for the state before it is encrypted. It is removed at the end.
+	// Stage is a missing or empty folder for the state before encryption. It is removed at the end.
 	Stage string
 }
 
-// encrypting is the encryption of a Making, with the files that were added.
+// encrypting is the encryption of a Making, with the files added.
 type encrypting struct {
 	Encrypt
 	stage    string
@@ -69,7 +69,7 @@ func BeginEncrypted(dir string, now time.Time, e Encrypt) (*Making, error) {
 	return m, os.MkdirAll(e.Stage, 0o700)
 }
 
-// encryptOriginal adds an original whose content has the hash.
+// encryptOriginal adds an original with the given hash.
 func (m *Making) encryptOriginal(path string, want [32]byte) (whole bool, err error) {
 	name := originalPath(m.enc.Recipients.FileName(m.enc.Names, want))
 	e := entry{File{Path: name + encryptedSuffix}, originalPath(hex.EncodeToString(want[:])), want}
@@ -84,7 +84,7 @@ func (m *Making) encryptOriginal(path string, want [32]byte) (whole bool, err er
 	if err := m.encryptFile(path, to, &e); err != nil {
 		return false, err
 	}
-	if whole = e.content == want; !whole { // under its own name a later backup would take it for what it should be
+	if whole = e.content == want; !whole { // under its own name a later backup would take it for an intact one
 		e.Path = name + damagedSuffix
 		if err := os.Rename(to, filepath.Join(m.dir, filepath.FromSlash(e.Path))); err != nil {
 			return false, err
@@ -107,7 +107,7 @@ func (m *Making) encryptFile(from, to string, e *entry) error {
 	})
 }
 
-// writeEncrypted makes an encrypted file of what write writes, and sets the hash of its bytes.
+// writeEncrypted encrypts what write writes into a file, and sets the hash of its bytes.
 func (m *Making) writeEncrypted(to string, f *File, write func(io.Writer) error) error {
 	h := sha256.New()
 	err := writeWhole(to, func(file io.Writer) error {
@@ -121,7 +121,7 @@ func (m *Making) writeEncrypted(to string, f *File, write func(io.Writer) error)
 	return err
 }
 
-// addFile adds a file that is there.
+// addFile adds an existing file.
 func (m *Making) addFile(e entry) error {
 	info, err := os.Stat(filepath.Join(m.dir, filepath.FromSlash(e.Path)))
 	if err == nil {
@@ -135,7 +135,7 @@ func (m *Making) add(e entry, size int64) {
 	m.enc.contents = append(m.enc.contents, e)
 }
 
-// encryptState encrypts the files of the stage into the backup, and removes each and at last the stage.
+// encryptState encrypts the files of the stage into the backup, removing each and finally the stage.
 func (m *Making) encryptState(ctx context.Context) error {
 	err := filepath.WalkDir(m.enc.stage, func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
@@ -165,7 +165,7 @@ type line struct {
 	SHA256 string `json:"sha256"`
 }
 
-// writeContents writes the list of what the files hold, in the order of the list of files, and the identity.
+// writeContents writes the list of contents, in the order of the list of files, and the identity.
 func (m *Making) writeContents() error {
 	of := make(map[string]entry, len(m.enc.contents))
 	for _, e := range m.enc.contents {
@@ -206,8 +206,8 @@ func (b *Backup) LockedIdentity() ([]byte, error) {
 	return readBounded(filepath.Join(b.dir, b.Manifest.State, identityName), maxIdentity)
 }
 
-// Unlock makes an encrypted backup readable. It reads the list of the contents to its end, and fails with ErrRecipient,
-// or concordat.ErrCorrupt.
+// Unlock makes an encrypted backup readable. It reads the whole list of contents, and fails with ErrRecipient or
+// concordat.ErrCorrupt.
 func (b *Backup) Unlock(o crypto.Opener) error {
 	opened := *b
 	opened.opener = &o
@@ -218,10 +218,10 @@ func (b *Backup) Unlock(o crypto.Opener) error {
 	return nil
 }
 
-// Unlocked reports whether the content of the files can be read.
+// Unlocked reports whether the contents of the files can be read.
 func (b *Backup) Unlocked() bool { return b.Manifest.Encryption == nil || b.opener != nil }
 
-// encryptedEntries reads the list of files and that of the contents side by side.
+// encryptedEntries reads the list of files and the list of contents side by side.
 func (b *Backup) encryptedEntries(f func(entry) error) error {
 	file, err := os.Open(filepath.Join(b.dir, b.Manifest.State, contentsName))
 	if err != nil {

@@ -18,10 +18,9 @@ import (
 	"time"
 )
 
-// Making is a backup on its way. It is for one goroutine, and only one may be on its way in a folder.
+// Making is a backup in progress. It is for one goroutine, and a folder can have only one at a time.
 type Making struct {
-	// Progress, if not nil, is called with the number of bytes as they are copied or read. Its error ends
-	// everything.
+	// Progress, if not nil, is called with the number of bytes copied or read. Its error ends everything.
 	Progress func(bytes int) error
 
 	dir   string
@@ -29,12 +28,12 @@ type Making struct {
 	files []File
 	bytes int64
 	enc   *encrypting // nil: the backup is not encrypted
-	// before has the originals of the backup before, with the hashes of their bytes; empty if its list is damaged.
+	// before has the originals of the previous backup with the hashes of their bytes; empty if its list is damaged.
 	before map[string][32]byte
 }
 
-// Begin makes the folder of a new state in dir, which holds a backup, or what is left of one, or nothing.
-// What earlier ones left behind in the middle is removed.
+// Begin creates the folder of a new state in dir, which holds a backup, the remains of one, or nothing. It removes what
+// interrupted backups left.
 func Begin(dir string, now time.Time) (*Making, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
@@ -47,7 +46,7 @@ func Begin(dir string, now time.Time) (*Making, error) {
 	return m, os.Mkdir(m.stored(), 0o700)
 }
 
-// originalsOf returns the originals of the backup in dir with the hashes of their bytes; none if there is no whole one.
+// originalsOf returns the originals of the backup in dir with the hashes of their bytes; none if there is no complete backup.
 func originalsOf(dir string) map[string][32]byte {
 	all := map[string][32]byte{}
 	b, err := Open(dir)
@@ -66,7 +65,7 @@ func originalsOf(dir string) map[string][32]byte {
 	return all
 }
 
-// State is the folder for the state; of an encrypted backup that into which the caller puts the files as they are.
+// State is the folder for the state; for an encrypted backup, that where the caller puts the files to be encrypted.
 func (m *Making) State() string {
 	if m.enc != nil {
 		return m.enc.stage
@@ -96,8 +95,8 @@ func tidy(dir string) error {
 	return errors.Join(errs...)
 }
 
-// AddFile copies a file into the state under the path with slashes; one that is not there is no error, and
-// the answer is false.
+// AddFile copies a file into the state under the path with slashes; it returns false, without an error, if there is no such
+// file.
 func (m *Making) AddFile(from, path string) (bool, error) {
 	if !plain(path) {
 		return false, fmt.Errorf("path %q", path)
@@ -113,9 +112,8 @@ func (m *Making) AddFile(from, path string) (bool, error) {
 	return err == nil, err
 }
 
-// AddOriginals copies the files below the folder from whose names are their SHA-256 and that the backup does
-// not have. A file that goes away meanwhile is left out; one whose bytes do not fit its name is copied as
-// it is, and named in the answer.
+// AddOriginals copies the files below the folder from whose names are their SHA-256 and that the backup lacks. A file that
+// disappears meanwhile is left out; one whose bytes do not match its name is copied as it is, and named in the result.
 func (m *Making) AddOriginals(ctx context.Context, from string) (damaged []string, err error) {
 	err = filepath.WalkDir(from, func(path string, e fs.DirEntry, err error) error {
 		switch {
@@ -185,8 +183,8 @@ func originalPath(hash string) string {
 	return Originals + "/" + hash[:2] + "/" + hash[2:4] + "/" + hash
 }
 
-// Finish hashes the state, writes the list, and makes the backup that of the manifest, whose fields from
-// State on it sets. Then it removes the state before and originals that are no longer needed.
+// Finish hashes the state, writes the list, and replaces the manifest, whose fields from State on it sets. Then it removes the
+// previous state and originals that are no longer needed.
 func (m *Making) Finish(ctx context.Context, about Manifest) (*Manifest, error) {
 	add := m.addState
 	if m.enc != nil {
@@ -236,7 +234,7 @@ func (m *Making) sort() {
 	slices.SortFunc(m.files, func(a, b File) int { return strings.Compare(a.Path, b.Path) })
 }
 
-// Abandon removes what was made of the state; originals stay, for the next time.
+// Abandon removes the new state; originals stay, for the next attempt.
 func (m *Making) Abandon() error {
 	return errors.Join(os.RemoveAll(m.State()), os.RemoveAll(m.stored()))
 }
@@ -298,7 +296,7 @@ func (m *Making) tidyOriginals() error {
 	return err
 }
 
-// copyFile copies a file, for its owner only; it has its name once it is whole and on the disk.
+// copyFile copies a file, readable by its owner only; it gets its name once it is complete and on the disk.
 func copyFile(from, to string, progress func(int) error) (hash [32]byte, err error) {
 	err = writeWhole(to, func(w io.Writer) (err error) {
 		hash, err = sum(from, w, progress)
@@ -307,7 +305,8 @@ func copyFile(from, to string, progress func(int) error) (hash [32]byte, err err
 	return hash, err
 }
 
-// writeWhole makes a file of what write writes, for its owner only; it has its name once it is whole and on the disk.
+// writeWhole writes what write writes into a file readable by its owner only; it gets its name once it is complete and on the
+// disk.
 func writeWhole(to string, write func(io.Writer) error) error {
 	tmp := to + ".part"
 	f, err := os.OpenFile(tmp, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
@@ -356,7 +355,7 @@ func syncPath(path string) error {
 	return errors.Join(f.Sync(), f.Close())
 }
 
-// Own reports whether a name in the folder of a backup is one that this package gives.
+// Own reports whether this package uses a name in the folder of a backup.
 func Own(name string) bool {
 	return name == manifestName || name == manifestName+".new" || name == Originals || strings.HasPrefix(name, statePrefix)
 }

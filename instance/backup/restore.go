@@ -11,10 +11,10 @@ import (
 	"concordat"
 )
 
-// Restore copies the files for which want answers true into dir, each under its name in the folder of a
-// site, and compares the bytes with the list on the way. Files that are there with the right bytes stay; one that
-// is not as it was backed up never gets its name. On return all of it is on the disk. It fails with
-// concordat.ErrCorrupt, naming the file, and with ErrLocked for an encrypted backup that was not unlocked.
+// Restore copies the files that want accepts into dir, each under its name in the folder of a site, and compares the bytes with
+// the list on the way. Existing files with the right bytes stay; a file that differs from what was backed up never gets its
+// name. On return everything is on the disk. It fails with concordat.ErrCorrupt, naming the file, and with ErrLocked for an
+// encrypted backup that was not unlocked.
 func (b *Backup) Restore(dir string, want func(name string) bool, progress func(bytes int) error) error {
 	if b.Manifest.Encryption != nil && b.opener == nil {
 		return ErrLocked
@@ -44,11 +44,11 @@ func (b *Backup) Restore(dir string, want func(name string) bool, progress func(
 	return syncDirs(dir)
 }
 
-// entry is a file of a backup, with what it holds.
+// entry is a file of a backup, with its content.
 type entry struct {
-	File             // as it is stored
+	File             // as stored
 	name    string   // in the folder of a site
-	content [32]byte // SHA-256 of what it holds
+	content [32]byte // SHA-256 of its content
 }
 
 // entries calls f for every file of the site, in the order of the list. It ends with the first error.
@@ -73,7 +73,7 @@ func (b *Backup) check() error {
 	return b.each(func(File) error { return nil })
 }
 
-// copy writes what a file holds to w. It fails with errBytes where the file or its content are not as the lists say; what
+// copy writes the content of a file to w. It fails with errBytes if the file or its content differ from the lists; what
 // was written then must not be used.
 func (b *Backup) copy(e entry, w io.Writer, progress func(int) error) error {
 	f, err := os.Open(filepath.Join(b.dir, filepath.FromSlash(e.Path)))

@@ -1,11 +1,11 @@
 package config
 
-// Cluster says how this machine is one of several of its site. A site of one machine leaves Coordinator empty.
+// Cluster describes this machine's place in a site of several machines. A site of one machine leaves Coordinator empty.
 type Cluster struct {
 	Node        string // name of this machine among those of the site
 	Zone        string
-	Listen      string // host and port where the other nodes are answered
-	Address     string // host and port under which they reach it; empty: Listen
+	Listen      string // host and port for the other nodes
+	Address     string // host and port at which they reach it; empty: Listen
 	Coordinator string // address; empty: the site has one machine
 }
 

@@ -1,11 +1,11 @@
 // Package config reads the configuration of a site: one YAML file, overlaid by the environment.
 //
-// Start from [Load]. It reports all faults at once, each with its line and key, and knows where
-// each value came from. Every key, its unit, its default and whether it can change while the site
-// runs stand in doc/config.md, which a test holds to the code.
+// Start from [Load]. It reports all faults at once, each with its line and key, and knows where each value came from.
+// doc/config.md, which a test compares with the code, lists every key with its unit, its default and whether it can change
+// while the site runs.
 //
-// A Config is checked as a whole and never changed afterwards, so it is safe for concurrent use; a
-// changed file becomes another Config, and [Diff] tells what differs.
+// A Config is checked as a whole and never changed afterwards, so it is safe for concurrent use; a changed file becomes another
+// Config, and [Diff] returns the differences.
 package config
 
 import (
@@ -51,13 +51,13 @@ type Config struct {
 	origins map[string]Origin // of keys that are not at their default
 }
 
-// Site says who this site is.
+// Site identifies this site.
 type Site struct {
 	ID    concordat.SiteID
 	Title string
 }
 
-// Wording holds what the site knows of wording that is shared by right.
+// Wording holds what the site knows about wording that people may share.
 type Wording struct {
 	Stock string // file of the site's own public wording; a relative path starts at the site's folder; empty: none
 }
@@ -68,16 +68,16 @@ type Check struct {
 	Probe     concordat.Probe
 	Forward   string // unmatched, all or none
 	Short     bool   // titles, headings and answers are compared too
-	// ShortThreshold is the least similarity of two short texts, above 0 to 1.
+	// ShortThreshold is the least similarity of two short texts, above 0, at most 1.
 	ShortThreshold float64
-	AgainDays      int // after so many days what was handed in on the pages is checked again; 0: never
+	AgainDays      int // days after which submissions from the pages are checked again; 0: never
 }
 
 // Report says how reports are made.
 type Report struct {
 	Language         string       // of a report's own words, for example en or zh
-	Certificate, Key string       // files by which PDF reports are signed; empty: the site's own key
-	Rules            report.Rules // through which findings are seen, unless a check or a batch has its own
+	Certificate, Key string       // files that sign PDF reports; empty: the site's own key
+	Rules            report.Rules // applied to findings, unless a check or a batch has its own
 }
 
 // Extract holds the limits of extraction; see extract.Options and sandbox.Options.
@@ -100,15 +100,15 @@ type Extract struct {
 type Serve struct {
 	Listen   string // host and port of the pages
 	Metrics  string // host and port of /metrics; empty: nowhere
-	LowWater int64  // bytes of the disk that stay free
+	LowWater int64  // bytes of the disk to keep free
 	URL      string // where people reach it, without a path; empty: as it listens
 }
 
-// Federation says how the site is among its partners.
+// Federation says how the site appears to its partners.
 type Federation struct {
-	Listen string         // host and port at which partners are answered; empty: nowhere
+	Listen string         // host and port for partners; empty: nowhere
 	Behind bool           // a proxy ends TLS
-	Allow  []netip.Prefix // networks that are not public and at which partners may be
+	Allow  []netip.Prefix // networks that are not public but may have partners
 }
 
 // Webhooks says where webhooks may go.
@@ -123,7 +123,7 @@ type Harvest struct {
 	Contact string         // for those who keep a repository; empty: none
 }
 
-// Segment says how text is cut up.
+// Segment says how text is split.
 type Segment struct {
 	Gojieba bool // Chinese words by gojieba itself
 }
@@ -131,7 +131,7 @@ type Segment struct {
 // Index says how the index is kept.
 type Index struct {
 	KeepTable bool // what opening derives stays on disk while the index is closed; see index.Options.Warm
-	// StockSegments leaves the files of the index to Bleve alone; see index.Options.StockSegments.
+	// StockSegments leaves the index files to Bleve alone; see index.Options.StockSegments.
 	StockSegments bool
 }
 
@@ -141,8 +141,8 @@ type Log struct {
 	Format string // text or json
 }
 
-// Central are values of keys that hold on all machines of a site: over those of a file, and under the
-// environment of a machine.
+// Central are values of keys that apply to all machines of a site: they override a file, and a machine's environment overrides
+// them.
 type Central struct {
 	Version int64
 	Keys    map[string]string // written as in the environment
@@ -154,13 +154,12 @@ type Lookup func(name string) (value string, ok bool)
 // MaxFile bounds the configuration file and each template file, in bytes.
 const MaxFile = 1 << 20
 
-// Load reads the file at path, where empty means none, then the environment; nil means none. All
-// that is wrong comes back at once as [Faults], which wraps concordat.ErrInvalid; other errors come from reading
-// the file. Relative paths of the file are taken from its folder, those of the environment from the working
-// folder.
+// Load reads the file at path, where empty means none, then the environment; nil means none. Everything that is wrong is
+// returned at once as [Faults], which wraps concordat.ErrInvalid; other errors come from reading the file. Relative paths in
+// the file start at its folder, those in the environment at the working folder.
 func Load(path string, env Lookup) (*Config, error) { return LoadCentral(path, Central{}, env) }
 
-// LoadCentral is Load with what holds on all machines of the site.
+// LoadCentral is Load with the settings of all machines of the site.
 func LoadCentral(path string, central Central, env Lookup) (*Config, error) {
 	var text []byte
 	if path != "" {
@@ -177,7 +176,7 @@ func Default() *Config {
 	c := &Config{origins: map[string]Origin{}}
 	for _, k := range keys {
 		if err := k.set(c, k.Default); err != nil {
-			panic(fmt.Sprintf("default of %s: %v", k.Name, err)) // a fault in the table, which a test reads
+			panic(fmt.Sprintf("default of %s: %v", k.Name, err)) // a fault in the table; a test reads it
 		}
 	}
 	return c
@@ -197,7 +196,7 @@ func loadCentral(text []byte, path string, central Central, env Lookup) (*Config
 	return c, nil
 }
 
-// central overlays what holds on all machines on what the file said.
+// central overlays the settings of all machines on the file.
 func (p *parser) central(central Central) {
 	for _, k := range keys {
 		value, ok := central.Keys[k.Name]
@@ -213,8 +212,8 @@ func (p *parser) central(central Central) {
 	}
 }
 
-// WithLive returns a configuration with the values of next for the keys that change while the site runs, and
-// those of c for the others.
+// WithLive returns a configuration with the values of next for the keys that change while the site runs, and those of c for the
+// others.
 func (c *Config) WithLive(next *Config) *Config {
 	out := *c
 	out.origins = maps.Clone(c.origins)
@@ -238,7 +237,7 @@ func (c *Config) WithLive(next *Config) *Config {
 	return &out
 }
 
-// environment overlays the variables on what the file said.
+// environment overlays the variables on the file.
 func (p *parser) environment(env Lookup) {
 	if env == nil {
 		return
@@ -295,7 +294,7 @@ func (f Fault) String() string {
 	return b.String() + f.Problem
 }
 
-// Faults is all that is wrong with a configuration, in order of file and line.
+// Faults is everything that is wrong with a configuration, in order of file and line.
 type Faults []Fault
 
 // Error returns one fault a line.

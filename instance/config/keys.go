@@ -30,7 +30,7 @@ type Key struct {
 	Default string
 	Live    bool // takes effect while the site runs; else at its next start
 	Doc     string
-	Words   []string // the values that there are; nil: not these few
+	Words   []string // the only values allowed; nil: other values too
 
 	set func(*Config, string) error
 	get func(*Config) string
@@ -270,8 +270,8 @@ func matching(name, def string, live bool, pattern *regexp.Regexp, field func(*C
 		get: func(c *Config) string { return string(*field(c)) }}
 }
 
-// libraryPattern are the names of libraries that a setting can give. Compiling it takes two milliseconds, which no command
-// that reads no such setting spends.
+// libraryPattern matches the names of libraries that a setting can give. Compiling it takes two milliseconds, so only commands
+// that read such a setting do.
 var libraryPattern = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[\pL\p{Nd}][\pL\p{Nd}._-]{0,62}$`) })
 
 func libraryName(name, def string, live bool, field func(*Config) *string, doc string) Key {
@@ -298,7 +298,7 @@ func word(name, def string, live bool, field func(*Config) *string, doc string, 
 		get: func(c *Config) string { return *field(c) }}
 }
 
-// tongue is the key of a language that the program speaks.
+// tongue is the key of a language that the program supports.
 func tongue(name, def string, live bool, field func(*Config) *string, doc string) Key {
 	return Key{Name: name, Type: "language", Default: def, Live: live, Doc: doc,
 		set: func(c *Config, s string) error {
@@ -398,7 +398,7 @@ func share(name, def string, live bool, field func(*Config) *float64, doc string
 		get: func(c *Config) string { return strconv.FormatFloat(*field(c), 'g', -1, 64) }}
 }
 
-// threshold is a share that zero would make meaningless.
+// threshold is a share that must not be zero.
 func threshold(name, def string, live bool, field func(*Config) *float64, doc string) Key {
 	k := share(name, def, live, field, doc)
 	k.Type = "number above 0, at most 1"
@@ -437,7 +437,7 @@ func duration(name, def string, live bool, least, most time.Duration, field func
 		get: func(c *Config) string { return short(*field(c)) }}
 }
 
-// short returns d without the zero parts at its end: 2m instead of 2m0s.
+// short returns d without trailing zero parts: 2m instead of 2m0s.
 func short(d time.Duration) string {
 	s := d.String()
 	if strings.HasSuffix(s, "m0s") {

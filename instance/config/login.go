@@ -20,7 +20,7 @@ import (
 
 // Login says how people sign in.
 type Login struct {
-	// Password says who may sign in by a password: everyone or administrators.
+	// Password says who may sign in with a password: everyone or administrators.
 	Password string
 	OIDC     []Provider // by name, each name once
 }
@@ -31,7 +31,7 @@ const (
 	PasswordAdministrators = "administrators"
 )
 
-// Provider is an OpenID Connect provider at which people may sign in.
+// Provider is an OpenID Connect provider for signing in.
 type Provider struct {
 	Name          string // in addresses: letters, digits, hyphens
 	Title         string // on the button
@@ -39,15 +39,15 @@ type Provider struct {
 	ClientID      string
 	ClientSecret  Secret
 	Scopes        []string          // beside openid
-	RoleClaim     string            // name of the claim that tells the role; empty: DefaultRole for all
+	RoleClaim     string            // name of the claim with the role; empty: DefaultRole for all
 	Roles         map[string]string // value of the claim to role
-	DefaultRole   string            // of people whom Roles does not name; empty: they are refused
-	AccountClaim  string            // whose value names a new account
-	Create        bool              // an account is made at the first visit
+	DefaultRole   string            // for people whom Roles does not name; empty: they are refused
+	AccountClaim  string            // claim whose value names a new account
+	Create        bool              // an account is created at the first visit
 	LinkVerified  bool              // an account whose name is the verified e-mail address is linked at the first visit
 	UpdateRole    bool              // the role follows the claim at every visit
 	ClockSkew     time.Duration
-	MaxAge        time.Duration // how long ago somebody may have signed in there; 0: any
+	MaxAge        time.Duration // the greatest age of a sign-in there; 0: any
 	secretFile    string        // absolute; empty: the environment or none
 	hasSecretFile bool
 }
@@ -79,7 +79,7 @@ func (s Secret) Reveal() string { return string(s) }
 type LTI struct {
 	// Learners may open the reports of their own work.
 	Learners bool
-	// Private addresses may be asked: for platforms on the same campus or machine.
+	// Private addresses are allowed: for platforms on the same campus or machine.
 	Private bool
 }
 
@@ -89,7 +89,7 @@ const (
 	maxSecret    = 4096 // bytes
 )
 
-// roleNames are the roles that a provider's claims may give: the values of store.Role, as a test holds.
+// roleNames are the roles that a provider's claims may give: the values of store.Role, as a test ensures.
 var roleNames = []string{"administrator", "officer", "submitter", "auditor"}
 
 // SecretEnv returns the variable that holds the client secret of a provider.
@@ -119,7 +119,7 @@ func (p *parser) providers(n *yaml.Node) {
 		if slices.ContainsFunc(all, func(o Provider) bool { return SecretEnv(o.Name) == SecretEnv(one.Name) }) {
 			p.fault(item, here, "provider %s stands here twice", one.Name)
 		}
-		// Two providers of one issuer could not be told apart where its answer comes back.
+		// Two providers with one issuer could not be distinguished when an answer arrives.
 		if slices.ContainsFunc(all, func(o Provider) bool { return o.Issuer == one.Issuer && o.ClientID == one.ClientID }) {
 			p.fault(item, here, "issuer %s with client %s stands here twice", one.Issuer, one.ClientID)
 		}
@@ -211,7 +211,7 @@ func (o *Provider) set(key, text, dir string) error {
 		if err := checkWeb(text); err != nil {
 			return err
 		}
-		o.Issuer = text // as it stands: it is compared letter by letter
+		o.Issuer = text // unchanged: it is compared letter by letter
 	case "client_id":
 		return plain(&o.ClientID)
 	case "client_secret_file":
@@ -245,7 +245,7 @@ func (o *Provider) set(key, text, dir string) error {
 	return nil
 }
 
-// readSecret reads a secret that stands alone in a file.
+// readSecret reads a secret from a file that holds nothing else.
 func (o *Provider) readSecret(path, dir string) error {
 	if path == "" {
 		return errors.New("no value")
@@ -329,8 +329,8 @@ func (p *parser) words(n *yaml.Node, at string) ([]string, bool) {
 	return all, true
 }
 
-// checkWeb refuses an address at which a stranger on the way could read or change what is said: https,
-// or http on this very machine.
+// checkWeb refuses an address where a stranger on the way could read or change the traffic: only https, or http on this very
+// machine, is allowed.
 func checkWeb(text string) error {
 	u, err := url.Parse(text)
 	if err != nil {
@@ -377,8 +377,7 @@ func webAddress(name string, field func(*Config) *string, doc string) Key {
 		get: func(c *Config) string { return *field(c) }}
 }
 
-// BaseURL returns where people reach the pages, without a slash at its end: serve.url, else what
-// follows from the address at which the site listens.
+// BaseURL returns where people reach the pages, without a trailing slash: serve.url, else the address that the site listens at.
 func (c *Config) BaseURL() string {
 	if c.Serve.URL != "" {
 		return c.Serve.URL
@@ -413,7 +412,7 @@ func (o Provider) String() string {
 	return s
 }
 
-// together checks what no single key can tell.
+// together checks what concerns several keys.
 func (p *parser) together() {
 	c := p.config
 	fault := func(key, problem string) {

@@ -7,7 +7,7 @@ import (
 	"concordat/meaning/remote"
 )
 
-// Meaning says how texts are compared by what they say.
+// Meaning says how texts are compared by meaning.
 type Meaning struct {
 	Leads    string // LeadsOff or LeadsOn
 	Partners string // LeadsOff or LeadsOn
@@ -15,13 +15,13 @@ type Meaning struct {
 	Encoder  Encoder
 }
 
-// Encoder names what verifies leads. All of it is in range once a configuration is read.
+// Encoder names what verifies leads. All values are in range once a configuration is read.
 type Encoder struct {
 	Run                         string // EncoderAuto or EncoderOff: whether the site runs one itself
 	Command                     string // in place of the installed package
 	Memory                      int64  // bytes
 	Processors                  int
-	URL, Model, Prefix, KeyFile string // URL empty: none does
+	URL, Model, Prefix, KeyFile string // URL empty: no server
 	Batch                       int
 	Timeout                     time.Duration
 	Dimensions                  int
@@ -93,7 +93,7 @@ var meaningKeys = []Key{
 		"Allow sentences to be sent to a server on another machine."),
 }
 
-// encoder checks what the keys of the encoder say together.
+// encoder checks the keys of the encoder together.
 func (p *parser) encoder() {
 	e := p.config.Meaning.Encoder
 	if e.Command != "" && e.URL != "" {

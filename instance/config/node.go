@@ -15,9 +15,9 @@ import (
 
 // File is a file that a configuration names.
 type File struct {
-	Key  string // that names it, as ForNode takes it
+	Key  string // key that names it, as for ForNode
 	Path string // relative paths of store.password_file and meaning.encoder.key_file start at the site's folder
-	Name string // under which a copy of it may lie in the folder of another machine
+	Name string // name of its copy in the folder of another machine
 }
 
 // Files returns the files that the configuration names, in order of key.
@@ -33,12 +33,12 @@ func (c *Config) Files() []File {
 	return all
 }
 
-// ForNode returns the text of a configuration file as another machine of the site has it: without the group
-// cluster, and with other values of the keys in set; login.oidc.NAME is the client_secret_file of that
-// provider. An empty value takes a key out. Comments stay. Errors: concordat.ErrInvalid.
+// ForNode returns the text of a configuration file for another machine of the site: without the group cluster, and with other
+// values of the keys in set; login.oidc.NAME is the client_secret_file of that provider. An empty value removes a key. Comments
+// stay. Errors: concordat.ErrInvalid.
 func ForNode(text []byte, set map[string]string) ([]byte, error) { return edit(text, set, "cluster") }
 
-// Set returns the text of a configuration file with other values of the keys in set; an empty one takes a key out. Comments
+// Set returns the text of a configuration file with other values of the keys in set; an empty value removes a key. Comments
 // stay. Errors: concordat.ErrInvalid.
 func Set(text []byte, set map[string]string) ([]byte, error) { return edit(text, set) }
 
@@ -82,7 +82,7 @@ func edit(text []byte, set map[string]string, without ...string) ([]byte, error)
 	return b.Bytes(), nil
 }
 
-// Text returns the value of a key as the text of a configuration file has it, or "".
+// Text returns the value of a key in the text of a configuration file, or "".
 func Text(text []byte, key string) (string, error) {
 	var doc yaml.Node
 	if err := yaml.Unmarshal(text, &doc); err != nil {

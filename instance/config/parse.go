@@ -11,7 +11,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// A parser fills a Config from the text of one file and gathers its faults.
+// A parser fills a Config from the text of one file and collects its faults.
 type parser struct {
 	config *Config
 	file   string
@@ -23,7 +23,7 @@ func (p *parser) fault(n *yaml.Node, key, format string, args ...any) {
 	p.faults = append(p.faults, Fault{File: p.file, Line: n.Line, Key: key, Problem: fmt.Sprintf(format, args...)})
 }
 
-// document returns the root of the one YAML document in text, or nil if there is none or a fault.
+// document returns the root of the only YAML document in text, or nil if there is none or a fault.
 func (p *parser) document(text []byte) *yaml.Node {
 	dec := yaml.NewDecoder(bytes.NewReader(text))
 	var doc, more yaml.Node
@@ -49,7 +49,7 @@ func (p *parser) parse(text []byte) {
 	}
 }
 
-// group reads a mapping; name is the key under which it stands, empty for the file itself.
+// group reads a mapping; name is its key, empty for the file itself.
 func (p *parser) group(n *yaml.Node, name string) {
 	p.mapping(n, name, func(key, value *yaml.Node) {
 		full := key.Value
@@ -58,7 +58,7 @@ func (p *parser) group(n *yaml.Node, name string) {
 		}
 		i := slices.IndexFunc(keys, func(k Key) bool { return k.Name == full })
 		switch {
-		case strings.Contains(key.Value, "."): // one way to write a key, so that none stands twice
+		case strings.Contains(key.Value, "."): // one way to write a key, so that repetitions are seen
 			p.fault(key, full, "unknown key: write it below the keys before its dots")
 		case i >= 0:
 			p.value(keys[i], value)
@@ -74,7 +74,7 @@ func (p *parser) group(n *yaml.Node, name string) {
 	})
 }
 
-// mapping calls each for the pairs of n, which may be empty, and reports keys that stand twice.
+// mapping calls each for the pairs of n, which may be empty, and reports repeated keys.
 func (p *parser) mapping(n *yaml.Node, name string, each func(key, value *yaml.Node)) {
 	if isNull(n) {
 		return
@@ -131,7 +131,7 @@ func (p *parser) value(k Key, n *yaml.Node) {
 	p.config.origins[k.Name] = Origin{File: p.file, Line: n.Line}
 }
 
-// items joins the values of a sequence by commas, which a value of its own cannot hold.
+// items joins the values of a sequence by commas, which a single value cannot contain.
 func (p *parser) items(k Key, n *yaml.Node) (string, bool) {
 	var items []string
 	for _, item := range n.Content {

@@ -8,17 +8,17 @@ import (
 
 // People says who may use the pages, how much, and what submitters see.
 type People struct {
-	Public      bool           // anybody may make an account and hand in
-	Proxies     []netip.Prefix // whose word about a caller's address is taken
+	Public      bool           // anyone may create an account and submit
+	Proxies     []netip.Prefix // proxies trusted to name a caller's address
 	SessionIdle time.Duration
-	See         string // what submitters see of own reports: everything, report, score or nothing
-	From        string // and from when: done, verdict or signed
-	// Quota of every account, and OpenQuota of accounts that people made themselves; 0: no limit.
+	See         string // what submitters see of their own reports: everything, report, score or nothing
+	From        string // from when: done, verdict or signed
+	// Quota of every account, and OpenQuota of self-registered accounts; 0: no limit.
 	Quota, OpenQuota Quota
-	// Queue bounds the open checks of all public accounts together, Accounts their number, and
-	// Registrations those made from one address in a day.
+	// Queue bounds the open checks of all public accounts together, Accounts their number, and Registrations those from one
+	// address in a day.
 	Queue, Accounts, Registrations int
-	// Calls is the most calls of the API in a minute, by one token and from one address.
+	// Calls is the most API calls a minute, with one token and from one address.
 	Calls int
 }
 
@@ -38,7 +38,7 @@ type Retention struct {
 // Submission says when submissions are added to a library, so that later ones are compared with them.
 type Submission struct {
 	Add     string // never, ask or verdict
-	Library string // to which, unless another one is named
+	Library string // default library
 }
 
 // peopleKeys are the settings of People, Submission and Retention.

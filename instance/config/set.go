@@ -11,8 +11,8 @@ import (
 	"concordat"
 )
 
-// SetText returns the text of a configuration file in which the key has the value, written as in the environment. What else
-// stands there stays, with its comments and its order. Whether the value is a good one is for LoadText to say.
+// SetText returns the text of a configuration file in which the key has the value, written as in the environment. Everything
+// else stays, with comments and order. LoadText decides whether the value is valid.
 func SetText(text []byte, key, value string) ([]byte, error) {
 	if !slices.ContainsFunc(keys, func(k Key) bool { return k.Name == key }) {
 		return nil, fmt.Errorf("%s: no such key: %w", key, concordat.ErrInvalid)
@@ -61,12 +61,12 @@ func SetText(text []byte, key, value string) ([]byte, error) {
 	return b.Bytes(), enc.Close()
 }
 
-// LoadText is LoadCentral of a text that is not in the file at path yet.
+// LoadText is LoadCentral for a text that is not in the file at path yet.
 func LoadText(text []byte, path string, central Central, env Lookup) (*Config, error) {
 	return loadCentral(text, path, central, env)
 }
 
-// childOf returns the value of a key of a mapping; nil: it has none.
+// childOf returns the value of a key of a mapping; nil if absent.
 func childOf(n *yaml.Node, key string) *yaml.Node {
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		if n.Content[i].Value == key {
@@ -76,7 +76,7 @@ func childOf(n *yaml.Node, key string) *yaml.Node {
 	return nil
 }
 
-// scalarNode writes a value plainly where YAML reads the same text from that, and quoted else.
+// scalarNode writes a value plainly if YAML reads the same text back, and quoted otherwise.
 func scalarNode(value string) *yaml.Node {
 	var plain yaml.Node
 	if err := yaml.Unmarshal([]byte(value), &plain); err == nil && len(plain.Content) == 1 {

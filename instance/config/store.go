@@ -11,14 +11,14 @@ import (
 
 // Store says where the store is.
 type Store struct {
-	URL          string // of a PostgreSQL database, without a password; empty: a file in the folder of the site
-	PasswordFile string // whose first line is the password; empty: none
-	Password     Secret // of the environment; empty: that of the file
+	URL          string // of a PostgreSQL database, without a password; empty: a file in the site's folder
+	PasswordFile string // file whose first line is the password; empty: none
+	Password     Secret // from the environment; empty: that of the file
 }
 
-// Backup says how copies of the site are made.
+// Backup says how backups are made.
 type Backup struct {
-	Recipients []string // to which they are encrypted, as crypto.ParseRecipients takes them
+	Recipients []string // recipients of encrypted backups, as crypto.ParseRecipients takes them
 }
 
 // StorePasswordEnv is the variable that holds the password of the database.
@@ -48,7 +48,7 @@ func recipients(name string, field func(*Config) *[]string, doc string) Key {
 	return k
 }
 
-// databaseAddress is a key without secrets: they have places of their own.
+// databaseAddress is a key without secrets, which have keys of their own.
 func databaseAddress(name string, field func(*Config) *string, doc string) Key {
 	return Key{Name: name, Type: "postgres:// address", Live: restart, Doc: doc,
 		set: func(c *Config, s string) error {

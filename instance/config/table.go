@@ -7,7 +7,7 @@ import (
 	"text/tabwriter"
 )
 
-// Origin says where a value came from; the zero value means from its default.
+// Origin says where a value came from; the zero value means its default.
 type Origin struct {
 	File string
 	Line int    // in File
@@ -33,7 +33,7 @@ func (o Origin) String() string {
 // Row is one key of a configuration with its value.
 type Row struct {
 	Key    string
-	Value  string // as it could stand in the file
+	Value  string // as a file would have it
 	Origin Origin
 	Live   bool // else a change takes effect at the next start
 }
@@ -90,12 +90,12 @@ func change(live bool) string {
 // Change is a key whose value differs between two configurations.
 type Change struct {
 	Key      string
-	Old, New string // empty where a template is in one of them only
+	Old, New string // empty if only one has the template
 	Live     bool
 }
 
-// Diff returns the keys in which c and d differ, in the order of Rows. A change of a key that is not
-// live must wait for the next start.
+// Diff returns the keys in which c and d differ, in the order of Rows. A change of a key that is not live must wait for the
+// next start.
 func Diff(c, d *Config) []Change {
 	var all []Change
 	before := map[string]Row{}
@@ -109,7 +109,7 @@ func Diff(c, d *Config) []Change {
 			all = append(all, Change{Key: r.Key, Old: old.Value, New: r.Value, Live: r.Live})
 		}
 	}
-	for _, r := range c.Rows() { // what is left are templates
+	for _, r := range c.Rows() { // the rest are templates
 		if old, ok := before[r.Key]; ok {
 			all = append(all, Change{Key: r.Key, Old: old.Value, Live: old.Live})
 		}

@@ -15,19 +15,18 @@ import (
 // Template says which sections the documents of a library have.
 type Template struct {
 	Name     string
-	Path     string    // of the file that held the sections, absolute; empty: the configuration did
-	Sections []Section // at least one; a name may stand several times, with several headings
+	Path     string    // of the file with the sections, absolute; empty: the configuration itself
+	Sections []Section // at least one; a name may occur several times, with several headings
 }
 
-// Section is one kind of section of a template: from a line that Heading matches to the next
-// heading of the template.
+// Section is one kind of section of a template, from a line that Heading matches to the next heading of the template.
 type Section struct {
 	Name    string
-	Heading *regexp.Regexp // matched against a line without the white space around it
+	Heading *regexp.Regexp // matched against a line without surrounding white space
 	Skip    bool           // its text is not checked
 }
 
-// Bounds of templates, against files made to be slow.
+// Bounds of templates, against files designed to be slow.
 const (
 	maxTemplates = 1000
 	maxSections  = 1000
@@ -105,9 +104,9 @@ func (p *parser) templatePath(n *yaml.Node, at, path string) string {
 	return path
 }
 
-// templateFile reads the sections that stand in a file of their own, in the form of the templates that
-// ship with the program (package segment): a line "section = pattern" each, with an exclamation mark
-// after the name of a section that is not checked; # begins a comment. Faults name that file.
+// templateFile reads sections from a separate file, in the form of the templates that ship with the program (package segment):
+// lines "section = pattern", with an exclamation mark after the name of a section that is not checked; # begins a comment.
+// Faults name that file.
 func (p *parser) templateFile(n *yaml.Node, at, path string) []Section {
 	text, err := readFile(path)
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 	"concordat/report"
 )
 
-// Form is a form of a report that ends with its signature in a line of its own.
+// Form is a form of report whose signature is a line of its own at the end.
 type Form string
 
 // The forms. JSON and PDF have signatures of their own, which also name what was changed.
@@ -59,8 +59,8 @@ func fileSum(f Form, content [32]byte) [32]byte {
 	return sha256.Sum256(append([]byte(fileLabel+string(f)+"\x00"), content[:]...))
 }
 
-// WriteFile writes a report in a form that write knows, and the site's signature where it has keys. Where the keys cannot
-// be had it has written nothing.
+// WriteFile writes a report as write does, and the site's signature if it has keys. If the keys are unavailable, it writes
+// nothing.
 func (s *Source) WriteFile(w io.Writer, f Form, write func(io.Writer) error) error {
 	is, err := s.current(time.Now())
 	if err != nil || is == nil {
@@ -91,7 +91,7 @@ func (s *Source) WriteFile(w io.Writer, f Form, write func(io.Writer) error) err
 	return err
 }
 
-// ending remembers the last byte that was written.
+// ending remembers the last byte written.
 type ending struct{ last byte }
 
 func (e *ending) Write(b []byte) (int, error) {
@@ -102,7 +102,7 @@ func (e *ending) Write(b []byte) (int, error) {
 }
 
 // ReadFile returns the signature at the end of a report in HTML, CSV or text, and the digest that it signs. It fails with
-// concordat.ErrNotFound for a file that does not end with one, and with concordat.ErrInvalid for one that is none.
+// concordat.ErrNotFound for a file without one at its end, and with concordat.ErrInvalid for an invalid one.
 func ReadFile(b []byte) (*FileSignature, [32]byte, error) {
 	start := bytes.LastIndexByte(bytes.TrimRight(b, "\r\n"), '\n') + 1
 	line := b[start:]
@@ -122,7 +122,7 @@ func ReadFile(b []byte) (*FileSignature, [32]byte, error) {
 			err = json.Unmarshal(raw, &sig)
 		}
 		if again, e := json.Marshal(sig); err == nil && (e != nil || !bytes.Equal(again, raw)) {
-			err = errors.New("it is not written as signatures are") // no other writing of the same: every byte of a report counts
+			err = errors.New("it is not written as signatures are") // no other spelling of the same: every byte of a report counts
 		}
 		if err != nil {
 			return nil, [32]byte{}, fmt.Errorf("signature of the file: %w: %v", concordat.ErrInvalid, err)

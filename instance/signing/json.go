@@ -13,7 +13,7 @@ import (
 // Signer signs reports; nil signs nothing.
 type Signer struct{ id *crypto.Identity }
 
-// NewSigner returns what signs with the keys of an identity.
+// NewSigner returns a signer with the keys of an identity.
 func NewSigner(id *crypto.Identity) *Signer { return &Signer{id} }
 
 // KindReport is the kind of the statement that signs a report's manifest.

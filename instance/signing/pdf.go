@@ -37,7 +37,7 @@ func PagesOf(c *config.Config, program string, notes []pdf.Note) Pages {
 	return Pages{cmp.Or(c.Site.Title, string(c.Site.ID)), program, notes, c.Report.Certificate, c.Report.Key}
 }
 
-// Notes returns what people said about a check.
+// Notes returns what people wrote about a check.
 func Notes(ctx context.Context, db *store.DB, id concordat.TaskID) ([]pdf.Note, error) {
 	all, err := db.Checks.Reviews(ctx, id)
 	if err != nil {
@@ -105,7 +105,7 @@ func (s *Signer) PDF(rep *report.Report, p Pages, now time.Time) ([]byte, error)
 		Sign: func(content []byte) ([]byte, error) { return cms.Sign(content, key, chain) }})
 }
 
-// groups sets spaces into hexadecimal digits, to be compared by eye.
+// groups separates hexadecimal digits by spaces, for comparison by eye.
 func groups(s string) string {
 	var out []string
 	for i := 0; i < len(s); i += 8 {
@@ -131,8 +131,7 @@ func (s *Signer) objects(pages []byte, certificate [32]byte, now time.Time) ([]b
 	return json.MarshalIndent(o, "", "  ")
 }
 
-// Certificate returns the certificate that signs, those above it, and its key: what the configuration
-// names, else the site's own.
+// Certificate returns the certificate that signs, those above it, and its key: from the configuration, else the site's own.
 func (s *Signer) Certificate(p Pages, now time.Time) ([]*x509.Certificate, crypto.Signer, error) {
 	if p.Certificate == "" && p.KeyFile == "" {
 		cert, key, err := s.id.ReportCertificate(now, p.Site)

@@ -11,7 +11,7 @@ import (
 	"concordat/report"
 )
 
-// Source finds what signs for a site. It is safe for concurrent use.
+// Source finds the signer of a site. It is safe for concurrent use.
 type Source struct {
 	find func() (*crypto.Identity, error)
 
@@ -20,14 +20,14 @@ type Source struct {
 	at time.Time // when is was found
 }
 
-// NewSource returns the signers of a site. find returns its identity, or nil where nothing is to be signed.
+// NewSource returns the signers of a site. find returns its identity, or nil if nothing is to be signed.
 func NewSource(find func() (*crypto.Identity, error)) *Source { return &Source{find: find} }
 
-// signerAge is how long a process signs with what it found in the keystore before it looks again: opening it costs
-// memory and time, and keys change.
+// signerAge is how long a process signs with the keys it found in the keystore before it looks again: opening it costs memory
+// and time, and keys change.
 const signerAge = time.Hour
 
-// current returns what signs now; nil: nothing does.
+// current returns the present signer; nil: none.
 func (s *Source) current(now time.Time) (*Signer, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -45,7 +45,7 @@ func (s *Source) current(now time.Time) (*Signer, error) {
 	return s.is, nil
 }
 
-// JSON returns the report in JSON, signed where the site has keys.
+// JSON returns the report in JSON, signed if the site has keys.
 func (s *Source) JSON(rep *report.Report) ([]byte, error) {
 	is, err := s.current(time.Now())
 	if err != nil {
@@ -54,7 +54,7 @@ func (s *Source) JSON(rep *report.Report) ([]byte, error) {
 	return is.JSON(rep)
 }
 
-// WriteJSON writes the report in JSON, signed where the site has keys.
+// WriteJSON writes the report in JSON, signed if the site has keys.
 func (s *Source) WriteJSON(w io.Writer, rep *report.Report) error {
 	b, err := s.JSON(rep)
 	if err == nil {
@@ -63,8 +63,7 @@ func (s *Source) WriteJSON(w io.Writer, rep *report.Report) error {
 	return err
 }
 
-// WritePDF writes the report as a PDF with its JSON attached, signed where the site has keys. Where
-// it fails it has written nothing.
+// WritePDF writes the report as a PDF with its JSON attached, signed if the site has keys. If it fails, it has written nothing.
 func (s *Source) WritePDF(w io.Writer, rep *report.Report, p Pages) error {
 	is, err := s.current(time.Now())
 	if err != nil {
@@ -77,7 +76,7 @@ func (s *Source) WritePDF(w io.Writer, rep *report.Report, p Pages) error {
 	return err
 }
 
-// Receipt returns the signature of a receipt with the SHA-256 sum, or nil where the site has no keys.
+// Receipt returns the signature of a receipt with the given SHA-256, or nil if the site has no keys.
 func (s *Source) Receipt(sum [32]byte) (json.RawMessage, error) {
 	is, err := s.current(time.Now())
 	if err != nil || is == nil {

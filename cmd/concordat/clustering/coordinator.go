@@ -32,7 +32,7 @@ cluster on one machine. While it is down, the nodes answer but accept no documen
 			h := &http.Server{Handler: s, ReadHeaderTimeout: 10 * time.Second}
 			ctx, cancel := context.WithCancel(cmd.Context())
 			defer cancel()
-			stop := context.AfterFunc(ctx, func() { _ = h.Close() }) // calls that wait are cut
+			stop := context.AfterFunc(ctx, func() { _ = h.Close() }) // waiting calls are cut off
 			defer stop()
 			ran := make(chan error, 1)
 			go func() { ran <- s.Run(ctx) }()

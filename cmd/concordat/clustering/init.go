@@ -70,7 +70,7 @@ func (a *commands) clusterInit() *cobra.Command {
 	return c
 }
 
-// clusterKeys is the part of the configuration that says where this machine is.
+// clusterKeys are the keys of the configuration about this machine's place in the cluster.
 func clusterKeys(url, node, zone, listen, address string) []byte {
 	b := fmt.Appendf(nil, "cluster:\n  coordinator: %q\n  node: %q\n  listen: %q\n", url, node, listen)
 	if zone != "" {
@@ -89,7 +89,7 @@ func (a *commands) foundCluster(ctx context.Context, o *instance.Instance, l clu
 	if err != nil {
 		return err
 	}
-	defer func() { _ = session.Close() }() // it only founded
+	defer func() { _ = session.Close() }() // used only to found the cluster
 	epochs := map[concordat.ShardID]uint64{}
 	for _, m := range held {
 		epochs[m.Shard] = m.Epoch

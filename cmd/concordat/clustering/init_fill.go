@@ -7,11 +7,11 @@ import (
 	"concordat/instance"
 )
 
-// A site of one machine that becomes the first node of a cluster has its documents in one index. The first
-// serve puts them into the shards, before it answers anybody, and removes that index: what is deleted later
-// must not stay behind in it. What is cut short goes on at the next start.
+// A site of one machine that becomes the first node of a cluster has its documents in one index. The first serve moves them
+// into the shards before it answers, and removes that index, so that deleted documents do not stay behind in it. An interrupted
+// move resumes at the next start.
 
-// tellFill says what the first serve is going to do.
+// tellFill announces what the first serve is going to do.
 func tellFill(ctx context.Context, o *instance.Instance, a *commands) error {
 	if _, err := os.Stat(o.OneMachine()); err != nil {
 		return nil

@@ -22,10 +22,10 @@ import (
 	"concordat/instance/config"
 )
 
-// joining says where the new node is.
+// joining says where the new node runs.
 type joining struct {
 	zone, listen, address string
-	store                 string // file of the store, where all nodes are on one machine
+	store                 string // file of the store, if all nodes are on one machine
 	pages, partners       string // addresses other than the configuration's
 }
 
@@ -81,7 +81,7 @@ func (a *commands) join(ctx context.Context, token string, j joining) error {
 	if err := settle(dir, files, t.Node, j); err != nil {
 		return err
 	}
-	// A missing file is reported now and not by the first serve.
+	// Report a missing file here, before the first serve does.
 	if err := a.With(ctx, instance.StoreOnly, func(*instance.Instance) error { return nil }); err != nil {
 		return fmt.Errorf("this machine is node %s, but cannot open the store of the site yet; mend that before concordat serve: %w", t.Node, err)
 	}
@@ -124,7 +124,7 @@ func settle(dir string, files map[string][]byte, node coord.NodeID, j joining) e
 	return keyfile.Replace(filepath.Join(dir, instance.ConfigName), conf)
 }
 
-// nodeConfig is the configuration of the site with the place of this node in it.
+// nodeConfig returns the site's configuration with this node's place in it.
 func nodeConfig(dir string, conf []byte, files map[string][]byte, node coord.NodeID, j joining) ([]byte, error) {
 	coordinator, err := config.Text(conf, "cluster.coordinator")
 	if err != nil {
@@ -151,7 +151,7 @@ func nodeConfig(dir string, conf []byte, files map[string][]byte, node coord.Nod
 	return config.ForNode(conf, set)
 }
 
-// coordinatorHere is the address with the files of this folder.
+// coordinatorHere returns the address with the files of this folder.
 func coordinatorHere(address, dir string, files map[string][]byte) string {
 	place, query, more := strings.Cut(address, "?")
 	q, err := url.ParseQuery(query)
@@ -166,7 +166,7 @@ func coordinatorHere(address, dir string, files map[string][]byte) string {
 	return place + "?" + q.Encode()
 }
 
-// FileStoreAdvice says what to do where the store is a file.
+// FileStoreAdvice says what to do if the store is a file.
 func FileStoreAdvice(path string) string {
 	return fmt.Sprintf("the site's store is the file %s of one machine: nodes of other machines need it in PostgreSQL. Make a database, "+
 		"stop concordat serve, run concordat store copy --to postgres://USER@HOST/DATABASE, set store.url, and start again", path)

@@ -12,12 +12,12 @@ import (
 	"concordat/instance"
 )
 
-// What a node is to the others: its membership, its certificate, and the service manager under it.
+// A node's relation to the others: its membership, its certificate, and its service manager.
 
 // completeTime is how long a shell waits for the names of nodes.
 const completeTime = 3 * time.Second
 
-// completeNodes offers the names of the cluster's nodes for the arguments from the one with the number first on.
+// completeNodes offers the names of nodes for all arguments from number first on.
 func (a *commands) completeNodes(first int) func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 	return func(cmd *cobra.Command, args []string, _ string) (names []string, _ cobra.ShellCompDirective) {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(cmd.Context()), completeTime)

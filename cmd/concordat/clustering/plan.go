@@ -15,8 +15,8 @@ import (
 	"concordat/instance"
 )
 
-// Moving copies: the wanted nodes of a shard are a part of its state, and its master brings them about. What
-// is cut short here goes on there.
+// To move copies, commands change the wanted nodes in a shard's state, and the shard's master brings them about. After an
+// interruption it continues.
 
 // plan is the list of changes of a command.
 type plan map[concordat.ShardID][]coord.NodeID
@@ -26,7 +26,7 @@ func moveFlags(c *cobra.Command, dry, wait *bool) {
 	c.Flags().BoolVar(wait, "wait", false, "wait until it is done, showing progress")
 }
 
-// balance returns where the copies ought to be.
+// balance returns where the copies should be.
 func balance(w *instance.Observer, l *cluster.Layout) plan {
 	now := make([][]coord.NodeID, l.Shards)
 	for i := range now {
@@ -41,7 +41,7 @@ func balance(w *instance.Observer, l *cluster.Layout) plan {
 	return p
 }
 
-// carryOut changes the wanted nodes, and waits if asked until the copies are there.
+// carryOut changes the wanted nodes and, if asked, waits until the copies are there.
 func (a *commands) carryOut(ctx context.Context, w *instance.Observer, p plan, dry, wait bool) error {
 	if len(p) == 0 {
 		a.Say("nothing has to be moved")

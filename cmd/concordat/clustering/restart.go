@@ -21,16 +21,16 @@ import (
 	"concordat/instance"
 )
 
-// Restarting one node after the other: each gives its leadership away, ends, comes back and catches up before
-// the next one is begun. What is cut short can be begun again at any point.
+// Nodes restart one after the other: each hands over its leadership, ends, comes back and catches up before the next one
+// starts. An interrupted restart can begin again at any point.
 
 // rolling is a restart of several nodes.
 type rolling struct {
 	a       *commands
 	w       *instance.Observer
 	peers   *cluster.HTTPPeers
-	command string        // that restarts a node; empty: its service manager does
-	to      string        // the version that has to come back; empty: any
+	command string        // command that restarts a node; empty: its service manager does
+	to      string        // version that must come back; empty: any
 	wait    time.Duration // for each step
 	dry     bool
 }
@@ -100,7 +100,8 @@ func (r *rolling) run(ctx context.Context, args []string) error {
 	})
 }
 
-// chosen returns the nodes in order, those that lead least first: each leadership moves as seldom as it can.
+// chosen returns the nodes ordered by how many shards they lead, fewest first, so that each leadership moves as seldom as
+// possible.
 func (r *rolling) chosen(l *cluster.Layout, args []string) ([]coord.NodeID, error) {
 	var nodes []coord.NodeID
 	for _, a := range args {
@@ -135,7 +136,7 @@ func (r *rolling) chosen(l *cluster.Layout, args []string) ([]coord.NodeID, erro
 	return out, nil
 }
 
-// may refuses what cannot end well, before anything is done.
+// may refuses a restart that cannot succeed, before anything is done.
 func (r *rolling) may(nodes []coord.NodeID) error {
 	var errs []error
 	for _, n := range nodes {
@@ -159,7 +160,7 @@ func (r *rolling) led(n coord.NodeID) (out []concordat.ShardID) {
 	return out
 }
 
-// spared returns why the node must not go, or nil.
+// spared returns why the node must not stop, or nil.
 func (r *rolling) spared(n coord.NodeID) error {
 	for _, id := range slices.Sorted(maps.Keys(r.w.Seen.Shards)) {
 		s := r.w.Seen.Shards[id]
@@ -205,7 +206,7 @@ func (r *rolling) one(ctx context.Context, n coord.NodeID) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, r.wait,
 		fmt.Errorf("not back and in sync within %v: look at its log, start it, and repeat the command: %w", r.wait, concordat.ErrUnavailable))
 	defer cancel()
-	// The node before may be the one whose copies this one's absence needs.
+	// The node before may hold the copies that this node's absence requires.
 	if err := r.until(ctx, func() bool { return r.spared(n) == nil }); err != nil {
 		return errors.Join(r.spared(n), err)
 	}
@@ -242,7 +243,7 @@ func (r *rolling) one(ctx context.Context, n coord.NodeID) error {
 		fmt.Sprintf("in sync after %.1f s", took.Seconds()))
 }
 
-// caughtUp reports whether all copies that the node ought to have are in sync, and may lead.
+// caughtUp reports whether all copies that the node should have are in sync and may lead.
 func (r *rolling) caughtUp(n coord.NodeID) bool {
 	for _, s := range r.w.Seen.Shards {
 		if slices.Contains(s.Replicas, n) && (!slices.Contains(s.ISR, n) || slices.Contains(s.Hold, n) || !r.w.Seen.Leads(s.State)) {
@@ -252,7 +253,7 @@ func (r *rolling) caughtUp(n coord.NodeID) bool {
 	return true
 }
 
-// until waits for views until one pleases.
+// until waits for a view that satisfies the condition.
 func (r *rolling) until(ctx context.Context, pleases func() bool) error {
 	for !pleases() {
 		if err := r.w.Next(ctx); err != nil {
@@ -262,7 +263,7 @@ func (r *rolling) until(ctx context.Context, pleases func() bool) error {
 	return nil
 }
 
-// handOver lets others lead what the node leads; it asks again, since a follower may be behind at first.
+// handOver makes other nodes lead what this node leads. It asks repeatedly, since a follower may be behind at first.
 func (r *rolling) handOver(ctx context.Context, n coord.NodeID) error {
 	for {
 		led := r.led(n)
@@ -307,11 +308,11 @@ func (r *rolling) restart(ctx context.Context, n coord.Node) error {
 	return nil
 }
 
-// giveBackTries is how often giveBack asks, a second each: a node that has just come back may not be level yet.
+// giveBackTries is how often giveBack asks, once a second: a node that has just come back may not have caught up yet.
 const giveBackTries = 5
 
-// giveBack lets the first wanted node of each shard lead it again, as far as it can: the node that was
-// restarted last would lead nothing otherwise.
+// giveBack makes the first wanted node of each shard its leader again, as far as possible: otherwise the node that was
+// restarted last would lead nothing.
 func (r *rolling) giveBack(ctx context.Context) error {
 	had := len(r.astray())
 	for range giveBackTries {
@@ -320,7 +321,7 @@ func (r *rolling) giveBack(ctx context.Context) error {
 			break
 		}
 		for _, id := range astray {
-			// A master gives its leadership to the first of the wanted that is level with it.
+			// A master hands over to the first wanted node that has caught up with it.
 			if err := r.peers.Order(ctx, r.w.Seen.Live[r.w.Seen.Shards[id].ISR[0]], id, "stepdown"); err != nil {
 				return fmt.Errorf("give shard %s back: %w", id, err)
 			}
@@ -340,7 +341,7 @@ func (r *rolling) giveBack(ctx context.Context) error {
 	return r.until(late, r.ledAll)
 }
 
-// astray returns the shards that the first of their wanted nodes does not lead, though it could.
+// astray returns the shards that their first wanted node does not lead, although it could.
 func (r *rolling) astray() (out []concordat.ShardID) {
 	for _, id := range slices.Sorted(maps.Keys(r.w.Seen.Shards)) {
 		s := r.w.Seen.Shards[id]

@@ -117,7 +117,7 @@ func (a *commands) exportAsides(cmd *cobra.Command, dir, file string) (err error
 	return nil
 }
 
-// asideOf names the machine and the shards of copies that were put aside.
+// asideOf returns this machine and the shards of copies that were put aside.
 func asideOf(s cluster.NodeState) string {
 	var shards []string
 	for _, a := range s.Asides {

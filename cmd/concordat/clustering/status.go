@@ -20,9 +20,9 @@ import (
 )
 
 const (
-	// statusTime bounds cluster status, whatever is away.
+	// statusTime bounds cluster status, whatever is down.
 	statusTime = 2 * time.Second
-	// nodesTime is the part of it in which nodes answer.
+	// nodesTime is the part of it that nodes have to answer.
 	nodesTime = 700 * time.Millisecond
 )
 
@@ -64,7 +64,7 @@ machine's process nor the coordinator answers.`,
 		}}
 }
 
-// nodeLine is how a node is.
+// nodeLine is the state of a node.
 type nodeLine struct {
 	Node    coord.NodeID `json:"node"`
 	Zone    string       `json:"zone,omitempty"`
@@ -72,9 +72,9 @@ type nodeLine struct {
 	Drained bool         `json:"drained,omitempty"`
 	Address string       `json:"address,omitempty"`
 	Free    uint64       `json:"free_bytes,omitempty"`
-	// Asked says that the node answered now: Free is of now, else of when the node announced itself.
+	// Asked: the node answered, and Free is current; else Free dates from its announcement.
 	Asked   bool   `json:"asked"`
-	Silent  string `json:"silent,omitempty"` // why it did not
+	Silent  string `json:"silent,omitempty"` // why it did not answer
 	Version string `json:"version,omitempty"`
 	Masters int    `json:"masters"`
 	Copies  int    `json:"copies"`
@@ -118,7 +118,7 @@ func (a *commands) showCluster(st *instance.ClusterState) error {
 	return &cli.Exit{Code: cli.Failed, Err: errors.New(strings.Join(wrong, "\n"))}
 }
 
-// linesOf returns the nodes of the layout with what is known of each.
+// linesOf returns the nodes of the layout with what is known about each.
 func linesOf(st *instance.ClusterState, l *cluster.Layout) map[coord.NodeID]*nodeLine {
 	nodes := map[coord.NodeID]*nodeLine{}
 	for id, m := range l.Members {
@@ -160,7 +160,7 @@ func (a *commands) say(l *cluster.Layout, nodes map[coord.NodeID]*nodeLine, shar
 	}
 }
 
-// faults says what is not in order, the worst first.
+// faults returns what is not in order, the worst first.
 func faults(st *instance.ClusterState, nodes map[coord.NodeID]*nodeLine, shards []instance.ShardLine) []string {
 	var out []string
 	by := map[string]int{}
@@ -201,7 +201,7 @@ func faults(st *instance.ClusterState, nodes map[coord.NodeID]*nodeLine, shards 
 	return out
 }
 
-// hasOf says how far each node's copy of the shard reaches.
+// hasOf returns how far each node's copy of the shard reaches.
 func hasOf(id concordat.ShardID, nodes map[coord.NodeID]*nodeLine) string {
 	var out []string
 	for _, n := range slices.Sorted(maps.Keys(nodes)) {

@@ -36,7 +36,7 @@ password of its database: carry it as carefully as those.`,
 		}}
 }
 
-// giveToken makes a token for the node and prints it.
+// giveToken creates a token for the node and prints it.
 func (a *commands) giveToken(ctx context.Context, o *instance.Instance, w *instance.Observer, id coord.NodeID) error {
 	own, err := o.Trust()
 	if err != nil {
@@ -67,8 +67,8 @@ func (a *commands) giveToken(ctx context.Context, o *instance.Instance, w *insta
 	return nil
 }
 
-// notToJoin says which secrets of this machine a new node does not get, since they are kept outside of the folder
-// on purpose.
+// notToJoin names the secrets of this machine that a new node does not get, because they are deliberately kept outside the
+// folder.
 func notToJoin(o *instance.Instance) (out []string) {
 	if o.Config.Store.Password != "" {
 		out = append(out, "the password of the database is in the environment here: the other machine needs $"+config.StorePasswordEnv+" too")

@@ -20,9 +20,9 @@ import (
 	"concordat/instance/config"
 )
 
-// The commands that look at, and set, what the nodes of a site have in ZooKeeper.
+// Commands that show and set what the nodes of a site have in ZooKeeper.
 
-// zookeeperFlags say which ZooKeeper.
+// zookeeperFlags select the ZooKeeper.
 type zookeeperFlags struct {
 	servers              string
 	root, site           string
@@ -58,7 +58,7 @@ func (a *commands) zookeeperCommand() *cobra.Command {
 	return c
 }
 
-// options returns what the flags say.
+// options returns the values of the flags.
 func (z *zookeeperFlags) options(a *commands) (zk.Options, error) {
 	o := zk.Options{Site: concordat.SiteID(z.site), Root: z.root, Timeout: 10 * time.Second}
 	servers := cmp.Or(z.servers, os.Getenv(ZookeeperVariable))
@@ -108,7 +108,7 @@ func (z *zookeeperFlags) config(a *commands) (*config.Config, error) {
 	return c, nil
 }
 
-// with opens a session that observes, and calls f with it and its first view.
+// with opens an observing session, and calls f with it and its first view.
 func (z *zookeeperFlags) with(ctx context.Context, a *commands, f func(context.Context, *zk.Session, coord.View) error) error {
 	o, err := z.options(a)
 	if err != nil {

@@ -70,7 +70,7 @@ one call are made together as a new version, or not at all. With --if-version th
 	return c
 }
 
-// editSettings takes out what is named and puts in the policies of the files.
+// editSettings removes the named keys and adds the policies of the files.
 func editSettings(s *instance.CentralSettings, unset []string, policies map[string]string, stdin io.Reader) error {
 	for _, k := range unset {
 		if l, ok := strings.CutPrefix(k, "library/"); ok {

@@ -30,7 +30,7 @@ remains, such as backups.`,
 	return c
 }
 
-// Deletion returns a command that deletes what target says, with a reason and a receipt.
+// Deletion returns a command that deletes what target names, with a reason and a receipt.
 func Deletion(s *cli.Site, use, short string, args cobra.PositionalArgs,
 	target func(ctx context.Context, o *instance.Instance, args []string) (retain.Target, error)) *cobra.Command {
 	a := &commands{s}
@@ -52,7 +52,7 @@ func Deletion(s *cli.Site, use, short string, args cobra.PositionalArgs,
 	return c
 }
 
-// erase deletes here, or has the serving process do it, and prints the receipt.
+// erase deletes here, or asks the serving process to, and prints the receipt.
 func (a *commands) erase(ctx context.Context, o *instance.Instance, reason, file string, t retain.Target) error {
 	var r *retain.Receipt
 	var err error
@@ -74,10 +74,12 @@ func (a *commands) erase(ctx context.Context, o *instance.Instance, reason, file
 	return a.printReceipt(r, file)
 }
 
-// bytesTime is how long delete waits for the bytes to go, once nothing is found any more: a machine of the site may be away.
+// bytesTime is how long delete waits until the bytes are gone, after the text can no longer be found: a machine of the site may
+// be away.
 const bytesTime = 30 * time.Second
 
-// eraseServed asks for a deletion and waits until the serving process has carried it out, or has done so but for the bytes.
+// eraseServed asks for a deletion and waits until the serving process has carried it out, the removal of bytes perhaps
+// excepted.
 func (a *commands) eraseServed(ctx context.Context, o *instance.Instance, reason string, t retain.Target) (*retain.Receipt, error) {
 	id, err := retain.Ask(ctx, o.Site, o.Store, cli.Operator(), reason, t)
 	if err != nil {

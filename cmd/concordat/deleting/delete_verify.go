@@ -13,7 +13,7 @@ import (
 	"concordat/site/retain"
 )
 
-// maxReceipt bounds a receipt that is verified, in bytes.
+// maxReceipt bounds a receipt to verify, in bytes.
 const maxReceipt = 64 << 20
 
 func (a *commands) deleteVerify() *cobra.Command {
@@ -54,7 +54,7 @@ knows, and with --document LIBRARY/ID that it is about that document.`,
 	return c
 }
 
-// verifyReceipt returns nil if the site whose card is known signed the receipt.
+// verifyReceipt returns nil if the site of the card signed the receipt.
 func verifyReceipt(r retain.Receipt, cards cli.Cards) error {
 	if len(r.Signature) == 0 {
 		return fmt.Errorf("the receipt is not signed: %w", concordat.ErrInvalid)

@@ -1,3 +1,3 @@
-// Package deleting has the commands that delete for good and set how long things are kept: "concordat delete" and "concordat
-// retention". What they do is in package site/retain.
+// Package deleting has the commands that delete permanently and set retention: "concordat delete" and "concordat retention".
+// Package site/retain does the work.
 package deleting

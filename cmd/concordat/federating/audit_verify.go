@@ -84,7 +84,7 @@ func (a *commands) verifyOwn(ctx context.Context, o *instance.Instance, files []
 	return a.verified(head, len(known), err)
 }
 
-// verified prints the outcome. A broken chain is exit code 1, with the entry in the message.
+// verified prints the outcome. A broken chain gives exit code 1, with the entry in the message.
 func (a *commands) verified(head store.AuditHead, heads int, err error) error {
 	if err != nil {
 		if a.JSON {
@@ -109,7 +109,7 @@ func readHeads(files []string, cards []*crypto.Card) ([]store.AuditHead, error) 
 				return nil, err
 			}
 			last = instance.SignedHead{}
-			_ = json.Unmarshal(line, &last) // entries are no heads
+			_ = json.Unmarshal(line, &last) // entries are not heads
 		}
 		h, err := crypto.ParseHead(last.Head)
 		if err != nil {
@@ -123,7 +123,7 @@ func readHeads(files []string, cards []*crypto.Card) ([]store.AuditHead, error) 
 	return known, nil
 }
 
-// checkHead succeeds where one of the cards confirms the head.
+// checkHead succeeds if one of the cards confirms the head.
 func checkHead(h *crypto.Head, cards []*crypto.Card) error {
 	err := fmt.Errorf("%w: no card of %s is known", crypto.ErrCard, h.Site)
 	for _, c := range cards {
@@ -159,7 +159,7 @@ func auditLines(path string) iter.Seq2[[]byte, error] {
 	}
 }
 
-// verifyExport checks what a partner handed over.
+// verifyExport checks a partner's export.
 func (a *commands) verifyExport(ctx context.Context, o *instance.Instance, file, of string, heads []string) error {
 	p, err := o.Partner(ctx, of)
 	if err != nil {

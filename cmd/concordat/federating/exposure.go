@@ -22,7 +22,7 @@ and the order of words of submissions), overlap (words that both sides have), pa
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.With(cmd.Context(), instance.StoreOnly, func(o *instance.Instance) error {
 				partner := concordat.SiteID(args[0])
-				if p, err := o.Partner(cmd.Context(), args[0]); err == nil { // else one that is no partner any more
+				if p, err := o.Partner(cmd.Context(), args[0]); err == nil { // else a site that is no longer a partner
 					partner = p.Site
 				}
 				x, err := o.Asks.Exposure(cmd.Context(), partner, documents)
@@ -56,7 +56,7 @@ func (a *commands) printSum(partner concordat.SiteID, s store.ShowingSum) error 
 		}{"sum", partner, s})
 	}
 	if s.Library == "" {
-		s.Library = "(submissions)" // that were asked about there
+		s.Library = "(submissions)" // sentences that were asked about there
 	}
 	a.Say("%-20s %-12s %6d documents %6d times %8d sentences %8d characters  %s to %s", s.Library, s.Form, s.Documents, s.Times,
 		s.Sentences, s.Characters,

@@ -26,7 +26,7 @@ creates a federation leads it: it decides who is a member and begins each new ep
 	return c
 }
 
-// changedFederation writes the audit and prints what the federation has become.
+// changedFederation writes the audit entry and prints the federation after the change.
 func (a *commands) changedFederation(ctx context.Context, o *instance.Instance, id *crypto.Identity, f, action string,
 	detail map[string]any) error {
 	d := map[string]any{"federation": f}
@@ -47,7 +47,7 @@ func (a *commands) showNamed(ctx context.Context, o *instance.Instance, id *cryp
 	return a.showFederation(id, m)
 }
 
-// newEpoch begins an epoch and tells when members need the consent of a person.
+// newEpoch begins an epoch and says when members need an administrator's consent.
 func (a *commands) newEpoch(ctx context.Context, o *instance.Instance, k *instance.Keystore, f string, overlap time.Duration, early bool,
 	action string, detail map[string]any) error {
 	id, err := partners.BeginEpoch(ctx, o, k, concordat.FederationID(f), overlap, early)

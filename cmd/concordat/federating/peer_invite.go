@@ -44,7 +44,7 @@ func (f *grantFlags) add(c *cobra.Command) {
 	c.RegisterFlagCompletionFunc("level", cobra.FixedCompletions(levels, cobra.ShellCompDirectiveNoFileComp))
 }
 
-// rule returns the rule at a level.
+// rule returns the rule for a level.
 func (f *grantFlags) rule(level string) (store.ShareRule, error) {
 	r := store.DefaultShareRule()
 	r.Level, r.Outline = concordat.Show(level), outlineForm(f.outline)

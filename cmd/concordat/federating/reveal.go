@@ -66,7 +66,7 @@ or disappear.`,
 					return cli.Usagef("passage %s: want a number, as concordat report show prints it", n)
 				}
 			}
-			// With the index: places of leads are compared against the background of the site's own documents.
+			// This needs the index: places of leads are compared against the site's own documents.
 			return a.With(cmd.Context(), instance.WithIndex, func(o *instance.Instance) error {
 				return a.reveal(cmd.Context(), o, concordat.TaskID(args[0]), passages, leads, &f)
 			})
@@ -81,7 +81,7 @@ or disappear.`,
 	return c
 }
 
-// passageNumber is the form of the number of a passage, such as 7 or 7b.
+// passageNumber is the form of a passage's number, for example 7 or 7b.
 var passageNumber = regexp.MustCompile(`^[1-9][0-9]*[a-z]*$`)
 
 // leadNumber is the form of the number of a partner's document that may say the same.
@@ -199,8 +199,8 @@ func sortedKeys[K cmp.Ordered, V any](m map[K]V) []K {
 	return out
 }
 
-// atPartners returns the indices of the passages in the findings that stand in the numbered evidence of their
-// report and whose sources partners can be asked about, by partner. What was shown or is pending is left out.
+// atPartners returns, by partner, the indices of the passages in the findings that belong to the numbered evidence of their
+// report and whose sources a partner can show. What was shown or is pending is left out.
 func (a *commands) atPartners(ctx context.Context, o *instance.Instance, f *report.Findings, numbers []string,
 	level concordat.Show) (map[concordat.SiteID][]int, error) {
 	rules, err := site.RulesInForce(ctx, o.Store, f.Task, o.Config.Report.Rules)
@@ -233,7 +233,7 @@ func (a *commands) atPartners(ctx context.Context, o *instance.Instance, f *repo
 	return out, nil
 }
 
-// printReveals prints how requests stand, a line each.
+// printReveals prints the state of each request on a line.
 func (a *commands) printReveals(task concordat.TaskID, ds []report.Disclosure) error {
 	for _, d := range ds {
 		if a.JSON {

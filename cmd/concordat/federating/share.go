@@ -16,7 +16,7 @@ import (
 	"concordat/store"
 )
 
-// AnswerCommands adds the commands about what partners are shown to the tree.
+// AnswerCommands adds the commands about what partners are shown.
 func AnswerCommands(s *cli.Site, root *cobra.Command) {
 	a := &commands{s}
 	commandGroup(root, "library", "Create, list, change and delete collections of documents").
@@ -25,7 +25,7 @@ func AnswerCommands(s *cli.Site, root *cobra.Command) {
 	root.AddCommand(a.disclosureCommand())
 }
 
-// commandGroup returns the command of the given name below root, which it makes if there is none.
+// commandGroup returns the command of the given name below root, which it creates if missing.
 func commandGroup(root *cobra.Command, name, short string) *cobra.Command {
 	for _, c := range root.Commands() {
 		if c.Name() == name {
@@ -38,7 +38,7 @@ func commandGroup(root *cobra.Command, name, short string) *cobra.Command {
 	return c
 }
 
-// shareFlags are the flags of share as they are given.
+// shareFlags are the flags of share.
 type shareFlags struct {
 	with, level, outline, embargo, expires, contact string
 	purposes                                        []string
@@ -47,8 +47,8 @@ type shareFlags struct {
 	edges, ship, standing, excludeAuthors, leads    bool
 }
 
-// partnerSite returns the identity of a partner by its name or identity in any form. A site that is no
-// partner is taken by its identity: nothing reaches it until it is one.
+// partnerSite returns the identity of a partner by its name, or its identity in any form. A site that is not a partner yet is
+// accepted by identity: nothing reaches it until it is one.
 func partnerSite(ctx context.Context, o *instance.Instance, text string) (site concordat.SiteID, known bool, err error) {
 	p, err := o.Partner(ctx, text)
 	var unknown *instance.UsageError
@@ -152,7 +152,7 @@ func (f *shareFlags) add(c *cobra.Command) {
 // noOutline is the word for no form of outlines.
 const noOutline = "none"
 
-// addOutline adds the flag that says in which form matching documents are shown.
+// addOutline adds the flag for the form in which matching documents are shown.
 func addOutline(c *cobra.Command, to *string) {
 	c.Flags().StringVar(to, "outline", store.DefaultShareRule().Outline,
 		"form in which matching documents are shown for alignment: words, fingerprints or none")
@@ -168,7 +168,7 @@ func outlineForm(word string) string {
 	return word
 }
 
-// share returns the share with what the flags change in it.
+// share returns the share as changed by the flags.
 func (f *shareFlags) share(cmd *cobra.Command, o *instance.Instance, lib concordat.LibraryID, with concordat.SiteID) (store.Share, error) {
 	if err := site.CheckName(string(with)); err != nil {
 		return store.Share{}, cli.Usage(err)
@@ -217,7 +217,7 @@ func (f *shareFlags) share(cmd *cobra.Command, o *instance.Instance, lib concord
 	return x, f.words(given, r)
 }
 
-// words takes over the flags that are words and dates.
+// words applies the flags that are words and dates.
 func (f *shareFlags) words(given func(string) bool, r *store.ShareRule) (err error) {
 	if given("level") {
 		r.Level = concordat.Show(f.level)

@@ -24,7 +24,7 @@ func SiteCommand(s *cli.Site) *cobra.Command {
 	return c
 }
 
-// rootSeed returns the root key of an exported file, or nil where the keystore has it.
+// rootSeed returns the root key of an exported file, or nil if the keystore has it.
 func (a *commands) rootSeed(id *crypto.Identity, path string) ([]byte, error) {
 	if path == "" {
 		if !id.HasRoot() {

@@ -37,8 +37,8 @@ rotate with --root FILE.`,
 	return c
 }
 
-// takeOutRoot takes the root key out of the keystore. The card in force may have sealing keys for three weeks only, since
-// it was to be renewed every week, so a last one with keys for all of its time is made first.
+// takeOutRoot removes the root key from the keystore. The card in force may have sealing keys for three weeks only, since it
+// was to be renewed weekly, so takeOutRoot first makes a last card with keys for its whole validity.
 func (a *commands) takeOutRoot(ctx context.Context, o *instance.Instance, k *instance.Keystore, seed []byte) error {
 	id, err := k.Update(ctx, func(id *crypto.Identity) (*crypto.Identity, error) { return id.WithoutRoot(), nil })
 	if err != nil {
@@ -71,7 +71,7 @@ func (a *commands) exportRoot(ctx context.Context, o *instance.Instance, k *inst
 	if err := keyfile.Replace(path, b); err != nil {
 		return err
 	}
-	// Read back before the only other copy goes.
+	// Read it back before the only other copy is removed.
 	written, err := keyfile.Bytes(path)
 	if err != nil {
 		return err

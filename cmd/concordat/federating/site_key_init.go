@@ -53,7 +53,7 @@ of federations are lost: join each again, and begin a new epoch of those that th
 	return c
 }
 
-// keystoreSecret returns what is to open a keystore, and the file that it is in, empty for a passphrase.
+// keystoreSecret returns the secret for a keystore, and the file that holds it, empty for a passphrase.
 func (a *commands) keystoreSecret(o *instance.Instance, keyFile string, passphrase bool, passphraseFile string) (crypto.Secret, string,
 	error) {
 	if passphrase {
@@ -139,7 +139,7 @@ func (a *commands) initKeys(ctx context.Context, o *instance.Instance, keyFile s
 	return nil
 }
 
-// tellKeys says whose keys the keystore has, and where it is.
+// tellKeys prints whose keys the keystore has, and where it is.
 func (a *commands) tellKeys(path string, id *crypto.Identity) error {
 	if a.JSON {
 		return a.Line(map[string]any{"site": id.Site(), "keystore": path})

@@ -1,4 +1,4 @@
-// Package harvesting has the commands by which repositories and folders are harvested. Start from Command.
+// Package harvesting has the commands that harvest repositories and folders. Start from Command.
 package harvesting
 
 import (

@@ -22,18 +22,18 @@ import (
 	"concordat/site/ask"
 )
 
-// abroad asks other sites for a screening.
+// abroad asks other sites during a screening.
 type abroad struct {
 	options site.CheckOptions
 	names   map[concordat.SiteID]string
 	end     func()
 }
 
-// abroadAtOnce is how many texts are on their way to partners at a time.
+// abroadAtOnce is how many texts are sent to partners at a time.
 const abroadAtOnce = 4
 
-// openAbroad opens the partners of f, and the mirrors of them that the site has. It replaces the values of
-// f.Partners by the libraries that are asked, so that another catalogue is another question.
+// openAbroad opens the partners of f, and the site's mirrors of them. It replaces the values of f.Partners by the libraries
+// that are asked, so that another catalogue makes another screening.
 func (a *commands) openAbroad(ctx context.Context, o *instance.Instance, f *screenFlags) (*abroad, error) {
 	c := partners.Comparison{Partners: f.Partners, Level: concordat.ShowMetadata, Purpose: f.Purpose, Deadline: f.deadline}
 	out := &abroad{names: map[concordat.SiteID]string{}}
@@ -51,7 +51,7 @@ func (a *commands) openAbroad(ctx context.Context, o *instance.Instance, f *scre
 			asked = append(asked, fmt.Sprintf("%s/%s of %s", p.Partner.Site(), l, p.Epoch))
 		}
 	}
-	// A mirror of a partner that is not wanted has no part in this.
+	// A mirror of a partner that was not selected is not used.
 	mine, err := wantedMirrors(ctx, o, a, f.Partners, out.options.Mirrors)
 	if err != nil {
 		end()
@@ -105,18 +105,17 @@ func (x *abroad) close() {
 	}
 }
 
-// abroadUnit is a record of work.found: what partners told of one text.
+// abroadUnit is a record of work.found: what partners answered about one text.
 type abroadUnit struct {
 	Text      int                   `json:"text"`
 	Documents []ask.MatchedDocument `json:"documents,omitempty"`
-	Refused   []string              `json:"refused,omitempty"` // libraries with the reason, for good
-	Hidden    bool                  `json:"hidden,omitempty"`  // something matches that is not shown
+	Refused   []string              `json:"refused,omitempty"` // libraries that refuse for good, with the reason
+	Hidden    bool                  `json:"hidden,omitempty"`  // something matches but is not shown
 	Withheld  int                   `json:"withheld,omitempty"`
 	Sent      int                   `json:"sent,omitempty"` // sentences
 }
 
-// matchPartners asks partners about each text that has not been asked about yet, and stops where one of them
-// does not answer for now.
+// matchPartners asks partners about each text not asked about yet, and stops if one of them does not answer for now.
 func (s *screening) matchPartners(ctx context.Context) error {
 	done := map[int]*abroadUnit{}
 	err := s.work.found.replay(func(b []byte, _ int64) bool {
@@ -141,7 +140,7 @@ func (s *screening) matchPartners(ctx context.Context) error {
 	}
 	var mu sync.Mutex // guards done
 	var stop atomic.Bool
-	// What is on its way when one fails is waited for: it has been paid for.
+	// If one fails, wait for those under way, since they are already paid for.
 	g := new(errgroup.Group)
 	g.SetLimit(abroadAtOnce)
 	for _, text := range todo {
@@ -174,10 +173,10 @@ func (s *screening) matchPartners(ctx context.Context) error {
 	return s.takeAbroad(done)
 }
 
-// errLater: a partner will answer another time.
+// errLater: a partner will answer later.
 var errLater = errors.New("not now")
 
-// unfinished says how far the asking came.
+// unfinished says how far the questions came.
 func (s *screening) unfinished(ctx context.Context, err error, done int) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -218,7 +217,7 @@ func (s *screening) askAbroad(ctx context.Context, text int) (*abroadUnit, error
 	return u, nil
 }
 
-// takeAbroad turns what partners told into documents of the other side, and pairs.
+// takeAbroad turns partners' answers into documents of the other side, and pairs.
 func (s *screening) takeAbroad(done map[int]*abroadUnit) error {
 	places := map[concordat.Ref]int{} // of texts
 	refused := map[string]bool{}
@@ -274,7 +273,7 @@ func (s *screening) takeAbroad(done map[int]*abroadUnit) error {
 	return nil
 }
 
-// place is where a document stands, for people.
+// place is where a document is, for people.
 func (s *screening) place(site concordat.SiteID, lib concordat.LibraryID) string {
 	if site == "" {
 		return string(lib)

@@ -88,7 +88,7 @@ func (f *PrintFile) narrowPart(from, to int) iter.Seq2[[]uint64, error] {
 	}
 }
 
-// ids returns the documents of the prints, one a line in FILE.ids; nil if there is no such file.
+// ids returns the documents of the prints, from the lines of FILE.ids; nil if there is no such file.
 func (f *PrintFile) IDs() ([]string, error) {
 	b, err := os.ReadFile(f.Path + ".ids")
 	if errors.Is(err, os.ErrNotExist) {
@@ -207,7 +207,7 @@ type batchUnitRecord struct {
 	Hits [][3]uint64 `json:"hits"` // query, stored, distance; or both of a pair
 }
 
-// openUnits opens the work of a batch or join: in the folder given, or one that goes away.
+// openUnits opens the work of a batch or join: in the given folder, or in a temporary one.
 func openUnits(folder string, question any) (w *work, done map[int]bool, end func(error) error, err error) {
 	parent := folder
 	if folder == "" {
@@ -249,7 +249,7 @@ func (w *work) keepUnit(r batchUnitRecord) error {
 	return w.found.flush()
 }
 
-// hits calls each with what all units have found.
+// hits calls each with the hits of all units.
 func (w *work) hits(each func([3]uint64) error) error {
 	var failed error
 	err := w.found.replay(func(b []byte, _ int64) bool {
@@ -294,7 +294,7 @@ func (a *commands) screenBatch(ctx context.Context, f batchFlags, paths []string
 	return a.printBatch(queries, stored, w, design, time.Since(began))
 }
 
-// scanAll takes the queries in turns that fit, and the stored files in units.
+// scanAll takes as many queries at a time as fit, and the stored files in units.
 func (a *commands) scanAll(ctx context.Context, f batchFlags, queries *PrintFile, stored []*PrintFile, w *work,
 	done map[int]bool) (*screen.Design, error) {
 	turn := max(1, int(int64(f.memory)<<20/screen.LeastBytes(f.bits, f.k)))
@@ -355,7 +355,7 @@ func (a *commands) scanAll(ctx context.Context, f batchFlags, queries *PrintFile
 	return design, nil
 }
 
-// namer names prints by document, where that is known.
+// namer names prints by document, if known.
 func namer(f *PrintFile) (func(n uint64) string, error) {
 	ids, err := f.IDs()
 	return func(n uint64) string {
@@ -400,7 +400,7 @@ func (a *commands) printBatch(queries *PrintFile, stored []*PrintFile, w *work, 
 	return a.Report(sum, "%d hits of %d queries among %d stored prints, in %.1f s", n, queries.Prints(), total, took.Seconds())
 }
 
-// parsePrint reads 16 hexadecimal digits; what follows them after white space is a remark.
+// parsePrint reads 16 hexadecimal digits; anything after white space is a remark.
 func parsePrint(line string) (uint64, error) {
 	word, _, _ := strings.Cut(strings.TrimSpace(line), "\t")
 	b, err := hex.DecodeString(word)

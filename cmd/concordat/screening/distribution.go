@@ -110,7 +110,7 @@ func eachPrints(ctx context.Context, paths []string, each func(chunk []uint64)) 
 	return nil
 }
 
-// nameHot finds the first document of each hot print, where the documents are known.
+// nameHot finds the first document of each hot print, if the documents are known.
 func nameHot(paths []string, hots []screen.Hot, first map[uint64]string) error {
 	if len(hots) == 0 {
 		return nil

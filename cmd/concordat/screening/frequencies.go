@@ -18,8 +18,8 @@ import (
 	"concordat/simhash"
 )
 
-// A file of frequencies is a line of JSON, frequencyHeader, and then of each feature, ascending, 8 bytes of the feature
-// and 4 of the number of documents that have it, big-endian (doc/format.md).
+// A file of frequencies is a line of JSON, frequencyHeader, and then for each feature, ascending, 8 bytes of the feature and 4
+// of the number of documents that have it, big-endian (doc/format.md).
 type frequencyHeader struct {
 	Type      string `json:"type"` // frequencies
 	Features  string `json:"features"`
@@ -101,7 +101,7 @@ func (a *commands) writeFrequencies(ctx context.Context, o *instance.Instance, m
 	return a.Report(h, "%d features of %d documents in %s", h.Counts, h.Documents, out)
 }
 
-// readFrequencies reads a file of --idf, which must be of the same features.
+// readFrequencies reads a file for --idf, which must have the same features.
 func readFrequencies(path string, f PrintOptions) (*simhash.Frequencies, error) {
 	file, err := os.Open(path)
 	if err != nil {

@@ -16,7 +16,7 @@ import (
 	"concordat/simhash"
 )
 
-// printOptions say how a print of a document is made and how near two are to be.
+// printOptions say how to make a print of a document and how near two must be.
 type PrintOptions struct {
 	Bits      int    `json:"bits"`
 	Distance  int    `json:"distance"`
@@ -27,12 +27,12 @@ type PrintOptions struct {
 	IDF       string `json:"idf"`
 	Hash      string `json:"hash"`
 	Levels    []int  `json:"levels,omitempty"`
-	// Counted is the number of documents whose frequencies weigh the features, so that a library that
-	// grows makes other prints. 0: the features are not weighed.
+	// Counted is the number of documents whose frequencies weigh the features, since a growing library makes other prints. 0:
+	// features are not weighed.
 	Counted int `json:"counted,omitempty"`
 }
 
-// The values of --idf that are no file, and of --stop-words.
+// The values of --idf that are not files, and those of --stop-words.
 const (
 	IDFAuto       = "auto"
 	IDFCollection = "collection"
@@ -41,12 +41,12 @@ const (
 	StopKeep      = "keep"
 )
 
-// leastCounted is the number of documents from which on idfAuto takes their frequencies. In a smaller library what two
+// leastCounted is the number of documents from which on idfAuto uses their frequencies. In a smaller library, what two
 // near-duplicates share is already frequent.
 const LeastCounted = 200
 
-// defaultPrint are the options of the best prints measured (doc/evaluation/screen.md, the choice of prints). Runs of
-// words spread more evenly, and find fewer revisions.
+// defaultPrint makes the best prints measured (doc/evaluation/screen.md, Which options). Runs of words spread more evenly, and
+// find fewer revisions.
 func defaultPrint() PrintOptions {
 	return PrintOptions{Bits: 64, Distance: 3, Features: "words", StopWords: StopDrop, TF: "log", IDF: IDFAuto, Hash: "mix"}
 }
@@ -64,7 +64,7 @@ func (f *PrintOptions) defineMaking(c *cobra.Command) {
 	f.DefineWeights(c)
 }
 
-// defineFeatures defines the flags that frequencies depend on.
+// defineFeatures defines the flags that affect frequencies.
 func (f *PrintOptions) DefineFeatures(c *cobra.Command) {
 	d, fl := defaultPrint(), c.Flags()
 	fl.StringVar(&f.Features, "features", d.Features,
@@ -181,7 +181,7 @@ func (m *PrintMaker) print(t *segment.Text) (screen.Wide, bool, error) {
 	return p, len(weighed) > 0, err
 }
 
-// weights says what weighs the features, for people.
+// weights describes what weighs the features.
 func (f *PrintOptions) Weights() string {
 	if f.Counted == 0 {
 		return "features not weighed by frequency"
@@ -197,7 +197,7 @@ func (f *PrintOptions) design(prints int, memory int64) (*screen.Design, error) 
 	return screen.NewPlan(screen.PlanOptions{F: f.Bits, K: f.Distance, Prints: prints, Bytes: memory, Queries: prints})
 }
 
-// tables returns what finds the prints near one.
+// tables returns the index that finds prints near a given one.
 func (m *PrintMaker) tables(prints []screen.Wide, memory int64) (func(q screen.Wide, dst []screen.Hit) []screen.Hit, error) {
 	d, err := m.Flags.design(len(prints), memory)
 	if err != nil {
@@ -221,7 +221,7 @@ func (m *PrintMaker) tables(prints []screen.Wide, memory int64) (func(q screen.W
 	return func(q screen.Wide, dst []screen.Hit) []screen.Hit { return t.Near(q[0], dst) }, nil
 }
 
-// weighFeatures gives the maker the frequencies that --idf asks for: those of the libraries, in so many bytes.
+// weighFeatures gives the maker the frequencies that --idf names: those of the libraries, within the given memory.
 func (m *PrintMaker) WeighFeatures(ctx context.Context, a *cli.Terminal, o *instance.Instance, memory int64, libraries ...string) error {
 	switch m.Flags.IDF {
 	case IDFAuto:
@@ -255,7 +255,7 @@ func (m *PrintMaker) WeighFeatures(ctx context.Context, a *cli.Terminal, o *inst
 	return nil
 }
 
-// countFeatures counts in how many documents of the libraries each feature occurs, in so many bytes.
+// countFeatures counts in how many documents of the libraries each feature occurs, within the given memory.
 func (m *PrintMaker) countFeatures(ctx context.Context, a *cli.Terminal, o *instance.Instance, memory int64,
 	libraries ...string) (*simhash.Frequencies, error) {
 	const featureBytes = 40
@@ -272,7 +272,7 @@ func (m *PrintMaker) countFeatures(ctx context.Context, a *cli.Terminal, o *inst
 				return nil, context.Cause(ctx)
 			}
 			if err != nil {
-				continue // the reading proper reports it
+				continue // the actual reading reports it
 			}
 			t, err := segment.Split(d.Text)
 			if err != nil {

@@ -17,18 +17,18 @@ import (
 	"concordat/site"
 )
 
-// What a method finds by fingerprints, sketches or letters is no share that counts: it knows neither what a form, a list of
-// references or a quotation explains nor where two texts begin to differ. So the documents of the pairs are compared as a
-// check compares them, and the shares are those of a check: one pair has one share, whoever asks. Of more documents than
-// --shares the pairs of least resemblance keep what the method found, as an estimate.
+// The estimates of a method by fingerprints, sketches or letters are not shares that count: the method knows neither what a
+// form, a list of references or a quotation explains nor where two texts begin to differ. So the documents of the pairs are
+// compared as in a check, and get its shares: one pair has one share, whoever asks. Beyond --shares documents, the pairs of
+// least resemblance keep the method's estimate.
 
-// measured is a record of work.found: what a check of one text says.
+// measured is a record of work.found: the result of checking one text.
 type measured struct {
 	Measured int             `json:"measured"` // number of the text, from 1
-	Shares   map[int]float64 `json:"shares"`   // by the text in which they stand
+	Shares   map[int]float64 `json:"shares"`   // by the text that holds them
 }
 
-// measure replaces what was found of the pairs by the shares of checks.
+// measure replaces the estimates of the pairs by the shares of checks.
 func (s *screening) measure(ctx context.Context) error {
 	if s.CheckShares == 0 || s.abroad != nil || s.Method == methodShort {
 		return s.keepEstimates()
@@ -73,8 +73,8 @@ func (s *screening) measure(ctx context.Context) error {
 	return s.keepEstimates()
 }
 
-// toMeasure returns the texts of the pairs of most resemblance, at most s.CheckShares, in an order that does not depend on that in
-// which the pairs were found.
+// toMeasure returns the texts of the pairs with most resemblance, at most s.CheckShares, in an order that does not depend on
+// that in which the pairs were found.
 func (s *screening) toMeasure() []int {
 	pairs := slices.Clone(s.pairs)
 	slices.SortFunc(pairs, func(x, y foundPair) int {
@@ -132,8 +132,8 @@ func (s *screening) measureOne(ctx context.Context, text int) (map[int]float64, 
 	return out, nil
 }
 
-// measuredCandidates is how many documents a text is compared with, more than a check takes: in a library of versions each is like
-// very many.
+// measuredCandidates is how many documents a text is compared with, more than in a check: in a library of versions each
+// resembles very many.
 const measuredCandidates = 1000
 
 func (s *screening) ref(doc int) concordat.Ref {
@@ -141,7 +141,7 @@ func (s *screening) ref(doc int) concordat.Ref {
 	return concordat.Ref{Site: s.site.Config.Site.ID, Library: d.Library, Document: d.ID}
 }
 
-// takeMeasured gives the pairs of which both texts were checked the shares of the checks.
+// takeMeasured gives the pairs whose texts were both checked the shares of the checks.
 func (s *screening) takeMeasured() {
 	for i := range s.pairs {
 		p := &s.pairs[i]
@@ -162,7 +162,7 @@ func (s *screening) lettersOf(text int) int {
 	return s.docs[slices.Concat(t.members[0], t.members[1])[0]].Letters
 }
 
-// value returns the share or the resemblance that the threshold is for.
+// value returns the share or resemblance that the threshold applies to.
 func (s *screening) value(p foundPair) float64 {
 	if s.Contained && p.Contained != nil {
 		return max(p.Contained[0], p.Contained[1])
@@ -170,7 +170,7 @@ func (s *screening) value(p foundPair) float64 {
 	return p.Resemblance
 }
 
-// leastFound is the least resemblance of a pair that is measured: fingerprints see less of a text than a check.
+// leastFound is the least resemblance of a pair that is measured, because fingerprints see less of a text than a check does.
 func (s *screening) leastFound() float64 {
 	if s.CheckShares == 0 {
 		return s.Threshold
@@ -178,20 +178,20 @@ func (s *screening) leastFound() float64 {
 	return s.Threshold / 2
 }
 
-// How far an estimate may be off: what counts may be nothing, if all of it is explained, and is seldom more than this.
+// How far an estimate may be off: nothing may count, if all of it is explained, and seldom more than this counts.
 const (
 	foundFactor = 2
 	foundAbove  = 0.1
 )
 
-// keepEstimates drops the pairs that do not reach the threshold as measured, nor as found if one share does, and bounds the
+// keepEstimates drops the pairs that reach the threshold neither as measured nor, if one share does, as found, and bounds the
 // shares of those that were not measured.
 func (s *screening) keepEstimates() error {
 	s.pairs = slices.DeleteFunc(s.pairs, func(p foundPair) bool {
 		if s.Method != methodFingerprint || s.abroad != nil || s.value(p) >= s.Threshold {
 			return false
 		}
-		// A sentence that is all of one document stands alone in the other: the method finds the pair, and one share counts.
+		// A sentence that is all of one document is isolated in the other: the method finds the pair, and one share counts.
 		return !p.Measured || min(p.Found, max(p.Contained[0], p.Contained[1])) < s.Threshold
 	})
 	for i := range s.pairs {

@@ -21,7 +21,7 @@ import (
 	"concordat/segment"
 )
 
-// textSum is equal for texts that are the same but for case, spaces and punctuation.
+// textSum is equal for texts that differ only in case, spaces and punctuation.
 type textSum [sha256.Size]byte
 
 // sumOf returns the sum of a text and how many letters, marks and digits it has.
@@ -36,7 +36,7 @@ func sumOf(text string) (sum textSum, letters int) {
 	return sha256.Sum256(b), letters
 }
 
-// joinRecord puts the head and what the method compares together; splitRecord is its inverse.
+// joinRecord joins the head and what the method compares; splitRecord is its inverse.
 func joinRecord(head, body []byte) []byte {
 	out := make([]byte, 0, 4+len(head)+len(body))
 	out = binary.LittleEndian.AppendUint32(out, uint32(len(head)))
@@ -51,7 +51,7 @@ func splitRecord(b []byte) (head, body []byte, err error) {
 	return b[4:n], b[n:], nil
 }
 
-// prepare makes of a text what the method compares.
+// prepare turns a text into what the method compares.
 func (s *screening) prepare(d *concordat.Document) (body []byte, blank bool, err error) {
 	t, err := segment.Split(d.Text)
 	if err != nil {
@@ -122,14 +122,14 @@ func (s *screening) across(i, j int) bool {
 	return s.self || len(x.members[0]) > 0 && len(y.members[1]) > 0 || len(y.members[0]) > 0 && len(x.members[1]) > 0
 }
 
-// unit is a record of work.found: a part of the comparing that is done.
+// unit is a record of work.found: a completed part of the comparison.
 type unit struct {
 	Unit       int         `json:"unit"`
 	Candidates int         `json:"candidates"`
 	Pairs      []foundPair `json:"pairs"`
 }
 
-// units keep what is found, and know what an earlier run has found.
+// units keep what is found, and know what an earlier run found.
 type units struct {
 	s    *screening
 	done map[int]bool
@@ -164,7 +164,7 @@ func (s *screening) found() (*units, error) {
 	return u, err
 }
 
-// keep writes a unit that is done.
+// keep writes a completed unit.
 func (u *units) keep(r unit) error {
 	b, err := json.Marshal(r)
 	if err != nil {
@@ -202,8 +202,8 @@ func (s *screening) compare(ctx context.Context) error {
 	return s.byFingerprint(ctx, u)
 }
 
-// bySketch estimates from sketches, which are read from the work file as they are needed. A unit holds the pairs
-// found for a fixed number of texts.
+// bySketch estimates from sketches, which are read from the work file as needed. A unit holds the pairs found for a fixed
+// number of texts.
 func (s *screening) bySketch(ctx context.Context, u *units) error {
 	const texts = 20_000
 	size := s.Shingle.Sketch
@@ -263,7 +263,7 @@ func errIf(is bool, text string) error {
 	return nil
 }
 
-// finish keeps a unit unless an earlier run has.
+// finish keeps a unit unless an earlier run did.
 func (u *units) finish(r unit) error {
 	if u.done[r.Unit] {
 		return nil
@@ -323,8 +323,7 @@ func (s *screening) byPrint(ctx context.Context, u *units) error {
 	return nil
 }
 
-// shortRanges is the number of ranges of texts that are compared with those that follow, which are the units of
-// the method short.
+// shortRanges is the number of ranges of texts, each compared with all that follow; ranges are the units of the method short.
 const shortRanges = 64
 
 // byLetters compares short texts by the grams they share.

@@ -42,7 +42,7 @@ number from 0.`,
 	return c
 }
 
-// nearPrint is a stored print near a query, and its document or number; empty: not known.
+// nearPrint is a stored print near a query, with its document or number; empty if unknown.
 type nearPrint struct {
 	print  uint64
 	stored string
@@ -50,7 +50,7 @@ type nearPrint struct {
 
 type nearFunc func(q uint64) ([]nearPrint, error)
 
-// nearIn opens packed tables, or makes tables of a file of prints.
+// nearIn opens packed tables, or makes tables from a file of prints.
 func (a *commands) nearIn(ctx context.Context, path string, f PrintOptions, memory int64) (nearFunc, func(), error) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -164,7 +164,7 @@ func nearPacked(dir string) (near nearFunc, done func(), err error) {
 	}, func() { closeTables(); names.close() }, nil
 }
 
-// screenNear answers the prints of args, of which - stands for those on standard input.
+// screenNear answers the prints of args, where - stands for those on standard input.
 func (a *commands) screenNear(ctx context.Context, args []string, near nearFunc) error {
 	answer := func(word string) error {
 		if ctx.Err() != nil {

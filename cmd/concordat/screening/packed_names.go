@@ -14,8 +14,8 @@ import (
 	"concordat/cmd/cli"
 )
 
-// Beside packed tables stand the documents of the prints, where FILE.ids has them: packedNames has of each, by print, 8
-// bytes of the print and 8 of where its name begins in packedIDs, big-endian; there, a name ends with a line.
+// Packed tables come with the documents of the prints, if FILE.ids has them: for each print, packedNames has the print in eight
+// bytes and the place in packedIDs where its name begins in eight more, big-endian; a name there ends with a line feed.
 const (
 	packedNames = "documents"
 	packedIDs   = "documents.ids"
@@ -63,7 +63,7 @@ type nameFiles struct {
 	n           int // prints
 }
 
-// openNames opens the documents of packed tables; nil if they have none.
+// openNames opens the documents of packed tables; nil if there are none.
 func openNames(dir string) (*nameFiles, error) {
 	places, err := os.Open(filepath.Join(dir, packedNames))
 	if os.IsNotExist(err) {

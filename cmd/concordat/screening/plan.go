@@ -14,7 +14,7 @@ import (
 	"concordat/screen"
 )
 
-// planLine is a design and what it costs.
+// planLine is a design with its cost.
 type planLine struct {
 	Type       string  `json:"type"` // plan
 	Levels     []int   `json:"levels"`
@@ -82,10 +82,10 @@ time: the X(f, k, d) of Manku, Jain and Das Sarma 2007, section 3.3.`,
 	return c
 }
 
-// sampledPrints bounds the prints by which candidates are counted.
+// sampledPrints bounds the prints used to count candidates.
 const sampledPrints = 200_000
 
-// samplePrints returns prints of a file, evenly from all of it, and how many it has.
+// samplePrints returns prints spread evenly over a file, and how many the file has.
 func samplePrints(ctx context.Context, path string) (sample []uint64, n int, err error) {
 	file, err := OpenPrintFile(path, 64)
 	if err != nil {
@@ -105,7 +105,7 @@ func samplePrints(ctx context.Context, path string) (sample []uint64, n int, err
 	return sample, n, err
 }
 
-// screenPlan shows the designs of the paper and the best one, which is nil where none meets the wishes.
+// screenPlan shows the designs of the paper and the best one, which is nil if none satisfies the conditions.
 func (a *commands) screenPlan(o screen.PlanOptions, best *screen.Design) error {
 	a.Say("levels      tables  least lead  candidates a query, uniform  counted  CPU a query        bytes  packed bytes")
 	show := func(d *screen.Design) error {
@@ -134,7 +134,7 @@ func (a *commands) screenPlan(o screen.PlanOptions, best *screen.Design) error {
 	for _, levels := range [][]int{{o.K + 1}, {o.K + 2}, {o.K + 3}, {o.K + 4}, {o.K + 1, o.K + 1}, {o.K + 2, o.K + 1}} {
 		d, err := screen.NewDesign(o.F, o.K, levels...)
 		if err != nil || len(d.Tables) > maxShown {
-			continue // more blocks than bits, or out of the question
+			continue // more blocks than bits, or impractical
 		}
 		if best != nil && slices.Equal(best.Levels, levels) {
 			d = best
@@ -157,5 +157,5 @@ func (a *commands) screenPlan(o screen.PlanOptions, best *screen.Design) error {
 	return nil
 }
 
-// maxShown is the number of tables above which a design that was not chosen is not shown.
+// maxShown is the number of tables above which a design that was not chosen is left out.
 const maxShown = 2048

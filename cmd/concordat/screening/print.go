@@ -27,19 +27,19 @@ type screenPair struct {
 	SiteB        concordat.SiteID     `json:"b_site,omitempty"` // of a partner; then b is its handle of the document
 	Method       string               `json:"method"`
 	Resemblance  float64              `json:"resemblance"`
-	ContainmentA *float64             `json:"containment_a"` // share of A that counts as found in B; null: not known
+	ContainmentA *float64             `json:"containment_a"` // share of A that counts as found in B; null: unknown
 	ContainmentB *float64             `json:"containment_b"`
-	// Measured: the shares are those of checks. If not, they are estimates, within bounds.
+	// Measured: the shares are those of checks. Otherwise they are estimates, within bounds.
 	Measured bool           `json:"measured"`
 	WithinA  *report.Bounds `json:"containment_a_within,omitempty"`
 	WithinB  *report.Bounds `json:"containment_b_within,omitempty"`
 	Low      *float64       `json:"resemblance_low,omitempty"` // 95 % interval of an estimate
 	High     *float64       `json:"resemblance_high,omitempty"`
-	// OneSided: the partner did not tell how long its document is; resemblance is containment_a.
+	// OneSided: the partner did not disclose the length of its document; resemblance is containment_a.
 	OneSided bool             `json:"one_sided,omitempty"`
 	Sections []screenSections `json:"sections,omitempty"` // with a template
 	a, b     int              // of docs
-	link     float64          // by which documents are joined and stand for one another
+	link     float64          // the value for joining documents and standing for one another
 }
 
 // screenSections is how much of a section of one document is in a section of another, in letters and
@@ -59,8 +59,7 @@ type screenMember struct {
 	Document concordat.DocumentID `json:"document"`
 }
 
-// screenNode is a document of a cluster with where it may come from: of the earlier documents of its
-// pairs the one it resembles most.
+// screenNode is a document of a cluster with its likely origin: the earlier document of its pairs that it resembles most.
 type screenNode struct {
 	screenMember
 	Title           string        `json:"title,omitempty"`
@@ -78,7 +77,7 @@ type screenCluster struct {
 	oldest         int          // of docs
 }
 
-// screenRemoval is a document that another, which is kept, stands for.
+// screenRemoval is a document that another, kept one stands for.
 type screenRemoval struct {
 	Type string `json:"type"`
 	screenMember
@@ -95,10 +94,10 @@ type screenSummary struct {
 	Threshold  float64             `json:"threshold"`
 	Documents  int                 `json:"documents"`
 	Distinct   int                 `json:"distinct"`   // texts, after the exact pass
-	Compared   int                 `json:"compared"`   // distinct texts the method could compare
+	Compared   int                 `json:"compared"`   // distinct texts that the method could compare
 	Unread     int                 `json:"unread"`     // documents that could not be read
 	Resumed    int                 `json:"resumed"`    // documents that an interrupted run had prepared
-	Candidates int                 `json:"candidates"` // pairs that were measured
+	Candidates int                 `json:"candidates"` // measured pairs
 	Common     int                 `json:"common"`     // features too common to compare all their documents with one another
 	Folded     int                 `json:"folded"`     // pairs of copies left out: each is paired with the first copy only
 	Pairs      int                 `json:"pairs"`
@@ -106,15 +105,15 @@ type screenSummary struct {
 	Clusters   int                 `json:"clusters"`
 	Removable  int                 `json:"removable"` // documents that another stands for
 
-	// The rest is of a screening across sites only.
+	// The rest applies to screenings across sites only.
 
 	Sent     int      `json:"sent,omitempty"`     // sentences that became known at partners, as keyed fingerprints
-	Withheld int      `json:"withheld,omitempty"` // sentences that were not sent: the partner holds them in another form
-	Hidden   int      `json:"hidden,omitempty"`   // texts of which a partner holds something like it that it does not show
-	Refused  []string `json:"refused,omitempty"`  // libraries of partners that were not compared, and why
+	Withheld int      `json:"withheld,omitempty"` // sentences not sent: the partner holds them in another form
+	Hidden   int      `json:"hidden,omitempty"`   // texts for which a partner holds something similar that it does not show
+	Refused  []string `json:"refused,omitempty"`  // libraries of partners that were not compared, with the reason
 }
 
-// Which of near-copies stays.
+// Which near-copy stays.
 const (
 	keepOldest  = "oldest"
 	keepNewest  = "newest"
@@ -124,7 +123,7 @@ const (
 
 var keeps = []string{keepOldest, keepNewest, keepLongest, keepCentral}
 
-// screenResults are the results to be printed.
+// screenResults are the results to print.
 type screenResults struct {
 	pairs    []screenPair
 	clusters []screenCluster
@@ -160,7 +159,7 @@ func (s *screening) results(dates map[concordat.DocumentID]time.Time) *screenRes
 	}
 	before := func(a, b int) bool {
 		x, y := date(a), date(b)
-		if x.IsZero() != y.IsZero() { // a partner may not tell
+		if x.IsZero() != y.IsZero() { // a partner may not disclose it
 			return y.IsZero()
 		}
 		return cmp.Or(x.Compare(y), cmp.Compare(a, b)) < 0
@@ -186,7 +185,7 @@ func (s *screening) results(dates map[concordat.DocumentID]time.Time) *screenRes
 	return &r
 }
 
-// topPairs returns, of pairs by falling resemblance, those that are among the first most of either document.
+// topPairs returns, from pairs by falling resemblance, those among the top most of either document.
 func topPairs(pairs []screenPair, most int) []screenPair {
 	count := map[int]int{}
 	return slices.DeleteFunc(pairs, func(p screenPair) bool {
@@ -196,7 +195,7 @@ func topPairs(pairs []screenPair, most int) []screenPair {
 	})
 }
 
-// rankOf puts what is certain before what is measured.
+// rankOf ranks certain values before measured ones.
 func rankOf(method string) int {
 	if method == methodExact {
 		return 0
@@ -204,7 +203,7 @@ func rankOf(method string) int {
 	return 1
 }
 
-// exact adds the pairs of documents of one text.
+// exact adds the pairs of documents with one text.
 func (s *screening) exact(add func(a, b int, p screenPair)) {
 	one := 1.0
 	p := screenPair{Method: methodExact, Resemblance: one, ContainmentA: &one, ContainmentB: &one, Measured: true, link: one}
@@ -227,7 +226,7 @@ func (s *screening) exact(add func(a, b int, p screenPair)) {
 	}
 }
 
-// expand adds a pair of texts as a pair of every two of their documents.
+// expand turns a pair of texts into pairs of their documents.
 func (s *screening) expand(f foundPair, add func(a, b int, p screenPair)) {
 	x, y := &s.texts[f.A], &s.texts[f.B]
 	p := screenPair{Method: s.Method, Resemblance: f.Resemblance, Sections: f.Sections, Measured: f.Measured, link: f.Resemblance}
@@ -267,8 +266,7 @@ func (s *screening) expand(f foundPair, add func(a, b int, p screenPair)) {
 	s.product(y.members[0], x.members[1], func(a, b int) { add(a, b, swapped) })
 }
 
-// product calls each with every two documents, of very many copies only with those that have the
-// first of either.
+// product calls each with every two documents; of very many copies only with those that have the first of either.
 func (s *screening) product(as, bs []int32, each func(a, b int)) {
 	for i, a := range as {
 		for j, b := range bs {
@@ -283,7 +281,7 @@ func (s *screening) product(as, bs []int32, each func(a, b int)) {
 
 func (s *screening) clusters(groups [][]int, from []int, links []screen.Link, date func(int) time.Time,
 	before func(a, b int) bool) []screenCluster {
-	like := map[[2]int]float64{} // of those that come from one another
+	like := map[[2]int]float64{} // of documents where one comes from the other
 	for _, l := range links {
 		if from[l.A] == l.B || from[l.B] == l.A {
 			like[[2]int{l.A, l.B}] = l.Resemblance
@@ -310,8 +308,7 @@ func (s *screening) clusters(groups [][]int, from []int, links []screen.Link, da
 	return out
 }
 
-// preferred returns the order in which documents are kept. Those of the other library, which is not
-// to be changed, come first.
+// preferred returns the order in which documents are kept. Those of the other library, which must not be changed, come first.
 func (s *screening) preferred(before func(a, b int) bool, links []int) func(a, b int) bool {
 	return func(a, b int) bool {
 		x, y := &s.docs[a], &s.docs[b]
@@ -404,7 +401,7 @@ func (a *commands) printScreened(s *screening, r *screenResults) error {
 	return nil
 }
 
-// number writes how many of something there are.
+// number writes how many things there are.
 func number(n int, what string) string {
 	if n == 1 {
 		return "1 " + what
@@ -412,7 +409,7 @@ func number(n int, what string) string {
 	return strconv.Itoa(n) + " " + what + "s"
 }
 
-// name is a document for people: a partner's by its title, as its handle says nothing.
+// name is a document's name for people: a partner's document by its title, since its handle says nothing.
 func (s *screening) name(doc int) string {
 	d := &s.docs[doc]
 	if d.Site == "" {
@@ -421,7 +418,7 @@ func (s *screening) name(doc int) string {
 	return fmt.Sprintf("%s: %s", s.place(d.Site, d.Library), cmp.Or(d.Title, string(d.ID)))
 }
 
-// screenLines gives line every line of the JSON output.
+// screenLines calls line for every line of the JSON output.
 func screenLines(s *screening, r *screenResults, line func(any) error) error {
 	for i := range r.pairs {
 		if err := line(&r.pairs[i]); err != nil {
@@ -441,7 +438,7 @@ func screenLines(s *screening, r *screenResults, line func(any) error) error {
 	return line(s.sum)
 }
 
-// readDates reads lines of DOCUMENT TAB DATE; "" is no file.
+// readDates reads lines of DOCUMENT TAB DATE; "" means no file.
 func readDates(path string) (map[concordat.DocumentID]time.Time, error) {
 	if path == "" {
 		return nil, nil

@@ -68,7 +68,7 @@ are copies of the first in reverse order that differ in 0 to 5 bits by turns.`,
 	return c
 }
 
-// shardParts say how prints are divided among files.
+// shardParts say how to divide prints among files.
 type shardParts struct {
 	of   int // shards; 0: not divided
 	only int // the one that is written; -1: all
@@ -81,7 +81,7 @@ func (p shardParts) check() error {
 	return nil
 }
 
-// paths are the files, each followed by that of its documents.
+// paths are the files, each followed by its file of documents.
 func (p shardParts) paths(out string) (all []string) {
 	if p.of == 0 {
 		return []string{out, out + ".ids"}
@@ -95,7 +95,7 @@ func (p shardParts) paths(out string) (all []string) {
 	return all
 }
 
-// place is which of the files a document belongs to; false: to none that is written.
+// place returns the file of a document; false: none of those written.
 func (p shardParts) place(lib concordat.LibraryID, id concordat.DocumentID) (int, bool) {
 	if p.of == 0 {
 		return 0, true

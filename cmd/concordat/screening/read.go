@@ -11,8 +11,8 @@ import (
 	"concordat"
 )
 
-// read reads the libraries once, joins identical texts, and prepares each distinct one, or takes what
-// an earlier run has prepared as long as the documents are the same.
+// read reads the libraries once, joins identical texts, and prepares each distinct one, or uses what an earlier run prepared if
+// the documents are the same.
 func (s *screening) read(ctx context.Context) error {
 	old, err := s.earlier()
 	if err != nil {
@@ -59,8 +59,7 @@ func (s *screening) read(ctx context.Context) error {
 	return s.dropStale(in.reused == len(s.docs) && len(old) == len(s.docs))
 }
 
-// textRecord is the head of a record of work.texts; what the method compares follows it where the text
-// is the first of its kind.
+// textRecord is the head of a record of work.texts; what the method compares follows it at the first occurrence of a text.
 type textRecord struct {
 	screenDoc
 	Sum   textSum `json:"sum"`
@@ -73,7 +72,7 @@ type oldText struct {
 	at, end int64
 }
 
-// earlier reads the records of an earlier run of the same question.
+// earlier reads the records of an earlier run of the same screening.
 func (s *screening) earlier() ([]oldText, error) {
 	var old []oldText
 	err := s.work.texts.replay(func(b []byte, at int64) bool {
@@ -91,7 +90,7 @@ func (s *screening) earlier() ([]oldText, error) {
 	return old, err
 }
 
-// dropStale forgets what was found among other documents than those at hand.
+// dropStale drops what was found among documents other than those at hand.
 func (s *screening) dropStale(same bool) error {
 	if !same {
 		return s.work.found.cut(0)
@@ -99,7 +98,7 @@ func (s *screening) dropStale(same bool) error {
 	return nil
 }
 
-// reading takes documents in, in their order.
+// reading takes in documents in order.
 type reading struct {
 	s      *screening
 	old    []oldText // not yet met
@@ -146,7 +145,7 @@ func (r *reading) add(ctx context.Context, side int, d *concordat.Document) erro
 			}
 			return nil
 		}
-		// The libraries have changed: what comes after is prepared anew.
+		// The libraries have changed: what follows is prepared again.
 		if err := r.s.work.texts.cut(o.at); err != nil {
 			return err
 		}
@@ -159,7 +158,7 @@ func (r *reading) add(ctx context.Context, side int, d *concordat.Document) erro
 	return nil
 }
 
-// finish takes in what is left, and forgets the documents of an earlier run that are no more.
+// finish takes in the rest, and drops the documents of an earlier run that no longer exist.
 func (r *reading) finish(ctx context.Context) error {
 	if r.met < len(r.old) {
 		if err := r.s.work.texts.cut(r.old[r.met].at); err != nil {

@@ -1,5 +1,5 @@
-// Package screening is the command screen with its subcommands: near-duplicates of whole libraries, by the methods of
-// package screen, and what prepares and measures them. Start from [Command].
+// Package screening is the command screen with its subcommands: near-duplicates of whole libraries by the methods of package
+// screen, with their preparation and measurement. Start from [Command].
 package screening
 
 import (
@@ -34,15 +34,15 @@ const (
 
 const maxFolded = 100 // copies of one text whose pairs are all printed
 
-// screenFlags are the question. What is not in its JSON says only how the answer is shown or worked
-// out, and may differ when a screening goes on.
+// screenFlags define the screening. What is not in their JSON only affects how the result is computed or shown, and may differ
+// when a screening resumes.
 type screenFlags struct {
 	Library   string  `json:"library"`
 	Against   string  `json:"against,omitempty"`
 	Method    string  `json:"method"`
 	Threshold float64 `json:"threshold"`
 	Contained bool    `json:"contained,omitempty"`
-	// CheckShares is the number of documents that are checked, for the shares of their pairs.
+	// CheckShares is the number of documents that are checked for the shares of their pairs.
 	CheckShares int    `json:"shares,omitempty"`
 	Template    string `json:"template,omitempty"`
 	MemoryMiB   int    `json:"memory_mib"` // it decides how the work is divided
@@ -79,7 +79,7 @@ type shortFlags struct {
 	Measure string `json:"measure"`
 	Edits   int    `json:"edits"`
 	Longest int    `json:"longest"` // letters
-	Ranges  int    `json:"ranges"`  // how the comparing is divided
+	Ranges  int    `json:"ranges"`  // how the comparison is divided
 }
 
 var measures = map[string]screen.Measure{"jaccard": screen.Jaccard, "cosine": screen.Cosine, "edit": screen.Edit}
@@ -132,8 +132,7 @@ documents.`,
 	return c
 }
 
-// screenBase is the memory, in MiB, that the program may take beside --memory before it collects garbage more
-// often.
+// screenBase is the memory, in MiB, that the program may use in addition to --memory before it collects garbage more often.
 const screenBase = 96
 
 func (f *screenFlags) define(c *cobra.Command) {
@@ -171,7 +170,7 @@ func (f *screenFlags) define(c *cobra.Command) {
 	fl.IntVar(&f.Short.Longest, "longest", 200, "maximum length of a short text, in letters")
 }
 
-// check refuses what makes no sense, and forgets the options of other methods.
+// check refuses impossible combinations, and clears the options of other methods.
 func (f *screenFlags) check() error {
 	switch {
 	case f.Library == "":
@@ -238,8 +237,8 @@ func (f *screenFlags) shortOptions() (screen.ShortOptions, error) {
 	return o, err
 }
 
-// sections returns the section template of the documents, that of their libraries where none is named, and notes its
-// name, which is part of the question. nil: none, or the method does not know where texts agree.
+// sections returns the section template of the documents, by default that of their libraries, and records its name, which
+// identifies the screening. nil: none, or the method does not know where texts agree.
 func (f *screenFlags) sections(ctx context.Context, o *instance.Instance) (*segment.Template, error) {
 	if f.Method != methodFingerprint || len(f.Partners) > 0 {
 		return nil, nil
@@ -268,7 +267,7 @@ type screening struct {
 	docs     []screenDoc
 	texts    []screenText
 	pairs    []foundPair
-	measured map[int]map[int]float64 // shares by text, and by the text in which they stand
+	measured map[int]map[int]float64 // shares by text, and by the text that holds them
 	sum      screenSummary
 }
 
@@ -299,9 +298,9 @@ type foundPair struct {
 	Resemblance float64     `json:"r"`
 	Contained   *[2]float64 `json:"c,omitempty"` // share of A in B, of B in A
 	Interval    *[2]float64 `json:"i,omitempty"` // 95 % interval of an estimated resemblance
-	OneSided    bool        `json:"-"`           // how long B is was not told: Resemblance is the share of A in B
+	OneSided    bool        `json:"-"`           // the length of B was not disclosed: Resemblance is the share of A in B
 	Measured    bool        `json:"-"`           // Contained has the shares of checks
-	Found       float64     `json:"-"`           // resemblance as the method has it, if Measured
+	Found       float64     `json:"-"`           // the method's resemblance, if Measured
 	// Within bounds Contained if that is an estimate.
 	Within   *[2]report.Bounds `json:"-"`
 	Sections []screenSections  `json:"s,omitempty"`
@@ -310,7 +309,7 @@ type foundPair struct {
 // maxPairs bounds the pairs of a result, which are held in memory.
 const maxPairs = 5_000_000
 
-// FolderName is the folder of screenings that are under way.
+// FolderName is the folder of screenings in progress.
 const FolderName = "screen"
 
 func (a *commands) screen(ctx context.Context, o *instance.Instance, f screenFlags) (err error) {

@@ -15,8 +15,8 @@ import (
 	"concordat/screen"
 )
 
-// byFingerprint joins the texts by bands, in as many parts as memory asks for, and compares the
-// candidates on all cores. A unit is so many candidates.
+// byFingerprint joins the texts by bands, in as many parts as memory requires, and compares the candidates on all cores. A unit
+// is a fixed number of candidates.
 func (s *screening) byFingerprint(ctx context.Context, u *units) error {
 	j := &printJoin{s: s, u: u, cache: &documentCache{s: s, most: int64(s.MemoryMiB) << 20 / 2,
 		docs: make([]atomic.Pointer[screen.Document], len(s.texts))}}
@@ -40,13 +40,13 @@ type printJoin struct {
 
 const (
 	unitPairs   = 1 << 16
-	joinBytes   = 100 // of memory for a sentence that is joined, its document included
-	passBytes   = 32  // of memory for it in each pass that goes on
-	pairBytes   = 48  // of memory for a candidate pair
-	joinedAlone = 64  // texts that are joined however much memory that takes
+	joinBytes   = 100 // bytes of memory for a sentence that is joined, its document included
+	passBytes   = 32  // bytes of memory for it in each further pass
+	pairBytes   = 48  // bytes of memory for a candidate pair
+	joinedAlone = 64  // texts that are joined, however much memory they take
 )
 
-// join compares the texts of a with one another, or, where b is not nil, with those of b.
+// join compares the texts of a with one another or, if b is not nil, with those of b.
 func (j *printJoin) join(ctx context.Context, a, b []int, progress cli.Bar) error {
 	all := slices.Concat(a, b)
 	half := func(x []int) ([]int, []int) { return x[:len(x)/2], x[len(x)/2:] }
@@ -190,8 +190,7 @@ func (j *printJoin) sections(a, b int) ([]screenSections, error) {
 	return out, nil
 }
 
-// documentCache holds documents of the work file, and forgets all of them when they are too many. It
-// is safe for concurrent use.
+// documentCache holds documents of the work file, and drops all of them when they are too many. It is safe for concurrent use.
 type documentCache struct {
 	s    *screening
 	most int64 // bytes

@@ -20,16 +20,16 @@ import (
 	"concordat/screen"
 )
 
-// work is the folder of one screening: what is prepared and found so far, by which the same command
-// goes on after an interruption. It is removed when the results are out.
+// work is the folder of one screening: what was prepared and found so far, from which the same command resumes after an
+// interruption. It is removed once the results are out.
 //
 //	question.json  what is asked, for people; its digest names the folder
 //	texts          a record for each document, in the order of the libraries
 //	found          a record for each unit of comparing that is done
 //	spill-N        sorted numbers that memory had no room for
 //
-// A record is its length and its CRC-32C, 4 bytes each, and its bytes; a damaged or half-written one
-// and all after it count as not written.
+// A record is its length and its CRC-32C, 4 bytes each, and its bytes; a damaged or half-written record and everything after it
+// count as not written.
 type work struct {
 	dir    string
 	texts  *recordLog
@@ -37,7 +37,7 @@ type work struct {
 	spills int
 }
 
-// openWork opens the folder of a question below parent, or makes it.
+// openWork opens the folder of a screening below parent, or creates it.
 func openWork(parent string, question any) (*work, error) {
 	q, err := json.MarshalIndent(question, "", "  ")
 	if err != nil {
@@ -84,7 +84,7 @@ func (w *work) remove() error {
 	return err
 }
 
-// Create makes room for sorting.
+// Create provides room for sorting.
 func (w *work) Create() (screen.Spill, error) {
 	w.spills++
 	f, err := os.OpenFile(filepath.Join(w.dir, "spill-"+strconv.Itoa(w.spills)), os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o600)
@@ -99,7 +99,7 @@ type spillFile struct{ *os.File }
 
 func (f spillFile) Close() error { return errors.Join(f.File.Close(), os.Remove(f.Name())) }
 
-// recordLog is a file of records. Reading at a place is safe for concurrent use.
+// recordLog is a file of records. Reading at an offset is safe for concurrent use.
 type recordLog struct {
 	f    *os.File
 	w    *bufio.Writer
@@ -122,8 +122,8 @@ func openRecords(path string) (*recordLog, error) {
 	return &recordLog{f: f, w: bufio.NewWriterSize(f, 1<<18)}, nil
 }
 
-// replay calls each with the records from the beginning and the place of each, until it returns false,
-// and cuts the file off after the last that is whole and wanted; what is appended follows there.
+// replay calls each with the records from the beginning and their offsets, until it returns false, and truncates the file after
+// the last record that is whole and wanted; what is appended follows there.
 func (l *recordLog) replay(each func(record []byte, at int64) bool) error {
 	info, err := l.f.Stat()
 	if err != nil {
@@ -152,7 +152,7 @@ func (l *recordLog) replay(each func(record []byte, at int64) bool) error {
 	return l.cut(at)
 }
 
-// cut drops everything from at on.
+// cut drops everything from offset at on.
 func (l *recordLog) cut(at int64) error {
 	l.w.Reset(l.f)
 	l.size = at
@@ -160,7 +160,7 @@ func (l *recordLog) cut(at int64) error {
 	return errors.Join(err, l.f.Truncate(at))
 }
 
-// append writes a record and returns its place. It is on its way to the disk only after flush.
+// append writes a record and returns its offset. It is on its way to the disk only after flush.
 func (l *recordLog) append(b []byte) (int64, error) {
 	if len(b) > longestRecord {
 		return 0, fmt.Errorf("a record of %d bytes: at most %d", len(b), longestRecord)
@@ -187,7 +187,7 @@ func (l *recordLog) flush() error {
 	return l.w.Flush()
 }
 
-// read returns the record at a place, in buf if it is large enough.
+// read returns the record at an offset, in buf if that is large enough.
 func (l *recordLog) read(at int64, buf []byte) ([]byte, error) {
 	var head [recordHead]byte
 	if _, err := l.f.ReadAt(head[:], at); err != nil {

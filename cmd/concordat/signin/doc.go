@@ -1,3 +1,3 @@
-// Package signin has the commands about how people come in from elsewhere: links to the accounts of identity providers, and
-// learning platforms.
+// Package signin has the commands about sign-in from elsewhere: links to accounts of identity providers, and learning
+// platforms.
 package signin

@@ -17,7 +17,7 @@ func LoginCommand(s *cli.Site) *cobra.Command {
 	return c
 }
 
-// issuerOf returns the issuer of a provider of the configuration.
+// issuerOf returns the issuer of a configured provider.
 func issuerOf(c *config.Config, name string) (string, error) {
 	var names []string
 	for _, p := range c.Login.OIDC {

@@ -15,8 +15,8 @@ import (
 	"concordat/web/platforms"
 )
 
-// CheckPlatforms reports what is wrong with the registered platforms, without asking any of them. A
-// folder that holds no site yet has none.
+// CheckPlatforms reports what is wrong with the registered platforms, without contacting them. A folder that holds no site yet
+// has none.
 func CheckPlatforms(ctx context.Context, a *cli.Site, c *config.Config) error {
 	dir, err := a.Dir()
 	if err != nil {

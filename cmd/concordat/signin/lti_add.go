@@ -14,7 +14,7 @@ import (
 	"concordat/web/platforms"
 )
 
-// ltiPresets fill in what every platform of that kind has alike.
+// ltiPresets hold what all platforms of a kind have in common.
 var ltiPresets = map[string]func(base string) store.LTIPlatform{
 	"moodle": func(base string) store.LTIPlatform {
 		return store.LTIPlatform{Name: "Moodle", Issuer: base, AuthURL: base + "/mod/lti/auth.php", TokenURL: base + "/mod/lti/token.php",
@@ -75,7 +75,7 @@ other flags override them. concordat lti show prints what to enter at the platfo
 	return c
 }
 
-// fillLTI returns p with what it lacks from a preset.
+// fillLTI returns p with missing values filled in from a preset.
 func fillLTI(p, preset store.LTIPlatform) store.LTIPlatform {
 	for _, f := range [][2]*string{{&p.Name, &preset.Name}, {&p.Issuer, &preset.Issuer}, {&p.AuthURL, &preset.AuthURL},
 		{&p.TokenURL, &preset.TokenURL}, {&p.KeysURL, &preset.KeysURL}} {
