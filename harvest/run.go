@@ -104,7 +104,7 @@ type run struct {
 	state  store.HarvestState
 }
 
-// Run takes a source through a run, or goes on with the one that is open. It fails with store.ErrLease while another process
+// Run takes a source through a run, or continues with the one that is open. It fails with store.ErrLease while another process
 // runs the source. What went wrong is kept as the cause of the state, and returned.
 func (r *Runner) Run(ctx context.Context, id string) error {
 	if err := r.o.Store.Harvest.ClaimSource(ctx, id, r.worker, leaseTime); err != nil {
@@ -228,7 +228,7 @@ func (x *run) ended(ctx context.Context, err error) time.Time {
 		}
 		return next
 	case ctx.Err() != nil:
-		return now // the process ends, and the next one goes on
+		return now // the process ends, and the next one continues
 	case errors.As(err, &wait):
 		x.state.Cause = err.Error()
 		return now.Add(wait.after)

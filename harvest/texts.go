@@ -104,7 +104,7 @@ func (x *run) obtainAll(ctx context.Context, due []store.HarvestRecord) (done []
 	return done, stopped
 }
 
-// fetched is a record with its texts, or with its state where there are none.
+// fetched is a record with its texts, or with its state if there are none.
 type fetched struct {
 	record store.HarvestRecord
 	docs   []site.Incoming

@@ -141,7 +141,7 @@ func setApart(ls []line, i int) bool {
 	return i+1 < len(ls) && ls[i+1].trimmed == "" && proseUnder(ls, i)
 }
 
-// goesOnFrom reports whether a line goes on with the sentence of the line before it.
+// goesOnFrom reports whether a line continues with the sentence of the line before it.
 func goesOnFrom(before, l string) bool {
 	return !endsSentence(before) && (!titled(l) || endsSentence(l) && measureWords(l) > 4) && measureWords(before) > 6
 }

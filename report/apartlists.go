@@ -29,7 +29,7 @@ var (
 )
 
 // listsApart returns the parts of a document that are lists of its own headings or abbreviations: runs of short lines, no
-// sentences, at least half of which begin with a number that goes on or with an abbreviation.
+// sentences, at least half of which begin with a number that continues or with an abbreviation.
 func listsApart(ls []line) []Apart {
 	var out []Apart
 	for i := 0; i < len(ls); {

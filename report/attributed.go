@@ -11,7 +11,7 @@ import (
 	"concordat"
 )
 
-// Attributed is wording that a text gives as somebody else's, with its place: a quotation, a provision of a statute, a
+// Attributed is wording that a text gives as someone else's, with its place: a quotation, a provision of a statute, a
 // passage of scripture, verse. What two texts both give so is shared by right. Of one text alone it proves nothing: marks and
 // a place are quickly put around a page.
 type Attributed struct {
@@ -19,7 +19,7 @@ type Attributed struct {
 	Why AttributedAs
 }
 
-// AttributedAs says by what wording is known to be somebody else's.
+// AttributedAs says by what wording is known to be someone else's.
 type AttributedAs string
 
 // The kinds of attribution.
@@ -38,7 +38,7 @@ const (
 	maxPassage   = 1500
 )
 
-// Attributions returns what a text gives as somebody else's, in order and disjoint.
+// Attributions returns what a text gives as someone else's, in order and disjoint.
 func Attributions(text string) []Attributed {
 	var out []Attributed
 	cites := citations(text)

@@ -25,7 +25,7 @@ const muchQuoted = 0.1
 // passages and of one pass over the text.
 //
 // Passages of one source that overlap, or lie no farther apart than a short sentence, are joined.
-// What overlaps then, of whatever source, is one Evidence with all its sources, so no character is
+// What overlaps then, of any source, is one Evidence with all its sources, so no character is
 // counted twice. Gaps within a joined passage are shown as part of it and are not counted.
 func Build(f *Findings, r Rules) *Report { return Prepare(f).Build(r) }
 

@@ -71,7 +71,7 @@ func readRecord(text string, s concordat.Span) (r record, ok bool) {
 	return r, ok
 }
 
-// goesOn reports whether a sentence goes on behind names: with a small word, and not one as mRNA or p53.
+// goesOn reports whether a sentence continues behind names: with a small word, and not one as mRNA or p53.
 func goesOn(s string) bool {
 	s = strings.TrimLeft(s, " \u00a0\n\t,.:")
 	w := s[:wordLength(s)]

@@ -25,7 +25,7 @@ var numberedHeading = regexp.MustCompile(`^(?:#{1,6}\s|[0-9IVX]{1,4}(?:\.[0-9]{1
 
 // headings returns the headings between the paragraphs of a text, in order: short lines that are no sentences, set apart or
 // numbered, each with a sentence above, or nothing, and a paragraph of sentences under it. What stands under the same headings is
-// not the same text: a passage ends before one and goes on behind it.
+// not the same text: a passage ends before one and continues behind it.
 func headings(text string) spans {
 	var out spans
 	ls := lines(text)

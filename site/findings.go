@@ -48,7 +48,7 @@ func (s *Site) findingsAt(ctx context.Context, id concordat.TaskID) (*report.Fin
 	return &f, revision, nil
 }
 
-// changes is how often a change of findings is tried anew before it fails: others change them too,
+// changes is how often a change of findings is tried again before it fails: others change them too,
 // seldom and briefly.
 const changes = 8
 

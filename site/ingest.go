@@ -56,7 +56,7 @@ const (
 // stored are left as they are, so repeating an interrupted Ingest resumes it. Cancelling ctx ends
 // it between two batches. A panic at a document ends this call alone, with a *compare.Fault.
 //
-// Fingerprinting one batch goes on while the one before it is written.
+// Fingerprinting one batch continues while the one before it is written.
 func (s *Site) Ingest(ctx context.Context, lib concordat.LibraryID, docs iter.Seq2[Incoming, error], done func(Ingested) error) error {
 	if _, err := s.o.Store.Catalogue.Library(ctx, lib); err != nil {
 		return fmt.Errorf("library %s: %w", lib, err)

@@ -60,7 +60,7 @@ type Part struct {
 	Text string `json:"text,omitempty"` // what was pasted
 }
 
-// HasOriginals reports whether files that were handed in are kept for the job.
+// HasOriginals reports whether files that were submitted are kept for the job.
 func (j *Job) HasOriginals() bool {
 	return j.File != "" || slices.ContainsFunc(j.Parts, func(p Part) bool { return p.File != "" })
 }
@@ -128,7 +128,7 @@ type QueueOptions struct {
 	Logger   *slog.Logger // nil: nothing is logged
 }
 
-// Queue runs checks that were handed in, in order, and survives the end of the process: what was
+// Queue runs checks that were submitted, in order, and survives the end of the process: what was
 // begun is begun again. Its methods are safe for concurrent use.
 type Queue struct {
 	site *Site
@@ -149,7 +149,7 @@ const (
 	queueLease = time.Minute
 	// shareEvery is the interval at which a task's progress is shared with other processes.
 	shareEvery = time.Second
-	QueuePoll  = 2 * time.Second // for tasks that another process hands in
+	QueuePoll  = 2 * time.Second // for tasks that another process submits
 )
 
 // NewQueue returns a queue of checks by s. Run runs it.

@@ -202,7 +202,7 @@ func (q *Queue) discard(ctx context.Context, t store.Task) {
 	}
 }
 
-// renew keeps the task ours until ctx ends, and stops its work if it has gone to somebody else.
+// renew keeps the task ours until ctx ends, and stops its work if it has gone to someone else.
 func (q *Queue) renew(ctx context.Context, stop func(), t store.Task) {
 	tick := time.NewTicker(queueLease / 3)
 	defer tick.Stop()
@@ -223,7 +223,7 @@ func (q *Queue) renew(ctx context.Context, stop func(), t store.Task) {
 	}
 }
 
-// aside calls what goes on beside a task; a panic in there is logged and counted, and the task goes on.
+// aside calls what continues beside a task; a panic in there is logged and counted, and the task continues.
 func (q *Queue) aside(t store.Task, f func()) {
 	q.panics().Note(compare.Guard(func() error { f(); return nil }), "task", t.ID)
 }

@@ -27,7 +27,7 @@ func RulesInForce(ctx context.Context, db *store.DB, id concordat.TaskID, base r
 	return rules, err
 }
 
-// FirstRules returns the rules with which the report of a task begins: those chosen when it was handed in, else
+// FirstRules returns the rules with which the report of a task begins: those chosen when it was submitted, else
 // those of its batch, else base, the rules of the configuration.
 func FirstRules(ctx context.Context, db *store.DB, t store.Task, base report.Rules) (report.Rules, error) {
 	var j Job
@@ -39,7 +39,7 @@ func FirstRules(ctx context.Context, db *store.DB, t store.Task, base report.Rul
 	}
 	b, err := db.Batches.Batch(ctx, t.Batch)
 	if errors.Is(err, concordat.ErrNotFound) {
-		return base, nil // checks that were handed in together, each on its own
+		return base, nil // checks that were submitted together, each on its own
 	}
 	if err != nil {
 		return base, err

@@ -48,7 +48,7 @@ func (s *Site) settleAll(ctx context.Context, open []store.Intake) (sum Settled,
 		}
 		err = s.settle(ctx, one, &sum)
 		if errors.Is(err, store.ErrLease) {
-			err = nil // somebody else settles it
+			err = nil // someone else settles it
 		}
 	}
 	if err != nil {

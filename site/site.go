@@ -152,7 +152,7 @@ func CheckText(text string) error {
 }
 
 // DeleteDocuments forgets documents of a library, their text, fingerprints and catalogue rows. One
-// that is not there is no error.
+// that is not there is not an error.
 func (s *Site) DeleteDocuments(ctx context.Context, lib concordat.LibraryID, ids ...concordat.DocumentID) error {
 	refs := make([]concordat.Ref, len(ids))
 	for i, id := range ids {

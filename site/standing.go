@@ -147,7 +147,7 @@ func (s *Site) watch(ctx context.Context, profiles []*concordat.Profile) error {
 func (s *Site) alertHere(ctx context.Context, task concordat.TaskID, p *concordat.Profile, hits []compare.Hit) error {
 	f, err := s.KeptFindings(ctx, task)
 	if errors.Is(err, concordat.ErrNotFound) {
-		return nil // the check goes on, and reads the index itself
+		return nil // the check continues, and reads the index itself
 	}
 	if err != nil {
 		return err
@@ -193,7 +193,7 @@ func distinctSpans(hits []compare.Hit) int {
 }
 
 // Alerts returns what later documents, here and at partners, matched standing checks, after the given
-// number and oldest first: at most limit, all up to the store's largest page where limit is 0.
+// number and oldest first: at most limit, all up to the store's largest page if limit is 0.
 func (s *Site) Alerts(ctx context.Context, after int64, limit int) ([]store.Alert, error) {
 	return s.o.Store.Alerts.Alerts(ctx, after, limit)
 }

@@ -19,7 +19,7 @@ type AcknowledgedRecord struct {
 	Epoch, Record uint64
 }
 
-// Note keeps the records, where those that were noted before are older: of a lower epoch, or of the same one with a lower number.
+// Note keeps the records unless the recorded ones are newer: of a higher epoch, or of the same epoch with a higher number.
 func (a *Acknowledged) Note(ctx context.Context, cluster string, records []AcknowledgedRecord) error {
 	records = slices.Clone(records)
 	slices.SortFunc(records, func(x, y AcknowledgedRecord) int { return strings.Compare(string(x.Shard), string(y.Shard)) }) // no deadlock
@@ -43,7 +43,7 @@ func (a *Acknowledged) Note(ctx context.Context, cluster string, records []Ackno
 	return a.fail(err, "note what was acknowledged")
 }
 
-// Noted returns the records of the cluster's shards, in their order.
+// Noted returns the records of the cluster's shards, in order.
 func (a *Acknowledged) Noted(ctx context.Context, cluster string) ([]AcknowledgedRecord, error) {
 	out, err := engine.Collect(ctx, a.read(), func(s engine.Scanner) (r AcknowledgedRecord, err error) {
 		var epoch, record int64

@@ -12,7 +12,7 @@ import (
 	"concordat/store/engine"
 )
 
-// AnswerJob is a partner's check of one document, as far as it asked us.
+// AnswerJob is a partner's check of one document, as far as it concerns this site.
 type AnswerJob struct {
 	Partner    concordat.SiteID
 	Job        concordat.JobID
@@ -30,13 +30,13 @@ type AnswerDocument struct {
 	Library  concordat.LibraryID
 	Document concordat.DocumentID
 	Hash     string         // of the text that matched
-	Told     concordat.Show // the highest level told of it
+	Told     concordat.Show // the highest level shown of it
 }
 
-// AnswerHit is a sentence of such a document near one that was asked.
+// AnswerHit is a sentence of such a document near an asked one.
 type AnswerHit struct {
 	Handle   concordat.Handle
-	Sentence [8]byte // keyed hash of the sentence that was asked
+	Sentence [8]byte // keyed hash of the asked sentence
 	Ordinal  int
 	Span     concordat.Span // in our text
 	Distance int
@@ -68,9 +68,8 @@ func scanJob(s engine.Scanner) (AnswerJob, error) {
 
 const jobColumns = `partner, job, federation, number, purpose, commitment, made, used, asks, sentences`
 
-// UseAnswerJob notes another ask of a job and returns the job. Of j everything but Made, Used and
-// Asks is read. It fails with concordat.ErrInvalid if the partner's job had another epoch, purpose
-// or commitment.
+// UseAnswerJob records another ask of a job and returns the job. It reads all of j except Made, Used and Asks. It fails with
+// concordat.ErrInvalid if the partner's job had another epoch, purpose or commitment.
 func (db *Answers) UseAnswerJob(ctx context.Context, j AnswerJob) (AnswerJob, error) {
 	var out AnswerJob
 	err := checkName("partner", j.Partner)
@@ -99,7 +98,7 @@ func (db *Answers) AnswerJob(ctx context.Context, partner concordat.SiteID, job 
 	return j, db.fail(err, "job of %s", partner)
 }
 
-// ForgetAnswerJobs forgets the jobs not used since the given time, but for those with a standing ask.
+// ForgetAnswerJobs deletes the jobs not used since the given time, except those with a standing ask.
 func (db *Answers) ForgetAnswerJobs(ctx context.Context, before time.Time) error {
 	err := db.write(ctx, func(c engine.Conn) error {
 		_, err := c.Exec(ctx, `DELETE FROM answer_job WHERE used < ?
@@ -109,8 +108,8 @@ func (db *Answers) ForgetAnswerJobs(ctx context.Context, before time.Time) error
 	return db.fail(err, "forget jobs")
 }
 
-// AddAnswerHits adds what matched to a job. A document that is there with another text starts anew;
-// hits and levels that were told stay told.
+// AddAnswerHits adds matches to a job. A document that is recorded with another text starts again; disclosed hits and levels
+// stay disclosed.
 func (db *Answers) AddAnswerHits(ctx context.Context, partner concordat.SiteID, job concordat.JobID, ds []AnswerDocument,
 	hits []AnswerHit) error {
 	if len(ds) == 0 && len(hits) == 0 {
@@ -139,7 +138,7 @@ func (db *Answers) AddAnswerHits(ctx context.Context, partner concordat.SiteID, 
 	return db.fail(err, "hits of a job of %s", partner)
 }
 
-// putAnswerDocuments adds documents to a job and forgets the hits of texts that changed.
+// putAnswerDocuments adds documents to a job and deletes the hits of texts that changed.
 func putAnswerDocuments(ctx context.Context, c engine.Conn, partner concordat.SiteID, job string, ds []AnswerDocument) error {
 	forget, err := c.Prepare(ctx, `DELETE FROM answer_hit WHERE partner = ? AND job = ? AND handle = ? AND EXISTS
 		(SELECT 1 FROM answer_document WHERE partner = ? AND job = ? AND handle = ? AND hash <> ?)`)
@@ -176,8 +175,8 @@ func (db *Answers) AnswerDocument(ctx context.Context, partner concordat.SiteID,
 	return d, db.fail(err, "document of a job of %s", partner)
 }
 
-// OftenAnswered returns the partners that were told of one document in at least the given number of jobs, as far as jobs are
-// remembered, each with the library of the document that most jobs were told of first.
+// OftenAnswered returns the partners that were told of one document in at least the given number of remembered jobs, each with
+// the library of the document with most jobs.
 func (db *Answers) OftenAnswered(ctx context.Context, least int) ([]PartnerAlarm, error) {
 	as, err := engine.Collect(ctx, db.read(), func(s engine.Scanner) (a PartnerAlarm, err error) {
 		a.Kind = AlarmOneDocument
@@ -203,46 +202,46 @@ func (db *Answers) AnswerHits(ctx context.Context, partner concordat.SiteID, job
 	return hits, db.fail(err, "hits of a job of %s", partner)
 }
 
-// Question is an asked sentence with the sentences of one library that it came near.
+// Question is an asked sentence with the sentences of one library near it.
 type Question struct {
 	Name [8]byte // keyed hash of the fingerprint, of one partner
 	Near []NearSentence
 }
 
-// NearSentence is a sentence of ours near one that was asked.
+// NearSentence is a sentence of this site near an asked one.
 type NearSentence struct {
 	Document concordat.DocumentID
 	Ordinal  int
-	Within   bool // within the gate: it would be told. Else it lies a little beyond.
-	// Counts says that a question beyond the gate counts, though nothing was told of the sentence yet: the partner is told of
-	// the document, so that it sees what is missing.
+	Within   bool // within the gate, so that it would be told; else a little beyond it
+	// Counts says that a question beyond the gate counts even if nothing was told of the sentence yet: the partner knows of the
+	// document, and so sees what is missing.
 	Counts bool
 }
 
-// Asking names the partner and the library whose questions are counted.
+// Asking names the partner and the library for which questions are counted.
 type Asking struct {
 	Partner concordat.SiteID
 	Library concordat.LibraryID
 	Job     concordat.JobID
 }
 
-// Counted says what may be told of a question.
+// Counted is what may be told of a question.
 type Counted struct {
-	Withheld bool // it is not answered
-	// Places are, for each of the question's Near, how many other questions about the sentence were counted before it;
-	// nil if it is withheld.
+	Withheld bool // the question is not answered
+	// Places has, for each of the question's Near, how many other questions about the sentence were counted before; nil if
+	// Withheld.
 	Places []int
 }
 
-// CountQuestions counts, for each sentence of ours, the different questions that came near it since a moment, in whatever epoch,
-// and returns what may be told of the given ones. Withheld are those that would be told of a sentence about which most
-// questions were counted before, or of which an earlier ask of the same job told already by another question. The
-// others are counted; one that is known has its place and costs nothing. Questions beyond the gate count where NearSentence says
-// so, and for sentences about which some question was counted before. Concurrent calls never count more than most together.
+// CountQuestions counts, for each sentence of this site, the different questions near it since a moment, in any epoch, and
+// returns what may be told of the given ones. It withholds those that would reveal a sentence about which most questions were
+// counted before, or which an earlier ask of the same job revealed through another question. It counts the others; a known
+// question keeps its place and costs nothing. Questions beyond the gate count if NearSentence says so, or if a question about
+// the sentence was counted before. Concurrent calls never count more than most together.
 func (db *Answers) CountQuestions(ctx context.Context, a Asking, since time.Time, most int, questions []Question) (out []Counted,
 	err error) {
 	err = db.write(ctx, func(c engine.Conn) error {
-		out = make([]Counted, len(questions)) // anew if the transaction runs again
+		out = make([]Counted, len(questions)) // reset if the transaction runs again
 		known, err := askedOf(ctx, c, a, since, questions)
 		if err != nil {
 			return err
@@ -297,16 +296,16 @@ type sentence struct {
 
 func (s *NearSentence) sentence() sentence { return sentence{s.Document, s.Ordinal} }
 
-// askedQuestions are the questions that came near one sentence, by name.
+// askedQuestions are the questions near one sentence, by name.
 type askedQuestions map[string]*askedIn
 
-// askedIn is the job of a question of an earlier ask, empty: of this one; and its place among the questions.
+// askedIn is the job of an earlier question, empty for the present one; and its place among the questions.
 type askedIn struct {
 	job   string
 	place int
 }
 
-// closed reports whether a question may not be told of the sentence.
+// closed reports whether a question may not reveal the sentence.
 func (k askedQuestions) closed(name, job string, most int) bool {
 	if k[name] != nil {
 		return false
@@ -322,7 +321,7 @@ func (k askedQuestions) closed(name, job string, most int) bool {
 	return false
 }
 
-// askedOf reads what was asked of the documents of the questions.
+// askedOf reads the questions about the documents concerned.
 func askedOf(ctx context.Context, c engine.Conn, a Asking, since time.Time, questions []Question) (map[sentence]askedQuestions, error) {
 	documents := map[concordat.DocumentID]bool{}
 	var ids []any
@@ -360,7 +359,7 @@ func askedOf(ctx context.Context, c engine.Conn, a Asking, since time.Time, ques
 	return out, nil
 }
 
-// ForgetQuestions forgets the questions that were counted before the given time.
+// ForgetQuestions deletes the questions counted before the given time.
 func (db *Answers) ForgetQuestions(ctx context.Context, before time.Time) error {
 	err := db.write(ctx, func(c engine.Conn) error {
 		_, err := c.Exec(ctx, `DELETE FROM answer_question WHERE made < ?`, stamp(before))
@@ -369,7 +368,7 @@ func (db *Answers) ForgetQuestions(ctx context.Context, before time.Time) error 
 	return db.fail(err, "forget questions")
 }
 
-// Shipped is a document that is in a partner's mirror.
+// Shipped is a document in a partner's mirror.
 type Shipped struct {
 	Handle   concordat.Handle
 	Library  concordat.LibraryID
@@ -377,7 +376,7 @@ type Shipped struct {
 	Hash     string
 }
 
-// AddShipped notes documents that go into a partner's mirror, each replacing the row of its handle.
+// AddShipped records documents for a partner's mirror, each replacing the row of its handle.
 func (db *Answers) AddShipped(ctx context.Context, partner concordat.SiteID, e concordat.Epoch, ds []Shipped) error {
 	if len(ds) == 0 {
 		return nil
@@ -395,7 +394,7 @@ func (db *Answers) AddShipped(ctx context.Context, partner concordat.SiteID, e c
 	return db.fail(err, "ship to %s", partner)
 }
 
-// DropShipped forgets what is in a partner's mirrors of a library.
+// DropShipped deletes the record of a partner's mirrors of a library.
 func (db *Answers) DropShipped(ctx context.Context, partner concordat.SiteID, lib concordat.LibraryID) error {
 	err := db.write(ctx, func(c engine.Conn) error {
 		_, err := c.Exec(ctx, `DELETE FROM shipped WHERE partner = ? AND library = ?`, partner, lib)

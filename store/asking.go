@@ -12,7 +12,7 @@ import (
 	"concordat/store/engine"
 )
 
-// Ask is one question that went to a partner: what is needed to read what the partner says later.
+// Ask is one question to a partner: what is needed to read its later answers.
 type Ask struct {
 	Job      concordat.JobID
 	Task     concordat.TaskID
@@ -78,12 +78,12 @@ func (db *Asks) Asks(ctx context.Context, task concordat.TaskID) ([]Ask, error) 
 	return as, db.fail(err, "asks of task %s", task)
 }
 
-// Digest names a sentence without telling it.
+// Digest names a sentence without revealing it.
 type Digest [16]byte
 
-// Expose records that a partner is shown sentences in a form, for example fingerprints of an epoch, and
-// returns for each whether it must not be: the partner has it in another form already. The record
-// is made before anything is sent, and stays.
+// Expose records that a partner is shown sentences in a form, for example fingerprints of an epoch, and returns for each
+// whether it must not be shown: the partner has it in another form already. The record is made before anything is sent, and
+// stays.
 func (db *Asks) Expose(ctx context.Context, site concordat.SiteID, form string, digests []Digest) (withheld []bool, err error) {
 	withheld = make([]bool, len(digests))
 	if err := checkName("site", site); err != nil {

@@ -9,15 +9,14 @@ import (
 // transaction is the open transaction of the DB that Atomic passes to its function.
 type transaction struct {
 	conn engine.Conn
-	err  error // of the first call that failed to change something
+	err  error // of the first change that failed
 }
 
-// Atomic runs f in one transaction, so that several changes, or a change and its audit entry, happen
-// together or not at all. f is given a DB whose calls read and write within the transaction; it keeps
-// the DB no longer than it runs, and uses it from one goroutine. Other writers wait meanwhile: f calls
-// nothing that is slow, and not the DB outside the transaction. An error of f undoes everything and is
-// returned as it is, and so does a change that failed, even if f returns nil. Atomic within Atomic
-// joins the transaction that runs.
+// Atomic runs f in one transaction, so that several changes, or a change and its audit entry, happen together or not at all. f
+// gets a DB whose calls read and write within the transaction; it uses the DB only while it runs, from one goroutine. Other
+// writers wait meanwhile, so f calls nothing slow, and not the DB outside the transaction. An error of f undoes everything and
+// is returned unchanged; a failed change has the same effect even if f returns nil. Atomic within Atomic joins the running
+// transaction.
 func (db *DB) Atomic(ctx context.Context, f func(tx *DB) error) error {
 	if db.tx != nil {
 		return f(db)

@@ -17,12 +17,12 @@ import (
 	"concordat/store/engine"
 )
 
-// auditLabel begins what is hashed: it keeps these hashes apart from all other uses of SHA-256, and
-// a change of the form below takes a new one.
+// auditLabel begins what is hashed: it keeps these hashes apart from all other uses of SHA-256, and a new form below takes a
+// new label.
 const auditLabel = "concordat/audit/v1"
 
-// AuditEntry is one line of the audit. Each holds the hash of the one before it, so a line that is
-// changed, taken out or moved breaks the chain from there on.
+// AuditEntry is one line of the audit. Each holds the hash of the one before it, so changing, removing or moving a line breaks
+// the chain from there on.
 type AuditEntry struct {
 	Seq    int64           `json:"seq"` // from 1, without gaps
 	At     time.Time       `json:"at"`
@@ -33,8 +33,7 @@ type AuditEntry struct {
 	Hash   string          `json:"hash"`
 }
 
-// AuditHead names one entry and with it everything before: what somebody else keeps in order to
-// tell later whether the audit was rewritten.
+// AuditHead names one entry and with it everything before: someone who keeps it can tell later whether the audit was rewritten.
 type AuditHead struct {
 	Seq  int64 // 0: an empty audit
 	Hash string
@@ -82,8 +81,8 @@ func auditHead(ctx context.Context, c engine.Conn) (AuditHead, error) {
 	return h, err
 }
 
-// AppendAudit adds an entry at the time of the store's clock. detail is one JSON value, stored
-// without white space; nil stands for null.
+// AppendAudit adds an entry at the time of the store's clock. detail is one JSON value, stored without white space; nil stands
+// for null.
 func (db *AuditLog) AppendAudit(ctx context.Context, actor, action string, detail json.RawMessage) (AuditEntry, error) {
 	if detail == nil {
 		detail = json.RawMessage("null")
@@ -115,17 +114,16 @@ func (db *AuditLog) AppendAudit(ctx context.Context, actor, action string, detai
 }
 
 // Audit returns the entries after the one with Seq after, oldest first: at most limit, or MaxPage
-// where limit is 0 or larger.
+// if limit is 0 or larger.
 func (db *AuditLog) Audit(ctx context.Context, after int64, limit int) ([]AuditEntry, error) {
 	es, err := engine.Collect(ctx, db.read(), scanAudit,
 		`SELECT `+auditColumns+` FROM audit WHERE seq > ? ORDER BY seq LIMIT ?`, after, page(limit))
 	return es, db.fail(err, "audit")
 }
 
-// VerifyAudit follows the chain from the first entry and returns its head. It fails with
-// concordat.ErrCorrupt, naming the entry, where the chain is broken or does not pass through each of
-// the known heads, which callers keep outside the store: only they show an audit that was cut off at
-// its end or rewritten as a whole.
+// VerifyAudit follows the chain from the first entry and returns its head. It fails with concordat.ErrCorrupt, naming the
+// entry, if the chain is broken or misses one of the known heads, which callers keep outside the store: only they reveal an
+// audit that was cut off at its end or rewritten as a whole.
 func (db *AuditLog) VerifyAudit(ctx context.Context, known ...AuditHead) (AuditHead, error) {
 	return VerifyEntries(func(yield func(AuditEntry, error) bool) {
 		for after := int64(0); ; {
@@ -138,7 +136,7 @@ func (db *AuditLog) VerifyAudit(ctx context.Context, known ...AuditHead) (AuditH
 				if !yield(e, nil) {
 					return
 				}
-				// A number that does not ascend ends the walk with an error before it is asked again.
+				// A number that does not ascend ends the walk with an error before it is requested again.
 				after = e.Seq
 			}
 			if len(es) < MaxPage {
@@ -174,7 +172,7 @@ func VerifyEntries(entries iter.Seq2[AuditEntry, error], known ...AuditHead) (Au
 	return head, nil
 }
 
-// AuditHead returns the end of the audit; Seq 0 where it is empty.
+// AuditHead returns the end of the audit; Seq 0 if it is empty.
 func (db *AuditLog) AuditHead(ctx context.Context) (AuditHead, error) {
 	h, err := auditHead(ctx, db.read())
 	return h, db.fail(err, "audit head")

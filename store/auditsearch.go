@@ -8,16 +8,16 @@ import (
 	"concordat/store/engine"
 )
 
-// AuditFilter chooses entries of the audit; its zero value chooses all.
+// AuditFilter chooses entries of the audit; the zero value chooses all.
 type AuditFilter struct {
 	Actor  string    // empty: anybody
 	Action string    // empty: any
 	From   time.Time // the first instant; zero: from the beginning
-	To     time.Time // the instant before which; zero: to the end
+	To     time.Time // the first instant after the range; zero: to the end
 }
 
 // SearchAudit returns the entries that the filter chooses, newest first, those before the one with Seq
-// before (0: from the newest): at most limit, or MaxPage where limit is 0 or larger.
+// before (0: from the newest): at most limit, or MaxPage if limit is 0 or larger.
 func (db *AuditLog) SearchAudit(ctx context.Context, f AuditFilter, before int64, limit int) ([]AuditEntry, error) {
 	if before <= 0 {
 		before = 1<<63 - 1
@@ -43,7 +43,7 @@ func (db *AuditLog) SearchAudit(ctx context.Context, f AuditFilter, before int64
 	return es, db.fail(err, "search the audit")
 }
 
-// AuditActions returns the actions that stand in the audit, in order.
+// AuditActions returns the actions that occur in the audit, in order.
 func (db *AuditLog) AuditActions(ctx context.Context) ([]string, error) {
 	as, err := engine.Collect(ctx, db.read(), func(s engine.Scanner) (string, error) {
 		var a string

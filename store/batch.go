@@ -16,9 +16,9 @@ import (
 type Batch struct {
 	ID     string
 	Title  string
-	Owner  string // the account that wants it; empty: the command line
+	Owner  string // the account that submitted it; empty: the command line
 	Runner string // the worker, for example serve
-	// Work is a hash of the question: a command finds the unfinished batch of its question by it.
+	// Work is a hash of the input and options, by which a command finds its unfinished batch.
 	Work    string
 	Request json.RawMessage // in the caller's own form
 	Lineage json.RawMessage // which pairs do not count, in the caller's own form
@@ -94,7 +94,7 @@ func (db *Batches) Batch(ctx context.Context, id string) (Batch, error) {
 }
 
 // Batches returns batches newest first, those created before the one with Seq before (0: from the
-// newest): at most limit, or MaxPage where limit is 0 or larger. owner nil: of everyone.
+// newest): at most limit, or MaxPage if limit is 0 or larger. owner nil: of everyone.
 func (db *Batches) Batches(ctx context.Context, owner *string, before int64, limit int) ([]Batch, error) {
 	if before <= 0 {
 		before = 1<<63 - 1
@@ -116,15 +116,15 @@ func (db *Batches) NextBatch(ctx context.Context, runner string) (Batch, error) 
 	return b, db.fail(err, "next batch")
 }
 
-// BatchOfWork returns the newest batch of a question that has not ended, or concordat.ErrNotFound.
+// BatchOfWork returns the newest batch of given input and options that has not ended, or concordat.ErrNotFound.
 func (db *Batches) BatchOfWork(ctx context.Context, work string) (Batch, error) {
 	b, err := scanBatch(db.read().Row(ctx, `SELECT `+batchColumns+` FROM batch WHERE work = ? AND state IN (?, ?) ORDER BY seq DESC LIMIT 1`,
 		work, concordat.TaskQueued, concordat.TaskRunning))
 	return b, db.fail(err, "batch of %s", work)
 }
 
-// BatchProgress notes how far a batch is and sets it running; it fails with ErrLease if the batch has
-// ended, for example because it was cancelled, and with concordat.ErrNotFound if it is gone.
+// BatchProgress records the progress of a batch and sets it running; it fails with ErrLease if the batch has ended, for example
+// because it was cancelled, and with concordat.ErrNotFound if it is gone.
 func (db *Batches) BatchProgress(ctx context.Context, id, stage string, done, total int) error {
 	now := stamp(db.now())
 	err := db.changeBatch(ctx, id, `state = ?, stage = ?, done = ?, total = ?, started = CASE WHEN started = 0 THEN ? ELSE started END`,
@@ -151,7 +151,7 @@ func changeBatchIn(ctx context.Context, c engine.Conn, id, set string, args ...a
 }
 
 // FinishBatch ends a batch as done, partial or failed, with the cause if there is one, and with the number of leads between its
-// documents for webhooks; nil: it has failed, or nobody asked for them. It fails as BatchProgress does.
+// documents for webhooks; nil: it failed, or leads were not requested. It fails as BatchProgress does.
 func (db *Batches) FinishBatch(ctx context.Context, id string, state concordat.State, cause Cause, leads *concordat.LeadCount) error {
 	text, err := cause.column()
 	if err != nil {
@@ -171,8 +171,8 @@ func (db *Batches) FinishBatch(ctx context.Context, id string, state concordat.S
 	return db.fail(err, "finish batch %s", id)
 }
 
-// ReopenBatch puts a batch that has ended back into the queue of a runner: with again, for another round
-// against the libraries, else to go on where it was. One that has not ended stays as it is.
+// ReopenBatch puts a batch that has ended back into the queue of a runner: with again, for another round against the libraries,
+// else to continue where it was. One that has not ended stays as it is.
 func (db *Batches) ReopenBatch(ctx context.Context, id, runner string, again bool) error {
 	more := 0
 	if again {
@@ -200,8 +200,8 @@ func (db *Batches) SetBatchLineage(ctx context.Context, id string, lineage json.
 	return db.fail(err, "lineage of batch %s", id)
 }
 
-// DeleteBatch forgets a batch with its members and pairs; the tasks of its members stay. One that is not
-// there is no error.
+// DeleteBatch deletes a batch with its members and pairs; the tasks of its members stay. One that is not
+// there is not an error.
 func (db *Batches) DeleteBatch(ctx context.Context, id string) error {
 	err := db.write(ctx, func(c engine.Conn) error {
 		_, err := c.Exec(ctx, `DELETE FROM batch WHERE id = ?`, id)
@@ -225,7 +225,7 @@ func (db *Batches) BatchInputs(ctx context.Context, id string, waiting bool) ([]
 	return in, db.fail(err, "files of batch %s", id)
 }
 
-// BatchEvent is something that was decided about a batch.
+// BatchEvent is a decision about a batch.
 type BatchEvent struct {
 	Seq    int // from 1, set by the store
 	At     time.Time
@@ -234,8 +234,7 @@ type BatchEvent struct {
 	Text   string
 }
 
-// AppendBatchEvent adds an event; nothing that is there changes. It fails with concordat.ErrNotFound
-// if there is no such batch.
+// AppendBatchEvent adds an event; existing events never change. It fails with concordat.ErrNotFound if there is no such batch.
 func (db *Batches) AppendBatchEvent(ctx context.Context, id string, e BatchEvent) error {
 	err := db.write(ctx, func(c engine.Conn) error {
 		var found string
@@ -263,7 +262,7 @@ func (db *Batches) BatchEvents(ctx context.Context, id string) ([]BatchEvent, er
 // maxPassages bounds the passages of a pair, in bytes before compression.
 const maxPassages = 64 << 20
 
-// packPassages packs what a pair has in common; nothing stays nothing.
+// packPassages packs what a pair has in common; empty stays empty.
 func packPassages(data []byte) ([]byte, error) {
 	if len(data) == 0 {
 		return []byte{}, nil

@@ -23,7 +23,7 @@ type BatchMember struct {
 	Dated    concordat.Date
 	DatedBy  concordat.DateOrigin
 	Flags    []concordat.Flag
-	Cause    Cause // why it could not be read; zero: it was
+	Cause    Cause // why it could not be read; zero: it could
 	// Characters is the number of normalised characters of its text.
 	Characters int
 
@@ -38,10 +38,10 @@ type BatchMember struct {
 	Fresh      json.RawMessage  // sources that the last round was the first to find, in the caller's own form
 }
 
-// Who says who the author of a member is.
+// Who names the author of a member.
 const (
-	AuthorDeclared = "declared" // the person who handed the batch in
-	AuthorMetadata = "metadata" // the file's own metadata, which nobody has verified
+	AuthorDeclared = "declared" // the person who submitted the batch
+	AuthorMetadata = "metadata" // the file's own metadata, unverified
 )
 
 const memberColumns = `number, name, title, author, author_by, grp, draft_of, dated, dated_by, flags, reason, characters, compared, round, task, incomplete, share, largest, fresh`
@@ -62,9 +62,8 @@ func scanMember(s engine.Scanner) (BatchMember, error) {
 	return m, err
 }
 
-// PutBatchMembers adds the members of one file and notes that the file is done, all or nothing; a file that
-// is done already changes nothing. Numbers are given by the store. Two members of one name fail with
-// concordat.ErrExists.
+// PutBatchMembers adds the members of one file and records that the file is done, all or nothing; a file that is already done
+// changes nothing. The store gives the numbers. Two members with one name fail with concordat.ErrExists.
 func (db *Batches) PutBatchMembers(ctx context.Context, id string, input int, members []BatchMember) error {
 	err := db.write(ctx, func(c engine.Conn) error {
 		n, err := c.Exec(ctx, `UPDATE batch_input SET done = 1 WHERE batch = ? AND number = ? AND done = 0`, id, input)
@@ -112,9 +111,9 @@ func (db *Batches) BatchOfTask(ctx context.Context, task concordat.TaskID) (id s
 	return id, member, db.fail(err, "batch of %s", task)
 }
 
-// EraseBatchMember forgets what is kept of a member but that there was one: names, wording it has in
-// common with others, and what was found. request, if not nil, replaces that of the batch, which may name
-// it. It fails with concordat.ErrNotFound if there is no such member.
+// EraseBatchMember deletes everything about a member except that it existed: names, wording it shares with others, and
+// findings. request, if not nil, replaces that of the batch, which may name it. It fails with concordat.ErrNotFound if there is
+// no such member.
 func (db *Batches) EraseBatchMember(ctx context.Context, id string, number int, request json.RawMessage) error {
 	err := db.write(ctx, func(c engine.Conn) error {
 		var name string
@@ -153,36 +152,35 @@ func (db *Batches) EraseBatchMember(ctx context.Context, id string, number int, 
 // BatchPair holds the passages that two members of a batch share. A is the one whose name comes first.
 type BatchPair struct {
 	A, B           int     // numbers
-	ShareA, ShareB float64 // 0 to 1: of A that stands in B, of B that stands in A; as each one's report has it
-	// SectionsA and SectionsB are the sections of A, and of B, of which something stands in the other, in text order.
+	ShareA, ShareB float64 // 0 to 1: share of A found in B, of B found in A; as each one's report has it
+	// SectionsA and SectionsB are the sections of A, and of B, with text found in the other, in text order.
 	SectionsA, SectionsB []SectionShare
-	Passages             []byte // in the caller's own form; empty: nothing in common. Lists leave it out
+	Passages             []byte // in the caller's own form; empty: nothing in common, so lists leave it out
 	Verdict              string // VerdictCount or VerdictDiscount, whatever the rules; empty: by the rules
 }
 
 // Share is the larger share of the two.
 func (p BatchPair) Share() float64 { return max(p.ShareA, p.ShareB) }
 
-// SectionShare is how much of a section of a document stands in another document.
+// SectionShare is how much of a section of a document is in another document.
 type SectionShare struct {
 	Name  string  `json:"name"`
 	Share float64 `json:"share"` // 0 to 1, of what could count in the section
 }
 
-// PairShare is how much of a member stands in another, as the report of the first has it.
+// PairShare is how much of a member is in another, by the report of the first.
 type PairShare struct {
 	Share    float64 // 0 to 1
 	Sections []SectionShare
 }
 
-// What somebody decided about a pair.
+// Decisions about a pair.
 const (
 	VerdictCount    = "count"
 	VerdictDiscount = "discount"
 )
 
-// PutCompared notes that a member was compared with others, with the pairs that are new: all or nothing. A
-// pair that is there already stays.
+// PutCompared records that a member was compared with others, and the new pairs: all or nothing. An existing pair stays.
 func (db *Batches) PutCompared(ctx context.Context, id string, member int, pairs []BatchPair) error {
 	err := db.write(ctx, func(c engine.Conn) error {
 		for _, p := range pairs {
@@ -203,7 +201,7 @@ func (db *Batches) PutCompared(ctx context.Context, id string, member int, pairs
 }
 
 // Compared returns the numbers of the members with which a member of a batch has a pair, ascending, whether
-// or not it has something in common with them.
+// or not they have anything in common.
 func (db *Batches) Compared(ctx context.Context, id string, member int) ([]int, error) {
 	ns, err := engine.Collect(ctx, db.read(), func(s engine.Scanner) (n int, err error) { return n, s.Scan(&n) },
 		`SELECT b AS n FROM batch_pair WHERE batch = ? AND a = ? UNION SELECT a AS n FROM batch_pair WHERE batch = ? AND b = ? ORDER BY n`, id,
@@ -219,7 +217,7 @@ func (db *Batches) PairsOfMember(ctx context.Context, id string, member int) ([]
 	return ps, db.fail(err, "pairs of %d of batch %s", member, id)
 }
 
-// scanPair reads the columns of a pair, and what follows them into more.
+// scanPair reads the columns of a pair, and further columns into more.
 func scanPair(s engine.Scanner, more ...any) (p BatchPair, err error) {
 	var a, b string
 	if err := s.Scan(append([]any{&p.A, &p.B, &p.ShareA, &p.ShareB, &a, &b, &p.Verdict}, more...)...); err != nil {
@@ -272,8 +270,8 @@ func (db *Batches) BatchPairs(ctx context.Context, id string, least float64, aft
 	return ps, db.fail(err, "pairs of batch %s", id)
 }
 
-// SetPairVerdict sets what somebody decided about a pair; empty: the rules decide again. It fails with
-// concordat.ErrNotFound if there is no such pair.
+// SetPairVerdict sets the decision about a pair; empty: the rules decide again. It fails with concordat.ErrNotFound if there is
+// no such pair.
 func (db *Batches) SetPairVerdict(ctx context.Context, id string, a, b int, verdict string) error {
 	var err error
 	switch verdict {
@@ -288,8 +286,8 @@ func (db *Batches) SetPairVerdict(ctx context.Context, id string, a, b int, verd
 	return db.fail(err, "pair %d, %d of batch %s", a, b, id)
 }
 
-// PutChecked notes what a check of a member found: of m the Number, Round, Task, Incomplete, Share, Largest
-// and Fresh are read. shares are the shares of the member that stand in others, by their numbers. All or nothing.
+// PutChecked records what a check of a member found: it reads Number, Round, Task, Incomplete, Share, Largest and Fresh of m.
+// shares are the shares of the member found in others, by their numbers. All or nothing.
 func (db *Batches) PutChecked(ctx context.Context, id string, m BatchMember, shares map[int]PairShare) error {
 	fresh := jsonText(m.Fresh)
 	err := db.write(ctx, func(c engine.Conn) error {
@@ -312,7 +310,7 @@ func (db *Batches) PutChecked(ctx context.Context, id string, m BatchMember, sha
 	return db.fail(err, "checked %d of batch %s", m.Number, id)
 }
 
-// putPairShare notes how much of a member stands in another.
+// putPairShare records how much of a member is in another.
 func putPairShare(ctx context.Context, c engine.Conn, id string, member, other int, share PairShare) error {
 	sections, err := json.Marshal(append([]SectionShare{}, share.Sections...))
 	if err != nil {
@@ -320,7 +318,7 @@ func putPairShare(ctx context.Context, c engine.Conn, id string, member, other i
 	}
 	own, theirs := "a", "b"
 	a, b := member, other
-	for range 2 { // which of the two is A depends on their names, so both ways are tried
+	for range 2 { // A and B depend on the names, so both ways are tried
 		n, err := c.Exec(ctx, `UPDATE batch_pair SET share_`+own+` = ?, sections_`+own+` = ? WHERE batch = ? AND a = ? AND b = ?`, share.Share,
 			string(sections), id, a, b)
 		if err != nil {
@@ -334,7 +332,7 @@ func putPairShare(ctx context.Context, c engine.Conn, id string, member, other i
 	return nil
 }
 
-// putLargestSection notes the largest share of a section of a pair: of those given, and of those of the other document, which are kept.
+// putLargestSection records the largest share of a section of a pair: of those given, and of those of the other document, which are kept.
 func putLargestSection(ctx context.Context, c engine.Conn, id string, a, b int, sections []SectionShare, theirs string) error {
 	var kept string
 	if err := c.Row(ctx, `SELECT sections_`+theirs+` FROM batch_pair WHERE batch = ? AND a = ? AND b = ?`, id, a, b).Scan(&kept); err != nil {
@@ -352,8 +350,8 @@ func putLargestSection(ctx context.Context, c engine.Conn, id string, a, b int, 
 	return err
 }
 
-// PutBatchWording keeps what several documents of a batch hold alike, in the caller's own form, in place of what was
-// kept before. It fails with concordat.ErrNotFound if there is no such batch.
+// PutBatchWording stores what several documents of a batch have in common, in the caller's own form, replacing what was there.
+// It fails with concordat.ErrNotFound if there is no such batch.
 func (db *Batches) PutBatchWording(ctx context.Context, id string, data []byte) error {
 	packed, err := packPassages(data)
 	if err == nil {
@@ -388,8 +386,8 @@ type BatchLeads struct {
 	Reported []byte // as its report has them; empty: it has none yet
 }
 
-// PutBatchLeads keeps what comparing a member of a batch found, in place of what was kept before. It fails with concordat.ErrNotFound if
-// there is no such member.
+// PutBatchLeads stores the leads found by comparing a member of a batch, replacing earlier ones. It fails with
+// concordat.ErrNotFound if there is no such member.
 func (db *Batches) PutBatchLeads(ctx context.Context, id string, member int, found []byte) error {
 	packed, err := packPassages(found)
 	if err == nil {
@@ -406,8 +404,8 @@ func (db *Batches) PutBatchLeads(ctx context.Context, id string, member int, fou
 	return db.fail(err, "leads of %d of batch %s", member, id)
 }
 
-// PutReportedLeads keeps the leads of a member of a batch as its report has them. It fails with concordat.ErrNotFound if PutBatchLeads
-// has kept none.
+// PutReportedLeads stores the leads of a member of a batch as its report has them. It fails with concordat.ErrNotFound if
+// PutBatchLeads stored none.
 func (db *Batches) PutReportedLeads(ctx context.Context, id string, member int, reported []byte) error {
 	packed, err := packPassages(reported)
 	if err == nil {

@@ -22,17 +22,17 @@ type DocumentRow struct {
 	Sentences  int    // indexed
 	Characters int    // normalised
 	Scheme     concordat.Scheme
-	// Added is when the document first came. A replacement keeps it.
+	// Added is when the document was first added. A replacement keeps it.
 	Added time.Time
-	// Changed and Revision are set by the store: when the text last became another one (the Added
-	// of the row that brought it), and how many texts there have been, from 1.
+	// Changed and Revision are set by the store: when the text last changed (the Added of the row that brought it), and the
+	// number of texts so far, from 1.
 	Changed  time.Time
 	Revision int
-	// Dated is when the document is from, and DatedBy who says so; zero: unknown.
+	// Dated is the date of the document, and DatedBy says who gave it; zero: unknown.
 	Dated   concordat.Date
 	DatedBy concordat.DateOrigin
-	// Short are the pieces too short for a fingerprint, for PutDocuments; nil: they are not known, and
-	// those noted before are forgotten. It is not read back; ShortKnown tells whether they are noted.
+	// Short are the pieces too short for a fingerprint, for PutDocuments; nil: unknown, and those recorded before are deleted.
+	// It is not read back; ShortKnown reports whether they are recorded.
 	Short      []ShortPiece
 	ShortKnown bool
 }
@@ -48,7 +48,7 @@ func scanDocument(s engine.Scanner) (DocumentRow, error) {
 	return d, err
 }
 
-// PutDocuments notes the documents, each replacing the row of its library and id; of two for one
+// PutDocuments records the documents, each replacing the row of its library and id; of two for one
 // document the later counts. All or none is stored. A document whose Hash is a new one gets the next
 // Revision; the same text put again keeps it. It fails with concordat.ErrNotFound if a library
 // does not exist.
@@ -83,7 +83,7 @@ func putDocuments(ctx context.Context, c engine.Conn, rows []DocumentRow) error 
 	}
 	defer put.Close()
 	for _, d := range rows {
-		// Vectors are of the text that the document had.
+		// Vectors belong to the text that the document had.
 		if _, err := c.Exec(ctx, `DELETE FROM sentence_vector WHERE library = ? AND document = ? AND NOT EXISTS
 			(SELECT 1 FROM document d WHERE d.library = ? AND d.id = ? AND d.hash = ?)`, d.Library, d.ID, d.Library, d.ID, d.Hash); err != nil {
 			return err
@@ -100,9 +100,9 @@ func putDocuments(ctx context.Context, c engine.Conn, rows []DocumentRow) error 
 	return nil
 }
 
-// RenewDocuments notes what was made anew of documents whose texts are the same: Sentences, Characters, Scheme and Short of
-// the rows, and of the others Library, ID and Hash alone are read. A document that is gone, or has another Hash, is left as
-// it is. All or none is stored.
+// RenewDocuments records recomputed values of documents whose texts are the same: Sentences, Characters, Scheme and Short of
+// the rows; of the other fields only Library, ID and Hash are read. A document that is gone, or has another Hash, is left as it
+// is. All or none is stored.
 func (db *Catalogue) RenewDocuments(ctx context.Context, rows []DocumentRow) error {
 	if err := db.checkDocuments(rows); err != nil || len(rows) == 0 {
 		return err
@@ -149,9 +149,9 @@ func (db *Catalogue) DocumentRow(ctx context.Context, lib concordat.LibraryID, i
 	return d, db.fail(err, "document %s/%s", lib, id)
 }
 
-// Documents returns the first documents of the library whose ids come after the given one, in order
-// of id: at most limit, or MaxPage where limit is 0 or larger. Fewer than that: these are the last.
-// Pages taken one after another hold every document that was there all the time exactly once.
+// Documents returns the first documents of the library whose ids come after the given one, in order of id: at most limit, or
+// MaxPage if limit is 0 or larger. If there are fewer, these are the last. Successive pages hold every document that was there
+// all the time exactly once.
 func (db *Catalogue) Documents(ctx context.Context, lib concordat.LibraryID, after concordat.DocumentID, limit int) ([]DocumentRow, error) {
 	ds, err := engine.Collect(ctx, db.read(), scanDocument,
 		`SELECT `+documentColumns+` FROM document WHERE library = ? AND id > ? ORDER BY id LIMIT ?`,
@@ -185,11 +185,11 @@ type DocumentFilter struct {
 // ListedDocument is a document in a list for people.
 type ListedDocument struct {
 	DocumentRow
-	SameAs concordat.DocumentID // another document of the library with the same text; empty: there is none
+	SameAs concordat.DocumentID // another document of the library with the same text; empty: none
 }
 
-// ListDocuments returns documents of a library as the filter has them, and how many fit it in all. An order that is not
-// known is concordat.ErrInvalid.
+// ListDocuments returns documents of a library by the filter, and how many match in all. An unknown order is
+// concordat.ErrInvalid.
 func (db *Catalogue) ListDocuments(ctx context.Context, lib concordat.LibraryID,
 	f DocumentFilter) (out []ListedDocument, all int, err error) {
 	order, ok := documentOrders[f.Order]
@@ -221,7 +221,7 @@ func likeText(text string) string {
 	return "%" + strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`).Replace(strings.ToLower(cleanText(text))) + "%"
 }
 
-// noteSame notes of each document which other one of the library has the same text, in one pass over the library.
+// noteSame records for each document another one of the library with the same text, in one pass over the library.
 func (db *Catalogue) noteSame(ctx context.Context, lib concordat.LibraryID, ds []ListedDocument) error {
 	if len(ds) == 0 {
 		return nil
@@ -251,9 +251,8 @@ func (db *Catalogue) noteSame(ctx context.Context, lib concordat.LibraryID, ds [
 	return err
 }
 
-// DeleteDocuments forgets the documents, and the SourceState of the files they came from, so that
-// adding those files again reads them again. WasDeleted then tells of them. A document that is not there is no error; without ids
-// nothing happens.
+// DeleteDocuments deletes the documents, and the SourceState of their files, so that adding those files again reads them again.
+// WasDeleted then reports them. A missing document is not an error; without ids nothing happens.
 func (db *Catalogue) DeleteDocuments(ctx context.Context, lib concordat.LibraryID, ids ...concordat.DocumentID) error {
 	if len(ids) == 0 {
 		return nil

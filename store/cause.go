@@ -8,7 +8,8 @@ import (
 	"concordat"
 )
 
-// Cause says why a task or a batch ended as it did, or why a document of a batch could not be read. The zero value is no cause.
+// Cause says why a task or a batch ended as it did, or why a document of a batch could not be read. The zero value means no
+// cause.
 type Cause struct {
 	// Code is one of the codes below, one of package extract, or empty if there is none: then Detail is all.
 	Code CauseCode `json:"code,omitempty"`
@@ -30,7 +31,7 @@ const (
 	CauseCancelled CauseCode = "cancelled" // none
 	CauseGivenUp   CauseCode = "given up"  // attempts that ended without a result
 	CauseDeleted   CauseCode = "deleted"   // none
-	// CauseQuota has the kind of the quota as its Detail. Its Numbers: the amount asked for, the amount left, the limit, and
+	// CauseQuota has the kind of the quota as its Detail. Its Numbers: the amount requested, the amount left, the limit, and
 	// the time at which the amount fits again, in Unix seconds; 0: never.
 	CauseQuota CauseCode = "quota"
 )
@@ -56,7 +57,7 @@ func (c Cause) IsZero() bool {
 	return c.Code == "" && c.Who == "" && c.Detail == "" && c.Advice == "" && len(c.Numbers) == 0
 }
 
-// String returns the cause in English, for the API, the log and the command line. Nothing reads it back.
+// String returns the cause in English, for the API, the log and the command line. It is never parsed.
 func (c Cause) String() string {
 	switch c.Code {
 	case CauseAdded:
@@ -87,8 +88,7 @@ func (c Cause) String() string {
 	return s
 }
 
-// UnmarshalJSON reads a cause, and a JSON string as a cause that has nothing but a Detail: jobs that an earlier version
-// queued hold one.
+// UnmarshalJSON reads a cause, and a JSON string as a cause with only a Detail: jobs queued by an earlier version hold one.
 func (c *Cause) UnmarshalJSON(b []byte) error {
 	if len(b) > 0 && b[0] == '"' {
 		*c = Cause{}
@@ -98,7 +98,7 @@ func (c *Cause) UnmarshalJSON(b []byte) error {
 	return json.Unmarshal(b, (*plain)(c))
 }
 
-// column returns the cause as its column keeps it: JSON, empty for no cause.
+// column returns the cause as its column stores it: JSON, empty for no cause.
 func (c Cause) column() (string, error) {
 	if c.IsZero() {
 		return "", nil

@@ -13,8 +13,8 @@ import (
 
 // Directions of a disclosure.
 const (
-	DisclosureIn  = "in"  // a partner asks us
-	DisclosureOut = "out" // we asked a partner
+	DisclosureIn  = "in"  // a partner asks this site
+	DisclosureOut = "out" // this site asked a partner
 )
 
 // Disclosure is a request for full passages of one document.
@@ -62,7 +62,7 @@ func scanDisclosure(s engine.Scanner) (Disclosure, error) {
 	return d, err
 }
 
-// PutDisclosure keeps a request; Asked is set by the store. It fails with concordat.ErrExists where
+// PutDisclosure keeps a request; Asked is set by the store. It fails with concordat.ErrExists if
 // the ID is taken.
 func (db *Answers) PutDisclosure(ctx context.Context, d Disclosure) error {
 	err := checkName("disclosure", d.ID)
@@ -110,8 +110,8 @@ func (db *Answers) PendingDisclosures(ctx context.Context, partner concordat.Sit
 	return n, db.fail(err, "pending disclosures of %s", partner)
 }
 
-// DisclosuresAfter returns requests, the latest first: those behind the one with an ID, all where it is empty, at
-// most limit. There is none behind an ID that is not there.
+// DisclosuresAfter returns requests, the latest first: those after the one with an ID, or all if it is empty, at most limit. An
+// unknown ID has none after it.
 func (db *Answers) DisclosuresAfter(ctx context.Context, id string, limit int) ([]Disclosure, error) {
 	ds, err := engine.Collect(ctx, db.read(), scanDisclosure, `SELECT `+disclosureColumns+` FROM disclosure
 		WHERE ? = '' OR asked < (SELECT asked FROM disclosure WHERE id = ?)
@@ -120,8 +120,8 @@ func (db *Answers) DisclosuresAfter(ctx context.Context, id string, limit int) (
 	return ds, db.fail(err, "list disclosures")
 }
 
-// SetDisclosure moves a request from one state to another. It fails with concordat.ErrNotFound where
-// there is no request with the ID in that state: of two decisions the first counts.
+// SetDisclosure moves a request from one state to another. It fails with concordat.ErrNotFound if no request with the ID is in
+// that state: of two decisions the first counts.
 func (db *Answers) SetDisclosure(ctx context.Context, id, from, to, actor, words string, until time.Time) error {
 	err := db.write(ctx, func(c engine.Conn) error {
 		n, err := c.Exec(ctx, `UPDATE disclosure SET state = ?, actor = ?, words = ?, decided = ?, until = ? WHERE id = ? AND state = ?`,

@@ -1,7 +1,6 @@
-// Package store remembers everything small: settings of the site, libraries and their policy, the catalogue of
-// documents, what ingest did with each file, tasks, findings, results and the audit. Texts and fingerprints are not here
-// (package index), nor the rules of accounts (package people). Open store.go first; then one file per subject, for
-// example task.go, share.go or audit.go.
+// Package store holds everything small: settings of the site, libraries and their policy, the catalogue of documents, what
+// ingest did with each file, tasks, findings, results and the audit. Texts and fingerprints are in package index, the rules of
+// accounts in package people. Open store.go first; then one file per subject, for example task.go, share.go or audit.go.
 //
 // Start from [Open], which gives a [DB] over one SQLite file. A change is durable when its call
 // returns without error, and a call that fails changes nothing. A DB is safe for concurrent use:
@@ -15,6 +14,6 @@
 // (ids, keys, hashes) must be valid UTF-8 without NUL, or a call fails with concordat.ErrInvalid; in
 // titles and other prose such bytes become U+FFFD.
 //
-// All statements are plain SQL that SQLite and PostgreSQL read alike. Connections, transactions, migrations
-// and whatever differs between the two are in the package engine.
+// All statements are plain SQL that SQLite and PostgreSQL both accept. Connections, transactions, migrations and all
+// differences between the two are in package engine.
 package store

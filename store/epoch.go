@@ -23,10 +23,10 @@ type EpochRow struct {
 type EpochDocument struct {
 	Library   concordat.LibraryID
 	ID        concordat.DocumentID
-	Hash      string // of the text that is held
+	Hash      string // of the text in the set
 	Sentences int
 	Seq       int64 // of the latest change, ascending within a library of an epoch
-	Removed   bool  // it was held once
+	Removed   bool  // it was in the set once
 }
 
 const (
@@ -43,9 +43,8 @@ func scanEpoch(s engine.Scanner) (EpochRow, error) {
 	return e, err
 }
 
-// SeeEpoch notes that there is a set for the epoch, at the time of the store's clock the first time,
-// and that the earlier epochs of its federation are replaced. It fails with concordat.ErrScheme
-// where the epoch was seen with another scheme.
+// SeeEpoch records that there is a set for the epoch, with the time of the store's clock the first time, and that the earlier
+// epochs of its federation are replaced. It fails with concordat.ErrScheme if the epoch was seen with another scheme.
 func (db *Answers) SeeEpoch(ctx context.Context, e concordat.Epoch, scheme concordat.Scheme) error {
 	err := checkName("federation", e.Federation)
 	if err == nil {
@@ -76,7 +75,7 @@ func (db *Answers) Epochs(ctx context.Context) ([]EpochRow, error) {
 	return es, db.fail(err, "list epochs")
 }
 
-// DropEpoch forgets the epoch, what its set held, and the standing asks of it. Questions that were counted stay counted.
+// DropEpoch deletes the epoch, the record of its set, and its standing asks. Counted questions stay counted.
 func (db *Answers) DropEpoch(ctx context.Context, e concordat.Epoch) error {
 	err := db.write(ctx, func(c engine.Conn) error {
 		for _, table := range []string{"epoch_document", "standing_ask", "shipped", "epoch"} {
@@ -89,8 +88,8 @@ func (db *Answers) DropEpoch(ctx context.Context, e concordat.Epoch) error {
 	return db.fail(err, "drop epoch %s", e)
 }
 
-// Unset returns documents of the library whose present text the epoch's set does not hold, in order
-// of id, those after the given one: at most limit.
+// Unset returns documents of the library whose present text the epoch's set lacks, in order of id, those after the given one:
+// at most limit.
 func (db *Answers) Unset(ctx context.Context, e concordat.Epoch, lib concordat.LibraryID, after concordat.DocumentID,
 	limit int) ([]DocumentRow, error) {
 	ds, err := engine.Collect(ctx, db.read(), scanDocument, `SELECT `+documentColumns+` FROM document d
@@ -100,8 +99,8 @@ func (db *Answers) Unset(ctx context.Context, e concordat.Epoch, lib concordat.L
 	return ds, db.fail(err, "documents of %s without epoch %s", lib, e)
 }
 
-// Leftover returns documents of the library that the epoch's set may hold and the catalogue does not
-// have, in order of id; with all, every document that the set may hold.
+// Leftover returns documents of the library that the epoch's set may hold and the catalogue lacks, in order of id; with all,
+// every document that the set may hold.
 func (db *Answers) Leftover(ctx context.Context, e concordat.Epoch, lib concordat.LibraryID, all bool,
 	limit int) ([]concordat.DocumentID, error) {
 	ids, err := engine.Collect(ctx, db.read(), func(s engine.Scanner) (concordat.DocumentID, error) {
@@ -123,9 +122,8 @@ func (db *Answers) EpochLibraries(ctx context.Context, e concordat.Epoch) ([]con
 	return ids, db.fail(err, "libraries of epoch %s", e)
 }
 
-// BeginEpochDocuments notes that the set is about to change for the documents: until
-// EndEpochDocuments or RemoveEpochDocuments the set counts as not holding them, and as perhaps
-// holding anything of them.
+// BeginEpochDocuments records that the set is about to change for the documents: until EndEpochDocuments or
+// RemoveEpochDocuments the set counts as not holding them, and as possibly holding parts of them.
 func (db *Answers) BeginEpochDocuments(ctx context.Context, e concordat.Epoch, lib concordat.LibraryID, ids []concordat.DocumentID) error {
 	err := db.write(ctx, func(c engine.Conn) error {
 		put, err := c.Prepare(ctx, `INSERT INTO epoch_document (federation, number, library, document, state, hash, sentences, seq)
@@ -144,7 +142,7 @@ func (db *Answers) BeginEpochDocuments(ctx context.Context, e concordat.Epoch, l
 	return db.fail(err, "begin %d documents of epoch %s", len(ids), e)
 }
 
-// EndEpochDocuments notes that the set holds the documents, with the next numbers.
+// EndEpochDocuments records that the set holds the documents, with the next numbers.
 func (db *Answers) EndEpochDocuments(ctx context.Context, e concordat.Epoch, lib concordat.LibraryID, ds []EpochDocument) error {
 	err := db.write(ctx, func(c engine.Conn) error {
 		seq, err := epochSeq(ctx, c, e, lib)
@@ -173,7 +171,7 @@ func epochSeq(ctx context.Context, c engine.Conn, e concordat.Epoch, lib concord
 	return seq, err
 }
 
-// RemoveEpochDocuments notes that the set holds the documents no longer, with the next numbers.
+// RemoveEpochDocuments records that the set no longer holds the documents, with the next numbers.
 func (db *Answers) RemoveEpochDocuments(ctx context.Context, e concordat.Epoch, lib concordat.LibraryID, ids []concordat.DocumentID) error {
 	err := db.write(ctx, func(c engine.Conn) error {
 		seq, err := epochSeq(ctx, c, e, lib)
@@ -192,8 +190,8 @@ func (db *Answers) RemoveEpochDocuments(ctx context.Context, e concordat.Epoch, 
 	return db.fail(err, "remove %d documents of epoch %s", len(ids), e)
 }
 
-// HeldDocument returns the document with the text that the epoch's set holds, if that is the present
-// one and is not hidden by its term, or concordat.ErrNotFound.
+// HeldDocument returns the document with the text in the epoch's set, if that is the present one and its term does not hide it,
+// or concordat.ErrNotFound.
 func (db *Answers) HeldDocument(ctx context.Context, e concordat.Epoch, lib concordat.LibraryID,
 	id concordat.DocumentID) (DocumentRow, error) {
 	held, err := db.HeldDocuments(ctx, e, lib, []concordat.DocumentID{id})
@@ -236,8 +234,8 @@ func (db *Answers) EpochReady(ctx context.Context, e concordat.Epoch, lib concor
 	return held, all, db.fail(err, "readiness of %s in epoch %s", lib, e)
 }
 
-// EpochChanges returns the documents of the library whose numbers come after the given one, in order
-// of number, those that were removed too: at most limit.
+// EpochChanges returns the documents of the library whose numbers come after the given one, in order of number, including
+// removed ones: at most limit.
 func (db *Answers) EpochChanges(ctx context.Context, e concordat.Epoch, lib concordat.LibraryID, after int64,
 	limit int) ([]EpochDocument, error) {
 	ds, err := engine.Collect(ctx, db.read(), func(s engine.Scanner) (EpochDocument, error) {
@@ -261,7 +259,7 @@ func (db *Answers) EpochEver(ctx context.Context, e concordat.Epoch) ([]concorda
 	return ids, db.fail(err, "libraries of epoch %s", e)
 }
 
-// EpochBehind counts the documents of the library that the set holds with numbers after the given one.
+// EpochBehind counts the documents of the library in the set with numbers after the given one.
 func (db *Answers) EpochBehind(ctx context.Context, e concordat.Epoch, lib concordat.LibraryID, after int64) (n int, err error) {
 	err = db.read().Row(ctx,
 		`SELECT count(*) FROM epoch_document WHERE federation = ? AND number = ? AND library = ? AND seq > ? AND state = ?`,

@@ -19,8 +19,8 @@ import (
 	"concordat/store/engine"
 )
 
-// Files returns the files that the database keeps, for all processes that have it open. dir is a folder of
-// this process, made with the first file: it has copies of those that were put or fetched here lately.
+// Files returns the files that the database keeps, for all processes that have it open. dir is a folder of this process,
+// created with the first file: it has copies of recently stored or fetched files.
 func (db *DB) Files(dir string) *Files { return &Files{dir: dir, db: db} }
 
 const (
@@ -28,9 +28,9 @@ const (
 	putParts  = 4         // in one transaction, so that other writers get their turn
 )
 
-// Fetch returns where the file with the hash can be read on this machine, for reading only, or
-// concordat.ErrNotFound. What the database has is copied at the first time, with memory for one part, and
-// fails with concordat.ErrCorrupt if it is not the file of that hash. The file may go a day later.
+// Fetch returns where to read the file with the hash on this machine, for reading only, or concordat.ErrNotFound. The first
+// time, what the database has is copied, with memory for one part; it fails with concordat.ErrCorrupt if the bytes do not have
+// that hash. The copy may be removed a day later.
 func (f *Files) Fetch(ctx context.Context, hash string) (string, error) {
 	if f.db == nil {
 		return f.Path(hash)
@@ -42,7 +42,7 @@ func (f *Files) Fetch(ctx context.Context, hash string) (string, error) {
 	var size int64
 	err = f.db.read().Row(ctx, `SELECT size FROM file WHERE hash = ?`, hash).Scan(&size)
 	if errors.Is(err, sql.ErrNoRows) {
-		_ = os.Remove(path) // somebody else has deleted it; Tidy tries again
+		_ = os.Remove(path) // someone else has deleted it; Tidy tries again
 	}
 	if err != nil {
 		return "", f.db.fail(err, "file %s", hash)
@@ -91,9 +91,8 @@ func (db *DB) fetchFile(ctx context.Context, hash string, size int64, w io.Write
 	return nil
 }
 
-// putFile keeps the content of r, whose hash and size are given. Parts are named by the hash of the whole,
-// so that two who put one file write the same rows; what an interrupted call has left is taken up by the
-// next.
+// putFile keeps the content of r, whose hash and size are given. Parts are named by the hash of the whole, so that two
+// processes that put one file write the same rows, and the next call completes what an interrupted one left.
 func (db *DB) putFile(ctx context.Context, hash string, size int64, r io.ReaderAt) error {
 	for range 3 { // an Erase may come in between
 		n, err := int64(0), error(nil)
@@ -145,7 +144,7 @@ func (db *DB) putParts(ctx context.Context, hash string, size, from int64, r io.
 	})
 }
 
-// eraseFile forgets a file and its parts, and reports whether it was there.
+// eraseFile deletes a file and its parts, and reports whether it was there.
 func (db *DB) eraseFile(ctx context.Context, hash string) (bool, error) {
 	var n int64
 	err := db.write(ctx, func(c engine.Conn) (err error) {
@@ -158,7 +157,7 @@ func (db *DB) eraseFile(ctx context.Context, hash string) (bool, error) {
 	return n > 0, db.fail(err, "erase file %s", hash)
 }
 
-// tidyFiles forgets files that were put before the given time and are not needed, and parts of none.
+// tidyFiles deletes files that were put before the given time and are not needed, and orphaned parts.
 func (db *DB) tidyFiles(ctx context.Context, before time.Time, needed func(hash string) (bool, error)) (n int, err error) {
 	for after := ""; ; {
 		hashes, err := engine.Collect(ctx, db.read(), scanString, `SELECT hash FROM file WHERE stored < ? AND hash > ? ORDER BY hash LIMIT ?`,
@@ -235,8 +234,8 @@ func (f *Files) All(ctx context.Context, each func(hash string) error) error {
 // Name is the name of the files in a receipt of a deletion.
 func (*Files) Name() string { return "originals" }
 
-// Erase forgets originals of a task, and returns how many were there. Their names are gone from the disk
-// on return. Copies that other machines have of what was in the database go with their next Tidy.
+// Erase deletes originals of a task, and returns how many there were. Their names are gone from the disk on return. Copies that
+// other machines have of files in the database are removed at their next Tidy.
 func (f *Files) Erase(ctx context.Context, _ concordat.TaskID, originals []string) (n int, err error) {
 	for _, hash := range originals {
 		path, err := f.path(hash)
@@ -266,14 +265,14 @@ func (f *Files) Erase(ctx context.Context, _ concordat.TaskID, originals []strin
 	return n, nil
 }
 
-// Tidy forgets files that were put before the given time and are not needed, and what an interrupted Put
-// left, and returns how many. Of files in the database it also removes the copies in the folder that were
-// not used since then, and those of files that are gone.
+// Tidy deletes files that were put before the given time and are not needed, and what an interrupted Put left, and returns how
+// many. Of files in the database it also removes the copies in the folder that were not used since then, and those of deleted
+// files.
 func (f *Files) Tidy(ctx context.Context, before time.Time, needed func(hash string) (bool, error)) (n int, err error) {
 	return f.Forget(ctx, time.Time{}, before, needed)
 }
 
-// Forget is Tidy of the files in the folder that were put at since or later.
+// Forget is Tidy for the files in the folder that were put at since or later.
 func (f *Files) Forget(ctx context.Context, since, before time.Time, needed func(hash string) (bool, error)) (n int, err error) {
 	if f.db != nil {
 		if n, err = f.db.tidyFiles(ctx, before, needed); err != nil {

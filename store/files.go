@@ -17,14 +17,14 @@ import (
 	"concordat/store/engine"
 )
 
-// Files keeps whole files by the SHA-256 of their content, in a folder or in the database: the originals of
-// what was handed in. It is safe for concurrent use by several processes. What Put returned for is on disk.
+// Files keeps whole files by the SHA-256 of their content, in a folder or in the database: the submitted originals. It is safe
+// for concurrent use by several processes. Once Put has returned, the file is on disk.
 type Files struct {
 	dir string
 	db  *DB // nil: in the folder
 }
 
-// OpenFiles returns the files in dir, which is made with the first one.
+// OpenFiles returns the files in dir, which is created with the first one.
 func OpenFiles(dir string) *Files { return &Files{dir: dir} }
 
 var fileName = regexp.MustCompile(`^[0-9a-f]{64}$`)
@@ -40,9 +40,8 @@ func (f *Files) path(hash string) (string, error) {
 	return filepath.Join(f.dir, hash[:2], hash[2:4], hash), nil
 }
 
-// Put keeps what r gives, at most limit bytes, and returns its hash and its size. A file that is
-// there already is not written again. It fails with concordat.ErrInvalid beyond limit, with
-// concordat.ErrDiskFull if the disk is full, and then keeps nothing.
+// Put keeps the content of r, at most limit bytes, and returns its hash and size. An existing file is not written again. It
+// fails with concordat.ErrInvalid beyond limit and with concordat.ErrDiskFull if the disk is full, and then keeps nothing.
 func (f *Files) Put(ctx context.Context, r io.Reader, limit int64) (hash string, size int64, err error) {
 	tmp, err := f.incoming()
 	if err != nil {
@@ -74,7 +73,7 @@ func (f *Files) Put(ctx context.Context, r io.Reader, limit int64) (hash string,
 	return hash, size, tmp.keep(path)
 }
 
-// incomingFile is a file on its way to its name.
+// incomingFile is a file that has no name yet.
 type incomingFile struct{ *os.File }
 
 func (f *Files) incoming() (incomingFile, error) {
@@ -85,13 +84,13 @@ func (f *Files) incoming() (incomingFile, error) {
 	return incomingFile{tmp}, err
 }
 
-// discard removes what was not kept.
+// discard removes a file that was not kept.
 func (t incomingFile) discard() {
 	_ = t.Close()           // closed already unless something failed
 	_ = os.Remove(t.Name()) // renamed already unless something failed
 }
 
-// keep gives the file its name, whole and for good.
+// keep gives the file its name, durably.
 func (t incomingFile) keep(path string) error {
 	err := errors.Join(t.Sync(), t.Close())
 	if err == nil {
@@ -109,8 +108,7 @@ func (t incomingFile) keep(path string) error {
 	return nil
 }
 
-// Sweep removes what interrupted Puts before the given time have left, for a process that knows that no other puts
-// since then.
+// Sweep removes what Puts interrupted before the given time left, for a process that knows that no other has put files since.
 func (f *Files) Sweep(before time.Time) error {
 	entries, err := os.ReadDir(f.dir)
 	if errors.Is(err, os.ErrNotExist) {
@@ -131,7 +129,7 @@ func (f *Files) Sweep(before time.Time) error {
 	return err
 }
 
-// syncFolder makes a rename in dir last.
+// syncFolder makes a rename in dir durable.
 func syncFolder(dir string) error {
 	d, err := os.Open(dir)
 	if err != nil {
@@ -140,8 +138,8 @@ func syncFolder(dir string) error {
 	return errors.Join(d.Sync(), d.Close())
 }
 
-// Path returns where the file with the hash lies in the folder, for reading only, or concordat.ErrNotFound.
-// Fetch also gets what only the database has.
+// Path returns where the file with the hash is in the folder, for reading only, or concordat.ErrNotFound. Fetch also gets what
+// only the database has.
 func (f *Files) Path(hash string) (string, error) {
 	path, err := f.path(hash)
 	if err != nil {

@@ -10,8 +10,8 @@ import (
 	"concordat/store/engine"
 )
 
-// MaxFindings bounds the findings of one task, in bytes before compression: below the gibibyte that
-// both engines take for one value.
+// MaxFindings bounds the findings of one task, in bytes before compression, below the gibibyte that both engines take for one
+// value.
 const MaxFindings = 512 << 20
 
 // findingsFormat is how findings are packed: 1, one zstd frame with its checksum.
@@ -20,9 +20,8 @@ const findingsFormat = 1
 // minMemory is the window of the packer, in bytes.
 const minMemory = 8 << 20
 
-// PutFindings keeps what was found for a task, replacing what was kept before. It fails with
-// concordat.ErrNotFound if there is no such task and with concordat.ErrInvalid beyond
-// MaxFindings. data is not kept.
+// PutFindings keeps the findings of a task, replacing earlier ones. It fails with concordat.ErrNotFound if there is no such
+// task and with concordat.ErrInvalid beyond MaxFindings. It does not retain data.
 func (db *Checks) PutFindings(ctx context.Context, id concordat.TaskID, data []byte) error {
 	if len(data) > MaxFindings {
 		return db.fail(fmt.Errorf("%w: %d bytes, at most %d", concordat.ErrInvalid, len(data), MaxFindings),
@@ -42,9 +41,8 @@ func (db *Checks) PutFindings(ctx context.Context, id concordat.TaskID, data []b
 	return db.fail(err, "put findings of task %s", id)
 }
 
-// ReplaceFindings replaces findings that are still of the revision given, as FindingsAt returned it,
-// and fails with concordat.ErrChanged, and changes nothing, where somebody else has replaced them. It also fails
-// like PutFindings.
+// ReplaceFindings replaces findings that still have the given revision, as FindingsAt returned it. It fails with
+// concordat.ErrChanged, and changes nothing, if someone else has replaced them, and otherwise like PutFindings.
 func (db *Checks) ReplaceFindings(ctx context.Context, id concordat.TaskID, revision int64, data []byte) error {
 	if len(data) > MaxFindings {
 		return db.fail(fmt.Errorf("%w: %d bytes, at most %d", concordat.ErrInvalid, len(data), MaxFindings),
@@ -77,9 +75,8 @@ func pack(data []byte) ([]byte, error) {
 	return enc.EncodeAll(data, nil), nil
 }
 
-// Findings returns what PutFindings kept. It fails with concordat.ErrNotFound if there is
-// nothing, with concordat.ErrCorrupt if the bytes are not those that were kept, and with
-// concordat.ErrInvalid if a newer program packed them.
+// Findings returns what PutFindings kept. It fails with concordat.ErrNotFound if there is nothing, with concordat.ErrCorrupt if
+// the bytes have changed, and with concordat.ErrInvalid if a newer program packed them.
 func (db *Checks) Findings(ctx context.Context, id concordat.TaskID) ([]byte, error) {
 	data, _, err := db.FindingsAt(ctx, id)
 	return data, err
@@ -99,8 +96,8 @@ func (db *Checks) FindingsAt(ctx context.Context, id concordat.TaskID) (data []b
 	return data, revision, db.fail(err, "findings of task %s", id)
 }
 
-// FindingsRevision returns the revision of the findings of a task, from 1 and one more with every
-// replacement, or concordat.ErrNotFound. It reads none of them.
+// FindingsRevision returns the revision of the findings of a task, from 1 and one more with every replacement, or
+// concordat.ErrNotFound, without reading the findings.
 func (db *Checks) FindingsRevision(ctx context.Context, id concordat.TaskID) (revision int64, err error) {
 	err = db.read().Row(ctx, `SELECT revision FROM findings WHERE task = ?`, id).Scan(&revision)
 	return revision, db.fail(err, "findings of task %s", id)

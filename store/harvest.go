@@ -13,38 +13,38 @@ import (
 	"concordat/store/engine"
 )
 
-// Harvest holds the sources that documents are taken from, what each has told of, and the works that documents are texts of.
+// Harvest holds sources that are harvested, their records, and the works that documents are texts of.
 type Harvest struct{ base }
 
-// HarvestSource is a repository or a folder that documents are taken from regularly.
+// HarvestSource is a repository or a folder that is harvested regularly.
 type HarvestSource struct {
 	ID        string
 	Kind      string // oai, resourcesync or folder
 	URL       string
 	Library   concordat.LibraryID
 	Set       string        // of the repository; empty: all
-	Format    string        // of metadata; empty: the best there is
-	Every     time.Duration // 0: only when asked for
+	Format    string        // of metadata; empty: the best available
+	Every     time.Duration // 0: only on request
 	Withdrawn string        // HarvestDelete or HarvestKeep
 	Next      time.Time     // when it is due; zero: not planned
 	State     HarvestState
-	Running   bool // somebody has claimed it; read only
+	Running   bool // a worker has claimed it; read only
 	Made      time.Time
 }
 
-// What becomes of documents whose record the source has withdrawn.
+// What happens to documents whose record the source has withdrawn.
 const (
 	HarvestDelete = "delete"
 	HarvestKeep   = "keep"
 )
 
-// HarvestState says how far a source is.
+// HarvestState is the progress of a source.
 type HarvestState struct {
-	Run        int64     `json:"run"`              // number of the run that goes on, or was the last
+	Run        int64     `json:"run"`              // number of the present or last run
 	Phase      string    `json:"phase,omitempty"`  // listing or fetching; empty: no run is open
 	Started    time.Time `json:"started,omitzero"` // of the run
 	Ended      time.Time `json:"ended,omitzero"`
-	Cause      string    `json:"cause,omitempty"` // why the run could not go on
+	Cause      string    `json:"cause,omitempty"` // why the run could not continue
 	Repository string    `json:"repository,omitempty"`
 	Format     string    `json:"format,omitempty"` // that the run asks for
 	Day        bool      `json:"day,omitempty"`    // the repository dates by the day
@@ -57,14 +57,14 @@ type HarvestState struct {
 	Restarts   int       `json:"restarts,omitempty"`
 	Listed     int       `json:"listed"`             // records that the run has read
 	Skipped    int       `json:"skipped,omitempty"`  // hidden files, links and the like of a folder, which are not read
-	Unlisted   int       `json:"unlisted,omitempty"` // records that are not listed any more and yet stay until a run is asked for as whole
+	Unlisted   int       `json:"unlisted,omitempty"` // records no longer listed that stay until a whole run is requested
 	Size       int       `json:"size"`               // of the list, as the repository says; 0: unknown
-	Ask        string    `json:"ask,omitempty"`      // what the next run is asked for: whole, or empty
-	Asked      string    `json:"asked,omitempty"`    // what this run was asked for
+	Ask        string    `json:"ask,omitempty"`      // request for the next run: whole, or empty
+	Asked      string    `json:"asked,omitempty"`    // request of this run
 	Base       string    `json:"base,omitempty"`     // address of the interface, where it was found below the source's
 }
 
-// HarvestRecord is one thing that a source has told of.
+// HarvestRecord is one record of a source.
 type HarvestRecord struct {
 	ID        string
 	Stamp     string
@@ -83,13 +83,13 @@ type HarvestRecord struct {
 // HarvestFile says where a text of a record is.
 type HarvestFile struct {
 	URL  string `json:"url"`
-	Type string `json:"type,omitempty"` // media type that the source tells
+	Type string `json:"type,omitempty"` // media type that the source states
 	Name string `json:"name,omitempty"`
 	Page bool   `json:"page,omitempty"` // a page that leads to the text
-	Text []byte `json:"text,omitempty"` // the text itself, where the record holds it
+	Text []byte `json:"text,omitempty"` // the text itself, if the record holds it
 }
 
-// HarvestRecordState says what became of a record.
+// HarvestRecordState is the state of a record.
 type HarvestRecordState string
 
 // The states of a record.
@@ -97,14 +97,14 @@ const (
 	RecordWaiting     HarvestRecordState = "waiting"     // its text is to be fetched
 	RecordKept        HarvestRecordState = "kept"        // its documents are in the library
 	RecordEmbargoed   HarvestRecordState = "embargoed"   // until the day that Due says
-	RecordClosed      HarvestRecordState = "closed"      // the source does not give its text out
+	RecordClosed      HarvestRecordState = "closed"      // the source does not provide its text
 	RecordTextless    HarvestRecordState = "textless"    // no text was found
 	RecordFailed      HarvestRecordState = "failed"      // fetched again at Due, if that is set
-	RecordWithdrawing HarvestRecordState = "withdrawing" // its documents are to leave the library
+	RecordWithdrawing HarvestRecordState = "withdrawing" // its documents must leave the library
 	RecordWithdrawn   HarvestRecordState = "withdrawn"
 )
 
-// HarvestRecordStates are all states, in the order in which people want them.
+// HarvestRecordStates are all states, in the order of interest to people.
 var HarvestRecordStates = []HarvestRecordState{RecordKept, RecordWaiting, RecordEmbargoed, RecordClosed, RecordTextless, RecordFailed,
 	RecordWithdrawing, RecordWithdrawn}
 
@@ -123,7 +123,7 @@ func (db *Harvest) scanSource(s engine.Scanner) (HarvestSource, error) {
 	return h, err
 }
 
-// AddSource keeps a new source. It fails with concordat.ErrExists where there is one of that id.
+// AddSource keeps a new source. It fails with concordat.ErrExists if there is one with that id.
 func (db *Harvest) AddSource(ctx context.Context, h HarvestSource) error {
 	err := checkName("source", h.ID)
 	state, failed := json.Marshal(h.State)
@@ -153,7 +153,7 @@ func (db *Harvest) Sources(ctx context.Context) ([]HarvestSource, error) {
 	return out, db.fail(err, "list sources")
 }
 
-// PlanSource sets when a source is due, and what for: whole, or empty for what is new. A run that goes on is not disturbed.
+// PlanSource sets when a source is due, and for what: whole, or empty for what is new. It does not disturb a present run.
 func (db *Harvest) PlanSource(ctx context.Context, id string, next time.Time, ask string) error {
 	err := db.write(ctx, func(c engine.Conn) error {
 		h, err := db.scanSource(c.Row(ctx, `SELECT `+harvestSourceColumns+` FROM harvest_source WHERE id = ?`, id))
@@ -171,7 +171,7 @@ func (db *Harvest) PlanSource(ctx context.Context, id string, next time.Time, as
 	return db.fail(err, "plan source %s", id)
 }
 
-// RemoveSource forgets a source and its records. The documents stay in the library.
+// RemoveSource deletes a source and its records. The documents stay in the library.
 func (db *Harvest) RemoveSource(ctx context.Context, id string) error {
 	err := db.write(ctx, func(c engine.Conn) error {
 		n, err := c.Exec(ctx, `DELETE FROM harvest_source WHERE id = ?`, id)
@@ -180,7 +180,7 @@ func (db *Harvest) RemoveSource(ctx context.Context, id string) error {
 	return db.fail(err, "remove source %s", id)
 }
 
-// ClaimSource lets a worker run a source for some time. It fails with ErrLease while another one does.
+// ClaimSource lets a worker run a source for some time. It fails with ErrLease while another worker has it.
 func (db *Harvest) ClaimSource(ctx context.Context, id, worker string, d time.Duration) error {
 	now := db.now()
 	err := db.write(ctx, func(c engine.Conn) error {
@@ -206,7 +206,7 @@ func (db *Harvest) ReleaseSource(ctx context.Context, id, worker string, s Harve
 	return db.fail(err, "release source %s", id)
 }
 
-// keepHarvestState keeps how far the worker is with a source, or fails with ErrLease where it is no longer its own.
+// keepHarvestState stores the worker's progress with a source, or fails with ErrLease if the worker no longer has it.
 func keepHarvestState(ctx context.Context, c engine.Conn, id, worker string, s HarvestState) error {
 	b, err := json.Marshal(s)
 	if err != nil {
@@ -219,7 +219,7 @@ func keepHarvestState(ctx context.Context, c engine.Conn, id, worker string, s H
 	return err
 }
 
-// KeepHarvest keeps how far a worker is, with the records that it has read or handled since: all of it or nothing.
+// KeepHarvest stores a worker's progress, with the records that it has read or handled since: all or nothing.
 func (db *Harvest) KeepHarvest(ctx context.Context, id, worker string, s HarvestState, records ...HarvestRecord) error {
 	err := db.write(ctx, func(c engine.Conn) error {
 		if err := keepHarvestState(ctx, c, id, worker, s); err != nil || len(records) == 0 {
@@ -270,7 +270,7 @@ func scanHarvestRecord(s engine.Scanner) (HarvestRecord, error) {
 	return r, err
 }
 
-// HarvestRecords returns those of the records of a source that are known, by id.
+// HarvestRecords returns the known ones among the records of a source, by id.
 func (db *Harvest) HarvestRecords(ctx context.Context, id string, ids []string) (map[string]HarvestRecord, error) {
 	out := map[string]HarvestRecord{}
 	for part := range slices.Chunk(ids, MaxPage) { // a page of a repository can be longer
@@ -291,8 +291,7 @@ func (db *Harvest) HarvestRecords(ctx context.Context, id string, ids []string) 
 	return out, nil
 }
 
-// DueRecords returns records of a source that something is to be done about by now: those that wait, first come those that
-// leave, and those that are tried again.
+// DueRecords returns records of a source that need work by now: waiting ones; those that leave come first, those to retry last.
 func (db *Harvest) DueRecords(ctx context.Context, id string, now time.Time, limit int) ([]HarvestRecord, error) {
 	out, err := engine.Collect(ctx, db.read(), scanHarvestRecord, `SELECT `+harvestRecordColumns+` FROM harvest_record
 		WHERE source = ? AND (state IN (?, ?) OR state IN (?, ?) AND due > 0 AND due <= ?) ORDER BY state DESC, id LIMIT ?`,
@@ -300,7 +299,7 @@ func (db *Harvest) DueRecords(ctx context.Context, id string, now time.Time, lim
 	return out, db.fail(err, "records of source %s", id)
 }
 
-// ListRecords returns records of a source behind one of an id, in order of id; an empty state: of all.
+// ListRecords returns records of a source after the given id, in order of id; with an empty state, of all states.
 func (db *Harvest) ListRecords(ctx context.Context, id string, state HarvestRecordState, after string, limit int) ([]HarvestRecord, error) {
 	where, args := `source = ? AND id > ?`, []any{id, after}
 	if state != "" {
@@ -311,7 +310,7 @@ func (db *Harvest) ListRecords(ctx context.Context, id string, state HarvestReco
 	return out, db.fail(err, "records of source %s", id)
 }
 
-// CountRecords returns how many records of a source there are in each state.
+// CountRecords returns the number of records of a source in each state.
 func (db *Harvest) CountRecords(ctx context.Context, id string) (map[HarvestRecordState]int, error) {
 	type count struct {
 		state HarvestRecordState
@@ -326,8 +325,8 @@ func (db *Harvest) CountRecords(ctx context.Context, id string) (map[HarvestReco
 	return out, db.fail(err, "records of source %s", id)
 }
 
-// UnseenRecords returns how many records of a source a run did not see, apart from those that were withdrawn before. With
-// withdraw it marks them: they are to leave.
+// UnseenRecords returns how many records of a source a run did not see, apart from those withdrawn before. With withdraw it
+// marks them, so that their documents leave.
 func (db *Harvest) UnseenRecords(ctx context.Context, id string, run int64, withdraw bool) (int, error) {
 	const unseen = `source = ? AND run < ? AND state NOT IN ('` + string(RecordWithdrawn) + `', '` + string(RecordWithdrawing) + `')`
 	if !withdraw {
@@ -343,7 +342,7 @@ func (db *Harvest) UnseenRecords(ctx context.Context, id string, run int64, with
 	return int(n), db.fail(err, "withdraw records of source %s", id)
 }
 
-// PutWorks notes the works that documents of a library are texts of. Documents that are not there are left out.
+// PutWorks records the works that documents of a library are texts of. Missing documents are left out.
 func (db *Harvest) PutWorks(ctx context.Context, lib concordat.LibraryID, works map[concordat.DocumentID]concordat.Work) error {
 	err := db.write(ctx, func(c engine.Conn) error {
 		for id, w := range works {
@@ -362,7 +361,7 @@ func (db *Harvest) PutWorks(ctx context.Context, lib concordat.LibraryID, works 
 	return db.fail(err, "keep %d works of %s", len(works), lib)
 }
 
-// Works returns the works that documents of a library are texts of, as far as they are known.
+// Works returns the known works that documents of a library are texts of.
 func (db *Harvest) Works(ctx context.Context, lib concordat.LibraryID,
 	ids []concordat.DocumentID) (map[concordat.DocumentID]concordat.Work, error) {
 	out := map[concordat.DocumentID]concordat.Work{}

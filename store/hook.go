@@ -23,16 +23,16 @@ type EventKind string
 const (
 	EventCheckDone       EventKind = "check.done"       // a check has ended, wholly or in part, or was split into others
 	EventCheckFailed     EventKind = "check.failed"     // a check has failed or was cancelled
-	EventBatchDone       EventKind = "batch.done"       // all checks that were handed in together, or a batch of documents, have ended
+	EventBatchDone       EventKind = "batch.done"       // all checks that were submitted together, or a batch of documents, have ended
 	EventEvidenceRequest EventKind = "evidence.request" // a partner asks to read passages of a document of this site
 	EventEvidenceAnswer  EventKind = "evidence.answer"  // a request of this site to a partner was decided
-	EventPartnerAlarm    EventKind = "partner.alarm"    // a partner did what somebody should look into
+	EventPartnerAlarm    EventKind = "partner.alarm"    // a partner did something that an administrator should examine
 	EventAlertFound      EventKind = "alert.found"      // a later document matches a standing check of this site
 	EventAlertTold       EventKind = "alert.told"       // a partner was told of a later document that matches its standing check
-	EventPing            EventKind = "ping"             // asked for by a person, to try a webhook
+	EventPing            EventKind = "ping"             // requested by a person, to try a webhook
 )
 
-// EventKinds returns the kinds that a webhook can want; a ping goes to each webhook for which one is requested.
+// EventKinds returns the kinds that a webhook can subscribe to; a ping goes to each webhook for which one is requested.
 func EventKinds() []EventKind {
 	return []EventKind{EventCheckDone, EventCheckFailed, EventBatchDone, EventEvidenceRequest, EventEvidenceAnswer,
 		EventPartnerAlarm, EventAlertFound, EventAlertTold}
@@ -44,7 +44,7 @@ type HookState string
 // The states of a webhook.
 const (
 	HookActive HookState = "active"
-	HookPaused HookState = "paused" // what is to be told waits, at most until its time is over
+	HookPaused HookState = "paused" // events wait, at most until they expire
 )
 
 // MaxHooks bounds the webhooks of one account.
@@ -61,7 +61,7 @@ type Hook struct {
 	URL     string
 	Title   string // for people
 	Kinds   []EventKind
-	// Secrets sign what is sent, the present one first; a second one is the former, while it is valid.
+	// Secrets sign what is sent, the present one first; a second one is the former, while it is still valid.
 	Secrets [][]byte
 	Former  time.Time // end of the former secret; zero: there is none
 	Made    time.Time
@@ -71,8 +71,8 @@ type Hook struct {
 
 const hookColumns = `h.id, h.account, h.whole, h.url, h.title, h.kinds, h.secret, h.former, h.former_until, h.made, h.state, h.cause`
 
-// ableHooks are the webhooks that may receive events, and activeHooks those of them that do: a webhook acts for
-// its account and ends with its rights.
+// ableHooks are the webhooks that may receive events, and activeHooks those of them that do: a webhook acts for its account and
+// ends with its rights.
 const (
 	ableHooks = `(SELECT h.id FROM hook h JOIN account a ON a.name = h.account
 		WHERE a.disabled = 0 AND (h.whole = 0 OR a.role = 'administrator'))`
@@ -137,9 +137,8 @@ func newHookSecret() []byte {
 	return b
 }
 
-// CreateHook makes a webhook with a new ID and secret, active, and returns it; of h the Account, Whole,
-// URL, Title and Kinds are read. It fails with concordat.ErrNotFound if there is no such account,
-// and with concordat.ErrChanged beyond MaxHooks of it.
+// CreateHook creates an active webhook with a new ID and secret, and returns it; it reads Account, Whole, URL, Title and Kinds
+// of h. It fails with concordat.ErrNotFound if there is no such account, and with concordat.ErrChanged beyond MaxHooks.
 func (db *Webhooks) CreateHook(ctx context.Context, h Hook) (Hook, error) {
 	h.ID, h.State, h.Cause, h.Made = HookID(strings.ToLower(rand.Text())), HookActive, "", instant(stamp(db.now()))
 	h.Secrets, h.Former, h.Title = [][]byte{newHookSecret()}, time.Time{}, cleanText(h.Title)
@@ -183,8 +182,8 @@ func (db *Webhooks) PauseHook(ctx context.Context, id HookID, cause string) erro
 	return db.fail(err, "pause webhook %s", id)
 }
 
-// RotateHook gives a webhook a new secret; the one before signs too for the time that is given, and
-// one before that no longer. It returns the webhook, or concordat.ErrNotFound.
+// RotateHook gives a webhook a new secret; the previous one also signs for the given time, and any before it no longer. It
+// returns the webhook, or concordat.ErrNotFound.
 func (db *Webhooks) RotateHook(ctx context.Context, id HookID, overlap time.Duration) (Hook, error) {
 	var h Hook
 	err := db.write(ctx, func(c engine.Conn) error {
@@ -205,15 +204,15 @@ func (db *Webhooks) Hook(ctx context.Context, id HookID) (Hook, error) {
 	return h, db.fail(err, "webhook %s", id)
 }
 
-// Hooks returns the webhooks of an account, or all where it is empty, in order of ID, those after the
-// given one: at most limit, or MaxPage where limit is 0 or larger.
+// Hooks returns the webhooks of an account, or all if it is empty, in order of ID, those after the given one: at most limit, or
+// MaxPage if limit is 0 or larger.
 func (db *Webhooks) Hooks(ctx context.Context, account string, after HookID, limit int) ([]Hook, error) {
 	hs, err := engine.Collect(ctx, db.read(), db.scanHook, `SELECT `+hookColumns+` FROM hook h
 		WHERE (? = '' OR h.account = ?) AND h.id > ? ORDER BY h.id LIMIT ?`, account, account, after, page(limit))
 	return hs, db.fail(err, "list webhooks")
 }
 
-// DeleteHook forgets a webhook with all its deliveries, or fails with concordat.ErrNotFound.
+// DeleteHook deletes a webhook with all its deliveries, or fails with concordat.ErrNotFound.
 func (db *Webhooks) DeleteHook(ctx context.Context, id HookID) error {
 	err := db.write(ctx, func(c engine.Conn) error {
 		return oneOf(c.Exec(ctx, `DELETE FROM hook WHERE id = ?`, id))

@@ -11,7 +11,7 @@ import (
 	"concordat/store/engine"
 )
 
-// DeliveryState says how a delivery stands.
+// DeliveryState is the state of a delivery.
 type DeliveryState string
 
 // The states of a delivery.
@@ -30,9 +30,9 @@ type Delivery struct {
 	State    DeliveryState
 	Made     time.Time
 	Attempts int       // begun so far
-	Round    int       // of Attempts: since it was made or replayed last
+	Round    int       // of Attempts: since it was created or last replayed
 	Due      time.Time // of the next attempt
-	Until    time.Time // no attempt from then on
+	Until    time.Time // no attempt after that
 	Ended    time.Time // zero: not yet
 	Status   int       // HTTP status of the latest answer; 0: none
 	Cause    string    // of the latest failure
@@ -86,7 +86,7 @@ func (db *Webhooks) ClaimDelivery(ctx context.Context, lease time.Duration, busy
 			(SELECT seq FROM hook_delivery WHERE state = ? AND due <= ? AND lease_until <= ? AND hook IN `+activeHooks+not+`
 			ORDER BY due, seq LIMIT 1 `+c.SkipLocked()+`) RETURNING seq`, args...).Scan(&seq)
 		if errors.Is(err, sql.ErrNoRows) {
-			none = true // what died stays dead
+			none = true // dead ones stay dead
 			return nil
 		}
 		if err != nil {
@@ -104,9 +104,8 @@ func (db *Webhooks) ClaimDelivery(ctx context.Context, lease time.Duration, busy
 	return d, h, db.fail(err, "claim a delivery")
 }
 
-// EndAttempt notes how the attempt of a claimed delivery went, and what comes of it: state and, of
-// DeliveryPending, when it is due again. It fails with ErrLease if another has begun the next
-// attempt, and with concordat.ErrNotFound if the delivery is gone.
+// EndAttempt records the outcome of an attempt of a claimed delivery: the new state and, for DeliveryPending, when it is due
+// again. It fails with ErrLease if another has begun the next attempt, and with concordat.ErrNotFound if the delivery is gone.
 func (db *Webhooks) EndAttempt(ctx context.Context, d Delivery, a Attempt, state DeliveryState, due time.Time) error {
 	ended := int64(0)
 	switch state {
@@ -152,9 +151,8 @@ func (db *Webhooks) Delivery(ctx context.Context, hook HookID, seq int64) (Deliv
 	return d, as, db.fail(err, "delivery %d", seq)
 }
 
-// Deliveries returns deliveries of a webhook newest first, those before the one with Seq before (0:
-// from the newest), with one state where that is not empty: at most limit, or MaxPage where limit is
-// 0 or larger.
+// Deliveries returns deliveries of a webhook newest first, those before the one with Seq before (0: from the newest), in one
+// state unless that is empty: at most limit, or MaxPage if limit is 0 or larger.
 func (db *Webhooks) Deliveries(ctx context.Context, hook HookID, state DeliveryState, before int64, limit int) ([]Delivery, error) {
 	if before <= 0 {
 		before = 1<<63 - 1
@@ -164,7 +162,7 @@ func (db *Webhooks) Deliveries(ctx context.Context, hook HookID, state DeliveryS
 	return ds, db.fail(err, "deliveries of %s", hook)
 }
 
-// Replay says which deliveries are sent again.
+// Replay says which deliveries to send again.
 type Replay struct {
 	Seq   int64         // this one; 0: all that the rest describes
 	State DeliveryState // DeliveryDead or DeliveryDelivered; empty: both
@@ -172,8 +170,8 @@ type Replay struct {
 	To    time.Time     // made before; zero: to the last
 }
 
-// ReplayDeliveries makes ended deliveries of a webhook due now, for another HookTime, under their old
-// event ids, and returns how many: at most what may wait. One that is pending already becomes due now.
+// ReplayDeliveries makes ended deliveries of a webhook due now, for another HookTime, under their old event ids, and returns
+// how many: at most as many as may wait. A pending one becomes due now.
 func (db *Webhooks) ReplayDeliveries(ctx context.Context, hook HookID, r Replay) (n int64, err error) {
 	now := db.now()
 	to := int64(1<<63 - 1)
@@ -201,9 +199,8 @@ func (db *Webhooks) ReplayDeliveries(ctx context.Context, hook HookID, r Replay)
 	return n, db.fail(err, "replay deliveries of %s", hook)
 }
 
-// ForgetDeliveries drops ended deliveries that were made before the instant, and of each webhook all
-// ended ones but the newest keep, and events that no delivery is left of. It returns how many
-// deliveries went.
+// ForgetDeliveries deletes ended deliveries created before the instant, all ended ones of each webhook except the newest keep,
+// and events without a delivery. It returns how many deliveries it deleted.
 func (db *Webhooks) ForgetDeliveries(ctx context.Context, before time.Time, keep int) (n int64, err error) {
 	err = db.write(ctx, func(c engine.Conn) error {
 		if n, err = c.Exec(ctx, `DELETE FROM hook_delivery WHERE state <> ? AND made < ?`, DeliveryPending, stamp(before)); err != nil {
@@ -227,8 +224,7 @@ func (db *Webhooks) ForgetDeliveries(ctx context.Context, before time.Time, keep
 	return n, db.fail(err, "forget deliveries")
 }
 
-// DeliveryCounts returns how many deliveries of webhooks there are in each state; a state without any may
-// be missing.
+// DeliveryCounts returns how many deliveries of webhooks there are in each state; a state without any may be missing.
 func (db *Webhooks) DeliveryCounts(ctx context.Context) (map[DeliveryState]int, error) {
 	out := map[DeliveryState]int{}
 	_, err := engine.Collect(ctx, db.read(), func(s engine.Scanner) (struct{}, error) {

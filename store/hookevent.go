@@ -12,10 +12,10 @@ import (
 	"concordat/store/engine"
 )
 
-// HookTime is the time for which an event is retried before its delivery is dead.
+// HookTime is how long an event is retried before its delivery is dead.
 const HookTime = 72 * time.Hour
 
-// maxWaiting bounds the deliveries of one webhook that wait; what comes beyond is dead at once.
+// maxWaiting bounds the waiting deliveries of one webhook; further ones are dead at once.
 const maxWaiting = 10_000
 
 // eventBody is the body of a delivery, as JSON.
@@ -25,14 +25,14 @@ type eventBody struct {
 	Data      any       `json:"data"`
 }
 
-// checkEvent is the data of an event about a check. It names no title and no text: the receiver asks
-// for them with a token, and so with rights.
+// checkEvent is the data of an event about a check. It contains no title and no text: the receiver requests them with a token,
+// and so with rights.
 type checkEvent struct {
 	ID    concordat.TaskID `json:"id"`
 	State concordat.State  `json:"state"`
 	Owner string           `json:"owner,omitempty"`
 	Batch string           `json:"batch,omitempty"`
-	// Leads counts those of the report as it is made; nil: there is none, or nobody asked for them.
+	// Leads counts those of the report as it is made; nil: no report, or leads were not requested.
 	Leads *concordat.LeadCount `json:"leads,omitempty"`
 }
 
@@ -42,8 +42,8 @@ type batchEvent struct {
 	Owner  string `json:"owner,omitempty"`
 	Checks int    `json:"checks"`
 	Failed int    `json:"failed"`
-	// Leads counts those between the documents of a Batch, or those of the reports of checks that were handed in together, as each
-	// was made; nil: the Batch has failed, or nobody asked for them.
+	// Leads counts those between the documents of a Batch, or those of the reports of checks submitted together, as each was
+	// made; nil: the Batch failed, or leads were not requested.
 	Leads *concordat.LeadCount `json:"leads,omitempty"`
 }
 
@@ -61,14 +61,14 @@ type alarmEvent struct {
 	Library concordat.LibraryID `json:"library,omitempty"`
 }
 
-// Announce tells all webhooks that want it of an event: the site's, and those of the account owner where
-// it is not empty; events for a paused one wait. data is JSON.
+// Announce sends an event to all webhooks that want it: the site's, and those of the account owner unless that is empty; events
+// for a paused one wait. data is JSON.
 func (db *Webhooks) Announce(ctx context.Context, kind EventKind, owner string, data json.RawMessage) error {
 	err := db.write(ctx, func(c engine.Conn) error { return db.announce(ctx, c, kind, owner, data) })
 	return db.fail(err, "announce %s", kind)
 }
 
-// announce is Announce in a transaction: what happened and that it is to be told are kept together.
+// announce is Announce in a transaction: the change and its event are stored together.
 func (db base) announce(ctx context.Context, c engine.Conn, kind EventKind, owner string, data any) error {
 	ids, err := engine.Collect(ctx, c, func(s engine.Scanner) (id HookID, err error) { return id, s.Scan(&id) },
 		`SELECT id FROM hook WHERE kinds LIKE ? AND (whole = 1 OR (account = ? AND ? <> '')) AND id IN `+ableHooks+` ORDER BY id`,
@@ -117,8 +117,7 @@ func (db *Webhooks) PingHook(ctx context.Context, id HookID) error {
 	return db.fail(err, "ping webhook %s", id)
 }
 
-// taskEnded announces that a task has ended, and with it perhaps its batch. A batch to which checks
-// are added after that ends again.
+// taskEnded announces that a task has ended, and with it perhaps its batch. A batch to which checks are added later ends again.
 func (db base) taskEnded(ctx context.Context, c engine.Conn, id concordat.TaskID, leads *concordat.LeadCount) error {
 	var some int
 	if err := c.Row(ctx, `SELECT count(*) FROM hook`).Scan(&some); err != nil || some == 0 {
@@ -145,7 +144,7 @@ func (db base) taskEnded(ctx context.Context, c engine.Conn, id concordat.TaskID
 func (db base) batchEnded(ctx context.Context, c engine.Conn, batch, owner string) error {
 	e := batchEvent{Batch: batch, Owner: owner}
 	var open int
-	// The documents of a Batch end one by one; FinishBatch tells of its end.
+	// The documents of a Batch end one by one; FinishBatch announces its end.
 	err := c.Row(ctx, `SELECT count(*) FROM batch WHERE id = ?`, batch).Scan(&open)
 	if err != nil || open > 0 {
 		return err
@@ -177,7 +176,7 @@ func (db base) batchFinished(ctx context.Context, c engine.Conn, id string, lead
 	return db.announce(ctx, c, EventBatchDone, e.Owner, e)
 }
 
-// disclosed announces a request to read passages, or what was decided about one.
+// disclosed announces a request to read passages, or the decision about one.
 func (db base) disclosed(ctx context.Context, c engine.Conn, id string) error {
 	d, err := scanDisclosure(c.Row(ctx, `SELECT `+disclosureColumns+` FROM disclosure WHERE id = ?`, id))
 	pending := d.State == concordat.DisclosurePending

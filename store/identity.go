@@ -9,8 +9,8 @@ import (
 	"concordat/store/engine"
 )
 
-// Identity is a person's account at a provider for signing in. Issuer and subject together name a person for
-// ever (OpenID Connect Core 1.0, section 5.7); an e-mail address does not.
+// Identity is a person's account at a sign-in provider. Issuer and subject together identify a person forever (OpenID Connect
+// Core 1.0, section 5.7); an e-mail address does not.
 type Identity struct {
 	Issuer, Subject string
 	Account         string
@@ -27,8 +27,8 @@ func scanIdentity(s engine.Scanner) (Identity, error) {
 	return i, err
 }
 
-// LinkIdentity links a person at a provider to an account. It fails with concordat.ErrExists where
-// the person is linked already, and with concordat.ErrNotFound if there is no such account.
+// LinkIdentity links a person at a provider to an account. It fails with concordat.ErrExists if the person is already linked,
+// and with concordat.ErrNotFound if there is no such account.
 func (db *People) LinkIdentity(ctx context.Context, i Identity) error {
 	err := i.validate()
 	if err == nil {
@@ -54,8 +54,7 @@ func linkIdentity(ctx context.Context, c engine.Conn, i Identity) error {
 	return err
 }
 
-// CreateLinked makes an account and links a person to it, both or neither. It fails as CreateAccount
-// and LinkIdentity do.
+// CreateLinked creates an account and links a person to it, both or neither. It fails as CreateAccount and LinkIdentity do.
 func (db *People) CreateLinked(ctx context.Context, a Account, i Identity) error {
 	i.Account = a.Name
 	err := a.validate()
@@ -73,13 +72,13 @@ func (db *People) CreateLinked(ctx context.Context, a Account, i Identity) error
 	return db.fail(err, "create account %s", a.Name)
 }
 
-// Identity returns who is linked to a person at a provider, or concordat.ErrNotFound.
+// Identity returns the account linked to a person at a provider, or concordat.ErrNotFound.
 func (db *People) Identity(ctx context.Context, issuer, subject string) (Identity, error) {
 	i, err := scanIdentity(db.read().Row(ctx, `SELECT `+identityColumns+` FROM identity WHERE issuer = ? AND subject = ?`, issuer, subject))
 	return i, db.fail(err, "identity")
 }
 
-// UseIdentity notes that somebody has signed in.
+// UseIdentity records a sign-in.
 func (db *People) UseIdentity(ctx context.Context, issuer, subject string) error {
 	err := db.write(ctx, func(c engine.Conn) error {
 		_, err := c.Exec(ctx, `UPDATE identity SET used = ? WHERE issuer = ? AND subject = ?`, stamp(db.now()), issuer, subject)
@@ -88,7 +87,7 @@ func (db *People) UseIdentity(ctx context.Context, issuer, subject string) error
 	return db.fail(err, "identity")
 }
 
-// Identities returns the links of an account, or all where it is empty, in order of account, issuer and subject.
+// Identities returns the links of an account, or all if it is empty, in order of account, issuer and subject.
 func (db *People) Identities(ctx context.Context, account string) ([]Identity, error) {
 	const from = `SELECT ` + identityColumns + ` FROM identity `
 	const order = ` ORDER BY account, issuer, subject`
@@ -102,7 +101,7 @@ func (db *People) Identities(ctx context.Context, account string) ([]Identity, e
 	return is, db.fail(err, "identities of %s", account)
 }
 
-// UnlinkIdentity ends a link, or fails with concordat.ErrNotFound. Who signed in by it is signed out.
+// UnlinkIdentity ends a link, or fails with concordat.ErrNotFound. Sessions that began with it end.
 func (db *People) UnlinkIdentity(ctx context.Context, issuer, subject string) error {
 	err := db.write(ctx, func(c engine.Conn) error {
 		var account string
@@ -116,12 +115,11 @@ func (db *People) UnlinkIdentity(ctx context.Context, issuer, subject string) er
 	return db.fail(err, "unlink")
 }
 
-// maxFlows bounds what waits at one time of one kind: strangers can begin.
+// maxFlows bounds the waiting flows of one kind, since strangers can start one.
 const maxFlows = 100_000
 
-// PutFlow keeps data under a secret of at least 128 random bits until it expires. It fails with
-// concordat.ErrUnavailable if too much waits, and with concordat.ErrExists if the secret was
-// put before.
+// PutFlow keeps data under a secret of at least 128 random bits until it expires. It fails with concordat.ErrUnavailable if too
+// many wait, and with concordat.ErrExists if the secret was used before.
 func (db *People) PutFlow(ctx context.Context, kind, secret, data string, expires time.Time) error {
 	err := db.write(ctx, func(c engine.Conn) error {
 		if _, err := c.Exec(ctx, `DELETE FROM flow WHERE expires <= ?`, stamp(db.now())); err != nil {
@@ -140,8 +138,8 @@ func (db *People) PutFlow(ctx context.Context, kind, secret, data string, expire
 	return db.fail(err, "keep %s", kind)
 }
 
-// TakeFlow returns the data under a secret and forgets it: of two callers one gets it. It fails with
-// concordat.ErrNotFound if it is unknown, taken or expired.
+// TakeFlow returns the data under a secret and deletes it: of two callers one gets it. It fails with concordat.ErrNotFound if
+// the secret is unknown, taken or expired.
 func (db *People) TakeFlow(ctx context.Context, kind, secret string) (string, error) {
 	var data string
 	err := db.write(ctx, func(c engine.Conn) error {
@@ -151,7 +149,7 @@ func (db *People) TakeFlow(ctx context.Context, kind, secret string) (string, er
 	return data, db.fail(err, "take %s", kind)
 }
 
-// Flow is TakeFlow and forgets nothing.
+// Flow is TakeFlow without deletion.
 func (db *People) Flow(ctx context.Context, kind, secret string) (string, error) {
 	var data string
 	err := db.read().Row(ctx, `SELECT data FROM flow WHERE kind = ? AND hash = ? AND expires > ?`, kind, tokenHash(secret),

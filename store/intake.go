@@ -14,18 +14,18 @@ import (
 	"concordat/store/engine"
 )
 
-// Intake names documents on their way into a site: first into the index, then into the catalogue. It is kept before the
-// index hears of them, so that after a crash it says which documents the two may differ in.
+// Intake names documents on their way into a site: first into the index, then into the catalogue. It is stored before the index
+// is changed, so that after a crash it names the documents in which the two may differ.
 type Intake struct {
 	ID     string
-	Worker string // who began it
+	Worker string // the worker that began it
 	Made   time.Time
 	Rows   []DocumentRow
 }
 
 const intakeColumns = `id, worker, made, documents`
 
-// BeginIntake keeps that the documents are about to come into the index, and returns the id of the intake.
+// BeginIntake records that the documents are about to enter the index, and returns the id of the intake.
 func (db *Catalogue) BeginIntake(ctx context.Context, worker string, rows []DocumentRow, made time.Time) (string, error) {
 	if err := db.checkDocuments(rows); err != nil {
 		return "", err
@@ -42,8 +42,8 @@ func (db *Catalogue) BeginIntake(ctx context.Context, worker string, rows []Docu
 	return id, db.fail(err, "begin to take in %d documents", len(rows))
 }
 
-// FinishIntake notes the documents as PutDocuments does, and ends the intake with it. It fails with ErrLease, and notes
-// nothing, where somebody has settled the intake meanwhile.
+// FinishIntake records the documents as PutDocuments does, and ends the intake. It fails with ErrLease, and records nothing, if
+// another process has settled the intake meanwhile.
 func (db *Catalogue) FinishIntake(ctx context.Context, id string, rows []DocumentRow) error {
 	if err := db.checkDocuments(rows); err != nil {
 		return err
@@ -57,8 +57,8 @@ func (db *Catalogue) FinishIntake(ctx context.Context, id string, rows []Documen
 	return db.fail(err, "take in %d documents", len(rows))
 }
 
-// ClaimIntake gives an intake another id, which it returns: who began it can no longer finish it. It fails with ErrLease
-// where the intake has ended or was claimed.
+// ClaimIntake gives an intake another id, which it returns, so that the worker that began it can no longer finish it. It fails
+// with ErrLease if the intake has ended or was claimed.
 func (db *Catalogue) ClaimIntake(ctx context.Context, id string) (string, error) {
 	claimed := strings.ToLower(rand.Text())
 	err := db.write(ctx, func(c engine.Conn) error {
@@ -79,13 +79,13 @@ func endIntake(ctx context.Context, c engine.Conn, id string) error {
 	return fmt.Errorf("intake %s has ended: %w", id, ErrLease)
 }
 
-// Intakes returns what a worker has begun to take in and not ended, the oldest first.
+// Intakes returns the unfinished intakes of a worker, the oldest first.
 func (db *Catalogue) Intakes(ctx context.Context, worker string) ([]Intake, error) {
 	out, err := engine.Collect(ctx, db.read(), scanIntake, `SELECT `+intakeColumns+` FROM intake WHERE worker = ? ORDER BY made, id`, worker)
 	return out, db.fail(err, "intakes of %q", worker)
 }
 
-// IntakesBefore returns what anybody began to take in before the given time and has not ended, the oldest first.
+// IntakesBefore returns the unfinished intakes that any worker began before the given time, the oldest first.
 func (db *Catalogue) IntakesBefore(ctx context.Context, before time.Time) ([]Intake, error) {
 	out, err := engine.Collect(ctx, db.read(), scanIntake, `SELECT `+intakeColumns+` FROM intake WHERE made < ? ORDER BY made, id`,
 		stamp(before))
@@ -102,7 +102,7 @@ func scanIntake(s engine.Scanner) (x Intake, err error) {
 	return x, err
 }
 
-// Catalogued returns the hashes of the texts of those documents that the catalogue has.
+// Catalogued returns the text hashes of those of the documents that the catalogue has.
 func (db *Catalogue) Catalogued(ctx context.Context, lib concordat.LibraryID,
 	ids []concordat.DocumentID) (map[concordat.DocumentID]string, error) {
 	out := make(map[concordat.DocumentID]string, len(ids))
@@ -133,14 +133,14 @@ func goneName(lib concordat.LibraryID, id concordat.DocumentID) string {
 	return hex.EncodeToString(h[:])
 }
 
-// noteGone keeps that a document is about to be deleted, if it is there.
+// noteGone records that a document is about to be deleted, if it exists.
 func noteGone(ctx context.Context, c engine.Conn, lib concordat.LibraryID, id concordat.DocumentID) error {
 	_, err := c.Exec(ctx, `INSERT INTO gone_document (name) SELECT ? WHERE EXISTS (SELECT 1 FROM document WHERE library = ? AND id = ?)
 		ON CONFLICT (name) DO NOTHING`, goneName(lib, id), lib, id)
 	return err
 }
 
-// WasDeleted reports whether a document of the library was deleted at some time. It may be there again.
+// WasDeleted reports whether a document of the library was ever deleted. It may exist again.
 func (db *Catalogue) WasDeleted(ctx context.Context, lib concordat.LibraryID, id concordat.DocumentID) (bool, error) {
 	return db.deletedBetween(ctx, goneName(lib, id), "")
 }

@@ -50,7 +50,7 @@ func scanInvitation(s engine.Scanner) (Invitation, error) {
 	return i, nil
 }
 
-// AddInvitation keeps an invitation that was made.
+// AddInvitation keeps a new invitation.
 func (db *Partners) AddInvitation(ctx context.Context, i Invitation) error {
 	if i.Grants == nil {
 		i.Grants = []Grant{}
@@ -78,10 +78,10 @@ func (db *Partners) Invitations(ctx context.Context) ([]Invitation, error) {
 	return is, db.fail(err, "invitations")
 }
 
-// Redeem uses the invitation up and keeps p, with the invitation's grants, as a pending partner that this
-// site invited: both happen or neither. request is the digest of the enrolment: the same one again is no
-// error and changes nothing, as its receipt may have been lost. It fails with concordat.ErrNotFound,
-// with concordat.ErrRefused for an invitation that is used or has ended, and as AddPartner does.
+// Redeem uses up the invitation and keeps p, with the invitation's grants, as a pending partner that this site invited: both or
+// neither. request is the digest of the enrolment: repeating it is not an error and changes nothing, as its receipt may have
+// been lost. It fails with concordat.ErrNotFound, with concordat.ErrRefused for an invitation that is used or has ended, and as
+// AddPartner does.
 func (db *Partners) Redeem(ctx context.Context, hash, request [32]byte, p Partner) error {
 	err := db.write(ctx, func(c engine.Conn) error {
 		i, err := scanInvitation(c.Row(ctx, `SELECT `+invitationColumns+` FROM invitation WHERE hash = ?`, hex.EncodeToString(hash[:])))

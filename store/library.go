@@ -23,22 +23,22 @@ type Library struct {
 // Policy holds the rules that the owner of a library sets for everyone; each partner that it is open to has a
 // Share.
 type Policy struct {
-	// Forward is the forwarding of checks that name this library: unmatched, all or none; empty: the
-	// site's setting. Of several libraries the strictest counts, and a check's own wish before all.
+	// Forward is the forwarding of checks that name this library: unmatched, all or none; empty: the site's setting. The
+	// strictest of several libraries applies, and a check's own choice overrides all.
 	Forward string `json:"forward,omitempty"`
-	// Template names the section template of its documents, and of what is checked against it alone or beside libraries
-	// of the same template, unless a check names its own; empty: none.
+	// Template names the section template of its documents, and of submissions checked against it alone or with libraries of
+	// the same template, unless a check names its own; empty: none.
 	Template string `json:"template,omitempty"`
-	// Meaning says whether its documents are indexed by their meaning: MeaningOff, or empty: as the site's setting says.
+	// Meaning says whether its documents are indexed by meaning: MeaningOff, or empty for the site's setting.
 	Meaning string `json:"meaning,omitempty"`
 	// Embargo is the instant before which partners get no answer; zero: none.
 	Embargo time.Time `json:"embargo,omitzero"`
 	// Expires is the instant from which the library is no longer asked, by anyone; zero: never.
 	Expires time.Time `json:"expires,omitzero"`
-	// KeepDays is after how many days in the library a document is deleted; 0: never.
+	// KeepDays is the number of days after which a document of the library is deleted; 0: never.
 	KeepDays int `json:"keep_days,omitempty"`
-	// Central is the version of the settings of all machines that has this policy, which is changed there only;
-	// 0: it is this store's own.
+	// Central is the version of the settings of all machines that has this policy, which can only be changed there; 0: it is
+	// this store's own.
 	Central int64 `json:"central,omitempty"`
 }
 
@@ -72,7 +72,7 @@ func scanLibrary(s engine.Scanner) (Library, error) {
 		return Library{}, err
 	}
 	l.Created = instant(created)
-	// A rule that this program does not know must not be dropped without a word.
+	// A rule that this program does not know must not be dropped silently.
 	dec := json.NewDecoder(bytes.NewReader([]byte(policy)))
 	dec.DisallowUnknownFields()
 	if err := dec.Decode(&l.Policy); err != nil {
@@ -81,7 +81,7 @@ func scanLibrary(s engine.Scanner) (Library, error) {
 	return l, nil
 }
 
-// CreateLibrary makes l. It fails with concordat.ErrExists if its id is taken.
+// CreateLibrary creates l. It fails with concordat.ErrExists if its id is taken.
 func (db *Catalogue) CreateLibrary(ctx context.Context, l Library) error {
 	policy, err := encodeLibrary(l)
 	if err == nil {
@@ -94,9 +94,9 @@ func (db *Catalogue) CreateLibrary(ctx context.Context, l Library) error {
 	return db.fail(err, "create library %s", l.ID)
 }
 
-// UpdateLibrary sets the title and the policy of the library with l's id, or fails with
-// concordat.ErrNotFound. The time of creation stays. A policy with Central set is replaced by one of a later
-// version, or let go as it is with Central 0; else the call fails with concordat.ErrRefused.
+// UpdateLibrary sets the title and the policy of the library with l's id, or fails with concordat.ErrNotFound. The time of
+// creation stays. A policy with Central set is replaced by one of a later version, or released unchanged with Central 0;
+// otherwise the call fails with concordat.ErrRefused.
 func (db *Catalogue) UpdateLibrary(ctx context.Context, l Library) error {
 	policy, err := encodeLibrary(l)
 	if err == nil {
@@ -160,8 +160,8 @@ func (db *Catalogue) Libraries(ctx context.Context) ([]Library, error) {
 	return ls, db.fail(err, "list libraries")
 }
 
-// DeleteLibrary forgets an empty library and what ingest noted for it. It fails with
-// concordat.ErrNotFound, or with concordat.ErrInvalid while documents remain.
+// DeleteLibrary deletes an empty library and its record of ingest. It fails with concordat.ErrNotFound, or with
+// concordat.ErrInvalid while documents remain.
 func (db *Catalogue) DeleteLibrary(ctx context.Context, id concordat.LibraryID) error {
 	err := db.write(ctx, func(c engine.Conn) error {
 		l, err := scanLibrary(c.Row(ctx, `SELECT `+libraryColumns+` FROM library l WHERE l.id = ?`, id))

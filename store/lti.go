@@ -14,17 +14,17 @@ import (
 
 // LTIPlatform is a learning platform that may use the site. Issuer and Client together name it.
 type LTIPlatform struct {
-	ID       string // short name, unlike all others
+	ID       string // short name, unique
 	Name     string
 	Issuer   string
 	Client   string // the site's client id there
-	AuthURL  string // where browsers are sent to sign in
-	TokenURL string // where access tokens are had
+	AuthURL  string // where browsers go to sign in
+	TokenURL string // where access tokens come from
 	// TokenAudience is the audience of a request for a token; empty: TokenURL.
 	TokenAudience string
 	KeysURL       string   // its public keys
 	Deployments   []string // those that are accepted; "*": any
-	Hosts         []string // where its services are, beside the hosts above; a leading dot: and all below
+	Hosts         []string // hosts of its services besides those above; a leading dot includes all below
 	Disabled      bool
 	Made          time.Time
 }
@@ -44,8 +44,8 @@ func scanPlatform(s engine.Scanner) (LTIPlatform, error) {
 	return p, err
 }
 
-// PutLTIPlatform keeps a platform in place of one of its ID. It fails with concordat.ErrExists where
-// another has its issuer and client.
+// PutLTIPlatform stores a platform, replacing one with its ID. It fails with concordat.ErrExists if another has its issuer and
+// client.
 func (db *LTI) PutLTIPlatform(ctx context.Context, p LTIPlatform) error {
 	err := checkName("platform", p.ID)
 	if err == nil && (p.Issuer == "" || p.Client == "") {
@@ -102,8 +102,8 @@ func (db *LTI) LTIIssuer(ctx context.Context, issuer, client string) ([]LTIPlatf
 	return ps, db.fail(err, "platforms of %s", issuer)
 }
 
-// DeleteLTIPlatform forgets a platform with the choices made there and what it asked to have checked;
-// the checks stay. It fails with concordat.ErrNotFound.
+// DeleteLTIPlatform deletes a platform with the choices made there and its requests for checks; the checks stay. It fails with
+// concordat.ErrNotFound.
 func (db *LTI) DeleteLTIPlatform(ctx context.Context, id string) error {
 	err := db.write(ctx, func(c engine.Conn) error {
 		n, err := c.Exec(ctx, `DELETE FROM lti_platform WHERE id = ?`, id)
@@ -120,8 +120,8 @@ func (db *LTI) DeleteLTIPlatform(ctx context.Context, id string) error {
 	return db.fail(err, "delete platform %s", id)
 }
 
-// PutLTIChoices keeps what a teacher chose for an activity, as JSON. An empty context keeps it for
-// every context that has nothing of its own.
+// PutLTIChoices stores what a teacher chose for an activity, as JSON. An empty context applies to every context without choices
+// of its own.
 func (db *LTI) PutLTIChoices(ctx context.Context, platform, id, context string, choices []byte) error {
 	err := checkName("processor", id)
 	if err == nil {
@@ -135,8 +135,7 @@ func (db *LTI) PutLTIChoices(ctx context.Context, platform, id, context string, 
 	return db.fail(err, "keep choices of %s", id)
 }
 
-// LTIChoices returns what was chosen for an activity in a context, else what was chosen at first, or
-// concordat.ErrNotFound.
+// LTIChoices returns what was chosen for an activity in a context, else the first choice, or concordat.ErrNotFound.
 func (db *LTI) LTIChoices(ctx context.Context, platform, id, context string) ([]byte, error) {
 	var choices string
 	err := db.read().Row(ctx, `SELECT choices FROM lti_processor WHERE platform = ? AND id = ? AND context IN (?, '')
@@ -144,11 +143,11 @@ func (db *LTI) LTIChoices(ctx context.Context, platform, id, context string) ([]
 	return []byte(choices), db.fail(err, "choices of %s", id)
 }
 
-// LTICheck is whose a check is, where it came from a learning platform.
+// LTICheck says whose a check is, if it came from a learning platform.
 type LTICheck struct {
 	Task                          concordat.TaskID
 	Platform, Deployment, Context string
-	Learner                       string // as the platform names who handed it in; empty: a teacher did
+	Learner                       string // the submitter's name at the platform; empty: a teacher
 	Made                          time.Time
 }
 
@@ -162,7 +161,7 @@ func scanLTICheck(s engine.Scanner) (LTICheck, error) {
 	return k, err
 }
 
-// PutLTICheck notes whose a check is; one that is noted already stays as it is.
+// PutLTICheck records whose a check is; an existing record stays as it is.
 func (db *LTI) PutLTICheck(ctx context.Context, k LTICheck) error {
 	err := checkName("task", k.Task)
 	if err == nil {
@@ -183,8 +182,7 @@ func (db *LTI) LTICheck(ctx context.Context, id concordat.TaskID) (LTICheck, err
 	return k, db.fail(err, "check %s", id)
 }
 
-// LTIChecks returns the checks of a context, newest first, at most limit or MaxPage; of one learner
-// where that is not empty.
+// LTIChecks returns the checks of a context, newest first, at most limit or MaxPage; of one learner unless that is empty.
 func (db *LTI) LTIChecks(ctx context.Context, platform, deployment, context, learner string, limit int) ([]LTICheck, error) {
 	ks, err := engine.Collect(ctx, db.read(), scanLTICheck, `SELECT `+ltiCheckColumns+` FROM lti_check
 		WHERE platform = ? AND deployment = ? AND context = ? AND (learner = ? OR ? = '') ORDER BY made DESC, task LIMIT ?`,

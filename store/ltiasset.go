@@ -13,32 +13,32 @@ import (
 
 // The states of an LTIAsset.
 const (
-	LTIFetch  = "fetch"  // its file is to be fetched
-	LTIChecks = "check"  // its check is to come to an end, and the platform is to be told
+	LTIFetch  = "fetch"  // its file must be fetched
+	LTIChecks = "check"  // its check must end, and the platform be informed
 	LTIDone   = "done"   // the platform has the result
 	LTIFailed = "failed" // given up; Code and Cause say why
 )
 
-// LTIAsset is a file that a platform asked to have checked.
+// LTIAsset is a file that a platform sent to be checked.
 type LTIAsset struct {
 	ID                            string
 	Platform, Deployment, Context string
 	Activity, Submission          string
 	Asset                         string // as the platform names it
-	Learner                       string // as the platform names who handed it in
-	Processor                     string // whose choices count; may be empty
+	Learner                       string // the submitter's name at the platform
+	Processor                     string // activity with the choices; may be empty
 	URL, ReportURL                string
 	Title, Filename, Media        string
-	Digest                        string // SHA-256 that the platform told, hexadecimal; may be empty
+	Digest                        string // SHA-256 that the platform stated, hexadecimal; may be empty
 
-	// What follows is how far it is.
+	// The rest is its progress.
 
 	State    string
 	Told     string // the progress last sent to the platform
 	Code     string // of a failure
 	Cause    string // for the administrator
 	Task     concordat.TaskID
-	Attempts int // in vain in this state
+	Attempts int // failed attempts in this state
 	Due      time.Time
 	Made     time.Time
 }
@@ -58,10 +58,9 @@ func scanAsset(s engine.Scanner) (LTIAsset, error) {
 
 const flowNotice = "lti-notice"
 
-// TakeLTINotice takes the assets of a notice, all or none, and remembers the notice until forget. It
-// reports whether the notice is new: one that was taken before changes nothing. An asset that is
-// known already keeps its ID; it is fetched anew if it had failed, and its result is sent to the platform again
-// if it was done.
+// TakeLTINotice accepts the assets of a notice, all or none, and remembers the notice until forget. It reports whether the
+// notice is new: a repeated one changes nothing. A known asset keeps its ID; it is fetched again if it had failed, and its
+// result is sent to the platform again if it was done.
 func (db *LTI) TakeLTINotice(ctx context.Context, notice string, forget time.Time, assets []LTIAsset) (bool, error) {
 	fresh := true
 	err := db.write(ctx, func(c engine.Conn) error {
@@ -101,9 +100,8 @@ func takeAsset(ctx context.Context, c engine.Conn, a LTIAsset, now time.Time) er
 	return err
 }
 
-// ClaimLTIAsset returns one asset for which something is to be done, which nobody else gets before
-// the lease ends, or fails with concordat.ErrNotFound: one to be fetched, or one whose check has ended
-// or is gone, or of which the platform does not know yet that it has begun.
+// ClaimLTIAsset returns one asset that needs work, exclusively until the lease ends, or fails with concordat.ErrNotFound: one
+// to be fetched, or one whose check has ended or is gone, or whose start the platform does not know yet.
 func (db *LTI) ClaimLTIAsset(ctx context.Context, lease time.Duration) (LTIAsset, error) {
 	now := db.now()
 	var a LTIAsset
@@ -127,8 +125,8 @@ func (db *LTI) ClaimLTIAsset(ctx context.Context, lease time.Duration) (LTIAsset
 	return a, db.fail(err, "claim an asset")
 }
 
-// SetLTIAsset keeps how far an asset is; with a Task also whose its check is. It fails with
-// concordat.ErrNotFound if the asset is gone.
+// SetLTIAsset stores the progress of an asset; with a Task also whose its check is. It fails with concordat.ErrNotFound if the
+// asset is gone.
 func (db *LTI) SetLTIAsset(ctx context.Context, a LTIAsset) error {
 	var err error
 	switch a.State {
@@ -152,8 +150,8 @@ func (db *LTI) SetLTIAsset(ctx context.Context, a LTIAsset) error {
 	return db.fail(err, "keep asset %s", a.ID)
 }
 
-// FindLTIAsset returns what the site knows of an asset, the latest where several processors have it,
-// or concordat.ErrNotFound. Processor may be empty for any.
+// FindLTIAsset returns what the site knows about an asset, the latest if several processors have it, or concordat.ErrNotFound.
+// Processor may be empty for any.
 func (db *LTI) FindLTIAsset(ctx context.Context, platform, deployment, asset, processor string) (LTIAsset, error) {
 	a, err := scanAsset(db.read().Row(ctx, `SELECT `+assetColumns+` FROM lti_asset
 		WHERE platform = ? AND deployment = ? AND asset = ? AND (processor = ? OR ? = '') ORDER BY made DESC, id LIMIT 1`,
@@ -161,7 +159,7 @@ func (db *LTI) FindLTIAsset(ctx context.Context, platform, deployment, asset, pr
 	return a, db.fail(err, "asset %s", asset)
 }
 
-// LTIAssets returns what platforms asked to have checked, newest first, at most limit or MaxPage.
+// LTIAssets returns what platforms sent to be checked, newest first, at most limit or MaxPage.
 func (db *LTI) LTIAssets(ctx context.Context, limit int) ([]LTIAsset, error) {
 	as, err := engine.Collect(ctx, db.read(), scanAsset, `SELECT `+assetColumns+` FROM lti_asset ORDER BY made DESC, id LIMIT ?`, page(limit))
 	return as, db.fail(err, "list assets")

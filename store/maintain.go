@@ -6,22 +6,22 @@ import (
 	"concordat/store/engine"
 )
 
-// The words of the engine that callers of the store use.
+// Names of the engine for callers of the store.
 type (
 	// Engine describes the engine that keeps the store.
 	Engine = engine.Info
 	// Snapshot is the state of the store at one moment.
 	Snapshot = engine.Snapshot
-	// Copy says how a store is copied.
+	// Copy says how to copy a store.
 	Copy = engine.Copy
 	// Copied is a table that CopyTo copied.
 	Copied = engine.Copied
 )
 
-// IsURL reports whether a place is the address of a PostgreSQL database, else it is a file.
+// IsURL reports whether a place is the address of a PostgreSQL database; otherwise it is a file.
 func IsURL(place string) bool { return engine.IsURL(place) }
 
-// Redacted returns a place as it may be shown: an address without its password.
+// Redacted returns a place in a form that may be shown: an address without its password.
 func Redacted(place string) string { return engine.Redacted(place) }
 
 // Engine reads the engine's version, size and settings.
@@ -31,7 +31,7 @@ func (db *DB) Engine(ctx context.Context) (Engine, error) { return db.engine.Inf
 // size of the database; the audit has its own VerifyAudit.
 func (db *DB) Check(ctx context.Context) error { return db.engine.Check(ctx) }
 
-// Purge takes the bytes of deleted and replaced rows off the disk, as far as the engine can; see [engine.DB.Purge].
+// Purge removes the bytes of deleted and replaced rows from the disk, as far as the engine can; see [engine.DB.Purge].
 func (db *DB) Purge(ctx context.Context, whole bool) (purged bool, err error) {
 	return db.engine.Purge(ctx, whole)
 }
@@ -39,16 +39,14 @@ func (db *DB) Purge(ctx context.Context, whole bool) (purged bool, err error) {
 // Snapshot returns the present state of the store; see [engine.DB.Snapshot]. The caller closes it.
 func (db *DB) Snapshot(ctx context.Context) (*Snapshot, error) { return db.engine.Snapshot(ctx) }
 
-// CopyTo copies the store, as of one moment, to another one of whatever engine, which must be empty; see
-// [engine.DB.CopyTo].
+// CopyTo copies the store, as of one moment, to another one with any engine, which must be empty; see [engine.DB.CopyTo].
 func (db *DB) CopyTo(ctx context.Context, to *DB, o Copy) ([]Copied, error) {
 	return db.engine.CopyTo(ctx, to.engine, o)
 }
 
-// Restored readies a store that was taken back from a copy of an earlier time, before anybody uses it: what
-// was ended since then must not be good again. Sessions of browsers, links to choose a password, visits at
-// a provider and open invitations of partners end; mirrors, which are not backed up, begin anew. It can be
-// called again.
+// Restored prepares a store restored from an earlier copy before it is used: what was ended since then must not be valid again.
+// Browser sessions, links to choose a password, flows at a provider and open invitations of partners end; mirrors, which are
+// not backed up, start again. It can be called again.
 func (db *DB) Restored(ctx context.Context) error {
 	err := db.write(ctx, func(c engine.Conn) error {
 		for _, s := range []struct {
@@ -70,14 +68,14 @@ func (db *DB) Restored(ctx context.Context) error {
 	return db.fail(err, "ready the restored store")
 }
 
-// ofFederations are the tables about this site among others, in an order in which they can be emptied.
+// ofFederations are the tables about this site and its partners, in an order in which they can be emptied.
 var ofFederations = []string{"mirror_document", "mirror", "standing_ask", "disclosure", "outbox", "inbox", "showing", "shipped", "spent",
 	"partner_alarm", "answer_question", "outlined", "answer_hit", "answer_document", "answer_job", "epoch_document", "epoch", "share",
 	"ask", "exposure", "witness", "federation_member", "federation", "invitation", "partner", "card", "taken", "keystore"}
 
-// LeaveFederations forgets all that this site is to others: cards, partners, federations, what it let them
-// see and asked of them. Libraries, checks, accounts and the audit stay. It is for a copy of a site that
-// lives on beside the original, which alone keeps the identity.
+// LeaveFederations deletes everything about other sites: cards, partners, federations, what it let them see and asked of them.
+// Libraries, checks, accounts and the audit stay. It is for a copy of a site used beside the original, which alone keeps the
+// identity.
 func (db *DB) LeaveFederations(ctx context.Context) error {
 	err := db.write(ctx, func(c engine.Conn) error {
 		for _, table := range ofFederations {

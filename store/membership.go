@@ -12,7 +12,7 @@ import (
 // Membership is a federation that the site is in. Its secrets are in the keystore.
 type Membership struct {
 	Federation concordat.FederationID `json:"federation"`
-	Leader     concordat.SiteID       `json:"leader"` // who hands out the secrets
+	Leader     concordat.SiteID       `json:"leader"` // the site that hands out the secrets
 	Joined     time.Time              `json:"joined"` // set by the store
 	Members    []Member               `json:"members"`
 }
@@ -24,7 +24,7 @@ type Member struct {
 	Removed time.Time        `json:"removed,omitzero"`
 }
 
-// Join keeps a federation and who is in it: sites that are not in members count as removed from then on.
+// Join stores a federation and its members: sites that are not in members count as removed from then on.
 func (db *Partners) Join(ctx context.Context, f concordat.FederationID, leader concordat.SiteID, members ...concordat.SiteID) error {
 	err := checkName("federation", f)
 	if err == nil {
@@ -92,7 +92,7 @@ func (db *Partners) Memberships(ctx context.Context) ([]Membership, error) {
 	return ms, db.fail(err, "federations")
 }
 
-// Leave forgets a federation. It fails with concordat.ErrNotFound.
+// Leave deletes a federation. It fails with concordat.ErrNotFound.
 func (db *Partners) Leave(ctx context.Context, f concordat.FederationID) error {
 	err := db.write(ctx, func(c engine.Conn) error {
 		n, err := c.Exec(ctx, `DELETE FROM federation WHERE name = ?`, f)

@@ -15,12 +15,12 @@ type MirrorKey struct {
 	Epoch   concordat.Epoch
 }
 
-// Mirror is how far a mirror has come.
+// Mirror is the state of a mirror.
 type Mirror struct {
 	MirrorKey
 	Scheme    concordat.Scheme
-	Cursor    []byte    // to go on from
-	Synced    time.Time // when the last shipment came; zero: none did
+	Cursor    []byte    // where to continue
+	Synced    time.Time // when the last shipment came; zero: never
 	Complete  bool      // nothing was left to fetch then
 	Withdrawn time.Time // when its owner closed it; zero: open
 	Documents int       // counted by the store; not read from a caller
@@ -44,7 +44,7 @@ type MirrorDocument struct {
 	Contact   string
 	Date      time.Time
 	Sentences int
-	Withheld  bool // it is not in the mirror: all else but ID is empty
+	Withheld  bool // it is not in the mirror, and everything but ID is empty
 }
 
 const mirrorColumns = `m.site, m.library, m.federation, m.epoch, m.scheme, m.cursor, m.synced, m.complete, m.withdrawn, count(d.id),
@@ -69,8 +69,8 @@ func scanMirror(s engine.Scanner) (Mirror, error) {
 	return m, err
 }
 
-// PutMirror sets how far a mirror has come, makes it if there is none, keeps the given documents
-// and forgets the removed ones, all at once.
+// PutMirror sets the state of a mirror, creates it if there is none, stores the given documents and deletes the removed ones,
+// all at once.
 func (db *Asks) PutMirror(ctx context.Context, m Mirror, docs []MirrorDocument, removed []concordat.DocumentID) error {
 	for _, name := range []string{string(m.Site), string(m.Library), string(m.Epoch.Federation)} {
 		if err := checkName("name", name); err != nil {
@@ -134,7 +134,7 @@ func (db *Asks) WithdrawMirrors(ctx context.Context, site concordat.SiteID, lib 
 	return db.fail(err, "withdraw mirrors of %s/%s", site, lib)
 }
 
-// DeleteMirror forgets a mirror and its documents; one that is not there is no error.
+// DeleteMirror deletes a mirror and its documents; a missing one is not an error.
 func (db *Asks) DeleteMirror(ctx context.Context, k MirrorKey) error {
 	err := db.write(ctx, func(c engine.Conn) error {
 		_, err := c.Exec(ctx, `DELETE FROM mirror WHERE`+ofMirror, k.args()...)
@@ -161,7 +161,7 @@ func (db *Asks) MirrorDocument(ctx context.Context, k MirrorKey, id concordat.Do
 }
 
 // MirrorDocuments returns the documents of a mirror after the given one, in order of id: at most
-// limit, or MaxPage where limit is 0 or larger.
+// limit, or MaxPage if limit is 0 or larger.
 func (db *Asks) MirrorDocuments(ctx context.Context, k MirrorKey, after concordat.DocumentID, limit int) ([]MirrorDocument, error) {
 	ds, err := engine.Collect(ctx, db.read(), scanMirrorDocument, `SELECT `+mirrorDocumentColumns+
 		` FROM mirror_document WHERE`+ofMirror+` AND id > ? ORDER BY id LIMIT ?`, k.args(after, page(limit))...)

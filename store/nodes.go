@@ -10,9 +10,9 @@ import (
 	"concordat/store/engine"
 )
 
-// What the nodes of a site share here: see migration 81.
+// What the nodes of a site share in the store: see migration 81.
 
-// Keystore returns the shared keystore, encrypted as it is, with its version, or concordat.ErrNotFound.
+// Keystore returns the shared keystore, still encrypted, with its version, or concordat.ErrNotFound.
 func (db *DB) Keystore(ctx context.Context) (version int64, content []byte, err error) {
 	err = db.read().Row(ctx, `SELECT version, content FROM keystore WHERE id = 1`).Scan(&version, &content)
 	return version, content, db.fail(err, "keystore")
@@ -24,8 +24,8 @@ func (db *DB) KeystoreVersion(ctx context.Context) (version int64, err error) {
 	return version, db.fail(err, "keystore")
 }
 
-// PutKeystore makes content the version after the given one, which 0 says is none yet, and returns it. It
-// fails with concordat.ErrChanged if another version is there.
+// PutKeystore stores content as the version after the given one, 0 meaning none, and returns the new version. It fails with
+// concordat.ErrChanged if another version is there.
 func (db *DB) PutKeystore(ctx context.Context, version int64, content []byte) (int64, error) {
 	err := db.write(ctx, func(c engine.Conn) error {
 		var n int64
@@ -43,7 +43,7 @@ func (db *DB) PutKeystore(ctx context.Context, version int64, content []byte) (i
 	return version + 1, db.fail(err, "put keystore")
 }
 
-// DropKeystore takes the keystore out of a copy of the store that is to have no keys.
+// DropKeystore removes the keystore from a copy of the store that must have no keys.
 func (db *DB) DropKeystore(ctx context.Context) error {
 	err := db.write(ctx, func(c engine.Conn) error {
 		_, err := c.Exec(ctx, `DELETE FROM keystore`)
@@ -52,8 +52,8 @@ func (db *DB) DropKeystore(ctx context.Context) error {
 	return db.fail(err, "drop keystore")
 }
 
-// HoldLeaderTask gives a leader task, work that one process at a time does for the site, to the holder for d from now,
-// and reports false if another holder's time has not passed.
+// HoldLeaderTask gives a leader task, work that one process at a time does for the site, to the holder for d from now, and
+// reports false if another holder's time has not passed.
 func (db *DB) HoldLeaderTask(ctx context.Context, task, holder string, d time.Duration) (bool, error) {
 	held := false
 	err := errors.Join(checkName("leader task", task), checkName("holder", holder))

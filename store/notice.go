@@ -12,7 +12,7 @@ import (
 	"concordat/store/engine"
 )
 
-// Outgoing is a notice on its way to a partner.
+// Outgoing is a notice to a partner.
 type Outgoing struct {
 	Seq      int64
 	Partner  concordat.SiteID
@@ -23,12 +23,12 @@ type Outgoing struct {
 	Cause    string    // why the latest attempt failed
 }
 
-// Received is a notice that a partner sent.
+// Received is a notice from a partner.
 type Received struct {
 	Seq     int64
 	Partner concordat.SiteID
 	Notice  concordat.Notice
-	At      time.Time // of its coming
+	At      time.Time // of its arrival
 }
 
 // Queue puts notices for a partner into the outbox.
@@ -53,7 +53,7 @@ func (db *Partners) Queue(ctx context.Context, partner concordat.SiteID, ns ...c
 	return db.fail(err, "queue %d notices for %s", len(ns), partner)
 }
 
-// Outbox returns the notices whose time has come, those that wait longest first: at most limit.
+// Outbox returns the notices that are due, those that wait longest first: at most limit.
 func (db *Partners) Outbox(ctx context.Context, limit int) ([]Outgoing, error) {
 	out, err := engine.Collect(ctx, db.read(), func(s engine.Scanner) (Outgoing, error) {
 		var o Outgoing
@@ -72,7 +72,7 @@ func (db *Partners) Outbox(ctx context.Context, limit int) ([]Outgoing, error) {
 	return out, db.fail(err, "outbox")
 }
 
-// Delivered takes a notice out of the outbox.
+// Delivered removes a notice from the outbox.
 func (db *Partners) Delivered(ctx context.Context, seq int64) error {
 	err := db.write(ctx, func(c engine.Conn) error {
 		_, err := c.Exec(ctx, `DELETE FROM outbox WHERE seq = ?`, seq)
@@ -81,7 +81,7 @@ func (db *Partners) Delivered(ctx context.Context, seq int64) error {
 	return db.fail(err, "delivered notice %d", seq)
 }
 
-// Undelivered notes a failed attempt and when to try again.
+// Undelivered records a failed attempt and when to try again.
 func (db *Partners) Undelivered(ctx context.Context, seq int64, next time.Time, cause string) error {
 	err := db.write(ctx, func(c engine.Conn) error {
 		_, err := c.Exec(ctx, `UPDATE outbox SET attempts = attempts + 1, next = ?, cause = ? WHERE seq = ?`, stamp(next), cleanText(cause), seq)
@@ -90,7 +90,7 @@ func (db *Partners) Undelivered(ctx context.Context, seq int64, next time.Time, 
 	return db.fail(err, "undelivered notice %d", seq)
 }
 
-// MaxReceived is the most notices of one partner that are kept until they are taken in.
+// MaxReceived is the most unprocessed notices of one partner that are kept.
 const MaxReceived = 1000
 
 // PutReceived keeps a notice of a partner. Beyond MaxReceived it fails with concordat.ErrUnavailable.
@@ -116,7 +116,7 @@ func (db *Partners) PutReceived(ctx context.Context, partner concordat.SiteID, n
 	return db.fail(err, "notice of %s", partner)
 }
 
-// DropReceived forgets notices up to the given number.
+// DropReceived deletes notices up to the given number.
 func (db *Partners) DropReceived(ctx context.Context, last int64) error {
 	err := db.write(ctx, func(c engine.Conn) error {
 		_, err := c.Exec(ctx, `DELETE FROM inbox WHERE seq <= ?`, last)
@@ -143,7 +143,7 @@ func (db *Partners) Inbox(ctx context.Context, after int64, limit int) ([]Receiv
 	return in, db.fail(err, "inbox")
 }
 
-// StandingAsk is a question that stays for later documents.
+// StandingAsk is a question that later documents can answer.
 type StandingAsk struct {
 	Seq     int64
 	Partner concordat.SiteID
@@ -152,8 +152,8 @@ type StandingAsk struct {
 	Ask     concordat.Ask
 }
 
-// AddStandingAsk keeps a question until it expires; the same one twice counts once. It fails with concordat.ErrRefused if the
-// partner would have more than most sentences standing in the epoch.
+// AddStandingAsk keeps a question until it expires; a repetition counts once. It fails with concordat.ErrRefused if the partner
+// would then have more than most standing sentences in the epoch.
 func (db *Partners) AddStandingAsk(ctx context.Context, x StandingAsk, most int) error {
 	err := checkName("partner", x.Partner)
 	if err == nil {
@@ -203,7 +203,7 @@ func (db *Partners) StandingAsks(ctx context.Context, e concordat.Epoch) ([]Stan
 	return xs, db.fail(err, "standing questions of %s", e)
 }
 
-// DropStandingAsks forgets the questions of a partner's job, and with the zero job all that expired.
+// DropStandingAsks deletes the questions of a partner's job, and with the zero job all expired ones.
 func (db *Partners) DropStandingAsks(ctx context.Context, partner concordat.SiteID, job concordat.JobID) error {
 	err := db.write(ctx, func(c engine.Conn) error {
 		_, err := c.Exec(ctx, `DELETE FROM standing_ask WHERE (partner = ? AND job = ?) OR expires <= ?`,

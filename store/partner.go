@@ -23,15 +23,15 @@ const (
 	PartnerRevoked PartnerState = "revoked"
 )
 
-// Partner is another site. The store keeps cards as bytes and checks no signature: callers do, before.
+// Partner is another site. The store keeps cards as bytes and checks no signatures, which callers check first.
 type Partner struct {
 	Site    concordat.SiteID `json:"site"` // text form of the identity
 	State   PartnerState     `json:"state"`
 	Name    string           `json:"name,omitempty"` // given here, unique; empty: none
-	Invited bool             `json:"invited"`        // by this site; else it invited this one
+	Invited bool             `json:"invited"`        // invited by this site; otherwise it invited this one
 	Words   string           `json:"words,omitempty"`
 	Grants  []Grant          `json:"grants,omitempty"`
-	Policy  json.RawMessage  `json:"policy,omitempty"` // pinned; null: what this version has
+	Policy  json.RawMessage  `json:"policy,omitempty"` // pinned; null: the scheme of this version
 
 	// The rest is set by the store.
 
@@ -84,15 +84,15 @@ func putCard(ctx context.Context, c engine.Conn, x SignedCard) error {
 	case last.Serial == x.Serial && string(last.Card) == string(x.Card):
 		return nil
 	case last.Serial >= x.Serial:
-		// A rollback, which callers have refused before; two of them may have raced.
+		// A rollback, which callers refuse beforehand; two of them may have raced.
 		return fmt.Errorf("%w: card of serial %d, held is %d", concordat.ErrExists, x.Serial, last.Serial)
 	}
 	_, err = c.Exec(ctx, `INSERT INTO card (`+cardColumns+`) VALUES (?, ?, ?, ?)`, x.Site, int64(x.Serial), x.Card, stamp(x.Accepted))
 	return err
 }
 
-// PutCard keeps a card beside the older ones of its site. The same card again is no error; a serial that
-// is not above the last one's is concordat.ErrExists.
+// PutCard stores a card with the older ones of its site. Repeating a card is not an error; a serial not above the last one's is
+// concordat.ErrExists.
 func (db *Partners) PutCard(ctx context.Context, site concordat.SiteID, serial uint64, card []byte) error {
 	err := db.write(ctx, func(c engine.Conn) error {
 		return putCard(ctx, c, SignedCard{Site: site, Serial: serial, Card: card, Accepted: db.now()})
@@ -138,7 +138,7 @@ func scanPartner(s engine.Scanner) (Partner, error) {
 	return p, nil
 }
 
-// insertPartner makes p pending, in the place of one that was revoked.
+// insertPartner stores p as pending, replacing a revoked one.
 func insertPartner(ctx context.Context, c engine.Conn, p Partner, now time.Time) error {
 	if p.Grants == nil {
 		p.Grants = []Grant{}
@@ -157,7 +157,7 @@ func insertPartner(ctx context.Context, c engine.Conn, p Partner, now time.Time)
 	if err := putCard(ctx, c, SignedCard{Site: p.Site, Serial: p.Serial, Card: p.Card, Accepted: now}); err != nil {
 		return err
 	}
-	// Who is pending already may try again: its invitation was lost, or its request's answer.
+	// A pending site may try again: its invitation, or the answer to its request, was lost.
 	if _, err := c.Exec(ctx, `DELETE FROM partner WHERE site = ? AND state <> ?`, p.Site, PartnerActive); err != nil {
 		return err
 	}
@@ -167,8 +167,8 @@ func insertPartner(ctx context.Context, c engine.Conn, p Partner, now time.Time)
 	return err
 }
 
-// AddPartner keeps p, with its card, as pending. One that is pending or revoked is replaced; an active
-// one is concordat.ErrExists, and so is a name that another one has.
+// AddPartner stores p, with its card, as pending. A pending or revoked one is replaced; an active one is concordat.ErrExists,
+// and so is a name that another one has.
 func (db *Partners) AddPartner(ctx context.Context, p Partner) error {
 	err := db.write(ctx, func(c engine.Conn) error { return insertPartner(ctx, c, p, db.now()) })
 	return db.fail(err, "add partner %s", p.Site)
@@ -188,8 +188,8 @@ func (db *Partners) Partners(ctx context.Context) ([]Partner, error) {
 	return ps, db.fail(err, "partners")
 }
 
-// SetPartnerState moves a partner from one state to another and forgets its words. It fails with
-// concordat.ErrInvalid if it is in another state, and with concordat.ErrNotFound.
+// SetPartnerState moves a partner from one state to another and deletes its words. It fails with concordat.ErrInvalid if it is
+// in another state, and with concordat.ErrNotFound.
 func (db *Partners) SetPartnerState(ctx context.Context, site concordat.SiteID, from, to PartnerState) error {
 	column := map[PartnerState]string{PartnerActive: "confirmed", PartnerRevoked: "revoked"}[to]
 	if column == "" {
@@ -210,8 +210,8 @@ func (db *Partners) SetPartnerState(ctx context.Context, site concordat.SiteID, 
 	return db.fail(err, "partner %s", site)
 }
 
-// NamePartner gives a partner a name for commands; empty takes it away. It fails with
-// concordat.ErrExists if another partner has it.
+// NamePartner gives a partner a name for commands; an empty one removes it. It fails with concordat.ErrExists if another
+// partner has it.
 func (db *Partners) NamePartner(ctx context.Context, site concordat.SiteID, name string) error {
 	err := db.write(ctx, func(c engine.Conn) error {
 		n, err := c.Exec(ctx, `UPDATE partner SET name = ? WHERE site = ?`, cleanText(name), site)

@@ -21,7 +21,7 @@ type Role string
 const (
 	RoleAdministrator Role = "administrator" // everything
 	RoleOfficer       Role = "officer"       // checks, and reads all reports
-	RoleSubmitter     Role = "submitter"     // checks own work, and reads own reports
+	RoleSubmitter     Role = "submitter"     // submits own work, and reads own reports
 	RoleAuditor       Role = "auditor"       // reads reports and the audit, and changes nothing
 )
 
@@ -33,7 +33,7 @@ type Account struct {
 	Password string // argon2id in PHC form; empty: no password
 	Created  time.Time
 	Disabled bool
-	Public   bool // made by the person, at a site that is open to everybody
+	Public   bool // created by the person, at a public site
 }
 
 const accountColumns = `name, title, role, password, created, disabled, public`
@@ -55,7 +55,7 @@ func (a Account) validate() error {
 	return checkName("account", a.Name)
 }
 
-// CreateAccount makes a. It fails with concordat.ErrExists if its name is taken.
+// CreateAccount creates a. It fails with concordat.ErrExists if its name is taken.
 func (db *People) CreateAccount(ctx context.Context, a Account) error {
 	err := a.validate()
 	if err == nil {
@@ -79,8 +79,7 @@ func flag(b bool) int {
 }
 
 // UpdateAccount sets title, role, password, Disabled and Public of the account with a's name, or fails with
-// concordat.ErrNotFound. An account that is disabled, or whose password or role changes, is signed
-// out everywhere.
+// concordat.ErrNotFound. An account that is disabled, or whose password or role changes, is signed out everywhere.
 func (db *People) UpdateAccount(ctx context.Context, a Account) error {
 	err := a.validate()
 	if err == nil {
@@ -114,14 +113,14 @@ func (db *People) Accounts(ctx context.Context) ([]Account, error) {
 	return as, db.fail(err, "list accounts")
 }
 
-// Purpose says what a token is good for.
+// Purpose says what a token is for.
 type Purpose string
 
 // The purposes.
 const (
-	PurposeSession Purpose = "session" // a browser that is signed in
-	PurposeFirst   Purpose = "first"   // makes the first administrator, once
-	PurposeJoin    Purpose = "join"    // lets somebody choose the password of an account, once
+	PurposeSession Purpose = "session" // a signed-in browser
+	PurposeFirst   Purpose = "first"   // creates the first administrator, once
+	PurposeJoin    Purpose = "join"    // sets the password of an account, once
 	PurposeAPI     Purpose = "api"     // a program that acts for an account
 )
 
@@ -133,7 +132,7 @@ type Token struct {
 	Expires time.Time
 	Name    string    // of PurposeAPI: what it is for; of PurposeSession: the browser
 	Scopes  []string  // of PurposeAPI: what it may do
-	Used    time.Time // of PurposeAPI: when last, to the hour; of PurposeSession: to the minute; zero: never
+	Used    time.Time // of PurposeAPI: last use, to the hour; of PurposeSession: to the minute; zero: never
 }
 
 // TokenID names a token without being one: the first half of its hash.
@@ -161,8 +160,8 @@ func tokenHash(secret string) string {
 // MaxTokens bounds the tokens of programs that an account has at a time.
 const MaxTokens = 50
 
-// PutToken keeps the token whose secret this is. A secret is at least 128 random bits. Beyond MaxTokens of an account for programs it
-// fails with concordat.ErrChanged.
+// PutToken stores the token with this secret, which has at least 128 random bits. Beyond MaxTokens of an account for programs
+// it fails with concordat.ErrChanged.
 func (db *People) PutToken(ctx context.Context, secret string, t Token) error {
 	err := db.write(ctx, func(c engine.Conn) error {
 		if _, err := c.Exec(ctx, `DELETE FROM token WHERE expires <= ?`, stamp(db.now())); err != nil {
@@ -184,15 +183,14 @@ func (db *People) PutToken(ctx context.Context, secret string, t Token) error {
 	return db.fail(err, "keep a token")
 }
 
-// Token returns the token of that secret and purpose while it has not expired, or
-// concordat.ErrNotFound.
+// Token returns the token with that secret and purpose while it has not expired, or concordat.ErrNotFound.
 func (db *People) Token(ctx context.Context, secret string, p Purpose) (Token, error) {
 	_, t, err := scanToken(db.read().Row(ctx, `SELECT `+tokenColumns+` FROM token WHERE hash = ? AND purpose = ? AND expires > ?`,
 		tokenHash(secret), p, stamp(db.now())))
 	return t, db.fail(err, "token")
 }
 
-// UseToken is Token, and notes that it was used.
+// UseToken is Token, and records the use.
 func (db *People) UseToken(ctx context.Context, secret string, p Purpose) (Token, error) {
 	t, err := db.Token(ctx, secret, p)
 	now := db.now().UTC().Truncate(time.Hour)
@@ -220,7 +218,7 @@ func (db *People) Tokens(ctx context.Context, account string, p Purpose) ([]Toke
 	return ids, ts, db.fail(err, "tokens of %s", account)
 }
 
-// RevokeToken forgets the token of an account that has the TokenID; one that is not there is no error.
+// RevokeToken deletes the token of an account with the TokenID; a missing one is not an error.
 func (db *People) RevokeToken(ctx context.Context, account string, id TokenID) error {
 	err := db.write(ctx, func(c engine.Conn) error {
 		_, err := c.Exec(ctx, `DELETE FROM token WHERE account = ? AND substr(hash, 1, 32) = ?`, account, string(id))
@@ -230,16 +228,15 @@ func (db *People) RevokeToken(ctx context.Context, account string, id TokenID) e
 }
 
 const (
-	// repeatTime is how long an answer is given again.
+	// repeatTime is how long an answer is repeated.
 	repeatTime = 24 * time.Hour
-	// workTime is how long work may take before it counts as broken off.
+	// workTime is how long work may take before it counts as abandoned.
 	workTime = time.Hour
 )
 
-// BeginOnce begins work that an account asked for under a key, for example an Idempotency-Key, or returns
-// the answer of the one before. It fails with concordat.ErrInvalid if the key was used for
-// another request, and with concordat.ErrUnavailable while the first is still at work. request is a hash of the
-// request.
+// BeginOnce begins work that an account requested under a key, for example an Idempotency-Key, or returns the answer of the
+// first request. It fails with concordat.ErrInvalid if the key was used for another request, and with concordat.ErrUnavailable
+// while the first is still at work. request is a hash of the request.
 func (db *People) BeginOnce(ctx context.Context, account, key, request string) (answer string, err error) {
 	err = db.write(ctx, func(c engine.Conn) error {
 		now := db.now()
@@ -268,7 +265,7 @@ func (db *People) BeginOnce(ctx context.Context, account, key, request string) (
 	return answer, db.fail(err, "key %s", key)
 }
 
-// EndOnce keeps the answer of what BeginOnce began; an empty one lets the key be used anew.
+// EndOnce stores the answer of what BeginOnce began; an empty one lets the key be used again.
 func (db *People) EndOnce(ctx context.Context, account, key, answer string) error {
 	err := db.write(ctx, func(c engine.Conn) error {
 		var err error
@@ -283,7 +280,7 @@ func (db *People) EndOnce(ctx context.Context, account, key, answer string) erro
 	return db.fail(err, "key %s", key)
 }
 
-// DeleteToken forgets a token; one that is not there is no error.
+// DeleteToken deletes a token; a missing one is not an error.
 func (db *People) DeleteToken(ctx context.Context, secret string) error {
 	err := db.write(ctx, func(c engine.Conn) error {
 		_, err := c.Exec(ctx, `DELETE FROM token WHERE hash = ?`, tokenHash(secret))
@@ -314,9 +311,8 @@ func (db *People) JoinAccount(ctx context.Context, secret, password string) (Acc
 	return a, db.fail(err, "set a password")
 }
 
-// FirstAccount uses up the token of PurposeFirst and makes an administrator, both or neither. It
-// fails with concordat.ErrNotFound if the token is unknown, used or expired, and with
-// concordat.ErrExists if there is an account already.
+// FirstAccount uses up the token of PurposeFirst and creates an administrator, both or neither. It fails with
+// concordat.ErrNotFound if the token is unknown, used or expired, and with concordat.ErrExists if there is already an account.
 func (db *People) FirstAccount(ctx context.Context, secret string, a Account) error {
 	a.Role = RoleAdministrator
 	err := a.validate()

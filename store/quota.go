@@ -9,7 +9,7 @@ import (
 	"concordat/store/engine"
 )
 
-// Charge is an amount that somebody spends of a limit.
+// Charge is an amount spent against a limit.
 type Charge struct {
 	Who    string // for example account/ada or address/2001:db8::/64
 	Kind   string // of what is spent
@@ -18,7 +18,7 @@ type Charge struct {
 	Within time.Duration
 }
 
-// QuotaUsed is the error of Charge where a limit would be passed. It wraps concordat.ErrRefused.
+// QuotaUsed is the error of Charge if a limit would be exceeded. It wraps concordat.ErrRefused.
 type QuotaUsed struct {
 	Charge
 	Left int64
@@ -30,7 +30,7 @@ func (q *QuotaUsed) Error() string {
 	return fmt.Sprintf("quota of %s: %d of %d left", q.Kind, q.Left, q.Most)
 }
 
-// QuotaTime is the form in which people read when an amount fits again.
+// QuotaTime is the format in which people read when an amount fits again.
 const QuotaTime = "2006-01-02 15:04 UTC"
 
 // Cause returns the error as the cause of a task.
@@ -44,9 +44,9 @@ func (q *QuotaUsed) Cause() Cause {
 
 func (q *QuotaUsed) Unwrap() error { return concordat.ErrRefused }
 
-// Charge spends all of the charges, or none and fails with a *QuotaUsed of the first that does not fit.
-// Concurrent calls never spend more than a limit together. What was spent counts to the end of its
-// SpendSlot after Within. An Amount of 0 only asks whether anything is left.
+// Charge spends all of the charges, or none and fails with a *QuotaUsed for the first that does not fit. Concurrent calls never
+// spend more than a limit together. What was spent counts to the end of its SpendSlot after Within. An Amount of 0 only asks
+// whether anything is left.
 func (db *People) Charge(ctx context.Context, xs ...Charge) error {
 	err := db.write(ctx, func(c engine.Conn) error {
 		for _, x := range xs {
@@ -96,7 +96,7 @@ func charge(ctx context.Context, c engine.Conn, now time.Time, x Charge) error {
 	return err
 }
 
-// ForgetQuota forgets what was spent before the given time.
+// ForgetQuota deletes what was spent before the given time.
 func (db *People) ForgetQuota(ctx context.Context, before time.Time) error {
 	err := db.write(ctx, func(c engine.Conn) error {
 		_, err := c.Exec(ctx, `DELETE FROM quota WHERE slot < ?`, stamp(before.Add(-SpendSlot)))

@@ -10,13 +10,13 @@ import (
 	"concordat/store/engine"
 )
 
-// The kinds of what is checked again.
+// The kinds of repeated checks.
 const (
 	RecheckCheck = "check"
 	RecheckBatch = "batch"
 )
 
-// Recheck says that a check or a batch is to be done again.
+// Recheck says that a check or a batch is to be repeated.
 type Recheck struct {
 	Kind   string // RecheckCheck or RecheckBatch
 	Target string // the task or the batch
@@ -24,9 +24,9 @@ type Recheck struct {
 	Every  int             // days; 0: once, at Next
 	Next   time.Time       // zero: never again
 	Latest string          // the newest task of a check; empty: the target itself
-	Due    string          // the task that runs now; empty: none does
+	Due    string          // the task that runs now; empty: none
 	Fresh  json.RawMessage // sources that the latest run was the first to find, in the caller's own form
-	Ran    time.Time       // when it was done last; zero: never
+	Ran    time.Time       // time of the last repetition; zero: never
 }
 
 const recheckColumns = `kind, target, owner, every, next, latest, due, fresh, ran`
@@ -40,7 +40,7 @@ func scanRecheck(s engine.Scanner) (Recheck, error) {
 	return r, err
 }
 
-// PutRecheck sets when something is done again, in place of what was set before.
+// PutRecheck sets when to repeat something, replacing an earlier setting.
 func (db *Alerts) PutRecheck(ctx context.Context, r Recheck) error {
 	err := checkName("target", r.Target)
 	switch {
@@ -61,13 +61,13 @@ func (db *Alerts) PutRecheck(ctx context.Context, r Recheck) error {
 	return db.fail(err, "recheck of %s %s", r.Kind, r.Target)
 }
 
-// Recheck returns when something is done again, or concordat.ErrNotFound.
+// Recheck returns when something is repeated, or concordat.ErrNotFound.
 func (db *Alerts) Recheck(ctx context.Context, kind, target string) (Recheck, error) {
 	r, err := scanRecheck(db.read().Row(ctx, `SELECT `+recheckColumns+` FROM recheck WHERE kind = ? AND target = ?`, kind, target))
 	return r, db.fail(err, "recheck of %s %s", kind, target)
 }
 
-// DueRechecks returns what is to be done again by now, and what runs, earliest first.
+// DueRechecks returns the repetitions due by now, and those running, earliest first.
 func (db *Alerts) DueRechecks(ctx context.Context, now time.Time) ([]Recheck, error) {
 	rs, err := engine.Collect(ctx, db.read(), scanRecheck,
 		`SELECT `+recheckColumns+` FROM recheck WHERE next > 0 AND next <= ? OR due <> '' ORDER BY next, kind, target LIMIT ?`, stamp(now),
@@ -75,13 +75,13 @@ func (db *Alerts) DueRechecks(ctx context.Context, now time.Time) ([]Recheck, er
 	return rs, db.fail(err, "what is to be checked again")
 }
 
-// Rechecks returns all that is or was to be done again, in order of kind and target.
+// Rechecks returns all past and future repetitions, in order of kind and target.
 func (db *Alerts) Rechecks(ctx context.Context) ([]Recheck, error) {
 	rs, err := engine.Collect(ctx, db.read(), scanRecheck, `SELECT `+recheckColumns+` FROM recheck ORDER BY kind, target LIMIT ?`, MaxPage)
 	return rs, db.fail(err, "what is to be checked again")
 }
 
-// DeleteRecheck forgets that something is done again. What is not there is no error.
+// DeleteRecheck deletes a repetition. A missing one is not an error.
 func (db *Alerts) DeleteRecheck(ctx context.Context, kind, target string) error {
 	err := db.write(ctx, func(c engine.Conn) error {
 		_, err := c.Exec(ctx, `DELETE FROM recheck WHERE kind = ? AND target = ?`, kind, target)

@@ -24,8 +24,8 @@ type Result struct {
 
 const resultColumns = `span_start, span_end, kind, similarity, site, library, document, title, source_start, source_end, documents`
 
-// PutResults replaces the results of a task by the given ones. It fails with concordat.ErrNotFound
-// if there is no such task; then, as after any error, the former results stay.
+// PutResults replaces the results of a task by the given ones. It fails with concordat.ErrNotFound if there is no such task;
+// then, as after any error, the former results stay.
 func (db *Checks) PutResults(ctx context.Context, id concordat.TaskID, results []Result) error {
 	for i, r := range results {
 		if err := checkResult(r); err != nil {
@@ -71,7 +71,7 @@ func checkResult(r Result) error {
 	return checkName("document", r.Source.Document)
 }
 
-// Score is how much of a submission counts. It is good for the findings and the rules that it was computed from.
+// Score is how much of a submission counts. It is valid for the findings and rules that it was computed from.
 type Score struct {
 	Revision int64  // of the findings
 	Rules    string // digest of the rules, in the caller's own form
@@ -81,8 +81,7 @@ type Score struct {
 	Leads    int // of the report; 0: none, or nobody asked for them
 }
 
-// PutScore keeps the score of a task in place of the one before. It fails with concordat.ErrNotFound if there is no
-// such task.
+// PutScore stores the score of a task, replacing the one before. It fails with concordat.ErrNotFound if there is no such task.
 func (db *Checks) PutScore(ctx context.Context, id concordat.TaskID, s Score) error {
 	err := db.write(ctx, func(c engine.Conn) error {
 		_, err := c.Exec(ctx, `INSERT INTO score (task, revision, rules, measured, covered, flags, leads) VALUES (?, ?, ?, ?, ?, ?, ?)
@@ -94,8 +93,8 @@ func (db *Checks) PutScore(ctx context.Context, id concordat.TaskID, s Score) er
 	return db.fail(err, "score of task %s", id)
 }
 
-// Scores returns the scores of tasks whose findings have not changed since; of others nothing. At most 500 are asked
-// for at once.
+// Scores returns the scores of tasks whose findings have not changed since; nothing for others. At most 500 are requested at
+// once.
 func (db *Checks) Scores(ctx context.Context, ids []concordat.TaskID) (map[concordat.TaskID]Score, error) {
 	out := map[concordat.TaskID]Score{}
 	if len(ids) == 0 {

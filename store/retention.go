@@ -10,13 +10,13 @@ import (
 	"concordat/store/engine"
 )
 
-// Term is how long a document of a library is kept from view, and how long it is kept at all.
+// Term is how long a document of a library is hidden, and how long it is kept at all.
 type Term struct {
 	Library  concordat.LibraryID
 	Document concordat.DocumentID
-	// Hidden is until when the document counts in checks and is not shown; zero: it is shown.
+	// Hidden is until when the document counts in checks but is not shown; zero: it is shown.
 	Hidden time.Time
-	// Expires is from when it is to be deleted; zero: never.
+	// Expires is when it is deleted; zero: never.
 	Expires time.Time
 }
 
@@ -28,8 +28,8 @@ func scanTerm(s engine.Scanner) (Term, error) {
 	return t, err
 }
 
-// SetTerm sets the term of a document, or takes it away where both of its times are zero. It fails
-// with concordat.ErrNotFound if there is no such document.
+// SetTerm sets the term of a document, or removes it if both of its times are zero. It fails with concordat.ErrNotFound if
+// there is no such document.
 func (db *Retention) SetTerm(ctx context.Context, t Term) error {
 	err := db.write(ctx, func(c engine.Conn) error {
 		var id string
@@ -48,8 +48,7 @@ func (db *Retention) SetTerm(ctx context.Context, t Term) error {
 	return db.fail(err, "term of %s/%s", t.Library, t.Document)
 }
 
-// Term returns the term of a document, the zero Term's times where it has none, or
-// concordat.ErrNotFound if there is no such document.
+// Term returns the term of a document, zero times if it has none, or concordat.ErrNotFound if there is no such document.
 func (db *Retention) Term(ctx context.Context, lib concordat.LibraryID, id concordat.DocumentID) (Term, error) {
 	t, err := scanTerm(db.read().Row(ctx, `SELECT d.library, d.id, COALESCE(t.hidden, 0), COALESCE(t.expires, 0) FROM document d
 		LEFT JOIN term t ON t.library = d.library AND t.document = d.id WHERE d.library = ? AND d.id = ?`, lib, id))
@@ -57,7 +56,7 @@ func (db *Retention) Term(ctx context.Context, lib concordat.LibraryID, id conco
 }
 
 // Terms returns the terms of a library's documents in order of id, those after the given one: at most
-// limit, or MaxPage where limit is 0 or larger.
+// limit, or MaxPage if limit is 0 or larger.
 func (db *Retention) Terms(ctx context.Context, lib concordat.LibraryID, after concordat.DocumentID, limit int) ([]Term, error) {
 	ts, err := engine.Collect(ctx, db.read(), scanTerm, `SELECT library, document, hidden, expires FROM term
 		WHERE library = ? AND document > ? ORDER BY document LIMIT ?`, lib, after, page(limit))
@@ -72,7 +71,7 @@ func (db *Retention) ExpiredDocuments(ctx context.Context, at time.Time, limit i
 	return ts, db.fail(err, "expired documents")
 }
 
-// OldDocuments returns documents of a library that came before the given time, in order of id: at most limit.
+// OldDocuments returns documents of a library added before the given time, in order of id: at most limit.
 func (db *Retention) OldDocuments(ctx context.Context, lib concordat.LibraryID, before time.Time, limit int) ([]DocumentRow, error) {
 	ds, err := engine.Collect(ctx, db.read(), scanDocument,
 		`SELECT `+documentColumns+` FROM document WHERE library = ? AND added < ? ORDER BY id LIMIT ?`,
@@ -98,8 +97,8 @@ func (db *Retention) Citing(ctx context.Context, r concordat.Ref) ([]concordat.T
 	return ids, db.fail(err, "tasks that cite %s", r)
 }
 
-// SetRequest replaces what a task that has ended was to do, for example by less, and forgets that it needs
-// its file. It fails with concordat.ErrInvalid while the task has not ended.
+// SetRequest replaces the request of a task that has ended, for example by a smaller one, and no longer keeps its file for it.
+// It fails with concordat.ErrInvalid while the task has not ended.
 func (db *Retention) SetRequest(ctx context.Context, id concordat.TaskID, request []byte) error {
 	err := db.write(ctx, func(c engine.Conn) error {
 		n, err := c.Exec(ctx, `UPDATE task SET request = ? WHERE id = ? AND state NOT IN (?, ?)`, request, id, concordat.TaskQueued,
@@ -148,7 +147,7 @@ func (db *Retention) OriginalShared(ctx context.Context, hash string, id concord
 	return n > 0, db.fail(err, "file %s", hash)
 }
 
-// Erased counts what went with a task.
+// Erased counts what was deleted with a task.
 type Erased struct {
 	Findings int64 `json:"findings_bytes"` // as kept
 	Results  int64 `json:"results"`
@@ -157,8 +156,8 @@ type Erased struct {
 	Answers  int64 `json:"kept_answers"` // to programs
 }
 
-// EraseTask deletes a task as DeleteTask does, with the answers kept for programs that name it and the record of whose it is at a
-// learning platform, and counts what went. A task that does not exist gives zeros and no error.
+// EraseTask deletes a task as DeleteTask does, with the answers kept for programs that name it and the record of whose it is at
+// a learning platform, and counts what was deleted. A task that does not exist gives zeros and no error.
 func (db *Retention) EraseTask(ctx context.Context, id concordat.TaskID) (Erased, error) {
 	var e Erased
 	err := db.write(ctx, func(c engine.Conn) error {
@@ -181,18 +180,18 @@ func (db *Retention) EraseTask(ctx context.Context, id concordat.TaskID) (Erased
 	return e, db.fail(err, "erase task %s", id)
 }
 
-// ErasureState says how far a deletion is.
+// ErasureState is the progress of a deletion.
 type ErasureState string
 
 // The states of a deletion.
 const (
-	ErasureAsked   ErasureState = "asked"   // nothing is deleted yet, or not all
+	ErasureAsked   ErasureState = "asked"   // nothing is deleted yet, or not everything
 	ErasureDeleted ErasureState = "deleted" // no query finds it; bytes may still be on disk
 	ErasureDone    ErasureState = "done"    // the bytes are gone
 )
 
-// EraseTraces forgets what else names documents of this site: alerts of standing checks, and the matches
-// that were told to partners; it returns how many. The record of showings to partners stays.
+// EraseTraces deletes what else names documents of this site: alerts of standing checks, and the matches that partners were
+// told; it returns how many. The record of showings to partners stays.
 func (db *Retention) EraseTraces(ctx context.Context, site concordat.SiteID, lib concordat.LibraryID,
 	ids []concordat.DocumentID) (alerts, answers int64, err error) {
 	err = db.write(ctx, func(c engine.Conn) error {
@@ -221,7 +220,7 @@ func (db *Retention) EraseTraces(ctx context.Context, site concordat.SiteID, lib
 	return alerts, answers, db.fail(err, "forget traces of %d documents of %s", len(ids), lib)
 }
 
-// Erasure is a deletion that was asked for.
+// Erasure is a requested deletion.
 type Erasure struct {
 	Seq     int64 // order, from 1; set by the store
 	ID      string
@@ -229,7 +228,7 @@ type Erasure struct {
 	Actor   string
 	Reason  string
 	State   ErasureState
-	Target  json.RawMessage // in the caller's form; nil once nothing is left to be found
+	Target  json.RawMessage // in the caller's form; nil once nothing is left to find
 	Receipt json.RawMessage // nil: nothing was deleted yet
 	Done    time.Time       // zero: not yet
 }
@@ -251,7 +250,7 @@ func scanErasure(s engine.Scanner) (Erasure, error) {
 	return e, err
 }
 
-// AskErasure keeps that a deletion is wanted, with State asked.
+// AskErasure stores a requested deletion, with State asked.
 func (db *Retention) AskErasure(ctx context.Context, e Erasure) error {
 	err := checkName("erasure", e.ID)
 	if err == nil && !json.Valid(e.Target) {
@@ -267,8 +266,8 @@ func (db *Retention) AskErasure(ctx context.Context, e Erasure) error {
 	return db.fail(err, "ask for deletion %s", e.ID)
 }
 
-// StepErasure notes how far a deletion is. Once it is no longer asked its target is forgotten: it may
-// name what was deleted. It fails with concordat.ErrNotFound if there is none of that id.
+// StepErasure records the progress of a deletion. Once it is no longer asked, its target is removed, since it may name what was
+// deleted. It fails with concordat.ErrNotFound if there is none with that id.
 func (db *Retention) StepErasure(ctx context.Context, id string, state ErasureState, receipt json.RawMessage) error {
 	err := db.write(ctx, func(c engine.Conn) error {
 		set, args := `state = ?, receipt = ?`, []any{state, cleanText(string(receipt))}
@@ -291,8 +290,8 @@ func (db *Retention) Erasure(ctx context.Context, id string) (Erasure, error) {
 	return e, db.fail(err, "deletion %s", id)
 }
 
-// Erasures returns deletions newest first, those asked for before the one with Seq before (0: from the
-// newest): at most limit, or MaxPage where limit is 0 or larger.
+// Erasures returns deletions newest first, those requested before the one with Seq before (0: from the newest): at most limit,
+// or MaxPage if limit is 0 or larger.
 func (db *Retention) Erasures(ctx context.Context, before int64, limit int) ([]Erasure, error) {
 	if before <= 0 {
 		before = 1<<63 - 1

@@ -19,15 +19,15 @@ const (
 	ReviewRules   ReviewKind = "rules"   // Data holds the rules from then on
 	ReviewComment ReviewKind = "comment" // Text
 	ReviewVerdict ReviewKind = "verdict" // Data is the verdict, Text the reason
-	ReviewSignOff ReviewKind = "signoff" // somebody else agrees with the latest verdict
+	ReviewSignOff ReviewKind = "signoff" // another officer agrees with the latest verdict
 	ReviewAssign  ReviewKind = "assign"  // Data is the account that reviews it from then on; "" for nobody
 	ReviewDue     ReviewKind = "due"     // Data is the day, YYYY-MM-DD, by which it is to be decided; "" for none
-	ReviewEdited  ReviewKind = "edited"  // a comment, whose number is Data, got another text; by ChangeComment only
-	ReviewRemoved ReviewKind = "removed" // a comment, whose number is Data, was deleted; by ChangeComment only
+	ReviewEdited  ReviewKind = "edited"  // the comment with the number in Data got another text; by ChangeComment only
+	ReviewRemoved ReviewKind = "removed" // the comment with the number in Data was deleted; by ChangeComment only
 	ReviewLibrary ReviewKind = "library" // Data says to which library the submission was added; "" there: it was removed
 )
 
-// Review is one thing that somebody decided about a check.
+// Review is one decision about a check.
 type Review struct {
 	Seq  int // from 1, set by the store
 	At   time.Time
@@ -46,17 +46,17 @@ func scanReview(s engine.Scanner) (Review, error) {
 	return r, err
 }
 
-// AppendReview adds a review of a task; nothing that is there changes. It fails with
-// concordat.ErrNotFound if there is no such task.
+// AppendReview adds a review of a task; existing reviews never change. It fails with concordat.ErrNotFound if there is no such
+// task.
 func (db *Checks) AppendReview(ctx context.Context, id concordat.TaskID, r Review) (Review, error) {
 	return db.AppendReviewIf(ctx, id, r, AnyRules)
 }
 
-// AnyRules is for AppendReviewIf: whatever the rules are.
+// AnyRules is for AppendReviewIf: regardless of the rules.
 const AnyRules = -1
 
-// AppendReviewIf is AppendReview if the task's rules were changed that many times, AnyRules apart, and
-// else fails with concordat.ErrChanged: of two people who change the rules of one revision the first does.
+// AppendReviewIf is AppendReview if the task's rules were changed that many times, and otherwise fails with
+// concordat.ErrChanged, so that of two people who change the rules of one revision the first succeeds. AnyRules always matches.
 func (db *Checks) AppendReviewIf(ctx context.Context, id concordat.TaskID, r Review, changes int) (Review, error) {
 	switch r.Kind {
 	case ReviewRules, ReviewComment, ReviewVerdict, ReviewSignOff, ReviewAssign, ReviewDue, ReviewLibrary:
@@ -97,9 +97,9 @@ func insertReview(ctx context.Context, c engine.Conn, id concordat.TaskID, r *Re
 	return err
 }
 
-// ChangeComment gives the comment of a number another text, or deletes it if text is empty; the former text is not kept. That
-// it was done is a review of its own, which is returned. It fails with concordat.ErrNotFound if there is no such comment, and
-// with concordat.ErrRefused if somebody else wrote it.
+// ChangeComment gives the comment with a number another text, or deletes it if text is empty; the former text is not kept. The
+// change is a review of its own, which is returned. It fails with concordat.ErrNotFound if there is no such comment, and with
+// concordat.ErrRefused if someone else wrote it.
 func (db *Checks) ChangeComment(ctx context.Context, id concordat.TaskID, number int, by, text string, at time.Time) (Review, error) {
 	r := Review{At: instant(stamp(at)), By: cleanText(by), Kind: ReviewEdited, Data: json.RawMessage(strconv.Itoa(number))}
 	if text == "" {

@@ -26,8 +26,8 @@ func FingerprintsForm(e concordat.Epoch, s concordat.Scheme) string {
 	return "fingerprints " + e.String() + " " + string(s)
 }
 
-// SentenceDigest names a sentence by its letters and digits alone, for the record of what partners
-// were shown ([Asks.Expose]).
+// SentenceDigest identifies a sentence by its letters and digits alone, for the record of what partners were shown
+// ([Asks.Expose]).
 func SentenceDigest(sentence string) Digest {
 	h := sha256.New()
 	h.Write([]byte("concordat/exposure/1\x00"))
@@ -40,8 +40,8 @@ func SentenceDigest(sentence string) Digest {
 	return Digest(h.Sum(nil)[:len(Digest{})])
 }
 
-// PutSentenceVectors keeps vectors in place of those of the same digests, and forgets the oldest beyond most. A vector whose document
-// or task is gone by now is not kept.
+// PutSentenceVectors stores vectors, replacing those with the same digests, and deletes the oldest beyond most. A vector whose
+// document or task is already gone is not stored.
 func (db *Checks) PutSentenceVectors(ctx context.Context, vectors []concordat.SentenceVector, most int) error {
 	err := db.write(ctx, func(c engine.Conn) error {
 		const columns, again = `INSERT INTO sentence_vector (digest, library, document, task, vector) `,
@@ -68,10 +68,10 @@ func (db *Checks) PutSentenceVectors(ctx context.Context, vectors []concordat.Se
 	return db.fail(err, "keep %d vectors", len(vectors))
 }
 
-// maxDigests bounds a question for vectors.
+// maxDigests bounds a request for vectors.
 const maxDigests = 500
 
-// SentenceVectors returns the vectors that are kept, by digest.
+// SentenceVectors returns the stored vectors, by digest.
 func (db *Checks) SentenceVectors(ctx context.Context, digests [][32]byte) (map[[32]byte][]float32, error) {
 	out := map[[32]byte][]float32{}
 	for part := range slices.Chunk(digests, maxDigests) {
@@ -98,7 +98,7 @@ func (db *Checks) SentenceVectors(ctx context.Context, digests [][32]byte) (map[
 	return out, nil
 }
 
-// packVector returns a vector of length 1 in two bytes a number, which are exact to 0.00002.
+// packVector returns a vector of length 1 in two bytes a number, exact to 0.00002.
 func packVector(v []float32) []byte {
 	out := make([]byte, 0, 2*len(v))
 	for _, x := range v {

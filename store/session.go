@@ -9,11 +9,11 @@ import (
 	"concordat/store/engine"
 )
 
-// sessionGrain is how exactly the last use of a session is known: one write a minute, not one a request.
+// sessionGrain is the precision of a session's last use: one write a minute, not one a request.
 const sessionGrain = time.Minute
 
-// UseSession returns the session of that secret, or concordat.ErrNotFound if there is none, it has
-// expired, or it was not used for longer than idle, 0: however long; and notes that it was used.
+// UseSession returns the session with that secret and records the use, or returns concordat.ErrNotFound if there is none, it
+// has expired, or it was not used for longer than idle (0: any time).
 func (db *People) UseSession(ctx context.Context, secret string, idle time.Duration) (Token, error) {
 	t, err := db.Token(ctx, secret, PurposeSession)
 	if err != nil {
@@ -41,7 +41,7 @@ func (db *People) UseSession(ctx context.Context, secret string, idle time.Durat
 // SecretID returns the TokenID of a secret.
 func SecretID(secret string) TokenID { return TokenID(tokenHash(secret)[:32]) }
 
-// EndSessions signs an account out everywhere but where the token has the given id; empty: everywhere.
+// EndSessions signs an account out everywhere except where the token has the given id; empty: everywhere.
 func (db *People) EndSessions(ctx context.Context, account string, but TokenID) error {
 	err := db.write(ctx, func(c engine.Conn) error {
 		_, err := c.Exec(ctx, `DELETE FROM token WHERE account = ? AND purpose = ? AND substr(hash, 1, 32) <> ?`, account, PurposeSession,
@@ -51,9 +51,8 @@ func (db *People) EndSessions(ctx context.Context, account string, but TokenID) 
 	return db.fail(err, "end sessions of %s", account)
 }
 
-// SetPassword sets the password of an account that may sign in, signs it out everywhere and ends links
-// by which its password could be chosen; its programs' tokens stay. It fails with
-// concordat.ErrNotFound if there is no such account, or it is disabled.
+// SetPassword sets the password of an account that may sign in, signs it out everywhere and ends links for choosing its
+// password; its programs' tokens stay. It fails with concordat.ErrNotFound if there is no such account, or it is disabled.
 func (db *People) SetPassword(ctx context.Context, account, password string) error {
 	err := db.write(ctx, func(c engine.Conn) error {
 		n, err := c.Exec(ctx, `UPDATE account SET password = ? WHERE name = ? AND disabled = 0`, password, account)
@@ -66,8 +65,8 @@ func (db *People) SetPassword(ctx context.Context, account, password string) err
 	return db.fail(err, "password of %s", account)
 }
 
-// DeleteUnjoined forgets public accounts without a password, and without a link to a provider, that were made before the given time: nobody
-// keeps a name by asking for it. It returns how many.
+// DeleteUnjoined deletes public accounts without a password, and without a link to a provider, that were created before the
+// given time, so that nobody reserves a name by requesting it. It returns how many.
 func (db *People) DeleteUnjoined(ctx context.Context, before time.Time) (int, error) {
 	var n int64
 	err := db.write(ctx, func(c engine.Conn) error {

@@ -11,7 +11,7 @@ import (
 	"concordat/store/engine"
 )
 
-// Share opens a library to one partner. Without one a partner gets no answer.
+// Share opens a library to one partner. Without a share a partner gets no answer.
 type Share struct {
 	Library concordat.LibraryID `json:"library"`
 	Partner concordat.SiteID    `json:"partner"`
@@ -24,22 +24,22 @@ type Share struct {
 	Changed time.Time `json:"changed"`
 }
 
-// ShareRule says what a partner may ask of a library and what it is shown.
+// ShareRule says what a partner may ask about a library and what it is shown.
 type ShareRule struct {
 	// Level is the most that is shown. Passages also need a person's approval each time.
 	Level concordat.Show `json:"level"`
 	// Outline is the form in which a matching document is shown for alignment: OutlineWords,
 	// OutlineFingerprints, or empty for none.
 	Outline string `json:"outline,omitempty"`
-	// NoEdges refuses the edge round, which shows the order of words around a literal copy.
+	// NoEdges refuses the edge round, which reveals the order of words around a literal copy.
 	NoEdges bool `json:"no_edges,omitempty"`
-	// Purposes are those for which the library may be asked; empty: any.
+	// Purposes are those that the library may be asked for; empty: any.
 	Purposes []string `json:"purposes,omitempty"`
 	// Closeness is the largest distance in bits that counts as a match, 1 to 100; 0: the gate of
 	// the scheme.
 	Closeness int `json:"closeness,omitempty"`
-	// Matches is the number of sentences of one job that must match sentences of one document before the
-	// document is named at all; 0: 2.
+	// Matches is the number of sentences of one job that must match sentences of one document before the document is named; 0:
+	// 2.
 	Matches int `json:"matches,omitempty"`
 	// Limits bound what the partner asks and is shown.
 	Limits Limits `json:"limits,omitzero"`
@@ -51,31 +51,30 @@ type ShareRule struct {
 	Ship bool `json:"ship,omitempty"`
 	// Standing lets the partner leave questions that later documents answer.
 	Standing bool `json:"standing,omitempty"`
-	// Leads lets the partner ask by cells of meaning which documents may say something in other words. It needs ShowMetadata.
+	// Leads lets the partner ask by cells of meaning which documents may say the same in other words. It needs ShowMetadata.
 	Leads bool `json:"leads,omitempty"`
 	// ExcludeAuthors leaves out documents of the authors named by the asker.
 	ExcludeAuthors bool `json:"exclude_authors,omitempty"`
-	// Approval is how long a request for a passage waits for a person, and for how long a granted
-	// one can be read; 0: 14 days.
+	// Approval is how long a request for a passage waits for a person, and how long a granted one can be read; 0: 14 days.
 	Approval time.Duration `json:"approval,omitempty"`
-	// Contact is the contact for the partner's people.
+	// Contact is whom the partner's people can contact.
 	Contact string `json:"contact,omitempty"`
 }
 
-// Limits of one partner at one library. Of each: 0 is the default, negative is no limit. Days and
-// hours slide in steps of SpendSlot.
+// Limits of one partner at one library. Of each: 0 is the default, negative is no limit. Days and hours slide in steps of
+// SpendSlot.
 type Limits struct {
 	Sentences   int `json:"sentences,omitempty"`   // asked in a day, padded; 20,000
 	Burst       int `json:"burst,omitempty"`       // asked in an hour, dummies included; 10,000
 	Disclosures int `json:"disclosures,omitempty"` // matching sentences told in a day; 500
 	Documents   int `json:"documents,omitempty"`   // documents told in a day; 50
 	Characters  int `json:"characters,omitempty"`  // of text shown in a day; 20,000
-	// Opened is how many sentences of one document are opened in a year at level overlap or above,
-	// where 5 % of the document are not more; 25.
+	// Opened is how many sentences of one document are opened in a year at level overlap or above, unless 5 % of the document
+	// are more; 25.
 	Opened int `json:"opened,omitempty"`
 
-	// Units is how many sentences around matches, which did not match themselves, an outline shows of one document in a year, where a
-	// quarter of the document are not more; 100.
+	// Units is how many sentences around matches, which did not match themselves, an outline shows of one document in a year,
+	// unless a quarter of the document are more; 100.
 	Units int `json:"units,omitempty"`
 
 	// Of questions by cells of meaning, apart from the others.
@@ -91,13 +90,13 @@ const (
 	DefaultApproval = 14 * 24 * time.Hour
 )
 
-// DefaultShareRule returns the rule with which a library is opened unless more is said. With outlines the asking site aligns what matches
-// as it aligns its own documents; without them it has only an estimate.
+// DefaultShareRule returns the default rule for opening a library. With outlines the asking site aligns matches as it aligns
+// its own documents; without them it has only an estimate.
 func DefaultShareRule() ShareRule {
 	return ShareRule{Level: concordat.ShowMetadata, Outline: concordat.OutlineWords}
 }
 
-// Filled returns r with the defaults in the place of zeros.
+// Filled returns r with defaults in place of zeros.
 func (r ShareRule) Filled() ShareRule {
 	def := func(v *int, d int) {
 		if *v == 0 {
@@ -159,7 +158,7 @@ func scanShare(s engine.Scanner) (Share, error) {
 		return Share{}, err
 	}
 	x.Made, x.Changed = instant(made), instant(changed)
-	// A rule that this program does not know must not be dropped without a word.
+	// A rule that this program does not know must not be dropped silently.
 	dec := json.NewDecoder(bytes.NewReader([]byte(rule)))
 	dec.DisallowUnknownFields()
 	if err := dec.Decode(&x.Rule); err != nil {
@@ -168,8 +167,8 @@ func scanShare(s engine.Scanner) (Share, error) {
 	return x, nil
 }
 
-// PutShare opens the library to the partner under the rule, or exchanges the rule, and returns what
-// is stored. It fails with concordat.ErrNotFound if the library does not exist.
+// PutShare opens the library to the partner under the rule, or replaces the rule, and returns what is stored. It fails with
+// concordat.ErrNotFound if the library does not exist.
 func (db *Answers) PutShare(ctx context.Context, x Share) (Share, error) {
 	rule, err := encodeShare(x)
 	if err != nil {
@@ -199,14 +198,13 @@ func encodeShare(x Share) (string, error) {
 	return string(b), err
 }
 
-// Share returns how the library is open to the partner, or concordat.ErrNotFound.
+// Share returns the rule by which the library is open to the partner, or concordat.ErrNotFound.
 func (db *Answers) Share(ctx context.Context, lib concordat.LibraryID, partner concordat.SiteID) (Share, error) {
 	x, err := scanShare(db.read().Row(ctx, `SELECT `+shareColumns+` FROM share WHERE library = ? AND partner = ?`, lib, partner))
 	return x, db.fail(err, "share of %s with %s", lib, partner)
 }
 
-// Shares returns all shares, of one library and with one partner where these are not empty, in order
-// of library and partner.
+// Shares returns all shares, of one library and with one partner unless these are empty, in order of library and partner.
 func (db *Answers) Shares(ctx context.Context, lib concordat.LibraryID, partner concordat.SiteID) ([]Share, error) {
 	xs, err := engine.Collect(ctx, db.read(), scanShare, `SELECT `+shareColumns+` FROM share
 		WHERE (? = '' OR library = ?) AND (? = '' OR partner = ?) ORDER BY library, partner`, lib, lib, partner, partner)

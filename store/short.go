@@ -13,12 +13,11 @@ import (
 	"concordat/store/engine"
 )
 
-// ShortPiece is a piece of a document that is too short for a fingerprint, with the grams by which
-// it is found.
+// ShortPiece is a piece of a document that is too short for a fingerprint, with the grams to find it by.
 type ShortPiece struct {
 	concordat.ShortPiece
-	// Grams are hashes of the piece's grams, one for each, ascending: what ShortCandidates looks for.
-	// Two grams may have one hash.
+	// Grams are hashes of the piece's grams, one for each, ascending: what ShortCandidates looks up. Two grams may have one
+	// hash.
 	Grams []uint32
 }
 
@@ -41,7 +40,7 @@ func putShort(ctx context.Context, c engine.Conn, lib concordat.LibraryID, id co
 	return nil
 }
 
-// shortText returns the number of the piece's text, which it notes with its grams if it is new.
+// shortText returns the number of the piece's text, which it stores with its grams if it is new.
 func shortText(ctx context.Context, c engine.Conn, p ShortPiece) (int64, error) {
 	var id int64
 	n, err := c.Exec(ctx, `INSERT INTO short_text (letters, grams) VALUES (?, ?) ON CONFLICT DO NOTHING`, cleanText(p.Letters), packGrams(p.Grams))
@@ -60,7 +59,7 @@ func shortText(ctx context.Context, c engine.Conn, p ShortPiece) (int64, error) 
 	return id, err
 }
 
-// dropShort forgets the short pieces of a document, and the texts that no other document holds.
+// dropShort deletes the short pieces of a document, and the texts that no other document holds.
 func dropShort(ctx context.Context, c engine.Conn, lib concordat.LibraryID, id concordat.DocumentID) error {
 	texts, err := engine.Collect(ctx, c, func(s engine.Scanner) (int64, error) {
 		var text int64
@@ -118,14 +117,13 @@ type ShortText struct {
 	Grams   []uint32 // ascending; overwritten by the next
 }
 
-// longestList is the length to which the lists of grams are counted: beyond it they are equally
-// long for the choice of the shortest.
+// longestList is the length up to which lists of grams are counted: beyond it they count as equally long when the shortest are
+// chosen.
 const longestList = 10_000
 
-// ShortCandidates calls each, in no order, with every short text that shares at least least of the
-// given grams and has low to high of them itself; it may call it with others too. It reads the
-// shortest lists that are sure to hold all of those: a document that shares least of n grams has one of any
-// n-least+1. each returning false ends it.
+// ShortCandidates calls each, in no order, with every short text that shares at least least of the given grams and has low to
+// high grams itself; it may call it with others too. It reads the shortest lists that are sure to contain all of those: a
+// document that shares least of n grams has one of any n-least+1. each ends the search by returning false.
 func (db *Catalogue) ShortCandidates(ctx context.Context, grams []uint32, least, low, high int, each func(ShortText) bool) error {
 	if least < 1 || least > len(grams) {
 		return db.fail(fmt.Errorf("%w: %d of %d grams", concordat.ErrInvalid, least, len(grams)), "search short texts")
@@ -165,7 +163,7 @@ func (db *Catalogue) ShortCandidates(ctx context.Context, grams []uint32, least,
 	return db.fail(err, "search short texts")
 }
 
-// rarest returns the n of the grams with the shortest lists, those without any left out.
+// rarest returns the n grams with the shortest lists, leaving out those without any.
 func rarest(ctx context.Context, c engine.Conn, grams []uint32, n, low, high int) ([]uint32, error) {
 	type list struct {
 		gram   uint32
@@ -194,17 +192,17 @@ func rarest(ctx context.Context, c engine.Conn, grams []uint32, n, low, high int
 	return out, nil
 }
 
-// ShortPlace is a place where a short text stands.
+// ShortPlace is a place of a short text.
 type ShortPlace struct {
 	Library  concordat.LibraryID
 	Document concordat.DocumentID
 	Title    string
 	Span     concordat.Span // bytes; zero: the title
-	Text     string         // as the document has it
+	Text     string         // as in the document
 }
 
-// ShortPlaces returns the first places of a short text in the libraries, at most limit, in order of
-// library, document and span, and the number of documents, of whatever library, that hold it.
+// ShortPlaces returns the first places of a short text in the libraries, at most limit, in order of library, document and span,
+// and the number of documents, in any library, that hold it.
 func (db *Catalogue) ShortPlaces(ctx context.Context, text int64, libraries []concordat.LibraryID,
 	limit int) (places []ShortPlace, documents int, err error) {
 	if len(libraries) == 0 {
@@ -228,8 +226,8 @@ func (db *Catalogue) ShortPlaces(ctx context.Context, text int64, libraries []co
 	return places, documents, db.fail(err, "places of short text %d", text)
 }
 
-// ShortUnknown returns the number of documents of the libraries whose short pieces were never noted:
-// they came before there was a place for them, and ingesting them again or a reindex notes them.
+// ShortUnknown returns the number of documents of the libraries whose short pieces were never recorded because they were added
+// by an earlier version; adding them again or a reindex records them.
 func (db *Catalogue) ShortUnknown(ctx context.Context, libraries []concordat.LibraryID) (int, error) {
 	if len(libraries) == 0 {
 		return 0, nil

@@ -11,9 +11,8 @@ import (
 	"concordat/store/engine"
 )
 
-// Forms of a showing: what of a text of ours went to a partner. Of FormFingerprints and FormWords, the two
-// sketches, a partner gets one of one text at most: together they tell most of its words
-// (doc/federation.md).
+// Forms of a showing: what part of a text of ours went to a partner. A partner gets at most one of the two sketches,
+// FormFingerprints and FormWords, of one text: together they reveal most of its words (doc/federation.md).
 const (
 	FormMatches      = "matches"      // which sentences match, and titles
 	FormLeads        = "leads"        // which sentences may say the same, and titles
@@ -28,7 +27,7 @@ const (
 // sketchForms maps each sketch to the other one.
 var sketchForms = map[string]string{FormFingerprints: FormWords, FormWords: FormFingerprints}
 
-// Showing says what of one text went to a partner.
+// Showing says what a partner received of one text.
 type Showing struct {
 	Partner  concordat.SiteID     `json:"partner"`
 	Hash     string               `json:"hash"` // SHA-256 of the text, hexadecimal
@@ -37,7 +36,7 @@ type Showing struct {
 	Document concordat.DocumentID `json:"document"`
 	Epoch    concordat.Epoch      `json:"epoch"` // of the latest time
 
-	// Sentences and Characters count this showing when noted, and all showings when listed.
+	// Sentences and Characters count this showing when recorded, and all showings when listed.
 	Sentences  int `json:"sentences"`
 	Characters int `json:"characters"`
 
@@ -59,9 +58,8 @@ func scanShowing(s engine.Scanner) (Showing, error) {
 	return x, err
 }
 
-// Show notes the showings, all or none. It fails with concordat.ErrRefused if one is a sketch
-// of a text, or of a document under whatever text, of which the partner has the other sketch. Concurrent
-// calls never show both.
+// Show records the showings, all or none. It fails with concordat.ErrRefused if one is a sketch of a text, or of a document
+// with any text, of which the partner has the other sketch. Concurrent calls never show both.
 func (db *Asks) Show(ctx context.Context, xs ...Showing) error {
 	if len(xs) == 0 {
 		return nil
@@ -133,8 +131,7 @@ type ShowingSum struct {
 	Last       time.Time           `json:"last"`
 }
 
-// ShowingSums returns the sums of all that a partner was shown, in order of direction,
-// library and form.
+// ShowingSums returns the sums of everything that a partner was shown, in order of direction, library and form.
 func (db *Asks) ShowingSums(ctx context.Context, partner concordat.SiteID) ([]ShowingSum, error) {
 	xs, err := engine.Collect(ctx, db.read(), func(s engine.Scanner) (ShowingSum, error) {
 		var x ShowingSum
@@ -147,16 +144,16 @@ func (db *Asks) ShowingSums(ctx context.Context, partner concordat.SiteID) ([]Sh
 	return xs, db.fail(err, "showings to %s", partner)
 }
 
-// Outlined names a document of which a partner is shown the outline.
+// Outlined names a document whose outline a partner is shown.
 type Outlined struct {
 	Partner  concordat.SiteID
 	Library  concordat.LibraryID
 	Document concordat.DocumentID
 }
 
-// Outline notes which units of a document an outline shows, and returns for each whether it may: those that the partner was shown since
-// a moment, and the first others while there are fewer than most of both; negative: no limit. Concurrent calls never show
-// more together.
+// Outline records which units of a document an outline shows, and returns for each whether it may: those that the partner was
+// shown since a moment, and the first others while there are fewer than most of both; negative: no limit. Concurrent calls
+// never show more together.
 func (db *Asks) Outline(ctx context.Context, x Outlined, since time.Time, most int, units []int) (shown []bool, err error) {
 	shown = make([]bool, len(units))
 	err = db.write(ctx, func(c engine.Conn) error {
@@ -189,7 +186,7 @@ func (db *Asks) Outline(ctx context.Context, x Outlined, since time.Time, most i
 	return shown, db.fail(err, "outline of %s for %s", x.Document, x.Partner)
 }
 
-// ForgetOutlined forgets the units that were shown before the given time.
+// ForgetOutlined deletes the units shown before the given time.
 func (db *Asks) ForgetOutlined(ctx context.Context, before time.Time) error {
 	err := db.write(ctx, func(c engine.Conn) error {
 		_, err := c.Exec(ctx, `DELETE FROM outlined WHERE made < ?`, stamp(before))
@@ -198,11 +195,11 @@ func (db *Asks) ForgetOutlined(ctx context.Context, before time.Time) error {
 	return db.fail(err, "forget outlines")
 }
 
-// Part is a part of a library: one document of Of, and at least Least documents.
+// Part is a part of a library: one document in Of, and at least Least documents.
 type Part struct{ Of, Least int }
 
-// MuchShown returns, as alarms of kind AlarmLibrary, the partners that since a moment were told of a part of a library, or were shown
-// outlines of the other part, in order of partner and library.
+// MuchShown returns, as alarms of kind AlarmLibrary, the partners that since a moment were told of a part of a library, or were
+// shown outlines of the other part, in order of partner and library.
 func (db *Asks) MuchShown(ctx context.Context, since time.Time, told, outlined Part) ([]PartnerAlarm, error) {
 	if told.Of <= 0 || outlined.Of <= 0 {
 		return nil, fmt.Errorf("%w: a part of %d and %d", concordat.ErrInvalid, told.Of, outlined.Of)

@@ -11,8 +11,8 @@ import (
 	"concordat/store/engine"
 )
 
-// SourceState is the outcome of reading one file for one library. A file whose size and modification
-// time (or whose hash) are those noted need not be read again.
+// SourceState is the outcome of reading one file for one library. A file whose size and modification time (or whose hash) are
+// unchanged need not be read again.
 type SourceState struct {
 	Library concordat.LibraryID
 	// Path of the file, or archive!/member. A path that is not UTF-8 comes back quoted, as by
@@ -20,20 +20,19 @@ type SourceState struct {
 	Path      string
 	Size      int64 // bytes
 	Modified  time.Time
-	Hash      string    // SHA-256 of the file, hexadecimal; empty: not taken
+	Hash      string    // SHA-256 of the file, hexadecimal; empty: not computed
 	Documents int       // taken from the file
 	Code      string    // of the failure, for example encrypted; empty: handled
 	Detail    string    // a plain sentence about the failure
 	Handled   time.Time // when
 }
 
-// Unchanged reports whether the file was read without failure and has not changed since, judging by
-// its size and modification time.
+// Unchanged reports whether the file was read without failure and has not changed since, judging by size and modification time.
 func (s SourceState) Unchanged(size int64, modified time.Time) bool {
 	return s.Code == "" && s.Size == size && stamp(s.Modified) == stamp(modified)
 }
 
-// pathKey returns path itself where it can be a name, or its quoted form: file names are any bytes.
+// pathKey returns path itself if it can be a name, or its quoted form: file names are any bytes.
 func pathKey(path string) string {
 	if utf8.ValidString(path) && !strings.ContainsRune(path, 0) {
 		return path
@@ -51,8 +50,8 @@ func scanSource(s engine.Scanner) (SourceState, error) {
 	return r, err
 }
 
-// PutSourceState notes the states, each replacing that of its library and path; all or none. It
-// fails with concordat.ErrNotFound if a library does not exist.
+// PutSourceState records the states, each replacing that of its library and path; all or none. It fails with
+// concordat.ErrNotFound if a library does not exist.
 func (db *Catalogue) PutSourceState(ctx context.Context, states ...SourceState) error {
 	for _, s := range states {
 		if err := checkName("path", pathKey(s.Path)); err != nil {
@@ -83,7 +82,7 @@ func (db *Catalogue) PutSourceState(ctx context.Context, states ...SourceState) 
 	return db.fail(err, "put %d sources", len(states))
 }
 
-// SourceState returns what is noted for a file of a library, or concordat.ErrNotFound.
+// SourceState returns the record of a file of a library, or concordat.ErrNotFound.
 func (db *Catalogue) SourceState(ctx context.Context, lib concordat.LibraryID, path string) (SourceState, error) {
 	s, err := scanSource(db.read().Row(ctx,
 		`SELECT `+sourceColumns+` FROM source WHERE library = ? AND path = ?`, lib, pathKey(path)))

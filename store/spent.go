@@ -10,8 +10,8 @@ import (
 	"concordat/store/engine"
 )
 
-// SpendSlot is the grain of time of what is spent: an amount counts until its slot has wholly left
-// the window, so up to one slot longer than the window, never shorter.
+// SpendSlot is the time step for amounts spent: an amount counts until its slot has completely left the window, so up to one
+// slot longer than the window, never shorter.
 const SpendSlot = 10 * time.Minute
 
 // Spending is one charge against limits. All charges of one Partner, Library, Kind and Document add up.
@@ -24,13 +24,13 @@ type Spending struct {
 	Windows  []Window
 }
 
-// Window is a limit of what may be spent within a time up to the moment.
+// Window limits what may be spent within a time up to the moment.
 type Window struct {
 	Within time.Duration
 	Most   int // negative: no limit
 }
 
-// Overspent is the error of Spend where a limit would be passed. It wraps concordat.ErrRefused.
+// Overspent is the error of Spend if a limit would be exceeded. It wraps concordat.ErrRefused.
 type Overspent struct {
 	Kind string
 	Left int // of the limit
@@ -44,9 +44,9 @@ func (o *Overspent) Error() string {
 
 func (o *Overspent) Unwrap() error { return concordat.ErrRefused }
 
-// Spend charges all of the spendings, or none and fails with an *Overspent of the first that does not
-// fit. It returns, for each, the least that is left of its windows that have a limit, negative where
-// there is none. Concurrent calls never spend more than a limit together. An Amount of 0 only asks.
+// Spend charges all of the spendings, or none and fails with an *Overspent for the first that does not fit. It returns, for
+// each, the least left in its windows with a limit, negative if there is none. Concurrent calls never spend more than a limit
+// together. An Amount of 0 only asks.
 func (db *Answers) Spend(ctx context.Context, xs ...Spending) ([]int, error) {
 	left := make([]int, len(xs))
 	now := db.now()
@@ -75,7 +75,7 @@ func spend(ctx context.Context, c engine.Conn, now time.Time, x Spending) (int, 
 		if err != nil {
 			return 0, err
 		}
-		if left = max(0, left); left < x.Amount { // a limit that was lowered may be passed already
+		if left = max(0, left); left < x.Amount { // a lowered limit may be exceeded already
 			retry, err := retryAt(ctx, c, now, x, w)
 			if err != nil {
 				return 0, err
@@ -132,7 +132,7 @@ func retryAt(ctx context.Context, c engine.Conn, now time.Time, x Spending, w Wi
 	return time.Time{}, err
 }
 
-// ForgetSpent forgets what was spent before the given time.
+// ForgetSpent deletes what was spent before the given time.
 func (db *Answers) ForgetSpent(ctx context.Context, before time.Time) error {
 	err := db.write(ctx, func(c engine.Conn) error {
 		_, err := c.Exec(ctx, `DELETE FROM spent WHERE slot < ?`, stamp(before.Add(-SpendSlot)))
@@ -141,8 +141,7 @@ func (db *Answers) ForgetSpent(ctx context.Context, before time.Time) error {
 	return db.fail(err, "forget what was spent")
 }
 
-// TakeMessage reports whether a partner's message is taken for the first time. It is remembered until the
-// given time.
+// TakeMessage reports whether a partner's message arrives for the first time. It is remembered until the given time.
 func (db *Answers) TakeMessage(ctx context.Context, partner concordat.SiteID, message []byte, until time.Time) (bool, error) {
 	first := false
 	err := checkName("partner", partner)

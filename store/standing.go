@@ -21,8 +21,8 @@ type Standing struct {
 	Sentences []concordat.Sentence // without their sections
 }
 
-// PutStanding keeps a standing check, replacing one of the same task. It fails with
-// concordat.ErrNotFound if there is no such task.
+// PutStanding stores a standing check, replacing one of the same task. It fails with concordat.ErrNotFound if there is no such
+// task.
 func (db *Alerts) PutStanding(ctx context.Context, s Standing) error {
 	err := db.write(ctx, func(c engine.Conn) error {
 		_, err := c.Exec(ctx, `INSERT INTO standing (task, scheme, made, sentences) VALUES (?, ?, ?, ?)
@@ -33,7 +33,7 @@ func (db *Alerts) PutStanding(ctx context.Context, s Standing) error {
 	return db.fail(err, "put standing check %s", s.Task)
 }
 
-// EndStanding forgets a standing check, or fails with concordat.ErrNotFound.
+// EndStanding deletes a standing check, or fails with concordat.ErrNotFound.
 func (db *Alerts) EndStanding(ctx context.Context, task concordat.TaskID) error {
 	err := db.write(ctx, func(c engine.Conn) error {
 		n, err := c.Exec(ctx, `DELETE FROM standing WHERE task = ?`, task)
@@ -62,7 +62,7 @@ func (db *Alerts) Standing(ctx context.Context, task concordat.TaskID) (Standing
 	return s, db.fail(err, "standing check %s", task)
 }
 
-// AlertSide says on which side of a standing check this site is.
+// AlertSide says which side of a standing check this site is on.
 type AlertSide string
 
 // The sides.
@@ -71,20 +71,20 @@ const (
 	AlertTold  AlertSide = "told"  // a partner's check was told of a later document of this site
 )
 
-// Alert says that a later document matches a standing check. Of a partner's check it holds what the partner was told of
-// the document, and nothing of the partner's own.
+// Alert says that a later document matches a standing check. About a partner's check it has only what the partner was told of
+// the document.
 type Alert struct {
 	Seq  int64 // set by the store, from 1
 	Side AlertSide
 	Task concordat.TaskID // of AlertFound; else empty
 	At   time.Time
-	// Partner asked the question named by Job, in hexadecimal, for a purpose and at a time; of AlertTold.
+	// Partner asked the question named by Job, in hexadecimal, for a purpose and at a time; for AlertTold.
 	Partner concordat.SiteID
 	Job     string
 	Purpose string
 	Asked   time.Time
-	// Source is the document: a partner's by its pseudonym, and so one of this site with AlertTold where the partner was not told
-	// which it is, that is, where Spans is empty. Document is empty if not even their number is told.
+	// Source is the document: a partner's by its pseudonym, and also one of this site with AlertTold if the partner was not
+	// told which it is, that is, if Spans is empty. Document is empty if not even the pseudonym is known.
 	Source    concordat.Ref
 	Title     string
 	Author    string
@@ -97,17 +97,18 @@ type Alert struct {
 	Handled   AlertMark
 }
 
-// AlertMark says who has read or dealt with an alert, and when. The zero value: nobody.
+// AlertMark says who has read or handled an alert, and when. The zero value: no one.
 type AlertMark struct {
 	By string
 	At time.Time
 }
 
-// MaxAlerts is of how many documents of one partner alerts of a task are kept, and of how many documents of this site
-// alerts of one question of a partner.
+// MaxAlerts is the number of documents of one partner for which alerts of a task are kept, and of documents of this site for
+// which alerts of one question of a partner are kept.
 const MaxAlerts = 1000
 
-// alertEvent is the data of an event about an alert. It names no document: the receiver asks for it with a token, and so with rights.
+// alertEvent is the data of an event about an alert. It names no document: the receiver requests it with a token, and so with
+// rights.
 type alertEvent struct {
 	Alert   int64               `json:"alert"`
 	Check   concordat.TaskID    `json:"check,omitempty"`
@@ -115,9 +116,9 @@ type alertEvent struct {
 	Library concordat.LibraryID `json:"library"`
 }
 
-// PutAlert keeps an alert, tells webhooks of it, and returns its number. It returns 0 where one for the same check and
-// document is there: that one then has the new words and spans; if they differ, or no document is named, it is unread
-// again and told again. Beyond MaxAlerts none is kept. An empty Side is AlertFound.
+// PutAlert stores an alert, announces it to webhooks, and returns its number. It returns 0 if there is one for the same check
+// and document, which then gets the new words and spans; if they differ, or no document is named, it is unread again and
+// announced again. Beyond MaxAlerts none is stored. An empty Side is AlertFound.
 func (db *Alerts) PutAlert(ctx context.Context, a Alert) (seq int64, err error) {
 	if a.Side == "" {
 		a.Side = AlertFound
@@ -153,7 +154,7 @@ func (db *Alerts) PutAlert(ctx context.Context, a Alert) (seq int64, err error) 
 	return seq, db.fail(err, "put alert of task %s%s", a.Task, a.Job)
 }
 
-// sameAlert brings the alert of the same check and document up to date, and reports whether there is one.
+// sameAlert updates the alert of the same check and document, and reports whether there is one.
 func (db base) sameAlert(ctx context.Context, c engine.Conn, a *Alert) (bool, error) {
 	const same = ` WHERE side = ? AND COALESCE(task, '') = ? AND partner = ? AND job = ? AND site = ? AND library = ? AND document = ?`
 	var seq int64
@@ -174,7 +175,7 @@ func (db base) sameAlert(ctx context.Context, c engine.Conn, a *Alert) (bool, er
 	return n > 0, err
 }
 
-// alerted announces an alert: of a check of this site to its owner too.
+// alerted announces an alert; one about a check of this site to its owner too.
 func (db base) alerted(ctx context.Context, c engine.Conn, seq int64, a *Alert) error {
 	e := alertEvent{Alert: seq, Check: a.Task, Partner: a.Partner, Library: a.Source.Library}
 	if a.Side == AlertTold {
@@ -219,7 +220,7 @@ func (db *Alerts) Alerts(ctx context.Context, after int64, limit int) ([]Alert, 
 type AlertFilter struct {
 	Side AlertSide        // empty: both
 	Task concordat.TaskID // empty: all
-	Open bool             // only those that nobody has handled
+	Open bool             // only unhandled ones
 }
 
 func (f AlertFilter) where() (string, []any) {
@@ -236,7 +237,7 @@ func (f AlertFilter) where() (string, []any) {
 	return strings.Join(conditions, " AND "), args
 }
 
-// FilterAlerts returns the chosen alerts before the given number, the latest first: at most limit, or MaxPage where limit is 0
+// FilterAlerts returns the chosen alerts before the given number, the latest first: at most limit, or MaxPage if limit is 0
 // or larger. Before 0 are all.
 func (db *Alerts) FilterAlerts(ctx context.Context, f AlertFilter, before int64, limit int) ([]Alert, error) {
 	where, args := f.where()
@@ -254,7 +255,7 @@ func (db *Alerts) Alert(ctx context.Context, seq int64) (Alert, error) {
 	return a, db.fail(err, "alert %d", seq)
 }
 
-// UnreadAlerts returns how many alerts nobody has read, counted up to most.
+// UnreadAlerts returns the number of unread alerts, counted up to most.
 func (db *Alerts) UnreadAlerts(ctx context.Context, most int) (n int, err error) {
 	err = db.read().Row(ctx, `SELECT count(*) FROM (SELECT 1 FROM standing_alert WHERE read_at = 0 LIMIT ?) AS unread`, most).Scan(&n)
 	return n, db.fail(err, "unread alerts")
@@ -263,11 +264,11 @@ func (db *Alerts) UnreadAlerts(ctx context.Context, most int) (n int, err error)
 // AlertChange is an action on an alert.
 type AlertChange string
 
-// The changes. What is handled is read.
+// The changes. Handled alerts are read.
 const (
 	AlertRead   AlertChange = "read"
 	AlertHandle AlertChange = "handle"
-	AlertReopen AlertChange = "reopen" // nobody has handled it
+	AlertReopen AlertChange = "reopen" // reopens it
 )
 
 // ChangeAlert marks an alert and reports whether that changed anything: the first person who read or handled it stays
@@ -305,7 +306,7 @@ func (db *Alerts) ChangeAlert(ctx context.Context, seq int64, change AlertChange
 	return changed, db.fail(err, "%s alert %d", change, seq)
 }
 
-// ForgetAlerts forgets what partners were told before then.
+// ForgetAlerts deletes what partners were told before the given time.
 func (db *Alerts) ForgetAlerts(ctx context.Context, before time.Time) error {
 	err := db.write(ctx, func(c engine.Conn) error {
 		_, err := c.Exec(ctx, `DELETE FROM standing_alert WHERE side = ? AND at < ?`, AlertTold, stamp(before))

@@ -23,7 +23,7 @@ type DB struct {
 	LTI       *LTI
 	Retention *Retention
 	Harvest   *Harvest
-	// Acknowledged is kept for the nodes of a cluster.
+	// Acknowledged is for the nodes of a cluster.
 	Acknowledged *Acknowledged
 }
 
@@ -41,7 +41,7 @@ type (
 	Partners struct{ base }
 	// Answers holds what partners may ask, what they asked and what they were told.
 	Answers struct{ base }
-	// Asks holds what was asked of partners, what they saw of it, and mirrors of their libraries.
+	// Asks holds questions to partners, what they saw of them, and mirrors of their libraries.
 	Asks struct{ base }
 	// People holds accounts with their tokens, sessions, identities and quotas.
 	People struct{ base }
@@ -49,7 +49,7 @@ type (
 	AuditLog struct{ base }
 	// Webhooks holds the addresses that events are sent to, and the deliveries to them.
 	Webhooks struct{ base }
-	// LTI holds learning platforms and what they handed in.
+	// LTI holds learning platforms and their submissions.
 	LTI struct{ base }
 	// Retention holds terms, deletions and their receipts.
 	Retention struct{ base }
@@ -91,9 +91,9 @@ func (b base) now() time.Time { return b.engine.Now() }
 // Options of a store; the zero value is the default. See [engine.Options].
 type Options engine.Options
 
-// Open opens the SQLite file at path with default options, and makes it (readable by its owner only) if it does not
-// exist; its folder must exist. A path for which [IsURL] holds is the address of a PostgreSQL database instead. It
-// fails like [engine.Options.Open].
+// Open opens the SQLite file at path with default options, and creates it (readable by its owner only) if it does not exist;
+// its folder must exist. A path for which [IsURL] holds is the address of a PostgreSQL database instead. It fails like
+// [engine.Options.Open].
 func Open(ctx context.Context, path string) (*DB, error) {
 	return Options{}.Open(ctx, path)
 }
@@ -124,7 +124,7 @@ func (db *DB) Close() error { return db.engine.Close() }
 // MaxPage is the most rows that one call of a paged list returns.
 const MaxPage = 10_000
 
-// page returns the number of rows to ask for: limit, or MaxPage where limit is 0 or beyond it.
+// page returns the number of rows to request: limit, or MaxPage if limit is 0 or beyond it.
 func page(limit int) int {
 	if limit <= 0 || limit > MaxPage {
 		return MaxPage

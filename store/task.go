@@ -12,24 +12,22 @@ import (
 	"concordat/store/engine"
 )
 
-// ErrLease: the task is no longer this worker's; another may have it. The worker drops its work.
+// ErrLease: the task no longer belongs to this worker; another may have it. The worker drops its work.
 var ErrLease = errors.New("lease lost")
 
-// MaxAttempts is how often a task is begun before it is given up: one that kills its worker must not
-// kill each of them for ever.
+// MaxAttempts is how often a task is begun before it is given up: one that kills its worker must not go on killing workers.
 const MaxAttempts = 3
 
 // Task is a check with its place in the queue.
 type Task struct {
 	concordat.Task
-	Owner string // the account that wants it; empty: the command line
-	Batch string // names those that were handed in together; may be empty
+	Owner string // the account that submitted it; empty: the command line
+	Batch string // names those submitted together; may be empty
 	// Request tells the worker what to do, in the caller's own form.
 	Request []byte
-	// File is the hash of the file that it needs, for CreateTask and StartTask; see Originals. It is
-	// not read back.
+	// File is the hash of the file that it needs, for CreateTask and StartTask; see Originals. It is not read back.
 	File string
-	// Files are more of these, none twice, where several are needed.
+	// Files are further files, without duplicates.
 	Files []string
 
 	// The rest is set by the store.
@@ -38,8 +36,8 @@ type Task struct {
 	Cause    Cause     // of its end; zero: it has not ended, or as it should
 	Started  time.Time // of the latest attempt; zero: never
 	Finished time.Time // zero: not yet
-	Attempts int       // begun so far; with Worker it tells one claim from every other
-	Worker   string    // that has or had it
+	Attempts int       // begun so far; with Worker it distinguishes one claim from every other
+	Worker   string    // worker that has or had it
 	Lease    time.Time // end of the claim; zero: not running
 }
 
@@ -58,8 +56,8 @@ func scanTask(s engine.Scanner) (Task, error) {
 	return t, err
 }
 
-// CreateTask puts a task at the end of the queue; of t the ID, Title, Made, Owner, Batch and
-// Request are read. It fails with concordat.ErrExists if the id is taken.
+// CreateTask puts a task at the end of the queue; it reads ID, Title, Made, Owner, Batch and Request of t. It fails with
+// concordat.ErrExists if the id is taken.
 func (db *Checks) CreateTask(ctx context.Context, t Task) error {
 	_, err := db.insertTask(ctx, t, concordat.TaskQueued, "", 0)
 	return db.fail(err, "create task %s", t.ID)
@@ -78,7 +76,7 @@ func (db *Checks) CreateTasks(ctx context.Context, ts []Task) error {
 	return db.fail(err, "create %d tasks", len(ts))
 }
 
-// StartTask is CreateTask and ClaimTask in one: no other worker gets the task while the lease runs.
+// StartTask is CreateTask and ClaimTask in one: no other worker gets the task while the lease lasts.
 func (db *Checks) StartTask(ctx context.Context, t Task, worker string, lease time.Duration) (Task, error) {
 	if err := checkClaim(worker, lease); err != nil {
 		return Task{}, db.fail(err, "start task %s", t.ID)
@@ -128,7 +126,7 @@ func insertTaskIn(ctx context.Context, c engine.Conn, t Task, state concordat.St
 	return t, err
 }
 
-// Lane is one of the two lines in which tasks wait: what is added to libraries keeps no check waiting.
+// Lane is one of the two lines in which tasks wait, so that additions to libraries do not keep checks waiting.
 type Lane string
 
 // The lanes; the zero value is that of every task.
@@ -151,7 +149,7 @@ func (l Lane) where() string {
 	return ""
 }
 
-// lane is the one in which the task waits.
+// lane is the line in which the task waits.
 func (t Task) lane() Lane {
 	if strings.HasPrefix(t.Batch, AddingBatch) {
 		return LaneAdding
@@ -166,9 +164,9 @@ func checkClaim(worker string, lease time.Duration) error {
 	return checkName("worker", worker)
 }
 
-// ClaimTask gives the worker one task of the lane to run, until the lease ends: a running one whose lease has ended (its
-// worker crashed), else the oldest queued one, else it fails with concordat.ErrNotFound. No two workers hold one task at a
-// time. Tasks begun MaxAttempts times are set to failed on the way.
+// ClaimTask gives the worker one task of the lane to run, until the lease ends: a running one whose lease has ended (its worker
+// crashed), else the oldest queued one; else it fails with concordat.ErrNotFound. No two workers hold one task at a time. Tasks
+// begun MaxAttempts times are set to failed on the way.
 func (db *Checks) ClaimTask(ctx context.Context, lane Lane, worker string, lease time.Duration) (Task, error) {
 	if err := checkClaim(worker, lease); err != nil {
 		return Task{}, db.fail(err, "claim task")
@@ -213,8 +211,8 @@ func (db *Checks) ClaimTask(ctx context.Context, lane Lane, worker string, lease
 	return t, db.fail(err, "claim task")
 }
 
-// changeClaimed runs an UPDATE of the task that the claim t holds, or fails with ErrLease, or with
-// concordat.ErrNotFound if the task is gone. An ended lease that nobody has claimed is still t's.
+// changeClaimed runs an UPDATE of the task that the claim t holds, or fails with ErrLease, or with concordat.ErrNotFound if the
+// task is gone. An expired lease that no other worker has claimed still belongs to t.
 func (db *Checks) changeClaimed(ctx context.Context, t Task, set string, args ...any) error {
 	return db.write(ctx, func(c engine.Conn) error { return db.changeClaimedIn(ctx, c, t, set, args...) })
 }
@@ -232,8 +230,8 @@ func (db *Checks) changeClaimedIn(ctx context.Context, c engine.Conn, t Task, se
 	return ErrLease
 }
 
-// RenewTask lets the claim t run for another lease from now. It fails with ErrLease if the task
-// has gone to another worker or has ended.
+// RenewTask extends the claim t by another lease from now. It fails with ErrLease if the task has gone to another worker or has
+// ended.
 func (db *Checks) RenewTask(ctx context.Context, t Task, lease time.Duration) error {
 	if err := checkClaim(t.Worker, lease); err != nil {
 		return db.fail(err, "renew task %s", t.ID)
@@ -248,8 +246,8 @@ func (db *Checks) RetitleTask(ctx context.Context, t Task, title string) error {
 	return db.fail(db.changeClaimed(ctx, t, `title = ?`, cleanText(title)), "retitle task %s", t.ID)
 }
 
-// ReleaseTask puts the claimed task t back to its place in the queue, as if it had not been begun:
-// for a worker that shuts down. It fails with ErrLease as RenewTask does.
+// ReleaseTask puts the claimed task t back to its place in the queue, as if it had not been begun, for a worker that shuts
+// down. It fails with ErrLease as RenewTask does.
 func (db *Checks) ReleaseTask(ctx context.Context, t Task) error {
 	err := db.changeClaimed(ctx, t, `state = ?, lease_until = 0, attempts = attempts - 1`, concordat.TaskQueued)
 	return db.fail(err, "release task %s", t.ID)
@@ -261,7 +259,7 @@ func (db *Checks) FinishTask(ctx context.Context, t Task, state concordat.State,
 	return db.finishTask(ctx, t, state, cause, nil)
 }
 
-// FinishCheck is FinishTask of a check that has a report, with the number of its leads for webhooks; nil: nobody asked for them.
+// FinishCheck is FinishTask for a check that has a report, with the number of its leads for webhooks; nil: not requested.
 func (db *Checks) FinishCheck(ctx context.Context, t Task, state concordat.State, leads *concordat.LeadCount) error {
 	return db.finishTask(ctx, t, state, Cause{}, leads)
 }
@@ -297,9 +295,8 @@ func (db *Checks) Task(ctx context.Context, id concordat.TaskID) (Task, error) {
 	return t, db.fail(err, "task %s", id)
 }
 
-// Tasks returns tasks newest first, those created before the one with Seq before (0: from the
-// newest): at most limit, or MaxPage where limit is 0 or larger. Tasks created meanwhile do not
-// shift the next page.
+// Tasks returns tasks newest first, those created before the one with Seq before (0: from the newest): at most limit, or
+// MaxPage if limit is 0 or larger. Tasks created meanwhile do not shift the next page.
 func (db *Checks) Tasks(ctx context.Context, before int64, limit int) ([]Task, error) {
 	if before <= 0 {
 		before = 1<<63 - 1
@@ -309,8 +306,7 @@ func (db *Checks) Tasks(ctx context.Context, before int64, limit int) ([]Task, e
 	return ts, db.fail(err, "list tasks")
 }
 
-// Ahead returns the number of tasks of its lane that are claimed before t: those queued earlier, and those that
-// are running.
+// Ahead returns the number of tasks of its lane that are claimed before t: those queued earlier, and those running.
 func (db *Checks) Ahead(ctx context.Context, t Task) (queued, running int, err error) {
 	err = db.read().Row(ctx, `SELECT
 		(SELECT COUNT(*) FROM task WHERE state = ? AND seq < ?`+t.lane().where()+`), (SELECT COUNT(*) FROM task WHERE state = ?`+t.lane().where()+`)`,
@@ -340,8 +336,8 @@ func (db *Checks) CancelTask(ctx context.Context, id concordat.TaskID, cause Cau
 	return db.fail(err, "cancel task %s", id)
 }
 
-// ReclaimTasks puts the running tasks of the worker back into the queue: for one that starts and
-// knows that no other of its name lives. A task begun MaxAttempts times is given up by ClaimTask.
+// ReclaimTasks puts the running tasks of the worker back into the queue, for one that starts and knows that no other of its
+// name runs. A task begun MaxAttempts times is given up by ClaimTask.
 func (db *Checks) ReclaimTasks(ctx context.Context, worker string) error {
 	err := db.write(ctx, func(c engine.Conn) error {
 		_, err := c.Exec(ctx, `UPDATE task SET lease_until = 1 WHERE state = ? AND worker = ?`, concordat.TaskRunning, worker)
@@ -350,8 +346,8 @@ func (db *Checks) ReclaimTasks(ctx context.Context, worker string) error {
 	return db.fail(err, "reclaim tasks of %s", worker)
 }
 
-// DeleteTask forgets a task in whatever state with its findings and results; its worker meets
-// concordat.ErrNotFound. A task that is not there is no error.
+// DeleteTask deletes a task in any state with its findings and results; its worker meets concordat.ErrNotFound. A missing task
+// is not an error.
 func (db *Checks) DeleteTask(ctx context.Context, id concordat.TaskID) error {
 	err := db.write(ctx, func(c engine.Conn) error {
 		_, err := c.Exec(ctx, `DELETE FROM task WHERE id = ?`, id)

@@ -29,8 +29,8 @@ func (db *Checks) TaskCounts(ctx context.Context) (map[concordat.State]int, erro
 	return out, db.fail(err, "count tasks")
 }
 
-// RetryTask puts a failed task back into the queue at its old place, with its attempts, which tell one claim from
-// every other. It fails with concordat.ErrChanged in another state, and with concordat.ErrNotFound if there is none.
+// RetryTask puts a failed task back into the queue at its old place, with its attempts, which distinguish one claim from every
+// other. It fails with concordat.ErrChanged in another state, and with concordat.ErrNotFound if there is none.
 func (db *Checks) RetryTask(ctx context.Context, id concordat.TaskID) error {
 	err := db.write(ctx, func(c engine.Conn) error {
 		n, err := c.Exec(ctx, `UPDATE task SET state = ?, cause = '', started = 0, finished = 0, lease_until = 0 WHERE id = ? AND state = ?`,
@@ -47,14 +47,14 @@ func (db *Checks) RetryTask(ctx context.Context, id concordat.TaskID) error {
 	return db.fail(err, "retry task %s", id)
 }
 
-// OldestQueued returns when the task was made that has waited longest; zero: none waits.
+// OldestQueued returns when the longest-waiting task was created; zero: none waits.
 func (db *Checks) OldestQueued(ctx context.Context) (time.Time, error) {
 	var made int64
 	err := db.read().Row(ctx, `SELECT COALESCE(MIN(made), 0) FROM task WHERE state = ?`, concordat.TaskQueued).Scan(&made)
 	return instant(made), db.fail(err, "oldest queued task")
 }
 
-// PutTaskProgress notes how far a task is. One that is gone is no error.
+// PutTaskProgress records the progress of a task. A missing task is not an error.
 func (db *Checks) PutTaskProgress(ctx context.Context, id concordat.TaskID, event json.RawMessage) error {
 	err := db.write(ctx, func(c engine.Conn) error {
 		_, err := c.Exec(ctx, `INSERT INTO task_progress (task, event) SELECT id, ? FROM task WHERE id = ? AND state = ?
@@ -64,25 +64,25 @@ func (db *Checks) PutTaskProgress(ctx context.Context, id concordat.TaskID, even
 	return db.fail(err, "progress of task %s", id)
 }
 
-// TaskProgress returns what was noted last of a task, or concordat.ErrNotFound.
+// TaskProgress returns the last recorded progress of a task, or concordat.ErrNotFound.
 func (db *Checks) TaskProgress(ctx context.Context, id concordat.TaskID) (json.RawMessage, error) {
 	var event string
 	err := db.read().Row(ctx, `SELECT event FROM task_progress WHERE task = ?`, id).Scan(&event)
 	return json.RawMessage(event), db.fail(err, "progress of task %s", id)
 }
 
-// TaskFilter says which tasks are listed; what is empty does not count.
+// TaskFilter says which tasks to list; empty fields do not matter.
 type TaskFilter struct {
 	Owner string
 	Batch string
-	// Without leaves tasks out whose Batch begins so.
+	// Without leaves out tasks whose Batch has this prefix.
 	Without string
 	States  []concordat.State
-	// Stage is how far the people of the site are with a check that has a report.
+	// Stage is how far people have come with a check that has a report.
 	Stage CaseStage
-	// Assigned is who reviews it.
+	// Assigned is the reviewer.
 	Assigned string
-	// Query are letters of its title, in either case.
+	// Query is letters of its title, in either case.
 	Query string
 	From  time.Time // made at or after
 	To    time.Time // made before
@@ -95,18 +95,18 @@ type TaskFilter struct {
 	Least float64
 }
 
-// CaseStage is how far people are with a check.
+// CaseStage is how far people have come with a check.
 type CaseStage string
 
 // The stages, of checks that have a report.
 const (
-	StageNew     CaseStage = "new"     // nobody has done anything with it
-	StageReview  CaseStage = "review"  // somebody has, and there is no verdict
+	StageNew     CaseStage = "new"     // no decision yet
+	StageReview  CaseStage = "review"  // something was done, but there is no verdict
 	StageDecided CaseStage = "decided" // there is a verdict
-	StageSigned  CaseStage = "signed"  // and somebody has signed the latest off
+	StageSigned  CaseStage = "signed"  // and the latest verdict is signed off
 )
 
-// caseStages are the stages in SQL. Rules that a batch sets by itself are nobody's doing.
+// caseStages are the stages in SQL. Rules that a batch sets by itself do not count as a person's.
 var caseStages = map[CaseStage]string{
 	StageNew:     hasReport + ` AND NOT EXISTS (SELECT 1 FROM review r WHERE r.task = task.id AND ` + byPeople + `)`,
 	StageReview:  hasReport + ` AND NOT ` + hasVerdict + ` AND EXISTS (SELECT 1 FROM review r WHERE r.task = task.id AND ` + byPeople + `)`,
@@ -192,14 +192,14 @@ func (db *Checks) FilterTasks(ctx context.Context, f TaskFilter, before int64, l
 	return ts, db.fail(err, "list tasks")
 }
 
-// TaskSum is how many tasks are in one state; those that are done, for one cause.
+// TaskSum is the number of tasks in one state; for done ones, with one cause.
 type TaskSum struct {
 	State concordat.State
-	Cause Cause // none of others: each failure has its own
+	Cause Cause // none for others: each failure has its own
 	Tasks int
 }
 
-// SumTasks counts the tasks that the filter lets through, by state, those that are done by cause too.
+// SumTasks counts the tasks that the filter lets through, by state, done ones by cause too.
 func (db *Checks) SumTasks(ctx context.Context, f TaskFilter) ([]TaskSum, error) {
 	where, args, err := f.condition()
 	if err != nil {

@@ -9,8 +9,8 @@ import (
 	"concordat/store/engine"
 )
 
-// Template is wording that a library hands out itself: a form, a cover page, a declaration. What a
-// submission holds of it shows no reuse.
+// Template is wording that a library hands out itself: a form, a cover page, a declaration. Its presence in a submission shows
+// no reuse.
 type Template struct {
 	Library concordat.LibraryID
 	Name    string // within the library, for example the file it came from
@@ -24,9 +24,8 @@ const (
 	MaxTemplates = 100
 )
 
-// PutTemplate notes a template, replacing that of its library and name. It fails with
-// concordat.ErrNotFound if the library does not exist, with concordat.ErrInvalid for an empty or
-// overlong one and for more than MaxTemplates.
+// PutTemplate stores a template, replacing that with its library and name. It fails with concordat.ErrNotFound if the library
+// does not exist, and with concordat.ErrInvalid for an empty or overlong one and for more than MaxTemplates.
 func (db *Catalogue) PutTemplate(ctx context.Context, t Template) error {
 	err := checkName("template", t.Name)
 	if err == nil && (t.Text == "" || len(t.Text) > MaxTemplate) {
@@ -59,7 +58,7 @@ func (db *Catalogue) Templates(ctx context.Context, lib concordat.LibraryID) ([]
 	return ts, db.fail(err, "templates of %s", lib)
 }
 
-// DeleteTemplate forgets a template, or fails with concordat.ErrNotFound.
+// DeleteTemplate deletes a template, or fails with concordat.ErrNotFound.
 func (db *Catalogue) DeleteTemplate(ctx context.Context, lib concordat.LibraryID, name string) error {
 	err := db.write(ctx, func(c engine.Conn) error {
 		n, err := c.Exec(ctx, `DELETE FROM template WHERE library = ? AND name = ?`, lib, name)

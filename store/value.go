@@ -9,8 +9,7 @@ import (
 	"concordat"
 )
 
-// maxName bounds ids, keys, paths and hashes, in bytes: PostgreSQL cannot index values that do not
-// fit a third of its 8 KiB page.
+// maxName bounds ids, keys, paths and hashes, in bytes: PostgreSQL cannot index values larger than a third of its 8 KiB page.
 const maxName = 2048
 
 // stamp returns t as the store keeps it: microseconds since 1970, 0 for the zero time.
@@ -29,14 +28,14 @@ func instant(us int64) time.Time {
 	return time.UnixMicro(us).UTC()
 }
 
-// cleanText returns s fit for a text column: PostgreSQL takes neither NUL nor invalid UTF-8, and titles
-// come from documents that hold both.
+// cleanText returns s fit for a text column: PostgreSQL accepts neither NUL nor invalid UTF-8, and titles come from documents
+// that hold both.
 func cleanText(s string) string {
 	s = strings.ToValidUTF8(s, "\uFFFD")
 	return strings.ReplaceAll(s, "\x00", "\uFFFD")
 }
 
-// checkName refuses a name that is empty or that some engine could not keep or compare exactly.
+// checkName refuses a name that is empty or that some engine could not store or compare exactly.
 func checkName[S ~string](what string, s S) error {
 	switch {
 	case s == "":
@@ -49,8 +48,8 @@ func checkName[S ~string](what string, s S) error {
 	return nil
 }
 
-// full refuses one thing more than there may be, with these words. It is concordat.ErrChanged, as it would fit if things stood
-// otherwise, and concordat.ErrInvalid.
+// full refuses one thing more than the limit, with these words. It is concordat.ErrChanged, as it would fit in another state,
+// and concordat.ErrInvalid.
 type full string
 
 // Error says it.

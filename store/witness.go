@@ -11,7 +11,7 @@ import (
 	"concordat/store/engine"
 )
 
-// Witness is the end of a partner's audit as it told it, signed.
+// Witness is the end of a partner's audit as the partner sent it, signed.
 type Witness struct {
 	Site  concordat.SiteID
 	Seq   uint64
@@ -40,16 +40,15 @@ func scanWitness(s engine.Scanner) (Witness, error) {
 
 const witnessColumns = `site, seq, hash, at, heard, head, fork`
 
-// witnessSkew is how far the times of two heads may run against their numbers: they are signed side by
-// side, and clocks are set.
+// witnessSkew is how far the times of two heads may run against their numbers: they are signed in parallel, and clocks are set.
 const witnessSkew = 2 * time.Minute
 
-// AddWitness keeps the end of a partner's audit, whose signature the caller has checked. It is kept
-// whatever it says. The result is one kept before that cannot be of the same audit: with the same
-// number and another hash, or behind it by number and ahead of it in time or the reverse; nil: none.
+// AddWitness stores the end of a partner's audit, whose signature the caller has checked, whatever it says. The result is one
+// stored before that cannot be of the same audit: with the same number and another hash, or behind it by number and ahead of it
+// in time or the reverse; nil: none.
 //
-// Of ends that contradict no other, the first and the newest of an hour stay; of those that do, the first maxForks, so
-// that a partner fills nothing by contradicting itself.
+// Of ends that contradict no other, the first and the newest of an hour stay; of those that do, the first maxForks, so that a
+// partner cannot fill the store by contradicting itself.
 func (db *Partners) AddWitness(ctx context.Context, w Witness) (*Witness, error) {
 	var fork *Witness
 	err := checkName("site", w.Site)
@@ -65,7 +64,7 @@ func (db *Partners) AddWitness(ctx context.Context, w Witness) (*Witness, error)
 	return fork, db.fail(err, "witness of %s", w.Site)
 }
 
-// maxForks is how many ends of a partner's audit that contradict others are kept: two are proof.
+// maxForks is how many contradicting ends of a partner's audit are stored: two are proof.
 const maxForks = 100
 
 func addWitness(ctx context.Context, c engine.Conn, w Witness, now time.Time) (*Witness, error) {
@@ -95,8 +94,8 @@ func addWitness(ctx context.Context, c engine.Conn, w Witness, now time.Time) (*
 	return fork, err
 }
 
-// contradicts returns a kept end that w contradicts, or nil. Those with the next lower and higher numbers
-// stand for all: among themselves they agree, or are marked.
+// contradicts returns a stored end that w contradicts, or nil. Those with the next lower and higher numbers stand for all:
+// among themselves they agree, or are marked.
 func contradicts(ctx context.Context, c engine.Conn, w Witness) (*Witness, error) {
 	near, err := engine.Collect(ctx, c, scanWitness, `SELECT `+witnessColumns+` FROM witness WHERE site = ? AND seq = ?
 		UNION ALL SELECT * FROM (SELECT `+witnessColumns+` FROM witness WHERE site = ? AND seq < ? ORDER BY seq DESC LIMIT 1) AS lower
@@ -122,8 +121,8 @@ func (db *Partners) Witnesses(ctx context.Context, site concordat.SiteID) ([]Wit
 	return ws, db.fail(err, "witnesses of %s", site)
 }
 
-// LatestWitnesses returns what another partner may want to compare of what was kept of a partner's audit: ends that
-// contradict each other first, then the newest; at most limit.
+// LatestWitnesses returns the stored ends of a partner's audit that another partner may want to compare: contradicting ends
+// first, then the newest; at most limit.
 func (db *Partners) LatestWitnesses(ctx context.Context, site concordat.SiteID, limit int) ([]Witness, error) {
 	ws, err := engine.Collect(ctx, db.read(), scanWitness, `SELECT `+witnessColumns+` FROM witness WHERE site = ?
 		ORDER BY fork DESC, seq DESC, heard LIMIT ?`, site, limit)
@@ -132,17 +131,17 @@ func (db *Partners) LatestWitnesses(ctx context.Context, site concordat.SiteID, 
 
 // Kinds of a PartnerAlarm.
 const (
-	AlarmProbing          = "probing"           // it asks more variants of a sentence than anybody needs
+	AlarmProbing          = "probing"           // it asks suspiciously many variants of a sentence
 	AlarmAuditStopped     = "audit_stopped"     // its audit does not continue the known one, or no longer arrives
 	AlarmAuditContradicts = "audit_contradicts" // its audit was rewritten
-	AlarmFalse            = "false_answer"      // an answer of it cannot be, or answers something else
-	AlarmFlooding         = "flooding"          // it sends more than may be taken
-	AlarmOneDocument      = "one_document"      // its jobs come to one document again and again
+	AlarmFalse            = "false_answer"      // it gave an impossible answer, or answered something else
+	AlarmFlooding         = "flooding"          // it sends more than is allowed
+	AlarmOneDocument      = "one_document"      // its jobs lead to one document again and again
 	AlarmEpoch            = "epoch_refused"     // it leads a federation and began an epoch too soon, or too many at once
 	AlarmLibrary          = "library"           // it has been shown much of a library
 )
 
-// alarmAgain is how long after an alarm the same one is raised again. What was shown within a year stays so for months.
+// alarmAgain is when the same alarm is raised again. What was shown within a year stays so for months.
 func alarmAgain(kind string) time.Duration {
 	if kind == AlarmLibrary {
 		return 30 * 24 * time.Hour
@@ -150,7 +149,7 @@ func alarmAgain(kind string) time.Duration {
 	return 24 * time.Hour
 }
 
-// PartnerAlarm is something that a partner did and that somebody should look into.
+// PartnerAlarm is an act of a partner that an administrator should examine.
 type PartnerAlarm struct {
 	Partner concordat.SiteID
 	Kind    string
@@ -158,8 +157,8 @@ type PartnerAlarm struct {
 	At      time.Time           // set by the store
 }
 
-// RaiseAlarm keeps an alarm and announces it to webhooks, unless the same was raised within a day, or one of kind AlarmLibrary within
-// 30, and reports whether it did. Alarms of more than a year ago are forgotten.
+// RaiseAlarm stores an alarm and announces it to webhooks, unless the same was raised within a day, or one of kind AlarmLibrary
+// within thirty days, and reports whether it did. Alarms older than a year are deleted.
 func (db *Partners) RaiseAlarm(ctx context.Context, a PartnerAlarm) (raised bool, err error) {
 	now := db.now()
 	err = db.write(ctx, func(c engine.Conn) error {

@@ -69,7 +69,7 @@ type HealthPart struct {
 	Code   string `json:"code"` // store, index, disk, queue, partners, keys, ...; has words
 	OK     bool   `json:"ok"`
 	Detail string `json:"detail,omitempty"`
-	// Failed is, in the part of failed checks, how many failed by a fault of the site, and how many by what was handed in.
+	// Failed is, in the part of failed checks, how many failed by a fault of the site, and how many by what was submitted.
 	Failed []int `json:"-"`
 
 	key  string // of Detail in the language tables; empty: it has no words of its own
@@ -148,7 +148,7 @@ func (w adminPages) Health(ctx context.Context) []HealthPart {
 const maxFailed = 500
 
 // lately counts the checks that failed in the last day by a fault of the site, and, behind a plus sign, the others: for
-// what was handed in, or cancelled.
+// what was submitted, or cancelled.
 func (w adminPages) lately(ctx context.Context) HealthPart {
 	p := HealthPart{Code: "failed"}
 	tasks, err := w.o.Store.Checks.FilterTasks(ctx, store.TaskFilter{States: []concordat.State{concordat.TaskFailed}}, 0, maxFailed)
@@ -226,7 +226,7 @@ type adminTask struct {
 	Now progress
 }
 
-// OneState is a filter for one state, or for any where it is empty.
+// OneState is a filter for one state, or for any if it is empty.
 func OneState(s concordat.State) []concordat.State {
 	if s == "" {
 		return nil

@@ -63,7 +63,7 @@ type newCheck struct {
 	Faults    []fault // of files, none of which could be taken
 	MaxMiB    int64
 	MaxFiles  int
-	Batch     string // names what is handed in together, file by file
+	Batch     string // names what is submitted together, file by file
 	Rules     report.Rules
 	MayRule   bool // the visitor decides what counts
 	Levels    []concordat.Show

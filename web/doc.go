@@ -1,4 +1,4 @@
-// Package web is the site as people see it in a browser: they sign in, hand in documents,
+// Package web is the site as people see it in a browser: they sign in, submit documents,
 // watch the checks, and read reports. What happens to a document is not here (package site), nor what a report says (package
 // report), nor the words of the pages (package web/message). Open web.go first. Handlers are methods of a type by subject:
 // checkPages, reportPages, batchPages, libraryPages, accountPages and adminPages. Each holds the Web, which has what all of them

@@ -126,7 +126,7 @@ func (c *additionCounts) count(s store.TaskSum) {
 	}
 }
 
-// countAdditions sums up what was handed in for a library lately, and returns the latest files that failed.
+// countAdditions sums up what was submitted for a library lately, and returns the latest files that failed.
 func (w libraryPages) countAdditions(ctx context.Context, lib concordat.LibraryID) (sum additionCounts, failed []store.Task, err error) {
 	f := store.TaskFilter{Batch: additions(lib), From: w.o.Now().Add(-additionsTime)}
 	sums, err := w.o.Store.Checks.SumTasks(ctx, f)
@@ -143,7 +143,7 @@ func (w libraryPages) countAdditions(ctx context.Context, lib concordat.LibraryI
 	return sum, failed, err
 }
 
-// additionsPage lists what was handed in for a library.
+// additionsPage lists what was submitted for a library.
 type additionsPage struct {
 	People called
 	store.Library

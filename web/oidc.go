@@ -35,7 +35,7 @@ type Login struct {
 	Client *http.Client
 }
 
-// Provider is an OpenID Connect provider at which people sign in. Issuer and ClientID are required.
+// Provider is an OpenID Connect provider where people sign in. Issuer and ClientID are required.
 type Provider struct {
 	Name, Title            string // in addresses, and on the button
 	Issuer                 string
@@ -61,7 +61,7 @@ const (
 )
 
 // oidcFlow is the state of a pending sign-in. Browser is a hash of the cookie: the browser that comes back must
-// be the one that left, or somebody could be signed in as somebody else without knowing (RFC 6749, section
+// be the one that left, or somebody could be signed in as someone else without knowing (RFC 6749, section
 // 10.12).
 type oidcFlow struct {
 	Provider, Nonce, Verifier, Next, Browser string

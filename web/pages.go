@@ -18,7 +18,7 @@ import (
 	"concordat/web/message"
 )
 
-// Originals shows the pages of files that were handed in. Files are named by the hash of their content,
+// Originals shows the pages of files that were submitted. Files are named by the hash of their content,
 // as store.Files has them.
 type Originals interface {
 	// Paged reports whether the file is kept and has pages that can be shown.

@@ -26,7 +26,7 @@ type Policy struct {
 	From        From          // and from when; empty: when the check is done
 	Accounts    people.Policy // quotas, and how many make accounts themselves
 	Calls       int           // of the API in a minute, by one token; 0: 600
-	NoStore     bool          // nothing that is handed in is kept once its report is made
+	NoStore     bool          // nothing that is submitted is kept once its report is made
 }
 
 // See is the part of the reports about their own documents that submitters see.

@@ -219,7 +219,7 @@ func (w checkPages) follow(rw http.ResponseWriter, r *http.Request, v *Visitor, 
 	}
 }
 
-// stream is an answer that goes on.
+// stream is an answer that continues.
 type stream struct {
 	rw   http.ResponseWriter
 	c    *http.ResponseController

@@ -26,7 +26,7 @@ func (w *Web) mayUpload(rw http.ResponseWriter, r *http.Request, v *Visitor) err
 	return nil
 }
 
-// ReadUpload reads what somebody hands in, if the quota leaves anything. What is read and comes to nothing costs
+// ReadUpload reads what somebody submits, if the quota leaves anything. What is read and comes to nothing costs
 // its bytes all the same: it lies on the disk until it is tidied away.
 func (w *Web) ReadUpload(rw http.ResponseWriter, r *http.Request, v *Visitor) (*Upload, error) {
 	if err := w.mayUpload(rw, r, v); err != nil {

@@ -209,7 +209,7 @@ func (w batchPages) DropRecheck(ctx context.Context, v *Visitor, kind, target st
 	})
 }
 
-// plan has what was handed in done again if the configuration says so. What was handed in stands without it,
+// plan has what was submitted done again if the configuration says so. What was submitted stands without it,
 // so a failure goes to the log.
 func (w batchPages) plan(ctx context.Context, tx *store.DB, v *Visitor, kind, target string) error {
 	if w.o.AgainDays == nil || w.o.Batches == nil {

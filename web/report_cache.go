@@ -19,7 +19,7 @@ const (
 	cacheBytes = 192 << 20 // of findings, about
 	// cacheViews is how many sets of rules and languages of one task are kept.
 	cacheViews = 4
-	// readAgain is how long somebody who goes on reading a report is not noted again.
+	// readAgain is how long somebody who continues reading a report is not noted again.
 	readAgain = 10 * time.Minute
 	// redactTime is how long findings are kept without a look at what of their sources may be seen: an
 	// embargo or a deletion changes no revision.

@@ -137,7 +137,7 @@ func (w *Web) Review(ctx context.Context, t store.Task) (*Review, error) {
 		case store.ReviewVerdict:
 			out.Verdict, out.Signed, then = r, nil, out.Rules
 		case store.ReviewSignOff:
-			// Two may have written at the same time: what counts is that it is somebody else who agrees, and
+			// Two may have written at the same time: what counts is that it is someone else who agrees, and
 			// with this verdict.
 			if out.Verdict != nil && r.By != out.Verdict.By && signs(r.Data, out.Verdict.Seq) {
 				out.Signed = append(out.Signed, report.SignedOff{By: r.By, At: r.At})

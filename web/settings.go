@@ -66,7 +66,7 @@ func (w adminPages) showSettings(rw http.ResponseWriter, r *http.Request, v *Vis
 	w.Show(rw, r, v, code, "admin_settings", "title.admin", p)
 }
 
-// changeSettings gives settings the values of the form. What its sender did not change stays as somebody else may have set
+// changeSettings gives settings the values of the form. What its sender did not change stays as someone else may have set
 // it since.
 func (w adminPages) changeSettings(rw http.ResponseWriter, r *http.Request, v *Visitor) {
 	if w.o.Admin == nil || w.o.Admin.Set == nil {

@@ -36,7 +36,7 @@ func (w checkPages) submit(rw http.ResponseWriter, r *http.Request, v *Visitor) 
 	}})
 }
 
-// take reads what was handed in; the files are on disk before anything is answered. A script that hands in
+// take reads what was submitted; the files are on disk before anything is answered. A script that submits
 // file by file asks for JSON, and gives each its Idempotency-Key.
 func (w checkPages) take(rw http.ResponseWriter, r *http.Request, v *Visitor, t uploadHandler) {
 	if strings.Contains(r.Header.Get("Accept"), "application/json") {
@@ -95,7 +95,7 @@ func (e *untakenError) faults() (out []fault) {
 	return out
 }
 
-// handed is the answer to a script that hands in.
+// handed is the answer to a script that submits.
 type handed struct {
 	Checks   []handedCheck `json:"checks,omitempty"`
 	Rejected []handedFault `json:"rejected,omitempty"`
@@ -223,7 +223,7 @@ func together(jobs []site.Job, title string) (site.Job, error) {
 	return out, nil
 }
 
-// checkJobs refuses what was handed in where nothing of it could be taken.
+// checkJobs refuses what was submitted where nothing of it could be taken.
 func checkJobs(jobs []site.Job) error {
 	switch {
 	case len(jobs) == 0:
@@ -397,7 +397,7 @@ func (w checkPages) ruleWishes(ctx context.Context, v *Visitor, j *site.Job, f u
 	return rules.Validate()
 }
 
-// firstRules are the rules with which the report of a task begins: those chosen when it was handed in,
+// firstRules are the rules with which the report of a task begins: those chosen when it was submitted,
 // else those of its batch, else those of the site.
 func (w checkPages) firstRules(ctx context.Context, t store.Task) (report.Rules, error) {
 	return site.FirstRules(ctx, w.o.Store, t, w.o.Rules())

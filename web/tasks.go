@@ -31,7 +31,7 @@ type row struct {
 	store.Task
 	Queued, Running int // before it
 	MayCancel       bool
-	File            string     // as it was handed in, where that is not the title; empty: it was a text, or is not known
+	File            string     // as it was submitted, where that is not the title; empty: it was a text, or is not known
 	Score           ShownScore // in a list; of those without a report: zero
 	HasReport       bool
 	Group           *caseGroup // a batch or an archive for which the row stands; nil: it is a check
@@ -50,7 +50,7 @@ type checksPage struct {
 	Busy             bool   // something is still to come
 	// MayAdd: the visitor adds documents to libraries.
 	MayAdd bool
-	// MayCheck: the visitor hands in.
+	// MayCheck: the visitor submits.
 	MayCheck bool
 	// Of a site without checks: a library to begin with, empty if there is none, and how many documents all hold.
 	Library   concordat.LibraryID
@@ -134,7 +134,7 @@ func (w checkPages) row(ctx context.Context, v *Visitor, t store.Task) (row, err
 	return one, nil
 }
 
-// FileName returns the name under which the file of a check was handed in, within its archive if it came in one; empty: it was
+// FileName returns the name under which the file of a check was submitted, within its archive if it came in one; empty: it was
 // a text, or is not known.
 func FileName(t store.Task) string {
 	var j site.Job

@@ -50,7 +50,7 @@ type Options struct {
 	// ReportPDF writes a report as a PDF, signed or not, with or without the comments of those who
 	// review it. If it fails it has written nothing, or the reader is gone. nil: the pages alone.
 	ReportPDF func(ctx context.Context, w io.Writer, rep *report.Report, comments bool) error
-	// Originals shows the pages of what was handed in; nil: they are not shown.
+	// Originals shows the pages of what was submitted; nil: they are not shown.
 	Originals Originals
 	// Partners returns the sites that a check can ask; nil: none.
 	Partners func(ctx context.Context) ([]Partner, error)
@@ -73,7 +73,7 @@ type Options struct {
 	Batches *batch.Queue
 	// Adding says when submissions are added to a library, and to which; nil: never.
 	Adding func() Adding
-	// AgainDays is after how many days what is handed in is checked again; nil or 0: when somebody says so.
+	// AgainDays is after how many days what is submitted is checked again; nil or 0: when somebody says so.
 	AgainDays func() int
 	// Partner connects with a partner, to ask for passages; nil: none can be asked.
 	Partner   func(ctx context.Context, id concordat.SiteID) (p concordat.Partner, done func(), err error)
@@ -132,7 +132,7 @@ type Web struct {
 	Library  libraryPages
 
 	People *people.Registry // accounts, sessions, tokens and quotas
-	// providers are those at which people sign in.
+	// providers are those where people sign in.
 	providers []*provider
 	// protection refuses forms of other sites.
 	protection *http.CrossOriginProtection

@@ -95,7 +95,7 @@ type Query struct{ Format, Set, From, Token string }
 // Page is one answer of a list.
 type Page struct {
 	Records []Record
-	Token   string // where the list goes on; empty: it has ended
+	Token   string // where the list continues; empty: it has ended
 	Size    int    // of the list, as the repository says; 0: it does not
 	Date    string // of the answer, by the repository's clock
 }
@@ -192,7 +192,7 @@ func conditionIn(b []byte) error {
 	return nil
 }
 
-// tokenIn returns where the list goes on, and how long it is.
+// tokenIn returns where the list continues, and how long it is.
 func tokenIn(b []byte) (token string, size int) {
 	all := tokens.FindAllSubmatch(b, -1)
 	if len(all) == 0 {

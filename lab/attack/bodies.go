@@ -163,7 +163,7 @@ func (t *target) worked() time.Duration {
 
 var peak, now = regexp.MustCompile(`VmHWM:\s+(\d+) kB`), regexp.MustCompile(`VmRSS:\s+(\d+) kB`)
 
-// resident returns the memory of the site in bytes: what it has now, and lets its peak begin anew, or that peak. It is 0 for
+// resident returns the memory of the site in bytes: what it has now, and lets its peak begin again, or that peak. It is 0 for
 // a site that was not made here, and where the system does not tell.
 func (t *target) resident(begin bool) int64 {
 	if t.process == nil {

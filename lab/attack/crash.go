@@ -77,7 +77,7 @@ func (t *target) marked(mark string) []byte {
 	return []byte(b.String())
 }
 
-// attackCrash kills the site while documents are added and checks are handed in, again and again. After each start all is
+// attackCrash kills the site while documents are added and checks are submitted, again and again. After each start all is
 // added that was not acknowledged, as a client does, and all that was acknowledged must be there; then all is deleted,
 // and every byte of the folder is searched for it.
 func attackCrash(ctx context.Context, t *target, r *result) error {

@@ -188,7 +188,7 @@ func (t *target) mutated(n int) (string, []byte, error) {
 	return fmt.Sprintf("mutated-%d.%s", n, kind), b, err
 }
 
-// attackFiles hands in hostile files as checks, then mutated ones until its time is over.
+// attackFiles submits hostile files as checks, then mutated ones until its time is over.
 func attackFiles(ctx context.Context, t *target, r *result) error {
 	word := t.word()
 	secret := filepath.Join(t.dir, "secret")

@@ -17,7 +17,7 @@ const (
 	maxOfAddress           = 50
 	maxOfAccount           = 100
 
-	// What it may take somebody else to sign in meanwhile: a second, or, on a machine that is busy with other things, some times
+	// What it may take someone else to sign in meanwhile: a second, or, on a machine that is busy with other things, some times
 	// what it takes alone.
 	signInTime  = time.Second
 	signInTimes = 4
@@ -66,7 +66,7 @@ func (t *target) guessAll(ctx context.Context, r *result, all []guess) (tried, i
 }
 
 // attackGuesses guesses passwords 300 at once: of one account from one address, of many accounts from one address, and of one
-// account from 300 addresses, the right one last. Meanwhile somebody else signs in.
+// account from 300 addresses, the right one last. Meanwhile someone else signs in.
 func attackGuesses(ctx context.Context, t *target, r *result) error {
 	const at = 300
 	alone, err := t.signInAsAuditor(ctx)

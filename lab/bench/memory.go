@@ -91,5 +91,5 @@ func status(process, name string) float64 {
 	return 0
 }
 
-// resetPeak lets peak begin anew, where the system can (Linux, proc(5), clear_refs).
+// resetPeak lets peak begin again, where the system can (Linux, proc(5), clear_refs).
 func resetPeak() { _ = os.WriteFile("/proc/self/clear_refs", []byte("5"), 0) }

@@ -61,7 +61,7 @@ type WebResult struct {
 
 // Web fills the library, has checks done, and then puts the pages under load: each page by all sessions
 // at once with an idle queue, and last all pages at once, with every session following a check that is
-// on its way while files are handed in. It tells report what each cost. It needs the proc file system.
+// on its way while files are submitted. It tells report what each cost. It needs the proc file system.
 func Web(ctx context.Context, o WebOptions, report func(WebResult) error) error {
 	if len(o.Sessions) == 0 || o.Documents < 1 || o.Checks < 1 || o.Rounds < 1 {
 		return fmt.Errorf("%w: sessions, documents, checks and rounds are at least 1", concordat.ErrInvalid)

@@ -13,7 +13,7 @@ import (
 	"concordat/site/batch"
 )
 
-// leadsInBatches measures leads between documents that are handed in together. The table alone compares them.
+// leadsInBatches measures leads between documents that are submitted together. The table alone compares them.
 func (r *run) leadsInBatches() error {
 	if err := r.innocentBatchLeads(); err != nil {
 		return err
@@ -21,7 +21,7 @@ func (r *run) leadsInBatches() error {
 	return r.rewordedBatchLeads()
 }
 
-// itemsOf returns documents as they are handed in.
+// itemsOf returns documents as they are submitted.
 func itemsOf(docs []Doc) []site.Item {
 	out := make([]site.Item, len(docs))
 	for i, d := range docs {
@@ -71,7 +71,7 @@ func (b *batchWithLeads) read(t *leadsTable, folder string, l *batch.ViewedLead,
 		Source: concordat.Ref{Document: concordat.DocumentID(to)}, Text: l.Source.In(textOf(to))}})
 }
 
-// innocentBatchLeads counts leads between innocent documents of a scenario that are handed in as one batch. Those between a copy and
+// innocentBatchLeads counts leads between innocent documents of a scenario that are submitted as one batch. Those between a copy and
 // what it was taken from are not counted.
 func (r *run) innocentBatchLeads() error {
 	want := r.o.Scenarios

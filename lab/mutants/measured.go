@@ -16,7 +16,7 @@ import (
 )
 
 // measured holds the measurements of the tests of one binary, kept between runs in a file of JSON lines, one for each test, each
-// behind an end of line. A test is added as soon as it is measured, so that the next run goes on where one was cut short.
+// behind an end of line. A test is added as soon as it is measured, so that the next run continues where one was cut short.
 type measured struct {
 	path  string // "": nothing is kept
 	tests map[string]measurement

@@ -174,7 +174,7 @@ func level(line []piece, base int) {
 	}
 }
 
-// within reports whether a mark belongs to the number that goes on behind it (rule W4): a separator
+// within reports whether a mark belongs to the number that continues behind it (rule W4): a separator
 // does, a sign between European digits only.
 func within(mark, digit string) bool {
 	return strings.Contains(".,:/\u00a0", mark) || strings.Contains("+-", mark) && digit[0] < utf8.RuneSelf

@@ -37,7 +37,7 @@ const (
 
 // Open reads a file that Seal wrote, or what became of it. It is no reader of any PDF: it finds the parts
 // by the form in which Seal writes them, and fails with concordat.ErrInvalid if there are none, as in a
-// file that another program has written anew. It vouches for nothing: check the signature.
+// file that another program has written again. It vouches for nothing: check the signature.
 func Open(b []byte) (*Sealed, error) {
 	s := &Sealed{}
 	if !bytes.HasPrefix(b, []byte("%PDF-")) {

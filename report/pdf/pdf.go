@@ -39,7 +39,7 @@ type NoteKind string
 const (
 	NoteComment NoteKind = "comment"
 	NoteVerdict NoteKind = "verdict"
-	NoteSignOff NoteKind = "signoff" // somebody else agrees with the latest verdict
+	NoteSignOff NoteKind = "signoff" // someone else agrees with the latest verdict
 )
 
 // Note is a person's comment on a check.
@@ -178,7 +178,7 @@ func (d *doc) room(h float64) {
 	}
 }
 
-// columns draws texts beside one another, each in its own width, and goes on with all of them on the next
+// columns draws texts beside one another, each in its own width, and continues with all of them on the next
 // page where they do not fit. On each page a column stands whole before the next one, so that a program
 // that reads the page reads it column by column. Column i is content of the element at[i], or with nil of none.
 func (d *doc) columns(size float64, xs []float64, cols [][][]piece, at []*element) {
@@ -340,7 +340,7 @@ func (d *doc) feet() {
 	title := shorten(d.title(), 60)
 	for i := 1; i <= n; i++ {
 		d.f.SetPage(i)
-		// A page of before has its own state: setting another size than any in use writes font and size anew.
+		// A page of before has its own state: setting another size than any in use writes font and size again.
 		d.f.SetFont(d.faces[0].name, "", 1)
 		d.level = -1
 		number := lines(d.pieces([]run{faint(d.in.Say("Page %d of %d", i, n))}), textWidth)[0]

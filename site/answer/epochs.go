@@ -91,7 +91,7 @@ type epochSet struct {
 
 	mu    sync.Mutex
 	ready map[concordat.LibraryID]readiness // guarded by mu
-	asks  *standingTable                    // guarded by mu; nil: to be read anew
+	asks  *standingTable                    // guarded by mu; nil: to be read again
 	// changes counts the changes of standing questions; guarded by mu.
 	changes int
 }
@@ -103,7 +103,7 @@ type readiness struct {
 }
 
 // UseEpochs makes these the sets that partners are answered from and that [Answerer.KeepEpochs] fills,
-// in the place of those before, which no pass fills any more on return; answers in progress may still
+// in place of those before, which no pass fills any more on return; answers in progress may still
 // read them. The highest number of a federation is its present epoch; earlier ones are answered for
 // EpochGrace more.
 func (s *Answerer) UseEpochs(ctx context.Context, sets ...EpochSet) error {
@@ -304,7 +304,7 @@ func (s *Answerer) KeepEpochs(ctx context.Context) error {
 }
 
 // CatchUp brings every set in use up to the catalogue and the shares: it adds what is new or
-// changed in libraries that are open to a member, and removes what is not. It goes on where a call
+// changed in libraries that are open to a member, and removes what is not. It continues where a call
 // that was cut short stopped, and tells partners of later matches of their standing questions.
 func (s *Answerer) CatchUp(ctx context.Context) error {
 	s.epochs.fill.Lock()

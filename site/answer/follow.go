@@ -50,7 +50,7 @@ func (s *Answerer) keepShared(ctx context.Context, e *epochSet) error {
 	}
 	libraries, err := s.o.Store.Answers.EpochEver(ctx, e.Epoch)
 	for _, lib := range libraries {
-		if err != nil || ctx.Err() != nil { // somebody else may have gone on
+		if err != nil || ctx.Err() != nil { // someone else may have gone on
 			break
 		}
 		err = s.skipOwn(ctx, e, lib)

@@ -54,7 +54,7 @@ type leadQuestion struct {
 }
 
 // AnswerLeads answers which documents of the libraries that are open for it may say what the cells of an ask stand for, and charges
-// it. Without cells it says which libraries would answer. It fails with a *concordat.Refusal where the whole ask cannot be answered.
+// it. Without cells it says which libraries would answer. It fails with a *concordat.Refusal if the whole ask cannot be answered.
 // Every call leaves a line in the audit.
 func (s *Answerer) AnswerLeads(ctx context.Context, from concordat.SiteID, a *concordat.LeadAsk) (*concordat.LeadAnswer, error) {
 	t, withheld, err := s.leads(ctx, from, a)

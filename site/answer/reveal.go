@@ -35,7 +35,7 @@ const (
 // At level overlap it tells which runs of the asker's own words each passage has in the same order,
 // and nothing else: never a word that the asker did not send. At level passage a person decides
 // first; asking the same again tells how the request stands, and shows the passages once it is
-// granted. What is asked anew is paid before the document is looked at, whether it is then shown or
+// granted. What is asked again is paid before the document is looked at, whether it is then shown or
 // refused, and refused for one reason alone; it counts for the document and a year.
 func (s *Answerer) AnswerReveal(ctx context.Context, from concordat.SiteID, a *concordat.RevealAsk) (*concordat.Revealed, error) {
 	line := auditDocument{Job: hex.EncodeToString(a.Job[:]), Epoch: a.Epoch.String(), Handle: hex.EncodeToString(a.Handle[:])}

@@ -19,7 +19,7 @@ const (
 
 // AnswerShip tells what changed in a library since the partner's cursor, as fingerprints of whole
 // documents, in the order of the changes; it fails with a *concordat.Refusal of ReasonUnknown where
-// the cursor is of another set: the partner then drops its mirror and begins anew. A text that the
+// the cursor is of another set: the partner then drops its mirror and begins again. A text that the
 // partner has in word sets is not shipped, and told of as withheld.
 func (s *Answerer) AnswerShip(ctx context.Context, from concordat.SiteID, a *concordat.ShipAsk) (*concordat.Shipment, error) {
 	line := auditShip{Epoch: a.Epoch.String(), Library: cut(a.Library)}

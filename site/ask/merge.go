@@ -144,7 +144,7 @@ func (fw *forwarding) cover(passages []concordat.Passage) {
 	slices.SortFunc(fw.covered, func(a, b concordat.Passage) int { return cmp.Compare(a.Span.Start, b.Span.Start) })
 }
 
-// keepEvery is how often the findings of a check that goes on are kept, if there are new ones: a check
+// keepEvery is how often the findings of a check that continues are kept, if there are new ones: a check
 // whose partners answer at once keeps them once, at its end.
 const keepEvery = 300 * time.Millisecond
 

@@ -45,9 +45,9 @@ type Synced struct {
 
 // SyncMirror fetches what changed in a partner's library since the last time and puts it into the
 // mirror's index; progress, if not nil, is called after every shipment. A call that was cut short, or one after the partner
-// failed, goes on from the last shipment that was put. The index must be used by this site alone. A library that is no
-// longer open here is deleted, and that is no error. It fails as Options.Room does if there is no room for more, and with a
-// partner that goes on without sending anything.
+// failed, continues from the last shipment that was put. The index must be used by this site alone. A library that is no
+// longer open here is deleted, and that is not an error. It fails as Options.Room does if there is no room for more, and with a
+// partner that continues without sending anything.
 func (s *Asker) SyncMirror(ctx context.Context, partner concordat.Partner, m site.MirroredLibrary, progress func(Synced)) (Synced, error) {
 	var done Synced
 	if err := m.Validate(); err != nil {
@@ -203,7 +203,7 @@ func (s *Asker) shipped(m *site.MirroredLibrary, d *concordat.ShippedDocument) (
 }
 
 // DropMirror deletes a mirror with all its documents. A call that was cut short can be repeated; a
-// mirror that is not there is no error.
+// mirror that does not exist is not an error.
 func (s *Asker) DropMirror(ctx context.Context, m site.MirroredLibrary) error {
 	if err := m.Validate(); err != nil {
 		return err

@@ -157,7 +157,7 @@ func (fw *forwarding) all(ctx context.Context, progress func(site.Progress), eac
 	return out, nil
 }
 
-// one speaks to one partner within its deadline. A partner that fails is no error.
+// one speaks to one partner within its deadline. A partner that fails is not an error.
 func (fw *forwarding) one(ctx context.Context, p *site.PartnerLibraries, say func(site.PartnerState)) (*partnerAnswer, error) {
 	r := newRound(fw, p)
 	if err := r.prepare(ctx); err != nil {

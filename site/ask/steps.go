@@ -5,7 +5,7 @@ import (
 	"concordat/site/compare"
 )
 
-// A partner tells closeness in steps. A match of one has, in the place of a distance, one that stands for its step; so
+// A partner tells closeness in steps. A match of one has, in place of a distance, one that stands for its step; so
 // mirrors, whose distances are known, are judged by the same rules.
 
 const (

@@ -79,7 +79,7 @@ const (
 // Memory does not grow with the number of documents but for a small row of each document and pair.
 //
 // Each document is read and fingerprinted once, into the batch's index. Only when all are there does each
-// look for the others in it, so that the order in which they were handed in does not matter. A pair is
+// look for the others in it, so that the order in which they were submitted does not matter. A pair is
 // compared once, from the document whose name comes first, and both reports show what was found.
 //
 // A file that cannot be read is a member with its reason and stops nothing. When ctx ends RunBatch returns its

@@ -64,7 +64,7 @@ func numbered(members []store.BatchMember) map[int]*store.BatchMember {
 }
 
 // TaskOf is the identity of the task of a member, by its number from 0, in a round of a batch: the same
-// whenever the round goes on.
+// whenever the round continues.
 func TaskOf(id string, number, round int) concordat.TaskID {
 	if round <= 1 {
 		return concordat.TaskID(fmt.Sprintf("%s-%d", id, number+1))
@@ -137,7 +137,7 @@ func (r *batchRun) findings(ctx context.Context, id concordat.TaskID, m *store.B
 		err = r.s.Keep(ctx, task, f)
 	}
 	if err != nil {
-		// Without findings the task says nothing; the check is begun anew when the batch goes on.
+		// Without findings the task says nothing; the check is begun again when the batch continues.
 		return nil, errors.Join(err, r.o.Store.Checks.DeleteTask(context.WithoutCancel(ctx), id))
 	}
 	return f, nil

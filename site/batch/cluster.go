@@ -66,7 +66,7 @@ func (v *View) PairCluster(p ViewedPair) int {
 func (v *View) Cluster(i int) int { return v.cluster[i] }
 
 // group makes the clusters of the pairs that count. Members are in order of name, so that the order in which they were
-// handed in does not matter.
+// submitted does not matter.
 func (v *View) group() {
 	var links []screen.Link
 	for _, p := range v.Pairs {

@@ -159,7 +159,7 @@ type comparing struct {
 	looks compare.Looker
 }
 
-// with compares the member with a candidate. ok is false where it is not worth that, or where somebody else
+// with compares the member with a candidate. ok is false where it is not worth that, or where someone else
 // does it.
 func (x *comparing) with(ctx context.Context, c *compare.Candidate, other *store.BatchMember) (p store.BatchPair, ok bool, err error) {
 	source, err := x.r.text(ctx, other.Name)

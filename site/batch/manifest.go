@@ -14,7 +14,7 @@ import (
 	"concordat/store"
 )
 
-// ManifestLine is the declaration about one file by the person who hands in a batch. What is empty stays as the
+// ManifestLine is the declaration about one file by the person who submits a batch. What is empty stays as the
 // file says.
 type ManifestLine struct {
 	File    string         `json:"file"` // its whole name in the batch, or the last part of it

@@ -17,8 +17,8 @@ var platforms = []*regexp.Regexp{
 	regexp.MustCompile(`^([^_]+)_(?:LATE_)?(\d{2,})_\d{2,}_.`),
 }
 
-// submitters returns who handed in each file of a download of a learning platform, as the platform names them, or nil if the
-// names are not all of one platform: a submitter who names one file like that of somebody else must not gain by it.
+// submitters returns who submitted each file of a download of a learning platform, as the platform names them, or nil if the
+// names are not all of one platform: a submitter who names one file like that of someone else must not gain by it.
 func submitters(names []string) []string {
 	for _, p := range platforms {
 		if out := submittersOf(p, names); out != nil {
@@ -70,7 +70,7 @@ func (r *batchRun) groupBySubmitter(f *batchFile) {
 	}
 }
 
-// submittersOfInputs returns who handed in each file of a batch, by the file's name; empty if the names are of no platform.
+// submittersOfInputs returns who submitted each file of a batch, by the file's name; empty if the names are of no platform.
 func submittersOfInputs(inputs []store.BatchInput) map[string]string {
 	names := make([]string, len(inputs))
 	for i, in := range inputs {

@@ -37,8 +37,8 @@ type QueueOptions struct {
 	Logger  *slog.Logger        // nil: nothing is logged
 }
 
-// Queue runs batches that were handed in, one after the other, and what is to be done again. It
-// survives the end of the process: what was begun goes on. Its methods are safe for concurrent use.
+// Queue runs batches that were submitted, one after the other, and what is to be done again. It
+// survives the end of the process: what was begun continues. Its methods are safe for concurrent use.
 type Queue struct {
 	site *site.Site
 	o    QueueOptions
@@ -244,7 +244,7 @@ func (b *Queue) next(ctx context.Context) bool {
 		return false
 	case err != nil && !errors.Is(err, store.ErrLease) && !errors.Is(err, context.Canceled):
 		b.o.Logger.Error("batch", "batch", one.ID, "error", err)
-		// What failed before the run could note it must not be tried for ever.
+		// What failed before the run could note it must not be tried forever.
 		if end := b.o.Store.Batches.FinishBatch(ctx, one.ID, concordat.TaskFailed, site.CauseOf(err), nil); end != nil &&
 			!errors.Is(end, store.ErrLease) && !errors.Is(end, concordat.ErrNotFound) {
 			b.o.Logger.Error("end a batch", "batch", one.ID, "error", end)

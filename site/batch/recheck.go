@@ -21,7 +21,7 @@ import (
 const maxEvery = 3650
 
 // RecheckTime returns when something that is done again every so many days is done first: on a day, as
-// YYYY-MM-DD in local time, or, where that is empty, so many days from now. 0 days means once, on the day. It
+// YYYY-MM-DD in local time, or, if that is empty, so many days from now. 0 days means once, on the day. It
 // fails with concordat.ErrInvalid.
 func RecheckTime(now time.Time, every int, on string) (time.Time, error) {
 	if every < 0 || every > maxEvery {
@@ -189,7 +189,7 @@ func (b *Queue) followBatch(ctx context.Context, r store.Recheck, now time.Time)
 	return b.o.Store.Alerts.PutRecheck(ctx, r)
 }
 
-// jobOf is the job of a check that is done again: as it was handed in, or, for one of the command line, with
+// jobOf is the job of a check that is done again: as it was submitted, or, for one of the command line, with
 // the text and the libraries of its findings.
 func (b *Queue) jobOf(ctx context.Context, r store.Recheck) (site.Job, error) {
 	t, err := b.o.Store.Checks.Task(ctx, concordat.TaskID(r.Target))

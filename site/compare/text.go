@@ -37,7 +37,7 @@ const (
 	commonShare     = 10 // a term in more than one of ten documents is common,
 	fewDocuments    = 5  // but not one in so few
 	// longestList is the most documents of a term that is looked up: the cost of a check must not grow with the
-	// library for ever, and a passage that matters has rarer terms.
+	// library forever, and a passage that matters has rarer terms.
 	longestList = 20_000
 	// leastShare is the least part of the highest score its window allows, which has every term over
 	// and over, for which a document is compared. Documents that share a subject have less.

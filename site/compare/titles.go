@@ -15,7 +15,7 @@ const wordsUnder = 20
 // maxTitleLines is the most lines of a title with its authors, blank ones among them; more are a title page, which a faculty gives.
 const maxTitleLines = 3
 
-// dropTitles takes back that a title explains itself where the text goes on with what others hold: it was copied with it.
+// dropTitles takes back that a title explains itself where the text continues with what others hold: it was copied with it.
 func (w *SharedWording) dropTitles() {
 	all := len(w.Explained)
 	w.Explained = slices.DeleteFunc(w.Explained, func(x report.Wording) bool {

@@ -27,7 +27,7 @@ type SharedWording struct {
 	Found     []report.Wording
 	Form      []concordat.Span // what templates hold of the text
 	Named     []concordat.Span // quotations that name their source
-	// Attributed holds the wording that the text gives as somebody else's. If another document gives it so too, that explains it.
+	// Attributed holds the wording that the text gives as someone else's. If another document gives it so too, that explains it.
 	Attributed []report.Attributed
 	// References are the entries of its lists of references: what both cite is compared by works.
 	References []concordat.Span
@@ -98,7 +98,7 @@ func (w *SharedWording) explain(x report.Wording) {
 // maxNamed is how many holders of undecided wording are named.
 const maxNamed = 50
 
-// QuotedWords returns those of the words of a text that it gives as somebody else's, to be noted by a counter.
+// QuotedWords returns those of the words of a text that it gives as someone else's, to be noted by a counter.
 func QuotedWords(text string, w *wording.Words) *wording.Words {
 	return quotedWords(w, report.Attributions(text))
 }
@@ -254,7 +254,7 @@ func (w *SharedWording) Judge(passages []concordat.Passage) {
 	}
 }
 
-// support takes back that sentences stand alone where others stand beside them, of whatever source: mosaicPieces copied ones at
+// support takes back that sentences stand alone where others stand beside them, of any source: mosaicPieces copied ones at
 // one place are a patchwork.
 func (w *SharedWording) support(passages []concordat.Passage) {
 	var order []int

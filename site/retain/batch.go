@@ -80,7 +80,7 @@ func (e *Eraser) deleteBatch(ctx context.Context, r *Receipt, id string) error {
 	return e.eraseInputs(ctx, r, inputs)
 }
 
-// eraseInputs removes the files that a batch was handed in as, but those that something else needs. Only a batch that is
+// eraseInputs removes the files that a batch was submitted as, but those that something else needs. Only a batch that is
 // gone, or has read them, does without. After a crash before it the next start removes them, as belonging to nothing.
 func (e *Eraser) eraseInputs(ctx context.Context, r *Receipt, inputs []store.BatchInput) error {
 	var files []string
@@ -203,7 +203,7 @@ func (e *Eraser) deleteMember(ctx context.Context, r *Receipt, id string, m stor
 	return e.o.Store.Batches.EraseBatchMember(ctx, id, m.Number, request)
 }
 
-// eraseFiles removes what a document of a batch was handed in as, an archive with all that is in it, and what commands
+// eraseFiles removes what a document of a batch was submitted as, an archive with all that is in it, and what commands
 // wrote of the batch, which can be written again without it.
 func (e *Eraser) eraseFiles(ctx context.Context, r *Receipt, id string, m store.BatchMember) error {
 	inputs, err := e.o.Store.Batches.BatchInputs(ctx, id, false)

@@ -62,7 +62,7 @@ type Options struct {
 
 // Eraser deletes for good and hands out receipts. It is safe for concurrent use; only one process of a
 // site may run one, the one that holds its index. A deletion that was asked for is carried out even if
-// the process ends in the middle: Sweep goes on with it.
+// the process ends in the middle: Sweep continues with it.
 type Eraser struct {
 	s *site.Site
 	o Options
@@ -109,7 +109,7 @@ func Ask(ctx context.Context, s *site.Site, db *store.DB, actor, reason string, 
 
 // Erase deletes and returns the receipt, with Done set once no byte is left where this process can
 // reach it. With concordat.ErrUnavailable and Deleted set no query finds anything, a machine that is away has bytes left,
-// and Resume goes on when it is back. The notes are as in Ask.
+// and Resume continues when it is back. The notes are as in Ask.
 func (e *Eraser) Erase(ctx context.Context, actor, reason string, t Target, notes ...store.AuditNote) (*Receipt, error) {
 	id, err := Ask(ctx, e.s, e.o.Store, actor, reason, t, notes...)
 	if err != nil {
@@ -185,7 +185,7 @@ func (e *Eraser) tidy(ctx context.Context) (n int, err error) {
 	return n, err
 }
 
-// Run carries out one deletion that was asked for, or goes on with it, and returns its receipt.
+// Run carries out one deletion that was asked for, or continues with it, and returns its receipt.
 func (e *Eraser) Run(ctx context.Context, id string) (*Receipt, error) {
 	e.at.Lock()
 	defer e.at.Unlock()
@@ -214,7 +214,7 @@ func (e *Eraser) Advance(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// Resume goes on with every deletion that is not done, and returns how many are now.
+// Resume continues with every deletion that is not done, and returns how many are now.
 func (e *Eraser) Resume(ctx context.Context) (int, error) {
 	if e.otherProcess() {
 		return 0, nil

@@ -57,7 +57,7 @@ func (e *Eraser) finish(ctx context.Context, rs ...*Receipt) error {
 			}
 		}
 		public := *r
-		public.Reason = "" // free words, which the audit would keep for ever
+		public.Reason = "" // free words, which the audit would keep forever
 		// The audit first: twice after a crash is better than never.
 		if err := e.audit(ctx, r.Actor, "erased", public); err != nil {
 			return err
@@ -128,11 +128,11 @@ func librariesOf(r *Receipt) (out []concordat.LibraryID) {
 	return out
 }
 
-// Retention is how long a site keeps what. Times count from the end of a check; 0: for ever.
+// Retention is how long a site keeps what. Times count from the end of a check; 0: forever.
 type Retention struct {
 	Reports   time.Duration // checks with all that belongs to them
 	Texts     time.Duration // of submissions; see report.Withhold
-	Originals time.Duration // files as they were handed in
+	Originals time.Duration // files as they were submitted
 }
 
 // Swept is the outcome of a sweep, with dry as it would be.
@@ -156,13 +156,13 @@ const (
 	UnjoinedTime = time.Hour
 	// scrubTime bounds the wait for the log of the store to be emptied after each check.
 	scrubTime = 5 * time.Second
-	// quotaTime is how long what was handed in is remembered.
+	// quotaTime is how long what was submitted is remembered.
 	quotaTime = 48 * time.Hour
 	// SweepActor is who deletes by the rules of the site.
 	SweepActor = "retention"
 )
 
-// Sweep deletes what is no longer to be kept, and goes on with deletions that were cut short. Doing it
+// Sweep deletes what is no longer to be kept, and continues with deletions that were cut short. Doing it
 // again does nothing more. dry only counts.
 func (e *Eraser) Sweep(ctx context.Context, p Retention, dry bool) (*Swept, error) {
 	out := &Swept{Receipts: []string{}}

@@ -6,7 +6,7 @@ import (
 	"concordat"
 )
 
-// Target names the things that a deletion takes away. Tasks and documents that are not there are no error.
+// Target names the things that a deletion takes away. Tasks and documents that does not exist is not an error.
 type Target struct {
 	Tasks     []concordat.TaskID     `json:"tasks,omitempty"`
 	Library   concordat.LibraryID    `json:"library,omitempty"`

@@ -20,14 +20,14 @@ type cause struct {
 	Advice  string `json:"advice,omitempty"`
 }
 
-// causeCodes are the codes with which an English cause could begin, before a colon.
+// causeCodes are the codes that an English cause could begin with, before a colon.
 var causeCodes = []string{"no_text_layer", "empty", "encrypted", "damaged", "unsupported", "limit", "timeout", "crashed", "binary",
 	"encoding", "archive", "unreadable", "fault"}
 
 // memberCausesVersion is the version of the schema in which batch_member.reason is data. Before, it held English.
 const memberCausesVersion = 116
 
-// migrateCauses turns the English of the causes of tasks and batches into data.
+// migrateCauses turns English causes of tasks and batches into data.
 func migrateCauses(ctx context.Context, c Conn) error {
 	for _, table := range []string{"task", "batch"} {
 		if err := migrateColumn(ctx, c, table, "cause"); err != nil {
@@ -37,12 +37,12 @@ func migrateCauses(ctx context.Context, c Conn) error {
 	return nil
 }
 
-// migrateMemberCauses turns the English of why members of batches could not be read into data.
+// migrateMemberCauses turns English reasons why members of batches could not be read into data.
 func migrateMemberCauses(ctx context.Context, c Conn) error {
 	return migrateColumn(ctx, c, "batch_member", "reason")
 }
 
-// migrateColumn turns the English in a column into data. Equal texts are turned at once: a column has far fewer texts than
+// migrateColumn turns the English in a column into data. It converts equal texts at once: a column has far fewer texts than
 // rows.
 func migrateColumn(ctx context.Context, c Conn, table, column string) error {
 	texts, err := Collect(ctx, c, func(s Scanner) (text string, err error) { return text, s.Scan(&text) },
@@ -62,7 +62,7 @@ func migrateColumn(ctx context.Context, c Conn, table, column string) error {
 	return nil
 }
 
-// readCause reads the English of a cause. A text of another form is kept whole as the detail.
+// readCause reads an English cause. A text in another form is kept whole as the detail.
 func readCause(s string) cause {
 	for _, f := range []struct {
 		code, form string
@@ -102,7 +102,7 @@ func values(n []int) (out []any) {
 	return out
 }
 
-// cutAdvice cuts a text before the parentheses at its end, which may hold others.
+// cutAdvice cuts off the parentheses at the end of a text, which may hold others.
 func cutAdvice(s string) (rest, advice string) {
 	if !strings.HasSuffix(s, ")") {
 		return s, ""

@@ -18,8 +18,8 @@ import (
 type Copied struct {
 	Table string `json:"table"`
 	Rows  int64  `json:"rows"`
-	// Hash is the SHA-256 over all rows in the order of their keys, hexadecimal; alike in both stores,
-	// whatever their engines.
+	// Hash is the SHA-256 over all rows in the order of their keys, hexadecimal; the same in both stores, whatever their
+	// engines.
 	Hash string `json:"hash"`
 }
 
@@ -30,7 +30,7 @@ const (
 	copyBytes      = 1 << 20 // or one row
 )
 
-// Copy says how a store is copied; the zero value copies all of it.
+// Copy says how to copy a store; the zero value copies all of it.
 type Copy struct {
 	// NoFiles leaves out the content of the files that the database keeps; see Files.
 	NoFiles bool
@@ -42,9 +42,9 @@ type Copy struct {
 // fileTables are the tables of the files that the database keeps.
 var fileTables = []string{"file", "file_part"}
 
-// CopyTo copies the store, as of one moment, to another one of whatever engine, which must be empty; else
-// it fails with concordat.ErrExists. All of it is there on return, or nothing. What the other store then
-// holds is read back and compared row by row; concordat.ErrCorrupt if it differs.
+// CopyTo copies the store, as of one moment, to another one with any engine, which must be empty; otherwise it fails with
+// concordat.ErrExists. On return all of it is there, or nothing. The copy is read back and compared row by row;
+// concordat.ErrCorrupt if it differs.
 func (db *DB) CopyTo(ctx context.Context, to *DB, o Copy) ([]Copied, error) {
 	report := o.Report
 	if report == nil {
@@ -81,7 +81,7 @@ func copyAll(ctx context.Context, asOf func(func(Conn) error) error, to *DB, o C
 		if err != nil {
 			return err
 		}
-		for i, t := range tables { // when the other store's moment need not be held any more
+		for i, t := range tables { // when the other store's moment no longer need be held
 			got, err := into.digest(ctx, t, nil)
 			if err == nil && got != done[i] {
 				err = fmt.Errorf("%w: %d rows with hash %s arrived of %d with %s", concordat.ErrCorrupt, got.Rows, got.Hash, done[i].Rows, done[i].Hash)
@@ -95,7 +95,7 @@ func copyAll(ctx context.Context, asOf func(func(Conn) error) error, to *DB, o C
 	return done, err
 }
 
-// copyable returns the tables of from, which into has too, and empty.
+// copyable returns the tables of from, which into must have too, empty.
 func copyable(ctx context.Context, from, into Conn) ([]table, error) {
 	tables, err := from.d.tables(ctx, from)
 	if err != nil {
@@ -210,8 +210,7 @@ func (c Conn) digest(ctx context.Context, t table, each func(values []any) error
 	return done, rows.Err()
 }
 
-// addValue hashes a value: a byte for its kind, then 8 bytes big-endian, those of the number or of the
-// length before the bytes.
+// addValue hashes a value: a byte for its kind, then 8 bytes big-endian, of the number or of the length before the bytes.
 func addValue(h hash.Hash, v any) error {
 	var b [9]byte
 	var tail []byte

@@ -8,10 +8,10 @@ import (
 	"strings"
 )
 
-// table is a table of the store as its engine describes it. Two engines describe one schema alike.
+// table is a table of the store as its engine describes it. Two engines describe one schema in the same way.
 type table struct {
 	name    string
-	columns []column // in the order of their making
+	columns []column // in the order of creation
 	key     []string // columns of the primary key, in order
 	number  string   // the column that the engine numbers; empty: none
 	parents []string // tables that it refers to, in order of name
@@ -138,7 +138,7 @@ func sqliteTable(ctx context.Context, c Conn, name string) (table, error) {
 	return t, nil
 }
 
-// sqliteNumbered is 0 for a table without AUTOINCREMENT too: its highest number tells the next.
+// sqliteNumbered is 0 for a table without AUTOINCREMENT too: its highest number determines the next.
 func sqliteNumbered(ctx context.Context, c Conn, t table) (last int64, err error) {
 	err = c.Row(ctx, `SELECT COALESCE((SELECT seq FROM sqlite_sequence WHERE name = ?), 0)`, t.name).Scan(&last)
 	return last, err

@@ -8,14 +8,14 @@ import (
 	"github.com/pressly/goose/v3"
 )
 
-// A dialect is all that differs between database engines.
+// A dialect holds all differences between database engines.
 type dialect struct {
 	name  string // in migrations
 	goose goose.Dialect
-	// translate writes the code of a line of a migration as the engine reads it.
+	// translate writes the code of a line of a migration for the engine.
 	translate func(code string) string
-	// rebind writes the ? placeholders of a statement as the engine wants them. Statements of this
-	// package hold no other question mark.
+	// rebind writes the ? placeholders of a statement as the engine wants them. Statements of this package contain no other
+	// question mark.
 	rebind func(query string) string
 	// begin is done first in each transaction that writes; nil: nothing. It makes the transactions of
 	// all processes run one after another.
@@ -24,22 +24,21 @@ type dialect struct {
 	lost func(err error) bool
 	// snapshot is a transaction that sees one moment.
 	snapshot *sql.TxOptions
-	// skipLocked ends a SELECT that picks a row to be updated, so that two workers do not wait for
-	// the same one.
+	// skipLocked ends a SELECT that picks a row to update, so that two workers do not wait for the same one.
 	skipLocked string
 	// sentinel returns the error of the root package that stands for a driver's error, or nil.
 	sentinel func(error) error
 	// check reads everything and reports the first inconsistency.
 	check func(ctx context.Context, db *DB) error
-	// freeze returns the present state for a copy; nil: the engine does not offer it.
+	// freeze returns the present state for a copy; nil: the engine does not support it.
 	freeze func(ctx context.Context, reader *sql.DB) (frozen, error)
-	// purge takes bytes of deleted rows off the disk, and reports whether none is left.
+	// purge removes the bytes of deleted rows from the disk, and reports whether none is left.
 	purge func(ctx context.Context, db *DB, whole bool) (bool, error)
 	// info reads the engine's version, size and settings.
 	info func(ctx context.Context, c Conn, now func() time.Time) (Info, error)
 	// tables describes the tables of the store.
 	tables func(ctx context.Context, c Conn) ([]table, error)
-	// numbered and setNumbered get and set the number that was given last in an identity column, 0 for none.
+	// numbered and setNumbered get and set the last number given in an identity column, 0 for none.
 	numbered    func(ctx context.Context, c Conn, t table) (int64, error)
 	setNumbered func(ctx context.Context, c Conn, t table, last int64) error
 }

@@ -17,11 +17,11 @@ type DB struct {
 	writer *sql.DB // one connection: writers queue here instead of colliding in the engine
 	reader *sql.DB
 	busy   time.Duration
-	script Script // that lets statements fail; nil: none does
+	script Script // that makes statements fail; nil: none
 
 	// Of PostgreSQL.
 
-	lock     int64     // taken by each transaction that writes; the next number is that of migrations
+	lock     int64     // taken by each transaction that writes; the next number is for migrations
 	maxBytes int64     // of the tables; 0: no bound
 	measured time.Time // when their size was read; guarded by the writer's only connection
 }
@@ -30,21 +30,21 @@ type DB struct {
 type Options struct {
 	// Now is the clock of leases and of the audit; nil: time.Now.
 	Now func() time.Time
-	// MaxBytes bounds the size of the database file, rounded up to its pages of 4096 bytes; writes
-	// beyond it fail with concordat.ErrDiskFull. 0: no bound. PostgreSQL's tables are measured before
-	// a write, at most once a second, and may pass the bound by what is written in between.
+	// MaxBytes bounds the size of the database file, rounded up to its pages of 4096 bytes; writes beyond it fail with
+	// concordat.ErrDiskFull. 0: no bound. PostgreSQL's tables are measured before a write, at most once a second, and may
+	// exceed the bound by what is written in between.
 	MaxBytes int64
-	// Password of a database; empty: that of its address, of $PGPASSWORD or of the file $PGPASSFILE.
+	// Password of a database; empty: that in its address, in $PGPASSWORD or in the file $PGPASSFILE.
 	Password string
 	// Busy is how long a call waits for another process's write lock before it fails with
 	// concordat.ErrUnavailable; 0: 5 s.
 	Busy time.Duration
 }
 
-// Open opens the SQLite file at path, and makes it (readable by its owner only) if it does not exist; its folder must
-// exist. A path for which [IsURL] holds is the address of a PostgreSQL database instead, which must exist, as must the
-// schema of its search_path; several processes, on several machines, may have it open. Older schemas are migrated. It
-// fails with concordat.ErrInvalid for a newer schema, naming both versions, and for a database of another program; with
+// Open opens the SQLite file at path, and creates it (readable by its owner only) if it does not exist; its folder must exist.
+// A path for which [IsURL] holds is the address of a PostgreSQL database instead, which must exist, as must the schema of its
+// search_path; several processes, on several machines, may have it open. Older schemas are migrated. It fails with
+// concordat.ErrInvalid for a newer schema, naming both versions, and for a database of another program; with
 // concordat.ErrCorrupt for a damaged file; with concordat.ErrLocked if another process keeps it locked; with
 // concordat.ErrUnavailable if a server does not answer.
 func (o Options) Open(ctx context.Context, path string) (*DB, error) {
@@ -111,7 +111,7 @@ func (c Conn) Prepare(ctx context.Context, query string) (*sql.Stmt, error) {
 	return c.q.PrepareContext(ctx, c.d.rebind(query))
 }
 
-// SkipLocked ends a SELECT that picks a row to be updated, so that two workers do not wait for the same one.
+// SkipLocked ends a SELECT that picks a row to update, so that two workers do not wait for the same one.
 func (c Conn) SkipLocked() string { return c.d.skipLocked }
 
 // Read returns the connection for statements that change nothing.
@@ -126,8 +126,8 @@ func (db *DB) Read() Conn {
 	return Conn{db.d, q}
 }
 
-// Write runs f in one transaction, while no other process runs one: all of it is durable on return, or
-// none of it happened. If the connection breaks during the commit, it may have happened: the error says so.
+// Write runs f in one transaction, while no other process runs one: all of it is durable on return, or none of it happened. If
+// the connection breaks during the commit, the outcome is unknown, and the error says so.
 func (db *DB) Write(ctx context.Context, f func(Conn) error) error {
 	if err := db.next(ctx); err != nil {
 		return err
@@ -149,22 +149,21 @@ func (db *DB) Write(ctx context.Context, f func(Conn) error) error {
 	return nil
 }
 
-// begin begins a transaction that writes. A server that restarts is waited for: nothing has happened yet.
+// begin begins a transaction that writes. It waits for a server that restarts, since nothing has happened yet.
 func (db *DB) begin(ctx context.Context) (tx *sql.Tx, err error) {
 	err = db.retry(ctx, func() error {
 		if tx, err = db.writer.BeginTx(ctx, nil); err != nil || db.d.begin == nil {
 			return err
 		}
 		if err = db.d.begin(ctx, db, Conn{db.d, tx}); err != nil {
-			_ = tx.Rollback() // what is lost needs none
+			_ = tx.Rollback() // a lost connection needs none
 		}
 		return err
 	})
 	return tx, err
 }
 
-// Fail names the operation of err and adds the sentinel that a caller can act upon. It returns nil
-// for nil.
+// Fail names the operation of err and adds the sentinel that a caller can act upon. It returns nil for nil.
 func (db *DB) Fail(err error, format string, args ...any) error {
 	if err == nil {
 		return nil
@@ -182,7 +181,7 @@ func (db *DB) Fail(err error, format string, args ...any) error {
 // A Scanner is a *sql.Row or a *sql.Rows.
 type Scanner interface{ Scan(dest ...any) error }
 
-// Collect runs a query on c and returns what scan makes of each row, in the query's order.
+// Collect runs a query on c and returns the result of scan for each row, in the query's order.
 func Collect[T any](ctx context.Context, c Conn, scan func(Scanner) (T, error), query string, args ...any) ([]T, error) {
 	rows, err := c.Query(ctx, query, args...)
 	if err != nil {

@@ -12,11 +12,11 @@ type Info struct {
 	Name    string `json:"engine"` // SQLite or PostgreSQL
 	Version string `json:"version"`
 	Bytes   int64  `json:"bytes"` // of tables and indexes
-	// Warnings say in words what an operator would want to change.
+	// Warnings describe what an operator would want to change.
 	Warnings []string `json:"warnings"`
 }
 
-// maxSkew is how far the clocks of the machines may differ: claims of checks end by them.
+// maxSkew is how far the clocks of the machines may differ, since claims of checks end by them.
 const maxSkew = 2 * time.Second
 
 // Info reads the engine's version, size and settings.

@@ -27,10 +27,9 @@ import (
 
 // postgres keeps the store in one schema of a database, that of the connection's search_path.
 //
-// Its transactions that write run one after another, as SQLite's do, those of all processes together:
-// each begins with an advisory lock, so that what it reads cannot change before it commits. Statements
-// run at READ COMMITTED, where each sees all that was committed before it. The road not taken,
-// SERIALIZABLE with repetition, asks every caller to be repeatable (doc/design.md).
+// Its transactions that write run one after another, as SQLite's do, across all processes: each begins with an advisory lock,
+// so that what it reads cannot change before it commits. Statements run at READ COMMITTED, where each sees everything committed
+// before it. The road not taken, SERIALIZABLE with repetition, requires every caller to be repeatable (doc/design.md).
 var postgres = &dialect{
 	name:        "postgres",
 	goose:       goose.DialectPostgres,
@@ -49,12 +48,12 @@ var postgres = &dialect{
 	setNumbered: postgresSetNumbered,
 }
 
-// IsURL reports whether a place is the address of a PostgreSQL database, else it is a file.
+// IsURL reports whether a place is the address of a PostgreSQL database; otherwise it is a file.
 func IsURL(place string) bool {
 	return strings.HasPrefix(place, "postgres://") || strings.HasPrefix(place, "postgresql://")
 }
 
-// Redacted returns a place as it may be shown: an address without its password.
+// Redacted returns a place in a form that may be shown: an address without its password.
 func Redacted(place string) string {
 	if !IsURL(place) {
 		return place
@@ -92,12 +91,12 @@ func dollars(query string) string {
 }
 
 const (
-	// connectTime is how long making a connection may take where the address does not say.
+	// connectTime is how long connecting may take unless the address says.
 	connectTime = 10 * time.Second
-	// abandonedTime is after how long the server ends a transaction whose process does not go on, and
-	// with it the lock that keeps all others from writing.
+	// abandonedTime is when the server ends a transaction whose process is silent, and with it the lock that keeps all others
+	// from writing.
 	abandonedTime = time.Minute
-	// keepaliveTime is after how long of silence the server asks whether a process's machine is there.
+	// keepaliveTime is the silence after which the server checks whether a process's machine is there.
 	keepaliveTime = 30 * time.Second
 	// migrationTime is how long an opening process waits for another one that migrates.
 	migrationTime = 2 * time.Minute
@@ -130,7 +129,7 @@ func connectPostgres(ctx context.Context, place string, o Options) (*DB, error) 
 func postgresConnector(config *pgx.ConnConfig, o Options, write bool) driver.Connector {
 	c := config.Copy()
 	set := func(name, value string) {
-		if _, ok := c.RuntimeParams[name]; !ok { // what the address says counts
+		if _, ok := c.RuntimeParams[name]; !ok { // the address overrides it
 			c.RuntimeParams[name] = value
 		}
 	}
@@ -197,8 +196,8 @@ func (db *DB) prepareSchema(ctx context.Context) error {
 	return db.migrate(ctx)
 }
 
-// checkSchema refuses a schema that another program has made and a database that does not keep all of
-// Unicode, and sets db.lock.
+// checkSchema refuses a schema that another program created and a database that does not support all of Unicode, and sets
+// db.lock.
 func (db *DB) checkSchema(ctx context.Context) error {
 	var schema, mark sql.NullString
 	var encoding string
@@ -222,7 +221,7 @@ func (db *DB) checkSchema(ctx context.Context) error {
 	return nil
 }
 
-// measureTime is how often the size of the schema is looked at.
+// measureTime is how often the size of the schema is measured.
 const measureTime = time.Second
 
 func postgresBegin(ctx context.Context, db *DB, c Conn) error {
@@ -302,8 +301,8 @@ func postgresSentinel(err error) error {
 	return nil
 }
 
-// postgresCheck reads every row, which meets damaged pages where the cluster has checksums, and looks
-// for constraints that the server does not vouch for.
+// postgresCheck reads every row, which detects damaged pages if the cluster has checksums, and looks for constraints that the
+// server has not validated.
 func postgresCheck(ctx context.Context, db *DB) error {
 	return db.asOf(ctx, func(c Conn) error {
 		var loose int
@@ -339,7 +338,7 @@ func postgresFreeze(ctx context.Context, reader *sql.DB) (frozen, error) {
 	return postgresFrozen{tx}, nil
 }
 
-// copyTo writes a SQLite file. Files that were handed in are left out: who makes a backup copies them by themselves.
+// copyTo writes a SQLite file. Submitted files are left out: a backup copies them separately.
 func (s postgresFrozen) copyTo(ctx context.Context, path string) error {
 	to, err := connectSQLite(ctx, path, Options{Now: time.Now})
 	if err != nil {
@@ -352,9 +351,9 @@ func (s postgresFrozen) copyTo(ctx context.Context, path string) error {
 
 func (s postgresFrozen) close() error { return s.tx.Rollback() }
 
-// postgresPurge rewrites the tables, which takes deleted rows out of them and unlinks their old files.
-// Rows stay in the write-ahead log until the server recycles it, in archives and standbys made from it,
-// and in free blocks of the file system: so it never reports that none is left.
+// postgresPurge rewrites the tables, which removes deleted rows and unlinks the old files. Rows stay in the write-ahead log
+// until the server recycles it, in archives and standbys made from it, and in free blocks of the file system, so it never
+// reports that none is left.
 func postgresPurge(ctx context.Context, db *DB, whole bool) (bool, error) {
 	if !whole {
 		return false, nil
@@ -374,7 +373,7 @@ func postgresPurge(ctx context.Context, db *DB, whole bool) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	// A checkpoint lets the server recycle its log; who may not ask for one waits for the next.
+	// A checkpoint lets the server recycle its log; an account that may not request one waits for the next.
 	if _, err := one.ExecContext(ctx, `CHECKPOINT`); err != nil && !errors.Is(postgresSentinel(err), concordat.ErrRefused) {
 		return false, err
 	}

@@ -6,14 +6,14 @@ import (
 	"time"
 )
 
-// retrying runs statements that change nothing, and runs them again where the connection broke.
+// retrying runs statements that change nothing, and repeats them if the connection broke.
 type retrying struct{ db *DB }
 
-// retryPause is the pause after the server went away before the next attempt.
+// retryPause is the pause before the next attempt after the server went away.
 const retryPause = 100 * time.Millisecond
 
-// retry runs f until it does not fail for a lost connection, for as long as Options.Busy. Each
-// failure drops one connection of the pool, so at once as many are tried as may have been lost together.
+// retry runs f until it no longer fails for a lost connection, for as long as Options.Busy. Each failure drops one connection
+// of the pool, so as many are tried at once as may have been lost together.
 func (db *DB) retry(ctx context.Context, f func() error) error {
 	began := time.Now()
 	for try := 0; ; try++ {

@@ -5,21 +5,21 @@ import (
 	"database/sql"
 )
 
-// Script lets statements of a database fail where and when a test wants.
+// Script makes statements of a database fail where and when a test wants.
 type Script interface {
-	// Next is called before each transaction that writes, before each statement outside of one, and before Purge. What
-	// follows fails with its error, and does nothing.
+	// Next is called before each transaction that writes, before each statement outside of one, and before Purge. If it returns
+	// an error, what follows fails with it, and does nothing.
 	Next(ctx context.Context) error
 }
 
-// Scripted returns the same database with statements that fail by a script. Only one of the two is to be closed.
+// Scripted returns the same database with statements that fail by a script. Close only one of the two.
 func (db *DB) Scripted(s Script) *DB {
 	scripted := *db
 	scripted.script = s
 	return &scripted
 }
 
-// next returns why what follows fails; nil: it does not.
+// next returns why the next statement fails; nil: it does not.
 func (db *DB) next(ctx context.Context) error {
 	if db.script == nil {
 		return nil
@@ -27,7 +27,7 @@ func (db *DB) next(ctx context.Context) error {
 	return db.script.Next(ctx)
 }
 
-// obeying runs statements that change nothing, as far as the script of the database lets it.
+// obeying runs statements that change nothing, unless the script of the database makes them fail.
 type obeying struct {
 	db *DB
 	q  queryer
@@ -49,7 +49,7 @@ func (o obeying) QueryContext(ctx context.Context, query string, args ...any) (*
 
 func (o obeying) QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row {
 	if err := o.db.next(ctx); err != nil {
-		ctx = ended{ctx, err} // a row has no other way to its error
+		ctx = ended{ctx, err} // a row can return its error in no other way
 	}
 	return o.q.QueryRowContext(ctx, query, args...)
 }

@@ -14,8 +14,7 @@ import (
 	"concordat"
 )
 
-// Snapshot is the state of the store at one moment; a copy of it can be written while writers go on. It is for
-// one goroutine.
+// Snapshot is the state of the store at one moment; it can be copied while writers continue. It is for one goroutine.
 type Snapshot struct {
 	db    *DB
 	state frozen
@@ -27,8 +26,8 @@ type frozen interface {
 	close() error
 }
 
-// Snapshot returns the present state of the store; it costs no time to speak of. The log of the store
-// grows until Close. It fails with concordat.ErrInvalid if the database has its own means.
+// Snapshot returns the present state of the store, in negligible time. The log of the store grows until Close. It fails with
+// concordat.ErrInvalid if the database has its own means.
 func (db *DB) Snapshot(ctx context.Context) (*Snapshot, error) {
 	if db.d.freeze == nil {
 		return nil, db.Fail(fmt.Errorf("%w: back the database up by its own means", concordat.ErrInvalid), "snapshot")
@@ -40,9 +39,8 @@ func (db *DB) Snapshot(ctx context.Context) (*Snapshot, error) {
 	return &Snapshot{db, state}, nil
 }
 
-// CopyTo writes the state to a new file at path, which only its owner can read, and returns when it is on
-// the disk. It fails with concordat.ErrExists if there is a file. After another error nothing is left
-// at path. [Open] opens the copy.
+// CopyTo writes the state to a new file at path, which only its owner can read, and returns when it is on the disk. It fails
+// with concordat.ErrExists if there is a file. After another error nothing is left at path. [Open] opens the copy.
 func (s *Snapshot) CopyTo(ctx context.Context, path string) error {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if os.IsExist(err) {
@@ -63,7 +61,7 @@ func (s *Snapshot) CopyTo(ctx context.Context, path string) error {
 	return nil
 }
 
-// Close gives the state back. A second Close does nothing.
+// Close releases the state. A second Close does nothing.
 func (s *Snapshot) Close() error {
 	if s.state == nil {
 		return nil
@@ -73,8 +71,8 @@ func (s *Snapshot) Close() error {
 	return err
 }
 
-// sqliteFrozen is a connection within a read transaction: in the mode of the write-ahead log it sees the
-// database as it was at the transaction's first read, and hinders no writer.
+// sqliteFrozen is a connection within a read transaction: in write-ahead mode it sees the database as it was at the
+// transaction's first read, and hinders no writer.
 type sqliteFrozen struct{ c *sql.Conn }
 
 func sqliteFreeze(ctx context.Context, db *sql.DB) (frozen, error) {
@@ -92,7 +90,7 @@ func sqliteFreeze(ctx context.Context, db *sql.DB) (frozen, error) {
 	return sqliteFrozen{c}, nil
 }
 
-// backupPages is how many pages are copied between two looks at the context.
+// backupPages is how many pages are copied between two checks of the context.
 const backupPages = 2048
 
 // copyTo uses the backup interface, which reads within the transaction that is open
@@ -118,7 +116,7 @@ func (s sqliteFrozen) copyTo(ctx context.Context, path string) (err error) {
 }
 
 func (s sqliteFrozen) close() error {
-	// The connection is in a transaction: it does not go back to the pool.
+	// The connection is in a transaction, so it must not return to the pool.
 	_ = s.c.Raw(func(any) error { return driver.ErrBadConn }) // the error is the one just given
 	err := s.c.Close()
 	if errors.Is(err, sql.ErrConnDone) {

@@ -70,7 +70,7 @@ func sqliteSentinel(err error) error {
 	return nil
 }
 
-// openSQLite opens the file at path and makes it if it does not exist.
+// openSQLite opens the file at path and creates it if it does not exist.
 func openSQLite(ctx context.Context, path string, o Options) (*DB, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {
@@ -84,9 +84,9 @@ func openSQLite(ctx context.Context, path string, o Options) (*DB, error) {
 	return connectSQLite(ctx, path, o)
 }
 
-// createSQLite makes a store with the present schema at path, unless somebody else is faster. It
-// appears there whole: processes that start together would otherwise meet a file on its way to its
-// schema and its journal mode, and a crash would leave it so.
+// createSQLite creates a store with the present schema at path, unless another process is faster. The file appears there
+// complete: otherwise processes that start together would find it without its schema and journal mode, and a crash would leave
+// it so.
 func createSQLite(ctx context.Context, path string, o Options) error {
 	dir, err := os.MkdirTemp(filepath.Dir(path), ".new-store-*") // for its owner only
 	if err != nil {
@@ -105,7 +105,7 @@ func createSQLite(ctx context.Context, path string, o Options) error {
 	if err != nil {
 		return err
 	}
-	// The file moves without its log. Closing empties that too, but does not say if the disk was full.
+	// The file is renamed without its log. Closing empties that too, but does not report a full disk.
 	_, err = sqlitePurge(ctx, db, false)
 	if err = errors.Join(db.Fail(err, "prepare"), db.Close()); err != nil {
 		return err
@@ -123,7 +123,7 @@ func createSQLite(ctx context.Context, path string, o Options) error {
 	return NoSpace(err)
 }
 
-// NoSpace adds concordat.ErrDiskFull to an error that says that a disk or a quota is full; it returns others, and nil, as they are.
+// NoSpace adds concordat.ErrDiskFull to an error about a full disk or quota; it returns others, and nil, as they are.
 func NoSpace(err error) error {
 	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
 		return fmt.Errorf("%w: %w", concordat.ErrDiskFull, err)
@@ -161,10 +161,10 @@ func (db *DB) prepareFile(ctx context.Context) error {
 	return db.migrate(ctx)
 }
 
-// checkOwner refuses a database that another program has made.
+// checkOwner refuses a database that another program created.
 func (db *DB) checkOwner(ctx context.Context) error {
 	var id, tables int
-	// One statement, so that another process's first migration is seen whole or not at all.
+	// One statement, so that another process's first migration is seen completely or not at all.
 	err := db.writer.QueryRowContext(ctx, `SELECT application_id,
 		(SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite%' AND name <> ?)
 		FROM pragma_application_id`, versionTable).Scan(&id, &tables)
@@ -180,7 +180,7 @@ func (db *DB) checkOwner(ctx context.Context) error {
 	return nil
 }
 
-// A connector opens connections with settings of this store only; nothing is registered globally.
+// A connector opens connections with this store's settings only; nothing is registered globally.
 type connector struct {
 	drv *sqlite3.SQLiteDriver
 	dsn string
@@ -196,7 +196,7 @@ func newConnector(path string, o Options, write bool) connector {
 		q.Set("_journal_mode", "WAL")
 		q.Set("_synchronous", "FULL")
 		q.Set("_txlock", "immediate")
-		q.Set("_secure_delete", "on") // what is deleted is overwritten in its page
+		q.Set("_secure_delete", "on") // deleted data is overwritten in its page
 	} else {
 		q.Set("_query_only", "1")
 	}
@@ -240,8 +240,8 @@ func sqliteCheck(ctx context.Context, db *DB) error {
 	return err
 }
 
-// sqlitePurge makes the whole file anew, without the pages and the gaps in which deleted rows stood, and
-// empties the write-ahead log, which holds former states of pages.
+// sqlitePurge rewrites the whole file, without the pages and gaps that held deleted rows, and empties the write-ahead log,
+// which holds former states of pages.
 func sqlitePurge(ctx context.Context, db *DB, whole bool) (bool, error) {
 	if whole {
 		if _, err := db.writer.ExecContext(ctx, `VACUUM`); err != nil {

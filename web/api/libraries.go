@@ -267,7 +267,7 @@ func (w adminAPI) apiAdd(rw http.ResponseWriter, r *http.Request, v *web.Visitor
 func (w adminAPI) addFile(rw http.ResponseWriter, r *http.Request, v *web.Visitor, lib concordat.LibraryID, f web.AddedFile,
 	content io.Reader,
 	out *apiAddedBody) error {
-	// The audit first, as a file may be taken in by several transactions. The audit keeps its entries for ever, and a name
+	// The audit first, as a file may be taken in by several transactions. The audit keeps its entries forever, and a name
 	// may be a person's: the entry has the hash used in receipts.
 	if err := w.api.Web.Options().Store.Audit.Note(r.Context(), v.Name, "documents_added", map[string]any{"library": lib,
 		"name": retain.DocumentName(lib, f.ID)}); err != nil {

@@ -185,7 +185,7 @@ func (w api) changeRulesIf(ctx context.Context, in ConditionInput, action string
 	return w.keepRules(ctx, v, r, rules, action)
 }
 
-// keepRules keeps new rules unless somebody else has changed them since r was read.
+// keepRules keeps new rules unless someone else has changed them since r was read.
 func (w api) keepRules(ctx context.Context, v *web.Visitor, r *reviewed, rules report.Rules, action string) (*apiRulesOutput, error) {
 	what, subject, _ := strings.Cut(action, " ")
 	err := w.Web.Reports.AppendRules(ctx, v, r.task.ID, rules, what, subject, r.now.Changes)
@@ -249,7 +249,7 @@ func (r *reviewed) place(f url.Values, s concordat.Span) error {
 	return nil
 }
 
-// reviseRules changes the rules in force as a page's form does, which fill fills in, and tries again when somebody else
+// reviseRules changes the rules in force as a page's form does, which fill fills in, and tries again when someone else
 // has changed them meanwhile.
 func (w api) reviseRules(ctx context.Context, v *web.Visitor, id string, fill func(*reviewed, url.Values) error) (*apiRulesOutput,
 	error) {

@@ -147,7 +147,7 @@ func (l *Limiter) count(key string) *counted {
 	return c
 }
 
-// forget lets the key begin anew.
+// forget lets the key begin again.
 func (l *Limiter) forget(key string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -210,7 +210,7 @@ func (a *Attempt) Failed() { a.t.keep(a.bounds...) }
 // Undone takes back a try that came to nothing: the password was not looked at.
 func (a *Attempt) Undone() { a.t.giveBack(a.bounds...) }
 
-// Right takes the try back, and lets the account begin anew from this address. The address goes on counting what failed: it
+// Right takes the try back, and lets the account begin again from this address. The address continues counting what failed: it
 // may have guessed at others.
 func (a *Attempt) Right() {
 	a.Undone()

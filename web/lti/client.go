@@ -351,7 +351,7 @@ type Report struct {
 	Visible   bool   `json:"visibleToOwner"`
 }
 
-// Report sends a report. One that is older than what the platform has is no error: the platform knows
+// Report sends a report. One that is older than what the platform has is not an error: the platform knows
 // better already.
 func (c *Client) Report(ctx context.Context, p *Platform, address string, scopes []string, r Report) error {
 	if len(scopes) == 0 {

@@ -135,7 +135,7 @@ func texts(raw map[string]json.RawMessage) map[string]string {
 	return out
 }
 
-// bounds refuses what is longer than anybody needs.
+// bounds refuses what is longer than are plausible.
 func (m *Message) bounds() error {
 	all := []string{m.Issuer, m.Subject, m.Nonce, m.Name, m.Locale, m.Type, m.Deployment, m.Target, m.ReportType, m.ForUser, m.ReportURL}
 	for _, n := range []Named{m.Context, m.Link, m.Activity, m.Submission, m.Asset} {

@@ -126,7 +126,7 @@ type keySet struct {
 	try  time.Time // when they were asked for last
 }
 
-// platformKey returns the platform's key of that name. An unknown one makes it read the keys anew, which
+// platformKey returns the platform's key of that name. An unknown one makes it read the keys again, which
 // is how platforms change keys, but not for every forger's guess.
 func (c *Client) platformKey(ctx context.Context, p *Platform, kid string) (*jose.JSONWebKey, error) {
 	c.mu.Lock()

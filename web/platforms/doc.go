@@ -1,4 +1,4 @@
 // Package platforms is the site as a tool of learning platforms (LTI 1.3): launches, the pages that platforms show in a frame, notices
-// of files that were handed in there, and the work that checks those files and tells the results. The protocol itself is in package
+// of files that were submitted there, and the work that checks those files and tells the results. The protocol itself is in package
 // web/lti. Open platforms.go first; Tool is the type to start from.
 package platforms

@@ -58,7 +58,7 @@ func (d *Tool) launch(rw http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// ownWindow shows a link that begins the launch anew where cookies are kept.
+// ownWindow shows a link that begins the launch again where cookies are kept.
 func (d *Tool) ownWindow(rw http.ResponseWriter, r *http.Request, s launchState) {
 	key := rand.Text()
 	if err := d.put(r.Context(), flowLTIAgain, key, s, web.FlowTime); err != nil {
@@ -218,7 +218,7 @@ func (d *Tool) configurePage(rw http.ResponseWriter, r *http.Request, s *session
 	d.w.Show(rw, r, nil, http.StatusOK, "lti_configure", "title.lti.configure", p)
 }
 
-// choices returns what was chosen; nothing was is no error.
+// choices returns what was chosen; nothing was is not an error.
 func (d *Tool) choices(ctx context.Context, platform, processor, context string) (c choices, err error) {
 	if processor == "" {
 		return c, nil

@@ -59,7 +59,7 @@ func (d *Tool) showChecks(rw http.ResponseWriter, r *http.Request, s *session, c
 	d.w.Show(rw, r, nil, code, "lti_checks", "title.lti", p)
 }
 
-// submit takes files that somebody hands in within a course.
+// submit takes files that somebody submits within a course.
 func (d *Tool) submit(rw http.ResponseWriter, r *http.Request, s *session) {
 	u, err := d.w.Checks.Read(rw, r)
 	if err != nil {

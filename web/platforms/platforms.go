@@ -22,7 +22,7 @@ type Options struct {
 	Keys *lti.Keys
 	// Private lets platforms be at private addresses and at http.
 	Private bool
-	// Learners may open the reports of their own work and hand in by themselves.
+	// Learners may open the reports of their own work and submit by themselves.
 	Learners bool
 	// Threshold is the share from which a result is urgent; 0: 0.3.
 	Threshold float64
@@ -144,7 +144,7 @@ func (d *Tool) frame(rw http.ResponseWriter, p store.LTIPlatform, base string) {
 // launchState is the state of a pending launch.
 type launchState struct {
 	Platform, Nonce, Browser, Deployment string
-	Login, Hint                          string // of the platform, to begin anew
+	Login, Hint                          string // of the platform, to begin again
 }
 
 // login begins a launch (1EdTech Security Framework 1.0, section 5.1.1.1).
@@ -221,7 +221,7 @@ func (d *Tool) take(ctx context.Context, kind, secret string, v any) error {
 	return json.Unmarshal([]byte(data), v)
 }
 
-// again begins a launch anew in a window of its own, where the browser keeps cookies.
+// again begins a launch again in a window of its own, where the browser keeps cookies.
 func (d *Tool) again(rw http.ResponseWriter, r *http.Request) {
 	var s launchState
 	err := d.take(r.Context(), flowLTIAgain, r.URL.Query().Get("key"), &s)

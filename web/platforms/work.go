@@ -57,7 +57,7 @@ func (d *Tool) work(ctx context.Context) error {
 		case err == nil:
 			err := compare.Guard(func() error { d.step(ctx, a); return nil })
 			if (compare.Panics{Logger: d.w.Options().Logger, Counted: d.w.Options().Panicked}).Note(err, "asset", a.ID) {
-				d.later(&a, err) // else its lease would end and it would panic again, for ever
+				d.later(&a, err) // else its lease would end and it would panic again, forever
 				d.keep(ctx, a)
 			}
 			continue
@@ -166,7 +166,7 @@ func (d *Tool) fetch(ctx context.Context, p store.LTIPlatform, a *store.LTIAsset
 	return nil
 }
 
-// download keeps the file. What will never do is no error but sets a.Code.
+// download keeps the file. What will never do is not an error but sets a.Code.
 func (d *Tool) download(ctx context.Context, p store.LTIPlatform, a *store.LTIAsset) (j site.Job, err error) {
 	ctx, cancel := context.WithTimeout(ctx, fetchTime)
 	defer cancel()
@@ -208,7 +208,7 @@ var endings = map[string]string{"text/html": ".html", "text/plain": ".txt", "app
 	"application/vnd.openxmlformats-officedocument.wordprocessingml.document": ".docx", "application/vnd.oasis.opendocument.text": ".odt",
 	"application/zip": ".zip"}
 
-// follow tells the platform that the check goes on, or what came of it.
+// follow tells the platform that the check continues, or what came of it.
 func (d *Tool) follow(ctx context.Context, p store.LTIPlatform, a *store.LTIAsset) error {
 	r, over, err := d.outcome(ctx, a)
 	switch {
@@ -225,7 +225,7 @@ func (d *Tool) follow(ctx context.Context, p store.LTIPlatform, a *store.LTIAsse
 	}
 	a.Due, a.Cause = d.w.Options().Now(), ""
 	switch {
-	case over && r.Progress == lti.Failed: // a teacher may ask again, and it is fetched anew
+	case over && r.Progress == lti.Failed: // a teacher may ask again, and it is fetched again
 		a.State, a.Code = store.LTIFailed, r.Code
 	case over:
 		a.State = store.LTIDone
@@ -326,7 +326,7 @@ func urgency(share, threshold float64) (int, string) {
 // maxParts bounds the texts of an archive that are looked at.
 const maxParts = 10_000
 
-// parts returns a check, or those into which it was split; over is false while one goes on.
+// parts returns a check, or those into which it was split; over is false while one continues.
 func (d *Tool) parts(ctx context.Context, id concordat.TaskID) (out []store.Task, over bool, err error) {
 	t, err := d.w.Options().Store.Checks.Task(ctx, id)
 	if err != nil || !web.Ended(t.State) {
