@@ -21,7 +21,7 @@ import (
 // OrderPurpose names the local key that shuffles the sentences of a question.
 const OrderPurpose = "order of sentences"
 
-// Client is what a process needs to communicate with the site's partners. It is safe for concurrent use.
+// Client lets a process communicate with the site's partners. It is safe for concurrent use.
 type Client struct {
 	o      *instance.Instance
 	keys   *instance.Keystore

@@ -18,21 +18,21 @@ type Account struct {
 	NotRead  []NotRead `json:"not_read"` // in the order in which the file was read
 }
 
-// LeftOut are letters that a rule kept out of the comparison: those of the text for a [concordat.SkipReason], those that are not in
-// the text by the code of the flag that says so.
+// LeftOut are letters that a rule kept out of the comparison: letters of the text for a [concordat.SkipReason], other letters
+// by the code of the flag about them.
 type LeftOut struct {
 	Rule    string `json:"rule"`
 	Letters int    `json:"letters"`
 	InText  bool   `json:"in_text"` // they are in the text, which a reader of the report sees
 }
 
-// NotRead is something that a person may see and that is not in the text.
+// NotRead is something that a person may see but that is not in the text.
 type NotRead struct {
-	Reason  string `json:"reason"` // the code of the flag that says so
+	Reason  string `json:"reason"` // the code of the flag about it
 	Detail  string `json:"detail"`
 	Count   int    `json:"count,omitempty"`   // of pages, pictures or parts
 	Letters int    `json:"letters,omitempty"` // 0: they cannot be counted
-	Bytes   int64  `json:"bytes,omitempty"`   // of what has no letters that can be counted; 0: not known
+	Bytes   int64  `json:"bytes,omitempty"`   // of what holds letters that cannot be counted; 0: unknown
 }
 
 // jsonFlag is a flag in the JSON form; its last three as those of [concordat.Flag].
@@ -46,7 +46,7 @@ type jsonFlag struct {
 	Bytes   int64           `json:"bytes,omitempty"`
 }
 
-// Whole reports whether all that the file holds was compared, so that a share of the file's letters is one of the whole file.
+// Whole reports whether everything in the file was compared, so that a share of the file's letters is one of the whole file.
 func (a Account) Whole() bool { return a.Compared == a.File && len(a.NotRead) == 0 }
 
 // Counted reports whether all letters of the file could be counted.

@@ -11,23 +11,23 @@ import (
 	"concordat"
 )
 
-// Apart is a part of a document that is not its author's prose: a contents page, a title page, a running head, a
-// publisher's notice. It is known by how it is set, and not by what it says.
+// Apart is a part of a document that is not its author's prose: a contents page, a title page, a running head, a publisher's
+// notice. It is recognised by its layout, not by what it says.
 type Apart struct {
 	concordat.Span
 	Why ApartAs
 }
 
-// ApartAs says what stands apart from the prose of a document.
+// ApartAs names a kind of part outside the prose of a document.
 type ApartAs string
 
 // The parts.
 const (
 	AsContents ApartAs = "contents" // lines that end in the number of a page, or headings with their numbers
 	AsTitle    ApartAs = "title"    // the lines before the first paragraph
-	AsRunning  ApartAs = "running"  // a line that returns on several pages
+	AsRunning  ApartAs = "running"  // a line repeated on several pages
 	AsImprint  ApartAs = "imprint"  // dates, addresses and marks of a publisher
-	AsKeywords ApartAs = "keywords" // codes and words by which a document is filed
+	AsKeywords ApartAs = "keywords" // codes and words that classify a document
 
 	AsAbbreviations ApartAs = "abbreviations"    // abbreviations and their meanings
 	AsThanks        ApartAs = "acknowledgements" // where the author thanks others
@@ -39,17 +39,17 @@ const (
 	maxTitlePage  = 120 // words of a title page, a pair of Chinese characters being one
 	leastTitle    = 3   // lines of it
 	maxTitleLine  = 22  // words of such a line
-	maxTitleAlone = 30  // words of the one line of a title above the first paragraph
-	leastRunning  = 3   // times that a running head returns,
+	maxTitleAlone = 30  // words of a single title line above the first paragraph
+	leastRunning  = 3   // repetitions of a running head,
 	pageApart     = 600 // bytes from one to the next,
 	fewestRunning = 3   // words of it, at least,
 	maxRunning    = 16  // and at most
-	maxHeadRow    = 24  // words of running heads that stand together: more is text that a document holds twice
+	maxHeadRow    = 24  // words of consecutive running heads: more is text that a document contains twice
 	maxImprint    = 45  // words of a notice
 	maxKeywords   = 60  // words of a line of keywords or codes
 )
 
-// PartsApart returns what of a document is not its author's prose, in order and disjoint.
+// PartsApart returns the parts of a document that are not its author's prose, in order and disjoint.
 func PartsApart(text string) []Apart {
 	ls := lines(text)
 	out := titlePage(text, ls)
@@ -102,7 +102,8 @@ func endsSentence(l string) bool {
 	return strings.ContainsRune(".!?;。！？；", last)
 }
 
-// titlePage returns the short lines with which a document begins, up to its first paragraph: several, or a title that is set apart.
+// titlePage returns the short lines at the beginning of a document, up to its first paragraph: several, or a title that is set
+// apart.
 func titlePage(text string, ls []line) []Apart {
 	first, last, n, count := -1, -1, 0, 0
 	for i, l := range ls {
@@ -141,12 +142,12 @@ func setApart(ls []line, i int) bool {
 	return i+1 < len(ls) && ls[i+1].trimmed == "" && proseUnder(ls, i)
 }
 
-// goesOnFrom reports whether a line continues with the sentence of the line before it.
+// goesOnFrom reports whether a line continues the sentence of the line before it.
 func goesOnFrom(before, l string) bool {
 	return !endsSentence(before) && (!titled(l) || endsSentence(l) && measureWords(l) > 4) && measureWords(before) > 6
 }
 
-// titled reports whether a line begins as one of a title page does: not in the middle of a sentence.
+// titled reports whether a line begins like one of a title page: not in the middle of a sentence.
 func titled(l string) bool {
 	r, _ := utf8.DecodeRuneInString(strings.TrimLeft(l, "*#•–—-“\"«„ "))
 	return !unicode.IsLower(r)
@@ -194,8 +195,8 @@ func contentsPages(ls []line) []Apart {
 	return out
 }
 
-// runningHeads returns the short lines that return several times, but for their numbers, and are no sentences. Lines that return
-// together with what stands around them are text that the document holds twice, and its author's.
+// runningHeads returns the short lines that are repeated several times, except for their numbers, and are not sentences. Lines
+// repeated together with their surroundings are text that the document contains twice, and belong to the author.
 func runningHeads(ls []line) []Apart {
 	at := map[string][]int{}
 	for i, l := range ls {
@@ -235,8 +236,8 @@ func lettersOnly(l string) string {
 	}, l)
 }
 
-// wordsAlike returns the words of lines in a row around line i that stand around line j too, but for numbers, up to some more
-// than maxHeadRow. Lines without letters are passed over.
+// wordsAlike returns how many words in a row around line i also surround line j, apart from numbers, up to slightly more than
+// maxHeadRow. It passes over lines without letters.
 func wordsAlike(ls []line, i, j int) int {
 	n := measureWords(ls[i].trimmed)
 	for _, step := range []int{-1, 1} {
@@ -268,8 +269,8 @@ var (
 	codes = regexp.MustCompile(`\b[A-Z]\.[0-9](?:\.[0-9]|\.m)?\b|\b[0-9]{2}\.[0-9]{2}\.[A-Za-z+-]{2}\b|\b[0-9]{2}[A-Z][0-9]{2}\b|\b[A-Z][0-9]{2}\b`)
 )
 
-// imprintOrKeywords tells a notice of a publisher and a list of keywords from a paragraph: the one is made of marks, at
-// least one for each dozen of words, the other begins with its label or is made of codes.
+// imprintOrKeywords distinguishes publishers' notices and lists of keywords from paragraphs: a notice consists of marks, at
+// least one for each dozen words; a list begins with its label or consists of codes.
 func imprintOrKeywords(p string) (ApartAs, bool) {
 	if len(p) > 20*maxKeywords {
 		return "", false

@@ -28,8 +28,7 @@ var (
 	sentenceEnd = regexp.MustCompile(`[.!?]\s+|[。！？]`)
 )
 
-// listsApart returns the parts of a document that are lists of its own headings or abbreviations: runs of short lines, no
-// sentences, at least half of which begin with a number that continues or with an abbreviation.
+// listsApart returns the parts of a document that list its own headings or abbreviations: runs of short lines, not
 func listsApart(ls []line) []Apart {
 	var out []Apart
 	for i := 0; i < len(ls); {

@@ -19,8 +19,8 @@ func RuneStart(text string, i int) int {
 	return i
 }
 
-// Around returns what stands before and behind s in its paragraph of text, about 120 bytes of each,
-// cut between words and marked with an ellipsis where it was cut.
+// Around returns the text before and behind s in its paragraph, about 120 bytes each, cut between words and marked with an
+// ellipsis.
 func Around(text string, s concordat.Span) (before, after string) {
 	a := RuneStart(text, s.Start-ContextBytes)
 	b := max(RuneStart(text, s.End+ContextBytes), s.End)

@@ -11,15 +11,15 @@ import (
 	"concordat"
 )
 
-// Attributed is wording that a text gives as someone else's, with its place: a quotation, a provision of a statute, a
-// passage of scripture, verse. What two texts both give so is shared by right. Of one text alone it proves nothing: marks and
-// a place are quickly put around a page.
+// Attributed is wording that a text attributes to someone else, with its place: a quotation, a provision of a statute, a
+// passage of scripture, verse. If two texts both attribute it, they share it legitimately. In one text alone it proves nothing:
+// marks and a place are quickly put around a page.
 type Attributed struct {
 	concordat.Span
 	Why AttributedAs
 }
 
-// AttributedAs says by what wording is known to be someone else's.
+// AttributedAs says what shows that wording is someone else's.
 type AttributedAs string
 
 // The kinds of attribution.
@@ -28,17 +28,17 @@ const (
 	AsStatute   AttributedAs = "statute"   // of a law that is named with the provision
 	AsScripture AttributedAs = "scripture" // with chapter and verse
 	AsVerse     AttributedAs = "verse"     // lines of verse with their source
-	AsStatement AttributedAs = "statement" // under a heading that asks for it: a declaration, a consent, a licence
-	AsSkeleton  AttributedAs = "skeleton"  // code that was handed out, and says what is to be kept and where to go on
+	AsStatement AttributedAs = "statement" // under a heading that requires it: a declaration, a consent, a licence
+	AsSkeleton  AttributedAs = "skeleton"  // code that was handed out, and says what to keep and where to continue
 )
 
-// The most bytes of wording that one place of a statute or of scripture stands for. Behind that somebody writes about it.
+// The most bytes of wording that one place of a statute or of scripture explains. What follows is commentary.
 const (
 	maxProvision = 800
 	maxPassage   = 1500
 )
 
-// Attributions returns what a text gives as someone else's, in order and disjoint.
+// Attributions returns the wording that a text attributes to others, in order and disjoint.
 func Attributions(text string) []Attributed {
 	var out []Attributed
 	cites := citations(text)
@@ -70,7 +70,7 @@ func Attributions(text string) []Attributed {
 	})
 }
 
-// again is a citation of the work that was cited before.
+// again is a citation of the previously cited work.
 var again = regexp.MustCompile(`(?i)^[(（]\s*(?:ibid|ib|idem|id|ebd|ebenda|a\.\s?a\.\s?O|op\.\s?cit|loc\.\s?cit|同上|同前|там же|tamże|tamtéž)\b?[^()（）]{0,40}[)）]`)
 
 // citedAtEnd reports whether the last line of a quotation that is set apart ends with its source, or a citation of the work
@@ -116,11 +116,11 @@ var (
 	lawName = regexp.MustCompile(`\b\p{Lu}{2,}[\p{L}]*\b|\b\p{Lu}\p{Ll}?\p{Lu}\p{L}*\b|(?:\b\p{Lu}\.\s?){2,}|\bk\.\s?[ckp]\.|\bc\.\s?[cp]\.|(?i:\b(?:act|code|código|codice|kodeks\w*|wetboek|grundgesetz\w*|\p{L}*gesetz(?:buch)?(?:e?s)?|\p{L}*ordnung|verfassung|constitution|constitución|constituição|costituzione|konstytucj\w+|grondwet|convention|covenant|charter|treaty|directive|regulation|statute|ordinance|title [0-9]+|loi|ley|lei|legge|ustaw\w*|wet|convenio|convenção|convenzione|traité|tratado)\b)|(?:кодекс|закон|конституци|конвенци)\p{L}*|《[^《》\n]{2,60}》`)
 )
 
-// maxLaw is how many bytes before and behind the number of a provision the name of its law is looked for.
+// maxLaw is how many bytes before and behind the number of a provision to search for the name of its law.
 const maxLaw = 200
 
-// provision returns the paragraph, or its first maxProvision bytes, that begins with a provision and the law it is of. A
-// number alone is nobody's law: the author's own rules have them too.
+// provision returns the paragraph, or its first maxProvision bytes, that begins with a provision and its law. A number alone
+// belongs to no law: authors number their own rules too.
 func provision(text string, p concordat.Span) (concordat.Span, bool) {
 	in := p.In(text)
 	begin := in[:min(len(in), maxLaw+longestLine)]
@@ -164,8 +164,8 @@ func mayNumberLaw(s string) bool {
 // signedVerse is a last line that names who wrote the lines above.
 var signedVerse = regexp.MustCompile(`\n\s*(?:[(（][^()（）\n]{0,20}\p{Lu}[^()（）\n]{2,120}[)）]|[—–-]{1,3}\s?\p{Lu}[^\n]{2,80})\s*$`)
 
-// statementHeading is a heading over what examiners, journals and laws ask everybody to state, in the languages that a site
-// meets most, folded as [heading] does.
+// statementHeading is a heading over statements that examiners, journals and laws require of everyone, in the languages most
+// frequent at sites, folded as [heading] does.
 var statementHeading = regexp.MustCompile(`^(?:.{0,40}\b)?(?:declarations?(?: of (?:originality|authorship|interests?|competing interests|independent work|own work))?|affidavit|statement of (?:originality|authorship|own work)|(?:originality|authorship|own work|plagiarism|consent|ethics|copyright|confidentiality) (?:statement|declaration|notice|form)|informed consent|data availability(?: statement)?|availability of data.*|(?:conflicts? of|competing) interests?|copyright|licen[cs]e|disclaimer|privacy notice|` +
 	`(?:eidesstattliche |ehrenwörtliche |selbst(?:st)?ändigkeits|eigenständigkeits|einverständnis|einwilligungs|datenschutz|urheber|interessen)?erklärung(?: .{0,60})?|eidesstattliche versicherung|versicherung an eides statt|einwilligung(?: .{0,40})?|interessenkonflikte?|datenverfügbarkeit|datenschutzhinweise?|sperrvermerk|lizenz|haftungsausschluss|` +
 	`déclaration(?: .{0,60})?|attestation(?: .{0,60})?|engagement de non.plagiat|consentement(?: .{0,40})?|conflits? d.intérêts?|disponibilité des données|licence|mentions légales|` +
@@ -177,7 +177,7 @@ var statementHeading = regexp.MustCompile(`^(?:.{0,40}\b)?(?:declarations?(?: of
 	`^(?:заявление|декларация|подтверждение|согласие|конфликт интересов|доступность данных|лицензия)(?: .{0,60})?$|` +
 	`^.{0,20}(?:声明|聲明|承诺书|承諾書|授权书|授權書|授权的说明|同意书|同意書|知情同意|利益冲突|数据可用性|许可协议|誓約書|宣誓書|선언문?|동의서|서약서)$`)
 
-// maxStatement is the most words of a statement: what is longer is somebody's text under such a heading.
+// maxStatement is the most words of a statement: anything longer is the author's text under such a heading.
 const maxStatement = 150
 
 // statements returns the paragraphs under such headings, up to the next heading or maxStatement words.
@@ -210,7 +210,7 @@ func statements(text string) []Attributed {
 			out = append(out, Attributed{concordat.Span{Start: ls[i].Start, End: ls[end].End}, AsStatement})
 			i = end
 		} else if end > i {
-			// What follows the statement is not set apart from it: its first paragraph is taken alone.
+			// The text after the statement is not set apart from it, so only its first paragraph is taken.
 			k := i + 1
 			for k < len(ls) && ls[k].trimmed == "" {
 				k++

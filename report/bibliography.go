@@ -61,16 +61,15 @@ func heading(l string) string {
 	return strings.Join(strings.Fields(l), " ")
 }
 
-// A list of references is a chain of records that stand near one another: under a heading that says so, or leastRecords of
-// them without one. Between two records an annotation may stand, which is compared as all prose is; a longer stretch ends
-// the list.
+// A list of references is a chain of records near one another: under a heading that says so, or at least leastRecords of them
+// without one. An annotation between two records is compared as prose; a longer stretch ends the list.
 const (
 	leastRecords = 3
 	maxApart     = 1500 // bytes between two records
 )
 
-// bibliography returns the lists of references, in order and disjoint: headings and records that [Works] reads, and no
-// prose. What stands between two entries or behind one in its paragraph is none of it.
+// bibliography returns the lists of references, in order and disjoint: headings and records that [Works] reads, without prose.
+// Text between two entries or behind one in its paragraph is not part of it.
 func bibliography(text string) spans { return spansOf(text, referenceLists(text)) }
 
 func spansOf(text string, lists []referenceList) spans {
@@ -86,7 +85,7 @@ func spansOf(text string, lists []referenceList) spans {
 	return filled(text, union(out))
 }
 
-// filled joins spans between which nothing but space stands.
+// filled joins spans with only space between them.
 func filled(text string, s spans) spans {
 	var out spans
 	for _, x := range s {
@@ -154,8 +153,7 @@ func referenceLists(text string) []referenceList {
 	return out
 }
 
-// linesInBlocks returns the lines that hold something, those without an empty line between them together. A heading
-// begins a block.
+// linesInBlocks returns the lines that are not blank, grouped where no empty line separates them. A heading begins a block.
 func linesInBlocks(text string) [][]line {
 	var out [][]line
 	open := false

@@ -11,41 +11,38 @@ import (
 	"concordat"
 )
 
-// joinGap is the number of characters up to which two passages of one source belong together. It
-// is the least length of a sentence block in the natural scheme: a longer gap held a block of its
-// own that was asked and did not match.
+// joinGap is the number of characters up to which two passages of one source belong together. It is the least length of a
+// sentence block in the natural scheme: a longer gap contained a block that was asked about and did not match.
 const joinGap = 40
 
-// muchQuoted is the share of a text, found and standing in quotations that do not count, from which
-// a report says so: a tenth is a page in ten, more than prose quotes and worth a look.
+// muchQuoted is the share of a text, found in quotations that do not count, from which a report says so: a tenth is a page in
+// ten, more than prose normally quotes and worth a look.
 const muchQuoted = 0.1
 
-// Build sees findings through rules. It is pure: equal findings and rules give an equal report,
-// the order of passages does not matter, and neither argument is changed. It takes the time of sorting the
-// passages and of one pass over the text.
+// Build applies rules to findings. It is pure: equal findings and rules give an equal report, the order of passages does not
+// matter, and neither argument is changed. It takes the time of sorting the passages and of one pass over the text.
 //
-// Passages of one source that overlap, or lie no farther apart than a short sentence, are joined.
-// What overlaps then, of any source, is one Evidence with all its sources, so no character is
-// counted twice. Gaps within a joined passage are shown as part of it and are not counted.
+// Passages of one source that overlap, or are no farther apart than a short sentence, are joined. What then overlaps, from any
+// source, is one Evidence with all its sources, so no character is counted twice. Gaps within a joined passage are shown as
+// part of it and are not counted.
 func Build(f *Findings, r Rules) *Report { return Prepare(f).Build(r) }
 
-// Prepared is findings made ready for [Build] under one set of rules after another: all that no rule
-// changes is worked out. It is safe for concurrent use as long as the findings do not change.
+// Prepared is findings prepared for [Build] under successive rules: everything that no rule changes is already computed. It is
+// safe for concurrent use as long as the findings do not change.
 type Prepared struct {
 	base    builder // without rules
 	digest  string
 	numbers numbers
 }
 
-// Prepare makes findings ready.
+// Prepare prepares findings.
 func Prepare(f *Findings) *Prepared {
 	sum := sha256.Sum256([]byte(f.Submission.Text))
 	base := newBuilder(f)
 	return &Prepared{base, hex.EncodeToString(sum[:]), number(base.with(Rules{}))}
 }
 
-// Build is the function Build on the findings that were prepared. Its reports share what no rule
-// changes.
+// Build is the function Build for the prepared findings. Its reports share what no rule changes.
 func (p *Prepared) Build(r Rules) *Report {
 	b, f := p.base.with(r), p.base.f
 	chains := b.chains()
@@ -92,7 +89,7 @@ func (p *Prepared) Build(r Rules) *Report {
 	return rep
 }
 
-// builder holds what Build works out once of one text and one set of rules.
+// builder holds what Build computes once for one text and one set of rules.
 type builder struct {
 	f                  *Findings
 	r                  Rules
@@ -113,9 +110,9 @@ type builder struct {
 	given              map[string]bool        // folded lines of templates, see setMasks
 	masks              []mask
 	masked             spans // union of masks
-	counted            spans // shared wording that somebody counts
+	counted            spans // shared wording that an officer counts
 	common             int   // documents above which wording is common
-	byNumber           bool  // common decides of each passage, see commonByNumber
+	byNumber           bool  // common applies to each passage, see commonByNumber
 	kinds              map[concordat.Kind]bool
 	sources, own       refSet
 }
@@ -241,8 +238,7 @@ func strength(k concordat.Kind) int {
 	return unknownStrength
 }
 
-// setChecked works out what was compared: what the findings name, and every passage, since it was
-// found. It depends on no rule.
+// setChecked computes what was compared: what the findings name, and every passage, since it was found. It depends on no rule.
 func (b *builder) setChecked() {
 	all := make([]concordat.Span, 0, len(b.f.Checked)+len(b.passages))
 	if b.f.Checked == nil {
@@ -294,7 +290,7 @@ func (b *builder) skipped() []concordat.Skipped {
 	return out
 }
 
-// SkipUnasked is the reason given for text of which the findings say nothing.
+// SkipUnasked is the reason for text that the findings do not mention.
 const SkipUnasked concordat.SkipReason = "unasked"
 
 func (b *builder) setMasks() {
@@ -339,7 +335,7 @@ func (b *builder) setMasks() {
 	b.masked = union(all)
 }
 
-// sharedMasks returns the wording that others share by right, but for what somebody counts.
+// sharedMasks returns the wording that others may share, except what an officer counts.
 func (b *builder) sharedMasks() []mask {
 	var counted []concordat.Span
 	for _, c := range b.r.CountWording {
@@ -366,7 +362,7 @@ func (b *builder) sharedMasks() []mask {
 	return out
 }
 
-// left returns the text that somebody took out by hand.
+// left returns the text that an officer excluded.
 func (b *builder) left() spans {
 	var out []concordat.Span
 	for _, p := range b.r.ExcludePassages {
@@ -375,7 +371,7 @@ func (b *builder) left() spans {
 	return union(out)
 }
 
-// exclusion returns the rule by which the wording gives no score.
+// exclusion returns the rule that excludes the wording.
 func (w Wording) exclusion() concordat.Exclusion {
 	switch w.Kind {
 	case concordat.KindForm:
@@ -404,7 +400,7 @@ func (b *builder) sharedWording() []SharedWording {
 	return out
 }
 
-// whyOf returns why a span is wording of a kind that others share by right, by most of its characters.
+// whyOf returns why a span is wording that others may share, by most of its characters.
 func (b *builder) whyOf(kind concordat.Kind, s concordat.Span, passages []concordat.Passage) string {
 	by := map[string]int{}
 	for _, w := range b.f.Wording {
@@ -427,7 +423,7 @@ func (b *builder) whyOf(kind concordat.Kind, s concordat.Span, passages []concor
 	return best
 }
 
-// sharedAs returns the rule by which a passage is shared by right; empty: it is evidence, or somebody counts it.
+// sharedAs returns the rule by which a passage is legitimately shared; empty: it is evidence, or an officer counts it.
 func (b *builder) sharedAs(p concordat.Passage) concordat.Exclusion {
 	why := concordat.Exclusion("")
 	switch p.Wording {
@@ -455,12 +451,12 @@ func (b *builder) sharedAs(p concordat.Passage) concordat.Exclusion {
 	return why
 }
 
-// countedByHand reports whether somebody counts most of s.
+// countedByHand reports whether an officer counts most of s.
 func (b *builder) countedByHand(s spans) bool {
 	return len(b.counted) > 0 && 2*b.count.sum(s.and(b.counted)) >= b.count.sum(s)
 }
 
-// countsShared reports whether the rules count all wording that is shared by right in one way.
+// countsShared reports whether the rules count all wording of one kind that others may share.
 func (b *builder) countsShared(why concordat.Exclusion) bool {
 	switch why {
 	case concordat.ExcludedForm:
@@ -475,7 +471,7 @@ func (b *builder) countsShared(why concordat.Exclusion) bool {
 	return false
 }
 
-// refSet tells whether a document, its library or its site is named.
+// refSet reports whether a document, its library or its site is named.
 type refSet map[concordat.Ref]bool
 
 func newRefSet(refs []concordat.Ref) refSet {

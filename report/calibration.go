@@ -10,8 +10,7 @@ import (
 	"concordat/report/language"
 )
 
-// Rate is how many measured documents of one kind have a document score of a tenth, and of three
-// tenths, or more.
+// Rate is how many measured documents of one kind have a document score of at least 0.1, and of at least 0.3.
 type Rate struct {
 	Batch     bool   // compared with one another in a batch; else each against a library
 	Language  string // of the documents: en or zh; empty: English, Chinese and German ones
@@ -44,9 +43,9 @@ func Calibration() []Rate {
 	}
 }
 
-// leadRates counts leads in measurements: how many lay outside of the passages that were put in other words, how many documents
-// that share nothing but forms and subjects had one, and how many answers to one question that people wrote independently. Without
-// documents they were not measured. doc/evaluation/meaning.md has the corpora and the command, and a test compares it with these.
+// leadRates counts leads in measurements: how many were outside the reworded passages, how many documents that share nothing
+// but forms and subjects had one, and how many answers that people wrote independently to one question. Zero documents: not
+// measured. doc/evaluation/meaning.md has the corpora and the command, and a test compares it with these.
 type leadRates struct {
 	outside, leads     int
 	innocent, document int
@@ -59,7 +58,7 @@ var (
 	encoderLeads = leadRates{outside: 0, leads: 65, answered: 1, answers: 23}
 )
 
-// LeadsMeasured says how often leads were wrong where that is known, and what they were measured on.
+// LeadsMeasured says how often leads were wrong, if measured, and on which data.
 func (r *Report) LeadsMeasured() string {
 	l := r.Language
 	byTable := !slices.ContainsFunc(r.Leads, func(x RuledLead) bool { return !strings.HasPrefix(x.Encoder, "table@") })
@@ -73,7 +72,7 @@ func (r *Report) LeadsMeasured() string {
 		m.outside, m.leads, m.answered, m.answers)
 }
 
-// Wilson returns the 95 % interval of a rate of k in n by the score of Wilson (1927): honest also
+// Wilson returns the 95 % interval of a rate of k in n by the score of Wilson (1927): reliable also
 // for rates at or near 0 and 1. Without documents it is 0 to 1.
 func Wilson(k, n int) (low, high float64) {
 	if n == 0 {
@@ -91,7 +90,7 @@ func (l Language) percent1(x float64) string {
 	return language.Code(l).Percent(fmt.Sprintf("%.1f", 100*x))
 }
 
-// classWords says a class of documents of Calibration; the number stands before it.
+// classWords describes a class of documents of Calibration; the number stands before it.
 func (l Language) classWords(r Rate) string {
 	return l.Say(map[string]string{
 		"en clean": "English documents without reuse", "en near": "of these, pages on the very subjects of the library",
@@ -102,8 +101,8 @@ func (l Language) classWords(r Rate) string {
 	}[r.Language+" "+r.Class])
 }
 
-// Meaning says in plain words what may be concluded from a document score, and what not: for a tenth
-// and three tenths, how many of the documents measured reach it, in checks and in batches.
+// Meaning says in plain words what may be concluded from a document score, and what not: how many of the documents measured
+// reach 0.1 and 0.3, in checks and in batches.
 func (l Language) Meaning() []string {
 	var out []string
 	for _, batch := range []bool{false, true} {
@@ -160,8 +159,8 @@ func (r *Report) inBatch() bool {
 	return slices.ContainsFunc(r.Consulted, func(c concordat.Consulted) bool { _, ok := c.Library.Batch(); return ok })
 }
 
-// Conclusion says in a few sentences what may be concluded from this report's share, by the measured rates of checks
-// or of batches, and on what these were measured; "" where nothing was compared.
+// Conclusion says in a few sentences what may be concluded from this report's share, by the measured rates of checks or of
+// batches, and what they were measured on; "" if nothing was compared.
 func (r *Report) Conclusion() string {
 	l := r.Language
 	if !r.Scores.Measured() {

@@ -8,9 +8,9 @@ import (
 	"unicode/utf8"
 )
 
-// A CSVWriter writes rows of which no cell becomes a formula in a spreadsheet program, whichever character the program
-// takes for the separator: a German or French one splits at semicolons and so looks inside what was written as one field.
-// Every field is quoted, and Cell guards each. Lines end in CR and LF (RFC 4180). The first error stays.
+// A CSVWriter writes rows in which no cell becomes a formula in a spreadsheet program, whatever character the program takes for
+// the separator: a German or French one splits at semicolons and so looks inside what was written as one field. Every field is
+// quoted, and Cell guards each. Lines end in CR and LF (RFC 4180). The first error stays.
 type CSVWriter struct {
 	w   *bufio.Writer
 	err error
@@ -65,9 +65,9 @@ const (
 	cellSpace = " \n\t\u00a0\u3000\ufeff\""
 )
 
-// Cell makes s a text in every spreadsheet program (OWASP, CSV injection): an apostrophe stands before a formula at its
-// beginning, and before one behind a character at which another cell may begin. The check looks behind white space, and
-// control characters are dropped.
+// Cell makes s plain text in every spreadsheet program (OWASP, CSV injection): it puts an apostrophe before a formula at its
+// beginning, and before one behind a character where another cell may begin. It looks behind white space, and drops control
+// characters.
 func Cell(s string) string {
 	s = strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) && r != '\n' && r != '\t' {

@@ -15,13 +15,12 @@ type chain struct {
 	raw      []concordat.Passage // as found, by span
 	all      spans               // union of raw
 	counted  spans               // of all: what gives score; nil where excluded
-	shared   concordat.Exclusion // by which its passages are shared by right; empty: they are evidence
+	shared   concordat.Exclusion // rule by which its passages are legitimately shared; empty: they are evidence
 	exact    spans               // of all: in the same words
 	excluded concordat.Exclusion
 }
 
-// chains joins the passages of each source, in order of source, then text. Evidence is not joined with what is shared by
-// right.
+// chains joins the passages of each source, in order of source, then text. Evidence is not joined with shared wording.
 func (b *builder) chains() []*chain {
 	var out []*chain
 	var cur *chain
@@ -39,7 +38,7 @@ func (b *builder) chains() []*chain {
 	return out
 }
 
-// sharedBetween reports whether wording that others share by right stands between two positions.
+// sharedBetween reports whether wording that others may share lies between two positions.
 func (b *builder) sharedBetween(end, start int) bool {
 	i, _ := slices.BinarySearchFunc(b.f.Wording, end, func(w Wording, at int) int { return cmp.Compare(w.End, at+1) })
 	return i < len(b.f.Wording) && b.f.Wording[i].Start < start
@@ -56,7 +55,7 @@ func (b *builder) near(end, start int) bool {
 	return b.count.Characters(concordat.Span{Start: end, End: start}) <= joinGap
 }
 
-// judge decides of each chain what counts, or by which rule nothing does.
+// judge decides for each chain what counts, or by which rule nothing does.
 func (b *builder) judge(chains []*chain) {
 	for _, c := range chains {
 		b.judgeOne(c)
@@ -118,9 +117,9 @@ func (b *builder) isCommon(p concordat.Passage) bool {
 	return p.Kind == concordat.KindCommon || b.byNumber && p.Documents > b.common
 }
 
-// commonByNumber reports whether the number of documents that hold a passage says that it is common: where common wording
-// was not sought before comparing, where the documents of several sites hold the same, none of which sees all of them, or
-// where the rules set a lower bound than the one it was sought by.
+// commonByNumber reports whether the number of documents that hold a passage makes it common: if common wording was not sought
+// before comparing, if documents of several sites hold the same, none of which sees all of them, or if the rules set a lower
+// bound than the search did.
 func (b *builder) commonByNumber() bool {
 	if b.common <= 0 {
 		return false
@@ -154,9 +153,9 @@ func coveredBy(chains []*chain) spans {
 	return union(s)
 }
 
-// evidence gathers chains that overlap, whatever their source, and returns with each Evidence the indices of its chains.
-// A passage that counts holds what counts and no more: see cut. Chains of excluded sources take no part: their passages fall
-// to the next.
+// evidence gathers chains that overlap, whatever their source, and returns with each Evidence the indices of its chains. A
+// passage that counts holds only what counts: see cut. Chains of excluded sources take no part: their passages pass to the next
+// source.
 func (b *builder) evidence(chains []*chain) ([]concordat.Evidence, [][]int) {
 	cut, from := b.cut(chains)
 	order := make([]int, len(cut))

@@ -23,15 +23,14 @@ var (
 	citedNumbers = regexp.MustCompile(`^\s*[0-9]{1,3}(?:\s*[-–—~～,，;；、]\s*[0-9]{1,3})*(?:\s*[,，:：]\s*(?:(?:pp?|S)\.?|第)?\s*[0-9]{1,4}(?:\s*[-–—]\s*[0-9]{1,4})?\s*页?)?\s*$`)
 	// citedAuthors is names with a year behind them, the last of several being enough: Smith & Jones, 2020, p. 4.
 	citedAuthors = regexp.MustCompile(`(?:^|[;；\s，,（(])(?:\p{Lu}[\pL'’.\-]*|van|von|de|der|[\p{Han}·]{2,20})(?:\s*(?:et\s+al\.?|等人?|and|und|et|y|e|&|和|与|及|、|,|，)\s*(?:\p{Lu}[\pL'’.\-]*|[\p{Han}·]{2,20})?)*\s*[,，:：]?\s*(?:1[5-9]|20)[0-9]{2}[a-z]?(?:年)?(?:$|[^0-9])`)
-	// citedYear is a year alone: it cites where a name stands before the bracket.
+	// citedYear is a year alone: it cites if a name comes before the bracket.
 	citedYear = regexp.MustCompile(`^\s*(?:1[5-9]|20)[0-9]{2}[a-z]?\s*(?:[,，:：]\s*(?:pp?\.?\s*)?[0-9]{1,4}(?:\s*[-–—]\s*[0-9]{1,4})?\s*)?$`)
-	// datedNotCited is a month before a year, or a Chinese date: no author's name.
+	// datedNotCited is a month before a year, or a Chinese date, and so not an author's name.
 	datedNotCited = regexp.MustCompile(`(?i)^\s*(?:(?:in|since|until|before|after|from|early|late|mid|spring|summer|autumn|winter|fall)\s+)*(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.?,?\s*(?:[0-9]{1,2},?\s+)?(?:1[5-9]|20)[0-9]{2}|(?:公元|成立于|始于|截至|至|从|自|于)\s*(?:1[5-9]|20)[0-9]{2}`)
 )
 
-// citations returns the marks of citations in the text, for example [3], (Author, 2020), （作者，2020）,
-// Author (2020), and titles of works in 《》. The number of an entry in a list, which begins its line,
-// is none.
+// citations returns the marks of citations in the text, for example [3], (Author, 2020), （作者，2020）, Author (2020), and titles
+// of works in 《》. The number of an entry in a list, which begins its line, is not one.
 func citations(text string) spans {
 	var out []concordat.Span
 	for at := 0; at < len(text); {
@@ -95,7 +94,7 @@ func beginsLine(text string, at int) bool {
 	return strings.TrimSpace(line) == ""
 }
 
-// cited reports whether a citation stands in s or, with nothing but marks between, right behind it.
+// cited reports whether a citation is in s or, with only marks between, right behind it.
 func (b *builder) cited(s concordat.Span) bool {
 	if len(spans{s}.and(b.citations)) > 0 {
 		return true

@@ -45,8 +45,8 @@ var publicConstants = sync.OnceValues(func() (elements []element, digits []strin
 	return elements, digits
 })
 
-// constantTables returns the tables of public constants: rows that give known constants and no other number, with the heading above
-// them. A table of results has numbers that are nobody's constants.
+// constantTables returns the tables of public constants: rows that contain known constants and no other number, with the
+// heading above them. A table of results has numbers that are not public constants.
 func constantTables(ls []line) []Apart {
 	var out []Apart
 	for i := 0; i < len(ls); {

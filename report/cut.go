@@ -6,11 +6,11 @@ import (
 	"concordat"
 )
 
-// cut divides chains into what counts and what does not, so that each passage of a report is one or the other: a stretch
-// of the text that sources hold which count, without a letter that they do not hold, or a stretch that none of them holds.
-// Neither a source that does not count nor text that a rule leaves out makes a passage wider or joins two. from names the
-// chain that each piece is cut from. A chain that does not count and lies mostly in passages that do goes with them, as a
-// further source; what it holds outside of them is a passage by itself if it has joinGap letters or nothing else shows it.
+// cut divides chains into what counts and what does not, so that each passage of a report is one or the other: a stretch of the
+// text that counting sources hold, without a letter that they lack, or a stretch that none of them holds. Neither a source that
+// does not count nor text that a rule leaves out widens or joins passages. from names the chain that each piece is cut from. A
+// chain that does not count and lies mostly in passages that do goes with them, as a further source; the rest of it is a
+// separate passage if it has joinGap letters or nothing else shows it.
 func (b *builder) cut(chains []*chain) (pieces []*chain, from []int) {
 	add := func(i int, s spans, why concordat.Exclusion) {
 		if c := chains[i].within(s); len(c.raw) > 0 {
@@ -66,7 +66,7 @@ func (b *builder) cut(chains []*chain) (pieces []*chain, from []int) {
 	return pieces, from
 }
 
-// runs divides spans where more than gap letters stand between two, or something of walls.
+// runs divides spans where more than gap letters, or part of walls, lie between two.
 func (b *builder) runs(s spans, gap int, walls spans) []spans {
 	var out []spans
 	for _, x := range s {
@@ -88,7 +88,7 @@ func (b *builder) runs(s spans, gap int, walls spans) []spans {
 // hull returns the least span that holds all of s, which is not empty.
 func (s spans) hull() concordat.Span { return concordat.Span{Start: s[0].Start, End: s[len(s)-1].End} }
 
-// within returns what of a chain lies in spans, which it holds.
+// within returns the part of a chain in spans, which it holds.
 func (c *chain) within(s spans) *chain {
 	out := *c
 	out.hull = s.hull()
@@ -102,7 +102,7 @@ func (c *chain) within(s spans) *chain {
 	return &out
 }
 
-// clipPassage returns the part of a passage that lies within at, a part of its span, beside all of what the source has.
+// clipPassage returns the part of a passage within at, a part of its span, with everything that the source has.
 func clipPassage(p concordat.Passage, at concordat.Span) concordat.Passage {
 	if p.Span == at {
 		return p

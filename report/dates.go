@@ -10,9 +10,9 @@ import (
 // SourceDate is the age of a source as far as it is known.
 type SourceDate struct {
 	Source concordat.Ref        `json:"source"`
-	Date   concordat.Date       `json:"date,omitempty"` // when the document is from; empty: unknown
+	Date   concordat.Date       `json:"date,omitempty"` // date of the document; empty: unknown
 	By     concordat.DateOrigin `json:"by,omitempty"`
-	Added  time.Time            `json:"added,omitzero"` // when it came into its library, which is no date of it
+	Added  time.Time            `json:"added,omitzero"` // when it came into its library, which is not its date
 }
 
 // aged is a source of one passage with its age.
@@ -41,7 +41,7 @@ func markOldest(all []aged) {
 	}
 }
 
-// ages returns what the findings know of the age of each source.
+// ages returns what the findings know about the age of each source.
 func (b *builder) ages() map[concordat.Ref]concordat.Age {
 	out := make(map[concordat.Ref]concordat.Age, len(b.f.Dates))
 	for _, d := range b.f.Dates {
@@ -53,8 +53,8 @@ func (b *builder) ages() map[concordat.Ref]concordat.Age {
 	return out
 }
 
-// DateWords says the age of a source: its date and where that comes from, or that it is unknown,
-// and when it came into its library.
+// DateWords states the age of a source: its date and where that comes from, or that it is unknown, and when it came into its
+// library.
 func (l Language) DateWords(d concordat.Age) string {
 	var parts []string
 	switch {

@@ -1,10 +1,9 @@
-// Package report turns findings into a report by rules. Finding anything is not here (packages align and site), nor
-// what a report looks like (report/html, report/pdf). Open report.go for the words, then build.go.
+// Package report turns findings into a report by rules. Packages align and site find things; report/html and report/pdf decide
+// what a report looks like. Open report.go for the words, then build.go.
 //
-// [Findings] hold everything a check found and are kept; [Rules] say what of it counts; [Build]
-// joins the two into a [Report]. A rule that changes later runs Build again and asks nobody. The
-// package is pure: the same findings and rules give the same report, whatever the order in which
-// passages were found.
+// [Findings] hold everything a check found and are kept; [Rules] say what counts; [Build] joins the two into a [Report]. When a
+// rule changes, Build runs again, without any new search. The package is pure: the same findings and rules give the same
+// report, whatever the order in which passages were found.
 //
-// A report never says more than was asked: what was not compared is listed beside what was found.
+// A report never claims more than was compared: it lists what was not compared beside what was found.
 package report

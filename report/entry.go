@@ -11,15 +11,15 @@ import (
 )
 
 // An entry of a list of references is a record: a byline, a title, and an imprint of short fields (a journal, a place, a
-// publisher, a year, pages). Prose has sentences. What tells them apart is not a citation or a year, which both have, but
-// whether anything in it is said in sentences; the bounds below are in words that begin small, of which names, journals and
-// publishers have few and sentences are made.
+// publisher, a year, pages). Prose has sentences. What distinguishes them is not a citation or a year, which both have, but
+// whether anything in it is a sentence; the bounds below count words that begin with a small letter, which are few in names,
+// journals and publishers and many in sentences.
 const (
-	maxEntry   = 2000 // bytes of an entry that are looked at; longer ones are none
+	maxEntry   = 2000 // bytes of an entry that are examined; longer ones are not entries
 	leastEntry = 15   // bytes of the shortest
 	maxTitle   = 30   // small words of a title
 	longField  = 12   // small words of a field that can be a title or a sentence, but is no imprint
-	annotation = 6    // small words from which a field behind the imprint is somebody's sentence about the work
+	annotation = 6    // small words from which a field behind the imprint is a comment about the work
 	maxPlains  = 2    // fields before the imprint that are no names: a title, and what it is a part of
 	maxClause  = 14   // Chinese characters of a clause of an imprint
 )
@@ -40,14 +40,14 @@ var (
 	citedBehind = regexp.MustCompile(`[(（][^()（）:：]{12,200}[)）]\s*[.,;。]?\s*$`)
 )
 
-// record is an entry of a list of references, read as a work. What stands behind it in the same paragraph is no part of it.
+// record is an entry of a list of references, read as a work. Text behind it in the same paragraph is not part of it.
 type record struct {
 	Work
 	sure bool // it begins with who wrote the work
 }
 
-// readRecord reads s, a line or a few wrapped ones, as an entry; ok is false for prose, and for an entry that cannot be read
-// as a work: what is not compared as a work is compared word by word.
+// readRecord reads s, a line or a few wrapped ones, as an entry; ok is false for prose, and for an entry that cannot be read as
+// a work, which is then compared word by word.
 func readRecord(text string, s concordat.Span) (r record, ok bool) {
 	s = trim(text, s)
 	if s.Len() < leastEntry || s.Len() > maxEntry {
@@ -80,7 +80,7 @@ func goesOn(s string) bool {
 	return unicode.IsLower(first) && w[n:] == strings.ToLower(w[n:]) && !unicode.IsDigit(next)
 }
 
-// datable reports whether a text has a year or an address, without which it can be no entry.
+// datable reports whether a text has a year or an address, which every entry needs.
 func datable(s string) bool {
 	return hasYear(s) || strings.Contains(s, "://") || strings.Contains(s, "10.") && workDOI.MatchString(s)
 }
@@ -103,7 +103,7 @@ func hasYear(s string) bool {
 
 func isYear(s string) bool { return s >= "1500" && s < "2100" }
 
-// byline returns the end of the names with which an entry begins; 0: it begins with none.
+// byline returns the end of the names at the beginning of an entry; 0: there are none.
 func byline(s string) int {
 	first, _ := utf8.DecodeRuneInString(s)
 	switch {
@@ -208,8 +208,8 @@ func (m *nameMark) add(name string) {
 	}
 }
 
-// endOfNames decides on names that a small word ends, of a title or of a sentence: they end at the last mark that a capital
-// follows. Names without an initial must be two.
+// endOfNames handles names ended by a small word, of a title or of a sentence: they end at the last mark before a capital.
+// Names without an initial must be two.
 func endOfNames(s string, marks []nameMark) int {
 	for _, m := range slices.Backward(marks) {
 		if !m.initial && m.names < 2 {
@@ -234,7 +234,7 @@ func wordLength(s string) int {
 	return n
 }
 
-// recordEnd returns the end of the record whose byline ends at byte at; 0: what follows is prose.
+// recordEnd returns the end of the record whose byline ends at byte at; 0: prose follows.
 func recordEnd(entry string, at int) int {
 	end, plains, longs, imprint := 0, 0, 0, false
 	fields := fieldsOf(entry, at)

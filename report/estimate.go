@@ -4,7 +4,7 @@ import (
 	"concordat"
 )
 
-// Bounds hold a share that is an estimate, 0 to 1: it lies within them.
+// Bounds hold a share that is an estimate, 0 to 1: the true share lies within them.
 type Bounds struct {
 	Low  float64 `json:"low"`
 	High float64 `json:"high"`
@@ -17,10 +17,10 @@ func (b *Bounds) rounded() *Bounds {
 	return &Bounds{round(b.Low), round(b.High)}
 }
 
-// A share of a source whose text stays at a partner is an estimate: where its passages begin and end, and which words of
-// them it holds, is known as well as outlines and fingerprints tell. The share that a check would find if it had the text
-// lies within bounds: at least what is held weighed by how similar it is, at most what is held with what stands around it.
-// Measured on chapters that historians rewrote and on copies of PAN 2013; doc/evaluation/share.md has the command.
+// A share of a source whose text stays at a partner is an estimate: outlines and fingerprints show only roughly where its
+// passages begin and end, and which words it holds. The share that a check would find with the text lies within bounds: at
+// least what is held weighted by similarity, at most what is held with its surroundings. Measured on chapters that historians
+// rewrote and on copies of PAN 2013; doc/evaluation/share.md has the command.
 const (
 	outlinedAround = 100  // code points before and behind each passage: the partner showed an outline of its document
 	matchedAround  = 200  // and if single sentences are all that is known
@@ -29,7 +29,7 @@ const (
 	matchedAbove   = 0.1
 )
 
-// remote tells the sources whose text this site does not have, and whether an outline of them was shown.
+// remote identifies the sources whose text this site does not have, and whether an outline of them was shown.
 func (b *builder) remote() map[concordat.Ref]bool {
 	out := map[concordat.Ref]bool{}
 	for _, p := range b.f.Partners {
@@ -38,7 +38,7 @@ func (b *builder) remote() map[concordat.Ref]bool {
 	return out
 }
 
-// estimate returns the bounds of the share of chains, all that count of one source or of several, or nil if this site has the
+// estimate returns the bounds of the share of chains, all that count for one source or for several, or nil if this site has the
 // text of each.
 func (b *builder) estimate(chains []*chain) *Bounds {
 	var counted []*chain
@@ -86,7 +86,7 @@ func (b *builder) widened(s concordat.Span, around int) concordat.Span {
 	return b.count.Bytes(p)
 }
 
-// Estimated writes a share of which only the bounds are known; empty: it was measured.
+// Estimated writes a share that has only bounds; empty: it was measured.
 func (l Language) Estimated(b *Bounds) string {
 	if b == nil {
 		return ""

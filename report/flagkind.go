@@ -15,11 +15,11 @@ import (
 var disguises = []string{"hidden_text", "white_text", "tiny_text", "off_page_text", "look_alike", "zero_width", "stacked_marks",
 	"spaced_out", "bidi_control", "glyph_mapping", "quotation", "much_quoted", "macro"}
 
-// FlagKind is all flags of one code: a reader is told of each kind once, however often a file has it.
+// FlagKind is all flags of one code: a report states each kind once, however often a file has it.
 type FlagKind struct {
 	Code     string
 	Disguise bool // it may hide something from a check or from a reader
-	// Count is how often the file has it, and Words how many words of the text it touches; 0: it has no place there. Of a text
+	// Count is how often the file has it, and Words how many words of the text it touches; 0: it has no place there. If a text's
 	// whose words are not set apart, Words are characters.
 	Count, Words int
 	Characters   bool             // Words are characters
@@ -29,7 +29,7 @@ type FlagKind struct {
 	more         int              // flags beyond them
 }
 
-// maxDetails is how many different details of one kind are told; the others are counted.
+// maxDetails is how many different details of one kind are stated; the others are counted.
 const maxDetails = 20
 
 // IsDisguise reports whether flags of a code may hide something from a check or from a reader.
@@ -124,7 +124,7 @@ func (l Language) FlagKindName(k FlagKind) string {
 	return string(unicode.ToUpper(first)) + name[n:]
 }
 
-// FlagSize says how much of the text, or how often, a kind of flag is; empty: once, at no place.
+// FlagSize says how much of the text, or how often, a kind of flag affects; empty: once, without a place.
 func (l Language) FlagSize(k FlagKind) string {
 	switch {
 	case k.Words > 0 && k.Characters:
@@ -137,7 +137,7 @@ func (l Language) FlagSize(k FlagKind) string {
 	return ""
 }
 
-// FlagMeans says what a kind of flag means; of a kind without words of its own, the different details of its flags: two parts that
+// FlagMeans explains a kind of flag; for a kind without words of its own, the different details of its flags: two parts that
 // could not be read are both named.
 func (l Language) FlagMeans(k FlagKind) string {
 	if t, ok := language.Code(l).Lookup("flag." + k.Code + ".means"); ok {

@@ -23,9 +23,9 @@ const (
 var numberedHeading = regexp.MustCompile(`^(?:#{1,6}\s|[0-9IVX]{1,4}(?:\.[0-9]{1,2}){0,3}\.?\s+\p{Lu}|(?i:` + partNames + `)\s+[0-9IVXLC]{1,6}\b|` +
 	hanPart + `|[一二三四五六七八九十]{1,3}、)`)
 
-// headings returns the headings between the paragraphs of a text, in order: short lines that are no sentences, set apart or
-// numbered, each with a sentence above, or nothing, and a paragraph of sentences under it. What stands under the same headings is
-// not the same text: a passage ends before one and continues behind it.
+// headings returns the headings between the paragraphs of a text, in order: short lines that are not sentences, set apart or
+// numbered, each with a sentence above, or nothing, and a paragraph of sentences under it. Texts under the same headings are
+// not the same text: a passage ends before a heading and resumes behind it.
 func headings(text string) spans {
 	var out spans
 	ls := lines(text)
@@ -52,7 +52,7 @@ func headings(text string) spans {
 	return out
 }
 
-// above reports whether nothing stands above line i, or a sentence or another heading ends there.
+// above reports whether nothing precedes line i, or a sentence or another heading ends there.
 func above(ls []line, i int) bool {
 	for k := i - 1; k >= 0; k-- {
 		if l := ls[k].trimmed; l != "" {

@@ -379,7 +379,7 @@ func (r *Report) jsonEvidence(count *Counter, i int) jsonEvidence {
 	return j
 }
 
-// points returns the span of a source in code points, or nil where only its bytes are known.
+// points returns the span of a source in code points, or nil if only its bytes are known.
 func points(known concordat.Span) *concordat.Span {
 	if known.Len() <= 0 {
 		return nil
@@ -387,7 +387,7 @@ func points(known concordat.Span) *concordat.Span {
 	return &known
 }
 
-// shownRules are the rules as a report has them in JSON, the bound of common wording written out.
+// shownRules are the rules in the JSON form of a report, the bound of common wording written out.
 func (r *Report) shownRules(count *Counter) Rules {
 	out := r.Rules.place(func(s concordat.Span) concordat.Span { return count.Points(clip(r.Submission.Text, s)) })
 	out.CommonAbove = cmp.Or(out.CommonAbove, DefaultCommonAbove)
@@ -440,8 +440,8 @@ func (r *Report) jsonLegend() jsonLegend {
 	return j
 }
 
-// EvidenceJSON returns the passages from up to to, as they stand under evidence in what WriteJSON
-// writes. It panics where they are no indices of r.Evidence.
+// EvidenceJSON returns the passages from up to to, in the form of evidence in WriteJSON. It panics if they are not indices of
+// r.Evidence.
 func (r *Report) EvidenceJSON(from, to int) ([]json.RawMessage, error) {
 	count := NewCounter(r.Submission.Text)
 	var out []json.RawMessage

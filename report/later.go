@@ -6,19 +6,19 @@ import (
 	"concordat"
 )
 
-// Later is a document that came after the report was made and matches its check, which stays: an alert.
+// Later is a document that came after the report was made and matches its check, which keeps watching: an alert.
 type Later struct {
 	Alert     int64 // its number
 	Source    concordat.Ref
 	Title     string
 	At        time.Time
-	Level     concordat.Show // of a partner that told of it; empty: it is a document of this site
+	Level     concordat.Show // of a partner that reported it; empty: it is a document of this site
 	Sentences int            // of the submission that match; 0: not told
 	Read      LaterMark
 	Handled   LaterMark
 }
 
-// LaterMark says who has read or dealt with an alert, and when. The zero value: nobody.
+// LaterMark says who has read or handled an alert, and when. The zero value: no one.
 type LaterMark struct {
 	By string
 	At time.Time
@@ -61,7 +61,7 @@ func (r *Report) jsonLater() (out []jsonLater) {
 	return out
 }
 
-// LaterWords says which documents came since and match, one each, the latest first, and who has dealt with that.
+// LaterWords describes the documents that came since and match, one each, the latest first, and who has handled each.
 func (r *Report) LaterWords() (out []string) {
 	l := r.Language
 	minute := func(t time.Time) string { return t.UTC().Format("2006-01-02 15:04 UTC") }

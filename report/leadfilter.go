@@ -10,7 +10,7 @@ import (
 type LeadFilter struct {
 	Kind      LeadKind  // empty: of any
 	Languages string    // codes of the submission and of the source, as LanguagePair writes them; empty: any
-	Least     float64   // likelihood as it is said, of those for which it was measured; 0: any
+	Least     float64   // stated likelihood, of leads for which it was measured; 0: any
 	State     LeadState // empty: any
 }
 
@@ -24,7 +24,7 @@ func (f LeadFilter) Has(l Lead, state LeadState) bool {
 // ShowsLead reports whether a lead is among those that r.LeadFilter chooses.
 func (r *Report) ShowsLead(l RuledLead) bool { return r.LeadFilter.Has(l.Lead, l.State) }
 
-// LeadsShown says by which filter only some of the leads are written; empty: by none.
+// LeadsShown names the filter by which only some of the leads are written; empty: none.
 func (r *Report) LeadsShown() string {
 	if r.LeadFilter == (LeadFilter{}) {
 		return ""
@@ -40,7 +40,7 @@ func (r *Report) LeadsShown() string {
 		strings.Join(l.LeadFilterWords(r.LeadFilter), l.Say(", ")))
 }
 
-// LeadFilterWords says what a filter chooses, a part each; nil: all.
+// LeadFilterWords describes what a filter chooses, a part each; nil: all.
 func (l Language) LeadFilterWords(f LeadFilter) (out []string) {
 	if f.State != "" {
 		out = append(out, l.Say("leads.state."+string(f.State)))

@@ -24,7 +24,7 @@ const (
 	LeadTranslation LeadKind = "translation"
 )
 
-// Lead is a passage that seems to say in other words what a passage of a source says. It is a reason to read both, no
+// Lead is a passage that seems to say in other words what a passage of a source says. It is a reason to read both, but not
 // evidence, and part of no share. It never covers what evidence covers.
 type Lead struct {
 	Span   concordat.Span `json:"span"` // of the submission's text
@@ -35,11 +35,11 @@ type Lead struct {
 	SourcePoints concordat.Span `json:"source_points,omitzero"`
 	Kind         LeadKind       `json:"kind"`
 	Languages    [2]string      `json:"languages"` // of the submission and of the source: codes, empty: unknown
-	// Likelihood is how many times more often places stand out as much as these two in a passage put in other words than outside of
-	// such passages (meaning.Lead.Likelihood); 0: it was not measured.
+	// Likelihood is how many times more often places stand out as much as these two in a reworded passage than outside of such
+	// passages (meaning.Lead.Likelihood); 0: not measured.
 	Likelihood float64    `json:"likelihood,omitempty"`
 	Encoder    string     `json:"encoder"` // what compared: table@ and its digest
-	Pairs      []LeadPair `json:"pairs"`   // sentences that belong together, by place in the submission
+	Pairs      []LeadPair `json:"pairs"`   // corresponding sentences, by place in the submission
 	Text       string     `json:"text,omitempty"`
 }
 
@@ -52,10 +52,10 @@ type LeadPair struct {
 	Text         string         `json:"text,omitempty"`
 }
 
-// LeadRuling is a decision about a lead, with the reason: it counts, or it is none.
+// LeadRuling is a decision about a lead, with the reason: it counts, or it is rejected.
 type LeadRuling struct {
-	// Span is the lead's in the submission's text, in bytes, and Source that of the source's text, in code points: they name
-	// the lead whatever its source is called.
+	// Span is the lead's in the submission's text, in bytes, and Source that of the source's text, in code points: they
+	// identify the lead whatever its source is called.
 	Span    concordat.Span `json:"span"`
 	Source  concordat.Span `json:"source_span" doc:"Of the source, in code points"`
 	Comment string         `json:"comment" minLength:"1" maxLength:"10000"`
@@ -63,8 +63,8 @@ type LeadRuling struct {
 	At      time.Time      `json:"at,omitzero" required:"false" doc:"Set by the site for new ones"`
 }
 
-// Of reports whether the ruling is about a lead. Evidence may have taken some of the lead's pairs since, so its place is the
-// source's, and touches that of the submission.
+// Of reports whether the ruling is about a lead. Evidence may have taken some of the lead's pairs since, so the ruling must
+// have the source's place, and touch that of the submission.
 func (d LeadRuling) Of(l Lead) bool { return d.Source == l.SourcePoints && d.Span.Overlaps(l.Span) }
 
 // RuledLead is a lead seen through rules.
@@ -75,14 +75,14 @@ type RuledLead struct {
 	Ruling LeadRuling // zero: the lead is open
 }
 
-// LeadState says what somebody decided about a lead.
+// LeadState is the decision about a lead.
 type LeadState string
 
 // The states of a lead.
 const (
 	LeadOpen     LeadState = "open"
-	LeadCounted  LeadState = "counted"   // its share is told apart from that of evidence
-	LeadSetAside LeadState = "set_aside" // it is no lead
+	LeadCounted  LeadState = "counted"   // its share is stated apart from that of evidence
+	LeadSetAside LeadState = "set_aside" // it is not a lead
 )
 
 // CountLeads counts leads by their states.
@@ -100,7 +100,7 @@ func CountLeads(states iter.Seq[LeadState]) concordat.LeadCount {
 	return n
 }
 
-// LeadCount counts the leads of a report; nil: nobody asked for them.
+// LeadCount counts the leads of a report; nil: not requested.
 func (r *Report) LeadCount() *concordat.LeadCount {
 	if r.Leads == nil {
 		return nil
@@ -115,7 +115,7 @@ func (r *Report) LeadCount() *concordat.LeadCount {
 	return &n
 }
 
-// leads returns the leads that can be placed in the text outside the evidence, by place; nil: nobody asked for them.
+// leads returns the leads that can be placed in the text outside the evidence, by place; nil: not requested.
 func (b *builder) leads(evidence []concordat.Evidence) []RuledLead {
 	if b.f.Leads == nil {
 		return nil
@@ -142,7 +142,7 @@ func (b *builder) leads(evidence []concordat.Evidence) []RuledLead {
 	return out
 }
 
-// ruled returns a lead with what somebody decided about it. Who sets it aside has the last word if two have decided at once.
+// ruled returns a lead with the decision about it. A rejection prevails if two people have decided at once.
 func (b *builder) ruled(l Lead, number string) RuledLead {
 	isOf := func(d LeadRuling) bool { return d.Of(l) }
 	if i := slices.IndexFunc(b.r.SetAsideLeads, isOf); i >= 0 {
@@ -154,7 +154,7 @@ func (b *builder) ruled(l Lead, number string) RuledLead {
 	return RuledLead{Lead: l, Number: number, State: LeadOpen}
 }
 
-// leadShare returns the share of the leads that somebody counts, outside of what is covered.
+// leadShare returns the share of the counted leads, outside what is covered.
 func (b *builder) leadShare(leads []RuledLead, covered spans) float64 {
 	var counted []concordat.Span
 	for _, l := range leads {
@@ -200,8 +200,7 @@ const LeadMeaning = "A lead is a reason to read two places side by side: they se
 // NoLeads says that leads were looked for and that there is none, in English, to be translated.
 const NoLeads = "No passage seems to say in other words what a document of this site says. Most rewording of a single sentence, most summaries and many translations are not found."
 
-// LeadsFound says how many leads there are, and how much of the text those are that somebody counts; empty: nobody asked for
-// them.
+// LeadsFound says how many leads there are, and how much of the text the counted ones are; empty: not requested.
 func (r *Report) LeadsFound() string {
 	if r.Leads == nil {
 		return ""
@@ -214,7 +213,7 @@ func (r *Report) LeadsFound() string {
 	return found
 }
 
-// CountedLeads says how many leads somebody counts, who, and how much of the text they are; empty: none.
+// CountedLeads says how many leads are counted, by whom, and how much of the text they are; empty: none.
 func (r *Report) CountedLeads() string {
 	n, by := 0, []string{}
 	for _, d := range r.Leads {
@@ -238,7 +237,7 @@ func (r *Report) CountedLeads() string {
 		l.Percent(r.Scores.Leads))
 }
 
-// LeadWords says of a lead how it relates to its source, with the languages of both where they differ.
+// LeadWords says how a lead relates to its source, with the languages of both if they differ.
 func (r *Report) LeadWords(l Lead) string {
 	in := r.Language
 	switch l.Kind {
@@ -250,7 +249,7 @@ func (r *Report) LeadWords(l Lead) string {
 	return in.Say("says the same in other words")
 }
 
-// languageNames are the English names of the languages that are told apart, by their codes.
+// languageNames are the English names of the languages that are distinguished, by their codes.
 var languageNames = map[string]string{
 	"ar": "Arabic", "bg": "Bulgarian", "ca": "Catalan", "cs": "Czech", "da": "Danish", "de": "German", "el": "Greek",
 	"en": "English", "es": "Spanish", "eu": "Basque", "fa": "Persian", "fi": "Finnish", "fr": "French", "ga": "Irish",
@@ -260,10 +259,10 @@ var languageNames = map[string]string{
 	"tr": "Turkish", "zh": "Chinese",
 }
 
-// languageName returns the name of a language by its code, which stands for itself if it is none of languageNames.
+// languageName returns the name of a language by its code, or the code itself if it is not in languageNames.
 func (l Language) languageName(code string) string { return l.Say(cmp.Or(languageNames[code], code)) }
 
-// RulingWords says what somebody decided about a lead, who, when and why; empty: it is open.
+// RulingWords states the decision about a lead, with its author, time and reason; empty: the lead is open.
 func (r *Report) RulingWords(l RuledLead) string {
 	in, what := r.Language, ""
 	switch l.State {
@@ -327,7 +326,7 @@ type (
 	}
 )
 
-// LeadsJSON returns the leads that a filter chooses, as they stand under leads in what WriteJSON writes, whatever r.LeadFilter is.
+// LeadsJSON returns the leads that a filter chooses, in the form of leads in WriteJSON, whatever r.LeadFilter is.
 func (r *Report) LeadsJSON(f LeadFilter) ([]json.RawMessage, error) {
 	var out []json.RawMessage
 	for _, x := range r.jsonLeads(NewCounter(r.Submission.Text), f) {
@@ -371,7 +370,7 @@ func (r *Report) jsonLeadFilter() *jsonLeadFilter {
 	return &jsonLeadFilter{f.State, f.Kind, f.Languages, f.Least, len(r.Leads)}
 }
 
-// Likely returns the likelihood of a lead to two digits, as it is said; nil: it was not measured.
+// Likely returns the likelihood of a lead to two digits, as stated; nil: not measured.
 func (l Lead) Likely() *float64 {
 	if l.Likelihood <= 0 {
 		return nil
@@ -381,10 +380,10 @@ func (l Lead) Likely() *float64 {
 	return &x
 }
 
-// MostLikely is the most that is said of a likelihood: the texts that were measured show no more.
+// MostLikely is the highest likelihood stated: the measured texts show no more.
 const MostLikely = 20
 
-// LikelihoodWords says how likely a lead is, and what that means; empty: it was not measured.
+// LikelihoodWords says how likely a lead is, and what that means; empty: not measured.
 func (r *Report) LikelihoodWords(l Lead) string {
 	x := l.Likely()
 	switch {

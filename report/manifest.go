@@ -25,8 +25,8 @@ const manifestLabel = "concordat/manifest/1\x00"
 // ManifestVersion is the version of the manifest in the JSON form of a report.
 const ManifestVersion = 1
 
-// Manifest lists what a report in JSON says, piece by piece with a digest of each, so that a signature
-// over it not only shows that a report was changed but where.
+// Manifest lists what a report in JSON says, piece by piece with a digest of each, so that a signature over it shows not only
+// that a report was changed but where.
 type Manifest struct {
 	Version   int
 	Site      concordat.SiteID // that signs
@@ -41,7 +41,7 @@ type Manifest struct {
 type Item struct {
 	Path   string   // empty for the report; scores, evidence[3], evidence[3].sources[0]
 	Digest [32]byte // of its fields by name, without the objects that are items of their own
-	Fields []byte   // four bytes of each field's digest, by name: they tell which one was changed
+	Fields []byte   // four bytes of each field's digest, by name: they show which one was changed
 }
 
 // hintSize is how much of a field's digest an item keeps. The Digest protects; these only name the field.
@@ -71,9 +71,8 @@ type jsonManifest struct {
 // manifestKey is where the manifest stands in a report.
 const manifestKey = "manifest"
 
-// Items returns the items of a report in JSON, its manifest left out. It fails with
-// concordat.ErrInvalid for what is no report, and where a key stands twice in one object: programs
-// differ in which of the two they take.
+// Items returns the items of a report in JSON, without its manifest. It fails with concordat.ErrInvalid if j is not a report,
+// and if a key occurs twice in one object: programs differ in which of the two they take.
 func Items(report []byte) ([]Item, error) {
 	o, err := parseReport(report)
 	if err != nil {
@@ -187,14 +186,14 @@ func appendItems(items []Item, path string, o map[string]any) []Item {
 	return items
 }
 
-// objects reports whether v is a list of objects and nothing else. The empty list counts: one more
-// object in it is then an item more.
+// objects reports whether v is a list of objects and nothing else. The empty list counts: another object in it is then another
+// item.
 func objects(v []any) bool {
 	return !slices.ContainsFunc(v, func(x any) bool { _, ok := x.(map[string]any); return !ok })
 }
 
-// canonical appends a form of v that depends on nothing but its value: not on the order of keys, on
-// escapes, or on how a number is written.
+// canonical appends a form of v that depends only on its value: not on the order of keys, on escapes, or on how a number is
+// written.
 func canonical(b []byte, v any) []byte {
 	text := func(kind byte, s string) {
 		b = append(binary.BigEndian.AppendUint32(append(b, kind), uint32(len(s))), s...)
@@ -276,8 +275,7 @@ func parseItem(s string) (Item, error) {
 	return i, nil
 }
 
-// Changes says in words what of a report is not as its manifest has it, in the order of the report; empty:
-// nothing.
+// Changes describes what in a report differs from its manifest, in the order of the report; empty: nothing.
 func (m *Manifest) Changes(report []byte) ([]string, error) {
 	o, err := parseReport(report)
 	if err != nil {
@@ -321,7 +319,7 @@ type branch struct {
 	whole [32]byte            // of the item and all below
 }
 
-// tree orders items by what lies within what.
+// tree orders items by nesting.
 func tree(items []Item) map[string]*branch {
 	all := map[string]*branch{}
 	for _, i := range items {
@@ -409,8 +407,8 @@ func (c *changes) fields(path string, was, is Item) {
 	}
 }
 
-// lists compares two lists of items: what is equal at either end is no change, though its number is
-// another; what is left is compared in pairs, and the rest was added or removed.
+// lists compares two lists of items: equal items at either end are unchanged, although their numbers may differ; the rest is
+// compared in pairs, and what remains was added or removed.
 func (c *changes) lists(was, is []string) {
 	same := func(a, b string) bool { return c.was[a].whole == c.is[b].whole }
 	for len(was) > 0 && len(is) > 0 && same(was[0], is[0]) {

@@ -8,8 +8,8 @@ import (
 	"concordat"
 )
 
-// ReadManifest returns the manifest of a report, or concordat.ErrNotFound if it has none. What it says
-// is to be believed only when its signature was checked.
+// ReadManifest returns the manifest of a report, or concordat.ErrNotFound if it has none. Trust its content only after checking
+// its signature.
 func ReadManifest(report []byte) (*Manifest, error) {
 	var r struct {
 		Manifest *jsonManifest `json:"manifest"`
@@ -37,8 +37,8 @@ func ReadManifest(report []byte) (*Manifest, error) {
 	return m, nil
 }
 
-// asWritten fails unless the manifest of a report says what j says and nothing else, key by key: the signature is not over its own place,
-// where a reader might take another key, or another writing of the same bytes, for what was signed.
+// asWritten fails unless the manifest of a report says what j says and nothing else, key by key: the signature does not cover
+// its own place, where a reader might take another key, or another spelling of the same bytes, for what was signed.
 func (j *jsonManifest) asWritten(report []byte) error {
 	o, err := parseReport(report)
 	if err != nil {

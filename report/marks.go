@@ -10,18 +10,18 @@ import (
 )
 
 const (
-	// leadIn is the number of bytes before a quotation in which what introduces it is looked for: a clause or so.
+	// leadIn is the number of bytes before a quotation that are searched for its introduction: a clause or so.
 	leadIn = 240
 	// leastAttributed is the number of bytes of the shortest quotation that is reported as one. Shorter ones are
 	// terms.
 	leastAttributed = 40
-	// maxAlone is the most words of quotations in a row that their places alone prove. Marks and a place are quickly put
-	// around a page; longer ones are shared by right if others quote them too, see [Attributions].
+	// maxAlone is the most words of consecutive quotations that their places alone prove. Marks and a place are quickly put
+	// around a page; longer ones are shared legitimately if others quote them too, see [Attributions].
 	maxAlone = 60
 	// aloneApart is the number of words between two quotations that are not in a row.
 	aloneApart = 15
-	// maxAttributed is the largest part of a text that quotations with their sources can make and still be shared by
-	// right: of a text made of quotations somebody judges by hand.
+	// maxAttributed is the largest part of a text that quotations with their sources can make and still be shared legitimately:
+	// a person judges a text that consists of quotations.
 	maxAttributed = 0.25
 )
 
@@ -32,8 +32,8 @@ var legalSource = regexp.MustCompile(`§+\s*[0-9]|(?i:\b(?:art(?:icles?|ikels?|\
 var clauseEnd = regexp.MustCompile(`[\n。！？!?;；]|[\pL\pN)\]”"]{3}\.\s+`)
 
 // AttributedQuotations returns the short quotations of a text that name their source, in order and disjoint: a citation, the
-// title of a work or a provision of a statute stands before the quotation, in the clause that introduces it, or right
-// behind. None of more than maxAlone words in a row, and none where they make more than maxAttributed of the text.
+// title of a work or a provision of a statute comes before the quotation, in the clause that introduces it, or right behind. It
+// returns none of more than maxAlone words in a row, and none at all if they make more than maxAttributed of the text.
 func AttributedQuotations(text string) []concordat.Span {
 	var out []concordat.Span
 	var cites spans
@@ -108,13 +108,13 @@ func firstRune(s string) rune {
 // References returns the lists of references of a text, in order and disjoint.
 func References(text string) []concordat.Span { return bibliography(text) }
 
-// Given returns what of a text is wording of one of the templates, in order and disjoint: every run of at least
-// templateRun characters that one of them holds too, and lines that are one of theirs.
+// Given returns the wording of the templates in a text, in order and disjoint: every run of at least templateRun characters
+// that one of them holds too, and lines that are one of theirs.
 func Given(text string, templates []string) []concordat.Span {
 	return union(append(wordingOf(text, templates), wholeLines(text, givenLines(templates))...))
 }
 
-// Without returns what of a span is in none of the others, which are in order and disjoint.
+// Without returns the parts of a span outside the others, which are in order and disjoint.
 func Without(s concordat.Span, others []concordat.Span) []concordat.Span {
 	return spans{s}.without(others)
 }

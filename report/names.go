@@ -10,13 +10,13 @@ import (
 	"concordat"
 )
 
-// Names holds what people call the accounts, sites and libraries that a report mentions. Records keep the identities; what has
-// no name here is shown by its identity.
+// Names holds what people call the accounts, sites and libraries that a report mentions. Records keep the identities; anything
+// without a name here is shown by its identity.
 type Names struct {
 	Site      concordat.SiteID            // whose report it is; its libraries are shown without it
 	People    map[string]string           // by account
 	Libraries map[LibraryPlace]string     // titles
-	Sites     map[concordat.SiteID]string // that the report has no name for, this one too
+	Sites     map[concordat.SiteID]string // names that the report has no name for, this one too
 }
 
 // LibraryPlace is a library of a site.
@@ -25,7 +25,7 @@ type LibraryPlace struct {
 	Library concordat.LibraryID
 }
 
-// Printable returns a name without what is not seen or turns the order of letters.
+// Printable returns a name without characters that are invisible or change the order of letters.
 func Printable(name string) string {
 	return strings.TrimSpace(strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) {
@@ -38,11 +38,11 @@ func Printable(name string) string {
 // Person returns the name of a person, by the account that a record has.
 func (n Names) Person(account string) string { return cmp.Or(n.People[account], account) }
 
-// shownIdentity is how much of an identity that no person can read is shown.
+// shownIdentity is how much of an unreadable identity is shown.
 const shownIdentity = 7
 
-// SiteName is the name of a site for people: that which a partner gives itself. The beginning of its identity stands behind it
-// only where another partner has taken the same name.
+// SiteName is the name of a site for people: the one a partner gives itself. The beginning of its identity follows only if
+// another partner has taken the same name.
 func (r *Report) SiteName(id concordat.SiteID) string {
 	name := cmp.Or(r.Sites[id], r.Names.Sites[id])
 	if name == "" {
@@ -70,7 +70,7 @@ func (r *Report) Place(ref concordat.Ref) string {
 	return place + "/" + string(ref.Document)
 }
 
-// atPartner reports whether a site is a partner: it gave its name, or is not the one whose report this is.
+// atPartner reports whether a site is a partner: it gave its name, or is not the site of the report.
 func atPartner(r *Report, id concordat.SiteID) bool {
 	_, named := r.Sites[id]
 	return named || r.Names.Site != "" && id != r.Names.Site
@@ -92,7 +92,7 @@ func (r *Report) libraryPlace(s concordat.SiteID, id concordat.LibraryID) string
 	return r.SiteName(s) + "/" + r.LibraryWords(s, id)
 }
 
-// mentioned returns the names of people and libraries that the report mentions; the rest is not the reader's business.
+// mentioned returns the names of people and libraries that the report mentions, and no others.
 func mentioned(r *Report) (people map[string]string, libraries []jsonLibraryName) {
 	accounts := map[string]bool{}
 	if v := r.Review; v != nil {

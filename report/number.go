@@ -14,7 +14,7 @@ type numbers struct {
 	sources  map[concordat.Ref]int // ordinal by rank without rules, from 1
 }
 
-// number works out the numbers of the findings of b, a builder without rules.
+// number computes the numbers of the findings of b, a builder without rules.
 func number(b *builder) numbers {
 	chains := b.chains()
 	b.judge(chains)
@@ -29,8 +29,8 @@ func number(b *builder) numbers {
 	return n
 }
 
-// of returns the number of each passage: that of the first passage without rules with which it shares text. Where a
-// passage falls apart because the source that held it together is excluded, its later parts are 7b, 7c and so on.
+// of returns the number of each passage: that of the first passage without rules with which it shares text. If a passage falls
+// apart because the source that held it together is excluded, its later parts are 7b, 7c and so on.
 func (n numbers) of(evidence []concordat.Evidence) []string {
 	out := make([]string, len(evidence))
 	k, part, last := 0, 0, -1
@@ -58,7 +58,7 @@ func suffix(n int) string {
 	return s
 }
 
-// Number returns the number by which people name passage i: it is the same under all rules, in every view and export.
+// Number returns the number by which people cite passage i: the same under all rules, in every view and export.
 func (r *Report) Number(i int) string {
 	if i < len(r.Numbers) {
 		return r.Numbers[i]
@@ -86,7 +86,7 @@ func (r *Report) NumberAt(at concordat.Span) string {
 	return ""
 }
 
-// Letter returns the letters by which people name the source, A to Z, AA and so on, in order of rank without rules.
+// Letter returns the letters by which people cite the source, A to Z, AA and so on, in order of rank without rules.
 func (s RankedSource) Letter() string { return letters(s.Ordinal) }
 
 func letters(n int) string {

@@ -8,8 +8,8 @@ import (
 	"concordat"
 )
 
-// PartnerSource describes a partner's document that is a source of passages, as the partner told. Its
-// document's identity is the partner's pseudonym for this site.
+// PartnerSource describes a partner's document that is a source of passages, as the partner described it. Its document's
+// identity is the partner's pseudonym for this site.
 type PartnerSource struct {
 	concordat.Ref
 	Title   string          `json:"title,omitempty"`
@@ -17,7 +17,7 @@ type PartnerSource struct {
 	Contact string          `json:"contact,omitempty"` // the contact
 	Date    time.Time       `json:"date,omitzero"`     // of the document
 	Level   concordat.Show  `json:"level"`             // of disclosure, as granted
-	Job     string          `json:"job,omitempty"`     // of the ask, hexadecimal; empty: a mirror told it
+	Job     string          `json:"job,omitempty"`     // of the ask, hexadecimal; empty: from a mirror
 	Epoch   concordat.Epoch `json:"epoch"`
 	// Outline is the form in which the partner showed the document around its matches; empty: the
 	// passages are the matched sentences themselves.
@@ -25,7 +25,7 @@ type PartnerSource struct {
 	Matches int    `json:"matches"` // sentences of the submission that it matches
 }
 
-// Disclosure is one request to have passages of a partner's document opened, and what became of it.
+// Disclosure is one request to open passages of a partner's document, with its outcome.
 type Disclosure struct {
 	Source concordat.Ref  `json:"source"`
 	Level  concordat.Show `json:"level"` // ShowOverlap or ShowPassage
@@ -39,11 +39,11 @@ type Disclosure struct {
 	Until   time.Time `json:"until,omitzero"`
 	// Passages are the passages asked for: spans of the submission and of the source.
 	Passages []concordat.SpanPair `json:"passages"`
-	// Lead: they are places of a PartnerLead.
+	// Lead: the passages are places of a PartnerLead.
 	Lead bool `json:"lead,omitempty"`
 }
 
-// Partner returns what a partner told of its document r; ok is false for a document of this site.
+// Partner returns what a partner disclosed about its document r; ok is false for a document of this site.
 func (r *Report) Partner(ref concordat.Ref) (p PartnerSource, ok bool) {
 	for _, p := range r.Partners {
 		if p.Ref == ref {
@@ -56,8 +56,8 @@ func (r *Report) Partner(ref concordat.Ref) (p PartnerSource, ok bool) {
 // blank stands for words of a partner's passage that are not shown.
 const blank = "▁▁▁"
 
-// SharedWords returns the words of the submission that a partner's passage also has, with a blank
-// for what stands between; "" where the partner opened none.
+// SharedWords returns the words of the submission that a partner's passage also has, with a blank for what lies between; "" if
+// the partner opened none.
 func SharedWords(text string, p concordat.Passage) string {
 	var b strings.Builder
 	end := p.Span.Start
@@ -78,7 +78,7 @@ func SharedWords(text string, p concordat.Passage) string {
 	return strings.TrimSpace(b.String())
 }
 
-// partner says what crossed between this site and a partner's library, in both directions.
+// partner describes what was exchanged between this site and a partner's library, in both directions.
 func (l Language) partner(c concordat.Consulted) []string {
 	if c.Level == "" {
 		return nil
@@ -118,7 +118,7 @@ func (l Language) partner(c concordat.Consulted) []string {
 	return out
 }
 
-// leadsAt says what became of the question for leads, in English, to be translated.
+// leadsAt describes the outcome of the question for leads, in English, to be translated.
 var leadsAt = map[string]string{
 	concordat.LeadsAsked:    "Leads were looked for there, by codes of meaning.",
 	concordat.LeadsNone:     "Leads were not looked for there: no sentence was left that matched nothing.",
@@ -132,7 +132,7 @@ var leadsAt = map[string]string{
 	concordat.LeadsMirror:   "Leads were not looked for there: a mirror holds no codes of meaning.",
 }
 
-// exposed says what of a submission became known at a partner; "" for nothing.
+// exposed describes what became known of a submission at a partner; "" for nothing.
 func (l Language) exposed(e concordat.Exposed) string {
 	var out []string
 	if e.Sentences > 0 {
@@ -147,7 +147,7 @@ func (l Language) exposed(e concordat.Exposed) string {
 	return strings.Join(out, l.Say(", "))
 }
 
-// shown says what became known here of a partner's library.
+// shown describes what became known here of a partner's library.
 func (l Language) shown(c concordat.Consulted) string {
 	s := c.Shown
 	if !s.Exists {
@@ -186,7 +186,7 @@ func (l Language) few(n int, one, many string) string {
 	return l.Plural(n, one[len("1 "):], many)
 }
 
-// Disclosure says how a request to open passages stands.
+// Disclosure describes the state of a request to open passages.
 func (l Language) Disclosure(d Disclosure) string {
 	what := "The words in common with %s of %s: %s"
 	if d.Level == concordat.ShowPassage {

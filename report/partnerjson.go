@@ -42,7 +42,7 @@ type jsonDisclosure struct {
 	Passages []concordat.Span `json:"passages"`
 }
 
-// addPartners writes what partners told besides passages.
+// addPartners writes what partners disclosed besides passages.
 func (r *Report) addPartners(j *jsonReport, count *Counter) {
 	j.Partners, j.Sites = r.Partners, r.Sites
 	j.People, j.Libraries = mentioned(r)

@@ -11,8 +11,8 @@ import (
 	"concordat"
 )
 
-// PartnerLead is a document of a partner that may say the same as passages of the submission, as the partner told by codes of meaning.
-// Its text is not known here: it is a reason to ask for it, no lead and no evidence, and part of no share.
+// PartnerLead is a document of a partner that may say the same as passages of the submission, by codes of meaning. Its text is
+// not known here: it is a reason to ask for it, but neither a lead nor evidence, and part of no share.
 type PartnerLead struct {
 	Number  string          `json:"number"` // P1, P2
 	Source  concordat.Ref   `json:"source"`
@@ -22,23 +22,23 @@ type PartnerLead struct {
 	Date    time.Time       `json:"date,omitzero"` // of the document
 	Job     string          `json:"job"`           // of the question, hexadecimal
 	Epoch   concordat.Epoch `json:"epoch"`
-	// Spans are the sentences of the submission that it may say, in order and disjoint, and Near how many of them stand out as near or
-	// very near.
+	// Spans are the sentences of the submission that it may restate, in order and disjoint, and Near how many of them stand out
+	// as near or very near.
 	Spans []concordat.Span `json:"spans"`
 	Near  int              `json:"near"`
-	// Places are where it may say them, in bytes of the partner's text.
+	// Places are where it may restate them, in bytes of the partner's text.
 	Places []concordat.Span `json:"places"`
-	// Outcome says what came of it once the partner had shown the places; empty: it has not.
+	// Outcome is what comparing the places showed; empty: not compared yet.
 	Outcome PartnerLeadOutcome `json:"outcome,omitempty"`
 }
 
-// PartnerLeadOutcome says what came of a partner's document once its places were read.
+// PartnerLeadOutcome is the result of reading the places of a partner's document.
 type PartnerLeadOutcome string
 
 // The outcomes.
 const (
-	PartnerLeadFound PartnerLeadOutcome = "lead" // it stands among the leads
-	PartnerLeadNone  PartnerLeadOutcome = "none" // it falls away: compared, the places do not stand out
+	PartnerLeadFound PartnerLeadOutcome = "lead" // it is now among the leads
+	PartnerLeadNone  PartnerLeadOutcome = "none" // it is dropped: compared, the places do not stand out
 )
 
 // Span returns the stretch of the submission from the first of its sentences to the last.
@@ -61,7 +61,7 @@ func (b *builder) partnerLeads() []PartnerLead {
 // PartnerLeadMeaning says what such documents are, in English, to be translated.
 const PartnerLeadMeaning = "Partners hold documents that may say the same. They told by codes of meaning, not by text: nobody has compared the two. Ask to see the places; only then are they compared, and shown as leads or dropped."
 
-// PartnerLeadWords says of a partner's document what it may hold and how the request for it stands.
+// PartnerLeadWords says what a partner's document may hold and how the request for it stands.
 func (r *Report) PartnerLeadWords(l PartnerLead) string {
 	in := r.Language
 	what := in.Say("Possible: a document of a partner may say the same. %s, %d of them near.",
@@ -69,7 +69,7 @@ func (r *Report) PartnerLeadWords(l PartnerLead) string {
 	return in.Join([]string{what, in.Say(partnerLeadStates[r.PartnerLeadState(l)])})
 }
 
-// partnerLeadStates says how such a document stands, in English, to be translated.
+// partnerLeadStates describes the state of such a document, in English, to be translated.
 var partnerLeadStates = map[string]string{
 	"":                            "Its text was not asked for.",
 	concordat.DisclosurePending:   "Its places were asked for; the partner has not decided.",
@@ -80,7 +80,8 @@ var partnerLeadStates = map[string]string{
 	string(PartnerLeadNone):       "Its places were shown and compared: they are no lead.",
 }
 
-// PartnerLeadState returns what came of a partner's document, or the state of the latest request for it; empty: it was not asked for.
+// PartnerLeadState returns the outcome for a partner's document, or the state of the latest request for it; empty: not
+// requested.
 func (r *Report) PartnerLeadState(l PartnerLead) string {
 	if l.Outcome != "" {
 		return string(l.Outcome)
@@ -106,7 +107,7 @@ type jsonPartnerLead struct {
 	State   string             `json:"state,omitempty"` // of the request for its places
 }
 
-// PartnerLeadsJSON returns the documents of partners that may say the same, as they stand under partner_leads in what WriteJSON writes.
+// PartnerLeadsJSON returns the documents of partners that may say the same, in the form of partner_leads in WriteJSON.
 func (r *Report) PartnerLeadsJSON() ([]json.RawMessage, error) {
 	var out []json.RawMessage
 	for _, x := range r.jsonPartnerLeads(NewCounter(r.Submission.Text)) {

@@ -6,18 +6,17 @@ import (
 	"concordat"
 )
 
-// partGap is the number of source bytes that may stand between two passages shown as one piece, and ownGap that of bytes
-// of the submission: more are somebody's own words, of which a piece must hold none. If both texts were compared word
-// by word ownGap holds for the source too: the comparison has left the text between them out, for example the next
-// question of a form, or would not join them.
+// partGap is the number of source bytes that may lie between two passages shown as one piece, and ownGap that of bytes of the
+// submission: more are the author's own words, which a piece must not contain. If both texts were compared word by word, ownGap
+// applies to the source too: the comparison has left the text between them out, for example the next question of a form, or
+// would not join them.
 const (
 	partGap = 200
 	ownGap  = 24
 )
 
-// joinParts shows passages of one source as few pieces: neighbours that follow each other in the
-// source too become one, as far as the source's text between them is known. ps is in order of
-// Span and is not changed.
+// joinParts shows passages of one source as few pieces: neighbours that follow each other in the source too become one, as far
+// as the source's text between them is known. ps is in order of Span and is not changed.
 func joinParts(ps []concordat.Passage) []concordat.Passage {
 	var out []piece
 	for _, p := range ps {
@@ -35,7 +34,7 @@ func joinParts(ps []concordat.Passage) []concordat.Passage {
 	return parts
 }
 
-// piece is a passage that grows; text is its Text, so that growing costs what is added.
+// piece is a growing passage; text is its Text, so that growing costs only what is added.
 type piece struct {
 	concordat.Passage
 	text    []byte
@@ -53,7 +52,7 @@ func (a *piece) weighted() float64 {
 	return (a.Similarity*float64(a.ownSpan) + a.sum) / float64(a.ownSpan+a.bytes)
 }
 
-// join takes b into a, or reports that the two are no one piece.
+// join merges b into a, or reports that the two are not one piece.
 func (a *piece) join(b concordat.Passage) bool {
 	gap := partGap
 	if len(a.Words) > 0 && len(b.Words) > 0 {
@@ -91,8 +90,8 @@ func (a *piece) join(b concordat.Passage) bool {
 	return true
 }
 
-// joinText appends to a's text what b adds, filling a gap from the text around. It reports false,
-// and changes nothing, where a byte between the two is not known.
+// joinText appends what b adds to a's text, filling a gap from the text around. It reports false, and changes nothing, if a
+// byte between the two is not known.
 func (a *piece) joinText(b concordat.Passage) bool {
 	if len(a.text) == 0 && b.Text == "" {
 		return true // neither may be shown

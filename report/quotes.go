@@ -23,8 +23,8 @@ var closers = map[rune]string{
 	'〝': "〞〟", '＂': "＂", '❝': "❞", '❛': "❜", '⹂': "“”", '"': "\"", '\'': "'",
 }
 
-// quotations returns what stands in quotation marks or in a block quotation. Marks belong to one
-// paragraph: what is opened and not closed there quotes nothing.
+// quotations returns the text in quotation marks or in a block quotation. Marks belong to one paragraph: a quotation opened and
+// not closed there is ignored.
 func quotations(text string) spans {
 	var out []concordat.Span
 	ps := paragraphs(text)
@@ -188,9 +188,9 @@ func paragraphs(text string) []concordat.Span {
 	return out
 }
 
-// blockQuotes returns paragraphs set apart as quotations: lines that begin with ">", and paragraphs
-// that are indented as a whole in a text that is mostly not. A paragraph of one line is, if it stands
-// farther in than paragraphs of the text begin, and is no heading.
+// blockQuotes returns paragraphs set apart as quotations: lines that begin with ">", and paragraphs indented as a whole in a
+// text that mostly is not. A paragraph of one line is one if it is indented more than paragraphs of the text, and is not a
+// heading.
 func blockQuotes(text string) []concordat.Span {
 	ls := lines(text)
 	var out, indented []concordat.Span
@@ -218,7 +218,7 @@ func blockQuotes(text string) []concordat.Span {
 		}
 		i = j
 	}
-	if 4*len(indented) <= prose { // where much is indented, indentation quotes nothing
+	if 4*len(indented) <= prose { // in a mostly indented text, indentation does not mark quotations
 		out = append(out, indented...)
 	}
 	return out

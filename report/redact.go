@@ -7,7 +7,7 @@ import (
 	"concordat"
 )
 
-// Codes of flags of findings whose sources are no longer, or not yet, to be seen.
+// Codes of flags of findings whose sources are no longer, or not yet, visible.
 const (
 	FlagDeleted = "source_deleted"
 	FlagHidden  = "source_hidden"
@@ -16,8 +16,8 @@ const (
 // HiddenTitle stands for the title of a source that is not shown.
 const HiddenTitle = "—"
 
-// Redact returns the findings without the titles and the wording of some sources, which still count. The
-// findings are not changed.
+// Redact returns the findings without the titles and the wording of some sources, which still count. It does not change the
+// findings.
 func Redact(f *Findings, redacted func(concordat.Ref) bool) *Findings {
 	out := *f
 	out.Passages = slices.Clone(f.Passages)
@@ -65,7 +65,7 @@ func Redact(f *Findings, redacted func(concordat.Ref) bool) *Findings {
 	return &out
 }
 
-// Flagged returns the findings with one more flag, which takes the place of one of its code.
+// Flagged returns the findings with one more flag, replacing one with its code.
 func Flagged(f *Findings, flag concordat.Flag) *Findings {
 	out := *f
 	out.Flags = slices.DeleteFunc(slices.Clone(f.Flags), func(x concordat.Flag) bool { return x.Code == flag.Code })

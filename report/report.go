@@ -11,8 +11,7 @@ import (
 // Version is the version of the stored form of Findings.
 const Version = 1
 
-// Findings are everything one check found, before any rule. They are kept as JSON. Spans are
-// bytes of Submission.Text.
+// Findings are everything one check found, before any rule. They are stored as JSON. Spans are bytes of Submission.Text.
 type Findings struct {
 	Version    int                `json:"version"` // see Version
 	Task       concordat.TaskID   `json:"task"`
@@ -30,33 +29,33 @@ type Findings struct {
 	// Passages are every span of the submission and every source that holds it, in any order; they
 	// may overlap freely.
 	Passages []concordat.Passage `json:"passages"`
-	// Wording is the wording of the submission that others share by right, in text order and disjoint: found before anything was
-	// compared, it is no evidence and no passage of evidence reaches across it.
+	// Wording is the wording of the submission that others may share, in text order and disjoint: found before anything was
+	// compared, it is not evidence, and no passage of evidence crosses it.
 	Wording []Wording `json:"wording,omitempty"`
-	// WordingOf is the number of documents among which Wording was sought, the submission among them; 0: it was not, as
-	// in findings of earlier versions.
+	// WordingOf is the number of documents among which Wording was sought, including the submission; 0: not sought, as in
+	// findings of earlier versions.
 	WordingOf int `json:"wording_of,omitempty"`
 	// SharedWorks are the works that sources cite too, in any order: no evidence.
 	SharedWorks []SharedWorks `json:"shared_works,omitempty"`
-	// Leads are passages that seem to say the same in other words, in any order: no evidence. Nil: not asked for.
+	// Leads are passages that seem to say the same in other words, in any order: not evidence. Nil: not requested.
 	Leads []Lead `json:"leads,omitzero"`
-	// PartnerLeads are documents of partners that may say the same, as these told; their text is not known here.
+	// PartnerLeads are documents of partners that may say the same, as the partners disclosed; their text is not known here.
 	PartnerLeads []PartnerLead         `json:"partner_leads,omitempty"`
 	Consulted    []concordat.Consulted `json:"consulted"`
 	Flags        []concordat.Flag      `json:"flags"`
 	Forward      string                `json:"forward"`   // what was asked of other sites: unmatched, all or none
-	Threshold    float64               `json:"threshold"` // covered share from which a report asks to be read
+	Threshold    float64               `json:"threshold"` // covered share from which a report asks to be read closely
 	Probe        string                `json:"probe"`     // how far around each band the index looked: exact or one
-	// Dated is when the submission is from, and DatedBy who says so; empty: unknown.
+	// Dated is the date of the submission, and DatedBy says who gave it; empty: unknown.
 	Dated   concordat.Date       `json:"dated,omitempty"`
 	DatedBy concordat.DateOrigin `json:"dated_by,omitempty"`
 	// Dates are the ages of sources, as far as they are known.
 	Dates []SourceDate `json:"dates,omitempty"`
-	// Templates are the wordings that the libraries asked hand out themselves.
+	// Templates are the wordings that the consulted libraries hand out themselves.
 	Templates []Template `json:"templates,omitempty"`
-	// Short has the findings about pieces too short for fingerprints; nil: they were not asked.
+	// Short has the findings about pieces too short for fingerprints; nil: not requested.
 	Short *ShortFindings `json:"short,omitempty"`
-	// Signatures of those who answered, as the federation made them.
+	// Signatures of the sites that answered, as the federation made them.
 	Signatures []Signature `json:"signatures,omitempty"`
 	// Partners are the documents of partners that are sources of passages, in order of Ref.
 	Partners []PartnerSource `json:"partners,omitempty"`
@@ -64,32 +63,32 @@ type Findings struct {
 	Sites map[concordat.SiteID]string `json:"sites,omitempty"`
 	// Disclosures are the requests to open passages of partners, in the order in which they were made.
 	Disclosures []Disclosure `json:"disclosures,omitempty"`
-	// Statements are the signed words of partners, in the bytes they signed.
+	// Statements are partners' signed answers, in the bytes they signed.
 	Statements []concordat.Statement `json:"statements,omitempty"`
-	// Withheld says that the submission's text is not kept, and what the scores need of it; nil: it is.
+	// Withheld says that the submission's text is not kept, and what the scores need of it; nil: the text is kept.
 	Withheld *Withheld `json:"withheld,omitempty"`
 }
 
-// Wording is a stretch of the submission that others share by right.
+// Wording is a stretch of the submission that others may share.
 type Wording struct {
 	concordat.Span
 	Kind      concordat.Kind `json:"kind"`            // common, form, quotation or undecided
-	Documents int            `json:"documents"`       // that hold it, the submission among them
+	Documents int            `json:"documents"`       // that hold it, including the submission
 	Of        int            `json:"of"`              // documents that could: those of the libraries asked, or of the batch
 	Why       string         `json:"why,omitempty"`   // of a form: what it reads like, see package wording
-	Words     int            `json:"words,omitempty"` // in a row, with what stands around it; 0: not kept
-	// Holders are the first documents that hold undecided wording, but for the submission.
+	Words     int            `json:"words,omitempty"` // in a row, with those around it; 0: not kept
+	// Holders are the first documents that hold undecided wording, except the submission.
 	Holders []concordat.Ref `json:"holders,omitempty"`
 }
 
 // SharedWording is Wording seen through rules.
 type SharedWording struct {
 	Wording
-	Counted bool // by a rule or by hand: what of it is found counts
-	Left    bool // somebody took it out by hand
+	Counted bool // by a rule or by hand: what is found in it counts
+	Left    bool // an officer excluded it
 }
 
-// Undecided reports whether somebody has to say whether the wording counts, and nobody has.
+// Undecided reports whether an officer must still decide whether the wording counts.
 func (w SharedWording) Undecided() bool {
 	return w.Kind == concordat.KindUndecided && !w.Counted && !w.Left
 }
@@ -103,8 +102,7 @@ type Template struct {
 	Text    string              `json:"text"`
 }
 
-// Signature is one site's signature under what it answered. The package carries it and does not
-// check it.
+// Signature is one site's signature under its answer. The package carries it but does not check it.
 type Signature struct {
 	Site  concordat.SiteID `json:"site"`
 	Over  string           `json:"over"`  // what is signed, for example answer
@@ -112,8 +110,8 @@ type Signature struct {
 	Value []byte           `json:"value"` // base64 in JSON
 }
 
-// Validate reports every fault of f that would make a report of it wrong: another version, or a
-// span outside the text. Build needs no valid findings; it leaves out what it cannot place.
+// Validate reports every fault of f that would make its report wrong: another version, or a span outside the text. Build does
+// not need valid findings; it leaves out what it cannot place.
 func (f *Findings) Validate() error {
 	var errs []error
 	if f.Version != Version {
@@ -140,10 +138,10 @@ type Report struct {
 	Forward      string
 	Threshold    float64
 	Rules        Rules
-	Language     Language // of the words in which it is written; set it before writing
+	Language     Language // of the words that it is written in; set it before writing
 	Scores       Scores
 	Evidence     []concordat.Evidence // in text order, disjoint
-	Numbers      []string             // by which people name Evidence, see Number; as long as it
+	Numbers      []string             // by which people cite Evidence, see Number; of the same length
 	LastNumber   int                  // the number of passages without rules, the highest of Numbers
 	Sources      []RankedSource       // largest share first, those excluded by a rule last
 	Sections     []SectionScore
@@ -154,14 +152,14 @@ type Report struct {
 	Quotes       []concordat.Span    // quotations, in text order, disjoint
 	References   []concordat.Span    // lists of references, in text order, disjoint
 	Citations    []concordat.Span    // marks of citations, in text order, disjoint
-	Wording      []SharedWording     // what others share by right, in text order
+	Wording      []SharedWording     // what others may share, in text order
 	SharedWorks  []SharedWorks       // works that sources cite too, most first; no part of any share
-	Leads        []RuledLead         // what seems to say the same in other words, in text order, never evidence; nil: not asked
+	Leads        []RuledLead         // what seems to say the same in other words, in text order, never evidence; nil: not requested
 	LeadFilter   LeadFilter          // of the Leads that are written; zero: all. Set it before writing: scores and counts stay
 	PartnerLeads []PartnerLead       // of Findings, by place
 	Templates    []Template          // whose wording gives no score unless Rules.CountTemplates
 	Dated        concordat.Date      // of the submission; empty: unknown
-	Short        *ShortTexts         // the short pieces; nil: they were not asked
+	Short        *ShortTexts         // the short pieces; nil: not requested
 	Consulted    []concordat.Consulted
 	Flags        []concordat.Flag
 	Signatures   []Signature
@@ -169,11 +167,11 @@ type Report struct {
 	Disclosures  []Disclosure
 	Statements   []concordat.Statement
 	Sites        map[concordat.SiteID]string // of Findings
-	Names        Names                       // for people; zero: identities are shown. Build leaves it to the caller
-	// Review has the decisions of people about it; nil: none. Build leaves it to the caller.
+	Names        Names                       // for people; zero: identities are shown. The caller sets it
+	// Review has people's decisions about it; nil: none. The caller sets it.
 	Review *Review
-	// Later has the documents that came since and match, if the check stays, the latest first, at most MaxLater. Build leaves it
-	// to the caller.
+	// Later has the documents that came since and match, if the check keeps watching, the latest first, at most MaxLater. The
+	// caller sets it.
 	Later []Later
 	// Unplaced counts the passages of the findings that lie outside the text and were left out.
 	Unplaced int
@@ -200,20 +198,20 @@ type Scores struct {
 	Verbatim   float64 // of Covered: in the same words as a source
 	Changed    float64 // of Covered: edited, reworked or condensed
 	Common     float64 // of Checked: only in wording that many documents share
-	Excluded   float64 // of Checked: found, and taken out by a rule
-	Undecided  float64 // of Excluded: somebody has to say whether it counts
+	Excluded   float64 // of Checked: found, and excluded by a rule
+	Undecided  float64 // of Excluded: an officer must decide whether it counts
 	IfCounted  float64 // of Countable: covered if all that is undecided counts; 0: nothing is undecided
-	Quoted     float64 // of Checked: found, and standing in a quotation, whether or not quotations count
+	Quoted     float64 // of Checked: found in a quotation, whether or not quotations count
 	Quotes     float64 // of Quoted, what counts
 	Largest    float64 // of Countable: the largest share of a single source
 	Estimate   *Bounds // of Covered, if sources count whose text this site does not have; nil: it was measured
-	Leads      float64 // of Countable: leads that somebody counts, beside Covered and no part of it
+	Leads      float64 // of Countable: leads that an officer counts; no part of Covered
 	// Literalness is the mean similarity of Covered to the closest source, 0 to 1; 0 if nothing
 	// is covered. Taking out a source may raise it: it is no share of the text.
 	Literalness float64
 }
 
-// Measured reports whether anything was compared; without it every share is a blank, not a zero.
+// Measured reports whether anything was compared; otherwise every share is a blank, not a zero.
 func (s Scores) Measured() bool { return s.Checked > 0 }
 
 // RankedSource is one document with all it holds of the submission.
@@ -227,7 +225,7 @@ type RankedSource struct {
 	Characters int
 	Held       []concordat.Span // where it holds them, in text order, disjoint
 	Sections   []float64        // share of each of Report.Sections that it holds, 0 to 1
-	Evidence   []int            // indices into Report.Evidence, ascending; none of a source taken out
+	Evidence   []int            // indices into Report.Evidence, ascending; none for an excluded source
 	Excluded   concordat.Exclusion
 	Ordinal    int // from 1, the same under all rules; see Letter
 }

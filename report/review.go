@@ -7,18 +7,18 @@ import (
 	"concordat"
 )
 
-// Review has the decisions of people about a report.
+// Review has people's decisions about a report.
 type Review struct {
 	Verdict string // clear, discuss or suspected
-	Reason  string // in the words of who gave it
+	Reason  string // in the author's words
 	By      string
 	At      time.Time
-	Signed  []SignedOff // by others than who gave it, oldest first
+	Signed  []SignedOff // by others than its author, oldest first
 	// Stale: the rules have changed since the verdict, so it was given on other figures.
 	Stale bool
 }
 
-// SignedOff is somebody who agreed with a verdict.
+// SignedOff is a person who agreed with a verdict.
 type SignedOff struct {
 	By string    `json:"by"`
 	At time.Time `json:"at"`
@@ -42,7 +42,7 @@ func (r *Report) jsonReview() *jsonReview {
 	return &jsonReview{v.Verdict, v.Reason, v.By, v.At, append([]SignedOff{}, v.Signed...), v.Stale}
 }
 
-// Verdict says a verdict in plain words.
+// Verdict states a verdict in plain words.
 func (l Language) Verdict(code string) string {
 	switch code {
 	case "clear":
@@ -55,7 +55,7 @@ func (l Language) Verdict(code string) string {
 	return l.Say("No verdict")
 }
 
-// ReviewWords says what people decided, a sentence each; none where nobody has.
+// ReviewWords states people's decisions, a sentence each; none if there are none.
 func (r *Report) ReviewWords() []string {
 	v, l := r.Review, r.Language
 	if v == nil {
@@ -78,8 +78,8 @@ func (r *Report) ReviewWords() []string {
 	return out
 }
 
-// Mirrored reports whether a document of a partner is known from a copy of its library that is kept
-// here, and was not asked for at the partner itself.
+// Mirrored reports whether a document of a partner is known from a copy of its library kept here, and not from the partner
+// itself.
 func (r *Report) Mirrored(ref concordat.Ref) bool {
 	p, ok := r.Partner(ref)
 	return ok && p.Job == ""

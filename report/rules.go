@@ -13,9 +13,9 @@ import (
 	"concordat"
 )
 
-// Rules say what of the findings counts. The zero value counts everything but wording that is shared by right, common or to be
-// decided, and isolated sentences. A rule takes its wording out of the numerator of a share; templates, forms and lists of references
-// leave the denominator as well, as they could not count.
+// Rules say what of the findings counts. The zero value counts everything except wording that others may share, that is common
+// or to be decided, and isolated sentences. A rule takes its wording out of the numerator of a share; templates, forms and
+// lists of references leave the denominator as well, as they could not count.
 //
 // Stores, reports, the API and its clients have this one shape; spans are bytes here and code points outside
 // ([Rules.InPoints]). A field with a flag is a rule for a whole report, and its tags say the rest about it: [RuleTable].
@@ -59,13 +59,13 @@ type Ruling struct {
 	At      time.Time      `json:"at,omitzero" required:"false" doc:"Set by the site for new ones"`
 }
 
-// ExcludedPassage is a passage that was taken out of the scores.
+// ExcludedPassage is a passage excluded from the scores.
 type ExcludedPassage = Ruling
 
 // CountedWording is shared wording, or an isolated sentence, that counts by decision.
 type CountedWording = Ruling
 
-// ruleWords are the lines by which a report says its rules, in their order. A rule may say nothing, or several lines.
+// ruleWords are the lines by which a report states its rules, in order. A rule may have no line, or several.
 var ruleWords = []struct {
 	rule string // its name in JSON
 	say  func(*Report) []string
@@ -172,7 +172,7 @@ type Rule struct {
 	field int
 }
 
-// Of returns where rules hold the value of the rule: a *bool, *int, *float64, *[]string or *[]concordat.Kind.
+// Of returns the place of the rule's value in rules: a *bool, *int, *float64, *[]string or *[]concordat.Kind.
 func (r Rule) Of(rules *Rules) any {
 	return reflect.ValueOf(rules).Elem().Field(r.field).Addr().Interface()
 }
@@ -199,7 +199,7 @@ func RuleTable() []Rule {
 	return out
 }
 
-// Fault says how the value of the rule is outside its bounds or its words; empty: it is not.
+// Fault says how the value of the rule is out of range; empty: it is not.
 func (r Rule) Fault(rules *Rules) string {
 	number := func(x float64) string {
 		if x >= r.Least && x <= r.Most { // NaN is not
@@ -223,7 +223,8 @@ func (r Rule) Fault(rules *Rules) string {
 	return ""
 }
 
-// Over returns r with the rules for whole reports that over sets: true, a number other than 0, and what lists hold besides.
+// Over returns r with the rules for whole reports that over sets: true, a number other than 0, and additional elements of
+// lists.
 func (r Rules) Over(over Rules) Rules {
 	for _, rule := range RuleTable() {
 		switch to := rule.Of(&r).(type) {
@@ -242,8 +243,8 @@ func (r Rules) Over(over Rules) Rules {
 	return r
 }
 
-// Validate reports every fault of r: a share outside 0 to 1, an empty span, an unknown kind. Build
-// does not need it: rules that cannot be met exclude nothing, or everything.
+// Validate reports every fault of r: a share outside 0 to 1, an empty span, an unknown kind. Build does not need it: impossible
+// rules exclude nothing, or everything.
 func (r *Rules) Validate() error {
 	var errs []error
 	fault := func(format string, args ...any) {
@@ -277,7 +278,8 @@ func (r *Rules) Validate() error {
 	return errors.Join(errs...)
 }
 
-// InPoints returns the rules as they are shown outside: spans of the submission are code points, and no list is nil but OwnWork.
+// InPoints returns the rules as they are shown outside: spans of the submission are code points, and no list is nil except
+// OwnWork.
 func (r Rules) InPoints(count *Counter) Rules { return r.place(count.Points) }
 
 // InBytes is the inverse of InPoints.
@@ -301,8 +303,8 @@ func (r Rules) place(at func(concordat.Span) concordat.Span) Rules {
 	return r
 }
 
-// Decided returns rules that replace former ones: a ruling that was there before keeps who made it, and when; new ones are by
-// whom, made at the time.
+// Decided returns rules that replace former ones: an existing ruling keeps its author and time; new ones are by whom, made at
+// the time.
 func (r Rules) Decided(before Rules, by string, at time.Time) Rules {
 	own := func(list, old []Ruling) (out []Ruling) {
 		for _, x := range list {

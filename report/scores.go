@@ -85,8 +85,8 @@ func (b *builder) part(s spans) float64 {
 	return min(1, float64(b.count.sum(s))/float64(b.countable))
 }
 
-// couldCount returns what of the text that was compared could count: all but what the rules take out whoever holds it. What is
-// held by many, or stands alone, could.
+// couldCount returns the compared text that could count: all except what the rules exclude whoever holds it. Widely held text
+// and isolated sentences could.
 func (b *builder) couldCount() spans {
 	out := b.checked.without(b.headed)
 	for _, m := range b.masks {
@@ -128,7 +128,7 @@ func (b *builder) stretches(chains []*chain, covered spans) []Stretch {
 	return out
 }
 
-// claim is a passage that counts, as far as one question needs it.
+// claim is a passage that counts, with what one question needs.
 type claim struct {
 	concordat.Span
 	kind concordat.Kind
@@ -232,8 +232,7 @@ func (b *builder) ranked(chains []*chain, of [][]int) []RankedSource {
 	return out
 }
 
-// rank sums up one source. Excluded sources show what they would hold, so that a reader can judge
-// the exclusion.
+// rank sums up one source. Excluded sources show what they would hold, so that a reader can judge the exclusion.
 func (b *builder) rank(cs []*chain, alone spans) RankedSource {
 	s := RankedSource{Ref: cs[0].ref, Title: cs[0].title, Excluded: cs[0].excluded}
 	most := 0

@@ -6,8 +6,8 @@ import (
 	"concordat"
 )
 
-// WithoutWording returns a report without the wording of its sources: places, titles, kinds and scores
-// stay. What people wrote about the report in its rules goes too. The argument is not changed.
+// WithoutWording returns a report without the wording of its sources: places, titles, kinds and scores stay. Comments of people
+// in its rules are removed too. The argument is not changed.
 func WithoutWording(r *Report) *Report {
 	out := *r
 	out.Evidence = slices.Clone(r.Evidence)
@@ -78,8 +78,8 @@ func (r *Report) Count(n int) string {
 	return Thousands(n)
 }
 
-// ScoreOnly returns a report with its scores and without anything that says where they come from: no
-// passages, no sources, no libraries. The argument is not changed.
+// ScoreOnly returns a report with its scores and nothing that says where they come from: no passages, no sources, no libraries.
+// The argument is not changed.
 func ScoreOnly(r *Report) *Report {
 	out := &Report{Task: r.Task, Submission: r.Submission, Digest: r.Digest, Scheme: r.Scheme, Made: r.Made, Probe: r.Probe,
 		Forward: r.Forward, Threshold: r.Threshold, Language: r.Language, Scores: r.Scores, Checked: r.Checked, Skipped: r.Skipped,

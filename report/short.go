@@ -8,8 +8,8 @@ import (
 	"concordat"
 )
 
-// ShortFindings are the findings of a check about pieces that are too short for fingerprints: titles,
-// headings, answers. They are compared on request, and are no part of the scores.
+// ShortFindings are the findings of a check about pieces that are too short for fingerprints: titles, headings, answers. They
+// are compared on request, and are part of no other score.
 type ShortFindings struct {
 	Threshold float64      `json:"threshold"` // least similarity, above 0 to 1
 	Pieces    []ShortPiece `json:"pieces"`    // what was asked: the title first, then in text order
@@ -24,7 +24,7 @@ type ShortPiece struct {
 	Text string         `json:"text"`
 }
 
-// ShortMatch is a piece of a source that is like one of the submission.
+// ShortMatch is a piece of a source that resembles one of the submission.
 type ShortMatch struct {
 	Piece      int            `json:"piece"` // index into Pieces
 	Source     concordat.Ref  `json:"source"`
@@ -70,7 +70,7 @@ func (s *ShortTexts) Share() float64 {
 	return float64(s.Found) / float64(s.Asked)
 }
 
-// short sees the short findings through the rules.
+// short applies the rules to the short findings.
 func (b *builder) short() *ShortTexts {
 	f := b.f.Short
 	if f == nil {
@@ -164,7 +164,7 @@ func (b *builder) shortEvidence(p ShortPiece, sources []ShortSource) ShortEviden
 	})
 	e := ShortEvidence{ShortPiece: p, Sources: sources, Excluded: sources[0].Excluded}
 	if slices.ContainsFunc(sources, func(s ShortSource) bool { return s.Excluded == concordat.ExcludedCommon }) {
-		// A variant that few documents hold says nothing where the wording itself is common.
+		// A rare variant means nothing if the wording itself is common.
 		e.Excluded = concordat.ExcludedCommon
 	}
 	if s := clip(b.text, p.Span); e.Excluded == "" && s.Len() > 0 && b.count.sum(spans{s}.without(b.masked)) == 0 {
@@ -192,7 +192,7 @@ func (s *ShortTexts) Stand() string {
 // listHint says how a list of short texts is given.
 const listHint = "A list is read line by line where all its lines are that short; else put an empty line between its entries."
 
-// shortStatement says what of the short texts was compared and found; nothing where they were not asked.
+// shortStatement says which short texts were compared and found; nothing if not requested.
 func (r *Report) shortStatement() []string {
 	s, l := r.Short, r.Language
 	if s == nil {

@@ -85,7 +85,7 @@ func (s spans) from(t spans) spans {
 	return s[i:]
 }
 
-// clip returns the part of s within text, moved inwards to rune boundaries; empty if there is none.
+// clip returns the part of s within text, shrunk to rune boundaries; empty if there is none.
 func clip(text string, s concordat.Span) concordat.Span {
 	s.Start, s.End = max(s.Start, 0), min(s.End, len(text))
 	if s.Start >= s.End {

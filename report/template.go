@@ -11,7 +11,7 @@ import (
 
 const (
 	// templateRun is the least number of characters that make given wording: about four English words. Shorter templates must
-	// stand whole.
+	// match whole.
 	templateRun = 20
 	// hanRun is that number of Chinese characters in a row: what applicants fill in stands closer together in a Chinese form.
 	hanRun = 9
@@ -21,9 +21,8 @@ const (
 // of good spread. Every candidate is compared rune by rune, so a collision costs time only.
 const rollBase = 0x9E3779B97F4A7C15
 
-// wordingOf returns what of text is wording of any of the templates: every run of at least
-// templateRun characters, or hanRun Chinese ones, that a template holds too, whatever stands between them. Case, spaces and
-// punctuation do not count.
+// wordingOf returns the wording of any of the templates in text: every run of at least templateRun characters, or hanRun
+// Chinese ones, that a template holds too, whatever surrounds them. Case, spaces and punctuation are ignored.
 func wordingOf(text string, templates []string) spans {
 	if len(templates) == 0 {
 		return nil
@@ -115,8 +114,8 @@ func roll(rs []rune, n int, f func(at int, hash uint64)) {
 // leastLine is the least number of characters of a line that a template gives whole.
 const leastLine = 4
 
-// givenLines returns the lines of templates that are shorter than templateRun, folded: headings and
-// labels of a form, which are its wording only where they stand on a line of their own.
+// givenLines returns the lines of templates that are shorter than templateRun, folded: headings and labels of a form, which are
+// its wording only on a line of their own.
 func givenLines(templates []string) map[string]bool {
 	out := map[string]bool{}
 	for _, t := range templates {

@@ -13,8 +13,8 @@ import (
 // textWidth is the number of columns of the text form.
 const textWidth = 78
 
-// WriteSummary writes the result in a few lines, for a terminal: the headline, the scores, the
-// largest sources and what was not measured. Nothing of a report can steer the terminal.
+// WriteSummary writes the result in a few lines, for a terminal: the headline, the scores, the largest sources and what was not
+// measured. Nothing in a report can control the terminal.
 func WriteSummary(w io.Writer, r *Report) error {
 	t := textWriter{bufio.NewWriter(w), r.Language}
 	t.summary(r, 5)
@@ -358,7 +358,7 @@ func breakable(word string) bool {
 	return false
 }
 
-// inert takes from s what a terminal obeys.
+// inert removes from s what a terminal obeys.
 func inert(s string) string {
 	return strings.Map(func(r rune) rune {
 		switch {

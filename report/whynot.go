@@ -7,8 +7,8 @@ import (
 	"concordat"
 )
 
-// formReasons are the words for what a passage that reads like a form reads like, by the reasons of package wording: as
-// one, and as one and several of a number.
+// formReasons are the words for each reason why a passage reads like a form, by the reasons of package wording: as one, and as
+// one and several of a number.
 var formReasons = map[string][3]string{
 	"heading":     {"a heading", "heading", "headings"},
 	"question":    {"a question", "question", "questions"},
@@ -51,7 +51,7 @@ func (r *Report) WhyNot(e concordat.Evidence) string {
 	return r.Language.Exclusion(e.Excluded)
 }
 
-// quotedReasons say what wording is that two quote by right.
+// quotedReasons are the words for wording that two documents may both quote.
 var quotedReasons = map[string]string{
 	string(AsQuotation): "a quotation with its source",
 	string(AsStatute):   "the provision of a statute",
@@ -66,7 +66,7 @@ var quotedReasons = map[string]string{
 	"own":               "wording of the site's stock",
 }
 
-// quotedAs says as what a passage is quoted by right, in English, to be translated; empty: it is not.
+// quotedAs says as what a passage is legitimately quoted, in English, to be translated; empty: it is not.
 func (l Language) quotedAs(e concordat.Evidence) string {
 	if e.Excluded != concordat.ExcludedQuote {
 		return ""
@@ -74,7 +74,7 @@ func (l Language) quotedAs(e concordat.Evidence) string {
 	return quotedReasons[e.Why]
 }
 
-// EvidenceKind says the kind of a passage; of a quotation that others share by right, that it is quoted by right.
+// EvidenceKind states the kind of a passage; a quotation that others share says so.
 func (l Language) EvidenceKind(e concordat.Evidence) string {
 	if l.quotedAs(e) != "" {
 		return l.Say("quoted by right")
@@ -82,8 +82,8 @@ func (l Language) EvidenceKind(e concordat.Evidence) string {
 	return l.Kind(e.Kind)
 }
 
-// shownWithout says how many passages are shown without score because others share them by right or because they
-// stand alone, a line for each of these reasons; none for none.
+// shownWithout says how many passages are shown without score because others may share them or because they are isolated, a
+// line for each of these reasons; none if there are none.
 func (r *Report) shownWithout() []string {
 	count := map[concordat.Exclusion]int{}
 	reasons := map[string]int{}
@@ -141,7 +141,7 @@ func (l Language) formReasons(count map[string]int) string {
 	return strings.Join(whys, l.Say(", "))
 }
 
-// holders says by how many documents the common wording is held, of how many that could hold it.
+// holders says how many documents hold the common wording, and how many could.
 func (r *Report) holders() []string {
 	type bounds struct{ least, most int }
 	by := map[int]bounds{}

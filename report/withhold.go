@@ -10,8 +10,8 @@ import (
 	"concordat"
 )
 
-// Withheld is the remainder of a submission's text that is not kept: enough for the scores to stay what
-// they were by any rules. Spans are bytes of the text.
+// Withheld is the remainder of a submission's text that is not kept: enough for the scores to stay the same under any rules.
+// Spans are bytes of the text.
 type Withheld struct {
 	Digest string `json:"digest"` // SHA-256 of the text, hexadecimal
 	// Quotes, References and Citations are the spans that the rules can leave out; Given is wording of
@@ -29,11 +29,10 @@ func (f *Findings) TextKept() bool { return f.Withheld == nil && f.Submission.Te
 // FlagWithheld is the code of the flag of findings whose submission's text is not kept.
 const FlagWithheld = "text_not_kept"
 
-// Withhold takes the submission's text out of the findings and notes what the scores need of it. Letters
-// and digits become placeholders as long as they were, in bytes and in code points, except within marks
-// of citations; signs and spaces stay, and so do the lengths of words. What the sources hold stays too:
-// a passage in the words of a source can be read there. It does nothing to findings without text or
-// that it has been at.
+// Withhold removes the submission's text from the findings and records what the scores need of it. Letters and digits become
+// placeholders of the same length, in bytes and in code points, except within marks of citations; signs and spaces stay, and so
+// do the lengths of words. The sources' texts stay too: a passage in the words of a source can be read there. It does nothing
+// to findings without text or that it has already processed.
 func Withhold(f *Findings) {
 	text := f.Submission.Text
 	if text == "" || f.Withheld != nil {

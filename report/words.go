@@ -9,8 +9,8 @@ import (
 	"concordat/report/language"
 )
 
-// Closeness says a similarity, 0 to 1, in one of four steps. The similarity of one sentence is
-// known to about 0.08 only, so people get words and no decimals.
+// Closeness states a similarity, 0 to 1, in one of four steps. The similarity of one sentence is known to about 0.08 only, so
+// people get words and no decimals.
 func Closeness(similarity float64) string { return English.Closeness(similarity) }
 
 // Closeness is [Closeness] in language l.
@@ -30,7 +30,7 @@ func closeness(similarity float64) string {
 	return "similar"
 }
 
-// Kind says a kind in plain words.
+// Kind states a kind in plain words.
 func (l Language) Kind(k concordat.Kind) string { return l.Say(kindWords(k)) }
 
 func kindWords(k concordat.Kind) string {
@@ -130,8 +130,7 @@ func (l Language) FlagName(f concordat.Flag) string {
 	return f.Code
 }
 
-// FlagDetail says what a flag means: its own sentence, or where the language has none of it, that of
-// its code.
+// FlagDetail explains a flag: by its own sentence, or if the language has none, by that of its code.
 func (l Language) FlagDetail(f concordat.Flag) string {
 	for _, key := range []string{f.Detail, "flag." + f.Code + ".detail"} {
 		if t, ok := language.Code(l).Lookup(key); ok {
@@ -154,8 +153,8 @@ func (l Language) Percent(share float64) string {
 	return language.Code(l).Percent(strconv.Itoa(n))
 }
 
-// ChangedWords prints the changed share so that it adds up: the shown shares of word-for-word and of changed wording
-// add up to the shown share of both, even where rounding alone would not.
+// ChangedWords prints the changed share so that it adds up: the shown shares of word-for-word and of changed wording add up to
+// the shown share of both, even where rounding alone would not.
 func (s Scores) ChangedWords(l Language) string {
 	n := int(s.Covered*100+0.5) - int(s.Verbatim*100+0.5)
 	if n < 1 || s.Covered < 0.005 || s.Verbatim > 0 && s.Verbatim < 0.005 || math.Abs(float64(n)-100*s.Changed) > 1 {
@@ -234,7 +233,7 @@ func (l Language) Steps() []KindMeaning {
 	return out
 }
 
-// Headline says the result in one or two sentences, no more than was measured.
+// Headline states the result in one or two sentences, no more than was measured.
 func (r *Report) Headline() string {
 	s, l := r.Scores, r.Language
 	switch {
@@ -291,7 +290,7 @@ func (r *Report) incomplete() bool {
 	return slices.ContainsFunc(r.Consulted, func(c concordat.Consulted) bool { return !Whole(c) })
 }
 
-// Whole reports whether all that was asked of a library was asked there, compared with every document and answered.
+// Whole reports whether everything asked of a library was asked, compared with every document and answered.
 func Whole(c concordat.Consulted) bool {
 	return c.Err == "" && len(c.Missing) == 0 && c.Answered >= c.Asked && c.Capped == 0 && c.Unready == 0 && c.Withheld == 0
 }
@@ -307,8 +306,8 @@ func (l Language) SignedAnswer(s concordat.Statement) string {
 		s.KeyEpoch)
 }
 
-// Statement says in plain sentences what the report rests on: what was compared, what was not,
-// who was asked and who did not answer.
+// Statement says in plain sentences what the report rests on: what was compared, what was not, who was asked and who did not
+// answer.
 func (r *Report) Statement() []string {
 	l := r.Language
 	out := []string{r.comparedWords()}

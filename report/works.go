@@ -51,9 +51,9 @@ func ReadBibliography(text string) Bibliography {
 	return Bibliography{spansOf(text, lists), worksOf(lists)}
 }
 
-// Works returns the works that a text cites in its lists of references, in order and each once, of the first maxWorks entries. An
-// entry may go on over several lines, be numbered or stand apart; an entry with neither a DOI nor author and year is left
-// out.
+// Works returns the works that a text cites in its lists of references, in order and each once, from the first maxWorks
+// entries. An entry may continue over several lines, be numbered or set apart; one with neither a DOI nor author and year is
+// left out.
 func Works(text string) []Work { return worksOf(referenceLists(text)) }
 
 func worksOf(lists []referenceList) []Work {
@@ -74,7 +74,7 @@ func worksOf(lists []referenceList) []Work {
 	return out
 }
 
-// BothCite compares the works of a submission with those of a source. ok is false where they have none in common.
+// BothCite compares the works of a submission with those of a source. ok is false if they have none in common.
 func BothCite(submission, source []Work, ref concordat.Ref, title string) (out SharedWorks, ok bool) {
 	out = SharedWorks{Source: ref, Title: title, Of: len(submission)}
 	if len(submission) == 0 || len(source) == 0 {
@@ -153,8 +153,8 @@ var (
 	titleEnds   = regexp.MustCompile(`[.．。?？!]\s|[.．。]$|//|\.\s*In:`)
 )
 
-// parseWork reads an entry whose names end at byte title of the text, as far as that is known. ok is false if it tells neither
-// a DOI nor an author with a year or a title.
+// parseWork reads an entry whose names end at byte title of the text, if known. ok is false if it has neither a DOI nor an
+// author with a year or a title.
 func parseWork(text string, s concordat.Span, title int) (w Work, ok bool) {
 	entry := s.In(text)
 	if len(entry) > maxEntry {
@@ -200,7 +200,7 @@ func familyName(names string) string {
 	return fold(name)
 }
 
-// titleOf returns the title of an entry, as far as it can be told: rest is the text after the year in parentheses.
+// titleOf returns the title of an entry, as far as it can be determined: rest is the text after the year in parentheses.
 func titleOf(entry, names, rest string) string {
 	if m := workQuoted.FindStringSubmatch(entry); m != nil {
 		return m[1]
@@ -324,7 +324,7 @@ func sameTitles(a, b map[string]bool) bool {
 	return both > 0 && float64(both) >= sameTitle*float64(min(len(a), len(b))) && 2*both >= max(len(a), len(b))
 }
 
-// sharedWorks returns what of the findings' shared works can be placed in the text: most works first, then by source.
+// sharedWorks returns those of the findings' shared works that can be placed in the text: most works first, then by source.
 func (b *builder) sharedWorks() []SharedWorks {
 	var out []SharedWorks
 	for _, w := range b.f.SharedWorks {

@@ -225,7 +225,7 @@ type Asking struct {
 	Job     concordat.JobID
 }
 
-// Counted is what may be told of a question.
+// Counted says how much of a question may be answered.
 type Counted struct {
 	Withheld bool // the question is not answered
 	// Places has, for each of the question's Near, how many other questions about the sentence were counted before; nil if

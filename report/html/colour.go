@@ -6,7 +6,7 @@ import (
 	"concordat"
 )
 
-// colours is how many sources have a colour and a pattern of their own; further ones share one. A letter tells all apart.
+// colours is how many sources have their own colour and pattern; further ones share one. Letters distinguish all.
 const colours = 8
 
 // soClass is the class of a source's colour, with a blank before it; empty for 0.
@@ -43,7 +43,7 @@ func (d *doc) coloured(i int) string {
 	return out
 }
 
-// holds reports whether the source of an ordinal holds passage i.
+// holds reports whether the source with an ordinal holds passage i.
 func (d *doc) holds(i, ordinal int) bool {
 	for _, s := range d.r.Evidence[i].Sources {
 		if k, ok := d.rank[s.Ref]; ok && d.r.Sources[k].Ordinal == ordinal {

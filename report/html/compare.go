@@ -11,7 +11,7 @@ import (
 	"concordat/report"
 )
 
-// A Comparison is the submission beside one source: two texts whose places belong together in pairs.
+// A Comparison shows the submission and one source side by side: two texts with corresponding places.
 type Comparison struct {
 	Here, There template.HTML
 	Source      template.HTML // its letter in its colour
@@ -30,15 +30,15 @@ const (
 	leastSkipped = 200
 )
 
-// CompareOptions say what of a comparison is shown.
+// CompareOptions say what a comparison shows.
 type CompareOptions struct {
 	From int // place from which on
-	// Text is the whole text of the source, in whose order its side then stands; empty where it may not be shown, and only what the
-	// report has of it is.
+	// Text is the whole text of the source, in whose order its side is shown; empty if it may not be shown, and then the side
+	// has only what the report contains.
 	Text string
-	// Whole shows both texts from beginning to end, not only what stands around the places.
+	// Whole shows both texts from beginning to end, not only the surroundings of the places.
 	Whole bool
-	// Joined gives each place a colour, the same on both sides; else all have that of the source.
+	// Joined gives each place a colour, the same on both sides; otherwise all have that of the source.
 	Joined bool
 }
 
@@ -51,7 +51,8 @@ type pairing struct {
 	source   concordat.Source
 }
 
-// Compare sets the submission beside source s of the report. Each place of one side links to the same of the other: #h1 to #t1.
+// Compare shows the submission beside source s of the report. Each place on one side links to the same on the other: #h1 to
+// #t1.
 func (v *View) Compare(s int, o CompareOptions, l Links) Comparison {
 	all := v.pairings(s)
 	out := Comparison{Places: len(all), From: min(max(o.From, 0), len(all))}
@@ -269,8 +270,8 @@ func PlainText(text string) template.HTML {
 	return template.HTML(`<p dir="auto">` + template.HTMLEscapeString(text) + `</p>`)
 }
 
-// wordStart returns the beginning of the word that holds byte at of a text, no earlier than least; the beginning or the end of the text
-// if at lies near it or beyond it. Words that nothing sets apart are cut.
+// wordStart returns the beginning of the word with byte at of a text, no earlier than least; the beginning or end of the text
+// if at lies near it or beyond it. Words without separators are cut.
 func wordStart(text string, least, at int) int {
 	if at <= leastSkipped && least == 0 {
 		return 0

@@ -54,7 +54,7 @@ func paragraphs(text string) []concordat.Span {
 	return out
 }
 
-// cuts returns every byte at which the look of the text may change, in order.
+// cuts returns every byte where the look of the text may change, in order.
 func (d *doc) cuts() []int {
 	var out []int
 	add := func(s concordat.Span) { out = append(out, s.Start, s.End) }
@@ -77,8 +77,7 @@ func (d *doc) cuts() []int {
 	return slices.Compact(out)
 }
 
-// marker walks through the text once. Every index points to the first of its kind that ends behind
-// the place reached.
+// marker walks through the text once. Every index points to the first of its kind that ends behind the place reached.
 type marker struct {
 	*doc
 	cuts                         []int
@@ -105,8 +104,7 @@ func (m *marker) paragraph(p concordat.Span) {
 	m.raw("</p>\n")
 }
 
-// stretch writes s, or all of an evidence's part of the paragraph p if s begins one, and returns
-// where it stopped.
+// stretch writes s, or all of an evidence's part of the paragraph p if s begins one, and returns where it stopped.
 func (m *marker) stretch(s, p concordat.Span) int {
 	ev := m.r.Evidence
 	for m.evidence < len(ev) && ev[m.evidence].Span.End <= s.Start {
@@ -149,8 +147,8 @@ func (m *marker) stretch(s, p concordat.Span) int {
 	return end
 }
 
-// number writes the number and sign of evidence i, a link to its comparison: in full where the
-// passage begins, and for the eye and the mouse alone in each further paragraph.
+// number writes the number and sign of evidence i, a link to its comparison: in full where the passage begins, and only for the
+// eye and the mouse in each further paragraph.
 func (d *doc) number(i int, class string, begins bool) {
 	d.raw(`<a class="no"`)
 	d.attr("href", d.links.passage(i))

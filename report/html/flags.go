@@ -10,7 +10,7 @@ import (
 	"concordat/report"
 )
 
-// flagSign stands in the text where a flag begins.
+// flagSign marks the beginning of a flag in the text.
 const flagSign = "⚑"
 
 // shownPlaces is how many places of a kind of flag are listed before the rest folds away.
@@ -74,7 +74,7 @@ func flagRows(d *doc, kinds []report.FlagKind) {
 	d.raw("</ul>")
 }
 
-// flagPlaces links to where the flags of a kind stand in the text.
+// flagPlaces links to the places in the text of the flags of a kind.
 func flagPlaces(d *doc, k report.FlagKind) {
 	var links []int // flags with a place
 	for _, i := range k.Flags {

@@ -1,9 +1,8 @@
 // Package html writes a report as one self-contained page.
 //
-// [Write] is the whole of it. The page asks nothing of the network: style and script stand inside,
-// and its Content-Security-Policy allows those two by their digests and nothing else. It reads and
-// prints without the script, which adds the keyboard, the filter and a panel for comparing. Every
-// text of a report is escaped: a title or a passage cannot become markup.
+// [Write] is all of it. The page makes no requests: style and script are in it, and its Content-Security-Policy allows those
+// two by their digests and nothing else. It reads and prints without the script, which adds the keyboard, the filter and a
+// panel for comparing. Every text of a report is escaped: a title or a passage cannot become markup.
 package html
 
 import (
@@ -48,7 +47,7 @@ func Write(w io.Writer, r *report.Report) error {
 	return d.w.Flush()
 }
 
-// doc is one page in the making.
+// doc is one page being written.
 type doc struct {
 	*page
 	r     *report.Report
@@ -70,8 +69,8 @@ type doc struct {
 	placed       bool // each place of a comparison has a colour of its own
 }
 
-// maxPairs bounds the bytes of wording in comparisons: enough for every source of a thesis with
-// thousands of passages, and a page that a browser still opens when each has a hundred.
+// maxPairs bounds the bytes of wording in comparisons: enough for every source of a thesis with thousands of passages, and a
+// page that a browser can still open when each has a hundred.
 const maxPairs = 12 << 20
 
 func newDoc(w io.Writer, r *report.Report) *doc {
@@ -89,8 +88,8 @@ func newDoc(w io.Writer, r *report.Report) *doc {
 	return d
 }
 
-// Policy is the Content-Security-Policy of a page: its own style and script by their digests, and nothing else. The page holds
-// it itself; who serves the page sends it as a header too, with a rule for frames, which a page cannot set.
+// Policy is the Content-Security-Policy of a page: its own style and script by their digests, and nothing else. The page
+// contains it; the server sends it as a header too, with a rule for frames, which a page cannot set.
 var Policy = sync.OnceValue(func() string {
 	return "default-src 'none'; style-src " + digest(style) + "; script-src " + digest(script) + "; base-uri 'none'; form-action 'none'"
 })
@@ -222,7 +221,7 @@ func (d *doc) said(heading string, words []string) {
 	d.raw("</ul></div>")
 }
 
-// bar is the text as one bar of all that was found and all that was not.
+// bar shows the text as one bar: everything that was found and everything that was not.
 func (d *doc) bar() {
 	s := d.r.Scores
 	exact := 0.0 // of all that was compared, as the rest of the bar is
@@ -303,7 +302,7 @@ func (d *doc) scoreTable() {
 	d.raw("</tbody></table>")
 }
 
-// withoutScore says how many passages an exclusion takes out, and why.
+// withoutScore says how many passages an exclusion affects, and why.
 func (d *doc) withoutScore(e concordat.Exclusion, why string) string {
 	n := 0
 	for _, x := range d.r.Evidence {

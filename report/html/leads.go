@@ -12,7 +12,7 @@ import (
 	"concordat/report"
 )
 
-// LinesScript joins the sentences of a lead that belong together by lines. Without it they have equal numbers.
+// LinesScript draws lines between corresponding sentences of a lead. Without it they have equal numbers.
 //
 //go:embed lines.js
 var LinesScript string
@@ -20,8 +20,8 @@ var LinesScript string
 // leadSign stands beside the number of a lead.
 const leadSign = "↝"
 
-// leads shows what seems to say the same in other words, apart from the passages: passage beside passage, their sentences joined. What
-// somebody set aside is folded.
+// leads shows what seems to say the same in other words, apart from the passages: side by side, with corresponding sentences
+// joined. Rejected leads are folded.
 func (d *doc) leads() {
 	if d.r.Leads == nil {
 		return
@@ -57,7 +57,7 @@ func (d *doc) leads() {
 	d.raw("</section>\n")
 }
 
-// partnerLeads shows what partners hold that may say the same, with the sentences of the checked text alone.
+// partnerLeads shows which documents of partners may say the same, with the sentences of the checked text alone.
 func (d *doc) partnerLeads() {
 	if len(d.r.PartnerLeads) == 0 {
 		return

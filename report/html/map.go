@@ -9,8 +9,8 @@ import (
 	"concordat/report"
 )
 
-// patterns are the textures of kinds, so that colour is never the only sign. They are used by the
-// bar and the map, and stand once on a page: they have ids.
+// patterns are the textures of kinds, so that colour is never the only sign. The bar and the map use them, and a page has them
+// once because of their ids.
 const patterns = `<defs>` +
 	`<pattern id="t-near" width="7" height="7" patternUnits="userSpaceOnUse" patternTransform="rotate(45)"><rect class="p0" width="7" height="7"/><rect class="p1" width="2.5" height="7"/></pattern>` +
 	`<pattern id="t-paraphrase" width="6" height="6" patternUnits="userSpaceOnUse"><rect class="p0" width="6" height="6"/><circle class="p1" cx="3" cy="3" r="1.6"/></pattern>` +
@@ -193,7 +193,7 @@ func (d *doc) legend() {
 	d.raw("</p>")
 }
 
-// label says a passage in words, for those who do not see the marks.
+// label describes a passage in words, for people who do not see the marks.
 func (d *doc) label(i int) string {
 	e := d.r.Evidence[i]
 	s := d.in.Say("Passage %s, %s, %s", d.r.Number(i), d.in.EvidenceKind(e), d.in.Plural(len(e.Sources), "source", "sources"))

@@ -45,7 +45,7 @@ func (d *doc) consulted(c concordat.Consulted) {
 	d.raw("</tr>")
 }
 
-// method says by what rules the report came about and how to make it again.
+// method says by which rules the report was made and how to make it again.
 func (d *doc) method() {
 	d.raw(`<section id="method" aria-labelledby="method-h">`)
 	d.heading("method-h", "Method, rules and how to verify")
@@ -108,7 +108,7 @@ func (d *doc) excluded() {
 	d.byHand("Shared wording counted by hand", counted)
 }
 
-// byHand lists what people decided of single passages; nothing for none.
+// byHand lists decisions about single passages; nothing if there are none.
 func (d *doc) byHand(caption string, passages []report.ExcludedPassage) {
 	if len(passages) == 0 {
 		return

@@ -10,7 +10,7 @@ import (
 	"concordat/report"
 )
 
-// passages sets every passage beside each of its sources.
+// passages shows every passage beside each of its sources.
 func (d *doc) passages() {
 	d.raw(`<section id="passages" aria-labelledby="passages-h">`)
 	d.heading("passages-h", "Passages and their sources")
@@ -172,7 +172,7 @@ func (d *doc) pair(e concordat.Evidence, k int) {
 	d.raw("</details>")
 }
 
-// age says what is known of when a source is from.
+// age says what is known about the date of a source.
 func (d *doc) age(a concordat.Age) {
 	d.raw(`<p class="place age">`)
 	d.text(d.in.DateWords(a))

@@ -133,7 +133,7 @@ func (d *doc) link(e int) {
 	d.raw(` data-e="`, d.r.Number(e), `">`, d.r.Number(e), "</a> ")
 }
 
-// name is a source's title, or where it stands if it has none.
+// name is a source's title, or its place if it has none.
 func name(title string, r concordat.Ref) string {
 	if strings.TrimSpace(title) != "" {
 		return title

@@ -15,14 +15,14 @@ import (
 	"concordat/report"
 )
 
-// Style is the look of what a View returns, to stand behind a page's own style, which sets --panel,
-// --rule, --sans and --serif beside --ink, --soft, --paper and --accent.
+// Style is the look of what a View returns, to follow a page's own style, which sets --panel, --rule, --sans and --serif
+// besides --ink, --soft, --paper and --accent.
 //
 //go:embed parts.css
 var Style string
 
-// Links says where the parts of a report are where they do not all stand on one page, and what else
-// stands with them. A nil function stands for a place on the page itself, or for nothing.
+// Links says where the parts of a report are if they are not all on one page, and what else is shown with them. A nil function
+// means a place on the page itself, or nothing.
 type Links struct {
 	Page    func(page int) string    // of the text
 	Passage func(passage int) string // one passage beside its sources
@@ -40,7 +40,7 @@ type Links struct {
 	PartnerLeadTools func(lead int) template.HTML
 	// Choose returns the address of the text with the passages of one source only; nil: there is none.
 	Choose func(source int) string
-	// Only is the source whose passages alone are marked in the text, an ordinal; 0: those of all.
+	// Only is the ordinal of the only source whose passages are marked in the text; 0: those of all.
 	Only int
 	// NoText says that the text is not on the page, so that nothing leads into it.
 	NoText bool
@@ -77,9 +77,8 @@ func (d *doc) mark(i int) string {
 	return d.links.place(d.r.Evidence[i].Span.Start) + "#m" + d.r.Number(i)
 }
 
-// View is a report prepared to be shown in parts, on pages that load as one reads: the parts that
-// [Write] writes as one file. Texts are escaped in the same way. It is safe for concurrent use as
-// long as the report does not change.
+// View is a report prepared to be shown in parts, on pages that load while reading: the parts that [Write] writes as one file.
+// Texts are escaped in the same way. It is safe for concurrent use as long as the report does not change.
 type View struct {
 	base    doc
 	all     []concordat.Span // paragraphs
@@ -110,7 +109,7 @@ func NewView(r *report.Report) *View {
 	return v
 }
 
-// pieces cuts a very long paragraph where words end, as text without a blank line is one.
+// pieces cuts a very long paragraph between words, since a text without blank lines is one.
 func pieces(text string, p concordat.Span) []concordat.Span {
 	var out []concordat.Span
 	for p.Len() > 2*pageBytes {
@@ -209,10 +208,10 @@ func (v *View) Legend() template.HTML { return v.part(Links{}, (*doc).legend) }
 // Coverage returns what was checked, and what was not, in plain words.
 func (v *View) Coverage() template.HTML { return v.part(Links{}, (*doc).coverage) }
 
-// Method returns how the report came about, by which rules.
+// Method returns how, and by which rules, the report was made.
 func (v *View) Method() template.HTML { return v.part(Links{}, (*doc).method) }
 
-// Short returns what was found of the short texts; nothing where they were not asked.
+// Short returns the findings about short texts; nothing if they were not requested.
 func (v *View) Short() template.HTML { return v.part(Links{}, (*doc).short) }
 
 // Leads returns what seems to say the same in other words; nothing if there is none.

@@ -11,10 +11,10 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// Text from right to left is laid out after the Unicode Bidirectional Algorithm (UAX #9) as far as a line
-// without explicit controls needs it: those controls stand as their code points here and move nothing.
-// Arabic letters take the forms of their places in a word from the presentation forms of Unicode, which
-// fonts have as letters. Programs that read the file back find these forms, compatible with the letters (NFKC).
+// Text from right to left is laid out by the Unicode Bidirectional Algorithm (UAX #9) as far as a line without explicit
+// controls needs it: those controls are shown as their code points here and move nothing. Arabic letters take the forms for
+// their places in a word from the presentation forms of Unicode, which fonts have as letters. Programs that read the file back
+// find these forms, compatible with the letters (NFKC).
 
 // turned reports whether r belongs to a script that runs from right to left and is laid out here.
 func turned(r rune) bool { return unicode.In(r, unicode.Arabic, unicode.Hebrew) && !unicode.IsDigit(r) }

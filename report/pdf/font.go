@@ -19,7 +19,7 @@ var (
 	dejaVu []byte
 )
 
-// face is one TrueType font and what of it a line needs: which letters it draws, and how wide.
+// face is one TrueType font with what a line needs: which letters it draws, and how wide.
 type face struct {
 	name  string // in fpdf
 	bytes []byte
@@ -62,9 +62,8 @@ func newFace(name string, packed []byte) (*face, error) {
 
 var errFont = errors.New("the font is damaged")
 
-// measure reads the map from letters to glyphs and the glyphs' widths (OpenType 1.9: cmap format 4, hmtx,
-// loca). A letter whose glyph has no outline, though the letter is no space, counts as lacking: it would be
-// an empty place in a quotation.
+// measure reads the map from letters to glyphs and the glyphs' widths (OpenType 1.9: cmap format 4, hmtx, loca). A letter whose
+// glyph has no outline, although it is not a space, counts as missing: it would leave an empty place in a quotation.
 func (f *face) measure() error {
 	t := tables(f.bytes)
 	head, hhea, hmtx, loca, cmap := t["head"], t["hhea"], t["hmtx"], t["loca"], subtable(t["cmap"])
@@ -96,7 +95,7 @@ func (f *face) measure() error {
 	return nil
 }
 
-// width returns the advance of r in thousandths of the type size; ok is false where the font lacks it.
+// width returns the advance of r in thousandths of the type size; ok is false if the font lacks it.
 func (f *face) width(r rune) (w float64, ok bool) {
 	if r < 0 || r >= 1<<16 || f.widths[r] == 0 {
 		return 0, false

@@ -13,7 +13,7 @@ type textStyle struct {
 	size  float64 // points
 	grey  bool    // surroundings and remarks
 	bold  bool    // drawn with an outline: neither font has a bold form here
-	apart bool    // words that the other side does not hold: underlined and shaded
+	apart bool    // words that the other side lacks: underlined and shaded
 	// wording marks text by people: its paragraphs run in the direction of their first letter.
 	wording bool
 }
@@ -45,11 +45,11 @@ type piece struct {
 	indent float64 // of the line that begins with the piece, in points
 }
 
-// escape writes a character that the fonts lack, or that nobody would see, as its code point.
+// escape writes a character that the fonts lack, or that would be invisible, as its code point.
 func escape(r rune) string { return fmt.Sprintf("[U+%04X]", r) }
 
-// drawn reports whether r can be drawn as itself. Characters without a look of their own are evidence of
-// tampering and are shown; of the scripts from right to left Hebrew and Arabic alone are laid out.
+// drawn reports whether r can be drawn as itself. Invisible characters are evidence of tampering and are shown as code points;
+// of the scripts from right to left, only Hebrew and Arabic are laid out.
 func drawn(r rune) bool {
 	switch {
 	case r >= 1<<16, r < ' ', r >= 0x7f && r < 0xa0, r == 0xad:
@@ -62,7 +62,7 @@ func drawn(r rune) bool {
 	return true
 }
 
-// plain replaces in s what cannot be drawn, for where a string stands outside pages: titles, bookmarks.
+// plain replaces what cannot be drawn in s, for strings outside pages: titles, bookmarks.
 func plain(s string) string {
 	var b strings.Builder
 	for _, r := range s {
@@ -159,8 +159,8 @@ func (d *doc) piece(r rune, l *textStyle) piece {
 // boxMargin is the space on either side of an escape inside its box, in points.
 const boxMargin = 1
 
-// lines breaks pieces into lines at most w wide. Nothing is left out: the text of all lines together is
-// the text given. Spaces at the end of a line may stand out.
+// lines breaks pieces into lines at most w wide. Nothing is left out: all lines together have the given text. Spaces at the end
+// of a line may overhang.
 func lines(ps []piece, w float64) [][]piece {
 	var out [][]piece
 	start, at, brk := 0, 0, 0
@@ -204,7 +204,7 @@ func lines(ps []piece, w float64) [][]piece {
 	return out
 }
 
-// lay settles where the pieces of a line stand, w wide, of a paragraph of the base level.
+// lay positions the pieces of a line, w wide, of a paragraph with the base level.
 func lay(line []piece, base int, w float64) {
 	if base == 0 && !slices.ContainsFunc(line, func(p piece) bool { return p.turned }) {
 		return

@@ -24,9 +24,8 @@ const (
 // ObjectsVersion is the version of Objects in JSON.
 const ObjectsVersion = 1
 
-// Objects lists what the pages of a file are made of with a digest of each, so that of a changed file it
-// can be said which page was changed, and names the certificate that signs it. The site signs both, as its
-// card lets anybody check.
+// Objects lists the objects of a file's pages with a digest of each, so that the page that was changed in a file can be named,
+// and names the certificate that signs it. The site signs both, which its card lets anybody check.
 type Objects struct {
 	Version     int              `json:"version"`
 	Site        concordat.SiteID `json:"site"`
@@ -86,8 +85,8 @@ func ParseObjects(b []byte) (*Objects, error) {
 
 var objectHead = regexp.MustCompile(`(?m)^(\d{1,9}) 0 obj\n`)
 
-// ObjectsOf lists the objects of pages that Write made, without the elements of the structure, which hold no text and
-// would be most of the list. If a file was added to, only the original objects, which come first, are listed.
+// ObjectsOf lists the objects of pages that Write made, without the elements of the structure, which hold no text and would be
+// most of the list. If a file was added to, only the original objects, which come first, are listed.
 func ObjectsOf(pages []byte) []Object {
 	var out []Object
 	seen := map[int]bool{}
@@ -121,8 +120,8 @@ func pageCount(b []byte) int {
 	return n
 }
 
-// Changed says which pages of a file are not as listed, in order; other tells that something is that
-// belongs to no page alone. Both are hints, for what is signed is the file.
+// Changed names the pages of a file that differ from the list, in order; other reports whether something changed that belongs
+// to no single page. Both are hints, since the file itself is signed.
 func (o *Objects) Changed(file []byte) (pages []int, other bool) {
 	is := map[int]string{}
 	for _, x := range ObjectsOf(file) {

@@ -19,9 +19,9 @@ type Sealed struct {
 	// Signature is the last signature of the file, a detached CMS SignedData in DER; nil: it has none.
 	Signature []byte
 	Content   []byte // what it signs
-	Added     int    // bytes behind what is signed: somebody added to the file
-	// Rewritten says that the place of the signature, which alone is not signed, is not as Seal wrote it: hexadecimal
-	// digits in lower case and then zeros.
+	Added     int    // bytes behind what is signed: added to the file
+	// Rewritten reports that the place of the signature, the only unsigned part, is not as Seal wrote it: hexadecimal digits in
+	// lower case and then zeros.
 	Rewritten bool
 	Files     []File // attached by Seal, in its order
 }
@@ -35,9 +35,9 @@ const (
 	maxSignature = 1 << 20
 )
 
-// Open reads a file that Seal wrote, or what became of it. It is no reader of any PDF: it finds the parts
-// by the form in which Seal writes them, and fails with concordat.ErrInvalid if there are none, as in a
-// file that another program has written again. It vouches for nothing: check the signature.
+// Open reads a file that Seal wrote, or what became of it. It does not read PDF in general: it finds the parts by the form in
+// which Seal writes them, and fails with concordat.ErrInvalid if there are none, as in a file that another program has
+// rewritten. It vouches for nothing: check the signature.
 func Open(b []byte) (*Sealed, error) {
 	s := &Sealed{}
 	if !bytes.HasPrefix(b, []byte("%PDF-")) {
@@ -86,8 +86,7 @@ func (s *Sealed) signature(b []byte) error {
 	return nil
 }
 
-// derLength returns the length of the DER value with which b begins, at most that of b; behind it stands
-// what room was left.
+// derLength returns the length of the DER value at the beginning of b, at most that of b; spare room follows it.
 func derLength(b []byte) int {
 	if len(b) < 2 {
 		return len(b)

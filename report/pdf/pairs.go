@@ -9,7 +9,7 @@ import (
 	"concordat/report"
 )
 
-// passages sets every passage beside each of its sources.
+// passages shows every passage beside each of its sources.
 func (d *doc) passages() {
 	d.heading("Passages and their sources")
 	if len(d.r.Evidence) == 0 {
@@ -93,7 +93,7 @@ func (d *doc) pair(e concordat.Evidence, k int) {
 	}
 }
 
-// place says where a source stands, and what is known of it.
+// place says where a source is, and what is known about it.
 func (d *doc) place(e concordat.Evidence, s concordat.Source) string {
 	out := d.r.Place(s.Ref) + d.in.Say(", ")
 	switch {
@@ -168,7 +168,7 @@ func (d *doc) part(s concordat.Source, p concordat.Passage) {
 	}
 }
 
-// wording marks runs as what somebody wrote.
+// wording marks runs as someone's wording.
 func wording(runs []run) []run {
 	for i := range runs {
 		runs[i].wording = true
@@ -210,8 +210,8 @@ func usable(p concordat.Passage, size int) []concordat.SpanPair {
 	return out
 }
 
-// differences returns a side with what stands between its equal words set apart. from is the byte of the
-// whole text at which the side begins.
+// differences returns a side with the text between its equal words set apart. from is the byte of the whole text where the side
+// begins.
 func differences(side string, from int, words []concordat.SpanPair, of func(concordat.SpanPair) concordat.Span) []run {
 	if len(words) == 0 {
 		return []run{body(side)}

@@ -17,7 +17,7 @@ func (d *doc) time(t time.Time) string {
 	return t.UTC().Format("2006-01-02 15:04 UTC")
 }
 
-// front says what the report is of.
+// front describes the subject of the report.
 func (d *doc) front() {
 	d.bookmark(d.in.Say("Result"), 0)
 	d.para(margin, textWidth, run{"Concordat · " + d.in.Say("similarity report"), textStyle{size: sizeText, grey: true}})
@@ -123,7 +123,7 @@ func (d *doc) later() {
 	}
 }
 
-// notes shows what people decided.
+// notes shows people's decisions and comments.
 func (d *doc) notes() {
 	if len(d.o.Notes) == 0 && d.r.Review == nil {
 		return
@@ -296,7 +296,7 @@ func (d *doc) leads() {
 	d.partnerLeads()
 }
 
-// partnerLeads shows what partners hold that may say the same, with the sentences of the checked text alone.
+// partnerLeads shows which documents of partners may say the same, with the sentences of the checked text alone.
 func (d *doc) partnerLeads() {
 	if len(d.r.PartnerLeads) == 0 {
 		return
@@ -355,7 +355,7 @@ func (d *doc) short() {
 // shortSources is the number of sources shown of one short text.
 const shortSources = 5
 
-// method says by what rules the report came about.
+// method says by which rules the report was made.
 func (d *doc) method() {
 	r := d.r
 	d.heading("Method, rules and how to verify")
@@ -415,7 +415,7 @@ func (d *doc) excluded() {
 	}
 }
 
-// byHand lists what people decided of single passages; nothing for none.
+// byHand lists decisions about single passages; nothing if there are none.
 func (d *doc) byHand(caption string, passages []report.ExcludedPassage) {
 	var rows [][]string
 	for _, p := range passages {
@@ -433,7 +433,7 @@ func (d *doc) byHand(caption string, passages []report.ExcludedPassage) {
 	}
 }
 
-// verifying says how to check that the file is as it was made.
+// verifying says how to check that the file is unchanged.
 func (d *doc) verifying() {
 	d.paragraph("To verify", "Extract the text of the same file and compare its SHA-256. Check it again with the scheme and rules above: the same libraries give the same passages.",
 		"This file holds the report in JSON as an attachment; concordat report verify FILE.pdf checks it, the pages and their signature, and names what was changed.")

@@ -1,12 +1,12 @@
 // Package pdf writes a report as a PDF file, and signs and reads such files.
 //
-// [Write] makes the pages. [Seal] adds the files that belong to them, above all the report in JSON, and a
-// signature over every byte; [Open] reads both back. The package makes no signature itself and trusts
-// none: what is signed is handed to the caller, who has the keys.
+// [Write] makes the pages. [Seal] adds the files that belong to them, above all the report in JSON, and a signature over every
+// byte; [Open] reads both back. The package neither signs nor verifies: it hands what is signed to the caller, who has the
+// keys.
 //
-// Pages hold the wording of passages and sources whole. A character that the two embedded fonts lack, or
-// that has no look of its own, stands as its code point in a box, for example [U+3400]; none is left out. The
-// file is tagged for screen readers, as PDF/UA-1 wants.
+// Pages hold the wording of passages and sources whole. A character that the two embedded fonts lack, or that is invisible, is
+// shown as its code point in a box, for example [U+3400]; none is left out. The file is tagged for screen readers, as PDF/UA-1
+// requires.
 package pdf
 
 import (
@@ -22,11 +22,11 @@ import (
 	"concordat/report"
 )
 
-// Options say what stands in the file besides the report. The zero value leaves it out.
+// Options say what the file contains besides the report. The zero value leaves it out.
 type Options struct {
 	Site    string // name for people of the site that made the report
 	Program string // that made it, with its version
-	Notes   []Note // what people said about the check, oldest first
+	Notes   []Note // people's comments on the check, oldest first
 	// Signing says for people what signs the file, for example the fingerprint of a certificate; empty: the
 	// pages say that the file is not signed.
 	Signing string
@@ -39,7 +39,7 @@ type NoteKind string
 const (
 	NoteComment NoteKind = "comment"
 	NoteVerdict NoteKind = "verdict"
-	NoteSignOff NoteKind = "signoff" // someone else agrees with the latest verdict
+	NoteSignOff NoteKind = "signoff" // another officer agrees with the latest verdict
 )
 
 // Note is a person's comment on a check.
@@ -70,7 +70,7 @@ const (
 	sizeSmall   = 8
 )
 
-// doc is one file in the making.
+// doc is one file being written.
 type doc struct {
 	f       *fpdf.Fpdf
 	faces   []*face
@@ -81,7 +81,7 @@ type doc struct {
 	in      report.Language
 	y       float64 // top of the next line
 	level   int     // grey level of the text colour
-	escaped int     // characters that stand as their code point
+	escaped int     // characters shown as their code point
 	left    int     // bytes of wording that may still be shown
 	rank    map[concordat.Ref]int
 	parted  bool        // a heading has begun a part
@@ -132,7 +132,7 @@ func Write(r *report.Report, o Options) ([]byte, error) {
 	return out, nil
 }
 
-// begin sets what holds for the whole file.
+// begin sets the properties of the whole file.
 func (d *doc) begin() {
 	f := d.f
 	for _, x := range d.faces {
@@ -171,7 +171,7 @@ func (d *doc) page() {
 	d.y = top
 }
 
-// room begins a page where less than h is left of this one.
+// room begins a page if less than h is left of this one.
 func (d *doc) room(h float64) {
 	if d.y+h > bottom && d.y > top {
 		d.page()

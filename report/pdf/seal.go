@@ -27,15 +27,15 @@ type File struct {
 type Signature struct {
 	Name, Reason string // for people
 	At           time.Time
-	// Size bounds the signature in bytes: room for it is made before it is known.
+	// Size bounds the signature in bytes: room for it is reserved before it is known.
 	Size int
 	// Sign returns the signature of the content, a detached CMS SignedData in DER.
 	Sign func(content []byte) ([]byte, error)
 }
 
-// Seal returns the pages that Write made with files attached (ISO 32000-2, 7.11.4 and 14.13) and, where s
-// is not nil, signed (12.8): every byte but those of the signature itself. It appends to the file what it
-// adds (7.5.6), so that the pages stay byte for byte as they were.
+// Seal returns the pages that Write made with files attached (ISO 32000-2, 7.11.4 and 14.13) and, if s is not nil, signed
+// (12.8): every byte except those of the signature itself. It appends what it adds to the file (7.5.6), so that the pages stay
+// byte for byte as they were.
 func Seal(pages []byte, files []File, s *Signature) ([]byte, error) {
 	u, err := newUpdate(pages)
 	if err != nil {
@@ -237,7 +237,7 @@ func (u *update) end() {
 		u.root, u.info, u.xref, id[:16], id[:16], at)
 }
 
-// sign fills in the byte range and the signature of what has its place at from.
+// sign fills in the byte range and the signature whose place begins at from.
 func sign(b []byte, from int, s *Signature) ([]byte, error) {
 	open := from + bytes.Index(b[from:], []byte("/Contents <")) + len("/Contents ")
 	after := open + 2 + 2*s.Size

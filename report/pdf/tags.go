@@ -55,7 +55,7 @@ func (d *doc) within(e *element, f func()) {
 // as draws what f draws as a new element of a kind.
 func (d *doc) as(kind string, f func()) { d.within(d.at.child(kind), f) }
 
-// artifact draws what f draws as no part of the text. kind is a property list, or empty.
+// artifact draws what f draws outside the text. kind is a property list, or empty.
 func (d *doc) artifact(kind string, f func()) {
 	if kind == "" {
 		d.f.RawWriteStr("/Artifact BMC")
@@ -66,7 +66,7 @@ func (d *doc) artifact(kind string, f func()) {
 	d.f.RawWriteStr("EMC")
 }
 
-// rule draws a line that parts or frames.
+// rule draws a line that separates or frames.
 func (d *doc) rule(width, x1, y1, x2, y2 float64) {
 	d.artifact("/Type /Layout", func() {
 		d.f.SetLineWidth(width)
@@ -89,7 +89,7 @@ func (d *doc) mark(e *element, f func()) {
 	d.f.RawWriteStr("EMC")
 }
 
-// prune takes away elements that hold nothing, and reports whether e does.
+// prune removes elements that hold nothing, and reports whether e does.
 func (e *element) prune() bool {
 	e.kids = slices.DeleteFunc(e.kids, (*element).prune)
 	return len(e.kids) == 0 && len(e.marks) == 0 && e.kind != "TD" && e.kind != "TH"

@@ -1,5 +1,5 @@
-// Package scenario reads findings from plain text files, so that a test shows what it is about: a
-// submission, its sources, and which passage of the one is which of the other.
+// Package scenario reads findings from plain text files, so that a test shows its subject: a submission, its sources, and the
+// passages that they share.
 package scenario
 
 import (
