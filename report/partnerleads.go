@@ -28,7 +28,7 @@ type PartnerLead struct {
 	Near  int              `json:"near"`
 	// Places are where it may restate them, in bytes of the partner's text.
 	Places []concordat.Span `json:"places"`
-	// Outcome is what comparing the places showed; empty: not compared yet.
+	// Outcome is the result of comparing the places; empty: not compared yet.
 	Outcome PartnerLeadOutcome `json:"outcome,omitempty"`
 }
 
