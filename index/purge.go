@@ -20,6 +20,8 @@ var pulse = textID(math.MaxUint32)
 
 const (
 	purgePoll = 20 * time.Millisecond
+	// purgeRound is how often the persister is made to look again for files that nothing uses.
+	purgeRound = time.Second
 	// purgeWait bounds the wait for the old files to go: a reader that is stuck holds them.
 	purgeWait = 2 * time.Minute
 )
@@ -77,13 +79,16 @@ func (s *Shard) segmentFiles() ([]string, error) {
 	return names, err
 }
 
-// awaitRemoval waits until none of the files is there any more: scorch's persister removes them some
-// time after the snapshot that does without them is on disk.
+// awaitRemoval waits until none of the files is there any more. Scorch's persister removes them after it has stored a
+// snapshot, and then waits for the next: files that a reader released a moment later would stay until somebody writes,
+// so an empty batch makes it look again.
 func (s *Shard) awaitRemoval(ctx context.Context, names []string) error {
 	ctx, cancel := context.WithTimeout(ctx, purgeWait)
 	defer cancel()
 	tick := time.NewTicker(purgePoll)
 	defer tick.Stop()
+	round := time.NewTicker(purgeRound)
+	defer round.Stop()
 	for {
 		names = slices.DeleteFunc(names, func(name string) bool {
 			_, err := os.Lstat(filepath.Join(s.dir, storeName, name))
@@ -96,6 +101,10 @@ func (s *Shard) awaitRemoval(ctx context.Context, names []string) error {
 		select {
 		case <-ctx.Done():
 			return fmt.Errorf("purge %s: %d old segments are still in use: %w", s.dir, len(names), concordat.ErrUnavailable)
+		case <-round.C:
+			if err := s.engine.batchDurably(ctx, bleve.NewBatch()); err != nil && ctx.Err() == nil {
+				return s.diskError("purge", err)
+			}
 		case <-tick.C:
 		}
 	}

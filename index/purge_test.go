@@ -2,6 +2,8 @@ package index
 
 import (
 	"bytes"
+	"context"
+	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -98,5 +100,58 @@ func TestPurge(t *testing.T) {
 	}
 	if in := holding(t, dir, []byte("reading room")); len(in) > 0 {
 		t.Errorf("the last document is still in %s", in)
+	}
+}
+
+// TestPurgeOutlastsReader: while a reader holds old files a purge says so, and they go although it releases them when scorch's
+// persister has already looked for what it can remove.
+func TestPurgeOutlastsReader(t *testing.T) {
+	for _, logged := range []bool{false, true} {
+		o := testOptions
+		o.Logged = logged
+		s := open(t, t.TempDir(), o)
+		seq := uint64(0)
+		change := func(c Change) {
+			t.Helper()
+			var err error
+			seq++
+			switch {
+			case logged:
+				err = s.Apply(t.Context(), []Change{c}, Applied{Seq: seq})
+			case c.Put != nil:
+				err = s.Put(t.Context(), c.Put)
+			default:
+				err = s.Delete(t.Context(), c.Delete)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		g := indextest.NewGenerator(4, 1)
+		change(Change{Put: g.Profile("l", "stays", 3)})
+		change(Change{Put: g.Profile("l", "gone", 3)})
+		if err := s.Purge(t.Context()); err != nil { // all of it is on disk
+			t.Fatal(err)
+		}
+		change(Change{Delete: concordat.Ref{Site: indextest.Site, Library: "l", Document: "gone"}})
+		reader, err := s.engine.snapshot()
+		if err != nil {
+			t.Fatal(err)
+		}
+		held, err := s.segmentFiles()
+		if err != nil || len(held) == 0 {
+			t.Fatalf("%d segments, error %v", len(held), err)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), 2*purgeRound)
+		defer cancel()
+		if err := s.Purge(ctx); !errors.Is(err, concordat.ErrUnavailable) {
+			t.Errorf("logged %v: beside a reader: error %v, want ErrUnavailable", logged, err)
+		}
+		if err := reader.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.awaitRemoval(t.Context(), held); err != nil {
+			t.Errorf("logged %v: after the reader: %v", logged, err)
+		}
 	}
 }
