@@ -6,7 +6,7 @@ STRIP := -ldflags='-s -w'
 BIN := bin/concordat
 LAB := bin/concordat-lab
 
-.PHONY: build lab demo test rest race lint mutants attack screenshots pictures check-deploy check-api check-pages bench eval long faults kills package clean FORCE
+.PHONY: build lab demo test test-times rest race lint mutants attack screenshots pictures check-deploy check-api check-pages bench eval long faults kills package clean FORCE
 
 build: $(BIN)
 
@@ -34,6 +34,11 @@ test:
 rest:
 	sh deploy/setup.sh test
 	sh deploy/test.sh rest
+
+# test-times: processor time of the tests of each package, as make test runs them and with -short; TIMED="index site/..." takes these.
+test-times:
+	$(GO) -C lab build -o $(abspath bin/times) ./times
+	bin/times $(TIMED)
 
 # race: all packages under the race detector, a quarter of an hour; make rest runs those that most work side by side.
 race:

@@ -43,6 +43,7 @@ type options struct {
 	measured string
 	blind    bool
 	together bool
+	usual    bool
 	json     bool
 	list     bool
 }
@@ -78,6 +79,7 @@ func main() {
 		"tests that reach it: much cheaper; those that cannot be switched on while a program runs are told and not run")
 	flag.StringVar(&o.measured, "measured", measuredFolder(), "with -together, folder for what tests take and reach, which is measured once "+
 		"for each binary; none: measure it each time")
+	flag.BoolVar(&o.usual, "usual", false, "run the tests as make test does, not -short; with CONCORDAT_TESTS=rest or all as make rest does")
 	flag.BoolVar(&o.json, "json", false, "print one JSON object a mutant, then one for each package")
 	flag.BoolVar(&o.list, "list", false, "list what would be run")
 	flag.Parse()
@@ -217,13 +219,17 @@ func mutate(ctx context.Context, o options, root string, pkgs []string, known ma
 	if err := os.Chmod(dir, 0o711); err != nil {
 		return 0, err
 	}
-	t := &tester{root: root, pkgs: pkgs, tests: pkgs, only: o.only, dir: dir, limit: o.limit, blind: o.blind, log: log}
+	t := &tester{root: root, pkgs: pkgs, tests: pkgs, only: o.only, dir: dir, limit: o.limit, blind: o.blind, short: !o.usual, log: log}
 	if o.tests != "" {
 		t.tests = strings.Split(o.tests, ",")
 	}
 	var r runner = t
 	if o.together {
-		r = newTogether(t, all, o.measured)
+		cache := o.measured
+		if o.usual && cache != "" {
+			cache = filepath.Join(cache, "usual")
+		}
+		r = newTogether(t, all, cache)
 	} else if strings.Contains(o.tests, "=") {
 		return 0, errors.New("-tests with an expression for a package needs -together")
 	}

@@ -27,7 +27,7 @@ const (
 	Apart     State = "apart"     // it compiles, and not together with others: it was not run
 )
 
-// tester runs quick tests with one change at a time.
+// tester runs tests with one change at a time.
 type tester struct {
 	root    string
 	pkgs    []string // packages that are changed: one, but for those that are built together
@@ -35,6 +35,7 @@ type tester struct {
 	only    string   // -run
 	dir     string   // for overlays and binaries
 	limit   time.Duration
+	short   bool // the tests are run with -short
 	blind   bool // it is not known what the tests cover: every change is run
 	covered map[string][]span
 	log     io.Writer // how far it is
@@ -172,7 +173,10 @@ func late(out string, err error) bool {
 
 // gotest runs go test and returns what it printed.
 func (t *tester) gotest(ctx context.Context, limit time.Duration, more ...string) (string, error) {
-	args := append([]string{"test", "-short", "-failfast", "-count=1", "-vet=off", "-timeout=" + limit.String()}, more...)
+	args := append([]string{"test", "-failfast", "-count=1", "-vet=off", "-timeout=" + limit.String()}, more...)
+	if t.short {
+		args = append(args, "-short")
+	}
 	if t.only != "" {
 		args = append(args, "-run="+t.only)
 	}

@@ -343,6 +343,7 @@ func (g *together) compiles(ctx context.Context, c Change) (State, error) {
 
 // run runs tests of a binary in one process.
 func (g *together) run(ctx context.Context, limit time.Duration, pkg, binary string, names []string, env string) (string, error) {
-	return g.command(ctx, limit+10*time.Second, filepath.Join(g.root, pkg), []string{env}, binary, "-test.short", "-test.failfast",
-		"-test.timeout="+limit.String(), "-test.run=^("+strings.Join(names, "|")+")$")
+	return g.command(ctx, limit+10*time.Second, filepath.Join(g.root, pkg), []string{env}, binary,
+		"-test.short="+strconv.FormatBool(g.short), "-test.failfast", "-test.timeout="+limit.String(),
+		"-test.run=^("+strings.Join(names, "|")+")$")
 }
