@@ -8,8 +8,8 @@ import (
 	"concordat/report"
 )
 
-// ages returns what the catalogue knows of the age of every source of this site in the findings, in
-// the order in which they first occur.
+// ages returns what the catalogue knows about the age of every source of this site in the findings, in the order in which they
+// first occur.
 func (s *Site) ages(ctx context.Context, f *report.Findings) ([]report.SourceDate, error) {
 	var out []report.SourceDate
 	seen := map[concordat.Ref]bool{}

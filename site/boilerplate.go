@@ -26,16 +26,15 @@ type BoilerplateOptions struct {
 	Progress func(done int) // told how many documents are read; may be nil
 }
 
-// countWindow is the number of sentences after which what was seen rarely is forgotten.
+// countWindow is the number of sentences after which rarely seen ones are forgotten.
 const countWindow = 1_000_000
 
-// Boilerplate returns the sentences that stand in several documents of a library, most documents
-// first, then in order of the text. It reads every document once. Sentences are equal if their
-// fingerprints are.
+// Boilerplate returns the sentences that occur in several documents of a library, most documents first, then in order of the
+// text. It reads every document once. Sentences are equal if their fingerprints are.
 //
-// Counting is lossy (Manku and Motwani 2002, section 4.2): after each million sentences those are
-// forgotten that cannot have been in more documents than there were millions, so that memory stays
-// bounded; in libraries of up to a million sentences every count is exact.
+// Counting is lossy (Manku and Motwani 2002, section 4.2): after each million sentences, those that cannot have been in more
+// documents than there were millions are forgotten, so that memory stays bounded; in libraries of up to a million sentences
+// every count is exact.
 func (s *Site) Boilerplate(ctx context.Context, lib concordat.LibraryID, o BoilerplateOptions) ([]Boilerplate, error) {
 	if _, err := s.o.Store.Catalogue.Library(ctx, lib); err != nil {
 		return nil, fmt.Errorf("library %s: %w", lib, err)
@@ -87,7 +86,7 @@ type counted struct {
 	last      concordat.DocumentID
 }
 
-// longestExample bounds the text that is kept of a sentence, in bytes.
+// longestExample bounds the stored text of a sentence, in bytes.
 const longestExample = 1000
 
 func (c *counter) add(p *concordat.Profile) {

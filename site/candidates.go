@@ -14,12 +14,12 @@ type Candidate struct {
 	Source       concordat.Ref
 	Fingerprints bool // nominated by a sentence
 	Text         bool // nominated by words
-	// Spans are the sentences of the source by which it was nominated, in order, each once.
+	// Spans are the sentences of the source that nominated it, in order, each once.
 	Spans []concordat.Span
 }
 
-// Nominate returns the documents whose text Check would look at, best first, and compare with the submission
-// unless that rules them out. No text is read, and no task is kept.
+// Nominate returns the documents whose text Check would read, best first, to compare with the submission unless that rules them
+// out. No text is read, and no task is kept.
 func (s *Site) Nominate(ctx context.Context, sub Submission, o CheckOptions) ([]Candidate, error) {
 	if err := o.Channel.Check(); err != nil {
 		return nil, err

@@ -11,13 +11,13 @@ import (
 	"concordat/store"
 )
 
-// CaseDocument is the name, in any library, of the document that is made of the submission of a check.
+// CaseDocument is the name, in any library, of the document made from the submission of a check.
 func CaseDocument(check concordat.TaskID) concordat.DocumentID {
 	return "check-" + concordat.DocumentID(check)
 }
 
-// CaseDocuments returns the documents of the libraries that were made of the submission of a check. When the check is
-// repeated, they are excluded: they are its own text.
+// CaseDocuments returns the documents of the libraries made from the submission of a check. A repeated check excludes them:
+// they are its own text.
 func (s *Site) CaseDocuments(ctx context.Context, check concordat.TaskID, libraries []store.Library) (out []concordat.Ref, err error) {
 	for _, l := range libraries {
 		_, err := s.o.Store.Catalogue.DocumentRow(ctx, l.ID, CaseDocument(check))
@@ -55,8 +55,8 @@ func (s *Site) caseSubmission(ctx context.Context, check, origin concordat.TaskI
 		Dated: f.Dated, DatedBy: f.DatedBy}, nil
 }
 
-// readParts reads the files of one submission and puts their texts together, in order: each stands below its name, and is a
-// section of that name, unless there is only one. It fails with the fault of the first document that cannot be read.
+// readParts reads the files of one submission and joins their texts, in order: each follows its name, and is a section of that
+// name, unless there is only one. It fails with the fault of the first document that cannot be read.
 func (q *Queue) readParts(ctx context.Context, j Job) (Item, error) {
 	var all []Item
 	for _, p := range j.Parts {

@@ -7,13 +7,13 @@ import (
 	"concordat/store"
 )
 
-// reasoned is an error that names its reason by a code, as those of package extract do.
+// reasoned is an error that names its reason by a code, like those of package extract.
 type reasoned interface {
 	error
 	Reason() (code, detail, advice string)
 }
 
-// caused is an error that is data already, as that of a quota.
+// caused is an error that is already data, like that of a quota.
 type caused interface {
 	error
 	Cause() store.Cause

@@ -23,11 +23,11 @@ type Submission struct {
 	ID    concordat.DocumentID
 	Title string
 	Text  string
-	Flags []concordat.Flag // what its extraction noticed
-	// Dated is when it is from, and DatedBy who says so; empty: unknown.
+	Flags []concordat.Flag // flags of its extraction
+	// Dated is its date, and DatedBy says who gave it; empty: unknown.
 	Dated   concordat.Date
 	DatedBy concordat.DateOrigin
-	// Sections are those of its files if it has several, in text order; a section template goes before them.
+	// Sections are those of its files if it has several, in text order; a section template takes precedence.
 	Sections []concordat.Section
 }
 
@@ -36,64 +36,60 @@ type CheckOptions struct {
 	Libraries []concordat.LibraryID // empty: all that have not expired
 	Exclude   []concordat.Ref       // documents never shown: earlier versions of the submission
 	Exact     bool                  // look up exact bands only: faster, finds less
-	Channel   compare.Channel       // by what documents are nominated; zero: fingerprints and words
+	Channel   compare.Channel       // how documents are nominated; zero: fingerprints and words
 	Template  *segment.Template     // sections of the submission; nil: none
 	Headings  *segment.Template     // sections if neither Template nor the files make any; nil: by the headings of Templates
-	// Templates are given wordings besides those of the libraries: they give no score.
+	// Templates are given wordings besides those of the libraries, which give no score.
 	Templates []report.Template
-	// Short asks for titles, headings and other texts too short for fingerprints as well, from the
-	// least similarity ShortThreshold on, above 0 to 1; 0: 0.5.
+	// Short requests titles, headings and other texts too short for fingerprints as well, from the least similarity
+	// ShortThreshold on, above 0, at most 1; 0: 0.5.
 	Short          bool
 	ShortThreshold float64
 	// NoStore: nothing is kept of the submission's text, nor vectors of its sentences.
 	NoStore bool
-	// Leads asks for passages that say in other words what a document of this site says as well.
+	// Leads requests passages that say in other words what a document of this site says.
 	Leads bool
 	// EachLead, if not nil, is called with each place that stands out, worth reading or not: for measurements.
 	EachLead compare.EachLead
-	// PartnerLeads asks partners too, by codes of meaning, of sentences that matched nothing.
+	// PartnerLeads asks partners too, by codes of meaning of sentences that matched nothing.
 	PartnerLeads bool
-	// Candidates is the most source documents whose text is compared, best first; 0: 200. What is
-	// left out is said in the findings.
+	// Candidates is the most source documents whose text is compared, best first; 0: 200. The findings report what is left out.
 	Candidates int
-	// Threshold is the covered share from which a report asks to be read, 0 to 1; 0: 0.3.
+	// Threshold is the covered share from which a report asks to be read closely, 0 to 1; 0: 0.3.
 	Threshold float64
-	// Forward says which sentences the Partners are asked: ForwardUnmatched, ForwardAll or ForwardNone;
-	// empty: unmatched.
+	// Forward says which sentences to ask the Partners about: ForwardUnmatched, ForwardAll or ForwardNone; empty: unmatched.
 	Forward string
 	// Partners are the other sites to ask, with the libraries of each.
 	Partners []PartnerLibraries
 	// Mirrors are the mirrored libraries of partners to compare with. They are never asked.
 	Mirrors []MirroredLibrary
-	// Standing keeps the check: documents that come later and match raise an alert, here and at
-	// partners that keep standing asks, until they are ended.
+	// Standing keeps the check watching: later documents that match raise an alert, here and at partners that keep standing
+	// asks, until it ends.
 	Standing bool
 	// Progress, if not nil, is called with the progress of the check. It may be called concurrently.
 	Progress func(Progress)
 }
 
-// Progress tells how far a check is.
+// Progress is the progress of a check.
 type Progress struct {
 	Stage string `json:"stage"` // fingerprint, match, search, verify, align, partner
 	Done  int    `json:"done"`
 	Total int    `json:"total"`
-	// Partner, State and Reason are of stage partner: how far the partner is. Done counts the partners that
-	// have come to an end, of Total.
+	// Partner, State and Reason belong to stage partner: how far the partner is. Done counts the partners that have finished,
+	// of Total.
 	Partner concordat.SiteID `json:"partner,omitempty"`
 	State   PartnerState     `json:"state,omitempty"`
-	Reason  concordat.Reason `json:"reason,omitempty"` // why it gave no whole answer
+	Reason  concordat.Reason `json:"reason,omitempty"` // why its answer is incomplete
 }
 
 const (
 	DefaultThreshold = 0.3
-	// Lease is how long a task is ours without a sign of life; a check renews nothing, as it is
-	// bounded by its caller.
+	// Lease is how long a task is ours without a sign of life; a check renews nothing, as its caller bounds it.
 	Lease = 24 * time.Hour
 )
 
-// Check compares a submission with the libraries and keeps the findings under a new task. The
-// findings are returned even when something asked did not answer; they say so. After an error the
-// task is kept as failed with its cause.
+// Check compares a submission with the libraries and stores the findings under a new task. The findings are returned even if
+// something asked did not answer, which they report. After an error the task is stored as failed with its cause.
 func (s *Site) Check(ctx context.Context, sub Submission, o CheckOptions) (*report.Findings, error) {
 	if err := CheckName(string(sub.ID)); err != nil {
 		return nil, fmt.Errorf("submission: %w", err)
@@ -137,8 +133,8 @@ func (s *Site) Check(ctx context.Context, sub Submission, o CheckOptions) (*repo
 	return s.redactHidden(ctx, f)
 }
 
-// Libraries returns the libraries of these IDs, or concordat.ErrNotFound if there is none of an ID. Without IDs it returns all
-// that have not expired.
+// Libraries returns the libraries with these IDs, or concordat.ErrNotFound if an ID has none. Without IDs it returns all that
+// have not expired.
 func (s *Site) Libraries(ctx context.Context, ids []concordat.LibraryID) ([]store.Library, error) {
 	if len(ids) == 0 {
 		all, err := s.o.Store.Catalogue.Libraries(ctx)
@@ -158,7 +154,7 @@ func (s *Site) Libraries(ctx context.Context, ids []concordat.LibraryID) ([]stor
 	return out, nil
 }
 
-// find does the work of a check. After an error the task does not stand.
+// find does the work of a check. After an error the task has no result.
 func (s *Site) find(ctx context.Context, task concordat.TaskID, sub Submission, o CheckOptions,
 	libraries []store.Library) (*report.Findings, error) {
 	if err := o.ValidatePartners(); err != nil {
@@ -173,8 +169,8 @@ func (s *Site) find(ctx context.Context, task concordat.TaskID, sub Submission, 
 	return f, err
 }
 
-// CompareAll compares a submission with the documents of this site, of mirrors and of partners.
-// known is wording of the submission that is known to be shared by right already.
+// CompareAll compares a submission with the documents of this site, of mirrors and of partners. known is wording of the
+// submission that others may share, as already known.
 func (s *Site) CompareAll(ctx context.Context, task concordat.TaskID, sub Submission, o CheckOptions, libraries []store.Library,
 	known []report.Wording) (*report.Findings, error) {
 	progress := o.Progress
@@ -284,12 +280,12 @@ func (s *Site) templates(ctx context.Context, libraries []concordat.LibraryID, g
 	return out, nil
 }
 
-// find returns what of the options the comparer heeds.
+// find returns the options for the comparer.
 func (o *CheckOptions) find() compare.Options {
 	return compare.Options{Exclude: o.Exclude, Exact: o.Exact, Channel: o.Channel, Candidates: o.Candidates}
 }
 
-// comparer returns the site's own index as something to compare with.
+// comparer returns the site's own index as a comparer.
 func (s *Site) comparer() *compare.Comparer {
 	return &compare.Comparer{Index: s.o.Index, Profiler: s.o.Profiler, Workers: s.o.Workers, Known: s.catalogued, Encoder: s.o.Encoder}
 }
@@ -311,7 +307,7 @@ func documentsOf(libraries []store.Library) int {
 	return n
 }
 
-// excludedOf returns how many of the documents that are not to be found are in one of the libraries.
+// excludedOf returns how many of the excluded documents are in one of the libraries.
 func excludedOf(refs []concordat.Ref, libraries []store.Library) int {
 	n := 0
 	for _, r := range refs {
@@ -347,7 +343,7 @@ func checked(p *concordat.Profile) []concordat.Span {
 	return out
 }
 
-// leaveReferences notes lists of references, which are compared by their works and not word by word.
+// leaveReferences records lists of references, which are compared by their works and not word by word.
 func leaveReferences(f *report.Findings, lists []concordat.Span) {
 	if len(lists) == 0 {
 		return
@@ -369,8 +365,8 @@ func leaveReferences(f *report.Findings, lists []concordat.Span) {
 	f.Checked, f.Skipped = checked, skipped
 }
 
-// Keep stores findings, results and the score, and ends the task: as partial if a partner that was asked did not answer in full, else as
-// done.
+// Keep stores findings, results and the score, and ends the task: as partial if an asked partner did not answer in full, else
+// as done.
 func (s *Site) Keep(ctx context.Context, task store.Task, f *report.Findings) error {
 	data, err := json.Marshal(f)
 	if err != nil {
@@ -395,8 +391,8 @@ func (s *Site) Keep(ctx context.Context, task store.Task, f *report.Findings) er
 	return s.o.Store.Checks.FinishCheck(ctx, task, state, rep.LeadCount())
 }
 
-// ResultsOf returns the rows of the results table: one for each passage, one for each source of works that both
-// cite, and one for each lead, by which a deletion finds them.
+// ResultsOf returns the rows of the results table: one for each passage, one for each source of works that both cite, and one
+// for each lead, by which a deletion finds them.
 func ResultsOf(f *report.Findings) []store.Result {
 	results := make([]store.Result, 0, len(f.Passages)+len(f.SharedWorks))
 	for _, p := range f.Passages {

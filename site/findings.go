@@ -9,14 +9,14 @@ import (
 	"fmt"
 )
 
-// Findings returns what a check found, as it may be seen today: sources under an embargo without title
-// and wording, and a word about sources that were deleted since; or concordat.ErrNotFound.
+// Findings returns the findings of a check as they may be seen today: sources under an embargo without title and wording, and
+// with a flag about sources deleted since; or concordat.ErrNotFound.
 func (s *Site) Findings(ctx context.Context, id concordat.TaskID) (*report.Findings, error) {
 	f, _, err := s.FindingsAt(ctx, id)
 	return f, err
 }
 
-// FindingsAt is Findings with their revision, which grows with every change of what is kept.
+// FindingsAt is Findings with their revision, which grows with every change.
 func (s *Site) FindingsAt(ctx context.Context, id concordat.TaskID) (*report.Findings, int64, error) {
 	f, revision, err := s.findingsAt(ctx, id)
 	if err != nil {
@@ -26,7 +26,7 @@ func (s *Site) FindingsAt(ctx context.Context, id concordat.TaskID) (*report.Fin
 	return f, revision, err
 }
 
-// KeptFindings returns what a check found as it is kept.
+// KeptFindings returns the findings of a check as stored.
 func (s *Site) KeptFindings(ctx context.Context, id concordat.TaskID) (*report.Findings, error) {
 	f, _, err := s.findingsAt(ctx, id)
 	return f, err
@@ -48,8 +48,7 @@ func (s *Site) findingsAt(ctx context.Context, id concordat.TaskID) (*report.Fin
 	return &f, revision, nil
 }
 
-// changes is how often a change of findings is tried again before it fails: others change them too,
-// seldom and briefly.
+// changes is how often a change of findings is tried again before it fails: others change them too, but seldom and briefly.
 const changes = 8
 
 // ChangeFindings applies a change to the findings of a task and keeps them. If another process has changed them in the
@@ -75,7 +74,7 @@ func (s *Site) ChangeFindings(ctx context.Context, id concordat.TaskID, change f
 	return err
 }
 
-// DocumentText returns the text of a document of this site; "" where it is another's or is gone.
+// DocumentText returns the text of a document of this site; "" if it belongs to another or is gone.
 func (s *Site) DocumentText(ctx context.Context, ref concordat.Ref) (string, error) {
 	if ref.Site != s.o.ID {
 		return "", nil

@@ -13,26 +13,26 @@ import (
 	"concordat/store"
 )
 
-// Incoming is a document on its way into a library.
+// Incoming is a document to be added to a library.
 type Incoming struct {
 	ID     concordat.DocumentID
 	Title  string
 	Author string // may be empty
 	Text   string
 	Source string // the file it came from; may be empty
-	// Dated is when it is from, and DatedBy who says so; empty: unknown, or as it was known before.
+	// Dated is its date, and DatedBy says who gave it; empty: unknown, or unchanged.
 	Dated   concordat.Date
 	DatedBy concordat.DateOrigin
 }
 
-// Outcome says what became of an incoming document.
+// Outcome is the result for an incoming document.
 type Outcome string
 
 // The outcomes.
 const (
 	Added     Outcome = "added"
 	Replaced  Outcome = "replaced"
-	Unchanged Outcome = "unchanged" // the same text, title, author and date were there under this scheme
+	Unchanged Outcome = "unchanged" // the same text, title, author and date were already there under this scheme
 )
 
 // Ingested is a document that is in the library, durably.
@@ -44,17 +44,16 @@ type Ingested struct {
 	Sentences int                  `json:"sentences"`
 }
 
-// A batch is written at once. Larger batches cost memory and gain nothing (doc/design.md, index).
+// A batch is written at once. Larger batches cost memory and gain nothing.
 const (
 	batchDocuments = 200
 	batchBytes     = 256 << 10
 )
 
-// Ingest takes documents into a library, replacing those whose ID is there, and calls done, in
-// order, for each one that is in the library durably. It stops at the first error, of docs,
-// done or its own; everything told to done before stays. Documents with the same text, title, author, date and scheme as
-// stored are left as they are, so repeating an interrupted Ingest resumes it. Cancelling ctx ends
-// it between two batches. A panic at a document ends this call alone, with a *compare.Fault.
+// Ingest adds documents to a library, replacing those with the same ID, and calls done, in order, for each one that is in the
+// library durably. It stops at the first error, of docs, done or its own; everything reported to done before stays. Documents
+// with the same text, title, author, date and scheme as stored are left as they are, so repeating an interrupted Ingest resumes
+// it. Cancelling ctx ends it between two batches. A panic at a document ends this call alone, with a *compare.Fault.
 //
 // Fingerprinting one batch continues while the one before it is written.
 func (s *Site) Ingest(ctx context.Context, lib concordat.LibraryID, docs iter.Seq2[Incoming, error], done func(Ingested) error) error {
@@ -87,15 +86,15 @@ func (s *Site) Ingest(ctx context.Context, lib concordat.LibraryID, docs iter.Se
 	return err
 }
 
-// batch is a set of documents that is written at once.
+// batch is a set of documents written at once.
 type batch struct {
 	profiles []*concordat.Profile
 	rows     []store.DocumentRow
 	ingested []Ingested // of all documents of the batch, unchanged ones too
 }
 
-// prepare reads docs and sends fingerprinted batches. A fault of docs comes back apart: what was read
-// before it is good, and has been sent.
+// prepare reads docs and sends fingerprinted batches. A fault of docs is returned separately: what was read before it is good,
+// and has been sent.
 func (s *Site) prepare(ctx context.Context, lib concordat.LibraryID, docs iter.Seq2[Incoming, error],
 	out chan<- *batch) (fault, err error) {
 	var pending []Incoming
@@ -146,8 +145,7 @@ func check(d Incoming) error {
 	return nil
 }
 
-// fingerprint makes a batch of the documents that are new or changed. Of two with one ID the later
-// counts.
+// fingerprint makes a batch of the documents that are new or changed. Of two with one ID the later counts.
 func (s *Site) fingerprint(ctx context.Context, lib concordat.LibraryID, docs []Incoming) (*batch, error) {
 	last := make(map[concordat.DocumentID]int, len(docs))
 	for i, d := range docs {
@@ -224,8 +222,8 @@ func (s *Site) fingerprintOne(ctx context.Context, l store.Library, d Incoming, 
 	return nil
 }
 
-// commit writes a batch to the index, then to the catalogue. It is not cut short by cancellation; where it fails halfway,
-// the two are brought to agreement at once, or by the next start.
+// commit writes a batch to the index, then to the catalogue. Cancellation does not interrupt it; if it fails halfway, the two
+// are reconciled at once, or by the next start.
 func (s *Site) commit(ctx context.Context, b *batch) error {
 	if err := ctx.Err(); err != nil {
 		return err

@@ -8,8 +8,8 @@ import (
 	"concordat/store"
 )
 
-// Names returns what people call this site, its accounts and its libraries, for the reports of the site. What partners are
-// called is left to the caller.
+// Names returns what people call this site, its accounts and its libraries, for the reports of the site. The caller adds the
+// names of partners.
 func Names(ctx context.Context, db *store.DB, id concordat.SiteID, title string) (report.Names, error) {
 	n := report.Names{Site: id, Sites: map[concordat.SiteID]string{}, People: map[string]string{},
 		Libraries: map[report.LibraryPlace]string{}}

@@ -14,25 +14,25 @@ import (
 
 // Asker asks partners about submissions, and compares them with mirrors of their libraries.
 type Asker interface {
-	// Ask adds what partners and mirrors tell to the findings of a submission. A partner that does not answer is a line of
+	// Ask adds the answers of partners and mirrors to the findings of a submission. A partner that does not answer is a line of
 	// Findings.Consulted; an error is one of this site, or of ctx.
 	Ask(ctx context.Context, a *Asking) error
 }
 
-// Asking is a submission that was compared with the site's own documents, on its way to partners and mirrors.
+// Asking is a submission that was compared with the site's own documents and is now sent to partners and mirrors.
 type Asking struct {
-	Task       concordat.TaskID // under which findings are kept as they come; empty: they are not
+	Task       concordat.TaskID // task under which findings are stored as they arrive; empty: none
 	Submission Submission
 	Options    *CheckOptions
 	Findings   *report.Findings       // so far, and completed by Ask
 	Candidates []*compare.Candidate   // documents of this site that were compared
-	Shared     *compare.SharedWording // wording of the submission that is shared by right, as known before anybody is asked
+	Shared     *compare.SharedWording // wording of the submission that others may share, as known before any question
 	Progress   func(Progress)
 }
 
-// What partners are asked of a submission (CheckOptions.Forward). Sentences at least half of which is shared by right,
-// as far as is known before partners are asked, are never asked: templates, lists of references, and what enough
-// documents of this site or of a batch hold.
+// What partners are asked about a submission (CheckOptions.Forward). Sentences that are at least half legitimately shared, as
+// far as known before partners are asked, are never asked: templates, lists of references, and what enough documents of this
+// site or of a batch hold.
 const (
 	// ForwardUnmatched asks about the sentences with less than half of their letters, marks and digits in
 	// passages found at this site, before any rule of a report. What is found in mirrors does not count. A
@@ -40,11 +40,10 @@ const (
 	// one without letters is never asked.
 	ForwardUnmatched = "unmatched"
 	ForwardAll       = "all"  // every sentence
-	ForwardNone      = "none" // nothing: partners are not spoken to
+	ForwardNone      = "none" // nothing: partners are not contacted
 )
 
-// PartnerLibraries is one partner of a check with what to ask it. Partner, Epoch, Profiler and
-// Libraries are required.
+// PartnerLibraries is one partner of a check with what to ask it. Partner, Epoch, Profiler and Libraries are required.
 type PartnerLibraries struct {
 	Partner   concordat.Partner
 	Epoch     concordat.Epoch
@@ -71,10 +70,10 @@ type PartnerState string
 
 // The states of a partner.
 const (
-	PartnerAsked    PartnerState = "asked"    // the first round is on its way
+	PartnerAsked    PartnerState = "asked"    // the first round is under way
 	PartnerAnswered PartnerState = "answered" // and has come back; documents are compared
 	PartnerDone     PartnerState = "done"     // nothing more is to come
-	PartnerFailed   PartnerState = "failed"   // nothing came that can be used; Consulted says why
+	PartnerFailed   PartnerState = "failed"   // nothing usable came; Consulted says why
 	PartnerRefused  PartnerState = "refused"  // it does not answer this, and says why
 	PartnerSilent   PartnerState = "silent"   // it is out of reach, or did not answer in time
 )
@@ -97,7 +96,7 @@ func (p *PartnerLibraries) validate() error {
 	return nil
 }
 
-// ValidatePartners returns ErrInvalid for options of the federation that cannot be met.
+// ValidatePartners returns ErrInvalid for impossible options about partners.
 func (o *CheckOptions) ValidatePartners() error {
 	switch o.Forward {
 	case "", ForwardUnmatched, ForwardAll, ForwardNone:

@@ -36,14 +36,14 @@ type Job struct {
 	Deadline         time.Duration  `json:"deadline,omitempty"` // of each partner; 0: DefaultDeadline
 	// Exclude are documents that are never shown: earlier versions of the submission.
 	Exclude []concordat.Ref `json:"exclude,omitempty"`
-	// Rules are those with which the report begins; nil: those of the site.
+	// Rules are those that the report begins with; nil: those of the site.
 	Rules *report.Rules `json:"rules,omitempty"`
 	Short bool          `json:"short,omitempty"` // titles, headings and answers are compared too, whatever the site's setting
-	// NoStore: text and original go once the report is made.
+	// NoStore: text and original are deleted once the report is made.
 	NoStore bool `json:"no_store,omitempty"`
-	// Fault is the reason why there is no text to check; the task ends as failed with it.
+	// Fault is the reason why there is no text to check; the task fails with it.
 	Fault store.Cause `json:"fault,omitzero"`
-	// Parts are the files of one submission, in order, instead of File and Text: all that they hold is one text.
+	// Parts are the files of one submission, in order, instead of File and Text: together they are one text.
 	Parts []Part `json:"parts,omitempty"`
 	// Into is the library that the texts are added to, instead of being checked; empty: none.
 	Into concordat.LibraryID `json:"into,omitempty"`
@@ -73,7 +73,7 @@ func (j *Job) HasText() bool {
 // Item is one text of a job's file, or why it has none.
 type Item struct {
 	Submission
-	Author string // as the file's metadata says; empty: unknown
+	Author string // from the file's metadata; empty: unknown
 	Err    error
 }
 
@@ -83,13 +83,12 @@ const (
 	StageEnded = "ended"
 )
 
-// Event tells how far a task is.
+// Event is the progress of a task.
 type Event struct {
 	Task     concordat.TaskID `json:"task"`
 	State    concordat.State  `json:"state"`
 	Progress `json:"progress"`
-	// Partners is how far each partner is that has been spoken to so far, in the order of the first
-	// word with it. Readers must not change it.
+	// Partners is the progress of each partner contacted so far, in the order of the first contact. Readers must not change it.
 	Partners []PartnerProgress `json:"partners,omitempty"`
 }
 
@@ -97,7 +96,7 @@ type Event struct {
 type PartnerProgress struct {
 	Site   concordat.SiteID `json:"site"`
 	State  PartnerState     `json:"state"`
-	Reason concordat.Reason `json:"reason,omitempty"` // why there is no whole answer
+	Reason concordat.Reason `json:"reason,omitempty"` // why the answer is incomplete
 }
 
 // QueueOptions of a Queue. Store, Read and Options are required.
@@ -107,7 +106,7 @@ type QueueOptions struct {
 	Worker string
 	// Read returns the texts of the job's file, an Item with Err for each that gives none.
 	Read func(ctx context.Context, j Job) ([]Item, error)
-	// Options returns what the job's check compares with; done, if not nil, is called after the check.
+	// Options returns what to compare the job's check with; done, if not nil, is called after the check.
 	Options func(ctx context.Context, j Job) (o CheckOptions, done func(), err error)
 	// Hold, if not nil, is called before a task is begun: while it returns an error, none is begun, and queued
 	// tasks wait.
@@ -115,11 +114,11 @@ type QueueOptions struct {
 	// Admit, if not nil, is called after the texts of a task are read and before they are compared; an error,
 	// for example of a quota, ends the task with it as the cause.
 	Admit func(ctx context.Context, t store.Task, j Job, items []Item) error
-	// Discard, if not nil, is called after a task of a job with NoStore has ended, and removes the text
-	// and the original. What it misses is for a sweep of package retain.
+	// Discard, if not nil, is called after a task of a job with NoStore has ended, and removes the text and the original. A
+	// sweep of package retain removes what it misses.
 	Discard func(ctx context.Context, id concordat.TaskID) error
-	// Begun, if not nil, is called when a task is begun, with how long it has waited; Told with every event.
-	// Both are quick, and safe for concurrent use.
+	// Begun, if not nil, is called when a task is begun, with its waiting time; Told with every event. Both are quick, and safe
+	// for concurrent use.
 	Begun func(wait time.Duration)
 	Told  func(Event)
 	// Panicked, if not nil, is called after a task that ended in a panic, which is logged and fails that task alone.
@@ -128,8 +127,8 @@ type QueueOptions struct {
 	Logger   *slog.Logger // nil: nothing is logged
 }
 
-// Queue runs checks that were submitted, in order, and survives the end of the process: what was
-// begun is begun again. Its methods are safe for concurrent use.
+// Queue runs submitted checks, in order, and survives the end of the process: what was begun begins again. Its methods are safe
+// for concurrent use.
 type Queue struct {
 	site *Site
 	o    QueueOptions
@@ -141,7 +140,7 @@ type Queue struct {
 	watchers map[concordat.TaskID]map[chan Event]bool
 	workers  int       // that run
 	holding  error     // why no task is begun; nil: nothing holds
-	released time.Time // when memory was given back to the system last
+	released time.Time // when memory was last returned to the system
 	rested   uint64    // bytes that heapHeld returned then, or fewer since
 }
 
@@ -170,9 +169,9 @@ func (q *Queue) Submit(ctx context.Context, owner, batch string, j Job) (concord
 	return id, q.SubmitTask(ctx, id, owner, batch, j)
 }
 
-// SubmitAll is Submit for several: all are in the queue, or none. Those whose job has a Fault have ended.
-// As none ends before all are there, the end of a batch is reported once. also, if not nil, makes further changes, and
-// audit entries, in the transaction that puts the tasks into the queue.
+// SubmitAll is Submit for several: all are in the queue, or none. Those whose job has a Fault have ended. As none ends before
+// all are there, the end of a batch is reported once. also, if not nil, makes further changes, and audit entries, in the
+// transaction that puts the tasks into the queue.
 func (q *Queue) SubmitAll(ctx context.Context, owner, batch string, jobs []Job,
 	also func(tx *store.DB, ids []concordat.TaskID) error) ([]concordat.TaskID, error) {
 	var tasks []store.Task
@@ -233,7 +232,7 @@ func (q *Queue) SubmitTask(ctx context.Context, id concordat.TaskID, owner, batc
 	return err
 }
 
-// noted makes a change of the store with the audit entries that tell of it, in one transaction.
+// noted changes the store and writes the audit entries about it, in one transaction.
 func (q *Queue) noted(ctx context.Context, notes []store.AuditNote, change func(*store.DB) error) error {
 	if len(notes) == 0 {
 		return change(q.o.Store)
@@ -256,7 +255,7 @@ func (q *Queue) wakeAll() {
 	}
 }
 
-// begun is a task that a worker is at.
+// begun is a task that a worker has.
 type begun struct {
 	stop context.CancelFunc
 	lane store.Lane
@@ -288,8 +287,8 @@ func (q *Queue) Cancel(ctx context.Context, id concordat.TaskID, cause store.Cau
 	return nil
 }
 
-// Watch returns a channel of what happens to a task, beginning with the latest event if it is
-// running; events may be left out where the reader is slow, but never the last one. stop ends it.
+// Watch returns a channel of the events of a task, beginning with the latest one if it is running; events may be left out if
+// the reader is slow, but never the last one. stop ends it.
 func (q *Queue) Watch(id concordat.TaskID) (events <-chan Event, stop func()) {
 	c := make(chan Event, 1)
 	q.mu.Lock()

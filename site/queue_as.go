@@ -8,8 +8,8 @@ import (
 	"concordat/store"
 )
 
-// SubmitAs is Submit under a task id that the caller chose before, so that a caller that was cut short
-// can do it again: a task of that id that is there already is not an error.
+// SubmitAs is Submit under a task id that the caller chose before, so that an interrupted caller can repeat it: an existing
+// task with that id is not an error.
 func (q *Queue) SubmitAs(ctx context.Context, id concordat.TaskID, owner, batch string, j Job, notes ...store.AuditNote) error {
 	if err := q.SubmitTask(ctx, id, owner, batch, j, notes...); err != nil && !errors.Is(err, concordat.ErrExists) {
 		return err

@@ -13,8 +13,8 @@ import (
 // StageAdd is the stage in which the texts of a file are added to a library.
 const StageAdd = "add"
 
-// add takes the texts of a job's file into its library. A text that cannot be taken becomes a failed
-// task of its own and keeps nothing else back. Doing it again changes nothing.
+// add adds the texts of a job's file to its library. A text that cannot be added becomes a failed task of its own and does not
+// hold up the others. Repeating it changes nothing.
 func (q *Queue) add(ctx context.Context, t store.Task, j Job, items []Item) (concordat.State, store.Cause, error) {
 	var docs []Incoming
 	failed := 0

@@ -15,11 +15,11 @@ type QueueStatus struct {
 	Workers int                // of checks, that run; 0: the queue is not run
 	Running []concordat.TaskID // begun by them, in no order
 	Adding  []concordat.TaskID // begun beside them, for libraries
-	// Holding is why no further task is begun, beside the workers being busy; nil: nothing.
+	// Holding is why no further task is begun, apart from busy workers; nil: nothing.
 	Holding error
 }
 
-// Status returns how the queue is.
+// Status returns the state of the queue.
 func (q *Queue) Status() QueueStatus {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -34,7 +34,7 @@ func (q *Queue) Status() QueueStatus {
 	return out
 }
 
-// Latest returns how far a running task is; ok is false where nothing is known: it is not running here.
+// Latest returns the progress of a running task; ok is false if unknown: it is not running here.
 func (q *Queue) Latest(id concordat.TaskID) (e Event, ok bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -42,8 +42,8 @@ func (q *Queue) Latest(id concordat.TaskID) (e Event, ok bool) {
 	return e, ok
 }
 
-// Progress returns how far a running task is, wherever it runs; ok is false where nothing is known. What
-// another process runs is a second old or two.
+// Progress returns the progress of a running task, wherever it runs; ok is false if unknown. Another process's progress is a
+// second or two old.
 func (q *Queue) Progress(ctx context.Context, id concordat.TaskID) (e Event, ok bool) {
 	if e, ok = q.Latest(id); ok || !q.site.o.Shared {
 		return e, ok
@@ -55,7 +55,7 @@ func (q *Queue) Progress(ctx context.Context, id concordat.TaskID) (e Event, ok 
 	return e, json.Unmarshal(b, &e) == nil
 }
 
-// share tells other processes how far a task is until ctx ends.
+// share shares the progress of a task with other processes until ctx ends.
 func (q *Queue) share(ctx context.Context, id concordat.TaskID) {
 	if !q.site.o.Shared {
 		return
@@ -81,7 +81,7 @@ func (q *Queue) share(ctx context.Context, id concordat.TaskID) {
 	}
 }
 
-// count notes that a worker has begun or ended.
+// count records that a worker has begun or ended.
 func (q *Queue) count(n int) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -100,7 +100,7 @@ func (q *Queue) held(hold func() error) error {
 	return err
 }
 
-// withPartner returns the states of the partners with what p says of one.
+// withPartner returns the states of the partners, updated with p.
 func withPartner(all []PartnerProgress, p Progress) []PartnerProgress {
 	if p.Partner == "" {
 		return all

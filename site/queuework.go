@@ -19,7 +19,7 @@ import (
 	"concordat/store"
 )
 
-// tell passes an event on: it takes the place of one that has not been read.
+// tell passes an event on, replacing one that has not been read.
 func (q *Queue) tell(e Event) {
 	if q.o.Told != nil {
 		q.o.Told(e)
@@ -54,7 +54,7 @@ func (q *Queue) Run(ctx context.Context) error {
 	for range q.o.Checks {
 		g.Go(func() error { return q.work(ctx, store.LaneChecks) })
 	}
-	// A large archive on its way into a library must not hold the checks up.
+	// Adding a large archive to a library must not hold up the checks.
 	g.Go(func() error { return q.work(ctx, store.LaneAdding) })
 	if err := g.Wait(); ctx.Err() == nil || !errors.Is(err, context.Canceled) {
 		return err
@@ -155,15 +155,15 @@ func (q *Queue) run(ctx context.Context, t store.Task, lane store.Lane) {
 	}
 }
 
-// idleMemory is by how much the memory that the process holds may grow over tasks before it gives back to the system what is not
-// in use. Go's own scavenger takes minutes for what one large text has used.
+// idleMemory is how much the memory that the process holds may grow over tasks before it returns unused memory to the system.
+// Go's own scavenger takes minutes for the memory of one large text.
 const idleMemory = 256 << 20
 
 // releaseEvery is the least time between two such calls; each collects everything.
 const releaseEvery = 5 * time.Second
 
-// releaseMemory gives memory back to the system after a task that used much: a check of 200 MB of text needs eight times as
-// much for seconds, and the rest of the day nothing of it.
+// releaseMemory returns memory to the system after a task that used much: a check of 200 MB of text needs eight times as much
+// for seconds, and nothing of it for the rest of the day.
 func (q *Queue) releaseMemory() {
 	held := heapHeld()
 	q.mu.Lock()
@@ -183,8 +183,8 @@ func (q *Queue) releaseMemory() {
 	q.mu.Unlock()
 }
 
-// heapHeld returns the bytes of the heap in objects, dead ones that the collector has not seen included, and in free room that the
-// system does not have back.
+// heapHeld returns the bytes of the heap in objects, including dead ones that the collector has not seen, and in free room not
+// returned to the system.
 func heapHeld() uint64 {
 	m := []metrics.Sample{{Name: "/memory/classes/heap/free:bytes"}, {Name: "/memory/classes/heap/objects:bytes"}}
 	metrics.Read(m)
@@ -223,7 +223,7 @@ func (q *Queue) renew(ctx context.Context, stop func(), t store.Task) {
 	}
 }
 
-// aside calls what continues beside a task; a panic in there is logged and counted, and the task continues.
+// aside calls work that runs alongside a task; a panic in it is logged and counted, and the task continues.
 func (q *Queue) aside(t store.Task, f func()) {
 	q.panics().Note(compare.Guard(func() error { f(); return nil }), "task", t.ID)
 }
@@ -232,7 +232,7 @@ func (q *Queue) panics() compare.Panics {
 	return compare.Panics{Logger: q.o.Logger, Counted: q.o.Panicked}
 }
 
-// guarded is do; a panic in there is this task's fault and no other's.
+// guarded is do; a panic in it fails this task and no other.
 func (q *Queue) guarded(ctx context.Context, t store.Task) (state concordat.State, cause store.Cause, err error) {
 	err = compare.Guard(func() error {
 		state, cause, err = q.do(ctx, t)
@@ -332,7 +332,7 @@ func (q *Queue) check(ctx context.Context, t store.Task, j Job, sub Submission) 
 	return f, nil
 }
 
-// split makes a task of each text of an archive. Doing it again makes none twice.
+// split makes a task of each text of an archive. Repeating it creates none twice.
 func (q *Queue) split(ctx context.Context, t store.Task, j Job, items []Item) error {
 	for i, item := range items {
 		id := concordat.TaskID(fmt.Sprintf("%s-%d", t.ID, i+1))

@@ -11,8 +11,8 @@ import (
 	"concordat/store"
 )
 
-// redactHidden takes out of findings what may not be seen today of sources of this site, and says what was
-// deleted of them since.
+// redactHidden removes from findings what may not be seen today of this site's sources, and reports which of them were deleted
+// since.
 func (s *Site) redactHidden(ctx context.Context, f *report.Findings) (*report.Findings, error) {
 	now := s.o.Now()
 	hidden := map[concordat.Ref]bool{}
@@ -106,8 +106,8 @@ func (b *batchNames) has(ctx context.Context, id string, d concordat.DocumentID)
 	return names[d], nil
 }
 
-// wasDeleted reports whether a source that the catalogue does not have was deleted, also one whose name a deletion has
-// taken out of the findings. Documents without a deletion were never taken in.
+// wasDeleted reports whether a source missing from the catalogue was deleted, even one whose name a deletion has removed from
+// the findings. Documents without a deletion were never acknowledged.
 func (s *Site) wasDeleted(ctx context.Context, r concordat.Ref) (bool, error) {
 	if name, ok := strings.CutPrefix(string(r.Document), DeletedPrefix); ok && len(name) == DeletedDigits {
 		if was, err := s.o.Store.Catalogue.WasDeletedAs(ctx, name); was || err != nil {
@@ -118,8 +118,8 @@ func (s *Site) wasDeleted(ctx context.Context, r concordat.Ref) (bool, error) {
 }
 
 const (
-	// DeletedPrefix begins the name that a deleted source has in findings from which its own was taken, and deletedDigits
-	// of its name in receipts follow.
+	// DeletedPrefix begins the name of a deleted source in findings from which its own was removed; deletedDigits of its name
+	// in receipts follow.
 	DeletedPrefix = "deleted-"
 	DeletedDigits = 16
 )

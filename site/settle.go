@@ -12,18 +12,18 @@ import (
 	"concordat/store"
 )
 
-// A document comes into the index and then into the catalogue, and leaves them in the same order. What is cut short
-// between the two is settled before this site answers: the intake that the store keeps says which documents to look at.
-// Until then, and for what other processes of the site have on its way, candidates that the catalogue lacks are left out.
+// A document enters the index and then the catalogue, and leaves them in the same order. An interruption between the two is
+// settled before this site answers: the intake in the store names the documents to examine. Until then, and for other
+// processes' additions, candidates that the catalogue lacks are left out.
 
-// Settled counts what was brought to agreement.
+// Settled counts reconciled documents.
 type Settled struct {
 	Removed   int // were never acknowledged, and have left the index
 	Completed int // replace documents whose former text the index has no more
 }
 
-// Settle brings index and catalogue to agreement in what a process of the given name had begun to take in and is not at
-// any more. A process that is at it after all finds its intake gone, and tells its caller that it failed.
+// Settle reconciles index and catalogue for what a process with the given name had begun to add and no longer works on. A
+// process that does work on it finds its intake gone, and reports failure to its caller.
 func (s *Site) Settle(ctx context.Context, worker string) (Settled, error) {
 	open, err := s.o.Store.Catalogue.Intakes(ctx, worker)
 	if err != nil {
@@ -86,7 +86,7 @@ func (s *Site) settle(ctx context.Context, one store.Intake, sum *Settled) error
 		}
 	}
 	for lib, refs := range remove {
-		// The index first: a call that is cut short finds them again.
+		// The index first: an interrupted call finds them again.
 		if err := s.o.Index.Delete(ctx, refs...); err != nil {
 			return err
 		}
@@ -99,7 +99,7 @@ func (s *Site) settle(ctx context.Context, one store.Intake, sum *Settled) error
 	return s.o.Store.Catalogue.FinishIntake(ctx, claimed, complete)
 }
 
-// forget takes documents that were never acknowledged out of the alerts of standing checks.
+// forget removes documents that were never acknowledged from the alerts of standing checks.
 func (s *Site) forget(ctx context.Context, lib concordat.LibraryID, refs []concordat.Ref) error {
 	ids := make([]concordat.DocumentID, len(refs))
 	for i, r := range refs {
@@ -109,7 +109,7 @@ func (s *Site) forget(ctx context.Context, lib concordat.LibraryID, refs []conco
 	return err
 }
 
-// catalogued leaves out candidates that the catalogue does not have: they are on their way in, or never came.
+// catalogued leaves out candidates that the catalogue lacks: they are being added, or were never added.
 func (s *Site) catalogued(ctx context.Context, cs []*compare.Candidate) ([]*compare.Candidate, error) {
 	by := map[concordat.LibraryID][]concordat.DocumentID{}
 	for _, c := range cs {

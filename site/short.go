@@ -17,14 +17,14 @@ const (
 	// defaultShortThreshold is the least Jaccard similarity of the grams of two short texts
 	// (doc/evaluation/short.md).
 	defaultShortThreshold = 0.5
-	// shortSources is the most places shown of what one short text is like.
+	// shortSources is the most places shown for one short text.
 	shortSources = 50
 	// shortMeasured bounds the texts measured for one short text: beyond it the check says so.
 	shortMeasured = 200_000
 )
 
-// ShortPieces returns the short pieces of a profile with the grams by which the store finds them. It
-// never returns nil: the pieces are known, even if there are none.
+// ShortPieces returns the short pieces of a profile with the grams by which the store finds them. It never returns nil: the
+// pieces are known, even if there are none.
 func ShortPieces(p *concordat.Profile) []store.ShortPiece {
 	out := make([]store.ShortPiece, len(p.Short))
 	for i, piece := range p.Short {
@@ -33,8 +33,8 @@ func ShortPieces(p *concordat.Profile) []store.ShortPiece {
 	return out
 }
 
-// gramKeys folds grams to the 32 bits by which they are stored. Two that coincide make more
-// candidates, which are measured exactly, and lose none.
+// gramKeys folds grams to the 32 bits that are stored. Two that coincide add candidates, which are measured exactly, and lose
+// none.
 func gramKeys(grams screen.Grams) []uint32 {
 	out := make([]uint32, len(grams))
 	for i, g := range grams {
@@ -94,8 +94,8 @@ func (s *Site) findShort(ctx context.Context, p *concordat.Profile, q *concordat
 	return f, nil
 }
 
-// nearShort returns the places of all short texts at or above the threshold, the most similar
-// first, at most shortSources; capped says that not all that are alike were measured.
+// nearShort returns the places of all short texts at or above the threshold, the most similar first, at most shortSources;
+// capped says that not all similar ones were measured.
 func (s *Site) nearShort(ctx context.Context, letters string, q *concordat.Query,
 	threshold float64) (out []report.ShortMatch, capped bool, err error) {
 	type hit struct {

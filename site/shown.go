@@ -9,7 +9,7 @@ import (
 	"concordat/site/compare"
 )
 
-// ShownPlaces are places of a partner's document that it has shown, in order and disjoint, with their texts.
+// ShownPlaces are disclosed places of a partner's document, in order and disjoint, with their texts.
 type ShownPlaces struct {
 	Ref    concordat.Ref
 	Title  string
@@ -17,9 +17,9 @@ type ShownPlaces struct {
 	Texts  []string
 }
 
-// CompareShown returns the leads that places of a partner's document show in the submission of findings, by the same margins as those of
-// this site, whose documents are the background. Source spans are bytes of the partner's text, points those of the places, one after the
-// other with an empty line between them.
+// CompareShown returns the leads between disclosed places of a partner's document and the submission of findings, by the same
+// margins as those of this site, whose documents are the background. Source spans are bytes of the partner's text, points those
+// of the places, one after the other with an empty line between them.
 func (s *Site) CompareShown(ctx context.Context, f *report.Findings, shown ShownPlaces) ([]report.Lead, error) {
 	own := s.comparer()
 	p, err := s.o.Profiler.Profile(concordat.Document{ID: f.Submission.ID, Title: f.Submission.Title, Text: f.Submission.Text}, nil)

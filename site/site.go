@@ -28,23 +28,23 @@ type Options struct {
 	Logger   *slog.Logger     // nil: nothing is logged
 	Now      func() time.Time // nil: time.Now
 	Workers  int              // of fingerprinting and comparing; 0: one for each core
-	// Worker names the process among those of the site that take documents in, for [Site.Settle]; empty: it is the only one.
+	// Worker names the process among those of the site that add documents, for [Site.Settle]; empty: the only one.
 	Worker string
-	// Shared: other processes are this site too, with the same store, and change it meanwhile.
+	// Shared: other processes also serve this site, with the same store, and change it meanwhile.
 	Shared bool
 	// Sharing follows what is open to partners; nil: nothing is.
 	Sharing Sharing
 	// Encoder verifies leads; nil: the embedded table.
 	Encoder *compare.Encoder
-	// Rules are those with which a report begins unless its check or batch has its own; nil: the zero ones.
+	// Rules are those that a report begins with unless its check or batch has its own; nil: the zero ones.
 	Rules func() report.Rules
-	// Stock is wording that is everybody's; nil: what comes with the program.
+	// Stock is wording that everybody may use; nil: the one that comes with the program.
 	Stock *compare.Stock
 }
 
 // Sharing keeps what partners may ask about in step with the site's libraries.
 type Sharing interface {
-	// Changed is called after documents came or went. It returns at once.
+	// Changed is called after documents were added or removed. It returns at once.
 	Changed()
 	// Close ends every share of a library that is deleted.
 	Close(ctx context.Context, lib concordat.LibraryID) error
@@ -60,7 +60,7 @@ type Site struct {
 	panics  compare.Panics
 }
 
-// New returns a Site over the parts that its options name.
+// New returns a Site with the parts in its options.
 func New(o Options) *Site {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
@@ -74,24 +74,24 @@ func New(o Options) *Site {
 	return &Site{o: o}
 }
 
-// changed tells that documents came or went.
+// changed announces that documents were added or removed.
 func (s *Site) changed() {
 	if s.o.Sharing != nil {
 		s.o.Sharing.Changed()
 	}
 }
 
-// AskWith makes an Asker the one that checks ask. It is called before the first check.
+// AskWith sets the Asker that checks use. It is called before the first check.
 func (s *Site) AskWith(a Asker) { s.asker = a }
 
-// TellPanics says where panics that the site's work recovered are noted. It is called before the first work.
+// TellPanics sets where recovered panics of the site's work are recorded. It is called before the first work.
 func (s *Site) TellPanics(p compare.Panics) { s.panics = p }
 
 // NotePanic logs and counts the panic that err holds, once, and reports whether there is one.
 func (s *Site) NotePanic(err error, attrs ...any) bool { return s.panics.Note(err, attrs...) }
 
-// HoldFindings keeps everybody else who calls it from what several steps change in findings, until release is called:
-// requests for passages, of which none must be made twice, and deletions.
+// HoldFindings keeps other callers from what several steps change in findings, until release is called: requests for passages,
+// none of which may be made twice, and deletions.
 func (s *Site) HoldFindings() (release func()) {
 	s.keeping.Lock()
 	return s.keeping.Unlock
@@ -125,8 +125,8 @@ func CheckName(name string) error {
 	return nil
 }
 
-// CheckLibraryName returns nil if name can be given to a new library: people type it in commands, and addresses hold it. Older
-// libraries keep theirs.
+// CheckLibraryName returns nil if name can be given to a new library: people type it in commands, and addresses contain it.
+// Older libraries keep theirs.
 func CheckLibraryName(name string) error {
 	if err := CheckName(name); err != nil {
 		return err
@@ -151,8 +151,7 @@ func CheckText(text string) error {
 	return nil
 }
 
-// DeleteDocuments forgets documents of a library, their text, fingerprints and catalogue rows. One
-// that is not there is not an error.
+// DeleteDocuments deletes documents of a library, their text, fingerprints and catalogue rows. A missing one is not an error.
 func (s *Site) DeleteDocuments(ctx context.Context, lib concordat.LibraryID, ids ...concordat.DocumentID) error {
 	refs := make([]concordat.Ref, len(ids))
 	for i, id := range ids {
@@ -171,8 +170,8 @@ func (s *Site) DeleteDocuments(ctx context.Context, lib concordat.LibraryID, ids
 // DeletePage is how many documents of a library are deleted at a time.
 const DeletePage = 500
 
-// DeleteLibrary forgets a library with all its documents; progress, if not nil, is called with the number of
-// documents gone. A call that was cut short can be repeated.
+// DeleteLibrary deletes a library with all its documents; progress, if not nil, is called with the number of deleted documents.
+// An interrupted call can be repeated.
 func (s *Site) DeleteLibrary(ctx context.Context, lib concordat.LibraryID, progress func(done int)) error {
 	if _, err := s.o.Store.Catalogue.Library(ctx, lib); err != nil {
 		return fmt.Errorf("library %s: %w", lib, err)

@@ -17,13 +17,12 @@ import (
 	"concordat/store"
 )
 
-// watchTable finds the sentences of standing checks near a new one: within their gates, as far as
-// concordat.ProbeOne looks.
+// watchTable finds the sentences of standing checks near a new one: within their gates, as far as concordat.ProbeOne looks.
 type watchTable struct {
 	tasks     []concordat.TaskID
 	sentences []watchedSentence
 	bands     [concordat.Bands]map[uint32][]int32
-	// held has a bit for each value of a band that stands in bands: most look-ups end there.
+	// held has a bit for each band value that occurs in bands: most look-ups end there.
 	held [concordat.Bands][1 << concordat.BandBits / 64]uint64
 }
 
@@ -142,8 +141,8 @@ func (s *Site) watch(ctx context.Context, profiles []*concordat.Profile) error {
 	return g.Wait()
 }
 
-// alertHere compares a new document with the submission of a standing check, and raises an alert if they
-// share a passage that the check has not found before.
+// alertHere compares a new document with the submission of a standing check, and raises an alert if they share a passage that
+// the check has not found before.
 func (s *Site) alertHere(ctx context.Context, task concordat.TaskID, p *concordat.Profile, hits []compare.Hit) error {
 	f, err := s.KeptFindings(ctx, task)
 	if errors.Is(err, concordat.ErrNotFound) {
@@ -192,8 +191,8 @@ func distinctSpans(hits []compare.Hit) int {
 	return len(seen)
 }
 
-// Alerts returns what later documents, here and at partners, matched standing checks, after the given
-// number and oldest first: at most limit, all up to the store's largest page if limit is 0.
+// Alerts returns the later documents, here and at partners, that matched standing checks, after the given number and oldest
+// first: at most limit, all up to the store's largest page if limit is 0.
 func (s *Site) Alerts(ctx context.Context, after int64, limit int) ([]store.Alert, error) {
 	return s.o.Store.Alerts.Alerts(ctx, after, limit)
 }
@@ -208,13 +207,13 @@ func Later(ctx context.Context, db *store.DB, task concordat.TaskID) (out []repo
 	return out, err
 }
 
-// StandingChecks returns the tasks whose checks stay, in order.
+// StandingChecks returns the tasks whose checks keep watching, in order.
 func (s *Site) StandingChecks(ctx context.Context) ([]concordat.TaskID, error) {
 	return s.o.Store.Alerts.StandingTasks(ctx)
 }
 
-// ChangeAlert marks an alert and leaves an entry in the audit, both or neither. It reports whether the mark changed
-// anything; an alert that is so already leaves no entry.
+// ChangeAlert marks an alert and adds an entry to the audit, both or neither. It reports whether the mark changed anything; an
+// unchanged alert adds no entry.
 func ChangeAlert(ctx context.Context, db *store.DB, seq int64, change store.AlertChange, by string,
 	at time.Time) (changed bool, err error) {
 	err = db.Atomic(ctx, func(tx *store.DB) error {

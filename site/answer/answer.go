@@ -38,10 +38,9 @@ func limited(ctx context.Context, n int) (*errgroup.Group, context.Context) {
 	return g, ctx
 }
 
-// Answer answers the first round: which sentences of the libraries that are open to the asker lie
-// near those it asks, as much of that as each library's rule shows, and charges it. It fails with a
-// *concordat.Refusal where the whole ask cannot be answered; a library that is not is refused in its
-// own LibraryAnswer. Every call leaves a line in the audit.
+// Answer answers the first round: which sentences of the libraries open to the asker are near those it asks about, as far as
+// each library's rule shows, and charges it. It fails with a *concordat.Refusal if the whole ask cannot be answered; a library
+// that cannot is refused in its own LibraryAnswer. Every call leaves a line in the audit.
 func (s *Answerer) Answer(ctx context.Context, from concordat.SiteID, a *concordat.Ask) (*concordat.SiteAnswer, error) {
 	t, withheld, err := s.answer(ctx, from, a)
 	line := auditAnswer{Job: hex.EncodeToString(a.Job[:]), Epoch: a.Epoch.String(), Purpose: cut(a.Purpose), Level: a.Level,
@@ -88,7 +87,7 @@ func (s *Answerer) answer(ctx context.Context, from concordat.SiteID, a *concord
 	return t, q.withheld, nil
 }
 
-// checkAsk returns the set of an ask that can be answered.
+// checkAsk returns the set for an ask that can be answered.
 func (s *Answerer) checkAsk(from concordat.SiteID, a *concordat.Ask) (*epochSet, error) {
 	invalid := func(format string, args ...any) error {
 		return fmt.Errorf("ask: %w: %s", concordat.ErrInvalid, fmt.Sprintf(format, args...))
@@ -121,7 +120,7 @@ func (s *Answerer) checkAsk(from concordat.SiteID, a *concordat.Ask) (*epochSet,
 	return set, nil
 }
 
-// checkFrame refuses what no question of the first round may have.
+// checkFrame refuses what no question of the first round may contain.
 func checkFrame(job concordat.JobID, libraries []concordat.LibraryID, purpose string) error {
 	switch {
 	case job == concordat.JobID{}:
@@ -139,7 +138,7 @@ func checkFrame(job concordat.JobID, libraries []concordat.LibraryID, purpose st
 	return nil
 }
 
-// refusedJob is the error of a job that cannot be used.
+// refusedJob is the error for a job that cannot be used.
 func refusedJob(err error) error {
 	if errors.Is(err, concordat.ErrInvalid) {
 		return refuse(concordat.ReasonUnknown, "this job is of another submission")
@@ -147,7 +146,7 @@ func refusedJob(err error) error {
 	return err
 }
 
-// grants decides on each library asked and charges its budget; refused ones are nil.
+// grants decides on each requested library and charges its budget; refused ones are nil.
 func (s *Answerer) grants(ctx context.Context, q *question, t *concordat.SiteAnswer) ([]*grant, error) {
 	out := make([]*grant, len(q.ask.Libraries))
 	for i, lib := range q.ask.Libraries {
@@ -178,7 +177,7 @@ func (s *Answerer) grants(ctx context.Context, q *question, t *concordat.SiteAns
 	return out, nil
 }
 
-// answerLibrary looks in one library and tells what its rule shows.
+// answerLibrary looks in one library and discloses what its rule shows.
 func (s *Answerer) answerLibrary(ctx context.Context, q *question, g *grant, i int, t *concordat.SiteAnswer) error {
 	l := &t.Libraries[i]
 	ready, err := s.readyOf(ctx, q.set, g.library.ID)
@@ -214,8 +213,8 @@ func (s *Answerer) answerLibrary(ctx context.Context, q *question, g *grant, i i
 	return keep()
 }
 
-// gather returns the documents that match within the gate, with all their hits, in order of id: those whose present text
-// is in the set, without those of the asker's own authors where the rule leaves them out.
+// gather returns the documents that match within the gate, with all their hits, in order of id: those whose present text is in
+// the set, without those of the asker's own authors if the rule leaves them out.
 func (s *Answerer) gather(ctx context.Context, q *question, g *grant, matches []concordat.Match) ([]*found, error) {
 	by := map[concordat.DocumentID]*found{}
 	for _, m := range matches {
@@ -257,8 +256,8 @@ func (q *question) leftOut(g *grant, author string) bool {
 	return slices.ContainsFunc(AuthorHashes(q.set.SketchKey, author), func(h [16]byte) bool { return q.excluded[h] })
 }
 
-// tell adds to t what the rule shows of the matching documents, and returns what records it with the job. Hits of
-// documents that are not told, as too little matches, are kept there too: they count when more come.
+// tell adds to t what the rule shows of the matching documents, and returns what records it with the job. Hits of documents
+// that are not named, because too little matches, are kept there too: they count when more follow.
 func (s *Answerer) tell(ctx context.Context, q *question, g *grant, all []*found, i int,
 	t *concordat.SiteAnswer) (keep func() error, err error) {
 	l := &t.Libraries[i]
@@ -305,7 +304,7 @@ func (s *Answerer) tell(ctx context.Context, q *question, g *grant, all []*found
 	return func() error { return s.keep(ctx, q, docs, metadata, concordat.ShowCounts, below) }, nil
 }
 
-// atLeastFew returns n with the numbers below three, but for none, told alike.
+// atLeastFew returns n with the numbers below three, except zero, made alike.
 func atLeastFew(n int) int {
 	if n == 1 {
 		return few
@@ -332,8 +331,8 @@ func (g *grant) documentTell(f *found, library int, metadata bool) concordat.Doc
 		Author: f.row.Author, Contact: g.rule.Contact, Date: f.row.Added, Outline: g.rule.Outline}
 }
 
-// disclose charges for the documents and hits that are told for the first time, and returns how many
-// of the documents, from the first on, the budget allows to be told with metadata.
+// disclose charges for the documents and hits disclosed for the first time, and returns how many of the documents, from the
+// first on, the budget allows to be disclosed with metadata.
 func (s *Answerer) disclose(ctx context.Context, q *question, g *grant, docs []*found, l *concordat.LibraryAnswer) (int, error) {
 	var all, each []store.Spending
 	documents, hits := 0, 0
@@ -364,7 +363,7 @@ func (s *Answerer) disclose(ctx context.Context, q *question, g *grant, docs []*
 	return len(docs), nil
 }
 
-// fresh counts the document and its hits that were not told in this job.
+// fresh counts the document and its hits that this job has not disclosed.
 func (q *question) fresh(f *found) (documents, hits int) {
 	told := map[store.AnswerHit]bool{}
 	documents = 1
@@ -382,7 +381,7 @@ func (q *question) fresh(f *found) (documents, hits int) {
 	return documents, hits
 }
 
-// tidy forgets what no question can need any more.
+// tidy deletes what no question can need any more.
 func (s *Answerer) tidy(ctx context.Context, now time.Time) error {
 	return errors.Join(s.o.Store.Answers.ForgetAnswerJobs(ctx, now.Add(-jobLife)), s.o.Store.Answers.ForgetSpent(ctx, now.Add(-year-Day)),
 		s.o.Store.Answers.ForgetQuestions(ctx, now.Add(-year)), s.o.Store.Asks.ForgetOutlined(ctx, now.Add(-year)),

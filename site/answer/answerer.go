@@ -25,10 +25,10 @@ type Options struct {
 	Workers int              // of fingerprinting; 0: one for each core
 	// Meaning: the index has cells of meaning, so that leads can be answered.
 	Meaning bool
-	// Shared: other processes are this site too, with the same store, and change it meanwhile.
+	// Shared: other processes also serve this site, with the same store, and change it meanwhile.
 	Shared bool
-	// Noticed takes a partner's notice about what this site asked; see [concordat/site/ask.Asker.Noticed]. nil: such
-	// notices are kept for people and have no other effect.
+	// Noticed handles a partner's notice about what this site asked; see [concordat/site/ask.Asker.Noticed]. nil: such notices
+	// are kept for people and have no other effect.
 	Noticed func(ctx context.Context, from concordat.SiteID, n *concordat.Notice) (concordat.TaskID, error)
 }
 
@@ -39,10 +39,10 @@ type Answerer struct {
 	panics compare.Panics
 }
 
-// TellPanics says where panics of the work in the background are noted. It is called before [Answerer.KeepEpochs].
+// TellPanics sets where panics of background work are recorded. It is called before [Answerer.KeepEpochs].
 func (s *Answerer) TellPanics(p compare.Panics) { s.panics = p }
 
-// New returns an Answerer. It answers nothing before [Answerer.UseEpochs].
+// New returns an Answerer, which answers nothing before [Answerer.UseEpochs].
 func New(o Options) *Answerer {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
@@ -75,7 +75,7 @@ func (s *Answerer) templates(ctx context.Context, lib concordat.LibraryID) ([]st
 	return compare.TemplateTexts(given), nil
 }
 
-// document returns a document of this site with its text, nil if there is none.
+// document returns a document of this site with its text, or nil.
 func (s *Answerer) document(ctx context.Context, lib concordat.LibraryID, id concordat.DocumentID) (*concordat.Document, error) {
 	d, err := s.o.Index.Document(ctx, s.ref(lib, id))
 	if errors.Is(err, concordat.ErrNotFound) {

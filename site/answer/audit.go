@@ -12,7 +12,7 @@ import (
 	"concordat/store"
 )
 
-// The lines of the audit name what was asked and how much was shown, never text or fingerprints.
+// The lines of the audit say what was asked and how much was shown, but contain no text or fingerprints.
 
 // auditAnswer is the detail of an answered or refused ask.
 type auditAnswer struct {
@@ -32,7 +32,7 @@ type auditLibraryAnswer struct {
 	Refused   concordat.Reason    `json:"refused,omitempty"`
 	Documents int                 `json:"documents"` // listed
 	Hits      int                 `json:"hits"`
-	Withheld  int                 `json:"withheld,omitempty"` // sentences that were too near to earlier ones to be answered
+	Withheld  int                 `json:"withheld,omitempty"` // sentences too near to earlier ones to be answered
 }
 
 // auditProbing is the detail of an alarm.
@@ -132,7 +132,7 @@ type auditDecision struct {
 	State      string           `json:"state"`
 }
 
-// reasonOf names why a question failed.
+// reasonOf names the reason why a question failed.
 func reasonOf(err error) string {
 	var r *concordat.Refusal
 	switch {
@@ -161,7 +161,7 @@ func cut[S ~string](s S) S {
 	return S(strings.ToValidUTF8(string(s[:end]), "\uFFFD")) + "…"
 }
 
-// audit adds a line; from is empty for what is done here.
+// audit adds a line; from is empty for actions of this site.
 func (s *Answerer) audit(ctx context.Context, from concordat.SiteID, action string, detail any) error {
 	return s.note(context.WithoutCancel(ctx), s.o.Store, from, action, detail)
 }

@@ -23,7 +23,7 @@ func AuthorHashes(sketchKey []byte, s string) [][16]byte {
 // maxNames bounds the authors of one document.
 const maxNames = 64
 
-// authorNames returns the names in s, each as its words in order of the alphabet.
+// authorNames returns the names in s, each as its words in alphabetical order.
 func authorNames(s string) []string {
 	if len(s) > 1<<12 {
 		s = s[:1<<12]
@@ -40,7 +40,7 @@ func authorNames(s string) []string {
 	}
 	for _, part := range strings.Split(s, ";") {
 		add(part)
-		// A comma stands between authors where each side is a whole name.
+		// A comma separates authors if each side is a whole name.
 		if names := strings.Split(part, ","); len(names) > 1 && !slices.ContainsFunc(names,
 			func(n string) bool { return len(nameWords(n)) < 2 }) {
 			for _, n := range names {

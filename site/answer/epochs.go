@@ -14,9 +14,9 @@ import (
 	"concordat/store"
 )
 
-// EpochSet is the site's second set of fingerprints, for the partners of one federation epoch: the
-// sentences of the libraries that are open to one of them, under the epoch's key, without text. The
-// Answerer fills it (see [Answerer.KeepEpochs]); the caller opens and closes its index, and deletes it when it is retired.
+// EpochSet is the site's second set of fingerprints, for the partners of one federation epoch: the sentences of the libraries
+// open to one of them, under the epoch's key, without text. The Answerer fills it (see [Answerer.KeepEpochs]); the caller opens
+// and closes its index, and deletes it when it is retired.
 type EpochSet struct {
 	Epoch concordat.Epoch
 	// Profiler is keyed with the epoch's fingerprint key.
@@ -28,15 +28,15 @@ type EpochSet struct {
 	SketchKey []byte
 	// CellKey is the epoch's key of codes of meaning, shared with its members like the fingerprint key: 32 bytes.
 	CellKey []byte
-	// PairKey, if not nil, is the key of the word sets and word orders that one partner is shown, so
-	// that what two partners are shown cannot be compared as it stands.
+	// PairKey, if not nil, is the key of the word sets and word orders shown to one partner, so that two partners cannot
+	// compare theirs directly.
 	PairKey func(asker concordat.SiteID) []byte
-	// HandleKey is known to this site alone and makes the pseudonyms of documents and asked sentences: 32 bytes.
-	// With another key partners' open questions lose their documents.
+	// HandleKey is known to this site alone and makes the pseudonyms of documents and asked sentences: 32 bytes. With another
+	// key, partners' open questions lose their documents.
 	HandleKey []byte
 	// Members are the partners of the epoch's federation; nil: every partner.
 	Members []concordat.SiteID
-	// Followed keeps how far the Index has followed a set that several processes have; nil: this one alone has it.
+	// Followed keeps how far the Index has followed a set that several processes share; nil: this process alone has it.
 	Followed Followed
 }
 
@@ -53,7 +53,7 @@ func (e *EpochSet) Validate() error {
 	return nil
 }
 
-// shownKey is the key of what a partner is shown.
+// shownKey is the key for what a partner is shown.
 func (e *EpochSet) shownKey(asker concordat.SiteID) []byte {
 	if e.PairKey != nil {
 		return e.PairKey(asker)
@@ -68,8 +68,8 @@ func (e *EpochSet) member(partner concordat.SiteID) bool {
 const (
 	pageDocuments = 200 // documents of a set that are worked on at a time
 	leastKey      = 16
-	// EpochGrace is how long an epoch is answered after a later one of its federation was first
-	// seen here: partners change at their own pace.
+	// EpochGrace is how long an epoch is answered after a later one of its federation was first seen here: partners change at
+	// their own pace.
 	EpochGrace = 14 * 24 * time.Hour
 )
 
@@ -77,11 +77,11 @@ const (
 type epochSets struct {
 	mu   sync.RWMutex
 	sets []*epochSet // guarded by mu
-	// changed has a place for one: documents or shares came or went.
+	// changed has room for one value: documents or shares have changed.
 	changed chan struct{}
 	// fill keeps two passes from running at once.
 	fill   sync.Mutex
-	looked time.Time // when it was last looked for documents that jobs come to again and again; guarded by fill
+	looked time.Time // when it last looked for documents that jobs lead to again and again; guarded by fill
 }
 
 // epochSet is a set in use.
@@ -91,21 +91,20 @@ type epochSet struct {
 
 	mu    sync.Mutex
 	ready map[concordat.LibraryID]readiness // guarded by mu
-	asks  *standingTable                    // guarded by mu; nil: to be read again
+	asks  *standingTable                    // guarded by mu; nil: to be reread
 	// changes counts the changes of standing questions; guarded by mu.
 	changes int
 }
 
-// readiness is how much of a library a set held at a moment.
+// readiness is how much of a library a set held at some moment.
 type readiness struct {
 	held, all int
 	at        time.Time
 }
 
-// UseEpochs makes these the sets that partners are answered from and that [Answerer.KeepEpochs] fills,
-// in place of those before, which no pass fills any more on return; answers in progress may still
-// read them. The highest number of a federation is its present epoch; earlier ones are answered for
-// EpochGrace more.
+// UseEpochs makes these the sets that partners are answered from and that [Answerer.KeepEpochs] fills, replacing earlier ones,
+// which no pass fills any more on return; answers in progress may still read them. The highest number of a federation is its
+// present epoch; earlier ones are answered for EpochGrace longer.
 func (s *Answerer) UseEpochs(ctx context.Context, sets ...EpochSet) error {
 	var in []*epochSet
 	for i := range sets {
@@ -135,13 +134,13 @@ func (s *Answerer) UseEpochs(ctx context.Context, sets ...EpochSet) error {
 	s.epochs.mu.Lock()
 	s.epochs.sets = in
 	s.epochs.mu.Unlock()
-	s.epochs.fill.Lock() // a pass over the sets before ends with its batch
+	s.epochs.fill.Lock() // a pass over earlier sets ends with its batch
 	defer s.epochs.fill.Unlock()
 	s.Changed()
 	return nil
 }
 
-// inUse reports whether a pass shall go on with a set.
+// inUse reports whether a pass should continue with a set.
 func (s *Answerer) inUse(e *epochSet) bool { return slices.Contains(s.epochSets(), e) }
 
 // retired reports whether the grace of a replaced epoch is over.
@@ -165,7 +164,7 @@ func (s *Answerer) epochSets() []*epochSet {
 	return s.epochs.sets
 }
 
-// Changed wakes KeepEpochs: documents or shares came or went.
+// Changed wakes KeepEpochs after documents or shares have changed.
 func (s *Answerer) Changed() {
 	select {
 	case s.epochs.changed <- struct{}{}:
@@ -173,18 +172,18 @@ func (s *Answerer) Changed() {
 	}
 }
 
-// EpochState tells how far the set of an epoch is.
+// EpochState is the progress of the set of an epoch.
 type EpochState struct {
 	Epoch     concordat.Epoch     `json:"epoch"`
 	Scheme    concordat.Scheme    `json:"scheme"`
 	Seen      time.Time           `json:"seen"`
 	Replaced  time.Time           `json:"replaced,omitzero"`
 	Retires   time.Time           `json:"retires,omitzero"` // zero: while it is the latest
-	Retired   bool                `json:"retired"`          // no longer answered: its index can be deleted, see [Answerer.DropEpoch]
+	Retired   bool                `json:"retired"`          // no longer answered, so its index can be deleted, see [Answerer.DropEpoch]
 	Libraries []EpochLibraryState `json:"libraries"`
 }
 
-// EpochLibraryState tells how far a library is in a set.
+// EpochLibraryState is the progress of a library in a set.
 type EpochLibraryState struct {
 	Library   concordat.LibraryID `json:"library"`
 	Held      int                 `json:"held"`      // documents with fingerprints of the epoch
@@ -220,8 +219,8 @@ func (s *Answerer) EpochStates(ctx context.Context) ([]EpochState, error) {
 	return out, nil
 }
 
-// DropEpoch forgets a retired epoch, whose index the caller has closed and deletes. It fails with
-// concordat.ErrInvalid while the epoch is answered.
+// DropEpoch removes a retired epoch, whose index the caller has closed and deletes. It fails with concordat.ErrInvalid while
+// the epoch is answered.
 func (s *Answerer) DropEpoch(ctx context.Context, e concordat.Epoch) error {
 	if s.epoch(e) != nil {
 		return fmt.Errorf("drop epoch %s: %w: it is in use", e, concordat.ErrInvalid)
@@ -229,7 +228,7 @@ func (s *Answerer) DropEpoch(ctx context.Context, e concordat.Epoch) error {
 	return s.o.Store.Answers.DropEpoch(ctx, e)
 }
 
-// readiness is looked up again after so long.
+// readiness is looked up again after this time.
 const readyFor = 10 * time.Second
 
 // readyOf returns how much of a library the set holds.
@@ -256,8 +255,8 @@ func (s *Answerer) readyOf(ctx context.Context, e *epochSet, lib concordat.Libra
 	return r, nil
 }
 
-// share returns the held part, 0 to 1, rounded down to hundredths: how much a document more adds would tell the size of
-// the library.
+// share returns the held part, 0 to 1, rounded down to hundredths: how much one more document adds would reveal the size of the
+// library.
 func (r readiness) share() float64 {
 	if r.all == 0 {
 		return 1
@@ -273,14 +272,14 @@ func (e *epochSet) unready(lib concordat.LibraryID) {
 }
 
 const (
-	// pollEpochs is how often KeepEpochs looks for changes of other processes, and pollShared how often where
-	// they are to be expected.
+	// pollEpochs is how often KeepEpochs looks for changes by other processes, and pollShared how often if they are to be
+	// expected.
 	pollEpochs = time.Minute
 	pollShared = 3 * time.Second
 )
 
-// KeepEpochs fills the sets in the background, after each change, until ctx ends, and then returns
-// nil. What fails is logged and tried again a minute later.
+// KeepEpochs fills the sets in the background, after each change, until ctx ends, and then returns nil. It logs failures and
+// tries again a minute later.
 func (s *Answerer) KeepEpochs(ctx context.Context) error {
 	poll := pollEpochs
 	if s.o.Shared {
@@ -303,9 +302,9 @@ func (s *Answerer) KeepEpochs(ctx context.Context) error {
 	}
 }
 
-// CatchUp brings every set in use up to the catalogue and the shares: it adds what is new or
-// changed in libraries that are open to a member, and removes what is not. It continues where a call
-// that was cut short stopped, and tells partners of later matches of their standing questions.
+// CatchUp updates every set in use from the catalogue and the shares: it adds what is new or changed in libraries open to a
+// member, and removes the rest. It resumes an interrupted call, and informs partners of later matches of their standing
+// questions.
 func (s *Answerer) CatchUp(ctx context.Context) error {
 	s.epochs.fill.Lock()
 	defer s.epochs.fill.Unlock()
@@ -357,7 +356,7 @@ func (s *Answerer) openTo(ctx context.Context, e *epochSet) ([]concordat.Library
 	now := s.o.Now()
 	var out []concordat.LibraryID
 	for _, x := range shares {
-		// Under an embargo the set is made ahead.
+		// During an embargo the set is made in advance.
 		if e.member(x.Partner) && x.Rule.Level != concordat.ShowNothing && (x.Rule.Expires.IsZero() || now.Before(x.Rule.Expires)) {
 			out = append(out, x.Library)
 		}
@@ -365,7 +364,7 @@ func (s *Answerer) openTo(ctx context.Context, e *epochSet) ([]concordat.Library
 	return slices.Compact(out), nil
 }
 
-// trim removes from the set the documents of a library that the catalogue does not have; all: every one.
+// trim removes from the set the documents of a library that the catalogue lacks; all: every document.
 func (s *Answerer) trim(ctx context.Context, e *epochSet, lib concordat.LibraryID, all bool) error {
 	for s.inUse(e) {
 		ids, err := s.o.Store.Answers.Leftover(ctx, e.Epoch, lib, all, pageDocuments)
@@ -414,11 +413,11 @@ func (s *Answerer) fill(ctx context.Context, e *epochSet, lib concordat.LibraryI
 	return nil
 }
 
-// epochBatchBytes bounds the text of documents that are in memory at once.
+// epochBatchBytes bounds the text of documents in memory at once.
 const epochBatchBytes = 4 << 20
 
-// fillBatch puts documents into the set. The store first notes that they are changing: whatever
-// happens in between, it lists all that the index may hold, and counts nothing as held that is not.
+// fillBatch puts documents into the set. The store first records that they are changing: whatever happens in between, it lists
+// everything that the index may hold, and counts nothing as held that is not.
 func (s *Answerer) fillBatch(ctx context.Context, e *epochSet, lib concordat.LibraryID, rows []store.DocumentRow) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -440,8 +439,8 @@ func (s *Answerer) fillBatch(ctx context.Context, e *epochSet, lib concordat.Lib
 	if err := e.Index.Put(ctx, profiles...); err != nil {
 		return fmt.Errorf("put %d documents: %w", len(profiles), err)
 	}
-	// Before they count as held, so that no crash loses an alert; and again for questions that came
-	// meanwhile, whose own answers may have missed them.
+	// Before they count as held, so that no crash loses an alert; and again for questions that arrived meanwhile, whose own
+	// answers may have missed them.
 	changes := e.standingChanges()
 	if err := s.alert(ctx, e, lib, profiles, hashes); err != nil {
 		return err
@@ -463,8 +462,7 @@ func (s *Answerer) fillBatch(ctx context.Context, e *epochSet, lib concordat.Lib
 	return nil
 }
 
-// keyedProfiles fingerprints the documents under the epoch's key and leaves out their text. gone are
-// those that were deleted meanwhile.
+// keyedProfiles fingerprints the documents under the epoch's key and leaves out their text. gone are those deleted meanwhile.
 func (s *Answerer) keyedProfiles(ctx context.Context, e *epochSet, lib concordat.LibraryID,
 	rows []store.DocumentRow) (ps []*concordat.Profile, hashes []string, gone []concordat.DocumentID, err error) {
 	all := make([]*concordat.Profile, len(rows))

@@ -10,40 +10,41 @@ import (
 	"concordat/store"
 )
 
-// Two sentences of one genre lie near each other by chance, the more often the shorter and the more common they are, and whoever
-// asks enough of them meets one of every document. So the owner of a library weighs what matches before it tells anything: the
-// weight of a match is the logarithm of how many times as frequent such matches are where text was reused as where it was not (Good,
-// "Probability and the Weighing of Evidence", 1950, chapter 6), and weights of different sentences add up. Weights are in tenths of a
-// natural logarithm. The tables are rounded from PAN 2013 against film reviews (doc/evaluation/federation.md, "What chance tells").
+// Two sentences of one genre are near each other by chance, more often the shorter and the more common they are, and whoever
+// asks enough of them meets one of every document. So the owner of a library weighs matches before it discloses anything: the
+// weight of a match is the logarithm of how many times more frequent such matches are in reused text than elsewhere (Good,
+// "Probability and the Weighing of Evidence", 1950, chapter 6), and weights of different sentences add up. Weights are in
+// tenths of a natural logarithm. The tables are rounded from PAN 2013 against film reviews (doc/federation.md, What is
+// evidence).
 
 const (
-	// leastEvidence is the evidence from which a document is told, where the rule wants more than one match, and outlined.
+	// leastEvidence is the evidence from which a document is named, if the rule wants more than one match, and outlined.
 	leastEvidence = 45
-	// halfEvidence is the evidence from which questions about a document count though they miss: the partner is told of it, or
-	// would be for one sentence more.
+	// halfEvidence is the evidence from which questions about a document count even if they miss: the partner knows of it, or
+	// would with one sentence more.
 	halfEvidence = leastEvidence / 2
-	// neighbourWeight is added to a match beside another one: matches by chance stand anywhere.
+	// neighbourWeight is added to a match next to another one: matches by chance are scattered.
 	neighbourWeight = 15
-	// neighbourOrdinals is how far apart neighbours are at most, in sentences of ours.
+	// neighbourOrdinals is the greatest distance of neighbours, in sentences of ours.
 	neighbourOrdinals = 2
 )
 
-// marginWeight is by how many hashes a match lies within its gate, the last value for all that lie deeper; sameWeight is that of the
-// same fingerprint.
+// marginWeight is the weight by the number of hashes that a match is within its gate, the last value for all larger numbers;
+// sameWeight is that of the same fingerprint.
 var marginWeight = [...]int{-15, -5, 7, 14, 21, 28, 32, 36, 40}
 
 const sameWeight = 50
 
-// lengthWeight is by the letters of a sentence, one Han character counting as three: that of the last row whose letters it has.
+// lengthWeight is the weight by the letters of a sentence, one Han character counting as three: that of the last row reached.
 var lengthWeight = []struct{ letters, weight int }{{0, -40}, {30, -12}, {45, -6}, {60, 1}, {80, 7}, {100, 14}, {130, 20}}
 
-// holderWeight is by how many documents of the library a question comes near, the last value for more.
+// holderWeight is the weight by how many documents of the library a question comes near, the last value for more.
 var holderWeight = [...]int{1: 12, 2: -3, 3: -13, 4: -18, 5: -30}
 
-// common is the weight of wording that many documents of a library hold: it is no evidence, however much of it there is.
+// common is the weight of wording that many documents of a library hold: it is not evidence, however much of it there is.
 const common = -1000
 
-// weight returns what a match weighs. of is its document, documents how many the library has.
+// weight returns the weight of a match. of is its document, documents the number in the library.
 func (q *question) weight(h *hit, of store.DocumentRow, documents int) int {
 	if least := wording.Least(documents); least > 0 && h.holders >= max(least, len(holderWeight)) {
 		return common
@@ -67,7 +68,7 @@ func (q *question) weight(h *hit, of store.DocumentRow, documents int) int {
 	return w + holderWeight[min(h.holders, len(holderWeight)-1)]
 }
 
-// lettersOf estimates the letters of a sentence of which only the place is at hand, by those of its document.
+// lettersOf estimates the letters of a sentence of which only the place is known, from those of its document.
 func lettersOf(s concordat.Span, row store.DocumentRow, gate int) int {
 	if row.Bytes == 0 {
 		return 0
@@ -91,14 +92,14 @@ func (q *question) evidence(f *found) int {
 	return evidenceOf(all)
 }
 
-// weighed is a match of a job: an asked sentence by its name, one of ours, and what it weighs.
+// weighed is a match of a job: an asked sentence by its name, one of ours, and their weight.
 type weighed struct {
 	sentence [8]byte
 	ordinal  int
 	weight   int
 }
 
-// evidenceOf adds up what matches of one document weigh. Matches that weigh nothing by themselves count beside others.
+// evidenceOf adds up the weights of one document's matches. Matches without weight of their own count next to others.
 func evidenceOf(all []weighed) int {
 	slices.SortFunc(all, func(a, b weighed) int {
 		return cmp.Or(b.weight-a.weight, a.ordinal-b.ordinal, slices.Compare(a.sentence[:], b.sentence[:]))
@@ -124,7 +125,7 @@ func evidenceOf(all []weighed) int {
 	return sum
 }
 
-// weigh sets how many documents hold what each hit matches, and its weight, of all documents that an ask came near.
+// weigh sets the number of documents for each hit, and its weight, for all documents that an ask came near.
 func (q *question) weigh(g *grant, docs []*found) {
 	holders := map[int]map[concordat.DocumentID]bool{}
 	for _, f := range docs {
@@ -144,13 +145,14 @@ func (q *question) weigh(g *grant, docs []*found) {
 	}
 }
 
-// tellable reports whether a document may be told: enough sentences match, and it is more than chance brings. A rule that one match is
-// enough for names what matches by chance too.
+// tellable reports whether a document may be named: enough sentences match, and they exceed chance. A rule that needs only one
+// match names chance matches too.
 func (q *question) tellable(f *found, rule store.ShareRule) bool {
 	return q.paired(f, rule.Matches) && (rule.Matches == 1 || q.evidence(f) >= leastEvidence)
 }
 
-// nearlyTold reports whether a partner may see by what it is told, or not, that a sentence of the document does not match.
+// nearlyTold reports whether a partner can tell from what it learns, or does not, that a sentence of the document does not
+// match.
 func (q *question) nearlyTold(f *found, rule store.ShareRule) bool {
 	return rule.Matches == 1 || q.evidence(f) >= halfEvidence
 }

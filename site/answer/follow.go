@@ -8,19 +8,18 @@ import (
 	"concordat/store"
 )
 
-// Where several processes are one site, one of them keeps the fingerprint sets of partners: it decides what
-// they hold and numbers the changes in the store. The others follow these numbers, each with an index of its own,
-// so that any of them answers; one that is behind tells partners that it holds less.
+// If several processes serve one site, one of them keeps the fingerprint sets of partners: it decides what they hold and
+// numbers the changes in the store. The others follow these numbers, each with its own index, so that any of them answers; one
+// that is behind reports to partners that it holds less.
 
-// Followed keeps, for one set, up to which change of each library this process's index has it. Safe for
-// concurrent use.
+// Followed keeps, for one set, the last change of each library that this process's index has. Safe for concurrent use.
 type Followed interface {
 	Position(lib concordat.LibraryID) (int64, error)
 	// SetPosition returns when the number would survive the end of the process.
 	SetPosition(lib concordat.LibraryID, seq int64) error
 }
 
-// Follow brings every set in use up to the store, once.
+// Follow updates every set in use from the store, once.
 func (s *Answerer) Follow(ctx context.Context) error {
 	s.epochs.fill.Lock()
 	defer s.epochs.fill.Unlock()
@@ -36,8 +35,8 @@ func (s *Answerer) Follow(ctx context.Context) error {
 	return nil
 }
 
-// keepShared is catchUp by the process that keeps the set: it first has what those that kept it before
-// have made, and then all there is.
+// keepShared is CatchUp for the process that keeps the set: it first takes over what former keepers have made, and then
+// everything else.
 func (s *Answerer) keepShared(ctx context.Context, e *epochSet) error {
 	if e.Followed == nil {
 		return s.catchUp(ctx, e)
@@ -58,7 +57,7 @@ func (s *Answerer) keepShared(ctx context.Context, e *epochSet) error {
 	return err
 }
 
-// skipOwn notes that the index has the changes that this process has made itself.
+// skipOwn records that the index has the changes that this process has made itself.
 func (s *Answerer) skipOwn(ctx context.Context, e *epochSet, lib concordat.LibraryID) error {
 	at, err := e.Followed.Position(lib)
 	if err != nil {
@@ -135,7 +134,7 @@ func (s *Answerer) followChanges(ctx context.Context, e *epochSet, lib concordat
 	if err != nil {
 		return err
 	}
-	for _, id := range missing { // deleted meanwhile: the change that says so comes
+	for _, id := range missing { // deleted meanwhile: its own change follows
 		gone = append(gone, s.ref(lib, id))
 	}
 	if len(profiles) > 0 {
@@ -154,7 +153,7 @@ func (s *Answerer) followChanges(ctx context.Context, e *epochSet, lib concordat
 	return err
 }
 
-// behind returns how many documents of a library the set holds in another process and not yet here.
+// behind returns how many documents of a library the set holds in another process but not yet here.
 func (s *Answerer) behind(ctx context.Context, e *epochSet, lib concordat.LibraryID) (int, error) {
 	if e.Followed == nil {
 		return 0, nil

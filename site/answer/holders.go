@@ -9,7 +9,7 @@ import (
 	"concordat/align/wording"
 )
 
-// order brings documents and hits into the order that a SiteAnswer promises.
+// order puts documents and hits into the order that a SiteAnswer promises.
 func order(t *concordat.SiteAnswer) {
 	if len(t.Documents) == 0 {
 		return
@@ -37,11 +37,11 @@ func order(t *concordat.SiteAnswer) {
 	})
 }
 
-// leastHolders is the least number of documents holding a sentence that the answer states, roughly, even of documents
-// that the asker may not see: the wording is common.
+// leastHolders is the number of documents from which the answer states, roughly, how many hold a sentence, even documents that
+// the asker may not see: the wording is common.
 const leastHolders = wording.Absolute + 1
 
-// countHolders sets the numbers of documents that hold each sentence told.
+// countHolders sets the numbers of documents that hold each disclosed sentence.
 func countHolders(t *concordat.SiteAnswer) {
 	told := map[int]map[int]bool{} // documents of each sentence
 	for _, h := range t.Hits {

@@ -21,7 +21,7 @@ func (s *Answerer) readJob(ctx context.Context, q *question, docs []*found) erro
 	return nil
 }
 
-// readBefore reads what the job knows of a document, if it is of the same text.
+// readBefore reads what the job knows about a document, if it has the same text.
 func (s *Answerer) readBefore(ctx context.Context, q *question, f *found) error {
 	known, err := s.o.Store.Answers.AnswerDocument(ctx, q.from, q.ask.Job, f.handle)
 	if isNotFound(err) {
@@ -34,10 +34,10 @@ func (s *Answerer) readBefore(ctx context.Context, q *question, f *found) error 
 	return err
 }
 
-// maxHits is the most hits of one document that a job keeps of one ask.
+// maxHits is the most hits of one document that a job keeps from one ask.
 const maxHits = 4096
 
-// hits returns the hits of a document as the store keeps them.
+// hits returns the hits of a document in the form of the store.
 func (q *question) hits(f *found, told bool) []store.AnswerHit {
 	n := min(len(f.hits), maxHits)
 	out := make([]store.AnswerHit, n)
@@ -48,8 +48,8 @@ func (q *question) hits(f *found, told bool) []store.AnswerHit {
 	return out
 }
 
-// keep records with the job the level at which each document was told: level metadata for the first metadata documents
-// and their hits, the given level for the others, nothing for those below.
+// keep records with the job the level at which each document was disclosed: level metadata for the first metadata documents and
+// their hits, the given level for the others, nothing for those below.
 func (s *Answerer) keep(ctx context.Context, q *question, docs []*found, metadata int, level concordat.Show, below []*found) error {
 	var rows []store.AnswerDocument
 	var hits []store.AnswerHit
@@ -83,9 +83,9 @@ func (f *found) ordinals() int {
 	return len(seen)
 }
 
-// paired reports whether at least n sentences of the job can be paired, each once, with sentences of
-// the document that they match: many variants of one sentence are not many matches, and one
-// sentence near many is not either. It is a bipartite matching (Kuhn 1955, by augmenting paths).
+// paired reports whether at least n sentences of the job can be paired, each once, with matching sentences of the document:
+// many variants of one sentence are not many matches, and neither is one sentence near many. It is a bipartite matching (Kuhn
+// 1955, by augmenting paths).
 func (q *question) paired(f *found, n int) bool {
 	edges := map[[8]byte][]int{}
 	var order [][8]byte

@@ -17,21 +17,21 @@ import (
 	"concordat/store"
 )
 
-// A partner that asks by cells of meaning is told which documents may say the same, where, and how surely in three steps; never a
-// vector, a number or a word. Cells are keyed with a secret that all members have, so that each can ask about a sentence that it only
-// supposes: the level is closed unless it is opened, and has budgets of its own.
+// A partner that asks by cells of meaning learns which documents may say the same, where, and how surely in three steps; never
+// a vector, a number or a word. Cells are keyed with a secret that all members have, so each can ask about a sentence that it
+// merely supposes: the level is closed unless it is opened, and has its own budgets.
 
 const (
-	// toldLead is the level of a document that was named by its meaning alone: outlines, edges and overlap are not shown of it.
+	// toldLead is the level of a document named by its meaning alone: outlines, edges and overlap are not shown for it.
 	toldLead concordat.Show = "lead"
-	// leadOrdinal is added to the numbers of sentences of package meaning, which are others than those of fingerprints.
+	// leadOrdinal is added to the numbers of sentences of package meaning, which differ from those of fingerprints.
 	leadOrdinal = 1 << 30
-	// maxLeadQuestions is the most different questions that are answered about one place, of one partner in a year.
+	// maxLeadQuestions is the most different questions answered about one place, for one partner in a year.
 	maxLeadQuestions = 12
-	// aroundLead is how many sentences on either side of what was told belong to its place.
+	// aroundLead is how many sentences on either side of a disclosed one belong to its place.
 	aroundLead = 2
-	// A document is named for places that lie within leadGap sentences, of at least leastPlaces different sentences on both sides, asked
-	// in one stretch, with margins of leastLead in all (doc/evaluation/meaning.md, Between sites).
+	// A document is named for places within leadGap sentences, of at least leastPlaces different sentences on both sides, asked
+	// in one stretch, whose margins add up to leastLead (doc/evaluation/meaning.md, Between sites).
 	leadGap     = 4
 	leastPlaces = 2
 	leastLead   = 0.45
@@ -40,7 +40,7 @@ const (
 // leadMargins are the margins from which a sentence is far, near and very near.
 var leadMargins = [...]float64{concordat.LeadFar: 0.04, concordat.LeadNear: 0.12, concordat.LeadVeryNear: 0.2}
 
-// leadQuestion is one question by cells on its way.
+// leadQuestion is one question by cells being answered.
 type leadQuestion struct {
 	from      concordat.SiteID
 	ask       *concordat.LeadAsk
@@ -53,8 +53,8 @@ type leadQuestion struct {
 	withheld  map[concordat.LibraryID]int
 }
 
-// AnswerLeads answers which documents of the libraries that are open for it may say what the cells of an ask stand for, and charges
-// it. Without cells it says which libraries would answer. It fails with a *concordat.Refusal if the whole ask cannot be answered.
+// AnswerLeads answers which documents of the libraries open for it may say what the cells of an ask stand for, and charges it.
+// Without cells it says which libraries would answer. It fails with a *concordat.Refusal if the whole ask cannot be answered.
 // Every call leaves a line in the audit.
 func (s *Answerer) AnswerLeads(ctx context.Context, from concordat.SiteID, a *concordat.LeadAsk) (*concordat.LeadAnswer, error) {
 	t, withheld, err := s.leads(ctx, from, a)
@@ -126,7 +126,7 @@ func (s *Answerer) checkLeadAsk(from concordat.SiteID, a *concordat.LeadAsk) (*l
 	return q, nil
 }
 
-// read takes the key off the cells, and makes points of them, and stretches.
+// read removes the key from the cells, and turns them into points and stretches.
 func (q *leadQuestion) read() error {
 	keyed, err := crypto.NewCellCipher(q.set.CellKey, q.ask.Job)
 	if err != nil {
@@ -147,7 +147,7 @@ func (q *leadQuestion) read() error {
 	return nil
 }
 
-// leadGrants decides on each library asked and charges its budget; refused ones are nil.
+// leadGrants decides on each requested library and charges its budget; refused ones are nil.
 func (s *Answerer) leadGrants(ctx context.Context, q *leadQuestion, t *concordat.LeadAnswer) ([]*grant, error) {
 	out := make([]*grant, len(q.ask.Libraries))
 	for i, lib := range q.ask.Libraries {
@@ -184,7 +184,7 @@ func (g *grant) leads(kind string, n, most int) store.Spending {
 	return g.spending(kind, n, store.Window{Within: Day, Most: most})
 }
 
-// leadDocument is a document that stands out for some of the cells asked.
+// leadDocument is a document that stands out for some of the asked cells.
 type leadDocument struct {
 	row    store.DocumentRow
 	spans  []concordat.Span // of its sentences
@@ -202,7 +202,7 @@ type leadHit struct {
 	step    concordat.LeadStep
 }
 
-// leadsIn looks in one library and tells what may say the same.
+// leadsIn looks in one library and discloses what may say the same.
 func (s *Answerer) leadsIn(ctx context.Context, q *leadQuestion, g *grant, i int, t *concordat.LeadAnswer) error {
 	query := &concordat.Query{Libraries: []concordat.LibraryID{g.library.ID}}
 	candidates, reached, err := compare.ByCells(ctx, s.o.Index, query, q.questions, compare.ForPartners)
@@ -227,7 +227,7 @@ func (s *Answerer) leadsIn(ctx context.Context, q *leadQuestion, g *grant, i int
 	return s.answerLeads(ctx, q, g, documents, i, t)
 }
 
-// readLeads reads the candidates whose present text the partner may be told of.
+// readLeads reads the candidates whose present text the partner may learn about.
 func (s *Answerer) readLeads(ctx context.Context, q *leadQuestion, g *grant, candidates []*compare.Candidate) ([]*leadDocument, error) {
 	ids := map[concordat.DocumentID]bool{}
 	for _, c := range candidates {
@@ -263,7 +263,7 @@ func (s *Answerer) readLead(ctx context.Context, q *leadQuestion, row store.Docu
 	if err != nil {
 		return nil, err
 	}
-	text := meaning.NewEncoder(table).Read(d.Text) // an encoder is of one goroutine
+	text := meaning.NewEncoder(table).Read(d.Text) // an encoder is for one goroutine
 	text.Leave(walls)
 	out := &leadDocument{row: row, spans: text.Spans, kept: make([]bool, len(text.Spans)), placed: text.Placed(q.cells)}
 	for _, p := range out.placed {
@@ -274,8 +274,8 @@ func (s *Answerer) readLead(ctx context.Context, q *leadQuestion, row store.Docu
 	return out, nil
 }
 
-// take adds what stands out. Of all that come nearest to one place one is answered, chosen by its name: they may be variants of one
-// sentence, and the nearest would tell more than its step.
+// take adds what stands out. Of all questions that come nearest to one place it answers one, chosen by its name: they may be
+// variants of one sentence, and the nearest would reveal more than its step.
 func (d *leadDocument) take(q *leadQuestion, near []meaning.Near) {
 	by := map[int]leadHit{}
 	for _, n := range near {
@@ -330,7 +330,7 @@ func (d *leadDocument) group(q *leadQuestion) bool {
 	return len(kept) > 0
 }
 
-// name names asked cells for one partner, so that they need not be kept.
+// name identifies asked cells for one partner, so that they need not be kept.
 func (q *leadQuestion) name(asked int) (name [8]byte) {
 	var b []byte
 	for _, c := range q.asked[asked] {
@@ -341,8 +341,8 @@ func (q *leadQuestion) name(asked int) (name [8]byte) {
 	return name
 }
 
-// leadsOnce counts the questions, takes out those that come to a sentence after too many others of the year, and returns the documents
-// that may be named still, the clearest first.
+// leadsOnce counts the questions, removes those that come to a sentence after too many others of the year, and returns the
+// documents that may still be named, the clearest first.
 func (s *Answerer) leadsOnce(ctx context.Context, q *leadQuestion, g *grant, all []*leadDocument) ([]*leadDocument, error) {
 	named := slices.DeleteFunc(all, func(d *leadDocument) bool { return !d.group(q) })
 	by := map[int]*store.Question{}
@@ -385,7 +385,7 @@ func (s *Answerer) leadsOnce(ctx context.Context, q *leadQuestion, g *grant, all
 	return named, nil
 }
 
-// weight is by what documents are ordered: nothing but what is told.
+// weight orders documents, by nothing but what is disclosed.
 func (d *leadDocument) weight() int {
 	n := 0
 	for _, h := range d.hits {
@@ -394,7 +394,7 @@ func (d *leadDocument) weight() int {
 	return n
 }
 
-// answerLeads adds documents to t as far as the budget goes, and keeps them with the job.
+// answerLeads adds documents to t as far as the budget allows, and keeps them with the job.
 func (s *Answerer) answerLeads(ctx context.Context, q *leadQuestion, g *grant, documents []*leadDocument, i int,
 	t *concordat.LeadAnswer) error {
 	var rows []store.AnswerDocument
@@ -432,7 +432,7 @@ func (s *Answerer) answerLeads(ctx context.Context, q *leadQuestion, g *grant, d
 	return s.o.Store.Asks.Show(ctx, shown...)
 }
 
-// maxLeadHits bounds the places of one document, of which the protocol numbers 255.
+// maxLeadHits bounds the places of one document; the protocol can number 255.
 const maxLeadHits = 100
 
 // places returns where a document stands out, with the sentences around that may be shown.
@@ -458,7 +458,7 @@ func (d *leadDocument) places() []concordat.Span {
 	return out
 }
 
-// places refuses passages that were not told as places of the document, and such as come with text.
+// places refuses passages that were not disclosed as places of the document, and passages that come with text.
 func (k *known) places(passages []concordat.RevealPassage) error {
 	for i, p := range passages {
 		if p.Text != "" || !slices.ContainsFunc(k.hits, func(h store.AnswerHit) bool { return h.Span == p.Span }) {

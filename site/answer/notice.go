@@ -17,9 +17,9 @@ const (
 	dailyNotices  = 5000
 )
 
-// Receive takes a notice of a partner. It takes effect at once; one about nothing that this site asked is not
-// kept. Decisions are kept for [Answerer.Inbox], for the partner must be asked again; a partner that no longer
-// wants notices of matches gets none.
+// Receive handles a partner's notice. It takes effect at once; one about something that this site never asked is not kept.
+// Decisions are kept for [Answerer.Inbox], since the partner must be asked again; a partner that no longer wants notices of
+// matches gets none.
 func (s *Answerer) Receive(ctx context.Context, from concordat.SiteID, n *concordat.Notice) error {
 	if err := checkNotice(n); err != nil {
 		return err
@@ -30,7 +30,7 @@ func (s *Answerer) Receive(ctx context.Context, from concordat.SiteID, n *concor
 		return err
 	}
 	if refusal != nil {
-		refusal.Reason = concordat.ReasonBusy // to be told again, not given up
+		refusal.Reason = concordat.ReasonBusy // to be repeated, not given up
 		return refusal
 	}
 	line := auditNotice{Kind: n.Kind, Library: n.Library}
@@ -78,19 +78,19 @@ func checkNotice(n *concordat.Notice) error {
 	return nil
 }
 
-// Outbox returns notices for partners whose time has come, at most limit. The caller delivers them
-// and says [Answerer.Delivered] or [Answerer.Undelivered] of each. A notice may be delivered twice.
+// Outbox returns notices for partners that are due, at most limit. The caller delivers them and calls [Answerer.Delivered] or
+// [Answerer.Undelivered] for each. A notice may be delivered twice.
 func (s *Answerer) Outbox(ctx context.Context, limit int) ([]store.Outgoing, error) {
 	return s.o.Store.Partners.Outbox(ctx, limit)
 }
 
-// Delivered takes a notice out of the outbox.
+// Delivered removes a notice from the outbox.
 func (s *Answerer) Delivered(ctx context.Context, o store.Outgoing) error {
 	return s.o.Store.Partners.Delivered(ctx, o.Seq)
 }
 
-// Undelivered keeps a notice for a later attempt: after a minute, then twice as long each time, up
-// to six hours. A notice that a partner has not taken within 30 days is given up.
+// Undelivered keeps a notice for a later attempt: after a minute, then twice as long each time, up to six hours. A notice that
+// a partner has not accepted within thirty days is given up.
 func (s *Answerer) Undelivered(ctx context.Context, o store.Outgoing, cause error) error {
 	now := s.o.Now()
 	if now.Sub(o.Made) > noticeLife {
@@ -103,12 +103,12 @@ func (s *Answerer) Undelivered(ctx context.Context, o store.Outgoing, cause erro
 
 const noticeLife = 30 * Day
 
-// Inbox returns the decisions that partners told, after the given number, oldest first: at most limit.
+// Inbox returns the decisions that partners sent, after the given number, oldest first: at most limit.
 func (s *Answerer) Inbox(ctx context.Context, after int64, limit int) ([]store.Received, error) {
 	return s.o.Store.Partners.Inbox(ctx, after, limit)
 }
 
-// TakenIn takes notices up to the given number out of the inbox.
+// TakenIn removes notices up to the given number from the inbox.
 func (s *Answerer) TakenIn(ctx context.Context, last int64) error {
 	return s.o.Store.Partners.DropReceived(ctx, last)
 }

@@ -17,11 +17,12 @@ import (
 
 // How much of a document is shown around its matches.
 const (
-	// outlineAround is how many units or sentences are shown on either side of a match that is evidence, and how far from what is shown
-	// the next match may be to be shown with its own surroundings: more comes where the asker's text goes on to match.
+	// outlineAround is how many units or sentences are shown on either side of a match that is evidence, and how near to what
+	// is shown the next match must be to be shown with its own surroundings: more follows where the asker's text continues to
+	// match.
 	outlineAround = 4
 	edgesAround   = 4  // units: a passage's gaps of two and two more at each end
-	revealAround  = 20 // units: a person decides on what is read there
+	revealAround  = 20 // units: a person decides about reading there
 	// Bounds of one question.
 	maxOutlines = 200
 	maxSpans    = 256
@@ -31,7 +32,7 @@ const (
 
 func isNotFound(err error) bool { return errors.Is(err, concordat.ErrNotFound) }
 
-// known is the present state of a document of a job that its partner has seen.
+// known is the present state of a document in a job that its partner has seen.
 type known struct {
 	*grant
 	set    *epochSet
@@ -39,9 +40,9 @@ type known struct {
 	row    store.DocumentRow
 	handle concordat.Handle
 	text   string
-	walls  []concordat.Span  // of text: what the library hands out and lists of references, which are not shown
+	walls  []concordat.Span  // of text: what the library hands out, and lists of references, which are not shown
 	hits   []store.AnswerHit // told
-	lead   bool              // it was named as one that may say the same: nothing but passages can be asked for
+	lead   bool              // it was named because it may say the same: only passages can be requested
 }
 
 // epochFor returns the set of an epoch for a partner.
@@ -53,8 +54,8 @@ func (s *Answerer) epochFor(from concordat.SiteID, e concordat.Epoch) (*epochSet
 	return set, nil
 }
 
-// known returns a document of a job by its handle, without its text, or why nothing is shown of it. Handles that were
-// never told, were told without metadata, or belong to a text that changed are unknown alike.
+// known returns a document of a job by its handle, without its text, or why nothing is shown of it. It treats handles alike
+// that were never disclosed, were disclosed without metadata, or belong to a text that changed.
 func (s *Answerer) known(ctx context.Context, from concordat.SiteID, set *epochSet, job concordat.JobID,
 	h concordat.Handle) (*known, error) {
 	k, err := s.knownOrLead(ctx, from, set, job, h)
@@ -64,10 +65,10 @@ func (s *Answerer) known(ctx context.Context, from concordat.SiteID, set *epochS
 	return k, err
 }
 
-// errUntold refuses all that was not told alike.
+// errUntold refuses everything undisclosed in the same way.
 var errUntold = unknown("no such document was told in this job")
 
-// knownOrLead is known also of a document that was named by its meaning alone.
+// knownOrLead also accepts a document named by its meaning alone.
 func (s *Answerer) knownOrLead(ctx context.Context, from concordat.SiteID, set *epochSet, job concordat.JobID,
 	h concordat.Handle) (*known, error) {
 	j, err := s.o.Store.Answers.AnswerJob(ctx, from, job)
@@ -107,7 +108,7 @@ func (s *Answerer) knownOrLead(ctx context.Context, from concordat.SiteID, set *
 // errChanged refuses to show more of a text that has changed since the job's answer.
 var errChanged = unknown("the document has changed or is gone: ask again")
 
-// read reads the text of the document. What it costs is paid before.
+// read reads the text of the document. Its cost is paid before.
 func (s *Answerer) read(ctx context.Context, k *known) error {
 	d, err := s.document(ctx, k.library.ID, k.row.ID)
 	if err != nil {
@@ -123,7 +124,7 @@ func (s *Answerer) read(ctx context.Context, k *known) error {
 
 func unknown(words string) *concordat.Refusal { return refuse(concordat.ReasonUnknown, "%s", words) }
 
-// pay spends what a later round costs, and returns the refusal where a budget is used up.
+// pay spends the cost of a later round, and returns the refusal if a budget is used up.
 func (s *Answerer) pay(ctx context.Context, xs ...store.Spending) error {
 	_, refusal, err := s.spend(ctx, xs...)
 	if err == nil && refusal != nil {
@@ -132,10 +133,10 @@ func (s *Answerer) pay(ctx context.Context, xs ...store.Spending) error {
 	return err
 }
 
-// AnswerOutline answers the second round: of each document asked, which the job must have been told
-// of with metadata, the sentences within 4 of its matches, in the form that its library's rule
-// names, as long as the partner has the text in no other form. What matches must be evidence, which chance hardly
-// brings; the rule for that is this site's (see evidenceOf). Each costs the asker a document, and units of the document's year.
+// AnswerOutline answers the second round: for each requested document, which the job must have learnt about with metadata, the
+// sentences within 4 of its matches, in the form that its library's rule names, as long as the partner has the text in no other
+// form. The matches must be evidence, beyond chance; this site's rule decides (see evidenceOf). Each costs the asker a
+// document, and units of the document's year.
 func (s *Answerer) AnswerOutline(ctx context.Context, from concordat.SiteID, a *concordat.OutlineAsk) (*concordat.Outlines, error) {
 	if len(a.Documents) == 0 || len(a.Documents) > maxOutlines {
 		return nil, fmt.Errorf("outlines of %d documents: %w", len(a.Documents), concordat.ErrInvalid)
@@ -208,8 +209,8 @@ func (s *Answerer) outline(ctx context.Context, from concordat.SiteID, a *concor
 	return o, s.show(ctx, k, form, len(o.Units), 0)
 }
 
-// ration takes units out of an outline that the partner has not seen and that no match of the job lies in, where the document's year has
-// no room for them.
+// ration removes from an outline units that the partner has not seen and that no match of the job is in, if the document's year
+// has no room for them.
 func (s *Answerer) ration(ctx context.Context, k *known, o *concordat.Outline) error {
 	var beside []int
 	for _, u := range o.Units {
@@ -234,8 +235,8 @@ func (s *Answerer) ration(ctx context.Context, k *known, o *concordat.Outline) e
 	return nil
 }
 
-// withhold takes sentences out of an outline that the partner has in another form, for example as the fingerprints of
-// a submission that was asked about there, and records the rest.
+// withhold removes from an outline sentences that the partner has in another form, for example as the fingerprints of a
+// submission about which it was asked, and records the rest.
 func (s *Answerer) withhold(ctx context.Context, k *known, o *concordat.Outline) error {
 	sentences, err := k.set.Profiler.Asked(k.text, func(x concordat.Span) bool {
 		return slices.ContainsFunc(o.Units, func(u concordat.OutlineUnit) bool { return u.Span.Overlaps(x) })
@@ -269,8 +270,7 @@ func (s *Answerer) withhold(ctx context.Context, k *known, o *concordat.Outline)
 	return nil
 }
 
-// show records that something of a document goes to the partner, or refuses where it has the text
-// in another sketch already.
+// show records that something of a document goes to the partner, or refuses if it already has the text in another sketch.
 func (s *Answerer) show(ctx context.Context, k *known, form string, sentences, characters int) error {
 	err := s.o.Store.Asks.Show(ctx, store.Showing{Partner: k.from, Hash: k.row.Hash, Form: form, Library: k.library.ID, Document: k.row.ID,
 		Epoch: k.set.Epoch, Sentences: sentences, Characters: characters})
@@ -280,8 +280,8 @@ func (s *Answerer) show(ctx context.Context, k *known, form string, sentences, c
 	return err
 }
 
-// anchors returns the matches of the job around which an outline is shown, of the ordinals asked: those that are evidence by
-// themselves, and those that lie near one of them. It refuses where all matches together may be chance.
+// anchors returns the matches of the job around which an outline is shown, among the requested ordinals: those that are
+// evidence by themselves, and those near one of them. It refuses if all matches together may be chance.
 func (k *known) anchors(ordinals []int) ([]store.AnswerHit, error) {
 	all := make([]weighed, len(k.hits))
 	best := map[int]store.AnswerHit{}
@@ -372,9 +372,9 @@ func (k *known) fingerprints(around []store.AnswerHit) (*concordat.Outline, erro
 	return o, nil
 }
 
-// AnswerEdges answers the edge round: where the asker's words stand in the same order in the spans asked, as far as these
-// lie within four units of a sentence that matched, and only of literal copies that are long enough. Every passage costs,
-// whatever is found: who knows a copy but for the next word could try all that it may be.
+// AnswerEdges answers the edge round: where the asker's words occur in the same order in the requested spans, as far as these
+// are within four units of a matching sentence, and only for literal copies that are long enough. Every passage costs, whatever
+// is found: someone who knows a copy except the next word could try all possible ones.
 func (s *Answerer) AnswerEdges(ctx context.Context, from concordat.SiteID, a *concordat.EdgesAsk) (*concordat.Edges, error) {
 	line := auditDocument{Job: hex.EncodeToString(a.Job[:]), Epoch: a.Epoch.String(), Handle: hex.EncodeToString(a.Handle[:]),
 		Form: store.FormEdges}
@@ -426,8 +426,8 @@ func (s *Answerer) edges(ctx context.Context, from concordat.SiteID, a *concorda
 	return e, s.show(ctx, k, store.FormEdges, 0, told)
 }
 
-// copies compares the order of the asker's words with that of the parts of the spans that lie near, and returns how many
-// bytes of text lie within the copies.
+// copies compares the order of the asker's words with that of the nearby parts of the spans, and returns how many bytes of text
+// are in the copies.
 func (k *known) copies(ps []concordat.EdgePassage) (*concordat.Edges, int, error) {
 	text := align.PrepareWithout(k.text, k.walls)
 	near, err := k.near(text, edgesAround)
@@ -463,8 +463,7 @@ func (k *known) copies(ps []concordat.EdgePassage) (*concordat.Edges, int, error
 	return e, told, nil
 }
 
-// near returns the text within around units of a sentence that the job's answer named, as spans in order that do
-// not touch.
+// near returns the text within around units of a sentence that the job's answer named, as ordered spans that do not touch.
 func (k *known) near(text *align.Text, around int) ([]concordat.Span, error) {
 	sketch, err := text.Sketch(k.key, align.DefaultSketchBits)
 	if err != nil {

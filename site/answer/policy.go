@@ -18,8 +18,8 @@ const leastDocuments = 20
 // few is the number that stands for those below three at level counts.
 const few = 2
 
-// openGate is the distance in bits within which a sentence must match before text of its document
-// is opened: beyond it a match can be chance.
+// openGate is the distance in bits within which a sentence must match before text of its document is opened: beyond it a match
+// can be chance.
 const openGate = 15
 
 // Kinds of what partners spend.
@@ -60,7 +60,7 @@ func lower(a, b concordat.Show) concordat.Show {
 // atLeast reports whether level l includes level want.
 func atLeast(l, want concordat.Show) bool { return rank(l) >= rank(want) }
 
-// grant has the present rights of a partner in a library.
+// grant holds the present rights of a partner in a library.
 type grant struct {
 	from    concordat.SiteID
 	library store.Library
@@ -73,11 +73,11 @@ func refuse(r concordat.Reason, format string, args ...any) *concordat.Refusal {
 	return &concordat.Refusal{Reason: r, Words: fmt.Sprintf(format, args...)}
 }
 
-// anyPurpose stands for the purposes of all that a partner does with a mirror. No ask has it.
+// anyPurpose stands for the purposes of everything that a partner does with a mirror. No ask has it.
 const anyPurpose = "\x00"
 
-// grant returns what the partner may have of a library for a purpose, or why it may have nothing.
-// Closed libraries and missing ones get the same answer.
+// grant returns what the partner may have of a library for a purpose, or why it may have nothing. Closed and missing libraries
+// get the same answer.
 func (s *Answerer) grant(ctx context.Context, from concordat.SiteID, lib concordat.LibraryID,
 	purpose string) (*grant, *concordat.Refusal, error) {
 	g := &grant{from: from}
@@ -121,7 +121,7 @@ func (g *grant) refusal(now time.Time, purpose string) *concordat.Refusal {
 	return nil
 }
 
-// spend charges the partner, or says why not.
+// spend charges the partner, or returns why not.
 func (s *Answerer) spend(ctx context.Context, xs ...store.Spending) ([]int, *concordat.Refusal, error) {
 	left, err := s.o.Store.Answers.Spend(ctx, xs...)
 	var over *store.Overspent
@@ -155,8 +155,8 @@ func (g *grant) characters(kind string, n int) store.Spending {
 	return g.spending(kind, n, store.Window{Within: Day, Most: g.rule.Limits.Characters})
 }
 
-// opened is the spending of n sentences of a document of the given number of sentences: a year's
-// limit is a number or a twentieth of the document, whichever is more.
+// opened is the spending of n sentences of a document with the given number of sentences: a year's limit is a number or a
+// twentieth of the document, whichever is more.
 func (g *grant) opened(id concordat.DocumentID, n, sentences int) store.Spending {
 	most := g.rule.Limits.Opened
 	if most >= 0 {
@@ -167,13 +167,13 @@ func (g *grant) opened(id concordat.DocumentID, n, sentences int) store.Spending
 	return x
 }
 
-// shipped is the spending of n documents for a mirror: in a day as many as make the mirror four times, and some for changes.
+// shipped is the spending of n documents for a mirror: a day's limit makes the mirror four times, with some changes.
 func (g *grant) shipped(n int) store.Spending {
 	return g.spending(spendShipped, n, store.Window{Within: Day, Most: 4*g.library.Documents + 2000})
 }
 
-// maxComparisons is the most passages of one document whose edges a partner may ask for in a year. The draft after next of
-// a thesis needs a few dozen; who tries what the next word is needs 256 for a byte of its hash.
+// maxComparisons is the most passages of one document whose edges a partner may request in a year. The draft after next of a
+// thesis needs a few dozen; trying all possible next words needs 256 for a byte of the hash.
 const maxComparisons = 200
 
 // compared is the spending of n comparisons with a document.
@@ -187,10 +187,9 @@ func (g *grant) compared(id concordat.DocumentID, n int) store.Spending {
 	return x
 }
 
-// Share opens a library to a partner under a rule, or exchanges the rule, and returns what stands.
-// The fingerprints that its partners need are made by [Answerer.KeepEpochs]. The change, the notice to
-// the partner, the entry in the audit, and what is given as also, for example an entry that names who asked
-// for it, are one transaction.
+// Share opens a library to a partner under a rule, or replaces the rule, and returns the stored share. [Answerer.KeepEpochs]
+// makes the fingerprints that its partners need. The change, the notice to the partner, the entry in the audit, and what also
+// contains, for example an entry that names the person, are one transaction.
 func (s *Answerer) Share(ctx context.Context, x store.Share, also ...func(tx *store.DB) error) (store.Share, error) {
 	if x.Rule.Leads && !atLeast(x.Rule.Level, concordat.ShowMetadata) {
 		return x, fmt.Errorf("%w: leads at level %s: they name documents, which needs level metadata or above", concordat.ErrInvalid,
@@ -231,8 +230,7 @@ func all(tx *store.DB, fs []func(tx *store.DB) error) error {
 	return nil
 }
 
-// Unshare closes a library to a partner, with a notice if the partner may have a mirror; all of it is one
-// transaction, as in Share.
+// Unshare closes a library to a partner, with a notice if the partner may have a mirror, all in one transaction, like Share.
 func (s *Answerer) Unshare(ctx context.Context, lib concordat.LibraryID, partner concordat.SiteID,
 	also ...func(tx *store.DB) error) error {
 	err := s.o.Store.Atomic(ctx, func(tx *store.DB) error {
@@ -273,7 +271,7 @@ func (s *Answerer) Close(ctx context.Context, lib concordat.LibraryID) error {
 	return nil
 }
 
-// withdraw tells a partner to delete its mirror of a library.
+// withdraw asks a partner to delete its mirror of a library.
 func (s *Answerer) withdraw(ctx context.Context, db *store.DB, partner concordat.SiteID, lib concordat.LibraryID, words string) error {
 	if err := db.Answers.DropShipped(ctx, partner, lib); err != nil {
 		return err
@@ -281,7 +279,7 @@ func (s *Answerer) withdraw(ctx context.Context, db *store.DB, partner concordat
 	return db.Partners.Queue(ctx, partner, concordat.Notice{Kind: concordat.NoticeWithdrawn, Library: lib, Words: words, At: s.o.Now()})
 }
 
-// withdrawExpired tells partners, once, of mirrors whose share has expired.
+// withdrawExpired informs partners, once, of mirrors whose share has expired.
 func (s *Answerer) withdrawExpired(ctx context.Context) error {
 	shares, err := s.o.Store.Answers.Shares(ctx, "", "")
 	if err != nil {

@@ -8,13 +8,13 @@ import (
 	"concordat/store"
 )
 
-// purger is an index that takes the bytes of deleted documents off the disk.
+// purger is an index that removes the bytes of deleted documents from the disk.
 type purger interface {
 	Purge(ctx context.Context) error
 }
 
-// PurgeIndex takes the bytes of deleted documents off the disk of an index. state is "purged", or "left" for an index
-// that cannot.
+// PurgeIndex removes the bytes of deleted documents of an index from the disk. state is "purged", or "left" for an index that
+// cannot.
 func PurgeIndex(ctx context.Context, x concordat.Index) (state string, err error) {
 	p, ok := x.(purger)
 	if !ok {
@@ -29,8 +29,8 @@ type Trimmed struct {
 	Documents int
 }
 
-// Trim takes the documents of a library that the catalogue does not have out of the sets in use, and returns what left
-// which, in order of the sets.
+// Trim removes from the sets in use the documents of a library that the catalogue lacks, and returns which left which set, in
+// order of the sets.
 func (s *Answerer) Trim(ctx context.Context, lib concordat.LibraryID) ([]Trimmed, error) {
 	s.epochs.fill.Lock()
 	defer s.epochs.fill.Unlock()
@@ -54,12 +54,12 @@ func (s *Answerer) Trim(ctx context.Context, lib concordat.LibraryID) ([]Trimmed
 // Purged is the outcome of [Answerer.Purge] for the set of an epoch.
 type Purged struct {
 	Epoch concordat.Epoch
-	Left  map[concordat.LibraryID]int // documents that were still in it
+	Left  map[concordat.LibraryID]int // documents still in it
 	State string                      // as of PurgeIndex; "": it was not reached
 }
 
-// Purge takes the documents of libraries that the catalogue does not have out of all sets, and the bytes of deleted
-// documents off the disk of those that held any or of which touched says so. A set that holds some and is not open in this process is
+// Purge removes from all sets the documents of libraries that the catalogue lacks, and from the disk the bytes of deleted
+// documents in sets that held any or that touched selects. A set that holds some and is not open in this process is
 // concordat.ErrUnavailable; what was done is returned with the error.
 func (s *Answerer) Purge(ctx context.Context, libraries []concordat.LibraryID,
 	touched func(concordat.Epoch) bool) ([]Purged, error) {

@@ -9,7 +9,7 @@ import (
 	"concordat/store"
 )
 
-// question is one ask of one partner on its way.
+// question is one ask of one partner being answered.
 type question struct {
 	from     concordat.SiteID
 	ask      *concordat.Ask
@@ -36,26 +36,26 @@ type found struct {
 	before []store.AnswerHit
 }
 
-// hit is a Hit with what is not told; its Document is set when it is told.
+// hit is a Hit with its undisclosed values; its Document is set when it is disclosed.
 type hit struct {
 	concordat.Hit
 	match   concordat.Match
 	holders int  // documents of the library that the question came near
 	weight  int  // as evidence
-	blurred bool // it is told that it is near, and weighs no more than that
+	blurred bool // it is disclosed as near, and weighs no more than that
 }
 
-// name names an asked sentence.
+// name identifies an asked sentence.
 func (q *question) name(sentence int) [8]byte {
 	return q.set.sentence(q.from, q.ask.Job, q.ask.Sentences[sentence].Fingerprint)
 }
 
-// handle is the pseudonym of a document for one asker: the same in all its jobs, another for others.
+// handle is the pseudonym of a document for one asker: the same in all its jobs, but another for others.
 func (e *epochSet) handle(from concordat.SiteID, lib concordat.LibraryID, id concordat.DocumentID) concordat.Handle {
 	return keyedID(e.HandleKey, "concordat/handle/1", []byte(from), []byte(lib), []byte(id))
 }
 
-// sentence names an asked sentence within a job, so that its fingerprint need not be kept.
+// sentence identifies an asked sentence within a job, so that its fingerprint need not be kept.
 func (e *epochSet) sentence(from concordat.SiteID, job concordat.JobID, f concordat.Fingerprint) [8]byte {
 	b, _ := f.AppendBinary(nil) // never fails
 	id := keyedID(e.HandleKey, "concordat/asked-sentence/1", []byte(from), job[:], b)

@@ -24,19 +24,18 @@ const (
 	maxPending     = 100 // requests of one partner that wait for a person
 	// sentenceLetters is the length of text that counts as one opened sentence.
 	sentenceLetters = 150
-	// leastShared is the share of the asker's own words, by their letters, that a passage must have
-	// for any of them to be told: who asks for a passage must have nearly all of it.
+	// leastShared is the share of the asker's own words, by their letters, that a passage must have for any of them to be
+	// disclosed: the asker must already have nearly all of the passage.
 	leastShared = 0.5
 )
 
-// AnswerReveal shows more of passages of a document that the job's answer named. Each passage must hold a
-// sentence that matched closely.
+// AnswerReveal shows more of passages of a document that the job's answer named. Each passage must hold a sentence that matched
+// closely.
 //
-// At level overlap it tells which runs of the asker's own words each passage has in the same order,
-// and nothing else: never a word that the asker did not send. At level passage a person decides
-// first; asking the same again tells how the request stands, and shows the passages once it is
-// granted. What is asked again is paid before the document is looked at, whether it is then shown or
-// refused, and refused for one reason alone; it counts for the document and a year.
+// At level overlap it says which runs of the asker's own words each passage has in the same order, and nothing else: never a
+// word that the asker did not send. At level passage a person decides first; asking again returns the state of the request, and
+// the passages once it is granted. Every question is paid before the document is read, whether the passage is then shown or
+// refused, and all refusals give the same reason; it counts for the document and a year.
 func (s *Answerer) AnswerReveal(ctx context.Context, from concordat.SiteID, a *concordat.RevealAsk) (*concordat.Revealed, error) {
 	line := auditDocument{Job: hex.EncodeToString(a.Job[:]), Epoch: a.Epoch.String(), Handle: hex.EncodeToString(a.Handle[:])}
 	r, err := s.reveal(ctx, from, a, &line)
@@ -80,7 +79,7 @@ func (s *Answerer) reveal(ctx context.Context, from concordat.SiteID, a *concord
 	return s.open(ctx, k, a, &concordat.Revealed{State: concordat.DisclosureGranted}, false, line)
 }
 
-// checkReveal refuses what cannot be asked of any document.
+// checkReveal refuses what cannot be requested of any document.
 func checkReveal(a *concordat.RevealAsk) error {
 	if len(a.Passages) == 0 || len(a.Passages) > concordat.MaxRevealed || len(a.Reason) > maxReason || len(a.Contact) > maxReason {
 		return fmt.Errorf("reveal %d passages: %w", len(a.Passages), concordat.ErrInvalid)
@@ -96,8 +95,8 @@ func checkReveal(a *concordat.RevealAsk) error {
 	return nil
 }
 
-// look pays for a look at passages, and then refuses, without saying why, those that are no text of the document, away from
-// close matches, or much shorter than the text that is sent for them, which would be many guesses at once.
+// look pays for reading passages, and then refuses, without saying why, those that are not text of the document, are far from
+// close matches, or are much shorter than the text sent for them, which would be many guesses at once.
 func (s *Answerer) look(ctx context.Context, k *known, a *concordat.RevealAsk) error {
 	n := openedSentences(a.Passages)
 	if err := s.pay(ctx, k.disclosures(n), k.opened(k.row.ID, n, k.row.Sentences)); err != nil {
@@ -134,7 +133,7 @@ func openedSentences(ps []concordat.RevealPassage) int {
 	return n
 }
 
-// open charges for the characters of passages that were looked at and shows their overlap, with text the whole of them.
+// open charges for the characters of passages that were read and shows their overlap, with text the whole of them.
 func (s *Answerer) open(ctx context.Context, k *known, a *concordat.RevealAsk, out *concordat.Revealed, text bool,
 	line *auditDocument) (*concordat.Revealed, error) {
 	n, chars := openedSentences(a.Passages), 0
@@ -166,8 +165,8 @@ func (s *Answerer) open(ctx context.Context, k *known, a *concordat.RevealAsk, o
 	return out, nil
 }
 
-// overlap returns the runs of words of text that passage has in the same order, or none where they
-// are less than leastShared of text.
+// overlap returns the runs of words of text that passage has in the same order, or none if they are less than leastShared of
+// text.
 func overlap(text, passage string) []concordat.Span {
 	var out []concordat.Span
 	shared := 0
@@ -190,7 +189,7 @@ func letters(s string) int {
 	return n
 }
 
-// passages answers a request for full passages by how it stands.
+// passages answers a request for full passages by its state.
 func (s *Answerer) passages(ctx context.Context, k *known, a *concordat.RevealAsk, line *auditDocument) (*concordat.Revealed, error) {
 	line.Form = store.FormPassage
 	spans := make([]concordat.Span, len(a.Passages))
@@ -211,8 +210,8 @@ func (s *Answerer) passages(ctx context.Context, k *known, a *concordat.RevealAs
 	return s.open(ctx, k, a, out, true, line)
 }
 
-// request returns the partner's request for these passages, which it makes if there is none, or
-// only one that has expired before anybody decided.
+// request returns the partner's request for these passages, which it creates if there is none, or only one that has expired
+// undecided.
 func (s *Answerer) request(ctx context.Context, k *known, a *concordat.RevealAsk, spans []concordat.Span) (store.Disclosure, error) {
 	all, err := s.o.Store.Answers.DisclosuresOf(ctx, store.DisclosureIn, k.from, a.Job, a.Handle)
 	if err != nil {
@@ -253,7 +252,7 @@ func (s *Answerer) expire(ctx context.Context, d store.Disclosure) (store.Disclo
 		return d, nil
 	}
 	err := s.o.Store.Answers.SetDisclosure(ctx, d.ID, d.State, concordat.DisclosureExpired, d.Actor, d.Words, d.Until)
-	if isNotFound(err) { // decided this moment
+	if isNotFound(err) { // decided just now
 		return s.o.Store.Answers.Disclosure(ctx, d.ID)
 	}
 	d.State = concordat.DisclosureExpired
@@ -267,8 +266,8 @@ func (s *Answerer) Disclosures(ctx context.Context, state string, limit int) ([]
 	return out, err
 }
 
-// DisclosuresAfter is Disclosures behind the request with an ID. next is the ID to go on from, empty
-// if there are no more; of one state there may be fewer than limit before it.
+// DisclosuresAfter is Disclosures after the request with an ID. next is the ID to continue from, empty if there are no more;
+// for one state there may be fewer than limit before it.
 func (s *Answerer) DisclosuresAfter(ctx context.Context, state, id string, limit int) (out []store.Disclosure, next string, err error) {
 	all, err := s.o.Store.Answers.DisclosuresAfter(ctx, id, limit)
 	if err != nil {
@@ -290,7 +289,7 @@ func (s *Answerer) DisclosuresAfter(ctx context.Context, state, id string, limit
 	return out, next, nil
 }
 
-// MaxWords bounds what a partner is told of a decision, in bytes.
+// MaxWords bounds the words about a decision to a partner, in bytes.
 const MaxWords = 10_000
 
 // The errors of words to a partner.
@@ -299,8 +298,8 @@ var (
 	ErrLongWords = fmt.Errorf("the partner is told %d bytes at most: %w", MaxWords, concordat.ErrInvalid)
 )
 
-// Decide grants or refuses a pending request, and sends the decision with words to the partner, which a refusal needs (ErrNoWords,
-// ErrLongWords). A granted one can be read for as long as the rule of the library says.
+// Decide grants or refuses a pending request, and sends the decision with words to the partner, which a refusal needs
+// (ErrNoWords, ErrLongWords). A granted one can be read as long as the library's rule says.
 func (s *Answerer) Decide(ctx context.Context, id, actor string, granted bool, words string) (store.Disclosure, error) {
 	to := concordat.DisclosureRefused
 	if granted {
@@ -309,7 +308,7 @@ func (s *Answerer) Decide(ctx context.Context, id, actor string, granted bool, w
 	return s.decide(ctx, id, concordat.DisclosurePending, to, actor, words)
 }
 
-// Withdraw takes a grant back, and tells the partner why, as Decide does of a refusal. What was read remains known.
+// Withdraw takes back a grant, and sends the partner the reason, like a refusal by Decide. What was read remains known.
 func (s *Answerer) Withdraw(ctx context.Context, id, actor, words string) (store.Disclosure, error) {
 	return s.decide(ctx, id, concordat.DisclosureGranted, concordat.DisclosureWithdrawn, actor, words)
 }
@@ -361,7 +360,7 @@ func (s *Answerer) decide(ctx context.Context, id, from, to, actor, words string
 	return s.o.Store.Answers.Disclosure(ctx, id)
 }
 
-// approval returns how long a grant lasts: the default where the library is no longer open to the partner.
+// approval returns how long a grant lasts: the default if the library is no longer open to the partner.
 func (s *Answerer) approval(ctx context.Context, d store.Disclosure) (time.Duration, error) {
 	x, err := s.o.Store.Answers.Share(ctx, d.Library, d.Partner)
 	if isNotFound(err) {
@@ -373,8 +372,8 @@ func (s *Answerer) approval(ctx context.Context, d store.Disclosure) (time.Durat
 	return x.Rule.Filled().Approval, nil
 }
 
-// Asked returns a partner's request with the passages that it is about, for the person who decides. It
-// fails with concordat.ErrNotFound if the document has changed or is gone.
+// Asked returns a partner's request with the passages concerned, for the person who decides. It fails with
+// concordat.ErrNotFound if the document has changed or is gone.
 func (s *Answerer) Asked(ctx context.Context, id string) (store.Disclosure, []string, error) {
 	d, err := s.o.Store.Answers.Disclosure(ctx, id)
 	if err != nil {

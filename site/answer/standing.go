@@ -15,8 +15,7 @@ import (
 // Standing questions.
 const (
 	standingLife = year
-	// maxStanding is the most sentences of one partner that stand in an epoch: some 100 bytes of
-	// memory each.
+	// maxStanding is the most standing sentences of one partner in an epoch, some 100 bytes of memory each.
 	maxStanding = 200_000
 )
 
@@ -69,8 +68,8 @@ func newStandingTable(asks []store.StandingAsk) *standingTable {
 	return t
 }
 
-// near calls each with the standing sentences that their probe reaches from f, each once: what an
-// index that held f alone would answer them.
+// near calls each with the standing sentences that their probe reaches from f, each once: what an index with f alone would
+// answer.
 func (t *standingTable) near(f concordat.Fingerprint, each func(standingSentence)) {
 	var places []int32
 	for band := range t.bands {
@@ -136,8 +135,8 @@ func (e *epochSet) forgetStanding() {
 	e.changes++
 }
 
-// alert looks for standing questions that documents just put into the set answer, and puts what may
-// be told of it into the outbox. It may be called again for the same documents: no match is told twice.
+// alert looks for standing questions that documents just put into the set answer, and puts the permitted answers into the
+// outbox. It may be called again for the same documents: no match is reported twice.
 func (s *Answerer) alert(ctx context.Context, e *epochSet, lib concordat.LibraryID, profiles []*concordat.Profile, hashes []string) error {
 	t, err := s.standing(ctx, e)
 	if err != nil || len(t.sentences) == 0 {
@@ -159,7 +158,7 @@ func (s *Answerer) alert(ctx context.Context, e *epochSet, lib concordat.Library
 	return nil
 }
 
-// find adds what a document has near each question that asks its library.
+// find adds a document's matches with each question about its library.
 func (t *standingTable) find(p *concordat.Profile, lib concordat.LibraryID, by [][]concordat.Match) {
 	for ordinal, sentence := range p.Indexed {
 		t.near(sentence.Fingerprint, func(x standingSentence) {
@@ -173,7 +172,7 @@ func (t *standingTable) find(p *concordat.Profile, lib concordat.LibraryID, by [
 	}
 }
 
-// alertOne tells of documents that answer one standing question. present has the hashes of their texts.
+// alertOne reports documents that answer one standing question. present has the hashes of their texts.
 func (s *Answerer) alertOne(ctx context.Context, e *epochSet, lib concordat.LibraryID, x *store.StandingAsk, matches []concordat.Match,
 	present map[concordat.DocumentID]string) error {
 	g, refusal, err := s.grant(ctx, x.Partner, lib, x.Ask.Purpose)
@@ -221,7 +220,7 @@ func (s *Answerer) alertOne(ctx context.Context, e *epochSet, lib concordat.Libr
 	}
 	order(t)
 	countHolders(t)
-	// Before it is kept: after a crash in between it is told twice rather than never.
+	// Sent before it is recorded: after a crash in between it is reported twice rather than never.
 	n := concordat.Notice{Kind: concordat.NoticeAlert, Job: x.Ask.Job, Library: lib, Answer: t, Asked: len(x.Ask.Sentences), At: s.o.Now()}
 	if err := s.o.Store.Partners.Queue(ctx, x.Partner, n); err != nil {
 		return err
@@ -235,8 +234,8 @@ func (s *Answerer) alertOne(ctx context.Context, e *epochSet, lib concordat.Libr
 	return s.audit(ctx, "", "alert", auditNotice{Kind: concordat.NoticeAlert, Job: hex.EncodeToString(x.Ask.Job[:]), Library: lib})
 }
 
-// alertOwner keeps an alert about a notice to a partner: this site's officers see the pair of documents as the partner sees
-// it, and no more. Below metadata a document has its pseudonym only, and below counts none.
+// alertOwner keeps an alert about a notice to a partner: this site's officers see the pair of documents as the partner sees it,
+// and no more. Below metadata a document has only its pseudonym, and below counts none.
 func (s *Answerer) alertOwner(ctx context.Context, x *store.StandingAsk, t *concordat.SiteAnswer, all []*found) error {
 	l := &t.Libraries[0]
 	a := store.Alert{Side: store.AlertTold, At: s.o.Now(), Partner: x.Partner, Job: hex.EncodeToString(x.Ask.Job[:]), Purpose: x.Ask.Purpose,
@@ -259,7 +258,7 @@ func (s *Answerer) alertOwner(ctx context.Context, x *store.StandingAsk, t *conc
 		one.Sentences, one.Spans = d.Matches, compare.Joined(one.Spans)
 		if len(one.Spans) > 0 {
 			one.Source.Document, one.Title, one.Author = f.row.ID, f.row.Title, f.row.Author
-		} else { // told without saying which
+		} else { // reported without saying which
 			one.Source.Document = concordat.DocumentID(hex.EncodeToString(d.Handle[:]))
 		}
 		if _, err := s.o.Store.Alerts.PutAlert(ctx, one); err != nil {
@@ -275,12 +274,12 @@ func (f *found) span(ordinal int) concordat.Span {
 	return f.hits[i].match.Span
 }
 
-// news returns a document that came, nil if the partner may not hear of it or has.
+// news returns a new document, nil if the partner may not learn of it or already has.
 func (s *Answerer) news(ctx context.Context, q *question, g *grant, lib concordat.LibraryID, id concordat.DocumentID,
 	hash string) (*found, error) {
 	row, err := s.o.Store.Catalogue.DocumentRow(ctx, lib, id)
 	if isNotFound(err) || err == nil && (row.Hash != hash || q.leftOut(g, row.Author)) {
-		return nil, nil // changed again, it comes once more; or not to be told of
+		return nil, nil // changed again, so it comes once more; or not disclosed
 	}
 	if err != nil {
 		return nil, err

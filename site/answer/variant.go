@@ -14,26 +14,26 @@ import (
 	"concordat/store"
 )
 
-// A partner that may ask for as many fingerprints as it likes, each a little different, finds out the fingerprint of a
-// sentence that it nearly has: each answer tells whether the change led nearer. So sentences of one ask that are variants
-// of each other are answered once, of each sentence of ours only so many different questions are answered in a year, and
-// each is told less than the one before. What misses counts too where the partner sees that it does.
+// A partner that may ask about any number of slightly different fingerprints can find out the fingerprint of a sentence that it
+// nearly has: each answer shows whether the change led nearer. So sentences of one ask that are variants of each other are
+// answered once, only so many different questions are answered about each of our sentences in a year, and each gets less than
+// the one before. Misses count too if the partner sees them.
 
 const (
-	// maxVariants is the most different questions that are answered about one sentence, of one partner in a year. The first
-	// is told in steps: same, near, far, or beyond the gate. The next, up to steppedVariants, are told whether they are
-	// very near, all others whether they are the same.
+	// maxVariants is the most different questions answered about one sentence, for one partner in a year. The first is answered
+	// in steps: same, near, far, or beyond the gate. The next, up to steppedVariants, say whether they are very near, all
+	// others whether they are the same.
 	maxVariants, steppedVariants = 4, 3
 	// variantBits is the distance within which two sentences of one ask are variants.
 	variantBits = profile.MaxGate
 	// approachHashes and approachBits are how far beyond the gate a question counts.
 	approachHashes, approachBits = 2, 4
-	// firstBlur and laterBlur are by how many hashes at most the borders of the steps are moved, for each question to another place;
+	// firstBlur and laterBlur are the most hashes by which the borders of the steps are moved, differently for each question;
 	// veryNear is how many hashes nearer than near a later question must be.
 	firstBlur, laterBlur, veryNear = 2, 3, 3
 )
 
-// query returns the question to the index: matches within the gate, and those a little beyond.
+// query returns the question to the index: matches within the gate, and those slightly beyond.
 func (q *question) query(g *grant) *concordat.Query {
 	query := &concordat.Query{Scheme: q.ask.Scheme, Libraries: []concordat.LibraryID{g.library.ID}, Probe: q.ask.Probe,
 		MaxDistance: profile.MaxGate + approachBits, Limit: compare.MatchLimit}
@@ -46,7 +46,7 @@ func (q *question) query(g *grant) *concordat.Query {
 	return query
 }
 
-// within returns how close a match is, and whether it may be told: whether it lies within the gates of the sentence and of
+// within returns how close a match is, and whether it may be disclosed: whether it is within the gates of the sentence and of
 // the rule.
 func (q *question) within(g *grant, m concordat.Match) (concordat.Closeness, bool) {
 	c, ok := q.set.Profiler.Closeness(concordat.Sentence{Gate: q.ask.Sentences[m.Sentence].Gate}, m)
@@ -60,9 +60,9 @@ type variant struct {
 	sentences   []int // of the ask
 }
 
-// once counts the questions of an ask, and returns the documents with the hits that may be told of them: those of questions that are
-// answered, in the steps that are left. A question that comes too often is answered nowhere: with some of its documents
-// left out, wording would seem rarer than it is.
+// once counts the questions of an ask, and returns the documents with the hits that may be disclosed: those of answered
+// questions, in the remaining steps. A question asked too often is answered nowhere: with some of its documents left out,
+// wording would seem rarer than it is.
 func (s *Answerer) once(ctx context.Context, q *question, g *grant, matches []concordat.Match, docs []*found) ([]*found, error) {
 	if len(docs) == 0 {
 		return nil, nil
@@ -165,7 +165,7 @@ func (s *Answerer) missed(ctx context.Context, q *question, g *grant, matches []
 	return out, nil
 }
 
-// maxMissed is the most documents of one answer in which misses are looked for.
+// maxMissed is the most documents of one answer that are searched for misses.
 const maxMissed = 64
 
 // place is a sentence of a library.
@@ -174,12 +174,12 @@ type place struct {
 	ordinal  int
 }
 
-// untold is the closeness of a hit that is not told.
+// untold is the closeness of an undisclosed hit.
 const untold = concordat.CloseSame + 1
 
-// blur leaves of a hit what may be told of it after so many other questions about the sentence. How near it is is measured from
-// another place for each question, by a key that is known here alone: at a sharp border a question made for it would cut
-// the words that are left in two.
+// blur leaves of a hit what may be disclosed after so many other questions about the sentence. Closeness is measured from a
+// different place for each question, by a key that only this site knows: at a sharp border a specially made question would
+// halve the number of possible words.
 func (q *question) blur(h *hit, f *found, before int) {
 	if h.Closeness == concordat.CloseSame {
 		return
@@ -205,11 +205,10 @@ func (q *question) blur(h *hit, f *found, before int) {
 	}
 }
 
-// dailyVariants is the number of questions of a partner that a library may leave unanswered in a day before an
-// alarm.
+// dailyVariants is the number of a partner's questions that a library may leave unanswered in a day before an alarm.
 const dailyVariants = 50
 
-// probing counts questions that were left unanswered because too many like them were asked, and raises an alarm.
+// probing counts questions left unanswered because too many like them were asked, and raises an alarm.
 func (s *Answerer) probing(ctx context.Context, g *grant, refused int) error {
 	if refused == 0 {
 		return nil
@@ -226,8 +225,8 @@ func (s *Answerer) probing(ctx context.Context, g *grant, refused int) error {
 	return s.audit(ctx, g.from, "probing", auditProbing{g.library.ID})
 }
 
-// maxJobsOfOne is the number of jobs of a partner that may see one document within jobLife before an alarm: it is a much
-// used source, or somebody reads it out in pieces, which bounds on single sentences do not notice.
+// maxJobsOfOne is the number of jobs of a partner that may see one document within jobLife before an alarm: the source is much
+// used, or someone reads it piece by piece, which bounds on single sentences do not notice.
 const maxJobsOfOne = 200
 
 // muchTold and muchOutlined are how much of a library a partner may have been told, and been shown outlines, in a year before an alarm.
@@ -236,8 +235,8 @@ var (
 	muchOutlined = store.Part{Of: 10, Least: 10}
 )
 
-// lookAtJobs raises alarms about partners whose jobs come to one document again and again, and about those that have been shown much
-// of a library, where it was not looked for an hour.
+// lookAtJobs raises alarms about partners whose jobs lead to one document again and again, and about those that have been shown
+// much of a library, unless it looked within the hour.
 func (s *Answerer) lookAtJobs(ctx context.Context, now time.Time) error {
 	if now.Sub(s.epochs.looked) < time.Hour {
 		return nil
@@ -272,7 +271,7 @@ func (s *Answerer) lookAtJobs(ctx context.Context, now time.Time) error {
 }
 
 // variants returns the asked fingerprints that came near some sentence, in an order that the asker cannot know. What comes near
-// sentences of the documents seen counts though it misses.
+// sentences of the documents seen counts even if it misses.
 func (q *question) variants(g *grant, matches, missed []concordat.Match, seen map[concordat.DocumentID]bool) []*variant {
 	by := map[concordat.Fingerprint]*variant{}
 	var out []*variant
@@ -304,8 +303,8 @@ func (q *question) variants(g *grant, matches, missed []concordat.Match, seen ma
 	return out
 }
 
-// singles returns those that are no variants of an earlier one that came near the same sentence. Which of the variants is
-// answered depends on nothing but their names: the nearest would tell more than its step.
+// singles returns those that are not variants of an earlier one near the same sentence. Which of the variants is answered
+// depends only on their names: the nearest would reveal more than its step.
 func singles(all []*variant) []*variant {
 	var out []*variant
 	for _, v := range all {
@@ -316,7 +315,7 @@ func singles(all []*variant) []*variant {
 	return out
 }
 
-// variantOf reports whether the two are alike and came near one sentence.
+// variantOf reports whether the two are similar and came near one sentence.
 func (v *variant) variantOf(x *variant) bool {
 	return v.fingerprint.Distance(x.fingerprint) <= variantBits && slices.ContainsFunc(v.question.Near, func(a store.NearSentence) bool {
 		return slices.ContainsFunc(x.question.Near, func(b store.NearSentence) bool {

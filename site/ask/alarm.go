@@ -8,7 +8,7 @@ import (
 	"concordat/store"
 )
 
-// lied raises an alarm where a partner's answer is none that the protocol allows: a fault of its program, or more.
+// lied raises an alarm if a partner's answer violates the protocol: a fault of its program, or worse.
 func (a *Asker) lied(ctx context.Context, partner concordat.SiteID, answer error) {
 	if !errors.Is(answer, errGarbage) {
 		return

@@ -13,8 +13,8 @@ type Options struct {
 	Store  *store.DB
 	Logger *slog.Logger     // nil: the site's
 	Now    func() time.Time // nil: the site's
-	// Room fails where the disk has no room for what a partner sends; it is called before each shipment of a
-	// mirror, whose size the partner decides. nil: there is always room.
+	// Room fails if the disk has no room for what a partner sends; it is called before each shipment of a mirror, whose size
+	// the partner decides. nil: there is always room.
 	Room func() error
 }
 

@@ -1,5 +1,5 @@
-// Package ask has what a site asks its partners about a submission, and the mirrors of their libraries that it keeps.
+// Package ask has a site's questions to its partners about a submission, and its mirrors of their libraries.
 //
-// What a site tells others is not here (package answer), nor its own libraries (package site). Start with merge.go, which
-// has [Asker.Ask], and round.go, which is one submission at one partner.
+// Package answer has what a site discloses to others, package site its own libraries. Start with merge.go, which has
+// [Asker.Ask], and round.go, which is one submission at one partner.
 package ask

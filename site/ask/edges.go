@@ -15,6 +15,7 @@ import (
 
 // edges is the edge round: the exact copies within stretches that are probably copied, and the number of this site's words
 // whose order was shown.
+// whose order was shown.
 func (r *round) edges(ctx context.Context, job concordat.JobID, n *nominated, full *align.Text,
 	literal []align.Passage) (copies []align.Passage, words int, st *concordat.Statement, err error) {
 	a := &concordat.EdgesAsk{Job: job, Epoch: r.p.Epoch, Handle: n.Handle}
@@ -60,7 +61,7 @@ func (r *round) edges(ctx context.Context, job concordat.JobID, n *nominated, fu
 	return copies, words, &e.Statement, nil
 }
 
-// together returns the copies with exact edges, and of the rough passages what lies beside them.
+// together returns the copies with exact edges, and the parts of the rough passages outside them.
 func (fw *forwarding) together(rough, copies []align.Passage) []concordat.Passage {
 	var out []concordat.Passage
 	for _, c := range copies {
@@ -83,7 +84,7 @@ func (fw *forwarding) together(rough, copies []align.Passage) []concordat.Passag
 				left -= max(0, min(c.End, x.B.End)-max(c.Start, x.B.Start))
 			}
 			if x.A.Len() == 0 || !whole && fw.count.Characters(x.A) < leastRest || maxWider*left < x.A.Len() && (!whole || left < x.B.Len()) {
-				continue // nothing is left, here or in the source: what has been copied is no counterpart of other wording
+				continue // nothing is left, here or in the source: copied text does not correspond to other wording
 			}
 			out = append(out, concordat.Passage{Span: x.A, SourceSpan: x.B, Kind: p.Kind, Similarity: steps(p.Similarity)})
 		}
@@ -91,11 +92,11 @@ func (fw *forwarding) together(rough, copies []align.Passage) []concordat.Passag
 	return out
 }
 
-// maxWider is how many times as long one side of what is left of a passage may be as the other.
+// maxWider is the most times as long that one side of a passage's remainder may be as the other.
 const maxWider = 3
 
-// between returns what of a rough passage lies between the copies in it, each part beside what of the source lies between
-// the same copies.
+// between returns the parts of a rough passage between the copies in it, each with the part of the source between the same
+// copies.
 func between(p align.Passage, copies []align.Passage) []align.Passage {
 	var out []align.Passage
 	rest := p

@@ -19,13 +19,13 @@ import (
 	"concordat/store"
 )
 
-// Of sentences that matched nothing a partner that opens a library for it is asked which documents may say the same. It gets cells of
-// their meaning; what it tells is a nomination, which is shown as that until its text was shown and compared.
+// A partner that opens a library for it is asked which documents may say the same as sentences that matched nothing. It gets
+// cells of their meaning; its answer is a nomination, and shown as such until its text was shown and compared.
 
-// forgetVersion is how long a partner whose version does not know the question is not asked again.
+// forgetVersion is how long a partner with a version that does not know the question is not asked again.
 const forgetVersion = 12 * time.Hour
 
-// versions remembers partners whose version does not know questions by cells. It is safe for concurrent use.
+// versions remembers partners with a version that does not know questions by cells. It is safe for concurrent use.
 type versions struct {
 	mu  sync.Mutex // guards old
 	old map[concordat.SiteID]time.Time
@@ -47,8 +47,8 @@ func (v *versions) setOld(id concordat.SiteID, now time.Time) {
 	v.old[id] = now
 }
 
-// leads asks the partner for leads, where the check wants that. What it costs is this part of the answer alone: lines say what became
-// of it.
+// leads asks the partner for leads, if the check wants that. A failure costs this part of the answer alone: lines record the
+// outcome.
 func (r *round) leads(ctx context.Context) {
 	switch {
 	case !r.fw.o.Leads:
@@ -73,7 +73,7 @@ func (r *round) leads(ctx context.Context) {
 	}
 }
 
-// saidOfLeads notes what became of the question at the libraries of which nothing was noted.
+// saidOfLeads records the outcome of the question at the libraries without a record.
 func (r *round) saidOfLeads(what string) {
 	for i := range r.answer.consulted {
 		if c := &r.answer.consulted[i]; c.Leads == "" {
@@ -92,7 +92,7 @@ func refusedLeads(why concordat.Reason) string {
 	return concordat.LeadsRefused
 }
 
-// askLeads asks first, without any cells, which libraries answer, and then those.
+// askLeads first asks, without any cells, which libraries answer, and then those.
 func (r *round) askLeads(ctx context.Context) error {
 	cells, err := meaning.DefaultCells()
 	if err != nil {
@@ -154,7 +154,7 @@ func (r *round) askLeads(ctx context.Context) error {
 	return nil
 }
 
-// keyCells replaces the cells of a by what stands for them under the key of the epoch.
+// keyCells replaces the cells of a by their keyed forms under the key of the epoch.
 func keyCells(a *concordat.LeadAsk, key []byte) error {
 	keyed, err := crypto.NewCellCipher(key, a.Job)
 	if err != nil {
@@ -168,7 +168,7 @@ func keyCells(a *concordat.LeadAsk, key []byte) error {
 	return nil
 }
 
-// noneLeft says why no sentence is left to be asked about.
+// noneLeft says why no sentence is left to ask about.
 func (r *round) noneLeft() string {
 	if len(r.withheld) > 0 {
 		return concordat.LeadsWithheld
@@ -176,8 +176,8 @@ func (r *round) noneLeft() string {
 	return concordat.LeadsNone
 }
 
-// unsaid returns the sentences of the submission, and the cells by stretches of those that matched nothing at this site or at the partner
-// and are not withheld from it.
+// unsaid returns the sentences of the submission, and the cells by stretches of those that matched nothing at this site or at
+// the partner and are not withheld from it.
 func (r *round) unsaid(cells *meaning.Cells) (*meaning.Text, [][]meaning.Asked, error) {
 	table, err := meaning.Default()
 	if err != nil {
@@ -193,7 +193,8 @@ func (r *round) unsaid(cells *meaning.Cells) (*meaning.Text, [][]meaning.Asked, 
 	return read, read.Asked(cells), nil
 }
 
-// pad fills in the cells of a: the stretches and dummies, in an order that says nothing. It returns what each of them is; nil: a dummy.
+// pad fills in the cells of a: the stretches and dummies, in an order that reveals nothing. It returns what each of them is;
+// nil: a dummy.
 func (r *round) pad(a *concordat.LeadAsk, stretches [][]meaning.Asked) ([]*meaning.Asked, error) {
 	n, chinese := 0, 0
 	for _, s := range stretches {
@@ -235,7 +236,7 @@ func (r *round) pad(a *concordat.LeadAsk, stretches [][]meaning.Asked) ([]*meani
 	return out, nil
 }
 
-// maxOfStretch is how many cells a stretch of eight sentences has: those of each, and of each two that follow one another.
+// maxOfStretch is how many cells a stretch of eight sentences has: those of each, and of each two neighbours.
 const maxOfStretch = 15
 
 // One question holds all cells of a text.
@@ -330,7 +331,7 @@ func validLeads(a *concordat.LeadAsk, t *concordat.LeadAnswer) error {
 	return nil
 }
 
-// takeLeads adds the documents that the partner named. What only dummies came near falls away.
+// takeLeads adds the documents that the partner named. It drops those that only dummies came near.
 func (r *round) takeLeads(a *concordat.LeadAsk, t *concordat.LeadAnswer, salt []byte, places []*meaning.Asked, spans []concordat.Span) {
 	t.Statement.Salt = salt
 	if len(t.Statement.Payload) > 0 {
@@ -377,14 +378,15 @@ func (r *round) takeLeads(a *concordat.LeadAsk, t *concordat.LeadAnswer, salt []
 	for i, l := range t.Libraries {
 		c := &r.answer.consulted[slices.Index(r.p.Libraries, a.Libraries[i])]
 		c.Leads, c.LeadsMissing = concordat.LeadsAsked, l.Missing
-		if l.Refusal != nil { // its budget went meanwhile
+		if l.Refusal != nil { // its budget ran out meanwhile
 			c.Leads = refusedLeads(l.Refusal.Reason)
 		}
 	}
 }
 
-// RevealLead asks the partner to show the places of documents that may say the same, of the given numbers, to a person's decision there.
-// Nothing of the submission is sent. Once they are shown they are compared, and become leads or fall away. Errors are those of Reveal.
+// RevealLead asks the partner to show the places of documents that may say the same, with the given numbers, after a person's
+// decision there. Nothing of the submission is sent. Once shown, they are compared, and become leads or are dropped. Errors are
+// those of Reveal.
 func (s *Asker) RevealLead(ctx context.Context, task concordat.TaskID, o RevealRequest, numbers ...string) ([]report.Disclosure, error) {
 	if o.Partner == nil {
 		return nil, fmt.Errorf("reveal a lead: %w: no partner", concordat.ErrInvalid)
@@ -430,7 +432,7 @@ func partnerLead(f *report.Findings, ref concordat.Ref) *report.PartnerLead {
 	return &f.PartnerLeads[i]
 }
 
-// leadRequest returns what is asked for of a lead.
+// leadRequest returns the request for a lead.
 func leadRequest(f *report.Findings, d *report.Disclosure) (*concordat.RevealAsk, error) {
 	l := partnerLead(f, d.Source)
 	if l == nil {

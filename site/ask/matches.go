@@ -9,7 +9,7 @@ import (
 	"concordat/site/compare"
 )
 
-// Matched is every sentence match of a submission, at this site, in mirrors and at partners.
+// Matched holds every sentence match of a submission, at this site, in mirrors and at partners.
 type Matched struct {
 	// Sentences are the questions of the submission under each site's scheme.
 	Sentences map[concordat.SiteID][]concordat.Sentence
@@ -20,8 +20,8 @@ type Matched struct {
 	Consulted []concordat.Consulted // partners and mirrors only
 }
 
-// Matches returns the sentence matches that a check would start from, of all sites, and keeps no task. Questions to
-// partners are recorded as in Check. With ForwardUnmatched the submission is compared with this site's documents first.
+// Matches returns the sentence matches that a check would start from, of all sites, and keeps no task. Questions to partners
+// are recorded as in Check. With ForwardUnmatched the submission is compared with this site's documents first.
 func (s *Asker) Matches(ctx context.Context, sub site.Submission, o site.CheckOptions) (*Matched, error) {
 	local, err := s.site.Local(ctx, sub, o)
 	if err != nil {
@@ -46,7 +46,7 @@ func (s *Asker) Matches(ctx context.Context, sub site.Submission, o site.CheckOp
 	return out, nil
 }
 
-// add merges what partners told.
+// add merges partners' answers.
 func (m *Matched) add(all []*partnerAnswer) {
 	t := tally{}
 	enter := func(questions []concordat.Sentence, ms []concordat.Match) {

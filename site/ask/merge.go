@@ -23,7 +23,7 @@ func byMatch(a, b concordat.Match) int {
 		cmp.Compare(a.Source.Document, b.Source.Document), cmp.Compare(a.Ordinal, b.Ordinal))
 }
 
-// add puts what partners and mirrors told into the findings.
+// add puts the answers of partners and mirrors into the findings.
 func add(f *report.Findings, all []*partnerAnswer) {
 	for _, t := range all {
 		f.Passages = append(f.Passages, t.passages...)
@@ -53,9 +53,8 @@ func add(f *report.Findings, all []*partnerAnswer) {
 	})
 }
 
-// tally counts, for each sentence of a submission, the documents of each site that hold exactly it.
-// Only matches at distance 0 can be added up: of others nobody knows whether two sites hold the same
-// wording.
+// tally counts, for each sentence of a submission, the documents of each site that hold exactly it. Only matches at distance 0
+// can be added up: for others it is unknown whether two sites hold the same wording.
 type tally map[concordat.Span]map[concordat.SiteID]int
 
 func (t tally) add(site concordat.SiteID, hits []compare.Hit) {
@@ -82,8 +81,8 @@ func (t tally) documents(h compare.Hit) int {
 	return max(n, h.Documents)
 }
 
-// recount counts again the documents that hold each passage, now over all sites: wording is common if it is
-// common in the federation.
+// recount counts again the documents that hold each passage, now over all sites: wording is common if it is common in the
+// federation.
 func recount(own concordat.SiteID, f *report.Findings, local []*compare.Candidate, all []*partnerAnswer) {
 	t := tally{}
 	by := map[concordat.Ref]*compare.Candidate{}
@@ -110,7 +109,7 @@ func recount(own concordat.SiteID, f *report.Findings, local []*compare.Candidat
 	}
 }
 
-// Ask asks partners and mirrors and merges what they tell. What is known is kept in the store as it comes.
+// Ask asks partners and mirrors and merges their answers. Results are kept in the store as they arrive.
 func (s *Asker) Ask(ctx context.Context, a *site.Asking) error {
 	f, o := a.Findings, a.Options
 	f.Forward = o.Forwarded()
@@ -138,7 +137,7 @@ func (s *Asker) Ask(ctx context.Context, a *site.Asking) error {
 	return nil
 }
 
-// cover notes what of the submission this site holds itself.
+// cover records which parts of the submission this site holds itself.
 func (fw *forwarding) cover(passages []concordat.Passage) {
 	fw.covered = slices.Clone(passages)
 	slices.SortFunc(fw.covered, func(a, b concordat.Passage) int { return cmp.Compare(a.Span.Start, b.Span.Start) })
@@ -160,7 +159,7 @@ type soFar struct {
 	dirty   bool
 }
 
-// tell takes what a partner told.
+// tell adds a partner's answer.
 func (k *soFar) tell(t *partnerAnswer) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -168,7 +167,7 @@ func (k *soFar) tell(t *partnerAnswer) error {
 	return nil
 }
 
-// start keeps what there is every now and then until stop is called, which returns what went wrong.
+// start keeps the present findings periodically until stop is called, which returns what went wrong.
 func (k *soFar) start(ctx context.Context) (stop func() error) {
 	if k.task == "" || k.o.Forwarded() == site.ForwardNone {
 		return func() error { return nil }
@@ -185,7 +184,7 @@ func (k *soFar) start(ctx context.Context) (stop func() error) {
 	}
 }
 
-// keepOn keeps what there is every now and then until ctx ends.
+// keepOn keeps the present findings periodically until ctx ends.
 func (k *soFar) keepOn(ctx context.Context) error {
 	tick := time.NewTicker(keepEvery)
 	defer tick.Stop()
@@ -208,8 +207,7 @@ func (k *soFar) keepOn(ctx context.Context) error {
 	}
 }
 
-// keep stores the findings so far. A partner that has not come back is in them as one that has not
-// answered.
+// keep stores the findings so far. A partner that has not come back counts in them as one that has not answered.
 func (k *soFar) keep(ctx context.Context, so []*partnerAnswer) error {
 	f, o := k.f, k.o
 	g := *f

@@ -43,11 +43,11 @@ type Synced struct {
 	Withdrawn bool // the owner has closed the library: the mirror is deleted
 }
 
-// SyncMirror fetches what changed in a partner's library since the last time and puts it into the
-// mirror's index; progress, if not nil, is called after every shipment. A call that was cut short, or one after the partner
-// failed, continues from the last shipment that was put. The index must be used by this site alone. A library that is no
-// longer open here is deleted, and that is not an error. It fails as Options.Room does if there is no room for more, and with a
-// partner that continues without sending anything.
+// SyncMirror fetches the changes in a partner's library since the last time and puts them into the mirror's index; progress, if
+// not nil, is called after every shipment. After an interruption or a failure of the partner, a call continues from the last
+// shipment that was put. The index must be used by this site alone. A library that is no longer open here is deleted, and that
+// is not an error. It fails as Options.Room does if there is no room for more, and with a partner that continues without
+// sending anything.
 func (s *Asker) SyncMirror(ctx context.Context, partner concordat.Partner, m site.MirroredLibrary, progress func(Synced)) (Synced, error) {
 	var done Synced
 	if err := m.Validate(); err != nil {
@@ -61,7 +61,7 @@ func (s *Asker) SyncMirror(ctx context.Context, partner concordat.Partner, m sit
 		return done, err
 	}
 	if !state.Withdrawn.IsZero() || state.Scheme != "" && state.Scheme != m.Profiler.Scheme() {
-		// What is there is of no use: closed since, or made by another recipe.
+		// The present mirror is useless: closed since, or made by another recipe.
 		if err := s.DropMirror(ctx, m); err != nil {
 			return done, err
 		}
@@ -182,8 +182,7 @@ func (s *Asker) takeShipment(ctx context.Context, m *site.MirroredLibrary, state
 	return nil
 }
 
-// shipped returns the profile of a mirrored document. It has no text: the place of a sentence is its
-// ordinal.
+// shipped returns the profile of a mirrored document. It has no text: the place of a sentence is its ordinal.
 func (s *Asker) shipped(m *site.MirroredLibrary, d *concordat.ShippedDocument) (*concordat.Profile, error) {
 	if len(d.Sentences) > maxShippedSentences {
 		return nil, fmt.Errorf("%w: document of %d sentences", errGarbage, len(d.Sentences))
@@ -202,8 +201,7 @@ func (s *Asker) shipped(m *site.MirroredLibrary, d *concordat.ShippedDocument) (
 	return p, nil
 }
 
-// DropMirror deletes a mirror with all its documents. A call that was cut short can be repeated; a
-// mirror that does not exist is not an error.
+// DropMirror deletes a mirror with all its documents. An interrupted call can be repeated; a missing mirror is not an error.
 func (s *Asker) DropMirror(ctx context.Context, m site.MirroredLibrary) error {
 	if err := m.Validate(); err != nil {
 		return err
@@ -244,7 +242,7 @@ func (s *Asker) Mirrors(ctx context.Context) ([]store.Mirror, error) {
 	return s.o.Store.Asks.Mirrors(ctx)
 }
 
-// mirrors compares the submission with every mirror, and tells nobody.
+// mirrors compares the submission with every mirror, without contacting anyone.
 func (fw *forwarding) mirrors(ctx context.Context) ([]*partnerAnswer, error) {
 	var out []*partnerAnswer
 	for i := range fw.o.Mirrors {

@@ -11,9 +11,8 @@ import (
 	"concordat/store"
 )
 
-// EndStanding ends a standing check, here at once and at each of the partners that keeps it. Partners
-// that keep it and are not given, or cannot be told, are named in the error; the call can be repeated.
-// ErrNotFound: nothing stands.
+// EndStanding ends a standing check, here at once and at each of the partners that keeps it. Partners that keep it and are not
+// given, or cannot be reached, are named in the error; the call can be repeated. ErrNotFound: there is no standing check.
 func (s *Asker) EndStanding(ctx context.Context, task concordat.TaskID, partners ...concordat.Partner) error {
 	asks, err := s.o.Store.Asks.Asks(ctx, task)
 	if err != nil {
@@ -42,11 +41,10 @@ func (s *Asker) EndStanding(ctx context.Context, task concordat.TaskID, partners
 	return errors.Join(errs...)
 }
 
-// Noticed takes a partner's notice to the asking side: alerts of standing checks, withdrawn
-// libraries, decided disclosures. from is who sent it, known for certain. It returns the task
-// concerned, empty for a withdrawn library, whose mirrors are not used from then on and are deleted at
-// their next SyncMirror or DropMirror. After a disclosure the caller asks with RefreshDisclosures.
-// A notice about something that the partner was never asked fails with a *concordat.Refusal.
+// Noticed handles a partner's notice on the asking side: alerts of standing checks, withdrawn libraries, decided disclosures.
+// from is the authenticated sender. It returns the task concerned, empty for a withdrawn library, whose mirrors are not used
+// from then on and are deleted at their next SyncMirror or DropMirror. After a disclosure the caller asks with
+// RefreshDisclosures. A notice about something that the partner was never asked fails with a *concordat.Refusal.
 func (s *Asker) Noticed(ctx context.Context, from concordat.SiteID, n *concordat.Notice) (concordat.TaskID, error) {
 	if n.Kind == concordat.NoticeWithdrawn {
 		return "", s.o.Store.Asks.WithdrawMirrors(ctx, from, n.Library, s.o.Now())

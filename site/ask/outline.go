@@ -18,23 +18,23 @@ import (
 )
 
 const (
-	// closeDistance is the distance in bits within which one sentence alone is evidence: among a
-	// third of a billion pairs of unrelated sentences the nearest lay at 24 (doc/security.md).
+	// closeDistance is the distance in bits within which one sentence alone is evidence: among a third of a billion pairs of
+	// unrelated sentences the nearest were 24 apart (doc/security.md).
 	closeDistance = 15
-	// maxOutlined bounds the documents of one partner whose outlines are asked for; the matched sentences of
-	// others are shown as they are.
+	// maxOutlined bounds the documents of one partner whose outlines are requested; the matched sentences of others are shown
+	// as they are.
 	maxOutlined = 64
-	// maxEdges is the most documents of one partner whose edges are asked for at a time.
+	// maxEdges is the most documents of one partner whose edges are requested at a time.
 	maxEdges = 8
-	// leastRest is the number of letters and digits from which the rest of a passage beside an exact
-	// copy is shown by itself: more than the ragged edge that a passage of whole sentences has.
+	// leastRest is the number of letters and digits from which the rest of a passage beside an exact copy is shown separately:
+	// more than the ragged edge of a passage of whole sentences.
 	leastRest = 150
 	// maxOutlineUnits bounds the units of one outline.
 	maxOutlineUnits = 1 << 16
 )
 
-// compare nominates documents by the matches and asks for more about them: the second round. What
-// a failure leaves unanswered is shown as the matched sentences.
+// compare nominates documents by the matches and asks for more about them: the second round. What a failure leaves unanswered
+// is shown as the matched sentences.
 func (r *round) compare(ctx context.Context) error {
 	slices.SortFunc(r.answer.matches, byMatch)
 	r.wording = r.fw.commonAt(r.answer.questions, r.answer.matches, r.p.Documents, byStep)
@@ -91,8 +91,8 @@ func (r *round) source(n *nominated) report.PartnerSource {
 		Level: n.level, Job: fmt.Sprintf("%x", n.job), Epoch: r.p.Epoch, Matches: n.Matches}
 }
 
-// matched reports whether a passage is evidence and a sentence of it matched by itself. Fingerprints of a whole document
-// that are somewhat alike at one place, where none of them matched, are alike by chance.
+// matched reports whether a passage is evidence and a sentence of it matched by itself. Fingerprints of a whole document that
+// are somewhat alike at one place, where none of them matched, are alike by chance.
 func matched(c *compare.Candidate, p concordat.Passage) bool {
 	return isEvidence(p) && c.Documents(p.Span) > 0
 }
@@ -109,27 +109,26 @@ func (r *round) addBeside(beside []concordat.Passage, docs map[concordat.Ref]*no
 	r.answer.passages = append(r.answer.passages, beside...)
 }
 
-// leastWorth is the least worth of a document's matches for which its outline is asked for.
+// leastWorth is the least worth of a document's matches for which its outline is requested.
 const leastWorth = 0.3
 
-// worthAsking reports whether the matches of a document are worth a second look: chance matches are far,
-// so a few of them are worth a fifth at most, and neighbour each other hardly ever. Among the sentences of
-// maxOutlined documents hardly any match is chance, and a reworded text may have one only: there each is worth it.
+// worthAsking reports whether the matches of a document are worth a second look: chance matches are far, so a few of them are
+// worth a fifth at most, and hardly ever neighbour each other. Among the sentences of maxOutlined documents hardly any match is
+// chance, and a reworded text may have only one: there each is worth it.
 func worthAsking(c *compare.Candidate) bool {
 	return c.Score >= leastWorth || enough(c) || anyTwo(c, neighbours)
 }
 
 const (
-	// nearSpans and nearOrdinals say which matches are neighbours on both sides, in sentences; a
-	// sentence of a submission may be asked in three cuts.
+	// nearSpans and nearOrdinals say which matches are neighbours on both sides, in sentences; a sentence of a submission may
+	// be asked in three cuts.
 	nearOrdinals = 2
 	nearSpans    = 600 // bytes
 )
 
-// enough reports whether the matches of a document whose text stays away are evidence by themselves: a
-// very close sentence, two fair ones that do not overlap, or two, one of them near, that neighbour each other on both sides.
-// Two sentences anywhere within the gate are not: among 100,000 sentences a submission of 200 has
-// hundreds by chance.
+// enough reports whether the matches of a document without text are evidence by themselves: a very close sentence, two fair
+// ones that do not overlap, or two, one of them near, that are neighbours on both sides. Two sentences anywhere within the gate
+// are not: among 100,000 sentences a submission of 200 has hundreds by chance.
 func enough(c *compare.Candidate) bool {
 	return slices.ContainsFunc(c.Hits, func(h compare.Hit) bool { return h.Distance <= closeDistance }) ||
 		anyTwo(c, func(g, h compare.Hit) bool {
@@ -156,7 +155,7 @@ func neighbours(g, h compare.Hit) bool {
 
 func abs(n int) int { return max(n, -n) }
 
-// notHeld returns the very close hits that no passage holds the better half of.
+// notHeld returns the very close hits mostly outside all passages.
 func notHeld(hits []compare.Hit, ps []concordat.Passage) []compare.Hit {
 	var out []compare.Hit
 	for _, h := range hits {
@@ -170,8 +169,8 @@ func notHeld(hits []compare.Hit, ps []concordat.Passage) []compare.Hit {
 	return out
 }
 
-// fromHits joins matched sentences that neighbour each other on both sides into passages. Where in
-// the source they stand is not known, nor their order of words: none is called word for word.
+// fromHits joins matched sentences that are neighbours on both sides into passages. Neither their place in the source nor their
+// order of words is known, so none is called verbatim.
 func (fw *forwarding) fromHits(hits []compare.Hit, p *profile.Profiler) []concordat.Passage {
 	nearest := map[concordat.Span]compare.Hit{}
 	for _, h := range hits {
@@ -232,7 +231,7 @@ func steps(similarity float64) float64 {
 	return 0.5
 }
 
-// ownText is the submission as the second round needs it, made when first asked for.
+// ownText is the submission as the second round needs it, made when first needed.
 type ownText struct {
 	text string
 	mu   sync.Mutex // guards the rest
@@ -281,8 +280,8 @@ func (o *ownText) fingerprints(p *profile.Profiler, of *concordat.Profile) ([]al
 	return ps, err
 }
 
-// Prints returns the indexed sentences of a document as [align.PairPrints] takes them. The document
-// must have its text, and p must have made the profile.
+// Prints returns the indexed sentences of a document in the form of [align.PairPrints]. The document must have its text, and p
+// must have made the profile.
 func Prints(p *profile.Profiler, of *concordat.Profile) ([]align.Print, error) {
 	out := make([]align.Print, len(of.Indexed))
 	for i, s := range of.Indexed {
@@ -296,15 +295,14 @@ func Prints(p *profile.Profiler, of *concordat.Profile) ([]align.Print, error) {
 	return out, nil
 }
 
-// outlined is the result of the second round for one document. form is empty where none was shown.
+// outlined is the result of the second round for one document. form is empty if none was shown.
 type outlined struct {
 	form     string
 	length   int // bytes of the partner's text
 	passages []concordat.Passage
 }
 
-// outlines asks for the outlines of the candidates and aligns with them. After a failure it returns
-// what came before.
+// outlines requests the outlines of the candidates and aligns with them. After a failure it returns what came before.
 func (r *round) outlines(ctx context.Context, cs []*compare.Candidate, docs map[concordat.Ref]*nominated) ([]outlined, error) {
 	out := make([]outlined, len(cs))
 	byJob := map[concordat.JobID][]int{}
@@ -383,8 +381,8 @@ func (r *round) outlinesOf(ctx context.Context, job concordat.JobID, of []int, c
 	return errors.Join(g.Wait(), bad)
 }
 
-// aligned compares the submission with one outline, and asks for the edges of what is probably
-// copied word for word. After a failed edge round it returns the passages as the outline has them.
+// aligned compares the submission with one outline, and requests the edges of what is probably copied verbatim. After a failed
+// edge round it returns the passages as in the outline.
 func (r *round) aligned(ctx context.Context, job concordat.JobID, n *nominated,
 	o *concordat.Outline) (outlined, int, *concordat.Statement, error) {
 	if o.Handle != n.Handle || o.Form != n.Outline || len(o.Units) > maxOutlineUnits {

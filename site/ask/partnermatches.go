@@ -9,7 +9,7 @@ import (
 	"concordat/site/compare"
 )
 
-// PartnerMatches lists the documents of partners, and of mirrors of theirs, that are like one text.
+// PartnerMatches lists the documents of partners, and of mirrors, that resemble one text.
 type PartnerMatches struct {
 	Documents []MatchedDocument
 	Consulted []concordat.Consulted
@@ -21,17 +21,16 @@ type MatchedDocument struct {
 	// Share is how much of the text counts as found in the document, as a check gives it: an estimate, within Estimate.
 	Share    float64
 	Estimate report.Bounds
-	// ContainedThere is the share of the document's text, in bytes, that stands in passages that count; valid only if the
-	// partner gave Length, the bytes of that text, and it is not 0. What of the document could count is not known here.
+	// ContainedThere is the share of the document's text, in bytes, in passages that count; valid only if the partner gave
+	// Length, the bytes of that text, and it is not 0. How much of the document could count is not known here.
 	ContainedThere float64
 	Length         int
 }
 
-// PartnerMatches asks the partners of o about every sentence of a text, and compares it with the mirrors of o:
-// what a check does, without this site's own libraries, and no task is kept. What becomes known at a
-// partner is recorded as in Check, and a text that a partner holds in another form is not sent. It fails
-// with concordat.ErrInvalid for options that cannot be met; a partner that refuses or does not answer is
-// a line of Consulted.
+// PartnerMatches asks the partners of o about every sentence of a text, and compares it with the mirrors of o, like a check
+// without this site's own libraries; no task is kept. What becomes known at a partner is recorded as in Check, and a text that
+// a partner holds in another form is not sent. It fails with concordat.ErrInvalid for impossible options; a partner that
+// refuses or does not answer is a line of Consulted.
 func (s *Asker) PartnerMatches(ctx context.Context, sub site.Submission, o site.CheckOptions, rules report.Rules) (*PartnerMatches, error) {
 	o.Forward = site.ForwardAll
 	if err := o.ValidatePartners(); err != nil {
@@ -62,7 +61,7 @@ func (s *Asker) PartnerMatches(ctx context.Context, sub site.Submission, o site.
 	return matchesOf(f, all, rules), nil
 }
 
-// matchesOf returns what of findings counts, by document.
+// matchesOf returns the counted parts of findings, by document.
 func matchesOf(f *report.Findings, all []*partnerAnswer, rules report.Rules) *PartnerMatches {
 	out := &PartnerMatches{Consulted: f.Consulted}
 	lengths := map[concordat.Ref]int{}
@@ -83,7 +82,7 @@ func matchesOf(f *report.Findings, all []*partnerAnswer, rules report.Rules) *Pa
 		for _, s := range compare.Joined(there(rep, i)) {
 			held += s.Len()
 		}
-		if d.Length > 0 { // a partner's word: it may be less than the passages
+		if d.Length > 0 { // a partner's claim: it may be less than the passages
 			d.ContainedThere = min(1, float64(held)/float64(d.Length))
 		}
 		out.Documents = append(out.Documents, d)
@@ -91,7 +90,7 @@ func matchesOf(f *report.Findings, all []*partnerAnswer, rules report.Rules) *Pa
 	return out
 }
 
-// there returns where source i holds what counts, in its own text.
+// there returns the places in source i of what counts, in its own text.
 func there(rep *report.Report, i int) []concordat.Span {
 	var out []concordat.Span
 	for _, e := range rep.Sources[i].Evidence {

@@ -18,10 +18,10 @@ import (
 	"concordat/site/compare"
 )
 
-// maxPartners bounds how many partners are spoken to at a time.
+// maxPartners bounds how many partners are asked at a time.
 const maxPartners = 32
 
-// forwarding is one submission on its way to the partners.
+// forwarding is one submission being sent to partners.
 type forwarding struct {
 	s        *Asker
 	o        *site.CheckOptions
@@ -31,8 +31,8 @@ type forwarding struct {
 	covered  []concordat.Passage // found at this site
 	count    *report.Counter
 	own      ownText
-	shared   *compare.SharedWording  // what of the submission is shared by right, as known before partners are asked
-	heldHere func() []concordat.Span // what of it other documents of this site hold
+	shared   *compare.SharedWording  // parts of the submission that others may share, as known before partners are asked
+	heldHere func() []concordat.Span // parts of it that other documents of this site hold
 	// matchesOnly leaves the second round out.
 	matchesOnly bool
 }
@@ -56,8 +56,8 @@ type partnerAnswer struct {
 	silent     bool // it failed by not answering
 }
 
-// outcome says how a partner that is done has answered: refused, silent or failed where none of its
-// libraries did. The reason is the first that it gave for a library without an answer.
+// outcome describes how a finished partner has answered: refused, silent or failed if none of its libraries did. The reason is
+// the first that it gave for a library without an answer.
 func (t *partnerAnswer) outcome() (site.PartnerState, concordat.Reason) {
 	var why concordat.Reason
 	whole := 0
@@ -116,8 +116,8 @@ func (s *Asker) newForwarding(sub site.Submission, o *site.CheckOptions, task co
 	return fw, nil
 }
 
-// all asks every partner at once and returns what they told, in the order of the options. each is called after
-// each partner, never concurrently. It fails only with the error of ctx, or of the store.
+// all asks every partner at once and returns the answers, in the order of the options. each is called after each partner, never
+// concurrently. It fails only with the error of ctx, or of the store.
 func (fw *forwarding) all(ctx context.Context, progress func(site.Progress), each func(*partnerAnswer) error) ([]*partnerAnswer, error) {
 	if fw.o.Forwarded() == site.ForwardNone {
 		return nil, nil
@@ -157,7 +157,7 @@ func (fw *forwarding) all(ctx context.Context, progress func(site.Progress), eac
 	return out, nil
 }
 
-// one speaks to one partner within its deadline. A partner that fails is not an error.
+// one exchanges messages with one partner within its deadline. A partner's failure is not an error.
 func (fw *forwarding) one(ctx context.Context, p *site.PartnerLibraries, say func(site.PartnerState)) (*partnerAnswer, error) {
 	r := newRound(fw, p)
 	if err := r.prepare(ctx); err != nil {
@@ -196,7 +196,7 @@ func (fw *forwarding) one(ctx context.Context, p *site.PartnerLibraries, say fun
 	return r.answer, nil
 }
 
-// unmatched reports whether less than half of a sentence stands in the passages found at this site.
+// unmatched reports whether less than half of a sentence is in the passages found at this site.
 func (fw *forwarding) unmatched(span concordat.Span) bool {
 	all, held := fw.count.Characters(span), 0
 	if all == 0 {
@@ -216,8 +216,7 @@ func (fw *forwarding) unmatched(span concordat.Span) bool {
 	return 2*held < all
 }
 
-// failure says in plain words why a partner did not answer, with the protocol's reason where it gave
-// one.
+// failure says in plain words why a partner did not answer, with the protocol's reason if it gave one.
 func failure(err error, deadline time.Duration) (concordat.Reason, string) {
 	var r *concordat.Refusal
 	switch {
@@ -241,7 +240,7 @@ func failure(err error, deadline time.Duration) (concordat.Reason, string) {
 	return concordat.ReasonFault, "something failed between the sites"
 }
 
-// reasonWords says a reason of the protocol in plain words.
+// reasonWords states a reason of the protocol in plain words.
 func reasonWords(r concordat.Reason) string {
 	switch r {
 	case concordat.ReasonLibrary:

@@ -18,20 +18,18 @@ import (
 // RevealRequest asks a partner to open passages of a report.
 type RevealRequest struct {
 	Partner concordat.Partner // whose passages they are
-	// Level is ShowOverlap, the default: which of the submission's words the source has too; or
-	// ShowPassage: the source's words, after a person there agreed.
+	// Level is ShowOverlap, the default, for the words that the submission shares with the source; or ShowPassage for the
+	// source's words, after a person there agreed.
 	Level   concordat.Show
 	Reason  string // for that person
 	Contact string // the contact for that person
 }
 
-// Reveal sends the submission's wording of passages to the partner that holds their sources, and
-// keeps what it opens in the findings. passages are indices of Findings.Passages. A request for
-// whole passages is pending until a person decides; see [Asker.RefreshDisclosures]. What was granted is
-// not asked again. It returns the disclosures asked for, a refusal being one of their states. Errors:
-// ErrNotFound, ErrInvalid for passages that are not the partner's or whose place at the source is not
-// known, and the partner's where it does not answer; it may then have read the wording all the same,
-// and the findings say so.
+// Reveal sends the submission's wording of passages to the partner that holds their sources, and keeps what it opens in the
+// findings. passages are indices of Findings.Passages. A request for whole passages is pending until a person decides; see
+// [Asker.RefreshDisclosures]. What was granted is not requested again. It returns the requested disclosures, a refusal being
+// one of their states. Errors: ErrNotFound, ErrInvalid for passages that are not the partner's or have no known place in the
+// source, and the partner's if it does not answer; it may then have read the wording all the same, and the findings say so.
 func (s *Asker) Reveal(ctx context.Context, task concordat.TaskID, o RevealRequest, passages ...int) ([]report.Disclosure, error) {
 	if o.Level == "" {
 		o.Level = concordat.ShowOverlap
@@ -73,8 +71,7 @@ func (s *Asker) Reveal(ctx context.Context, task concordat.TaskID, o RevealReque
 	return s.askReveals(ctx, task, f, made, func(concordat.SiteID) concordat.Partner { return o.Partner })
 }
 
-// RefreshDisclosures asks again for what is pending, of the given partners, and returns those
-// disclosures of the task.
+// RefreshDisclosures asks the given partners again for what is pending, and returns those disclosures of the task.
 func (s *Asker) RefreshDisclosures(ctx context.Context, task concordat.TaskID, partners ...concordat.Partner) ([]report.Disclosure, error) {
 	defer s.site.HoldFindings()()
 	f, err := s.site.KeptFindings(ctx, task)
@@ -97,7 +94,7 @@ func (s *Asker) RefreshDisclosures(ctx context.Context, task concordat.TaskID, p
 	return s.askReveals(ctx, task, f, again, of)
 }
 
-// askReveals asks for disclosures of f and keeps what came.
+// askReveals requests disclosures of f and keeps the answers.
 func (s *Asker) askReveals(ctx context.Context, task concordat.TaskID, f *report.Findings, which []int,
 	of func(concordat.SiteID) concordat.Partner) ([]report.Disclosure, error) {
 	var errs []error
@@ -115,7 +112,7 @@ func (s *Asker) askReveals(ctx context.Context, task concordat.TaskID, f *report
 	if len(which) == 0 {
 		return nil, nil
 	}
-	// What the partner has been shown is kept even where the caller has gone.
+	// What the partner has been shown is kept even if the caller is gone.
 	err := s.site.ChangeFindings(context.WithoutCancel(ctx), task, func(f *report.Findings) {
 		for i := range answers {
 			answers[i].apply(f)
@@ -128,8 +125,8 @@ func (s *Asker) askReveals(ctx context.Context, task concordat.TaskID, f *report
 	return out, errors.Join(append(errs, err)...)
 }
 
-// answered is the outcome of one request: all that changes in the findings by it, so that it can be
-// applied to those that another process has changed meanwhile.
+// answered is the outcome of one request: everything that it changes in the findings, so that it can be applied to findings
+// that another process has changed meanwhile.
 type answered struct {
 	disclosure report.Disclosure
 	sent       concordat.Exposed // there, by this call
@@ -138,8 +135,7 @@ type answered struct {
 	leads      []report.Lead               // that the places of a lead show
 }
 
-// apply puts an answer into findings. What another process has learnt of the same request stays where
-// it is more.
+// apply puts an answer into findings. What another process has learnt from the same request stays if it is more.
 func (a *answered) apply(f *report.Findings) {
 	line := consultedOf(f, a.disclosure.Source)
 	if line != nil {
@@ -179,7 +175,7 @@ func (a *answered) apply(f *report.Findings) {
 	}
 }
 
-// applyLead puts the leads that the places of a document show into findings.
+// applyLead puts the leads in the disclosed places of a document into findings.
 func (a *answered) applyLead(f *report.Findings, line *concordat.Consulted) {
 	l := partnerLead(f, a.disclosure.Source)
 	if l == nil || l.Outcome != "" {
@@ -195,14 +191,13 @@ func (a *answered) applyLead(f *report.Findings, line *concordat.Consulted) {
 	}
 }
 
-// same reports whether d is the request that was answered.
+// same reports whether d is the answered request.
 func (a *answered) same(d report.Disclosure) bool {
 	return d.Source == a.disclosure.Source && d.Level == a.disclosure.Level && d.Asked.Equal(a.disclosure.Asked) &&
 		slices.Equal(d.Passages, a.disclosure.Passages)
 }
 
-// revealOne asks for one disclosure of f, which it does not change. first: the wording has not been
-// sent before.
+// revealOne requests one disclosure of f, which it does not change. first: the wording has not been sent before.
 func (s *Asker) revealOne(ctx context.Context, f *report.Findings, d report.Disclosure, partner concordat.Partner,
 	first bool) (answered, error) {
 	out := answered{disclosure: d}
@@ -243,7 +238,7 @@ func (s *Asker) revealOne(ctx context.Context, f *report.Findings, d report.Disc
 		}
 	}
 	if d.Level == concordat.ShowPassage {
-		// another process noted it this moment
+		// another process recorded it just now
 		if err := s.Requested(ctx, d.Source.Site, a, got); err != nil && !errors.Is(err, concordat.ErrNotFound) {
 			return out, err
 		}
@@ -251,7 +246,7 @@ func (s *Asker) revealOne(ctx context.Context, f *report.Findings, d report.Disc
 	return out, nil
 }
 
-// requestOf returns what is sent to the partner for a disclosure.
+// requestOf returns the request to the partner for a disclosure.
 func requestOf(f *report.Findings, d *report.Disclosure) (*concordat.RevealAsk, error) {
 	if d.Lead {
 		return leadRequest(f, d)
@@ -275,7 +270,7 @@ func requestOf(f *report.Findings, d *report.Disclosure) (*concordat.RevealAsk, 
 	return a, nil
 }
 
-// opened puts what was shown of one passage into the findings, and reports whether there was any.
+// opened puts the disclosed part of one passage into the findings, and reports whether there was any.
 func opened(f *report.Findings, d *report.Disclosure, at concordat.SpanPair, got concordat.RevealedPassage) bool {
 	any := false
 	for i := range f.Passages {
@@ -293,8 +288,8 @@ func opened(f *report.Findings, d *report.Disclosure, at concordat.SpanPair, got
 	return any
 }
 
-// sharedSpans returns the runs of a passage's own words, given as spans of the passage, as spans of
-// the text; nil where they are none.
+// sharedSpans returns the runs of a passage's own words, given as spans of the passage, as spans of the text; nil if there are
+// none.
 func sharedSpans(text string, within concordat.Span, runs []concordat.Span) []concordat.Span {
 	var out []concordat.Span
 	end := 0
@@ -347,8 +342,8 @@ func sortedRefs[T any](m map[concordat.Ref]T) []concordat.Ref {
 	return out
 }
 
-// Requested keeps a request for passages that was sent to a partner, and how it stands there, so
-// that people here see it among the disclosures of the site. Called again with a later answer it is updated.
+// Requested keeps a request for passages that was sent to a partner, and its state there, so that people here see it among the
+// site's disclosures. Calling it again with a later answer updates it.
 func (s *Asker) Requested(ctx context.Context, partner concordat.SiteID, a *concordat.RevealAsk, r *concordat.Revealed) error {
 	spans := make([]concordat.Span, len(a.Passages))
 	for i, p := range a.Passages {

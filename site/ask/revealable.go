@@ -9,15 +9,13 @@ import (
 
 // Revealable lists the passages at a place in a report that partners can be asked to open.
 type Revealable struct {
-	// Passages are indices of Findings.Passages by partner, without those that were shown or wait for a
-	// decision.
+	// Passages are indices of Findings.Passages by partner, without those that were shown or wait for a decision.
 	Passages map[concordat.SiteID][]int
 	Placed   bool // a partner's document with a known place is there, whether or not it was shown
 	Mirrored bool // so is one that is known from a mirror only, whose owner was not asked
 }
 
-// Revealable returns what partners can be asked to open at a level of the passages that overlap a span
-// of the submission.
+// Revealable returns what partners can be asked to open at a level, for the passages that overlap a span of the submission.
 func (s *Asker) Revealable(f *report.Findings, at concordat.Span, level concordat.Show) Revealable {
 	out := Revealable{Passages: map[concordat.SiteID][]int{}}
 	for i := range f.Passages {
@@ -31,7 +29,7 @@ func (s *Asker) Revealable(f *report.Findings, at concordat.Span, level concorda
 			continue
 		}
 		if p.SourceSpan.Len() <= 0 {
-			continue // it told of the document and not where in it
+			continue // it named the document but not the place
 		}
 		out.Placed = true
 		if !revealed(f, p, level) {
@@ -41,7 +39,7 @@ func (s *Asker) Revealable(f *report.Findings, at concordat.Span, level concorda
 	return out
 }
 
-// revealed reports whether a partner has shown a passage at the level, or is to decide on that.
+// revealed reports whether a partner has shown a passage at the level, or is still to decide.
 func revealed(f *report.Findings, p *concordat.Passage, level concordat.Show) bool {
 	if p.Text != "" || level == concordat.ShowOverlap && p.Shared != nil {
 		return true

@@ -19,7 +19,7 @@ import (
 	"concordat/store"
 )
 
-// errGarbage: a partner's answer is none that the protocol allows.
+// errGarbage: a partner's answer violates the protocol.
 var errGarbage = errors.New("not an answer")
 
 // round is one submission at one partner.
@@ -60,13 +60,13 @@ func newRound(fw *forwarding, p *site.PartnerLibraries) *round {
 	return r
 }
 
-// prepare chooses the questions and records that they become known at the partner. What the partner holds in
-// another form is left out: two forms together tell far more than either.
+// prepare chooses the questions and records that they become known at the partner. What the partner holds in another form is
+// left out, since two forms together reveal far more than either.
 func (r *round) prepare(ctx context.Context) error {
 	walls := r.fw.shared.Unasked()
 	for i, q := range r.answer.questions {
 		if r.fw.share(q.Span, walls) >= compare.MostlyShared {
-			continue // nothing that anybody holds of it would be evidence
+			continue // no match of it would be evidence
 		}
 		if r.fw.o.Forwarded() == site.ForwardAll || r.fw.unmatched(q.Span) {
 			r.chosen = append(r.chosen, i)
@@ -82,7 +82,7 @@ func (r *round) prepare(ctx context.Context) error {
 	for i, q := range r.chosen {
 		digests[i] = store.SentenceDigest(r.answer.questions[q].Span.In(r.fw.sub.Text))
 	}
-	if r.fw.task == "" { // nothing is kept of this check, yet the partner will know
+	if r.fw.task == "" { // nothing is kept of this check, but the partner will know
 		r.fw.s.o.Logger.Debug("sentences are shown to a partner outside a check", "site", r.answer.site)
 	}
 	// A text whose word sets the partner has, as a document of ours, is not sent at all.
@@ -114,7 +114,7 @@ func (r *round) prepare(ctx context.Context) error {
 	return nil
 }
 
-// withhold notes questions that are not sent.
+// withhold records questions that are not sent.
 func (r *round) withhold(questions []int) {
 	for _, q := range questions {
 		r.withheld = append(r.withheld, r.answer.questions[q].Span)
@@ -145,7 +145,7 @@ func below(n int) (int, error) {
 	return int(x.Int64()), nil
 }
 
-// ask asks the chosen sentences, in several asks where they are many. Answers before a failure stay.
+// ask asks the chosen sentences, in several asks if they are many. Answers before a failure stay.
 func (r *round) ask(ctx context.Context) error {
 	most := r.p.MaxAsked
 	if most <= 0 || most > concordat.MaxAsked {
@@ -160,7 +160,7 @@ func (r *round) ask(ctx context.Context) error {
 	return nil
 }
 
-// askPart asks some sentences under a job of their own.
+// askPart asks some sentences under their own job.
 func (r *round) askPart(ctx context.Context, part []int) error {
 	a := &concordat.Ask{
 		Epoch: r.p.Epoch, Scheme: r.p.Profiler.Scheme(), Libraries: r.p.Libraries, Probe: concordat.ProbeOne,
@@ -243,7 +243,7 @@ func validAnswer(a *concordat.Ask, t *concordat.SiteAnswer) error {
 	return nil
 }
 
-// take adds what a partner told about some sentences.
+// take adds a partner's answers about some sentences.
 func (r *round) take(ctx context.Context, a *concordat.Ask, t *concordat.SiteAnswer, part []int) error {
 	standing := false
 	for i, l := range t.Libraries {
@@ -294,7 +294,7 @@ func (r *round) takeLibrary(c *concordat.Consulted, l *concordat.LibraryAnswer, 
 	c.Shown.Sentences += l.Sentences
 }
 
-// document returns the document that d tells of, known from an earlier part or new.
+// document returns the document that d describes, known from an earlier part or new.
 func (r *round) document(d concordat.DocumentAnswer, job concordat.JobID, level concordat.Show) *nominated {
 	n := r.documents[d.Handle]
 	if n == nil {

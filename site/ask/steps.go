@@ -5,8 +5,8 @@ import (
 	"concordat/site/compare"
 )
 
-// A partner tells closeness in steps. A match of one has, in place of a distance, one that stands for its step; so
-// mirrors, whose distances are known, are judged by the same rules.
+// A partner states closeness in steps. Instead of a distance, its match has one that stands for its step, so mirrors, whose
+// distances are known, are judged by the same rules.
 
 const (
 	nearDistance = compare.FairDistance + 1

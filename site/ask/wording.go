@@ -13,20 +13,20 @@ import (
 	"concordat/site/compare"
 )
 
-// What of a submission is shared by right takes no part in asking partners either. What is known before they are asked,
-// from templates, from the documents of this site or of a batch, is not asked and anchors nothing; quotations that name
-// their source are asked, so that the source is shown beside them, and anchor nothing either. What a partner's
-// documents share is known from its answer: a sentence that enough of them hold is common. No text of theirs is needed.
+// Wording of a submission that others may share takes no part in asking partners either. What is known beforehand, from
+// templates or from the documents of this site or of a batch, is not asked and anchors nothing; quotations that name their
+// source are asked, so that the source is shown with them, and anchor nothing either. A partner's answer shows what its
+// documents share: a sentence that enough of them hold is common. No text of theirs is needed.
 
 // leastPart is the number of letters of the shortest rest that is shown of a passage cut at shared wording.
 const leastPart = 30
 
-// partWording is the wording of the submission that takes no part in comparing it with one partner.
+// partWording is the wording of the submission that is left out when it is compared with one partner.
 type partWording struct {
 	fw     *forwarding
 	common []report.Wording // what the partner's documents share, in order of text
 	walls  []concordat.Span // that, and what was known before; in order and disjoint
-	// nearness says how near a match is, 0 to 1: of a partner, or of a mirror.
+	// nearness says how near a match is, 0 to 1, for a partner or a mirror.
 	nearness func(concordat.Sentence, concordat.Match) float64
 }
 
@@ -35,9 +35,9 @@ func (fw *forwarding) share(s concordat.Span, others []concordat.Span) float64 {
 	return compare.ShareOf(fw.count, s, others)
 }
 
-// commonAt returns what of the submission many documents at a partner hold: the sentences that its documents and this site's hold
-// together, as fingerprints tell of a partner's, the submission counted. What stands in a row is classed as package wording does it
-// here: a few words are common, a page is to be decided. of is how many documents the partner has, 0 if that is not known.
+// commonAt returns the parts of the submission that many documents at a partner hold: the sentences that its documents and this
+// site's hold together, as far as a partner's fingerprints show, the submission counted. Consecutive ones are classed as in
+// package wording: a few words are common, a page is to be decided. of is the number of the partner's documents, 0 if unknown.
 func (fw *forwarding) commonAt(questions []concordat.Sentence, matches []concordat.Match, of int,
 	nearness func(concordat.Sentence, concordat.Match) float64) *partWording {
 	all := 0
@@ -88,7 +88,7 @@ func (fw *forwarding) quotationsAt(questions []concordat.Sentence, holders map[i
 	return out
 }
 
-// held returns how many documents of this site hold a sentence, the submission among them; 0: none that was compared.
+// held returns how many documents of this site hold a sentence, including the submission; 0: none that was compared.
 func (fw *forwarding) held(s concordat.Span) int {
 	if fw.share(s, fw.heldHere()) < compare.MostlyShared {
 		return 0
@@ -145,7 +145,7 @@ func (fw *forwarding) classed(run []report.Wording, all int) []report.Wording {
 	return out
 }
 
-// add notes common wording, of each stretch once.
+// add records common wording, each stretch once.
 func (w *partWording) add(held []report.Wording) {
 	for _, x := range held {
 		for _, s := range report.Without(x.Span, w.walls) {
@@ -158,8 +158,7 @@ func (w *partWording) add(held []report.Wording) {
 	}
 }
 
-// apart divides matches into those that are evidence and those of common wording. Those of other wording that is shared
-// by right are neither.
+// apart divides matches into those that are evidence and those of common wording. Those of other shared wording are neither.
 func (w *partWording) apart(questions []concordat.Sentence, matches []concordat.Match) (evidence, common []concordat.Match) {
 	spans := make([]concordat.Span, len(w.common))
 	for i, x := range w.common {
@@ -178,7 +177,7 @@ func (w *partWording) apart(questions []concordat.Sentence, matches []concordat.
 	return evidence, common
 }
 
-// cut cuts passages of one source at what takes no part. A passage that mostly is such wording is marked as that.
+// cut cuts passages of one source at wording that takes no part. A passage that mostly is such wording is marked so.
 func (w *partWording) cut(passages []concordat.Passage) []concordat.Passage {
 	var out []concordat.Passage
 	for _, p := range passages {
@@ -201,7 +200,7 @@ func (w *partWording) cut(passages []concordat.Passage) []concordat.Passage {
 	return out
 }
 
-// kind returns as what most of a span is shared by right; empty for a list of references.
+// kind returns the kind of shared wording that most of a span is; empty for a list of references.
 func (w *partWording) kind(s concordat.Span) concordat.Kind {
 	best, most := concordat.Kind(""), 0
 	look := func(x concordat.Span, k concordat.Kind) {
@@ -218,8 +217,8 @@ func (w *partWording) kind(s concordat.Span) concordat.Kind {
 	return best
 }
 
-// judged returns the passages of one source cut at shared wording, in order of text, and marks those that are no
-// evidence by themselves, by the rules of this site's own.
+// judged returns the passages of one source cut at shared wording, in order of text, and marks those that are not evidence by
+// themselves, by this site's own rules.
 func (w *partWording) judged(passages []concordat.Passage) []concordat.Passage {
 	out := w.cut(passages)
 	slices.SortStableFunc(out, func(x, y concordat.Passage) int { return cmp.Or(x.Span.Start-y.Span.Start, x.Span.End-y.Span.End) })
@@ -237,7 +236,7 @@ func (w *partWording) judged(passages []concordat.Passage) []concordat.Passage {
 	return out
 }
 
-// beside returns the common wording that documents of a partner hold, as passages that are no evidence.
+// beside returns the common wording that documents of a partner hold, as passages that are not evidence.
 func (w *partWording) beside(questions []concordat.Sentence, matches []concordat.Match, p *profile.Profiler) []concordat.Passage {
 	var out []concordat.Passage
 	for _, c := range compare.Nominate(questions, matches, w.nearness) {
@@ -265,7 +264,7 @@ func (w *partWording) prints(p *profile.Profiler) ([]align.Print, error) {
 	return all, nil
 }
 
-// addWording adds common wording that partners told to that of this site. A stretch is reported once.
+// addWording adds common wording from partners to that of this site. A stretch is reported once.
 func addWording(f *report.Findings, told []report.Wording) {
 	if len(told) == 0 {
 		return
@@ -286,5 +285,5 @@ func addWording(f *report.Findings, told []report.Wording) {
 	slices.SortFunc(f.Wording, func(x, y report.Wording) int { return cmp.Or(x.Start-y.Start, x.End-y.End) })
 }
 
-// wallsName names walls, for what is made of a text without them.
+// wallsName names walls, for results made from a text without them.
 func wallsName(walls []concordat.Span) string { return fmt.Sprint(walls) }

@@ -20,7 +20,7 @@ import (
 	"concordat/store"
 )
 
-// Job says what to compare a batch with. It is kept with the batch, as JSON.
+// Job says what to compare a batch with. It is stored with the batch, as JSON.
 type Job struct {
 	Libraries   []concordat.LibraryID `json:"libraries,omitempty"`    // none: all, unless NoLibraries
 	NoLibraries bool                  `json:"no_libraries,omitempty"` // with one another only
@@ -30,17 +30,17 @@ type Job struct {
 	Template    string                `json:"template,omitempty"`
 	Exact       bool                  `json:"exact,omitempty"`
 	Threshold   float64               `json:"threshold,omitempty"` // share of a pair from which it joins its documents; 0: 0.3
-	Channel     compare.Channel       `json:"channel,omitempty"`   // by what documents are nominated
+	Channel     compare.Channel       `json:"channel,omitempty"`   // how documents are nominated
 	// Candidates is the most documents of the batch compared with each; 0: 200. A pair that either of the
 	// two nominates is compared.
 	Candidates int `json:"candidates,omitempty"`
-	// Leads asks for what the documents say in other words than others of the batch, or the libraries, do.
+	// Leads requests what the documents say in other words than others of the batch, or the libraries, do.
 	Leads    bool           `json:"leads,omitempty"`
 	Manifest []ManifestLine `json:"manifest,omitempty"`
-	// Rules are the rules of the documents' reports and of the shares, until somebody changes the rules of a
-	// report; nil, as batches of early versions have it: those in force when the report is looked at.
+	// Rules are the rules of the documents' reports and of the shares, until an officer changes the rules of a report; nil, as
+	// in batches of early versions: those in force when the report is viewed.
 	Rules *report.Rules `json:"rules,omitempty"`
-	// Faults says why a file could not be taken, by its name; it is in the batch and is not read.
+	// Faults says why a file could not be accepted, by its name; it is in the batch but is not read.
 	Faults map[string]string `json:"faults,omitempty"`
 }
 
@@ -50,13 +50,12 @@ func (j *Job) PairThreshold() float64 { return cmp.Or(j.Threshold, site.DefaultT
 // Options of [Run]. Store, Index, Read and Options are required.
 type Options struct {
 	Store *store.DB
-	// Index is the batch's own: empty, or as a run before this one left it. The caller sees to it that no
-	// other run has it.
+	// Index is the batch's own: empty, or as an earlier run left it. The caller ensures that no other run has it.
 	Index concordat.Index
 	// Read returns the documents of a file, an Item with Err for each that gives none. It is called
 	// concurrently.
 	Read func(ctx context.Context, in store.BatchInput) ([]site.Item, error)
-	// Options returns what each document is compared with beside the batch; done, if not nil, is called at the end.
+	// Options returns what to compare each document with besides the batch; done, if not nil, is called at the end.
 	Options func(ctx context.Context, j Job) (o site.CheckOptions, done func(), err error)
 	Rules   report.Rules // of the documents' reports and of the shares, unless the batch keeps its own
 	// Progress, if not nil, is called with the progress of the batch. It may be called concurrently.
@@ -74,17 +73,17 @@ const (
 	StageCheck   = "batch_check"   // each with the libraries and partners
 )
 
-// Run compares the documents of a batch with one another and with what the options say, from where an
-// earlier run left off, and ends the batch. Nothing that was done, file, comparison or check, is done again.
-// Memory does not grow with the number of documents but for a small row of each document and pair.
+// Run compares the documents of a batch with one another and with what the options say, from where an earlier run stopped, and
+// ends the batch. No file, comparison or check is repeated. Memory does not grow with the number of documents except for a
+// small row of each document and pair.
 //
-// Each document is read and fingerprinted once, into the batch's index. Only when all are there does each
-// look for the others in it, so that the order in which they were submitted does not matter. A pair is
-// compared once, from the document whose name comes first, and both reports show what was found.
+// Each document is read and fingerprinted once, into the batch's index. Only when all are there does each look for the others
+// in it, so the order of submission does not matter. A pair is compared once, from the document whose name comes first, and
+// both reports show what was found.
 //
-// A file that cannot be read is a member with its reason and stops nothing. When ctx ends RunBatch returns its
-// error and the batch can go on; it returns store.ErrLease if the batch was cancelled meanwhile. After
-// another error the batch has failed with that cause.
+// A file that cannot be read is a member with its reason and stops nothing. When ctx ends, Run returns its error and the batch
+// can be resumed; it returns store.ErrLease if the batch was cancelled meanwhile. After another error the batch has failed with
+// that cause.
 func Run(ctx context.Context, s *site.Site, id string, o Options) error {
 	b, err := o.Store.Batches.Batch(ctx, id)
 	if err != nil {
@@ -115,7 +114,7 @@ func Run(ctx context.Context, s *site.Site, id string, o Options) error {
 	return o.Store.Batches.FinishBatch(ctx, id, state, cause, leads)
 }
 
-// leadCount counts the leads between the documents; nil: nobody asked for them.
+// leadCount counts the leads between the documents; nil: not requested.
 func (r *batchRun) leadCount(ctx context.Context) (*concordat.LeadCount, error) {
 	if !r.job.Leads {
 		return nil, nil
@@ -132,7 +131,7 @@ func (r *batchRun) leadCount(ctx context.Context) (*concordat.LeadCount, error) 
 	return &n, nil
 }
 
-// failed notes an error that is not the end of ctx or of the batch.
+// failed records an error that is not the end of ctx or of the batch.
 func (r *batchRun) failed(ctx context.Context, err error) error {
 	r.s.NotePanic(err, "batch", r.id)
 	if ctx.Err() != nil || errors.Is(err, store.ErrLease) {
@@ -141,7 +140,7 @@ func (r *batchRun) failed(ctx context.Context, err error) error {
 	return errors.Join(err, r.o.Store.Batches.FinishBatch(context.WithoutCancel(ctx), r.id, concordat.TaskFailed, site.CauseOf(err), nil))
 }
 
-// outcome says how the batch ends.
+// outcome returns how the batch ends.
 func (r *batchRun) outcome(ctx context.Context) (concordat.State, store.Cause, error) {
 	members, err := r.o.Store.Batches.BatchMembers(ctx, r.id)
 	state, unread := concordat.TaskDone, 0
@@ -173,7 +172,7 @@ type batchRun struct {
 	// prepared are texts of members.
 	prepared preparedTexts
 	works    citedWorks
-	// submitter maps the name of a file to who handed it in, where a learning platform named the files.
+	// submitter maps the name of a file to its submitter, if a learning platform named the files.
 	submitter map[string]string
 	leads     []joinedLead // set once all members were compared
 
@@ -183,10 +182,10 @@ type batchRun struct {
 	claimed map[[2]int]bool // pairs that this run compares or has compared
 }
 
-// tellEvery is the least time between two notes of progress in the store.
+// tellEvery is the least time between two records of progress in the store.
 const tellEvery = 500 * time.Millisecond
 
-// tell notes progress; it fails where the batch was cancelled.
+// tell records progress; it fails if the batch was cancelled.
 func (r *batchRun) tell(ctx context.Context, stage string, done, total int) error {
 	if r.o.Progress != nil {
 		r.o.Progress(stage, done, total)
@@ -226,12 +225,12 @@ type batchFile struct {
 }
 
 const (
-	// putFiles and putText bound what is put into the batch's index at a time: files, and bytes of text.
+	// putFiles and putText bound the files, and the bytes of text, that are put into the batch's index at a time.
 	putFiles = 16
 	putText  = 4 << 20
 )
 
-// read extracts and fingerprints the files that no run has read, and keeps their texts.
+// read extracts and fingerprints the files that no run has read, and stores their texts.
 func (r *batchRun) read(ctx context.Context) error {
 	all, err := r.o.Store.Batches.BatchInputs(ctx, r.id, false)
 	if err != nil {
@@ -297,7 +296,7 @@ func (r *batchRun) readFile(ctx context.Context, in store.BatchInput) (*batchFil
 		return nil, err
 	}
 	if err != nil || len(items) == 0 {
-		// What stands in the way of one file must not stop the others.
+		// A panic at one file must not stop the others.
 		items = []site.Item{{Submission: site.Submission{ID: concordat.DocumentID(in.Name)},
 			Err: cmp.Or(err, error(emptyFile{}))}}
 	}
@@ -356,7 +355,7 @@ func (r *batchRun) member(in store.BatchInput, item site.Item) (store.BatchMembe
 	return m, p
 }
 
-// keepFiles puts what was read into the batch's index and then into the store, several files at a time.
+// keepFiles puts the results of reading into the batch's index and then into the store, several files at a time.
 func (r *batchRun) keepFiles(ctx context.Context, files <-chan chan *batchFile, done, total int) error {
 	var held []*batchFile
 	size := 0

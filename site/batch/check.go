@@ -13,8 +13,7 @@ import (
 	"concordat/store"
 )
 
-// check compares each member with the libraries, mirrors and partners, and keeps the findings of all under a
-// task of its own.
+// check compares each member with the libraries, mirrors and partners, and stores each one's findings under its own task.
 func (r *batchRun) check(ctx context.Context) error {
 	members, err := r.readable(ctx)
 	if err != nil {
@@ -63,8 +62,8 @@ func numbered(members []store.BatchMember) map[int]*store.BatchMember {
 	return by
 }
 
-// TaskOf is the identity of the task of a member, by its number from 0, in a round of a batch: the same
-// whenever the round continues.
+// TaskOf is the identity of the task of a member, by its number from 0, in a round of a batch: the same whenever the round
+// resumes.
 func TaskOf(id string, number, round int) concordat.TaskID {
 	if round <= 1 {
 		return concordat.TaskID(fmt.Sprintf("%s-%d", id, number+1))
@@ -110,7 +109,7 @@ func (r *batchRun) checkOne(ctx context.Context, m *store.BatchMember, by map[in
 	return r.o.Store.Batches.PutChecked(ctx, r.id, now, shares)
 }
 
-// findings returns the findings of a task: those that an earlier run kept, or those of a check.
+// findings returns the findings of a task: those that an earlier run stored, or those of a check.
 func (r *batchRun) findings(ctx context.Context, id concordat.TaskID, m *store.BatchMember, pairs []store.BatchPair,
 	by map[int]*store.BatchMember, o site.CheckOptions, libraries []store.Library) (*report.Findings, error) {
 	old, err := r.o.Store.Checks.Task(ctx, id)
@@ -120,7 +119,7 @@ func (r *batchRun) findings(ctx context.Context, id concordat.TaskID, m *store.B
 		return nil, err
 	case old.State == concordat.TaskDone || old.State == concordat.TaskPartial:
 		return r.s.Findings(ctx, id)
-	default: // of a run that ended in the middle of it
+	default: // of a run that ended during it
 		if err := r.o.Store.Checks.DeleteTask(ctx, id); err != nil {
 			return nil, err
 		}
@@ -137,7 +136,7 @@ func (r *batchRun) findings(ctx context.Context, id concordat.TaskID, m *store.B
 		err = r.s.Keep(ctx, task, f)
 	}
 	if err != nil {
-		// Without findings the task says nothing; the check is begun again when the batch continues.
+		// Without findings the task is useless; the check begins again when the batch resumes.
 		return nil, errors.Join(err, r.o.Store.Checks.DeleteTask(context.WithoutCancel(ctx), id))
 	}
 	return f, nil
@@ -207,8 +206,8 @@ func (r *batchRun) addOthers(ctx context.Context, f *report.Findings, m *store.B
 	return f.Validate()
 }
 
-// rules returns the rules of a member's report. What its lineage excuses is taken out by a review, like
-// what somebody takes out by hand: it is on record, shown, and can be undone.
+// rules returns the rules of a member's report. What its lineage excuses is excluded by a review, like an exclusion by hand: it
+// is on record, shown, and can be undone.
 func (r *batchRun) rules(ctx context.Context, id concordat.TaskID, m *store.BatchMember, pairs []store.BatchPair,
 	by map[int]*store.BatchMember) (report.Rules, error) {
 	rules, decided, err := site.ReviewedRules(ctx, r.o.Store, id, r.o.Rules)
@@ -253,8 +252,8 @@ func putRules(ctx context.Context, db *store.DB, id concordat.TaskID, rules repo
 	return err
 }
 
-// measure fills in the shares of a member by its report, and returns how much of it counts as found in each other
-// member. The rules of lineage take no part in that: they are said of the pair.
+// measure fills in the shares of a member from its report, and returns how much of it counts as found in each other member. The
+// rules of lineage do not affect that: they apply to the pair.
 func measure(m *store.BatchMember, f *report.Findings, rules report.Rules, library concordat.LibraryID,
 	by map[int]*store.BatchMember) map[int]store.PairShare {
 	ready := report.Prepare(f)
@@ -291,8 +290,8 @@ type FreshSource struct {
 	Share float64 `json:"share"` // 0 to 1, of what was compared
 }
 
-// FreshSources returns the sources that after has and before has not, largest share first, before any rule.
-// A source of before that holds more by now is none.
+// FreshSources returns the sources that are in after but not in before, largest share first, before any rule. A source in
+// before that holds more now is not one.
 func FreshSources(before, after *report.Findings) []FreshSource {
 	known := map[concordat.Ref]bool{}
 	for _, p := range before.Passages {

@@ -7,7 +7,7 @@ import (
 	"concordat/screen"
 )
 
-// Cluster has the documents and pairs that hold a cluster of a batch together.
+// Cluster has the documents of a cluster of a batch, and the pairs that hold them together.
 type Cluster struct {
 	Documents []ClusterDocument // those that belong to it most strongly first
 	Pairs     []ViewedPair      // those that count, of two of its documents; the largest share first
@@ -22,7 +22,7 @@ type ClusterDocument struct {
 	Largest float64 // of their shares
 }
 
-// Details returns what holds each cluster together, in the order of Clusters.
+// Details returns the documents and pairs of each cluster, in the order of Clusters.
 func (v *View) Details() []Cluster {
 	out := make([]Cluster, len(v.Clusters))
 	for n, c := range v.Clusters {
@@ -53,8 +53,8 @@ func (v *View) Details() []Cluster {
 	return out
 }
 
-// PairCluster returns the number of the cluster that a pair holds together, from 1; 0: the pair does not count, or
-// is of two clusters.
+// PairCluster returns the number of the cluster that a pair holds together, from 1; 0: the pair does not count, or joins two
+// clusters.
 func (v *View) PairCluster(p ViewedPair) int {
 	if n := v.cluster[p.A]; p.Counted() && n == v.cluster[p.B] {
 		return n
@@ -62,11 +62,10 @@ func (v *View) PairCluster(p ViewedPair) int {
 	return 0
 }
 
-// Cluster returns the number of the cluster of member i, from 1; 0: it is in none.
+// Cluster returns the number of the cluster of member i, from 1; 0: none.
 func (v *View) Cluster(i int) int { return v.cluster[i] }
 
-// group makes the clusters of the pairs that count. Members are in order of name, so that the order in which they were
-// submitted does not matter.
+// group makes the clusters of the pairs that count. Members are in order of name, so the order of submission does not matter.
 func (v *View) group() {
 	var links []screen.Link
 	for _, p := range v.Pairs {

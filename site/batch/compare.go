@@ -16,10 +16,10 @@ import (
 	"concordat/store"
 )
 
-// Passage is a passage that two members have in common. A is the member whose name comes first.
-// It is kept with the pair, as JSON, without the texts.
+// Passage is a passage that two members have in common. A is the member whose name comes first. It is stored with the pair, as
+// JSON, without the texts.
 type Passage struct {
-	// Side is the member in whose report the passage stands; empty, as earlier versions kept it: it stands in both.
+	// Side is the member whose report has the passage; empty, as in earlier versions: both.
 	Side      string               `json:"side,omitempty"`
 	A         concordat.Span       `json:"a"`
 	B         concordat.Span       `json:"b"`
@@ -27,7 +27,7 @@ type Passage struct {
 	LikeA     float64              `json:"like_a"` // share of A's words that B holds, 0 to 1; 0: not kept
 	LikeB     float64              `json:"like_b"`
 	Documents int                  `json:"documents,omitempty"` // of the batch that hold the wording
-	Wording   concordat.Kind       `json:"wording,omitempty"`   // as what both share it by right; empty: it is evidence
+	Wording   concordat.Kind       `json:"wording,omitempty"`   // kind of shared wording; empty: it is evidence
 	Why       string               `json:"why,omitempty"`       // of a form: what it reads like
 	Words     []concordat.SpanPair `json:"words,omitempty"`     // Span of A, Source of B
 }
@@ -107,8 +107,7 @@ func (r *batchRun) each(ctx context.Context, stage string, members []store.Batch
 	return g.Wait()
 }
 
-// compareOne returns the pairs of a member with those that nominate themselves and that nobody else has
-// compared with it.
+// compareOne returns the pairs of a member with those that nominate themselves and that no other worker has compared with it.
 func (r *batchRun) compareOne(ctx context.Context, m *store.BatchMember,
 	byName map[concordat.DocumentID]*store.BatchMember) ([]store.BatchPair, error) {
 	d, err := r.text(ctx, m.Name)
@@ -151,7 +150,7 @@ func (r *batchRun) compareOne(ctx context.Context, m *store.BatchMember,
 	return pairs, nil
 }
 
-// comparing is a member on its way through its candidates.
+// comparing is a member being compared with its candidates.
 type comparing struct {
 	r     *batchRun
 	m     *store.BatchMember
@@ -159,14 +158,13 @@ type comparing struct {
 	looks compare.Looker
 }
 
-// with compares the member with a candidate. ok is false where it is not worth that, or where someone else
-// does it.
+// with compares the member with a candidate. ok is false if that is not worthwhile, or if another worker does it.
 func (x *comparing) with(ctx context.Context, c *compare.Candidate, other *store.BatchMember) (p store.BatchPair, ok bool, err error) {
 	source, err := x.r.text(ctx, other.Name)
 	if err != nil {
 		return p, false, err
 	}
-	// Each of the two may find the other worth a look when the other way round it is not.
+	// Each of the two may find the other worth a look even if not vice versa.
 	worth, err := x.r.inner.Worthwhile(&x.looks, c, source.Text)
 	if err != nil || !worth || !x.r.claim(x.m, other) {
 		return p, false, err
@@ -185,8 +183,8 @@ func (r *batchRun) isClaimed(m, other *store.BatchMember) bool {
 	return r.claimed[pairKey(m, other)]
 }
 
-// claim reports whether the pair has been nobody's in this run, and makes it the caller's. A run that ends
-// before the caller notes its pairs has not noted the caller as compared either.
+// claim reports whether no worker has taken the pair in this run, and takes it for the caller. A run that ends before the
+// caller records its pairs has not recorded the caller as compared either.
 func (r *batchRun) claim(m, other *store.BatchMember) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -206,8 +204,8 @@ func (r *batchRun) pair(m, other *store.BatchMember, d, source *concordat.Docume
 	}
 	out := store.BatchPair{A: a.Number, B: b.Number}
 	here, there := r.prepared.of(r.wording, a.Name, d.Text), r.prepared.of(r.wording, b.Name, source.Text)
-	// An alignment begins with the text that is examined: each of the two gets the passages that a check of it would find. One
-	// of them may be given none where the other is: what one quotes and names is evidence in him who put it in other words.
+	// An alignment starts from the examined text: each of the two gets the passages that a check of it would find. One may have
+	// none where the other has: what one quotes and names is evidence for the other, which put it in other words.
 	kept := sidePassages(sideA, r.wording.passages(here, there, [2]string{a.Name, b.Name}, r.ref(b.Name), b.Title))
 	kept = append(kept, sidePassages(sideB, r.wording.passages(there, here, [2]string{b.Name, a.Name}, r.ref(a.Name), a.Title))...)
 	if len(kept) == 0 {
@@ -218,7 +216,7 @@ func (r *batchRun) pair(m, other *store.BatchMember, d, source *concordat.Docume
 	return out, err
 }
 
-// sidePassages returns passages as one of the two members sees them, as they are kept.
+// sidePassages returns passages as one of the two members sees them, in the stored form.
 func sidePassages(side string, passages []concordat.Passage) []Passage {
 	var kept []Passage
 	for _, p := range passages {
@@ -242,12 +240,12 @@ func (k *Passage) turn() {
 	k.Words = words
 }
 
-// maxPrepared bounds the texts that a batch keeps prepared for alignment, in bytes; prepared they take some nine times
-// as much, and twice that with what the collector leaves. A text in which others leave out other spans than it does
-// itself is kept once more, as the source of the last of them.
+// maxPrepared bounds the texts that a batch keeps prepared for alignment, in bytes; prepared they take some nine times as much,
+// and twice that with garbage. A text for which others leave out other spans than it does itself is kept once more, as the
+// source of the last of them.
 const maxPrepared = 8 << 20
 
-// preparedTexts keeps texts prepared for alignment; each is compared with many. The zero value is ready and safe for
+// preparedTexts caches texts prepared for alignment; each is compared with many. The zero value is ready and safe for
 // concurrent use.
 type preparedTexts struct {
 	mu    sync.Mutex
@@ -260,7 +258,7 @@ type preparedText struct {
 	size int
 }
 
-// of returns the text of the given name prepared. What is kept leaves in no particular order when there is no room.
+// of returns the text of the given name, prepared. Entries are evicted in no particular order when there is no room.
 func (p *preparedTexts) of(w *batchWording, name, text string) *member {
 	p.mu.Lock()
 	t, ok := p.texts[name]
@@ -290,8 +288,7 @@ func (p *preparedTexts) of(w *batchWording, name, text string) *member {
 	return t.member
 }
 
-// passagesOf returns the passages of a pair as one of its members sees them: of the text own, whose
-// member is A or is not.
+// passagesOf returns the passages of a pair as one of its members sees them: from the text own, whose member is A or not.
 func passagesOf(packed []byte, isA bool, other concordat.Ref, title, source string) ([]concordat.Passage, error) {
 	var kept []Passage
 	if err := json.Unmarshal(packed, &kept); err != nil {

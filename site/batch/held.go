@@ -17,31 +17,32 @@ import (
 )
 
 const (
-	// LeastHeld is the number of documents of a batch that must hold wording for it to be told of by itself.
+	// LeastHeld is the number of documents of a batch that must hold wording for it to be reported separately.
 	LeastHeld = 3
-	// leastHeldWords is the number of words of the shortest reported rest of a stretch, without common wording.
+	// leastHeldWords is the number of words of the shortest reported remainder of a stretch, without common wording.
 	leastHeldWords = 8
 	// maxHeldAlike bounds the reported stretches of wording of each kind.
 	maxHeldAlike = 50
 )
 
-// Wording is wording that several documents of a batch hold. It is kept with the batch, as JSON, without text.
+// Wording is wording that several documents of a batch hold. It is stored with the batch, as JSON, without text.
 type Wording struct {
 	Words  int  `json:"words"`
 	Of     int  `json:"of"`     // documents of the batch
 	Common bool `json:"common"` // it does not count
-	// Open says that somebody has to decide whether it counts; Common is set too. Earlier versions kept none.
+	// Open says that an officer must decide whether it counts; Common is set too. Earlier versions had none.
 	Open bool `json:"open,omitempty"`
-	// Decided is DecidedCount or DecidedLeave where somebody has said; empty: nobody has.
+	// Decided is DecidedCount or DecidedLeave after a decision; empty: none.
 	Decided string `json:"decided,omitempty"`
-	// Kind says as what it does not count: form, common or undecided; empty: it counts, or an earlier version kept it.
+	// Kind is the kind of wording that does not count: form, common or undecided; empty: it counts, or an earlier version
+	// stored it.
 	Kind   concordat.Kind `json:"kind,omitempty"`
-	Why    string         `json:"why,omitempty"` // what it reads like, if it does like a form: see package wording
+	Why    string         `json:"why,omitempty"` // what it reads like, if like a form: see package wording
 	Share  float64        `json:"share"`         // of the text of which it makes most, 0 to 1; 0: not kept
 	Places []wordingPlace `json:"places"`        // the longest first
 }
 
-// What somebody decided about wording.
+// Decisions about wording.
 const (
 	DecidedCount = "count"
 	DecidedLeave = "leave"
@@ -52,7 +53,7 @@ type wordingPlace struct {
 	Span   concordat.Span `json:"span"`
 }
 
-// heldAlike gathers what several documents of a batch hold, by what the classifier makes of it.
+// heldAlike gathers the wording that several documents of a batch hold, by the classifier's results.
 type heldAlike struct {
 	w      *batchWording
 	groups map[concordat.Kind]*wording.Groups
@@ -89,10 +90,10 @@ func (h *heldAlike) add(member int, words *wording.Words, classes []wording.Clas
 	}
 }
 
-// heldOrder is the order in which wording is told of: what is to be decided, what counts, and what does not.
+// heldOrder is the order of reported wording: what is to be decided, what counts, and what does not.
 var heldOrder = []concordat.Kind{concordat.KindUndecided, "", concordat.KindForm, concordat.KindCommon}
 
-// keepHeld keeps what was gathered with the batch.
+// keepHeld stores the gathered wording with the batch.
 func (r *batchRun) keepHeld(ctx context.Context, h *heldAlike, members []store.BatchMember) error {
 	out := []Wording{}
 	for _, kind := range heldOrder {
@@ -154,21 +155,22 @@ type ViewedWording struct {
 	Words   int
 	Of      int // documents of the batch
 	Common  bool
-	Open    bool // somebody has to decide whether it counts, and nobody has
+	Open    bool // an officer must decide whether it counts, and has not
 	Decided string
-	Kind    concordat.Kind // as what it does not count; empty: it counts
+	Kind    concordat.Kind // kind of wording that does not count; empty: it counts
 	Why     string
 	Share   float64       // of the text of which it makes most, 0 to 1
 	Places  []ViewedPlace // the longest first
 }
 
-// ViewedPlace is where one of the documents holds it.
+// ViewedPlace is the place of wording in one of the documents.
 type ViewedPlace struct {
 	Member int // index into the members
 	concordat.Span
 }
 
-// Counts reports whether the wording counts by itself. Earlier versions kept what reads like a form among what counts.
+// Counts reports whether the wording counts by itself. Earlier versions stored wording that reads like a form among what
+// counts.
 func (w *ViewedWording) Counts() bool {
 	return w.Decided == DecidedCount || w.Decided == "" && !w.Common && w.Why == ""
 }
@@ -183,7 +185,7 @@ func (w *ViewedWording) Documents() []int {
 	return slices.Compact(out)
 }
 
-// viewedWording reads what was kept; documents that were deleted since hold nothing.
+// viewedWording reads the stored wording; documents deleted since hold nothing.
 func viewedWording(ctx context.Context, db *store.DB, id string, index map[int]int, members []store.BatchMember) ([]ViewedWording, error) {
 	data, err := db.Batches.BatchWording(ctx, id)
 	if err != nil || data == nil {
@@ -221,8 +223,8 @@ func (v *View) WordingOf(number int) (*ViewedWording, error) {
 	return nil, fmt.Errorf("wording %d of batch %s: %w", number, v.ID, concordat.ErrNotFound)
 }
 
-// WordingTexts returns the text of each wording of a view, at most runes code points of it, from the findings of the
-// documents; empty while none has any, or where no text is kept.
+// WordingTexts returns the text of each wording of a view, at most runes code points, from the findings of the documents; empty
+// while none has any, or if no text is kept.
 func WordingTexts(ctx context.Context, s *site.Site, v *View, wordings []ViewedWording, runes int) ([]string, error) {
 	out := make([]string, len(wordings))
 	texts := memberTexts{s: s, v: v, of: map[int]string{}}
@@ -286,7 +288,7 @@ func shortText(s string, runes int) string {
 	return string([]rune(s)[:runes]) + "…"
 }
 
-// decide keeps with the batch what somebody decided about the wording of a number.
+// decide stores with the batch the decision about the wording with a number.
 func decide(ctx context.Context, db *store.DB, id string, number int, decided string) error {
 	data, err := db.Batches.BatchWording(ctx, id)
 	if err != nil {
@@ -303,9 +305,9 @@ func decide(ctx context.Context, db *store.DB, id string, number int, decided st
 	return db.Batches.PutBatchWording(ctx, id, data)
 }
 
-// CountWording counts wording that several documents of a batch hold in the reports of all of them, or does so no longer: one
-// decision holds for all. base is as in [RulesInForce]. It stays on record and can be undone by another call, or in each report by
-// itself.
+// CountWording counts wording that several documents of a batch hold in the reports of all of them, or stops counting it: one
+// decision applies to all. base is as in [RulesInForce]. It stays on record and can be undone by another call, or in each
+// report separately.
 func CountWording(ctx context.Context, s *site.Site, db *store.DB, id, by string, number int, count bool, why string,
 	base report.Rules, notes ...store.AuditNote) error {
 	v, err := Open(ctx, db, id)
@@ -349,8 +351,8 @@ func CountWording(ctx context.Context, s *site.Site, db *store.DB, id, by string
 	return nil
 }
 
-// countIn counts spans in the report of a member, or does so no longer, and brings its shares up to date. open says that without a
-// decision they are undecided: then they are taken out.
+// countIn counts spans in the report of a member, or stops counting them, and updates its shares. open says that without a
+// decision they are undecided, and so are excluded.
 func countIn(ctx context.Context, s *site.Site, db *store.DB, v *View, m *store.BatchMember, spans []concordat.Span, by string,
 	count, open bool, why string, base report.Rules) error {
 	rules, err := site.RulesInForce(ctx, db, m.Task, base)

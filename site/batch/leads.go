@@ -15,7 +15,7 @@ import (
 	"concordat/store"
 )
 
-// foundLead is a lead from a member to another, found by comparing the member. It is kept as JSON, without text.
+// foundLead is a lead from a member to another, found by comparing the member. It is stored as JSON, without text.
 type foundLead struct {
 	Other  int            `json:"other"` // number
 	Span   concordat.Span `json:"span"`
@@ -27,7 +27,7 @@ type foundLead struct {
 	Pairs  []meaning.Pair `json:"pairs"`
 }
 
-// lead looks from each member for what others say in other words, once it is known what all have in common.
+// lead looks from each member for what others say in other words, once the shared wording of all is known.
 func (r *batchRun) lead(ctx context.Context) error {
 	if !r.job.Leads {
 		return nil
@@ -87,10 +87,10 @@ type leading struct {
 	sentences int // of texts
 }
 
-// maxSentencesRead bounds the sentences that are kept for the comparisons to come, at some 1 KB each.
+// maxSentencesRead bounds the sentences kept for later comparisons, at some 1 KB each.
 const maxSentencesRead = 64_000
 
-// sentencesOf returns the sentences of a member. What is kept leaves in no particular order when there is no room.
+// sentencesOf returns the sentences of a member. Entries are evicted in no particular order when there is no room.
 func (x *leading) sentencesOf(d *concordat.Document) *meaning.Text {
 	x.mu.Lock()
 	t := x.texts[d.ID]
@@ -119,7 +119,7 @@ func (x *leading) sentencesOf(d *concordat.Document) *meaning.Text {
 	return t
 }
 
-// from returns the leads from a member to others, outside of what it has in common with them.
+// from returns the leads from a member to others, outside their common wording.
 func (x *leading) from(ctx context.Context, m *store.BatchMember) ([]foundLead, error) {
 	r := x.r
 	d, err := r.text(ctx, m.Name)
@@ -153,7 +153,8 @@ func (x *leading) from(ctx context.Context, m *store.BatchMember) ([]foundLead, 
 	return out, nil
 }
 
-// takenOf returns what of a member's text others share, by right or not, drafts of it and the like aside: there is no lead there.
+// takenOf returns the parts of a member's text that others share, legitimately or not, apart from drafts of it and the like:
+// there is no lead there.
 func (r *batchRun) takenOf(ctx context.Context, m *store.BatchMember, by map[int]*store.BatchMember,
 	text string) ([]concordat.Span, error) {
 	pairs, err := r.o.Store.Batches.PairsOfMember(ctx, r.id, m.Number)
@@ -186,7 +187,7 @@ type joinedLead struct {
 	a, b               int
 }
 
-// joinLeads returns what all members found of each other, each once, by the first of the two, the second and place.
+// joinLeads returns the leads of all members to each other, each once, ordered by the first of the two, the second and place.
 func (r *batchRun) joinLeads(ctx context.Context, members []store.BatchMember) ([]joinedLead, error) {
 	rows, err := r.o.Store.Batches.BatchLeads(ctx, r.id)
 	if err != nil {
@@ -231,14 +232,14 @@ func (r *batchRun) joinLeads(ctx context.Context, members []store.BatchMember) (
 	return out, nil
 }
 
-// manySay is the number of members from which what they say alike is no lead.
+// manySay is the number of members from which what they say alike is not a lead.
 const manySay = 3
 
 // saying is a sentence of a member.
 type saying struct{ member, start int }
 
-// markMany marks the leads most of whose sentences many members say. Members whose pair does not count by their lineage, such as a draft
-// and the final version, are one.
+// markMany marks the leads most of whose sentences many members say. Members whose pair does not count by their lineage, such
+// as a draft and the final version, count as one.
 func (r *batchRun) markMany(leads []joinedLead, by map[int]*store.BatchMember) {
 	others := map[saying][]int{}
 	add := func(s saying, other int) {
@@ -272,7 +273,7 @@ func (r *batchRun) markMany(leads []joinedLead, by map[int]*store.BatchMember) {
 	}
 }
 
-// addLeads adds to the findings of a member the leads to and from other members, outside of what it has in common with anybody.
+// addLeads adds to the findings of a member the leads to and from other members, outside the wording it has in common with any.
 func (r *batchRun) addLeads(ctx context.Context, f *report.Findings, m *store.BatchMember, pairs []store.BatchPair,
 	by map[int]*store.BatchMember) error {
 	if !r.job.Leads {
@@ -303,7 +304,7 @@ func (r *batchRun) addLeads(ctx context.Context, f *report.Findings, m *store.Ba
 				slices.ContainsFunc(f.Passages, func(x concordat.Passage) bool { return !excused[x.Source] && x.Span.Overlaps(p.Span) })
 		})
 		if 2*len(one.Pairs) < sentences {
-			continue // what is left does not stand out
+			continue // the rest does not stand out
 		}
 		source, err := r.text(ctx, by[n].Name)
 		if err != nil {
@@ -325,10 +326,10 @@ func covered(s concordat.Span, by []concordat.Span) int {
 	return n
 }
 
-// reportedLeads are the leads to other members in the report of a member. They are kept as JSON, without text.
+// reportedLeads are the leads to other members in the report of a member. They are stored as JSON, without text.
 type reportedLeads struct {
 	Leads []leadTo `json:"leads"`
-	Many  []leadTo `json:"many,omitempty"` // no leads, since many say it; only of the member whose name comes first
+	Many  []leadTo `json:"many,omitempty"` // not leads, since many say it; only for the member whose name comes first
 }
 
 // leadTo is a lead to another member.
@@ -350,7 +351,7 @@ type ReportedLead struct {
 	Pairs        []LeadPair      `json:"pairs"`          // by place in the member
 }
 
-// keepReported keeps with the batch the leads to other members in the findings of a member.
+// keepReported stores with the batch the leads to other members in the findings of a member.
 func (r *batchRun) keepReported(ctx context.Context, f *report.Findings, m *store.BatchMember, by map[int]*store.BatchMember) error {
 	if !r.job.Leads {
 		return nil

@@ -10,10 +10,10 @@ import (
 	"concordat/report"
 )
 
-// LeadLine is a lead between two documents of a batch as programs see it. Spans are in code points.
+// LeadLine is a lead between two documents of a batch in the form for programs. Spans are in code points.
 type LeadLine struct {
 	Type       string           `json:"type"` // lead
-	A          string           `json:"a"`    // says in other words, or in brief, than b
+	A          string           `json:"a"`    // says in other words, or in brief, the same as b
 	B          string           `json:"b"`
 	NumberA    int              `json:"number_a"` // of the members, from 1
 	NumberB    int              `json:"number_b"`
@@ -24,14 +24,14 @@ type LeadLine struct {
 	Encoder    string           `json:"encoder"`    // what compared
 	Likelihood *float64         `json:"likelihood"` // as reports say it; null: not measured
 	Pairs      []LeadPair       `json:"pairs"`
-	Reason     string           `json:"reason,omitempty"` // why the two documents are no pair: author, group or draft
+	Reason     string           `json:"reason,omitempty"` // why the two documents do not form a pair: author, group or draft
 	State      report.LeadState `json:"state"`
 	Comment    string           `json:"comment,omitempty"`
 	By         string           `json:"by,omitempty"` // who decided
 	At         time.Time        `json:"at,omitzero"`
 }
 
-// ManyLine lists the documents of a batch that say something alike, three or more, as programs see it: no lead.
+// ManyLine lists three or more documents of a batch that say the same, in the form for programs: it is not a lead.
 type ManyLine struct {
 	Type      string   `json:"type"` // many
 	Documents []string `json:"documents"`

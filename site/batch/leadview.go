@@ -15,16 +15,16 @@ import (
 	"concordat/store"
 )
 
-// ViewedLead is a lead between two documents of a batch with what is thought of it. Neither is said to be before the other.
+// ViewedLead is a lead between two documents of a batch with the decision about it. Neither is assumed to be the earlier one.
 type ViewedLead struct {
-	A, B         int    // indices into the members: A says it in other words, or in brief, than B
+	A, B         int    // indices into the members: A says in other words, or in brief, the same as B
 	ReportedLead        // from A to B
 	Lineage      string // why the pair of documents does not count; empty: it does
 	State        report.LeadState
 	Ruling       report.LeadRuling // zero: the lead is open
 }
 
-// Lead returns what reports say of a lead.
+// Lead returns the words of reports about a lead.
 func (l *ReportedLead) Lead() report.Lead {
 	return report.Lead{Kind: l.Kind, Languages: l.Languages, Likelihood: l.Likelihood}
 }
@@ -36,7 +36,7 @@ type LeadPair struct {
 	Similarity float64        `json:"similarity"` // 0 to 1
 }
 
-// ManySay has the places where three or more documents of a batch say something alike: it is no lead.
+// ManySay has the places where three or more documents of a batch say the same, which is not a lead.
 type ManySay struct {
 	Places []ViewedPlace // by member, in text order
 }
@@ -67,8 +67,8 @@ func (l *ViewedLeads) States() iter.Seq[report.LeadState] {
 	}
 }
 
-// Leads returns the leads between the documents that have their reports, and what is decided about them: by whoever set them aside, if
-// two reports differ. base is as in [site.RulesInForce]. Without job.Leads there are none.
+// Leads returns the leads between the documents that have their reports, with the decisions about them; if two reports differ,
+// a rejection prevails. base is as in [site.RulesInForce]. Without job.Leads there are none.
 func (v *View) Leads(ctx context.Context, db *store.DB, base report.Rules) (*ViewedLeads, error) {
 	out := &ViewedLeads{}
 	if !v.Job.Leads {
@@ -107,7 +107,7 @@ func (v *View) Leads(ctx context.Context, db *store.DB, base report.Rules) (*Vie
 	return out, nil
 }
 
-// reported returns the leads in the reports of members that are there, by number.
+// reported returns the leads in the reports of existing members, by number.
 func (v *View) reported(ctx context.Context, db *store.DB) (map[int]reportedLeads, error) {
 	rows, err := db.Batches.BatchLeads(ctx, v.ID)
 	if err != nil {
@@ -138,7 +138,8 @@ func (l leadTo) in(all []leadTo, number int) *leadTo {
 	return nil
 }
 
-// before reports whether a lead is seen from i rather than from j: the one that sums up, else the one whose name comes first.
+// before reports whether a lead is seen from i rather than from j: from the one that sums up, else from the one whose name
+// comes first.
 func (v *View) before(i, j int, l, back leadTo) bool {
 	if a, b := l.Kind == report.LeadSummary, back.Kind == report.LeadSummary; a != b {
 		return a
@@ -146,7 +147,7 @@ func (v *View) before(i, j int, l, back leadTo) bool {
 	return i < j
 }
 
-// rank orders leads: those that wait for a decision first, those that nobody need read last.
+// rank orders leads: those that wait for a decision first, those that need no reading last.
 func (l *ViewedLead) rank() int {
 	switch {
 	case l.State == report.LeadSetAside:
@@ -167,7 +168,7 @@ type rulingsOf struct {
 	by   map[concordat.TaskID]report.Rules
 }
 
-// of returns what the reports of both documents say of a lead.
+// of returns the decisions of both documents' reports about a lead.
 func (r *rulingsOf) of(ctx context.Context, l *ViewedLead) (report.LeadState, report.LeadRuling, error) {
 	state, ruling := report.LeadOpen, report.LeadRuling{}
 	for _, side := range l.sides() {
@@ -203,7 +204,7 @@ func (l *ViewedLead) sides() [2]leadSide {
 		{l.B, report.Lead{Span: l.Source, SourcePoints: l.Points}}}
 }
 
-// manySayOf joins what several members say alike.
+// manySayOf joins the places where several members say the same.
 func manySayOf(reported map[int]reportedLeads, index map[int]int) []ManySay {
 	var groups []ManySay
 	for number, t := range reported {
@@ -258,9 +259,10 @@ func (m *ManySay) tidy() {
 	m.Places = out
 }
 
-// DecideLead decides about a lead between two documents, in the reports of both: that it counts, that it is none, or neither. The lead is
-// named by the members of two numbers and its places in them, in code points. base is as in [site.RulesInForce]. It fails with
-// concordat.ErrNotFound if there is no such lead. It stays on record and is undone by another call, or in each report by itself.
+// DecideLead decides about a lead between two documents, in the reports of both: that it counts, that it is rejected, or
+// neither. The lead is identified by the members' numbers and its places in them, in code points. base is as in
+// [site.RulesInForce]. It fails with concordat.ErrNotFound if there is no such lead. The decision stays on record and is undone
+// by another call, or in each report separately.
 func DecideLead(ctx context.Context, s *site.Site, db *store.DB, id string, one LeadDecision, base report.Rules,
 	notes ...store.AuditNote) error {
 	v, err := Open(ctx, db, id)

@@ -7,13 +7,13 @@ import (
 	"concordat/store"
 )
 
-// LineageRules say which pairs of a batch may well have the same words, so that they are shown and do not
-// count. The zero value has every pair count.
+// LineageRules say which pairs of a batch may legitimately have the same words, so that they are shown but do not count. With
+// the zero value every pair counts.
 type LineageRules struct {
-	Author bool `json:"author"` // both are declared to be of one author
-	Group  bool `json:"group"`  // both are declared to be of one group
-	// Draft: one is declared to be an earlier or later version of the other, or both are declared to be of
-	// one author, have one title and are of different dates.
+	Author bool `json:"author"` // both are declared to have one author
+	Group  bool `json:"group"`  // both are declared to belong to one group
+	// Draft: one is declared to be an earlier or later version of the other, or both are declared to have one author, and have
+	// one title and different dates.
 	Draft bool `json:"draft"`
 	// Metadata also takes the files' own metadata for the author. It is off by default: documents that
 	// were written on one computer, or from one form, carry one name, and that is no reason to have
@@ -29,7 +29,7 @@ const (
 	LineageAuthor  = "author"
 	LineageGroup   = "group"
 	LineageDraft   = "draft"
-	LineageVerdict = "verdict" // somebody decided so
+	LineageVerdict = "verdict" // a person decided so
 )
 
 // Lineage returns why the pair of a and b does not count, empty if it does. The order of the two does not
@@ -49,7 +49,7 @@ func (l LineageRules) Lineage(a, b *store.BatchMember) string {
 	return ""
 }
 
-// commonAuthor reports whether somebody is an author of both.
+// commonAuthor reports whether the two have an author in common.
 func (l LineageRules) commonAuthor(a, b *store.BatchMember) bool {
 	x, y := l.authors(a), l.authors(b)
 	for name := range x {
@@ -60,7 +60,7 @@ func (l LineageRules) commonAuthor(a, b *store.BatchMember) bool {
 	return false
 }
 
-// authors returns the folded names of a member's authors, which a semicolon parts.
+// authors returns the folded names of a member's authors, which are separated by semicolons.
 func (l LineageRules) authors(m *store.BatchMember) map[string]bool {
 	out := map[string]bool{}
 	if m.AuthorBy == store.AuthorMetadata && !l.Metadata {
@@ -79,8 +79,7 @@ func draftOf(a, b *store.BatchMember) bool {
 	return a.DraftOf != "" && SameFile(a.DraftOf, b.Name)
 }
 
-// SameFile reports whether a name that somebody wrote down means a member: its whole name, or the last part
-// of it.
+// SameFile reports whether a written name means a member: its whole name, or the last part of it.
 func SameFile(given, name string) bool {
 	given = strings.ReplaceAll(given, `\`, "/")
 	return given == name || given == lastPart(name)

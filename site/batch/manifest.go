@@ -14,8 +14,7 @@ import (
 	"concordat/store"
 )
 
-// ManifestLine is the declaration about one file by the person who submits a batch. What is empty stays as the
-// file says.
+// ManifestLine is the submitter's declaration about one file. Empty fields stay as in the file.
 type ManifestLine struct {
 	File    string         `json:"file"` // its whole name in the batch, or the last part of it
 	Title   string         `json:"title,omitempty"`
@@ -41,11 +40,11 @@ var manifestColumns = map[string]func(*ManifestLine) *string{
 	"date":     func(l *ManifestLine) *string { return (*string)(&l.Date) },
 }
 
-// ManifestError tells what is wrong with a manifest. It wraps concordat.ErrInvalid.
+// ManifestError describes what is wrong with a manifest. It wraps concordat.ErrInvalid.
 type ManifestError struct {
 	Line   int    // from 1; 0: the whole
 	Code   string // large, empty, table, column, file, twice, date or many
-	Detail string // for example the word that is no date
+	Detail string // for example the word that is not a date
 }
 
 func (e *ManifestError) Error() string {
@@ -62,15 +61,14 @@ func (e *ManifestError) Error() string {
 
 func (e *ManifestError) Unwrap() error { return concordat.ErrInvalid }
 
-// ParseManifest reads a table in CSV (RFC 4180) or with tabs whose first line names its columns: file, and
-// any of title, author, group, draft_of and date; others are passed over. It fails with
-// ManifestError.
+// ParseManifest reads a table in CSV (RFC 4180) or with tabs whose first line names its columns: file, and any of title,
+// author, group, draft_of and date; others are ignored. It fails with ManifestError.
 func ParseManifest(r io.Reader) ([]ManifestLine, error) {
 	in := bufio.NewReader(io.LimitReader(r, maxManifestBytes+1))
 	if mark, err := in.Peek(3); err == nil && bytes.Equal(mark, []byte("\xef\xbb\xbf")) {
 		_, _ = in.Discard(3) // they were just seen
 	}
-	// Read whole: it is bounded, and the first line tells what parts the columns.
+	// Read as a whole: it is bounded, and the first line shows the separator.
 	data, err := io.ReadAll(in)
 	if err != nil {
 		return nil, fmt.Errorf("manifest: %w", err)
@@ -142,8 +140,7 @@ func manifestLines(c *csv.Reader, columns []func(*ManifestLine) *string) ([]Mani
 	}
 }
 
-// declare puts what a manifest says of a member over what its file says. A line of the whole name goes before
-// one of its last part.
+// declare overrides a member's own data by the manifest's. A line with the whole name overrides one with its last part.
 func declare(manifest []ManifestLine, m *store.BatchMember) {
 	var line *ManifestLine
 	for i := range manifest {
@@ -166,7 +163,7 @@ func declare(manifest []ManifestLine, m *store.BatchMember) {
 	m.Group, m.DraftOf = line.Group, line.DraftOf
 }
 
-// Strays returns the files that a manifest names and that are no members.
+// Strays returns the files that a manifest names but that are not members.
 func Strays(manifest []ManifestLine, members []store.BatchMember) []string {
 	known := map[string]bool{}
 	for _, m := range members {

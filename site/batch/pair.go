@@ -19,7 +19,7 @@ func pairNames(a, b *store.BatchMember) string {
 	return a.Name + " – " + b.Name
 }
 
-// CommentPair keeps a comment on the pair of the members of two numbers: an event of the batch that decides nothing.
+// CommentPair stores a comment on the pair of the members with two numbers: an event of the batch that decides nothing.
 func CommentPair(ctx context.Context, db *store.DB, id string, e store.BatchEvent, a, b int, notes ...store.AuditNote) error {
 	members, err := db.Batches.BatchMembers(ctx, id)
 	if err != nil {
@@ -33,7 +33,7 @@ func CommentPair(ctx context.Context, db *store.DB, id string, e store.BatchEven
 	return noted(ctx, db, notes, func(db *store.DB) error { return db.Batches.AppendBatchEvent(ctx, id, e) })
 }
 
-// OfPair reports whether an event is about the pair of two members, and the words that were written with it.
+// OfPair reports whether an event is about the pair of two members, and returns its comment.
 func OfPair(e store.BatchEvent, a, b *store.BatchMember) (text string, ok bool) {
 	if !strings.HasPrefix(e.Action, "pair_") {
 		return "", false

@@ -8,8 +8,8 @@ import (
 	"concordat/store"
 )
 
-// platforms are how learning platforms name what "download all submissions" gives: the submitter stands in front, then what the
-// submitter called the file. Moodle: mod/assign/locallib.php, download_submissions; Canvas: lib/submission_zip; Blackboard:
+// platforms are the naming schemes of learning platforms for "download all submissions": the submitter comes first, then the
+// submitter's name for the file. Moodle: mod/assign/locallib.php, download_submissions; Canvas: lib/submission_zip; Blackboard:
 // Assignment File Download.
 var platforms = []*regexp.Regexp{
 	regexp.MustCompile(`^(.+?_\d+)_assignsubmission_[a-z]+(?:_|$)`),
@@ -17,8 +17,8 @@ var platforms = []*regexp.Regexp{
 	regexp.MustCompile(`^([^_]+)_(?:LATE_)?(\d{2,})_\d{2,}_.`),
 }
 
-// submitters returns who submitted each file of a download of a learning platform, as the platform names them, or nil if the
-// names are not all of one platform: a submitter who names one file like that of someone else must not gain by it.
+// submitters returns who submitted each file of a download from a learning platform, by its names, or nil if the names do not
+// all have one platform's form: naming one file like someone else's must not help a submitter.
 func submitters(names []string) []string {
 	for _, p := range platforms {
 		if out := submittersOf(p, names); out != nil {
@@ -46,8 +46,8 @@ func submittersOf(platform *regexp.Regexp, names []string) []string {
 	return out
 }
 
-// groupBySubmitter makes the documents of one submitter a group, as far as nobody declared another: of an archive by the names of
-// its members, else by those of all files of the batch.
+// groupBySubmitter makes the documents of one submitter a group, unless the manifest declares another: in an archive by the
+// names of its members, else by those of all files of the batch.
 func (r *batchRun) groupBySubmitter(f *batchFile) {
 	var who []string
 	if one := r.submitter[f.input.Name]; one != "" {
@@ -70,7 +70,7 @@ func (r *batchRun) groupBySubmitter(f *batchFile) {
 	}
 }
 
-// submittersOfInputs returns who submitted each file of a batch, by the file's name; empty if the names are of no platform.
+// submittersOfInputs returns who submitted each file of a batch, by the file's name; empty if the names fit no platform.
 func submittersOfInputs(inputs []store.BatchInput) map[string]string {
 	names := make([]string, len(inputs))
 	for i, in := range inputs {

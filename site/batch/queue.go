@@ -26,9 +26,9 @@ const Runner = "serve"
 // QueueOptions of a Queue. All but Logger are required.
 type QueueOptions struct {
 	Store *store.DB
-	// Queue runs the checks that are done again.
+	// Queue runs the repeated checks.
 	Queue *site.Queue
-	// Open opens the index of a batch, which no other process has meanwhile.
+	// Open opens the index of a batch, which no other process may have open.
 	Open    func(ctx context.Context, id string) (concordat.Index, func() error, error)
 	Read    func(ctx context.Context, in store.BatchInput) ([]site.Item, error)
 	Options func(ctx context.Context, j Job) (site.CheckOptions, func(), error)
@@ -37,8 +37,8 @@ type QueueOptions struct {
 	Logger  *slog.Logger        // nil: nothing is logged
 }
 
-// Queue runs batches that were submitted, one after the other, and what is to be done again. It
-// survives the end of the process: what was begun continues. Its methods are safe for concurrent use.
+// Queue runs submitted batches, one after the other, and repetitions. It survives the end of the process and resumes what was
+// begun. Its methods are safe for concurrent use.
 type Queue struct {
 	site *site.Site
 	o    QueueOptions
@@ -56,7 +56,7 @@ func NewQueue(s *site.Site, o QueueOptions) *Queue {
 	return &Queue{site: s, o: o, wake: make(chan struct{}, 1), running: map[string]*batchAtWork{}}
 }
 
-// New is a batch to be made, with the job and the default lineage, and its identity.
+// New is a batch to create, with the job and the default lineage, and its identity.
 func New(title, owner, runner string, j Job, made time.Time) (store.Batch, error) {
 	request, err := json.Marshal(j)
 	if err != nil {
@@ -67,8 +67,8 @@ func New(title, owner, runner string, j Job, made time.Time) (store.Batch, error
 		Made: made}, err
 }
 
-// Submit puts a batch at the end of the queue and returns its identity. It is durable on return. A job without
-// rules gets those of today, so that a later change of the configuration leaves its reports and shares as they are.
+// Submit puts a batch at the end of the queue and returns its identity. It is durable on return. A job without rules gets the
+// present ones, so that a later change of the configuration leaves its reports and shares as they are.
 func (b *Queue) Submit(ctx context.Context, owner, title string, j Job, inputs []store.BatchInput,
 	also func(tx *store.DB, id string) error) (string, error) {
 	if len(inputs) == 0 {
@@ -96,7 +96,7 @@ func (b *Queue) Submit(ctx context.Context, owner, title string, j Job, inputs [
 	return one.ID, err
 }
 
-// UniqueNames numbers the inputs and gives those of a name that is taken another one.
+// UniqueNames numbers the inputs and renames those whose name is taken.
 func UniqueNames(inputs []store.BatchInput) {
 	taken := map[string]bool{}
 	for i := range inputs {
@@ -110,7 +110,7 @@ func UniqueNames(inputs []store.BatchInput) {
 	}
 }
 
-// noted makes a change of the store with the audit entries that tell of it, in one transaction.
+// noted changes the store and writes the audit entries about it, in one transaction.
 func noted(ctx context.Context, db *store.DB, notes []store.AuditNote, change func(*store.DB) error) error {
 	if len(notes) == 0 {
 		return change(db)
@@ -131,8 +131,8 @@ func (b *Queue) wakeUp() {
 	}
 }
 
-// Again puts a batch that has ended back into the queue: for another round against the libraries as they
-// are now, or, if it failed, to go on where it was.
+// Again puts a batch that has ended back into the queue: for another round against the libraries as they are now, or, if it
+// failed, to resume.
 func (b *Queue) Again(ctx context.Context, id string, notes ...store.AuditNote) error {
 	one, err := b.o.Store.Batches.Batch(ctx, id)
 	if err == nil {
@@ -162,7 +162,7 @@ func (b *Queue) Cancel(ctx context.Context, id string, cause store.Cause, notes 
 	return err
 }
 
-// Await waits until nobody here works on a batch that was cancelled.
+// Await waits until no worker here is on a cancelled batch.
 func (b *Queue) Await(ctx context.Context, id string) error {
 	b.mu.Lock()
 	at := b.running[id]
@@ -184,10 +184,10 @@ type batchAtWork struct {
 	ended chan struct{} // closed once its index is
 }
 
-// recheckPoll is how often Run looks for what is to be done again.
+// recheckPoll is how often Run looks for due repetitions.
 const recheckPoll = 20 * time.Second
 
-// Run runs batches and what is to be done again until ctx ends. Only one process of a site may.
+// Run runs batches and repetitions until ctx ends. Only one process of a site may.
 func (b *Queue) Run(ctx context.Context) error {
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error {
@@ -244,7 +244,7 @@ func (b *Queue) next(ctx context.Context) bool {
 		return false
 	case err != nil && !errors.Is(err, store.ErrLease) && !errors.Is(err, context.Canceled):
 		b.o.Logger.Error("batch", "batch", one.ID, "error", err)
-		// What failed before the run could note it must not be tried forever.
+		// A batch that failed before the run could record it must not be tried forever.
 		if end := b.o.Store.Batches.FinishBatch(ctx, one.ID, concordat.TaskFailed, site.CauseOf(err), nil); end != nil &&
 			!errors.Is(end, store.ErrLease) && !errors.Is(end, concordat.ErrNotFound) {
 			b.o.Logger.Error("end a batch", "batch", one.ID, "error", end)

@@ -20,9 +20,8 @@ import (
 // maxEvery is the most days between two checks.
 const maxEvery = 3650
 
-// RecheckTime returns when something that is done again every so many days is done first: on a day, as
-// YYYY-MM-DD in local time, or, if that is empty, so many days from now. 0 days means once, on the day. It
-// fails with concordat.ErrInvalid.
+// RecheckTime returns when a check repeated every so many days is first repeated: on a day, as YYYY-MM-DD in local time, or, if
+// that is empty, so many days from now. 0 days means once, on the day. It fails with concordat.ErrInvalid.
 func RecheckTime(now time.Time, every int, on string) (time.Time, error) {
 	if every < 0 || every > maxEvery {
 		return time.Time{}, fmt.Errorf("every %d days: %w: 0 to %d", every, concordat.ErrInvalid, maxEvery)
@@ -40,8 +39,8 @@ func RecheckTime(now time.Time, every int, on string) (time.Time, error) {
 	return t, nil
 }
 
-// Rechecks begins what is to be done again by now and names what came to an end: the sources that were
-// not found the time before. What was cut short by the end of a process is taken up where it was.
+// Rechecks begins the repetitions due by now and processes those that ended: it names the sources that were not found the time
+// before. It resumes interrupted ones.
 func (b *Queue) Rechecks(ctx context.Context) error {
 	now := b.site.Options().Now()
 	due, err := b.o.Store.Alerts.DueRechecks(ctx, now)
@@ -61,7 +60,7 @@ func (b *Queue) Rechecks(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// begin notes what is going to run before it runs, so that it is run once.
+// begin records a repetition before it runs, so that it runs once.
 func (b *Queue) begin(ctx context.Context, r store.Recheck, now time.Time) error {
 	if r.Kind == store.RecheckBatch {
 		one, err := b.o.Store.Batches.Batch(ctx, r.Target)
@@ -70,7 +69,7 @@ func (b *Queue) begin(ctx context.Context, r store.Recheck, now time.Time) error
 		}
 		r.Due = strconv.Itoa(one.Round + 1)
 	} else {
-		// Without findings there is nothing to find anything new against: it failed, or was an archive.
+		// Without findings there is nothing to compare with: it failed, or was an archive.
 		if _, err := b.site.Findings(ctx, concordat.TaskID(r.Target)); err != nil {
 			return b.gone(ctx, r, err)
 		}
@@ -83,7 +82,7 @@ func (b *Queue) begin(ctx context.Context, r store.Recheck, now time.Time) error
 	return b.follow(ctx, r, now)
 }
 
-// nextTime is the first of the times, so many days apart, that lies after now; zero: there is none.
+// nextTime is the first of the times, so many days apart, after now; zero: none.
 func nextTime(last time.Time, every int, now time.Time) time.Time {
 	if every <= 0 {
 		return time.Time{}
@@ -94,7 +93,7 @@ func nextTime(last time.Time, every int, now time.Time) time.Time {
 	return last
 }
 
-// gone ends the rechecks of what is not there any more.
+// gone ends the repetitions of missing targets.
 func (b *Queue) gone(ctx context.Context, r store.Recheck, err error) error {
 	if !errors.Is(err, concordat.ErrNotFound) {
 		return err
@@ -103,7 +102,7 @@ func (b *Queue) gone(ctx context.Context, r store.Recheck, err error) error {
 	return b.o.Store.Alerts.PutRecheck(ctx, r)
 }
 
-// follow begins what was noted and does not run yet, and takes in what has ended.
+// follow starts recorded repetitions that do not run yet, and processes those that have ended.
 func (b *Queue) follow(ctx context.Context, r store.Recheck, now time.Time) error {
 	if r.Kind == store.RecheckBatch {
 		return b.followBatch(ctx, r, now)
@@ -189,8 +188,8 @@ func (b *Queue) followBatch(ctx context.Context, r store.Recheck, now time.Time)
 	return b.o.Store.Alerts.PutRecheck(ctx, r)
 }
 
-// jobOf is the job of a check that is done again: as it was submitted, or, for one of the command line, with
-// the text and the libraries of its findings.
+// jobOf is the job of a repeated check: as submitted, or, for one from the command line, with the text and the libraries of its
+// findings.
 func (b *Queue) jobOf(ctx context.Context, r store.Recheck) (site.Job, error) {
 	t, err := b.o.Store.Checks.Task(ctx, concordat.TaskID(r.Target))
 	if err != nil {

@@ -51,7 +51,7 @@ func (r *batchRun) regain(ctx context.Context) error {
 	return nil
 }
 
-// regainFile puts what a file gives of the missing into the index, and takes it from them.
+// regainFile puts the missing documents of a file into the index, and removes them from missing.
 func (r *batchRun) regainFile(ctx context.Context, in store.BatchInput, missing map[string]bool) error {
 	needed := false
 	for name := range missing {

@@ -10,17 +10,17 @@ import (
 	"concordat/store"
 )
 
-// A pair is listed if one section of either document reaches the threshold, however small a part of the document it is: a work plan that
-// is taken whole may be a tenth of an application.
+// A pair is listed if one section of either document reaches the threshold, however small a part of the document it is: a work
+// plan copied whole may be a tenth of an application.
 
-// leastSection is how many letters, marks and digits of a section must be compared for its share to say anything: about 40 words, or as
-// many Chinese characters as a long sentence has.
+// leastSection is how many letters, marks and digits of a section must be compared for its share to mean anything: about 40
+// words, or as many Chinese characters as a long sentence has.
 const leastSection = 200
 
-// leastWidely is how many documents have a section in common with another before the batch has it in common.
+// leastWidely is how many documents must share a section with another before it belongs to the batch.
 const leastWidely = 3
 
-// commonHeadings returns a template of the headings that the documents have in common; nil: they have none.
+// commonHeadings returns a template of the headings that the documents have in common; nil: none.
 func (r *batchRun) commonHeadings(ctx context.Context, members []store.BatchMember) (*segment.Template, error) {
 	var h segment.Headings
 	for _, m := range members {
@@ -36,7 +36,7 @@ func (r *batchRun) commonHeadings(ctx context.Context, members []store.BatchMemb
 	return h.Template(), nil
 }
 
-// sectionShares returns the sections of a report of which a source holds something, but for those too short for a share.
+// sectionShares returns the sections of a report in which a source holds something, except those too short for a share.
 func sectionShares(rep *report.Report, s *report.RankedSource) []store.SectionShare {
 	var out []store.SectionShare
 	for i, of := range s.Sections {
@@ -47,8 +47,8 @@ func sectionShares(rep *report.Report, s *report.RankedSource) []store.SectionSh
 	return out
 }
 
-// setWidely notes the sections that more than half of the documents, and at least three, have in common with another to the threshold: that
-// is wording of the form, or of a ring, which is a finding of its own, and says nothing about two of them.
+// setWidely records the sections that more than half of the documents, and at least three, share with another up to the
+// threshold: that is wording of the form, or of a ring, which is reported separately, and says nothing about two of them.
 func (v *View) setWidely() {
 	holders := map[string]map[int]bool{}
 	for _, p := range v.Pairs {
@@ -68,15 +68,15 @@ func (v *View) setWidely() {
 	}
 }
 
-// Reaches reports whether the share of a document of a pair, or of a section of one that the batch does not have in common, is at least a
-// threshold.
+// Reaches reports whether the share of a document of a pair, or of a section of one that does not belong to the batch, is at
+// least a threshold.
 func (v *View) Reaches(p ViewedPair, threshold float64) bool {
 	return p.Share() >= threshold || slices.ContainsFunc(p.sections(), func(s PairSection) bool {
 		return s.Share() >= threshold && !v.widely[s.Section]
 	})
 }
 
-// PairSection is how much of the sections of one name stands in the other document of a pair.
+// PairSection is how much of the sections with one name is in the other document of a pair.
 type PairSection struct {
 	Section string  `json:"section"`
 	ShareA  float64 `json:"share_a"` // 0 to 1, of the section of a

@@ -40,13 +40,13 @@ type PairLine struct {
 	NumberA int     `json:"number_a"` // of the members, from 1
 	NumberB int     `json:"number_b"`
 	Share   float64 `json:"share"`   // the larger of the next two
-	ShareA  float64 `json:"share_a"` // of a that stands in b
+	ShareA  float64 `json:"share_a"` // of a found in b
 	ShareB  float64 `json:"share_b"`
-	// Sections are those of which something stands in the other document, the largest share first.
+	// Sections are those with text found in the other document, the largest share first.
 	Sections []PairSection `json:"sections,omitempty"`
 	Counted  bool          `json:"counted"`
 	Reason   string        `json:"reason,omitempty"`  // why it does not count: author, group, draft or verdict
-	Cluster  int           `json:"cluster,omitempty"` // that it holds together; absent: it does not count, or is of two
+	Cluster  int           `json:"cluster,omitempty"` // that it holds together; absent: it does not count, or joins two
 }
 
 // ClusterLine is a cluster of a batch as programs see it.
@@ -96,16 +96,16 @@ type WordingLine struct {
 	Of        int      `json:"of"`   // documents of the batch
 	Words     int      `json:"words"`
 	Counted   bool     `json:"counted"`
-	// Decide says that somebody has to say whether it counts: it may be a form, or copied.
+	// Decide says that an officer must decide whether it counts: it may be a form, or copied.
 	Decide  bool           `json:"decide"`
-	Decided string         `json:"decided,omitempty"` // what somebody said: count or leave
-	Kind    concordat.Kind `json:"kind,omitempty"`    // as what it does not count: form, common or undecided
+	Decided string         `json:"decided,omitempty"` // the decision: count or leave
+	Kind    concordat.Kind `json:"kind,omitempty"`    // kind of wording that does not count: form, common or undecided
 	Why     string         `json:"why,omitempty"`     // what it reads like, if it does like a form
 	Share   float64        `json:"share,omitempty"`   // of the document of which it makes most, 0 to 1
 	Text    string         `json:"text"`              // its beginning; empty: not kept
 }
 
-// maxWordingText is how many code points of wording a line tells.
+// maxWordingText is how many code points of wording a line contains.
 const maxWordingText = 400
 
 // WordingLines returns the wording that several documents hold, what counts first.
@@ -209,8 +209,8 @@ func (v *View) WriteMembers(w io.Writer) error {
 	return c.End()
 }
 
-// WriteMatrix writes which share of the document of a row stands in that of a column, as CSV: of all
-// documents if there are few, else of those in clusters, where a blank is a pair of two clusters below the threshold.
+// WriteMatrix writes which share of the row's document is found in the column's, as CSV: for all documents if there are few,
+// else for those in clusters, where a blank is a pair of two clusters below the threshold.
 func (v *View) WriteMatrix(w io.Writer) error {
 	docs := v.Matrix(0)
 	for n := range v.Clusters {
@@ -239,8 +239,8 @@ func (v *View) WriteMatrix(w io.Writer) error {
 
 func shareText(v float64) string { return strconv.FormatFloat(v, 'f', 4, 64) }
 
-// PairFindings returns what the member of number a has in common with that of number b alone, from a's
-// findings. It fails with concordat.ErrNotFound while a has none.
+// PairFindings returns what the member with number a has in common with the one with number b alone, from a's findings. It
+// fails with concordat.ErrNotFound while a has none.
 func PairFindings(ctx context.Context, s *site.Site, db *store.DB, id string, a, b int) (*report.Findings, error) {
 	members, err := db.Batches.BatchMembers(ctx, id)
 	if err != nil {
@@ -258,8 +258,8 @@ func PairFindings(ctx context.Context, s *site.Site, db *store.DB, id string, a,
 		Document: concordat.DocumentID(by[b].Name)}), nil
 }
 
-// PairReport returns the report of a pair, seen from the member of number a: PairFindings by the rules in force for
-// a, with the other document in it even if the pair does not count. base is as in [RulesInForce].
+// PairReport returns the report of a pair, seen from the member with number a: PairFindings by the rules in force for a, with
+// the other document in it even if the pair does not count. base is as in [RulesInForce].
 func PairReport(ctx context.Context, s *site.Site, db *store.DB, id string, a, b int, base report.Rules) (*report.Report, error) {
 	f, err := PairFindings(ctx, s, db, id, a, b)
 	if err != nil {
@@ -272,7 +272,7 @@ func PairReport(ctx context.Context, s *site.Site, db *store.DB, id string, a, b
 	return report.Build(f, site.WithoutLibrary(rules, concordat.BatchLibrary(id))), nil
 }
 
-// onlyPair leaves of findings what one source holds.
+// onlyPair leaves in findings only what one source holds.
 func onlyPair(f *report.Findings, source concordat.Ref) *report.Findings {
 	out := *f
 	out.Passages, out.Consulted, out.Partners, out.Disclosures, out.Statements, out.Signatures, out.Short = nil, nil, nil, nil, nil, nil, nil

@@ -15,36 +15,35 @@ import (
 	"concordat/store"
 )
 
-// View has the findings of a batch so far, by the lineage rules and the decisions in force.
+// View has the present findings of a batch, by the lineage rules and decisions in force.
 type View struct {
 	store.Batch
 	Job     Job
 	Rules   LineageRules
 	Members []store.BatchMember // in order of name; those that could not be read have a Cause
-	// Pairs are those of which a document, or a section of one, reaches the threshold, the largest share of a document first.
+	// Pairs are those where a document, or a section of one, reaches the threshold, the largest share of a document first.
 	Pairs []ViewedPair
 	// Clusters are the groups that the counted pairs hold together, see screen.Communities: the largest first, each
 	// in order of name, as indices into Members. Each document of a counted pair is in one.
 	Clusters [][]int
-	// Wording is wording that several of the documents hold alike, that of most words in all documents first.
+	// Wording is wording that several of the documents hold, ordered by its words in all documents, most first.
 	Wording []ViewedWording
-	Shares  map[[2]int]float64 // of member i that stands in member j, of those in clusters and of the Pairs
+	Shares  map[[2]int]float64 // of member i found in member j, for those in clusters and of the Pairs
 
 	cluster  map[int]int // number of the cluster of a member, from 1
 	withheld bool        // the shares of Members are
-	// widely are the sections that more than half of the documents have in common with another.
+	// widely are the sections that more than half of the documents share with another.
 	widely map[string]bool
 }
 
-// ViewedPair is a pair with what is thought of it. A and B are indices into Members, A the one whose name
-// comes first.
+// ViewedPair is a pair with the decision about it. A and B are indices into Members, A the one whose name comes first.
 type ViewedPair struct {
 	A, B           int
-	ShareA, ShareB float64 // of A that stands in B, and of B in A
-	// SectionsA and SectionsB are the sections of A, and of B, of which something stands in the other, in text order.
+	ShareA, ShareB float64 // of A found in B, and of B in A
+	// SectionsA and SectionsB are the sections of A, and of B, with text found in the other, in text order.
 	SectionsA, SectionsB []store.SectionShare
 	Lineage              string // why it does not count by the rules; empty: it counts
-	Verdict              string // of somebody, which goes before the rules
+	Verdict              string // a person's decision, which overrides the rules
 }
 
 // Share is the larger share of the two.
@@ -69,7 +68,7 @@ func (p ViewedPair) Reason() string {
 // MaxMatrix is the most documents of one matrix.
 const MaxMatrix = 40
 
-// Open returns what a batch has found so far. It takes memory for the members and for the pairs above the threshold.
+// Open returns the present findings of a batch. It takes memory for the members and for the pairs above the threshold.
 func Open(ctx context.Context, db *store.DB, id string) (*View, error) {
 	b, err := db.Batches.Batch(ctx, id)
 	if err != nil {
@@ -101,7 +100,7 @@ func Open(ctx context.Context, db *store.DB, id string) (*View, error) {
 	if v.Wording, err = viewedWording(ctx, db, id, index, v.Members); err != nil {
 		return nil, err
 	}
-	// Pairs below the threshold are of use within a cluster, and in a batch shown by one matrix.
+	// Pairs below the threshold are useful within a cluster, and in a batch shown by one matrix.
 	err = eachPair(ctx, db.Batches, id, 0, func(p store.BatchPair) {
 		one := v.pair(index, p)
 		if g := v.cluster[one.A]; len(v.Members) <= MaxMatrix || g > 0 && g == v.cluster[one.B] {
@@ -111,8 +110,8 @@ func Open(ctx context.Context, db *store.DB, id string) (*View, error) {
 	return v, err
 }
 
-// WithoutPairs returns what is left of a view for somebody who is not told which documents share wording,
-// nor with which sources: the documents with their shares. The view is not changed.
+// WithoutPairs returns the rest of a view for readers who may not see which documents share wording, nor with which sources:
+// the documents with their shares. The view is not changed.
 func (v *View) WithoutPairs() *View {
 	out := *v
 	out.Pairs, out.Clusters, out.Shares, out.cluster, out.Wording = nil, nil, nil, nil, nil
@@ -169,8 +168,8 @@ func eachPair(ctx context.Context, db pairLister, id string, least float64, f fu
 	}
 }
 
-// EachPair calls f with every pair of the batch of at least a share, be it of a document or of a section as in Reaches, whether it reaches
-// the threshold or not. The largest share of a document comes first.
+// EachPair calls f with every pair of the batch with at least a share, of a document or of a section as in Reaches, whether it
+// reaches the threshold or not. The largest share of a document comes first.
 func (v *View) EachPair(ctx context.Context, db *store.DB, least float64, f func(ViewedPair) (more bool)) error {
 	index := map[int]int{}
 	for i, m := range v.Members {
@@ -195,8 +194,7 @@ func (v *View) Unread() []store.BatchMember {
 	return out
 }
 
-// Matrix returns the documents of which a matrix is shown: of all if there are few, else of the first
-// of cluster n, from 1.
+// Matrix returns the documents for a matrix: all if there are few, else those of the first of cluster n, from 1.
 func (v *View) Matrix(n int) []int {
 	if n == 0 {
 		if len(v.Members) > MaxMatrix {
@@ -214,8 +212,8 @@ func (v *View) Matrix(n int) []int {
 	return c[:min(len(c), MaxMatrix)]
 }
 
-// Picture returns what a picture of cluster n, from 1, is drawn from: its documents and all pairs among
-// them that reach the threshold, those that do not count marked.
+// Picture returns the contents of a picture of cluster n, from 1: its documents and all pairs among them that reach the
+// threshold, those that do not count marked.
 func (v *View) Picture(n int) (nodes []screen.Node, links []screen.Link) {
 	place := map[int]int{}
 	for i, d := range v.Clusters[n-1] {
@@ -274,8 +272,8 @@ func SetLineage(ctx context.Context, s *site.Site, db *store.DB, id, by string, 
 	return recountPairs(ctx, s, db, v, rules, changed, by, base)
 }
 
-// SetVerdict decides whether the pair of the members of two numbers counts, or, with an empty verdict, that
-// the rules decide. See SetLineage.
+// SetVerdict decides whether the pair of the members with two numbers counts, or, with an empty verdict, that the rules decide.
+// See SetLineage.
 func SetVerdict(ctx context.Context, s *site.Site, db *store.DB, id, by string, a, b int, verdict, why string,
 	base report.Rules, notes ...store.AuditNote) error {
 	v, err := Open(ctx, db, id)
@@ -309,7 +307,7 @@ func SetVerdict(ctx context.Context, s *site.Site, db *store.DB, id, by string, 
 	return recountPairs(ctx, s, db, v, v.Rules, []store.BatchPair{p}, by, base)
 }
 
-// recount brings the reports of the members of changed pairs up to date.
+// recount updates the reports of the members of changed pairs.
 func recountPairs(ctx context.Context, s *site.Site, db *store.DB, v *View, rules LineageRules, changed []store.BatchPair, by string,
 	base report.Rules) error {
 	members := numbered(v.Members)
@@ -321,7 +319,7 @@ func recountPairs(ctx context.Context, s *site.Site, db *store.DB, v *View, rule
 	for n, pairs := range of {
 		m := members[n]
 		if m.Task == "" {
-			continue // its check is still to come, and goes by what is set then
+			continue // its check is still to come, and uses the setting then
 		}
 		now, err := site.RulesInForce(ctx, db, m.Task, base)
 		if errors.Is(err, concordat.ErrNotFound) {

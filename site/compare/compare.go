@@ -17,16 +17,16 @@ import (
 	"concordat/report"
 )
 
-// maxHeld bounds the texts of candidates that wait in memory, in bytes; those above are read again.
+// maxHeld bounds the texts of waiting candidates in memory, in bytes; others are read again.
 const maxHeld = 64 << 20
 
 // maxHeldWords bounds the same for texts held with their words, which take some ten times as much.
 const maxHeldWords = maxHeld / 16
 
-// Align compares the submission with the text of each candidate and returns all passages, those of
-// the best candidate first. What a cheap look rules out is not compared. Before anything is compared, shared learns
-// what the candidates share by right; of is the number of documents that could hold it. asked are the sentences of the
-// submission, q is by what its candidates were asked for.
+// Align compares the submission with the text of each candidate and returns all passages, those of the best candidate first. It
+// skips what a cheap look rules out. Before anything is compared, shared learns which wording the candidates share
+// legitimately; of is the number of documents that could hold it. asked are the sentences of the submission, q is the question
+// that found its candidates.
 func (m *Comparer) Align(ctx context.Context, shared *SharedWording, q *concordat.Query, asked []concordat.Sentence,
 	candidates []*Candidate,
 	of int, progress Progress) ([]concordat.Passage, error) {
@@ -41,7 +41,7 @@ func (m *Comparer) Align(ctx context.Context, shared *SharedWording, q *concorda
 	counter := wording.CounterOf(shared.Words)
 	quoted := wording.CounterOf(quotedWords(shared.Words, shared.Attributed))
 	own := shared.Words.Of(concordat.Span{End: len(shared.Text)})
-	places := make([]int, len(candidates)) // at which a candidate shares wording with the submission
+	places := make([]int, len(candidates)) // where a candidate shares wording with the submission
 	looks := Looker{Text: shared.Text}
 	err := m.each(ctx, "verify", candidates, progress, func(ctx context.Context, i int) error {
 		d, err := m.source(ctx, candidates[i])
@@ -123,12 +123,12 @@ func (m *Comparer) Align(ctx context.Context, shared *SharedWording, q *concorda
 	return all, err
 }
 
-// sketches tell which texts are mostly one another. They are not safe for concurrent use.
+// sketches find out which texts are mostly the same. They are not safe for concurrent use.
 type sketches struct {
 	of func(text int) []uint64
 }
 
-// newSketches returns the sketches of texts, each made when it is first asked for; a text without words is like none.
+// newSketches returns the sketches of texts, each made when first needed; a text without words resembles none.
 func newSketches(held *wording.Common, of int, words func(text int) *wording.Words) *sketches {
 	made := map[int][]uint64{}
 	return &sketches{func(i int) []uint64 {
@@ -141,12 +141,12 @@ func newSketches(held *wording.Common, of int, words func(text int) *wording.Wor
 	}}
 }
 
-// alike reports whether two texts are mostly one another.
+// alike reports whether two texts are mostly the same.
 func (s *sketches) alike(a, b int) bool { return wording.MostlyAlike(s.of(a), s.of(b)) }
 
-// countExact counts the documents that hold a sentence of the submission exactly, candidates or not: of wording that very
-// many hold only some are candidates. Documents that the question excludes, for example an earlier version of the submission,
-// cannot be distinguished in an answer and may be among those counted: they are subtracted.
+// countExact counts the documents that hold a sentence of the submission exactly, candidates or not: of the documents with very
+// common wording only some are candidates. Excluded documents, for example an earlier version of the submission, cannot be
+// distinguished in an answer and may be among those counted, so they are subtracted.
 func (m *Comparer) countExact(ctx context.Context, counter *wording.Counter, shared *SharedWording, q *concordat.Query,
 	asked []concordat.Sentence) error {
 	if len(asked) == 0 {
@@ -201,8 +201,8 @@ func (m *Comparer) source(ctx context.Context, c *Candidate) (*concordat.Documen
 	return d, nil
 }
 
-// Worthwhile reports whether a source is worth comparing word by word: a sentence by which it was nominated holds up, or, if
-// its words nominate it, some place of it shares enough words with some place of the submission.
+// Worthwhile reports whether a source is worth comparing word by word: a nominating sentence holds up, or, if its words
+// nominate it, some place of it shares enough words with some place of the submission.
 func (m *Comparer) Worthwhile(l *Looker, c *Candidate, source string) (bool, error) {
 	if related, err := m.Related(l.Text, c, source); err != nil || related || !c.Text {
 		return related, err
@@ -210,7 +210,7 @@ func (m *Comparer) Worthwhile(l *Looker, c *Candidate, source string) (bool, err
 	return l.look(source) >= align.LeastGlance, nil
 }
 
-// Looker looks from a submission at sources, several at a time. Its text is made ready for that when the first asks.
+// Looker looks from a submission at sources, several at a time. Its text is prepared for that when first needed.
 type Looker struct {
 	Text   string
 	once   sync.Once
@@ -228,13 +228,13 @@ func (l *Looker) look(source string) float64 {
 	return x.Look(source)
 }
 
-// leastResemblance is the exact resemblance that one nominating sentence must have for its document
-// to be compared whole. A fingerprint within the gate means 0.4 and more; unrelated sentences that
-// come as close by chance, of which a large library has many, have less than 0.1.
+// leastResemblance is the exact resemblance that one nominating sentence must have for its document to be compared whole. A
+// fingerprint within the gate means 0.4 and more; unrelated sentences that come as close by chance, which a large library has
+// many of, have less than 0.1.
 const leastResemblance = 0.25
 
-// Related reports whether a sentence by which the candidate was nominated holds up word by word.
-// It costs a hundredth of comparing the documents.
+// Related reports whether a nominating sentence of the candidate holds up word by word, at a hundredth of the cost of comparing
+// the documents.
 func (m *Comparer) Related(text string, c *Candidate, source string) (bool, error) {
 	for _, h := range c.Hits {
 		if h.Source.End > len(source) || h.Source.Start < 0 || h.Source.Start > h.Source.End {
@@ -248,7 +248,7 @@ func (m *Comparer) Related(text string, c *Candidate, source string) (bool, erro
 	return false, nil
 }
 
-// Passages aligns the submission with one source, d, prepared as well.
+// Passages aligns the submission with one source, d, also prepared.
 func Passages(submission, source *align.Text, c *Candidate, d *concordat.Document) []concordat.Passage {
 	var out []concordat.Passage
 	var points *report.Counter

@@ -15,11 +15,11 @@ type Comparer struct {
 	Index    concordat.Index
 	Profiler *profile.Profiler
 	Workers  int // of comparing, at least 1
-	// Known, if not nil, leaves out candidates that are not to be found.
+	// Known, if not nil, leaves out candidates that must not be found.
 	Known func(context.Context, []*Candidate) ([]*Candidate, error)
 	// Encoder verifies leads; nil: the embedded table.
 	Encoder *Encoder
-	// Task is that of the submission, with which vectors of its sentences are kept; empty: they are not.
+	// Task is that of the submission, under which vectors of its sentences are kept; empty: they are not kept.
 	Task concordat.TaskID
 	// EachLead, if not nil, is called with each place that stands out, worth reading or not.
 	EachLead EachLead
@@ -31,23 +31,23 @@ type Progress func(stage string, done, total int)
 // NoProgress does nothing.
 func NoProgress(string, int, int) {}
 
-// Options say what of an index a submission is compared with.
+// Options say what in an index to compare a submission with.
 type Options struct {
 	Exclude []concordat.Ref // documents never found: earlier versions of the submission
 	Exact   bool            // look up exact bands only: faster, finds less
-	Channel Channel         // by what documents are nominated
-	// Inside says that the text is a document of the index itself, so that its words are told by what others hold.
+	Channel Channel         // how documents are nominated
+	// Inside says that the text is a document of the index itself, so that other documents decide what its words are worth.
 	Inside     bool
 	Candidates int // the most that are compared, best first; 0: DefaultCandidates
 }
 
 const (
-	// FairDistance is the distance within which two sentences are evidence: unrelated ones come as
-	// close a thousand times more rarely than they come within the gate.
+	// FairDistance is the distance within which two sentences are evidence: unrelated ones come as close a thousand times more
+	// rarely than they come within the gate.
 	FairDistance      = 20
 	DefaultCandidates = 200
-	// MatchLimit is the most matches taken for one sentence: beyond it the wording is common, and
-	// more of its sources add nothing to a reader.
+	// MatchLimit is the most matches used for one sentence: beyond it the wording is common, and more of its sources add
+	// nothing for a reader.
 	MatchLimit = 64
 	// contextBytes is how much of a source is kept before and after a passage.
 	contextBytes = 240
@@ -61,7 +61,7 @@ type Found struct {
 	Capped     int
 }
 
-// Find asks by fingerprints and by words for the documents to be compared.
+// Find searches by fingerprints and by words for the documents to compare.
 func (m *Comparer) Find(ctx context.Context, p *concordat.Profile, q *concordat.Query, o Options, progress Progress) (*Found, error) {
 	out := &Found{}
 	if len(q.Libraries) == 0 {

@@ -11,16 +11,16 @@ import (
 	"concordat/meaning"
 )
 
-// Embedder turns texts into vectors of length 1, all of as many numbers, in the order of the texts. It says how many different texts
-// went out to it, whether or not it fails.
+// Embedder turns texts into vectors of length 1, all of the same dimension, in the order of the texts. It returns how many
+// different texts it sent out, whether or not it fails.
 type Embedder interface {
 	Encode(ctx context.Context, texts []string) (vectors [][]float32, sent int, err error)
 	Name() string   // of the model, as reports name it
 	Where() string  // the machine that texts go to; empty: they stay on this one
-	Recipe() string // what vectors depend on beside the texts
+	Recipe() string // what vectors depend on besides the texts
 }
 
-// Vectors keeps vectors of sentences.
+// Vectors stores vectors of sentences.
 type Vectors interface {
 	SentenceVectors(ctx context.Context, digests [][32]byte) (map[[32]byte][]float32, error)
 	PutSentenceVectors(ctx context.Context, vectors []concordat.SentenceVector, most int) error
@@ -34,7 +34,7 @@ type Encoder struct {
 	kept   atomic.Int64 // sentences that were not asked about
 }
 
-// NewEncoder returns an encoder. Vectors are kept in keep, at most so many; with most 0 or without keep, none are.
+// NewEncoder returns an encoder. Vectors are stored in keep, at most most; with most 0 or without keep, none are.
 func NewEncoder(server Embedder, keep Vectors, most int) *Encoder {
 	if most <= 0 {
 		keep = nil
@@ -42,7 +42,7 @@ func NewEncoder(server Embedder, keep Vectors, most int) *Encoder {
 	return &Encoder{server: server, keep: keep, most: most}
 }
 
-// Kept returns of how many sentences vectors were kept from before, so that nothing was asked.
+// Kept returns how many sentences already had stored vectors, so that nothing was sent for them.
 func (e *Encoder) Kept() int {
 	if e == nil {
 		return 0
@@ -64,7 +64,7 @@ type verified struct {
 	count int    // of sentences that were nominated
 }
 
-// sentence is a text with what it stands in, with which its vector goes.
+// sentence is a text with its context, to which its vector belongs.
 type sentence struct {
 	text string
 	of   concordat.Ref
@@ -73,7 +73,7 @@ type sentence struct {
 	owned bool
 }
 
-// question holds a comparison whose sentences are asked about.
+// question holds a comparison whose sentences are to be encoded.
 type question struct {
 	compared *meaning.Comparison
 	leads    [][]meaning.Lead // by the table
@@ -81,10 +81,10 @@ type question struct {
 	task     concordat.TaskID // of the submission; empty: vectors of its sentences are not kept
 	there    []string         // texts of the sources
 	refs     []concordat.Ref  // of the sources
-	foreign  concordat.Ref    // a partner's, of which no vectors are kept; zero: none
+	foreign  concordat.Ref    // a partner's, whose vectors are not stored; zero: none
 }
 
-// sentences returns what is asked about places: those of the submission first, then those of each source.
+// sentences returns what is asked about places: the submission's sentences first, then those of each source.
 func (q *question) sentences(p meaning.Places) []sentence {
 	texts := q.compared.Texts(p, q.here, q.there)
 	out := make([]sentence, 0, len(texts))
@@ -101,8 +101,8 @@ func (q *question) sentences(p meaning.Places) []sentence {
 	return out
 }
 
-// verify asks about the places that the table nominates. A server that fails costs nothing but the report's saying so; an error is
-// the context's, or that of what keeps vectors.
+// verify asks about the places that the table nominates. If the server fails, the report says so and nothing else changes; an
+// error is the context's, or that of the vector store.
 func (e *Encoder) verify(ctx context.Context, q question) (verified, error) {
 	places := q.compared.Places(q.leads)
 	out := verified{leads: q.leads, count: places.Count()}
@@ -140,22 +140,22 @@ func (e *Encoder) verify(ctx context.Context, q question) (verified, error) {
 	return out, nil
 }
 
-// serverError says that the embedder failed.
+// serverError: the embedder failed.
 type serverError struct{ err error }
 
-// Error says how.
+// Error returns the message.
 func (e *serverError) Error() string { return e.err.Error() }
 
 // Unwrap returns the embedder's error.
 func (e *serverError) Unwrap() error { return e.err }
 
-// digest names a sentence and what encodes it.
+// digest identifies a sentence and its encoder.
 func (e *Encoder) digest(text string) [32]byte {
 	return sha256.Sum256([]byte("concordat/vector/1\x00" + e.server.Recipe() + "\x00" + text))
 }
 
-// encode returns the vectors of the samples and then of the sentences. It asks about those of which none is kept, and keeps what it
-// learns; sent counts the sentences that went out, without samples, which are of nobody's text.
+// encode returns the vectors of the samples and then of the sentences. It asks about those without a stored vector, and stores
+// the results; sent counts the sentences that went out, without samples, which come from no one's text.
 func (e *Encoder) encode(ctx context.Context, samples, sentences []sentence) (vectors [][]float32, sent int, err error) {
 	vectors = make([][]float32, len(samples)+len(sentences))
 	if e.keep != nil {
@@ -181,12 +181,12 @@ func (e *Encoder) encode(ctx context.Context, samples, sentences []sentence) (ve
 		if err != nil || evenly(vectors) {
 			return vectors, sent, err
 		}
-		clear(vectors) // those that were kept are of another model under the same name: all is asked again
+		clear(vectors) // stored vectors come from another model with the same name: ask for all again
 	}
 	return nil, sent, &serverError{errors.New("its vectors are of several lengths")}
 }
 
-// evenly reports whether all vectors that are there have as many numbers.
+// evenly reports whether all known vectors have the same dimension.
 func evenly(vectors [][]float32) bool {
 	n := 0
 	for _, v := range vectors {
@@ -198,7 +198,7 @@ func evenly(vectors [][]float32) bool {
 	return true
 }
 
-// known fills in the vectors that are kept.
+// known fills in the stored vectors.
 func (e *Encoder) known(ctx context.Context, all []sentence, vectors [][]float32) error {
 	digests := make([][32]byte, len(all))
 	for i, s := range all {
@@ -214,7 +214,7 @@ func (e *Encoder) known(ctx context.Context, all []sentence, vectors [][]float32
 	return nil
 }
 
-// learn asks about the sentences without a vector, and keeps what it is told. It returns how many went out.
+// learn asks about the sentences without a vector, and stores the answers. It returns how many went out.
 func (e *Encoder) learn(ctx context.Context, sentences []sentence, vectors [][]float32) (sent int, err error) {
 	var texts []string
 	var at []int

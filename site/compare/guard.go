@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// Fault is a panic of work that Guard called: a fault of the program that one text has met.
+// Fault is a panic in work that Guard called: a fault of the program that one text triggered.
 type Fault struct {
 	Value any // of the panic
 	Stack []byte
@@ -19,7 +19,7 @@ type Fault struct {
 	noted atomic.Bool
 }
 
-// Error says nothing of the cause, which is for the log: people read it.
+// Error does not contain the cause, which is for the log: people read it.
 func (f *Fault) Error() string {
 	code, detail, advice := f.Reason()
 	return code + ": " + detail + " (" + advice + ")"
@@ -30,8 +30,8 @@ func (*Fault) Reason() (code, detail, advice string) {
 	return "fault", "the program failed at this document", "tell the administrator; the log has the cause"
 }
 
-// Guard calls f and returns its error, or a *Fault if it panics. Texts come from strangers: one that meets a fault of the program must
-// end its own check, not the site.
+// Guard calls f and returns its error, or a *Fault if it panics. Texts come from strangers: one that triggers a fault of the
+// program must end its own check, not the site.
 func Guard(f func() error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -47,14 +47,14 @@ func Go(g *errgroup.Group, f func() error) {
 	g.Go(func() error { return Guard(f) })
 }
 
-// Panics is where panics are noted. The zero value logs them and counts nothing.
+// Panics is where panics are recorded. The zero value logs them and counts nothing.
 type Panics struct {
 	Logger  *slog.Logger // nil: slog.Default, so that no stack is lost
 	Counted func()       // called after each; nil: they are only logged
 }
 
-// Note logs the *Fault that err holds, with its stack and attrs, counts it, and reports whether there is one. A fault is noted
-// once, however many of those that it passes call Note.
+// Note logs the *Fault that err holds, with its stack and attrs, counts it, and reports whether there is one. A fault is
+// recorded once, however many callers it passes call Note.
 func (p Panics) Note(err error, attrs ...any) bool {
 	var fault *Fault
 	if !errors.As(err, &fault) {

@@ -15,7 +15,7 @@ const (
 	FlagLeadScript   = "lead_script"   // the embedded table cannot read it
 )
 
-// measuredLanguages are the languages of the texts whose leads were measured, each with what other languages sources of it were in
+// measuredLanguages are the languages of the texts whose leads were measured, each with the other languages of their sources
 // (doc/evaluation/meaning.md).
 var measuredLanguages = map[string][]string{"en": {"de", "es"}, "zh": nil}
 
@@ -26,10 +26,10 @@ func measuredBetween(a, b string) bool {
 	return ok && (also || slices.Contains(of, b)) || also && slices.Contains(measuredLanguages[b], a)
 }
 
-// languageBytes is how much of a text tells its language.
+// languageBytes is how much of a text is used to detect its language.
 const languageBytes = 4 << 10
 
-// languageFlags says of a text if no lead can be found in it, or leads were not measured in its language.
+// languageFlags returns flags for a text in which no lead can be found, or in whose language leads were not measured.
 func languageFlags(text string) []concordat.Flag {
 	letters, read := 0, 0
 	for _, r := range text {
@@ -55,7 +55,7 @@ func languageFlags(text string) []concordat.Flag {
 	return nil
 }
 
-// languageOf returns the code of the language of a text, as its script and its stop words tell; empty: unknown.
+// languageOf returns the code of the language of a text, from its script and its stop words; empty: unknown.
 func languageOf(text string) string {
 	if meaning.Wide(text) {
 		return eastAsian(text)
@@ -79,11 +79,11 @@ func languageOf(text string) string {
 	return ""
 }
 
-// kanaOf is the share of kana, one in so many letters, from which a text in Chinese characters is Japanese: a Chinese one that quotes
-// has fewer, and in Japanese prose half of the letters are kana.
+// kanaOf is the share of kana, one in so many letters, from which a text in Chinese characters is Japanese: a Chinese text with
+// quotations has fewer, and in Japanese prose half of the letters are kana.
 const kanaOf = 10
 
-// eastAsian tells Chinese, Japanese and Korean apart by their letters.
+// eastAsian distinguishes Chinese, Japanese and Korean by their letters.
 func eastAsian(text string) string {
 	han, kana, hangul := 0, 0, 0
 	for _, r := range text {

@@ -10,11 +10,11 @@ import (
 	"concordat/report"
 )
 
-// How leads are looked for and told (doc/evaluation/meaning.md).
+// How leads are found and reported (doc/evaluation/meaning.md).
 const (
-	// leadCandidates is the most documents that words nominate to be compared by meaning.
+	// leadCandidates is the most documents nominated by words for comparison by meaning.
 	leadCandidates = 40
-	// condensed is how much longer than its summary a passage is.
+	// condensed is how many times longer than its summary a passage is.
 	condensed = 2
 )
 
@@ -28,9 +28,9 @@ type Leads struct {
 // EachLead is called with a place of a document that stands out.
 type EachLead func(concordat.Ref, meaning.Lead)
 
-// Leads returns passages that seem to say in other words, or in another language, what documents say, outside of taken: what is
-// evidence or shared by right. Compared are the candidates that their words nominate, and the documents of the question's libraries
-// that are near by the cells of sentences.
+// Leads returns passages that seem to say in other words, or in another language, what documents say, outside of taken, which
+// is evidence or shared legitimately. It compares the candidates that their words nominate, and the documents of the question's
+// libraries that are near by the cells of sentences.
 func (m *Comparer) Leads(ctx context.Context, text string, q *concordat.Query, taken []concordat.Span,
 	candidates []*Candidate) (*Leads, error) {
 	out, err := m.leads(ctx, text, q, taken, candidates, nil)
@@ -80,7 +80,7 @@ func (m *Comparer) leads(ctx context.Context, text string, q *concordat.Query, t
 // ReadText returns the sentences of a document. Callers do not change them.
 type ReadText func(d *concordat.Document) *meaning.Text
 
-// ReadMeaning cuts a document into sentences and encodes them by the embedded table. Its references are left out.
+// ReadMeaning cuts a document into sentences and encodes them by the embedded table, without its references.
 func ReadMeaning(table *meaning.Table) ReadText {
 	return func(d *concordat.Document) *meaning.Text {
 		t := meaning.NewEncoder(table).Read(d.Text)
@@ -112,7 +112,8 @@ func (c *byMeaning) by() (string, error) {
 	return "table@" + table.Digest(), nil
 }
 
-// compareMeaning compares a text, outside of taken, with the candidates that their words nominate and with those that their cells do.
+// compareMeaning compares a text, outside of taken, with the candidates that their words nominate and with those that their
+// cells do.
 func (m *Comparer) compareMeaning(ctx context.Context, text *concordat.Document, read ReadText, q *concordat.Query, taken []concordat.Span,
 	candidates []*Candidate, shown *Shown) (*byMeaning, error) {
 	submission := read(text).Without(slices.Concat(taken, report.References(text.Text)))
@@ -155,7 +156,7 @@ func (m *Comparer) compareMeaning(ctx context.Context, text *concordat.Document,
 	return out, err
 }
 
-// verified returns the leads of a comparison, as the encoder sees them if there is one.
+// verified returns the leads of a comparison, as verified by the encoder if there is one.
 func (m *Comparer) verified(ctx context.Context, c *meaning.Comparison, text string, documents []*concordat.Document,
 	candidates []*Candidate, shown *Shown) (verified, error) {
 	leads := c.Leads()
@@ -172,7 +173,7 @@ func (m *Comparer) verified(ctx context.Context, c *meaning.Comparison, text str
 	return m.Encoder.verify(ctx, q)
 }
 
-// leadOf returns a lead as findings keep it. One between languages that were not measured has no likelihood.
+// leadOf returns a lead in the form of findings. One between languages that were not measured has no likelihood.
 func leadOf(text string, d *concordat.Document, points *report.Counter, c *Candidate, l meaning.Lead,
 	likelihood float64) report.Lead {
 	there := l.Source.In(d.Text)

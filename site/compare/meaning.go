@@ -10,7 +10,7 @@ import (
 	"concordat/meaning"
 )
 
-// cellLength is how many times the average a document is that loses half of what it would count if it were short.
+// cellLength is how many times the average length a document has that loses half of what it would count if it were short.
 const cellLength = 3
 
 // Nominated bounds the documents of each writing that are nominated.
@@ -19,11 +19,12 @@ type Nominated struct {
 	All     int // of a text
 }
 
-// Nomination says how many documents the cells of sentences find, and how many of those are kept when vectors have ranked them.
+// Nomination says how many documents the cells of sentences find, and how many of those are kept after vectors have ranked
+// them.
 type Nomination struct{ Find, Keep Nominated }
 
-// How many documents are nominated by their meaning (doc/evaluation/meaning-index.md): an encoder tells apart what the table cannot, so
-// that it is worth reading more of them for it.
+// How many documents are nominated by meaning (doc/evaluation/meaning-index.md): an encoder can distinguish more than the
+// table, so it is worth giving it more of them.
 var (
 	ForTable   = Nomination{Nominated{50, 200}, Nominated{4, 20}}
 	ForEncoder = Nomination{Nominated{200, 1000}, Nominated{50, 200}}
@@ -54,8 +55,8 @@ func (m *Comparer) nominateMeaning(ctx context.Context, t *meaning.Text, q *conc
 	return out, stats.Documents - stats.Meant, err
 }
 
-// ByMeaning returns the documents of the index that are nearest to stretches of a text, for each writing the best first, and what is
-// known of all documents.
+// ByMeaning returns the documents of the index that are nearest to stretches of a text, for each writing the best first, and
+// how complete the search was.
 func (m *Comparer) ByMeaning(ctx context.Context, t *meaning.Text, cells *meaning.Cells, q *concordat.Query,
 	most Nomination) ([]*Candidate, *concordat.TextStats, error) {
 	stats, err := m.Index.TextStats(ctx, nil)
@@ -108,7 +109,7 @@ type Reached struct {
 	Missing  []concordat.ShardID // shards that did not answer
 }
 
-// ByCells returns the documents of an index that are nearest by the cells of their sentences to what is asked, for each writing the best
+// ByCells returns the documents of an index whose sentences' cells are nearest to the question, for each writing the best
 // first: a partner has no vectors to rank them by.
 func ByCells(ctx context.Context, in concordat.TextSearcher, q *concordat.Query, questions []meaning.Question,
 	most Nominated) ([]*Candidate, Reached, error) {
@@ -157,10 +158,10 @@ func foremost(matches []concordat.TextMatch, most int) []*Candidate {
 	return out[:min(len(out), most)]
 }
 
-// FlagNotMeant says that leads to some documents are found by their words alone.
+// FlagNotMeant says that leads to some documents are found only by words.
 const FlagNotMeant = "not_meant"
 
-// notMeant returns the flag that so many documents have no cells, none for 0.
+// notMeant returns the flag that the given number of documents have no cells, none for 0.
 func notMeant(documents int) []concordat.Flag {
 	if documents == 0 {
 		return nil
@@ -170,7 +171,7 @@ func notMeant(documents int) []concordat.Flag {
 		documents)}}
 }
 
-// FlagLeadsEnd says that leads were not looked for in the last sentences of a long text.
+// FlagLeadsEnd says that the last sentences of a long text were not searched for leads.
 const FlagLeadsEnd = "leads_end"
 
 func notRead(sentences int) []concordat.Flag {
@@ -182,10 +183,10 @@ func notRead(sentences int) []concordat.Flag {
 		sentences)}}
 }
 
-// FlagLongSources says that leads to some documents were looked for in their first sentences alone.
+// FlagLongSources says that only the first sentences of some documents were searched for leads.
 const FlagLongSources = "long_sources"
 
-// longSources returns the flag that so many documents are longer than what is compared of them, none for 0.
+// longSources returns the flag that the given number of documents are longer than the part compared, none for 0.
 func longSources(documents int) []concordat.Flag {
 	if documents == 0 {
 		return nil
@@ -195,7 +196,7 @@ func longSources(documents int) []concordat.Flag {
 		meaning.MaxSentences)}}
 }
 
-// joinCandidates returns what words nominate, at most leadCandidates, and what cells nominate besides.
+// joinCandidates returns the candidates by words, at most leadCandidates, and further ones by cells.
 func joinCandidates(words, cells []*Candidate) []*Candidate {
 	out := slices.DeleteFunc(slices.Clone(words), func(c *Candidate) bool { return !c.Text })
 	out = out[:min(len(out), leadCandidates)]

@@ -4,7 +4,7 @@ import (
 	"concordat"
 )
 
-// Candidate is a source document with the sentences by which it was nominated.
+// Candidate is a source document with the sentences that nominated it.
 type Candidate struct {
 	Ref   concordat.Ref
 	Title string
@@ -25,14 +25,14 @@ type Hit struct {
 // commonDocuments is the number of documents from which a sentence counts little for nominating.
 const commonDocuments = 20
 
-// ByBits says how far within the gate of a sentence a match lies, from its bits alone: 1 is the same fingerprint, and 0
-// or less lies outside.
+// ByBits says how far within the gate of a sentence a match is, from its bits alone: 1 is the same fingerprint, and 0 or less
+// is outside.
 func ByBits(s concordat.Sentence, m concordat.Match) float64 {
 	return float64(s.Gate+1-m.Distance) / float64(s.Gate+1)
 }
 
-// Nominate returns the source documents that some sentence is near, best first: each sentence adds
-// how near it is, 0 or less being too far, less where many documents hold the wording.
+// Nominate returns the source documents near some sentence, best first: each sentence adds its nearness, 0 or less being too
+// far, less if many documents hold the wording.
 func Nominate(asked []concordat.Sentence, matches []concordat.Match,
 	nearness func(concordat.Sentence, concordat.Match) float64) []*Candidate {
 	by := map[concordat.Ref]*Candidate{}
@@ -66,8 +66,8 @@ func Nominate(asked []concordat.Sentence, matches []concordat.Match,
 	return out
 }
 
-// Documents returns the least number of documents that hold one of the matched sentences within
-// span: a passage is as common as its rarest sentence. 0: no sentence of it was matched as a whole.
+// Documents returns the least number of documents that hold one of the matched sentences within span: a passage is as common as
+// its rarest sentence. 0: no sentence of it was matched as a whole.
 func (c *Candidate) Documents(span concordat.Span) int {
 	least := 0
 	for _, h := range c.Hits {

@@ -19,7 +19,7 @@ const (
 	usualTo           = 20  // say what is usual
 )
 
-// scored is a document, by its number in a ranking, and by how much it stands out.
+// scored is a document, by its number in a ranking, with how much it stands out.
 type scored struct {
 	document int
 	score    float64
@@ -38,7 +38,7 @@ func newRanking(t *meaning.Text, cells *meaning.Cells) *ranking {
 	return &ranking{text: t, cells: cells, at: map[concordat.Ref]int{}, rows: make([][]scored, len(t.Spans))}
 }
 
-// add notes the documents that cells find for a sentence, the best first.
+// add records the documents that cells find for a sentence, the best first.
 func (r *ranking) add(sentence int, matches []concordat.TextMatch) {
 	all := make([]float64, len(matches))
 	for i, x := range matches {
@@ -66,7 +66,8 @@ func usualOf(values []float64) float64 {
 	return sum / float64(max(len(of), 1))
 }
 
-// stretches returns of each stretch of the text the documents that stand out most over it, at most so many, the best first.
+// stretches returns for each stretch of the text the documents that stand out most over it, at most the given number, the best
+// first.
 func (r *ranking) stretches(most int) [][]scored {
 	var out [][]scored
 	r.text.Stretches(func(first, end int) {
@@ -93,7 +94,8 @@ func (r *ranking) stretches(most int) [][]scored {
 	return out
 }
 
-// foremostOf returns the documents that come first for some stretch, then those that come second for one, and so on, at most so many.
+// foremostOf returns the documents that come first for some stretch, then those that come second for one, and so on, at most
+// the given number.
 func foremostOf(stretches [][]scored, most int) []int {
 	var out []int
 	known := map[int]bool{}
@@ -154,7 +156,7 @@ func (m *Comparer) byVectors(ctx context.Context, r *ranking, most Nomination) (
 	return out, nil
 }
 
-// nearest returns for each sentence by how much the documents that are asked about stand out.
+// nearest returns for each sentence by how much the requested documents stand out.
 func (m *Comparer) nearest(ctx context.Context, r *ranking, of []int, asked map[int]map[int]bool) ([][]scored, error) {
 	table, err := meaning.Default()
 	if err != nil {

@@ -8,16 +8,16 @@ import (
 	"concordat/report"
 )
 
-// Shown is a document of which a partner has shown places.
+// Shown is a document with places that a partner has disclosed.
 type Shown struct {
 	Document concordat.Document // its text are the places
 	Ref      concordat.Ref
 	At, From []int // where each place begins: in the text, and in the whole text that the partner has
 }
 
-// LeadsShown returns the leads of Leads that are of a document that a partner has shown, which is compared together with the documents
-// here. Source spans are bytes of the whole text. Their code points are those of the places alone, as Shown.Document has them: how
-// many the partner's text has before and between them is not known here.
+// LeadsShown returns the leads of Leads to a document that a partner has disclosed, which is compared together with the
+// documents here. Source spans are bytes of the whole text. Their code points are those of the places alone, as in
+// Shown.Document: the number before and between them in the partner's text is not known here.
 func (m *Comparer) LeadsShown(ctx context.Context, text string, q *concordat.Query, taken []concordat.Span, candidates []*Candidate,
 	shown *Shown) ([]report.Lead, error) {
 	found, err := m.leads(ctx, text, q, taken, candidates, shown)

@@ -11,9 +11,9 @@ import (
 )
 
 const (
-	// MostlyShared is the part of a sentence or a passage, in letters, from which it is shared wording itself.
+	// MostlyShared is the part of a sentence or a passage, in letters, from which it is itself shared wording.
 	MostlyShared = 0.5
-	// PartlyShared is the part from which what a sentence matches says nothing.
+	// PartlyShared is the part from which a sentence's matches mean nothing.
 	PartlyShared = 0.25
 )
 

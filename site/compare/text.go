@@ -11,8 +11,8 @@ import (
 	"concordat"
 )
 
-// Channel says by what source documents are nominated. Both: fingerprints find sentences that are
-// alike, words find passages that were rewritten or are too short for a fingerprint.
+// Channel says how source documents are nominated. Both: fingerprints find similar sentences, words find passages that were
+// rewritten or are too short for a fingerprint.
 type Channel string
 
 // The channels.
@@ -22,7 +22,7 @@ const (
 	ChannelText         Channel = "text"
 )
 
-// Check returns ErrInvalid for a channel there is not.
+// Check returns ErrInvalid for an unknown channel.
 func (c Channel) Check() error {
 	if c != ChannelBoth && c != ChannelFingerprints && c != ChannelText {
 		return fmt.Errorf("channel %q: %w: fingerprints, text or none for both", c, concordat.ErrInvalid)
@@ -30,19 +30,19 @@ func (c Channel) Check() error {
 	return nil
 }
 
-// How windows are asked; doc/evaluation/retrieval.md has the measurements.
+// How windows are searched for; doc/evaluation/retrieval.md has the measurements.
 const (
 	windowTerms     = 16
 	windowDocuments = 2
 	commonShare     = 10 // a term in more than one of ten documents is common,
 	fewDocuments    = 5  // but not one in so few
-	// longestList is the most documents of a term that is looked up: the cost of a check must not grow with the
-	// library forever, and a passage that matters has rarer terms.
+	// longestList is the most documents of a term that is looked up: the cost of a check must not grow with the library
+	// forever, and a relevant passage has rarer terms.
 	longestList = 20_000
-	// leastShare is the least part of the highest score its window allows, which has every term over
-	// and over, for which a document is compared. Documents that share a subject have less.
+	// leastShare is the least part of the highest score its window allows, with every term many times, for which a document is
+	// compared. Documents that share only a subject have less.
 	leastShare = 0.1
-	// textCandidates is the most documents that are compared for their words alone.
+	// textCandidates is the most documents compared for their words alone.
 	textCandidates = 60
 )
 

@@ -12,10 +12,11 @@ import (
 // wordsUnder is the number of words under a title that others hold too if they hold the title as part of the text.
 const wordsUnder = 20
 
-// maxTitleLines is the most lines of a title with its authors, blank ones among them; more are a title page, which a faculty gives.
+// maxTitleLines is the most lines of a title with its authors, blank ones included; more are a title page, as faculties hand
+// out.
 const maxTitleLines = 3
 
-// dropTitles takes back that a title explains itself where the text continues with what others hold: it was copied with it.
+// dropTitles withdraws a title's own explanation if the text continues with what others hold: it was copied with it.
 func (w *SharedWording) dropTitles() {
 	all := len(w.Explained)
 	w.Explained = slices.DeleteFunc(w.Explained, func(x report.Wording) bool {

@@ -9,23 +9,23 @@ import (
 )
 
 const (
-	// leastSpread is the fewest documents that hold a short stretch in their own words for it to be common: as many as for a
-	// paragraph that they hold letter by letter.
+	// leastSpread is the fewest documents that must hold a short stretch in their own words for it to be common: as many as for
+	// a paragraph that they hold letter by letter.
 	leastSpread = 8
-	// coversMost is the part of a passage that another source's passage covers, if it holds the same.
+	// coversMost is the part of a passage that another source's passage must cover to hold the same.
 	coversMost = 0.8
 )
 
-// Settle decides what one source alone cannot show. passages are those of all sources, in any order, each judged by itself: several
-// copied sentences in a row are a patchwork, whatever their sources, and a short stretch that many sources hold, each a little
-// otherwise, is common wording as it would be letter by letter.
+// Settle decides what one source alone cannot show. passages are those of all sources, in any order, each judged by itself:
+// several copied sentences in a row are a patchwork, whatever their sources, and a short stretch that many sources hold, each
+// with small changes, is common wording as it would be letter by letter.
 func (w *SharedWording) Settle(passages []concordat.Passage) {
 	w.support(passages)
 	w.markWidespread(passages)
 }
 
-// markWidespread marks the short passages at places of which so many sources hold nearly the same that it says nothing. A stretch of
-// wording.LongWords words is long, and so is a short one beside which its source holds more.
+// markWidespread marks the short passages that mean nothing because so many sources hold nearly the same there. A stretch of
+// wording.LongWords words is long, and so is a short one if its source holds more next to it.
 func (w *SharedWording) markWidespread(passages []concordat.Passage) {
 	least := wording.Least(w.Of)
 	if least == 0 {
@@ -98,7 +98,7 @@ func (w *SharedWording) besideMore(passages []concordat.Passage, order []int, k 
 	return words >= wording.LongWords
 }
 
-// mayCount reports whether a passage is evidence, or stands alone and would be.
+// mayCount reports whether a passage is evidence, or isolated and otherwise would be.
 func mayCount(p concordat.Passage) bool {
 	return p.Wording == "" || p.Wording == concordat.KindSentence
 }

@@ -14,26 +14,26 @@ import (
 	"concordat/report"
 )
 
-// SharedWording is the wording of a text that is shared by right and takes no part in comparing it, and how the same is found in
-// others.
+// SharedWording is the wording of a text that others may share and that is left out when comparing it, and how the same is
+// found in others.
 type SharedWording struct {
 	Text  string
 	Words *wording.Words
 	given []string        // templates: wording that was handed out
-	grams *wording.Common // of what others share: it takes no part in them either
+	grams *wording.Common // shared by others too, and left out in them as well
 	// Explained are the stretches that the text itself explains, if others hold them: quotations that name their source. They
-	// take no part in comparing, and count only if somebody says so. Documents and Of are not set.
+	// are left out of comparisons, and count only if an officer decides so. Documents and Of are not set.
 	Explained []report.Wording
 	Found     []report.Wording
 	Form      []concordat.Span // what templates hold of the text
 	Named     []concordat.Span // quotations that name their source
-	// Attributed holds the wording that the text gives as someone else's. If another document gives it so too, that explains it.
+	// Attributed holds the wording that the text attributes to others. If another document attributes it too, that explains it.
 	Attributed []report.Attributed
 	// References are the entries of its lists of references: what both cite is compared by works.
 	References []concordat.Span
-	Walls      []concordat.Span // all of the text that takes no part, in order and disjoint
-	Held       *wording.Common  // what at least one other document that was compared holds; nil: nothing was
-	Of         int              // documents that could hold it, the text among them; 0: nothing was compared
+	Walls      []concordat.Span // all parts of the text that are left out, in order and disjoint
+	Held       *wording.Common  // wording that at least one other compared document holds; nil: nothing was
+	Of         int              // documents that could hold it, including the text; 0: nothing was compared
 	Classes    []wording.Class  // of what others hold, in order and disjoint
 	forms      func() *wording.Reader
 	// clauses says that shared clauses may be formulas: see wording.ClausesAreForms.
@@ -42,14 +42,14 @@ type SharedWording struct {
 	Cited   []report.SharedWorks // that candidates cite too, set by align
 }
 
-// Stock is wording that is everybody's.
+// Stock is wording that everybody may use.
 type Stock = stock.Stock
 
 // ReadStock returns the public stock with a site's own file added; see [stock.Stock.Read] for the form of the file and its faults.
 func ReadStock(file string) (*Stock, error) { return stock.Public().Read(file) }
 
-// Shareable returns what of a text is known to be shared by right from the text, the templates and a stock of public wording
-// alone; nil is the stock that comes with the program.
+// Shareable returns the wording of a text that others may share, as far as the text, the templates and a stock of public
+// wording show; nil is the stock that comes with the program.
 func Shareable(text string, templates []string, public *Stock) *SharedWording {
 	if public == nil {
 		public = stock.Public()
@@ -83,7 +83,7 @@ func (w *SharedWording) wall() {
 	w.Walls = Joined(walls)
 }
 
-// explain adds wording to what the text explains, but for what is explained already.
+// explain adds wording that the text explains, except what is already explained.
 func (w *SharedWording) explain(x report.Wording) {
 	known := make([]concordat.Span, len(w.Explained))
 	for i, e := range w.Explained {
@@ -98,7 +98,7 @@ func (w *SharedWording) explain(x report.Wording) {
 // maxNamed is how many holders of undecided wording are named.
 const maxNamed = 50
 
-// QuotedWords returns those of the words of a text that it gives as someone else's, to be noted by a counter.
+// QuotedWords returns those words of a text that it attributes to others, for a counter.
 func QuotedWords(text string, w *wording.Words) *wording.Words {
 	return quotedWords(w, report.Attributions(text))
 }
@@ -111,8 +111,8 @@ func quotedWords(w *wording.Words, attributed []report.Attributed) *wording.Word
 	return w.Only(spans)
 }
 
-// Decide notes the wording that others hold too and that is no evidence: what the text explains, and what the classifier takes
-// out or leaves to be decided. self is the number of the text among the documents of the scope, of which ref gives the names.
+// Decide records the wording that others hold too and that is not evidence: what the text explains, and what the classifier
+// excludes or leaves to be decided. self is the number of the text among the documents of the scope, whose names ref gives.
 func (w *SharedWording) Decide(scope *wording.Scope, self int, ref func(text int) concordat.Ref) {
 	w.Held, w.Of = scope.Held, scope.Of
 	w.dropTitles()
@@ -145,7 +145,7 @@ func (w *SharedWording) Decide(scope *wording.Scope, self int, ref func(text int
 		}
 		spans = append(spans, x.Span)
 		if x.Kind == concordat.KindForm && w.Words.Count(x.Span) < leastBeside {
-			continue // a heading: no evidence, and nothing to show
+			continue // a heading: not evidence, and nothing to show
 		}
 		found := report.Wording{Span: x.Span, Kind: x.Kind, Documents: x.Documents, Of: w.Of, Why: string(x.Why), Words: x.Words}
 		if x.Kind == concordat.KindUndecided {
@@ -161,8 +161,8 @@ func (w *SharedWording) Decide(scope *wording.Scope, self int, ref func(text int
 	slices.SortFunc(w.Found, func(x, y report.Wording) int { return cmp.Or(x.Start-y.Start, x.End-y.End) })
 }
 
-// Unasked returns what of the text partners are not asked about: what takes no part, but for quotations that name their
-// source, so that the source can be shown beside them, and what is to be decided.
+// Unasked returns the parts of the text that partners are not asked about: what is left out of comparisons, except quotations
+// that name their source, so that the source can be shown with them, and what is to be decided.
 func (w *SharedWording) Unasked() []concordat.Span {
 	asked := slices.Clone(w.Named)
 	for _, x := range w.Found {
@@ -178,7 +178,8 @@ func (w *SharedWording) Unasked() []concordat.Span {
 	return out
 }
 
-// WallsOf returns what of a source takes no part in a comparison with the text, in order and disjoint: its lists of references among it.
+// WallsOf returns the parts of a source left out of a comparison with the text, in order and disjoint, including its lists of
+// references.
 func (w *SharedWording) WallsOf(source string, words *wording.Words, references []concordat.Span) []concordat.Span {
 	walls := slices.Concat(references, report.Given(source, w.given))
 	for _, s := range w.grams.In(words) {
@@ -187,17 +188,17 @@ func (w *SharedWording) WallsOf(source string, words *wording.Words, references 
 	return Joined(walls)
 }
 
-// Prepare makes the text ready for comparing.
+// Prepare prepares the text for comparing.
 func (w *SharedWording) Prepare() *align.Text { return align.PrepareWithout(w.Text, w.Walls) }
 
-// What two texts share at one place, slots filled in or put a little differently, is a form's if it reads like one, is
-// short and stands alone: a copied page holds more. A sentence or so that stands alone is no evidence either, whatever
-// it says: people who write about the same things come to share that much, and the formulas of a field are such
-// sentences. Of a short text it may be a large part, and a mosaic is made of many.
+// What two texts share at one place, with slots filled in or small changes, belongs to a form if it reads like one, is short
+// and isolated: a copied page holds more. An isolated sentence or so is not evidence either, whatever it says: people who write
+// about the same things come to share that much, and the formulas of a field are such sentences. In a short text it may be a
+// large part, and a mosaic is made of many.
 const (
-	placeApart    = 40   // words between two places, but for what is shared by right
+	placeApart    = 40   // words between two places, without legitimately shared ones
 	maxFormWords  = 60   // of the passages at one place that reads like a form
-	aloneLetters  = 180  // of a sentence that stands alone, a Chinese character counting as three
+	aloneLetters  = 180  // of an isolated sentence, a Chinese character counting as three
 	summaryFactor = 2    // as many of a summary, whose pieces say least
 	aloneShare    = 0.15 // of the words of the text, with all else of the source: a larger part counts
 	aloneLeast    = 90   // letters of that part, at least
@@ -205,13 +206,13 @@ const (
 	crumbLetters  = 45   // of a passage that needs another one near,
 	crumbApart    = 15   // in words here
 	crumbSource   = 400  // and in bytes of the source
-	mosaicPieces  = 3    // copied sentences of one source that count although each stands alone
+	mosaicPieces  = 3    // copied sentences of one source that count although each is isolated
 	pieceLetters  = 60   // of such a sentence, at least
 	patchApart    = 30   // words between two sentences of one patchwork
 )
 
-// Judge marks the passages of one source, in order of text, that are no evidence: those that read like a form's, and
-// sentences that stand alone.
+// Judge marks the passages of one source, in order of text, that are not evidence: those that read like a form's, and isolated
+// sentences.
 func (w *SharedWording) Judge(passages []concordat.Passage) {
 	w.markCrumbs(passages)
 	var alone []place
@@ -254,8 +255,8 @@ func (w *SharedWording) Judge(passages []concordat.Passage) {
 	}
 }
 
-// support takes back that sentences stand alone where others stand beside them, of any source: mosaicPieces copied ones at
-// one place are a patchwork.
+// support withdraws the isolation of sentences that have others nearby, from any source: mosaicPieces copied ones at one place
+// are a patchwork.
 func (w *SharedWording) support(passages []concordat.Passage) {
 	var order []int
 	for i, p := range passages {
@@ -291,7 +292,8 @@ func (p place) isCopied(text string) bool {
 	return p.copied()
 }
 
-// apartFrom returns how many of some spans begin behind the middle of those before: one sentence that several sources hold is one.
+// apartFrom returns how many of some spans begin behind the middle of those before: one sentence that several sources hold
+// counts once.
 func apartFrom(spans []concordat.Span) int {
 	n, end := 0, 0
 	for _, s := range spans {
@@ -309,7 +311,7 @@ type place struct {
 	words, letters int
 }
 
-// least returns the letters below which a place is a sentence or so.
+// least returns the letters below which a place is an isolated sentence or so.
 func (p place) least() int {
 	if p.passages[0].Kind == concordat.KindSummary {
 		return summaryFactor * aloneLetters
@@ -342,7 +344,7 @@ func (w *SharedWording) markCrumbs(passages []concordat.Passage) {
 	}
 }
 
-// between returns the words between two bytes that are not shared by right.
+// between returns the words between two bytes that are not legitimately shared.
 func (w *SharedWording) between(end, start int) int {
 	n := 0
 	for _, s := range report.Without(concordat.Span{Start: end, End: start}, w.Walls) {
@@ -383,8 +385,8 @@ func weightedLetters(text string, passages []concordat.Passage) int {
 	return n
 }
 
-// Beside returns the shared wording of the text that a source holds as well, as passages: no evidence, but shown as
-// what it is. shows says which; nil: all of it.
+// Beside returns the shared wording of the text that a source holds as well, as passages that are not evidence, but shown with
+// their kind. shows selects them; nil: all.
 func (w *SharedWording) Beside(source *wording.Words, ref concordat.Ref, title, text string,
 	shows func(report.Wording) bool) []concordat.Passage {
 	all := slices.Clone(w.Found)
@@ -416,7 +418,7 @@ func (w *SharedWording) Beside(source *wording.Words, ref concordat.Ref, title, 
 	return out
 }
 
-// Add notes wording of the text that is known to be shared by right already.
+// Add records wording of the text that is already known to be shared legitimately.
 func (w *SharedWording) Add(known []report.Wording) {
 	w.Found = append(w.Found, known...)
 	for _, x := range known {
@@ -425,15 +427,15 @@ func (w *SharedWording) Add(known []report.Wording) {
 	w.Walls = Joined(w.Walls)
 }
 
-// MaxBeside is the number of documents of a batch, or of a partner, that common and template wording is shown beside; a
-// check of one document shows it beside every source.
+// MaxBeside is the number of documents of a batch, or of a partner, that common and template wording is shown with; a check of
+// one document shows it with every source.
 const MaxBeside = 8
 
-// leastBeside is the number of words of the shortest shared wording that is shown beside a source: headings are not.
+// leastBeside is the number of words of the shortest shared wording shown with a source: headings are not shown.
 const leastBeside = 5
 
-// FewBeside leaves each stretch of common and template wording MaxBeside sources, those that come first by name: more
-// of them tell a reader nothing.
+// FewBeside leaves each stretch of common and template wording MaxBeside sources, those that come first by name, since more
+// tell a reader nothing.
 func FewBeside(passages []concordat.Passage) []concordat.Passage {
 	type key struct {
 		kind  concordat.Kind

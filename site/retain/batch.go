@@ -15,13 +15,13 @@ import (
 	"concordat/store"
 )
 
-// Places is where batches keep their own indexes, with the texts of their documents.
+// Places is where batches store their own indexes, with the texts of their documents.
 type Places interface {
-	// OpenBatch opens the index of a batch; done closes it. It fails with concordat.ErrLocked while somebody
-	// works on the batch, and with concordat.ErrNotFound if it has none.
+	// OpenBatch opens the index of a batch; done closes it. It fails with concordat.ErrLocked while a process works on the
+	// batch, and with concordat.ErrNotFound if it has none.
 	OpenBatch(id string) (index concordat.Index, done func() error, err error)
-	// RemoveBatch removes all files of a batch and returns how many there were. It fails with
-	// concordat.ErrLocked while somebody works on the batch.
+	// RemoveBatch removes all files of a batch and returns how many there were. It fails with concordat.ErrLocked while a
+	// process works on the batch.
 	RemoveBatch(id string) (int, error)
 	// RemoveWritten removes the pages, tables and reports that a command wrote into the folder of a batch, and returns
 	// how many files there were.
@@ -31,7 +31,7 @@ type Places interface {
 // batchPlace names the batches' own indexes in receipts.
 const batchPlace = "batches"
 
-// deleteBatch deletes a batch with all that was made of its documents.
+// deleteBatch deletes a batch with everything made from its documents.
 func (e *Eraser) deleteBatch(ctx context.Context, r *Receipt, id string) error {
 	b, err := e.o.Store.Batches.Batch(ctx, id)
 	if errors.Is(err, concordat.ErrNotFound) {
@@ -80,8 +80,8 @@ func (e *Eraser) deleteBatch(ctx context.Context, r *Receipt, id string) error {
 	return e.eraseInputs(ctx, r, inputs)
 }
 
-// eraseInputs removes the files that a batch was submitted as, but those that something else needs. Only a batch that is
-// gone, or has read them, does without. After a crash before it the next start removes them, as belonging to nothing.
+// eraseInputs removes the submitted files of a batch, except those that something else needs. Only a batch that is gone, or has
+// read them, does not need them. After a crash before it the next start removes them as orphans.
 func (e *Eraser) eraseInputs(ctx context.Context, r *Receipt, inputs []store.BatchInput) error {
 	var files []string
 	for _, in := range inputs {
@@ -96,7 +96,7 @@ func (e *Eraser) eraseInputs(ctx context.Context, r *Receipt, inputs []store.Bat
 	return e.eraseFrom(ctx, r, "", files)
 }
 
-// unwrite removes what commands wrote of the batch that a check is of, if it is of one: its text stands there too.
+// unwrite removes the output of commands for the batch of a check, if it has one: it contains the text too.
 func (e *Eraser) unwrite(ctx context.Context, task concordat.TaskID, dry bool) error {
 	if e.o.Batches == nil || dry {
 		return nil
@@ -112,7 +112,7 @@ func (e *Eraser) unwrite(ctx context.Context, task concordat.TaskID, dry bool) e
 	return err
 }
 
-// deleteRounds deletes the checks of a member in the rounds before that of its latest one.
+// deleteRounds deletes the checks of a member in earlier rounds.
 func (e *Eraser) deleteRounds(ctx context.Context, r *Receipt, b store.Batch, number int, latest concordat.TaskID) error {
 	for round := 1; round <= b.Round; round++ {
 		id := batch.TaskOf(b.ID, number, round)
@@ -126,7 +126,7 @@ func (e *Eraser) deleteRounds(ctx context.Context, r *Receipt, b store.Batch, nu
 	return nil
 }
 
-// leaveBatch takes the document of a check out of the batch that the check is of, if it is of one.
+// leaveBatch removes the document of a check from the check's batch, if it has one.
 func (e *Eraser) leaveBatch(ctx context.Context, r *Receipt, task concordat.TaskID) error {
 	id, number, err := e.o.Store.Batches.BatchOfTask(ctx, task)
 	if errors.Is(err, concordat.ErrNotFound) {
@@ -168,9 +168,9 @@ func (e *Eraser) deleteMembers(ctx context.Context, r *Receipt, id string, names
 	return nil
 }
 
-// deleteMember takes a document out of a batch: its text out of the index, its wording and its name out of the
-// other documents' reports, whatever the policy for libraries, and what the store keeps of it. The store is
-// last: until then the call can be repeated.
+// deleteMember removes a document from a batch: its text from the index, its wording and name from the other documents'
+// reports, whatever the policy for libraries, and its record in the store. The store is last: until then the call can be
+// repeated.
 func (e *Eraser) deleteMember(ctx context.Context, r *Receipt, id string, m store.BatchMember) error {
 	b, err := e.o.Store.Batches.Batch(ctx, id)
 	if err != nil {
@@ -203,8 +203,8 @@ func (e *Eraser) deleteMember(ctx context.Context, r *Receipt, id string, m stor
 	return e.o.Store.Batches.EraseBatchMember(ctx, id, m.Number, request)
 }
 
-// eraseFiles removes what a document of a batch was submitted as, an archive with all that is in it, and what commands
-// wrote of the batch, which can be written again without it.
+// eraseFiles removes the submitted file of a batch's document, an archive with everything in it, and the output of commands for
+// the batch, which can be written again without it.
 func (e *Eraser) eraseFiles(ctx context.Context, r *Receipt, id string, m store.BatchMember) error {
 	inputs, err := e.o.Store.Batches.BatchInputs(ctx, id, false)
 	if err != nil {
@@ -223,7 +223,7 @@ func (e *Eraser) eraseFiles(ctx context.Context, r *Receipt, id string, m store.
 	return err
 }
 
-// leaveBatchIndex deletes a text from the index of a batch and takes its bytes off the disk.
+// leaveBatchIndex deletes a text from the index of a batch and its bytes from the disk.
 func (e *Eraser) leaveBatchIndex(ctx context.Context, r *Receipt, id string, ref concordat.Ref) error {
 	if e.o.Batches == nil {
 		return nil
@@ -246,7 +246,7 @@ func (e *Eraser) leaveBatchIndex(ctx context.Context, r *Receipt, id string, ref
 	return err
 }
 
-// withoutMember is the request of a batch without what was said of one of its documents.
+// withoutMember is the request of a batch without what it says about one of its documents.
 func withoutMember(request json.RawMessage, name string) (json.RawMessage, error) {
 	var j batch.Job
 	if err := json.Unmarshal(request, &j); err != nil {

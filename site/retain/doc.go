@@ -1,5 +1,5 @@
-// Package retain deletes for good, by hand and by the rules of a site, and hands out receipts.
+// Package retain deletes permanently, on request and by the rules of a site, and issues receipts.
 //
-// Start with erase.go, which follows one deletion; retain.go takes the bytes off the disk and sweeps by age. What takes a
-// document out of the index alone is in package site.
+// Start with erase.go, which follows one deletion; retain.go removes the bytes from the disk and sweeps by age. Package site
+// removes a document from the index alone.
 package retain

@@ -19,24 +19,23 @@ import (
 	"concordat/store"
 )
 
-// CitedPolicy says what becomes of a deleted document's wording in reports that cite it.
+// CitedPolicy says what happens to a deleted document's wording in reports that cite it.
 type CitedPolicy string
 
 // The policies.
 const (
 	CitedKeep     CitedPolicy = "keep"     // the evidence stays readable; the report says that the source is gone
-	CitedWithhold CitedPolicy = "withhold" // title, wording and name go; places, kinds and scores stay
+	CitedWithhold CitedPolicy = "withhold" // title, wording and name are removed; places, kinds and scores stay
 )
 
 // Area is a place outside of index and store that keeps something of checks, for example originals.
 type Area interface {
 	// Name is the name in a receipt's Place.
 	Name() string
-	// Erase removes what it keeps of a task that has been deleted, and the given originals, which no
-	// other task needs, and returns how many files went. It is durable on return and may be repeated.
+	// Erase removes what it keeps of a deleted task, and the given originals, which no other task needs, and returns how many
+	// files it removed. It is durable on return and may be repeated.
 	Erase(ctx context.Context, id concordat.TaskID, originals []string) (int, error)
-	// Tidy removes what belongs to nothing and is older than the given time. needed tells whether
-	// some task needs an original.
+	// Tidy removes orphans older than the given time. needed reports whether some task needs an original.
 	Tidy(ctx context.Context, before time.Time, needed func(hash string) (bool, error)) (int, error)
 }
 
@@ -46,23 +45,22 @@ type Options struct {
 	Areas []Area
 	// Batches is where batches keep the texts of their documents; nil: there are none.
 	Batches Places
-	// Remains removes what work that was cut short left outside of the areas. It is called before a deletion is done;
-	// nil: there can be nothing.
+	// Remains removes what interrupted work left outside of the areas. It is called before a deletion is done; nil: there can
+	// be nothing.
 	Remains func() error
-	// Sign signs what Receipt.Sum returns, in a form of its own; nil: receipts are not signed.
+	// Sign signs the result of Receipt.Sum, in its own form; nil: receipts are not signed.
 	Sign   func(sum [32]byte) (json.RawMessage, error)
 	Cited  func() CitedPolicy // nil: CitedKeep
 	Logger *slog.Logger       // nil: nothing is logged
 	// Answers keeps the fingerprint sets of partners; nil: there are none.
 	Answers *answer.Answerer
-	// OtherProcess reports whether another process of the site carries deletions out at present: then this one
-	// asks for them only, and waits. Nil: none does.
+	// OtherProcess reports whether another process of the site currently carries out deletions: then this one only requests
+	// them, and waits. Nil: none does.
 	OtherProcess func() bool
 }
 
-// Eraser deletes for good and hands out receipts. It is safe for concurrent use; only one process of a
-// site may run one, the one that holds its index. A deletion that was asked for is carried out even if
-// the process ends in the middle: Sweep continues with it.
+// Eraser deletes permanently and issues receipts. It is safe for concurrent use; only one process of a site may run one, the
+// one that holds its index. A requested deletion is carried out even if the process ends during it: Sweep resumes it.
 type Eraser struct {
 	s *site.Site
 	o Options
@@ -81,8 +79,8 @@ func New(s *site.Site, o Options) *Eraser {
 	return &Eraser{s: s, o: o}
 }
 
-// Ask keeps that somebody wants something deleted, and returns the id of the deletion. It can be
-// called in any process of the site. The notes go into the audit with it, each with the id of the deletion.
+// Ask records a requested deletion, and returns its id. It can be called in any process of the site. The notes go into the
+// audit with it, each with the id of the deletion.
 func Ask(ctx context.Context, s *site.Site, db *store.DB, actor, reason string, t Target, notes ...store.AuditNote) (string, error) {
 	if err := t.Validate(); err != nil {
 		return "", err
@@ -107,9 +105,9 @@ func Ask(ctx context.Context, s *site.Site, db *store.DB, actor, reason string, 
 	})
 }
 
-// Erase deletes and returns the receipt, with Done set once no byte is left where this process can
-// reach it. With concordat.ErrUnavailable and Deleted set no query finds anything, a machine that is away has bytes left,
-// and Resume continues when it is back. The notes are as in Ask.
+// Erase deletes and returns the receipt, with Done set once no byte is left where this process can reach it. With
+// concordat.ErrUnavailable and Deleted set, no query finds anything, but a machine that is away has bytes left, and Resume
+// continues when it is back. The notes are as in Ask.
 func (e *Eraser) Erase(ctx context.Context, actor, reason string, t Target, notes ...store.AuditNote) (*Receipt, error) {
 	id, err := Ask(ctx, e.s, e.o.Store, actor, reason, t, notes...)
 	if err != nil {
@@ -122,15 +120,15 @@ func (e *Eraser) Erase(ctx context.Context, actor, reason string, t Target, note
 	if r, err := e.await(ctx, id, enough); r != nil || err != nil {
 		return r, err
 	}
-	// What was asked for is carried out: half of it is worse than a caller who went away.
+	// A requested deletion is carried out: half of it would be worse than an impatient caller.
 	return e.Run(context.WithoutCancel(ctx), id)
 }
 
 // bytesTime is how long Erase waits for the bytes to go at another process, once nothing is found any more.
 const bytesTime = 5 * time.Second
 
-// Begin deletes so far that no query finds anything of it, and returns the receipt as it is then. The bytes go
-// with the next Resume: that costs a copy of the index, which somebody at a page need not wait for. The notes are as in Ask.
+// Begin deletes until no query finds anything, and returns the receipt at that point. The next Resume removes the bytes: that
+// costs a copy of the index, for which nobody at a page need wait. The notes are as in Ask.
 func (e *Eraser) Begin(ctx context.Context, actor, reason string, t Target, notes ...store.AuditNote) (*Receipt, error) {
 	id, err := Ask(ctx, e.s, e.o.Store, actor, reason, t, notes...)
 	if err != nil {
@@ -144,8 +142,8 @@ func (e *Eraser) Begin(ctx context.Context, actor, reason string, t Target, note
 	return e.delete(context.WithoutCancel(ctx), id)
 }
 
-// await waits while another process carries out a deletion, until it is far enough, and returns the receipt; nil: none
-// does.
+// await waits while another process carries out a deletion, until it is far enough, and returns the receipt; nil: no other
+// process does.
 func (e *Eraser) await(ctx context.Context, id string, enough func(store.ErasureState) bool) (*Receipt, error) {
 	for e.otherProcess() {
 		row, err := e.o.Store.Retention.Erasure(ctx, id)
@@ -165,12 +163,12 @@ func (e *Eraser) await(ctx context.Context, id string, enough func(store.Erasure
 	return nil, nil
 }
 
-// otherProcessPoll is how often a deletion that another process carries out is looked at.
+// otherProcessPoll is how often another process's deletion is checked.
 const otherProcessPoll = 200 * time.Millisecond
 
 func (e *Eraser) otherProcess() bool { return e.o.OtherProcess != nil && e.o.OtherProcess() }
 
-// Tidy removes copies in the areas of what is gone; see Area.
+// Tidy removes orphaned copies in the areas; see Area.
 func (e *Eraser) Tidy(ctx context.Context) error {
 	_, err := e.tidy(ctx)
 	return err
@@ -185,7 +183,7 @@ func (e *Eraser) tidy(ctx context.Context) (n int, err error) {
 	return n, err
 }
 
-// Run carries out one deletion that was asked for, or continues with it, and returns its receipt.
+// Run carries out or resumes one requested deletion, and returns its receipt.
 func (e *Eraser) Run(ctx context.Context, id string) (*Receipt, error) {
 	e.at.Lock()
 	defer e.at.Unlock()
@@ -196,7 +194,7 @@ func (e *Eraser) Run(ctx context.Context, id string) (*Receipt, error) {
 	return r, e.finish(ctx, r)
 }
 
-// Advance deletes what was asked for so far that no query finds anything of it, and does not wait for bytes.
+// Advance deletes until no query finds anything, and does not wait for bytes.
 func (e *Eraser) Advance(ctx context.Context) error {
 	if e.otherProcess() {
 		return nil
@@ -214,7 +212,7 @@ func (e *Eraser) Advance(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// Resume continues with every deletion that is not done, and returns how many are now.
+// Resume resumes every deletion that is not done, and returns how many are done now.
 func (e *Eraser) Resume(ctx context.Context) (int, error) {
 	if e.otherProcess() {
 		return 0, nil
@@ -238,8 +236,8 @@ func (e *Eraser) Resume(ctx context.Context) (int, error) {
 	return len(rs), errors.Join(append(errs, e.finish(ctx, rs...))...)
 }
 
-// delete brings a deletion to the state deleted: no query finds anything of it. The receipt is kept
-// before each step, so that a call that was cut short leaves nothing uncounted.
+// delete brings a deletion to the state deleted: no query finds anything. The receipt is stored before each step, so that an
+// interrupted call leaves nothing uncounted.
 func (e *Eraser) delete(ctx context.Context, id string) (*Receipt, error) {
 	row, err := e.o.Store.Retention.Erasure(ctx, id)
 	if err != nil {
@@ -288,7 +286,7 @@ func (e *Eraser) step(ctx context.Context, r *Receipt, state store.ErasureState)
 	return e.o.Store.Retention.StepErasure(ctx, r.ID, state, b)
 }
 
-// deleteTask deletes one check with all that is kept of it.
+// deleteTask deletes one check with everything stored for it.
 func (e *Eraser) deleteTask(ctx context.Context, r *Receipt, id concordat.TaskID) error {
 	if !slices.ContainsFunc(r.Tasks, func(x ErasedTask) bool { return x.Task == id }) {
 		files, err := e.o.Store.Retention.Originals(ctx, id)
@@ -432,7 +430,7 @@ func (e *Eraser) deletePart(ctx context.Context, r *Receipt, lib concordat.Libra
 	return e.leaveSets(ctx, r, lib)
 }
 
-// uncite takes title, wording and name of documents that are about to be deleted out of a report.
+// uncite removes title, wording and name of documents about to be deleted from a report.
 func (e *Eraser) uncite(ctx context.Context, policy CitedPolicy, task concordat.TaskID, lib concordat.LibraryID,
 	docs []concordat.DocumentID) error {
 	if policy != CitedWithhold {
@@ -460,7 +458,7 @@ func (e *Eraser) uncite(ctx context.Context, policy CitedPolicy, task concordat.
 	return e.s.Options().Store.Checks.PutResults(ctx, task, rows)
 }
 
-// leaveSets takes deleted documents out of the fingerprint sets of partners.
+// leaveSets removes deleted documents from the fingerprint sets of partners.
 func (e *Eraser) leaveSets(ctx context.Context, r *Receipt, lib concordat.LibraryID) error {
 	if e.o.Answers == nil {
 		return nil
@@ -472,7 +470,7 @@ func (e *Eraser) leaveSets(ctx context.Context, r *Receipt, lib concordat.Librar
 	return err
 }
 
-// names reports whether a place is on the receipt.
+// names reports whether the receipt lists a place.
 func (r *Receipt) names(place string) bool {
 	return slices.ContainsFunc(r.Places, func(x Place) bool { return x.Name == place })
 }

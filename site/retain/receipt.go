@@ -13,8 +13,8 @@ import (
 // ReceiptVersion is the version of the form of a Receipt.
 const ReceiptVersion = 1
 
-// Receipt says what was deleted where. It names neither titles nor documents: a document is the SHA-256
-// of its library, a slash and its id, so that who knows what was deleted can find it.
+// Receipt says what was deleted where. It contains neither titles nor names of documents: a document is the SHA-256 of its
+// library, a slash and its id, so that someone who knows what was deleted can find it.
 type Receipt struct {
 	Version int              `json:"version"`
 	ID      string           `json:"id"`
@@ -28,15 +28,15 @@ type Receipt struct {
 	Tasks     []ErasedTask     `json:"tasks"`
 	Documents []ErasedDocument `json:"documents"`
 	Batches   []ErasedBatch    `json:"batches,omitempty"`
-	// Places are where bytes were, in the order in which they were taken off.
+	// Places are where bytes were, in the order of their removal.
 	Places []Place `json:"places"`
-	// Cited says what became of the wording in reports that name the documents: keep or withhold.
+	// Cited says what happened to the wording in reports that name the documents: keep or withhold.
 	Cited   CitedPolicy `json:"cited,omitempty"`
 	Reports int         `json:"reports"` // that name one of the documents and stay
 	// Stays are the codes of what remains: audit, backups, log, names, shown; see doc/operations.md.
 	Stays []string `json:"stays"`
 
-	// Signature is over Sum, by the site's key; nil: it has none.
+	// Signature is over Sum, by the site's key; nil: the site has none.
 	Signature json.RawMessage `json:"signature,omitempty"`
 }
 
@@ -65,7 +65,7 @@ type ErasedDocument struct {
 	Reports    int                 `json:"reports"` // that name it
 }
 
-// Place is where bytes of the deleted were.
+// Place is where bytes of the deleted data were.
 type Place struct {
 	Name  string `json:"name"`  // store, index, epoch FEDERATION/NUMBER, or that of an Area
 	Items int    `json:"items"` // documents, or files
@@ -85,8 +85,8 @@ func NameOf(path string) string {
 	return hex.EncodeToString(h[:])
 }
 
-// Sum returns what a signature of the receipt is over: the SHA-256 of its compact JSON without it and
-// without the reason, as the audit has it.
+// Sum returns the digest that a signature of the receipt covers: the SHA-256 of its compact JSON without it and without the
+// reason, as the audit has it.
 func (r Receipt) Sum() ([32]byte, error) {
 	r.Signature, r.Reason = nil, ""
 	b, err := json.Marshal(r)

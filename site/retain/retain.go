@@ -15,8 +15,8 @@ import (
 	"concordat/store"
 )
 
-// finish takes the bytes of deleted things off the disk, once for all of the receipts, and hands out
-// the receipts. If a part of the index or a fingerprint set is out of reach they stay open.
+// finish removes the bytes of deleted things from the disk, once for all of the receipts, and issues the receipts. If a part of
+// the index or a fingerprint set is out of reach they stay open.
 func (e *Eraser) finish(ctx context.Context, rs ...*Receipt) error {
 	if len(rs) == 0 {
 		return nil
@@ -128,14 +128,14 @@ func librariesOf(r *Receipt) (out []concordat.LibraryID) {
 	return out
 }
 
-// Retention is how long a site keeps what. Times count from the end of a check; 0: forever.
+// Retention is how long a site keeps things. Times count from the end of a check; 0: forever.
 type Retention struct {
 	Reports   time.Duration // checks with all that belongs to them
 	Texts     time.Duration // of submissions; see report.Withhold
 	Originals time.Duration // files as they were submitted
 }
 
-// Swept is the outcome of a sweep, with dry as it would be.
+// Swept is the outcome of a sweep; with dry, the expected one.
 type Swept struct {
 	Resumed   int `json:"resumed"`   // deletions that had been asked for
 	Reports   int `json:"reports"`   // deleted, older than Retention.Reports
@@ -150,20 +150,20 @@ type Swept struct {
 
 const (
 	sweepPage = 500
-	// orphanTime is how old a file is before it counts as belonging to nothing: a form takes minutes.
+	// orphanTime is the age from which a file counts as an orphan: a form takes minutes.
 	orphanTime = 24 * time.Hour
-	// UnjoinedTime is how long a name that somebody asked for at an open site waits for its password.
+	// UnjoinedTime is how long a name requested at a public site waits for its password.
 	UnjoinedTime = time.Hour
 	// scrubTime bounds the wait for the log of the store to be emptied after each check.
 	scrubTime = 5 * time.Second
 	// quotaTime is how long what was submitted is remembered.
 	quotaTime = 48 * time.Hour
-	// SweepActor is who deletes by the rules of the site.
+	// SweepActor is the actor of deletions by the rules of the site.
 	SweepActor = "retention"
 )
 
-// Sweep deletes what is no longer to be kept, and continues with deletions that were cut short. Doing it
-// again does nothing more. dry only counts.
+// Sweep deletes what must no longer be kept, and resumes interrupted deletions. Repeating it does nothing more. dry only
+// counts.
 func (e *Eraser) Sweep(ctx context.Context, p Retention, dry bool) (*Swept, error) {
 	out := &Swept{Receipts: []string{}}
 	var errs []error
@@ -186,7 +186,7 @@ func (e *Eraser) Sweep(ctx context.Context, p Retention, dry bool) (*Swept, erro
 	return out, errors.Join(append(errs, ctx.Err())...)
 }
 
-// ask keeps a deletion by the rules of the site; Resume carries it out.
+// ask records a deletion by the rules of the site; Resume carries it out.
 func (e *Eraser) ask(ctx context.Context, out *Swept, reason string, t Target) error {
 	id, err := Ask(ctx, e.s, e.o.Store, SweepActor, reason, t)
 	if err == nil {
@@ -305,7 +305,7 @@ func (e *Eraser) sweepTasks(ctx context.Context, p Retention, dry bool, out *Swe
 	return nil
 }
 
-// thin takes away of a check that stays what is no longer kept of it.
+// thin removes from a remaining check what is no longer kept of it.
 func (e *Eraser) thin(ctx context.Context, p Retention, t store.Task, age time.Duration, dry bool, out *Swept) error {
 	var j site.Job
 	if json.Unmarshal(t.Request, &j) != nil {
@@ -352,7 +352,7 @@ func (e *Eraser) Discard(ctx context.Context, id concordat.TaskID) error {
 	return nil
 }
 
-// discard takes the original of a check away, and with text its text, and reports whether there was any.
+// discard removes the original of a check, and with text its text, and reports whether there was any.
 func (e *Eraser) discard(ctx context.Context, t store.Task, j site.Job, text, dry bool) (bool, error) {
 	changed := j.HasOriginals() || text && j.HasText()
 	if text {
@@ -372,7 +372,7 @@ func (e *Eraser) discard(ctx context.Context, t store.Task, j site.Job, text, dr
 	if err != nil {
 		return false, err
 	}
-	// The files before the request, which names them: a call that was cut short finds them again.
+	// The files before the request, which names them: an interrupted call finds them again.
 	var others []string
 	for _, f := range files {
 		shared, err := e.o.Store.Retention.OriginalShared(ctx, f, t.ID)
@@ -410,8 +410,8 @@ func (e *Eraser) discard(ctx context.Context, t store.Task, j site.Job, text, dr
 	return true, e.audit(ctx, SweepActor, "discarded", map[string]any{"task": t.ID, "what": what, "files": others})
 }
 
-// withhold takes the text out of the findings of a task, and ends its standing check, which has nothing
-// left to compare with; it reports whether there was any.
+// withhold removes the text from the findings of a task, and ends its standing check, which has nothing left to compare with;
+// it reports whether there was any.
 func (e *Eraser) withhold(ctx context.Context, id concordat.TaskID, dry bool) (bool, error) {
 	defer e.s.HoldFindings()()
 	f, err := e.s.KeptFindings(ctx, id)
@@ -430,7 +430,7 @@ func (e *Eraser) withhold(ctx context.Context, id concordat.TaskID, dry bool) (b
 	return true, nil
 }
 
-// sweepRest forgets what belongs to nothing.
+// sweepRest deletes orphans.
 func (e *Eraser) sweepRest(ctx context.Context, _ Retention, _ bool, out *Swept) error {
 	now := e.s.Options().Now()
 	var errs []error

@@ -6,14 +6,14 @@ import (
 	"concordat"
 )
 
-// Target names the things that a deletion takes away. Tasks and documents that does not exist is not an error.
+// Target names the things to delete. Missing tasks and documents are not an error.
 type Target struct {
 	Tasks     []concordat.TaskID     `json:"tasks,omitempty"`
 	Library   concordat.LibraryID    `json:"library,omitempty"`
 	Documents []concordat.DocumentID `json:"documents,omitempty"` // of Library
-	// Whole takes Library away with all its documents.
+	// Whole deletes Library with all its documents.
 	Whole bool `json:"whole,omitempty"`
-	// Batches go with the checks of their documents and with their own indexes.
+	// Batches are deleted with the checks of their documents and with their own indexes.
 	Batches []string `json:"batches,omitempty"`
 }
 
