@@ -3,7 +3,6 @@ package extract
 import (
 	"archive/zip"
 	"bytes"
-	"encoding/xml"
 	"fmt"
 	"net/url"
 	"path"
@@ -356,7 +355,8 @@ func neverText(name string) bool {
 // lettersOf counts the letters, marks and digits of a part that a reader could show: the character data of XML and HTML, or text;
 // 0: none is a letter. Of a document of its own it returns the size in bytes.
 func lettersOf(name string, data []byte) (letters, bytesOf int) {
-	if !bytes.HasPrefix(bytes.TrimLeft(data, "\xef\xbb\xbf \t\r\n"), []byte("<")) {
+	s, err := decodeXML(data)
+	if err != nil || !strings.HasPrefix(strings.TrimLeft(s, "\ufeff \t\r\n"), "<") {
 		f, err := Sniff(name, data)
 		if err != nil || f == Other || f == Image || f == OLE {
 			return 0, 0
@@ -366,16 +366,15 @@ func lettersOf(name string, data []byte) (letters, bytesOf int) {
 		}
 		return ifWords(string(data)), 0
 	}
-	d := xml.NewDecoder(bytes.NewReader(data))
-	d.Strict = false
+	x := xmlScan{s: s}
 	var words strings.Builder
 	for {
-		t, err := d.RawToken()
+		kind, err := x.next()
 		if err != nil {
 			return ifWords(words.String()), 0
 		}
-		if c, ok := t.(xml.CharData); ok {
-			words.Write(c)
+		if kind == xmlChars {
+			words.WriteString(x.text)
 		}
 	}
 }

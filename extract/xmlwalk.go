@@ -108,7 +108,8 @@ var officeExtensions = func() map[string]bool {
 
 // xmlScope resolves prefixes.
 type xmlScope struct {
-	short map[string]string // file's prefix -> ours
+	short map[string]string   // file's prefix -> ours
+	names map[xml.Name]string // names resolved since the last change of short
 	undo  []scopeChange
 	depth int
 }
@@ -120,9 +121,9 @@ type scopeChange struct {
 	wasDefined bool
 }
 
-func (sc *xmlScope) open(el xml.StartElement) {
+func (sc *xmlScope) open(list []xml.Attr) {
 	sc.depth++
-	for _, a := range el.Attr {
+	for _, a := range list {
 		prefix, ok := "", a.Name.Space == "" && a.Name.Local == "xmlns"
 		if a.Name.Space == "xmlns" {
 			prefix, ok = a.Name.Local, true
@@ -140,6 +141,7 @@ func (sc *xmlScope) open(el xml.StartElement) {
 		old, was := sc.short[prefix]
 		sc.undo = append(sc.undo, scopeChange{sc.depth, prefix, old, was})
 		sc.short[prefix] = short
+		clear(sc.names)
 	}
 }
 
@@ -151,6 +153,7 @@ func (sc *xmlScope) close() {
 			delete(sc.short, c.prefix)
 		}
 		sc.undo = sc.undo[:n-1]
+		clear(sc.names)
 	}
 	if sc.depth > 0 {
 		sc.depth--
@@ -158,44 +161,48 @@ func (sc *xmlScope) close() {
 }
 
 func (sc *xmlScope) name(n xml.Name) string {
-	if s, ok := sc.short[n.Space]; ok {
-		return s + ":" + n.Local
+	if s, ok := sc.names[n]; ok {
+		return s
 	}
-	return n.Space + ":" + n.Local
+	prefix, ok := sc.short[n.Space]
+	if !ok {
+		prefix = n.Space
+	}
+	s := prefix + ":" + n.Local
+	sc.names[n] = s
+	return s
 }
 
 // walkXML gives the elements of data to r. Entities of a document type are not expanded and
 // nothing outside is fetched, so entity bombs are plain text here. Depth is bounded by MaxDepth.
 func walkXML(b *builder, data []byte, r xmlReader) error {
-	c, ok := byteOrderMark(data)
-	if !ok {
-		if c, ok = declared(data[:min(len(data), 4096)]); !ok {
-			c = charset{name: "utf-8"}
-		}
-	}
-	s, err := c.decode(data)
+	s, err := decodeXML(data)
 	if err != nil {
 		return &Error{Code: Encoding, Detail: err.Error()}
 	}
 	return walkDecoded(b, s, r)
 }
 
-// walkDecoded is walkXML for text that is decoded already.
-func walkDecoded(b *builder, s string, r xmlReader) error {
-	d := xml.NewDecoder(strings.NewReader(s))
-	d.Strict = false
-	d.Entity = xml.HTMLEntity
-	d.CharsetReader = func(_ string, in io.Reader) (io.Reader, error) { return in, nil }
-	return walkTokens(b, d, r)
+// decodeXML decodes a part in the encoding that its mark or its declaration says, else in UTF-8.
+func decodeXML(data []byte) (string, error) {
+	c, ok := byteOrderMark(data)
+	if !ok {
+		if c, ok = declared(data[:min(len(data), 4096)]); !ok {
+			c = charset{name: "utf-8"}
+		}
+	}
+	return c.decode(data)
 }
 
-func walkTokens(b *builder, d *xml.Decoder, r xmlReader) error {
-	sc := &xmlScope{short: map[string]string{}}
+// walkDecoded is walkXML for text that is decoded already.
+func walkDecoded(b *builder, s string, r xmlReader) error {
+	x := &xmlScan{s: s}
+	sc := &xmlScope{short: map[string]string{}, names: map[xml.Name]string{}}
 	alt := &alternatives{scope: sc}
 	var names []string
 	skipped := 0 // the number of open elements with the outermost one that no program shows; 0: none
 	for !b.full {
-		t, err := d.RawToken()
+		kind, err := x.next()
 		if errors.Is(err, io.EOF) {
 			if len(names) > 0 {
 				return &Error{Code: Damaged, Detail: fmt.Sprintf("XML ends inside <%s>", names[len(names)-1])}
@@ -205,21 +212,21 @@ func walkTokens(b *builder, d *xml.Decoder, r xmlReader) error {
 		if err != nil {
 			return &Error{Code: Damaged, Detail: err.Error()}
 		}
-		switch t := t.(type) {
-		case xml.StartElement:
-			sc.open(t)
+		switch kind {
+		case xmlStart:
+			sc.open(x.attrs)
 			if len(names) >= b.opt.MaxDepth {
 				return limitError("XML nesting", "MaxDepth", fmt.Sprintf("deeper than %d elements", b.opt.MaxDepth))
 			}
-			n := sc.name(t.Name)
+			n := sc.name(x.name)
 			names = append(names, n)
-			if skipped == 0 && alt.skips(n, t, names) {
+			if skipped == 0 && alt.skips(n, x.name, x.attrs, names) {
 				skipped = len(names)
 			}
 			if skipped == 0 {
-				r.start(n, attrs{t.Attr})
+				r.start(n, attrs{x.attrs})
 			}
-		case xml.EndElement:
+		case xmlStop:
 			if n := len(names); n > 0 {
 				if skipped == 0 {
 					r.stop(names[n-1])
@@ -235,11 +242,11 @@ func walkTokens(b *builder, d *xml.Decoder, r xmlReader) error {
 				names = names[:n-1]
 				sc.close()
 			}
-		case xml.CharData:
+		case xmlChars:
 			if skipped == 0 {
-				r.chars(string(t))
+				r.chars(x.text)
 			} else if local(names[len(names)-1]) == "t" && alt.lost.Len() <= maxAlternatives {
-				alt.lost.Write(t)
+				alt.lost.WriteString(x.text)
 			}
 		}
 	}
@@ -257,16 +264,13 @@ type alternatives struct {
 	lost    strings.Builder // text of the alternative that is not shown
 }
 
-// skips reports whether the element t, the last of names, and all in it is not shown.
-func (a *alternatives) skips(name string, t xml.StartElement, names []string) bool {
-	for _, x := range t.Attr {
-		if x.Name.Space == "" || a.scope.short[x.Name.Space] != "mc" {
-			continue
-		}
-		switch x.Name.Local {
-		case "Ignorable":
+// skips reports whether the element, the last of names and called raw in the file, and all in it is not shown.
+func (a *alternatives) skips(name string, raw xml.Name, list []xml.Attr, names []string) bool {
+	for _, x := range list {
+		switch {
+		case x.Name.Local == "Ignorable" && a.scope.short[x.Name.Space] == "mc":
 			a.ignored = addWords(a.ignored, x.Value)
-		case "ProcessContent":
+		case x.Name.Local == "ProcessContent" && a.scope.short[x.Name.Space] == "mc":
 			a.process = addWords(a.process, x.Value)
 		}
 	}
@@ -279,14 +283,14 @@ func (a *alternatives) skips(name string, t xml.StartElement, names []string) bo
 		if n < 0 || len(names) < 2 || names[len(names)-2] != "mc:AlternateContent" {
 			return false
 		}
-		if a.taken[n] || name == "mc:Choice" && !a.understands(attrs{t.Attr}.get("Requires")) {
+		if a.taken[n] || name == "mc:Choice" && !a.understands(attrs{list}.get("Requires")) {
 			return true
 		}
 		a.taken[n] = true
 		return false
 	}
-	prefix := t.Name.Space
-	return a.ignored[prefix] && a.scope.short[prefix] == unknownNamespace && !a.process[prefix+":"+t.Name.Local] && !a.process[prefix+":*"]
+	prefix := raw.Space
+	return a.ignored[prefix] && a.scope.short[prefix] == unknownNamespace && !a.process[prefix+":"+raw.Local] && !a.process[prefix+":*"]
 }
 
 // understands reports whether programs understand the namespaces of all prefixes in a list.
