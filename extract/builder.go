@@ -293,6 +293,7 @@ func (b *builder) result() (*Result, error) {
 	if !hasCharacter(b.res.Text) {
 		return nil, b.emptyError()
 	}
+	b.dropLineNumbers()
 	b.asSeen()
 	b.tellLeft()
 	scanText(b)

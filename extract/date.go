@@ -26,10 +26,23 @@ func isDefaultTime(raw string) bool {
 	})
 }
 
+// isDefaultDay reports whether raw is midnight of one of defaultDays in some time zone, written in another.
+func isDefaultDay(raw string) bool {
+	at, err := time.Parse(time.RFC3339, raw)
+	if err != nil || at.Minute() != 0 || at.Second() != 0 {
+		return false
+	}
+	return slices.ContainsFunc(defaultDays, func(day string) bool {
+		midnight, err := time.Parse(time.DateOnly, day)
+		const east, west = 14 * time.Hour, 12 * time.Hour
+		return err == nil && !at.Before(midnight.Add(-east)) && !at.After(midnight.Add(west))
+	})
+}
+
 // dated notes the date of the document, if the raw metadata holds one and none was noted before.
 func (b *builder) dated(raw string) {
 	m := metadataDate.FindStringSubmatch(strings.TrimSpace(raw))
-	if m == nil || b.res.Date != "" || m[1] < "1000" || isDefaultTime(strings.TrimSpace(raw)) {
+	if m == nil || b.res.Date != "" || m[1] < "1000" || isDefaultTime(strings.TrimSpace(raw)) || isDefaultDay(strings.TrimSpace(raw)) {
 		return
 	}
 	for n := 3; n >= 1; n-- {
@@ -44,16 +57,26 @@ func (b *builder) dated(raw string) {
 	}
 }
 
-// xmpCreated finds the date of creation in a packet of XMP (ISO 16684-1), written as an element or as an attribute.
-var xmpCreated = regexp.MustCompile(`xmp:CreateDate(?:\s*=\s*["']|\s*>\s*)([0-9T:.+Z-]{4,35})`)
+// The date of creation in a packet of XMP (ISO 16684-1) is an element or an attribute of this namespace.
+var (
+	xmpPrefix  = regexp.MustCompile(`xmlns:([A-Za-z_][\w.-]*)\s*=\s*["']http://ns\.adobe\.com/xap/1\.0/["']`)
+	xmpCreated = regexp.MustCompile(`([A-Za-z_][\w.-]*):CreateDate(?:\s*=\s*["']|\s*>\s*)([0-9T:.+Z-]{4,35})`)
+)
 
 // maxPacket bounds a packet of XMP that is searched, in bytes.
 const maxPacket = 1 << 20
 
-// xmpDate returns the date in the packet of a PDF's own metadata, where that is not packed; pictures in it have packets too, which do
-// not speak of PDF.
-func xmpDate(data []byte) string {
-	for {
+// xmpDate returns the date in the packet of a PDF's own metadata, which its catalog names; pictures in it have packets too.
+// Where the catalog cannot be found, it is the packet that speaks of PDF.
+func (p *pdfObjects) xmpDate() string {
+	if catalog := p.catalog(); catalog != nil {
+		m := pdfMetadata.FindSubmatch(catalog)
+		if m == nil {
+			return ""
+		}
+		return packetDate(p.stream(string(m[1])))
+	}
+	for data := p.data; ; {
 		from := bytes.Index(data, []byte("<x:xmpmeta"))
 		if from < 0 {
 			return ""
@@ -65,10 +88,30 @@ func xmpDate(data []byte) string {
 			continue
 		}
 		packet := data[:to]
-		if m := xmpCreated.FindSubmatch(packet); m != nil && (bytes.Contains(packet, []byte("application/pdf")) ||
-			bytes.Contains(packet, []byte("pdf:Producer"))) {
-			return string(m[1])
-		}
 		data = data[to:]
+		if !bytes.Contains(packet, []byte("application/pdf")) && !bytes.Contains(packet, []byte("pdf:Producer")) {
+			continue
+		}
+		if date := packetDate(packet); date != "" {
+			return date
+		}
 	}
+}
+
+// packetDate returns the date of creation in a packet.
+func packetDate(packet []byte) string {
+	s, err := decodeXML(packet[:min(len(packet), maxPacket)])
+	if err != nil {
+		return ""
+	}
+	prefix := "xmp"
+	if m := xmpPrefix.FindStringSubmatch(s); m != nil {
+		prefix = m[1]
+	}
+	for _, m := range xmpCreated.FindAllStringSubmatch(s, -1) {
+		if m[1] == prefix {
+			return m[2]
+		}
+	}
+	return ""
 }

@@ -24,6 +24,8 @@ func TestMetadataDates(t *testing.T) {
 		"yesterday":               "",
 		"":                        "",
 		"20190314":                "2019-03-14",
+		"1979-12-31T23:00:00Z":    "", // midnight of the clock's first day, a zone farther east
+		"1979-12-31T22:59:00Z":    "1979-12-31",
 	} {
 		b := &builder{}
 		b.dated(raw)
@@ -57,8 +59,9 @@ func TestXMPDate(t *testing.T) {
 		`<x:xmpmeta><rdf:Description pdf:Producer="x" xmp:CreateDate="2016-01"/></x:xmpmeta>`:                                "2016-01",
 		`<x:xmpmeta><dc:format>image/jpeg</dc:format><xmp:CreateDate>2015</xmp:CreateDate></x:xmpmeta>`:                      "",
 		`<x:xmpmeta>`: "",
+		`<x:xmpmeta xmlns:xap="http://ns.adobe.com/xap/1.0/"><pdf:Producer/><xap:CreateDate>2014-03-02</xap:CreateDate></x:xmpmeta>`: "2014-03-02",
 	} {
-		if got := xmpDate([]byte("%PDF-1.7 " + packet + " rest")); got != want {
+		if got := newPDFObjects([]byte("%PDF-1.7 "+packet+" rest"), Options{}).xmpDate(); got != want {
 			t.Errorf("%s: got %q, want %q", packet, got, want)
 		}
 	}

@@ -22,8 +22,8 @@ const (
 const leastCapitals = 3
 
 // undisguised gives the words of s whose letters or blanks pass for others with a reader: small capitals and letters in
-// dark boxes, letters under marks that no language sets there, and thin blanks inside words. Each is replaced by what is
-// read. Circled letters and the like, which matching resolves by itself, stay and are flagged.
+// circles and boxes, letters under marks that no language sets there, and thin blanks inside words. Each is replaced by
+// what is read.
 func undisguised(s string) []edit {
 	d := disguises{s: s, pairs: map[[2]rune]rune{}}
 	if !d.survey() {
@@ -251,8 +251,7 @@ func (d *disguises) oddMarks(w string) map[rune]bool {
 	return odd
 }
 
-// capitals writes a word of small capitals or of enclosed letters in ordinary ones. ok is true for circled letters too,
-// which stay what they are.
+// capitals writes a word of small capitals or of enclosed letters in ordinary ones.
 func (d *disguises) capitals(w string) (plain string, ok bool) {
 	small, boxed, other := 0, 0, false
 	for _, r := range w {
@@ -354,16 +353,13 @@ func smallCapital(r rune) rune {
 
 func phoneticCapital(r rune) bool { return r < 0x2b0 }
 
-// enclosed returns the letter of a circled or boxed one that matching does not resolve, -1 for one that it does, and 0
-// for any other character.
+// enclosed returns the letter of a circled, boxed or parenthesised one, or 0.
 func enclosed(r rune) rune {
-	switch {
-	case r >= 0x1f150 && r <= 0x1f169:
-		return 'A' + r - 0x1f150
-	case r >= 0x1f170 && r <= 0x1f189:
-		return 'A' + r - 0x1f170
-	case r >= 0x24b6 && r <= 0x24e9, r >= 0x249c && r <= 0x24b5, r >= 0x1f110 && r <= 0x1f129, r >= 0x1f130 && r <= 0x1f149:
-		return -1
+	for _, of := range []struct{ first, letter rune }{{0x1f150, 'A'}, {0x1f170, 'A'}, {0x24b6, 'A'}, {0x24d0, 'a'}, {0x249c, 'a'},
+		{0x1f110, 'A'}, {0x1f130, 'A'}} {
+		if r >= of.first && r < of.first+26 {
+			return of.letter + r - of.first
+		}
 	}
 	return 0
 }

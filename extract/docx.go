@@ -20,7 +20,7 @@ func readDOCX(b *builder, data []byte) error {
 	if !p.has(main) {
 		return &Error{Code: Damaged, Detail: "no main document part"}
 	}
-	_ = p.part("docProps/core.xml", true, func(d []byte) error { return walkXML(b, d, &coreProperties{b: b}) })
+	p.coreProperties()
 	d := &docxFile{parts: p, main: main, styles: newDocxStyles(), lists: newDocxLists()}
 	d.ground.styles = d.styles
 	dir := path.Dir(main)

@@ -98,7 +98,9 @@ func FuzzHTML(f *testing.F) {
 		"<style>@media screen{div > .a b#c, p{color:#fff;font:1px/2 x!important}} .y{text-indent:-999em;background:url(x) red}</style><div class='a y'><b id=c style='left:-9999px;opacity:0'>x</b>y<p bgcolor=black>z</p>v<font color=white>w</font>",
 		"<p>a<i style='display:none'>b  </i>c<br><pre>d <i hidden> e\n</i>",
 		"<p>a<bdo dir=rtl>b<p>c</bdo><i style='unicode-bidi:isolate;direction:rtl'>d<div>e", "<ruby>a<rt>b<rp>c<rtc><rt>d</ruby><rt>e",
-		"<p>a<math hidden><mi>x<annotation>y</math> <span aria-hidden=true>x<math>x</span><img alt='\\x'><div>T</div>he")
+		"<p>a<math hidden><mi>x<annotation>y</math> <span aria-hidden=true>x<math>x</span><img alt='\\x'><div>T</div>he",
+		"<div><template shadowrootmode=open><p>a<slot></slot></template>b</div><iframe srcdoc='&lt;p&gt;c'></iframe><object data='data:text/html,<p>d'>e</object><noscript><p>f</noscript>",
+		"<style>p::before{content:'a' attr(title) counter(x)}.q{unicode-bidi:bidi-override;direction:rtl}</style><p title=b>c<p class=q>d<input value=e><textarea>f</textarea><select><option selected>g</select>")
 }
 
 func FuzzMarkdown(f *testing.F) {
@@ -155,13 +157,16 @@ func FuzzEPUB(f *testing.F) {
 		return zipped(t, "mimetype", "application/epub+zip", "META-INF/container.xml",
 			`<container xmlns="urn:oasis:names:tc:opendocument:xmlns:container"><rootfile full-path="c.opf"/></container>`,
 			"c.opf", s, "a.html", "<p>chapter</p>")
-	}, `<package xmlns="http://www.idpf.org/2007/opf" xmlns:dc="http://purl.org/dc/elements/1.1/"><dc:title>T</dc:title><manifest><item id="a" href="a.html"/></manifest><spine><itemref idref="a"/></spine></package>`)
+	}, `<package xmlns="http://www.idpf.org/2007/opf"><manifest><item id="a" href="a.html"/><item id="n" href="n.xhtml" properties="nav"/></manifest><spine toc="n"/></package>`,
+		`<package xmlns="http://www.idpf.org/2007/opf" xmlns:dc="http://purl.org/dc/elements/1.1/"><dc:title>T</dc:title><manifest><item id="a" href="a.html"/></manifest><spine><itemref idref="a"/></spine></package>`)
 }
 
 func FuzzArchive(f *testing.F) {
 	inner := zipped(f, "a.txt", "x")
 	fuzzAs(f, "a.zip", string(zipped(f, "a.txt", "x", "b.zip", string(inner))), string(gzipped(f, []byte("text"))),
-		string(tarred(f, false, plainFile("a.txt", "x"))))
+		string(tarred(f, false, plainFile("a.txt", "x"))),
+		string(rawZip(f, false, []string{"\x8f\x5c.txt", "\xb1\xed.txt", "a\xffb.txt", "a.txt", "a.txt"})),
+		string(rawZip(f, false, []string{"~$a.docx", "__MACOSX/._a", "\xe1\x90é.txt"}, []byte("\x75\x70\x06\x00\x01abcdx"))))
 }
 
 // FuzzOLE starts from small real files where the evaluation data are at hand.
@@ -205,6 +210,9 @@ func FuzzPDF(f *testing.F) {
 	f.Add(pdfFile([]string{"BT /F1 12 Tf 1 0 0 1 72 700 Tm (Hello) Tj ET\n", "1 g BT 3 Tr /F1 1 Tf (x) Tj ET\n"}))
 	f.Add(attachedPDF())
 	f.Add(pdfFile([]string{"BT /F1 12 Tf 1 0 0 1 72 700 Tm (s p a c e d  o u t) Tj 200 0 Td (cell) Tj -200 -14 Td (one) Tj 200 0 Td (two-) Tj ET\n"}))
+	for _, seed := range pdfSeeds(f) {
+		f.Add(seed)
+	}
 	p := engine(f)
 	f.Fuzz(func(t *testing.T, data []byte) {
 		o := fuzzLimits

@@ -94,6 +94,13 @@ func (p *parts) mainPart(usual string) string {
 	return usual
 }
 
+// coreProperties reads title, author and date of the package.
+func (p *parts) coreProperties() {
+	for _, name := range p.targets("", "docProps/core.xml", "core-properties") {
+		_ = p.part(name, true, func(d []byte) error { return walkXML(p.b, d, &coreProperties{b: p.b}) })
+	}
+}
+
 // graphic reads the words of a chart, or of a diagram, unless they were read before.
 func (p *parts) graphic(kind, name string) {
 	if p.wasRead(name) {

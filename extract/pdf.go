@@ -30,7 +30,8 @@ func readPDF(b *builder, data []byte) error {
 		return &Error{Code: Limit, Detail: err.Error()}
 	}
 	defer f.close()
-	if drawn := falseMappings(data); drawn != nil {
+	objects := newPDFObjects(data, b.opt)
+	if drawn := objects.falseMappings(); drawn != nil {
 		data = drawn
 		b.flag(Flag{Code: FlagGlyphs, Detail: saidDetail})
 	}
@@ -40,12 +41,14 @@ func readPDF(b *builder, data []byte) error {
 	}
 	b.res.Title, b.res.Author = f.metaText(doc, "Title"), f.metaText(doc, "Author")
 	b.dated(f.metaText(doc, "CreationDate"))
-	b.dated(xmpDate(data))
+	if b.res.Date == "" {
+		b.dated(objects.xmpDate())
+	}
 	pages := f.integer("FPDF_GetPageCount", doc)
 	if f.err != nil || pages <= 0 {
 		return &Error{Code: Damaged, Detail: "no page can be found in it"}
 	}
-	d := &pdfDoc{b: b, f: f, doc: doc}
+	d := &pdfDoc{b: b, f: f, doc: doc, widens: objects.widens()}
 	d.readPages(pages)
 	d.write()
 	d.attachments(data)
@@ -120,10 +123,11 @@ type pdfPage struct {
 }
 
 type pdfDoc struct {
-	b     *builder
-	f     *pdfium
-	doc   uint64
-	pages []pdfPage
+	b      *builder
+	f      *pdfium
+	doc    uint64
+	pages  []pdfPage
+	widens bool // see widen
 	// fileNotes are the pages with annotations that hold a file, from 0.
 	fileNotes []int
 }
@@ -161,7 +165,12 @@ func (d *pdfDoc) readPage(i int) pdfPage {
 	}
 	defer f.call("FPDF_ClosePage", page)
 	p.width, p.height = f.float("FPDF_GetPageWidthF", page), f.float("FPDF_GetPageHeightF", page)
+	var thin []thinObject
+	if d.widens {
+		thin = f.widen(0, f.integer("FPDFPage_CountObjects", page), func(k uint64) uint64 { return f.call("FPDFPage_GetObject", page, k) })
+	}
 	text := f.call("FPDFText_LoadPage", page)
+	f.restore(thin)
 	if text == 0 {
 		p.failed = true
 		return p
@@ -310,7 +319,7 @@ func (f *pdfium) pageChars(text uint64, g geometry, ground *pdfGround) []pdfChar
 			if f.integer("FPDFText_GetFillColor", text, i, s, s+4, s+8, s+12) != 0 {
 				if m := f.read(f.scratch, 16); m != nil {
 					ground.settle(&c, object, m[0], m[4], m[8])
-					c.white = c.white || m[12] == 0
+					c.white = c.white || m[12] < faint
 				}
 			}
 		}
@@ -332,6 +341,9 @@ const (
 	renderClip      = 7
 	maxObjects      = 5000
 )
+
+// faint is the opacity, of 255, below which ink cannot be told from its ground.
+const faint = 8
 
 // drawnWithoutInk reports whether a text object leaves no mark on the page.
 func (f *pdfium) drawnWithoutInk(object uint64) bool {

@@ -139,9 +139,10 @@ func directionOf(r rune) int {
 }
 
 // stand turns the places of the characters of a page whose lines run up or down so that they run from the left, as the
-// layout wants them: text on a page that is turned, and Chinese or Japanese in columns from the right.
+// layout wants them: text on a page that is turned, and Chinese or Japanese in columns from the right. It reports whether
+// width and height change places; those of a page upside down do not.
 func stand(chars []pdfChar, width, height float64) bool {
-	along, up, down := 0, 0, 0
+	along, back, up, down := 0, 0, 0, 0
 	var last pdfChar
 	for _, c := range chars {
 		if c.r <= ' ' || c.right <= c.left {
@@ -153,6 +154,9 @@ func stand(chars []pdfChar, width, height float64) bool {
 			switch {
 			case math.Abs(dx) > math.Abs(dy):
 				along++
+				if dx < 0 && -dx < 4*size {
+					back++
+				}
 			case dy > 0 && dy < 4*size:
 				up++
 			case dy < 0 && dy > -4*size:
@@ -161,6 +165,14 @@ func stand(chars []pdfChar, width, height float64) bool {
 		}
 		last = c
 	}
+	if back >= standing && 4*back > 3*(along+up+down) { // upside down
+		for i := range chars {
+			if c := &chars[i]; c.right > c.left {
+				c.left, c.right, c.low, c.high = width-c.right, width-c.left, height-c.high, height-c.low
+			}
+		}
+		return false
+	}
 	if up+down < standing || 2*along > up+down || min(up, down)*4 > max(up, down) {
 		return false
 	}
@@ -168,6 +180,9 @@ func stand(chars []pdfChar, width, height float64) bool {
 		c := &chars[i]
 		if c.right <= c.left {
 			continue
+		}
+		if w, h := c.right-c.left, c.high-c.low; up <= down && w > 1.5*h && isWideRune(c.r) {
+			c.left = c.right - h // PDFium gives some letters of vertical fonts the box of two
 		}
 		if up > down {
 			c.left, c.right, c.low, c.high = c.low, c.high, width-c.right, width-c.left

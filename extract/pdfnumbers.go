@@ -10,6 +10,7 @@ import (
 const (
 	leastLineNumbers = 3
 	leastNumbered    = 5
+	copiedNumber     = 0.7 // share of the width of the widest number that shorter ones leave to the words
 )
 
 // dropLineNumbers takes the numbers of lines in the margins out of the page's characters, and returns how many numbers there were,
@@ -124,7 +125,8 @@ func (o *pageOrder) inMargin(numbers []int, side int) bool {
 		}
 		first, end := &o.words[r[0]], &o.words[r[len(r)-1]]
 		for _, i := range numbers {
-			if n := &o.words[i]; side < 0 && n.right > first.left || side > 0 && n.left < end.right {
+			n := &o.words[i] // numbers that were copied with the lines stand where the words began, and push them aside
+			if play := copiedNumber * (n.right - n.left); side < 0 && n.right-play > first.left || side > 0 && n.left+play < end.right {
 				return false
 			}
 		}

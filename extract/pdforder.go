@@ -34,6 +34,9 @@ type pageOrder struct {
 	words []pdfWord // in the order in which they are drawn
 	rows  []pdfRow  // from the top
 	bands []pdfBand
+	// standing: the lines run up or down. PDFium then gives them from the left, so that those of Chinese and Japanese follow one
+	// another backwards.
+	standing bool
 }
 
 // pdfBand is a stretch of rows with the same columns.
@@ -160,14 +163,15 @@ func (o *pageOrder) fits(r *pdfRow, w *pdfWord, room bool) bool {
 // arrange returns the characters in the order in which the page is read, and whether that is another than the one in
 // which they are drawn.
 func (o *pageOrder) arrange() ([]pdfChar, bool) {
-	if len(o.words) < fewSteps || !o.placed() {
+	if len(o.words) < fewSteps && !o.standing || !o.placed() {
 		return o.chars, false
 	}
 	o.findColumns()
-	if !o.wordsAstray() && !o.linesAstray() {
+	lines, backwards := o.linesAstray()
+	if !o.wordsAstray() && !lines {
 		return o.chars, false
 	}
-	return o.asRead(), true
+	return o.asRead(), !o.standing || !backwards
 }
 
 // placed reports whether nearly all characters have a place.
@@ -219,8 +223,12 @@ type lineOf struct{ row, column int }
 // longLine is the number of characters from which a line is one of text.
 const longLine = 25
 
-// linesAstray reports whether lines of text are drawn in another order than they appear in.
-func (o *pageOrder) linesAstray() bool {
+// linesAstray reports whether lines of text are drawn in another order than they appear in, and whether that is backwards.
+func (o *pageOrder) linesAstray() (astray, backwards bool) {
+	long, few := longLine, fewLines
+	if o.standing {
+		long, few = 1, 1
+	}
 	letters := map[lineOf]int{}
 	for i := range o.words {
 		w := &o.words[i]
@@ -230,7 +238,7 @@ func (o *pageOrder) linesAstray() bool {
 	last, any := lineOf{}, false
 	o.read(func(i int) {
 		l := lineOf{o.words[i].row, o.words[i].column}
-		if letters[l] < longLine || any && l == last {
+		if letters[l] < long || any && l == last {
 			return
 		}
 		if any {
@@ -238,21 +246,24 @@ func (o *pageOrder) linesAstray() bool {
 		}
 		last, any = l, true
 	})
-	steps, odd := 0, 0
+	steps, odd, back := 0, 0, 0
 	any = false
 	for i := range o.words {
 		l := lineOf{o.words[i].row, o.words[i].column}
-		if letters[l] < longLine || any && l == last {
+		if letters[l] < long || any && l == last {
 			continue
 		}
 		if any {
 			if steps++; next[last] != l {
 				odd++
 			}
+			if before, ok := next[l]; ok && before == last {
+				back++
+			}
 		}
 		last, any = l, true
 	}
-	return steps >= fewLines && float64(odd) > oddLines*float64(steps)
+	return steps >= few && float64(odd) > oddLines*float64(steps), 4*back >= 3*steps
 }
 
 // read calls f for the words in the order in which the page is read: band by band, column by column, row by row.
@@ -298,7 +309,7 @@ func (o *pageOrder) asRead() []pdfChar {
 
 // blankAfter reports whether the file has a blank behind a word.
 func (o *pageOrder) blankAfter(w *pdfWord) bool {
-	return w.to < len(o.chars) && o.chars[w.to].r == ' '
+	return w.to < len(o.chars) && o.chars[w.to].r == ' ' && !o.chars[w.to].generated
 }
 
 // order removes line numbers and, if the characters are drawn in another order, puts them into that of the page.
@@ -306,10 +317,12 @@ func (p *pdfPage) order(chars []pdfChar) []pdfChar {
 	if mostlyRightToLeft(chars) {
 		return chars
 	}
-	if stand(chars, p.width, p.height) {
+	standing := stand(chars, p.width, p.height)
+	if standing {
 		p.width, p.height = p.height, p.width
 	}
 	o := newPageOrder(chars)
+	o.standing = standing
 	p.numbers, p.numberDigits = o.dropLineNumbers()
 	chars, p.astray = o.arrange()
 	return chars

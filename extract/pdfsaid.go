@@ -2,8 +2,6 @@ package extract
 
 import (
 	"bytes"
-	"compress/zlib"
-	"io"
 	"regexp"
 	"strconv"
 	"strings"
@@ -107,84 +105,99 @@ func threes(chars []pdfChar) []string {
 
 // Fonts with an encoding that the format defines need no ToUnicode; one that gives their letters other meanings lies.
 var (
-	pdfFontObject = regexp.MustCompile(`(?s)/ToUnicode\s+(\d+)\s+\d+\s+R`)
-	pdfEncoding   = regexp.MustCompile(`/Encoding\s*/(WinAnsi|MacRoman)Encoding`)
-	pdfStandard   = regexp.MustCompile(`/BaseFont\s*/(Helvetica|Times|Courier)[A-Za-z,-]*[\s/>]`)
-	cmapPair      = regexp.MustCompile(`<([0-9A-Fa-f]{2})>\s*<([0-9A-Fa-f]{4})>`)
-	cmapRange     = regexp.MustCompile(`<([0-9A-Fa-f]{2})>\s*<([0-9A-Fa-f]{2})>\s*<([0-9A-Fa-f]{4})>`)
+	pdfToUnicode   = regexp.MustCompile(`/ToUnicode\s+(\d+)\s+\d+\s+R`)
+	pdfEncoding    = regexp.MustCompile(`/(WinAnsi|MacRoman|Standard)Encoding\b`)
+	pdfEncodingRef = regexp.MustCompile(`/Encoding\s+(\d+)\s+\d+\s+R`)
+	pdfStandard    = regexp.MustCompile(`/BaseFont\s*/(Helvetica|Times|Courier)[A-Za-z,-]*[\s/>]`)
+	pdfDifferences = regexp.MustCompile(`/Differences\s*\[([^\]]*)\]`)
+	pdfDifference  = regexp.MustCompile(`\d+|/[^\s/\]]+`)
+	cmapPair       = regexp.MustCompile(`<([0-9A-Fa-f]{2})>\s*<([0-9A-Fa-f]{4})>`)
+	cmapRange      = regexp.MustCompile(`<([0-9A-Fa-f]{2})>\s*<([0-9A-Fa-f]{2})>\s*<([0-9A-Fa-f]{4})>`)
 )
 
-// maxCMap bounds the table of a font.
-const maxCMap = 1 << 20
-
-// falseMappings returns data without the ToUnicode of fonts that gives letters of a defined encoding the meaning of
-// others, or nil if no font does. Fonts inside compressed objects are not looked at.
-func falseMappings(data []byte) []byte {
-	if !bytes.Contains(data, []byte("/ToUnicode")) {
-		return nil
-	}
+// falseMappings returns the file without the ToUnicode of fonts that gives letters of a defined encoding the meaning of
+// others, or nil if no font does.
+func (p *pdfObjects) falseMappings() []byte {
 	var out []byte
+	change := func() []byte {
+		if out == nil {
+			out = bytes.Clone(p.data)
+		}
+		return out
+	}
 	for from := 0; ; {
-		m := pdfFontObject.FindSubmatchIndex(data[from:])
-		if m == nil {
-			return out
+		at := bytes.Index(p.data[from:], []byte("/ToUnicode"))
+		if at < 0 {
+			break
 		}
-		at := from + m[0]
-		number := string(data[from+m[2] : from+m[3]])
-		from += m[1]
-		start := bytes.LastIndex(data[:at], []byte(" obj"))
-		end := bytes.Index(data[at:], []byte("endobj"))
-		if start < 0 || end < 0 || at-start > 1<<16 || end > 1<<16 {
+		at += from
+		from = at + len("/ToUnicode")
+		start, end := bytes.LastIndex(p.data[:at], []byte(" obj")), bytes.Index(p.data[at:], []byte("endobj"))
+		if start < 0 || end < 0 || at-start > maxPDFObject || end > maxPDFObject {
 			continue
 		}
-		font := data[start : at+end]
-		if bytes.Contains(font, []byte("/Differences")) || !pdfEncoding.Match(font) && !pdfStandard.Match(font) {
-			continue
+		if _, lies := p.liesAbout(p.data[start : at+end]); lies {
+			copy(change()[at:], "/ToUnicodX")
 		}
-		if lies(pdfStream(data, number), bytes.Contains(font, []byte("/MacRoman"))) {
-			if out == nil {
-				out = bytes.Clone(data)
+	}
+	for _, object := range p.packedObjects() {
+		if bytes.Contains(object, []byte("/ToUnicode")) {
+			if table, lies := p.liesAbout(object); lies { // its font cannot be changed where it lies
+				if from, to := p.payload(table); from < to {
+					copy(change()[from:to], bytes.Repeat([]byte(" "), to-from))
+				}
 			}
-			copy(out[at:], "/ToUnicodX")
 		}
 	}
-}
-
-// pdfStream gives the bytes of a stream object.
-func pdfStream(data []byte, number string) []byte {
-	at := bytes.Index(data, []byte("\n"+number+" 0 obj"))
-	if at < 0 {
-		return nil
-	}
-	object := data[at:]
-	if end := bytes.Index(object, []byte("endobj")); end >= 0 {
-		object = object[:end]
-	}
-	start := bytes.Index(object, []byte("stream"))
-	if start < 0 {
-		return nil
-	}
-	body := bytes.TrimLeft(object[start+len("stream"):], "\r\n")
-	if !bytes.Contains(object[:start], []byte("/FlateDecode")) {
-		return body[:min(len(body), maxCMap)]
-	}
-	z, err := zlib.NewReader(bytes.NewReader(body))
-	if err != nil {
-		return nil
-	}
-	out, _ := io.ReadAll(io.LimitReader(z, maxCMap)) // what was unpacked before damage may say enough
 	return out
 }
 
-// lies reports whether a ToUnicode table gives codes of letters the meaning of other letters.
-func lies(table []byte, mac bool) bool {
-	encoding := charmap.Windows1252
-	if mac {
-		encoding = charmap.Macintosh
+// liesAbout reports whether the ToUnicode table of a font gives other letters than its encoding, and where it is.
+func (p *pdfObjects) liesAbout(font []byte) (table string, lies bool) {
+	m := pdfToUnicode.FindSubmatch(font)
+	if m == nil || !bytes.Contains(font, []byte("/Font")) || bytes.Contains(font, []byte("/Type0")) || bytes.Contains(font, []byte("/Type3")) {
+		return "", false // their codes have no meaning of their own
 	}
+	encoding := font
+	if r := pdfEncodingRef.FindSubmatch(font); r != nil {
+		encoding = p.object(string(r[1]))
+	}
+	letters := map[byte]rune{}
+	if e := pdfEncoding.FindSubmatch(encoding); e != nil || pdfStandard.Match(font) {
+		page := charmap.Windows1252
+		if e != nil && string(e[1]) == "MacRoman" {
+			page = charmap.Macintosh
+		}
+		for c := range 256 {
+			letters[byte(c)] = page.DecodeByte(byte(c))
+		}
+	}
+	if d := pdfDifferences.FindSubmatch(encoding); d != nil {
+		code := 0
+		for _, item := range pdfDifference.FindAllString(string(d[1]), -1) {
+			if item[0] != '/' {
+				code, _ = strconv.Atoi(item) // digits
+				continue
+			}
+			delete(letters, byte(code)) // a name that says nothing
+			if name := item[1:]; len(name) == 1 && unicode.IsLetter(rune(name[0])) {
+				letters[byte(code)] = rune(name[0])
+			}
+			code++
+		}
+	}
+	if len(letters) == 0 {
+		return "", false
+	}
+	table = string(m[1])
+	return table, contradicts(p.stream(table), letters)
+}
+
+// contradicts reports whether a ToUnicode table gives codes of letters the meaning of other letters.
+func contradicts(table []byte, letters map[byte]rune) bool {
 	wrong, right := 0, 0
 	check := func(code byte, meaning rune) {
-		letter := encoding.DecodeByte(code)
+		letter := letters[code]
 		switch {
 		case !unicode.IsLetter(letter) || !unicode.IsLetter(meaning):
 		case strings.EqualFold(Fold(string(letter)), Fold(string(meaning))):

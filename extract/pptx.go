@@ -15,7 +15,7 @@ func readPPTX(b *builder, data []byte) error {
 	if err != nil {
 		return err
 	}
-	_ = p.part("docProps/core.xml", true, func(d []byte) error { return walkXML(b, d, &coreProperties{b: b}) })
+	p.coreProperties()
 	main := p.mainPart("ppt/presentation.xml")
 	slides := p.slideOrder(main)
 	if len(slides) == 0 {

@@ -4,6 +4,7 @@ import (
 	"archive/zip"
 	"bytes"
 	"path"
+	"regexp"
 	"strings"
 )
 
@@ -157,7 +158,8 @@ var byExtension = map[string]Format{
 	"txt": Text, "text": Text, "md": Markdown, "markdown": Markdown, "html": HTML, "htm": HTML, "xhtml": HTML,
 	"docx": DOCX, "docm": DOCX, "dotx": DOCX, "doc": DOC, "pptx": PPTX, "odt": ODT, "odp": ODP, "rtf": RTF,
 	"epub": EPUB, "fb2": FB2, "mht": MHTML, "mhtml": MHTML, "eml": EML, "msg": MSG, "tex": LaTeX, "ltx": LaTeX,
-	"latex": LaTeX, "pdf": PDFFormat, "xml": XML, "xlsx": XLSX, "xlsm": XLSX, "ods": ODS, "json": JSON, "jsonl": JSON, "ndjson": JSON,
+	"latex": LaTeX, "pdf": PDFFormat, "xml": XML, "nxml": XML, "xlsx": XLSX, "xlsm": XLSX, "ods": ODS, "json": JSON, "jsonl": JSON,
+	"ndjson":  JSON,
 	"geojson": JSON, "ipynb": Notebook, "srt": Subtitles, "vtt": Subtitles,
 }
 
@@ -185,7 +187,7 @@ func sniffText(name string, data []byte) (Format, error) {
 	case strings.HasPrefix(head, "<!doctype html"), strings.HasPrefix(head, "<html"), f != XML && strings.Contains(head, "<html") &&
 		strings.HasPrefix(head, "<"):
 		return HTML, nil
-	case strings.HasPrefix(head, "<?xml") && (f != HTML):
+	case f != HTML && isXML(head):
 		return XML, nil
 	case f == Notebook, f == JSON:
 		return f, nil
@@ -204,6 +206,15 @@ func sniffText(name string, data []byte) (Format, error) {
 		return LaTeX, nil
 	}
 	return Text, nil
+}
+
+// otherRoot finds the first element of XML without a declaration, which names its namespace.
+var otherRoot = regexp.MustCompile(`^<[a-z_][\w.-]*(?::[\w.-]+)?\s[^<>]*xmlns(?::[\w.-]+)?\s*=`)
+
+// isXML reports whether lower-cased text that is no HTML begins like XML: with its declaration, a document type, or an element of
+// a namespace.
+func isXML(head string) bool {
+	return strings.HasPrefix(head, "<?xml") || strings.HasPrefix(head, "<!doctype ") || otherRoot.MatchString(head)
 }
 
 // isMail reports whether lower-cased text begins with at least two header fields of a message.

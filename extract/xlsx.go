@@ -14,7 +14,7 @@ func readXLSX(b *builder, data []byte) error {
 	if err != nil {
 		return err
 	}
-	_ = p.part("docProps/core.xml", true, func(d []byte) error { return walkXML(b, d, &coreProperties{b: b}) })
+	p.coreProperties()
 	main := p.mainPart("xl/workbook.xml")
 	book := &workbook{}
 	if err := p.part(main, false, func(d []byte) error { return walkXML(b, d, book) }); err != nil {

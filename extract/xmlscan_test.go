@@ -75,8 +75,11 @@ func TestXMLScan(t *testing.T) {
 	for _, s := range xmlScanSeeds {
 		sameScan(t, s)
 	}
-	pieces := []string{"<", ">", "/", "&", ";", "#", "x", "=", `"`, "'", "a", "b:c", ":", "-", "--", "!", "?", "[", "]", "]]>", "<![CDATA[", "<!--", "-->",
-		"<!D", " ", "\r", "\n", "\r\n", "é", "\x01", "\ufffe", "&amp;", "&#10;", "&eacute;", "<a>", "</a>", "<b c='d'/>", "<?p", "?>", "1", ".", "DATA"}
+	pieces := []string{"<", ">", "/", "&", ";", "#", "x", "=", `"`, "'", "a", "b:c", ":", "-", "--", "!", "?", "[", "]", "]]>",
+		"<![CDATA[", "<!--",
+		"-->",
+		"<!D", " ", "\r", "\n", "\r\n", "é", "\x01", "\ufffe", "&amp;", "&#10;", "&eacute;", "<a>", "</a>",
+		"<b c='d'/>", "<?p", "?>", "1", ".", "DATA"}
 	rnd := rand.New(rand.NewPCG(35, 3))
 	for range 60000 {
 		var s strings.Builder

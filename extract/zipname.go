@@ -2,6 +2,7 @@ package extract
 
 import (
 	"archive/zip"
+	"bytes"
 	"encoding/binary"
 	"fmt"
 	"hash/crc32"
@@ -68,7 +69,8 @@ const (
 	ordinaryWide = 12.0
 	rareWide     = 19.0
 	halfKana     = 13.0 // of half width: one byte each
-	besideLatin  = 8.0  // a Latin letter beside it
+	besideLatin  = 12.0 // a Latin letter beside it
+	amongLatin   = 12.0 // one character between two Latin letters, on top
 )
 
 // cost is the surprise, in bits, with which a name in raw bytes that reads as s in a page of several bytes a character is one
@@ -78,7 +80,7 @@ func (w *wideScript) cost(raw []byte, enc encoding.Encoding) float64 {
 	if err != nil {
 		return float64(len(raw)) * 3 * unseenSymbol
 	}
-	total, at, before := 0.0, 0, rune(' ')
+	total, at, before, third := 0.0, 0, rune(' '), rune(' ')
 	for _, r := range string(s) {
 		latin := func(r rune) bool { return r < 0x80 && unicode.IsLetter(r) }
 		switch {
@@ -87,6 +89,9 @@ func (w *wideScript) cost(raw []byte, enc encoding.Encoding) float64 {
 		case r < 0x80:
 			if before >= 0x80 && latin(r) {
 				total += besideLatin
+				if latin(third) {
+					total += amongLatin
+				}
 			}
 		default:
 			if latin(before) {
@@ -98,7 +103,7 @@ func (w *wideScript) cost(raw []byte, enc encoding.Encoding) float64 {
 		if r >= 0x80 && !isHalfKana(r) {
 			at++
 		}
-		before = r
+		third, before = before, r
 	}
 	return total
 }
@@ -160,6 +165,12 @@ func zipNames(files []*zip.File) []string {
 // zipPage returns the code page in which names, parted by slashes, read best.
 func zipPage(names []byte) encoding.Encoding {
 	pairs := bytePairs(names)
+	var each []map[[2]byte]int
+	for _, name := range bytes.Split(names, []byte("/")) {
+		if one := bytePairs(append(name, '/')); len(one) > 0 && len(each) < maxNamesApart {
+			each = append(each, one)
+		}
+	}
 	var best encoding.Encoding = charmap.CodePage437
 	least := -1.0
 	for _, p := range zipPages {
@@ -167,6 +178,15 @@ func zipPage(names []byte) encoding.Encoding {
 		switch page := p.enc.(type) {
 		case *charmap.Charmap:
 			cost, ok = readingCost(pairs, page)
+			apart := otherLanguage * float64(len(each)-1) // names of people are of many languages
+			for _, one := range each {
+				c, fits := readingCost(one, page)
+				apart += c
+				ok = ok && fits
+			}
+			if len(each) < maxNamesApart {
+				cost = min(cost, apart)
+			}
 		default:
 			cost = p.wide.cost(names, p.enc)
 		}
@@ -176,6 +196,12 @@ func zipPage(names []byte) encoding.Encoding {
 	}
 	return best
 }
+
+// Names are judged one by one too, up to a number; that each may be of a language of its own costs some bits a name.
+const (
+	maxNamesApart = 20
+	otherLanguage = 4.0
+)
 
 // surelyUTF8 reports whether a name is UTF-8 that no other page gives by chance.
 func surelyUTF8(name string) bool {
