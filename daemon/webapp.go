@@ -151,7 +151,7 @@ func (s *Daemon) jobOptions(ctx context.Context, j site.Job) (site.CheckOptions,
 		return out, nil, err
 	}
 	out.Exclude, out.Short, out.ShortThreshold = j.Exclude, j.Short || o.Now().Check.Short, o.Now().Check.ShortThreshold
-	with := partners.Comparison{Level: cmp.Or(j.Level, concordat.ShowMetadata), Purpose: j.Purpose,
+	with := partners.Comparison{Level: cmp.Or(j.Level, concordat.ShowMetadata), Purpose: j.Purpose, Standing: j.Standing,
 		Deadline: cmp.Or(j.Deadline, site.DefaultDeadline)}
 	for _, p := range j.Partners {
 		with.Partners = append(with.Partners, string(p))

@@ -41,6 +41,8 @@ type Job struct {
 	Short bool          `json:"short,omitempty"` // titles, headings and answers are compared too, whatever the site's setting
 	// NoStore: text and original are deleted once the report is made.
 	NoStore bool `json:"no_store,omitempty"`
+	// Standing: documents that come later and match raise an alert, here and at the partners that are asked.
+	Standing bool `json:"standing,omitempty"`
 	// Fault is the reason why there is no text to check; the task fails with it.
 	Fault store.Cause `json:"fault,omitzero"`
 	// Parts are the files of one submission, in order, instead of File and Text: together they are one text.

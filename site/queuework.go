@@ -313,7 +313,7 @@ func (q *Queue) check(ctx context.Context, t store.Task, j Job, sub Submission) 
 	if done != nil {
 		defer done()
 	}
-	o.NoStore = j.NoStore
+	o.NoStore, o.Standing = j.NoStore, j.Standing
 	o.Progress = func(p Progress) { q.tell(Event{Task: t.ID, State: concordat.TaskRunning, Progress: p}) }
 	libraries, err := q.site.Libraries(ctx, o.Libraries)
 	if err != nil {

@@ -207,6 +207,24 @@ func Later(ctx context.Context, db *store.DB, task concordat.TaskID) (out []repo
 	return out, err
 }
 
+// Watch has documents that come from now on compared with the submission of a check that has ended, and raises alerts for those that
+// match. It fails with concordat.ErrInvalid if the text is not kept. Partners are asked to watch only when a check begins.
+func (s *Site) Watch(ctx context.Context, task concordat.TaskID) error {
+	f, err := s.KeptFindings(ctx, task)
+	if err != nil {
+		return err
+	}
+	if !f.TextKept() {
+		return fmt.Errorf("watch %s: %w: its text is not kept", task, concordat.ErrInvalid)
+	}
+	p, err := s.o.Profiler.Profile(concordat.Document{ID: f.Submission.ID, Title: f.Submission.Title, Text: f.Submission.Text,
+		Added: s.o.Now()}, nil)
+	if err != nil {
+		return err
+	}
+	return s.o.Store.Alerts.PutStanding(ctx, store.Standing{Task: task, Scheme: p.Scheme, Made: s.o.Now(), Sentences: p.Questions()})
+}
+
 // StandingChecks returns the tasks whose checks keep watching, in order.
 func (s *Site) StandingChecks(ctx context.Context) ([]concordat.TaskID, error) {
 	return s.o.Store.Alerts.StandingTasks(ctx)

@@ -57,6 +57,12 @@ func (db *Asks) PutAsk(ctx context.Context, a Ask) error {
 	return db.fail(err, "put ask of task %s", a.Task)
 }
 
+// StandingAsks returns the questions that partners keep, oldest first.
+func (db *Asks) StandingAsks(ctx context.Context) ([]Ask, error) {
+	all, err := engine.Collect(ctx, db.read(), scanAsk, `SELECT `+askColumns+` FROM ask WHERE standing = 1 ORDER BY made, job`)
+	return all, db.fail(err, "standing asks")
+}
+
 // SetAskStanding says whether the partner keeps the question, or fails with concordat.ErrNotFound.
 func (db *Asks) SetAskStanding(ctx context.Context, job concordat.JobID, standing bool) error {
 	err := db.write(ctx, func(c engine.Conn) error {

@@ -49,6 +49,13 @@ func (db *Alerts) StandingTasks(ctx context.Context) ([]concordat.TaskID, error)
 	return ids, db.fail(err, "standing checks")
 }
 
+// StandingSince returns from when on later documents are compared with a check, or concordat.ErrNotFound.
+func (db *Alerts) StandingSince(ctx context.Context, task concordat.TaskID) (time.Time, error) {
+	var made int64
+	err := db.read().Row(ctx, `SELECT made FROM standing WHERE task = ?`, task).Scan(&made)
+	return instant(made), db.fail(err, "standing check %s", task)
+}
+
 // Standing returns a standing check, or concordat.ErrNotFound.
 func (db *Alerts) Standing(ctx context.Context, task concordat.TaskID) (Standing, error) {
 	s := Standing{Task: task}

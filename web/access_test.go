@@ -96,6 +96,7 @@ var routeDecisions = map[string]string{
 	"POST /checks/{id}/notes":  "ao",
 	"POST /checks/{id}/delete": "ao",
 
+	"POST /checks/{id}/watch":   "ao", // has later documents compared with it, or no longer
 	"POST /checks/{id}/library": "ao", // adds the submission to a library, or takes it out
 
 	"GET /checks/{id}/text/{page}":       "aosu", // parts of a report, as the report

@@ -50,6 +50,9 @@ type alertsPage struct {
 	Open   bool // only those that nobody has handled
 	Alerts []Alert
 	Next   int64 // the number to go on before; 0: these are the last
+	// Watched are the checks that later documents raise alerts for, People by whom they were handed in.
+	Watched []WatchedCheck
+	People  called
 }
 
 func (w checkPages) alertsPage(rw http.ResponseWriter, r *http.Request, v *Visitor) {
@@ -57,6 +60,13 @@ func (w checkPages) alertsPage(rw http.ResponseWriter, r *http.Request, v *Visit
 	p := alertsPage{Open: r.URL.Query().Get("all") == ""}
 	var err error
 	if p.Alerts, p.Next, err = w.Alerts(r.Context(), store.AlertFilter{Open: p.Open}, max(before, 0), alertsOnPage); err != nil {
+		w.Fail(rw, r, v, err)
+		return
+	}
+	if p.Watched, err = w.Standing.Watched(r.Context()); err == nil {
+		p.People, err = calledOn(r.Context(), w.Web)
+	}
+	if err != nil {
 		w.Fail(rw, r, v, err)
 		return
 	}

@@ -18,6 +18,9 @@ type called struct{ report.Names }
 // Of returns the name of a person, by the account; the account if the person gave none.
 func (c called) Of(account string) string { return cmp.Or(c.People[account], account) }
 
+// Partner returns the name of a partner, or its identity if it is no longer one.
+func (c called) Partner(id concordat.SiteID) string { return cmp.Or(c.Sites[id], string(id)) }
+
 // Library returns the title of a library of this site, or its name if it has no title.
 func (c called) Library(id concordat.LibraryID) string { return c.LibraryAt(c.Site, id) }
 

@@ -175,6 +175,10 @@ func (w reportPages) checkPage(rw http.ResponseWriter, r *http.Request, v *Visit
 		}
 		if p.MayReview {
 			var next int64
+			if p.Watched, err = w.Standing.IsWatched(r.Context(), t.ID); err != nil {
+				w.Fail(rw, r, v, err)
+				return
+			}
 			p.Since, next, err = w.Checks.Alerts(r.Context(), store.AlertFilter{Side: store.AlertFound, Task: t.ID}, 0, sinceShown)
 			if err != nil {
 				w.Fail(rw, r, v, err)

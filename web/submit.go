@@ -286,8 +286,13 @@ var batchName = regexp.MustCompile(`^[a-z2-7]{26}$`)
 // wishes reads from a form what is wanted of its checks.
 func (w checkPages) wishes(ctx context.Context, v *Visitor, u *Upload) (site.Job, error) {
 	j := site.Job{Template: u.Field("template"), Purpose: strings.TrimSpace(u.Field("purpose")), Forward: u.Field("forward"),
-		Level: concordat.Show(u.Field("level")), Short: u.Field("short") != "", NoStore: w.o.Policy.NoStore || u.Field("no_store") != ""}
+		Level: concordat.Show(u.Field("level")), Short: u.Field("short") != "", NoStore: w.o.Policy.NoStore || u.Field("no_store") != "",
+		Standing: u.Field("standing") != ""}
 	switch {
+	case j.Standing && !v.MayReview():
+		return j, message.Refused("barred.watch")
+	case j.Standing && j.NoStore:
+		return j, message.Invalid("wrong.watch")
 	case !w.IsTemplate(j.Template):
 		return j, message.Absent("wrong.template", j.Template)
 	case j.Forward != "" && !slices.Contains(askForwards, j.Forward):

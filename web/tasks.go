@@ -34,6 +34,7 @@ type row struct {
 	File            string     // as it was submitted, where that is not the title; empty: it was a text, or is not known
 	Score           ShownScore // in a list; of those without a report: zero
 	HasReport       bool
+	Watched         bool       // later documents are compared with it; of one check, not in a list
 	Group           *caseGroup // a batch or an archive for which the row stands; nil: it is a check
 }
 

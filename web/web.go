@@ -130,6 +130,7 @@ type Web struct {
 	Accounts accountPages
 	Checks   checkPages
 	Library  libraryPages
+	Standing standingPages
 
 	People *people.Registry // accounts, sessions, tokens and quotas
 	// providers are those where people sign in.
@@ -179,7 +180,7 @@ func New(o Options) (*Web, error) {
 		Calls:    limit.Limiter{Now: o.Now, Window: time.Minute},
 		hashing:  passwords.NewHasher(o.Hashing)}
 	w.Admin, w.Reports = adminPages{w}, reportPages{w}
-	w.Batches, w.Accounts, w.Checks, w.Library = batchPages{w}, accountPages{w}, checkPages{w}, libraryPages{w}
+	w.Batches, w.Accounts, w.Checks, w.Library, w.Standing = batchPages{w}, accountPages{w}, checkPages{w}, libraryPages{w}, standingPages{w}
 	var err error
 	if w.static, err = assets(); err != nil {
 		return nil, err
@@ -273,6 +274,7 @@ func (w *Web) routes() {
 	w.AddPage("GET /checks/{id}/report", Everyone, w.Reports.reportPage)
 	w.AddPage("POST /checks/{id}/rules", Officers, w.Reports.changeRules)
 	w.AddPage("POST /checks/{id}/notes", Officers, w.Reports.addNote)
+	w.AddPage("POST /checks/{id}/watch", Officers, w.Standing.change)
 	w.AddPage("POST /checks/{id}/library", Officers, w.Reports.changeLibrary)
 	w.Library.libraryRoutes()
 	w.Admin.adminRoutes()

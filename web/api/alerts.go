@@ -3,9 +3,11 @@ package api
 import (
 	"context"
 	"net/http"
+	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"concordat"
 	"concordat/site"
 	"concordat/store"
 	"concordat/view"
@@ -24,6 +26,54 @@ func (w api) apiOfAlerts(a huma.API) {
 	register(w, a, operation{id: "change-alert", method: http.MethodPost, path: "/alerts/{number}",
 		summary: "Mark an alert as read or handled, or open it again", scope: scopeReview, roles: web.Officers,
 		text: "What is handled is read. The first who did either stays."}, w.apiChangeAlert)
+	watch := standing{w.Web}
+	register(w, a, operation{id: "list-watched", method: http.MethodGet, path: "/watched",
+		summary: "Checks that later documents are compared with, the latest first", scope: scopeRead, roles: web.Officers}, watch.list)
+	register(w, a, operation{id: "keep-watching-check", method: http.MethodPut, path: "/checks/{id}/watch",
+		summary: "Compare later documents of this site with a check", scope: scopeReview, roles: web.Officers, status: http.StatusNoContent,
+		text: "Documents that match raise an alert. Partners are asked to watch only when a check is submitted with standing."}, watch.watch)
+	register(w, a, operation{id: "stop-watching-check", method: http.MethodDelete, path: "/checks/{id}/watch",
+		summary: "Stop watching a check, here and at partners", scope: scopeReview, roles: web.Officers, status: http.StatusNoContent,
+		text: "409: it has ended here, but a partner could not be told. Repeat the call later."}, watch.stop)
+}
+
+// standing serves the operations on watched checks.
+type standing struct{ web *web.Web }
+
+type apiWatchedCheck struct {
+	Check    concordat.TaskID   `json:"check"`
+	Title    string             `json:"title"`
+	Since    *time.Time         `json:"since,omitempty" doc:"Absent: only partners watch it"`
+	Partners []concordat.SiteID `json:"partners,omitempty" doc:"That watch it too"`
+}
+
+type apiWatchedBody struct {
+	Watched []apiWatchedCheck `json:"watched" nullable:"false"`
+}
+
+func (s standing) list(ctx context.Context, _ *struct{}) (*answer[apiWatchedBody], error) {
+	all, err := s.web.Standing.Watched(ctx)
+	out := &answer[apiWatchedBody]{apiWatchedBody{[]apiWatchedCheck{}}}
+	for _, c := range all {
+		out.Body.Watched = append(out.Body.Watched, apiWatchedCheck{c.Task, c.Title, moment(c.Since), c.Partners})
+	}
+	return out, err
+}
+
+func (s standing) watch(ctx context.Context, in *apiCheckInput) (*struct{}, error) {
+	t, err := s.web.Visible(ctx, visitorOf(ctx), concordat.TaskID(in.ID))
+	if err == nil {
+		err = s.web.Standing.Watch(ctx, visitorOf(ctx), t)
+	}
+	return nil, err
+}
+
+func (s standing) stop(ctx context.Context, in *apiCheckInput) (*struct{}, error) {
+	t, err := s.web.Visible(ctx, visitorOf(ctx), concordat.TaskID(in.ID))
+	if err == nil {
+		err = s.web.Standing.StopWatching(ctx, visitorOf(ctx), t)
+	}
+	return nil, err
 }
 
 type apiAlertsInput struct {

@@ -89,6 +89,7 @@ var submitFields = &huma.Schema{Type: "object", AdditionalProperties: false, Pro
 	"short": {Type: "string", Description: "Not empty: titles, headings and short answers are compared too"},
 	"exclude": {Type: "string", Pattern: `^\s*(?:[^\s/]+/\S+(?:\s+[^\s/]+/\S+)*)?\s*$`,
 		Description: "Documents that are not shown, LIBRARY/DOCUMENT, parted by white space; for officers"},
+	"standing": {Type: "string", Description: "Not empty: later documents that match raise an alert, here and at the partners that are asked; for officers"},
 	"no_store": {Type: "string", Description: "Not empty: text and original are deleted once the report is made"},
 }}
 

@@ -1,0 +1,148 @@
+package web
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"time"
+
+	"concordat"
+	"concordat/store"
+	"concordat/web/message"
+)
+
+// standingPages lets officers watch checks: documents that come later and match raise an alert.
+type standingPages struct{ web *Web }
+
+// WatchedCheck is a check that later documents are compared with.
+type WatchedCheck struct {
+	Task     concordat.TaskID
+	Title    string
+	Owner    string
+	Since    time.Time          // zero: it is watched by partners only
+	Partners []concordat.SiteID // that watch it too
+}
+
+// Watched returns the checks that are watched, the latest first.
+func (s standingPages) Watched(ctx context.Context) ([]WatchedCheck, error) {
+	here, err := s.web.o.Store.Alerts.StandingTasks(ctx)
+	if err != nil {
+		return nil, err
+	}
+	there, err := s.web.o.Store.Asks.StandingAsks(ctx)
+	if err != nil {
+		return nil, err
+	}
+	at := map[concordat.TaskID][]concordat.SiteID{}
+	for _, a := range there {
+		if !slices.Contains(at[a.Task], a.Site) {
+			at[a.Task] = append(at[a.Task], a.Site)
+		}
+		if !slices.Contains(here, a.Task) {
+			here = append(here, a.Task)
+		}
+	}
+	out := []WatchedCheck{}
+	for _, id := range here {
+		t, err := s.web.o.Store.Checks.Task(ctx, id)
+		if errors.Is(err, concordat.ErrNotFound) {
+			continue // deleted since
+		}
+		if err != nil {
+			return nil, err
+		}
+		since, err := s.web.o.Store.Alerts.StandingSince(ctx, id)
+		if err != nil && !errors.Is(err, concordat.ErrNotFound) {
+			return nil, err
+		}
+		out = append(out, WatchedCheck{Task: id, Title: visible(t.Title), Owner: t.Owner, Since: since, Partners: at[id]})
+	}
+	slices.SortFunc(out, func(a, b WatchedCheck) int { return b.Since.Compare(a.Since) })
+	return out, nil
+}
+
+// IsWatched reports whether a check is watched, here or at a partner.
+func (s standingPages) IsWatched(ctx context.Context, id concordat.TaskID) (bool, error) {
+	_, err := s.web.o.Store.Alerts.StandingSince(ctx, id)
+	if !errors.Is(err, concordat.ErrNotFound) {
+		return err == nil, err
+	}
+	asks, err := s.web.o.Store.Asks.Asks(ctx, id)
+	return slices.ContainsFunc(asks, func(a store.Ask) bool { return a.Standing }), err
+}
+
+// Watch has documents that come to this site from now on compared with a check that has ended.
+func (s standingPages) Watch(ctx context.Context, v *Visitor, t store.Task) error {
+	if !HasReport(t) {
+		return message.Conflict("watch.noreport")
+	}
+	err := s.web.o.Site.Watch(ctx, t.ID)
+	if errors.Is(err, concordat.ErrInvalid) {
+		return message.Conflict("watch.notext")
+	}
+	if err != nil {
+		return err
+	}
+	return s.web.o.Store.Audit.Note(ctx, v.Name, "check_watched", map[string]any{"task": t.ID})
+}
+
+// StopWatching ends it, here at once and at each partner that watches too. If one cannot be told, the error names it, and the
+// check stays in the list for another try.
+func (s standingPages) StopWatching(ctx context.Context, v *Visitor, t store.Task) error {
+	asks, err := s.web.o.Store.Asks.Asks(ctx, t.ID)
+	if err != nil {
+		return err
+	}
+	told := map[concordat.SiteID]bool{}
+	var partners []concordat.Partner
+	for _, a := range asks {
+		if !a.Standing || told[a.Site] || s.web.o.Partner == nil {
+			continue
+		}
+		told[a.Site] = true
+		p, done, err := s.web.o.Partner(ctx, a.Site)
+		if err != nil {
+			s.web.o.Logger.Warn("stop watching at a partner", "task", t.ID, "partner", a.Site, "error", err)
+			continue
+		}
+		defer done()
+		partners = append(partners, p)
+	}
+	ended := s.web.o.Asks.EndStanding(ctx, t.ID, partners...)
+	if errors.Is(ended, concordat.ErrNotFound) {
+		return fmt.Errorf("watched check %s: %w", t.ID, ended)
+	}
+	if err := s.web.o.Store.Audit.Note(ctx, v.Name, "watch_ended", map[string]any{"task": t.ID}); err != nil {
+		return err
+	}
+	if ended != nil {
+		s.web.o.Logger.Warn("stop watching", "task", t.ID, "error", ended)
+		return message.Conflict("watch.untold")
+	}
+	return nil
+}
+
+// change is the form of the page of a check and of the list on the page of alerts.
+func (s standingPages) change(rw http.ResponseWriter, r *http.Request, v *Visitor) {
+	t, err := s.web.task(r, v)
+	if err == nil {
+		err = ParseForm(rw, r)
+	}
+	if err == nil {
+		switch action := r.PostForm.Get("action"); action {
+		case "watch":
+			err = s.Watch(r.Context(), v, t)
+		case "stop":
+			err = s.StopWatching(r.Context(), v, t)
+		default:
+			err = message.Invalid("wrong.action", action)
+		}
+	}
+	if err != nil {
+		s.web.Fail(rw, r, v, err)
+		return
+	}
+	http.Redirect(rw, r, "/alerts#watched", http.StatusSeeOther)
+}
