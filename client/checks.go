@@ -25,6 +25,7 @@ type Check struct {
 	ID       concordat.TaskID `json:"id"`
 	State    concordat.State  `json:"state"`
 	Title    string           `json:"title"`
+	File     string           `json:"file"`  // name of the file that was submitted
 	Cause    string           `json:"cause"` // why it failed, or what became of it
 	Owner    string           `json:"owner"`
 	Batch    string           `json:"batch"` // shared by checks that were submitted together
@@ -35,6 +36,8 @@ type Check struct {
 	// Coverage is the share that counts by the rules in force, 0 to 1; nil: there is no report, nothing was compared,
 	// it is not computed yet, or not shown to who asks.
 	Coverage *float64 `json:"coverage"`
+	Flags    int      `json:"flags"` // kinds of flags that may hide something; 0: none, or not shown to who asks
+	Leads    int      `json:"leads"` // passages that may say in other words what a source says; 0: none, not looked for, or not shown
 }
 
 // Ended reports whether the check will not change any more.
@@ -346,6 +349,7 @@ func (c *Client) Report(ctx context.Context, id concordat.TaskID, format string,
 // Evidence is a passage of a submission with its sources, as in doc/format-report.md. Spans are code
 // points.
 type Evidence struct {
+	Number     string         `json:"number"` // the same under all rules and in every form of the report
 	Span       concordat.Span `json:"span"`
 	Text       string         `json:"text"`
 	Kind       concordat.Kind `json:"kind"`

@@ -123,6 +123,8 @@ type Note struct {
 	Kind    string    `json:"kind"` // comment, verdict or signoff
 	Text    string    `json:"text"`
 	Verdict string    `json:"verdict"` // clear, discuss or suspected
+	Edited  time.Time `json:"edited"`  // when a comment got another text; zero: never
+	Passage string    `json:"passage"` // number of the passage that a comment is about; empty: the whole, or the passage is gone
 }
 
 // Notes returns comments, verdicts and sign-offs, oldest first.

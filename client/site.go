@@ -53,6 +53,11 @@ type Library struct {
 	Created   time.Time           `json:"created"`
 	Embargo   time.Time           `json:"embargo"` // before it partners get no answer; zero: none
 	Expires   time.Time           `json:"expires"` // from then on it is not asked; zero: never
+	Forward   string              `json:"forward"` // what of checks partners are asked: unmatched, all or none; empty: as the site says
+	Template  string              `json:"template"`
+	Meaning   string              `json:"meaning"`   // off: not indexed by meaning; empty: as the site says
+	KeepDays  int                 `json:"keep_days"` // after which a document is deleted; 0: never
+	Central   int64               `json:"central"`   // version of the settings of all machines that has these; 0: they are the machine's own
 }
 
 // Libraries returns the libraries of the site in order of ID.

@@ -16,6 +16,7 @@ import (
 	"concordat/site/batch"
 	"concordat/site/retain"
 	"concordat/store"
+	"concordat/view"
 )
 
 // actor names who decides on the command line.
@@ -128,8 +129,7 @@ func (a *app) listBatches(ctx context.Context, o *instance.Instance, limit int) 
 	}
 	for _, b := range bs {
 		if a.JSON {
-			err = a.Line(map[string]any{"type": "batch", "id": b.ID, "title": b.Title, "state": b.State, "cause": b.Cause.String(), "stage": b.Stage,
-				"done": b.Done, "total": b.Total, "round": b.Round, "made": b.Made})
+			err = a.Line(view.OfBatch(b))
 		} else {
 			a.Say("%s  %s  %-7s  %s %d/%d  %s %s", b.ID, b.Made.Local().Format(time.DateTime), b.State, b.Stage, b.Done, b.Total, b.Title, b.Cause)
 		}

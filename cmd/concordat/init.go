@@ -17,6 +17,7 @@ import (
 	"concordat/instance"
 	"concordat/profile"
 	"concordat/store"
+	"concordat/view"
 )
 
 func (a *app) initCommand() *cobra.Command {
@@ -100,7 +101,7 @@ func (a *app) showLibrary(ctx context.Context, o *instance.Instance, id concorda
 
 func (a *app) printLibrary(o *instance.Instance, l store.Library) error {
 	if a.JSON {
-		return a.Line(map[string]any{"library": l.ID, "title": l.Title, "documents": l.Documents, "created": l.Created, "policy": l.Policy})
+		return a.Line(view.OfLibrary(l))
 	}
 	extra := ""
 	if !l.Policy.Embargo.IsZero() {

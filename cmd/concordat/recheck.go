@@ -2,9 +2,7 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -14,6 +12,7 @@ import (
 	"concordat/instance"
 	"concordat/site/batch"
 	"concordat/store"
+	"concordat/view"
 )
 
 func (a *app) recheckCommand() *cobra.Command {
@@ -88,7 +87,7 @@ func (a *app) setRecheck(ctx context.Context, o *instance.Instance, id string, e
 		return err
 	}
 	if a.JSON {
-		return a.Line(map[string]any{"type": "recheck", "kind": kind, "target": id, "every": every, "next": next})
+		return printRecheck(ctx, &a.Terminal, o, r)
 	}
 	a.Say("%s %s is done again on %s, by concordat serve", kind, id, next.Local().Format(time.DateTime))
 	return nil
@@ -100,16 +99,12 @@ func (a *app) listRechecks(ctx context.Context, o *instance.Instance) error {
 		return err
 	}
 	for _, r := range all {
-		var fresh []batch.FreshSource
-		if err := json.Unmarshal(r.Fresh, &fresh); err != nil {
-			return fmt.Errorf("new sources of %s: %w: %v", r.Target, concordat.ErrCorrupt, err)
+		fresh, err := view.Fresh(r)
+		if err != nil {
+			return err
 		}
 		if a.JSON {
-			if fresh == nil {
-				fresh = []batch.FreshSource{}
-			}
-			if err := a.Line(map[string]any{"type": "recheck", "kind": r.Kind, "target": r.Target, "every": r.Every, "next": r.Next, "ran": r.Ran,
-				"latest": r.Latest, "new": fresh}); err != nil {
+			if err := printRecheck(ctx, &a.Terminal, o, r); err != nil {
 				return err
 			}
 			continue
@@ -124,4 +119,26 @@ func (a *app) listRechecks(ctx context.Context, o *instance.Instance) error {
 		}
 	}
 	return nil
+}
+
+// printRecheck prints a recheck as one JSON line.
+func printRecheck(ctx context.Context, t *cli.Terminal, o *instance.Instance, r store.Recheck) error {
+	fresh, err := view.Fresh(r)
+	if err != nil {
+		return err
+	}
+	var title string
+	if r.Kind == store.RecheckBatch {
+		var b store.Batch
+		b, err = o.Store.Batches.Batch(ctx, r.Target)
+		title = b.Title
+	} else {
+		var task store.Task
+		task, err = o.Store.Checks.Task(ctx, concordat.TaskID(r.Target))
+		title = task.Title
+	}
+	if err != nil && !errors.Is(err, concordat.ErrNotFound) { // deleted since
+		return err
+	}
+	return t.Line(view.OfRecheck(r, title, fresh))
 }

@@ -15,6 +15,8 @@ import (
 	"concordat/partners"
 	"concordat/report"
 	"concordat/site"
+	"concordat/view"
+	"concordat/web"
 )
 
 func (a *app) reportCommand() *cobra.Command {
@@ -92,7 +94,10 @@ func (a *app) listReports(ctx context.Context, o *instance.Instance, limit int) 
 	}
 	for _, t := range tasks {
 		if a.JSON {
-			err = a.Line(t.Task)
+			var one view.Check
+			if one, err = view.OfCheck(ctx, o.Store, t, web.FileName(t)); err == nil {
+				err = a.Line(one)
+			}
 		} else {
 			a.Say("%s  %s  %-7s  %s %s", t.ID, t.Made.Local().Format(time.DateTime), t.State, t.Title, t.Cause)
 		}

@@ -105,7 +105,7 @@ var allowed = map[string][]string{
 		"report/pdf", "site", "site/batch",
 		"site/compare", "site/retain", "store", "web", "web/api", "web/platforms", "webhook"},
 	// What commands share. cmd/cli knows of the product what flags and exit codes name.
-	"view":         {"", "store"},
+	"view":         {"", "site/batch", "store"},
 	"cmd/cli":      {"", "cluster", "crypto", "instance", "instance/signing", "partners", "site/compare", "store"},
 	"cmd/parallel": {"screen"},
 	"cmd/tables":   {"", "extract", "site"},
@@ -113,10 +113,10 @@ var allowed = map[string][]string{
 		"crypto",
 		"crypto/keyfile", "daemon", "instance", "store", "web"},
 	"cmd/concordat/harvesting": {"", "cmd/cli", "daemon", "harvest", "instance", "store", "view"},
-	"cmd/concordat/deleting":   {"", "cmd/cli", "instance", "instance/signing", "site/retain", "store"},
+	"cmd/concordat/deleting":   {"", "cmd/cli", "instance", "instance/signing", "site/retain", "store", "view"},
 	"cmd/concordat/federating": {"", "cmd/cli", "cmd/tables", "crypto", "crypto/keyfile", "federation", "instance",
 		"partners", "report", "site", "site/ask", "store", "view"},
-	"cmd/concordat/signin": {"", "cmd/cli", "instance/config", "instance", "web/lti", "store", "web/platforms"},
+	"cmd/concordat/signin": {"", "cmd/cli", "instance/config", "instance", "web/lti", "store", "view", "web/platforms"},
 	"cmd/concordat/screening": {"", "cluster", "cmd/cli", "cmd/parallel", "instance", "minhash", "partners", "report",
 		"screen", "screen/stage", "segment", "simhash", "site", "site/ask"},
 	// cmd/concordat joins all.

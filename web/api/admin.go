@@ -13,6 +13,7 @@ import (
 	siteanswer "concordat/site/answer"
 	"concordat/site/ask"
 	"concordat/store"
+	"concordat/view"
 	"concordat/web"
 )
 
@@ -125,13 +126,13 @@ type apiTasksInput struct {
 }
 
 type apiTasksBody struct {
-	Tasks []apiTask `json:"tasks"`
-	Next  string    `json:"next,omitempty" doc:"Cursor of the next page"`
+	Tasks []view.Check `json:"tasks"`
+	Next  string       `json:"next,omitempty" doc:"Cursor of the next page"`
 }
 
 func (w adminAPI) apiTasks(ctx context.Context, in *apiTasksInput) (*answer[apiTasksBody], error) {
 	return apiTell(ctx, w.api.Web, func(ctx context.Context) (apiTasksBody, error) {
-		out := apiTasksBody{Tasks: []apiTask{}}
+		out := apiTasksBody{Tasks: []view.Check{}}
 		before := int64(0)
 		if err := listOfTasks.Read(in.Cursor, &before); err != nil {
 			return out, err
@@ -167,26 +168,16 @@ func (w adminAPI) apiRetry(ctx context.Context, in *apiCheckInput) (*apiCheckOut
 	return w.api.apiCheck(ctx, in)
 }
 
-// apiPartnerSite is a partner as programs see it.
-type apiPartnerSite struct {
-	Site      concordat.SiteID   `json:"site"`
-	Name      string             `json:"name"`
-	State     store.PartnerState `json:"state"`
-	Made      time.Time          `json:"made"`
-	Confirmed time.Time          `json:"confirmed,omitzero"`
-	Asked     int                `json:"asked" doc:"Sentences of submissions that it was asked about"`
-}
-
 type apiPartnerSitesBody struct {
-	Partners []apiPartnerSite `json:"partners"`
+	Partners []view.Partner `json:"partners"`
 }
 
 func (w adminAPI) apiPartnerSites(ctx context.Context, _ *struct{}) (*answer[apiPartnerSitesBody], error) {
 	return apiTell(ctx, w.api.Web, func(ctx context.Context) (apiPartnerSitesBody, error) {
-		out := apiPartnerSitesBody{Partners: []apiPartnerSite{}}
+		out := apiPartnerSitesBody{Partners: []view.Partner{}}
 		rows, err := w.api.Web.Admin.AdminPartners(ctx)
 		for _, p := range rows {
-			out.Partners = append(out.Partners, apiPartnerSite{p.Site, p.Title, p.State, p.Made, p.Confirmed, p.Asked})
+			out.Partners = append(out.Partners, view.OfPartner(p.Partner, p.Title, p.Asked))
 		}
 		return out, err
 	})
@@ -219,25 +210,14 @@ type apiAuditInput struct {
 	Cursor string    `query:"cursor" maxLength:"4096" doc:"next of the page before; empty: the first page"`
 }
 
-// apiAuditEntry is an entry of the audit; Detail is any JSON.
-type apiAuditEntry struct {
-	Seq    int64     `json:"seq"`
-	At     time.Time `json:"at"`
-	Actor  string    `json:"actor"`
-	Action string    `json:"action"`
-	Detail any       `json:"detail"`
-	Prev   string    `json:"prev" doc:"Hash of the entry before"`
-	Hash   string    `json:"hash"`
-}
-
 type apiAuditBody struct {
-	Entries []apiAuditEntry `json:"entries"`
-	Next    string          `json:"next,omitempty" doc:"Cursor of the next page"`
+	Entries []view.AuditEntry `json:"entries"`
+	Next    string            `json:"next,omitempty" doc:"Cursor of the next page"`
 }
 
 func (w adminAPI) apiAudit(ctx context.Context, in *apiAuditInput) (*answer[apiAuditBody], error) {
 	return apiTell(ctx, w.api.Web, func(ctx context.Context) (apiAuditBody, error) {
-		out := apiAuditBody{Entries: []apiAuditEntry{}}
+		out := apiAuditBody{Entries: []view.AuditEntry{}}
 		before := int64(0)
 		if err := listOfAudit.Read(in.Cursor, &before); err != nil {
 			return out, err
@@ -246,7 +226,7 @@ func (w adminAPI) apiAudit(ctx context.Context, in *apiAuditInput) (*answer[apiA
 			To: in.To}, before,
 			in.Limit)
 		for _, e := range entries {
-			out.Entries = append(out.Entries, apiAuditEntry{e.Seq, e.At, e.Actor, e.Action, e.Detail, e.Prev, e.Hash})
+			out.Entries = append(out.Entries, view.OfAuditEntry(e))
 		}
 		if len(entries) == in.Limit {
 			out.Next = listOfAudit.Cursor(entries[len(entries)-1].Seq)
@@ -274,7 +254,7 @@ type apiNewLibraryInput struct {
 	}
 }
 
-func (w adminAPI) apiMakeLibrary(ctx context.Context, in *apiNewLibraryInput) (*answer[apiLibraryBody], error) {
+func (w adminAPI) apiMakeLibrary(ctx context.Context, in *apiNewLibraryInput) (*answer[view.Library], error) {
 	v, err := apiMay(ctx, web.Officers...)
 	if err != nil {
 		return nil, err
@@ -283,7 +263,7 @@ func (w adminAPI) apiMakeLibrary(ctx context.Context, in *apiNewLibraryInput) (*
 	if err != nil {
 		return nil, err
 	}
-	return &answer[apiLibraryBody]{libraryOf(l)}, nil
+	return &answer[view.Library]{view.OfLibrary(l)}, nil
 }
 
 type apiLibraryPath struct {

@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
-	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -15,6 +14,7 @@ import (
 	"concordat/report"
 	"concordat/site/batch"
 	"concordat/store"
+	"concordat/view"
 	"concordat/web"
 	"concordat/web/bounds"
 )
@@ -79,33 +79,14 @@ func (w api) apiOfBatches(a huma.API) {
 				Description: "The same key with the same body within a day gives the same answer", Schema: &huma.Schema{Type: "string"}}}
 			o.RequestBody = &huma.RequestBody{Required: true, Content: map[string]*huma.MediaType{"multipart/form-data": {Schema: form,
 				Encoding: map[string]*huma.Encoding{"manifest": {ContentType: "text/csv"}}}}}
-			o.Responses = map[string]*huma.Response{"202": answers("The batch", "application/json", schemaOf[BatchLine](a))}
+			o.Responses = map[string]*huma.Response{"202": answers("The batch", "application/json", schemaOf[view.Batch](a))}
 		}, w.apiSubmitBatch)
-}
-
-// BatchLine is a batch as programs see it.
-type BatchLine struct {
-	ID       string          `json:"id"`
-	State    concordat.State `json:"state" enum:"queued,running,done,partial,failed"`
-	Title    string          `json:"title"`
-	Cause    string          `json:"cause,omitempty" doc:"Why it failed, or what could not be read"`
-	Owner    string          `json:"owner"`
-	Stage    string          `json:"stage,omitempty" enum:"batch_read,batch_compare,batch_leads,batch_check"`
-	Done     int             `json:"done" doc:"Of the stage"`
-	Total    int             `json:"total"`
-	Round    int             `json:"round" doc:"How often it was compared with the libraries"`
-	Made     time.Time       `json:"made"`
-	Finished time.Time       `json:"finished,omitzero"`
-}
-
-func batchLine(b store.Batch) BatchLine {
-	return BatchLine{b.ID, b.State, b.Title, b.Cause.String(), b.Owner, b.Stage, b.Done, b.Total, b.Round, b.Made, b.Finished}
 }
 
 type apiBatchesOutput struct {
 	Body struct {
-		Batches []BatchLine `json:"batches"`
-		Next    string      `json:"next,omitempty" doc:"Cursor of the next page"`
+		Batches []view.Batch `json:"batches"`
+		Next    string       `json:"next,omitempty" doc:"Cursor of the next page"`
 	}
 }
 
@@ -116,9 +97,9 @@ func (w api) apiBatches(ctx context.Context, in *bounds.PageInput) (*apiBatchesO
 	}
 	bs, err := w.Web.Options().Store.Batches.Batches(ctx, web.OwnerOf(visitorOf(ctx)), before, in.Limit)
 	out := &apiBatchesOutput{}
-	out.Body.Batches = []BatchLine{}
+	out.Body.Batches = []view.Batch{}
 	for _, b := range bs {
-		out.Body.Batches = append(out.Body.Batches, batchLine(b))
+		out.Body.Batches = append(out.Body.Batches, view.OfBatch(b))
 	}
 	if len(bs) == in.Limit {
 		out.Body.Next = listOfBatches.Cursor(bs[len(bs)-1].Seq)
@@ -128,7 +109,7 @@ func (w api) apiBatches(ctx context.Context, in *bounds.PageInput) (*apiBatchesO
 
 type apiBatchOutput struct {
 	Body struct {
-		BatchLine
+		view.Batch
 		Threshold float64            `json:"threshold" doc:"Share of either document from which a pair joins a cluster"`
 		Lineage   batch.LineageRules `json:"lineage" doc:"Which pairs do not count"`
 		Documents []batch.MemberLine `json:"documents"`
@@ -141,7 +122,7 @@ func (w api) apiBatch(ctx context.Context, in *apiCheckInput) (*apiBatchOutput, 
 		return nil, err
 	}
 	out := &apiBatchOutput{}
-	out.Body.BatchLine, out.Body.Threshold, out.Body.Lineage, out.Body.Documents = batchLine(v.Batch), v.Job.PairThreshold(), v.Rules,
+	out.Body.Batch, out.Body.Threshold, out.Body.Lineage, out.Body.Documents = view.OfBatch(v.Batch), v.Job.PairThreshold(), v.Rules,
 		v.MemberLines()
 	return out, nil
 }
@@ -251,34 +232,18 @@ func (w api) apiPairVerdict(ctx context.Context, in *apiPairVerdictInput) (*apiB
 	})
 }
 
-// apiRecheck is a recheck as programs see it.
-type apiRecheck struct {
-	Kind   string              `json:"kind" enum:"check,batch"`
-	Target string              `json:"target" doc:"The check or the batch"`
-	Title  string              `json:"title"`
-	Every  int                 `json:"every" doc:"Days; 0: once"`
-	Next   time.Time           `json:"next,omitzero"`
-	Ran    time.Time           `json:"ran,omitzero" doc:"When it was done last"`
-	Latest string              `json:"latest,omitempty" doc:"The newest check; empty: the target itself"`
-	New    []batch.FreshSource `json:"new" doc:"Sources that the latest run was the first to find"`
-}
-
 type apiRechecksOutput struct {
 	Body struct {
-		Rechecks []apiRecheck `json:"rechecks"`
+		Rechecks []view.Recheck `json:"rechecks"`
 	}
 }
 
 func (w api) apiRechecks(ctx context.Context, _ *struct{}) (*apiRechecksOutput, error) {
 	all, err := w.Web.Batches.Rechecks(ctx, visitorOf(ctx))
 	out := &apiRechecksOutput{}
-	out.Body.Rechecks = []apiRecheck{}
+	out.Body.Rechecks = []view.Recheck{}
 	for _, r := range all {
-		one := apiRecheck{r.Kind, r.Target, r.Title, r.Every, r.Next, r.Ran, r.Latest, r.New}
-		if one.New == nil {
-			one.New = []batch.FreshSource{}
-		}
-		out.Body.Rechecks = append(out.Body.Rechecks, one)
+		out.Body.Rechecks = append(out.Body.Rechecks, view.OfRecheck(r.Recheck, r.Title, r.New))
 	}
 	return out, err
 }
@@ -315,7 +280,7 @@ func (w api) apiSubmitBatch(rw http.ResponseWriter, r *http.Request, v *web.Visi
 		return err
 	}
 	answer, err := web.Once(r.Context(), w.Web, v, r.Header.Get("Idempotency-Key"), []any{"batch", u.Jobs, u.Fields},
-		func() (*BatchLine, error) {
+		func() (*view.Batch, error) {
 			id, err := w.Web.Batches.HandBatch(r.Context(), v, u)
 			if err != nil {
 				return nil, err
@@ -324,7 +289,7 @@ func (w api) apiSubmitBatch(rw http.ResponseWriter, r *http.Request, v *web.Visi
 			if err != nil {
 				return nil, err
 			}
-			line := batchLine(b)
+			line := view.OfBatch(b)
 			return &line, nil
 		})
 	if err != nil {

@@ -14,6 +14,7 @@ import (
 	"concordat/report"
 	"concordat/site"
 	"concordat/store"
+	"concordat/view"
 	"concordat/web"
 	"concordat/web/bounds"
 	"concordat/web/message"
@@ -110,39 +111,9 @@ func pathParam(name string) *huma.Param {
 	return &huma.Param{Name: name, In: "path", Required: true, Schema: &huma.Schema{Type: "string"}}
 }
 
-// apiTask is a check as programs see it.
-type apiTask struct {
-	ID       concordat.TaskID `json:"id"`
-	State    concordat.State  `json:"state" enum:"queued,running,done,partial,failed"`
-	Title    string           `json:"title" doc:"Given, or that of the document once it is read; before, and without one, the name of the file"`
-	File     string           `json:"file,omitempty" doc:"Name of the file as it was handed in"`
-	Cause    string           `json:"cause,omitempty" doc:"Why it failed, or what became of it"`
-	Owner    string           `json:"owner"`
-	Batch    string           `json:"batch,omitempty" doc:"Shared by checks that were handed in together"`
-	Made     time.Time        `json:"made"`
-	Finished *time.Time       `json:"finished,omitempty"`
-	Ahead    *int             `json:"ahead,omitempty" doc:"Checks before this one, while it is queued"`
-	Report   string           `json:"report,omitempty" doc:"Where the report is, once there is one"`
-	Coverage *float64         `json:"coverage,omitempty" doc:"Share that counts by the rules in force; absent: there is no report, nothing was compared, it is not computed yet, or not shown to who asks"`
-	Flags    int              `json:"flags,omitempty" doc:"Kinds of flags that may hide something from a check or from a reader, such as white text; absent: none, or not shown to who asks"`
-	Leads    int              `json:"leads,omitempty" doc:"Passages that may say in other words what a source says; absent: none, not looked for, or not shown to who asks"`
-}
-
-func (w api) apiTask(ctx context.Context, t store.Task) (apiTask, error) {
-	out := apiTask{ID: t.ID, State: t.State, Title: t.Title, File: web.FileName(t), Cause: t.Cause.String(), Owner: t.Owner,
-		Batch: t.Batch, Made: t.Made, Finished: moment(t.Finished)}
-	if t.State == concordat.TaskQueued {
-		queued, running, err := w.Web.Options().Store.Checks.Ahead(ctx, t)
-		if err != nil {
-			return out, err
-		}
-		n := queued + running
-		out.Ahead = &n
-	}
-	if web.HasReport(t) {
-		out.Report = web.APIPrefix + "/checks/" + string(t.ID) + "/report"
-	}
-	return out, nil
+// apiTask returns a check without what depends on who asks.
+func (w api) apiTask(ctx context.Context, t store.Task) (view.Check, error) {
+	return view.OfCheck(ctx, w.Web.Options().Store, t, web.FileName(t))
 }
 
 // moment is a time that may be absent.
@@ -163,8 +134,8 @@ type apiChecksInput struct {
 }
 
 type apiChecksBody struct {
-	Checks []apiTask `json:"checks" nullable:"false"`
-	Next   string    `json:"next,omitempty" doc:"Cursor of the next page"`
+	Checks []view.Check `json:"checks" nullable:"false"`
+	Next   string       `json:"next,omitempty" doc:"Cursor of the next page"`
 }
 
 type apiChecksOutput struct{ Body apiChecksBody }
@@ -175,7 +146,7 @@ func (w api) apiChecks(ctx context.Context, in *apiChecksInput) (*apiChecksOutpu
 	for _, s := range in.State {
 		f.States = append(f.States, concordat.State(s))
 	}
-	out := &apiChecksOutput{apiChecksBody{Checks: []apiTask{}}}
+	out := &apiChecksOutput{apiChecksBody{Checks: []view.Check{}}}
 	if !v.SeesAll() {
 		if f.Owner != "" && f.Owner != v.Name {
 			return out, nil
@@ -193,7 +164,7 @@ func (w api) apiChecks(ctx context.Context, in *apiChecksInput) (*apiChecksOutpu
 	}
 	for _, t := range tasks {
 		if err == nil {
-			var one apiTask
+			var one view.Check
 			one, err = w.apiTask(ctx, t)
 			one.Coverage, one.Flags, one.Leads = scores[t.ID].Share, scores[t.ID].Flags, scores[t.ID].Leads
 			out.Body.Checks = append(out.Body.Checks, one)
@@ -209,7 +180,7 @@ type apiCheckInput struct {
 	ID string `path:"id"`
 }
 
-type apiCheckOutput struct{ Body apiTask }
+type apiCheckOutput struct{ Body view.Check }
 
 func (w api) apiCheck(ctx context.Context, in *apiCheckInput) (*apiCheckOutput, error) {
 	t, err := w.Web.Visible(ctx, visitorOf(ctx), concordat.TaskID(in.ID))

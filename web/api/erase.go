@@ -10,6 +10,7 @@ import (
 	"concordat"
 	"concordat/site/retain"
 	"concordat/store"
+	"concordat/view"
 	"concordat/web"
 	"concordat/web/bounds"
 )
@@ -76,25 +77,17 @@ type apiErasuresInput struct {
 
 type apiErasuresOutput struct {
 	Body struct {
-		Deletions []apiDeletion `json:"deletions"`
-		Next      int64         `json:"next,omitempty" doc:"Cursor of the next page"`
+		Deletions []view.Deletion `json:"deletions"`
+		Next      int64           `json:"next,omitempty" doc:"Cursor of the next page"`
 	}
-}
-
-// apiDeletion is a deletion as programs see it.
-type apiDeletion struct {
-	ID      string             `json:"id"`
-	State   store.ErasureState `json:"state"`
-	Actor   string             `json:"actor"`
-	Receipt json.RawMessage    `json:"receipt,omitempty"`
 }
 
 func (w adminAPI) apiErasures(ctx context.Context, in *apiErasuresInput) (*apiErasuresOutput, error) {
 	es, err := w.api.Web.Options().Store.Retention.Erasures(ctx, in.Cursor, in.Limit)
 	out := &apiErasuresOutput{}
-	out.Body.Deletions = []apiDeletion{}
+	out.Body.Deletions = []view.Deletion{}
 	for _, e := range es {
-		out.Body.Deletions = append(out.Body.Deletions, apiDeletion{e.ID, e.State, e.Actor, e.Receipt})
+		out.Body.Deletions = append(out.Body.Deletions, view.OfDeletion(e))
 	}
 	if len(es) == in.Limit {
 		out.Body.Next = es[len(es)-1].Seq

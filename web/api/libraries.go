@@ -14,6 +14,7 @@ import (
 	"concordat/people"
 	"concordat/site/retain"
 	"concordat/store"
+	"concordat/view"
 	"concordat/web"
 	"concordat/web/bounds"
 	"concordat/web/limit"
@@ -59,36 +60,22 @@ var addForm = &huma.Schema{Type: "object", AdditionalProperties: false, Required
 	"file": filesOf("Documents, or ZIP files of them"),
 }}
 
-// apiLibrary is a library as programs see it.
-type apiLibraryBody struct {
-	ID        concordat.LibraryID `json:"id"`
-	Title     string              `json:"title"`
-	Documents int                 `json:"documents"`
-	Created   time.Time           `json:"created"`
-	Embargo   *time.Time          `json:"embargo,omitempty" doc:"Before it partners get no answer"`
-	Expires   *time.Time          `json:"expires,omitempty" doc:"From then on it is not asked"`
-}
-
-func libraryOf(l store.Library) apiLibraryBody {
-	return apiLibraryBody{l.ID, l.Title, l.Documents, l.Created, moment(l.Policy.Embargo), moment(l.Policy.Expires)}
-}
-
 type apiLibrariesOutput struct {
 	Body struct {
-		Libraries []apiLibraryBody `json:"libraries" nullable:"false"`
-		Next      string           `json:"next,omitempty" doc:"Cursor of the next page"`
+		Libraries []view.Library `json:"libraries" nullable:"false"`
+		Next      string         `json:"next,omitempty" doc:"Cursor of the next page"`
 	}
 }
 
 func (w adminAPI) apiLibraries(ctx context.Context, in *bounds.PageInput) (*apiLibrariesOutput, error) {
 	ls, err := w.api.Web.Options().Store.Catalogue.Libraries(ctx)
 	out := &apiLibrariesOutput{}
-	out.Body.Libraries = []apiLibraryBody{}
+	out.Body.Libraries = []view.Library{}
 	if err == nil {
 		ls, out.Body.Next, err = bounds.PageOf(in, listOfLibraries, ls, func(l store.Library) concordat.LibraryID { return l.ID })
 	}
 	for _, l := range ls {
-		out.Body.Libraries = append(out.Body.Libraries, libraryOf(l))
+		out.Body.Libraries = append(out.Body.Libraries, view.OfLibrary(l))
 	}
 	return out, err
 }
@@ -97,11 +84,11 @@ type apiLibraryInput struct {
 	ID string `path:"id"`
 }
 
-type apiLibraryOutput struct{ Body apiLibraryBody }
+type apiLibraryOutput struct{ Body view.Library }
 
 func (w adminAPI) apiOneLibrary(ctx context.Context, in *apiLibraryInput) (*apiLibraryOutput, error) {
 	l, err := w.api.Web.Options().Store.Catalogue.Library(ctx, concordat.LibraryID(in.ID))
-	return &apiLibraryOutput{libraryOf(l)}, err
+	return &apiLibraryOutput{view.OfLibrary(l)}, err
 }
 
 // apiDocument is a document of a library as programs see it.

@@ -3,11 +3,11 @@ package api
 import (
 	"context"
 	"net/http"
-	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 
 	"concordat/store"
+	"concordat/view"
 	"concordat/web"
 	"concordat/web/bounds"
 )
@@ -32,48 +32,27 @@ func (w adminAPI) apiOfLTI(a huma.API) {
 		http.StatusNoContent), w.apiRemovePlatform)
 }
 
-// apiPlatform is a learning platform as programs see it.
-type apiPlatform struct {
-	ID            string    `json:"id" doc:"Short name: lower-case letters, digits and hyphens" pattern:"^[a-z0-9][a-z0-9-]{0,31}$"`
-	Name          string    `json:"name,omitempty" maxLength:"1000"`
-	Issuer        string    `json:"issuer" minLength:"1" maxLength:"1000"`
-	Client        string    `json:"client" minLength:"1" maxLength:"1000" doc:"Client id of this site there"`
-	AuthURL       string    `json:"auth_url" maxLength:"4000" doc:"Authentication request address"`
-	TokenURL      string    `json:"token_url" maxLength:"4000" doc:"Access token address"`
-	TokenAudience string    `json:"token_audience,omitempty" maxLength:"4000" doc:"Of requests for tokens; none: token_url"`
-	KeysURL       string    `json:"keys_url" maxLength:"4000" doc:"Public keyset address"`
-	Deployments   []string  `json:"deployments,omitempty" maxItems:"1000" doc:"Deployment ids that are accepted; *: any"`
-	Hosts         []string  `json:"hosts,omitempty" maxItems:"100" doc:"Other hosts of its services; a leading dot: and all below"`
-	Disabled      bool      `json:"disabled,omitempty"`
-	Made          time.Time `json:"made,omitzero" readOnly:"true"`
-}
-
-func apiPlatformOf(p store.LTIPlatform) apiPlatform {
-	return apiPlatform{p.ID, p.Name, p.Issuer, p.Client, p.AuthURL, p.TokenURL, p.TokenAudience, p.KeysURL, p.Deployments, p.Hosts,
-		p.Disabled, p.Made}
-}
-
 type apiPlatformsOutput struct {
 	Body struct {
-		Platforms []apiPlatform `json:"platforms" nullable:"false"`
-		Next      string        `json:"next,omitempty" doc:"Cursor of the next page"`
+		Platforms []view.Platform `json:"platforms" nullable:"false"`
+		Next      string          `json:"next,omitempty" doc:"Cursor of the next page"`
 	}
 }
 
 func (w adminAPI) apiPlatforms(ctx context.Context, in *bounds.PageInput) (*apiPlatformsOutput, error) {
 	all, err := w.api.Web.Options().Store.LTI.LTIPlatforms(ctx)
 	out := &apiPlatformsOutput{}
-	out.Body.Platforms = []apiPlatform{}
+	out.Body.Platforms = []view.Platform{}
 	if err == nil {
 		all, out.Body.Next, err = bounds.PageOf(in, listOfPlatforms, all, func(p store.LTIPlatform) string { return p.ID })
 	}
 	for _, p := range all {
-		out.Body.Platforms = append(out.Body.Platforms, apiPlatformOf(p))
+		out.Body.Platforms = append(out.Body.Platforms, view.OfPlatform(p))
 	}
 	return out, err
 }
 
-type apiPlatformBody struct{ Body apiPlatform }
+type apiPlatformBody struct{ Body view.Platform }
 
 func (w adminAPI) apiAddPlatform(ctx context.Context, in *apiPlatformBody) (*apiPlatformBody, error) {
 	b := in.Body
@@ -84,7 +63,7 @@ func (w adminAPI) apiAddPlatform(ctx context.Context, in *apiPlatformBody) (*api
 	if err == nil {
 		p, err = w.api.Web.Options().Store.LTI.LTIPlatform(ctx, p.ID)
 	}
-	return &apiPlatformBody{apiPlatformOf(p)}, err
+	return &apiPlatformBody{view.OfPlatform(p)}, err
 }
 
 type apiChangePlatformInput struct {
@@ -109,7 +88,7 @@ func (w adminAPI) apiChangePlatform(ctx context.Context, in *apiChangePlatformIn
 	if err == nil {
 		p, err = w.api.Web.Options().Store.LTI.LTIPlatform(ctx, in.ID)
 	}
-	return &apiPlatformBody{apiPlatformOf(p)}, err
+	return &apiPlatformBody{view.OfPlatform(p)}, err
 }
 
 type apiRemovePlatformInput struct {

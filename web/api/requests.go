@@ -3,12 +3,12 @@ package api
 import (
 	"context"
 	"net/http"
-	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 
 	"concordat"
 	"concordat/report"
+	"concordat/view"
 	"concordat/web"
 )
 
@@ -27,31 +27,8 @@ func (w api) apiOfRequests(a huma.API) {
 		summary: "Ask partners to show more of a passage of a report", scope: scopeReview, roles: web.Officers}, w.apiAsk)
 }
 
-// oneDisclosure is a request for passages as programs see it.
-type oneDisclosure struct {
-	ID        string               `json:"id"`
-	Direction string               `json:"direction" enum:"in,out" doc:"in: a partner asks this site"`
-	Partner   concordat.SiteID     `json:"partner"`
-	Name      string               `json:"name"`
-	Library   concordat.LibraryID  `json:"library,omitempty"`
-	Document  concordat.DocumentID `json:"document,omitempty"`
-	Title     string               `json:"title,omitempty"`
-	Check     concordat.TaskID     `json:"check,omitempty" doc:"Of a request to a partner"`
-	Purpose   string               `json:"purpose,omitempty" doc:"Of the partner's check"`
-	Reason    string               `json:"reason,omitempty"`
-	Contact   string               `json:"contact,omitempty"`
-	State     string               `json:"state" enum:"pending,granted,refused,expired,withdrawn"`
-	Words     string               `json:"words,omitempty" doc:"Of who decided"`
-	Actor     string               `json:"actor,omitempty"`
-	Asked     time.Time            `json:"asked"`
-	Decided   time.Time            `json:"decided,omitzero"`
-	Until     time.Time            `json:"until,omitzero" doc:"When it expires, or the grant ends"`
-	Passages  []string             `json:"passages,omitempty" doc:"Of this site's document; of one request only"`
-}
-
-func apiOneRequest(r web.Request) oneDisclosure {
-	return oneDisclosure{r.ID, r.Direction, r.Partner, r.Name, r.Library, r.Document, r.Title, r.Task, r.Purpose, r.Reason, r.Contact,
-		r.State, r.Words, r.Actor, r.Asked, r.Decided, r.Until, nil}
+func apiOneRequest(r web.Request) view.Request {
+	return view.OfRequest(r.Disclosure, r.Name, r.Title, r.Purpose, r.Task)
 }
 
 type apiRequestsInput struct {
@@ -62,14 +39,14 @@ type apiRequestsInput struct {
 
 type apiRequestsOutput struct {
 	Body struct {
-		Requests []oneDisclosure `json:"requests"`
-		Next     string          `json:"next,omitempty" doc:"Cursor of the next page, which of one state may have fewer than the limit"`
+		Requests []view.Request `json:"requests"`
+		Next     string         `json:"next,omitempty" doc:"Cursor of the next page, which of one state may have fewer than the limit"`
 	}
 }
 
 func (w api) apiRequests(ctx context.Context, in *apiRequestsInput) (*apiRequestsOutput, error) {
 	out := &apiRequestsOutput{}
-	out.Body.Requests = []oneDisclosure{}
+	out.Body.Requests = []view.Request{}
 	var all []web.Request
 	var err error
 	all, out.Body.Next, err = w.Web.Checks.Requests(ctx, in.State, in.Cursor, in.Limit)
@@ -83,7 +60,7 @@ type apiRequestInput struct {
 	ID string `path:"id"`
 }
 
-type apiRequestOutput struct{ Body oneDisclosure }
+type apiRequestOutput struct{ Body view.Request }
 
 func (w api) apiRequest(ctx context.Context, in *apiRequestInput) (*apiRequestOutput, error) {
 	p, err := w.Web.Checks.OneRequest(ctx, in.ID)

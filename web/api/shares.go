@@ -2,13 +2,14 @@ package api
 
 import (
 	"cmp"
-	"concordat"
-	"concordat/store"
-	"concordat/web"
 	"context"
 	"fmt"
 	"net/http"
-	"time"
+
+	"concordat"
+	"concordat/store"
+	"concordat/view"
+	"concordat/web"
 
 	"github.com/danielgtaylor/huma/v2"
 )
@@ -25,71 +26,6 @@ func (w adminAPI) apiOfShares(a huma.API) {
 		status: http.StatusNoContent}, w.apiDeleteShare)
 }
 
-// apiShareRule is a store.ShareRule as programs have it.
-type apiShareRule struct {
-	Level          concordat.Show `json:"level" enum:"nothing,exists,counts,metadata,overlap,passage" doc:"The most that is shown"`
-	Outline        string         `json:"outline,omitempty" enum:"words,fingerprints,none" doc:"Form in which matching documents are shown for alignment; absent: words"`
-	NoEdges        bool           `json:"no_edges,omitempty" doc:"The order of words is not compared: passages have the edges of whole sentences"`
-	Purposes       []string       `json:"purposes,omitempty" maxItems:"100" doc:"For which the library may be asked; none: any"`
-	Closeness      int            `json:"closeness,omitempty" minimum:"0" maximum:"100" doc:"Largest distance of a match in bits; 0: the scheme's"`
-	Matches        int            `json:"matches,omitempty" minimum:"0" doc:"Sentences that must match before a document is told; 0: 2"`
-	Sentences      int            `json:"sentences,omitempty" minimum:"-1" doc:"Asked in a day; 0: 20,000, -1: no limit, and so below"`
-	Burst          int            `json:"burst,omitempty" minimum:"-1" doc:"Asked in an hour; 0: 10,000"`
-	Disclosures    int            `json:"disclosures,omitempty" minimum:"-1" doc:"Matching sentences told in a day; 0: 500"`
-	Documents      int            `json:"documents,omitempty" minimum:"-1" doc:"Told in a day; 0: 50"`
-	Characters     int            `json:"characters,omitempty" minimum:"-1" doc:"Of text shown in a day; 0: 20,000"`
-	Opened         int            `json:"opened,omitempty" minimum:"-1" doc:"Sentences of one document opened in a year; 0: 25"`
-	Units          int            `json:"units,omitempty" minimum:"-1" doc:"Sentences around matches that outlines of one document show in a year; 0: 100"`
-	Leads          bool           `json:"leads,omitempty" doc:"The partner may ask by cells of meaning which documents may say the same; of level metadata or above"`
-	LeadCells      int            `json:"lead_cells,omitempty" minimum:"-1" doc:"Cells of meaning asked in a day; 0: 10,000"`
-	LeadSentences  int            `json:"lead_sentences,omitempty" minimum:"-1" doc:"Told in a day as ones that may say the same; 0: 100"`
-	LeadDocuments  int            `json:"lead_documents,omitempty" minimum:"-1" doc:"Told in a day as ones that may say the same; 0: 20"`
-	Embargo        time.Time      `json:"embargo,omitzero" doc:"Nothing is answered before"`
-	Expires        time.Time      `json:"expires,omitzero" doc:"Nothing is answered from then on"`
-	Ship           bool           `json:"ship,omitempty" doc:"The partner may keep a mirror of the fingerprints"`
-	Standing       bool           `json:"standing,omitempty" doc:"The partner may leave questions for later documents"`
-	ExcludeAuthors bool           `json:"exclude_authors,omitempty" doc:"Documents of authors whom the asker names are left out"`
-	ApprovalDays   int            `json:"approval_days,omitempty" minimum:"0" maximum:"3650" doc:"That a request for a passage waits, and a granted one can be read; 0: 14"`
-	Contact        string         `json:"contact,omitempty" maxLength:"1000" doc:"Whom the partner's people turn to"`
-}
-
-func (b apiShareRule) rule() store.ShareRule {
-	r := store.ShareRule{Level: b.Level, Outline: b.Outline, NoEdges: b.NoEdges, Purposes: b.Purposes, Closeness: b.Closeness,
-		Matches: b.Matches,
-		Limits: store.Limits{Sentences: b.Sentences, Burst: b.Burst, Disclosures: b.Disclosures, Documents: b.Documents,
-			Characters: b.Characters, Opened: b.Opened, Units: b.Units,
-			LeadCells: b.LeadCells, LeadSentences: b.LeadSentences, LeadDocuments: b.LeadDocuments},
-		Leads:   b.Leads,
-		Embargo: b.Embargo, Expires: b.Expires, Ship: b.Ship, Standing: b.Standing, ExcludeAuthors: b.ExcludeAuthors,
-		Approval: time.Duration(b.ApprovalDays) * 24 * time.Hour, Contact: b.Contact}
-	switch b.Outline {
-	case "":
-		r.Outline = store.DefaultShareRule().Outline
-	case "none":
-		r.Outline = ""
-	}
-	return r
-}
-
-func shareRuleOf(r store.ShareRule) apiShareRule {
-	outline := r.Outline
-	if outline == "" {
-		outline = "none"
-	}
-	r = r.Filled()
-	l := r.Limits
-	return apiShareRule{r.Level, outline, r.NoEdges, r.Purposes, r.Closeness, r.Matches, l.Sentences, l.Burst, l.Disclosures, l.Documents,
-		l.Characters, l.Opened, l.Units, r.Leads, l.LeadCells, l.LeadSentences, l.LeadDocuments,
-		r.Embargo, r.Expires, r.Ship, r.Standing, r.ExcludeAuthors, int(r.Approval / (24 * time.Hour)), r.Contact}
-}
-
-type apiShareBody struct {
-	Partner concordat.SiteID `json:"partner"`
-	Version int              `json:"version" doc:"Of the rule, from 1"`
-	Changed time.Time        `json:"changed"`
-	Rule    apiShareRule     `json:"rule"`
-}
-
 type apiShareInput struct {
 	ID      string `path:"id"`
 	Partner string `path:"partner"`
@@ -99,14 +35,14 @@ type apiShareInput struct {
 type apiPutShareInput struct {
 	ID      string `path:"id"`
 	Partner string `path:"partner"`
-	Body    apiShareRule
+	Body    view.ShareRule
 }
 
-type apiShareOutput struct{ Body apiShareBody }
+type apiShareOutput struct{ Body view.Share }
 
 type apiSharesOutput struct {
 	Body struct {
-		Shares []apiShareBody `json:"shares" nullable:"false"`
+		Shares []view.Share `json:"shares" nullable:"false"`
 	}
 }
 
@@ -117,9 +53,9 @@ func (w adminAPI) apiShares(ctx context.Context, in *apiCheckInput) (*apiSharesO
 	}
 	shares, err := w.api.Web.Options().Store.Answers.Shares(ctx, l.ID, "")
 	out := &apiSharesOutput{}
-	out.Body.Shares = []apiShareBody{}
+	out.Body.Shares = []view.Share{}
 	for _, x := range shares {
-		out.Body.Shares = append(out.Body.Shares, apiShareBody{x.Partner, x.Version, x.Changed, shareRuleOf(x.Rule)})
+		out.Body.Shares = append(out.Body.Shares, view.OfShare(x))
 	}
 	return out, err
 }
@@ -133,8 +69,8 @@ func (w adminAPI) apiPutShare(ctx context.Context, in *apiPutShareInput) (*apiSh
 	if known, err := w.api.Web.Library.Knows(ctx, id); err != nil || !known {
 		return nil, cmp.Or(err, fmt.Errorf("partner %s: %w", in.Partner, concordat.ErrNotFound))
 	}
-	x, err := w.api.Web.Library.PutShare(ctx, visitorOf(ctx), store.Share{Library: l.ID, Partner: id, Rule: in.Body.rule()})
-	return &apiShareOutput{apiShareBody{x.Partner, x.Version, x.Changed, shareRuleOf(x.Rule)}}, err
+	x, err := w.api.Web.Library.PutShare(ctx, visitorOf(ctx), store.Share{Library: l.ID, Partner: id, Rule: in.Body.Rule()})
+	return &apiShareOutput{view.OfShare(x)}, err
 }
 
 func (w adminAPI) apiDeleteShare(ctx context.Context, in *apiShareInput) (*struct{}, error) {

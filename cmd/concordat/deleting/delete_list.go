@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"concordat/instance"
+	"concordat/view"
 )
 
 func (a *commands) deleteList() *cobra.Command {
@@ -18,7 +19,7 @@ func (a *commands) deleteList() *cobra.Command {
 						break
 					}
 					if a.JSON {
-						err = a.Line(map[string]any{"id": e.ID, "made": e.Made, "actor": e.Actor, "reason": e.Reason, "state": e.State, "receipt": e.Receipt})
+						err = a.Line(view.OfDeletion(e))
 					} else {
 						a.Say("%s  %s  %-8s %s  %s", e.ID, e.Made.Local().Format(time.DateTime), e.State, e.Actor, e.Reason)
 					}

@@ -60,7 +60,7 @@ func (a *commands) endStanding(ctx context.Context, o *instance.Instance, task c
 		return errors.Join(err, err2)
 	}
 	if a.JSON {
-		err2 = a.Line(map[string]any{"task": task, "told": len(at) - len(left), "left": append([]concordat.SiteID{}, left...)})
+		err2 = a.Line(map[string]any{"check": task, "told": len(at) - len(left), "left": append([]concordat.SiteID{}, left...)})
 	} else if err == nil {
 		a.Say("check %s is no longer watched; %s", task, report.Plural(len(at), "partner was told", "partners were told"))
 	}

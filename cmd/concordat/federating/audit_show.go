@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"concordat/instance"
+	"concordat/view"
 )
 
 func (a *commands) auditShow() *cobra.Command {
@@ -21,7 +22,7 @@ func (a *commands) auditShow() *cobra.Command {
 				}
 				for _, e := range es {
 					if a.JSON {
-						err = a.Line(e)
+						err = a.Line(view.OfAuditEntry(e))
 					} else {
 						a.Say("%6d  %s  %-20.20s %-20s %s", e.Seq, e.At.Local().Format(time.DateTime), e.Actor, e.Action, e.Detail)
 					}

@@ -11,7 +11,9 @@ import (
 	"concordat"
 	"concordat/cmd/cli"
 	"concordat/instance"
+	"concordat/partners"
 	"concordat/store"
+	"concordat/view"
 )
 
 func (a *commands) disclosureCommand() *cobra.Command {
@@ -27,7 +29,7 @@ func (a *commands) disclosureCommand() *cobra.Command {
 					return err
 				}
 				for _, d := range ds {
-					if err := a.printDisclosure(d); err != nil {
+					if err := a.printDisclosure(cmd.Context(), o, d); err != nil {
 						return err
 					}
 				}
@@ -73,7 +75,7 @@ func (a *commands) decision(use, short string, decide func(ctx context.Context, 
 				if err != nil {
 					return err
 				}
-				return a.printDisclosure(d)
+				return a.printDisclosure(cmd.Context(), o, d)
 			})
 		},
 	}
@@ -103,9 +105,11 @@ func (a *commands) disclosureShow() *cobra.Command {
 					return err
 				}
 				if a.JSON {
-					return a.Line(map[string]any{"id": d.ID, "passages": texts})
+					one, err := requestOf(cmd.Context(), o, d)
+					one.Passages = texts
+					return errors.Join(err, a.Line(one))
 				}
-				if err := a.printDisclosure(d); err != nil {
+				if err := a.printDisclosure(cmd.Context(), o, d); err != nil {
 					return err
 				}
 				for _, t := range texts {
@@ -117,9 +121,22 @@ func (a *commands) disclosureShow() *cobra.Command {
 	}
 }
 
-func (a *commands) printDisclosure(d store.Disclosure) error {
+// requestOf returns a request as programs see it.
+func requestOf(ctx context.Context, o *instance.Instance, d store.Disclosure) (view.Request, error) {
+	names, err := partners.Names(ctx, o.Store)
+	if err != nil {
+		return view.Request{}, err
+	}
+	return view.ReadRequest(ctx, o.Store, d, names)
+}
+
+func (a *commands) printDisclosure(ctx context.Context, o *instance.Instance, d store.Disclosure) error {
 	if a.JSON {
-		return a.Line(d)
+		one, err := requestOf(ctx, o, d)
+		if err != nil {
+			return err
+		}
+		return a.Line(one)
 	}
 	what := "asks for"
 	if d.Direction == store.DisclosureOut {

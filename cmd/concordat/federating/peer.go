@@ -1,6 +1,7 @@
 package federating
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -13,6 +14,7 @@ import (
 	"concordat/federation"
 	"concordat/instance"
 	"concordat/store"
+	"concordat/view"
 )
 
 func PeerCommand(s *cli.Site) *cobra.Command {
@@ -24,6 +26,19 @@ each other by telephone or in person, and confirm (peer confirm).`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
 	c.AddCommand(a.peerInvite(), a.peerRedeem(), a.peerConfirm(), a.peerList(), a.peerShow(), a.peerName(), a.peerRevoke(), a.peerLibraries())
 	return c
+}
+
+// shownPartner is a partner with its card and what it may ask.
+type shownPartner struct {
+	view.Partner
+	URLs           []string     `json:"urls"`
+	Contact        string       `json:"contact"`
+	Serial         uint64       `json:"serial"`
+	NotAfter       time.Time    `json:"not_after"`
+	Grants         []view.Grant `json:"grants"`
+	Shares         []view.Share `json:"shares"`
+	Heads          int          `json:"heads"`
+	Contradictions int          `json:"contradictions"`
 }
 
 func (a *commands) showPartner(ctx context.Context, o *instance.Instance, p store.Partner) error {
@@ -46,10 +61,16 @@ func (a *commands) showPartner(ctx context.Context, o *instance.Instance, p stor
 		}
 	}
 	if a.JSON {
-		return a.Line(map[string]any{"site": p.Site, "state": p.State, "name": p.Name, "title": c.Name, "urls": c.URLs, "contact": c.Contact,
-			"serial": p.Serial, "not_after": c.NotAfter, "words": p.Words, "invited": p.Invited, "grants": append([]store.Grant{}, p.Grants...),
-			"shares": append([]store.Share{}, shares...),
-			"made":   p.Made, "confirmed": p.Confirmed, "revoked": p.Revoked, "heads": len(heads), "contradictions": forks})
+		asked, err := o.Store.Asks.Exposures(ctx)
+		if err != nil {
+			return err
+		}
+		of := []view.Share{}
+		for _, x := range shares {
+			of = append(of, view.OfShare(x))
+		}
+		return a.Line(shownPartner{view.OfPartner(p, cmp.Or(c.Name, p.Name, string(p.Site)), asked[p.Site]), c.URLs, c.Contact, p.Serial,
+			c.NotAfter, view.OfGrants(p.Grants), of, len(heads), forks})
 	}
 	a.Say("site     %s", p.Site)
 	a.Say("name     %s", strings.TrimSpace(p.Name+"  "+c.Name))

@@ -14,6 +14,7 @@ import (
 	"concordat/instance"
 	"concordat/partners"
 	"concordat/store"
+	"concordat/view"
 )
 
 // grantFlags say what an invitation opens.
@@ -123,7 +124,7 @@ func (a *commands) invite(ctx context.Context, o *instance.Instance, id *crypto.
 		return err
 	}
 	if a.JSON {
-		return a.Line(map[string]any{"invitation": inv.String(), "expires": inv.Expiry, "url": inv.URL, "grants": grants})
+		return a.Line(map[string]any{"invitation": inv.String(), "expires": inv.Expiry, "url": inv.URL, "grants": view.OfGrants(grants)})
 	}
 	a.Say("%s", inv)
 	a.Say("good once, until %s; the other site runs: concordat peer redeem INVITATION", inv.Expiry.Local().Format(time.DateTime))

@@ -1,6 +1,7 @@
 package federating
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -9,6 +10,7 @@ import (
 
 	"concordat/crypto"
 	"concordat/instance"
+	"concordat/view"
 )
 
 func (a *commands) peerList() *cobra.Command {
@@ -25,16 +27,20 @@ func (a *commands) listPartners(ctx context.Context, o *instance.Instance) error
 	if err != nil {
 		return err
 	}
+	asked, err := o.Store.Asks.Exposures(ctx)
+	if err != nil {
+		return err
+	}
 	for _, p := range ps {
-		if a.JSON {
-			if err := a.showPartner(ctx, o, p); err != nil {
-				return err
-			}
-			continue
-		}
 		c, err := crypto.ParseCard(p.Card)
 		if err != nil {
 			return fmt.Errorf("card of %s: %w", p.Site, err)
+		}
+		if a.JSON {
+			if err := a.Line(view.OfPartner(p, cmp.Or(c.Name, p.Name, string(p.Site)), asked[p.Site])); err != nil {
+				return err
+			}
+			continue
 		}
 		a.Say("%-8s %-12s %s  %s", p.State, p.Name, p.Site, c.Name)
 	}
@@ -48,7 +54,7 @@ func (a *commands) listPartners(ctx context.Context, o *instance.Instance) error
 		}
 		if a.JSON {
 			if err := a.Line(map[string]any{"state": "invited", "note": i.Note, "made": i.Made, "expires": i.Expires,
-				"grants": i.Grants}); err != nil {
+				"grants": view.OfGrants(i.Grants)}); err != nil {
 				return err
 			}
 			continue

@@ -14,6 +14,7 @@ import (
 	"concordat/instance"
 	"concordat/site"
 	"concordat/store"
+	"concordat/view"
 )
 
 // AnswerCommands adds the commands about what partners are shown.
@@ -251,7 +252,7 @@ func (f *shareFlags) words(given func(string) bool, r *store.ShareRule) (err err
 func (a *commands) printShare(x store.Share) error {
 	r := x.Rule.Filled()
 	if a.JSON {
-		return a.Line(map[string]any{"library": x.Library, "partner": x.Partner, "version": x.Version, "changed": x.Changed, "rule": r})
+		return a.Line(view.OfShare(x))
 	}
 	words := []string{"level " + string(r.Level)}
 	add := func(on bool, format string, args ...any) {

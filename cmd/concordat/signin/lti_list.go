@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"concordat/instance"
+	"concordat/view"
 )
 
 func (a *commands) ltiListCommand() *cobra.Command {
@@ -20,9 +21,7 @@ func (a *commands) ltiListCommand() *cobra.Command {
 				}
 				for _, p := range all {
 					if a.JSON {
-						err = a.Line(map[string]any{"id": p.ID, "name": p.Name, "issuer": p.Issuer, "client": p.Client, "auth_url": p.AuthURL,
-							"token_url": p.TokenURL,
-							"keys_url":  p.KeysURL, "deployments": p.Deployments, "hosts": p.Hosts, "disabled": p.Disabled, "made": p.Made})
+						err = a.Line(view.OfPlatform(p))
 					} else {
 						_, err = fmt.Fprintf(a.Stdout, "%s\t%s\t%s\t%s\n", p.ID, p.Issuer, p.Client, strings.Join(p.Deployments, ","))
 					}

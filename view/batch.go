@@ -1,0 +1,61 @@
+package view
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"concordat"
+	"concordat/site/batch"
+	"concordat/store"
+)
+
+// Batch is a batch and how far it is. Its documents, pairs and leads are lines of package batch.
+type Batch struct {
+	ID       string          `json:"id"`
+	State    concordat.State `json:"state" enum:"queued,running,done,partial,failed"`
+	Title    string          `json:"title"`
+	Cause    string          `json:"cause,omitempty" doc:"Why it failed, or what could not be read"`
+	Owner    string          `json:"owner"`
+	Stage    string          `json:"stage,omitempty" enum:"batch_read,batch_compare,batch_leads,batch_check"`
+	Done     int             `json:"done" doc:"Of the stage"`
+	Total    int             `json:"total"`
+	Round    int             `json:"round" doc:"How often it was compared with the libraries"`
+	Made     time.Time       `json:"made"`
+	Finished time.Time       `json:"finished,omitzero"`
+}
+
+// OfBatch returns a batch as programs see it.
+func OfBatch(b store.Batch) Batch {
+	return Batch{b.ID, b.State, b.Title, b.Cause.String(), b.Owner, b.Stage, b.Done, b.Total, b.Round, b.Made, b.Finished}
+}
+
+// Recheck is a check or a batch that is repeated.
+type Recheck struct {
+	Kind   string              `json:"kind" enum:"check,batch"`
+	Target string              `json:"target" doc:"The check or the batch"`
+	Title  string              `json:"title"`
+	Every  int                 `json:"every" doc:"Days; 0: once"`
+	Next   time.Time           `json:"next,omitzero"`
+	Ran    time.Time           `json:"ran,omitzero" doc:"When it was done last"`
+	Latest string              `json:"latest,omitempty" doc:"The newest check; empty: the target itself"`
+	New    []batch.FreshSource `json:"new" doc:"Sources that the latest run was the first to find"`
+}
+
+// OfRecheck returns a recheck with the sources that are shown.
+func OfRecheck(r store.Recheck, title string, fresh []batch.FreshSource) Recheck {
+	if fresh == nil {
+		fresh = []batch.FreshSource{}
+	}
+	return Recheck{r.Kind, r.Target, title, r.Every, r.Next, r.Ran, r.Latest, fresh}
+}
+
+// Fresh returns the sources that the latest run of a recheck was the first to find.
+func Fresh(r store.Recheck) (fresh []batch.FreshSource, err error) {
+	if len(r.Fresh) > 0 {
+		if err := json.Unmarshal(r.Fresh, &fresh); err != nil {
+			return nil, fmt.Errorf("new sources of %s: %w: %v", r.Target, concordat.ErrCorrupt, err)
+		}
+	}
+	return fresh, nil
+}

@@ -1,0 +1,27 @@
+package view
+
+import (
+	"time"
+
+	"concordat"
+	"concordat/store"
+)
+
+// Partner is a site that may ask this one, and be asked.
+type Partner struct {
+	Site      concordat.SiteID   `json:"site"`
+	Name      string             `json:"name" doc:"That it gives itself, or has here"`
+	Alias     string             `json:"alias,omitempty" doc:"Given here, unique among partners"`
+	State     store.PartnerState `json:"state"`
+	Invited   bool               `json:"invited" doc:"By this site; false: it invited this one"`
+	Words     string             `json:"words,omitempty" doc:"Read by both sides before they confirm"`
+	Made      time.Time          `json:"made"`
+	Confirmed time.Time          `json:"confirmed,omitzero"`
+	Revoked   time.Time          `json:"revoked,omitzero"`
+	Asked     int                `json:"asked" doc:"Sentences of submissions that it was asked about"`
+}
+
+// OfPartner returns a partner by the name that people see.
+func OfPartner(p store.Partner, name string, asked int) Partner {
+	return Partner{p.Site, name, p.Name, p.State, p.Invited, p.Words, p.Made, p.Confirmed, p.Revoked, asked}
+}

@@ -1,0 +1,97 @@
+package view
+
+import (
+	"time"
+
+	"concordat"
+	"concordat/store"
+)
+
+// ShareRule says what a partner may ask of a library and is shown.
+type ShareRule struct {
+	Level          concordat.Show `json:"level" enum:"nothing,exists,counts,metadata,overlap,passage" doc:"The most that is shown"`
+	Outline        string         `json:"outline,omitempty" enum:"words,fingerprints,none" doc:"Form in which matching documents are shown for alignment; absent: words"`
+	NoEdges        bool           `json:"no_edges,omitempty" doc:"The order of words is not compared: passages have the edges of whole sentences"`
+	Purposes       []string       `json:"purposes,omitempty" maxItems:"100" doc:"For which the library may be asked; none: any"`
+	Closeness      int            `json:"closeness,omitempty" minimum:"0" maximum:"100" doc:"Largest distance of a match in bits; 0: the scheme's"`
+	Matches        int            `json:"matches,omitempty" minimum:"0" doc:"Sentences that must match before a document is told; 0: 2"`
+	Sentences      int            `json:"sentences,omitempty" minimum:"-1" doc:"Asked in a day; 0: 20,000, -1: no limit, and so below"`
+	Burst          int            `json:"burst,omitempty" minimum:"-1" doc:"Asked in an hour; 0: 10,000"`
+	Disclosures    int            `json:"disclosures,omitempty" minimum:"-1" doc:"Matching sentences told in a day; 0: 500"`
+	Documents      int            `json:"documents,omitempty" minimum:"-1" doc:"Told in a day; 0: 50"`
+	Characters     int            `json:"characters,omitempty" minimum:"-1" doc:"Of text shown in a day; 0: 20,000"`
+	Opened         int            `json:"opened,omitempty" minimum:"-1" doc:"Sentences of one document opened in a year; 0: 25"`
+	Units          int            `json:"units,omitempty" minimum:"-1" doc:"Sentences around matches that outlines of one document show in a year; 0: 100"`
+	Leads          bool           `json:"leads,omitempty" doc:"The partner may ask by cells of meaning which documents may say the same; of level metadata or above"`
+	LeadCells      int            `json:"lead_cells,omitempty" minimum:"-1" doc:"Cells of meaning asked in a day; 0: 10,000"`
+	LeadSentences  int            `json:"lead_sentences,omitempty" minimum:"-1" doc:"Told in a day as ones that may say the same; 0: 100"`
+	LeadDocuments  int            `json:"lead_documents,omitempty" minimum:"-1" doc:"Told in a day as ones that may say the same; 0: 20"`
+	Embargo        time.Time      `json:"embargo,omitzero" doc:"Nothing is answered before"`
+	Expires        time.Time      `json:"expires,omitzero" doc:"Nothing is answered from then on"`
+	Ship           bool           `json:"ship,omitempty" doc:"The partner may keep a mirror of the fingerprints"`
+	Standing       bool           `json:"standing,omitempty" doc:"The partner may leave questions for later documents"`
+	ExcludeAuthors bool           `json:"exclude_authors,omitempty" doc:"Documents of authors whom the asker names are left out"`
+	ApprovalDays   int            `json:"approval_days,omitempty" minimum:"0" maximum:"3650" doc:"That a request for a passage waits, and a granted one can be read; 0: 14"`
+	Contact        string         `json:"contact,omitempty" maxLength:"1000" doc:"Whom the partner's people turn to"`
+}
+
+// Rule returns the rule that the store keeps.
+func (b ShareRule) Rule() store.ShareRule {
+	r := store.ShareRule{Level: b.Level, Outline: b.Outline, NoEdges: b.NoEdges, Purposes: b.Purposes, Closeness: b.Closeness,
+		Matches: b.Matches,
+		Limits: store.Limits{Sentences: b.Sentences, Burst: b.Burst, Disclosures: b.Disclosures, Documents: b.Documents,
+			Characters: b.Characters, Opened: b.Opened, Units: b.Units,
+			LeadCells: b.LeadCells, LeadSentences: b.LeadSentences, LeadDocuments: b.LeadDocuments},
+		Leads:   b.Leads,
+		Embargo: b.Embargo, Expires: b.Expires, Ship: b.Ship, Standing: b.Standing, ExcludeAuthors: b.ExcludeAuthors,
+		Approval: time.Duration(b.ApprovalDays) * 24 * time.Hour, Contact: b.Contact}
+	switch b.Outline {
+	case "":
+		r.Outline = store.DefaultShareRule().Outline
+	case "none":
+		r.Outline = ""
+	}
+	return r
+}
+
+// OfShareRule returns a rule with the defaults filled in.
+func OfShareRule(r store.ShareRule) ShareRule {
+	outline := r.Outline
+	if outline == "" {
+		outline = "none"
+	}
+	r = r.Filled()
+	l := r.Limits
+	return ShareRule{r.Level, outline, r.NoEdges, r.Purposes, r.Closeness, r.Matches, l.Sentences, l.Burst, l.Disclosures, l.Documents,
+		l.Characters, l.Opened, l.Units, r.Leads, l.LeadCells, l.LeadSentences, l.LeadDocuments,
+		r.Embargo, r.Expires, r.Ship, r.Standing, r.ExcludeAuthors, int(r.Approval / (24 * time.Hour)), r.Contact}
+}
+
+// Share is a library that a partner may ask.
+type Share struct {
+	Library concordat.LibraryID `json:"library"`
+	Partner concordat.SiteID    `json:"partner"`
+	Version int                 `json:"version" doc:"Of the rule, from 1"`
+	Changed time.Time           `json:"changed"`
+	Rule    ShareRule           `json:"rule"`
+}
+
+// OfShare returns a share with the defaults of its rule filled in.
+func OfShare(x store.Share) Share {
+	return Share{x.Library, x.Partner, x.Version, x.Changed, OfShareRule(x.Rule)}
+}
+
+// Grant is the share of one library that an invitation gives.
+type Grant struct {
+	Library concordat.LibraryID `json:"library"`
+	Rule    ShareRule           `json:"rule"`
+}
+
+// OfGrants returns what an invitation gives, not nil.
+func OfGrants(gs []store.Grant) []Grant {
+	out := []Grant{}
+	for _, g := range gs {
+		out = append(out, Grant{g.Library, OfShareRule(g.Rule)})
+	}
+	return out
+}
