@@ -19,7 +19,7 @@ func (s *Daemon) openBatches(d *WebApp, files *store.Files) *batch.Queue {
 	return batch.NewQueue(o.Site, batch.QueueOptions{
 		Store: o.Store, Queue: d.queue, Logger: s.log,
 		Rules: func() report.Rules { return o.Now().Report.Rules },
-		Leads: func() bool { return o.Now().Meaning.Leads == config.LeadsOn },
+		Leads: func() bool { return o.Now().Meaning.Batches == config.LeadsOn },
 		Open: func(_ context.Context, id string) (concordat.Index, func() error, error) {
 			shard, err := o.OpenBatchIndex(id)
 			if err != nil {

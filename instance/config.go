@@ -46,6 +46,9 @@ site:
   id: %s
   title: %q
 scheme: %s
+meaning:
+  index: true
+  leads: on
 `+storeLines(database), id, title, scheme)
 }
 

@@ -22,6 +22,7 @@ import (
 	"concordat/cmd/tables"
 	"concordat/extract/sandbox"
 	"concordat/instance"
+	"concordat/instance/config"
 	"concordat/report"
 	"concordat/site"
 	"concordat/site/batch"
@@ -230,9 +231,13 @@ func (a *app) startBatch(ctx context.Context, o *instance.Instance, paths []stri
 	if len(files) == 0 {
 		return store.Batch{}, cli.Usagef("no file in %s", strings.Join(paths, ", "))
 	}
+	leads := o.Config.Meaning.Batches == config.LeadsOn
+	if f.leadsGiven {
+		leads = f.leads
+	}
 	job := batch.Job{Libraries: options.Libraries, NoLibraries: f.alone, Forward: options.Forward, Purpose: f.purpose,
 		Exact: options.Exact, Threshold: options.Threshold, Channel: options.Channel, Candidates: options.Candidates,
-		Leads: options.Leads, Rules: &rules}
+		Leads: leads, Rules: &rules}
 	for _, p := range f.partners {
 		job.Partners = append(job.Partners, concordat.SiteID(p))
 	}

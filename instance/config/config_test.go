@@ -119,7 +119,7 @@ check:
   short: true
   short_threshold: 0.7
   again_days: 30
-meaning: {leads: on, partners: on, index: true, encoder: {url: 'https://encoder.example.edu/v1', model: e5, prefix: 'query: ', key_file: encoder.key, batch: 16,
+meaning: {leads: on, partners: on, batches: on, index: true, encoder: {url: 'https://encoder.example.edu/v1', model: e5, prefix: 'query: ', key_file: encoder.key, batch: 16,
   timeout: 5s, dimensions: 384, keep: 5000, allow_text_to_leave: true, run: 'off', command: '', memory: 1GiB, processors: 2}}
 report:
   language: zh
@@ -229,7 +229,7 @@ func TestFull(t *testing.T) {
 		"store.url":       "postgres://ada@db/site", "store.password_file": "secret",
 		"backup.recipients": "age1vxx2wxzwl9tdrv9jtjqmt9x3qlt24d562e7pvvn8na4xxnjsk38st968nd",
 		"serve.url":         "https://check.example.edu", "login.password": "administrators", "meaning.leads": "on",
-		"meaning.partners":    "on",
+		"meaning.partners": "on", "meaning.batches": "on",
 		"meaning.index":       "true",
 		"meaning.encoder.url": "https://encoder.example.edu/v1", "meaning.encoder.model": "e5", "meaning.encoder.prefix": "query: ",
 		"meaning.encoder.key_file": "encoder.key", "meaning.encoder.batch": "16", "meaning.encoder.timeout": "5s",

@@ -11,6 +11,7 @@ import (
 type Meaning struct {
 	Leads    string // LeadsOff or LeadsOn
 	Partners string // LeadsOff or LeadsOn
+	Batches  string // LeadsOff or LeadsOn
 	Index    bool   // documents are indexed by the cells of their sentences
 	Encoder  Encoder
 }
@@ -59,6 +60,9 @@ var meaningKeys = []Key{
 		LeadsOff, LeadsOn),
 	word("meaning.partners", LeadsOff, live, func(c *Config) *string { return &c.Meaning.Partners },
 		"Whether such checks ask partners too, which then get codes of meaning of sentences that matched nothing.",
+		LeadsOff, LeadsOn),
+	word("meaning.batches", LeadsOff, live, func(c *Config) *string { return &c.Meaning.Batches },
+		"Whether batches look for leads unless they say so themselves: between members and in the libraries.",
 		LeadsOff, LeadsOn),
 	yesNo("meaning.index", "false", restart, func(c *Config) *bool { return &c.Meaning.Index },
 		"Index documents by meaning, to find leads in few common words or another language. Run reindex for existing documents."),

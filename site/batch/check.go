@@ -33,7 +33,7 @@ func (r *batchRun) check(ctx context.Context) error {
 	if done != nil {
 		defer done()
 	}
-	o.Threshold, o.Progress, o.Leads = r.job.PairThreshold(), nil, o.Leads || r.job.Leads
+	o.Threshold, o.Progress, o.Leads = r.job.PairThreshold(), nil, r.job.Leads
 	if o.Template == nil && len(o.Templates) == 0 {
 		if o.Headings, err = r.commonHeadings(ctx, members); err != nil {
 			return err
