@@ -209,6 +209,20 @@ func TestUnseenTextInsideWords(t *testing.T) {
 	}
 }
 
+// TestTextInHead: what stands in the head of a page and belongs into its body is shown, as browsers show it.
+func TestTextInHead(t *testing.T) {
+	for file, want := range map[string]string{
+		"<html><head><title>T</title>one</head><body>two":                        "one\n\ntwo",
+		"<head><meta charset=utf-8><style>p{}</style><p>one</p></head><p>two":    "one\n\ntwo",
+		"<head><script>no</script><noscript></noscript><title>T</title></head>x": "x",
+	} {
+		r, err := extract.Bytes("a.html", []byte(file), extract.Options{})
+		if err != nil || r.Text != want {
+			t.Errorf("%s: got %+v, %v, want %q", file, r, err, want)
+		}
+	}
+}
+
 // TestShownTextIsNotFlagged has pages that hide nothing, though it looks so at first sight.
 func TestShownTextIsNotFlagged(t *testing.T) {
 	for _, data := range [][]byte{

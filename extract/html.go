@@ -126,7 +126,27 @@ func ownStyles(s string) string {
 	return out.String()
 }
 
+// leaveHead ends a head in which something stands that only a body can hold, as browsers do (HTML, 13.2.6.4.4).
+func (st *htmlState) leaveHead() {
+	if n := len(st.stack); n > 0 && st.stack[n-1].name == atom.Head {
+		st.pop(n - 1)
+	}
+}
+
+// standsInHead reports whether an element does not end the head.
+func standsInHead(a atom.Atom) bool {
+	switch a {
+	case atom.Base, atom.Basefont, atom.Bgsound, atom.Link, atom.Meta, atom.Title, atom.Noscript, atom.Noframes, atom.Style, atom.Script,
+		atom.Template, atom.Head:
+		return true
+	}
+	return false
+}
+
 func (st *htmlState) text(s string) {
+	if strings.TrimSpace(s) != "" {
+		st.leaveHead()
+	}
 	if !st.title && st.skip > 0 {
 		st.ruby.add(s)
 		st.unshown(s)
@@ -266,6 +286,9 @@ func (st *htmlState) unshown(s string) {
 
 func (st *htmlState) start(t html.Token) {
 	a := t.DataAtom
+	if !standsInHead(a) {
+		st.leaveHead()
+	}
 	switch a {
 	case atom.Br:
 		st.b.line()
