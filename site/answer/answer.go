@@ -272,6 +272,8 @@ func (s *Answerer) tell(ctx context.Context, q *question, g *grant, all []*found
 	slices.SortStableFunc(docs, func(a, b *found) int {
 		return cmp.Or(cmp.Compare(b.sentences(), a.sentences()), bytes.Compare(a.handle[:], b.handle[:]))
 	})
+	docs, paged := q.fewPaged(docs, g.rule)
+	below = append(below, paged...)
 	l.Exists = len(docs) > 0
 	if !atLeast(l.Level, concordat.ShowCounts) {
 		return func() error { return s.keep(ctx, q, docs, 0, concordat.ShowExists, below) }, nil

@@ -41,14 +41,25 @@ var lengthWeight = []struct{ letters, weight int }{{0, -40}, {30, -12}, {45, -6}
 // holderWeight is the weight by how many documents of the library a question comes near, the last value for more.
 var holderWeight = [...]int{1: 12, 2: -3, 3: -13, 4: -18, 5: -30}
 
-// common is the weight of wording that many documents of a library hold: it is not evidence, however much of it there is.
+// common is the weight of a sentence that many documents of a library hold: it is not evidence, however many of them there are.
 const common = -1000
 
-// weight returns the weight of a match. of is its document, documents the number in the library.
-func (q *question) weight(h *hit, of store.DocumentRow, documents int) int {
-	if least := wording.Least(documents); least > 0 && h.holders >= max(least, len(holderWeight)) {
-		return common
-	}
+// Sentences in a row of so many letters are a page, as package wording has it: whether what many hold of it counts is to be decided by
+// who asks, so it is evidence as what few hold is.
+const pageLetters = 5 * wording.LongWords
+
+// maxPaged is how many documents are told for such a page alone, where more hold it: from that many on the number of those that hold a
+// sentence is told too.
+const maxPaged = wording.Absolute + 1
+
+// isCommon reports whether so many documents of a library hold a sentence that it is no evidence.
+func (h *hit) isCommon(documents int) bool {
+	least := wording.Least(documents)
+	return least > 0 && h.holders >= max(least, len(holderWeight))
+}
+
+// weight returns what a match weighs that is not common. of is its document.
+func (q *question) weight(h *hit, of store.DocumentRow) int {
 	asked := concordat.Sentence{Gate: q.ask.Sentences[h.Sentence].Gate}
 	w := sameWeight
 	if h.match.Distance > 0 {
@@ -80,13 +91,17 @@ func lettersOf(s concordat.Span, row store.DocumentRow, gate int) int {
 	return n
 }
 
-// evidence adds up the weights of a document's hits: of each asked sentence and each of ours the weightiest match counts.
-func (q *question) evidence(f *found) int {
+// evidence adds up the weights of a document's hits: of each asked sentence and each of ours the weightiest match counts. paged says
+// whether those of a page that many hold are among them.
+func (q *question) evidence(f *found, paged bool) int {
 	all := make([]weighed, 0, len(f.before)+len(f.hits))
 	for _, h := range f.before {
 		all = append(all, weighed{h.Sentence, h.Ordinal, h.Weight})
 	}
 	for _, h := range f.hits[:min(len(f.hits), maxHits)] {
+		if h.paged && !paged {
+			continue
+		}
 		all = append(all, weighed{q.name(h.Sentence), h.Ordinal, h.weight})
 	}
 	return evidenceOf(all)
@@ -140,19 +155,67 @@ func (q *question) weigh(g *grant, docs []*found) {
 		for i := range f.hits {
 			h := &f.hits[i]
 			h.holders = max(len(holders[h.Sentence]), h.match.Documents)
-			h.weight = q.weight(h, f.row, g.library.Documents)
 		}
+		q.weighFound(g, f)
+	}
+}
+
+// weighFound sets the weights of a document's hits of which the holders are known.
+func (q *question) weighFound(g *grant, f *found) {
+	var often []*hit
+	for i := range f.hits {
+		h := &f.hits[i]
+		h.weight, h.paged = q.weight(h, f.row), false
+		if h.isCommon(g.library.Documents) {
+			often = append(often, h)
+		}
+	}
+	q.weighOften(f, often)
+}
+
+// weighOften takes the weight from a document's matches that are common, but for those of a page.
+func (q *question) weighOften(f *found, often []*hit) {
+	slices.SortStableFunc(often, func(a, b *hit) int { return cmp.Compare(a.Ordinal, b.Ordinal) })
+	for from := 0; from < len(often); {
+		to, letters := from, 0
+		for ; to < len(often) && (to == from || often[to].Ordinal-often[to-1].Ordinal <= neighbourOrdinals); to++ {
+			if h := often[to]; to == from || h.Ordinal != often[to-1].Ordinal {
+				letters += lettersOf(h.match.Span, f.row, q.ask.Sentences[h.Sentence].Gate)
+			}
+		}
+		for _, h := range often[from:to] {
+			if h.paged = letters >= pageLetters; !h.paged {
+				h.weight = common
+			}
+		}
+		from = to
 	}
 }
 
 // tellable reports whether a document may be named: enough sentences match, and they exceed chance. A rule that needs only one
 // match names chance matches too.
 func (q *question) tellable(f *found, rule store.ShareRule) bool {
-	return q.paired(f, rule.Matches) && (rule.Matches == 1 || q.evidence(f) >= leastEvidence)
+	return q.paired(f, rule.Matches) && (rule.Matches == 1 || q.evidence(f, true) >= leastEvidence)
 }
 
 // nearlyTold reports whether a partner can tell from what it learns, or does not, that a sentence of the document does not
 // match.
 func (q *question) nearlyTold(f *found, rule store.ShareRule) bool {
-	return rule.Matches == 1 || q.evidence(f) >= halfEvidence
+	return rule.Matches == 1 || q.evidence(f, true) >= halfEvidence
+}
+
+// fewPaged divides documents that may be told, in order, into those that are and those that are not: more than maxPaged that hold
+// nothing but a page of many are named to nobody.
+func (q *question) fewPaged(docs []*found, rule store.ShareRule) (told, not []*found) {
+	n := 0
+	for _, f := range docs {
+		if rule.Matches != 1 && q.evidence(f, false) < leastEvidence {
+			if n++; n > maxPaged {
+				not = append(not, f)
+				continue
+			}
+		}
+		told = append(told, f)
+	}
+	return told, not
 }

@@ -42,7 +42,8 @@ type hit struct {
 	match   concordat.Match
 	holders int  // documents of the library that the question came near
 	weight  int  // as evidence
-	blurred bool // it is disclosed as near, and weighs no more than that
+	paged   bool // many hold it, and it is part of a page
+	blurred bool // it is told that it is near, and weighs no more than that
 }
 
 // name identifies an asked sentence.

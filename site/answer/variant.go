@@ -111,9 +111,9 @@ func (s *Answerer) once(ctx context.Context, q *question, g *grant, matches []co
 		for i := range f.hits {
 			h := &f.hits[i]
 			q.blur(h, f, places[q.ask.Sentences[h.Sentence].Fingerprint][place{f.row.ID, h.Ordinal}])
-			h.weight = q.weight(h, f.row, g.library.Documents)
 		}
 		f.hits = slices.DeleteFunc(f.hits, func(h hit) bool { return h.Closeness == untold })
+		q.weighFound(g, f)
 	}
 	return slices.DeleteFunc(docs, func(f *found) bool { return len(f.hits) == 0 }), nil
 }
