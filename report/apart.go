@@ -165,17 +165,34 @@ func isContentsLine(l string) bool {
 	return contentsLine.MatchString(l)
 }
 
+// leader sets the number of a page off from an entry, wherever the entry stands.
+var leader = regexp.MustCompile(`(?:\.{4,}|(?:\.\s){4,}|…{2,}|·{4,}|⋯{2,}|-{4,})\s*(?:[0-9]{1,4}|[ivxlc]{1,6})\b`)
+
+// wordsForLeader is the most words for each leader of lines of contents that were joined.
+const wordsForLeader = 15
+
+// entriesIn returns how many entries of contents a line holds: one that ends in the number of a page, or several that were joined.
+func entriesIn(l string) int {
+	if n := len(leader.FindAllStringIndex(l, -1)); n > 0 && measureWords(l) <= wordsForLeader*n {
+		return n
+	}
+	if isContentsLine(l) {
+		return 1
+	}
+	return 0
+}
+
 // contentsPages returns runs of such lines, with a heading of one to three words above.
 func contentsPages(ls []line) []Apart {
 	var out []Apart
 	for i := 0; i < len(ls); i++ {
-		if !isContentsLine(ls[i].trimmed) {
+		if entriesIn(ls[i].trimmed) == 0 {
 			continue
 		}
 		j, n := i, 0
 		for k := i; k < len(ls) && k-j <= 2; k++ { // an entry may be wrapped, or stand apart
-			if isContentsLine(ls[k].trimmed) {
-				j, n = k, n+1
+			if entries := entriesIn(ls[k].trimmed); entries > 0 {
+				j, n = k, n+entries
 			}
 		}
 		if n >= leastContents {

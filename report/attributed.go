@@ -30,6 +30,8 @@ const (
 	AsVerse     AttributedAs = "verse"     // lines of verse with their source
 	AsStatement AttributedAs = "statement" // under a heading that requires it: a declaration, a consent, a licence
 	AsSkeleton  AttributedAs = "skeleton"  // code that was handed out, and says what to keep and where to continue
+	AsNotice    AttributedAs = "notice"    // of a publisher: links to its pages, or a mark of rights
+	AsAuthors   AttributedAs = "authors"   // at the beginning: names and institutions
 )
 
 // The most bytes of wording that one place of a statute or of scripture explains. What follows is commentary.
@@ -47,8 +49,11 @@ func Attributions(text string) []Attributed {
 			out = append(out, Attributed{q, AsQuotation})
 		}
 	}
-	for _, p := range paragraphs(text) {
-		if s, ok := skeleton(text, p); ok {
+	ps := paragraphs(text)
+	for _, p := range ps {
+		if notice(p.In(text)) {
+			out = append(out, Attributed{p, AsNotice})
+		} else if s, ok := skeleton(text, p); ok {
 			out = append(out, Attributed{s, AsSkeleton})
 		} else if s, ok := provision(text, p); ok {
 			out = append(out, Attributed{s, AsStatute})
@@ -59,6 +64,7 @@ func Attributions(text string) []Attributed {
 		}
 	}
 	out = append(out, statements(text)...)
+	out = append(out, authorLines(text, ps)...)
 	slices.SortFunc(out, func(x, y Attributed) int { return cmp.Or(bySpan(x.Span, y.Span), cmp.Compare(x.Why, y.Why)) })
 	end := 0
 	return slices.DeleteFunc(out, func(x Attributed) bool {

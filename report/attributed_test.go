@@ -30,6 +30,10 @@ func TestAttributions(t *testing.T) {
 		{report.AsSkeleton, "int main(void) {\n    char line[80];\n    fgets(line, sizeof line, stdin);\n    /* TODO: count the words */\n    return 0;\n}"},
 		{report.AsSkeleton, "def area(shape):\n    # Bitte nicht ändern\n    check(shape)\n    return shape.width * shape.height"},
 		{report.AsSkeleton, "public int size() {\n    // 在此编写代码\n    throw new UnsupportedOperationException();\n}"},
+		{report.AsNotice, "Vargas, et al. Mills 286, 295 (1999). The resources for this article are at www.mills.example.org, which was read on 7 May 2008:\n" +
+			"figures are at http://www.mills.example.org/full/286/295 and what was said of them at http://www.mills.example.org/full/286/295#said.\n" +
+			"Whoever wants a copy asks at http://www.mills.example.org/about/copies."},
+		{report.AsNotice, "Copyright © 2004, Gesellschaft für Mühlen e. V. Dieser Beitrag wurde auf der ersten Tagung der Müller gehalten."},
 	} {
 		text := prose + c.text + "\n\n" + prose
 		all := report.Attributions(text)
@@ -44,10 +48,31 @@ func TestAttributions(t *testing.T) {
 		"def area(shape):\n    check(shape)\n    total = shape.width * shape.height\n    return total - shape.hole",
 		"We wrote down what is still to do: the wheel, the weir and the lock.\nDo not change the order, the miller said, and\nwe did not change it.",
 		"Slack water is here the quarter of an hour in which a ferryman no longer trusts the current.",
+		"The wheel is described at https://a.example.org/1, the weir at https://b.example.com/2, the lock at https://c.example.net/3 and " +
+			"the ferry at https://d.example.edu/4, and none of them says when it was built.",
+		"The photograph of the wheel is older than the wheel, as the museum says that has it (© 1931 Vargas), and so nobody believes it.",
 		"wall after wall was taken down,\nand of each the stones were\ncounted and carried to the\nriver by those who had built it",
 	} {
 		if all := report.Attributions(prose + own + "\n\n" + prose); len(all) > 0 {
 			t.Errorf("%q: %v", own, all)
+		}
+	}
+}
+
+// TestAuthorLines: names stand at the beginning of a document; prose there, and names elsewhere, are the author's.
+func TestAuthorLines(t *testing.T) {
+	const names = "Ana Molina, Institute of Rivers, University of the North, Aldea, Chile\nBo Vik, Department of Boats, Fjord College, Norway"
+	const prose = "The mill stood at the bend of the river for as long as anybody could say, and its wheel turned twice a year.\n\n"
+	const german = "Die Mühle an der Biegung des Flusses, deren Rad sich zweimal im Jahr drehte, gehörte der Gemeinde, und das Mehl den Bauern.\n\n"
+	for text, want := range map[string]bool{
+		"Of mills\n\n" + names + "\n\n" + strings.Repeat(prose, 20):                                       true,
+		strings.Repeat(prose, 20) + names + "\n\n" + prose:                                                false,
+		strings.Repeat(german, 8):                                                                         false,
+		"Ana Molina said, when she was asked, that it had been the wheel.\n\n" + strings.Repeat(prose, 4): false,
+	} {
+		all := report.Attributions(text)
+		if got := len(all) == 1 && all[0].Why == report.AsAuthors && all[0].In(text) == names; got != want || !want && len(all) > 0 {
+			t.Errorf("%.60q: %v", text, all)
 		}
 	}
 }
@@ -77,6 +102,11 @@ func TestPartsApart(t *testing.T) {
 		if len(got) != 1 || got[0].Why != why || got[0].In(text) != part {
 			t.Errorf("%s: %v", why, got)
 		}
+	}
+	joined := "Contents 1 The mill ........ 3 2 The wheel and the weir ........ 17 3 The river ........ 40 Appendix ........ 88"
+	got := report.PartsApart(prose + "\n\n" + joined + "\n\n" + prose)
+	if len(got) != 1 || got[0].Why != report.AsContents || got[0].In(prose+"\n\n"+joined) != joined {
+		t.Errorf("a contents page in one line: %v", got)
 	}
 	title := "UNIVERSIDAD DEL NORTE\nFacultad de Letras\n\nEl molino y su rueda\n\nTesis doctoral\n2021"
 	if got := report.PartsApart(title + "\n\n" + prose); len(got) != 1 || got[0].Why != report.AsTitle || got[0].In(title) != title {

@@ -59,9 +59,10 @@ var quotedReasons = map[string]string{
 	string(AsVerse):     "verse with its source",
 	string(AsStatement): "a statement that is asked of everybody",
 	string(AsSkeleton):  "code that was handed out",
+	string(AsNotice):    "a publisher's notice",
+	string(AsAuthors):   "authors and their institutions",
 	"declaration":       "a declaration in public wording",
 	"licence":           "a public licence",
-	"notice":            "a publisher's notice",
 	"method":            "a standard sentence on methods",
 	"own":               "wording of the site's stock",
 }

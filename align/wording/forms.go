@@ -71,7 +71,7 @@ func lineEnd(text string, at int) int {
 func formsOfLine(out []Form, text string, line concordat.Span, apart bool) []Form {
 	sentences := sentencesOf(text, line)
 	for _, s := range sentences {
-		in := s.In(text)
+		in := strings.ReplaceAll(s.In(text), "\n", " ")
 		why := whySentence(in)
 		if len(sentences) == 1 {
 			why = cmp.Or(whyLine(in, apart), why)
@@ -136,7 +136,7 @@ func sentencesOf(text string, line concordat.Span) []concordat.Span {
 		case '。', '！', '？', '；':
 			add(next)
 		case '.', '!', '?':
-			if next < line.End && text[next] == ' ' && i > 3 {
+			if next < line.End && (text[next] == ' ' || text[next] == '\n') && i > 3 {
 				add(next)
 			}
 		}
@@ -168,7 +168,7 @@ func ClausesAreForms(w *Words, shared []Stretch) bool {
 // is safe for concurrent use.
 type Reader struct {
 	text  string
-	lines []concordat.Span
+	lines []concordat.Span // wrapped ones joined
 	mu    sync.Mutex
 	forms [][]Form // of each line; nil: not read yet
 	// all says that most of the text reads like a form.
@@ -189,11 +189,23 @@ func newReader(text string) *Reader {
 	r := &Reader{text: text}
 	for at := 0; at < len(text); {
 		end := lineEnd(text, at)
+		for end < len(text) && goesOn(text[at:end], text[end+1:]) {
+			end = lineEnd(text, end+1)
+		}
 		r.lines = append(r.lines, concordat.Span{Start: at, End: end})
 		at = end + 1
 	}
 	r.forms = make([][]Form, len(r.lines))
 	return r
+}
+
+// goesOn reports whether the sentence of a line goes on in the next one, as in text that was wrapped: it does not end there, and a small
+// letter follows.
+func goesOn(line, next string) bool {
+	line = strings.TrimRight(line, " \t\r\"”’)）")
+	last, _ := utf8.DecodeLastRuneInString(line)
+	first, _ := utf8.DecodeRuneInString(strings.TrimLeft(next, " \t"))
+	return line != "" && !strings.ContainsRune(".!?。！？；;:：", last) && unicode.IsLower(first)
 }
 
 // formsIn returns the forms of the lines that overlap a span, in order.

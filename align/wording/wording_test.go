@@ -144,6 +144,8 @@ func TestForms(t *testing.T) {
 		"Budget justification":                                                                          wording.WhyHeading,
 		"GDP - gross domestic product":                                                                  wording.WhyList,
 		"The rest of the paper is organised as follows.":                                                wording.WhyOutline,
+		"In Chapter 2 of what follows we\ndescribe the mill and the wheel in turn.":                     wording.WhyOutline,
+		"In Chapter Two of the town stood a mill.\nWe describe the wheel in another place.":             "",
 		"This Agreement shall be governed by the laws of England.":                                      wording.WhyClause,
 		"The river rose in spring and took the bridge with it, which nobody had thought of.":            "",
 		"他向国王申请援助，国王没有答应他的请求，于是他回到了自己的家乡。":                                                              "",

@@ -43,7 +43,7 @@ type hit struct {
 	holders int  // documents of the library that the question came near
 	weight  int  // as evidence
 	paged   bool // many hold it, and it is part of a page
-	blurred bool // it is told that it is near, and weighs no more than that
+	blurred bool // it is disclosed as near, and weighs no more than that
 }
 
 // name identifies an asked sentence.

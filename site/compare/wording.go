@@ -206,6 +206,10 @@ const (
 	crumbLetters  = 45   // of a passage that needs another one near,
 	crumbApart    = 15   // in words here
 	crumbSource   = 400  // and in bytes of the source
+	lineLetters   = 90   // of a passage in other words that needs another one,
+	lineApart     = 40   // in words here
+	lineSource    = 1000 // and in bytes of the source
+	lineText      = 1000 // words of a text of which a line is a small part
 	mosaicPieces  = 3    // copied sentences of one source that count although each is isolated
 	pieceLetters  = 60   // of such a sentence, at least
 	patchApart    = 30   // words between two sentences of one patchwork
@@ -325,23 +329,34 @@ func (p place) copied() bool {
 	return p.letters >= pieceLetters && (k == concordat.KindVerbatim || k == concordat.KindNear)
 }
 
-// markCrumbs marks the passages of a few words that have no other passage of the source nearby on both sides.
+// markCrumbs marks the passages of a few words, and in a long text those of a line in other words, that have no other passage of the
+// source nearby on both sides: two texts about one subject come to share that much.
 func (w *SharedWording) markCrumbs(passages []concordat.Passage) {
 	for i := range passages {
 		p := &passages[i]
-		if weightedLetters(w.Text, passages[i:i+1]) >= crumbLetters {
-			continue
+		letters := weightedLetters(w.Text, passages[i:i+1])
+		apart, source := crumbApart, crumbSource
+		reworded := p.Kind == concordat.KindParaphrase || p.Kind == concordat.KindSummary
+		if reworded && letters >= crumbLetters && w.Words.Len() >= lineText {
+			apart, source, letters = lineApart, lineSource, letters-lineLetters+crumbLetters
 		}
-		near := false
-		for k := max(0, i-1); k <= min(len(passages)-1, i+1) && !near; k++ {
-			q := passages[k]
-			near = k != i && w.between(min(p.Span.End, q.Span.End), max(p.Span.Start, q.Span.Start)) < crumbApart &&
-				max(p.SourceSpan.Start, q.SourceSpan.Start)-min(p.SourceSpan.End, q.SourceSpan.End) < crumbSource
-		}
-		if !near {
+		if letters < crumbLetters && !w.besideOther(passages, i, apart, source) {
 			p.Wording = cmp.Or(p.Wording, concordat.KindSentence)
 		}
 	}
+}
+
+// besideOther reports whether another passage of the source stands within so many words of passage i, and so many bytes of the source.
+func (w *SharedWording) besideOther(passages []concordat.Passage, i, apart, source int) bool {
+	p := passages[i]
+	for k := max(0, i-1); k <= min(len(passages)-1, i+1); k++ {
+		q := passages[k]
+		if k != i && w.between(min(p.Span.End, q.Span.End), max(p.Span.Start, q.Span.Start)) < apart &&
+			max(p.SourceSpan.Start, q.SourceSpan.Start)-min(p.SourceSpan.End, q.SourceSpan.End) < source {
+			return true
+		}
+	}
+	return false
 }
 
 // between returns the words between two bytes that are not legitimately shared.

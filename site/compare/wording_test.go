@@ -96,6 +96,49 @@ func TestSentenceAloneIsNoEvidence(t *testing.T) {
 	}
 }
 
+// TestLineInOtherWords: a line in other words far from all else of its source is chance, in a text of which the source holds a page as
+// well; a copied line is not, nor a line beside others of one place, nor any in a short text.
+func TestLineInOtherWords(t *testing.T) {
+	const line = "The fishermen moved to the southern shore when the bridge was built over the river. "
+	page := strings.Repeat("Whoever bought a boat in summer paid for the paint, and whoever sold one left his line on the wall until spring. ", 24)
+	for _, c := range []struct {
+		name   string
+		kind   concordat.Kind
+		filler int // sentences between
+		source int // bytes of the source from the page to the line
+		beside bool
+		want   bool // evidence
+	}{
+		{"by chance", concordat.KindParaphrase, 60, 9000, false, false},
+		{"condensed by chance", concordat.KindSummary, 60, 9000, false, false},
+		{"copied", concordat.KindVerbatim, 60, 9000, false, true},
+		{"beside the page, from elsewhere", concordat.KindParaphrase, 60, 9000, true, false},
+		{"beside the page", concordat.KindParaphrase, 60, 200, true, true},
+		{"in a short text", concordat.KindParaphrase, 10, 9000, false, true},
+	} {
+		filler := strings.Repeat("words of another hand stand here and say what they have to say. ", c.filler)
+		text := filler + page
+		if !c.beside {
+			text += filler
+		}
+		at := len(text)
+		text += line + filler
+		passages := []concordat.Passage{
+			{Kind: concordat.KindVerbatim, Span: concordat.Span{Start: len(filler), End: len(filler) + len(page)},
+				SourceSpan: concordat.Span{End: len(page)}},
+			{Kind: c.kind, Span: concordat.Span{Start: at, End: at + len(line)},
+				SourceSpan: concordat.Span{Start: len(page) + c.source, End: len(page) + c.source + len(line)}},
+		}
+		w := Shareable(text, nil, nil)
+		w.Decide(&wording.Scope{Held: &wording.Common{}, Of: 10}, 0, refOf)
+		w.Judge(passages)
+		if passages[0].Wording != "" || (passages[1].Wording == "") != c.want {
+			t.Errorf("%s: %d words, the page is marked %q, the line %q, want evidence: %v", c.name, w.Words.Len(), passages[0].Wording,
+				passages[1].Wording, c.want)
+		}
+	}
+}
+
 // TestFormsAreShown: what reads like a form's and another document holds is told as that, with the reason, and takes no part in
 // comparing; a heading takes none either, and is not shown.
 func TestFormsAreShown(t *testing.T) {

@@ -1,0 +1,96 @@
+package report
+
+import (
+	"regexp"
+	"strings"
+	"unicode"
+
+	"concordat"
+)
+
+const (
+	maxLinkedNotice = 200 // words of a notice that is made of links, without them
+	leastLinks      = 4   // of such a notice,
+	wordsForLink    = 25  // and one for so many words
+	maxRightsNotice = 80  // words of a notice that begins with a mark of rights
+	frontWords      = 300 // words from the beginning of a document, among which its authors stand
+	leastNames      = 6   // words of a paragraph of names
+	maxNames        = 120 // and the most
+	namesShare      = 0.6 // of its words, those that are written as names are
+)
+
+var (
+	// linkHost matches a link or an address and has its host.
+	linkHost = regexp.MustCompile(`(?i)(?:https?://|www\.|[\w.+-]+@)((?:[\w-]+\.)+\pL{2,})`)
+	linkWord = regexp.MustCompile(`(?i)\S*(?:https?://|www\.|@)\S*`)
+	// rightsMark begins a notice of rights: the mark and a year, or the year and the mark.
+	rightsMark = regexp.MustCompile(`(?i)^[\s*_]*(?:[0-9]{4}\s*)?(?:copyright\s*)?(?:©|\(c\)|copyright\s+c\b)[^\n]{0,60}|^[\s*_]*copyright\s+(?:\S+\s+){0,6}?(?:19|20)[0-9]{2}\b`)
+	rightsYear = regexp.MustCompile(`\b(?:1[5-9]|20)[0-9]{2}\b`)
+)
+
+// notice reports whether a paragraph is a publisher's: its links lead to one host, one for each two lines, or it begins with a mark of
+// rights. Of one text alone that proves nothing: links and marks are quickly put around a page.
+func notice(p string) bool {
+	if len(p) > 20*maxLinkedNotice {
+		return false
+	}
+	if at := rightsMark.FindString(p); at != "" && rightsYear.MatchString(at) {
+		if measureWords(p) <= maxRightsNotice {
+			return true
+		}
+	}
+	links := linkHost.FindAllStringSubmatch(p, 4*maxLinkedNotice)
+	if len(links) < leastLinks {
+		return false
+	}
+	of := map[string]int{}
+	most := 0
+	for _, m := range links {
+		host := strings.TrimPrefix(strings.ToLower(m[1]), "www.")
+		of[host]++
+		most = max(most, of[host])
+	}
+	words := measureWords(linkWord.ReplaceAllString(p, ""))
+	return most >= leastLinks && 2*most >= len(links) && words <= maxLinkedNotice && words <= wordsForLink*most
+}
+
+// authorLines returns the paragraphs at the beginning of a document that are made of names: its authors and where they work. Of one
+// text alone that proves nothing, as any page can be written in capitals.
+func authorLines(text string, ps []concordat.Span) []Attributed {
+	var out []Attributed
+	before := 0
+	for _, p := range ps {
+		if before > frontWords {
+			break
+		}
+		in := p.In(text)
+		words := measureWords(in)
+		before += words
+		if words >= leastNames && words <= maxNames && namesIn(in) {
+			out = append(out, Attributed{p, AsAuthors})
+		}
+	}
+	return out
+}
+
+// namesIn reports whether most words of a paragraph begin with a capital or are addresses, and they are set off from one another by
+// commas or lines.
+func namesIn(p string) bool {
+	words, names, set := 0, 0, 0
+	for _, f := range strings.Fields(p) {
+		f = strings.TrimLeft(f, "*†‡§¶#([{\"“„«0123456789,.;:")
+		letters := strings.IndexFunc(f, unicode.IsLetter)
+		if letters < 0 {
+			continue
+		}
+		words++
+		if r := []rune(f)[0]; unicode.IsUpper(r) || unicode.IsTitle(r) || strings.Contains(f, "@") {
+			names++
+		}
+		if strings.HasSuffix(f, ",") || strings.HasSuffix(f, ";") {
+			set++
+		}
+	}
+	set += strings.Count(strings.TrimSpace(p), "\n")
+	return words >= leastNames && float64(names) >= namesShare*float64(words) && 10*set >= words
+}

@@ -1,0 +1,83 @@
+package compare
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"concordat"
+	"concordat/align/wording"
+	"concordat/report"
+)
+
+// TestNoticesOnBothSides: a publisher's notice and the names of those who work in one place are nobody's evidence where both have them
+// so; a page into which one of them put links, marks or capitals is.
+func TestNoticesOnBothSides(t *testing.T) {
+	notice := func(n int) string {
+		return fmt.Sprintf("Vargas, et al. Mills %d, 295 (1999); the following resources for this article are available online "+
+			"(this was read on May %d, 2008):\nUpdated information and services can be found in the online version of this article at: "+
+			"http://www.mills.example.org/cgi/content/full/%d This article cites %d articles, some of which can be read for free: "+
+			"http://www.mills.example.org/cgi/content/full/%d#cited This article has been cited by %d others. It appears in the "+
+			"collection on wheels at http://www.mills.example.org/cgi/collection/wheels and whoever wants to reproduce it in whole or "+
+			"in part finds out how at http://www.mills.example.org/about/permissions", 200+n, n+1, 300+n, 40+n, 300+n, 90+n)
+	}
+	const page = "The fishermen of the eastern shore counted their boats in spring and wrote the number on the wall of the house. " +
+		"Whoever bought a boat in summer paid for the paint, and whoever sold one left his line on the wall until the next spring. " +
+		"When the wall was full they built another house, and this is why the street has eleven houses in which nobody ever lived. "
+	linked := strings.ReplaceAll(page, ". ", " (http://www.shore.example.org/boats). ")
+	marked := "© 2021 Ana Costa. " + page
+	names := "Department of Boats and Shores, Institute of Rivers, University of the North, Aldea, Chile\nDepartment of Lamps, Shore College, Aldea"
+	capitals := []rune(page)
+	for i, r := range capitals {
+		if i == 0 || capitals[i-1] == ' ' {
+			capitals[i] = []rune(strings.ToUpper(string(r)))[0]
+		}
+	}
+	written := strings.ReplaceAll(string(capitals), ". ", ",\n")
+	own := func(n int) string {
+		return strings.Repeat(fmt.Sprintf("Somebody in place%d wrote of the lamps that burned all night in house%d. ", n, n), 12)
+	}
+	for _, c := range []struct {
+		name   string
+		a      string
+		others func(n int) string
+		told   report.AttributedAs // empty: nothing is
+	}{
+		{"notice", notice(0), func(n int) string { return notice(n + 1) }, report.AsNotice},
+		{"names", names, func(int) string { return names }, report.AsAuthors},
+		{"links in a copied page", linked, func(int) string { return page }, ""},
+		{"a mark above a copied page", marked, func(int) string { return page }, ""},
+		{"capitals in a copied page", written, func(int) string { return page }, ""},
+		{"a copied page", page, func(int) string { return page }, ""},
+	} {
+		for _, of := range []int{2, 5, 12, 40, 400} {
+			text := "This copy was made for those who row, and is theirs alone.\n\n" + c.a + "\n\n" + own(0)
+			w := Shareable(text, nil, nil)
+			held, quoted := wording.CounterOf(w.Words), wording.CounterOf(QuotedWords(text, w.Words))
+			for n := 1; n <= min(3, of-1); n++ {
+				other := c.others(n) + "\n\n" + own(n)
+				words := wording.Split(other)
+				held.Add(n, words)
+				quoted.Add(n, QuotedWords(other, words))
+			}
+			w.Decide(&wording.Scope{Held: held.Common(2), Of: of, Quoted: quoted.Common(2)}, 0, refOf)
+			at := strings.Index(text, c.a)
+			share := ShareOf(report.NewCounter(w.Text), concordat.Span{Start: at, End: at + len(c.a)}, spansOf(w.Found, c.told))
+			if c.told != "" && share < 0.75 || c.told == "" && share > 0.1 {
+				t.Errorf("%s among %d: %.2f of it explained: %v", c.name, of, share, w.Found)
+			}
+		}
+	}
+}
+
+// spansOf returns the places of what was found for a reason; for none, of what was found to be a notice or names.
+func spansOf(found []report.Wording, why report.AttributedAs) []concordat.Span {
+	var out []concordat.Span
+	for _, f := range found {
+		if why == "" && slices.Contains([]string{string(report.AsNotice), string(report.AsAuthors)}, f.Why) || why != "" && f.Why == string(why) {
+			out = append(out, f.Span)
+		}
+	}
+	return out
+}
