@@ -166,6 +166,11 @@ func (r *Report) Conclusion() string {
 	if !r.Scores.Measured() {
 		return ""
 	}
+	if r.Scores.TooShort() {
+		return l.Join([]string{l.Say("Too short for a share: only %s of this document could count, fewer than %s.",
+			l.Plural(r.Scores.Words, "word", "words"), Thousands(fewestWords)),
+			l.Say("A sentence that anybody might write makes such a share large. Read the passages before concluding anything about a person.")})
+	}
 	batch, third := r.inBatch(), r.Scores.Covered >= 0.3
 	copied, ofCopied := measured(batch, third, "reworded", "copied forms")
 	if r.Scores.Covered < 0.1 {

@@ -242,3 +242,28 @@ func TestOnlyShortTexts(t *testing.T) {
 		}
 	}
 }
+
+// A document of fewer than 60 words of its own is said to be too short for a share, in every format; what rules take out is not its own.
+func TestTooShort(t *testing.T) {
+	words := func(n int) string { return strings.TrimSpace(strings.Repeat("river ", n)) + "." }
+	form := strings.Repeat("Describe the project. ", 30)
+	for _, c := range []struct {
+		name, text, form string
+		words            int
+		short            bool
+	}{
+		{"59 words", words(59), "", 59, true}, {"60 words", words(60), "", 60, false},
+		{"118 Chinese characters", strings.Repeat("河", 118), "", 59, true}, {"120 Chinese characters", strings.Repeat("河", 120), "", 60, false},
+		{"40 words on a form", form + "\n" + words(40), form, 40, true}, {"80 words on a form", form + "\n" + words(80), form, 80, false},
+	} {
+		f := &report.Findings{Submission: concordat.Document{Text: c.text}, Templates: []report.Template{{Text: c.form}}}
+		f.Passages = []concordat.Passage{passageOf(c.text, c.text[len(c.text)-10:], "d")}
+		r := report.Build(f, report.Rules{})
+		if r.Scores.Words != c.words || r.Scores.TooShort() != c.short {
+			t.Errorf("%s: %d words, too short: %v", c.name, r.Scores.Words, r.Scores.TooShort())
+		}
+		if said := strings.Contains(r.Conclusion(), "Too short for a share: only "+report.Thousands(c.words)+" words"); said != c.short {
+			t.Errorf("%s: %q", c.name, r.Conclusion())
+		}
+	}
+}

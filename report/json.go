@@ -150,6 +150,8 @@ type (
 		Characters  int      `json:"characters"`
 		Checked     int      `json:"checked"`
 		Countable   int      `json:"countable"`
+		Words       int      `json:"words"`
+		TooShort    bool     `json:"too_short"`
 		Found       *float64 `json:"found"`
 		Whole       *float64 `json:"whole"`
 		Covered     *float64 `json:"covered"`
@@ -332,7 +334,7 @@ func rounded(x float64) *float64 {
 
 func (r *Report) jsonScores() jsonScores {
 	s := r.Scores
-	j := jsonScores{Characters: s.Characters, Checked: s.Checked, Countable: s.Countable}
+	j := jsonScores{Characters: s.Characters, Checked: s.Checked, Countable: s.Countable, Words: s.Words, TooShort: s.TooShort()}
 	if !s.Measured() {
 		return j
 	}

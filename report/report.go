@@ -190,6 +190,7 @@ type Scores struct {
 	Characters int     // letters, marks and digits of the text
 	Checked    int     // of which compared
 	Countable  int     // of which could count: no template, form, list of references or the like
+	Words      int     // of Countable, words; a pair of Chinese characters is one
 	Found      float64 // of Checked: within any passage, before rules
 	Whole      float64 // of Checked: within a passage that counts
 	Covered    float64 // of Countable: within a passage that counts

@@ -34,6 +34,9 @@ func (b *builder) scores(chains []*chain, covered spans) Scores {
 		return s
 	}
 	s.Countable = b.countable
+	for _, x := range b.could {
+		s.Words += measureWords(x.In(b.text))
+	}
 	s.Found, s.Whole = b.share(all), b.share(covered)
 	s.Covered = b.part(covered)
 	s.Verbatim = b.part(union(exact).and(covered))
@@ -57,6 +60,13 @@ func (b *builder) scores(chains []*chain, covered spans) Scores {
 	s.Estimate = b.estimate(chains)
 	return s
 }
+
+// fewestWords is the number of words of a document's own from which its share says anything: of fewer a sentence that anybody might
+// write is a large part.
+const fewestWords = 60
+
+// TooShort reports whether so little of the document could count that its share says nothing.
+func (s Scores) TooShort() bool { return s.Measured() && s.Words < fewestWords }
 
 // QuotedWords says whether what was found in quotations counts, under the rules given.
 func (s Scores) QuotedWords(l Language, r Rules) string {
