@@ -140,9 +140,10 @@ func directionOf(r rune) int {
 
 // stand turns the places of the characters of a page whose lines run up or down so that they run from the left, as the
 // layout wants them: text on a page that is turned, and Chinese or Japanese in columns from the right. It reports whether
-// width and height change places; those of a page upside down do not.
+// width and height change places; those of a page upside down or in a mirror do not.
 func stand(chars []pdfChar, width, height float64) bool {
 	along, back, up, down := 0, 0, 0, 0
+	rise := 0 // lines that follow one another upwards, less those downwards
 	var last pdfChar
 	for _, c := range chars {
 		if c.r <= ' ' || c.right <= c.left {
@@ -154,8 +155,13 @@ func stand(chars []pdfChar, width, height float64) bool {
 			switch {
 			case math.Abs(dx) > math.Abs(dy):
 				along++
-				if dx < 0 && -dx < 4*size {
+				switch far := 4 * size; {
+				case dx < 0 && -dx < far:
 					back++
+				case dx > far && dy > size:
+					rise++
+				case dx > far && dy < -size:
+					rise--
 				}
 			case dy > 0 && dy < 4*size:
 				up++
@@ -165,10 +171,15 @@ func stand(chars []pdfChar, width, height float64) bool {
 		}
 		last = c
 	}
-	if back >= standing && 4*back > 3*(along+up+down) { // upside down
+	if back >= standing && 4*back > 3*(along+up+down) { // upside down, or seen in a mirror
 		for i := range chars {
-			if c := &chars[i]; c.right > c.left {
-				c.left, c.right, c.low, c.high = width-c.right, width-c.left, height-c.high, height-c.low
+			c := &chars[i]
+			if c.right <= c.left {
+				continue
+			}
+			c.left, c.right = width-c.right, width-c.left
+			if rise >= 0 {
+				c.low, c.high = height-c.high, height-c.low
 			}
 		}
 		return false

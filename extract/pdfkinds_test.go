@@ -237,12 +237,13 @@ func TestPDFEastAsian(t *testing.T) {
 	}
 }
 
-// TestPDFUpsideDown: a page that is drawn or shown upside down is read line by line.
+// TestPDFUpsideDown: a page that is drawn or shown upside down, or in a mirror, is read line by line.
 func TestPDFUpsideDown(t *testing.T) {
 	want := strings.Join(proseColumn, " ")
 	for name, data := range map[string][]byte{
 		"turned":     pdfOf(onePage("", helvetica, "/Rotate 180", drawnProse())...),
 		"drawn":      pdfOf(onePage("", helvetica, "", "-1 0 0 -1 612 792 cm\n"+drawnProse())...),
+		"mirrored":   pdfOf(onePage("", helvetica, "", "-1 0 0 1 612 0 cm\n"+drawnProse())...),
 		"both":       pdfOf(onePage("", helvetica, "/Rotate 180", "-1 0 0 -1 612 792 cm\n"+drawnProse())...),
 		"a quarter":  pdfOf(onePage("", helvetica, "/Rotate 90", drawnProse())...),
 		"three such": pdfOf(onePage("", helvetica, "/Rotate 270", drawnProse())...),
