@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"concordat"
+	"concordat/demo"
 	"concordat/instance"
 	"concordat/instance/config"
 	"concordat/instance/signing"
@@ -106,6 +107,7 @@ func (s *Daemon) OpenWebApp() (*WebApp, error) {
 		MaxUpload: o.Config.Extract.MaxInput,
 
 		AddFile:      d.adder(o),
+		Example:      demo.Files,
 		HookNetworks: o.Config.Webhooks.Allow,
 		Harvest:      HarvestFetch(o),
 		Policy:       policyOf(o.Config),

@@ -96,6 +96,7 @@ var routeDecisions = map[string]string{
 	"POST /checks/{id}/notes":  "ao",
 	"POST /checks/{id}/delete": "ao",
 
+	"POST /example":             "a",  // adds the example, or removes it
 	"POST /checks/{id}/watch":   "ao", // has later documents compared with it, or no longer
 	"POST /checks/{id}/library": "ao", // adds the submission to a library, or takes it out
 

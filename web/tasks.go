@@ -56,6 +56,7 @@ type checksPage struct {
 	// Of a site without checks: a library to begin with, empty if there is none, and how many documents all hold.
 	Library   concordat.LibraryID
 	Documents int
+	Example   exampleState
 }
 
 func (w checkPages) checksPage(rw http.ResponseWriter, r *http.Request, v *Visitor) {
@@ -104,6 +105,10 @@ func (w checkPages) checksPage(rw http.ResponseWriter, r *http.Request, v *Visit
 	}
 	if show.From > 0 {
 		p.Newer = show.Path(max(show.From-TaskPage, 0))
+	}
+	if p.Example, err = w.Example.State(r.Context(), v, all == 0 && show.Path(0) == "/checks"); err != nil {
+		w.Fail(rw, r, v, err)
+		return
 	}
 	if len(tasks) == 0 && p.MayAdd {
 		ls, err := w.o.Store.Catalogue.Libraries(r.Context())

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"html/template"
 	"io"
+	"io/fs"
 	"log/slog"
 	"net/http"
 	"net/netip"
@@ -54,6 +55,8 @@ type Options struct {
 	Originals Originals
 	// Partners returns the sites that a check can ask; nil: none.
 	Partners func(ctx context.Context) ([]Partner, error)
+	// Example has library/, documents to add to a new site, and submission/, a thesis to check against them; nil: none is offered.
+	Example fs.FS
 	// AddFile takes the documents of one file into a library and tells what became of each; nil: nobody
 	// adds documents here. Its error is of the whole file, and may be that of content.
 	AddFile func(ctx context.Context, lib concordat.LibraryID, f AddedFile, content io.Reader) ([]AddedDocument, error)
@@ -131,6 +134,7 @@ type Web struct {
 	Checks   checkPages
 	Library  libraryPages
 	Standing standingPages
+	Example  examplePages
 
 	People *people.Registry // accounts, sessions, tokens and quotas
 	// providers are those where people sign in.
@@ -180,7 +184,8 @@ func New(o Options) (*Web, error) {
 		Calls:    limit.Limiter{Now: o.Now, Window: time.Minute},
 		hashing:  passwords.NewHasher(o.Hashing)}
 	w.Admin, w.Reports = adminPages{w}, reportPages{w}
-	w.Batches, w.Accounts, w.Checks, w.Library, w.Standing = batchPages{w}, accountPages{w}, checkPages{w}, libraryPages{w}, standingPages{w}
+	w.Batches, w.Accounts, w.Checks, w.Library = batchPages{w}, accountPages{w}, checkPages{w}, libraryPages{w}
+	w.Standing, w.Example = standingPages{w}, examplePages{w}
 	var err error
 	if w.static, err = assets(); err != nil {
 		return nil, err
@@ -267,6 +272,7 @@ func (w *Web) routes() {
 	w.AddPage("GET /checks", Everyone, w.Checks.checksPage)
 	w.AddPage("GET /checks/new", Checkers, w.Checks.newPage)
 	w.AddPage("POST /checks", Checkers, w.Checks.submit)
+	w.AddPage("POST /example", Administrators, w.Example.change)
 	w.AddPage("POST /checks/cases", Officers, w.Reports.changeCases)
 	w.AddPage("GET /checks/{id}", Everyone, w.Reports.checkPage)
 	w.AddPage("GET /checks/{id}/events", Everyone, w.Checks.events)

@@ -1,0 +1,175 @@
+package web
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/http"
+	"path"
+	"strings"
+
+	"concordat"
+	"concordat/site"
+	"concordat/site/retain"
+	"concordat/store"
+)
+
+// examplePages offers a library and a thesis that copies from it, so that the first report needs no document of one's own. They are
+// added together and deleted together.
+type examplePages struct{ web *Web }
+
+const (
+	// exampleLibrary is the library that the example is added to.
+	exampleLibrary concordat.LibraryID = "example"
+	// exampleBatch names the checks of the example.
+	exampleBatch = "example"
+	// exampleReason stands in the receipts of its deletion.
+	exampleReason = "the example was removed"
+)
+
+// exampleState holds what the visitor may do about the example.
+type exampleState struct {
+	Offered bool // an administrator may add it
+	There   bool // it is there, and an administrator may remove it
+}
+
+// State returns what the list of checks says about the example; empty: there is no check.
+func (e examplePages) State(ctx context.Context, v *Visitor, empty bool) (out exampleState, err error) {
+	if v.Role != store.RoleAdministrator || e.web.o.Example == nil || e.web.o.AddFile == nil || e.web.o.Eraser == nil {
+		return out, nil
+	}
+	_, err = e.web.o.Store.Catalogue.Library(ctx, exampleLibrary)
+	out.There = err == nil
+	if errors.Is(err, concordat.ErrNotFound) {
+		err = nil
+	}
+	out.Offered = empty && !out.There
+	return out, err
+}
+
+// change adds the example, and goes on to its check, or removes it.
+func (e examplePages) change(rw http.ResponseWriter, r *http.Request, v *Visitor) {
+	err := ParseForm(rw, r)
+	to := "/checks"
+	ctx := context.WithoutCancel(r.Context()) // half an example is of no use to who leaves the page
+	switch {
+	case err != nil:
+	case r.PostForm.Get("action") == "remove":
+		err = e.remove(ctx, v)
+	default:
+		var id concordat.TaskID
+		id, err = e.add(ctx, v)
+		to = "/checks/" + string(id)
+	}
+	if err != nil {
+		e.web.Fail(rw, r, v, err)
+		return
+	}
+	http.Redirect(rw, r, to, http.StatusSeeOther)
+}
+
+// add makes the library with its documents and submits the thesis.
+func (e examplePages) add(ctx context.Context, v *Visitor) (concordat.TaskID, error) {
+	now, err := e.State(ctx, v, true)
+	if err != nil {
+		return "", err
+	}
+	if !now.Offered {
+		return "", fmt.Errorf("example: %w", concordat.ErrExists)
+	}
+	if _, err := e.web.Library.CreateLibrary(ctx, v, string(exampleLibrary), "Example library"); err != nil {
+		return "", err
+	}
+	err = fs.WalkDir(e.web.o.Example, "library", func(name string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		content, err := fs.ReadFile(e.web.o.Example, name)
+		if err != nil {
+			return err
+		}
+		return e.addFile(ctx, strings.TrimPrefix(name, "library/"), content)
+	})
+	if err != nil {
+		return "", err
+	}
+	theses, err := fs.Glob(e.web.o.Example, "submission/*.docx")
+	if err == nil && len(theses) == 0 {
+		err = fmt.Errorf("thesis of the example: %w", concordat.ErrNotFound)
+	}
+	if err != nil {
+		return "", err
+	}
+	thesis, err := e.web.o.Example.Open(theses[0])
+	if err != nil {
+		return "", err
+	}
+	defer func() { _ = thesis.Close() }() // only read
+	hash, _, err := e.web.o.Files.Put(ctx, thesis, e.web.o.MaxUpload)
+	if err != nil {
+		return "", err
+	}
+	ids, err := e.web.Checks.enqueue(ctx, v, exampleBatch, []site.Job{{Name: path.Base(theses[0]), File: hash}},
+		site.Job{Libraries: []concordat.LibraryID{exampleLibrary}}, "check_submitted")
+	if err != nil {
+		return "", err
+	}
+	return ids[0], nil
+}
+
+// addFile adds a file of the example. The first line of a text is its title; a row of a table is a document with name, title and text.
+func (e examplePages) addFile(ctx context.Context, name string, content []byte) error {
+	one := func(f AddedFile, text string) error {
+		docs, err := e.web.o.AddFile(ctx, exampleLibrary, f, strings.NewReader(text))
+		for _, d := range docs {
+			err = errors.Join(err, d.Err)
+		}
+		if err != nil {
+			return fmt.Errorf("example: %s: %w", f.ID, err)
+		}
+		return nil
+	}
+	if path.Ext(name) == ".tsv" {
+		for line := range strings.Lines(string(content)) {
+			cells := strings.Split(strings.TrimSpace(line), "\t")
+			if len(cells) != 3 {
+				continue
+			}
+			id := concordat.DocumentID(name + "#" + cells[0])
+			if err := one(AddedFile{Name: cells[0] + ".txt", ID: id, Title: cells[1]}, cells[2]); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	f := AddedFile{Name: path.Base(name), ID: concordat.DocumentID(name)}
+	if ext := path.Ext(name); ext == ".txt" || ext == ".md" {
+		first, _, _ := bytes.Cut(content, []byte("\n"))
+		f.Title = strings.TrimSpace(strings.TrimLeft(string(first), "# \ufeff"))
+	}
+	return one(f, string(content))
+}
+
+// remove deletes the library and its checks, with receipts.
+func (e examplePages) remove(ctx context.Context, v *Visitor) error {
+	l, err := e.web.o.Store.Catalogue.Library(ctx, exampleLibrary)
+	if err != nil {
+		return err
+	}
+	tasks, err := e.web.o.Store.Checks.FilterTasks(ctx, store.TaskFilter{Batch: exampleBatch}, 0, 0)
+	if err != nil {
+		return err
+	}
+	var t retain.Target
+	for _, one := range tasks {
+		t.Tasks = append(t.Tasks, one.ID)
+	}
+	if len(t.Tasks) > 0 {
+		if _, err := e.web.Admin.Erase(ctx, v, exampleReason, t); err != nil {
+			return err
+		}
+	}
+	return e.web.Library.DeleteLibrary(ctx, v, l, exampleReason)
+}
