@@ -8,22 +8,22 @@ import (
 	"concordat/web/passwords"
 )
 
-// accountPages has the pages of one's own account: sessions, tokens, and ways to sign in.
+// accountPages has the pages of a user's own account: sessions, tokens, and ways to sign in.
 type accountPages struct{ *Web }
 
 type accountPage struct {
-	Name   string // of the account, for the browser's keeper of passwords
+	Name   string // of the account, for the browser's password manager
 	Tokens []tokenRow
 	Scopes []string
 	Secret string // shown once
-	// Sessions are the browsers that are signed in, this one among them.
+	// Sessions are the browsers that are signed in, including this one.
 	Sessions []sessionRow
 	Problem  string
 	Changed  bool // the password
 	Quota    []quotaRow
 }
 
-// sessionRow is a browser that is signed in.
+// sessionRow is a signed-in browser.
 type sessionRow struct {
 	ID   store.TokenID
 	Here bool
@@ -84,7 +84,7 @@ func (w accountPages) changeTokens(rw http.ResponseWriter, r *http.Request, v *V
 	w.showAccount(rw, r, v, http.StatusOK, accountPage{Secret: secret})
 }
 
-// quotaRow is a limit of an account, for the account page.
+// quotaRow is one limit of an account, for the account page.
 type quotaRow struct {
 	Key  string // of a message
 	Most int64
@@ -101,7 +101,7 @@ func (w accountPages) quotaRows(v *Visitor) (out []quotaRow) {
 	return out
 }
 
-// endSessions signs a browser out, or all but this one.
+// endSessions signs out one browser, or all but this one.
 func (w accountPages) endSessions(rw http.ResponseWriter, r *http.Request, v *Visitor) {
 	err := ParseForm(rw, r)
 	if err == nil {
@@ -114,7 +114,7 @@ func (w accountPages) endSessions(rw http.ResponseWriter, r *http.Request, v *Vi
 	http.Redirect(rw, r, "/account#sessions", http.StatusSeeOther)
 }
 
-// changePassword takes the present password and a new one, and signs all other browsers out.
+// changePassword checks the present password, sets a new one, and signs out all other browsers.
 func (w accountPages) changePassword(rw http.ResponseWriter, r *http.Request, v *Visitor) {
 	if err := ParseForm(rw, r); err != nil {
 		w.Fail(rw, r, v, err)
@@ -146,7 +146,7 @@ func (w accountPages) changePassword(rw http.ResponseWriter, r *http.Request, v 
 		err = w.People.SetPassword(r.Context(), v.Name, hash, f.Get("tokens") == "revoke")
 	}
 	if err == nil {
-		err = w.signIn(rw, r, v.Name) // a new session: the old ones are gone with the old password
+		err = w.signIn(rw, r, v.Name) // a new session: the old ones end with the old password
 	}
 	if err != nil {
 		w.Fail(rw, r, v, err)

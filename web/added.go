@@ -13,11 +13,11 @@ import (
 	"strings"
 )
 
-// AddedFile is a file on its way into a library.
+// AddedFile is a file to be added to a library.
 type AddedFile struct {
 	Name   string               // of the file
-	ID     concordat.DocumentID // of its document; of an archive: before the names of its members; empty: Name
-	Title  string               // empty: the file's own, or from its name
+	ID     concordat.DocumentID // of its document; for an archive: a prefix for the names of its members; empty: Name
+	Title  string               // empty: the file's own, or one made from its name
 	Author string               // empty: the file's own
 	Date   concordat.Date       // empty: the file's own
 }
@@ -25,11 +25,11 @@ type AddedFile struct {
 // AddedDocument is the outcome for one document of a file.
 type AddedDocument struct {
 	site.Ingested
-	Err error // why it is not in the library; nil: it is
+	Err error // why it was not added; nil: it was
 }
 
-// ReadAdded reads the form of add-documents and gives each file to take, which reads as much of it as
-// it wants.
+// ReadAdded reads the form of add-documents and passes on each file to be added, which reads as much of its content as it
+// wants.
 func ReadAdded(parts *multipart.Reader, take func(f AddedFile, content io.Reader) error) error {
 	room, files := maxForm, 0
 	var f AddedFile
@@ -62,7 +62,7 @@ func ReadAdded(parts *multipart.Reader, take func(f AddedFile, content io.Reader
 	}
 }
 
-// documentOf returns the identity of a document that has only the name of its file: other than CleanName it keeps different names
+// documentOf returns the identity of a document that is known only by its file name: unlike CleanName it keeps different names
 // different.
 func documentOf(name string) concordat.DocumentID {
 	if name = path.Base("/" + strings.ReplaceAll(name, `\`, "/")); name == "/" {

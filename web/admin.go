@@ -18,29 +18,29 @@ import (
 // adminPages has the pages of administration.
 type adminPages struct{ *Web }
 
-// Administration holds the functions of the process that the administration pages call. All may be called
-// concurrently; a nil one leaves its part out.
+// Administration holds the functions of the process that the administration pages call. All of them may be called concurrently;
+// if one is nil, its part is left out.
 type Administration struct {
 	Storage  func(ctx context.Context) (Storage, error)
 	Schemes  func(ctx context.Context) (Schemes, error)
 	Health   func(ctx context.Context) []HealthPart
 	Settings func() []Setting
-	// Set gives keys that change while the site runs other values; nil: pages change none.
+	// Set changes the values of keys while the site runs; nil: pages change none.
 	Set func(ctx context.Context, values []Setting, notes ...store.AuditNote) error
-	// Keys are those by which the site signs. LockedRoot returns the root key under a passphrase, which stays here too, and
-	// PutOffRoot notes that nobody is to be asked for it again.
+	// Keys are the site's signing keys. LockedRoot returns the root key encrypted with a passphrase; a copy stays here.
+	// PutOffRoot notes that nobody is to be asked about it again.
 	Keys       func(ctx context.Context) (Keys, error)
 	LockedRoot func(ctx context.Context, passphrase []byte, notes ...store.AuditNote) ([]byte, error)
 	PutOffRoot func(ctx context.Context, notes ...store.AuditNote) error
-	Joining    *Joining // nil: commands make partners
+	Joining    *Joining // nil: partners are added by commands
 }
 
-// Storage is the disk and the index of a site.
+// Storage describes the disk and the index of a site.
 type Storage struct {
 	Folder     string        `json:"folder"`
 	Free       int64         `json:"free_bytes"`
 	All        int64         `json:"all_bytes"`
-	LowWater   int64         `json:"low_water_bytes"` // that stay free
+	LowWater   int64         `json:"low_water_bytes"` // to be kept free
 	Parts      []StoragePart `json:"parts"`
 	Documents  int           `json:"documents"`
 	Sentences  int           `json:"sentences"` // with repeats
@@ -50,13 +50,13 @@ type Storage struct {
 	TableBytes int64         `json:"table_bytes"`     // of memory
 }
 
-// StoragePart is one part of the folder of a site.
+// StoragePart is one part of the site's folder.
 type StoragePart struct {
 	Name  string `json:"name"` // index, store, originals, other
 	Bytes int64  `json:"bytes"`
 }
 
-// Schemes are the recipes of the fingerprints of a site.
+// Schemes are the fingerprint schemes of a site.
 type Schemes struct {
 	Recipe string                  `json:"recipe"`
 	Scheme concordat.Scheme        `json:"scheme"` // with its digest
@@ -64,24 +64,24 @@ type Schemes struct {
 	Epochs []siteanswer.EpochState `json:"epochs"`
 }
 
-// HealthPart is one thing that was looked at.
+// HealthPart is one thing that was examined.
 type HealthPart struct {
-	Code   string `json:"code"` // store, index, disk, queue, partners, keys, ...; has words
+	Code   string `json:"code"` // store, index, disk, queue, partners, keys, ...; the language tables have words for it
 	OK     bool   `json:"ok"`
 	Detail string `json:"detail,omitempty"`
-	// Failed is, in the part of failed checks, how many failed by a fault of the site, and how many by what was submitted.
+	// Failed is set for failed checks: how many failed by a fault of the site, and how many because of their input.
 	Failed []int `json:"-"`
 
 	key  string // of Detail in the language tables; empty: it has no words of its own
 	args []any
 }
 
-// Told returns a part whose detail is a text of the language tables, with its arguments.
+// Told returns a part whose detail is a message of the language tables, with its arguments.
 func Told(code string, ok bool, key string, args ...any) HealthPart {
 	return HealthPart{Code: code, OK: ok, Detail: message.English.Say(key, args...), key: key, args: args}
 }
 
-// inLanguage returns the part with its detail in a language.
+// inLanguage returns the part with its detail in the given language.
 func (p HealthPart) inLanguage(l message.Language) HealthPart {
 	if p.key != "" {
 		p.Detail = l.Say(p.key, p.args...)
@@ -96,10 +96,10 @@ type Setting struct {
 	Origin string `json:"origin"` // default, FILE:LINE, $VARIABLE or --FLAG
 	Live   bool   `json:"live"`   // a change takes effect without a restart
 	Hidden bool   `json:"hidden"` // a secret: Value is empty
-	// The rest is for a page on which it is changed.
-	Changeable bool     `json:"-"` // by this page: it is Live, and no variable or flag stands over it
-	Words      []string `json:"-"` // the values that there are; nil: any of Kind
-	Kind       string   `json:"-"` // what is wanted, for example a number in a range
+	// The other fields are for a page that changes the setting.
+	Changeable bool     `json:"-"` // by this page: it is Live, and no variable or flag overrides it
+	Words      []string `json:"-"` // the possible values; nil: any of Kind
+	Kind       string   `json:"-"` // what is expected, for example a number in a range
 	Doc        string   `json:"-"` // in English
 }
 
@@ -128,7 +128,7 @@ func adminFor(v *Visitor) adminFrame { return adminFrame{v.Role == store.RoleAdm
 
 var errNoAdmin = fmt.Errorf("the process tells nothing of this: %w", concordat.ErrNotFound)
 
-// Health looks at all parts; what the pages themselves know comes last.
+// Health examines all parts; what the pages themselves know comes last.
 func (w adminPages) Health(ctx context.Context) []HealthPart {
 	var out []HealthPart
 	if w.o.Admin != nil && w.o.Admin.Health != nil {
@@ -144,11 +144,11 @@ func (w adminPages) Health(ctx context.Context) []HealthPart {
 	return append(out, part, w.lately(ctx))
 }
 
-// maxFailed bounds the failed tasks that are looked at.
+// maxFailed bounds how many failed tasks are examined.
 const maxFailed = 500
 
-// lately counts the checks that failed in the last day by a fault of the site, and, behind a plus sign, the others: for
-// what was submitted, or cancelled.
+// lately counts the checks that failed in the last day by a fault of the site and, after a plus sign, those that failed because
+// of their input or were cancelled.
 func (w adminPages) lately(ctx context.Context) HealthPart {
 	p := HealthPart{Code: "failed"}
 	tasks, err := w.o.Store.Checks.FilterTasks(ctx, store.TaskFilter{States: []concordat.State{concordat.TaskFailed}}, 0, maxFailed)
@@ -180,7 +180,7 @@ func (w adminPages) healthPage(rw http.ResponseWriter, r *http.Request, v *Visit
 	w.showHealth(rw, r, v, http.StatusOK, "")
 }
 
-// showHealth shows the page with the key of what is wrong with the passphrase that was given, or with nothing wrong.
+// showHealth shows the page. The key says what is wrong with the passphrase given; empty: nothing.
 func (w adminPages) showHealth(rw http.ResponseWriter, r *http.Request, v *Visitor, status int, wrong string) {
 	counts, err := w.o.Store.Checks.TaskCounts(r.Context())
 	var keys *Keys
@@ -212,7 +212,7 @@ var taskStates = []concordat.State{concordat.TaskRunning, concordat.TaskQueued, 
 type adminTasks struct {
 	adminFrame
 	People called
-	State  concordat.State // of those listed; empty: any
+	State  concordat.State // one of those listed; empty: any
 	Owner  string          // likewise
 	States []concordat.State
 	Counts map[concordat.State]int
@@ -238,7 +238,7 @@ func (w adminPages) adminTasksPage(rw http.ResponseWriter, r *http.Request, v *V
 	q := r.URL.Query()
 	p := adminTasks{adminFrame: adminFor(v), States: taskStates,
 		State: concordat.State(q.Get("state")), Owner: q.Get("owner")}
-	before, _ := strconv.ParseInt(q.Get("before"), 10, 64) // nonsense begins at the newest
+	before, _ := strconv.ParseInt(q.Get("before"), 10, 64) // an invalid value starts at the newest
 	tasks, err := w.o.Store.Checks.FilterTasks(r.Context(), store.TaskFilter{States: OneState(p.State), Owner: p.Owner}, before, TaskPage)
 	if err == nil {
 		p.Counts, err = w.o.Store.Checks.TaskCounts(r.Context())
@@ -266,7 +266,7 @@ func (w adminPages) adminTasksPage(rw http.ResponseWriter, r *http.Request, v *V
 	w.Show(rw, r, v, http.StatusOK, "admin_tasks", "title.admin", p)
 }
 
-// changeTask begins a failed task again, or cancels one that has not ended.
+// changeTask restarts a failed task, or cancels one that has not ended.
 func (w adminPages) changeTask(rw http.ResponseWriter, r *http.Request, v *Visitor) {
 	t, err := w.task(r, v)
 	if err == nil {
@@ -333,7 +333,7 @@ func (w adminPages) schemesPage(rw http.ResponseWriter, r *http.Request, v *Visi
 	w.Show(rw, r, v, http.StatusOK, "admin_schemes", "title.admin", p)
 }
 
-// bytesWords writes a number of bytes for people of a language.
+// bytesWords writes a number of bytes for readers of a language.
 func bytesWords(l message.Language, n int64) string {
 	for _, u := range []struct {
 		name string
@@ -347,7 +347,7 @@ func bytesWords(l message.Language, n int64) string {
 	return strconv.FormatInt(n, 10) + " B"
 }
 
-// designPage shows every component of the pages in all its states, for developers. No page leads there.
+// designPage shows every component of the pages in all its states, for developers. No page links to it.
 type designPage struct {
 	adminFrame
 	Colours, Heat []string // tokens

@@ -16,7 +16,7 @@ import (
 	"concordat/web/message"
 )
 
-// auditShown is how many entries of the audit a page shows.
+// auditShown is how many audit entries a page shows.
 const auditShown = 100
 
 type auditPage struct {
@@ -27,19 +27,19 @@ type auditPage struct {
 	Entries                 []store.AuditEntry
 	Older                   string // the next page; empty: these are the last
 	Head                    store.AuditHead
-	Verified                *store.AuditHead // the chain was followed to here
-	Broken                  string           // or it breaks, so
+	Verified                *store.AuditHead // the chain was verified up to here
+	Broken                  string           // or where it breaks
 }
 
-// auditFact is one thing that an entry of the audit says.
+// auditFact is one fact that an audit entry states.
 type auditFact struct {
 	Key, Value string
-	Link       string // to the page of what Value names; empty: none
+	Link       string // link to the page of the thing that Value names; empty: none
 	Whole      string // Value before it was shortened; empty: it was not
 }
 
-// auditFacts takes apart the detail of an entry, in the order of the keys: a JSON object, as each is. Of a digest its
-// beginning is shown.
+// auditFacts splits the detail of an entry, a JSON object, into facts in the order of its keys. Of a digest only the beginning
+// is shown.
 func auditFacts(detail json.RawMessage) []auditFact {
 	var fields map[string]json.RawMessage
 	if len(detail) == 0 {
@@ -72,7 +72,7 @@ func auditFacts(detail json.RawMessage) []auditFact {
 	return out
 }
 
-// auditFilter reads the filter of the audit page from a query; a day counts whole.
+// auditFilter reads the filter of the audit page from a query; a day includes its last second.
 func auditFilter(q url.Values) (store.AuditFilter, error) {
 	f := store.AuditFilter{Actor: strings.TrimSpace(q.Get("actor")), Action: q.Get("action")}
 	var err, err2 error
@@ -99,7 +99,7 @@ func (w adminPages) showAudit(rw http.ResponseWriter, r *http.Request, v *Visito
 	p.adminFrame = adminFor(v)
 	p.Actor, p.Action, p.From, p.To = q.Get("actor"), q.Get("action"), q.Get("from"), q.Get("to")
 	f, err := auditFilter(q)
-	before, _ := strconv.ParseInt(q.Get("before"), 10, 64) // nonsense begins at the newest
+	before, _ := strconv.ParseInt(q.Get("before"), 10, 64) // an invalid value starts at the newest
 	if err == nil {
 		p.Entries, err = w.o.Store.Audit.SearchAudit(r.Context(), f, before, auditShown)
 	}
@@ -123,7 +123,7 @@ func (w adminPages) showAudit(rw http.ResponseWriter, r *http.Request, v *Visito
 	w.Show(rw, r, v, http.StatusOK, "admin_audit", "title.admin", p)
 }
 
-// verifyAudit follows the chain of the audit from its first entry.
+// verifyAudit verifies the chain of the audit from its first entry.
 func (w adminPages) verifyAudit(rw http.ResponseWriter, r *http.Request, v *Visitor) {
 	head, err := w.o.Store.Audit.VerifyAudit(r.Context())
 	switch {
@@ -138,7 +138,7 @@ func (w adminPages) verifyAudit(rw http.ResponseWriter, r *http.Request, v *Visi
 	}
 }
 
-// exportAudit writes the audit, oldest first, a JSON value on each line.
+// exportAudit writes the audit, oldest entry first, one JSON value per line.
 func (w adminPages) exportAudit(rw http.ResponseWriter, r *http.Request, v *Visitor) {
 	w.Audit(r.Context(), v.Name, "audit_exported", nil)
 	rw.Header().Set("Content-Type", "application/jsonl")
@@ -151,7 +151,7 @@ func (w adminPages) exportAudit(rw http.ResponseWriter, r *http.Request, v *Visi
 				err = e.Encode(entries[i])
 			}
 		}
-		if err != nil { // the chain shows that the file was cut off: it ends before the head
+		if err != nil { // the chain shows that the file was truncated: it ends before the head
 			w.o.Logger.Error("export of the audit", "error", err)
 			panic(http.ErrAbortHandler)
 		}

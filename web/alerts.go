@@ -26,17 +26,17 @@ const alertsOnPage = 100
 // Alert is an alert as people see it.
 type Alert struct {
 	store.Alert
-	Name  string // of the partner that asks, or that has the document; empty: this site has the document, and the check
+	Name  string // of the partner that asks or has the document; empty: this site has both the document and the check
 	Check string // title of the check; empty: a partner's
-	Place string // title of the library that holds the document
+	Place string // title of the library with the document
 }
 
-// View returns the alert as programs see it.
+// View returns the alert in the form that programs get.
 func (a Alert) View() view.Alert {
 	return view.OfAlert(a.Alert, map[concordat.SiteID]string{a.Partner: a.Name, a.Source.Site: a.Name})
 }
 
-// Told reports whether a partner's check was told of a document of this site.
+// Told reports whether a partner's check was told about a document of this site.
 func (a Alert) Told() bool { return a.Side == store.AlertTold }
 
 // Named reports whether the document is named.
@@ -47,9 +47,9 @@ func (a Alert) IsRead() bool    { return !a.Read.At.IsZero() }
 func (a Alert) IsHandled() bool { return !a.Handled.At.IsZero() }
 
 type alertsPage struct {
-	Open   bool // only those that nobody has handled
+	Open   bool // only those not handled yet
 	Alerts []Alert
-	Next   int64 // the number to go on before; 0: these are the last
+	Next   int64 // the number from which the next page continues; 0: this is the last one
 	// Watched are the checks that later documents raise alerts for, People by whom they were handed in.
 	Watched []WatchedCheck
 	People  called

@@ -18,7 +18,7 @@ import (
 	"concordat/web/message"
 )
 
-// batchPages has the pages of batches and of what is checked again.
+// batchPages has the pages of batches and repeated checks.
 type batchPages struct{ *Web }
 
 func (w batchPages) batchesRoutes() {
@@ -40,10 +40,10 @@ func (w batchPages) batchesRoutes() {
 	w.recheckRoutes()
 }
 
-// errNoBatches is the error of a site without a queue of batches.
+// errNoBatches is the error of a site without a batch queue.
 var errNoBatches = fmt.Errorf("batches: %w", concordat.ErrUnavailable)
 
-// OwnerOf is whose things the visitor sees; nil: everyone's.
+// OwnerOf returns whose things the visitor sees; nil: everyone's.
 func OwnerOf(v *Visitor) *string {
 	if v.SeesAll() {
 		return nil
@@ -59,7 +59,7 @@ type batchesPage struct {
 }
 
 func (w batchPages) batchesPage(rw http.ResponseWriter, r *http.Request, v *Visitor) {
-	before, _ := strconv.ParseInt(r.URL.Query().Get("before"), 10, 64) // nonsense begins at the newest
+	before, _ := strconv.ParseInt(r.URL.Query().Get("before"), 10, 64) // an invalid value starts at the newest
 	bs, err := w.o.Store.Batches.Batches(r.Context(), OwnerOf(v), before, TaskPage)
 	var people called
 	if err == nil {
@@ -76,7 +76,7 @@ func (w batchPages) batchesPage(rw http.ResponseWriter, r *http.Request, v *Visi
 	w.Show(rw, r, v, http.StatusOK, "batches", "title.batches", p)
 }
 
-// VisibleBatch returns a batch that the visitor may see; another does not exist for them.
+// VisibleBatch returns a batch if the visitor may see it; otherwise it does not exist for them.
 func (w batchPages) VisibleBatch(ctx context.Context, v *Visitor, id string) (store.Batch, error) {
 	b, err := w.o.Store.Batches.Batch(ctx, id)
 	if err == nil && !v.SeesAll() && b.Owner != v.Name {
@@ -127,8 +127,8 @@ func (w batchPages) submitBatch(rw http.ResponseWriter, r *http.Request, v *Visi
 	}
 }
 
-// HandBatch queues what was uploaded as one batch and returns its ID. It fails if the site keeps no texts, if a quota is used
-// up, or if a public account names partners.
+// HandBatch queues the uploaded files as one batch and returns its ID. It fails if the site keeps no texts, if a quota is
+// exceeded, or if a public account names partners.
 func (w batchPages) HandBatch(ctx context.Context, v *Visitor, u *Upload) (string, error) {
 	if w.o.Batches == nil {
 		return "", errNoBatches
@@ -207,7 +207,7 @@ func (w batchPages) batchJob(ctx context.Context, u *Upload) (batch.Job, error) 
 	return j, nil
 }
 
-// chosen returns the partners of a form; each must be one that can be asked.
+// chosen returns the partners in a form; each must be one that can be asked.
 func (w batchPages) chosen(ctx context.Context, names []string, purpose string) ([]concordat.SiteID, error) {
 	j := site.Job{Purpose: purpose}
 	err := w.Checks.partnerWishes(ctx, &j, names)
@@ -217,7 +217,7 @@ func (w batchPages) chosen(ctx context.Context, names []string, purpose string) 
 	return j.Partners, err
 }
 
-// mayChangeBatch reports whether the visitor may cancel a batch or have it done again.
+// mayChangeBatch reports whether the visitor may cancel a batch or have it repeated.
 func (w batchPages) mayChangeBatch(v *Visitor, b store.Batch) bool {
 	return v.Role != store.RoleAuditor && (b.Owner == v.Name || v.MayReview())
 }
@@ -229,7 +229,7 @@ type batchResults struct {
 	wording []batch.WordingLine
 }
 
-// batchTables are the tables of a batch by the names of their files.
+// batchTables are the tables of a batch, by file name.
 var batchTables = map[string]func(*batchResults, http.ResponseWriter) error{
 	"pairs.csv":     func(b *batchResults, rw http.ResponseWriter) error { return b.WritePairs(rw) },
 	"documents.csv": func(b *batchResults, rw http.ResponseWriter) error { return b.WriteMembers(rw) },
@@ -273,7 +273,7 @@ func (w batchPages) batchTable(rw http.ResponseWriter, r *http.Request, v *Visit
 	}
 }
 
-// pairOf returns the numbers of a pair's members from the path, where people count from 1.
+// pairOf returns the numbers of a pair's members from the path, which count from 1.
 func pairOf(a, b string) (x, y int, err error) {
 	x, errX := strconv.Atoi(a)
 	y, errY := strconv.Atoi(b)
@@ -291,7 +291,7 @@ func (w batchPages) batchAgain(rw http.ResponseWriter, r *http.Request, v *Visit
 	w.changeBatch(rw, r, v, w.RepeatBatch)
 }
 
-// changeBatch does something to a batch and shows it.
+// changeBatch changes a batch and shows it.
 func (w batchPages) changeBatch(rw http.ResponseWriter, r *http.Request, v *Visitor,
 	do func(context.Context, *Visitor, store.Batch) error) {
 	b, err := w.VisibleBatch(r.Context(), v, r.PathValue("id"))
@@ -367,11 +367,11 @@ func (w batchPages) ApplyVerdict(ctx context.Context, v *Visitor, b store.Batch,
 		v.Note("batch_pair", map[string]any{"batch": b.ID, "a": x + 1, "b": y + 1, "verdict": verdict}))
 }
 
-// batchBeat is how often the events of a batch are looked up. They come from the store, so that they go on
-// after a restart, and for a batch that a command works on.
+// batchBeat is the interval at which the events of a batch are looked up. They come from the store, so that they continue after
+// a restart, and for a batch that a command works on.
 const batchBeat = time.Second
 
-// batchEvents sends how far a batch is until it ends.
+// batchEvents sends the progress of a batch until it ends.
 func (w batchPages) batchEvents(rw http.ResponseWriter, r *http.Request, v *Visitor) {
 	b, err := w.VisibleBatch(r.Context(), v, r.PathValue("id"))
 	if err != nil {

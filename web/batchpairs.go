@@ -21,12 +21,12 @@ import (
 const (
 	// pairsOnPage is how many pairs a page of a batch lists.
 	pairsOnPage = 15
-	// chartPairs bounds the pairs that pictures are drawn from, and chartLeast is the least share of one.
+	// chartPairs is the most pairs that a chart is drawn from, and chartLeast the smallest share of a pair in it.
 	chartPairs = 50_000
 	chartLeast = 0.01
 )
 
-// memberName returns the name of a document of a batch for people: its title, else the name of its file.
+// memberName returns the name of a document of a batch for people: its title, or else its file name.
 func memberName(m *store.BatchMember) string {
 	name := m.Name
 	if i := strings.LastIndex(name, "!/"); i >= 0 {
@@ -35,7 +35,7 @@ func memberName(m *store.BatchMember) string {
 	return visible(cmp.Or(strings.TrimSpace(m.Title), path.Base(name)))
 }
 
-// memberBy is who a document is from, and its file: what tells two of one title apart.
+// memberBy returns a document's author and file, which tell two documents with the same title apart.
 func memberBy(m *store.BatchMember) string {
 	var parts []string
 	for _, one := range []string{m.Author, m.Group, string(m.Dated)} {
@@ -49,20 +49,20 @@ func memberBy(m *store.BatchMember) string {
 	return visible(strings.Join(parts, " · "))
 }
 
-// pairOrders are the ways in which pairs can be sorted: by the larger share of the two, by the smaller, and by name.
+// pairOrders are the sort orders of pairs: by the larger of the two shares, by the smaller, and by name.
 var pairOrders = []string{"share", "both", "name"}
 
-// pairFilter says which pairs of a batch are listed, and how. Its address goes along to a pair and back.
+// pairFilter says which pairs of a batch are listed, and how. It is carried in the address to a pair and back.
 type pairFilter struct {
 	Query string
 	Least string  // per cent
 	least float64 // 0 to 1
 	New   bool    // only undecided pairs
 	Order string  // of pairOrders
-	Hide  bool    // names are numbers
+	Hide  bool    // numbers replace names
 }
 
-// pairFilterOf reads a filter; what q does not say is as the batch was made.
+// pairFilterOf reads a filter; what q leaves open is as in the batch's settings.
 func pairFilterOf(q url.Values, v *batch.View) pairFilter {
 	f := pairFilter{Query: strings.TrimSpace(q.Get("q")), Least: q.Get("min"), New: q.Get("new") != "", Order: q.Get("sort"),
 		Hide: q.Get("hide") != ""}
@@ -84,7 +84,7 @@ func (f pairFilter) Encode() string { return f.values().Encode() }
 // Kept is Encode for templates.
 func (f pairFilter) Kept() template.URL { return template.URL(f.Encode()) }
 
-// Fields are those of a form that keeps the filter but for the names.
+// Fields are the hidden fields of a form that keeps all of the filter but the names.
 func (f pairFilter) Fields() url.Values {
 	v := f.values()
 	v.Del("hide")
@@ -107,7 +107,7 @@ func (f pairFilter) values() url.Values {
 	return v
 }
 
-// each calls do with the pairs that the filter lists, in its order.
+// each calls do for every pair that the filter lists, in its order.
 func (f pairFilter) each(ctx context.Context, db *store.DB, v *batch.View, do func(batch.ViewedPair)) error {
 	words := strings.ToLower(f.Query)
 	names := make([]string, len(v.Members))
@@ -137,7 +137,7 @@ func (f pairFilter) each(ctx context.Context, db *store.DB, v *batch.View, do fu
 	return err
 }
 
-// hideNames gives the documents of a batch numbers in place of names, for eyes that should not know whose they are.
+// hideNames replaces the names of a batch's documents by numbers, for readers who should not know whose they are.
 func hideNames(l message.Language, v *batch.View) {
 	for i := range v.Members {
 		m := &v.Members[i]
@@ -187,7 +187,7 @@ func (w batchPages) listPairs(ctx context.Context, q url.Values, p *batchPage) e
 	return err
 }
 
-// chartDocument is a document as pictures have it.
+// chartDocument is a document in the data of charts.
 type chartDocument struct {
 	Number  int            `json:"number"` // in addresses, from 1
 	Title   string         `json:"title"`
@@ -197,16 +197,16 @@ type chartDocument struct {
 	Path    string         `json:"path,omitempty"` // of its report
 }
 
-// charts is the data of the charts of a batch.
+// charts is the data of a batch's charts.
 type charts struct {
 	Documents []chartDocument `json:"documents"`
-	// Order are the documents by cluster, the largest first, and by name.
+	// Order lists the documents by cluster, largest first, and then by name.
 	Order []int `json:"order"`
-	// Pairs are documents a and b, how much of a stands in b and of b in a, and whether the pair counts.
+	// Pairs are documents a and b, how much of a occurs in b and of b in a, and whether the pair counts.
 	Pairs [][5]any `json:"pairs"`
 }
 
-// batchCharts answers what the pictures of a batch are drawn from.
+// batchCharts returns the data from which charts are drawn.
 func (w batchPages) batchCharts(rw http.ResponseWriter, r *http.Request, v *Visitor) {
 	view, err := w.PairsOf(r.Context(), v, r.PathValue("id"))
 	if err == nil && r.URL.Query().Get("hide") != "" {
@@ -243,5 +243,5 @@ func (w batchPages) batchCharts(rw http.ResponseWriter, r *http.Request, v *Visi
 		return
 	}
 	rw.Header().Set("Content-Type", "application/json")
-	_ = json.NewEncoder(rw).Encode(out) // a browser that went away misses nothing
+	_ = json.NewEncoder(rw).Encode(out) // the browser has disconnected
 }

@@ -9,11 +9,11 @@ import (
 	"concordat/store"
 )
 
-// seesMore orders what is seen from nothing to everything.
+// seesMore orders the levels of what is seen, from nothing to everything.
 var seesMore = []See{SeeNothing, SeeScore, SeeReport, SeeEverything}
 
-// batchSees returns what the visitor sees today of what was found among documents of a batch: the least of
-// what is seen of any of their reports, for a pair says something of both.
+// batchSees returns how much the visitor sees at present of what was found among a batch's documents: the least that is shown
+// of any of their reports, since a pair says something about both.
 func (w batchPages) batchSees(ctx context.Context, v *Visitor, members []store.BatchMember) (See, error) {
 	if v.SeesAll() {
 		return SeeEverything, nil
@@ -40,10 +40,10 @@ func (w batchPages) batchSees(ctx context.Context, v *Visitor, members []store.B
 	return least, nil
 }
 
-// shows reports whether somebody who sees s sees what needs at least the other.
+// shows reports whether a visitor at level s sees something that needs at least the other level.
 func shows(s, least See) bool { return slices.Index(seesMore, s) >= slices.Index(seesMore, least) }
 
-// SeenBatch returns what the visitor may see of what a batch has found so far, and how much that is.
+// SeenBatch returns what the visitor may see of what a batch has found so far, and the level.
 func (w batchPages) SeenBatch(ctx context.Context, v *Visitor, id string) (*batch.View, See, error) {
 	b, err := w.VisibleBatch(ctx, v, id)
 	if err != nil {
@@ -66,7 +66,7 @@ func (w batchPages) SeenBatch(ctx context.Context, v *Visitor, id string) (*batc
 	return view, s, nil
 }
 
-// PairsOf is SeenBatch for somebody who asks for pairs: ErrNotShown if they are not shown.
+// PairsOf is SeenBatch for requests for pairs: it fails with ErrNotShown if they are not shown.
 func (w batchPages) PairsOf(ctx context.Context, v *Visitor, id string) (*batch.View, error) {
 	view, s, err := w.SeenBatch(ctx, v, id)
 	if err == nil && !shows(s, SeeReport) {
@@ -75,7 +75,7 @@ func (w batchPages) PairsOf(ctx context.Context, v *Visitor, id string) (*batch.
 	return view, err
 }
 
-// seesFresh reports whether the visitor may see which sources a repeated check or batch was the first to find.
+// seesFresh reports whether the visitor may see which sources a repeated check or batch found for the first time.
 func (w batchPages) seesFresh(ctx context.Context, v *Visitor, r store.Recheck) (bool, error) {
 	if v.SeesAll() {
 		return true, nil

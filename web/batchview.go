@@ -19,7 +19,7 @@ import (
 	"concordat/web/message"
 )
 
-// The most of each that a page of a batch shows without being asked; tables have all.
+// The most of each that a batch's page shows at first; the tables have all.
 const (
 	batchShownClusters  = 50
 	batchShownMatrices  = 3   // of clusters, with their pictures
@@ -33,13 +33,13 @@ type batchPage struct {
 	Shown                           []shownCluster
 	All                             *shownMatrix // of all documents; nil: there are too many
 	List                            pairList
-	Charted                         bool // there are pairs for the pictures to show, or there may be
+	Charted                         bool // there are pairs to chart, or there may be
 	Least                           int  // per cent of the threshold, for the slider
 	Documents                       []shownMember
-	Listed, Asked                   bool           // the table of documents is on the page; somebody asked for it
+	Listed, Asked                   bool           // the table of documents is shown, because somebody asked for it
 	Rest                            bool           // one of the smaller clusters is open
-	Held                            []shownWording // wording that several documents hold
-	Open                            []shownWording // of Held, of which somebody has to say whether it counts
+	Held                            []shownWording // wording that several documents share
+	Open                            []shownWording // of Held, those about which somebody has to decide whether they count
 	MoreHeld                        int
 	LeadRows                        []shownLead
 	LeadBar                         *leadBar
@@ -51,7 +51,7 @@ type batchPage struct {
 	Recheck                         *store.Recheck
 	Today                           string
 	People                          called
-	Limited                         See      // what the visitor sees of the findings; empty: everything
+	Limited                         See      // how much of the findings the visitor sees; empty: everything
 	Now                             progress // of a batch that has not ended
 }
 
@@ -61,7 +61,7 @@ func (p *batchPage) ShowsPairs() bool { return p.Limited == "" || shows(p.Limite
 // ShowsShares reports whether the visitor may see the shares found.
 func (p *batchPage) ShowsShares() bool { return p.Limited == "" || shows(p.Limited, SeeScore) }
 
-// Address is where the page is.
+// Address is the address of the page.
 func (p *batchPage) Address() string { return "/batches/" + p.ID }
 
 type shownMember struct {
@@ -83,12 +83,12 @@ type shownPair struct {
 type shownCluster struct {
 	Number  int
 	Members []shownBelongs
-	Largest float64        // share of a pair of it
-	Words   []shownWording // wording that only its documents hold
+	Largest float64        // share of a pair with it
+	Words   []shownWording // wording that only its documents share
 	Bridges int            // pairs that count, with documents of other clusters
 	Open    bool
 	Picture template.HTML
-	Matrix  *shownMatrix // with Picture: nil unless asked for, or one of the largest
+	Matrix  *shownMatrix // with Picture: nil unless asked for, or it is one of the largest
 }
 
 // shownBelongs is a document of a cluster.
@@ -102,7 +102,7 @@ type shownMatrix struct {
 	Label   string // no two on a page have the same
 	Members []*store.BatchMember
 	Cells   [][]*float64
-	More    int // documents that are left out
+	More    int // how many documents are left out
 }
 
 func matrixOf(v *batch.View, label string, docs []int, all int) *shownMatrix {
@@ -115,7 +115,7 @@ func matrixOf(v *batch.View, label string, docs []int, all int) *shownMatrix {
 			if share, ok := v.Shares[[2]int{i, j}]; ok {
 				cell = &share
 			} else if i != j {
-				cell = new(float64) // compared, and nothing is in common
+				cell = new(float64) // compared, and nothing in common
 			}
 			row = append(row, cell)
 		}
@@ -124,7 +124,7 @@ func matrixOf(v *batch.View, label string, docs []int, all int) *shownMatrix {
 	return m
 }
 
-// Named reports whether the documents are so few that the heat map names them, as the table of all pairs does.
+// Named reports whether there are few enough documents for the heat map to name them, as the table of all pairs does.
 func (p *batchPage) Named() bool { return len(p.Members) <= batch.MaxMatrix }
 
 // Large is how many clusters, the largest first, are open and show their pictures; the others are folded.
@@ -156,7 +156,8 @@ func (w batchPages) batchPage(rw http.ResponseWriter, r *http.Request, v *Visito
 	w.Show(rw, r, v, http.StatusOK, "batch", "title.batch", p)
 }
 
-// viewBatch reads a batch for its page; the cluster of a number, from 1, is shown with its matrix and picture, as the largest are.
+// viewBatch reads a batch for its page; the cluster with the given number, from 1, is shown with its matrix and chart, as the
+// largest are.
 func (w batchPages) viewBatch(ctx context.Context, v *Visitor, id string, l message.Language, cluster int,
 	at *url.URL) (*batchPage, error) {
 	view, see, err := w.SeenBatch(ctx, v, id)
@@ -195,7 +196,7 @@ func (w batchPages) viewBatch(ctx context.Context, v *Visitor, id string, l mess
 	if Ended(b.State) && !hidden {
 		p.Strays = batch.Strays(view.Job.Manifest, view.Members)
 	}
-	if p.Limited == "" && !hidden { // what officers wrote is theirs, and names documents
+	if p.Limited == "" && !hidden { // what officers wrote belongs to them, and it names documents
 		if p.Events, err = w.o.Store.Batches.BatchEvents(ctx, b.ID); err != nil {
 			return nil, err
 		}
@@ -209,7 +210,7 @@ func (w batchPages) viewBatch(ctx context.Context, v *Visitor, id string, l mess
 	return p, nil
 }
 
-// fill makes what is shown of the view.
+// fill computes what the view shows.
 func (p *batchPage) fill(l message.Language, cluster int) error {
 	details := p.Details()
 	p.MoreClusters = max(0, len(details)-batchShownClusters)
@@ -239,8 +240,8 @@ func (p *batchPage) fill(l message.Language, cluster int) error {
 // clusterWords is how many stretches of wording are shown with a cluster.
 const clusterWords = 3
 
-// wordsOfClusters notes with each cluster the wording that counts and that two of its documents hold, and none of another
-// cluster.
+// wordsOfClusters attaches to each cluster the counted wording that two of its documents share and no document of another
+// cluster has.
 func (p *batchPage) wordsOfClusters() {
 	for _, h := range p.Held {
 		of, several := 0, false
@@ -273,7 +274,7 @@ func showCluster(v *batch.View, n int, d batch.Cluster, l message.Language, whol
 	for _, x := range d.Pairs {
 		one.Largest = max(one.Largest, x.Share())
 	}
-	for _, i := range v.Clusters[n-1] { // in the order of the picture
+	for _, i := range v.Clusters[n-1] { // in the order of the chart
 		one.Members = append(one.Members, shownBelongs{&v.Members[i], of[i]})
 	}
 	if !whole {

@@ -22,7 +22,7 @@ const (
 	wordingDocuments  = 500   // documents that its page lists
 )
 
-// shownWording is wording that several documents of a batch hold.
+// shownWording is wording that several documents of a batch share.
 type shownWording struct {
 	*batch.ViewedWording
 	Held    int
@@ -72,7 +72,7 @@ func (w batchPages) wordingOf(ctx context.Context, v *Visitor, id, n string) (*b
 	return view, one, err
 }
 
-// batchWordingPage shows wording that several documents of a batch hold, and which do.
+// batchWordingPage shows wording that several documents of a batch share, and which documents these are.
 func (w batchPages) batchWordingPage(rw http.ResponseWriter, r *http.Request, v *Visitor) {
 	p := &wordingPage{MayReview: v.MayReview()}
 	view, one, err := w.wordingOf(r.Context(), v, r.PathValue("id"), r.PathValue("n"))
@@ -123,13 +123,13 @@ type shownLead struct {
 	Here, There   string // beginnings of both places; empty: not kept
 }
 
-// shownMany lists the documents of a batch that say something alike.
+// shownMany lists documents of a batch that say something similar.
 type shownMany struct {
 	Text    string // of the first of them; empty: not kept
 	Members []*store.BatchMember
 }
 
-// showLeads fills in the leads of a page, those that its address asks for.
+// showLeads fills in the leads of a page that its address asks for.
 func (w batchPages) showLeads(ctx context.Context, p *batchPage, l message.Language, at *url.URL) error {
 	leads, err := p.Leads(ctx, w.o.Store, w.o.Rules())
 	if err != nil {
@@ -191,7 +191,7 @@ func (w batchPages) decideBatchLead(rw http.ResponseWriter, r *http.Request, v *
 	})
 }
 
-// ApplyLead decides about the lead between the documents of two numbers, from 1, at places in code points, in the reports of both.
+// ApplyLead decides about the lead between two documents, given by number from 1 and places in code points, in both reports.
 func (w batchPages) ApplyLead(ctx context.Context, v *Visitor, b store.Batch, first, second string, at, there concordat.Span,
 	state report.LeadState, why string) error {
 	if state != report.LeadOpen && state != report.LeadCounted && state != report.LeadSetAside {

@@ -22,10 +22,10 @@ import (
 	"concordat/web/platforms"
 )
 
-// api has the calls of the HTTP API about checks, reports, batches and requests.
+// api has the operations of the HTTP API for checks, reports, batches and requests.
 type api struct {
 	Web  *web.Web
-	tool *platforms.Tool // nil: no learning platforms use the site
+	tool *platforms.Tool // nil: the site serves no learning platforms
 }
 
 // Scopes of a token, as operations name them.
@@ -61,7 +61,7 @@ What is refused is described by RFC 9457 (application/problem+json); type is sta
 many faults the first 20 are listed. Unless an operation says otherwise a body in JSON has at most 64 KiB, 30000 values in 16 levels, and
 no key twice; a form that hands in files has at most 1000 of them and 4 MiB beside them.`
 
-// Add adds the API to the routes of the site. tool is nil where no learning platforms use it.
+// Add adds the API to the routes of the site. tool is nil if the site serves no learning platforms.
 func Add(site *web.Web, tool *platforms.Tool) {
 	w := api{site, tool}
 	admin := adminAPI{w}
@@ -110,12 +110,12 @@ func Add(site *web.Web, tool *platforms.Tool) {
 	admin.apiOfLTI(a)
 	w.apiOfReviews(a)
 	w.Web.Mux.HandleFunc(web.APIPrefix+"/", w.noOperation)
-	// The last: it describes all that is there.
+	// This comes last: it describes everything registered before.
 	w.describe(a)
 }
 
-// noOperation answers what is no operation as a program understands it: by a problem, and with the methods that the path has
-// (RFC 9110, section 15.5.6).
+// noOperation answers a request for which there is no operation: with a problem, and with the methods that the path allows (RFC
+// 9110, section 15.5.6).
 func (w api) noOperation(rw http.ResponseWriter, r *http.Request) {
 	var methods []string
 	for _, m := range []string{http.MethodGet, http.MethodPut, http.MethodPost, http.MethodPatch, http.MethodDelete} {
@@ -134,19 +134,19 @@ func (w api) noOperation(rw http.ResponseWriter, r *http.Request) {
 // operation describes one operation of the OpenAPI document; requests are validated against it.
 type operation struct {
 	id, method, path, summary string
-	text                      string // more than the summary
+	text                      string // longer than the summary
 	scope                     string
 	roles                     []store.Role
 	status                    int // of success; 0: 200
-	body                      int // most bytes of a JSON body; 0: bounds.MaxBody
-	// needs are alternatives for a JSON body whose fields depend on one another; it fits at least one; nil: they do not.
-	// Handlers hold them, and the document tells them.
+	body                      int // largest JSON body in bytes; 0: bounds.MaxBody
+	// needs are alternatives for a JSON body whose fields depend on one another; the body must satisfy at least one. nil: the
+	// fields are independent. Handlers enforce them, and the document states them.
 	needs []*huma.Schema
 }
 
 const rolesKey = "roles"
 
-// huma returns the operation as huma wants it.
+// huma returns the operation in the form that huma expects.
 func (o operation) huma() huma.Operation {
 	var roles []string
 	for _, r := range o.roles {
@@ -165,7 +165,7 @@ func (o operation) huma() huma.Operation {
 	}
 	return huma.Operation{OperationID: o.id, Method: o.method, Path: web.APIPrefix + o.path, Summary: o.summary, Description: text,
 		Security: scope(o.scope), DefaultStatus: o.status, Metadata: map[string]any{rolesKey: o.roles},
-		MaxBodyBytes: int64(cmp.Or(o.body, bounds.MaxBody)), BodyReadTimeout: -1, Extensions: extra} // it is read before huma sees it
+		MaxBodyBytes: int64(cmp.Or(o.body, bounds.MaxBody)), BodyReadTimeout: -1, Extensions: extra} // it is read before huma gets it
 
 }
 
@@ -187,16 +187,16 @@ func register[I, O any](w api, a huma.API, o operation, do func(context.Context,
 		switch {
 		case p.Name == "cursor":
 			if i := slices.IndexFunc(lists, func(l bounds.List) bool { return l.Name() == o.id }); i >= 0 {
-				p.Schema.Pattern = lists[i].Pattern() // held by List.Read
+				p.Schema.Pattern = lists[i].Pattern() // enforced by List.Read
 			}
 		case p.Name == "If-Match":
-			p.Required = true // without it the answer is 428, which huma does not know
+			p.Required = true // without it the answer is 428, which huma does not support
 		}
 	}
 }
 
-// need is one of the needs of an operation: the fields are there, texts among them with more than white space. Fields with
-// values have one of these.
+// need is one of the needs of an operation: the fields are present, and texts among them contain more than white space. A field
+// with values has one of these.
 func need(values map[string]any, fields ...string) *huma.Schema {
 	out := &huma.Schema{Properties: map[string]*huma.Schema{}, Required: fields}
 	for _, f := range fields {
@@ -208,7 +208,7 @@ func need(values map[string]any, fields ...string) *huma.Schema {
 	return out
 }
 
-// addresses tells that these fields of a body are public addresses, where they are given. A site may allow others.
+// addresses states that these fields of a body, if given, are public addresses. A site may allow others.
 func addresses(fields ...string) []*huma.Schema {
 	out := &huma.Schema{Properties: map[string]*huma.Schema{}}
 	for _, f := range fields {
@@ -237,8 +237,8 @@ func operationOf(p *huma.PathItem, method string) *huma.Operation {
 	return nil
 }
 
-// stream adds an operation that huma cannot do, because it reads or writes a stream. It is described by
-// hand, and a test holds the description to what it does.
+// stream adds an operation that huma cannot handle because it reads or writes a stream. It is described by hand, and a test
+// compares the description with what it does.
 func (w api) stream(a huma.API, o operation, describe func(*huma.Operation), do func(http.ResponseWriter, *http.Request,
 	*web.Visitor) error) {
 	op := o.huma()
@@ -264,7 +264,7 @@ func (w api) stream(a huma.API, o operation, describe func(*huma.Operation), do 
 	})
 }
 
-// allowed reports whether the role of the caller may do an operation; one that names none is everyone's.
+// allowed reports whether the caller's role may use an operation; one that names no role is open to all.
 func allowed(v *web.Visitor, o *huma.Operation) error {
 	roles, ok := o.Metadata[rolesKey].([]store.Role)
 	if ok && !slices.Contains(roles, v.Role) {
@@ -282,7 +282,7 @@ func scopeOf(o *huma.Operation) string {
 			return all[0]
 		}
 	}
-	return "" // nobody has it
+	return "" // no account has it
 }
 
 // caller returns the account behind the request if its token has the scope.
@@ -291,10 +291,10 @@ func (w api) caller(r *http.Request, scope string) (*web.Visitor, error) {
 	return v, err
 }
 
-// callerToken is caller, with its token.
+// callerToken is like caller, and also returns the token.
 func (w api) callerToken(r *http.Request, scope string) (*web.Visitor, store.Token, error) {
 	address := w.Web.Address(r)
-	// The token is looked up first, by its hash: who has a good one does not wait for strangers at the same address.
+	// The token is looked up first, by its hash: a caller with a valid one does not wait for strangers at the same address.
 	secret, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
 	t, err := store.Token{}, error(web.ErrNoToken)
 	if ok {
@@ -302,7 +302,7 @@ func (w api) callerToken(r *http.Request, scope string) (*web.Visitor, store.Tok
 	}
 	if errors.Is(err, web.ErrNoToken) || errors.Is(err, concordat.ErrNotFound) {
 		if err := w.Web.Calls.Allow("address/"+address, max(1, w.Web.Options().Policy.Calls/10)); err != nil {
-			return nil, store.Token{}, err // it has guessed at tokens
+			return nil, store.Token{}, err // the address has been guessing tokens
 		}
 		return nil, store.Token{}, web.ErrNoToken
 	}
@@ -340,7 +340,7 @@ func (w api) problem(rw http.ResponseWriter, err error) {
 	bounds.WriteProblem(rw, m)
 }
 
-// model is ProblemOf, and what is our fault goes to the log.
+// model wraps ProblemOf; errors that are the site's fault are also logged.
 func (w api) model(err error) *huma.ErrorModel {
 	m := web.ProblemOf(err)
 	if m.Status == http.StatusInternalServerError {
@@ -349,7 +349,7 @@ func (w api) model(err error) *huma.ErrorModel {
 	return m
 }
 
-// humaError passes an error to huma.
+// humaError returns an error in the form that huma expects.
 func (w api) humaError(err error) error {
 	if err == nil {
 		return nil
@@ -362,8 +362,8 @@ func visitorOf(ctx context.Context) *web.Visitor {
 	return v
 }
 
-// The lists that come in pages, by the operations that give them. Parts of their cursors are where the next page begins: the
-// number or the name of the last entry, or how many came before.
+// The lists that come in pages, by the operations that return them. A cursor says where the next page begins: by the number or
+// name of the last entry, or by how many came before.
 var (
 	listOfChecks     = bounds.NewList("list-checks", bounds.Number)
 	listOfEvidence   = bounds.NewList("list-evidence", bounds.Number, bounds.Number, bounds.Number) // revision of rules, findings, entries

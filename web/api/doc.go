@@ -1,4 +1,4 @@
-// Package api is the site as programs see it by HTTP: the operations of the API, held to the OpenAPI document that it makes of
-// them. What an operation does is not here: it calls what the pages call, in package web. Open api.go first; api has the calls about
-// checks, reports, batches and requests, adminAPI the others.
+// Package api is the site's HTTP interface for programs: the operations of the API, checked against the OpenAPI document that
+// is made from them. The work of an operation is done elsewhere: it calls the same code in package web as the pages do. Open
+// api.go first; api has the operations for checks, reports, batches and requests, adminAPI all others.
 package api

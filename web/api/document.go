@@ -19,15 +19,15 @@ func schemaOf[T any](a huma.API) *huma.Schema {
 	return a.OpenAPI().Components.Schemas.Schema(t, true, t.Name())
 }
 
-// describe serves the OpenAPI document of what has been registered.
+// describe serves the OpenAPI document of the registered operations.
 func (w api) describe(a huma.API) {
 	b, err := document(a)
 	if err != nil {
-		panic(fmt.Sprintf("the OpenAPI document: %v", err)) // all of it is compiled in
+		panic(fmt.Sprintf("the OpenAPI document: %v", err)) // everything in it is compiled in
 	}
 	w.Web.Mux.HandleFunc("GET "+web.APIPrefix+"/openapi.json", func(rw http.ResponseWriter, _ *http.Request) {
 		rw.Header().Set("Content-Type", "application/vnd.oai.openapi+json;version=3.1")
-		_, _ = rw.Write(b) // a caller that went away misses nothing
+		_, _ = rw.Write(b) // the caller has disconnected
 	})
 }
 
@@ -41,7 +41,7 @@ func document(a huma.API) ([]byte, error) {
 	if err := json.Unmarshal(b, &doc); err != nil {
 		return nil, err
 	}
-	// References of the report's schema lead to its own definitions, which become components.
+	// References in the report's schema point to its own definitions, which become components.
 	var rep map[string]any
 	if err := json.Unmarshal([]byte(strings.ReplaceAll(string(report.Schema), `"#/$defs/`, `"#/$defs/report_`)), &rep); err != nil {
 		return nil, err
@@ -65,7 +65,7 @@ func document(a huma.API) ([]byte, error) {
 	return json.MarshalIndent(doc, "", " ")
 }
 
-// componentOf is the name that a definition of the report's schema has as a component.
+// componentOf returns the component name of a definition in the report's schema.
 func componentOf(def string) string {
 	out := "Report"
 	for _, word := range strings.Split(def, "_") {
@@ -74,7 +74,7 @@ func componentOf(def string) string {
 	return out
 }
 
-// moved rewrites the references within a schema of reports to those of components.
+// moved rewrites the references within a schema of reports to point to components.
 func moved(s any) any {
 	switch s := s.(type) {
 	case map[string]any:

@@ -15,10 +15,10 @@ import (
 	"concordat/web/bounds"
 )
 
-// harvestAPI has the calls about sources that documents are taken from.
+// harvestAPI has the operations for sources from which documents are harvested.
 type harvestAPI struct{ sources web.Harvests }
 
-// apiOfHarvest adds the sources that documents are taken from.
+// apiOfHarvest adds the operations for sources from which documents are harvested.
 func apiOfHarvest(w api, a huma.API) {
 	h := harvestAPI{w.Web.Harvests()}
 	do := func(id, method, path, summary string, roles []store.Role, status int) operation {

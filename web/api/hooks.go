@@ -47,7 +47,7 @@ func (w adminAPI) apiOfHooks(a huma.API) {
 		"Those that have ended, in the given range; dead ones if no state is named.", http.StatusAccepted), w.apiReplay)
 }
 
-// apiWebhook is a webhook as programs see it.
+// apiWebhook is a webhook in the form that programs get.
 type apiWebhook struct {
 	ID      store.HookID      `json:"id"`
 	Account string            `json:"account"`
@@ -204,7 +204,7 @@ func (w adminAPI) apiPingHook(ctx context.Context, in *HookInput) (*apiReplayedO
 	return out, err
 }
 
-// apiDeliveryItem is a delivery as programs see it.
+// apiDeliveryItem is a delivery in the form that programs get.
 type apiDeliveryItem struct {
 	Seq      int64               `json:"seq"`
 	Event    string              `json:"event" doc:"webhook-id of all its attempts"`
@@ -276,7 +276,7 @@ type apiAttempt struct {
 // apiSent is the body that was sent.
 type apiSent json.RawMessage
 
-// MarshalJSON returns the body as it is.
+// MarshalJSON returns the body unchanged.
 func (s apiSent) MarshalJSON() ([]byte, error) { return s, nil }
 
 // Schema returns the schema of every event.

@@ -29,7 +29,7 @@ type apiLeadsInput struct {
 // leadItem is one lead as reports have it in JSON.
 type leadItem json.RawMessage
 
-// MarshalJSON returns the item as it is.
+// MarshalJSON returns the item unchanged.
 func (l leadItem) MarshalJSON() ([]byte, error) { return l, nil }
 
 // Schema returns the schema of the report.
@@ -40,7 +40,7 @@ func (leadItem) Schema(huma.Registry) *huma.Schema {
 // partnerLeadItem is a partner's document that may say the same, as reports have it in JSON.
 type partnerLeadItem json.RawMessage
 
-// MarshalJSON returns the item as it is.
+// MarshalJSON returns the item unchanged.
 func (l partnerLeadItem) MarshalJSON() ([]byte, error) { return l, nil }
 
 // Schema returns the schema of the report.

@@ -22,7 +22,7 @@ type apiListInput struct {
 	bounds.PageInput
 }
 
-// apiNote is one thing that somebody decided.
+// apiNote is one decision or comment.
 type apiNote struct {
 	Seq     int       `json:"seq" doc:"From 1, ascending"`
 	At      time.Time `json:"at"`
@@ -41,7 +41,7 @@ type apiNotesOutput struct {
 	}
 }
 
-// noteOf is a note as programs see it; now is the review that it is of.
+// noteOf returns a note in the form that programs get; now is the review that it belongs to.
 func noteOf(r store.Review, now *web.Review, rep *report.Report) (apiNote, error) {
 	out := apiNote{Seq: r.Seq, At: r.At, By: r.By, Kind: string(r.Kind), Text: r.Text, Edited: now.Edited[r.Seq],
 		Passage: web.PassageOf(r, rep)}
@@ -53,12 +53,12 @@ func noteOf(r store.Review, now *web.Review, rep *report.Report) (apiNote, error
 	return out, nil
 }
 
-// isNote reports whether a review is a note, and neither a change of the rules nor of how the case is handled.
+// isNote reports whether a review is a note rather than a change of the rules or of how the case is handled.
 func isNote(k store.ReviewKind) bool {
 	return k == store.ReviewComment || k == store.ReviewVerdict || k == store.ReviewSignOff
 }
 
-// reviews returns a page of the reviews of a check: of the rules, or all others.
+// reviews returns a page of the reviews of a check: those of the rules, or all others.
 func (w api) reviews(ctx context.Context, in *apiListInput, rules bool) (out []store.Review, next string, err error) {
 	t, err := w.Web.Visible(ctx, visitorOf(ctx), concordat.TaskID(in.ID))
 	if err != nil {
@@ -69,7 +69,7 @@ func (w api) reviews(ctx context.Context, in *apiListInput, rules bool) (out []s
 		return nil, "", err
 	}
 	if w.Web.Sees(visitorOf(ctx), now) != web.SeeEverything {
-		return nil, "", web.ErrNotShown // what officers wrote is theirs
+		return nil, "", web.ErrNotShown // what officers wrote belongs to them
 	}
 	list, after := listOfNotes, 0
 	if rules {
@@ -157,7 +157,7 @@ type apiVerdictOutput struct {
 	}
 }
 
-// signers are those who agree with the verdict in force.
+// signers are those who agree with the present verdict.
 func signers(r *web.Review) (out []string) {
 	for _, s := range r.Signed {
 		out = append(out, s.By)
@@ -201,7 +201,7 @@ func (w api) apiAddComment(ctx context.Context, in *apiCommentInput) (*apiOneNot
 	return w.apiAddNote(ctx, in.ID, in.Key, url.Values{"kind": {string(store.ReviewComment)}, "text": {in.Body.Text}}, in.Body.Passage)
 }
 
-// passageAt returns where the passage of a number stands, by the rules in force.
+// passageAt returns the place of the passage with a number, by the present rules.
 func (w api) passageAt(ctx context.Context, v *web.Visitor, t store.Task, number string) (concordat.Span, error) {
 	absent := fmt.Errorf("passage %s of %s: %w", number, t.ID, concordat.ErrNotFound)
 	if !web.HasReport(t) {
@@ -218,7 +218,7 @@ func (w api) passageAt(ctx context.Context, v *web.Visitor, t store.Task, number
 	return rep.Evidence[i].Span, nil
 }
 
-// noted returns the review of a check, and its report by the rules in force; nil: it has none.
+// noted returns the review of a check, and its report by the present rules; nil: it has none.
 func (w api) noted(ctx context.Context, id string) (*web.Review, *report.Report, error) {
 	t, err := w.Web.Visible(ctx, visitorOf(ctx), concordat.TaskID(id))
 	if err != nil {
@@ -300,7 +300,7 @@ func (w api) apiSignOff(ctx context.Context, in *apiSignOffInput) (*apiOneNoteOu
 	return w.apiAddNote(ctx, in.ID, in.Key, url.Values{"kind": {string(store.ReviewSignOff)}}, "")
 }
 
-// apiAddNote adds a note that a form describes; passage is the number of the passage that it is about.
+// apiAddNote adds a note from a form; passage is the number of the passage that it is about.
 func (w api) apiAddNote(ctx context.Context, id, key string, f url.Values, passage string) (*apiOneNoteOutput, error) {
 	v := visitorOf(ctx)
 	return web.Once(ctx, w.Web, v, key, []any{"note", id, f, passage}, func() (*apiOneNoteOutput, error) {

@@ -12,7 +12,7 @@ import (
 	"concordat/web"
 )
 
-// apiOfPages adds the pages of originals to the programs' interface.
+// apiOfPages adds the operations for pages of originals.
 func (w api) apiOfPages(a huma.API) {
 	register(w, a, operation{id: "get-page", method: http.MethodGet, path: "/checks/{id}/pages/{page}",
 		summary: "A page of what was handed in, with a passage marked",

@@ -180,7 +180,7 @@ func (w adminAPI) apiTokens(ctx context.Context, in *bounds.PageInput) (*apiToke
 	out.Body.Tokens = []apiToken{}
 	for i, t := range tokens {
 		if at := t.Made.UnixMicro(); in.Cursor != "" && (at > made || at == made && string(ids[i]) <= after) {
-			continue // of the pages before
+			continue // on the earlier pages
 		}
 		if n := len(out.Body.Tokens); n == in.Limit {
 			last := out.Body.Tokens[n-1]

@@ -12,7 +12,7 @@ import (
 	"concordat/web/bounds"
 )
 
-// apiOfLTI adds the learning platforms, where the site has them.
+// apiOfLTI adds the operations for learning platforms, if the site serves any.
 func (w adminAPI) apiOfLTI(a huma.API) {
 	if w.api.tool == nil {
 		return

@@ -12,7 +12,7 @@ import (
 	"concordat/web"
 )
 
-// apiOfRequests adds the requests for passages between sites.
+// apiOfRequests adds the operations for requests for passages between sites.
 func (w api) apiOfRequests(a huma.API) {
 	register(w, a, operation{id: "list-requests", method: http.MethodGet, path: "/requests",
 		summary: "Requests for passages, from partners and to them, the latest first", scope: scopeRead, roles: web.Officers}, w.apiRequests)

@@ -19,7 +19,7 @@ import (
 	"concordat/web/bounds"
 )
 
-// apiOfReviews adds what people decide about a report.
+// apiOfReviews adds the operations for decisions about a report.
 func (w api) apiOfReviews(a huma.API) {
 	register(w, a, operation{id: "get-review", method: http.MethodGet, path: "/checks/{id}/review",
 		summary: "Verdict, comments and changes of the rules of a report", scope: scopeRead, roles: web.Everyone}, w.apiReview)
@@ -111,7 +111,7 @@ func (w api) apiReview(ctx context.Context, in *apiCheckInput) (*apiReviewOutput
 	if rep.Scores.Measured() {
 		b.Coverage = &rep.Scores.Covered
 	}
-	if w.Web.Sees(v, now) != web.SeeEverything { // what officers wrote is theirs
+	if w.Web.Sees(v, now) != web.SeeEverything { // what officers wrote belongs to them
 		b.Signed, b.Stale = []report.SignedOff{}, false
 		return out, nil
 	}
@@ -157,13 +157,13 @@ type apiRulesInput struct {
 	}
 }
 
-// ruleSettings are the rules for a whole report, as the action set takes them.
+// ruleSettings are the rules for a whole report, as the action set accepts them.
 type ruleSettings struct {
 	report.Rules
 	CountCommon bool `json:"count_common,omitempty"`
 }
 
-// TransformSchema leaves the rules of report.RuleTable, of which none has to be given.
+// TransformSchema makes the rules of report.RuleTable optional.
 func (ruleSettings) TransformSchema(_ huma.Registry, s *huma.Schema) *huma.Schema {
 	all := map[string]*huma.Schema{}
 	for _, r := range report.RuleTable() {
@@ -177,7 +177,7 @@ func (ruleSettings) TransformSchema(_ huma.Registry, s *huma.Schema) *huma.Schem
 	return s
 }
 
-// form is the input as the page's form has it. text is the text of the submission.
+// form returns the input as the page's form would have it. text is the text of the submission.
 func (in *apiRulesInput) form(text string) url.Values {
 	b, f := in.Body, web.RuleForm(in.Body.Set.Rules)
 	span := report.NewCounter(text).Bytes(concordat.Span{Start: b.Start, End: b.End})

@@ -87,7 +87,7 @@ type reviewed struct {
 	count *report.Counter // of the submission's text
 }
 
-// reported returns a check that the visitor may see and that has a report; it fails with concordat.ErrNotFound otherwise.
+// reported returns a check that the visitor may see and that has a report, else concordat.ErrNotFound.
 func (w api) reported(ctx context.Context, v *web.Visitor, id string) (store.Task, error) {
 	t, err := w.Web.Visible(ctx, v, concordat.TaskID(id))
 	if err == nil && !web.HasReport(t) {
@@ -106,7 +106,7 @@ func (w api) reviewed(ctx context.Context, v *web.Visitor, id string) (*reviewed
 		return nil, err
 	}
 	if w.Web.Sees(v, now) != web.SeeEverything {
-		return nil, web.ErrNotShown // what officers decided is theirs
+		return nil, web.ErrNotShown // what officers decided belongs to them
 	}
 	got, err := w.Web.Reports.Reading(ctx, t.ID, now.Rules, report.English, web.SeeEverything)
 	if err != nil {
@@ -123,13 +123,13 @@ func (w api) apiGetRules(ctx context.Context, in *apiCheckInput) (*apiRulesOutpu
 	return &apiRulesOutput{etag(r.now.Changes), apiRulesBody{r.now.Changes, r.now.Rules.InPoints(r.count)}}, nil
 }
 
-// ConditionInput says what is changed, as the caller has seen it.
+// ConditionInput says which state of the rules the caller has seen.
 type ConditionInput struct {
 	ID      string `path:"id"`
 	IfMatch string `header:"If-Match" pattern:"^\"[0-9]{1,18}\"$" doc:"ETag of what is changed"`
 }
 
-// revision is the ETag's number.
+// revision is the number in the ETag.
 func (c ConditionInput) revision() (int, error) {
 	if c.IfMatch == "" {
 		return 0, web.ErrCondition
@@ -163,7 +163,7 @@ func (w api) apiUndoRules(ctx context.Context, in *ConditionInput) (*apiRulesOut
 	})
 }
 
-// changeRulesIf changes rules that are as the caller has seen them.
+// changeRulesIf changes the rules if they are still as the caller has seen them.
 func (w api) changeRulesIf(ctx context.Context, in ConditionInput, action string,
 	change func(*reviewed, *web.Visitor) (report.Rules, error)) (*apiRulesOutput, error) {
 	v := visitorOf(ctx)
@@ -209,7 +209,7 @@ type apiExcludeInput struct {
 	}
 }
 
-// maxRuleTries bounds how often a change is tried that others get in the way of.
+// maxRuleTries bounds how often a change is retried when others interfere.
 const maxRuleTries = 10
 
 func (w api) apiExclude(ctx context.Context, in *apiExcludeInput) (*apiRulesOutput, error) {
@@ -249,8 +249,8 @@ func (r *reviewed) place(f url.Values, s concordat.Span) error {
 	return nil
 }
 
-// reviseRules changes the rules in force as a page's form does, which fill fills in, and tries again when someone else
-// has changed them meanwhile.
+// reviseRules changes the present rules as a page's form does, which fill fills in, and retries if somebody else has changed
+// them meanwhile.
 func (w api) reviseRules(ctx context.Context, v *web.Visitor, id string, fill func(*reviewed, url.Values) error) (*apiRulesOutput,
 	error) {
 	for tries := 1; ; tries++ {

@@ -17,7 +17,7 @@ import (
 	"concordat"
 )
 
-// Bounds of a JSON body. The largest that an operation can use, 1,000 passages of rules, has 13,000 values in six levels.
+// Bounds of a JSON body. The largest that an operation can use, rules with 1,000 passages, has 13,000 values in six levels.
 const (
 	MaxBody       = 64 << 10 // bytes, unless the operation needs more
 	maxDepth      = 16       // objects and arrays within one another
@@ -25,16 +25,16 @@ const (
 	maxValues     = 30_000   // objects, arrays and scalars
 	maxNumber     = 64       // characters of a number
 
-	// Of operations that need more than MaxBody.
+	// For operations that need more than MaxBody.
 	WordsBody = 128 << 10 // words of 10,000 characters, each written as an escape
 	ListsBody = 1 << 20   // lists of 1,000 names or passages, or the wording of a template
 )
 
-// ErrSlow refuses a request whose body does not come.
+// ErrSlow refuses a request whose body arrives too slowly.
 var ErrSlow = errors.New("the body of the request came too slowly")
 
-// Body reads the body of a request to an operation and refuses one that would cost more than its size justifies: the
-// validator reports each fault by itself, so what it is given must be small. It refuses null too, where the schema has none.
+// Body reads the body of a request to an operation and refuses one that would cost more than its size justifies: the validator
+// reports each fault separately, so its input must be small. It also refuses null where the schema does not allow it.
 // Operations without a JSON body pass.
 func Body(rw http.ResponseWriter, r *http.Request, op *huma.Operation, schemas huma.Registry) error {
 	if op.RequestBody == nil || op.RequestBody.Content["application/json"] == nil {
@@ -56,7 +56,7 @@ func Body(rw http.ResponseWriter, r *http.Request, op *huma.Operation, schemas h
 	r.Body = io.NopCloser(bytes.NewReader(b))
 	if media, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err == nil && media != "application/json" &&
 		!strings.HasSuffix(media, "+json") {
-		return nil // it is refused without being read
+		return nil // refused without being read
 	}
 	if err := checkJSON(b); err != nil {
 		return err
@@ -64,16 +64,16 @@ func Body(rw http.ResponseWriter, r *http.Request, op *huma.Operation, schemas h
 	return noNulls(b, op.RequestBody.Content["application/json"].Schema, schemas)
 }
 
-// container is an object or an array whose end has not come.
+// container is an object or array that is still open.
 type container struct {
 	keys map[string]bool // nil: an array
 	key  bool            // a key comes next
 }
 
-// checkJSON reports how b goes beyond the bounds of a JSON body, or repeats a key of an object, by an error that wraps
-// concordat.ErrInvalid. Keys that differ in case only are one key, since the decoder takes either for a field
-// (RFC 8259, section 4, leaves open which one would count). It finds no fault with bytes that are not JSON: the decoder says
-// more about them. It takes time and memory linear in b.
+// checkJSON reports, with an error that wraps concordat.ErrInvalid, how b exceeds the bounds of a JSON body or repeats a key of
+// an object. Keys that differ only in case are the same key, since the decoder accepts either for a field (RFC 8259, section 4,
+// leaves open which one would count). It accepts bytes that are not JSON: the decoder describes their faults better. It takes
+// time and memory linear in b.
 func checkJSON(b []byte) error {
 	d := json.NewDecoder(bytes.NewReader(b))
 	d.UseNumber()
@@ -123,7 +123,7 @@ func checkJSON(b []byte) error {
 
 // add notes a key of an object.
 func (c *container) add(t json.Token) error {
-	name, _ := t.(string) // the decoder takes nothing else for a key
+	name, _ := t.(string) // the decoder accepts nothing else as a key
 	folded := strings.ToLower(name)
 	if c.keys[folded] {
 		return fmt.Errorf("body: %w: the key %q is there twice", concordat.ErrInvalid, Cut(name, MaxEcho))
@@ -135,11 +135,11 @@ func (c *container) add(t json.Token) error {
 	return nil
 }
 
-// Distinct is an array whose values differ. The validator would find equal ones by a map, which cannot hold
-// objects and arrays as keys: it would panic. Here the values have their type before they are compared.
+// Distinct is an array whose values differ. The validator would use a map to find equal ones and panic, because a map cannot
+// hold objects and arrays as keys. Here the values have their type before they are compared.
 type Distinct[T comparable] []T
 
-// Schema returns the schema of the array. uniqueItems is said and not handed to the validator.
+// Schema returns the schema of the array. uniqueItems is stated but not passed to the validator.
 func (Distinct[T]) Schema(r huma.Registry) *huma.Schema {
 	s := huma.SchemaFromType(r, reflect.TypeFor[[]T]())
 	s.Extensions = map[string]any{"uniqueItems": true}
@@ -147,7 +147,7 @@ func (Distinct[T]) Schema(r huma.Registry) *huma.Schema {
 	return s
 }
 
-// UnmarshalJSON refuses a value that is there twice.
+// UnmarshalJSON refuses a value that occurs twice.
 func (d *Distinct[T]) UnmarshalJSON(b []byte) error {
 	var all []T
 	if err := json.Unmarshal(b, &all); err != nil {

@@ -15,8 +15,9 @@ import (
 // maxCursor bounds a cursor, in bytes: it may hold the id of a document.
 const maxCursor = 4 << 10
 
-// List is a list that comes in pages. A cursor of it is the name of the list and where to go on, parts after dots: a number in
-// at most 18 digits, or a text in base64url (RFC 4648, section 5). Who holds one takes it for a whole; it gives no rights.
+// List is a list that comes in pages. Its cursors consist of the name of the list and where to go on, with parts after dots: a
+// number of at most 18 digits, or a text in base64url (RFC 4648, section 5). To callers a cursor is opaque; it grants no
+// rights.
 type List struct {
 	name    string
 	pattern *regexp.Regexp
@@ -94,7 +95,7 @@ func readPart(part string, into any) (err error) {
 	case *string:
 		var b []byte
 		b, err = base64.RawURLEncoding.Strict().DecodeString(part)
-		*into = strings.ReplaceAll(strings.ToValidUTF8(string(b), "\uFFFD"), "\x00", "") // as databases want it
+		*into = strings.ReplaceAll(strings.ToValidUTF8(string(b), "\uFFFD"), "\x00", "") // in the form that databases expect
 	default:
 		panic(fmt.Sprintf("a part of a cursor of type %T", into))
 	}
