@@ -168,7 +168,7 @@ func isContentsLine(l string) bool {
 // leader sets the number of a page off from an entry, wherever the entry stands.
 var leader = regexp.MustCompile(`(?:\.{4,}|(?:\.\s){4,}|…{2,}|·{4,}|⋯{2,}|-{4,})\s*(?:[0-9]{1,4}|[ivxlc]{1,6})\b`)
 
-// wordsForLeader is the most words for each leader of lines of contents that were joined.
+// wordsForLeader is the most words per dotted leader when the lines of a table of contents were joined.
 const wordsForLeader = 15
 
 // entriesIn returns how many entries of contents a line holds: one that ends in the number of a page, or several that were joined.
@@ -278,7 +278,7 @@ func wordsAlike(ls []line, i, j int) int {
 }
 
 var (
-	// imprintMark matches marks of notices: dates, addresses, marks of rights and numbers of publications.
+	// imprintMark matches the marks of an imprint: dates, addresses, copyright marks and publication numbers.
 	imprintMark = regexp.MustCompile(`(?i)©|\(c\)\s*[0-9]{4}|https?://\S+|\bwww\.\S+|\b[\w.-]+\.(?:org|com|net|edu|gov|info|eu|de|fr|es|it|nl|pl|ru|cn|br|pt|uk|at|ch)\b|[\w.+-]+@[\w-]+\.\w+|\b10\.[0-9]{4,9}/\S+|\bISS?[BN]N?\b|\barxiv:\S+|\b[0-9]{1,2}\.?\s\p{L}{3,10}\.?,?\s[0-9]{4}\b|\b\p{L}{3,10}\.?\s[0-9]{1,2},?\s[0-9]{4}\b|\b[0-9]{1,4}[./-][0-9]{1,2}[./-][0-9]{1,4}\b|[0-9]{4}\s?年\s?[0-9]{1,2}\s?月(?:\s?[0-9]{1,2}\s?日)?|\bvol(?:ume|\.)\s?[0-9]+|\bno\.\s?[0-9]+`)
 	// filed is a label of keywords or codes at the beginning of a line.
 	filed = regexp.MustCompile(`(?i)^\s*(?:\*\*|_)?(?:(?:additional\s+)?key\s?-?words(?:\s+and\s+phrases)?|index\s+terms|general\s+terms|categories(?:\s+and\s+subject\s+descriptors)?|subject\s+(?:descriptors|classification|headings)|ACM(?:\s+\w+)?\s+(?:classification|categories)|CCS\s+concepts|JEL(?:\s+\w+)*|PACS(?:\s+\w+)?|(?:AMS\s+)?MSC(?:\s+[0-9]{4})?|schl(?:ü|ue)sselw(?:ö|oe)rter|stichworte|schlagw(?:ö|oe)rter|mots[- ]cl(?:é|e)s|palabras\s+clave|palavras[- ]chave|parole\s+chiave|trefwoorden|sleutelwoorden|s(?:ł|l)owa\s+kluczowe|ключевые\s+слова|关\s*键\s*词|關\s*鍵\s*詞|キーワード|中图分类号|文献标识码|文章编号|분류|키워드|الكلمات المفتاحية)(?:\*\*|_)?\s*(?:[:：.—–-]|\n)`)

@@ -70,7 +70,7 @@ func numberOf(s string) []int {
 	return out
 }
 
-// after reports whether a number stands behind another one in an outline; all stand behind nil.
+// after reports whether a number stands after another one in an outline; all stand after nil.
 func after(number, last []int) bool {
 	for i, n := range number {
 		if i >= len(last) || n != last[i] {
@@ -80,7 +80,7 @@ func after(number, last []int) bool {
 	return false
 }
 
-// thanks returns the acknowledgements of a document: what stands under their heading, or behind it, while at least half of the
+// thanks returns the acknowledgements of a document: what stands under their heading, or after it, while at least half of the
 // sentences thank somebody, up to maxThanks words. A page that is copied beneath such a heading does not.
 func thanks(text string, ps []concordat.Span) []Apart {
 	var out []Apart

@@ -19,7 +19,7 @@ func RuneStart(text string, i int) int {
 	return i
 }
 
-// Around returns the text before and behind s in its paragraph, about 120 bytes each, cut between words and marked with an
+// Around returns the text before and after s in its paragraph, about 120 bytes each, cut between words and marked with an
 // ellipsis.
 func Around(text string, s concordat.Span) (before, after string) {
 	a := RuneStart(text, s.Start-ContextBytes)
@@ -27,7 +27,7 @@ func Around(text string, s concordat.Span) (before, after string) {
 	return LastOf(text[a:s.Start], a == 0), FirstOf(text[s.End:b], b == len(text))
 }
 
-// LastOf returns the end of s that belongs to the paragraph behind it, from a word's beginning.
+// LastOf returns the end of s that belongs to the paragraph after it, from a word's beginning.
 // begins says that s begins its text.
 func LastOf(s string, begins bool) string {
 	if i := strings.LastIndexByte(strings.TrimRight(s, " \t"), '\n'); i >= 0 {

@@ -30,7 +30,7 @@ const (
 	AsVerse     AttributedAs = "verse"     // lines of verse with their source
 	AsStatement AttributedAs = "statement" // under a heading that requires it: a declaration, a consent, a licence
 	AsSkeleton  AttributedAs = "skeleton"  // code that was handed out, and says what to keep and where to continue
-	AsNotice    AttributedAs = "notice"    // of a publisher: links to its pages, or a mark of rights
+	AsNotice    AttributedAs = "notice"    // of a publisher: links to its pages, or a copyright mark
 	AsAuthors   AttributedAs = "authors"   // at the beginning: names and institutions
 )
 
@@ -80,7 +80,7 @@ func Attributions(text string) []Attributed {
 var again = regexp.MustCompile(`(?i)^[(（]\s*(?:ibid|ib|idem|id|ebd|ebenda|a\.\s?a\.\s?O|op\.\s?cit|loc\.\s?cit|同上|同前|там же|tamże|tamtéž)\b?[^()（）]{0,40}[)）]`)
 
 // citedAtEnd reports whether the last line of a quotation that is set apart ends with its source, or a citation of the work
-// cited before stands behind it.
+// cited before stands after it.
 func citedAtEnd(text string, q concordat.Span) bool {
 	in := strings.TrimRight(q.In(text), " \t\n.。”\"")
 	closed := strings.HasSuffix(in, ")") || strings.HasSuffix(in, "）")
@@ -122,7 +122,7 @@ var (
 	lawName = regexp.MustCompile(`\b\p{Lu}{2,}[\p{L}]*\b|\b\p{Lu}\p{Ll}?\p{Lu}\p{L}*\b|(?:\b\p{Lu}\.\s?){2,}|\bk\.\s?[ckp]\.|\bc\.\s?[cp]\.|(?i:\b(?:act|code|código|codice|kodeks\w*|wetboek|grundgesetz\w*|\p{L}*gesetz(?:buch)?(?:e?s)?|\p{L}*ordnung|verfassung|constitution|constitución|constituição|costituzione|konstytucj\w+|grondwet|convention|covenant|charter|treaty|directive|regulation|statute|ordinance|title [0-9]+|loi|ley|lei|legge|ustaw\w*|wet|convenio|convenção|convenzione|traité|tratado)\b)|(?:кодекс|закон|конституци|конвенци)\p{L}*|《[^《》\n]{2,60}》`)
 )
 
-// maxLaw is how many bytes before and behind the number of a provision to search for the name of its law.
+// maxLaw is how many bytes before and after the number of a provision to search for the name of its law.
 const maxLaw = 200
 
 // provision returns the paragraph, or its first maxProvision bytes, that begins with a provision and its law. A number alone
@@ -144,7 +144,7 @@ func provision(text string, p concordat.Span) (concordat.Span, bool) {
 	return concordat.Span{Start: p.Start, End: min(p.End, RuneStart(text, p.Start+maxProvision))}, true
 }
 
-// mayNumberLaw reports, at little cost, whether lawNumber may match: there is a sign of its own, or a number behind a word that may be
+// mayNumberLaw reports, at little cost, whether lawNumber may match: there is a sign of its own, or a number after a word that may be
 // one for a provision, or "no", by its first letter. A word may begin within letters that are not ASCII.
 func mayNumberLaw(s string) bool {
 	if strings.ContainsAny(s, "§第") {
@@ -273,7 +273,7 @@ func versedLines(s string) bool {
 func versedClauses(s string) bool {
 	by, all := map[int]int{}, 0
 	if i := strings.IndexAny(s, ":：“「"); i >= 0 && i < 3*longestLine {
-		s = s[i:] // behind who says so
+		s = s[i:] // after who says so
 	}
 	n := 0
 	end := func() {

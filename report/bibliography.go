@@ -69,7 +69,7 @@ const (
 )
 
 // bibliography returns the lists of references, in order and disjoint: headings and records that [Works] reads, without prose.
-// Text between two entries or behind one in its paragraph is not part of it.
+// Text between two entries or after one in its paragraph is not part of it.
 func bibliography(text string) spans { return spansOf(text, referenceLists(text)) }
 
 func spansOf(text string, lists []referenceList) spans {
@@ -108,7 +108,7 @@ type referenceList struct {
 func referenceLists(text string) []referenceList {
 	var out []referenceList
 	var here referenceList
-	var maybe []record // behind the last sure record: entries without a byline, if another sure one follows
+	var maybe []record // after the last sure record: entries without a byline, if another sure one follows
 	end := 0
 	done := func() {
 		n := 0

@@ -66,7 +66,7 @@ const (
 )
 
 // Cell makes s plain text in every spreadsheet program (OWASP, CSV injection): it puts an apostrophe before a formula at its
-// beginning, and before one behind a character where another cell may begin. It looks behind white space, and drops control
+// beginning, and before one after a character where another cell may begin. It looks past white space, and drops control
 // characters.
 func Cell(s string) string {
 	s = strings.Map(func(r rune) rune {
@@ -94,7 +94,7 @@ func Cell(s string) string {
 	return b.String()
 }
 
-// beginsFormula reports whether a program could take s, behind white space, for a formula.
+// beginsFormula reports whether a program could take s, after white space, for a formula.
 func beginsFormula(s string) bool {
 	return strings.IndexAny(strings.TrimLeft(s, cellSpace), formulaStarts) == 0
 }

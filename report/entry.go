@@ -19,7 +19,7 @@ const (
 	leastEntry = 15   // bytes of the shortest
 	maxTitle   = 30   // small words of a title
 	longField  = 12   // small words of a field that can be a title or a sentence, but is no imprint
-	annotation = 6    // small words from which a field behind the imprint is a comment about the work
+	annotation = 6    // small words from which a field after the imprint is a comment about the work
 	maxPlains  = 2    // fields before the imprint that are no names: a title, and what it is a part of
 	maxClause  = 14   // Chinese characters of a clause of an imprint
 )
@@ -32,7 +32,7 @@ var (
 	entryKey = regexp.MustCompile(`^\s*(?:[①-⑳㉑-㉟]|[\[［〔【(]\s*(?:[0-9]{1,4}|\p{Lu}[\pL+]{1,8}[0-9]{2}[a-z]?)\s*[\]］〕】)]|[0-9]{1,4}[.．、)]|[•·▪◦*–—-])\s*`)
 	// kindMark follows a title in GB/T 7714.
 	kindMark = regexp.MustCompile(`\s*[\[［](?:EB|DB|CP|[JMDCNPSRGZA])(?:/OL)?[\]］]`)
-	// hanByline is one or more names of persons or of a body, in Chinese characters or kana, up to the mark behind them.
+	// hanByline is one or more names of persons or of a body, in Chinese characters or kana, up to the mark after them.
 	hanByline = regexp.MustCompile(`^(?:[\[〔（(【［][\p{Han}]{1,4}[\]〕）)】］]\s*)?(?:[\p{Han}\p{Katakana}ー·・]{2,24})(?:[、，,;；]\s*[\p{Han}·]{2,12}){0,8}\s*(?:等|著|编|主编|译|编著|校注|編|訳)*\s*(?:[.．：:（(《「『]|[，,]\s*(?:(?:1[5-9]|20)[0-9]{2}|[《「『“])|\s)`)
 	// placeAndPublisher ends an entry: Berlin: Springer.
 	placeAndPublisher = regexp.MustCompile(`[,.]\s\p{Lu}[\pL-]+(?:\s\p{Lu}[\pL-]+)?:\s\p{Lu}[\pL&.\s-]{2,40}$`)
@@ -40,7 +40,7 @@ var (
 	citedBehind = regexp.MustCompile(`[(（][^()（）:：]{12,200}[)）]\s*[.,;。]?\s*$`)
 )
 
-// record is an entry of a list of references, read as a work. Text behind it in the same paragraph is not part of it.
+// record is an entry of a list of references, read as a work. Text after it in the same paragraph is not part of it.
 type record struct {
 	Work
 	sure bool // it begins with who wrote the work
@@ -71,7 +71,7 @@ func readRecord(text string, s concordat.Span) (r record, ok bool) {
 	return r, ok
 }
 
-// goesOn reports whether a sentence continues behind names: with a small word, and not one as mRNA or p53.
+// goesOn reports whether a sentence continues after names: with a small word, and not one as mRNA or p53.
 func goesOn(s string) bool {
 	s = strings.TrimLeft(s, " \u00a0\n\t,.:")
 	w := s[:wordLength(s)]
@@ -130,7 +130,7 @@ func uncasedByline(s string) int {
 var nameLinks = words(`and|und|et|en|og|och|oraz|with|avec|van|von|dem|des|dos|das|della|degli|del|ter|ten|bin|ibn|for|für|the|eds|hrsg|dir|coord|org|comp|al|de|di|da|do|du|la|le|el|of|in|y|e|i|a|и|та|др|u|o`)
 
 // casedByline is byline for scripts with capitals: names, initials and what links them, up to a year, a colon, a quotation
-// or a full stop behind a name; or, where the title follows behind a comma, up to the last mark before its first small word.
+// or a full stop after a name; or, where the title follows after a comma, up to the last mark before its first small word.
 func casedByline(s string) int {
 	var marks []nameMark
 	var here nameMark
@@ -191,7 +191,7 @@ func casedByline(s string) int {
 	return 0
 }
 
-// bylineYear is a year in parentheses behind names, with what may stand around it.
+// bylineYear is a year in parentheses after names, with what may stand around it.
 var bylineYear = regexp.MustCompile(`^[(（]\s*(?:\p{L}{1,5}\.?\s)?(?:1[5-9]|20)[0-9]{2}[a-z]?(?:[,，][^()（）]{0,24})?\s*[)）]\s*[.:,．：，]?\s*`)
 
 // nameMark is a comma or a full stop in a byline, with the names before it.
@@ -267,8 +267,8 @@ func recordEnd(entry string, at int) int {
 	return end
 }
 
-// fieldsOf cuts an entry from byte at on where a sentence could end: behind a full stop that is none of an initial or of a
-// short abbreviation, or behind a mark that ends nothing else. A quoted title is one field.
+// fieldsOf splits an entry from byte at on at possible ends of sentences: after a full stop that does not belong to an initial or a
+// short abbreviation, or after another mark that only ends sentences. A quoted title is one field.
 func fieldsOf(entry string, at int) []concordat.Span {
 	var out []concordat.Span
 	from, word, closer := at, 0, ""
@@ -314,7 +314,7 @@ func fieldsOf(entry string, at int) []concordat.Span {
 
 // fieldMeasure counts the words of a field by their first letters.
 type fieldMeasure struct {
-	small   int  // words that begin small, words of scripts without capitals, and pairs of Chinese characters
+	small   int  // words in lower case, words of scripts without capitals, and pairs of Chinese characters
 	large   int  // words with a capital, and numbers
 	clauses bool // Chinese: a clause of it is longer than those of an imprint
 	capital bool // it begins with a capital or a Chinese character

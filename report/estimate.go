@@ -22,7 +22,7 @@ func (b *Bounds) rounded() *Bounds {
 // least what is held weighted by similarity, at most what is held with its surroundings. Measured on chapters that historians
 // rewrote and on copies of PAN 2013; doc/evaluation/share.md has the command.
 const (
-	outlinedAround = 100  // code points before and behind each passage: the partner showed an outline of its document
+	outlinedAround = 100  // code points before and after each passage: the partner showed an outline of its document
 	matchedAround  = 200  // and if single sentences are all that is known
 	belowLow       = 0.1  // what was found by chance, or is explained there
 	outlinedAbove  = 0.05 // what no fingerprint shows
@@ -79,7 +79,7 @@ func (b *builder) estimate(chains []*chain) *Bounds {
 	return &Bounds{Low: max(b.part(low), surely/float64(b.countable)-belowLow, 0), High: min(1, b.part(union(wide).and(b.could))+above)}
 }
 
-// widened returns a span with so many code points before and behind it.
+// widened returns a span with so many code points before and after it.
 func (b *builder) widened(s concordat.Span, around int) concordat.Span {
 	p := b.count.Points(s)
 	p.Start, p.End = max(0, p.Start-around), min(p.End+around, b.count.Points(concordat.Span{End: len(b.text)}).End)

@@ -25,7 +25,7 @@ var numberedHeading = regexp.MustCompile(`^(?:#{1,6}\s|[0-9IVX]{1,4}(?:\.[0-9]{1
 
 // headings returns the headings between the paragraphs of a text, in order: short lines that are not sentences, set apart or
 // numbered, each with a sentence above, or nothing, and a paragraph of sentences under it. Texts under the same headings are
-// not the same text: a passage ends before a heading and resumes behind it.
+// not the same text: a passage ends before a heading and resumes after it.
 func headings(text string) spans {
 	var out spans
 	ls := lines(text)

@@ -246,7 +246,7 @@ type (
 )
 
 // WriteJSON writes r as one JSON object of the form in doc/format-report.md, indented, with a line break
-// behind it. Spans are Unicode code points. Shares have four decimals, and are null where nothing
+// after it. Spans are Unicode code points. Shares have four decimals, and are null where nothing
 // was compared.
 func WriteJSON(w io.Writer, r *Report) error {
 	e := json.NewEncoder(w)

@@ -39,7 +39,7 @@ func (l Language) Plural(n int, one, many string) string {
 	return Thousands(n) + " " + language.Code(l).Noun(n, one, many)
 }
 
-// Join puts sentences behind one another.
+// Join puts sentences after one another.
 func (l Language) Join(sentences []string) string { return language.Code(l).Join(sentences) }
 
 // TimeLayout returns the layout of a date with its time in UTC, as time.Time.Format takes it.

@@ -28,11 +28,11 @@ const (
 // legalSource is a provision of a statute, a regulation or a contract, by its number.
 var legalSource = regexp.MustCompile(`§+\s*[0-9]|(?i:\b(?:art(?:icles?|ikels?|\.)|sections?|secs?\.|paragraphs?|clauses?|rules?|regulation|directive|act)\s*\(?(?:[a-z]{2,3}\)?\s*)?(?:no\.?\s*)?[0-9])|第\s*[一二三四五六七八九十百千0-9]+\s*[条款章]`)
 
-// clauseEnd ends what may introduce a quotation: a line, or a sentence. A point behind one or two letters abbreviates.
+// clauseEnd ends what may introduce a quotation: a line, or a sentence. A point after one or two letters abbreviates.
 var clauseEnd = regexp.MustCompile(`[\n。！？!?;；]|[\pL\pN)\]”"]{3}\.\s+`)
 
 // AttributedQuotations returns the short quotations of a text that name their source, in order and disjoint: a citation, the
-// title of a work or a provision of a statute comes before the quotation, in the clause that introduces it, or right behind. It
+// title of a work or a provision of a statute comes before the quotation, in the clause that introduces it, or right after. It
 // returns none of more than maxAlone words in a row, and none at all if they make more than maxAttributed of the text.
 func AttributedQuotations(text string) []concordat.Span {
 	var out []concordat.Span
@@ -74,7 +74,7 @@ func inShortRows(text string, qs []concordat.Span) []concordat.Span {
 	return out
 }
 
-// attributed reports whether the source of a quotation is named before or behind it.
+// attributed reports whether the source of a quotation is named before or after it.
 func attributed(text string, q concordat.Span, cites spans) bool {
 	from := max(0, q.Start-leadIn)
 	for from < q.Start && !utf8.RuneStart(text[from]) {

@@ -12,7 +12,7 @@ const (
 	maxLinkedNotice = 200 // words of a notice that is made of links, without them
 	leastLinks      = 4   // of such a notice,
 	wordsForLink    = 25  // and one for so many words
-	maxRightsNotice = 80  // words of a notice that begins with a mark of rights
+	maxRightsNotice = 80  // words of a notice that begins with a copyright mark
 	frontWords      = 300 // words from the beginning of a document, among which its authors stand
 	leastNames      = 6   // words of a paragraph of names
 	maxNames        = 120 // and the most
@@ -28,8 +28,8 @@ var (
 	rightsYear = regexp.MustCompile(`\b(?:1[5-9]|20)[0-9]{2}\b`)
 )
 
-// notice reports whether a paragraph is a publisher's: its links lead to one host, one for each two lines, or it begins with a mark of
-// rights. Of one text alone that proves nothing: links and marks are quickly put around a page.
+// notice reports whether a paragraph looks like a publisher's notice: it has a link in every second line, all to one host, or begins with a
+// copyright mark. In a single text that proves nothing: links and marks are easily put around a page.
 func notice(p string) bool {
 	if len(p) > 20*maxLinkedNotice {
 		return false

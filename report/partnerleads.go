@@ -58,7 +58,7 @@ func (b *builder) partnerLeads() []PartnerLead {
 	return out
 }
 
-// PartnerLeadMeaning says what such documents are, in English, to be translated.
+// PartnerLeadMeaning explains such documents, in English, for translation.
 const PartnerLeadMeaning = "Partners hold documents that may say the same. They told by codes of meaning, not by text: nobody has compared the two. Ask to see the places; only then are they compared, and shown as leads or dropped."
 
 // PartnerLeadWords says what a partner's document may hold and how the request for it stands.

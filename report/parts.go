@@ -111,7 +111,7 @@ func (a *piece) joinText(b concordat.Passage) bool {
 	return true
 }
 
-// joinWords appends the pairs that lie behind the last on both sides.
+// joinWords appends the pairs that lie after the last on both sides.
 func (a *piece) joinWords(words []concordat.SpanPair) {
 	for _, w := range words {
 		if n := len(a.Words); n > 0 && (w.Span.Start < a.Words[n-1].Span.End || w.Source.Start < a.Words[n-1].Source.End) {

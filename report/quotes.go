@@ -111,7 +111,7 @@ func closes(stack []open, r, prev, next rune) int {
 		return -1 // an apostrophe
 	}
 	if (r == '"' || r == '\'') && unicode.IsSpace(prev) {
-		return -1 // a straight mark behind a space opens
+		return -1 // a straight mark after a space opens
 	}
 	for k := len(stack) - 1; k >= 0; k-- {
 		if strings.ContainsRune(stack[k].closers, r) {
@@ -125,7 +125,7 @@ func closes(stack []open, r, prev, next rune) int {
 func opens(r, prev, next rune) bool {
 	switch r {
 	case '"', '\'', '”', '‘', '»', '›', '＂':
-		// Marks that also close, and apostrophes: they open behind a space or punctuation only,
+		// Marks that also close, and apostrophes: they open after a space or punctuation only,
 		// except in scripts that write no spaces.
 		if inWord(prev) && !unspaced(prev) {
 			return false

@@ -18,7 +18,7 @@ var (
 	codeLine = regexp.MustCompile(`[;{}]\s*(?://.*|/\*.*)?$|^\s*(?:def|class|import|from\s+\S+\s+import|return|if|elif|else|for|while|with|try|except|raise|` +
 		`assert|pass|func|function|var|let|const|public|private|protected|static|void|int|double|float|bool|char|package|using|namespace|` +
 		`#include|#define|#!|@\w+|end)\b.*[:({\[=)]?\s*$|^\s*(?:#|//|/\*|\*|--|%|""")|\w\(.*\)\s*:?\s*$|^\s*[\w.\[\]]+\s*(?:[-+*/|&]?=|<-|:=)\s*\S|^\s*\$?[)\]}]+[,;]?\s*$`)
-	// goesOnHere marks where whoever receives a skeleton writes: what stands behind it is theirs.
+	// goesOnHere marks where whoever receives a skeleton writes: what stands after it is theirs.
 	goesOnHere = regexp.MustCompile(`(?i)\b(?:to-?do|fixme)\b|\b(?:your|student'?s?|own) (?:code|solution|answer|implementation|work)\b|` +
 		`\b(?:write|add|insert|implement|complete|fill in|put) (?:\w+ ){0,4}(?:here|below|this)\b|` +
 		`NotImplemented|not (?:yet )?implemented|` +
@@ -57,8 +57,8 @@ func likeCode(l string) bool {
 }
 
 // skeleton returns the code of a paragraph that was handed out: up to the line that says where to go on, or all of a block that says
-// that it is to be kept. Of one text alone such a mark proves nothing; whoever copies a solution and writes one above it stands
-// alone with it.
+// that it is to be kept. In a single text such a mark proves nothing: somebody who copies a solution and writes the mark above it
+// is the only one who has it.
 func skeleton(text string, p concordat.Span) (concordat.Span, bool) {
 	if p.Len() > 4*maxSkeleton {
 		return concordat.Span{}, false

@@ -56,7 +56,7 @@ func isHan(rs []rune) bool {
 }
 
 // foldRunes returns the characters of s in lower case, and the byte at which each begins, and
-// behind them the byte at which the last one ends.
+// after them the byte at which the last one ends.
 func foldRunes(s string) ([]rune, []int) {
 	var rs []rune
 	var at []int

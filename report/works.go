@@ -148,7 +148,7 @@ var (
 	workQuoted = regexp.MustCompile(`[“"„«]([^“”"„«»]{8,300})[”"»“]`)
 	nameEnds   = regexp.MustCompile(`[,，;；:：.．。(（]|\s(?:and|und|et|&|等)\s`)
 	initials   = regexp.MustCompile(`^(?:\p{Lu}\.[\s-]*)+`)
-	// titleBegins is where a title may begin behind names: a full stop that is none of an initial, or a colon.
+	// titleBegins is where a title may begin after names: a full stop that is none of an initial, or a colon.
 	titleBegins = regexp.MustCompile(`(?:[\p{Ll}\p{Han}]|[\p{L}]\s\p{Lu}{1,3}|\bal|等)[.．。]\s*|[:：]\s*|\p{Lu}\.[.]?:?\s+`)
 	titleEnds   = regexp.MustCompile(`[.．。?？!]\s|[.．。]$|//|\.\s*In:`)
 )
@@ -191,7 +191,7 @@ func familyName(names string) string {
 		return ""
 	}
 	name := fields[0]
-	for _, f := range fields[1:] { // van der Berg: what begins small belongs to what follows
+	for _, f := range fields[1:] { // van der Berg: a lower-case word belongs to what follows
 		if r, _ := utf8.DecodeRuneInString(name); !unicode.IsLower(r) {
 			break
 		}
@@ -205,15 +205,15 @@ func titleOf(entry, names, rest string) string {
 	if m := workQuoted.FindStringSubmatch(entry); m != nil {
 		return m[1]
 	}
-	if m := workMark.FindStringIndex(entry); m != nil { // GB/T 7714 marks the kind behind the title
+	if m := workMark.FindStringIndex(entry); m != nil { // GB/T 7714 marks the kind after the title
 		title := entry[:m[0]]
 		if i := titleBegins.FindStringIndex(title); i != nil {
 			title = title[i[1]:]
 		}
 		return title
 	}
-	// A year behind the title, as in "Name: Title. In: Journal 3 (1999), 4-9", has names and a colon before it, or no title
-	// behind it.
+	// A year after the title, as in "Name: Title. In: Journal 3 (1999), 4-9", has names and a colon before it, or no title
+	// after it.
 	if _, title, ok := strings.Cut(names, ": "); ok {
 		rest = title
 	} else if i := titleBegins.FindStringIndex(names); i != nil && len(titleWords(rest)) < 2 {

@@ -25,7 +25,7 @@ type Batch struct {
 	Finished time.Time       `json:"finished,omitzero"`
 }
 
-// OfBatch returns a batch as programs see it.
+// OfBatch returns a batch in the form that programs get.
 func OfBatch(b store.Batch) Batch {
 	return Batch{b.ID, b.State, b.Title, b.Cause.String(), b.Owner, b.Stage, b.Done, b.Total, b.Round, b.Made, b.Finished}
 }

@@ -22,7 +22,7 @@ type Library struct {
 	Central   int64               `json:"central,omitempty" doc:"Version of the settings of all machines that has these; absent: they are changed on this machine"`
 }
 
-// OfLibrary returns a library as programs see it.
+// OfLibrary returns a library in the form that programs get.
 func OfLibrary(l store.Library) Library {
 	p := l.Policy
 	return Library{l.ID, l.Title, l.Documents, l.Created, p.Embargo, p.Expires, p.Forward, p.Template, p.Meaning, p.KeepDays, p.Central}

@@ -165,7 +165,7 @@ func (d *doc) hereSide(ps []pairing) {
 	})
 }
 
-// after returns the pairs of words that end behind byte from of one side, cut off there.
+// after returns the pairs of words that end after byte from of one side, cut off there.
 func after(words []concordat.SpanPair, from int, of func(*concordat.SpanPair) *concordat.Span) []concordat.SpanPair {
 	var out []concordat.SpanPair
 	for _, w := range words {

@@ -77,7 +77,7 @@ func (d *doc) cuts() []int {
 	return slices.Compact(out)
 }
 
-// marker walks through the text once. Every index points to the first of its kind that ends behind the place reached.
+// marker walks through the text once. Every index points to the first of its kind that ends after the place reached.
 type marker struct {
 	*doc
 	cuts                         []int

@@ -35,7 +35,7 @@ func (p *page) attr(name, value string) { p.raw(" ", name, `="`, escape(value), 
 func (p *page) tag(name, text string) { p.raw("<", name, ">", escape(text), "</", name, ">") }
 
 // escape makes s inert and visible: markup characters become references, characters that HTML
-// forbids or that reorder what stands behind them become U+FFFD.
+// forbids or that reorder what stands after them become U+FFFD.
 func escape(s string) string {
 	if strings.IndexFunc(s, unsafe) >= 0 {
 		s = strings.Map(func(r rune) rune {

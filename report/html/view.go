@@ -90,7 +90,7 @@ type View struct {
 type textPage struct {
 	span  concordat.Span
 	first int // index of its first paragraph
-	last  int // and behind its last
+	last  int // and after its last
 }
 
 // pageBytes is about the size of a page of the text: three sheets of paper, so that a thesis has a
@@ -161,7 +161,7 @@ func (v *View) pageAt(at int) int {
 	return min(i, len(v.pages)-1)
 }
 
-// FirstOn returns the first passage that begins on a page of the text, or that begins behind it; the number
+// FirstOn returns the first passage that begins on a page of the text, or that begins after it; the number
 // of passages if there is none.
 func (v *View) FirstOn(page int) int {
 	start := v.pages[page].span.Start

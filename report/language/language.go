@@ -140,7 +140,7 @@ func (c Code) Noun(n int, one, many string) string {
 // Name returns the language's name for itself.
 func (c Code) Name() string { return c.Say(keyName) }
 
-// Join puts sentences behind one another.
+// Join puts sentences after one another.
 func (c Code) Join(sentences []string) string { return strings.Join(sentences, c.Say(keyJoin)) }
 
 // Percent writes a number, as Go prints it, in percent: 4.5% in English, 4,5 % in German with a space that breaks no line.

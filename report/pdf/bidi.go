@@ -52,7 +52,7 @@ var lamAlef = map[rune]rune{0x622: 0xfef5, 0x623: 0xfef7, 0x625: 0xfef9, 0x627: 
 
 const lam = 0x644
 
-// shape gives Arabic letters the forms of their places. A lam and the alef behind it become one piece.
+// shape gives Arabic letters the forms of their places. A lam and the alef after it become one piece.
 func (d *doc) shape(ps []piece) []piece {
 	if !slices.ContainsFunc(ps, func(p piece) bool { return p.turned }) {
 		return ps
@@ -174,7 +174,7 @@ func level(line []piece, base int) {
 	}
 }
 
-// within reports whether a mark belongs to the number that continues behind it (rule W4): a separator
+// within reports whether a mark belongs to the number that continues after it (rule W4): a separator
 // does, a sign between European digits only.
 func within(mark, digit string) bool {
 	return strings.Contains(".,:/\u00a0", mark) || strings.Contains("+-", mark) && digit[0] < utf8.RuneSelf

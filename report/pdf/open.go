@@ -19,7 +19,7 @@ type Sealed struct {
 	// Signature is the last signature of the file, a detached CMS SignedData in DER; nil: it has none.
 	Signature []byte
 	Content   []byte // what it signs
-	Added     int    // bytes behind what is signed: added to the file
+	Added     int    // bytes after what is signed: added to the file
 	// Rewritten reports that the place of the signature, the only unsigned part, is not as Seal wrote it: hexadecimal digits in
 	// lower case and then zeros.
 	Rewritten bool
@@ -35,7 +35,7 @@ const (
 	maxSignature = 1 << 20
 )
 
-// Open reads a file that Seal wrote, or what became of it. It does not read PDF in general: it finds the parts by the form in
+// Open reads a file that Seal wrote, even if it was changed since. It does not read PDF in general: it finds the parts by the form in
 // which Seal writes them, and fails with concordat.ErrInvalid if there are none, as in a file that another program has
 // rewritten. It vouches for nothing: check the signature.
 func Open(b []byte) (*Sealed, error) {

@@ -29,7 +29,7 @@ var leaves = []string{"H1", "H2", "H3", "H4", "P", "Lbl", "LBody", "TH", "TD"}
 
 func (e *element) leaf() bool { return slices.Contains(leaves, e.kind) }
 
-// child adds an element behind the others of e.
+// child adds an element after the others of e.
 func (e *element) child(kind string) *element {
 	c := &element{kind: kind, parent: e}
 	e.kids = append(e.kids, c)

@@ -61,7 +61,7 @@ type variant struct {
 }
 
 // once counts the questions of an ask, and returns the documents with the hits that may be disclosed: those of answered
-// questions, in the remaining steps. A question asked too often is answered nowhere: with some of its documents left out,
+// questions, in the remaining steps. A question asked too often is not answered for any document: with some of its documents left out,
 // wording would seem rarer than it is.
 func (s *Answerer) once(ctx context.Context, q *question, g *grant, matches []concordat.Match, docs []*found) ([]*found, error) {
 	if len(docs) == 0 {

@@ -36,7 +36,7 @@ func (fw *forwarding) share(s concordat.Span, others []concordat.Span) float64 {
 }
 
 // commonAt returns the parts of the submission that many documents at a partner hold: the sentences that its documents and this
-// site's hold together, as far as a partner's fingerprints show, the submission counted. Consecutive ones are classed as in
+// site's hold together, as far as a partner's fingerprints show, including the submission. Consecutive ones are classed as in
 // package wording: a few words are common, a page is to be decided. of is the number of the partner's documents, 0 if unknown.
 func (fw *forwarding) commonAt(questions []concordat.Sentence, matches []concordat.Match, of int,
 	nearness func(concordat.Sentence, concordat.Match) float64) *partWording {

@@ -213,7 +213,7 @@ func viewedWording(ctx context.Context, db *store.DB, id string, index map[int]i
 	return out, nil
 }
 
-// WordingOf returns the wording of a number, or concordat.ErrNotFound.
+// WordingOf returns the wording with a number, or concordat.ErrNotFound.
 func (v *View) WordingOf(number int) (*ViewedWording, error) {
 	for i := range v.Wording {
 		if v.Wording[i].Number == number {

@@ -86,7 +86,7 @@ type PairSection struct {
 // Share is the larger share of the two.
 func (s PairSection) Share() float64 { return max(s.ShareA, s.ShareB) }
 
-// SectionLine is a section for which a pair is listed, as programs see it.
+// SectionLine is a section for which a pair is listed, in the form that programs get.
 type SectionLine struct {
 	Type    string  `json:"type"` // section
 	A       string  `json:"a"`

@@ -14,7 +14,7 @@ import (
 	"concordat/store"
 )
 
-// MemberLine is a member of a batch as programs see it.
+// MemberLine is a member of a batch in the form that programs get.
 type MemberLine struct {
 	Type       string           `json:"type"` // member
 	Document   string           `json:"document"`
@@ -32,7 +32,7 @@ type MemberLine struct {
 	Flags      int              `json:"flags,omitempty"` // kinds of flags that may hide something
 }
 
-// PairLine is a pair of a batch as programs see it.
+// PairLine is a pair of a batch in the form that programs get.
 type PairLine struct {
 	Type    string  `json:"type"` // pair
 	A       string  `json:"a"`
@@ -49,7 +49,7 @@ type PairLine struct {
 	Cluster  int           `json:"cluster,omitempty"` // that it holds together; absent: it does not count, or joins two
 }
 
-// ClusterLine is a cluster of a batch as programs see it.
+// ClusterLine is a cluster of a batch in the form that programs get.
 type ClusterLine struct {
 	Type      string        `json:"type"` // cluster
 	Cluster   int           `json:"cluster"`
@@ -60,7 +60,7 @@ type ClusterLine struct {
 	Strongest []PairLine    `json:"strongest"` // of the pairs, the first few
 }
 
-// BelongsLine is how strongly a document belongs to its cluster, as programs see it.
+// BelongsLine is how strongly a document belongs to its cluster, in the form that programs get.
 type BelongsLine struct {
 	Document string  `json:"document"`
 	Number   int     `json:"number"`  // as of the members
@@ -87,7 +87,7 @@ func (v *View) MemberLines() []MemberLine {
 	return out
 }
 
-// WordingLine is wording that several documents of a batch hold, as programs see it.
+// WordingLine is wording that several documents of a batch hold, in the form that programs get.
 type WordingLine struct {
 	Type      string   `json:"type"`   // wording
 	Number    int      `json:"number"` // from 1, by which it is addressed

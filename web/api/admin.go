@@ -90,7 +90,7 @@ func (w adminAPI) apiStorage(ctx context.Context, _ *struct{}) (*answer[web.Stor
 	return apiTell(ctx, w.api.Web, w.api.Web.Admin.Storage)
 }
 
-// apiScheme is Schemes as programs see it.
+// apiScheme is Schemes in the form that programs get.
 type apiScheme struct {
 	Recipe string                  `json:"recipe"`
 	Scheme concordat.Scheme        `json:"scheme" doc:"With its digest"`

@@ -91,7 +91,7 @@ func (w adminAPI) apiOneLibrary(ctx context.Context, in *apiLibraryInput) (*apiL
 	return &apiLibraryOutput{view.OfLibrary(l)}, err
 }
 
-// apiDocument is a document of a library as programs see it.
+// apiDocument is a document of a library in the form that programs get.
 type apiDocument struct {
 	ID         concordat.DocumentID `json:"id"`
 	Title      string               `json:"title"`
