@@ -278,3 +278,21 @@ func TestTestsElsewhere(t *testing.T) {
 		}
 	}
 }
+
+// TestUsual: a test that -short leaves out counts where the tests run as make test runs them.
+func TestUsual(t *testing.T) {
+	suite.Rest(t, "builds a package for each mutant")
+	module(t, map[string]string{"p/p.go": "package p\n\nfunc Large(n int) bool { return n > 3 }\n",
+		"p/p_test.go": "package p\n\nimport \"testing\"\n\nfunc TestLarge(t *testing.T) {\n\tif testing.Short() {\n\t\tt.Skip()\n\t}\n" +
+			"\tif Large(3) || !Large(4) {\n\t\tt.Error(\"large\")\n\t}\n}\n"})
+	for _, usual := range []bool{false, true} {
+		for _, together := range []bool{false, true} {
+			var out bytes.Buffer
+			o := options{packages: []string{"p"}, known: "none", together: together, usual: usual, measured: t.TempDir()}
+			survived, err := run(context.Background(), o, &out, io.Discard)
+			if err != nil || (survived > 0) == usual {
+				t.Errorf("usual %v, together %v: %d survived, %v\n%s", usual, together, survived, err, &out)
+			}
+		}
+	}
+}
