@@ -41,7 +41,7 @@ type stageAt struct {
 	since time.Time
 }
 
-// slow are bounds, in seconds, for what takes from milliseconds to minutes.
+// slow are bucket bounds, in seconds, for work that takes from milliseconds to minutes.
 var slow = []float64{.01, .03, .1, .3, 1, 3, 10, 30, 100, 300, 1000}
 
 // NewMeters registers the meters.

@@ -13,7 +13,7 @@ import (
 
 // Attributed is wording that a text attributes to someone else, with its place: a quotation, a provision of a statute, a
 // passage of scripture, verse. If two texts both attribute it, they share it legitimately. In one text alone it proves nothing:
-// marks and a place are quickly put around a page.
+// marks and a place are easily put around a page.
 type Attributed struct {
 	concordat.Span
 	Why AttributedAs

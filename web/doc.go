@@ -6,7 +6,7 @@
 // learning platforms, over the exported methods of these types.
 //
 // Start from New, which returns a handler. Pages are made by the server and work without JavaScript;
-// a little of it shows progress as it happens. Nothing is loaded from anywhere else, which a
+// a little of it shows progress as it happens. Nothing is loaded from other servers, which a
 // Content-Security-Policy enforces. Every page but signing in needs an account; submitters see only their own
 // checks.
 package web

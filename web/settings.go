@@ -26,7 +26,7 @@ func (w adminPages) Settings() []Setting {
 	return all
 }
 
-// secret reports whether the value of a key is nobody's business.
+// secret reports whether the value of a key must not be shown.
 func secret(key string) bool {
 	_, last, _ := strings.Cut("."+key, ".")
 	for _, word := range []string{"secret", "password", "passphrase", "token", "private"} {

@@ -232,7 +232,7 @@ func (w *Web) Route(r *http.Request) string {
 // Browsers ask again, and find the site that takes its place.
 func (w *Web) EndStreams() { w.endOnce.Do(func() { close(w.over) }) }
 
-// OpenStream lets the visitor follow events. They end when over is closed; leave is called when nobody follows them any longer.
+// OpenStream lets the visitor follow events. They end when over is closed; call leave when nobody follows them any more.
 func (w *Web) OpenStream(v *Visitor) (over <-chan struct{}, leave func(), err error) {
 	if err := w.streams.Enter(v.Name); err != nil {
 		return nil, nil, err

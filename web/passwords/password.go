@@ -63,7 +63,7 @@ func NewHasher(c Cost) *Hasher {
 	return h
 }
 
-// Nobody returns a hash that no password has: what a name that does not exist is compared with. It costs as much as another.
+// Nobody returns a hash that no password has: passwords for unknown names are compared with it. That takes as long as any other comparison.
 func (h *Hasher) Nobody() string { return h.nobody() }
 
 // Hash returns the password in PHC form, for example $argon2id$v=19$m=65536,t=3,p=4$SALT$KEY. It waits for its turn, and

@@ -298,7 +298,7 @@ func (d *Tool) outcome(ctx context.Context, a *store.LTIAsset) (r lti.Report, ov
 		return failed, true, nil
 	}
 	r.Progress = lti.Processed
-	if !measured { // a blank is not measured, never nothing found
+	if !measured { // a blank means not measured, never that nothing was found
 		r.Result, r.Comment = "–", "Nothing in this file could be compared."
 		return r, true, nil
 	}
