@@ -105,7 +105,7 @@ func (s *Daemon) schemes(ctx context.Context) (web.Schemes, error) {
 		return web.Schemes{}, err
 	}
 	out := web.Schemes{Recipe: s.o.Config.Scheme, Scheme: s.o.Site.Scheme(), Keyed: key != nil}
-	out.Epochs, err = s.o.Answers.EpochStates(ctx)
+	out.Epochs, err = s.o.Answers.Sets.EpochStates(ctx)
 	return out, err
 }
 
@@ -217,7 +217,7 @@ func (s *Daemon) cardFits(ctx context.Context) web.HealthPart {
 }
 
 func (s *Daemon) epochsFit(ctx context.Context) error {
-	states, err := s.o.Answers.EpochStates(ctx)
+	states, err := s.o.Answers.Sets.EpochStates(ctx)
 	if err != nil {
 		return err
 	}

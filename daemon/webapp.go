@@ -48,7 +48,7 @@ func (s *Daemon) OpenWebApp() (*WebApp, error) {
 	}
 	s.eraser = instance.Eraser(o, s.options.Sign.Receipt, s.log)
 	o.TellPanics(compare.Panics{Logger: s.log, Counted: s.meters.panic})
-	o.Answers.TellPanics(compare.Panics{Logger: s.log, Counted: s.meters.panic})
+	o.Answers.Sets.TellPanics(compare.Panics{Logger: s.log, Counted: s.meters.panic})
 	d.queue = o.Site.NewQueue(site.QueueOptions{
 		Store:  o.Store,
 		Worker: o.Worker(),

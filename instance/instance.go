@@ -194,7 +194,7 @@ func (o *Instance) openParts(ctx context.Context, w Mode) error {
 		Noticed: func(ctx context.Context, from concordat.SiteID, n *concordat.Notice) (concordat.TaskID, error) {
 			return o.Asks.Noticed(ctx, from, n)
 		}})
-	options.Sharing = o.Answers
+	options.Sharing = o.Answers.Shares
 	o.Site = site.New(options)
 	o.Asks = ask.New(o.Site, ask.Options{Store: o.Store, Room: o.CheckDisk})
 	if w < WithIndex || o.Remote != nil {

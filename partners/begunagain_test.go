@@ -113,10 +113,10 @@ func TestFederationBegunAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	// A crash between the store and the folder leaves the index of a secret that nobody has any more.
-	if err := o.Answers.UseEpochs(t.Context()); err != nil {
+	if err := o.Answers.Sets.UseEpochs(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if err := o.Answers.DropEpoch(t.Context(), epoch); err != nil {
+	if err := o.Answers.Sets.DropEpoch(t.Context(), epoch); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := os.Stat(EpochFolder(dir, epoch)); errors.Is(err, fs.ErrNotExist) {

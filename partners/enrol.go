@@ -138,7 +138,7 @@ func Confirm(ctx context.Context, o *instance.Instance, p store.Partner, by stri
 	}
 	// The rules first: they apply only to an active partner.
 	for _, g := range p.Grants {
-		if _, err := o.Answers.Share(ctx, store.Share{Library: g.Library, Partner: p.Site, Rule: g.Rule}); err != nil {
+		if _, err := o.Answers.Shares.Share(ctx, store.Share{Library: g.Library, Partner: p.Site, Rule: g.Rule}); err != nil {
 			return err
 		}
 	}
@@ -176,7 +176,7 @@ func Revoke(ctx context.Context, o *instance.Instance, p store.Partner, by strin
 		return nil, err
 	}
 	for _, x := range shares {
-		if err := o.Answers.Unshare(ctx, x.Library, p.Site); err != nil {
+		if err := o.Answers.Shares.Unshare(ctx, x.Library, p.Site); err != nil {
 			return nil, err
 		}
 	}

@@ -40,7 +40,7 @@ func TestRevokedGetsNothing(t *testing.T) {
 	for _, lib := range []concordat.LibraryID{"theses", "papers"} {
 		must(o.Store.Catalogue.CreateLibrary(t.Context(), store.Library{ID: lib}))
 		rule := store.ShareRule{Level: concordat.ShowMetadata}
-		_, err := o.Answers.Share(t.Context(), store.Share{Library: lib, Partner: north.name, Rule: rule})
+		_, err := o.Answers.Shares.Share(t.Context(), store.Share{Library: lib, Partner: north.name, Rule: rule})
 		must(err)
 	}
 	must(o.Store.Partners.Join(t.Context(), "health", m[0].name, m[0].name, north.name))

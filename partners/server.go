@@ -153,7 +153,7 @@ func (p *Server) keep(ctx context.Context) error {
 	p.maintains.Store(true)
 	defer p.maintains.Store(false)
 	g, ctx := errgroup.WithContext(ctx)
-	g.Go(func() error { return p.client.o.Answers.KeepEpochs(ctx) })
+	g.Go(func() error { return p.client.o.Answers.Sets.KeepEpochs(ctx) })
 	g.Go(func() error { return p.every(ctx, p.notice, "notices", p.DeliverNotices) })
 	g.Go(func() error {
 		return p.every(ctx, grantEvery, "federations", func(ctx context.Context) error { p.client.joinAnew(ctx, p.log); return nil })
@@ -168,7 +168,7 @@ func (p *Server) follow(ctx context.Context) error {
 		if p.maintains.Load() {
 			return nil
 		}
-		return p.client.o.Answers.Follow(ctx)
+		return p.client.o.Answers.Sets.Follow(ctx)
 	})
 }
 
@@ -252,7 +252,7 @@ func (p *Server) useSets(ctx context.Context) error {
 		}
 		sets = append(sets, *set)
 	}
-	if err := p.client.o.Answers.UseEpochs(ctx, sets...); err != nil {
+	if err := p.client.o.Answers.Sets.UseEpochs(ctx, sets...); err != nil {
 		return err
 	}
 	p.in, p.served = append([]string{}, in...), served
@@ -285,7 +285,7 @@ func (p *Server) dropReplaced(ctx context.Context, served map[concordat.Epoch]co
 		if open, ok := p.served[e]; !replaced && (!ok || open == scheme) {
 			continue
 		}
-		if err := p.client.o.Answers.UseEpochs(ctx); err != nil { // nothing is answered from them any more; the others follow at once
+		if err := p.client.o.Answers.Sets.UseEpochs(ctx); err != nil { // nothing is answered from them any more; the others follow at once
 			return err
 		}
 		s := p.shards[e]
@@ -362,7 +362,7 @@ func (p *Server) discard(ctx context.Context, e concordat.Epoch, s *index.Shard,
 		}
 	}
 	if forget {
-		if err := p.client.o.Answers.DropEpoch(ctx, e); err != nil {
+		if err := p.client.o.Answers.Sets.DropEpoch(ctx, e); err != nil {
 			return err
 		}
 	}
@@ -388,7 +388,7 @@ func (p *Server) Grant(ctx context.Context, to concordat.SiteID, f concordat.Fed
 
 // DeliverNotices delivers notices to partners, and processes those received.
 func (p *Server) DeliverNotices(ctx context.Context) error {
-	out, err := p.client.o.Answers.Outbox(ctx, maxNotices)
+	out, err := p.client.o.Answers.Notices.Outbox(ctx, maxNotices)
 	if err != nil {
 		return err
 	}
@@ -399,9 +399,9 @@ func (p *Server) DeliverNotices(ctx context.Context) error {
 		}
 		var no *concordat.Refusal
 		if cause == nil || errors.As(cause, &no) && !errors.Is(cause, concordat.ErrUnavailable) {
-			err = p.client.o.Answers.Delivered(ctx, o) // a partner that does not want it is not asked again
+			err = p.client.o.Answers.Notices.Delivered(ctx, o) // a partner that does not want it is not asked again
 		} else {
-			err = p.client.o.Answers.Undelivered(ctx, o, cause)
+			err = p.client.o.Answers.Notices.Undelivered(ctx, o, cause)
 		}
 		if err != nil {
 			return err
@@ -426,7 +426,7 @@ func (p *Server) takeIn(ctx context.Context) error {
 		return err
 	}
 	last, _ := strconv.ParseInt(text, 10, 64) // absent: from the beginning
-	got, err := p.client.o.Answers.Inbox(ctx, last, maxNotices)
+	got, err := p.client.o.Answers.Notices.Inbox(ctx, last, maxNotices)
 	if err != nil {
 		return err
 	}
@@ -445,7 +445,7 @@ func (p *Server) takeIn(ctx context.Context) error {
 		}
 		last = n.Seq
 	}
-	return p.client.o.Answers.TakenIn(ctx, last)
+	return p.client.o.Answers.Notices.TakenIn(ctx, last)
 }
 
 // refresh asks a partner again for passages on which it has decided.
@@ -491,7 +491,7 @@ func (p *Server) Status(ctx context.Context) *instance.FederationStatus {
 	}
 	st := &instance.FederationStatus{Listen: p.Address}
 	var err error
-	if st.Epochs, err = p.client.o.Answers.EpochStates(ctx); err != nil {
+	if st.Epochs, err = p.client.o.Answers.Sets.EpochStates(ctx); err != nil {
 		p.log.Error("status", "error", err)
 	}
 	return st

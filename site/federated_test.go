@@ -460,11 +460,11 @@ func twoSites(t *testing.T, form string) {
 	if err != nil || got[0].State != concordat.DisclosurePending {
 		t.Fatalf("passage: %+v, %v", got, err)
 	}
-	requests, err := b.Disclosures(ctx, concordat.DisclosurePending, 0)
+	requests, err := b.Requests.Disclosures(ctx, concordat.DisclosurePending, 0)
 	if err != nil || len(requests) != 1 {
 		t.Fatalf("requests %+v, %v", requests, err)
 	}
-	if _, err := b.Decide(ctx, requests[0].ID, "librarian", true, "agreed"); err != nil {
+	if _, err := b.Requests.Decide(ctx, requests[0].ID, "librarian", true, "agreed"); err != nil {
 		t.Fatal(err)
 	}
 	if got, err = a.RefreshDisclosures(ctx, f.Task, there.Partner); err != nil || got[0].State != concordat.DisclosureGranted {
@@ -475,7 +475,7 @@ func twoSites(t *testing.T, form string) {
 	}
 
 	b.Add(t, "theses", site.Incoming{ID: "late", Title: "A late one", Text: sitetest.Bakery + sitetest.Orchard + sitetest.Foundry})
-	if err := b.CatchUp(ctx); err != nil {
+	if err := b.Sets.CatchUp(ctx); err != nil {
 		t.Fatal(err)
 	}
 	bringNotices(t, b, a)
@@ -497,7 +497,7 @@ func twoSites(t *testing.T, form string) {
 	}
 	b.Add(t, "theses", site.Incoming{ID: "later", Title: "A later one",
 		Text: sitetest.Bakery + sitetest.Orchard + sitetest.Foundry + sitetest.River})
-	if err := b.CatchUp(ctx); err != nil {
+	if err := b.Sets.CatchUp(ctx); err != nil {
 		t.Fatal(err)
 	}
 	bringNotices(t, b, a)
@@ -526,7 +526,7 @@ func mirrored(t *testing.T, a, b *sitetest.Member, form string) {
 	if got := sitetest.FoundAt(f); !slices.Contains(got, "b/A late one") {
 		t.Errorf("sources %v", got)
 	}
-	if err := b.Unshare(ctx, "theses", "a"); err != nil {
+	if err := b.Answerer.Shares.Unshare(ctx, "theses", "a"); err != nil {
 		t.Fatal(err)
 	}
 	bringNotices(t, b, a)
@@ -543,7 +543,7 @@ func mirrored(t *testing.T, a, b *sitetest.Member, form string) {
 // bringNotices brings the notices of one site to another.
 func bringNotices(t *testing.T, from, to *sitetest.Member) {
 	t.Helper()
-	out, err := from.Outbox(t.Context(), 0)
+	out, err := from.Notices.Outbox(t.Context(), 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -551,7 +551,7 @@ func bringNotices(t *testing.T, from, to *sitetest.Member) {
 		if err := to.Receive(t.Context(), from.SiteID, &o.Notice); err != nil {
 			t.Fatal(err)
 		}
-		if err := from.Delivered(t.Context(), o); err != nil {
+		if err := from.Notices.Delivered(t.Context(), o); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -155,19 +155,19 @@ func TestSharingPanics(t *testing.T) {
 // TestSetPanics: a panic where a set for partners is filled ends that filling alone, and the next one fills it.
 func TestSetPanics(t *testing.T) {
 	o, n := sitetest.NewOwner(t, "theses"), &noted{}
-	o.Answerer.TellPanics(n.panics())
+	o.Answerer.Sets.TellPanics(n.panics())
 	o.ShareWith(t, "theses", "north", store.ShareRule{Level: concordat.ShowMetadata, Matches: 1})
 	sitetest.Must(t, o.Ingest(t.Context(), "theses", sitetest.Docs(site.Incoming{ID: "a", Text: sitetest.River}),
 		func(site.Ingested) error { return nil }))
 	o.Index.Panics = true
 	var fault *compare.Fault
-	if err := o.CatchUp(t.Context()); !errors.As(err, &fault) {
+	if err := o.Sets.CatchUp(t.Context()); !errors.As(err, &fault) {
 		t.Errorf("where a document is read: got %v, want a fault", err)
 	}
 	o.Index.Panics, o.Set.PutPanics = false, true
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
-	go func() { ended <- o.KeepEpochs(ctx) }()
+	go func() { ended <- o.Sets.KeepEpochs(ctx) }()
 	for end := time.Now().Add(5 * time.Minute); n.count.Load() == 0 && time.Now().Before(end); {
 		time.Sleep(time.Millisecond)
 	}
@@ -177,7 +177,7 @@ func TestSetPanics(t *testing.T) {
 		t.Errorf("no panic with its stack in the log:\n%s", n.log.String())
 	}
 	o.Set.PutPanics = false
-	sitetest.Must(t, o.CatchUp(t.Context()))
+	sitetest.Must(t, o.Sets.CatchUp(t.Context()))
 	if tell := o.Told(t, "north", o.Question(t, sitetest.River, concordat.ShowMetadata, "theses")); len(tell.Documents) != 1 {
 		t.Errorf("%d documents are told of, want 1", len(tell.Documents))
 	}

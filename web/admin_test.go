@@ -153,12 +153,12 @@ func TestProbingIsSeen(t *testing.T) {
 	answers := answer.New(answer.Options{ID: "here", Index: d.site.Options().Index, Store: d.store,
 		Logger: slog.New(slog.NewTextHandler(&log, nil))})
 	epoch := concordat.Epoch{Federation: "health", Number: 1}
-	must(answers.UseEpochs(ctx, answer.EpochSet{Epoch: epoch, Profiler: p, Index: prints, SketchKey: bytes.Repeat([]byte{8}, 32),
+	must(answers.Sets.UseEpochs(ctx, answer.EpochSet{Epoch: epoch, Profiler: p, Index: prints, SketchKey: bytes.Repeat([]byte{8}, 32),
 		CellKey: bytes.Repeat([]byte{7}, 32), HandleKey: bytes.Repeat([]byte{9}, 32)}))
-	_, err = answers.Share(ctx, store.Share{Library: "theses", Partner: "SOUTH", Rule: store.ShareRule{Level: concordat.ShowMetadata,
+	_, err = answers.Shares.Share(ctx, store.Share{Library: "theses", Partner: "SOUTH", Rule: store.ShareRule{Level: concordat.ShowMetadata,
 		Matches: 1, Limits: store.Limits{Sentences: -1, Burst: -1, Disclosures: -1, Documents: -1}}})
 	must(err)
-	must(answers.CatchUp(ctx))
+	must(answers.Sets.CatchUp(ctx))
 	own, err := p.Profile(concordat.Document{ID: "d", Text: folios}, nil)
 	must(err)
 	sentence := own.Questions()[0]

@@ -77,7 +77,7 @@ func (w checkPages) requestsPage(rw http.ResponseWriter, r *http.Request, v *Vis
 // Requests returns requests for passages in both directions, the latest first, behind the one with an ID, and
 // the ID to go on from.
 func (w checkPages) Requests(ctx context.Context, state, after string, limit int) (out []Request, next string, err error) {
-	ds, next, err := w.o.Answers.DisclosuresAfter(ctx, state, after, limit)
+	ds, next, err := w.o.Answers.Requests.DisclosuresAfter(ctx, state, after, limit)
 	if err != nil {
 		return nil, "", err
 	}
@@ -100,7 +100,7 @@ func (w *Web) waiting(ctx context.Context, v *Visitor) int {
 	if v == nil || !v.MayReview() || w.o.Answers == nil {
 		return 0
 	}
-	ds, _, err := w.o.Answers.DisclosuresAfter(ctx, concordat.DisclosurePending, "", requestsOnPage)
+	ds, _, err := w.o.Answers.Requests.DisclosuresAfter(ctx, concordat.DisclosurePending, "", requestsOnPage)
 	if err != nil {
 		w.o.Logger.Error("requests that wait", "error", err)
 	}
@@ -168,7 +168,7 @@ func (w checkPages) OneRequest(ctx context.Context, id string) (requestPage, err
 		return p, err
 	}
 	if d.Direction == store.DisclosureIn {
-		asked, texts, err := w.o.Answers.Asked(ctx, id)
+		asked, texts, err := w.o.Answers.Requests.Asked(ctx, id)
 		switch {
 		case errors.Is(err, concordat.ErrNotFound):
 			p.Gone = true
@@ -203,11 +203,11 @@ func (w checkPages) DecideRequest(ctx context.Context, v *Visitor, id, action, w
 	var err error
 	switch action {
 	case "approve":
-		d, err = w.o.Answers.Decide(ctx, id, v.Name, true, words)
+		d, err = w.o.Answers.Requests.Decide(ctx, id, v.Name, true, words)
 	case "refuse":
-		d, err = w.o.Answers.Decide(ctx, id, v.Name, false, words)
+		d, err = w.o.Answers.Requests.Decide(ctx, id, v.Name, false, words)
 	case "withdraw":
-		d, err = w.o.Answers.Withdraw(ctx, id, v.Name, words)
+		d, err = w.o.Answers.Requests.Withdraw(ctx, id, v.Name, words)
 	default:
 		err = fmt.Errorf("action %q: %w", action, concordat.ErrInvalid)
 	}

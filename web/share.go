@@ -48,7 +48,7 @@ func (w libraryPages) PutShare(ctx context.Context, v *Visitor, x store.Share) (
 	} else if !known {
 		return x, message.Invalid("wrong.partner", x.Partner)
 	}
-	return w.o.Answers.Share(ctx, x, func(tx *store.DB) error {
+	return w.o.Answers.Shares.Share(ctx, x, func(tx *store.DB) error {
 		return tx.Audit.Note(ctx, v.Name, "library_share", map[string]any{"library": x.Library, "partner": x.Partner, "level": x.Rule.Level})
 	})
 }
@@ -61,7 +61,7 @@ func (w libraryPages) Knows(ctx context.Context, id concordat.SiteID) (bool, err
 
 // Unshare closes a library to a partner.
 func (w libraryPages) Unshare(ctx context.Context, v *Visitor, lib concordat.LibraryID, partner concordat.SiteID) error {
-	return w.o.Answers.Unshare(ctx, lib, partner, func(tx *store.DB) error {
+	return w.o.Answers.Shares.Unshare(ctx, lib, partner, func(tx *store.DB) error {
 		return tx.Audit.Note(ctx, v.Name, "library_unshare", map[string]any{"library": lib, "partner": partner})
 	})
 }

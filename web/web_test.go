@@ -87,7 +87,7 @@ func newTestSiteOf(t testing.TB, idle bool, change func(*web.Options)) *testSite
 		t.Fatal(err)
 	}
 	answers := answer.New(answer.Options{ID: "here", Index: shard, Store: db})
-	s := site.New(site.Options{ID: "here", Index: shard, Store: db, Profiler: p, Sharing: answers})
+	s := site.New(site.Options{ID: "here", Index: shard, Store: db, Profiler: p, Sharing: answers.Shares})
 	asks := ask.New(s, ask.Options{Store: db})
 	if err := db.Catalogue.CreateLibrary(ctx, store.Library{ID: "theses", Title: "All <theses>", Created: time.Now()}); err != nil {
 		t.Fatal(err)

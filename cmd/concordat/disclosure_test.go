@@ -82,7 +82,7 @@ func TestDisclosureCommands(t *testing.T) {
 		t.Errorf("got %s", out)
 	}
 	withStore(t, dir, func(ctx context.Context, o *instance.Instance) error {
-		notices, err := o.Answers.Outbox(ctx, 0)
+		notices, err := o.Answers.Notices.Outbox(ctx, 0)
 		if len(notices) != 3 || notices[0].Notice.Kind != concordat.NoticeDisclosure || notices[2].Notice.Words != "a mistake" {
 			t.Errorf("got notices %+v", notices)
 		}

@@ -188,7 +188,7 @@ func TestGenuineReportsVerify(t *testing.T) {
 	south.command(cli.Done, "add", "--library", "own", v.file("canal.txt"))
 	north.command(cli.Done, "library", "share", "reports", "--with", south.id, "--ship")
 	north.until("fingerprints of the mirror", func() bool {
-		if err := north.o.Answers.CatchUp(t.Context()); err != nil {
+		if err := north.o.Answers.Sets.CatchUp(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		var out bytes.Buffer // until then the fingerprints are of another key, which the south refuses

@@ -157,7 +157,7 @@ func join(north, south *served) {
 func (s *served) fill(partner *served, epochs int) {
 	s.t.Helper()
 	s.until("fingerprints", func() bool {
-		if err := s.o.Answers.CatchUp(s.t.Context()); err != nil {
+		if err := s.o.Answers.Sets.CatchUp(s.t.Context()); err != nil {
 			s.t.Fatal(err)
 		}
 		lines := strings.Split(strings.TrimSpace(partner.command(cli.Done, "peer", "libraries", "north", "--json")), "\n")
@@ -373,7 +373,7 @@ func testLost(t *testing.T, north, south *served, bell string) {
 		t.Fatal(err)
 	}
 	north.command(cli.Done, "add", "--library", "grants", path)
-	if err := north.o.Answers.CatchUp(t.Context()); err != nil {
+	if err := north.o.Answers.Sets.CatchUp(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if got := south.json("mirror", "sync", "north/grants"); got["documents"] != 1.0 {
@@ -488,7 +488,7 @@ func testAlert(t *testing.T, north, south *served, task string) {
 		t.Errorf("checks that stay: %v", kept)
 	}
 	north.add("late", "A document that comes late begins with words of its own, which are not in any other. "+iceText)
-	if err := north.o.Answers.CatchUp(t.Context()); err != nil {
+	if err := north.o.Answers.Sets.CatchUp(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	south.until("an alert", func() bool { return south.command(cli.Done, "alert", "list") != "" })

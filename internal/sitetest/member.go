@@ -84,7 +84,8 @@ func NewMember(t testing.TB, id concordat.SiteID, libraries ...concordat.Library
 			t.Fatal(err)
 		}
 	}
-	err = m.UseEpochs(t.Context(), answer.EpochSet{Epoch: FederationEpoch, Profiler: p, Index: &indextest.Oracle{Site: id, Scheme: p.Scheme()},
+	err = m.Sets.UseEpochs(t.Context(), answer.EpochSet{Epoch: FederationEpoch, Profiler: p,
+		Index:     &indextest.Oracle{Site: id, Scheme: p.Scheme()},
 		SketchKey: []byte("sketch key of the federation ..."), CellKey: Key("cells"),
 		HandleKey: []byte("handle key of " + string(id) + ".................")})
 	if err != nil {
@@ -97,11 +98,11 @@ func NewMember(t testing.TB, id concordat.SiteID, libraries ...concordat.Library
 func (m *Member) ShareAll(t testing.TB, to concordat.SiteID, rule store.ShareRule, libraries ...concordat.LibraryID) {
 	t.Helper()
 	for _, l := range libraries {
-		if _, err := m.Answerer.Share(t.Context(), store.Share{Library: l, Partner: to, Rule: rule}); err != nil {
+		if _, err := m.Answerer.Shares.Share(t.Context(), store.Share{Library: l, Partner: to, Rule: rule}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := m.CatchUp(t.Context()); err != nil {
+	if err := m.Sets.CatchUp(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 }

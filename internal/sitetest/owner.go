@@ -117,23 +117,23 @@ func Profiler(t testing.TB) *profile.Profiler {
 // Use replaces the sets of the epochs.
 func (o *Owner) Use(t testing.TB, sets ...answer.EpochSet) {
 	t.Helper()
-	Must(t, o.UseEpochs(t.Context(), sets...))
+	Must(t, o.Sets.UseEpochs(t.Context(), sets...))
 	o.Keyed, o.Set, o.Epoch = sets[0].Profiler, sets[0].Index.(*Faulty), sets[0].Epoch
 }
 
 // ShareWith opens a library with wide limits unless the rule has others.
 func (o *Owner) ShareWith(t testing.TB, lib concordat.LibraryID, partner concordat.SiteID, rule store.ShareRule) {
 	t.Helper()
-	_, err := o.Share(t.Context(), store.Share{Library: lib, Partner: partner, Rule: rule})
+	_, err := o.Answerer.Shares.Share(t.Context(), store.Share{Library: lib, Partner: partner, Rule: rule})
 	Must(t, err)
-	Must(t, o.CatchUp(t.Context()))
+	Must(t, o.Sets.CatchUp(t.Context()))
 }
 
 // AddDocuments ingests documents and brings the sets up to date.
 func (o *Owner) AddDocuments(t testing.TB, lib concordat.LibraryID, ds ...site.Incoming) {
 	t.Helper()
 	Must(t, o.Ingest(t.Context(), lib, Docs(ds...), func(site.Ingested) error { return nil }))
-	Must(t, o.CatchUp(t.Context()))
+	Must(t, o.Sets.CatchUp(t.Context()))
 }
 
 var jobs struct {

@@ -40,7 +40,7 @@ func Open(o site.Options) *Services {
 		Noticed: func(ctx context.Context, from concordat.SiteID, n *concordat.Notice) (concordat.TaskID, error) {
 			return r.Noticed(ctx, from, n)
 		}})
-	o.Sharing = r.Answerer
+	o.Sharing = r.Answerer.Shares
 	r.Site = site.New(o)
 	r.Asker = ask.New(r.Site, ask.Options{Store: o.Store})
 	return r

@@ -140,10 +140,10 @@ func (f *FedSites) newSite(ctx context.Context, dir string) (_ *FedSite, err err
 		}
 	}
 	s.answers = answer.New(answer.Options{ID: s.id, Index: s.index, Store: s.store, Meaning: f.profiler.Meaning()})
-	s.Site = site.New(site.Options{ID: s.id, Index: s.index, Store: s.store, Profiler: f.profiler, Sharing: s.answers})
+	s.Site = site.New(site.Options{ID: s.id, Index: s.index, Store: s.store, Profiler: f.profiler, Sharing: s.answers.Shares})
 	s.asks = ask.New(s.Site, ask.Options{Store: s.store})
 	handle := sha256.Sum256([]byte(dir))
-	if err := s.answers.UseEpochs(ctx, answer.EpochSet{Epoch: fedEpoch, Profiler: f.profiler, Index: s.set, SketchKey: f.sketch,
+	if err := s.answers.Sets.UseEpochs(ctx, answer.EpochSet{Epoch: fedEpoch, Profiler: f.profiler, Index: s.set, SketchKey: f.sketch,
 		CellKey: f.sketch, HandleKey: handle[:]}); err != nil {
 		return nil, err
 	}
@@ -193,11 +193,11 @@ func (f *FedSites) Share(ctx context.Context, rule store.ShareRule) error {
 			if a == b {
 				continue
 			}
-			if _, err := a.answers.Share(ctx, store.Share{Library: fedLibrary, Partner: b.id, Rule: rule}); err != nil {
+			if _, err := a.answers.Shares.Share(ctx, store.Share{Library: fedLibrary, Partner: b.id, Rule: rule}); err != nil {
 				return err
 			}
 		}
-		if err := a.answers.CatchUp(ctx); err != nil {
+		if err := a.answers.Sets.CatchUp(ctx); err != nil {
 			return err
 		}
 	}

@@ -180,13 +180,13 @@ func (s *Answerer) grants(ctx context.Context, q *question, t *concordat.SiteAns
 // answerLibrary looks in one library and discloses what its rule shows.
 func (s *Answerer) answerLibrary(ctx context.Context, q *question, g *grant, i int, t *concordat.SiteAnswer) error {
 	l := &t.Libraries[i]
-	ready, err := s.readyOf(ctx, q.set, g.library.ID)
+	ready, err := s.Sets.readyOf(ctx, q.set, g.library.ID)
 	if err != nil {
 		return err
 	}
 	l.Ready = ready.share()
 	// Before the look: a document that comes meanwhile is found here or alerted, see fillBatch.
-	if l.Standing, err = s.keepStanding(ctx, q, g); err != nil {
+	if l.Standing, err = s.Sets.keepStanding(ctx, q, g); err != nil {
 		return err
 	}
 	a, err := q.set.Index.Match(ctx, q.query(g))

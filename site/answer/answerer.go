@@ -32,17 +32,38 @@ type Options struct {
 	Noticed func(ctx context.Context, from concordat.SiteID, n *concordat.Notice) (concordat.TaskID, error)
 }
 
-// Answerer answers partners on behalf of one site. It is safe for concurrent use.
-type Answerer struct {
-	o      Options
-	epochs epochSets
-	panics compare.Panics
+// Answerer answers partners on behalf of one site. Its parts do the rest of that work. All are safe for concurrent use.
+type Answerer struct{ *core }
+
+// Sets keeps the fingerprint sets of the epochs, from which partners are answered.
+type Sets struct{ *core }
+
+// Shares opens libraries to partners and closes them.
+type Shares struct{ *core }
+
+// Requests are those of partners to read passages, and this site's to them.
+type Requests struct{ *core }
+
+// Notices brings notices to partners and keeps theirs.
+type Notices struct{ *core }
+
+// core has what the parts share, and the parts.
+type core struct {
+	Sets     *Sets
+	Shares   *Shares
+	Requests *Requests
+	Notices  *Notices
+
+	answers *Answerer
+	o       Options
+	epochs  epochSets
+	panics  compare.Panics
 }
 
-// TellPanics sets where panics of background work are recorded. It is called before [Answerer.KeepEpochs].
-func (s *Answerer) TellPanics(p compare.Panics) { s.panics = p }
+// TellPanics sets where panics of background work are recorded. It is called before [Sets.KeepEpochs].
+func (s *Sets) TellPanics(p compare.Panics) { s.panics = p }
 
-// New returns an Answerer, which answers nothing before [Answerer.UseEpochs].
+// New returns an Answerer, which answers nothing before [Sets.UseEpochs].
 func New(o Options) *Answerer {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
@@ -54,16 +75,18 @@ func New(o Options) *Answerer {
 	if o.Noticed == nil {
 		o.Noticed = func(context.Context, concordat.SiteID, *concordat.Notice) (concordat.TaskID, error) { return "", nil }
 	}
-	return &Answerer{o: o, epochs: epochSets{changed: make(chan struct{}, 1)}}
+	c := &core{o: o, epochs: epochSets{changed: make(chan struct{}, 1)}}
+	c.Sets, c.Shares, c.Requests, c.Notices, c.answers = &Sets{c}, &Shares{c}, &Requests{c}, &Notices{c}, &Answerer{c}
+	return c.answers
 }
 
 // ref names a document of this site.
-func (s *Answerer) ref(lib concordat.LibraryID, id concordat.DocumentID) concordat.Ref {
+func (s *core) ref(lib concordat.LibraryID, id concordat.DocumentID) concordat.Ref {
 	return concordat.Ref{Site: s.o.ID, Library: lib, Document: id}
 }
 
 // templates returns the texts of the templates of a library.
-func (s *Answerer) templates(ctx context.Context, lib concordat.LibraryID) ([]string, error) {
+func (s *core) templates(ctx context.Context, lib concordat.LibraryID) ([]string, error) {
 	ts, err := s.o.Store.Catalogue.Templates(ctx, lib)
 	if err != nil {
 		return nil, fmt.Errorf("templates of %s: %w", lib, err)
@@ -76,7 +99,7 @@ func (s *Answerer) templates(ctx context.Context, lib concordat.LibraryID) ([]st
 }
 
 // document returns a document of this site with its text, or nil.
-func (s *Answerer) document(ctx context.Context, lib concordat.LibraryID, id concordat.DocumentID) (*concordat.Document, error) {
+func (s *core) document(ctx context.Context, lib concordat.LibraryID, id concordat.DocumentID) (*concordat.Document, error) {
 	d, err := s.o.Index.Document(ctx, s.ref(lib, id))
 	if errors.Is(err, concordat.ErrNotFound) {
 		return nil, nil

@@ -214,7 +214,7 @@ func TestOneDocumentAlarm(t *testing.T) {
 	alarms := func(step string, partner concordat.SiteID, want int) {
 		t.Helper()
 		o.Clock.Move(2 * time.Hour)
-		sitetest.Must(t, o.CatchUp(t.Context()))
+		sitetest.Must(t, o.Sets.CatchUp(t.Context()))
 		as, err := o.Store.Partners.PartnerAlarms(t.Context(), partner, 0)
 		sitetest.Must(t, err)
 		if len(as) != want || want > 0 && (as[0].Kind != store.AlarmOneDocument || as[0].Library != "theses") {
@@ -414,7 +414,7 @@ func TestA4Inbox(t *testing.T) {
 		t.Errorf("%d notices were taken within an hour, want 1000", taken)
 	}
 	sitetest.Must(t, o.Receive(t.Context(), "south", withdrawn))
-	in, err := o.Inbox(t.Context(), 0, 0)
+	in, err := o.Notices.Inbox(t.Context(), 0, 0)
 	sitetest.Must(t, err)
 	alerts, err := o.Store.Alerts.Alerts(t.Context(), 0, 0)
 	sitetest.Must(t, err)
@@ -515,9 +515,9 @@ func TestRefusedAskedAgain(t *testing.T) {
 		if r.State != concordat.DisclosurePending {
 			t.Fatalf("request %d is %s", asked, r.State)
 		}
-		ds, err := o.Disclosures(t.Context(), concordat.DisclosurePending, 0)
+		ds, err := o.Requests.Disclosures(t.Context(), concordat.DisclosurePending, 0)
 		sitetest.Must(t, err)
-		_, err = o.Decide(t.Context(), ds[0].ID, "librarian", false, "no")
+		_, err = o.Requests.Decide(t.Context(), ds[0].ID, "librarian", false, "no")
 		sitetest.Must(t, err)
 		o.Clock.Move(24 * time.Hour)
 	}
@@ -534,7 +534,7 @@ func TestLeaderBeginsEpochs(t *testing.T) {
 	for n := 1; n <= 4; n++ {
 		if n > 1 {
 			x.o.Use(t, x.o.NewSet(t, concordat.Epoch{Federation: "health", Number: uint32(n)}))
-			sitetest.Must(t, x.o.CatchUp(t.Context()))
+			sitetest.Must(t, x.o.Sets.CatchUp(t.Context()))
 			x.ask = x.o.Question(t, strings.Replace(oracleText, "colchicine", "medicine", 1), concordat.ShowMetadata, "theses")
 			x.base = x.ask.Sentences[0].Fingerprint
 		}

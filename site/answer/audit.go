@@ -162,12 +162,12 @@ func cut[S ~string](s S) S {
 }
 
 // audit adds a line; from is empty for actions of this site.
-func (s *Answerer) audit(ctx context.Context, from concordat.SiteID, action string, detail any) error {
+func (s *core) audit(ctx context.Context, from concordat.SiteID, action string, detail any) error {
 	return s.note(context.WithoutCancel(ctx), s.o.Store, from, action, detail)
 }
 
 // note is audit in a transaction.
-func (s *Answerer) note(ctx context.Context, db *store.DB, from concordat.SiteID, action string, detail any) error {
+func (s *core) note(ctx context.Context, db *store.DB, from concordat.SiteID, action string, detail any) error {
 	b, err := json.Marshal(detail)
 	if err != nil {
 		return fmt.Errorf("audit %s: %w", action, err)

@@ -50,7 +50,8 @@ func BenchmarkCatchUp(b *testing.B) {
 	o := sitetest.NewOwner(b, "theses")
 	in, sentences := benchDocuments(b, sitetest.Profiler(b), benchSentences(b))
 	sitetest.Must(b, o.Ingest(b.Context(), "theses", sitetest.Docs(in...), func(site.Ingested) error { return nil }))
-	_, err := o.Share(b.Context(), store.Share{Library: "theses", Partner: "north", Rule: store.ShareRule{Level: concordat.ShowMetadata}})
+	_, err := o.Answerer.Shares.Share(b.Context(), store.Share{Library: "theses", Partner: "north",
+		Rule: store.ShareRule{Level: concordat.ShowMetadata}})
 	sitetest.Must(b, err)
 	number := uint32(1)
 	var took time.Duration
@@ -62,10 +63,10 @@ func BenchmarkCatchUp(b *testing.B) {
 		set := o.NewSet(b, concordat.Epoch{Federation: "bench", Number: number})
 		shard := sitetest.OpenShard(b, dir, set.Profiler)
 		set.Index = shard
-		sitetest.Must(b, o.UseEpochs(b.Context(), set))
+		sitetest.Must(b, o.Sets.UseEpochs(b.Context(), set))
 		b.StartTimer()
 		start := cputime.Used()
-		sitetest.Must(b, o.CatchUp(b.Context()))
+		sitetest.Must(b, o.Sets.CatchUp(b.Context()))
 		took += cputime.Used() - start
 		rounds++
 		b.StopTimer()

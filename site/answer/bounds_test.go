@@ -145,7 +145,7 @@ func TestShipNeedsTheStore(t *testing.T) {
 // TestSetsNeedTheShares: what of a set is open to partners is not taken for nothing if it cannot be read.
 func TestSetsNeedTheShares(t *testing.T) {
 	s := New(Options{ID: "here", Store: unshared(t)})
-	if err := s.catchUp(t.Context(), &epochSet{}); err == nil || !strings.Contains(err.Error(), "broken") {
+	if err := s.Sets.catchUp(t.Context(), &epochSet{}); err == nil || !strings.Contains(err.Error(), "broken") {
 		t.Errorf("got %v, want that the shares cannot be read", err)
 	}
 }
@@ -179,7 +179,7 @@ func TestAlertsNeedTheStore(t *testing.T) {
 	db, script := storetest.Scripted(storetest.SQLite(t))
 	script.Begin(0, true)
 	s := New(Options{ID: "here", Store: db})
-	err := s.alertOne(t.Context(), &epochSet{}, "theses", &store.StandingAsk{Partner: "north"}, nil, nil)
+	err := s.Sets.alertOne(t.Context(), &epochSet{}, "theses", &store.StandingAsk{Partner: "north"}, nil, nil)
 	if err == nil || !strings.Contains(err.Error(), "broken") {
 		t.Errorf("got %v", err)
 	}

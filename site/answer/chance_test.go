@@ -252,7 +252,7 @@ func TestLibraryAlarm(t *testing.T) {
 	}
 	for _, want := range []int{1, 1} {
 		o.Clock.Move(25 * time.Hour)
-		sitetest.Must(t, o.CatchUp(t.Context()))
+		sitetest.Must(t, o.Sets.CatchUp(t.Context()))
 		for partner, n := range map[concordat.SiteID]int{"north": want, "south": 0} {
 			as, err := o.Store.Partners.PartnerAlarms(t.Context(), partner, 0)
 			sitetest.Must(t, err)

@@ -309,7 +309,7 @@ func TestApproval(t *testing.T) {
 	}
 	only := func(want string) store.Disclosure {
 		t.Helper()
-		ds, err := o.Disclosures(t.Context(), want, 0)
+		ds, err := o.Requests.Disclosures(t.Context(), want, 0)
 		sitetest.Must(t, err)
 		if len(ds) != 1 || ds[0].Partner != "north" || ds[0].Reason != q.Reason || ds[0].Contact != q.Contact || ds[0].Document != "a" {
 			t.Fatalf("got %+v, want one that is %s", ds, want)
@@ -319,25 +319,25 @@ func TestApproval(t *testing.T) {
 	state(concordat.DisclosurePending)
 	state(concordat.DisclosurePending)
 	one := only(concordat.DisclosurePending)
-	if _, err := o.Withdraw(t.Context(), one.ID, "librarian", "no grant yet"); !errors.Is(err, concordat.ErrInvalid) {
+	if _, err := o.Requests.Withdraw(t.Context(), one.ID, "librarian", "no grant yet"); !errors.Is(err, concordat.ErrInvalid) {
 		t.Errorf("a pending request is withdrawn: %v", err)
 	}
-	_, err := o.Decide(t.Context(), one.ID, "librarian", true, "in order")
+	_, err := o.Requests.Decide(t.Context(), one.ID, "librarian", true, "in order")
 	sitetest.Must(t, err)
 	if r := state(concordat.DisclosureGranted); r.Passages[0].Text != sitetest.River+sitetest.Winter || r.Words != "in order" ||
 		!r.Until.Equal(o.Clock.Now().Add(48*time.Hour)) {
 		t.Errorf("got %+v", r)
 	}
-	if _, err := o.Decide(t.Context(), one.ID, "another", false, "too late"); !errors.Is(err, concordat.ErrInvalid) {
+	if _, err := o.Requests.Decide(t.Context(), one.ID, "another", false, "too late"); !errors.Is(err, concordat.ErrInvalid) {
 		t.Errorf("decided twice: %v", err)
 	}
-	_, err = o.Withdraw(t.Context(), one.ID, "librarian", "a mistake")
+	_, err = o.Requests.Withdraw(t.Context(), one.ID, "librarian", "a mistake")
 	sitetest.Must(t, err)
 	if r := state(concordat.DisclosureWithdrawn); r.Words != "a mistake" {
 		t.Errorf("got %+v", r)
 	}
 	only(concordat.DisclosureWithdrawn)
-	notices, err := o.Outbox(t.Context(), 0)
+	notices, err := o.Notices.Outbox(t.Context(), 0)
 	sitetest.Must(t, err)
 	if len(notices) != 2 || notices[0].Notice.Kind != concordat.NoticeDisclosure || notices[0].Notice.Job != a.Job ||
 		notices[0].Partner != "north" {
@@ -347,11 +347,11 @@ func TestApproval(t *testing.T) {
 	q.Passages[0].Span.End -= len(sitetest.Winter)
 	state(concordat.DisclosurePending)
 	for words, want := range map[string]error{" \n": answer.ErrNoWords, strings.Repeat("n", answer.MaxWords+1): answer.ErrLongWords} {
-		if _, err := o.Decide(t.Context(), only(concordat.DisclosurePending).ID, "librarian", false, words); !errors.Is(err, want) {
+		if _, err := o.Requests.Decide(t.Context(), only(concordat.DisclosurePending).ID, "librarian", false, words); !errors.Is(err, want) {
 			t.Errorf("refused with %d bytes of words: %v", len(words), err)
 		}
 	}
-	_, err = o.Decide(t.Context(), only(concordat.DisclosurePending).ID, "librarian", false, "no")
+	_, err = o.Requests.Decide(t.Context(), only(concordat.DisclosurePending).ID, "librarian", false, "no")
 	sitetest.Must(t, err)
 	state(concordat.DisclosureRefused)
 	q.Passages[0].Span.End += len(sitetest.Winter) + len(sitetest.Garden)
@@ -359,11 +359,11 @@ func TestApproval(t *testing.T) {
 	state(concordat.DisclosurePending)
 	o.Clock.Move(49 * time.Hour)
 	expired := only(concordat.DisclosureExpired)
-	if _, err := o.Decide(t.Context(), expired.ID, "librarian", true, ""); !errors.Is(err, concordat.ErrInvalid) {
+	if _, err := o.Requests.Decide(t.Context(), expired.ID, "librarian", true, ""); !errors.Is(err, concordat.ErrInvalid) {
 		t.Errorf("an expired request is granted: %v", err)
 	}
 	state(concordat.DisclosurePending)
-	_, err = o.Decide(t.Context(), only(concordat.DisclosurePending).ID, "librarian", true, "")
+	_, err = o.Requests.Decide(t.Context(), only(concordat.DisclosurePending).ID, "librarian", true, "")
 	sitetest.Must(t, err)
 	state(concordat.DisclosureGranted)
 	o.Clock.Move(49 * time.Hour)
@@ -384,15 +384,15 @@ func TestRequested(t *testing.T) {
 		Passages: []concordat.RevealPassage{{Span: concordat.Span{Start: 1, End: 5}, Text: "mine"}}}
 	for _, state := range []string{concordat.DisclosurePending, concordat.DisclosurePending, concordat.DisclosureGranted} {
 		sitetest.Must(t, o.Requested(t.Context(), "north", a, &concordat.Revealed{State: state, Words: "w"}))
-		ds, err := o.Disclosures(t.Context(), "", 0)
+		ds, err := o.Requests.Disclosures(t.Context(), "", 0)
 		sitetest.Must(t, err)
 		if len(ds) != 1 || ds[0].State != state || ds[0].Direction != store.DisclosureOut {
 			t.Errorf("got %+v, want one that is %s", ds, state)
 		}
 	}
-	ds, err := o.Disclosures(t.Context(), "", 0)
+	ds, err := o.Requests.Disclosures(t.Context(), "", 0)
 	sitetest.Must(t, err)
-	if _, err := o.Withdraw(t.Context(), ds[0].ID, "me", "not mine"); !errors.Is(err, concordat.ErrInvalid) {
+	if _, err := o.Requests.Withdraw(t.Context(), ds[0].ID, "me", "not mine"); !errors.Is(err, concordat.ErrInvalid) {
 		t.Errorf("a partner's grant is withdrawn here: %v", err)
 	}
 }

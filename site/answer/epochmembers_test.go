@@ -46,10 +46,10 @@ func TestEpochMembers(t *testing.T) {
 	outside(concordat.Epoch{Federation: "health", Number: 2})
 	outside(concordat.Epoch{Federation: "others", Number: 1})
 	set.Members = []concordat.SiteID{"south"}
-	sitetest.Must(t, o.UseEpochs(t.Context(), set))
+	sitetest.Must(t, o.Sets.UseEpochs(t.Context(), set))
 	outside(sitetest.TestEpoch)
 	set.Members = []concordat.SiteID{"south", "north"}
-	sitetest.Must(t, o.UseEpochs(t.Context(), set))
+	sitetest.Must(t, o.Sets.UseEpochs(t.Context(), set))
 	if err := rounds(sitetest.TestEpoch)["outline"]; err != nil {
 		t.Errorf("a member: %v", err)
 	}

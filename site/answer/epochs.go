@@ -15,7 +15,7 @@ import (
 )
 
 // EpochSet is the site's second set of fingerprints, for the partners of one federation epoch: the sentences of the libraries
-// open to one of them, under the epoch's key, without text. The Answerer fills it (see [Answerer.KeepEpochs]); the caller opens
+// open to one of them, under the epoch's key, without text. The Answerer fills it (see [Sets.KeepEpochs]); the caller opens
 // and closes its index, and deletes it when it is retired.
 type EpochSet struct {
 	Epoch concordat.Epoch
@@ -102,10 +102,10 @@ type readiness struct {
 	at        time.Time
 }
 
-// UseEpochs makes these the sets that partners are answered from and that [Answerer.KeepEpochs] fills, replacing earlier ones,
+// UseEpochs makes these the sets that partners are answered from and that [Sets.KeepEpochs] fills, replacing earlier ones,
 // which no pass fills any more on return; answers in progress may still read them. The highest number of a federation is its
 // present epoch; earlier ones are answered for EpochGrace longer.
-func (s *Answerer) UseEpochs(ctx context.Context, sets ...EpochSet) error {
+func (s *Sets) UseEpochs(ctx context.Context, sets ...EpochSet) error {
 	var in []*epochSet
 	for i := range sets {
 		e := &sets[i]
@@ -141,7 +141,7 @@ func (s *Answerer) UseEpochs(ctx context.Context, sets ...EpochSet) error {
 }
 
 // inUse reports whether a pass should continue with a set.
-func (s *Answerer) inUse(e *epochSet) bool { return slices.Contains(s.epochSets(), e) }
+func (s *core) inUse(e *epochSet) bool { return slices.Contains(s.epochSets(), e) }
 
 // retired reports whether the grace of a replaced epoch is over.
 func (e *epochSet) retired(now time.Time) bool {
@@ -149,7 +149,7 @@ func (e *epochSet) retired(now time.Time) bool {
 }
 
 // epoch returns the set of an epoch that is answered, or nil.
-func (s *Answerer) epoch(e concordat.Epoch) *epochSet {
+func (s *core) epoch(e concordat.Epoch) *epochSet {
 	for _, set := range s.epochSets() {
 		if set.Epoch == e && !set.retired(s.o.Now()) {
 			return set
@@ -158,14 +158,14 @@ func (s *Answerer) epoch(e concordat.Epoch) *epochSet {
 	return nil
 }
 
-func (s *Answerer) epochSets() []*epochSet {
+func (s *core) epochSets() []*epochSet {
 	s.epochs.mu.RLock()
 	defer s.epochs.mu.RUnlock()
 	return s.epochs.sets
 }
 
 // Changed wakes KeepEpochs after documents or shares have changed.
-func (s *Answerer) Changed() {
+func (s *core) Changed() {
 	select {
 	case s.epochs.changed <- struct{}{}:
 	default: // it is awake already
@@ -179,7 +179,7 @@ type EpochState struct {
 	Seen      time.Time           `json:"seen"`
 	Replaced  time.Time           `json:"replaced,omitzero"`
 	Retires   time.Time           `json:"retires,omitzero"` // zero: while it is the latest
-	Retired   bool                `json:"retired"`          // no longer answered, so its index can be deleted, see [Answerer.DropEpoch]
+	Retired   bool                `json:"retired"`          // no longer answered, so its index can be deleted, see [Sets.DropEpoch]
 	Libraries []EpochLibraryState `json:"libraries"`
 }
 
@@ -191,7 +191,7 @@ type EpochLibraryState struct {
 }
 
 // EpochStates returns the state of every epoch that was ever used and not dropped, in order.
-func (s *Answerer) EpochStates(ctx context.Context) ([]EpochState, error) {
+func (s *Sets) EpochStates(ctx context.Context) ([]EpochState, error) {
 	rows, err := s.o.Store.Answers.Epochs(ctx)
 	if err != nil {
 		return nil, err
@@ -221,7 +221,7 @@ func (s *Answerer) EpochStates(ctx context.Context) ([]EpochState, error) {
 
 // DropEpoch removes a retired epoch, whose index the caller has closed and deletes. It fails with concordat.ErrInvalid while
 // the epoch is answered.
-func (s *Answerer) DropEpoch(ctx context.Context, e concordat.Epoch) error {
+func (s *Sets) DropEpoch(ctx context.Context, e concordat.Epoch) error {
 	if s.epoch(e) != nil {
 		return fmt.Errorf("drop epoch %s: %w: it is in use", e, concordat.ErrInvalid)
 	}
@@ -232,7 +232,7 @@ func (s *Answerer) DropEpoch(ctx context.Context, e concordat.Epoch) error {
 const readyFor = 10 * time.Second
 
 // readyOf returns how much of a library the set holds.
-func (s *Answerer) readyOf(ctx context.Context, e *epochSet, lib concordat.LibraryID) (readiness, error) {
+func (s *Sets) readyOf(ctx context.Context, e *epochSet, lib concordat.LibraryID) (readiness, error) {
 	now := s.o.Now()
 	e.mu.Lock()
 	r, ok := e.ready[lib]
@@ -280,7 +280,7 @@ const (
 
 // KeepEpochs fills the sets in the background, after each change, until ctx ends, and then returns nil. It logs failures and
 // tries again a minute later.
-func (s *Answerer) KeepEpochs(ctx context.Context) error {
+func (s *Sets) KeepEpochs(ctx context.Context) error {
 	poll := pollEpochs
 	if s.o.Shared {
 		poll = pollShared
@@ -305,10 +305,10 @@ func (s *Answerer) KeepEpochs(ctx context.Context) error {
 // CatchUp updates every set in use from the catalogue and the shares: it adds what is new or changed in libraries open to a
 // member, and removes the rest. It resumes an interrupted call, and informs partners of later matches of their standing
 // questions.
-func (s *Answerer) CatchUp(ctx context.Context) error {
+func (s *Sets) CatchUp(ctx context.Context) error {
 	s.epochs.fill.Lock()
 	defer s.epochs.fill.Unlock()
-	if err := errors.Join(s.withdrawExpired(ctx), s.tidy(ctx, s.o.Now()), s.lookAtJobs(ctx, s.o.Now())); err != nil {
+	if err := errors.Join(s.Shares.withdrawExpired(ctx), s.answers.tidy(ctx, s.o.Now()), s.answers.lookAtJobs(ctx, s.o.Now())); err != nil {
 		return err
 	}
 	for _, e := range s.epochSets() {
@@ -325,7 +325,7 @@ func (s *Answerer) CatchUp(ctx context.Context) error {
 	return nil
 }
 
-func (s *Answerer) catchUp(ctx context.Context, e *epochSet) error {
+func (s *Sets) catchUp(ctx context.Context, e *epochSet) error {
 	wanted, err := s.openTo(ctx, e)
 	if err != nil {
 		return err
@@ -348,7 +348,7 @@ func (s *Answerer) catchUp(ctx context.Context, e *epochSet) error {
 }
 
 // openTo returns the libraries that are open to a member, in order.
-func (s *Answerer) openTo(ctx context.Context, e *epochSet) ([]concordat.LibraryID, error) {
+func (s *Sets) openTo(ctx context.Context, e *epochSet) ([]concordat.LibraryID, error) {
 	shares, err := s.o.Store.Answers.Shares(ctx, "", "")
 	if err != nil {
 		return nil, err
@@ -365,7 +365,7 @@ func (s *Answerer) openTo(ctx context.Context, e *epochSet) ([]concordat.Library
 }
 
 // trim removes from the set the documents of a library that the catalogue lacks; all: every document.
-func (s *Answerer) trim(ctx context.Context, e *epochSet, lib concordat.LibraryID, all bool) error {
+func (s *Sets) trim(ctx context.Context, e *epochSet, lib concordat.LibraryID, all bool) error {
 	for s.inUse(e) {
 		ids, err := s.o.Store.Answers.Leftover(ctx, e.Epoch, lib, all, pageDocuments)
 		if err != nil || len(ids) == 0 {
@@ -378,7 +378,7 @@ func (s *Answerer) trim(ctx context.Context, e *epochSet, lib concordat.LibraryI
 	return nil
 }
 
-func (s *Answerer) removeFrom(ctx context.Context, e *epochSet, lib concordat.LibraryID, ids []concordat.DocumentID) error {
+func (s *Sets) removeFrom(ctx context.Context, e *epochSet, lib concordat.LibraryID, ids []concordat.DocumentID) error {
 	defer e.unready(lib)
 	refs := make([]concordat.Ref, len(ids))
 	for i, id := range ids {
@@ -391,7 +391,7 @@ func (s *Answerer) removeFrom(ctx context.Context, e *epochSet, lib concordat.Li
 }
 
 // fill adds to the set the documents of a library that it lacks.
-func (s *Answerer) fill(ctx context.Context, e *epochSet, lib concordat.LibraryID) error {
+func (s *Sets) fill(ctx context.Context, e *epochSet, lib concordat.LibraryID) error {
 	after := concordat.DocumentID("")
 	for s.inUse(e) {
 		rows, err := s.o.Store.Answers.Unset(ctx, e.Epoch, lib, after, pageDocuments)
@@ -418,7 +418,7 @@ const epochBatchBytes = 4 << 20
 
 // fillBatch puts documents into the set. The store first records that they are changing: whatever happens in between, it lists
 // everything that the index may hold, and counts nothing as held that is not.
-func (s *Answerer) fillBatch(ctx context.Context, e *epochSet, lib concordat.LibraryID, rows []store.DocumentRow) error {
+func (s *Sets) fillBatch(ctx context.Context, e *epochSet, lib concordat.LibraryID, rows []store.DocumentRow) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -463,7 +463,7 @@ func (s *Answerer) fillBatch(ctx context.Context, e *epochSet, lib concordat.Lib
 }
 
 // keyedProfiles fingerprints the documents under the epoch's key and leaves out their text. gone are those deleted meanwhile.
-func (s *Answerer) keyedProfiles(ctx context.Context, e *epochSet, lib concordat.LibraryID,
+func (s *Sets) keyedProfiles(ctx context.Context, e *epochSet, lib concordat.LibraryID,
 	rows []store.DocumentRow) (ps []*concordat.Profile, hashes []string, gone []concordat.DocumentID, err error) {
 	all := make([]*concordat.Profile, len(rows))
 	sums := make([]string, len(rows))

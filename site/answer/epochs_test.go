@@ -45,19 +45,19 @@ func TestSetFollowsTheCatalogue(t *testing.T) {
 	if tell := o.Told(t, "north", o.Question(t, sitetest.Winter, concordat.ShowMetadata, "theses")); tell.Libraries[0].Exists {
 		t.Errorf("a deleted document is told: %+v", tell)
 	}
-	sitetest.Must(t, o.CatchUp(t.Context()))
+	sitetest.Must(t, o.Sets.CatchUp(t.Context()))
 	want("deleted", sitetest.Winter)
-	sitetest.Must(t, o.Unshare(t.Context(), "theses", "north"))
-	sitetest.Must(t, o.CatchUp(t.Context()))
+	sitetest.Must(t, o.Answerer.Shares.Unshare(t.Context(), "theses", "north"))
+	sitetest.Must(t, o.Sets.CatchUp(t.Context()))
 	want("unshared", sitetest.Garden)
 	o.ShareWith(t, "theses", "north", store.ShareRule{Level: concordat.ShowMetadata, Expires: o.Clock.Now().Add(time.Hour)})
 	want("shared again", sitetest.Garden, "theses/a")
 	o.Clock.Move(2 * time.Hour)
-	sitetest.Must(t, o.CatchUp(t.Context()))
+	sitetest.Must(t, o.Sets.CatchUp(t.Context()))
 	want("expired", sitetest.Garden)
 	o.ShareWith(t, "theses", "north", store.ShareRule{Level: concordat.ShowMetadata})
 	sitetest.Must(t, o.DeleteLibrary(t.Context(), "theses", nil))
-	sitetest.Must(t, o.CatchUp(t.Context()))
+	sitetest.Must(t, o.Sets.CatchUp(t.Context()))
 	want("library deleted", sitetest.Garden)
 }
 
@@ -110,7 +110,7 @@ func TestSetSurvivesACut(t *testing.T) {
 				ingest("grants", site.Incoming{ID: "g", Text: sitetest.Bridge})
 				working := o.Set.Index
 				o.Set.Index = &cutIndex{Index: working, left: left, after: after}
-				err := o.CatchUp(t.Context())
+				err := o.Sets.CatchUp(t.Context())
 				if left < 3 && !errors.Is(err, errKilled) {
 					t.Fatalf("got %v, want the cut", err)
 				}
@@ -125,7 +125,7 @@ func TestSetSurvivesACut(t *testing.T) {
 					Now: o.Clock.Now})
 				set := o.NewSetOver(t, o.Set)
 				o.Use(t, set)
-				sitetest.Must(t, o.CatchUp(t.Context()))
+				sitetest.Must(t, o.Sets.CatchUp(t.Context()))
 				for text, want := range map[string][]string{sitetest.River: {}, sitetest.Garden: {}, sitetest.Mill: {},
 					sitetest.Winter: {"theses/old"}, sitetest.Bridge: {"grants/g"}} {
 					if got := o.Holds(t, text); !slices.Equal(got, want) {
@@ -149,7 +149,7 @@ func TestSetResumes(t *testing.T) {
 	sitetest.Must(t, o.Ingest(t.Context(), "theses", sitetest.Docs(in...), func(site.Ingested) error { return nil }))
 	working := o.Set.Index
 	o.Set.Index = &cutIndex{Index: working, left: 1}
-	if err := o.CatchUp(t.Context()); !errors.Is(err, errKilled) {
+	if err := o.Sets.CatchUp(t.Context()); !errors.Is(err, errKilled) {
 		t.Fatalf("got %v", err)
 	}
 	ready := func() float64 {
@@ -162,11 +162,11 @@ func TestSetResumes(t *testing.T) {
 	}
 	counting := &countingIndex{Index: working}
 	o.Set.Index = counting
-	sitetest.Must(t, o.CatchUp(t.Context()))
+	sitetest.Must(t, o.Sets.CatchUp(t.Context()))
 	if got := ready(); got != 1 || counting.put != 250 {
 		t.Errorf("ready is %v after %d more documents, want 1 after 250", got, counting.put)
 	}
-	sitetest.Must(t, o.CatchUp(t.Context()))
+	sitetest.Must(t, o.Sets.CatchUp(t.Context()))
 	if counting.put != 250 {
 		t.Errorf("a pass with nothing to do put %d documents", counting.put-250)
 	}
@@ -190,13 +190,13 @@ func TestRotation(t *testing.T) {
 	old := o.NewSetOver(t, o.Set)
 	oldAsk := o.Question(t, sitetest.River+sitetest.Winter, concordat.ShowMetadata, "theses")
 	next := o.NewSet(t, concordat.Epoch{Federation: "health", Number: 2})
-	sitetest.Must(t, o.UseEpochs(t.Context(), next, old))
+	sitetest.Must(t, o.Sets.UseEpochs(t.Context(), next, old))
 	o.Keyed, o.Epoch = next.Profiler, next.Epoch
 	newAsk := o.Question(t, sitetest.River+sitetest.Winter, concordat.ShowMetadata, "theses")
 	if tell := o.Told(t, "north", newAsk); tell.Libraries[0].Ready != 0 || tell.Libraries[0].Exists {
 		t.Errorf("a set that is not there yet tells %+v", tell.Libraries[0])
 	}
-	sitetest.Must(t, o.CatchUp(t.Context()))
+	sitetest.Must(t, o.Sets.CatchUp(t.Context()))
 	o.Clock.Move(time.Minute) // readiness is looked up again
 	for _, a := range []*concordat.Ask{oldAsk, newAsk} {
 		a.Job[5]++
@@ -204,26 +204,26 @@ func TestRotation(t *testing.T) {
 			t.Errorf("%s: got %+v", a.Epoch, tell.Libraries[0])
 		}
 	}
-	if err := o.DropEpoch(t.Context(), old.Epoch); !errors.Is(err, concordat.ErrInvalid) {
+	if err := o.Sets.DropEpoch(t.Context(), old.Epoch); !errors.Is(err, concordat.ErrInvalid) {
 		t.Errorf("an epoch in use is dropped: %v", err)
 	}
 	o.Clock.Move(answer.EpochGrace)
 	oldAsk.Job[5]++
 	_, err := o.Answer(t.Context(), "north", oldAsk)
 	refused(t, err, concordat.ReasonEpoch)
-	states, err := o.EpochStates(t.Context())
+	states, err := o.Sets.EpochStates(t.Context())
 	sitetest.Must(t, err)
 	if len(states) != 2 || !states[0].Retired || states[1].Retired || states[1].Libraries[0].Held != 1 {
 		t.Errorf("got states %+v", states)
 	}
-	sitetest.Must(t, o.DropEpoch(t.Context(), old.Epoch))
-	sitetest.Must(t, o.CatchUp(t.Context()))
-	if states, err = o.EpochStates(t.Context()); err != nil || len(states) != 1 {
+	sitetest.Must(t, o.Sets.DropEpoch(t.Context(), old.Epoch))
+	sitetest.Must(t, o.Sets.CatchUp(t.Context()))
+	if states, err = o.Sets.EpochStates(t.Context()); err != nil || len(states) != 1 {
 		t.Errorf("after the drop got %+v and %v", states, err)
 	}
 	wrong := next
 	wrong.Profiler = sitetest.Profiler(t)
-	if err := o.UseEpochs(t.Context(), wrong); !errors.Is(err, concordat.ErrScheme) {
+	if err := o.Sets.UseEpochs(t.Context(), wrong); !errors.Is(err, concordat.ErrScheme) {
 		t.Errorf("another scheme for a known epoch: %v", err)
 	}
 }
@@ -233,7 +233,7 @@ func TestFederationsApart(t *testing.T) {
 	o := sitetest.NewOwner(t, "theses", "grants")
 	health, law := o.NewSetOver(t, o.Set), o.NewSet(t, concordat.Epoch{Federation: "law", Number: 4})
 	health.Members, law.Members = []concordat.SiteID{"north"}, []concordat.SiteID{"south"}
-	sitetest.Must(t, o.UseEpochs(t.Context(), health, law))
+	sitetest.Must(t, o.Sets.UseEpochs(t.Context(), health, law))
 	o.ShareWith(t, "theses", "north", store.ShareRule{Level: concordat.ShowMetadata})
 	o.ShareWith(t, "grants", "south", store.ShareRule{Level: concordat.ShowMetadata})
 	o.AddDocuments(t, "theses", site.Incoming{ID: "a", Text: sitetest.River + sitetest.Winter})
@@ -263,7 +263,7 @@ func TestKeepEpochs(t *testing.T) {
 	done := make(chan error, 1)
 	put := make(chan struct{}, 100)
 	o.Set.Index = &signalIndex{o.Set.Index, put}
-	go func() { done <- o.KeepEpochs(ctx) }()
+	go func() { done <- o.Sets.KeepEpochs(ctx) }()
 	sitetest.Must(t, o.Ingest(t.Context(), "theses", sitetest.Docs(site.Incoming{ID: "a", Text: sitetest.River}),
 		func(site.Ingested) error { return nil }))
 	<-put
@@ -299,10 +299,10 @@ func TestUseEpochsEndsAPass(t *testing.T) {
 	counting := &countingIndex{Index: &gatedIndex{o.Set.Index, held, release}}
 	o.Set.Index = counting
 	passed, used := make(chan error, 1), make(chan error, 1)
-	go func() { passed <- o.CatchUp(context.Background()) }()
+	go func() { passed <- o.Sets.CatchUp(context.Background()) }()
 	<-held // within the first batch
 	next := o.NewSet(t, concordat.Epoch{Federation: "health", Number: 2})
-	go func() { used <- o.UseEpochs(context.Background(), next) }()
+	go func() { used <- o.Sets.UseEpochs(context.Background(), next) }()
 	for { // until the new set has taken the place of the old one
 		c, err := o.OpenTo(t.Context(), "north")
 		sitetest.Must(t, err)

@@ -20,7 +20,7 @@ type Followed interface {
 }
 
 // Follow updates every set in use from the store, once.
-func (s *Answerer) Follow(ctx context.Context) error {
+func (s *Sets) Follow(ctx context.Context) error {
 	s.epochs.fill.Lock()
 	defer s.epochs.fill.Unlock()
 	for _, e := range s.epochSets() {
@@ -37,7 +37,7 @@ func (s *Answerer) Follow(ctx context.Context) error {
 
 // keepShared is CatchUp for the process that keeps the set: it first takes over what former keepers have made, and then
 // everything else.
-func (s *Answerer) keepShared(ctx context.Context, e *epochSet) error {
+func (s *Sets) keepShared(ctx context.Context, e *epochSet) error {
 	if e.Followed == nil {
 		return s.catchUp(ctx, e)
 	}
@@ -58,7 +58,7 @@ func (s *Answerer) keepShared(ctx context.Context, e *epochSet) error {
 }
 
 // skipOwn records that the index has the changes that this process has made itself.
-func (s *Answerer) skipOwn(ctx context.Context, e *epochSet, lib concordat.LibraryID) error {
+func (s *Sets) skipOwn(ctx context.Context, e *epochSet, lib concordat.LibraryID) error {
 	at, err := e.Followed.Position(lib)
 	if err != nil {
 		return err
@@ -82,7 +82,7 @@ func (s *Answerer) skipOwn(ctx context.Context, e *epochSet, lib concordat.Libra
 	return e.Followed.SetPosition(lib, at)
 }
 
-func (s *Answerer) followSet(ctx context.Context, e *epochSet) error {
+func (s *Sets) followSet(ctx context.Context, e *epochSet) error {
 	if e.Followed == nil {
 		return nil
 	}
@@ -99,7 +99,7 @@ func (s *Answerer) followSet(ctx context.Context, e *epochSet) error {
 }
 
 // followLibrary takes over the changes of a library, page by page.
-func (s *Answerer) followLibrary(ctx context.Context, e *epochSet, lib concordat.LibraryID) error {
+func (s *Sets) followLibrary(ctx context.Context, e *epochSet, lib concordat.LibraryID) error {
 	for s.inUse(e) {
 		at, err := e.Followed.Position(lib)
 		if err != nil {
@@ -120,7 +120,7 @@ func (s *Answerer) followLibrary(ctx context.Context, e *epochSet, lib concordat
 	return nil
 }
 
-func (s *Answerer) followChanges(ctx context.Context, e *epochSet, lib concordat.LibraryID, changes []store.EpochDocument) error {
+func (s *Sets) followChanges(ctx context.Context, e *epochSet, lib concordat.LibraryID, changes []store.EpochDocument) error {
 	var gone []concordat.Ref
 	var rows []store.DocumentRow
 	for _, c := range changes {
@@ -154,7 +154,7 @@ func (s *Answerer) followChanges(ctx context.Context, e *epochSet, lib concordat
 }
 
 // behind returns how many documents of a library the set holds in another process but not yet here.
-func (s *Answerer) behind(ctx context.Context, e *epochSet, lib concordat.LibraryID) (int, error) {
+func (s *Sets) behind(ctx context.Context, e *epochSet, lib concordat.LibraryID) (int, error) {
 	if e.Followed == nil {
 		return 0, nil
 	}

@@ -76,7 +76,7 @@ func TestFollow(t *testing.T) {
 	if got := shares(b); got != 0 {
 		t.Errorf("a process that is behind tells that it holds %v", got)
 	}
-	sitetest.Must(t, b.Follow(t.Context()))
+	sitetest.Must(t, b.Sets.Follow(t.Context()))
 	want("followed", b, sitetest.River, "theses/1")
 	if got := shares(b); got != 1 {
 		t.Errorf("a process that has followed tells that it holds %v", got)
@@ -91,16 +91,16 @@ func TestFollow(t *testing.T) {
 		t.Error("its own changes are to be followed")
 	}
 	want("replaced", b, sitetest.River)
-	sitetest.Must(t, a.Follow(t.Context()))
+	sitetest.Must(t, a.Sets.Follow(t.Context()))
 	want("replaced", a, sitetest.River)
 	want("replaced", a, sitetest.Garden, "theses/1")
 	sitetest.Must(t, a.DeleteDocuments(t.Context(), "theses", "2"))
-	sitetest.Must(t, a.CatchUp(t.Context()))
-	sitetest.Must(t, b.Follow(t.Context()))
+	sitetest.Must(t, a.Sets.CatchUp(t.Context()))
+	sitetest.Must(t, b.Sets.Follow(t.Context()))
 	want("deleted", b, sitetest.Winter)
 	sitetest.Must(t, a.DeleteLibrary(t.Context(), "theses", nil))
-	sitetest.Must(t, a.CatchUp(t.Context()))
-	sitetest.Must(t, b.Follow(t.Context()))
+	sitetest.Must(t, a.Sets.CatchUp(t.Context()))
+	sitetest.Must(t, b.Sets.Follow(t.Context()))
 	want("library deleted", b, sitetest.Garden)
 }
 
@@ -160,7 +160,7 @@ func TestFollowFails(t *testing.T) {
 		a.AddDocuments(t, "theses", site.Incoming{ID: id, Text: sitetest.River})
 		at := seen.at["theses"]
 		broken.Begin(n)
-		err := b.Follow(t.Context())
+		err := b.Sets.Follow(t.Context())
 		calls := broken.Made()
 		broken.Begin(-1)
 		if calls <= n {
@@ -170,7 +170,7 @@ func TestFollowFails(t *testing.T) {
 		if failed++; !errors.Is(err, sitetest.ErrIndex) || seen.at["theses"] != at {
 			t.Errorf("call %d of the index failed: error %v, and it stands at %d, was at %d", n, err, seen.at["theses"], at)
 		}
-		sitetest.Must(t, b.Follow(t.Context()))
+		sitetest.Must(t, b.Sets.Follow(t.Context()))
 		if got := b.Holds(t, sitetest.River); len(got) != n+1 {
 			t.Errorf("call %d of the index failed, and it followed again: %v hold the text, want %d", n, got, n+1)
 		}
@@ -221,13 +221,13 @@ func TestFollowStoreFails(t *testing.T) {
 	o.ShareWith(t, "theses", "north", sitetest.Sharing(false))
 	o.AddDocuments(t, "theses", site.Incoming{ID: "followed", Text: sitetest.Garden})
 	seen.unread = sitetest.ErrIndex
-	if err := o.Follow(t.Context()); !errors.Is(err, sitetest.ErrIndex) {
+	if err := o.Sets.Follow(t.Context()); !errors.Is(err, sitetest.ErrIndex) {
 		t.Errorf("its place cannot be read: got %v", err)
 	}
 	seen.unread = nil
 	for n := range 50 {
 		b.Begin(n, false)
-		err := o.Follow(t.Context())
+		err := o.Sets.Follow(t.Context())
 		if calls := b.Made(); len(calls) <= n {
 			sitetest.Must(t, err)
 			if n == 0 || !slices.Contains(calls, "EpochChanges") {

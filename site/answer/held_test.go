@@ -84,7 +84,7 @@ func TestSetsBehindAreLogged(t *testing.T) {
 		if c.stopped {
 			end()
 		}
-		if err := s.KeepEpochs(ctx); err != nil {
+		if err := s.Sets.KeepEpochs(ctx); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 		end()

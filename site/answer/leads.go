@@ -57,7 +57,7 @@ type leadQuestion struct {
 // Without cells it says which libraries would answer. It fails with a *concordat.Refusal if the whole ask cannot be answered.
 // Every call leaves a line in the audit.
 func (s *Answerer) AnswerLeads(ctx context.Context, from concordat.SiteID, a *concordat.LeadAsk) (*concordat.LeadAnswer, error) {
-	t, withheld, err := s.leads(ctx, from, a)
+	t, withheld, err := (&leadAnswers{s.core}).leads(ctx, from, a)
 	line := auditAnswer{Job: hex.EncodeToString(a.Job[:]), Epoch: a.Epoch.String(), Purpose: cut(a.Purpose), Level: concordat.ShowMetadata,
 		Sentences: len(a.Cells), Commitment: hex.EncodeToString(a.Commitment[:])}
 	line.takeLeads(a, t, withheld, err)
@@ -67,7 +67,10 @@ func (s *Answerer) AnswerLeads(ctx context.Context, from concordat.SiteID, a *co
 	return t, err
 }
 
-func (s *Answerer) leads(ctx context.Context, from concordat.SiteID, a *concordat.LeadAsk) (*concordat.LeadAnswer,
+// leadAnswers answers which documents may say what an ask says.
+type leadAnswers struct{ *core }
+
+func (s *leadAnswers) leads(ctx context.Context, from concordat.SiteID, a *concordat.LeadAsk) (*concordat.LeadAnswer,
 	map[concordat.LibraryID]int, error) {
 	q, err := s.checkLeadAsk(from, a)
 	if err != nil {
@@ -100,7 +103,7 @@ func (s *Answerer) leads(ctx context.Context, from concordat.SiteID, a *concorda
 }
 
 // checkLeadAsk returns an ask that can be answered.
-func (s *Answerer) checkLeadAsk(from concordat.SiteID, a *concordat.LeadAsk) (*leadQuestion, error) {
+func (s *leadAnswers) checkLeadAsk(from concordat.SiteID, a *concordat.LeadAsk) (*leadQuestion, error) {
 	if err := checkFrame(a.Job, a.Libraries, a.Purpose); err != nil {
 		return nil, fmt.Errorf("lead ask: %w", err)
 	}
@@ -148,7 +151,7 @@ func (q *leadQuestion) read() error {
 }
 
 // leadGrants decides on each requested library and charges its budget; refused ones are nil.
-func (s *Answerer) leadGrants(ctx context.Context, q *leadQuestion, t *concordat.LeadAnswer) ([]*grant, error) {
+func (s *leadAnswers) leadGrants(ctx context.Context, q *leadQuestion, t *concordat.LeadAnswer) ([]*grant, error) {
 	out := make([]*grant, len(q.ask.Libraries))
 	for i, lib := range q.ask.Libraries {
 		l := &t.Libraries[i]
@@ -203,7 +206,7 @@ type leadHit struct {
 }
 
 // leadsIn looks in one library and discloses what may say the same.
-func (s *Answerer) leadsIn(ctx context.Context, q *leadQuestion, g *grant, i int, t *concordat.LeadAnswer) error {
+func (s *leadAnswers) leadsIn(ctx context.Context, q *leadQuestion, g *grant, i int, t *concordat.LeadAnswer) error {
 	query := &concordat.Query{Libraries: []concordat.LibraryID{g.library.ID}}
 	candidates, reached, err := compare.ByCells(ctx, s.o.Index, query, q.questions, compare.ForPartners)
 	if err != nil {
@@ -228,7 +231,7 @@ func (s *Answerer) leadsIn(ctx context.Context, q *leadQuestion, g *grant, i int
 }
 
 // readLeads reads the candidates whose present text the partner may learn about.
-func (s *Answerer) readLeads(ctx context.Context, q *leadQuestion, g *grant, candidates []*compare.Candidate) ([]*leadDocument, error) {
+func (s *leadAnswers) readLeads(ctx context.Context, q *leadQuestion, g *grant, candidates []*compare.Candidate) ([]*leadDocument, error) {
 	ids := map[concordat.DocumentID]bool{}
 	for _, c := range candidates {
 		ids[c.Ref.Document] = true
@@ -254,8 +257,8 @@ func (s *Answerer) readLeads(ctx context.Context, q *leadQuestion, g *grant, can
 	return slices.DeleteFunc(out, func(d *leadDocument) bool { return d == nil }), err
 }
 
-func (s *Answerer) readLead(ctx context.Context, q *leadQuestion, row store.DocumentRow, d *concordat.Document) (*leadDocument, error) {
-	walls, err := s.unshown(ctx, row.Library, d.Text)
+func (s *leadAnswers) readLead(ctx context.Context, q *leadQuestion, row store.DocumentRow, d *concordat.Document) (*leadDocument, error) {
+	walls, err := s.answers.unshown(ctx, row.Library, d.Text)
 	if err != nil {
 		return nil, err
 	}
@@ -343,7 +346,7 @@ func (q *leadQuestion) name(asked int) (name [8]byte) {
 
 // leadsOnce counts the questions, removes those that come to a sentence after too many others of the year, and returns the
 // documents that may still be named, the clearest first.
-func (s *Answerer) leadsOnce(ctx context.Context, q *leadQuestion, g *grant, all []*leadDocument) ([]*leadDocument, error) {
+func (s *leadAnswers) leadsOnce(ctx context.Context, q *leadQuestion, g *grant, all []*leadDocument) ([]*leadDocument, error) {
 	named := slices.DeleteFunc(all, func(d *leadDocument) bool { return !d.group(q) })
 	by := map[int]*store.Question{}
 	for _, d := range named {
@@ -374,7 +377,7 @@ func (s *Answerer) leadsOnce(ctx context.Context, q *leadQuestion, g *grant, all
 		}
 	}
 	q.withheld[g.library.ID] = len(withheld)
-	if err := s.probing(ctx, g, len(withheld)); err != nil {
+	if err := s.answers.probing(ctx, g, len(withheld)); err != nil {
 		return nil, err
 	}
 	for _, d := range named {
@@ -395,7 +398,7 @@ func (d *leadDocument) weight() int {
 }
 
 // answerLeads adds documents to t as far as the budget allows, and keeps them with the job.
-func (s *Answerer) answerLeads(ctx context.Context, q *leadQuestion, g *grant, documents []*leadDocument, i int,
+func (s *leadAnswers) answerLeads(ctx context.Context, q *leadQuestion, g *grant, documents []*leadDocument, i int,
 	t *concordat.LeadAnswer) error {
 	var rows []store.AnswerDocument
 	var hits []store.AnswerHit

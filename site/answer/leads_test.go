@@ -107,11 +107,11 @@ func TestLeadsAreToldInSteps(t *testing.T) {
 	if r.State != concordat.DisclosurePending || len(r.Passages) > 0 {
 		t.Fatalf("asked for the passage: %+v", r)
 	}
-	waiting, err := o.Disclosures(t.Context(), concordat.DisclosurePending, 10)
+	waiting, err := o.Requests.Disclosures(t.Context(), concordat.DisclosurePending, 10)
 	sitetest.Must(t, err)
-	_, texts, err := o.Asked(t.Context(), waiting[0].ID)
+	_, texts, err := o.Requests.Asked(t.Context(), waiting[0].ID)
 	sitetest.Must(t, err)
-	if _, err = o.Decide(t.Context(), waiting[0].ID, "officer", true, "yes"); err != nil {
+	if _, err = o.Requests.Decide(t.Context(), waiting[0].ID, "officer", true, "yes"); err != nil {
 		t.Fatal(err)
 	}
 	r, err = reveal(concordat.ShowPassage, "", d.Places...)
@@ -164,7 +164,7 @@ func TestLeadsAreClosed(t *testing.T) {
 	if got := reason(o, a); got != concordat.ReasonLevel {
 		t.Errorf("shared without leads: %s", got)
 	}
-	_, err := o.Share(t.Context(), store.Share{Library: "theses", Partner: "north",
+	_, err := o.Answerer.Shares.Share(t.Context(), store.Share{Library: "theses", Partner: "north",
 		Rule: store.ShareRule{Level: concordat.ShowCounts, Leads: true}})
 	if !errors.Is(err, concordat.ErrInvalid) {
 		t.Errorf("leads at level counts: error %v, want ErrInvalid", err)

@@ -67,7 +67,7 @@ func toldOfEnd(t *testing.T, o *sitetest.Owner, call string) {
 
 func operations() []operation {
 	share := func(ctx context.Context, o *sitetest.Owner, r store.ShareRule) error {
-		_, err := o.Share(ctx, store.Share{Library: "theses", Partner: "north", Rule: r})
+		_, err := o.Answerer.Shares.Share(ctx, store.Share{Library: "theses", Partner: "north", Rule: r})
 		return err
 	}
 	reveal := func(level concordat.Show, decided bool) func(t *testing.T, o *sitetest.Owner) func(context.Context) error {
@@ -101,7 +101,7 @@ func operations() []operation {
 		{"Unshare", func(t *testing.T, o *sitetest.Owner) func(context.Context) error {
 			sitetest.Must(t, share(t.Context(), o, sitetest.Sharing(true)))
 			forgetNotices(t, o)
-			return func(ctx context.Context) error { return o.Unshare(ctx, "theses", "north") }
+			return func(ctx context.Context) error { return o.Answerer.Shares.Unshare(ctx, "theses", "north") }
 		}, toldOfEnd},
 		{"CatchUp, with a share that has expired", func(t *testing.T, o *sitetest.Owner) func(context.Context) error {
 			r := sitetest.Sharing(true)
@@ -109,18 +109,18 @@ func operations() []operation {
 			sitetest.Must(t, share(t.Context(), o, r))
 			forgetNotices(t, o)
 			o.Clock.Move(2 * time.Hour)
-			return func(ctx context.Context) error { return o.CatchUp(ctx) }
+			return func(ctx context.Context) error { return o.Sets.CatchUp(ctx) }
 		}, toldOfEnd},
 		{"CatchUp, with a document to add and one to take out", func(t *testing.T, o *sitetest.Owner) func(context.Context) error {
 			o.ShareWith(t, "theses", "north", sitetest.Sharing(false))
 			sitetest.Must(t, o.DeleteDocuments(context.Background(), "theses", "b", "c"))
 			sitetest.Must(t, o.Ingest(context.Background(), "theses", sitetest.Docs(site.Incoming{ID: "b", Text: sitetest.Mill}),
 				func(site.Ingested) error { return nil }))
-			sitetest.Must(t, o.CatchUp(context.Background()))
+			sitetest.Must(t, o.Sets.CatchUp(context.Background()))
 			sitetest.Must(t, o.DeleteDocuments(context.Background(), "theses", "b"))
 			sitetest.Must(t, o.Ingest(context.Background(), "theses", sitetest.Docs(site.Incoming{ID: "c", Text: sitetest.Bridge}),
 				func(site.Ingested) error { return nil }))
-			return func(ctx context.Context) error { return o.CatchUp(ctx) }
+			return func(ctx context.Context) error { return o.Sets.CatchUp(ctx) }
 		}, nil},
 		{"Answer", func(t *testing.T, o *sitetest.Owner) func(context.Context) error {
 			o.ShareWith(t, "theses", "north", sitetest.Sharing(false))
@@ -166,7 +166,10 @@ func operations() []operation {
 		}, nil},
 		{"Decide", func(t *testing.T, o *sitetest.Owner) func(context.Context) error {
 			d, _ := pending(t, o)
-			return func(ctx context.Context) error { _, err := o.Decide(ctx, d.ID, "librarian", true, "yes"); return err }
+			return func(ctx context.Context) error {
+				_, err := o.Requests.Decide(ctx, d.ID, "librarian", true, "yes")
+				return err
+			}
 		}, func(t *testing.T, o *sitetest.Owner, call string) {
 			if d := lastAsked(t, o); d.State == concordat.DisclosureGranted && !d.Until.Equal(o.Clock.Now().Add(2*time.Hour)) {
 				t.Errorf("%s failed: granted until %v, and the rule says two hours", call, d.Until)
@@ -175,16 +178,19 @@ func operations() []operation {
 		{"Withdraw", func(t *testing.T, o *sitetest.Owner) func(context.Context) error {
 			d, q := pending(t, o)
 			decidedOn(t, o, q, true)
-			return func(ctx context.Context) error { _, err := o.Withdraw(ctx, d.ID, "librarian", "no"); return err }
+			return func(ctx context.Context) error {
+				_, err := o.Requests.Withdraw(ctx, d.ID, "librarian", "no")
+				return err
+			}
 		}, nil},
 		{"Disclosures, of which one has expired", func(t *testing.T, o *sitetest.Owner) func(context.Context) error {
 			pending(t, o)
 			o.Clock.Move(3 * time.Hour)
-			return func(ctx context.Context) error { _, err := o.Disclosures(ctx, "", 0); return err }
+			return func(ctx context.Context) error { _, err := o.Requests.Disclosures(ctx, "", 0); return err }
 		}, nil},
 		{"Asked", func(t *testing.T, o *sitetest.Owner) func(context.Context) error {
 			d, _ := pending(t, o)
-			return func(ctx context.Context) error { _, _, err := o.Asked(ctx, d.ID); return err }
+			return func(ctx context.Context) error { _, _, err := o.Requests.Asked(ctx, d.ID); return err }
 		}, nil},
 		{"Requested", func(t *testing.T, o *sitetest.Owner) func(context.Context) error {
 			a := o.Question(t, sitetest.Passage, concordat.ShowPassage, "theses")
@@ -197,7 +203,7 @@ func operations() []operation {
 		}, nil},
 		{"EpochStates", func(t *testing.T, o *sitetest.Owner) func(context.Context) error {
 			o.ShareWith(t, "theses", "north", sitetest.Sharing(false))
-			return func(ctx context.Context) error { _, err := o.EpochStates(ctx); return err }
+			return func(ctx context.Context) error { _, err := o.Sets.EpochStates(ctx); return err }
 		}, nil},
 	}
 }
@@ -218,7 +224,7 @@ func decidedOn(t *testing.T, o *sitetest.Owner, q *concordat.RevealAsk, granted 
 	t.Helper()
 	_, err := o.AnswerReveal(t.Context(), "north", q)
 	sitetest.Must(t, err)
-	_, err = o.Decide(t.Context(), lastAsked(t, o).ID, "librarian", granted, "decided")
+	_, err = o.Requests.Decide(t.Context(), lastAsked(t, o).ID, "librarian", granted, "decided")
 	sitetest.Must(t, err)
 }
 
@@ -287,9 +293,9 @@ func TestStatementsFail(t *testing.T) {
 // TestShareAudited: opening and closing a library leave a line each, with the partner.
 func TestShareAudited(t *testing.T) {
 	o, _ := newBroken(t)
-	_, err := o.Share(t.Context(), store.Share{Library: "theses", Partner: "north", Rule: sitetest.Sharing(false)})
+	_, err := o.Answerer.Shares.Share(t.Context(), store.Share{Library: "theses", Partner: "north", Rule: sitetest.Sharing(false)})
 	sitetest.Must(t, err)
-	sitetest.Must(t, o.Unshare(t.Context(), "theses", "north"))
+	sitetest.Must(t, o.Answerer.Shares.Unshare(t.Context(), "theses", "north"))
 	var actions []string
 	lines, err := o.Store.Audit.Audit(t.Context(), 0, 100)
 	sitetest.Must(t, err)

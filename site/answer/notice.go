@@ -18,7 +18,7 @@ const (
 )
 
 // Receive handles a partner's notice. It takes effect at once; one about something that this site never asked is not kept.
-// Decisions are kept for [Answerer.Inbox], since the partner must be asked again; a partner that no longer wants notices of
+// Decisions are kept for [Notices.Inbox], since the partner must be asked again; a partner that no longer wants notices of
 // matches gets none.
 func (s *Answerer) Receive(ctx context.Context, from concordat.SiteID, n *concordat.Notice) error {
 	if err := checkNotice(n); err != nil {
@@ -78,20 +78,20 @@ func checkNotice(n *concordat.Notice) error {
 	return nil
 }
 
-// Outbox returns notices for partners that are due, at most limit. The caller delivers them and calls [Answerer.Delivered] or
-// [Answerer.Undelivered] for each. A notice may be delivered twice.
-func (s *Answerer) Outbox(ctx context.Context, limit int) ([]store.Outgoing, error) {
+// Outbox returns notices for partners that are due, at most limit. The caller delivers them and calls [Notices.Delivered] or
+// [Notices.Undelivered] for each. A notice may be delivered twice.
+func (s *Notices) Outbox(ctx context.Context, limit int) ([]store.Outgoing, error) {
 	return s.o.Store.Partners.Outbox(ctx, limit)
 }
 
 // Delivered removes a notice from the outbox.
-func (s *Answerer) Delivered(ctx context.Context, o store.Outgoing) error {
+func (s *Notices) Delivered(ctx context.Context, o store.Outgoing) error {
 	return s.o.Store.Partners.Delivered(ctx, o.Seq)
 }
 
 // Undelivered keeps a notice for a later attempt: after a minute, then twice as long each time, up to six hours. A notice that
 // a partner has not accepted within thirty days is given up.
-func (s *Answerer) Undelivered(ctx context.Context, o store.Outgoing, cause error) error {
+func (s *Notices) Undelivered(ctx context.Context, o store.Outgoing, cause error) error {
 	now := s.o.Now()
 	if now.Sub(o.Made) > noticeLife {
 		s.o.Logger.Warn("a notice is given up", "site", o.Partner, "kind", o.Notice.Kind, "attempts", o.Attempts+1, "err", cause)
@@ -104,11 +104,11 @@ func (s *Answerer) Undelivered(ctx context.Context, o store.Outgoing, cause erro
 const noticeLife = 30 * Day
 
 // Inbox returns the decisions that partners sent, after the given number, oldest first: at most limit.
-func (s *Answerer) Inbox(ctx context.Context, after int64, limit int) ([]store.Received, error) {
+func (s *Notices) Inbox(ctx context.Context, after int64, limit int) ([]store.Received, error) {
 	return s.o.Store.Partners.Inbox(ctx, after, limit)
 }
 
 // TakenIn removes notices up to the given number from the inbox.
-func (s *Answerer) TakenIn(ctx context.Context, last int64) error {
+func (s *Notices) TakenIn(ctx context.Context, last int64) error {
 	return s.o.Store.Partners.DropReceived(ctx, last)
 }

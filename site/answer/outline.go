@@ -46,7 +46,7 @@ type known struct {
 }
 
 // epochFor returns the set of an epoch for a partner.
-func (s *Answerer) epochFor(from concordat.SiteID, e concordat.Epoch) (*epochSet, error) {
+func (s *core) epochFor(from concordat.SiteID, e concordat.Epoch) (*epochSet, error) {
 	set := s.epoch(e)
 	if set == nil || !set.member(from) {
 		return nil, refuse(concordat.ReasonEpoch, "epoch %s is not answered here", e)

@@ -78,7 +78,7 @@ const anyPurpose = "\x00"
 
 // grant returns what the partner may have of a library for a purpose, or why it may have nothing. Closed and missing libraries
 // get the same answer.
-func (s *Answerer) grant(ctx context.Context, from concordat.SiteID, lib concordat.LibraryID,
+func (s *core) grant(ctx context.Context, from concordat.SiteID, lib concordat.LibraryID,
 	purpose string) (*grant, *concordat.Refusal, error) {
 	g := &grant{from: from}
 	var err error
@@ -122,7 +122,7 @@ func (g *grant) refusal(now time.Time, purpose string) *concordat.Refusal {
 }
 
 // spend charges the partner, or returns why not.
-func (s *Answerer) spend(ctx context.Context, xs ...store.Spending) ([]int, *concordat.Refusal, error) {
+func (s *core) spend(ctx context.Context, xs ...store.Spending) ([]int, *concordat.Refusal, error) {
 	left, err := s.o.Store.Answers.Spend(ctx, xs...)
 	var over *store.Overspent
 	if errors.As(err, &over) {
@@ -187,10 +187,10 @@ func (g *grant) compared(id concordat.DocumentID, n int) store.Spending {
 	return x
 }
 
-// Share opens a library to a partner under a rule, or replaces the rule, and returns the stored share. [Answerer.KeepEpochs]
+// Share opens a library to a partner under a rule, or replaces the rule, and returns the stored share. [Sets.KeepEpochs]
 // makes the fingerprints that its partners need. The change, the notice to the partner, the entry in the audit, and what also
 // contains, for example an entry that names the person, are one transaction.
-func (s *Answerer) Share(ctx context.Context, x store.Share, also ...func(tx *store.DB) error) (store.Share, error) {
+func (s *Shares) Share(ctx context.Context, x store.Share, also ...func(tx *store.DB) error) (store.Share, error) {
 	if x.Rule.Leads && !atLeast(x.Rule.Level, concordat.ShowMetadata) {
 		return x, fmt.Errorf("%w: leads at level %s: they name documents, which needs level metadata or above", concordat.ErrInvalid,
 			x.Rule.Level)
@@ -231,7 +231,7 @@ func all(tx *store.DB, fs []func(tx *store.DB) error) error {
 }
 
 // Unshare closes a library to a partner, with a notice if the partner may have a mirror, all in one transaction, like Share.
-func (s *Answerer) Unshare(ctx context.Context, lib concordat.LibraryID, partner concordat.SiteID,
+func (s *Shares) Unshare(ctx context.Context, lib concordat.LibraryID, partner concordat.SiteID,
 	also ...func(tx *store.DB) error) error {
 	err := s.o.Store.Atomic(ctx, func(tx *store.DB) error {
 		x, err := tx.Answers.Share(ctx, lib, partner)
@@ -258,7 +258,7 @@ func (s *Answerer) Unshare(ctx context.Context, lib concordat.LibraryID, partner
 }
 
 // Close ends every share of a library.
-func (s *Answerer) Close(ctx context.Context, lib concordat.LibraryID) error {
+func (s *Shares) Close(ctx context.Context, lib concordat.LibraryID) error {
 	shares, err := s.o.Store.Answers.Shares(ctx, lib, "")
 	if err != nil {
 		return err
@@ -272,7 +272,7 @@ func (s *Answerer) Close(ctx context.Context, lib concordat.LibraryID) error {
 }
 
 // withdraw asks a partner to delete its mirror of a library.
-func (s *Answerer) withdraw(ctx context.Context, db *store.DB, partner concordat.SiteID, lib concordat.LibraryID, words string) error {
+func (s *Shares) withdraw(ctx context.Context, db *store.DB, partner concordat.SiteID, lib concordat.LibraryID, words string) error {
 	if err := db.Answers.DropShipped(ctx, partner, lib); err != nil {
 		return err
 	}
@@ -280,7 +280,7 @@ func (s *Answerer) withdraw(ctx context.Context, db *store.DB, partner concordat
 }
 
 // withdrawExpired informs partners, once, of mirrors whose share has expired.
-func (s *Answerer) withdrawExpired(ctx context.Context) error {
+func (s *Shares) withdrawExpired(ctx context.Context) error {
 	shares, err := s.o.Store.Answers.Shares(ctx, "", "")
 	if err != nil {
 		return err

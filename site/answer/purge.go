@@ -31,7 +31,7 @@ type Trimmed struct {
 
 // Trim removes from the sets in use the documents of a library that the catalogue lacks, and returns which left which set, in
 // order of the sets.
-func (s *Answerer) Trim(ctx context.Context, lib concordat.LibraryID) ([]Trimmed, error) {
+func (s *Sets) Trim(ctx context.Context, lib concordat.LibraryID) ([]Trimmed, error) {
 	s.epochs.fill.Lock()
 	defer s.epochs.fill.Unlock()
 	var out []Trimmed
@@ -51,7 +51,7 @@ func (s *Answerer) Trim(ctx context.Context, lib concordat.LibraryID) ([]Trimmed
 	return out, nil
 }
 
-// Purged is the outcome of [Answerer.Purge] for the set of an epoch.
+// Purged is the outcome of [Sets.Purge] for the set of an epoch.
 type Purged struct {
 	Epoch concordat.Epoch
 	Left  map[concordat.LibraryID]int // documents still in it
@@ -61,7 +61,7 @@ type Purged struct {
 // Purge removes from all sets the documents of libraries that the catalogue lacks, and from the disk the bytes of deleted
 // documents in sets that held any or that touched selects. A set that holds some and is not open in this process is
 // concordat.ErrUnavailable; what was done is returned with the error.
-func (s *Answerer) Purge(ctx context.Context, libraries []concordat.LibraryID,
+func (s *Sets) Purge(ctx context.Context, libraries []concordat.LibraryID,
 	touched func(concordat.Epoch) bool) ([]Purged, error) {
 	s.epochs.fill.Lock()
 	defer s.epochs.fill.Unlock()
@@ -85,7 +85,7 @@ func (s *Answerer) Purge(ctx context.Context, libraries []concordat.LibraryID,
 }
 
 // purge is Purge for the set of one epoch.
-func (s *Answerer) purge(ctx context.Context, p *Purged, libraries []concordat.LibraryID, touched bool) error {
+func (s *Sets) purge(ctx context.Context, p *Purged, libraries []concordat.LibraryID, touched bool) error {
 	set := s.epoch(p.Epoch)
 	for _, lib := range libraries {
 		left, err := s.o.Store.Answers.Leftover(ctx, p.Epoch, lib, false, store.MaxPage)

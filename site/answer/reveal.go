@@ -221,7 +221,7 @@ func (s *Answerer) request(ctx context.Context, k *known, a *concordat.RevealAsk
 		if !slices.Equal(d.Spans, spans) || d.Hash != k.row.Hash {
 			continue
 		}
-		if d, err = s.expire(ctx, d); err != nil {
+		if d, err = s.Requests.expire(ctx, d); err != nil {
 			return d, err
 		}
 		if d.State == concordat.DisclosureExpired && d.Actor == "" {
@@ -246,7 +246,7 @@ func (s *Answerer) request(ctx context.Context, k *known, a *concordat.RevealAsk
 }
 
 // expire moves a request whose time is over to that state.
-func (s *Answerer) expire(ctx context.Context, d store.Disclosure) (store.Disclosure, error) {
+func (s *Requests) expire(ctx context.Context, d store.Disclosure) (store.Disclosure, error) {
 	open := d.State == concordat.DisclosurePending || d.State == concordat.DisclosureGranted
 	if !open || d.Until.IsZero() || s.o.Now().Before(d.Until) {
 		return d, nil
@@ -261,14 +261,14 @@ func (s *Answerer) expire(ctx context.Context, d store.Disclosure) (store.Disclo
 
 // Disclosures returns at most limit requests for passages, the latest first: those in the given state, or in any if it is
 // empty.
-func (s *Answerer) Disclosures(ctx context.Context, state string, limit int) ([]store.Disclosure, error) {
+func (s *Requests) Disclosures(ctx context.Context, state string, limit int) ([]store.Disclosure, error) {
 	out, _, err := s.DisclosuresAfter(ctx, state, "", limit)
 	return out, err
 }
 
 // DisclosuresAfter is Disclosures after the request with an ID. next is the ID to continue from, empty if there are no more;
 // for one state there may be fewer than limit before it.
-func (s *Answerer) DisclosuresAfter(ctx context.Context, state, id string, limit int) (out []store.Disclosure, next string, err error) {
+func (s *Requests) DisclosuresAfter(ctx context.Context, state, id string, limit int) (out []store.Disclosure, next string, err error) {
 	all, err := s.o.Store.Answers.DisclosuresAfter(ctx, id, limit)
 	if err != nil {
 		return nil, "", err
@@ -300,7 +300,7 @@ var (
 
 // Decide grants or refuses a pending request, and sends the decision with words to the partner, which a refusal needs
 // (ErrNoWords, ErrLongWords). A granted one can be read as long as the library's rule says.
-func (s *Answerer) Decide(ctx context.Context, id, actor string, granted bool, words string) (store.Disclosure, error) {
+func (s *Requests) Decide(ctx context.Context, id, actor string, granted bool, words string) (store.Disclosure, error) {
 	to := concordat.DisclosureRefused
 	if granted {
 		to = concordat.DisclosureGranted
@@ -309,11 +309,11 @@ func (s *Answerer) Decide(ctx context.Context, id, actor string, granted bool, w
 }
 
 // Withdraw takes back a grant, and sends the partner the reason, like a refusal by Decide. What was read remains known.
-func (s *Answerer) Withdraw(ctx context.Context, id, actor, words string) (store.Disclosure, error) {
+func (s *Requests) Withdraw(ctx context.Context, id, actor, words string) (store.Disclosure, error) {
 	return s.decide(ctx, id, concordat.DisclosureGranted, concordat.DisclosureWithdrawn, actor, words)
 }
 
-func (s *Answerer) decide(ctx context.Context, id, from, to, actor, words string) (store.Disclosure, error) {
+func (s *Requests) decide(ctx context.Context, id, from, to, actor, words string) (store.Disclosure, error) {
 	switch words = strings.TrimSpace(words); {
 	case len(words) > MaxWords:
 		return store.Disclosure{}, ErrLongWords
@@ -361,7 +361,7 @@ func (s *Answerer) decide(ctx context.Context, id, from, to, actor, words string
 }
 
 // approval returns how long a grant lasts: the default if the library is no longer open to the partner.
-func (s *Answerer) approval(ctx context.Context, d store.Disclosure) (time.Duration, error) {
+func (s *Requests) approval(ctx context.Context, d store.Disclosure) (time.Duration, error) {
 	x, err := s.o.Store.Answers.Share(ctx, d.Library, d.Partner)
 	if isNotFound(err) {
 		return store.DefaultApproval, nil
@@ -374,7 +374,7 @@ func (s *Answerer) approval(ctx context.Context, d store.Disclosure) (time.Durat
 
 // Asked returns a partner's request with the passages concerned, for the person who decides. It fails with
 // concordat.ErrNotFound if the document has changed or is gone.
-func (s *Answerer) Asked(ctx context.Context, id string) (store.Disclosure, []string, error) {
+func (s *Requests) Asked(ctx context.Context, id string) (store.Disclosure, []string, error) {
 	d, err := s.o.Store.Answers.Disclosure(ctx, id)
 	if err != nil {
 		return d, nil, err

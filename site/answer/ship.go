@@ -221,7 +221,7 @@ func (s *Answerer) openLibrary(ctx context.Context, g *grant) (*concordat.OpenLi
 		if e.retired(s.o.Now()) || !e.member(g.from) {
 			continue
 		}
-		ready, err := s.readyOf(ctx, e, g.library.ID)
+		ready, err := s.Sets.readyOf(ctx, e, g.library.ID)
 		if err != nil {
 			return nil, err
 		}

@@ -113,7 +113,7 @@ func TestShip(t *testing.T) {
 	}
 	o.AddDocuments(t, "theses", site.Incoming{ID: "b", Text: sitetest.Bridge}, site.Incoming{ID: "d", Text: sitetest.School})
 	sitetest.Must(t, o.DeleteDocuments(t.Context(), "theses", "c"))
-	sitetest.Must(t, o.CatchUp(t.Context()))
+	sitetest.Must(t, o.Sets.CatchUp(t.Context()))
 	m.sync(t, o, "north", "theses")
 	m.want(t, o, sitetest.River+sitetest.Winter, sitetest.Bridge, sitetest.School)
 	if m.got != before+3 {
@@ -135,7 +135,7 @@ func TestShip(t *testing.T) {
 		t.Errorf("a cursor of 65 bytes: %v", err)
 	}
 	// The partner is told when it ends, however it ends, once.
-	sitetest.Must(t, o.Unshare(t.Context(), "theses", "north"))
+	sitetest.Must(t, o.Answerer.Shares.Unshare(t.Context(), "theses", "north"))
 	_, err = o.AnswerShip(t.Context(), "north", &concordat.ShipAsk{Epoch: o.Epoch, Library: "theses", Cursor: m.cursor})
 	refused(t, err, concordat.ReasonLibrary)
 	withdrawnAre(t, o, "north", 1)
@@ -146,7 +146,7 @@ func TestShip(t *testing.T) {
 	withdrawnAre(t, o, "north", 2)
 	o.Clock.Move(time.Hour)
 	for range 2 {
-		sitetest.Must(t, o.CatchUp(t.Context()))
+		sitetest.Must(t, o.Sets.CatchUp(t.Context()))
 		withdrawnAre(t, o, "north", 3)
 	}
 	o.ShareWith(t, "theses", "north", store.ShareRule{Level: concordat.ShowMetadata, Ship: true})
@@ -157,7 +157,7 @@ func TestShip(t *testing.T) {
 // withdrawnAre counts the notices of withdrawal in the outbox.
 func withdrawnAre(t *testing.T, o *sitetest.Owner, partner concordat.SiteID, want int) {
 	t.Helper()
-	out, err := o.Outbox(t.Context(), 0)
+	out, err := o.Notices.Outbox(t.Context(), 0)
 	sitetest.Must(t, err)
 	got := 0
 	for _, x := range out {
@@ -218,7 +218,7 @@ func TestShipAndOutline(t *testing.T) {
 		t.Errorf("a shipped text is shown in words: %+v", x)
 	}
 	sitetest.Must(t, o.DeleteDocuments(t.Context(), "theses", "a"))
-	sitetest.Must(t, o.CatchUp(t.Context()))
+	sitetest.Must(t, o.Sets.CatchUp(t.Context()))
 	m.sync(t, o, "north", "theses")
 	if len(m.withheld) != 0 {
 		t.Error("of a withheld document that was deleted the partner is not told")
@@ -239,7 +239,7 @@ func TestStandingAsk(t *testing.T) {
 	}
 	alerts := func(step string, want ...string) {
 		t.Helper()
-		out, err := o.Outbox(t.Context(), 0)
+		out, err := o.Notices.Outbox(t.Context(), 0)
 		sitetest.Must(t, err)
 		if len(out) != len(want) {
 			t.Fatalf("%s: %d notices, want %d: %+v", step, len(out), len(want), out)
@@ -249,7 +249,7 @@ func TestStandingAsk(t *testing.T) {
 				x.Notice.Answer.Documents[0].Title != want[i] {
 				t.Errorf("%s: got %+v, %+v", step, x, x.Notice.Answer)
 			}
-			sitetest.Must(t, o.Delivered(t.Context(), x))
+			sitetest.Must(t, o.Notices.Delivered(t.Context(), x))
 		}
 	}
 	o.AddDocuments(t, "theses", site.Incoming{ID: "one", Title: "one sentence", Text: sitetest.River})
@@ -257,14 +257,14 @@ func TestStandingAsk(t *testing.T) {
 	o.AddDocuments(t, "theses", site.Incoming{ID: "other", Title: "other", Text: sitetest.Mill + sitetest.Bridge})
 	alerts("nothing to tell")
 	o.AddDocuments(t, "theses", site.Incoming{ID: "two", Title: "later", Text: sitetest.Long(sitetest.River+sitetest.Winter, 2)})
-	out, err := o.Outbox(t.Context(), 0)
+	out, err := o.Notices.Outbox(t.Context(), 0)
 	sitetest.Must(t, err)
 	if n := out[0].Notice.Answer; len(n.Hits) != 2 || out[0].Notice.Asked != len(a.Sentences) || n.Hits[0].Sentence != 0 ||
 		n.Hits[1].Sentence != 1 || n.Documents[0].Matches != 2 || n.Libraries[0].Library != "theses" {
 		t.Errorf("got tell %+v", n)
 	}
 	alerts("a later document", "later")
-	sitetest.Must(t, o.CatchUp(t.Context()))
+	sitetest.Must(t, o.Sets.CatchUp(t.Context()))
 	o.AddDocuments(t, "theses", site.Incoming{ID: "two", Title: "later", Text: sitetest.Long(sitetest.River+sitetest.Winter, 2)})
 	alerts("nothing new")
 	o.AddDocuments(t, "theses", site.Incoming{ID: "two", Title: "replaced", Text: sitetest.Long(sitetest.Winter+sitetest.Garden, 3)})
@@ -281,11 +281,11 @@ func TestStandingAsk(t *testing.T) {
 		Text: sitetest.Garden + sitetest.River}),
 		func(site.Ingested) error { return nil }))
 	o.Set.Index = &cutIndex{Index: working, left: 0, after: true}
-	if err := o.CatchUp(t.Context()); !errors.Is(err, errKilled) {
+	if err := o.Sets.CatchUp(t.Context()); !errors.Is(err, errKilled) {
 		t.Fatal(err)
 	}
 	o.Set.Index = working
-	sitetest.Must(t, o.CatchUp(t.Context()))
+	sitetest.Must(t, o.Sets.CatchUp(t.Context()))
 	alerts("after the cut", "cut")
 	// Left out by its rule, its end or its asker's word.
 	rule.Purposes = []string{"grant"}
@@ -342,7 +342,7 @@ func TestOwnerIsAlerted(t *testing.T) {
 					continue
 				}
 				if c.level == concordat.ShowCounts { // the pseudonym that the partner knows
-					out, err := o.Outbox(t.Context(), 0)
+					out, err := o.Notices.Outbox(t.Context(), 0)
 					sitetest.Must(t, err)
 					h := out[0].Notice.Answer.Documents[0].Handle
 					x.Source.Document = concordat.DocumentID(hex.EncodeToString(h[:]))
@@ -360,7 +360,7 @@ func TestOwnerIsAlerted(t *testing.T) {
 			if d := cmp.Diff(c.want, got); d != "" {
 				t.Error(d)
 			}
-			sitetest.Must(t, o.CatchUp(t.Context()))
+			sitetest.Must(t, o.Sets.CatchUp(t.Context()))
 			if as, err := o.Store.Alerts.Alerts(t.Context(), 0, 0); err != nil || len(as) != len(c.want) {
 				t.Errorf("again: %+v, %v", as, err)
 			}
@@ -391,13 +391,13 @@ func TestReceive(t *testing.T) {
 	refused(t, o.Receive(t.Context(), "south", told), concordat.ReasonUnknown) // it was never asked
 	sitetest.Must(t, o.Receive(t.Context(), "north", told))
 	sitetest.Must(t, o.Receive(t.Context(), "south", &concordat.Notice{Kind: concordat.NoticeWithdrawn, Library: "l"}))
-	in, err := o.Inbox(t.Context(), 0, 0)
+	in, err := o.Notices.Inbox(t.Context(), 0, 0)
 	sitetest.Must(t, err)
 	if len(in) != 1 || in[0].Partner != "north" || in[0].Notice.Words != "granted" {
 		t.Fatalf("got %+v", in)
 	}
-	sitetest.Must(t, o.TakenIn(t.Context(), in[0].Seq))
-	if in, err = o.Inbox(t.Context(), 0, 0); err != nil || len(in) > 0 {
+	sitetest.Must(t, o.Notices.TakenIn(t.Context(), in[0].Seq))
+	if in, err = o.Notices.Inbox(t.Context(), 0, 0); err != nil || len(in) > 0 {
 		t.Errorf("left in the inbox: %+v, error %v", in, err)
 	}
 }
@@ -406,18 +406,18 @@ func TestReceive(t *testing.T) {
 func TestOutbox(t *testing.T) {
 	o := sitetest.NewOwner(t, "theses")
 	o.ShareWith(t, "theses", "north", store.ShareRule{Level: concordat.ShowMetadata, Ship: true})
-	sitetest.Must(t, o.Unshare(t.Context(), "theses", "north"))
+	sitetest.Must(t, o.Answerer.Shares.Unshare(t.Context(), "theses", "north"))
 	attempts := 0
 	for day := 0; day < 32; day++ {
-		out, err := o.Outbox(t.Context(), 0)
+		out, err := o.Notices.Outbox(t.Context(), 0)
 		sitetest.Must(t, err)
 		for _, x := range out {
 			attempts++
-			sitetest.Must(t, o.Undelivered(t.Context(), x, concordat.ErrUnavailable))
+			sitetest.Must(t, o.Notices.Undelivered(t.Context(), x, concordat.ErrUnavailable))
 		}
 		o.Clock.Move(24 * time.Hour)
 	}
-	if out, err := o.Outbox(t.Context(), 0); err != nil || len(out) != 0 || attempts != 32 {
+	if out, err := o.Notices.Outbox(t.Context(), 0); err != nil || len(out) != 0 || attempts != 32 {
 		t.Errorf("after 32 days and %d attempts %d notices are left, %v", attempts, len(out), err)
 	}
 }
@@ -497,11 +497,11 @@ func TestSetKeepsNothingDeleted(t *testing.T) {
 	sitetest.Must(t, o.DeleteDocuments(t.Context(), "theses", "a"))
 	broken := errors.New("the disk is broken")
 	o.Set.DeleteErr = broken
-	if err := o.CatchUp(t.Context()); !errors.Is(err, broken) {
+	if err := o.Sets.CatchUp(t.Context()); !errors.Is(err, broken) {
 		t.Errorf("got %v", err)
 	}
 	o.Set.DeleteErr = nil
-	sitetest.Must(t, o.CatchUp(t.Context()))
+	sitetest.Must(t, o.Sets.CatchUp(t.Context()))
 	if tell := o.Told(t, "north", o.Question(t, sitetest.River, concordat.ShowMetadata, "theses")); len(tell.Documents) != 0 {
 		t.Errorf("%d documents are told of, want none", len(tell.Documents))
 	}

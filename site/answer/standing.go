@@ -20,7 +20,7 @@ const (
 )
 
 // keepStanding keeps the ask for later documents of the library, if both sides want it.
-func (s *Answerer) keepStanding(ctx context.Context, q *question, g *grant) (bool, error) {
+func (s *Sets) keepStanding(ctx context.Context, q *question, g *grant) (bool, error) {
 	if !q.ask.Standing || !g.rule.Standing {
 		return false, nil
 	}
@@ -100,7 +100,7 @@ func sharesBand(f, g concordat.Fingerprint) bool {
 }
 
 // standing returns the table of an epoch's standing questions.
-func (s *Answerer) standing(ctx context.Context, e *epochSet) (*standingTable, error) {
+func (s *Sets) standing(ctx context.Context, e *epochSet) (*standingTable, error) {
 	e.mu.Lock()
 	t := e.asks
 	e.mu.Unlock()
@@ -137,7 +137,7 @@ func (e *epochSet) forgetStanding() {
 
 // alert looks for standing questions that documents just put into the set answer, and puts the permitted answers into the
 // outbox. It may be called again for the same documents: no match is reported twice.
-func (s *Answerer) alert(ctx context.Context, e *epochSet, lib concordat.LibraryID, profiles []*concordat.Profile, hashes []string) error {
+func (s *Sets) alert(ctx context.Context, e *epochSet, lib concordat.LibraryID, profiles []*concordat.Profile, hashes []string) error {
 	t, err := s.standing(ctx, e)
 	if err != nil || len(t.sentences) == 0 {
 		return err
@@ -173,7 +173,7 @@ func (t *standingTable) find(p *concordat.Profile, lib concordat.LibraryID, by [
 }
 
 // alertOne reports documents that answer one standing question. present has the hashes of their texts.
-func (s *Answerer) alertOne(ctx context.Context, e *epochSet, lib concordat.LibraryID, x *store.StandingAsk, matches []concordat.Match,
+func (s *Sets) alertOne(ctx context.Context, e *epochSet, lib concordat.LibraryID, x *store.StandingAsk, matches []concordat.Match,
 	present map[concordat.DocumentID]string) error {
 	g, refusal, err := s.grant(ctx, x.Partner, lib, x.Ask.Purpose)
 	if err != nil || refusal != nil || !g.rule.Standing || !e.member(x.Partner) {
@@ -206,12 +206,12 @@ func (s *Answerer) alertOne(ctx context.Context, e *epochSet, lib concordat.Libr
 			by[m.Source.Document].add(m, closeness)
 		}
 	}
-	if left, err = s.once(ctx, q, g, matches, left); err != nil || len(left) == 0 {
+	if left, err = s.answers.once(ctx, q, g, matches, left); err != nil || len(left) == 0 {
 		return err
 	}
 	t := &concordat.SiteAnswer{Libraries: []concordat.LibraryAnswer{{Library: lib, Level: lower(x.Ask.Level, g.rule.Level), LeftSentences: -1,
 		LeftDisclosures: -1, Standing: true}}}
-	keep, err := s.tell(ctx, q, g, left, 0, t)
+	keep, err := s.answers.tell(ctx, q, g, left, 0, t)
 	if err != nil {
 		return err
 	}
@@ -236,7 +236,7 @@ func (s *Answerer) alertOne(ctx context.Context, e *epochSet, lib concordat.Libr
 
 // alertOwner keeps an alert about a notice to a partner: this site's officers see the pair of documents as the partner sees it,
 // and no more. Below metadata a document has only its pseudonym, and below counts none.
-func (s *Answerer) alertOwner(ctx context.Context, x *store.StandingAsk, t *concordat.SiteAnswer, all []*found) error {
+func (s *Sets) alertOwner(ctx context.Context, x *store.StandingAsk, t *concordat.SiteAnswer, all []*found) error {
 	l := &t.Libraries[0]
 	a := store.Alert{Side: store.AlertTold, At: s.o.Now(), Partner: x.Partner, Job: hex.EncodeToString(x.Ask.Job[:]), Purpose: x.Ask.Purpose,
 		Asked: x.Made, Level: l.Level, Source: s.ref(l.Library, "")}
@@ -275,7 +275,7 @@ func (f *found) span(ordinal int) concordat.Span {
 }
 
 // news returns a new document, nil if the partner may not learn of it or already has.
-func (s *Answerer) news(ctx context.Context, q *question, g *grant, lib concordat.LibraryID, id concordat.DocumentID,
+func (s *Sets) news(ctx context.Context, q *question, g *grant, lib concordat.LibraryID, id concordat.DocumentID,
 	hash string) (*found, error) {
 	row, err := s.o.Store.Catalogue.DocumentRow(ctx, lib, id)
 	if isNotFound(err) || err == nil && (row.Hash != hash || q.leftOut(g, row.Author)) {

@@ -64,9 +64,9 @@ func TestLeadsOfPartners(t *testing.T) {
 	if len(ds) != 1 || ds[0].State != concordat.DisclosurePending {
 		t.Fatalf("asked: %+v", ds)
 	}
-	waiting, err := o.Disclosures(t.Context(), concordat.DisclosurePending, 10)
+	waiting, err := o.Requests.Disclosures(t.Context(), concordat.DisclosurePending, 10)
 	sitetest.Must(t, err)
-	_, err = o.Decide(t.Context(), waiting[0].ID, "officer", true, "yes")
+	_, err = o.Requests.Decide(t.Context(), waiting[0].ID, "officer", true, "yes")
 	sitetest.Must(t, err)
 	ds, err = m.RefreshDisclosures(t.Context(), f.Task, p.Partner)
 	sitetest.Must(t, err)

@@ -28,7 +28,7 @@ func TestErasedFromEpochs(t *testing.T) {
 	ctx := t.Context()
 	o.AddDocuments(t, "theses", site.Incoming{ID: "a", Title: "T", Text: sitetest.River}, site.Incoming{ID: "b", Text: sitetest.Winter})
 	set := o.NewSetOver(t, &purging{Index: o.Set})
-	sitetest.Must(t, o.UseEpochs(ctx, set))
+	sitetest.Must(t, o.Sets.UseEpochs(ctx, set))
 	o.ShareWith(t, "theses", "north", store.ShareRule{Level: concordat.ShowMetadata, Matches: 1})
 	if got := o.Holds(t, sitetest.River); len(got) != 1 {
 		t.Fatalf("%v hold the text before", got)

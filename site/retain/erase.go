@@ -463,7 +463,7 @@ func (e *Eraser) leaveSets(ctx context.Context, r *Receipt, lib concordat.Librar
 	if e.o.Answers == nil {
 		return nil
 	}
-	trimmed, err := e.o.Answers.Trim(ctx, lib)
+	trimmed, err := e.o.Answers.Sets.Trim(ctx, lib)
 	for _, t := range trimmed {
 		r.place(setName(t.Epoch), t.Documents, "deleted")
 	}

@@ -98,7 +98,7 @@ func (e *Eraser) purgeSets(ctx context.Context, rs []*Receipt) error {
 		return slices.ContainsFunc(rs, func(r *Receipt) bool { return r.names(setName(epoch)) })
 	}
 	slices.Sort(libraries)
-	purged, err := e.o.Answers.Purge(ctx, slices.Compact(libraries), touched)
+	purged, err := e.o.Answers.Sets.Purge(ctx, slices.Compact(libraries), touched)
 	for _, p := range purged {
 		name := setName(p.Epoch)
 		for _, r := range rs {

@@ -24,7 +24,7 @@ func (a *commands) disclosureCommand() *cobra.Command {
 		Use: "list", Short: "List requests from and to partners, newest first", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.With(cmd.Context(), instance.StoreOnly, func(o *instance.Instance) error {
-				ds, err := o.Answers.Disclosures(cmd.Context(), state, 0)
+				ds, err := o.Answers.Requests.Disclosures(cmd.Context(), state, 0)
 				if err != nil {
 					return err
 				}
@@ -41,15 +41,15 @@ func (a *commands) disclosureCommand() *cobra.Command {
 	c.AddCommand(list, a.disclosureShow(),
 		a.decision("approve ID", "Allow the partner to read the passages", func(ctx context.Context, o *instance.Instance, id, actor,
 			words string) (store.Disclosure, error) {
-			return o.Answers.Decide(ctx, id, actor, true, words)
+			return o.Answers.Requests.Decide(ctx, id, actor, true, words)
 		}),
 		a.decision("refuse ID", "Refuse the partner's request",
 			func(ctx context.Context, o *instance.Instance, id, actor, words string) (store.Disclosure, error) {
-				return o.Answers.Decide(ctx, id, actor, false, words)
+				return o.Answers.Requests.Decide(ctx, id, actor, false, words)
 			}),
 		a.decision("withdraw ID", "Withdraw an approval", func(ctx context.Context, o *instance.Instance, id, actor,
 			words string) (store.Disclosure, error) {
-			return o.Answers.Withdraw(ctx, id, actor, words)
+			return o.Answers.Requests.Withdraw(ctx, id, actor, words)
 		}))
 	return c
 }
@@ -97,7 +97,7 @@ func (a *commands) disclosureShow() *cobra.Command {
 		Use: "show ID", Short: "Print the passages that a partner asks to read", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.With(cmd.Context(), instance.WithIndex, func(o *instance.Instance) error {
-				d, texts, err := o.Answers.Asked(cmd.Context(), args[0])
+				d, texts, err := o.Answers.Requests.Asked(cmd.Context(), args[0])
 				if errors.Is(err, concordat.ErrNotFound) {
 					return cli.Usagef("no request %s, or its document is gone: see concordat disclosure list", args[0])
 				}

@@ -102,7 +102,7 @@ with a dictionary of sentences can search the library that way: see doc/security
 				if err != nil {
 					return err
 				}
-				if x, err = o.Answers.Share(cmd.Context(), x); errors.Is(err, concordat.ErrInvalid) {
+				if x, err = o.Answers.Shares.Share(cmd.Context(), x); errors.Is(err, concordat.ErrInvalid) {
 					return cli.Usage(err)
 				} else if err != nil {
 					return err

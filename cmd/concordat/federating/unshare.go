@@ -37,7 +37,7 @@ func (a *commands) unshareCommand() *cobra.Command {
 }
 
 func (a *commands) unshare(ctx context.Context, o *instance.Instance, lib concordat.LibraryID, with concordat.SiteID) error {
-	err := o.Answers.Unshare(ctx, lib, with)
+	err := o.Answers.Shares.Unshare(ctx, lib, with)
 	if errors.Is(err, concordat.ErrNotFound) {
 		return cli.Usagef("library %s is not open to %s", lib, with)
 	}
