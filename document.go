@@ -53,15 +53,6 @@ func (r Ref) String() string {
 	return string(r.Site) + "/" + string(r.Library) + "/" + string(r.Document)
 }
 
-// Library is a named collection of a site with its policy.
-type Library struct {
-	Site      SiteID    `json:"site"`
-	ID        LibraryID `json:"id"`
-	Title     string    `json:"title"`
-	Documents int       `json:"documents"`
-	Created   time.Time `json:"created"`
-}
-
 // Document is a text under its name. Text is valid UTF-8.
 type Document struct {
 	Library LibraryID  `json:"library"`

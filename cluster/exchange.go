@@ -106,9 +106,6 @@ func (c *Copy) sendReply(a replica.SendReply) {
 	answer <- r
 }
 
-// CopyTo writes a copy of the index into the absent folder dir, for another node.
-func (c *Copy) CopyTo(ctx context.Context, dir string) error { return c.Index().CopyTo(ctx, dir) }
-
 // Installing a snapshot. The new index is built next to the copy's folder; the marker says that it is
 // whole, and from then on a death in the middle is finished by the next opening.
 

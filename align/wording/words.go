@@ -121,9 +121,6 @@ func (w *Words) hashOf(from, to int) uint64 {
 // Len returns the number of words.
 func (w *Words) Len() int { return len(w.hashes) }
 
-// Grams returns the number of grams. A [Counter] keeps nothing else of a text.
-func (w *Words) Grams() int { return len(w.grams) }
-
 // span returns where words [first, last) stand.
 func (w *Words) span(first, last int32) concordat.Span {
 	return concordat.Span{Start: int(w.start[first]), End: int(w.end[last-1])}

@@ -220,13 +220,6 @@ func (s *Session) Cluster() string {
 // Site returns the site of the cluster.
 func (s *Session) Site() concordat.SiteID { return s.o.Site }
 
-// Timeout returns the session timeout that ZooKeeper granted.
-func (s *Session) Timeout() time.Duration {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.link.timeout()
-}
-
 // fail ends the session for good.
 func (s *Session) fail(err error) {
 	s.mu.Lock()
