@@ -90,7 +90,10 @@ var (
 func ProblemOf(err error) *huma.ErrorModel {
 	of := refusalOf(err)
 	m := &huma.ErrorModel{Type: bounds.ProblemPrefix + of.kind, Title: http.StatusText(of.status), Status: of.status}
-	if of.kind != kindFault {
+	switch {
+	case errors.Is(err, store.ErrNoAnswer):
+		m.Detail = store.ErrNoAnswer.Error()
+	case of.kind != kindFault:
 		m.Detail = err.Error()
 	}
 	return bounds.Brief(m)

@@ -163,6 +163,10 @@ func (db *DB) begin(ctx context.Context) (tx *sql.Tx, err error) {
 	return tx, err
 }
 
+// ErrNoAnswer is the cause of an error if the database server does not answer. The rest of such an error names the server, so that it is
+// for administrators.
+var ErrNoAnswer = fmt.Errorf("the database does not answer: %w", concordat.ErrUnavailable)
+
 // Fail names the operation of err and adds the sentinel that a caller can act upon. It returns nil for nil.
 func (db *DB) Fail(err error, format string, args ...any) error {
 	if err == nil {

@@ -8,8 +8,11 @@ import (
 	"io"
 	"net"
 	"testing"
+	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
+
+	"concordat"
 )
 
 // TestPostgresLost: a connection that broke and a server that goes away are lost and tried again; what the server refuses, and
@@ -30,5 +33,20 @@ func TestPostgresLost(t *testing.T) {
 		if got := postgresLost(x.err); got != x.want {
 			t.Errorf("%v is lost: %v, want %v", x.err, got, x.want)
 		}
+	}
+}
+
+// TestSilentServer: a server that takes a connection and says nothing is unavailable, once the time of the caller is up.
+func TestSilentServer(t *testing.T) {
+	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = l.Close() }()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+	defer cancel()
+	_, err = Options{}.Open(ctx, "postgres://concordat@"+l.Addr().String()+"/site?sslmode=disable")
+	if !errors.Is(err, concordat.ErrUnavailable) || !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("got %v", err)
 	}
 }

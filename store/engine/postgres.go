@@ -266,8 +266,8 @@ func postgresLost(err error) bool {
 func postgresSentinel(err error) error {
 	var e *pgconn.PgError
 	if !errors.As(err, &e) {
-		if postgresLost(err) {
-			return concordat.ErrUnavailable
+		if postgresLost(err) || errors.Is(err, context.DeadlineExceeded) { // a server that stands still answers nothing
+			return ErrNoAnswer
 		}
 		return nil
 	}

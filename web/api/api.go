@@ -340,10 +340,10 @@ func (w api) problem(rw http.ResponseWriter, err error) {
 	bounds.WriteProblem(rw, m)
 }
 
-// model wraps ProblemOf; errors that are the site's fault are also logged.
+// model wraps ProblemOf; errors that are the fault of the site or of its database are also logged.
 func (w api) model(err error) *huma.ErrorModel {
 	m := web.ProblemOf(err)
-	if m.Status == http.StatusInternalServerError {
+	if m.Status == http.StatusInternalServerError || errors.Is(err, store.ErrNoAnswer) {
 		w.Web.Options().Logger.Error("api", "error", err)
 	}
 	return m
