@@ -62,7 +62,7 @@ func TestIngestPanics(t *testing.T) {
 		done        func(site.Ingested) error
 	}{
 		{"reading", "panickingDocuments", panickingDocuments, false, nil},
-		{"writing", "faulty", each, true, nil},
+		{"writing", "Faulty", each, true, nil},
 		{"telling", "panickingDone", each, false, panickingDone},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -103,9 +103,9 @@ func TestBatchPanics(t *testing.T) {
 	}{
 		{"reading", "TestBatchPanics", concordat.TaskDone},
 		{"looking", "Script", concordat.TaskDone},
-		{"keeping", "faulty", concordat.TaskFailed},
+		{"keeping", "Faulty", concordat.TaskFailed},
 		{"pairing", "Script", concordat.TaskFailed},
-		{"comparing", "faulty", concordat.TaskFailed},
+		{"comparing", "Faulty", concordat.TaskFailed},
 		{"opening", "TestBatchPanics", concordat.TaskFailed},
 	} {
 		t.Run(c.name, func(t *testing.T) {

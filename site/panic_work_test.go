@@ -173,7 +173,7 @@ func TestSetPanics(t *testing.T) {
 	}
 	stop()
 	sitetest.Must(t, <-ended)
-	if !strings.Contains(n.log.String(), "faulty") {
+	if !strings.Contains(n.log.String(), "Faulty") {
 		t.Errorf("no panic with its stack in the log:\n%s", n.log.String())
 	}
 	o.Set.PutPanics = false
