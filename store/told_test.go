@@ -77,6 +77,7 @@ var samples = map[reflect.Type]any{
 	reflect.TypeFor[store.PartnerState]():         store.PartnerActive,
 	reflect.TypeFor[store.DocumentOrder]():        store.ByAdded,
 	reflect.TypeFor[store.CaseStage]():            store.StageNew,
+	reflect.TypeFor[store.TaskOrder]():            store.TasksByShare,
 	reflect.TypeFor[store.ErasureState]():         store.ErasureDeleted,
 	reflect.TypeFor[store.Purpose]():              store.PurposeAPI,
 	reflect.TypeFor[store.Lane]():                 allLanes,
