@@ -411,7 +411,7 @@ type ShippedSentence struct {
 
 // Notice reports something to a partner unasked.
 type Notice struct {
-	Kind    string      // NoticeAlert, NoticeWithdrawn, NoticeDisclosure, NoticeEnded
+	Kind    string      // NoticeAlert, NoticeWithdrawn, NoticeDisclosure, NoticeEnded, NoticeCase
 	Job     JobID       // of the ask; zero for NoticeWithdrawn
 	Library LibraryID   // withdrawn
 	Answer  *SiteAnswer `json:"Tell"` // alerts: what matches now
@@ -420,6 +420,7 @@ type Notice struct {
 	Asked int
 	Words string
 	At    time.Time
+	Case  *CaseNote `json:",omitempty"` // of NoticeCase
 }
 
 // Kinds of notices.
@@ -428,6 +429,7 @@ const (
 	NoticeWithdrawn  = "withdrawn"  // a library is no longer open: its mirror is to be deleted
 	NoticeDisclosure = "disclosure" // a request for passages was decided
 	NoticeEnded      = "ended"      // the asker no longer wants matches of Job
+	NoticeCase       = "case"       // where the sender stands in a case that an alert of Job opened
 )
 
 // A Partner is another site as this one sees it. Its methods are safe for concurrent use, end when

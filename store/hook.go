@@ -29,13 +29,14 @@ const (
 	EventPartnerAlarm    EventKind = "partner.alarm"    // a partner did something that an administrator should examine
 	EventAlertFound      EventKind = "alert.found"      // a later document matches a standing check of this site
 	EventAlertTold       EventKind = "alert.told"       // a partner was told of a later document that matches its standing check
+	EventCaseChanged     EventKind = "case.changed"     // this site or the partner moved in a shared case
 	EventPing            EventKind = "ping"             // requested by a person, to try a webhook
 )
 
 // EventKinds returns the kinds that a webhook can subscribe to; a ping goes to each webhook for which one is requested.
 func EventKinds() []EventKind {
 	return []EventKind{EventCheckDone, EventCheckFailed, EventBatchDone, EventEvidenceRequest, EventEvidenceAnswer,
-		EventPartnerAlarm, EventAlertFound, EventAlertTold}
+		EventPartnerAlarm, EventAlertFound, EventAlertTold, EventCaseChanged}
 }
 
 // HookState says whether a webhook receives events.

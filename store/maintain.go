@@ -69,7 +69,8 @@ func (db *DB) Restored(ctx context.Context) error {
 }
 
 // ofFederations are the tables about this site and its partners, in an order in which they can be emptied.
-var ofFederations = []string{"mirror_document", "mirror", "standing_ask", "disclosure", "outbox", "inbox", "showing", "shipped", "spent",
+var ofFederations = []string{"shared_case", "mirror_document", "mirror", "standing_ask", "disclosure", "outbox", "inbox", "showing",
+	"shipped", "spent",
 	"partner_alarm", "answer_question", "outlined", "answer_hit", "answer_document", "answer_job", "epoch_document", "epoch", "share",
 	"ask", "exposure", "witness", "federation_member", "federation", "invitation", "partner", "card", "taken", "keystore"}
 

@@ -170,6 +170,9 @@ func (db *Retention) EraseTask(ctx context.Context, id concordat.TaskID) (Erased
 		if e.Answers, err = c.Exec(ctx, `DELETE FROM repeatable WHERE answer LIKE ?`, `%"`+string(id)+`"%`); err != nil {
 			return err
 		}
+		if _, err = c.Exec(ctx, `UPDATE shared_case SET task = '' WHERE task = ?`, id); err != nil {
+			return err
+		}
 		for _, of := range []string{`lti_asset WHERE task`, `lti_check WHERE task`, `task WHERE id`} {
 			if _, err = c.Exec(ctx, `DELETE FROM `+of+` = ?`, id); err != nil {
 				return err
@@ -201,6 +204,10 @@ func (db *Retention) EraseTraces(ctx context.Context, site concordat.SiteID, lib
 				return err
 			}
 			alerts += n
+			if _, err = c.Exec(ctx, `UPDATE shared_case SET document = '', title = '' WHERE site = ? AND library = ? AND document = ?`, site, lib,
+				id); err != nil {
+				return err
+			}
 			if _, err = c.Exec(ctx, `DELETE FROM answer_hit WHERE EXISTS (SELECT 1 FROM answer_document d WHERE d.partner = answer_hit.partner
 				AND d.job = answer_hit.job AND d.handle = answer_hit.handle AND d.library = ? AND d.document = ?)`, lib, id); err != nil {
 				return err

@@ -113,6 +113,7 @@ func runSuite(t *testing.T, newPlace func(t *testing.T) place) {
 		{"Flows", testFlows},
 		{"LTIPlatforms", testLTIPlatforms},
 		{"LTIAssets", testLTIAssets},
+		{"Cases", testCases}, {"CasesBound", testCasesBound},
 		{"HarvestSources", testHarvestSources}, {"HarvestRecords", testHarvestRecords}, {"Works", testWorks},
 		{"Keystore", testKeystore},
 		{"LeaderTasks", testLeaderTasks},

@@ -104,6 +104,7 @@ var samplesOf = map[string][]any{
 	"PutBatchLeads": {"x", 0}, "PutReportedLeads": {"x", 0}, "PutKeystore": {int64(0)}, "Recheck": {"check"},
 	"SetPartnerState": {concordat.SiteID("x"), store.PartnerPending, store.PartnerActive},
 	"VerifyAudit":     {store.AuditHead{}},
+	"Keep":            {store.SharedCase{}, store.SharedCase{ID: sample(reflect.TypeFor[concordat.CaseID]()).Interface().(concordat.CaseID)}},
 }
 
 const (
@@ -188,7 +189,7 @@ var filling = strings.Fields(`CreateAccount CreateLibrary PutDocuments BeginInta
 	PutStanding CreateBatch PutBatchMembers PutCompared PutBatchLeads CreateHook PingHook PutToken AddPartner PutShare
 	AddInvitation AppendAudit PutLTIPlatform PutLTIChoices PutLTICheck TakeLTINotice PutTemplate PutSourceState PutAlert AskErasure PutDisclosure SeeEpoch UseAnswerJob
 	AddAnswerHits AddShipped PutMirror PutRecheck SetTerm SetSetting PutFlow LinkIdentity AddStandingAsk Queue
-	PutReceived Show RaiseAlarm AddWitness Join AddSource ClaimSource KeepHarvest PutWorks`)
+	PutReceived Show RaiseAlarm AddWitness Join AddSource ClaimSource KeepHarvest PutWorks Open`)
 
 // refused are methods that fail with samples, after their first statements.
 var refused = strings.Fields(`ClaimDelivery HeldDocument JoinAccount Keystore SetPassword`)

@@ -113,6 +113,9 @@ var routeDecisions = map[string]string{
 	"GET /alerts":                        "ao",
 	"GET /alerts/{number}":               "ao", // marks it as read
 	"POST /alerts/{number}":              "ao",
+	"GET /cases":                         "ao",
+	"GET /cases/{id}":                    "ao",
+	"POST /cases/{id}":                   "ao",
 	"POST /requests/{id}":                "ao", // decides what a partner asks for
 
 	"GET /people":         "a",
@@ -191,6 +194,9 @@ var apiDecisions = map[string]string{
 	"GET /api/v1/requests/{id}":                               "read ao",
 	"POST /api/v1/checks/{id}/requests":                       "review ao",
 	"POST /api/v1/requests/{id}/decision":                     "review ao",
+	"GET /api/v1/cases":                                       "read ao",
+	"GET /api/v1/cases/{id}":                                  "read ao",
+	"POST /api/v1/cases/{id}":                                 "review ao",
 	"GET /api/v1/watched":                                     "read ao",
 	"PUT /api/v1/checks/{id}/watch":                           "review ao",
 	"DELETE /api/v1/checks/{id}/watch":                        "review ao",
@@ -279,6 +285,7 @@ var apiBodies = map[string]string{
 	"POST /api/v1/checks/{id}/requests":           `{"start":0,"end":1,"level":"overlap"}`,
 	"POST /api/v1/checks/{id}/rules":              `{"action":"undo"}`,
 	"POST /api/v1/checks/{id}/notes":              `{"kind":"comment","text":"x"}`,
+	"POST /api/v1/cases/{id}":                     `{"state":"cleared"}`,
 	"POST /api/v1/alerts/{number}":                `{"action":"handle"}`,
 	"POST /api/v1/requests/{id}/decision":         `{"action":"refuse","words":"x"}`,
 	"PUT /api/v1/checks/{id}/rules":               `{"exclude_quotes":false,"exclude_bibliography":false,"exclude_citations":false,"count_templates":false,"min_characters":0,"min_source_share":0,"common_above":0}`,

@@ -36,6 +36,8 @@ var shownPages = map[string][]string{
 	"GET /requests":                      {"/requests"},
 	"GET /requests/{id}":                 {"/requests/one"},
 	"GET /alerts":                        {"/alerts", "/alerts?all=yes"},
+	"GET /cases":                         {"/cases", "/cases?all=yes"},
+	"GET /cases/{id}":                    {"/cases/01000000000000000000000000000000"},
 	"GET /alerts/{number}":               {"/alerts/1", "/alerts/2"},
 	"GET /account":                       {"/account"},
 	"GET /people":                        {"/people"},
@@ -174,6 +176,7 @@ func shownSite(t *testing.T) (*testSite, *person, *strings.Replacer) {
 	ids := d.await(t)
 	d.incoming(t, "one", time.Now().Add(24*time.Hour))
 	d.alerts(t, ids["essay.txt"])
+	d.sharedCase(t)
 	ada.post("/account/tokens", http.StatusOK, url.Values{"action": {"add"}, "name": {"portal"}, "scope": {"read"}})
 	ids["essay"], ids["broken"] = ids["essay.txt"], ids["broken.bad"]
 	if err := d.store.Partners.AddPartner(t.Context(), store.Partner{Site: "SOUTH", Serial: 1, Card: []byte("card"),

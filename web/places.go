@@ -22,7 +22,7 @@ var places = []place{
 	{"/batches", "title.batches", Everyone, []string{"/rechecks"}},
 	{"/libraries", "title.libraries", Everyone, nil},
 	{"/requests", "title.requests", Officers, nil},
-	{"/alerts", "title.alerts", Officers, nil},
+	{"/alerts", "title.alerts", Officers, []string{"/cases"}},
 	{"/admin", "title.admin", Overseers, []string{"/people", "/deletions", "/platforms"}},
 }
 

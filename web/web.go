@@ -299,6 +299,7 @@ func (w *Web) routes() {
 	w.Reports.readingRoutes()
 	w.Checks.requestRoutes()
 	w.Checks.alertRoutes()
+	SharedCasesOf(w).routes()
 	m.HandleFunc("/", w.as(Everyone, func(rw http.ResponseWriter, r *http.Request, v *Visitor) {
 		w.Fail(rw, r, v, fmt.Errorf("page %s: %w", r.URL.Path, concordat.ErrNotFound))
 	}))

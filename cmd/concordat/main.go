@@ -72,7 +72,7 @@ Exit codes: 0 done, 1 failed, 2 wrong usage, 3 some inputs unreadable (the rest 
 		a.reportCommand(), a.fingerprintCommand(), a.extractCommand(), a.reindexCommand(), screening.Command(&a.Site),
 		federating.SiteCommand(&a.Site), federating.PeerCommand(&a.Site), federating.FederationCommand(&a.Site),
 		federating.AuditCommand(&a.Site),
-		federating.RevealCommand(&a.Site), federating.AlertCommand(&a.Site), federating.MirrorCommand(&a.Site),
+		federating.RevealCommand(&a.Site), federating.AlertCommand(&a.Site), federating.CaseCommand(&a.Site), federating.MirrorCommand(&a.Site),
 		deleting.DeleteCommand(&a.Site), deleting.RetentionCommand(&a.Site), a.serveCommand(), a.statusCommand(),
 		a.backupCommand(), a.restoreCommand(), a.doctorCommand(), signin.LoginCommand(&a.Site), signin.LTICommand(&a.Site),
 		encoderCommand(a), a.configCommand(), a.versionCommand(), a.storeCommand(), clustering.Command(&a.Site),

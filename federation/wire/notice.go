@@ -4,7 +4,8 @@ import (
 	"concordat"
 )
 
-var noticeKinds = []string{concordat.NoticeAlert, concordat.NoticeWithdrawn, concordat.NoticeDisclosure, concordat.NoticeEnded}
+var noticeKinds = []string{concordat.NoticeAlert, concordat.NoticeWithdrawn, concordat.NoticeDisclosure, concordat.NoticeEnded,
+	concordat.NoticeCase}
 
 func (c *coder) notice(n *concordat.Notice) {
 	c.head()
@@ -29,6 +30,24 @@ func (c *coder) notice(n *concordat.Notice) {
 	}
 	c.displayText(&n.Words, maxWords)
 	c.time(&n.At)
+	if !c.reading && (n.Kind == concordat.NoticeCase) != (n.Case != nil) {
+		c.fail("a notice of a case says where the sender stands, and no other does")
+	}
+	if n.Kind != concordat.NoticeCase || c.err != nil {
+		return
+	}
+	if c.reading {
+		n.Case = &concordat.CaseNote{}
+	}
+	c.caseNote(n.Case)
+}
+
+func (c *coder) caseNote(n *concordat.CaseNote) {
+	c.bytes(n.ID[:])
+	enum(c, &n.State, concordat.CaseStates())
+	enum(c, &n.Decision, concordat.CaseDecisions())
+	c.displayText(&n.Contact, concordat.MaxCaseContact)
+	c.bytes(n.Receipt[:])
 }
 
 // AppendNotice appends the payload of n.

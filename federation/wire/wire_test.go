@@ -515,11 +515,17 @@ func (g *gen) shipment() *concordat.Shipment {
 
 func (g *gen) notice() *concordat.Notice {
 	n := &concordat.Notice{Kind: pick(g, concordat.NoticeAlert, concordat.NoticeWithdrawn, concordat.NoticeDisclosure,
-		concordat.NoticeEnded), Library: concordat.LibraryID(g.text(20)), Words: g.text(100), At: g.time()}
+		concordat.NoticeEnded, concordat.NoticeCase), Library: concordat.LibraryID(g.text(20)), Words: g.text(100), At: g.time()}
 	g.fill(n.Job[:])
 	if n.Kind == concordat.NoticeAlert {
 		t := g.siteAnswer()
 		n.Answer, n.Asked = &t, 64
+	}
+	if n.Kind == concordat.NoticeCase {
+		n.Case = &concordat.CaseNote{State: pick(g, concordat.CaseStates()...), Decision: pick(g, concordat.CaseDecisions()...),
+			Contact: g.text(80)}
+		g.fill(n.Case.ID[:])
+		g.fill(n.Case.Receipt[:])
 	}
 	return n
 }

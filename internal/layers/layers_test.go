@@ -116,7 +116,7 @@ var allowed = map[string][]string{
 	"cmd/concordat/harvesting": {"", "cmd/cli", "daemon", "harvest", "instance", "store", "view"},
 	"cmd/concordat/deleting":   {"", "cmd/cli", "instance", "instance/signing", "site/retain", "store", "view"},
 	"cmd/concordat/federating": {"", "cmd/cli", "cmd/tables", "crypto", "crypto/keyfile", "federation", "instance",
-		"partners", "report", "site", "site/ask", "store", "view"},
+		"partners", "report", "site", "site/ask", "site/retain", "store", "view"},
 	"cmd/concordat/signin": {"", "cmd/cli", "instance/config", "instance", "web/lti", "store", "view", "web/platforms"},
 	"cmd/concordat/screening": {"", "cluster", "cmd/cli", "cmd/parallel", "instance", "minhash", "partners", "report",
 		"screen", "screen/stage", "segment", "simhash", "site", "site/ask"},

@@ -37,11 +37,10 @@ func (s *Answerer) Receive(ctx context.Context, from concordat.SiteID, n *concor
 	if n.Job != (concordat.JobID{}) {
 		line.Job = hex.EncodeToString(n.Job[:])
 	}
-	if n.Kind == concordat.NoticeEnded {
-		err = s.o.Store.Partners.DropStandingAsks(ctx, from, n.Job)
-		for _, e := range s.epochSets() {
-			e.forgetStanding()
-		}
+	if n.Kind == concordat.NoticeCase {
+		err = s.caseNoticed(ctx, from, n)
+	} else if n.Kind == concordat.NoticeEnded {
+		err = s.endStanding(ctx, from, n.Job)
 	} else if _, err = s.o.Noticed(ctx, from, n); err == nil && n.Kind == concordat.NoticeDisclosure {
 		err = s.o.Store.Partners.PutReceived(ctx, from, n)
 	}
@@ -49,6 +48,47 @@ func (s *Answerer) Receive(ctx context.Context, from concordat.SiteID, n *concor
 		return err
 	}
 	return s.audit(ctx, from, "notice", line)
+}
+
+// endStanding forgets a question of a partner.
+func (s *Answerer) endStanding(ctx context.Context, from concordat.SiteID, job concordat.JobID) error {
+	err := s.o.Store.Partners.DropStandingAsks(ctx, from, job)
+	for _, e := range s.epochSets() {
+		e.forgetStanding()
+	}
+	return err
+}
+
+// caseNoticed takes where a partner stands in a case that it shares with this site. Its decision about a document of its own ends
+// its question: the fingerprints go, and package retain makes a receipt of it. A notice that was overtaken by a later one changes
+// nothing. If there is no such case the alert that opens it may still come, so the partner is asked to tell it again.
+func (s *Answerer) caseNoticed(ctx context.Context, from concordat.SiteID, n *concordat.Notice) error {
+	was, err := s.o.Store.Cases.Case(ctx, n.Case.ID)
+	if isNotFound(err) || err == nil && (was.Partner != from || was.Job != n.Job) {
+		return &concordat.Refusal{Reason: concordat.ReasonBusy}
+	}
+	if err != nil || !n.At.After(was.Theirs.At) {
+		return err
+	}
+	x := was
+	x.Theirs = store.CasePosition{State: n.Case.State, Words: n.Words, Contact: n.Case.Contact, At: n.At, Decision: n.Case.Decision}
+	if n.Case.Receipt != ([32]byte{}) {
+		x.Theirs.Receipt = hex.EncodeToString(n.Case.Receipt[:])
+	}
+	if x.Side == store.AlertFound || x.Theirs.Decision == concordat.Undecided || was.Theirs.Decision != concordat.Undecided {
+		return s.o.Store.Cases.Keep(ctx, was, x, "partner")
+	}
+	if was.Work != "" { // this site deletes its own document: one receipt after the other
+		return &concordat.Refusal{Reason: concordat.ReasonBusy}
+	}
+	if x.Questions, err = s.o.Store.Partners.StandingSentences(ctx, from, n.Job); err != nil {
+		return err
+	}
+	x.Work = store.CaseErase
+	if err := s.o.Store.Cases.Keep(ctx, was, x, "partner"); err != nil {
+		return err
+	}
+	return s.endStanding(ctx, from, n.Job)
 }
 
 func checkNotice(n *concordat.Notice) error {
@@ -60,6 +100,11 @@ func checkNotice(n *concordat.Notice) error {
 	case concordat.NoticeAlert:
 		if n.Answer == nil || !job {
 			return invalid("an alert of nothing")
+		}
+	case concordat.NoticeCase:
+		if !job || n.Case == nil || n.Case.State == "" || len(n.Case.Contact) > concordat.MaxCaseContact ||
+			len(n.Words) > concordat.MaxCaseWords {
+			return invalid("a case of nothing")
 		}
 	case concordat.NoticeDisclosure, concordat.NoticeEnded:
 		if !job {

@@ -241,8 +241,7 @@ func (s *Sets) alertOwner(ctx context.Context, x *store.StandingAsk, t *concorda
 	a := store.Alert{Side: store.AlertTold, At: s.o.Now(), Partner: x.Partner, Job: hex.EncodeToString(x.Ask.Job[:]), Purpose: x.Ask.Purpose,
 		Asked: x.Made, Level: l.Level, Source: s.ref(l.Library, "")}
 	if len(t.Documents) == 0 {
-		_, err := s.o.Store.Alerts.PutAlert(ctx, a)
-		return err
+		return s.openCase(ctx, x, a, concordat.Handle{})
 	}
 	by := map[concordat.Handle]*found{}
 	for _, f := range all {
@@ -261,11 +260,21 @@ func (s *Sets) alertOwner(ctx context.Context, x *store.StandingAsk, t *concorda
 		} else { // reported without saying which
 			one.Source.Document = concordat.DocumentID(hex.EncodeToString(d.Handle[:]))
 		}
-		if _, err := s.o.Store.Alerts.PutAlert(ctx, one); err != nil {
+		if err := s.openCase(ctx, x, one, d.Handle); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// openCase keeps an alert of the owner, and opens the case that this site and the partner share about it.
+func (s *Sets) openCase(ctx context.Context, x *store.StandingAsk, a store.Alert, h concordat.Handle) error {
+	if _, err := s.o.Store.Alerts.PutAlert(ctx, a); err != nil {
+		return err
+	}
+	return s.o.Store.Cases.Open(ctx, store.SharedCase{ID: concordat.NewCaseID(s.o.ID, x.Partner, x.Ask.Job, a.Source.Library, h),
+		Side: store.AlertTold, Partner: x.Partner, Job: x.Ask.Job, Handle: h, Source: a.Source, Title: a.Title, Level: a.Level,
+		Sentences: a.Sentences, Opened: a.At})
 }
 
 // span returns where a sentence that was found stands.

@@ -97,7 +97,7 @@ func (s *Asker) alerted(ctx context.Context, a *store.Ask, n *concordat.Notice) 
 			}
 		}
 		x.Spans = compare.Joined(x.Spans)
-		if _, err := s.o.Store.Alerts.PutAlert(ctx, x); err != nil {
+		if err := s.openCase(ctx, a, x, d.Handle); err != nil {
 			return err
 		}
 	}
@@ -105,11 +105,21 @@ func (s *Asker) alerted(ctx context.Context, a *store.Ask, n *concordat.Notice) 
 		if told[i] || !l.Exists {
 			continue
 		}
-		_, err := s.o.Store.Alerts.PutAlert(ctx, store.Alert{Task: a.Task, At: s.o.Now(), Level: l.Level, Sentences: l.Sentences,
-			Source: concordat.Ref{Site: a.Site, Library: l.Library}, Words: plain(n.Words, maxName)})
+		err := s.openCase(ctx, a, store.Alert{Task: a.Task, At: s.o.Now(), Level: l.Level, Sentences: l.Sentences,
+			Source: concordat.Ref{Site: a.Site, Library: l.Library}, Words: plain(n.Words, maxName)}, concordat.Handle{})
 		if err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// openCase keeps an alert of a partner's notice, and opens the case that the two sites share about it.
+func (s *Asker) openCase(ctx context.Context, a *store.Ask, x store.Alert, h concordat.Handle) error {
+	if _, err := s.o.Store.Alerts.PutAlert(ctx, x); err != nil {
+		return err
+	}
+	return s.o.Store.Cases.Open(ctx, store.SharedCase{ID: concordat.NewCaseID(a.Site, s.site.Options().ID, a.Job, x.Source.Library, h),
+		Side: store.AlertFound, Partner: a.Site, Job: a.Job, Handle: h, Task: a.Task, Source: x.Source, Title: x.Title, Level: x.Level,
+		Sentences: x.Sentences, Opened: x.At})
 }

@@ -219,9 +219,13 @@ func (e *Eraser) Resume(ctx context.Context) (int, error) {
 	}
 	e.at.Lock()
 	defer e.at.Unlock()
+	failed := e.workCases(ctx)
 	open, err := e.o.Store.Retention.OpenErasures(ctx)
-	if err != nil || len(open) == 0 {
+	if err = errors.Join(failed, err); err != nil && len(open) == 0 {
 		return 0, err
+	}
+	if len(open) == 0 {
+		return 0, nil
 	}
 	var rs []*Receipt
 	var errs []error
@@ -233,7 +237,7 @@ func (e *Eraser) Resume(ctx context.Context) (int, error) {
 		}
 		rs = append(rs, r)
 	}
-	return len(rs), errors.Join(append(errs, e.finish(ctx, rs...))...)
+	return len(rs), errors.Join(append(errs, err, e.finish(ctx, rs...))...)
 }
 
 // delete brings a deletion to the state deleted: no query finds anything. The receipt is stored before each step, so that an
@@ -269,6 +273,16 @@ func (e *Eraser) delete(ctx context.Context, id string) (*Receipt, error) {
 		}
 		if err != nil {
 			return nil, fmt.Errorf("deletion %s: %w", id, err)
+		}
+	}
+	for _, task := range t.Texts {
+		if err := e.deleteText(ctx, r, task); err != nil {
+			return nil, fmt.Errorf("deletion %s: text of %s: %w", id, task, err)
+		}
+	}
+	for _, q := range t.Questions {
+		if err := e.deleteQuestion(ctx, r, q); err != nil {
+			return nil, fmt.Errorf("deletion %s: question %s of %s: %w", id, q.Job, q.Partner, err)
 		}
 	}
 	if err := e.deleteDocuments(ctx, r, t); err != nil {

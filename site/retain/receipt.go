@@ -28,6 +28,8 @@ type Receipt struct {
 	Tasks     []ErasedTask     `json:"tasks"`
 	Documents []ErasedDocument `json:"documents"`
 	Batches   []ErasedBatch    `json:"batches,omitempty"`
+	Texts     []ErasedText     `json:"texts,omitempty"`     // of checks whose reports stay
+	Questions []Question       `json:"questions,omitempty"` // of partners
 	// Places are where bytes were, in the order of their removal.
 	Places []Place `json:"places"`
 	// Cited says what happened to the wording in reports that name the documents: keep or withhold.
@@ -45,6 +47,12 @@ type ErasedTask struct {
 	Task concordat.TaskID `json:"task"`
 	store.Erased
 	Files []string `json:"files"` // SHA-256 of originals that went with it; others still need the rest
+}
+
+// ErasedText is a check that lost its text and its originals.
+type ErasedText struct {
+	Task  concordat.TaskID `json:"task"`
+	Bytes int              `json:"bytes"` // of the text; 0: there was none
 }
 
 // ErasedBatch is a batch that was deleted.

@@ -106,6 +106,7 @@ func Add(site *web.Web, tool *platforms.Tool) {
 	admin.apiOfDeletions(a)
 	w.apiOfRequests(a)
 	w.apiOfAlerts(a)
+	apiOfCases(w, a)
 	apiOfHarvest(w, a)
 	admin.apiOfLTI(a)
 	w.apiOfReviews(a)
@@ -382,6 +383,7 @@ var (
 	listOfTasks      = bounds.NewList("list-tasks", bounds.Number)
 	listOfAudit      = bounds.NewList("search-audit", bounds.Number)
 	listOfAlerts     = bounds.NewList("list-alerts", bounds.Number)
+	listOfCases      = bounds.NewList("list-cases", bounds.Number)
 	listOfHarvests   = bounds.NewList("list-harvests", bounds.Text)
 
 	listOfHarvestRecords = bounds.NewList("list-harvest-records", bounds.Text)
@@ -389,4 +391,4 @@ var (
 
 var lists = []bounds.List{listOfChecks, listOfEvidence, listOfNotes, listOfRules, listOfBatches, listOfPairs, listOfLibraries,
 	listOfDocuments, listOfPartners, listOfPlatforms, listOfPeople, listOfTokens, listOfWebhooks, listOfDeliveries, listOfTasks, listOfAudit,
-	listOfAlerts, listOfHarvests, listOfHarvestRecords}
+	listOfAlerts, listOfCases, listOfHarvests, listOfHarvestRecords}

@@ -103,7 +103,7 @@ type apiMakeHookInput struct {
 	Body struct {
 		URL    string                           `json:"url" maxLength:"2000"`
 		Title  string                           `json:"title,omitempty" maxLength:"200" doc:"For people"`
-		Events bounds.Distinct[store.EventKind] `json:"events" minItems:"1" maxItems:"20" enum:"check.done,check.failed,batch.done,evidence.request,evidence.answer,partner.alarm,alert.found,alert.told"`
+		Events bounds.Distinct[store.EventKind] `json:"events" minItems:"1" maxItems:"20" enum:"check.done,check.failed,batch.done,evidence.request,evidence.answer,partner.alarm,alert.found,alert.told,case.changed"`
 		Whole  bool                             `json:"whole,omitempty" doc:"Told of the whole site, not of own checks only"`
 	}
 }
@@ -137,7 +137,7 @@ type apiChangeHookInput struct {
 	Body struct {
 		URL    *string                          `json:"url,omitempty" maxLength:"2000"`
 		Title  *string                          `json:"title,omitempty" maxLength:"200"`
-		Events bounds.Distinct[store.EventKind] `json:"events,omitempty" maxItems:"20" enum:"check.done,check.failed,batch.done,evidence.request,evidence.answer,partner.alarm,alert.found,alert.told"`
+		Events bounds.Distinct[store.EventKind] `json:"events,omitempty" maxItems:"20" enum:"check.done,check.failed,batch.done,evidence.request,evidence.answer,partner.alarm,alert.found,alert.told,case.changed"`
 		State  store.HookState                  `json:"state,omitempty" enum:"active,paused"`
 	}
 }

@@ -1,0 +1,80 @@
+package concordat
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+)
+
+// CaseID names a case that two sites share. Both compute it from what both know, so opening a case tells neither anything.
+type CaseID [16]byte
+
+// NewCaseID returns the name of the case about a document, named by its handle, that the owner told the asker of in answer to a
+// standing question. Without a document the handle is zero.
+func NewCaseID(owner, asker SiteID, job JobID, lib LibraryID, h Handle) CaseID {
+	d := sha256.New()
+	_, _ = fmt.Fprintf(d, "concordat case 1\n%q\n%q\n%x\n%q\n%x\n", owner, asker, job, lib, h)
+	var id CaseID
+	copy(id[:], d.Sum(nil))
+	return id
+}
+
+// String returns the name in hexadecimal.
+func (id CaseID) String() string { return hex.EncodeToString(id[:]) }
+
+// ParseCaseID is the inverse of String. It fails with ErrNotFound, for no case has such a name.
+func ParseCaseID(s string) (CaseID, error) {
+	var id CaseID
+	if len(s) != hex.EncodedLen(len(id)) {
+		return id, fmt.Errorf("case %.40q: %w", s, ErrNotFound)
+	}
+	if _, err := hex.Decode(id[:], []byte(s)); err != nil {
+		return id, fmt.Errorf("case %q: %w", s, ErrNotFound)
+	}
+	return id, nil
+}
+
+// CaseState is a site's view of a shared case.
+type CaseState string
+
+// The states.
+const (
+	CaseOpen      CaseState = "open"
+	CaseConfirmed CaseState = "confirmed" // the documents share more than they may
+	CaseCleared   CaseState = "cleared"   // there is nothing wrong
+)
+
+// CaseStates are all states, in the order of their codes.
+func CaseStates() []CaseState { return []CaseState{CaseOpen, CaseConfirmed, CaseCleared} }
+
+// CaseDecision is a site's decision about its own document, for example a funder's about an application.
+type CaseDecision string
+
+// The decisions.
+const (
+	Undecided CaseDecision = ""
+	Accepted  CaseDecision = "accepted"
+	Rejected  CaseDecision = "rejected"
+	Withdrawn CaseDecision = "withdrawn"
+)
+
+// CaseDecisions are all decisions, in the order of their codes.
+func CaseDecisions() []CaseDecision {
+	return []CaseDecision{Undecided, Accepted, Rejected, Withdrawn}
+}
+
+// MaxCaseContact is the most bytes of the contact in a CaseNote, and MaxCaseWords of its words.
+const (
+	MaxCaseContact = 300
+	MaxCaseWords   = 1000
+)
+
+// CaseNote tells a partner where the sender stands in a shared case. It holds what people wrote and decided, and nothing of a document.
+type CaseNote struct {
+	ID       CaseID
+	State    CaseState
+	Decision CaseDecision
+	Contact  string
+	// Receipt is the SHA-256 of the sender's receipt of what it deleted, as package retain signs it; zero: there is none.
+	Receipt [32]byte
+}

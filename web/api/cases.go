@@ -1,0 +1,84 @@
+package api
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"concordat"
+	"concordat/site/retain"
+	"concordat/view"
+	"concordat/web"
+	"concordat/web/bounds"
+)
+
+// casesAPI has the calls about cases that this site shares with partners.
+type casesAPI struct{ cases web.SharedCases }
+
+// apiOfCases adds the shared cases.
+func apiOfCases(w api, a huma.API) {
+	c := casesAPI{web.SharedCasesOf(w.Web)}
+	register(w, a, operation{id: "list-cases", method: http.MethodGet, path: "/cases",
+		summary: "Cases that this site shares with partners, the latest first", scope: scopeRead, roles: web.Officers}, c.list)
+	register(w, a, operation{id: "get-case", method: http.MethodGet, path: "/cases/{id}", summary: "One case", scope: scopeRead,
+		roles: web.Officers}, c.one)
+	register(w, a, operation{id: "move-case", method: http.MethodPost, path: "/cases/{id}",
+		summary: "Tell the partner where this site stands, or what it decided", scope: scopeReview, roles: web.Officers,
+		text: "A decision deletes the text and the fingerprints of this site's own document, unless keep is set."}, c.move)
+}
+
+type casesInput struct {
+	bounds.PageInput
+	Open bool `query:"open" doc:"Only those that the two sites have not settled"`
+}
+
+type casesOutput struct {
+	Body struct {
+		Cases []view.Case `json:"cases" nullable:"false"`
+		Next  string      `json:"next,omitempty" doc:"Cursor of the next page"`
+	}
+}
+
+func (c casesAPI) list(ctx context.Context, in *casesInput) (*casesOutput, error) {
+	out := &casesOutput{}
+	before := int64(0)
+	if err := listOfCases.Read(in.Cursor, &before); err != nil {
+		return nil, err
+	}
+	all, next, err := c.cases.List(ctx, in.Open, before, in.Limit)
+	out.Body.Cases = append([]view.Case{}, all...)
+	if next > 0 {
+		out.Body.Next = listOfCases.Cursor(next)
+	}
+	return out, err
+}
+
+type caseInput struct {
+	ID string `path:"id"`
+}
+
+type caseOutput struct{ Body view.Case }
+
+func (c casesAPI) one(ctx context.Context, in *caseInput) (*caseOutput, error) {
+	x, err := c.cases.One(ctx, in.ID)
+	return &caseOutput{x}, err
+}
+
+type moveCaseInput struct {
+	ID   string `path:"id"`
+	Body struct {
+		State    concordat.CaseState    `json:"state,omitempty" enum:"open,confirmed,cleared" doc:"Absent: as before"`
+		Words    string                 `json:"words,omitempty" maxLength:"1000" doc:"To the partner"`
+		Contact  string                 `json:"contact,omitempty" maxLength:"300" doc:"For the partner; absent: as before"`
+		Decision concordat.CaseDecision `json:"decision,omitempty" enum:"accepted,rejected,withdrawn" doc:"About this site's own document; made once"`
+		Keep     bool                   `json:"keep,omitempty" doc:"The decision deletes nothing"`
+	}
+}
+
+func (c casesAPI) move(ctx context.Context, in *moveCaseInput) (*caseOutput, error) {
+	b := in.Body
+	x, err := c.cases.Move(ctx, visitorOf(ctx), in.ID, retain.CaseMove{State: b.State, Words: b.Words, Contact: b.Contact,
+		Decision: b.Decision, Keep: b.Keep})
+	return &caseOutput{x}, err
+}
