@@ -38,6 +38,8 @@ type Check struct {
 	Coverage *float64 `json:"coverage"`
 	Flags    int      `json:"flags"` // kinds of flags that may hide something; 0: none, or not shown to who asks
 	Leads    int      `json:"leads"` // passages that may say in other words what a source says; 0: none, not looked for, or not shown
+	// LeftOut are files of the archive that were not read because no person wrote them; known once it is read.
+	LeftOut concordat.LeftOut `json:"left_out"`
 }
 
 // Ended reports whether the check will not change any more.

@@ -62,7 +62,9 @@ func (d *WebApp) ingest(ctx context.Context, o *instance.Instance, lib concordat
 	}
 	var out []web.AddedDocument
 	var docs []site.Incoming
+	var leftOut concordat.LeftOut
 	for _, item := range items {
+		leftOut.Join(item.LeftOut)
 		id := concordat.DocumentID(instance.NameOf(string(f.ID), item.Path))
 		if item.Err != nil {
 			out = append(out, web.AddedDocument{Ingested: site.Ingested{ID: id}, Err: item.Err.WithAdvice()})
@@ -87,5 +89,8 @@ func (d *WebApp) ingest(ctx context.Context, o *instance.Instance, lib concordat
 		out = append(out, web.AddedDocument{Ingested: one})
 		return nil
 	})
+	if len(out) > 0 {
+		out[0].LeftOut = leftOut
+	}
 	return out, err
 }

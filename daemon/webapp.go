@@ -209,7 +209,7 @@ func (d *WebApp) read(ctx context.Context, path, name string) ([]site.Item, erro
 	}
 	var out []site.Item
 	for _, item := range items {
-		one := site.Item{Submission: site.Submission{ID: concordat.DocumentID(item.Path)}}
+		one := site.Item{Submission: site.Submission{ID: concordat.DocumentID(item.Path)}, LeftOut: item.LeftOut}
 		if item.Err != nil {
 			one.Err = item.Err.WithAdvice()
 		} else {

@@ -47,7 +47,7 @@ func (w *walker) openZip(at string, data []byte, depth int) {
 	names := zipNames(zr.File)
 	for i, f := range zr.File {
 		if IsClutter(names[i]) && !f.FileInfo().IsDir() {
-			w.leftOut++
+			w.leftOut.Add(names[i])
 		}
 	}
 	included := w.latexProject(at, zr, names)
@@ -78,8 +78,8 @@ func (w *walker) openZip(at string, data []byte, depth int) {
 
 // noFiles is the error of an archive without any document.
 func (w *walker) noFiles() *Error {
-	if w.leftOut > 0 {
-		return &Error{Code: Empty, Detail: fmt.Sprintf("the archive holds nothing but %d lock files and files of systems", w.leftOut)}
+	if w.leftOut.Count > 0 {
+		return &Error{Code: Empty, Detail: fmt.Sprintf("the archive holds nothing but %d lock files and files of systems", w.leftOut.Count)}
 	}
 	return &Error{Code: Empty, Detail: "the archive holds no files"}
 }
@@ -114,7 +114,7 @@ func (w *walker) openTar(at string, r io.Reader, packed int64, depth int) {
 		}
 		name := tarName(h.Name)
 		if IsClutter(name) {
-			w.leftOut++
+			w.leftOut.Add(name)
 			continue
 		}
 		given = true

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"iter"
 	"slices"
+
+	"concordat"
 )
 
 // Member is one file of an archive, or the file itself if it is not an archive. Exactly one of
@@ -17,8 +19,8 @@ type Member struct {
 	Err    *Error  `json:"error,omitempty"`
 	Scans  []Scan  `json:"scans,omitempty"` // pages without a text layer; see Options.MaxScans
 
-	// LeftOut counts the lock files and files of systems in the archive that were left out before this member.
-	LeftOut int `json:"left_out,omitempty"`
+	// LeftOut are the lock files and files of systems in the archive that were left out before this member.
+	LeftOut concordat.LeftOut `json:"left_out,omitzero"`
 
 	attached []attachedFile
 }
@@ -59,7 +61,7 @@ type walker struct {
 	deepAt string // the first of them
 
 	paths   memberPaths
-	leftOut int // lock files and system files, not reported yet
+	leftOut concordat.LeftOut // lock files and system files, not reported yet
 }
 
 // give hands a member on under its path.
@@ -73,7 +75,7 @@ func (w *walker) give(path string, m Member) {
 			m = Member{Path: path, Err: limitError("text of all members", "MaxText", fmt.Sprintf("more than %d bytes", membersText*w.o.MaxText))}
 		}
 	}
-	m.LeftOut, w.leftOut = w.leftOut, 0
+	m.LeftOut, w.leftOut = w.leftOut, concordat.LeftOut{}
 	w.done = !w.yield(m)
 }
 

@@ -59,6 +59,7 @@ func (s *Site) caseSubmission(ctx context.Context, check, origin concordat.TaskI
 // name, unless there is only one. It fails with the fault of the first document that cannot be read.
 func (q *Queue) readParts(ctx context.Context, j Job) (Item, error) {
 	var all []Item
+	var leftOut concordat.LeftOut
 	for _, p := range j.Parts {
 		items := []Item{{Submission: Submission{ID: concordat.DocumentID(p.Name), Text: p.Text}}}
 		if p.File != "" {
@@ -68,8 +69,11 @@ func (q *Queue) readParts(ctx context.Context, j Job) (Item, error) {
 			}
 		}
 		all = append(all, items...)
+		for _, item := range items {
+			leftOut.Join(item.LeftOut)
+		}
 	}
-	out := Item{Submission: Submission{ID: concordat.DocumentID(j.Name), Title: j.Title}}
+	out := Item{Submission: Submission{ID: concordat.DocumentID(j.Name), Title: j.Title}, LeftOut: leftOut}
 	var text strings.Builder
 	for _, item := range all {
 		if item.Err != nil {

@@ -53,6 +53,8 @@ type Job struct {
 	From concordat.TaskID `json:"from,omitempty"`
 	// Again is the check that this one repeats; empty: none. It is not compared with the document that came from it.
 	Again concordat.TaskID `json:"again,omitempty"`
+	// LeftOut are the files that were left out of the archives submitted, once they were read.
+	LeftOut concordat.LeftOut `json:"left_out,omitzero"`
 }
 
 // Part is one of several files, or texts, that are one submission.
@@ -77,6 +79,8 @@ type Item struct {
 	Submission
 	Author string // from the file's metadata; empty: unknown
 	Err    error
+	// LeftOut are the files that were left out of the archive before this text.
+	LeftOut concordat.LeftOut
 }
 
 // Stages of a queued check that Check itself does not have.

@@ -72,6 +72,7 @@ func (q *Queue) add(ctx context.Context, t store.Task, j Job, items []Item) (con
 // fail makes a failed task of a text that cannot be added.
 func (q *Queue) fail(ctx context.Context, t store.Task, j Job, i int, item Item, cause error) error {
 	one := j
+	one.LeftOut = concordat.LeftOut{}
 	one.File, one.Name, one.Title, one.Fault = "", cmp.Or(string(item.ID), j.Name), item.Title, CauseOf(cause)
 	id := concordat.TaskID(fmt.Sprintf("%s-%d", t.ID, i+1))
 	err := q.SubmitTask(ctx, id, t.Owner, cmp.Or(t.Batch, string(t.ID)), one)

@@ -267,6 +267,9 @@ func (q *Queue) do(ctx context.Context, t store.Task) (concordat.State, store.Ca
 	if err != nil {
 		return "", store.Cause{}, err
 	}
+	if err := q.noteLeftOut(ctx, t, &j, items); err != nil {
+		return "", store.Cause{}, err
+	}
 	if q.o.Admit != nil && j.Into == "" { // what is added is no submission
 		if err := q.o.Admit(ctx, t, j, items); err != nil {
 			return "", store.Cause{}, err
@@ -290,6 +293,23 @@ func (q *Queue) do(ctx context.Context, t store.Task) (concordat.State, store.Ca
 		report.Withhold(f)
 	}
 	return "", store.Cause{}, q.site.Keep(ctx, t, f)
+}
+
+// noteLeftOut keeps with a task what was left out of its archives.
+func (q *Queue) noteLeftOut(ctx context.Context, t store.Task, j *Job, items []Item) error {
+	var all concordat.LeftOut
+	for _, item := range items {
+		all.Join(item.LeftOut)
+	}
+	if all.IsZero() {
+		return nil
+	}
+	j.LeftOut = all
+	request, err := json.Marshal(j)
+	if err != nil {
+		return fmt.Errorf("task %s: %w", t.ID, err)
+	}
+	return q.o.Store.Checks.RewriteTask(ctx, t, request)
 }
 
 // check does the check of a task.
@@ -338,6 +358,7 @@ func (q *Queue) split(ctx context.Context, t store.Task, j Job, items []Item) er
 		id := concordat.TaskID(fmt.Sprintf("%s-%d", t.ID, i+1))
 		one := j
 		one.File, one.Name, one.Title, one.Text, one.Flags = "", string(item.ID), item.Title, item.Text, item.Flags
+		one.LeftOut = concordat.LeftOut{} // it is the archive's
 		if item.Err != nil {
 			one.Fault = CauseOf(item.Err)
 		}

@@ -132,6 +132,12 @@ func (db *Batches) BatchProgress(ctx context.Context, id, stage string, done, to
 	return db.fail(err, "batch %s", id)
 }
 
+// RewriteBatch gives a batch that has not ended another request: with what was found when its files were read. It fails as
+// BatchProgress does.
+func (db *Batches) RewriteBatch(ctx context.Context, id string, request json.RawMessage) error {
+	return db.fail(db.changeBatch(ctx, id, `request = ?`, jsonText(request)), "rewrite batch %s", id)
+}
+
 // changeBatch updates a batch that has not ended.
 func (db *Batches) changeBatch(ctx context.Context, id, set string, args ...any) error {
 	return db.write(ctx, func(c engine.Conn) error { return changeBatchIn(ctx, c, id, set, args...) })

@@ -246,6 +246,12 @@ func (db *Checks) RetitleTask(ctx context.Context, t Task, title string) error {
 	return db.fail(db.changeClaimed(ctx, t, `title = ?`, cleanText(title)), "retitle task %s", t.ID)
 }
 
+// RewriteTask gives the claimed task t another request: with what its worker found when it read the files. It fails with ErrLease
+// as RenewTask does.
+func (db *Checks) RewriteTask(ctx context.Context, t Task, request []byte) error {
+	return db.fail(db.changeClaimed(ctx, t, `request = ?`, request), "rewrite task %s", t.ID)
+}
+
 // ReleaseTask puts the claimed task t back to its place in the queue, as if it had not been begun, for a worker that shuts
 // down. It fails with ErrLease as RenewTask does.
 func (db *Checks) ReleaseTask(ctx context.Context, t Task) error {

@@ -23,11 +23,18 @@ type Batch struct {
 	Round    int             `json:"round" doc:"How often it was compared with the libraries"`
 	Made     time.Time       `json:"made"`
 	Finished time.Time       `json:"finished,omitzero"`
+	// LeftOut is known once the archives were read.
+	LeftOut *concordat.LeftOut `json:"left_out,omitempty" doc:"Files of its archives that no person wrote, such as .DS_Store, and that were not read; absent: none, or the archives are still to be read"`
 }
 
 // OfBatch returns a batch in the form that programs get.
 func OfBatch(b store.Batch) Batch {
-	return Batch{b.ID, b.State, b.Title, b.Cause.String(), b.Owner, b.Stage, b.Done, b.Total, b.Round, b.Made, b.Finished}
+	out := Batch{b.ID, b.State, b.Title, b.Cause.String(), b.Owner, b.Stage, b.Done, b.Total, b.Round, b.Made, b.Finished, nil}
+	var j batch.Job
+	if len(b.Request) > 0 && json.Unmarshal(b.Request, &j) == nil {
+		out.LeftOut = leftOut(j.AllLeftOut())
+	}
+	return out
 }
 
 // Recheck is a check or a batch that is repeated.
@@ -58,4 +65,12 @@ func Fresh(r store.Recheck) (fresh []batch.FreshSource, err error) {
 		}
 	}
 	return fresh, nil
+}
+
+// leftOut returns what was left out, nil for nothing.
+func leftOut(l concordat.LeftOut) *concordat.LeftOut {
+	if l.IsZero() {
+		return nil
+	}
+	return &l
 }

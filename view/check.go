@@ -2,6 +2,7 @@ package view
 
 import (
 	"context"
+	"encoding/json"
 	"time"
 
 	"concordat"
@@ -24,13 +25,15 @@ type Check struct {
 	Coverage *float64         `json:"coverage,omitempty" doc:"Share that counts by the rules in force; absent: there is no report, nothing was compared, it is not computed yet, or not shown to who asks"`
 	Flags    int              `json:"flags,omitempty" doc:"Kinds of flags that may hide something from a check or from a reader, such as white text; absent: none, or not shown to who asks"`
 	Leads    int              `json:"leads,omitempty" doc:"Passages that may say in other words what a source says; absent: none, not looked for, or not shown to who asks"`
+	// LeftOut is known once the archive was read.
+	LeftOut *concordat.LeftOut `json:"left_out,omitempty" doc:"Files of the archive that no person wrote, such as .DS_Store, and that were not read; absent: none, or the archive is still to be read"`
 }
 
 // OfCheck returns a check with its place in the queue and the path of its report, but without its coverage, flags and leads,
 // which depend on who asks. File is the name of what was handed in.
 func OfCheck(ctx context.Context, db *store.DB, t store.Task, file string) (Check, error) {
 	out := Check{ID: t.ID, State: t.State, Title: t.Title, File: file, Cause: t.Cause.String(), Owner: t.Owner, Batch: t.Batch, Made: t.Made,
-		Finished: t.Finished}
+		Finished: t.Finished, LeftOut: leftOut(LeftOutOf(t))}
 	if t.State == concordat.TaskQueued {
 		queued, running, err := db.Checks.Ahead(ctx, t)
 		if err != nil {
@@ -43,4 +46,15 @@ func OfCheck(ctx context.Context, db *store.DB, t store.Task, file string) (Chec
 		out.Report = "/api/v1/checks/" + string(t.ID) + "/report"
 	}
 	return out, nil
+}
+
+// LeftOutOf returns what was left out of the archives submitted for a task.
+func LeftOutOf(t store.Task) concordat.LeftOut {
+	var j struct {
+		LeftOut concordat.LeftOut `json:"left_out"`
+	}
+	if len(t.Request) == 0 || json.Unmarshal(t.Request, &j) != nil {
+		return concordat.LeftOut{} // from the command line, without a request
+	}
+	return j.LeftOut
 }

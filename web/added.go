@@ -26,6 +26,8 @@ type AddedFile struct {
 type AddedDocument struct {
 	site.Ingested
 	Err error // why it was not added; nil: it was
+	// LeftOut are the files that were left out of the archive, with the first of its documents.
+	LeftOut concordat.LeftOut
 }
 
 // ReadAdded reads the form of add-documents and passes on each file to be added, which reads as much of its content as it

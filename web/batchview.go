@@ -48,6 +48,7 @@ type batchPage struct {
 	Many                            []shownMany
 	Events                          []store.BatchEvent
 	Strays                          []string
+	LeftOut                         concordat.LeftOut
 	Recheck                         *store.Recheck
 	Today                           string
 	People                          called
@@ -171,6 +172,10 @@ func (w batchPages) viewBatch(ctx context.Context, v *Visitor, id string, l mess
 	}
 	p := &batchPage{View: view, MayCancel: w.mayChangeBatch(v, b), MayReview: v.MayReview(), MayDelete: v.MayReview() &&
 		w.o.Eraser != nil, Today: w.o.Now().Format(time.DateOnly), Now: batchProgress(b, l)}
+	p.LeftOut = view.Job.AllLeftOut()
+	if hidden {
+		p.LeftOut.Names = nil
+	}
 	if see != SeeEverything {
 		p.Limited = see
 	}

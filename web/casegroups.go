@@ -8,6 +8,7 @@ import (
 
 	"concordat"
 	"concordat/store"
+	"concordat/view"
 )
 
 // caseGroup is a batch or an archive in the list of checks.
@@ -20,6 +21,7 @@ type caseGroup struct {
 	State   concordat.State
 	Cause   store.Cause
 	Archive bool
+	LeftOut concordat.LeftOut // of an archive
 	// Figures: the visitor may know what the reports say.
 	Figures bool
 }
@@ -96,7 +98,7 @@ func (f caseFilter) byFlags(id string) string {
 func (f caseFilter) archive(v *Visitor, t store.Task, sum store.GroupSum) *caseGroup {
 	inside := f.inside(string(t.ID))
 	g := &caseGroup{GroupSum: sum, Title: visible(t.Title), Path: inside, Inside: inside,
-		ByFlags: f.byFlags(string(t.ID)), State: t.State, Archive: true, Figures: v.SeesAll()}
+		ByFlags: f.byFlags(string(t.ID)), State: t.State, Archive: true, LeftOut: view.LeftOutOf(t), Figures: v.SeesAll()}
 	if sum.Waiting > 0 {
 		g.State = concordat.TaskRunning
 	}

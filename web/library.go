@@ -136,7 +136,8 @@ func (librarySettings) Limits() []string {
 // addition is a task that adds to a library.
 type addition struct {
 	store.Task
-	Now progress
+	Now     progress
+	LeftOut concordat.LeftOut
 }
 
 type libraryShare struct {

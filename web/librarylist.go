@@ -11,6 +11,7 @@ import (
 
 	"concordat"
 	"concordat/store"
+	"concordat/view"
 	"concordat/web/message"
 )
 
@@ -195,7 +196,7 @@ func (w libraryPages) shownAdditions(ctx context.Context, r *http.Request, v *Vi
 	way := &onItsWay{w: w.Web, v: v, l: message.LanguageOf(r)}
 	for _, t := range tasks {
 		t.Title = visible(t.Title)
-		one := addition{Task: t}
+		one := addition{Task: t, LeftOut: view.LeftOutOf(t)}
 		if !Ended(t.State) {
 			busy = true
 			if one.Now, err = way.now(ctx, t); err != nil {

@@ -17,6 +17,7 @@ import (
 	"concordat/report/html"
 	"concordat/site"
 	"concordat/store"
+	"concordat/view"
 	"concordat/web/message"
 )
 
@@ -31,6 +32,7 @@ type row struct {
 	store.Task
 	Queued, Running int // before it
 	MayCancel       bool
+	LeftOut         concordat.LeftOut
 	File            string     // as it was submitted, where that is not the title; empty: it was a text, or is not known
 	Score           ShownScore // in a list; of those without a report: zero
 	HasReport       bool
@@ -127,7 +129,7 @@ func Ended(s concordat.State) bool { return s != concordat.TaskQueued && s != co
 
 func (w checkPages) row(ctx context.Context, v *Visitor, t store.Task) (row, error) {
 	t.Title = visible(t.Title)
-	one := row{Task: t, MayCancel: !Ended(t.State) && w.mayChange(v, t), File: FileName(t)}
+	one := row{Task: t, MayCancel: !Ended(t.State) && w.mayChange(v, t), File: FileName(t), LeftOut: view.LeftOutOf(t)}
 	if one.File == t.Title {
 		one.File = ""
 	}
@@ -166,6 +168,15 @@ func visible(name string) string {
 		}
 		return r
 	}, name)
+}
+
+// seenLeftOut returns what was left out with visible names.
+func seenLeftOut(out concordat.LeftOut) concordat.LeftOut {
+	seen := concordat.LeftOut{Count: out.Count}
+	for _, name := range out.Names {
+		seen.Names = append(seen.Names, visible(name))
+	}
+	return seen
 }
 
 // seenName is visible for templates, of names of every type.

@@ -53,6 +53,7 @@ var parsed = sync.OnceValues(func() (map[message.Language]map[string]*template.T
 			"close":     l.Report().Closeness,
 			"why":       l.Report().Exclusion,
 			"cause":     l.Cause,
+			"leftout":   func(out concordat.LeftOut) string { return l.LeftOut(seenLeftOut(out)) },
 			"action":    l.Action,
 			"fact":      l.Fact,
 			"day":       day,

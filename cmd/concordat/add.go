@@ -195,7 +195,7 @@ func (ad *adder) give(ctx context.Context, e extracted, yield func(site.Incoming
 		return true
 	}
 	for i, item := range e.items {
-		ad.failures.leftOut += item.LeftOut
+		ad.failures.leftOut += item.LeftOut.Count
 		if item.Err != nil {
 			if !ad.refuse(ctx, e.input, item.Path, item.Err, yield) {
 				return false

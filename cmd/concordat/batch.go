@@ -175,7 +175,7 @@ func (f *batchCheckFlags) exit(v *batch.View, busy bool) error {
 func asItems(in []sandbox.Item) []site.Item {
 	var out []site.Item
 	for _, item := range in {
-		one := site.Item{Submission: site.Submission{ID: concordat.DocumentID(item.Path)}}
+		one := site.Item{Submission: site.Submission{ID: concordat.DocumentID(item.Path)}, LeftOut: item.LeftOut}
 		if item.Err != nil {
 			one.Err = errors.New(failed("", item.Err).reason())
 		} else {

@@ -83,7 +83,7 @@ func (c *checker) submissions(texts iter.Seq[extracted], files int) iter.Seq[sub
 				return
 			}
 			for i, item := range e.items {
-				c.leftOut.Add(int64(item.LeftOut))
+				c.leftOut.Add(int64(item.LeftOut.Count))
 				s := submitted{amid: i < len(e.items)-1, alone: files == 1 && len(e.items) == 1}
 				if item.Err != nil {
 					f := failed(item.Path, item.Err)

@@ -7,6 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -42,6 +44,17 @@ type Job struct {
 	Rules *report.Rules `json:"rules,omitempty"`
 	// Faults says why a file could not be accepted, by its name; it is in the batch but is not read.
 	Faults map[string]string `json:"faults,omitempty"`
+	// LeftOut are the files that were left out of an archive, by the name of the archive, once it was read.
+	LeftOut map[string]concordat.LeftOut `json:"left_out,omitempty"`
+}
+
+// AllLeftOut returns what was left out of all archives of the batch.
+func (j *Job) AllLeftOut() concordat.LeftOut {
+	var all concordat.LeftOut
+	for _, name := range slices.Sorted(maps.Keys(j.LeftOut)) {
+		all.Join(j.LeftOut[name])
+	}
+	return all
 }
 
 // PairThreshold is the share from which a pair joins its documents to a cluster.
@@ -222,6 +235,7 @@ type batchFile struct {
 	input    store.BatchInput
 	members  []store.BatchMember
 	profiles []*concordat.Profile
+	leftOut  concordat.LeftOut
 }
 
 const (
@@ -302,6 +316,7 @@ func (r *batchRun) readFile(ctx context.Context, in store.BatchInput) (*batchFil
 	}
 	f := &batchFile{input: in}
 	for _, item := range items {
+		f.leftOut.Join(item.LeftOut)
 		m, p := r.member(in, item)
 		if !m.Cause.IsZero() && r.o.Failed != nil {
 			r.o.Failed(m.Name, m.Cause.String())
@@ -369,6 +384,9 @@ func (r *batchRun) keepFiles(ctx context.Context, files <-chan chan *batchFile, 
 				return fmt.Errorf("keep %d documents: %w", len(profiles), err)
 			}
 		}
+		if err := r.noteLeftOut(ctx, held); err != nil {
+			return err
+		}
 		for _, f := range held {
 			if err := r.o.Store.Batches.PutBatchMembers(ctx, r.id, f.input.Number, f.members); err != nil {
 				return err
@@ -399,4 +417,26 @@ func (r *batchRun) keepFiles(ctx context.Context, files <-chan chan *batchFile, 
 		return ctx.Err()
 	}
 	return flush()
+}
+
+// noteLeftOut keeps with the batch what was left out of archives, before the store counts them as read.
+func (r *batchRun) noteLeftOut(ctx context.Context, files []*batchFile) error {
+	changed := false
+	for _, f := range files {
+		if f.leftOut.IsZero() {
+			continue
+		}
+		if r.job.LeftOut == nil {
+			r.job.LeftOut = map[string]concordat.LeftOut{}
+		}
+		r.job.LeftOut[f.input.Name], changed = f.leftOut, true
+	}
+	if !changed {
+		return nil
+	}
+	request, err := json.Marshal(r.job)
+	if err != nil {
+		return fmt.Errorf("batch %s: %w", r.id, err)
+	}
+	return r.o.Store.Batches.RewriteBatch(ctx, r.id, request)
 }

@@ -259,5 +259,10 @@ func withoutMember(request json.RawMessage, name string) (json.RawMessage, error
 	}
 	j.Manifest = slices.DeleteFunc(j.Manifest, func(l batch.ManifestLine) bool { return batch.SameFile(l.File, name) })
 	delete(j.Faults, name)
+	if archive, _, inside := strings.Cut(name, "!/"); inside {
+		if l, ok := j.LeftOut[archive]; ok { // a lock file has the name of a document in its name
+			j.LeftOut[archive] = concordat.LeftOut{Count: l.Count}
+		}
+	}
 	return json.Marshal(j)
 }

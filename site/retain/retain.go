@@ -391,7 +391,7 @@ func (e *Eraser) discard(ctx context.Context, t store.Task, j site.Job, text, dr
 		j.Parts[i].File = ""
 	}
 	if text {
-		j.Text = ""
+		j.Text, j.LeftOut.Names = "", nil // a lock file has the name of a document in its name
 		for i := range j.Parts {
 			j.Parts[i].Text = "" // their names stay, as that of the whole does
 		}

@@ -221,8 +221,9 @@ type apiAdded struct {
 }
 
 type apiAddedBody struct {
-	Documents []apiAdded `json:"documents" nullable:"false"`
-	Failed    int        `json:"failed" doc:"Of documents"`
+	Documents []apiAdded         `json:"documents" nullable:"false"`
+	Failed    int                `json:"failed" doc:"Of documents"`
+	LeftOut   *concordat.LeftOut `json:"left_out,omitempty" doc:"Files of archives that no person wrote, such as .DS_Store, and that were not read; absent: none"`
 }
 
 // apiAdd takes files into a library as they come in.
@@ -266,6 +267,12 @@ func (w adminAPI) addFile(rw http.ResponseWriter, r *http.Request, v *web.Visito
 		return fmt.Errorf("%s: %w", f.Name, err)
 	}
 	for _, d := range docs {
+		if !d.LeftOut.IsZero() {
+			if out.LeftOut == nil {
+				out.LeftOut = &concordat.LeftOut{}
+			}
+			out.LeftOut.Join(d.LeftOut)
+		}
 		one := apiAdded{f.Name, d.ID, d.Title, string(d.Outcome), d.Sentences, ""}
 		if d.Err != nil {
 			one.Outcome, one.Cause = "failed", d.Err.Error()

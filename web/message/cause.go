@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"concordat"
 	"concordat/report/language"
 	"concordat/store"
 )
@@ -81,4 +82,23 @@ func (l Language) detail(english string) string {
 		return strings.NewReplacer(numbers...).Replace(words)
 	}
 	return english
+}
+
+// LeftOut says which files of archives were left out; empty if none were.
+func (l Language) LeftOut(out concordat.LeftOut) string {
+	if out.IsZero() {
+		return ""
+	}
+	count := l.Say("leftout.many", out.Count)
+	if out.Count == 1 {
+		count = l.Say("leftout.one")
+	}
+	if len(out.Names) == 0 {
+		return count + strings.TrimSpace(l.Say("stop"))
+	}
+	names := strings.Join(out.Names, l.Say("comma"))
+	if more := out.Count - len(out.Names); more > 0 {
+		names += l.Say("comma") + l.Say("leftout.more", more)
+	}
+	return count + l.Say("colon") + names + strings.TrimSpace(l.Say("stop"))
 }

@@ -1,0 +1,26 @@
+package concordat
+
+// MaxLeftOutNames is the most names that a LeftOut has.
+const MaxLeftOutNames = 20
+
+// LeftOut counts files of archives that were not read because no person wrote them: locks of word processors, and what operating
+// systems add to folders. The zero value means none.
+type LeftOut struct {
+	Count int      `json:"count"`
+	Names []string `json:"names,omitempty" nullable:"false" doc:"Of the first 20, as in their archives"` // at most MaxLeftOutNames
+}
+
+// Add adds a file by its name in its archive.
+func (l *LeftOut) Add(name string) {
+	l.Join(LeftOut{1, []string{ShortName(EscapeName(name))}})
+}
+
+// Join adds the files of another LeftOut. It keeps no part of other.
+func (l *LeftOut) Join(other LeftOut) {
+	l.Count += other.Count
+	room := MaxLeftOutNames - len(l.Names)
+	l.Names = append(l.Names[:len(l.Names):len(l.Names)], other.Names[:min(max(room, 0), len(other.Names))]...)
+}
+
+// IsZero reports whether nothing was left out.
+func (l LeftOut) IsZero() bool { return l.Count == 0 }
