@@ -116,9 +116,9 @@ const (
 // before holds statements that put the store into the state that a method needs.
 var before = map[string]string{
 	"FinishTask": running, "FinishCheck": running, "ReleaseTask": running, "RenewTask": running, "RetitleTask": running,
-	"PutTaskProgress": running,
-	"ChangeComment":   `INSERT INTO review (task, seq, at, by, kind, text, data) VALUES ('x', 1, 0, 'x', 'comment', 'x', 'null')`,
-	"RetryTask":       `UPDATE task SET state = 'failed'`, "SetRequest": `UPDATE task SET state = 'done'`,
+	"PutTaskProgress": running, "RewriteTask": running,
+	"ChangeComment": `INSERT INTO review (task, seq, at, by, kind, text, data) VALUES ('x', 1, 0, 'x', 'comment', 'x', 'null')`,
+	"RetryTask":     `UPDATE task SET state = 'failed'`, "SetRequest": `UPDATE task SET state = 'done'`,
 	"StartTask": noTask, "CreateTasks": noTask, "ClaimTask": `UPDATE task SET state = 'queued'`,
 	"TaskProgress": `INSERT INTO task_progress (task, event) VALUES ('x', '{}')`,
 	"BatchOfTask":  `UPDATE batch_member SET task = 'x'`,

@@ -161,8 +161,7 @@ func TestGenuineReportsVerify(t *testing.T) {
 	}
 	seed := uint64(time.Now().UnixNano())
 	first, second := newPlace(t, "north"), newPlace(t, "south")
-	first.configure("meaning: {index: true}")
-	second.configure("meaning: {index: true, partners: on}")
+	second.configure("  partners: on") // of meaning, with which the file of a new site ends
 	first.command(cli.Done, "library", "create", "theses")
 	first.command(cli.Done, "library", "create", "reports")
 	north, south := first.serve(time.Hour), second.serve(time.Hour)
