@@ -157,6 +157,7 @@ func startJoined(t *testing.T) *joinedSite {
 	})
 	a := s.nodes[0]
 	a.command(cli.Done, "init", "--site", "north", "--title", "University of north", "--store", address)
+	withoutMeaning(t, a.dir) // which the tests turn on themselves
 	a.command(cli.Done, "library", "create", "theses")
 	a.command(cli.Done, "site", "key", "init")
 	a.command(cli.Done, "site", "card", "--url", "https://"+s.door())

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -57,6 +58,19 @@ func mustReindex(t *testing.T, data string) renewLine {
 }
 
 const meant = "CONCORDAT_MEANING_INDEX=true"
+
+// withoutMeaning gives a site the settings of one that was made before new sites were indexed by meaning.
+func withoutMeaning(t *testing.T, data string) {
+	t.Helper()
+	path := filepath.Join(data, instance.ConfigName)
+	b, err := os.ReadFile(path)
+	if err != nil || !bytes.Contains(b, []byte("  index: true\n")) {
+		t.Fatalf("settings of a new site: %s, %v", b, err)
+	}
+	if err := os.WriteFile(path, bytes.Replace(b, []byte("  index: true\n"), nil, 1), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
 
 // content returns the sentences, statistics and texts of the index of a site that nobody serves.
 func content(t *testing.T, data string) (sentences int, texts concordat.TextStats, documents map[concordat.DocumentID]string) {
@@ -134,6 +148,7 @@ func TestReindexResumes(t *testing.T) {
 	suite.Rest(t, "indexes a big table seven times")
 	table := bigTable(t, renewedDocuments)
 	whole := newSite(t)
+	withoutMeaning(t, whole)
 	addAll(t, whole, table)
 	if got := mustReindex(t, whole); got.Documents != renewedDocuments || got.Before != 0 {
 		t.Errorf("that nobody serves: %+v", got)
@@ -149,6 +164,7 @@ func TestReindexResumes(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			data := newSite(t)
+			withoutMeaning(t, data)
 			addAll(t, data, table)
 			s := serveSite(t, data, meant)
 			stop, made := begun(t, data)
@@ -187,6 +203,7 @@ func TestReindexNotServed(t *testing.T) {
 	t.Parallel()
 	suite.Rest(t, "indexes a big table three times")
 	data := newSite(t)
+	withoutMeaning(t, data)
 	addAll(t, data, bigTable(t, renewedDocuments))
 	s := serveSite(t, data, meant)
 	stop, _ := begun(t, data)
@@ -211,6 +228,7 @@ func TestReindexServed(t *testing.T) {
 		t.Skip("left out by -short: reindexes a large table while the site is served")
 	}
 	data := newSite(t)
+	withoutMeaning(t, data)
 	addAll(t, data, bigTable(t, renewedDocuments))
 	s := serveSite(t, data, meant)
 	stop, _ := begun(t, data)
