@@ -7,6 +7,7 @@ import (
 
 	"concordat"
 	"concordat/cluster"
+	"concordat/cluster/coord"
 )
 
 // TestPurgeBesideAbsent: deleted bytes go from the disks of all nodes that are there, and the one that is away is named.
@@ -33,6 +34,11 @@ func TestPurgeBesideAbsent(t *testing.T) {
 		}
 	}
 	s.start("b")
+	s.until("a", "node b is back", func(coord.Shard) bool {
+		v, _ := s.nodes["a"].View()
+		_, live := v.Live["b"]
+		return live && len(v.Shards["00"].ISR) == 3 && len(v.Shards["01"].ISR) == 3
+	})
 	s.settle(60)
 	s.must(s.nodes["a"].Purge(t.Context()))
 	s.same(want)
