@@ -24,7 +24,8 @@ type Weighted struct {
 	Weight float32
 }
 
-// Encoder turns text into meaning. It is of one goroutine; it allocates nothing once its memory has grown and it knows the words.
+// Encoder turns text into meaning. It is not safe for concurrent use. It allocates nothing once its memory has grown and it knows the
+// words.
 type Encoder struct {
 	t      *Table
 	text   []byte // of one sentence, normalised, a space before each word

@@ -89,7 +89,7 @@ func (b base) fail(err error, format string, args ...any) error {
 
 func (b base) now() time.Time { return b.engine.Now() }
 
-// ErrNoAnswer is the cause of an error if the database server does not answer. See [engine.ErrNoAnswer].
+// ErrNoAnswer is [engine.ErrNoAnswer].
 var ErrNoAnswer = engine.ErrNoAnswer
 
 // Options of a store; the zero value is the default. See [engine.Options].

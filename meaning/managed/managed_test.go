@@ -166,7 +166,7 @@ func TestRestarted(t *testing.T) {
 	}
 }
 
-// TestAskedWhileItEnds: a process that is killed is not asked, from the moment at which it is gone.
+// TestAskedWhileItEnds: an encoder whose process was killed is unavailable as soon as the process is gone.
 func TestAskedWhileItEnds(t *testing.T) {
 	e := start(t, "plain", "unix", "{socket}")
 	if _, _, err := e.Encode(t.Context(), []string{"a"}); err != nil {

@@ -195,7 +195,7 @@ func endQuestions(ctx context.Context, tx *store.DB, task concordat.TaskID, at t
 	return err
 }
 
-// maxCases is of how many cases the work is done in a row.
+// maxCases bounds the cases worked on in one pass; the rest follow in the next.
 const maxCases = 100
 
 // workCases does what is to be done about cases: it deletes what a partner that decided had here, and tells partners of

@@ -163,8 +163,8 @@ func (db *DB) begin(ctx context.Context) (tx *sql.Tx, err error) {
 	return tx, err
 }
 
-// ErrNoAnswer is the cause of an error if the database server does not answer. The rest of such an error names the server, so that it is
-// for administrators.
+// ErrNoAnswer is wrapped by errors of a database server that does not answer. Such an error also names the server, which only
+// administrators may learn.
 var ErrNoAnswer = fmt.Errorf("the database does not answer: %w", concordat.ErrUnavailable)
 
 // Fail names the operation of err and adds the sentinel that a caller can act upon. It returns nil for nil.
