@@ -1,7 +1,7 @@
 #!/bin/sh
 # eval.sh: the figures of doc/evaluation/README.md, evaluation/align.md, evaluation/retrieval.md, evaluation/score.md and
 # evaluation/short.md and evaluation/report.md, and the costs of evaluation/federation.md, measured again: first quality, then speed. Extraction,
-# screening and the experiment of three sites have their commands on their own pages. CONCORDAT_CORPORA names the folder of evaluation
+# screening and the experiment of three sites (deploy/federate.sh) have their commands on their own pages. CONCORDAT_CORPORA names the folder of evaluation
 # text (deploy/batch.sh has the figures of evaluation/batch.md, deploy/innocent.sh the peer of evaluation/innocent.md). Tables go to standard output; with JSON=1 quality and speed come as one JSON object a line. Figures out of bounds
 # end it with 1, at the end.
 set -eu

@@ -17,8 +17,12 @@ import (
 const (
 	// maxCode is the number of characters of a line of code, columns of gofmt counted as one space, unless a literal
 	// longer than maxLiteral makes it longer.
-	maxCode  = 140
-	maxPage  = 400 // lines of a page of doc
+	maxCode = 140
+	maxPage = 400 // lines of a page of doc
+	// maxWords is the number of words of all pages of doc, as wc -w counts them. A newcomer should find what they need in an
+	// evening, and a subject that is explained twice is soon explained in two ways. To add a page, shorten others: leave out what
+	// a program prints or what a figure was before, and link to a subject instead of repeating it.
+	maxWords = 65000
 	maxProse = 120 // of a line of a document, unless it is a row of a table, code, or a word
 	// maxLiteral is the number of characters from which a string is left on one line: it is read as a whole.
 	maxLiteral = 50
@@ -58,6 +62,25 @@ func TestLines(t *testing.T) {
 	})
 	if err != nil {
 		t.Fatal(err)
+	}
+}
+
+// TestWords: the documents stay short enough to be read.
+func TestWords(t *testing.T) {
+	words := 0
+	err := filepath.WalkDir(filepath.Join("..", "..", "doc"), func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || filepath.Ext(path) != ".md" {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		words += len(bytes.Fields(text))
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if words == 0 || words > maxWords {
+		t.Errorf("the pages of doc have %d words, at most %d", words, maxWords)
 	}
 }
 
