@@ -142,17 +142,17 @@ type Exclusion string
 const (
 	ExcludedQuote        Exclusion = "quote"        // it in quotation marks or a block quotation
 	ExcludedBibliography Exclusion = "bibliography" // it stands in the list of references
-	ExcludedCitation     Exclusion = "citation"     // it is the mark of a citation, for example (Author, 2020)
+	ExcludedCitation     Exclusion = "citation"     // it is a citation marker, for example (Author, 2020)
 	ExcludedSection      Exclusion = "section"      // its section is left out
-	ExcludedTemplate     Exclusion = "template"     // it is wording of a given template
+	ExcludedTemplate     Exclusion = "template"     // it is template wording
 	ExcludedForm         Exclusion = "form"         // it reads like wording of a form
-	ExcludedSentence     Exclusion = "sentence"     // it is a sentence or so that stands alone
+	ExcludedSentence     Exclusion = "sentence"     // it is an isolated sentence
 	ExcludedUndecided    Exclusion = "undecided"    // many hold it: somebody has to decide whether it counts
 	ExcludedPassage      Exclusion = "passage"      // somebody took this very passage out
 	ExcludedCommon       Exclusion = "common"       // many documents hold it
-	ExcludedSmall        Exclusion = "small"        // it is shorter than the least length
+	ExcludedSmall        Exclusion = "small"        // it is shorter than the minimum length
 	ExcludedSource       Exclusion = "source"       // somebody took its source out
-	ExcludedOwn          Exclusion = "own_work"     // its source is earlier work of the same author
+	ExcludedOwn          Exclusion = "own_work"     // its source is the author's earlier work
 	ExcludedSmallSource  Exclusion = "small_source" // the whole source holds less than the least share
 	ExcludedKind         Exclusion = "kind"         // its kind of evidence is left out
 )

@@ -81,7 +81,7 @@ func (w *walker) noFiles() *Error {
 	if w.leftOut.Count > 0 {
 		return &Error{Code: Empty, Detail: fmt.Sprintf("the archive holds nothing but %d lock files and files of systems", w.leftOut.Count)}
 	}
-	return &Error{Code: Empty, Detail: "the archive holds no files"}
+	return &Error{Code: Empty, Detail: "the archive contains no files"}
 }
 
 // member goes on with a file of an archive; what was read before damage is not shown as if it were all.

@@ -309,10 +309,10 @@ func (b *builder) emptyError() *Error {
 		case FlagPictures:
 			return &Error{Code: NoTextLayer, Detail: f.Detail}
 		case FlagPart:
-			return &Error{Code: Empty, Detail: "no character of text in it; " + f.Detail}
+			return &Error{Code: Empty, Detail: "no text in it; " + f.Detail}
 		}
 	}
-	return &Error{Code: Empty, Detail: "no character of text in it"}
+	return &Error{Code: Empty, Detail: "no text in it"}
 }
 
 func hasCharacter(s string) bool {

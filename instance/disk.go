@@ -34,7 +34,7 @@ func (o *Instance) CheckDisk() error {
 		return err
 	}
 	if left < o.Now().Serve.LowWater {
-		return fmt.Errorf("%w: %d MiB left, %d MiB stay free", concordat.ErrDiskFull, left>>20, o.Now().Serve.LowWater>>20)
+		return fmt.Errorf("%w: %d MiB left, %d MiB are kept free", concordat.ErrDiskFull, left>>20, o.Now().Serve.LowWater>>20)
 	}
 	return nil
 }

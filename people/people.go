@@ -70,11 +70,11 @@ func (e *RuleError) Error() string {
 	case RuleName:
 		return fmt.Sprintf("A name has 1 to %d characters.", MaxName)
 	case RuleTitle:
-		return fmt.Sprintf("A name or title has at most %d bytes.", MaxTitle)
+		return fmt.Sprintf("A name or title can have at most %d bytes.", MaxTitle)
 	case RuleOwn:
 		return "You cannot disable your own account or change your own role; another administrator can."
 	case RuleToken:
-		return "A token needs a name, and at least one thing that it may do."
+		return "A token needs a name and at least one permission."
 	}
 	return string(e.Rule)
 }

@@ -84,7 +84,7 @@ func (p *Prepared) Build(r Rules) *Report {
 	rep.Short = b.short()
 	if rep.Scores.Quoted-rep.Scores.Quotes >= muchQuoted {
 		rep.Flags = append(rep.Flags, concordat.Flag{Code: "much_quoted", Detail: "Much of what was found is in quotation marks " +
-			"and is not counted. Check whether these are quotations: marks can be set to escape a check."})
+			"and is not counted. Check whether these are quotations: quotation marks can be added to evade a check."})
 	}
 	return rep
 }

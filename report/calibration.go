@@ -64,11 +64,11 @@ func (r *Report) LeadsMeasured() string {
 	byTable := !slices.ContainsFunc(r.Leads, func(x RuledLead) bool { return !strings.HasPrefix(x.Encoder, "table@") })
 	if byTable {
 		m := tableLeads
-		return l.Say("Measured on English and Chinese texts, with few German and Spanish sources, with the embedded table and the index of meaning: %d of %d leads lay outside of what a language model had put in other words; %d of %d documents that share nothing but forms and subjects had a lead, and so had %d of %d answers to one question that people wrote independently.",
+		return l.Say("Measured with the embedded table and the index of meaning, on English and Chinese texts with a few German and Spanish sources: %d of %d leads were outside the passages that a language model had reworded; %d of %d documents that share only forms and subjects had a lead, and so did %d of %d answers that people wrote independently to one question.",
 			m.outside, m.leads, m.innocent, m.document, m.answered, m.answers)
 	}
 	m := encoderLeads
-	return l.Say("Measured on English and Chinese texts, with few German and Spanish sources, with the embedded table, the index of meaning and multilingual-e5-small as the encoder: %d of %d leads lay outside of what a language model had put in other words; %d of %d answers to one question that people wrote independently had a lead. Other encoders were not measured: their leads have no likelihood.",
+	return l.Say("Measured with the embedded table, the index of meaning and the encoder multilingual-e5-small, on English and Chinese texts with a few German and Spanish sources: %d of %d leads were outside the passages that a language model had reworded; %d of %d answers that people wrote independently to one question had a lead. Other encoders were not measured: their leads have no likelihood.",
 		m.outside, m.leads, m.answered, m.answers)
 }
 
@@ -93,7 +93,7 @@ func (l Language) percent1(x float64) string {
 // classWords describes a class of documents of Calibration; the number stands before it.
 func (l Language) classWords(r Rate) string {
 	return l.Say(map[string]string{
-		"en clean": "English documents without reuse", "en near": "of these, pages on the very subjects of the library",
+		"en clean": "English documents without reuse", "en near": "of these, pages on the same subjects as the library",
 		"zh clean": "Chinese documents without reuse", " forms": "documents without reuse that share forms, declarations, statutes or references",
 		"en reworded": "English documents with copied or reworded parts", "zh reworded": "Chinese documents with copied or reworded parts",
 		" copied forms": "documents with copied or revised parts that share forms and the like as well",
@@ -132,7 +132,7 @@ func (l Language) Meaning() []string {
 		}
 	}
 	return append(out,
-		l.Say("The figures are those of the development texts, with 95% intervals. How many of your documents with such a share reuse text "+
+		l.Say("The figures are from development texts, with 95% intervals. How many of your documents with such a share reuse text "+
 			"depends on how common reuse is among them, so no probability is given."),
 		l.Say("A share below 10% does not show that a text is free of reuse: condensed sources, text that a language model rewrote or translated, "+
 			"and sources outside the libraries are missed."))
@@ -169,14 +169,14 @@ func (r *Report) Conclusion() string {
 	if r.Scores.TooShort() {
 		return l.Join([]string{l.Say("Too short for a share: only %s of this document could count, fewer than %s.",
 			l.Plural(r.Scores.Words, "word", "words"), Thousands(fewestWords)),
-			l.Say("A sentence that anybody might write makes such a share large. Read the passages before concluding anything about a person.")})
+			l.Say("In so short a text, a sentence that anyone might write makes the share large. Read the passages before concluding anything about a person.")})
 	}
 	batch, third := r.inBatch(), r.Scores.Covered >= 0.3
 	copied, ofCopied := measured(batch, third, "reworded", "copied forms")
 	if r.Scores.Covered < 0.1 {
 		return l.Join([]string{l.Say("In measurements %s of the documents with at least a tenth copied or reworded had more than this.",
 			l.percent1(float64(copied)/float64(ofCopied))),
-			l.Say("Most of those with a condensed source, or with text that a language model rewrote, had as little: this is no proof of originality.")})
+			l.Say("Most of those with a condensed source, or with text that a language model rewrote, had as little: this does not prove originality.")})
 	}
 	at := l.Percent(0.1)
 	if third {
@@ -194,7 +194,7 @@ func (r *Report) Conclusion() string {
 		machine, ofMachine := measured(batch, third, "machine")
 		out = append(out, l.Say("Of %s with a tenth or more copied, translated there and back, or reworded by programs or people, %s did.",
 			Thousands(ofCopied), Thousands(copied)),
-			l.Say("Of %s of which a language model rewrote as much, %s did.", Thousands(ofMachine), Thousands(machine)))
+			l.Say("Of %s that a language model rewrote to the same extent, %s did.", Thousands(ofMachine), Thousands(machine)))
 	}
 	return l.Join(append(out, l.Say("Read the passages before concluding anything about a person.")))
 }

@@ -143,11 +143,11 @@ func TestConclusion(t *testing.T) {
 	if c := report.Build(&report.Findings{}, report.Rules{}).Conclusion(); c != "" {
 		t.Errorf("of nothing: %q", c)
 	}
-	if c := at(0.05).Conclusion(); !strings.Contains(c, "no proof of originality") {
+	if c := at(0.05).Conclusion(); !strings.Contains(c, "does not prove originality") {
 		t.Error(c)
 	}
 	for share, want := range map[float64][]string{
-		0.15: {"5 reached 10%", "2\u202f147 texts", "367 of which share forms", "665 did", "of which a language model rewrote as much, 0 did"},
+		0.15: {"5 reached 10%", "2\u202f147 texts", "367 of which share forms", "665 did", "that a language model rewrote to the same extent, 0 did"},
 		0.5:  {"2 reached 30%", "606 did"},
 	} {
 		c := at(share).Conclusion()
@@ -230,13 +230,13 @@ func TestOnlyShortTexts(t *testing.T) {
 		t.Errorf("the summary contradicts itself or names sources that do not count:\n%s", got)
 	}
 	f.Short.Pieces, f.Short.Matches = nil, nil
-	if got = summary(); !strings.Contains(got, "Nothing was compared") || !strings.Contains(got, "line by line where") {
+	if got = summary(); !strings.Contains(got, "Nothing was compared") || !strings.Contains(got, "line by line if") {
 		t.Errorf("the summary of a text without short texts:\n%s", got)
 	}
 	f.Short.Pieces = []report.ShortPiece{{Text: "Wells"}}
 	f.Short.Matches = []report.ShortMatch{{Piece: 0, Source: ref("one"), Title: "Old wells", Similarity: 1, Documents: 1}}
 	got = strings.Join(strings.Fields(summary()), " ")
-	for _, want := range []string{"1 of 1 compared short text also appears in", "only the title was compared", "line by line where"} {
+	for _, want := range []string{"1 of 1 compared short text also appears in", "only the title was compared", "line by line if"} {
 		if !strings.Contains(got, want) {
 			t.Errorf("the summary of a title alone lacks %q:\n%s", want, got)
 		}

@@ -122,7 +122,7 @@ func TestHolders(t *testing.T) {
 	counted.Counted, form.Kind = true, concordat.KindForm
 	r := &Report{Language: English, Wording: []SharedWording{common(40, 1000), common(30, 1000), common(50, 1000),
 		common(7, 90), counted, form, common(0, 1000), common(5, 0)}}
-	if d := cmp.Diff([]string{"Held by 7 of 90 documents.", "Held by 30 to 50 of 1\u202f000 documents."}, r.holders()); d != "" {
+	if d := cmp.Diff([]string{"Found in 7 of 90 documents.", "Found in 30 to 50 of 1\u202f000 documents."}, r.holders()); d != "" {
 		t.Errorf("(-want +got):\n%s", d)
 	}
 }
@@ -261,10 +261,10 @@ func TestShortStatementSaysWhatWas(t *testing.T) {
 		want  []string
 	}{
 		{ShortTexts{}, nil},
-		{ShortTexts{Capped: 1}, []string{"For 1 short text not everything alike was measured."}},
-		{ShortTexts{Common: 2}, []string{"Of the short texts, 2 found as common wording and 0 taken out by rules do not count."}},
+		{ShortTexts{Capped: 1}, []string{"For 1 short text, not all similar texts were measured."}},
+		{ShortTexts{Common: 2}, []string{"Of the short texts, 2 found as common wording and 0 excluded by rules do not count."}},
 		{ShortTexts{Unindexed: 3}, []string{
-			"The short texts of 3 documents are not indexed and were not compared; concordat reindex notes them."}},
+			"The short texts of 3 documents are not indexed and were not compared; concordat reindex indexes them."}},
 	} {
 		x.short.Asked, x.short.Found = 9, 4
 		if d := cmp.Diff(x.want, (&Report{Language: English, Short: &x.short}).shortStatement()[1:], cmpopts.EquateEmpty()); d != "" {

@@ -78,17 +78,17 @@ func (r *Report) LaterWords() (out []string) {
 		if d.Level != "" {
 			place = r.libraryPlace(d.Source.Site, d.Source.Library)
 		}
-		said := []string{l.Say("Since then found, on %s: %s, of %s.", minute(d.At), title, place)}
+		said := []string{l.Say("Found since then, on %s: %s, from %s.", minute(d.At), title, place)}
 		if d.Sentences > 0 {
-			said = append(said, l.Say("Sentences that match: %d.", d.Sentences))
+			said = append(said, l.Say("Matching sentences: %d.", d.Sentences))
 		}
 		switch {
 		case !d.Handled.At.IsZero():
-			said = append(said, l.Say("Dealt with by %s on %s.", r.Names.Person(d.Handled.By), minute(d.Handled.At)))
+			said = append(said, l.Say("Handled by %s on %s.", r.Names.Person(d.Handled.By), minute(d.Handled.At)))
 		case !d.Read.At.IsZero():
-			said = append(said, l.Say("Read by %s on %s, not dealt with yet.", r.Names.Person(d.Read.By), minute(d.Read.At)))
+			said = append(said, l.Say("Read by %s on %s, not handled yet.", r.Names.Person(d.Read.By), minute(d.Read.At)))
 		default:
-			said = append(said, l.Say("Nobody has read this alert yet."))
+			said = append(said, l.Say("This alert has not been read yet."))
 		}
 		out = append(out, l.Join(said))
 	}

@@ -195,10 +195,10 @@ func (l *Lead) hide() {
 }
 
 // LeadMeaning says what a lead is, in English, to be translated.
-const LeadMeaning = "A lead is a reason to read two places side by side: they seem to say the same in other words. It is no evidence and no part of the shares of evidence."
+const LeadMeaning = "A lead is a reason to read two places side by side: they seem to say the same in other words. It is not evidence and not part of the share of evidence."
 
 // NoLeads says that leads were looked for and that there is none, in English, to be translated.
-const NoLeads = "No passage seems to say in other words what a document of this site says. Most rewording of a single sentence, most summaries and many translations are not found."
+const NoLeads = "No passage seems to say in other words what a document of this site says. Most rewordings of single sentences, most summaries and many translations are not found."
 
 // LeadsFound says how many leads there are, and how much of the text the counted ones are; empty: not requested.
 func (r *Report) LeadsFound() string {
@@ -206,7 +206,7 @@ func (r *Report) LeadsFound() string {
 		return ""
 	}
 	l := r.Language
-	found := l.Say("Leads to passages in other words: %s. They are no part of the shares.", Thousands(len(r.Leads)))
+	found := l.Say("Leads to passages in other words: %s. They are not part of any share.", Thousands(len(r.Leads)))
 	if counted := r.CountedLeads(); counted != "" {
 		return l.Join([]string{found, counted})
 	}
@@ -230,10 +230,10 @@ func (r *Report) CountedLeads() string {
 	case n == 0:
 		return ""
 	case len(by) == 0: // who is not shown to everybody
-		return l.Say("Counted by a person: %s, %s of the text beside the share of evidence.", l.Plural(n, "lead", "leads"), l.Percent(r.Scores.Leads))
+		return l.Say("Counted by a person: %s, %s of the text, in addition to the share of evidence.", l.Plural(n, "lead", "leads"), l.Percent(r.Scores.Leads))
 	}
 	slices.Sort(by)
-	return l.Say("Counted by %s: %s, %s of the text beside the share of evidence.", strings.Join(by, ", "), l.Plural(n, "lead", "leads"),
+	return l.Say("Counted by %s: %s, %s of the text, in addition to the share of evidence.", strings.Join(by, ", "), l.Plural(n, "lead", "leads"),
 		l.Percent(r.Scores.Leads))
 }
 
@@ -242,7 +242,7 @@ func (r *Report) LeadWords(l Lead) string {
 	in := r.Language
 	switch l.Kind {
 	case LeadSummary:
-		return in.Say("says in brief what the source says")
+		return in.Say("summarises the source")
 	case LeadTranslation:
 		return in.Say("says the same in other words (%s, from %s)", in.languageName(l.Languages[0]), in.languageName(l.Languages[1]))
 	}
@@ -390,9 +390,9 @@ func (r *Report) LikelihoodWords(l Lead) string {
 	case x == nil:
 		return ""
 	case *x >= MostLikely:
-		return r.Language.Say("Places that stand out as much as these were %d or more times as frequent in passages put in other words as elsewhere.", MostLikely)
+		return r.Language.Say("Likelihood: %d to 1 or more. Pairs that stand out this much were that many times as frequent in reworded passages as in other text.", MostLikely)
 	}
-	return r.Language.Say("Places that stand out as much as these were %s times as frequent in passages put in other words as elsewhere.",
+	return r.Language.Say("Likelihood: %s to 1. Pairs that stand out this much were that many times as frequent in reworded passages as in other text.",
 		strconv.FormatFloat(*x, 'f', -1, 64))
 }
 
@@ -415,5 +415,5 @@ func (r *Report) OpenLeads() string {
 		return ""
 	}
 	l := r.Language
-	return l.Say("Not decided: %s to passages that seem to say the same in other words. They count in no share.", l.Plural(n, "lead", "leads"))
+	return l.Say("Not decided: %s to passages that seem to say the same in other words. They count towards no share.", l.Plural(n, "lead", "leads"))
 }

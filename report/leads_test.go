@@ -130,15 +130,15 @@ func TestLikelihood(t *testing.T) {
 		likelihood float64
 		says, json string
 	}{
-		{12.345, "these were 12 times as frequent", `"likelihood": 12,`}, {2.449, "these were 2.4 times as frequent", `"likelihood": 2.4,`},
-		{20, "these were 20 or more times as frequent", `"likelihood": 20,`}, {0, "", `"likelihood": null,`},
+		{12.345, "Likelihood: 12 to 1.", `"likelihood": 12,`}, {2.449, "Likelihood: 2.4 to 1.", `"likelihood": 2.4,`},
+		{20, "Likelihood: 20 to 1 or more.", `"likelihood": 20,`}, {0, "", `"likelihood": null,`},
 	} {
 		for i := range f.Leads {
 			f.Leads[i].Likelihood = x.likelihood
 		}
 		r := report.Build(f, report.Rules{})
 		if x.says == "" {
-			if text := written(t, r); strings.Contains(text, "as frequent in passages") {
+			if text := written(t, r); strings.Contains(text, "as frequent in reworded") {
 				t.Errorf("not measured:\n%s", text)
 			}
 		} else if text := strings.Join(strings.Fields(written(t, r)), " "); strings.Count(text, x.says) != 2 {
@@ -224,7 +224,7 @@ func TestChosenLeads(t *testing.T) {
 	}{
 		{report.LeadFilter{State: report.LeadCounted, Languages: "en-zh"}, "1 of 1 leads are shown, by this filter: counted, English, from Chinese.", 1},
 		{report.LeadFilter{State: report.LeadOpen}, "0 of 1 leads are shown, by this filter: not decided.", 0},
-		{report.LeadFilter{Least: 2.5}, "0 of 1 leads are shown, by this filter: at least 2.5 times.", 0},
+		{report.LeadFilter{Least: 2.5}, "0 of 1 leads are shown, by this filter: 2.5 to 1 or more.", 0},
 	} {
 		r.LeadFilter = c.filter
 		text := strings.Join(strings.Fields(written(t, r)), " ")

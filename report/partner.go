@@ -113,7 +113,7 @@ func (l Language) partner(c concordat.Consulted) []string {
 		say("Not asked about leads: %s at the end of the text, which is too long for that.", l.Plural(c.LeadsUnasked, "sentence", "sentences"))
 	}
 	if c.Standing {
-		say("It will tell of later documents that match.")
+		say("It will report later documents that match.")
 	}
 	return out
 }
@@ -121,8 +121,8 @@ func (l Language) partner(c concordat.Consulted) []string {
 // leadsAt describes the outcome of the question for leads, in English, to be translated.
 var leadsAt = map[string]string{
 	concordat.LeadsAsked:    "Leads were looked for there, by codes of meaning.",
-	concordat.LeadsNone:     "Leads were not looked for there: no sentence was left that matched nothing.",
-	concordat.LeadsWithheld: "Leads were not looked for there: this partner was shown the sentences left in another form before.",
+	concordat.LeadsNone:     "Leads were not looked for there: every sentence had matched something.",
+	concordat.LeadsWithheld: "Leads were not looked for there: this partner was shown the remaining sentences in another form before.",
 	concordat.LeadsHere:     "Leads were not looked for there: this site does not send codes of meaning to partners.",
 	concordat.LeadsClosed:   "Leads were not looked for there: the library is not open for it.",
 	concordat.LeadsVersion:  "Leads were not looked for there: its version does not know the question. Nothing was sent for it.",
@@ -151,7 +151,7 @@ func (l Language) exposed(e concordat.Exposed) string {
 func (l Language) shown(c concordat.Consulted) string {
 	s := c.Shown
 	if !s.Exists {
-		return l.Say("that nothing matches, as far as it tells")
+		return l.Say("that nothing matches, as far as it discloses")
 	}
 	var out []string
 	switch c.Level {
@@ -198,7 +198,7 @@ func (l Language) Disclosure(d Disclosure) string {
 	case concordat.DisclosureGranted:
 		state = l.Say("shown on %s", day)
 	case concordat.DisclosurePending:
-		state = l.Say("asked for on %s, not decided yet", d.Asked.UTC().Format(time.DateOnly))
+		state = l.Say("requested on %s, not decided yet", d.Asked.UTC().Format(time.DateOnly))
 	case concordat.DisclosureRefused:
 		state = l.Say("refused on %s", day)
 	case concordat.DisclosureExpired:

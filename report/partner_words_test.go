@@ -186,7 +186,7 @@ func TestHiddenMatches(t *testing.T) {
 			t.Fatal(err)
 		}
 		if got := strings.Contains(strings.Join(strings.Fields(b.String()), " "),
-			"a partner's library holds something that matches and shows no more than that"); got != c.want {
+			"a partner's library contains something that matches and shows no more than that"); got != c.want {
 			t.Errorf("level %s, exists %v: says that matches are hidden: %v, want %v\n%s", c.level, c.exists, got, c.want, b.String())
 		}
 	}
@@ -196,7 +196,7 @@ func TestHiddenMatches(t *testing.T) {
 func TestDisclosureWords(t *testing.T) {
 	asked, changed := time.Date(2026, 5, 1, 0, 0, 0, 0, time.UTC), time.Date(2026, 5, 9, 0, 0, 0, 0, time.UTC)
 	for state, want := range map[string]string{
-		concordat.DisclosureGranted: "shown on 2026-05-09", concordat.DisclosurePending: "asked for on 2026-05-01, not decided yet",
+		concordat.DisclosureGranted: "shown on 2026-05-09", concordat.DisclosurePending: "requested on 2026-05-01, not decided yet",
 		concordat.DisclosureRefused: "refused on 2026-05-09", concordat.DisclosureExpired: "no longer open since 2026-05-09",
 		concordat.DisclosureWithdrawn: "withdrawn on 2026-05-09",
 	} {

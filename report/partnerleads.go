@@ -59,7 +59,7 @@ func (b *builder) partnerLeads() []PartnerLead {
 }
 
 // PartnerLeadMeaning explains such documents, in English, for translation.
-const PartnerLeadMeaning = "Partners hold documents that may say the same. They told by codes of meaning, not by text: nobody has compared the two. Ask to see the places; only then are they compared, and shown as leads or dropped."
+const PartnerLeadMeaning = "Partners have documents that may say the same. They compared codes of meaning, not text, so the passages themselves have not been compared. Ask to see the places; they are then compared, and shown as leads or dropped."
 
 // PartnerLeadWords says what a partner's document may hold and how the request for it stands.
 func (r *Report) PartnerLeadWords(l PartnerLead) string {
@@ -71,13 +71,13 @@ func (r *Report) PartnerLeadWords(l PartnerLead) string {
 
 // partnerLeadStates describes the state of such a document, in English, to be translated.
 var partnerLeadStates = map[string]string{
-	"":                            "Its text was not asked for.",
-	concordat.DisclosurePending:   "Its places were asked for; the partner has not decided.",
+	"":                            "Its text has not been requested.",
+	concordat.DisclosurePending:   "Its places were requested; the partner has not decided yet.",
 	concordat.DisclosureRefused:   "The partner does not show its places.",
 	concordat.DisclosureExpired:   "The request for its places has expired.",
-	concordat.DisclosureWithdrawn: "The partner does not show its places any more.",
-	string(PartnerLeadFound):      "Its places were shown and compared: it stands among the leads.",
-	string(PartnerLeadNone):       "Its places were shown and compared: they are no lead.",
+	concordat.DisclosureWithdrawn: "The partner no longer shows its places.",
+	string(PartnerLeadFound):      "Its places were shown and compared: it is among the leads.",
+	string(PartnerLeadNone):       "Its places were shown and compared: they are not a lead.",
 }
 
 // PartnerLeadState returns the outcome for a partner's document, or the state of the latest request for it; empty: not

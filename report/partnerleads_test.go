@@ -33,7 +33,7 @@ func TestPartnerLeads(t *testing.T) {
 		}
 		return strings.Join(strings.Fields(b.String()), " ")
 	}
-	if s := written(); !strings.Contains(s, "[P1]") || strings.Contains(s, "[P2]") || !strings.Contains(s, "Its text was not asked for.") ||
+	if s := written(); !strings.Contains(s, "[P1]") || strings.Contains(s, "[P2]") || !strings.Contains(s, "text has not been requested.") ||
 		!strings.Contains(s, "1 sentence, 1 of them near") {
 		t.Errorf("in text: %s", s)
 	}

@@ -70,7 +70,7 @@ func (r *Report) ReviewWords() []string {
 		out = append(out, l.Say("Signed off by %s on %s.", r.Names.Person(s.By), day(s.At)))
 	}
 	if len(v.Signed) == 0 {
-		out = append(out, l.Say("Nobody else has signed it off yet."))
+		out = append(out, l.Say("No second person has signed it off yet."))
 	}
 	if v.Stale {
 		out = append(out, l.Say("The rules have changed since this verdict: it was given on other figures."))

@@ -86,12 +86,12 @@ var ruleWords = []struct {
 	}},
 	{"min_characters", func(r *Report) []string {
 		if r.Rules.MinCharacters <= 0 {
-			return r.line("Least length of a match: none.")
+			return r.line("Minimum length of a match: none.")
 		}
-		return r.line("Least length of a match: %s.", r.Language.Plural(r.Rules.MinCharacters, "letter or digit", "letters and digits"))
+		return r.line("Minimum length of a match: %s.", r.Language.Plural(r.Rules.MinCharacters, "letter or digit", "letters and digits"))
 	}},
 	{"count_sentences", func(r *Report) []string {
-		return r.line("Sentences that stand alone: %s.", r.counted(r.Rules.CountSentences))
+		return r.line("Isolated sentences: %s.", r.counted(r.Rules.CountSentences))
 	}},
 	{"count_forms", func(r *Report) []string {
 		return r.line("Wording that reads like a form: %s.", r.counted(r.Rules.CountForms))
@@ -100,13 +100,13 @@ var ruleWords = []struct {
 		if r.Rules.MinSourceShare <= 0 {
 			return nil
 		}
-		return r.line("Least share of a source: %s.", r.Language.percent1(r.Rules.MinSourceShare))
+		return r.line("Minimum share of a source: %s.", r.Language.percent1(r.Rules.MinSourceShare))
 	}},
 	{"common_above", func(r *Report) []string {
 		if r.Rules.CommonAbove < 0 {
 			return r.line("Common wording: counted.")
 		}
-		return r.line("Common wording: under 60 words in a row that at least a fifth of the documents hold, at least three, or more than %d of them, give no score. Longer wording that so many hold is to be decided.", cmp.Or(r.Rules.CommonAbove, DefaultCommonAbove))
+		return r.line("Common wording gives no score: under 60 words in a row found in a fifth of the documents (at least three), or in more than %d. Longer wording found in as many is to be decided.", cmp.Or(r.Rules.CommonAbove, DefaultCommonAbove))
 	}},
 	{"exclude_kinds", func(r *Report) (out []string) {
 		for _, k := range r.Rules.ExcludeKinds {
@@ -122,7 +122,7 @@ var ruleWords = []struct {
 	}},
 	{"exclude_sources", func(r *Report) []string { return r.sourceLines("Excluded: source %s.", r.Rules.ExcludeSources) }},
 	{"own_work", func(r *Report) []string {
-		return r.sourceLines("Excluded as earlier work of the author: %s.", r.Rules.OwnWork)
+		return r.sourceLines("Excluded as the author's earlier work: %s.", r.Rules.OwnWork)
 	}},
 	{"exclude_template", func(r *Report) []string {
 		if len(r.Rules.ExcludeTemplate) == 0 {

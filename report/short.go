@@ -190,7 +190,7 @@ func (s *ShortTexts) Stand() string {
 }
 
 // listHint says how a list of short texts is given.
-const listHint = "A list is read line by line where all its lines are that short; else put an empty line between its entries."
+const listHint = "A list is read line by line if all its lines are that short; otherwise, put an empty line between its entries."
 
 // shortStatement says which short texts were compared and found; nothing if not requested.
 func (r *Report) shortStatement() []string {
@@ -201,24 +201,24 @@ func (r *Report) shortStatement() []string {
 	if s.Asked == 0 {
 		return []string{l.Say("No short text was compared: it is a title, or a paragraph of 4 to 39 letters."), l.Say(listHint)}
 	}
-	stand := "Short texts (titles, headings, answers): %s of %s also appear in other documents. They are no part of the shares."
+	stand := "Short texts (titles, headings, answers): %s of %s also appear in other documents. They are not part of the shares."
 	if s.Found == 1 {
-		stand = "Short texts (titles, headings, answers): %s of %s also appears in other documents. They are no part of the shares."
+		stand = "Short texts (titles, headings, answers): %s of %s also appears in other documents. They are not part of the shares."
 	}
 	out := []string{l.Say(stand, Thousands(s.Found), l.Plural(s.Asked, "compared short text", "compared short texts"))}
 	if s.titleOnly {
 		out = append(out, l.Say("Of the short texts only the title was compared: the text has no paragraph of 4 to 39 letters."), l.Say(listHint))
 	}
 	if s.Common+s.Excluded > 0 {
-		out = append(out, l.Say("Of the short texts, %s found as common wording and %s taken out by rules do not count.", Thousands(s.Common),
+		out = append(out, l.Say("Of the short texts, %s found as common wording and %s excluded by rules do not count.", Thousands(s.Common),
 			Thousands(s.Excluded)))
 	}
 	if s.Unindexed > 0 {
-		out = append(out, l.Say("The short texts of %s are not indexed and were not compared; concordat reindex notes them.",
+		out = append(out, l.Say("The short texts of %s are not indexed and were not compared; concordat reindex indexes them.",
 			l.Plural(s.Unindexed, "document", "documents")))
 	}
 	if s.Capped > 0 {
-		out = append(out, l.Say("For %s not everything alike was measured.", l.Plural(s.Capped, "short text", "short texts")))
+		out = append(out, l.Say("For %s, not all similar texts were measured.", l.Plural(s.Capped, "short text", "short texts")))
 	}
 	return out
 }

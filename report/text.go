@@ -27,7 +27,7 @@ func WriteText(w io.Writer, r *Report) error {
 	t := textWriter{bufio.NewWriter(w), r.Language}
 	t.summary(r, len(r.Sources))
 	if words := r.LaterWords(); len(words) > 0 {
-		t.heading(t.Say("Since then found"))
+		t.heading(t.Say("Found since then"))
 		for _, s := range words {
 			t.wrap("- ", s)
 		}
@@ -126,16 +126,16 @@ func (t textWriter) summary(r *Report, n int) {
 		t.line(t.Say("covered %s (word for word %s, changed %s), largest source %s", t.Percent(s.Covered), t.Percent(s.Verbatim),
 			s.ChangedWords(t.Language), t.Percent(s.Largest)))
 		if s.Countable < s.Checked {
-			t.line(t.Say("of the whole text %s; %s of the letters compared could count", t.Percent(s.Whole),
+			t.line(t.Say("%s of the whole text; %s of the compared letters could count", t.Percent(s.Whole),
 				t.Percent(float64(s.Countable)/float64(s.Checked))))
 		}
 		if s.Undecided > 0 {
-			t.line(t.Say("to be decided %s: a form, or copied? Share if it counts: %s", t.Percent(s.Undecided), t.Percent(s.IfCounted)))
+			t.line(t.Say("%s to be decided: a form, or copied? Share if it counts: %s", t.Percent(s.Undecided), t.Percent(s.IfCounted)))
 		}
 		if counted := r.CountedLeads(); counted != "" {
 			t.wrap("  ", counted)
 		}
-		t.line(t.Say("in quotations %s, common wording %s, taken out by rules %s", t.Percent(s.Quoted), t.Percent(s.Common), t.Percent(s.Excluded)))
+		t.line(t.Say("in quotations %s, common wording %s, excluded by rules %s", t.Percent(s.Quoted), t.Percent(s.Common), t.Percent(s.Excluded)))
 		reached := ""
 		if r.Reached() {
 			reached = t.Say(", reached")

@@ -57,7 +57,7 @@ var quotedReasons = map[string]string{
 	string(AsStatute):   "the provision of a statute",
 	string(AsScripture): "a passage of scripture with its place",
 	string(AsVerse):     "verse with its source",
-	string(AsStatement): "a statement that is asked of everybody",
+	string(AsStatement): "a statement that everyone must make",
 	string(AsSkeleton):  "code that was handed out",
 	string(AsNotice):    "a publisher's notice",
 	string(AsAuthors):   "authors and their institutions",
@@ -98,11 +98,11 @@ func (r *Report) shownWithout() []string {
 	passages := func(e concordat.Exclusion) string { return l.Plural(count[e], "passage", "passages") }
 	var out []string
 	if count[concordat.ExcludedCommon] > 0 {
-		out = append(out, l.Join(append([]string{l.Say("Common wording: %s, shown without score.", passages(concordat.ExcludedCommon))},
+		out = append(out, l.Join(append([]string{l.Say("Common wording: %s, shown without a score.", passages(concordat.ExcludedCommon))},
 			r.holders()...)))
 	}
 	if count[concordat.ExcludedTemplate] > 0 {
-		out = append(out, l.Say("Template wording: %s, shown without score.", passages(concordat.ExcludedTemplate)))
+		out = append(out, l.Say("Template wording: %s, shown without a score.", passages(concordat.ExcludedTemplate)))
 	}
 	if count[concordat.ExcludedForm] > 0 {
 		if by := l.formReasons(reasons); by != "" {
@@ -112,11 +112,11 @@ func (r *Report) shownWithout() []string {
 		}
 	}
 	if count[concordat.ExcludedSentence] > 0 {
-		out = append(out, l.Say("A sentence or so that stands alone: %s, not counted. The rules can count it.",
+		out = append(out, l.Say("Isolated sentences: %s, not counted. The rules can count them.",
 			passages(concordat.ExcludedSentence)))
 	}
 	if n := count[concordat.ExcludedUndecided]; n > 0 {
-		out = append(out, l.Say("To be decided: %s that many documents hold, a form or copied. Nothing of it counts until somebody decides.",
+		out = append(out, l.Say("To be decided: %s that many documents contain, from a form or copied. It does not count until a person decides.",
 			passages(concordat.ExcludedUndecided)))
 	}
 	return out
@@ -163,9 +163,9 @@ func (r *Report) holders() []string {
 	var out []string
 	for _, of := range ofs {
 		if b := by[of]; b.least == b.most {
-			out = append(out, l.Say("Held by %s of %s.", Thousands(b.least), l.Plural(of, "document", "documents")))
+			out = append(out, l.Say("Found in %s of %s.", Thousands(b.least), l.Plural(of, "document", "documents")))
 		} else {
-			out = append(out, l.Say("Held by %s to %s of %s.", Thousands(b.least), Thousands(b.most), l.Plural(of, "document", "documents")))
+			out = append(out, l.Say("Found in %s to %s of %s.", Thousands(b.least), Thousands(b.most), l.Plural(of, "document", "documents")))
 		}
 	}
 	return out

@@ -42,14 +42,14 @@ func TestFormWording(t *testing.T) {
 		t.Fatalf("covered %v, form %v, %d passages", r.Scores.Covered, r.Scores.Form, len(r.Evidence))
 	}
 	for i, want := range []string{"reads like a form: an instruction", "reads like a form: a declaration",
-		"is a sentence or so that stands alone"} {
+		"is an isolated sentence"} {
 		if got := r.WhyNot(r.Evidence[i]); got != want {
 			t.Errorf("passage %d %s, want %s", i, got, want)
 		}
 	}
 	said := strings.Join(r.Statement(), "\n")
 	for _, want := range []string{"Reads like a form: 2 passages (1 declaration, 1 instruction), not counted.",
-		"A sentence or so that stands alone: 1 passage, not counted."} {
+		"Isolated sentences: 1 passage, not counted."} {
 		if !strings.Contains(said, want) {
 			t.Errorf("the statement %q lacks %q", said, want)
 		}
@@ -114,7 +114,7 @@ func TestFormWordingInJSON(t *testing.T) {
 func TestHoldersOfCommonWording(t *testing.T) {
 	r := report.Build(load(t, "chinese"), report.Rules{})
 	if said := strings.Join(r.Statement(), "\n"); !strings.Contains(said,
-		"Common wording: 1 passage, shown without score. Held by 14 of 60 documents.") {
+		"Common wording: 1 passage, shown without a score. Found in 14 of 60 documents.") {
 		t.Errorf("statement %q", said)
 	}
 }

@@ -50,7 +50,7 @@ func kindWords(k concordat.Kind) string {
 	case concordat.KindForm:
 		return "form wording"
 	case concordat.KindSentence:
-		return "sentence that stands alone"
+		return "isolated sentence"
 	case concordat.KindUndecided:
 		return "undecided wording"
 	case concordat.KindQuotation:
@@ -71,33 +71,33 @@ func exclusionWords(e concordat.Exclusion) string {
 	case concordat.ExcludedBibliography:
 		return "is in the list of references"
 	case concordat.ExcludedCitation:
-		return "is the mark of a citation"
+		return "is a citation marker"
 	case concordat.ExcludedSection:
 		return "its section is excluded"
 	case concordat.ExcludedTemplate:
-		return "is wording of a given template"
+		return "is template wording"
 	case concordat.ExcludedForm:
 		return "reads like a form"
 	case concordat.ExcludedPassage:
-		return "was taken out by hand"
+		return "was excluded by hand"
 	case concordat.ExcludedCommon:
 		return "is wording that many documents share"
 	case concordat.ExcludedSmall:
-		return "is shorter than the least length"
+		return "is shorter than the minimum length"
 	case concordat.ExcludedSentence:
-		return "is a sentence or so that stands alone"
+		return "is an isolated sentence"
 	case concordat.ExcludedUndecided:
-		return "is held by many: a form, or copied? To be decided"
+		return "is in many documents: a form, or copied? To be decided"
 	case concordat.ExcludedSource:
 		return "its source is excluded"
 	case concordat.ExcludedOwn:
-		return "is earlier work of the same author"
+		return "is the author's earlier work"
 	case concordat.ExcludedSmallSource:
-		return "its source holds less than the least share"
+		return "its source is below the minimum share"
 	case concordat.ExcludedKind:
 		return "its kind of evidence is excluded"
 	}
-	return "was taken out by a rule"
+	return "was excluded by a rule"
 }
 
 // Skip says why something was not compared.
@@ -205,14 +205,14 @@ func (l Language) Kinds() []KindMeaning {
 		{concordat.KindVerbatim, "the same words in the same order"},
 		{concordat.KindNear, "mostly the same words"},
 		{concordat.KindParaphrase, "the same content in other words"},
-		{concordat.KindSummary, "a longer source in short"},
+		{concordat.KindSummary, "a longer source, shortened"},
 		{concordat.KindQuotation,
 			"it is in quotation marks or a block quotation; not counted where it names its source or a rule excludes quotations"},
 		{concordat.KindCommon, "many documents share it; not counted"},
-		{concordat.KindTemplate, "a form that was handed out holds it; not counted"},
+		{concordat.KindTemplate, "it is in a form that was handed out; not counted"},
 		{concordat.KindForm, "it reads like a form that both answer: a heading, a question, an instruction, a declaration; not counted"},
-		{concordat.KindSentence, "no more than a sentence or so is alike there; not counted"},
-		{concordat.KindUndecided, "many documents hold so much in a row: a form, or copied? It is not counted until somebody decides"},
+		{concordat.KindSentence, "only about a sentence is alike there; not counted"},
+		{concordat.KindUndecided, "many documents contain this long stretch: a form, or copied? It does not count until a person decides"},
 	} {
 		out = append(out, KindMeaning{string(k.kind), l.Kind(k.kind), l.Say(k.words)})
 	}
@@ -238,13 +238,13 @@ func (r *Report) Headline() string {
 	s, l := r.Scores, r.Language
 	switch {
 	case !s.Measured() && r.Short != nil && r.Short.Asked > 0:
-		return l.Say("No passage was compared, only short texts. Their figure stands apart.")
+		return l.Say("No passage was compared, only short texts. Their figure is separate.")
 	case !s.Measured():
 		return l.Say("Nothing was compared. This report says nothing about the text.")
 	case s.Found == 0 && r.hidden():
-		return l.Say("No passage is shown, but a partner's library holds something that matches and shows no more than that.")
+		return l.Say("No passage is shown, but a partner's library contains something that matches and shows no more than that.")
 	case s.Found == 0 && r.incomplete():
-		return l.Say("No matching passage was found in what answered. Not every source did.")
+		return l.Say("No matching passage was found in the sources that answered. Not all did.")
 	case s.Found == 0:
 		return l.Say("No matching passage was found in the sources searched.")
 	case s.Covered == 0 && s.Undecided > 0:
@@ -270,7 +270,7 @@ func (r *Report) Headline() string {
 			l.Percent(s.Covered), l.Say(how), l.Percent(s.Whole))
 	}
 	if s.Estimate != nil {
-		out = append(out, l.Say("Texts of partners stay there, so that the share is an estimate: it lies within %s and %s.",
+		out = append(out, l.Say("Partners' texts stay with them, so the share is an estimate: it is between %s and %s.",
 			l.Percent(s.Estimate.Low), l.Percent(s.Estimate.High)))
 	}
 	if s.Undecided > 0 {
@@ -320,14 +320,14 @@ func (r *Report) Statement() []string {
 		out = append(out, found)
 	}
 	if len(r.Consulted) == 0 {
-		out = append(out, l.Say("No library is on record as asked."))
+		out = append(out, l.Say("No library is recorded as asked."))
 	}
 	for _, c := range r.Consulted {
 		out = append(out, l.Say("%s: %s", r.libraryPlace(c.Site, c.Library), l.Consulted(c)))
 	}
 	switch r.Forward {
 	case "unmatched":
-		out = append(out, l.Say("Other sites were asked only about sentences that found nothing at this site; for the rest they may hold older or fuller sources."))
+		out = append(out, l.Say("Other sites were asked only about sentences that matched nothing at this site; for the rest they may have older or fuller sources."))
 	case "all":
 		out = append(out, l.Say("Other sites were asked about every sentence."))
 	case "none":
@@ -409,7 +409,7 @@ func (r *Report) Reading() string {
 	if !r.Scores.Measured() {
 		return in.Say("A blank is not a zero: nothing was measured.")
 	}
-	judge := in.Say("The figure measures likeness of wording. Whether a passage is rightly quoted, common to a field or copied is for people to judge.")
+	judge := in.Say("The figure measures similarity of wording. People must judge whether a passage is properly quoted, common in its field or copied.")
 	switch {
 	case r.Threshold <= 0:
 		return judge

@@ -29,7 +29,7 @@ type ShareRule struct {
 	Embargo        time.Time      `json:"embargo,omitzero" doc:"Nothing is answered before"`
 	Expires        time.Time      `json:"expires,omitzero" doc:"Nothing is answered from then on"`
 	Ship           bool           `json:"ship,omitempty" doc:"The partner may keep a mirror of the fingerprints"`
-	Standing       bool           `json:"standing,omitempty" doc:"The partner may leave questions for later documents"`
+	Standing       bool           `json:"standing,omitempty" doc:"The partner is told of later documents that match its checks"`
 	ExcludeAuthors bool           `json:"exclude_authors,omitempty" doc:"Documents of authors whom the asker names are left out"`
 	ApprovalDays   int            `json:"approval_days,omitempty" minimum:"0" maximum:"3650" doc:"That a request for a passage waits, and a granted one can be read; 0: 14"`
 	Contact        string         `json:"contact,omitempty" maxLength:"1000" doc:"Whom the partner's people turn to"`

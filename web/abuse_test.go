@@ -322,7 +322,7 @@ func TestPublic(t *testing.T) {
 	anybody.post("/register", http.StatusConflict, url.Values{"name": {"bo@example.org"}})
 	eve := join("eve")
 	page := anybody.post("/register", http.StatusTooManyRequests, url.Values{"name": {"more"}})
-	if !strings.Contains(page, "new accounts in 24 hours: 0 of 3 left; this fits again at 2") {
+	if !strings.Contains(page, "new accounts in 24 hours: 0 of 3 left; this will fit again at 2") {
 		t.Errorf("the quota is not explained:\n%s", page)
 	}
 
@@ -340,7 +340,7 @@ func TestPublic(t *testing.T) {
 	d.cancelAll(t)
 	// Four documents came from this address: the other account's quota does not help.
 	page = bo.upload(http.StatusTooManyRequests, nil, "three.txt", "three")
-	if !strings.Contains(page, "documents in 24 hours: 0 of 4 left; this fits again at 2") {
+	if !strings.Contains(page, "documents in 24 hours: 0 of 4 left; this will fit again at 2") {
 		t.Errorf("the quota is not explained:\n%s", page)
 	}
 	prog := bo.program("check")
@@ -381,7 +381,7 @@ func TestCharacters(t *testing.T) {
 	p.upload(http.StatusOK, nil, "two.txt", folios)
 	ids := d.await(t)
 	if page := p.get("/checks/"+string(ids["two.txt"]), http.StatusOK); !strings.Contains(page,
-		"Quota of characters in 24 hours: 56 of 200 left; this fits again at 2") {
+		"Quota of characters in 24 hours: 56 of 200 left; this will fit again at 2") {
 		t.Errorf("no words about the quota:\n%s", page)
 	}
 }

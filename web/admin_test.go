@@ -76,8 +76,8 @@ func TestAdministration(t *testing.T) {
 		"/admin/settings": {"--listen", "site.yaml:3", "set, not shown"},
 		"/admin/partners": {"South &lt;Site&gt;", "Compare the six words"},
 		"/admin/partners/SOUTH": {"six words", "which sentences match", "folios.txt", "No library of this site is open to it",
-			"more variants of sentences than anybody needs", "its audit was rewritten", "no longer shared", "an answer that cannot be",
-			"more than this site can take", "keep finding one document", "began an epoch too soon", "peer revoke"},
+			"suspiciously many variants of the same sentences", "its audit log was rewritten", "no longer shared", "an impossible answer",
+			"more messages than this site can handle", "keep finding the same document", "began an epoch too soon", "peer revoke"},
 		"/admin/audit": {"The latest entry is number"},
 	} {
 		for _, p := range []*person{adam, axel} {
@@ -95,7 +95,7 @@ func TestAdministration(t *testing.T) {
 		olga.get(path, http.StatusForbidden)
 	}
 	// What was found is said in the language of the page, and in English to programs.
-	for language, want := range map[string]string{"en": "6 documents, the catalogue has 7", "de": "6 Dokumente, im Katalog stehen 7",
+	for language, want := range map[string]string{"en": "6 documents; the catalogue has 7", "de": "6 Dokumente, im Katalog stehen 7",
 		"zh-CN": "6 份文档，目录中有 7 份"} {
 		r := adam.request(http.MethodGet, "/admin", nil)
 		r.Header.Set("Accept-Language", language)
@@ -110,7 +110,7 @@ func TestAdministration(t *testing.T) {
 	}
 	var health struct{ Parts []struct{ Detail string } }
 	adam.program("read").call(http.MethodGet, "/api/v1/admin/health", http.StatusOK, &health)
-	if len(health.Parts) < 3 || health.Parts[2].Detail != "6 documents, the catalogue has 7" {
+	if len(health.Parts) < 3 || health.Parts[2].Detail != "6 documents; the catalogue has 7" {
 		t.Errorf("programs are told %+v", health)
 	}
 	adam.get("/admin/partners/NONE", http.StatusNotFound)
@@ -176,7 +176,7 @@ func TestProbingIsSeen(t *testing.T) {
 		}
 		sender.Step(ctx)
 	}
-	const words = "more variants of sentences than anybody needs"
+	const words = "suspiciously many variants of the same sentences"
 	seen := func() (page, logged, hooked bool) {
 		return strings.Contains(adam.get("/admin/partners/SOUTH", http.StatusOK), words),
 			strings.Contains(log.String(), "variants of sentences") && strings.Contains(log.String(), "site=SOUTH"),
@@ -251,7 +251,7 @@ func TestAuditPage(t *testing.T) {
 		t.Error("not the last page")
 	}
 	if page := adam.post("/admin/audit", http.StatusOK, nil); !strings.Contains(page,
-		"The chain is whole from the first entry to number 120") {
+		"The chain is intact from the first entry to number 120") {
 		t.Error("the chain is not followed")
 	}
 	lines := strings.Split(strings.TrimSpace(adam.get("/admin/audit/export", http.StatusOK)), "\n")

@@ -91,7 +91,7 @@ func TestAlertPages(t *testing.T) {
 		t.Fatal(err)
 	}
 	page = olga.get(path(told), http.StatusOK)
-	if strings.Contains(page, "<blockquote") || !strings.Contains(page, "The text is not here any more") {
+	if strings.Contains(page, "<blockquote") || !strings.Contains(page, "The text is no longer here") {
 		t.Errorf("of another text:\n%s", page)
 	}
 }
@@ -104,28 +104,28 @@ func TestLaterInReport(t *testing.T) {
 	olga, sue := d.signedIn(t, "olga", store.RoleOfficer), d.signedIn(t, "sue", store.RoleSubmitter)
 	task := d.checkedBy(t, sue, "essay", folios)
 	page := "/checks/" + string(task)
-	if got := olga.get(page, http.StatusOK); strings.Contains(got, "Since then found") {
+	if got := olga.get(page, http.StatusOK); strings.Contains(got, "Found since then") {
 		t.Errorf("before any alert:\n%s", got)
 	}
 	found, _, _ := d.alerts(t, task)
 	alert := "/alerts/" + strconv.FormatInt(found, 10)
-	if got := olga.get(page, http.StatusOK); !strings.Contains(got, "Since then found") || !strings.Contains(got, `href="`+alert+`"`) ||
+	if got := olga.get(page, http.StatusOK); !strings.Contains(got, "Found since then") || !strings.Contains(got, `href="`+alert+`"`) ||
 		!strings.Contains(got, "A &lt;late&gt; one") || !strings.Contains(got, ">Unread<") {
 		t.Errorf("the page:\n%s", got)
 	}
 	olga.post(alert, http.StatusOK, url.Values{"action": {"handle"}})
-	for format, want := range map[string]string{"html": "A &lt;late&gt; one, of All &lt;theses&gt;", "json": `"later": [`} {
+	for format, want := range map[string]string{"html": "A &lt;late&gt; one, from All &lt;theses&gt;", "json": `"later": [`} {
 		got := olga.get(page+"/report?format="+format, http.StatusOK)
 		words := strings.Join(strings.Fields(got), " ")
-		if !strings.Contains(words, want) || format != "json" && !strings.Contains(words, "Dealt with by olga on ") ||
+		if !strings.Contains(words, want) || format != "json" && !strings.Contains(words, "Handled by olga on ") ||
 			format == "json" && !strings.Contains(words, `"handled": { "by": "olga",`) {
 			t.Errorf("%s:\n%s", format, got)
 		}
-		if got := sue.get(page+"/report?format="+format, http.StatusOK); strings.Contains(got, `"later"`) || strings.Contains(got, "Since then") {
+		if got := sue.get(page+"/report?format="+format, http.StatusOK); strings.Contains(got, `"later"`) || strings.Contains(got, "since then") {
 			t.Errorf("a submitter's %s:\n%s", format, got)
 		}
 	}
-	if got := sue.get(page, http.StatusOK); strings.Contains(got, "Since then found") {
+	if got := sue.get(page, http.StatusOK); strings.Contains(got, "Found since then") {
 		t.Errorf("a submitter's page:\n%s", got)
 	}
 }

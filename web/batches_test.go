@@ -134,7 +134,7 @@ func TestBatchPages(t *testing.T) {
 		t.Fatalf("%s: %s", b.State, b.Cause)
 	}
 	page := ann.get(path, http.StatusOK)
-	ann.wants(page, "Call &lt;7&gt;", "a&lt;1&gt;.txt", "<svg ", "damaged: the file ends in the middle", "one declared author", "gone.txt",
+	ann.wants(page, "Call &lt;7&gt;", "a&lt;1&gt;.txt", "<svg ", "damaged: the file ends in the middle", "same declared author", "gone.txt",
 		"/tables/matrix.csv", `href="/checks/`+b.ID+`-1"`)
 	if strings.Contains(page, "<1>") || strings.Contains(page, `/batches/`+b.ID+`/lineage"`) {
 		t.Error("markup of a name, or a form that a submitter may not use")
@@ -234,7 +234,7 @@ func TestBatchCancelled(t *testing.T) {
 	d := newTestSite(t, true)
 	ann := d.signedIn(t, "ann", store.RoleSubmitter)
 	path := ann.handBatch(http.StatusOK, nil, "a.txt", ledger)
-	ann.wants(ann.get(path, http.StatusOK), "data-events", "Waits for its turn")
+	ann.wants(ann.get(path, http.StatusOK), "data-events", "Waiting for its turn")
 	ann.wants(ann.post(path+"/cancel", http.StatusOK, nil), "Cancelled by ann", "Resume")
 	ann.post(path+"/cancel", http.StatusOK, nil) // it has ended
 }
@@ -336,7 +336,7 @@ func TestBatchStreams(t *testing.T) {
 	ann.get(path, http.StatusTooManyRequests)
 	d.web.EndStreams()
 	for _, s := range streams {
-		if told, err := io.ReadAll(s); err != nil || !strings.Contains(string(told), "Waits for its turn") {
+		if told, err := io.ReadAll(s); err != nil || !strings.Contains(string(told), "Waiting for its turn") {
 			t.Fatalf("a stream told %q: %v", told, err)
 		}
 	}
@@ -366,7 +366,7 @@ func TestBatchByKeyboard(t *testing.T) {
 		chromedp.WaitVisible("[data-words]", chromedp.ByQuery), text("[data-words]", &waits)); err != nil {
 		t.Fatal(err)
 	}
-	if waits != "Waits for its turn." {
+	if waits != "Waiting for its turn." {
 		t.Errorf("the page says %q", waits)
 	}
 	runBatches(t, d.batches)

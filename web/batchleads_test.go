@@ -130,7 +130,7 @@ func TestBatchLeadPages(t *testing.T) {
 		t.Errorf("the client decides: %+v, %v", got.Leads, err)
 	}
 	if page := officer.get(path+"?lead-state=open", http.StatusOK); strings.Contains(page, `id="lead-1"`) ||
-		!strings.Contains(page, "None of 1 leads is: not decided.") {
+		!strings.Contains(page, "0 of 1 leads match: not decided.") {
 		t.Errorf("filtered: %s", page)
 	}
 	kept := form("open-lead", "")

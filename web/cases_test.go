@@ -128,7 +128,7 @@ func TestSubmissionsMeet(t *testing.T) {
 	olga.wants(olga.post(path, http.StatusOK, add), "added the submission to the library", `value="remove"`)
 	d.await(t)
 	olga.wants(olga.get("/checks/"+string(first), http.StatusOK), "In library", `href="/libraries/submissions"`,
-		"Its document in the library submissions stays")
+		"Its document in the library submissions is kept")
 	olga.wants(olga.get("/libraries/submissions", http.StatusOK), name, "first essay")
 	olga.post(path, http.StatusOK, add) // once
 	second = d.checkedBy(t, sue, "second essay", essay)
@@ -218,7 +218,7 @@ func TestAdditionCancelled(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	olga.wants(olga.post(path, http.StatusConflict, remove), "is being added at this moment")
+	olga.wants(olga.post(path, http.StatusConflict, remove), "is being added right now")
 	prog.exchange(http.MethodDelete, path, "", http.StatusConflict)
 	if now, err := d.store.Checks.Task(t.Context(), claimed.ID); err != nil || now.State != concordat.TaskRunning {
 		t.Errorf("the addition is %s, %v, want running", now.State, err)

@@ -46,7 +46,7 @@ func TestCluster(t *testing.T) {
 
 	d = newTestSiteOf(t, false, func(o *web.Options) { o.Cluster = nil })
 	p = d.signedIn(t, "axel", store.RoleAuditor)
-	if body := p.get("/admin/cluster", http.StatusOK); !strings.Contains(body, "is one machine") {
+	if body := p.get("/admin/cluster", http.StatusOK); !strings.Contains(body, "runs on one machine") {
 		t.Error("one machine does not say so")
 	}
 	got = web.Cluster{}

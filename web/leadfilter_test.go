@@ -71,7 +71,7 @@ func TestFilterLeads(t *testing.T) {
 		t.Errorf("without a filter: %s", got)
 	}
 	for label, want := range map[string]string{"rewording": "2", "summary": "1", "translation": "1", "English": "3",
-		"English, from Chinese": "1", "at least 5 times": "2", "at least 20 times": "1"} {
+		"English, from Chinese": "1", "5 to 1 or more": "2", "20 to 1 or more": "1"} {
 		if _, count, on := chip(page, label); count != want || on {
 			t.Errorf("%s leaves %s, want %s; in force: %v", label, count, want, on)
 		}
@@ -89,12 +89,12 @@ func TestFilterLeads(t *testing.T) {
 		t.Errorf("the filter in force leads to %s", back)
 	}
 	ada.wants(page, `href="/checks/one#L1"`, `href="#L2"`) // in the text
-	link, count, _ := chip(page, "at least 20 times")
+	link, count, _ := chip(page, "20 to 1 or more")
 	if page = ada.get(strings.TrimSuffix(link, "#leads"), http.StatusOK); count != "1" || shown(page) != "L3" {
 		t.Errorf("likely rewordings: %s of %s", shown(page), count)
 	}
 	page = ada.get(at+"?lead-kind=summary&lead-languages=en-zh", http.StatusOK)
-	if got := shown(page); got != "" || !strings.Contains(page, "None of 4 leads is: summary, English, from Chinese.") ||
+	if got := shown(page); got != "" || !strings.Contains(page, "0 of 4 leads match: summary, English, from Chinese.") ||
 		!strings.Contains(page, "Show all leads") {
 		t.Errorf("none: %s", got)
 	}

@@ -27,7 +27,7 @@ func TestAskPartnerForLead(t *testing.T) {
 		Places: []concordat.Span{{Start: 3, End: 80}}}}
 	d.finished(t, "one", "sue", f)
 	page := olga.get("/checks/one", http.StatusOK)
-	for _, want := range []string{`id="P1"`, "Of mirrors", "Its text was not asked for.", `name="lead" value="P1"`} {
+	for _, want := range []string{`id="P1"`, "Of mirrors", "Its text has not been requested.", `name="lead" value="P1"`} {
 		if !strings.Contains(page, want) {
 			t.Fatalf("the page lacks %s:\n%s", want, page)
 		}
@@ -63,7 +63,7 @@ func TestAskPartnerForLead(t *testing.T) {
 	}
 	d.partner.state.Store(concordat.DisclosureGranted)
 	page = olga.post("/checks/one/ask", http.StatusOK, url.Values{"action": {"refresh"}, "lead": {"P1"}})
-	if !strings.Contains(page, "they are no lead") || strings.Contains(page, "theirs theirs") {
+	if !strings.Contains(page, "they are not a lead") || strings.Contains(page, "theirs theirs") {
 		t.Errorf("compared:\n%s", page)
 	}
 	axel := d.signedIn(t, "axel", store.RoleAuditor)

@@ -25,7 +25,7 @@ func TestCourseSays(t *testing.T) {
 	for _, part := range []string{`name="text"`, `name="file"; filename="a.txt"`} {
 		r := teacher.request(http.MethodPost, "/lti/checks", strings.NewReader("--b\r\nContent-Disposition: form-data; "+part+"\r\n\r\nno end"))
 		r.Header.Set("Content-Type", "multipart/form-data; boundary=b")
-		if page := teacher.do(r, http.StatusBadRequest); !strings.Contains(page, "The form did not arrive whole") {
+		if page := teacher.do(r, http.StatusBadRequest); !strings.Contains(page, "The form did not arrive completely") {
 			t.Errorf("a form that ends within the part %s:\n%s", part, page)
 		}
 	}

@@ -168,7 +168,7 @@ func TestNextBestSourceSurfaces(t *testing.T) {
 	}
 	first := headline(p.get(id, http.StatusOK))
 	for _, out := range []struct{ action, back, why string }{{"exclude-source", "include-source", "its source is excluded"},
-		{"own-work", "not-own-work", "earlier work of the same author"}} {
+		{"own-work", "not-own-work", "the author&#39;s earlier work"}} {
 		page := change(http.StatusOK, out.action, original...)
 		if got := best(); got != "A copy of it" {
 			t.Errorf("%s: the next best source is %q", out.action, got)
@@ -181,7 +181,7 @@ func TestNextBestSourceSurfaces(t *testing.T) {
 		}
 	}
 	page := change(http.StatusOK, "template-passage", "at", "passage", "start", "0", "end", strconv.Itoa(len(folios)))
-	if !strings.Contains(page, "wording of a given template") {
+	if !strings.Contains(page, "is template wording") {
 		t.Errorf("no template wording in\n%s", page)
 	}
 	if got := headline(change(http.StatusOK, "clear-templates")); got != first {
@@ -199,7 +199,7 @@ func TestNextBestSourceSurfaces(t *testing.T) {
 	change(http.StatusNotFound, "template-passage", "start", "5", "end", "5")
 	change(http.StatusBadRequest, "set", "min_characters", "0", "min_source_share", "0", "common_above", "0")
 	page = change(http.StatusOK, "set", "min_characters", "0", "min_source_share", "0", "common_above", "1")
-	if !strings.Contains(page, "or more than 1 of them, give no score") {
+	if !strings.Contains(page, "or in more than 1. Longer") {
 		t.Errorf("rules in\n%s", page)
 	}
 	page = change(http.StatusOK, "set", "min_characters", "0", "min_source_share", "0", "count_common", "on", "exclude_citations", "on")
@@ -230,7 +230,7 @@ func TestVerdictGoesStale(t *testing.T) {
 		t.Errorf("not stale:\n%s", page)
 	}
 	if page := bo.post("/checks/one/notes", http.StatusConflict, url.Values{"kind": {"signoff"}}); !strings.Contains(page,
-		"it has to be given again first") {
+		"It must be given again first") {
 		t.Errorf("it does not say why:\n%s", page)
 	}
 	rules("0")

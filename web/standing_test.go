@@ -28,7 +28,7 @@ func TestWatching(t *testing.T) {
 	d := newTestSite(t, false)
 	olga, sue := d.signedIn(t, "olga", store.RoleOfficer), d.signedIn(t, "sue", store.RoleSubmitter)
 	prog := olga.program("read", "review")
-	olga.wants(olga.get("/alerts", http.StatusOK), "Alerts come only from checks that are watched", `href="/rechecks"`)
+	olga.wants(olga.get("/alerts", http.StatusOK), "Only watched checks raise alerts", `href="/rechecks"`)
 	olga.wants(olga.get("/checks/new", http.StatusOK), `name="standing"`)
 	if strings.Contains(sue.get("/checks/new", http.StatusOK), `name="standing"`) {
 		t.Error("a submitter is offered to watch")

@@ -31,7 +31,7 @@ func TestStatus(t *testing.T) {
 		if page != api || want[err] != 0 && page != want[err] {
 			t.Errorf("%v: page %d, API %d, want %d", err, page, api, want[err])
 		}
-		if fault := "It has been logged"; (page == http.StatusInternalServerError) != strings.Contains(text, fault) {
+		if fault := "the cause was logged"; (page == http.StatusInternalServerError) != strings.Contains(text, fault) {
 			t.Errorf("%v: status %d, and the page says\n%s", err, page, text)
 		}
 		if (page == http.StatusInternalServerError) != (kind == "fault") {

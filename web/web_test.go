@@ -652,7 +652,7 @@ func TestPartnersAreChosen(t *testing.T) {
 	d := newTestSite(t, true)
 	p := d.signedIn(t, "ada", store.RoleOfficer)
 	page := p.get("/checks/new", http.StatusOK)
-	for _, want := range []string{"South &lt;Site&gt;", "words that both have, on request", "has not listed its libraries yet",
+	for _, want := range []string{"South &lt;Site&gt;", "shared words, on request", "has not listed its libraries yet",
 		"can test guesses"} {
 		if !strings.Contains(page, want) {
 			t.Errorf("no %q in\n%s", want, page)

@@ -31,8 +31,8 @@ command.
 Backups are encrypted (age-encryption.org/v1), since they hold texts and the keys that identify the site. Either
 name recipients, in backup.recipients or with --recipient: age-keygen -pq creates an identity and prints its
 recipient. Or choose a passphrase: the first backup on a terminal asks for it, and later ones reuse it. This
-machine cannot read its own backups. Without the identity or the passphrase they are lost, so keep it somewhere
-that survives the machine.
+machine cannot read its own backups. Without the identity or the passphrase they cannot be opened: keep it where
+it survives the loss of the machine.
 
 On a site of several machines, any node backs up all shards and the store as of one moment. What makes a machine
 a node (its name, certificate and place in ZooKeeper) is left out.

@@ -47,8 +47,8 @@ func (a *app) batchCommand() *cobra.Command {
 a pair show each other in their reports. Pairs that reach --threshold form clusters. The overview page, tables
 and reports go to the folder --out.
 
-Pairs of one author, of one group, or of a draft and its final version are shown without counting. Declare them
-in a manifest: a table (CSV or tabs) whose first line names its columns, file and any of title, author, group,
+Pairs by one author or group, and a draft with its final version, are shown without counting. Declare them in a
+manifest: a table (CSV or tab-separated) whose first line names its columns: file and any of title, author, group,
 draft_of and date. See concordat batch lineage and concordat batch pair.
 
 If interrupted, repeat the command to continue. Unreadable files are reported with a reason, and the rest

@@ -242,7 +242,7 @@ func (w *batchWriter) tell() error {
 		s.Unread, s.Threshold, s.Pairs, s.Clusters, s.Excused)
 	for _, l := range w.wording {
 		if l.Decide {
-			w.a.Say("  to be decided: %d of %d documents hold the same %d words: a form, or copied? See wording.csv, or the batch's page", l.Held,
+			w.a.Say("  to be decided: %d of %d documents contain the same %d words: a form, or copied? See wording.csv, or the batch's page", l.Held,
 				l.Of, l.Words)
 		}
 	}
@@ -280,7 +280,7 @@ func (w *batchWriter) tellLeads() {
 	if !w.v.Job.Leads {
 		return
 	}
-	w.a.Say("  leads to passages in other words: %d, not part of the shares; %d more stretches are said alike by three documents or more", len(w.leads.Leads),
+	w.a.Say("  leads to passages in other words: %d, not part of the shares; %d more stretches are said alike by three or more documents", len(w.leads.Leads),
 		len(w.leads.Many))
 	for i, l := range w.leads.Leads {
 		if i == 20 {
@@ -355,7 +355,7 @@ section{border-top:2px solid #d5dae1;margin-top:2rem;padding-top:.5rem}svg{max-w
 </style></head><body>
 <h1>Batch {{.Title}}</h1>
 <p>{{.Sum.Documents}} documents, {{.Sum.Unread}} unreadable. From {{printf "%.0f" .Percent}} % of either document on: <strong>{{.Sum.Pairs}}</strong> pairs in <strong>{{.Sum.Clusters}}</strong> clusters; {{.Sum.Excused}} more pairs are shown and do not count.{{with .Sum.Undecided}} <strong>To be decided: {{.}}</strong>, see <a href="#wording">shared wording</a>.{{end}}</p>
-<p class="note">A pair says that two texts share wording, not who wrote it first, nor that anybody copied. Tables: <a href="pairs.csv">pairs</a>, {{if .Sum.Leads}}<a href="leads.csv">leads</a>, {{end}}<a href="wording.csv">shared wording</a>, <a href="documents.csv">documents</a>, <a href="matrix.csv">matrix</a>, <a href="result.jsonl">JSON lines</a>.</p>
+<p class="note">A pair means that two texts share wording. It does not show who wrote it first, or that anyone copied. Tables: <a href="pairs.csv">pairs</a>, {{if .Sum.Leads}}<a href="leads.csv">leads</a>, {{end}}<a href="wording.csv">shared wording</a>, <a href="documents.csv">documents</a>, <a href="matrix.csv">matrix</a>, <a href="result.jsonl">JSON lines</a>.</p>
 {{with .Wording}}<h2 id="wording">Wording found in several documents</h2>
 <p class="note">What is to be decided may be a form, or copied. Nothing of it counts until somebody decides on the batch's page; one decision holds for all its documents.</p>
 <div class="scroll"><table><caption>What at least three documents hold</caption><thead><tr><th>State</th><th class="n">Held by</th><th class="n">Words</th><th class="n">Up to</th><th>Documents</th><th>Wording</th></tr></thead><tbody>
@@ -363,21 +363,21 @@ section{border-top:2px solid #d5dae1;margin-top:2rem;padding-top:.5rem}svg{max-w
 {{end}}</tbody></table></div>{{end}}
 {{if .Clusters}}<h2>Clusters</h2><p class="note">A cluster is a group of documents that the pairs which count hold together. A few weak pairs between two groups do not make one of them.</p>{{.Overview}}{{end}}
 {{range .Clusters}}<section id="cluster-{{.Number}}"><h3>Cluster {{.Number}}: {{len .Documents}} documents</h3>
-{{if .Picture}}<p class="note">Arcs join pairs, the darker the more they share; dashed arcs do not count.</p>{{.Picture}}{{end}}
+{{if .Picture}}<p class="note">Arcs join the two documents of a pair; darker arcs mean that they share more. Dashed arcs do not count.</p>{{.Picture}}{{end}}
 <ol>{{range .Documents}}<li><a href="{{.Report}}">{{.Name}}</a> <span class="note">pairs in the cluster: {{.Pairs}}, up to {{.Largest}}</span></li>{{end}}</ol>
-{{with .Bridges}}<p class="note">Pairs with documents of other clusters: {{.}}. They are in the table of pairs.</p>{{end}}
-{{template "matrix" .Matrix}}{{with .More}}<p class="note">{{.}} more documents are in the matrix as a file.</p>{{end}}</section>
+{{with .Bridges}}<p class="note">Pairs with documents in other clusters: {{.}}. The table of pairs lists them.</p>{{end}}
+{{template "matrix" .Matrix}}{{with .More}}<p class="note">The matrix file has {{.}} more documents.</p>{{end}}</section>
 {{end}}
 {{with .Matrix.Heads}}<h2>All documents</h2>{{template "matrix" $.Matrix}}{{end}}
 <h2>Pairs</h2>
 <div class="scroll"><table><caption>Share of either document that appears in the other</caption><thead><tr><th>First</th><th>Second</th><th class="n">Share</th><th class="n">Of the first</th><th class="n">Of the second</th><th>Cluster</th><th>Does not count</th></tr></thead><tbody>
 {{range .Pairs}}<tr><td>{{.A}}</td><td>{{.B}}</td><td class="n">{{if .Page}}<a href="{{.Page}}">{{.Share}}</a>{{else}}{{.Share}}{{end}}{{range .Sections}}<br><span class="note">{{.Section}}: {{percent .Share}}</span>{{end}}</td><td class="n">{{.ShareA}}</td><td class="n">{{.ShareB}}</td><td>{{with .Cluster}}<a href="#cluster-{{.}}">{{.}}</a>{{end}}</td><td>{{.Reason}}</td></tr>
 {{end}}</tbody></table></div>{{with .MoreOf}}<p class="note">{{.}} more pairs are in pairs.csv.</p>{{end}}
-{{if .Sum.Leads}}<h2 id="leads">Leads</h2><p class="note">A lead is a reason to read two places side by side: they seem to say the same in other words. It is no pair and no part of any share.</p>
+{{if .Sum.Leads}}<h2 id="leads">Leads</h2><p class="note">A lead is a reason to read two places side by side: they seem to say the same in other words. It is not a pair and not part of any share.</p>
 {{with .Leads}}<div class="scroll"><table><caption>Documents that seem to say the same in other words</caption><thead><tr><th>First</th><th>Second</th><th>Kind</th><th class="n">Sentences</th><th>Decided</th><th>The pair does not count</th></tr></thead><tbody>
 {{range .}}<tr><td>{{.A}}</td><td>{{.B}}</td><td>{{if .Page}}<a href="{{.Page}}">{{.Kind}}</a>{{else}}{{.Kind}}{{end}}</td><td class="n">{{.Sentences}}</td><td>{{.State}}</td><td>{{.Reason}}</td></tr>
 {{end}}</tbody></table></div>{{else}}<p>None was found.</p>{{end}}
-{{with .Many}}<details><summary>Said by three documents or more, and no lead: {{len .}}</summary><ul>{{range .}}<li>{{range $i, $d := .Documents}}{{if $i}}, {{end}}{{$d}}{{end}}</li>{{end}}</ul></details>{{end}}{{end}}
+{{with .Many}}<details><summary>Said by three or more documents, so not leads: {{len .}}</summary><ul>{{range .}}<li>{{range $i, $d := .Documents}}{{if $i}}, {{end}}{{$d}}{{end}}</li>{{end}}</ul></details>{{end}}{{end}}
 <h2>Documents</h2>
 <div class="scroll"><table><caption>Share of each document found anywhere: in the batch, in libraries, at partners</caption><thead><tr><th>Document</th><th>Title</th><th>Author</th><th>Group</th><th class="n">Share</th><th>Cluster</th></tr></thead><tbody>
 {{range .Members}}<tr><td>{{if .Report}}<a href="{{.Report}}">{{.Name}}</a>{{else}}{{.Name}}{{end}}</td><td>{{.Title}}</td><td>{{.Author}}</td><td>{{.Group}}</td><td class="n">{{if .Error}}not read: {{.Error}}{{else}}{{.Share}}{{end}}</td><td>{{with .Cluster}}<a href="#cluster-{{.}}">{{.}}</a>{{end}}</td></tr>

@@ -86,7 +86,7 @@ site. A partner named with --partner is not asked about a mirrored library.`,
 	fl.BoolVar(&f.noMirrors, "no-mirrors", false, "do not compare with mirrors of partners' libraries (see concordat mirror)")
 	fl.StringVar(&f.channel, "channel", "both", "how candidate sources are found: both, fingerprints (fastest) or text")
 	fl.BoolVar(&f.exact, "exact", false, "look up exact bands only: faster, but finds less edited text")
-	fl.Float64Var(&f.threshold, "threshold", 0, "covered share from which a report asks to be read closely (default: configuration, 0.3)")
+	fl.Float64Var(&f.threshold, "threshold", 0, "covered share from which a report deserves a close read (default: configuration, 0.3)")
 	fl.Float64Var(&f.failOn, "fail-on", 0, "exit with 4 if the covered share of a submission reaches this")
 	fl.BoolVar(&f.complete, "require-complete", false, "exit with 5 if a partner or shard did not answer")
 	fl.IntVar(&f.candidates, "candidates", 0, "maximum number of sources compared word by word (default 200)")

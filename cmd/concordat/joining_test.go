@@ -174,13 +174,13 @@ func TestJoiningByPages(t *testing.T) {
 		at := freeAddress(t)
 		n.does(list, "listens for partners at "+at, "action", "address", "address", at, "listen", at)
 	}
-	page := north.does(list, "The invitation, shown only now", "action", "invite", "note", "for the south", "library", "documents",
+	page := north.does(list, "The invitation (shown only once)", "action", "invite", "note", "for the south", "library", "documents",
 		"level", "metadata", "purposes", "thesis")
 	invitation := invitationText.FindString(page)
 	if !strings.Contains(page, "for the south: valid until") || strings.Contains(north.get(list), invitation) {
 		t.Errorf("an open invitation, whose text is shown once:\n%s", page)
 	}
-	north.refused(list, "This site made that invitation itself", "action", "redeem", "invitation", invitation)
+	north.refused(list, "This site made that invitation", "action", "redeem", "invitation", invitation)
 	south.refused(list, "part of it is missing", "action", "redeem", "invitation", invitation[:70])
 	page = south.does(list, "Compare the six words", "action", "redeem", "invitation", " "+invitation[:50]+"\n"+invitation[50:])
 	words := sixWords.FindStringSubmatch(page)
@@ -189,7 +189,7 @@ func TestJoiningByPages(t *testing.T) {
 		t.Fatalf("the words of the south:\n%s", page)
 	}
 	// The north sees at once that somebody waits, tries the other's address, and has the same words.
-	if page := north.get("/checks"); !strings.Contains(page, "partners to be confirmed") {
+	if page := north.get("/checks"); !strings.Contains(page, "partners waiting for confirmation") {
 		t.Errorf("no badge:\n%s", page)
 	}
 	toSouth := partnerLink.FindString(north.get(list))
@@ -200,19 +200,19 @@ func TestJoiningByPages(t *testing.T) {
 	north.refused(toSouth, "The words differ", "action", "confirm", "words", "one two three four five six")
 	north.does(toSouth, "Federations in common", "action", "confirm", "words", strings.ToUpper(words[1]))
 	south.does(toNorth, "Federations in common", "action", "confirm", "words", "  "+words[1]+" ")
-	if page := north.get("/checks"); strings.Contains(page, "partners to be confirmed") {
+	if page := north.get("/checks"); strings.Contains(page, "partners waiting for confirmation") {
 		t.Errorf("the badge stays:\n%s", page)
 	}
-	south.refused(list, "is a partner already", "action", "redeem", "invitation", invitation)
+	south.refused(list, "is already a partner", "action", "redeem", "invitation", invitation)
 	testFederationByPages(t, north, south, toNorth, toSouth)
 	testSearchByPages(t, north, south, toNorth)
 }
 
 func testFederationByPages(t *testing.T, north, south *newcomer, toNorth, toSouth string) {
 	t.Helper()
-	north.refused("/admin/partners", "not a name for a federation", "action", "federation", "federation", "No Name/")
+	north.refused("/admin/partners", "cannot be the name of a federation", "action", "federation", "federation", "No Name/")
 	north.does("/admin/partners", "led by this site", "action", "federation", "federation", "health")
-	north.refused("/admin/partners", "in a federation of that name already", "action", "federation", "federation", "health")
+	north.refused("/admin/partners", "already in a federation of that name", "action", "federation", "federation", "health")
 	south.refused(toNorth, "has not made this site a member yet", "action", "join", "federation", "health")
 	north.does(toSouth, "<strong>health</strong>", "action", "member", "federation", "health")
 	page := south.does(toNorth, "<strong>health</strong>: led by University of north", "action", "join", "federation", "health")

@@ -16,9 +16,9 @@ func (a *app) libraryBoilerplate() *cobra.Command {
 	var least, most int
 	c := &cobra.Command{Use: "boilerplate LIBRARY", Short: "List sentences that many documents of a library repeat",
 		Args: cobra.ExactArgs(1),
-		Long: `Boilerplate lists the sentences of a library, as the fingerprint scheme cuts them, that at least --least
-documents hold, most frequent first, with the number of documents and one of them. Reports show what more than
---common-above documents hold as common wording that does not count.`,
+		Long: `Boilerplate lists sentences that at least --least documents of a library contain, as the fingerprint scheme
+divides them, most frequent first, with the number of documents and one example. Reports show wording found in
+more than --common-above documents as common wording, which does not count.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if least < 2 || most < 1 {
 				return cli.Usagef("--least %d, --most %d: want at least 2 documents and 1 sentence", least, most)
@@ -31,7 +31,7 @@ documents hold, most frequent first, with the number of documents and one of the
 				return a.boilerplate(cmd.Context(), o, l, site.BoilerplateOptions{Least: least, Most: most})
 			})
 		}}
-	c.Flags().IntVar(&least, "least", 3, "minimum number of documents that hold a sentence")
+	c.Flags().IntVar(&least, "least", 3, "minimum number of documents that contain a sentence")
 	c.Flags().IntVar(&most, "most", 50, "maximum number of sentences")
 	return c
 }

@@ -17,8 +17,8 @@ import (
 func (a *app) libraryTemplate() *cobra.Command {
 	c := &cobra.Command{Use: "template", Short: "Register wording that a library hands out", Args: cobra.NoArgs,
 		Long: `Template registers files with wording that a library hands out: the form of a call, a cover page, a declaration.
-Reports show what a submission holds of it as template wording, which does not count unless check or report is
-given --count-templates.`,
+Reports show it in submissions as template wording, which does not count unless check or report is given
+--count-templates.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
 	set := &cobra.Command{Use: "set LIBRARY FILE...", Short: "Register files, each replacing the template of its name",
 		Args: cobra.MinimumNArgs(2),

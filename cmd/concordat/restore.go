@@ -41,9 +41,9 @@ the backup's list. If interrupted, repeat the command to continue.
 An encrypted backup opens with its passphrase, which is asked for on a terminal, or with a recipient's identity
 in the file of --identity. No site is created unless every file opens and holds what was backed up.
 
-Sessions, password links and open invitations end, and everyone signs in again. Restore reminds you of what it
-cannot know: tokens, accounts and partners that were removed since the backup, and documents that were deleted,
-are back. Partners that have seen later audit entries will notice that the audit continues from an earlier one.
+Sessions, password links and open invitations end, and everyone signs in again. Tokens, accounts, partners and
+documents that were removed since the backup are back: restore reminds you to remove them again. Partners that
+have seen later audit entries will notice that the audit continues from an earlier one.
 
 A store in a database is restored into an empty one. The backup of a site of several machines gives this one all
 shards; run concordat cluster init to found the cluster again, and let the other machines join.

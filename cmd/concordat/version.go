@@ -12,7 +12,7 @@ import (
 
 func (a *app) versionCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "version", Short: "Print the version and the schemes this program makes", Args: cobra.NoArgs,
+		Use: "version", Short: "Print the version and the supported schemes", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			version, revision := built()
 			schemes := []string{}

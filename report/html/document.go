@@ -16,7 +16,7 @@ func (d *doc) document() {
 	d.raw("</h2>")
 	d.legend()
 	if strings.TrimSpace(d.full) == "" {
-		d.note("The document holds no text.")
+		d.note("The document contains no text.")
 		return
 	}
 	d.raw(`<div class="body"`)

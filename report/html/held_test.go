@@ -28,7 +28,7 @@ func several(text string, s concordat.Span, sources int) *report.Findings {
 func TestBlankTextIsSaid(t *testing.T) {
 	for text, want := range map[string]bool{"": true, "\n \t\n": true, "Words.": false} {
 		page := write(t, report.Build(&report.Findings{Submission: concordat.Document{Text: text}}, report.Rules{}))
-		if got := strings.Contains(whole(t, page), "The document holds no text."); got != want {
+		if got := strings.Contains(whole(t, page), "The document contains no text."); got != want {
 			t.Errorf("of %q the page says that there is no text: %v, want %v", text, got, want)
 		}
 	}

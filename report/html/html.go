@@ -193,7 +193,7 @@ func (d *doc) result() {
 		d.raw("</a></p>")
 	}
 	d.said("Verdict", d.r.ReviewWords())
-	d.said("Since then found", d.r.LaterWords())
+	d.said("Found since then", d.r.LaterWords())
 	if s.Measured() {
 		d.bar()
 		d.scoreTable()
@@ -249,7 +249,7 @@ func (d *doc) bar() {
 func (d *doc) scoreTable() {
 	s := d.r.Scores
 	d.raw(`<table class="scores"><caption>`)
-	d.say("Shares of the %s letters and digits that were compared; what counts, of the %s that could count", report.Thousands(s.Checked),
+	d.say("Shares are of the %s letters and digits that were compared; what counts is a share of the %s that could count", report.Thousands(s.Checked),
 		report.Thousands(s.Countable))
 	d.raw(`</caption><tbody>`)
 	row := func(class, name, value, note string) {
@@ -264,22 +264,22 @@ func (d *doc) scoreTable() {
 		d.say(note)
 		d.raw("</td></tr>")
 	}
-	row("", "Found in other documents, counted", d.in.Percent(s.Covered), "each letter once, however many sources hold it")
+	row("", "Found in other documents, counted", d.in.Percent(s.Covered), "each letter once, however many sources contain it")
 	row("verbatim", "of it word for word", d.in.Percent(s.Verbatim), "")
 	row("near", "of it changed", s.ChangedWords(d.in), "edited, reworded or condensed")
 	if s.Countable < s.Checked {
-		row("", "of the whole text", d.in.Percent(s.Whole), "forms, references and the like included")
+		row("", "of the whole text", d.in.Percent(s.Whole), "including forms, references and the like")
 	}
 	row("", "Largest single source", d.in.Percent(s.Largest), "")
 	if s.Estimate != nil {
-		row("", "estimate", d.in.Say("%s to %s", d.in.Percent(s.Estimate.Low), d.in.Percent(s.Estimate.High)), "texts of partners stay there")
+		row("", "estimate", d.in.Say("%s to %s", d.in.Percent(s.Estimate.Low), d.in.Percent(s.Estimate.High)), "partners' texts stay with them")
 	}
 	if s.Undecided > 0 {
 		row("undecided", "To be decided", d.in.Percent(s.Undecided),
 			d.in.Say("a form, or copied? If it counts, the share is %s", d.in.Percent(s.IfCounted)))
 	}
 	if s.Covered > 0 {
-		row("", "How close the wording is", d.in.Closeness(s.Alike()), "mean over what was found; says how, not how much")
+		row("", "How close the wording is", d.in.Closeness(s.Alike()), "mean over what was found: how close, not how much")
 	}
 	row("", "Found within quotations", d.in.Percent(s.Quoted), s.QuotedWords(d.in, d.r.Rules))
 	row("common", "Common wording", d.in.Percent(s.Common), d.withoutScore(concordat.ExcludedCommon,
@@ -287,17 +287,17 @@ func (d *doc) scoreTable() {
 	row("out", "Excluded by rules", d.in.Percent(s.Excluded), "found, not counted")
 	if s.Template > 0 || len(d.r.Templates) > 0 {
 		row("template", "of it template wording", d.in.Percent(s.Template),
-			d.withoutScore(concordat.ExcludedTemplate, "held by a form that was handed out, not counted"))
+			d.withoutScore(concordat.ExcludedTemplate, "from a form that was handed out, not counted"))
 	}
 	if s.Form > 0 {
 		row("form", "of it wording that reads like a form", d.in.Percent(s.Form),
-			d.withoutScore(concordat.ExcludedForm, "no template of it was given; not counted"))
+			d.withoutScore(concordat.ExcludedForm, "no template for it was given; not counted"))
 	}
 	if n := d.withoutScore(concordat.ExcludedSentence, ""); n != "" {
-		row("sentence", "A sentence or so that stands alone", "", n)
+		row("sentence", "Isolated sentence", "", n)
 	}
 	if s.Leads > 0 {
-		row("lead", "In leads that a person counts", d.in.Percent(s.Leads), "beside the share of evidence, no part of it")
+		row("lead", "In leads that a person counts", d.in.Percent(s.Leads), "in addition to the share of evidence, not part of it")
 	}
 	d.raw("</tbody></table>")
 }
@@ -347,7 +347,7 @@ func (d *doc) sections() {
 
 func (d *doc) foot() {
 	d.raw(`<footer><p>`)
-	d.say("Made by Concordat. This file holds the whole report and asks nothing of the network.")
+	d.say("Made by Concordat. This file contains the whole report and loads nothing from the network.")
 	d.raw(`</p></footer><aside id="dock"`)
 	for _, a := range [][2]string{{"aria-label", "Comparison"}, {"data-previous", "Previous"}, {"data-next", "Next"}, {"data-close", "Close"},
 		{"data-only", "Only its passages"}, {"data-keyboard", "Keyboard: ?"}, {"data-where", "Passage {e} of {n}"},

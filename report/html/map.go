@@ -168,7 +168,7 @@ func (d *doc) legend() {
 	}
 	if len(d.r.Leads) > 0 {
 		d.raw(`<li><span class="key k-lead">`, leadSign, `</span> `)
-		d.say("lead: seems to say the same in other words; no evidence")
+		d.say("lead: seems to say the same in other words; not evidence")
 		d.raw("</li>")
 	}
 	if report.Disguises(d.r.Flags) > 0 {
@@ -189,7 +189,7 @@ func (d *doc) legend() {
 		}
 		d.say("%s: %s", k.Name, k.Words)
 	}
-	d.say(". One sentence's similarity is known to about a tenth only, so no percentage is given.")
+	d.say(". The similarity of a single sentence is known only to about a tenth, so no percentage is given.")
 	d.raw("</p>")
 }
 

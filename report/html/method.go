@@ -81,7 +81,7 @@ func (d *doc) method() {
 		"Passages of one source that lie close together are joined; passages that overlap are one passage with several sources, so nothing is counted twice.",
 		"A rule takes passages out of the count and leaves what was compared as it is, so no rule can raise a share. Positions are Unicode code points of the text, from 0.")
 	d.paragraph("To verify", "Extract the text of the same file and compare its SHA-256. Check it again with the scheme and rules above: the same libraries give the same passages.",
-		"The JSON form of this report holds every figure of this page; concordat report verify checks the signatures in it.")
+		"The JSON form of this report has every figure on this page; concordat report verify checks the signatures in it.")
 	d.signatures()
 	d.raw("</section>\n")
 }

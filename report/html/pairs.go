@@ -20,7 +20,7 @@ func (d *doc) passages() {
 		return
 	}
 	d.raw(`<p class="note">`)
-	before, after, _ := strings.Cut(d.in.Say("The checked text comes first, then the source. Words that the other side does not hold are {mark}; grey text is the surroundings."), "{mark}")
+	before, after, _ := strings.Cut(d.in.Say("The checked text comes first, then the source. Words missing on the other side are {mark}; grey text is context."), "{mark}")
 	d.text(before)
 	d.raw("<u>")
 	d.say("underlined and shaded")
@@ -149,7 +149,7 @@ func (d *doc) pair(e concordat.Evidence, k int) {
 	}
 	if s.Here != e.Span {
 		at := d.count.Points(s.Here)
-		d.text(d.in.Say("; holds characters %s to %s of the checked text", report.Thousands(at.Start), report.Thousands(at.End)))
+		d.text(d.in.Say("; matches characters %s to %s of the checked text", report.Thousands(at.Start), report.Thousands(at.End)))
 	}
 	if n := s.Documents(); n > 1 {
 		d.text(d.in.Say("; one of its sentences appears in %s documents", report.Thousands(n)))
@@ -182,7 +182,7 @@ func (d *doc) age(a concordat.Age) {
 // part sets one piece of the submission beside the same of the source.
 func (d *doc) part(s concordat.Source, p concordat.Passage) {
 	if d.left -= p.Span.Len() + len(p.Text) + len(p.Before) + len(p.After) + 2*report.ContextBytes; d.left < 0 {
-		d.note("This page holds no more wording. The JSON form of the report has it.")
+		d.note("This page shows no more wording. The JSON form of the report has the rest.")
 		return
 	}
 	words := usable(p, len(d.full))

@@ -39,11 +39,11 @@ func TestSaid(t *testing.T) {
 	for _, words := range r.ReviewWords() {
 		says(r, words, true)
 	}
-	says(r, "Nobody else has signed it off yet.", true)
+	says(r, "No second person has signed it off yet.", true)
 	r.Review.Stale, r.Review.Signed = true, []report.SignedOff{{By: "otto", At: day}}
 	says(r, "Signed off by otto on 2026-05-06 07:08 UTC.", true)
 	says(r, "The rules have changed since this verdict: it was given on other figures.", true)
-	says(r, "Nobody else has signed it off yet.", false)
+	says(r, "No second person has signed it off yet.", false)
 
 	r.Statements = []concordat.Statement{{Site: "NORTH", Kind: "answer", KeyEpoch: 3, At: day},
 		{Site: "SOUTH", Kind: "outline", KeyEpoch: 4, At: day, Asker: "HERE"}}

@@ -225,7 +225,7 @@ func (v *View) Text(n int, l Links) template.HTML {
 	p := v.pages[n]
 	return v.part(l, func(d *doc) {
 		if strings.TrimSpace(d.full) == "" {
-			d.note("The document holds no text.")
+			d.note("The document contains no text.")
 			return
 		}
 		d.raw(`<div class="body"`)

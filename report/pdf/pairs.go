@@ -16,7 +16,7 @@ func (d *doc) passages() {
 		d.note(d.r.NoPassages())
 		return
 	}
-	before, after, _ := strings.Cut(d.in.Say("The checked text comes first, then the source. Words that the other side does not hold are {mark}; grey text is the surroundings."), "{mark}")
+	before, after, _ := strings.Cut(d.in.Say("The checked text comes first, then the source. Words missing on the other side are {mark}; grey text is context."), "{mark}")
 	d.para(margin, textWidth, faint(before), run{d.in.Say("underlined and shaded"), textStyle{size: sizeSmall, grey: true, apart: true}},
 		faint(after))
 	d.y += 4
@@ -45,7 +45,7 @@ func (d *doc) evidence(i int) {
 		d.para(margin, textWidth, wording([]run{body(e.Span.In(d.full))})...)
 	}
 	if k == 0 && len(e.Sources) > 0 {
-		d.note("This file holds no more wording on its pages. The attached JSON has it.")
+		d.note("The pages of this file show no more wording. The attached JSON has the rest.")
 	}
 	d.further(e.Sources[k:])
 }
@@ -106,7 +106,7 @@ func (d *doc) place(e concordat.Evidence, s concordat.Source) string {
 	}
 	if s.Here != e.Span {
 		at := d.count.Points(s.Here)
-		out += d.in.Say("; holds characters %s to %s of the checked text", report.Thousands(at.Start), report.Thousands(at.End))
+		out += d.in.Say("; matches characters %s to %s of the checked text", report.Thousands(at.Start), report.Thousands(at.End))
 	}
 	if n := s.Documents(); n > 1 {
 		out += d.in.Say("; one of its sentences appears in %s documents", report.Thousands(n))
@@ -138,7 +138,7 @@ const gutter = 14
 // part sets one piece of the submission beside the same of the source.
 func (d *doc) part(s concordat.Source, p concordat.Passage) {
 	if d.left -= p.Span.Len() + len(p.Text) + len(p.Before) + len(p.After) + 2*report.ContextBytes; d.left < 0 {
-		d.note("This file holds no more wording on its pages. The attached JSON has it.")
+		d.note("The pages of this file show no more wording. The attached JSON has the rest.")
 		return
 	}
 	if len(s.Parts) > 1 {

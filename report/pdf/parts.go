@@ -117,7 +117,7 @@ func (d *doc) later() {
 	if len(words) == 0 {
 		return
 	}
-	d.heading("Since then found")
+	d.heading("Found since then")
 	for _, s := range words {
 		d.item(body(s))
 	}
@@ -145,9 +145,9 @@ func (d *doc) notes() {
 	switch {
 	case d.r.Review != nil: // said already
 	case verdict == nil:
-		d.text(d.in.Say("No verdict was given yet."))
+		d.text(d.in.Say("No verdict has been given yet."))
 	case signed == nil:
-		d.para(margin, textWidth, strong(d.in.Verdict(verdict.Verdict)), body(" · "+d.in.Say("Nobody has signed it off yet.")))
+		d.para(margin, textWidth, strong(d.in.Verdict(verdict.Verdict)), body(" · "+d.in.Say("It has not been signed off yet.")))
 	default:
 		d.para(margin, textWidth, strong(d.in.Verdict(verdict.Verdict)), body(" · "+d.in.Say("Signed off by %s.", strings.Join(signed, ", "))))
 	}
@@ -198,7 +198,7 @@ func (d *doc) sources() {
 		d.note(d.r.NoSources())
 		return
 	}
-	d.note("Each source with the share of the compared text that it holds. Shares overlap where sources hold the same passage.")
+	d.note("Each source with the share of the compared text that it contains. Shares overlap where sources contain the same passage.")
 	var rows [][]string
 	for _, s := range d.r.Sources {
 		about := ""
@@ -317,7 +317,7 @@ func (d *doc) short() {
 		return
 	}
 	d.heading("Short texts")
-	d.note("Titles, headings and answers too short to be checked as sentences. They carry little evidence, have a figure of their own, and are no part of the shares above.")
+	d.note("Titles, headings and answers too short to be checked as sentences. They are weak evidence, have a figure of their own, and are not part of the shares above.")
 	d.para(margin, textWidth, strong(d.in.Say("%s of %s", report.Thousands(s.Found),
 		d.in.Plural(s.Asked, "compared short text", "compared short texts"))+" "),
 		body(d.in.Say(s.Stand())))
@@ -436,16 +436,16 @@ func (d *doc) byHand(caption string, passages []report.ExcludedPassage) {
 // verifying says how to check that the file is unchanged.
 func (d *doc) verifying() {
 	d.paragraph("To verify", "Extract the text of the same file and compare its SHA-256. Check it again with the scheme and rules above: the same libraries give the same passages.",
-		"This file holds the report in JSON as an attachment; concordat report verify FILE.pdf checks it, the pages and their signature, and names what was changed.")
+		"The report in JSON is attached to this file. The command concordat report verify FILE.pdf checks it, the pages and their signature, and names what was changed.")
 	if d.o.Signing == "" {
 		d.note("This file is not signed.")
 	} else {
 		d.y += 3
-		d.text(d.in.Say("Every byte of this file is signed: %s. A PDF reader shows the signature; whether the certificate is the site's own it cannot know.", d.o.Signing))
+		d.text(d.in.Say("Every byte of this file is signed: %s. A PDF reader shows the signature, but cannot tell whether the certificate is the site's own.", d.o.Signing))
 	}
 	if d.escaped > 0 {
 		d.y += 3
-		d.text(d.in.Say("Characters that this file cannot show as they are stand as their code point in a box, such as [U+3400]: %s. The attached JSON has them as they are.",
+		d.text(d.in.Say("Characters that this file cannot show appear as their code point in a box, such as [U+3400]: %s. The attached JSON has the characters themselves.",
 			d.in.Plural(d.escaped, "place", "places")))
 	}
 }

@@ -139,7 +139,7 @@ func TestLater(t *testing.T) {
 	rep.Later = []report.Later{{Source: concordat.Ref{Library: "theses"}, Title: "A late one", At: time.Unix(0, 0),
 		Handled: report.LaterMark{By: "ada", At: time.Unix(60, 0)}}}
 	pages := pagesOf(t, write(t, rep))
-	for _, s := range append(rep.LaterWords(), "Since then found") {
+	for _, s := range append(rep.LaterWords(), "Found since then") {
 		if !stands(pages, solid(s)) {
 			t.Errorf("the file does not say %q", s)
 		}

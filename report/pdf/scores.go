@@ -12,17 +12,17 @@ func (d *doc) scores() {
 		return d.in.Say(s)
 	}
 	rows := [][]string{
-		{say("Found in other documents, counted"), d.in.Percent(s.Covered), say("each letter once, however many sources hold it")},
+		{say("Found in other documents, counted"), d.in.Percent(s.Covered), say("each letter once, however many sources contain it")},
 		{say("of it word for word"), d.in.Percent(s.Verbatim), ""},
 		{say("of it changed"), s.ChangedWords(d.in), say("edited, reworded or condensed")},
 	}
 	if s.Countable < s.Checked {
-		rows = append(rows, []string{say("of the whole text"), d.in.Percent(s.Whole), say("forms, references and the like included")})
+		rows = append(rows, []string{say("of the whole text"), d.in.Percent(s.Whole), say("including forms, references and the like")})
 	}
 	rows = append(rows, []string{say("Largest single source"), d.in.Percent(s.Largest), ""})
 	if s.Estimate != nil {
 		rows = append(rows, []string{say("estimate"),
-			d.in.Say("%s to %s", d.in.Percent(s.Estimate.Low), d.in.Percent(s.Estimate.High)), say("texts of partners stay there")})
+			d.in.Say("%s to %s", d.in.Percent(s.Estimate.Low), d.in.Percent(s.Estimate.High)), say("partners' texts stay with them")})
 	}
 	if s.Undecided > 0 {
 		rows = append(rows, []string{say("To be decided"), d.in.Percent(s.Undecided),
@@ -30,24 +30,24 @@ func (d *doc) scores() {
 	}
 	if s.Covered > 0 {
 		rows = append(rows, []string{say("How close the wording is"), d.in.Closeness(s.Alike()),
-			say("mean over what was found; says how, not how much")})
+			say("mean over what was found: how close, not how much")})
 	}
 	rows = append(rows, []string{say("Found within quotations"), d.in.Percent(s.Quoted), s.QuotedWords(d.in, d.r.Rules)},
 		[]string{say("Common wording"), d.in.Percent(s.Common), say("shared by many documents, not counted")},
 		[]string{say("Excluded by rules"), d.in.Percent(s.Excluded), say("found, not counted")})
 	if s.Template > 0 || len(d.r.Templates) > 0 {
 		rows = append(rows, []string{say("of it template wording"), d.in.Percent(s.Template),
-			say("held by a form that was handed out, not counted")})
+			say("from a form that was handed out, not counted")})
 	}
 	if s.Form > 0 {
 		rows = append(rows, []string{say("of it wording that reads like a form"), d.in.Percent(s.Form),
-			say("no template of it was given; not counted")})
+			say("no template for it was given; not counted")})
 	}
 	if s.Leads > 0 {
 		rows = append(rows, []string{say("In leads that a person counts"), d.in.Percent(s.Leads),
-			say("beside the share of evidence, no part of it")})
+			say("in addition to the share of evidence, not part of it")})
 	}
-	d.table(d.in.Say("Shares of the %s letters and digits that were compared; what counts, of the %s that could count",
+	d.table(d.in.Say("Shares are of the %s letters and digits that were compared; what counts is a share of the %s that could count",
 		report.Thousands(s.Checked), report.Thousands(s.Countable)), []float64{0.4, 0.15, 0.45},
 		nil, rows)
 }

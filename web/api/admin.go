@@ -268,7 +268,7 @@ func (w adminAPI) apiMakeLibrary(ctx context.Context, in *apiNewLibraryInput) (*
 
 type apiLibraryPath struct {
 	ID     string `path:"id"`
-	Reason string `query:"reason" maxLength:"1000" doc:"Why, for the receipt"`
+	Reason string `query:"reason" maxLength:"1000" doc:"Reason, for the receipt"`
 }
 
 func (w adminAPI) apiDeleteLibrary(ctx context.Context, in *apiLibraryPath) (*struct{}, error) {

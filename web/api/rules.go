@@ -44,7 +44,7 @@ func (w api) apiOfRules(a huma.API) {
 	exclude.needs = []*huma.Schema{source, passage, counted}
 	register(w, a, exclude, w.apiExclude)
 	count := do("count-wording", http.MethodPost, "/counted-wording", "Count a stretch of shared wording, or no longer",
-		"Wording that many documents hold, or that reads like a form, and a sentence that stands alone do not count by themselves. "+
+		"Wording that many documents share, wording that reads like a form, and isolated sentences do not count by themselves. "+
 			"Needs no If-Match: changes of others stay.", bounds.WordsBody)
 	count.needs = []*huma.Schema{need(nil, "comment"), need(map[string]any{"count": false})}
 	register(w, a, count, w.apiCountWording)

@@ -33,7 +33,7 @@ func (a *commands) clusterJoin() *cobra.Command {
 	var j joining
 	c := &cobra.Command{Use: "join TOKEN", Short: "Make this machine a node of a cluster", Args: cobra.ExactArgs(1),
 		Long: `Join turns an empty folder into a node: it fetches the configuration of the node that made the token, the files
-that it names, and the site's keys. Then concordat serve answers everything that the other nodes answer.
+that it names, and the site's keys. Then concordat serve does what the other nodes do.
 
 Addresses are those of the other node unless you give them. What the site deliberately keeps outside its folder,
 such as a passphrase in a variable, is named by concordat cluster token; bring it here yourself.`,

@@ -15,12 +15,12 @@ import (
 func (a *commands) clusterReplace() *cobra.Command {
 	var dry bool
 	c := &cobra.Command{Use: "replace NODE", Short: "Give the name of a node to another machine", Args: cobra.ExactArgs(1),
-		Long: `Replace takes a machine out and prepares its name for another one. It moves the copies of the node to the others and waits
-until they are there, waits until concordat serve has been stopped on the old machine, removes the node, and prints a token for the
-new machine. A machine that is lost is replaced in the same way; the copies then come from the other nodes. It refuses if the
+		Long: `Replace removes a machine and prepares its name for another one. It moves the node's copies to the other nodes,
+waits until concordat serve has been stopped on the old machine, removes the node, and prints a token for the new
+machine. A lost machine is replaced in the same way; the copies then come from the other nodes. It refuses if the
 node has the only copy of anything. Run it on the node that has the key of the cluster's authority.
 
-If it is interrupted, run it again: what is done stays done, and concordat cluster drain NODE --undo goes back.`,
+If interrupted, run it again to continue, or go back with concordat cluster drain NODE --undo.`,
 		Example: "  concordat cluster replace b --dry-run\n  concordat cluster replace b",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.WithCluster(cmd.Context(), func(o *instance.Instance, w *instance.Observer, l *cluster.Layout) error {

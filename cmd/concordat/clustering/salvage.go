@@ -18,15 +18,15 @@ import (
 func (a *commands) clusterSalvage() *cobra.Command {
 	var dry, remove bool
 	var export string
-	c := &cobra.Command{Use: "salvage", Short: "Take documents in again from copies that were put aside on this machine", Args: cobra.NoArgs,
+	c := &cobra.Command{Use: "salvage", Short: "Restore documents from copies that were put aside on this machine", Args: cobra.NoArgs,
 		Long: `A copy of a shard that is damaged, or that holds records its master lacks, is not thrown away: its folder stays
-next to the new one, as NN.aside-1. Salvage compares such copies with the catalogue. A document that the catalogue lists with the
-same text, and that the index lacks, is taken in again. Documents that the catalogue does not list were deleted since, or never
-acknowledged, and stay out.
+next to the new one, as NN.aside-1. Salvage compares such copies with the catalogue. A document that the
+catalogue lists with the same text and that the index lacks is added again. Documents that the catalogue does
+not list were deleted or never acknowledged, and are left out.
 
-With --export, salvage first writes every document of the copies to a file, one JSON object a line, and then takes documents in as
-it does without; add --dry-run to export only. With --remove it deletes the copies at the end. Run salvage on each machine that
-concordat cluster status names.`,
+With --export, salvage first writes every document of the copies to a file, one JSON object per line; with
+--dry-run too, it does nothing else. With --remove it deletes the copies at the end. Run salvage on each machine
+that concordat cluster status names.`,
 		Example: "  concordat cluster salvage --dry-run\n  concordat cluster salvage --dry-run --export all.jsonl\n  concordat cluster salvage --remove",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			dir, err := a.Dir()
@@ -77,9 +77,9 @@ concordat cluster status names.`,
 			}
 			return nil
 		}}
-	c.Flags().BoolVar(&dry, "dry-run", false, "only count what would be taken in")
-	c.Flags().BoolVar(&remove, "remove", false, "remove the copies that were put aside, once everything is taken in")
-	c.Flags().StringVar(&export, "export", "", "write every document of the copies to `FILE`, which must not exist, before taking any in")
+	c.Flags().BoolVar(&dry, "dry-run", false, "only count the documents that would be added")
+	c.Flags().BoolVar(&remove, "remove", false, "delete the copies that were put aside, once everything is added")
+	c.Flags().StringVar(&export, "export", "", "write every document of the copies to `FILE`, which must not exist, before adding any")
 	return c
 }
 

@@ -28,11 +28,11 @@ const (
 
 func (a *commands) clusterStatus() *cobra.Command {
 	return &cobra.Command{Use: "status", Short: "Show nodes and shards", Args: cobra.NoArgs,
-		Long: `Status shows what the process that serves here knows, or what the coordinator says if none serves here, and asks every
-live node for its state. It takes two seconds at most, whatever is away.
+		Long: `Status shows what this machine's server knows, or what the coordinator says if there is none, and asks every live
+node for its state. It takes at most two seconds, whatever is down.
 
-Exit codes: 0 everything is in order; 1 something is not, and the lines say what; 5 the state is unknown, since neither this
-machine's process nor the coordinator answers.`,
+Exit codes: 0 everything is in order; 1 something is wrong, and the output says what; 5 the state is unknown, since
+neither this machine's server nor the coordinator answers.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			dir, err := a.Dir()
 			if err != nil {

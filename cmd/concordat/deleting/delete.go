@@ -20,7 +20,7 @@ import (
 
 func DeleteCommand(s *cli.Site) *cobra.Command {
 	a := &commands{s}
-	c := &cobra.Command{Use: "delete", Short: "Delete reports and documents for good, with a receipt", Args: cobra.NoArgs,
+	c := &cobra.Command{Use: "delete", Short: "Delete reports and documents permanently, with a receipt", Args: cobra.NoArgs,
 		Long: `Delete permanently removes reports, documents or whole libraries: from the index, the store, the submitted files
 and the fingerprint sets of partners. It ends when the bytes are gone from the disk, and prints a receipt, which
 the site's key signs and the audit keeps. A receipt names documents only by a hash. doc/operations.md says what

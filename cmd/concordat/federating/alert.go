@@ -14,8 +14,8 @@ func AlertCommand(s *cli.Site) *cobra.Command {
 	a := &commands{s}
 	c := &cobra.Command{Use: "alert", Short: "Show and handle alerts of standing checks", Args: cobra.NoArgs,
 		Long: `With --standing, a check keeps watching: later documents that match raise an alert, here and at partners that
-agreed to keep its questions. The serving process receives the alerts of partners. If a partner's check is told
-of a later document of this site, an alert here says what the partner was told.`,
+agreed to keep its questions. The server receives partners' alerts. If a later document of this site
+matches a partner's check, an alert here shows what the partner was told.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
 	c.AddCommand(a.alertList(), a.alertStanding(), a.alertHandle(), a.alertEnd())
 	return c

@@ -19,8 +19,8 @@ func (a *commands) alertEnd() *cobra.Command {
 	var deadline time.Duration
 	c := &cobra.Command{
 		Use: "end TASK", Short: "Stop watching a check, here and at partners", Args: cobra.ExactArgs(1),
-		Long: `End stops watching a check, here at once and at each partner that keeps its questions. Partners that could not
-be told are named, and the command fails; run it again to tell them.`,
+		Long: `End stops watching a check, here at once and at each partner that keeps its questions. Partners that
+cannot be reached are named, and the command fails; run it again to notify them.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if deadline <= 0 {
 				return cli.Usagef("--deadline %v: want more than nothing", deadline)

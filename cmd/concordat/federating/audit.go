@@ -8,7 +8,7 @@ import (
 
 func AuditCommand(s *cli.Site) *cobra.Command {
 	a := &commands{s}
-	c := &cobra.Command{Use: "audit", Short: "Show, verify and export what this site did with and for others", Args: cobra.NoArgs,
+	c := &cobra.Command{Use: "audit", Short: "Show, verify and export the audit log", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
 	c.AddCommand(a.auditShow(), a.auditVerify(), a.auditExport())
 	return c

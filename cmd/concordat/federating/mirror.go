@@ -27,8 +27,8 @@ func MirrorCommand(s *cli.Site) *cobra.Command {
 	var deadline time.Duration
 	sync := &cobra.Command{
 		Use: "sync SITE/LIBRARY", Short: "Fetch what changed in a partner's library since the last time", Args: cobra.ExactArgs(1),
-		Long: `Sync creates the mirror of a partner's library or updates it. If interrupted, repeat the command to continue. A
-library that its owner closed is deleted here.`,
+		Long: `Sync creates the mirror of a partner's library or updates it. If interrupted, repeat the command to continue. The
+mirror of a library that its owner closed is deleted.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if deadline <= 0 {
 				return cli.Usagef("--deadline %v: want more than nothing", deadline)

@@ -89,7 +89,7 @@ func (a *commands) showPartner(ctx context.Context, o *instance.Instance, p stor
 		a.Say("audit    %d signed heads kept, the last of entry %d", len(heads), heads[len(heads)-1].Seq)
 	}
 	if forks > 0 {
-		a.Say("WARNING  its audit was rewritten: %d heads contradict each other", forks)
+		a.Say("WARNING  its audit log was rewritten: %d heads contradict each other", forks)
 	}
 	if p.State == store.PartnerPending {
 		for _, g := range p.Grants {

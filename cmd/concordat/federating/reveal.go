@@ -37,7 +37,7 @@ report. PASSAGE is the number in brackets in concordat report show. The wording 
 partner, which is recorded as exposed.
 
 At level overlap the partner says at once which of these words its document has too. At level passage it shows
-its own words after a person there agreed; until then the request is pending, and --refresh asks for its state.
+its own words once a person there agrees; until then the request is pending, and --refresh asks for its state.
 
 P1, P2 and so on are documents of partners that may say the same in other words. With --level passage their
 places are requested, without sending anything of the submission. Once shown, they are compared and become leads

@@ -73,8 +73,8 @@ func (a *commands) shareCommand() *cobra.Command {
 changes the given rules and keeps the others.
 
 Each level includes those before it: exists (that something matches), counts (how many), metadata (which
-sentences, title, author, date, contact), overlap (words that both sides have), passage (the text, after a
-person agreed to each request; see concordat disclosure).
+sentences, title, author, date, contact), overlap (shared words), passage (the text, once a person
+approves the request; see concordat disclosure).
 
 A partner that holds the key of its federation can test guesses against what it is shown, and name about 43 % of
 the content words behind a fingerprint or a word set: see doc/federation.md.

@@ -17,7 +17,7 @@ func SiteCommand(s *cli.Site) *cobra.Command {
 	a := &commands{s}
 	c := &cobra.Command{Use: "site", Short: "Manage the site's keys and its card", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
-	key := &cobra.Command{Use: "key", Short: "Make, show and change the site's keys", Args: cobra.NoArgs,
+	key := &cobra.Command{Use: "key", Short: "Create, show and change the site's keys", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
 	key.AddCommand(a.keyInit(), a.keyShow(), a.keyRotate(), a.keyExportRoot())
 	c.AddCommand(key, a.cardCommand())

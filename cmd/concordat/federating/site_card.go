@@ -17,7 +17,7 @@ func (a *commands) cardCommand() *cobra.Command {
 	var urls []string
 	var renew, refresh bool
 	c := &cobra.Command{
-		Use: "card", Short: "Show, make and write the site's signed card",
+		Use: "card", Short: "Show, renew and export the site's signed card",
 		Long: `The card tells partners the site's keys, addresses and contact. It is valid for 90 days; --refresh, run by a
 timer, renews it every week as long as the keystore has the root key.`,
 		Args: cobra.NoArgs,

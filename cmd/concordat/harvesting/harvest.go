@@ -40,7 +40,7 @@ func (a *commands) add() *cobra.Command {
 	var spec harvest.Spec
 	var library string
 	c := &cobra.Command{Use: "add URL --library L", Short: "Add a source", Args: cobra.ExactArgs(1),
-		Long: `Add notes a source; concordat serve begins to read it at once. URL is the address of a repository or of its OAI-PMH
+		Long: `Add registers a source; concordat serve begins to read it at once. URL is the address of a repository or of its OAI-PMH
 interface, of a ResourceSync description or list, or of a folder: file:///srv/theses.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if library == "" {
@@ -74,10 +74,10 @@ interface, of a ResourceSync description or list, or of a folder: file:///srv/th
 	f := c.Flags()
 	f.StringVarP(&library, "library", "l", "", "library to fill")
 	f.StringVar(&spec.ID, "name", "", "name of the source (default: from the address)")
-	f.StringVar(&spec.Kind, "kind", "", "oai or resourcesync (default: as the address looks)")
+	f.StringVar(&spec.Kind, "kind", "", "oai or resourcesync (default: by the address)")
 	f.StringVar(&spec.Set, "set", "", "set of the repository (default: all records)")
 	f.StringVar(&spec.Format, "format", "", "format of metadata, such as oai_dc (default: the one that says most about texts)")
-	f.DurationVar(&spec.Every, "every", 24*time.Hour, "time between two runs; 0: only when asked for")
+	f.DurationVar(&spec.Every, "every", 24*time.Hour, "time between two runs; 0: only on request")
 	f.StringVar(&spec.Withdrawn, "withdrawn", store.HarvestDelete, "documents that the source withdraws: delete or keep")
 	return c
 }
@@ -147,14 +147,14 @@ func (a *commands) run() *cobra.Command {
 	var whole bool
 	c := &cobra.Command{Use: "run NAME", Short: "Read a source now", Args: cobra.ExactArgs(1),
 		Long: `Run reads a source now: here, or, if the site is being served, by the serving process. With --whole it lists everything
-again, and withdraws what the source does not list any more, however much that is.`,
+again, and removes what the source no longer lists, however much that is.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.With(cmd.Context(), instance.WithIndex, func(o *instance.Instance) error {
 				return a.runSource(cmd.Context(), o,
 					args[0], whole)
 			})
 		}}
-	c.Flags().BoolVar(&whole, "whole", false, "list everything, and withdraw what is not listed any more")
+	c.Flags().BoolVar(&whole, "whole", false, "list everything, and remove what is no longer listed")
 	return c
 }
 

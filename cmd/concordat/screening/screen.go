@@ -95,7 +95,7 @@ func Command(s *cli.Site) *cobra.Command {
 		Use: "screen --library L", Short: "Find near-duplicates in a whole library, or between two", Args: cobra.NoArgs,
 		Long: `Screen compares every document of a library with every other, or with all of another library. It prints the
 pairs whose resemblance reaches the threshold, the clusters they form, each with a representative and probable
-origins, and which documents another stands for. It removes nothing.
+origins, and which documents another can replace. It deletes nothing.
 
 Texts that differ only in case, spaces and punctuation are found first, whatever the method:
 
@@ -106,7 +106,7 @@ Texts that differ only in case, spaces and punctuation are found first, whatever
   short        by letters and pairs of letters, for short texts
 
 The shares (in a, in b) are those of a check or batch: the documents of the pairs are compared word by word, and
-what a form or list of references explains is in neither number. Beyond --shares documents, the least similar
+text explained by a form or list of references is in neither number. Beyond --shares documents, the least similar
 pairs keep the method's estimate, marked ~, with bounds in the tables and in --json.
 
 With --partner the library is compared with those of other sites: the keyed fingerprints of each text's

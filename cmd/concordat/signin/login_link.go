@@ -12,8 +12,8 @@ import (
 func (a *commands) loginLinkCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "link ACCOUNT PROVIDER SUBJECT", Short: "Allow a provider's user to sign in to an account", Args: cobra.ExactArgs(3),
-		Long: `Link allows the person whom a provider names SUBJECT (the claim sub) to sign in to an account. The audit has the
-subject of anyone who was refused (concordat audit).`,
+		Long: `Link allows the person whom a provider identifies as SUBJECT (the claim sub) to sign in to an account. The audit
+has the subject of anyone who was refused (concordat audit show).`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.With(cmd.Context(), instance.StoreOnly, func(o *instance.Instance) error {
 				issuer, err := issuerOf(o.Config, args[1])
