@@ -240,7 +240,7 @@ const (
 	TaskQueued  State = "queued"
 	TaskRunning State = "running"
 	TaskDone    State = "done"
-	TaskPartial State = "partial" // done, but something asked did not answer
+	TaskPartial State = "partial" // done, but a partner or shard did not answer
 	TaskFailed  State = "failed"
 )
 

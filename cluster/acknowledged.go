@@ -75,7 +75,7 @@ func (s *notes) note(ctx context.Context, id concordat.ShardID, at Position) err
 	case err := <-done:
 		return err
 	case <-ctx.Done():
-		return fmt.Errorf("%w: written, but not noted with the catalogue; repeat it: %w", concordat.ErrUnavailable, context.Cause(ctx))
+		return fmt.Errorf("%w: written, but not recorded in the catalogue; repeat it: %w", concordat.ErrUnavailable, context.Cause(ctx))
 	}
 }
 
@@ -94,7 +94,7 @@ func (s *notes) run() {
 		err := s.kept.Note(ctx, s.cluster, at)
 		cancel()
 		if err != nil {
-			err = fmt.Errorf("%w: written, but not noted with the catalogue; repeat it: %w", concordat.ErrUnavailable, err)
+			err = fmt.Errorf("%w: written, but not recorded in the catalogue; repeat it: %w", concordat.ErrUnavailable, err)
 		}
 		for _, w := range waiting {
 			w <- err
@@ -150,7 +150,7 @@ func compareAcknowledged(n *Node, me coord.Incarnation) bool {
 	defer cancel()
 	noted, err := n.o.Acknowledged.Noted(ctx, n.layout.Cluster)
 	if err != nil {
-		n.log.Warn("the catalogue does not answer what was acknowledged: this node takes no part until it does", "error", err)
+		n.log.Warn("the catalogue does not say what was acknowledged: this node stays out until it does", "error", err)
 		return false
 	}
 	all := true

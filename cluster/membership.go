@@ -18,7 +18,7 @@ func (l *Layout) Remove(v *coord.View, id coord.NodeID, lose bool) error {
 	}
 	m, ok := l.Members[id]
 	if !ok {
-		return fmt.Errorf("node %s is no member of the cluster: %w", id, concordat.ErrNotFound)
+		return fmt.Errorf("node %s is not a member of the cluster: %w", id, concordat.ErrNotFound)
 	}
 	if len(l.Members) == 1 {
 		return refuse("node %s is the only one", id)
@@ -57,10 +57,10 @@ func (l *Layout) MayJoin(v *coord.View, id coord.NodeID) error {
 	n, live := v.Live[id]
 	switch {
 	case live:
-		return fmt.Errorf("node %s is live, at %s: another machine under its name would put it out. To replace the machine run concordat cluster replace %s; for one more take another name: %w",
+		return fmt.Errorf("node %s is live, at %s: another machine of that name would displace it. To replace the machine, run concordat cluster replace %s; to add one, choose another name: %w",
 			id, n.Address, id, concordat.ErrRefused)
 	case ok && m.Boot != "":
-		return fmt.Errorf("node %s is a member that is away: start it again, or if its machine is to be replaced run concordat cluster replace %s; for one more machine take another name: %w",
+		return fmt.Errorf("node %s is a member that is away: start it again, or replace its machine with concordat cluster replace %s; to add a machine, choose another name: %w",
 			id, id, concordat.ErrRefused)
 	}
 	return nil

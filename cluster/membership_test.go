@@ -30,7 +30,7 @@ func TestRemove(t *testing.T) {
 		words   string // none: it is removed
 	}{
 		"done":    {"c", coord.State{ISR: ab, Replicas: ab}, false, false, []coord.NodeID{"a", "b", "c"}, ""},
-		"unknown": {"x", coord.State{ISR: ab, Replicas: ab}, false, false, []coord.NodeID{"a", "b", "c"}, "no member"},
+		"unknown": {"x", coord.State{ISR: ab, Replicas: ab}, false, false, []coord.NodeID{"a", "b", "c"}, "not a member"},
 		"live":    {"c", coord.State{ISR: ab, Replicas: ab}, true, false, []coord.NodeID{"a", "b", "c"}, "stop concordat serve"},
 		"in sync": {"b", coord.State{ISR: ab, Replicas: []coord.NodeID{"a"}}, false, false, []coord.NodeID{"a", "b"}, "drain"},
 		"wanted":  {"b", coord.State{ISR: []coord.NodeID{"a"}, Replicas: ab}, false, false, []coord.NodeID{"a", "b"}, "drain"},

@@ -229,7 +229,7 @@ func (n *Node) check(l *Layout) error {
 	}
 	m, ok := l.Members[n.o.Node.ID]
 	if !ok {
-		return fmt.Errorf("node %s is no member of the cluster: it was removed, or never joined: %w", n.o.Node.ID, concordat.ErrRefused)
+		return fmt.Errorf("node %s is not a member of the cluster: it was removed, or never joined: %w", n.o.Node.ID, concordat.ErrRefused)
 	}
 	if n.o.Key != "" && m.Key != "" && n.o.Key != m.Key {
 		return fmt.Errorf("the name %s belongs to another machine, which joined with another key: %w", n.o.Node.ID, concordat.ErrRefused)

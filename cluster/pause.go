@@ -37,7 +37,7 @@ type frozenIndex struct {
 	closed bool
 }
 
-var errGivenUp = fmt.Errorf("the index as of this moment was given up, since the copy took too long or was recreated; start again: %w", concordat.ErrUnavailable)
+var errGivenUp = fmt.Errorf("the snapshot of the index was abandoned, since the copy took too long or was recreated; start again: %w", concordat.ErrUnavailable)
 
 // close waits until a copy that is being written is done.
 func (s *frozenIndex) close() error {
@@ -122,7 +122,7 @@ func (n *Node) pauseWrites(ctx context.Context, in pauseRequest) (err error) {
 	n.mu.Unlock()
 	if busy {
 		h.timer.Stop()
-		return fmt.Errorf("node %s takes part in another backup at this moment: %w", n.o.Node.ID, concordat.ErrUnavailable)
+		return fmt.Errorf("node %s is taking part in another backup: %w", n.o.Node.ID, concordat.ErrUnavailable)
 	}
 	defer func() {
 		if err != nil {
@@ -370,7 +370,7 @@ func (n *Node) pauseAll(ctx context.Context, v *coord.View, name string, by map[
 					return err
 				}
 				if !held {
-					return fmt.Errorf("node %s let writes go on before the moment was taken; try again: %w", id, concordat.ErrUnavailable)
+					return fmt.Errorf("node %s resumed writes too early; try again: %w", id, concordat.ErrUnavailable)
 				}
 				return nil
 			})

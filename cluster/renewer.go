@@ -256,7 +256,7 @@ func (n *Node) agree(meaning string) error {
 	if len(why) == 0 {
 		return nil
 	}
-	return fmt.Errorf("the nodes do not index by meaning in one way: %s; then repeat this: %w", strings.Join(why, "; "), concordat.ErrRefused)
+	return fmt.Errorf("the nodes index by meaning in different ways: %s; then repeat this: %w", strings.Join(why, "; "), concordat.ErrRefused)
 }
 
 // Renew implements Renewer.

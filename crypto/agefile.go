@@ -83,7 +83,7 @@ func (r Recipients) Names() []string { return slices.Clone(r.names) }
 // Encrypt returns a writer whose bytes go to w encrypted. The file is whole once Close has returned nil. It holds 64 KiB.
 func (r Recipients) Encrypt(w io.Writer) (io.WriteCloser, error) {
 	if len(r.keys) == 0 {
-		return nil, errors.New("encrypt to nobody")
+		return nil, errors.New("no recipient to encrypt to")
 	}
 	return age.Encrypt(w, r.keys...)
 }

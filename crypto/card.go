@@ -192,7 +192,7 @@ func (f CardFields) validate() error {
 		errs = append(errs, fmt.Errorf("card: contact: %w: at most 1024 bytes of printable text", ErrFormat))
 	}
 	if len(f.URLs) > maxURLs {
-		errs = append(errs, fmt.Errorf("card: %w: %d addresses, not at most %d", ErrFormat, len(f.URLs), maxURLs))
+		errs = append(errs, fmt.Errorf("card: %w: %d addresses, at most %d", ErrFormat, len(f.URLs), maxURLs))
 	}
 	for _, u := range f.URLs {
 		errs = append(errs, checkURL(u))

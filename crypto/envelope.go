@@ -109,7 +109,7 @@ func (h *Header) append(b []byte) []byte {
 }
 
 // ParseHeader reads the header of an envelope without any proof that it is true: it says whose card
-// to look up. It fails with ErrEnvelope for what is no envelope of version 1.
+// to look up. It fails with ErrEnvelope for what is not an envelope of version 1.
 func ParseHeader(env []byte) (Header, error) {
 	var h Header
 	if len(env) < envelopeLeast || len(env) > MaxEnvelope {
@@ -127,7 +127,7 @@ func ParseHeader(env []byte) (Header, error) {
 	h.ReplyTo = d.array32()
 	switch {
 	case magic != envelopeMagic || version != 1:
-		return Header{}, fmt.Errorf("%w: no envelope of version 1", ErrEnvelope)
+		return Header{}, fmt.Errorf("%w: not an envelope of version 1", ErrEnvelope)
 	case flags != 0 || d.end("header") != nil:
 		return Header{}, fmt.Errorf("%w: header", ErrEnvelope)
 	}
@@ -254,7 +254,7 @@ func (id *Identity) verify(env []byte, from *Card, p Policy, now time.Time, allo
 		return nil, fmt.Errorf("%w: to another site", ErrEnvelope)
 	}
 	if from == nil || from.Site != h.From {
-		return nil, fmt.Errorf("%w: from nobody known", ErrEnvelope)
+		return nil, fmt.Errorf("%w: from an unknown sender", ErrEnvelope)
 	}
 	if err := from.Valid(now); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrEnvelope, err)

@@ -125,7 +125,7 @@ func unlock(b []byte, want byte, s Secret) (SiteID, []byte, error) {
 	nonce := d.take(chacha20poly1305.NonceSizeX)
 	switch {
 	case magic != keystoreMagic || version != 1:
-		return site, nil, fmt.Errorf("keystore: %w: no keystore of version 1", ErrFormat)
+		return site, nil, fmt.Errorf("keystore: %w: not a keystore of version 1", ErrFormat)
 	case what != want:
 		return site, nil, fmt.Errorf("keystore: %w: it holds %s, not %s", ErrFormat, holds(what), holds(want))
 	case kind != s.kind:

@@ -221,7 +221,7 @@ func (s *Daemon) start(ctx context.Context, g *errgroup.Group, d *WebApp, l list
 				if errors.Is(err, instance.ErrRestart) {
 					return err
 				}
-				return fmt.Errorf("this machine cannot be a node any more: %w", err)
+				return fmt.Errorf("this machine can no longer be a node: %w", err)
 			case <-ctx.Done():
 				return nil
 			}

@@ -44,7 +44,7 @@ func TestHealth(t *testing.T) {
 	}
 	wants("partners", false, "federation.listen is empty")
 	o.Config.Serve.LowWater = 1 << 60
-	wants("disk", false, "stay free")
+	wants("disk", false, "are kept free")
 }
 
 // TestEncoderHealth: what the site's encoder is doing is told, with the reason if it failed.

@@ -79,7 +79,7 @@ func (w *walker) openZip(at string, data []byte, depth int) {
 // noFiles is the error of an archive without any document.
 func (w *walker) noFiles() *Error {
 	if w.leftOut.Count > 0 {
-		return &Error{Code: Empty, Detail: fmt.Sprintf("the archive holds nothing but %d lock files and files of systems", w.leftOut.Count)}
+		return &Error{Code: Empty, Detail: fmt.Sprintf("the archive contains only %d lock and system files", w.leftOut.Count)}
 	}
 	return &Error{Code: Empty, Detail: "the archive contains no files"}
 }

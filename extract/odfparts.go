@@ -80,7 +80,7 @@ func (r *odfReader) other(name string, a attrs) {
 		}
 	case "text:section-source":
 		if href := a.get("href"); href != "" {
-			r.b.flag(Flag{Code: FlagPart, Detail: "a section is linked to another file; what the document holds of it is read"})
+			r.b.flag(Flag{Code: FlagPart, Detail: "a section is linked to another file; only its text in the document is read"})
 		}
 	case "table:table":
 		if n := a.get("name"); r.b.res.Format == string(ODS) && n != "" {

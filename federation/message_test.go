@@ -316,7 +316,7 @@ func TestR1_Replay(t *testing.T) {
 	refused("replayed when its time is over", env)
 	stranger := fedtest.NewSite(t, scheme)
 	strange, _ := sealFrom(t, stranger, w.owner, crypto.TypeQuery, w.query(t, 3), time.Minute, clock.Now())
-	refused("from nobody known", strange)
+	refused("from an unknown sender", strange)
 	revoked := w.asker.Member(federation.StateRevoked)
 	w.owner.Roster.Set(revoked)
 	late, _ := w.seal(t, crypto.TypeQuery, w.query(t, 3), time.Minute)

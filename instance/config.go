@@ -70,7 +70,7 @@ func Extraction(c *config.Config) sandbox.Options {
 // ReadConfig returns the configuration of the site in dir, or fails if there is none.
 func ReadConfig(dir string) (*config.Config, error) {
 	missing := func() error {
-		return Usagef("%s holds no site: make one with concordat init %s, or name another with --data", dir, dir)
+		return Usagef("%s contains no site: create one with concordat init %s, or name another folder with --data", dir, dir)
 	}
 	path := filepath.Join(dir, ConfigName)
 	if _, err := os.Stat(path); errors.Is(err, os.ErrNotExist) {

@@ -134,7 +134,7 @@ func TestRemovedNodeLeavesNothing(t *testing.T) {
 	if err == nil {
 		_ = node.Close()
 	}
-	if !errors.Is(err, concordat.ErrRefused) || !strings.Contains(err.Error(), "node removed is no member of the cluster") {
+	if !errors.Is(err, concordat.ErrRefused) || !strings.Contains(err.Error(), "node removed is not a member of the cluster") {
 		t.Errorf("a node that was removed starts: %v", err)
 	}
 	if joined.Load() != 2 || closed.Load() != 2 {

@@ -176,7 +176,7 @@ func (o *Instance) openParts(ctx context.Context, w Mode) error {
 			return err
 		}
 	case o.Clustered():
-		return Usagef("this machine is one of several of its site, and does not serve: start concordat serve here, which finds the others")
+		return Usagef("this machine is a node of a cluster and is not being served: start concordat serve here, which finds the others")
 	case HoldsShards(o.Dir):
 		return Usagef("the index came from a backup of a site of several machines: found the cluster again with concordat cluster init, then start concordat serve")
 	default:

@@ -126,7 +126,7 @@ func (o *Instance) ResumeKeys(ctx context.Context, root []byte, secret crypto.Se
 	}
 	if held != nil {
 		if _, _, err := o.OpenKeystore(); err == nil {
-			return nil, "", Usagef("the site has its keys: %s opens", path)
+			return nil, "", Usagef("the site already has its keys: %s opens", path)
 		}
 	}
 	now := time.Now()
@@ -280,7 +280,7 @@ func (o *Instance) LockedRoot(ctx context.Context, passphrase crypto.Secret, not
 		return nil, err
 	}
 	if !id.HasRoot() {
-		return nil, Usagef("the root key is kept elsewhere already")
+		return nil, Usagef("the root key is already kept elsewhere")
 	}
 	b, err := id.LockRoot(passphrase, rand.Reader)
 	if err != nil {

@@ -208,7 +208,7 @@ func (o *Instance) mayJoin(ctx context.Context, t *cluster.Trust) (err error) {
 	}
 	m, ok := l.Members[t.Node]
 	if !ok || m.Key != "" && m.Key != t.Key() {
-		return fmt.Errorf("node %s is no member of the cluster: it was removed, or never joined: %w", t.Node, concordat.ErrRefused)
+		return fmt.Errorf("node %s is not a member of the cluster: it was removed, or never joined: %w", t.Node, concordat.ErrRefused)
 	}
 	return nil
 }

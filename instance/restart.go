@@ -7,7 +7,7 @@ import (
 )
 
 // ErrRestart ends serve so that its service manager starts it again.
-var ErrRestart = errors.New("ended by an order of the cluster, to be started again by the service manager")
+var ErrRestart = errors.New("ended by cluster restart, to be started again by the service manager")
 
 // Supervised reports whether this process was started by systemd (systemd.exec(5), $SYSTEMD_EXEC_PID) or is the first process
 // of a container.

@@ -83,11 +83,11 @@ func Redeem(ctx context.Context, o *instance.Instance, r *Roster, inv *crypto.In
 	case err != nil && !errors.Is(err, concordat.ErrNotFound):
 		return p, err
 	case inv.Site == id.Site():
-		return p, refusedf(RefusedOwn, "this site made the invitation itself: hand it to the administrator of the other site, who redeems it")
+		return p, refusedf(RefusedOwn, "this site made the invitation: send it to the administrator of the other site, who redeems it")
 	case err == nil && p.State == store.PartnerActive:
-		return p, refusedf(RefusedKnown, "%s is a partner already", inv.Site)
+		return p, refusedf(RefusedKnown, "%s is already a partner", inv.Site)
 	case time.Now().After(inv.Expiry):
-		return p, refusedf(RefusedEnded, "the invitation ended on %s: ask for another one", inv.Expiry.Local().Format(time.DateTime))
+		return p, refusedf(RefusedEnded, "the invitation expired on %s: ask for another one", inv.Expiry.Local().Format(time.DateTime))
 	}
 	redeemed, err := federation.Redeem(ctx, inv, r, federation.ClientOptions{Timeout: timeout, Allow: o.Config.Federation.Allow})
 	if err != nil {
@@ -160,7 +160,7 @@ func Confirm(ctx context.Context, o *instance.Instance, p store.Partner, by stri
 // Revoke refuses a partner from now on and closes all libraries to it. It returns the federations that it is still in.
 func Revoke(ctx context.Context, o *instance.Instance, p store.Partner, by string) ([]concordat.FederationID, error) {
 	if p.State == store.PartnerRevoked {
-		return nil, refusedf(RefusedState, "%s is revoked already", cmp.Or(p.Name, string(p.Site)))
+		return nil, refusedf(RefusedState, "%s is already revoked", cmp.Or(p.Name, string(p.Site)))
 	}
 	// Fail closed: the state first.
 	if err := o.Store.Atomic(ctx, func(tx *store.DB) error {

@@ -23,7 +23,7 @@ func CreateFederation(ctx context.Context, o *instance.Instance, k *instance.Key
 		return nil, err
 	}
 	if slices.ContainsFunc(ms, func(m store.Membership) bool { return m.Federation == f }) {
-		return nil, refusedf(RefusedExists, "federation %s exists already", f)
+		return nil, refusedf(RefusedExists, "federation %s already exists", f)
 	}
 	id, err := k.Update(ctx, func(id *crypto.Identity) (*crypto.Identity, error) {
 		return id.NewEpoch(string(f), time.Now(), 0, rand.Reader)
@@ -79,8 +79,8 @@ func BeginEpoch(ctx context.Context, o *instance.Instance, k *instance.Keystore,
 		}
 		last := held.Epochs[len(held.Epochs)-1].From
 		if age := from.Sub(last); age < crypto.EpochAge && !early {
-			return nil, instance.Usagef("the last epoch of federation %s began on %s, less than %d days ago; members take an earlier one "+
-				"only after an administrator there agrees; --early begins it all the same", f, last.Local().Format(time.DateOnly),
+			return nil, instance.Usagef("the last epoch of federation %s began on %s, less than %d days ago; members accept another "+
+				"only after their administrator agrees; --early begins it anyway", f, last.Local().Format(time.DateOnly),
 				crypto.EpochAge/(24*time.Hour))
 		}
 		if earliest := last.Add(crypto.EpochSpacing); from.Before(earliest) {

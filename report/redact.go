@@ -82,7 +82,7 @@ func HiddenFlag(n int, until time.Time) concordat.Flag {
 
 // DeletedFlag says that n sources have been deleted from their library since.
 func DeletedFlag(n int) concordat.Flag {
-	return concordat.Flag{Code: FlagDeleted, Count: n, Detail: "Sources that this report names have been deleted from their library since. Their titles and wording are shown only as far as the policy of the site keeps them."}
+	return concordat.Flag{Code: FlagDeleted, Count: n, Detail: "Sources named in this report have since been deleted from their library. Their titles and wording are shown only as far as the policy of the site keeps them."}
 }
 
 // Renamed returns the findings with other names for some sources.

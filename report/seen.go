@@ -92,7 +92,7 @@ func ScoreOnly(r *Report) *Report {
 		}
 	}
 	out.Flags = append(out.Flags, concordat.Flag{Code: FlagScoresOnly,
-		Detail: "Passages and sources were found as the scores say; who reads this report is shown neither."})
+		Detail: "The scores count passages and sources that this report does not show."})
 	for _, c := range r.Consulted { // that something was not measured belongs to the score
 		out.Consulted = append(out.Consulted, concordat.Consulted{Asked: c.Asked, Answered: c.Answered})
 	}

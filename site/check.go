@@ -89,7 +89,7 @@ const (
 )
 
 // Check compares a submission with the libraries and stores the findings under a new task. The findings are returned even if
-// something asked did not answer, which they report. After an error the task is stored as failed with its cause.
+// a partner or shard did not answer, which they report. After an error the task is stored as failed with its cause.
 func (s *Site) Check(ctx context.Context, sub Submission, o CheckOptions) (*report.Findings, error) {
 	if err := CheckName(string(sub.ID)); err != nil {
 		return nil, fmt.Errorf("submission: %w", err)

@@ -133,7 +133,7 @@ func CheckLibraryName(name string) error {
 	}
 	for i, r := range name {
 		if !unicode.IsLetter(r) && !unicode.IsDigit(r) && (i == 0 || !strings.ContainsRune("-_.", r)) {
-			return fmt.Errorf("library %q: %w: letters and digits, and behind the first of them hyphens, dots and underscores", name,
+			return fmt.Errorf("library %q: %w: a letter or digit, then letters, digits, hyphens, dots and underscores", name,
 				concordat.ErrInvalid)
 		}
 	}

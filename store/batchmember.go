@@ -32,7 +32,7 @@ type BatchMember struct {
 	Compared   bool             // with the other members
 	Round      int              // the last one in which it was checked; 0: not yet
 	Task       concordat.TaskID // that holds its findings; empty: none yet
-	Incomplete bool             // something asked did not answer
+	Incomplete bool             // a partner or shard did not answer
 	Share      float64          // 0 to 1: covered by what counts
 	Largest    float64          // by one source
 	Fresh      json.RawMessage  // sources that the last round was the first to find, in the caller's own form

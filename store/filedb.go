@@ -125,7 +125,7 @@ func (db *DB) putFile(ctx context.Context, hash string, size int64, r io.ReaderA
 			return err
 		}
 	}
-	return fmt.Errorf("%w: it was deleted while it was put", concordat.ErrChanged)
+	return fmt.Errorf("%w: it was deleted while it was being stored", concordat.ErrChanged)
 }
 
 func (db *DB) putParts(ctx context.Context, hash string, size, from int64, r io.ReaderAt) error {

@@ -126,7 +126,7 @@ type adminFrame struct{ MayChange bool }
 
 func adminFor(v *Visitor) adminFrame { return adminFrame{v.Role == store.RoleAdministrator} }
 
-var errNoAdmin = fmt.Errorf("the process tells nothing of this: %w", concordat.ErrNotFound)
+var errNoAdmin = fmt.Errorf("this process does not report that: %w", concordat.ErrNotFound)
 
 // Health examines all parts; what the pages themselves know comes last.
 func (w adminPages) Health(ctx context.Context) []HealthPart {

@@ -20,7 +20,7 @@ import (
 	"concordat/web/message"
 )
 
-// caseFilter selects the checks that the list shows. Its links are addresses that people can keep and share.
+// caseFilter selects the checks that the list shows. Its links can be bookmarked and shared.
 type caseFilter struct {
 	View  string // one of caseViews
 	Query string
@@ -29,21 +29,21 @@ type caseFilter struct {
 	Least int    // per cent that count; 0: any
 	In    string // a batch or an archive whose checks these are; empty: the whole list
 	From  int    // index of the first
-	// Figures: the visitor sees what every report says, and so sorts and narrows by it.
+	// Figures: the visitor sees what every report says, and so may sort and filter by it.
 	Figures bool
 }
 
-// caseOrders are the orders of the list; the first is that of an address that names none. ownOrders are those of who may not see what
-// every report says, and so may not sort by it.
+// caseOrders are the orders of the list; the first applies if an address names none. ownOrders are the orders for visitors who
+// may not see what every report says, and so may not sort by it.
 var (
 	caseOrders = []store.TaskOrder{"", store.TasksByShare, store.TasksByFlags, store.TasksByLeads, store.TasksByState, store.TasksByTitle}
 	ownOrders  = []store.TaskOrder{"", store.TasksByTitle}
 )
 
-// caseLeasts are the least shares to choose from, in per cent.
+// caseLeasts are the minimum shares to choose from, in per cent.
 var caseLeasts = []int{1, 5, 10, 20, 30, 50}
 
-// Grouped reports whether a batch or an archive is one row: unless the list is of its checks, or of those that somebody looks for.
+// Grouped reports whether a batch or an archive is one row: unless the list shows its checks or the results of a search.
 func (f caseFilter) Grouped() bool { return f.In == "" && f.Query == "" && !f.Mine }
 
 // Orders are those to choose from.
@@ -54,7 +54,7 @@ func (f caseFilter) Orders() []store.TaskOrder {
 	return ownOrders
 }
 
-// Leasts are the least shares to choose from; nil: the visitor may not narrow by the share.
+// Leasts are the minimum shares to choose from; nil: the visitor may not filter by the share.
 func (f caseFilter) Leasts() []int {
 	if f.Figures {
 		return caseLeasts
@@ -75,7 +75,7 @@ func caseFilterOf(q url.Values, v *Visitor) caseFilter {
 	f := caseFilter{View: q.Get("view"), Query: strings.TrimSpace(q.Get("q")), Mine: q.Get("mine") != "", In: q.Get("in"),
 		Order: store.TaskOrder(q.Get("sort")), Figures: v.SeesAll()}
 	if f.Figures {
-		f.Least, _ = strconv.Atoi(q.Get("least")) // an unparsable value narrows nothing
+		f.Least, _ = strconv.Atoi(q.Get("least")) // an unparsable value filters nothing
 	}
 	if f.Least < 0 || f.Least > 100 {
 		f.Least = 0
@@ -94,7 +94,7 @@ func caseFilterOf(q url.Values, v *Visitor) caseFilter {
 	return f
 }
 
-// narrow makes the filter of tasks what f shows to the visitor.
+// narrow sets the filter of tasks that f shows to the visitor.
 func (f caseFilter) narrow(t *store.TaskFilter, v *Visitor) {
 	t.Query, t.Within, t.Heads, t.Least = f.Query, f.In, f.Grouped(), float64(f.Least)/100
 	if f.Mine {
@@ -140,7 +140,7 @@ func (f caseFilter) Path(from int) string {
 	return "/checks?" + q.Encode()
 }
 
-// Links are the views. Those of review are for who sees the checks of all.
+// Links are the views. Those of review are for visitors who see everyone's checks.
 func (f caseFilter) Links(reviewer bool) (out []caseLink) {
 	for _, view := range caseViews {
 		if !reviewer && slices.Contains([]string{"new", "review", "decided", "signed"}, view) {
@@ -153,7 +153,7 @@ func (f caseFilter) Links(reviewer bool) (out []caseLink) {
 	return out
 }
 
-// reviewers are the accounts that decide about checks, for the list to assign them from.
+// reviewers are the accounts that review checks, for the list to assign them from.
 func (w *Web) reviewers(ctx context.Context) (out []string, err error) {
 	all, err := w.o.Store.People.Accounts(ctx)
 	for _, a := range all {
@@ -164,8 +164,8 @@ func (w *Web) reviewers(ctx context.Context) (out []string, err error) {
 	return out, err
 }
 
-// changeCases assigns the checks that were chosen to somebody, or sets the day by which they are to be decided: all, or none
-// where one is not there.
+// changeCases assigns the selected checks to someone, or sets the day by which they are to be decided: all, or none if one of
+// them does not exist.
 func (w reportPages) changeCases(rw http.ResponseWriter, r *http.Request, v *Visitor) {
 	err := ParseForm(rw, r)
 	var n store.Review
@@ -235,15 +235,15 @@ func (w reportPages) caseNote(ctx context.Context, v *Visitor, f url.Values) (st
 // AddingRule says when the submission of a case is added to a library, so that later submissions are compared with it.
 type AddingRule string
 
-// The rules.
+// The rules for adding submissions.
 const (
 	AddNever        AddingRule = "never"
 	AddOnRequest    AddingRule = "ask"     // when an officer asks for it
 	AddAfterVerdict AddingRule = "verdict" // after every verdict, and when an officer asks for it
 )
 
-// Adding is the rule of a site with the library to which submissions are added unless another one is named. The library is
-// made when the first one is added.
+// Adding is the site's rule, with the library to which submissions are added unless another one is named. The library is
+// created when the first one is added.
 type Adding struct {
 	Rule    AddingRule
 	Library concordat.LibraryID
@@ -258,10 +258,10 @@ type addedCase struct {
 	Task    concordat.TaskID    `json:"task,omitempty"` // that adds it
 }
 
-// CaseState is how far the submission of a case is on its way into a library.
+// CaseState says how far the submission of a case has been added to a library.
 type CaseState string
 
-// The states.
+// The states of an addition.
 const (
 	CaseOut     CaseState = "out" // of every library
 	CaseWaiting CaseState = "waiting"
@@ -269,14 +269,14 @@ const (
 	CaseFailed  CaseState = "failed"
 )
 
-// CaseLibrary says in which library the submission of a case is.
+// CaseLibrary says which library has the submission of a case.
 type CaseLibrary struct {
 	State    CaseState
 	Library  concordat.LibraryID // empty: none
 	Title    string              // of the library
 	Document concordat.DocumentID
 	Cause    store.Cause // why it failed
-	// MayAdd: by the rule of the site, and as the text is kept.
+	// MayAdd: the site's rule allows it, and the text is kept.
 	MayAdd bool
 	// Choices are the libraries to which it may be added, the site's own first.
 	Choices []store.Library
@@ -303,7 +303,7 @@ func (w *Web) caseOrigin(ctx context.Context, t store.Task) (concordat.TaskID, e
 	return batch.TaskOf(id, member, 1), nil
 }
 
-// CaseLibrary returns in which library the submission of a case is, whichever of its checks t is.
+// CaseLibrary returns the library that has the submission of a case, whichever of its checks t is.
 func (w *Web) CaseLibrary(ctx context.Context, t store.Task, now *Review) (CaseLibrary, error) {
 	out := CaseLibrary{State: CaseOut}
 	origin, err := w.caseOrigin(ctx, t)
@@ -348,7 +348,7 @@ func (w *Web) CaseLibrary(ctx context.Context, t store.Task, now *Review) (CaseL
 	return out, nil
 }
 
-// caseProgress sets how far an addition is.
+// caseProgress sets the state of an addition.
 func (w *Web) caseProgress(ctx context.Context, added addedCase, out *CaseLibrary) error {
 	_, err := w.o.Store.Catalogue.DocumentRow(ctx, added.Library, out.Document)
 	if err == nil {
@@ -369,10 +369,10 @@ func (w *Web) caseProgress(ctx context.Context, added addedCase, out *CaseLibrar
 	case t.State == concordat.TaskFailed:
 		out.State, out.Cause = CaseFailed, t.Cause
 	}
-	return nil // else it was added, and deleted since
+	return nil // otherwise it was added and has since been deleted
 }
 
-// AddCase adds the submission of a case to a library; empty: that of the site. It is done when the queue has come to it.
+// AddCase adds the submission of a case to a library; empty: the site's. The queue does it.
 func (w reportPages) AddCase(ctx context.Context, v *Visitor, t store.Task, lib concordat.LibraryID) error {
 	adding := w.o.Adding()
 	if !adding.allowed() {
@@ -399,8 +399,7 @@ func (w reportPages) AddCase(ctx context.Context, v *Visitor, t store.Task, lib 
 	return w.enqueueCase(ctx, v, t, lib, func(*store.DB) error { return nil })
 }
 
-// enqueueCase puts a task into the queue that adds the submission of a case to a library. also is done in its transaction,
-// before it.
+// enqueueCase queues a task that adds the submission of a case to a library. also runs first, in the task's transaction.
 func (w reportPages) enqueueCase(ctx context.Context, v *Visitor, t store.Task, lib concordat.LibraryID, also func(*store.DB) error) error {
 	origin, err := w.caseOrigin(ctx, t)
 	if err != nil {
@@ -433,7 +432,7 @@ func (w reportPages) enqueueCase(ctx context.Context, v *Visitor, t store.Task, 
 	return err
 }
 
-// noteCase keeps where the submission of a case is, with an entry of the audit.
+// noteCase records where the submission of a case is, with an audit entry.
 func (w reportPages) noteCase(ctx context.Context, tx *store.DB, v *Visitor, id concordat.TaskID, in addedCase, action string,
 	detail map[string]any) error {
 	data, err := json.Marshal(in)
@@ -477,7 +476,7 @@ func (w reportPages) RemoveCase(ctx context.Context, v *Visitor, t store.Task) e
 	})
 }
 
-// cancelCase ends an addition that waits. One that runs is refused: its document may be there by now, or in a moment.
+// cancelCase cancels a waiting addition. It refuses a running one, whose document may already be there.
 func (w reportPages) cancelCase(ctx context.Context, v *Visitor, added addedCase, document concordat.DocumentID) error {
 	running := message.Conflict("case.running")
 	t, err := w.o.Store.Checks.Task(ctx, added.Task)
@@ -490,7 +489,7 @@ func (w reportPages) cancelCase(ctx context.Context, v *Visitor, added addedCase
 	if err != nil {
 		return err
 	}
-	// A worker may have claimed it in between.
+	// A worker may have claimed it in the meantime.
 	if t, err = w.o.Store.Checks.Task(ctx, added.Task); err == nil && t.Attempts > 0 {
 		return running
 	}

@@ -34,7 +34,7 @@ func purposesOf(ps []Partner) (all []string, any bool) {
 	return all, any
 }
 
-// anyPurpose stands among the purposes of a library that is open for each.
+// anyPurpose is among the purposes of a library that is open for every purpose.
 const anyPurpose = "*"
 
 // opensFor reports whether a library of a partner is open for a purpose.
@@ -42,8 +42,8 @@ func opensFor(l concordat.OpenLibrary, purpose string) bool {
 	return len(l.Purposes) == 0 || slices.Contains(l.Purposes, anyPurpose) || slices.Contains(l.Purposes, purpose)
 }
 
-// checkPurpose refuses a purpose for which a partner opens none of the chosen libraries: the partner would only say so at
-// the end of the check. What a partner has not told yet is not known.
+// checkPurpose refuses a purpose for which a partner opens none of the selected libraries: the partner would only say so at the
+// end of the check. It accepts what a partner has not disclosed yet.
 func checkPurpose(purpose string, asked []Partner) error {
 	for _, p := range asked {
 		if len(p.Libraries) == 0 || slices.ContainsFunc(p.Libraries, func(l concordat.OpenLibrary) bool { return opensFor(l, purpose) }) {
@@ -60,12 +60,12 @@ type newCheck struct {
 	Templates []string
 	Partners  []Partner
 	Problem   string
-	Faults    []fault // of files, none of which could be taken
+	Faults    []fault // of files, none of which were accepted
 	MaxMiB    int64
 	MaxFiles  int
 	Batch     string // names what is submitted together, file by file
 	Rules     report.Rules
-	MayRule   bool // the visitor decides what counts
+	MayRule   bool // the visitor reviews what counts
 	Levels    []concordat.Show
 	Forwards  []string
 	Deadlines []int    // seconds
@@ -73,12 +73,12 @@ type newCheck struct {
 	AnyOther  bool     // some of them are open for every other purpose too
 	NoStore   bool     // by the policy of the site
 	Detail    string   // of the problem
-	DetailIn  string   // its language, where it is not that of the page
-	// Sent holds the values of a refused form, to be shown again; nil: the form is new.
+	DetailIn  string   // its language, if it is not the page's
+	// Sent holds the values of a rejected form, to be shown again; nil: the form is new.
 	Sent url.Values
 }
 
-// Field returns what stands in a field: what was sent before, else first.
+// Field returns the value of a field: what was sent before, else first.
 func (n newCheck) Field(name, first string) string {
 	if n.Sent == nil {
 		return first
@@ -94,7 +94,7 @@ func (n newCheck) Chosen(name string, value any) bool {
 	return slices.Contains(n.Sent[name], fmt.Sprint(value))
 }
 
-// On reports whether a box is ticked: as it was sent before, else as it is at first.
+// On reports whether a box is ticked: as it was sent before, else as it is initially.
 func (n newCheck) On(name string, first bool) bool {
 	if n.Sent == nil {
 		return first
@@ -102,15 +102,15 @@ func (n newCheck) On(name string, first bool) bool {
 	return n.Sent.Has(name)
 }
 
-// refused is a form that could not be taken.
+// refused is a form that was not accepted.
 type refused struct {
 	problem string // key of a message
-	err     error  // says more, if it is of input
+	err     error  // details, if the problem is with the input
 	faults  []fault
 	sent    url.Values
 }
 
-// tell puts into the form what was wrong with it.
+// tell writes into the form what was wrong with it.
 func (n *newCheck) tell(r refused, l message.Language) {
 	n.Problem, n.Faults, n.Sent = r.problem, r.faults, r.sent
 	if r.err != nil {
@@ -119,7 +119,7 @@ func (n *newCheck) tell(r refused, l message.Language) {
 	}
 }
 
-// fault is a file that was not taken, and why.
+// fault is a file that was not accepted, and why.
 type fault struct {
 	Name  string
 	Cause store.Cause
@@ -129,7 +129,7 @@ type fault struct {
 var (
 	askLevels   = []concordat.Show{concordat.ShowMetadata, concordat.ShowCounts, concordat.ShowExists}
 	askForwards = []string{site.ForwardUnmatched, site.ForwardAll, site.ForwardNone}
-	// askDeadlines are offered, in seconds; any whole number to MaxDeadline is taken.
+	// askDeadlines are offered, in seconds; any whole number up to MaxDeadline is accepted.
 	askDeadlines = []int{60, 15, 300, 900}
 )
 
@@ -158,7 +158,7 @@ func (w checkPages) showNew(rw http.ResponseWriter, r *http.Request, v *Visitor,
 	w.Show(rw, r, v, code, "new", "title.new", p)
 }
 
-// CleanName returns the last part of a file's name without what could do harm where it is shown.
+// CleanName returns the last part of a file's name without characters that could do harm where it is shown.
 func CleanName(name string) string {
 	name = path.Base("/" + strings.ReplaceAll(strings.ToValidUTF8(name, "\ufffd"), `\`, "/"))
 	name = visible(strings.Map(func(r rune) rune {

@@ -10,7 +10,7 @@ import (
 	"concordat"
 )
 
-// Cluster is a coordinator's account of the machines of this site.
+// Cluster describes the machines of this site, as the coordinator reports them.
 type Cluster struct {
 	Alone    bool             `json:"alone" doc:"The site is one machine, and there is no coordinator"`
 	Site     concordat.SiteID `json:"site,omitempty"`
@@ -37,8 +37,8 @@ type ClusterNode struct {
 // ShardHealth is the state of a shard.
 type ShardHealth string
 
-// A shard is healthy if every copy is in sync. It has fewer copies if one is not, or its node is away, and no master if
-// nobody takes changes.
+// A shard is healthy if every copy is in sync. It has fewer copies if one is not, or its node is away, and no master if no node
+// accepts changes.
 const (
 	ShardHealthy  ShardHealth = "healthy"
 	ShardFewer    ShardHealth = "fewer copies"
@@ -87,7 +87,7 @@ func (c Cluster) Moves() int {
 	return n
 }
 
-// unhealthy counts the shards of the state.
+// unhealthy counts the shards in this state.
 func (c Cluster) unhealthy(s ShardHealth) int {
 	n := 0
 	for _, x := range c.Shards {
@@ -101,10 +101,10 @@ func (c Cluster) unhealthy(s ShardHealth) int {
 // Names joins names for the page.
 func (ClusterShard) Names(names []string, between string) string { return strings.Join(names, between) }
 
-// Join does too.
+// Join joins names for the page.
 func (Cluster) Join(names []string, between string) string { return strings.Join(names, between) }
 
-// Key returns the key of the state's words.
+// Key returns the message key of the state.
 func (s ClusterShard) Key() string { return "cluster." + strings.ReplaceAll(string(s.State), " ", "") }
 
 // clusterRoutes adds the page of the cluster.

@@ -14,7 +14,7 @@ import (
 	"concordat/store"
 )
 
-// eraseRoutes are the pages that delete for good, and that show what was deleted.
+// eraseRoutes adds the pages that delete permanently, and that show what was deleted.
 func (w adminPages) eraseRoutes() {
 	w.AddPage("POST /checks/{id}/delete", Officers, w.eraseCheck)
 	w.AddPage("POST /batches/{id}/delete", Officers, w.eraseBatch)
@@ -39,7 +39,7 @@ type deletionsPage struct {
 }
 
 func (w adminPages) deletionsPage(rw http.ResponseWriter, r *http.Request, v *Visitor) {
-	before, _ := strconv.ParseInt(r.URL.Query().Get("before"), 10, 64) // nonsense begins at the newest
+	before, _ := strconv.ParseInt(r.URL.Query().Get("before"), 10, 64) // an unparsable value starts at the newest
 	p := deletionsPage{MayDelete: v.Role == store.RoleAdministrator && w.o.Eraser != nil}
 	rows, err := w.o.Store.Retention.Erasures(r.Context(), before, deletionsOnPage)
 	for _, e := range rows {
@@ -67,7 +67,7 @@ func (w adminPages) deletionsPage(rw http.ResponseWriter, r *http.Request, v *Vi
 	w.Show(rw, r, v, http.StatusOK, "deletions", "title.deletions", p)
 }
 
-// receiptFile hands out a receipt as it is kept.
+// receiptFile sends a receipt as it is stored.
 func (w adminPages) receiptFile(rw http.ResponseWriter, r *http.Request, v *Visitor) {
 	e, err := w.o.Store.Retention.Erasure(r.Context(), r.PathValue("id"))
 	if err == nil && e.Receipt == nil {
@@ -79,10 +79,10 @@ func (w adminPages) receiptFile(rw http.ResponseWriter, r *http.Request, v *Visi
 	}
 	rw.Header().Set("Content-Type", "application/json")
 	rw.Header().Set("Content-Disposition", `attachment; filename="deletion-`+e.ID+`.json"`)
-	_, _ = rw.Write(e.Receipt) // a browser that went away misses nothing
+	_, _ = rw.Write(e.Receipt) // a disconnected browser misses nothing
 }
 
-// eraseCheck deletes a check with its report for good.
+// eraseCheck permanently deletes a check with its report.
 func (w adminPages) eraseCheck(rw http.ResponseWriter, r *http.Request, v *Visitor) {
 	t, err := w.task(r, v)
 	if err == nil {
@@ -114,7 +114,7 @@ func (w adminPages) batchAtWork(ctx context.Context, task concordat.TaskID) (str
 	return id, nil
 }
 
-// restBatch sees to it that nobody works on a batch that is to be deleted.
+// restBatch makes sure that no process works on a batch that is to be deleted.
 func (w adminPages) restBatch(ctx context.Context, v *Visitor, id string) error {
 	b, err := w.Batches.VisibleBatch(ctx, v, id)
 	if err == nil && !Ended(b.State) {
@@ -126,7 +126,7 @@ func (w adminPages) restBatch(ctx context.Context, v *Visitor, id string) error 
 	return w.o.Batches.Await(ctx, id)
 }
 
-// eraseBatch deletes a batch with the checks of its documents for good.
+// eraseBatch permanently deletes a batch with the checks of its documents.
 func (w adminPages) eraseBatch(rw http.ResponseWriter, r *http.Request, v *Visitor) {
 	b, err := w.Batches.VisibleBatch(r.Context(), v, r.PathValue("id"))
 	if err == nil {
@@ -142,7 +142,7 @@ func (w adminPages) eraseBatch(rw http.ResponseWriter, r *http.Request, v *Visit
 	http.Redirect(rw, r, "/batches", http.StatusSeeOther)
 }
 
-// eraseDocument deletes a document of a library for good.
+// eraseDocument permanently deletes a document of a library.
 func (w adminPages) eraseDocument(rw http.ResponseWriter, r *http.Request, v *Visitor) {
 	err := ParseForm(rw, r)
 	lib, id := concordat.LibraryID(r.PostForm.Get("library")), concordat.DocumentID(strings.TrimSpace(r.PostForm.Get("document")))
@@ -162,7 +162,7 @@ func (w adminPages) eraseDocument(rw http.ResponseWriter, r *http.Request, v *Vi
 // errNoEraser is the error of a site whose pages do not delete.
 var errNoEraser = fmt.Errorf("deletion: %w: not here", concordat.ErrUnavailable)
 
-// eraseSome deletes documents of a library for an officer. No query finds them afterwards; their bytes go soon.
+// eraseSome deletes documents of a library for an officer. Queries no longer find them; their bytes are removed soon.
 func (w adminPages) eraseSome(ctx context.Context, v *Visitor, reason string, lib concordat.LibraryID,
 	ids ...concordat.DocumentID) error {
 	if w.o.Eraser == nil {
@@ -179,7 +179,7 @@ func (w adminPages) eraseSome(ctx context.Context, v *Visitor, reason string, li
 	return err
 }
 
-// Erase deletes for a visitor who may: checks as an officer, documents as an administrator.
+// Erase deletes for an authorised visitor: checks for an officer, documents for an administrator.
 func (w adminPages) Erase(ctx context.Context, v *Visitor, reason string, t retain.Target,
 	notes ...store.AuditNote) (*retain.Receipt, error) {
 	switch {
@@ -218,7 +218,7 @@ func (w adminPages) Erase(ctx context.Context, v *Visitor, reason string, t reta
 		w.cache.drop(id)
 	}
 	if errors.Is(err, concordat.ErrUnavailable) && r != nil && !r.Deleted.IsZero() {
-		return r, nil // no query finds anything; a machine that is away loses the bytes when it is back, and the receipt then says so
+		return r, nil // queries find nothing; a machine that is away removes the bytes when it is back, and the receipt then says so
 	}
 	return r, err
 }

@@ -16,7 +16,7 @@ import (
 	"concordat/store"
 )
 
-// examplePages offers a library and a thesis that copies from it, so that the first report needs no document of one's own. They are
+// examplePages offers a library and a thesis that copies from it, so that a first report needs no documents of the visitor's. They are
 // added together and deleted together.
 type examplePages struct{ web *Web }
 
@@ -25,7 +25,7 @@ const (
 	exampleLibrary concordat.LibraryID = "example"
 	// exampleBatch names the checks of the example.
 	exampleBatch = "example"
-	// exampleReason stands in the receipts of its deletion.
+	// exampleReason is the reason in the receipts of its deletion.
 	exampleReason = "the example was removed"
 )
 
@@ -49,11 +49,11 @@ func (e examplePages) State(ctx context.Context, v *Visitor, empty bool) (out ex
 	return out, err
 }
 
-// change adds the example, and goes on to its check, or removes it.
+// change adds the example and redirects to its check, or removes it.
 func (e examplePages) change(rw http.ResponseWriter, r *http.Request, v *Visitor) {
 	err := ParseForm(rw, r)
 	to := "/checks"
-	ctx := context.WithoutCancel(r.Context()) // half an example is of no use to who leaves the page
+	ctx := context.WithoutCancel(r.Context()) // half an example is useless to a visitor who leaves the page
 	switch {
 	case err != nil:
 	case r.PostForm.Get("action") == "remove":
@@ -70,7 +70,7 @@ func (e examplePages) change(rw http.ResponseWriter, r *http.Request, v *Visitor
 	http.Redirect(rw, r, to, http.StatusSeeOther)
 }
 
-// add makes the library with its documents and submits the thesis.
+// add creates the library with its documents and submits the thesis.
 func (e examplePages) add(ctx context.Context, v *Visitor) (concordat.TaskID, error) {
 	now, err := e.State(ctx, v, true)
 	if err != nil {

@@ -33,7 +33,7 @@ func sourceFilterOf(q url.Values) sourceFilter {
 	return f
 }
 
-// Encode is the filter as part of an address.
+// Encode returns the filter as part of an address.
 func (f sourceFilter) Encode() string {
 	q := url.Values{}
 	if f.Query != "" {
@@ -87,7 +87,7 @@ func datesOf(r *report.Report) map[concordat.Ref]concordat.Date {
 	return out
 }
 
-// page returns the sources of the filter from the one of an index on, and where to go on; 0: that is all.
+// page returns the sources of the filter from an index on, and the index of the next page; 0: there is none.
 func (f sourceFilter) page(got *reading, from int, l html.Links) (out template.HTML, next int) {
 	all := f.list(got.Report)
 	from = min(from, len(all))
@@ -100,7 +100,7 @@ func (f sourceFilter) page(got *reading, from int, l html.Links) (out template.H
 	return out, next
 }
 
-// The names under which an address keeps a filter of leads.
+// The parameters of an address that hold a filter of leads.
 const (
 	leadKind      = "lead-kind"
 	leadLanguages = "lead-languages"
@@ -111,7 +111,7 @@ const (
 // leadNames are the names of a filter of leads in addresses and forms, in the order in which pages show them.
 var leadNames = []string{leadState, leadKind, leadLanguages, leadLikely}
 
-// leadFilterOf reads a filter of leads; nonsense filters nothing.
+// leadFilterOf reads a filter of leads; unparsable values filter nothing.
 func leadFilterOf(q url.Values) (f report.LeadFilter) {
 	if k := report.LeadKind(q.Get(leadKind)); slices.Contains(report.LeadKinds(), k) {
 		f.Kind = k
@@ -128,7 +128,7 @@ func leadFilterOf(q url.Values) (f report.LeadFilter) {
 	return f
 }
 
-// maxLanguagePair bounds what an address names as languages, in bytes.
+// maxLanguagePair bounds the languages in an address, in bytes.
 const maxLanguagePair = 20
 
 // leadQuery is the inverse of leadFilterOf.
@@ -148,7 +148,7 @@ func leadQuery(f report.LeadFilter) url.Values {
 	return q
 }
 
-// leadBar offers the filters of leads as links, with what each leaves.
+// leadBar offers the filters of leads as links, with the number of leads that each leaves.
 type leadBar struct {
 	Facets     []leadFacet
 	Shown, All int
@@ -157,28 +157,28 @@ type leadBar struct {
 	Chosen     string // the filters in words
 }
 
-// leadFacet is one thing by which leads are told apart.
+// leadFacet is one property by which leads can be filtered.
 type leadFacet struct {
 	Name    string
 	Options []leadOption
 }
 
-// leadOption is one value of a facet. Its link chooses it, or takes it back.
+// leadOption is one value of a facet. Its link selects it, or removes it.
 type leadOption struct {
 	Label string
-	Count int // leads that it leaves beside the other filters
+	Count int // leads that it leaves with the other filters
 	On    bool
 	URL   string
 }
 
-// filterable is a lead with what is decided about it.
+// filterable is a lead with the decision about it.
 type filterable struct {
 	report.Lead
 	State report.LeadState
 }
 
-// newLeadBar offers filters of all leads at an address, whose other parameters stay. What would
-// leave all leads, or none, is not offered.
+// newLeadBar offers filters of all leads at an address, keeping its other parameters. It does not offer filters that would
+// leave all leads or none.
 func newLeadBar(l message.Language, all []filterable, f report.LeadFilter, at *url.URL) *leadBar {
 	b := &leadBar{All: len(all), Filtered: f != report.LeadFilter{}}
 	count := func(f report.LeadFilter) (n int) {
@@ -194,7 +194,7 @@ func newLeadBar(l message.Language, all []filterable, f report.LeadFilter, at *u
 		for _, name := range leadNames {
 			q.Del(name)
 		}
-		q.Del("changed") // what was done just now is told once
+		q.Del("changed") // a message about an action is shown once
 		for name, values := range leadQuery(f) {
 			q[name] = values
 		}
@@ -241,7 +241,7 @@ func texts[T ~string](all []T) (out []string) {
 	return out
 }
 
-// pairsOf returns the pairs of languages of leads, and one that is asked for, in order.
+// pairsOf returns the language pairs of leads, and a requested one, in order.
 func pairsOf(all []filterable, asked string) (out []string) {
 	for _, x := range all {
 		out = append(out, report.LanguagePair(x.Languages))
@@ -260,7 +260,7 @@ func likelihoods() (out []string) {
 	return out
 }
 
-// filterLeads reads which leads somebody wants to see, from the address of the page or of a part of it.
+// filterLeads reads the filter of leads from the address of the page or of a part of it.
 func (w reportPages) filterLeads(r *http.Request, p *checkPage) {
 	if len(p.Report.Leads) == 0 {
 		return
@@ -275,8 +275,8 @@ func (w reportPages) filterLeads(r *http.Request, p *checkPage) {
 	p.LeadBar = newLeadBar(message.LanguageOf(r), all, p.LeadFilter, &at)
 }
 
-// ShowsLead reports whether a lead is among those that somebody wants to see.
+// ShowsLead reports whether a lead passes the filter of the request.
 func (p *checkPage) ShowsLead(l report.RuledLead) bool { return p.LeadFilter.Has(l.Lead, l.State) }
 
-// LeadQuery is the filter of leads as an address has it.
+// LeadQuery returns the filter of leads as part of an address.
 func (p *checkPage) LeadQuery() template.URL { return template.URL(leadQuery(p.LeadFilter).Encode()) }

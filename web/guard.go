@@ -14,7 +14,7 @@ import (
 )
 
 // guard answers a request whose handling panics with status 500, as a problem below the prefix of the API, else as a page, and
-// logs the panic once, with its stack. An answer that has begun is cut short instead, so that nobody takes it for whole.
+// logs the panic once, with its stack. It cuts an answer that has begun short, so that it is not mistaken for a complete one.
 func (w *Web) guard(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		t := &begunWriter{ResponseWriter: rw}
@@ -24,7 +24,7 @@ func (w *Web) guard(next http.Handler) http.Handler {
 				return
 			}
 			if err, ok := v.(error); ok && (errors.Is(err, http.ErrAbortHandler) || errors.As(err, new(*net.OpError))) {
-				panic(http.ErrAbortHandler) // the caller is gone, or was cut off on purpose
+				panic(http.ErrAbortHandler) // the caller is gone, or was disconnected on purpose
 			}
 			w.o.Logger.Error("panic", "route", w.Route(r), "value", bounds.Cut(fmt.Sprint(v), bounds.MaxEcho), "stack", string(debug.Stack()))
 			if w.o.Panicked != nil {
@@ -39,7 +39,7 @@ func (w *Web) guard(next http.Handler) http.Handler {
 	})
 }
 
-// answerFault tells the caller that the fault is the site's.
+// answerFault reports a fault of the site to the caller.
 func (w *Web) answerFault(rw http.ResponseWriter, r *http.Request) {
 	if strings.HasPrefix(r.URL.Path, APIPrefix+"/") {
 		bounds.WriteProblem(rw, &huma.ErrorModel{Type: bounds.ProblemPrefix + "fault", Title: http.StatusText(http.StatusInternalServerError),
@@ -49,7 +49,7 @@ func (w *Web) answerFault(rw http.ResponseWriter, r *http.Request) {
 	w.Show(rw, r, nil, http.StatusInternalServerError, "error", "title.error", errorPage{Title: "title.error", Key: "error.fault"})
 }
 
-// begunWriter remembers whether an answer has begun. http.ResponseController finds what is below it.
+// begunWriter remembers whether an answer has begun. http.ResponseController finds the writer below it.
 type begunWriter struct {
 	http.ResponseWriter
 	begun bool

@@ -17,7 +17,7 @@ import (
 	"concordat/web/message"
 )
 
-// Harvests shows and changes the sources that documents are taken from.
+// Harvests shows and changes the sources from which documents are harvested.
 type Harvests struct{ w *Web }
 
 func (h Harvests) routes() {
@@ -27,7 +27,7 @@ func (h Harvests) routes() {
 	h.w.AddPage("POST /admin/harvest/{id}", Administrators, h.change)
 }
 
-// errNoHarvest is the answer of a site that does not harvest.
+// errNoHarvest is the error of a site that does not harvest.
 var errNoHarvest = fmt.Errorf("this site does not harvest: %w", concordat.ErrRefused)
 
 // All returns the sources in order of name.
@@ -54,7 +54,7 @@ func (h Harvests) One(ctx context.Context, id string) (view.Harvest, error) {
 	return view.OfHarvest(s, counts), err
 }
 
-// Records returns records of a source behind one of a name; an empty state: of all.
+// Records returns the records of a source after one with a given name; an empty state: all.
 func (h Harvests) Records(ctx context.Context, id string, state store.HarvestRecordState, after string, limit int) ([]view.HarvestRecord,
 	error) {
 	if _, err := h.w.o.Store.Harvest.Source(ctx, id); err != nil {
@@ -95,7 +95,7 @@ func (h Harvests) Add(ctx context.Context, v *Visitor, spec harvest.Spec) (view.
 	return h.One(ctx, s.ID)
 }
 
-// Run has a source read now; whole: with all that it lists.
+// Run reads a source now; whole: with everything that it lists.
 func (h Harvests) Run(ctx context.Context, v *Visitor, id string, whole bool) error {
 	ask := ""
 	if whole {

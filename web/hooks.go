@@ -15,7 +15,7 @@ import (
 	"concordat/webhook"
 )
 
-// formerSecretTime is how long a secret that was replaced signs too.
+// formerSecretTime is how long a replaced secret also signs.
 const formerSecretTime = 24 * time.Hour
 
 func (w adminPages) hookRoutes() {
@@ -25,7 +25,7 @@ func (w adminPages) hookRoutes() {
 	w.AddPage("POST /account/webhooks/{id}", Everyone, w.changeHookForm)
 }
 
-// HookOf returns a webhook if the visitor may see it: an own one, or any to an administrator.
+// HookOf returns a webhook if the visitor may see it: the visitor's own, or any for an administrator.
 func (w adminPages) HookOf(ctx context.Context, v *Visitor, id string) (store.Hook, error) {
 	h, err := w.o.Store.Webhooks.Hook(ctx, store.HookID(id))
 	if err == nil && h.Account != v.Name && v.Role != store.RoleAdministrator {
@@ -34,10 +34,10 @@ func (w adminPages) HookOf(ctx context.Context, v *Visitor, id string) (store.Ho
 	return h, err
 }
 
-// MakeHook makes a webhook of the visitor.
+// MakeHook creates a webhook of the visitor.
 func (w adminPages) MakeHook(ctx context.Context, v *Visitor, h store.Hook) (store.Hook, error) {
 	if h.Whole && v.Role != store.RoleAdministrator {
-		return h, fmt.Errorf("%w: an administrator is told of the whole site", concordat.ErrRefused)
+		return h, fmt.Errorf("%w: only administrators are told of the whole site", concordat.ErrRefused)
 	}
 	u, err := webhook.CheckURL(h.URL, w.o.HookNetworks)
 	if err != nil {
@@ -145,8 +145,8 @@ type hookPage struct {
 	All        []store.EventKind
 	Secret     string // shown once
 	Deliveries []store.Delivery
-	Older      int64 // Seq to go on from; 0: these are the last
-	Dead       bool  // one of them at least
+	Older      int64 // Seq from which to continue; 0: these are the last
+	Dead       bool  // at least one of them
 	// Delivery is the one whose attempts are shown; nil: none.
 	Delivery *store.Delivery
 	Attempts []store.Attempt
@@ -161,7 +161,7 @@ func (w adminPages) hookPage(rw http.ResponseWriter, r *http.Request, v *Visitor
 		w.Fail(rw, r, v, err)
 		return
 	}
-	before, _ := strconv.ParseInt(r.URL.Query().Get("before"), 10, 64) // nonsense begins at the newest
+	before, _ := strconv.ParseInt(r.URL.Query().Get("before"), 10, 64) // an unparsable value starts at the newest
 	w.showHook(rw, r, v, h, "", before)
 }
 

@@ -15,21 +15,20 @@ import (
 	"concordat/web/message"
 )
 
-// Joining is how a site becomes a partner of others, for the pages of administration. by is the account that does it. An
-// error with a method Why is one that an administrator can mend; it is shown in the administrator's language. Safe for
-// concurrent use.
+// Joining makes a site a partner of others, for the pages of administration. by is the account that does it. An error with a
+// method Why is one that an administrator can fix; it is shown in the administrator's language. Safe for concurrent use.
 type Joining struct {
 	Standing func(ctx context.Context) (Standing, error)
 	// Cards returns the partners' own descriptions of themselves.
 	Cards func(ctx context.Context) (map[concordat.SiteID]PartnerCard, error)
-	// SetAddress says where partners reach this site, and begins to listen for them if it does not yet.
+	// SetAddress sets where partners reach this site, and starts to listen for them if it does not yet.
 	SetAddress func(ctx context.Context, by, address, listen string) error
 	Invite     func(ctx context.Context, by string, o InvitationOffer) (Invitation, error)
 	Redeem     func(ctx context.Context, by, invitation string) (concordat.SiteID, error)
-	// Confirm makes a partner active whose six words are these.
+	// Confirm activates a partner if these are its six words.
 	Confirm func(ctx context.Context, by string, site concordat.SiteID, words string) error
 	Revoke  func(ctx context.Context, by string, site concordat.SiteID) error
-	// Reach tries the address of a partner, and Catalogue asks it what it opens.
+	// Reach tests the address of a partner, and Catalogue asks which libraries it opens.
 	Reach     func(ctx context.Context, site concordat.SiteID) error
 	Catalogue func(ctx context.Context, site concordat.SiteID) error
 
@@ -38,7 +37,7 @@ type Joining struct {
 	JoinFederation   func(ctx context.Context, by string, f concordat.FederationID, leader concordat.SiteID) error
 }
 
-// Standing is this site as partners see it.
+// Standing describes this site as partners see it.
 type Standing struct {
 	Site        concordat.SiteID // empty: it has no keys
 	Addresses   []string         // of its card
@@ -49,7 +48,7 @@ type Standing struct {
 	WantsExport bool
 }
 
-// Reachable reports whether partners can reach the site, as far as it knows itself.
+// Reachable reports whether partners can reach the site, as far as the site knows.
 func (s Standing) Reachable() bool { return s.Listens && len(s.Addresses) > 0 }
 
 // PartnerCard is a partner's own description of itself.
@@ -59,7 +58,7 @@ type PartnerCard struct {
 	Contact   string
 }
 
-// InvitationOffer says what an invitation is to hold.
+// InvitationOffer says what an invitation opens.
 type InvitationOffer struct {
 	Note   string // the intended recipient
 	Grants []store.Grant
@@ -86,13 +85,13 @@ func (w *Web) joining() (*Joining, error) {
 	return w.o.Admin.Joining, nil
 }
 
-// explained is an error of an administrator, by its reason.
+// explained is an administrator's error with its reason.
 type explained interface {
 	error
 	Why() string
 }
 
-// partnerProblem returns the key of the message for an error with a reason, and what else is known of it; empty: it has none.
+// partnerProblem returns the message key for an error with a reason, and further details; empty: it has none.
 func partnerProblem(err error) (key, detail string) {
 	var e explained
 	if !errors.As(err, &e) {
@@ -105,7 +104,7 @@ func partnerProblem(err error) (key, detail string) {
 	return "partner.wrong." + e.Why(), detail
 }
 
-// unconfirmed is how many partners wait until an administrator has compared the six words.
+// unconfirmed is how many partners wait for an administrator to compare the six words.
 func (w *Web) unconfirmed(ctx context.Context, v *Visitor) int {
 	if v == nil || v.Role != store.RoleAdministrator {
 		return 0
@@ -171,7 +170,7 @@ func (w adminPages) federations(ctx context.Context, own concordat.SiteID, rows 
 	return out, nil
 }
 
-// partnersPage is the list of partners with the guide by which a site joins others.
+// partnersPage is the list of partners with the guide for joining others.
 type partnersPage struct {
 	adminFrame
 	Rows        []partnerRow
@@ -183,10 +182,10 @@ type partnersPage struct {
 
 	Made            *Invitation // a moment ago; it is shown once
 	Problem, Detail string
-	Asked           url.Values // what was asked for, beside a problem
+	Asked           url.Values // the values that were sent, with a problem
 }
 
-// Was returns what was asked for in a field, or else the default.
+// Was returns the value that was sent in a field, or else the default.
 func (p partnersPage) Was(name, otherwise string) string {
 	if p.Asked.Has(name) {
 		return p.Asked.Get(name)
@@ -194,7 +193,7 @@ func (p partnersPage) Was(name, otherwise string) string {
 	return otherwise
 }
 
-// Address is the address at which partners reach the site now.
+// Address is the current address for partners.
 func (p partnersPage) Address() string {
 	if len(p.Standing.Addresses) == 0 {
 		return ""
@@ -236,7 +235,7 @@ func (w adminPages) showPartners(rw http.ResponseWriter, r *http.Request, v *Vis
 	w.Show(rw, r, v, code, "admin_partners", "title.admin", p)
 }
 
-// changePartners does a step of the guide.
+// changePartners carries out a step of the guide.
 func (w adminPages) changePartners(rw http.ResponseWriter, r *http.Request, v *Visitor) {
 	j, err := w.joining()
 	if err == nil {
@@ -282,7 +281,7 @@ func (w adminPages) changePartners(rw http.ResponseWriter, r *http.Request, v *V
 	http.Redirect(rw, r, to, http.StatusSeeOther)
 }
 
-// readOffer takes what an invitation is to open from a form: the same rule for each library.
+// readOffer reads from a form what an invitation is to open: the same rule for each library.
 func readOffer(f url.Values) (InvitationOffer, error) {
 	o := InvitationOffer{Note: strings.TrimSpace(f.Get("note"))}
 	if len(o.Note) > maxNote {

@@ -8,19 +8,19 @@ import (
 	"unicode/utf8"
 )
 
-// Keys tell of the keys by which the site signs what it gives out.
+// Keys describes the keys with which the site signs what it publishes.
 type Keys struct {
 	Made        bool      // there are some
 	Identity    string    // by which other sites know this one
 	Exported    time.Time // when the root key was written elsewhere; zero: never
-	WantsExport bool      // people are to be asked for it
+	WantsExport bool      // people are asked to make one
 }
 
-// leastRootPassphrase is the length of a passphrase for the root key, in characters: the file is kept for years, and who
-// finds it can try passphrases for as long.
+// leastRootPassphrase is the minimum length of a passphrase for the root key, in characters: the file is kept for years, and
+// anyone who finds it can try passphrases for that long.
 const leastRootPassphrase = 12
 
-// keysFor returns the keys of the site for somebody who may export them; nil: nothing is shown.
+// keysFor returns the site's keys for a visitor who may export them; nil: nothing is shown.
 func (w adminPages) keysFor(ctx context.Context) (*Keys, error) {
 	if w.o.Admin == nil || w.o.Admin.Keys == nil {
 		return nil, nil
@@ -29,7 +29,7 @@ func (w adminPages) keysFor(ctx context.Context) (*Keys, error) {
 	return &k, err
 }
 
-// exportRoot gives the root key under a passphrase as a file.
+// exportRoot sends the root key as a file, encrypted with a passphrase.
 func (w adminPages) exportRoot(rw http.ResponseWriter, r *http.Request, v *Visitor) {
 	if w.o.Admin == nil || w.o.Admin.LockedRoot == nil {
 		w.Fail(rw, r, v, errNoAdmin)
@@ -52,10 +52,10 @@ func (w adminPages) exportRoot(rw http.ResponseWriter, r *http.Request, v *Visit
 	rw.Header().Set("Content-Type", "application/octet-stream")
 	rw.Header().Set("Cache-Control", "no-store")
 	rw.Header().Set("Content-Disposition", `attachment; filename="concordat-root.key"`)
-	_, _ = rw.Write(b) // a reader who went away asks again
+	_, _ = rw.Write(b) // a disconnected visitor asks again
 }
 
-// putOffRoot notes that the root key is not exported now.
+// putOffRoot records that the root key is not exported now.
 func (w adminPages) putOffRoot(rw http.ResponseWriter, r *http.Request, v *Visitor) {
 	err := errNoAdmin
 	if w.o.Admin != nil && w.o.Admin.PutOffRoot != nil {

@@ -34,7 +34,7 @@ func (w libraryPages) libraryRoutes() {
 	w.AddPage("POST /libraries/{id}/documents/delete", Officers, w.deleteDocument)
 }
 
-// readers see what documents a library holds.
+// readers may see which documents a library has.
 var readers = []store.Role{store.RoleAdministrator, store.RoleOfficer, store.RoleAuditor}
 
 type librariesPage struct {
@@ -42,7 +42,7 @@ type librariesPage struct {
 	MayMake   bool
 	MayOpen   bool
 	Problem   string
-	Name      string // what was asked for, beside a problem
+	Name      string // the values that were sent, with a problem
 	Title     string
 }
 
@@ -60,7 +60,7 @@ func (w libraryPages) showLibraries(rw http.ResponseWriter, r *http.Request, v *
 	w.Show(rw, r, v, code, "libraries", "title.libraries", p)
 }
 
-// makeLibrary makes an empty library.
+// makeLibrary creates an empty library.
 func (w libraryPages) makeLibrary(rw http.ResponseWriter, r *http.Request, v *Visitor) {
 	if err := ParseForm(rw, r); err != nil {
 		w.Fail(rw, r, v, err)
@@ -106,7 +106,7 @@ type libraryPage struct {
 	Tasks             []addition // the latest
 	Failed            []addition // of the last day
 	Lately            additionCounts
-	Busy              bool // something is still to be added
+	Busy              bool // something is still being added
 	MayAdd, MayChange bool
 	Problem           string
 	Faults            []fault
@@ -157,8 +157,8 @@ func (w libraryPages) showLibrary(rw http.ResponseWriter, r *http.Request, v *Vi
 	p := libraryPage{Problem: problem, Faults: faults, MaxMiB: w.o.MaxUpload >> 20, MaxFiles: MaxFiles, MayAdd: v.MayReview(),
 		MayChange: v.Role == store.RoleAdministrator}
 	ctx := r.Context()
-	// Additions first: a document of one that ends meanwhile is in the list then. The other way round the page could have neither, and
-	// nothing to be read again for.
+	// Additions first: a document whose addition ends in between is then already in the list. In the other order the page might
+	// show neither, and no reason to reload.
 	p.ID = concordat.LibraryID(r.PathValue("id"))
 	err := w.readAdditions(ctx, r, v, &p)
 	if err == nil {
@@ -213,7 +213,7 @@ func (w libraryPages) readShares(ctx context.Context, p *librarySettings) (err e
 	return err
 }
 
-// addDocuments takes files into a library: each becomes a task that adds what it holds.
+// addDocuments queues a task for each file that adds its documents to a library.
 func (w libraryPages) addDocuments(rw http.ResponseWriter, r *http.Request, v *Visitor) {
 	l, err := w.library(r.Context(), r)
 	if err != nil {
@@ -232,7 +232,7 @@ func (w libraryPages) addDocuments(rw http.ResponseWriter, r *http.Request, v *V
 		}})
 }
 
-// deleteDocument deletes the documents that were chosen; none if one of them is not there.
+// deleteDocument deletes the selected documents; none if one of them does not exist.
 func (w libraryPages) deleteDocument(rw http.ResponseWriter, r *http.Request, v *Visitor) {
 	ctx := r.Context()
 	l, err := w.library(ctx, r)
@@ -296,7 +296,7 @@ func (w libraryPages) changeLibrary(rw http.ResponseWriter, r *http.Request, v *
 	http.Redirect(rw, r, to, http.StatusSeeOther)
 }
 
-// changeWording keeps template wording of a library, or, as unword, forgets it.
+// changeWording saves template wording of a library, or with unword deletes it.
 func (w libraryPages) changeWording(ctx context.Context, v *Visitor, l store.Library, action, name, text string) error {
 	return w.Change(ctx, v.Name, "library_"+action, map[string]any{"library": l.ID, "name": name}, func(tx *store.DB) error {
 		if action == "unword" {
@@ -306,7 +306,7 @@ func (w libraryPages) changeWording(ctx context.Context, v *Visitor, l store.Lib
 	})
 }
 
-// DeleteLibrary deletes a library with its documents. The receipt of the deletion tells of it too.
+// DeleteLibrary deletes a library with its documents. The receipt of the deletion names it too.
 func (w libraryPages) DeleteLibrary(ctx context.Context, v *Visitor, l store.Library, reason string) error {
 	_, err := w.Admin.Erase(ctx, v, reason, retain.Target{Library: l.ID, Whole: true},
 		v.Note("library_delete", map[string]any{"library": l.ID, "documents": l.Documents}))

@@ -61,7 +61,7 @@ func (l documentList) address(page int) string {
 	return l.path + "?" + q.Encode()
 }
 
-// listDocuments reads the page of documents that r asks for; nonsense asks for the first page in order of name.
+// listDocuments reads the page of documents that r asks for; unparsable values mean the first page in order of name.
 func (w libraryPages) listDocuments(ctx context.Context, r *http.Request, lib concordat.LibraryID) (documentList, error) {
 	q := r.URL.Query()
 	l := documentList{Query: strings.TrimSpace(q.Get("q")), Order: store.DocumentOrder(q.Get("sort")), path: libraryPath(lib)}
@@ -97,7 +97,7 @@ func (w libraryPages) listDocuments(ctx context.Context, r *http.Request, lib co
 	return l, nil
 }
 
-// additionCounts say what became of the files of a day.
+// additionCounts counts what happened to the files of a day.
 type additionCounts struct {
 	Files                   int // in all
 	Added, Replaced, Same   int // documents
@@ -127,7 +127,7 @@ func (c *additionCounts) count(s store.TaskSum) {
 	}
 }
 
-// countAdditions sums up what was submitted for a library lately, and returns the latest files that failed.
+// countAdditions counts what was recently submitted for a library, and returns the latest files that failed.
 func (w libraryPages) countAdditions(ctx context.Context, lib concordat.LibraryID) (sum additionCounts, failed []store.Task, err error) {
 	f := store.TaskFilter{Batch: additions(lib), From: w.o.Now().Add(-additionsTime)}
 	sums, err := w.o.Store.Checks.SumTasks(ctx, f)
@@ -168,7 +168,7 @@ func (w libraryPages) additionsPage(rw http.ResponseWriter, r *http.Request, v *
 		p.State = ""
 	}
 	p.Path = libraryPath(p.ID)
-	before, _ := strconv.ParseInt(q.Get("before"), 10, 64) // nonsense begins at the newest
+	before, _ := strconv.ParseInt(q.Get("before"), 10, 64) // an unparsable value starts at the newest
 	tasks, err := w.o.Store.Checks.FilterTasks(ctx, store.TaskFilter{Batch: additions(p.ID), States: OneState(p.State)}, before, TaskPage)
 	if err == nil {
 		p.Tasks, p.Busy, err = w.shownAdditions(ctx, r, v, tasks)
@@ -190,7 +190,7 @@ func (w libraryPages) additionsPage(rw http.ResponseWriter, r *http.Request, v *
 	w.Show(rw, r, v, http.StatusOK, "additions", "title.library", p)
 }
 
-// shownAdditions are tasks that add to a library as pages show them; busy says that some have not ended.
+// shownAdditions prepares tasks that add to a library for a page; busy means that some have not ended.
 func (w libraryPages) shownAdditions(ctx context.Context, r *http.Request, v *Visitor,
 	tasks []store.Task) (out []addition, busy bool, err error) {
 	way := &onItsWay{w: w.Web, v: v, l: message.LanguageOf(r)}
@@ -208,7 +208,7 @@ func (w libraryPages) shownAdditions(ctx context.Context, r *http.Request, v *Vi
 	return out, busy, nil
 }
 
-// retryAdditions reads a file again that failed, or, without one, all of the last day.
+// retryAdditions reads a failed file again or, if none is named, all of the last day.
 func (w libraryPages) retryAdditions(rw http.ResponseWriter, r *http.Request, v *Visitor) {
 	ctx := r.Context()
 	l, err := w.library(ctx, r)
@@ -244,7 +244,7 @@ func (w libraryPages) oneAddition(ctx context.Context, lib concordat.LibraryID, 
 	return []store.Task{t}, err
 }
 
-// settingsPage shows the policy, the shares and the wordings of a library, to be changed.
+// settingsPage shows the policy, the shares and the wordings of a library in forms.
 func (w libraryPages) settingsPage(rw http.ResponseWriter, r *http.Request, v *Visitor) {
 	w.showSettings(rw, r, v, http.StatusOK, "")
 }

@@ -23,15 +23,15 @@ import (
 	"concordat/store"
 )
 
-// PlatformOwner begins the owner of checks that came from a learning platform; no account is named so.
+// PlatformOwner begins the owner of checks that came from a learning platform; no account has such a name.
 const PlatformOwner = "lti:"
 
-// Login says how people sign in; the zero value is by password only.
+// Login says how people sign in; the zero value: only with a password.
 type Login struct {
-	// AdministratorsOnly: a password signs in administrators only.
+	// AdministratorsOnly: only administrators sign in with a password.
 	AdministratorsOnly bool
 	Providers          []Provider
-	// Client asks providers; nil: one with bounds of its own.
+	// Client sends requests to providers; nil: one with bounds of its own.
 	Client *http.Client
 }
 
@@ -43,9 +43,9 @@ type Provider struct {
 	Scopes                 []string
 	RoleClaim              string // dots go into objects
 	Roles                  map[string]store.Role
-	DefaultRole            store.Role // of people whom Roles does not name; empty: refused
+	DefaultRole            store.Role // for people whom Roles does not name; empty: rejected
 	AccountClaim           string     // names a new account
-	Create                 bool       // an account is made at the first visit
+	Create                 bool       // an account is created at the first visit
 	LinkVerified           bool       // by the verified e-mail address, once
 	UpdateRole             bool       // at every visit
 	ClockSkew, MaxAge      time.Duration
@@ -54,15 +54,14 @@ type Provider struct {
 const (
 	flowOIDC   = "oidc"
 	flowLogout = "oidc-logout"
-	// FlowTime is how long somebody may take to sign in at a provider.
+	// FlowTime is how long a sign-in at a provider may take.
 	FlowTime = 15 * time.Minute
 	// SignTime bounds all requests to a provider for one visit.
 	SignTime = 20 * time.Second
 )
 
-// oidcFlow is the state of a pending sign-in. Browser is a hash of the cookie: the browser that comes back must
-// be the one that left, or somebody could be signed in as someone else without knowing (RFC 6749, section
-// 10.12).
+// oidcFlow is the state of a pending sign-in. Browser is a hash of the cookie: the browser that comes back must be the one that
+// left, or a person could be signed in as someone else without knowing (RFC 6749, section 10.12).
 type oidcFlow struct {
 	Provider, Nonce, Verifier, Next, Browser string
 }
@@ -74,7 +73,7 @@ func (w accountPages) oidcRoutes() {
 	w.Mux.HandleFunc("GET /login/oidc/{provider}/back", w.oidcBack)
 }
 
-// HostCookie returns the name of a cookie that holds for this very host only.
+// HostCookie returns the name of a cookie that is valid only for this host.
 func (w accountPages) HostCookie(name string) string {
 	if w.o.Secure {
 		return "__Host-" + name
@@ -87,18 +86,18 @@ func HashText(s string) string {
 	return hex.EncodeToString(h[:])
 }
 
-// browserCookie returns the secret by which a browser is known again, a new one if it has none.
+// browserCookie returns the secret that identifies a browser, a new one if it has none.
 func (w accountPages) browserCookie(rw http.ResponseWriter, r *http.Request, name string) string {
 	secret := rand.Text()
 	if c, err := r.Cookie(w.HostCookie(name)); err == nil && len(c.Value) >= 20 && len(c.Value) <= 100 {
-		secret = c.Value // another tab is on its way too
+		secret = c.Value // another tab is signing in too
 	}
 	http.SetCookie(rw, &http.Cookie{Name: w.HostCookie(name), Value: secret, Path: "/", MaxAge: int(FlowTime.Seconds()), HttpOnly: true,
 		Secure: w.o.Secure, SameSite: http.SameSiteLaxMode})
 	return secret
 }
 
-// oidcBegin sends somebody to a provider (OpenID Connect Core 1.0, section 3.1.2.1, with PKCE, RFC 7636).
+// oidcBegin sends a visitor to a provider (OpenID Connect Core 1.0, section 3.1.2.1, with PKCE, RFC 7636).
 func (w accountPages) oidcBegin(rw http.ResponseWriter, r *http.Request) {
 	p, err := w.provider(r.PathValue("provider"))
 	if err != nil {
@@ -130,7 +129,7 @@ func (w accountPages) oidcBegin(rw http.ResponseWriter, r *http.Request) {
 	http.Redirect(rw, r, p.oauth(known, w.o.Base).AuthCodeURL(state, options...), http.StatusSeeOther)
 }
 
-// oidcBack takes somebody who comes back from a provider.
+// oidcBack handles a visitor who comes back from a provider.
 func (w accountPages) oidcBack(rw http.ResponseWriter, r *http.Request) {
 	p, err := w.provider(r.PathValue("provider"))
 	if err != nil {
@@ -163,7 +162,7 @@ func (w accountPages) oidcBack(rw http.ResponseWriter, r *http.Request) {
 	http.Redirect(rw, r, f.Next, http.StatusSeeOther)
 }
 
-// refuseLogin shows the page to sign in again, with a word on what went wrong; the rest is in the log.
+// refuseLogin shows the sign-in page again, with a note on what went wrong; the rest is in the log.
 func (w accountPages) refuseLogin(rw http.ResponseWriter, r *http.Request, p *provider, who *identity, err error) {
 	code, problem := http.StatusForbidden, "login.refused"
 	switch {
@@ -181,7 +180,7 @@ func (w accountPages) refuseLogin(rw http.ResponseWriter, r *http.Request, p *pr
 	w.Show(rw, r, nil, code, "login", "title.login", w.signPage(signPage{Problem: problem}))
 }
 
-// errStale: what comes back does not belong to a visit that this browser began a while ago.
+// errStale: the answer does not belong to a recent sign-in of this browser.
 var errStale = errors.New("no such visit")
 
 func (w accountPages) takeFlow(ctx context.Context, r *http.Request, p *provider) (f oidcFlow, err error) {
@@ -207,7 +206,7 @@ func (w accountPages) takeFlow(ctx context.Context, r *http.Request, p *provider
 
 func EqualText(a, b string) bool { return subtle.ConstantTimeCompare([]byte(a), []byte(b)) == 1 }
 
-// rememberLogout keeps what it takes to sign out at the provider as well.
+// rememberLogout stores what is needed to sign out at the provider as well.
 func (w accountPages) rememberLogout(ctx context.Context, rw http.ResponseWriter, p *provider, who *identity) error {
 	key := rand.Text()
 	data, err := json.Marshal(logoutFlow{p.Name, who.token})
@@ -224,9 +223,9 @@ func (w accountPages) rememberLogout(ctx context.Context, rw http.ResponseWriter
 
 type signedOut struct{ Provider, URL string }
 
-// afterLogout goes to the page to sign in, or, for somebody who came by a provider, shows a page with
-// the way to sign out there too (OpenID Connect RP-Initiated Logout 1.0). It is a link and not a
-// redirection, since forms of this site lead nowhere else.
+// afterLogout goes to the sign-in page or, for a visitor who came through a provider, shows a page with a link to sign out
+// there too (OpenID Connect RP-Initiated Logout 1.0). It is a link, not a redirection, since forms of this site lead nowhere
+// else.
 func (w accountPages) afterLogout(rw http.ResponseWriter, r *http.Request) {
 	c, err := r.Cookie(w.HostCookie("provider"))
 	if err != nil {
@@ -250,17 +249,17 @@ func (w accountPages) afterLogout(rw http.ResponseWriter, r *http.Request) {
 		defer cancel()
 		end, err = p.endSession(ctx, f.Token, w.o.Base, w.o.Now())
 	}
-	if err != nil || end == "" { // signed out here all the same
+	if err != nil || end == "" { // signed out here anyway
 		http.Redirect(rw, r, "/login", http.StatusSeeOther)
 		return
 	}
 	w.Show(rw, r, nil, http.StatusOK, "signedout", "title.signedout", signedOut{p.Title, end})
 }
 
-// providerLink is a button of the page to sign in.
+// providerLink is a button of the sign-in page.
 type providerLink struct{ Name, Title string }
 
-// signPage adds to the page to sign in what stands there beside the password.
+// signPage adds the other ways to sign in to the sign-in page.
 func (w accountPages) signPage(p signPage) signPage {
 	for _, one := range w.providers {
 		p.Providers = append(p.Providers, providerLink{one.Name, one.Title})
@@ -269,7 +268,7 @@ func (w accountPages) signPage(p signPage) signPage {
 	return p
 }
 
-// mayUsePassword reports whether the account may sign in by its password.
+// mayUsePassword reports whether the account may sign in with its password.
 func (w accountPages) mayUsePassword(ctx context.Context, name string) (bool, error) {
 	if !w.o.Login.AdministratorsOnly {
 		return true, nil
@@ -287,16 +286,16 @@ func (w accountPages) provider(name string) (*provider, error) {
 	return nil, fmt.Errorf("provider %q: %w", name, concordat.ErrNotFound)
 }
 
-// backURL is where a provider sends people back. Each has its own, so that an answer of one cannot
-// pass for that of another.
+// backURL is where a provider sends people back. Each provider has its own, so that an answer of one cannot pass for that of
+// another.
 func (p *provider) backURL(base string) string {
 	return base + "/login/oidc/" + url.PathEscape(p.Name) + "/back"
 }
 
-// accountName makes a name for a new account of what a provider says.
+// accountName makes a name for a new account from a provider's claims.
 func accountName(claim string, who *identity) string {
 	name := strings.Map(func(r rune) rune {
-		// Format characters (Cf) reverse or hide what stands beside them on a page.
+		// Format characters (Cf) can reverse or hide neighbouring text on a page.
 		if unicode.IsControl(r) || unicode.Is(unicode.Cf, r) || r == '/' || r == '\ufffd' {
 			return -1
 		}

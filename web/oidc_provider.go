@@ -25,7 +25,7 @@ import (
 )
 
 const (
-	// discoverTime is how long a discovery document is used before it is read again.
+	// discoverTime is how long a discovery document is used before it is fetched again.
 	discoverTime = time.Hour
 	// retryTime is how long a provider that failed is left alone.
 	retryTime = 5 * time.Second
@@ -35,8 +35,8 @@ const (
 	maxToken = 64 << 10
 )
 
-// provider is a Provider with what discovery told of it. A provider that is down is tried again when somebody
-// wants to sign in; nothing waits for it before.
+// provider is a Provider with its discovery document. A provider that is down is tried again at the next sign-in; nothing waits
+// for it before.
 type provider struct {
 	Provider
 	client *http.Client
@@ -76,7 +76,7 @@ func newProviders(l Login) []*provider {
 	return out
 }
 
-// bounded cuts answers that are too long.
+// bounded truncates answers that are too long.
 type bounded struct{ next http.RoundTripper }
 
 // RoundTrip implements http.RoundTripper.
@@ -108,7 +108,7 @@ func (p *provider) discover(ctx context.Context, now time.Time) (*discovered, er
 	switch {
 	case err == nil:
 		p.known, p.failed = d, nil
-	case p.known != nil: // it worked before: what it said then holds until it answers again
+	case p.known != nil: // it worked before: its earlier document holds until it answers again
 	default:
 		p.failed = err
 		return nil, err
@@ -138,8 +138,8 @@ func (p *provider) ask(ctx context.Context, now time.Time) (*discovered, error) 
 	return d, nil
 }
 
-// secureAs refuses an endpoint without https, unless the issuer has none either, which the
-// configuration allows on this very machine only.
+// secureAs rejects an endpoint without https, unless the issuer has none either, which the configuration allows only on this
+// machine.
 func secureAs(endpoint, issuer string) error {
 	e, err := url.Parse(endpoint)
 	if err != nil {
@@ -165,7 +165,7 @@ func (p *provider) oauth(d *discovered, base string) *oauth2.Config {
 		Scopes: append([]string{oidc.ScopeOpenID}, p.Scopes...)}
 }
 
-// identity is who somebody is, as a provider says.
+// identity is a person's identity, as a provider states it.
 type identity struct {
 	Issuer, Subject string
 	claims          map[string]any
@@ -178,7 +178,7 @@ func (p *provider) identify(ctx context.Context, q url.Values, f oidcFlow, base 
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", concordat.ErrUnavailable, err)
 	}
-	// RFC 9207: an answer says whose it is, where its provider can.
+	// RFC 9207: an answer names its issuer, if the provider supports that.
 	if iss := q.Get("iss"); iss != "" && iss != p.Issuer || iss == "" && d.IssParam {
 		return nil, fmt.Errorf("%w: the answer is of issuer %q", concordat.ErrRefused, iss)
 	}
@@ -225,7 +225,7 @@ func (p *provider) check(ctx context.Context, d *discovered, raw, nonce string, 
 	case !t.Expiry.After(early):
 		return nil, fmt.Errorf("expired at %s", t.Expiry)
 	case t.IssuedAt.After(late):
-		return nil, fmt.Errorf("issued at %s, which is to come", t.IssuedAt)
+		return nil, fmt.Errorf("issued at %s, in the future", t.IssuedAt)
 	case time.Unix(more.Before, 0).After(late):
 		return nil, fmt.Errorf("not valid before %s", time.Unix(more.Before, 0))
 	case p.MaxAge > 0 && time.Unix(more.AuthTime, 0).Add(p.MaxAge).Before(early):
@@ -240,7 +240,7 @@ func (p *provider) check(ctx context.Context, d *discovered, raw, nonce string, 
 	return who, nil
 }
 
-// more asks the provider for claims that the identity token does not have.
+// more asks the provider for claims that are not in the identity token.
 func (p *provider) more(ctx context.Context, d *discovered, t *oauth2.Token, who *identity) error {
 	wanted := []string{p.RoleClaim}
 	if p.Create {
@@ -255,7 +255,7 @@ func (p *provider) more(ctx context.Context, d *discovered, t *oauth2.Token, who
 		return fmt.Errorf("%w: user info: %w", concordat.ErrUnavailable, err)
 	}
 	if info.Subject != who.Subject { // section 5.3.2
-		return fmt.Errorf("%w: user info of somebody else", concordat.ErrRefused)
+		return fmt.Errorf("%w: user info of another person", concordat.ErrRefused)
 	}
 	var claims map[string]any
 	if err := info.Claims(&claims); err != nil {
@@ -304,10 +304,10 @@ func (who *identity) text(name string) string {
 	return ""
 }
 
-// strongest is the order in which roles count of somebody who has several.
+// strongest is the order in which the roles of a person with several count.
 var strongest = []store.Role{store.RoleAdministrator, store.RoleOfficer, store.RoleAuditor, store.RoleSubmitter}
 
-// role returns the role of somebody, or that there is none.
+// role returns the role of a person, or an error that there is none.
 func (p *provider) role(who *identity) (store.Role, bool) {
 	if p.RoleClaim != "" {
 		values := who.texts(p.RoleClaim)
@@ -320,7 +320,7 @@ func (p *provider) role(who *identity) (store.Role, bool) {
 	return p.DefaultRole, p.DefaultRole != ""
 }
 
-// accountOf returns the account of somebody, which it makes or links if that is configured.
+// accountOf returns the account of a person, and creates or links it if that is configured.
 func (w accountPages) accountOf(ctx context.Context, p *provider, who *identity) (store.Account, error) {
 	i, err := w.o.Store.People.Identity(ctx, who.Issuer, who.Subject)
 	switch {
@@ -341,14 +341,14 @@ func (w accountPages) accountOf(ctx context.Context, p *provider, who *identity)
 	return w.newAccount(ctx, p, who)
 }
 
-// person is somebody as package people has them.
+// person is a person for package people.
 func (p *provider) person(who *identity) people.Person {
 	r, _ := p.role(who)
 	return people.Person{Provider: p.Name, Issuer: who.Issuer, Subject: who.Subject, Title: who.text("name"), Role: r}
 }
 
-// linkVerified links somebody to the account that bears the verified e-mail address as its name, or
-// fails with concordat.ErrNotFound: addresses are given to new people, so it is done once.
+// linkVerified links a person to the account whose name is the verified e-mail address, or fails with concordat.ErrNotFound. It
+// happens once, since addresses are given to new people.
 func (w accountPages) linkVerified(ctx context.Context, p *provider, who *identity) (store.Account, error) {
 	email, verified := who.text("email"), who.claims["email_verified"]
 	if email == "" || verified != true {
@@ -381,7 +381,7 @@ func (w accountPages) newAccount(ctx context.Context, p *provider, who *identity
 	return store.Account{}, fmt.Errorf("%w: account %s and %d like it are taken", concordat.ErrRefused, first, tries)
 }
 
-// endSession returns where somebody signs out at the provider; empty: it has no such place.
+// endSession returns where a person signs out at the provider; empty: it has no such address.
 func (p *provider) endSession(ctx context.Context, token, base string, now time.Time) (string, error) {
 	d, err := p.discover(ctx, now)
 	if err != nil || d.EndSession == "" {
@@ -399,17 +399,17 @@ func (p *provider) endSession(ctx context.Context, token, base string, now time.
 	return u.String(), nil
 }
 
-// way is where the connections of one provider go. The administrator names the host of the issuer, and proxies in the
-// environment: they may be anywhere. All other hosts are named by the provider: they are public, unless the
-// issuer has shown by its discovery document, which its certificate vouches for, that it is in a network of the site
-// itself. It is safe for concurrent use.
+// way is the route of the connections to one provider. The administrator names the host of the issuer, and proxies in the
+// environment: they may be anywhere. All other hosts are named by the provider and must be public, unless the issuer's
+// discovery document, which its certificate vouches for, has shown that it is in a network of the site itself. It is safe for
+// concurrent use.
 type way struct {
 	own    string // host of the issuer, with the port
 	dialer net.Dialer
 
 	proxies sync.Map    // hosts of proxies, with the port
-	near    atomic.Bool // the latest connection to the issuer went to an address that is not public
-	inside  atomic.Bool // and an answer came of it
+	near    atomic.Bool // the latest connection to the issuer went to a private address
+	inside  atomic.Bool // and an answer came
 }
 
 func newWay(issuer string) *way {
@@ -420,7 +420,7 @@ func newWay(issuer string) *way {
 	return w
 }
 
-// hostPort is the host of an address with its port, as it is dialled.
+// hostPort is the host of an address with its port, for dialling.
 func hostPort(u *url.URL) string {
 	port := u.Port()
 	if port == "" {
@@ -432,7 +432,7 @@ func hostPort(u *url.URL) string {
 	return net.JoinHostPort(u.Hostname(), port)
 }
 
-// transport returns one that goes this way.
+// transport returns a transport that takes this route.
 func (w *way) transport() *http.Transport {
 	t := http.DefaultTransport.(*http.Transport).Clone()
 	t.Proxy = func(r *http.Request) (*url.URL, error) {
@@ -446,7 +446,7 @@ func (w *way) transport() *http.Transport {
 	return t
 }
 
-// proven notes that the issuer has answered.
+// proven records that the issuer has answered.
 func (w *way) proven() { w.inside.Store(w.near.Load()) }
 
 func (w *way) dial(ctx context.Context, network, address string) (net.Conn, error) {

@@ -18,22 +18,22 @@ import (
 	"concordat/web/message"
 )
 
-// Originals shows the pages of files that were submitted. Files are named by the hash of their content,
+// Originals renders the pages of submitted files. Files are named by the hash of their content,
 // as store.Files has them.
 type Originals interface {
 	// Paged reports whether the file is kept and has pages that can be shown.
 	Paged(ctx context.Context, file string) bool
-	// Find returns where a span of the text of the file stands on its pages, with its marks on page n alone;
-	// n 0: none. It is not sure where the text is not on any page as it was read.
+	// Find returns where a span of the file's text is on its pages, with its marks on page n only; n 0: none. It is not sure if
+	// the page does not show the text as it was read.
 	Find(ctx context.Context, file, text string, span concordat.Span, n int) (Found, error)
 	// Page returns page n, from 1, or concordat.ErrNotFound.
 	Page(ctx context.Context, file string, n int) (*OriginalPage, error)
 }
 
-// Found is where a passage stands in its original.
+// Found is the location of a passage in its original.
 type Found struct {
 	Page  int  // on which it begins, from 1; 0: nowhere
-	Sure  bool // it is that passage, as far as letters tell
+	Sure  bool // it is that passage, as far as its letters show
 	Marks []Mark
 }
 
@@ -53,7 +53,7 @@ func (w *Web) pagesRoutes() {
 	w.AddPage("GET /checks/{id}/pages/{n}", Everyone, w.originalPage)
 }
 
-// originals returns the files that a task was submitted as, in order. File is empty if the file has no pages: it was a text, or of
+// originals returns the files of a submission, in order. File is empty if the file has no pages: it was pasted text, has
 // another format, or is not kept. If none has pages, originals fails with concordat.ErrNotFound.
 func (w *Web) originals(ctx context.Context, t store.Task) ([]site.Part, error) {
 	var j site.Job
@@ -74,8 +74,8 @@ func (w *Web) originals(ctx context.Context, t store.Task) ([]site.Part, error) 
 	return nil, fmt.Errorf("original of %s: %w", t.ID, concordat.ErrNotFound)
 }
 
-// originalOf returns the file of a submission in which a passage begins, and the stretch of the report's text that is the file's.
-// ok is false if the file has no pages, or cannot be told: the members of an archive are no files of their own.
+// originalOf returns the file of a submission in which a passage begins, and the file's stretch of the report's text. ok is
+// false if the file has no pages, or if it cannot be determined: the members of an archive are not files of their own.
 func originalOf(parts []site.Part, rep *report.Report, passage concordat.Span) (file string, own concordat.Span, ok bool) {
 	if len(parts) == 1 {
 		return parts[0].File, concordat.Span{End: len(rep.Submission.Text)}, parts[0].File != ""
@@ -102,7 +102,7 @@ func originalOf(parts []site.Part, rep *report.Report, passage concordat.Span) (
 	return "", own, false
 }
 
-// originalLink is where the passage of an index is shown on the page of its original; empty: nowhere.
+// originalLink is the link to the passage of an index on the page of its original; empty: there is none.
 func (p *checkPage) originalLink(i int) string {
 	if _, _, ok := originalOf(p.originals, p.Report, p.Report.Evidence[i].Span); !ok {
 		return ""
@@ -128,8 +128,8 @@ func (s shownPassage) number() string {
 	return s.rep.Number(s.passage - 1)
 }
 
-// ShownPassage returns what the visitor asks to see of a task, passage k, "" for none, and notes who has
-// looked at the original.
+// ShownPassage returns what the visitor asks to see of a task: passage k, or "" for none. It records who has looked at the
+// original.
 func (w *Web) ShownPassage(ctx context.Context, v *Visitor, id concordat.TaskID, k string, in report.Language) (s shownPassage, err error) {
 	if s.task, err = w.Visible(ctx, v, id); err != nil {
 		return s, err
@@ -157,12 +157,12 @@ func (w *Web) ShownPassage(ctx context.Context, v *Visitor, id concordat.TaskID,
 	return s, nil
 }
 
-// shownByPage is ShownPassage of a request for a page.
+// shownByPage is ShownPassage for a request of a page.
 func (w *Web) shownByPage(r *http.Request, v *Visitor) (shownPassage, error) {
 	return w.ShownPassage(r.Context(), v, concordat.TaskID(r.PathValue("id")), r.URL.Query().Get("passage"), message.LanguageOf(r).Report())
 }
 
-// Find returns where the passage stands, with its marks on page n; zero without one.
+// Find returns where the passage is, with its marks on page n; zero without a passage.
 func (w *Web) Find(ctx context.Context, s shownPassage, n int) (Found, error) {
 	if s.passage == 0 {
 		return Found{}, nil
@@ -175,7 +175,7 @@ func (w *Web) Find(ctx context.Context, s shownPassage, n int) (Found, error) {
 	return w.o.Originals.Find(ctx, s.File, s.own.In(s.rep.Submission.Text), e, n)
 }
 
-// findPage leads to the page on which a passage begins.
+// findPage redirects to the page on which a passage begins.
 func (w *Web) findPage(rw http.ResponseWriter, r *http.Request, v *Visitor) {
 	s, err := w.shownByPage(r, v)
 	var at Found
@@ -193,7 +193,7 @@ func (w *Web) findPage(rw http.ResponseWriter, r *http.Request, v *Visitor) {
 	http.Redirect(rw, r, to.String(), http.StatusSeeOther)
 }
 
-// originalView is a page of an original as the template has it.
+// originalView is a page of an original for the template.
 type originalView struct {
 	*OriginalPage
 	Task    concordat.TaskID
@@ -213,7 +213,7 @@ func (v originalView) Query() string {
 	return "?passage=" + v.Passage
 }
 
-// originalPage shows page n with the passage marked, or its picture alone where n ends in .png.
+// originalPage shows page n with the passage marked, or only its picture if n ends in .png.
 func (w *Web) originalPage(rw http.ResponseWriter, r *http.Request, v *Visitor) {
 	name, picture := strings.CutSuffix(r.PathValue("n"), ".png")
 	n, err := strconv.Atoi(name)
@@ -230,7 +230,7 @@ func (w *Web) originalPage(rw http.ResponseWriter, r *http.Request, v *Visitor) 
 	}
 	if err == nil && picture {
 		rw.Header().Set("Content-Type", "image/png")
-		_, _ = rw.Write(p.PNG) // a browser that went away misses nothing
+		_, _ = rw.Write(p.PNG) // a disconnected browser misses nothing
 		return
 	}
 	view := originalView{OriginalPage: p, Task: s.task.ID, Name: s.task.Title, Passage: s.number()}
@@ -246,7 +246,7 @@ func (w *Web) originalPage(rw http.ResponseWriter, r *http.Request, v *Visitor) 
 		return
 	}
 	view.Picture = fmt.Sprintf("/checks/%s/pages/%d.png", s.task.ID, n)
-	if s.several { // the passage says of which file
+	if s.several { // the passage determines the file
 		view.Picture += view.Query()
 	}
 	view.Back = "/checks/" + string(s.task.ID)

@@ -15,7 +15,7 @@ import (
 	"concordat/web/message"
 )
 
-// pairPage is the data of the page on which two documents of a batch are read side by side and decided about.
+// pairPage is the data of the page on which two documents of a batch are compared and decided.
 type pairPage struct {
 	*batch.View
 	html.Comparison
@@ -24,21 +24,21 @@ type pairPage struct {
 	Found         bool             // they have something in common
 	Whole         bool             // the whole texts are shown
 	Filter        pairFilter
-	At, All       int    // place of the pair among those that the filter lists, from 1; 0: it is none of them
+	At, All       int    // place of the pair in the filtered list, from 1; 0: it is not in it
 	Earlier       string // addresses of its neighbours there; empty: none
 	Later         string
 	Leads         template.HTML
 	Events        []store.BatchEvent // about this pair, oldest first
 	MayReview     bool
 	Verdicts      []string
-	Before        int // place from which the part before begins
+	Before        int // place at which the previous part begins
 }
 
 // pairSide is one document of a pair.
 type pairSide struct {
 	*store.BatchMember
-	Share   float64 // of it that stands in the other
-	Verdict string  // key of the message about its check; empty: not for the visitor
+	Share   float64 // of it that is also in the other
+	Verdict string  // message key about its check; empty: not for the visitor
 }
 
 // pairForm holds the contents of the form of a verdict about one document of a pair.
@@ -51,24 +51,24 @@ type pairForm struct {
 // Back is where the form leads back to.
 func (f pairForm) Back() string { return f.page.Back() }
 
-// Verdicts are those that can be given.
+// Verdicts are the verdicts to choose from.
 func (f pairForm) Verdicts() []string { return f.page.Verdicts }
 
-// pairAddress matches the addresses that a form of the page of a pair may lead back to.
+// pairAddress matches the addresses to which a form of the page of a pair may return.
 var pairAddress = regexp.MustCompile(`^/batches/[a-z0-9-]+/pairs/[0-9]+/[0-9]+(\?[A-Za-z0-9=&%+._~-]*)?$`)
 
-// Address is where the page is, without its filter.
+// Address is the address of the page, without its filter.
 func (p *pairPage) Address() string {
 	return "/batches/" + p.ID + "/pairs/" + strconv.Itoa(p.First.Number+1) + "/" + strconv.Itoa(p.Second.Number+1)
 }
 
-// Back is the address with the filter, to which forms lead back.
+// Back is the address with the filter, to which forms return.
 func (p *pairPage) Back() string { return p.Address() + "?" + p.Filter.Encode() }
 
-// wholePair is the size of both texts, in bytes, up to which they are shown from beginning to end.
+// wholePair is the size of both texts, in bytes, up to which they are shown completely.
 const wholePair = 400_000
 
-// batchPairPage sets two documents of a batch side by side: what the first has in common with the second.
+// batchPairPage shows two documents of a batch side by side: what the first has in common with the second.
 func (w batchPages) batchPairPage(rw http.ResponseWriter, r *http.Request, v *Visitor) {
 	view, see, err := w.SeenBatch(r.Context(), v, r.PathValue("id"))
 	var x, y int
@@ -125,7 +125,7 @@ func (w batchPages) batchPairPage(rw http.ResponseWriter, r *http.Request, v *Vi
 	w.Show(rw, r, v, http.StatusOK, "pair", "title.pair", p)
 }
 
-// aroundPair looks for the pair and its neighbours among those that the filter lists.
+// aroundPair finds the pair and its neighbours in the filtered list.
 func (w batchPages) aroundPair(ctx context.Context, p *pairPage) error {
 	same := func(one batch.ViewedPair) bool {
 		a, b := p.Members[one.A].Number, p.Members[one.B].Number
@@ -170,7 +170,7 @@ func (w batchPages) aroundPair(ctx context.Context, p *pairPage) error {
 	})
 }
 
-// decided reads what was decided about the pair and about the checks of its documents.
+// decided reads the decisions about the pair and about the checks of its documents.
 func (p *pairPage) decided(ctx context.Context, w batchPages) error {
 	for _, side := range []*pairSide{&p.First, &p.Second} {
 		if side.Task == "" {
@@ -195,12 +195,12 @@ func (p *pairPage) decided(ctx context.Context, w batchPages) error {
 	return err
 }
 
-// comparePair makes both texts, and what leads from one to the other.
+// comparePair prepares both texts, and the links from one to the other.
 func (p *pairPage) comparePair(rep *report.Report, there, from string) {
 	rep.Submission.Title = memberName(p.First.BatchMember)
 	p.Whole = there != "" && len(rep.Submission.Text)+len(there) <= wholePair
 	o := html.CompareOptions{Text: there, Whole: p.Whole, Joined: true}
-	o.From, _ = strconv.Atoi(from) // nonsense begins at the first
+	o.From, _ = strconv.Atoi(from) // an unparsable value starts at the first
 	for i := range rep.Sources {
 		rep.Sources[i].Title = memberName(p.Second.BatchMember)
 	}

@@ -14,7 +14,7 @@ import (
 	"concordat/store"
 )
 
-// onePartnerPage is a partner: what it was shown, and what is to be done with it next.
+// onePartnerPage is the page of a partner: what it was shown, and the next steps with it.
 type onePartnerPage struct {
 	adminFrame
 	Partner     partnerRow
@@ -24,7 +24,7 @@ type onePartnerPage struct {
 	Alarms      []store.PartnerAlarm
 	Joins       bool // pages make partners
 	Federations []namedFederation
-	Opens       []concordat.OpenLibrary // to this site, as it told last
+	Opens       []concordat.OpenLibrary // to this site, as it last said
 	Told        bool                    // it has
 	Libraries   []store.Library
 	Levels      []concordat.Show
@@ -32,7 +32,7 @@ type onePartnerPage struct {
 	Titles      map[concordat.DocumentID]string // of the documents that it was shown
 
 	Problem, Detail string
-	Done            string // key of what was just done
+	Done            string // message key of the latest action
 }
 
 // Common are the federations that both sites are in.
@@ -144,8 +144,7 @@ func (w adminPages) changePartner(rw http.ResponseWriter, r *http.Request, v *Vi
 	}
 }
 
-// doPartner carries out the action of a form, and returns the key of a message about it; empty: the page shows
-// it.
+// doPartner carries out the action of a form, and returns the message key about it; empty: the page shows it.
 func (w adminPages) doPartner(ctx context.Context, v *Visitor, j *Joining, site concordat.SiteID, f url.Values) (done string, err error) {
 	name := concordat.FederationID(strings.TrimSpace(f.Get("federation")))
 	switch action := f.Get("action"); action {

@@ -16,7 +16,7 @@ type peoplePage struct {
 	Link     string // to be given to the person; shown once
 	For      string
 	Problem  string
-	Asked    store.Account // what was asked for, beside a problem
+	Asked    store.Account // the values that were sent, with a problem
 }
 
 func (w adminPages) peoplePage(rw http.ResponseWriter, r *http.Request, v *Visitor) {
@@ -33,7 +33,7 @@ func (w adminPages) showPeople(rw http.ResponseWriter, r *http.Request, v *Visit
 	w.Show(rw, r, v, code, "people", "title.people", p)
 }
 
-// addPerson makes an account without a password and shows the link by which the person chooses one.
+// addPerson creates an account without a password and shows the link with which the person chooses one.
 func (w adminPages) addPerson(rw http.ResponseWriter, r *http.Request, v *Visitor) {
 	if err := ParseForm(rw, r); err != nil {
 		w.Fail(rw, r, v, err)
@@ -55,7 +55,7 @@ func (w adminPages) addPerson(rw http.ResponseWriter, r *http.Request, v *Visito
 	}
 }
 
-// showLink shows a new link by which somebody chooses a password.
+// showLink shows a new link for choosing a password.
 func (w adminPages) showLink(rw http.ResponseWriter, r *http.Request, v *Visitor, name string, link people.Link) {
 	w.showPeople(rw, r, v, http.StatusOK, peoplePage{Link: w.addressOf(r) + JoinPath(link), For: name})
 }
@@ -63,8 +63,8 @@ func (w adminPages) showLink(rw http.ResponseWriter, r *http.Request, v *Visitor
 // JoinPath is the path of the page behind a link to choose a password.
 func JoinPath(l people.Link) string { return "/join?key=" + l.Key }
 
-// addressOf is where people reach the site: as it is configured where it stands behind https, else where
-// the request came, since the address on which it listens may be one that nobody can open.
+// addressOf is where people reach the site: the configured address, if it has one behind https, else the address of the
+// request, since the listening address may not be reachable.
 func (w adminPages) addressOf(r *http.Request) string {
 	switch {
 	case !w.o.Secure:
@@ -75,7 +75,7 @@ func (w adminPages) addressOf(r *http.Request) string {
 	return "https://" + r.Host
 }
 
-// changePerson disables or enables an account, changes its role, or gives a new link to choose a password.
+// changePerson disables or enables an account, changes its role, or makes a new link for choosing a password.
 func (w adminPages) changePerson(rw http.ResponseWriter, r *http.Request, v *Visitor) {
 	if err := ParseForm(rw, r); err != nil {
 		w.Fail(rw, r, v, err)

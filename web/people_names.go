@@ -12,13 +12,13 @@ import (
 	"concordat/site"
 )
 
-// called holds what people call the accounts, sites and libraries on a page.
+// called has the names of accounts, sites and libraries that a page shows.
 type called struct{ report.Names }
 
-// Of returns the name of a person, by the account; the account if the person gave none.
+// Of returns the name of a person by account, or the account if the person gave none.
 func (c called) Of(account string) string { return cmp.Or(c.People[account], account) }
 
-// Partner returns the name of a partner, or its identity if it is no longer one.
+// Partner returns the name of a partner, or its identity if it is no longer a partner.
 func (c called) Partner(id concordat.SiteID) string { return cmp.Or(c.Sites[id], string(id)) }
 
 // Library returns the title of a library of this site, or its name if it has no title.
@@ -29,10 +29,10 @@ func (c called) LibraryAt(site concordat.SiteID, id concordat.LibraryID) string 
 	return cmp.Or(c.Libraries[report.LibraryPlace{Site: site, Library: id}], string(id))
 }
 
-// Called returns the name of the visitor for people.
+// Called returns the visitor's name.
 func (v *Visitor) Called() string { return cmp.Or(visible(v.Title), v.Name) }
 
-// calledOn returns the names of people, sites and libraries, as pages and reports show them.
+// calledOn returns the names of people, sites and libraries for pages and reports.
 func calledOn(ctx context.Context, w *Web) (called, error) {
 	n, err := site.Names(ctx, w.o.Store, w.o.Site.ID(), w.o.Title())
 	if err != nil {
@@ -50,7 +50,7 @@ func calledOn(ctx context.Context, w *Web) (called, error) {
 	return called{n}, err
 }
 
-// namesDigest tells names from others.
+// namesDigest is a digest of the names, for caches.
 func namesDigest(n report.Names) (string, error) {
 	titles := map[string]string{}
 	for place, title := range n.Libraries {

@@ -12,10 +12,10 @@ type place struct {
 	Path  string
 	Title string // key of a message
 	roles []store.Role
-	also  []string // paths of pages that belong to it without standing below it
+	also  []string // paths of pages that belong to it but are not below it
 }
 
-// places are the pages of the main navigation: what people work with, and the door to administration.
+// places are the pages of the main navigation: those for daily work, and the entry to administration.
 var places = []place{
 	{"/checks", "title.checks", Everyone, nil},
 	{"/checks/new", "title.new", Checkers, nil},
@@ -26,8 +26,8 @@ var places = []place{
 	{"/admin", "title.admin", Overseers, []string{"/people", "/deletions", "/platforms"}},
 }
 
-// adminPlaces are the pages of administration, in the order of their navigation: people and what comes in
-// through them first, then the machine.
+// adminPlaces are the pages of administration, in the order of their navigation: first people and what they need, then the
+// machine.
 var adminPlaces = []place{
 	{"/admin", "admin.health", Overseers, nil},
 	{"/admin/tasks", "admin.tasks", Overseers, nil},
@@ -43,14 +43,14 @@ var adminPlaces = []place{
 	{"/admin/settings", "admin.settings", Overseers, nil},
 }
 
-// shownPlace is a place as a page shows it. Current is the value of aria-current (WAI-ARIA 1.2): page for
-// the page itself, true for one that holds it, empty else.
+// shownPlace is a place as a page shows it. Current is the value of aria-current (WAI-ARIA 1.2): page for the page itself, true
+// for one above it, else empty.
 type shownPlace struct{ Path, Title, Current string }
 
 // Places are the pages of the main navigation that the visitor may open.
 func (f frame) Places() []shownPlace { return f.shown(places) }
 
-// Sub are the pages of administration, on one of them; else there are none.
+// Sub are the pages of administration if the current page is one of them; else none.
 func (f frame) Sub() []shownPlace {
 	if i := holder(places, f.Path); f.Visitor == nil || i < 0 || places[i].Path != "/admin" {
 		return nil

@@ -14,22 +14,22 @@ import (
 	"concordat/web/limit"
 )
 
-// Policy says who may use the pages, how much, and what submitters see. The zero value: accounts that
-// administrators make, without limits, who see their reports.
+// Policy says who may use the pages, how much, and what submitters see. The zero value: accounts created by administrators,
+// without limits, who see their own reports.
 type Policy struct {
-	// Public lets everybody make an account.
+	// Public lets everyone create an account.
 	Public bool
-	// Proxies are whose word about a caller's address is taken.
+	// Proxies are trusted to name a caller's address.
 	Proxies     []netip.Prefix
-	SessionIdle time.Duration // a session that is not used for so long ends; 0: 2 h
+	SessionIdle time.Duration // an unused session ends after this time; 0: 2 h
 	See         See           // what submitters see of own reports; empty: everything
 	From        From          // and from when; empty: when the check is done
-	Accounts    people.Policy // quotas, and how many make accounts themselves
-	Calls       int           // of the API in a minute, by one token; 0: 600
+	Accounts    people.Policy // quotas, and how many people may create accounts themselves
+	Calls       int           // of the API per minute, with one token; 0: 600
 	NoStore     bool          // nothing that is submitted is kept once its report is made
 }
 
-// See is the part of the reports about their own documents that submitters see.
+// See is which part of the reports about their own documents submitters see.
 type See string
 
 // What they see.
@@ -57,8 +57,8 @@ func (p *Policy) fill() {
 	p.Calls = cmp.Or(p.Calls, 600)
 }
 
-// Address returns the address of a request's client: the peer of the connection, or the one named by trusted
-// proxies. A network stands for IPv6, of which one customer has a /64.
+// Address returns the address of a request's client: the peer of the connection, or the one that trusted proxies name. An IPv6
+// address stands for its /64 network, which one customer has.
 func (w *Web) Address(r *http.Request) string {
 	host, _, err := net.SplitHostPort(r.RemoteAddr)
 	if err != nil {
@@ -68,7 +68,7 @@ func (w *Web) Address(r *http.Request) string {
 	if err != nil {
 		return "unknown"
 	}
-	// From the right: what a caller wrote into the header itself stands to the left of what proxies add.
+	// From the right: what a caller wrote into the header is to the left of what proxies add.
 	hops := strings.Split(strings.Join(r.Header.Values("X-Forwarded-For"), ","), ",")
 	for i := len(hops) - 1; i >= 0 && w.trusted(at); i-- {
 		next, err := netip.ParseAddr(strings.TrimSpace(hops[i]))
@@ -80,12 +80,12 @@ func (w *Web) Address(r *http.Request) string {
 	return limit.Network(at)
 }
 
-// Listener returns l with at most so many connections at a time; see limit.Listener.
+// Listener returns l with at most this many connections at a time; see limit.Listener.
 func (w *Web) Listener(l net.Listener, most int) net.Listener {
 	return limit.NewListener(l, most, w.o.Logger, w.trusted)
 }
 
-// Server returns a server of h, which is w or leads to it, with limits of time; see limit.Server. It must be served on the
+// Server returns a server of h, which is w or wraps it, with time limits; see limit.Server. It must be served on the
 // listener that Listener returns.
 func (w *Web) Server(h http.Handler) *http.Server { return limit.Server(h, w.requestTime) }
 
@@ -93,7 +93,7 @@ func (w *Web) trusted(a netip.Addr) bool {
 	return slices.ContainsFunc(w.o.Policy.Proxies, func(p netip.Prefix) bool { return p.Contains(a.Unmap()) || p.Contains(a) })
 }
 
-// Sees returns what the visitor may see today of a report whose review this is.
+// Sees returns the part of a report with this review that the visitor may see today.
 func (w *Web) Sees(v *Visitor, now *Review) See {
 	if v.SeesAll() {
 		return SeeEverything

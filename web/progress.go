@@ -16,39 +16,39 @@ import (
 )
 
 const (
-	// heartBeat keeps a connection open that has nothing to say.
+	// heartBeat is how often something is sent on a silent connection to keep it open.
 	heartBeat = 15 * time.Second
-	// QueueBeat is how often the place of a waiting check is looked up for somebody who watches it.
+	// QueueBeat is how often the place of a waiting check is looked up for a visitor who watches it.
 	QueueBeat = 3 * time.Second
 )
 
-// progress is how far a check is, as a page shows it and as one event tells it.
+// progress is the progress of a check, as a page shows it and as one event states it.
 type progress struct {
 	State    concordat.State   `json:"state"`
 	Words    string            `json:"words"` // the stage, or why it waits
 	Done     int               `json:"done"`
 	Total    int               `json:"total"` // 0: not known
 	Partners []partnerProgress `json:"partners,omitempty"`
-	Finally  bool              `json:"finally"` // it has ended: read the page again
+	Finally  bool              `json:"finally"` // it has ended: reload the page
 }
 
-// partnerProgress is how far one partner is.
+// partnerProgress is the progress of one partner.
 type partnerProgress struct {
 	Name  string            `json:"name"`
 	State site.PartnerState `json:"state"`
 	Words string            `json:"words"`
 }
 
-// onItsWay tells people how far a check is that has not ended.
+// onItsWay tells people the progress of a check that has not ended.
 type onItsWay struct {
 	w *Web
 	v *Visitor
 	l message.Language
-	// names of partners, read when the first one has a word.
+	// names of partners, read when the first is needed.
 	names map[concordat.SiteID]string
 }
 
-// now says how far a task is: what the store holds, with what its worker told last.
+// now returns the progress of a task: what the store has, with the latest news from its worker.
 func (o *onItsWay) now(ctx context.Context, t store.Task) (progress, error) {
 	p := progress{State: t.State}
 	switch {
@@ -81,7 +81,7 @@ func (o *onItsWay) progressOf(ctx context.Context, t store.Task, e site.Event) p
 	return p
 }
 
-// units of the stages that count something; the others are begun and done.
+// units of the stages that count something; the others only begin and end.
 var units = map[string]string{"match": "unit.sentences", "search": "unit.windows", "align": "unit.documents",
 	"partner": "unit.partners", site.StageAdd: "unit.documents"}
 
@@ -111,7 +111,7 @@ func (o *onItsWay) name(ctx context.Context, id concordat.SiteID) string {
 	return string(id)
 }
 
-// waits says at which place a queued check is and why nothing happens with it yet.
+// waits says the place of a queued check and why it does not start yet.
 func (o *onItsWay) waits(ctx context.Context, t store.Task) (string, error) {
 	queued, running, err := o.w.o.Store.Checks.Ahead(ctx, t)
 	if err != nil {
@@ -134,7 +134,7 @@ func (o *onItsWay) waits(ctx context.Context, t store.Task) (string, error) {
 	return strings.Join(words, " "), nil
 }
 
-// busy names what the workers are at; what the visitor may not see is counted only.
+// busy names what the workers are doing; what the visitor may not see is only counted.
 func (o *onItsWay) busy(ctx context.Context, running []concordat.TaskID) string {
 	var out []string
 	others := 0
@@ -156,7 +156,7 @@ func (o *onItsWay) busy(ctx context.Context, running []concordat.TaskID) string 
 	return strings.Join(out, "; ")
 }
 
-// events sends what happens to a check until it ends.
+// events sends the progress of a check until it ends.
 func (w checkPages) events(rw http.ResponseWriter, r *http.Request, v *Visitor) {
 	t, err := w.task(r, v)
 	if err != nil {
@@ -167,7 +167,7 @@ func (w checkPages) events(rw http.ResponseWriter, r *http.Request, v *Visitor) 
 	defer stop()
 	o := &onItsWay{w: w.Web, v: v, l: message.LanguageOf(r)}
 	w.follow(rw, r, v, events, QueueBeat, func(ctx context.Context) (progress, error) {
-		// What the store says counts: an event may have been before we watched.
+		// The store decides: an event may have happened before we watched.
 		t, err := w.o.Store.Checks.Task(ctx, t.ID)
 		switch {
 		case err != nil:
@@ -179,9 +179,9 @@ func (w checkPages) events(rw http.ResponseWriter, r *http.Request, v *Visitor) 
 	})
 }
 
-// follow sends what now returns, at every event and every so often, until it says that it was the last or
-// fails: what it tells of was deleted, or the reader has gone (HTML living standard, server-sent events). An
-// account follows a bounded number of things at once, and all streams end with EndStreams.
+// follow sends what now returns, at every event and at intervals, until it says that it was the last or fails: its subject was
+// deleted, or the reader is gone (HTML living standard, server-sent events). An account follows a bounded number of things at
+// once, and all streams end with EndStreams.
 func (w checkPages) follow(rw http.ResponseWriter, r *http.Request, v *Visitor, events <-chan site.Event, every time.Duration,
 	now func(context.Context) (progress, error)) {
 	over, leave, err := w.OpenStream(v)
@@ -192,7 +192,7 @@ func (w checkPages) follow(rw http.ResponseWriter, r *http.Request, v *Visitor, 
 	defer leave()
 	s := stream{rw: rw, c: http.NewResponseController(rw)}
 	if err := s.c.SetWriteDeadline(time.Time{}); err != nil {
-		w.o.Logger.Debug("events", "error", err) // for example a recorder in a test: it has no deadline
+		w.o.Logger.Debug("events", "error", err) // for example a test recorder, which has no deadline
 	}
 	rw.Header().Set("Content-Type", "text/event-stream")
 	beat := time.NewTicker(heartBeat)
@@ -219,14 +219,14 @@ func (w checkPages) follow(rw http.ResponseWriter, r *http.Request, v *Visitor, 
 	}
 }
 
-// stream is an answer that continues.
+// stream is an answer that is sent in parts.
 type stream struct {
 	rw   http.ResponseWriter
 	c    *http.ResponseController
 	last string
 }
 
-// send sends p unless it says what was sent last. It reports whether the reader is still there.
+// send sends p unless it repeats what was sent last. It reports whether the reader is still there.
 func (s *stream) send(p progress) bool {
 	b, err := json.Marshal(p)
 	if err != nil {
@@ -240,7 +240,7 @@ func (s *stream) send(p progress) bool {
 	return err == nil && s.c.Flush() == nil
 }
 
-// alive sends nothing but that the connection stands.
+// alive sends only a sign that the connection is alive.
 func (s *stream) alive() bool {
 	_, err := fmt.Fprint(s.rw, ": still here\n\n")
 	return err == nil && s.c.Flush() == nil

@@ -14,8 +14,7 @@ import (
 	"concordat/web/message"
 )
 
-// mayUpload refuses somebody whose quota is used up before anything is read, and bounds what is read
-// by what a day allows.
+// mayUpload refuses a visitor whose quota is used up before anything is read, and bounds what is read by the daily limit.
 func (w *Web) mayUpload(rw http.ResponseWriter, r *http.Request, v *Visitor) error {
 	if err := w.People.MayUpload(r.Context(), v.Account, v.Address); err != nil {
 		return err
@@ -26,8 +25,8 @@ func (w *Web) mayUpload(rw http.ResponseWriter, r *http.Request, v *Visitor) err
 	return nil
 }
 
-// ReadUpload reads what somebody submits, if the quota leaves anything. What is read and comes to nothing costs
-// its bytes all the same: it lies on the disk until it is tidied away.
+// ReadUpload reads a submission if the quota leaves anything. What is read but not used is charged too: it takes disk space
+// until it is removed.
 func (w *Web) ReadUpload(rw http.ResponseWriter, r *http.Request, v *Visitor) (*Upload, error) {
 	if err := w.mayUpload(rw, r, v); err != nil {
 		return nil, err
@@ -40,7 +39,7 @@ func (w *Web) ReadUpload(rw http.ResponseWriter, r *http.Request, v *Visitor) (*
 	return u, nil
 }
 
-// Lose charges for files that came to nothing.
+// Lose charges for files that were not used.
 func (w *Web) Lose(ctx context.Context, v *Visitor, u *Upload) {
 	if u == nil || u.bytes == 0 {
 		return
@@ -59,7 +58,7 @@ func (w *Web) Admit(ctx context.Context, t store.Task, _ site.Job, items []site.
 	return w.People.Admit(ctx, t.Owner, len(items), n)
 }
 
-// Limits turns an error into a status of 429 with when to come back; nil: it is none of a limit.
+// Limits converts an error into status 429 with a time to retry; nil: it is not about a limit.
 func Limits(l message.Language, now time.Time, err error) (key, detail string, retry time.Duration, ok bool) {
 	var many *limit.TooMany
 	var open *people.TooManyOpen

@@ -23,7 +23,7 @@ import (
 	"concordat/web/static"
 )
 
-// reportPages has the pages on which a report is read, ruled on and reviewed.
+// reportPages has the pages on which a report is read, its rules are changed and it is reviewed.
 type reportPages struct{ *Web }
 
 func (w reportPages) readingRoutes() {
@@ -34,10 +34,10 @@ func (w reportPages) readingRoutes() {
 	w.AddPage("GET /checks/{id}/compare", Everyone, w.comparePage)
 }
 
-// fewSources is how many of the ranked sources stand on a page.
+// fewSources is how many of the ranked sources are on a page.
 const fewSources = 25
 
-// sinceShown is how many alerts of its check stand on a page.
+// sinceShown is how many alerts of its check are on a page.
 const sinceShown = 10
 
 // checkPage is the data of a page about one check. Only a report page has more than a row.
@@ -60,18 +60,18 @@ type checkPage struct {
 	SourceNext int // of the first of the next ones; 0: none
 	Filter     sourceFilter
 	LeadFilter report.LeadFilter
-	LeadBar    *leadBar // nil: nobody asked for leads
+	LeadBar    *leadBar // nil: leads were not requested
 	Orders     []string
 	Page       int // of the text, from 1
 	Pages      int
 	First      string               // number of the first passage on the page of the text; empty: none follows
 	Numbers    string               // of all passages, in text order
-	Only       *report.RankedSource // whose passages alone are marked; nil: those of all
-	Told       []notice             // what the visitor did just now
-	Since      []Alert              // later documents that match a check that stays, the latest first
+	Only       *report.RankedSource // the only source whose passages are marked; nil: all are
+	Told       []notice             // what the visitor just did
+	Since      []Alert              // later documents that match a watched check, the latest first
 	MoreSince  bool                 // there are more of them
 
-	Number         string // of the passage that the page is about; empty: it is about all
+	Number         string // of the passage that the page shows; empty: it shows all
 	Earlier, Later string // numbers of its neighbours; empty: none
 	Passage        template.HTML
 	Of             int                 // passages in all
@@ -83,7 +83,7 @@ type checkPage struct {
 	Now progress // of a check that has not ended
 }
 
-// Silent names the sites whose answers are not whole, each once.
+// Silent names the sites with incomplete answers, each once.
 func (p *checkPage) Silent() string {
 	var names []string
 	for _, c := range p.Report.Consulted {
@@ -94,7 +94,7 @@ func (p *checkPage) Silent() string {
 	return strings.Join(names, ", ")
 }
 
-// Address is where the page is.
+// Address is the address of the page.
 func (p *checkPage) Address() string { return "/checks/" + string(p.ID) }
 
 // Comparison is the submission beside one source.
@@ -103,8 +103,8 @@ type Comparison struct {
 	Source report.RankedSource
 	Place  string
 	Rank   int
-	Whole  bool // the source's own text is shown, not passages of it only
-	Before int  // place from which the part before begins
+	Whole  bool // the source's own text is shown, not just passages of it
+	Before int  // place at which the previous part begins
 }
 
 // reader prepares a page about the report of the request's check.
@@ -136,7 +136,7 @@ func (w reportPages) readTask(r *http.Request, v *Visitor, t store.Task, part bo
 	got, err := w.Reading(r.Context(), t.ID, p.Review.Rules, message.LanguageOf(r).Report(), see)
 	p.Review.mark(v.Name)
 	if see != SeeEverything {
-		p.Limited, p.Review = see, nil // what officers wrote is theirs
+		p.Limited, p.Review = see, nil // what officers wrote is only for them
 	}
 	if err != nil {
 		return p, nil, err
@@ -171,7 +171,7 @@ func (w reportPages) checkPage(rw http.ResponseWriter, r *http.Request, v *Visit
 	if got != nil {
 		q := r.URL.Query()
 		if n, err := strconv.Atoi(q.Get("page")); err == nil {
-			p.Page = min(max(n, 1), p.Pages) // nonsense begins at the first
+			p.Page = min(max(n, 1), p.Pages) // an unparsable value starts at the first
 		}
 		if p.MayReview {
 			var next int64
@@ -223,7 +223,7 @@ func (p *checkPage) RuleFields() []ruleField {
 	return ruleFields(p.Review.Rules, nil, sections)
 }
 
-// links says where the parts of a report are on these pages.
+// links returns where the parts of a report are on these pages.
 func (w reportPages) links(in message.Language, p *checkPage) html.Links {
 	base := "/checks/" + string(p.ID)
 	kept := string(p.LeadQuery())
@@ -295,18 +295,18 @@ type passageTools struct {
 	MayReview bool
 	MayAsk    bool
 	Asked     []askedFor
-	Original  string // where it is shown on the page of its original; empty: nowhere
-	Counted   bool   // somebody counts it, or a stretch of it, though others share it
+	Original  string // link to it on the page of its original; empty: there is none
+	Counted   bool   // someone counts it, or a part of it, although others share it
 }
 
-// MayCount reports whether the passage is one that counts only where somebody says so.
+// MayCount reports whether the passage counts only if someone decides so.
 func (p passageTools) MayCount() bool {
 	return slices.Contains([]concordat.Exclusion{concordat.ExcludedCommon, concordat.ExcludedForm, concordat.ExcludedSentence,
 		concordat.ExcludedUndecided},
 		p.Evidence.Excluded)
 }
 
-// Partners are those whose documents are sources of the passage that somebody can be asked about.
+// Partners are those whose documents are sources of the passage and who can be asked about it.
 func (p passageTools) Partners() (out []askedFor) {
 	for _, a := range p.Asked {
 		if a.CanAsk {
@@ -331,7 +331,7 @@ func (p *checkPage) notesOf(at concordat.Span, number string) (out []noted) {
 	return out
 }
 
-// piece executes a template that a page's file defines beside its content.
+// piece executes a template that is defined in a page's file.
 func (w reportPages) piece(in message.Language, name string, data any) template.HTML {
 	var b bytes.Buffer
 	if err := w.pages[in]["check"].ExecuteTemplate(&b, name, data); err != nil {
@@ -340,7 +340,7 @@ func (w reportPages) piece(in message.Language, name string, data any) template.
 	return template.HTML(b.String())
 }
 
-// refQuery names a document in an address: its rank changes with the rules.
+// refQuery names a document in an address, since its rank changes with the rules.
 func refQuery(ref concordat.Ref) url.Values {
 	return url.Values{"site": {string(ref.Site)}, "library": {string(ref.Library)}, "document": {string(ref.Document)}}
 }
@@ -350,7 +350,7 @@ func refOf(f url.Values) concordat.Ref {
 		Document: concordat.DocumentID(f.Get("document"))}
 }
 
-// part writes a piece of a page that is put into one that is open.
+// part writes a piece that is inserted into an open page.
 func part(rw http.ResponseWriter, r *http.Request, markup template.HTML) {
 	static.Send(rw, r, http.StatusOK, []byte(markup))
 }
@@ -364,7 +364,7 @@ func numbered(r *http.Request, name string, most int) (int, error) {
 	return n, nil
 }
 
-// textPart writes a page of the text, for the page that is read.
+// textPart writes a page of the text for an open page.
 func (w reportPages) textPart(rw http.ResponseWriter, r *http.Request, v *Visitor) {
 	p, got, err := w.reader(r, v, true)
 	n := 0
@@ -379,7 +379,7 @@ func (w reportPages) textPart(rw http.ResponseWriter, r *http.Request, v *Visito
 	part(rw, r, got.view.Text(n-1, w.links(message.LanguageOf(r), p)))
 }
 
-// sourcesPage lists the ranked sources, or those whose title or place has some words.
+// sourcesPage lists the ranked sources, or those whose title or location contains some words.
 func (w reportPages) sourcesPage(rw http.ResponseWriter, r *http.Request, v *Visitor) {
 	p, got, err := w.reader(r, v, true)
 	if err != nil {
@@ -388,7 +388,7 @@ func (w reportPages) sourcesPage(rw http.ResponseWriter, r *http.Request, v *Vis
 	}
 	q := r.URL.Query()
 	l := w.links(message.LanguageOf(r), p)
-	from, _ := strconv.Atoi(q.Get("from")) // nonsense begins at the first
+	from, _ := strconv.Atoi(q.Get("from")) // an unparsable value starts at the first
 	p.SourceFrom, p.Filter = max(from, 0), sourceFilterOf(q)
 	p.Sources, p.SourceNext = p.Filter.page(got, p.SourceFrom, l)
 	if q.Get("part") != "" {
@@ -447,7 +447,7 @@ func (w reportPages) comparePage(rw http.ResponseWriter, r *http.Request, v *Vis
 		w.Fail(rw, r, v, err)
 		return
 	}
-	from, _ := strconv.Atoi(q.Get("from")) // nonsense begins at the first
+	from, _ := strconv.Atoi(q.Get("from")) // an unparsable value starts at the first
 	if e := got.Report.Numbered(q.Get("passage")); e >= 0 {
 		from = got.view.PlaceOf(i, e) / html.ComparePlaces * html.ComparePlaces
 	}
@@ -463,8 +463,8 @@ func (p checkPage) Base() string {
 	return "/checks/" + string(p.ID) + "/compare?" + refQuery(p.Source.Ref).Encode()
 }
 
-// sourceText returns the text of a source of this site for those who see all checks; others see the
-// passages that the report has.
+// sourceText returns the text of a source of this site for visitors who see all checks; others see the passages that the report
+// has.
 func (w reportPages) sourceText(ctx context.Context, v *Visitor, ref concordat.Ref) (string, error) {
 	if !v.SeesAll() {
 		return "", nil
@@ -481,7 +481,7 @@ func plainPDF(_ context.Context, w io.Writer, rep *report.Report, _ bool) error 
 	return err
 }
 
-// pdfWriter sets the type of the answer with the first byte, so that an error before it can still be told.
+// pdfWriter sets the type of the answer with the first byte, so that an earlier error can still be reported.
 type pdfWriter struct{ http.ResponseWriter }
 
 func (w pdfWriter) Write(b []byte) (int, error) {
@@ -489,7 +489,7 @@ func (w pdfWriter) Write(b []byte) (int, error) {
 	return w.ResponseWriter.Write(b)
 }
 
-// WritePDF writes the report with the comments on it, if the visitor sees those.
+// WritePDF writes the report, with its comments if the visitor sees them.
 func (w reportPages) WritePDF(rw http.ResponseWriter, r *http.Request, v *Visitor, rep *report.Report) error {
 	now, err := w.reviewOf(r.Context(), rep.Task)
 	if err != nil {

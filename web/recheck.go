@@ -24,13 +24,13 @@ func (w batchPages) recheckRoutes() {
 type shownRecheck struct {
 	store.Recheck
 	Title string
-	Link  string // to what it found last
+	Link  string // to what it last found
 	New   []batch.FreshSource
-	// Withheld: the visitor is not told what is new.
+	// Withheld: the visitor may not see what is new.
 	Withheld bool
 }
 
-// Rechecks returns what the visitor may see of what is done again.
+// Rechecks returns the re-checks that the visitor may see.
 func (w batchPages) Rechecks(ctx context.Context, v *Visitor) ([]shownRecheck, error) {
 	all, err := w.o.Store.Alerts.Rechecks(ctx)
 	if err != nil {
@@ -80,7 +80,7 @@ func (w batchPages) Rechecks(ctx context.Context, v *Visitor) ([]shownRecheck, e
 
 type rechecksPage struct {
 	Rechecks []shownRecheck
-	Check    *store.Task // one that the form is for
+	Check    *store.Task // the one that the form is about
 	Now      *store.Recheck
 	Today    string
 	People   called
@@ -142,7 +142,7 @@ func (w batchPages) setRecheck(rw http.ResponseWriter, r *http.Request, v *Visit
 	http.Redirect(rw, r, to, http.StatusSeeOther)
 }
 
-// mayRecheck returns nil if the visitor may have something done again.
+// mayRecheck returns nil if the visitor may have this re-checked.
 func (w batchPages) mayRecheck(ctx context.Context, v *Visitor, kind, target string) error {
 	if w.o.Batches == nil {
 		return errNoBatches
@@ -170,7 +170,7 @@ func (w batchPages) mayRecheck(ctx context.Context, v *Visitor, kind, target str
 	return nil
 }
 
-// PutRecheck has something done again every so many days, the first time on a day; empty: after so many days.
+// PutRecheck schedules a re-check every so many days, the first on a given day; empty: after that many days.
 func (w batchPages) PutRecheck(ctx context.Context, v *Visitor, kind, target string, every int, on string) error {
 	if err := w.mayRecheck(ctx, v, kind, target); err != nil {
 		return err
@@ -209,8 +209,8 @@ func (w batchPages) DropRecheck(ctx context.Context, v *Visitor, kind, target st
 	})
 }
 
-// plan has what was submitted done again if the configuration says so. What was submitted stands without it,
-// so a failure goes to the log.
+// plan schedules a re-check of a submission if the configuration says so. The submission is valid without it, so a failure is
+// only logged.
 func (w batchPages) plan(ctx context.Context, tx *store.DB, v *Visitor, kind, target string) error {
 	if w.o.AgainDays == nil || w.o.Batches == nil {
 		return nil

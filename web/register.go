@@ -21,11 +21,11 @@ func (w accountPages) registerRoutes() {
 
 type registerPage struct {
 	Name, Problem string
-	Key           string // of the link by which a password is chosen; shown once
+	Key           string // the link with which a password is chosen; shown once
 	Account       string
 }
 
-// closed refuses to make accounts where the site is not open to everybody.
+// closed refuses to create accounts if the site is not public.
 func (w accountPages) closed(rw http.ResponseWriter, r *http.Request) bool {
 	if !w.o.Policy.Public {
 		w.Fail(rw, r, nil, fmt.Errorf("page %s: %w", r.URL.Path, concordat.ErrNotFound))
@@ -39,8 +39,8 @@ func (w accountPages) registerPage(rw http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// register makes an account for anybody, and shows once the link for choosing its password. A name that nobody
-// takes into use within an hour is free again.
+// register creates an account for anyone, and shows the link for choosing its password once. A name that is not used within an
+// hour is free again.
 func (w accountPages) register(rw http.ResponseWriter, r *http.Request) {
 	if w.closed(rw, r) {
 		return

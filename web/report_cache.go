@@ -14,23 +14,23 @@ import (
 	"concordat/report/html"
 )
 
-// Bounds of what is kept decoded: reading a report asks for its parts one after the other.
+// Bounds of the cache: a visitor who reads a report asks for its parts one after the other.
 const (
-	cacheBytes = 192 << 20 // of findings, about
-	// cacheViews is how many sets of rules and languages of one task are kept.
+	cacheBytes = 192 << 20 // of findings, approximately
+	// cacheViews is how many combinations of rules and language are kept for a task.
 	cacheViews = 4
-	// readAgain is how long somebody who continues reading a report is not noted again.
+	// readAgain is how long further reading of a report is not recorded again.
 	readAgain = 10 * time.Minute
-	// redactTime is how long findings are kept without a look at what of their sources may be seen: an
-	// embargo or a deletion changes no revision.
+	// redactTime is how long findings are kept without checking again what may be seen of their sources: an embargo or a
+	// deletion changes no revision.
 	redactTime = time.Minute
 )
 
-// reportCache keeps the findings of the reports that were read last, and the reports made of them. What it
-// returns is shared and must not be changed. It is safe for concurrent use.
+// reportCache keeps the findings of recently read reports, and the reports made of them. What it returns is shared and must not
+// be changed. It is safe for concurrent use.
 type reportCache struct {
 	mu      sync.Mutex
-	entries []*cachedReport // guarded by mu; the one used last stands at the end
+	entries []*cachedReport // guarded by mu; the most recently used at the end
 	bytes   int             // guarded by mu: of all entries
 	most    int             // bytes
 }
@@ -45,11 +45,11 @@ type cachedReport struct {
 	read     time.Time // when findings were
 	findings *report.Findings
 	prepared *report.Prepared // of findings
-	views    []*reading       // the one used last stands at the end
+	views    []*reading       // the most recently used at the end
 	readers  map[string]time.Time
 }
 
-// reading is a report as one language shows it.
+// reading is a report in one language, as one kind of reader sees it.
 type reading struct {
 	rules    string // JSON, and what the reader sees
 	language report.Language
@@ -73,19 +73,19 @@ func (s *reportCache) take(id concordat.TaskID) *cachedReport {
 	return b
 }
 
-// resize notes how large an entry is, and puts away those not used for longest beyond the bound.
+// resize records the size of an entry, and removes the least recently used entries beyond the bound.
 func (s *reportCache) resize(b *cachedReport, bytes int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if !slices.Contains(s.entries, b) {
-		return // put away since it was taken
+		return // removed since it was taken
 	}
 	s.bytes += bytes - b.bytes
 	b.bytes = bytes
 	s.trim()
 }
 
-// trim keeps the bounds. s.mu is held.
+// trim enforces the bounds. s.mu is held.
 func (s *reportCache) trim() {
 	for len(s.entries) > 0 && (s.bytes > s.most || len(s.entries) > maxCached) {
 		s.bytes -= s.entries[0].bytes
@@ -96,7 +96,7 @@ func (s *reportCache) trim() {
 // maxCached bounds the entries of a cache, whatever their size.
 const maxCached = 64
 
-// weight is about the memory that findings take, in bytes.
+// weight is roughly the memory that findings take, in bytes.
 func weight(f *report.Findings) int {
 	n := len(f.Submission.Text) + 1<<12
 	for i := range f.Passages {
@@ -112,8 +112,7 @@ func weight(f *report.Findings) int {
 	return 2 * n // the reports made of them
 }
 
-// Reading returns the report of a task by rules, as much of it as a reader sees, prepared to be shown in
-// parts.
+// Reading returns the report of a task by rules, as much of it as a reader may see, prepared to be shown in parts.
 func (w reportPages) Reading(ctx context.Context, id concordat.TaskID, rules report.Rules, in report.Language, see See) (*reading, error) {
 	if see == SeeNothing {
 		return nil, fmt.Errorf("report of %s: %w", id, ErrNotShown)
@@ -149,8 +148,8 @@ func (w reportPages) Reading(ctx context.Context, id concordat.TaskID, rules rep
 	return got, nil
 }
 
-// hasText reports whether the text of a check that has ended is still kept. Where its report is being read, that is known from
-// the cache, and no findings are unpacked.
+// hasText reports whether the text of an ended check is still kept. If the report is being read, the cache knows, and no
+// findings are unpacked.
 func (w *Web) hasText(ctx context.Context, id concordat.TaskID) (bool, error) {
 	revision, err := w.o.Store.Checks.FindingsRevision(ctx, id)
 	if errors.Is(err, concordat.ErrNotFound) {
@@ -183,7 +182,7 @@ func (s *reportCache) hasText(id concordat.TaskID, revision int64) (text, known 
 	return b.findings.TextKept(), true
 }
 
-// view returns what is shown by rules in a language. The key tells of the rules, of what is seen, and of the names.
+// view returns what is shown by rules in a language. The key includes the rules, what may be seen, and the names.
 func (b *cachedReport) view(key string, in report.Language, rules report.Rules, see See, names report.Names) *reading {
 	var same *report.Report
 	for i, v := range b.views {
@@ -210,8 +209,7 @@ func (b *cachedReport) view(key string, in report.Language, rules report.Rules, 
 	return v
 }
 
-// readsOn reports whether somebody who reads a part of a report has been noted as its reader a moment
-// ago.
+// readsOn reports whether the visitor was recorded as a reader of the report a moment ago.
 func (w reportPages) readsOn(id concordat.TaskID, name string) bool {
 	b := w.cache.take(id)
 	b.mu.Lock()
@@ -225,14 +223,14 @@ func (w reportPages) readsOn(id concordat.TaskID, name string) bool {
 	return false
 }
 
-// NoteRead notes that somebody reads a report: each page of its own, and once in a while for its parts.
+// NoteRead records that someone reads a report: each whole page, and at intervals for its parts.
 func (w reportPages) NoteRead(ctx context.Context, v *Visitor, id concordat.TaskID, part bool) {
 	if !w.readsOn(id, v.Name) || !part {
 		w.Audit(ctx, v.Name, "report_read", map[string]any{"task": id})
 	}
 }
 
-// drop forgets a task whose report is no more.
+// drop forgets a task whose report was deleted.
 func (s *reportCache) drop(id concordat.TaskID) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

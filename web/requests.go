@@ -30,7 +30,7 @@ func (w checkPages) requestRoutes() {
 const (
 	// requestsOnPage is how many requests a page lists.
 	requestsOnPage = 100
-	// askTime is how long a partner may take to answer somebody who waits for it.
+	// askTime is how long a partner may take to answer a waiting visitor.
 	askTime = time.Minute
 )
 
@@ -38,23 +38,23 @@ const (
 type Request struct {
 	store.Disclosure
 	Name  string // of the partner
-	Title string // of the document, where it is ours
-	// Purpose of the check within which the partner asks, as it gave it.
+	Title string // of the document, if it is ours
+	// Purpose of the check for which the partner asks, as it stated.
 	Purpose string
 	Task    concordat.TaskID
 	Check   string // title of that
 	Place   string // title of our library
-	Decider string // name of who decided
+	Decider string // name of the person who decided
 }
 
-// In reports whether a partner asks us.
+// In reports whether a partner asks this site.
 func (r Request) In() bool { return r.Direction == store.DisclosureIn }
 
 type requestsPage struct {
 	State    string
 	States   []string
 	Requests []Request
-	Next     string // the request to go on from; empty: these are the last
+	Next     string // the request from which to continue; empty: these are the last
 }
 
 // requestStates are the states of a request, in the order of its life.
@@ -74,8 +74,8 @@ func (w checkPages) requestsPage(rw http.ResponseWriter, r *http.Request, v *Vis
 	w.Show(rw, r, v, http.StatusOK, "requests", "title.requests", requestsPage{state, requestStates, all, next})
 }
 
-// Requests returns requests for passages in both directions, the latest first, behind the one with an ID, and
-// the ID to go on from.
+// Requests returns requests for passages in both directions, the latest first, after the one with an ID, and the ID from which
+// to continue.
 func (w checkPages) Requests(ctx context.Context, state, after string, limit int) (out []Request, next string, err error) {
 	ds, next, err := w.o.Answers.Requests.DisclosuresAfter(ctx, state, after, limit)
 	if err != nil {
@@ -95,7 +95,7 @@ func (w checkPages) Requests(ctx context.Context, state, after string, limit int
 	return out, next, nil
 }
 
-// waiting is how many requests of partners wait for a decision of people like the visitor, up to requestsOnPage.
+// waiting is how many partners' requests wait for a decision of people like the visitor, up to requestsOnPage.
 func (w *Web) waiting(ctx context.Context, v *Visitor) int {
 	if v == nil || !v.MayReview() || w.o.Answers == nil {
 		return 0
@@ -147,7 +147,7 @@ func (w checkPages) request(ctx context.Context, d store.Disclosure, names calle
 type requestPage struct {
 	Request
 	Passages []string // of our document
-	Gone     bool     // it is not what was asked for any more
+	Gone     bool     // it is no longer what was asked for
 }
 
 // requestPage shows a request with the passages that the partner asks to read.
@@ -185,7 +185,7 @@ func (w checkPages) OneRequest(ctx context.Context, id string) (requestPage, err
 	return p, err
 }
 
-// decide grants or refuses a partner's request, or takes a grant back.
+// decide grants or refuses a partner's request, or withdraws a grant.
 func (w checkPages) decide(rw http.ResponseWriter, r *http.Request, v *Visitor) {
 	err := ParseForm(rw, r)
 	if err == nil {
@@ -220,13 +220,13 @@ func (w checkPages) DecideRequest(ctx context.Context, v *Visitor, id, action, w
 	return d, err
 }
 
-// askedFor is a partner's document among the sources of a passage, and what was asked for of it.
+// askedFor is a partner's document among the sources of a passage, with the requests for it.
 type askedFor struct {
 	Site   concordat.SiteID
 	Title  string
-	CanAsk bool // its place is known and it is no mirror
+	CanAsk bool // its place is known and it is not in a mirror
 	Mirror bool
-	Asks   []report.Disclosure // of this passage, oldest first; their state is as of now
+	Asks   []report.Disclosure // of this passage, oldest first, with their current state
 }
 
 // asked returns the documents of partners that hold text within a span of the submission.
@@ -260,13 +260,12 @@ func asked(r *report.Report, at concordat.Span, now time.Time) []askedFor {
 	return out
 }
 
-// Waits reports whether something that was asked for is not decided.
+// Waits reports whether a request is not decided yet.
 func (a askedFor) Waits() bool {
 	return slices.ContainsFunc(a.Asks, func(d report.Disclosure) bool { return d.State == concordat.DisclosurePending })
 }
 
-// ask asks the partners that hold the sources of a passage to show more of it, or how what was asked
-// for stands.
+// ask asks the partners that hold the sources of a passage to show more of it, or for the state of earlier requests.
 func (w checkPages) ask(rw http.ResponseWriter, r *http.Request, v *Visitor) {
 	t, err := w.task(r, v)
 	if err == nil {
@@ -301,14 +300,14 @@ var passageNumber = regexp.MustCompile(`^[0-9]{1,9}[a-z]{0,4}$`)
 // AskPassages names the passages to ask partners for.
 type AskPassages struct {
 	At              concordat.Span   // of the submission
-	Lead            string           // number of a partner's document that may say the same, whose places are asked for; empty: passages at At
+	Lead            string           // number of a partner's possible lead, whose places are requested; empty: passages at At
 	Partner         concordat.SiteID // empty: all that hold sources
 	Level           concordat.Show   // ShowOverlap or ShowPassage
-	Reason, Contact string           // needed at ShowPassage, where a person decides
-	Refresh         bool             // ask again for what waits, and nothing else
+	Reason, Contact string           // needed for ShowPassage, which a person decides
+	Refresh         bool             // only ask again about pending requests
 }
 
-// AskFor asks, and returns how the requests stand.
+// AskFor sends the requests, and returns their state.
 func (w checkPages) AskFor(ctx context.Context, v *Visitor, t store.Task, a AskPassages) ([]report.Disclosure, error) {
 	a.Reason, a.Contact = strings.TrimSpace(a.Reason), strings.TrimSpace(a.Contact)
 	switch {
@@ -358,7 +357,7 @@ func (w checkPages) askOne(ctx context.Context, v *Visitor, t store.Task, partne
 	passages []int) ([]report.Disclosure, error) {
 	ctx, cancel := context.WithTimeout(ctx, askTime)
 	defer cancel()
-	// The audit first: the partner keeps what it was asked.
+	// The audit first: the partner keeps the question.
 	err := w.o.Store.Audit.Note(ctx, v.Name, "passages_asked", map[string]any{"task": t.ID, "site": partner, "level": a.Level,
 		"passages": len(passages)})
 	if err != nil {
@@ -376,7 +375,7 @@ func (w checkPages) askOne(ctx context.Context, v *Visitor, t store.Task, partne
 	return w.o.Asks.Reveal(ctx, t.ID, request, passages...)
 }
 
-// refresh asks again for what waits.
+// refresh asks again about pending requests.
 func (w checkPages) refresh(ctx context.Context, v *Visitor, t store.Task, f *report.Findings) ([]report.Disclosure, error) {
 	ctx, cancel := context.WithTimeout(ctx, askTime)
 	defer cancel()

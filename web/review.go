@@ -19,13 +19,13 @@ import (
 	"concordat/web/message"
 )
 
-// The verdicts that an officer can give.
+// The verdicts of officers.
 var verdicts = []string{"clear", "discuss", "suspected"}
 
 // maxNote bounds a comment or a reason, in bytes.
 const maxNote = 10_000
 
-// checkReason returns a reason without the space around it. It fails if one is needed and there is none, or if it is longer than maxNote.
+// checkReason returns a reason without the space around it. It fails if a required one is empty, or if it is longer than maxNote.
 func checkReason(text string, needed bool) (string, error) {
 	if text = strings.TrimSpace(text); needed && text == "" || len(text) > maxNote {
 		return "", message.Invalid("wrong.reason", maxNote)
@@ -33,43 +33,43 @@ func checkReason(text string, needed bool) (string, error) {
 	return text, nil
 }
 
-// Review holds what people have decided about a check.
+// Review holds people's decisions about a check.
 type Review struct {
 	Notes   []store.Review // comments, verdicts and sign-offs, oldest first
 	Rules   report.Rules   // in force
 	Changes int            // of the rules
 	Latest  int            // number of the latest note or change; 0: none
 	Log     []change       // of the rules, oldest first
-	// Verdict is the latest one, if any; Signed are those who agreed with it.
+	// Verdict is the latest one, if any; Signed are the sign-offs of it.
 	Verdict *store.Review
 	Signed  []report.SignedOff
-	// Assigned is who reviews it, and Due the day by which it is to be decided; empty: nobody, none.
+	// Assigned is the reviewer, and Due the day by which the check is to be decided; empty: none.
 	Assigned, Due string
-	// Touched: somebody of the site has decided something about it.
+	// Touched: someone at the site has decided something about it.
 	Touched bool
-	// Edited is when comments, by their numbers, got another text.
+	// Edited is when comments, by their numbers, were changed.
 	Edited map[int]time.Time
-	// Handling holds the changes of who reviews the case, by when, in which library it is, and of comments, oldest first.
+	// Handling has the changes of reviewer, due date, library and comments, oldest first.
 	Handling []store.Review
 	// Added is where the submission was added; zero: nowhere, or it was removed.
 	Added addedCase
-	// Stale: the rules are not those by which the verdict was given.
+	// Stale: the rules have changed since the verdict.
 	Stale bool
 }
 
 // change is one change of the rules.
 type change struct {
-	Seq           int // of the note that keeps it
+	Seq           int // of the note that stores it
 	At            time.Time
 	By            string
 	Action        string // for example exclude-source
-	Subject       string // what of; may be empty
+	Subject       string // its subject; may be empty
 	Undone        bool
-	Mine          bool // of who reads it
+	Mine          bool // of the reader
 	before, after report.Rules
 }
 
-// reviewOf reads what people decided about the task of this ID.
+// reviewOf reads the decisions about the task of this ID.
 func (w *Web) reviewOf(ctx context.Context, id concordat.TaskID) (*Review, error) {
 	t, err := w.o.Store.Checks.Task(ctx, id)
 	if err != nil {
@@ -78,7 +78,7 @@ func (w *Web) reviewOf(ctx context.Context, id concordat.TaskID) (*Review, error
 	return w.Review(ctx, t)
 }
 
-// Review reads what people decided about a task.
+// Review reads the decisions about a task.
 func (w *Web) Review(ctx context.Context, t store.Task) (*Review, error) {
 	id := t.ID
 	all, err := w.o.Store.Checks.Reviews(ctx, id)
@@ -137,8 +137,7 @@ func (w *Web) Review(ctx context.Context, t store.Task) (*Review, error) {
 		case store.ReviewVerdict:
 			out.Verdict, out.Signed, then = r, nil, out.Rules
 		case store.ReviewSignOff:
-			// Two may have written at the same time: what counts is that it is someone else who agrees, and
-			// with this verdict.
+			// Two people may have written at the same time: it counts if someone else signs off, and signs off this verdict.
 			if out.Verdict != nil && r.By != out.Verdict.By && signs(r.Data, out.Verdict.Seq) {
 				out.Signed = append(out.Signed, report.SignedOff{By: r.By, At: r.At})
 			}
@@ -156,7 +155,7 @@ func (w *Web) Review(ctx context.Context, t store.Task) (*Review, error) {
 	return out, nil
 }
 
-// undo notes that a change was taken back.
+// undo marks a change as undone.
 func (r *Review) undo(seq int) {
 	for i := range r.Log {
 		if seq > 0 && r.Log[i].Seq == seq {
@@ -172,19 +171,18 @@ func (r *Review) mark(me string) {
 	}
 }
 
-// MayUndo reports whether who reads it has a change to take back.
+// MayUndo reports whether the reader has a change to undo.
 func (r *Review) MayUndo() bool {
 	return slices.ContainsFunc(r.Log, func(c change) bool { return c.Mine && c.MayUndo() })
 }
 
-// signs reports whether a sign-off is of the verdict with a number. Early ones name none: they are of
-// the latest.
+// signs reports whether a sign-off is for the verdict with a number. Early sign-offs name none: they are for the latest.
 func signs(data json.RawMessage, verdict int) bool {
 	var n *int
 	return json.Unmarshal(data, &n) != nil || n == nil || *n == verdict
 }
 
-// Code is the latest verdict; empty without.
+// Code is the latest verdict; empty if there is none.
 func (r *Review) Code() string {
 	var v string
 	if r.Verdict == nil || json.Unmarshal(r.Verdict.Data, &v) != nil || !slices.Contains(verdicts, v) {
@@ -193,7 +191,7 @@ func (r *Review) Code() string {
 	return v
 }
 
-// Stage is how far people are with a check that has a report.
+// Stage is the state of the review of a check with a report.
 func (r *Review) Stage() store.CaseStage {
 	switch {
 	case r.Verdict != nil && len(r.Signed) > 0:
@@ -214,7 +212,7 @@ func (r *Review) inReport() *report.Review {
 	return &report.Review{Verdict: r.Code(), Reason: r.Verdict.Text, By: r.Verdict.By, At: r.Verdict.At, Signed: r.Signed, Stale: r.Stale}
 }
 
-// MaySign reports whether somebody can sign the latest verdict off.
+// MaySign reports whether a person can sign off the latest verdict.
 func (r *Review) MaySign(name string) bool {
 	return r.Verdict != nil && r.Verdict.By != name && !slices.ContainsFunc(r.Signed, func(s report.SignedOff) bool { return s.By == name })
 }
@@ -230,12 +228,12 @@ func (r *Review) VerdictKey() string {
 	return "verdict.none"
 }
 
-// MayReview reports whether the visitor decides about checks.
+// MayReview reports whether the visitor reviews checks.
 func (v *Visitor) MayReview() bool {
 	return v.Role == store.RoleAdministrator || v.Role == store.RoleOfficer
 }
 
-// reviewForm reads a form about a task that the visitor may see, and what was decided about it so far.
+// reviewForm reads a form about a task that the visitor may see, and the decisions about it so far.
 func (w reportPages) reviewForm(rw http.ResponseWriter, r *http.Request, v *Visitor) (store.Task, *Review, error) {
 	t, err := w.task(r, v)
 	if err == nil {
@@ -274,7 +272,7 @@ func (w reportPages) FormerRules(ctx context.Context, t store.Task) (report.Rule
 	return rules, nil
 }
 
-// addNote keeps a comment, a verdict, or that a second person agrees with one.
+// addNote saves a comment, a verdict, or a sign-off.
 func (w reportPages) addNote(rw http.ResponseWriter, r *http.Request, v *Visitor) {
 	t, now, err := w.reviewForm(rw, r, v)
 	f := r.PostForm
@@ -308,7 +306,7 @@ func (w reportPages) addNote(rw http.ResponseWriter, r *http.Request, v *Visitor
 	http.Redirect(rw, r, to, http.StatusSeeOther)
 }
 
-// KeepNote keeps what a form says of a task, and returns it.
+// KeepNote saves a note on a task from a form, and returns it.
 func (w reportPages) KeepNote(ctx context.Context, v *Visitor, t store.Task, now *Review, f url.Values) (store.Review, error) {
 	n, err := w.note(v, now, f)
 	if err != nil {
@@ -334,7 +332,7 @@ func (w reportPages) KeepNote(ctx context.Context, v *Visitor, t store.Task, now
 	return n, err
 }
 
-// ChangeComment gives a comment of the visitor's own another text, or deletes it if the text is empty.
+// ChangeComment changes a comment of the visitor's own, or deletes it if the text is empty.
 func (w reportPages) ChangeComment(ctx context.Context, v *Visitor, t store.Task, number int, text string) error {
 	text = strings.TrimSpace(text)
 	if len(text) > maxNote {
@@ -350,8 +348,8 @@ func (w reportPages) ChangeComment(ctx context.Context, v *Visitor, t store.Task
 	})
 }
 
-// AppendRules keeps new rules of a task, unless they were changed since there were so many changes;
-// store.AnyRules: whatever happened. subject says of what the change is; it may be empty.
+// AppendRules saves new rules of a task, unless they were changed after a given number of changes; store.AnyRules: regardless.
+// subject names the subject of the change; it may be empty.
 func (w reportPages) AppendRules(ctx context.Context, v *Visitor, id concordat.TaskID, rules report.Rules, action, subject string,
 	changes int) error {
 	if err := rules.Validate(); err != nil {
@@ -406,7 +404,7 @@ func (w reportPages) note(v *Visitor, now *Review, f url.Values) (store.Review, 
 		case now.Verdict == nil:
 			return n, message.Conflict("wrong.none")
 		case f.Get("verdict") != "" && f.Get("verdict") != strconv.Itoa(now.Verdict.Seq):
-			return n, fmt.Errorf("another verdict was given meanwhile: %w", concordat.ErrChanged)
+			return n, fmt.Errorf("another verdict has been given in the meantime: %w", concordat.ErrChanged)
 		case now.Stale:
 			return n, message.Conflict("wrong.stale")
 		case now.Verdict.By == v.Name:

@@ -15,13 +15,13 @@ import (
 	"concordat/web/message"
 )
 
-// Bounds of wording that is given with the rules of one report.
+// Bounds of template wording given with the rules of one report.
 const (
 	maxTemplates     = 20
 	maxTemplateBytes = 200 << 10
 )
 
-// changeRules changes the rules of one report; the former ones stay and can be had back.
+// changeRules changes the rules of one report; earlier rules are kept and can be restored.
 func (w reportPages) changeRules(rw http.ResponseWriter, r *http.Request, v *Visitor) {
 	t, now, err := w.reviewForm(rw, r, v)
 	var rules report.Rules
@@ -39,7 +39,7 @@ func (w reportPages) changeRules(rw http.ResponseWriter, r *http.Request, v *Vis
 	http.Redirect(rw, r, w.afterRules(r, t, rules, seq), http.StatusSeeOther)
 }
 
-// ApplyRules keeps what a form makes of the rules in force.
+// ApplyRules saves what a form makes of the rules in force.
 func (w reportPages) ApplyRules(ctx context.Context, v *Visitor, t store.Task, now *Review, f url.Values) (report.Rules, error) {
 	rules, subject, err := w.NewRules(ctx, v, t.ID, now.Rules, f)
 	if err == nil {
@@ -48,7 +48,7 @@ func (w reportPages) ApplyRules(ctx context.Context, v *Visitor, t store.Task, n
 	return rules, err
 }
 
-// shortened bounds what a line of the audit says of a change.
+// shortened bounds the length of the audit entry of a change.
 func shortened(s string) string {
 	if runes := []rune(s); len(runes) > 200 {
 		return string(runes[:200]) + "…"
@@ -56,7 +56,8 @@ func shortened(s string) string {
 	return s
 }
 
-// afterRules is the page on which a change of the rules was asked for, where it shows; seq is the change, of which it tells.
+// afterRules is the page on which a change of the rules was made, at its place; seq is the change, which the page then
+// describes.
 func (w reportPages) afterRules(r *http.Request, t store.Task, rules report.Rules, seq int) string {
 	to := url.URL{Path: "/checks/" + string(t.ID)}
 	f := r.PostForm
@@ -67,7 +68,7 @@ func (w reportPages) afterRules(r *http.Request, t store.Task, rules report.Rule
 	to.RawQuery = q.Encode()
 	switch at := f.Get("at"); at {
 	case "passage", "text":
-		// Passages fall apart and together with the rules; the place stays.
+		// Passages are split and joined by rules; the place stays.
 		start, err := strconv.Atoi(f.Get("start"))
 		got, err2 := w.Reading(r.Context(), t.ID, rules, message.LanguageOf(r).Report(), SeeEverything)
 		if err == nil && err2 == nil {
@@ -151,7 +152,7 @@ func without(refs []concordat.Ref, ref concordat.Ref) []concordat.Ref {
 
 // ruleField is a rule for a whole report as a form shows it.
 type ruleField struct {
-	Name, Label string // of the field, and the key of its words
+	Name, Label string // of the field, and its message key
 	Kind        string // box, words, texts, number or percent
 	On          bool   // of a box
 	Value       string // of a number
@@ -160,14 +161,14 @@ type ruleField struct {
 	Options     []ruleOption
 }
 
-// ruleOption is a value that a list may hold.
+// ruleOption is a possible value of a list.
 type ruleOption struct {
 	Value string
 	On    bool
 }
 
-// ruleFields returns the rules of report.RuleTable as fields of a form: boxes, lists, then numbers. They show the rules, or what
-// was sent before, nil: nothing. Sections are those of the report; a form without a report has no such list.
+// ruleFields returns the rules of report.RuleTable as fields of a form: boxes, lists, then numbers. They show the rules, or
+// what was sent before; nil: nothing. Sections are those of the report; a form without a report has no such list.
 func ruleFields(rules report.Rules, sent url.Values, sections []string) []ruleField {
 	var boxes, lists, numbers []ruleField
 	on := func(name string, is bool) bool {
@@ -224,7 +225,7 @@ func ruleFields(rules report.Rules, sent url.Values, sections []string) []ruleFi
 	return slices.Concat(boxes, lists, numbers)
 }
 
-// readRules takes the rules for a whole report from a form that ruleFields made. A number that the form lacks stays as it is.
+// readRules reads the rules for a whole report from a form of ruleFields. A number that is missing in the form stays as it is.
 func readRules(rules report.Rules, f url.Values) (report.Rules, error) {
 	for _, r := range report.RuleTable() {
 		text := f.Get(r.Name)
@@ -275,7 +276,7 @@ func chosen[T ~string](f url.Values, name string, before []T) (out []T) {
 	return out
 }
 
-// RuleForm returns the form from which readRules reads the rules for a whole report; 0 of a rule that may never apply is left out.
+// RuleForm returns the form from which readRules reads the rules for a whole report; a 0 of a rule that need not apply is omitted.
 func RuleForm(rules report.Rules) url.Values {
 	f := url.Values{}
 	for _, r := range report.RuleTable() {
@@ -339,7 +340,7 @@ func (w reportPages) passageRules(v *Visitor, rules report.Rules, f url.Values) 
 	return rules, place + ": " + why, nil
 }
 
-// wordingRules counts a stretch of shared wording, or does so no longer.
+// wordingRules makes a stretch of shared wording count, or stop counting.
 func (w reportPages) wordingRules(v *Visitor, rules report.Rules, f url.Values) (report.Rules, string, error) {
 	s, err := spanOf(f)
 	if err != nil {
@@ -358,7 +359,7 @@ func (w reportPages) wordingRules(v *Visitor, rules report.Rules, f url.Values) 
 	return rules, place + ": " + why, nil
 }
 
-// leadRules decides about a lead: that it counts, that it is none, or neither.
+// leadRules records a decision about a lead: that it counts, that it is not a lead, or neither.
 func (w reportPages) leadRules(ctx context.Context, v *Visitor, id concordat.TaskID, rules report.Rules,
 	f url.Values) (report.Rules, string, error) {
 	at, err := spanOf(f)
@@ -398,7 +399,7 @@ func (w reportPages) leadRules(ctx context.Context, v *Visitor, id concordat.Tas
 	return rules, subject + ": " + one.Comment, nil
 }
 
-// passageTemplate makes the wording of a passage that of a template, wherever else it stands.
+// passageTemplate makes the wording of a passage template wording, wherever else it occurs.
 func (w reportPages) passageTemplate(ctx context.Context, id concordat.TaskID, rules report.Rules,
 	f url.Values) (report.Rules, string, error) {
 	s, err := spanOf(f)
@@ -425,7 +426,7 @@ func addTemplate(rules report.Rules, text string) (report.Rules, error) {
 	}
 	refuse := message.Invalid
 	if text != "" && len(text) <= maxTemplateBytes {
-		refuse = message.Conflict // it would fit beside less
+		refuse = message.Conflict // it would match less
 	}
 	if text == "" || size > maxTemplateBytes || len(rules.ExcludeTemplate) >= maxTemplates {
 		return rules, refuse("wrong.wording", maxTemplateBytes>>10, maxTemplates)

@@ -12,8 +12,8 @@ import (
 	"concordat/store"
 )
 
-// scoreTime bounds how long one list computes scores again that are by other rules than those in force, for example after the site's
-// were changed. The list refreshes itself for those that are left.
+// scoreTime bounds how long one list recomputes scores after a change of rules, for example of the site's. The list reloads
+// itself for the rest.
 const scoreTime = 200 * time.Millisecond
 
 // ShownScore is the score of a report as a list shows it.
@@ -25,10 +25,10 @@ type ShownScore struct {
 	Flags    int      // kinds of flags that may hide something; 0: none, or not for the visitor
 	Leads    int      // that the report has; 0: none, not looked for, or not for the visitor
 	Verdict  string   // key of the message of the latest; empty: none, or not for the visitor
-	// Stage is how far people are with it, Assigned who reviews it, and Due by when; empty: not for the visitor.
+	// Stage is the state of its review, Assigned the reviewer, and Due the due date; empty: not for the visitor.
 	Stage         store.CaseStage
 	Assigned, Due string
-	Late          bool // the day has passed, and there is no verdict
+	Late          bool // the day has passed without a verdict
 }
 
 // Scores returns the scores of those checks that have a report.
@@ -43,7 +43,7 @@ func (w reportPages) Scores(ctx context.Context, v *Visitor, tasks []store.Task)
 		return nil, err
 	}
 	out := map[concordat.TaskID]ShownScore{}
-	began := time.Now() // bounds work, and is no time that anybody sees
+	began := time.Now() // bounds work, and is not a time that people see
 	for _, t := range tasks {
 		id := t.ID
 		now, err := w.Review(ctx, t)
@@ -93,7 +93,7 @@ func (w reportPages) Scores(ctx context.Context, v *Visitor, tasks []store.Task)
 	return out, nil
 }
 
-// score computes the score of a check, and keeps it for the next list.
+// score computes the score of a check, and stores it for the next list.
 func (w reportPages) score(ctx context.Context, id concordat.TaskID, rules report.Rules, digest string) (store.Score, error) {
 	f, revision, err := w.o.Site.FindingsAt(ctx, id)
 	if err != nil {
@@ -103,8 +103,8 @@ func (w reportPages) score(ctx context.Context, id concordat.TaskID, rules repor
 	return s, w.o.Store.Checks.PutScore(ctx, id, s)
 }
 
-// rescore computes the score of a check by rules that were just set, from what its page shows next. Lists would compute it, too, so
-// a failure goes to the log.
+// rescore computes the score of a check by rules that were just set, from what its page shows next. Lists would compute it too,
+// so a failure is only logged.
 func rescore(ctx context.Context, w reportPages, id concordat.TaskID, rules report.Rules) {
 	revision, err := w.o.Store.Checks.FindingsRevision(ctx, id)
 	var digest string
@@ -118,7 +118,7 @@ func rescore(ctx context.Context, w reportPages, id concordat.TaskID, rules repo
 	if err == nil {
 		err = w.o.Store.Checks.PutScore(ctx, id, site.ScoreOf(got.Report, revision, digest))
 	}
-	if err != nil && !errors.Is(err, concordat.ErrNotFound) { // deleted since, or without findings
+	if err != nil && !errors.Is(err, concordat.ErrNotFound) { // deleted in between, or without findings
 		w.o.Logger.Error("score", "task", id, "error", err)
 	}
 }

@@ -22,7 +22,7 @@ import (
 	"concordat/web/passwords"
 )
 
-// Visitor is somebody who has signed in.
+// Visitor is a person who has signed in, or a program.
 type Visitor struct {
 	store.Account
 	session store.TokenID // empty: a program
@@ -33,12 +33,12 @@ type Visitor struct {
 func (v *Visitor) SeesAll() bool { return v.Role != store.RoleSubmitter }
 
 const (
-	// maxName bounds the name with which somebody signs in, in bytes.
+	// maxName bounds the account name of a sign-in, in bytes.
 	maxName = 512
 )
 
-// cookie returns the session cookie's name: a browser takes one that begins with __Host- by https
-// and for this very host only.
+// cookie returns the name of the session cookie. Browsers accept names that begin with __Host- only by https and for this exact
+// host.
 func (w *Web) cookie() string {
 	if w.o.Secure {
 		return "__Host-session"
@@ -47,13 +47,13 @@ func (w *Web) cookie() string {
 }
 
 var (
-	// errSignedOut refuses a form of somebody who is not, or no longer, signed in.
+	// errSignedOut rejects a form of a visitor who is not, or no longer, signed in.
 	errSignedOut = fmt.Errorf("nobody has signed in: %w", concordat.ErrRefused)
-	// errLink refuses a link that works once.
+	// errLink rejects a used or expired link.
 	errLink = fmt.Errorf("the link was used, or is too old: %w", concordat.ErrNotFound)
 )
 
-// as wraps a page that wants somebody with one of the roles.
+// as wraps a page for signed-in people with one of the roles.
 func (w *Web) as(roles []store.Role, page func(http.ResponseWriter, *http.Request, *Visitor)) http.HandlerFunc {
 	return func(rw http.ResponseWriter, r *http.Request) {
 		v, err := w.visitor(r)
@@ -80,15 +80,15 @@ func (w *Web) as(roles []store.Role, page func(http.ResponseWriter, *http.Reques
 	}
 }
 
-// signInFirst tells a script of a page that nobody is signed in any longer, and where one signs in.
+// signInFirst tells a page's script that the session has ended, and where to sign in.
 func (w *Web) signInFirst(rw http.ResponseWriter, r *http.Request) {
-	_, _ = io.CopyN(io.Discard, r.Body, w.o.MaxUpload) // a browser hears the answer only after it has sent all
+	_, _ = io.CopyN(io.Discard, r.Body, w.o.MaxUpload) // a browser reads the answer only after it has sent everything
 	rw.Header().Set("Content-Type", "application/json")
 	rw.WriteHeader(http.StatusUnauthorized)
 	_ = json.NewEncoder(rw).Encode(handed{Problem: message.LanguageOf(r).Say("new.ended"), SignIn: "/login?next=/checks"})
 }
 
-// visitor returns who is signed in, or concordat.ErrNotFound.
+// visitor returns the signed-in visitor, or concordat.ErrNotFound.
 func (w *Web) visitor(r *http.Request) (*Visitor, error) {
 	c, err := r.Cookie(w.cookie())
 	if err != nil {
@@ -108,7 +108,7 @@ func (w *Web) visitor(r *http.Request) (*Visitor, error) {
 	return &Visitor{a, store.SecretID(c.Value), w.Address(r)}, nil
 }
 
-// signIn begins a session; the one that the browser had ends. From then on the browser is known.
+// signIn begins a session and ends the browser's former one. From then on the browser is known.
 func (w *Web) signIn(rw http.ResponseWriter, r *http.Request, account string, notes ...store.AuditNote) error {
 	former := ""
 	if c, err := r.Cookie(w.cookie()); err == nil {
@@ -141,9 +141,9 @@ func ParseForm(rw http.ResponseWriter, r *http.Request) error {
 
 type signPage struct {
 	Next, Key, Name, Title, Problem string
-	Site                            string // title that the site is to have; NamesSite: it is asked for
+	Site                            string // title of the site; NamesSite: it is asked for
 	NamesSite                       bool
-	Public                          bool // people can make accounts
+	Public                          bool // people can create accounts
 
 	Providers      []providerLink // to sign in at
 	Administrators bool           // only they may use a password
@@ -163,7 +163,7 @@ func (w *Web) login(rw http.ResponseWriter, r *http.Request) {
 		w.Show(rw, r, nil, code, "login", "title.login", w.Accounts.signPage(signPage{Next: next, Name: name, Problem: problem}))
 	}
 	address := w.Address(r)
-	if len(name) > maxName { // nobody's: it is not kept, not even in the audit
+	if len(name) > maxName { // unknown: it is not kept, not even in the audit
 		if try, wait := w.throttle.Begin("", address); wait == 0 {
 			try.Failed()
 		}
@@ -200,8 +200,8 @@ func (w *Web) login(rw http.ResponseWriter, r *http.Request) {
 	http.Redirect(rw, r, local(next), http.StatusSeeOther)
 }
 
-// tryPassword reports whether the password is right for the account, and counts the try if not. It fails with a *tooMany
-// error if too many were wrong, and with a *busy one if too many are being tried.
+// tryPassword reports whether the password is right for the account, and counts the try if not. It fails with a *tooMany error
+// if too many were wrong, and with a *busy one if too many are being tried.
 func (w *Web) tryPassword(r *http.Request, name, address, password string) (bool, error) {
 	mark, err := w.knownAs(r.Context(), r, name)
 	if err != nil {
@@ -232,7 +232,7 @@ func (w *Web) tryPassword(r *http.Request, name, address, password string) (bool
 	return ok, err
 }
 
-// problemOfTry returns the key and the status for a password that was not tried, and sets when to try again; empty: it was.
+// problemOfTry returns the key and the status for a password that was not tried, and sets when to try again; empty: it was tried.
 func problemOfTry(rw http.ResponseWriter, err error) (key string, code int) {
 	var many *limit.TooMany
 	var busy *limit.Busy
@@ -247,7 +247,7 @@ func problemOfTry(rw http.ResponseWriter, err error) (key string, code int) {
 	return "", 0
 }
 
-// authentic reports whether the password is right for the account. It takes as long for a name that nobody has.
+// authentic reports whether the password is right for the account. It takes as long for an unknown name.
 func (w *Web) authentic(ctx context.Context, rank int, name, password string) (bool, error) {
 	a, err := w.o.Store.People.Account(ctx, name)
 	if err != nil && !errors.Is(err, concordat.ErrNotFound) {
@@ -260,7 +260,7 @@ func (w *Web) authentic(ctx context.Context, rank int, name, password string) (b
 	return ok && err == nil && !a.Disabled && a.Password != "", err2
 }
 
-// local returns the path that follows signing in: one of this site, whatever the link said.
+// local returns the path to open after sign-in: one of this site, whatever the link says.
 func local(next string) string {
 	u, err := url.Parse(next)
 	if err != nil || u.IsAbs() || u.Host != "" || !strings.HasPrefix(u.Path, "/") || strings.HasPrefix(u.Path, "//") ||
@@ -294,7 +294,7 @@ func (w *Web) firstPage(rw http.ResponseWriter, r *http.Request) {
 // titleKey is the setting of the site's title.
 const titleKey = "site.title"
 
-// namingSite adds to the first page whether it asks for the title of the site, and the title that was given.
+// namingSite adds to the first page whether it asks for the title of the site, and the title that was entered.
 func (w *Web) namingSite(p signPage) signPage {
 	if w.o.Admin == nil || w.o.Admin.Set == nil {
 		return p
@@ -349,7 +349,7 @@ func (w *Web) join(rw http.ResponseWriter, r *http.Request) {
 	w.joined(rw, r, a.Name, err)
 }
 
-// ofLink says of a token that is not there that its link does not work.
+// ofLink returns an error that the link does not work if its token does not exist.
 func ofLink(err error) error {
 	if errors.Is(err, concordat.ErrNotFound) {
 		return errLink
@@ -357,7 +357,7 @@ func ofLink(err error) error {
 	return err
 }
 
-// hashFor hashes a password for a link that works: who has none costs no hashing, which is dear.
+// hashFor hashes a password for a link that works: without one, nothing is hashed, which is expensive.
 func (w *Web) hashFor(r *http.Request, key string, purpose store.Purpose, password string) (string, error) {
 	if _, err := w.o.Store.People.Token(r.Context(), key, purpose); err != nil {
 		return "", ofLink(err)
@@ -365,8 +365,7 @@ func (w *Web) hashFor(r *http.Request, key string, purpose store.Purpose, passwo
 	return w.hashing.Hash(r.Context(), password)
 }
 
-// choose reads the form in which somebody chooses a password, and shows it again where something is
-// wrong with it.
+// choose reads the form for choosing a password, and shows it again if something is wrong with it.
 func (w *Web) choose(rw http.ResponseWriter, r *http.Request, page string, named bool) (p signPage, password string, ok bool) {
 	if err := ParseForm(rw, r); err != nil {
 		w.Fail(rw, r, nil, err)
@@ -378,7 +377,7 @@ func (w *Web) choose(rw http.ResponseWriter, r *http.Request, page string, named
 		p = w.namingSite(p)
 		p.Site = strings.TrimSpace(f.Get("site"))
 	}
-	if !named { // the link knows for whom it is
+	if !named { // the link identifies the account
 		t, err := w.o.Store.People.Token(r.Context(), p.Key, store.PurposeJoin)
 		if err != nil {
 			w.Fail(rw, r, nil, ofLink(err))
@@ -401,7 +400,7 @@ func (w *Web) choose(rw http.ResponseWriter, r *http.Request, page string, named
 	return p, password, p.Problem == ""
 }
 
-// joined signs somebody in whose password was set, unless err says that it was not.
+// joined signs a visitor in whose password was set, unless err says that it was not.
 func (w *Web) joined(rw http.ResponseWriter, r *http.Request, name string, err error) {
 	if err == nil {
 		err = w.signIn(rw, r, name)
@@ -413,7 +412,7 @@ func (w *Web) joined(rw http.ResponseWriter, r *http.Request, name string, err e
 	http.Redirect(rw, r, "/checks", http.StatusSeeOther)
 }
 
-// language keeps the language that somebody chose.
+// language stores the language that a visitor chose.
 func (w *Web) language(rw http.ResponseWriter, r *http.Request) {
 	if err := ParseForm(rw, r); err != nil {
 		w.Fail(rw, r, nil, err)

@@ -43,14 +43,14 @@ type settingsView struct {
 	Here, There []Setting // what this page changes, and what it only shows
 	Saved       bool
 	Problem     string // what is wrong with what was asked for
-	Lang        string // of Problem, where it is not the page's
+	Lang        string // of Problem, if it is not the page's
 }
 
 func (w adminPages) settingsPage(rw http.ResponseWriter, r *http.Request, v *Visitor) {
 	w.showSettings(rw, r, v, http.StatusOK, settingsView{Saved: r.URL.Query().Get("saved") != ""}, nil)
 }
 
-// showSettings shows the page, with what was typed into its form.
+// showSettings shows the page, with what was entered into its form.
 func (w adminPages) showSettings(rw http.ResponseWriter, r *http.Request, v *Visitor, code int, p settingsView, typed url.Values) {
 	p.adminFrame = adminFor(v)
 	for _, one := range w.Settings() {
@@ -66,8 +66,8 @@ func (w adminPages) showSettings(rw http.ResponseWriter, r *http.Request, v *Vis
 	w.Show(rw, r, v, code, "admin_settings", "title.admin", p)
 }
 
-// changeSettings gives settings the values of the form. What its sender did not change stays as someone else may have set
-// it since.
+// changeSettings sets settings to the values of the form. Values that its sender did not change stay as they are: someone else
+// may have set them since.
 func (w adminPages) changeSettings(rw http.ResponseWriter, r *http.Request, v *Visitor) {
 	if w.o.Admin == nil || w.o.Admin.Set == nil {
 		w.Fail(rw, r, v, errNoAdmin)

@@ -23,8 +23,8 @@ func shareLimits(r *store.ShareRule) map[string]*int {
 		"lead_cells": &r.Limits.LeadCells, "lead_sentences": &r.Limits.LeadSentences, "lead_documents": &r.Limits.LeadDocuments}
 }
 
-// shareLibrary opens a library to a partner, or changes how much it is shown; what the form leaves empty of
-// an earlier share stays.
+// shareLibrary opens a library to a partner, or changes how much it is shown; fields that the form leaves empty keep their
+// values from an earlier share.
 func (w libraryPages) shareLibrary(ctx context.Context, v *Visitor, l store.Library, f url.Values) error {
 	id := concordat.SiteID(f.Get("partner"))
 	x, err := w.o.Store.Answers.Share(ctx, l.ID, id)
@@ -41,7 +41,7 @@ func (w libraryPages) shareLibrary(ctx context.Context, v *Visitor, l store.Libr
 	return err
 }
 
-// PutShare keeps a share with a partner that is known, and returns it.
+// PutShare saves a share with a known partner, and returns it.
 func (w libraryPages) PutShare(ctx context.Context, v *Visitor, x store.Share) (store.Share, error) {
 	if known, err := w.Knows(ctx, x.Partner); err != nil {
 		return x, err
@@ -66,7 +66,7 @@ func (w libraryPages) Unshare(ctx context.Context, v *Visitor, lib concordat.Lib
 	})
 }
 
-// readShare takes the rules of a share from a form.
+// readShare reads the rules of a share from a form.
 func readShare(r *store.ShareRule, f url.Values) error {
 	r.Level = concordat.Show(f.Get("level"))
 	for name, to := range shareLimits(r) {

@@ -29,7 +29,7 @@ func (c SharedCases) routes() {
 // casesOnPage is how many cases a page lists.
 const casesOnPage = 100
 
-// List returns cases before a number, the latest first, and the number to go on before.
+// List returns cases before a number, the latest first, and the number before which to continue.
 func (c SharedCases) List(ctx context.Context, open bool, before int64, limit int) (out []view.Case, next int64, err error) {
 	all, err := c.w.o.Store.Cases.List(ctx, open, before, limit)
 	if err != nil {
@@ -74,7 +74,7 @@ func (c SharedCases) One(ctx context.Context, number string) (view.Case, error) 
 	return c.view(ctx, x, names)
 }
 
-// Move keeps what the visitor says about a case.
+// Move saves what the visitor says about a case.
 func (c SharedCases) Move(ctx context.Context, v *Visitor, number string, m retain.CaseMove) (view.Case, error) {
 	id, err := concordat.ParseCaseID(number)
 	if err == nil {
@@ -96,7 +96,7 @@ type sharedCasesPage struct {
 }
 
 func (c SharedCases) page(rw http.ResponseWriter, r *http.Request, v *Visitor) {
-	before, _ := strconv.ParseInt(r.URL.Query().Get("before"), 10, 64) // what is no number shows the latest
+	before, _ := strconv.ParseInt(r.URL.Query().Get("before"), 10, 64) // an unparsable value starts at the latest
 	p := sharedCasesPage{Open: r.URL.Query().Get("all") == ""}
 	var err error
 	if p.Cases, p.Next, err = c.List(r.Context(), p.Open, max(before, 0), casesOnPage); err != nil {

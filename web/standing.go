@@ -13,7 +13,7 @@ import (
 	"concordat/web/message"
 )
 
-// standingPages lets officers watch checks: documents that come later and match raise an alert.
+// standingPages lets officers watch checks: later documents that match raise an alert.
 type standingPages struct{ web *Web }
 
 // WatchedCheck is a check that later documents are compared with.
@@ -73,7 +73,7 @@ func (s standingPages) IsWatched(ctx context.Context, id concordat.TaskID) (bool
 	return slices.ContainsFunc(asks, func(a store.Ask) bool { return a.Standing }), err
 }
 
-// Watch has documents that come to this site from now on compared with a check that has ended.
+// Watch compares documents that come to this site from now on with an ended check.
 func (s standingPages) Watch(ctx context.Context, v *Visitor, t store.Task) error {
 	if !HasReport(t) {
 		return message.Conflict("watch.noreport")
@@ -88,7 +88,7 @@ func (s standingPages) Watch(ctx context.Context, v *Visitor, t store.Task) erro
 	return s.web.o.Store.Audit.Note(ctx, v.Name, "check_watched", map[string]any{"task": t.ID})
 }
 
-// StopWatching ends it, here at once and at each partner that watches too. If one cannot be told, the error names it, and the
+// StopWatching stops it, here at once and at each partner that watches too. If one cannot be told, the error names it, and the
 // check stays in the list for another try.
 func (s standingPages) StopWatching(ctx context.Context, v *Visitor, t store.Task) error {
 	asks, err := s.web.o.Store.Asks.Asks(ctx, t.ID)
@@ -124,7 +124,7 @@ func (s standingPages) StopWatching(ctx context.Context, v *Visitor, t store.Tas
 	return nil
 }
 
-// change is the form of the page of a check and of the list on the page of alerts.
+// change handles the forms on the page of a check and in the list of watched checks.
 func (s standingPages) change(rw http.ResponseWriter, r *http.Request, v *Visitor) {
 	t, err := s.web.task(r, v)
 	if err == nil {

@@ -14,7 +14,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 )
 
-// refusal is how an error is answered, by a page and by the API alike.
+// refusal is the answer to an error, the same for pages and the API.
 type refusal struct {
 	is     func(error) bool
 	status int
@@ -22,8 +22,8 @@ type refusal struct {
 	key    string // of the page's message
 }
 
-// refusals are the errors that callers can do something about. The first that fits counts: an error that
-// wraps another stands before it.
+// refusals are the errors that callers can do something about. The first match counts: an error that wraps another comes before
+// it.
 var refusals = []refusal{
 	{wraps(ErrNoToken), http.StatusUnauthorized, "token", "error.signed"},
 	{wraps(ErrMethod), http.StatusMethodNotAllowed, "method", "error.absent"},
@@ -52,7 +52,7 @@ var refusals = []refusal{
 // ourFault answers all other errors.
 var ourFault = refusal{nil, http.StatusInternalServerError, kindFault, "error.fault"}
 
-// kindFault is the kind of ourFault; callers learn no more about it.
+// kindFault is the kind of ourFault; callers learn no more.
 const kindFault = "fault"
 
 func wraps(target error) func(error) bool {
@@ -64,7 +64,7 @@ func is[T error](err error) bool {
 	return errors.As(err, &t)
 }
 
-// refusalOf returns how err is answered.
+// refusalOf returns the answer to err.
 func refusalOf(err error) refusal {
 	for _, r := range refusals {
 		if r.is(err) {
@@ -74,19 +74,19 @@ func refusalOf(err error) refusal {
 	return ourFault
 }
 
-// ErrMethod: the path is known, and has no such method.
-var ErrMethod = errors.New("the path does not have this method; Allow names those that it has")
+// ErrMethod: the path is known, but does not have this method.
+var ErrMethod = errors.New("this path does not have the method; Allow lists those that it has")
 
 var ErrNoToken = errors.New("no valid token in Authorization: Bearer TOKEN")
 
 var (
 	errKey = errors.New("the Idempotency-Key was used for another request")
-	// ErrRevision: what was to be changed is not as the caller has seen it.
+	// ErrRevision: what was to be changed is no longer as the caller has seen it.
 	ErrRevision  = fmt.Errorf("%w since it was read", concordat.ErrChanged)
 	ErrCondition = errors.New("the request needs If-Match with the ETag of what it changes")
 )
 
-// ProblemOf describes an error as RFC 9457 has it, by the table in status.go. Types are stable.
+// ProblemOf describes an error in the form of RFC 9457, by the table in status.go. Types are stable.
 func ProblemOf(err error) *huma.ErrorModel {
 	of := refusalOf(err)
 	m := &huma.ErrorModel{Type: bounds.ProblemPrefix + of.kind, Title: http.StatusText(of.status), Status: of.status}

@@ -21,10 +21,10 @@ import (
 	"concordat/web/message"
 )
 
-// uploadHandler does something with the files of an upload: checks them, or adds them to a library.
+// uploadHandler does something with the files of an upload: it checks them, or adds them to a library.
 type uploadHandler struct {
 	hand func(ctx context.Context, v *Visitor, u *Upload) ([]concordat.TaskID, error)
-	// show shows the form again with what was wrong; done is where somebody goes after several files.
+	// show shows the form again with what was wrong; done is the page after several files.
 	show func(was refused)
 	done string
 }
@@ -36,8 +36,8 @@ func (w checkPages) submit(rw http.ResponseWriter, r *http.Request, v *Visitor) 
 	}})
 }
 
-// take reads what was submitted; the files are on disk before anything is answered. A script that submits
-// file by file asks for JSON, and gives each its Idempotency-Key.
+// take reads a submission; the files are on disk before anything is answered. A script that submits file by file asks for JSON,
+// and gives each its Idempotency-Key.
 func (w checkPages) take(rw http.ResponseWriter, r *http.Request, v *Visitor, t uploadHandler) {
 	if strings.Contains(r.Header.Get("Accept"), "application/json") {
 		w.takeScript(rw, r, v, t)
@@ -69,7 +69,7 @@ func (w checkPages) take(rw http.ResponseWriter, r *http.Request, v *Visitor, t 
 
 var errNothing = fmt.Errorf("%w: no file and no text", concordat.ErrInvalid)
 
-// untakenError: none of the files could be taken.
+// untakenError: none of the files were accepted.
 type untakenError struct{ jobs []site.Job }
 
 func (e *untakenError) Error() string {
@@ -80,7 +80,7 @@ func (e *untakenError) Error() string {
 	return strings.Join(all, "; ")
 }
 
-// tooLarge reports whether nothing could be taken because all of it is too large.
+// tooLarge reports whether nothing was accepted because everything is too large.
 func tooLarge(err error) bool {
 	var e *untakenError
 	return errors.As(err, &e) && !slices.ContainsFunc(e.jobs, func(j site.Job) bool { return j.Fault.Code != store.CauseLimit })
@@ -100,8 +100,8 @@ type handed struct {
 	Checks   []handedCheck `json:"checks,omitempty"`
 	Rejected []handedFault `json:"rejected,omitempty"`
 	Problem  string        `json:"problem,omitempty"` // of the whole request, in words
-	Retry    bool          `json:"retry,omitempty"`   // the same again may succeed
-	SignIn   string        `json:"signin,omitempty"`  // nobody is signed in: where one signs in
+	Retry    bool          `json:"retry,omitempty"`   // trying again may succeed
+	SignIn   string        `json:"signin,omitempty"`  // the session has ended: where to sign in
 }
 
 type handedCheck struct {
@@ -114,7 +114,7 @@ type handedFault struct {
 	Why  string `json:"why"` // with advice
 }
 
-// takeScript is take for a script: once for each key, and answered in JSON.
+// takeScript is take for a script: once for each key, answered in JSON.
 func (w checkPages) takeScript(rw http.ResponseWriter, r *http.Request, v *Visitor, t uploadHandler) {
 	u, err := w.ReadUpload(rw, r, v)
 	var answer *handed
@@ -131,7 +131,7 @@ func (w checkPages) takeScript(rw http.ResponseWriter, r *http.Request, v *Visit
 	}
 	rw.Header().Set("Content-Type", "application/json")
 	if err == nil {
-		_ = json.NewEncoder(rw).Encode(answer) // a browser that went away asks again with its key
+		_ = json.NewEncoder(rw).Encode(answer) // a disconnected browser asks again with its key
 		return
 	}
 	l := message.LanguageOf(r)
@@ -172,8 +172,7 @@ func (w checkPages) handScript(ctx context.Context, v *Visitor, u *Upload, by up
 	return out, nil
 }
 
-// HandIn puts a check of each file and text into the queue. A file that could not be taken becomes a
-// failed check if another one could.
+// HandIn queues a check of each file and text. A rejected file becomes a failed check if another one was accepted.
 func (w checkPages) HandIn(ctx context.Context, v *Visitor, u *Upload) ([]concordat.TaskID, error) {
 	jobs := u.Jobs
 	if text := u.Field("text"); strings.TrimSpace(text) != "" {
@@ -211,7 +210,7 @@ func (w checkPages) HandIn(ctx context.Context, v *Visitor, u *Upload) ([]concor
 	return w.enqueue(ctx, v, batch, jobs, common, "check_submitted")
 }
 
-// together makes one job of files that are one submission. None of them may be missing.
+// together makes one job of files that are one submission. All of them must be accepted.
 func together(jobs []site.Job, title string) (site.Job, error) {
 	out := site.Job{Name: jobs[0].Name, Title: strings.TrimSpace(title)}
 	for _, j := range jobs {
@@ -223,7 +222,7 @@ func together(jobs []site.Job, title string) (site.Job, error) {
 	return out, nil
 }
 
-// checkJobs refuses what was submitted where nothing of it could be taken.
+// checkJobs rejects a submission if none of it was accepted.
 func checkJobs(jobs []site.Job) error {
 	switch {
 	case len(jobs) == 0:
@@ -244,7 +243,7 @@ func taken(jobs []site.Job) (out []site.Job) {
 	return out
 }
 
-// enqueue puts a task of each job into the queue, with what is common to all.
+// enqueue queues a task for each job, with what is common to all.
 func (w checkPages) enqueue(ctx context.Context, v *Visitor, batch string, jobs []site.Job, common site.Job,
 	action string) ([]concordat.TaskID, error) {
 	all := make([]site.Job, len(jobs))
@@ -280,10 +279,10 @@ func filesOf(parts []site.Part) (out []string) {
 	return out
 }
 
-// batchName is the form of a batch that a page was given.
+// batchName is the form of a batch name that a page was given.
 var batchName = regexp.MustCompile(`^[a-z2-7]{26}$`)
 
-// wishes reads from a form what is wanted of its checks.
+// wishes reads from a form the options of its checks.
 func (w checkPages) wishes(ctx context.Context, v *Visitor, u *Upload) (site.Job, error) {
 	j := site.Job{Template: u.Field("template"), Purpose: strings.TrimSpace(u.Field("purpose")), Forward: u.Field("forward"),
 		Level: concordat.Show(u.Field("level")), Short: u.Field("short") != "", NoStore: w.o.Policy.NoStore || u.Field("no_store") != "",
@@ -320,13 +319,12 @@ func (w checkPages) wishes(ctx context.Context, v *Visitor, u *Upload) (site.Job
 	return j, w.ruleWishes(ctx, v, &j, u.Fields)
 }
 
-// IsTemplate reports whether a form can name a section template so: empty is the libraries' own template, "none" is
-// none.
+// IsTemplate reports whether a form can name a section template so: empty is the libraries' own template, "none" means none.
 func (w checkPages) IsTemplate(name string) bool {
 	return name == "" || name == "none" || slices.Contains(w.o.Templates(), name)
 }
 
-// partnerWishes reads the partners of a form, SITE or SITE/LIBRARY; each must be one that can be asked.
+// partnerWishes reads the partners of a form, SITE or SITE/LIBRARY; each must be a partner that can be asked.
 func (w checkPages) partnerWishes(ctx context.Context, j *site.Job, names []string) error {
 	if len(names) == 0 {
 		return nil
@@ -371,7 +369,7 @@ func (w checkPages) partnerWishes(ctx context.Context, j *site.Job, names []stri
 	return checkPurpose(j.Purpose, whom)
 }
 
-// ruleWishes reads what is not to count, or not to be shown. That is for those who decide about checks.
+// ruleWishes reads what does not count, and what is not shown. That is for people who review checks.
 func (w checkPages) ruleWishes(ctx context.Context, v *Visitor, j *site.Job, f url.Values) error {
 	documents := strings.Fields(f.Get("exclude"))
 	if f.Get("rules") == "" && len(documents) == 0 {
@@ -402,7 +400,7 @@ func (w checkPages) ruleWishes(ctx context.Context, v *Visitor, j *site.Job, f u
 	return rules.Validate()
 }
 
-// firstRules are the rules with which the report of a task begins: those chosen when it was submitted,
+// firstRules are the initial rules of a task's report: those chosen when it was submitted,
 // else those of its batch, else those of the site.
 func (w checkPages) firstRules(ctx context.Context, t store.Task) (report.Rules, error) {
 	return site.FirstRules(ctx, w.o.Store, t, w.o.Rules())

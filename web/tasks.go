@@ -21,7 +21,7 @@ import (
 	"concordat/web/message"
 )
 
-// checkPages has the pages that take a submission, follow its check and ask partners for passages.
+// checkPages has the pages for submitting, following a check and asking partners for passages.
 type checkPages struct{ *Web }
 
 // TaskPage is how many checks a page of the list shows.
@@ -33,29 +33,29 @@ type row struct {
 	Queued, Running int // before it
 	MayCancel       bool
 	LeftOut         concordat.LeftOut
-	File            string     // as it was submitted, where that is not the title; empty: it was a text, or is not known
-	Score           ShownScore // in a list; of those without a report: zero
+	File            string     // as it was submitted, if that is not the title; empty: it was pasted text, or is not known
+	Score           ShownScore // in a list; zero if there is no report
 	HasReport       bool
 	Watched         bool       // later documents are compared with it; of one check, not in a list
-	Group           *caseGroup // a batch or an archive for which the row stands; nil: it is a check
+	Group           *caseGroup // the batch or archive of the row; nil: the row is a check
 }
 
 type checksPage struct {
 	Rows             []row
 	Newer, Older     string     // the pages before and after; empty: none
-	First, Last, All int        // of the rows, from 1, and of all that the filter lets through
+	First, Last, All int        // of the rows, from 1, and of all that pass the filter
 	Of               *caseGroup // whose checks these are; nil: those of all
 	Filter           caseFilter
 	Views            []caseLink
-	Reviewers        []string // accounts that checks can be assigned to; nil: the visitor does not decide
+	Reviewers        []string // accounts that checks can be assigned to; nil: the visitor does not review
 	People           called
 	List             string // the query of the list, for forms to come back
-	Busy             bool   // something is still to come
+	Busy             bool   // some checks have not ended
 	// MayAdd: the visitor adds documents to libraries.
 	MayAdd bool
 	// MayCheck: the visitor submits.
 	MayCheck bool
-	// Of a site without checks: a library to begin with, empty if there is none, and how many documents all hold.
+	// For a site without checks: a library to begin with, empty if there is none, and how many documents all libraries have.
 	Library   concordat.LibraryID
 	Documents int
 	Example   exampleState
@@ -143,7 +143,7 @@ func (w checkPages) row(ctx context.Context, v *Visitor, t store.Task) (row, err
 }
 
 // FileName returns the name under which the file of a check was submitted, within its archive if it came in one; empty: it was
-// a text, or is not known.
+// pasted text, or is not known.
 func FileName(t store.Task) string {
 	var j site.Job
 	if len(t.Request) == 0 || json.Unmarshal(t.Request, &j) != nil || j.Name == "text" {
@@ -159,8 +159,8 @@ func FileName(t store.Task) string {
 	return visible(j.Name)
 }
 
-// visible returns a name with U+FFFD in place of what is not seen or turns the order of letters, so that a file named
-// x, override, gnp.txt is not read as x.txt.png.
+// visible returns a name with U+FFFD in place of characters that are invisible or change the order of letters, so that a file
+// named x, override, gnp.txt is not read as x.txt.png.
 func visible(name string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) {
@@ -182,7 +182,7 @@ func seenLeftOut(out concordat.LeftOut) concordat.LeftOut {
 // seenName is visible for templates, of names of every type.
 func seenName(name any) string { return visible(fmt.Sprint(name)) }
 
-// shareBar is a share, 0 to 1, as the length of a bar. Its number stands beside it.
+// shareBar is a share, 0 to 1, as the length of a bar. Its number is next to it.
 func shareBar(share float64) template.HTML {
 	return template.HTML(fmt.Sprintf(`<svg class="sharebar" viewBox="0 0 100 10" preserveAspectRatio="none" aria-hidden="true"><rect width="%.1f" height="10"/></svg>`,
 		100*min(1, max(0, share))))
@@ -206,16 +206,15 @@ func (w *Web) Visible(ctx context.Context, v *Visitor, id concordat.TaskID) (sto
 	return t, err
 }
 
-// HasReport reports whether a check has ended with findings: an archive was split into others.
+// HasReport reports whether a check has ended with findings: an archive is split into other checks instead.
 func HasReport(t store.Task) bool {
 	return (t.State == concordat.TaskDone || t.State == concordat.TaskPartial) && t.Cause.IsZero()
 }
 
-// ErrNotShown refuses a report that the policy of the site does not show to submitters, or not yet.
+// ErrNotShown: the policy of the site does not show this report to submitters, or not yet.
 var ErrNotShown = fmt.Errorf("%w: the policy of the site does not show this report, or not yet", concordat.ErrRefused)
 
-// CurrentReport returns the report by the rules in force, with what was decided about it, and notes who has
-// read it.
+// CurrentReport returns the report by the rules in force, with the decisions about it, and records who has read it.
 func (w *Web) CurrentReport(ctx context.Context, v *Visitor, t store.Task, in report.Language) (*report.Report, error) {
 	if !HasReport(t) {
 		return nil, fmt.Errorf("report of %s: %w", t.ID, concordat.ErrNotFound)
@@ -232,7 +231,7 @@ func (w *Web) CurrentReport(ctx context.Context, v *Visitor, t store.Task, in re
 	w.Reports.NoteRead(ctx, v, t.ID, false)
 	rep := *got.Report
 	if see == SeeEverything {
-		rep.Review = now.inReport() // what officers wrote is theirs
+		rep.Review = now.inReport() // what officers wrote is only for them
 	}
 	if v.MayReview() { // alerts are for officers
 		if rep.Later, err = site.Later(ctx, w.o.Store, t.ID); err != nil {
@@ -282,7 +281,7 @@ func (w reportPages) reportPage(rw http.ResponseWriter, r *http.Request, v *Visi
 // ReportPolicy is the Content-Security-Policy of a report's page: its own style and script, and no frame around it.
 func ReportPolicy() string { return html.Policy() + "; frame-ancestors 'none'" }
 
-// ReportHTML and ReportCSV write a report as a file that stands alone, signed where the site has keys.
+// ReportHTML and ReportCSV write a report as a self-contained file, signed if the site has keys.
 func (w *Web) ReportHTML(to io.Writer, rep *report.Report) error {
 	return w.o.ReportFile(to, formHTML, func(to io.Writer) error { return html.Write(to, rep) })
 }
@@ -316,13 +315,12 @@ func (w checkPages) CancelTask(ctx context.Context, v *Visitor, t store.Task) er
 		v.Note("check_cancelled", map[string]any{"task": t.ID}))
 }
 
-// Note returns the audit entry of a change that the visitor makes.
+// Note returns the audit entry of a visitor's change.
 func (v *Visitor) Note(action string, detail map[string]any) store.AuditNote {
 	return store.AuditNote{Actor: v.Name, Action: action, Detail: detail}
 }
 
-// Change makes a change of the store and its entry in the audit, both or neither; by is who makes it. What
-// detail refers to may be set by f.
+// Change makes a change of the store and its audit entry, both or neither; by is the author. f may set what detail refers to.
 func (w *Web) Change(ctx context.Context, by, action string, detail map[string]any, f func(tx *store.DB) error) error {
 	return w.o.Store.Atomic(ctx, func(tx *store.DB) error {
 		if err := f(tx); err != nil {
@@ -332,9 +330,9 @@ func (w *Web) Change(ctx context.Context, by, action string, detail map[string]a
 	})
 }
 
-// Audit notes what somebody did that changed nothing: they read, or were refused. A page is not refused because its line
-// cannot be written; it is logged. A change is noted in its own transaction: by change, or by the notes that the queues,
-// the batches and the eraser take; what changes something outside the store is noted before it is done.
+// Audit records an action that changed nothing: reading, or a refusal. A page is not refused because its entry cannot be
+// written; that is logged. A change is recorded in its own transaction: by Change, or by the entries that the queues, the
+// batches and the eraser take. What changes something outside the store is recorded before it is done.
 func (w *Web) Audit(ctx context.Context, actor, action string, detail map[string]any) {
 	if detail == nil {
 		detail = map[string]any{} // not null

@@ -18,9 +18,9 @@ import (
 	"concordat/web/message"
 )
 
-// undone returns the rules now in force with one change taken back and later changes kept: before and after are the rules
-// before and after that change. A rule that changed again since keeps its present value; of lists only the entries that the
-// change added or removed are touched.
+// undone returns the rules now in force with one change undone and later changes kept: before and after are the rules before
+// and after that change. A rule that has changed again keeps its current value; in lists only the entries that the change added
+// or removed are touched.
 func undone(before, after, now report.Rules) (report.Rules, error) {
 	var maps [3]map[string]json.RawMessage
 	for i, r := range []report.Rules{before, after, now} {
@@ -61,7 +61,7 @@ func undone(before, after, now report.Rules) (report.Rules, error) {
 	return out, json.Unmarshal(all, &out)
 }
 
-// undoneList is undone of one list; false where the values are no lists.
+// undoneList is undone for one list; false if the values are not lists.
 func undoneList(before, after, now json.RawMessage) (json.RawMessage, bool) {
 	var lists [3][]json.RawMessage
 	for i, raw := range []json.RawMessage{before, after, now} {
@@ -87,8 +87,8 @@ func undoneList(before, after, now json.RawMessage) (json.RawMessage, bool) {
 	return raw, err == nil
 }
 
-// undoOwn returns the rules without one change of the visitor's own, and what the change was; seq 0: the latest that
-// is not undone. What others changed stays.
+// undoOwn returns the rules without one change of the visitor's own, and what the change was; seq 0: the latest that is not
+// undone. Other people's changes stay.
 func (w reportPages) undoOwn(ctx context.Context, v *Visitor, id concordat.TaskID, seq int) (report.Rules, string, error) {
 	now, err := w.reviewOf(ctx, id)
 	if err != nil {
@@ -104,10 +104,10 @@ func (w reportPages) undoOwn(ctx context.Context, v *Visitor, id concordat.TaskI
 	return now.Rules, "", message.Invalid("wrong.undo")
 }
 
-// MayUndo reports whether the change can be taken back by who made it.
+// MayUndo reports whether its author can undo the change.
 func (c change) MayUndo() bool { return c.Action != "undo" && !c.Undone }
 
-// undoes returns the number of the change that an undo takes back; 0: it is of an older kind that names none.
+// undoes returns the number of the change that an undo undoes; 0: it is of an older kind that names none.
 func (c change) undoes() int {
 	if c.Action != "undo" {
 		return 0
@@ -117,28 +117,28 @@ func (c change) undoes() int {
 	return n
 }
 
-// notice is one thing that somebody did to a check, as a notice says it.
+// notice is an action on a check, as a notice describes it.
 type notice struct {
 	Task     concordat.TaskID
 	By       string // empty: the visitor
 	Key      string // of the message
 	Subject  string
-	Was, Now *float64 // scores around it; nil: not measured, or it does not change them
-	Undo     int      // the change that the visitor can take back; 0: none
+	Was, Now *float64 // scores before and after; nil: not measured, or it does not change them
+	Undo     int      // the change that the visitor can undo; 0: none
 	Remove   bool     // the visitor can remove the submission from the library again
 }
 
 // notices are the messages of a page.
 type notices struct {
 	Told   []notice
-	Latest int // number of the latest note or change that they know; 0: not said
+	Latest int // number of the latest note or change that they include; 0: not stated
 	People called
 }
 
 // Notices returns the messages about the visitor's last action.
 func (p *checkPage) Notices() notices { return notices{Told: p.Told, People: p.People} }
 
-// tell says a change of the rules, with the scores before and after it.
+// tell describes a change of the rules, with the scores before and after it.
 func (w reportPages) tell(ctx context.Context, v *Visitor, id concordat.TaskID, c change, rep *report.Report) notice {
 	one := notice{Task: id, Key: "change." + c.Action, Subject: subjectOf(rep, c.Action, c.Subject)}
 	if c.By != v.Name {
@@ -169,7 +169,7 @@ func (w reportPages) tell(ctx context.Context, v *Visitor, id concordat.TaskID, 
 	return one
 }
 
-// subjectOf says what a change is of as people know it: a source by its letter and title, a passage by its number.
+// subjectOf names the subject of a change as people know it: a source by its letter and title, a passage by its number.
 func subjectOf(rep *report.Report, action, subject string) string {
 	if strings.HasSuffix(action, "source") || strings.HasSuffix(action, "own-work") {
 		for _, s := range rep.Sources {
@@ -197,7 +197,7 @@ func subjectOf(rep *report.Report, action, subject string) string {
 	return number
 }
 
-// changed returns what the page says of the change after which it is shown.
+// changed returns what the page says about the change that led to it.
 func (w reportPages) changed(r *http.Request, v *Visitor, p *checkPage) []notice {
 	seq, err := strconv.Atoi(r.URL.Query().Get("changed"))
 	if err != nil || p.Review == nil {
@@ -216,7 +216,7 @@ func (w reportPages) changed(r *http.Request, v *Visitor, p *checkPage) []notice
 	return nil
 }
 
-// tellHandling says what somebody did with a case.
+// tellHandling describes a change in the handling of a case.
 func tellHandling(v *Visitor, id concordat.TaskID, n store.Review) notice {
 	one := notice{Task: id, Key: "told." + string(n.Kind), Subject: n.Text}
 	if n.Text == "" && n.Kind != store.ReviewEdited && n.Kind != store.ReviewRemoved {
@@ -230,7 +230,7 @@ func tellHandling(v *Visitor, id concordat.TaskID, n store.Review) notice {
 	return one
 }
 
-// changesPart tells what others did to a check since the visitor's page was made, as a piece of it.
+// changesPart reports what others did to a check since the visitor's page was made, as a piece of a page.
 func (w reportPages) changesPart(rw http.ResponseWriter, r *http.Request, v *Visitor) {
 	p, _, err := w.reader(r, v, true)
 	if err != nil {
@@ -268,11 +268,11 @@ func (w reportPages) changesPart(rw http.ResponseWriter, r *http.Request, v *Vis
 type noted struct {
 	store.Review
 	Task    concordat.TaskID
-	Passage string    // number of the passage that it is about; empty: of the whole
-	Edited  time.Time // zero: it is as it was written
-	Who     string    // the name of its writer
+	Passage string    // number of the passage that it is about; empty: the whole
+	Edited  time.Time // zero: it was not edited
+	Who     string    // the name of its author
 	Own     bool      // a comment of the visitor, who can change it
-	Where   string    // where the page shows it, for the form to come back; empty: among all notes
+	Where   string    // where it is on the page, for the form to return; empty: among all notes
 }
 
 // passageOf returns the place that a comment is about; empty: the whole.
@@ -284,7 +284,7 @@ func passageOf(n store.Review) concordat.Span {
 	return concordat.Span{Start: at.Start, End: at.End}
 }
 
-// PassageOf returns the number of the passage of a report that a comment is about; empty: the whole, or none that stands by the
+// PassageOf returns the number of the passage of a report that a comment is about; empty: the whole, or no passage under the
 // rules of the report, or rep is nil.
 func PassageOf(n store.Review, rep *report.Report) string {
 	at := passageOf(n)
@@ -294,7 +294,7 @@ func PassageOf(n store.Review, rep *report.Report) string {
 	return rep.NumberAt(at)
 }
 
-// noted is a note as the page shows it.
+// noted returns the note as the page shows it.
 func (p *checkPage) noted(n store.Review) noted {
 	return noted{Review: n, Task: p.ID, Who: p.People.Of(n.By), Edited: p.Review.Edited[n.Seq],
 		Own: p.MayReview && n.Kind == store.ReviewComment && n.By == p.Me}

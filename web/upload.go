@@ -17,7 +17,7 @@ import (
 
 // Upload is the content of a submitted form.
 type Upload struct {
-	Jobs   []site.Job // one for each file; with Fault where it could not be taken
+	Jobs   []site.Job // one for each file; with Fault if it was not accepted
 	Fields map[string][]string
 	bytes  int64 // of the files
 }
@@ -29,8 +29,8 @@ func (u *Upload) Field(name string) string {
 	return ""
 }
 
-// Read reads the form as it comes in: files go to disk, never whole into memory. After an error the rest is
-// read away, as far as one file goes: a browser hears why only after it has sent all.
+// Read reads the form as it arrives: files go to disk, never whole into memory. After an error it reads the rest, as far as one
+// file goes, since a browser reads the answer only after it has sent everything.
 func (w checkPages) Read(rw http.ResponseWriter, r *http.Request) (*Upload, error) {
 	limit.Unhurried(rw, r)
 	u, err := w.readForm(rw, r)
@@ -79,7 +79,7 @@ func (w checkPages) readForm(rw http.ResponseWriter, r *http.Request) (*Upload, 
 	}
 }
 
-// anyRoom reports, by an error, that the disk takes no more files.
+// anyRoom returns an error if the disk accepts no more files.
 func (w checkPages) anyRoom() error {
 	if w.o.Room == nil {
 		return nil
@@ -87,16 +87,16 @@ func (w checkPages) anyRoom() error {
 	return w.o.Room()
 }
 
-// roomStep is after how many bytes the disk is looked at again.
+// roomStep is after how many bytes the free disk space is checked again.
 const roomStep = 1 << 20
 
-// WhileRoom returns a reader of r that fails once the disk takes no more.
+// WhileRoom returns a reader of r that fails once the disk accepts no more.
 func (w checkPages) WhileRoom(r io.Reader) io.Reader { return &roomReader{r: r, room: w.anyRoom} }
 
 type roomReader struct {
 	r    io.Reader
 	room func() error
-	left int // bytes until the disk is looked at
+	left int // bytes until the next check of the disk
 }
 
 // Read implements io.Reader.
@@ -112,10 +112,10 @@ func (r *roomReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// namelessFile is the name of a file that comes without one.
+// namelessFile is the name of a file without a name.
 const namelessFile = "document"
 
-// readFile keeps one file. One that cannot be taken for what it is keeps the others not back.
+// readFile stores one file. A rejected file does not hold back the others.
 func (w checkPages) readFile(r *http.Request, p *multipart.Part, u *Upload) error {
 	name, content := CleanName(p.FileName()), bufio.NewReader(p)
 	if name == "" {

@@ -37,58 +37,58 @@ type Options struct {
 	Site      *site.Site
 	Answers   *siteanswer.Answerer // partners are answered by
 	Asks      *ask.Asker           // and asked by
-	Title     func() string        // of the site as it is now, for people
+	Title     func() string        // of the site, current, for people
 	Store     *store.DB
 	Queue     *site.Queue
 	Files     *store.Files
 	Rules     func() report.Rules // of new reports
 	Templates func() []string     // names of section templates
-	// ReportJSON writes a report in JSON, signed or not. If it fails it has written nothing, or the
-	// reader is gone. nil: report.WriteJSON.
+	// ReportJSON writes a report in JSON, signed or not. If it fails it has written nothing, or the reader is gone. nil:
+	// report.WriteJSON.
 	ReportJSON func(io.Writer, *report.Report) error
 	// ReportFile writes a report in HTML or CSV, as write does, with a signature or without. nil: write alone.
 	ReportFile func(w io.Writer, form ReportForm, write func(io.Writer) error) error
 	// ReportPDF writes a report as a PDF, signed or not, with or without the comments of those who
 	// review it. If it fails it has written nothing, or the reader is gone. nil: the pages alone.
 	ReportPDF func(ctx context.Context, w io.Writer, rep *report.Report, comments bool) error
-	// Originals shows the pages of what was submitted; nil: they are not shown.
+	// Originals renders the pages of submitted files; nil: they are not shown.
 	Originals Originals
 	// Partners returns the sites that a check can ask; nil: none.
 	Partners func(ctx context.Context) ([]Partner, error)
 	// Example has library/, documents to add to a new site, and submission/, a thesis to check against them; nil: none is offered.
 	Example fs.FS
-	// AddFile takes the documents of one file into a library and tells what became of each; nil: nobody
-	// adds documents here. Its error is of the whole file, and may be that of content.
+	// AddFile adds the documents of one file to a library and reports the result for each; nil: no documents can be added here.
+	// Its error is about the whole file, and may be caused by its content.
 	AddFile func(ctx context.Context, lib concordat.LibraryID, f AddedFile, content io.Reader) ([]AddedDocument, error)
-	// HookNetworks are networks that are not public and yet may be told by webhooks.
+	// HookNetworks are private networks that webhooks may reach.
 	HookNetworks []netip.Prefix
 	// Harvest reads sources of documents; nil: none can be added here.
 	Harvest *fetch.Client
 
-	// Room, if not nil, is called before files are taken and again after every MiB of them, so that many at once do not go
-	// beyond it by more than that each: an error, for example concordat.ErrDiskFull, refuses them.
+	// Room, if not nil, is called before files are accepted and again after every MiB of them, so that many at once do not
+	// exceed it by more than that each. An error, for example concordat.ErrDiskFull, rejects them.
 	Room func() error
-	// Admin tells the pages of administration about the process and its folder; nil: they say less.
+	// Admin describes the process and its folder for the pages of administration; nil: they say less.
 	Admin *Administration
-	// Cluster tells of the machines of the site; nil: it is one machine.
+	// Cluster describes the machines of the site; nil: it is one machine.
 	Cluster func(ctx context.Context) (Cluster, error)
-	// Batches runs batches of documents and what is checked again; nil: there are none.
+	// Batches runs batches of documents and scheduled re-checks; nil: there are none.
 	Batches *batch.Queue
 	// Adding says when submissions are added to a library, and to which; nil: never.
 	Adding func() Adding
-	// AgainDays is after how many days what is submitted is checked again; nil or 0: when somebody says so.
+	// AgainDays is after how many days submissions are checked again; nil or 0: only if scheduled.
 	AgainDays func() int
-	// Partner connects with a partner, to ask for passages; nil: none can be asked.
+	// Partner connects to a partner, to ask for passages; nil: none can be asked.
 	Partner   func(ctx context.Context, id concordat.SiteID) (p concordat.Partner, done func(), err error)
 	Policy    Policy           // who may do how much
-	Eraser    *retain.Eraser   // deletes for good; nil: the pages do not delete
+	Eraser    *retain.Eraser   // deletes permanently; nil: the pages do not delete
 	MaxUpload int64            // bytes of one file; 0: 256 MiB
-	Base      string           // where people reach the site, without a slash at the end; for Login.Providers and LTI
-	Login     Login            // how people sign in beside a password
-	Hashing   passwords.Cost   // what a password costs; zero: as much as on every site
+	Base      string           // public address of the site, without a trailing slash; for Login.Providers and LTI
+	Login     Login            // how people sign in, besides with a password
+	Hashing   passwords.Cost   // the cost of a password; zero: the default of a site
 	Secure    bool             // people reach the site by https: cookies are bound to that
 	Logger    *slog.Logger     // nil: nothing is logged
-	Panicked  func()           // called after each panic of a request that was recovered; nil: they are only logged
+	Panicked  func()           // called after each recovered panic of a request; nil: they are only logged
 	Now       func() time.Time // nil: time.Now
 }
 
@@ -105,7 +105,7 @@ const (
 type Partner struct {
 	Site      concordat.SiteID
 	Name      string
-	Libraries []concordat.OpenLibrary // as it told last; nil: it has not told yet
+	Libraries []concordat.OpenLibrary // as it last said; nil: it has not said yet
 }
 
 // Web makes the pages. It is safe for concurrent use.
@@ -119,14 +119,14 @@ type Web struct {
 	Calls    limit.Limiter     // of the API, by token or address, in a minute
 	streams  limit.Streams     // events that are being followed
 	access   []access
-	over     chan struct{} // closed when streams are to end
+	over     chan struct{} // closed when streams must end
 	endOnce  sync.Once
 	cache    reportCache
 	static   static.Files
 
 	requestTime time.Duration // of a request without files of somebody known
 
-	// Handlers by subject. Each holds this Web, so that any reaches what they share, and another's by its field.
+	// Handlers by subject. Each holds this Web, which gives it everything that they share, and the other handlers by field.
 	Admin    adminPages
 	Reports  reportPages
 	Batches  batchPages
@@ -137,16 +137,16 @@ type Web struct {
 	Example  examplePages
 
 	People *people.Registry // accounts, sessions, tokens and quotas
-	// providers are those where people sign in.
+	// providers are where people sign in.
 	providers []*provider
-	// protection refuses forms of other sites.
+	// protection rejects forms of other sites.
 	protection *http.CrossOriginProtection
 	platforms  bool // learning platforms use the site
 }
 
 const (
 	defaultUpload = 256 << 20
-	// maxForm bounds what is not a file in a request.
+	// maxForm bounds the part of a request that is not files.
 	maxForm = 4 << 20
 	// MaxFiles bounds the files of one request.
 	MaxFiles = 1000
@@ -197,14 +197,14 @@ func New(o Options) (*Web, error) {
 	w.People = people.New(people.Options{Store: o.Store, Now: o.Now, Policy: w.o.Policy.Accounts})
 	w.providers = newProviders(o.Login)
 	w.routes()
-	// Requests of other pages that would change something here are refused by where they come from.
+	// Requests of other sites' pages that would change something here are rejected by their origin.
 	w.protection = http.NewCrossOriginProtection()
 	w.handler = w.Headers(w.guard(w.protection.Handler(w.Mux)))
 	return w, nil
 }
 
-// UsePlatforms lets pages lead to those about learning platforms, and takes forms of other sites at the given patterns: platforms send
-// people there, and each is checked by its own signature. It is called before the first request.
+// UsePlatforms adds links to the pages about learning platforms, and accepts forms of other sites at the given patterns:
+// platforms send people there, and each is checked by its own signature. It is called before the first request.
 func (w *Web) UsePlatforms(foreign ...string) {
 	w.platforms = true
 	for _, pattern := range foreign {
@@ -212,10 +212,10 @@ func (w *Web) UsePlatforms(foreign ...string) {
 	}
 }
 
-// Harvests shows and changes the sources that documents are taken from.
+// Harvests shows and changes the sources from which documents are harvested.
 func (w *Web) Harvests() Harvests { return Harvests{w} }
 
-// Options returns the options of the site, with what was left out filled in.
+// Options returns the options of the site, with defaults filled in.
 func (w *Web) Options() *Options { return &w.o }
 
 // ServeHTTP answers one request.
@@ -228,11 +228,11 @@ func (w *Web) Route(r *http.Request) string {
 	return pattern
 }
 
-// EndStreams ends the answers that go on, for example the progress of checks: for a server that shuts down.
-// Browsers ask again, and find the site that takes its place.
+// EndStreams ends answers that continue, for example the progress of checks: for a server that shuts down. Browsers ask again,
+// and find its successor.
 func (w *Web) EndStreams() { w.endOnce.Do(func() { close(w.over) }) }
 
-// OpenStream lets the visitor follow events. They end when over is closed; call leave when nobody follows them any more.
+// OpenStream lets the visitor follow events. They end when over is closed; call leave when following ends.
 func (w *Web) OpenStream(v *Visitor) (over <-chan struct{}, leave func(), err error) {
 	if err := w.streams.Enter(v.Name); err != nil {
 		return nil, nil, err
@@ -240,8 +240,8 @@ func (w *Web) OpenStream(v *Visitor) (over <-chan struct{}, leave func(), err er
 	return w.over, func() { w.streams.Leave(v.Name) }, nil
 }
 
-// FirstLink returns the path of a page that makes the first administrator, which works once and for
-// a day; empty if there is an account already.
+// FirstLink returns the path of a page that creates the first administrator and works once, for a day; empty if there is
+// already an account.
 func (w *Web) FirstLink(ctx context.Context) (string, error) {
 	link, err := w.People.FirstLink(ctx)
 	if err != nil || link.Key == "" {
@@ -305,7 +305,7 @@ func (w *Web) routes() {
 	}))
 }
 
-// robots tells programs that walk the web to stay away: nothing here is public.
+// robots tells web crawlers to stay away: nothing here is public.
 func robots(rw http.ResponseWriter, _ *http.Request) {
 	rw.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	_, _ = rw.Write([]byte("User-agent: *\nDisallow: /\n"))
@@ -320,7 +320,7 @@ var (
 	Overseers      = []store.Role{store.RoleAdministrator, store.RoleAuditor}
 )
 
-// AddPage adds a page for people with one of the roles, and notes both for the test that tries every role at every page.
+// AddPage adds a page for people with one of the roles, and records both for the test that tries every role at every page.
 func (w *Web) AddPage(pattern string, roles []store.Role, page func(http.ResponseWriter, *http.Request, *Visitor)) {
 	w.access = append(w.access, access{pattern, roles})
 	w.Mux.HandleFunc(pattern, w.as(roles, page))
@@ -335,7 +335,7 @@ type access struct {
 // ContentPolicy is the Content-Security-Policy of a page: resources of the site itself, and nothing inline.
 const ContentPolicy = "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 
-// Headers sets what holds for every answer, and for those that others give at the same address.
+// Headers sets the headers of every answer, also for handlers of others at the same address.
 func (w *Web) Headers(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		h := rw.Header()
@@ -360,16 +360,16 @@ type frame struct {
 	Site     string
 	Title    string // key of a message
 	Path     string
-	Next     string   // where the page is read again, for example in another language
-	Visitor  *Visitor // nil: nobody has signed in
+	Next     string   // where the page can be reloaded, for example in another language
+	Visitor  *Visitor // nil: the visitor has not signed in
 	LTI      bool     // learning platforms are used
-	Waiting  int      // requests of partners that somebody here decides on
+	Waiting  int      // partners' requests that someone here decides
 	Pending  int      // partners that an administrator has to confirm
-	Unread   int      // alerts that nobody has read
+	Unread   int      // unread alerts
 	Page     any
 }
 
-// Others returns the languages in which the page can be read instead.
+// Others returns the other languages of the page.
 func (f frame) Others() []message.Language {
 	return slices.DeleteFunc(message.Languages(), func(l message.Language) bool { return l == f.Language })
 }
@@ -388,7 +388,7 @@ func (w *Web) Show(rw http.ResponseWriter, r *http.Request, v *Visitor, code int
 	static.Send(rw, r, code, b.Bytes())
 }
 
-// rereadAt is where the page that answers r is read again: what a form led to is left out of history.
+// rereadAt is where the page that answers r can be reloaded: results of forms are left out of history.
 func rereadAt(r *http.Request) string {
 	if r.Method == http.MethodGet {
 		return r.URL.RequestURI()
@@ -396,8 +396,8 @@ func rereadAt(r *http.Request) string {
 	return r.URL.Path
 }
 
-// errorPage says what went wrong: by keys of messages, Title and Key, and by Detail, which is in the language In, or in that
-// of the page.
+// errorPage says what went wrong: by message keys, Title and Key, and by Detail, which is in the language In, or in that of the
+// page.
 type errorPage struct {
 	Title, Key, Detail, In string
 	SignedIn               bool
@@ -415,8 +415,8 @@ func (w *Web) Fail(rw http.ResponseWriter, r *http.Request, v *Visitor, err erro
 	w.Show(rw, r, v, code, "error", title, page)
 }
 
-// faultOf returns the status of an answer that tells of err, the key of its message, and what else can be
-// said; it sets the headers that belong to the status.
+// faultOf returns the status of an answer to err, the key of its message, and further details; it sets the headers that belong
+// to the status.
 func (w *Web) faultOf(rw http.ResponseWriter, r *http.Request, err error) (code int, key, detail string) {
 	of := refusalOf(err)
 	code, key = of.status, of.key
@@ -443,7 +443,7 @@ func (w *Web) faultOf(rw http.ResponseWriter, r *http.Request, err error) (code 
 	return code, key, detail
 }
 
-// inOf is the language of the detail of an error on a page in l, where it is another one; else empty.
+// inOf is the language of the detail of an error on a page in l if it differs; else empty.
 func inOf(l message.Language, err error) string {
 	if _, in := l.Reason(err); in != l {
 		return string(in)

@@ -10,7 +10,7 @@ import (
 	"concordat/report"
 )
 
-// sourceWork is the work that a source is the text of, as its page shows it.
+// sourceWork is the work whose text a source is, as its page shows it.
 type sourceWork struct {
 	concordat.Work
 	Same []string // letters of other sources that are texts of the same work
@@ -22,7 +22,7 @@ func (w sourceWork) PageURL() string { return webAddress(w.Page) }
 // LicenseURL is the address of the licence; empty: it is said in words.
 func (w sourceWork) LicenseURL() string { return webAddress(w.License) }
 
-// webAddress returns text if it is an address of the web, else nothing: what a repository says becomes a link.
+// webAddress returns text if it is a web address, else nothing: what a repository says becomes a link.
 func webAddress(text string) string {
 	if u, err := url.Parse(text); err != nil || u.Scheme != "https" && u.Scheme != "http" || strings.ContainsAny(text, " \n\t") {
 		return ""

@@ -40,7 +40,7 @@ func ReadAccount(path string) (Account, error) {
 	}
 	info, err := os.Stat(path)
 	if err == nil && info.Mode().Perm()&0o007 != 0 {
-		return Account{}, fmt.Errorf("%s is open to everybody: chmod o= it: %w", path, concordat.ErrInvalid)
+		return Account{}, fmt.Errorf("%s is readable by everyone: run chmod o= on it: %w", path, concordat.ErrInvalid)
 	}
 	if err == nil && info.Size() > 4096 {
 		return Account{}, fmt.Errorf("%s: %d bytes: %w", path, info.Size(), concordat.ErrInvalid)

@@ -49,7 +49,7 @@ func readMemory(path string, node coord.NodeID) (memory, error) {
 	case !drawn.MatchString(m.Cluster) || !drawn.MatchString(m.Instance) || m.Config < 0:
 		return m, fmt.Errorf("%s: %w", path, concordat.ErrCorrupt)
 	case m.Node != node:
-		return m, fmt.Errorf("%s is of node %s, and this one is to be %s: %w", path, m.Node, node, ErrIdentity)
+		return m, fmt.Errorf("%s belongs to node %s, and this node is to be %s: %w", path, m.Node, node, ErrIdentity)
 	}
 	return m, nil
 }
@@ -84,8 +84,8 @@ func (m memory) write(path string) error {
 
 // twice is the error of a node whose entry was removed while its session lived.
 func twice(node coord.NodeID) error {
-	return fmt.Errorf("another process announced itself as node %s: two run with one name and one folder, or a copy of it. "+
-		"Stop one of them, and start this one again if it is the right one: %w", node, ErrIdentity)
+	return fmt.Errorf("another process announced itself as node %s: two processes have the same name and folder, or a copy "+
+		"of it. Stop one of them, and restart this one if it is the right one: %w", node, ErrIdentity)
 }
 
 func draw() string {

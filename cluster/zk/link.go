@@ -22,7 +22,7 @@ import (
 
 // Errors of a call.
 var (
-	errDead    = errors.New("the session with ZooKeeper is over")
+	errDead    = errors.New("the session with ZooKeeper has ended")
 	errDown    = errors.New("no ZooKeeper server is connected")
 	errTimeout = errors.New("no answer from ZooKeeper in time")
 )

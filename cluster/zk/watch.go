@@ -57,7 +57,7 @@ func (s *Session) successor(ctx context.Context) *link {
 	if l != nil {
 		return l
 	}
-	s.log.Warn("the session with ZooKeeper is over; another begins", "node", s.o.Node)
+	s.log.Warn("the session with ZooKeeper has ended; a new one begins", "node", s.o.Node)
 	l, err := s.connect(ctx)
 	switch {
 	case err == nil:
@@ -198,7 +198,7 @@ func (s *Session) replace(ctx context.Context, l *link) {
 		next.close()
 		return
 	}
-	s.log.Warn("the connection with ZooKeeper is stuck where a new one works; it is given up, and the session with it", "node", s.o.Node)
+	s.log.Warn("the connection with ZooKeeper is stuck although a new one works; it is closed, and the session with it", "node", s.o.Node)
 	s.mu.Lock()
 	s.next = next
 	s.mu.Unlock()

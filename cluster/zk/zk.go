@@ -157,7 +157,7 @@ func Open(ctx context.Context, o Options) (*Session, error) {
 		}
 	}
 	if o.Account.User == "" {
-		s.log.Warn("ZooKeeper is used without an account: everybody who reaches it can change what decides about the cluster")
+		s.log.Warn("ZooKeeper is used without an account: anyone who reaches it can change the state of the cluster")
 	}
 	ctx, cancel := context.WithTimeout(ctx, 3*o.Timeout)
 	defer cancel()

@@ -279,7 +279,7 @@ func twice(t *testing.T, w *world) {
 	refused(t, o, zk.ErrIdentity, "concordat cluster zookeeper forget a")
 	o = w.options("b")
 	o.Identity = w.options("a").Identity
-	refused(t, o, zk.ErrIdentity, "of node a")
+	refused(t, o, zk.ErrIdentity, "belongs to node a")
 	open(t, w.options("a"))
 }
 

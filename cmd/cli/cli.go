@@ -24,7 +24,7 @@ const (
 	Misused    = 2 // the command line or the configuration is wrong
 	Unreadable = 3 // some inputs unreadable, the rest done
 	Threshold  = 4 // --fail-on reached
-	Incomplete = 5 // something asked did not answer, with --require-complete
+	Incomplete = 5 // a partner or shard did not answer, with --require-complete
 	Restart    = 6 // serve ended to be started again by its service manager
 )
 

@@ -78,17 +78,17 @@ func (a *app) tellBackup(dir string, m *backup.Manifest) error {
 	a.Say("%s holds site %s as of %s: %d documents, %d files, %d MiB", dir, m.Site, m.Made.Local().Format(time.DateTime), m.Documents,
 		m.Files, m.Bytes>>20)
 	if m.Shards > 0 {
-		a.Say("it is of a site of several machines, with %d shards", m.Shards)
+		a.Say("it is from a site of several machines, with %d shards", m.Shards)
 	}
 	a.Say("audit up to entry %d; scheme %s; made by concordat %s", m.Audit.Seq, m.Scheme, m.Program)
 	if m.Keys {
-		a.Say("it holds the keys of the site: keep it as safe as the site itself")
+		a.Say("it contains the site's keys: keep it as safe as the site itself")
 	} else {
-		a.Say("it holds no keys: without %s and %s from elsewhere it is of no use", instance.KeystoreName, instance.IndexKeyName)
+		a.Say("it contains no keys: without %s and %s from elsewhere it is useless", instance.KeystoreName, instance.IndexKeyName)
 	}
 	switch e := m.Encryption; {
 	case e == nil && m.Keys:
-		a.Say("it is not encrypted: whoever reads it has the site")
+		a.Say("it is not encrypted: anyone who can read it has the site")
 	case e == nil:
 		a.Say("it is not encrypted")
 	case e.Passphrase:
@@ -148,7 +148,7 @@ func (a *app) backup(ctx context.Context, dir string, f backupFlags) error {
 func apart(site, dir string) error {
 	for _, pair := range [][2]string{{site, dir}, {dir, site}} {
 		if rel, err := filepath.Rel(pair[0], pair[1]); err == nil && filepath.IsLocal(rel) {
-			return cli.Usagef("%s and %s lie in one another: choose a folder elsewhere, best on another disk", site, dir)
+			return cli.Usagef("one of %s and %s is inside the other: choose a folder elsewhere, preferably on another disk", site, dir)
 		}
 	}
 	return nil
@@ -165,7 +165,7 @@ func backupPlace(dir string) error {
 	}
 	for _, e := range entries {
 		if !backup.Own(e.Name()) && e.Name() != "lock" && e.Name() != "lost+found" {
-			return cli.Usagef("%s holds %s, which is no part of a backup: choose an empty folder", dir, e.Name())
+			return cli.Usagef("%s contains %s, which is not part of a backup: choose an empty folder", dir, e.Name())
 		}
 	}
 	return nil

@@ -72,7 +72,7 @@ func (a *app) encryption(ctx context.Context, o *instance.Instance, f backupFlag
 		return nil, err
 	}
 	if replaced {
-		a.Warn("the passphrase of backups is another one from now on; backups that were made before open with the earlier one")
+		a.Warn("backups have a new passphrase from now on; earlier backups still open with the earlier one")
 	}
 	return &e, nil
 }

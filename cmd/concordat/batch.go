@@ -97,7 +97,7 @@ continues (exit code 3).`,
 // batch runs the command.
 func (a *app) batch(ctx context.Context, o *instance.Instance, paths []string, f *batchCheckFlags) error {
 	if f.alone && len(f.libraries) > 0 {
-		return cli.Usagef("--no-libraries and --library exclude each other")
+		return cli.Usagef("--no-libraries and --library cannot be combined")
 	}
 	options, err := f.options(ctx, a, o)
 	if err != nil {
@@ -133,7 +133,7 @@ func (a *app) batch(ctx context.Context, o *instance.Instance, paths []string, f
 	})
 	if err = errors.Join(err, r.Close(), shard.Close(), fails.err); err != nil {
 		if errors.Is(err, store.ErrLease) {
-			return fmt.Errorf("batch %s was cancelled; concordat batch --resume %s goes on with it", b.ID, b.ID)
+			return fmt.Errorf("batch %s was cancelled; resume it with concordat batch --resume %s", b.ID, b.ID)
 		}
 		return err
 	}
@@ -163,7 +163,7 @@ func (f *batchCheckFlags) exit(v *batch.View, busy bool) error {
 		return &cli.Exit{Code: cli.Threshold}
 	}
 	if incomplete && f.complete {
-		return &cli.Exit{Code: cli.Incomplete, Err: errors.New("something asked did not answer")}
+		return &cli.Exit{Code: cli.Incomplete, Err: errors.New("a partner or shard did not answer")}
 	}
 	if len(v.Unread()) > 0 {
 		return &cli.Exit{Code: cli.Unreadable}
@@ -214,7 +214,7 @@ func (a *app) startBatch(ctx context.Context, o *instance.Instance, paths []stri
 	if f.resume != "" {
 		b, err := findBatch(ctx, o, f.resume)
 		if err == nil && f.rules.given() {
-			err = cli.Usagef("--resume goes on with the rules that batch %s began with; leave the flags of rules out (report export takes them for one report)", b.ID)
+			err = cli.Usagef("--resume keeps the rules that batch %s began with: omit the rule flags, or give them to report export for one report", b.ID)
 		}
 		if err == nil {
 			err = o.Store.Batches.ReopenBatch(ctx, b.ID, cliRunner, false)
@@ -258,7 +258,7 @@ func (a *app) startBatch(ctx context.Context, o *instance.Instance, paths []stri
 	}
 	b, err := o.Store.Batches.BatchOfWork(ctx, work)
 	if err == nil {
-		a.Warn("going on with batch %s", b.ID)
+		a.Warn("resuming batch %s", b.ID)
 	}
 	if !errors.Is(err, concordat.ErrNotFound) {
 		return b, err

@@ -259,7 +259,7 @@ func (w *batchWriter) tell() error {
 	}
 	w.tellLeads()
 	if n := len(w.v.Wording); n > 0 {
-		w.a.Say("  %d stretches of wording are held by %d documents or more: see wording.csv, or the batch's page", n, batch.LeastHeld)
+		w.a.Say("  %d stretches of wording are in %d or more documents: see wording.csv, or the batch's page", n, batch.LeastHeld)
 	}
 	w.a.Say("reports: %s", s.Reports)
 	w.a.Say("overview: %s", s.Overview)

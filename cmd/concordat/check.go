@@ -109,10 +109,10 @@ func (f *checkFlags) validate(fl *pflag.FlagSet) error {
 		forward = cli.Usagef("--forward %s: want unmatched, all or none", f.forward)
 	}
 	if !slices.Contains([]concordat.Show{concordat.ShowExists, concordat.ShowCounts, concordat.ShowMetadata}, concordat.Show(f.level)) {
-		return cli.Usagef("--level %s: want exists, counts or metadata; more is asked for with concordat reveal", f.level)
+		return cli.Usagef("--level %s: want exists, counts or metadata; ask for more with concordat reveal", f.level)
 	}
 	if f.deadline <= 0 {
-		return cli.Usagef("--deadline %v: want more than nothing", f.deadline)
+		return cli.Usagef("--deadline %v: want more than 0", f.deadline)
 	}
 	if f.candidates < 0 {
 		return cli.Usagef("--candidates %d: must not be negative", f.candidates)
@@ -165,7 +165,7 @@ func (a *app) check(ctx context.Context, o *instance.Instance, paths []string, f
 	case c.reached:
 		return &cli.Exit{Code: cli.Threshold}
 	case c.incomplete && f.complete:
-		return &cli.Exit{Code: cli.Incomplete, Err: errors.New("something asked did not answer")}
+		return &cli.Exit{Code: cli.Incomplete, Err: errors.New("a partner or shard did not answer")}
 	}
 	return c.failures.err()
 }
@@ -234,7 +234,7 @@ func (f *checkFlags) setTemplates(ctx context.Context, a *app, o *instance.Insta
 			return err
 		}
 		if chosen {
-			return cli.Usagef("--template %s: the submission has one section template", name)
+			return cli.Usagef("--template %s: a submission can have only one section template", name)
 		}
 		out.Template, chosen = t, true
 	}

@@ -62,7 +62,7 @@ func (f *leadFlags) validate() error {
 // filter returns the choice that the flags make. It fails if they choose among the leads of a check that looks for none.
 func (f *leadFlags) filter(asked bool) (report.LeadFilter, error) {
 	if *f != (leadFlags{}) && !asked {
-		return report.LeadFilter{}, cli.Usagef("--lead-state, --lead-kind, --lead-languages and --lead-likelihood choose among leads, and the check looks for none: check with --leads")
+		return report.LeadFilter{}, cli.Usagef("--lead-state, --lead-kind, --lead-languages and --lead-likelihood select leads, but the check does not look for any: add --leads")
 	}
 	return report.LeadFilter{State: report.LeadState(f.state), Kind: report.LeadKind(f.kind), Languages: f.languages, Least: f.likelihood}, nil
 }

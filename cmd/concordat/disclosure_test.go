@@ -69,7 +69,7 @@ func TestDisclosureCommands(t *testing.T) {
 	if out := command(cli.Misused, "disclosure", "approve", "one"); !strings.Contains(out, "it is granted") {
 		t.Errorf("got %s", out)
 	}
-	if out := command(cli.Misused, "disclosure", "refuse", "two"); !strings.Contains(out, "the partner is told why") {
+	if out := command(cli.Misused, "disclosure", "refuse", "two"); !strings.Contains(out, "the partner is told the reason") {
 		t.Errorf("got %s", out)
 	}
 	if out := command(cli.Done, "disclosure", "refuse", "two", "--words", "no case is named"); !strings.Contains(out, "refused") {

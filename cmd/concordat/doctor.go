@@ -84,7 +84,7 @@ Exit code 0 means nothing worse than warnings, 1 a fault. --fix shows harmless t
 permissions and remains of interrupted work; with --yes it fixes them.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if yes && !fix {
-				return cli.Usagef("--yes goes with --fix")
+				return cli.Usagef("--yes needs --fix")
 			}
 			return a.examine(cmd.Context(), o, fix, yes)
 		},
@@ -150,7 +150,7 @@ func (a *app) tellFinding(f *finding, fix bool) error {
 	case f.Fix != "" && fix:
 		a.Say("%21s --fix --yes would %s", "→", f.Fix)
 	case f.Fix != "":
-		a.Say("%21s --fix can mend this", "→")
+		a.Say("%21s --fix can fix this", "→")
 	}
 	return nil
 }

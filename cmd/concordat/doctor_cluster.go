@@ -70,7 +70,7 @@ func (d *doctor) nodes(w *instance.Observer, l *cluster.Layout, t *cluster.Trust
 	switch {
 	case !ok:
 		d.fault("nodes", "let this machine join again, in an empty folder",
-			fmt.Errorf("node %s is no member of the cluster: it was removed", t.Node))
+			fmt.Errorf("node %s is not a member of the cluster: it was removed", t.Node))
 		return
 	case m.Key != "" && m.Key != t.Key():
 		d.fault("nodes", "let this machine join under another name", fmt.Errorf("the name %s belongs to another machine", t.Node))

@@ -72,8 +72,8 @@ func (d *doctor) screenings() error {
 			return nil // removed, or still running
 		}
 		path := d.path(filepath.Join(screening.FolderName, e.Name()))
-		d.add(finding{Check: "contents", State: findingWarning, Detail: path + " is left of a screening that was cut short",
-			Advice: "run the same concordat screen again, which ends it, or remove the folder: no deletion reaches it",
+		d.add(finding{Check: "contents", State: findingWarning, Detail: path + " is left from an interrupted screening",
+			Advice: "run the same concordat screen again to complete it, or remove the folder: deletions do not reach it",
 			Fix:    "remove " + path, fix: func() error { return os.RemoveAll(path) }})
 		return nil
 	})
@@ -124,7 +124,7 @@ func (d *doctor) momentary(e fs.DirEntry) {
 		return // removed, or in use
 	}
 	path := d.path(e.Name())
-	d.add(finding{Check: "contents", State: findingWarning, Detail: path + " is left of something that was cut short", Advice: "remove it",
+	d.add(finding{Check: "contents", State: findingWarning, Detail: path + " is left from interrupted work", Advice: "remove it",
 		Fix: "remove " + path, fix: func() error { return os.RemoveAll(path) }})
 }
 

@@ -103,7 +103,7 @@ func (d *doctor) keys(ctx context.Context, o *instance.Instance) {
 	if errors.Is(err, instance.ErrNoKeys) {
 		d.skipped("keys", "the site has no keys, so that its reports are not signed; serve or concordat site key init makes them")
 		if ps, err := o.Store.Partners.Partners(ctx); err == nil && len(ps) > 0 {
-			d.fault("partners", "take the keystore from a backup", fmt.Errorf("there are %d partners and no keystore", len(ps)))
+			d.fault("partners", "take the keystore from a backup", fmt.Errorf("there are %d partners but no keystore", len(ps)))
 		}
 		return
 	}

@@ -30,7 +30,7 @@ func (d *doctor) path(name string) string { return filepath.Join(d.dir, name) }
 // folder examines the folder, and reports whether it holds a site.
 func (d *doctor) folder() bool {
 	if _, err := os.Stat(d.path(restoringName)); err == nil {
-		d.fault("folder", "run the same concordat restore again: it goes on", fmt.Errorf("a restore into %s was cut short", d.dir))
+		d.fault("folder", "run the same concordat restore again: it goes on", fmt.Errorf("a restore into %s was interrupted", d.dir))
 		return false
 	}
 	if _, err := os.Stat(d.path(instance.ConfigName)); err == nil {
@@ -42,7 +42,7 @@ func (d *doctor) folder() bool {
 	}
 	if _, err := os.Stat(d.path(instance.StoreName)); err != nil {
 		d.fault("folder", "name the folder with --data, make a site with concordat init, or take one back with concordat restore",
-			fmt.Errorf("%s holds no site: %w", d.dir, err))
+			fmt.Errorf("%s contains no site: %w", d.dir, err))
 		return false
 	}
 	d.ok("folder", "%s", d.dir)
@@ -93,7 +93,7 @@ func (d *doctor) remains() {
 	for _, name := range []string{instance.ConfigName + ".new", instance.IndexKeyName + ".new"} {
 		path := d.path(name)
 		if _, err := os.Stat(path); err == nil {
-			d.add(finding{Check: "remains", State: findingWarning, Detail: path + " is left of a creation that was cut short",
+			d.add(finding{Check: "remains", State: findingWarning, Detail: path + " is left from an interrupted creation",
 				Advice: "remove it", Fix: "remove " + path, fix: func() error { return os.Remove(path) }})
 		}
 	}

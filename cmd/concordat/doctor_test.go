@@ -109,7 +109,7 @@ func TestDoctor(t *testing.T) {
 		env                 string
 		harm                func(t *testing.T, data string)
 	}{
-		"no site": {"folder", findingFault, "holds no site", "", func(t *testing.T,
+		"no site": {"folder", findingFault, "contains no site", "", func(t *testing.T,
 			data string) {
 			must(t, os.Remove(filepath.Join(data, instance.StoreName)))
 		}},
@@ -149,7 +149,7 @@ func TestDoctor(t *testing.T) {
 				return err
 			})
 		}},
-		"restore cut short": {"folder", findingFault, "cut short", "", func(t *testing.T, data string) {
+		"restore cut short": {"folder", findingFault, "interrupted", "", func(t *testing.T, data string) {
 			must(t, os.WriteFile(filepath.Join(data, restoringName), []byte("x"), 0o600))
 		}},
 	} {

@@ -50,6 +50,6 @@ func installEncoder(ctx context.Context, a *app, dir, file string) (err error) {
 	if err != nil {
 		return cli.Usage(err)
 	}
-	a.Say("installed %s; a served site runs it from its next start on", folder)
+	a.Say("installed %s; a served site runs it from its next start", folder)
 	return a.TellJSON(map[string]any{"folder": folder, "version": managed.Version})
 }

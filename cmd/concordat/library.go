@@ -32,7 +32,7 @@ func (a *app) libraryCommand() *cobra.Command {
 				l := store.Library{ID: concordat.LibraryID(args[0]), Title: title, Created: time.Now()}
 				if err := o.Store.Catalogue.CreateLibrary(cmd.Context(), l); err != nil {
 					if errors.Is(err, concordat.ErrExists) {
-						return cli.Usagef("library %s exists already", args[0])
+						return cli.Usagef("library %s already exists", args[0])
 					}
 					return err
 				}

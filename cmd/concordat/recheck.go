@@ -89,7 +89,7 @@ func (a *app) setRecheck(ctx context.Context, o *instance.Instance, id string, e
 	if a.JSON {
 		return printRecheck(ctx, &a.Terminal, o, r)
 	}
-	a.Say("%s %s is done again on %s, by concordat serve", kind, id, next.Local().Format(time.DateTime))
+	a.Say("%s %s will be repeated on %s by concordat serve", kind, id, next.Local().Format(time.DateTime))
 	return nil
 }
 

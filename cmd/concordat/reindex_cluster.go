@@ -55,7 +55,7 @@ func (a *app) reindexNode(ctx context.Context, o *instance.Instance, dry bool) e
 		}
 		a.Say("%d documents in %d copies on this machine are indexed by scheme %s", documents, len(cluster.Copies(dir)), next)
 		a.Say("do the same on every other machine, with the same scheme in its configuration, before it is started")
-		a.Say("cells of meaning are added and taken away while a node runs on this machine: start concordat serve, then repeat the command")
+		a.Say("cells of meaning are added and removed only while a node runs on this machine: start concordat serve, then repeat the command")
 		return a.TellJSON(map[string]any{"documents": documents, "shards": old, "scheme": next})
 	})
 }

@@ -99,7 +99,7 @@ func (a *app) renew(ctx context.Context, o *instance.Instance, dryRun bool) erro
 		return a.TellJSON(map[string]any{"documents": r.all, "made": at.Made, "from": o.Site.Scheme(), "to": o.Site.Scheme(), "dry_run": true})
 	}
 	if at.Made > 0 {
-		a.Say("goes on after %d documents that were made before", at.Made)
+		a.Say("continuing after %d documents that were already done", at.Made)
 	}
 	r.before, r.made, r.at = at.Made, at.Made, &at
 	return r.run(ctx, all(catalogued(ctx, o, libraries, at)))
@@ -115,7 +115,7 @@ func (r *renewing) unfit(ctx context.Context, dryRun bool) error {
 		r.a.Say("would recompute %d documents: %d lack cells of meaning, %d have superfluous ones", u.Lacking+u.Superfluous,
 			u.Lacking, u.Superfluous)
 		if u.Bare > 0 {
-			r.a.Say("would look at %d documents that have no cells and may have no sentence of prose", u.Bare)
+			r.a.Say("would examine %d documents that have no cells and may have no sentence of prose", u.Bare)
 		}
 		return r.a.TellJSON(map[string]any{"documents": u.Lacking + u.Superfluous, "lacking": u.Lacking, "superfluous": u.Superfluous,
 			"bare": u.Bare, "from": r.o.Site.Scheme(), "to": r.o.Site.Scheme(), "dry_run": true})

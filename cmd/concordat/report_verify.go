@@ -65,8 +65,8 @@ func (a *app) showOutcome(file string, out *verification) error {
 		}
 		a.Say("signatures of partners: %d, all good", len(out.Statements))
 		if n := out.unbound(); n > 0 {
-			a.Say("%d of them are of a version that signed neither the asker nor the submission: that they belong to this report is "+
-				"this site's word alone", n)
+			a.Say("%d of them are of a version that signed neither the asker nor the submission: only this site vouches "+
+				"that they belong to this report", n)
 		}
 	} else {
 		for _, p := range out.Problems {

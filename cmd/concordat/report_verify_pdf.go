@@ -23,7 +23,7 @@ func verifyPDF(b []byte, cards cli.Cards) (*verification, error) {
 	}
 	body, ok := s.File(pdf.ReportFile)
 	if !ok {
-		return nil, fmt.Errorf("pdf: %w: it has not one attachment %s", concordat.ErrInvalid, pdf.ReportFile)
+		return nil, fmt.Errorf("pdf: %w: it does not have exactly one attachment %s", concordat.ErrInvalid, pdf.ReportFile)
 	}
 	out, err := verifyReport(body, cards)
 	if err != nil {
@@ -50,7 +50,7 @@ func pdfProblems(b []byte, s *pdf.Sealed, cards cli.Cards) []string {
 	}
 	var list *pdf.Objects
 	raw, ok := s.File(pdf.ObjectsFile)
-	err := fmt.Errorf("it has not one attachment %s", pdf.ObjectsFile)
+	err := fmt.Errorf("it does not have exactly one attachment %s", pdf.ObjectsFile)
 	if ok {
 		list, err = pdf.ParseObjects(raw)
 	}

@@ -113,7 +113,7 @@ func restorePlace(dir, state string) error {
 	case err == nil && strings.TrimSpace(string(b)) == state:
 		return nil
 	case err == nil:
-		return cli.Usagef("%s holds the beginning of another restore: empty it", dir)
+		return cli.Usagef("%s contains an unfinished restore of another backup: empty it", dir)
 	case !errors.Is(err, fs.ErrNotExist):
 		return err
 	}
@@ -343,7 +343,7 @@ func (a *app) tellRestored(dir string, b *backup.Backup, asNew bool) error {
 	made := m.Made.Local().Format(time.DateTime)
 	a.Say("site %s is in %s as it was on %s, with %d documents", m.Site, dir, made, m.Documents)
 	a.Say("ended: sessions, password links, open invitations. Everyone signs in again.")
-	a.Say("back again, if it was taken away after %s: accounts, tokens of programs, partners, documents and checks.", made)
+	a.Say("back again, if removed after %s: accounts, tokens of programs, partners, documents and checks.", made)
 	a.Say("Look through People, Partners and Deletions before you serve, and delete again what was deleted.")
 	switch {
 	case asNew:

@@ -45,7 +45,7 @@ func TestScreenAcrossSites(t *testing.T) {
 	// A budget of one text: the next has to wait.
 	north.command(cli.Done, "library", "share", "theses", "--with", south.id, "--sentences", "64")
 	_, errs := south.screenAbroad(cli.Failed)
-	if !strings.Contains(errs, "budget") || !strings.Contains(errs, "1 of 3 texts have been asked about, and the same command goes on") {
+	if !strings.Contains(errs, "budget") || !strings.Contains(errs, "1 of 3 texts have been asked about; repeat the command") {
 		t.Fatalf("budget used up: %s", errs)
 	}
 	before := north.asked(south.id)

@@ -34,7 +34,7 @@ through the serving process. Only a reindex to another scheme needs the site sto
 			}
 			return a.With(cmd.Context(), instance.Serve, func(o *instance.Instance) error {
 				if o.Remote != nil {
-					return fmt.Errorf("site %s: %w: it is served already", o.Dir, concordat.ErrLocked)
+					return fmt.Errorf("site %s: %w: it is already being served", o.Dir, concordat.ErrLocked)
 				}
 				if listen != "" {
 					o.Config.Serve.Listen = listen

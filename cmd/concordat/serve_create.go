@@ -47,7 +47,7 @@ func (a *app) createToServe(ctx context.Context, title string) error {
 		switch e.Name() {
 		case instance.ConfigName, instance.IndexKeyName, instance.ConfigName + ".new", instance.IndexKeyName + ".new", "lost+found":
 		default:
-			return cli.Usagef("%s holds no site and is not empty (%s): name another folder with --data, or empty this one", dir, e.Name())
+			return cli.Usagef("%s contains no site and is not empty (%s): name another folder with --data, or empty this one", dir, e.Name())
 		}
 	}
 	if _, err := instance.Create(ctx, dir, instance.RandomSite(), title, profile.Natural, "", false); err != nil {

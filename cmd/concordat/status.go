@@ -25,7 +25,7 @@ func (a *app) statusCommand() *cobra.Command {
 			if a.JSON {
 				return a.Line(st)
 			}
-			a.Say("site %s is served by process %d since %s; http://%s/", st.Site, st.Process, st.Started.Local().Format(time.DateTime), st.Listen)
+			a.Say("site %s has been served by process %d since %s; http://%s/", st.Site, st.Process, st.Started.Local().Format(time.DateTime), st.Listen)
 			a.Say("%d documents, %d sentences", st.Documents, st.Sentences)
 			if f := st.Federation; f != nil {
 				a.Say("partners are answered at %s", f.Listen)

@@ -49,7 +49,7 @@ Nothing is deleted, and the site keeps its old store until store.url in concorda
 				if err := o.Store.Check(cmd.Context()); err != nil {
 					return err
 				}
-				a.Say("the store is whole")
+				a.Say("the store is intact")
 				return nil
 			})
 		},
@@ -93,7 +93,7 @@ func (a *app) copyStore(ctx context.Context, o *instance.Instance, to string, fi
 	c := *o.Config
 	switch {
 	case to == inFile && c.Store.URL == "", to != inFile && c.Store.URL != "":
-		return cli.Usagef("--to %s: the store is there, or not in a file; want --to file or an address, and the other of them in store.url",
+		return cli.Usagef("--to %s: the store is already there, or is not a file; copy between a file and an address, one of them in store.url",
 			store.Redacted(to))
 	case to == inFile:
 		c.Store.URL = ""

@@ -98,7 +98,7 @@ func scan(path string, each func(site.Incoming) error) error {
 			return fmt.Errorf("%s line %d: %w: %v", path, n, concordat.ErrInvalid, err)
 		}
 		if first, twice := seen[d.ID]; twice {
-			return fmt.Errorf("%s: %w: id %q stands on line %d and on line %d", path, concordat.ErrInvalid, d.ID, first, n)
+			return fmt.Errorf("%s: %w: id %q is on line %d and on line %d", path, concordat.ErrInvalid, d.ID, first, n)
 		}
 		seen[d.ID] = n
 		d.Source = concordat.EscapeName(Absolute(path))

@@ -169,7 +169,7 @@ func holds(f *os.File, b []byte) error {
 		return err
 	}
 	if !bytes.Equal(got[:n], b) {
-		return fmt.Errorf("%s: other bytes come back than were written", f.Name())
+		return fmt.Errorf("%s: the bytes read back differ from those written", f.Name())
 	}
 	return nil
 }

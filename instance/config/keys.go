@@ -262,7 +262,7 @@ func matching(name, def string, live bool, pattern *regexp.Regexp, field func(*C
 	return Key{Name: name, Type: "name", Default: def, Live: live, Doc: doc,
 		set: func(c *Config, s string) error {
 			if !pattern.MatchString(s) {
-				return fmt.Errorf("%q is no name: want lower-case letters, digits and . _ - after the first, at most 63", s)
+				return fmt.Errorf("%q is not a name: want lower-case letters, digits and . _ - after the first, at most 63", s)
 			}
 			*field(c) = concordat.SiteID(s)
 			return nil
@@ -278,7 +278,7 @@ func libraryName(name, def string, live bool, field func(*Config) *string, doc s
 	return Key{Name: name, Type: "name", Default: def, Live: live, Doc: doc,
 		set: func(c *Config, s string) error {
 			if !libraryPattern().MatchString(s) {
-				return fmt.Errorf("%q is no name of a library: want letters, digits and . _ - after the first, at most 63", s)
+				return fmt.Errorf("%q is not a name of a library: want letters, digits and . _ - after the first, at most 63", s)
 			}
 			*field(c) = s
 			return nil

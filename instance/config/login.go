@@ -117,11 +117,11 @@ func (p *parser) providers(n *yaml.Node) {
 			continue
 		}
 		if slices.ContainsFunc(all, func(o Provider) bool { return SecretEnv(o.Name) == SecretEnv(one.Name) }) {
-			p.fault(item, here, "provider %s stands here twice", one.Name)
+			p.fault(item, here, "provider %s is here twice", one.Name)
 		}
 		// Two providers with one issuer could not be distinguished when an answer arrives.
 		if slices.ContainsFunc(all, func(o Provider) bool { return o.Issuer == one.Issuer && o.ClientID == one.ClientID }) {
-			p.fault(item, here, "issuer %s with client %s stands here twice", one.Issuer, one.ClientID)
+			p.fault(item, here, "issuer %s with client %s is here twice", one.Issuer, one.ClientID)
 		}
 		all = append(all, one)
 	}
@@ -167,7 +167,7 @@ func (p *parser) provider(n *yaml.Node, at string) Provider {
 		p.fault(n, at, "role_claim without roles")
 	}
 	if one.RoleClaim == "" && one.DefaultRole == "" && one.Create {
-		p.fault(n, at, "create, but neither role_claim with roles nor default_role: everybody would be refused")
+		p.fault(n, at, "create, but neither role_claim with roles nor default_role: everyone would be refused")
 	}
 	if one.UpdateRole && one.RoleClaim == "" {
 		p.fault(n, at, "update_role without role_claim")
@@ -238,7 +238,7 @@ func (o *Provider) set(key, text, dir string) error {
 	case "max_age":
 		return span(&o.MaxAge, 30*24*time.Hour)
 	case "client_secret":
-		return fmt.Errorf("a secret does not stand here: use client_secret_file or the variable %s", SecretEnv("NAME"))
+		return fmt.Errorf("do not put the secret here: use client_secret_file or the variable %s", SecretEnv("NAME"))
 	default:
 		return errors.New("unknown key")
 	}
@@ -319,7 +319,7 @@ func (p *parser) words(n *yaml.Node, at string) ([]string, bool) {
 			return nil, false
 		}
 		if s == "" || strings.ContainsAny(s, " \t\r\n") {
-			p.fault(item, at, "%q is no single word", s)
+			p.fault(item, at, "%q is not a single word", s)
 			return nil, false
 		}
 		if s != "openid" {

@@ -86,7 +86,7 @@ func TestProviderFaults(t *testing.T) {
 		head + good + ", default_role: king}":                                             "king",
 		head + good + ", roles: {a: officer}}":                                            "roles without role_claim",
 		head + good + ", role_claim: a}":                                                  "role_claim without roles",
-		head + good + ", create: true}":                                                   "everybody would be refused",
+		head + good + ", create: true}":                                                   "everyone would be refused",
 		head + good + ", create: maybe}":                                                  "true or false",
 		head + good + ", clock_skew: 1h}":                                                 "duration",
 		head + good + "}\n    - {" + good + "}":                                           "twice",

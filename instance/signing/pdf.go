@@ -149,7 +149,7 @@ func (s *Signer) Certificate(p Pages, now time.Time) ([]*x509.Certificate, crypt
 		return nil, nil, errors.New("report.key is not the key of report.certificate")
 	}
 	if now.Before(chain[0].NotBefore) || now.After(chain[0].NotAfter) {
-		return nil, nil, fmt.Errorf("report.certificate is in force from %s to %s only", chain[0].NotBefore.Format(time.DateOnly),
+		return nil, nil, fmt.Errorf("report.certificate is valid only from %s to %s", chain[0].NotBefore.Format(time.DateOnly),
 			chain[0].NotAfter.Format(time.DateOnly))
 	}
 	return chain, key, nil

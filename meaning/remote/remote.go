@@ -29,7 +29,7 @@ var (
 	// ErrNonsense: what the server sent are no vectors of the texts.
 	ErrNonsense = errors.New("the encoder's answer cannot be used")
 	// ErrPaused: the server failed a while ago and is not asked again yet.
-	ErrPaused = errors.New("the encoder failed before and is not asked for a while")
+	ErrPaused = errors.New("the encoder failed and is not asked again yet")
 )
 
 // How much is read and waited for.

@@ -294,7 +294,7 @@ const MaxWords = 10_000
 
 // The errors of words to a partner.
 var (
-	ErrNoWords   = fmt.Errorf("the partner is told why: write some words: %w", concordat.ErrInvalid)
+	ErrNoWords   = fmt.Errorf("the partner is told the reason: write a few words: %w", concordat.ErrInvalid)
 	ErrLongWords = fmt.Errorf("the partner is told %d bytes at most: %w", MaxWords, concordat.ErrInvalid)
 )
 

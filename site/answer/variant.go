@@ -221,7 +221,7 @@ func (s *Answerer) probing(ctx context.Context, g *grant, refused int) error {
 	if err != nil || !raised {
 		return err
 	}
-	s.o.Logger.Warn("a partner asks more variants of sentences than anybody needs", "site", g.from, "library", g.library.ID)
+	s.o.Logger.Warn("a partner asks about suspiciously many variants of sentences", "site", g.from, "library", g.library.ID)
 	return s.audit(ctx, g.from, "probing", auditProbing{g.library.ID})
 }
 

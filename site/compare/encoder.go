@@ -124,7 +124,7 @@ func (e *Encoder) verify(ctx context.Context, q question) (verified, error) {
 		return out, ctx.Err()
 	case errors.As(err, &failed):
 		out.flags = append(out.flags, concordat.Flag{Code: FlagEncoderFailed,
-			Detail: fmt.Sprintf("The leads are those of the embedded table alone, which finds less: %v", err)})
+			Detail: fmt.Sprintf("The leads come from the embedded table alone, which finds less: %v", err)})
 		return out, nil
 	case err != nil:
 		return out, err

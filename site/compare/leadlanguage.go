@@ -46,11 +46,11 @@ func languageFlags(text string) []concordat.Flag {
 	case letters == 0:
 		return nil
 	case 2*read < letters:
-		return []concordat.Flag{{Code: FlagLeadScript, Detail: "The embedded table knows Latin letters and Chinese characters alone. " +
-			"Most of this text is in another script: that no lead is found there says nothing."}}
+		return []concordat.Flag{{Code: FlagLeadScript, Detail: "The embedded table knows only Latin letters and Chinese characters. " +
+			"Most of this text is in another script, so finding no lead there means nothing."}}
 	case !measured:
-		return []concordat.Flag{{Code: FlagLeadLanguage, Detail: "Leads were measured in English and Chinese texts. This text is in another " +
-			"language, or in one that is not known: how many passages in other words are found in it, and how often a lead is wrong, is not known."}}
+		return []concordat.Flag{{Code: FlagLeadLanguage, Detail: "Leads were measured on English and Chinese texts. This text is in another " +
+			"or an unknown language, so it is not known how many reworded passages are found in it or how often a lead is wrong."}}
 	}
 	return nil
 }

@@ -71,7 +71,7 @@ func MoveCase(ctx context.Context, s *site.Site, db *store.DB, id concordat.Case
 		x.Own.Decision = m.Decision
 		if !m.Keep {
 			if was.Work == store.CaseReceipt {
-				return was, fmt.Errorf("case %s: %w: a deletion about it goes on; try again in a minute", id, concordat.ErrChanged)
+				return was, fmt.Errorf("case %s: %w: a deletion for it is under way; try again in a minute", id, concordat.ErrChanged)
 			}
 			if targets, err = caseTargets(ctx, s, db, was); err != nil {
 				return was, err

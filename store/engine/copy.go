@@ -107,7 +107,7 @@ func copyable(ctx context.Context, from, into Conn) ([]table, error) {
 	}
 	for i, t := range tables {
 		if i >= len(others) || t.name != others[i].name || !slices.Equal(t.columns, others[i].columns) || !slices.Equal(t.key, others[i].key) {
-			return nil, fmt.Errorf("%w: table %s is not alike in both stores", concordat.ErrInvalid, t.name)
+			return nil, fmt.Errorf("%w: table %s differs between the stores", concordat.ErrInvalid, t.name)
 		}
 		if len(t.key) == 0 {
 			return nil, fmt.Errorf("%w: table %s has no key", concordat.ErrInvalid, t.name)

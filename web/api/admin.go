@@ -45,7 +45,7 @@ func (w adminAPI) apiOfAdmin(a huma.API) {
 		w.apiDeleteLibrary)
 }
 
-// apiMay returns who calls, if it has one of the roles.
+// apiMay returns the caller, if it has one of the roles.
 func apiMay(ctx context.Context, roles ...store.Role) (*web.Visitor, error) {
 	v := visitorOf(ctx)
 	for _, r := range roles {
@@ -283,7 +283,7 @@ func (w adminAPI) apiDeleteLibrary(ctx context.Context, in *apiLibraryPath) (*st
 	return nil, err
 }
 
-// apiOfCluster adds what the page shows.
+// apiOfCluster adds the operation that shows what the page of the cluster shows.
 func (w adminAPI) apiOfCluster(a huma.API) {
 	register(w.api, a, operation{id: "get-cluster", method: http.MethodGet, path: "/admin/cluster",
 		summary: "Machines of this site, and the shards they hold", scope: scopeRead, roles: web.Overseers},

@@ -15,7 +15,7 @@ import (
 	"concordat/web/bounds"
 )
 
-// apiOfAlerts adds what later documents matched.
+// apiOfAlerts adds the operations on alerts of later documents.
 func (w api) apiOfAlerts(a huma.API) {
 	register(w, a, operation{id: "list-alerts", method: http.MethodGet, path: "/alerts",
 		summary: "Later documents that match checks that stay, the latest first", scope: scopeRead, roles: web.Officers,

@@ -322,7 +322,7 @@ func (w api) callerToken(r *http.Request, scope string) (*web.Visitor, store.Tok
 	case !slices.Contains(t.Scopes, scope):
 		return nil, t, fmt.Errorf("%w: the token does not have the scope %q", concordat.ErrRefused, scope)
 	case scope == scopeCheck && a.Role == store.RoleAuditor:
-		return nil, t, fmt.Errorf("%w: an auditor hands nothing in", concordat.ErrRefused)
+		return nil, t, fmt.Errorf("%w: auditors cannot submit documents", concordat.ErrRefused)
 	}
 	return &web.Visitor{Account: a, Address: address}, t, nil
 }

@@ -13,10 +13,10 @@ import (
 	"concordat/web/bounds"
 )
 
-// casesAPI has the calls about cases that this site shares with partners.
+// casesAPI has the operations for cases that this site shares with partners.
 type casesAPI struct{ cases web.SharedCases }
 
-// apiOfCases adds the shared cases.
+// apiOfCases adds the operations for shared cases.
 func apiOfCases(w api, a huma.API) {
 	c := casesAPI{web.SharedCasesOf(w.Web)}
 	register(w, a, operation{id: "list-cases", method: http.MethodGet, path: "/cases",

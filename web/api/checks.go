@@ -111,7 +111,7 @@ func pathParam(name string) *huma.Param {
 	return &huma.Param{Name: name, In: "path", Required: true, Schema: &huma.Schema{Type: "string"}}
 }
 
-// apiTask returns a check without what depends on who asks.
+// apiTask returns a check without the fields that depend on the caller.
 func (w api) apiTask(ctx context.Context, t store.Task) (view.Check, error) {
 	return view.OfCheck(ctx, w.Web.Options().Store, t, web.FileName(t))
 }
@@ -208,7 +208,7 @@ func (w api) apiCancel(ctx context.Context, in *apiCheckInput) (*apiCheckOutput,
 	return w.apiCheck(ctx, in)
 }
 
-// apiSubmit takes what submit takes, once for each Idempotency-Key.
+// apiSubmit takes the form of submit, once for each Idempotency-Key.
 func (w api) apiSubmit(rw http.ResponseWriter, r *http.Request, v *web.Visitor) error {
 	u, err := w.Web.ReadUpload(rw, r, v)
 	if err != nil {
@@ -223,7 +223,7 @@ func (w api) apiSubmit(rw http.ResponseWriter, r *http.Request, v *web.Visitor) 
 	}
 	rw.Header().Set("Content-Type", "application/json")
 	rw.WriteHeader(http.StatusAccepted)
-	_ = json.NewEncoder(rw).Encode(out) // a caller that went away asks again with its key
+	_ = json.NewEncoder(rw).Encode(out) // a disconnected caller asks again with its key
 	return nil
 }
 
@@ -278,7 +278,7 @@ func (w api) apiReport(rw http.ResponseWriter, r *http.Request, v *web.Visitor) 
 		rw.Header().Set("Content-Type", "application/json")
 		return w.Web.Options().ReportJSON(rw, rep)
 	}
-	if err != nil { // it has begun: only the log is left
+	if err != nil { // the answer has begun: only the log is left
 		w.Web.Options().Logger.Info("report", "task", t.ID, "error", err)
 	}
 	return nil
@@ -294,8 +294,8 @@ type apiEvent struct {
 	Finally bool            `json:"finally,omitempty" doc:"It has ended: this is the last event"`
 }
 
-// apiEvents sends what happens to a check until it ends (HTML living standard, server-sent events). Streams are
-// bounded and end as in follow.
+// apiEvents sends the events of a check until it ends (HTML living standard, server-sent events). Streams are bounded and end
+// as in follow.
 func (w api) apiEvents(rw http.ResponseWriter, r *http.Request, v *web.Visitor) error {
 	ctx := r.Context()
 	t, err := w.Web.Visible(ctx, v, concordat.TaskID(r.PathValue("id")))
@@ -311,7 +311,7 @@ func (w api) apiEvents(rw http.ResponseWriter, r *http.Request, v *web.Visitor) 
 	defer stop()
 	c := http.NewResponseController(rw)
 	if err := c.SetWriteDeadline(time.Time{}); err != nil {
-		w.Web.Options().Logger.Debug("events", "error", err) // for example a recorder in a test: it has no deadline
+		w.Web.Options().Logger.Debug("events", "error", err) // for example a test recorder, which has no deadline
 	}
 	rw.Header().Set("Content-Type", "text/event-stream")
 	send := func(e apiEvent) bool {
@@ -321,10 +321,10 @@ func (w api) apiEvents(rw http.ResponseWriter, r *http.Request, v *web.Visitor) 
 		}
 		return err == nil && c.Flush() == nil && !e.Finally
 	}
-	beat := time.NewTicker(web.QueueBeat) // another process may be at it, whose events do not come here
+	beat := time.NewTicker(web.QueueBeat) // another process may be working on it, whose events do not come here
 	defer beat.Stop()
 	for {
-		// What the store says counts: an event may have been before we watched.
+		// The store decides: an event may have happened before we watched.
 		if t, err = w.Web.Options().Store.Checks.Task(ctx, t.ID); err != nil {
 			return nil // deleted, or the caller has gone; the stream has begun
 		}

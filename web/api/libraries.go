@@ -21,7 +21,7 @@ import (
 	"concordat/web/message"
 )
 
-// keepers may look into libraries and add to them.
+// keepers may read libraries and add to them.
 var (
 	keepers = web.Officers
 	lookers = []store.Role{store.RoleAdministrator, store.RoleOfficer, store.RoleAuditor}
@@ -248,15 +248,15 @@ func (w adminAPI) apiAdd(rw http.ResponseWriter, r *http.Request, v *web.Visitor
 		return err
 	}
 	rw.Header().Set("Content-Type", "application/json")
-	_ = json.NewEncoder(rw).Encode(out) // a caller that went away can ask again: nothing changes
+	_ = json.NewEncoder(rw).Encode(out) // a disconnected caller can ask again: nothing changes
 	return nil
 }
 
 func (w adminAPI) addFile(rw http.ResponseWriter, r *http.Request, v *web.Visitor, lib concordat.LibraryID, f web.AddedFile,
 	content io.Reader,
 	out *apiAddedBody) error {
-	// The audit first, as a file may be taken in by several transactions. The audit keeps its entries forever, and a name
-	// may be a person's: the entry has the hash used in receipts.
+	// The audit first, since several transactions may add the documents of one file. The audit keeps its entries forever, and a
+	// name may be a person's: the entry has the hash used in receipts.
 	if err := w.api.Web.Options().Store.Audit.Note(r.Context(), v.Name, "documents_added", map[string]any{"library": lib,
 		"name": retain.DocumentName(lib, f.ID)}); err != nil {
 		return err

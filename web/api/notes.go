@@ -22,7 +22,7 @@ type apiListInput struct {
 	bounds.PageInput
 }
 
-// apiNote is one decision or comment.
+// apiNote is a decision or a comment.
 type apiNote struct {
 	Seq     int       `json:"seq" doc:"From 1, ascending"`
 	At      time.Time `json:"at"`
@@ -53,7 +53,7 @@ func noteOf(r store.Review, now *web.Review, rep *report.Report) (apiNote, error
 	return out, nil
 }
 
-// isNote reports whether a review is a note rather than a change of the rules or of how the case is handled.
+// isNote reports whether a review is a note rather than a change of the rules or of the handling of the case.
 func isNote(k store.ReviewKind) bool {
 	return k == store.ReviewComment || k == store.ReviewVerdict || k == store.ReviewSignOff
 }
@@ -157,7 +157,7 @@ type apiVerdictOutput struct {
 	}
 }
 
-// signers are those who agree with the present verdict.
+// signers are those who agree with the current verdict.
 func signers(r *web.Review) (out []string) {
 	for _, s := range r.Signed {
 		out = append(out, s.By)
@@ -201,7 +201,7 @@ func (w api) apiAddComment(ctx context.Context, in *apiCommentInput) (*apiOneNot
 	return w.apiAddNote(ctx, in.ID, in.Key, url.Values{"kind": {string(store.ReviewComment)}, "text": {in.Body.Text}}, in.Body.Passage)
 }
 
-// passageAt returns the place of the passage with a number, by the present rules.
+// passageAt returns the place of the passage with a number, by the current rules.
 func (w api) passageAt(ctx context.Context, v *web.Visitor, t store.Task, number string) (concordat.Span, error) {
 	absent := fmt.Errorf("passage %s of %s: %w", number, t.ID, concordat.ErrNotFound)
 	if !web.HasReport(t) {
@@ -218,7 +218,7 @@ func (w api) passageAt(ctx context.Context, v *web.Visitor, t store.Task, number
 	return rep.Evidence[i].Span, nil
 }
 
-// noted returns the review of a check, and its report by the present rules; nil: it has none.
+// noted returns the review of a check, and its report by the current rules; nil: it has none.
 func (w api) noted(ctx context.Context, id string) (*web.Review, *report.Report, error) {
 	t, err := w.Web.Visible(ctx, visitorOf(ctx), concordat.TaskID(id))
 	if err != nil {

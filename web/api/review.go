@@ -131,7 +131,7 @@ func (w api) apiReview(ctx context.Context, in *apiCheckInput) (*apiReviewOutput
 	return out, nil
 }
 
-// apiReviewed is the task whose report a program decides about.
+// apiReviewed is the task whose report a program reviews.
 func (w api) apiReviewed(ctx context.Context, id string) (*web.Visitor, store.Task, *web.Review, error) {
 	v := visitorOf(ctx)
 	t, err := w.Web.Visible(ctx, v, concordat.TaskID(id))
@@ -177,7 +177,7 @@ func (ruleSettings) TransformSchema(_ huma.Registry, s *huma.Schema) *huma.Schem
 	return s
 }
 
-// form returns the input as the page's form would have it. text is the text of the submission.
+// form returns the input as the page's form. text is the text of the submission.
 func (in *apiRulesInput) form(text string) url.Values {
 	b, f := in.Body, web.RuleForm(in.Body.Set.Rules)
 	span := report.NewCounter(text).Bytes(concordat.Span{Start: b.Start, End: b.End})

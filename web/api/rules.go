@@ -123,7 +123,7 @@ func (w api) apiGetRules(ctx context.Context, in *apiCheckInput) (*apiRulesOutpu
 	return &apiRulesOutput{etag(r.now.Changes), apiRulesBody{r.now.Changes, r.now.Rules.InPoints(r.count)}}, nil
 }
 
-// ConditionInput says which state of the rules the caller has seen.
+// ConditionInput names the revision of the rules that the caller has seen.
 type ConditionInput struct {
 	ID      string `path:"id"`
 	IfMatch string `header:"If-Match" pattern:"^\"[0-9]{1,18}\"$" doc:"ETag of what is changed"`
@@ -138,7 +138,7 @@ func (c ConditionInput) revision() (int, error) {
 	s, ok2 := strings.CutSuffix(s, `"`)
 	n, err := strconv.Atoi(s)
 	if !ok || !ok2 || err != nil || n < 0 {
-		return 0, fmt.Errorf("%w: If-Match %q is no ETag of rules", web.ErrRevision, c.IfMatch)
+		return 0, fmt.Errorf("%w: If-Match %q is not an ETag of rules", web.ErrRevision, c.IfMatch)
 	}
 	return n, nil
 }
@@ -249,8 +249,8 @@ func (r *reviewed) place(f url.Values, s concordat.Span) error {
 	return nil
 }
 
-// reviseRules changes the present rules as a page's form does, which fill fills in, and retries if somebody else has changed
-// them meanwhile.
+// reviseRules changes the current rules with the page's form, which fill fills in. It retries if someone else has changed them
+// in between.
 func (w api) reviseRules(ctx context.Context, v *web.Visitor, id string, fill func(*reviewed, url.Values) error) (*apiRulesOutput,
 	error) {
 	for tries := 1; ; tries++ {

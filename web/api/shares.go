@@ -31,7 +31,7 @@ type apiShareInput struct {
 	Partner string `path:"partner"`
 }
 
-// The fields stand here too: of an embedded type that is not exported nothing is described.
+// These fields are repeated here: of an embedded unexported type nothing is described.
 type apiPutShareInput struct {
 	ID      string `path:"id"`
 	Partner string `path:"partner"`

@@ -11,7 +11,7 @@ import (
 	"concordat"
 )
 
-// TooMany refuses somebody who asks too often.
+// TooMany rejects a caller that asks too often.
 type TooMany struct {
 	Key   string        // of a message
 	Retry time.Duration // when to try again
@@ -25,14 +25,14 @@ func RetryAfter(h http.Header, d time.Duration) {
 	h.Set("Retry-After", strconv.Itoa(int(max(1, (d+time.Second-1)/time.Second))))
 }
 
-// Busy refuses somebody for the moment, because others are before them.
+// Busy rejects a caller for now, because others are before it.
 type Busy struct{ Retry time.Duration }
 
 func (e *Busy) Error() string { return fmt.Sprintf("too much is under way: try again in %s", e.Retry) }
 func (e *Busy) Unwrap() error { return concordat.ErrUnavailable }
 
-// Limiter lets each key do something so often in a window. It remembers a bounded number of keys: the
-// one that was idle longest is forgotten first. It is safe for concurrent use.
+// Limiter allows each key a number of calls in a window. It remembers a bounded number of keys, and forgets the one that was
+// idle longest first. It is safe for concurrent use.
 type Limiter struct {
 	Now    func() time.Time
 	Window time.Duration
@@ -40,7 +40,7 @@ type Limiter struct {
 
 	mu    sync.Mutex // guards the rest
 	by    map[string]*list.Element
-	order *list.List // of *counted, the one used last in front
+	order *list.List // of *counted, the most recently used in front
 }
 
 const maxKeys = 10_000
@@ -50,7 +50,7 @@ type counted struct {
 	key   string
 	since time.Time
 	n     int
-	open  int // of n: under way, and perhaps taken back
+	open  int // of n: under way, and perhaps refunded
 }
 
 // bound is how often a key may do something in a window.
@@ -59,10 +59,10 @@ type bound struct {
 	most int
 }
 
-// Soon is how long to wait for what is under way.
+// Soon is how long to wait for calls under way.
 const Soon = 2 * time.Second
 
-// find returns what a key did in the present window, nil: nothing. l.mu is held.
+// find returns the calls of a key in the current window; nil: none. l.mu is held.
 func (l *Limiter) find(key string) *counted {
 	e := l.by[key]
 	if e == nil {
@@ -77,9 +77,9 @@ func (l *Limiter) find(key string) *counted {
 	return c
 }
 
-// take counts one for each of the keys, unless one of them has no more left: then it counts nothing and returns how long to
-// wait. It is one step: of many at once no more come through than may. used is how much the key had used that had
-// used most. What was taken is under way until keep or giveBack is called with the same bounds.
+// take counts one call for each of the keys, unless one of them has none left: then it counts nothing and returns how long to
+// wait. It is atomic, so concurrent calls cannot exceed the bound. used is the highest use among the keys. What was taken is
+// under way until keep or giveBack is called with the same bounds.
 func (l *Limiter) take(all ...bound) (used int, wait time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -106,24 +106,24 @@ func (l *Limiter) take(all ...bound) (used int, wait time.Duration) {
 	return used, 0
 }
 
-// keep lets what was taken count for good.
+// keep makes what was taken count.
 func (l *Limiter) keep(all ...bound) { l.settle(0, all) }
 
-// giveBack takes it back.
+// giveBack refunds what was taken.
 func (l *Limiter) giveBack(all ...bound) { l.settle(1, all) }
 
 func (l *Limiter) settle(less int, all []bound) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, b := range all {
-		if c := l.find(b.key); c != nil && c.open > 0 { // else it was forgotten meanwhile
+		if c := l.find(b.key); c != nil && c.open > 0 { // otherwise it has been forgotten
 			c.open--
 			c.n -= less
 		}
 	}
 }
 
-// count notes that the key did it. l.mu is held.
+// count counts a call of the key. l.mu is held.
 func (l *Limiter) count(key string) *counted {
 	if c := l.find(key); c != nil {
 		c.n++
@@ -147,7 +147,7 @@ func (l *Limiter) count(key string) *counted {
 	return c
 }
 
-// forget lets the key begin again.
+// forget resets the key.
 func (l *Limiter) forget(key string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -157,7 +157,7 @@ func (l *Limiter) forget(key string) {
 	}
 }
 
-// Allow counts what is let through, and refuses the rest.
+// Allow counts what it lets through, and rejects the rest.
 func (l *Limiter) Allow(key string, most int) error {
 	b := bound{key, most}
 	if _, wait := l.take(b); wait > 0 {
@@ -167,27 +167,27 @@ func (l *Limiter) Allow(key string, most int) error {
 	return nil
 }
 
-// Throttle slows down guessing: after a few failures no password is taken for a while, of an account
-// from one address, of an account at all, and from an address.
+// Throttle slows down guessing: after a few failures it accepts no password for a while, for an account from one address, for
+// an account at all, or from an address.
 type Throttle struct{ Limiter }
 
 const (
-	freeFailures    = 5 // of one account from one address: others can still reach it
+	freeFailures    = 5 // for one account from one address: others can still reach it
 	accountFailures = 100
 	addressFailures = 50
 	ThrottleTime    = 10 * time.Minute
 )
 
-// Attempt is one try of a password. It has been counted; one of its methods is called once, when it has ended.
+// Attempt is one try of a password. It has been counted; call one of its methods once when it ends.
 type Attempt struct {
 	t      *Throttle
 	bounds []bound
-	// Rank is how many tries there were before it, of the account or from the address; -1 from a known browser.
+	// Rank is how many earlier tries there were, of the account or from the address; -1 from a known browser.
 	Rank int
 }
 
-// Begin counts a try before the password is looked at, unless too many have failed, or are under way and may: then it returns how
-// long to wait.
+// Begin counts a try before the password is checked, unless too many have failed or are under way: then it returns how long to
+// wait.
 func (t *Throttle) Begin(name, address string) (*Attempt, time.Duration) {
 	a := &Attempt{t: t, bounds: []bound{{"pair/" + address + "/" + name, freeFailures}, {"account/" + name, accountFailures},
 		{"address/" + address, addressFailures}}}
@@ -196,28 +196,28 @@ func (t *Throttle) Begin(name, address string) (*Attempt, time.Duration) {
 	return a, wait
 }
 
-// BeginKnown is Begin for a browser, known by mark, with which somebody signed in to the account before. Its tries count for
-// themselves: strangers who guess neither lock the account for it nor stand before it.
+// BeginKnown is Begin for a browser, known by mark, that has signed in to the account before. Its tries are counted separately:
+// guessing strangers neither lock the account for it nor go before it.
 func (t *Throttle) BeginKnown(name, mark string) (*Attempt, time.Duration) {
 	a := &Attempt{t: t, bounds: []bound{{"known/" + mark + "/" + name, freeFailures}}, Rank: -1}
 	_, wait := t.take(a.bounds...)
 	return a, wait
 }
 
-// Failed lets the try count.
+// Failed keeps the try counted.
 func (a *Attempt) Failed() { a.t.keep(a.bounds...) }
 
-// Undone takes back a try that came to nothing: the password was not looked at.
+// Undone refunds a try whose password was not checked.
 func (a *Attempt) Undone() { a.t.giveBack(a.bounds...) }
 
-// Right takes the try back, and lets the account begin again from this address. The address continues counting what failed: it
-// may have guessed at others.
+// Right refunds the try and resets the account for this address. Failures of the address still count: it may have guessed at
+// other accounts.
 func (a *Attempt) Right() {
 	a.Undone()
 	a.t.forget(a.bounds[0].key)
 }
 
-// Streams bound what one account does at the same time. Its zero value is ready; it is safe for concurrent use.
+// Streams bounds how many streams an account has open at a time. Its zero value is ready; it is safe for concurrent use.
 type Streams struct {
 	mu sync.Mutex // guards by
 	by map[string]int

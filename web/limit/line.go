@@ -6,9 +6,9 @@ import (
 	"sync"
 )
 
-// Line lets a few do at a time what is dear, and a few more wait. Who has the lowest rank is next, of equal ranks who came first.
-// If no place to wait is left, the highest rank goes away, so that somebody who tries for the first time does not wait
-// behind hundreds who guess. It is safe for concurrent use.
+// Line lets a few expensive operations run at a time while a few more wait. The lowest rank is next, and among equal ranks the
+// one that came first. If no place is left, the waiter with the highest rank is rejected, so that a first try does not wait
+// behind hundreds of guesses. It is safe for concurrent use.
 type Line struct {
 	Running, Waiting int // at most
 
@@ -40,7 +40,7 @@ func (l *Line) Enter(ctx context.Context, rank int) error {
 		l.all = l.all[:len(l.all)-1]
 		last.turn <- &Busy{Soon}
 	}
-	w := &waiter{rank, make(chan error, 1)} // who gives the turn does not wait
+	w := &waiter{rank, make(chan error, 1)} // the sender does not wait
 	at, _ := slices.BinarySearchFunc(l.all, rank, func(w *waiter, rank int) int {
 		if w.rank <= rank {
 			return -1
@@ -67,7 +67,7 @@ func (l *Line) Enter(ctx context.Context, rank int) error {
 	return ctx.Err()
 }
 
-// Leave ends a turn; the next one gets it.
+// Leave ends a turn and lets the next waiter in.
 func (l *Line) Leave() {
 	l.mu.Lock()
 	defer l.mu.Unlock()

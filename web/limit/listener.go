@@ -10,11 +10,11 @@ import (
 	"time"
 )
 
-// Listener accepts at most so many connections at a time. One beyond that is let in and another one closed: of strangers while
-// they have more than half of all, else of those known, in either case the oldest of the address that has most. An
-// address has at most a quarter of all for strangers, unless it is a trusted proxy. A connection is known once Known was
-// called for a request on it. So an address that opens many loses its own, and a newcomer gets in. Its Accept is called by
-// one goroutine at a time.
+// Listener accepts a bounded number of connections at a time. To let another one in, it closes one: a stranger's while
+// strangers have more than half of all, else a known caller's, in either case the oldest of the address that has most. An
+// address has at most a quarter of the strangers' share, unless it is a trusted proxy. A connection is known once Known was
+// called for a request on it. So an address that opens many connections loses its own, and newcomers get in. Its Accept is
+// called by one goroutine at a time.
 type Listener struct {
 	net.Listener
 	most    int
@@ -28,13 +28,13 @@ type Listener struct {
 	logged         time.Time // in the log
 }
 
-// NewListener returns l with at most most connections, at least 4, of people and programs; log receives the connections
+// NewListener returns l with at most most connections, at least 4, of people and programs; log gets the connections
 // closed in favour of others.
 func NewListener(l net.Listener, most int, log *slog.Logger, trusted func(netip.Addr) bool) *Listener {
 	return &Listener{Listener: l, most: max(most, 4), log: log, trusted: trusted, addresses: map[string]*sharers{}}
 }
 
-// Counts returns how many connections are open, of those known and of strangers.
+// Counts returns how many connections of known callers and of strangers are open.
 func (b *Listener) Counts() (known, strange int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -50,11 +50,11 @@ type heldConn struct {
 	l       *Listener
 	address string
 
-	at   *list.Element // nil: it counts no more; guarded by l.mu
+	at   *list.Element // nil: it no longer counts; guarded by l.mu
 	meet bool          // known; guarded by l.mu
 }
 
-// tellEvery is how often the log tells of connections that were closed for others.
+// tellEvery is how often closed connections are logged.
 const tellEvery = time.Minute
 
 // Accept implements net.Listener.
@@ -69,12 +69,12 @@ func (b *Listener) Accept() (net.Conn, error) {
 		held.address, proxy = Network(at.Addr()), b.trusted(at.Addr())
 	}
 	if gone := b.enter(held, proxy); gone != nil {
-		_ = gone.Close() // its reader finds out
+		_ = gone.Close() // its reader notices
 	}
 	return held, nil
 }
 
-// enter counts a connection, and returns one that is to be closed for it; nil: there is room.
+// enter counts a connection, and returns the one to close for it; nil: there is room.
 func (b *Listener) enter(c *heldConn, proxy bool) (gone *heldConn) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -93,7 +93,7 @@ func (b *Listener) enter(c *heldConn, proxy bool) (gone *heldConn) {
 			b.closed, b.logged = 0, now
 		}
 	}
-	if s = b.addresses[c.address]; s == nil { // it may have gone with its last connection
+	if s = b.addresses[c.address]; s == nil { // its last connection may have been closed
 		s = &sharers{}
 		b.addresses[c.address] = s
 	}
@@ -107,7 +107,7 @@ func (b *Listener) enter(c *heldConn, proxy bool) (gone *heldConn) {
 	return gone
 }
 
-// oldest returns the oldest connection of the address that has most, of strangers or of those known. b.mu is held, and there is one
+// oldest returns the oldest connection of the address that has most, of strangers or of known callers. b.mu is held, and there is one
 // of the kind or of the other.
 func (b *Listener) oldest(strange bool) *heldConn {
 	var largest *list.List
@@ -126,7 +126,7 @@ func (b *Listener) oldest(strange bool) *heldConn {
 	return largest.Front().Value.(*heldConn)
 }
 
-// remove lets a connection count no more. b.mu is held.
+// remove stops counting a connection. b.mu is held.
 func (b *Listener) remove(c *heldConn) {
 	if c.at == nil {
 		return
@@ -144,7 +144,7 @@ func (b *Listener) remove(c *heldConn) {
 	}
 }
 
-// Network names the network of one caller: the address itself, or the 64 bits of version 6 that one household has.
+// Network names the network of one caller: the address itself, or the 64 bits of IPv6 that one household has.
 func Network(at netip.Addr) string {
 	if at = at.Unmap().WithZone(""); at.Is6() {
 		if p, err := at.Prefix(64); err == nil {
@@ -154,7 +154,7 @@ func Network(at netip.Addr) string {
 	return at.String()
 }
 
-// know notes that somebody known uses the connection.
+// know marks the connection as used by a known caller.
 func (c *heldConn) know() {
 	c.l.mu.Lock()
 	defer c.l.mu.Unlock()
@@ -168,7 +168,7 @@ func (c *heldConn) know() {
 	c.l.known++
 }
 
-// Close closes the connection, which counts no more.
+// Close closes the connection, which no longer counts.
 func (c *heldConn) Close() error {
 	c.l.mu.Lock()
 	c.l.remove(c)

@@ -24,7 +24,7 @@ import (
 // Options of a Client; Keys are required.
 type Options struct {
 	Keys *Keys
-	// Private lets platforms be at private and loopback addresses, and at http.
+	// Private allows platforms at private and loopback addresses, and by http.
 	Private bool
 	Now     func() time.Time // nil: time.Now
 	Timeout time.Duration    // of a call without a file; 0: 20 s
@@ -49,9 +49,9 @@ type token struct {
 
 const (
 	callTime  = 20 * time.Second
-	maxAnswer = 1 << 20 // bytes of an answer that is no file
+	maxAnswer = 1 << 20 // bytes of an answer that is not a file
 	maxHops   = 5
-	// leastToken is how long an access token must still be good to be used.
+	// leastToken is how long an access token must remain valid to be used.
 	leastToken = 30 * time.Second
 	maxTokens  = 10_000
 )
@@ -75,7 +75,7 @@ func NewClient(o Options) *Client {
 // Close ends idle connections.
 func (c *Client) Close() { c.http.CloseIdleConnections() }
 
-// dial refuses addresses inside, after names were resolved, so that no name leads there.
+// dial refuses private addresses after names are resolved, so that no name leads to one.
 func (o Options) dial(_, address string, _ syscall.RawConn) error {
 	if o.Private {
 		return nil
@@ -86,7 +86,7 @@ func (o Options) dial(_, address string, _ syscall.RawConn) error {
 	return nil
 }
 
-// place reads an address that must be at a host of the platform.
+// place parses an address that must be at a host of the platform.
 func (c *Client) place(p *Platform, address string) (*url.URL, error) {
 	u, err := service(address, c.o.Private)
 	if err != nil {
@@ -98,7 +98,7 @@ func (c *Client) place(p *Platform, address string) (*url.URL, error) {
 	return u, nil
 }
 
-// send sends a request once and follows no redirection. What fails on the way is concordat.ErrUnavailable.
+// send sends a request once and follows no redirection. Failures on the way are concordat.ErrUnavailable.
 func (c *Client) send(req *http.Request) (*http.Response, error) {
 	resp, err := c.http.Do(req)
 	switch {
@@ -110,7 +110,7 @@ func (c *Client) send(req *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// statusError says what an answer means.
+// statusError returns the error that an answer means.
 func statusError(resp *http.Response) error {
 	code := resp.StatusCode
 	kind := concordat.ErrRefused
@@ -125,7 +125,7 @@ func statusError(resp *http.Response) error {
 	return &answered{resp.Request.URL.Host, code, kind}
 }
 
-// answered is an answer that is no success.
+// answered is an answer that is not a success.
 type answered struct {
 	host string
 	code int
@@ -137,7 +137,7 @@ func (a *answered) Error() string {
 	return fmt.Sprintf("%s: %v: it answers %d", a.host, a.kind, a.code)
 }
 
-// Unwrap returns what kind of error it is.
+// Unwrap returns the kind of error.
 func (a *answered) Unwrap() error { return a.kind }
 
 // get reads a short answer.
@@ -182,8 +182,8 @@ func (c *Client) call(ctx context.Context, method string, u *url.URL, bearer, me
 	return b, nil
 }
 
-// token returns an access token, one that was had before while it is good (RFC 6749, section 4.4, with
-// RFC 7523). used, if not empty, is one that the platform did not take.
+// token returns an access token, a cached one while it is valid (RFC 6749, section 4.4, with RFC 7523). used, if not empty, is
+// one that the platform rejected.
 func (c *Client) token(ctx context.Context, p *Platform, scopes []string, used string) (string, error) {
 	key := tokenKey{p.Issuer, p.ClientID, strings.Join(slices.Sorted(slices.Values(scopes)), " ")}
 	c.mu.Lock()
@@ -224,7 +224,7 @@ func (c *Client) token(ctx context.Context, p *Platform, scopes []string, used s
 	return got.Token, nil
 }
 
-// withToken runs do with an access token, and once more with a new one where the first is not taken.
+// withToken runs do with an access token, and once more with a new one if the first is rejected.
 func (c *Client) withToken(ctx context.Context, p *Platform, scopes []string, do func(token string) (again bool, err error)) error {
 	used := ""
 	for range 2 {
@@ -244,17 +244,16 @@ func (c *Client) withToken(ctx context.Context, p *Platform, scopes []string, do
 	return fmt.Errorf("%s: %w: it does not take its own tokens", p.Issuer, concordat.ErrUnavailable)
 }
 
-// Download is a file on its way. Close it.
+// Download is a file being transferred. Close it.
 type Download struct {
 	io.ReadCloser
 	Media    string // content type
 	Filename string // as the server says; may be empty
 }
 
-// Asset begins to fetch a file. Redirections lead to hosts of the platform only. It fails with
-// concordat.ErrRefused for another host, concordat.ErrNotFound if it is gone, and with
-// concordat.ErrUnavailable if a later try may do. ctx bounds the whole transfer; bounding its length
-// is the reader's part.
+// Asset begins to fetch a file, following redirections only to hosts of the platform. It fails with concordat.ErrRefused for
+// another host, concordat.ErrNotFound if the file is gone, and concordat.ErrUnavailable if a later try may succeed. ctx bounds
+// the whole transfer; the reader bounds its length.
 func (c *Client) Asset(ctx context.Context, p *Platform, address string, scopes []string) (*Download, error) {
 	if len(scopes) == 0 {
 		scopes = []string{ScopeAssets}
@@ -283,7 +282,7 @@ func (c *Client) fetch(ctx context.Context, p *Platform, address, token string) 
 		if err != nil {
 			return nil, false, fmt.Errorf("%w: %w", concordat.ErrRefused, err)
 		}
-		if u.Host == first { // a token is for the host that gave it out
+		if u.Host == first { // a token is only for the host that issued it
 			req.Header.Set("Authorization", "Bearer "+token)
 		}
 		resp, err := c.send(req)
@@ -351,8 +350,7 @@ type Report struct {
 	Visible   bool   `json:"visibleToOwner"`
 }
 
-// Report sends a report. One that is older than what the platform has is not an error: the platform knows
-// better already.
+// Report sends a report. If the platform has a newer one, that is not an error.
 func (c *Client) Report(ctx context.Context, p *Platform, address string, scopes []string, r Report) error {
 	if len(scopes) == 0 {
 		scopes = []string{ScopeReports}

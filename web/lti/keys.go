@@ -17,18 +17,18 @@ import (
 const (
 	keyBits = 2048
 	maxKeys = 3
-	// assertionTime is how long what the site signs is good.
+	// assertionTime is how long an assertion of the site is valid.
 	assertionTime = 5 * time.Minute
 )
 
-// Keys are the site's own, with which it signs what it says to platforms: the newest signs, those
-// before are still published for a while. It is safe for concurrent use.
+// Keys are the site's own, with which it signs messages to platforms: the newest signs, earlier ones are still published for a
+// while. It is safe for concurrent use.
 type Keys struct{ all []jose.JSONWebKey }
 
 // NewKeys makes keys.
 func NewKeys() (*Keys, error) { return (&Keys{}).Rotate() }
 
-// Rotate returns keys with a new one that signs and those before it, the oldest left out.
+// Rotate returns keys with a new one that signs, without the oldest.
 func (k *Keys) Rotate() (*Keys, error) {
 	key, err := rsa.GenerateKey(rand.Reader, keyBits)
 	if err != nil {
@@ -54,7 +54,7 @@ func ParseKeys(b []byte) (*Keys, error) {
 	return &Keys{set.Keys}, nil
 }
 
-// Marshal returns the keys with their secrets, for a file that nobody else reads.
+// Marshal returns the keys with their secrets, for a file that only the site can read.
 func (k *Keys) Marshal() ([]byte, error) { return json.Marshal(jose.JSONWebKeySet{Keys: k.all}) }
 
 // Public returns the public keys as platforms read them (RFC 7517, section 5).
@@ -74,7 +74,7 @@ func (k *Keys) sign(claims any) (string, error) {
 	return jwt.Signed(s).Claims(claims).Serialize()
 }
 
-// assertion proves to the token service of a platform who asks (RFC 7523, section 3).
+// assertion proves the site's identity to the token service of a platform (RFC 7523, section 3).
 func (k *Keys) assertion(p *Platform, now time.Time) (string, error) {
 	aud := p.TokenAudience
 	if aud == "" {

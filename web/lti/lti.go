@@ -36,7 +36,7 @@ const (
 
 const (
 	claimPrefix = "https://purl.imsglobal.org/spec/lti/claim/"
-	// apPrefix is where drafts of the asset processor had its claims, as some platforms have them still.
+	// apPrefix is where drafts of the asset processor had its claims, and some platforms still have them.
 	apPrefix = "https://purl.imsglobal.org/spec/lti-ap/claim/"
 	dlPrefix = "https://purl.imsglobal.org/spec/lti-dl/claim/"
 )
@@ -47,10 +47,10 @@ type Platform struct {
 	AuthURL, TokenURL, KeysURL string
 	TokenAudience              string   // of requests for tokens; empty: TokenURL
 	Deployments                []string // accepted; "*": any
-	Hosts                      []string // of services, beside those of the addresses above; a leading dot: and all below
+	Hosts                      []string // of services, in addition to those of the addresses above; a leading dot includes subdomains
 }
 
-// Validate reports all that is wrong with the registration. Without private every address is https.
+// Validate reports everything that is wrong with the registration. Without private every address must be https.
 func (p *Platform) Validate(private bool) error {
 	var bad []string
 	if p.Issuer == "" || len(p.Issuer) > 1000 {
@@ -113,7 +113,7 @@ func (p *Platform) Deployed(id string) bool {
 	return id != "" && (slices.Contains(p.Deployments, id) || slices.Contains(p.Deployments, "*"))
 }
 
-// Origins returns where pages of the platform come from, for those who may show pages of the site in a frame.
+// Origins returns the origins of the platform's pages, which may show pages of the site in a frame.
 func (p *Platform) Origins() []string {
 	var out []string
 	for _, own := range []string{p.Issuer, p.AuthURL} {
@@ -141,7 +141,7 @@ type Named struct {
 	Title string `json:"title"`
 }
 
-// Asset is a file that a platform wants to have checked.
+// Asset is a file that a platform wants checked.
 type Asset struct {
 	ID       string `json:"asset_id"`
 	URL      string `json:"url"`
@@ -152,8 +152,7 @@ type Asset struct {
 	Size     int64  `json:"size"`            // bytes, as the platform says
 }
 
-// Message is a message of a platform, by a browser or by itself. Only what [Client.Verify] returns is to
-// be believed.
+// Message is a message of a platform, sent by a browser or directly. Trust only what [Client.Verify] returns.
 type Message struct {
 	Issuer, Subject, Nonce string
 	Name, Locale           string
@@ -178,14 +177,14 @@ type Message struct {
 	ReportScopes           []string
 }
 
-// DeepLinking is how the platform wants to have content items (Deep Linking 2.0, section 4.4.1).
+// DeepLinking is how the platform wants content items (Deep Linking 2.0, section 4.4.1).
 type DeepLinking struct {
 	ReturnURL string          `json:"deep_link_return_url"`
 	Accept    []string        `json:"accept_types"`
 	Data      json.RawMessage `json:"data"`
 }
 
-// NoticeService is where one subscribes to notices (Platform Notification Service 1.0).
+// NoticeService is where a tool subscribes to notices (Platform Notification Service 1.0).
 type NoticeService struct {
 	URL    string   `json:"platform_notification_service_url"`
 	Types  []string `json:"notice_types_supported"`
@@ -204,8 +203,8 @@ const (
 	personal   = "http://purl.imsglobal.org/vocab/lis/v2/"
 )
 
-// Teaches reports whether the message is of somebody who teaches or administers the context it comes
-// from. Being a teacher somewhere at the institution is not enough.
+// Teaches reports whether the message is from someone who teaches or administers its context. Being a teacher elsewhere at the
+// institution is not enough.
 func (m *Message) Teaches() bool {
 	return slices.ContainsFunc(m.Roles, func(r string) bool {
 		switch r {

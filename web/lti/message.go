@@ -47,12 +47,12 @@ func (a *audience) UnmarshalJSON(b []byte) error {
 	return json.Unmarshal(b, (*[]string)(a))
 }
 
-// seconds since 1970, which some write with a fraction.
+// seconds is a time since 1970, which some platforms write with a fraction.
 type seconds float64
 
 func (s seconds) time() time.Time { return time.Unix(int64(s), 0) }
 
-// UnmarshalJSON implements json.Unmarshaler. What no clock shows is refused.
+// UnmarshalJSON implements json.Unmarshaler. It rejects times out of range.
 func (s *seconds) UnmarshalJSON(b []byte) error {
 	x, err := strconv.ParseFloat(string(b), 64)
 	if err != nil || x < 0 || x > 1<<40 {
@@ -64,7 +64,7 @@ func (s *seconds) UnmarshalJSON(b []byte) error {
 
 type claims map[string]json.RawMessage
 
-// read decodes a claim into v where it is there; a draft's name counts where the final one is not.
+// read decodes a claim into v if it is present; a draft's name is used if the final one is absent.
 func (c claims) read(name string, v any) error {
 	raw, ok := c[claimPrefix+name]
 	if !ok {
@@ -79,7 +79,7 @@ func (c claims) read(name string, v any) error {
 	return nil
 }
 
-// parse reads the payload of a token without believing it.
+// parse reads the payload of a token without verifying it.
 func parse(payload []byte) (*basics, *Message, error) {
 	if len(payload) > MaxMessage {
 		return nil, nil, fmt.Errorf("%w: a message of %d bytes", concordat.ErrInvalid, len(payload))
@@ -123,7 +123,7 @@ func parse(payload []byte) (*basics, *Message, error) {
 	return &b, m, m.bounds()
 }
 
-// texts keeps the values that are texts.
+// texts returns the values that are texts.
 func texts(raw map[string]json.RawMessage) map[string]string {
 	out := map[string]string{}
 	for name, v := range raw {
@@ -135,7 +135,7 @@ func texts(raw map[string]json.RawMessage) map[string]string {
 	return out
 }
 
-// bounds refuses what is longer than are plausible.
+// bounds rejects implausibly long values.
 func (m *Message) bounds() error {
 	all := []string{m.Issuer, m.Subject, m.Nonce, m.Name, m.Locale, m.Type, m.Deployment, m.Target, m.ReportType, m.ForUser, m.ReportURL}
 	for _, n := range []Named{m.Context, m.Link, m.Activity, m.Submission, m.Asset} {

@@ -20,11 +20,11 @@ import (
 var algorithms = []jose.SignatureAlgorithm{jose.RS256, jose.RS384, jose.RS512, jose.PS256, jose.ES256, jose.ES384}
 
 const (
-	// skew is by how much the clocks may differ.
+	// skew is how far clocks may differ.
 	skew = time.Minute
-	// keysTime is how long the keys of a platform are used before they are read again.
+	// keysTime is how long the keys of a platform are used before they are fetched again.
 	keysTime = time.Hour
-	// keysRest is the least time between two readings for keys that are unknown.
+	// keysRest is the minimum time between two fetches because of unknown keys.
 	keysRest = 10 * time.Second
 	// leastRSA is the shortest RSA key, in bits.
 	leastRSA = 2048
@@ -54,11 +54,10 @@ func open(raw string) (*jose.JSONWebSignature, error) {
 	return t, nil
 }
 
-// Verify returns the message of a token that the platform has signed for this site a short while ago
-// (1EdTech Security Framework 1.0, section 5.1.3; LTI Core 1.3, section 5.3). It fails with
-// concordat.ErrRefused if any check fails, with concordat.ErrInvalid for what is no message, and with
-// concordat.ErrUnavailable if the platform's keys cannot be had. Nonce and notice are the
-// caller's to check.
+// Verify returns the message of a token that the platform signed recently for this site (1EdTech Security Framework 1.0,
+// section 5.1.3; LTI Core 1.3, section 5.3). It fails with concordat.ErrRefused if any check fails, with concordat.ErrInvalid
+// if it is not a message, and with concordat.ErrUnavailable if the platform's keys cannot be fetched. The caller checks the
+// nonce and the notice.
 func (c *Client) Verify(ctx context.Context, p *Platform, raw string) (*Message, error) {
 	t, err := open(raw)
 	if err != nil {
@@ -85,7 +84,7 @@ func (c *Client) Verify(ctx context.Context, p *Platform, raw string) (*Message,
 	return m, nil
 }
 
-// DeploymentError: the platform is known, and the deployment is not.
+// DeploymentError: the platform is known, but the deployment is not.
 type DeploymentError struct{ Issuer, Deployment string }
 
 // Error implements error.
@@ -120,14 +119,14 @@ func (b *basics) wrong(p *Platform, now time.Time) string {
 
 // keySet holds the known keys of a platform.
 type keySet struct {
-	mu   sync.Mutex // guards the rest, and lets one reading run at a time
+	mu   sync.Mutex // guards the rest, and allows one fetch at a time
 	keys jose.JSONWebKeySet
-	read time.Time // when they were had last
-	try  time.Time // when they were asked for last
+	read time.Time // when they were last fetched
+	try  time.Time // when they were last requested
 }
 
-// platformKey returns the platform's key of that name. An unknown one makes it read the keys again, which
-// is how platforms change keys, but not for every forger's guess.
+// platformKey returns the platform's key of that name. An unknown name makes it fetch the keys again, which is how platforms
+// change keys, but not for every guess of a forger.
 func (c *Client) platformKey(ctx context.Context, p *Platform, kid string) (*jose.JSONWebKey, error) {
 	c.mu.Lock()
 	s := c.keys[p.KeysURL]
@@ -136,7 +135,7 @@ func (c *Client) platformKey(ctx context.Context, p *Platform, kid string) (*jos
 		c.keys[p.KeysURL] = s
 	}
 	c.mu.Unlock()
-	s.mu.Lock() // a platform that is slow delays its own messages only
+	s.mu.Lock() // a slow platform delays only its own messages
 	defer s.mu.Unlock()
 	now := c.o.Now()
 	k := s.find(kid)
@@ -171,7 +170,7 @@ func (c *Client) readKeys(ctx context.Context, p *Platform, s *keySet) error {
 	s.keys = jose.JSONWebKeySet{}
 	for _, one := range raw.Keys {
 		var k jose.JSONWebKey
-		if k.UnmarshalJSON(one) == nil && usable(&k) { // keys of kinds that are unknown here are for others
+		if k.UnmarshalJSON(one) == nil && usable(&k) { // keys of unknown kinds are for other tools
 			s.keys.Keys = append(s.keys.Keys, k)
 		}
 	}

@@ -27,7 +27,7 @@ func IsSiteFault(c store.Cause) bool {
 	return !causes[c.Code]
 }
 
-// Cause says in words why a task ended as it did, and what can be done about it.
+// Cause explains in words why a task ended as it did, and what can be done about it.
 func (l Language) Cause(c store.Cause) string {
 	switch c.Code {
 	case store.CauseAdded:
@@ -67,8 +67,8 @@ func (l Language) Cause(c store.Cause) string {
 
 var numerals = regexp.MustCompile(`[0-9]+`)
 
-// detail says what package extract says of a file that it cannot read. Its English is the key, with {1}, {2} in place of numbers; what
-// has no words, since it comes from a reader of others, is shown as it is.
+// detail translates what package extract says about a file that it cannot read. Its English is the key, with {1}, {2} in place of
+// numbers; what has no words, since it comes from a library, is shown as it is.
 func (l Language) detail(english string) string {
 	if words, ok := language.Code(l).Lookup(english); ok {
 		return words

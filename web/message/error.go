@@ -15,31 +15,31 @@ type Error struct {
 	args []any
 }
 
-// Error says it in English, as programs read it.
+// Error returns the message in English, as programs read it.
 func (e *Error) Error() string { return English.Say(e.key, e.args...) }
 func (e *Error) Unwrap() error { return e.kind }
 
-// Invalid refuses input for a reason that people read.
+// Invalid rejects input for a reason that people read.
 func Invalid(key string, args ...any) error { return &Error{concordat.ErrInvalid, key, args} }
 
-// errAbsent is both: what was named is not there, and the form that names it is wrong.
+// errAbsent is both: what was named does not exist, and the form that names it is wrong.
 var errAbsent = errors.Join(concordat.ErrNotFound, concordat.ErrInvalid)
 
-// Absent refuses input that names a missing thing, for a reason that people read. It is concordat.ErrNotFound and
+// Absent rejects input that names a missing thing, for a reason that people read. It is concordat.ErrNotFound and
 // concordat.ErrInvalid: programs get the former, and a page shows the form again.
 func Absent(key string, args ...any) error { return &Error{errAbsent, key, args} }
 
-// errConflict is both: what the form asks for does not fit how things stand now, and the form is wrong.
+// errConflict is both: the form asks for something that contradicts the current state, and the form is wrong.
 var errConflict = errors.Join(concordat.ErrChanged, concordat.ErrInvalid)
 
-// Conflict refuses input that contradicts the present state, for a reason that people read. It is
+// Conflict rejects input that contradicts the current state, for a reason that people read. It is
 // concordat.ErrChanged and concordat.ErrInvalid.
 func Conflict(key string, args ...any) error { return &Error{errConflict, key, args} }
 
 // Refused refuses a request that the visitor is not allowed to make, for a reason that people read.
 func Refused(key string, args ...any) error { return &Error{concordat.ErrRefused, key, args} }
 
-// Reason says what is wrong as far as words are known in the language; else in English, and then in is english.
+// Reason explains the error in the language if it has the words; else in English, and then in is english.
 func (l Language) Reason(err error) (words string, in Language) {
 	var p *Error
 	var m *batch.ManifestError
@@ -57,7 +57,7 @@ func (l Language) Reason(err error) (words string, in Language) {
 	return err.Error(), English
 }
 
-// Rule says a rule of accounts and tokens.
+// Rule explains a rule of accounts and tokens.
 func (l Language) Rule(r people.Rule) string {
 	if r == people.RuleTitle {
 		return l.Say("wrong.title", people.MaxTitle)

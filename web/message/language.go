@@ -8,7 +8,7 @@ import (
 	"concordat/report/language"
 )
 
-// Language is one in which the pages speak.
+// Language is a language of the pages.
 type Language language.Code
 
 // English is the language of the API, and the default for unknown languages.
@@ -48,7 +48,7 @@ func LanguageNamed(tag string) Language {
 	return English
 }
 
-// Report returns the language as reports have it.
+// Report returns the language for reports.
 func (l Language) Report() report.Language { return report.Language(l) }
 
 // Name returns the language's name for itself.
@@ -57,7 +57,7 @@ func (l Language) Name() string { return language.Code(l).Name() }
 // Say returns a message. An unknown key is a fault of a page, which a test finds; it is shown as it is.
 func (l Language) Say(key string, args ...any) string { return language.Code(l).Say(key, args...) }
 
-// Action says what an entry of the audit notes. An action that has no words, for example one of another version, is shown as it is.
+// Action says in words what an audit entry records. An action without words, for example one of another version, is shown as it is.
 func (l Language) Action(action string) string {
 	if words, ok := language.Code(l).Lookup("audit.did." + action); ok {
 		return words
@@ -65,7 +65,7 @@ func (l Language) Action(action string) string {
 	return action
 }
 
-// Fact names a field of the detail of an entry of the audit. One that has no words is named as in the audit itself.
+// Fact names a field of the detail of an entry of the audit. One without words has its name in the audit.
 func (l Language) Fact(key string) string {
 	if words, ok := language.Code(l).Lookup("audit.fact." + key); ok {
 		return words

@@ -9,8 +9,8 @@ import (
 	"unicode"
 )
 
-// commonPasswords are those of ten characters and more in the list of @zxcvbn-ts/language-common 4.1.3 (MIT, LICENSE),
-// without what simple finds, a line each: they were used most often where passwords became known.
+// commonPasswords are the passwords of ten characters and more in the list of @zxcvbn-ts/language-common 4.1.3 (MIT, LICENSE),
+// one a line, without those that simple recognises: they were the most common in leaked lists.
 //
 //go:embed common.txt
 var commonPasswords string
@@ -23,8 +23,8 @@ var isCommon = sync.OnceValue(func() map[string]bool {
 	return all
 })
 
-// common reports whether a password is among the first that somebody tries: one of the list, whatever its case and
-// whatever signs surround it, or a simple one.
+// common reports whether a password is among the first that an attacker tries: one of the list, in any case and with any signs
+// around it, or a simple one.
 func common(password string) bool {
 	p := strings.ToLower(password)
 	bare := strings.TrimFunc(p, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
@@ -70,7 +70,7 @@ func counts(rs []rune, step rune) bool {
 	return true
 }
 
-// leastBeside is how many characters a password must have beside the name of its account.
+// leastBeside is the minimum number of characters of a password in addition to the account's name.
 const leastBeside = 6
 
 // ownName reports whether a password is little more than one of the names, forwards or backwards.
@@ -97,8 +97,7 @@ const (
 	MaxBytes    = 1024
 )
 
-// Fault returns the key of what is wrong with a chosen password; empty: nothing. names are the names of its
-// account.
+// Fault returns the message key for a fault of a new password; empty: it has none. names are the names of its account.
 func Fault(password, again string, names ...string) string {
 	switch n := len([]rune(password)); {
 	case n < leastSecret || len(password) > MaxBytes:

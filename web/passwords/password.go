@@ -22,31 +22,31 @@ const (
 	argonKey  = 32
 )
 
-// Cost says how much argon2id spends on one password. The zero value is that of a site: the second recommended choice of RFC 9106,
-// section 4.
+// Cost is the memory and time that argon2id spends on one password. The zero value is that of a site: the second recommended
+// choice of RFC 9106, section 4.
 type Cost struct {
 	Memory  uint32 // KiB; 0: 64 MiB
 	Passes  uint32 // over the memory; 0: 3
 	Threads uint8  // 0: 4
 }
 
-// ofSite fills in what a site spends.
+// ofSite fills in a site's defaults.
 func (c Cost) ofSite() Cost {
 	return Cost{cmp.Or(c.Memory, 64<<10), cmp.Or(c.Passes, 3), cmp.Or(c.Threads, argonThreads)}
 }
 
-// argonThreads is how many processors a site's password works on.
+// argonThreads is how many processors one password uses.
 const argonThreads = 4
 
-// Bounds of the memory that passwords take, and of how long one waits: each holds 64 MiB while it is tried, for about a tenth of
-// a second. As each works on argonThreads processors, a second one at a time makes both slower if there are no more than
-// that, so that the next one would wait longer.
+// Bounds of the memory that passwords take, and of how long one waits: each takes 64 MiB for about a tenth of a second. Since
+// each uses argonThreads processors, hashing a second one at a time makes both slower if there are no more processors than
+// that, and the next one waits longer.
 const (
 	maxHashing = 2
 	maxWaiting = 32
 )
 
-// hashingAtOnce returns how many passwords are hashed at a time on so many processors.
+// hashingAtOnce returns how many passwords are hashed at a time on a number of processors.
 func hashingAtOnce(processors int) int { return min(max(processors/argonThreads, 1), maxHashing) }
 
 // Hasher hashes passwords, a few at a time. It is safe for concurrent use.
@@ -56,20 +56,21 @@ type Hasher struct {
 	nobody func() string
 }
 
-// NewHasher returns a hasher that spends so much on each password.
+// NewHasher returns a hasher with this cost for each password.
 func NewHasher(c Cost) *Hasher {
 	h := &Hasher{line: limit.Line{Running: hashingAtOnce(runtime.GOMAXPROCS(0)), Waiting: maxWaiting}, cost: c.ofSite()}
 	h.nobody = sync.OnceValue(func() string { return h.cost.hash(rand.Text()) })
 	return h
 }
 
-// Nobody returns a hash that no password has: passwords for unknown names are compared with it. That takes as long as any other comparison.
+// Nobody returns a hash that matches no password. Passwords for unknown names are compared with it, which takes as long as any
+// other comparison.
 func (h *Hasher) Nobody() string { return h.nobody() }
 
 // Hash returns the password in PHC form, for example $argon2id$v=19$m=65536,t=3,p=4$SALT$KEY. It waits for its turn, and
 // fails if too many do.
 func (h *Hasher) Hash(ctx context.Context, password string) (string, error) {
-	if err := h.line.Enter(ctx, 0); err != nil { // who chooses a password has shown a link or the former one
+	if err := h.line.Enter(ctx, 0); err != nil { // a visitor who chooses a password has shown a link or the former one
 		return "", err
 	}
 	defer h.line.Leave()

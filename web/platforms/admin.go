@@ -19,7 +19,7 @@ import (
 )
 
 const (
-	// purposeLTI is a link by which a platform registers itself, once.
+	// purposeLTI is the purpose of a link with which a platform registers itself, once.
 	purposeLTI   store.Purpose = "lti"
 	registerTime               = 24 * time.Hour
 	// recentAssets is how many files of platforms the page shows.
@@ -30,12 +30,12 @@ type platformsPage struct {
 	Platforms []store.LTIPlatform
 	Assets    []store.LTIAsset
 	Tool      lti.Tool
-	Link      string // by which a platform registers itself; shown once
+	Link      string // the link with which a platform registers itself; shown once
 	Problem   string
 	Form      url.Values
 }
 
-// Field returns what was typed into a field, to be shown again.
+// Field returns the value that was entered into a field, to be shown again.
 func (p platformsPage) Field(name string) string { return p.Form.Get(name) }
 
 func (d *Tool) platformsPage(rw http.ResponseWriter, r *http.Request, v *web.Visitor) {
@@ -55,7 +55,7 @@ func (d *Tool) showPlatforms(rw http.ResponseWriter, r *http.Request, v *web.Vis
 	d.w.Show(rw, r, v, code, "platforms", "title.platforms", p)
 }
 
-// changePlatforms adds, changes and removes platforms, and makes links by which they register.
+// changePlatforms adds, changes and removes platforms, and creates links with which they register.
 func (d *Tool) changePlatforms(rw http.ResponseWriter, r *http.Request, v *web.Visitor) {
 	if err := web.ParseForm(rw, r); err != nil {
 		d.w.Fail(rw, r, v, err)
@@ -93,7 +93,7 @@ func (d *Tool) changePlatforms(rw http.ResponseWriter, r *http.Request, v *web.V
 	http.Redirect(rw, r, "/platforms", http.StatusSeeOther)
 }
 
-// lines returns the words of a field, which stand in lines or between commas.
+// lines returns the words of a field, separated by line breaks or commas.
 func lines(text string) []string {
 	return strings.FieldsFunc(text, func(r rune) bool { return r == '\n' || r == '\r' || r == ',' || r == ' ' })
 }
@@ -116,7 +116,7 @@ func Check(p store.LTIPlatform, private bool) error {
 	return platformOf(p).Validate(private)
 }
 
-// AddPlatform registers a platform; an id that is taken is concordat.ErrExists.
+// AddPlatform registers a platform; if the id is taken it fails with concordat.ErrExists.
 func (d *Tool) AddPlatform(ctx context.Context, who string, p store.LTIPlatform) error {
 	if err := Check(p, d.o.Private); err != nil {
 		return err
@@ -150,7 +150,7 @@ func (d *Tool) ChangePlatform(ctx context.Context, who, id, action string, deplo
 	})
 }
 
-// RemovePlatform forgets a platform; the checks it asked for stay.
+// RemovePlatform removes a platform; the checks that it requested stay.
 func (d *Tool) RemovePlatform(ctx context.Context, who, id string) error {
 	return d.w.Change(ctx, who, "lti_platform_removed", map[string]any{"platform": id}, func(tx *store.DB) error {
 		return tx.LTI.DeleteLTIPlatform(ctx, id)
@@ -159,8 +159,8 @@ func (d *Tool) RemovePlatform(ctx context.Context, who, id string) error {
 
 type registerView struct{ Key, Offer, Token, Issuer, Family string }
 
-// registerPage asks the administrator of a platform whether to register it (Dynamic Registration 1.0, section
-// 3.3). The link is a secret that an administrator of the site made.
+// registerPage asks a platform's administrator whether to register it (Dynamic Registration 1.0, section 3.3). The link is a
+// secret created by an administrator of the site.
 func (d *Tool) registerPage(rw http.ResponseWriter, r *http.Request) {
 	q := r.URL.Query()
 	p := registerView{Key: q.Get("key"), Offer: q.Get("openid_configuration"), Token: q.Get("registration_token")}
@@ -212,7 +212,7 @@ func (d *Tool) register(rw http.ResponseWriter, r *http.Request) {
 	d.w.Show(rw, r, nil, http.StatusOK, "lti_registered", "title.lti.register", len(p.Deployments) == 0)
 }
 
-// freeID makes an id of the host of a platform.
+// freeID makes an unused id from the host of a platform.
 func (d *Tool) freeID(ctx context.Context, o *lti.Offer) (string, error) {
 	u, err := url.Parse(o.Issuer)
 	if err != nil {

@@ -20,8 +20,7 @@ import (
 
 type windowPage struct{ Key string }
 
-// launch takes somebody who comes from a platform with a message (1EdTech Security Framework 1.0,
-// section 5.1.1.3).
+// launch handles a visitor who comes from a platform with a message (1EdTech Security Framework 1.0, section 5.1.1.3).
 func (d *Tool) launch(rw http.ResponseWriter, r *http.Request) {
 	r.Body = http.MaxBytesReader(rw, r.Body, lti.MaxMessage+64<<10)
 	if err := r.ParseForm(); err != nil {
@@ -44,7 +43,7 @@ func (d *Tool) launch(rw http.ResponseWriter, r *http.Request) {
 	}
 	d.frame(rw, p, web.ContentPolicy)
 	c, err := r.Cookie(d.w.Accounts.HostCookie(stateCookie))
-	if err != nil { // the browser keeps no cookies here: nothing that came is used
+	if err != nil { // the browser keeps no cookies here: nothing of the request is used
 		d.ownWindow(rw, r, s)
 		return
 	}
@@ -58,7 +57,7 @@ func (d *Tool) launch(rw http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// ownWindow shows a link that begins the launch again where cookies are kept.
+// ownWindow shows a link that repeats the launch where cookies are kept.
 func (d *Tool) ownWindow(rw http.ResponseWriter, r *http.Request, s launchState) {
 	key := rand.Text()
 	if err := d.put(r.Context(), flowLTIAgain, key, s, web.FlowTime); err != nil {
@@ -68,7 +67,7 @@ func (d *Tool) ownWindow(rw http.ResponseWriter, r *http.Request, s launchState)
 	d.w.Show(rw, r, nil, http.StatusOK, "lti_window", "title.lti", windowPage{key})
 }
 
-// message returns what the platform says, after every check.
+// message returns the platform's message, after every check.
 func (d *Tool) message(ctx context.Context, p store.LTIPlatform, s launchState, browser string, f url.Values) (*lti.Message, error) {
 	if !web.EqualText(web.HashText(browser), s.Browser) {
 		return nil, fmt.Errorf("launch: %w: another browser", concordat.ErrRefused)
@@ -88,7 +87,7 @@ func (d *Tool) message(ctx context.Context, p store.LTIPlatform, s launchState, 
 	return m, nil
 }
 
-// open signs somebody in to the course of a message and goes to what it is about.
+// open signs a person in to the course of a message and redirects to its subject.
 func (d *Tool) open(rw http.ResponseWriter, r *http.Request, p store.LTIPlatform, m *lti.Message) error {
 	s := &session{Platform: p.ID, Deployment: m.Deployment, Context: contextOf(m), Course: m.Context.Title, Subject: m.Subject,
 		Name: m.Name, Teacher: m.Teaches(), platform: p}
@@ -131,7 +130,7 @@ func (d *Tool) open(rw http.ResponseWriter, r *http.Request, p store.LTIPlatform
 	return nil
 }
 
-// customProcessor is the parameter by which a platform names the choices of an activity.
+// customProcessor is the parameter with which a platform names the choices of an activity.
 const customProcessor = "concordat_processor"
 
 // choices are a teacher's settings for an activity.
@@ -140,7 +139,7 @@ type choices struct {
 	Template  string                `json:"template,omitempty"`
 }
 
-// pendingChoice is a request of a platform that waits for a teacher's choices.
+// pendingChoice is a platform's request that waits for a teacher's choices.
 type pendingChoice struct {
 	Platform, Context, Processor string
 	Message                      *lti.Message // of deep linking; nil: the choices are changed
@@ -167,7 +166,7 @@ func (d *Tool) beginConfigure(ctx context.Context, s *session, m *lti.Message) (
 	return key, d.put(ctx, flowLTIConfigure, key, one, sessionTime)
 }
 
-// subscribe asks the platform to tell of submissions, without which nothing would ever be checked.
+// subscribe asks the platform for notices of submissions, without which nothing would ever be checked.
 func (d *Tool) subscribe(ctx context.Context, s *session, m *lti.Message) error {
 	if m.Notices == nil || !slices.Contains(m.Notices.Types, lti.NoticeSubmission) {
 		return fmt.Errorf("configure: %w: the platform sends no %s", concordat.ErrInvalid, lti.NoticeSubmission)
@@ -218,7 +217,7 @@ func (d *Tool) configurePage(rw http.ResponseWriter, r *http.Request, s *session
 	d.w.Show(rw, r, nil, http.StatusOK, "lti_configure", "title.lti.configure", p)
 }
 
-// choices returns what was chosen; nothing was is not an error.
+// choices returns the teacher's choices; having none is not an error.
 func (d *Tool) choices(ctx context.Context, platform, processor, context string) (c choices, err error) {
 	if processor == "" {
 		return c, nil
@@ -235,7 +234,7 @@ func (d *Tool) choices(ctx context.Context, platform, processor, context string)
 
 type answerPage struct{ URL, Token string }
 
-// configure keeps a teacher's choices and, for a new activity, answers the platform.
+// configure saves a teacher's choices and, for a new activity, answers the platform.
 func (d *Tool) configure(rw http.ResponseWriter, r *http.Request, s *session) {
 	err := web.ParseForm(rw, r)
 	var one pendingChoice
@@ -287,7 +286,7 @@ func (d *Tool) keepChoices(ctx context.Context, s *session, one pendingChoice, f
 	}
 	context := s.Context
 	if one.Message != nil {
-		context = "" // also those of copies of the course
+		context = "" // also of copies of the course
 	}
 	detail := map[string]any{"processor": one.Processor, "context": s.Context}
 	return d.w.Change(ctx, s.visitor().Name, "lti_configured", detail, func(tx *store.DB) error {

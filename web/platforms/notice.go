@@ -25,11 +25,11 @@ const (
 	// maxNotices bounds the notices of one call, each of at most lti.MaxMessage bytes.
 	maxNotices    = 100
 	maxNoticeBody = 4 << 20
-	// noticeTime is how long a notice is remembered, far longer than its signature is good.
+	// noticeTime is how long a notice is remembered, far longer than its signature is valid.
 	noticeTime = 30 * 24 * time.Hour
 )
 
-// contextOf names the course of a message, or what stands for it where the platform tells none.
+// contextOf names the course of a message, or a substitute if the platform does not name one.
 func contextOf(m *lti.Message) string {
 	switch {
 	case m.Context.ID != "":
@@ -42,9 +42,8 @@ func contextOf(m *lti.Message) string {
 	return ""
 }
 
-// notice takes what a platform tells by itself (Platform Notification Service 1.0, section 4). It
-// answers 200 when all of it is on the disk, 503 where a platform should send again, and 400 where
-// something was none of its notices; what was good is kept all the same.
+// notice receives notices that a platform sends by itself (Platform Notification Service 1.0, section 4). It answers 200 when
+// all are on disk, 503 if the platform should send them again, and 400 if one is not a notice; valid ones are kept in any case.
 func (d *Tool) notice(rw http.ResponseWriter, r *http.Request) {
 	b, err := io.ReadAll(http.MaxBytesReader(rw, r.Body, maxNoticeBody))
 	var body struct {
@@ -78,12 +77,12 @@ func (d *Tool) notice(rw http.ResponseWriter, r *http.Request) {
 	}
 	select {
 	case d.wake <- struct{}{}:
-	default: // somebody is about to look anyway
+	default: // a check will happen soon anyway
 	}
 	rw.WriteHeader(code)
 }
 
-// takeNotice checks one notice and keeps its files as work to be done.
+// takeNotice checks one notice and stores its files as pending work.
 func (d *Tool) takeNotice(ctx context.Context, raw string) error {
 	p, err := d.sender(ctx, raw)
 	if err != nil {
@@ -111,7 +110,7 @@ func (d *Tool) takeNotice(ctx context.Context, raw string) error {
 			URL: a.URL, ReportURL: m.ReportURL, Title: cmp.Or(a.Title, a.Filename), Filename: a.Filename, Media: a.Media,
 			Digest: digestOf(a.Digest), Made: d.w.Options().Now()})
 	}
-	// The name of a notice is the platform's; where it has none, its nonce serves.
+	// The notice is named by the platform; without a name, its nonce is used.
 	name := strings.Join([]string{p.ID, m.Deployment, cmp.Or(m.Notice.ID, m.Nonce)}, "\n")
 	return d.w.Options().Store.Atomic(ctx, func(tx *store.DB) error {
 		fresh, err := tx.LTI.TakeLTINotice(ctx, name, d.w.Options().Now().Add(noticeTime), assets)
@@ -123,7 +122,7 @@ func (d *Tool) takeNotice(ctx context.Context, raw string) error {
 	})
 }
 
-// sender returns the platform that a notice names as its own.
+// sender returns the platform that a notice names as its sender.
 func (d *Tool) sender(ctx context.Context, raw string) (store.LTIPlatform, error) {
 	issuer, audience, err := lti.Peek(raw)
 	if err != nil {
@@ -141,7 +140,7 @@ func (d *Tool) sender(ctx context.Context, raw string) (store.LTIPlatform, error
 	return store.LTIPlatform{}, fmt.Errorf("notice: %w: of issuer %.200q for %.200q", concordat.ErrRefused, issuer, audience)
 }
 
-// digestOf returns a SHA-256 in base64 as hexadecimal; empty: it is none.
+// digestOf converts a SHA-256 from base64 to hexadecimal; empty: it is not one.
 func digestOf(text string) string {
 	for _, e := range []*base64.Encoding{base64.StdEncoding, base64.RawStdEncoding, base64.URLEncoding, base64.RawURLEncoding} {
 		if b, err := e.DecodeString(text); err == nil && len(b) == 32 {

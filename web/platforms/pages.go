@@ -59,7 +59,7 @@ func (d *Tool) showChecks(rw http.ResponseWriter, r *http.Request, s *session, c
 	d.w.Show(rw, r, nil, code, "lti_checks", "title.lti", p)
 }
 
-// submit takes files that somebody submits within a course.
+// submit takes files that a person submits within a course.
 func (d *Tool) submit(rw http.ResponseWriter, r *http.Request, s *session) {
 	u, err := d.w.Checks.Read(rw, r)
 	if err != nil {
@@ -96,7 +96,7 @@ func (d *Tool) submit(rw http.ResponseWriter, r *http.Request, s *session) {
 	http.Redirect(rw, r, "/lti/checks", http.StatusSeeOther)
 }
 
-// visible returns a check of the course that the visitor may see; else it does not exist for them.
+// visible returns a check of the course if the visitor may see it; else it does not exist for them.
 func (d *Tool) visible(r *http.Request, s *session) (store.Task, error) {
 	id := concordat.TaskID(r.PathValue("id"))
 	k, err := d.w.Options().Store.LTI.LTICheck(r.Context(), id)

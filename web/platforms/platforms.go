@@ -17,22 +17,22 @@ import (
 	"concordat/web/lti"
 )
 
-// Options says how learning platforms use the site. Keys are required.
+// Options configures how learning platforms use the site. Keys are required.
 type Options struct {
 	Keys *lti.Keys
-	// Private lets platforms be at private addresses and at http.
+	// Private allows platforms at private addresses and by http.
 	Private bool
-	// Learners may open the reports of their own work and submit by themselves.
+	// Learners may open the reports of their own work and submit files themselves.
 	Learners bool
-	// Threshold is the share from which a result is urgent; 0: 0.3.
+	// Threshold is the share at which a result is urgent; 0: 0.3.
 	Threshold float64
-	// Retry is how long the first retry of what failed waits; each further one twice as long. 0: 10 s.
+	// Retry is how long to wait before the first retry after a failure; each further wait is twice as long. 0: 10 s.
 	Retry time.Duration
-	// Poll is how often checks are looked at; 0: 2 s.
+	// Poll is how often the state of checks is read; 0: 2 s.
 	Poll time.Duration
 }
 
-// foreign are the pages to which platforms send people by forms of their own.
+// foreign are the pages to which platforms send people with forms of their own.
 var foreign = []string{"POST /lti/login", "POST /lti/launch"}
 
 const (
@@ -43,12 +43,12 @@ const (
 
 	stateCookie   = "lti-state"
 	sessionCookie = "lti"
-	// sessionTime is how long a launch is good.
+	// sessionTime is how long a launch is valid.
 	sessionTime = 4 * time.Hour
 )
 
-// Tool is the site as a tool of learning platforms, as LTI calls it: it takes their launches and notices, checks the files that they
-// name, and tells them the results. It is safe for concurrent use.
+// Tool makes the site a tool, as LTI calls it, of learning platforms: it receives their launches and notices, checks the files
+// that they name, and reports the results. It is safe for concurrent use.
 type Tool struct {
 	w      *web.Web
 	o      Options
@@ -109,7 +109,7 @@ func (d *Tool) enabled(ctx context.Context, id string) (store.LTIPlatform, error
 	return p, err
 }
 
-// jwks shows the public keys of the site.
+// jwks serves the public keys of the site.
 func (d *Tool) jwks(rw http.ResponseWriter, r *http.Request) {
 	b, err := d.o.Keys.Public()
 	if err != nil {
@@ -117,11 +117,11 @@ func (d *Tool) jwks(rw http.ResponseWriter, r *http.Request) {
 		return
 	}
 	rw.Header().Set("Content-Type", "application/json")
-	_, _ = rw.Write(b) // a reader that went away misses nothing
+	_, _ = rw.Write(b) // a disconnected reader misses nothing
 }
 
-// cookie sets a cookie that also holds within a frame of the platform, kept apart for each platform
-// where the browser can (CHIPS).
+// cookie sets a cookie that also works within a frame of the platform, separate for each platform if the browser supports that
+// (CHIPS).
 func (d *Tool) cookie(rw http.ResponseWriter, name, value string, age time.Duration) {
 	c := &http.Cookie{Name: d.w.Accounts.HostCookie(name), Value: value, Path: "/", MaxAge: int(age.Seconds()), HttpOnly: true,
 		SameSite: http.SameSiteLaxMode}
@@ -131,8 +131,7 @@ func (d *Tool) cookie(rw http.ResponseWriter, name, value string, age time.Durat
 	http.SetCookie(rw, c)
 }
 
-// frame lets the pages of the platform show this answer in a frame, and its form lead to where, if
-// that is not empty.
+// frame allows the platform's pages to show this answer in a frame, and its form to lead to where, if that is not empty.
 func (d *Tool) frame(rw http.ResponseWriter, p store.LTIPlatform, base string) {
 	ancestors := "'none'"
 	if all := platformOf(p).Origins(); len(all) > 0 {
@@ -179,11 +178,11 @@ func (d *Tool) issuer(ctx context.Context, issuer, client string) (store.LTIPlat
 	return all[0], nil
 }
 
-// leave sends the browser to the platform, to come back with a message (section 5.1.1.2).
+// leave sends the browser to the platform, which sends it back with a message (section 5.1.1.2).
 func (d *Tool) leave(rw http.ResponseWriter, r *http.Request, p store.LTIPlatform, s launchState) {
 	secret := rand.Text()
 	if c, err := r.Cookie(d.w.Accounts.HostCookie(stateCookie)); err == nil && len(c.Value) >= 20 && len(c.Value) <= 100 {
-		secret = c.Value // another tab is on its way too
+		secret = c.Value // another tab is launching too
 	}
 	state := rand.Text()
 	s.Nonce, s.Browser = rand.Text(), web.HashText(secret)
@@ -204,7 +203,7 @@ func (d *Tool) put(ctx context.Context, kind, secret string, v any, age time.Dur
 	return d.putIn(ctx, d.w.Options().Store, kind, secret, v, age)
 }
 
-// putIn is put in a transaction.
+// putIn stores a message in a transaction.
 func (d *Tool) putIn(ctx context.Context, db *store.DB, kind, secret string, v any, age time.Duration) error {
 	b, err := json.Marshal(v)
 	if err != nil {
@@ -221,7 +220,7 @@ func (d *Tool) take(ctx context.Context, kind, secret string, v any) error {
 	return json.Unmarshal([]byte(data), v)
 }
 
-// again begins a launch again in a window of its own, where the browser keeps cookies.
+// again repeats a launch in a window of its own, where the browser keeps cookies.
 func (d *Tool) again(rw http.ResponseWriter, r *http.Request) {
 	var s launchState
 	err := d.take(r.Context(), flowLTIAgain, r.URL.Query().Get("key"), &s)
@@ -236,8 +235,7 @@ func (d *Tool) again(rw http.ResponseWriter, r *http.Request) {
 	d.leave(rw, r, p, s)
 }
 
-// session is somebody who came from a platform. They have no account at the site and see what
-// belongs to their course only.
+// session is a person who came from a platform. They have no account at the site and see only what belongs to their course.
 type session struct {
 	Platform, Deployment, Context, Course string
 	Subject, Name                         string
@@ -246,7 +244,7 @@ type session struct {
 	platform store.LTIPlatform
 }
 
-// visitor is the session for what notes who did something.
+// visitor returns the session as the author of what is recorded.
 func (s *session) visitor() *web.Visitor {
 	role := store.RoleSubmitter
 	if s.Teacher {
@@ -255,10 +253,10 @@ func (s *session) visitor() *web.Visitor {
 	return &web.Visitor{Account: store.Account{Name: web.PlatformOwner + s.Platform + ":" + s.Subject, Title: s.Name, Role: role}}
 }
 
-// mayUse reports whether the visitor may see anything here at all.
+// mayUse reports whether the visitor may see anything here.
 func (d *Tool) mayUse(s *session) bool { return s.Teacher || d.o.Learners && s.Subject != "" }
 
-// as wraps a page that wants somebody who came from a platform.
+// as wraps a page for people who came from a platform.
 func (d *Tool) as(page func(http.ResponseWriter, *http.Request, *session)) http.HandlerFunc {
 	return func(rw http.ResponseWriter, r *http.Request) {
 		s, err := d.session(r)
@@ -278,7 +276,7 @@ func (d *Tool) as(page func(http.ResponseWriter, *http.Request, *session)) http.
 	}
 }
 
-// session returns who came from a platform, or concordat.ErrNotFound.
+// session returns the person who came from a platform, or concordat.ErrNotFound.
 func (d *Tool) session(r *http.Request) (*session, error) {
 	c, err := r.Cookie(d.w.Accounts.HostCookie(sessionCookie))
 	if err != nil {

@@ -23,16 +23,16 @@ import (
 
 const (
 	workers = 3
-	// assetLease is how long one step with an asset may take; after a crash it is done again then.
+	// assetLease is how long one step with an asset may take; after a crash it is then repeated.
 	assetLease = 6 * time.Minute
 	// fetchTime bounds the transfer of one file.
 	fetchTime = 5 * time.Minute
-	// maxTries is how often a step is tried, over about a day, before it is given up.
+	// maxTries is how often a step is tried, over about a day, before it is abandoned.
 	maxTries = 30
 	maxWait  = time.Hour
 )
 
-// Run fetches what platforms asked to have checked and tells them the results, until ctx ends. The store holds how far it is.
+// Run fetches the files that platforms want checked and reports the results, until ctx ends. The store records the progress.
 func (d *Tool) Run(ctx context.Context) error {
 	defer d.client.Close()
 	g, ctx := errgroup.WithContext(ctx)
@@ -45,7 +45,7 @@ func (d *Tool) Run(ctx context.Context) error {
 	return nil
 }
 
-// work takes one asset after the other.
+// work handles one asset after the other.
 func (d *Tool) work(ctx context.Context) error {
 	poll := time.NewTicker(d.o.Poll)
 	defer poll.Stop()
@@ -57,7 +57,7 @@ func (d *Tool) work(ctx context.Context) error {
 		case err == nil:
 			err := compare.Guard(func() error { d.step(ctx, a); return nil })
 			if (compare.Panics{Logger: d.w.Options().Logger, Counted: d.w.Options().Panicked}).Note(err, "asset", a.ID) {
-				d.later(&a, err) // else its lease would end and it would panic again, forever
+				d.later(&a, err) // otherwise its lease would end and it would panic again, forever
 				d.keep(ctx, a)
 			}
 			continue
@@ -73,7 +73,7 @@ func (d *Tool) work(ctx context.Context) error {
 	}
 }
 
-// step takes the next step for an asset and keeps its progress.
+// step takes the next step for an asset and stores its progress.
 func (d *Tool) step(ctx context.Context, a store.LTIAsset) {
 	before := a.State
 	p, err := d.enabled(ctx, a.Platform)
@@ -90,7 +90,7 @@ func (d *Tool) step(ctx context.Context, a store.LTIAsset) {
 		err = d.follow(ctx, p, &a)
 	}
 	switch {
-	case ctx.Err() != nil: // the process ends: the next one begins with it
+	case ctx.Err() != nil: // the process is ending: the next one continues with it
 		a.Due = d.w.Options().Now()
 	case err != nil:
 		d.later(&a, err)
@@ -100,14 +100,14 @@ func (d *Tool) step(ctx context.Context, a store.LTIAsset) {
 	d.keep(ctx, a)
 }
 
-// keep keeps how far an asset came, also when the process ends.
+// keep stores the progress of an asset, even when the process ends.
 func (d *Tool) keep(ctx context.Context, a store.LTIAsset) {
 	if err := d.w.Options().Store.LTI.SetLTIAsset(context.WithoutCancel(ctx), a); err != nil && !errors.Is(err, concordat.ErrNotFound) {
 		d.w.Options().Logger.Error("keep an asset", "asset", a.ID, "error", err)
 	}
 }
 
-// later puts a failed step off, or gives it up where no later try can do better.
+// later postpones a failed step, or abandons it if retrying cannot help.
 func (d *Tool) later(a *store.LTIAsset, err error) {
 	a.Attempts++
 	a.Cause = err.Error()
@@ -118,17 +118,17 @@ func (d *Tool) later(a *store.LTIAsset, err error) {
 	switch {
 	case !lasting && a.Attempts < maxTries:
 	case a.State == store.LTIFetch && a.Code == "":
-		// The platform learns the reason, with retries of its own.
+		// The platform is told the reason, with retries of its own.
 		a.Code, a.Attempts, a.Due = lti.CodeDownload, 0, d.w.Options().Now()
 	default:
 		a.State, a.Code = store.LTIFailed, cmp.Or(a.Code, lti.CodeFailed)
 	}
 }
 
-// fetch fetches a file and puts its check into the queue, both once: the task has its name before it
+// fetch fetches a file and queues its check, each once: the task is named before it exists.
 // is there.
 func (d *Tool) fetch(ctx context.Context, p store.LTIPlatform, a *store.LTIAsset) error {
-	if a.Told == "" { // only a word that it came; the result is not held up by it
+	if a.Told == "" { // only an acknowledgement; the result does not wait for it
 		if err := d.tell(ctx, p, a, lti.Report{Progress: lti.Pending}); err != nil && !errors.Is(err, concordat.ErrUnavailable) {
 			return err
 		}
@@ -166,7 +166,7 @@ func (d *Tool) fetch(ctx context.Context, p store.LTIPlatform, a *store.LTIAsset
 	return nil
 }
 
-// download keeps the file. What will never do is not an error but sets a.Code.
+// download stores the file. A permanent failure is not an error but sets a.Code.
 func (d *Tool) download(ctx context.Context, p store.LTIPlatform, a *store.LTIAsset) (j site.Job, err error) {
 	ctx, cancel := context.WithTimeout(ctx, fetchTime)
 	defer cancel()
@@ -182,7 +182,7 @@ func (d *Tool) download(ctx context.Context, p store.LTIPlatform, a *store.LTIAs
 		return j, err
 	}
 	hash, size, err := d.w.Options().Files.Put(ctx, f, d.w.Options().MaxUpload)
-	_ = f.Close() // read to its end or given up
+	_ = f.Close() // read to its end or abandoned
 	switch {
 	case errors.Is(err, concordat.ErrInvalid):
 		return refuse(lti.CodeTooLarge, err.Error())
@@ -202,13 +202,13 @@ func (d *Tool) download(ctx context.Context, p store.LTIPlatform, a *store.LTIAs
 	return site.Job{Name: name, File: hash, Title: a.Title}, nil
 }
 
-// endings of names that platforms give without one, for example what was typed into a form.
+// endings of names that platforms give without one, for example for typed text.
 var endings = map[string]string{"text/html": ".html", "text/plain": ".txt", "application/pdf": ".pdf", "application/rtf": ".rtf",
 	"text/markdown": ".md",
 	"application/vnd.openxmlformats-officedocument.wordprocessingml.document": ".docx", "application/vnd.oasis.opendocument.text": ".odt",
 	"application/zip": ".zip"}
 
-// follow tells the platform that the check continues, or what came of it.
+// follow tells the platform that the check continues, or its result.
 func (d *Tool) follow(ctx context.Context, p store.LTIPlatform, a *store.LTIAsset) error {
 	r, over, err := d.outcome(ctx, a)
 	switch {
@@ -225,7 +225,7 @@ func (d *Tool) follow(ctx context.Context, p store.LTIPlatform, a *store.LTIAsse
 	}
 	a.Due, a.Cause = d.w.Options().Now(), ""
 	switch {
-	case over && r.Progress == lti.Failed: // a teacher may ask again, and it is fetched again
+	case over && r.Progress == lti.Failed: // a teacher may ask again, and then it is fetched again
 		a.State, a.Code = store.LTIFailed, r.Code
 	case over:
 		a.State = store.LTIDone
@@ -260,7 +260,7 @@ func (d *Tool) tell(ctx context.Context, p store.LTIPlatform, a *store.LTIAsset,
 	return nil
 }
 
-// outcome returns the result of a check; over is false while it runs. For an archive the highest share counts.
+// outcome returns the result of a check; over is false while it runs. For an archive it is the highest share.
 func (d *Tool) outcome(ctx context.Context, a *store.LTIAsset) (r lti.Report, over bool, err error) {
 	tasks, over, err := d.parts(ctx, a.Task)
 	switch {
@@ -310,8 +310,7 @@ func (d *Tool) outcome(ctx context.Context, a *store.LTIAsset) (r lti.Report, ov
 	return r, true, nil
 }
 
-// urgency returns a priority from 0 to 5 and a colour: a third of the threshold each step, 3 from the
-// threshold on.
+// urgency returns a priority from 0 to 5 and a colour: one step for each third of the threshold, 3 from the threshold on.
 func urgency(share, threshold float64) (int, string) {
 	n := min(int(3*share/threshold+1e-9), 5)
 	switch {
@@ -323,10 +322,10 @@ func urgency(share, threshold float64) (int, string) {
 	return n, "#2E6B34"
 }
 
-// maxParts bounds the texts of an archive that are looked at.
+// maxParts bounds how many texts of an archive are examined.
 const maxParts = 10_000
 
-// parts returns a check, or those into which it was split; over is false while one continues.
+// parts returns a check, or those into which it was split; over is false while one is running.
 func (d *Tool) parts(ctx context.Context, id concordat.TaskID) (out []store.Task, over bool, err error) {
 	t, err := d.w.Options().Store.Checks.Task(ctx, id)
 	if err != nil || !web.Ended(t.State) {
@@ -348,7 +347,7 @@ func (d *Tool) parts(ctx context.Context, id concordat.TaskID) (out []store.Task
 	return out, true, nil
 }
 
-// failureCode is the code of a platform for the cause of a check that gave nothing.
+// failureCode is the platform code for the cause of a check without a result.
 func failureCode(cause store.Cause) string {
 	switch cause.Code {
 	case "unsupported", "binary", "encrypted", "no_text_layer", "encoding":

@@ -1,4 +1,4 @@
-// Package static serves the files that pages load, styles, scripts and the icon, and compresses what is sent. It knows nothing of
+// Package static serves the files that pages load (styles, scripts and icons), and compresses what is sent. It knows nothing of
 // the pages. Start from New.
 package static
 
@@ -28,8 +28,8 @@ var embedded embed.FS
 //go:embed icons
 var icons embed.FS
 
-// Icon returns an icon of the folder icons as an element of a page, in the colour of the text beside it. It is not read out:
-// words stand beside it. An unknown name is a fault of a page, which a test finds; it is nothing.
+// Icon returns an icon of the folder icons as an element of a page, in the colour of the adjacent text. It is not read out:
+// words are next to it. An unknown name is a fault of a page, which a test finds; it gives nothing.
 func Icon(name string) template.HTML {
 	b, err := icons.ReadFile("icons/" + name + ".svg")
 	if err != nil {
@@ -41,7 +41,7 @@ func Icon(name string) template.HTML {
 
 // asset is a file that pages load.
 type asset struct {
-	content, zipped []byte // zipped by gzip; nil where that does not make it smaller
+	content, zipped []byte // compressed by gzip; nil if that does not make it smaller
 	kind            string // media type
 	digest          string // first 16 digits of its SHA-256
 }
@@ -66,7 +66,7 @@ func New(further map[string][]byte) (Files, error) {
 		}
 		f[e.Name()] = newAsset(e.Name(), b)
 	}
-	// Every page waits for its styles: the tokens are sent at the head of style.css, in one file, a round trip less.
+	// Every page waits for its styles: the tokens are sent at the beginning of style.css, in one file, to save a round trip.
 	f["style.css"] = newAsset("style.css", slices.Concat(f["tokens.css"].content, f["style.css"].content))
 	delete(f, "tokens.css")
 	return f, nil
@@ -89,20 +89,20 @@ func newZipper(level int) *gzip.Writer {
 	return z
 }
 
-// pageZippers compress pages. Their tables, of some 100 KiB, are used again: to make them costs more than most pages do.
+// pageZippers compress pages. Their tables of some 100 KiB are reused: making them costs more than most pages do.
 var pageZippers = sync.Pool{New: func() any { return newZipper(gzip.BestSpeed) }}
 
-// zipped returns b in the form of gzip (RFC 1952).
+// zipped returns b compressed by gzip (RFC 1952).
 func zipped(b []byte, by *gzip.Writer) []byte {
 	var out bytes.Buffer
 	by.Reset(&out)
-	_, _ = by.Write(b) // a buffer takes everything
+	_, _ = by.Write(b) // a buffer accepts everything
 	_ = by.Close()
 	return out.Bytes()
 }
 
-// Path returns the address of a file that pages load. It names the content: a browser keeps what is there for good, and
-// after an update of the program it never shows a new page in an old style.
+// Path returns the address of a file that pages load. It contains the content's digest, so a browser caches it permanently and,
+// after an update of the program, never shows a new page with an old style.
 func (f Files) Path(name string) string {
 	a := f[name]
 	if a == nil {
@@ -112,9 +112,9 @@ func (f Files) Path(name string) string {
 	return "/static/" + strings.TrimSuffix(name, ext) + "." + a.digest + ext
 }
 
-// ServeHTTP serves the files that pages load: under a name with its digest for good, under the bare name to be asked
-// for each time. A name with a digest of another version is answered by the file of this one, and not kept: in a cluster
-// a page of one version may ask a node of the next.
+// ServeHTTP serves the files that pages load: cached permanently under a name with its digest, revalidated each time under the
+// bare name. A name with a digest of another version is answered with this version's file, uncached: in a cluster, a page of
+// one version may ask a node of the next.
 func (f Files) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 	name := strings.TrimPrefix(r.URL.Path, "/static/")
 	a, kept := f[name], false
@@ -132,7 +132,7 @@ func (f Files) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 		return
 	}
 	h := rw.Header()
-	h.Set("Cache-Control", "no-cache") // asks each time
+	h.Set("Cache-Control", "no-cache") // revalidated each time
 	if kept {
 		h.Set("Cache-Control", "public, max-age=31536000, immutable")
 	}
@@ -158,11 +158,11 @@ func takesGzip(r *http.Request) bool {
 	return false
 }
 
-// leastZipped is the least size of a page that is worth compressing: less fits one packet.
+// leastZipped is the minimum size of a page that is worth compressing: less fits one packet.
 const leastZipped = 1400
 
-// Send writes a page or a piece of one, compressed where the browser takes that. Answers to anything but GET are not: what
-// is shown once, for example a token, stands in them.
+// Send writes a page or a piece of one, compressed if the browser accepts that. Answers to methods other than GET are not
+// compressed: they contain what is shown once, for example a token.
 func Send(rw http.ResponseWriter, r *http.Request, code int, body []byte) {
 	h := rw.Header()
 	h.Set("Content-Type", "text/html; charset=utf-8")
@@ -174,5 +174,5 @@ func Send(rw http.ResponseWriter, r *http.Request, code int, body []byte) {
 		pageZippers.Put(z)
 	}
 	rw.WriteHeader(code)
-	_, _ = rw.Write(body) // a browser that went away misses nothing
+	_, _ = rw.Write(body) // a disconnected browser misses nothing
 }

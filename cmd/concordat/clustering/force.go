@@ -27,7 +27,7 @@ func (a *commands) clusterForce() *cobra.Command {
 				case !live:
 					return cli.Usagef("node %s is not there", node)
 				case w.Seen.Leads(s.State):
-					return cli.Usagef("shard %s has a master, %s: nothing has to be forced", id, s.ISR[0])
+					return cli.Usagef("shard %s has a master, %s: there is nothing to force", id, s.ISR[0])
 				}
 				a.Say("shard %s: in sync were %s; %s becomes master with what it has", id, NodeNames(s.ISR), node)
 				if dry {

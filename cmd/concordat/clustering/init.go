@@ -29,10 +29,10 @@ func (a *commands) clusterInit() *cobra.Command {
 			ctx := cmd.Context()
 			return a.With(ctx, instance.Locked, func(o *instance.Instance) error {
 				if o.Clustered() {
-					return cli.Usagef("this machine belongs to a cluster already")
+					return cli.Usagef("this machine already belongs to a cluster")
 				}
 				if listen == "" || url == "" {
-					return cli.Usagef("--listen and --coordinator are needed")
+					return cli.Usagef("--listen and --coordinator are required")
 				}
 				o.Config.Cluster.Coordinator, o.Config.Cluster.Node = url, node
 				held, err := cluster.Adopt(filepath.Join(o.Dir, instance.IndexName, instance.NodeDirName))
@@ -120,7 +120,7 @@ func (a *commands) foundCluster(ctx context.Context, o *instance.Instance, l clu
 	if err := tellFill(ctx, o, a); err != nil {
 		return err
 	}
-	a.Say("cluster %s of %d shards has its first node %s; start concordat serve, then let others in with concordat cluster token NODE",
+	a.Say("cluster %s of %d shards has its first node %s; start concordat serve, then admit others with concordat cluster token NODE",
 		l.Cluster, l.Shards, node)
 	return nil
 }

@@ -83,7 +83,7 @@ func (a *commands) join(ctx context.Context, token string, j joining) error {
 	}
 	// Report a missing file here, before the first serve does.
 	if err := a.With(ctx, instance.StoreOnly, func(*instance.Instance) error { return nil }); err != nil {
-		return fmt.Errorf("this machine is node %s, but cannot open the store of the site yet; mend that before concordat serve: %w", t.Node, err)
+		return fmt.Errorf("this machine is node %s, but cannot open the site's store yet; fix that before concordat serve: %w", t.Node, err)
 	}
 	if a.JSON {
 		return a.Line(map[string]any{"node": t.Node, "cluster": t.Cluster, "dir": dir})

@@ -44,7 +44,7 @@ func balance(w *instance.Observer, l *cluster.Layout) plan {
 // carryOut changes the wanted nodes and, if asked, waits until the copies are there.
 func (a *commands) carryOut(ctx context.Context, w *instance.Observer, p plan, dry, wait bool) error {
 	if len(p) == 0 {
-		a.Say("nothing has to be moved")
+		a.Say("nothing needs to be moved")
 		return nil
 	}
 	for _, id := range slices.Sorted(maps.Keys(p)) {

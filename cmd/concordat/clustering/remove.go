@@ -69,7 +69,7 @@ func (a *commands) removeNode(ctx context.Context, o *instance.Instance, w *inst
 	}
 	if z, ok := w.Session.(*zk.Session); ok {
 		if err := z.Forget(ctx, id); err != nil && !errors.Is(err, concordat.ErrNotFound) {
-			return fmt.Errorf("node %s is removed, its name in ZooKeeper is not free: concordat cluster zookeeper forget %s: %w", id, id, err)
+			return fmt.Errorf("node %s is removed, but its name in ZooKeeper is still taken; free it with concordat cluster zookeeper forget %s: %w", id, id, err)
 		}
 	}
 	if err := cluster.DropTokens(filepath.Join(o.Dir, instance.ClusterName), id, time.Now()); err != nil {

@@ -120,9 +120,9 @@ func (r *rolling) chosen(l *cluster.Layout, args []string) ([]coord.NodeID, erro
 		case !ok && len(args) > 0:
 			return nil, fmt.Errorf("node %s is away: start it where it is: %w", n, concordat.ErrUnavailable)
 		case !ok:
-			r.a.Warn("node %s is away, and left out", n)
+			r.a.Warn("node %s is away and is skipped", n)
 		case r.to != "" && live.Version == r.to:
-			r.a.Say("node %s has version %s already", n, r.to)
+			r.a.Say("node %s already has version %s", n, r.to)
 			if err := r.a.TellJSON(rollStep{Node: n, Step: "skip", Version: r.to}); err != nil {
 				return nil, err
 			}

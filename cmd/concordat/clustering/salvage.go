@@ -73,7 +73,7 @@ that concordat cluster status names.`,
 				a.Say("among them: %s", strings.Join(out.Some, ", "))
 			}
 			if out.Removed {
-				a.Say("the copies that were put aside are removed")
+				a.Say("the copies that were put aside are deleted")
 			}
 			return nil
 		}}

@@ -56,7 +56,7 @@ neither this machine's server nor the coordinator answers.`,
 			if st = here; err != nil {
 				cause := err
 				if st, err = instance.LookAtCluster(ctx, dir, c, min(nodesTime, statusTime-time.Since(begun))); err != nil {
-					return &cli.Exit{Code: cli.Incomplete, Err: fmt.Errorf("cannot tell: no process of this machine answers (%w), nor does the coordinator: %w",
+					return &cli.Exit{Code: cli.Incomplete, Err: fmt.Errorf("unknown: neither this machine's server answers (%w) nor the coordinator: %w",
 						cause, err)}
 				}
 			}

@@ -24,7 +24,7 @@ func (a *commands) saveSettings(ctx context.Context, s *zk.Session, version int6
 	now, err := s.SetSettings(ctx, version, append(b, '\n'))
 	switch {
 	case errors.Is(err, coord.ErrUnknown):
-		return fmt.Errorf("%w: see concordat cluster zookeeper history whether version %d is there", err, version+1)
+		return fmt.Errorf("%w: check with concordat cluster zookeeper history whether version %d exists", err, version+1)
 	case err != nil:
 		return err
 	}

@@ -37,7 +37,7 @@ func Deletion(s *cli.Site, use, short string, args cobra.PositionalArgs,
 	var reason, receipt string
 	c := &cobra.Command{Use: use, Short: short, Args: args, RunE: func(cmd *cobra.Command, args []string) error {
 		if reason == "" {
-			return cli.Usagef("--reason says nothing: a deletion needs a reason")
+			return cli.Usagef("--reason is empty: a deletion needs a reason")
 		}
 		return a.With(cmd.Context(), instance.WithIndex, func(o *instance.Instance) error {
 			t, err := target(cmd.Context(), o, args)
@@ -65,7 +65,7 @@ func (a *commands) erase(ctx context.Context, o *instance.Instance, reason, file
 		return err
 	}
 	if errors.Is(err, concordat.ErrUnavailable) {
-		a.Warn("deleted, but bytes stay on disk for now: %v; the serving process goes on with it", err)
+		a.Warn("deleted, but bytes remain on disk for now: %v; the server continues the deletion", err)
 		err = nil
 	}
 	if err != nil {
@@ -98,11 +98,11 @@ func (a *commands) eraseServed(ctx context.Context, o *instance.Instance, reason
 			return &r, json.Unmarshal(row.Receipt, &r)
 		}
 		if _, err := instance.Serving(ctx, o.Dir); err != nil {
-			return nil, fmt.Errorf("deletion %s is asked for, and goes on when the site is served again: %w", id, err)
+			return nil, fmt.Errorf("deletion %s was requested and continues when the site is served again: %w", id, err)
 		}
 		select {
 		case <-ctx.Done():
-			return nil, fmt.Errorf("deletion %s goes on in the serving process: %w", id, ctx.Err())
+			return nil, fmt.Errorf("deletion %s continues in the server: %w", id, ctx.Err())
 		case <-tick.C:
 		}
 	}

@@ -34,7 +34,7 @@ knows, and with --document LIBRARY/ID that it is about that document.`,
 			}
 			var r retain.Receipt
 			if err := json.Unmarshal(b, &r); err != nil || r.Version != retain.ReceiptVersion {
-				return cli.Usagef("%s: no receipt of version %d: %v", args[0], retain.ReceiptVersion, err)
+				return cli.Usagef("%s: not a receipt of version %d: %v", args[0], retain.ReceiptVersion, err)
 			}
 			if err := verifyReceipt(r, cards); err != nil {
 				return fmt.Errorf("%s: %w", args[0], err)

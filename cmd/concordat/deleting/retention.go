@@ -53,7 +53,7 @@ func (a *commands) retain(ctx context.Context, o *instance.Instance, dryRun bool
 	if dryRun {
 		verb = "would delete"
 	}
-	a.Say("%s %d reports, %d texts of submissions, %d originals, %d documents of libraries, %d files that belong to nothing; %d deletions carried on",
+	a.Say("%s %d reports, %d texts of submissions, %d originals, %d documents of libraries, %d orphaned files; %d deletions continued",
 		verb, did.Reports, did.Texts, did.Originals, did.Documents, did.Files, did.Resumed)
 	return err
 }

@@ -23,7 +23,7 @@ func (a *commands) alertEnd() *cobra.Command {
 cannot be reached are named, and the command fails; run it again to notify them.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if deadline <= 0 {
-				return cli.Usagef("--deadline %v: want more than nothing", deadline)
+				return cli.Usagef("--deadline %v: want more than 0", deadline)
 			}
 			return a.With(cmd.Context(), instance.StoreOnly, func(o *instance.Instance) error {
 				return a.endStanding(cmd.Context(), o, concordat.TaskID(args[0]), deadline)
@@ -53,7 +53,7 @@ func (a *commands) endStanding(ctx context.Context, o *instance.Instance, task c
 	}
 	err = o.Asks.EndStanding(ctx, task, partners...)
 	if len(at) == 0 && errors.Is(err, concordat.ErrNotFound) {
-		return cli.Usagef("no check %s stays; see concordat alert standing", task)
+		return cli.Usagef("no check %s is being watched; see concordat alert standing", task)
 	}
 	left, err2 := standingAt(ctx, o, task)
 	if err2 != nil {

@@ -38,7 +38,7 @@ func (a *commands) alertHandle() *cobra.Command {
 					if a.JSON {
 						err = a.Line(map[string]any{"number": n, "changed": changed})
 					} else if !changed {
-						a.Say("alert %d is so already", n)
+						a.Say("alert %d is already in that state", n)
 					}
 					if err != nil {
 						return err

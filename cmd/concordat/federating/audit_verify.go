@@ -37,7 +37,7 @@ or keep a copy of the file, in case someone can change both.
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if (of == "") != (file == "") {
-				return cli.Usagef("--export and --of belong together")
+				return cli.Usagef("--export and --of go together")
 			}
 			return a.With(cmd.Context(), instance.StoreOnly, func(o *instance.Instance) error {
 				if file != "" {
@@ -95,7 +95,7 @@ func (a *commands) verified(head store.AuditHead, heads int, err error) error {
 	if a.JSON {
 		return a.Line(map[string]any{"ok": true, "entries": head.Seq, "hash": head.Hash, "heads": heads})
 	}
-	a.Say("the audit is whole: %d entries, %d known heads on its way, last hash %s", head.Seq, heads, head.Hash)
+	a.Say("the audit is intact: %d entries, %d known heads in it, last hash %s", head.Seq, heads, head.Hash)
 	return nil
 }
 
@@ -113,7 +113,7 @@ func readHeads(files []string, cards []*crypto.Card) ([]store.AuditHead, error) 
 		}
 		h, err := crypto.ParseHead(last.Head)
 		if err != nil {
-			return nil, cli.Usagef("%s: its last line is no signed head", file)
+			return nil, cli.Usagef("%s: its last line is not a signed head", file)
 		}
 		if err := checkHead(h, cards); err != nil {
 			return nil, fmt.Errorf("%s: %w", file, err)
@@ -175,7 +175,7 @@ func (a *commands) verifyExport(ctx context.Context, o *instance.Instance, file,
 	}
 	for _, w := range kept {
 		if w.Fork {
-			a.Warn("%s has shown audits that contradict each other: entry %d, heard %s", of, w.Seq, w.Heard.Local().Format(time.DateTime))
+			a.Warn("%s has shown audits that contradict each other: entry %d, received %s", of, w.Seq, w.Heard.Local().Format(time.DateTime))
 		}
 	}
 	more, err := readHeads(append(heads, file), cards) // the export's own last line is signed too

@@ -31,7 +31,7 @@ func MirrorCommand(s *cli.Site) *cobra.Command {
 mirror of a library that its owner closed is deleted.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if deadline <= 0 {
-				return cli.Usagef("--deadline %v: want more than nothing", deadline)
+				return cli.Usagef("--deadline %v: want more than 0", deadline)
 			}
 			return a.withMirrorName(cmd.Context(), args[0], func(o *instance.Instance, who, lib string) error {
 				return a.syncMirror(cmd.Context(), o, who, concordat.LibraryID(lib), deadline)
@@ -114,17 +114,17 @@ func (a *commands) syncMirror(ctx context.Context, o *instance.Instance, who str
 			"sentences": done.Sentences, "complete": done.Complete, "withdrawn": done.Withdrawn, "ready": ready})
 	}
 	if done.Withdrawn {
-		a.Say("%s/%s is not open to this site any more: its mirror is deleted", who, lib)
+		a.Say("%s/%s is no longer open to this site: its mirror is deleted", who, lib)
 		return nil
 	}
 	a.Say("%s/%s, epoch %s: %s new or changed with %s, %d removed", who, lib, m.Epoch, report.Plural(done.Documents, "document", "documents"),
 		report.Plural(done.Sentences, "sentence", "sentences"), done.Removed)
 	if done.Withheld > 0 {
-		a.Say("%s of the library not shipped, since this site has word sets of them: name the partner in a check to ask it about all",
+		a.Say("%s of the library not shipped, because this site has word sets of them: name the partner in a check to ask it about all",
 			report.Plural(done.Withheld, "document is", "documents are"))
 	}
 	if ready < 1 {
-		a.Say("%s of the library has fingerprints there as yet; sync again later", report.English.Percent(ready))
+		a.Say("%s of the library has fingerprints there so far; sync again later", report.English.Percent(ready))
 	}
 	return nil
 }

@@ -127,7 +127,7 @@ func (a *commands) invite(ctx context.Context, o *instance.Instance, id *crypto.
 		return a.Line(map[string]any{"invitation": inv.String(), "expires": inv.Expiry, "url": inv.URL, "grants": view.OfGrants(grants)})
 	}
 	a.Say("%s", inv)
-	a.Say("good once, until %s; the other site runs: concordat peer redeem INVITATION", inv.Expiry.Local().Format(time.DateTime))
+	a.Say("valid once, until %s; the other site runs: concordat peer redeem INVITATION", inv.Expiry.Local().Format(time.DateTime))
 	if len(grants) == 0 {
 		a.Say("it opens no library; name one with --library")
 	}

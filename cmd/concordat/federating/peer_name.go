@@ -22,7 +22,7 @@ func (a *commands) peerName() *cobra.Command {
 					return err
 				}
 				if _, err := crypto.ParseSiteID(args[1]); err == nil || strings.ContainsAny(args[1], "/ ") {
-					return cli.Usagef("name %q: no identity, no / and no space", args[1])
+					return cli.Usagef("name %q: must not be an identity or contain / or a space", args[1])
 				}
 				if err := o.Store.Partners.NamePartner(cmd.Context(), p.Site, args[1]); err != nil {
 					if errors.Is(err, concordat.ErrExists) {

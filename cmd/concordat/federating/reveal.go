@@ -45,7 +45,7 @@ or disappear.`,
 		Args: func(_ *cobra.Command, args []string) error {
 			switch {
 			case f.refresh && len(args) != 1:
-				return errors.New("--refresh wants a task and no passage")
+				return errors.New("--refresh takes a task and no passage")
 			case !f.refresh && len(args) < 2:
 				return errors.New("want a task and at least one passage")
 			}
@@ -95,7 +95,7 @@ func (f *revealFlags) validate() error {
 	case !f.refresh && level == concordat.ShowPassage && (f.reason == "" || f.contact == ""):
 		return cli.Usagef("--level passage: a person decides, who needs --reason and --contact")
 	case f.deadline <= 0:
-		return cli.Usagef("--deadline %v: want more than nothing", f.deadline)
+		return cli.Usagef("--deadline %v: want more than 0", f.deadline)
 	}
 	return nil
 }
@@ -104,7 +104,7 @@ func (f *revealFlags) validate() error {
 func (a *commands) reveal(ctx context.Context, o *instance.Instance, task concordat.TaskID, numbers, leads []string,
 	f *revealFlags) error {
 	if len(leads) > 0 && f.level != string(concordat.ShowPassage) {
-		return cli.Usagef("%s is no passage: its places are asked for with --level passage", leads[0])
+		return cli.Usagef("%s is not a passage: ask for its places with --level passage", leads[0])
 	}
 	found, err := o.Site.Findings(ctx, task)
 	if errors.Is(err, concordat.ErrNotFound) {
@@ -125,7 +125,7 @@ func (a *commands) reveal(ctx context.Context, o *instance.Instance, task concor
 		return err
 	}
 	if len(by)+len(possible) == 0 {
-		a.Say("nothing is left to ask for; concordat report show %s", task)
+		a.Say("nothing is left to ask for; see concordat report show %s", task)
 		return nil
 	}
 	c, err := a.Partners(ctx, o)
@@ -174,7 +174,7 @@ func (a *commands) refreshReveals(ctx context.Context, o *instance.Instance, fou
 		}
 	}
 	if len(pending) == 0 {
-		a.Say("nothing is pending; concordat report show %s", task)
+		a.Say("nothing is pending; see concordat report show %s", task)
 		return nil
 	}
 	c, err := a.Partners(ctx, o)
@@ -258,7 +258,7 @@ func (a *commands) printReveals(task concordat.TaskID, ds []report.Disclosure) e
 		a.Say("see what was shown in the report: concordat report show %s", task)
 	}
 	if slices.ContainsFunc(ds, func(d report.Disclosure) bool { return d.State == concordat.DisclosurePending }) {
-		a.Say("what is pending is asked for again with concordat reveal %s --refresh", task)
+		a.Say("ask again about what is pending with concordat reveal %s --refresh", task)
 	}
 	return nil
 }

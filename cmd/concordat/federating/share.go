@@ -96,7 +96,7 @@ with a dictionary of sentences can search the library that way: see doc/security
 					return err
 				}
 				if !known {
-					a.Warn("%s is no partner of this site: nothing is answered to it until it is (concordat peer invite)", f.with)
+					a.Warn("%s is not a partner of this site and gets no answers until it is (concordat peer invite)", f.with)
 				}
 				x, err := f.share(cmd, o, l.ID, with)
 				if err != nil {

@@ -44,7 +44,7 @@ func (a *commands) exportedRoot(path string) ([]byte, error) {
 	var s crypto.Secret
 	switch file := os.Getenv("CONCORDAT_ROOT_PASSPHRASE_FILE"); {
 	case !crypto.NeedsPassphrase(b):
-		return nil, cli.Usagef("%s is no exported root key", path)
+		return nil, cli.Usagef("%s is not an exported root key", path)
 	case file != "":
 		s, err = instance.PassphraseFrom(file)
 	default:

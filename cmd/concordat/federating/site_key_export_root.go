@@ -55,7 +55,7 @@ func (a *commands) takeOutRoot(ctx context.Context, o *instance.Instance, k *ins
 func (a *commands) exportRoot(ctx context.Context, o *instance.Instance, k *instance.Keystore, id *crypto.Identity, path,
 	passphraseFile string, keep bool) error {
 	if !id.HasRoot() {
-		return cli.Usagef("the root key is kept elsewhere already")
+		return cli.Usagef("the root key is already kept elsewhere")
 	}
 	if _, err := os.Lstat(path); err == nil {
 		return cli.Usagef("%s already exists", path)

@@ -32,10 +32,10 @@ of federations are lost: join each again, and begin a new epoch of those that th
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if passphrase && keyFile != "" {
-				return cli.Usagef("--passphrase and --key-file exclude each other")
+				return cli.Usagef("--passphrase and --key-file cannot be combined")
 			}
 			if keep && root == "" {
-				return cli.Usagef("--keep goes with --root")
+				return cli.Usagef("--keep needs --root")
 			}
 			return a.With(cmd.Context(), instance.StoreOnly, func(o *instance.Instance) error {
 				if root != "" {

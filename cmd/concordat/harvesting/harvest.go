@@ -63,7 +63,7 @@ interface, of a ResourceSync description or list, or of a folder: file:///srv/th
 						"library": h.Library})
 				})
 				if errors.Is(err, concordat.ErrExists) {
-					return cli.Usagef("there is a source %s; give this one another name with --name", h.ID)
+					return cli.Usagef("source %s already exists; give this one another name with --name", h.ID)
 				}
 				if err != nil {
 					return err
@@ -184,7 +184,7 @@ func (a *commands) runSource(ctx context.Context, o *instance.Instance, id strin
 		return err
 	}
 	if o.Remote != nil {
-		a.Say("%s: the serving process reads it now; concordat harvest list shows how far it is", id)
+		a.Say("%s: the server is reading it; concordat harvest list shows its progress", id)
 		return nil
 	}
 	r := instance.NewReader(instance.Extraction(o.Config), 0)
@@ -192,7 +192,7 @@ func (a *commands) runSource(ctx context.Context, o *instance.Instance, id strin
 	e := instance.Eraser(o, a.Signatures().Receipt, log)
 	err = daemon.Harvester(o, r, e, log).Run(ctx, id)
 	if _, resumed := e.Resume(context.WithoutCancel(ctx)); resumed != nil && err == nil {
-		a.Warn("deleted, but bytes stay on disk for now: %v", resumed)
+		a.Warn("deleted, but bytes remain on disk for now: %v", resumed)
 	}
 	err = errors.Join(err, r.Close())
 	if errors.Is(err, store.ErrLease) {

@@ -182,7 +182,7 @@ func (s *screening) unfinished(ctx context.Context, err error, done int) error {
 		return context.Cause(ctx)
 	}
 	if errors.Is(err, errLater) {
-		return fmt.Errorf("%w: %w; %d of %d texts have been asked about, and the same command goes on from there", concordat.ErrUnavailable,
+		return fmt.Errorf("%w: %w; %d of %d texts have been asked about; repeat the command to continue", concordat.ErrUnavailable,
 			err, done, s.sum.Compared)
 	}
 	return err

@@ -39,7 +39,7 @@ func OpenPrintFile(path string, bits int) (*PrintFile, error) {
 	}
 	f := &PrintFile{Path: path, Size: info.Size(), Modified: info.ModTime(), bytes: bits / 8}
 	if !info.Mode().IsRegular() || f.Size%int64(f.bytes) != 0 {
-		return nil, cli.Usagef("%s: %d bytes are no prints of %d bits", path, f.Size, bits)
+		return nil, cli.Usagef("%s: %d bytes are not prints of %d bits", path, f.Size, bits)
 	}
 	return f, nil
 }
@@ -405,7 +405,7 @@ func parsePrint(line string) (uint64, error) {
 	word, _, _ := strings.Cut(strings.TrimSpace(line), "\t")
 	b, err := hex.DecodeString(word)
 	if err != nil || len(b) != 8 {
-		return 0, fmt.Errorf("%q is no print: want 16 hexadecimal digits", word)
+		return 0, fmt.Errorf("%q is not a print: want 16 hexadecimal digits", word)
 	}
 	return strconv.ParseUint(word, 16, 64)
 }

@@ -79,7 +79,7 @@ func (a *commands) screenJoin(ctx context.Context, path string, f joinFlags) (er
 		start++
 	}
 	if start > 0 {
-		a.Warn("going on with a join that was begun: %d parts are done", start)
+		a.Warn("resuming a join: %d parts are done", start)
 	}
 	b := a.Progress(-1, "joining")
 	defer b.Done()
@@ -162,7 +162,7 @@ func readStop(path string) (map[uint64]bool, error) {
 		if strings.HasPrefix(line, "{") {
 			var h hotPrint
 			if err := json.Unmarshal([]byte(line), &h); err != nil || h.Type == "" {
-				return nil, cli.Usagef("%s line %d: no JSON of concordat screen distribution", path, n)
+				return nil, cli.Usagef("%s line %d: not JSON of concordat screen distribution", path, n)
 			}
 			if h.Type != "hot" {
 				continue

@@ -287,7 +287,7 @@ func (m *PrintMaker) countFeatures(ctx context.Context, a *cli.Terminal, o *inst
 		}
 	}
 	if pruned {
-		a.Warn("the features of the fewest documents are not counted: they take more than --memory %d MiB", memory>>20)
+		a.Warn("the rarest features are not counted: they need more than --memory %d MiB", memory>>20)
 	}
 	return counted, nil
 }
@@ -300,7 +300,7 @@ func (a *commands) warnUneven(d *screen.Distribution) {
 	if d.Prints < 1000 || d.Crowding() <= maxCrowded {
 		return
 	}
-	a.Warn("the prints are uneven: they share leading bits %.1f times as often as uniform ones, so that near ones are often no "+
-		"near-duplicates and tables compare more of them. Weigh the features (--idf collection), drop stop words, or take longer "+
+	a.Warn("the prints are uneven: they share leading bits %.1f times as often as uniform ones, so near prints are often not "+
+		"near-duplicates, and tables compare more of them. Weight the features (--idf collection), drop stop words, or take longer "+
 		"runs (--features words1-3)", d.Crowding())
 }

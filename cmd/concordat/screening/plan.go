@@ -152,7 +152,7 @@ func (a *commands) screenPlan(o screen.PlanOptions, best *screen.Design) error {
 		}
 	}
 	if o.Sample == nil {
-		a.Say("prints are taken for uniform; give a file of prints to count in the collection")
+		a.Say("assuming uniform prints; give a file of prints to count those of the collection")
 	}
 	return nil
 }

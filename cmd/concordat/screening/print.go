@@ -386,13 +386,13 @@ func (a *commands) printScreened(s *screening, r *screenResults) error {
 		a.Say("%s of less resemblance not listed: --top %d", number(t.Beyond, "pair"), s.top)
 	}
 	if t.Folded > 0 {
-		a.Say("%d further pairs of copies are not listed: of more than %d copies of a text each is paired with the first", t.Folded, maxFolded)
+		a.Say("%d further pairs of copies are not listed: if a text has more than %d copies, each is paired only with the first", t.Folded, maxFolded)
 	}
 	if s.abroad != nil {
-		a.Say("%d sentences became known at partners as keyed fingerprints, %d were withheld; of %d texts partners hold something that they do not show", t.Sent, t.Withheld, t.Hidden)
+		a.Say("%d sentences were shown to partners as keyed fingerprints, %d were withheld; for %d texts partners have something that they do not show", t.Sent, t.Withheld, t.Hidden)
 	}
 	if t.Removable > 0 {
-		a.Say("%s could go, with the %s of their kind standing for them at %.2f or more; nothing was removed", number(t.Removable, "document"),
+		a.Say("%s could be removed, keeping the %s of those that resemble them by %.2f or more; nothing was removed", number(t.Removable, "document"),
 			s.keep, s.removal)
 	}
 	if s.out != "" {

@@ -85,7 +85,7 @@ func (s *screening) earlier() ([]oldText, error) {
 		return true
 	})
 	if len(old) > 0 {
-		s.app.Warn("going on with a screening that was begun: %d documents are prepared", len(old))
+		s.app.Warn("resuming a screening: %d documents are prepared", len(old))
 	}
 	return old, err
 }

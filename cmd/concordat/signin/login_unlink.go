@@ -18,7 +18,7 @@ func (a *commands) loginUnlinkCommand() *cobra.Command {
 				if err := o.Store.People.UnlinkIdentity(cmd.Context(), issuer, args[1]); err != nil {
 					return err
 				}
-				a.Say("%s at %s does not sign in any more", args[1], args[0])
+				a.Say("%s at %s can no longer sign in", args[1], args[0])
 				return nil
 			})
 		},

@@ -15,7 +15,7 @@ import (
 	"concordat/web/platforms"
 )
 
-// CheckPlatforms reports what is wrong with the registered platforms, without contacting them. A folder that holds no site yet
+// CheckPlatforms reports what is wrong with the registered platforms, without contacting them. A folder that contains no site yet
 // has none.
 func CheckPlatforms(ctx context.Context, a *cli.Site, c *config.Config) error {
 	dir, err := a.Dir()

@@ -14,7 +14,7 @@ func (a *commands) ltiRemoveCommand() *cobra.Command {
 				if err := o.Store.LTI.DeleteLTIPlatform(cmd.Context(), args[0]); err != nil {
 					return err
 				}
-				a.Say("platform %s is forgotten", args[0])
+				a.Say("platform %s is removed", args[0])
 				return nil
 			})
 		},

@@ -28,7 +28,7 @@ before it stay published, so nothing under way is lost.`,
 				if o.Clustered() {
 					a.Warn("the other nodes need %s too: copy it to their folders before they start again", instance.LTIKeyName)
 				}
-				a.Say("a new key is made; it is used from the next start on")
+				a.Say("a new key was created; it is used from the next start")
 				return nil
 			})
 		},
