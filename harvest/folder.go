@@ -16,7 +16,8 @@ import (
 	"concordat/store"
 )
 
-// listFolder lists the files of a folder and of those in it. Hidden files and folders, links and devices are left out and counted.
+// listFolder lists the files of a folder and its subfolders. Hidden files and folders, links and devices are skipped and
+// counted.
 func (x *run) listFolder(ctx context.Context) error {
 	u, err := url.Parse(x.source.URL)
 	if err != nil {
@@ -65,7 +66,7 @@ func (x *run) listFolder(ctx context.Context) error {
 		}
 		info, err := d.Info()
 		if errors.Is(err, fs.ErrNotExist) {
-			return nil // it left just now
+			return nil // it has just been removed
 		}
 		if err != nil {
 			return err

@@ -21,17 +21,17 @@ import (
 const (
 	maxRestarts = 5 // of a list whose resumption tokens expire
 	maxAttempts = 5 // at one page
-	// overlap is how far a list begins before the end of the one before: repositories show a record some time after its date.
+	// overlap is how far a list begins before the end of the previous one: repositories show a record some time after its date.
 	overlap = time.Hour
 )
 
-// interfaces are where programs of repositories have OAI-PMH, below the address that people know.
+// interfaces are where repositories have OAI-PMH, below the address that people know.
 var interfaces = []string{"", "/oai/request", "/server/oai/request", "/oai", "/cgi/oai2", "/oai2d", "/oai/oai.php", "/index.php/index/oai"}
 
 // formats are the formats of metadata that say where texts are, best first.
 var formats = []string{"oai_jats", "jats", "xoai", "mets", "rioxx", "oai_datacite", "oai_dc"}
 
-// listOAI reads the list of a repository, page by page. Each page is in the store with the token of the next.
+// listOAI reads the list of a repository, page by page. Each page is stored with the token of the next one.
 func (x *run) listOAI(ctx context.Context) error {
 	c, err := x.identify(ctx)
 	if err != nil {
@@ -77,7 +77,7 @@ func (x *run) listOAI(ctx context.Context) error {
 	}
 }
 
-// identify finds the interface of the repository, and what it is.
+// identify finds the interface of the repository, and describes it.
 func (x *run) identify(ctx context.Context) (*oai.Client, error) {
 	var first error
 	tries := interfaces
@@ -138,7 +138,7 @@ func (x *run) format(ctx context.Context, c *oai.Client) (string, error) {
 	return "oai_dc", nil // which every repository has (section 2.5)
 }
 
-// from returns the date from which the list of the run is asked for, as the repository writes dates.
+// from returns the date from which the run lists, in the repository's format.
 func (x *run) from() string {
 	if x.state.From == "" {
 		return ""
@@ -146,7 +146,7 @@ func (x *run) from() string {
 	at, err := time.Parse(time.RFC3339Nano, x.state.From)
 	if err != nil {
 		if at, err = time.Parse(time.DateOnly, x.state.From); err != nil {
-			return "" // the repository's clock is not to be read: all of it again
+			return "" // the repository's clock cannot be read: list everything
 		}
 	}
 	at = at.Add(-overlap).UTC()
@@ -156,7 +156,7 @@ func (x *run) from() string {
 	return at.Format("2006-01-02T15:04:05Z")
 }
 
-// persist calls f again while the repository is busy or fails, as long as a run waits.
+// persist calls f again while the repository is busy or fails, for as long as a run waits.
 func (x *run) persist(ctx context.Context, f func() error) error {
 	waited := time.Duration(0)
 	for attempt := 1; ; attempt++ {
@@ -193,10 +193,10 @@ func pauseAfter(err error, attempt int) (time.Duration, bool) {
 		errors.Is(err, fetch.ErrRobots), errors.Is(err, fetch.ErrLarge):
 		return 0, false
 	}
-	return pause, true // the network, or an answer that was cut off
+	return pause, true // the network, or a truncated answer
 }
 
-// merge returns the records of a page as they are to be kept: what is known and unchanged is only seen.
+// merge returns the records of a page as they are to be stored: known and unchanged ones are only marked as seen.
 func (x *run) merge(ctx context.Context, listed []oai.Record, base string) ([]store.HarvestRecord, error) {
 	ids := make([]string, len(listed))
 	for i := range listed {
@@ -229,7 +229,7 @@ func (x *run) merge(ctx context.Context, listed []oai.Record, base string) ([]st
 	return out, nil
 }
 
-// cleanID returns an identifier without what names of documents cannot have.
+// cleanID returns an identifier without characters that names of documents cannot have.
 func cleanID(id string) string {
 	id = strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) || r == unicode.ReplacementChar {
@@ -240,7 +240,7 @@ func cleanID(id string) string {
 	return concordat.ShortName(strings.TrimSpace(id))
 }
 
-// seenRecord is a record as a list tells of it.
+// seenRecord is a record as a list shows it.
 type seenRecord struct {
 	ID, Stamp, Digest string
 	Deleted           bool
@@ -248,7 +248,7 @@ type seenRecord struct {
 	Description       func() oai.Description // of one that is neither deleted nor faulty
 }
 
-// mergeOne returns a record as it is to be kept, from the one that is known, if there is one.
+// mergeOne returns a record as it is to be stored, from the known one, if there is one.
 func (x *run) mergeOne(old store.HarvestRecord, known bool, seen seenRecord) store.HarvestRecord {
 	leaving := old.State == store.RecordWithdrawn || old.State == store.RecordWithdrawing
 	if known && old.Stamp == seen.Stamp && old.Digest == seen.Digest && leaving == seen.Deleted {
@@ -286,7 +286,7 @@ func (x *run) mergeOne(old store.HarvestRecord, known bool, seen seenRecord) sto
 	return n
 }
 
-// dayOf returns the first instant at which a date has begun everywhere; of a year or a month, at which it is over.
+// dayOf returns the first instant at which a date has begun everywhere; for a year or a month, at which it is over.
 func dayOf(d concordat.Date) time.Time {
 	for i, form := range []string{"2006", "2006-01", time.DateOnly} {
 		at, err := time.Parse(form, string(d))

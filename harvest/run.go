@@ -17,16 +17,16 @@ import (
 	"concordat/store"
 )
 
-// Intake reads files and takes documents into libraries.
+// Intake reads files and adds documents to libraries.
 type Intake interface {
-	// Spool returns an empty file that is gone once it is closed.
+	// Spool returns an empty file that is removed when it is closed.
 	Spool() (*os.File, error)
-	// Read returns the texts of a file that is known by name: one, or those of an archive, each with its ID set as the intake
-	// names documents of a file with that identity.
+	// Read returns the texts of a file with a known name: one, or those of an archive, each with the ID that the intake gives
+	// documents of a file with that identity.
 	Read(ctx context.Context, id concordat.DocumentID, name string, f *os.File, size int64) ([]site.Incoming, error)
-	// Put takes documents into a library; they are there, durably, when it returns.
+	// Put adds documents to a library; they are durable when it returns.
 	Put(ctx context.Context, lib concordat.LibraryID, docs []site.Incoming) error
-	// Remove deletes documents for good, with a line in the audit.
+	// Remove deletes documents permanently, with an audit entry.
 	Remove(ctx context.Context, source string, lib concordat.LibraryID, ids []concordat.DocumentID, reason string) error
 }
 
@@ -49,10 +49,10 @@ type Runner struct {
 
 const (
 	leaseTime = 30 * time.Second
-	// longestWait is how long a run waits for a repository that asks for it; beyond, it goes on at another time.
+	// longestWait is how long a run waits for a repository that asks for it; beyond that, the run continues later.
 	longestWait = 2 * time.Minute
-	wholeEvery  = 7 * 24 * time.Hour // how often a repository that does not tell of deleted records is listed whole
-	errorPause  = time.Hour          // before a run that could not go on is tried again
+	wholeEvery  = 7 * 24 * time.Hour // how often a repository that does not report deleted records is listed completely
+	errorPause  = time.Hour          // before an interrupted run is tried again
 )
 
 // New returns a Runner.
@@ -72,7 +72,7 @@ func New(o Options) *Runner {
 	return &Runner{o: o, worker: strings.ToLower(rand.Text())}
 }
 
-// Due returns the sources that are to run now.
+// Due returns the sources that are due now.
 func (r *Runner) Due(ctx context.Context) (out []store.HarvestSource, err error) {
 	all, err := r.o.Store.Harvest.Sources(ctx)
 	for _, h := range all {
@@ -83,13 +83,13 @@ func (r *Runner) Due(ctx context.Context) (out []store.HarvestSource, err error)
 	return out, err
 }
 
-// later ends a run that is to go on at another time.
+// later ends a run that is to continue at another time.
 type later struct {
 	after time.Duration
 	why   error
 }
 
-// Error says it.
+// Error returns the reason.
 func (l *later) Error() string {
 	return fmt.Sprintf("%v; it goes on in %s", l.why, l.after.Round(time.Second))
 }
@@ -104,8 +104,8 @@ type run struct {
 	state  store.HarvestState
 }
 
-// Run takes a source through a run, or continues with the one that is open. It fails with store.ErrLease while another process
-// runs the source. What went wrong is kept as the cause of the state, and returned.
+// Run takes a source through a run, or continues an open one. It fails with store.ErrLease while another process runs the
+// source. An error is kept as the cause of the state, and returned.
 func (r *Runner) Run(ctx context.Context, id string) error {
 	if err := r.o.Store.Harvest.ClaimSource(ctx, id, r.worker, leaseTime); err != nil {
 		return err
@@ -118,14 +118,14 @@ func (r *Runner) Run(ctx context.Context, id string) error {
 	err = x.held(ctx, x.steps)
 	next := x.ended(ctx, err)
 	if errors.Is(err, store.ErrLease) {
-		return err // it is another's
+		return err // it belongs to another process
 	}
 	release := r.o.Store.Harvest.ReleaseSource(context.WithoutCancel(ctx), id, r.worker, x.state, next)
 	r.o.Logger.Info("harvest", "source", id, "listed", x.state.Listed, "phase", x.state.Phase, "error", err)
 	return errors.Join(err, release)
 }
 
-// held runs f while the claim of the source is renewed; f is cancelled when it is lost.
+// held runs f while renewing the claim on the source; f is cancelled when the claim is lost.
 func (x *run) held(ctx context.Context, f func(context.Context) error) error {
 	own, stop := context.WithCancelCause(ctx)
 	var renewing sync.WaitGroup
@@ -154,10 +154,10 @@ func (x *run) held(ctx context.Context, f func(context.Context) error) error {
 
 // steps lists and fetches.
 func (x *run) steps(ctx context.Context) error {
-	if x.state.Phase == "" || x.state.Ask == AskWhole { // an open run that was not asked for would withdraw less
+	if x.state.Phase == "" || x.state.Ask == AskWhole { // an open run that was not requested would withdraw less
 		x.begin()
 	}
-	x.state.Cause = "" // of the attempt before
+	x.state.Cause = "" // of the previous attempt
 	if x.state.Phase == phaseListing {
 		var err error
 		switch x.source.Kind {
@@ -201,15 +201,15 @@ func (x *run) begin() {
 	}
 }
 
-// AskWhole asks for a run that lists everything and withdraws all that is not listed any more.
+// AskWhole requests a run that lists everything and withdraws all that is no longer listed.
 const AskWhole = "whole"
 
-// keep keeps how far the run is, with what changed.
+// keep stores the progress of the run, with the changes.
 func (x *run) keep(ctx context.Context, records ...store.HarvestRecord) error {
 	return x.o.Store.Harvest.KeepHarvest(ctx, x.source.ID, x.worker, x.state, records...)
 }
 
-// ended notes how a run ended and returns when the source is due again.
+// ended records how a run ended and returns when the source is due again.
 func (x *run) ended(ctx context.Context, err error) time.Time {
 	now := x.o.Now()
 	wait := (*later)(nil)
@@ -240,7 +240,7 @@ func (x *run) ended(ctx context.Context, err error) time.Time {
 	return now.Add(min(errorPause, x.source.Every))
 }
 
-// vanished withdraws what a whole list does not have any more. A list that has lost everything, or more than 20 records
+// vanished withdraws what a complete list no longer has. A list that has lost everything, or more than 20 records
 // and more than half, is not believed: a share may not be mounted, a repository may be rebuilding its index.
 func (x *run) vanished(ctx context.Context) error {
 	x.state.Unlisted = 0

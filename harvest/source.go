@@ -20,15 +20,15 @@ const (
 	KindFolder = "folder"
 )
 
-// Spec says what an administrator wants harvested.
+// Spec describes a source that an administrator wants harvested.
 type Spec struct {
 	ID        string // empty: made from the address
 	URL       string // of a repository or its interface, or of a folder: file:///srv/theses
-	Kind      string // empty: as the address says
+	Kind      string // empty: determined by the address
 	Library   concordat.LibraryID
 	Set       string
 	Format    string
-	Every     time.Duration // 0: when asked for
+	Every     time.Duration // 0: only on request
 	Withdrawn string        // empty: store.HarvestDelete
 }
 
@@ -45,8 +45,8 @@ var (
 	word = regexp.MustCompile(`^[A-Za-z0-9\-_.!~*'():]{0,300}$`)
 )
 
-// NewSource returns the source that a Spec describes, due at once if it is planned at all, or an error that wraps
-// concordat.ErrInvalid. Folders are for those who have the machine, so they are refused unless they are allowed.
+// NewSource returns the source that a Spec describes, due at once if it is scheduled, or an error that wraps
+// concordat.ErrInvalid. Folders are only for administrators of the machine, so they are refused unless allowed.
 func NewSource(s Spec, c *fetch.Client, folders bool, now time.Time) (store.HarvestSource, error) {
 	h := store.HarvestSource{ID: s.ID, URL: strings.TrimSpace(s.URL), Kind: s.Kind, Library: s.Library, Set: s.Set, Format: s.Format,
 		Every: s.Every, Withdrawn: s.Withdrawn, Made: now}
@@ -111,7 +111,7 @@ func looksLikeSync(u *url.URL) bool {
 	return false
 }
 
-// idOf makes a name from an address.
+// idOf derives a name from an address.
 func idOf(u *url.URL) string {
 	name := u.Host
 	if u.Scheme == "file" {

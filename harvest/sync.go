@@ -17,8 +17,8 @@ import (
 )
 
 const (
-	// maxLists bounds the lists that a source of ResourceSync may have. More of them are an error: resources of a list that is
-	// not read would count as gone.
+	// maxLists bounds the lists of a ResourceSync source. More of them are an error: resources of an unread list would count as
+	// gone.
 	maxLists = 2000
 	// maxChanges bounds the changes that are held in memory; beyond, all resources are listed.
 	maxChanges = 500_000
@@ -29,12 +29,12 @@ var (
 	errChanges = fmt.Errorf("more than %d changes", maxChanges)
 )
 
-// syncLists are the lists of a source, by what they can.
+// syncLists are the lists of a source, by capability.
 type syncLists struct {
 	resources, changes []string // addresses
 }
 
-// listSync reads a source by ResourceSync: its change lists where they reach back to the last run, else all resources.
+// listSync reads a source by ResourceSync: its change lists if they reach back to the last run, else all resources.
 func (x *run) listSync(ctx context.Context) error {
 	x.state.Listed = 0
 	var lists syncLists
@@ -55,7 +55,7 @@ func (x *run) listSync(ctx context.Context) error {
 	if len(lists.resources) == 0 {
 		return errors.New("the source has no resource list")
 	}
-	x.state.Whole = true // else what is gone would stay
+	x.state.Whole = true // otherwise what is gone would stay
 	for _, at := range lists.resources {
 		if err := x.eachList(ctx, at, func(l *sitemap.List) error { return x.keepEntries(ctx, l.Entries) }); err != nil {
 			return err
@@ -65,8 +65,8 @@ func (x *run) listSync(ctx context.Context) error {
 	return nil
 }
 
-// discoverSync finds the lists below an address: of a site (by its well-known address), of a description, of a capability list,
-// or of a list itself.
+// discoverSync finds the lists for an address: a site (by its well-known address), a description, a capability list, or a list
+// itself.
 func (x *run) discoverSync(ctx context.Context, at string, lists *syncLists, seen map[string]bool) error {
 	if seen[at] {
 		return nil
@@ -126,7 +126,7 @@ func (x *run) sitemap(ctx context.Context, at string) (l *sitemap.List, err erro
 	return l, err
 }
 
-// eachList calls f for the list at an address, or for those of the index that it is.
+// eachList calls f for the list at an address or, if it is an index, for the lists in it.
 func (x *run) eachList(ctx context.Context, at string, f func(*sitemap.List) error) error {
 	l, err := x.sitemap(ctx, at)
 	if err != nil {
@@ -179,7 +179,7 @@ func (x *run) readChanges(ctx context.Context, at []string) (reached bool, err e
 	if !reached {
 		return false, nil
 	}
-	// Of several changes of a resource the last counts.
+	// If a resource has several changes, the last counts.
 	slices.SortStableFunc(all, func(a, b sitemap.Entry) int { return strings.Compare(a.Modified, b.Modified) })
 	return true, x.keepEntries(ctx, all)
 }

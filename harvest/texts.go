@@ -28,8 +28,8 @@ import (
 )
 
 const (
-	together  = 32              // records that are fetched before their texts are taken in, at most
-	gathered  = 5 * time.Second // and so long, at most: what is fetched and not taken in is lost if the process ends
+	together  = 32              // records that are fetched before their texts are added, at most
+	gathered  = 5 * time.Second // and how long, at most: fetched texts that are not added are lost if the process ends
 	atOnce    = 4               // of them
 	maxText   = 64 << 20        // bytes of their texts
 	maxTexts  = 10              // files of one record
@@ -59,9 +59,8 @@ func (x *run) fetchTexts(ctx context.Context) error {
 	}
 }
 
-// obtainAll fetches the texts of records, in order, some at once: reading a file takes longer than fetching it. It begins no
-// more of them once it holds much text or some time has passed, or the source is not to be asked any more, for which it returns
-// the reason.
+// obtainAll fetches the texts of records, in order, some at a time: reading a file takes longer than fetching it. It begins no
+// more once it holds much text, some time has passed, or the source must not be asked any more, and then returns the reason.
 func (x *run) obtainAll(ctx context.Context, due []store.HarvestRecord) (done []fetched, stopped error) {
 	began := x.o.Now()
 	got := make([]*fetched, len(due))
@@ -95,7 +94,7 @@ func (x *run) obtainAll(ctx context.Context, due []store.HarvestRecord) (done []
 			return nil
 		})
 	}
-	stopped = errors.Join(stopped, g.Wait()) // of a panic alone: the functions note their errors
+	stopped = errors.Join(stopped, g.Wait()) // only of a panic: the functions record their errors
 	for _, f := range got {
 		if f != nil {
 			done = append(done, *f)
@@ -110,8 +109,8 @@ type fetched struct {
 	docs   []site.Incoming
 }
 
-// take brings texts into the library, and takes out what left. The documents are noted with the record first: however the
-// process ends, each document in the library belongs to one.
+// take adds texts to the library, and removes what left. The documents are recorded with the record first: however the process
+// ends, each document in the library belongs to a record.
 func (x *run) take(ctx context.Context, done []fetched) error {
 	if len(done) == 0 {
 		return nil
@@ -119,7 +118,7 @@ func (x *run) take(ctx context.Context, done []fetched) error {
 	var planned, after []store.HarvestRecord
 	var docs []site.Incoming
 	works := map[concordat.DocumentID]concordat.Work{}
-	var gone, cited []concordat.DocumentID // by the source, and of older versions
+	var gone, cited []concordat.DocumentID // by the source, and from older versions
 	for _, f := range done {
 		r := f.record
 		old := r.Documents
@@ -184,8 +183,8 @@ func (x *run) take(ctx context.Context, done []fetched) error {
 	return x.keep(ctx, after...)
 }
 
-// obtain fetches the texts of a record. An error means that the source is not to be asked any more for now; what is wrong with
-// the record alone is in it.
+// obtain fetches the texts of a record. An error means that the source must not be asked any more for now; problems of this
+// record alone are stored in it.
 func (x *run) obtain(ctx context.Context, r store.HarvestRecord) (fetched, error) {
 	f := fetched{record: r}
 	f.record.Due, f.record.Changed = time.Time{}, x.o.Now()
@@ -230,7 +229,7 @@ func (x *run) obtain(ctx context.Context, r store.HarvestRecord) (fetched, error
 	return f, nil
 }
 
-// describe sets of a document what the source says of its work.
+// describe copies what the source says about its work into a document.
 func (x *run) describe(d *site.Incoming, w concordat.Work, several bool) {
 	if w.Title != "" {
 		own := d.Title
@@ -249,11 +248,11 @@ type gathering struct {
 	*run
 	id      concordat.DocumentID
 	docs    []site.Incoming
-	names   []string // of files that are taken
+	names   []string // of accepted files
 	faults  []string
 	closed  bool // the source refuses
 	passing bool // trying again may help
-	broken  bool // a text came that cannot be read
+	broken  bool // a text arrived that cannot be read
 }
 
 func (g *gathering) detail() string {
@@ -268,10 +267,10 @@ func (g *gathering) fault(at string, err error) {
 	g.faults = append(g.faults, fmt.Sprintf("%s: %v", at, err))
 }
 
-// errTooMany is noted with files that are left out.
+// errTooMany is recorded with files that are left out.
 var errTooMany = fmt.Errorf("not read: a record has at most %d texts", maxTexts)
 
-// file takes a text, or looks for it on a page.
+// file accepts a text, or looks for it on a page.
 func (g *gathering) file(ctx context.Context, at store.HarvestFile) error {
 	switch {
 	case at.Text != nil:
@@ -289,7 +288,7 @@ func (g *gathering) file(ctx context.Context, at store.HarvestFile) error {
 	return g.answer(ctx, r, at)
 }
 
-// answer reads the text that an answer is.
+// answer reads the text in an answer.
 func (g *gathering) answer(ctx context.Context, r *fetch.Response, at store.HarvestFile) error {
 	name := cmp.Or(at.Name, r.Name)
 	if !oai.IsText(r.Type, name) && !oai.IsText(r.Type, r.Name) && !oai.IsText(at.Type, at.URL) {
@@ -304,7 +303,7 @@ func isPage(r *fetch.Response) bool {
 	return r.Type == "text/html" || r.Type == "application/xhtml+xml"
 }
 
-// open opens an address. A nil response without an error is noted with the record.
+// open opens an address. If it returns nil without an error, the reason is recorded with the record.
 func (g *gathering) open(ctx context.Context, at, accept string) (*fetch.Response, error) {
 	var r *fetch.Response
 	err := g.persist(ctx, func() (err error) {
@@ -363,7 +362,7 @@ func (g *gathering) page(ctx context.Context, r *fetch.Response) error {
 		}
 		found.Texts = append(found.Texts, more.Texts...)
 	}
-	// Items are typed; where none of them is a text, the address for search engines is taken.
+	// Items are typed; if none of them is a text, the address for search engines is used.
 	var items, cited []landing.Link
 	for _, l := range found.Texts {
 		u, err := url.Parse(l.URL)
@@ -392,7 +391,7 @@ func (g *gathering) page(ctx context.Context, r *fetch.Response) error {
 		}
 		if isPage(t) {
 			g.fault(l.URL, errors.New("a page came in place of the text"))
-			g.closed = true // such as one that asks people to sign in
+			g.closed = true // such as one that asks for a sign-in
 			if err := t.Body.Close(); err != nil {
 				g.fault(l.URL, err)
 			}
@@ -405,7 +404,7 @@ func (g *gathering) page(ctx context.Context, r *fetch.Response) error {
 	return nil
 }
 
-// read spools a file and has its texts read. Only a fault of this site is an error.
+// read spools a file and reads its texts. Only a fault of this site is an error.
 func (g *gathering) read(ctx context.Context, name, media string, content io.Reader) error {
 	f, err := g.o.Intake.Spool()
 	if err != nil {
@@ -449,7 +448,7 @@ func (g *gathering) read(ctx context.Context, name, media string, content io.Rea
 	return nil
 }
 
-// diskWriter keeps the error of writing apart from that of reading.
+// diskWriter separates errors of writing from those of reading.
 type diskWriter struct {
 	w   io.Writer
 	err error
@@ -464,7 +463,7 @@ func (d *diskWriter) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// withEnding gives a name that does not say what the file is the ending of its media type.
+// withEnding adds the ending of the media type to a name that has none.
 func withEnding(name, media string) string {
 	if name == "" || name == "." || name == "/" {
 		name = "text"

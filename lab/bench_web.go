@@ -57,7 +57,7 @@ one of them follows a check. The processor time is that of the serving process a
 // benchSession is how long the sessions of a bench last.
 const benchSession = time.Hour
 
-// benchPages makes a site, serves it and puts it under load.
+// benchPages creates a site, serves it and puts it under load.
 func (l *lab) benchPages(ctx context.Context, program, dir string, officers int, o bench.WebOptions) (err error) {
 	create := exec.CommandContext(ctx, program, "--quiet", "init", "--site", "bench", dir)
 	if out, err := create.CombinedOutput(); err != nil {
@@ -96,7 +96,7 @@ func (l *lab) benchPages(ctx context.Context, program, dir string, officers int,
 	})
 }
 
-// benchPeople makes officers and signs them in.
+// benchPeople creates officers and signs them in.
 func benchPeople(ctx context.Context, db *store.DB, n int) ([]string, error) {
 	now := time.Now()
 	var out []string
@@ -141,7 +141,7 @@ func benchServe(ctx context.Context, program, dir string) (address string, proce
 		Listen  string `json:"listen"`
 		Process int    `json:"process"`
 	}
-	err = json.NewDecoder(io.LimitReader(out, 1<<20)).Decode(&serving) // it tells where it serves, once it does
+	err = json.NewDecoder(io.LimitReader(out, 1<<20)).Decode(&serving) // it prints where it serves, once it does
 	if !kill() || err != nil {
 		err = errors.Join(context.Cause(ctx), err, c.Process.Kill(), c.Wait(), log.Close())
 		words, _ := os.ReadFile(log.Name())
@@ -150,8 +150,8 @@ func benchServe(ctx context.Context, program, dir string) (address string, proce
 	return serving.Listen, serving.Process, stop, nil
 }
 
-// concordatProgram returns the path of the program that is measured: the given one, else the one beside this program, else the
-// one that PATH names.
+// concordatProgram returns the path of the program to measure: the given one, else the one next to this program, else the one
+// in PATH.
 func concordatProgram(given string) (string, error) {
 	if given != "" {
 		return filepath.Abs(given)

@@ -46,7 +46,7 @@ type sweeper struct {
 	own     []time.Duration // by kind
 }
 
-// check refuses what makes no prints, and what changes none.
+// check rejects options that make no prints, or change none.
 func (f *sweepFlags) check(given func(string) bool) error {
 	f.print.Bits, f.print.Distance = 64, 0
 	if f.vary != "" && !given("widths") {
@@ -255,6 +255,6 @@ func parseExact(text string) (screen.Shingling, error) {
 	if p == nil {
 		return screen.Shingling{}, cli.Usagef("--exact %q: want letters or words and a length, such as letters8", text)
 	}
-	width, _ := strconv.Atoi(p[2]) // the pattern lets digits through only
+	width, _ := strconv.Atoi(p[2]) // the pattern allows only digits
 	return screen.Shingling{Letters: p[1] == "letters", Width: width}, nil
 }

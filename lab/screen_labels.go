@@ -63,7 +63,7 @@ func readLabels(path string, pairs []samplePair) (map[int]screen.Label, error) {
 	return labels, err
 }
 
-// labelPage is the page on which a person labels the pairs of a sample: one file that asks nothing of the network.
+// labelPage is the page on which a person labels the pairs of a sample: one file that loads nothing from the network.
 type labelPage struct {
 	Sample sampleHeader `json:"sample"`
 	Pairs  []labelPair  `json:"pairs"`

@@ -87,7 +87,7 @@ Labels come from:
 	return c
 }
 
-// checkSource refuses options that the source of the labels has no use for.
+// checkSource rejects options that the source of the labels does not use.
 func (f *sweepFlags) checkSource(given func(string) bool) error {
 	sources := 0
 	for _, s := range []string{"pairs", "truth", "exact", "planted"} {
@@ -299,7 +299,7 @@ func readTruth(path string, number map[string]int, least float64, same map[[2]in
 	return err
 }
 
-// exactTruth takes for near-duplicates the pairs of sets of which one holds least of the other.
+// exactTruth takes as near-duplicates the pairs of sets of which one contains a minimum part of the other.
 func exactTruth(sets [][]uint64, least float64, same map[[2]int]bool) error {
 	var shared []screen.Shared
 	sizes, err := screen.ExactPairs(sets, func(p screen.Shared) bool {

@@ -23,15 +23,16 @@ import (
 
 // Options of a client.
 type Options struct {
-	// Allow are networks that are not public and yet may be read from.
+	// Allow are private networks that may be read from.
 	Allow []netip.Prefix
-	// Pause is the least time between the ends and beginnings of two requests to a host; robots.txt can make it longer.
+	// Pause is the minimum time between the end of one request to a host and the beginning of the next; robots.txt can make it
+	// longer.
 	Pause time.Duration
-	// Agent names the client to the hosts; its first word is the name for robots.txt.
+	// Agent names the client to hosts; its first word is its name in robots.txt.
 	Agent string
 	// Time bounds one request with its body; 0: ten minutes.
 	Time time.Duration
-	// Now and Sleep are the clock; nil: that of the machine.
+	// Now and Sleep are the clock; nil: the machine's.
 	Now   func() time.Time
 	Sleep func(ctx context.Context, d time.Duration) error
 }
@@ -47,26 +48,26 @@ type Client struct {
 
 // host is one scheme with host and port.
 type host struct {
-	mu     sync.Mutex // held during a request's start, so that there is one at a time
+	mu     sync.Mutex // held while a request starts, so that there is one at a time
 	free   time.Time  // when the next request may begin
 	robots *robots    // nil: not read yet
 	read   time.Time  // when robots was
 }
 
-// Errors of Open beside those of the network.
+// Errors of Open, besides those of the network.
 var (
 	ErrRobots  = errors.New("robots.txt asks programs to stay away from it")
 	ErrPrivate = errors.New("the address is not public; an administrator can allow its network with harvest.allow")
 	ErrLarge   = errors.New("larger than the site takes")
 )
 
-// StatusError is an answer other than the one that was asked for.
+// StatusError is an answer other than the expected one.
 type StatusError struct {
 	Code  int
-	After time.Duration // that the host asks to wait; 0: it says nothing
+	After time.Duration // that the host asks to wait; 0: it does not say
 }
 
-// Error says it.
+// Error returns the status.
 func (e *StatusError) Error() string {
 	return strings.TrimSpace(fmt.Sprintf("the answer was %d %s", e.Code, http.StatusText(e.Code)))
 }
@@ -113,7 +114,7 @@ func New(o Options) *Client {
 	return c
 }
 
-// Sleep waits, or until ctx ends.
+// Sleep waits, at most until ctx ends.
 func Sleep(ctx context.Context, d time.Duration) error {
 	t := time.NewTimer(d)
 	defer t.Stop()
@@ -160,23 +161,23 @@ func (c *Client) Check(address string) (*url.URL, error) {
 	return u, nil
 }
 
-// Response is an answer. Body ends with ErrLarge where more comes than was asked for.
+// Response is an answer. Body ends with ErrLarge if it is longer than requested.
 type Response struct {
-	URL    *url.URL // of the answer, behind redirections
+	URL    *url.URL // of the answer, after redirections
 	Header http.Header
 	Type   string // media type without parameters, in lower case
-	Name   string // that the host gives the file; else from the address
+	Name   string // that the host gives the file; otherwise from the address
 	Body   io.ReadCloser
 }
 
-// Want says what is asked for.
+// Want is the request.
 type Want struct {
 	Accept   string
-	Protocol bool  // an interface for programs, which robots.txt does not speak of
+	Protocol bool  // an interface for programs, to which robots.txt does not apply
 	Most     int64 // bytes of the body
 }
 
-// Open asks for an address and follows redirections. Answers other than 200 are a *StatusError.
+// Open requests an address and follows redirections. Answers other than 200 are a *StatusError.
 func (c *Client) Open(ctx context.Context, address string, w Want) (*Response, error) {
 	u, err := c.Check(address)
 	if err != nil {
@@ -189,7 +190,7 @@ func (c *Client) Open(ctx context.Context, address string, w Want) (*Response, e
 			break
 		}
 		if to := r.Header.Get("Location"); to != "" && r.StatusCode >= 300 && r.StatusCode < 400 {
-			_ = r.Body.Close() // nothing of it is wanted
+			_ = r.Body.Close() // nothing of it is needed
 			next, failed := u.Parse(to)
 			if failed == nil {
 				u, failed = c.Check(next.String())
@@ -201,12 +202,12 @@ func (c *Client) Open(ctx context.Context, address string, w Want) (*Response, e
 			continue
 		}
 		if r.StatusCode != http.StatusOK {
-			_ = r.Body.Close() // nothing of it is wanted
+			_ = r.Body.Close() // nothing of it is needed
 			err = &StatusError{r.StatusCode, retryAfter(r.Header, c.o.Now())}
 			break
 		}
 		if r.ContentLength > w.Most {
-			_ = r.Body.Close() // nothing of it is wanted
+			_ = r.Body.Close() // nothing of it is needed
 			err = ErrLarge
 			break
 		}
@@ -220,7 +221,7 @@ func (c *Client) Open(ctx context.Context, address string, w Want) (*Response, e
 	return nil, err
 }
 
-// one sends one request when the host may be asked.
+// one sends one request once the host may be asked.
 func (c *Client) one(ctx context.Context, u *url.URL, w Want) (*http.Response, error) {
 	h := c.hostOf(u)
 	h.mu.Lock()
@@ -276,8 +277,8 @@ func (c *Client) hostOf(u *url.URL) *host {
 	return c.hosts[key]
 }
 
-// readRobots reads the host's robots.txt once a day. One that is not there allows everything; while the host fails, nothing
-// is allowed (RFC 9309, section 2.3.1).
+// readRobots reads the host's robots.txt once a day. A missing one allows everything; while the host fails, nothing is allowed
+// (RFC 9309, section 2.3.1).
 func (c *Client) readRobots(ctx context.Context, h *host, u *url.URL) error {
 	if h.robots != nil && c.o.Now().Sub(h.read) < robotsAge {
 		return nil
@@ -289,7 +290,7 @@ func (c *Client) readRobots(ctx context.Context, h *host, u *url.URL) error {
 			return fmt.Errorf("robots.txt: %w", err)
 		}
 		if to := r.Header.Get("Location"); to != "" && r.StatusCode >= 300 && r.StatusCode < 400 {
-			_ = r.Body.Close() // nothing of it is wanted
+			_ = r.Body.Close() // nothing of it is needed
 			if next, err := at.Parse(to); err == nil {
 				if at, err = c.Check(next.String()); err == nil {
 					continue
@@ -327,7 +328,7 @@ func retryAfter(h http.Header, now time.Time) time.Duration {
 	return 0
 }
 
-// nameOf returns the name of the file that an answer is.
+// nameOf returns the file name of an answer.
 func nameOf(h http.Header, u *url.URL) string {
 	if _, p, err := mime.ParseMediaType(h.Get("Content-Disposition")); err == nil && p["filename"] != "" {
 		return path.Base(strings.ReplaceAll(p["filename"], `\`, "/"))
@@ -338,7 +339,7 @@ func nameOf(h http.Header, u *url.URL) string {
 	return ""
 }
 
-// body is a body of at most so many bytes.
+// body is a body of bounded length.
 type body struct {
 	io.ReadCloser
 	left   int64

@@ -16,21 +16,22 @@ type robots struct {
 }
 
 type robotsRule struct {
-	path  string // * stands for anything, $ at the end for the end
+	path  string // * matches anything, $ at the end the end
 	allow bool
 }
 
 // maxRules bounds the rules that are read.
 const maxRules = 10_000
 
-// parseRobots reads the rules for a client of that name: those of the groups that name it, else those of the groups for all.
+// parseRobots reads the rules for a client of that name: those of the groups that name it, else those of the groups for
+// everyone.
 func parseRobots(text []byte, name string) *robots {
 	var own, all robots
 	named := false
 	var into []*robots // of the group that is being read
 	inRules := true
 	lines := bufio.NewScanner(bytes.NewReader(text))
-	lines.Buffer(nil, maxRobots+1) // a line too long would end the reading, and allow what the rules behind it forbid
+	lines.Buffer(nil, maxRobots+1) // an overlong line would end the reading, and allow what later rules forbid
 	for lines.Scan() {
 		line, _, _ := strings.Cut(strings.TrimPrefix(lines.Text(), "\ufeff"), "#")
 		key, value, ok := strings.Cut(line, ":")
@@ -80,7 +81,7 @@ func (r *robots) add(key, value string) {
 	r.rules = append(r.rules, robotsRule{value, key == "allow"})
 }
 
-// allows reports whether an address may be read: the longest rule that fits decides, and of two equal ones the allowing one.
+// allows reports whether an address may be read: the longest matching rule decides, and of two equal ones the one that allows.
 func (r *robots) allows(u *url.URL) bool {
 	target := u.Path
 	if target == "" {
@@ -102,7 +103,7 @@ func (r *robots) allows(u *url.URL) bool {
 	return allow
 }
 
-// fits reports whether a pattern fits the beginning of a path, in time that grows with the product of their lengths at most.
+// fits reports whether a pattern fits the beginning of a path, in time at most proportional to the product of their lengths.
 func fits(pattern, target string) bool {
 	pattern, whole := strings.CutSuffix(pattern, "$")
 	parts := strings.Split(pattern, "*")

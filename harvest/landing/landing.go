@@ -18,16 +18,16 @@ type Link struct {
 	URL    string // absolute
 	Rel    string // one relation
 	Type   string // media type; empty: unknown
-	Anchor string // what the link is of, absolute; empty: the page
+	Anchor string // the subject of the link, absolute; empty: the page
 }
 
 // maxLinks bounds the links of a page or a link set.
 const maxLinks = 1000
 
-// Found is where a page says that the text of its work is.
+// Found has the places that a page names for the text of its work.
 type Found struct {
 	Texts []Link // items and citation_pdf_url, best first
-	Sets  []Link // link sets that may say more
+	Sets  []Link // link sets that may have more
 }
 
 // Page reads a page with its Link headers. Base is its address.
@@ -119,8 +119,8 @@ func ParseHeader(base *url.URL, h string) (out []Link) {
 	return out
 }
 
-// parameters reads what stands behind the address of a link, up to the comma before the next, and returns the rest. The first
-// of two parameters of a name counts.
+// parameters reads what follows the address of a link, up to the comma before the next, and returns the rest. The first of two
+// parameters with the same name counts.
 func parameters(h string) (map[string]string, string) {
 	out := map[string]string{}
 	for {
@@ -173,8 +173,8 @@ func parameterValue(h string) (value, rest string) {
 // maxSet bounds a link set, in bytes.
 const maxSet = 4 << 20
 
-// Set reads a link set (RFC 9264), in JSON or in the form of a header. Base is its address, page the one whose links are wanted:
-// a set can hold those of others.
+// Set reads a link set (RFC 9264), in JSON or in the form of a header. Base is its address, page the one whose links are
+// returned: a set can hold links of others.
 func Set(base *url.URL, media string, body io.Reader, page string) (Found, error) {
 	b, err := io.ReadAll(io.LimitReader(body, maxSet))
 	if err != nil {
@@ -212,7 +212,7 @@ func parseJSON(base *url.URL, b []byte) (out []Link, err error) {
 		if raw, ok := context["anchor"]; ok && json.Unmarshal(raw, &anchor) == nil {
 			anchor = absolute(base, anchor)
 		}
-		for _, rel := range []string{"item", "linkset"} { // in this order, whatever that of the map is
+		for _, rel := range []string{"item", "linkset"} { // in this order, not that of the map
 			var targets []struct {
 				Href string `json:"href"`
 				Type string `json:"type"`

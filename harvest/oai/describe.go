@@ -19,12 +19,12 @@ type Access int
 
 // The kinds of access.
 const (
-	Open      Access = iota // nothing else is said
-	Embargoed               // until Work.Embargo; empty: until a day that is not said
+	Open      Access = iota // nothing else is stated
+	Embargoed               // until Work.Embargo; empty: until an unknown day
 	Closed
 )
 
-// Description is a record as far as the site uses it.
+// Description holds the parts of a record that the site uses.
 type Description struct {
 	Work   concordat.Work
 	Access Access
@@ -37,7 +37,7 @@ const (
 	maxWords    = 2000 // bytes of a title or a licence
 )
 
-// Describe reads the metadata of a record. Base is the address of the interface, today the day by which embargoes are judged.
+// Describe reads the metadata of a record. Base is the address of the interface, today the day on which embargoes are judged.
 func Describe(r Record, base string, today time.Time) Description {
 	b := &builder{today: concordat.Date(today.Format(time.DateOnly)), ids: map[concordat.WorkID]bool{}, urls: map[string]bool{}}
 	if u, err := url.Parse(base); err == nil {
@@ -49,13 +49,13 @@ func Describe(r Record, base string, today time.Time) Description {
 	return b.done()
 }
 
-// builder gathers a description.
+// builder collects a description.
 type builder struct {
 	host  string
 	today concordat.Date
 	d     Description
 	ids   map[concordat.WorkID]bool
-	urls  map[string]bool // addresses of files and pages that are noted
+	urls  map[string]bool // addresses of files and pages that were found
 	pages []string
 	words []string // about rights
 }
@@ -78,12 +78,12 @@ func (b *builder) read(r Record) {
 		b.dspace(n)
 	case "entry", "RDF":
 		b.ore(n)
-	default: // Dublin Core, simple and qualified, and what has its elements, such as RIOXX
+	default: // Dublin Core, simple and qualified, and formats with its elements, such as RIOXX
 		b.plain(n)
 	}
 }
 
-// done decides about access and orders the places of the text.
+// done decides on access and orders the places of the text.
 func (b *builder) done() Description {
 	w := &b.d.Work
 	for _, words := range b.words {
@@ -149,7 +149,7 @@ func (b *builder) creator(name string, ids ...string) {
 	switch {
 	case name == "" || len(*all) >= maxCreators:
 		return
-	case isID && id.Scheme == concordat.SchemeORCID: // some repositories list it behind the name
+	case isID && id.Scheme == concordat.SchemeORCID: // some repositories list it after the name
 		if n := len(*all); n > 0 && (*all)[n-1].ORCID == "" {
 			(*all)[n-1].ORCID = id.Value
 		}
@@ -167,7 +167,7 @@ func (b *builder) creator(name string, ids ...string) {
 	*all = append(*all, c)
 }
 
-// date notes when the work is from: the first date that is one.
+// date records the date of the work: the first value that is a date.
 func (b *builder) date(text string) {
 	if end, ok := strings.CutPrefix(text, "info:eu-repo/date/embargoEnd/"); ok {
 		b.embargo(end)
@@ -179,7 +179,7 @@ func (b *builder) date(text string) {
 	b.d.Work.Date = dateOf(text)
 }
 
-// dateOf reads a date, with or without a time behind it; empty: it is none.
+// dateOf reads a date, with or without a time; empty: it is not one.
 func dateOf(text string) concordat.Date {
 	text, _, _ = strings.Cut(strings.TrimSpace(text), "T")
 	if d, err := concordat.ParseDate(text); err == nil {
@@ -188,21 +188,21 @@ func dateOf(text string) concordat.Date {
 	return ""
 }
 
-// embargo notes the first day on which the text may be read. The latest one said counts.
+// embargo records the first day on which the text may be read. The latest one counts.
 func (b *builder) embargo(text string) {
 	if d := dateOf(text); d > b.d.Work.Embargo {
 		b.d.Work.Embargo = d
 	}
 }
 
-// available is embargo for a date that is often in the past, or just a year: only a day to come counts.
+// available is embargo for a date that is often in the past, or just a year: only a future day counts.
 func (b *builder) available(text string) {
 	if d := dateOf(text); len(d) == len(time.DateOnly) && d > b.today {
 		b.embargo(string(d))
 	}
 }
 
-// rights reads words about rights: who may read the text (info:eu-repo and COAR Access Rights 1.0), and the licence.
+// rights reads a statement of rights: who may read the text (info:eu-repo and COAR Access Rights 1.0), and the licence.
 func (b *builder) rights(words string) {
 	lower := strings.ToLower(words)
 	is := func(all ...string) bool {
@@ -228,8 +228,8 @@ var textForms = map[string]string{".pdf": "application/pdf",
 	".txt": "text/plain", ".epub": "application/epub+zip", ".ps": "application/postscript", ".xml": "application/xml",
 	".md": "text/markdown"}
 
-// IsText reports whether a media type, or else the ending of a name, is that of a text that a work can be published as. Pages
-// of the web are none: they lead to texts.
+// IsText reports whether a media type, or else a name's ending, is that of a text that a work can be published as. Web pages
+// are not: they lead to texts.
 func IsText(media, name string) bool {
 	media = strings.ToLower(media)
 	if media == "" || media == "application/octet-stream" || media == "application/download" {
@@ -244,7 +244,7 @@ func IsText(media, name string) bool {
 	return media == "text/xml" || media == "text/rtf" || media == "application/x-pdf"
 }
 
-// identifier notes a persistent identifier, a file or a page.
+// identifier records a persistent identifier, a file or a page.
 func (b *builder) identifier(text, media string) {
 	text = strings.TrimSpace(text)
 	if id, ok := concordat.ParseWorkID(text); ok {
@@ -264,7 +264,7 @@ func (b *builder) identifier(text, media string) {
 	}
 }
 
-// address returns an address of the web; nil: it is none.
+// address returns a web address; nil: it is not one.
 func address(text string) *url.URL {
 	u, err := url.Parse(text)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || strings.ContainsAny(text, " \n\t") ||
@@ -274,7 +274,7 @@ func address(text string) *url.URL {
 	return u
 }
 
-// file notes where a text is.
+// file records where a text is.
 func (b *builder) file(at, media, name string) {
 	if address(at) == nil || b.urls[at] || len(b.d.Files) >= maxFiles {
 		return
@@ -315,7 +315,7 @@ func (b *builder) plain(n *xmltree.Node) {
 	}
 }
 
-// left are groups of files that are not the work.
+// left are groups of files that are not part of the work.
 var left = []string{"LICENSE", "CC-LICENSE", "THUMBNAIL", "BRANDED_PREVIEW", "TEXT", "SWORD", "METADATA", "ORE", "PREVIEW", "SWORD_PACKAGE"}
 
 func (b *builder) mets(n *xmltree.Node) {
@@ -444,7 +444,7 @@ func (b *builder) dspace(n *xmltree.Node) {
 	walk(n, "")
 }
 
-// dspaceField reads a field; behind its name stands the language, or none.
+// dspaceField reads a field; its name may be followed by a language.
 func (b *builder) dspaceField(name, text string) {
 	is := func(prefix string) bool { return name == prefix || strings.HasPrefix(name, prefix+".") }
 	switch {

@@ -31,7 +31,7 @@ const (
 // Error is a condition that the repository reports, by the code of the protocol, such as badResumptionToken.
 type Error struct{ Code, Words string }
 
-// Error says it.
+// Error returns the condition.
 func (e *Error) Error() string {
 	if e.Words == "" {
 		return "the repository says " + e.Code
@@ -39,23 +39,23 @@ func (e *Error) Error() string {
 	return "the repository says " + e.Code + ": " + e.Words
 }
 
-// The codes that callers act upon.
+// The codes that callers act on.
 const (
 	BadToken = "badResumptionToken"
 	NoMatch  = "noRecordsMatch"
 )
 
-// ErrProtocol is an answer that is none of the protocol.
+// ErrProtocol is an answer that does not follow the protocol.
 var ErrProtocol = errors.New("the answer is not that of an OAI-PMH interface")
 
 // Repository holds a repository's own description.
 type Repository struct {
 	Name    string
-	Deleted string // whether it tells of deleted records: persistent, transient or no
-	Day     bool   // it dates by the day, else by the second
+	Deleted string // whether it reports deleted records: persistent, transient or no
+	Day     bool   // it dates by the day, otherwise by the second
 }
 
-// Identify asks the repository what it is.
+// Identify asks the repository for its description.
 func (c *Client) Identify(ctx context.Context) (Repository, error) {
 	b, err := c.ask(ctx, url.Values{"verb": {"Identify"}})
 	if err != nil {
@@ -89,14 +89,14 @@ func (c *Client) Formats(ctx context.Context) ([]string, error) {
 	return tree.Texts("metadataPrefix"), nil
 }
 
-// Query says what is listed. With a Token the rest is not sent.
+// Query selects what is listed. With a Token the rest is not sent.
 type Query struct{ Format, Set, From, Token string }
 
 // Page is one answer of a list.
 type Page struct {
 	Records []Record
 	Token   string // where the list continues; empty: it has ended
-	Size    int    // of the list, as the repository says; 0: it does not
+	Size    int    // of the list, as the repository says; 0: unknown
 	Date    string // of the answer, by the repository's clock
 }
 
@@ -137,13 +137,13 @@ func (c *Client) List(ctx context.Context, q Query) (*Page, error) {
 	return p, nil
 }
 
-// ask sends a request and returns the answer, cleaned. Where the repository reports a condition, that is the error.
+// ask sends a request and returns the answer, cleaned. A condition that the repository reports is returned as the error.
 func (c *Client) ask(ctx context.Context, q url.Values) ([]byte, error) {
 	u, err := url.Parse(c.Base)
 	if err != nil {
 		return nil, err
 	}
-	all := u.Query() // an interface may have words of its own in its address
+	all := u.Query() // an interface may have parameters of its own in its address
 	for key, value := range q {
 		all[key] = value
 	}
@@ -177,7 +177,7 @@ var (
 	names      = regexp.MustCompile(`<(?:[A-Za-z_][\w.-]*:)?identifier[^>]*>\s*([^<]{1,1000}?)\s*<`)
 )
 
-// conditionIn returns the condition that an answer reports, ErrProtocol where it is no answer, or nil.
+// conditionIn returns the condition that an answer reports, ErrProtocol if it is not an answer, or nil.
 func conditionIn(b []byte) error {
 	if !rootTag.Match(b) {
 		return ErrProtocol
@@ -192,7 +192,7 @@ func conditionIn(b []byte) error {
 	return nil
 }
 
-// tokenIn returns where the list continues, and how long it is.
+// tokenIn returns where the list continues, and its length.
 func tokenIn(b []byte) (token string, size int) {
 	all := tokens.FindAllSubmatch(b, -1)
 	if len(all) == 0 {
@@ -212,8 +212,8 @@ func dateIn(b []byte) string {
 	return ""
 }
 
-// Read takes one answer of ListRecords apart, record by record: one with a fault leaves the others whole. It fails where the
-// answer was cut off.
+// Read splits one answer of ListRecords into records: a faulty one leaves the others intact. It fails if the answer was cut
+// off.
 func Read(b []byte) (*Page, error) {
 	starts := recordTag.FindAllIndex(b, -1)
 	tail := b
@@ -238,8 +238,8 @@ func Read(b []byte) (*Page, error) {
 	return p, nil
 }
 
-// lastOf returns where the last record of a page ends: at the token behind it, else at the end of the list. Neither is looked
-// for within the record, where the words of the protocol may stand as text.
+// lastOf returns where the last record of a page ends: at the token after it, else at the end of the list. Neither is searched
+// for within the record, where the words of the protocol may occur as text.
 func lastOf(ends [][]int, b []byte) int {
 	last := ends[len(ends)-1]
 	if i := len(ends) - 2; i >= 0 && bytes.HasPrefix(b[last[0]:], []byte("</")) && !bytes.HasPrefix(b[ends[i][0]:], []byte("</")) {

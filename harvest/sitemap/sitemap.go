@@ -30,7 +30,7 @@ type Entry struct {
 	Describes  string // the resource that this one is metadata of
 }
 
-// maxEntries is the most that a sitemap may have.
+// maxEntries is the maximum number of entries in a sitemap.
 const maxEntries = 50_000
 
 var errNone = errors.New("it is no sitemap")
@@ -93,7 +93,7 @@ func absolute(base *url.URL, ref string) string {
 	return u.String()
 }
 
-// After reports whether an entry is from after a time, as RFC 3339 or a day has it. One without a date may be.
+// After reports whether an entry is later than a time, in RFC 3339 or as a day. One without a date may be.
 func (e Entry) After(at string) bool {
 	a, ok := timeOf(e.Modified)
 	b, known := timeOf(at)

@@ -1,4 +1,3 @@
-// Package xmltree reads XML as programs of others write it: elements by their local names, with bounds, and with faults that a
-// reader can live with: control characters, bytes in another encoding than the declared one, entities of HTML, prefixes that
-// nobody declared. Start from Parse.
+// Package xmltree reads XML as other programs write it: elements by their local names, with bounds, and with tolerable faults:
+// control characters, bytes in another encoding than the declared one, entities of HTML, undeclared prefixes. Start from Parse.
 package xmltree

@@ -16,7 +16,7 @@ import (
 // Node is an element.
 type Node struct {
 	Name  string // local
-	Space string // address of the namespace; its prefix where nobody declared that
+	Space string // address of the namespace; its prefix if undeclared
 	Attrs []xml.Attr
 	Text  string // of the element itself, without that of the elements in it
 	Kids  []*Node
@@ -29,13 +29,14 @@ const (
 
 var errBounds = errors.New("nested too deeply, or too many elements")
 
-// Parse reads one element with all that is in it. Clean prepares the bytes.
+// Parse reads one element with its content. Clean prepares the bytes.
 func Parse(b []byte) (*Node, error) {
 	d := xml.NewDecoder(bytes.NewReader(b))
 	d.Strict = false // attributes without quotes, unknown entities
 	d.Entity = xml.HTMLEntity
 	d.CharsetReader = func(_ string, r io.Reader) (io.Reader, error) { return r, nil } // Clean has decoded it
-	// The text of an element comes in pieces, as many as it has comments and children; joined at its end, in linear time.
+	// The text of an element comes in as many pieces as it has comments and children; they are joined at its end, in linear
+	// time.
 	type element struct {
 		*Node
 		text []byte
@@ -86,7 +87,7 @@ func Clean(b []byte, encoding string) []byte {
 		encoding = string(m[1])
 	}
 	wide := len(b) > 1 && (b[0] == 0xff && b[1] == 0xfe || b[0] == 0xfe && b[1] == 0xff)
-	if !utf8.Valid(b) || wide { // bytes that are UTF-8 are, whatever they say
+	if !utf8.Valid(b) || wide { // valid UTF-8 is UTF-8, whatever is declared
 		if wide {
 			encoding = "utf-16"
 		}
@@ -104,7 +105,7 @@ func Clean(b []byte, encoding string) []byte {
 	}, bytes.ToValidUTF8(b, []byte("\ufffd")))
 }
 
-// Find returns the elements of a local name, in order, n itself among them. It does not look into those that it finds.
+// Find returns the elements with a local name, in order, including n itself. It does not look inside those that it finds.
 func (n *Node) Find(name string) (out []*Node) {
 	if n == nil {
 		return nil
@@ -144,7 +145,7 @@ func (n *Node) Attr(name string) string {
 	return ""
 }
 
-// Words returns the text of the element and of those in it, with single spaces.
+// Words returns the text of the element and its descendants, with single spaces.
 func (n *Node) Words() string {
 	if n == nil {
 		return ""
@@ -162,7 +163,7 @@ func (n *Node) words(b *strings.Builder) {
 	}
 }
 
-// Texts returns the words of all elements of a local name that have any.
+// Texts returns the words of all elements with a local name that have any.
 func (n *Node) Texts(name string) (out []string) {
 	for _, f := range n.Find(name) {
 		if t := f.Words(); t != "" {
@@ -172,5 +173,5 @@ func (n *Node) Texts(name string) (out []string) {
 	return out
 }
 
-// String names the element.
+// String returns the name of the element.
 func (n *Node) String() string { return fmt.Sprintf("<%s>", n.Name) }

@@ -12,15 +12,15 @@ import (
 	"time"
 )
 
-// What a hostile body may cost.
+// The limits of what a hostile body may cost.
 const (
-	bodyTime   = 500 * time.Millisecond // of a processor, where that is known
+	bodyTime   = 500 * time.Millisecond // of a processor, if known
 	bodyWait   = 5 * time.Second        // by the clock, also then
 	bodyMemory = 64 << 20
 	bodyAnswer = 10_000
 )
 
-// hostileBody is a JSON body that nobody needs.
+// hostileBody is a JSON body that no client would send.
 type hostileBody struct {
 	what string
 	make func(o operation, d *document) []byte
@@ -125,7 +125,7 @@ func (t *target) sendBody(ctx context.Context, r *result, o operation, b hostile
 		}
 	}
 	r.count(fmt.Sprintf("answered %d", a.status), 1)
-	// Where the thing that it is about does not exist, or a body has no fault, the call may end as it likes below 500.
+	// If the subject does not exist, or a body is valid, any status below 500 is right.
 	switch {
 	case a.status >= 500:
 		r.fault("%s %s with %s: %d %.100s", o.method, o.path, b.what, a.status, a.body)
@@ -141,15 +141,14 @@ func (t *target) sendBody(ctx context.Context, r *result, o operation, b hostile
 	return nil
 }
 
-// worked returns the time of processors that the site has had, in steps of ten milliseconds: on a machine that is busy with other
-// things it tells better than a clock what a call costs. It is negative for a site that was not made here, and where the
-// system does not tell.
+// worked returns the processor time that the site has used, in steps of ten milliseconds: on a busy machine it shows better
+// than a clock what a call costs. It is negative for a site that was not made here, and if the system does not tell.
 func (t *target) worked() time.Duration {
 	if t.process == nil {
 		return -1
 	}
 	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", t.process.Process.Pid))
-	fields := strings.Fields(string(b[bytes.LastIndexByte(b, ')')+1:])) // behind the name, from the state on
+	fields := strings.Fields(string(b[bytes.LastIndexByte(b, ')')+1:])) // after the name, from the state on
 	if err != nil || len(fields) < 13 {
 		return -1
 	}
@@ -163,8 +162,8 @@ func (t *target) worked() time.Duration {
 
 var peak, now = regexp.MustCompile(`VmHWM:\s+(\d+) kB`), regexp.MustCompile(`VmRSS:\s+(\d+) kB`)
 
-// resident returns the memory of the site in bytes: what it has now, and lets its peak begin again, or that peak. It is 0 for
-// a site that was not made here, and where the system does not tell.
+// resident returns the memory of the site in bytes: its current size, restarting its peak, or that peak. It is 0 for a site
+// that was not made here, and if the system does not tell.
 func (t *target) resident(begin bool) int64 {
 	if t.process == nil {
 		return 0

@@ -16,8 +16,8 @@ import (
 
 const longestPiece = 4 << 20 // that is unpacked
 
-// search looks for words in every byte of every file below a folder: as it stands, and in what can be unpacked as a frame of
-// zstd or as a block of snappy that begins anywhere. It returns the files in which each was found.
+// search looks for words in every byte of every file below a folder: as it is, and in what can be unpacked as a frame of zstd
+// or as a block of snappy that begins anywhere. It returns the files in which each was found.
 func search(ctx context.Context, dir string, words [][]byte) (map[string][]string, error) {
 	found := map[string][]string{}
 	look := func(b []byte, place string) {
@@ -33,7 +33,7 @@ func search(ctx context.Context, dir string, words [][]byte) (map[string][]strin
 	}
 	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 		if errors.Is(err, fs.ErrNotExist) {
-			return nil // it went meanwhile
+			return nil // it was removed in between
 		}
 		if ctx.Err() != nil {
 			return ctx.Err()
@@ -74,8 +74,8 @@ func unzstd(b []byte) []byte {
 	return out
 }
 
-// unsnap returns what can be read of a block of snappy of at least so many bytes, nil: nothing of use. What is cut short
-// counts as far as it goes: text stands in literals and in copies of them.
+// unsnap returns what can be read of a snappy block of at least this many bytes; nil: nothing useful. A truncated block counts
+// as far as it goes: text is in literals and in copies of them.
 func unsnap(b []byte, least int) []byte {
 	size, k := binary.Uvarint(b[:min(len(b), 5)])
 	if k <= 0 || size < uint64(least) || size > longestPiece {

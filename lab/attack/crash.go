@@ -58,7 +58,7 @@ func multipartOf(files map[string][]byte) ([]byte, string, error) {
 	return b.Bytes(), m.FormDataContentType(), err
 }
 
-// word returns a word that stands nowhere else.
+// word returns a word that occurs nowhere else.
 func (t *target) word() string {
 	b := []byte("mk")
 	for range 22 {
@@ -77,9 +77,9 @@ func (t *target) marked(mark string) []byte {
 	return []byte(b.String())
 }
 
-// attackCrash kills the site while documents are added and checks are submitted, again and again. After each start all is
-// added that was not acknowledged, as a client does, and all that was acknowledged must be there; then all is deleted,
-// and every byte of the folder is searched for it.
+// attackCrash kills the site again and again while documents are added and checks are submitted. After each start it repeats
+// what was not acknowledged, as a client does, and everything acknowledged must be there; then it deletes all of it and
+// searches every byte of the folder for it.
 func attackCrash(ctx context.Context, t *target, r *result) error {
 	for round := 0; round == 0 || time.Now().Before(t.end); round++ {
 		if err := t.crashRound(ctx, r, round); err != nil {
@@ -138,7 +138,7 @@ func (t *target) crashRound(ctx context.Context, r *result, round int) error {
 	return nil
 }
 
-// killWhileAdding adds the files one by one, hands one in as a check beside them, and kills the site in the middle. It returns
+// killWhileAdding adds the files one by one, submits one as a check meanwhile, and kills the site in the middle. It returns
 // what was acknowledged.
 func (t *target) killWhileAdding(ctx context.Context, r *result, files map[string][]byte) map[string]bool {
 	var mu sync.Mutex

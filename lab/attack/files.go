@@ -17,14 +17,14 @@ import (
 	"time"
 )
 
-// What a file may lead to.
+// The limits of what a file may cause.
 const (
 	maxChecksOfFile = 10
 	fileTime        = 4 * time.Minute // until its checks have ended
 	atOnce          = 8               // files of which checks are waited for
 )
 
-// hostileFile is a file that nobody means well with.
+// hostileFile is a file made to do harm.
 type hostileFile struct {
 	name string
 	make func() ([]byte, error)
@@ -77,7 +77,7 @@ const (
 	wordTail     = `</w:t></w:r></w:p></w:body></w:document>`
 )
 
-// docx is a document of Word with the text, and what stands before its first element.
+// docx is a Word document with the text, and what precedes its first element.
 func docx(prolog, text string) ([]byte, error) {
 	return zipOf(entry{"[Content_Types].xml", []byte(contentTypes)}, entry{"_rels/.rels", []byte(relations)},
 		entry{"word/document.xml", []byte(`<?xml version="1.0"?>` + prolog + wordHead + text + wordTail)})
@@ -149,7 +149,7 @@ func hostileFiles(secret string) []hostileFile {
 	}
 }
 
-// mutated is a document of some kind with bytes changed, taken away or doubled.
+// mutated is a document of some kind with bytes changed, removed or doubled.
 func (t *target) mutated(n int) (string, []byte, error) {
 	text := strings.Repeat("The council fixed the price of bread and coal before the ships returned. ", 20)
 	var b []byte
@@ -241,7 +241,7 @@ func attackFiles(ctx context.Context, t *target, r *result) error {
 	return nil
 }
 
-// handed is a file with the checks that it led to.
+// handed is a file with its checks.
 type handed struct {
 	name string
 	ids  []string
@@ -304,7 +304,7 @@ func (t *target) awaitChecks(ctx context.Context, r *result, h handed) error {
 	return t.countChecks(ctx, r, h)
 }
 
-// countChecks counts the checks that a file led to: those of members of an archive come while it is read.
+// countChecks counts the checks of a file: those of archive members are added while it is read.
 func (t *target) countChecks(ctx context.Context, r *result, h handed) error {
 	if !strings.HasSuffix(h.name, ".zip") || len(h.ids) == 0 {
 		return nil

@@ -17,13 +17,13 @@ const (
 	maxOfAddress           = 50
 	maxOfAccount           = 100
 
-	// What it may take someone else to sign in meanwhile: a second, or, on a machine that is busy with other things, some times
-	// what it takes alone.
+	// The limits of what signing in may take someone else meanwhile: a second or, on a busy machine, several times what it
+	// takes alone.
 	signInTime  = time.Second
 	signInTimes = 4
 )
 
-// from returns a client whose connections come from an address of loopback.
+// from returns a client that connects from a loopback address.
 func from(a, b byte) *http.Client {
 	d := &net.Dialer{LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 66, a, b)}, Timeout: 30 * time.Second}
 	return &http.Client{Timeout: 2 * time.Minute, CheckRedirect: noRedirect,
@@ -36,7 +36,7 @@ type guess struct {
 	name, password string
 }
 
-// guessAll tries all at once and returns how many were tried, and how many got in.
+// guessAll tries all at once and returns how many were tried, and how many succeeded.
 func (t *target) guessAll(ctx context.Context, r *result, all []guess) (tried, in int) {
 	var mu sync.Mutex
 	var trying sync.WaitGroup
@@ -65,8 +65,8 @@ func (t *target) guessAll(ctx context.Context, r *result, all []guess) (tried, i
 	return tried, in
 }
 
-// attackGuesses guesses passwords 300 at once: of one account from one address, of many accounts from one address, and of one
-// account from 300 addresses, the right one last. Meanwhile someone else signs in.
+// attackGuesses guesses 300 passwords at once: for one account from one address, for many accounts from one address, and for
+// one account from 300 addresses, the right one last. Meanwhile someone else signs in.
 func attackGuesses(ctx context.Context, t *target, r *result) error {
 	const at = 300
 	alone, err := t.signInAsAuditor(ctx)

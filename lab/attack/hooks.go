@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// inward are addresses that no webhook may reach, in the forms in which they are written. Those with a port are where this
+// inward are addresses that no webhook may reach, in the forms in which they can be written. Those with a port are where this
 // program listens.
 func inward(port string) []string {
 	out := []string{
@@ -26,7 +26,7 @@ func inward(port string) []string {
 	return out
 }
 
-// attackHooks makes webhooks to addresses within, and sends what could be made a ping.
+// attackHooks creates webhooks to private addresses, and sends a ping to those that could be created.
 func attackHooks(ctx context.Context, t *target, r *result) error {
 	var reached atomic.Int32
 	l, err := net.Listen("tcp", ":0") // to be reached only by a fault
@@ -77,7 +77,7 @@ func attackHooks(ctx context.Context, t *target, r *result) error {
 	return nil
 }
 
-// delivered waits until a delivery of the webhook was tried, and returns how it stands.
+// delivered waits until a delivery of the webhook was tried, and returns its state.
 func (t *target) delivered(ctx context.Context, id string) string {
 	end := time.Now().Add(5 * time.Second)
 	for {

@@ -1,15 +1,16 @@
-// Attack does to a served site what strangers, members with few rights, hostile files and crashes may do to it, for a set
-// time, and says what held.
+// Attack does to a served site what strangers, members with few rights, hostile files and crashes may do to it, for a set time,
+// and reports what held.
 //
 //	bin/attack -bin bin/concordat -for 10m
 //	bin/attack -site https://check.example.edu -token-file FILE -for 5m
 //
-// Without -site it makes a site of its own in a folder that it removes, served on loopback, and kills and floods that as well.
-// Of a site that is named it asks nothing that would lock people out, fill its disk or end it: hostile bodies, calls
-// without the right to them, and webhooks to private addresses, at a bounded rate, with a token of an administrator. No
-// request goes to any other host.
+// Without -site it creates a site of its own in a folder that it removes, served on loopback, and kills and floods that as
+// well. A site that is named gets nothing that would lock people out, fill its disk or end it: only hostile bodies, calls
+// without the right to them, and webhooks to private addresses, at a bounded rate, with an administrator's token. No request
+// goes to any other host.
 //
-// Exit status 1: something did not hold. 2: the attack could not be made, or there was no time to try all; what was tried held.
+// Exit status 1: something did not hold. 2: the attack could not run, or there was no time to try everything; what was tried
+// held.
 package main
 
 import (
@@ -37,7 +38,7 @@ type options struct {
 	seed            uint64
 	only            string
 	keep            bool
-	grace           time.Duration // that what an attack has under way may take when its time is over; 0: underWay
+	grace           time.Duration // time for an attack to finish what it has begun when its time is over; 0: underWay
 }
 
 func main() {
@@ -71,7 +72,7 @@ type attack struct {
 	run     func(ctx context.Context, t *target, r *result) error
 }
 
-// attacks in the order in which they are made: guessing comes late, since it locks the addresses that it comes from.
+// attacks in the order in which they run: guessing comes late, since it locks the addresses that it comes from.
 func attacks() []attack {
 	return []attack{
 		{"rights", "no call is answered whose caller lacks the role, the scope or the token", false, 0.05, attackRights},
@@ -90,16 +91,16 @@ func attacks() []attack {
 type result struct {
 	tries  int
 	left   int  // that there was no time for
-	cut    bool // it was ended in the midst
+	cut    bool // it was interrupted
 	counts map[string]int
 	faults []string
 	more   int         // faults beyond maxFaults
-	over   func() bool // the attack is being cut short: what fails may fail for that reason alone
+	over   func() bool // the attack is being ended: failures may be due to that alone
 }
 
 const maxFaults = 20
 
-// fault notes that something did not hold.
+// fault records that something did not hold.
 func (r *result) fault(format string, args ...any) {
 	switch {
 	case r.over != nil && r.over():
@@ -118,7 +119,7 @@ func (r *result) count(what string, n int) {
 	r.counts[what] += n
 }
 
-// each tries all things in an order that is drawn, the first one in any case and the others until the time of the attack is over.
+// each tries all things in a random order, the first one in any case and the others until the time of the attack is over.
 func each[T any](t *target, r *result, all []T, try func(T) error) error {
 	t.random.Shuffle(len(all), func(i, k int) { all[i], all[k] = all[k], all[i] })
 	for i, x := range all {
@@ -133,10 +134,10 @@ func each[T any](t *target, r *result, all []T, try func(T) error) error {
 	return nil
 }
 
-// underWay is how long what an attack has under way when its time is over may take.
+// underWay is how long an attack may take to finish what it has begun when its time is over.
 const underWay = 2 * time.Minute
 
-// errTime: some attacks had no time to end. What they did not try is not said to have held.
+// errTime: some attacks did not have time to finish. What they did not try is not reported as held.
 var errTime = errors.New("the time was over before all was tried: make -for longer, or name some attacks with -only")
 
 func run(ctx context.Context, o options, out io.Writer) (held bool, err error) {
@@ -211,8 +212,8 @@ func (t *target) attack(ctx context.Context, a attack, most time.Duration) (r re
 	return r, nil
 }
 
-// plan gives each attack its share of the time, whatever the others took: what one leaves goes to those after it, and
-// what one takes beyond its share is not taken from them.
+// plan gives each attack its share of the time, whatever the others took: time that one leaves goes to those after it, and time
+// that one takes beyond its share is not taken from them.
 type plan struct {
 	lasts  time.Duration
 	shares []float64 // of the attacks to come
@@ -238,7 +239,7 @@ func (p *plan) next() time.Duration {
 	return p.given
 }
 
-// took notes how long the attack took that next was called for.
+// took records how long the latest attack of next took.
 func (p *plan) took(d time.Duration) { p.spare += max(0, p.given-d) }
 
 func (r *result) print(w io.Writer, a attack, took time.Duration) {
@@ -268,7 +269,7 @@ func (r *result) print(w io.Writer, a attack, took time.Duration) {
 	}
 }
 
-// checkSite refuses an address that is none of a site.
+// checkSite rejects an address that is not a site's.
 func checkSite(s string) (string, error) {
 	u, err := url.Parse(s)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" {

@@ -80,8 +80,7 @@ var placeholder = regexp.MustCompile(`\{[^}]+\}`)
 // address returns the path of an operation about things that do not exist.
 func (o operation) address() string { return placeholder.ReplaceAllString(o.path, "1111111111111111") }
 
-// attackRights makes every call without a token, with tokens that are none, and with those of roles and scopes that it is
-// not for.
+// attackRights makes every call without a token, with invalid tokens, and with tokens of roles and scopes that do not allow it.
 func attackRights(ctx context.Context, t *target, r *result) error {
 	type caller struct {
 		what, token, role, scope string
@@ -132,7 +131,7 @@ func attackRights(ctx context.Context, t *target, r *result) error {
 	return t.revoke(ctx, secret)
 }
 
-// revoke takes a token back that this program made.
+// revoke revokes a token that this program created.
 func (t *target) revoke(ctx context.Context, secret string) error {
 	list, err := t.api(ctx, t.admin, "GET", "/tokens", nil)
 	if err != nil {
@@ -165,7 +164,7 @@ var guarded = map[string][]string{
 	"/requests": {"administrator", "officer"},
 }
 
-// attackPages opens pages as the roles that they are not for, and as nobody.
+// attackPages opens pages with roles that may not see them, and signed out.
 func attackPages(ctx context.Context, t *target, r *result) error {
 	stranger := &http.Client{Timeout: time.Minute, CheckRedirect: noRedirect}
 	type view struct{ path, role string }
@@ -198,7 +197,7 @@ func attackPages(ctx context.Context, t *target, r *result) error {
 	})
 }
 
-// attackOrigins sends the forms of an administrator's pages from elsewhere.
+// attackOrigins sends the forms of an administrator's pages from other origins.
 func attackOrigins(ctx context.Context, t *target, r *result) error {
 	admin := t.people["administrator"].browser
 	before, err := t.api(ctx, t.admin, "GET", "/people", nil)

@@ -20,8 +20,8 @@ const (
 	slowLines = "POST /login HTTP/1.1\r\nHost: x\r\nContent-Type: application/x-www-form-urlencoded\r\nContent-Length: 4000000\r\n\r\nn"
 )
 
-// attackSlow opens connections that send a form without end, heads without end, or nothing, and looks whether the site works
-// beside them, and whether they are ended.
+// attackSlow opens connections that send an endless form, endless headers, or nothing, and checks that the site works meanwhile
+// and ends them.
 func attackSlow(ctx context.Context, t *target, r *result) error {
 	n := maxSlow
 	var limit syscall.Rlimit
@@ -76,8 +76,8 @@ func attackSlow(ctx context.Context, t *target, r *result) error {
 	return nil
 }
 
-// worksBeside looks whether a visitor with an address of its own gets pages, signs in, and adds a document, each within
-// the time given.
+// worksBeside checks whether a visitor with an address of its own gets pages, signs in, and adds a document, each within the
+// time given.
 func (t *target) worksBeside(ctx context.Context, r *result, within time.Duration) error {
 	c := from(8, 8)
 	c.Timeout = 4 * within

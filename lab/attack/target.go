@@ -35,7 +35,7 @@ type target struct {
 	random *rand.Rand // of the attack that runs
 	doc    *document  // of the API
 
-	// Of a site that was made:
+	// For a site that was created here:
 	dir, bin, listen string
 	people           map[string]*person // by role
 	process          *exec.Cmd
@@ -43,7 +43,7 @@ type target struct {
 	logs             *logs
 }
 
-// person is somebody with an account.
+// person is a person with an account.
 type person struct {
 	name, role, password, token string
 	browser                     *http.Client // signed in
@@ -106,7 +106,7 @@ func (t *target) use(o options) error {
 	return nil
 }
 
-// make makes a site with one account of each role.
+// make creates a site with one account of each role.
 func (t *target) make(ctx context.Context, o options) error {
 	t.made = true
 	var err error
@@ -142,8 +142,8 @@ func (t *target) make(ctx context.Context, o options) error {
 var firstLink = regexp.MustCompile(`(http://[^/\s]+)(/first\?key=\S+)`)
 var servingAt = regexp.MustCompile(`serving site \S+ at (http://[^/\s]+)/`)
 
-// start serves the site and waits until it answers. It returns the path of the page of the first administrator, if
-// there is none yet.
+// start serves the site and waits until it answers. It returns the path of the page for the first administrator, if there is
+// none yet.
 func (t *target) start(ctx context.Context, _ bool) (first string, err error) {
 	c := exec.Command(t.bin, "--data", filepath.Join(t.dir, "site"), "serve", "--listen", t.listen, "--title", "Attacked")
 	c.Env = append(os.Environ(), "CONCORDAT_SERVE_API_CALLS=1000000", "TMPDIR="+filepath.Join(t.dir, "tmp"))
@@ -169,7 +169,7 @@ func (t *target) start(ctx context.Context, _ bool) (first string, err error) {
 			line, err := s.ReadString('\n')
 			select {
 			case lines <- line:
-			default: // nobody waits for more
+			default: // no caller waits for more
 			}
 			if err != nil {
 				return
@@ -202,7 +202,7 @@ func (t *target) start(ctx context.Context, _ bool) (first string, err error) {
 	}
 }
 
-// revive serves a site that was made again, if an attack was cut short while it was down.
+// revive serves a created site again, if an attack was cut short while it was down.
 func (t *target) revive(ctx context.Context) error {
 	if t.process == nil {
 		return nil
@@ -225,7 +225,7 @@ func (t *target) kill() {
 	<-t.ended
 }
 
-// close ends the site that was made and removes it.
+// close ends the created site and removes it.
 func (t *target) close() error {
 	if t.process != nil {
 		_ = t.process.Process.Signal(syscall.SIGTERM)
@@ -283,7 +283,7 @@ func (t *target) do(c *http.Client, r *http.Request) (answer, error) {
 	return answer{resp.StatusCode, resp.Header, b, time.Since(began)}, err
 }
 
-// raw calls the API. A call that is put off for its number is made again when it may be.
+// raw calls the API. A call that is rejected because of its rate is repeated when allowed.
 func (t *target) raw(ctx context.Context, token, method, path, contentType string, body []byte) (answer, error) {
 	for try := 0; ; try++ {
 		r, err := http.NewRequestWithContext(ctx, method, t.base+path, bytes.NewReader(body))
@@ -312,7 +312,7 @@ func (t *target) raw(ctx context.Context, token, method, path, contentType strin
 	}
 }
 
-// api makes a call that must work.
+// api makes a call that must succeed.
 func (t *target) api(ctx context.Context, token, method, path string, in any) (map[string]any, error) {
 	var body []byte
 	contentType := ""
@@ -337,7 +337,7 @@ func (t *target) api(ctx context.Context, token, method, path string, in any) (m
 	return out, err
 }
 
-// makePerson makes an account with a token of all scopes, the first by its key.
+// makePerson creates an account with a token of all scopes, the first with its key.
 func (t *target) makePerson(ctx context.Context, role, key string) error {
 	p := &person{name: "attack-" + role, role: role, password: "a long passphrase of the " + role + " 7431"}
 	jar, err := cookiejar.New(nil)

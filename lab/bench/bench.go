@@ -71,11 +71,11 @@ func profiles(prints []concordat.Fingerprint) iter.Seq2[*concordat.Profile, erro
 
 // IndexResult is one way of building an index.
 type IndexResult struct {
-	Build     string  `json:"build"` // live, logged (the same through the write-ahead log) or bulk
+	Build     string  `json:"build"` // live, logged (through the write-ahead log) or bulk
 	Sentences int     `json:"sentences"`
 	Rate      float64 `json:"sentences_per_cpu_second"`
 	Bytes     float64 `json:"bytes_per_sentence"`
-	TableRate float64 `json:"table_sentences_per_cpu_second"` // of building the plain table in memory, which nothing survives
+	TableRate float64 `json:"table_sentences_per_cpu_second"` // of building the plain table in memory, which is not durable
 	Ratio     float64 `json:"ratio"`                          // processor time over that of the plain table
 	Peak      float64 `json:"peak_mb"`
 }
@@ -159,8 +159,7 @@ func live(ctx context.Context, s interface {
 	return errors.Join(err, s.Close())
 }
 
-// stored returns the bytes of a copy of the index in dir: beside what is stored dir may hold segments that were merged
-// and are not removed yet.
+// stored returns the bytes of a copy of the index in dir: dir may also hold merged segments that are not removed yet.
 func stored(ctx context.Context, dir string) (n int64, err error) {
 	s, err := index.Open(dir, index.Options{})
 	if err != nil {
@@ -228,10 +227,10 @@ type QueryResult struct {
 	Best       float64 `json:"best_cpu_us"`  // the least of them
 	Document   float64 `json:"document_ms"`  // processor time of a document of 200 sentences
 	Candidates float64 `json:"candidates"`   // entries looked at for a sentence, of the plain table
-	Missed     int     `json:"missed"`       // planted pairs within the guarantee that were not found
-	TableCPU   float64 `json:"table_cpu_us"` // of the plain table in memory, the same look-ups, in turn with them; the median
+	Missed     int     `json:"missed"`       // planted pairs within the guarantee that were missed
+	TableCPU   float64 `json:"table_cpu_us"` // of the plain table in memory, with the same look-ups, alternating; the median
 	Ratio      float64 `json:"ratio"`        // CPU / TableCPU
-	Line       float64 `json:"line_ns"`      // what memory took for a line at random just before
+	Line       float64 `json:"line_ns"`      // what memory took for a random line just before
 	Lines      float64 `json:"lines"`        // how many such lines take as long as a sentence
 }
 
@@ -269,7 +268,7 @@ func Query(ctx context.Context, dir string, prints []concordat.Fingerprint, qs [
 			if path == "bleve" {
 				match = s.MatchStored
 				if probe == concordat.ProbeOne && len(qs) > 2000 {
-					asked = qs[:2000] // fifty times slower, and as telling
+					asked = qs[:2000] // fifty times slower, and just as informative
 				}
 			}
 			r, err := ask(ctx, match, flat, asked, probe, max(how.Rounds, 1))
@@ -285,7 +284,7 @@ func Query(ctx context.Context, dir string, prints []concordat.Fingerprint, qs [
 	return nil
 }
 
-// ask measures one way, in turn with the plain table.
+// ask measures one way, alternating with the plain table.
 func ask(ctx context.Context, match func(context.Context, *concordat.Query) (*concordat.Answer, error), flat *flat, qs []Question,
 	probe concordat.Probe, times int) (QueryResult, error) {
 	r := QueryResult{Rounds: times}
@@ -392,18 +391,18 @@ type FingerprintResult struct {
 	Rate      float64 `json:"mb_per_cpu_second"`      // 10^6 bytes of text; the median of the rounds
 	Best      float64 `json:"best_mb_per_cpu_second"` // of the best of them
 	Prints    float64 `json:"sentences_per_cpu_second"`
-	Hash      float64 `json:"xxhash_gb_per_cpu_second"` // of the same text, in turn with it
-	Read      float64 `json:"read_gb_per_cpu_second"`   // of as many bytes, in turn with it
-	Hashes    float64 `json:"xxhashes"`                 // times that the text could be hashed meanwhile
+	Hash      float64 `json:"xxhash_gb_per_cpu_second"` // of the same text, alternating
+	Read      float64 `json:"read_gb_per_cpu_second"`   // of as many bytes, alternating
+	Hashes    float64 `json:"xxhashes"`                 // how many times the text could be hashed in that time
 	Peak      float64 `json:"peak_mb"`
 }
 
 // leastRound is the least duration of a round of fingerprinting, so that the clock of the process is fine enough for it.
 const leastRound = 20 * time.Millisecond
 
-// Fingerprint measures the index side, text to fingerprints, on one core: it takes the documents at least so
-// many times, and until two seconds of processor time have gone. Dictionaries are loaded before. In turn with it the text
-// is hashed and read, so that what else runs on the machine slows all of them.
+// Fingerprint measures the index side, text to fingerprints, on one core: it processes the documents at least a number of
+// times, and until two seconds of processor time have passed. Dictionaries are loaded before. Alternately the text is hashed
+// and read, so that other work on the machine slows all of them.
 func Fingerprint(p *profile.Profiler, file string, documents []string, times int) (FingerprintResult, error) {
 	r := FingerprintResult{File: file, Scheme: string(p.Scheme()), Documents: len(documents)}
 	passes := 1

@@ -8,9 +8,9 @@ import (
 	"strings"
 )
 
-// Benchmark returns a result as a line in the format of Go's benchmarks, which benchstat compares, and the units of it of which
-// more is better. What says what was measured, which are words and the fields documents and sentences, goes into the name;
-// all other numbers are values in the units of their fields, times in nanoseconds.
+// Benchmark returns a result as a line in the format of Go's benchmarks, which benchstat compares, and the units of which more
+// is better. The name has what was measured: words and the fields documents and sentences. All other numbers are values in the
+// units of their fields, times in nanoseconds.
 func Benchmark(name string, result any) (line string, higher []string) {
 	var values strings.Builder
 	name = "Benchmark" + name
@@ -45,7 +45,7 @@ func inName(r rune) rune {
 	return r
 }
 
-// benchUnit returns the unit of a field, and what its value is multiplied by.
+// benchUnit returns the unit of a field, and the factor of its value.
 func benchUnit(tag string) (unit string, times float64) {
 	unit = strings.ReplaceAll(tag, "_", "-")
 	if strings.HasSuffix(unit, "-per-s") {

@@ -21,7 +21,7 @@ import (
 	"concordat/store"
 )
 
-// CheckOptions say what is checked against what. Zero values mean the defaults.
+// CheckOptions configure what is checked. Zero values mean the defaults.
 type CheckOptions struct {
 	Sentences   int // least of the library; default 100,000, or what Documents makes
 	Documents   int // least of the library
@@ -29,7 +29,7 @@ type CheckOptions struct {
 	Submission  int // sentences of the submission, at least 42; default 200
 	Rounds      int // submissions; default 5
 	Seed        uint64
-	Channel     compare.Channel // by what sources are nominated
+	Channel     compare.Channel // how candidate sources are found
 }
 
 func (o CheckOptions) filled() CheckOptions {
@@ -41,24 +41,24 @@ func (o CheckOptions) filled() CheckOptions {
 	return o
 }
 
-// CheckResult is the cost of checking one submission, start-up apart.
+// CheckResult is the cost of checking one submission, without start-up.
 type CheckResult struct {
 	Documents   int     `json:"documents"` // of the library
 	Sentences   int     `json:"sentences"`
 	Words       int     `json:"words"` // of the submission
 	Asked       int     `json:"asked"` // sentences of the submission
 	Candidates  int     `json:"candidates"`
-	CPU         float64 `json:"cpu_ms"` // processor time of the whole check, the report apart
+	CPU         float64 `json:"cpu_ms"` // processor time of the whole check, without the report
 	Fingerprint float64 `json:"fingerprint_cpu_ms"`
 	Match       float64 `json:"match_cpu_ms"`
 	Search      float64 `json:"search_cpu_ms"` // nomination by words
-	Verify      float64 `json:"verify_cpu_ms"` // candidates read and looked at
+	Verify      float64 `json:"verify_cpu_ms"` // candidates read and glanced at
 	Align       float64 `json:"align_cpu_ms"`  // candidates compared word by word
 	Keep        float64 `json:"keep_cpu_ms"`   // findings kept
 	Report      float64 `json:"report_cpu_ms"` // the report built from them
 	Sources     int     `json:"sources"`       // in the report
 	Planted     int     `json:"planted"`       // documents the submission reuses
-	Found       int     `json:"found"`         // of which the report names
+	Found       int     `json:"found"`         // of these, the report names
 	Start       float64 `json:"start_cpu_ms"`  // opening the site and deriving the table
 	Rate        float64 `json:"ingest_sentences_per_cpu_second"`
 	Peak        float64 `json:"peak_mb"`
@@ -123,7 +123,7 @@ func openSite(ctx context.Context, dir string) (*site.Site, *index.Shard, *store
 	return site.New(site.Options{ID: "bench", Index: shard, Store: db, Profiler: p}), shard, db, nil
 }
 
-// warm derives the query table, which the first question does.
+// warm derives the query table, as the first question would.
 func warm(ctx context.Context, s *site.Site, shard *index.Shard) error {
 	_, err := shard.Match(ctx, &concordat.Query{Scheme: s.Scheme(), Fingerprints: make([]concordat.Fingerprint, 1)})
 	return err
@@ -199,8 +199,8 @@ func checkOne(ctx context.Context, s *site.Site, channel compare.Channel, text s
 	return r, nil
 }
 
-// writer makes text of made-up words, as frequent as words are (Zipf), the most frequent ones real
-// function words. Document i is the same on every call.
+// writer makes text of made-up words with word frequencies as in real text (Zipf), the most frequent ones being real function
+// words. Document i is the same on every call.
 type writer struct {
 	seed  uint64
 	words []string

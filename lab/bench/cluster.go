@@ -31,7 +31,7 @@ type ClusterOptions struct {
 	Questions             int   // at each size, half of them planted
 	Writers               int   // that put documents at the same time
 	Seed                  uint64
-	// Settle is how long after the last put of a size merges, and the removal of what they replaced, may take: it counts in CPU.
+	// Settle is how long merges, and the removal of what they replaced, may take after the last put of a size; their time counts.
 	Settle time.Duration
 }
 
@@ -39,30 +39,30 @@ type ClusterOptions struct {
 type ClusterResult struct {
 	Sentences int     `json:"sentences"`
 	Copies    int     `json:"copies"`
-	CPU       float64 `json:"cpu_us"`        // of taking a sentence in since the size before: all copies, logs, messages, merges
+	CPU       float64 `json:"cpu_us"`        // of adding a sentence since the previous size: all copies, logs, messages, merges
 	Alone     float64 `json:"alone_cpu_us"`  // of the same on one node without copies, at the first size
 	Ratio     float64 `json:"ratio"`         // CPU over copies times Alone, at the first size
-	Follower  float64 `json:"follower"`      // what each copy more than one costs over Alone, at the first size
-	Rate      float64 `json:"per_second"`    // sentences taken in, by the clock of the wall
-	PutP50    float64 `json:"put_p50_ms"`    // a document of 200 sentences, by the wall, while Writers put
+	Follower  float64 `json:"follower"`      // the cost of each further copy over Alone, at the first size
+	Rate      float64 `json:"per_second"`    // sentences added per second, on the clock
+	PutP50    float64 `json:"put_p50_ms"`    // a document of 200 sentences, on the clock, while Writers put
 	PutP99    float64 `json:"put_p99_ms"`    //
 	Lag       uint64  `json:"lag_records"`   // that the last follower was behind its master, at most
 	Drain     float64 `json:"drain_ms"`      // until all copies had all, after the last put
 	Bytes     float64 `json:"bytes"`         // on disk, of a sentence of a copy, log included
 	Memory    float64 `json:"memory"`        // in use, of a sentence of a copy
 	Resident  float64 `json:"resident_mb"`   // of the process, at most so far
-	ExactP50  float64 `json:"exact_p50_ms"`  // a question of one sentence, by the wall
+	ExactP50  float64 `json:"exact_p50_ms"`  // a question of one sentence, on the clock
 	ExactP99  float64 `json:"exact_p99_ms"`  //
 	Exact     float64 `json:"exact_cpu_us"`  // for a sentence, asked as documents of 200
 	OneP50    float64 `json:"one_p50_ms"`    // with probes for one changed hash
 	OneP99    float64 `json:"one_p99_ms"`    //
 	One       float64 `json:"one_cpu_us"`    //
-	Document  float64 `json:"document_ms"`   // a document of 200 sentences with probes, by the wall
+	Document  float64 `json:"document_ms"`   // a document of 200 sentences with probes, on the clock
 	Missed    int     `json:"missed"`        // planted pairs within the guarantee that were not found
 	Missing   int     `json:"missing_shard"` // answers without all shards
 }
 
-// Cluster lets a site of several nodes below dir grow to the sizes, and reports each.
+// Cluster grows a site of several nodes below dir to the sizes, and reports each.
 func Cluster(ctx context.Context, dir string, o ClusterOptions, report func(ClusterResult) error) (err error) {
 	prints, _ := Prints(o.Sizes[len(o.Sizes)-1], 0, o.Seed)
 	alone, err := aloneCost(ctx, filepath.Join(dir, "alone"), o, prints[:o.Sizes[0]])
@@ -158,7 +158,7 @@ func oneCopy(ctx context.Context, dir string, o ClusterOptions, prints []concord
 	return r.CPU, err
 }
 
-// putPrints puts the prints as documents numbered from number on, by so many writers at a time.
+// putPrints puts the prints as documents numbered from number on, with a number of writers at a time.
 func putPrints(ctx context.Context, writers int, prints []concordat.Fingerprint, number int,
 	put func(context.Context, *concordat.Profile) error) error {
 	g, ctx := errgroup.WithContext(ctx)

@@ -2,9 +2,9 @@ package bench
 
 import "concordat"
 
-// flat is the plain table in memory that figures are compared with: for each band a list of
-// sentences by band value, and the fingerprints to check. It is no product code, but the practical
-// limit: nothing durable, no deletes, no libraries.
+// flat is the plain in-memory table for comparison: for each band a list of
+// sentences by band value, and the fingerprints to check. It is not product code, but the practical limit: nothing durable, no
+// deletes, no libraries.
 type flat struct {
 	prints []concordat.Fingerprint
 	starts [concordat.Bands][]uint32 // by band value; one more than there are values

@@ -24,21 +24,21 @@ type GrowthResult struct {
 	Build     float64 `json:"sentences_per_cpu_second"` // bulk, merged
 	Bytes     float64 `json:"bytes_per_sentence"`       // on disk
 	Open      float64 `json:"open_cpu_s"`               // the index opened and its table derived
-	OpenPeak  float64 `json:"open_peak_mb"`             // largest resident size meanwhile, less what the bench itself held
+	OpenPeak  float64 `json:"open_peak_mb"`             // largest resident size meanwhile, without the bench's own
 	Close     float64 `json:"close_cpu_s"`              // closed, the table kept
 	Kept      float64 `json:"kept_bytes_per_sentence"`  // size of it
 	Warm      float64 `json:"warm_cpu_s"`               // opened again with it
 	Memory    float64 `json:"heap_bytes_per_sentence"`  // of the open index
 	Exact     float64 `json:"exact_cpu_us"`             // a sentence, asked as documents of 200; the median of the rounds
 	One       float64 `json:"one_cpu_us"`
-	Line      float64 `json:"line_ns"`   // what memory took for a line at random just before
+	Line      float64 `json:"line_ns"`   // what memory took for a random line just before
 	Lines     float64 `json:"lines"`     // how many such lines take as long as One
 	Found     float64 `json:"found_one"` // matches a sentence
 	Missed    int     `json:"missed"`    // planted pairs within the guarantee, of both probes
 	Peak      float64 `json:"peak_mb"`
 }
 
-// Growth builds an index of the prints below dir, opens it, and asks it so many times.
+// Growth builds an index of the prints below dir, opens it, and asks it a number of times.
 func Growth(ctx context.Context, dir string, prints []concordat.Fingerprint, qs []Question, times int) (r GrowthResult, err error) {
 	d := filepath.Join(dir, "growth")
 	defer func() { err = errors.Join(err, os.RemoveAll(d)) }()
@@ -113,7 +113,7 @@ func heap() int64 {
 	return int64(m.HeapAlloc)
 }
 
-// askAll asks documents of 200 questions so many times and returns the processor time, the median of the times, and the
+// askAll asks documents of 200 questions a number of times and returns the processor time, the median of the rounds, and the
 // matches of one question.
 func askAll(ctx context.Context, match func(context.Context, *concordat.Query) (*concordat.Answer, error), qs []Question,
 	probe concordat.Probe, times int) (took, matches float64, lost int, err error) {

@@ -17,7 +17,7 @@ import (
 	"concordat/store"
 )
 
-// IngestResult says where the processor time of taking documents in goes, in seconds.
+// IngestResult is the processor time of adding documents, by stage, in seconds.
 type IngestResult struct {
 	Documents int     `json:"documents"`
 	Bytes     int     `json:"bytes"` // of text
@@ -32,17 +32,17 @@ type IngestResult struct {
 	Rate      float64 `json:"sentences_per_cpu_second"`
 }
 
-// File is a file to be read, or a text that has been.
+// File is a file to be read, or a text that was read.
 type File struct {
 	Name string
 	Data []byte // nil: Text is given
 	Text string
 }
 
-// Ingest takes the files in stage by stage, each stage over all of them before the next, as the times of stages
-// that run side by side could not be told apart. What the text and the words cost in the index is the
-// difference between three indexes: of the fingerprints alone, with text, with words as well, each made so many times in turn
-// and the median taken, as a difference doubles what is uncertain.
+// Ingest adds the files stage by stage, each stage over all of them before the next, since the times of concurrent stages could
+// not be separated. The cost of text and words in the index is the difference between three indexes: of fingerprints alone,
+// with text, and with words as well. Each is made a number of times, alternating, and the median taken, since a difference
+// doubles the uncertainty.
 func Ingest(ctx context.Context, dir string, files []File, times int) (r IngestResult, err error) {
 	p, err := profile.New(profile.Options{})
 	if err != nil {
@@ -89,8 +89,8 @@ func Ingest(ctx context.Context, dir string, files []File, times int) (r IngestR
 	return r, nil
 }
 
-// extract reads the files that are not read yet, in this process; the program does so in others of its own. The engine
-// for PDF, which takes two seconds to compile and is kept by the program, is made before.
+// extract reads the files that are not read yet, in this process; the program does so in child processes. The PDF engine, which
+// takes two seconds to compile and is cached by the program, is created before.
 func (r *IngestResult) extract(files []File) (err error) {
 	var o extract.Options
 	if slices.ContainsFunc(files, func(f File) bool { return strings.EqualFold(filepath.Ext(f.Name), ".pdf") }) {
@@ -153,7 +153,7 @@ func putAll(ctx context.Context, dir string, scheme concordat.Scheme, ps []*conc
 	return cpu() - start, nil
 }
 
-// catalogue notes the documents in a store.
+// catalogue records the documents in a store.
 func catalogue(ctx context.Context, dir string, scheme concordat.Scheme, ps []*concordat.Profile) (took float64, err error) {
 	path := filepath.Join(dir, "ingest.db")
 	db, err := store.Open(ctx, path)

@@ -20,7 +20,7 @@ type JoinResult struct {
 	Clock     float64 `json:"clock_s"`   // on all cores
 	Cores     int     `json:"cores"`
 	Pairs     int     `json:"pairs"`       // of documents
-	Missed    int     `json:"missed"`      // planted pairs within the guarantee that are not among them
+	Missed    int     `json:"missed"`      // planted pairs within the guarantee that were missed
 	TableCPU  float64 `json:"table_cpu_s"` // the plain table in memory: built of one library, asked all of the other
 	Ratio     float64 `json:"ratio"`       // CPU / TableCPU
 	Peak      float64 `json:"peak_mb"`

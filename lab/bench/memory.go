@@ -7,12 +7,11 @@ import (
 	"strings"
 )
 
-// MemoryResult is the memory bandwidth of one core at this moment: the limit of look-ups, which wait for
-// it more than they compute.
+// MemoryResult is the current memory bandwidth of one core: it limits look-ups, which wait for memory more than they compute.
 type MemoryResult struct {
 	Stream  float64 `json:"stream_gb_per_s"` // read in order
-	Lines   float64 `json:"line_ns"`         // a line at random, where the next does not depend on it
-	Latency float64 `json:"latency_ns"`      // a line at random that says where the next is
+	Lines   float64 `json:"line_ns"`         // a random line, if the next does not depend on it
+	Latency float64 `json:"latency_ns"`      // a random line that names the next
 }
 
 // Memory measures over 128 MB, more than the caches hold; the best of three passes.
@@ -91,5 +90,5 @@ func status(process, name string) float64 {
 	return 0
 }
 
-// resetPeak lets peak begin again, where the system can (Linux, proc(5), clear_refs).
+// resetPeak restarts the peak, if the system can (Linux, proc(5), clear_refs).
 func resetPeak() { _ = os.WriteFile("/proc/self/clear_refs", []byte("5"), 0) }

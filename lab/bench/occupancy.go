@@ -9,8 +9,8 @@ import (
 	"concordat"
 )
 
-// OccupancyResult is how full the buckets of a band are, by a simulation of its values alone: a site needs no machines
-// to know how many candidates a question will meet.
+// OccupancyResult is how full the buckets of a band are, simulated from its values alone: a site needs no machines to know how
+// many candidates a question will meet.
 type OccupancyResult struct {
 	Sentences  int     `json:"sentences"`
 	Shards     int     `json:"shards"`
@@ -99,7 +99,7 @@ func (r *OccupancyResult) fill(histogram []int) {
 	r.Candidates = squares / math.Max(sum, 1) // a bucket is met as often as it has sentences
 }
 
-// TextOccupancy is the same of real fingerprints: the mean of the five bands in one shard.
+// TextOccupancy is Occupancy for real fingerprints: the mean of the five bands in one shard.
 func TextOccupancy(prints []concordat.Fingerprint) OccupancyResult {
 	r := OccupancyResult{Sentences: len(prints), Shards: 1}
 	for band := range concordat.Bands {

@@ -21,8 +21,8 @@ type ProcessResult struct {
 	Peak    float64 `json:"peak_mb"`    // largest resident size of one process in any round; 0 if it ended before it could be seen
 }
 
-// Process runs a command so often, one after the other, and reports what it took. What it writes goes to out. A
-// command that fails ends it.
+// Process runs a command a number of times, one after the other, and reports the cost. The command's output goes to out. A
+// failing command ends it.
 func Process(ctx context.Context, name string, command []string, times int, out io.Writer) (ProcessResult, error) {
 	r := ProcessResult{Command: name, Rounds: times}
 	var used, wall rounds
@@ -56,9 +56,9 @@ func Process(ctx context.Context, name string, command []string, times int, out 
 	return r, nil
 }
 
-// watch looks at the largest resident size of a process again and again, and returns a function that ends it and returns the
-// last. What the system says when a process has ended includes the size of its parent when it began (Linux, exec_mmap), so that it
-// says nothing of one that is smaller.
+// watch samples the largest resident size of a process, and returns a function that stops sampling and returns the last. What
+// the system reports when a process has ended includes the size of its parent at the start (Linux, exec_mmap), so it is useless
+// for a smaller one.
 func watch(pid int) (last func() float64) {
 	done, result := make(chan struct{}), make(chan float64)
 	go func() {

@@ -22,7 +22,7 @@ import (
 	"concordat"
 )
 
-// WebOptions say what load the pages of a serving process are put under. All but Seed are required.
+// WebOptions describe the load on the pages of a serving process. All but Seed are required.
 type WebOptions struct {
 	Base     string // address of the pages, without a slash at the end
 	Process  int    // that serves
@@ -31,11 +31,11 @@ type WebOptions struct {
 	Library  concordat.LibraryID // empty, to be filled
 	// Documents is the size of the library, Sentences that of each document.
 	Documents, Sentences int
-	Checks               int // done before anything is measured, and read then
+	Checks               int // completed before anything is measured, and read then
 	Rounds               int // of each page, by each session
 	Uploaders, Uploads   int // at a time, and by each
 	Seed                 uint64
-	// Open returns how many checks wait or run.
+	// Open returns how many checks are waiting or running.
 	Open func(ctx context.Context) (int, error)
 }
 
@@ -46,12 +46,12 @@ type WebResult struct {
 	Errors   int     `json:"errors"`
 	First    string  `json:"first_error,omitempty"`
 	CPU      float64 `json:"cpu_ms"` // of the serving process, per request
-	P50      float64 `json:"p50_ms"` // as the caller waits
+	P50      float64 `json:"p50_ms"` // as the caller experiences it
 	P99      float64 `json:"p99_ms"`
 	Bytes    int64   `json:"bytes"`      // of all answers
 	Open     int     `json:"most_open"`  // checks that waited or ran at once
-	Events   int64   `json:"events"`     // that streams told
-	Uploads  int     `json:"uploads"`    // that were taken meanwhile
+	Events   int64   `json:"events"`     // that streams reported
+	Uploads  int     `json:"uploads"`    // that were accepted meanwhile
 	Memory   float64 `json:"memory_mb"`  // resident at the end
 	Peak     float64 `json:"peak_mb"`    // resident at most, since the process began
 	Took     float64 `json:"took_s"`     // by the clock
@@ -59,9 +59,9 @@ type WebResult struct {
 	Total    float64 `json:"cpu_used_s"` // processor time of all of it
 }
 
-// Web fills the library, has checks done, and then puts the pages under load: each page by all sessions
-// at once with an idle queue, and last all pages at once, with every session following a check that is
-// on its way while files are submitted. It tells report what each cost. It needs the proc file system.
+// Web fills the library, completes checks, and then puts the pages under load: each page by all sessions at once with an idle
+// queue, and last all pages at once, with every session following a running check while files are submitted. It reports the
+// cost of each. It needs the proc file system.
 func Web(ctx context.Context, o WebOptions, report func(WebResult) error) error {
 	if len(o.Sessions) == 0 || o.Documents < 1 || o.Checks < 1 || o.Rounds < 1 {
 		return fmt.Errorf("%w: sessions, documents, checks and rounds are at least 1", concordat.ErrInvalid)
@@ -110,7 +110,7 @@ type load struct {
 	client *http.Client
 }
 
-// prepare fills the library and has checks done, and returns the paths of those.
+// prepare fills the library, completes checks, and returns their paths.
 func (l *load) prepare(ctx context.Context) ([]string, error) {
 	var texts []string
 	for i := range l.o.Documents {
@@ -151,7 +151,7 @@ func (l *load) idle(ctx context.Context) error {
 	}
 }
 
-// hand hands texts in as files, and returns where their checks are.
+// hand submits texts as files, and returns where their checks are.
 func (l *load) hand(ctx context.Context, session, path string, texts ...string) ([]string, error) {
 	var body bytes.Buffer
 	m := multipart.NewWriter(&body)
@@ -200,7 +200,7 @@ func (l *load) hand(ctx context.Context, session, path string, texts ...string) 
 	return out, nil
 }
 
-// get reads one page and returns how many bytes it has.
+// get reads one page and returns its length in bytes.
 func (l *load) get(ctx context.Context, session, path string) (int64, error) {
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, l.o.Base+path, nil)
 	if err != nil {
@@ -219,7 +219,7 @@ func (l *load) get(ctx context.Context, session, path string) (int64, error) {
 	return n, err
 }
 
-// poll has every session ask for Rounds pages, all sessions at once.
+// poll makes every session request Rounds pages, all sessions at once.
 func (l *load) poll(ctx context.Context, m *meter, path func(session, round int) string) error {
 	g, ctx := errgroup.WithContext(ctx)
 	for i, session := range l.o.Sessions {
@@ -266,9 +266,9 @@ func (l *load) follow(ctx context.Context, session, path string, events *atomic.
 	}
 }
 
-// mixed puts everything on the site at once.
+// mixed puts all kinds of load on the site at once.
 func (l *load) mixed(ctx context.Context, done []string, report func(WebResult) error) error {
-	// The first upload is there before anybody looks: there is something to follow.
+	// The first upload is there before any reader: there is something to follow.
 	first, err := l.hand(ctx, l.o.Sessions[0], "/checks", l.submission(l.o.Checks))
 	if err != nil {
 		return err
@@ -376,7 +376,7 @@ func (m *meter) fail(err error) {
 	m.failed(err)
 }
 
-// failed notes an error. m.mu is held.
+// failed records an error. m.mu is held.
 func (m *meter) failed(err error) {
 	if err == nil {
 		return
@@ -431,7 +431,7 @@ func usedBy(process int) (time.Duration, error) {
 	return time.Duration(user+kernel) * userTick, errors.Join(err, err2)
 }
 
-// residentOf returns how large a process is in memory and was at most, in megabytes.
+// residentOf returns the current and the peak size of a process in memory, in megabytes.
 func residentOf(process int) (now, peak float64, err error) {
 	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", process))
 	if err != nil {

@@ -19,7 +19,7 @@ import (
 	"concordat/segment"
 )
 
-// Channel says what the two sides of an alignment know of each other.
+// Channel names the knowledge that the two sides of an alignment have of each other.
 type Channel string
 
 // The channels.
@@ -28,19 +28,19 @@ const (
 	ChannelText Channel = "text"
 	// ChannelFingerprints aligns the 100-bit fingerprints of sentences, then as the next one.
 	ChannelFingerprints Channel = "fingerprints"
-	// ChannelSketches aligns keyed word sets, then the order of words where they suggest a literal
-	// copy: what a site hands over of a nominated document instead of its text.
+	// ChannelSketches aligns keyed word sets, then the order of words where they suggest a literal copy: what a site shows of a
+	// nominated document instead of its text.
 	ChannelSketches Channel = "sketches"
 )
 
-// AsPAN returns the options with PAN's habits of annotation, which are not those of people: one
-// disguise for each pair of documents, the whole source for a summary, and passages as long as their ends are apart.
+// AsPAN returns the options for PAN's habits of annotation, which are not those of people: one disguise for each pair of
+// documents, the whole source for a summary, and passages as long as their ends are apart.
 func AsPAN(o align.Options) align.Options {
 	o.VerbatimReplaces, o.WholeSource, o.Bridged = true, true, true
 	return o
 }
 
-// Align compares the pairs listed in pairsFile, lines "susp source", whose texts stand in suspDir
+// Align compares the pairs listed in pairsFile, lines "susp source", whose texts are in suspDir
 // and srcDir, and writes to outDir one file <susp stem>-<source stem>.xml for each, in PAN's format.
 // It works on all cores and stops at the first error or when ctx ends. The texts are read as UTF-8;
 // every byte that is not counts as one code point, as PAN's reader has it.

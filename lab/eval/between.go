@@ -8,8 +8,8 @@ import (
 	"concordat/align"
 )
 
-// ownSentences measures whether a passage keeps to what was reworded: each pair of texts is four paraphrases by people,
-// and both writers have sentences of their own between the second and the third.
+// ownSentences measures whether a passage keeps to the reworded text: each pair of texts is four paraphrases by people, and
+// both writers have sentences of their own between the second and the third.
 func ownSentences(r *run) error {
 	for _, file := range pairFiles {
 		if file.name != "msrp" && file.name != "paws-x-zh" {
@@ -95,7 +95,7 @@ const (
 	maxOwnCovered = 0.05
 )
 
-// sandwich is a text in the making; own tells of each byte whether it is of an own sentence.
+// sandwich is a text being assembled; own says for each byte whether it is in an own sentence.
 type sandwich struct {
 	text strings.Builder
 	own  []bool

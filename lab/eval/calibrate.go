@@ -16,14 +16,14 @@ import (
 	"concordat/report"
 )
 
-// Reuse says what is known of a document.
+// Reuse is the known origin of a document.
 type Reuse string
 
-// What may be known of a document.
+// What may be known about a document.
 const (
-	Clean   Reuse = "no"      // it was made without the library
+	Clean   Reuse = "no"      // it was written independently of the library
 	Reused  Reuse = "yes"     // part of it comes from the library
-	Unknown Reuse = "unknown" // it shares long runs with the library, and nobody says why
+	Unknown Reuse = "unknown" // it shares long runs with the library, and the reason is unknown
 )
 
 // Scored is the document score of one document.
@@ -31,7 +31,7 @@ type Scored struct {
 	Group, Class string // corpus, and what kind of document of it
 	Reuse        Reuse
 	Score        float64 // covered share, 0 to 1
-	Measured     bool    // something was compared; else Score says nothing
+	Measured     bool    // something was compared; otherwise Score is meaningless
 }
 
 // ScoreRow is the distribution of the document score over the documents of one class.
@@ -121,9 +121,8 @@ func (b *Bench) ScoreOf(ctx context.Context, d Doc) (score float64, measured boo
 	return r.Scores.Covered, r.Scores.Measured(), nil
 }
 
-// Calibrate measures the document score on documents of one's own: the .txt files below library are
-// the library, and each line of the labels file, "path TAB class TAB reused|clean" with the path relative to the
-// file, is a submission.
+// Calibrate measures the document score on your own documents: the .txt files below library are the library, and each line of
+// the labels file, "path TAB class TAB reused|clean" with the path relative to the file, is a submission.
 func Calibrate(ctx context.Context, library, labels, recipe string) (rows []ScoreRow, err error) {
 	dir, err := os.MkdirTemp("", "concordat-calibrate-*")
 	if err != nil {

@@ -60,7 +60,7 @@ func (b *Bench) Close() error {
 // Add ingests documents into the site's library.
 func (b *Bench) Add(ctx context.Context, docs []Doc) error { return b.ingest(ctx, "library", docs) }
 
-// AddTo ingests documents into a library that it makes.
+// AddTo ingests documents into a library that it creates.
 func (b *Bench) AddTo(ctx context.Context, library concordat.LibraryID, docs []Doc) error {
 	if err := b.Store.Catalogue.CreateLibrary(ctx, store.Library{ID: library}); err != nil {
 		return err

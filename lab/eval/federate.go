@@ -203,7 +203,7 @@ func (f *fedRun) check(ctx context.Context, measure string, w way,
 	return row, nil
 }
 
-// known turns a pair round where two documents may be checked against each other, so that it counts
+// known normalises a pair if two documents may be checked against each other, so that it counts once.
 // once.
 func (f *fedRun) known(p [2]string) [2]string {
 	q := [2]string{p[1], p[0]}
@@ -280,7 +280,7 @@ func (f *fedRun) byEvidence(ctx context.Context, w *way, d Doc) (map[string]bool
 	return out, nil
 }
 
-// answered returns an error if a partner did not answer whole: a measurement without it is none.
+// answered returns an error if a partner's answer was incomplete: a measurement without it is invalid.
 func answered(cs []concordat.Consulted) error {
 	for _, c := range cs {
 		if c.Err != "" || c.Unready > 0 || c.Withheld > 0 {

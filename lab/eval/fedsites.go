@@ -222,7 +222,7 @@ func (f *FedSites) Partners(i int) []site.PartnerLibraries {
 	return out
 }
 
-// dial counts what goes over connections.
+// dial counts the bytes on connections.
 func (f *FedSites) dial(ctx context.Context, network, address string) (net.Conn, error) {
 	var d net.Dialer
 	c, err := d.DialContext(ctx, network, address)
@@ -283,5 +283,5 @@ func (k fedEpochs) Grant(context.Context, concordat.SiteID, concordat.Federation
 	return nil, &concordat.Refusal{Reason: concordat.ReasonUnknown}
 }
 
-// Bytes returns how much has gone between the sites so far, in both directions.
+// Bytes returns how many bytes have crossed between the sites, in both directions.
 func (f *FedSites) Bytes() int64 { return f.bytes.Load() }

@@ -6,7 +6,7 @@ type verdict int
 const (
 	reuse     verdict = iota // one was taken from the other or both from one text
 	oneRecord                // the same campaign in two lives, in the wording of one record
-	noReuse                  // alike by chance or subject
+	noReuse                  // similar by chance or subject
 )
 
 // readHistories are the pairs outside the list of zh-histories whose evidence was read, both passages in full

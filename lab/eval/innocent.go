@@ -22,11 +22,11 @@ const (
 	worstOver   = 0.03  // of those of any document
 	worstAlien  = 0.01  // of those of any document, covered and shared with nobody
 	leastCopied = 0.95  // of the letters that were really copied, covered
-	// leastCopiedTemplate is the same of the scenarios that have a template. Of a text that a person revised the truth names
-	// whole paragraphs of the source, of which half went into the revision (doc/evaluation/innocent.md).
+	// leastCopiedTemplate is the same for scenarios with a template. For a text that a person revised, the truth names whole
+	// paragraphs of the source, half of which went into the revision (doc/evaluation/innocent.md).
 	leastCopiedTemplate = 0.945
-	// Of ten laws and contracts two Chinese regulations share 294 words of the formulas of legislators, in two places. Sixty words in
-	// a row that two hold count however they read, so that one pair of all is listed at 0.1 (doc/evaluation/innocent.md).
+	// Of ten laws and contracts two Chinese regulations share 294 words of legislators' formulas, in two places. Sixty words in
+	// a row that only two hold count however they read, so one pair of all is listed at 0.1 (doc/evaluation/innocent.md).
 	formulaPairs, worstFormulas = 1, 0.12
 )
 
@@ -34,8 +34,8 @@ const (
 // those of all scenarios.
 var innocentShort = struct{ scenarios, modes []string }{[]string{"09-ring"}, []string{"tmpl", "n5", "lib"}}
 
-// innocentDocuments measures false accusations: pairs that are listed and are no copies, and text that is
-// covered and was not copied, with the real copies that are found and missed beside them.
+// innocentDocuments measures false accusations: listed pairs that are not copies, and covered text that was not copied,
+// together with the real copies that are found and missed.
 func innocentDocuments(r *run) error {
 	want, modes := r.o.Scenarios, r.o.Modes
 	if r.short {
@@ -103,7 +103,7 @@ func (r *run) innocentRows(jobs []innocentJob) ([]*innocentRow, error) {
 	return rows, r.writePassages(rows)
 }
 
-// cost is a guess at how long a job takes.
+// cost estimates how long a job takes.
 func (j innocentJob) cost() int { return cmp.Or(j.m.first, len(j.s.docs)) }
 
 // samplePassages is how many passages of a row are compared word by word: more of them where they are written
@@ -170,8 +170,8 @@ func (row *innocentRow) add(other *innocentRow) {
 	row.over, row.alien = append(row.over, other.over...), append(row.alien, other.alien...)
 }
 
-// open reports whether nothing tells a form from a copy: two documents and nothing else. What is shown then is
-// suspected wording, and no bound holds for it.
+// open reports whether nothing distinguishes a form from a copy: two documents and nothing else. What is shown then is
+// suspected wording, without a bound.
 func (row *innocentRow) open() bool { return row.mode == "n2" }
 
 // innocentBounds adds the figures that are bounded: of each mode the pairs, copies and copied letters of all
@@ -268,8 +268,8 @@ func mean(vs []float64) float64 {
 // keyedScenarios are those whose reports are compared for several keys of fingerprints.
 var keyedScenarios = []string{"01-grants-en-15", "08-questionnaire", "09-ring"}
 
-// innocentKeys counts the documents of which a site with another key covers anything else: in a batch, in one
-// with the template, and in checks against a library.
+// innocentKeys counts the documents for which a site with another key covers other text: in a batch, in one with the template,
+// and in checks against a library.
 func (r *run) innocentKeys(scenarios []*innocentScenario) error {
 	ways := []innocentWay{{name: "batch", batch: true}, {name: "batch with template", batch: true, template: true},
 		{name: "library", libraries: 1}}

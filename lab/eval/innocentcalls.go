@@ -25,7 +25,7 @@ type madeCall struct {
 	ends bool       // the form is a block behind the answers
 }
 
-// slot stands for what an applicant fills in, a word to four.
+// slot is a gap that an applicant fills in, with up to four words.
 const slot = "____"
 
 const (
@@ -34,7 +34,7 @@ const (
 	madeSentences = 4 // of an answer
 )
 
-// takenKinds are the copies that are made, one of a call in turn: sentences of ten that the later takes from the earlier.
+// takenKinds are the copies that are made, one for each call: how many sentences of ten the later takes from the earlier.
 var takenKinds = []struct {
 	name     string
 	of10     int
@@ -105,7 +105,7 @@ func (m sentenceMaker) fill(s string) string {
 	return s
 }
 
-// document makes one of a call. taken, if any, are sentences that it takes from another, by their number.
+// document makes one of a call. taken, if any, are the sentences that it takes from another, by number.
 func (c *madeCall) document(m sentenceMaker, name string, taken map[int]string) *madeDoc {
 	d := &madeDoc{name: name}
 	space := " "
@@ -126,7 +126,7 @@ func (c *madeCall) document(m sentenceMaker, name string, taken map[int]string) 
 			form(i)
 		}
 		answer := m.sentences(madeSentences)
-		if !c.ends && i < len(c.form) && !m.han { // who answers repeats the beginning of the question
+		if !c.ends && i < len(c.form) && !m.han { // an answer repeats the beginning of the question
 			answer[0] = m.sentence(m.some(), strings.Fields(c.form[i][0])[:3]...)
 		}
 		for k := range answer {
@@ -318,8 +318,8 @@ func checkMade(ctx context.Context, dir string, s *innocentScenario) (_ *innocen
 }
 
 // Bounds of made documents. The pieces of a Chinese form between its slots are shorter than what a template is known by.
-// Of text that nobody else has, what is covered beside a form or a reworded sentence is more than in real text: a third of
-// the words are "the", "of" and "and", in any order, and have counterparts by chance.
+// In text that no other document has, more is covered beside a form or a reworded sentence than in real text: a third of the
+// words are "the", "of" and "and", in any order, and have counterparts by chance.
 const (
 	worstMade       = 0.08 // of the letters of one document
 	worstAlienMade  = 0.04
@@ -327,8 +327,8 @@ const (
 	leastCopiedMade = 0.98
 )
 
-// madeFigures adds the figures of a mode over all rows. Without the template nothing tells a form from a copy between two
-// documents, so that no bound holds there for what is accused.
+// madeFigures adds the figures of a mode over all rows. Without the template nothing distinguishes a form from a copy between
+// two documents, so there is no bound on what is accused.
 func (r *run) madeFigures(mode string, rows []*innocentRow) {
 	all := innocentRow{mode: mode}
 	for _, row := range rows {

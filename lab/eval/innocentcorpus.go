@@ -25,7 +25,7 @@ type innocentScenario struct {
 	copies   []innocentCopy
 }
 
-// templates returns the templates with which the documents are measured: none, and what was handed out if there is something.
+// templates returns the templates with which the documents are measured: none, and the one that was handed out, if any.
 func (s *innocentScenario) templates() [][]report.Template {
 	if s.template == "" {
 		return [][]report.Template{nil}
@@ -156,7 +156,7 @@ func newInnocentDoc(name string, got *extract.Result) *innocentDoc {
 // isLetter reports whether shares count the rune: letters and digits.
 func isLetter(r rune) bool { return unicode.IsLetter(r) || unicode.IsNumber(r) }
 
-// learn takes a line of the truth in.
+// learn reads a line of the truth.
 func (s *innocentScenario) learn(t truthLine, docs map[string]*innocentDoc, at map[string]*placing) error {
 	places := t.Places
 	if t.Type == "copy" {

@@ -45,7 +45,7 @@ type judgedPassage struct {
 	Span      concordat.Span `json:"span"` // bytes of A
 }
 
-// mark sets what stands within the spans, for each letter.
+// mark sets the letters within the spans.
 func (d *innocentDoc) mark(set []bool, spans []concordat.Span) {
 	for _, s := range spans {
 		i, _ := slices.BinarySearch(d.letters, s.Start)
@@ -55,7 +55,7 @@ func (d *innocentDoc) mark(set []bool, spans []concordat.Span) {
 	}
 }
 
-// within returns which letters stand within the spans.
+// within returns which letters are within the spans.
 func (d *innocentDoc) within(spans []concordat.Span) []bool {
 	set := make([]bool, len(d.letters))
 	d.mark(set, spans)
@@ -84,8 +84,8 @@ func counted(rep *report.Report) []concordat.Span {
 	return out
 }
 
-// judge holds a report of a document to the truth, letter by letter. Partners are the documents it was compared
-// with: what was copied from others cannot be found.
+// judge compares a report of a document with the truth, letter by letter. Partners are the documents it was compared with: what
+// was copied from others cannot be found.
 func (row *innocentRow) judge(d *innocentDoc, rep *report.Report, partners map[string]bool) {
 	covered, copied, legit := d.within(counted(rep)), d.copiedFrom(partners), d.within(d.legit)
 	over, alien := 0, 0
@@ -295,7 +295,7 @@ func looseWords(text string) []string {
 // isHan reports whether r is a Chinese character of the common planes.
 func isHan(r rune) bool { return r >= 0x3400 && r <= 0x9fff }
 
-// commonestWords are words without meaning of their own: a single one that is equal says nothing.
+// commonestWords are words without meaning of their own: a single equal one is not significant.
 var commonestWords = func() map[string]bool {
 	out := map[string]bool{}
 	for _, w := range strings.Fields(`a an the and or but nor of in on at to by for from with as is are was were be been has have had

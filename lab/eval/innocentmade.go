@@ -15,8 +15,8 @@ import (
 	"concordat/segment"
 )
 
-// madeLanguage makes sentences of a language: words as often as they stand in texts of the demonstration, in no order. No
-// two sentences have five words in a row in common but by chance.
+// madeLanguage makes sentences of a language: words as often as they occur in texts of the demonstration, in random order. No
+// two sentences have five words in a row in common except by chance.
 type madeLanguage struct {
 	name  string
 	words []string
@@ -161,7 +161,7 @@ func (m sentenceMaker) sentences(n int) []string {
 	return out
 }
 
-// reworded puts every fifth word or so of a sentence in another way, and changes two neighbours now and then.
+// reworded replaces every fifth word or so of a sentence, and sometimes swaps two neighbours.
 func (m sentenceMaker) reworded(sentence string) string {
 	t, err := segment.Split(sentence)
 	if err != nil {

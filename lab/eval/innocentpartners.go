@@ -106,8 +106,8 @@ func (r *run) innocentFigures(all *innocentRow) {
 	}
 }
 
-// leastFromPartners is the least part of the copied letters that is found at a partner. Reworded sentences between those
-// of a form are not: each stands alone.
+// leastFromPartners is the minimum part of the copied letters that is found at a partner. Reworded sentences between those of a
+// form are not found: each is isolated.
 const leastFromPartners = 0.9
 
 // spread puts the documents of a scenario at two sites, by the hash of their names, and checks each at its own.

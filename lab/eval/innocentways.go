@@ -53,9 +53,9 @@ var innocentWayList = []innocentWay{
 	{name: "a batch with a second key", batch: true, key: 1},
 }
 
-// innocentWays counts the documents of which another way of putting the same question covers other text. A
-// stretch has one fate: what is found must not depend on how documents are split into libraries, on their
-// order, on the key of fingerprints, nor on whether a batch or a check asks.
+// innocentWays counts the documents for which another way of asking the same question covers other text. A stretch has one
+// fate: what is found must not depend on how documents are split into libraries, on their order, on the key of fingerprints, or
+// on whether a batch or a check asks.
 func innocentWays(r *run) error {
 	want, ways := r.o.Scenarios, innocentWayList
 	if r.short {

@@ -40,16 +40,16 @@ type ObservedLead struct {
 	Passage int `json:"passage,omitempty"`
 }
 
-// observing says what is known of a document that is checked for leads.
+// observing describes a document that is checked for leads.
 type observing struct {
 	texts     string
 	templates []report.Template
 	passages  []marked
 	books     map[string]string // of sources; nil: the first folder of their names
-	scenario  *innocentScenario // copies are no mistakes
+	scenario  *innocentScenario // copies are not mistakes
 }
 
-// leadsOf checks a document against the others of a library, with leads, and notes all that stands out.
+// leadsOf checks a document against the others of a library, with leads, and records everything that stands out.
 func (r *run) leadsOf(b *Bench, d Doc, of observing) (*report.Report, error) {
 	id := concordat.DocumentID(d.ID)
 	o := site.CheckOptions{Leads: true, Templates: of.templates,
@@ -89,7 +89,7 @@ func (r *run) leadsOf(b *Bench, d Doc, of observing) (*report.Report, error) {
 	return report.Build(f, report.Rules{}), nil
 }
 
-// leadsTable holds leads that ought not to be there, for a person to read.
+// leadsTable has leads that should not exist, for a person to read.
 type leadsTable struct{ Table }
 
 func leadsToRead(in string) *leadsTable {

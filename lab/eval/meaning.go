@@ -17,10 +17,10 @@ import (
 	"concordat/site/compare"
 )
 
-// llmArchive has what a language model put in other words.
+// llmArchive has passages that a language model reworded.
 const llmArchive = "llm-reuse/llm-reuse.tar.zst"
 
-// otherWords measures leads: which passages that were put in other words have one, and which texts have one that should not.
+// otherWords measures leads: which reworded passages have one, and which texts wrongly have one.
 func otherWords(r *run) (err error) {
 	if r.o.Leads != "" {
 		f, err := os.Create(r.o.Leads)
@@ -70,7 +70,7 @@ func (r *run) leadsBench(library []Doc) (*Bench, error) {
 var rewordedGroups = []struct {
 	name  string
 	kinds []string
-	least float64 // share of them that is found, of all of the corpus
+	least float64 // minimum share of them that is found, of the whole corpus
 }{
 	{"rewritten, English", []string{"01"}, 0.5}, {"rewritten, Chinese", []string{"02"}, 0.9}, {"summed up", []string{"05", "06"}, 0},
 	{"translated", []string{"07", "08", "09", "10"}, 0.5}, {"rewritten twice", []string{"11", "15"}, 0.5},
@@ -207,7 +207,7 @@ func one(b bool) int {
 	return 0
 }
 
-// pointedTo reports whether a lead points from the passage to where it comes from.
+// pointedTo reports whether a lead points from the passage to its origin.
 func (c *marked) pointedTo(l report.RuledLead) bool {
 	return string(l.Source.Document) == c.source && l.Span.Overlaps(c.span) && l.SourceSpan.Overlaps(c.sourceSpan)
 }

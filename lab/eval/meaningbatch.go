@@ -190,7 +190,7 @@ func (r *run) rewordedBatchLeads() error {
 	return nil
 }
 
-// saysMany reports whether what many documents say alike joins a passage with what it was made of.
+// saysMany reports whether what many documents say alike joins a passage with its origin.
 func (b *batchWithLeads) saysMany(m batch.ManySay, c *marked) bool {
 	has := func(name string, span concordat.Span) bool {
 		return slices.ContainsFunc(m.Places, func(p batch.ViewedPlace) bool {

@@ -65,7 +65,7 @@ func meaningIndex(r *run) error {
 		}
 		measured = append(measured, c)
 	}
-	if !r.short { // a line through small libraries tells nothing of large ones
+	if !r.short { // a line through small libraries does not predict large ones
 		q.model(measured[0], measured[len(measured)-1])
 	}
 	r.tables = append(r.tables, q.cost, q.found)

@@ -162,7 +162,7 @@ func panGiven(r *run) error {
 	return nil
 }
 
-// shelved returns a site with the sources: all, or in the short form every sixth and those of the judged pairs.
+// shelved returns a site with the sources: all of them or, in the short form, every sixth and those of the judged pairs.
 func (p *pan) shelved(r *run) (*Bench, error) {
 	wanted := map[string]bool{}
 	for _, x := range p.pairs {
@@ -317,8 +317,8 @@ func panCorpus(r *run) error {
 	return nil
 }
 
-// judge scores detections in the pairs that PAN judged, and counts the others: those it ignores, as their annotation
-// is in another part, and those of which it says nothing.
+// judge scores detections in the pairs that PAN judged, and counts the others: those it ignores, since their annotation is in
+// another part, and those about which it says nothing.
 func (r *run) judge(p *pan, of string, got []Annotation) {
 	judged := map[DocumentPair]bool{}
 	for _, x := range p.pairs {

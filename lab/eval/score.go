@@ -50,7 +50,8 @@ type ScoreOptions struct {
 	// Ignore is a file of pairs of documents, lines "susp source", whose detections do not count: PAN 2013 has real
 	// reuse of which another part of the corpus holds the annotation.
 	Ignore string
-	// Pairs is a file of the pairs that were judged. Detections in others do not count: nobody says whether they are right.
+	// Pairs is a file of the pairs that were judged. Detections in other pairs do not count: it is unknown whether they are
+	// right.
 	Pairs string
 }
 

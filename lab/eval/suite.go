@@ -38,7 +38,7 @@ type Options struct {
 	Encoder *remote.Encoder
 }
 
-// Figure is one measured value with the bounds it is held to.
+// Figure is one measured value with its bounds.
 type Figure struct {
 	Of      string   `json:"of"` // what was measured, for example a kind of reuse
 	Measure string   `json:"measure"`
@@ -171,7 +171,7 @@ type run struct {
 	figures []Figure
 	tables  []Table
 	benches []*Bench
-	// observed, if not nil, is told of each document that was checked for leads.
+	// observed, if not nil, is called with each document that was checked for leads.
 	observed func(any) error
 }
 
@@ -181,7 +181,7 @@ func (r *run) figure(of, measure string, value float64) *bounded {
 	return &bounded{r, len(r.figures) - 1}
 }
 
-// count is figure with a number out of a total.
+// count is figure for a number out of a total.
 func (r *run) count(of, measure string, n, total int) *bounded {
 	b := r.figure(of, measure, float64(n))
 	r.figures[b.i].Total = total

@@ -23,8 +23,8 @@ import (
 	"concordat/site/batch"
 )
 
-// The bounds on documents that look alike and are not: both sides are measured in one run, so that neither is bought at the cost of the
-// other.
+// The bounds for documents that look alike but differ in guilt: both sides are measured in one run, so that neither is improved
+// at the cost of the other.
 const (
 	leastTwinsFound   = 0.97  // of the cases of copying
 	mostTwinsAccused  = 0.005 // of the innocent documents, at a share of 0.1; none may be at 0.3
@@ -73,7 +73,8 @@ func (s *twinScenario) folder(name string) []Doc {
 	return out
 }
 
-// twins measures whom the rules on shared wording spare and whom they accuse, in families of innocent and guilty documents that look alike.
+// twins measures whom the rules on shared wording spare and whom they accuse, in families of innocent and guilty documents that
+// look alike.
 func twins(r *run) error {
 	want := r.o.Scenarios
 	if r.short {
@@ -227,7 +228,7 @@ func (t *twinSeen) batch(ctx context.Context, b *Bench, dir string, s *twinScena
 	return nil
 }
 
-// add takes in lines as programs see them.
+// add reads lines as programs see them.
 func (t *twinSeen) add(lines any) error {
 	b, err := json.Marshal(lines)
 	if err != nil {
@@ -239,7 +240,7 @@ func (t *twinSeen) add(lines any) error {
 	return err
 }
 
-// read takes in the report of a document as programs see it.
+// read reads the report of a document as programs see it.
 func (t *twinSeen) read(d Doc, rep *report.Report) error {
 	var b bytes.Buffer
 	if err := report.WriteJSON(&b, rep); err != nil {

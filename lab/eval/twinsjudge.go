@@ -10,9 +10,10 @@ import (
 	"concordat"
 )
 
-// The criterion: a case of copying is found if what was copied counts, or if a finding of its own names the documents and is counted or to
-// be decided. It is silent if it is not found and nothing is shown of it. An innocent document is accused by a pair that counts, by such
-// a finding, or by what a report covers. It judges what programs see, so that nothing passes that a user cannot read.
+// The criterion: a case of copying is found if what was copied counts, or if a separate finding names the documents and is
+// counted or to be decided. It is silent if it is not found and nothing of it is shown. An innocent document is accused by a
+// pair that counts, by such a finding, or by what a report covers. It judges what programs see, so that nothing passes that a
+// user cannot read.
 
 // line is a line of a batch, or a stretch of wording of a report, as programs see it.
 type line struct {
@@ -229,7 +230,7 @@ type twinRow struct {
 	worst                         float64 // share of a document that counts and was not copied
 }
 
-// judge holds what was seen to the truth.
+// judge compares what was seen with the truth.
 func (s *twinScenario) judge(t *twinSeen) *twinRow {
 	row := &twinRow{family: s.Family}
 	pairs := map[[2]string]float64{}

@@ -35,7 +35,7 @@ func (c Change) Key() string {
 
 func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
 
-// changes returns every change of the Go files of a package's folder that are no tests and not generated, in order.
+// changes returns every change of the Go files of a package's folder that are neither tests nor generated, in order.
 func changes(root, pkg string) ([]Change, error) {
 	paths, err := filepath.Glob(filepath.Join(root, pkg, "*.go"))
 	if err != nil {
@@ -81,7 +81,7 @@ func changesOf(name string, src []byte) ([]Change, error) {
 	return c.out, nil
 }
 
-// number counts changes that do not otherwise differ.
+// number counts changes that differ in nothing else.
 func number(cs []Change) {
 	seen := map[string]int{}
 	for i := range cs {
@@ -129,7 +129,7 @@ func (c *collector) replace(kind string, f form, n ast.Node, to string) {
 		Start: c.offset(n.Pos()), End: c.offset(n.End()), From: c.text(n), To: to, InCase: n.End() <= c.casesEnd, Form: f})
 }
 
-// visit notes the changes at one node. What does not compile is found out when it is run, and left out.
+// visit records the changes at one node. Changes that do not compile are detected when they are run, and left out.
 func (c *collector) visit(n ast.Node) bool {
 	switch n := n.(type) {
 	case *ast.IfStmt:
@@ -209,7 +209,7 @@ func (c *collector) literal(n *ast.BasicLit) {
 	}
 }
 
-// returned loses an error and turns an answer of true or false about.
+// returned drops an error or negates a boolean result.
 func (c *collector) returned(n *ast.ReturnStmt) {
 	for _, x := range n.Results {
 		switch t := c.text(x); {
@@ -223,7 +223,7 @@ func (c *collector) returned(n *ast.ReturnStmt) {
 	}
 }
 
-// statements takes away one statement at a time, of those that a block compiles without.
+// statements removes one statement at a time, of those without which a block compiles.
 func (c *collector) statements(list []ast.Stmt) {
 	for _, s := range list {
 		switch s := s.(type) {
@@ -247,7 +247,7 @@ func (c *collector) statements(list []ast.Stmt) {
 	}
 }
 
-// isCondition reports whether a case of a switch is a condition and no value.
+// isCondition reports whether a case of a switch is a condition rather than a value.
 func isCondition(x ast.Expr) bool {
 	switch x := x.(type) {
 	case *ast.ParenExpr:

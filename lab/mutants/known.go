@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// readKnown reads the list of changes that no test has to notice: the fields of Key and the reason, separated by
-// tabs, one change a line. A missing file is an empty list.
+// readKnown reads the list of changes that no test needs to notice: the fields of Key and the reason, separated by tabs, one
+// change a line. A missing file is an empty list.
 func readKnown(path string) (map[string]string, error) {
 	f, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -1,14 +1,14 @@
-// Mutants changes the code of packages one place at a time and runs their quick tests with each change: a change that no
-// test notices (a survivor) is a promise that no test holds, or makes no difference. The second kind is listed with
-// its reason in equivalent.tsv and left out, so that a run shows what is new.
+// Mutants changes the code of packages one place at a time and runs their quick tests with each change: a change that no test
+// notices (a survivor) either breaks a promise that no test holds, or makes no difference. The second kind is listed with its
+// reason in equivalent.tsv and left out, so that a run shows what is new.
 //
 //	bin/mutants -n 40 -seed 1 federation crypto
 //	bin/mutants -n 40 -seed 1 -tests site,site/answer site/answer
 //	bin/mutants -n 40 -seed 1 -together -tests site site site/ask site/batch
 //	bin/mutants -n 40 -seed 1 -together -tests 'site=Ask|Partner,site/ask' site/ask
 //
-// Which changes are drawn depends on the seed and on the sources alone. The tree is not touched: a mutant is given to
-// go test as an overlay. Exit status 1: something survived.
+// Which changes are drawn depends only on the seed and the sources. The tree is not touched: go test gets each mutant as an
+// overlay. Exit status 1: something survived.
 package main
 
 import (
@@ -48,7 +48,7 @@ type options struct {
 	list     bool
 }
 
-// Result is a change and what became of it.
+// Result is a change and its outcome.
 type Result struct {
 	Package string        `json:"package"`
 	File    string        `json:"file"`
@@ -107,7 +107,7 @@ func measuredFolder() string {
 	return filepath.Join(cache, "concordat", "mutants")
 }
 
-// run returns how many mutants survived. How far it is goes to log.
+// run returns how many mutants survived. Progress goes to log.
 func run(ctx context.Context, o options, out, log io.Writer) (int, error) {
 	if len(o.packages) == 0 {
 		return 0, errors.New("which packages? for example: mutants federation crypto")
@@ -186,7 +186,7 @@ func pick(o options, pkg string, all []Change, known map[string]string) ([]Chang
 	return picked, s, nil
 }
 
-// mutate runs the mutants of packages, by the tests of all of them where none are named, and returns how many survived.
+// mutate runs the mutants of packages with the tests of all of them if none are named, and returns how many survived.
 func mutate(ctx context.Context, o options, root string, pkgs []string, known map[string]string, out, log io.Writer) (
 	survived int, err error) {
 	var all []Change

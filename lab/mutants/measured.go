@@ -22,14 +22,14 @@ type measured struct {
 	tests map[string]measurement
 }
 
-// measurement tells how long a test takes without a change, and which changes it reaches, by their numbers in the binary.
+// measurement is how long a test takes without a change, and which changes it reaches, by their numbers in the binary.
 type measurement struct {
 	Test    string        `json:"test"`
 	Took    time.Duration `json:"took_ns"`
 	Reaches []int         `json:"reaches"`
 }
 
-// keepMeasured is how long a measurement is kept that no run has asked for.
+// keepMeasured is how long a measurement is kept that no run has used.
 const keepMeasured = 14 * 24 * time.Hour
 
 // openMeasured reads what is known of a binary of tests that run in a folder. The binary holds the package with its changes, its
@@ -63,7 +63,7 @@ func openMeasured(cache, binary, folder string) (*measured, error) {
 	}
 	for line := range strings.Lines(string(b)) {
 		var one measurement
-		if err := json.Unmarshal([]byte(line), &one); err == nil { // else it was cut short
+		if err := json.Unmarshal([]byte(line), &one); err == nil { // otherwise it was cut short
 			m.tests[one.Test] = one
 		}
 	}

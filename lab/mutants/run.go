@@ -24,7 +24,7 @@ const (
 	Survived  State = "survived"  // the tests ran its line and passed
 	Uncovered State = "uncovered" // no test runs its line: it survives without being run
 	Broken    State = "broken"    // it does not compile, and does not count
-	Apart     State = "apart"     // it compiles, and not together with others: it was not run
+	Apart     State = "apart"     // it compiles, but not together with others: it was not run
 )
 
 // tester runs tests with one change at a time.
@@ -36,16 +36,16 @@ type tester struct {
 	dir     string   // for overlays and binaries
 	limit   time.Duration
 	short   bool // the tests are run with -short
-	blind   bool // it is not known what the tests cover: every change is run
+	blind   bool // it is unknown what the tests cover: every change is run
 	covered map[string][]span
-	log     io.Writer // how far it is
+	log     io.Writer // reports progress
 }
 
 // span is lines that a test runs, both ends included.
 type span struct{ from, to int }
 
-// prepare runs the tests without a change: they must pass, their time gives the limit of a mutant, and what they
-// cover says which mutants need no run.
+// prepare runs the tests without a change: they must pass, their time determines the limit of a mutant, and their coverage says
+// which mutants need no run.
 func (t *tester) prepare(ctx context.Context) error {
 	profile := filepath.Join(t.dir, "cover")
 	began := time.Now()
@@ -126,8 +126,8 @@ func (t *tester) try(ctx context.Context, c Change) (State, error) {
 	return stateBy(ctx, t.limit, func(limit time.Duration) (string, error) { return t.gotest(ctx, limit, "-overlay="+list) })
 }
 
-// stateBy returns what the tests that run starts make of a change. Where they ran into the limit they get three times as long:
-// the machine may have been busy.
+// stateBy returns the outcome of a change from the tests that run starts. If they exceed the limit they get three times as
+// long: the machine may have been busy.
 func stateBy(ctx context.Context, limit time.Duration, run func(limit time.Duration) (string, error)) (State, error) {
 	out, err := run(limit)
 	if late(out, err) && ctx.Err() == nil {

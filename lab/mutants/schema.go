@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// form says how a change is written so that it can be switched on while the program runs.
+// form is how a change is written so that it can be switched on while the program runs.
 type form int
 
 // The forms.
@@ -79,7 +79,7 @@ func between(src []byte, start, end int, cs []Change, around int, number map[str
 	return out.String()
 }
 
-// switched writes the changes of one span, around those within it.
+// switched writes the changes of one span, nested.
 func switched(src []byte, same, inner []Change, around int, number map[string]int) string {
 	one := same[0]
 	if one.Form == formNumber || one.Form == formWhole || one.Form == formShift {
@@ -120,7 +120,7 @@ var (
 	placeOfError = regexp.MustCompile(`^\S*mutant(\d+)\.go:\d+`)
 )
 
-// faulty returns the numbers of the changes that a compiler complains of: those that a message quotes, else the one that it
+// faulty returns the numbers of the changes that a compiler rejects: those that a message quotes, else the one at its position.
 // is placed in.
 func faulty(messages string) map[int]bool {
 	out := map[int]bool{}
@@ -153,7 +153,7 @@ var (
 	mutantSeen      [%d]atomic.Bool
 )
 
-// mutantIs reports whether a change is made. If it is asked to, it notes that the place was reached.
+// mutantIs reports whether a change is active. If asked to, it records that the place was reached.
 func mutantIs(k int) bool {
 	if mutantReached != "" && !mutantSeen[k].Load() && !mutantSeen[k].Swap(true) {
 		mutantNote(k)

@@ -51,8 +51,8 @@ func newTogether(t *tester, cs []Change, cache string) *together {
 	return g
 }
 
-// prepare builds the tests and runs each by itself that was not measured before. All must pass, at the
-// second try at the latest. It takes minutes, and says how far it is.
+// prepare builds the tests and runs each that was not measured before by itself. All must pass, at the second try at the
+// latest. It takes minutes, and reports its progress.
 func (g *together) prepare(ctx context.Context) error {
 	fmt.Fprintf(g.log, "building %s with %d changes\n", strings.Join(g.pkgs, ", "), len(g.changes))
 	overlay, err := g.compile(ctx)
@@ -329,7 +329,7 @@ func (g *together) confirm(ctx context.Context, binary string, names []string, o
 	return nil
 }
 
-// compiles tells a change that only cannot be switched from one that does not compile at all.
+// compiles distinguishes a change that cannot be switched from one that does not compile at all.
 func (g *together) compiles(ctx context.Context, c Change) (State, error) {
 	list, err := g.overlay(c)
 	if err != nil {

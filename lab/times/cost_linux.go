@@ -20,7 +20,7 @@ func adopt() error {
 	return nil
 }
 
-// grace is how long processes may go on that tests have left behind.
+// grace is how long processes that tests left behind may continue.
 const grace = 10 * time.Second
 
 // cost runs a binary in a folder and returns the processor time that it and all that it started used.

@@ -57,7 +57,7 @@ func run() error {
 	return os.WriteFile("../demo/"+truthPath, truth, 0o644)
 }
 
-// generate returns the two files. All that is wrong with the manuscript is reported at once.
+// generate returns the two files. All faults of the manuscript are reported at once.
 func generate(library fs.FS) (docx, truth []byte, err error) {
 	docs, err := loadLibrary(library)
 	if err != nil {
@@ -132,7 +132,7 @@ func parse(text string, docs map[string]string) (all []paragraph, own []string, 
 	return all, own, errors.Join(faults...)
 }
 
-// appendOwn adds s unless it is only what stands around a quotation.
+// appendOwn adds s unless it is only the text around a quotation.
 func appendOwn(own []string, s string) []string {
 	if s = strings.TrimSpace(s); len(tokens(s)) < 8 {
 		return own

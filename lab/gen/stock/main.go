@@ -1,4 +1,4 @@
-// Stock makes the public stock of wording from the sources that it is given, the roots of unpacked packages:
+// Stock makes the public stock of wording from the given sources, the roots of unpacked packages:
 //
 //	apt-get download texlive-publishers texlive-publishers-doc texlive-latex-extra texlive-lang-chinese texlive-lang-german \
 //	    texlive-lang-italian base-files mediawiki manpages-{es,fr,it,nl,pl,pt-br,ru}
@@ -7,11 +7,11 @@
 //	go -C lab run ./gen/stock ROOT > align/wording/stock/public.txt
 //
 // The copyright files are those of apt, curl, git, libexpat1, libx11-6, nodejs, openssl, python3, vim and zlib1g. From classes
-// and templates for theses it takes the paragraphs that declare something, without markup, if the file or the README beside it says
-// that it stands under the LaTeX Project Public License, the GNU GPL or the MIT licence; from base-files and the copyright
-// files of packages the texts of licences; from translated manual pages, from the messages of a wiki and from doclicense what they
-// say in other languages of licences and of one's own work; and from articles under CC BY the sentences on statistics and ethics that
-// say little of their own, as other articles hold most of their runs of words.
+// and templates for theses it takes the paragraphs that declare something, without markup, if the file or its README says that
+// it is under the LaTeX Project Public License, the GNU GPL or the MIT licence; from base-files and the copyright files of
+// packages the texts of licences; from translated manual pages, from the messages of a wiki and from doclicense what they say
+// in other languages about licences and about one's own work; and from articles under CC BY the sentences on statistics and
+// ethics with little content of their own, since other articles have most of their runs of words.
 package main
 
 import (
@@ -190,7 +190,7 @@ var (
 	junk     = regexp.MustCompile(`[@_\\/=]|\b\pL*[a-z][A-Z]\pL*\b|\p{Han}[a-zA-Z]{2,}\p{Han}|\b[0-9.]+(?:em|mm|cm|pt)\b`)
 )
 
-// clean returns the sentences of a paragraph that are no rests of markup.
+// clean returns the sentences of a paragraph that are not remains of markup.
 func clean(p string) string {
 	var b strings.Builder
 	for _, s := range sentence.FindAllString(p, -1) {

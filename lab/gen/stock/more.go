@@ -26,7 +26,7 @@ type article struct {
 	methods []string // sentences of the sections on statistics, ethics and analysis
 }
 
-// methodTitle is the title of a section that says how every paper of a field was made.
+// methodTitle is the title of a section that describes methods common to a field.
 var methodTitle = regexp.MustCompile(`(?i)^\W*(?:[0-9.]+\s*)?(?:statistics|statistical (?:analys[ei]s|methods?|tests?|procedures?|considerations)|data analys[ei]s(?: and statistics)?|sample size(?: calculation)?|ethics?(?: statement| approval)?|ethical (?:approval|considerations?)|informed consent|data availability)\W*$`)
 
 const (
@@ -103,7 +103,8 @@ func (a *articles) add(path string) error {
 	return nil
 }
 
-// write writes the sentences on methods that say little of their own: most of their words stand in runs that other articles hold.
+// write writes the sentences on methods with little content of their own: most of their words are in runs that other articles
+// have.
 func (a *articles) write(seen map[string]bool) {
 	for _, path := range slices.Sorted(maps.Keys(a.texts)) {
 		x := a.texts[path]
@@ -149,7 +150,7 @@ func threes(s string) []string {
 	return out
 }
 
-// sentenceStart is where a sentence begins behind another.
+// sentenceStart is where a sentence begins after another.
 var sentenceStart = regexp.MustCompile(`[.!?]\s+\p{Lu}`)
 
 func sentencesOf(p string) []string {
@@ -168,7 +169,7 @@ var (
 	manMarkup    = regexp.MustCompile(`(?m)^\.(?:UR|UE|MT|ME|br).*\n?|^\.$`)
 )
 
-// translated writes the notice of a manual page that was translated: under which licence, and with no warranty.
+// translated writes the notice of a translated manual page: its licence, and that there is no warranty.
 func translated(path, from string, seen map[string]bool) error {
 	f, err := os.Open(path)
 	if err != nil {
@@ -194,7 +195,8 @@ func translated(path, from string, seen map[string]bool) error {
 	return nil
 }
 
-// messageKeys names the messages in which a wiki asks whoever saves text to say that it is their own, and that others may use it.
+// messageKeys names the messages in which a wiki asks its authors to confirm that the text is their own, and that others may
+// use it.
 var messageKeys = []string{"copyrightwarning", "copyrightwarning2", "upload-form-label-own-work-message-generic-local",
 	"upload-form-label-own-work-message-generic-foreign"}
 
