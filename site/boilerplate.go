@@ -19,11 +19,11 @@ type Boilerplate struct {
 	Example   concordat.DocumentID `json:"example"` // the first document that holds it
 }
 
-// BoilerplateOptions say what is listed.
+// BoilerplateOptions select what is listed.
 type BoilerplateOptions struct {
 	Least    int            // fewest documents; 0: 3
 	Most     int            // most sentences; 0: 50
-	Progress func(done int) // told how many documents are read; may be nil
+	Progress func(done int) // called with the number of documents read; may be nil
 }
 
 // countWindow is the number of sentences after which rarely seen ones are forgotten.
@@ -33,8 +33,8 @@ const countWindow = 1_000_000
 // text. It reads every document once. Sentences are equal if their fingerprints are.
 //
 // Counting is lossy (Manku and Motwani 2002, section 4.2): after each million sentences, those that cannot have been in more
-// documents than there were millions are forgotten, so that memory stays bounded; in libraries of up to a million sentences
-// every count is exact.
+// documents than the number of millions so far are forgotten, so memory stays bounded; in libraries of up to a million
+// sentences every count is exact.
 func (s *Site) Boilerplate(ctx context.Context, lib concordat.LibraryID, o BoilerplateOptions) ([]Boilerplate, error) {
 	if _, err := s.o.Store.Catalogue.Library(ctx, lib); err != nil {
 		return nil, fmt.Errorf("library %s: %w", lib, err)

@@ -45,17 +45,18 @@ type CheckOptions struct {
 	// ShortThreshold on, above 0, at most 1; 0: 0.5.
 	Short          bool
 	ShortThreshold float64
-	// NoStore: nothing is kept of the submission's text, nor vectors of its sentences.
+	// NoStore: nothing of the submission's text is kept, nor vectors of its sentences.
 	NoStore bool
-	// Leads requests passages that say in other words what a document of this site says.
+	// Leads requests passages that say the same as a document of this site in other words.
 	Leads bool
 	// EachLead, if not nil, is called with each place that stands out, worth reading or not: for measurements.
 	EachLead compare.EachLead
 	// PartnerLeads asks partners too, by codes of meaning of sentences that matched nothing.
 	PartnerLeads bool
-	// Candidates is the most source documents whose text is compared, best first; 0: 200. The findings report what is left out.
+	// Candidates is the maximum number of source documents whose text is compared, best first; 0: 200. The findings report what
+	// is left out.
 	Candidates int
-	// Threshold is the covered share from which a report asks to be read closely, 0 to 1; 0: 0.3.
+	// Threshold is the covered share from which a report deserves a close read, 0 to 1; 0: 0.3.
 	Threshold float64
 	// Forward says which sentences to ask the Partners about: ForwardUnmatched, ForwardAll or ForwardNone; empty: unmatched.
 	Forward string
@@ -75,8 +76,8 @@ type Progress struct {
 	Stage string `json:"stage"` // fingerprint, match, search, verify, align, partner
 	Done  int    `json:"done"`
 	Total int    `json:"total"`
-	// Partner, State and Reason belong to stage partner: how far the partner is. Done counts the partners that have finished,
-	// of Total.
+	// Partner, State and Reason belong to stage partner: the progress of the partner. Done counts the partners that have
+	// finished, of Total.
 	Partner concordat.SiteID `json:"partner,omitempty"`
 	State   PartnerState     `json:"state,omitempty"`
 	Reason  concordat.Reason `json:"reason,omitempty"` // why its answer is incomplete
@@ -84,7 +85,7 @@ type Progress struct {
 
 const (
 	DefaultThreshold = 0.3
-	// Lease is how long a task is ours without a sign of life; a check renews nothing, as its caller bounds it.
+	// Lease is how long a task is ours without a sign of life; a check does not renew it, since its caller bounds it.
 	Lease = 24 * time.Hour
 )
 
@@ -169,8 +170,8 @@ func (s *Site) find(ctx context.Context, task concordat.TaskID, sub Submission, 
 	return f, err
 }
 
-// CompareAll compares a submission with the documents of this site, of mirrors and of partners. known is wording of the
-// submission that others may share, as already known.
+// CompareAll compares a submission with the documents of this site, of mirrors and of partners. known is the wording of the
+// submission that others may share, as far as it is already known.
 func (s *Site) CompareAll(ctx context.Context, task concordat.TaskID, sub Submission, o CheckOptions, libraries []store.Library,
 	known []report.Wording) (*report.Findings, error) {
 	progress := o.Progress
@@ -265,7 +266,7 @@ func (s *Site) CompareAll(ctx context.Context, task concordat.TaskID, sub Submis
 		Progress: progress})
 }
 
-// templates returns the given ones and those that the libraries hand out themselves.
+// templates returns the given templates and those that the libraries hand out themselves.
 func (s *Site) templates(ctx context.Context, libraries []concordat.LibraryID, given []report.Template) ([]report.Template, error) {
 	out := slices.Clone(given)
 	for _, id := range libraries {
@@ -343,7 +344,7 @@ func checked(p *concordat.Profile) []concordat.Span {
 	return out
 }
 
-// leaveReferences records lists of references, which are compared by their works and not word by word.
+// leaveReferences records lists of references, which are compared work by work and not word by word.
 func leaveReferences(f *report.Findings, lists []concordat.Span) {
 	if len(lists) == 0 {
 		return
@@ -391,7 +392,7 @@ func (s *Site) Keep(ctx context.Context, task store.Task, f *report.Findings) er
 	return s.o.Store.Checks.FinishCheck(ctx, task, state, rep.LeadCount())
 }
 
-// ResultsOf returns the rows of the results table: one for each passage, one for each source of works that both cite, and one
+// ResultsOf returns the rows of the results table: one for each passage, one for each source that cites the same works, and one
 // for each lead, by which a deletion finds them.
 func ResultsOf(f *report.Findings) []store.Result {
 	results := make([]store.Result, 0, len(f.Passages)+len(f.SharedWorks))

@@ -55,7 +55,7 @@ const (
 // with the same text, title, author, date and scheme as stored are left as they are, so repeating an interrupted Ingest resumes
 // it. Cancelling ctx ends it between two batches. A panic at a document ends this call alone, with a *compare.Fault.
 //
-// Fingerprinting one batch continues while the one before it is written.
+// Fingerprinting one batch overlaps with writing the one before it.
 func (s *Site) Ingest(ctx context.Context, lib concordat.LibraryID, docs iter.Seq2[Incoming, error], done func(Ingested) error) error {
 	if _, err := s.o.Store.Catalogue.Library(ctx, lib); err != nil {
 		return fmt.Errorf("library %s: %w", lib, err)
@@ -145,7 +145,7 @@ func check(d Incoming) error {
 	return nil
 }
 
-// fingerprint makes a batch of the documents that are new or changed. Of two with one ID the later counts.
+// fingerprint makes a batch of the documents that are new or changed. Of two with one ID the later one counts.
 func (s *Site) fingerprint(ctx context.Context, lib concordat.LibraryID, docs []Incoming) (*batch, error) {
 	last := make(map[concordat.DocumentID]int, len(docs))
 	for i, d := range docs {
@@ -247,14 +247,14 @@ func (s *Site) commit(ctx context.Context, b *batch) error {
 	return nil
 }
 
-// take brings a batch into the index and the catalogue.
+// take adds a batch to the index and the catalogue.
 func (s *Site) take(ctx context.Context, intake string, b *batch) error {
 	s.taking.RLock()
 	defer s.taking.RUnlock()
 	if err := s.o.Index.Put(ctx, b.profiles...); err != nil {
 		return fmt.Errorf("put %d documents: %w", len(b.profiles), err)
 	}
-	// Before the catalogue: a document whose alerts failed is not yet in, and comes again.
+	// Before the catalogue: a document whose alerts failed is not in it yet, and comes again.
 	if err := s.watch(ctx, b.profiles); err != nil {
 		return fmt.Errorf("standing checks: %w", err)
 	}

@@ -8,7 +8,7 @@ import (
 	"concordat/store"
 )
 
-// Names returns what people call this site, its accounts and its libraries, for the reports of the site. The caller adds the
+// Names returns the names of this site, its accounts and its libraries for the reports of the site. The caller adds the
 // names of partners.
 func Names(ctx context.Context, db *store.DB, id concordat.SiteID, title string) (report.Names, error) {
 	n := report.Names{Site: id, Sites: map[concordat.SiteID]string{}, People: map[string]string{},

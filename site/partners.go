@@ -65,20 +65,20 @@ type PartnerLibraries struct {
 // DefaultDeadline is how long a partner may take for all rounds of a check.
 const DefaultDeadline = 60 * time.Second
 
-// PartnerState is how far a partner is in a check.
+// PartnerState is the progress of a partner in a check.
 type PartnerState string
 
 // The states of a partner.
 const (
 	PartnerAsked    PartnerState = "asked"    // the first round is under way
 	PartnerAnswered PartnerState = "answered" // and has come back; documents are compared
-	PartnerDone     PartnerState = "done"     // nothing more is to come
+	PartnerDone     PartnerState = "done"     // nothing more will come
 	PartnerFailed   PartnerState = "failed"   // nothing usable came; Consulted says why
 	PartnerRefused  PartnerState = "refused"  // it does not answer this, and says why
 	PartnerSilent   PartnerState = "silent"   // it is out of reach, or did not answer in time
 )
 
-// Ended reports whether nothing more is to come.
+// Ended reports whether nothing more will come.
 func (s PartnerState) Ended() bool { return s != PartnerAsked && s != PartnerAnswered }
 
 // validate reports the first fault of p.
@@ -116,7 +116,7 @@ func (o *CheckOptions) ValidatePartners() error {
 	return nil
 }
 
-// Forwarded is the rule of o, filled in.
+// Forwarded returns the rule of o, with the default filled in.
 func (o *CheckOptions) Forwarded() string {
 	if len(o.Partners) == 0 {
 		return ForwardNone

@@ -19,7 +19,7 @@ import (
 
 // Job describes a queued check. It is kept with its task, as JSON.
 type Job struct {
-	Name      string                `json:"name"`            // of the file as it was handed in
+	Name      string                `json:"name"`            // of the file as it was submitted
 	File      string                `json:"file,omitempty"`  // hash of the original; empty: Text
 	Text      string                `json:"text,omitempty"`  // what was pasted, or a member's text
 	Title     string                `json:"title,omitempty"` // empty: the file's own, or Name
@@ -28,7 +28,7 @@ type Job struct {
 	Template  string                `json:"template,omitempty"` // name of a section template
 	Forward   string                `json:"forward,omitempty"`
 	Partners  []concordat.SiteID    `json:"partners,omitempty"` // to be asked
-	Purpose   string                `json:"purpose,omitempty"`  // told to them
+	Purpose   string                `json:"purpose,omitempty"`  // stated to them
 	// PartnerLibraries are single libraries of partners to be asked, as SITE/LIBRARY; Partners are
 	// asked for all they open.
 	PartnerLibraries []string       `json:"partner_libraries,omitempty"`
@@ -36,7 +36,7 @@ type Job struct {
 	Deadline         time.Duration  `json:"deadline,omitempty"` // of each partner; 0: DefaultDeadline
 	// Exclude are documents that are never shown: earlier versions of the submission.
 	Exclude []concordat.Ref `json:"exclude,omitempty"`
-	// Rules are those that the report begins with; nil: those of the site.
+	// Rules are the initial rules of the report; nil: those of the site.
 	Rules *report.Rules `json:"rules,omitempty"`
 	Short bool          `json:"short,omitempty"` // titles, headings and answers are compared too, whatever the site's setting
 	// NoStore: text and original are deleted once the report is made.
@@ -59,7 +59,7 @@ type Job struct {
 
 // Part is one of several files, or texts, that are one submission.
 type Part struct {
-	Name string `json:"name"`           // of the file as it was handed in
+	Name string `json:"name"`           // of the file as it was submitted
 	File string `json:"file,omitempty"` // hash of the original; empty: Text
 	Text string `json:"text,omitempty"` // what was pasted
 }
@@ -98,7 +98,7 @@ type Event struct {
 	Partners []PartnerProgress `json:"partners,omitempty"`
 }
 
-// PartnerProgress is how far one partner is in a check.
+// PartnerProgress is the progress of one partner in a check.
 type PartnerProgress struct {
 	Site   concordat.SiteID `json:"site"`
 	State  PartnerState     `json:"state"`
@@ -114,8 +114,7 @@ type QueueOptions struct {
 	Read func(ctx context.Context, j Job) ([]Item, error)
 	// Options returns what to compare the job's check with; done, if not nil, is called after the check.
 	Options func(ctx context.Context, j Job) (o CheckOptions, done func(), err error)
-	// Hold, if not nil, is called before a task is begun: while it returns an error, none is begun, and queued
-	// tasks wait.
+	// Hold, if not nil, is called before a task begins: while it returns an error, no task begins, and queued tasks wait.
 	Hold func() error
 	// Admit, if not nil, is called after the texts of a task are read and before they are compared; an error,
 	// for example of a quota, ends the task with it as the cause.
@@ -129,11 +128,12 @@ type QueueOptions struct {
 	Told  func(Event)
 	// Panicked, if not nil, is called after a task that ended in a panic, which is logged and fails that task alone.
 	Panicked func()
-	Checks   int          // at a time; 0: one. What is added to libraries has a worker of its own beside them
+	Checks   int          // at a time; 0: one. Additions to libraries have a worker of their own
 	Logger   *slog.Logger // nil: nothing is logged
 }
 
-// Queue runs submitted checks, in order, and survives the end of the process: what was begun begins again. Its methods are safe
+// Queue runs submitted checks, in order, and survives the end of the process: interrupted ones begin again. Its methods are
+// safe
 // for concurrent use.
 type Queue struct {
 	site *Site
@@ -145,7 +145,7 @@ type Queue struct {
 	latest   map[concordat.TaskID]Event // of running tasks
 	watchers map[concordat.TaskID]map[chan Event]bool
 	workers  int       // that run
-	holding  error     // why no task is begun; nil: nothing holds
+	holding  error     // why no task begins; nil: nothing holds them
 	released time.Time // when memory was last returned to the system
 	rested   uint64    // bytes that heapHeld returned then, or fewer since
 }
@@ -175,8 +175,8 @@ func (q *Queue) Submit(ctx context.Context, owner, batch string, j Job) (concord
 	return id, q.SubmitTask(ctx, id, owner, batch, j)
 }
 
-// SubmitAll is Submit for several: all are in the queue, or none. Those whose job has a Fault have ended. As none ends before
-// all are there, the end of a batch is reported once. also, if not nil, makes further changes, and audit entries, in the
+// SubmitAll is Submit for several: all are in the queue, or none. Those whose job has a Fault have ended. Since none ends
+// before all are there, the end of a batch is reported once. also, if not nil, makes further changes, and audit entries, in the
 // transaction that puts the tasks into the queue.
 func (q *Queue) SubmitAll(ctx context.Context, owner, batch string, jobs []Job,
 	also func(tx *store.DB, ids []concordat.TaskID) error) ([]concordat.TaskID, error) {
@@ -256,12 +256,12 @@ func (q *Queue) wakeAll() {
 	for _, wake := range q.wake {
 		select {
 		case wake <- struct{}{}:
-		default: // somebody is about to look anyway
+		default: // a worker will look soon anyway
 		}
 	}
 }
 
-// begun is a task that a worker has.
+// begun is a task that a worker is running.
 type begun struct {
 	stop context.CancelFunc
 	lane store.Lane

@@ -14,8 +14,8 @@ import (
 type QueueStatus struct {
 	Workers int                // of checks, that run; 0: the queue is not run
 	Running []concordat.TaskID // begun by them, in no order
-	Adding  []concordat.TaskID // begun beside them, for libraries
-	// Holding is why no further task is begun, apart from busy workers; nil: nothing.
+	Adding  []concordat.TaskID // begun in addition, for libraries
+	// Holding is why no further task begins, apart from busy workers; nil: nothing.
 	Holding error
 }
 
@@ -49,7 +49,7 @@ func (q *Queue) Progress(ctx context.Context, id concordat.TaskID) (e Event, ok 
 		return e, ok
 	}
 	b, err := q.o.Store.Checks.TaskProgress(ctx, id)
-	if err != nil { // no progress yet, or it cannot be had now
+	if err != nil { // no progress yet, or it is unavailable now
 		return e, false
 	}
 	return e, json.Unmarshal(b, &e) == nil
@@ -88,7 +88,7 @@ func (q *Queue) count(n int) {
 	q.workers += n
 }
 
-// held asks hold, keeps its answer for Status, and returns it.
+// held calls hold, keeps its answer for Status, and returns it.
 func (q *Queue) held(hold func() error) error {
 	var err error
 	if hold != nil {
@@ -105,7 +105,7 @@ func withPartner(all []PartnerProgress, p Progress) []PartnerProgress {
 	if p.Partner == "" {
 		return all
 	}
-	all = slices.Clone(all) // readers hold the former
+	all = slices.Clone(all) // readers have the former
 	now := PartnerProgress{Site: p.Partner, State: p.State, Reason: p.Reason}
 	if i := slices.IndexFunc(all, func(x PartnerProgress) bool { return x.Site == p.Partner }); i >= 0 {
 		all[i] = now

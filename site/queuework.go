@@ -46,7 +46,7 @@ func (q *Queue) tell(e Event) {
 func (q *Queue) Run(ctx context.Context) error {
 	if err := q.o.Store.Checks.ReclaimTasks(ctx, q.o.Worker); err != nil {
 		if ctx.Err() != nil {
-			return nil // stopped before it has begun
+			return nil // stopped before it began
 		}
 		return fmt.Errorf("queue: %w", err)
 	}
@@ -62,7 +62,7 @@ func (q *Queue) Run(ctx context.Context) error {
 	return nil
 }
 
-// work takes one task of a lane after the other.
+// work runs one task of a lane after the other.
 func (q *Queue) work(ctx context.Context, lane store.Lane) error {
 	poll := time.NewTicker(QueuePoll)
 	defer poll.Stop()
@@ -141,7 +141,7 @@ func (q *Queue) run(ctx context.Context, t store.Task, lane store.Lane) {
 	case err != nil:
 		state, cause = concordat.TaskFailed, CauseOf(err)
 		err = q.o.Store.Checks.FinishTask(last, t, state, cause)
-	case state != "": // else the findings were kept and the task has ended with them
+	case state != "": // otherwise the findings were kept and the task has ended with them
 		err = q.o.Store.Checks.FinishTask(last, t, state, cause)
 	}
 	if err != nil && !errors.Is(err, store.ErrLease) && !errors.Is(err, concordat.ErrNotFound) { // cancelled or deleted meanwhile
@@ -163,7 +163,7 @@ const idleMemory = 256 << 20
 const releaseEvery = 5 * time.Second
 
 // releaseMemory returns memory to the system after a task that used much: a check of 200 MB of text needs eight times as much
-// for seconds, and nothing of it for the rest of the day.
+// for seconds, and none of it for the rest of the day.
 func (q *Queue) releaseMemory() {
 	held := heapHeld()
 	q.mu.Lock()
@@ -202,7 +202,7 @@ func (q *Queue) discard(ctx context.Context, t store.Task) {
 	}
 }
 
-// renew keeps the task ours until ctx ends, and stops its work if it has gone to someone else.
+// renew keeps the task ours until ctx ends, and stops its work if another worker has taken it.
 func (q *Queue) renew(ctx context.Context, stop func(), t store.Task) {
 	tick := time.NewTicker(queueLease / 3)
 	defer tick.Stop()
@@ -244,7 +244,7 @@ func (q *Queue) guarded(ctx context.Context, t store.Task) (state concordat.Stat
 	return state, cause, err
 }
 
-// do does the work of a task. With findings it ends the task itself and returns no state.
+// do does the work of a task. If it makes findings it ends the task itself and returns no state.
 func (q *Queue) do(ctx context.Context, t store.Task) (concordat.State, store.Cause, error) {
 	var j Job
 	if err := json.Unmarshal(t.Request, &j); err != nil {
@@ -270,7 +270,7 @@ func (q *Queue) do(ctx context.Context, t store.Task) (concordat.State, store.Ca
 	if err := q.noteLeftOut(ctx, t, &j, items); err != nil {
 		return "", store.Cause{}, err
 	}
-	if q.o.Admit != nil && j.Into == "" { // what is added is no submission
+	if q.o.Admit != nil && j.Into == "" { // an addition is not a submission
 		if err := q.o.Admit(ctx, t, j, items); err != nil {
 			return "", store.Cause{}, err
 		}
@@ -295,7 +295,7 @@ func (q *Queue) do(ctx context.Context, t store.Task) (concordat.State, store.Ca
 	return "", store.Cause{}, q.site.Keep(ctx, t, f)
 }
 
-// noteLeftOut keeps with a task what was left out of its archives.
+// noteLeftOut records with a task what was left out of its archives.
 func (q *Queue) noteLeftOut(ctx context.Context, t store.Task, j *Job, items []Item) error {
 	var all concordat.LeftOut
 	for _, item := range items {
@@ -320,7 +320,7 @@ func (q *Queue) check(ctx context.Context, t store.Task, j Job, sub Submission) 
 	if err := CheckText(sub.Text); err != nil {
 		return nil, err
 	}
-	if j.Title == "" && sub.Title != "" && sub.Title != t.Title { // one name for one document: lists have that of the report
+	if j.Title == "" && sub.Title != "" && sub.Title != t.Title { // one name for one document: lists use that of the report
 		if err := q.o.Store.Checks.RetitleTask(ctx, t, sub.Title); err != nil {
 			return nil, err
 		}

@@ -27,8 +27,8 @@ func RulesInForce(ctx context.Context, db *store.DB, id concordat.TaskID, base r
 	return rules, err
 }
 
-// FirstRules returns the rules that the report of a task begins with: those chosen when it was submitted, else those of its
-// batch, else base, the rules of the configuration.
+// FirstRules returns the initial rules of a task's report: those chosen when it was submitted, else those of its batch, else
+// base, the rules of the configuration.
 func FirstRules(ctx context.Context, db *store.DB, t store.Task, base report.Rules) (report.Rules, error) {
 	var j Job
 	if len(t.Request) > 0 && json.Unmarshal(t.Request, &j) == nil && j.Rules != nil {

@@ -19,11 +19,11 @@ import (
 // Settled counts reconciled documents.
 type Settled struct {
 	Removed   int // were never acknowledged, and have left the index
-	Completed int // replace documents whose former text the index has no more
+	Completed int // replace documents whose former text is no longer in the index
 }
 
-// Settle reconciles index and catalogue for what a process with the given name had begun to add and no longer works on. A
-// process that does work on it finds its intake gone, and reports failure to its caller.
+// Settle reconciles index and catalogue for additions that a process with the given name has begun and no longer works on. A
+// process that does work on them finds its intake gone, and reports failure to its caller.
 func (s *Site) Settle(ctx context.Context, worker string) (Settled, error) {
 	open, err := s.o.Store.Catalogue.Intakes(ctx, worker)
 	if err != nil {
@@ -57,11 +57,11 @@ func (s *Site) settleAll(ctx context.Context, open []store.Intake) (sum Settled,
 	return sum, nil
 }
 
-// settle settles one intake. It fails with store.ErrLease if that has ended or is another's.
+// settle settles one intake. It fails with store.ErrLease if that has ended or belongs to another process.
 func (s *Site) settle(ctx context.Context, one store.Intake, sum *Settled) error {
 	s.taking.Lock()
 	defer s.taking.Unlock()
-	claimed, err := s.o.Store.Catalogue.ClaimIntake(ctx, one.ID) // from here on nobody else ends it
+	claimed, err := s.o.Store.Catalogue.ClaimIntake(ctx, one.ID) // from here on no one else ends it
 	if err != nil {
 		return err
 	}
@@ -70,7 +70,7 @@ func (s *Site) settle(ctx context.Context, one store.Intake, sum *Settled) error
 	for _, row := range one.Rows {
 		d, err := s.o.Index.Document(ctx, s.Ref(row.Library, row.ID))
 		if errors.Is(err, concordat.ErrNotFound) {
-			continue // it did not come that far
+			continue // it did not get that far
 		}
 		if err != nil {
 			return err

@@ -7,9 +7,9 @@ import (
 	"concordat/report"
 )
 
-// Shares returns how much of a text counts as found in each document of libraries that holds some of it: the share that a
-// check of the text, by the same rules, gives as that of the source. It asks no partners and keeps nothing. Documents of
-// o.Exclude, for example the text itself, are not compared.
+// Shares returns how much of a text counts as found in each document of libraries that holds some of it: the share of the
+// source that a check of the text gives by the same rules. It asks no partners and keeps nothing. Documents of o.Exclude, for
+// example the text itself, are not compared.
 func (s *Site) Shares(ctx context.Context, sub Submission, o CheckOptions, rules report.Rules) (map[concordat.Ref]float64, error) {
 	o.Partners, o.Mirrors, o.Leads, o.Short, o.Standing, o.NoStore, o.Progress = nil, nil, false, false, false, true, nil
 	libraries, err := s.Libraries(ctx, o.Libraries)

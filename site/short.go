@@ -14,10 +14,9 @@ import (
 
 // How short texts are compared.
 const (
-	// defaultShortThreshold is the least Jaccard similarity of the grams of two short texts
-	// (doc/evaluation/short.md).
+	// defaultShortThreshold is the minimum Jaccard similarity of the grams of two short texts (doc/evaluation/short.md).
 	defaultShortThreshold = 0.5
-	// shortSources is the most places shown for one short text.
+	// shortSources is the maximum number of places shown for one short text.
 	shortSources = 50
 	// shortMeasured bounds the texts measured for one short text: beyond it the check says so.
 	shortMeasured = 200_000
@@ -33,7 +32,7 @@ func ShortPieces(p *concordat.Profile) []store.ShortPiece {
 	return out
 }
 
-// gramKeys folds grams to the 32 bits that are stored. Two that coincide add candidates, which are measured exactly, and lose
+// gramKeys folds grams to the 32 bits that are stored. Two that coincide add candidates, which are measured exactly, but lose
 // none.
 func gramKeys(grams screen.Grams) []uint32 {
 	out := make([]uint32, len(grams))
@@ -95,7 +94,7 @@ func (s *Site) findShort(ctx context.Context, p *concordat.Profile, q *concordat
 }
 
 // nearShort returns the places of all short texts at or above the threshold, the most similar first, at most shortSources;
-// capped says that not all similar ones were measured.
+// capped means that not all similar ones were measured.
 func (s *Site) nearShort(ctx context.Context, letters string, q *concordat.Query,
 	threshold float64) (out []report.ShortMatch, capped bool, err error) {
 	type hit struct {

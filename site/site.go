@@ -36,9 +36,9 @@ type Options struct {
 	Sharing Sharing
 	// Encoder verifies leads; nil: the embedded table.
 	Encoder *compare.Encoder
-	// Rules are those that a report begins with unless its check or batch has its own; nil: the zero ones.
+	// Rules are the initial rules of reports whose check or batch has none; nil: the zero ones.
 	Rules func() report.Rules
-	// Stock is wording that everybody may use; nil: the one that comes with the program.
+	// Stock is wording that everyone may use; nil: the one that comes with the program.
 	Stock *compare.Stock
 }
 
@@ -90,14 +90,14 @@ func (s *Site) TellPanics(p compare.Panics) { s.panics = p }
 // NotePanic logs and counts the panic that err holds, once, and reports whether there is one.
 func (s *Site) NotePanic(err error, attrs ...any) bool { return s.panics.Note(err, attrs...) }
 
-// HoldFindings keeps other callers from what several steps change in findings, until release is called: requests for passages,
-// none of which may be made twice, and deletions.
+// HoldFindings keeps other callers away from findings that several steps change, until release is called: requests for
+// passages, none of which may be made twice, and deletions.
 func (s *Site) HoldFindings() (release func()) {
 	s.keeping.Lock()
 	return s.keeping.Unlock
 }
 
-// Options returns what the site works with.
+// Options returns the options of the site.
 func (s *Site) Options() Options { return s.o }
 
 // ID returns the site's identity.

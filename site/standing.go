@@ -207,7 +207,7 @@ func Later(ctx context.Context, db *store.DB, task concordat.TaskID) (out []repo
 	return out, err
 }
 
-// Watch has documents that come from now on compared with the submission of a check that has ended, and raises alerts for those that
+// Watch compares documents that are added from now on with the submission of an ended check, and raises alerts for those that
 // match. It fails with concordat.ErrInvalid if the text is not kept. Partners are asked to watch only when a check begins.
 func (s *Site) Watch(ctx context.Context, task concordat.TaskID) error {
 	f, err := s.KeptFindings(ctx, task)

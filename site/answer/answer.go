@@ -22,12 +22,12 @@ import (
 
 var _ concordat.Answerer = (*Answerer)(nil)
 
-// Bounds of what a partner may ask at once.
+// Bounds of one ask.
 const (
 	maxAskedLibraries = 256
 	maxAuthors        = 64
 	maxPurpose        = 128 // bytes
-	// maxTold is the most documents of one library that a SiteAnswer lists.
+	// maxTold is the maximum number of documents of one library in a SiteAnswer.
 	maxTold = 1000
 )
 
@@ -38,9 +38,9 @@ func limited(ctx context.Context, n int) (*errgroup.Group, context.Context) {
 	return g, ctx
 }
 
-// Answer answers the first round: which sentences of the libraries open to the asker are near those it asks about, as far as
-// each library's rule shows, and charges it. It fails with a *concordat.Refusal if the whole ask cannot be answered; a library
-// that cannot is refused in its own LibraryAnswer. Every call leaves a line in the audit.
+// Answer answers the first round: which sentences of the libraries open to the asker are near the asked ones, as far as each
+// library's rule shows. It charges the asker. It fails with a *concordat.Refusal if the whole ask cannot be answered; a library
+// that cannot is refused in its own LibraryAnswer. Every call leaves an audit entry.
 func (s *Answerer) Answer(ctx context.Context, from concordat.SiteID, a *concordat.Ask) (*concordat.SiteAnswer, error) {
 	t, withheld, err := s.answer(ctx, from, a)
 	line := auditAnswer{Job: hex.EncodeToString(a.Job[:]), Epoch: a.Epoch.String(), Purpose: cut(a.Purpose), Level: a.Level,
@@ -120,7 +120,7 @@ func (s *Answerer) checkAsk(from concordat.SiteID, a *concordat.Ask) (*epochSet,
 	return set, nil
 }
 
-// checkFrame refuses what no question of the first round may contain.
+// checkFrame rejects what no question of the first round may contain.
 func checkFrame(job concordat.JobID, libraries []concordat.LibraryID, purpose string) error {
 	switch {
 	case job == concordat.JobID{}:
@@ -185,7 +185,7 @@ func (s *Answerer) answerLibrary(ctx context.Context, q *question, g *grant, i i
 		return err
 	}
 	l.Ready = ready.share()
-	// Before the look: a document that comes meanwhile is found here or alerted, see fillBatch.
+	// Before the search: a document that is added meanwhile is found here or raises an alert, see fillBatch.
 	if l.Standing, err = s.Sets.keepStanding(ctx, q, g); err != nil {
 		return err
 	}
@@ -213,8 +213,8 @@ func (s *Answerer) answerLibrary(ctx context.Context, q *question, g *grant, i i
 	return keep()
 }
 
-// gather returns the documents that match within the gate, with all their hits, in order of id: those whose present text is in
-// the set, without those of the asker's own authors if the rule leaves them out.
+// gather returns the documents that match within the gate, with all their hits, in order of id: those whose current text is in
+// the set, without those of the asker's own authors if the rule excludes them.
 func (s *Answerer) gather(ctx context.Context, q *question, g *grant, matches []concordat.Match) ([]*found, error) {
 	by := map[concordat.DocumentID]*found{}
 	for _, m := range matches {
@@ -256,8 +256,8 @@ func (q *question) leftOut(g *grant, author string) bool {
 	return slices.ContainsFunc(AuthorHashes(q.set.SketchKey, author), func(h [16]byte) bool { return q.excluded[h] })
 }
 
-// tell adds to t what the rule shows of the matching documents, and returns what records it with the job. Hits of documents
-// that are not named, because too little matches, are kept there too: they count when more follow.
+// tell adds to t what the rule shows of the matching documents, and returns a function that records it with the job. Hits of
+// documents that are not named, because too few match, are kept there too: they count when more follow.
 func (s *Answerer) tell(ctx context.Context, q *question, g *grant, all []*found, i int,
 	t *concordat.SiteAnswer) (keep func() error, err error) {
 	l := &t.Libraries[i]
@@ -306,7 +306,7 @@ func (s *Answerer) tell(ctx context.Context, q *question, g *grant, all []*found
 	return func() error { return s.keep(ctx, q, docs, metadata, concordat.ShowCounts, below) }, nil
 }
 
-// atLeastFew returns n with the numbers below three, except zero, made alike.
+// atLeastFew returns n, with all numbers below three except zero made alike.
 func atLeastFew(n int) int {
 	if n == 1 {
 		return few
@@ -383,7 +383,7 @@ func (q *question) fresh(f *found) (documents, hits int) {
 	return documents, hits
 }
 
-// tidy deletes what no question can need any more.
+// tidy deletes what no question can still need.
 func (s *Answerer) tidy(ctx context.Context, now time.Time) error {
 	return errors.Join(s.o.Store.Answers.ForgetAnswerJobs(ctx, now.Add(-jobLife)), s.o.Store.Answers.ForgetSpent(ctx, now.Add(-year-Day)),
 		s.o.Store.Answers.ForgetQuestions(ctx, now.Add(-year)), s.o.Store.Asks.ForgetOutlined(ctx, now.Add(-year)),
@@ -391,5 +391,5 @@ func (s *Answerer) tidy(ctx context.Context, now time.Time) error {
 		s.o.Store.Partners.DropStandingAsks(ctx, "", concordat.JobID{}))
 }
 
-// jobLife is how long after its last ask a job's documents can be asked about.
+// jobLife is how long after its last ask the documents of a job can be asked about.
 const jobLife = 30 * Day

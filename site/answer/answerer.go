@@ -27,7 +27,7 @@ type Options struct {
 	Meaning bool
 	// Shared: other processes also serve this site, with the same store, and change it meanwhile.
 	Shared bool
-	// Noticed handles a partner's notice about what this site asked; see [concordat/site/ask.Asker.Noticed]. nil: such notices
+	// Noticed handles a partner's notice about a question of this site; see [concordat/site/ask.Asker.Noticed]. nil: such notices
 	// are kept for people and have no other effect.
 	Noticed func(ctx context.Context, from concordat.SiteID, n *concordat.Notice) (concordat.TaskID, error)
 }
@@ -44,7 +44,7 @@ type Shares struct{ *core }
 // Requests are those of partners to read passages, and this site's to them.
 type Requests struct{ *core }
 
-// Notices brings notices to partners and keeps theirs.
+// Notices sends notices to partners and keeps theirs.
 type Notices struct{ *core }
 
 // core has what the parts share, and the parts.

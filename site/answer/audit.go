@@ -12,7 +12,7 @@ import (
 	"concordat/store"
 )
 
-// The lines of the audit say what was asked and how much was shown, but contain no text or fingerprints.
+// Audit entries say what was asked and how much was shown, but contain no text or fingerprints.
 
 // auditAnswer is the detail of an answered or refused ask.
 type auditAnswer struct {
@@ -149,7 +149,7 @@ func reasonOf(err error) string {
 // maxAuditName bounds what a partner can write into the audit, in bytes.
 const maxAuditName = 128
 
-// cut shortens a partner's word for the audit.
+// cut shortens a partner's text for the audit.
 func cut[S ~string](s S) S {
 	if len(s) <= maxAuditName {
 		return s
@@ -161,7 +161,7 @@ func cut[S ~string](s S) S {
 	return S(strings.ToValidUTF8(string(s[:end]), "\uFFFD")) + "…"
 }
 
-// audit adds a line; from is empty for actions of this site.
+// audit adds an entry; from is empty for actions of this site.
 func (s *core) audit(ctx context.Context, from concordat.SiteID, action string, detail any) error {
 	return s.note(context.WithoutCancel(ctx), s.o.Store, from, action, detail)
 }

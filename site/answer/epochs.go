@@ -36,7 +36,7 @@ type EpochSet struct {
 	HandleKey []byte
 	// Members are the partners of the epoch's federation; nil: every partner.
 	Members []concordat.SiteID
-	// Followed keeps how far the Index has followed a set that several processes share; nil: this process alone has it.
+	// Followed keeps how far the Index has followed a set that several processes share; nil: only this process has it.
 	Followed Followed
 }
 
@@ -81,7 +81,7 @@ type epochSets struct {
 	changed chan struct{}
 	// fill keeps two passes from running at once.
 	fill   sync.Mutex
-	looked time.Time // when it last looked for documents that jobs lead to again and again; guarded by fill
+	looked time.Time // when it last looked for documents that many jobs lead to; guarded by fill
 }
 
 // epochSet is a set in use.
@@ -102,9 +102,9 @@ type readiness struct {
 	at        time.Time
 }
 
-// UseEpochs makes these the sets that partners are answered from and that [Sets.KeepEpochs] fills, replacing earlier ones,
-// which no pass fills any more on return; answers in progress may still read them. The highest number of a federation is its
-// present epoch; earlier ones are answered for EpochGrace longer.
+// UseEpochs sets the sets that partners are answered from and that [Sets.KeepEpochs] fills, replacing earlier ones, which no
+// pass fills any more on return; answers in progress may still read them. The highest number of a federation is its current
+// epoch; earlier ones are answered for EpochGrace longer.
 func (s *Sets) UseEpochs(ctx context.Context, sets ...EpochSet) error {
 	var in []*epochSet
 	for i := range sets {
@@ -143,7 +143,7 @@ func (s *Sets) UseEpochs(ctx context.Context, sets ...EpochSet) error {
 // inUse reports whether a pass should continue with a set.
 func (s *core) inUse(e *epochSet) bool { return slices.Contains(s.epochSets(), e) }
 
-// retired reports whether the grace of a replaced epoch is over.
+// retired reports whether the grace period of a replaced epoch is over.
 func (e *epochSet) retired(now time.Time) bool {
 	return !e.replaced.IsZero() && !now.Before(e.replaced.Add(EpochGrace))
 }
@@ -255,8 +255,8 @@ func (s *Sets) readyOf(ctx context.Context, e *epochSet, lib concordat.LibraryID
 	return r, nil
 }
 
-// share returns the held part, 0 to 1, rounded down to hundredths: how much one more document adds would reveal the size of the
-// library.
+// share returns the part that is held, 0 to 1, rounded down to hundredths: the difference that one more document makes would
+// reveal the size of the library.
 func (r readiness) share() float64 {
 	if r.all == 0 {
 		return 1
@@ -272,8 +272,8 @@ func (e *epochSet) unready(lib concordat.LibraryID) {
 }
 
 const (
-	// pollEpochs is how often KeepEpochs looks for changes by other processes, and pollShared how often if they are to be
-	// expected.
+	// pollEpochs is how often KeepEpochs looks for changes by other processes, and pollShared how often if such changes are
+	// likely.
 	pollEpochs = time.Minute
 	pollShared = 3 * time.Second
 )
@@ -356,7 +356,7 @@ func (s *Sets) openTo(ctx context.Context, e *epochSet) ([]concordat.LibraryID, 
 	now := s.o.Now()
 	var out []concordat.LibraryID
 	for _, x := range shares {
-		// During an embargo the set is made in advance.
+		// During an embargo the set is prepared.
 		if e.member(x.Partner) && x.Rule.Level != concordat.ShowNothing && (x.Rule.Expires.IsZero() || now.Before(x.Rule.Expires)) {
 			out = append(out, x.Library)
 		}
@@ -439,8 +439,8 @@ func (s *Sets) fillBatch(ctx context.Context, e *epochSet, lib concordat.Library
 	if err := e.Index.Put(ctx, profiles...); err != nil {
 		return fmt.Errorf("put %d documents: %w", len(profiles), err)
 	}
-	// Before they count as held, so that no crash loses an alert; and again for questions that arrived meanwhile, whose own
-	// answers may have missed them.
+	// Before they count as held, so that no crash loses an alert; and again for questions that arrived meanwhile, whose answers
+	// may have missed them.
 	changes := e.standingChanges()
 	if err := s.alert(ctx, e, lib, profiles, hashes); err != nil {
 		return err

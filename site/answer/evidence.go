@@ -10,12 +10,11 @@ import (
 	"concordat/store"
 )
 
-// Two sentences of one genre are near each other by chance, more often the shorter and the more common they are, and whoever
-// asks enough of them meets one of every document. So the owner of a library weighs matches before it discloses anything: the
-// weight of a match is the logarithm of how many times more frequent such matches are in reused text than elsewhere (Good,
-// "Probability and the Weighing of Evidence", 1950, chapter 6), and weights of different sentences add up. Weights are in
-// tenths of a natural logarithm. The tables are rounded from PAN 2013 against film reviews (doc/federation.md, What is
-// evidence).
+// Two sentences of one genre are near each other by chance, more often if they are short and common, and anyone who asks enough
+// of them meets one of every document. So the owner of a library weighs matches before it discloses anything: the weight of a
+// match is the logarithm of how many times more frequent such matches are in reused text than elsewhere (Good, "Probability and
+// the Weighing of Evidence", 1950, chapter 6), and weights of different sentences add up. Weights are in tenths of a natural
+// logarithm. The tables are rounded from PAN 2013 against film reviews (doc/federation.md, What is evidence).
 
 const (
 	// leastEvidence is the evidence from which a document is named, if the rule wants more than one match, and outlined.
@@ -25,7 +24,7 @@ const (
 	halfEvidence = leastEvidence / 2
 	// neighbourWeight is added to a match next to another one: matches by chance are scattered.
 	neighbourWeight = 15
-	// neighbourOrdinals is the greatest distance of neighbours, in sentences of ours.
+	// neighbourOrdinals is the maximum distance of neighbours, in sentences of ours.
 	neighbourOrdinals = 2
 )
 
@@ -44,21 +43,21 @@ var holderWeight = [...]int{1: 12, 2: -3, 3: -13, 4: -18, 5: -30}
 // common is the weight of a sentence that many documents of a library hold: it is not evidence, however many of them there are.
 const common = -1000
 
-// Sentences in a row of so many letters are a page, as package wording has it: whether what many hold of it counts is to be decided by
-// who asks, so it is evidence as what few hold is.
+// Sentences in a row of this many letters are a page, as package wording defines it. The asker decides whether a page that many
+// hold counts, so it is evidence like wording that few hold.
 const pageLetters = 5 * wording.LongWords
 
-// maxPaged is how many documents are told for such a page alone, where more hold it: from that many on the number of those that hold a
-// sentence is told too.
+// maxPaged is how many documents are named for such a page alone, if more hold it: from that many on, the number of holders of
+// a sentence is told too.
 const maxPaged = wording.Absolute + 1
 
-// isCommon reports whether so many documents of a library hold a sentence that it is no evidence.
+// isCommon reports whether so many documents of a library hold a sentence that it is not evidence.
 func (h *hit) isCommon(documents int) bool {
 	least := wording.Least(documents)
 	return least > 0 && h.holders >= max(least, len(holderWeight))
 }
 
-// weight returns what a match weighs that is not common. of is its document.
+// weight returns the weight of a match that is not common. of is its document.
 func (q *question) weight(h *hit, of store.DocumentRow) int {
 	asked := concordat.Sentence{Gate: q.ask.Sentences[h.Sentence].Gate}
 	w := sameWeight
@@ -79,7 +78,7 @@ func (q *question) weight(h *hit, of store.DocumentRow) int {
 	return w + holderWeight[min(h.holders, len(holderWeight)-1)]
 }
 
-// lettersOf estimates the letters of a sentence of which only the place is known, from those of its document.
+// lettersOf estimates the letters of a sentence whose text is not at hand, from those of its document.
 func lettersOf(s concordat.Span, row store.DocumentRow, gate int) int {
 	if row.Bytes == 0 {
 		return 0
@@ -91,8 +90,8 @@ func lettersOf(s concordat.Span, row store.DocumentRow, gate int) int {
 	return n
 }
 
-// evidence adds up the weights of a document's hits: of each asked sentence and each of ours the weightiest match counts. paged says
-// whether those of a page that many hold are among them.
+// evidence adds up the weights of a document's hits: for each asked sentence and each of ours the weightiest match counts.
+// paged reports whether matches of a page that many hold are among them.
 func (q *question) evidence(f *found, paged bool) int {
 	all := make([]weighed, 0, len(f.before)+len(f.hits))
 	for _, h := range f.before {
@@ -160,7 +159,7 @@ func (q *question) weigh(g *grant, docs []*found) {
 	}
 }
 
-// weighFound sets the weights of a document's hits of which the holders are known.
+// weighFound sets the weights of a document's hits whose holders are known.
 func (q *question) weighFound(g *grant, f *found) {
 	var often []*hit
 	for i := range f.hits {
@@ -173,7 +172,7 @@ func (q *question) weighFound(g *grant, f *found) {
 	q.weighOften(f, often)
 }
 
-// weighOften takes the weight from a document's matches that are common, but for those of a page.
+// weighOften removes the weight of a document's common matches, except those of a page.
 func (q *question) weighOften(f *found, often []*hit) {
 	slices.SortStableFunc(often, func(a, b *hit) int { return cmp.Compare(a.Ordinal, b.Ordinal) })
 	for from := 0; from < len(often); {
@@ -198,14 +197,14 @@ func (q *question) tellable(f *found, rule store.ShareRule) bool {
 	return q.paired(f, rule.Matches) && (rule.Matches == 1 || q.evidence(f, true) >= leastEvidence)
 }
 
-// nearlyTold reports whether a partner can tell from what it learns, or does not, that a sentence of the document does not
+// nearlyTold reports whether a partner can tell, from what it does or does not learn, that a sentence of the document does not
 // match.
 func (q *question) nearlyTold(f *found, rule store.ShareRule) bool {
 	return rule.Matches == 1 || q.evidence(f, true) >= halfEvidence
 }
 
-// fewPaged divides documents that may be told, in order, into those that are and those that are not: more than maxPaged that hold
-// nothing but a page of many are named to nobody.
+// fewPaged splits documents that may be told, in order, into those that are told and those that are not: if more than maxPaged
+// hold only a page of many, none of these is named.
 func (q *question) fewPaged(docs []*found, rule store.ShareRule) (told, not []*found) {
 	n := 0
 	for _, f := range docs {

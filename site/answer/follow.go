@@ -15,7 +15,7 @@ import (
 // Followed keeps, for one set, the last change of each library that this process's index has. Safe for concurrent use.
 type Followed interface {
 	Position(lib concordat.LibraryID) (int64, error)
-	// SetPosition returns when the number would survive the end of the process.
+	// SetPosition returns once the number would survive the end of the process.
 	SetPosition(lib concordat.LibraryID, seq int64) error
 }
 
@@ -49,7 +49,7 @@ func (s *Sets) keepShared(ctx context.Context, e *epochSet) error {
 	}
 	libraries, err := s.o.Store.Answers.EpochEver(ctx, e.Epoch)
 	for _, lib := range libraries {
-		if err != nil || ctx.Err() != nil { // someone else may have gone on
+		if err != nil || ctx.Err() != nil { // another process may have continued
 			break
 		}
 		err = s.skipOwn(ctx, e, lib)

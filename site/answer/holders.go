@@ -37,8 +37,8 @@ func order(t *concordat.SiteAnswer) {
 	})
 }
 
-// leastHolders is the number of documents from which the answer states, roughly, how many hold a sentence, even documents that
-// the asker may not see: the wording is common.
+// leastHolders is the number of documents from which the answer states roughly how many hold a sentence, including documents
+// that the asker may not see: the wording is common.
 const leastHolders = wording.Absolute + 1
 
 // countHolders sets the numbers of documents that hold each disclosed sentence.

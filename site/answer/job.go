@@ -34,7 +34,7 @@ func (s *Answerer) readBefore(ctx context.Context, q *question, f *found) error 
 	return err
 }
 
-// maxHits is the most hits of one document that a job keeps from one ask.
+// maxHits is the maximum number of hits of one document that a job keeps from one ask.
 const maxHits = 4096
 
 // hits returns the hits of a document in the form of the store.
@@ -84,7 +84,7 @@ func (f *found) ordinals() int {
 }
 
 // paired reports whether at least n sentences of the job can be paired, each once, with matching sentences of the document:
-// many variants of one sentence are not many matches, and neither is one sentence near many. It is a bipartite matching (Kuhn
+// many variants of one sentence are not many matches, nor is one sentence that is near many. It is a bipartite matching (Kuhn
 // 1955, by augmenting paths).
 func (q *question) paired(f *found, n int) bool {
 	edges := map[[8]byte][]int{}

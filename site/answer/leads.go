@@ -19,14 +19,15 @@ import (
 
 // A partner that asks by cells of meaning learns which documents may say the same, where, and how surely in three steps; never
 // a vector, a number or a word. Cells are keyed with a secret that all members have, so each can ask about a sentence that it
-// merely supposes: the level is closed unless it is opened, and has its own budgets.
+// merely suspects: the level is closed unless it is opened, and has its own budgets.
 
 const (
 	// toldLead is the level of a document named by its meaning alone: outlines, edges and overlap are not shown for it.
 	toldLead concordat.Show = "lead"
 	// leadOrdinal is added to the numbers of sentences of package meaning, which differ from those of fingerprints.
 	leadOrdinal = 1 << 30
-	// maxLeadQuestions is the most different questions answered about one place, for one partner in a year.
+	// maxLeadQuestions is the maximum number of different questions that are answered about one place, for one partner in a
+	// year.
 	maxLeadQuestions = 12
 	// aroundLead is how many sentences on either side of a disclosed one belong to its place.
 	aroundLead = 2
@@ -53,9 +54,9 @@ type leadQuestion struct {
 	withheld  map[concordat.LibraryID]int
 }
 
-// AnswerLeads answers which documents of the libraries open for it may say what the cells of an ask stand for, and charges it.
+// AnswerLeads answers which documents of the libraries open for it may say what the cells of an ask represent, and charges it.
 // Without cells it says which libraries would answer. It fails with a *concordat.Refusal if the whole ask cannot be answered.
-// Every call leaves a line in the audit.
+// Every call leaves an audit entry.
 func (s *Answerer) AnswerLeads(ctx context.Context, from concordat.SiteID, a *concordat.LeadAsk) (*concordat.LeadAnswer, error) {
 	t, withheld, err := (&leadAnswers{s.core}).leads(ctx, from, a)
 	line := auditAnswer{Job: hex.EncodeToString(a.Job[:]), Epoch: a.Epoch.String(), Purpose: cut(a.Purpose), Level: concordat.ShowMetadata,
@@ -67,7 +68,7 @@ func (s *Answerer) AnswerLeads(ctx context.Context, from concordat.SiteID, a *co
 	return t, err
 }
 
-// leadAnswers answers which documents may say what an ask says.
+// leadAnswers answers which documents may say the same as an ask.
 type leadAnswers struct{ *core }
 
 func (s *leadAnswers) leads(ctx context.Context, from concordat.SiteID, a *concordat.LeadAsk) (*concordat.LeadAnswer,
@@ -182,7 +183,7 @@ func (s *leadAnswers) leadGrants(ctx context.Context, q *leadQuestion, t *concor
 	return out, nil
 }
 
-// leads is a spending in a day on questions about meaning.
+// leads is one day's spending on questions about meaning.
 func (g *grant) leads(kind string, n, most int) store.Spending {
 	return g.spending(kind, n, store.Window{Within: Day, Most: most})
 }
@@ -230,7 +231,7 @@ func (s *leadAnswers) leadsIn(ctx context.Context, q *leadQuestion, g *grant, i 
 	return s.answerLeads(ctx, q, g, documents, i, t)
 }
 
-// readLeads reads the candidates whose present text the partner may learn about.
+// readLeads reads the candidates whose current text the partner may learn about.
 func (s *leadAnswers) readLeads(ctx context.Context, q *leadQuestion, g *grant, candidates []*compare.Candidate) ([]*leadDocument, error) {
 	ids := map[concordat.DocumentID]bool{}
 	for _, c := range candidates {
@@ -302,7 +303,7 @@ func (d *leadDocument) take(q *leadQuestion, near []meaning.Near) {
 	}
 }
 
-// group leaves the places for which a document is named, and reports whether there are any.
+// group keeps the places for which a document is named, and reports whether there are any.
 func (d *leadDocument) group(q *leadQuestion) bool {
 	named := make([]bool, len(d.hits))
 	for _, a := range d.hits {
@@ -344,7 +345,7 @@ func (q *leadQuestion) name(asked int) (name [8]byte) {
 	return name
 }
 
-// leadsOnce counts the questions, removes those that come to a sentence after too many others of the year, and returns the
+// leadsOnce counts the questions, removes those that come to a sentence after too many others in the year, and returns the
 // documents that may still be named, the clearest first.
 func (s *leadAnswers) leadsOnce(ctx context.Context, q *leadQuestion, g *grant, all []*leadDocument) ([]*leadDocument, error) {
 	named := slices.DeleteFunc(all, func(d *leadDocument) bool { return !d.group(q) })
@@ -388,7 +389,7 @@ func (s *leadAnswers) leadsOnce(ctx context.Context, q *leadQuestion, g *grant, 
 	return named, nil
 }
 
-// weight orders documents, by nothing but what is disclosed.
+// weight orders documents, using only what is disclosed.
 func (d *leadDocument) weight() int {
 	n := 0
 	for _, h := range d.hits {
@@ -438,7 +439,7 @@ func (s *leadAnswers) answerLeads(ctx context.Context, q *leadQuestion, g *grant
 // maxLeadHits bounds the places of one document; the protocol can number 255.
 const maxLeadHits = 100
 
-// places returns where a document stands out, with the sentences around that may be shown.
+// places returns where a document stands out, with the surrounding sentences that may be shown.
 func (d *leadDocument) places() []concordat.Span {
 	show := make([]bool, len(d.spans))
 	for _, h := range d.hits {
@@ -461,7 +462,7 @@ func (d *leadDocument) places() []concordat.Span {
 	return out
 }
 
-// places refuses passages that were not disclosed as places of the document, and passages that come with text.
+// places rejects passages that were not disclosed as places of the document, and passages that come with text.
 func (k *known) places(passages []concordat.RevealPassage) error {
 	for i, p := range passages {
 		if p.Text != "" || !slices.ContainsFunc(k.hits, func(h store.AnswerHit) bool { return h.Span == p.Span }) {

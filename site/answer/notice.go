@@ -59,9 +59,10 @@ func (s *Answerer) endStanding(ctx context.Context, from concordat.SiteID, job c
 	return err
 }
 
-// caseNoticed takes where a partner stands in a case that it shares with this site. Its decision about a document of its own ends
-// its question: the fingerprints go, and package retain makes a receipt of it. A notice that was overtaken by a later one changes
-// nothing. If there is no such case the alert that opens it may still come, so the partner is asked to tell it again.
+// caseNoticed records a partner's position in a case that it shares with this site. Its decision about a document of its own
+// ends its question: the fingerprints are removed, and package retain makes a receipt. A notice that was overtaken by a later
+// one changes nothing. If there is no such case, the alert that opens it may still come, so the partner is asked to send it
+// again.
 func (s *Answerer) caseNoticed(ctx context.Context, from concordat.SiteID, n *concordat.Notice) error {
 	was, err := s.o.Store.Cases.Case(ctx, n.Case.ID)
 	if isNotFound(err) || err == nil && (was.Partner != from || was.Job != n.Job) {
@@ -135,7 +136,7 @@ func (s *Notices) Delivered(ctx context.Context, o store.Outgoing) error {
 }
 
 // Undelivered keeps a notice for a later attempt: after a minute, then twice as long each time, up to six hours. A notice that
-// a partner has not accepted within thirty days is given up.
+// a partner has not accepted within thirty days is dropped.
 func (s *Notices) Undelivered(ctx context.Context, o store.Outgoing, cause error) error {
 	now := s.o.Now()
 	if now.Sub(o.Made) > noticeLife {

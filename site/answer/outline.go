@@ -18,11 +18,11 @@ import (
 // How much of a document is shown around its matches.
 const (
 	// outlineAround is how many units or sentences are shown on either side of a match that is evidence, and how near to what
-	// is shown the next match must be to be shown with its own surroundings: more follows where the asker's text continues to
+	// is shown the next match must be to be shown with its own surroundings: more follows if the asker's text continues to
 	// match.
 	outlineAround = 4
 	edgesAround   = 4  // units: a passage's gaps of two and two more at each end
-	revealAround  = 20 // units: a person decides about reading there
+	revealAround  = 20 // units: a person decides who reads there
 	// Bounds of one question.
 	maxOutlines = 200
 	maxSpans    = 256
@@ -32,7 +32,7 @@ const (
 
 func isNotFound(err error) bool { return errors.Is(err, concordat.ErrNotFound) }
 
-// known is the present state of a document in a job that its partner has seen.
+// known is the current state of a document in a job that its partner has seen.
 type known struct {
 	*grant
 	set    *epochSet
@@ -54,7 +54,7 @@ func (s *core) epochFor(from concordat.SiteID, e concordat.Epoch) (*epochSet, er
 	return set, nil
 }
 
-// known returns a document of a job by its handle, without its text, or why nothing is shown of it. It treats handles alike
+// known returns a document of a job by its handle, without its text, or the reason why nothing of it is shown. It treats handles alike
 // that were never disclosed, were disclosed without metadata, or belong to a text that changed.
 func (s *Answerer) known(ctx context.Context, from concordat.SiteID, set *epochSet, job concordat.JobID,
 	h concordat.Handle) (*known, error) {
@@ -134,7 +134,7 @@ func (s *Answerer) pay(ctx context.Context, xs ...store.Spending) error {
 }
 
 // AnswerOutline answers the second round: for each requested document, which the job must have learnt about with metadata, the
-// sentences within 4 of its matches, in the form that its library's rule names, as long as the partner has the text in no other
+// sentences within 4 of its matches, in the form that its library's rule names, unless the partner has the text in another
 // form. The matches must be evidence, beyond chance; this site's rule decides (see evidenceOf). Each costs the asker a
 // document, and units of the document's year.
 func (s *Answerer) AnswerOutline(ctx context.Context, from concordat.SiteID, a *concordat.OutlineAsk) (*concordat.Outlines, error) {
@@ -270,7 +270,7 @@ func (s *Answerer) withhold(ctx context.Context, k *known, o *concordat.Outline)
 	return nil
 }
 
-// show records that something of a document goes to the partner, or refuses if it already has the text in another sketch.
+// show records that part of a document is shown to the partner, or refuses if it already has the text in another sketch.
 func (s *Answerer) show(ctx context.Context, k *known, form string, sentences, characters int) error {
 	err := s.o.Store.Asks.Show(ctx, store.Showing{Partner: k.from, Hash: k.row.Hash, Form: form, Library: k.library.ID, Document: k.row.ID,
 		Epoch: k.set.Epoch, Sentences: sentences, Characters: characters})
@@ -302,7 +302,7 @@ func (k *known) anchors(ordinals []int) ([]store.AnswerHit, error) {
 	for _, n := range order {
 		kept[n] = best[n].Weight > 0
 	}
-	spread := func(order []int) { // from what is kept to what lies near
+	spread := func(order []int) { // from what is kept to neighbouring matches
 		for i := 1; i < len(order); i++ {
 			a, b := order[i-1], order[i]
 			if kept[a] && max(a, b)-min(a, b) <= 2*outlineAround && best[b].Weight > common/2 {
@@ -374,7 +374,7 @@ func (k *known) fingerprints(around []store.AnswerHit) (*concordat.Outline, erro
 
 // AnswerEdges answers the edge round: where the asker's words occur in the same order in the requested spans, as far as these
 // are within four units of a matching sentence, and only for literal copies that are long enough. Every passage costs, whatever
-// is found: someone who knows a copy except the next word could try all possible ones.
+// is found: someone who knows a copy except for the next word could try all possible ones.
 func (s *Answerer) AnswerEdges(ctx context.Context, from concordat.SiteID, a *concordat.EdgesAsk) (*concordat.Edges, error) {
 	line := auditDocument{Job: hex.EncodeToString(a.Job[:]), Epoch: a.Epoch.String(), Handle: hex.EncodeToString(a.Handle[:]),
 		Form: store.FormEdges}

@@ -11,14 +11,14 @@ import (
 	"concordat/store"
 )
 
-// leastDocuments is the least size of a library that answers at level existence or counts: in a smaller one they
-// reveal too much about single documents.
+// leastDocuments is the minimum size of a library that answers at level existence or counts: in a smaller one they reveal too
+// much about single documents.
 const leastDocuments = 20
 
 // few is the number that stands for those below three at level counts.
 const few = 2
 
-// openGate is the distance in bits within which a sentence must match before text of its document is opened: beyond it a match
+// openGate is the distance in bits within which a sentence must match before text of its document is opened: beyond that a match
 // can be chance.
 const openGate = 15
 
@@ -49,7 +49,7 @@ const (
 // rank returns the place of a level in concordat.Levels, or -1.
 func rank(l concordat.Show) int { return slices.Index(concordat.Levels(), l) }
 
-// lower returns the lesser of two levels.
+// lower returns the lower of two levels.
 func lower(a, b concordat.Show) concordat.Show {
 	if rank(a) < rank(b) {
 		return a
@@ -60,7 +60,7 @@ func lower(a, b concordat.Show) concordat.Show {
 // atLeast reports whether level l includes level want.
 func atLeast(l, want concordat.Show) bool { return rank(l) >= rank(want) }
 
-// grant holds the present rights of a partner in a library.
+// grant holds the current rights of a partner in a library.
 type grant struct {
 	from    concordat.SiteID
 	library store.Library
@@ -73,11 +73,11 @@ func refuse(r concordat.Reason, format string, args ...any) *concordat.Refusal {
 	return &concordat.Refusal{Reason: r, Words: fmt.Sprintf(format, args...)}
 }
 
-// anyPurpose stands for the purposes of everything that a partner does with a mirror. No ask has it.
+// anyPurpose covers everything that a partner does with a mirror. No ask has it.
 const anyPurpose = "\x00"
 
-// grant returns what the partner may have of a library for a purpose, or why it may have nothing. Closed and missing libraries
-// get the same answer.
+// grant returns the partner's rights in a library for a purpose, or why there are none. Closed and missing libraries get the
+// same answer.
 func (s *core) grant(ctx context.Context, from concordat.SiteID, lib concordat.LibraryID,
 	purpose string) (*grant, *concordat.Refusal, error) {
 	g := &grant{from: from}
@@ -172,8 +172,8 @@ func (g *grant) shipped(n int) store.Spending {
 	return g.spending(spendShipped, n, store.Window{Within: Day, Most: 4*g.library.Documents + 2000})
 }
 
-// maxComparisons is the most passages of one document whose edges a partner may request in a year. The draft after next of a
-// thesis needs a few dozen; trying all possible next words needs 256 for a byte of the hash.
+// maxComparisons is the maximum number of passages of one document whose edges a partner may request in a year. Several drafts
+// of a thesis need a few dozen; trying all possible next words needs 256 for a byte of the hash.
 const maxComparisons = 200
 
 // compared is the spending of n comparisons with a document.
@@ -187,9 +187,9 @@ func (g *grant) compared(id concordat.DocumentID, n int) store.Spending {
 	return x
 }
 
-// Share opens a library to a partner under a rule, or replaces the rule, and returns the stored share. [Sets.KeepEpochs]
-// makes the fingerprints that its partners need. The change, the notice to the partner, the entry in the audit, and what also
-// contains, for example an entry that names the person, are one transaction.
+// Share opens a library to a partner under a rule, or replaces the rule, and returns the stored share. [Sets.KeepEpochs] makes
+// the fingerprints that its partners need. The change, the notice to the partner, the audit entry, and the changes in also, for
+// example an entry that names the person, are one transaction.
 func (s *Shares) Share(ctx context.Context, x store.Share, also ...func(tx *store.DB) error) (store.Share, error) {
 	if x.Rule.Leads && !atLeast(x.Rule.Level, concordat.ShowMetadata) {
 		return x, fmt.Errorf("%w: leads at level %s: they name documents, which needs level metadata or above", concordat.ErrInvalid,
@@ -220,7 +220,7 @@ func (s *Shares) Share(ctx context.Context, x store.Share, also ...func(tx *stor
 	return x, nil
 }
 
-// all runs fs on a transaction until one fails.
+// all runs fs in a transaction until one fails.
 func all(tx *store.DB, fs []func(tx *store.DB) error) error {
 	for _, f := range fs {
 		if err := f(tx); err != nil {

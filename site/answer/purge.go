@@ -13,8 +13,8 @@ type purger interface {
 	Purge(ctx context.Context) error
 }
 
-// PurgeIndex removes the bytes of deleted documents of an index from the disk. state is "purged", or "left" for an index that
-// cannot.
+// PurgeIndex removes the bytes of deleted documents of an index from the disk. state is "purged", or "left" if the index cannot
+// do that.
 func PurgeIndex(ctx context.Context, x concordat.Index) (state string, err error) {
 	p, ok := x.(purger)
 	if !ok {
@@ -58,9 +58,9 @@ type Purged struct {
 	State string                      // as of PurgeIndex; "": it was not reached
 }
 
-// Purge removes from all sets the documents of libraries that the catalogue lacks, and from the disk the bytes of deleted
-// documents in sets that held any or that touched selects. A set that holds some and is not open in this process is
-// concordat.ErrUnavailable; what was done is returned with the error.
+// Purge removes from all sets the documents that their libraries' catalogue lacks, and from the disk the bytes of deleted
+// documents in sets that held any or that touched selects. It fails with concordat.ErrUnavailable for a set that holds some and
+// is not open in this process; it returns what was done with the error.
 func (s *Sets) Purge(ctx context.Context, libraries []concordat.LibraryID,
 	touched func(concordat.Epoch) bool) ([]Purged, error) {
 	s.epochs.fill.Lock()

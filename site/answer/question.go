@@ -14,7 +14,7 @@ type question struct {
 	from     concordat.SiteID
 	ask      *concordat.Ask
 	set      *epochSet
-	first    bool // of its job: nothing was found before
+	first    bool // of its job: nothing was found earlier
 	excluded map[[16]byte]bool
 	withheld map[concordat.LibraryID]int // sentences that were not answered; see once
 }
@@ -42,8 +42,8 @@ type hit struct {
 	match   concordat.Match
 	holders int  // documents of the library that the question came near
 	weight  int  // as evidence
-	paged   bool // many hold it, and it is part of a page
-	blurred bool // it is disclosed as near, and weighs no more than that
+	paged   bool // many hold it, but it is part of a page
+	blurred bool // it is disclosed as near, and weighs no more
 }
 
 // name identifies an asked sentence.

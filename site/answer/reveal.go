@@ -35,7 +35,7 @@ const (
 // At level overlap it says which runs of the asker's own words each passage has in the same order, and nothing else: never a
 // word that the asker did not send. At level passage a person decides first; asking again returns the state of the request, and
 // the passages once it is granted. Every question is paid before the document is read, whether the passage is then shown or
-// refused, and all refusals give the same reason; it counts for the document and a year.
+// refused, and all refusals give the same reason; it counts for the document in a year.
 func (s *Answerer) AnswerReveal(ctx context.Context, from concordat.SiteID, a *concordat.RevealAsk) (*concordat.Revealed, error) {
 	line := auditDocument{Job: hex.EncodeToString(a.Job[:]), Epoch: a.Epoch.String(), Handle: hex.EncodeToString(a.Handle[:])}
 	r, err := s.reveal(ctx, from, a, &line)
@@ -79,7 +79,7 @@ func (s *Answerer) reveal(ctx context.Context, from concordat.SiteID, a *concord
 	return s.open(ctx, k, a, &concordat.Revealed{State: concordat.DisclosureGranted}, false, line)
 }
 
-// checkReveal refuses what cannot be requested of any document.
+// checkReveal rejects requests that no document could satisfy.
 func checkReveal(a *concordat.RevealAsk) error {
 	if len(a.Passages) == 0 || len(a.Passages) > concordat.MaxRevealed || len(a.Reason) > maxReason || len(a.Contact) > maxReason {
 		return fmt.Errorf("reveal %d passages: %w", len(a.Passages), concordat.ErrInvalid)
@@ -95,7 +95,7 @@ func checkReveal(a *concordat.RevealAsk) error {
 	return nil
 }
 
-// look pays for reading passages, and then refuses, without saying why, those that are not text of the document, are far from
+// look charges for reading passages, and then refuses, without saying why, those that are not text of the document, are far from
 // close matches, or are much shorter than the text sent for them, which would be many guesses at once.
 func (s *Answerer) look(ctx context.Context, k *known, a *concordat.RevealAsk) error {
 	n := openedSentences(a.Passages)
@@ -180,7 +180,7 @@ func overlap(text, passage string) []concordat.Span {
 	return out
 }
 
-// letters counts what is not white space.
+// letters counts characters other than white space.
 func letters(s string) int {
 	n := 0
 	for _, f := range strings.Fields(s) {
@@ -210,8 +210,8 @@ func (s *Answerer) passages(ctx context.Context, k *known, a *concordat.RevealAs
 	return s.open(ctx, k, a, out, true, line)
 }
 
-// request returns the partner's request for these passages, which it creates if there is none, or only one that has expired
-// undecided.
+// request returns the partner's request for these passages, and creates it if there is none, or only an expired one without a
+// decision.
 func (s *Answerer) request(ctx context.Context, k *known, a *concordat.RevealAsk, spans []concordat.Span) (store.Disclosure, error) {
 	all, err := s.o.Store.Answers.DisclosuresOf(ctx, store.DisclosureIn, k.from, a.Job, a.Handle)
 	if err != nil {
@@ -245,7 +245,7 @@ func (s *Answerer) request(ctx context.Context, k *known, a *concordat.RevealAsk
 	return d, s.o.Store.Answers.PutDisclosure(ctx, d)
 }
 
-// expire moves a request whose time is over to that state.
+// expire gives a request whose time is over that state.
 func (s *Requests) expire(ctx context.Context, d store.Disclosure) (store.Disclosure, error) {
 	open := d.State == concordat.DisclosurePending || d.State == concordat.DisclosureGranted
 	if !open || d.Until.IsZero() || s.o.Now().Before(d.Until) {
@@ -289,17 +289,17 @@ func (s *Requests) DisclosuresAfter(ctx context.Context, state, id string, limit
 	return out, next, nil
 }
 
-// MaxWords bounds the words about a decision to a partner, in bytes.
+// MaxWords bounds the message about a decision to a partner, in bytes.
 const MaxWords = 10_000
 
-// The errors of words to a partner.
+// The errors of messages to a partner.
 var (
 	ErrNoWords   = fmt.Errorf("the partner is told the reason: write a few words: %w", concordat.ErrInvalid)
 	ErrLongWords = fmt.Errorf("the partner is told %d bytes at most: %w", MaxWords, concordat.ErrInvalid)
 )
 
-// Decide grants or refuses a pending request, and sends the decision with words to the partner, which a refusal needs
-// (ErrNoWords, ErrLongWords). A granted one can be read as long as the library's rule says.
+// Decide grants or refuses a pending request, and sends the partner the decision with words, which a refusal needs (ErrNoWords,
+// ErrLongWords). A granted one can be read for as long as the library's rule says.
 func (s *Requests) Decide(ctx context.Context, id, actor string, granted bool, words string) (store.Disclosure, error) {
 	to := concordat.DisclosureRefused
 	if granted {
@@ -308,7 +308,7 @@ func (s *Requests) Decide(ctx context.Context, id, actor string, granted bool, w
 	return s.decide(ctx, id, concordat.DisclosurePending, to, actor, words)
 }
 
-// Withdraw takes back a grant, and sends the partner the reason, like a refusal by Decide. What was read remains known.
+// Withdraw withdraws a grant, and sends the partner the reason, like a refusal by Decide. The partner keeps what it has read.
 func (s *Requests) Withdraw(ctx context.Context, id, actor, words string) (store.Disclosure, error) {
 	return s.decide(ctx, id, concordat.DisclosureGranted, concordat.DisclosureWithdrawn, actor, words)
 }
@@ -372,8 +372,8 @@ func (s *Requests) approval(ctx context.Context, d store.Disclosure) (time.Durat
 	return x.Rule.Filled().Approval, nil
 }
 
-// Asked returns a partner's request with the passages concerned, for the person who decides. It fails with
-// concordat.ErrNotFound if the document has changed or is gone.
+// Asked returns a partner's request with its passages, for the person who decides. It fails with concordat.ErrNotFound if the
+// document has changed or is gone.
 func (s *Requests) Asked(ctx context.Context, id string) (store.Disclosure, []string, error) {
 	d, err := s.o.Store.Answers.Disclosure(ctx, id)
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"concordat/store"
 )
 
-// A shipment ends at whichever comes first.
+// A shipment ends when it reaches one of these bounds.
 const (
 	shipDocuments = 200
 	shipSentences = 20_000
@@ -67,8 +67,8 @@ func (s *Answerer) ship(ctx context.Context, from concordat.SiteID, a *concordat
 	return out, s.o.Store.Answers.AddShipped(ctx, from, set.Epoch, shipped)
 }
 
-// shipPage adds to out what changed after a number, and returns what goes into the mirror, and the number of the last change
-// examined.
+// shipPage adds to out what changed after a number, and returns the records of what the mirror gets, and the number of the last
+// change examined.
 func (s *Answerer) shipPage(ctx context.Context, set *epochSet, g *grant, after int64,
 	out *concordat.Shipment) (shipped []store.Shipped, last int64, err error) {
 	changes, err := s.o.Store.Answers.EpochChanges(ctx, set.Epoch, g.library.ID, after, shipDocuments)
@@ -182,7 +182,7 @@ func (e *epochSet) readCursor(from concordat.SiteID, a *concordat.ShipAsk) (int6
 	return 0, unknown("the cursor belongs to another set: start again")
 }
 
-// OpenTo returns what is open to a partner, in order of library, with the dates of what is not open yet.
+// OpenTo returns the libraries that are open to a partner, in order, with the dates of those that are not open yet.
 func (s *Answerer) OpenTo(ctx context.Context, from concordat.SiteID) (*concordat.Catalogue, error) {
 	shares, err := s.o.Store.Answers.Shares(ctx, "", from)
 	if err != nil {
@@ -230,7 +230,7 @@ func (s *Answerer) openLibrary(ctx context.Context, g *grant) (*concordat.OpenLi
 	return l, nil
 }
 
-// roundUp rounds up to two digits, so that a catalogue does not count single documents.
+// roundUp rounds up to two digits, so that a catalogue does not reveal single documents.
 func roundUp(n int) int {
 	unit := 1
 	for n > 100*unit {

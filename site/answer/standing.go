@@ -15,7 +15,7 @@ import (
 // Standing questions.
 const (
 	standingLife = year
-	// maxStanding is the most standing sentences of one partner in an epoch, some 100 bytes of memory each.
+	// maxStanding is the maximum number of standing sentences of one partner in an epoch, some 100 bytes of memory each.
 	maxStanding = 200_000
 )
 
@@ -68,8 +68,8 @@ func newStandingTable(asks []store.StandingAsk) *standingTable {
 	return t
 }
 
-// near calls each with the standing sentences that their probe reaches from f, each once: what an index with f alone would
-// answer.
+// near calls each with the standing sentences that their probe reaches from f, each once: the answer of an index that holds
+// only f.
 func (t *standingTable) near(f concordat.Fingerprint, each func(standingSentence)) {
 	var places []int32
 	for band := range t.bands {
@@ -235,7 +235,7 @@ func (s *Sets) alertOne(ctx context.Context, e *epochSet, lib concordat.LibraryI
 }
 
 // alertOwner keeps an alert about a notice to a partner: this site's officers see the pair of documents as the partner sees it,
-// and no more. Below metadata a document has only its pseudonym, and below counts none.
+// and no more. Below level metadata a document has only its pseudonym, and below counts no document is named.
 func (s *Sets) alertOwner(ctx context.Context, x *store.StandingAsk, t *concordat.SiteAnswer, all []*found) error {
 	l := &t.Libraries[0]
 	a := store.Alert{Side: store.AlertTold, At: s.o.Now(), Partner: x.Partner, Job: hex.EncodeToString(x.Ask.Job[:]), Purpose: x.Ask.Purpose,
@@ -277,7 +277,7 @@ func (s *Sets) openCase(ctx context.Context, x *store.StandingAsk, a store.Alert
 		Sentences: a.Sentences, Opened: a.At})
 }
 
-// span returns where a sentence that was found stands.
+// span returns where a matching sentence is.
 func (f *found) span(ordinal int) concordat.Span {
 	i := slices.IndexFunc(f.hits, func(h hit) bool { return h.Ordinal == ordinal })
 	return f.hits[i].match.Span
@@ -288,7 +288,7 @@ func (s *Sets) news(ctx context.Context, q *question, g *grant, lib concordat.Li
 	hash string) (*found, error) {
 	row, err := s.o.Store.Catalogue.DocumentRow(ctx, lib, id)
 	if isNotFound(err) || err == nil && (row.Hash != hash || q.leftOut(g, row.Author)) {
-		return nil, nil // changed again, so it comes once more; or not disclosed
+		return nil, nil // changed again, so it will be reported later; or not disclosed
 	}
 	if err != nil {
 		return nil, err

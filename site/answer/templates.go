@@ -9,10 +9,10 @@ import (
 	"concordat/site/compare"
 )
 
-// Wording that a library hands out is no answer to a partner, since everybody who was given it has it. The owner recognises it
-// by the fingerprints of its templates' sentences under the key of the epoch, the form of the question.
+// Wording that a library hands out is not an answer to a partner, since everyone who was given it has it. The owner recognises
+// it by the fingerprints of its templates' sentences under the key of the epoch, which is the form of the question.
 
-// askedTemplates returns which of the asked sentences are wording of a template of the library, or nearly.
+// askedTemplates returns which of the asked sentences are wording of a template of the library, or nearly so.
 func (s *Answerer) askedTemplates(ctx context.Context, q *question, g *grant) (map[int]bool, error) {
 	texts, err := s.templates(ctx, g.library.ID)
 	if err != nil {

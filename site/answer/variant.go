@@ -16,19 +16,19 @@ import (
 
 // A partner that may ask about any number of slightly different fingerprints can find out the fingerprint of a sentence that it
 // nearly has: each answer shows whether the change led nearer. So sentences of one ask that are variants of each other are
-// answered once, only so many different questions are answered about each of our sentences in a year, and each gets less than
-// the one before. Misses count too if the partner sees them.
+// answered once, only a limited number of different questions is answered about each of our sentences in a year, and each gets
+// less than the one before. Misses count too if the partner notices them.
 
 const (
-	// maxVariants is the most different questions answered about one sentence, for one partner in a year. The first is answered
-	// in steps: same, near, far, or beyond the gate. The next, up to steppedVariants, say whether they are very near, all
-	// others whether they are the same.
+	// maxVariants is the maximum number of different questions that are answered about one sentence, for one partner in a year.
+	// The first is answered in steps: same, near, far, or beyond the gate. The next, up to steppedVariants, are told whether
+	// they are very near, all others whether they are the same.
 	maxVariants, steppedVariants = 4, 3
 	// variantBits is the distance within which two sentences of one ask are variants.
 	variantBits = profile.MaxGate
 	// approachHashes and approachBits are how far beyond the gate a question counts.
 	approachHashes, approachBits = 2, 4
-	// firstBlur and laterBlur are the most hashes by which the borders of the steps are moved, differently for each question;
+	// firstBlur and laterBlur are by how many hashes the borders of the steps are moved at most, differently for each question;
 	// veryNear is how many hashes nearer than near a later question must be.
 	firstBlur, laterBlur, veryNear = 2, 3, 3
 )
@@ -61,8 +61,8 @@ type variant struct {
 }
 
 // once counts the questions of an ask, and returns the documents with the hits that may be disclosed: those of answered
-// questions, in the remaining steps. A question asked too often is not answered for any document: with some of its documents left out,
-// wording would seem rarer than it is.
+// questions, in the remaining steps. A question asked too often is not answered for any document: if only some of its documents
+// were left out, wording would seem rarer than it is.
 func (s *Answerer) once(ctx context.Context, q *question, g *grant, matches []concordat.Match, docs []*found) ([]*found, error) {
 	if len(docs) == 0 {
 		return nil, nil
@@ -118,8 +118,9 @@ func (s *Answerer) once(ctx context.Context, q *question, g *grant, matches []co
 	return slices.DeleteFunc(docs, func(f *found) bool { return len(f.hits) == 0 }), nil
 }
 
-// missed returns what lies within reach of a question in the documents seen and was not found, as no band of it is near: that it was not
-// found tells as much as that another was. The texts of the documents are fingerprinted for that.
+// missed returns the sentences in the documents seen that a question nearly reached but did not find, since none of their bands
+// is near: that a sentence was not found reveals as much as that another was. The texts of the documents are fingerprinted for
+// that.
 func (s *Answerer) missed(ctx context.Context, q *question, g *grant, matches []concordat.Match, docs []*found,
 	seen map[concordat.DocumentID]bool) ([]concordat.Match, error) {
 	type pair struct {
@@ -143,7 +144,7 @@ func (s *Answerer) missed(ctx context.Context, q *question, g *grant, matches []
 			return nil, err
 		}
 		if d == nil || store.TextHash(d.Text) != f.row.Hash {
-			continue // it changes at this moment; nothing more is told of it
+			continue // it is changing right now; nothing more is told of it
 		}
 		p, err := q.set.Profiler.ForIndex(*d)
 		if err != nil {
@@ -165,7 +166,7 @@ func (s *Answerer) missed(ctx context.Context, q *question, g *grant, matches []
 	return out, nil
 }
 
-// maxMissed is the most documents of one answer that are searched for misses.
+// maxMissed is the maximum number of documents of one answer that are searched for misses.
 const maxMissed = 64
 
 // place is a sentence of a library.
@@ -177,8 +178,8 @@ type place struct {
 // untold is the closeness of an undisclosed hit.
 const untold = concordat.CloseSame + 1
 
-// blur leaves of a hit what may be disclosed after so many other questions about the sentence. Closeness is measured from a
-// different place for each question, by a key that only this site knows: at a sharp border a specially made question would
+// blur reduces a hit to what may be disclosed after a number of other questions about the sentence. Closeness is measured from
+// a different place for each question, by a key that only this site knows: with a sharp border a specially made question would
 // halve the number of possible words.
 func (q *question) blur(h *hit, f *found, before int) {
 	if h.Closeness == concordat.CloseSame {
@@ -225,18 +226,19 @@ func (s *Answerer) probing(ctx context.Context, g *grant, refused int) error {
 	return s.audit(ctx, g.from, "probing", auditProbing{g.library.ID})
 }
 
-// maxJobsOfOne is the number of jobs of a partner that may see one document within jobLife before an alarm: the source is much
-// used, or someone reads it piece by piece, which bounds on single sentences do not notice.
+// maxJobsOfOne is the number of jobs of a partner that may see one document within jobLife before an alarm: either the source
+// is popular, or someone reads it piece by piece, which bounds on single sentences do not notice.
 const maxJobsOfOne = 200
 
-// muchTold and muchOutlined are how much of a library a partner may have been told, and been shown outlines, in a year before an alarm.
+// muchTold and muchOutlined are the parts of a library that a partner may be told, and be shown outlines of, in a year before
+// an alarm.
 var (
 	muchTold     = store.Part{Of: 5, Least: 20}
 	muchOutlined = store.Part{Of: 10, Least: 10}
 )
 
 // lookAtJobs raises alarms about partners whose jobs lead to one document again and again, and about those that have been shown
-// much of a library, unless it looked within the hour.
+// much of a library, unless it ran within the hour.
 func (s *Answerer) lookAtJobs(ctx context.Context, now time.Time) error {
 	if now.Sub(s.epochs.looked) < time.Hour {
 		return nil
@@ -270,8 +272,8 @@ func (s *Answerer) lookAtJobs(ctx context.Context, now time.Time) error {
 	return nil
 }
 
-// variants returns the asked fingerprints that came near some sentence, in an order that the asker cannot know. What comes near
-// sentences of the documents seen counts even if it misses.
+// variants returns the asked fingerprints that came near some sentence, in an order that the asker cannot know. Questions that
+// come near sentences of the documents seen count even if they miss.
 func (q *question) variants(g *grant, matches, missed []concordat.Match, seen map[concordat.DocumentID]bool) []*variant {
 	by := map[concordat.Fingerprint]*variant{}
 	var out []*variant
@@ -303,8 +305,8 @@ func (q *question) variants(g *grant, matches, missed []concordat.Match, seen ma
 	return out
 }
 
-// singles returns those that are not variants of an earlier one near the same sentence. Which of the variants is answered
-// depends only on their names: the nearest would reveal more than its step.
+// singles returns those that are not variants of an earlier one near the same sentence. Which variant is answered depends only
+// on the names of the variants: the nearest would reveal more than its step.
 func singles(all []*variant) []*variant {
 	var out []*variant
 	for _, v := range all {

@@ -13,8 +13,8 @@ type Options struct {
 	Store  *store.DB
 	Logger *slog.Logger     // nil: the site's
 	Now    func() time.Time // nil: the site's
-	// Room fails if the disk has no room for what a partner sends; it is called before each shipment of a mirror, whose size
-	// the partner decides. nil: there is always room.
+	// Room fails if the disk has no room for a partner's data; it is called before each shipment of a mirror, whose size the
+	// partner decides. nil: there is always room.
 	Room func() error
 }
 
@@ -25,7 +25,7 @@ type Asker struct {
 	old  versions
 }
 
-// New returns an Asker, which the checks of the site ask from then on.
+// New returns an Asker, which the checks of the site use from then on.
 func New(s *site.Site, o Options) *Asker {
 	if o.Logger == nil {
 		o.Logger = s.Options().Logger

@@ -1,5 +1,5 @@
-// Package ask has a site's questions to its partners about a submission, and its mirrors of their libraries.
+// Package ask asks a site's partners about a submission, and keeps mirrors of their libraries.
 //
-// Package answer has what a site discloses to others, package site its own libraries. Start with merge.go, which has
+// Package answer decides what a site discloses to others; package site has its own libraries. Start with merge.go, which has
 // [Asker.Ask], and round.go, which is one submission at one partner.
 package ask

@@ -15,7 +15,6 @@ import (
 
 // edges is the edge round: the exact copies within stretches that are probably copied, and the number of this site's words
 // whose order was shown.
-// whose order was shown.
 func (r *round) edges(ctx context.Context, job concordat.JobID, n *nominated, full *align.Text,
 	literal []align.Passage) (copies []align.Passage, words int, st *concordat.Statement, err error) {
 	a := &concordat.EdgesAsk{Job: job, Epoch: r.p.Epoch, Handle: n.Handle}
@@ -84,7 +83,7 @@ func (fw *forwarding) together(rough, copies []align.Passage) []concordat.Passag
 				left -= max(0, min(c.End, x.B.End)-max(c.Start, x.B.Start))
 			}
 			if x.A.Len() == 0 || !whole && fw.count.Characters(x.A) < leastRest || maxWider*left < x.A.Len() && (!whole || left < x.B.Len()) {
-				continue // nothing is left, here or in the source: copied text does not correspond to other wording
+				continue // nothing is left, here or in the source: the rest of either side has no counterpart
 			}
 			out = append(out, concordat.Passage{Span: x.A, SourceSpan: x.B, Kind: p.Kind, Similarity: steps(p.Similarity)})
 		}
@@ -92,7 +91,7 @@ func (fw *forwarding) together(rough, copies []align.Passage) []concordat.Passag
 	return out
 }
 
-// maxWider is the most times as long that one side of a passage's remainder may be as the other.
+// maxWider is how many times as long one side of a passage's remainder may be as the other.
 const maxWider = 3
 
 // between returns the parts of a rough passage between the copies in it, each with the part of the source between the same

@@ -20,12 +20,12 @@ import (
 )
 
 // A partner that opens a library for it is asked which documents may say the same as sentences that matched nothing. It gets
-// cells of their meaning; its answer is a nomination, and shown as such until its text was shown and compared.
+// cells of their meaning; its answer is a nomination, and shown as such until the text is disclosed and compared.
 
-// forgetVersion is how long a partner with a version that does not know the question is not asked again.
+// forgetVersion is how long a partner whose version does not know the question is not asked again.
 const forgetVersion = 12 * time.Hour
 
-// versions remembers partners with a version that does not know questions by cells. It is safe for concurrent use.
+// versions remembers partners whose version does not know questions by cells. It is safe for concurrent use.
 type versions struct {
 	mu  sync.Mutex // guards old
 	old map[concordat.SiteID]time.Time
@@ -47,7 +47,7 @@ func (v *versions) setOld(id concordat.SiteID, now time.Time) {
 	v.old[id] = now
 }
 
-// leads asks the partner for leads, if the check wants that. A failure costs this part of the answer alone: lines record the
+// leads asks the partner for leads, if the check wants that. A failure affects only this part of the answer: lines record the
 // outcome.
 func (r *round) leads(ctx context.Context) {
 	switch {
@@ -73,7 +73,7 @@ func (r *round) leads(ctx context.Context) {
 	}
 }
 
-// saidOfLeads records the outcome of the question at the libraries without a record.
+// saidOfLeads records the outcome of the question for the libraries that have none.
 func (r *round) saidOfLeads(what string) {
 	for i := range r.answer.consulted {
 		if c := &r.answer.consulted[i]; c.Leads == "" {
@@ -168,7 +168,7 @@ func keyCells(a *concordat.LeadAsk, key []byte) error {
 	return nil
 }
 
-// noneLeft says why no sentence is left to ask about.
+// noneLeft returns the reason why no sentence is left to ask about.
 func (r *round) noneLeft() string {
 	if len(r.withheld) > 0 {
 		return concordat.LeadsWithheld
@@ -193,8 +193,8 @@ func (r *round) unsaid(cells *meaning.Cells) (*meaning.Text, [][]meaning.Asked, 
 	return read, read.Asked(cells), nil
 }
 
-// pad fills in the cells of a: the stretches and dummies, in an order that reveals nothing. It returns what each of them is;
-// nil: a dummy.
+// pad fills in the cells of a: the stretches and dummies, in an order that reveals nothing. It returns the origin of each; nil:
+// a dummy.
 func (r *round) pad(a *concordat.LeadAsk, stretches [][]meaning.Asked) ([]*meaning.Asked, error) {
 	n, chinese := 0, 0
 	for _, s := range stretches {
@@ -239,10 +239,10 @@ func (r *round) pad(a *concordat.LeadAsk, stretches [][]meaning.Asked) ([]*meani
 // maxOfStretch is how many cells a stretch of eight sentences has: those of each, and of each two neighbours.
 const maxOfStretch = 15
 
-// One question holds all cells of a text.
+// One question contains all cells of a text.
 const _ = uint(concordat.MaxLeadCells - meaning.MaxSentences/8*maxOfStretch)
 
-// shuffled returns 0 to n-1 in an order that nobody can guess.
+// shuffled returns 0 to n-1 in an order that no one can guess.
 func shuffled(n int) ([]int, error) {
 	out := make([]int, n)
 	for i := range out {
@@ -251,7 +251,7 @@ func shuffled(n int) ([]int, error) {
 	return out, shuffle(out)
 }
 
-// noteLeads records, before anything is sent, that the partner is shown cells, and what is needed to read its decisions.
+// noteLeads records, before anything is sent, that the partner is shown cells, and what later reading of its decisions needs.
 func (r *round) noteLeads(ctx context.Context, a *concordat.LeadAsk, salt []byte, places []*meaning.Asked, read *meaning.Text) error {
 	asked := sentencesOf(places, read.Spans)
 	err := r.fw.s.o.Store.Asks.Show(ctx, store.Showing{Partner: r.answer.site, Hash: store.TextHash(r.fw.sub.Text), Form: store.FormCells,
@@ -271,7 +271,7 @@ func (r *round) noteLeads(ctx context.Context, a *concordat.LeadAsk, salt []byte
 	return nil
 }
 
-// sentencesOf returns the sentences that places are of, in order.
+// sentencesOf returns the sentences of places, in order.
 func sentencesOf(places []*meaning.Asked, spans []concordat.Span) []concordat.Span {
 	is := make([]bool, len(spans))
 	for _, x := range places {
@@ -331,7 +331,7 @@ func validLeads(a *concordat.LeadAsk, t *concordat.LeadAnswer) error {
 	return nil
 }
 
-// takeLeads adds the documents that the partner named. It drops those that only dummies came near.
+// takeLeads adds the documents that the partner named. It drops those that came near only dummies.
 func (r *round) takeLeads(a *concordat.LeadAsk, t *concordat.LeadAnswer, salt []byte, places []*meaning.Asked, spans []concordat.Span) {
 	t.Statement.Salt = salt
 	if len(t.Statement.Payload) > 0 {

@@ -81,7 +81,7 @@ func (t tally) documents(h compare.Hit) int {
 	return max(n, h.Documents)
 }
 
-// recount counts again the documents that hold each passage, now over all sites: wording is common if it is common in the
+// recount recounts the documents that hold each passage, now over all sites: wording is common if it is common in the
 // federation.
 func recount(own concordat.SiteID, f *report.Findings, local []*compare.Candidate, all []*partnerAnswer) {
 	t := tally{}
@@ -143,11 +143,11 @@ func (fw *forwarding) cover(passages []concordat.Passage) {
 	slices.SortFunc(fw.covered, func(a, b concordat.Passage) int { return cmp.Compare(a.Span.Start, b.Span.Start) })
 }
 
-// keepEvery is how often the findings of a check that continues are kept, if there are new ones: a check
-// whose partners answer at once keeps them once, at its end.
+// keepEvery is how often the findings of a running check are kept, if there are new ones: a check whose partners answer at once
+// keeps them once, at its end.
 const keepEvery = 300 * time.Millisecond
 
-// soFar keeps the findings of a check that waits for partners, so that they can be read meanwhile.
+// soFar keeps the findings of a check that waits for partners, so that they can be read in the meantime.
 type soFar struct {
 	s    *Asker
 	task concordat.TaskID
@@ -167,7 +167,7 @@ func (k *soFar) tell(t *partnerAnswer) error {
 	return nil
 }
 
-// start keeps the present findings periodically until stop is called, which returns what went wrong.
+// start keeps the current findings periodically until stop is called, which returns any error.
 func (k *soFar) start(ctx context.Context) (stop func() error) {
 	if k.task == "" || k.o.Forwarded() == site.ForwardNone {
 		return func() error { return nil }
@@ -184,7 +184,7 @@ func (k *soFar) start(ctx context.Context) (stop func() error) {
 	}
 }
 
-// keepOn keeps the present findings periodically until ctx ends.
+// keepOn keeps the current findings periodically until ctx ends.
 func (k *soFar) keepOn(ctx context.Context) error {
 	tick := time.NewTicker(keepEvery)
 	defer tick.Stop()
@@ -207,7 +207,7 @@ func (k *soFar) keepOn(ctx context.Context) error {
 	}
 }
 
-// keep stores the findings so far. A partner that has not come back counts in them as one that has not answered.
+// keep stores the findings so far. A partner that has not answered yet counts in them as one without an answer.
 func (k *soFar) keep(ctx context.Context, so []*partnerAnswer) error {
 	f, o := k.f, k.o
 	g := *f

@@ -45,9 +45,9 @@ type Synced struct {
 
 // SyncMirror fetches the changes in a partner's library since the last time and puts them into the mirror's index; progress, if
 // not nil, is called after every shipment. After an interruption or a failure of the partner, a call continues from the last
-// shipment that was put. The index must be used by this site alone. A library that is no longer open here is deleted, and that
-// is not an error. It fails as Options.Room does if there is no room for more, and with a partner that continues without
-// sending anything.
+// shipment that was put. Only this site may use the index. A library that is no longer open here is deleted, which is not an
+// error. It fails as Options.Room does if there is no room for more, and if the partner keeps continuing without sending
+// anything.
 func (s *Asker) SyncMirror(ctx context.Context, partner concordat.Partner, m site.MirroredLibrary, progress func(Synced)) (Synced, error) {
 	var done Synced
 	if err := m.Validate(); err != nil {
@@ -61,7 +61,7 @@ func (s *Asker) SyncMirror(ctx context.Context, partner concordat.Partner, m sit
 		return done, err
 	}
 	if !state.Withdrawn.IsZero() || state.Scheme != "" && state.Scheme != m.Profiler.Scheme() {
-		// The present mirror is useless: closed since, or made by another recipe.
+		// The current mirror is useless: its library was closed, or it was made by another recipe.
 		if err := s.DropMirror(ctx, m); err != nil {
 			return done, err
 		}
@@ -113,7 +113,7 @@ const (
 	maxCursor             = 64
 	maxShippedSentences   = 1 << 20 // of one document
 	maxShippedDocuments   = 1 << 20
-	maxEmptyShipments     = 1000 // in a row; a page of changes may hold nothing that is shipped
+	maxEmptyShipments     = 1000 // in a row; a page of changes may contain nothing that is shipped
 	mirrorBatchDocuments  = 500
 	mirrorBatchOfDeletion = 500
 )
@@ -135,7 +135,7 @@ func (s *Asker) takeShipment(ctx context.Context, m *site.MirroredLibrary, state
 	var gone []concordat.DocumentID
 	var refs []concordat.Ref
 	var profiles []*concordat.Profile
-	seen := map[concordat.Handle]int{} // of a document that comes twice the last counts
+	seen := map[concordat.Handle]int{} // if a document comes twice, the last one counts
 	for i, d := range sh.Documents {
 		seen[d.Handle] = i
 	}
@@ -226,7 +226,7 @@ func (s *Asker) DropMirror(ctx context.Context, m site.MirroredLibrary) error {
 		if err != nil {
 			return err
 		}
-		// The cursor no longer tells what is here.
+		// The cursor no longer describes what is here.
 		state.Cursor, state.Complete = nil, false
 		if state.Withdrawn.IsZero() {
 			state.Withdrawn = s.o.Now()

@@ -11,8 +11,8 @@ import (
 	"concordat/store"
 )
 
-// EndStanding ends a standing check, here at once and at each of the partners that keeps it. Partners that keep it and are not
-// given, or cannot be reached, are named in the error; the call can be repeated. ErrNotFound: there is no standing check.
+// EndStanding ends a standing check, here at once and at each of the partners that keeps it. The error names partners that keep
+// it and are not given, or cannot be reached; the call can be repeated. ErrNotFound: there is no standing check.
 func (s *Asker) EndStanding(ctx context.Context, task concordat.TaskID, partners ...concordat.Partner) error {
 	asks, err := s.o.Store.Asks.Asks(ctx, task)
 	if err != nil {
@@ -31,7 +31,7 @@ func (s *Asker) EndStanding(ctx context.Context, task concordat.TaskID, partners
 		}
 		err := partners[i].Notify(ctx, &concordat.Notice{Kind: concordat.NoticeEnded, Job: a.Job, At: s.o.Now()})
 		var no *concordat.Refusal
-		if err == nil || errors.As(err, &no) && no.Reason == concordat.ReasonUnknown { // it has forgotten it already
+		if err == nil || errors.As(err, &no) && no.Reason == concordat.ReasonUnknown { // it has already forgotten it
 			err = s.o.Store.Asks.SetAskStanding(ctx, a.Job, false)
 		}
 		if err != nil {

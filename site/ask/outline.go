@@ -21,10 +21,10 @@ const (
 	// closeDistance is the distance in bits within which one sentence alone is evidence: among a third of a billion pairs of
 	// unrelated sentences the nearest were 24 apart (doc/security.md).
 	closeDistance = 15
-	// maxOutlined bounds the documents of one partner whose outlines are requested; the matched sentences of others are shown
-	// as they are.
+	// maxOutlined bounds the documents of one partner whose outlines are requested; matched sentences of others are shown as
+	// they are.
 	maxOutlined = 64
-	// maxEdges is the most documents of one partner whose edges are requested at a time.
+	// maxEdges is the maximum number of documents of one partner whose edges are requested at a time.
 	maxEdges = 8
 	// leastRest is the number of letters and digits from which the rest of a passage beside an exact copy is shown separately:
 	// more than the ragged edge of a passage of whole sentences.
@@ -33,8 +33,8 @@ const (
 	maxOutlineUnits = 1 << 16
 )
 
-// compare nominates documents by the matches and asks for more about them: the second round. What a failure leaves unanswered
-// is shown as the matched sentences.
+// compare nominates documents by the matches and asks for more about them: the second round. Where a failure leaves no answer,
+// the matched sentences are shown.
 func (r *round) compare(ctx context.Context) error {
 	slices.SortFunc(r.answer.matches, byMatch)
 	r.wording = r.fw.commonAt(r.answer.questions, r.answer.matches, r.p.Documents, byStep)
@@ -91,15 +91,15 @@ func (r *round) source(n *nominated) report.PartnerSource {
 		Level: n.level, Job: fmt.Sprintf("%x", n.job), Epoch: r.p.Epoch, Matches: n.Matches}
 }
 
-// matched reports whether a passage is evidence and a sentence of it matched by itself. Fingerprints of a whole document that
-// are somewhat alike at one place, where none of them matched, are alike by chance.
+// matched reports whether a passage is evidence and a sentence of it matched by itself. If fingerprints of a whole document are
+// somewhat alike at one place where none of them matched, they are alike by chance.
 func matched(c *compare.Candidate, p concordat.Passage) bool {
 	return isEvidence(p) && c.Documents(p.Span) > 0
 }
 
 func isEvidence(p concordat.Passage) bool { return p.Wording == "" }
 
-// addBeside adds the common wording that documents hold, and the documents named for that alone.
+// addBeside adds the common wording that documents hold, and the documents that were named only for that.
 func (r *round) addBeside(beside []concordat.Passage, docs map[concordat.Ref]*nominated) {
 	for _, p := range beside {
 		if !slices.ContainsFunc(r.answer.sources, func(x report.PartnerSource) bool { return x.Ref == p.Source }) {
@@ -109,12 +109,12 @@ func (r *round) addBeside(beside []concordat.Passage, docs map[concordat.Ref]*no
 	r.answer.passages = append(r.answer.passages, beside...)
 }
 
-// leastWorth is the least worth of a document's matches for which its outline is requested.
+// leastWorth is the minimum worth of a document's matches for requesting its outline.
 const leastWorth = 0.3
 
 // worthAsking reports whether the matches of a document are worth a second look: chance matches are far, so a few of them are
-// worth a fifth at most, and hardly ever neighbour each other. Among the sentences of maxOutlined documents hardly any match is
-// chance, and a reworded text may have only one: there each is worth it.
+// worth at most a fifth, and they hardly ever neighbour each other. Among the sentences of maxOutlined documents hardly any
+// match is due to chance, and a reworded text may have only one: there each is worth it.
 func worthAsking(c *compare.Candidate) bool {
 	return c.Score >= leastWorth || enough(c) || anyTwo(c, neighbours)
 }
@@ -136,7 +136,7 @@ func enough(c *compare.Candidate) bool {
 		})
 }
 
-// anyTwo reports whether two matches of different sentences on both sides are so.
+// anyTwo reports whether f holds for two matches of different sentences on both sides.
 func anyTwo(c *compare.Candidate, so func(g, h compare.Hit) bool) bool {
 	for i, h := range c.Hits {
 		for _, g := range c.Hits[:i] {
@@ -210,8 +210,7 @@ func (fw *forwarding) fromHits(hits []compare.Hit, p *profile.Profiler) []concor
 	return out
 }
 
-// joinGap is the number of characters up to which two matched sentences of one source belong
-// together, as in a report.
+// joinGap is the number of characters up to which two matched sentences of one source belong together, as in a report.
 const joinGap = 40
 
 func (fw *forwarding) near(end, start int) bool {
@@ -220,8 +219,8 @@ func (fw *forwarding) near(end, start int) bool {
 
 const nearStep = 0.74
 
-// steps rounds a similarity down to one that stands for its step in report.Closeness: from sketches
-// it is known to about 0.08 only.
+// steps rounds a similarity down to one that represents its step in report.Closeness: from sketches it is known only to about
+// 0.08.
 func steps(similarity float64) float64 {
 	for _, s := range []float64{1, 0.9, nearStep} {
 		if similarity >= s-1e-9 {
@@ -235,13 +234,13 @@ func steps(similarity float64) float64 {
 type ownText struct {
 	text string
 	mu   sync.Mutex // guards the rest
-	// texts are by what takes no part; sketches by that, key and number of bits; prints by profiler.
+	// texts are by the parts left out; sketches by those, key and number of bits; prints by profiler.
 	texts    map[string]*align.Text
 	sketches map[string]*align.Text
 	prints   map[*profile.Profiler][]align.Print
 }
 
-// words returns the text without walls.
+// words returns the text without the parts left out.
 func (o *ownText) words(key []byte, bits int, walls []concordat.Span) (full, sketch *align.Text, err error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -438,7 +437,7 @@ func (r *round) aligned(ctx context.Context, job concordat.JobID, n *nominated,
 	return got, words, st, err
 }
 
-// partnerPrints returns the units of an outline of fingerprints, with one that equals nothing where some are left out.
+// partnerPrints returns the units of an outline of fingerprints, with one that equals nothing where units are missing.
 func partnerPrints(o *concordat.Outline) ([]align.Print, error) {
 	out := make([]align.Print, 0, len(o.Units))
 	end := 0

@@ -22,15 +22,15 @@ type MatchedDocument struct {
 	Share    float64
 	Estimate report.Bounds
 	// ContainedThere is the share of the document's text, in bytes, in passages that count; valid only if the partner gave
-	// Length, the bytes of that text, and it is not 0. How much of the document could count is not known here.
+	// Length, the bytes of that text, and it is not 0. How much of the document could count is unknown here.
 	ContainedThere float64
 	Length         int
 }
 
 // PartnerMatches asks the partners of o about every sentence of a text, and compares it with the mirrors of o, like a check
-// without this site's own libraries; no task is kept. What becomes known at a partner is recorded as in Check, and a text that
-// a partner holds in another form is not sent. It fails with concordat.ErrInvalid for impossible options; a partner that
-// refuses or does not answer is a line of Consulted.
+// without this site's own libraries; no task is kept. What partners learn is recorded as in Check, and a text that a partner
+// holds in another form is not sent. It fails with concordat.ErrInvalid for impossible options; a partner that refuses or does
+// not answer is a line of Consulted.
 func (s *Asker) PartnerMatches(ctx context.Context, sub site.Submission, o site.CheckOptions, rules report.Rules) (*PartnerMatches, error) {
 	o.Forward = site.ForwardAll
 	if err := o.ValidatePartners(); err != nil {

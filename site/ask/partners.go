@@ -33,7 +33,7 @@ type forwarding struct {
 	own      ownText
 	shared   *compare.SharedWording  // parts of the submission that others may share, as known before partners are asked
 	heldHere func() []concordat.Span // parts of it that other documents of this site hold
-	// matchesOnly leaves the second round out.
+	// matchesOnly skips the second round.
 	matchesOnly bool
 }
 
@@ -53,10 +53,10 @@ type partnerAnswer struct {
 	leads      []report.PartnerLead
 	wording    []report.Wording // what the documents of the partner share, in order of text
 	failed     bool
-	silent     bool // it failed by not answering
+	silent     bool // it failed because it did not answer
 }
 
-// outcome describes how a finished partner has answered: refused, silent or failed if none of its libraries did. The reason is
+// outcome describes how a finished partner has answered: refused, silent or failed if no library did. The reason is
 // the first that it gave for a library without an answer.
 func (t *partnerAnswer) outcome() (site.PartnerState, concordat.Reason) {
 	var why concordat.Reason
@@ -116,7 +116,7 @@ func (s *Asker) newForwarding(sub site.Submission, o *site.CheckOptions, task co
 	return fw, nil
 }
 
-// all asks every partner at once and returns the answers, in the order of the options. each is called after each partner, never
+// all asks every partner at once and returns the answers, in the order of the options. It calls each after each partner, never
 // concurrently. It fails only with the error of ctx, or of the store.
 func (fw *forwarding) all(ctx context.Context, progress func(site.Progress), each func(*partnerAnswer) error) ([]*partnerAnswer, error) {
 	if fw.o.Forwarded() == site.ForwardNone {
@@ -216,7 +216,7 @@ func (fw *forwarding) unmatched(span concordat.Span) bool {
 	return 2*held < all
 }
 
-// failure says in plain words why a partner did not answer, with the protocol's reason if it gave one.
+// failure explains in plain words why a partner did not answer, with the protocol's reason if it gave one.
 func failure(err error, deadline time.Duration) (concordat.Reason, string) {
 	var r *concordat.Refusal
 	switch {

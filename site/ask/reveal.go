@@ -25,11 +25,11 @@ type RevealRequest struct {
 	Contact string // the contact for that person
 }
 
-// Reveal sends the submission's wording of passages to the partner that holds their sources, and keeps what it opens in the
+// Reveal sends the submission's wording of passages to the partner that holds their sources, and keeps what it discloses in the
 // findings. passages are indices of Findings.Passages. A request for whole passages is pending until a person decides; see
-// [Asker.RefreshDisclosures]. What was granted is not requested again. It returns the requested disclosures, a refusal being
+// [Asker.RefreshDisclosures]. Granted passages are not requested again. It returns the requested disclosures, a refusal being
 // one of their states. Errors: ErrNotFound, ErrInvalid for passages that are not the partner's or have no known place in the
-// source, and the partner's if it does not answer; it may then have read the wording all the same, and the findings say so.
+// source, and the partner's if it does not answer; it may have read the wording even so, and the findings say so.
 func (s *Asker) Reveal(ctx context.Context, task concordat.TaskID, o RevealRequest, passages ...int) ([]report.Disclosure, error) {
 	if o.Level == "" {
 		o.Level = concordat.ShowOverlap
@@ -71,7 +71,7 @@ func (s *Asker) Reveal(ctx context.Context, task concordat.TaskID, o RevealReque
 	return s.askReveals(ctx, task, f, made, func(concordat.SiteID) concordat.Partner { return o.Partner })
 }
 
-// RefreshDisclosures asks the given partners again for what is pending, and returns those disclosures of the task.
+// RefreshDisclosures asks the given partners again about pending requests, and returns those disclosures of the task.
 func (s *Asker) RefreshDisclosures(ctx context.Context, task concordat.TaskID, partners ...concordat.Partner) ([]report.Disclosure, error) {
 	defer s.site.HoldFindings()()
 	f, err := s.site.KeptFindings(ctx, task)
@@ -135,7 +135,7 @@ type answered struct {
 	leads      []report.Lead               // that the places of a lead show
 }
 
-// apply puts an answer into findings. What another process has learnt from the same request stays if it is more.
+// apply puts an answer into findings. What another process has learnt from the same request stays if it has more.
 func (a *answered) apply(f *report.Findings) {
 	line := consultedOf(f, a.disclosure.Source)
 	if line != nil {
@@ -327,7 +327,7 @@ func knownState(s string) bool {
 	return false
 }
 
-// jobOf reads a job as a PartnerSource has it.
+// jobOf parses a job as a PartnerSource has it.
 func jobOf(s string) (concordat.JobID, error) {
 	h, err := handleOf(concordat.DocumentID(s))
 	return concordat.JobID(h), err

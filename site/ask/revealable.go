@@ -39,7 +39,7 @@ func (s *Asker) Revealable(f *report.Findings, at concordat.Span, level concorda
 	return out
 }
 
-// revealed reports whether a partner has shown a passage at the level, or is still to decide.
+// revealed reports whether a partner has shown a passage at the level, or has not decided yet.
 func revealed(f *report.Findings, p *concordat.Passage, level concordat.Show) bool {
 	if p.Text != "" || level == concordat.ShowOverlap && p.Shared != nil {
 		return true

@@ -28,13 +28,13 @@ type round struct {
 	p      *site.PartnerLibraries
 	answer *partnerAnswer
 	began  time.Time
-	chosen []int // questions to be asked, in an order that says nothing
-	// withheld are sentences that are not sent in any form, as the partner holds them in another.
+	chosen []int // questions to be asked, in an order that reveals nothing
+	// withheld are sentences that are not sent in any form, since the partner holds them in another.
 	withheld []concordat.Span
 	// sent and answered are numbers of sentences: the rest was cut off by a failure.
 	sent, answered int
 	documents      map[concordat.Handle]*nominated
-	order          []*nominated // as they were told
+	order          []*nominated // as the partner told them
 	fault          error        // of this site, not of the partner
 	wording        *partWording
 }
@@ -60,8 +60,8 @@ func newRound(fw *forwarding, p *site.PartnerLibraries) *round {
 	return r
 }
 
-// prepare chooses the questions and records that they become known at the partner. What the partner holds in another form is
-// left out, since two forms together reveal far more than either.
+// prepare chooses the questions and records that the partner learns them. What the partner holds in another form is left out,
+// since two forms together reveal far more than either.
 func (r *round) prepare(ctx context.Context) error {
 	walls := r.fw.shared.Unasked()
 	for i, q := range r.answer.questions {
@@ -82,7 +82,7 @@ func (r *round) prepare(ctx context.Context) error {
 	for i, q := range r.chosen {
 		digests[i] = store.SentenceDigest(r.answer.questions[q].Span.In(r.fw.sub.Text))
 	}
-	if r.fw.task == "" { // nothing is kept of this check, but the partner will know
+	if r.fw.task == "" { // nothing of this check is kept, but the partner will know
 		r.fw.s.o.Logger.Debug("sentences are shown to a partner outside a check", "site", r.answer.site)
 	}
 	// A text whose word sets the partner has, as a document of ours, is not sent at all.
@@ -124,7 +124,7 @@ func (r *round) withhold(questions []int) {
 	}
 }
 
-// shuffle puts xs in an order that nobody can guess.
+// shuffle puts xs in an order that no one can guess.
 func shuffle(xs []int) error {
 	for i := len(xs) - 1; i > 0; i-- {
 		j, err := below(i + 1)
@@ -145,7 +145,7 @@ func below(n int) (int, error) {
 	return int(x.Int64()), nil
 }
 
-// ask asks the chosen sentences, in several asks if they are many. Answers before a failure stay.
+// ask asks about the chosen sentences, in several asks if there are many. Answers before a failure stay.
 func (r *round) ask(ctx context.Context) error {
 	most := r.p.MaxAsked
 	if most <= 0 || most > concordat.MaxAsked {
@@ -160,7 +160,7 @@ func (r *round) ask(ctx context.Context) error {
 	return nil
 }
 
-// askPart asks some sentences under their own job.
+// askPart asks about some sentences under their own job.
 func (r *round) askPart(ctx context.Context, part []int) error {
 	a := &concordat.Ask{
 		Epoch: r.p.Epoch, Scheme: r.p.Profiler.Scheme(), Libraries: r.p.Libraries, Probe: concordat.ProbeOne,
@@ -312,7 +312,7 @@ func (r *round) document(d concordat.DocumentAnswer, job concordat.JobID, level 
 	return n
 }
 
-// HandleName is how a partner's document is named at this site: its handle in hexadecimal.
+// HandleName is the name of a partner's document at this site: its handle in hexadecimal.
 func HandleName(h concordat.Handle) concordat.DocumentID {
 	return concordat.DocumentID(hex.EncodeToString(h[:]))
 }
@@ -326,7 +326,7 @@ func handleOf(id concordat.DocumentID) (h concordat.Handle, err error) {
 	return concordat.Handle(b), nil
 }
 
-// blame writes a failure of the partner into the lines that it concerns.
+// blame records a failure of the partner in the lines that it concerns.
 func (r *round) blame(ctx context.Context, err error) {
 	if err == nil {
 		return

@@ -5,7 +5,7 @@ import (
 	"concordat/site/compare"
 )
 
-// A partner states closeness in steps. Instead of a distance, its match has one that stands for its step, so mirrors, whose
+// A partner states closeness in steps. Instead of a distance, its match has one that represents its step, so mirrors, whose
 // distances are known, are judged by the same rules.
 
 const (
@@ -13,7 +13,7 @@ const (
 	farDistance  = 24
 )
 
-// stepDistance is the distance in bits that stands for each step.
+// stepDistance is the distance in bits that represents each step.
 var stepDistance = [...]int{concordat.CloseFar: farDistance, concordat.CloseNear: nearDistance, concordat.CloseSame: 0}
 
 // Nearness of the steps, on the scale of [compare.ByBits]: near sentences are mostly related, far ones mostly not.
@@ -22,7 +22,7 @@ const (
 	farWorth  = 0.07
 )
 
-// byStep says how near a match of a partner is.
+// byStep returns how near a match of a partner is.
 func byStep(_ concordat.Sentence, m concordat.Match) float64 {
 	switch {
 	case m.Distance == 0:

@@ -13,12 +13,12 @@ import (
 	"concordat/site/compare"
 )
 
-// Wording of a submission that others may share takes no part in asking partners either. What is known beforehand, from
+// Wording of a submission that others may share is left out when partners are asked, too. What is known beforehand, from
 // templates or from the documents of this site or of a batch, is not asked and anchors nothing; quotations that name their
-// source are asked, so that the source is shown with them, and anchor nothing either. A partner's answer shows what its
-// documents share: a sentence that enough of them hold is common. No text of theirs is needed.
+// source are asked, so that the source is shown with them, but anchor nothing either. A partner's answer shows what its
+// documents share: a sentence that enough of them hold is common. None of their text is needed.
 
-// leastPart is the number of letters of the shortest rest that is shown of a passage cut at shared wording.
+// leastPart is the minimum number of letters of a remainder that is shown when a passage is cut at shared wording.
 const leastPart = 30
 
 // partWording is the wording of the submission that is left out when it is compared with one partner.
@@ -26,7 +26,7 @@ type partWording struct {
 	fw     *forwarding
 	common []report.Wording // what the partner's documents share, in order of text
 	walls  []concordat.Span // that, and what was known before; in order and disjoint
-	// nearness says how near a match is, 0 to 1, for a partner or a mirror.
+	// nearness returns how near a match is, 0 to 1, for a partner or a mirror.
 	nearness func(concordat.Sentence, concordat.Match) float64
 }
 
@@ -88,7 +88,7 @@ func (fw *forwarding) quotationsAt(questions []concordat.Sentence, holders map[i
 	return out
 }
 
-// held returns how many documents of this site hold a sentence, including the submission; 0: none that was compared.
+// held returns how many documents of this site hold a sentence, including the submission; 0: none of those compared.
 func (fw *forwarding) held(s concordat.Span) int {
 	if fw.share(s, fw.heldHere()) < compare.MostlyShared {
 		return 0
@@ -125,7 +125,8 @@ func holders(matches []concordat.Match) map[int]holding {
 	return out
 }
 
-// classed classes sentences that follow each other by how many words they are in a row, and leaves out what counts all the same.
+// classed classes sentences that follow each other by how many words they have in a row, and leaves out those that count
+// anyway.
 func (fw *forwarding) classed(run []report.Wording, all int) []report.Wording {
 	var spans []concordat.Span
 	for _, x := range run {
@@ -158,7 +159,7 @@ func (w *partWording) add(held []report.Wording) {
 	}
 }
 
-// apart divides matches into those that are evidence and those of common wording. Those of other shared wording are neither.
+// apart divides matches into evidence and common wording. Matches of other shared wording are neither.
 func (w *partWording) apart(questions []concordat.Sentence, matches []concordat.Match) (evidence, common []concordat.Match) {
 	spans := make([]concordat.Span, len(w.common))
 	for i, x := range w.common {
@@ -177,7 +178,7 @@ func (w *partWording) apart(questions []concordat.Sentence, matches []concordat.
 	return evidence, common
 }
 
-// cut cuts passages of one source at wording that takes no part. A passage that mostly is such wording is marked so.
+// cut cuts passages of one source at wording that is left out. A passage that is mostly such wording is marked as such.
 func (w *partWording) cut(passages []concordat.Passage) []concordat.Passage {
 	var out []concordat.Passage
 	for _, p := range passages {
@@ -249,7 +250,7 @@ func (w *partWording) beside(questions []concordat.Sentence, matches []concordat
 	return compare.FewBeside(out)
 }
 
-// prints returns the sentences of the submission as fingerprints, without those that take no part.
+// prints returns the sentences of the submission as fingerprints, without those that are left out.
 func (w *partWording) prints(p *profile.Profiler) ([]align.Print, error) {
 	all, err := w.fw.own.fingerprints(p, w.fw.profiles[p])
 	if err != nil || len(w.walls) == 0 {

@@ -31,12 +31,12 @@ type Job struct {
 	Purpose     string                `json:"purpose,omitempty"` // told to partners
 	Template    string                `json:"template,omitempty"`
 	Exact       bool                  `json:"exact,omitempty"`
-	Threshold   float64               `json:"threshold,omitempty"` // share of a pair from which it joins its documents; 0: 0.3
+	Threshold   float64               `json:"threshold,omitempty"` // share from which a pair joins its documents; 0: 0.3
 	Channel     compare.Channel       `json:"channel,omitempty"`   // how documents are nominated
-	// Candidates is the most documents of the batch compared with each; 0: 200. A pair that either of the
-	// two nominates is compared.
+	// Candidates is the maximum number of documents of the batch compared with each; 0: 200. A pair is compared if either of
+	// the two nominates it.
 	Candidates int `json:"candidates,omitempty"`
-	// Leads requests what the documents say in other words than others of the batch, or the libraries, do.
+	// Leads requests passages in which documents say the same as others of the batch, or of the libraries, in other words.
 	Leads    bool           `json:"leads,omitempty"`
 	Manifest []ManifestLine `json:"manifest,omitempty"`
 	// Rules are the rules of the documents' reports and of the shares, until an officer changes the rules of a report; nil, as
@@ -48,7 +48,7 @@ type Job struct {
 	LeftOut map[string]concordat.LeftOut `json:"left_out,omitempty"`
 }
 
-// AllLeftOut returns what was left out of all archives of the batch.
+// AllLeftOut returns the files that were left out of all archives of the batch.
 func (j *Job) AllLeftOut() concordat.LeftOut {
 	var all concordat.LeftOut
 	for _, name := range slices.Sorted(maps.Keys(j.LeftOut)) {
@@ -87,8 +87,8 @@ const (
 )
 
 // Run compares the documents of a batch with one another and with what the options say, from where an earlier run stopped, and
-// ends the batch. No file, comparison or check is repeated. Memory does not grow with the number of documents except for a
-// small row of each document and pair.
+// ends the batch. No file, comparison or check is repeated. Memory grows with the number of documents only by a small row for
+// each document and pair.
 //
 // Each document is read and fingerprinted once, into the batch's index. Only when all are there does each look for the others
 // in it, so the order of submission does not matter. A pair is compared once, from the document whose name comes first, and
@@ -185,7 +185,7 @@ type batchRun struct {
 	// prepared are texts of members.
 	prepared preparedTexts
 	works    citedWorks
-	// submitter maps the name of a file to its submitter, if a learning platform named the files.
+	// submitter maps file names to their submitters, if a learning platform named the files.
 	submitter map[string]string
 	leads     []joinedLead // set once all members were compared
 
@@ -195,7 +195,7 @@ type batchRun struct {
 	claimed map[[2]int]bool // pairs that this run compares or has compared
 }
 
-// tellEvery is the least time between two records of progress in the store.
+// tellEvery is the minimum time between two records of progress in the store.
 const tellEvery = 500 * time.Millisecond
 
 // tell records progress; it fails if the batch was cancelled.
@@ -267,7 +267,7 @@ func (r *batchRun) read(ctx context.Context) error {
 	return g.Wait()
 }
 
-// readAhead reads files, several at a time, and sends a place for each, in order.
+// readAhead reads files, several at a time, and sends a slot for each, in order.
 func (r *batchRun) readAhead(ctx context.Context, waiting []store.BatchInput, files chan<- chan *batchFile) error {
 	defer close(files)
 	g, ctx := errgroup.WithContext(ctx)
@@ -310,7 +310,7 @@ func (r *batchRun) readFile(ctx context.Context, in store.BatchInput) (*batchFil
 		return nil, err
 	}
 	if err != nil || len(items) == 0 {
-		// A panic at one file must not stop the others.
+		// A panic in one file must not stop the others.
 		items = []site.Item{{Submission: site.Submission{ID: concordat.DocumentID(in.Name)},
 			Err: cmp.Or(err, error(emptyFile{}))}}
 	}
@@ -330,7 +330,7 @@ func (r *batchRun) readFile(ctx context.Context, in store.BatchInput) (*batchFil
 	return f, nil
 }
 
-// emptyFile is the error of a file that holds no document.
+// emptyFile is the error of a file that contains no document.
 type emptyFile struct{}
 
 func (e emptyFile) Error() string { return e.Cause().String() }
@@ -419,7 +419,7 @@ func (r *batchRun) keepFiles(ctx context.Context, files <-chan chan *batchFile, 
 	return flush()
 }
 
-// noteLeftOut keeps with the batch what was left out of archives, before the store counts them as read.
+// noteLeftOut records with the batch what was left out of archives, before the store counts them as read.
 func (r *batchRun) noteLeftOut(ctx context.Context, files []*batchFile) error {
 	changed := false
 	for _, f := range files {

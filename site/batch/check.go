@@ -62,8 +62,7 @@ func numbered(members []store.BatchMember) map[int]*store.BatchMember {
 	return by
 }
 
-// TaskOf is the identity of the task of a member, by its number from 0, in a round of a batch: the same whenever the round
-// resumes.
+// TaskOf is the identity of the task of a member, by its number from 0, in a round of a batch: the same when the round resumes.
 func TaskOf(id string, number, round int) concordat.TaskID {
 	if round <= 1 {
 		return concordat.TaskID(fmt.Sprintf("%s-%d", id, number+1))
@@ -87,7 +86,7 @@ func (r *batchRun) checkOne(ctx context.Context, m *store.BatchMember, by map[in
 	}
 	rules, err := r.rules(ctx, id, m, pairs, by)
 	if err == nil {
-		_, err = r.s.Score(ctx, id, f) // by what its lineage excuses
+		_, err = r.s.Score(ctx, id, f) // by what its lineage excludes
 	}
 	if err != nil {
 		return err
@@ -206,8 +205,8 @@ func (r *batchRun) addOthers(ctx context.Context, f *report.Findings, m *store.B
 	return f.Validate()
 }
 
-// rules returns the rules of a member's report. What its lineage excuses is excluded by a review, like an exclusion by hand: it
-// is on record, shown, and can be undone.
+// rules returns the rules of a member's report. What its lineage excludes is excluded by a review, like an exclusion by hand:
+// it is on record, shown, and can be undone.
 func (r *batchRun) rules(ctx context.Context, id concordat.TaskID, m *store.BatchMember, pairs []store.BatchPair,
 	by map[int]*store.BatchMember) (report.Rules, error) {
 	rules, decided, err := site.ReviewedRules(ctx, r.o.Store, id, r.o.Rules)
@@ -290,8 +289,8 @@ type FreshSource struct {
 	Share float64 `json:"share"` // 0 to 1, of what was compared
 }
 
-// FreshSources returns the sources that are in after but not in before, largest share first, before any rule. A source in
-// before that holds more now is not one.
+// FreshSources returns the sources in after that are not in before, largest share first, before any rule. A source in before
+// that holds more now is not one of them.
 func FreshSources(before, after *report.Findings) []FreshSource {
 	known := map[concordat.Ref]bool{}
 	for _, p := range before.Passages {

@@ -11,7 +11,7 @@ import (
 type Cluster struct {
 	Documents []ClusterDocument // those that belong to it most strongly first
 	Pairs     []ViewedPair      // those that count, of two of its documents; the largest share first
-	Bridges   []ViewedPair      // those that count, of one of its documents and one of another cluster; likewise
+	Bridges   []ViewedPair      // those that count, of one of its documents and one of another cluster; sorted likewise
 }
 
 // ClusterDocument is how strongly a document belongs to its cluster.
@@ -65,7 +65,7 @@ func (v *View) PairCluster(p ViewedPair) int {
 // Cluster returns the number of the cluster of member i, from 1; 0: none.
 func (v *View) Cluster(i int) int { return v.cluster[i] }
 
-// group makes the clusters of the pairs that count. Members are in order of name, so the order of submission does not matter.
+// group forms clusters from the pairs that count. Members are in order of name, so the order of submission does not matter.
 func (v *View) group() {
 	var links []screen.Link
 	for _, p := range v.Pairs {

@@ -107,7 +107,7 @@ func (r *batchRun) each(ctx context.Context, stage string, members []store.Batch
 	return g.Wait()
 }
 
-// compareOne returns the pairs of a member with those that nominate themselves and that no other worker has compared with it.
+// compareOne returns the pairs of a member with its candidates that no other worker has compared with it.
 func (r *batchRun) compareOne(ctx context.Context, m *store.BatchMember,
 	byName map[concordat.DocumentID]*store.BatchMember) ([]store.BatchPair, error) {
 	d, err := r.text(ctx, m.Name)
@@ -164,7 +164,7 @@ func (x *comparing) with(ctx context.Context, c *compare.Candidate, other *store
 	if err != nil {
 		return p, false, err
 	}
-	// Each of the two may find the other worth a look even if not vice versa.
+	// Either of the two may find the other worth a look when the other does not.
 	worth, err := x.r.inner.Worthwhile(&x.looks, c, source.Text)
 	if err != nil || !worth || !x.r.claim(x.m, other) {
 		return p, false, err
@@ -183,7 +183,7 @@ func (r *batchRun) isClaimed(m, other *store.BatchMember) bool {
 	return r.claimed[pairKey(m, other)]
 }
 
-// claim reports whether no worker has taken the pair in this run, and takes it for the caller. A run that ends before the
+// claim takes the pair for the caller unless a worker has taken it in this run, and reports whether it did. A run that ends before the
 // caller records its pairs has not recorded the caller as compared either.
 func (r *batchRun) claim(m, other *store.BatchMember) bool {
 	r.mu.Lock()
@@ -205,7 +205,8 @@ func (r *batchRun) pair(m, other *store.BatchMember, d, source *concordat.Docume
 	out := store.BatchPair{A: a.Number, B: b.Number}
 	here, there := r.prepared.of(r.wording, a.Name, d.Text), r.prepared.of(r.wording, b.Name, source.Text)
 	// An alignment starts from the examined text: each of the two gets the passages that a check of it would find. One may have
-	// none where the other has: what one quotes and names is evidence for the other, which put it in other words.
+	// none where the other has some: what one quotes, naming the source, is evidence against the other, which put it in other
+	// words.
 	kept := sidePassages(sideA, r.wording.passages(here, there, [2]string{a.Name, b.Name}, r.ref(b.Name), b.Title))
 	kept = append(kept, sidePassages(sideB, r.wording.passages(there, here, [2]string{b.Name, a.Name}, r.ref(a.Name), a.Title))...)
 	if len(kept) == 0 {
@@ -230,7 +231,7 @@ func sidePassages(side string, passages []concordat.Passage) []Passage {
 	return kept
 }
 
-// turn exchanges the two sides.
+// turn swaps the two sides.
 func (k *Passage) turn() {
 	k.A, k.B, k.LikeA, k.LikeB = k.B, k.A, k.LikeB, k.LikeA
 	words := make([]concordat.SpanPair, len(k.Words))

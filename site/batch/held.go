@@ -53,7 +53,7 @@ type wordingPlace struct {
 	Span   concordat.Span `json:"span"`
 }
 
-// heldAlike gathers the wording that several documents of a batch hold, by the classifier's results.
+// heldAlike gathers the wording that several documents of a batch hold, from the classifier's results.
 type heldAlike struct {
 	w      *batchWording
 	groups map[concordat.Kind]*wording.Groups
@@ -61,7 +61,7 @@ type heldAlike struct {
 	words  map[int]int // of each member
 }
 
-// whyAt names a place of a member.
+// whyAt identifies a place of a member.
 type whyAt struct {
 	member int
 	span   concordat.Span
@@ -90,7 +90,7 @@ func (h *heldAlike) add(member int, words *wording.Words, classes []wording.Clas
 	}
 }
 
-// heldOrder is the order of reported wording: what is to be decided, what counts, and what does not.
+// heldOrder is the order of reported wording: first what is to be decided, then what counts, then what does not.
 var heldOrder = []concordat.Kind{concordat.KindUndecided, "", concordat.KindForm, concordat.KindCommon}
 
 // keepHeld stores the gathered wording with the batch.
@@ -155,7 +155,7 @@ type ViewedWording struct {
 	Words   int
 	Of      int // documents of the batch
 	Common  bool
-	Open    bool // an officer must decide whether it counts, and has not
+	Open    bool // an officer must still decide whether it counts
 	Decided string
 	Kind    concordat.Kind // kind of wording that does not count; empty: it counts
 	Why     string
@@ -224,7 +224,7 @@ func (v *View) WordingOf(number int) (*ViewedWording, error) {
 }
 
 // WordingTexts returns the text of each wording of a view, at most runes code points, from the findings of the documents; empty
-// while none has any, or if no text is kept.
+// while none has findings, or if no text is kept.
 func WordingTexts(ctx context.Context, s *site.Site, v *View, wordings []ViewedWording, runes int) ([]string, error) {
 	out := make([]string, len(wordings))
 	texts := memberTexts{s: s, v: v, of: map[int]string{}}
@@ -351,7 +351,7 @@ func CountWording(ctx context.Context, s *site.Site, db *store.DB, id, by string
 	return nil
 }
 
-// countIn counts spans in the report of a member, or stops counting them, and updates its shares. open says that without a
+// countIn counts spans in the report of a member, or stops counting them, and updates its shares. open means that without a
 // decision they are undecided, and so are excluded.
 func countIn(ctx context.Context, s *site.Site, db *store.DB, v *View, m *store.BatchMember, spans []concordat.Span, by string,
 	count, open bool, why string, base report.Rules) error {

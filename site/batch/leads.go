@@ -27,7 +27,7 @@ type foundLead struct {
 	Pairs  []meaning.Pair `json:"pairs"`
 }
 
-// lead looks from each member for what others say in other words, once the shared wording of all is known.
+// lead looks from each member for passages that say the same as others in other words, once the shared wording of all is known.
 func (r *batchRun) lead(ctx context.Context) error {
 	if !r.job.Leads {
 		return nil
@@ -153,8 +153,8 @@ func (x *leading) from(ctx context.Context, m *store.BatchMember) ([]foundLead, 
 	return out, nil
 }
 
-// takenOf returns the parts of a member's text that others share, legitimately or not, apart from drafts of it and the like:
-// there is no lead there.
+// takenOf returns the parts of a member's text that others share, legitimately or not, apart from drafts of it: they have no
+// leads.
 func (r *batchRun) takenOf(ctx context.Context, m *store.BatchMember, by map[int]*store.BatchMember,
 	text string) ([]concordat.Span, error) {
 	pairs, err := r.o.Store.Batches.PairsOfMember(ctx, r.id, m.Number)
@@ -232,14 +232,14 @@ func (r *batchRun) joinLeads(ctx context.Context, members []store.BatchMember) (
 	return out, nil
 }
 
-// manySay is the number of members from which what they say alike is not a lead.
+// manySay is the number of members from which a statement that they share is not a lead.
 const manySay = 3
 
 // saying is a sentence of a member.
 type saying struct{ member, start int }
 
-// markMany marks the leads most of whose sentences many members say. Members whose pair does not count by their lineage, such
-// as a draft and the final version, count as one.
+// markMany marks the leads most of whose sentences are said by many members. Members whose pair does not count by their
+// lineage, such as a draft and the final version, count as one.
 func (r *batchRun) markMany(leads []joinedLead, by map[int]*store.BatchMember) {
 	others := map[saying][]int{}
 	add := func(s saying, other int) {

@@ -51,7 +51,7 @@ func (v *View) LeadLines(l *ViewedLeads) []LeadLine {
 	return out
 }
 
-// ManyLines returns what many documents say alike, in order.
+// ManyLines returns the places where many documents say the same, in order.
 func (v *View) ManyLines(l *ViewedLeads) []ManyLine {
 	out := make([]ManyLine, len(l.Many))
 	for i, x := range l.Many {

@@ -17,7 +17,7 @@ import (
 
 // ViewedLead is a lead between two documents of a batch with the decision about it. Neither is assumed to be the earlier one.
 type ViewedLead struct {
-	A, B         int    // indices into the members: A says in other words, or in brief, the same as B
+	A, B         int    // indices into the members: A says the same as B in other words, or in brief
 	ReportedLead        // from A to B
 	Lineage      string // why the pair of documents does not count; empty: it does
 	State        report.LeadState
@@ -128,7 +128,7 @@ func (v *View) reported(ctx context.Context, db *store.DB) (map[int]reportedLead
 	return out, nil
 }
 
-// in returns the lead among those of the other member; nil: its report does not show it, as the passage is evidence there.
+// in returns the lead among those of the other member; nil: its report does not show it, since the passage is evidence there.
 func (l leadTo) in(all []leadTo, number int) *leadTo {
 	for i := range all {
 		if x := &all[i]; x.Other == number && x.Span == l.Source && x.Source == l.Span {
@@ -138,7 +138,7 @@ func (l leadTo) in(all []leadTo, number int) *leadTo {
 	return nil
 }
 
-// before reports whether a lead is seen from i rather than from j: from the one that sums up, else from the one whose name
+// before reports whether a lead is seen from i rather than from j: from the one that summarises, else from the one whose name
 // comes first.
 func (v *View) before(i, j int, l, back leadTo) bool {
 	if a, b := l.Kind == report.LeadSummary, back.Kind == report.LeadSummary; a != b {
@@ -191,7 +191,7 @@ func (r *rulingsOf) of(ctx context.Context, l *ViewedLead) (report.LeadState, re
 	return state, ruling, nil
 }
 
-// leadSide is a lead as the report of one of its documents has it.
+// leadSide is a lead as it is in the report of one of its documents.
 type leadSide struct {
 	member int // index
 	report.Lead
@@ -229,7 +229,7 @@ func manySayOf(reported map[int]reportedLeads, index map[int]int) []ManySay {
 	for i := range groups {
 		groups[i].tidy()
 	}
-	groups = slices.DeleteFunc(groups, func(g ManySay) bool { return len(g.Documents()) < manySay }) // of some the report was deleted
+	groups = slices.DeleteFunc(groups, func(g ManySay) bool { return len(g.Documents()) < manySay }) // the reports of some were deleted
 	slices.SortFunc(groups, func(x, y ManySay) int {
 		return cmp.Or(cmp.Compare(len(y.Places), len(x.Places)), cmp.Compare(x.Places[0].Member, y.Places[0].Member),
 			cmp.Compare(x.Places[0].Start, y.Places[0].Start))

@@ -13,18 +13,17 @@ type LineageRules struct {
 	Author bool `json:"author"` // both are declared to have one author
 	Group  bool `json:"group"`  // both are declared to belong to one group
 	// Draft: one is declared to be an earlier or later version of the other, or both are declared to have one author, and have
-	// one title and different dates.
+	// the same title and different dates.
 	Draft bool `json:"draft"`
-	// Metadata also takes the files' own metadata for the author. It is off by default: documents that
-	// were written on one computer, or from one form, carry one name, and that is no reason to have
-	// common wording pass.
+	// Metadata also uses the author in the files' own metadata. It is off by default: documents that were written on one computer,
+	// or from one form, carry one name, which is no reason to let shared wording pass.
 	Metadata bool `json:"metadata"`
 }
 
 // DefaultLineage returns the lineage rules of a new batch.
 func DefaultLineage() LineageRules { return LineageRules{Author: true, Group: true, Draft: true} }
 
-// Why a pair does not count.
+// The reasons why a pair does not count.
 const (
 	LineageAuthor  = "author"
 	LineageGroup   = "group"
@@ -79,13 +78,13 @@ func draftOf(a, b *store.BatchMember) bool {
 	return a.DraftOf != "" && SameFile(a.DraftOf, b.Name)
 }
 
-// SameFile reports whether a written name means a member: its whole name, or the last part of it.
+// SameFile reports whether a name identifies a member: its whole name, or the last part of it.
 func SameFile(given, name string) bool {
 	given = strings.ReplaceAll(given, `\`, "/")
 	return given == name || given == lastPart(name)
 }
 
-// lastPart returns the file's name of a member, or its member's name in an archive.
+// lastPart returns the file name of a member, or its name within an archive.
 func lastPart(name string) string {
 	if i := strings.LastIndex(name, "!/"); i >= 0 {
 		name = name[i+2:]

@@ -30,7 +30,7 @@ const (
 	maxManifestBytes = 16 << 20
 )
 
-// manifestColumns are the columns of a manifest by the words that name them.
+// manifestColumns maps the words that name columns to the columns.
 var manifestColumns = map[string]func(*ManifestLine) *string{
 	"file":     func(l *ManifestLine) *string { return &l.File },
 	"title":    func(l *ManifestLine) *string { return &l.Title },
@@ -140,7 +140,7 @@ func manifestLines(c *csv.Reader, columns []func(*ManifestLine) *string) ([]Mani
 	}
 }
 
-// declare overrides a member's own data by the manifest's. A line with the whole name overrides one with its last part.
+// declare overrides a member's own data with the manifest's. A line with the whole name overrides one with its last part.
 func declare(manifest []ManifestLine, m *store.BatchMember) {
 	var line *ManifestLine
 	for i := range manifest {

@@ -33,7 +33,7 @@ type QueueOptions struct {
 	Read    func(ctx context.Context, in store.BatchInput) ([]site.Item, error)
 	Options func(ctx context.Context, j Job) (site.CheckOptions, func(), error)
 	Rules   func() report.Rules // of batches that name none
-	Leads   func() bool         // whether batches ask for leads; nil: only those that say so
+	Leads   func() bool         // whether batches look for leads; nil: only those that ask for it
 	Logger  *slog.Logger        // nil: nothing is logged
 }
 
@@ -127,7 +127,7 @@ func noted(ctx context.Context, db *store.DB, notes []store.AuditNote, change fu
 func (b *Queue) wakeUp() {
 	select {
 	case b.wake <- struct{}{}:
-	default: // somebody is about to look anyway
+	default: // a worker will look soon anyway
 	}
 }
 
@@ -147,7 +147,7 @@ func (b *Queue) Again(ctx context.Context, id string, notes ...store.AuditNote) 
 	return err
 }
 
-// Cancel ends a batch that waits or runs; what it has found stays. One that has ended stays as it is.
+// Cancel ends a waiting or running batch; what it has found stays. One that has ended stays as it is.
 func (b *Queue) Cancel(ctx context.Context, id string, cause store.Cause, notes ...store.AuditNote) error {
 	err := noted(ctx, b.o.Store, notes, func(db *store.DB) error { return db.Batches.FinishBatch(ctx, id, concordat.TaskFailed, cause, nil) })
 	if errors.Is(err, store.ErrLease) {
@@ -162,7 +162,7 @@ func (b *Queue) Cancel(ctx context.Context, id string, cause store.Cause, notes 
 	return err
 }
 
-// Await waits until no worker here is on a cancelled batch.
+// Await waits until no worker in this process works on a cancelled batch.
 func (b *Queue) Await(ctx context.Context, id string) error {
 	b.mu.Lock()
 	at := b.running[id]
@@ -206,7 +206,7 @@ func (b *Queue) Run(ctx context.Context) error {
 	return g.Wait()
 }
 
-// loop calls do until ctx ends: at once if it says so, else after the time or a wake.
+// loop calls do until ctx ends: at once if do says so, else after the time or a wake-up.
 func (b *Queue) loop(ctx context.Context, every time.Duration, wake <-chan struct{}, do func(context.Context) bool) {
 	tick := time.NewTicker(every)
 	defer tick.Stop()

@@ -39,8 +39,8 @@ func RecheckTime(now time.Time, every int, on string) (time.Time, error) {
 	return t, nil
 }
 
-// Rechecks begins the repetitions due by now and processes those that ended: it names the sources that were not found the time
-// before. It resumes interrupted ones.
+// Rechecks begins the repetitions due by now and processes those that ended: it names the sources that were not found the
+// previous time. It resumes interrupted ones.
 func (b *Queue) Rechecks(ctx context.Context) error {
 	now := b.site.Options().Now()
 	due, err := b.o.Store.Alerts.DueRechecks(ctx, now)

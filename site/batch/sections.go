@@ -13,7 +13,7 @@ import (
 // A pair is listed if one section of either document reaches the threshold, however small a part of the document it is: a work
 // plan copied whole may be a tenth of an application.
 
-// leastSection is how many letters, marks and digits of a section must be compared for its share to mean anything: about 40
+// leastSection is how many letters, marks and digits of a section must be compared for its share to be meaningful: about 40
 // words, or as many Chinese characters as a long sentence has.
 const leastSection = 200
 
@@ -36,7 +36,7 @@ func (r *batchRun) commonHeadings(ctx context.Context, members []store.BatchMemb
 	return h.Template(), nil
 }
 
-// sectionShares returns the sections of a report in which a source holds something, except those too short for a share.
+// sectionShares returns the sections of a report that a source has text of, except those too short for a share.
 func sectionShares(rep *report.Report, s *report.RankedSource) []store.SectionShare {
 	var out []store.SectionShare
 	for i, of := range s.Sections {
@@ -48,7 +48,7 @@ func sectionShares(rep *report.Report, s *report.RankedSource) []store.SectionSh
 }
 
 // setWidely records the sections that more than half of the documents, and at least three, share with another up to the
-// threshold: that is wording of the form, or of a ring, which is reported separately, and says nothing about two of them.
+// threshold: that is wording of the form, or of a ring, which is reported separately, and says nothing about any two of them.
 func (v *View) setWidely() {
 	holders := map[string]map[int]bool{}
 	for _, p := range v.Pairs {

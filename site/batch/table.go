@@ -27,7 +27,7 @@ type MemberLine struct {
 	Error      string           `json:"error,omitempty"` // why it could not be read
 	Task       concordat.TaskID `json:"task,omitempty"`
 	Characters int              `json:"characters"`
-	Share      *float64         `json:"share"` // 0 to 1, covered by what counts; null: not measured, or not shown to who asks
+	Share      *float64         `json:"share"` // 0 to 1, covered by what counts; null: not measured, or not shown to the reader
 	Cluster    int              `json:"cluster,omitempty"`
 	Flags      int              `json:"flags,omitempty"` // kinds of flags that may hide something
 }
@@ -98,10 +98,10 @@ type WordingLine struct {
 	Counted   bool     `json:"counted"`
 	// Decide says that an officer must decide whether it counts: it may be a form, or copied.
 	Decide  bool           `json:"decide"`
-	Decided string         `json:"decided,omitempty"` // the decision: count or leave
+	Decided string         `json:"decided,omitempty"` // the reason why the pair does not count
 	Kind    concordat.Kind `json:"kind,omitempty"`    // kind of wording that does not count: form, common or undecided
-	Why     string         `json:"why,omitempty"`     // what it reads like, if it does like a form
-	Share   float64        `json:"share,omitempty"`   // of the document of which it makes most, 0 to 1
+	Why     string         `json:"why,omitempty"`     // what it reads like, if it reads like a form
+	Share   float64        `json:"share,omitempty"`   // of the document in which its share is largest, 0 to 1
 	Text    string         `json:"text"`              // its beginning; empty: not kept
 }
 
@@ -185,7 +185,7 @@ func (p *PairLine) sectionText() string {
 	return strings.Join(out, "; ")
 }
 
-// WriteWording writes the wording that several documents hold as CSV, the documents of a row one a line in their cell.
+// WriteWording writes the wording that several documents hold as CSV, with the documents of a row on lines of one cell.
 func WriteWording(w io.Writer, lines []WordingLine) error {
 	c := report.NewCSV(w, "number", "decide", "counted", "decided", "kind", "why", "held", "of", "words", "share", "documents", "text")
 	for _, l := range lines {
@@ -239,8 +239,8 @@ func (v *View) WriteMatrix(w io.Writer) error {
 
 func shareText(v float64) string { return strconv.FormatFloat(v, 'f', 4, 64) }
 
-// PairFindings returns what the member with number a has in common with the one with number b alone, from a's findings. It
-// fails with concordat.ErrNotFound while a has none.
+// PairFindings returns only what the member with number a has in common with the one with number b, from a's findings. It fails
+// with concordat.ErrNotFound while a has none.
 func PairFindings(ctx context.Context, s *site.Site, db *store.DB, id string, a, b int) (*report.Findings, error) {
 	members, err := db.Batches.BatchMembers(ctx, id)
 	if err != nil {

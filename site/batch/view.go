@@ -15,7 +15,7 @@ import (
 	"concordat/store"
 )
 
-// View has the present findings of a batch, by the lineage rules and decisions in force.
+// View has the current findings of a batch, by the lineage rules and decisions in force.
 type View struct {
 	store.Batch
 	Job     Job
@@ -65,10 +65,10 @@ func (p ViewedPair) Reason() string {
 	return p.Lineage
 }
 
-// MaxMatrix is the most documents of one matrix.
+// MaxMatrix is the maximum number of documents in one matrix.
 const MaxMatrix = 40
 
-// Open returns the present findings of a batch. It takes memory for the members and for the pairs above the threshold.
+// Open returns the current findings of a batch. It takes memory for the members and for the pairs above the threshold.
 func Open(ctx context.Context, db *store.DB, id string) (*View, error) {
 	b, err := db.Batches.Batch(ctx, id)
 	if err != nil {
@@ -100,7 +100,7 @@ func Open(ctx context.Context, db *store.DB, id string) (*View, error) {
 	if v.Wording, err = viewedWording(ctx, db, id, index, v.Members); err != nil {
 		return nil, err
 	}
-	// Pairs below the threshold are useful within a cluster, and in a batch shown by one matrix.
+	// Pairs below the threshold are useful within a cluster, and in a batch that fits one matrix.
 	err = eachPair(ctx, db.Batches, id, 0, func(p store.BatchPair) {
 		one := v.pair(index, p)
 		if g := v.cluster[one.A]; len(v.Members) <= MaxMatrix || g > 0 && g == v.cluster[one.B] {
@@ -230,10 +230,9 @@ func (v *View) Picture(n int) (nodes []screen.Node, links []screen.Link) {
 	return nodes, links
 }
 
-// SetLineage changes which pairs of a batch do not count; base are the rules of reports that nobody has
-// changed, for a batch that keeps none. What is decided stays on record and can be undone by another call. The reports of
-// the documents
-// concerned follow.
+// SetLineage changes which pairs of a batch do not count; base are the rules of reports that no one has changed, for a batch
+// that keeps none. Decisions stay on record and can be undone by another call. The reports of the documents concerned are
+// updated.
 func SetLineage(ctx context.Context, s *site.Site, db *store.DB, id, by string, rules LineageRules, base report.Rules,
 	notes ...store.AuditNote) error {
 	v, err := Open(ctx, db, id)
@@ -272,7 +271,7 @@ func SetLineage(ctx context.Context, s *site.Site, db *store.DB, id, by string, 
 	return recountPairs(ctx, s, db, v, rules, changed, by, base)
 }
 
-// SetVerdict decides whether the pair of the members with two numbers counts, or, with an empty verdict, that the rules decide.
+// SetVerdict decides whether the pair of the members with two numbers counts; with an empty verdict, the rules decide.
 // See SetLineage.
 func SetVerdict(ctx context.Context, s *site.Site, db *store.DB, id, by string, a, b int, verdict, why string,
 	base report.Rules, notes ...store.AuditNote) error {
@@ -319,7 +318,7 @@ func recountPairs(ctx context.Context, s *site.Site, db *store.DB, v *View, rule
 	for n, pairs := range of {
 		m := members[n]
 		if m.Task == "" {
-			continue // its check is still to come, and uses the setting then
+			continue // its check has not run yet, and will use the setting
 		}
 		now, err := site.RulesInForce(ctx, db, m.Task, base)
 		if errors.Is(err, concordat.ErrNotFound) {

@@ -130,7 +130,7 @@ type member struct {
 	source   atomic.Pointer[sourceText]
 }
 
-// sourceText is a member's text as the source of others, without the walls that one of them puts up in it.
+// sourceText is a member's text as the source of others, without the parts that one of them leaves out.
 type sourceText struct {
 	walls    []concordat.Span
 	prepared *align.Text

@@ -24,7 +24,7 @@ const maxHeld = 64 << 20
 const maxHeldWords = maxHeld / 16
 
 // Align compares the submission with the text of each candidate and returns all passages, those of the best candidate first. It
-// skips what a cheap look rules out. Before anything is compared, shared learns which wording the candidates share
+// skips candidates that a cheap look rules out. Before anything is compared, shared learns which wording the candidates share
 // legitimately; of is the number of documents that could hold it. asked are the sentences of the submission, q is the question
 // that found its candidates.
 func (m *Comparer) Align(ctx context.Context, shared *SharedWording, q *concordat.Query, asked []concordat.Sentence,
@@ -144,8 +144,8 @@ func newSketches(held *wording.Common, of int, words func(text int) *wording.Wor
 // alike reports whether two texts are mostly the same.
 func (s *sketches) alike(a, b int) bool { return wording.MostlyAlike(s.of(a), s.of(b)) }
 
-// countExact counts the documents that hold a sentence of the submission exactly, candidates or not: of the documents with very
-// common wording only some are candidates. Excluded documents, for example an earlier version of the submission, cannot be
+// countExact counts the documents that hold a sentence of the submission exactly, candidates or not: only some of the documents
+// with very common wording are candidates. Excluded documents, for example an earlier version of the submission, cannot be
 // distinguished in an answer and may be among those counted, so they are subtracted.
 func (m *Comparer) countExact(ctx context.Context, counter *wording.Counter, shared *SharedWording, q *concordat.Query,
 	asked []concordat.Sentence) error {
@@ -229,8 +229,8 @@ func (l *Looker) look(source string) float64 {
 }
 
 // leastResemblance is the exact resemblance that one nominating sentence must have for its document to be compared whole. A
-// fingerprint within the gate means 0.4 and more; unrelated sentences that come as close by chance, which a large library has
-// many of, have less than 0.1.
+// fingerprint within the gate means 0.4 and more; unrelated sentences that come that close by chance, of which a large library
+// has many, have less than 0.1.
 const leastResemblance = 0.25
 
 // Related reports whether a nominating sentence of the candidate holds up word by word, at a hundredth of the cost of comparing
@@ -265,7 +265,7 @@ func Passages(submission, source *align.Text, c *Candidate, d *concordat.Documen
 	return out
 }
 
-// Around returns the text of a span and a little of what stands before and after it.
+// Around returns the text of a span with some context on both sides.
 func Around(text string, span concordat.Span) (in, before, after string) {
 	from := max(0, span.Start-contextBytes)
 	for from < span.Start && !StartsRune(text, from) {

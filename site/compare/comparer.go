@@ -31,22 +31,22 @@ type Progress func(stage string, done, total int)
 // NoProgress does nothing.
 func NoProgress(string, int, int) {}
 
-// Options say what in an index to compare a submission with.
+// Options select the part of an index to compare a submission with.
 type Options struct {
 	Exclude []concordat.Ref // documents never found: earlier versions of the submission
 	Exact   bool            // look up exact bands only: faster, finds less
 	Channel Channel         // how documents are nominated
-	// Inside says that the text is a document of the index itself, so that other documents decide what its words are worth.
+	// Inside means that the text is a document of the index itself, so that other documents decide what its words are worth.
 	Inside     bool
-	Candidates int // the most that are compared, best first; 0: DefaultCandidates
+	Candidates int // maximum number that are compared, best first; 0: DefaultCandidates
 }
 
 const (
-	// FairDistance is the distance within which two sentences are evidence: unrelated ones come as close a thousand times more
+	// FairDistance is the distance within which two sentences are evidence: unrelated ones come that close a thousand times more
 	// rarely than they come within the gate.
 	FairDistance      = 20
 	DefaultCandidates = 200
-	// MatchLimit is the most matches used for one sentence: beyond it the wording is common, and more of its sources add
+	// MatchLimit is the maximum number of matches used for one sentence: beyond it the wording is common, and more of its sources add
 	// nothing for a reader.
 	MatchLimit = 64
 	// contextBytes is how much of a source is kept before and after a passage.

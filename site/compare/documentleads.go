@@ -23,7 +23,7 @@ type SourceLead struct {
 	By         string // what compared
 }
 
-// SourceLeads returns what Leads finds before reporting, and also what many sources say alike. The table alone compares. read
+// SourceLeads returns what Leads finds before reporting, and also what many sources say alike. Only the table compares. read
 // returns the sentences of the text and of the candidates.
 func (m *Comparer) SourceLeads(ctx context.Context, text *concordat.Document, read ReadText, q *concordat.Query, taken []concordat.Span,
 	candidates []*Candidate) ([]SourceLead, error) {
@@ -54,7 +54,7 @@ func (l SourceLead) Told(text string, source *concordat.Document) report.Lead {
 	return out
 }
 
-// Turned returns a lead as the document ref, its source, sees it: a lead to the text of the document from.
+// Turned returns a lead as seen from its source, the document ref: a lead to the text of the document from.
 func (l SourceLead) Turned(from concordat.Ref) SourceLead {
 	out := l
 	out.Source, out.Span, out.Of = from, l.Of, l.Span

@@ -31,7 +31,7 @@ type Encoder struct {
 	server Embedder
 	keep   Vectors
 	most   int          // vectors that keep holds
-	kept   atomic.Int64 // sentences that were not asked about
+	kept   atomic.Int64 // sentences that were not submitted
 }
 
 // NewEncoder returns an encoder. Vectors are stored in keep, at most most; with most 0 or without keep, none are.
@@ -73,7 +73,7 @@ type sentence struct {
 	owned bool
 }
 
-// question holds a comparison whose sentences are to be encoded.
+// question is a comparison whose sentences are to be encoded.
 type question struct {
 	compared *meaning.Comparison
 	leads    [][]meaning.Lead // by the table
@@ -84,7 +84,7 @@ type question struct {
 	foreign  concordat.Ref    // a partner's, whose vectors are not stored; zero: none
 }
 
-// sentences returns what is asked about places: the submission's sentences first, then those of each source.
+// sentences returns the sentences to encode for places: the submission's first, then those of each source.
 func (q *question) sentences(p meaning.Places) []sentence {
 	texts := q.compared.Texts(p, q.here, q.there)
 	out := make([]sentence, 0, len(texts))
@@ -101,7 +101,7 @@ func (q *question) sentences(p meaning.Places) []sentence {
 	return out
 }
 
-// verify asks about the places that the table nominates. If the server fails, the report says so and nothing else changes; an
+// verify encodes the places that the table nominates. If the server fails, the report says so and nothing else changes; an
 // error is the context's, or that of the vector store.
 func (e *Encoder) verify(ctx context.Context, q question) (verified, error) {
 	places := q.compared.Places(q.leads)
@@ -154,8 +154,8 @@ func (e *Encoder) digest(text string) [32]byte {
 	return sha256.Sum256([]byte("concordat/vector/1\x00" + e.server.Recipe() + "\x00" + text))
 }
 
-// encode returns the vectors of the samples and then of the sentences. It asks about those without a stored vector, and stores
-// the results; sent counts the sentences that went out, without samples, which come from no one's text.
+// encode returns the vectors of the samples and then of the sentences. It requests those without a stored vector, and stores
+// the results; sent counts the sentences that were sent, without samples, which come from no one's text.
 func (e *Encoder) encode(ctx context.Context, samples, sentences []sentence) (vectors [][]float32, sent int, err error) {
 	vectors = make([][]float32, len(samples)+len(sentences))
 	if e.keep != nil {
@@ -181,7 +181,7 @@ func (e *Encoder) encode(ctx context.Context, samples, sentences []sentence) (ve
 		if err != nil || evenly(vectors) {
 			return vectors, sent, err
 		}
-		clear(vectors) // stored vectors come from another model with the same name: ask for all again
+		clear(vectors) // stored vectors come from another model with the same name: request all again
 	}
 	return nil, sent, &serverError{errors.New("its vectors are of several lengths")}
 }
@@ -214,7 +214,7 @@ func (e *Encoder) known(ctx context.Context, all []sentence, vectors [][]float32
 	return nil
 }
 
-// learn asks about the sentences without a vector, and stores the answers. It returns how many went out.
+// learn requests the vectors of the sentences without one, and stores them. It returns how many were sent.
 func (e *Encoder) learn(ctx context.Context, sentences []sentence, vectors [][]float32) (sent int, err error) {
 	var texts []string
 	var at []int

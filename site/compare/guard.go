@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// Fault is a panic in work that Guard called: a fault of the program that one text triggered.
+// Fault is a panic in work that Guard called: a fault of the program that a text triggered.
 type Fault struct {
 	Value any // of the panic
 	Stack []byte
@@ -53,8 +53,8 @@ type Panics struct {
 	Counted func()       // called after each; nil: they are only logged
 }
 
-// Note logs the *Fault that err holds, with its stack and attrs, counts it, and reports whether there is one. A fault is
-// recorded once, however many callers it passes call Note.
+// Note logs the *Fault in err, with its stack and attrs, counts it, and reports whether there is one. A fault is recorded once,
+// however many of its callers call Note.
 func (p Panics) Note(err error, attrs ...any) bool {
 	var fault *Fault
 	if !errors.As(err, &fault) {

@@ -12,13 +12,13 @@ import (
 
 // How leads are found and reported (doc/evaluation/meaning.md).
 const (
-	// leadCandidates is the most documents nominated by words for comparison by meaning.
+	// leadCandidates is the maximum number of documents nominated by words for comparison by meaning.
 	leadCandidates = 40
 	// condensed is how many times longer than its summary a passage is.
 	condensed = 2
 )
 
-// Leads are passages that seem to say in other words what candidates say.
+// Leads are passages that seem to say the same as candidates in other words.
 type Leads struct {
 	Leads   []report.Lead // not nil
 	Flags   []concordat.Flag
@@ -28,7 +28,7 @@ type Leads struct {
 // EachLead is called with a place of a document that stands out.
 type EachLead func(concordat.Ref, meaning.Lead)
 
-// Leads returns passages that seem to say in other words, or in another language, what documents say, outside of taken, which
+// Leads returns passages that seem to say the same as documents in other words, or in another language, outside of taken, which
 // is evidence or shared legitimately. It compares the candidates that their words nominate, and the documents of the question's
 // libraries that are near by the cells of sentences.
 func (m *Comparer) Leads(ctx context.Context, text string, q *concordat.Query, taken []concordat.Span,
@@ -40,7 +40,7 @@ func (m *Comparer) Leads(ctx context.Context, text string, q *concordat.Query, t
 	return out, err
 }
 
-// leads is Leads, with a document of a partner if it has shown one.
+// leads is Leads, with a document of a partner if the partner has disclosed one.
 func (m *Comparer) leads(ctx context.Context, text string, q *concordat.Query, taken []concordat.Span, candidates []*Candidate,
 	shown *Shown) (*Leads, error) {
 	table, err := meaning.Default()
@@ -100,7 +100,7 @@ type byMeaning struct {
 	verified
 }
 
-// by names what compared.
+// by names the comparer.
 func (c *byMeaning) by() (string, error) {
 	if c.name != "" {
 		return c.name, nil

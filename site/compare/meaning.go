@@ -10,7 +10,7 @@ import (
 	"concordat/meaning"
 )
 
-// cellLength is how many times the average length a document has that loses half of what it would count if it were short.
+// cellLength is how many times longer than average a document is whose matches count half as much.
 const cellLength = 3
 
 // Nominated bounds the documents of each writing that are nominated.
@@ -19,7 +19,7 @@ type Nominated struct {
 	All     int // of a text
 }
 
-// Nomination says how many documents the cells of sentences find, and how many of those are kept after vectors have ranked
+// Nomination bounds how many documents the cells of sentences find, and how many of those are kept after vectors have ranked
 // them.
 type Nomination struct{ Find, Keep Nominated }
 
@@ -103,7 +103,7 @@ func cellQuery(q *concordat.Query, stats *concordat.TextStats, questions []meani
 // ForPartners bounds what the cells that a partner sent nominate.
 var ForPartners = Nominated{7, 40}
 
-// Reached says what a search by cells did not reach.
+// Reached counts the documents and shards that a search by cells did not reach.
 type Reached struct {
 	NotMeant int                 // documents whose cells are not known
 	Missing  []concordat.ShardID // shards that did not answer
@@ -134,8 +134,9 @@ func ByCells(ctx context.Context, in concordat.TextSearcher, q *concordat.Query,
 	return out, reached, nil
 }
 
-// foremost returns the documents of matches, at most so many: those that come first for some stretch, then those that come second for
-// one, and so on. By scores alone the many documents near one stretch would leave no place for those of another.
+// foremost returns the documents of matches, at most a given number: those that come first for some stretch, then those that
+// come second for one, and so on. By scores alone, the many documents near one stretch would leave no place for those of
+// another.
 func foremost(matches []concordat.TextMatch, most int) []*Candidate {
 	rank := map[concordat.Ref]int{} // the least of a document, from 0
 	by := map[concordat.Ref]*Candidate{}

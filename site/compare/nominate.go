@@ -25,14 +25,14 @@ type Hit struct {
 // commonDocuments is the number of documents from which a sentence counts little for nominating.
 const commonDocuments = 20
 
-// ByBits says how far within the gate of a sentence a match is, from its bits alone: 1 is the same fingerprint, and 0 or less
-// is outside.
+// ByBits returns how far within the gate of a sentence a match is, from its bits alone: 1 is the same fingerprint, and 0 or
+// less is outside.
 func ByBits(s concordat.Sentence, m concordat.Match) float64 {
 	return float64(s.Gate+1-m.Distance) / float64(s.Gate+1)
 }
 
 // Nominate returns the source documents near some sentence, best first: each sentence adds its nearness, 0 or less being too
-// far, less if many documents hold the wording.
+// far, and less if many documents hold the wording.
 func Nominate(asked []concordat.Sentence, matches []concordat.Match,
 	nearness func(concordat.Sentence, concordat.Match) float64) []*Candidate {
 	by := map[concordat.Ref]*Candidate{}

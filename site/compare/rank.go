@@ -14,7 +14,7 @@ import (
 const (
 	sentenceDocuments = 100 // that cells find for one sentence
 	askedTogether     = 64  // sentences of a question to the index
-	stretchBest       = 3   // of a stretch count the sentences that stand out most
+	stretchBest       = 3   // of a stretch, the sentences that stand out most count
 	usualFrom         = 10  // the documents after so many that are nearer to a sentence
 	usualTo           = 20  // say what is usual
 )
@@ -56,7 +56,7 @@ func (r *ranking) add(sentence int, matches []concordat.TextMatch) {
 	}
 }
 
-// usualOf returns the mean of what stands at usualFrom to usualTo of values, which are descending, or of the lower half of a few.
+// usualOf returns the mean of values usualFrom to usualTo, which are descending, or of the lower half of a few.
 func usualOf(values []float64) float64 {
 	of := values[min(usualFrom, len(values)/2):min(usualTo, len(values))]
 	sum := 0.0
@@ -156,7 +156,7 @@ func (m *Comparer) byVectors(ctx context.Context, r *ranking, most Nomination) (
 	return out, nil
 }
 
-// nearest returns for each sentence by how much the requested documents stand out.
+// nearest returns for each sentence how much the requested documents stand out.
 func (m *Comparer) nearest(ctx context.Context, r *ranking, of []int, asked map[int]map[int]bool) ([][]scored, error) {
 	table, err := meaning.Default()
 	if err != nil {

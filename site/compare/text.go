@@ -11,7 +11,7 @@ import (
 	"concordat"
 )
 
-// Channel says how source documents are nominated. Both: fingerprints find similar sentences, words find passages that were
+// Channel is how source documents are nominated. Both: fingerprints find similar sentences, words find passages that were
 // rewritten or are too short for a fingerprint.
 type Channel string
 
@@ -36,19 +36,18 @@ const (
 	windowDocuments = 2
 	commonShare     = 10 // a term in more than one of ten documents is common,
 	fewDocuments    = 5  // but not one in so few
-	// longestList is the most documents of a term that is looked up: the cost of a check must not grow with the library
-	// forever, and a relevant passage has rarer terms.
+	// longestList is the maximum number of documents of a term that is looked up: the cost of a check must not grow with the
+	// library forever, and a relevant passage has rarer terms.
 	longestList = 20_000
-	// leastShare is the least part of the highest score its window allows, with every term many times, for which a document is
-	// compared. Documents that share only a subject have less.
+	// leastShare is the minimum part of the highest possible score of a window, with every term many times, for which a
+	// document is compared. Documents that share only a subject have less.
 	leastShare = 0.1
-	// textCandidates is the most documents compared for their words alone.
+	// textCandidates is the maximum number of documents compared for their words alone.
 	textCandidates = 60
 )
 
-// nominateText returns the source documents that fit some window of the submission best, best
-// first: those among the best of several windows, or by more and rarer words. missing names the
-// shards that did not answer.
+// nominateText returns the source documents that best match a window of the submission: first those that are among the best for
+// several windows, or for more and rarer words. missing names the shards that did not answer.
 func (m *Comparer) nominateText(ctx context.Context, p *concordat.Profile,
 	q *concordat.Query, inside bool) (out []*Candidate, missing []concordat.ShardID, err error) {
 	terms := distinctTerms(p.Windows)
@@ -152,9 +151,9 @@ func (w *weigher) best(window []concordat.TermCount) []concordat.WeightedTerm {
 	return out
 }
 
-// merge returns the candidates to be compared, most at most: those of the fingerprints, then those
-// that only their words nominate, for which up to three tenths of most are kept free. A candidate
-// of both counts as nominated by words too. left is the number of the fingerprints' that are left out.
+// merge returns the candidates to compare, at most most: those of the fingerprints, then those that only their words nominate,
+// for which up to three tenths of most are reserved. A candidate of both counts as nominated by words too. left is how many of
+// the fingerprints' candidates are left out.
 func merge(prints, texts []*Candidate, most int) (out []*Candidate, left int) {
 	by := make(map[concordat.Ref]*Candidate, len(prints))
 	for _, c := range prints {

@@ -12,8 +12,8 @@ import (
 // wordsUnder is the number of words under a title that others hold too if they hold the title as part of the text.
 const wordsUnder = 20
 
-// maxTitleLines is the most lines of a title with its authors, blank ones included; more are a title page, as faculties hand
-// out.
+// maxTitleLines is the maximum number of lines of a title with its authors, blank ones included; more are a title page, as
+// faculties hand out.
 const maxTitleLines = 3
 
 // dropTitles withdraws a title's own explanation if the text continues with what others hold: it was copied with it.

@@ -9,16 +9,16 @@ import (
 )
 
 const (
-	// leastSpread is the fewest documents that must hold a short stretch in their own words for it to be common: as many as for
-	// a paragraph that they hold letter by letter.
+	// leastSpread is the minimum number of documents that must hold a short stretch in their own words for it to be common: as
+	// many as for a paragraph that they hold letter by letter.
 	leastSpread = 8
 	// coversMost is the part of a passage that another source's passage must cover to hold the same.
 	coversMost = 0.8
 )
 
-// Settle decides what one source alone cannot show. passages are those of all sources, in any order, each judged by itself:
-// several copied sentences in a row are a patchwork, whatever their sources, and a short stretch that many sources hold, each
-// with small changes, is common wording as it would be letter by letter.
+// Settle decides what one source alone cannot show. passages are those of all sources, in any order, each judged by itself.
+// Several copied sentences in a row are a patchwork, whatever their sources; a short stretch that many sources hold, each with
+// small changes, is common wording, as it would be letter by letter.
 func (w *SharedWording) Settle(passages []concordat.Passage) {
 	w.support(passages)
 	w.markWidespread(passages)

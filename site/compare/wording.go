@@ -14,8 +14,8 @@ import (
 	"concordat/report"
 )
 
-// SharedWording is the wording of a text that others may share and that is left out when comparing it, and how the same is
-// found in others.
+// SharedWording is the wording of a text that others may share and that is left out of comparisons, with the means to find the
+// same in other texts.
 type SharedWording struct {
 	Text  string
 	Words *wording.Words
@@ -29,7 +29,7 @@ type SharedWording struct {
 	Named     []concordat.Span // quotations that name their source
 	// Attributed holds the wording that the text attributes to others. If another document attributes it too, that explains it.
 	Attributed []report.Attributed
-	// References are the entries of its lists of references: what both cite is compared by works.
+	// References are the entries of its lists of references: texts that cite the same works are compared work by work.
 	References []concordat.Span
 	Walls      []concordat.Span // all parts of the text that are left out, in order and disjoint
 	Held       *wording.Common  // wording that at least one other compared document holds; nil: nothing was
@@ -42,7 +42,7 @@ type SharedWording struct {
 	Cited   []report.SharedWorks // that candidates cite too, set by align
 }
 
-// Stock is wording that everybody may use.
+// Stock is wording that everyone may use.
 type Stock = stock.Stock
 
 // ReadStock returns the public stock with a site's own file added; see [stock.Stock.Read] for the form of the file and its faults.
@@ -111,7 +111,7 @@ func quotedWords(w *wording.Words, attributed []report.Attributed) *wording.Word
 	return w.Only(spans)
 }
 
-// Decide records the wording that others hold too and that is not evidence: what the text explains, and what the classifier
+// Decide records the wording that others hold too but that is not evidence: what the text explains, and what the classifier
 // excludes or leaves to be decided. self is the number of the text among the documents of the scope, whose names ref gives.
 func (w *SharedWording) Decide(scope *wording.Scope, self int, ref func(text int) concordat.Ref) {
 	w.Held, w.Of = scope.Held, scope.Of
@@ -192,15 +192,15 @@ func (w *SharedWording) WallsOf(source string, words *wording.Words, references 
 func (w *SharedWording) Prepare() *align.Text { return align.PrepareWithout(w.Text, w.Walls) }
 
 // What two texts share at one place, with slots filled in or small changes, belongs to a form if it reads like one, is short
-// and isolated: a copied page holds more. An isolated sentence or so is not evidence either, whatever it says: people who write
-// about the same things come to share that much, and the formulas of a field are such sentences. In a short text it may be a
-// large part, and a mosaic is made of many.
+// and isolated: a copied page holds more. An isolated sentence is not evidence either, whatever it says: people who write about
+// the same subject come to share that much, and the formulas of a field are such sentences. In a short text it may be a large
+// part, and a mosaic is made of many.
 const (
 	placeApart    = 40   // words between two places, without legitimately shared ones
 	maxFormWords  = 60   // of the passages at one place that reads like a form
 	aloneLetters  = 180  // of an isolated sentence, a Chinese character counting as three
-	summaryFactor = 2    // as many of a summary, whose pieces say least
-	aloneShare    = 0.15 // of the words of the text, with all else of the source: a larger part counts
+	summaryFactor = 2    // the same for a summary, whose pieces carry the least weight
+	aloneShare    = 0.15 // of the words of the text, with everything else of the source: a larger part counts
 	aloneLeast    = 90   // letters of that part, at least
 	aloneMost     = 0.5  // of the words, whatever their number
 	crumbLetters  = 45   // of a passage that needs another one near,
@@ -290,14 +290,13 @@ func (w *SharedWording) support(passages []concordat.Passage) {
 	}
 }
 
-// isCopied is copied for a place whose letters are not counted yet.
+// isCopied is copied for a place whose letters have not been counted.
 func (p place) isCopied(text string) bool {
 	p.letters = weightedLetters(text, p.passages)
 	return p.copied()
 }
 
-// apartFrom returns how many of some spans begin behind the middle of those before: one sentence that several sources hold
-// counts once.
+// apartFrom counts the spans that begin after the middle of the previous one: a sentence that several sources hold counts once.
 func apartFrom(spans []concordat.Span) int {
 	n, end := 0, 0
 	for _, s := range spans {
@@ -315,7 +314,7 @@ type place struct {
 	words, letters int
 }
 
-// least returns the letters below which a place is an isolated sentence or so.
+// least returns the number of letters below which a place is an isolated sentence.
 func (p place) least() int {
 	if p.passages[0].Kind == concordat.KindSummary {
 		return summaryFactor * aloneLetters
@@ -329,8 +328,8 @@ func (p place) copied() bool {
 	return p.letters >= pieceLetters && (k == concordat.KindVerbatim || k == concordat.KindNear)
 }
 
-// markCrumbs marks the passages of a few words, and in a long text those of a line in other words, that have no other passage of the
-// source nearby on both sides: two texts about one subject come to share that much.
+// markCrumbs marks passages of a few words, and in a long text those of a line in other words, that have no other passage of
+// the source nearby on both sides: two texts about one subject come to share that much.
 func (w *SharedWording) markCrumbs(passages []concordat.Passage) {
 	for i := range passages {
 		p := &passages[i]
@@ -346,7 +345,8 @@ func (w *SharedWording) markCrumbs(passages []concordat.Passage) {
 	}
 }
 
-// besideOther reports whether another passage of the source stands within so many words of passage i, and so many bytes of the source.
+// besideOther reports whether another passage of the source is within a number of words of passage i, and of bytes of the
+// source.
 func (w *SharedWording) besideOther(passages []concordat.Passage, i, apart, source int) bool {
 	p := passages[i]
 	for k := max(0, i-1); k <= min(len(passages)-1, i+1); k++ {
@@ -381,7 +381,7 @@ func (w *SharedWording) markForms(here []concordat.Passage) bool {
 	return all
 }
 
-// hanLetters is how many letters of an alphabet a Chinese character says as much as.
+// hanLetters is how many letters of an alphabet a Chinese character is worth.
 const hanLetters = 3
 
 // weightedLetters returns the letters of passages.
@@ -400,8 +400,8 @@ func weightedLetters(text string, passages []concordat.Passage) int {
 	return n
 }
 
-// Beside returns the shared wording of the text that a source holds as well, as passages that are not evidence, but shown with
-// their kind. shows selects them; nil: all.
+// Beside returns the shared wording of the text that a source holds as well, as passages that are not evidence but are shown
+// with their kind. shows selects them; nil: all.
 func (w *SharedWording) Beside(source *wording.Words, ref concordat.Ref, title, text string,
 	shows func(report.Wording) bool) []concordat.Passage {
 	all := slices.Clone(w.Found)
@@ -449,8 +449,8 @@ const MaxBeside = 8
 // leastBeside is the number of words of the shortest shared wording shown with a source: headings are not shown.
 const leastBeside = 5
 
-// FewBeside leaves each stretch of common and template wording MaxBeside sources, those that come first by name, since more
-// tell a reader nothing.
+// FewBeside keeps for each stretch of common and template wording MaxBeside sources, the first by name, since more do not help
+// a reader.
 func FewBeside(passages []concordat.Passage) []concordat.Passage {
 	type key struct {
 		kind  concordat.Kind

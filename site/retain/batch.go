@@ -51,7 +51,7 @@ func (e *Eraser) deleteBatch(ctx context.Context, r *Receipt, id string) error {
 	if err := e.step(ctx, r, store.ErasureAsked); err != nil {
 		return err
 	}
-	if e.o.Batches != nil { // the files first: while somebody works on the batch nothing is deleted
+	if e.o.Batches != nil { // the files first: while someone works on the batch nothing is deleted
 		n, err := e.o.Batches.RemoveBatch(id)
 		if err != nil {
 			return err
@@ -80,12 +80,12 @@ func (e *Eraser) deleteBatch(ctx context.Context, r *Receipt, id string) error {
 	return e.eraseInputs(ctx, r, inputs)
 }
 
-// eraseInputs removes the submitted files of a batch, except those that something else needs. Only a batch that is gone, or has
-// read them, does not need them. After a crash before it the next start removes them as orphans.
+// eraseInputs removes the submitted files of a batch, except those that something else needs. A batch needs them until it is
+// gone or has read them. After a crash before this, the next start removes them as orphans.
 func (e *Eraser) eraseInputs(ctx context.Context, r *Receipt, inputs []store.BatchInput) error {
 	var files []string
 	for _, in := range inputs {
-		if in.Place != "" && !filepath.IsAbs(in.Place) { // else a file of somebody's own
+		if in.Place != "" && !filepath.IsAbs(in.Place) { // otherwise it is a file of someone's own
 			files = append(files, in.Place)
 		}
 	}
@@ -246,7 +246,7 @@ func (e *Eraser) leaveBatchIndex(ctx context.Context, r *Receipt, id string, ref
 	return err
 }
 
-// withoutMember is the request of a batch without what it says about one of its documents.
+// withoutMember returns the request of a batch without the data about one of its documents.
 func withoutMember(request json.RawMessage, name string) (json.RawMessage, error) {
 	var j batch.Job
 	if err := json.Unmarshal(request, &j); err != nil {

@@ -44,9 +44,9 @@ func (m CaseMove) validate(was store.SharedCase) error {
 	return nil
 }
 
-// MoveCase keeps where this site stands in a case, and tells the partner. A decision deletes the text of this site's document and its
-// fingerprints, here at once and at partners that keep them as a question, unless the move keeps them. It can be called in any process
-// of the site; the one that deletes tells the partner of the receipt.
+// MoveCase records this site's position in a case, and tells the partner. A decision deletes the text of this site's document
+// and its fingerprints, here at once and at partners that keep them as a question, unless the move keeps them. It can be called
+// in any process of the site; the one that deletes tells the partner of the receipt.
 func MoveCase(ctx context.Context, s *site.Site, db *store.DB, id concordat.CaseID, actor string, m CaseMove) (store.SharedCase, error) {
 	was, err := db.Cases.Case(ctx, id)
 	if err == nil {
@@ -117,8 +117,8 @@ func later(now, before time.Time) time.Time {
 	return now
 }
 
-// caseTargets returns what a decision deletes: the text of a check with the documents that were made of it, or the document of a library.
-// The last of them is the one that the case names.
+// caseTargets returns what a decision deletes: the text of a check with the documents made from it, or the document of a
+// library. The last of them is the one that the case names.
 func caseTargets(ctx context.Context, s *site.Site, db *store.DB, x store.SharedCase) ([]Target, error) {
 	if x.Side == store.AlertTold {
 		switch {
@@ -170,7 +170,7 @@ func named(ctx context.Context, db *store.DB, r concordat.Ref) bool {
 	return err == nil
 }
 
-// tellCase puts where this site stands into the outbox.
+// tellCase puts this site's position into the outbox.
 func tellCase(ctx context.Context, tx *store.DB, x store.SharedCase) error {
 	n := &concordat.CaseNote{ID: x.ID, State: x.Own.State, Decision: x.Own.Decision, Contact: x.Own.Contact}
 	if x.Own.Receipt != "" {
@@ -198,14 +198,14 @@ func endQuestions(ctx context.Context, tx *store.DB, task concordat.TaskID, at t
 // maxCases bounds the cases worked on in one pass; the rest follow in the next.
 const maxCases = 100
 
-// workCases does what is to be done about cases: it deletes what a partner that decided had here, and tells partners of
-// receipts that are there.
+// workCases carries out what cases require: it deletes what a partner that decided had here, and tells partners of receipts
+// that exist.
 func (e *Eraser) workCases(ctx context.Context) error {
 	all, err := e.o.Store.Cases.ToDo(ctx, maxCases)
 	errs := []error{err}
 	for _, x := range all {
 		err := e.workCase(ctx, x)
-		if !errors.Is(err, concordat.ErrChanged) { // else the next time
+		if !errors.Is(err, concordat.ErrChanged) { // otherwise the next time
 			errs = append(errs, err)
 		}
 	}
@@ -256,7 +256,7 @@ func questionOf(x store.SharedCase) []Question {
 	return []Question{{Partner: x.Partner, Job: hex.EncodeToString(x.Job[:]), Sentences: x.Questions}}
 }
 
-// deleteText takes the text and the originals of a check away, whose report stays.
+// deleteText deletes the text and the originals of a check, whose report stays.
 func (e *Eraser) deleteText(ctx context.Context, r *Receipt, id concordat.TaskID) error {
 	t, err := e.s.Options().Store.Checks.Task(ctx, id)
 	if errors.Is(err, concordat.ErrNotFound) {

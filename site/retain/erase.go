@@ -32,7 +32,7 @@ const (
 type Area interface {
 	// Name is the name in a receipt's Place.
 	Name() string
-	// Erase removes what it keeps of a deleted task, and the given originals, which no other task needs, and returns how many
+	// Erase removes everything of a deleted task, and the given originals, which no other task needs, and returns how many
 	// files it removed. It is durable on return and may be repeated.
 	Erase(ctx context.Context, id concordat.TaskID, originals []string) (int, error)
 	// Tidy removes orphans older than the given time. needed reports whether some task needs an original.
@@ -45,8 +45,8 @@ type Options struct {
 	Areas []Area
 	// Batches is where batches keep the texts of their documents; nil: there are none.
 	Batches Places
-	// Remains removes what interrupted work left outside of the areas. It is called before a deletion is done; nil: there can
-	// be nothing.
+	// Remains removes remains of interrupted work outside of the areas. It is called before a deletion is done; nil: there can
+	// be none.
 	Remains func() error
 	// Sign signs the result of Receipt.Sum, in its own form; nil: receipts are not signed.
 	Sign   func(sum [32]byte) (json.RawMessage, error)
@@ -79,8 +79,8 @@ func New(s *site.Site, o Options) *Eraser {
 	return &Eraser{s: s, o: o}
 }
 
-// Ask records a requested deletion, and returns its id. It can be called in any process of the site. The notes go into the
-// audit with it, each with the id of the deletion.
+// Ask records a requested deletion, and returns its id. It can be called in any process of the site. The notes become audit
+// entries, each with the id of the deletion.
 func Ask(ctx context.Context, s *site.Site, db *store.DB, actor, reason string, t Target, notes ...store.AuditNote) (string, error) {
 	if err := t.Validate(); err != nil {
 		return "", err
@@ -106,7 +106,7 @@ func Ask(ctx context.Context, s *site.Site, db *store.DB, actor, reason string, 
 }
 
 // Erase deletes and returns the receipt, with Done set once no byte is left where this process can reach it. With
-// concordat.ErrUnavailable and Deleted set, no query finds anything, but a machine that is away has bytes left, and Resume
+// concordat.ErrUnavailable and Deleted set, queries find nothing, but a machine that is away still has bytes, and Resume
 // continues when it is back. The notes are as in Ask.
 func (e *Eraser) Erase(ctx context.Context, actor, reason string, t Target, notes ...store.AuditNote) (*Receipt, error) {
 	id, err := Ask(ctx, e.s, e.o.Store, actor, reason, t, notes...)
@@ -124,11 +124,11 @@ func (e *Eraser) Erase(ctx context.Context, actor, reason string, t Target, note
 	return e.Run(context.WithoutCancel(ctx), id)
 }
 
-// bytesTime is how long Erase waits for the bytes to go at another process, once nothing is found any more.
+// bytesTime is how long Erase waits for another process to remove the bytes, once nothing is found any more.
 const bytesTime = 5 * time.Second
 
 // Begin deletes until no query finds anything, and returns the receipt at that point. The next Resume removes the bytes: that
-// costs a copy of the index, for which nobody at a page need wait. The notes are as in Ask.
+// costs a copy of the index, and no one at a page need wait for it. The notes are as in Ask.
 func (e *Eraser) Begin(ctx context.Context, actor, reason string, t Target, notes ...store.AuditNote) (*Receipt, error) {
 	id, err := Ask(ctx, e.s, e.o.Store, actor, reason, t, notes...)
 	if err != nil {

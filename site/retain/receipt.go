@@ -46,7 +46,7 @@ type Receipt struct {
 type ErasedTask struct {
 	Task concordat.TaskID `json:"task"`
 	store.Erased
-	Files []string `json:"files"` // SHA-256 of originals that went with it; others still need the rest
+	Files []string `json:"files"` // SHA-256 of originals that were deleted with it; others are still needed
 }
 
 // ErasedText is a check that lost its text and its originals.
@@ -59,7 +59,7 @@ type ErasedText struct {
 type ErasedBatch struct {
 	Batch     string `json:"batch"`
 	Documents int    `json:"documents"`
-	Files     int    `json:"files"` // of its own index and what was written beside it
+	Files     int    `json:"files"` // of its own index and its output
 }
 
 // ErasedDocument is a document of a library that was deleted.
@@ -93,7 +93,7 @@ func NameOf(path string) string {
 	return hex.EncodeToString(h[:])
 }
 
-// Sum returns the digest that a signature of the receipt covers: the SHA-256 of its compact JSON without it and without the
+// Sum returns the digest that a signature of the receipt covers: the SHA-256 of its compact JSON without the signature and the
 // reason, as the audit has it.
 func (r Receipt) Sum() ([32]byte, error) {
 	r.Signature, r.Reason = nil, ""

@@ -16,7 +16,7 @@ import (
 )
 
 // finish removes the bytes of deleted things from the disk, once for all of the receipts, and issues the receipts. If a part of
-// the index or a fingerprint set is out of reach they stay open.
+// the index or a fingerprint set is out of reach, they stay open.
 func (e *Eraser) finish(ctx context.Context, rs ...*Receipt) error {
 	if len(rs) == 0 {
 		return nil
@@ -57,8 +57,8 @@ func (e *Eraser) finish(ctx context.Context, rs ...*Receipt) error {
 			}
 		}
 		public := *r
-		public.Reason = "" // free words, which the audit would keep forever
-		// The audit first: twice after a crash is better than never.
+		public.Reason = "" // free text, which the audit would keep forever
+		// The audit first: two entries after a crash are better than none.
 		if err := e.audit(ctx, r.Actor, "erased", public); err != nil {
 			return err
 		}
@@ -85,7 +85,7 @@ func (e *Eraser) purgeIndexes(ctx context.Context, rs []*Receipt, indexed bool) 
 	return e.purgeSets(ctx, rs)
 }
 
-// purgeSets takes the bytes of deleted documents out of the fingerprint sets of partners.
+// purgeSets removes the bytes of deleted documents from the fingerprint sets of partners.
 func (e *Eraser) purgeSets(ctx context.Context, rs []*Receipt) error {
 	if e.o.Answers == nil {
 		return nil
@@ -94,7 +94,7 @@ func (e *Eraser) purgeSets(ctx context.Context, rs []*Receipt) error {
 	for _, r := range rs {
 		libraries = append(libraries, librariesOf(r)...)
 	}
-	touched := func(epoch concordat.Epoch) bool { // by what was cut short
+	touched := func(epoch concordat.Epoch) bool { // by interrupted work
 		return slices.ContainsFunc(rs, func(r *Receipt) bool { return r.names(setName(epoch)) })
 	}
 	slices.Sort(libraries)
@@ -137,14 +137,14 @@ type Retention struct {
 
 // Swept is the outcome of a sweep; with dry, the expected one.
 type Swept struct {
-	Resumed   int `json:"resumed"`   // deletions that had been asked for
+	Resumed   int `json:"resumed"`   // deletions that had been requested
 	Reports   int `json:"reports"`   // deleted, older than Retention.Reports
 	Texts     int `json:"texts"`     // of submissions, withheld
-	Originals int `json:"originals"` // checks whose originals went
+	Originals int `json:"originals"` // checks whose originals were deleted
 	Documents int `json:"documents"` // of libraries, expired
-	Files     int `json:"files"`     // that belonged to nothing
-	Accounts  int `json:"accounts"`  // that nobody had taken into use
-	// Receipts are the ids of deletions that the sweep made.
+	Files     int `json:"files"`     // orphaned
+	Accounts  int `json:"accounts"`  // that were never used
+	// Receipts are the ids of deletions by the sweep.
 	Receipts []string `json:"receipts"`
 }
 
@@ -156,7 +156,7 @@ const (
 	UnjoinedTime = time.Hour
 	// scrubTime bounds the wait for the log of the store to be emptied after each check.
 	scrubTime = 5 * time.Second
-	// quotaTime is how long what was submitted is remembered.
+	// quotaTime is how long submissions are remembered for quotas.
 	quotaTime = 48 * time.Hour
 	// SweepActor is the actor of deletions by the rules of the site.
 	SweepActor = "retention"
@@ -169,7 +169,7 @@ func (e *Eraser) Sweep(ctx context.Context, p Retention, dry bool) (*Swept, erro
 	var errs []error
 	do := func(f func(context.Context, Retention, bool, *Swept) error) {
 		if ctx.Err() == nil {
-			errs = append(errs, f(ctx, p, dry, out)) // one kind that fails does not keep the others
+			errs = append(errs, f(ctx, p, dry, out)) // a failure with one kind does not stop the others
 		}
 	}
 	do(e.sweepDocuments)
@@ -195,7 +195,7 @@ func (e *Eraser) ask(ctx context.Context, out *Swept, reason string, t Target) e
 	return err
 }
 
-// pending returns the documents and tasks whose deletion has been asked for and not begun.
+// pending returns the documents and tasks whose deletion was requested but has not begun.
 func (e *Eraser) pending(ctx context.Context) (map[concordat.Ref]bool, map[concordat.TaskID]bool, error) {
 	open, err := e.o.Store.Retention.OpenErasures(ctx)
 	docs, tasks := map[concordat.Ref]bool{}, map[concordat.TaskID]bool{}
@@ -305,7 +305,7 @@ func (e *Eraser) sweepTasks(ctx context.Context, p Retention, dry bool, out *Swe
 	return nil
 }
 
-// thin removes from a remaining check what is no longer kept of it.
+// thin removes the parts of a remaining check that are no longer kept.
 func (e *Eraser) thin(ctx context.Context, p Retention, t store.Task, age time.Duration, dry bool, out *Swept) error {
 	var j site.Job
 	if json.Unmarshal(t.Request, &j) != nil {
@@ -347,7 +347,7 @@ func (e *Eraser) Discard(ctx context.Context, id concordat.TaskID) error {
 	ctx, cancel := context.WithTimeout(ctx, scrubTime)
 	defer cancel()
 	if _, err := e.o.Store.Purge(ctx, false); err != nil && !errors.Is(err, context.DeadlineExceeded) {
-		return err // else readers hold the log: it is emptied the next time
+		return err // otherwise readers hold the log: it is emptied the next time
 	}
 	return nil
 }
@@ -393,7 +393,7 @@ func (e *Eraser) discard(ctx context.Context, t store.Task, j site.Job, text, dr
 	if text {
 		j.Text, j.LeftOut.Names = "", nil // a lock file has the name of a document in its name
 		for i := range j.Parts {
-			j.Parts[i].Text = "" // their names stay, as that of the whole does
+			j.Parts[i].Text = "" // their names stay, as does that of the whole
 		}
 	}
 	request, err := json.Marshal(j)
@@ -411,7 +411,7 @@ func (e *Eraser) discard(ctx context.Context, t store.Task, j site.Job, text, dr
 }
 
 // withhold removes the text from the findings of a task, and ends its standing check, which has nothing left to compare with;
-// it reports whether there was any.
+// it reports whether there was any text.
 func (e *Eraser) withhold(ctx context.Context, id concordat.TaskID, dry bool) (bool, error) {
 	defer e.s.HoldFindings()()
 	f, err := e.s.KeptFindings(ctx, id)
@@ -440,14 +440,14 @@ func (e *Eraser) sweepRest(ctx context.Context, _ Retention, _ bool, out *Swept)
 	n, err = e.o.Store.People.DeleteUnjoined(ctx, now.Add(-UnjoinedTime))
 	out.Accounts = n
 	errs = append(errs, err, e.o.Store.People.ForgetQuota(ctx, now.Add(-quotaTime)))
-	if purge := out.Texts > 0 && out.Resumed == 0; purge { // else finish has done it
+	if purge := out.Texts > 0 && out.Resumed == 0; purge { // otherwise finish has done it
 		_, err := e.o.Store.Purge(ctx, true)
 		errs = append(errs, err)
 	}
 	return errors.Join(errs...)
 }
 
-// audit adds a line about what somebody did.
+// audit adds an entry about an action.
 func (e *Eraser) audit(ctx context.Context, actor, action string, detail any) error {
 	b, err := json.Marshal(detail)
 	if err != nil {

@@ -13,15 +13,15 @@ type Target struct {
 	Documents []concordat.DocumentID `json:"documents,omitempty"` // of Library
 	// Whole deletes Library with all its documents.
 	Whole bool `json:"whole,omitempty"`
-	// Texts are checks whose text and originals go while their reports stay.
+	// Texts are checks whose text and originals are deleted while their reports stay.
 	Texts []concordat.TaskID `json:"texts,omitempty"`
-	// Questions of partners go, with the fingerprints in them.
+	// Questions of partners are deleted, with their fingerprints.
 	Questions []Question `json:"questions,omitempty"`
 	// Batches are deleted with the checks of their documents and with their own indexes.
 	Batches []string `json:"batches,omitempty"`
 }
 
-// Question names a partner's question that stood for later documents.
+// Question names a partner's question that waited for later documents.
 type Question struct {
 	Partner   concordat.SiteID `json:"partner"`
 	Job       string           `json:"job"`       // in hexadecimal
