@@ -270,7 +270,7 @@ func (t *Trust) OnlyNodes(member func(node coord.NodeID, key string) bool, h htt
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		node, err := t.check(r.TLS)
 		if err == nil && !member(node, keyName(r.TLS.PeerCertificates[0].RawSubjectPublicKeyInfo)) {
-			err = fmt.Errorf("node %s is no member: %w", node, concordat.ErrRefused)
+			err = fmt.Errorf("node %s is not a member: %w", node, concordat.ErrRefused)
 		}
 		if err != nil {
 			fail(w, err)

@@ -229,7 +229,7 @@ func (s *Daemon) start(ctx context.Context, g *errgroup.Group, d *WebApp, l list
 	}
 }
 
-// headEvery is how often the end of the audit is signed and kept beside the store.
+// headEvery is how often the end of the audit is signed and kept next to the store.
 const headEvery = time.Minute
 
 func (s *Daemon) keepAuditHead(ctx context.Context) error {

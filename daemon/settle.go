@@ -30,9 +30,9 @@ func (s *Daemon) settleMirrors(ctx context.Context) {
 
 func (s *Daemon) tellSettled(sum site.Settled, err error) {
 	if err != nil {
-		s.log.Error("what was cut short", "error", err)
+		s.log.Error("cannot finish interrupted work", "error", err)
 	}
 	if sum != (site.Settled{}) {
-		s.log.Info("what was cut short", "removed", sum.Removed, "completed", sum.Completed)
+		s.log.Info("finished interrupted work", "removed", sum.Removed, "completed", sum.Completed)
 	}
 }

@@ -36,7 +36,7 @@ func oleStreams(data []byte, want func(path []string, name string) bool) (map[st
 			continue
 		}
 		if total += len(b); total > 4*len(data)+1<<20 {
-			return nil, limitError("streams of the file", "MaxUnpacked", "they overlap")
+			return nil, limitError("streams of the file", "MaxUnpacked", "some overlap")
 		}
 		got[key] = b
 	}

@@ -108,7 +108,7 @@ func (r *remote) failed(kind Kind, err error) *Error {
 func (r *remote) member() (Member, error) {
 	m, ok := r.roster.Member(r.site)
 	if !ok || m.State != StateActive {
-		return Member{}, fmt.Errorf("site %s is no active partner: %w", r.name, concordat.ErrRefused)
+		return Member{}, fmt.Errorf("site %s is not an active partner: %w", r.name, concordat.ErrRefused)
 	}
 	return m, nil
 }

@@ -46,7 +46,7 @@ func SignHead(id *crypto.Identity, end store.AuditHead, now time.Time) (*crypto.
 	return id.SignHead(uint64(end.Seq), hash, now)
 }
 
-// KeptHead returns the end of the audit that the site last signed and kept beside the store; ok is false if none was kept. It
+// KeptHead returns the end of the audit that the site last signed and kept next to the store; ok is false if none was kept. It
 // fails with concordat.ErrCorrupt if no card of the site confirms it.
 func (o *Instance) KeptHead(ctx context.Context) (head store.AuditHead, ok bool, err error) {
 	b, err := ReadBounded(filepath.Join(o.Dir, AuditHeadName), 1<<16)
@@ -109,7 +109,7 @@ func (o *Instance) AuditEnds(ctx context.Context) (end, kept store.AuditHead, er
 	return end, kept, err
 }
 
-// KeepAuditHead signs the end of the audit and keeps it beside the store, if it has grown. It fails as AuditEnds does, and
+// KeepAuditHead signs the end of the audit and keeps it next to the store, if it has grown. It fails as AuditEnds does, and
 // leaves the kept head. A site without keys, or whose keystore cannot be opened, keeps none.
 func (o *Instance) KeepAuditHead(ctx context.Context) error {
 	if o.Store == nil {

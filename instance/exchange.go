@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 )
 
-// A reindex builds the new index beside the old one, marks it complete, and exchanges the two by renaming. At whatever moment
+// A reindex builds the new index next to the old one, marks it complete, and exchanges the two by renaming. At whatever moment
 // it is interrupted, the old index or the complete new one is there: FinishReindex completes a started exchange, and everything
 // before the mark starts again.
 const (

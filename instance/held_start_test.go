@@ -57,7 +57,7 @@ func TestRemainsEndTheStart(t *testing.T) {
 	if err == nil {
 		_ = o.Close()
 	}
-	if err == nil || !strings.Contains(err.Error(), "remove what was cut short") {
+	if err == nil || !strings.Contains(err.Error(), "remove what interrupted work left") {
 		t.Errorf("opened with remains: %v", err)
 	}
 }

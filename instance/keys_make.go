@@ -257,7 +257,7 @@ func (o *Instance) Keys(ctx context.Context) (KeysState, error) {
 	return out, err
 }
 
-// PutOffRoot records that the root key is not exported now, so that nobody is asked again. The notes go into the audit with it.
+// PutOffRoot records that the root key is not exported now, so that no one is asked again. The notes go into the audit with it.
 func (o *Instance) PutOffRoot(ctx context.Context, notes ...store.AuditNote) error {
 	return o.set(ctx, rootAskedSetting, "not now", notes)
 }

@@ -16,7 +16,7 @@ import (
 )
 
 // DateOf returns the date of a document: the given one, else that of its file. A future date counts as none: the clock was
-// wrong, or somebody set it.
+// wrong, or someone set it.
 func DateOf(given string, r *extract.Result) (concordat.Date, concordat.DateOrigin) {
 	if given != "" {
 		return concordat.Date(given), concordat.DateGiven

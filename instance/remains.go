@@ -32,7 +32,7 @@ func (o *Instance) ClearRemains() error {
 		err = o.Originals().Sweep(o.noUploadBefore())
 	}
 	if err != nil {
-		return fmt.Errorf("remove what was cut short: %w", err)
+		return fmt.Errorf("remove what interrupted work left: %w", err)
 	}
 	return nil
 }

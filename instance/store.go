@@ -62,7 +62,7 @@ func OpenStore(ctx context.Context, dir string, c *config.Config) (*store.DB, er
 	return o.Open(ctx, place)
 }
 
-// checkStore refuses a database that belongs to another site: a file lies beside its configuration, but an address may be
+// checkStore refuses a database that belongs to another site: a file is next to its configuration, but an address may be
 // mistaken.
 func (o *Instance) checkStore(ctx context.Context) error {
 	if o.Config.Store.URL == "" {
@@ -79,7 +79,7 @@ func (o *Instance) checkStore(ctx context.Context) error {
 	return err
 }
 
-// Originals returns where the site keeps submitted files: beside a store in a file, within one in a database, so that all
+// Originals returns where the site keeps submitted files: next to a store in a file, within one in a database, so that all
 // machines of the site have them.
 func (o *Instance) Originals() *store.Files {
 	dir := filepath.Join(o.Dir, OriginalsName)

@@ -60,7 +60,7 @@ func Open(ctx context.Context, o *instance.Instance, options Options) (*Client, 
 	return &Client{o: o, keys: k, roster: r, observe: options.Observe, tell: options.Tell, profilers: map[string]*profile.Profiler{}}, nil
 }
 
-// self is the name by which partners know this site.
+// self is the name under which partners know this site.
 func (c *Client) self() crypto.SiteID {
 	id, _ := c.roster.Self()
 	return id.Site()

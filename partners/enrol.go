@@ -23,7 +23,7 @@ type Offer struct {
 	Grants []store.Grant // libraries that it opens once both sides have confirmed
 }
 
-// Invite makes an invitation and keeps what is needed to recognise it. One that nobody could redeem is refused. by, here and
+// Invite makes an invitation and keeps what is needed to recognise it. One that could not be redeemed is refused. by, here and
 // below, names the person in the audit.
 func Invite(ctx context.Context, o *instance.Instance, id *crypto.Identity, f Offer, by string) (*crypto.Invitation, error) {
 	card, err := instance.OwnCard(ctx, o.Store, id)

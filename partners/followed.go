@@ -12,7 +12,7 @@ import (
 	"concordat/site/answer"
 )
 
-// followed is how far this node has the fingerprint set of an epoch, in a file beside the set.
+// followed is how far this node has the fingerprint set of an epoch, in a file next to the set.
 type followed struct {
 	path string
 
@@ -36,7 +36,7 @@ func (p *Server) followed(e concordat.Epoch) (answer.Followed, error) {
 	return f, err
 }
 
-// FollowedEnd ends the name of a file beside the folder of a fingerprint set, which is removed with it.
+// FollowedEnd ends the name of a file next to the folder of a fingerprint set; it is removed with the folder.
 const FollowedEnd = ".followed.json"
 
 // Position implements site.Followed.

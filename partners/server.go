@@ -343,7 +343,7 @@ func (p *Server) set(x answeredEpoch) (*answer.EpochSet, error) {
 		PairKey: func(asker concordat.SiteID) []byte {
 			to, err := crypto.ParseSiteID(string(asker))
 			if err != nil {
-				return e.AuthorKey() // nobody: every caller has a card
+				return e.AuthorKey() // does not happen: every caller has a card
 			}
 			return e.SketchKey(to, id.Site())
 		}}, nil

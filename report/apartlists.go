@@ -81,7 +81,7 @@ func after(number, last []int) bool {
 }
 
 // thanks returns the acknowledgements of a document: what stands under their heading, or after it, while at least half of the
-// sentences thank somebody, up to maxThanks words. A page that is copied beneath such a heading does not.
+// sentences thank someone, up to maxThanks words. A page that is copied beneath such a heading does not.
 func thanks(text string, ps []concordat.Span) []Apart {
 	var out []Apart
 	for i := 0; i < len(ps); i++ {
@@ -112,7 +112,7 @@ func firstLine(s string) string {
 	return s
 }
 
-// givesThanks reports whether at least half of the sentences of a paragraph thank somebody; an empty one may go on.
+// givesThanks reports whether at least half of the sentences of a paragraph thank someone; an empty one may go on.
 func givesThanks(p string) bool {
 	n, of := 0, 0
 	for _, s := range sentenceEnd.Split(p, -1) {

@@ -117,7 +117,7 @@ func scripture(text string, p concordat.Span) (concordat.Span, bool) {
 var (
 	// lawNumber is the number of a provision, as § 5, Art. 6 (1), Section 230(c), 第五条.
 	lawNumber = regexp.MustCompile(`§+\s*[0-9]+|(?i:\b(?:art(?:icles?|ikel|ikels|ículos?|icolo|icoli|igos?|ykuł|ykule)?|sec(?:tions?|s)?|s|paragraphs?|clauses?|regulations?)\.?\s*(?:no\.?\s*)?[0-9]+)|(?i:стать\p{L}{1,3}|(?:^|[\s(])ст\.|пункт\p{L}{0,2})\s*[0-9]+|第\s*[一二三四五六七八九十百千零〇0-9]+\s*[条條款]`)
-	// lawName is the name of a law, beside its number: an abbreviation with capitals, a name with the word for a law, a
+	// lawName is the name of a law, next to its number: an abbreviation with capitals, a name with the word for a law, a
 	// collection.
 	lawName = regexp.MustCompile(`\b\p{Lu}{2,}[\p{L}]*\b|\b\p{Lu}\p{Ll}?\p{Lu}\p{L}*\b|(?:\b\p{Lu}\.\s?){2,}|\bk\.\s?[ckp]\.|\bc\.\s?[cp]\.|(?i:\b(?:act|code|código|codice|kodeks\w*|wetboek|grundgesetz\w*|\p{L}*gesetz(?:buch)?(?:e?s)?|\p{L}*ordnung|verfassung|constitution|constitución|constituição|costituzione|konstytucj\w+|grondwet|convention|covenant|charter|treaty|directive|regulation|statute|ordinance|title [0-9]+|loi|ley|lei|legge|ustaw\w*|wet|convenio|convenção|convenzione|traité|tratado)\b)|(?:кодекс|закон|конституци|конвенци)\p{L}*|《[^《》\n]{2,60}》`)
 )

@@ -99,7 +99,7 @@ type builder struct {
 	unplaced           int
 	checked            spans
 	measured           int   // characters of checked
-	could              spans // of checked: what the rules take out nowhere
+	could              spans // of checked: what no rule takes out
 	countable          int   // characters of could: the denominator of what counts
 	quotes, references spans
 	citations          spans
@@ -423,7 +423,7 @@ func (b *builder) whyOf(kind concordat.Kind, s concordat.Span, passages []concor
 	return best
 }
 
-// sharedAs returns the rule by which a passage is legitimately shared; empty: it is evidence, or an officer counts it.
+// sharedAs returns the rule that makes a passage legitimately shared; empty: it is evidence, or an officer counts it.
 func (b *builder) sharedAs(p concordat.Passage) concordat.Exclusion {
 	why := concordat.Exclusion("")
 	switch p.Wording {

@@ -15,7 +15,7 @@ type chain struct {
 	raw      []concordat.Passage // as found, by span
 	all      spans               // union of raw
 	counted  spans               // of all: what gives score; nil where excluded
-	shared   concordat.Exclusion // rule by which its passages are legitimately shared; empty: they are evidence
+	shared   concordat.Exclusion // rule that makes its passages legitimately shared; empty: they are evidence
 	exact    spans               // of all: in the same words
 	excluded concordat.Exclusion
 }
@@ -55,7 +55,7 @@ func (b *builder) near(end, start int) bool {
 	return b.count.Characters(concordat.Span{Start: end, End: start}) <= joinGap
 }
 
-// judge decides for each chain what counts, or by which rule nothing does.
+// judge decides for each chain what counts, or which rule takes out all of it.
 func (b *builder) judge(chains []*chain) {
 	for _, c := range chains {
 		b.judgeOne(c)

@@ -21,7 +21,7 @@ var citationClosers = map[rune]rune{
 var (
 	// citedNumbers is one or more numbers or ranges of them, perhaps with a page: 3, 1-3, 2, 5; 12, p. 4; 8：45.
 	citedNumbers = regexp.MustCompile(`^\s*[0-9]{1,3}(?:\s*[-–—~～,，;；、]\s*[0-9]{1,3})*(?:\s*[,，:：]\s*(?:(?:pp?|S)\.?|第)?\s*[0-9]{1,4}(?:\s*[-–—]\s*[0-9]{1,4})?\s*页?)?\s*$`)
-	// citedAuthors is names with a year after them, the last of several being enough: Smith & Jones, 2020, p. 4.
+	// citedAuthors matches names followed by a year; of several the last is enough: Smith & Jones, 2020, p. 4.
 	citedAuthors = regexp.MustCompile(`(?:^|[;；\s，,（(])(?:\p{Lu}[\pL'’.\-]*|van|von|de|der|[\p{Han}·]{2,20})(?:\s*(?:et\s+al\.?|等人?|and|und|et|y|e|&|和|与|及|、|,|，)\s*(?:\p{Lu}[\pL'’.\-]*|[\p{Han}·]{2,20})?)*\s*[,，:：]?\s*(?:1[5-9]|20)[0-9]{2}[a-z]?(?:年)?(?:$|[^0-9])`)
 	// citedYear is a year alone: it cites if a name comes before the bracket.
 	citedYear = regexp.MustCompile(`^\s*(?:1[5-9]|20)[0-9]{2}[a-z]?\s*(?:[,，:：]\s*(?:pp?\.?\s*)?[0-9]{1,4}(?:\s*[-–—]\s*[0-9]{1,4})?\s*)?$`)

@@ -49,7 +49,7 @@ func WriteCSV(w io.Writer, r *Report, o CSVOptions) error {
 	return c.End()
 }
 
-// csvLead is the row of a lead, which is no passage: it is never counted as one, and its last columns say what somebody decided.
+// csvLead is the row of a lead, which is not a passage and never counted as one; its last columns have the decision.
 func (r *Report) csvLead(count *Counter, l RuledLead) []string {
 	here, characters, similarity := count.Points(l.Span), 0, 0.0
 	for _, p := range l.Pairs {

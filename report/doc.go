@@ -5,5 +5,5 @@
 // rule changes, Build runs again, without any new search. The package is pure: the same findings and rules give the same
 // report, whatever the order in which passages were found.
 //
-// A report never claims more than was compared: it lists what was not compared beside what was found.
+// A report never claims more than was compared: it lists what was not compared next to what was found.
 package report

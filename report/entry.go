@@ -18,9 +18,9 @@ const (
 	maxEntry   = 2000 // bytes of an entry that are examined; longer ones are not entries
 	leastEntry = 15   // bytes of the shortest
 	maxTitle   = 30   // small words of a title
-	longField  = 12   // small words of a field that can be a title or a sentence, but is no imprint
+	longField  = 12   // small words of a field that can be a title or a sentence, but not an imprint
 	annotation = 6    // small words from which a field after the imprint is a comment about the work
-	maxPlains  = 2    // fields before the imprint that are no names: a title, and what it is a part of
+	maxPlains  = 2    // fields before the imprint that are not names: a title, and what it is a part of
 	maxClause  = 14   // Chinese characters of a clause of an imprint
 )
 

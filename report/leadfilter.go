@@ -24,7 +24,7 @@ func (f LeadFilter) Has(l Lead, state LeadState) bool {
 // ShowsLead reports whether a lead is among those that r.LeadFilter chooses.
 func (r *Report) ShowsLead(l RuledLead) bool { return r.LeadFilter.Has(l.Lead, l.State) }
 
-// LeadsShown names the filter by which only some of the leads are written; empty: none.
+// LeadsShown names the filter that limits the leads that are written; empty: all are written.
 func (r *Report) LeadsShown() string {
 	if r.LeadFilter == (LeadFilter{}) {
 		return ""

@@ -197,7 +197,7 @@ func (l *Lead) hide() {
 // LeadMeaning says what a lead is, in English, to be translated.
 const LeadMeaning = "A lead is a reason to read two places side by side: they seem to say the same in other words. It is not evidence and not part of the share of evidence."
 
-// NoLeads says that leads were looked for and that there is none, in English, to be translated.
+// NoLeads says that leads were looked for and none was found, in English, to be translated.
 const NoLeads = "No passage seems to say in other words what a document of this site says. Most rewordings of single sentences, most summaries and many translations are not found."
 
 // LeadsFound says how many leads there are, and how much of the text the counted ones are; empty: not requested.
@@ -229,7 +229,7 @@ func (r *Report) CountedLeads() string {
 	switch {
 	case n == 0:
 		return ""
-	case len(by) == 0: // who is not shown to everybody
+	case len(by) == 0: // not everyone may see who
 		return l.Say("Counted by a person: %s, %s of the text, in addition to the share of evidence.", l.Plural(n, "lead", "leads"), l.Percent(r.Scores.Leads))
 	}
 	slices.Sort(by)

@@ -58,7 +58,7 @@ func suffix(n int) string {
 	return s
 }
 
-// Number returns the number by which people cite passage i: the same under all rules, in every view and export.
+// Number returns the number with which people cite passage i: the same under all rules, in every view and export.
 func (r *Report) Number(i int) string {
 	if i < len(r.Numbers) {
 		return r.Numbers[i]
@@ -86,7 +86,7 @@ func (r *Report) NumberAt(at concordat.Span) string {
 	return ""
 }
 
-// Letter returns the letters by which people cite the source, A to Z, AA and so on, in order of rank without rules.
+// Letter returns the letters with which people cite the source, A to Z, AA and so on, in order of rank without rules.
 func (s RankedSource) Letter() string { return letters(s.Ordinal) }
 
 func letters(n int) string {

@@ -46,7 +46,7 @@ type jsonDisclosure struct {
 func (r *Report) addPartners(j *jsonReport, count *Counter) {
 	j.Partners, j.Sites = r.Partners, r.Sites
 	j.People, j.Libraries = mentioned(r)
-	for _, s := range r.Statements { // null is no bytes
+	for _, s := range r.Statements { // null gives no bytes
 		s.Request, s.Payload, s.Signature = append([]byte{}, s.Request...), append([]byte{}, s.Payload...), append([]byte{}, s.Signature...)
 		j.Statements = append(j.Statements, s)
 	}

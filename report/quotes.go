@@ -224,7 +224,7 @@ func blockQuotes(text string) []concordat.Span {
 	return out
 }
 
-// leastBlock is the number of bytes from which a line of its own is a paragraph and no heading.
+// leastBlock is the number of bytes from which a line of its own is a paragraph, not a heading.
 const leastBlock = 80
 
 // usualIndent returns the indent with which the long lines of a text begin, the middle one of all.

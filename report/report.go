@@ -35,7 +35,7 @@ type Findings struct {
 	// WordingOf is the number of documents among which Wording was sought, including the submission; 0: not sought, as in
 	// findings of earlier versions.
 	WordingOf int `json:"wording_of,omitempty"`
-	// SharedWorks are the works that sources cite too, in any order: no evidence.
+	// SharedWorks are the works that sources cite too, in any order: not evidence.
 	SharedWorks []SharedWorks `json:"shared_works,omitempty"`
 	// Leads are passages that seem to say the same in other words, in any order: not evidence. Nil: not requested.
 	Leads []Lead `json:"leads,omitzero"`
@@ -44,7 +44,7 @@ type Findings struct {
 	Consulted    []concordat.Consulted `json:"consulted"`
 	Flags        []concordat.Flag      `json:"flags"`
 	Forward      string                `json:"forward"`   // what was asked of other sites: unmatched, all or none
-	Threshold    float64               `json:"threshold"` // covered share from which a report asks to be read closely
+	Threshold    float64               `json:"threshold"` // covered share from which a report deserves a close read
 	Probe        string                `json:"probe"`     // how far around each band the index looked: exact or one
 	// Dated is the date of the submission, and DatedBy says who gave it; empty: unknown.
 	Dated   concordat.Date       `json:"dated,omitempty"`
@@ -141,7 +141,7 @@ type Report struct {
 	Language     Language // of the words that it is written in; set it before writing
 	Scores       Scores
 	Evidence     []concordat.Evidence // in text order, disjoint
-	Numbers      []string             // by which people cite Evidence, see Number; of the same length
+	Numbers      []string             // with which people cite Evidence, see Number; as many
 	LastNumber   int                  // the number of passages without rules, the highest of Numbers
 	Sources      []RankedSource       // largest share first, those excluded by a rule last
 	Sections     []SectionScore
@@ -153,8 +153,8 @@ type Report struct {
 	References   []concordat.Span    // lists of references, in text order, disjoint
 	Citations    []concordat.Span    // marks of citations, in text order, disjoint
 	Wording      []SharedWording     // what others may share, in text order
-	SharedWorks  []SharedWorks       // works that sources cite too, most first; no part of any share
-	Leads        []RuledLead         // what seems to say the same in other words, in text order, never evidence; nil: not requested
+	SharedWorks  []SharedWorks       // works that sources cite too, most first; not part of any share
+	Leads        []RuledLead         // leads in text order, never evidence; nil: not requested
 	LeadFilter   LeadFilter          // of the Leads that are written; zero: all. Set it before writing: scores and counts stay
 	PartnerLeads []PartnerLead       // of Findings, by place
 	Templates    []Template          // whose wording gives no score unless Rules.CountTemplates
@@ -188,8 +188,8 @@ type Stretch struct {
 // rounding.
 type Scores struct {
 	Characters int     // letters, marks and digits of the text
-	Checked    int     // of which compared
-	Countable  int     // of which could count: no template, form, list of references or the like
+	Checked    int     // what was compared of it
+	Countable  int     // what could count of it: no template, form, list of references or the like
 	Words      int     // of Countable, words; a pair of Chinese characters is one
 	Found      float64 // of Checked: within any passage, before rules
 	Whole      float64 // of Checked: within a passage that counts
@@ -206,9 +206,9 @@ type Scores struct {
 	Quotes     float64 // of Quoted, what counts
 	Largest    float64 // of Countable: the largest share of a single source
 	Estimate   *Bounds // of Covered, if sources count whose text this site does not have; nil: it was measured
-	Leads      float64 // of Countable: leads that an officer counts; no part of Covered
+	Leads      float64 // of Countable: leads that an officer counts; not part of Covered
 	// Literalness is the mean similarity of Covered to the closest source, 0 to 1; 0 if nothing
-	// is covered. Taking out a source may raise it: it is no share of the text.
+	// is covered. Taking out a source may raise it: it is not a share of the text.
 	Literalness float64
 }
 

@@ -65,7 +65,7 @@ type ExcludedPassage = Ruling
 // CountedWording is shared wording, or an isolated sentence, that counts by decision.
 type CountedWording = Ruling
 
-// ruleWords are the lines by which a report states its rules, in order. A rule may have no line, or several.
+// ruleWords are the lines in which a report states its rules, in order. A rule may have no line, or several.
 var ruleWords = []struct {
 	rule string // its name in JSON
 	say  func(*Report) []string

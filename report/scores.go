@@ -61,7 +61,7 @@ func (b *builder) scores(chains []*chain, covered spans) Scores {
 	return s
 }
 
-// fewestWords is the number of words of a document's own from which its share says anything: of fewer a sentence that anybody might
+// fewestWords is the number of words of a document's own from which its share says anything: of fewer a sentence that anyone might
 // write is a large part.
 const fewestWords = 60
 

@@ -14,7 +14,7 @@ type ShortFindings struct {
 	Threshold float64      `json:"threshold"` // least similarity, above 0 to 1
 	Pieces    []ShortPiece `json:"pieces"`    // what was asked: the title first, then in text order
 	Unindexed int          `json:"unindexed,omitempty"`
-	Capped    int          `json:"capped,omitempty"` // pieces for which not everything alike was measured
+	Capped    int          `json:"capped,omitempty"` // pieces for which not all that is similar was measured
 	Matches   []ShortMatch `json:"matches"`          // in any order
 }
 
@@ -39,9 +39,9 @@ type ShortMatch struct {
 type ShortTexts struct {
 	Threshold float64
 	Asked     int // pieces compared
-	Found     int // of which stand in a source that counts
-	Common    int // of which are wording that many documents share
-	Excluded  int // of which a rule takes out
+	Found     int // those that are in a source that counts
+	Common    int // those that are wording that many documents share
+	Excluded  int // those that a rule takes out
 	Unindexed int // documents of the libraries that could not be compared: add them again or reindex
 	Capped    int
 	Pieces    []ShortEvidence // those found, in text order
@@ -181,7 +181,7 @@ func (b *builder) shortEvidence(p ShortPiece, sources []ShortSource) ShortEviden
 	return e
 }
 
-// Stand is the end of a sentence about the texts found, in English: so many of those compared also stand elsewhere.
+// Stand is the end of a sentence about the texts found, in English: how many of those compared also occur elsewhere.
 func (s *ShortTexts) Stand() string {
 	if s.Found == 1 {
 		return "also appears in other documents."

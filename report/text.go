@@ -255,7 +255,7 @@ func (t textWriter) short(r *Report, count *Counter) {
 	}
 }
 
-// leads writes what seems to say the same in other words.
+// leads writes the leads.
 func (t textWriter) leads(r *Report, count *Counter) {
 	if r.Leads == nil {
 		return

@@ -46,7 +46,7 @@ func (r *Report) WhyNot(e concordat.Evidence) string {
 		}
 	}
 	if why := r.Language.quotedAs(e); why != "" {
-		return r.Language.Say("is quoted by right: %s", r.Language.Say(why))
+		return r.Language.Say("is a legitimate quotation: %s", r.Language.Say(why))
 	}
 	return r.Language.Exclusion(e.Excluded)
 }
@@ -67,7 +67,7 @@ var quotedReasons = map[string]string{
 	"own":               "wording of the site's stock",
 }
 
-// quotedAs says as what a passage is legitimately quoted, in English, to be translated; empty: it is not.
+// quotedAs returns the reason why a passage is legitimately quoted, in English, to be translated; empty: it is not.
 func (l Language) quotedAs(e concordat.Evidence) string {
 	if e.Excluded != concordat.ExcludedQuote {
 		return ""
@@ -78,7 +78,7 @@ func (l Language) quotedAs(e concordat.Evidence) string {
 // EvidenceKind states the kind of a passage; a quotation that others share says so.
 func (l Language) EvidenceKind(e concordat.Evidence) string {
 	if l.quotedAs(e) != "" {
-		return l.Say("quoted by right")
+		return l.Say("legitimate quotation")
 	}
 	return l.Kind(e.Kind)
 }

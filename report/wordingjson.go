@@ -2,7 +2,7 @@ package report
 
 import "concordat"
 
-// jsonWording is a stretch of the submission that others share by right.
+// jsonWording is a stretch of the submission that others share legitimately.
 type jsonWording struct {
 	Span      concordat.Span `json:"span"`
 	Kind      concordat.Kind `json:"kind"`
@@ -11,7 +11,7 @@ type jsonWording struct {
 	Words     int            `json:"words,omitempty"` // in a row; 0: not kept
 	Why       string         `json:"why,omitempty"`
 	Counted   bool           `json:"counted"`
-	Decide    bool           `json:"decide"`            // somebody has to say whether it counts
+	Decide    bool           `json:"decide"`            // a person must decide whether it counts
 	Sources   []jsonHolder   `json:"sources,omitempty"` // the first that hold what is to be decided
 }
 

@@ -163,7 +163,7 @@ func (s Scores) ChangedWords(l Language) string {
 	return language.Code(l).Percent(strconv.Itoa(n))
 }
 
-// Alike is Literalness as it is shown in words: it is not called identical where wording that changed is shown beside it.
+// Alike is Literalness as it is shown in words: it is not called identical where wording that changed is shown next to it.
 func (s Scores) Alike() float64 {
 	if s.Changed >= 0.005 {
 		return min(s.Literalness, 0.99)

@@ -13,8 +13,8 @@ import (
 	"concordat"
 )
 
-// SharedWorks are the works that a submission and one source both cite in their lists of references. They are no
-// evidence and no part of any share.
+// SharedWorks are the works that a submission and one source both cite in their lists of references. They are not
+// evidence and not part of any share.
 type SharedWorks struct {
 	Source  concordat.Ref    `json:"source"`
 	Title   string           `json:"title"`

@@ -32,7 +32,7 @@ func NewTables(d *Design, prints []uint64) (*Tables, error) {
 		return nil, fmt.Errorf("%d prints: at most %d in one set of tables", len(prints), uint32(math.MaxUint32))
 	}
 	if d.F > 64 {
-		return nil, fmt.Errorf("tables of %d bits: prints of more than 64 bits take NewWideTables", d.F)
+		return nil, fmt.Errorf("tables of %d bits: prints of more than 64 bits need NewWideTables", d.F)
 	}
 	t := &Tables{design: d, prints: slices.Clone(prints), ids: make([]uint32, len(prints))}
 	for i, p := range prints {

@@ -393,7 +393,7 @@ func (s *Site) Keep(ctx context.Context, task store.Task, f *report.Findings) er
 }
 
 // ResultsOf returns the rows of the results table: one for each passage, one for each source that cites the same works, and one
-// for each lead, by which a deletion finds them.
+// for each lead, so that a deletion finds them.
 func ResultsOf(f *report.Findings) []store.Result {
 	results := make([]store.Result, 0, len(f.Passages)+len(f.SharedWorks))
 	for _, p := range f.Passages {

@@ -52,7 +52,7 @@ func (s *Site) settleAll(ctx context.Context, open []store.Intake) (sum Settled,
 		}
 	}
 	if err != nil {
-		return sum, fmt.Errorf("settle what was cut short: %w", err)
+		return sum, fmt.Errorf("finish interrupted work: %w", err)
 	}
 	return sum, nil
 }

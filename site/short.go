@@ -22,7 +22,7 @@ const (
 	shortMeasured = 200_000
 )
 
-// ShortPieces returns the short pieces of a profile with the grams by which the store finds them. It never returns nil: the
+// ShortPieces returns the short pieces of a profile with the grams that the store finds them by. It never returns nil: the
 // pieces are known, even if there are none.
 func ShortPieces(p *concordat.Profile) []store.ShortPiece {
 	out := make([]store.ShortPiece, len(p.Short))

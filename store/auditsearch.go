@@ -10,7 +10,7 @@ import (
 
 // AuditFilter chooses entries of the audit; the zero value chooses all.
 type AuditFilter struct {
-	Actor  string    // empty: anybody
+	Actor  string    // empty: anyone
 	Action string    // empty: any
 	From   time.Time // the first instant; zero: from the beginning
 	To     time.Time // the first instant after the range; zero: to the end

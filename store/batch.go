@@ -18,7 +18,7 @@ type Batch struct {
 	Title  string
 	Owner  string // the account that submitted it; empty: the command line
 	Runner string // the worker, for example serve
-	// Work is a hash of the input and options, by which a command finds its unfinished batch.
+	// Work is a hash of the input and options; a command finds its unfinished batch by it.
 	Work    string
 	Request json.RawMessage // in the caller's own form
 	Lineage json.RawMessage // which pairs do not count, in the caller's own form

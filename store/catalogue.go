@@ -216,7 +216,7 @@ func (db *Catalogue) ListDocuments(ctx context.Context, lib concordat.LibraryID,
 	return out, all, db.fail(err, "list documents of %s", lib)
 }
 
-// likeText returns the pattern, in lower case, by which LIKE with ESCAPE '\' finds text anywhere.
+// likeText returns the pattern, in lower case, with which LIKE and ESCAPE '\' find text anywhere.
 func likeText(text string) string {
 	return "%" + strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`).Replace(strings.ToLower(cleanText(text))) + "%"
 }

@@ -21,7 +21,7 @@ type (
 // IsURL reports whether a place is the address of a PostgreSQL database; otherwise it is a file.
 func IsURL(place string) bool { return engine.IsURL(place) }
 
-// Redacted returns a place in a form that may be shown: an address without its password.
+// Redacted returns a place without the password of its address, so that it may be shown.
 func Redacted(place string) string { return engine.Redacted(place) }
 
 // Engine reads the engine's version, size and settings.
@@ -75,7 +75,7 @@ var ofFederations = []string{"shared_case", "mirror_document", "mirror", "standi
 	"ask", "exposure", "witness", "federation_member", "federation", "invitation", "partner", "card", "taken", "keystore"}
 
 // LeaveFederations deletes everything about other sites: cards, partners, federations, what it let them see and asked of them.
-// Libraries, checks, accounts and the audit stay. It is for a copy of a site used beside the original, which alone keeps the
+// Libraries, checks, accounts and the audit stay. It is for a copy of a site used next to the original, which alone keeps the
 // identity.
 func (db *DB) LeaveFederations(ctx context.Context) error {
 	err := db.write(ctx, func(c engine.Conn) error {

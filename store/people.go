@@ -330,7 +330,7 @@ func (db *People) FirstAccount(ctx context.Context, secret string, a Account) er
 				return err
 			}
 			if n > 0 {
-				return fmt.Errorf("%w: there is an account already", concordat.ErrExists)
+				return fmt.Errorf("%w: an account already exists", concordat.ErrExists)
 			}
 			return insertAccount(ctx, c, a)
 		})

@@ -78,7 +78,7 @@ type Score struct {
 	Measured bool   // something was compared
 	Covered  float64
 	Flags    int // kinds of flags that may hide something
-	Leads    int // of the report; 0: none, or nobody asked for them
+	Leads    int // of the report; 0: none, or they were not requested
 }
 
 // PutScore stores the score of a task, replacing the one before. It fails with concordat.ErrNotFound if there is no such task.

@@ -20,8 +20,8 @@ const (
 	ReviewComment ReviewKind = "comment" // Text
 	ReviewVerdict ReviewKind = "verdict" // Data is the verdict, Text the reason
 	ReviewSignOff ReviewKind = "signoff" // another officer agrees with the latest verdict
-	ReviewAssign  ReviewKind = "assign"  // Data is the account that reviews it from then on; "" for nobody
-	ReviewDue     ReviewKind = "due"     // Data is the day, YYYY-MM-DD, by which it is to be decided; "" for none
+	ReviewAssign  ReviewKind = "assign"  // Data is the account that reviews it from then on; "" for no one
+	ReviewDue     ReviewKind = "due"     // Data is the day, YYYY-MM-DD, when the decision is due; "" for none
 	ReviewEdited  ReviewKind = "edited"  // the comment with the number in Data got another text; by ChangeComment only
 	ReviewRemoved ReviewKind = "removed" // the comment with the number in Data was deleted; by ChangeComment only
 	ReviewLibrary ReviewKind = "library" // Data says to which library the submission was added; "" there: it was removed

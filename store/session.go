@@ -66,7 +66,7 @@ func (db *People) SetPassword(ctx context.Context, account, password string) err
 }
 
 // DeleteUnjoined deletes public accounts without a password, and without a link to a provider, that were created before the
-// given time, so that nobody reserves a name by requesting it. It returns how many.
+// given time, so that no one reserves a name by requesting it. It returns how many.
 func (db *People) DeleteUnjoined(ctx context.Context, before time.Time) (int, error) {
 	var n int64
 	err := db.write(ctx, func(c engine.Conn) error {

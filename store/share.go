@@ -198,7 +198,7 @@ func encodeShare(x Share) (string, error) {
 	return string(b), err
 }
 
-// Share returns the rule by which the library is open to the partner, or concordat.ErrNotFound.
+// Share returns the rule that opens the library to the partner, or concordat.ErrNotFound.
 func (db *Answers) Share(ctx context.Context, lib concordat.LibraryID, partner concordat.SiteID) (Share, error) {
 	x, err := scanShare(db.read().Row(ctx, `SELECT `+shareColumns+` FROM share WHERE library = ? AND partner = ?`, lib, partner))
 	return x, db.fail(err, "share of %s with %s", lib, partner)

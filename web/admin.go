@@ -28,7 +28,7 @@ type Administration struct {
 	// Set changes the values of keys while the site runs; nil: pages change none.
 	Set func(ctx context.Context, values []Setting, notes ...store.AuditNote) error
 	// Keys are the site's signing keys. LockedRoot returns the root key encrypted with a passphrase; a copy stays here.
-	// PutOffRoot notes that nobody is to be asked about it again.
+	// PutOffRoot notes that no one is to be asked about it again.
 	Keys       func(ctx context.Context) (Keys, error)
 	LockedRoot func(ctx context.Context, passphrase []byte, notes ...store.AuditNote) ([]byte, error)
 	PutOffRoot func(ctx context.Context, notes ...store.AuditNote) error

@@ -42,7 +42,7 @@ func (a Alert) Told() bool { return a.Side == store.AlertTold }
 // Named reports whether the document is named.
 func (a Alert) Named() bool { return len(a.Spans) > 0 }
 
-// IsRead and IsHandled report whether somebody has read or handled it.
+// IsRead and IsHandled report whether someone has read or handled it.
 func (a Alert) IsRead() bool    { return !a.Read.At.IsZero() }
 func (a Alert) IsHandled() bool { return !a.Handled.At.IsZero() }
 
@@ -56,7 +56,7 @@ type alertsPage struct {
 }
 
 func (w checkPages) alertsPage(rw http.ResponseWriter, r *http.Request, v *Visitor) {
-	before, _ := strconv.ParseInt(r.URL.Query().Get("before"), 10, 64) // what is no number shows the latest
+	before, _ := strconv.ParseInt(r.URL.Query().Get("before"), 10, 64) // anything but a number shows the latest
 	p := alertsPage{Open: r.URL.Query().Get("all") == ""}
 	var err error
 	if p.Alerts, p.Next, err = w.Alerts(r.Context(), store.AlertFilter{Open: p.Open}, max(before, 0), alertsOnPage); err != nil {

@@ -36,10 +36,10 @@ type batchPage struct {
 	Charted                         bool // there are pairs to chart, or there may be
 	Least                           int  // per cent of the threshold, for the slider
 	Documents                       []shownMember
-	Listed, Asked                   bool           // the table of documents is shown, because somebody asked for it
+	Listed, Asked                   bool           // the table of documents is shown, because someone asked for it
 	Rest                            bool           // one of the smaller clusters is open
 	Held                            []shownWording // wording that several documents share
-	Open                            []shownWording // of Held, those about which somebody has to decide whether they count
+	Open                            []shownWording // of Held, those that a person must decide about
 	MoreHeld                        int
 	LeadRows                        []shownLead
 	LeadBar                         *leadBar
@@ -71,7 +71,7 @@ type shownMember struct {
 	Fresh   []batch.FreshSource
 }
 
-// Member is the document itself, by which templates name it.
+// Member is the document itself, as templates name it.
 func (m *shownMember) Member() *store.BatchMember { return &m.BatchMember }
 
 type shownPair struct {
@@ -133,7 +133,7 @@ func (p *batchPage) Large() int { return batchShownMatrices }
 
 func (w batchPages) batchPage(rw http.ResponseWriter, r *http.Request, v *Visitor) {
 	q := r.URL.Query()
-	cluster, _ := strconv.Atoi(q.Get("cluster")) // 0, of no cluster, if it is no number
+	cluster, _ := strconv.Atoi(q.Get("cluster")) // 0, of no cluster, unless it is a number
 	p, err := w.viewBatch(r.Context(), v, r.PathValue("id"), message.LanguageOf(r), cluster, r.URL)
 	if err == nil {
 		p.People, err = calledOn(r.Context(), w.Web)

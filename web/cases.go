@@ -164,7 +164,7 @@ func (w *Web) reviewers(ctx context.Context) (out []string, err error) {
 	return out, err
 }
 
-// changeCases assigns the selected checks to someone, or sets the day by which they are to be decided: all, or none if one of
+// changeCases assigns the selected checks to someone, or sets the day when their decision is due: all, or none if one of
 // them does not exist.
 func (w reportPages) changeCases(rw http.ResponseWriter, r *http.Request, v *Visitor) {
 	err := ParseForm(rw, r)

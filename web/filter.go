@@ -157,7 +157,7 @@ type leadBar struct {
 	Chosen     string // the filters in words
 }
 
-// leadFacet is one property by which leads can be filtered.
+// leadFacet is one property that leads can be filtered by.
 type leadFacet struct {
 	Name    string
 	Options []leadOption

@@ -11,7 +11,7 @@ import (
 // Keys describes the keys with which the site signs what it publishes.
 type Keys struct {
 	Made        bool      // there are some
-	Identity    string    // by which other sites know this one
+	Identity    string    // under which other sites know this one
 	Exported    time.Time // when the root key was written elsewhere; zero: never
 	WantsExport bool      // people are asked to make one
 }

@@ -50,7 +50,7 @@ func (w *Web) remember(rw http.ResponseWriter, r *http.Request, account string) 
 	return nil
 }
 
-// knownAs returns the mark by which the browser is known to the account; empty: there is none.
+// knownAs returns the mark that identifies the browser to the account; empty: there is none.
 func (w *Web) knownAs(ctx context.Context, r *http.Request, account string) (string, error) {
 	c, err := r.Cookie(w.knownCookie())
 	if err != nil {

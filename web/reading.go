@@ -97,7 +97,7 @@ func (p *checkPage) Silent() string {
 // Address is the address of the page.
 func (p *checkPage) Address() string { return "/checks/" + string(p.ID) }
 
-// Comparison is the submission beside one source.
+// Comparison is the submission next to one source.
 type Comparison struct {
 	html.Comparison
 	Source report.RankedSource
@@ -398,7 +398,7 @@ func (w reportPages) sourcesPage(rw http.ResponseWriter, r *http.Request, v *Vis
 	w.Show(rw, r, v, http.StatusOK, "sources", "title.sources", p)
 }
 
-// passagePage shows one passage beside all its sources.
+// passagePage shows one passage next to all its sources.
 func (w reportPages) passagePage(rw http.ResponseWriter, r *http.Request, v *Visitor) {
 	q := r.URL.Query().Get("part") != ""
 	p, got, err := w.reader(r, v, q)

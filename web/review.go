@@ -43,7 +43,7 @@ type Review struct {
 	// Verdict is the latest one, if any; Signed are the sign-offs of it.
 	Verdict *store.Review
 	Signed  []report.SignedOff
-	// Assigned is the reviewer, and Due the day by which the check is to be decided; empty: none.
+	// Assigned is the reviewer, and Due the day when the decision is due; empty: none.
 	Assigned, Due string
 	// Touched: someone at the site has decided something about it.
 	Touched bool

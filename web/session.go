@@ -400,7 +400,7 @@ func (w *Web) choose(rw http.ResponseWriter, r *http.Request, page string, named
 	return p, password, p.Problem == ""
 }
 
-// joined signs a visitor in whose password was set, unless err says that it was not.
+// joined signs in a visitor whose password was set, unless err says that it was not.
 func (w *Web) joined(rw http.ResponseWriter, r *http.Request, name string, err error) {
 	if err == nil {
 		err = w.signIn(rw, r, name)

@@ -124,7 +124,7 @@ type Web struct {
 	cache    reportCache
 	static   static.Files
 
-	requestTime time.Duration // of a request without files of somebody known
+	requestTime time.Duration // of a request without files by someone known
 
 	// Handlers by subject. Each holds this Web, which gives it everything that they share, and the other handlers by field.
 	Admin    adminPages

@@ -65,7 +65,7 @@ func (a *Site) ReadCards(ctx context.Context, files []string) (Cards, error) {
 	return out, a.With(ctx, instance.StoreOnly, func(o *instance.Instance) error { return out.load(ctx, o) })
 }
 
-// Cards are the cards that a verifier trusts: those it was given.
+// Cards are the cards that a verifier trusts.
 type Cards map[concordat.SiteID][]*crypto.Card
 
 // Read adds the cards in files.

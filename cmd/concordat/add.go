@@ -113,7 +113,7 @@ func (ad *adder) dryRun(ctx context.Context, files []input) error {
 	return nil
 }
 
-// unchangedFile reports whether an earlier run has handled the file in its present state.
+// unchangedFile reports whether an earlier run has handled the file in its current state.
 func (ad *adder) unchangedFile(ctx context.Context, f input) bool {
 	if ad.date != "" {
 		return false // the text may be unchanged, but not the date

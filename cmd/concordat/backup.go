@@ -110,7 +110,7 @@ func shortened(recipients []string) []string {
 	return all
 }
 
-// Files that a backup has besides the state of the site, and those of them that are secrets.
+// Files of a backup besides the state of the site, and which of them are secrets.
 var (
 	backedUp = []string{instance.ConfigName}
 	secrets  = []string{instance.KeystoreName, instance.KeyFileName, instance.IndexKeyName, instance.LTIKeyName}
@@ -143,7 +143,7 @@ func (a *app) backup(ctx context.Context, dir string, f backupFlags) error {
 	})
 }
 
-// apart fails if one of two folders lies in the other: a backup within the site would be backed up itself, and be lost with the
+// apart fails if one of two folders is inside the other: a backup within the site would be backed up itself, and be lost with the
 // site.
 func apart(site, dir string) error {
 	for _, pair := range [][2]string{{site, dir}, {dir, site}} {
@@ -242,7 +242,7 @@ func (a *app) makeBackup(ctx context.Context, o *instance.Instance, dir string, 
 		Audit: t.Audit, Documents: t.Documents, Sentences: t.Sentences, Shards: t.Shards})
 }
 
-// backupNeeds returns the most bytes that a new backup will write, and fails if the disk has less room.
+// backupNeeds returns the maximum number of bytes that a new backup will write, and fails if the disk has less room.
 func (a *app) backupNeeds(from, dir string, stages bool) (int64, error) {
 	var need, staged int64
 	err := filepath.WalkDir(from, func(path string, e fs.DirEntry, err error) error {

@@ -170,7 +170,7 @@ func (a *app) check(ctx context.Context, o *instance.Instance, paths []string, f
 	return c.failures.err()
 }
 
-// tellEncoder says what the encoder was asked, if anything.
+// tellEncoder reports what the encoder was asked, if anything.
 func (a *app) tellEncoder(o *instance.Instance) {
 	if o.Encoder == nil || a.JSON {
 		return

@@ -31,7 +31,7 @@ type checker struct {
 	names    map[string]bool // of reports written there
 	checked  map[string]bool // names of submissions; only submissionID uses it, in another goroutine
 	failures failures
-	leftOut  atomic.Int64 // files in archives that no person wrote
+	leftOut  atomic.Int64 // hidden, lock and system files in archives
 
 	reached, incomplete bool
 }
@@ -102,7 +102,7 @@ func (c *checker) submissions(texts iter.Seq[extracted], files int) iter.Seq[sub
 	}
 }
 
-// submissionID names a submission by its file, from the named folder on, so that reports do not show where that folder lies on
+// submissionID names a submission by its file, from the named folder on, so that reports do not show where that folder is on
 // this machine. A second submission of that name gets its path.
 func (c *checker) submissionID(name, path string) concordat.DocumentID {
 	if c.checked[name] {

@@ -200,7 +200,7 @@ func (d *doctor) oddMirrors(ctx context.Context, o *instance.Instance, odd func(
 		if held(d.path(path)) {
 			return nil
 		}
-		mirrors, err := o.Store.Asks.Mirrors(ctx) // looked at now, after the process that held it
+		mirrors, err := o.Store.Asks.Mirrors(ctx) // read only now: the process that held it may have gone
 		known := func(m store.Mirror) bool { return partners.MirrorFolder(".", m.Epoch) == path }
 		if _, gone := os.Stat(d.path(path)); err == nil && gone == nil && !slices.ContainsFunc(mirrors, known) {
 			odd(path)

@@ -257,8 +257,8 @@ func (d *doctor) backups(ctx context.Context, o *instance.Instance) {
 // clockSkew is how far the clock may be behind its own records.
 const clockSkew = 2 * time.Minute
 
-// clock compares the clock with what the site has written: a clock that went back gives keys wrong days, and lets sessions live
-// longer.
+// clock compares the clock with what the site has written: a clock that was set back gives keys wrong days and makes
+// sessions last longer.
 func (d *doctor) clock(ctx context.Context, o *instance.Instance) {
 	head, err := o.Store.Audit.AuditHead(ctx)
 	if err != nil || head.Seq == 0 {

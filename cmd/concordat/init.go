@@ -46,7 +46,7 @@ func (a *app) initCommand() *cobra.Command {
 	return c
 }
 
-// siteName is the form of a site's identity, as the configuration wants it.
+// siteName is the form of a site's identity in the configuration.
 var siteName = regexp.MustCompile(`^[a-z0-9][a-z0-9._-]{0,62}$`)
 
 func (a *app) initSite(ctx context.Context, id, title, scheme, database string, public bool) error {

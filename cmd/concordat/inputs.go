@@ -121,7 +121,7 @@ type failures struct {
 	leftOut int // hidden files, lock files and system files, which are not failures
 }
 
-// tellLeftOut prints how many files that no person wrote were left out.
+// tellLeftOut prints how many hidden, lock and system files were left out.
 func (f *failures) tellLeftOut() error {
 	switch {
 	case f.leftOut == 0:

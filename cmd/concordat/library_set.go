@@ -49,7 +49,7 @@ type libraryFlags struct {
 	keepDays                                            int
 }
 
-// set changes what the flags name.
+// set changes the values that flags name.
 func (f *libraryFlags) set(fl *pflag.FlagSet, o *instance.Instance, l *store.Library) (err error) {
 	p := &l.Policy
 	for name, change := range map[string]func(){

@@ -105,7 +105,7 @@ func (a *app) reindex(ctx context.Context, o *instance.Instance, dryRun bool) er
 // Each core has some of them.
 const (
 	anewDocuments = 200
-	// notedAtOnce is how many rows of the catalogue one transaction renews: additions during a reindex wait for it.
+	// notedAtOnce is how many rows of the catalogue one transaction updates: additions during a reindex wait for it.
 	notedAtOnce = 20
 	anewBytes   = 4 << 20
 )

@@ -18,11 +18,11 @@ import (
 	"concordat/store"
 )
 
-// Beside the process that serves a site, documents are replaced one by one in the existing index: questions see each of them
+// While a process serves the site, documents are replaced one by one in the existing index: questions see each of them
 // before or after. Documents that arrive meanwhile already get new profiles. It takes more processor time than a new index
 // (doc/evaluation/README.md), which is therefore built if no process serves the site.
 
-// renewal says how far a reindex has come, in the order of libraries and documents. It is stored as a setting of the site until
+// renewal is the progress of a reindex, in the order of libraries and documents. It is stored as a setting of the site until
 // the reindex ends.
 type renewal struct {
 	By       string               // what profiles are made of, besides the texts
@@ -47,7 +47,7 @@ func renewsServed(ctx context.Context, o *instance.Instance) bool {
 	return down == nil
 }
 
-// shardDirs returns the folders of the shards of which this machine has copies.
+// shardDirs returns the folders of the shards that this machine has copies of.
 func shardDirs(o *instance.Instance) []string {
 	if !o.Clustered() {
 		return []string{filepath.Join(o.Dir, instance.IndexName, "00")}
@@ -65,7 +65,7 @@ func endReindex(ctx context.Context, o *instance.Instance) error {
 	return errors.Join(o.Store.SetSetting(ctx, renewalSetting, ""), o.Store.SetSetting(ctx, "scheme", string(o.Site.Scheme())))
 }
 
-// renewing is a reindex beside the process that serves the site.
+// renewing is a reindex while a process serves the site.
 type renewing struct {
 	a      *app
 	o      *instance.Instance

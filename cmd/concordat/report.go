@@ -73,7 +73,7 @@ func (a *app) reportCommand() *cobra.Command {
 	return c
 }
 
-// readingFlags say how to read the findings of a check.
+// readingFlags set how the findings of a check are read.
 type readingFlags struct {
 	rules      ruleFlags
 	leads      leadFlags

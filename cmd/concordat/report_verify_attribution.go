@@ -28,7 +28,7 @@ type signedClaims struct {
 	texts  []string
 }
 
-// add takes in a statement whose signature is good.
+// add adds a statement with a valid signature.
 func (s *signedClaims) add(x concordat.Statement) error {
 	switch x.Kind {
 	case kindTell:
@@ -90,8 +90,8 @@ type attributed struct {
 const pieceBreak = "\n[…]\n"
 
 // verifyAttribution compares what a report attributes to partners with what they signed, and describes what they did not say.
-// good are the statements with checked signatures. What comes from a mirror was not told for this report, so no partner signed
-// it.
+// good are the statements with valid signatures. What comes from a mirror was not stated for this report, so no partner
+// signed it.
 func verifyAttribution(b []byte, good []concordat.Statement) ([]string, error) {
 	var r attributed
 	if err := json.Unmarshal(b, &r); err != nil {

@@ -179,7 +179,7 @@ func jobs(dir string) (string, error) {
 				return err
 			}
 			if j.Spec.CompletionMode == nil || *j.Spec.CompletionMode != batchv1.IndexedCompletion || *j.Spec.Completions < 1 {
-				return fmt.Errorf("%s is no indexed job", j.Name)
+				return fmt.Errorf("%s is not an indexed job", j.Name)
 			}
 			n++
 			return nil

@@ -51,7 +51,7 @@ func (o OCR) check() error {
 		return fmt.Errorf("character recognition: %w", err)
 	}
 	if strings.Trim(o.Languages, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_+0123456789") != "" {
-		return fmt.Errorf("character recognition: languages %q are no names joined by +", o.Languages)
+		return fmt.Errorf("character recognition: languages %q are not names joined by +", o.Languages)
 	}
 	return nil
 }

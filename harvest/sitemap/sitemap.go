@@ -33,7 +33,7 @@ type Entry struct {
 // maxEntries is the maximum number of entries in a sitemap.
 const maxEntries = 50_000
 
-var errNone = errors.New("it is no sitemap")
+var errNone = errors.New("it is not a sitemap")
 
 // Read reads a list, cleaned by xmltree.Clean. Base is its address. Entries without an address are left out.
 func Read(base *url.URL, b []byte) (*List, error) {

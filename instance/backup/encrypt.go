@@ -38,7 +38,7 @@ var (
 // Encrypt says how to encrypt a backup.
 type Encrypt struct {
 	Recipients crypto.Recipients
-	// Names is the key of the names of originals: without it, nobody can find out whether a file is in the backup. Successive
+	// Names is the key of the names of originals: without it, no one can find out whether a file is in the backup. Successive
 	// backups in a folder share originals if it stays the same.
 	Names [32]byte
 	// Identity, if not empty, is the identity of the only recipient under a passphrase, see crypto.NewLockedIdentity. The

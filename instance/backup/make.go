@@ -144,7 +144,7 @@ func (m *Making) AddOriginals(ctx context.Context, from string) (damaged []strin
 func (m *Making) AddOriginal(path string) (bool, error) {
 	want, ok := hashName(filepath.Base(path))
 	if !ok {
-		return false, fmt.Errorf("original %s: its name is no hash", path)
+		return false, fmt.Errorf("original %s: its name is not a hash", path)
 	}
 	if m.enc != nil {
 		return m.encryptOriginal(path, want)

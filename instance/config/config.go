@@ -128,7 +128,7 @@ type Segment struct {
 	Gojieba bool // Chinese words by gojieba itself
 }
 
-// Index says how the index is kept.
+// Index sets how the index is kept.
 type Index struct {
 	KeepTable bool // what opening derives stays on disk while the index is closed; see index.Options.Warm
 	// StockSegments leaves the index files to Bleve alone; see index.Options.StockSegments.

@@ -38,7 +38,7 @@ type Provider struct {
 	Issuer        string
 	ClientID      string
 	ClientSecret  Secret
-	Scopes        []string          // beside openid
+	Scopes        []string          // besides openid
 	RoleClaim     string            // name of the claim with the role; empty: DefaultRole for all
 	Roles         map[string]string // value of the claim to role
 	DefaultRole   string            // for people whom Roles does not name; empty: they are refused

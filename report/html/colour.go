@@ -17,7 +17,7 @@ func soClass(slot int) string {
 	return fmt.Sprintf(" so so%d", slot)
 }
 
-// first returns the source by which a passage is coloured: the closest that counts.
+// first returns the source that gives a passage its colour: the closest that counts.
 func (d *doc) first(i int) (concordat.Ref, bool) {
 	e := d.r.Evidence[i]
 	if e.Excluded != "" {
@@ -53,7 +53,7 @@ func (d *doc) holds(i, ordinal int) bool {
 	return false
 }
 
-// colour returns the class by which passage i is filled in a map; empty: that of its kind.
+// colour returns the class that fills passage i in a map; empty: that of its kind.
 func (d *doc) colour(i int) string {
 	if ref, ok := d.first(i); ok && d.slot[ref] > 0 {
 		return fmt.Sprintf("so%d", d.slot[ref])
@@ -61,7 +61,7 @@ func (d *doc) colour(i int) string {
 	return ""
 }
 
-// letter returns the letter of the source by which passage i is coloured; empty where none counts.
+// letter returns the letter of the source that gives passage i its colour; empty where none counts.
 func (d *doc) letter(i int) string {
 	if ref, ok := d.first(i); ok {
 		return letterOf(d, ref)

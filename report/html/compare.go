@@ -20,7 +20,7 @@ type Comparison struct {
 	From, To    int           // those that are shown, half-open
 }
 
-// Places beside each other.
+// Places next to each other.
 const (
 	// ComparePlaces is the number of pairs of places shown at once.
 	ComparePlaces = 60
@@ -51,7 +51,7 @@ type pairing struct {
 	source   concordat.Source
 }
 
-// Compare shows the submission beside source s of the report. Each place on one side links to the same on the other: #h1 to
+// Compare shows the submission next to source s of the report. Each place on one side links to the same on the other: #h1 to
 // #t1.
 func (v *View) Compare(s int, o CompareOptions, l Links) Comparison {
 	all := v.pairings(s)
@@ -133,7 +133,7 @@ func (v *View) pairings(s int) []pairing {
 // begin writes the beginning of a place: the number of its passage, which links to the same place of the other side.
 func (d *doc) begin(p pairing, side, other string) {
 	c, number := class(p.Kind, p.source.Excluded), d.r.Number(p.evidence)
-	if d.placed { // by their order: they are no passages of a report that somebody reads
+	if d.placed { // by their order: they are not passages of a report
 		number = fmt.Sprint(p.number)
 	}
 	d.raw(fmt.Sprintf(`<span class="m %s" id="%s%d" data-place="%d"`, placeClass(d, p), side, p.number, p.number))

@@ -164,7 +164,7 @@ func (d *doc) number(i int, class string, begins bool) {
 	d.raw(">", d.r.Number(i), "&nbsp;", sign(class), "</a>")
 }
 
-// kind returns the kind by which s gives score, or "" if it gives none; s crosses no border.
+// kind returns the kind for which s gives score, or "" if it gives none; s crosses no border.
 func (m *marker) kind(s concordat.Span) concordat.Kind {
 	c := m.r.Covered
 	for m.covered < len(c) && c[m.covered].End <= s.Start {

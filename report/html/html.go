@@ -293,8 +293,8 @@ func (d *doc) scoreTable() {
 		row("form", "of it wording that reads like a form", d.in.Percent(s.Form),
 			d.withoutScore(concordat.ExcludedForm, "no template for it was given; not counted"))
 	}
-	if n := d.withoutScore(concordat.ExcludedSentence, ""); n != "" {
-		row("sentence", "Isolated sentence", "", n)
+	if d.withoutScore(concordat.ExcludedSentence, "") != "" {
+		row("sentence", "Isolated sentences", "", d.withoutScore(concordat.ExcludedSentence, "not counted"))
 	}
 	if s.Leads > 0 {
 		row("lead", "In leads that a person counts", d.in.Percent(s.Leads), "in addition to the share of evidence, not part of it")

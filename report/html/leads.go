@@ -17,7 +17,7 @@ import (
 //go:embed lines.js
 var LinesScript string
 
-// leadSign stands beside the number of a lead.
+// leadSign stands next to the number of a lead.
 const leadSign = "↝"
 
 // leads shows what seems to say the same in other words, apart from the passages: side by side, with corresponding sentences
@@ -151,7 +151,7 @@ func numberedSpans(pairs []report.LeadPair, of func(report.LeadPair) concordat.S
 	return out
 }
 
-// joined sets both passages of a lead beside each other, their sentences numbered by pair.
+// joined sets both passages of a lead side by side, with their sentences numbered by pair.
 func (d *doc) joined(l report.Lead) {
 	d.raw(`<div class="two joined"><div class="side here"><h4>`)
 	d.say("Checked text")
@@ -197,7 +197,7 @@ func (d *doc) numberedSide(text string, s concordat.Span, sentences []numberedSp
 	d.text(text[at:s.End])
 }
 
-// leadMark is a stretch of the text in leads of the report's filter that nobody set aside.
+// leadMark is a stretch of the text in leads of the report's filter that was not rejected.
 type leadMark struct {
 	concordat.Span
 	begins []int // indices of the leads that begin here

@@ -33,7 +33,7 @@
 		}
 	}
 	const sizes = new ResizeObserver((entries) => { for (const e of entries) draw(e.target); });
-	// adopt begins with the boxes that have come: a part of a page is put in anew when somebody else has changed something.
+	// adopt begins with the boxes that have come: a part of a page is put in anew when someone else has changed something.
 	const adopt = () => document.querySelectorAll(".joined:not([data-drawn])").forEach((box) => {
 		box.dataset.drawn = "";
 		sizes.observe(box);

@@ -44,7 +44,7 @@ func class(k concordat.Kind, e concordat.Exclusion) string {
 	return "paraphrase"
 }
 
-// sign is the mark of a kind beside a passage's number.
+// sign is the mark of a kind next to a passage's number.
 func sign(class string) string {
 	switch class {
 	case "verbatim":
@@ -144,7 +144,7 @@ func (d *doc) skipStrip() {
 	last := -1.0
 	for _, s := range d.r.Skipped {
 		x, w := d.x(s.Span.Start), d.x(s.Span.End)-d.x(s.Span.Start)
-		if x+w < last+0.2 { // what would not be seen beside its neighbour
+		if x+w < last+0.2 { // what would not be seen next to its neighbour
 			continue
 		}
 		fmt.Fprintf(&b, "M%.1f 31h%.1fv3h-%.1fz", x, max(w, 0.4), max(w, 0.4))

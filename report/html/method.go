@@ -45,7 +45,7 @@ func (d *doc) consulted(c concordat.Consulted) {
 	d.raw("</tr>")
 }
 
-// method says by which rules the report was made and how to make it again.
+// method states the rules of the report and how to make it again.
 func (d *doc) method() {
 	d.raw(`<section id="method" aria-labelledby="method-h">`)
 	d.heading("method-h", "Method, rules and how to verify")

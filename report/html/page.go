@@ -49,7 +49,7 @@ func escape(s string) string {
 }
 
 // unsafe reports control characters, those that change direction without an end in sight (each
-// text stands in an element of its own direction instead), and what is no character.
+// text stands in an element of its own direction instead), and what is not a character.
 func unsafe(r rune) bool {
 	switch {
 	case r == '\t', r == '\n':

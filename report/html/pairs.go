@@ -10,7 +10,7 @@ import (
 	"concordat/report"
 )
 
-// passages shows every passage beside each of its sources.
+// passages shows every passage next to each of its sources.
 func (d *doc) passages() {
 	d.raw(`<section id="passages" aria-labelledby="passages-h">`)
 	d.heading("passages-h", "Passages and their sources")
@@ -58,10 +58,10 @@ func (d *doc) evidence(i int) {
 	d.raw("</article>\n")
 }
 
-// maxSources is the number of sources that a passage is set beside; further ones are named.
+// maxSources is the number of sources shown next to a passage; further ones are named.
 const maxSources = 20
 
-// further names the sources that are not set beside their passage.
+// further names the sources that are not shown next to their passage.
 func (d *doc) further(sources []concordat.Source) {
 	if len(sources) == 0 {
 		return
@@ -179,7 +179,7 @@ func (d *doc) age(a concordat.Age) {
 	d.raw("</p>")
 }
 
-// part sets one piece of the submission beside the same of the source.
+// part sets one piece of the submission next to its counterpart in the source.
 func (d *doc) part(s concordat.Source, p concordat.Passage) {
 	if d.left -= p.Span.Len() + len(p.Text) + len(p.Before) + len(p.After) + 2*report.ContextBytes; d.left < 0 {
 		d.note("This page shows no more wording. The JSON form of the report has the rest.")

@@ -29,7 +29,7 @@ func (d *doc) sources() {
 	d.raw("</ol></aside>\n")
 }
 
-// fewPassages is the number of links to passages shown beside a source before the rest folds away.
+// fewPassages is the number of links to passages shown next to a source before the rest folds away.
 const fewPassages = 12
 
 func (d *doc) rankedSource(i int, s report.RankedSource) {

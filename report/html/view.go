@@ -25,8 +25,8 @@ var Style string
 // means a place on the page itself, or nothing.
 type Links struct {
 	Page    func(page int) string    // of the text
-	Passage func(passage int) string // one passage beside its sources
-	Source  func(source int) string  // the whole text beside one source
+	Passage func(passage int) string // one passage next to its sources
+	Source  func(source int) string  // the whole text next to one source
 	// PassageTools and SourceTools return markup that stands at the end of a passage or a source.
 	PassageTools, SourceTools func(index int) template.HTML
 	// LeadTools returns markup that stands at the end of a lead.
@@ -208,13 +208,13 @@ func (v *View) Legend() template.HTML { return v.part(Links{}, (*doc).legend) }
 // Coverage returns what was checked, and what was not, in plain words.
 func (v *View) Coverage() template.HTML { return v.part(Links{}, (*doc).coverage) }
 
-// Method returns how, and by which rules, the report was made.
+// Method returns how the report was made, with its rules.
 func (v *View) Method() template.HTML { return v.part(Links{}, (*doc).method) }
 
 // Short returns the findings about short texts; nothing if they were not requested.
 func (v *View) Short() template.HTML { return v.part(Links{}, (*doc).short) }
 
-// Leads returns what seems to say the same in other words; nothing if there is none.
+// Leads returns the leads; nothing if there are none.
 func (v *View) Leads(l Links) template.HTML { return v.part(l, (*doc).leads) }
 
 // Map returns the whole text as a strip with its passages in their places.
@@ -271,7 +271,7 @@ func (v *View) Sources(from, n int, l Links) template.HTML {
 // passageBytes bounds the wording of the sources of one passage.
 const passageBytes = 1 << 20
 
-// Passage returns one passage beside each of its sources.
+// Passage returns one passage next to each of its sources.
 func (v *View) Passage(e int, l Links) template.HTML {
 	return v.part(l, func(d *doc) {
 		d.left = passageBytes
@@ -295,7 +295,7 @@ func (d *doc) smallMap() {
 		x, w := d.x(s.Start), max(d.x(s.End)-d.x(s.Start), 1.2)
 		if by[class] == nil {
 			by[class] = &strings.Builder{}
-		} else if x+w < last[class]+0.3 { // what would not be seen beside its neighbour
+		} else if x+w < last[class]+0.3 { // what would not be seen next to its neighbour
 			return
 		}
 		fmt.Fprintf(by[class], "M%.1f %dh%.1fv%dh-%.1fz", x, 30-level(kind), w, level(kind), w)

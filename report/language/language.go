@@ -16,7 +16,7 @@ type Code string
 // English is the language in which every text exists.
 const English Code = "en"
 
-// The keys by which a file describes its language.
+// The keys with which a file describes its language.
 const (
 	keyName     = "language.name"     // its own name for itself
 	keyJoin     = "language.join"     // stands between two sentences
@@ -71,7 +71,7 @@ func All() []Code {
 	return append([]Code{English}, codes...)
 }
 
-// Short returns the names by which flags and settings choose a language, in the order of All: en, zh.
+// Short returns the names with which flags and settings choose a language, in the order of All: en, zh.
 func Short() []string {
 	var out []string
 	for _, c := range All() {

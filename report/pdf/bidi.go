@@ -181,7 +181,7 @@ func within(mark, digit string) bool {
 }
 
 // direction is the base level of a paragraph: that of its first strong letter (rule P2), where it is
-// somebody's wording; the report's own words run from left to right.
+// someone's wording; the report's own words run from left to right.
 func direction(ps []piece) int {
 	if len(ps) == 0 || ps[0].style == nil || !ps[0].style.wording {
 		return 0

@@ -11,7 +11,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// The fonts, packed by zstd; their licences stand beside them.
+// The fonts, packed by zstd; their licences are next to them.
 var (
 	//go:embed font/wqy-microhei.ttf.zst
 	microHei []byte

@@ -25,7 +25,7 @@ const (
 const ObjectsVersion = 1
 
 // Objects lists the objects of a file's pages with a digest of each, so that the page that was changed in a file can be named,
-// and names the certificate that signs it. The site signs both, which its card lets anybody check.
+// and names the certificate that signs it. The site signs both, which its card lets anyone check.
 type Objects struct {
 	Version     int              `json:"version"`
 	Site        concordat.SiteID `json:"site"`
@@ -47,7 +47,7 @@ type Object struct {
 const objectsLabel = "concordat/pdf-pages/1\x00"
 
 // Sum is the digest that is signed: SHA-256 over a label, the certificate's digest and, of each object, its number and
-// page as 4 bytes and its digest. It fails with concordat.ErrInvalid if a digest is none.
+// page as 4 bytes and its digest. It fails with concordat.ErrInvalid if a digest is invalid.
 func (o *Objects) Sum() ([32]byte, error) {
 	b := []byte(objectsLabel)
 	add := func(digest string) error {

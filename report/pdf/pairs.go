@@ -9,7 +9,7 @@ import (
 	"concordat/report"
 )
 
-// passages shows every passage beside each of its sources.
+// passages shows every passage next to each of its sources.
 func (d *doc) passages() {
 	d.heading("Passages and their sources")
 	if len(d.r.Evidence) == 0 {
@@ -25,7 +25,7 @@ func (d *doc) passages() {
 	}
 }
 
-// maxSources is the number of sources that a passage is set beside; further ones are named.
+// maxSources is the number of sources shown next to a passage; further ones are named.
 const maxSources = 5
 
 func (d *doc) evidence(i int) {
@@ -63,7 +63,7 @@ func (d *doc) about(e concordat.Evidence) string {
 	return s + d.in.Say(", %s", d.in.Plural(len(e.Sources), "source", "sources")) + d.standing(e)
 }
 
-// further names the sources that are not set beside their passage.
+// further names the sources that are not shown next to their passage.
 func (d *doc) further(sources []concordat.Source) {
 	if len(sources) == 0 {
 		return
@@ -135,7 +135,7 @@ func capital(s string) string {
 // gutter is the space between the two sides of a pair, in points.
 const gutter = 14
 
-// part sets one piece of the submission beside the same of the source.
+// part sets one piece of the submission next to its counterpart in the source.
 func (d *doc) part(s concordat.Source, p concordat.Passage) {
 	if d.left -= p.Span.Len() + len(p.Text) + len(p.Before) + len(p.After) + 2*report.ContextBytes; d.left < 0 {
 		d.note("The pages of this file show no more wording. The attached JSON has the rest.")

@@ -218,7 +218,7 @@ func (d *doc) sources() {
 	d.table("", []float64{0.06, 0.1, 0.42, 0.24, 0.18}, []string{"No.", "Share", "Source", "Of it", "Passages"}, rows)
 }
 
-// maxNumbers is how many passages are named beside a source.
+// maxNumbers is how many passages are named next to a source.
 const maxNumbers = 40
 
 // numbers lists passages by their numbers: 1, 4–7, 9b.
@@ -255,7 +255,7 @@ func name(title string, r concordat.Ref) string {
 	return string(r.Document)
 }
 
-// leads shows what seems to say the same in other words, sentence beside sentence.
+// leads shows the leads, sentence next to sentence.
 func (d *doc) leads() {
 	if d.r.Leads == nil {
 		return
@@ -355,7 +355,7 @@ func (d *doc) short() {
 // shortSources is the number of sources shown of one short text.
 const shortSources = 5
 
-// method says by which rules the report was made.
+// method states the rules of the report.
 func (d *doc) method() {
 	r := d.r
 	d.heading("Method, rules and how to verify")

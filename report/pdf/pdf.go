@@ -178,7 +178,7 @@ func (d *doc) room(h float64) {
 	}
 }
 
-// columns draws texts beside one another, each in its own width, and continues with all of them on the next
+// columns draws texts side by side, each in its own width, and continues with all of them on the next
 // page where they do not fit. On each page a column stands whole before the next one, so that a program
 // that reads the page reads it column by column. Column i is content of the element at[i], or with nil of none.
 func (d *doc) columns(size float64, xs []float64, cols [][][]piece, at []*element) {
@@ -296,7 +296,7 @@ func (d *doc) table(caption string, shares []float64, head []string, rows [][]st
 		x += s * textWidth
 	}
 	table := d.at.child("Table")
-	// A head that is repeated on a further page is no part of the table's text.
+	// A head that is repeated on a further page is not part of the table's text.
 	row := func(cells []string, bold, repeated bool) {
 		cols, at := make([][][]piece, len(cells)), make([]*element, len(cells))
 		kind, tr := "TD", table

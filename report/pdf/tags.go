@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// The logical structure of the pages, by which a screen reader reads them (ISO 32000-2, 14.7 and 14.8; ISO 14289-1). Every
+// The logical structure of the pages, which screen readers follow (ISO 32000-2, 14.7 and 14.8; ISO 14289-1). Every
 // line is drawn as marked content of one element, or as an artifact: rules, repeated headers, page numbers.
 
 // element is a node of the structure tree.

@@ -26,7 +26,7 @@ const (
 	maxOutlined = 64
 	// maxEdges is the maximum number of documents of one partner whose edges are requested at a time.
 	maxEdges = 8
-	// leastRest is the number of letters and digits from which the rest of a passage beside an exact copy is shown separately:
+	// leastRest is the number of letters and digits from which the rest of a passage next to an exact copy is shown separately:
 	// more than the ragged edge of a passage of whole sentences.
 	leastRest = 150
 	// maxOutlineUnits bounds the units of one outline.

@@ -47,7 +47,7 @@ type partnerAnswer struct {
 	candidates []*compare.Candidate
 	passages   []concordat.Passage
 	sources    []report.PartnerSource
-	lengths    map[concordat.Ref]int // bytes of the texts of which an outline was shown
+	lengths    map[concordat.Ref]int // bytes of the texts whose outline was shown
 	statements []concordat.Statement
 	flags      []concordat.Flag
 	leads      []report.PartnerLead

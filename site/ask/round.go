@@ -321,7 +321,7 @@ func HandleName(h concordat.Handle) concordat.DocumentID {
 func handleOf(id concordat.DocumentID) (h concordat.Handle, err error) {
 	b, err := hex.DecodeString(string(id))
 	if err != nil || len(b) != len(h) {
-		return h, fmt.Errorf("document %s is no partner's: %w", id, concordat.ErrInvalid)
+		return h, fmt.Errorf("document %s does not belong to a partner: %w", id, concordat.ErrInvalid)
 	}
 	return concordat.Handle(b), nil
 }

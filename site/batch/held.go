@@ -38,7 +38,7 @@ type Wording struct {
 	// stored it.
 	Kind   concordat.Kind `json:"kind,omitempty"`
 	Why    string         `json:"why,omitempty"` // what it reads like, if like a form: see package wording
-	Share  float64        `json:"share"`         // of the text of which it makes most, 0 to 1; 0: not kept
+	Share  float64        `json:"share"`         // of the text that it makes up most of, 0 to 1; 0: not kept
 	Places []wordingPlace `json:"places"`        // the longest first
 }
 
@@ -159,7 +159,7 @@ type ViewedWording struct {
 	Decided string
 	Kind    concordat.Kind // kind of wording that does not count; empty: it counts
 	Why     string
-	Share   float64       // of the text of which it makes most, 0 to 1
+	Share   float64       // of the text that it makes up most of, 0 to 1
 	Places  []ViewedPlace // the longest first
 }
 

@@ -16,7 +16,7 @@ type LineageRules struct {
 	// the same title and different dates.
 	Draft bool `json:"draft"`
 	// Metadata also uses the author in the files' own metadata. It is off by default: documents that were written on one computer,
-	// or from one form, carry one name, which is no reason to let shared wording pass.
+	// or from one form, carry one name, which does not make shared wording legitimate.
 	Metadata bool `json:"metadata"`
 }
 

@@ -18,7 +18,7 @@ import (
 type MemberLine struct {
 	Type       string           `json:"type"` // member
 	Document   string           `json:"document"`
-	Number     int              `json:"number"` // from 1, by which pairs are addressed
+	Number     int              `json:"number"` // from 1; pairs are addressed with it
 	Title      string           `json:"title"`
 	Author     string           `json:"author,omitempty"`
 	Group      string           `json:"group,omitempty"`
@@ -90,7 +90,7 @@ func (v *View) MemberLines() []MemberLine {
 // WordingLine is wording that several documents of a batch hold, in the form that programs get.
 type WordingLine struct {
 	Type      string   `json:"type"`   // wording
-	Number    int      `json:"number"` // from 1, by which it is addressed
+	Number    int      `json:"number"` // from 1; it is addressed with it
 	Documents []string `json:"documents"`
 	Held      int      `json:"held"` // number of them
 	Of        int      `json:"of"`   // documents of the batch

@@ -23,7 +23,7 @@ type batchWording struct {
 	stock     *compare.Stock // of the site
 	// holders are the documents, by name and at most MaxBeside, that common wording is shown with, by its first gram.
 	holders map[uint64][]string
-	first   []string // the first documents, by name and at most MaxBeside, beside which templates are shown
+	first   []string // the first documents, by name and at most MaxBeside, next to which templates are shown
 }
 
 // maxGrams bounds the grams counted at a time, 16 bytes each: larger batches are counted in parts.

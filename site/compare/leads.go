@@ -96,7 +96,7 @@ type byMeaning struct {
 	documents  []*concordat.Document // of the candidates; empty if it is gone
 	missing    int                   // documents whose cells are not known
 	rest       int                   // sentences of the text that were not read
-	long       int                   // documents of which some were not
+	long       int                   // documents that were read only in part
 	verified
 }
 

@@ -66,7 +66,7 @@ func TestSkeletonOnBothSides(t *testing.T) {
 	const own = "    return run(in);\n}\n"
 	for _, c := range []struct {
 		a, b string
-		told string // of the code, what is quoted by right ends so; empty: nothing is
+		told string // of the code, a legitimate quotation ends so; empty: nothing is
 	}{
 		{handed + own, handed + "    loop(in, o);\n}\n", "begins here"},
 		{handed + solution, handed + solution, "begins here"},

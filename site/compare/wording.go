@@ -209,7 +209,7 @@ const (
 	lineLetters   = 90   // of a passage in other words that needs another one,
 	lineApart     = 40   // in words here
 	lineSource    = 1000 // and in bytes of the source
-	lineText      = 1000 // words of a text of which a line is a small part
+	lineText      = 1000 // words of a text; a line is a small part of one
 	mosaicPieces  = 3    // copied sentences of one source that count although each is isolated
 	pieceLetters  = 60   // of such a sentence, at least
 	patchApart    = 30   // words between two sentences of one patchwork

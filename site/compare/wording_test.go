@@ -166,7 +166,7 @@ func TestFormsAreShown(t *testing.T) {
 	}
 }
 
-// TestQuotedOnBothSides: wording that two give as a law's is told as quoted by right, and takes no part; where one alone
+// TestQuotedOnBothSides: wording that two give as a law's is reported as a legitimate quotation, and takes no part; where one alone
 // does, it counts as before.
 func TestQuotedOnBothSides(t *testing.T) {
 	const law = "Whoever keeps a boat on the river without a light shall pay for what is broken in the dark by it or by its oars."
@@ -186,7 +186,7 @@ func TestQuotedOnBothSides(t *testing.T) {
 			return f.Kind == concordat.KindQuotation && f.Why == string(report.AsStatute) && strings.Contains(f.In(text), "River Act")
 		})
 		if told != want {
-			t.Errorf("beside %q: quoted by right %v, want %v", other, told, want)
+			t.Errorf("beside %q: legitimate quotation %v, want %v", other, told, want)
 		}
 	}
 }

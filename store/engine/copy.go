@@ -95,7 +95,7 @@ func copyAll(ctx context.Context, asOf func(func(Conn) error) error, to *DB, o C
 	return done, err
 }
 
-// copyable returns the tables of from, which into must have too, empty.
+// copyable returns the tables of from. It fails unless into has the same tables and they are empty.
 func copyable(ctx context.Context, from, into Conn) ([]table, error) {
 	tables, err := from.d.tables(ctx, from)
 	if err != nil {

@@ -53,7 +53,7 @@ func IsURL(place string) bool {
 	return strings.HasPrefix(place, "postgres://") || strings.HasPrefix(place, "postgresql://")
 }
 
-// Redacted returns a place in a form that may be shown: an address without its password.
+// Redacted returns a place without the password of its address, so that it may be shown.
 func Redacted(place string) string {
 	if !IsURL(place) {
 		return place
@@ -266,7 +266,7 @@ func postgresLost(err error) bool {
 func postgresSentinel(err error) error {
 	var e *pgconn.PgError
 	if !errors.As(err, &e) {
-		if postgresLost(err) || errors.Is(err, context.DeadlineExceeded) { // a server that stands still answers nothing
+		if postgresLost(err) || errors.Is(err, context.DeadlineExceeded) { // a server that hangs does not answer
 			return ErrNoAnswer
 		}
 		return nil

@@ -124,7 +124,7 @@ func (w adminAPI) apiOfTokens(a huma.API) {
 	register(w.api, a, do("make-token", http.MethodPost, "/tokens", "Make a token of the own account",
 		"With no scope that this token lacks. The secret is shown once.", http.StatusCreated), w.apiMakeToken)
 	register(w.api, a, do("revoke-token", http.MethodDelete, "/tokens/{id}", "Revoke a token of the own account",
-		"Also this one. One that is not there is no error.", http.StatusNoContent), w.apiRevokeToken)
+		"Also this one. A token that does not exist is not an error.", http.StatusNoContent), w.apiRevokeToken)
 	me := operation{id: "get-me", method: http.MethodGet, path: "/me", summary: "For whom the token acts, and what it may do",
 		scope: scopeRead, roles: web.Everyone}
 	register(w.api, a, me, w.apiMe)

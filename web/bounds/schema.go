@@ -20,7 +20,7 @@ import (
 var number = regexp.MustCompile(`^-?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?`)
 
 // integers writes the numbers of a body in JSON that are integers without a fraction and an exponent: 1.0 is an integer in
-// JSON Schema (2020-12, validation, section 6.1.1), and the decoder takes none. What is no JSON stays as it is.
+// JSON Schema (2020-12, validation, section 6.1.1), and the decoder accepts none. What is not JSON stays as it is.
 func integers(b []byte) []byte {
 	out := make([]byte, 0, len(b))
 	text := false // within a string
@@ -137,7 +137,7 @@ func nullable(schemas huma.Registry, s *huma.Schema) bool {
 	return s == nil || s.Nullable || s.Type == "" // of any type
 }
 
-// noNulls is nulls for a body that is within the bounds. What is no JSON passes: the decoder says more about it.
+// noNulls is nulls for a body that is within the bounds. What is not JSON passes: the decoder says more about it.
 func noNulls(b []byte, s *huma.Schema, schemas huma.Registry) error {
 	if !bytes.Contains(b, []byte("null")) {
 		return nil

@@ -93,7 +93,7 @@ func (c *Client) place(p *Platform, address string) (*url.URL, error) {
 		return nil, fmt.Errorf("%w: %w", concordat.ErrRefused, err)
 	}
 	if !p.Serves(u) {
-		return nil, fmt.Errorf("%w: %s is no host of %s", concordat.ErrRefused, u.Host, p.Issuer)
+		return nil, fmt.Errorf("%w: %s is not a host of %s", concordat.ErrRefused, u.Host, p.Issuer)
 	}
 	return u, nil
 }

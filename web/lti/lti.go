@@ -84,7 +84,7 @@ func service(address string, private bool) (*url.URL, error) {
 	case err != nil:
 		return nil, err
 	case u.Host == "" || u.User != nil || len(address) > 4000:
-		return nil, fmt.Errorf("%q is no address", address)
+		return nil, fmt.Errorf("%q is not an address", address)
 	case u.Scheme != "https" && !(private && u.Scheme == "http"):
 		return nil, fmt.Errorf("%q: want https", address)
 	}

@@ -30,8 +30,8 @@ for (const here of document.querySelectorAll("body > header > nav [aria-current]
 	row.scrollLeft = here.offsetLeft - (row.clientWidth - here.offsetWidth) / 2;
 }
 
-// Parts of a page that tell of work in progress are read again from time to time, while somebody looks at it: those with
-// data-live, each by its id. What somebody has the focus in, or has chosen something in, stays.
+// Parts of a page that tell of work in progress are read again from time to time, while someone looks at it: those with
+// data-live, each by its id. A part that has the focus, or in which someone has chosen something, stays.
 const live = async () => {
 	const markup = await fetch(location.href).then((answer) => answer.ok ? answer.text() : "").catch(() => ""); // the next look may have one
 	if (!markup) return;
@@ -52,7 +52,7 @@ setInterval(() => {
 	if (!document.hidden && document.querySelector("[data-refresh]")) live();
 }, 2000);
 
-// Menus close when somebody clicks elsewhere, or presses Escape.
+// Menus close when someone clicks elsewhere, or presses Escape.
 const closeMenus = (except) => {
 	for (const menu of document.querySelectorAll("details.menu[open]")) if (!menu.contains(except)) menu.open = false;
 };

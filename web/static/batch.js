@@ -1,6 +1,6 @@
 // A batch as pictures: how many pairs share how much, with a threshold that all of them follow; who shares with whom, as a
 // map of all documents, as a graph, and along time. The tables of the page say the same; this script adds to them. What is seen at
-// first, the histogram and the map, is drawn here; D3, six times as large, comes when somebody asks for what it is needed for: the
+// first, the histogram and the map, is drawn here; D3, six times as large, comes when someone asks for what it is needed for: the
 // graph, the timeline, and a closer look at the map.
 "use strict";
 
@@ -82,7 +82,7 @@ const draw = (data) => {
 		cells.set(place.get(p.b) * order.length + place.get(p.a), [p, p.ba]);
 	}
 	const canvas = box.querySelector("canvas"), beside = {rows: box.querySelector(".heat .rows"), columns: box.querySelector(".heat .columns")};
-	// The names of a small batch stand beside the map and move with it; the table of the page has them for screen readers.
+	// The names of a small batch stand next to the map and move with it; the table of the page has them for screen readers.
 	const names = beside.rows ? Object.values(beside).map((e) => order.map((d) => make("span", {class: "name"}, e, label(d)))) : [];
 	canvas.parentElement.style.setProperty("--documents", order.length);
 	if (beside.rows) { // in the bold of a name that is pointed at, the widest that it gets
@@ -215,7 +215,7 @@ const draw = (data) => {
 	};
 
 	// The timeline: documents with a date, and arrows from the earlier to the later of pairs over the threshold. An arrow says
-	// which was there first, not that anybody copied.
+	// which was there first, not that anyone copied.
 	const dated = docs.map((d, i) => ({i, at: d.date ? new Date(d.date.length === 4 ? d.date + "-07-01" : d.date.length === 7 ? d.date + "-15" : d.date) : null}))
 		.filter((d) => d.at && !Number.isNaN(+d.at));
 	const timeline = (svg) => {

@@ -153,7 +153,7 @@
 		if (first > 1 && location.hash && document.getElementById(location.hash.slice(1))) go(first, location.hash.slice(1));
 		else if (first > 1) given.scrollIntoView();
 
-		// The dock shows a passage beside the text, on a narrow screen below it.
+		// The dock shows a passage next to the text, on a narrow screen below it.
 		const dock = document.createElement("aside");
 		dock.className = "dock";
 		dock.hidden = true;
@@ -320,14 +320,14 @@
 				list().catch(() => {});
 			});
 		}
-		// What others do to the check is told while one reads, and the page follows where that disturbs nobody.
+		// What others do to the check is told while one reads, and the page follows where that disturbs no one.
 		let latest = +reader.dataset.latest, shown = latest; // of the notes and changes: told, and seen in the text
 		const edited = (field) => {
 			if (field.type === "checkbox") return field.checked !== field.defaultChecked;
 			if (field.options) return field.selectedIndex !== Math.max(0, Array.from(field.options).findIndex((o) => o.defaultSelected));
 			return field.type !== "hidden" && field.value !== field.defaultValue;
 		};
-		// busy: somebody reads a passage or one source, has chosen words, or fills in a form.
+		// busy: someone reads a passage or one source, has chosen words, or fills in a form.
 		const busy = () => !dock.hidden || wanted || one(".only-note") || String(window.getSelection()) !== "" ||
 			document.activeElement?.matches("input:not([type=checkbox]), textarea, select") ||
 			all("form[method=post] :is(input, textarea, select)").some(edited);
@@ -344,11 +344,11 @@
 			try {
 				for (const n of Array.from(loading.keys())) {
 					loading.delete(n);
-					watcher.unobserve(of.get(n)); // and is told anew when it comes near
+					watcher.unobserve(of.get(n)); // and is told again when it comes near
 					watcher.observe(of.get(n));
 				}
 				await Promise.all([...Array.from(of.keys()).filter((n) => seen(of.get(n))).map(load), sift && list()]);
-				if (busy()) return; // somebody began to write meanwhile: the rest is caught up later
+				if (busy()) return; // someone began to write meanwhile: the rest is caught up later
 				keepPlace(() => {
 					for (const part of [".map", "#about", "#rules", "#notes"]) {
 						const here = one(part), there = one(part, page);

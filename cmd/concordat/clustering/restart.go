@@ -160,7 +160,7 @@ func (r *rolling) led(n coord.NodeID) (out []concordat.ShardID) {
 	return out
 }
 
-// spared returns why the node must not stop, or nil.
+// spared returns the reason why the node must not stop, or nil.
 func (r *rolling) spared(n coord.NodeID) error {
 	for _, id := range slices.Sorted(maps.Keys(r.w.Seen.Shards)) {
 		s := r.w.Seen.Shards[id]
@@ -284,7 +284,7 @@ func (r *rolling) handOver(ctx context.Context, n coord.NodeID) error {
 	}
 }
 
-// allLed reports whether every shard of which the node has a copy has another master.
+// allLed reports whether every shard that the node has a copy of has another master.
 func (r *rolling) allLed(n coord.NodeID) bool {
 	for _, s := range r.w.Seen.Shards {
 		if (slices.Contains(s.ISR, n) || slices.Contains(s.Replicas, n)) && (!r.w.Seen.Leads(s.State) || s.ISR[0] == n) {

@@ -78,8 +78,8 @@ func (a *commands) erase(ctx context.Context, o *instance.Instance, reason, file
 // be away.
 const bytesTime = 30 * time.Second
 
-// eraseServed asks for a deletion and waits until the serving process has carried it out, the removal of bytes perhaps
-// excepted.
+// eraseServed requests a deletion and waits until the serving process has carried it out, except perhaps for the removal
+// of bytes.
 func (a *commands) eraseServed(ctx context.Context, o *instance.Instance, reason string, t retain.Target) (*retain.Receipt, error) {
 	id, err := retain.Ask(ctx, o.Site, o.Store, cli.Operator(), reason, t)
 	if err != nil {

@@ -21,7 +21,7 @@ import (
 	"concordat/view"
 )
 
-// caseCommands are the commands about shared cases.
+// caseCommands are the commands for shared cases.
 type caseCommands struct{ *cli.Site }
 
 // CaseCommand returns the command about cases that this site shares with partners.
@@ -89,7 +89,7 @@ func theCase(ctx context.Context, o *instance.Instance, number string) (store.Sh
 	return x, err
 }
 
-// caseMove makes a command that says where this site stands.
+// caseMove makes a command that states this site's position.
 func (a *caseCommands) caseMove(use, short string, state concordat.CaseState) *cobra.Command {
 	m := retain.CaseMove{State: state}
 	var actor string

@@ -176,7 +176,7 @@ func (s *screening) matchPartners(ctx context.Context) error {
 // errLater: a partner will answer later.
 var errLater = errors.New("not now")
 
-// unfinished says how far the questions came.
+// unfinished reports how many questions were asked.
 func (s *screening) unfinished(ctx context.Context, err error, done int) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)

@@ -27,8 +27,8 @@ type PrintOptions struct {
 	IDF       string `json:"idf"`
 	Hash      string `json:"hash"`
 	Levels    []int  `json:"levels,omitempty"`
-	// Counted is the number of documents whose frequencies weigh the features, since a growing library makes other prints. 0:
-	// features are not weighed.
+	// Counted is the number of documents whose frequencies weight the features, since a growing library makes other prints. 0:
+	// features are not weighted.
 	Counted int `json:"counted,omitempty"`
 }
 
@@ -151,7 +151,7 @@ func (f *PrintOptions) shinglings() (runs []screen.Shingling, err error) {
 	}
 	from, to := 1, 1
 	if p[2] != "" {
-		from, _ = strconv.Atoi(p[2]) // the pattern lets digits through only
+		from, _ = strconv.Atoi(p[2]) // the pattern allows only digits
 		to = from
 	}
 	if p[3] != "" {
@@ -181,7 +181,7 @@ func (m *PrintMaker) print(t *segment.Text) (screen.Wide, bool, error) {
 	return p, len(weighed) > 0, err
 }
 
-// weights describes what weighs the features.
+// weights describes how features are weighted.
 func (f *PrintOptions) Weights() string {
 	if f.Counted == 0 {
 		return "features not weighed by frequency"
@@ -295,7 +295,7 @@ func (m *PrintMaker) countFeatures(ctx context.Context, a *cli.Terminal, o *inst
 // maxCrowded is the crowding of prints above which tables compare clearly more of them than planned for uniform ones.
 const maxCrowded = 1.5
 
-// warnUneven says that prints crowd, and what to do.
+// warnUneven warns that prints are uneven, and says what to do.
 func (a *commands) warnUneven(d *screen.Distribution) {
 	if d.Prints < 1000 || d.Crowding() <= maxCrowded {
 		return

@@ -78,7 +78,7 @@ func openNames(dir string) (*nameFiles, error) {
 	}
 	info, err := places.Stat()
 	if err == nil && info.Size()%nameBytes != 0 {
-		err = fmt.Errorf("%s: %d bytes are no documents; pack again", places.Name(), info.Size())
+		err = fmt.Errorf("%s: %d bytes are not documents; pack again", places.Name(), info.Size())
 	}
 	if err != nil {
 		return nil, err

@@ -39,7 +39,7 @@ type screenPair struct {
 	OneSided bool             `json:"one_sided,omitempty"`
 	Sections []screenSections `json:"sections,omitempty"` // with a template
 	a, b     int              // of docs
-	link     float64          // the value for joining documents and standing for one another
+	link     float64          // the value that joins documents and lets one represent another
 }
 
 // screenSections is how much of a section of one document is in a section of another, in letters and
@@ -174,7 +174,7 @@ func (s *screening) results(dates map[concordat.DocumentID]time.Time) *screenRes
 		clusters.Join(p.a, p.b)
 	}
 	r.clusters = s.clusters(clusters.Groups(), screen.Lineage(len(s.docs), links, before), links, date, before)
-	if s.abroad == nil { // what a partner has is no reason to remove anything here
+	if s.abroad == nil { // what a partner has does not justify removing anything here
 		r.removals = s.removals(links, s.preferred(before, count))
 	}
 	s.sum.Pairs, s.sum.Clusters, s.sum.Removable = len(r.pairs), len(r.clusters), len(r.removals)

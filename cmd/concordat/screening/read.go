@@ -98,7 +98,7 @@ func (s *screening) dropStale(same bool) error {
 	return nil
 }
 
-// reading takes in documents in order.
+// reading reads documents in order.
 type reading struct {
 	s      *screening
 	old    []oldText // not yet met
@@ -158,7 +158,7 @@ func (r *reading) add(ctx context.Context, side int, d *concordat.Document) erro
 	return nil
 }
 
-// finish takes in the rest, and drops the documents of an earlier run that no longer exist.
+// finish adds the rest, and drops the documents of an earlier run that no longer exist.
 func (r *reading) finish(ctx context.Context) error {
 	if r.met < len(r.old) {
 		if err := r.s.work.texts.cut(r.old[r.met].at); err != nil {
