@@ -100,7 +100,7 @@ func lock(what byte, site SiteID, plain []byte, s Secret, random io.Reader) ([]b
 		return nil, fmt.Errorf("keystore: %w: %d bytes, at most %d", ErrFormat, len(b), MaxKeystore)
 	}
 	if held, err := a.Open(nil, nonce, b[keystoreHeader:], associated); err != nil || !bytes.Equal(held, plain) {
-		return nil, fmt.Errorf("keystore: %w: what was sealed does not open", ErrFormat)
+		return nil, fmt.Errorf("keystore: %w: its encrypted part cannot be decrypted", ErrFormat)
 	}
 	return b, nil
 }

@@ -57,8 +57,8 @@ type Daemon struct {
 	options Options
 	log     *slog.Logger
 	started time.Time
-	address string // of the pages, as it turned out
-	monitor string // address of the metrics, as it turned out; empty: none
+	address string // of the pages, once known
+	monitor string // address of the metrics, once known; empty: none
 	// ready is set while checks are accepted: from the start of the queue to the signal to stop.
 	ready atomic.Bool
 	// Partners is empty while the site does not listen for them. joinMu guards the start, which runPartners makes.

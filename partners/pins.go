@@ -20,7 +20,7 @@ var errPinTaken = errors.New("its card names a TLS key of another site")
 func (r *Roster) pinsAreFree(ctx context.Context, c *crypto.Card) error {
 	_, own := r.Self()
 	if own.Site != c.Site && sharePin(own, c) {
-		return fmt.Errorf("%w: it is this site's", errPinTaken)
+		return fmt.Errorf("%w: it belongs to this site", errPinTaken)
 	}
 	ps, err := r.db.Partners.Partners(ctx)
 	if err != nil {
@@ -35,7 +35,7 @@ func (r *Roster) pinsAreFree(ctx context.Context, c *crypto.Card) error {
 			continue // such a key is never looked up either
 		}
 		if (other.Proven || !c.Proven) && sharePin(other, c) {
-			return fmt.Errorf("%w: it is that of %s", errPinTaken, p.Site)
+			return fmt.Errorf("%w: it belongs to %s", errPinTaken, p.Site)
 		}
 	}
 	return nil

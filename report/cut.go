@@ -88,7 +88,7 @@ func (b *builder) runs(s spans, gap int, walls spans) []spans {
 // hull returns the least span that holds all of s, which is not empty.
 func (s spans) hull() concordat.Span { return concordat.Span{Start: s[0].Start, End: s[len(s)-1].End} }
 
-// within returns the part of a chain in spans, which it holds.
+// within returns the part of a chain in spans. The chain must contain them.
 func (c *chain) within(s spans) *chain {
 	out := *c
 	out.hull = s.hull()

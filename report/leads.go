@@ -25,7 +25,7 @@ const (
 )
 
 // Lead is a passage that seems to say in other words what a passage of a source says. It is a reason to read both, but not
-// evidence, and part of no share. It never covers what evidence covers.
+// evidence, and not part of any share. It never covers what evidence covers.
 type Lead struct {
 	Span   concordat.Span `json:"span"` // of the submission's text
 	Source concordat.Ref  `json:"source"`

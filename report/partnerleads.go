@@ -12,7 +12,7 @@ import (
 )
 
 // PartnerLead is a document of a partner that may say the same as passages of the submission, by codes of meaning. Its text is
-// not known here: it is a reason to ask for it, but neither a lead nor evidence, and part of no share.
+// not known here: it is a reason to ask for it, but neither a lead nor evidence, and not part of any share.
 type PartnerLead struct {
 	Number  string          `json:"number"` // P1, P2
 	Source  concordat.Ref   `json:"source"`

@@ -9,7 +9,7 @@ import (
 )
 
 // ShortFindings are the findings of a check about pieces that are too short for fingerprints: titles, headings, answers. They
-// are compared on request, and are part of no other score.
+// are compared on request, and are not part of any other score.
 type ShortFindings struct {
 	Threshold float64      `json:"threshold"` // least similarity, above 0 to 1
 	Pieces    []ShortPiece `json:"pieces"`    // what was asked: the title first, then in text order

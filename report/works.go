@@ -90,8 +90,8 @@ func BothCite(submission, source []Work, ref concordat.Ref, title string) (out S
 	return out, out.Works > 0
 }
 
-// entriesOf divides the lines of a block into entries. Numbered entries begin at their numbers; else a line that begins with
-// an author does where the entry before it is whole.
+// entriesOf divides the lines of a block into entries. Numbered entries begin at their numbers. Others begin
+// at a line that begins with an author, if the entry before it is complete.
 func entriesOf(text string, ls []line) []concordat.Span {
 	numbered := 0
 	for _, l := range ls {
@@ -148,7 +148,7 @@ var (
 	workQuoted = regexp.MustCompile(`[“"„«]([^“”"„«»]{8,300})[”"»“]`)
 	nameEnds   = regexp.MustCompile(`[,，;；:：.．。(（]|\s(?:and|und|et|&|等)\s`)
 	initials   = regexp.MustCompile(`^(?:\p{Lu}\.[\s-]*)+`)
-	// titleBegins is where a title may begin after names: a full stop that is none of an initial, or a colon.
+	// titleBegins is where a title may begin after names: a full stop that does not belong to an initial, or a colon.
 	titleBegins = regexp.MustCompile(`(?:[\p{Ll}\p{Han}]|[\p{L}]\s\p{Lu}{1,3}|\bal|等)[.．。]\s*|[:：]\s*|\p{Lu}\.[.]?:?\s+`)
 	titleEnds   = regexp.MustCompile(`[.．。?？!]\s|[.．。]$|//|\.\s*In:`)
 )

@@ -82,7 +82,7 @@ type TaskFilter struct {
 	Stage CaseStage
 	// Assigned is the reviewer.
 	Assigned string
-	// Query is letters of its title, in either case.
+	// Query is a part of its title, in upper or lower case.
 	Query string
 	From  time.Time // made at or after
 	To    time.Time // made before
@@ -178,7 +178,7 @@ func (f TaskFilter) condition() (where string, args []any, err error) {
 	return where, args, nil
 }
 
-// FilterTasks is Tasks of those that the filter lets through.
+// FilterTasks is Tasks, limited to those that match the filter.
 func (db *Checks) FilterTasks(ctx context.Context, f TaskFilter, before int64, limit int) ([]Task, error) {
 	if before <= 0 {
 		before = 1<<63 - 1

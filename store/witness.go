@@ -40,7 +40,7 @@ func scanWitness(s engine.Scanner) (Witness, error) {
 
 const witnessColumns = `site, seq, hash, at, heard, head, fork`
 
-// witnessSkew is how far the times of two heads may run against their numbers: they are signed in parallel, and clocks are set.
+// witnessSkew is how far the times of two heads may contradict their numbers: heads are signed in parallel, and clocks are set.
 const witnessSkew = 2 * time.Minute
 
 // AddWitness stores the end of a partner's audit, whose signature the caller has checked, whatever it says. The result is one

@@ -109,7 +109,7 @@ func weight(f *report.Findings) int {
 			n += 128 + len(p.Text)
 		}
 	}
-	return 2 * n // the reports made of them
+	return 2 * n // with the reports made from them
 }
 
 // Reading returns the report of a task by rules, as much of it as a reader may see, prepared to be shown in parts.

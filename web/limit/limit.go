@@ -78,8 +78,8 @@ func (l *Limiter) find(key string) *counted {
 }
 
 // take counts one call for each of the keys, unless one of them has none left: then it counts nothing and returns how long to
-// wait. It is atomic, so concurrent calls cannot exceed the bound. used is the highest use among the keys. What was taken is
-// under way until keep or giveBack is called with the same bounds.
+// wait. It is atomic, so concurrent calls cannot exceed the bound. used is the highest use among the keys. The calls
+// are under way until keep or giveBack is called with the same bounds.
 func (l *Limiter) take(all ...bound) (used int, wait time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -16,7 +16,7 @@ import (
 	"concordat/simhash"
 )
 
-// printOptions say how to make a print of a document and how near two must be.
+// PrintOptions define how prints of documents are made and how close two must be.
 type PrintOptions struct {
 	Bits      int    `json:"bits"`
 	Distance  int    `json:"distance"`
