@@ -139,7 +139,7 @@ func (r *Report) leftWords() []string {
 	return out
 }
 
-// reasonWords says the code of a flag in words.
+// reasonWords states the code of a flag in words.
 func (r *Report) reasonWords(code string) string {
 	return strings.ReplaceAll(r.Language.FlagName(concordat.Flag{Code: code}), "_", " ")
 }

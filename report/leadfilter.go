@@ -79,7 +79,7 @@ func LanguagePair(codes [2]string) string {
 	return codes[0] + "-" + codes[1]
 }
 
-// PairWords says the languages of a LanguagePair: one name if both are the same.
+// PairWords names the languages of a LanguagePair: one name if both are the same.
 func (l Language) PairWords(pair string) string {
 	names := strings.SplitN(pair, "-", 2)
 	for i, c := range names {

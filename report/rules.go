@@ -132,7 +132,7 @@ var ruleWords = []struct {
 	}},
 }
 
-// RuleWords says the rules of a report, one line each.
+// RuleWords states the rules of a report, one line each.
 func (r *Report) RuleWords() (out []string) {
 	for _, w := range ruleWords {
 		out = append(out, w.say(r)...)

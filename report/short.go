@@ -223,7 +223,7 @@ func (r *Report) shortStatement() []string {
 	return out
 }
 
-// ShortCloseness says the similarity of two short texts in one of the four steps. It is the exact
+// ShortCloseness states the similarity of two short texts in one of the four steps. It is the exact
 // Jaccard similarity of their grams, in which one changed letter counts two or three times.
 func (l Language) ShortCloseness(similarity float64) string {
 	switch {

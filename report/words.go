@@ -122,7 +122,7 @@ func (l Language) Flag(f concordat.Flag) string {
 	return l.Say("%s: %s", l.FlagName(f), l.FlagDetail(f))
 }
 
-// FlagName says the code of a flag. A code that the language does not know stays as it is.
+// FlagName states the code of a flag. A code that the language does not know stays as it is.
 func (l Language) FlagName(f concordat.Flag) string {
 	if name, ok := language.Code(l).Lookup("flag." + f.Code); ok {
 		return name
@@ -395,7 +395,7 @@ func (l Language) Consulted(c concordat.Consulted) string {
 	return l.Join(append(out, l.partner(c)...))
 }
 
-// evidenceKind says the kind of a passage, and whether a citation stands with it.
+// evidenceKind states the kind of a passage, and whether a citation stands with it.
 func (l Language) evidenceKind(e concordat.Evidence) string {
 	if e.Cited {
 		return l.Say("%s, with a citation", l.EvidenceKind(e))

@@ -13,7 +13,7 @@ import (
 const taskLetters = 26
 
 // Figures of a row as they were computed last, in SQL; NULL: not known. ownScores are a check's, groupScores the largest of the batch
-// that it stands for, and archiveScores what the largest of an archive is made of.
+// that it stands for, and archiveScores those that an archive's largest is made of.
 var (
 	ownScores = map[string]string{
 		"share": `(SELECT s.covered FROM score s WHERE s.task = task.id AND s.measured = 1)`,

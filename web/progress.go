@@ -111,7 +111,7 @@ func (o *onItsWay) name(ctx context.Context, id concordat.SiteID) string {
 	return string(id)
 }
 
-// waits says the place of a queued check and why it does not start yet.
+// waits states the place of a queued check and why it does not start yet.
 func (o *onItsWay) waits(ctx context.Context, t store.Task) (string, error) {
 	queued, running, err := o.w.o.Store.Checks.Ahead(ctx, t)
 	if err != nil {

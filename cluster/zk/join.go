@@ -143,7 +143,7 @@ func (s *Session) tryLink(ctx context.Context) (*link, error) {
 		return nil, err
 	}
 	if t := l.timeout(); t != s.o.Timeout {
-		s.log.Warn("ZooKeeper granted another session timeout than was asked for", "asked", s.o.Timeout, "granted", t)
+		s.log.Warn("ZooKeeper granted a session timeout other than the one requested", "asked", s.o.Timeout, "granted", t)
 	}
 	s.log.Info("session with ZooKeeper", "node", s.o.Node, "incarnation", l.me, "server", l.conn.Server(), "timeout", l.timeout())
 	return l, nil

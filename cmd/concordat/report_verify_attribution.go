@@ -177,7 +177,7 @@ func askedFor(s concordat.Statement) error {
 		return nil
 	}
 	if d := crypto.DigestOf(s.Asked); hex.EncodeToString(d[:]) != hex.EncodeToString(s.Request) {
-		return errors.New("it answers another request than the one in the report")
+		return errors.New("it answers a request other than the one in the report")
 	}
 	return nil
 }

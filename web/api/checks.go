@@ -31,7 +31,7 @@ func (w api) apiOfChecks(a huma.API) {
 		summary: "Cancel a check that has not ended", scope: scopeCheck, roles: web.Checkers,
 		text: "One that has ended stays as it is."}, w.apiCancel)
 	register(w, a, operation{id: "list-evidence", method: http.MethodGet, path: "/checks/{id}/evidence",
-		summary: "Passages of a report beside their sources, in text order", scope: scopeRead, roles: web.Everyone,
+		summary: "Passages of a report next to their sources, in text order", scope: scopeRead, roles: web.Everyone,
 		text: "By the rules in force. When they change, a cursor of before is refused with 412: begin again."}, w.apiEvidence)
 	register(w, a, operation{id: "list-leads", method: http.MethodGet, path: "/checks/{id}/leads",
 		summary: "Leads of a report, in text order", scope: scopeRead, roles: web.Everyone,
@@ -74,7 +74,7 @@ var submitForm = &huma.Schema{AllOf: []*huma.Schema{submitFields,
 
 var submitFields = &huma.Schema{Type: "object", AdditionalProperties: false, Properties: map[string]*huma.Schema{
 	"file":     filesOf("Documents, or ZIP files of them"),
-	"text":     {Type: "string", Pattern: `\S`, Description: "A text, instead of or beside files"},
+	"text":     {Type: "string", Pattern: `\S`, Description: "A text, instead of files or in addition to them"},
 	"title":    {Type: "string", Description: "Title of the text"},
 	"together": {Type: "string", Description: "Not empty: all files are one submission with one report, in which each is a section"},
 	"library":  {Type: "array", Items: &huma.Schema{Type: "string"}, Description: "Libraries to compare with; none: all"},
