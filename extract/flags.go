@@ -14,9 +14,9 @@ const (
 	FlagGlyphs      = "glyph_mapping" // the text layer is not language: characters do not mean what is seen
 	FlagLookAlike   = "look_alike"    // a word mixes letters of two scripts that look alike
 	FlagZeroWidth   = "zero_width"    // invisible characters between letters
-	FlagBidi        = "bidi_control"  // controls that show text in another order than it is stored
+	FlagBidi        = "bidi_control"  // controls that show text in an order other than the stored one
 	FlagMarks       = "stacked_marks" // marks over or through letters that no language sets there
-	FlagOrder       = "reading_order" // the file draws its words in another order than they stand on the page
+	FlagOrder       = "reading_order" // the file draws its words in an order other than that on the page
 	FlagReadings    = "readings"      // readings above or next to the base text were left out
 	FlagSpaced      = "spaced_out"    // letters spaced out, so that words are not words
 	FlagReplacement = "replacement"   // characters that could not be decoded

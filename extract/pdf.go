@@ -119,7 +119,7 @@ type pdfPage struct {
 	objects       int  // objects counted
 	texts         int  // text objects that are drawn
 	numbers       int  // line numbers left out
-	astray        bool // drawn in another order than it is read
+	astray        bool // drawn in an order other than that of reading
 }
 
 type pdfDoc struct {

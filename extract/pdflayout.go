@@ -267,7 +267,7 @@ func (d *pdfDoc) write() {
 			Detail: fmt.Sprintf("pictures on page %s of %d are not read; text in them is not checked", pageList(pictured), len(d.pages))})
 	}
 	if len(astray) > 0 {
-		d.b.flag(Flag{Code: FlagOrder, Detail: fmt.Sprintf("words drawn in another order than they are read, on page %s of %d",
+		d.b.flag(Flag{Code: FlagOrder, Detail: fmt.Sprintf("words drawn in an order other than that of reading, on page %s of %d",
 			pageList(astray), len(d.pages)), Count: len(astray)})
 	}
 	if garbled*20 > seen && seen > 0 {

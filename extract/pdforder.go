@@ -188,7 +188,7 @@ func (o *pageOrder) placed() bool {
 	return (all-inWords)*200 <= all
 }
 
-// wordsAstray reports whether the words of lines are drawn in another order than they appear in.
+// wordsAstray reports whether the words of lines are drawn in an order other than that in which they appear.
 func (o *pageOrder) wordsAstray() bool {
 	odd := 0
 	for i := 1; i < len(o.words); i++ {
@@ -223,7 +223,7 @@ type lineOf struct{ row, column int }
 // longLine is the number of characters from which a line is one of text.
 const longLine = 25
 
-// linesAstray reports whether lines of text are drawn in another order than they appear in, and whether that is backwards.
+// linesAstray reports whether lines of text are drawn in an order other than that in which they appear, and whether that is backwards.
 func (o *pageOrder) linesAstray() (astray, backwards bool) {
 	long, few := longLine, fewLines
 	if o.standing {

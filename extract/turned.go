@@ -13,13 +13,13 @@ const (
 	bidiLRI, bidiRLI, bidiFSI, bidiPDI          = '\u2066', '\u2067', '\u2068', '\u2069'
 )
 
-// turnedDetail is the sentence of the flag of a stretch that is shown in another order than it is stored.
-const turnedDetail = "stored in another order than it is shown; what is seen is compared"
+// turnedDetail is the sentence of the flag of a stretch that is shown in an order other than the stored one.
+const turnedDetail = "stored in an order other than the one shown; what is seen is compared"
 
 // maxTurns bounds controls within controls; the Annex allows 125.
 const maxTurns = 125
 
-// turned gives the stretches of s that controls of direction show in another order than they are stored, as they are
+// turned gives the stretches of s that controls of direction show in an order other than the stored one, as they are
 // read: letters under an override are turned round, and isolated stretches within one of the other direction change
 // places. Text that goes on over lines is turned line by line. clean takes out controls without effect too.
 func turned(s string, clean bool) []edit {

@@ -156,7 +156,7 @@ func readSmall(path string, most int64) ([]byte, error) {
 		return nil, Usagef("%s can be read by others: mode %04o, not 0600", path, info.Mode().Perm())
 	}
 	if info.Size() > most {
-		return nil, Usagef("%s has %d bytes: no secret of ours", path, info.Size())
+		return nil, Usagef("%s has %d bytes and is not a secret of this program", path, info.Size())
 	}
 	return os.ReadFile(path)
 }

@@ -324,7 +324,7 @@ type batchPageMember struct {
 	Name, Title, Author, Group, Share, Error string
 	Report                                   string
 	Cluster                                  int
-	Pairs                                    int    // of its cluster that it is in
+	Pairs                                    int    // of its cluster that include it
 	Largest                                  string // share of these
 }
 

@@ -90,7 +90,7 @@ func (m *Comparer) ByMeaning(ctx context.Context, t *meaning.Text, cells *meanin
 	return out, stats, nil
 }
 
-// cellQuery asks for the documents of one writing near to questions.
+// cellQuery requests the documents in one writing system that are close to questions.
 func cellQuery(q *concordat.Query, stats *concordat.TextStats, questions []meaning.Question, chinese bool, most int) *concordat.TextQuery {
 	out := &concordat.TextQuery{Cells: true, Libraries: q.Libraries, Exclude: q.Exclude, Limit: most,
 		AverageLength: cellLength * float64(stats.Words) / float64(stats.Documents)}

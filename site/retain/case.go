@@ -142,7 +142,7 @@ func caseTargets(ctx context.Context, s *site.Site, db *store.DB, x store.Shared
 		return nil, err
 	}
 	if t.State == concordat.TaskQueued || t.State == concordat.TaskRunning {
-		return nil, fmt.Errorf("case %s: check %s: %w: it runs", x.ID, x.Task, concordat.ErrChanged)
+		return nil, fmt.Errorf("case %s: check %s: %w: it is running", x.ID, x.Task, concordat.ErrChanged)
 	}
 	origin := x.Task
 	var j site.Job

@@ -109,7 +109,7 @@ func (x *abroad) close() {
 type abroadUnit struct {
 	Text      int                   `json:"text"`
 	Documents []ask.MatchedDocument `json:"documents,omitempty"`
-	Refused   []string              `json:"refused,omitempty"` // libraries that refuse for good, with the reason
+	Refused   []string              `json:"refused,omitempty"` // libraries that refuse permanently, with the reason
 	Hidden    bool                  `json:"hidden,omitempty"`  // something matches but is not shown
 	Withheld  int                   `json:"withheld,omitempty"`
 	Sent      int                   `json:"sent,omitempty"` // sentences
