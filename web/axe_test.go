@@ -229,14 +229,16 @@ func TestAccessible(t *testing.T) {
 			return network.SetCookie(name, value).WithURL(d.URL).WithPath("/")
 		}
 		// The time of a window is bounded: it is enough for a few pages on any machine.
-		open := func(session string) context.Context {
+		open := func(t *testing.T, session string) context.Context {
+			t.Helper()
 			ctx := window(t, look.width)
 			if err := chromedp.Run(ctx, look.theme(), cookie("language", look.language), cookie("session", session)); err != nil {
 				t.Fatal(err)
 			}
 			return ctx
 		}
-		visit := func(ctx context.Context, paths []string) {
+		visit := func(t *testing.T, session string, paths []string) {
+			ctx := open(t, session)
 			for _, path := range paths {
 				var wide, hidden, words string // the first element that stands out, the first that is cut, and the text
 				if err := chromedp.Run(ctx, chromedp.Navigate(d.URL+fill.Replace(path)), chromedp.WaitReady("main", chromedp.ByQuery),
@@ -264,7 +266,7 @@ func TestAccessible(t *testing.T) {
 				}
 			}
 		}
-		visit(open("nobody's"), openPages)
+		t.Run("stranger", func(t *testing.T) { visit(t, "nobody's", openPages) })
 		var paths []string
 		for _, p := range slices.Sorted(maps.Keys(shownPages)) {
 			for _, path := range shownPages[p] {
@@ -274,7 +276,7 @@ func TestAccessible(t *testing.T) {
 			}
 		}
 		for few := range slices.Chunk(paths, 20) {
-			visit(open("secret-of-ada"), few)
+			t.Run("ada", func(t *testing.T) { visit(t, "secret-of-ada", few) })
 		}
 	}
 }

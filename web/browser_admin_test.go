@@ -14,6 +14,7 @@ import (
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 
+	"concordat/internal/suite"
 	"concordat/store"
 )
 
@@ -33,7 +34,7 @@ func sessionOf(d *testSite, name string) chromedp.Action {
 // TestHandingInInBrowser: several files, one of them bad, one cut off by a lost connection, go in one by one.
 func TestHandingInInBrowser(t *testing.T) {
 	t.Parallel()
-	for _, width := range []int{1200, 390} {
+	for _, width := range []int{1200, 390}[:suite.Rounds(1, 2)] {
 		d := newTestSite(t, false)
 		dir := t.TempDir()
 		var files []string
@@ -134,7 +135,7 @@ func TestProgressInBrowser(t *testing.T) {
 // TestAdministrationInBrowser opens every page of administration and of a library, wide and narrow.
 func TestAdministrationInBrowser(t *testing.T) {
 	t.Parallel()
-	for _, width := range []int{1200, 390} {
+	for _, width := range []int{1200, 390}[:suite.Rounds(1, 2)] {
 		d := newTestSite(t, false)
 		if err := d.store.Partners.AddPartner(t.Context(), store.Partner{Site: "SOUTH", Serial: 1, Card: []byte("card"),
 			Words: "one two three four five six"}); err != nil {

@@ -15,13 +15,16 @@ import (
 	"github.com/chromedp/chromedp/kb"
 
 	"concordat/internal/chromium"
+	"concordat/internal/suite"
 )
 
-// window opens Chromium as wide as it says. One process for all tests would begin faster, and stops what moves in a window
-// that another one hides.
+// browsers are those of all tests.
+var browsers chromium.Pool
+
+// window opens Chromium as wide as it says.
 func window(t testing.TB, width int) context.Context {
 	t.Helper()
-	return chromium.Window(t, width, 900)
+	return browsers.Window(t, width, 900)
 }
 
 // browser is window, and collects what Chromium complains about.
@@ -76,7 +79,7 @@ func text(selector string, to *string) chromedp.Action {
 // narrow screen.
 func TestInBrowser(t *testing.T) {
 	t.Parallel()
-	for _, width := range []int{1200, 390} {
+	for _, width := range []int{1200, 390}[:suite.Rounds(1, 2)] {
 		d := newTestSite(t, false)
 		ctx, complaints := browser(t, d.URL, width)
 		run := func(actions ...chromedp.Action) {

@@ -61,6 +61,9 @@ func posted(t *testing.T, c *http.Client, to, address string, form url.Values) (
 // signs in within a second meanwhile.
 func TestGuessesAtOnce(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("left out by -short: verifies passwords at what guessing them costs")
+	}
 	const guesses = 300
 	one := func(int) string { return "198.51.100.7" }
 	many := func(i int) string { return fmt.Sprintf("198.51.%d.%d", 100+i/200, 1+i%200) }
@@ -152,6 +155,9 @@ func TestGuessesAtOnce(t *testing.T) {
 // a browser does not, and with such a one no more may be guessed than from one address.
 func TestKnownBrowser(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("left out by -short: verifies passwords at what guessing them costs")
+	}
 	d, _ := guarded(t, passwords.Cost{})
 	signIn := func(c *http.Client, address, password string) int {
 		code, _ := posted(t, c, d.URL+"/login", address, url.Values{"name": {"zoe"}, "password": {password}})

@@ -11,6 +11,7 @@ import (
 
 	"github.com/chromedp/chromedp"
 
+	"concordat/internal/suite"
 	"concordat/store"
 	"concordat/web"
 	"concordat/webhook"
@@ -108,7 +109,7 @@ func TestHookMessages(t *testing.T) {
 // TestHooksInBrowser makes a webhook on a wide and on a narrow screen.
 func TestHooksInBrowser(t *testing.T) {
 	t.Parallel()
-	for _, width := range []int{1200, 390} {
+	for _, width := range []int{1200, 390}[:suite.Rounds(1, 2)] {
 		d := newTestSite(t, true)
 		ctx, complaints := browser(t, d.URL, width)
 		link, err := d.web.FirstLink(t.Context())

@@ -10,6 +10,7 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"concordat"
+	"concordat/internal/suite"
 	"concordat/report"
 	"concordat/store"
 )
@@ -18,7 +19,7 @@ import (
 // while one reads, on a wide and on a narrow screen.
 func TestLeadsInBrowser(t *testing.T) {
 	t.Parallel()
-	for _, width := range []int{1200, 390} {
+	for _, width := range []int{1200, 390}[:suite.Rounds(1, 2)] {
 		d := newTestSite(t, true)
 		d.finished(t, "one", "ada", led())
 		ctx, complaints := browser(t, d.URL, width)
@@ -90,7 +91,7 @@ func TestLeadsInBrowser(t *testing.T) {
 // and without scripts, on a wide and on a narrow screen.
 func TestFilterLeadsInBrowser(t *testing.T) {
 	t.Parallel()
-	for _, width := range []int{1200, 390} {
+	for _, width := range []int{1200, 390}[:suite.Rounds(1, 2)] {
 		d := newTestSite(t, true)
 		d.finished(t, "one", "ada", fourLeads())
 		ctx, complaints := browser(t, d.URL, width)

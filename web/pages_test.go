@@ -16,6 +16,7 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"concordat"
+	"concordat/internal/suite"
 	"concordat/report"
 	"concordat/site"
 	"concordat/store"
@@ -212,7 +213,7 @@ func TestOriginalPageInBrowser(t *testing.T) {
 	sue := d.signedIn(t, "sue", store.RoleSubmitter)
 	sue.upload(http.StatusOK, nil, "essay.pdf", paged)
 	essay := d.URL + "/checks/" + string(d.await(t)["essay.pdf"]) + "/pages/2?passage=1"
-	for _, width := range []int{1200, 390} {
+	for _, width := range []int{1200, 390}[:suite.Rounds(1, 2)] {
 		ctx, complaints := browser(t, d.URL, width)
 		var overflow bool
 		var drawn, marks int

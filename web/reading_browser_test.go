@@ -13,6 +13,7 @@ import (
 	"github.com/chromedp/chromedp/kb"
 
 	"concordat"
+	"concordat/internal/suite"
 	"concordat/store"
 )
 
@@ -60,7 +61,7 @@ func inView(selector string) chromedp.Action {
 // a wide and on a narrow screen.
 func TestReadingInBrowser(t *testing.T) {
 	t.Parallel()
-	for _, width := range []int{1200, 390} {
+	for _, width := range []int{1200, 390}[:suite.Rounds(1, 2)] {
 		d := newTestSite(t, true)
 		f := thesis(t, 60_000, 80, 60)
 		f.Skipped = []concordat.Skipped{{Span: concordat.Span{Start: 400, End: 520}, Reason: concordat.SkipShort}}
@@ -161,7 +162,7 @@ func inPane(pane, selector string) chromedp.Action {
 // TestRequestsInBrowser asks a partner for a passage and decides on one that a partner asks for.
 func TestRequestsInBrowser(t *testing.T) {
 	t.Parallel()
-	for _, width := range []int{1200, 390} {
+	for _, width := range []int{1200, 390}[:suite.Rounds(1, 2)] {
 		d := newTestSite(t, true)
 		d.partner.state.Store(concordat.DisclosurePending)
 		d.finished(t, "one", "sue", atPartner())

@@ -14,7 +14,9 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"runtime/debug"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -52,6 +54,23 @@ type testSite struct {
 	dir        string
 }
 
+// testsDir is a folder for what tests share.
+var testsDir string
+
+func TestMain(m *testing.M) {
+	debug.SetGCPercent(400) // sites of tests are small and many: collecting garbage took a sixth of the time
+	var err error
+	if testsDir, err = os.MkdirTemp("", "web-"); err != nil {
+		panic(err)
+	}
+	code := m.Run()
+	browsers.Close()
+	if err := os.RemoveAll(testsDir); err != nil {
+		panic(err)
+	}
+	os.Exit(code)
+}
+
 // cheap is the least that argon2id can spend: most tests are of what follows a password, not of what guessing it costs.
 var cheap = passwords.Cost{Memory: 8, Passes: 1, Threads: 1}
 
@@ -66,6 +85,40 @@ func after(t testing.TB, f func()) {
 	})
 }
 
+// template makes a folder of a site with one library of one document: a copy of it costs less than making another.
+var template = sync.OnceValues(func() (dir string, err error) {
+	if dir, err = os.MkdirTemp(testsDir, "site-"); err != nil {
+		return "", err
+	}
+	ctx := context.Background()
+	db, shard, p, err := openSite(ctx, dir)
+	if err != nil {
+		return "", err
+	}
+	s := site.New(site.Options{ID: "here", Index: shard, Store: db, Profiler: p,
+		Sharing: answer.New(answer.Options{ID: "here", Index: shard, Store: db}).Shares})
+	if err = db.Catalogue.CreateLibrary(ctx, store.Library{ID: "theses", Title: "All <theses>", Created: time.Now()}); err == nil {
+		err = s.Ingest(ctx, "theses", func(yield func(site.Incoming, error) bool) {
+			yield(site.Incoming{ID: "folios.txt", Title: "On folios", Text: folios}, nil)
+		}, func(site.Ingested) error { return nil })
+	}
+	return dir, errors.Join(err, shard.Close(), db.Close())
+})
+
+// openSite opens the store and the index of a site, or makes them.
+func openSite(ctx context.Context, dir string) (*store.DB, *index.Shard, *profile.Profiler, error) {
+	db, err := store.Open(ctx, filepath.Join(dir, "site.db"))
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	p, err := profile.New(profile.Options{})
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	shard, err := index.Open(filepath.Join(dir, "index"), index.Options{Site: "here", Scheme: p.Scheme(), Shard: "00"})
+	return db, shard, p, err
+}
+
 // newTestSite makes a site with one library of one document, whose queue runs unless idle.
 func newTestSite(t testing.TB, idle bool) *testSite { return newTestSiteOf(t, idle, nil) }
 
@@ -74,29 +127,20 @@ func newTestSiteOf(t testing.TB, idle bool, change func(*web.Options)) *testSite
 	t.Helper()
 	dir := t.TempDir()
 	ctx := t.Context()
-	db, err := store.Open(ctx, filepath.Join(dir, "site.db"))
+	made, err := template()
+	if err == nil {
+		err = os.CopyFS(dir, os.DirFS(made))
+	}
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := profile.New(profile.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	shard, err := index.Open(filepath.Join(dir, "index"), index.Options{Site: "here", Scheme: p.Scheme(), Shard: "00"})
+	db, shard, p, err := openSite(ctx, dir)
 	if err != nil {
 		t.Fatal(err)
 	}
 	answers := answer.New(answer.Options{ID: "here", Index: shard, Store: db})
 	s := site.New(site.Options{ID: "here", Index: shard, Store: db, Profiler: p, Sharing: answers.Shares})
 	asks := ask.New(s, ask.Options{Store: db})
-	if err := db.Catalogue.CreateLibrary(ctx, store.Library{ID: "theses", Title: "All <theses>", Created: time.Now()}); err != nil {
-		t.Fatal(err)
-	}
-	if err := s.Ingest(ctx, "theses", func(yield func(site.Incoming, error) bool) {
-		yield(site.Incoming{ID: "folios.txt", Title: "On folios", Text: folios}, nil)
-	}, func(site.Ingested) error { return nil }); err != nil {
-		t.Fatal(err)
-	}
 	files := store.OpenFiles(filepath.Join(dir, "originals"))
 	eraser := retain.New(s, retain.Options{Store: db, Answers: answers, Areas: []retain.Area{files}})
 	var w *web.Web

@@ -34,6 +34,28 @@ func Path() string {
 // no Chromium, or if tests are to be short.
 func Window(t testing.TB, width, height int) context.Context {
 	t.Helper()
+	path := needed(t)
+	var err error
+	for range 3 { // a Chromium ends at times before it has begun
+		var b browser
+		var stop func()
+		if b, stop, err = start(path, height); err != nil {
+			continue
+		}
+		t.Cleanup(stop)
+		ctx, end := context.WithTimeout(b, limit)
+		t.Cleanup(end)
+		if err = prepare(ctx, width, height); err == nil {
+			return ctx
+		}
+	}
+	t.Fatal(err)
+	return nil
+}
+
+// needed returns the path of Chromium, or skips the test.
+func needed(t testing.TB) string {
+	t.Helper()
 	if testing.Short() {
 		t.Skip("left out by -short: starts a browser")
 	}
@@ -41,24 +63,7 @@ func Window(t testing.TB, width, height int) context.Context {
 	if path == "" {
 		t.Skip("no chromium in PATH: the page is not tried in a browser")
 	}
-	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path), chromedp.NoSandbox,
-		chromedp.DisableGPU, chromedp.Flag("disable-quic", true), chromedp.Flag("force-prefers-reduced-motion", true),
-		chromedp.WindowSize(max(width, 1200), height), chromedp.WSURLReadTimeout(limit/2))
-	var err error
-	for range 3 { // a Chromium ends at times before it has begun
-		ctx, cancel := context.WithTimeout(context.Background(), limit)
-		t.Cleanup(cancel)
-		ctx, cancel = chromedp.NewExecAllocator(ctx, options...)
-		t.Cleanup(cancel)
-		// Events newer than the client are no fault of the page.
-		ctx, cancel = chromedp.NewContext(ctx, chromedp.WithErrorf(func(string, ...any) {}))
-		t.Cleanup(cancel)
-		if err = chromedp.Run(ctx, network.Enable(), log.Enable(), chromedp.EmulateViewport(int64(width), int64(height))); err == nil {
-			return ctx
-		}
-	}
-	t.Fatal(err)
-	return nil
+	return path
 }
 
 // Complaints collects from now on exceptions, words in the console and the log, dialogs, and requests for what does not begin
