@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"reflect"
 	"strings"
+	"sync"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -19,13 +20,17 @@ func schemaOf[T any](a huma.API) *huma.Schema {
 	return a.OpenAPI().Components.Schemas.Schema(t, true, t.Name())
 }
 
-// describe serves the OpenAPI document of the registered operations.
+// describe serves the OpenAPI document of the registered operations, which is made when it is first asked for.
 func (w api) describe(a huma.API) {
-	b, err := document(a)
-	if err != nil {
-		panic(fmt.Sprintf("the OpenAPI document: %v", err)) // everything in it is compiled in
-	}
+	made := sync.OnceValue(func() []byte {
+		b, err := document(a)
+		if err != nil {
+			panic(fmt.Sprintf("the OpenAPI document: %v", err)) // everything in it is compiled in
+		}
+		return b
+	})
 	w.Web.Mux.HandleFunc("GET "+web.APIPrefix+"/openapi.json", func(rw http.ResponseWriter, _ *http.Request) {
+		b := made()
 		rw.Header().Set("Content-Type", "application/vnd.oai.openapi+json;version=3.1")
 		_, _ = rw.Write(b) // the caller has disconnected
 	})
