@@ -96,7 +96,7 @@ func parseReport(b []byte) (map[string]any, error) {
 	}
 	o, ok := v.(map[string]any)
 	if !ok {
-		return nil, fmt.Errorf("report: %w: no JSON object", concordat.ErrInvalid)
+		return nil, fmt.Errorf("report: %w: not a JSON object", concordat.ErrInvalid)
 	}
 	return o, nil
 }

@@ -48,7 +48,7 @@ func checkName[S ~string](what string, s S) error {
 	return nil
 }
 
-// full refuses one thing more than the limit, with these words. It is concordat.ErrChanged, as it would fit in another state,
+// full is the error, with these words, for one thing more than the limit. It is concordat.ErrChanged, as it would fit in another state,
 // and concordat.ErrInvalid.
 type full string
 

@@ -320,7 +320,7 @@ func (w *Web) first(rw http.ResponseWriter, r *http.Request) {
 	if err == nil && p.NamesSite && p.Site != "" && p.Site != w.o.Title() {
 		note := store.AuditNote{Actor: a.Name, Action: "settings_changed", Detail: map[string]any{titleKey: p.Site}}
 		if err := w.o.Admin.Set(r.Context(), []Setting{{Key: titleKey, Value: p.Site}}, note); err != nil {
-			w.o.Logger.Error("title of the site", "error", err) // the account is made: it is set at the settings
+			w.o.Logger.Error("title of the site", "error", err) // the account exists: the settings page changes it
 		}
 	}
 	w.joined(rw, r, a.Name, err)
