@@ -248,13 +248,19 @@ func (w *Words) First(s concordat.Span) uint64 {
 	return 0
 }
 
-// Of returns the grams in a span of a text, as held by text 0 alone.
-func (w *Words) Of(s concordat.Span) *Common {
-	first, last := w.within(s)
+// Of returns the grams in some spans of a text, as held by text 0 alone.
+func (w *Words) Of(spans ...concordat.Span) *Common {
 	out := &Common{held: map[uint64]int32{}, set: map[uint64]int32{}, texts: [][]int32{{0}}}
-	for _, g := range w.grams {
-		if g.first >= first && g.last <= last && g.hash != noGram {
-			out.held[g.hash], out.set[g.hash] = 1, 0
+	runs := max(0, len(w.hashes)-gramWords+1) // the grams of lines follow
+	for _, s := range spans {
+		first, last := w.within(s)
+		for _, grams := range [][]gram{w.grams[:runs], w.grams[runs:]} {
+			i, _ := slices.BinarySearchFunc(grams, first, func(g gram, at int32) int { return cmp.Compare(g.first, at) })
+			for ; i < len(grams) && grams[i].first < last; i++ {
+				if g := grams[i]; g.last <= last && g.hash != noGram {
+					out.held[g.hash], out.set[g.hash] = 1, 0
+				}
+			}
 		}
 	}
 	return out

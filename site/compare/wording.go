@@ -38,8 +38,9 @@ type SharedWording struct {
 	forms      func() *wording.Reader
 	// clauses says that shared clauses may be formulas: see wording.ClausesAreForms.
 	clauses bool
-	works   []report.Work        // that the text cites
-	Cited   []report.SharedWorks // that candidates cite too, set by align
+	beside  func() *wording.Common // the grams of Found and Form
+	works   []report.Work          // that the text cites
+	Cited   []report.SharedWorks   // that candidates cite too, set by align
 }
 
 // Stock is wording that everyone may use.
@@ -71,6 +72,7 @@ func Shareable(text string, templates []string, public *Stock) *SharedWording {
 	cites := report.ReadBibliography(text)
 	w.References, w.works = cites.Lists, cites.Works
 	w.wall()
+	w.beside = sync.OnceValue(w.besideGrams)
 	return w
 }
 
@@ -159,6 +161,7 @@ func (w *SharedWording) Decide(scope *wording.Scope, self int, ref func(text int
 	w.clauses = wording.ClausesAreForms(w.Words, counted)
 	w.Walls = Joined(spans)
 	slices.SortFunc(w.Found, func(x, y report.Wording) int { return cmp.Or(x.Start-y.Start, x.End-y.End) })
+	w.beside = sync.OnceValue(w.besideGrams)
 }
 
 // Unasked returns the parts of the text that partners are not asked about: what is left out of comparisons, except quotations
@@ -416,7 +419,7 @@ func (w *SharedWording) Beside(source *wording.Words, ref concordat.Ref, title, 
 			continue
 		}
 		if places == nil {
-			places, points = source.Places(w.Words.Of(concordat.Span{End: len(w.Text)})), report.NewCounter(text)
+			places, points = source.Places(w.beside()), report.NewCounter(text)
 		}
 		at, ok := places.Beside(w.Words, x.Span)
 		if !ok || w.Words.Count(at.Here) < leastBeside {
@@ -440,6 +443,16 @@ func (w *SharedWording) Add(known []report.Wording) {
 		w.Walls = append(w.Walls, x.Span)
 	}
 	w.Walls = Joined(w.Walls)
+	w.beside = sync.OnceValue(w.besideGrams)
+}
+
+// besideGrams returns the grams of what Beside looks for in every source.
+func (w *SharedWording) besideGrams() *wording.Common {
+	spans := slices.Clone(w.Form)
+	for _, x := range w.Found {
+		spans = append(spans, x.Span)
+	}
+	return w.Words.Of(spans...)
 }
 
 // MaxBeside is the number of documents of a batch, or of a partner, that common and template wording is shown with; a check of
