@@ -214,8 +214,10 @@ func (p *person) readsPair(path, id string) {
 	p.wants(p.post("/checks/"+id+"-1/notes", http.StatusOK, url.Values{"kind": {"verdict"}, "verdict": {"discuss"}, "text": {"see the pair"},
 		"back": {back}}), "data-beside", "Discuss")
 	hidden := p.get(path+"/pairs/1/2"+filter+"&hide=yes", http.StatusOK)
-	p.wants(hidden, "Document 1", "Document 2", "Show names")
-	for _, page := range []string{hidden, p.get(path+"?hide=yes", http.StatusOK), p.get(path+"/charts?hide=yes", http.StatusOK)} {
+	p.wants(hidden, "Document 1", "Document 2", "Show names", "?format=html&amp;hide=yes")
+	printed := p.get(path+"/pairs/1/2?format=html&hide=yes", http.StatusOK)
+	p.wants(printed, `<p class="subject" dir="auto">Document 1</p>`, `<bdi><strong>Document 2</strong></bdi>`)
+	for _, page := range []string{hidden, printed, p.get(path+"?hide=yes", http.StatusOK), p.get(path+"/charts?hide=yes", http.StatusOK)} {
 		if strings.Contains(page, "b.txt") || strings.Contains(page, "a&lt;1&gt;.txt") || strings.Contains(page, "gone.txt") {
 			p.t.Errorf("the page tells names that are hidden:\n%s", page)
 		}

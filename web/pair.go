@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"concordat"
 	"concordat/report"
 	"concordat/report/html"
 	"concordat/site/batch"
@@ -90,7 +91,11 @@ func (w batchPages) batchPairPage(rw http.ResponseWriter, r *http.Request, v *Vi
 	l := message.LanguageOf(r)
 	rep = seen(rep, see)
 	rep.Language = l.Report()
+	filter := pairFilterOf(r.URL.Query(), view)
 	if r.URL.Query().Get("format") == "html" {
+		if filter.Hide {
+			hideNamesIn(l, rep, x, y)
+		}
 		rw.Header().Set("Content-Type", "text/html; charset=utf-8")
 		rw.Header().Set("Content-Security-Policy", ReportPolicy())
 		if err := w.ReportHTML(rw, rep); err != nil {
@@ -98,7 +103,7 @@ func (w batchPages) batchPairPage(rw http.ResponseWriter, r *http.Request, v *Vi
 		}
 		return
 	}
-	p := &pairPage{View: view, Filter: pairFilterOf(r.URL.Query(), view), MayReview: v.MayReview(), Verdicts: verdicts}
+	p := &pairPage{View: view, Filter: filter, MayReview: v.MayReview(), Verdicts: verdicts}
 	if p.Filter.Hide {
 		hideNames(l, view)
 	}
@@ -123,6 +128,31 @@ func (w batchPages) batchPairPage(rw http.ResponseWriter, r *http.Request, v *Vi
 	}
 	p.comparePair(rep, there, r.URL.Query().Get("from"))
 	w.Show(rw, r, v, http.StatusOK, "pair", "title.pair", p)
+}
+
+// hideNamesIn replaces the names of the two documents of a pair by numbers in the report of the pair.
+func hideNamesIn(l message.Language, rep *report.Report, x, y int) {
+	first, second := l.Say("pairs.document", x+1), l.Say("pairs.document", y+1)
+	rep.Submission.Title, rep.Submission.ID = first, concordat.DocumentID(first)
+	rename := func(ref *concordat.Ref, title *string) { ref.Document, *title = concordat.DocumentID(second), second }
+	for i := range rep.Sources {
+		rename(&rep.Sources[i].Ref, &rep.Sources[i].Title)
+	}
+	for _, e := range rep.Evidence {
+		for k := range e.Sources {
+			rename(&e.Sources[k].Ref, &e.Sources[k].Title)
+		}
+	}
+	for i := range rep.Leads {
+		rename(&rep.Leads[i].Source, &rep.Leads[i].Title)
+	}
+	for i := range rep.SharedWorks {
+		rename(&rep.SharedWorks[i].Source, &rep.SharedWorks[i].Title)
+	}
+	for i := range rep.Wording {
+		rep.Wording[i].Holders = nil
+	}
+	rep.Rules.ExcludeSources, rep.Rules.OwnWork = nil, nil // which name documents
 }
 
 // aroundPair finds the pair and its neighbours in the filtered list.

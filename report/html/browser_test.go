@@ -1,8 +1,11 @@
 package html_test
 
 import (
+	"bytes"
 	"context"
+	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -10,6 +13,7 @@ import (
 
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/input"
+	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 
@@ -183,5 +187,50 @@ func TestPrintInBrowser(t *testing.T) {
 	}
 	if shut > 0 || !dock {
 		t.Errorf("in print %d comparisons are not shown; panel hidden: %v", shut, dock)
+	}
+}
+
+// On paper the report begins with two pages for a committee; on a screen they are not there.
+func TestBoardInBrowser(t *testing.T) {
+	if _, err := exec.LookPath("pdftotext"); err != nil {
+		t.Skip(err)
+	}
+	long := load(t, "english")
+	title := strings.Repeat("A very long title of many words ", 30)
+	long.Submission.Title = title
+	for i := range long.Passages {
+		long.Passages[i].Title = title
+	}
+	for i := range 40 {
+		long.Consulted = append(long.Consulted, concordat.Consulted{Site: "oslo", Library: concordat.LibraryID(fmt.Sprint(title, i)),
+			Asked: 9, Err: title})
+	}
+	for _, f := range []*report.Findings{load(t, "english"), long} {
+		ctx, _ := browser(t, report.Build(f, report.Rules{}))
+		var shown string
+		var file []byte
+		err := chromedp.Run(ctx, chromedp.Evaluate(`getComputedStyle(document.querySelector(".board")).display`, &shown),
+			chromedp.ActionFunc(func(ctx context.Context) (err error) {
+				file, _, err = page.PrintToPDF().WithPreferCSSPageSize(true).Do(ctx)
+				return err
+			}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if shown != "none" {
+			t.Errorf("on a screen the pages for a committee have display %s", shown)
+		}
+		c := exec.Command("pdftotext", "-raw", "-", "-")
+		c.Stdin = bytes.NewReader(file)
+		text, err := c.Output()
+		if err != nil {
+			t.Fatal(err)
+		}
+		pages := strings.Split(string(text), "\f")
+		for i, want := range []string{"What counts", "Handwritten signature", "Result"} {
+			if !strings.Contains(pages[i], want) {
+				t.Errorf("page %d lacks %q:\n%s", i+1, want, pages[i])
+			}
+		}
 	}
 }

@@ -33,12 +33,14 @@ func TestSaid(t *testing.T) {
 	day := time.Date(2026, 5, 6, 7, 8, 0, 0, time.UTC)
 	f := load(t, "english")
 	r := report.Build(f, report.Rules{})
-	says(r, "Verdict", false)
+	says(r, "Verdict:", false)
+	says(r, "No verdict is recorded in this file.", true)
 	says(r, "This report carries no signatures.", true)
 	r.Review = &report.Review{Verdict: "suspected", Reason: "two pages", By: "olga", At: day}
 	for _, words := range r.ReviewWords() {
 		says(r, words, true)
 	}
+	says(r, "No verdict is recorded in this file.", false)
 	says(r, "No second person has signed it off yet.", true)
 	r.Review.Stale, r.Review.Signed = true, []report.SignedOff{{By: "otto", At: day}}
 	says(r, "Signed off by otto on 2026-05-06 07:08 UTC.", true)

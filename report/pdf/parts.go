@@ -17,15 +17,9 @@ func (d *doc) time(t time.Time) string {
 	return t.UTC().Format("2006-01-02 15:04 UTC")
 }
 
-// front describes the subject of the report.
+// front begins the full report with its subject.
 func (d *doc) front() {
-	d.bookmark(d.in.Say("Result"), 0)
-	d.para(margin, textWidth, run{"Concordat · " + d.in.Say("similarity report"), textStyle{size: sizeText, grey: true}})
-	d.y += 4
-	d.as("H1", func() {
-		d.para(margin, textWidth, run{d.title(), textStyle{size: sizeTitle, bold: true, wording: true}})
-	})
-	d.y += 6
+	d.heading("Full report")
 	r := d.r
 	facts := [][2]string{{"Site", d.o.Site}, {"Document", string(r.Submission.ID)}, {"Made", d.time(r.Made)},
 		{"Document dated", string(r.Dated)},

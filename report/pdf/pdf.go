@@ -1,8 +1,8 @@
 // Package pdf writes a report as a PDF file, and signs and reads such files.
 //
-// [Write] makes the pages. [Seal] adds the files that belong to them, above all the report in JSON, and a signature over every
-// byte; [Open] reads both back. The package neither signs nor verifies: it hands what is signed to the caller, who has the
-// keys.
+// [Write] makes the pages: two in short for a committee, then the full report. [Seal] adds the files that belong to them, above
+// all the report in JSON, and a signature over every byte; [Open] reads both back. The package neither signs nor verifies: it
+// hands what is signed to the caller, who has the keys.
 //
 // Pages hold the wording of passages and sources whole. A character that the two embedded fonts lack, or that is invisible, is
 // shown as its code point in a box, for example [U+3400]; none is left out. The file is tagged for screen readers, as PDF/UA-1
@@ -109,6 +109,7 @@ func Write(r *report.Report, o Options) ([]byte, error) {
 	}
 	d.begin()
 	d.page()
+	writeBoard(d)
 	d.front()
 	d.result()
 	d.later()

@@ -1,0 +1,65 @@
+package web_test
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/cdproto/page"
+	"github.com/chromedp/chromedp"
+
+	"concordat/store"
+)
+
+// A report printed from its page begins with the two pages for a committee, then has the text and its sources, and nothing to be
+// clicked.
+func TestReportOnPaper(t *testing.T) {
+	t.Parallel()
+	if _, err := exec.LookPath("pdftotext"); err != nil {
+		t.Skip(err)
+	}
+	d := newTestSite(t, false)
+	olga := d.signedIn(t, "olga", store.RoleOfficer)
+	olga.upload(200, nil, "essay.txt", folios)
+	ctx, _ := browser(t, d.URL, 1200)
+	var shown string
+	var file []byte
+	err := chromedp.Run(ctx, olga.cookies(d.URL), chromedp.Navigate(d.URL+"/checks/"+string(d.await(t)["essay.txt"])),
+		chromedp.WaitReady(".board", chromedp.ByQuery), chromedp.Evaluate(`getComputedStyle(document.querySelector(".board")).display`, &shown),
+		chromedp.ActionFunc(func(ctx context.Context) (err error) {
+			file, _, err = page.PrintToPDF().WithPreferCSSPageSize(true).WithPrintBackground(true).Do(ctx)
+			return err
+		}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if shown != "none" {
+		t.Errorf("on a screen the pages for a committee have display %s", shown)
+	}
+	if dir := os.Getenv("CONCORDAT_SHOTS"); dir != "" {
+		if err := os.WriteFile(filepath.Join(dir, "paper.pdf"), file, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c := exec.Command("pdftotext", "-raw", "-", "-")
+	c.Stdin = bytes.NewReader(file)
+	text, err := c.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	pages := strings.Split(string(text), "\f")
+	for i, want := range []string{"What counts", "Handwritten signature", "reading room"} {
+		if i >= len(pages) || !strings.Contains(pages[i], want) {
+			t.Errorf("page %d of %d lacks %q:\n%s", i+1, len(pages), want, text)
+		}
+	}
+	for _, not := range []string{"Export", "Sign out", "Add comment", "Recalculate"} {
+		if strings.Contains(string(text), not) {
+			t.Errorf("on paper there is %q", not)
+		}
+	}
+}
