@@ -2,7 +2,7 @@
 //
 //   - make test: what go test runs without further settings. It proves every package in six minutes.
 //   - make rest: the tests that call [Rest] and the longer form of those that call [Rounds], and many packages under the race
-//     detector. It runs before a change lands, and runs nothing of make test twice.
+//     detector. It runs before a change lands. Of make test it repeats only the first round of tests that call Rounds.
 //   - make long: both, and everything that takes hours.
 //
 // go test -short runs less than make test: what is needed to work on a package.
