@@ -131,6 +131,10 @@ func (l Language) FlagSize(k FlagKind) string {
 		return l.Plural(k.Words, "character", "characters")
 	case k.Words > 0:
 		return l.Plural(k.Words, "word", "words")
+	case k.Count > 1 && k.Code == "leads_end":
+		return l.Plural(k.Count, "sentence", "sentences")
+	case k.Count > 1 && (k.Code == "long_sources" || k.Code == "not_meant"):
+		return l.Plural(k.Count, "document", "documents")
 	case k.Count > 1:
 		return l.Say("%s times", Thousands(k.Count))
 	}

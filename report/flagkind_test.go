@@ -48,6 +48,17 @@ func TestFlagKinds(t *testing.T) {
 	if got, want := r.Language.FlagsFound(report.FlagKinds(r)), "Flags: White text: 6 words; Replaced letters: 2 words"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
+	for flag, want := range map[concordat.Flag]string{
+		{Code: "leads_end", Count: 2712}:  "Leads end before the text does: 2\u202f712 sentences",
+		{Code: "long_sources", Count: 3}:  "Long sources not searched to their end: 3 documents",
+		{Code: "unknown_code", Count: 3}:  "Unknown code: 3 times",
+		{Code: "lead_language", Count: 1}: "Leads not measured in this language"} {
+		f := flagged(text, nil)
+		f.Flags = []concordat.Flag{flag}
+		if got := r.Language.FlagTitle(report.FlagKinds(report.Build(f, report.Rules{}))[0]); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
 	plain := report.Build(flagged(text, map[string][]string{"pictures": {""}}), report.Rules{})
 	if report.Disguises(plain.Flags) != 0 || plain.Language.FlagsFound(report.FlagKinds(plain)) != "" {
 		t.Errorf("a picture may hide something: %q", plain.Language.FlagsFound(report.FlagKinds(plain)))
