@@ -92,7 +92,7 @@ func TestDemo(t *testing.T) {
 	}
 	output(t, cli.Done, data, "alert", "handle", strconv.FormatInt(alert.Number, 10))
 	for format, want := range map[string][2]string{"json": {`"title": "call-of-next-year"`, `"handled": { "by":`},
-		"text": {"call-of-next-year, of ", "Dealt with by"}, "html": {"call-of-next-year, of ", "Dealt with by"}} {
+		"text": {"call-of-next-year, from ", "Handled by"}, "html": {"call-of-next-year, from ", "Handled by"}} {
 		rep, _ := output(t, cli.Done, data, "report", "export", alert.Check, "-f", format, "-o", "-")
 		if said := strings.Join(strings.Fields(rep), " "); !strings.Contains(said, want[0]) || !strings.Contains(said, want[1]) {
 			t.Errorf("the report as %s does not say what was found since: %.3000s", format, said)
