@@ -9,7 +9,7 @@ import (
 	"concordat"
 )
 
-// Board is a report in short, for the two pages that a committee reads: what was checked, what it was compared with, what
+// Board is the summary of a report on the two pages that a committee reads: what was checked, what it was compared with, what
 // counts, the largest passages, and what people decided. Every text is in the language of the report, and bounded in number
 // and size, so that it fits on the pages; the full report has the rest.
 type Board struct {
@@ -46,7 +46,7 @@ const (
 	boardDecided   = 6
 )
 
-// NewBoard returns a report in short.
+// NewBoard summarises a report.
 func NewBoard(r *Report) Board {
 	l := r.Language
 	b := Board{Compared: boardCompared(r), Counts: boardCounts(r), Decided: r.ReviewWords()}

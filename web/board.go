@@ -6,7 +6,7 @@ import (
 	"concordat/report/html"
 )
 
-// Board is the report in short for a committee: the two pages with which the page of a report begins on paper.
+// Board is the summary for a committee: the two pages with which the page of a report begins on paper.
 func (p *checkPage) Board() template.HTML {
 	rep := *p.Report
 	rep.Review = nil

@@ -14,7 +14,8 @@ import (
 
 // Pool keeps browsers for the tests of a process, as starting one costs more than most pages. A browser shows the window of one
 // test at a time: what moves in a window stops when another one hides it. Each window has cookies and storage of its own. The
-// zero value is ready and safe for concurrent use; Close it when the tests have ended.
+// zero value is ready and safe for concurrent use; Close it when the tests have ended. A test that changes settings of the whole
+// browser, such as where downloads go, needs a browser of its own: see the function [Window].
 type Pool struct {
 	mu   sync.Mutex
 	idle []browser

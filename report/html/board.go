@@ -7,7 +7,7 @@ import (
 	"concordat/report"
 )
 
-// Board returns a report in short on two pages, for a committee. It shows on paper only, so it stands before what is printed.
+// Board returns the summary of a report for a committee, on two pages. It shows on paper only, before the rest of what is printed.
 func Board(r *report.Report) template.HTML {
 	var b bytes.Buffer
 	d := &doc{page: newPage(&b), r: r, in: r.Language}
@@ -16,7 +16,7 @@ func Board(r *report.Report) template.HTML {
 	return template.HTML(b.String())
 }
 
-// writeBoard writes the two pages: the report in short, as in [report.Board].
+// writeBoard writes the two pages: the summary in [report.Board].
 func writeBoard(d *doc) {
 	b := report.NewBoard(d.r)
 	d.raw(`<section class="board"`)

@@ -228,8 +228,8 @@ func TestBoardInBrowser(t *testing.T) {
 		}
 		pages := strings.Split(string(text), "\f")
 		for i, want := range []string{"What counts", "Handwritten signature", "Result"} {
-			if !strings.Contains(pages[i], want) {
-				t.Errorf("page %d lacks %q:\n%s", i+1, want, pages[i])
+			if i >= len(pages) || !strings.Contains(pages[i], want) {
+				t.Errorf("page %d of %d lacks %q:\n%s", i+1, len(pages), want, text)
 			}
 		}
 	}

@@ -6,7 +6,7 @@ import (
 	"concordat/report"
 )
 
-// The first two pages hold the report in short, for a committee: [report.Board]. What is on them is bounded in lines, so that
+// The first two pages summarise the report for a committee: [report.Board]. What is on them is bounded in lines, so that
 // the full report begins on page 3 whatever the report holds.
 
 // Lines that parts of the two pages may take.
@@ -256,17 +256,7 @@ func writeSignatures(d *doc) {
 }
 
 // bounded is para in at most n lines.
-func bounded(d *doc, x, w float64, n int, runs ...run) {
-	e := d.at
-	if !e.leaf() {
-		e = e.child("P")
-	}
-	size := 0.0
-	for _, r := range runs {
-		size = max(size, r.size)
-	}
-	d.columns(size, []float64{x}, [][][]piece{fit(d, w, n, runs)}, []*element{e})
-}
+func bounded(d *doc, x, w float64, n int, runs ...run) { d.para(x, w, trim(d, w, n, runs)...) }
 
 // boundedItem is item in at most n lines.
 func boundedItem(d *doc, n int, runs ...run) { d.item(trim(d, textWidth-14, n, runs)...) }

@@ -38,7 +38,7 @@ func hostile(t *testing.T, name, long string) *report.Report {
 	return rep
 }
 
-// The report in short takes the first two pages and no more, whatever it holds and in whichever language.
+// The summary takes the first two pages and no more, whatever the report holds and in whichever language.
 func TestBoardTakesTwoPages(t *testing.T) {
 	withheld := findings(t, "english")
 	report.Withhold(withheld)

@@ -1,6 +1,6 @@
 // Package pdf writes a report as a PDF file, and signs and reads such files.
 //
-// [Write] makes the pages: two in short for a committee, then the full report. [Seal] adds the files that belong to them, above
+// [Write] makes the pages: a summary of two for a committee, then the full report. [Seal] adds the files that belong to them, above
 // all the report in JSON, and a signature over every byte; [Open] reads both back. The package neither signs nor verifies: it
 // hands what is signed to the caller, who has the keys.
 //

@@ -72,7 +72,7 @@ func Shareable(text string, templates []string, public *Stock) *SharedWording {
 	cites := report.ReadBibliography(text)
 	w.References, w.works = cites.Lists, cites.Works
 	w.wall()
-	w.beside = sync.OnceValue(w.besideGrams)
+	w.foundChanged()
 	return w
 }
 
@@ -161,7 +161,7 @@ func (w *SharedWording) Decide(scope *wording.Scope, self int, ref func(text int
 	w.clauses = wording.ClausesAreForms(w.Words, counted)
 	w.Walls = Joined(spans)
 	slices.SortFunc(w.Found, func(x, y report.Wording) int { return cmp.Or(x.Start-y.Start, x.End-y.End) })
-	w.beside = sync.OnceValue(w.besideGrams)
+	w.foundChanged()
 }
 
 // Unasked returns the parts of the text that partners are not asked about: what is left out of comparisons, except quotations
@@ -443,16 +443,18 @@ func (w *SharedWording) Add(known []report.Wording) {
 		w.Walls = append(w.Walls, x.Span)
 	}
 	w.Walls = Joined(w.Walls)
-	w.beside = sync.OnceValue(w.besideGrams)
+	w.foundChanged()
 }
 
-// besideGrams returns the grams of what Beside looks for in every source.
-func (w *SharedWording) besideGrams() *wording.Common {
-	spans := slices.Clone(w.Form)
-	for _, x := range w.Found {
-		spans = append(spans, x.Span)
-	}
-	return w.Words.Of(spans...)
+// foundChanged has the grams that Beside looks for collected again when they are needed: once, not for each source.
+func (w *SharedWording) foundChanged() {
+	w.beside = sync.OnceValue(func() *wording.Common {
+		spans := slices.Clone(w.Form)
+		for _, x := range w.Found {
+			spans = append(spans, x.Span)
+		}
+		return w.Words.Of(spans...)
+	})
 }
 
 // MaxBeside is the number of documents of a batch, or of a partner, that common and template wording is shown with; a check of
