@@ -64,6 +64,7 @@ type Token struct {
 	ID      string    `json:"id"`
 	Name    string    `json:"name"`
 	Scopes  []string  `json:"scopes"`
+	Origins []string  `json:"origins"` // addresses below which it accepts notifications
 	Made    time.Time `json:"made"`
 	Expires time.Time `json:"expires"`
 	Used    time.Time `json:"used"` // to the hour; zero: never

@@ -207,6 +207,7 @@ func (s *Daemon) start(ctx context.Context, g *errgroup.Group, d *WebApp, l list
 	g.Go(func() error { return d.run(ctx, s) })
 	g.Go(func() error { return s.hooks().Run(ctx) })
 	g.Go(func() error { return d.tool.Run(ctx) })
+	g.Go(func() error { return d.inbox.Run(ctx) })
 	g.Go(func() error { return s.tidy(ctx, s.eraser) })
 	g.Go(func() error { return s.asLeader(ctx, TaskMaintenance, s.keepSite) })
 	g.Go(func() error { return s.keepAuditHead(ctx) })

@@ -26,6 +26,7 @@ import (
 	"concordat/store"
 	"concordat/web"
 	"concordat/web/api"
+	"concordat/web/inbox"
 	"concordat/web/platforms"
 )
 
@@ -33,6 +34,7 @@ import (
 type WebApp struct {
 	Pages   *web.Web
 	tool    *platforms.Tool
+	inbox   *inbox.Inbox
 	queue   *site.Queue
 	batches *batch.Queue
 	reader  *instance.Reader
@@ -120,7 +122,8 @@ func (s *Daemon) OpenWebApp() (*WebApp, error) {
 		return nil, errors.Join(err, d.reader.Close())
 	}
 	d.tool = platforms.New(d.Pages, learning)
-	api.Add(d.Pages, d.tool)
+	d.inbox = inbox.New(d.Pages, inbox.Options{})
+	api.Add(d.Pages, d.tool, d.inbox)
 	return d, nil
 }
 

@@ -342,6 +342,26 @@ func (g *gathering) home(at string) bool {
 	return err1 == nil && err2 == nil && a.Host == b.Host
 }
 
+// TextLinks returns the links of a page that lead to texts: its items; if none of them is a text, the address for search
+// engines.
+func TextLinks(found landing.Found) []landing.Link {
+	var items, cited []landing.Link
+	for _, l := range found.Texts {
+		u, err := url.Parse(l.URL)
+		switch {
+		case err != nil || slices.ContainsFunc(items, func(x landing.Link) bool { return x.URL == l.URL }):
+		case l.Rel == "citation":
+			cited = append(cited, l)
+		case oai.IsText(l.Type, u.Path):
+			items = append(items, l)
+		}
+	}
+	if len(items) == 0 {
+		items = cited[:min(len(cited), 1)]
+	}
+	return items
+}
+
 // page looks for the text on a page of the repository.
 func (g *gathering) page(ctx context.Context, r *fetch.Response) error {
 	found := landing.Page(r.URL, r.Header.Values("Link"), io.LimitReader(r.Body, maxHTML))
@@ -362,21 +382,7 @@ func (g *gathering) page(ctx context.Context, r *fetch.Response) error {
 		}
 		found.Texts = append(found.Texts, more.Texts...)
 	}
-	// Items are typed; if none of them is a text, the address for search engines is used.
-	var items, cited []landing.Link
-	for _, l := range found.Texts {
-		u, err := url.Parse(l.URL)
-		switch {
-		case err != nil || slices.ContainsFunc(items, func(x landing.Link) bool { return x.URL == l.URL }):
-		case l.Rel == "citation":
-			cited = append(cited, l)
-		case oai.IsText(l.Type, u.Path):
-			items = append(items, l)
-		}
-	}
-	if len(items) == 0 {
-		items = cited[:min(len(cited), 1)]
-	}
+	items := TextLinks(found)
 	for i, l := range items {
 		if i >= maxTexts {
 			g.fault(l.URL, errTooMany)
@@ -426,7 +432,7 @@ func (g *gathering) read(ctx context.Context, name, media string, content io.Rea
 	if _, err := f.Seek(0, io.SeekStart); err != nil {
 		return err
 	}
-	name = withEnding(path.Base(strings.ReplaceAll(name, `\`, "/")), media)
+	name = WithEnding(path.Base(strings.ReplaceAll(name, `\`, "/")), media)
 	id := g.id
 	if len(g.names) > 0 {
 		for n := 2; slices.Contains(g.names, name); n++ {
@@ -463,8 +469,8 @@ func (d *diskWriter) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// withEnding adds the ending of the media type to a name that has none.
-func withEnding(name, media string) string {
+// WithEnding adds the ending of the media type to a name that has none.
+func WithEnding(name, media string) string {
 	if name == "" || name == "." || name == "/" {
 		name = "text"
 	}

@@ -60,6 +60,8 @@ const (
 	RuleTitle Rule = "title" // a title has at most MaxTitle bytes
 	RuleOwn   Rule = "own"   // an account cannot disable itself or change its own role
 	RuleToken Rule = "token" // a token has a name of 1 to MaxTokenName characters, and known scopes
+
+	RuleOrigins Rule = "origins" // a token has origins if it has ScopeInbox, and only then: 1 to MaxOrigins web addresses
 )
 
 // RuleError is the error of a request that breaks a rule. It wraps concordat.ErrInvalid.
@@ -75,6 +77,8 @@ func (e *RuleError) Error() string {
 		return "You cannot disable your own account or change your own role; another administrator can."
 	case RuleToken:
 		return "A token needs a name and at least one permission."
+	case RuleOrigins:
+		return "A token that sends notifications needs the addresses that they come from, for example https://repository.example.edu; no other token has any."
 	}
 	return string(e.Rule)
 }

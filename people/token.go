@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"fmt"
+	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -24,16 +25,21 @@ const (
 	ScopeHooks     = "hooks"     // webhooks
 	ScopeErase     = "erase"     // deletes for good
 	ScopePlatforms = "platforms" // learning platforms
+	ScopeInbox     = "inbox"     // sends notifications from its origins, and reads its own
 )
 
 // Scopes are all of them, in the order in which they are offered.
-var Scopes = []string{ScopeRead, ScopeCheck, ScopeReview, ScopeDocuments, ScopePeople, ScopeTokens, ScopeHooks, ScopeErase, ScopePlatforms}
+var Scopes = []string{ScopeRead, ScopeCheck, ScopeReview, ScopeDocuments, ScopePeople, ScopeTokens, ScopeHooks, ScopeErase, ScopePlatforms,
+	ScopeInbox}
 
 const (
 	// TokenTime is the longest that a token lasts.
 	TokenTime = 365 * 24 * time.Hour
 	// TokenPrefix makes a leaked token recognisable.
 	TokenPrefix = "concordat_"
+	// MaxOrigins bounds the origins of a token.
+	MaxOrigins = 20
+	maxOrigin  = 500 // bytes of one
 )
 
 // NewToken is a request for a token.
@@ -41,6 +47,11 @@ type NewToken struct {
 	Name   string   // what it is for
 	Scopes []string // what it may do; one that is named twice counts once
 	Lasts  time.Duration
+	// Origins are the web addresses below which ScopeInbox accepts notifications: one at least, at most MaxOrigins. No other scope
+	// has any.
+	Origins []string
+	// WithinOrigins are those of the token that asks for another.
+	WithinOrigins []string
 	// Within are the scopes of the token that asks for another; nil: the person asks.
 	Within []string
 }
@@ -64,14 +75,44 @@ func (r *Registry) MakeToken(ctx context.Context, account string, n NewToken) (s
 			scopes = append(scopes, s)
 		}
 	}
+	origins, err := originsOf(n, slices.Contains(scopes, ScopeInbox))
+	if err != nil {
+		return "", t, err
+	}
 	now := r.o.Now()
 	secret = TokenPrefix + rand.Text() + rand.Text()
 	t = store.Token{Purpose: store.PurposeAPI, Account: account, Made: now, Expires: now.Add(min(TokenTime, n.Lasts)), Name: n.Name,
-		Scopes: scopes}
-	err = r.change(ctx, account, "token_made", map[string]any{"name": t.Name, "scopes": t.Scopes}, func(tx *store.DB) error {
+		Scopes: scopes, Origins: origins}
+	detail := map[string]any{"name": t.Name, "scopes": t.Scopes}
+	if len(t.Origins) > 0 {
+		detail["origins"] = t.Origins
+	}
+	err = r.change(ctx, account, "token_made", detail, func(tx *store.DB) error {
 		return tx.People.PutToken(ctx, secret, t)
 	})
 	return secret, t, err
+}
+
+// originsOf returns the origins of a new token as it lists them.
+func originsOf(n NewToken, inbox bool) (out []string, err error) {
+	for _, address := range n.Origins {
+		u, err := url.Parse(strings.TrimSpace(address))
+		if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Hostname() == "" || u.User != nil || u.RawQuery != "" ||
+			u.Fragment != "" || len(address) > maxOrigin || strings.ContainsAny(address, " \t\r\n") {
+			return nil, &RuleError{RuleOrigins}
+		}
+		origin := strings.ToLower(u.Scheme+"://"+u.Host) + strings.TrimSuffix(u.EscapedPath(), "/")
+		if n.Within != nil && !slices.Contains(n.WithinOrigins, origin) {
+			return nil, fmt.Errorf("%w: this token does not have the origin %s itself", concordat.ErrRefused, origin)
+		}
+		if !slices.Contains(out, origin) {
+			out = append(out, origin)
+		}
+	}
+	if inbox != (len(out) > 0) || len(out) > MaxOrigins {
+		return nil, &RuleError{RuleOrigins}
+	}
+	return out, nil
 }
 
 // RevokeToken forgets a token of an account; one that does not exist is no error.

@@ -132,22 +132,26 @@ type Token struct {
 	Expires time.Time
 	Name    string    // of PurposeAPI: what it is for; of PurposeSession: the browser
 	Scopes  []string  // of PurposeAPI: what it may do
+	Origins []string  // of PurposeAPI: addresses below which it accepts notifications
 	Used    time.Time // of PurposeAPI: last use, to the hour; of PurposeSession: to the minute; zero: never
 }
 
 // TokenID names a token without being one: the first half of its hash.
 type TokenID string
 
-const tokenColumns = `hash, purpose, account, made, expires, name, scopes, used`
+const tokenColumns = `hash, purpose, account, made, expires, name, scopes, used, origins`
 
 func scanToken(s engine.Scanner) (TokenID, Token, error) {
 	var t Token
-	var hash, scopes string
+	var hash, scopes, origins string
 	var made, expires, used int64
-	err := s.Scan(&hash, &t.Purpose, &t.Account, &made, &expires, &t.Name, &scopes, &used)
+	err := s.Scan(&hash, &t.Purpose, &t.Account, &made, &expires, &t.Name, &scopes, &used, &origins)
 	t.Made, t.Expires, t.Used = instant(made), instant(expires), instant(used)
 	if scopes != "" {
 		t.Scopes = strings.Fields(scopes)
+	}
+	if origins != "" {
+		t.Origins = strings.Fields(origins)
 	}
 	return TokenID(hash[:min(len(hash), 32)]), t, err
 }
@@ -176,8 +180,9 @@ func (db *People) PutToken(ctx context.Context, secret string, t Token) error {
 				return full(fmt.Sprintf("at most %d tokens of an account; revoke one first", MaxTokens))
 			}
 		}
-		_, err := c.Exec(ctx, `INSERT INTO token (`+tokenColumns+`) VALUES (?, ?, ?, ?, ?, ?, ?, 0)`,
-			tokenHash(secret), t.Purpose, t.Account, stamp(t.Made), stamp(t.Expires), cleanText(t.Name), strings.Join(t.Scopes, " "))
+		_, err := c.Exec(ctx, `INSERT INTO token (`+tokenColumns+`) VALUES (?, ?, ?, ?, ?, ?, ?, 0, ?)`,
+			tokenHash(secret), t.Purpose, t.Account, stamp(t.Made), stamp(t.Expires), cleanText(t.Name), strings.Join(t.Scopes, " "),
+			strings.Join(t.Origins, " "))
 		return err
 	})
 	return db.fail(err, "keep a token")

@@ -156,8 +156,9 @@ type Erased struct {
 	Answers  int64 `json:"kept_answers"` // to programs
 }
 
-// EraseTask deletes a task as DeleteTask does, with the answers kept for programs that name it and the record of whose it is at
-// a learning platform, and counts what was deleted. A task that does not exist gives zeros and no error.
+// EraseTask deletes a task as DeleteTask does, with the answers kept for programs that name it, the record of whose it is at a
+// learning platform, and the notification that asked for it, and counts what was deleted. A task that does not exist gives
+// zeros and no error.
 func (db *Retention) EraseTask(ctx context.Context, id concordat.TaskID) (Erased, error) {
 	var e Erased
 	err := db.write(ctx, func(c engine.Conn) error {
@@ -173,7 +174,7 @@ func (db *Retention) EraseTask(ctx context.Context, id concordat.TaskID) (Erased
 		if _, err = c.Exec(ctx, `UPDATE shared_case SET task = '' WHERE task = ?`, id); err != nil {
 			return err
 		}
-		for _, of := range []string{`lti_asset WHERE task`, `lti_check WHERE task`, `task WHERE id`} {
+		for _, of := range []string{`notification WHERE task`, `lti_asset WHERE task`, `lti_check WHERE task`, `task WHERE id`} {
 			if _, err = c.Exec(ctx, `DELETE FROM `+of+` = ?`, id); err != nil {
 				return err
 			}

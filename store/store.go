@@ -24,6 +24,8 @@ type DB struct {
 	Retention *Retention
 	Harvest   *Harvest
 	Cases     *Cases
+	// Notifications is the inbox.
+	Notifications *Notifications
 	// Acknowledged is for the nodes of a cluster.
 	Acknowledged *Acknowledged
 }
@@ -114,7 +116,7 @@ func (o Options) Open(ctx context.Context, path string) (*DB, error) {
 func newDB(b base) *DB {
 	return &DB{base: b, Catalogue: &Catalogue{b}, Checks: &Checks{b}, Batches: &Batches{b}, Alerts: &Alerts{b}, Partners: &Partners{b},
 		Answers: &Answers{b}, Asks: &Asks{b}, People: &People{b}, Audit: &AuditLog{b}, Webhooks: &Webhooks{b}, LTI: &LTI{b},
-		Retention: &Retention{b}, Harvest: &Harvest{b}, Cases: &Cases{b}, Acknowledged: &Acknowledged{b}}
+		Retention: &Retention{b}, Harvest: &Harvest{b}, Cases: &Cases{b}, Notifications: &Notifications{b}, Acknowledged: &Acknowledged{b}}
 }
 
 // Scripted returns a DB on the same database whose calls fail by a script: see [engine.DB.Scripted]. It is for tests.

@@ -82,6 +82,7 @@ var samples = map[reflect.Type]any{
 	reflect.TypeFor[store.Purpose]():              store.PurposeAPI,
 	reflect.TypeFor[store.Lane]():                 allLanes,
 	reflect.TypeFor[store.AlertSide]():            store.AlertFound,
+	reflect.TypeFor[store.NotificationState]():    store.NotificationFetching,
 	reflect.TypeFor[store.AlertChange]():          store.AlertRead,
 	reflect.TypeFor[concordat.State]():            concordat.TaskDone,
 	reflect.TypeFor[concordat.Date]():             concordat.Date("2026"),
@@ -125,9 +126,12 @@ var before = map[string]string{
 	"ClaimIntake":  `UPDATE intake SET id = 'x'`, "FinishIntake": `UPDATE intake SET id = 'x'`,
 	"CreateLinked": `DELETE FROM identity; DELETE FROM account`, "DeleteLibrary": `DELETE FROM document`,
 	"ClaimDelivery": claimed, "EndAttempt": claimed,
-	"JoinAccount":  `UPDATE token SET purpose = 'join'`,
-	"FirstAccount": `DELETE FROM account; UPDATE token SET purpose = 'first', account = ''`,
-	"UseSession":   `UPDATE token SET purpose = 'session'`,
+	"JoinAccount":       `UPDATE token SET purpose = 'join'`,
+	"FirstAccount":      `DELETE FROM account; UPDATE token SET purpose = 'first', account = ''`,
+	"ClaimNotification": `UPDATE notification SET due = 0; UPDATE account SET disabled = 0`,
+	"ClaimReply":        `UPDATE notification_answer SET due = 0; UPDATE account SET disabled = 0`,
+	"KeepNotification":  `DELETE FROM notification_answer`, "KeepReply": `UPDATE notification_answer SET attempts = 1`,
+	"UseSession": `UPDATE token SET purpose = 'session'`,
 }
 
 // methods are the methods of a store and of its parts, by name; no two have the same one.
@@ -189,7 +193,7 @@ var filling = strings.Fields(`CreateAccount CreateLibrary PutDocuments BeginInta
 	PutStanding CreateBatch PutBatchMembers PutCompared PutBatchLeads CreateHook PingHook PutToken AddPartner PutShare
 	AddInvitation AppendAudit PutLTIPlatform PutLTIChoices PutLTICheck TakeLTINotice PutTemplate PutSourceState PutAlert AskErasure PutDisclosure SeeEpoch UseAnswerJob
 	AddAnswerHits AddShipped PutMirror PutRecheck SetTerm SetSetting PutFlow LinkIdentity AddStandingAsk Queue
-	PutReceived Show RaiseAlarm AddWitness Join AddSource ClaimSource KeepHarvest PutWorks Open`)
+	PutReceived Show RaiseAlarm AddWitness Join AddSource ClaimSource KeepHarvest PutWorks Open TakeNotification`)
 
 // refused are methods that fail with samples, after their first statements.
 var refused = strings.Fields(`ClaimDelivery HeldDocument JoinAccount Keystore SetPassword`)

@@ -139,6 +139,8 @@ var routeDecisions = map[string]string{
 	"POST /admin/harvest":         "a",
 	"GET /admin/harvest/{id}":     "au",
 	"POST /admin/harvest/{id}":    "a",
+	"GET /admin/inbox":            "au",
+	"POST /admin/inbox":           "a",
 	"GET /admin/tasks":            "au",
 	"POST /admin/tasks/{id}":      "a",
 	"GET /admin/storage":          "au",
@@ -257,6 +259,9 @@ var apiDecisions = map[string]string{
 	"POST /api/v1/harvests/{id}/run":                          "documents a",
 	"DELETE /api/v1/harvests/{id}":                            "documents a",
 	"GET /api/v1/harvests/{id}/records":                       "documents au",
+	"POST /api/v1/inbox":                                      "inbox aos",
+	"GET /api/v1/inbox":                                       "inbox aos",
+	"GET /api/v1/inbox/{id}":                                  "inbox aos",
 	"GET /api/v1/admin/health":                                "read au",
 	"GET /api/v1/admin/storage":                               "read au",
 	"GET /api/v1/admin/schemes":                               "read au",
@@ -298,6 +303,7 @@ var apiBodies = map[string]string{
 	"PATCH /api/v1/people/{name}":                 `{"disabled":true}`,
 	"POST /api/v1/tokens":                         `{"name":"x","scopes":["tokens"]}`,
 	"POST /api/v1/harvests":                       `{"url":"https://repository.example/","library":"theses"}`,
+	"POST /api/v1/inbox":                          `{"@context":[],"id":"x","type":"Offer","origin":{},"target":{},"object":{}}`,
 	"POST /api/v1/webhooks":                       `{"url":"https://hooks.example/","events":["check.done"]}`,
 	"PATCH /api/v1/webhooks/{id}":                 `{}`,
 	"POST /api/v1/webhooks/{id}/replay":           `{}`,
@@ -337,7 +343,7 @@ func registered(t *testing.T) (out []string) {
 // handlerFiles returns the files that have handlers: of the pages, of the API, and of the pages for learning platforms.
 func handlerFiles(t *testing.T) (out []string) {
 	t.Helper()
-	for _, pattern := range []string{"*.go", "api/*.go", "platforms/*.go"} {
+	for _, pattern := range []string{"*.go", "api/*.go", "platforms/*.go", "inbox/*.go"} {
 		files, err := filepath.Glob(pattern)
 		if err != nil || len(files) == 0 {
 			t.Fatalf("%s: %d files, %v", pattern, len(files), err)

@@ -2,6 +2,7 @@ package web
 
 import (
 	"net/http"
+	"strings"
 
 	"concordat/people"
 	"concordat/store"
@@ -76,7 +77,7 @@ func (w accountPages) changeTokens(rw http.ResponseWriter, r *http.Request, v *V
 		return
 	}
 	secret, _, err := w.People.MakeToken(r.Context(), v.Name, people.NewToken{Name: f.Get("name"), Scopes: f["scope"],
-		Lasts: people.TokenTime})
+		Lasts: people.TokenTime, Origins: strings.Fields(f.Get("origins"))})
 	if err != nil {
 		w.Fail(rw, r, v, err)
 		return

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/url"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -15,10 +16,20 @@ import (
 	"concordat/store"
 )
 
-// programOf makes a token on the account page and returns a caller that has it.
+// program makes a token on the account page and returns a caller that has it.
 func (p *person) program(scopes ...string) *program {
 	p.t.Helper()
-	page := p.post("/account/tokens", http.StatusOK, url.Values{"name": {"portal <1>"}, "scope": scopes})
+	fields := url.Values{"name": {"portal <1>"}, "scope": scopes}
+	if slices.Contains(scopes, "inbox") {
+		fields.Set("origins", "https://repository.example")
+	}
+	return p.programOf(fields)
+}
+
+// programOf makes a token with a form.
+func (p *person) programOf(fields url.Values) *program {
+	p.t.Helper()
+	page := p.post("/account/tokens", http.StatusOK, fields)
 	token := regexp.MustCompile(`concordat_[A-Z2-7]+`).FindString(page)
 	if token == "" || strings.Contains(page, "<1>") {
 		p.t.Fatalf("no token, or markup, in\n%s", page)

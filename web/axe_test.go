@@ -51,6 +51,7 @@ var shownPages = map[string][]string{
 	"GET /admin/tasks":                   {"/admin/tasks"},
 	"GET /admin/harvest":                 {"/admin/harvest"},
 	"GET /admin/harvest/{id}":            {"/admin/harvest/repo"},
+	"GET /admin/inbox":                   {"/admin/inbox"},
 	"GET /admin/storage":                 {"/admin/storage"},
 	"GET /admin/schemes":                 {"/admin/schemes"},
 	"GET /admin/cluster":                 {"/admin/cluster"},

@@ -136,7 +136,7 @@ func (c *course) start(working bool) {
 		Rules: func() report.Rules { return report.Rules{} }, Templates: func() []string { return []string{"thesis"} }})
 	must(err)
 	tool := platforms.New(c.pages, c.options)
-	api.Add(c.pages, tool)
+	api.Add(c.pages, tool, nil)
 	c.db = db
 	ran := make(chan error, 2)
 	if working {

@@ -177,7 +177,7 @@ func newLoginSite(t *testing.T, administratorsOnly bool, providers ...web.Provid
 	if err != nil {
 		t.Fatal(err)
 	}
-	api.Add(pages, nil)
+	api.Add(pages, nil, nil)
 	after(t, func() {
 		server.Close()
 		if err := db.Close(); err != nil {

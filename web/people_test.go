@@ -165,7 +165,7 @@ func TestPeopleWays(t *testing.T) {
 		t.Errorf("got %+v", page)
 	}
 	// English words of a rule are the same wherever they are said.
-	for _, r := range []people.Rule{people.RuleTitle, people.RuleOwn, people.RuleToken} {
+	for _, r := range []people.Rule{people.RuleTitle, people.RuleOwn, people.RuleToken, people.RuleOrigins} {
 		var err error = &people.RuleError{Rule: r}
 		if !errors.Is(err, concordat.ErrInvalid) || err.Error() != message.English.Rule(r) {
 			t.Errorf("%s: %q, in the table of words %q", r, err, message.English.Rule(r))

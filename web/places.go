@@ -35,6 +35,7 @@ var adminPlaces = []place{
 	{"/admin/partners", "admin.partners", Overseers, nil},
 	{"/platforms", "title.platforms", Administrators, nil},
 	{"/admin/harvest", "admin.harvest", Overseers, nil},
+	{"/admin/inbox", "admin.inbox", Overseers, nil},
 	{"/deletions", "title.deletions", Overseers, nil},
 	{"/admin/audit", "admin.audit", Overseers, nil},
 	{"/admin/storage", "admin.storage", Overseers, nil},

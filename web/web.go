@@ -350,6 +350,9 @@ func (w *Web) Headers(next http.Handler) http.Handler {
 		if !strings.HasPrefix(r.URL.Path, "/static/") {
 			h.Set("Cache-Control", "no-store")
 		}
+		if r.URL.Path == "/" || r.URL.Path == "/login" { // Linked Data Notifications, section 3.1: where senders look for the inbox
+			h.Set("Link", "<"+w.o.Base+APIPrefix+`/inbox>; rel="http://www.w3.org/ns/ldp#inbox"`)
+		}
 		next.ServeHTTP(rw, r)
 	})
 }

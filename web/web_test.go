@@ -35,6 +35,7 @@ import (
 	"concordat/store"
 	"concordat/web"
 	"concordat/web/api"
+	"concordat/web/inbox"
 	"concordat/web/passwords"
 )
 
@@ -52,6 +53,7 @@ type testSite struct {
 	full       *atomic.Bool // the disk is
 	partner    *south       // who is asked for passages
 	dir        string
+	inbox      *inbox.Inbox
 }
 
 // testsDir is a folder for what tests share.
@@ -213,8 +215,9 @@ func newTestSiteOf(t testing.TB, idle bool, change func(*web.Options)) *testSite
 	if w, err = web.New(o); err != nil {
 		t.Fatal(err)
 	}
-	api.Add(w, nil)
-	d := &testSite{httptest.NewServer(w), w, s, db, q, batches, unsignable, full, partner, dir}
+	in := inbox.New(w, inbox.Options{Retry: time.Minute})
+	api.Add(w, nil, in)
+	d := &testSite{httptest.NewServer(w), w, s, db, q, batches, unsignable, full, partner, dir, in}
 	ctx, cancel := context.WithCancel(ctx)
 	ran := make(chan error, 1)
 	go func() {

@@ -19,7 +19,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 DEMO = ROOT / "demo"
 DOCUMENT = ROOT / "doc" / "openapi.json"
-SCOPES = ["read", "check", "review", "documents", "people", "tokens", "hooks", "erase", "platforms"]
+SCOPES = ["read", "check", "review", "documents", "people", "tokens", "hooks", "erase", "platforms", "inbox"]
 
 
 def serve(binary, folder):

@@ -17,6 +17,7 @@ import (
 	"concordat/store"
 	"concordat/web"
 	"concordat/web/bounds"
+	"concordat/web/inbox"
 	"concordat/web/limit"
 	"concordat/web/message"
 	"concordat/web/platforms"
@@ -24,8 +25,9 @@ import (
 
 // api has the operations of the HTTP API for checks, reports, batches and requests.
 type api struct {
-	Web  *web.Web
-	tool *platforms.Tool // nil: the site serves no learning platforms
+	Web   *web.Web
+	tool  *platforms.Tool // nil: the site serves no learning platforms
+	inbox *inbox.Inbox    // nil: the site takes no notifications
 }
 
 // Scopes of a token, as operations name them.
@@ -39,6 +41,7 @@ const (
 	scopeHooks     = people.ScopeHooks
 	scopeErase     = people.ScopeErase
 	scopePlatforms = people.ScopePlatforms
+	scopeInbox     = people.ScopeInbox
 )
 
 // apiVersion is the version of the interface, not of the program.
@@ -61,9 +64,10 @@ What is refused is described by RFC 9457 (application/problem+json); type is sta
 many faults the first 20 are listed. Unless an operation says otherwise a body in JSON has at most 64 KiB, 30000 values in 16 levels, and
 no key twice; a form that hands in files has at most 1000 of them and 4 MiB beside them.`
 
-// Add adds the API to the routes of the site. tool is nil if the site serves no learning platforms.
-func Add(site *web.Web, tool *platforms.Tool) {
-	w := api{site, tool}
+// Add adds the API to the routes of the site. tool is nil if the site serves no learning platforms, and in if it takes no
+// notifications.
+func Add(site *web.Web, tool *platforms.Tool, in *inbox.Inbox) {
+	w := api{site, tool, in}
 	admin := adminAPI{w}
 	c := huma.DefaultConfig("Concordat", apiVersion)
 	c.Info.Description = apiWords
@@ -109,6 +113,7 @@ func Add(site *web.Web, tool *platforms.Tool) {
 	apiOfCases(w, a)
 	apiOfHarvest(w, a)
 	admin.apiOfLTI(a)
+	apiOfInbox(w, a)
 	w.apiOfReviews(a)
 	w.Web.Mux.HandleFunc(web.APIPrefix+"/", w.noOperation)
 	// This comes last: it describes everything registered before.
@@ -297,6 +302,10 @@ func (w api) callerToken(r *http.Request, scope string) (*web.Visitor, store.Tok
 	address := w.Web.Address(r)
 	// The token is looked up first, by its hash: a caller with a valid one does not wait for strangers at the same address.
 	secret, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
+	inAddress := !ok && scope == scopeInbox && r.Method == http.MethodPost && r.URL.Query().Get("key") != ""
+	if inAddress {
+		secret, ok = r.URL.Query().Get("key"), true
+	}
 	t, err := store.Token{}, error(web.ErrNoToken)
 	if ok {
 		t, err = w.Web.Options().Store.People.UseToken(r.Context(), secret, store.PurposeAPI)
@@ -321,6 +330,8 @@ func (w api) callerToken(r *http.Request, scope string) (*web.Visitor, store.Tok
 		return nil, t, web.ErrNoToken
 	case !slices.Contains(t.Scopes, scope):
 		return nil, t, fmt.Errorf("%w: the token does not have the scope %q", concordat.ErrRefused, scope)
+	case inAddress && len(t.Scopes) > 1: // addresses are logged by others
+		return nil, t, fmt.Errorf("%w: a token in an address must have the scope %q alone", concordat.ErrRefused, scope)
 	case scope == scopeCheck && a.Role == store.RoleAuditor:
 		return nil, t, fmt.Errorf("%w: auditors cannot submit documents", concordat.ErrRefused)
 	}
@@ -386,9 +397,11 @@ var (
 	listOfCases      = bounds.NewList("list-cases", bounds.Number)
 	listOfHarvests   = bounds.NewList("list-harvests", bounds.Text)
 
+	listOfNotifications = bounds.NewList("list-notifications", bounds.Number)
+
 	listOfHarvestRecords = bounds.NewList("list-harvest-records", bounds.Text)
 )
 
 var lists = []bounds.List{listOfChecks, listOfEvidence, listOfNotes, listOfRules, listOfBatches, listOfPairs, listOfLibraries,
 	listOfDocuments, listOfPartners, listOfPlatforms, listOfPeople, listOfTokens, listOfWebhooks, listOfDeliveries, listOfTasks, listOfAudit,
-	listOfAlerts, listOfCases, listOfHarvests, listOfHarvestRecords}
+	listOfAlerts, listOfCases, listOfHarvests, listOfHarvestRecords, listOfNotifications}

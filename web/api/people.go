@@ -154,6 +154,7 @@ type apiToken struct {
 	ID      store.TokenID `json:"id"`
 	Name    string        `json:"name" doc:"What it is for"`
 	Scopes  []string      `json:"scopes" nullable:"false"`
+	Origins []string      `json:"origins,omitempty" doc:"Addresses below which it accepts notifications"`
 	Made    time.Time     `json:"made"`
 	Expires time.Time     `json:"expires"`
 	Used    *time.Time    `json:"used,omitempty" doc:"Last, to the hour"`
@@ -187,16 +188,18 @@ func (w adminAPI) apiTokens(ctx context.Context, in *bounds.PageInput) (*apiToke
 			out.Body.Next = listOfTokens.Cursor(last.Made.UnixMicro(), last.ID)
 			break
 		}
-		out.Body.Tokens = append(out.Body.Tokens, apiToken{ids[i], t.Name, append([]string{}, t.Scopes...), t.Made, t.Expires, moment(t.Used)})
+		out.Body.Tokens = append(out.Body.Tokens, apiToken{ids[i], t.Name, append([]string{}, t.Scopes...), t.Origins,
+			t.Made, t.Expires, moment(t.Used)})
 	}
 	return out, nil
 }
 
 type apiMakeTokenInput struct {
 	Body struct {
-		Name   string                  `json:"name" minLength:"1" maxLength:"200" doc:"What it is for"`
-		Scopes bounds.Distinct[string] `json:"scopes" minItems:"1" maxItems:"20" enum:"read,check,review,documents,people,tokens,hooks,erase,platforms"`
-		Days   int                     `json:"days,omitempty" minimum:"1" maximum:"365" default:"365" doc:"How long it lasts"`
+		Name    string                  `json:"name" minLength:"1" maxLength:"200" doc:"What it is for"`
+		Scopes  bounds.Distinct[string] `json:"scopes" minItems:"1" maxItems:"20" enum:"read,check,review,documents,people,tokens,hooks,erase,platforms,inbox"`
+		Days    int                     `json:"days,omitempty" minimum:"1" maximum:"365" default:"365" doc:"How long it lasts"`
+		Origins bounds.Distinct[string] `json:"origins,omitempty" maxItems:"20" doc:"Web addresses below which it accepts notifications; with the scope inbox, and only then"`
 	}
 }
 
@@ -209,7 +212,8 @@ type apiMadeTokenOutput struct {
 
 func (w adminAPI) apiMakeToken(ctx context.Context, in *apiMakeTokenInput) (*apiMadeTokenOutput, error) {
 	secret, t, err := w.api.Web.People.MakeToken(ctx, visitorOf(ctx).Name, people.NewToken{Name: in.Body.Name, Scopes: in.Body.Scopes,
-		Lasts: time.Duration(in.Body.Days) * 24 * time.Hour, Within: append([]string{}, tokenOf(ctx).Scopes...)})
+		Lasts: time.Duration(in.Body.Days) * 24 * time.Hour, Within: append([]string{}, tokenOf(ctx).Scopes...),
+		Origins: in.Body.Origins, WithinOrigins: tokenOf(ctx).Origins})
 	out := &apiMadeTokenOutput{}
 	out.Body.Secret, out.Body.Expires = secret, t.Expires
 	return out, err

@@ -62,5 +62,6 @@ func (l Language) Rule(r people.Rule) string {
 	if r == people.RuleTitle {
 		return l.Say("wrong.title", people.MaxTitle)
 	}
-	return l.Say(map[people.Rule]string{people.RuleName: "first.name", people.RuleOwn: "wrong.own", people.RuleToken: "wrong.token"}[r])
+	return l.Say(map[people.Rule]string{people.RuleName: "first.name", people.RuleOwn: "wrong.own", people.RuleToken: "wrong.token",
+		people.RuleOrigins: "wrong.origins"}[r])
 }

@@ -1,0 +1,309 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"concordat"
+	"concordat/store/engine"
+)
+
+// Notifications holds the inbox of the site, and what senders were answered.
+type Notifications struct{ base }
+
+// NotificationState is the progress of a notification.
+type NotificationState string
+
+// The states of a notification.
+const (
+	NotificationFetching  NotificationState = "fetching"  // a text that is to be checked must be fetched
+	NotificationChecking  NotificationState = "checking"  // its check must end
+	NotificationDone      NotificationState = "done"      // the sender is sent the address of the check
+	NotificationFailed    NotificationState = "failed"    // given up; Cause says why
+	NotificationWithdrawn NotificationState = "withdrawn" // the sender took it back
+	NotificationNoted     NotificationState = "noted"     // nothing is to be done
+	NotificationRefused   NotificationState = "refused"   // the site cannot act on it; Cause says why
+)
+
+// NotificationStates are all states.
+var NotificationStates = []NotificationState{NotificationFetching, NotificationChecking, NotificationDone, NotificationFailed,
+	NotificationWithdrawn, NotificationNoted, NotificationRefused}
+
+// MaxNotifications bounds the notifications of one account whose check has not ended.
+const MaxNotifications = 1000
+
+// Notification is a message of another program in the inbox.
+type Notification struct {
+	Seq      int64 // from 1, ascending
+	ID       string
+	Account  string // for which the sender's token acts
+	Activity string // as the sender names it; unique in the account
+	Kind     string // its types, as the sender gives them
+	Origin   string // address of the sender
+	Inbox    string // address of answers
+	Object   string // address of what it is about
+	Body     []byte // JSON, as it came
+	State    NotificationState
+	Task     concordat.TaskID
+	Cause    string
+	Attempts int       // failed attempts in this state
+	Due      time.Time // when it is looked at next
+	Made     time.Time
+}
+
+// NotificationAnswer is a notification to the sender of another.
+type NotificationAnswer struct {
+	Seq          int64
+	ID           string // of the activity
+	Notification string // that it answers
+	Kind         string
+	Body         []byte // JSON, as it is sent
+	State        DeliveryState
+	Attempts     int
+	Due          time.Time // of the next attempt
+	Until        time.Time // no attempt after that
+	Status       int       // HTTP status of the latest answer; 0: none
+	Cause        string    // of the latest failure, or what the receiver objected to
+	Made         time.Time
+	Ended        time.Time // zero: not yet
+}
+
+const (
+	notificationColumns = `n.seq, n.id, n.account, n.activity, n.kind, n.origin, n.inbox, n.object, n.body, n.state, n.task, n.cause,
+		n.attempts, n.due, n.made`
+	replyColumns = `r.seq, r.id, r.notification, r.kind, r.body, r.state, r.attempts, r.due, r.until, r.status, r.cause, r.made, r.ended`
+	// ableAccounts are the accounts that may act.
+	ableAccounts = `(SELECT name FROM account WHERE disabled = 0)`
+)
+
+func scanNotification(s engine.Scanner) (Notification, error) {
+	var n Notification
+	var body string
+	var due, made int64
+	err := s.Scan(&n.Seq, &n.ID, &n.Account, &n.Activity, &n.Kind, &n.Origin, &n.Inbox, &n.Object, &body, &n.State, &n.Task, &n.Cause,
+		&n.Attempts, &due, &made)
+	n.Body, n.Due, n.Made = []byte(body), instant(due), instant(made)
+	return n, err
+}
+
+func scanReply(s engine.Scanner) (NotificationAnswer, error) {
+	var r NotificationAnswer
+	var body string
+	var due, until, made, ended int64
+	err := s.Scan(&r.Seq, &r.ID, &r.Notification, &r.Kind, &body, &r.State, &r.Attempts, &due, &until, &r.Status, &r.Cause, &made, &ended)
+	r.Body, r.Due, r.Until, r.Made, r.Ended = []byte(body), instant(due), instant(until), instant(made), instant(ended)
+	return r, err
+}
+
+// TakeNotification stores a notification with its answers, and reports whether it is new: one whose Activity the account has
+// is returned as it is stored, and changes nothing. It fails with concordat.ErrChanged beyond MaxNotifications.
+func (db *Notifications) TakeNotification(ctx context.Context, n Notification, answers ...NotificationAnswer) (kept Notification,
+	fresh bool, err error) {
+	if err = errors.Join(checkName("notification", n.ID), checkName("activity", n.Activity), checkName("account", n.Account)); err == nil {
+		err = db.write(ctx, func(c engine.Conn) error {
+			kept, err = scanNotification(c.Row(ctx, `SELECT `+notificationColumns+` FROM notification n WHERE n.account = ? AND n.activity = ?`,
+				n.Account, n.Activity))
+			if fresh = errors.Is(err, sql.ErrNoRows); !fresh {
+				return err
+			}
+			var open int
+			if err := c.Row(ctx, `SELECT count(*) FROM notification WHERE account = ? AND state IN (?, ?)`, n.Account, NotificationFetching,
+				NotificationChecking).Scan(&open); err != nil {
+				return err
+			}
+			if open >= MaxNotifications {
+				return full(fmt.Sprintf("at most %d requests of an account at a time", MaxNotifications))
+			}
+			_, err := c.Exec(ctx, `INSERT INTO notification (id, account, activity, kind, origin, inbox, object, body, state, task, cause, attempts,
+				due, made) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, '', ?, 0, ?, ?)`, n.ID, n.Account, n.Activity, cleanText(n.Kind), cleanText(n.Origin),
+				cleanText(n.Inbox), cleanText(n.Object), jsonText(n.Body), n.State, cleanText(n.Cause), stamp(n.Due), stamp(n.Made))
+			if err != nil {
+				return err
+			}
+			if err := putReplies(ctx, c, n.ID, answers); err != nil {
+				return err
+			}
+			kept, err = scanNotification(c.Row(ctx, `SELECT `+notificationColumns+` FROM notification n WHERE n.id = ?`, n.ID))
+			return err
+		})
+	}
+	return kept, fresh && err == nil, db.fail(err, "take notification %s", n.Activity)
+}
+
+func putReplies(ctx context.Context, c engine.Conn, id string, answers []NotificationAnswer) error {
+	for _, r := range answers {
+		_, err := c.Exec(ctx, `INSERT INTO notification_answer (id, notification, kind, body, state, attempts, due, until, status, cause, made,
+			ended) VALUES (?, ?, ?, ?, ?, 0, ?, ?, 0, '', ?, 0)`, r.ID, id, r.Kind, jsonText(r.Body), DeliveryPending, stamp(r.Due),
+			stamp(r.Until), stamp(r.Made))
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Notification returns a notification, or concordat.ErrNotFound.
+func (db *Notifications) Notification(ctx context.Context, id string) (Notification, error) {
+	n, err := scanNotification(db.read().Row(ctx, `SELECT `+notificationColumns+` FROM notification n WHERE n.id = ?`, id))
+	return n, db.fail(err, "notification %s", id)
+}
+
+// NotificationOf returns the notification that an account's sender named so, or concordat.ErrNotFound.
+func (db *Notifications) NotificationOf(ctx context.Context, account, activity string) (Notification, error) {
+	n, err := scanNotification(db.read().Row(ctx, `SELECT `+notificationColumns+` FROM notification n WHERE n.account = ? AND n.activity = ?`,
+		account, activity))
+	return n, db.fail(err, "notification %s", activity)
+}
+
+// ListNotifications returns notifications newest first, those before the one with Seq before (0: from the newest), of one
+// account unless that is empty: at most limit, or MaxPage if limit is 0 or larger.
+func (db *Notifications) ListNotifications(ctx context.Context, account string, before int64, limit int) ([]Notification, error) {
+	ns, err := engine.Collect(ctx, db.read(), scanNotification, `SELECT `+notificationColumns+` FROM notification n
+		WHERE (? = '' OR n.account = ?) AND (? = 0 OR n.seq < ?) ORDER BY n.seq DESC LIMIT ?`, account, account, before, before, page(limit))
+	return ns, db.fail(err, "list notifications")
+}
+
+// NotificationAnswers returns the answers to a notification, oldest first.
+func (db *Notifications) NotificationAnswers(ctx context.Context, id string) ([]NotificationAnswer, error) {
+	rs, err := engine.Collect(ctx, db.read(), scanReply, `SELECT `+replyColumns+` FROM notification_answer r WHERE r.notification = ?
+		ORDER BY r.seq`, id)
+	return rs, db.fail(err, "answers to notification %s", id)
+}
+
+// ClaimNotification returns one notification that needs work, exclusively until the lease ends, or fails with
+// concordat.ErrNotFound: one whose text must be fetched, or whose check has ended or is gone. Those of accounts that are
+// disabled wait.
+func (db *Notifications) ClaimNotification(ctx context.Context, lease time.Duration) (Notification, error) {
+	now := db.now()
+	var n Notification
+	none := false
+	err := db.write(ctx, func(c engine.Conn) error {
+		var seq int64
+		err := c.Row(ctx, `UPDATE notification SET due = ? WHERE seq = (
+			SELECT n.seq FROM notification n WHERE n.due <= ? AND n.account IN `+ableAccounts+` AND (n.state = ? OR n.state = ? AND NOT EXISTS
+				(SELECT 1 FROM task t WHERE t.id = n.task AND t.state IN (?, ?)))
+			ORDER BY n.due, n.seq LIMIT 1 `+c.SkipLocked()+`) RETURNING seq`, stamp(now.Add(lease)), stamp(now), NotificationFetching,
+			NotificationChecking, concordat.TaskQueued, concordat.TaskRunning).Scan(&seq)
+		if errors.Is(err, sql.ErrNoRows) {
+			none = true
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		n, err = scanNotification(c.Row(ctx, `SELECT `+notificationColumns+` FROM notification n WHERE n.seq = ?`, seq))
+		return err
+	})
+	if err == nil && none {
+		err = concordat.ErrNotFound
+	}
+	return n, db.fail(err, "claim a notification")
+}
+
+// KeepNotification stores the progress of a notification that was in state was, with further answers. If it is withdrawn,
+// answers that have not been sent are dropped. It fails with concordat.ErrNotFound if the notification is gone or in another
+// state, for example withdrawn.
+func (db *Notifications) KeepNotification(ctx context.Context, was NotificationState, n Notification, answers ...NotificationAnswer) error {
+	var err error
+	if !slices.Contains(NotificationStates, n.State) {
+		err = fmt.Errorf("%w: state %q", concordat.ErrInvalid, n.State)
+	} else {
+		err = db.write(ctx, func(c engine.Conn) error {
+			err := oneOf(c.Exec(ctx, `UPDATE notification SET state = ?, task = ?, cause = ?, attempts = ?, due = ? WHERE id = ? AND state = ?`,
+				n.State, n.Task, cleanText(n.Cause), n.Attempts, stamp(n.Due), n.ID, was))
+			if err == nil && n.State == NotificationWithdrawn {
+				_, err = c.Exec(ctx, `DELETE FROM notification_answer WHERE notification = ? AND state = ?`, n.ID, DeliveryPending)
+			}
+			if err != nil {
+				return err
+			}
+			return putReplies(ctx, c, n.ID, answers)
+		})
+	}
+	return db.fail(err, "keep notification %s", n.ID)
+}
+
+// ClaimReply returns the answer that has been due longest, with its notification, exclusively until the lease ends, or fails
+// with concordat.ErrNotFound. A notification's answers are claimed one after the other. Those whose time is over become dead
+// on the way.
+func (db *Notifications) ClaimReply(ctx context.Context, lease time.Duration) (NotificationAnswer, Notification, error) {
+	now := db.now()
+	var r NotificationAnswer
+	var n Notification
+	none := false
+	err := db.write(ctx, func(c engine.Conn) error {
+		_, err := c.Exec(ctx, `UPDATE notification_answer SET state = ?, ended = ?, cause = CASE WHEN cause = '' THEN 'its time was over' ELSE cause END
+			WHERE state = ? AND until <= ? AND due <= ?`, DeliveryDead, stamp(now), DeliveryPending, stamp(now), stamp(now))
+		if err != nil {
+			return err
+		}
+		var seq int64
+		err = c.Row(ctx, `UPDATE notification_answer SET due = ?, attempts = attempts + 1 WHERE seq = (
+			SELECT r.seq FROM notification_answer r WHERE r.state = ? AND r.due <= ? AND NOT EXISTS (SELECT 1 FROM notification_answer o
+				WHERE o.notification = r.notification AND o.state = ? AND o.seq < r.seq)
+			AND EXISTS (SELECT 1 FROM notification n WHERE n.id = r.notification AND n.account IN `+ableAccounts+`)
+			ORDER BY r.due, r.seq LIMIT 1 `+c.SkipLocked()+`) RETURNING seq`, stamp(now.Add(lease)), DeliveryPending, stamp(now),
+			DeliveryPending).Scan(&seq)
+		if errors.Is(err, sql.ErrNoRows) {
+			none = true // dead ones stay dead
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if r, err = scanReply(c.Row(ctx, `SELECT `+replyColumns+` FROM notification_answer r WHERE r.seq = ?`, seq)); err != nil {
+			return err
+		}
+		n, err = scanNotification(c.Row(ctx, `SELECT `+notificationColumns+` FROM notification n WHERE n.id = ?`, r.Notification))
+		return err
+	})
+	if err == nil && none {
+		err = concordat.ErrNotFound
+	}
+	return r, n, db.fail(err, "claim an answer")
+}
+
+// KeepReply records the outcome of an attempt of a claimed answer: its State, Due, Status and Cause. It fails with
+// concordat.ErrNotFound if the answer is gone, or another has begun the next attempt.
+func (db *Notifications) KeepReply(ctx context.Context, r NotificationAnswer) error {
+	err := db.write(ctx, func(c engine.Conn) error {
+		return oneOf(c.Exec(ctx, `UPDATE notification_answer SET state = ?, due = ?, status = ?, cause = ?, ended = ? WHERE id = ? AND attempts = ?
+			AND state = ?`, r.State, stamp(r.Due), r.Status, cleanText(r.Cause), stamp(r.Ended), r.ID, r.Attempts, DeliveryPending))
+	})
+	return db.fail(err, "answer %s", r.ID)
+}
+
+// ObjectReply records what the receiver objected to in an answer of an account; one that does not exist is no error.
+func (db *Notifications) ObjectReply(ctx context.Context, account, id, cause string) error {
+	err := db.write(ctx, func(c engine.Conn) error {
+		_, err := c.Exec(ctx, `UPDATE notification_answer SET cause = ? WHERE id = ? AND notification IN
+			(SELECT id FROM notification WHERE account = ?)`, cleanText(cause), id, account)
+		return err
+	})
+	return db.fail(err, "answer %s", id)
+}
+
+// ReplayReplies sends the dead answers to a notification again, until an instant, and returns how many there are.
+func (db *Notifications) ReplayReplies(ctx context.Context, id string, until time.Time) (n int64, err error) {
+	err = db.write(ctx, func(c engine.Conn) error {
+		n, err = c.Exec(ctx, `UPDATE notification_answer SET state = ?, due = ?, until = ?, ended = 0 WHERE notification = ? AND state = ?`,
+			DeliveryPending, stamp(db.now()), stamp(until), id, DeliveryDead)
+		return err
+	})
+	return n, db.fail(err, "replay answers to notification %s", id)
+}
+
+// ForgetNotifications deletes notifications that came before an instant and have ended, with their answers, and returns how
+// many.
+func (db *Notifications) ForgetNotifications(ctx context.Context, before time.Time) (n int64, err error) {
+	err = db.write(ctx, func(c engine.Conn) error {
+		n, err = c.Exec(ctx, `DELETE FROM notification WHERE made < ? AND state NOT IN (?, ?)`, stamp(before), NotificationFetching,
+			NotificationChecking)
+		return err
+	})
+	return n, db.fail(err, "forget notifications")
+}

@@ -1,0 +1,120 @@
+package api
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"concordat"
+	"concordat/store"
+	"concordat/web"
+	"concordat/web/bounds"
+	"concordat/web/inbox"
+)
+
+// inboxAPI has the operations of the inbox for notifications of other programs.
+type inboxAPI struct{ w api }
+
+// apiOfInbox adds the operations of the inbox, if the site has one.
+func apiOfInbox(w api, a huma.API) {
+	if w.inbox == nil {
+		return
+	}
+	i := inboxAPI{w}
+	do := func(id, method, path, summary, text string, status int) operation {
+		return operation{id: id, method: method, path: path, summary: summary, text: text, scope: scopeInbox, roles: web.Checkers, status: status}
+	}
+	send := do("send-notification", http.MethodPost, "/inbox", "Send a notification (COAR Notify 1.0.1)",
+		"Requests for a review or an endorsement are checks of the text that they name; the answers go to origin.inbox. It must be below "+
+			"an origin of the token, as origin.id must. The type may also be application/ld+json. A notification that came before is "+
+			"not taken again. Programs that cannot send headers add the token to the address, as key; it must have the scope inbox alone.",
+		http.StatusCreated)
+	send.needs = []*huma.Schema{{Required: []string{"@context", "id", "type", "origin", "target", "object"}}}
+	register(w, a, send, i.send)
+	register(w, a, do("list-notifications", http.MethodGet, "/inbox", "Notifications of the own account, newest first",
+		"A Linked Data Platform container.", http.StatusOK), i.list)
+	register(w, a, do("get-notification", http.MethodGet, "/inbox/{id}", "A notification of the own account, as it came", "",
+		http.StatusOK), i.one)
+}
+
+type sendNotificationInput struct {
+	Key     string         `query:"key" maxLength:"200" doc:"The token, for programs that cannot send headers"`
+	Body    map[string]any `doc:"The notification, in JSON-LD"`
+	RawBody []byte
+}
+
+type sendNotificationOutput struct {
+	Location string `header:"Location" doc:"Where the notification can be read"`
+}
+
+func (i inboxAPI) send(ctx context.Context, in *sendNotificationInput) (*sendNotificationOutput, error) {
+	n, err := i.w.inbox.Receive(ctx, visitorOf(ctx), tokenOf(ctx).Origins, in.RawBody)
+	return &sendNotificationOutput{i.address(n)}, err
+}
+
+// address returns where a notification can be read.
+func (i inboxAPI) address(n store.Notification) string {
+	return i.w.Web.Options().Base + inbox.Path + "/" + n.ID
+}
+
+// container is a list of notifications (Linked Data Notifications, section 3.3.2).
+type container struct {
+	Context  string   `json:"@context" enum:"http://www.w3.org/ns/ldp"`
+	ID       string   `json:"@id"`
+	Contains []string `json:"contains" nullable:"false" doc:"Addresses of notifications"`
+	Next     string   `json:"next,omitempty" doc:"Cursor of the next page"`
+}
+
+// ContentType says that it is JSON-LD.
+func (container) ContentType(string) string { return mediaLD }
+
+const mediaLD = "application/ld+json"
+
+type notificationsOutput struct{ Body container }
+
+func (i inboxAPI) list(ctx context.Context, in *bounds.PageInput) (*notificationsOutput, error) {
+	before := int64(0)
+	if err := listOfNotifications.Read(in.Cursor, &before); err != nil {
+		return nil, err
+	}
+	all, err := i.w.Web.Options().Store.Notifications.ListNotifications(ctx, visitorOf(ctx).Name, before, in.Limit)
+	out := &notificationsOutput{container{Context: "http://www.w3.org/ns/ldp", ID: i.w.Web.Options().Base + inbox.Path, Contains: []string{}}}
+	for _, n := range all {
+		out.Body.Contains = append(out.Body.Contains, i.address(n))
+	}
+	if len(all) == in.Limit {
+		out.Body.Next = listOfNotifications.Cursor(all[len(all)-1].Seq)
+	}
+	return out, err
+}
+
+type notificationInput struct {
+	ID string `path:"id" maxLength:"64"`
+}
+
+// notification is one as it came.
+type notification json.RawMessage
+
+// MarshalJSON returns the notification as it is.
+func (n notification) MarshalJSON() ([]byte, error) { return n, nil }
+
+// Schema says that it is an object.
+func (notification) Schema(huma.Registry) *huma.Schema {
+	return &huma.Schema{Type: "object", AdditionalProperties: true}
+}
+
+// ContentType says that it is JSON-LD.
+func (notification) ContentType(string) string { return mediaLD }
+
+type notificationOutput struct{ Body notification }
+
+func (i inboxAPI) one(ctx context.Context, in *notificationInput) (*notificationOutput, error) {
+	n, err := i.w.Web.Options().Store.Notifications.Notification(ctx, in.ID)
+	if err == nil && n.Account != visitorOf(ctx).Name {
+		err = fmt.Errorf("notification %s: %w", in.ID, concordat.ErrNotFound)
+	}
+	return &notificationOutput{notification(n.Body)}, err
+}

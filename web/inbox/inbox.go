@@ -1,0 +1,244 @@
+package inbox
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"concordat"
+	"concordat/store"
+	"concordat/web"
+)
+
+// Options configures the inbox.
+type Options struct {
+	// Poll is how often the state of checks and answers is read; 0: 2 s.
+	Poll time.Duration
+	// Retry is how long to wait before the first retry after a failure; each further wait is three times as long. 0: 10 s.
+	Retry time.Duration
+	// Keep is how long an answer is retried; 0: 3 days.
+	Keep time.Duration
+}
+
+// Retention is how long a notification that has ended is kept, with its answers.
+const Retention = 30 * 24 * time.Hour
+
+// Path is where the inbox is, below the address of the site.
+const Path = web.APIPrefix + "/inbox"
+
+// Inbox takes notifications and answers them. It is safe for concurrent use.
+type Inbox struct {
+	w    *web.Web
+	o    Options
+	wake chan struct{} // holds a token when a notification came
+}
+
+// New adds the page of the inbox to a site, and returns the inbox.
+func New(w *web.Web, o Options) *Inbox {
+	if o.Poll == 0 {
+		o.Poll = 2 * time.Second
+	}
+	if o.Retry == 0 {
+		o.Retry = 10 * time.Second
+	}
+	if o.Keep == 0 {
+		o.Keep = 3 * 24 * time.Hour
+	}
+	d := &Inbox{w: w, o: o, wake: make(chan struct{}, 1)}
+	w.AddPage("GET /admin/inbox", web.Overseers, d.page)
+	w.AddPage("POST /admin/inbox", web.Administrators, d.change)
+	return d
+}
+
+// Receive takes a notification that came with a token of the account v, and returns it as it is stored: one that came before
+// is not taken again. It fails with concordat.ErrInvalid if it is not one as the protocol describes them, and with
+// concordat.ErrRefused if the token does not list where it comes from. What the site cannot act on is taken, and answered so.
+func (d *Inbox) Receive(ctx context.Context, v *web.Visitor, origins []string, body []byte) (store.Notification, error) {
+	now := d.w.Options().Now()
+	n := store.Notification{ID: strings.ToLower(rand.Text()), Account: v.Name, Body: body, State: store.NotificationNoted, Due: now, Made: now}
+	a, err := parse(body)
+	switch {
+	case err != nil:
+		return n, err
+	case d.w.Options().Base == "" || d.w.Options().Harvest == nil:
+		return n, fmt.Errorf("inbox: %w: the site has no address for answers; its administrator sets serve.url", concordat.ErrUnavailable)
+	case !below(a.Origin.ID, origins) || !below(a.Origin.Inbox, origins):
+		return n, fmt.Errorf("origin: %w: the token lists neither %.200s nor what is above it, or not its inbox", concordat.ErrRefused, a.Origin.ID)
+	}
+	n.Activity, n.Kind, n.Origin, n.Inbox, n.Object = a.ID, strings.Join(a.Type, " "), a.Origin.ID, a.Origin.Inbox, a.Object.ID
+	n.Kind = cut(n.Kind)
+	var answers []store.NotificationAnswer
+	undone := store.Notification{}
+	switch {
+	case a.Type.has(typeOffer) && (a.Type.has(actionReview) || a.Type.has(actionEndorsement)):
+		if len(textsOf(a)) == 0 {
+			n.State, n.Cause = store.NotificationRefused, "The object has neither a text nor a page with an HTTP address."
+			break
+		}
+		n.State = store.NotificationFetching
+		answers = []store.NotificationAnswer{d.answer(n, typeTentativeAccept, "The text will be fetched and checked.")}
+	case a.Type.has(typeUndo):
+		if undone, n.Cause, err = d.undo(ctx, v, a); err != nil {
+			return n, err
+		}
+		if n.Cause != "" {
+			n.State = store.NotificationRefused
+		}
+	case a.Type.has(typeFlag): // never answered: two programs could answer each other for ever
+		n.Cause = cut(a.Summary)
+	case slices.ContainsFunc([]string{typeAccept, typeReject, typeTentativeAccept, typeTentativeReject}, a.Type.has):
+		n.Cause = cut(a.Summary)
+	default:
+		n.State, n.Cause = store.NotificationRefused,
+			"This inbox takes requests for a review or an endorsement, and their withdrawal."
+	}
+	if n.State == store.NotificationRefused {
+		answers = []store.NotificationAnswer{d.answer(n, typeFlag, n.Cause)}
+	}
+	var kept store.Notification
+	err = d.w.Options().Store.Atomic(ctx, func(tx *store.DB) error {
+		var fresh bool
+		var err error
+		if kept, fresh, err = tx.Notifications.TakeNotification(ctx, n, answers...); err != nil || !fresh {
+			return err
+		}
+		if a.Type.has(typeFlag) {
+			err = tx.Notifications.ObjectReply(ctx, v.Name, a.InReplyTo.ID, "the receiver answered: "+n.Cause)
+		}
+		if undone.ID != "" && err == nil {
+			was := undone.State
+			undone.State, undone.Cause = store.NotificationWithdrawn, cut(a.Summary)
+			err = tx.Notifications.KeepNotification(ctx, was, undone)
+		}
+		if err != nil {
+			return err
+		}
+		return tx.Audit.Notes(ctx, v.Note("notification", map[string]any{"id": n.ID, "type": n.Kind, "origin": n.Origin, "state": n.State}))
+	})
+	if err == nil && undone.Task != "" {
+		err = d.stop(ctx, v.Name, undone.Task)
+	}
+	select {
+	case d.wake <- struct{}{}:
+	default: // it will be looked at soon anyway
+	}
+	return kept, err
+}
+
+// undo returns the request that a notification takes back, or why it does not.
+func (d *Inbox) undo(ctx context.Context, v *web.Visitor, a activity) (store.Notification, string, error) {
+	of := a.Object.ID
+	n, err := d.w.Options().Store.Notifications.NotificationOf(ctx, v.Name, of)
+	switch {
+	case errors.Is(err, concordat.ErrNotFound) || err == nil && n.Origin != a.Origin.ID:
+		return store.Notification{}, "No request with this id has come from this origin.", nil
+	case err != nil:
+		return n, "", err
+	case n.State == store.NotificationFetching || n.State == store.NotificationChecking:
+		return n, "", nil
+	case n.State == store.NotificationWithdrawn:
+		return store.Notification{}, "", nil
+	}
+	return store.Notification{}, "The request has ended: it cannot be withdrawn any more.", nil
+}
+
+// stop cancels a check that nobody waits for any more; one that has ended stays.
+func (d *Inbox) stop(ctx context.Context, account string, id concordat.TaskID) error {
+	err := d.w.Options().Queue.Cancel(ctx, id, store.Cause{Code: store.CauseCancelled, Who: account},
+		store.AuditNote{Actor: account, Action: "check_cancelled", Detail: map[string]any{"task": id}})
+	if errors.Is(err, concordat.ErrNotFound) {
+		return nil
+	}
+	return err
+}
+
+// Replay sends answers that were given up once more, and returns how many.
+func (d *Inbox) Replay(ctx context.Context, who, id string) (n int64, err error) {
+	err = d.w.Change(ctx, who, "notification_replayed", map[string]any{"id": id}, func(tx *store.DB) error {
+		if _, err := tx.Notifications.Notification(ctx, id); err != nil {
+			return err
+		}
+		n, err = tx.Notifications.ReplayReplies(ctx, id, d.w.Options().Now().Add(d.o.Keep))
+		return err
+	})
+	return n, err
+}
+
+// party is the site, or the sender, in a notification.
+type party struct {
+	ID    string `json:"id"`
+	Name  string `json:"name,omitempty"`
+	Type  string `json:"type"`
+	Inbox string `json:"inbox,omitempty"`
+}
+
+// outgoing is a notification of the site.
+type outgoing struct {
+	Context   []string        `json:"@context"`
+	ID        string          `json:"id"`
+	Type      any             `json:"type"`
+	Actor     party           `json:"actor"`
+	Origin    party           `json:"origin"`
+	Target    party           `json:"target"`
+	InReplyTo string          `json:"inReplyTo"`
+	Object    json.RawMessage `json:"object"`
+	About     json.RawMessage `json:"context,omitempty"`
+	Summary   string          `json:"summary,omitempty"`
+}
+
+// answer makes an answer to a notification: Accept, Reject and TentativeAccept repeat it, Announce names its check, Flag says
+// why it was of no use.
+func (d *Inbox) answer(n store.Notification, kind, summary string) store.NotificationAnswer {
+	base := d.w.Options().Base
+	now := d.w.Options().Now()
+	o := outgoing{Context: contexts[:2], ID: "urn:uuid:" + newUUID(), Type: kind, InReplyTo: n.Activity, Summary: summary,
+		Actor: party{ID: base, Name: d.w.Options().Title(), Type: "Service"}, Origin: party{ID: base, Type: "Service", Inbox: base + Path},
+		Target: party{ID: n.Origin, Type: "Service", Inbox: n.Inbox}}
+	switch kind {
+	case typeAnnounce:
+		o.Type = []string{typeAnnounce, actionReview}
+		o.Object = encoded(map[string]any{"id": base + "/checks/" + string(n.Task), "type": []string{"Page", "sorg:Review"}})
+		o.About = aboutOf(n)
+	case typeFlag:
+		o.Type = []string{typeFlag, actionUnprocessable}
+		o.Object = encoded(map[string]any{"id": n.Activity})
+	default:
+		o.Object = without(n.Body)
+	}
+	return store.NotificationAnswer{ID: o.ID, Notification: n.ID, Kind: kind, Body: encoded(o), Due: now, Until: now.Add(d.o.Keep), Made: now}
+}
+
+// aboutOf returns the object of a request, as its sender describes it.
+func aboutOf(n store.Notification) json.RawMessage {
+	var all struct {
+		Object json.RawMessage `json:"object"`
+	}
+	if err := json.Unmarshal(n.Body, &all); err != nil || !strings.HasPrefix(string(all.Object), "{") {
+		return encoded(map[string]any{"id": n.Object, "type": []string{"Page", "sorg:AboutPage"}})
+	}
+	return all.Object
+}
+
+// encoded encodes a value that can be encoded.
+func encoded(v any) json.RawMessage {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return json.RawMessage("null")
+	}
+	return b
+}
+
+// newUUID returns a random UUID (RFC 9562, section 5.4).
+func newUUID() string {
+	var b [16]byte
+	_, _ = rand.Read(b[:]) // never fails (crypto/rand)
+	b[6], b[8] = b[6]&0x0f|0x40, b[8]&0x3f|0x80
+	h := hex.EncodeToString(b[:])
+	return strings.Join([]string{h[:8], h[8:12], h[12:16], h[16:20], h[20:]}, "-")
+}

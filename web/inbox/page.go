@@ -1,0 +1,67 @@
+package inbox
+
+import (
+	"net/http"
+
+	"concordat/store"
+	"concordat/web"
+	"concordat/web/message"
+)
+
+// shown is how many notifications the page shows.
+const shown = 100
+
+// row is a notification with its answers.
+type row struct {
+	store.Notification
+	Answers []store.NotificationAnswer
+	Dead    bool // one was given up
+}
+
+type inboxPage struct {
+	Rows      []row
+	Address   string // of the inbox; empty: the site has none
+	MayChange bool
+}
+
+func (d *Inbox) page(rw http.ResponseWriter, r *http.Request, v *web.Visitor) {
+	p := inboxPage{MayChange: v.Role == store.RoleAdministrator}
+	if base := d.w.Options().Base; base != "" {
+		p.Address = base + Path
+	}
+	all, err := d.w.Options().Store.Notifications.ListNotifications(r.Context(), "", 0, shown)
+	for _, n := range all {
+		if err != nil {
+			break
+		}
+		one := row{Notification: n}
+		one.Answers, err = d.w.Options().Store.Notifications.NotificationAnswers(r.Context(), n.ID)
+		for _, a := range one.Answers {
+			one.Dead = one.Dead || a.State == store.DeliveryDead
+		}
+		p.Rows = append(p.Rows, one)
+	}
+	if err != nil {
+		d.w.Fail(rw, r, v, err)
+		return
+	}
+	d.w.Show(rw, r, v, http.StatusOK, "admin_inbox", "admin.inbox", p)
+}
+
+// change sends answers again that were given up.
+func (d *Inbox) change(rw http.ResponseWriter, r *http.Request, v *web.Visitor) {
+	err := web.ParseForm(rw, r)
+	if err == nil {
+		switch f := r.PostForm; f.Get("action") {
+		case "replay":
+			_, err = d.Replay(r.Context(), v.Name, f.Get("id"))
+		default:
+			err = message.Invalid("wrong.action", f.Get("action"))
+		}
+	}
+	if err != nil {
+		d.w.Fail(rw, r, v, err)
+		return
+	}
+	http.Redirect(rw, r, "/admin/inbox", http.StatusSeeOther)
+}

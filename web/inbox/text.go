@@ -1,0 +1,165 @@
+package inbox
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"path"
+
+	"concordat"
+	"concordat/harvest"
+	"concordat/harvest/fetch"
+	"concordat/harvest/landing"
+	"concordat/harvest/oai"
+	"concordat/site"
+	"concordat/store"
+	"concordat/web"
+)
+
+const (
+	maxHTML   = 4 << 20 // bytes of a page
+	maxSets   = 3       // link sets of a page
+	maxTried  = 5       // texts that a page names
+	acceptAny = "application/pdf, */*;q=0.5"
+)
+
+// textsOf returns the addresses at which the text of a request may be: those that it names, then the page of the work.
+func textsOf(a activity) (out []thing) {
+	for _, t := range append(a.Object.Items, a.Object) {
+		if isWeb(t.ID) {
+			out = append(out, t)
+		}
+	}
+	return out
+}
+
+// refusedError says why the site cannot check a text; trying again does not help.
+type refusedError struct{ words string }
+
+func (e *refusedError) Error() string { return e.words }
+
+func refuse(format string, args ...any) error { return &refusedError{fmt.Sprintf(format, args...)} }
+
+// text fetches the text of a request and stores it. An error that is a *refusedError is final.
+func (d *Inbox) text(ctx context.Context, n store.Notification, a activity) (j site.Job, size int64, err error) {
+	for _, t := range textsOf(a) {
+		if j, size, err = d.at(ctx, n, t.ID, t.Media, true); err == nil {
+			return j, size, nil
+		}
+		if final := (*refusedError)(nil); !errors.As(err, &final) {
+			return j, size, err
+		}
+	}
+	return j, size, err
+}
+
+// at fetches a text from an address, or from where the page there says that it is.
+func (d *Inbox) at(ctx context.Context, n store.Notification, address, media string, pages bool) (j site.Job, size int64, err error) {
+	r, err := d.open(ctx, n, address, acceptAny)
+	if err != nil {
+		return j, 0, err
+	}
+	if !isPage(r.Type) {
+		return d.keep(ctx, r, media)
+	}
+	if !pages {
+		_ = r.Body.Close() // nothing of it is needed
+		return j, 0, refuse("%s is a page and no text.", address)
+	}
+	items, err := d.items(ctx, n, r)
+	if err != nil {
+		return j, 0, err
+	}
+	if len(items) == 0 {
+		return j, 0, refuse("The page %s names no text.", address)
+	}
+	for _, l := range items[:min(len(items), maxTried)] {
+		if j, size, err = d.at(ctx, n, l.URL, l.Type, false); err == nil {
+			return j, size, nil
+		}
+		if final := (*refusedError)(nil); !errors.As(err, &final) {
+			return j, size, err
+		}
+	}
+	return j, size, err
+}
+
+func isPage(media string) bool { return media == "text/html" || media == "application/xhtml+xml" }
+
+// items returns the texts that a page names (Signposting, link sets, citation_pdf_url), and closes it.
+func (d *Inbox) items(ctx context.Context, n store.Notification, r *fetch.Response) ([]landing.Link, error) {
+	found := landing.Page(r.URL, r.Header.Values("Link"), io.LimitReader(r.Body, maxHTML))
+	_ = r.Body.Close() // read as far as it could be
+	for _, set := range found.Sets[:min(len(found.Sets), maxSets)] {
+		s, err := d.open(ctx, n, set.URL, "application/linkset+json, application/linkset")
+		if final := (*refusedError)(nil); errors.As(err, &final) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		more, err := landing.Set(s.URL, s.Type, s.Body, r.URL.String())
+		_ = s.Body.Close() // read as far as it could be
+		if err == nil {
+			found.Texts = append(found.Texts, more.Texts...)
+		}
+	}
+	return harvest.TextLinks(found), nil
+}
+
+// open opens an address. robots.txt does not apply to the host of the sender, which asks for it.
+func (d *Inbox) open(ctx context.Context, n store.Notification, address, accept string) (*fetch.Response, error) {
+	r, err := d.w.Options().Harvest.Open(ctx, address, fetch.Want{Accept: accept, Most: d.w.Options().MaxUpload,
+		Protocol: sameHost(address, n.Origin)})
+	status := (*fetch.StatusError)(nil)
+	switch {
+	case err == nil:
+		return r, nil
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
+	case errors.As(err, &status) && status.Code < 500 && status.Code != http.StatusTooManyRequests &&
+		status.Code != http.StatusRequestTimeout:
+		return nil, refuse("%s cannot be read: %v.", address, status)
+	case errors.Is(err, fetch.ErrLarge), errors.Is(err, fetch.ErrPrivate), errors.Is(err, fetch.ErrRobots),
+		errors.Is(err, concordat.ErrInvalid):
+		return nil, refuse("%s cannot be read: %v.", address, err)
+	}
+	return nil, fmt.Errorf("%s: %w: %w", address, concordat.ErrUnavailable, err)
+}
+
+func sameHost(a, b string) bool {
+	x, err1 := url.Parse(a)
+	y, err2 := url.Parse(b)
+	return err1 == nil && err2 == nil && x.Scheme == y.Scheme && x.Host == y.Host
+}
+
+// keep stores the file of an answer.
+func (d *Inbox) keep(ctx context.Context, r *fetch.Response, media string) (j site.Job, size int64, err error) {
+	defer func() { _ = r.Body.Close() }() // read to its end, or given up
+	media = cmp.Or(r.Type, media)
+	if !oai.IsText(media, r.Name) && !oai.IsText("", r.Name) {
+		return j, 0, refuse("%s is not read as a text: %s.", r.URL, cmp.Or(media, "its kind is unknown"))
+	}
+	if d.w.Options().Room != nil {
+		if err := d.w.Options().Room(); err != nil {
+			return j, 0, err
+		}
+	}
+	hash, size, err := d.w.Options().Files.Put(ctx, r.Body, d.w.Options().MaxUpload)
+	switch {
+	case errors.Is(err, fetch.ErrLarge), errors.Is(err, concordat.ErrInvalid):
+		return j, 0, refuse("%s is larger than the site takes.", r.URL)
+	case errors.Is(err, concordat.ErrDiskFull), ctx.Err() != nil:
+		return j, 0, err
+	case err != nil: // the connection broke
+		return j, 0, fmt.Errorf("%w: %w", concordat.ErrUnavailable, err)
+	case size == 0:
+		return j, 0, refuse("%s is empty.", r.URL)
+	}
+	name := web.CleanName(harvest.WithEnding(path.Base(r.Name), media))
+	return site.Job{Name: name, File: hash, NoStore: d.w.Options().Policy.NoStore}, size, nil
+}

@@ -1,0 +1,507 @@
+package web_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"concordat"
+	"concordat/harvest/fetch"
+	"concordat/store"
+	"concordat/web"
+)
+
+const siteBase = "https://check.example.edu"
+
+// repository is another program: it has works, and an inbox.
+type repository struct {
+	*httptest.Server
+	mu    sync.Mutex
+	got   []map[string]any // guarded by mu, like the fields below
+	raw   [][]byte
+	fail  int // answer of the inbox, if not 0
+	asked map[string]int
+}
+
+func newRepository(t *testing.T) *repository {
+	t.Helper()
+	r := &repository{asked: map[string]int{}}
+	r.Server = httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, q *http.Request) {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.asked[q.URL.Path]++
+		switch q.URL.Path {
+		case "/robots.txt":
+			_, _ = io.WriteString(rw, "User-agent: *\nDisallow: /\n")
+		case "/work/1":
+			rw.Header().Set("Content-Type", "text/html; charset=utf-8")
+			rw.Header().Set("Link", `</work/1/text.txt>; rel="item"; type="text/plain", <http://169.254.169.254/x.pdf>; rel="item"; type="application/pdf"`)
+			_, _ = io.WriteString(rw, "<title>A work</title>")
+		case "/work/2":
+			rw.Header().Set("Content-Type", "text/html")
+			_, _ = io.WriteString(rw, `<meta name="citation_pdf_url" content="http://169.254.169.254/x.pdf">`)
+		case "/work/1/text.txt":
+			rw.Header().Set("Content-Type", "text/plain")
+			_, _ = io.WriteString(rw, folios)
+		case "/large.txt":
+			rw.Header().Set("Content-Type", "text/plain")
+			_, _ = rw.Write(make([]byte, 1<<20+1))
+		case "/blank.txt":
+			rw.Header().Set("Content-Type", "text/plain")
+			_, _ = io.WriteString(rw, " \n ")
+		case "/inbox":
+			b, err := io.ReadAll(q.Body)
+			one := map[string]any{}
+			if err = errorsFirst(err, json.Unmarshal(b, &one)); err != nil || q.Method != http.MethodPost ||
+				!strings.HasPrefix(q.Header.Get("Content-Type"), "application/ld+json") {
+				t.Errorf("%s of %s: %v: %s", q.Method, q.Header.Get("Content-Type"), err, b)
+			}
+			if r.fail != 0 {
+				rw.WriteHeader(r.fail)
+				return
+			}
+			r.got, r.raw = append(r.got, one), append(r.raw, b)
+			rw.WriteHeader(http.StatusCreated)
+		default:
+			http.NotFound(rw, q)
+		}
+	}))
+	after(t, r.Close)
+	return r
+}
+
+func errorsFirst(all ...error) error {
+	for _, err := range all {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// answers returns what came into the inbox since the last call.
+func (r *repository) answers() []map[string]any {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	out := r.got
+	r.got = nil
+	return out
+}
+
+func (r *repository) failing(code int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.fail = code
+}
+
+// types are the types of activities, as one word each.
+func types(all []map[string]any) (out []string) {
+	for _, a := range all {
+		out = append(out, strings.Trim(strings.ReplaceAll(fmt.Sprint(a["type"]), "coar-notify:", ""), "[]"))
+	}
+	return out
+}
+
+// offer is a request of the repository for a review.
+func (r *repository) offer(id string, change ...func(map[string]any)) map[string]any {
+	a := map[string]any{
+		"@context": []string{"https://www.w3.org/ns/activitystreams", "https://coar-notify.net"},
+		"id":       id, "type": []string{"Offer", "coar-notify:ReviewAction"},
+		"actor":  map[string]any{"id": "https://orcid.org/0000-0002-1825-0097", "type": "Person", "name": "Secret Writer"},
+		"origin": map[string]any{"id": r.URL + "/", "type": "Service", "inbox": r.URL + "/inbox"},
+		"target": map[string]any{"id": siteBase, "type": "Service", "inbox": siteBase + "/api/v1/inbox"},
+		"object": map[string]any{"id": r.URL + "/work/1", "type": []string{"Page", "sorg:AboutPage"},
+			"ietf:cite-as": "https://doi.org/10.5555/12345680"},
+	}
+	for _, c := range change {
+		c(a)
+	}
+	return a
+}
+
+// object sets the address of a text, or of a page only.
+func object(page, item string) func(map[string]any) {
+	return func(a map[string]any) {
+		o := map[string]any{"id": page, "type": []string{"Page", "sorg:AboutPage"}}
+		if item != "" {
+			o["ietf:item"] = map[string]any{"id": item, "mediaType": "text/plain", "type": []string{"Article", "sorg:ScholarlyArticle"}}
+		}
+		a["object"] = o
+	}
+}
+
+// notify sends a notification, and returns where it is.
+func (p *program) notify(a any, want int, change ...func(*http.Request)) string {
+	p.t.Helper()
+	b, err := json.Marshal(a)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	r, err := http.NewRequestWithContext(p.t.Context(), http.MethodPost, p.base+"/api/v1/inbox", strings.NewReader(string(b)))
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	r.Header.Set("Authorization", "Bearer "+p.token)
+	r.Header.Set("Content-Type", `application/ld+json;profile="https://www.w3.org/ns/activitystreams"`)
+	for _, c := range change {
+		c(r)
+	}
+	resp, err := http.DefaultClient.Do(r)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	defer func() { _ = resp.Body.Close() }()
+	text, _ := io.ReadAll(resp.Body) // shown only
+	if resp.StatusCode != want {
+		p.t.Errorf("%s: %d, want %d: %s", b, resp.StatusCode, want, text)
+	}
+	return strings.TrimPrefix(resp.Header.Get("Location"), siteBase)
+}
+
+// newInboxSite makes a site that a repository may notify.
+func newInboxSite(t *testing.T, idle bool) (*testSite, *repository, *person, *program) {
+	t.Helper()
+	d := newTestSiteOf(t, idle, func(o *web.Options) {
+		o.Base = siteBase
+		o.Harvest = fetch.New(fetch.Options{Agent: "concordat/test", Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}})
+	})
+	r := newRepository(t)
+	eve := d.signedIn(t, "eve", store.RoleSubmitter)
+	return d, r, eve, eve.programOf(url.Values{"name": {"repository"}, "scope": {"inbox"}, "origins": {r.URL}})
+}
+
+// settle does everything that is due, and waits for the checks.
+func (d *testSite) settle(t *testing.T) map[string]concordat.TaskID {
+	t.Helper()
+	d.inbox.Step(t.Context())
+	ids := d.await(t)
+	d.inbox.Step(t.Context())
+	return ids
+}
+
+// TestInboxChecks: a repository finds the inbox, asks for a review, and is told tentatively yes, yes, and where the check is. The
+// check belongs to the account of its token.
+func TestInboxChecks(t *testing.T) {
+	t.Parallel()
+	d, r, eve, prog := newInboxSite(t, false)
+	resp, err := http.Head(d.URL + "/login")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = resp.Body.Close()
+	if got, want := resp.Header.Get("Link"), `<`+siteBase+`/api/v1/inbox>; rel="http://www.w3.org/ns/ldp#inbox"`; got != want {
+		t.Errorf("Link is %s, want %s", got, want)
+	}
+	at := prog.notify(r.offer("urn:uuid:1"), http.StatusCreated)
+	if again := prog.notify(r.offer("urn:uuid:1"), http.StatusCreated); again != at || at == "" {
+		t.Errorf("first at %q, then at %q", at, again)
+	}
+	ids := d.settle(t)
+	got := r.answers()
+	if d := fmt.Sprint(types(got)); d != "[TentativeAccept Accept Announce ReviewAction]" {
+		t.Fatalf("answers: %s", d)
+	}
+	if len(ids) == 0 {
+		t.Fatal("no check")
+	}
+	tasks, err := d.store.Checks.Tasks(t.Context(), 0, 0)
+	if err != nil || len(tasks) != 1 || tasks[0].Owner != "eve" {
+		t.Fatalf("got %+v, %v", tasks, err)
+	}
+	for i, a := range got {
+		if a["inReplyTo"] != "urn:uuid:1" || a["origin"].(map[string]any)["inbox"] != siteBase+"/api/v1/inbox" ||
+			a["target"].(map[string]any)["inbox"] != r.URL+"/inbox" {
+			t.Errorf("answer %d: %v", i, a)
+		}
+	}
+	if id := got[2]["object"].(map[string]any)["id"]; id != siteBase+"/checks/"+string(tasks[0].ID) {
+		t.Errorf("the check is at %v", id)
+	}
+	if of := got[2]["context"].(map[string]any)["ietf:cite-as"]; of != "https://doi.org/10.5555/12345680" {
+		t.Errorf("the review is of %v", got[2]["context"])
+	}
+	if of := got[1]["object"].(map[string]any); of["id"] != "urn:uuid:1" || of["@context"] != nil {
+		t.Errorf("accepted is %v", of)
+	}
+	eve.get("/checks/"+string(tasks[0].ID), http.StatusOK)
+	var list struct{ Contains []string }
+	prog.call(http.MethodGet, "/api/v1/inbox", http.StatusOK, &list)
+	if len(list.Contains) != 1 || list.Contains[0] != siteBase+at {
+		t.Errorf("the inbox holds %v", list)
+	}
+	var one map[string]any
+	prog.call(http.MethodGet, at, http.StatusOK, &one)
+	if one["id"] != "urn:uuid:1" {
+		t.Errorf("got %v", one)
+	}
+	if n := d.actions(t); n["notification"] != 1 || n["check_submitted"] != 1 {
+		t.Errorf("actions: %v", n)
+	}
+	validate(t, r.raw)
+	// What is deleted with the check: who asked, and about what.
+	if _, err := d.store.Retention.EraseTask(t.Context(), tasks[0].ID); err != nil {
+		t.Fatal(err)
+	}
+	prog.call(http.MethodGet, at, http.StatusNotFound, nil)
+}
+
+// validate has the messages of the site checked by another implementation of the protocol (coarnotify of PyPI), where
+// CONCORDAT_COARNOTIFY names a Python that has it.
+func validate(t *testing.T, all [][]byte) {
+	t.Helper()
+	python := os.Getenv("CONCORDAT_COARNOTIFY")
+	if python == "" {
+		return
+	}
+	for i, b := range all {
+		name := filepath.Join(t.TempDir(), "notification.json")
+		if err := os.WriteFile(name, b, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		out, err := exec.CommandContext(t.Context(), python, "-c", `import json, sys
+from coarnotify.factory import COARNotifyFactory
+n = COARNotifyFactory.get_by_object(json.load(open(sys.argv[1])))
+n.validate()
+print(type(n).__name__)`, name).CombinedOutput()
+		t.Logf("message %d: %s", i, out)
+		if err != nil {
+			t.Errorf("message %d is refused: %v\n%s\n%s", i, err, out, b)
+		}
+	}
+}
+
+// TestInboxRefuses: what a token does not list, or the protocol does not allow, is refused at the door, or answered so.
+func TestInboxRefuses(t *testing.T) {
+	t.Parallel()
+	d, r, eve, prog := newInboxSite(t, false)
+	without := func(key string) func(map[string]any) { return func(a map[string]any) { delete(a, key) } }
+	origin := func(id, inbox string) func(map[string]any) {
+		return func(a map[string]any) { a["origin"] = map[string]any{"id": id, "inbox": inbox, "type": "Service"} }
+	}
+	for _, key := range []string{"@context", "id", "type", "origin", "target", "object"} {
+		prog.notify(r.offer("urn:uuid:x", without(key)), http.StatusBadRequest)
+	}
+	for _, bad := range []func(map[string]any){
+		origin("https://elsewhere.example", r.URL+"/inbox"), origin(r.URL, "https://elsewhere.example/inbox"),
+		origin(r.URL+"0/x", r.URL+"/inbox"), origin(strings.Replace(r.URL, "http:", "https:", 1), r.URL+"/inbox"),
+		origin(r.URL+"@elsewhere.example/", r.URL+"/inbox"),
+	} {
+		prog.notify(r.offer("urn:uuid:x", bad), http.StatusForbidden)
+	}
+	prog.notify(r.offer("no URI", func(map[string]any) {}), http.StatusBadRequest)
+	prog.notify([]string{"x"}, http.StatusUnprocessableEntity)
+	prog.notify(r.offer("urn:uuid:x"), http.StatusUnsupportedMediaType, func(q *http.Request) { q.Header.Set("Content-Type", "text/turtle") })
+	prog.notify(r.offer("urn:uuid:x"), http.StatusUnauthorized, func(q *http.Request) { q.Header.Del("Authorization") })
+	if n, err := d.store.Notifications.ListNotifications(t.Context(), "", 0, 0); err != nil || len(n) > 0 {
+		t.Errorf("taken: %+v, %v", n, err)
+	}
+	// The token in the address, for programs without headers; only if it can do nothing else.
+	inAddress := func(token string) func(*http.Request) {
+		return func(q *http.Request) {
+			q.Header.Del("Authorization")
+			q.URL.RawQuery = url.Values{"key": {token}}.Encode()
+		}
+	}
+	prog.notify(r.offer("urn:uuid:key"), http.StatusCreated, inAddress(prog.token))
+	more := eve.programOf(url.Values{"name": {"more"}, "scope": {"inbox", "read"}, "origins": {r.URL}})
+	more.notify(r.offer("urn:uuid:key2"), http.StatusForbidden, inAddress(more.token))
+	q, err := http.Get(d.URL + "/api/v1/inbox?key=" + prog.token)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = q.Body.Close()
+	if q.StatusCode != http.StatusUnauthorized {
+		t.Errorf("reading with the token in the address: %d", q.StatusCode)
+	}
+	d.settle(t)
+	r.answers()
+
+	for name, c := range map[string]struct {
+		change func(map[string]any)
+		want   string
+		words  string
+	}{
+		"gone":     {object(r.URL+"/nowhere", ""), "[TentativeAccept Reject]", "404"},
+		"private":  {object("http://169.254.169.254/latest", ""), "[TentativeAccept Reject]", "not public"},
+		"indirect": {object(r.URL+"/work/2", ""), "[TentativeAccept Reject]", "not public"},
+		"large":    {object(r.URL+"/work/9", r.URL+"/large.txt"), "[TentativeAccept Reject]", ""},
+		"blank":    {object(r.URL+"/work/9", r.URL+"/blank.txt"), "[TentativeAccept Accept Announce ReviewAction]", ""},
+		"no text":  {object("urn:isbn:1", ""), "[Flag UnprocessableNotification]", "neither a text"},
+		"announce": {func(a map[string]any) { a["type"] = []string{"Announce", "coar-notify:ReviewAction"} },
+			"[Flag UnprocessableNotification]", "takes requests"},
+		"ingest": {func(a map[string]any) { a["type"] = []string{"Offer", "coar-notify:IngestAction"} },
+			"[Flag UnprocessableNotification]", "takes requests"},
+		"undo of nothing": {func(a map[string]any) { a["type"], a["object"] = "Undo", "urn:uuid:never" },
+			"[Flag UnprocessableNotification]", "No request"},
+		"flag":   {func(a map[string]any) { a["type"] = []string{"Flag", "coar-notify:UnprocessableNotification"} }, "[]", ""},
+		"accept": {func(a map[string]any) { a["type"] = "Accept" }, "[]", ""},
+		"endorsement": {func(a map[string]any) { a["type"] = []string{"Offer", "coar-notify:EndorsementAction"} },
+			"[TentativeAccept Accept Announce ReviewAction]", ""},
+	} {
+		prog.notify(r.offer("urn:uuid:"+url.PathEscape(name), c.change), http.StatusCreated)
+		d.settle(t)
+		got := r.answers()
+		if s := fmt.Sprint(types(got)); s != c.want {
+			t.Errorf("%s: %s, want %s", name, s, c.want)
+		} else if c.words != "" && !strings.Contains(fmt.Sprint(got[len(got)-1]["summary"]), c.words) {
+			t.Errorf("%s: %v", name, got[len(got)-1]["summary"])
+		}
+	}
+	validate(t, r.raw)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.asked["/robots.txt"] > 0 {
+		t.Error("the sender's own robots.txt was asked")
+	}
+}
+
+// TestInboxScopes: the neighbour's token reads and does nothing else, and sees its own account's notifications only.
+func TestInboxScopes(t *testing.T) {
+	t.Parallel()
+	d, r, _, prog := newInboxSite(t, false)
+	at := prog.notify(r.offer("urn:uuid:1"), http.StatusCreated)
+	d.settle(t)
+	tasks, err := d.store.Checks.Tasks(t.Context(), 0, 0)
+	if err != nil || len(tasks) != 1 {
+		t.Fatalf("got %+v, %v", tasks, err)
+	}
+	id := string(tasks[0].ID)
+	for _, path := range []string{"/me", "/checks", "/checks/" + id, "/checks/" + id + "/report", "/libraries", "/tokens", "/webhooks"} {
+		prog.call(http.MethodGet, "/api/v1"+path, http.StatusForbidden, nil)
+	}
+	mallory := d.signedIn(t, "mallory", store.RoleOfficer)
+	other := mallory.programOf(url.Values{"name": {"x"}, "scope": {"inbox"}, "origins": {r.URL}})
+	other.call(http.MethodGet, at, http.StatusNotFound, nil)
+	var list struct{ Contains []string }
+	if other.call(http.MethodGet, "/api/v1/inbox", http.StatusOK, &list); len(list.Contains) > 0 {
+		t.Errorf("another account sees %v", list)
+	}
+	// Another account cannot withdraw, and its objections reach no answers of others.
+	other.notify(r.offer("urn:uuid:u", func(a map[string]any) { a["type"], a["object"] = "Undo", "urn:uuid:1" }), http.StatusCreated)
+	reader := mallory.program("read", "check", "review", "documents", "tokens", "hooks")
+	for _, path := range []string{"/api/v1/inbox", at} {
+		reader.call(http.MethodGet, path, http.StatusForbidden, nil)
+	}
+	reader.notify(r.offer("urn:uuid:2"), http.StatusForbidden)
+	// Origins are needed with the scope, and without it there are none; a token hands on no origin that it lacks.
+	for _, f := range []url.Values{{"name": {"x"}, "scope": {"inbox"}}, {"name": {"x"}, "scope": {"read"}, "origins": {r.URL}},
+		{"name": {"x"}, "scope": {"inbox"}, "origins": {"repository.example"}},
+		{"name": {"x"}, "scope": {"inbox"}, "origins": {"https://a@b.example"}}} {
+		mallory.post("/account/tokens", http.StatusBadRequest, f)
+	}
+	maker := mallory.programOf(url.Values{"name": {"x"}, "scope": {"inbox", "tokens"}, "origins": {r.URL}})
+	maker.exchange(http.MethodPost, "/tokens", `{"name":"y","scopes":["inbox"],"origins":["https://elsewhere.example"]}`, http.StatusForbidden)
+	maker.exchange(http.MethodPost, "/tokens", `{"name":"y","scopes":["inbox"],"origins":["`+r.URL+`/"]}`, http.StatusCreated)
+}
+
+// TestInboxUndo: a request that is withdrawn is neither checked nor answered any more.
+func TestInboxUndo(t *testing.T) {
+	t.Parallel()
+	d, r, _, prog := newInboxSite(t, false)
+	undo := func(id, of string) map[string]any {
+		o := r.offer(of)
+		delete(o, "@context")
+		return r.offer(id, func(a map[string]any) {
+			a["type"], a["object"], a["inReplyTo"], a["summary"] = "Undo", o, of, "A mistake"
+		})
+	}
+	at := prog.notify(r.offer("urn:uuid:1"), http.StatusCreated)
+	prog.notify(undo("urn:uuid:2", "urn:uuid:1"), http.StatusCreated)
+	d.settle(t)
+	if got := r.answers(); len(got) > 0 {
+		t.Errorf("answers: %v", got)
+	}
+	n, err := d.store.Notifications.Notification(t.Context(), strings.TrimPrefix(at, "/api/v1/inbox/"))
+	if err != nil || n.State != store.NotificationWithdrawn || n.Cause != "A mistake" {
+		t.Errorf("got %+v, %v", n, err)
+	}
+	if tasks, err := d.store.Checks.Tasks(t.Context(), 0, 0); err != nil || len(tasks) > 0 {
+		t.Errorf("checks: %+v, %v", tasks, err)
+	}
+	prog.notify(r.offer("urn:uuid:3"), http.StatusCreated)
+	d.settle(t)
+	prog.notify(undo("urn:uuid:4", "urn:uuid:3"), http.StatusCreated)
+	d.settle(t)
+	if got := types(r.answers()); len(got) != 4 || got[3] != "Flag UnprocessableNotification" {
+		t.Errorf("answers: %v", got)
+	}
+	validate(t, r.raw)
+}
+
+// TestInboxAnswersAgain: an answer that does not arrive is sent again, in order, then given up, seen on a page and sent once more.
+func TestInboxAnswersAgain(t *testing.T) {
+	t.Parallel()
+	d, r, _, prog := newInboxSite(t, false)
+	ada := d.signedIn(t, "ada", store.RoleAdministrator)
+	r.failing(http.StatusServiceUnavailable)
+	at := strings.TrimPrefix(prog.notify(r.offer("urn:uuid:1"), http.StatusCreated), "/api/v1/inbox/")
+	d.settle(t)
+	rs, err := d.store.Notifications.NotificationAnswers(t.Context(), at)
+	if err != nil || len(rs) != 3 || rs[0].Attempts != 1 || rs[1].Attempts != 0 || rs[0].Status != http.StatusServiceUnavailable ||
+		rs[0].State != store.DeliveryPending || !rs[0].Due.After(time.Now()) {
+		t.Fatalf("got %+v, %v", rs, err)
+	}
+	if page := ada.get("/admin/inbox", http.StatusOK); !strings.Contains(page, "503") || !strings.Contains(page, "TentativeAccept") ||
+		strings.Contains(page, "Send again") {
+		t.Errorf("the page:\n%s", page)
+	}
+	r.failing(http.StatusGone)
+	d.sql(t, `UPDATE notification_answer SET due = 0`)
+	d.settle(t)
+	if rs, err = d.store.Notifications.NotificationAnswers(t.Context(), at); err != nil || slices.ContainsFunc(rs,
+		func(r store.NotificationAnswer) bool { return r.State != store.DeliveryDead }) {
+		t.Errorf("got %+v, %v", rs, err)
+	}
+	if page := ada.get("/admin/inbox", http.StatusOK); !strings.Contains(page, "Send again") {
+		t.Errorf("the page:\n%s", page)
+	}
+	r.failing(0)
+	ada.post("/admin/inbox", http.StatusOK, url.Values{"action": {"replay"}, "id": {at}})
+	ada.post("/admin/inbox", http.StatusNotFound, url.Values{"action": {"replay"}, "id": {"none"}})
+	d.settle(t)
+	if got := fmt.Sprint(types(r.answers())); got != "[TentativeAccept Accept Announce ReviewAction]" {
+		t.Errorf("answers: %s", got)
+	}
+	d.signedIn(t, "una", store.RoleAuditor).get("/admin/inbox", http.StatusOK)
+}
+
+// TestInboxCheckFails: a check that comes to nothing is a refusal, with the reason; while the account is disabled, nothing is sent.
+func TestInboxCheckFails(t *testing.T) {
+	t.Parallel()
+	d, r, _, prog := newInboxSite(t, true)
+	ctx := t.Context()
+	prog.notify(r.offer("urn:uuid:1"), http.StatusCreated)
+	d.inbox.Step(ctx)
+	if got := fmt.Sprint(types(r.answers())); got != "[TentativeAccept Accept]" {
+		t.Errorf("answers: %s", got)
+	}
+	tasks, err := d.store.Checks.Tasks(ctx, 0, 0)
+	if err != nil || len(tasks) != 1 {
+		t.Fatalf("got %+v, %v", tasks, err)
+	}
+	if err := d.queue.Cancel(ctx, tasks[0].ID, store.Cause{Code: store.CauseCancelled, Who: "ada"}); err != nil {
+		t.Fatal(err)
+	}
+	for _, disabled := range []bool{true, false} {
+		if err := d.store.People.UpdateAccount(ctx, store.Account{Name: "eve", Role: store.RoleSubmitter, Disabled: disabled}); err != nil {
+			t.Fatal(err)
+		}
+		d.inbox.Step(ctx)
+		got := r.answers()
+		if disabled && len(got) > 0 || !disabled && (len(got) != 1 || got[0]["summary"] != "The text was not checked: cancelled by ada.") {
+			t.Errorf("disabled %v: %v", disabled, got)
+		}
+	}
+}
