@@ -65,13 +65,7 @@ func (o *originals) Paged(ctx context.Context, file string) bool {
 
 // Find implements web.Originals.
 func (o *originals) Find(ctx context.Context, file, text string, span concordat.Span, n int) (web.Found, error) {
-	pages, err := lookUp(ctx, o, "letters "+file, func(s []string) int {
-		n := 0
-		for _, p := range s {
-			n += len(p) + 16
-		}
-		return n
-	}, func(r *sandbox.Runner, path string) ([]string, error) { return r.Letters(ctx, path) }, file)
+	pages, err := o.letters(ctx, file)
 	if err != nil {
 		return web.Found{}, err
 	}
@@ -89,11 +83,21 @@ func (o *originals) Find(ctx context.Context, file, text string, span concordat.
 			return web.Found{}, err
 		}
 		for _, b := range page.Marks(s.Start, s.End) {
-			out.Marks = append(out.Marks, web.Mark{X: float64(b.Left), Y: float64(b.Top), Width: float64(b.Right - b.Left),
-				Height: float64(b.Bottom - b.Top)})
+			out.Marks = append(out.Marks, markOf(b))
 		}
 	}
 	return out, nil
+}
+
+// letters returns the letters of each page.
+func (o *originals) letters(ctx context.Context, file string) ([]string, error) {
+	return lookUp(ctx, o, "letters "+file, func(s []string) int {
+		n := 0
+		for _, p := range s {
+			n += len(p) + 16
+		}
+		return n
+	}, func(r *sandbox.Runner, path string) ([]string, error) { return r.Letters(ctx, path) }, file)
 }
 
 // Page implements web.Originals.

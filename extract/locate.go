@@ -1,6 +1,9 @@
 package extract
 
 import (
+	"cmp"
+	"math"
+	"slices"
 	"sort"
 )
 
@@ -31,6 +34,8 @@ const (
 	maxGap = 3000
 	// maxAnchors bounds the pieces that are put in order, which takes the square of their number.
 	maxAnchors = 2000
+	// maxPlacerAnchors does so for a Placer, which is asked for thousands of passages.
+	maxPlacerAnchors = 400
 )
 
 // anchor is a run of letters that the passage and the pages share.
@@ -41,30 +46,115 @@ type anchor struct{ here, there, n int }
 // letters of the passage, or lack of it, is passed over: the answer is the chain of common runs in one
 // order that holds the most of the passage. The cost is linear in the pages.
 func Locate(pages []string, passage string, near float64) Located {
+	p := joined(pages)
 	want := []rune(passage)
-	var all []rune
-	starts := make([]int, len(pages)+1)
-	for i, p := range pages {
-		all = append(all, []rune(p)...)
-		starts[i+1] = len(all)
-	}
 	k := min(anchorRunes, len(want))
-	if k < 4 || len(all) < k {
+	if k < 4 || len(p.all) < k {
 		return Located{}
 	}
-	chain := best(anchors(want, all, k), near*float64(len(all)), len(all))
+	return p.located(best(anchors(want, p.all, k), near*float64(len(p.all)), len(p.all)), len(want))
+}
+
+// Placer finds many passages among the letters of one document. It is safe for concurrent use.
+type Placer struct {
+	all    []rune
+	starts []int  // of each page in all, and the end
+	grams  []gram // of all, in order
+}
+
+// gram is the place of anchorRunes letters by the hash of them.
+type gram struct{ hash, at uint32 }
+
+// maxGrams bounds the letters among which a Placer finds passages: a thousand pages of dense print.
+const maxGrams = 4 << 20
+
+// NewPlacer prepares the letters of pages; see PDF.Letters. It takes about twelve bytes a letter; what exceeds maxGrams letters
+// is not found.
+func NewPlacer(pages []string) *Placer {
+	p := joined(pages)
+	eachHash(p.all[:min(len(p.all), maxGrams)], anchorRunes, func(i int, h uint64) {
+		p.grams = append(p.grams, gram{shortHash(h), uint32(i)})
+	})
+	slices.SortFunc(p.grams, func(a, b gram) int { return cmp.Or(cmp.Compare(a.hash, b.hash), cmp.Compare(a.at, b.at)) })
+	return p
+}
+
+func joined(pages []string) *Placer {
+	p := &Placer{starts: make([]int, len(pages)+1)}
+	for i, s := range pages {
+		p.all = append(p.all, []rune(s)...)
+		p.starts[i+1] = len(p.all)
+	}
+	return p
+}
+
+func shortHash(h uint64) uint32 { return uint32(h ^ h>>32) }
+
+// Bytes is about the memory that p takes.
+func (p *Placer) Bytes() int { return 4*len(p.all) + 8*len(p.starts) + 8*len(p.grams) }
+
+// mostPlaces is how many places of the same letters are looked at for one passage: those nearest to where it is expected.
+const mostPlaces = 8
+
+// Locate finds a passage as the function Locate does, at a cost that is linear in the passage. Passages of fewer than
+// anchorRunes letters are not found.
+func (p *Placer) Locate(passage string, near float64) Located {
+	want := []rune(passage)
+	if len(want) < anchorRunes {
+		return Located{}
+	}
+	expected := near * float64(len(p.all))
+	var out []anchor
+	end := map[int]int{} // by diagonal: where its last run ends in all
+	eachHash(want, anchorRunes, func(i int, h uint64) {
+		for _, g := range p.nearest(shortHash(h), expected+float64(i)) {
+			j := int(g.at)
+			if end[j-i] > j || !same(want[i:i+anchorRunes], p.all[j:j+anchorRunes]) {
+				continue
+			}
+			n := anchorRunes
+			for i+n < len(want) && j+n < len(p.all) && want[i+n] == p.all[j+n] {
+				n++
+			}
+			end[j-i] = j + n
+			out = append(out, anchor{i, j, n})
+		}
+	})
+	return p.located(best(longest(out, maxPlacerAnchors), expected, len(p.all)), len(want))
+}
+
+// nearest returns the grams of a hash that are nearest to a place, at most mostPlaces.
+func (p *Placer) nearest(hash uint32, place float64) []gram {
+	from, _ := slices.BinarySearchFunc(p.grams, hash, func(g gram, h uint32) int { return cmp.Compare(g.hash, h) })
+	to := from
+	if hash == math.MaxUint32 {
+		to = len(p.grams)
+	} else {
+		to, _ = slices.BinarySearchFunc(p.grams, hash+1, func(g gram, h uint32) int { return cmp.Compare(g.hash, h) })
+	}
+	if to-from <= mostPlaces {
+		return p.grams[from:to]
+	}
+	same := p.grams[from:to]
+	at, _ := slices.BinarySearchFunc(same, place, func(g gram, x float64) int { return cmp.Compare(float64(g.at), x) })
+	first := min(max(at-mostPlaces/2, 0), len(same)-mostPlaces)
+	return same[first : first+mostPlaces]
+}
+
+// located turns a chain of common runs into stretches of pages; letters is how many the passage has.
+func (p *Placer) located(chain []anchor, letters int) Located {
 	var out Located
 	found := 0
 	for _, a := range chain {
 		found += a.n
 		for from := a.there; from < a.there+a.n; {
-			page := sort.SearchInts(starts, from+1) - 1
-			to := min(a.there+a.n, starts[page+1])
-			out.Spans = append(out.Spans, PageSpan{page + 1, from - starts[page], to - starts[page]})
+			page := sort.SearchInts(p.starts, from+1) - 1
+			to := min(a.there+a.n, p.starts[page+1])
+			out.Spans = append(out.Spans, PageSpan{page + 1, from - p.starts[page], to - p.starts[page]})
 			from = to
 		}
 	}
-	out.Share = float64(found) / float64(len(want))
+	out.Share = float64(found) / float64(letters)
 	return out
 }
 
@@ -91,11 +181,16 @@ func anchors(want, all []rune, k int) []anchor {
 			out = append(out, anchor{i, j, n})
 		}
 	})
-	if len(out) > maxAnchors {
+	return longest(out, maxAnchors)
+}
+
+// longest returns the longest runs, at most a number of them, by their place in all.
+func longest(out []anchor, most int) []anchor {
+	if len(out) > most {
 		sort.Slice(out, func(a, b int) bool { return out[a].n > out[b].n })
-		out = out[:maxAnchors]
-		sort.Slice(out, func(a, b int) bool { return out[a].there < out[b].there })
+		out = out[:most]
 	}
+	sort.SliceStable(out, func(a, b int) bool { return out[a].there < out[b].there })
 	return out
 }
 

@@ -11,13 +11,13 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// Page is one page of a PDF as people see it, with where its letters stand.
+// Page is one page of a PDF as people see it, with where its letters stand. Pages are without a picture.
 type Page struct {
 	Number int     `json:"number"` // from 1
 	Pages  int     `json:"pages"`  // of the document
 	Width  float64 `json:"width"`  // points, as shown
 	Height float64 `json:"height"`
-	PNG    []byte  `json:"png"`
+	PNG    []byte  `json:"png,omitempty"`
 	// Letters are the letters of this page, in the order of the function Letters; boxes are nil beyond
 	// maxBoxes.
 	Letters string `json:"letters"`
@@ -153,15 +153,50 @@ func (p *PDF) Page(data []byte, n, width int) (*Page, error) {
 	if out.PNG, err = f.draw(page, out.Width, out.Height, width); err != nil {
 		return nil, err
 	}
-	if text := f.call("FPDFText_LoadPage", page); text != 0 {
-		g := f.pageGeometry(page, out.Width, out.Height)
-		out.place(f.pageChars(text, g, &pdfGround{}))
-		f.call("FPDFText_ClosePage", text)
+	placeLetters(f, page, out)
+	if f.err != nil {
+		return nil, &Error{Code: Damaged, Detail: f.err.Error()}
+	}
+	return out, nil
+}
+
+// MaxPlaced is the most pages whose letters are placed at once.
+const MaxPlaced = 16
+
+// Pages returns up to n pages, at most MaxPlaced, from page number from, which counts from 1: their sizes and letters, without
+// pictures. It fails as Page does.
+func (p *PDF) Pages(data []byte, from, n int) ([]*Page, error) {
+	f, doc, pages, err := p.document(data)
+	if err != nil {
+		return nil, err
+	}
+	defer f.close()
+	if from < 1 || from > pages || n < 1 {
+		return nil, &Error{Code: Unreadable, Detail: fmt.Sprintf("the document has pages 1 to %d", pages)}
+	}
+	var out []*Page
+	for at := from; at < from+min(n, MaxPlaced) && at <= pages; at++ {
+		one := &Page{Number: at, Pages: pages}
+		if page := f.call("FPDF_LoadPage", doc, uint64(at-1)); page != 0 {
+			one.Width, one.Height = f.float("FPDF_GetPageWidthF", page), f.float("FPDF_GetPageHeightF", page)
+			placeLetters(f, page, one)
+			f.call("FPDF_ClosePage", page)
+		}
+		out = append(out, one)
 	}
 	if f.err != nil {
 		return nil, &Error{Code: Damaged, Detail: f.err.Error()}
 	}
 	return out, nil
+}
+
+func placeLetters(f *pdfium, page uint64, out *Page) {
+	text := f.call("FPDFText_LoadPage", page)
+	if text == 0 {
+		return
+	}
+	out.place(f.pageChars(text, f.pageGeometry(page, out.Width, out.Height), &pdfGround{}))
+	f.call("FPDFText_ClosePage", text)
 }
 
 // place notes the letters of the page and where they stand.

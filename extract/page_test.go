@@ -134,6 +134,65 @@ func TestLocateChooses(t *testing.T) {
 	}
 }
 
+// TestPlacer: a Placer finds what the function Locate finds, paragraph by paragraph, and Pages gives the letters that Letters does.
+func TestPlacer(t *testing.T) {
+	data := typeset{columns: 2, size: 9, header: "A running header of the journal"}.pdf(salad(60))
+	text := readPDF(t, data).Text
+	letters, err := engine(t).Letters(data, extract.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	placer, found := extract.NewPlacer(letters), 0
+	for _, p := range strings.Split(strings.TrimSpace(text), "\n\n") {
+		fold, near := extract.Fold(p), float64(strings.Index(text, p))/float64(len(text))
+		if len(fold) < 60 {
+			continue
+		}
+		found++
+		want, got := extract.Locate(letters, fold, near), placer.Locate(fold, near)
+		if got.Share < want.Share || !got.Sure() || got.Spans[0].Page != want.Spans[0].Page {
+			t.Errorf("got %+v, want %+v of: %s", got, want, p)
+		}
+	}
+	if found < 10 {
+		t.Errorf("%d paragraphs: the test shows little", found)
+	}
+	pages, err := engine(t).Pages(data, 2, 2)
+	if err != nil || len(pages) != min(2, len(letters)-1) {
+		t.Fatalf("%d pages, %v", len(pages), err)
+	}
+	for i, p := range pages {
+		if p.Number != i+2 || p.Pages != len(letters) || p.Letters != letters[i+1] || len(p.Boxes) != len([]rune(p.Letters)) || p.PNG != nil {
+			t.Errorf("page %d of %d: %d letters, %d boxes", p.Number, p.Pages, len(p.Letters), len(p.Boxes))
+		}
+	}
+	for _, from := range []int{-1, 0, len(letters) + 1} {
+		if _, err := engine(t).Pages(data, from, 2); err == nil {
+			t.Errorf("there are pages from %d", from)
+		}
+	}
+}
+
+// TestPlacerRepeats: of many places with the same letters, the one where the passage is expected is taken.
+func TestPlacerRepeats(t *testing.T) {
+	const same = "thesamesentencestandsoneverypage"
+	var pages []string
+	for i := range 40 {
+		pages = append(pages, "page"+strings.Repeat(string(rune('a'+i%26)), 50)+same)
+	}
+	p := extract.NewPlacer(pages)
+	for want := 1; want <= 40; want += 13 {
+		if at := p.Locate(same, (float64(want)-0.4)/40); at.Share != 1 || at.Spans[0].Page != want {
+			t.Errorf("%+v, want page %d", at, want)
+		}
+	}
+	for _, none := range []string{"", "short", "quitedifferentwordsthatstandnowhere"} {
+		if at := p.Locate(none, 0.5); at.Share != 0 {
+			t.Errorf("%q is found: %+v", none, at)
+		}
+	}
+}
+
 func TestPageErrors(t *testing.T) {
 	data := typeset{columns: 1, size: 9}.pdf([]string{"One page."})
 	for _, n := range []int{0, -1, 2} {
@@ -162,7 +221,11 @@ func FuzzLocate(f *testing.F) {
 		if at.Share < 0 || at.Share > 1 {
 			t.Fatalf("share %v", at.Share)
 		}
-		for _, s := range at.Spans {
+		placed := extract.NewPlacer(pages).Locate(extract.Fold(passage), near)
+		if placed.Share < 0 || placed.Share > 1 {
+			t.Fatalf("placed %v", placed.Share)
+		}
+		for _, s := range append(at.Spans, placed.Spans...) {
 			if s.Start < 0 || s.Start >= s.End || s.End > len([]rune(pages[s.Page-1])) {
 				t.Fatalf("span %+v of %d letters", s, len([]rune(pages[s.Page-1])))
 			}

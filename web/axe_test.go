@@ -79,7 +79,7 @@ var unshownPages = map[string]string{
 	"GET /batches/{id}/events":        "a stream",
 	"GET /batches/{id}/charts":        "what the pictures of a batch are drawn from",
 	"GET /batches/{id}/tables/{name}": "a download",
-	"GET /checks/{id}/pages/{n}":      "the page before it at another number",
+	"GET /checks/{id}/pages/{n}":      "a picture",
 	"GET /deletions/{id}":             "a receipt, to be kept",
 }
 

@@ -70,6 +70,31 @@ func (o plainOriginals) Page(_ context.Context, file string, n int) (*web.Origin
 	return &web.OriginalPage{Number: n, Pages: len(pages), Width: 100, Height: 100, PNG: b.Bytes()}, err
 }
 
+func (o plainOriginals) Layout(_ context.Context, file, text string, spans []concordat.Span, from, n int) (*web.Layout, error) {
+	pages := o.read(file)
+	if from < 1 || from > len(pages) {
+		return nil, fmt.Errorf("page %d: %w", from, concordat.ErrNotFound)
+	}
+	l := &web.Layout{Pages: len(pages), Begins: make([]int, len(spans))}
+	for i := from; i < from+n && i <= len(pages); i++ {
+		l.Shown = append(l.Shown, web.LaidOut{Number: i, Width: 100, Height: 100})
+	}
+	for i, s := range spans {
+		for k, p := range pages {
+			if at := strings.Index(p, strings.TrimSpace(s.In(text))); at >= 0 && s.Len() > 0 {
+				l.Begins[i] = k + 1
+				if k+1 >= from && k+1-from < len(l.Shown) {
+					shown := &l.Shown[k+1-from]
+					shown.Marks = append(shown.Marks, web.LaidOutMark{Span: i, Begins: true,
+						Boxes: []web.Mark{{X: float64(at%50) + 40, Y: 10, Width: 20, Height: 5}, {X: 1, Y: 16, Width: 90, Height: 5}}})
+				}
+				break
+			}
+		}
+	}
+	return l, nil
+}
+
 const paged = "%PDF-1.7 a first page on which nothing stands that anybody else has said before.\f" + folios + "\fA last page."
 
 // A passage of a PDF leads to its page, where it is marked; what is no PDF, or of somebody else, has no pages.
@@ -86,31 +111,28 @@ func TestOriginalPages(t *testing.T) {
 		t.Errorf("the report has no link %s", link)
 	}
 	page := sue.get(link, http.StatusOK) // by way of the page that is found
-	for _, want := range []string{"Page 2 of 3", `<rect id="mark"`, `href="` + essay + `/pages/2.png"`, "Passage 1 is framed", `href="` +
-		essay + `/passages/1"`, "reading room"} {
-		if !strings.Contains(page, want) {
-			t.Errorf("the page does not hold %s", want)
-		}
-	}
-	if other := sue.get(essay+"/pages/3?passage=1", http.StatusOK); strings.Contains(other, "<rect") ||
-		!strings.Contains(other, "is not on this page") {
-		t.Error("page 3 has a mark, or does not say where the passage is")
-	}
-	if plain := sue.get(essay+"/pages/1", http.StatusOK); strings.Contains(plain, "<rect") {
-		t.Error("a mark without a passage")
+	sue.wants(page, "Page 2 of 3", `<a class="m k-verbatim so so1" data-e="1" href="`+essay+`/passages/1" id="m1" aria-label="Passage 1`,
+		`src="`+essay+`/pages/2.png"`, `alt="Picture of page 2. Its text is in the report."`, `loading="lazy"`,
+		`aria-current="page">As laid out`)
+	if at := sue.get(essay, http.StatusOK); !strings.Contains(at, `<a href="`+essay+`/pages">As laid out</a>`) {
+		t.Error("the report does not lead to its pages")
 	}
 	if picture := sue.get(essay+"/pages/2.png", http.StatusOK); !strings.HasPrefix(picture, "\x89PNG") {
 		t.Errorf("the picture is %q", picture[:min(len(picture), 20)])
 	}
-	for _, path := range []string{essay + "/pages/0", essay + "/pages/4", essay + "/pages/4.png", essay + "/pages/x", essay +
-		"/pages/2?passage=9", text + "/pages/1", text + "/pages?passage=1"} {
+	if first := sue.get(essay+"/pages/1", http.StatusOK); !strings.Contains(first, `id="page-1"`) {
+		t.Error("the address of a page does not lead to it")
+	}
+	for _, path := range []string{essay + "/pages/0", essay + "/pages?page=2", essay + "/pages/4.png", essay + "/pages/x",
+		essay + "/pages?file=2",
+		essay + "/pages?passage=9", text + "/pages", text + "/pages/1.png", text + "/pages?passage=1"} {
 		sue.get(path, http.StatusNotFound)
 	}
-	for _, path := range []string{link, essay + "/pages/2", essay + "/pages/2.png"} {
+	for _, path := range []string{link, essay + "/pages", essay + "/pages/2", essay + "/pages/2.png"} {
 		eve.get(path, http.StatusNotFound)
 		d.person(t).get(path, http.StatusOK) // the page to sign in
 	}
-	if strings.Contains(sue.get(text+"/passages/1", http.StatusOK), "/pages?") {
+	if strings.Contains(sue.get(text+"/passages/1", http.StatusOK)+sue.get(text, http.StatusOK), text+"/pages") {
 		t.Error("a text has a link to its pages")
 	}
 	if audit := d.audited(t); !strings.Contains(audit, "original_read") {
@@ -140,13 +162,17 @@ func TestOriginalOf(t *testing.T) {
 		{Name: "aims", File: "a"}}
 	for words, want := range map[string]string{"one": "", "two": "", "first": "b1", "third": "", "second": "b2", "aim at": ""} {
 		at := strings.Index(text, words)
-		file, own, ok := web.OriginalOf(parts, rep, concordat.Span{Start: at, End: at + len(words)})
+		i, own, ok := web.OriginalOf(parts, rep, concordat.Span{Start: at, End: at + len(words)})
+		file := ""
+		if ok {
+			file = parts[i].File
+		}
 		if file != want || ok != (want != "") || ok && strings.TrimSpace(own.In(text)) != words {
 			t.Errorf("%q is of %q (%v), %q of it, want %q", words, file, ok, own.In(text), want)
 		}
 	}
-	if file, own, ok := web.OriginalOf(parts[1:2], rep, concordat.Span{}); file != "b1" || !ok || own.Len() != len(text) {
-		t.Errorf("one file: %q, %v, %v", file, own, ok)
+	if i, own, ok := web.OriginalOf(parts[1:2], rep, concordat.Span{}); i != 0 || !ok || own.Len() != len(text) {
+		t.Errorf("one file: %d, %v, %v", i, own, ok)
 	}
 }
 
@@ -206,27 +232,41 @@ func (p *person) cookies(base string) chromedp.Action {
 	})
 }
 
-// The page fits a telephone, loads nothing from elsewhere, and shows mark and picture.
-func TestOriginalPageInBrowser(t *testing.T) {
+// The pages fit a telephone and load nothing from elsewhere. A mark opens its passage beside them, without leaving them, and the
+// keys walk from mark to mark.
+func TestLayoutInBrowser(t *testing.T) {
 	t.Parallel()
 	d := newTestSite(t, false)
 	sue := d.signedIn(t, "sue", store.RoleSubmitter)
-	sue.upload(http.StatusOK, nil, "essay.pdf", paged)
-	essay := d.URL + "/checks/" + string(d.await(t)["essay.pdf"]) + "/pages/2?passage=1"
+	sue.upload(http.StatusOK, nil, "essay.pdf", strings.Repeat(paged+"\f", 5)) // three runs of pages
+	essay := d.URL + "/checks/" + string(d.await(t)["essay.pdf"]) + "/pages"
 	for _, width := range []int{1200, 390}[:suite.Rounds(1, 2)] {
 		ctx, complaints := browser(t, d.URL, width)
 		var overflow bool
-		var drawn, marks int
-		err := chromedp.Run(ctx, sue.cookies(d.URL), chromedp.Navigate(essay), chromedp.WaitVisible("svg.original rect", chromedp.ByQuery),
+		var drawn, marks, leaves int
+		var opened, at, focus string
+		err := chromedp.Run(ctx, sue.cookies(d.URL), chromedp.Navigate(essay), chromedp.WaitVisible(".marks a", chromedp.ByQuery),
 			chromedp.Evaluate(`document.documentElement.scrollWidth > document.documentElement.clientWidth`, &overflow),
-			chromedp.Evaluate(`Math.round(document.querySelector("svg.original image").getBoundingClientRect().width)`, &drawn),
-			chromedp.Evaluate(`document.querySelectorAll("svg.original rect").length`, &marks),
-			shot(t, "original", width))
+			chromedp.Evaluate(`Math.round(document.querySelector(".leaf img").getBoundingClientRect().width)`, &drawn),
+			chromedp.Evaluate(`document.querySelectorAll("#sheet-1 .marks a").length`, &marks),
+			shot(t, "layout", width),
+			chromedp.Evaluate(`void document.querySelector("#m1 .area").dispatchEvent(new MouseEvent("click", {bubbles: true, cancelable: true}))`,
+				nil),
+			chromedp.WaitVisible(".dock [data-passage='1']", chromedp.ByQuery),
+			chromedp.Text(".dock .bar2 span", &opened, chromedp.ByQuery),
+			chromedp.Evaluate(`location.pathname`, &at),
+			chromedp.Poll(`document.activeElement.id === "m1"`, nil),
+			chromedp.Evaluate(`document.activeElement.id`, &focus),
+			chromedp.Evaluate(`document.querySelector("#sheet-2").scrollIntoView()`, nil),
+			chromedp.Poll(`document.querySelectorAll(".leaf").length > 6`, nil),
+			chromedp.Evaluate(`document.querySelectorAll(".leaf").length`, &leaves),
+			shot(t, "layout-open", width))
 		if err != nil {
 			t.Fatal(err)
 		}
-		if overflow || drawn < 200 || marks != 2 {
-			t.Errorf("%d pixels: overflow %v, picture %d wide, %d marks", width, overflow, drawn, marks)
+		if overflow || drawn < 200 || marks < 1 || !strings.Contains(opened, "1") || !strings.HasSuffix(at, "/pages") || leaves <= 6 {
+			t.Errorf("%d pixels: overflow %v, picture %d wide, %d marks, opened %q at %s, %d leaves, focus %s", width, overflow, drawn, marks,
+				opened, at, leaves, focus)
 		}
 		for _, c := range complaints() {
 			t.Errorf("%d: %s", width, c)

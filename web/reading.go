@@ -32,6 +32,7 @@ func (w reportPages) readingRoutes() {
 	w.AddPage("GET /checks/{id}/changes", Everyone, w.changesPart)
 	w.AddPage("GET /checks/{id}/passages/{number}", Everyone, w.passagePage)
 	w.AddPage("GET /checks/{id}/compare", Everyone, w.comparePage)
+	w.layoutRoutes()
 }
 
 // fewSources is how many of the ranked sources are on a page.
@@ -62,7 +63,8 @@ type checkPage struct {
 	LeadFilter report.LeadFilter
 	LeadBar    *leadBar // nil: leads were not requested
 	Orders     []string
-	Page       int // of the text, from 1
+	Layout     *layoutPage // nil: the page shows the text
+	Page       int         // of the text, from 1
 	Pages      int
 	First      string               // number of the first passage on the page of the text; empty: none follows
 	Numbers    string               // of all passages, in text order
@@ -95,7 +97,12 @@ func (p *checkPage) Silent() string {
 }
 
 // Address is the address of the page.
-func (p *checkPage) Address() string { return "/checks/" + string(p.ID) }
+func (p *checkPage) Address() string {
+	if p.Layout != nil {
+		return p.Layout.Address(p.Layout.Number)
+	}
+	return "/checks/" + string(p.ID)
+}
 
 // Comparison is the submission next to one source.
 type Comparison struct {
@@ -169,49 +176,66 @@ func (w reportPages) checkPage(rw http.ResponseWriter, r *http.Request, v *Visit
 		return
 	}
 	if got != nil {
-		q := r.URL.Query()
-		if n, err := strconv.Atoi(q.Get("page")); err == nil {
-			p.Page = min(max(n, 1), p.Pages) // an unparsable value starts at the first
-		}
-		if p.MayReview {
-			var next int64
-			if p.Watched, err = w.Standing.IsWatched(r.Context(), t.ID); err != nil {
-				w.Fail(rw, r, v, err)
-				return
-			}
-			p.Since, next, err = w.Checks.Alerts(r.Context(), store.AlertFilter{Side: store.AlertFound, Task: t.ID}, 0, sinceShown)
-			if err != nil {
-				w.Fail(rw, r, v, err)
-				return
-			}
-			p.MoreSince = next > 0
-		}
-		w.filterLeads(r, p)
-		l := w.links(message.LanguageOf(r), p)
-		for i := range got.Report.Sources {
-			if s := &got.Report.Sources[i]; s.Letter() == q.Get("only") {
-				p.Only, l.Only = s, s.Ordinal
-			}
-		}
-		if p.Review != nil {
-			in, err := w.CaseLibrary(r.Context(), t, p.Review)
-			if err != nil {
-				w.Fail(rw, r, v, err)
-				return
-			}
-			p.InLibrary = &in
-		}
-		p.Told = w.changed(r, v, p)
-		p.Numbers = strings.Join(got.Report.Numbers, " ")
-		p.Result, p.Flags, p.Map, p.Legend = got.view.Result(l), got.view.Flags(l), got.view.Map(l), got.view.Legend()
-		p.Text, p.Short, p.Leads = got.view.Text(p.Page-1, l), got.view.Short(), got.view.Leads(l)
-		p.Coverage, p.Method = got.view.Coverage(), got.view.Method()
-		p.Sources, p.SourceNext = p.Filter.page(got, 0, l)
-		if first := got.view.FirstOn(p.Page - 1); first < len(got.Report.Evidence) {
-			p.First = got.Report.Number(first)
-		}
+		w.showReport(rw, r, v, p, got)
+		return
 	}
 	w.Show(rw, r, v, http.StatusOK, "check", "title.check", p)
+}
+
+// showReport shows a whole report: with its text, or as it is laid out.
+func (w reportPages) showReport(rw http.ResponseWriter, r *http.Request, v *Visitor, p *checkPage, got *reading) {
+	if err := fill(w, r, v, p, got); err != nil {
+		w.Fail(rw, r, v, err)
+		return
+	}
+	w.Show(rw, r, v, http.StatusOK, "check", "title.check", p)
+}
+
+// fill prepares all parts of a report.
+func fill(w reportPages, r *http.Request, v *Visitor, p *checkPage, got *reading) (err error) {
+	q := r.URL.Query()
+	if n, err := strconv.Atoi(q.Get("page")); err == nil && p.Layout == nil {
+		p.Page = min(max(n, 1), p.Pages) // an unparsable value starts at the first
+	}
+	if p.MayReview {
+		var next int64
+		if p.Watched, err = w.Standing.IsWatched(r.Context(), p.ID); err != nil {
+			return err
+		}
+		p.Since, next, err = w.Checks.Alerts(r.Context(), store.AlertFilter{Side: store.AlertFound, Task: p.ID}, 0, sinceShown)
+		if err != nil {
+			return err
+		}
+		p.MoreSince = next > 0
+	}
+	w.filterLeads(r, p)
+	l := w.links(message.LanguageOf(r), p)
+	if p.Only = p.only(q.Get("only")); p.Only != nil {
+		l.Only = p.Only.Ordinal
+	}
+	if p.Review != nil {
+		in, err := w.CaseLibrary(r.Context(), p.Task, p.Review)
+		if err != nil {
+			return err
+		}
+		p.InLibrary = &in
+	}
+	p.Told = w.changed(r, v, p)
+	p.Numbers = strings.Join(got.Report.Numbers, " ")
+	p.Result, p.Flags, p.Map, p.Legend = got.view.Result(l), got.view.Flags(l), got.view.Map(l), got.view.Legend()
+	p.Short, p.Leads = got.view.Short(), got.view.Leads(l)
+	p.Coverage, p.Method = got.view.Coverage(), got.view.Method()
+	p.Sources, p.SourceNext = p.Filter.page(got, 0, l)
+	first := got.view.FirstOn(p.Page - 1)
+	if p.Layout != nil {
+		first = slices.IndexFunc(p.Layout.begins, func(run int) bool { return run >= p.Layout.Number })
+	} else {
+		p.Text = got.view.Text(p.Page-1, l)
+	}
+	if first >= 0 && first < len(got.Report.Evidence) {
+		p.First = got.Report.Number(first)
+	}
+	return nil
 }
 
 // RuleFields are the rules in force, as the form that changes them shows them.
@@ -238,6 +262,12 @@ func (w reportPages) links(in message.Language, p *checkPage) html.Links {
 		},
 	}
 	l.Choose = func(i int) string { return base + "?only=" + p.Report.Sources[i].Letter() + kept + "#read" }
+	if p.Layout != nil {
+		l.Mark = func(e int) string { return p.Layout.mark(p, e) }
+		l.Choose = func(i int) string {
+			return p.Layout.Address(p.Layout.Number) + "&only=" + p.Report.Sources[i].Letter() + "#read"
+		}
+	}
 	l.SourceTools = func(i int) template.HTML {
 		return w.piece(in, "source-tools", sourceTools{p.ID, p.Report.Sources[i], l.Source(i), p.MayReview, p.works[i]})
 	}

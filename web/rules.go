@@ -67,15 +67,20 @@ func (w reportPages) afterRules(r *http.Request, t store.Task, rules report.Rule
 	}
 	to.RawQuery = q.Encode()
 	switch at := f.Get("at"); at {
-	case "passage", "text":
+	case "passage", "text", "pages":
 		// Passages are split and joined by rules; the place stays.
 		start, err := strconv.Atoi(f.Get("start"))
 		got, err2 := w.Reading(r.Context(), t.ID, rules, message.LanguageOf(r).Report(), SeeEverything)
 		if err == nil && err2 == nil {
 			if i := slices.IndexFunc(got.Report.Evidence, func(e concordat.Evidence) bool { return e.Span.End > start }); i >= 0 {
-				if n := got.Report.Number(i); at == "text" {
+				switch n := got.Report.Number(i); at {
+				case "text":
 					to.Fragment = "m" + n
-				} else {
+				case "pages":
+					to.Path += "/pages"
+					q.Set("passage", n)
+					to.RawQuery = q.Encode()
+				default:
 					to.Path += "/passages/" + n
 				}
 			}

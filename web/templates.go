@@ -24,7 +24,7 @@ var templates embed.FS
 
 // assets are the files that pages refer to, compressed once for all sites of a process.
 var assets = sync.OnceValues(func() (static.Files, error) {
-	return static.New(map[string][]byte{"report.css": []byte(html.Style), "lines.js": []byte(html.LinesScript)})
+	return static.New(map[string][]byte{"report.css": []byte(html.Style + html.LeafStyle), "lines.js": []byte(html.LinesScript)})
 })
 
 // parsed reads the page templates, each with the frame around it, once for each language. Sites in one process share them:

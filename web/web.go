@@ -293,7 +293,6 @@ func (w *Web) routes() {
 	w.AddPage("GET /people", Administrators, w.Admin.peoplePage)
 	w.AddPage("POST /people", Administrators, w.Admin.addPerson)
 	w.AddPage("POST /people/{name}", Administrators, w.Admin.changePerson)
-	w.pagesRoutes()
 	w.Admin.hookRoutes()
 	w.Batches.batchesRoutes()
 	w.Reports.readingRoutes()

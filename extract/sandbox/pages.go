@@ -9,14 +9,17 @@ import (
 	"concordat/extract"
 )
 
-// pageRequest asks for the letters of all pages of a PDF, or for one page.
+// pageRequest asks for the letters of all pages of a PDF, for one page, or for some without their pictures.
 type pageRequest struct {
 	Number int `json:"number"` // 0: the letters of all
 	Width  int `json:"width"`  // pixels of the picture
+	Count  int `json:"count"`  // pages from Number on, without pictures; 0: one, with it
 }
 
 // pages reports whether a answers a pageRequest.
-func (a answer) pages() bool { return a.Letters != nil || a.Page != nil || a.Err != nil }
+func (a answer) pages() bool {
+	return a.Letters != nil || a.Page != nil || a.Pages != nil || a.Err != nil
+}
 
 // answerPages is the child's side.
 func answerPages(rq *pageRequest, data []byte, o extract.Options) answer {
@@ -39,6 +42,13 @@ func answerPages(rq *pageRequest, data []byte, o extract.Options) answer {
 			letters = []string{}
 		}
 		return answer{Letters: append(letters, "")} // so that no pages are not no answer
+	}
+	if rq.Count > 0 {
+		pages, err := o.PDF.Pages(data, rq.Number, rq.Count)
+		if err != nil {
+			return fail(err)
+		}
+		return answer{Pages: pages}
 	}
 	page, err := o.PDF.Page(data, rq.Number, rq.Width)
 	if err != nil {
@@ -65,11 +75,23 @@ func (r *Runner) Page(ctx context.Context, path string, n, width int) (*extract.
 	if n < 1 {
 		return nil, &extract.Error{Code: extract.Unreadable, Detail: "pages are numbered from 1"}
 	}
-	a, err := r.ask(ctx, path, pageRequest{n, width})
+	a, err := r.ask(ctx, path, pageRequest{Number: n, Width: width})
 	if err == nil && a.Page == nil {
 		err = fmt.Errorf("page %d of %s: an answer to another question", n, path)
 	}
 	return a.Page, err
+}
+
+// Pages returns up to n pages from number from on, without their pictures; see extract.PDF.Pages. Errors are as of Letters.
+func (r *Runner) Pages(ctx context.Context, path string, from, n int) ([]*extract.Page, error) {
+	if from < 1 || n < 1 {
+		return nil, &extract.Error{Code: extract.Unreadable, Detail: "pages are numbered from 1"}
+	}
+	a, err := r.ask(ctx, path, pageRequest{Number: from, Count: n})
+	if err == nil && len(a.Pages) == 0 {
+		err = fmt.Errorf("pages from %d of %s: an answer to another question", from, path)
+	}
+	return a.Pages, err
 }
 
 // ask sends a file to a child with PDFium and returns its one answer.

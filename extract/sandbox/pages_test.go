@@ -68,6 +68,10 @@ func TestPages(t *testing.T) {
 	if marks := p.Marks(0, len(p.Boxes)); len(marks) != 1 || marks[0].Top < 30 || marks[0].Bottom > 60 {
 		t.Errorf("marks %+v, want one about the middle", marks)
 	}
+	placed, err := r.Pages(ctx, path, 1, 9)
+	if err != nil || len(placed) != 2 || placed[1].Letters != "anotherpage" || placed[1].PNG != nil || placed[1].Width != 200 {
+		t.Errorf("placed %+v, %v", placed, err)
+	}
 	for name, path := range map[string]string{"no PDF": write(t, "b.pdf", "%PDF-1.4 nothing more"),
 		"no file": filepath.Join(t.TempDir(), "none")} {
 		var e *extract.Error

@@ -387,9 +387,10 @@ type answer struct {
 
 	// Answers to a request for pages.
 
-	Letters []string       `json:"letters,omitempty"`
-	Page    *extract.Page  `json:"page,omitempty"`
-	Err     *extract.Error `json:"error,omitempty"`
+	Letters []string        `json:"letters,omitempty"`
+	Page    *extract.Page   `json:"page,omitempty"`
+	Pages   []*extract.Page `json:"placed,omitempty"`
+	Err     *extract.Error  `json:"error,omitempty"`
 }
 
 // ready is the first message of a child.

@@ -40,6 +40,8 @@ type Links struct {
 	PartnerLeadTools func(lead int) template.HTML
 	// Choose returns the address of the text with the passages of one source only; nil: there is none.
 	Choose func(source int) string
+	// Mark returns the address of a passage's mark; nil: it is in the text.
+	Mark func(passage int) string
 	// Only is the ordinal of the only source whose passages are marked in the text; 0: those of all.
 	Only int
 	// NoText says that the text is not on the page, so that nothing leads into it.
@@ -72,8 +74,11 @@ func (l *Links) source(i int) string {
 	return l.Source(i)
 }
 
-// mark returns the address of evidence i in the text.
+// mark returns the address of evidence i in the text, or on its page.
 func (d *doc) mark(i int) string {
+	if d.links.Mark != nil {
+		return d.links.Mark(i)
+	}
 	return d.links.place(d.r.Evidence[i].Span.Start) + "#m" + d.r.Number(i)
 }
 

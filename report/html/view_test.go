@@ -161,3 +161,41 @@ func TestCompare(t *testing.T) {
 		t.Errorf("passage 2 begins with place %d", e)
 	}
 }
+
+// TestLeaf: a page has its picture, which is loaded when it is seen, and the passages on it with the colours, letters and words of
+// the text. A passage that began on another page has no name here, so that its mark is found once.
+func TestLeaf(t *testing.T) {
+	r := report.Build(load(t, "english"), report.Rules{})
+	v := html.NewView(r)
+	at := []html.LeafBox{{X: 72, Y: 100, Width: 300, Height: 12}, {X: 72, Y: 114, Width: 120, Height: 12}}
+	got := string(v.Leaf(html.Leaf{Number: 3, Pages: 9, Width: 595, Height: 842, Picture: "/p/3.png?a=1&b=2", Marks: []html.LeafMark{
+		{Passage: 0, Boxes: at[:1]}, {Passage: 1, Begins: true, Boxes: at}}},
+		html.Links{Passage: func(e int) string { return "/passages/" + r.Number(e) }}))
+	text := string(v.Text(v.PageOf(1), html.Links{}))
+	for _, want := range []string{`id="page-3"`, `src="/p/3.png?a=1&amp;b=2"`, `loading="lazy"`, `viewBox="0 0 595.0 842.0"`,
+		`id="m` + r.Number(1) + `" aria-label="Passage ` + r.Number(1), `href="/passages/` + r.Number(0) + `" tabindex="-1" aria-hidden="true"`,
+		`d="M72.0 100.0h300.0v12.0h-300.0zM72.0 114.0h120.0v12.0h-120.0z"`} {
+		if !strings.Contains(got, want) {
+			t.Errorf("the page lacks %s:\n%s", want, got)
+		}
+	}
+	look := regexp.MustCompile(`class="(m k-[^"]*)" data-e="` + r.Number(1) + `"`)
+	here, there := look.FindStringSubmatch(got), look.FindStringSubmatch(text)
+	if here == nil || there == nil || here[1] != there[1] {
+		t.Errorf("the mark looks as %q, in the text as %q", here, there)
+	}
+}
+
+// TestLeafColours: paper is light in the dark too: its colours are those of the parts on a light page.
+func TestLeafColours(t *testing.T) {
+	colour := regexp.MustCompile(`--so[0-9]b?: ?#[0-9a-f]{6}`)
+	paper := colour.FindAllString(html.LeafStyle, -1)
+	if len(paper) != 18 {
+		t.Fatalf("%d colours", len(paper))
+	}
+	for i, light := range colour.FindAllString(html.Style, 18) {
+		if got := strings.ReplaceAll(paper[i], " ", ""); got != light {
+			t.Errorf("got %s, want %s", got, light)
+		}
+	}
+}

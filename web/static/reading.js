@@ -37,6 +37,9 @@
 
 	function read() {
 		const base = reader.dataset.reader, pages = +reader.dataset.pages;
+		const here = reader.dataset.here || base, laidOut = here !== base; // pages of the original, or of the text
+		const whole = () => laidOut ? reader.dataset.sheets.replace("&part=1", "").replace("{n}", first) : base + filter();
+		let places = (reader.dataset.places || "").split(" "); // page here of each passage, if laid out; 0: none
 		let numbers = reader.dataset.numbers ? reader.dataset.numbers.split(" ") : []; // of passages: 7, 7b
 		// filter is that of leads, which the address keeps.
 		const filter = () => {
@@ -73,7 +76,7 @@
 		// load puts the text of a page into its place, once, and again after a change of the rules.
 		function load(n) {
 			if (!loading.has(n)) {
-				const coming = fetched(base + "/text/" + n + filter()).then((markup) => {
+				const coming = fetched(laidOut ? reader.dataset.sheets.replace("{n}", n) : base + "/text/" + n + filter()).then((markup) => {
 					if (loading.get(n) !== coming) return load(n); // the rules changed meanwhile
 					const s = of.get(n);
 					keepPlace(() => swap(s, fragment(markup)));
@@ -108,8 +111,8 @@
 		let following = false;
 		function keepPlace(change) {
 			const s = following && !held && Array.from(of.values()).find((x) => x.getBoundingClientRect().bottom > 0);
-			const edge = s ? all(".body > *", s).findIndex((p) => p.getBoundingClientRect().bottom > 0) : -1;
-			const top = () => edge < 0 ? undefined : all(".body > *", s)[edge]?.getBoundingClientRect().top;
+			const edge = s ? all(".body > *, .leaf", s).findIndex((p) => p.getBoundingClientRect().bottom > 0) : -1;
+			const top = () => edge < 0 ? undefined : all(".body > *, .leaf", s)[edge]?.getBoundingClientRect().top;
 			const before = top();
 			change();
 			const after = top();
@@ -148,7 +151,7 @@
 		}
 		const address = (href) => {
 			const u = new URL(href, location.href);
-			return u.pathname === base && u.hash ? { page: +(u.searchParams.get("page") || 1), id: u.hash.slice(1) } : null;
+			return u.pathname === here && u.hash && !u.searchParams.has("passage") ? { page: +(u.searchParams.get("page") || 1), id: u.hash.slice(1) } : null;
 		};
 		if (first > 1 && location.hash && document.getElementById(location.hash.slice(1))) go(first, location.hash.slice(1));
 		else if (first > 1) given.scrollIntoView();
@@ -179,7 +182,7 @@
 		side.prepend(dock);
 
 		function paint() {
-			for (const m of all("mark.m")) {
+			for (const m of all(".m[data-e]")) {
 				m.classList.toggle("on", m.dataset.e === current);
 				if (only) m.classList.toggle("dim", !only.passages.includes(m.dataset.e));
 			}
@@ -196,15 +199,15 @@
 			if (!li || only && only.letter === letter) {
 				only = null;
 				note.remove();
-				for (const m of all("mark.m.dim")) m.classList.remove("dim");
-				history.replaceState(null, "", base + filter() + location.hash);
+				for (const m of all(".m.dim")) m.classList.remove("dim");
+				history.replaceState(null, "", whole() + location.hash);
 				return;
 			}
 			only = { letter, passages: all("[data-e]", li).map((a) => a.dataset.e) };
 			only.passages.sort((a, b) => numbers.indexOf(a) - numbers.indexOf(b));
 			li.classList.add("chosen");
 			const back = document.createElement("a");
-			back.href = base + filter();
+			back.href = whole();
 			back.dataset.all = "";
 			back.textContent = reader.dataset.all;
 			note.replaceChildren(reader.dataset.showing.replace("{s}", letter) + " ", back);
@@ -227,10 +230,10 @@
 			const got = fragment(markup);
 			const passage = one("[data-passage]", got);
 			where.textContent = passage.dataset.where;
-			for (const at of all('input[name="at"][value="passage"]', got)) at.value = "text";
+			for (const at of all('input[name="at"][value="passage"]', got)) at.value = laidOut ? "pages" : "text";
 			if (only) for (const pair of all(".pair", got)) pair.open = one(".sq", pair).textContent === only.letter;
 			if (still && dock.hidden) { // the list of sources stays
-				await go(+passage.dataset.text, "m" + n);
+				await bring(n, passage);
 				next = n;
 				wanted = "";
 				return;
@@ -241,8 +244,13 @@
 			dock.scrollTop = side.scrollTop = 0;
 			document.body.classList.add("docked");
 			paint();
-			await go(+passage.dataset.text, "m" + n);
+			await bring(n, passage);
 			paint();
+		}
+		// bring shows the mark of a passage, if it has one here.
+		async function bring(n, passage) {
+			const page = laidOut ? +places[numbers.indexOf(n)] : +passage.dataset.text;
+			if (page > 0) await go(page, "m" + n);
 		}
 		function step(by) {
 			const among = only ? only.passages : numbers;
@@ -281,7 +289,7 @@
 				choose(null);
 				return;
 			}
-			const passage = href && href.startsWith(base + "/passages/") && link.closest(".no, .map, .remark");
+			const passage = href && href.startsWith(base + "/passages/") && link.closest(".no, .map, .marks, .unplaced, .remark");
 			if (passage) {
 				event.preventDefault();
 				show(href.slice((base + "/passages/").length)).catch(() => { location.href = href; });
@@ -360,6 +368,7 @@
 				document.documentElement.style.overflowAnchor = "";
 			}
 			numbers = now.dataset.numbers ? now.dataset.numbers.split(" ") : [];
+			places = (now.dataset.places || "").split(" ");
 			shown = +now.dataset.latest;
 			if (shown >= latest) for (const x of all('.toast a[href="' + base + '"]')) x.remove();
 		}
@@ -383,7 +392,7 @@
 		}
 		const opened = /^#m([0-9]+[a-z]*)$/.exec(location.hash);
 		if (opened && numbers.includes(opened[1])) show(opened[1]).catch(() => {});
-		if (new URLSearchParams(location.search).has("changed")) history.replaceState(null, "", base + filter() + location.hash);
+		if (new URLSearchParams(location.search).has("changed")) history.replaceState(null, "", whole() + location.hash);
 		// What a link names within a fold is shown.
 		const reveal = () => {
 			const x = location.hash.length > 1 && document.getElementById(location.hash.slice(1));

@@ -1,0 +1,125 @@
+package daemon
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"fmt"
+
+	"concordat"
+	"concordat/extract"
+	"concordat/extract/sandbox"
+	"concordat/web"
+)
+
+// Layout implements web.Originals.
+func (o *originals) Layout(ctx context.Context, file, text string, spans []concordat.Span, from, n int) (*web.Layout, error) {
+	placed, err := o.placed(ctx, file, text, spans)
+	if err != nil {
+		return nil, err
+	}
+	pages, err := lookUp(ctx, o, fmt.Sprintf("placed %d+%d %s", from, n, file), func(ps []*extract.Page) int {
+		size := 0
+		for _, p := range ps {
+			size += 128 + len(p.Letters) + 16*len(p.Boxes)
+		}
+		return size
+	}, func(r *sandbox.Runner, path string) ([]*extract.Page, error) { return r.Pages(ctx, path, from, n) }, file)
+	if err != nil {
+		return nil, err
+	}
+	out := &web.Layout{Pages: pages[0].Pages, Begins: make([]int, len(spans))}
+	for _, p := range pages {
+		out.Shown = append(out.Shown, web.LaidOut{Number: p.Number, Width: p.Width, Height: p.Height})
+	}
+	for i, at := range placed {
+		if len(at) == 0 {
+			continue
+		}
+		out.Begins[i] = at[0].Page
+		for _, s := range at {
+			k := s.Page - from
+			if k < 0 || k >= len(pages) {
+				continue
+			}
+			var boxes []web.Mark
+			for _, b := range pages[k].Marks(s.Start, s.End) {
+				boxes = append(boxes, markOf(b))
+			}
+			if boxes == nil {
+				continue
+			}
+			shown := &out.Shown[k]
+			if last := len(shown.Marks) - 1; last >= 0 && shown.Marks[last].Span == i {
+				shown.Marks[last].Boxes = append(shown.Marks[last].Boxes, boxes...)
+				continue
+			}
+			shown.Marks = append(shown.Marks, web.LaidOutMark{Span: i, Begins: s == at[0], Boxes: boxes})
+		}
+	}
+	return out, nil
+}
+
+func markOf(b extract.Box) web.Mark {
+	return web.Mark{X: float64(b.Left), Y: float64(b.Top), Width: float64(b.Right - b.Left), Height: float64(b.Bottom - b.Top)}
+}
+
+// placed returns where spans of a text are on the pages of its file; nothing for those that are not found for sure.
+func (o *originals) placed(ctx context.Context, file, text string, spans []concordat.Span) ([][]extract.PageSpan, error) {
+	key := "spans " + spansDigest(text, spans) + " " + file
+	if v, ok := o.get(key); ok {
+		return v.([][]extract.PageSpan), nil
+	}
+	letters, err := o.letters(ctx, file)
+	if err != nil {
+		return nil, err
+	}
+	placer, ok := o.get("placer " + file)
+	if !ok {
+		p := extract.NewPlacer(letters)
+		o.put("placer "+file, p, p.Bytes())
+		placer = p
+	}
+	out, size := make([][]extract.PageSpan, len(spans)), 0
+	for i, s := range spans {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		if s.Len() <= 0 {
+			continue
+		}
+		at := placer.(*extract.Placer).Locate(extract.Fold(s.In(text)), float64(s.Start)/float64(len(text)))
+		if at.Sure() {
+			out[i] = filled(at.Spans)
+		}
+		size += 24 + 24*len(out[i])
+	}
+	o.put(key, out, size)
+	return out, nil
+}
+
+// spansDigest names spans of a text.
+func spansDigest(text string, spans []concordat.Span) string {
+	h := sha256.New()
+	_, _ = h.Write([]byte(text)) // a hash takes everything
+	for _, s := range spans {
+		_ = binary.Write(h, binary.BigEndian, [2]int64{int64(s.Start), int64(s.End)})
+	}
+	return string(h.Sum(nil))
+}
+
+// smallGap is how many letters between two parts of a passage are marked with them: a word that is read otherwise on the page.
+const smallGap = 40
+
+// filled joins the stretches of a page that only a small gap separates.
+func filled(at []extract.PageSpan) []extract.PageSpan {
+	out := at[:1:1]
+	for _, s := range at[1:] {
+		if last := &out[len(out)-1]; last.Page == s.Page && s.Start >= last.End && s.Start-last.End <= smallGap {
+			last.End = s.End
+			continue
+		}
+		out = append(out, s)
+	}
+	return out
+}

@@ -1,0 +1,115 @@
+package html
+
+import (
+	_ "embed"
+	"fmt"
+	"html/template"
+	"math"
+	"strconv"
+	"strings"
+)
+
+// LeafStyle is the look of what View.Leaf returns, to follow Style.
+//
+//go:embed leaf.css
+var LeafStyle string
+
+// Leaf is a page of the submission as it is laid out, with the places of passages on it.
+type Leaf struct {
+	Number, Pages int
+	Width, Height float64 // points
+	Picture       string  // its address
+	Marks         []LeafMark
+}
+
+// LeafMark is a passage, or the part of one, on a leaf.
+type LeafMark struct {
+	Passage int // its index
+	Begins  bool
+	Boxes   []LeafBox // one for each line, in order
+}
+
+// LeafBox is a place in points from the upper left corner of the leaf.
+type LeafBox struct{ X, Y, Width, Height float64 }
+
+// Leaf returns a page as a picture with its passages marked, in the colours and with the signs of the text. The picture is
+// loaded when it comes into view.
+func (v *View) Leaf(p Leaf, l Links) template.HTML {
+	return v.part(l, func(d *doc) {
+		n := strconv.Itoa(p.Number)
+		d.raw(`<figure class="leaf" id="page-`, n, `"><figcaption>`)
+		d.say("Page %d of %d", p.Number, p.Pages)
+		d.raw(`</figcaption><div class="paper">`)
+		d.raw(fmt.Sprintf(`<img width="%.0f" height="%.0f" loading="lazy" decoding="async"`, max(p.Width, 1), max(p.Height, 1)))
+		d.attr("src", p.Picture)
+		d.attr("alt", d.in.Say("Picture of page %d. Its text is in the report.", p.Number))
+		d.raw(`>`)
+		if len(p.Marks) > 0 {
+			d.raw(fmt.Sprintf(`<svg class="marks" viewBox="0 0 %.1f %.1f" preserveAspectRatio="none" role="group"`, p.Width, p.Height))
+			d.attr("aria-label", d.in.Say("Passages on page %d", p.Number))
+			d.raw(">")
+			var labels []LeafBox
+			for _, m := range p.Marks {
+				writeLeafMark(d, m, &labels)
+			}
+			d.raw("</svg>")
+		}
+		d.raw("</div></figure>\n")
+	})
+}
+
+// writeLeafMark writes one mark, and its number if it begins here. labels has the places of numbers on the page.
+func writeLeafMark(d *doc, m LeafMark, labels *[]LeafBox) {
+	e := d.r.Evidence[m.Passage]
+	c, number := class(e.Kind, e.Excluded), d.r.Number(m.Passage)
+	d.raw(`<a class="m k-`, c, d.coloured(m.Passage), `" data-e="`, number, `"`)
+	d.attr("href", d.links.passage(m.Passage))
+	if m.Begins {
+		d.raw(` id="m`, number, `"`)
+		d.attr("aria-label", d.label(m.Passage))
+	} else {
+		d.raw(` tabindex="-1" aria-hidden="true"`)
+	}
+	d.raw("><title>")
+	d.text(d.label(m.Passage))
+	d.raw("</title>")
+	var area, line strings.Builder
+	left := m.Boxes[0].X
+	for _, b := range m.Boxes {
+		fmt.Fprintf(&area, "M%.1f %.1fh%.1fv%.1fh%.1fz", b.X, b.Y, b.Width, b.Height, -b.Width)
+		fmt.Fprintf(&line, "M%.1f %.1fh%.1f", b.X, b.Y+b.Height, b.Width)
+		if b.Y < m.Boxes[0].Y+3*b.Height { // of the same column
+			left = min(left, b.X)
+		}
+	}
+	d.raw(`<path class="area" d="`, area.String(), `"/><path class="line" d="`, line.String(), `"/>`)
+	if m.Begins {
+		x, y, anchor := labelAt(m.Boxes[0], left, labels)
+		d.raw(fmt.Sprintf(`<text x="%.1f" y="%.1f" text-anchor="%s" aria-hidden="true">`, x, y, anchor))
+		d.text(strings.TrimSpace(number + " " + sign(c) + " " + d.letter(m.Passage)))
+		d.raw("</text>")
+	}
+	d.raw("</a>")
+}
+
+const (
+	// leafMargin is the least room beside a passage for its number, and labelHeight what a number takes, in points.
+	leafMargin  = 34
+	labelHeight = 9
+)
+
+// labelAt returns the place of a passage's number: before the first line, or above it if there is no room; below another number
+// that is there already.
+func labelAt(first LeafBox, left float64, labels *[]LeafBox) (x, y float64, anchor string) {
+	x, y, anchor = left-4, max(first.Y+first.Height*0.8, labelHeight), "end"
+	if left < leafMargin {
+		x, y, anchor = first.X, max(first.Y+1, labelHeight), "start"
+	}
+	for _, l := range *labels {
+		if math.Abs(l.X-x) < leafMargin && math.Abs(l.Y-y) < labelHeight {
+			y = l.Y + labelHeight
+		}
+	}
+	*labels = append(*labels, LeafBox{X: x, Y: y})
+	return x, y, anchor
+}

@@ -1,0 +1,289 @@
+package web
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"html/template"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"concordat"
+	"concordat/report"
+	"concordat/report/html"
+	"concordat/site"
+	"concordat/store"
+	"concordat/web/message"
+)
+
+// Layout is a run of pages of an original, with the places of passages on them.
+type Layout struct {
+	Pages  int   // of the original
+	Begins []int // page on which each span begins; 0: it was not found for certain, and is not marked
+	Shown  []LaidOut
+}
+
+// LaidOut is one page without its picture.
+type LaidOut struct {
+	Number        int
+	Width, Height float64 // points
+	Marks         []LaidOutMark
+}
+
+// LaidOutMark is a span, or a part of it, on a page.
+type LaidOutMark struct {
+	Span   int // its index
+	Begins bool
+	Boxes  []Mark // one for each line, in order
+}
+
+// leavesAtOnce is how many pages of an original are on one page here.
+const leavesAtOnce = 6
+
+// layoutPage is the submission as it is laid out, for the template.
+type layoutPage struct {
+	Files    []laidOutFile
+	Sheet    template.HTML
+	Number   int // of the run of pages that is shown, from 1
+	Runs     int
+	Original int      // pages of the original
+	Begins   string   // the run on which each passage begins, in the order of numbers; 0: none
+	Unplaced []string // numbers of passages of this file that are not marked
+	Missed   string   // the number of the passage that was looked for in vain
+
+	address string
+	begins  []int // run of each passage; 0: none
+	file    int   // from 1; 0: there is only one
+}
+
+// laidOutFile is a file of a submission of several.
+type laidOutFile struct {
+	Number  int // from 1; 0: it has no pages
+	Name    string
+	Current bool
+}
+
+// Address is the address of a run of pages, with a place for its number if n is negative.
+func (l *layoutPage) Address(n int) string {
+	number := "{n}"
+	if n >= 0 {
+		number = strconv.Itoa(n)
+	}
+	out := l.address + "?page=" + number
+	if l.file > 0 {
+		out += "&file=" + strconv.Itoa(l.file)
+	}
+	return out
+}
+
+// mark is the address of a passage's mark.
+func (l *layoutPage) mark(p *checkPage, i int) string {
+	if l.begins[i] == 0 {
+		return l.address + "?passage=" + p.Report.Number(i) // of another file, or not to be found
+	}
+	return l.Address(l.begins[i]) + "#m" + p.Report.Number(i)
+}
+
+func (w reportPages) layoutRoutes() {
+	w.AddPage("GET /checks/{id}/pages", Everyone, w.layoutPage)
+	w.AddPage("GET /checks/{id}/pages/{n}", Everyone, w.leafPicture)
+}
+
+// layoutPage shows the submission as it is laid out, with its passages marked.
+func (w reportPages) layoutPage(rw http.ResponseWriter, r *http.Request, v *Visitor) {
+	q := r.URL.Query()
+	piece := q.Get("part") != ""
+	p, got, err := w.reader(r, v, piece)
+	if err == nil && p.originals == nil {
+		err = fmt.Errorf("pages of %s: %w", p.ID, concordat.ErrNotFound)
+	}
+	k := -1
+	if number := q.Get("passage"); err == nil && number != "" {
+		if k = p.Report.Numbered(number); k < 0 {
+			err = fmt.Errorf("passage %q: %w", number, concordat.ErrNotFound)
+		}
+	}
+	if err == nil {
+		noteOriginal(r.Context(), w, v, p.ID, piece)
+		err = layOut(w, r, p, got, k)
+	}
+	if err != nil {
+		w.Fail(rw, r, v, err)
+		return
+	}
+	if k >= 0 {
+		if p.Layout.begins[k] > 0 {
+			to := p.Layout.mark(p, k)
+			if changed := q.Get("changed"); changed != "" {
+				to = strings.Replace(to, "#", "&changed="+url.QueryEscape(changed)+"#", 1)
+			}
+			http.Redirect(rw, r, to, http.StatusSeeOther)
+			return
+		}
+		p.Layout.Missed = p.Report.Number(k)
+	}
+	if piece {
+		part(rw, r, p.Layout.Sheet)
+		return
+	}
+	w.showReport(rw, r, v, p, got)
+}
+
+// layOut prepares the pages that the request asks for, or those of the file with passage k, if that is not negative.
+func layOut(w reportPages, r *http.Request, p *checkPage, got *reading, k int) error {
+	q := r.URL.Query()
+	l := &layoutPage{address: "/checks/" + string(p.ID) + "/pages", Number: 1}
+	if n, err := strconv.Atoi(q.Get("page")); err == nil {
+		l.Number = max(n, 1) // an unparsable value starts at the first
+	}
+	at, err := fileAt(p.originals, q.Get("file"))
+	if err != nil {
+		return err
+	}
+	rep := p.Report
+	if k >= 0 {
+		var ok bool
+		if at, _, ok = originalOf(p.originals, rep, rep.Evidence[k].Span); !ok {
+			return fmt.Errorf("original of passage %q: %w", rep.Number(k), concordat.ErrNotFound)
+		}
+	}
+	if len(p.originals) > 1 {
+		l.file = at + 1
+		for i, f := range p.originals {
+			one := laidOutFile{Name: f.Name, Current: i == at}
+			if f.File != "" {
+				one.Number = i + 1
+			}
+			l.Files = append(l.Files, one)
+		}
+	}
+	own := stretches(p.originals, rep)[at].own
+	spans := make([]concordat.Span, len(rep.Evidence)) // empty: not of this file
+	for i, e := range rep.Evidence {
+		s := concordat.Span{Start: max(e.Span.Start, own.Start) - own.Start, End: min(e.Span.End, own.End) - own.Start}
+		if s.Start < s.End {
+			spans[i] = s
+		}
+	}
+	laid, err := w.o.Originals.Layout(r.Context(), p.originals[at].File, own.In(rep.Submission.Text), spans,
+		(l.Number-1)*leavesAtOnce+1, leavesAtOnce)
+	if err != nil {
+		return err
+	}
+	l.Original, l.Runs = laid.Pages, (laid.Pages+leavesAtOnce-1)/leavesAtOnce
+	l.begins = make([]int, len(spans))
+	runs := make([]string, len(spans))
+	for i, page := range laid.Begins {
+		if page > 0 {
+			l.begins[i] = (page-1)/leavesAtOnce + 1
+		} else if spans[i].Len() > 0 {
+			l.Unplaced = append(l.Unplaced, rep.Number(i))
+		}
+		runs[i] = strconv.Itoa(l.begins[i])
+	}
+	l.Begins = strings.Join(runs, " ")
+	p.Layout = l
+	links := w.links(message.LanguageOf(r), p)
+	if s := p.only(q.Get("only")); s != nil {
+		links.Only = s.Ordinal
+	}
+	var out strings.Builder
+	for _, leaf := range laid.Shown {
+		one := html.Leaf{Number: leaf.Number, Pages: laid.Pages, Width: leaf.Width, Height: leaf.Height,
+			Picture: fmt.Sprintf("%s/%d.png", l.address, leaf.Number)}
+		if l.file > 0 {
+			one.Picture += "?file=" + strconv.Itoa(l.file)
+		}
+		for _, m := range leaf.Marks {
+			mark := html.LeafMark{Passage: m.Span, Begins: m.Begins}
+			for _, b := range m.Boxes {
+				mark.Boxes = append(mark.Boxes, html.LeafBox(b))
+			}
+			one.Marks = append(one.Marks, mark)
+		}
+		out.WriteString(string(got.view.Leaf(one, links)))
+	}
+	l.Sheet = template.HTML(out.String())
+	return nil
+}
+
+// fileAt returns the index of the file of a number, or of the first with pages if there is none.
+func fileAt(parts []site.Part, number string) (int, error) {
+	if number == "" {
+		for i, p := range parts {
+			if p.File != "" {
+				return i, nil
+			}
+		}
+	}
+	n, err := strconv.Atoi(number)
+	if err != nil || n < 1 || n > len(parts) || parts[n-1].File == "" {
+		return 0, fmt.Errorf("file %q: %w", number, concordat.ErrNotFound)
+	}
+	return n - 1, nil
+}
+
+// leafPicture sends the picture of a page. The number alone leads to the page among its neighbours.
+func (w reportPages) leafPicture(rw http.ResponseWriter, r *http.Request, v *Visitor) {
+	name, picture := strings.CutSuffix(r.PathValue("n"), ".png")
+	n, err := strconv.Atoi(name)
+	if err != nil || n < 1 {
+		err = fmt.Errorf("page %q: %w", name, concordat.ErrNotFound)
+	}
+	var t store.Task
+	if err == nil {
+		t, err = w.task(r, v)
+	}
+	if err == nil && !picture {
+		q := url.Values{"page": {strconv.Itoa((n-1)/leavesAtOnce + 1)}}
+		if file := r.URL.Query().Get("file"); file != "" {
+			q.Set("file", file)
+		}
+		http.Redirect(rw, r, fmt.Sprintf("/checks/%s/pages?%s#page-%d", t.ID, q.Encode(), n), http.StatusSeeOther)
+		return
+	}
+	var parts []site.Part
+	if err == nil {
+		parts, err = w.originals(r.Context(), t)
+	}
+	at := 0
+	if err == nil {
+		at, err = fileAt(parts, r.URL.Query().Get("file"))
+	}
+	var p *OriginalPage
+	if err == nil {
+		noteOriginal(r.Context(), w, v, t.ID, true)
+		p, err = w.o.Originals.Page(r.Context(), parts[at].File, n)
+	}
+	switch {
+	case err == nil:
+		rw.Header().Set("Content-Type", "image/png")
+		_, _ = rw.Write(p.PNG) // a disconnected browser misses nothing
+	case errors.Is(err, concordat.ErrNotFound) && picture:
+		http.NotFound(rw, r)
+	default:
+		w.Fail(rw, r, v, err)
+	}
+}
+
+// noteOriginal records that someone looks at an original: each whole page, and at intervals its pictures.
+func noteOriginal(ctx context.Context, w reportPages, v *Visitor, id concordat.TaskID, part bool) {
+	if !w.readsOn(id, "original "+v.Name) || !part {
+		w.Audit(ctx, v.Name, "original_read", map[string]any{"task": id})
+	}
+}
+
+// only returns the source with a letter, whose passages alone are marked; nil: there is none.
+func (p *checkPage) only(letter string) *report.RankedSource {
+	for i := range p.Report.Sources {
+		if s := &p.Report.Sources[i]; s.Letter() == letter {
+			return s
+		}
+	}
+	return nil
+}
+
+// MayLeaf reports whether the submission has pages to leaf through.
+func (p *checkPage) MayLeaf() bool { return p.originals != nil }
