@@ -35,6 +35,71 @@ func (w Work) Authors() string {
 	return strings.Join(names, "; ")
 }
 
+// PageURL is the address of the repository's own page if that may become a link; else empty.
+func (w Work) PageURL() string { return webAddress(w.Page) }
+
+// LicenseURL is the address of the licence; empty: it is said in words, or not known.
+func (w Work) LicenseURL() string { return webAddress(w.License) }
+
+// webAddress returns text if it is a web address, else nothing: what a repository says becomes a link.
+func webAddress(text string) string {
+	if u, err := url.Parse(text); err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" ||
+		strings.ContainsAny(text, " \n\t") {
+		return ""
+	}
+	return text
+}
+
+// URL is the address of the author's ORCID record; empty: it is not known.
+func (c Creator) URL() string {
+	if c.ORCID == "" {
+		return ""
+	}
+	return WorkID{SchemeORCID, c.ORCID}.URL()
+}
+
+// OrganisationURL is the address of the ROR record of the author's organisation; empty: it is not known.
+func (c Creator) OrganisationURL() string {
+	if c.ROR == "" {
+		return ""
+	}
+	return WorkID{SchemeROR, c.ROR}.URL()
+}
+
+// The most that ParseCreators reads.
+const (
+	MaxCreators = 64
+	maxCreators = 8 << 10 // bytes
+)
+
+// orcidIn is an ORCID iD in a text, with what may stand around it.
+var orcidIn = regexp.MustCompile(`(?i)[(\[<]?\s*(?:orcid:?\s*|https?://(?:www\.)?orcid\.org/)?([0-9]{4}-[0-9]{4}-[0-9]{4}-[0-9]{3}[0-9X])\s*[)\]>]?`)
+
+// ParseCreators reads authors that semicolons, line breaks or ampersands divide, each with an ORCID iD if one follows the name:
+// "Jane Doe (0000-0002-1825-0097); Roe, Richard". At most MaxCreators are read.
+func ParseCreators(text string) []Creator {
+	text = text[:min(len(text), maxCreators)]
+	text = strings.NewReplacer("\n", ";", "\r", ";", "&", ";", "；", ";", "、", ";").Replace(text)
+	for _, and := range []string{" and ", " und ", " et "} {
+		text = strings.ReplaceAll(text, and, ";")
+	}
+	var out []Creator
+	for part := range strings.SplitSeq(text, ";") {
+		var c Creator
+		if m := orcidIn.FindStringSubmatch(part); m != nil {
+			if id := strings.ToUpper(m[1]); orcidHolds(id) {
+				c.ORCID = id
+			}
+			part = strings.Replace(part, m[0], " ", 1)
+		}
+		c.Name = strings.Trim(strings.ToValidUTF8(strings.Join(strings.Fields(part), " "), ""), " ,")
+		if c != (Creator{}) && len(out) < MaxCreators {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
 // WorkID is a persistent identifier.
 type WorkID struct {
 	Scheme string `json:"scheme"` // one of the schemes below
@@ -49,6 +114,9 @@ const (
 	SchemeORCID  = "orcid"
 	SchemeROR    = "ror"
 )
+
+// OfWork reports whether the identifier is that of a work, and not of a person or an organisation.
+func (id WorkID) OfWork() bool { return id.Scheme != SchemeORCID && id.Scheme != SchemeROR }
 
 // resolvers lead from an identifier to its page.
 var resolvers = map[string]string{SchemeDOI: "https://doi.org/", SchemeHandle: "https://hdl.handle.net/",

@@ -1,6 +1,8 @@
 package concordat_test
 
 import (
+	"slices"
+	"strings"
 	"testing"
 
 	"concordat"
@@ -29,5 +31,28 @@ func TestParseWorkID(t *testing.T) {
 		if ok != (want != "") || ok && id.URL() != want {
 			t.Errorf("%q: %v %v %q, want %q", text, ok, id, id.URL(), want)
 		}
+	}
+}
+
+// TestParseCreators: names and ORCID iDs as people and files write them.
+func TestParseCreators(t *testing.T) {
+	const orcid = "0000-0002-1825-0097"
+	for text, want := range map[string][]concordat.Creator{
+		"":                                  nil,
+		"Jane Doe":                          {{Name: "Jane Doe"}},
+		"Jane Doe (" + orcid + "); Roe, R.": {{Name: "Jane Doe", ORCID: orcid}, {Name: "Roe, R."}},
+		"Doe, Jane <https://orcid.org/" + orcid + ">\nRichard Roe": {{Name: "Doe, Jane", ORCID: orcid}, {Name: "Richard Roe"}},
+		"A. Lee and B. Roe & C. Poe":                               {{Name: "A. Lee"}, {Name: "B. Roe"}, {Name: "C. Poe"}},
+		"Jane Doe (0000-0002-1825-0098)":                           {{Name: "Jane Doe"}}, // the check digit is wrong
+		orcid:                                                      {{ORCID: orcid}},
+		" ; ,":                                                     nil,
+		"王小明；李华":                                                   {{Name: "王小明"}, {Name: "李华"}},
+	} {
+		if got := concordat.ParseCreators(text); !slices.Equal(got, want) {
+			t.Errorf("%q: %+v, want %+v", text, got, want)
+		}
+	}
+	if got := concordat.ParseCreators(strings.Repeat("Jane Doe;", 1000)); len(got) != concordat.MaxCreators {
+		t.Errorf("%d authors", len(got))
 	}
 }

@@ -52,6 +52,7 @@ func (p *Prepared) Build(r Rules) *Report {
 		Scheme: f.Scheme, Made: f.Made, Probe: f.Probe, Forward: f.Forward, Threshold: f.Threshold,
 		Rules: r, Checked: b.checked, Skipped: b.skipped(), Quotes: b.quotes, References: b.references, Citations: b.citations,
 		Wording: b.sharedWording(), SharedWorks: b.sharedWorks(), Templates: slices.Clone(f.Templates), Dated: f.Dated,
+		Authors:   slices.Clone(f.Authors),
 		Consulted: slices.Clone(f.Consulted), Flags: slices.Clone(f.Flags), Signatures: slices.Clone(f.Signatures),
 		Partners: slices.Clone(f.Partners), Disclosures: slices.Clone(f.Disclosures), Statements: slices.Clone(f.Statements),
 		Sites:    maps.Clone(f.Sites),
@@ -75,7 +76,7 @@ func (p *Prepared) Build(r Rules) *Report {
 	rep.Scores.Leads = b.leadShare(rep.Leads, covered)
 	rep.Sources = b.ranked(chains, of)
 	for i := range rep.Sources {
-		rep.Sources[i].Ordinal = p.numbers.sources[rep.Sources[i].Ref]
+		rep.Sources[i].Ordinal = p.numbers.sources[b.copies.first(rep.Sources[i].Ref)]
 	}
 	if len(rep.Sources) > 0 && rep.Sources[0].Excluded == "" {
 		rep.Scores.Largest = rep.Sources[0].Share
@@ -107,7 +108,9 @@ type builder struct {
 	headed             spans // of headings: what counts nowhere by the rules
 	dates              map[concordat.Ref]concordat.Age
 	remotes            map[concordat.Ref]bool // see remote
-	given              map[string]bool        // folded lines of templates, see setMasks
+	copies             copies
+	titles             map[concordat.Ref]string // of copies, as their passages have them
+	given              map[string]bool          // folded lines of templates, see setMasks
 	masks              []mask
 	masked             spans // union of masks
 	counted            spans // shared wording that an officer counts
@@ -133,7 +136,13 @@ func newBuilder(f *Findings) builder {
 		b.headings = slices.Clone(w.Headings)
 	}
 	b.dates, b.remotes = b.ages(), b.remote()
+	b.copies, b.titles = newCopies(f.Works), map[concordat.Ref]string{}
 	b.place()
+	for _, p := range b.passages {
+		if b.copies.known[p.Source].Same != (concordat.Ref{}) {
+			b.titles[p.Source] = cmp.Or(b.titles[p.Source], p.Title)
+		}
+	}
 	found := make([]concordat.Span, len(b.passages))
 	for i, p := range b.passages {
 		found[i] = p.Span
@@ -147,6 +156,8 @@ func newBuilder(f *Findings) builder {
 func (b builder) with(r Rules) *builder {
 	b.r, b.common, b.kinds = r, r.CommonAbove, map[concordat.Kind]bool{}
 	b.sources, b.own = newRefSet(r.ExcludeSources), newRefSet(r.OwnWork)
+	b.copies.extend(b.sources, b.own)
+	b.passages = b.oneCopy()
 	if b.common == 0 {
 		b.common = DefaultCommonAbove
 	}

@@ -65,8 +65,8 @@ func (b *builder) judge(chains []*chain) {
 	}
 	of := map[concordat.Ref][]*chain{}
 	for _, c := range chains {
-		if c.excluded == "" {
-			of[c.ref] = append(of[c.ref], c)
+		if first := b.copies.first(c.ref); c.excluded == "" {
+			of[first] = append(of[first], c)
 		}
 	}
 	for _, cs := range of {

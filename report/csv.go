@@ -2,6 +2,7 @@ package report
 
 import (
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -20,7 +21,7 @@ var csvColumns = []string{"passage", "start", "end", "kind", "counted", "why_not
 	"title", "source_start", "source_end", "source_kind", "closeness", "similarity", "text", "source_text",
 	"characters", "cited", "documents", "source_date", "date_of", "oldest", "later", "place", "shared_words",
 	"verdict", "verdict_by", "signed_off", "verdict_stale", "lead", "lead_by", "lead_reason",
-	"source_share", "source_share_low", "source_share_high"}
+	"source_share", "source_share_low", "source_share_high", "source_letter", "also_in", "identifiers", "own_work"}
 
 // CSVColumns is the number of columns of WriteCSV.
 func CSVColumns() int { return len(csvColumns) }
@@ -63,7 +64,7 @@ func (r *Report) csvLead(count *Counter, l RuledLead) []string {
 		strconv.FormatFloat(round(similarity), 'f', -1, 64), l.Span.In(r.Submission.Text), l.Text,
 		strconv.Itoa(characters), "", "", "", "", "", "", r.Place(l.Source), "",
 	}
-	return append(append(row, r.csvReview()...), string(l.State), r.Names.Person(l.Ruling.By), l.Ruling.Comment, "", "", "")
+	return append(append(row, r.csvReview()...), string(l.State), r.Names.Person(l.Ruling.By), l.Ruling.Comment, "", "", "", "", "", "", "")
 }
 
 func (r *Report) csvRow(count *Counter, i int, e concordat.Evidence, s concordat.Source) []string {
@@ -97,7 +98,27 @@ func (r *Report) csvRow(count *Counter, i int, e concordat.Evidence, s concordat
 		strconv.Itoa(e.Characters), yes(e.Cited), documents, string(s.Date), string(s.By), yes(s.Oldest), yes(s.Later),
 		r.Place(s.Ref), strings.Join(shared, "\n[…]\n"),
 	}
-	return append(append(append(row, r.csvReview()...), "", "", ""), csvShare(r, s.Ref)...)
+	return slices.Concat(row, r.csvReview(), []string{"", "", ""}, csvShare(r, s.Ref), csvWork(r, s.Ref))
+}
+
+// csvWork has the letter of a source, the other places of its work, the addresses of the work, and what a proposal that it is the
+// author's own is based on: the same on each row of the source.
+func csvWork(r *Report, ref concordat.Ref) []string {
+	i := r.Source(ref)
+	if i < 0 {
+		return []string{"", "", "", ""}
+	}
+	s := r.Sources[i]
+	also, own := []string{}, ""
+	for _, c := range s.AllPlaces() {
+		if c != ref {
+			also = append(also, r.Place(c))
+		}
+	}
+	if s.Own != nil {
+		own = s.Own.By
+	}
+	return []string{s.Letter(), strings.Join(also, "; "), strings.Join(s.Addresses(), " "), own}
 }
 
 // csvShare has the share of a source, and its bounds if it is an estimate: the same on each row of the source.

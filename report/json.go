@@ -75,6 +75,7 @@ type (
 		Characters int                  `json:"characters"`
 		Digest     string               `json:"sha256"`
 		Date       concordat.Date       `json:"date,omitempty"`
+		Authors    []jsonCreator        `json:"authors,omitempty"`
 	}
 	jsonLegend struct {
 		Kinds []KindMeaning `json:"kinds"`
@@ -221,6 +222,9 @@ type (
 		Held       []concordat.Span     `json:"held"`
 		Evidence   []int                `json:"evidence"`
 		Excluded   concordat.Exclusion  `json:"excluded,omitempty"`
+		Work       *jsonWork            `json:"work,omitempty"`
+		Also       []jsonCopy           `json:"also,omitempty"`
+		Own        *jsonOwnWork         `json:"own_work,omitempty"`
 	}
 	jsonSection struct {
 		Name     string         `json:"name"`
@@ -267,7 +271,7 @@ func asJSON(r *Report) *jsonReport {
 		Flags: []jsonFlag{}, Consulted: []jsonConsulted{}, Signatures: append([]Signature{}, r.Signatures...),
 		Submission: jsonSubmission{Library: r.Submission.Library, Document: r.Submission.ID, Title: r.Submission.Title,
 			CodePoints: count.Points(concordat.Span{End: len(r.Submission.Text)}).End,
-			Characters: r.Scores.Characters, Digest: r.Digest, Date: r.Dated},
+			Characters: r.Scores.Characters, Digest: r.Digest, Date: r.Dated, Authors: jsonCreators(r.Authors)},
 		Short: r.jsonShort(count), Templates: []jsonTemplate{}, Wording: []jsonWording{}, Works: []jsonWorks{},
 		Leads: r.jsonLeads(count, r.LeadFilter), LeadFilter: r.jsonLeadFilter(), PartnerLeads: r.jsonPartnerLeads(count),
 		Legend:     r.jsonLegend(),
@@ -282,8 +286,11 @@ func asJSON(r *Report) *jsonReport {
 		for i, h := range s.Held {
 			held[i] = count.Points(h)
 		}
-		j.Sources = append(j.Sources, jsonRanked{s.Letter(), s.Site, s.Library, s.Document, s.Title, round(s.Share), s.Estimate.rounded(),
-			round(s.Verbatim), round(s.Alone), s.Characters, held, append([]int{}, s.Evidence...), s.Excluded})
+		x := jsonRanked{Letter: s.Letter(), Site: s.Site, Library: s.Library, Document: s.Document, Title: s.Title, Share: round(s.Share),
+			Estimate: s.Estimate.rounded(), Verbatim: round(s.Verbatim), Alone: round(s.Alone), Characters: s.Characters, Held: held,
+			Evidence: append([]int{}, s.Evidence...), Excluded: s.Excluded}
+		x.addWork(s)
+		j.Sources = append(j.Sources, x)
 	}
 	for _, t := range r.Templates {
 		j.Templates = append(j.Templates, jsonTemplate{t.Site, t.Library, t.Name})

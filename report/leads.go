@@ -124,6 +124,7 @@ func (b *builder) leads(evidence []concordat.Evidence) []RuledLead {
 	slices.SortStableFunc(all, func(x, y Lead) int {
 		return cmp.Or(bySpan(x.Span, y.Span), compareRefs(x.Source, y.Source))
 	})
+	all = firstCopies(b.copies, all, func(l Lead) (concordat.Ref, any) { return l.Source, [2]concordat.Span{l.Span, l.SourceSpan} })
 	out := []RuledLead{}
 	for i, l := range all {
 		if b.sources.has(l.Source) || b.own.has(l.Source) {

@@ -11,7 +11,7 @@ import (
 // cite them in comments, letters and decisions.
 type numbers struct {
 	passages []concordat.Span      // as they are without rules, in text order, disjoint
-	sources  map[concordat.Ref]int // ordinal by rank without rules, from 1
+	sources  map[concordat.Ref]int // ordinal by rank without rules, from 1, of the source that stands for a work
 }
 
 // number computes the numbers of the findings of b, a builder without rules.
@@ -24,7 +24,7 @@ func number(b *builder) numbers {
 		n.passages = append(n.passages, e.Span)
 	}
 	for i, s := range b.ranked(chains, of) {
-		n.sources[s.Ref] = i + 1
+		n.sources[b.copies.first(s.Ref)] = i + 1
 	}
 	return n
 }
@@ -97,7 +97,7 @@ func letters(n int) string {
 	return out
 }
 
-// Source returns the index of a document in r.Sources, or -1.
+// Source returns the index in r.Sources of the source that a document is a text of, or -1.
 func (r *Report) Source(ref concordat.Ref) int {
-	return slices.IndexFunc(r.Sources, func(s RankedSource) bool { return s.Ref == ref })
+	return slices.IndexFunc(r.Sources, func(s RankedSource) bool { return slices.Contains(s.AllPlaces(), ref) })
 }

@@ -56,6 +56,12 @@ func Redact(f *Findings, redacted func(concordat.Ref) bool) *Findings {
 			l.Title, l.Author = HiddenTitle, ""
 		}
 	}
+	out.Works = slices.Clone(f.Works)
+	for i := range out.Works {
+		if w := &out.Works[i]; redacted(w.Source) {
+			w.Work, w.Authors = concordat.Work{}, nil
+		}
+	}
 	out.Partners = slices.Clone(f.Partners)
 	for i := range out.Partners {
 		if redacted(out.Partners[i].Ref) {
@@ -108,6 +114,11 @@ func Renamed(f *Findings, names map[concordat.Ref]concordat.Ref) *Findings {
 	out.Dates = slices.Clone(f.Dates)
 	for i := range out.Dates {
 		rename(&out.Dates[i].Source)
+	}
+	out.Works = slices.Clone(f.Works)
+	for i := range out.Works {
+		rename(&out.Works[i].Source)
+		rename(&out.Works[i].Same)
 	}
 	if f.Short != nil {
 		short := *f.Short

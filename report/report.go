@@ -51,6 +51,10 @@ type Findings struct {
 	DatedBy concordat.DateOrigin `json:"dated_by,omitempty"`
 	// Dates are the ages of sources, as far as they are known.
 	Dates []SourceDate `json:"dates,omitempty"`
+	// Works are what is known about the works whose texts the sources are.
+	Works []SourceWork `json:"works,omitempty"`
+	// Authors are those of the submission, as far as they are known.
+	Authors []concordat.Creator `json:"authors,omitempty"`
 	// Templates are the wordings that the consulted libraries hand out themselves.
 	Templates []Template `json:"templates,omitempty"`
 	// Short has the findings about pieces too short for fingerprints; nil: not requested.
@@ -159,6 +163,7 @@ type Report struct {
 	PartnerLeads []PartnerLead       // of Findings, by place
 	Templates    []Template          // whose wording gives no score unless Rules.CountTemplates
 	Dated        concordat.Date      // of the submission; empty: unknown
+	Authors      []concordat.Creator // of the submission, as far as they are known
 	Short        *ShortTexts         // the short pieces; nil: not requested
 	Consulted    []concordat.Consulted
 	Flags        []concordat.Flag
@@ -215,14 +220,17 @@ type Scores struct {
 // Measured reports whether anything was compared; otherwise every share is a blank, not a zero.
 func (s Scores) Measured() bool { return s.Checked > 0 }
 
-// RankedSource is one document with all it holds of the submission.
+// RankedSource is one document with all it holds of the submission. Several documents that are texts of one work are one source.
 type RankedSource struct {
 	concordat.Ref
 	Title      string
-	Share      float64 // 0 to 1 of the characters that could count; of an excluded source: what it would hold
-	Estimate   *Bounds // of Share, if this site does not have the text of the source; nil: it was measured
-	Verbatim   float64 // of Share: in the same words
-	Alone      float64 // of Share: in no other source that counts
+	Work       *concordat.Work // as a repository describes it; nil: not known
+	Also       []Copy          // further places of the work
+	Own        *OwnWork        // it may be the author's own earlier work; nil: nothing says so
+	Share      float64         // 0 to 1 of the characters that could count; of an excluded source: what it would hold
+	Estimate   *Bounds         // of Share, if this site does not have the text of the source; nil: it was measured
+	Verbatim   float64         // of Share: in the same words
+	Alone      float64         // of Share: in no other source that counts
 	Characters int
 	Held       []concordat.Span // where it holds them, in text order, disjoint
 	Sections   []float64        // share of each of Report.Sections that it holds, 0 to 1

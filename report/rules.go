@@ -37,7 +37,9 @@ type Rules struct {
 	// library, one without a Library the whole site.
 	ExcludeSources []concordat.Ref `json:"exclude_sources" required:"false" maxItems:"1000"`
 	// OwnWork names documents, as ExcludeSources does, that are earlier work of the submission's author.
-	OwnWork         []concordat.Ref   `json:"own_work,omitempty" maxItems:"1000" doc:"Earlier work of the author"`
+	OwnWork []concordat.Ref `json:"own_work,omitempty" maxItems:"1000" doc:"Earlier work of the author"`
+	// NotOwnWork names documents that are not proposed as earlier work of the author any more. It changes no score.
+	NotOwnWork      []concordat.Ref   `json:"not_own_work,omitempty" maxItems:"1000" doc:"Not earlier work of the author, although it was proposed"`
 	ExcludeKinds    []concordat.Kind  `json:"exclude_kinds" required:"false" maxItems:"10" enum:"verbatim,near,paraphrase,summary,common" flag:"exclude-kind" label:"rules.kinds" doc:"Kinds of evidence that do not count."`
 	ExcludeSections []string          `json:"exclude_sections" required:"false" maxItems:"1000" flag:"exclude-section" label:"rules.sections" doc:"Sections of templates, by name, that do not count."`
 	ExcludeTemplate []string          `json:"exclude_template" required:"false" maxItems:"100" doc:"Texts whose wording does not count"`
@@ -123,6 +125,9 @@ var ruleWords = []struct {
 	{"exclude_sources", func(r *Report) []string { return r.sourceLines("Excluded: source %s.", r.Rules.ExcludeSources) }},
 	{"own_work", func(r *Report) []string {
 		return r.sourceLines("Excluded as the author's earlier work: %s.", r.Rules.OwnWork)
+	}},
+	{"not_own_work", func(r *Report) []string {
+		return r.sourceLines("Not the author's earlier work, although it was proposed: %s.", r.Rules.NotOwnWork)
 	}},
 	{"exclude_template", func(r *Report) []string {
 		if len(r.Rules.ExcludeTemplate) == 0 {
@@ -255,7 +260,7 @@ func (r *Rules) Validate() error {
 			fault("%s %s", rule.Name, wrong)
 		}
 	}
-	for _, s := range slices.Concat(r.ExcludeSources, r.OwnWork) {
+	for _, s := range slices.Concat(r.ExcludeSources, r.OwnWork, r.NotOwnWork) {
 		if s.Site == "" || s.Library == "" && s.Document != "" {
 			fault("source %q names no site or no library", s)
 		}
@@ -279,7 +284,7 @@ func (r *Rules) Validate() error {
 }
 
 // InPoints returns the rules as they are shown outside: spans of the submission are code points, and no list is nil except
-// OwnWork.
+// OwnWork and NotOwnWork.
 func (r Rules) InPoints(count *Counter) Rules { return r.place(count.Points) }
 
 // InBytes is the inverse of InPoints.

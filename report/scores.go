@@ -218,19 +218,19 @@ func (b *builder) ranked(chains []*chain, of [][]int) []RankedSource {
 	}
 	alone := b.alone(chains)
 	var out []RankedSource
-	for i := 0; i < len(chains); {
-		j := i
-		for j < len(chains) && chains[j].ref == chains[i].ref {
-			j++
+	for _, own := range b.bySource(chains) {
+		cs := make([]*chain, len(own))
+		for k, i := range own {
+			cs[k] = chains[i]
 		}
-		s := b.rank(chains[i:j], alone)
-		for k := i; k < j; k++ {
-			s.Evidence = append(s.Evidence, in[k]...)
+		s := b.rank(cs, alone)
+		for _, i := range own {
+			s.Evidence = append(s.Evidence, in[i]...)
 		}
 		slices.Sort(s.Evidence)
 		s.Evidence = slices.Compact(s.Evidence)
+		b.asWork(&s, cs)
 		out = append(out, s)
-		i = j
 	}
 	slices.SortStableFunc(out, func(x, y RankedSource) int {
 		return cmp.Or(
@@ -291,18 +291,16 @@ func (b *builder) rank(cs []*chain, alone spans) RankedSource {
 func (b *builder) alone(chains []*chain) spans {
 	type edge struct{ at, step int }
 	var edges []edge
-	for i := 0; i < len(chains); {
+	for _, of := range b.bySource(chains) {
 		var own []concordat.Span // a source's own passages do not compete with each other
-		j := i
-		for ; j < len(chains) && chains[j].ref == chains[i].ref; j++ {
-			if chains[j].excluded == "" {
-				own = append(own, chains[j].counted...)
+		for _, i := range of {
+			if chains[i].excluded == "" {
+				own = append(own, chains[i].counted...)
 			}
 		}
 		for _, s := range union(own) {
 			edges = append(edges, edge{s.Start, 1}, edge{s.End, -1})
 		}
-		i = j
 	}
 	slices.SortFunc(edges, func(x, y edge) int { return cmp.Compare(x.at, y.at) })
 	var out []concordat.Span

@@ -162,6 +162,7 @@ func (b *builder) shortEvidence(p ShortPiece, sources []ShortSource) ShortEviden
 		return cmp.Or(cmp.Compare(boolInt(x.Excluded != ""), boolInt(y.Excluded != "")), cmp.Compare(y.Similarity, x.Similarity),
 			compareRefs(x.Source, y.Source), bySpan(x.SourceSpan, y.SourceSpan), strings.Compare(x.Text, y.Text))
 	})
+	sources = firstCopies(b.copies, sources, func(s ShortSource) (concordat.Ref, any) { return s.Source, s.Text })
 	e := ShortEvidence{ShortPiece: p, Sources: sources, Excluded: sources[0].Excluded}
 	if slices.ContainsFunc(sources, func(s ShortSource) bool { return s.Excluded == concordat.ExcludedCommon }) {
 		// A rare variant means nothing if the wording itself is common.

@@ -162,6 +162,11 @@ func (t textWriter) summary(r *Report, n int) {
 			note = t.Say("; ") + t.Estimated(x.Estimate)
 		}
 		t.wrap(fmt.Sprintf("  %6s  ", t.Percent(x.Share)), fmt.Sprintf("%s (%s%s)", x.Title, r.Place(x.Ref), note))
+		for _, more := range []string{AlsoWords(r, x), strings.Join(x.Addresses(), " "), t.OwnWords(x.Own)} {
+			if more != "" {
+				t.wrap("          ", more)
+			}
+		}
 	}
 	if more := len(r.Sources) - n; more > 0 {
 		t.WriteString("          " + t.Say("and %s", t.Plural(more, "more source", "more sources")) + "\n")

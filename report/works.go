@@ -336,7 +336,7 @@ func (b *builder) sharedWorks() []SharedWorks {
 	slices.SortStableFunc(out, func(x, y SharedWorks) int {
 		return cmp.Or(cmp.Compare(y.Works, x.Works), compareRefs(x.Source, y.Source))
 	})
-	return out
+	return firstCopies(b.copies, out, func(w SharedWorks) (concordat.Ref, any) { return w.Source, nil })
 }
 
 func clipAll(text string, spans []concordat.Span) []concordat.Span {

@@ -94,6 +94,7 @@ func (q *Queue) readParts(ctx context.Context, j Job) (Item, error) {
 			}
 			out.Flags = append(out.Flags, f)
 		}
+		out.Author = cmp.Or(out.Author, item.Author)
 		out.Title, out.Dated, out.DatedBy = cmp.Or(out.Title, item.Title), cmp.Or(out.Dated, item.Dated), cmp.Or(out.DatedBy, item.DatedBy)
 	}
 	out.Text = text.String()

@@ -27,6 +27,7 @@ type Submission struct {
 	// Dated is its date, and DatedBy says who gave it; empty: unknown.
 	Dated   concordat.Date
 	DatedBy concordat.DateOrigin
+	Authors []concordat.Creator // empty: unknown
 	// Sections are those of its files if it has several, in text order; a section template takes precedence.
 	Sections []concordat.Section
 }
@@ -209,7 +210,7 @@ func (s *Site) CompareAll(ctx context.Context, task concordat.TaskID, sub Submis
 		Version: report.Version, Submission: p.Document, Scheme: p.Scheme, Sections: p.Sections, Skipped: p.Skipped,
 		Checked: checked(p), Characters: p.Characters, Flags: sub.Flags, Made: s.o.Now(),
 		Threshold: cmp.Or(o.Threshold, DefaultThreshold), Probe: q.Probe.String(),
-		Dated: sub.Dated, DatedBy: sub.DatedBy,
+		Dated: sub.Dated, DatedBy: sub.DatedBy, Authors: sub.Authors,
 	}
 	if len(f.Sections) == 0 {
 		f.Sections = sub.Sections
@@ -319,16 +320,15 @@ func excludedOf(refs []concordat.Ref, libraries []store.Library) int {
 	return n
 }
 
-// complete adds to findings what does not come from comparing texts: the short texts, and the ages of the sources.
+// complete adds to findings what does not come from comparing texts: the short texts, and what is known about the sources.
 func (s *Site) complete(ctx context.Context, f *report.Findings, p *concordat.Profile, q *concordat.Query, o CheckOptions) error {
-	var err error
 	if o.Short {
+		var err error
 		if f.Short, err = s.findShort(ctx, p, q, o.ShortThreshold); err != nil {
 			return err
 		}
 	}
-	f.Dates, err = s.ages(ctx, f)
-	return err
+	return s.describeSources(ctx, f)
 }
 
 // checked returns the spans that were fingerprinted, joined.

@@ -19,11 +19,12 @@ import (
 
 // Job describes a queued check. It is kept with its task, as JSON.
 type Job struct {
-	Name      string                `json:"name"`            // of the file as it was submitted
-	File      string                `json:"file,omitempty"`  // hash of the original; empty: Text
-	Text      string                `json:"text,omitempty"`  // what was pasted, or a member's text
-	Title     string                `json:"title,omitempty"` // empty: the file's own, or Name
-	Flags     []concordat.Flag      `json:"flags,omitempty"` // of Text
+	Name      string                `json:"name"`              // of the file as it was submitted
+	File      string                `json:"file,omitempty"`    // hash of the original; empty: Text
+	Text      string                `json:"text,omitempty"`    // what was pasted, or a member's text
+	Title     string                `json:"title,omitempty"`   // empty: the file's own, or Name
+	Authors   []concordat.Creator   `json:"authors,omitempty"` // empty: those that the file names
+	Flags     []concordat.Flag      `json:"flags,omitempty"`   // of Text
 	Libraries []concordat.LibraryID `json:"libraries,omitempty"`
 	Template  string                `json:"template,omitempty"` // name of a section template
 	Forward   string                `json:"forward,omitempty"`

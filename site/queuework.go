@@ -285,7 +285,11 @@ func (q *Queue) do(ctx context.Context, t store.Task) (concordat.State, store.Ca
 	case items[0].Err != nil:
 		return concordat.TaskFailed, CauseOf(items[0].Err), nil
 	}
-	f, err := q.check(ctx, t, j, items[0].Submission)
+	sub := items[0].Submission
+	if sub.Authors = j.Authors; len(sub.Authors) == 0 {
+		sub.Authors = concordat.ParseCreators(items[0].Author)
+	}
+	f, err := q.check(ctx, t, j, sub)
 	if err != nil {
 		return "", store.Cause{}, err
 	}

@@ -64,7 +64,7 @@ func (h Harvests) Records(ctx context.Context, id string, state store.HarvestRec
 	out := make([]view.HarvestRecord, 0, len(rows))
 	for _, r := range rows {
 		one := view.OfHarvestRecord(r)
-		one.Work.Page = webAddress(one.Work.Page)
+		one.Work.Page = one.Work.PageURL()
 		out = append(out, one)
 	}
 	return out, err

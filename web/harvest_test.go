@@ -146,11 +146,11 @@ func TestWorks(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	page := ada.get("/checks/"+string(d.checkedBy(t, ada, "essay", folios)), http.StatusOK)
+	id := d.checkedBy(t, ada, "essay", folios)
+	page := ada.get("/checks/"+string(id), http.StatusOK)
 	for _, want := range []string{`href="https://doi.org/10.5072/f"`, `href="https://orcid.org/0000-0002-1825-0097"`, "Roe &lt;Jane&gt;",
 		"(2019-03)",
-		`href="https://creativecommons.org/licenses/by/4.0/"`, `href="https://repository.example/7"`, "all rights reserved",
-		"The same work as source "} {
+		`href="https://creativecommons.org/licenses/by/4.0/"`, `href="https://repository.example/7"`, "The same work, also in "} {
 		if !strings.Contains(page, want) {
 			t.Errorf("no %q in\n%s", want, page)
 		}
@@ -158,6 +158,51 @@ func TestWorks(t *testing.T) {
 	if strings.Contains(page, "javascript:") || strings.Contains(page, "ZgotmplZ") {
 		t.Errorf("a link to something else:\n%s", page)
 	}
+	if n := strings.Count(page, `<li id="s`); n != 1 {
+		t.Errorf("one work in two libraries is shown as %d sources", n)
+	}
+}
+
+// TestOwnWorkProposed: a source whose author has the ORCID iD of the submission's is proposed as the author's own. An officer
+// dismisses the proposal, takes that back, and accepts it; each is in the log, and dismissing leaves a verdict as it was.
+func TestOwnWorkProposed(t *testing.T) {
+	t.Parallel()
+	d := newTestSite(t, false)
+	ada := d.signedIn(t, "ada", store.RoleAdministrator)
+	roe := concordat.Creator{Name: "Roe, Jane", ORCID: "0000-0002-1825-0097"}
+	if err := d.store.Harvest.PutWorks(t.Context(), "theses", map[concordat.DocumentID]concordat.Work{
+		"folios.txt": {Creators: []concordat.Creator{roe}}}); err != nil {
+		t.Fatal(err)
+	}
+	ada.upload(http.StatusOK, url.Values{"title": {"essay"}, "text": {folios}, "author": {"J. Roe (0000-0002-1825-0097)"}})
+	id := d.await(t)["essay"]
+	at := "/checks/" + string(id)
+	shows := func(page string, proposed bool) {
+		t.Helper()
+		if got := strings.Contains(page, "Probably the author&#39;s own earlier work"); got != proposed ||
+			strings.Contains(page, `value="dismiss-own-work"`) != proposed {
+			t.Errorf("proposed %v, want %v:\n%s", got, proposed, page)
+		}
+	}
+	shows(ada.get(at, http.StatusOK), true)
+	ada.post(at+"/notes", http.StatusOK, url.Values{"kind": {"verdict"}, "verdict": {"discuss"}, "text": {"read"}})
+	rules := func(action string) string {
+		return ada.post(at+"/rules", http.StatusOK, url.Values{"action": {action}, "site": {"here"}, "library": {"theses"},
+			"document": {"folios.txt"}})
+	}
+	page := rules("dismiss-own-work")
+	shows(page, false)
+	if !strings.Contains(page, "not the author’s earlier work, although proposed") || strings.Contains(page, "given on other figures") {
+		t.Errorf("dismissed:\n%s", page)
+	}
+	shows(ada.post(at+"/rules", http.StatusOK, url.Values{"action": {"undo"}}), true)
+	rules("dismiss-own-work")
+	page = rules("own-work")
+	shows(page, false)
+	if !strings.Contains(page, `value="not-own-work"`) {
+		t.Errorf("accepted:\n%s", page)
+	}
+	shows(rules("not-own-work"), true)
 }
 
 func entries(v any) []any {

@@ -152,7 +152,11 @@ func hideNamesIn(l message.Language, rep *report.Report, x, y int) {
 	for i := range rep.Wording {
 		rep.Wording[i].Holders = nil
 	}
-	rep.Rules.ExcludeSources, rep.Rules.OwnWork = nil, nil // which name documents
+	rep.Rules.ExcludeSources, rep.Rules.OwnWork, rep.Rules.NotOwnWork = nil, nil, nil // which name documents
+	rep.Authors = nil
+	for i := range rep.Sources {
+		rep.Sources[i].Work, rep.Sources[i].Also, rep.Sources[i].Own = nil, nil, nil
+	}
 }
 
 // aroundPair finds the pair and its neighbours in the filtered list.

@@ -76,10 +76,9 @@ type checkPage struct {
 	Number         string // of the passage that the page shows; empty: it shows all
 	Earlier, Later string // numbers of its neighbours; empty: none
 	Passage        template.HTML
-	Of             int                 // passages in all
-	TextPage       int                 // on which it stands, from 1
-	works          map[int]*sourceWork // of sources, by their places
-	originals      []site.Part         // that the submission is; nil: none has pages
+	Of             int         // passages in all
+	TextPage       int         // on which it stands, from 1
+	originals      []site.Part // that the submission is; nil: none has pages
 	Comparison
 
 	Now progress // of a check that has not ended
@@ -110,9 +109,14 @@ type Comparison struct {
 	Source report.RankedSource
 	Place  string
 	Rank   int
-	Whole  bool // the source's own text is shown, not just passages of it
-	Before int  // place at which the previous part begins
+	Whole  bool          // the source's own text is shown, not just passages of it
+	Before int           // place at which the previous part begins
+	Shown  concordat.Ref // the text that is shown: a source's work can have several
+	Others []otherText   // those that hold something else
 }
+
+// otherText is a further text of a source's work.
+type otherText struct{ Place, URL string }
 
 // reader prepares a page about the report of the request's check.
 func (w reportPages) reader(r *http.Request, v *Visitor, part bool) (*checkPage, *reading, error) {
@@ -150,9 +154,6 @@ func (w reportPages) readTask(r *http.Request, v *Visitor, t store.Task, part bo
 	}
 	p.Report, p.Pages, p.Of = got.Report, got.view.Pages(), got.Report.LastNumber
 	p.originals, _ = w.originals(r.Context(), t) // none: there is no link
-	if p.works, err = sourceWorks(r.Context(), w, got.Report); err != nil {
-		return p, nil, err
-	}
 	w.NoteRead(r.Context(), v, t.ID, part)
 	return p, got, nil
 }
@@ -269,7 +270,7 @@ func (w reportPages) links(in message.Language, p *checkPage) html.Links {
 		}
 	}
 	l.SourceTools = func(i int) template.HTML {
-		return w.piece(in, "source-tools", sourceTools{p.ID, p.Report.Sources[i], l.Source(i), p.MayReview, p.works[i]})
+		return w.piece(in, "source-tools", sourceTools{p.ID, p.Report.Sources[i], l.Source(i), p.MayReview})
 	}
 	l.LeadTools = func(i int) template.HTML {
 		return w.piece(in, "lead-tools", leadTools{p.ID, p.Report.Leads[i], p.MayReview, leadQuery(p.LeadFilter)})
@@ -300,7 +301,6 @@ type sourceTools struct {
 	Source report.RankedSource
 	Beside string
 	May    bool
-	Work   *sourceWork // nil: it is not known
 }
 
 type partnerLeadTools struct {
@@ -467,7 +467,7 @@ func (w reportPages) comparePage(rw http.ResponseWriter, r *http.Request, v *Vis
 	}
 	q := r.URL.Query()
 	ref := refOf(q)
-	i := slices.IndexFunc(got.Report.Sources, func(s report.RankedSource) bool { return s.Ref == ref })
+	i := got.Report.Source(ref)
 	if i < 0 {
 		w.Fail(rw, r, v, fmt.Errorf("source %s: %w", ref, concordat.ErrNotFound))
 		return
@@ -481,16 +481,29 @@ func (w reportPages) comparePage(rw http.ResponseWriter, r *http.Request, v *Vis
 	if e := got.Report.Numbered(q.Get("passage")); e >= 0 {
 		from = got.view.PlaceOf(i, e) / html.ComparePlaces * html.ComparePlaces
 	}
-	compared := got.view.Compare(i, html.CompareOptions{From: from, Text: text}, w.links(message.LanguageOf(r), p))
+	compared := got.view.Compare(i, html.CompareOptions{From: from, Text: text, Of: ref}, w.links(message.LanguageOf(r), p))
 	p.Comparison = Comparison{compared, got.Report.Sources[i],
-		got.Report.Place(ref), i + 1, text != "", 0}
+		got.Report.Place(ref), i + 1, text != "", 0, ref, p.otherTexts(got.Report.Sources[i], ref)}
 	p.Before = max(0, p.From-html.ComparePlaces)
 	w.Show(rw, r, v, http.StatusOK, "compare", "title.compare", p)
 }
 
 // Base is the address of this comparison, to which from can be added.
 func (p checkPage) Base() string {
-	return "/checks/" + string(p.ID) + "/compare?" + refQuery(p.Source.Ref).Encode()
+	return "/checks/" + string(p.ID) + "/compare?" + refQuery(p.Shown).Encode()
+}
+
+// otherTexts returns the texts of a source's work, besides one, that hold passages by themselves.
+func (p *checkPage) otherTexts(source report.RankedSource, shown concordat.Ref) (out []otherText) {
+	for _, ref := range source.AllPlaces() {
+		holds := slices.ContainsFunc(source.Evidence, func(e int) bool {
+			return slices.ContainsFunc(p.Report.Evidence[e].Sources, func(s concordat.Source) bool { return s.Ref == ref })
+		})
+		if ref != shown && holds {
+			out = append(out, otherText{p.Report.Place(ref), "/checks/" + string(p.ID) + "/compare?" + refQuery(ref).Encode()})
+		}
+	}
+	return out
 }
 
 // sourceText returns the text of a source of this site for visitors who see all checks; others see the passages that the report

@@ -145,8 +145,10 @@ func (w *Web) Review(ctx context.Context, t store.Task) (*Review, error) {
 		out.Notes, out.Touched = append(out.Notes, *r), true
 	}
 	if out.Verdict != nil {
+		now := out.Rules
+		then.NotOwnWork, now.NotOwnWork = nil, nil // which change no figure
 		a, err := json.Marshal(then)
-		b, err2 := json.Marshal(out.Rules)
+		b, err2 := json.Marshal(now)
 		if err = errors.Join(err, err2); err != nil {
 			return nil, fmt.Errorf("rules of %s: %w", id, err)
 		}

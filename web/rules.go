@@ -114,13 +114,19 @@ func (w reportPages) NewRules(ctx context.Context, v *Visitor, id concordat.Task
 		rules.ExcludeSources = with(rules.ExcludeSources, ref)
 		return rules, name, nil
 	case "include-source":
-		rules.ExcludeSources = without(rules.ExcludeSources, ref)
-		return rules, name, nil
+		all, err := w.placesOf(ctx, id, rules, ref)
+		rules.ExcludeSources = without(rules.ExcludeSources, all)
+		return rules, name, err
 	case "own-work":
-		rules.OwnWork = with(rules.OwnWork, ref)
-		return rules, name, nil
+		all, err := w.placesOf(ctx, id, rules, ref)
+		rules.OwnWork, rules.NotOwnWork = with(rules.OwnWork, ref), without(rules.NotOwnWork, all)
+		return rules, name, err
 	case "not-own-work":
-		rules.OwnWork = without(rules.OwnWork, ref)
+		all, err := w.placesOf(ctx, id, rules, ref)
+		rules.OwnWork = without(rules.OwnWork, all)
+		return rules, name, err
+	case "dismiss-own-work":
+		rules.NotOwnWork = with(rules.NotOwnWork, ref)
 		return rules, name, nil
 	case "exclude-passage", "include-passage":
 		return w.passageRules(v, rules, f)
@@ -151,8 +157,20 @@ func with(refs []concordat.Ref, ref concordat.Ref) []concordat.Ref {
 	return append(slices.Clone(refs), ref)
 }
 
-func without(refs []concordat.Ref, ref concordat.Ref) []concordat.Ref {
-	return slices.DeleteFunc(slices.Clone(refs), func(one concordat.Ref) bool { return one == ref })
+func without(refs, some []concordat.Ref) []concordat.Ref {
+	return slices.DeleteFunc(slices.Clone(refs), func(one concordat.Ref) bool { return slices.Contains(some, one) })
+}
+
+// placesOf returns the documents that are texts of the same work as a source: a rule can name any of them.
+func (w reportPages) placesOf(ctx context.Context, id concordat.TaskID, rules report.Rules, ref concordat.Ref) ([]concordat.Ref, error) {
+	got, err := w.Reading(ctx, id, rules, report.English, SeeEverything)
+	if err != nil {
+		return nil, err
+	}
+	if i := got.Report.Source(ref); i >= 0 {
+		return got.Report.Sources[i].AllPlaces(), nil
+	}
+	return []concordat.Ref{ref}, nil
 }
 
 // ruleField is a rule for a whole report as a form shows it.

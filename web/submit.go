@@ -286,7 +286,7 @@ var batchName = regexp.MustCompile(`^[a-z2-7]{26}$`)
 func (w checkPages) wishes(ctx context.Context, v *Visitor, u *Upload) (site.Job, error) {
 	j := site.Job{Template: u.Field("template"), Purpose: strings.TrimSpace(u.Field("purpose")), Forward: u.Field("forward"),
 		Level: concordat.Show(u.Field("level")), Short: u.Field("short") != "", NoStore: w.o.Policy.NoStore || u.Field("no_store") != "",
-		Standing: u.Field("standing") != ""}
+		Standing: u.Field("standing") != "", Authors: concordat.ParseCreators(strings.Join(u.Fields["author"], "\n"))}
 	switch {
 	case j.Standing && !v.MayReview():
 		return j, message.Refused("barred.watch")

@@ -173,7 +173,8 @@ func (w reportPages) tell(ctx context.Context, v *Visitor, id concordat.TaskID, 
 func subjectOf(rep *report.Report, action, subject string) string {
 	if strings.HasSuffix(action, "source") || strings.HasSuffix(action, "own-work") {
 		for _, s := range rep.Sources {
-			if strings.TrimRight(s.Ref.String(), "/") == subject && s.Title != "" {
+			is := func(r concordat.Ref) bool { return strings.TrimRight(r.String(), "/") == subject }
+			if s.Title != "" && slices.ContainsFunc(s.AllPlaces(), is) {
 				return s.Letter() + " “" + s.Title + "”"
 			}
 		}

@@ -31,6 +31,7 @@ type checkFlags struct {
 	templates          []string
 	forward, channel   string
 	date               string
+	authors            []string
 	short, leads       bool
 	leadsGiven         bool // --leads overrides the configuration
 	shortThreshold     float64
@@ -77,6 +78,8 @@ site. A partner named with --partner is not asked about a mirrored library.`,
 	fl.Float64Var(&f.shortThreshold, "short-threshold", 0, "minimum similarity of two short texts (default: configuration, 0.5)")
 	fl.BoolVar(&f.leads, "leads", false, "also look for passages in other words; they are not part of the share (default: configuration)")
 	fl.StringVar(&f.date, "date", "", "date of the submission: YYYY, YYYY-MM or YYYY-MM-DD (default: from its file)")
+	fl.StringArrayVar(&f.authors, "author", nil,
+		"author of the submission, with the ORCID iD if known, such as \"Jane Doe (0000-0002-1825-0097)\" (repeatable; default: from its file)")
 	fl.StringVar(&f.forward, "forward", "", "sentences to ask partner sites about: unmatched, all or none (default: configuration)")
 	fl.StringArrayVar(&f.partners, "partner", nil, "partner site to ask, by name or identity: SITE, SITE/LIBRARY or all (repeatable)")
 	fl.StringVar(&f.level, "level", string(concordat.ShowMetadata), "the most that partners are asked to show: exists, counts or metadata")

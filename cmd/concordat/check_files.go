@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync/atomic"
 
 	"concordat"
@@ -93,6 +94,7 @@ func (c *checker) submissions(texts iter.Seq[extracted], files int) iter.Seq[sub
 					s.Submission = site.Submission{ID: c.submissionID(s.name, item.Path), Title: cmp.Or(item.Result.Title, instance.TitleOf(item.Path)),
 						Text: item.Result.Text, Flags: instance.FlagsOf(item.Result.Flags)}
 					s.Dated, s.DatedBy = instance.DateOf(c.f.date, item.Result)
+					s.Authors = concordat.ParseCreators(cmp.Or(strings.Join(c.f.authors, "\n"), item.Result.Author))
 				}
 				if !yield(s) {
 					return

@@ -33,6 +33,8 @@ const (
 // CompareOptions say what a comparison shows.
 type CompareOptions struct {
 	From int // place from which on
+	// Of is the text whose places are shown, if the source's work has several; zero: that of the source.
+	Of concordat.Ref
 	// Text is the whole text of the source, in whose order its side is shown; empty if it may not be shown, and then the side
 	// has only what the report contains.
 	Text string
@@ -54,7 +56,7 @@ type pairing struct {
 // Compare shows the submission next to source s of the report. Each place on one side links to the same on the other: #h1 to
 // #t1.
 func (v *View) Compare(s int, o CompareOptions, l Links) Comparison {
-	all := v.pairings(s)
+	all := v.pairings(s, cmp.Or(o.Of, v.base.r.Sources[s].Ref))
 	out := Comparison{Places: len(all), From: min(max(o.From, 0), len(all))}
 	around := besides
 	if o.Whole {
@@ -106,16 +108,16 @@ func placeList(d *doc, ps []pairing) {
 
 // PlaceOf returns the first place of source s that is part of passage e, or 0.
 func (v *View) PlaceOf(s, e int) int {
-	return max(0, slices.IndexFunc(v.pairings(s), func(p pairing) bool { return p.evidence == e }))
+	return max(0, slices.IndexFunc(v.pairings(s, v.base.r.Sources[s].Ref), func(p pairing) bool { return p.evidence == e }))
 }
 
-// pairings returns the places of a source in the order of the submission.
-func (v *View) pairings(s int) []pairing {
+// pairings returns the places of one text of a source in the order of the submission.
+func (v *View) pairings(s int, of concordat.Ref) []pairing {
 	var out []pairing
 	ranked := v.base.r.Sources[s]
 	for _, e := range ranked.Evidence {
 		for _, src := range v.base.r.Evidence[e].Sources {
-			if src.Ref != ranked.Ref {
+			if src.Ref != of {
 				continue
 			}
 			for _, p := range src.Parts {

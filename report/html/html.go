@@ -78,7 +78,9 @@ func newDoc(w io.Writer, r *report.Report) *doc {
 	rank := make(map[concordat.Ref]int, len(r.Sources))
 	slot := make(map[concordat.Ref]int, len(r.Sources))
 	for i, s := range r.Sources {
-		rank[s.Ref], slot[s.Ref] = i, min(s.Ordinal, colours+1)
+		for _, ref := range s.AllPlaces() {
+			rank[ref], slot[ref] = i, min(s.Ordinal, colours+1)
+		}
 	}
 	d := &doc{page: newPage(w), r: r, full: t, count: report.NewCounter(t), lang: language(t), in: r.Language,
 		left: maxPairs, rank: rank, slot: slot}
@@ -111,6 +113,9 @@ func (d *doc) head() {
 	d.text(d.title())
 	d.raw("</h1><dl class=\"meta\">")
 	d.fact(d.in.Say("Document"), string(d.r.Submission.ID))
+	if authors := report.AuthorWords(d.r.Authors); authors != "" {
+		d.fact(d.in.Say("Authors"), authors)
+	}
 	made := ""
 	if !d.r.Made.IsZero() {
 		made = d.r.Made.UTC().Format(d.in.TimeLayout())

@@ -55,6 +55,7 @@ func (d *doc) rankedSource(i int, s report.RankedSource) {
 	d.text(d.r.Place(s.Ref))
 	d.mirror(s.Ref)
 	d.raw("</p>")
+	writeWork(d, s)
 	d.strip(s)
 	d.raw(`<p class="shares">`)
 	if s.Excluded != "" {

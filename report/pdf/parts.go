@@ -21,7 +21,8 @@ func (d *doc) time(t time.Time) string {
 func (d *doc) front() {
 	d.heading("Full report")
 	r := d.r
-	facts := [][2]string{{"Site", d.o.Site}, {"Document", string(r.Submission.ID)}, {"Made", d.time(r.Made)},
+	facts := [][2]string{{"Site", d.o.Site}, {"Document", string(r.Submission.ID)},
+		{"Authors", report.AuthorWords(r.Authors)}, {"Made", d.time(r.Made)},
 		{"Document dated", string(r.Dated)},
 		{"Length", d.in.Plural(r.Scores.Characters, "letter or digit", "letters and digits")},
 		{"Passages", r.Count(len(r.Evidence))}, {"Sources", r.Count(len(r.Sources))}, {"Task", string(r.Task)}, {"SHA-256 of the text", r.Digest}}

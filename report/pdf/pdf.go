@@ -88,6 +88,7 @@ type doc struct {
 	root    *element    // of the structure
 	at      *element    // to which the next line belongs
 	marks   map[int]int // marked contents of each page so far
+	links   []*link     // to other sites, by place
 }
 
 // maxWording bounds the bytes of wording on the pages; a report with more says so, and its JSON has it.
@@ -105,7 +106,9 @@ func Write(r *report.Report, o Options) ([]byte, error) {
 		marks: map[int]int{}}
 	d.at = d.root
 	for i, s := range r.Sources {
-		d.rank[s.Ref] = i
+		for _, ref := range s.AllPlaces() {
+			d.rank[ref] = i
+		}
 	}
 	d.begin()
 	d.page()
@@ -116,6 +119,7 @@ func Write(r *report.Report, o Options) ([]byte, error) {
 	d.notes()
 	d.coverage()
 	d.sources()
+	writeWorks(d)
 	d.passages()
 	d.leads()
 	d.short()

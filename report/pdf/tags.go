@@ -18,6 +18,7 @@ type element struct {
 	parent *element
 	kids   []*element // of a container
 	marks  []mark     // of an element with content
+	links  []*link    // of a Link, one for each of its lines
 	number int        // of its object, once numbered
 }
 
@@ -25,7 +26,7 @@ type element struct {
 type mark struct{ page, id int }
 
 // Structure types whose elements hold lines; all others hold elements.
-var leaves = []string{"H1", "H2", "H3", "H4", "P", "Lbl", "LBody", "TH", "TD"}
+var leaves = []string{"H1", "H2", "H3", "H4", "P", "Lbl", "LBody", "TH", "TD", "Link"}
 
 func (e *element) leaf() bool { return slices.Contains(leaves, e.kind) }
 
@@ -119,6 +120,12 @@ func (d *doc) tagged(b []byte) ([]byte, error) {
 	tree, parents := size, size+1
 	metadata, next := size+2, size+3
 	d.root.walk(func(e *element) { e.number = next; next++ })
+	annotations := map[int]string{} // of each page, as references
+	for _, l := range d.links {
+		l.number = next
+		annotations[l.page] += fmt.Sprintf("%d 0 R ", next)
+		next++
+	}
 	out := bytes.NewBuffer(make([]byte, 0, len(b)+120*(next-size)))
 	out.Write(b[:bytes.IndexByte(b, '\n')+1])
 	offsets := make([]int, next)
@@ -139,16 +146,23 @@ func (d *doc) tagged(b []byte) ([]byte, error) {
 		case text == oneRange:
 			text = manyRanges()
 		case n == pageObject(page) && page >= 1 && page <= d.f.PageCount():
-			text = strings.TrimSuffix(text, ">>") + fmt.Sprintf("/StructParents %d\n/Tabs /S\n>>", page-1)
+			text = strings.TrimSuffix(text, ">>") + fmt.Sprintf("/StructParents %d\n/Tabs /S\n", page-1)
+			if refs := annotations[page]; refs != "" {
+				text += "/Annots [ " + refs + "]\n"
+			}
+			text += ">>"
 		}
 		put(n, text)
 	}
 	put(tree, fmt.Sprintf("<</Type /StructTreeRoot /K %d 0 R /ParentTree %d 0 R /ParentTreeNextKey %d>>", d.root.number, parents,
-		d.f.PageCount()))
+		d.f.PageCount()+len(d.links)))
 	put(parents, d.parentTree())
 	packet := d.packet()
 	put(metadata, fmt.Sprintf("<</Type /Metadata /Subtype /XML /Length %d>>\nstream\n%s\nendstream", len(packet), packet))
 	d.root.walk(func(e *element) { put(e.number, e.object(tree)) })
+	for i, l := range d.links {
+		put(l.number, l.object(d.f.PageCount()+i))
+	}
 	at := out.Len()
 	fmt.Fprintf(out, "xref\n0 %d\n0000000000 65535 f \n", next)
 	for _, offset := range offsets[1:] {
@@ -242,11 +256,14 @@ func (e *element) object(tree int) string {
 			fmt.Fprintf(&b, "<</Type /MCR /Pg %d 0 R /MCID %d>> ", pageObject(m.page), m.id)
 		}
 	}
+	for _, l := range e.links {
+		fmt.Fprintf(&b, "<</Type /OBJR /Pg %d 0 R /Obj %d 0 R>> ", pageObject(l.page), l.number)
+	}
 	b.WriteString("]>>")
 	return b.String()
 }
 
-// parentTree lists the elements of each page's marked content (ISO 32000-2, 14.7.5.4).
+// parentTree lists the elements of each page's marked content, and then that of each link (ISO 32000-2, 14.7.5.4).
 func (d *doc) parentTree() string {
 	of := make([][]int, d.f.PageCount()+1)
 	for page := range of {
@@ -265,6 +282,9 @@ func (d *doc) parentTree() string {
 			fmt.Fprintf(&b, "%d 0 R ", n)
 		}
 		b.WriteString("]\n")
+	}
+	for i, l := range d.links {
+		fmt.Fprintf(&b, "%d %d 0 R\n", d.f.PageCount()+i, l.of.number)
 	}
 	b.WriteString("]>>")
 	return b.String()

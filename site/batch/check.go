@@ -148,7 +148,8 @@ func (r *batchRun) checkText(ctx context.Context, id concordat.TaskID, m *store.
 	if err != nil {
 		return nil, err
 	}
-	sub := site.Submission{ID: concordat.DocumentID(m.Name), Title: m.Title, Text: d.Text, Flags: m.Flags, Dated: m.Dated, DatedBy: m.DatedBy}
+	sub := site.Submission{ID: concordat.DocumentID(m.Name), Title: m.Title, Text: d.Text, Flags: m.Flags, Dated: m.Dated, DatedBy: m.DatedBy,
+		Authors: concordat.ParseCreators(m.Author)}
 	own, err := r.s.CaseDocuments(ctx, TaskOf(r.id, m.Number, 1), libraries)
 	if err != nil {
 		return nil, err

@@ -207,7 +207,8 @@ func (b *Queue) jobOf(ctx context.Context, r store.Recheck) (site.Job, error) {
 	if err != nil {
 		return j, err
 	}
-	j = site.Job{Name: string(f.Submission.ID), Title: t.Title, Text: f.Submission.Text, Flags: f.Flags, Forward: f.Forward, Again: t.ID}
+	j = site.Job{Name: string(f.Submission.ID), Title: t.Title, Text: f.Submission.Text, Flags: f.Flags, Forward: f.Forward, Again: t.ID,
+		Authors: f.Authors}
 	for _, c := range f.Consulted {
 		if _, ok := c.Library.Batch(); c.Site == b.site.Options().ID && !ok {
 			j.Libraries = append(j.Libraries, c.Library)

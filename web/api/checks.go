@@ -73,9 +73,11 @@ var submitForm = &huma.Schema{AllOf: []*huma.Schema{submitFields,
 	{AnyOf: []*huma.Schema{{Required: []string{"file"}}, {Required: []string{"text"}}}}}}
 
 var submitFields = &huma.Schema{Type: "object", AdditionalProperties: false, Properties: map[string]*huma.Schema{
-	"file":     filesOf("Documents, or ZIP files of them"),
-	"text":     {Type: "string", Pattern: `\S`, Description: "A text, instead of files or in addition to them"},
-	"title":    {Type: "string", Description: "Title of the text"},
+	"file":  filesOf("Documents, or ZIP files of them"),
+	"text":  {Type: "string", Pattern: `\S`, Description: "A text, instead of files or in addition to them"},
+	"title": {Type: "string", Description: "Title of the text"},
+	"author": {Type: "array", Items: &huma.Schema{Type: "string"},
+		Description: "Authors, each with the ORCID iD if known: Jane Doe (0000-0002-1825-0097); none: those that the file names"},
 	"together": {Type: "string", Description: "Not empty: all files are one submission with one report, in which each is a section"},
 	"library":  {Type: "array", Items: &huma.Schema{Type: "string"}, Description: "Libraries to compare with; none: all"},
 	"template": {Type: "string", Description: "Section template; empty: that which all named libraries have; none: none"},

@@ -43,7 +43,7 @@ func (w api) apiOfReviews(a huma.API) {
 }
 
 // sourceActions are the actions of change-rules on a source.
-var sourceActions = []string{"exclude-source", "include-source", "own-work", "not-own-work"}
+var sourceActions = []string{"exclude-source", "include-source", "own-work", "not-own-work", "dismiss-own-work"}
 
 // rulesNeeds returns one schema per action of change-rules: the fields that it needs.
 func rulesNeeds() []*huma.Schema {
@@ -145,7 +145,7 @@ func (w api) apiReviewed(ctx context.Context, id string) (*web.Visitor, store.Ta
 type apiRulesInput struct {
 	ID   string `path:"id"`
 	Body struct {
-		Action   string               `json:"action" enum:"set,undo,exclude-source,include-source,own-work,not-own-work,exclude-passage,include-passage,count-wording,uncount-wording,template-passage,add-template,clear-templates"`
+		Action   string               `json:"action" enum:"set,undo,exclude-source,include-source,own-work,not-own-work,dismiss-own-work,exclude-passage,include-passage,count-wording,uncount-wording,template-passage,add-template,clear-templates"`
 		Site     concordat.SiteID     `json:"site,omitempty" doc:"With library and document: a source"`
 		Library  concordat.LibraryID  `json:"library,omitempty"`
 		Document concordat.DocumentID `json:"document,omitempty"`

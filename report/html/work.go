@@ -1,0 +1,76 @@
+package html
+
+import (
+	"concordat"
+	"concordat/report"
+)
+
+// writeWork says what is known about the work that a source is a text of, where else it is, and whether it may be the author's own.
+func writeWork(d *doc, s report.RankedSource) {
+	if s.Work != nil {
+		d.raw(`<p class="place work" dir="auto">`)
+		writeCreators(d, s.Work.Creators)
+		if s.Work.Date != "" {
+			d.text(" (" + string(s.Work.Date) + ")")
+		}
+		for _, id := range s.Work.IDs {
+			d.raw(" ")
+			outward(d, id.URL(), id.Scheme+":"+id.Value)
+		}
+		if page := s.Work.PageURL(); page != "" {
+			d.raw(" ")
+			outward(d, page, d.in.PageWords(s.Work.Repository))
+		}
+		if s.Work.License != "" {
+			d.text(" " + d.in.Say("Licence: "))
+			outward(d, s.Work.LicenseURL(), s.Work.License)
+		}
+		d.raw("</p>")
+	}
+	if len(s.Also) > 0 {
+		d.raw(`<p class="place also" dir="auto">`)
+		d.say("The same work, also in ")
+		for i, c := range s.Also {
+			if i > 0 {
+				d.text(d.in.Say("; "))
+			}
+			d.raw("<bdi>")
+			outward(d, c.Page, d.r.Place(c.Ref))
+			d.raw("</bdi>")
+		}
+		d.raw("</p>")
+	}
+	if words := d.in.OwnWords(s.Own); words != "" {
+		d.raw(`<p class="shares proposal">`)
+		d.text(words)
+		d.raw("</p>")
+	}
+}
+
+// writeCreators lists authors, each with a link to the ORCID record and to that of the organisation.
+func writeCreators(d *doc, all []concordat.Creator) {
+	for i, c := range all {
+		if i > 0 {
+			d.text(d.in.Say("; "))
+		}
+		outward(d, c.URL(), c.Name)
+		if at := c.OrganisationURL(); at != "" {
+			d.raw(" (")
+			outward(d, at, "ROR")
+			d.raw(")")
+		}
+	}
+}
+
+// outward writes text as a link to another site; without an address as text.
+func outward(d *doc, address, text string) {
+	if address == "" {
+		d.text(text)
+		return
+	}
+	d.raw("<a")
+	d.attr("href", address)
+	d.raw(` rel="noreferrer">`)
+	d.text(text)
+	d.raw("</a>")
+}

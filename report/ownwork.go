@@ -1,0 +1,155 @@
+package report
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"concordat"
+)
+
+// OwnWork proposes a source as earlier work of the submission's author. It is a proposal: the source counts until somebody
+// decides.
+type OwnWork struct {
+	By     string // OwnByORCID or OwnByName
+	Author string // as the submission names them
+	ORCID  string // if By is OwnByORCID
+}
+
+// What a proposal is based on.
+const (
+	OwnByORCID = "orcid"
+	OwnByName  = "name" // which several people can have
+)
+
+// ownWork returns why a source may be earlier work of the submission's author; nil: nothing says so, somebody dismissed it, or
+// the source is later than the submission.
+func (b *builder) ownWork(ref concordat.Ref) *OwnWork {
+	if len(b.f.Authors) == 0 || slices.ContainsFunc(b.copies.all(ref), newRefSet(b.r.NotOwnWork).has) {
+		return nil
+	}
+	var out *OwnWork
+	for _, one := range b.copies.all(ref) {
+		if b.dates[one].Later {
+			return nil
+		}
+		a, _, by := samePerson(b.f.Authors, b.creators(one))
+		if by == OwnByORCID {
+			return &OwnWork{by, a.Name, a.ORCID}
+		}
+		if by == OwnByName && out == nil {
+			out = &OwnWork{By: by, Author: a.Name}
+		}
+	}
+	return out
+}
+
+// creators returns the authors of a source, of this site or of a partner.
+func (b *builder) creators(ref concordat.Ref) []concordat.Creator {
+	if w, ok := b.copies.known[ref]; ok {
+		return w.creators()
+	}
+	if i := slices.IndexFunc(b.f.Partners, func(p PartnerSource) bool { return p.Ref == ref }); i >= 0 {
+		return concordat.ParseCreators(b.f.Partners[i].Author)
+	}
+	return nil
+}
+
+// samePerson returns the first two creators who are the same person, and what shows it: OwnByORCID, which prevails, or
+// OwnByName; empty: none are.
+func samePerson(as, bs []concordat.Creator) (a, b concordat.Creator, by string) {
+	for _, x := range as {
+		for _, y := range bs {
+			switch {
+			case x.ORCID != "" && x.ORCID == y.ORCID:
+				return x, y, OwnByORCID
+			case x.ORCID != "" && y.ORCID != "": // two people
+			case by == "" && sameName(x.Name, y.Name):
+				a, b, by = x, y, OwnByName
+			}
+		}
+	}
+	return a, b, by
+}
+
+// personName is a name as it is compared, folded. Without a comma nothing says which word is the family name.
+type personName struct {
+	family string
+	given  []string
+	all    []string // words, sorted; nil: the order of the name is certain
+}
+
+// notNames are words that programs write where an author's name belongs.
+var notNames = words("user|admin|administrator|author|autor|student|office|microsoft|windows|owner|unknown|anonymous|guest|default|test")
+
+// readName reads a name; ok is false if it is not that of a person, or not more than a family name.
+func readName(s string) (n personName, ok bool) {
+	family, given, comma := strings.Cut(s, ",")
+	list := func(s string) (out []string) {
+		for _, w := range strings.FieldsFunc(s, func(r rune) bool { return strings.ContainsRune(" .\t\n\u00a0·・", r) }) {
+			w = fold(w)
+			if notNames[w] {
+				return nil
+			}
+			if w != "" {
+				out = append(out, w)
+			}
+		}
+		return out
+	}
+	if comma {
+		f := list(family)
+		n.given = list(given)
+		if len(f) > 0 {
+			n.family = f[len(f)-1] // van der Berg
+		}
+		return n, n.family != "" && len(n.given) > 0
+	}
+	all := list(s)
+	if len(all) == 1 && unspaced(firstRune(strings.TrimSpace(s))) && utf8.RuneCountInString(all[0]) > 1 {
+		return personName{family: all[0]}, true // 王小明
+	}
+	if len(all) < 2 {
+		return n, false
+	}
+	n = personName{family: all[len(all)-1], given: all[:len(all)-1], all: slices.Sorted(slices.Values(all))}
+	return n, true
+}
+
+// sameName reports whether two names can be one person's: the family names are equal, and so are the given names, as far as
+// both are written out. A family name alone is too little.
+func sameName(x, y string) bool {
+	a, ok := readName(x)
+	b, ok2 := readName(y)
+	if !ok || !ok2 {
+		return false
+	}
+	if a.all != nil && b.all != nil && slices.Equal(a.all, b.all) {
+		return true // Wang Wei, Wei Wang
+	}
+	if a.family != b.family {
+		return false
+	}
+	for i := range min(len(a.given), len(b.given)) {
+		p, q := a.given[i], b.given[i]
+		if utf8.RuneCountInString(p) > utf8.RuneCountInString(q) {
+			p, q = q, p
+		}
+		if p != q && !(utf8.RuneCountInString(p) == 1 && strings.HasPrefix(q, p)) {
+			return false
+		}
+	}
+	return true
+}
+
+// OwnWords states a proposal that a source is the author's own earlier work, and how much it is worth.
+func (l Language) OwnWords(o *OwnWork) string {
+	if o == nil {
+		return ""
+	}
+	if o.By == OwnByORCID {
+		return l.Say("Probably the author's own earlier work: the ORCID iD of %s (%s) is the same.", cmp.Or(o.Author, o.ORCID), o.ORCID)
+	}
+	return l.Say("Possibly the author's own earlier work: an author is called %s too. Several people can have the same name.", o.Author)
+}

@@ -1,0 +1,320 @@
+package report
+
+import (
+	"cmp"
+	"slices"
+
+	"concordat"
+)
+
+// SourceWork is what is known about the work that a source is a text of.
+type SourceWork struct {
+	Source concordat.Ref  `json:"source"`
+	Work   concordat.Work `json:"work,omitzero"`
+	// Authors are those that the library knows, if Work has none.
+	Authors []concordat.Creator `json:"authors,omitempty"`
+	// Same is the source that stands for all texts of this work; zero: there is no other text. [JoinWorks] sets it.
+	Same concordat.Ref `json:"same,omitzero"`
+	// Text is a digest of the whole text, for JoinWorks; empty: not known.
+	Text string `json:"-"`
+}
+
+// creators returns the authors, as far as they are known.
+func (w SourceWork) creators() []concordat.Creator {
+	if len(w.Work.Creators) > 0 {
+		return w.Work.Creators
+	}
+	return w.Authors
+}
+
+// isSame reports whether two sources are texts of one work: they share a persistent identifier, or they are the same text and
+// their authors, if both are known, do not contradict that. A title says nothing: different works have the same one.
+func (w SourceWork) isSame(x SourceWork) bool {
+	if slices.ContainsFunc(w.Work.IDs, func(id concordat.WorkID) bool { return id.OfWork() && slices.Contains(x.Work.IDs, id) }) {
+		return true
+	}
+	if w.Text == "" || w.Text != x.Text {
+		return false
+	}
+	a, b := w.creators(), x.creators()
+	if len(a) == 0 || len(b) == 0 {
+		return true
+	}
+	_, _, by := samePerson(a, b)
+	return by != ""
+}
+
+// JoinWorks finds out which of the findings' sources are texts of one work, and sets Same of their Works. The source that holds
+// most of the submission stands for a work; of equal ones, the one with a page of its repository.
+func JoinWorks(f *Findings) {
+	works := f.Works
+	group := make([]int, len(works)) // the first of those that are the same
+	for i := range works {
+		group[i] = i
+	}
+	var find func(i int) int
+	find = func(i int) int {
+		for group[i] != i {
+			i = group[i]
+		}
+		return i
+	}
+	// Only those with an identifier or a text in common can be the same.
+	by := map[string][]int{}
+	for i, w := range works {
+		keys := []string{"text " + w.Text}
+		if w.Text == "" {
+			keys = nil
+		}
+		for _, id := range w.Work.IDs {
+			if id.OfWork() {
+				keys = append(keys, id.Scheme+" "+id.Value)
+			}
+		}
+		for _, k := range keys {
+			for _, j := range by[k] {
+				if works[j].isSame(w) {
+					a, b := find(i), find(j)
+					group[max(a, b)] = min(a, b)
+				}
+			}
+			by[k] = append(by[k], i)
+		}
+	}
+	members := map[int][]int{}
+	for i := range works {
+		members[find(i)] = append(members[find(i)], i)
+	}
+	held := heldBy(f)
+	for _, all := range members {
+		if len(all) < 2 {
+			continue
+		}
+		first := slices.MinFunc(all, func(i, j int) int {
+			a, b := works[i], works[j]
+			return cmp.Or(cmp.Compare(held[b.Source], held[a.Source]), cmp.Compare(boolInt(a.Work.PageURL() == ""), boolInt(b.Work.PageURL() == "")),
+				compareRefs(a.Source, b.Source))
+		})
+		for _, i := range all {
+			works[i].Same = works[first].Source
+		}
+	}
+}
+
+// heldBy returns how many bytes of the submission each source holds.
+func heldBy(f *Findings) map[concordat.Ref]int {
+	of := map[concordat.Ref][]concordat.Span{}
+	for _, p := range f.Passages {
+		of[p.Source] = append(of[p.Source], clip(f.Submission.Text, p.Span))
+	}
+	out := map[concordat.Ref]int{}
+	for ref, all := range of {
+		for _, s := range union(all) {
+			out[ref] += s.Len()
+		}
+	}
+	return out
+}
+
+// copies are the sources that are texts of one work. They are one source of a report.
+type copies struct {
+	known map[concordat.Ref]SourceWork
+	of    map[concordat.Ref][]concordat.Ref // by the source that stands for them, which is the first
+}
+
+func newCopies(works []SourceWork) copies {
+	c := copies{map[concordat.Ref]SourceWork{}, map[concordat.Ref][]concordat.Ref{}}
+	for _, w := range works {
+		c.known[w.Source] = w
+		if w.Same != (concordat.Ref{}) {
+			c.of[w.Same] = append(c.of[w.Same], w.Source)
+		}
+	}
+	for first, all := range c.of {
+		slices.SortFunc(all, func(x, y concordat.Ref) int {
+			return cmp.Or(cmp.Compare(boolInt(x != first), boolInt(y != first)), compareRefs(x, y))
+		})
+	}
+	return c
+}
+
+// first returns the source that stands for all texts of the work of a source: most often itself.
+func (c copies) first(ref concordat.Ref) concordat.Ref {
+	if w := c.known[ref]; w.Same != (concordat.Ref{}) {
+		return w.Same
+	}
+	return ref
+}
+
+// all returns the texts of the work of a source, itself included.
+func (c copies) all(ref concordat.Ref) []concordat.Ref {
+	if all := c.of[c.first(ref)]; len(all) > 0 {
+		return all
+	}
+	return []concordat.Ref{ref}
+}
+
+// extend makes rules about one text of a work hold for all of them. A rule that excludes a whole library excludes only the
+// texts there: another library that holds the work is still a source. An author's own work is their own everywhere.
+func (c copies) extend(sources, own refSet) {
+	for _, all := range c.of {
+		if slices.ContainsFunc(all, func(r concordat.Ref) bool { return sources[r] }) {
+			for _, r := range all {
+				sources[r] = true
+			}
+		}
+		if slices.ContainsFunc(all, own.has) {
+			for _, r := range all {
+				own[r] = true
+			}
+		}
+	}
+}
+
+// oneCopy returns the passages without those that another text of the same work holds too. What only one text of a work holds
+// stays, since texts of one work can differ.
+func (b *builder) oneCopy() []concordat.Passage {
+	if len(b.copies.of) == 0 {
+		return b.passages
+	}
+	at := map[concordat.Ref][]int{}
+	for i, p := range b.passages {
+		if b.copies.known[p.Source].Same != (concordat.Ref{}) {
+			at[p.Source] = append(at[p.Source], i)
+		}
+	}
+	drop := map[int]bool{}
+	for _, all := range b.copies.of {
+		// Those that a rule excludes come last.
+		all = slices.Clone(all)
+		slices.SortStableFunc(all, func(x, y concordat.Ref) int { return cmp.Compare(boolInt(b.sources.has(x)), boolInt(b.sources.has(y))) })
+		var held, evidence spans // shared wording takes the place of no evidence
+		for k, ref := range all {
+			var here, counts []concordat.Span
+			for _, i := range at[ref] {
+				p := b.passages[i]
+				known := held
+				if p.Wording == "" {
+					known = evidence
+				}
+				if k > 0 && b.count.sum(spans{p.Span}.without(known)) <= joinGap {
+					drop[i] = true
+					continue
+				}
+				if here = append(here, p.Span); p.Wording == "" {
+					counts = append(counts, p.Span)
+				}
+			}
+			held, evidence = union(slices.Concat(held, here)), union(slices.Concat(evidence, counts))
+		}
+	}
+	out := make([]concordat.Passage, 0, len(b.passages)-len(drop))
+	for i, p := range b.passages {
+		if !drop[i] {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+// bySource returns the indices of the chains of each source, in order of the source's first chain.
+func (b *builder) bySource(chains []*chain) [][]int {
+	var out [][]int
+	at := map[concordat.Ref]int{}
+	for i, c := range chains {
+		first := b.copies.first(c.ref)
+		k, ok := at[first]
+		if !ok {
+			k, at[first] = len(out), len(out)
+			out = append(out, nil)
+		}
+		out[k] = append(out[k], i)
+	}
+	return out
+}
+
+// Copy is a further place that holds a text of a source's work.
+type Copy struct {
+	concordat.Ref
+	Title string
+	Page  string // address of the repository's own page; empty: not known
+}
+
+// asWork adds to a source what is known about its work: the other places that hold it, and whose work it may be. Title and
+// place are those of the text that counts.
+func (b *builder) asWork(s *RankedSource, cs []*chain) {
+	first := b.copies.first(cs[0].ref)
+	order := func(c *chain) int { return 2*boolInt(c.excluded != "") + boolInt(c.ref != first) }
+	main := slices.MinFunc(cs, func(x, y *chain) int { return cmp.Compare(order(x), order(y)) })
+	s.Ref = main.ref
+	if main.title != "" {
+		s.Title = main.title
+	}
+	for _, ref := range b.copies.all(s.Ref) {
+		if w := b.copies.known[ref]; ref != s.Ref {
+			s.Also = append(s.Also, Copy{ref, cmp.Or(b.titles[ref], w.Work.Title), w.Work.PageURL()})
+		}
+	}
+	if w := b.copies.joined(s.Ref); !isUnknown(w) {
+		s.Work = &w
+	}
+	if s.Excluded != concordat.ExcludedOwn {
+		s.Own = b.ownWork(s.Ref)
+	}
+}
+
+// joined returns what is known about the work of a source. What its own repository does not say, those of its other texts may;
+// the page is that of its own.
+func (c copies) joined(ref concordat.Ref) concordat.Work {
+	out := c.known[ref].Work
+	out.IDs = slices.Clone(out.IDs)
+	for _, other := range c.all(ref) {
+		w := c.known[other].Work
+		if len(out.Creators) == 0 {
+			out.Creators = w.Creators
+		}
+		out.Date, out.License = cmp.Or(out.Date, w.Date), cmp.Or(out.License, w.License)
+		for _, id := range w.IDs {
+			if !slices.Contains(out.IDs, id) {
+				out.IDs = append(out.IDs, id)
+			}
+		}
+	}
+	return out
+}
+
+// isUnknown reports whether a repository said nothing about a work.
+func isUnknown(w concordat.Work) bool {
+	return len(w.Creators) == 0 && len(w.IDs) == 0 && w.Date == "" && w.License == "" && w.Page == ""
+}
+
+// firstCopies drops those of items about sources that say the same about another text of a work: the first stays. Items are in
+// the order in which they are shown.
+func firstCopies[T any](c copies, items []T, key func(T) (concordat.Ref, any)) []T {
+	if len(c.of) == 0 {
+		return items
+	}
+	type place struct {
+		first concordat.Ref
+		what  any
+	}
+	seen := map[place]concordat.Ref{}
+	return slices.DeleteFunc(slices.Clone(items), func(x T) bool {
+		ref, what := key(x)
+		p := place{c.first(ref), what}
+		other, ok := seen[p]
+		if !ok {
+			seen[p] = ref
+		}
+		return ok && other != ref
+	})
+}
+
+// AllPlaces returns the places of a source: first that of its text, then those of further texts of the same work.
+func (s RankedSource) AllPlaces() []concordat.Ref {
+	out := []concordat.Ref{s.Ref}
+	for _, c := range s.Also {
+		out = append(out, c.Ref)
+	}
+	return out
+}
