@@ -19,8 +19,9 @@ import (
 )
 
 const (
-	maxRestarts = 5 // of a list whose resumption tokens expire
-	maxAttempts = 5 // at one page
+	maxRestarts = 5  // of a list whose resumption tokens expire
+	maxAttempts = 5  // at one page
+	maxAlone    = 20 // records of a page that are asked for by themselves
 	// overlap is how far a list begins before the end of the previous one: repositories show a record some time after its date.
 	overlap = time.Hour
 )
@@ -62,6 +63,9 @@ func (x *run) listOAI(ctx context.Context) error {
 		if x.state.Until == "" {
 			x.state.Until = p.Date
 		}
+		if err := x.readAlone(ctx, c, p.Records); err != nil {
+			return err
+		}
 		records, err := x.merge(ctx, p.Records, c.Base)
 		if err != nil {
 			return err
@@ -75,6 +79,35 @@ func (x *run) listOAI(ctx context.Context) error {
 			return nil
 		}
 	}
+}
+
+// readAlone asks for the records of a page that cannot be read there, each by itself: in a list, repositories cut records short or
+// mix their encodings. One that cannot be read alone either keeps both reasons. An error means that the repository must not be
+// asked any more for now.
+func (x *run) readAlone(ctx context.Context, c *oai.Client, records []oai.Record) error {
+	asked := 0
+	for i, r := range records {
+		if r.Err == nil || r.ID == "" || r.Deleted {
+			continue
+		}
+		if asked++; asked > maxAlone {
+			return nil
+		}
+		var alone oai.Record
+		err := x.persist(ctx, func() (err error) { alone, err = c.Get(ctx, r.ID, x.state.Format); return err })
+		if wait := (*later)(nil); errors.As(err, &wait) || ctx.Err() != nil {
+			return err
+		}
+		if err == nil {
+			err = alone.Err
+		}
+		if err == nil {
+			records[i] = alone
+		} else {
+			records[i].Err = fmt.Errorf("%w; asked for alone: %w", r.Err, err)
+		}
+	}
+	return nil
 }
 
 // identify finds the interface of the repository, and describes it.
@@ -267,12 +300,8 @@ func (x *run) mergeOne(old store.HarvestRecord, known bool, seen seenRecord) sto
 		d := seen.Description()
 		n.Work, n.Files = d.Work, d.Files
 		switch {
-		case d.Access == oai.Embargoed && d.Work.Embargo != "":
-			n.State, n.Due = store.RecordEmbargoed, dayOf(d.Work.Embargo)
-		case d.Access == oai.Embargoed:
-			n.State, n.Detail = store.RecordClosed, "under embargo until a day that the repository does not name"
-		case d.Access == oai.Closed:
-			n.State, n.Detail = store.RecordClosed, "the repository says that the text is not open"
+		case d.Access != oai.Open:
+			n.State, n.Detail, n.Due = closedBy(d.Access, d.Work.Embargo)
 		case len(d.Files) == 0:
 			n.State, n.Detail = store.RecordTextless, "the record leads to no text"
 		default:
@@ -284,6 +313,17 @@ func (x *run) mergeOne(old store.HarvestRecord, known bool, seen seenRecord) sto
 		n.State = store.RecordWithdrawing
 	}
 	return n
+}
+
+// closedBy returns the state of a record whose text may not be read: why, and until when, if the repository says so.
+func closedBy(access oai.Access, embargo concordat.Date) (store.HarvestRecordState, string, time.Time) {
+	switch {
+	case access == oai.Closed:
+		return store.RecordClosed, "the repository says that the text is not open", time.Time{}
+	case embargo == "":
+		return store.RecordClosed, "under embargo until a day that the repository does not name", time.Time{}
+	}
+	return store.RecordEmbargoed, "", dayOf(embargo)
 }
 
 // dayOf returns the first instant at which a date has begun everywhere; for a year or a month, at which it is over.

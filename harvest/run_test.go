@@ -209,7 +209,8 @@ type repository struct {
 	files   map[string]http.HandlerFunc
 	faults  func(r *http.Request) (code int, header http.Header, body string) // answers in place of the repository; 0: it does not
 	asked   []url.Values
-	dead    map[string]bool // resumption tokens that have expired
+	dead    map[string]bool   // resumption tokens that have expired
+	alone   map[string]string // metadata of records that are asked for by themselves
 	tokens  int
 }
 
@@ -293,6 +294,12 @@ func (r *repository) answer(q url.Values) string {
 		return "<ListMetadataFormats><metadataFormat><metadataPrefix>oai_dc</metadataPrefix></metadataFormat></ListMetadataFormats>"
 	case "ListRecords":
 		return r.list(q)
+	case "GetRecord":
+		if m, ok := r.alone[q.Get("identifier")]; ok && q.Get("metadataPrefix") == "oai_dc" {
+			return "<GetRecord><record><header><identifier>" + q.Get("identifier") + "</identifier><datestamp>2026-11-01</datestamp></header><metadata>" +
+				m + "</metadata></record></GetRecord>"
+		}
+		return `<error code="idDoesNotExist"/>`
 	}
 	return `<error code="badVerb"/>`
 }
@@ -506,10 +513,92 @@ func TestFaultyRecord(t *testing.T) {
 		"control": store.RecordKept,
 		"broken":  store.RecordFailed, "empty": store.RecordFailed}, "a", "b", "c", "control")
 	for _, id := range []string{"broken", "empty"} {
-		if d := p.records()[id].Detail; !strings.Contains(d, "cannot be read") {
+		if d := p.records()[id].Detail; !strings.Contains(d, "cannot be read") || !strings.Contains(d, "asked for alone") {
 			t.Errorf("%s: %q", id, d)
 		}
 	}
+}
+
+// TestReadAlone: a record that a list holds damaged is asked for by itself, once while it stays as it is; at most 20 of a page are.
+func TestReadAlone(t *testing.T) {
+	repo, p := newRepository(t), newPlace(t)
+	repo.page, repo.alone = 100, map[string]string{"whole": dc(el("title", "T"), el("identifier", repo.text("/whole.txt", "the text")))}
+	repo.put("whole", `<oai_dc:dc><dc:title>No end &nosuch; <dc:identifier`)
+	p.add(harvest.Spec{URL: repo.URL + "/oai"})
+	p.run()
+	p.want(map[string]store.HarvestRecordState{"whole": store.RecordKept}, "whole")
+	for n := range 30 {
+		repo.put(fmt.Sprintf("broken%02d", n), `<oai_dc:dc><dc:title>No end &nosuch; <dc:identifier`)
+	}
+	if err := p.db.Harvest.PlanSource(t.Context(), "repo", p.clock(), harvest.AskWhole); err != nil {
+		t.Fatal(err)
+	}
+	repo.asked = nil
+	p.run()
+	got := 0
+	for _, q := range repo.asked {
+		if q.Get("verb") == "GetRecord" {
+			got++
+		}
+	}
+	if got != 20 || p.intake.puts["whole"] != 1 {
+		t.Errorf("%d records asked for alone, want 20; taken in %v", got, p.intake.puts)
+	}
+}
+
+// TestDescribedBy: what a page or a list names as metadata of the work is read: title, authors, identifiers and licence stand with
+// the text, and an embargo holds it back until its day, also if it is stated later.
+func TestDescribedBy(t *testing.T) {
+	repo, p := newRepository(t), newPlace(t)
+	answer := func(path, media, body string, links ...string) string {
+		repo.files[path] = func(rw http.ResponseWriter, _ *http.Request) {
+			rw.Header()["Link"] = links
+			rw.Header().Set("Content-Type", media)
+			_, _ = io.WriteString(rw, body)
+		}
+		return repo.URL + path
+	}
+	answer("/meta.xml", "application/xml", dc(el("title", "Described"), el("creator", "Roe, Jane"), el("date", "2020")))
+	answer("/meta.json", "application/json", `{"title":"no"}`)
+	answer("/held.xml", "application/mods+xml", dc(el("title", "Held back"), el("rights", "info:eu-repo/semantics/embargoedAccess"),
+		el("date", "info:eu-repo/date/embargoEnd/2027-01-01")))
+	answer("/broken.xml", "text/xml", "<dc><title>")
+	page := answer("/item", "text/html", "", `</text.pdf>; rel="item"; type="application/pdf"`, `</meta.json>; rel="describedby"; type="application/json"`,
+		`</meta.xml>; rel="describedby"; type="application/xml"`, `<https://doi.org/10.5072/cited>; rel="cite-as"`,
+		`<https://creativecommons.org/licenses/by/4.0/>; rel="license"`)
+	answer("/text.pdf", "application/pdf", "the text")
+	held, plain, broken := repo.text("/held.txt", "held back"), repo.text("/plain.txt", "listed with its metadata"), repo.text("/broken.txt", "text")
+	list := func(of map[string]string) {
+		var b strings.Builder
+		for _, at := range slices.Sorted(maps.Keys(of)) {
+			fmt.Fprintf(&b, `<url><loc>%s</loc>%s</url>`, at, of[at])
+		}
+		answer("/all.xml", "application/xml", `<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9" xmlns:rs="http://www.openarchives.org/rs/terms/"><rs:md capability="resourcelist"/>`+
+			b.String()+`</urlset>`)
+	}
+	by := func(path string) string { return `<rs:ln rel="describedby" href="` + path + `"/>` }
+	all := map[string]string{page: "", held: by("/held.xml"), plain: by("/meta.xml"), broken: by("/broken.xml")}
+	list(all)
+	p.add(harvest.Spec{URL: repo.URL + "/all.xml", Kind: harvest.KindSync})
+	p.run()
+	k := store.RecordKept
+	p.want(map[string]store.HarvestRecordState{page: k, held: store.RecordEmbargoed, plain: k, broken: k}, broken, page, plain)
+	r := p.records()
+	w := r[page].Work
+	if w.Title != "Described" || w.Authors() != "Roe, Jane" || w.Date != "2020" || !strings.Contains(w.License, "by/4.0") || len(w.IDs) != 1 ||
+		w.IDs[0].Value != "10.5072/cited" || w.Page != page || r[page].Detail != "" {
+		t.Errorf("work %+v, %q", w, r[page].Detail)
+	}
+	if r[plain].Work.Title != "Described" || !strings.Contains(r[broken].Detail, "metadata") {
+		t.Errorf("%+v, %q", r[plain].Work, r[broken].Detail)
+	}
+	all[plain] = by("/held.xml") + "<lastmod>2026-11-25</lastmod>"
+	list(all)
+	p.run()
+	p.want(map[string]store.HarvestRecordState{page: k, held: store.RecordEmbargoed, plain: store.RecordEmbargoed, broken: k}, broken, page)
+	p.now = time.Date(2027, 1, 1, 13, 0, 0, 0, time.UTC)
+	p.run()
+	p.want(map[string]store.HarvestRecordState{page: k, held: k, plain: k, broken: k}, broken, held, page, plain)
 }
 
 // TestEmbargo: a text under embargo comes in on its day and not before; one whose embargo is over comes at once; one that is put

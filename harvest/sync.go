@@ -228,11 +228,16 @@ func describeEntry(e sitemap.Entry) oai.Description {
 	if err != nil {
 		return d
 	}
+	if e.Meta != "" {
+		d.Files = append(d.Files, store.HarvestFile{URL: e.Meta, Meta: true})
+	}
 	switch {
 	case oai.IsText(e.Type, u.Path):
-		d.Files = []store.HarvestFile{{URL: e.URL, Type: e.Type}}
+		d.Files = append(d.Files, store.HarvestFile{URL: e.URL, Type: e.Type})
 	case e.Type == "" || e.Type == "text/html" || e.Type == "application/xhtml+xml":
-		d.Files = []store.HarvestFile{{URL: e.URL, Type: e.Type, Page: true}}
+		d.Files = append(d.Files, store.HarvestFile{URL: e.URL, Type: e.Type, Page: true})
+	default:
+		d.Files = nil
 	}
 	return d
 }

@@ -35,7 +35,8 @@ const (
 	maxTexts  = 10              // files of one record
 	maxTries  = 5               // at a record whose text does not come
 	maxHTML   = 4 << 20
-	maxSets   = 3 // link sets of a page
+	maxSets   = 3 // link sets of a page, and descriptions
+	maxMeta   = 4 << 20
 	maxDetail = 500
 )
 
@@ -189,9 +190,16 @@ func (x *run) obtain(ctx context.Context, r store.HarvestRecord) (fetched, error
 	f := fetched{record: r}
 	f.record.Due, f.record.Changed = time.Time{}, x.o.Now()
 	g := &gathering{run: x, id: concordat.DocumentID(cleanID(r.ID))}
+	for _, at := range r.Files {
+		if at.Meta {
+			if err := g.described(ctx, at.URL); err != nil {
+				return f, err
+			}
+		}
+	}
 	for _, direct := range []bool{true, false} {
 		for _, at := range r.Files {
-			if at.Page == direct || !direct && len(g.docs) > 0 {
+			if at.Meta || g.access != oai.Open || at.Page == direct || !direct && len(g.docs) > 0 {
 				continue
 			}
 			if len(g.docs) >= maxTexts {
@@ -207,11 +215,20 @@ func (x *run) obtain(ctx context.Context, r store.HarvestRecord) (fetched, error
 		}
 	}
 	f.docs = g.docs
+	f.record.Work = filled(r.Work, g.work)
+	if g.access != oai.Open {
+		f.docs = nil // whatever came before the metadata was read
+		f.record.State, f.record.Detail, f.record.Due = closedBy(g.access, g.work.Embargo)
+		if len(f.record.Documents) > 0 {
+			f.record.State = store.RecordWithdrawing // they leave the library
+		}
+		return f, nil
+	}
 	switch f.record.Detail = g.detail(); {
 	case len(g.docs) > 0:
 		f.record.State, f.record.Tries = store.RecordKept, 0
 		for i := range f.docs {
-			x.describe(&f.docs[i], r.Work, len(f.docs) > 1)
+			x.describe(&f.docs[i], f.record.Work, len(f.docs) > 1)
 		}
 		for i := range f.record.Files {
 			f.record.Files[i].Text = nil // the library has it
@@ -248,7 +265,9 @@ type gathering struct {
 	*run
 	id      concordat.DocumentID
 	docs    []site.Incoming
-	names   []string // of accepted files
+	work    concordat.Work // from metadata beside the text
+	access  oai.Access     // as that metadata says
+	names   []string       // of accepted files
 	faults  []string
 	closed  bool // the source refuses
 	passing bool // trying again may help
@@ -381,6 +400,17 @@ func (g *gathering) page(ctx context.Context, r *fetch.Response) error {
 			g.fault(set.URL, err)
 		}
 		found.Texts = append(found.Texts, more.Texts...)
+		found.Meta, found.Cite, found.License = append(found.Meta, more.Meta...), append(found.Cite, more.Cite...),
+			append(found.License, more.License...)
+	}
+	g.cited(found)
+	for _, l := range found.Meta[:min(len(found.Meta), maxSets)] {
+		if err := g.described(ctx, l.URL); err != nil {
+			return err
+		}
+	}
+	if g.access != oai.Open {
+		return nil
 	}
 	items := TextLinks(found)
 	for i, l := range items {

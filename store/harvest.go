@@ -86,6 +86,7 @@ type HarvestFile struct {
 	Type string `json:"type,omitempty"` // media type that the source states
 	Name string `json:"name,omitempty"`
 	Page bool   `json:"page,omitempty"` // a page that leads to the text
+	Meta bool   `json:"meta,omitempty"` // metadata of the work, not a text
 	Text []byte `json:"text,omitempty"` // the text itself, if the record holds it
 }
 

@@ -26,8 +26,11 @@ const maxLinks = 1000
 
 // Found has the places that a page names for the text of its work.
 type Found struct {
-	Texts []Link // items and citation_pdf_url, best first
-	Sets  []Link // link sets that may have more
+	Texts   []Link // items and citation_pdf_url, best first
+	Sets    []Link // link sets that may have more
+	Meta    []Link // metadata of the work (describedby)
+	Cite    []Link // persistent identifiers of the work (cite-as)
+	License []Link
 }
 
 // Page reads a page with its Link headers. Base is its address.
@@ -69,11 +72,17 @@ func Page(base *url.URL, headers []string, body io.Reader) Found {
 
 func (f *Found) add(l Link) {
 	switch {
-	case l.URL == "" || len(f.Texts)+len(f.Sets) >= maxLinks:
+	case l.URL == "" || len(f.Texts)+len(f.Sets)+len(f.Meta)+len(f.Cite)+len(f.License) >= maxLinks:
 	case l.Rel == "item" || l.Rel == "citation":
 		f.Texts = append(f.Texts, l)
 	case l.Rel == "linkset":
 		f.Sets = append(f.Sets, l)
+	case l.Rel == "describedby":
+		f.Meta = append(f.Meta, l)
+	case l.Rel == "cite-as":
+		f.Cite = append(f.Cite, l)
+	case l.Rel == "license":
+		f.License = append(f.License, l)
 	}
 }
 
@@ -212,7 +221,7 @@ func parseJSON(base *url.URL, b []byte) (out []Link, err error) {
 		if raw, ok := context["anchor"]; ok && json.Unmarshal(raw, &anchor) == nil {
 			anchor = absolute(base, anchor)
 		}
-		for _, rel := range []string{"item", "linkset"} { // in this order, not that of the map
+		for _, rel := range []string{"item", "linkset", "describedby", "cite-as", "license"} { // in this order, not that of the map
 			var targets []struct {
 				Href string `json:"href"`
 				Type string `json:"type"`

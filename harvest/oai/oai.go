@@ -137,6 +137,22 @@ func (c *Client) List(ctx context.Context, q Query) (*Page, error) {
 	return p, nil
 }
 
+// Get reads one record. It fails with ErrProtocol if the answer has another one.
+func (c *Client) Get(ctx context.Context, id, format string) (Record, error) {
+	b, err := c.ask(ctx, url.Values{"verb": {"GetRecord"}, "identifier": {id}, "metadataPrefix": {format}})
+	if err != nil {
+		return Record{}, fmt.Errorf("get: %w", err)
+	}
+	p, err := Read(b)
+	if err == nil && (len(p.Records) != 1 || p.Records[0].ID != id) {
+		err = ErrProtocol
+	}
+	if err != nil {
+		return Record{}, fmt.Errorf("get: %w", err)
+	}
+	return p.Records[0], nil
+}
+
 // ask sends a request and returns the answer, cleaned. A condition that the repository reports is returned as the error.
 func (c *Client) ask(ctx context.Context, q url.Values) ([]byte, error) {
 	u, err := url.Parse(c.Base)

@@ -1,6 +1,7 @@
 package sitemap
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net/url"
@@ -28,6 +29,7 @@ type Entry struct {
 	Hash       string // such as sha-256:…
 	Canonical  string // address that names the resource
 	Describes  string // the resource that this one is metadata of
+	Meta       string // metadata of the resource (describedby)
 }
 
 // maxEntries is the maximum number of entries in a sitemap.
@@ -79,6 +81,8 @@ func entryOf(base *url.URL, n *xmltree.Node) Entry {
 				e.Canonical = at
 			case "describes":
 				e.Describes = at
+			case "describedby":
+				e.Meta = cmp.Or(e.Meta, at)
 			}
 		}
 	}
