@@ -567,7 +567,8 @@ func TestDescribedBy(t *testing.T) {
 		`</meta.xml>; rel="describedby"; type="application/xml"`, `<https://doi.org/10.5072/cited>; rel="cite-as"`,
 		`<https://creativecommons.org/licenses/by/4.0/>; rel="license"`)
 	answer("/text.pdf", "application/pdf", "the text")
-	held, plain, broken := repo.text("/held.txt", "held back"), repo.text("/plain.txt", "listed with its metadata"), repo.text("/broken.txt", "text")
+	held, plain, broken := repo.text("/held.txt", "held back"), repo.text("/plain.txt", "listed with its metadata"),
+		repo.text("/broken.txt", "text")
 	list := func(of map[string]string) {
 		var b strings.Builder
 		for _, at := range slices.Sorted(maps.Keys(of)) {

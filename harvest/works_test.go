@@ -43,8 +43,10 @@ func TestOneWorkInTwoLibraries(t *testing.T) {
 		},
 		"theses": func(r *repository) {
 			r.put("oai:theses:7", dc(el("title", "Bakers, a preprint"), el("identifier", "https://doi.org/10.5072/bakers"),
-				el("rights", "https://creativecommons.org/licenses/by/4.0/"), el("identifier", r.text("/7.txt", "Preprint of the institute.\n\n"+tides))))
-			r.put("oai:theses:8", dc(el("title", "Rivers"), el("creator", "Poe, Ann"), el("identifier", r.text("/8.txt", sitetest.River+sitetest.Winter))))
+				el("rights", "https://creativecommons.org/licenses/by/4.0/"),
+				el("identifier", r.text("/7.txt", "Preprint of the institute.\n\n"+tides))))
+			r.put("oai:theses:8", dc(el("title", "Rivers"), el("creator", "Poe, Ann"),
+				el("identifier", r.text("/8.txt", sitetest.River+sitetest.Winter))))
 		}} {
 		repo := newRepository(t)
 		add(repo)
@@ -73,7 +75,8 @@ func TestOneWorkInTwoLibraries(t *testing.T) {
 	if len(r.Sources) != 2 || len(r.Sources[0].Also) != 1 || len(r.Sources[1].Also) != 1 || r.Sources[0].Alone != r.Sources[0].Share {
 		t.Fatalf("sources %+v", r.Sources)
 	}
-	if a, b := r.Sources[0], r.Sources[1]; a.Own == nil || a.Own.By != report.OwnByORCID || b.Own != nil || a.Letter() != "A" || b.Letter() != "B" {
+	if a, b := r.Sources[0], r.Sources[1]; a.Own == nil || a.Own.By != report.OwnByORCID || b.Own != nil ||
+		a.Letter() != "A" || b.Letter() != "B" {
 		t.Errorf("sources %+v", r.Sources)
 	}
 	for _, e := range r.Evidence {
@@ -92,7 +95,8 @@ func TestOneWorkInTwoLibraries(t *testing.T) {
 	if err := report.WriteJSON(&data, r); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{`href="https://doi.org/10.5072/bakers"`, `href="https://orcid.org/0000-0002-1825-0097"`, "The same work, also in ",
+	for _, want := range []string{`href="https://doi.org/10.5072/bakers"`, `href="https://orcid.org/0000-0002-1825-0097"`,
+		"The same work, also in ",
 		"/article/1", "Probably the author&#39;s own earlier work"} {
 		if !strings.Contains(page.String(), want) {
 			t.Errorf("HTML: no %q", want)

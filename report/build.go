@@ -135,8 +135,8 @@ func newBuilder(f *Findings) builder {
 		b.quotes, b.references, b.citations = slices.Clone(w.Quotes), slices.Clone(w.References), slices.Clone(w.Citations)
 		b.headings = slices.Clone(w.Headings)
 	}
-	b.dates, b.remotes = b.ages(), b.remote()
 	b.copies, b.titles = newCopies(f.Works), map[concordat.Ref]string{}
+	b.dates, b.remotes = b.ages(), b.remote()
 	b.place()
 	for _, p := range b.passages {
 		if b.copies.known[p.Source].Same != (concordat.Ref{}) {

@@ -50,6 +50,20 @@ func (b *builder) ages() map[concordat.Ref]concordat.Age {
 		}
 		out[d.Source] = concordat.Age{Date: d.Date, By: d.By, Added: d.Added, Later: b.f.Dated.Before(d.Date)}
 	}
+	// A work is as old as the oldest of its texts.
+	for _, all := range b.copies.of {
+		var oldest concordat.Age
+		for _, ref := range all {
+			if d := out[ref]; d.Date != "" && (oldest.Date == "" || d.Date.Before(oldest.Date)) {
+				oldest = d
+			}
+		}
+		for _, ref := range all {
+			d := oldest
+			d.Added = out[ref].Added
+			out[ref] = d
+		}
+	}
 	return out
 }
 

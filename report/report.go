@@ -51,7 +51,7 @@ type Findings struct {
 	DatedBy concordat.DateOrigin `json:"dated_by,omitempty"`
 	// Dates are the ages of sources, as far as they are known.
 	Dates []SourceDate `json:"dates,omitempty"`
-	// Works are what is known about the works whose texts the sources are.
+	// Works has what is known about the works whose texts the sources are.
 	Works []SourceWork `json:"works,omitempty"`
 	// Authors are those of the submission, as far as they are known.
 	Authors []concordat.Creator `json:"authors,omitempty"`

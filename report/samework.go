@@ -7,7 +7,7 @@ import (
 	"concordat"
 )
 
-// SourceWork is what is known about the work that a source is a text of.
+// SourceWork describes the work that a source is a text of, as far as it is known.
 type SourceWork struct {
 	Source concordat.Ref  `json:"source"`
 	Work   concordat.Work `json:"work,omitzero"`

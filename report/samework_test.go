@@ -45,12 +45,14 @@ func TestJoinWorks(t *testing.T) {
 		a, b SourceWork
 		want bool
 	}{
-		"one DOI, other texts":    {SourceWork{Work: work("10.5072/x", nil), Text: "1"}, SourceWork{Work: work("https://doi.org/10.5072/X", nil), Text: "2"}, true},
-		"one handle":              {SourceWork{Work: work("hdl:1234/5", nil)}, SourceWork{Work: work("https://hdl.handle.net/1234/5", nil)}, true},
-		"other DOIs":              {SourceWork{Work: work("10.5072/x", nil), Text: "1"}, SourceWork{Work: work("10.5072/y", nil), Text: "2"}, false},
-		"one title":               {SourceWork{Work: work("", roe), Text: "1"}, SourceWork{Work: work("", roe), Text: "2"}, false},
-		"one text":                {SourceWork{Text: "1"}, SourceWork{Text: "1"}, true},
-		"one text, one author":    {SourceWork{Text: "1", Authors: roe}, SourceWork{Work: work("", concordat.ParseCreators("Jane Roe")), Text: "1"}, true},
+		"one DOI, other texts": {SourceWork{Work: work("10.5072/x", nil), Text: "1"},
+			SourceWork{Work: work("https://doi.org/10.5072/X", nil), Text: "2"}, true},
+		"one handle": {SourceWork{Work: work("hdl:1234/5", nil)}, SourceWork{Work: work("https://hdl.handle.net/1234/5", nil)}, true},
+		"other DOIs": {SourceWork{Work: work("10.5072/x", nil), Text: "1"}, SourceWork{Work: work("10.5072/y", nil), Text: "2"}, false},
+		"one title":  {SourceWork{Work: work("", roe), Text: "1"}, SourceWork{Work: work("", roe), Text: "2"}, false},
+		"one text":   {SourceWork{Text: "1"}, SourceWork{Text: "1"}, true},
+		"one text, one author": {SourceWork{Text: "1", Authors: roe},
+			SourceWork{Work: work("", concordat.ParseCreators("Jane Roe")), Text: "1"}, true},
 		"one text, one unknown":   {SourceWork{Text: "1", Authors: roe}, SourceWork{Text: "1"}, true},
 		"one text, other authors": {SourceWork{Text: "1", Authors: roe}, SourceWork{Text: "1", Authors: doe}, false},
 		"one text, other DOIs":    {SourceWork{Work: work("10.5072/x", roe), Text: "1"}, SourceWork{Work: work("10.5072/y", roe), Text: "1"}, true},
@@ -131,7 +133,8 @@ func TestCopiesChangeNothing(t *testing.T) {
 func twoTexts() *Findings {
 	text := strings.Repeat("the committee of seven met in the hall of the guild. ", 20)
 	passage := func(from, to int, of concordat.Ref, title string) concordat.Passage {
-		return concordat.Passage{Span: concordat.Span{Start: from, End: to}, Source: of, Title: title, Kind: concordat.KindVerbatim, Similarity: 1,
+		return concordat.Passage{Span: concordat.Span{Start: from, End: to}, Source: of, Title: title, Similarity: 1,
+			Kind:       concordat.KindVerbatim,
 			SourceSpan: concordat.Span{Start: from, End: to}}
 	}
 	f := &Findings{Version: Version, Submission: concordat.Document{ID: "s", Text: text},
@@ -277,11 +280,23 @@ func TestOwnWork(t *testing.T) {
 	}
 }
 
+// TestOldestCopy: a work is as old as the oldest of its texts.
+func TestOldestCopy(t *testing.T) {
+	f := twoTexts()
+	f.Dated, f.Dates = "2010", []SourceDate{{Source: in("journals", "x"), Date: "2001", By: concordat.DateGiven},
+		{Source: in("theses", "y"), Date: "2019", By: concordat.DateOfFile}}
+	s := Build(f, Rules{}).Evidence[0].Sources[0]
+	if s.Ref != in("theses", "y") || s.Date != "2001" || s.By != concordat.DateGiven || s.Later {
+		t.Errorf("%+v", s)
+	}
+}
+
 // TestRedactedWork: what may not be seen of a source includes its work; its letter stays.
 func TestRedactedWork(t *testing.T) {
 	f := twoTexts()
 	r := Build(Redact(f, func(ref concordat.Ref) bool { return ref.Library == "theses" }), Rules{})
-	if s := r.Sources[0]; len(r.Sources) != 2 || s.Letter() != "A" || s.Title != HiddenTitle || s.Work == nil || s.Work.License != "" || s.Work.Page != "" {
+	if s := r.Sources[0]; len(r.Sources) != 2 || s.Letter() != "A" || s.Title != HiddenTitle ||
+		s.Work == nil || s.Work.License != "" || s.Work.Page != "" {
 		t.Errorf("%+v", s)
 	}
 	to := in("theses", "deleted-1")

@@ -220,8 +220,8 @@ func TestTemplatesAndDatesOfACheck(t *testing.T) {
 	copied := "Every well that is dug on one side of the border lowers the water on the other side, and nobody agrees on who may dig."
 	form := "I declare that I have written this work myself and have used no other sources than those that are named."
 	ingest(t, s, "a", site.Incoming{ID: "new", Text: copied + "\n\n" + form, Dated: "2019-05", DatedBy: concordat.DateOfFile},
-		site.Incoming{ID: "old", Text: copied + "\n\n" + form, Dated: "2001", DatedBy: concordat.DateGiven},
-		site.Incoming{ID: "unknown", Text: copied + "\n\n" + form})
+		site.Incoming{ID: "old", Text: copied + "\n\n" + form + "\n\nIn the old days", Dated: "2001", DatedBy: concordat.DateGiven},
+		site.Incoming{ID: "unknown", Text: copied + "\n\n" + form + "\n\nNobody knows when"})
 	if err := s.Store.Catalogue.PutTemplate(t.Context(), store.Template{Library: "a", Name: "declaration", Text: form}); err != nil {
 		t.Fatal(err)
 	}
@@ -255,10 +255,11 @@ func TestTemplatesAndDatesOfACheck(t *testing.T) {
 		}
 		return o
 	}
-	if o := outcome(site.Incoming{ID: "old", Text: copied + "\n\n" + form}); o != site.Unchanged {
+	if o := outcome(site.Incoming{ID: "old", Text: copied + "\n\n" + form + "\n\nIn the old days"}); o != site.Unchanged {
 		t.Errorf("without a date: %s", o)
 	}
-	if o := outcome(site.Incoming{ID: "old", Text: copied + "\n\n" + form, Dated: "2002", DatedBy: concordat.DateGiven}); o != site.Replaced {
+	if o := outcome(site.Incoming{ID: "old", Text: copied + "\n\n" + form + "\n\nIn the old days", Dated: "2002",
+		DatedBy: concordat.DateGiven}); o != site.Replaced {
 		t.Errorf("with another date: %s", o)
 	}
 	if row, err := s.Store.Catalogue.DocumentRow(t.Context(), "a", "old"); err != nil || row.Dated != "2002" {

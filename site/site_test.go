@@ -240,7 +240,7 @@ func TestCandidatesLeftOutAreSaid(t *testing.T) {
 	p := sitetest.NewSite(t, "a")
 	var in []site.Incoming
 	for i := range 5 {
-		in = append(in, site.Incoming{ID: concordat.DocumentID(fmt.Sprint(i)), Text: sitetest.River})
+		in = append(in, site.Incoming{ID: concordat.DocumentID(fmt.Sprint(i)), Text: sitetest.River + fmt.Sprintf("\n\nCopy %d", i)})
 	}
 	p.Add(t, "a", in...)
 	f := p.Found(t, sitetest.River, site.CheckOptions{Candidates: 2})

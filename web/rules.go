@@ -114,15 +114,15 @@ func (w reportPages) NewRules(ctx context.Context, v *Visitor, id concordat.Task
 		rules.ExcludeSources = with(rules.ExcludeSources, ref)
 		return rules, name, nil
 	case "include-source":
-		all, err := w.placesOf(ctx, id, rules, ref)
+		all, err := placesOf(ctx, w, id, rules, ref)
 		rules.ExcludeSources = without(rules.ExcludeSources, all)
 		return rules, name, err
 	case "own-work":
-		all, err := w.placesOf(ctx, id, rules, ref)
+		all, err := placesOf(ctx, w, id, rules, ref)
 		rules.OwnWork, rules.NotOwnWork = with(rules.OwnWork, ref), without(rules.NotOwnWork, all)
 		return rules, name, err
 	case "not-own-work":
-		all, err := w.placesOf(ctx, id, rules, ref)
+		all, err := placesOf(ctx, w, id, rules, ref)
 		rules.OwnWork = without(rules.OwnWork, all)
 		return rules, name, err
 	case "dismiss-own-work":
@@ -162,7 +162,7 @@ func without(refs, some []concordat.Ref) []concordat.Ref {
 }
 
 // placesOf returns the documents that are texts of the same work as a source: a rule can name any of them.
-func (w reportPages) placesOf(ctx context.Context, id concordat.TaskID, rules report.Rules, ref concordat.Ref) ([]concordat.Ref, error) {
+func placesOf(ctx context.Context, w reportPages, id concordat.TaskID, rules report.Rules, ref concordat.Ref) ([]concordat.Ref, error) {
 	got, err := w.Reading(ctx, id, rules, report.English, SeeEverything)
 	if err != nil {
 		return nil, err
