@@ -9,11 +9,12 @@ import (
 // CaseID names a case that two sites share. Both compute it from what both know, so opening a case tells neither anything.
 type CaseID [16]byte
 
-// NewCaseID returns the name of the case about a document, named by its handle, that the owner told the asker of in answer to a
-// standing question. Without a document the handle is zero.
-func NewCaseID(owner, asker SiteID, job JobID, lib LibraryID, h Handle) CaseID {
+// NewCaseID returns the name of the case about a document, named by its handle, that an owner told an asker of in answer to a
+// standing question. Without a document the handle is zero. The job, which is random, stands for the two sites: each knows itself by
+// another name than the other does.
+func NewCaseID(job JobID, lib LibraryID, h Handle) CaseID {
 	d := sha256.New()
-	_, _ = fmt.Fprintf(d, "concordat case 1\n%q\n%q\n%x\n%q\n%x\n", owner, asker, job, lib, h)
+	_, _ = fmt.Fprintf(d, "concordat case 1\n%x\n%q\n%x\n", job, lib, h)
 	var id CaseID
 	copy(id[:], d.Sum(nil))
 	return id

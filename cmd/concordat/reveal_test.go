@@ -499,6 +499,7 @@ func testAlert(t *testing.T, north, south *served, task string) {
 	if out := south.command(cli.Done, "alert", "list", "--after", "1"); out != "" {
 		t.Errorf("after the first: %s", out)
 	}
+	testCase(t, north, south)
 	standing := func() int {
 		asks, err := north.o.Store.Partners.StandingAsks(t.Context(), concordat.Epoch{Federation: "health", Number: 1})
 		if err != nil {
@@ -523,6 +524,37 @@ func testAlert(t *testing.T, north, south *served, task string) {
 		t.Errorf("%d questions stand at the partner after the end", n)
 	}
 	south.command(cli.Misused, "alert", "end", task)
+}
+
+// testCase: both sites have one case of the alert, under one number. The north decides about its document: it goes, and the south
+// has the sum of the receipt.
+func testCase(t *testing.T, north, south *served) {
+	id, _ := north.json("case", "list", "--open")["id"].(string)
+	if got := south.json("case", "list", "--open")["id"]; got != id || id == "" {
+		t.Fatalf("the south's case is %v, the north's %q", got, id)
+	}
+	north.command(cli.Done, "case", "confirm", id, "--words", "Two sentences", "--contact", "dean@north")
+	theirs := func() map[string]any { return south.json("case", "show", id)["theirs"].(map[string]any) }
+	south.until("the north's word", func() bool { return theirs()["contact"] == "dean@north" })
+	if got := south.json("case", "confirm", id, "--words", "We agree"); got["state"] != "confirmed" {
+		t.Errorf("the case of the south: %v", got)
+	}
+	north.command(cli.Done, "case", "decide", id, "rejected")
+	a := &app{cli.Site{Data: north.dir, Terminal: cli.Terminal{Stdin: strings.NewReader(""), Stdout: io.Discard, Stderr: io.Discard}}}
+	e := instance.Eraser(north.o, a.Signatures().Receipt, slog.New(slog.DiscardHandler))
+	for range 2 { // the deletion, then what the partner is told of it
+		if _, err := e.Resume(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	south.until("the receipt", func() bool { return theirs()["receipt"] != nil })
+	own := north.json("case", "show", id)["own"].(map[string]any)
+	if got := theirs(); got["decision"] != "rejected" || got["receipt"] != own["receipt"] || own["receipt"] == nil {
+		t.Errorf("the south has %v, the north %v", got, own)
+	}
+	if _, err := north.o.Store.Catalogue.DocumentRow(t.Context(), "theses", "late"); !errors.Is(err, concordat.ErrNotFound) {
+		t.Errorf("the document stays: %v", err)
+	}
 }
 
 // testRotated: after a rotation the mirror of the new key takes the place of the old one, and one whose key period

@@ -272,7 +272,7 @@ func (s *Sets) openCase(ctx context.Context, x *store.StandingAsk, a store.Alert
 	if _, err := s.o.Store.Alerts.PutAlert(ctx, a); err != nil {
 		return err
 	}
-	return s.o.Store.Cases.Open(ctx, store.SharedCase{ID: concordat.NewCaseID(s.o.ID, x.Partner, x.Ask.Job, a.Source.Library, h),
+	return s.o.Store.Cases.Open(ctx, store.SharedCase{ID: concordat.NewCaseID(x.Ask.Job, a.Source.Library, h),
 		Side: store.AlertTold, Partner: x.Partner, Job: x.Ask.Job, Handle: h, Source: a.Source, Title: a.Title, Level: a.Level,
 		Sentences: a.Sentences, Opened: a.At})
 }

@@ -119,7 +119,7 @@ func (s *Asker) openCase(ctx context.Context, a *store.Ask, x store.Alert, h con
 	if _, err := s.o.Store.Alerts.PutAlert(ctx, x); err != nil {
 		return err
 	}
-	return s.o.Store.Cases.Open(ctx, store.SharedCase{ID: concordat.NewCaseID(a.Site, s.site.Options().ID, a.Job, x.Source.Library, h),
+	return s.o.Store.Cases.Open(ctx, store.SharedCase{ID: concordat.NewCaseID(a.Job, x.Source.Library, h),
 		Side: store.AlertFound, Partner: a.Site, Job: a.Job, Handle: h, Task: a.Task, Source: x.Source, Title: x.Title, Level: x.Level,
 		Sentences: x.Sentences, Opened: x.At})
 }
