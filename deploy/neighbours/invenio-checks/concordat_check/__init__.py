@@ -1,0 +1,1 @@
+"""Compares the texts of records with the libraries of a Concordat site."""
