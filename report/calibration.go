@@ -101,9 +101,13 @@ func (l Language) classWords(r Rate) string {
 	}[r.Language+" "+r.Class])
 }
 
-// Meaning says in plain words what may be concluded from a document score, and what not: how many of the documents measured
-// reach 0.1 and 0.3, in checks and in batches.
-func (l Language) Meaning() []string {
+// ShareMeaning says in plain words what may be concluded from a report's share, and what not: the figures behind
+// [Report.Conclusion], then how many of the documents measured reach 0.1 and 0.3, in checks and in batches.
+func ShareMeaning(r *Report) []string {
+	return append(behindConclusion(r), measuredShares(r.Language)...)
+}
+
+func measuredShares(l Language) []string {
 	var out []string
 	for _, batch := range []bool{false, true} {
 		for _, at := range []struct {
@@ -159,42 +163,94 @@ func (r *Report) inBatch() bool {
 	return slices.ContainsFunc(r.Consulted, func(c concordat.Consulted) bool { _, ok := c.Library.Batch(); return ok })
 }
 
-// Conclusion says in a few sentences what may be concluded from this report's share, by the measured rates of checks or of
-// batches, and what they were measured on; "" if nothing was compared.
+// concluded are the measured rates that fit a report's share: of texts without reuse, and of texts with a tenth or more copied or
+// reworded.
+type concluded struct {
+	batch           bool
+	at              float64 // the share that was measured, at most the report's; 0: the report's is below all of them
+	honest, honests int     // texts without reuse that reached it, of how many
+	forms           int     // of honests, those that share forms and the like
+	copied, copies  int     // texts with reuse that reached it, or 0.1, of how many
+}
+
+// conclude returns the rates that fit the share of a report; false: nothing was compared, or too little for a share.
+func conclude(r *Report) (c concluded, ok bool) {
+	if !r.Scores.Measured() || r.Scores.TooShort() {
+		return c, false
+	}
+	third := r.Scores.Covered >= 0.3
+	c.batch = r.inBatch()
+	switch {
+	case third:
+		c.at = 0.3
+	case r.Scores.Covered >= 0.1:
+		c.at = 0.1
+	}
+	c.honest, c.honests = measured(c.batch, third, "clean", "forms")
+	_, c.forms = measured(c.batch, third, "forms")
+	c.copied, c.copies = measured(c.batch, third, "reworded", "copied forms")
+	return c, true
+}
+
+// Conclusion says in a plain sentence or two what may be concluded from this report's share: how many honest texts reached it in
+// the measurements, or how many copied ones did not. [ShareMeaning] has the figures. It is empty if nothing was compared.
 func (r *Report) Conclusion() string {
 	l := r.Language
-	if !r.Scores.Measured() {
+	c, ok := conclude(r)
+	switch {
+	case !r.Scores.Measured():
 		return ""
-	}
-	if r.Scores.TooShort() {
+	case !ok:
 		return l.Join([]string{l.Say("Too short for a share: only %s of this document could count, fewer than %s.",
 			l.Plural(r.Scores.Words, "word", "words"), Thousands(fewestWords)),
 			l.Say("In so short a text, a sentence that anyone might write makes the share large. Read the passages before concluding anything about a person.")})
+	case c.at == 0:
+		out := l.Say("In our tests, none of %s texts with a tenth or more copied or reworded had so small a share.", Thousands(c.copies))
+		if missed := c.copies - c.copied; missed > 0 {
+			out = l.Say("In our tests, at most 1 in %s texts with a tenth or more copied or reworded had so small a share.", oneIn(missed, c.copies))
+		}
+		return l.Join([]string{out, l.Say("It does not prove originality.")})
 	}
-	batch, third := r.inBatch(), r.Scores.Covered >= 0.3
-	copied, ofCopied := measured(batch, third, "reworded", "copied forms")
-	if r.Scores.Covered < 0.1 {
-		return l.Join([]string{l.Say("In measurements %s of the documents with at least a tenth copied or reworded had more than this.",
-			l.percent1(float64(copied)/float64(ofCopied))),
-			l.Say("Most of those with a condensed source, or with text that a language model rewrote, had as little: this does not prove originality.")})
+	out := l.Say("In our tests, none of %s honest texts reached this share.", Thousands(c.honests))
+	if c.honest > 0 {
+		out = l.Say("In our tests, at most 1 honest text in %s reached this share.", oneIn(c.honest, c.honests))
 	}
-	at := l.Percent(0.1)
-	if third {
-		at = l.Percent(0.3)
+	return l.Join([]string{out, l.Say("Read the passages before concluding anything about a person.")})
+}
+
+// oneIn returns a number with one digit other than 0, such that k of n is at most one in that many.
+func oneIn(k, n int) string {
+	in := n / k
+	for unit := 10; unit <= in; unit *= 10 {
+		in = in / unit * unit
 	}
-	clean, ofClean := measured(batch, third, "clean", "forms")
-	_, forms := measured(batch, third, "forms")
-	_, high := Wilson(clean, ofClean)
+	return Thousands(in)
+}
+
+// behindConclusion says on which figures the conclusion rests; none if it rests on none.
+func behindConclusion(r *Report) []string {
+	l := r.Language
+	c, ok := conclude(r)
+	if !ok {
+		return nil
+	}
+	if c.at == 0 {
+		return []string{l.Join([]string{l.Say("%s of %s documents with at least a tenth copied or reworded reached %s.",
+			Thousands(c.copied), Thousands(c.copies), l.Percent(0.1)),
+			l.Say("Most of those with a condensed source, or with text that a language model rewrote, did not.")})}
+	}
+	_, high := Wilson(c.honest, c.honests)
 	out := []string{l.Say("Of %s texts without reuse that were measured, %s of which share forms, declarations, statutes or references, %s reached %s: "+
-		"at most %s of such texts, with 95%% certainty.", Thousands(ofClean), Thousands(forms), Thousands(clean), at, l.percent1(high))}
-	if batch {
-		out = append(out, l.Say("Of %s with a tenth or more copied, or revised by people, %s did.", Thousands(ofCopied), Thousands(copied)),
-			l.Say("Text that a language model rewrote was not measured in batches."))
-	} else {
-		machine, ofMachine := measured(batch, third, "machine")
-		out = append(out, l.Say("Of %s with a tenth or more copied, translated there and back, or reworded by programs or people, %s did.",
-			Thousands(ofCopied), Thousands(copied)),
-			l.Say("Of %s that a language model rewrote to the same extent, %s did.", Thousands(ofMachine), Thousands(machine)))
+		"at most %s of such texts, with 95%% certainty.", Thousands(c.honests), Thousands(c.forms), Thousands(c.honest), l.Percent(c.at),
+		l.percent1(high))}
+	if c.batch {
+		return []string{l.Join(append(out,
+			l.Say("Of %s with a tenth or more copied, or revised by people, %s did.", Thousands(c.copies), Thousands(c.copied)),
+			l.Say("Text that a language model rewrote was not measured in batches.")))}
 	}
-	return l.Join(append(out, l.Say("Read the passages before concluding anything about a person.")))
+	machine, machines := measured(false, c.at == 0.3, "machine")
+	return []string{l.Join(append(out,
+		l.Say("Of %s with a tenth or more copied, translated there and back, or reworded by programs or people, %s did.",
+			Thousands(c.copies), Thousands(c.copied)),
+		l.Say("Of %s that a language model rewrote to the same extent, %s did.", Thousands(machines), Thousands(machine))))}
 }

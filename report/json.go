@@ -437,7 +437,7 @@ func (r *Report) jsonShort(count *Counter) *jsonShort {
 }
 
 func (r *Report) jsonLegend() jsonLegend {
-	j := jsonLegend{Kinds: r.Language.Kinds(), Steps: r.Language.Steps(), Share: r.Language.Meaning()}
+	j := jsonLegend{Kinds: r.Language.Kinds(), Steps: r.Language.Steps(), Share: ShareMeaning(r)}
 	for _, c := range Calibration() {
 		x := jsonRate{Batch: c.Batch, Language: c.Language, Class: c.Class, Documents: c.Documents, Tenth: c.Tenth, Third: c.Third}
 		a, b := Wilson(c.Tenth, c.Documents)

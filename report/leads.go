@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"concordat"
+	"concordat/report/language"
 )
 
 // LeadKind says how a lead relates to its source.
@@ -384,17 +385,24 @@ func (l Lead) Likely() *float64 {
 // MostLikely is the highest likelihood stated: the measured texts show no more.
 const MostLikely = 20
 
-// LikelihoodWords says how likely a lead is, and what that means; empty: not measured.
+// LikelihoodWords says how likely a lead is; empty: not measured. [LikelihoodMeaning] says what that means.
 func (r *Report) LikelihoodWords(l Lead) string {
 	x := l.Likely()
 	switch {
 	case x == nil:
 		return ""
 	case *x >= MostLikely:
-		return r.Language.Say("Likelihood: %d to 1 or more. Pairs that stand out this much were that many times as frequent in reworded passages as in other text.", MostLikely)
+		return r.Language.Say("Likely: %d to 1 or more", MostLikely)
 	}
-	return r.Language.Say("Likelihood: %s to 1. Pairs that stand out this much were that many times as frequent in reworded passages as in other text.",
-		strconv.FormatFloat(*x, 'f', -1, 64))
+	return r.Language.Say("Likely: %s to 1", language.Code(r.Language).Decimal(strconv.FormatFloat(*x, 'f', -1, 64)))
+}
+
+// LikelihoodMeaning says what the likelihoods of the leads of a report mean; empty: none was measured.
+func LikelihoodMeaning(r *Report) string {
+	if !slices.ContainsFunc(r.Leads, func(l RuledLead) bool { return l.Likelihood > 0 }) {
+		return ""
+	}
+	return r.Language.Say("“Likely: 14 to 1” means that pairs that stand out this much were 14 times as frequent in reworded passages as in other text.")
 }
 
 func moment(t time.Time) *time.Time {

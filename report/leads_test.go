@@ -130,8 +130,8 @@ func TestLikelihood(t *testing.T) {
 		likelihood float64
 		says, json string
 	}{
-		{12.345, "Likelihood: 12 to 1.", `"likelihood": 12,`}, {2.449, "Likelihood: 2.4 to 1.", `"likelihood": 2.4,`},
-		{20, "Likelihood: 20 to 1 or more.", `"likelihood": 20,`}, {0, "", `"likelihood": null,`},
+		{12.345, "Likely: 12 to 1", `"likelihood": 12,`}, {2.449, "Likely: 2.4 to 1", `"likelihood": 2.4,`},
+		{20, "Likely: 20 to 1 or more", `"likelihood": 20,`}, {0, "", `"likelihood": null,`},
 	} {
 		for i := range f.Leads {
 			f.Leads[i].Likelihood = x.likelihood

@@ -35,7 +35,18 @@ func WriteText(w io.Writer, r *Report) error {
 	t.heading(t.Say("Passages"))
 	count := NewCounter(r.Submission.Text)
 	for i, e := range r.Evidence {
-		t.evidence(r, count, i, e)
+		if !Folded(e.Excluded) {
+			t.evidence(r, count, i, e)
+		}
+	}
+	if rest := UncountedWords(r); rest != "" {
+		t.wrap("", rest)
+		t.WriteString("\n")
+		for i, e := range r.Evidence {
+			if Folded(e.Excluded) {
+				t.evidence(r, count, i, e)
+			}
+		}
 	}
 	if len(r.Evidence) == 0 {
 		t.wrap("", t.Say(r.NoPassages()))
@@ -47,7 +58,7 @@ func WriteText(w io.Writer, r *Report) error {
 		t.wrap("- ", t.Say("%s: %s", k.Name, k.Words))
 	}
 	t.heading(t.Say("What the share means"))
-	for _, s := range t.Meaning() {
+	for _, s := range ShareMeaning(r) {
 		t.wrap("- ", s)
 	}
 	t.heading(t.Say("What was checked, and what was not"))
@@ -271,6 +282,9 @@ func (t textWriter) leads(r *Report, count *Counter) {
 	} else {
 		t.wrap("", t.Say(LeadMeaning))
 		t.wrap("", r.LeadsMeasured())
+		if means := LikelihoodMeaning(r); means != "" {
+			t.wrap("", means)
+		}
 	}
 	if shown := r.LeadsShown(); shown != "" {
 		t.wrap("", shown)

@@ -23,10 +23,11 @@ type sourceFilter struct {
 	Query string
 	Order string // of sourceOrders
 	Small bool   // those under one percent are left out
+	Rest  bool   // those that are folded away, instead of the others; a query finds all
 }
 
 func sourceFilterOf(q url.Values) sourceFilter {
-	f := sourceFilter{Query: strings.TrimSpace(q.Get("q")), Order: q.Get("sort"), Small: q.Get("small") != ""}
+	f := sourceFilter{Query: strings.TrimSpace(q.Get("q")), Order: q.Get("sort"), Small: q.Get("small") != "", Rest: q.Get("rest") != ""}
 	if !slices.Contains(sourceOrders, f.Order) {
 		f.Order = sourceOrders[0]
 	}
@@ -45,6 +46,9 @@ func (f sourceFilter) Encode() string {
 	if f.Small {
 		q.Set("small", "on")
 	}
+	if f.Rest {
+		q.Set("rest", "on")
+	}
 	return q.Encode()
 }
 
@@ -53,7 +57,8 @@ func (f sourceFilter) list(r *report.Report) []int {
 	words := strings.ToLower(f.Query)
 	var out []int
 	for i, s := range r.Sources {
-		if f.Small && s.Share < 0.01 || !strings.Contains(strings.ToLower(s.Letter()+" "+s.Title+" "+r.Place(s.Ref)), words) {
+		if f.Small && s.Share < 0.01 || words == "" && report.Folded(s.Excluded) != f.Rest ||
+			!strings.Contains(strings.ToLower(s.Letter()+" "+s.Title+" "+r.Place(s.Ref)), words) {
 			continue
 		}
 		out = append(out, i)
@@ -87,17 +92,40 @@ func datesOf(r *report.Report) map[concordat.Ref]concordat.Date {
 	return out
 }
 
-// page returns the sources of the filter from an index on, and the index of the next page; 0: there is none.
-func (f sourceFilter) page(got *reading, from int, l html.Links) (out template.HTML, next int) {
+// sourceList are some sources of a report, as a page lists them.
+type sourceList struct {
+	Task   concordat.TaskID
+	Filter sourceFilter
+	Items  template.HTML
+	Next   int    // index of the first of the next page; 0: there is none
+	Words  string // of the line under which they are folded
+}
+
+// page returns the sources of the filter from an index on.
+func (f sourceFilter) page(got *reading, from int, l html.Links) sourceList {
+	out := sourceList{Task: got.Report.Task, Filter: f}
 	all := f.list(got.Report)
 	from = min(from, len(all))
 	for _, i := range all[from:min(from+fewSources, len(all))] {
-		out += got.view.Sources(i, 1, l)
+		out.Items += got.view.Sources(i, 1, l)
 	}
 	if from+fewSources < len(all) {
-		next = from + fewSources
+		out.Next = from + fewSources
 	}
-	return out, next
+	return out
+}
+
+// rest returns the sources that are folded away next to those of the filter; without words: there are none.
+func (f sourceFilter) rest(got *reading, l html.Links) sourceList {
+	if f.Rest || f.Query != "" {
+		return sourceList{}
+	}
+	f.Rest = true
+	out := f.page(got, 0, l)
+	if out.Items != "" {
+		out.Words = report.UncountedSources(got.Report)
+	}
+	return out
 }
 
 // The parameters of an address that hold a filter of leads.

@@ -56,9 +56,11 @@ type checkPage struct {
 	// Parts of the report.
 	Result, Flags, Map, Legend, Text, Short, Leads, Coverage, Method template.HTML
 
-	Sources    template.HTML
-	SourceFrom int // index of the first of Sources
-	SourceNext int // of the first of the next ones; 0: none
+	Uncounted template.HTML // the passages that are folded away
+
+	Sources    sourceList
+	Rest       sourceList // folded away
+	SourceFrom int        // index of the first of Sources
 	Filter     sourceFilter
 	LeadFilter report.LeadFilter
 	LeadBar    *leadBar // nil: leads were not requested
@@ -68,6 +70,7 @@ type checkPage struct {
 	Pages      int
 	First      string               // number of the first passage on the page of the text; empty: none follows
 	Numbers    string               // of all passages, in text order
+	Walk       string               // of those that one walks through
 	Only       *report.RankedSource // the only source whose passages are marked; nil: all are
 	Told       []notice             // what the visitor just did
 	Since      []Alert              // later documents that match a watched check, the latest first
@@ -223,10 +226,13 @@ func fill(w reportPages, r *http.Request, v *Visitor, p *checkPage, got *reading
 	}
 	p.Told = w.changed(r, v, p)
 	p.Numbers = strings.Join(got.Report.Numbers, " ")
+	for _, i := range walked(got.Report) {
+		p.Walk = strings.TrimSpace(p.Walk + " " + got.Report.Number(i))
+	}
 	p.Result, p.Flags, p.Map, p.Legend = got.view.Result(l), got.view.Flags(l), got.view.Map(l), got.view.Legend()
 	p.Short, p.Leads = got.view.Short(), got.view.Leads(l)
 	p.Coverage, p.Method = got.view.Coverage(), got.view.Method()
-	p.Sources, p.SourceNext = p.Filter.page(got, 0, l)
+	p.Uncounted, p.Sources, p.Rest = got.view.Uncounted(l), p.Filter.page(got, 0, l), p.Filter.rest(got, l)
 	first := got.view.FirstOn(p.Page - 1)
 	if p.Layout != nil {
 		first = slices.IndexFunc(p.Layout.begins, func(run int) bool { return run >= p.Layout.Number })
@@ -420,9 +426,16 @@ func (w reportPages) sourcesPage(rw http.ResponseWriter, r *http.Request, v *Vis
 	l := w.links(message.LanguageOf(r), p)
 	from, _ := strconv.Atoi(q.Get("from")) // an unparsable value starts at the first
 	p.SourceFrom, p.Filter = max(from, 0), sourceFilterOf(q)
-	p.Sources, p.SourceNext = p.Filter.page(got, p.SourceFrom, l)
+	p.Sources = p.Filter.page(got, p.SourceFrom, l)
+	if p.SourceFrom == 0 {
+		p.Rest = p.Filter.rest(got, l)
+	}
 	if q.Get("part") != "" {
-		part(rw, r, p.Sources+w.piece(message.LanguageOf(r), "more-sources", p))
+		piece, data := "source-list", any(p)
+		if p.SourceFrom > 0 {
+			piece, data = "source-items", p.Sources
+		}
+		part(rw, r, w.piece(message.LanguageOf(r), piece, data))
 		return
 	}
 	w.Show(rw, r, v, http.StatusOK, "sources", "title.sources", p)
@@ -443,12 +456,7 @@ func (w reportPages) passagePage(rw http.ResponseWriter, r *http.Request, v *Vis
 		return
 	}
 	p.Number = got.Report.Number(k)
-	if k > 0 {
-		p.Earlier = got.Report.Number(k - 1)
-	}
-	if k+1 < len(got.Report.Evidence) {
-		p.Later = got.Report.Number(k + 1)
-	}
+	p.Earlier, p.Later = around(got.Report, k)
 	p.Passage, p.TextPage = got.view.Passage(k, w.links(message.LanguageOf(r), p)), got.view.PageOf(k)+1
 	p.Told = w.changed(r, v, p)
 	if q {
@@ -486,6 +494,34 @@ func (w reportPages) comparePage(rw http.ResponseWriter, r *http.Request, v *Vis
 		got.Report.Place(ref), i + 1, text != "", 0, ref, p.otherTexts(got.Report.Sources[i], ref)}
 	p.Before = max(0, p.From-html.ComparePlaces)
 	w.Show(rw, r, v, http.StatusOK, "compare", "title.compare", p)
+}
+
+// walked returns the indices of the passages that one walks through: those that are not folded away, or all if every one is.
+func walked(r *report.Report) (out []int) {
+	var all []int
+	for i, e := range r.Evidence {
+		all = append(all, i)
+		if !report.Folded(e.Excluded) {
+			out = append(out, i)
+		}
+	}
+	if out == nil {
+		return all
+	}
+	return out
+}
+
+// around returns the numbers of the passages that one walks to from passage k; empty: there is none.
+func around(r *report.Report, k int) (earlier, later string) {
+	for _, i := range walked(r) {
+		if i < k {
+			earlier = r.Number(i)
+		}
+		if i > k {
+			return earlier, r.Number(i)
+		}
+	}
+	return earlier, ""
 }
 
 // Base is the address of this comparison, to which from can be added.

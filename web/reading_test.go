@@ -73,7 +73,7 @@ func TestReading(t *testing.T) {
 
 	all := p.get("/checks/long/sources", http.StatusOK)
 	listed := regexp.MustCompile(`<li id="s[0-9]+"`)
-	next := regexp.MustCompile(`rel="next" href="([^"]*)"`).FindStringSubmatch(all)
+	next := regexp.MustCompile(`href="([^"]*)" data-more`).FindStringSubmatch(all)
 	if len(listed.FindAllString(all, -1)) != 25 || next == nil {
 		t.Fatalf("%d sources on the first page", len(listed.FindAllString(all, -1)))
 	}

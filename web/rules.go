@@ -190,37 +190,46 @@ type ruleOption struct {
 	On    bool
 }
 
-// ruleFields returns the rules of report.RuleTable as fields of a form: boxes, lists, then numbers. They show the rules, or
-// what was sent before; nil: nothing. Sections are those of the report; a form without a report has no such list.
+// ticked returns the field of a form in which a tick says that something counts. Rules that exclude have a field of their own for
+// that, so that every tick of a form says the same.
+func ticked(r report.Rule) string {
+	if rest, ok := strings.CutPrefix(r.Name, "exclude_"); ok {
+		return "counts_" + rest
+	}
+	return r.Name
+}
+
+// ruleFields returns the rules of report.RuleTable as fields of a form: boxes, lists, then numbers. A tick says that something
+// counts. They show the rules, or what was sent before; nil: nothing. Sections are those of the report; a form without a report
+// has no such list.
 func ruleFields(rules report.Rules, sent url.Values, sections []string) []ruleField {
 	var boxes, lists, numbers []ruleField
-	on := func(name string, is bool) bool {
+	on := func(name, value string, is bool) bool {
 		if sent != nil {
-			return sent.Has(name)
+			return slices.Contains(sent[name], value)
 		}
 		return is
 	}
+	option := func(f ruleField, value string, excluded bool) ruleOption {
+		return ruleOption{value, on(f.Name, value, !excluded)}
+	}
 	for _, r := range report.RuleTable() {
-		f := ruleField{Name: r.Name, Label: r.Label, Least: strconv.FormatFloat(r.Least, 'f', -1, 64),
+		f := ruleField{Name: ticked(r), Label: r.Label, Least: strconv.FormatFloat(r.Least, 'f', -1, 64),
 			Most: strconv.FormatFloat(r.Most, 'f', -1, 64), Hint: r.Initial}
 		switch p := r.Of(&rules).(type) {
 		case *bool:
-			f.Kind, f.On = "box", on(r.Name, *p)
+			f.Kind, f.On = "box", on(f.Name, "on", *p == (f.Name == r.Name))
 			boxes = append(boxes, f)
 		case *[]concordat.Kind:
 			f.Kind = "words"
 			for _, word := range r.Words {
-				is := slices.Contains(*p, concordat.Kind(word))
-				if sent != nil {
-					is = slices.Contains(sent[r.Name], word)
-				}
-				f.Options = append(f.Options, ruleOption{word, is})
+				f.Options = append(f.Options, option(f, word, slices.Contains(*p, concordat.Kind(word))))
 			}
 			lists = append(lists, f)
 		case *[]string:
 			f.Kind = "texts"
 			for _, s := range sections {
-				f.Options = append(f.Options, ruleOption{s, slices.Contains(*p, s)})
+				f.Options = append(f.Options, option(f, s, slices.Contains(*p, s)))
 			}
 			if len(f.Options) > 0 {
 				lists = append(lists, f)
@@ -228,7 +237,7 @@ func ruleFields(rules report.Rules, sent url.Values, sections []string) []ruleFi
 		case *int:
 			f.Kind = "number"
 			if r.Never != "" {
-				boxes = append(boxes, ruleField{Name: r.Never, Label: r.NeverLabel, Kind: "box", On: on(r.Never, *p < 0)})
+				boxes = append(boxes, ruleField{Name: r.Never, Label: r.NeverLabel, Kind: "box", On: on(r.Never, "on", *p < 0)})
 				f.Least = "1"
 			}
 			if *p > 0 || r.Never == "" {
@@ -255,11 +264,14 @@ func readRules(rules report.Rules, f url.Values) (report.Rules, error) {
 		var err error
 		switch p := r.Of(&rules).(type) {
 		case *bool:
-			*p = text != ""
+			*p = boxed(f, r.Name)
+			if name := ticked(r); name != r.Name && f.Has(name) {
+				*p = !boxed(f, name)
+			}
 		case *[]concordat.Kind:
-			*p = chosen(f, r.Name, *p)
+			*p = unticked(f, ticked(r), chosen(f, r.Name, *p))
 		case *[]string:
-			*p = chosen(f, r.Name, *p)
+			*p = unticked(f, ticked(r), chosen(f, r.Name, *p))
 		case *int:
 			if text != "" {
 				*p, err = strconv.Atoi(text)
@@ -268,7 +280,7 @@ func readRules(rules report.Rules, f url.Values) (report.Rules, error) {
 			case r.Never == "":
 			case text != "" && *p < 1:
 				return rules, message.Invalid("wrong.number", text)
-			case f.Get(r.Never) != "":
+			case boxed(f, r.Never):
 				*p = -1
 			case *p < 0:
 				*p = 0
@@ -294,6 +306,33 @@ func chosen[T ~string](f url.Values, name string, before []T) (out []T) {
 	for _, s := range f[name] {
 		if s != "" {
 			out = append(out, T(s))
+		}
+	}
+	return out
+}
+
+// boxed reports whether a box of a form is ticked; an empty field of the same name says that the form has the box.
+func boxed(f url.Values, name string) bool {
+	return slices.ContainsFunc(f[name], func(s string) bool { return s != "" })
+}
+
+// offered is the end of the name of a field with a value that a list of a form offers.
+const offered = ".of"
+
+// unticked returns the values that a list of a form offers without a tick, and those of before that it does not offer.
+func unticked[T ~string](f url.Values, name string, before []T) []T {
+	if !f.Has(name) {
+		return before
+	}
+	var out []T
+	for _, x := range before {
+		if !slices.Contains(f[name+offered], string(x)) {
+			out = append(out, x)
+		}
+	}
+	for _, x := range f[name+offered] {
+		if !slices.Contains(f[name], x) {
+			out = append(out, T(x))
 		}
 	}
 	return out

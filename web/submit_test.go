@@ -165,7 +165,8 @@ func TestRulesChosenUpFront(t *testing.T) {
 	p.upload(http.StatusOK, url.Values{"rules": {"chosen"}, "exclude_kinds": {"verbatim"}}, "ruled.txt", folios)
 	p.upload(http.StatusOK, url.Values{"exclude": {"theses/folios.txt"}}, "excluded.txt", folios)
 	ids := d.await(t)
-	if page := p.get("/checks/"+string(ids["ruled.txt"]), http.StatusOK); !strings.Contains(page, `value="verbatim" checked`) ||
+	if page := p.get("/checks/"+string(ids["ruled.txt"]), http.StatusOK); !strings.Contains(page,
+		`name="counts_kinds" value="verbatim"><label`) ||
 		!strings.Contains(page, "Nothing that counts was found") {
 		t.Errorf("verbatim evidence counts:\n%s", page)
 	}

@@ -35,6 +35,8 @@ func writeBoard(d *doc) {
 	d.text(d.r.Headline())
 	d.raw(`</strong></p><p class="note">`)
 	d.text(d.r.Reading())
+	d.raw(`</p><p class="note">`)
+	d.text(d.r.Conclusion())
 	d.raw("</p>")
 	boardHeading(d, "Document and author")
 	d.raw("<dl>")

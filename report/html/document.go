@@ -19,6 +19,7 @@ func (d *doc) document() {
 		d.note("The document contains no text.")
 		return
 	}
+	uncounted(d)
 	d.raw(`<div class="body"`)
 	if d.lang != "" {
 		d.attr("lang", d.lang)

@@ -364,7 +364,8 @@ func (d *doc) foot() {
 	d.raw(` hidden></aside><dialog id="help" aria-labelledby="help-h">`)
 	d.heading("help-h", "Keyboard")
 	d.raw("<dl>")
-	for _, k := range [][2]string{{"<kbd>n</kbd> <kbd>p</kbd>", "next and previous passage"}, {"<kbd>s</kbd>", "filter the sources"},
+	for _, k := range [][2]string{{"<kbd>n</kbd> <kbd>p</kbd>", "next and previous passage that counts"},
+		{"<kbd>s</kbd>", "filter the sources"},
 		{"<kbd>Esc</kbd>", "close the comparison, clear the filter"}, {"<kbd>?</kbd>", "this help"}} {
 		d.raw("<dt>", k[0], "</dt><dd>")
 		d.say(k[1])

@@ -32,9 +32,17 @@ func (d *doc) leads() {
 		d.note(report.NoLeads)
 	} else {
 		d.note(report.LeadMeaning)
-		d.raw(`<p class="note">`)
+		d.raw(`<details class="rest"><summary>`)
+		d.say("How often leads are wrong")
+		d.raw(`</summary><p class="note">`)
 		d.text(d.r.LeadsMeasured())
 		d.raw("</p>")
+		if means := report.LikelihoodMeaning(d.r); means != "" {
+			d.raw(`<p class="note">`)
+			d.text(means)
+			d.raw("</p>")
+		}
+		d.raw("</details>")
 		d.note("Sentences that belong together have the same number.")
 	}
 	if counted := d.r.CountedLeads(); counted != "" {

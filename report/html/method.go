@@ -71,7 +71,7 @@ func (d *doc) method() {
 	d.raw(`<h3 id="meaning">`)
 	d.say("What the share means")
 	d.raw(`</h3><ul class="plain">`)
-	for _, s := range d.in.Meaning() {
+	for _, s := range report.ShareMeaning(r) {
 		d.raw("<li>")
 		d.text(s)
 		d.raw("</li>")

@@ -27,8 +27,19 @@ func (d *doc) passages() {
 	d.raw("</u>")
 	d.text(after)
 	d.raw("</p>")
-	for i := range d.r.Evidence {
-		d.evidence(i)
+	for i, e := range d.r.Evidence {
+		if !report.Folded(e.Excluded) {
+			d.evidence(i)
+		}
+	}
+	if rest := report.UncountedWords(d.r); rest != "" {
+		folding(d, rest, func() {
+			for i, e := range d.r.Evidence {
+				if report.Folded(e.Excluded) {
+					d.evidence(i)
+				}
+			}
+		})
 	}
 	d.raw("</section>\n")
 }

@@ -8,11 +8,11 @@
   const articles = all("article.ev");
   const marks = new Map(); // passage number to its marks
   for (const m of all("mark.m")) {
-    const e = +m.dataset.e;
+    const e = m.dataset.e;
     if (!marks.has(e)) marks.set(e, []);
     marks.get(e).push(m);
   }
-  let current = 0; // number of the passage shown; 0: none
+  let current = ""; // number of the passage shown; empty: none
   let only = null; // {source, passages}: one source's passages are shown
   let opener = null; // where the focus was before the comparison opened
 
@@ -31,7 +31,10 @@
   const body = document.createElement("div");
   dock.append(bar, body);
 
-  const sequence = () => only ? only.passages : articles.map((a) => +a.dataset.e);
+  const inOrder = (a, b) => a.localeCompare(b, "en", { numeric: true }); // 2, 7, 7b, 10
+  const open = articles.filter((a) => !a.closest(".rest"));
+  // sequence returns the passages that one walks: those that count, or all if none does.
+  const sequence = () => only ? only.passages : (open.length ? open : articles).map((a) => a.dataset.e).sort(inOrder);
 
   function paint() {
     for (const [e, ms] of marks) {
@@ -76,14 +79,14 @@
     if (s.length === 0) return;
     const at = s.indexOf(current);
     let next = at + by;
-    if (at < 0) next = by > 0 ? Math.max(0, s.findIndex((e) => e > current)) : s.length - 1;
+    if (at < 0) next = by > 0 ? Math.max(0, s.findIndex((e) => inOrder(e, current) > 0)) : s.findLastIndex((e) => current === "" || inOrder(e, current) < 0);
     show(s[(next + s.length) % s.length]);
   }
 
   function close() {
     dock.hidden = true;
     document.body.classList.remove("docked");
-    current = 0;
+    current = "";
     paint();
     if (opener && opener.isConnected) opener.focus({ preventScroll: true });
   }
@@ -93,7 +96,7 @@
     if (!li || (only && only.source === source)) {
       only = null;
     } else {
-      const passages = all("a[data-e]", li).map((a) => +a.dataset.e).sort((a, b) => a - b);
+      const passages = all("a[data-e]", li).map((a) => a.dataset.e).sort(inOrder);
       only = { source, passages, set: new Set(passages) };
     }
     for (const b of all(".ranked button")) b.setAttribute("aria-pressed", String(only !== null && b.closest("li").dataset.s === only.source));
@@ -108,19 +111,20 @@
       li.hidden = want !== "" && !(one("h3", li).textContent + " " + one(".place", li).textContent).toLocaleLowerCase().includes(want);
       if (!li.hidden) n++;
     }
+    for (const fold of all("#sources .rest")) fold.open = want !== "";
     one("#filter-n").textContent = want === "" ? "" : fill(word.filtered, { k: n, n: items.length });
   }
 
   document.addEventListener("click", (event) => {
     const link = event.target.closest("a");
     if (link && link.closest("#dock")) return;
-    if (link && link.closest(".no, .map") && /^#[mp][0-9]+$/.test(link.getAttribute("href"))) {
+    if (link && link.closest(".no, .map") && /^#[mp][0-9]+[a-z]*$/.test(link.getAttribute("href"))) {
       event.preventDefault();
-      show(+link.getAttribute("href").slice(2));
+      show(link.getAttribute("href").slice(2));
       return;
     }
     const mark = event.target.closest("mark.m");
-    if (mark && !link && String(window.getSelection()) === "") show(+mark.dataset.e);
+    if (mark && !link && String(window.getSelection()) === "") show(mark.dataset.e);
   });
 
   document.addEventListener("keydown", (event) => {

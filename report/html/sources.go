@@ -2,6 +2,7 @@ package html
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -22,11 +23,53 @@ func (d *doc) sources() {
 	d.raw(`<p class="filter" hidden><label for="filter">`)
 	d.say("Filter by title or place")
 	d.raw(`</label><input id="filter" type="search" autocomplete="off" spellcheck="false">`,
-		`<span id="filter-n" role="status"></span></p><ol class="ranked">`)
-	for i, s := range d.r.Sources {
-		d.rankedSource(i, s)
+		`<span id="filter-n" role="status"></span></p>`)
+	listed := func(folded bool) {
+		d.raw(`<ol class="ranked">`)
+		for i, s := range d.r.Sources {
+			if report.Folded(s.Excluded) == folded {
+				d.rankedSource(i, s)
+			}
+		}
+		d.raw("</ol>")
 	}
-	d.raw("</ol></aside>\n")
+	rest := report.UncountedSources(d.r)
+	if slices.ContainsFunc(d.r.Sources, func(s report.RankedSource) bool { return !report.Folded(s.Excluded) }) {
+		listed(false)
+	} else {
+		d.note("No source counts.")
+	}
+	if rest != "" {
+		folding(d, rest, func() { listed(true) })
+	}
+	d.raw("</aside>\n")
+}
+
+// folding writes what does not count, folded away under one line of words.
+func folding(d *doc, words string, write func()) {
+	d.raw(`<details class="rest"><summary>`)
+	d.text(words)
+	d.raw("</summary>")
+	write()
+	d.raw("</details>\n")
+}
+
+// uncounted names the passages that are folded away, by reason, with links to them.
+func uncounted(d *doc) {
+	words := report.UncountedWords(d.r)
+	if words == "" {
+		return
+	}
+	folding(d, words, func() {
+		d.raw("<ul>")
+		for _, u := range report.UncountedPassages(d.r) {
+			d.raw("<li>")
+			d.text(capital(u.Words))
+			d.passageLinks(u.Passages)
+			d.raw("</li>")
+		}
+		d.raw("</ul>")
+	})
 }
 
 // fewPassages is the number of links to passages shown next to a source before the rest folds away.

@@ -222,6 +222,9 @@ func (v *View) Short() template.HTML { return v.part(Links{}, (*doc).short) }
 // Leads returns the leads; nothing if there are none.
 func (v *View) Leads(l Links) template.HTML { return v.part(l, (*doc).leads) }
 
+// Uncounted returns one line about the passages that are folded away, with links to them under it; nothing if there are none.
+func (v *View) Uncounted(l Links) template.HTML { return v.part(l, uncounted) }
+
 // Map returns the whole text as a strip with its passages in their places.
 func (v *View) Map(l Links) template.HTML { return v.part(l, (*doc).smallMap) }
 

@@ -145,7 +145,12 @@ func (c Code) Join(sentences []string) string { return strings.Join(sentences, c
 
 // Percent writes a number, as Go prints it, in percent: 4.5% in English, 4,5 % in German with a space that breaks no line.
 func (c Code) Percent(number string) string {
-	return strings.Replace(c.Say(keyPercent), "{n}", strings.Replace(number, ".", c.Say(keyDecimal), 1), 1)
+	return strings.Replace(c.Say(keyPercent), "{n}", c.Decimal(number), 1)
+}
+
+// Decimal writes a number, as Go prints it, with the decimal mark of the language.
+func (c Code) Decimal(number string) string {
+	return strings.Replace(number, ".", c.Say(keyDecimal), 1)
 }
 
 // TimeLayout returns the layout of a date with its time in UTC, as time.Time.Format takes it.

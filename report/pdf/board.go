@@ -2,6 +2,7 @@ package pdf
 
 import (
 	"slices"
+	"strings"
 
 	"concordat/report"
 )
@@ -69,7 +70,8 @@ func boardFirst(d *doc, b report.Board) {
 	d.y += 2
 	bounded(d, margin, textWidth, boardHeadline, strong(d.r.Headline()))
 	d.y += 2
-	bounded(d, margin, textWidth, boardHeadline, run{d.r.Reading(), textStyle{size: sizeSmall, grey: true}})
+	bounded(d, margin, textWidth, boardHeadline, run{strings.TrimSpace(d.in.Join([]string{d.r.Reading(), d.r.Conclusion()})),
+		textStyle{size: sizeSmall, grey: true}})
 	d.heading("Document and author")
 	for _, f := range append([][2]string{{d.in.Say("Author"), ""}}, b.Facts...) {
 		writeFact(d, f[0], f[1])

@@ -20,8 +20,20 @@ func (d *doc) passages() {
 	d.para(margin, textWidth, faint(before), run{d.in.Say("underlined and shaded"), textStyle{size: sizeSmall, grey: true, apart: true}},
 		faint(after))
 	d.y += 4
-	for i := range d.r.Evidence {
-		d.evidence(i)
+	for i, e := range d.r.Evidence {
+		if !report.Folded(e.Excluded) {
+			d.evidence(i)
+		}
+	}
+	rest := report.UncountedWords(d.r)
+	if rest == "" {
+		return
+	}
+	d.sub(rest)
+	for i, e := range d.r.Evidence {
+		if report.Folded(e.Excluded) {
+			d.evidence(i)
+		}
 	}
 }
 

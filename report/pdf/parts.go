@@ -194,6 +194,9 @@ func (d *doc) sources() {
 		return
 	}
 	d.note("Each source with the share of the compared text that it contains. Shares overlap where sources contain the same passage.")
+	if rest := report.UncountedSources(d.r); rest != "" {
+		d.text(d.in.Say("%s. They are at the end.", rest))
+	}
 	var rows [][]string
 	for _, s := range d.r.Sources {
 		about := ""
@@ -261,6 +264,9 @@ func (d *doc) leads() {
 	} else {
 		d.note(report.LeadMeaning)
 		d.text(d.r.LeadsMeasured())
+		if means := report.LikelihoodMeaning(d.r); means != "" {
+			d.text(means)
+		}
 	}
 	if counted := d.r.CountedLeads(); counted != "" {
 		d.para(margin, textWidth, strong(counted))
@@ -364,7 +370,7 @@ func (d *doc) method() {
 	}
 	d.excluded()
 	d.sub(d.in.Say("What the share means"))
-	for _, s := range d.in.Meaning() {
+	for _, s := range report.ShareMeaning(r) {
 		d.item(body(s))
 	}
 	d.paragraph("How the shares are counted", "A share is a number of letters, marks and digits over all of them that were compared.",

@@ -40,7 +40,9 @@
 		const here = reader.dataset.here || base, laidOut = here !== base; // pages of the original, or of the text
 		const whole = () => laidOut ? reader.dataset.sheets.replace("&part=1", "").replace("{n}", first) : base + filter();
 		let places = (reader.dataset.places || "").split(" "); // page here of each passage, if laid out; 0: none
-		let numbers = reader.dataset.numbers ? reader.dataset.numbers.split(" ") : []; // of passages: 7, 7b
+		const list = (text) => text ? text.split(" ") : [];
+		let numbers = list(reader.dataset.numbers); // of passages: 7, 7b
+		let walk = list(reader.dataset.walk); // of those that one walks through
 		// filter is that of leads, which the address keeps.
 		const filter = () => {
 			const kept = Array.from(new URLSearchParams(location.search)).filter(([name]) => name.startsWith("lead-"));
@@ -253,9 +255,14 @@
 			if (page > 0) await go(page, "m" + n);
 		}
 		function step(by) {
-			const among = only ? only.passages : numbers;
+			const among = only ? only.passages : walk;
 			if (among.length === 0) return;
-			const at = wanted ? among.indexOf(wanted) + by : Math.max(among.indexOf(next), 0);
+			const here = wanted || next;
+			let at = among.indexOf(here) + (wanted ? by : 0);
+			if (!among.includes(here)) { // from a passage that does not count to its neighbour that does
+				const place = numbers.indexOf(here), later = among.findIndex((e) => numbers.indexOf(e) > place);
+				at = by < 0 ? (later < 0 ? among.length : later) - 1 : Math.max(later, 0);
+			}
 			const n = among[(at + among.length) % among.length];
 			show(n).catch(() => { location.href = base + "/passages/" + n; });
 		}
@@ -315,17 +322,17 @@
 		// Sources are sorted and sifted in their place.
 		const sift = one("form.find");
 		let lastList = 0;
-		const list = async () => {
+		const relist = async () => {
 			const mine = ++lastList;
 			const query = new URLSearchParams(new FormData(sift));
 			const markup = await fetched(base + "/sources?" + query + "&part=1");
 			if (mine === lastList) swap(one("[data-list]"), fragment(markup));
 		};
 		if (sift) {
-			sift.addEventListener("input", () => list().catch(() => {}));
+			sift.addEventListener("input", () => relist().catch(() => {}));
 			sift.addEventListener("submit", (event) => {
 				event.preventDefault();
-				list().catch(() => {});
+				relist().catch(() => {});
 			});
 		}
 		// What others do to the check is told while one reads, and the page follows where that disturbs no one.
@@ -355,10 +362,10 @@
 					watcher.unobserve(of.get(n)); // and is told again when it comes near
 					watcher.observe(of.get(n));
 				}
-				await Promise.all([...Array.from(of.keys()).filter((n) => seen(of.get(n))).map(load), sift && list()]);
+				await Promise.all([...Array.from(of.keys()).filter((n) => seen(of.get(n))).map(load), sift && relist()]);
 				if (busy()) return; // someone began to write meanwhile: the rest is caught up later
 				keepPlace(() => {
-					for (const part of [".map", "#about", "#rules", "#notes"]) {
+					for (const part of [".map", "#over", "#about", "#rules", "#notes"]) {
 						const here = one(part), there = one(part, page);
 						if (here && there) swap(here, there);
 					}
@@ -367,8 +374,9 @@
 				following = false;
 				document.documentElement.style.overflowAnchor = "";
 			}
-			numbers = now.dataset.numbers ? now.dataset.numbers.split(" ") : [];
 			places = (now.dataset.places || "").split(" ");
+			numbers = list(now.dataset.numbers);
+			walk = list(now.dataset.walk);
 			shown = +now.dataset.latest;
 			if (shown >= latest) for (const x of all('.toast a[href="' + base + '"]')) x.remove();
 		}

@@ -1,0 +1,73 @@
+package web
+
+import (
+	"net/url"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"concordat"
+	"concordat/report"
+)
+
+// sentBack returns the fields that a browser sends of a form of rules that nobody touched.
+func sentBack(fields []ruleField) url.Values {
+	f := url.Values{}
+	for _, x := range fields {
+		switch x.Kind {
+		case "box":
+			f.Add(x.Name, "")
+			if x.On {
+				f.Add(x.Name, "on")
+			}
+		case "words", "texts":
+			f.Add(x.Name, "")
+			for _, o := range x.Options {
+				f.Add(x.Name+offered, o.Value)
+				if o.On {
+					f.Add(x.Name, o.Value)
+				}
+			}
+		default:
+			f.Set(x.Name, x.Value)
+		}
+	}
+	return f
+}
+
+// Every tick of the form of rules says that something counts, and a form that nobody touched changes no rule.
+func TestRuleFormSpeaksInOneDirection(t *testing.T) {
+	sections := []string{"body", "notes"}
+	all := report.Rules{ExcludeQuotes: true, ExcludeBibliography: true, ExcludeCitations: true, CountTemplates: true, CountForms: true,
+		CountSentences: true, CommonAbove: -1, MinCharacters: 5, ExcludeKinds: []concordat.Kind{concordat.KindSummary},
+		ExcludeSections: []string{"elsewhere", "notes"}}
+	for _, rules := range []report.Rules{{}, all} {
+		got, err := readRules(rules, sentBack(ruleFields(rules, nil, sections)))
+		if diff := cmp.Diff(rules, got, cmpopts.EquateEmpty()); err != nil || diff != "" {
+			t.Errorf("%v: a form that nobody touched changes\n%s", err, diff)
+		}
+	}
+	f := sentBack(ruleFields(all, nil, sections))
+	for _, x := range ruleFields(all, nil, sections) {
+		switch x.Kind {
+		case "box":
+			f[x.Name] = []string{"", "on"}
+		case "words", "texts":
+			for _, o := range x.Options {
+				f.Add(x.Name, o.Value)
+			}
+		}
+	}
+	got, err := readRules(all, f)
+	want := report.Rules{CountTemplates: true, CountForms: true, CountSentences: true, CommonAbove: -1, MinCharacters: 5,
+		ExcludeSections: []string{"elsewhere"}} // which the form does not offer
+	if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); err != nil || diff != "" {
+		t.Errorf("%v: with every tick\n%s", err, diff)
+	}
+	shown := ruleFields(report.Rules{}, f, sections)
+	if slices.ContainsFunc(shown, func(x ruleField) bool { return x.Kind == "box" && !x.On }) {
+		t.Errorf("a form that is shown again lost a tick: %+v", shown)
+	}
+}
