@@ -140,6 +140,8 @@ func TestDocument(t *testing.T) {
 		{reflect.TypeFor[client.Link](), "post", "/people", "201", ""},
 		{reflect.TypeFor[client.Token](), "get", "/tokens", "200", "tokens"},
 		{reflect.TypeFor[client.RuleChange](), "get", "/checks/{id}/rules/history", "200", "changes"},
+		{reflect.TypeFor[client.Meaning](), "get", "/admin/meaning", "200", ""},
+		{reflect.TypeFor[client.Meaning](), "patch", "/admin/meaning", "202", ""},
 		{reflect.TypeFor[client.Note](), "get", "/checks/{id}/notes", "200", "notes"},
 	} {
 		name := strings.ToUpper(c.method) + " " + c.path

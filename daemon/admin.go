@@ -34,7 +34,7 @@ func (s *Daemon) administration() *web.Administration {
 		LockedRoot: func(ctx context.Context, passphrase []byte, notes ...store.AuditNote) ([]byte, error) {
 			return s.o.LockedRoot(ctx, crypto.Passphrase(passphrase), notes...)
 		},
-		PutOffRoot: s.o.PutOffRoot, Joining: s.joining()}
+		PutOffRoot: s.o.PutOffRoot, Joining: s.joining(), Meaning: s.meaning}
 }
 
 // webSettings are the keys of the configuration in force; a flag counts as the origin instead of the file. A value that waits
@@ -60,8 +60,9 @@ func webSettings(o *instance.Instance) []web.Setting {
 	for _, r := range o.Now().Rows() {
 		one := web.Setting{Key: r.Key, Value: r.Value, Origin: cmp.Or(o.Flags[r.Key], r.Origin.String()) + next[r.Key], Live: r.Live}
 		if k, ok := keys[r.Key]; ok {
-			one.Kind, one.Doc, one.Words = k.Type, k.Doc, k.Words
-			one.Changeable = r.Live && r.Origin.Env == "" && o.Flags[r.Key] == "" && !o.Clustered()
+			one.Kind, one.Doc, one.Words, one.Least, one.Most = k.Type, k.Doc, k.Words, k.Least, k.Most
+			one.Live = r.Live || k.Alone && !o.Clustered()
+			one.Changeable = one.Live && r.Origin.Env == "" && o.Flags[r.Key] == "" && !o.Clustered()
 		}
 		out = append(out, one)
 	}
@@ -114,7 +115,7 @@ func (s *Daemon) health(ctx context.Context) []web.HealthPart {
 	defer cancel()
 	libraries, err := s.o.Store.Catalogue.Libraries(ctx)
 	out := []web.HealthPart{part("store", err), s.indexFits(ctx, libraries), s.diskFits(), s.auditFits(ctx), s.partnersFit(ctx)}
-	if e, ok := s.o.Encoder.(*managed.Encoder); ok {
+	if e, ok := s.o.Encoder().(*managed.Encoder); ok {
 		out = append(out, encoderFits(e.Status()))
 	}
 	if s.Partners.Load() != nil {

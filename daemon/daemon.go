@@ -1,7 +1,6 @@
 package daemon
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -25,7 +24,6 @@ import (
 	"concordat/cluster"
 	"concordat/instance"
 	"concordat/instance/signing"
-	"concordat/meaning/managed"
 	"concordat/partners"
 	"concordat/site/retain"
 	"concordat/web"
@@ -69,6 +67,7 @@ type Daemon struct {
 	registry    *prometheus.Registry // of what is counted
 	meters      *Meters
 	eraser      *retain.Eraser
+	meaning     *meaningControl
 	hangup      chan os.Signal // SIGHUP
 }
 
@@ -154,12 +153,7 @@ func Run(ctx context.Context, o *instance.Instance, options Options) error {
 	g, ctx := errgroup.WithContext(ctx)
 	s.start(ctx, g, d, l)
 	s.log.Info("serving", "site", o.Site.ID(), "listen", s.address)
-	if e, ok := o.Encoder.(*managed.Encoder); ok {
-		e.Start() // so that the first check need not wait for it
-	}
-	if o.Encoder != nil {
-		s.log.Info("leads are verified by an encoder", "model", o.Encoder.Name(), "text_goes_to", cmp.Or(o.Encoder.Where(), "this machine"))
-	}
+	s.meaning.start()
 	err = errors.Join(options.Started(s.status(), first), g.Wait(), s.resign(), s.closePartners())
 	s.log.Info("stopped", "site", o.Site.ID(), "error", err)
 	return err
@@ -169,7 +163,7 @@ func Run(ctx context.Context, o *instance.Instance, options Options) error {
 func New(o *instance.Instance, options Options) *Daemon {
 	s := &Daemon{o: o, options: options, started: time.Now(), registry: prometheus.NewRegistry(), log: slog.New(slog.DiscardHandler),
 		hangup: make(chan os.Signal, 1)}
-	s.meters = NewMeters(s.registry)
+	s.meters, s.meaning = NewMeters(s.registry), newMeaningControl(s)
 	return s
 }
 
@@ -211,6 +205,7 @@ func (s *Daemon) start(ctx context.Context, g *errgroup.Group, d *WebApp, l list
 	g.Go(func() error { return s.tidy(ctx, s.eraser) })
 	g.Go(func() error { return s.asLeader(ctx, TaskMaintenance, s.keepSite) })
 	g.Go(func() error { return s.keepAuditHead(ctx) })
+	g.Go(func() error { return s.meaning.run(ctx) })
 	g.Go(func() error { return s.watchNodes(ctx) })
 	g.Go(func() error { return s.watchSettings(ctx) })
 	g.Go(func() error { return s.reload(ctx) })

@@ -21,7 +21,8 @@ import (
 // site's card.
 func (s *Daemon) use(ctx context.Context, next *config.Config, by ...string) {
 	was := s.o.Now().Site.Title
-	live := s.o.Now().WithLive(next)
+	before := s.o.Now().Meaning
+	live := s.o.Now().WithLive(next, !s.o.Clustered())
 	for _, c := range config.Diff(s.o.Now(), live) {
 		s.log.Info("setting changed", "key", c.Key, "value", c.New)
 	}
@@ -33,6 +34,7 @@ func (s *Daemon) use(ctx context.Context, next *config.Config, by ...string) {
 	s.o.Live.Store(live)
 	s.o.Next.Store(next)
 	s.level.Set(live.Log.Level)
+	s.meaning.take(before, live.Meaning)
 	if live.Site.Title != was {
 		s.nameCard(ctx, false, by...)
 	}
@@ -73,7 +75,7 @@ func (s *Daemon) watchSettings(ctx context.Context) error {
 func (s *Daemon) set(ctx context.Context, values []web.Setting, notes ...store.AuditNote) error {
 	var to []instance.Setting
 	for _, v := range values {
-		if !slices.ContainsFunc(config.Keys(), func(k config.Key) bool { return k.Name == v.Key && k.Live }) {
+		if !slices.ContainsFunc(config.Keys(), func(k config.Key) bool { return k.Name == v.Key && (k.Live || k.Alone) }) {
 			return fmt.Errorf("setting %s does not change while the site runs: %w", v.Key, concordat.ErrInvalid)
 		}
 		to = append(to, instance.Setting{Key: v.Key, Value: v.Value})

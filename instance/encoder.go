@@ -1,6 +1,7 @@
 package instance
 
 import (
+	"io"
 	"log/slog"
 	"path/filepath"
 	"strings"
@@ -15,6 +16,44 @@ import (
 type Encoder interface {
 	compare.Embedder
 	Spent() remote.Spent // so far
+}
+
+// encoding is an encoder in use, with what keeps its vectors.
+type encoding struct {
+	encoder Encoder
+	kept    *compare.Encoder
+}
+
+func (e *encoding) close() error {
+	if e == nil {
+		return nil
+	}
+	if c, ok := e.encoder.(io.Closer); ok {
+		return c.Close()
+	}
+	return nil
+}
+
+// Encoder returns what verifies leads now; nil: the embedded table alone.
+func (o *Instance) Encoder() Encoder {
+	if e := o.encoding.Load(); e != nil {
+		return e.encoder
+	}
+	return nil
+}
+
+// UseEncoder takes the encoder that the configuration in force names, or that is installed. It ends the one before: checks that ask that
+// one get the leads of the table, and say so.
+func UseEncoder(o *Instance, log *slog.Logger) error {
+	e, err := NewEncoder(o.Dir, o.Now(), log)
+	if err != nil {
+		return err
+	}
+	var next *encoding
+	if e != nil {
+		next = &encoding{e, compare.NewEncoder(e, o.Store.Checks, o.Now().Meaning.Encoder.Keep)}
+	}
+	return o.encoding.Swap(next).close()
 }
 
 // EncoderName is the folder of a site with its installed encoder.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"net/http"
 	"os"
@@ -61,7 +60,6 @@ type Instance struct {
 	Config   *config.Config
 	Store    *store.DB
 	Profiler *profile.Profiler
-	Encoder  Encoder // verifies leads; nil: none
 	// With WithIndex: either shard, and with it the lock, or remote if another process serves the site.
 	shard  *cluster.Alone
 	Remote *cluster.Remote
@@ -85,6 +83,7 @@ type Instance struct {
 	Deleting   atomic.Bool                    // this process carries out deletions for all nodes
 	panics     atomic.Pointer[compare.Panics] // where they are recorded; nil: in the log
 	keystore   atomic.Int64                   // version of the shared keystore that the folder has
+	encoding   atomic.Pointer[encoding]       // the encoder in use; nil: none
 	setting    sync.Mutex                     // held while the configuration file is changed
 }
 
@@ -141,11 +140,14 @@ func (o *Instance) openParts(ctx context.Context, w Mode) error {
 	if options.Stock, err = ownStock(o.Dir, o.Config); err != nil {
 		return err
 	}
-	if o.Encoder, err = NewEncoder(o.Dir, o.Config, slog.New(slog.NewTextHandler(os.Stderr, nil))); err != nil {
+	if err := UseEncoder(o, slog.New(slog.NewTextHandler(os.Stderr, nil))); err != nil {
 		return err
 	}
-	if o.Encoder != nil {
-		options.Encoder = compare.NewEncoder(o.Encoder, o.Store.Checks, o.Config.Meaning.Encoder.Keep)
+	options.Encoder = func() *compare.Encoder {
+		if e := o.encoding.Load(); e != nil {
+			return e.kept
+		}
+		return nil
 	}
 	if w >= Locked {
 		o.lock, err = LockIndex(o.Dir)
@@ -190,7 +192,7 @@ func (o *Instance) openParts(ctx context.Context, w Mode) error {
 	}
 	options.Index, options.Shared = o.Index, o.Clustered()
 	o.Answers = answer.New(answer.Options{ID: options.ID, Index: o.Index, Store: o.Store, Shared: options.Shared,
-		Meaning: o.Config.Meaning.Index,
+		Meaning: o.Profiler.Meaning,
 		Noticed: func(ctx context.Context, from concordat.SiteID, n *concordat.Notice) (concordat.TaskID, error) {
 			return o.Asks.Noticed(ctx, from, n)
 		}})
@@ -212,9 +214,7 @@ func (o *Instance) ShardOptions() index.Options {
 // Close closes what is open.
 func (o *Instance) Close() error {
 	var errs []error
-	if e, ok := o.Encoder.(io.Closer); ok {
-		errs = append(errs, e.Close())
-	}
+	errs = append(errs, o.encoding.Load().close())
 	if o.shard != nil {
 		errs = append(errs, o.shard.Close())
 	}

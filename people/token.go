@@ -26,11 +26,12 @@ const (
 	ScopeErase     = "erase"     // deletes for good
 	ScopePlatforms = "platforms" // learning platforms
 	ScopeInbox     = "inbox"     // sends notifications from its origins, and reads its own
+	ScopeSettings  = "settings"  // changes how the site works
 )
 
 // Scopes are all of them, in the order in which they are offered.
 var Scopes = []string{ScopeRead, ScopeCheck, ScopeReview, ScopeDocuments, ScopePeople, ScopeTokens, ScopeHooks, ScopeErase, ScopePlatforms,
-	ScopeInbox}
+	ScopeInbox, ScopeSettings}
 
 const (
 	// TokenTime is the longest that a token lasts.

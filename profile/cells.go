@@ -8,14 +8,31 @@ import (
 )
 
 // Meaning reports whether ForIndex adds cells of meaning.
-func (p *Profiler) Meaning() bool { return p.cells != nil }
+func (p *Profiler) Meaning() bool { return p.cells.Load() != nil }
+
+// SetMeaning sets whether ForIndex adds cells of meaning, from the next call on.
+func (p *Profiler) SetMeaning(on bool) error {
+	if on == p.Meaning() {
+		return nil
+	}
+	var c *cells
+	if on {
+		var err error
+		if c, err = newCells(); err != nil {
+			return err
+		}
+	}
+	p.cells.Store(c)
+	return nil
+}
 
 // CellsDigest returns the digest of the cells that the profiler makes; empty: it makes none.
 func (p *Profiler) CellsDigest() string {
-	if p.cells == nil {
+	c := p.cells.Load()
+	if c == nil {
 		return ""
 	}
-	return p.cells.table.Digest()
+	return c.table.Digest()
 }
 
 // cells makes the cells of meaning of texts.

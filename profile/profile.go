@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"concordat"
 	"concordat/minhash"
@@ -73,9 +74,9 @@ type Profiler struct {
 	sketcher concordat.Sketcher
 	prf      *prf // nil: features go to the sketcher as they are
 	simhash  bool
-	hashes   bool      // the sketch has four bits a hash, which are compared by hash
-	scratch  sync.Pool // of *scratch
-	cells    *cells    // nil: none are made
+	hashes   bool                  // the sketch has four bits a hash, which are compared by hash
+	scratch  sync.Pool             // of *scratch
+	cells    atomic.Pointer[cells] // nil: none are made
 }
 
 type scratch struct {
@@ -117,13 +118,7 @@ func New(o Options) (*Profiler, error) {
 		p.sketcher = s
 	}
 	p.scheme = schemeOf(o.Recipe, p.packing, o.Key)
-	if o.Meaning {
-		var err error
-		if p.cells, err = newCells(); err != nil {
-			return nil, err
-		}
-	}
-	return p, nil
+	return p, p.SetMeaning(o.Meaning)
 }
 
 // schemeOf names a recipe by the digest of all that its fingerprints depend on.
@@ -158,12 +153,13 @@ func (p *Profiler) ForIndex(d concordat.Document) (*concordat.Profile, error) {
 // ForLibrary is ForIndex for a library that is indexed by meaning or is not: then its documents are known to have no cells.
 func (p *Profiler) ForLibrary(d concordat.Document, meant bool) (*concordat.Profile, error) {
 	out, err := p.profile(d, nil, false)
-	if err != nil || !p.Meaning() {
+	c := p.cells.Load()
+	if err != nil || c == nil {
 		return out, err
 	}
 	out.Cells = []concordat.Cell{}
 	if meant {
-		out.Cells = p.cells.of(d.Text)
+		out.Cells = c.of(d.Text)
 	}
 	return out, nil
 }

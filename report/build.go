@@ -68,7 +68,7 @@ func (p *Prepared) Build(r Rules) *Report {
 	var of [][]int // chains of each evidence
 	rep.Evidence, of = b.evidence(chains)
 	rep.Numbers, rep.LastNumber = p.numbers.of(rep.Evidence), len(p.numbers.passages)
-	rep.Leads = b.leads(rep.Evidence)
+	rep.Leads, rep.LeadSearch = b.leads(rep.Evidence), b.f.LeadSearch
 	rep.PartnerLeads = b.partnerLeads()
 	covered := coveredBy(chains)
 	rep.Covered = b.stretches(chains, covered)

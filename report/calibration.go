@@ -61,6 +61,9 @@ var (
 // LeadsMeasured says how often leads were wrong, if measured, and on which data.
 func (r *Report) LeadsMeasured() string {
 	l := r.Language
+	if r.LeadSearch != nil && !r.LeadSearch.Index {
+		return l.Say("How often leads are wrong was measured with the index of meaning only, so no figures are given here.")
+	}
 	byTable := !slices.ContainsFunc(r.Leads, func(x RuledLead) bool { return !strings.HasPrefix(x.Encoder, "table@") })
 	if byTable {
 		m := tableLeads

@@ -52,6 +52,7 @@ type (
 		Works        []jsonWorks       `json:"shared_works"`
 		Leads        []jsonLead        `json:"leads"`
 		LeadFilter   *jsonLeadFilter   `json:"lead_filter,omitempty"`
+		LeadSearch   *LeadSearch       `json:"lead_search,omitempty"`
 		PartnerLeads []jsonPartnerLead `json:"partner_leads,omitempty"`
 		Legend       jsonLegend        `json:"legend"`
 		Rules        Rules             `json:"rules"`
@@ -273,9 +274,10 @@ func asJSON(r *Report) *jsonReport {
 			CodePoints: count.Points(concordat.Span{End: len(r.Submission.Text)}).End,
 			Characters: r.Scores.Characters, Digest: r.Digest, Date: r.Dated, Authors: jsonCreators(r.Authors)},
 		Short: r.jsonShort(count), Templates: []jsonTemplate{}, Wording: []jsonWording{}, Works: []jsonWorks{},
-		Leads: r.jsonLeads(count, r.LeadFilter), LeadFilter: r.jsonLeadFilter(), PartnerLeads: r.jsonPartnerLeads(count),
-		Legend:     r.jsonLegend(),
-		Conclusion: r.Conclusion(),
+		Leads: r.jsonLeads(count, r.LeadFilter), LeadFilter: r.jsonLeadFilter(), LeadSearch: r.LeadSearch,
+		PartnerLeads: r.jsonPartnerLeads(count),
+		Legend:       r.jsonLegend(),
+		Conclusion:   r.Conclusion(),
 	}
 	j.Coverage, j.Compared, j.Review, j.Later = j.Scores.Covered, r.Account, r.jsonReview(), r.jsonLater()
 	for i := range r.Evidence {

@@ -200,7 +200,7 @@ func (l *Lead) hide() {
 const LeadMeaning = "A lead is a reason to read two places side by side: they seem to say the same in other words. It is not evidence and not part of the share of evidence."
 
 // NoLeads says that leads were looked for and none was found, in English, to be translated.
-const NoLeads = "No passage seems to say in other words what a document of this site says. Most rewordings of single sentences, most summaries and many translations are not found."
+const NoLeads = "No passage seems to say in other words what a compared document says. Most rewordings of single sentences, most summaries and many translations are not found."
 
 // LeadsFound says how many leads there are, and how much of the text the counted ones are; empty: not requested.
 func (r *Report) LeadsFound() string {

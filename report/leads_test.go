@@ -123,6 +123,75 @@ func TestLeadsMeasured(t *testing.T) {
 	}
 }
 
+// TestLeadsSought: the report says by what leads were looked for and in how many documents, also where none was found; without the index,
+// that only documents with common words were looked at, and no figure that was measured with it; a language in which nothing was
+// measured is named. The figures are those of doc/evaluation/meaning.md.
+func TestLeadsSought(t *testing.T) {
+	b, err := os.ReadFile("../doc/evaluation/meaning.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	row := func(name string) []string {
+		m := regexp.MustCompile(`(?m)^\| ` + name + ` \| [0-9]+ of ([0-9]+) \| ([0-9]+) \| ([0-9]+) \|`).FindStringSubmatch(string(b))
+		if m == nil {
+			t.Fatalf("doc/evaluation/meaning.md has no row %s", name)
+		}
+		return m
+	}
+	english, chinese, translated := row("rewritten, English"), row("rewritten, Chinese"), row("translated")
+	f := withLeads(t)
+	for _, c := range []struct {
+		search leadSearchCase
+		says   []string
+		not    string
+	}{
+		{leadSearchCase{true, 0, "table@0", "en"}, []string{"7 of 9 documents were compared by meaning", "embedded table compared",
+			english[2] + " of " + english[1] + " passages", translated[2] + " of " + translated[1] + " translations"}, "Only the"},
+		{leadSearchCase{true, 0, "e5-query", "zh"}, []string{"The encoder e5-query", chinese[3] + " of " + chinese[1] + " passages",
+			translated[3] + " of " + translated[1] + " translations"}, "embedded table compared"},
+		{leadSearchCase{true, 4, "table@0", "en"}, []string{"4 are not indexed by meaning yet"}, "Only the"},
+		{leadSearchCase{false, 0, "table@0", "en"}, []string{"Only the 7 of 9 documents that share most words", "was not measured"},
+			"In tests among"},
+		{leadSearchCase{true, 0, "table@0", "fr"}, []string{"not measured in this language (French)"}, "In tests among"},
+		{leadSearchCase{true, 0, "table@0", ""}, []string{"language of this text is not known"}, "In tests among"},
+		{leadSearchCase{true, 0, "bge-m3", "en"}, []string{"This encoder was not measured"}, "In tests among"},
+	} {
+		for _, leads := range [][]report.Lead{f.Leads, {}} {
+			g := *f
+			g.Leads = leads
+			g.LeadSearch = &report.LeadSearch{Documents: 9, Compared: 7, Index: c.search.index, NotIndexed: c.search.missing, By: c.search.by,
+				Language: c.search.language}
+			r := report.Build(&g, report.Rules{})
+			said := report.LeadsSought(r)
+			for _, want := range c.says {
+				if !strings.Contains(said, want) {
+					t.Errorf("%+v: %q lacks %q", c.search, said, want)
+				}
+			}
+			if strings.Contains(said, c.not) || c.search.index == strings.Contains(r.LeadsMeasured(), "no figures") {
+				t.Errorf("%+v: %q, %q", c.search, said, r.LeadsMeasured())
+			}
+			if text := strings.Join(strings.Fields(written(t, r)), " "); strings.Count(text, c.says[0]) < 2 {
+				t.Errorf("text or page do not say %q", c.says[0])
+			}
+			s := schema(t)
+			if err := check(s, s, parse(t, r), "report"); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	if f.LeadSearch != nil || report.LeadsSought(report.Build(f, report.Rules{})) != "" {
+		t.Error("findings of an earlier version say how leads were looked for")
+	}
+}
+
+// leadSearchCase is how leads were looked for.
+type leadSearchCase struct {
+	index        bool
+	missing      int
+	by, language string
+}
+
 // TestLikelihood: a report says of each lead how likely it is, to two digits, and of one that was not measured nothing.
 func TestLikelihood(t *testing.T) {
 	f := withLeads(t)

@@ -39,6 +39,8 @@ type Findings struct {
 	SharedWorks []SharedWorks `json:"shared_works,omitempty"`
 	// Leads are passages that seem to say the same in other words, in any order: not evidence. Nil: not requested.
 	Leads []Lead `json:"leads,omitzero"`
+	// LeadSearch says how leads were looked for; nil: they were not, or by an earlier version.
+	LeadSearch *LeadSearch `json:"lead_search,omitempty"`
 	// PartnerLeads are documents of partners that may say the same, as the partners disclosed; their text is not known here.
 	PartnerLeads []PartnerLead         `json:"partner_leads,omitempty"`
 	Consulted    []concordat.Consulted `json:"consulted"`
@@ -159,6 +161,7 @@ type Report struct {
 	Wording      []SharedWording     // what others may share, in text order
 	SharedWorks  []SharedWorks       // works that sources cite too, most first; not part of any share
 	Leads        []RuledLead         // leads in text order, never evidence; nil: not requested
+	LeadSearch   *LeadSearch         // of Findings
 	LeadFilter   LeadFilter          // of the Leads that are written; zero: all. Set it before writing: scores and counts stay
 	PartnerLeads []PartnerLead       // of Findings, by place
 	Templates    []Template          // whose wording gives no score unless Rules.CountTemplates

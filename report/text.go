@@ -286,6 +286,9 @@ func (t textWriter) leads(r *Report, count *Counter) {
 			t.wrap("", means)
 		}
 	}
+	if sought := LeadsSought(r); sought != "" {
+		t.wrap("", sought)
+	}
 	if shown := r.LeadsShown(); shown != "" {
 		t.wrap("", shown)
 	}

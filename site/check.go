@@ -251,6 +251,8 @@ func (s *Site) CompareAll(ctx context.Context, task concordat.TaskID, sub Submis
 			return nil, fmt.Errorf("leads: %w", err)
 		}
 		f.Leads, f.Flags = leads.Leads, append(f.Flags, leads.Flags...)
+		leads.Search.Documents = of - 1
+		f.LeadSearch = &leads.Search
 	}
 	f.Wording, f.WordingOf, f.SharedWorks = shared.Found, of, shared.Cited
 	if err := s.complete(ctx, f, p, q, o); err != nil {
@@ -289,7 +291,11 @@ func (o *CheckOptions) find() compare.Options {
 
 // comparer returns the site's own index as a comparer.
 func (s *Site) comparer() *compare.Comparer {
-	return &compare.Comparer{Index: s.o.Index, Profiler: s.o.Profiler, Workers: s.o.Workers, Known: s.catalogued, Encoder: s.o.Encoder}
+	out := &compare.Comparer{Index: s.o.Index, Profiler: s.o.Profiler, Workers: s.o.Workers, Known: s.catalogued}
+	if s.o.Encoder != nil {
+		out.Encoder = s.o.Encoder()
+	}
+	return out
 }
 
 func idsOf(libraries []store.Library) []concordat.LibraryID {

@@ -34,8 +34,8 @@ type Options struct {
 	Shared bool
 	// Sharing follows what is open to partners; nil: nothing is.
 	Sharing Sharing
-	// Encoder verifies leads; nil: the embedded table.
-	Encoder *compare.Encoder
+	// Encoder returns what verifies leads now. Nil, or if it returns nil: the embedded table.
+	Encoder func() *compare.Encoder
 	// Rules are the initial rules of reports whose check or batch has none; nil: the zero ones.
 	Rules func() report.Rules
 	// Stock is wording that everyone may use; nil: the one that comes with the program.

@@ -146,6 +146,7 @@ var routeDecisions = map[string]string{
 	"GET /admin/storage":          "au",
 	"GET /admin/schemes":          "au",
 	"GET /admin/cluster":          "au",
+	"POST /admin/meaning":         "a", // makes the index by meaning, or installs the encoder
 	"GET /admin/settings":         "au",
 	"POST /admin/settings":        "a",
 	"GET /admin/partners":         "au",
@@ -267,6 +268,8 @@ var apiDecisions = map[string]string{
 	"GET /api/v1/admin/schemes":                               "read au",
 	"GET /api/v1/admin/cluster":                               "read au",
 	"GET /api/v1/admin/settings":                              "read au",
+	"GET /api/v1/admin/meaning":                               "read au",
+	"PATCH /api/v1/admin/meaning":                             "settings a",
 	"GET /api/v1/admin/tasks":                                 "read au",
 	"POST /api/v1/admin/tasks/{id}/retry":                     "check a",
 	"GET /api/v1/admin/partners":                              "read au",
@@ -306,6 +309,7 @@ var apiBodies = map[string]string{
 	"POST /api/v1/inbox":                          `{"@context":[],"id":"x","type":"Offer","origin":{},"target":{},"object":{}}`,
 	"POST /api/v1/webhooks":                       `{"url":"https://hooks.example/","events":["check.done"]}`,
 	"PATCH /api/v1/webhooks/{id}":                 `{}`,
+	"PATCH /api/v1/admin/meaning":                 `{"leads":true}`,
 	"POST /api/v1/webhooks/{id}/replay":           `{}`,
 }
 

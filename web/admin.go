@@ -32,7 +32,8 @@ type Administration struct {
 	Keys       func(ctx context.Context) (Keys, error)
 	LockedRoot func(ctx context.Context, passphrase []byte, notes ...store.AuditNote) ([]byte, error)
 	PutOffRoot func(ctx context.Context, notes ...store.AuditNote) error
-	Joining    *Joining // nil: partners are added by commands
+	Joining    *Joining       // nil: partners are added by commands
+	Meaning    MeaningControl // nil: how rewritten text is found is changed by commands
 }
 
 // Storage describes the disk and the index of a site.
@@ -100,6 +101,8 @@ type Setting struct {
 	Changeable bool     `json:"-"` // by this page: it is Live, and no variable or flag overrides it
 	Words      []string `json:"-"` // the possible values; nil: any of Kind
 	Kind       string   `json:"-"` // what is expected, for example a number in a range
+	Least      string   `json:"-"` // of a number
+	Most       string   `json:"-"`
 	Doc        string   `json:"-"` // in English
 }
 
@@ -115,6 +118,7 @@ func (w adminPages) adminRoutes() {
 	w.AddPage("GET /admin/schemes", Overseers, w.schemesPage)
 	w.AddPage("GET /admin/settings", Overseers, w.settingsPage)
 	w.AddPage("POST /admin/settings", Administrators, w.changeSettings)
+	w.AddPage("POST /admin/meaning", Administrators, w.Web.Meaning.change)
 	w.partnerRoutes()
 	w.AddPage("GET /admin/audit", Overseers, w.auditPage)
 	w.AddPage("POST /admin/audit", Overseers, w.verifyAudit)

@@ -171,7 +171,7 @@ func (l look) theme() chromedp.Action {
 // shownSite is a site with something on every page, whose administrator is ada, and what makes the addresses of shownPages its own.
 func shownSite(t *testing.T) (*testSite, *person, *strings.Replacer) {
 	t.Helper()
-	d := newTestSite(t, false)
+	d := newTestSiteOf(t, false, showSettings)
 	ada := d.signedIn(t, "ada", store.RoleAdministrator)
 	ada.upload(http.StatusOK, nil, "essay.txt", folios, "broken.bad", "x", "paged.pdf", paged)
 	ids := d.await(t)

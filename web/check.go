@@ -72,8 +72,11 @@ type newCheck struct {
 	Purposes  []string // for which partners open libraries
 	AnyOther  bool     // some of them are open for every other purpose too
 	NoStore   bool     // by the policy of the site
-	Detail    string   // of the problem
-	DetailIn  string   // its language, if it is not the page's
+	Meaning   *Meaning // how rewritten text is found; nil: it is not known
+	// Administers: the visitor may change that.
+	Administers bool
+	Detail      string // of the problem
+	DetailIn    string // its language, if it is not the page's
 	// Sent holds the values of a rejected form, to be shown again; nil: the form is new.
 	Sent url.Values
 }
@@ -154,6 +157,7 @@ func (w checkPages) showNew(rw http.ResponseWriter, r *http.Request, v *Visitor,
 		MaxMiB: w.o.MaxUpload >> 20, MaxFiles: MaxFiles, Batch: strings.ToLower(rand.Text()), Rules: w.o.Rules(), MayRule: v.MayReview(),
 		Levels: askLevels, Forwards: askForwards, Deadlines: askDeadlines, NoStore: w.o.Policy.NoStore}
 	p.Purposes, p.AnyOther = purposesOf(partners)
+	p.Meaning, p.Administers = w.Web.Meaning.Now(r.Context()), v.Role == store.RoleAdministrator
 	p.tell(was, message.LanguageOf(r))
 	w.Show(rw, r, v, code, "new", "title.new", p)
 }

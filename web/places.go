@@ -1,6 +1,7 @@
 package web
 
 import (
+	"context"
 	"slices"
 	"strings"
 
@@ -59,13 +60,28 @@ func (f frame) Sub() []shownPlace {
 	return f.shown(adminPlaces)
 }
 
+// idlePlaces are the paths of administration that have nothing to say: the cluster of a site of one machine, and the schemes of a site
+// that has no other than its own.
+func idlePlaces(ctx context.Context, w *Web, v *Visitor, path string) (out []string) {
+	if i := holder(places, path); v == nil || i < 0 || places[i].Path != "/admin" {
+		return nil
+	}
+	if w.o.Cluster == nil {
+		out = append(out, "/admin/cluster")
+	}
+	if epochs, err := w.o.Store.Answers.Epochs(ctx); err == nil && len(epochs) == 0 {
+		out = append(out, "/admin/schemes")
+	}
+	return out
+}
+
 func (f frame) shown(all []place) (out []shownPlace) {
 	if f.Visitor == nil {
 		return nil
 	}
 	here := holder(all, f.Path)
 	for i, p := range all {
-		if !slices.Contains(p.roles, f.Visitor.Role) || p.Path == "/platforms" && !f.LTI {
+		if !slices.Contains(p.roles, f.Visitor.Role) || p.Path == "/platforms" && !f.LTI || slices.Contains(f.Idle, p.Path) && i != here {
 			continue
 		}
 		one := shownPlace{Path: p.Path, Title: p.Title}

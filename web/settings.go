@@ -40,10 +40,19 @@ func secret(key string) bool {
 // settingsView is the page of settings.
 type settingsView struct {
 	adminFrame
-	Here, There []Setting // what this page changes, and what it only shows
-	Saved       bool
-	Problem     string // what is wrong with what was asked for
-	Lang        string // of Problem, if it is not the page's
+	Groups  []settingGroup
+	Raw     []Setting // changed by their keys
+	All     []Setting
+	Saved   bool
+	Problem string // what is wrong with what was asked for
+	Lang    string // of Problem, if it is not the page's
+	Meaning *meaningState
+}
+
+// meaningState is how the site finds rewritten text, for a visitor.
+type meaningState struct {
+	Meaning
+	MayChange bool
 }
 
 func (w adminPages) settingsPage(rw http.ResponseWriter, r *http.Request, v *Visitor) {
@@ -53,15 +62,20 @@ func (w adminPages) settingsPage(rw http.ResponseWriter, r *http.Request, v *Vis
 // showSettings shows the page, with what was entered into its form.
 func (w adminPages) showSettings(rw http.ResponseWriter, r *http.Request, v *Visitor, code int, p settingsView, typed url.Values) {
 	p.adminFrame = adminFor(v)
-	for _, one := range w.Settings() {
-		if !one.Changeable || one.Hidden || !p.MayChange || w.o.Admin.Set == nil {
-			p.There = append(p.There, one)
-			continue
+	p.All = w.Settings()
+	for i := range p.All {
+		one := &p.All[i]
+		one.Changeable = one.Changeable && !one.Hidden && p.MayChange && w.o.Admin.Set != nil
+		if raw := *one; raw.Changeable && formOf(raw.Key) == "" {
+			if typed.Has("value:" + raw.Key) {
+				raw.Value = typed.Get("value:" + raw.Key)
+			}
+			p.Raw = append(p.Raw, raw)
 		}
-		if typed.Has("value:" + one.Key) {
-			one.Value = typed.Get("value:" + one.Key)
-		}
-		p.Here = append(p.Here, one)
+	}
+	p.Groups = grouped(p.All, typed)
+	if m := w.Web.Meaning.Now(r.Context()); m != nil {
+		p.Meaning = &meaningState{*m, p.MayChange}
 	}
 	w.Show(rw, r, v, code, "admin_settings", "title.admin", p)
 }
@@ -80,9 +94,16 @@ func (w adminPages) changeSettings(rw http.ResponseWriter, r *http.Request, v *V
 	var values []Setting
 	detail := map[string]any{}
 	for _, one := range w.Settings() {
-		was, to := r.PostForm.Get("was:"+one.Key), strings.TrimSpace(r.PostForm.Get("value:"+one.Key))
-		if !r.PostForm.Has("value:"+one.Key) || to == was || to == one.Value {
+		form := formOf(one.Key)
+		to, sent := settingTyped(form, one, r.PostForm)
+		if !sent || to == r.PostForm.Get("was:"+one.Key) || to == one.Value {
 			continue
+		}
+		if form == formPercent && !r.PostForm.Has("value:"+one.Key) {
+			if _, err := percentTyped(r.PostForm.Get("percent:" + one.Key)); err != nil {
+				w.refuseSettings(rw, r, v, err)
+				return
+			}
 		}
 		if !one.Changeable || one.Hidden {
 			w.Fail(rw, r, v, fmt.Errorf("setting %s: %w", one.Key, concordat.ErrInvalid))
@@ -92,14 +113,20 @@ func (w adminPages) changeSettings(rw http.ResponseWriter, r *http.Request, v *V
 	}
 	if len(values) > 0 {
 		if err := w.o.Admin.Set(r.Context(), values, v.Note("settings_changed", detail)); err != nil {
-			code, key, why := w.faultOf(rw, r, err)
-			if code != http.StatusBadRequest {
-				w.Fail(rw, r, v, err)
-				return
-			}
-			w.showSettings(rw, r, v, code, settingsView{Problem: cmp.Or(why, key), Lang: inOf(message.LanguageOf(r), err)}, r.PostForm)
+			w.refuseSettings(rw, r, v, err)
 			return
 		}
 	}
 	http.Redirect(rw, r, "/admin/settings?saved=1", http.StatusSeeOther)
+}
+
+// refuseSettings shows the form again with what is wrong with it.
+func (w adminPages) refuseSettings(rw http.ResponseWriter, r *http.Request, v *Visitor, err error) {
+	code, key, why := w.faultOf(rw, r, err)
+	if code != http.StatusBadRequest {
+		w.Fail(rw, r, v, err)
+		return
+	}
+	l := message.LanguageOf(r)
+	w.showSettings(rw, r, v, code, settingsView{Problem: nameInWords(l, cmp.Or(why, key)), Lang: inOf(l, err)}, r.PostForm)
 }

@@ -27,6 +27,13 @@ func (s *settable) use(o *web.Options) {
 			{Key: "site.title", Value: s.value("site.title"), Origin: "default", Live: true, Changeable: true},
 			{Key: "check.short", Value: s.value("check.short"), Origin: "default", Live: true, Changeable: true,
 				Words: []string{"true", "false"}},
+			{Key: "check.threshold", Value: s.value("check.threshold"), Origin: "default", Live: true, Changeable: true},
+			{Key: "report.common_above", Value: s.value("report.common_above"), Origin: "default", Live: true, Changeable: true},
+			{Key: "report.exclude_kinds", Value: s.value("report.exclude_kinds"), Origin: "default", Live: true, Changeable: true},
+			{Key: "meaning.leads", Value: s.value("meaning.leads"), Origin: "default", Live: true, Changeable: true,
+				Words: []string{"off", "on"}},
+			{Key: "log.level", Value: s.value("log.level"), Origin: "default", Live: true, Changeable: true,
+				Words: []string{"debug", "info", "warn", "error"}},
 			{Key: "serve.listen", Value: "127.0.0.1:8420", Origin: "--listen"}}
 	}
 	db := o.Store
@@ -111,4 +118,77 @@ func TestSettingsAreChanged(t *testing.T) {
 	if s.value("serve.listen") != "" {
 		t.Error("a setting of the start was changed")
 	}
+}
+
+// TestSettingsInWords: the page shows settings in groups, shares as percentages, and yes and no as boxes; what a form changes reaches the
+// configuration in its own terms; keys that have no words stand under all keys.
+func TestSettingsInWords(t *testing.T) {
+	t.Parallel()
+	s := &settable{values: map[string]string{"site.title": "North", "check.threshold": "0.3", "check.short": "true",
+		"report.common_above": "20", "report.exclude_kinds": "near", "meaning.leads": "off", "log.level": "info"}}
+	d := newTestSiteOf(t, true, s.use)
+	ada := d.signedIn(t, "ada", store.RoleAdministrator)
+	page := ada.get("/admin/settings", http.StatusOK)
+	ada.wants(page, "Rewritten and translated text", `name="percent:check.threshold" type="number" min="0" max="100" step="any" value="30"`,
+		"deserves a close read", `id="all-keys"`, `name="value:log.level"`)
+	words, keys, _ := strings.Cut(page, `id="all-keys"`)
+	if strings.Contains(words, "<code>") || strings.Contains(words, ">true<") {
+		t.Error("the groups show keys or values as the configuration has them")
+	}
+	ada.wants(keys, "check.threshold", "0.3", "serve.listen")
+	for _, c := range []struct {
+		key  string
+		form url.Values
+		want string
+	}{
+		{"check.threshold", url.Values{"was:check.threshold": {"0.3"}, "percent:check.threshold": {"12.5"}}, "0.125"},
+		{"check.threshold", url.Values{"was:check.threshold": {"0.125"}, "percent:check.threshold": {"7"}}, "0.07"},
+		{"check.short", url.Values{"was:check.short": {"true"}, "box:check.short": {"1"}}, "false"},
+		{"check.short", url.Values{"was:check.short": {"false"}}, "false"}, // no box: another group was sent
+		{"check.short", url.Values{"was:check.short": {"false"}, "box:check.short": {"1"}, "on:check.short": {"on"}}, "true"},
+		{"meaning.leads", url.Values{"was:meaning.leads": {"off"}, "box:meaning.leads": {"1"}, "on:meaning.leads": {"on"}}, "on"},
+		{"report.common_above", url.Values{"was:report.common_above": {"20"}, "number:report.common_above": {"20"},
+			"never:report.common_above": {"on"}}, "-1"},
+		{"report.common_above", url.Values{"was:report.common_above": {"-1"}, "number:report.common_above": {""}}, "0"},
+		{"report.exclude_kinds", url.Values{"was:report.exclude_kinds": {"near"}, "list:report.exclude_kinds": {"1"},
+			"item:report.exclude_kinds": {"near", "summary"}}, "near, summary"},
+		{"report.exclude_kinds", url.Values{"was:report.exclude_kinds": {"near, summary"}, "list:report.exclude_kinds": {"1"}}, ""},
+	} {
+		ada.post("/admin/settings", http.StatusOK, c.form)
+		if got := s.value(c.key); got != c.want {
+			t.Errorf("%v makes %s %q, want %q", c.form, c.key, got, c.want)
+		}
+	}
+	for _, wrong := range []string{"150", "-1", "many", ""} {
+		f := url.Values{"was:check.threshold": {"0.07"}, "percent:check.threshold": {wrong}}
+		ada.wants(ada.post("/admin/settings", http.StatusBadRequest, f), "is not a percentage")
+	}
+	if got := s.value("check.threshold"); got != "0.07" {
+		t.Error("a bad percentage made it", got)
+	}
+}
+
+// TestIdlePlaces: the menu offers the cluster and the schemes only where there are several machines or schemes; the pages stay.
+func TestIdlePlaces(t *testing.T) {
+	t.Parallel()
+	alone := newTestSiteOf(t, true, func(o *web.Options) { o.Cluster = nil })
+	several := newTestSiteOf(t, true, func(o *web.Options) {
+		o.Cluster = func(context.Context) (web.Cluster, error) { return web.Cluster{}, nil }
+	})
+	for _, d := range []*testSite{alone, several} {
+		ada := d.signedIn(t, "ada", store.RoleAdministrator)
+		page := ada.get("/admin", http.StatusOK)
+		if got := strings.Contains(page, `href="/admin/cluster"`); got != (d == several) {
+			t.Errorf("the menu has the cluster: %t", got)
+		}
+		if strings.Contains(page, `href="/admin/schemes"`) {
+			t.Error("the menu has the schemes of a site with one")
+		}
+		ada.wants(ada.get("/admin/cluster", http.StatusOK), `href="/admin/cluster" aria-current="page"`)
+	}
+	if err := several.store.Answers.SeeEpoch(t.Context(), concordat.Epoch{Federation: "north", Number: 1}, "natural@other"); err != nil {
+		t.Fatal(err)
+	}
+	adam := several.signedIn(t, "adam", store.RoleAdministrator)
+	adam.wants(adam.get("/admin", http.StatusOK), `href="/admin/schemes"`)
 }

@@ -59,6 +59,7 @@ type checksPage struct {
 	Library   concordat.LibraryID
 	Documents int
 	Example   exampleState
+	Meaning   *Meaning // likewise, for an administrator; nil: it is not known
 }
 
 func (w checkPages) checksPage(rw http.ResponseWriter, r *http.Request, v *Visitor) {
@@ -111,6 +112,9 @@ func (w checkPages) checksPage(rw http.ResponseWriter, r *http.Request, v *Visit
 	if p.Example, err = w.Example.State(r.Context(), v, all == 0 && show.Path(0) == "/checks"); err != nil {
 		w.Fail(rw, r, v, err)
 		return
+	}
+	if len(tasks) == 0 && v.Role == store.RoleAdministrator {
+		p.Meaning = w.Web.Meaning.Now(r.Context())
 	}
 	if len(tasks) == 0 && p.MayAdd {
 		ls, err := w.o.Store.Catalogue.Libraries(r.Context())

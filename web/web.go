@@ -135,6 +135,7 @@ type Web struct {
 	Library  libraryPages
 	Standing standingPages
 	Example  examplePages
+	Meaning  meaningPages
 
 	People *people.Registry // accounts, sessions, tokens and quotas
 	// providers are where people sign in.
@@ -185,7 +186,7 @@ func New(o Options) (*Web, error) {
 		hashing:  passwords.NewHasher(o.Hashing)}
 	w.Admin, w.Reports = adminPages{w}, reportPages{w}
 	w.Batches, w.Accounts, w.Checks, w.Library = batchPages{w}, accountPages{w}, checkPages{w}, libraryPages{w}
-	w.Standing, w.Example = standingPages{w}, examplePages{w}
+	w.Standing, w.Example, w.Meaning = standingPages{w}, examplePages{w}, meaningPages{w}
 	var err error
 	if w.static, err = assets(); err != nil {
 		return nil, err
@@ -365,6 +366,7 @@ type frame struct {
 	Next     string   // where the page can be reloaded, for example in another language
 	Visitor  *Visitor // nil: the visitor has not signed in
 	LTI      bool     // learning platforms are used
+	Idle     []string // places that the navigation leaves out
 	Waiting  int      // partners' requests that someone here decides
 	Pending  int      // partners that an administrator has to confirm
 	Unread   int      // unread alerts
@@ -381,7 +383,7 @@ func (w *Web) Show(rw http.ResponseWriter, r *http.Request, v *Visitor, code int
 	l := message.LanguageOf(r)
 	var b bytes.Buffer
 	if err := w.pages[l][name].Execute(&b, frame{Language: l, Site: w.o.Title(), Title: title, Path: r.URL.Path, Next: rereadAt(r),
-		Visitor: v, LTI: w.platforms, Waiting: w.waiting(r.Context(), v),
+		Visitor: v, LTI: w.platforms, Idle: idlePlaces(r.Context(), w, v, r.URL.Path), Waiting: w.waiting(r.Context(), v),
 		Pending: w.unconfirmed(r.Context(), v), Unread: w.unreadAlerts(r.Context(), v), Page: page}); err != nil {
 		w.o.Logger.Error("page", "page", name, "error", err)
 		http.Error(rw, l.Say("error.fault"), http.StatusInternalServerError)

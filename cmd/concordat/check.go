@@ -175,11 +175,12 @@ func (a *app) check(ctx context.Context, o *instance.Instance, paths []string, f
 
 // tellEncoder reports what the encoder was asked, if anything.
 func (a *app) tellEncoder(o *instance.Instance) {
-	if o.Encoder == nil || a.JSON {
+	e := o.Encoder()
+	if e == nil || a.JSON {
 		return
 	}
-	if s, kept := o.Encoder.Spent(), o.Site.Options().Encoder.Kept(); s.Requests > 0 || kept > 0 {
-		a.Say("encoder %s: %d sentences in %d requests, %s; %d requests failed; vectors of %d sentences were kept from before", o.Encoder.Name(),
+	if s, kept := e.Spent(), o.Site.Options().Encoder().Kept(); s.Requests > 0 || kept > 0 {
+		a.Say("encoder %s: %d sentences in %d requests, %s; %d requests failed; vectors of %d sentences were kept from before", e.Name(),
 			s.Texts, s.Requests, s.Took.Round(time.Millisecond), s.Failures, kept)
 	}
 }

@@ -7,7 +7,6 @@ import (
 	"iter"
 	"os"
 	"path/filepath"
-	"slices"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/sync/errgroup"
@@ -17,8 +16,6 @@ import (
 	"concordat/cmd/cli"
 	"concordat/index"
 	"concordat/instance"
-	"concordat/site"
-	"concordat/store"
 )
 
 func (a *app) reindexCommand() *cobra.Command {
@@ -105,9 +102,7 @@ func (a *app) reindex(ctx context.Context, o *instance.Instance, dryRun bool) er
 // Each core has some of them.
 const (
 	anewDocuments = 200
-	// notedAtOnce is how many rows of the catalogue one transaction updates: additions during a reindex wait for it.
-	notedAtOnce = 20
-	anewBytes   = 4 << 20
+	anewBytes     = 4 << 20
 )
 
 // rebuild writes the successor of an index and returns its number of documents. Documents are read and fingerprinted ahead, on
@@ -127,7 +122,7 @@ func (a *app) rebuild(ctx context.Context, o *instance.Instance, from *index.Sha
 		docs := from.Documents(ctx)
 		for batch := range ahead(ctx, anew(all(docs)), func(ctx context.Context, b anewBatch) anewBatch { return profileBatch(ctx, o, b) }) {
 			if batch.err == nil {
-				batch.err = noteAnew(ctx, o, batch.profiles)
+				batch.err = instance.NoteProfiles(ctx, o.Store, batch.profiles)
 			}
 			if !yield(batch.profiles, batch.err) || batch.err != nil {
 				return
@@ -176,25 +171,19 @@ func build(dir string, options index.Options, batches iter.Seq2[[]*concordat.Pro
 	return errors.Join(to.Merge(context.Background()), to.Close())
 }
 
-// anewDocument is a document of the index that needs another profile.
-type anewDocument struct {
-	*concordat.Document
-	bare bool // known to have no cells: right as it is if it needs none
-}
-
 // anewBatch is some documents of the index that are being profiled.
 type anewBatch struct {
-	docs     []anewDocument
+	docs     []instance.UnfitDocument
 	profiles []*concordat.Profile
 	fit      int // documents that need no new profile
 	err      error
 }
 
 // all returns documents that each need another profile.
-func all(docs iter.Seq2[*concordat.Document, error]) iter.Seq2[anewDocument, error] {
-	return func(yield func(anewDocument, error) bool) {
+func all(docs iter.Seq2[*concordat.Document, error]) iter.Seq2[instance.UnfitDocument, error] {
+	return func(yield func(instance.UnfitDocument, error) bool) {
 		for d, err := range docs {
-			if !yield(anewDocument{Document: d}, err) {
+			if !yield(instance.UnfitDocument{Document: d}, err) {
 				return
 			}
 		}
@@ -202,7 +191,7 @@ func all(docs iter.Seq2[*concordat.Document, error]) iter.Seq2[anewDocument, err
 }
 
 // anew yields documents in batches.
-func anew(docs iter.Seq2[anewDocument, error]) iter.Seq[anewBatch] {
+func anew(docs iter.Seq2[instance.UnfitDocument, error]) iter.Seq[anewBatch] {
 	return func(yield func(anewBatch) bool) {
 		var b anewBatch
 		size := 0
@@ -235,7 +224,7 @@ func profileBatch(ctx context.Context, o *instance.Instance, b anewBatch) anewBa
 		if p, b.err = o.Profile(ctx, *d.Document); b.err != nil {
 			break
 		}
-		if d.bare && len(p.Cells) == 0 {
+		if d.Bare && len(p.Cells) == 0 {
 			b.fit++
 		} else {
 			b.profiles = append(b.profiles, p)
@@ -256,20 +245,4 @@ func profileAnew(ctx context.Context, o *instance.Instance, docs []*concordat.Do
 		})
 	}
 	return profiles, g.Wait()
-}
-
-// noteAnew updates the catalogue with new profiles.
-func noteAnew(ctx context.Context, o *instance.Instance, profiles []*concordat.Profile) error {
-	rows := make([]store.DocumentRow, len(profiles))
-	for i, p := range profiles {
-		d := &p.Document
-		rows[i] = store.DocumentRow{Library: d.Library, ID: d.ID, Hash: store.TextHash(d.Text), Sentences: len(p.Indexed),
-			Characters: p.Characters, Scheme: p.Scheme, Short: site.ShortPieces(p)}
-	}
-	for few := range slices.Chunk(rows, notedAtOnce) {
-		if err := o.Store.Catalogue.RenewDocuments(context.WithoutCancel(ctx), few); err != nil {
-			return err
-		}
-	}
-	return nil
 }

@@ -69,7 +69,7 @@ func (a *app) reindexCopies(ctx context.Context, o *instance.Instance, dir strin
 				Profile: func(ctx context.Context, docs []*concordat.Document) ([]*concordat.Profile, error) {
 					profiles, err := profileAnew(ctx, o, docs)
 					if err == nil {
-						err = noteAnew(ctx, o, profiles)
+						err = instance.NoteProfiles(ctx, o.Store, profiles)
 					}
 					return profiles, err
 				}})

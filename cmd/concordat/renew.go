@@ -1,14 +1,12 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"iter"
 	"path/filepath"
-	"slices"
 	"time"
 
 	"concordat"
@@ -121,15 +119,15 @@ func (r *renewing) unfit(ctx context.Context, dryRun bool) error {
 			"bare": u.Bare, "from": r.o.Site.Scheme(), "to": r.o.Site.Scheme(), "dry_run": true})
 	}
 	r.all = u.Lacking + u.Superfluous + u.Bare
-	libraries, err := sortedLibraries(ctx, r.o)
+	libraries, err := instance.SortedLibraries(ctx, r.o.Store)
 	if err != nil {
 		return err
 	}
-	return r.run(ctx, unfitDocuments(ctx, r.o, libraries))
+	return r.run(ctx, instance.UnfitDocuments(ctx, r.o, libraries))
 }
 
 // run replaces the documents.
-func (r *renewing) run(ctx context.Context, docs iter.Seq2[anewDocument, error]) error {
+func (r *renewing) run(ctx context.Context, docs iter.Seq2[instance.UnfitDocument, error]) error {
 	b := r.a.Progress(int64(r.all), "reindexing")
 	defer b.Done()
 	b.Add(r.before)
@@ -169,15 +167,9 @@ func (r *renewing) tell() error {
 	return r.a.Line(map[string]any{"type": "progress", "made": r.made, "remaining": max(0, r.all-r.made), "rate": r.rate()})
 }
 
-func sortedLibraries(ctx context.Context, o *instance.Instance) ([]store.Library, error) {
-	libraries, err := o.Store.Catalogue.Libraries(ctx)
-	slices.SortFunc(libraries, func(a, b store.Library) int { return cmp.Compare(a.ID, b.ID) })
-	return libraries, err
-}
-
 // beginRenewal returns the libraries in order, and where an earlier reindex with the same goal stopped.
 func beginRenewal(ctx context.Context, o *instance.Instance) ([]store.Library, renewal, error) {
-	libraries, err := sortedLibraries(ctx, o)
+	libraries, err := instance.SortedLibraries(ctx, o.Store)
 	if err != nil {
 		return nil, renewal{}, err
 	}
@@ -236,36 +228,6 @@ func catalogued(ctx context.Context, o *instance.Instance, libraries []store.Lib
 	}
 }
 
-// unfitAtOnce is how many documents the index names at a time.
-const unfitAtOnce = 20_000
-
-// unfitDocuments yields the documents of the libraries whose index by meaning is not what it should be, with their texts.
-func unfitDocuments(ctx context.Context, o *instance.Instance, libraries []store.Library) iter.Seq2[anewDocument, error] {
-	return func(yield func(anewDocument, error) bool) {
-		for i := range libraries {
-			after := concordat.DocumentID("")
-			for full := true; full; {
-				u, err := o.Unfit(ctx, &libraries[i], after, unfitAtOnce)
-				if err != nil {
-					yield(anewDocument{}, err)
-					return
-				}
-				for _, x := range u.Documents {
-					after = x.ID
-					d, err := o.Index.Document(ctx, concordat.Ref{Site: o.Config.Site.ID, Library: libraries[i].ID, Document: x.ID})
-					if errors.Is(err, concordat.ErrNotFound) {
-						continue // deleted since
-					}
-					if !yield(anewDocument{d, x.Bare}, err) {
-						return
-					}
-				}
-				full = len(u.Documents) == unfitAtOnce
-			}
-		}
-	}
-}
-
 // put writes the profiles to the index and the catalogue, then records them. Cancelling ctx ends it before these steps, not
 // between them.
 func (r *renewing) put(ctx context.Context, b *anewBatch) error {
@@ -277,7 +239,7 @@ func (r *renewing) put(ctx context.Context, b *anewBatch) error {
 		if _, err := r.to.Renew(ctx, b.profiles...); err != nil {
 			return err
 		}
-		if err := noteAnew(ctx, r.o, b.profiles); err != nil {
+		if err := instance.NoteProfiles(ctx, r.o.Store, b.profiles); err != nil {
 			return err
 		}
 	}

@@ -213,8 +213,8 @@ func (p *parser) central(central Central) {
 }
 
 // WithLive returns a configuration with the values of next for the keys that change while the site runs, and those of c for the
-// others.
-func (c *Config) WithLive(next *Config) *Config {
+// others. alone: the site is one machine.
+func (c *Config) WithLive(next *Config, alone bool) *Config {
 	out := *c
 	out.origins = maps.Clone(c.origins)
 	take := func(name string) {
@@ -224,7 +224,7 @@ func (c *Config) WithLive(next *Config) *Config {
 		}
 	}
 	for _, k := range keys {
-		if !k.Live {
+		if !k.Live && !(k.Alone && alone) {
 			continue
 		}
 		if err := k.set(&out, k.get(next)); err != nil {

@@ -29,8 +29,11 @@ type Key struct {
 	Unit    string
 	Default string
 	Live    bool // takes effect while the site runs; else at its next start
+	Alone   bool // takes effect while the site runs if it is one machine
 	Doc     string
 	Words   []string // the only values allowed; nil: other values too
+	Least   string   // of a whole number
+	Most    string
 
 	set func(*Config, string) error
 	get func(*Config) string
@@ -300,7 +303,7 @@ func word(name, def string, live bool, field func(*Config) *string, doc string, 
 
 // tongue is the key of a language that the program supports.
 func tongue(name, def string, live bool, field func(*Config) *string, doc string) Key {
-	return Key{Name: name, Type: "language", Default: def, Live: live, Doc: doc,
+	return Key{Name: name, Type: "language", Default: def, Live: live, Doc: doc, Words: language.Short(),
 		set: func(c *Config, s string) error {
 			if err := checkWord(s, language.Short()); err != nil {
 				return err
@@ -374,6 +377,7 @@ func oneOf(words []string) string {
 
 func number(name, def string, live bool, unit string, least, most int, field func(*Config) *int, doc string) Key {
 	return Key{Name: name, Type: fmt.Sprintf("number, %d to %d", least, most), Unit: unit, Default: def, Live: live, Doc: doc,
+		Least: strconv.Itoa(least), Most: strconv.Itoa(most),
 		set: func(c *Config, s string) error {
 			n, err := strconv.Atoi(s)
 			if err != nil || n < least || n > most {

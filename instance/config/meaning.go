@@ -64,9 +64,9 @@ var meaningKeys = []Key{
 	word("meaning.batches", LeadsOff, live, func(c *Config) *string { return &c.Meaning.Batches },
 		"Whether batches look for leads unless they say so themselves: between members and in the libraries.",
 		LeadsOff, LeadsOn),
-	yesNo("meaning.index", "false", restart, func(c *Config) *bool { return &c.Meaning.Index },
-		"Index documents by meaning, to find leads in few common words or another language. Run reindex for existing documents."),
-	word("meaning.encoder.run", EncoderAuto, restart, func(c *Config) *string { return &c.Meaning.Encoder.Run },
+	alone(yesNo("meaning.index", "false", restart, func(c *Config) *bool { return &c.Meaning.Index },
+		"Index documents by meaning, to find leads in few common words or another language. The page Settings does existing ones, or reindex.")),
+	word("meaning.encoder.run", EncoderAuto, live, func(c *Config) *string { return &c.Meaning.Encoder.Run },
 		"Whether the site runs an encoder itself if meaning.encoder.url is empty.",
 		EncoderAuto, EncoderOff),
 	text("meaning.encoder.command", "", restart, func(c *Config) *string { return &c.Meaning.Encoder.Command },
@@ -95,6 +95,12 @@ var meaningKeys = []Key{
 		"Sentences whose vectors the store keeps, about 1 kB each, until their document or check is deleted."),
 	yesNo("meaning.encoder.allow_text_to_leave", "false", restart, func(c *Config) *bool { return &c.Meaning.Encoder.AllowTextToLeave },
 		"Allow sentences to be sent to a server on another machine."),
+}
+
+// alone makes a key take effect while a site of one machine runs.
+func alone(k Key) Key {
+	k.Alone = true
+	return k
 }
 
 // encoder checks the keys of the encoder together.

@@ -101,7 +101,7 @@ func TestCentral(t *testing.T) {
 		}
 		return ""
 	}
-	live := before.WithLive(next)
+	live := before.WithLive(next, false)
 	for _, want := range []struct {
 		c         *Config
 		key, text string
@@ -110,7 +110,7 @@ func TestCentral(t *testing.T) {
 		{next, "log.level", "debug $CONCORDAT_LOG_LEVEL"},
 		{live, "check.threshold", "0.25 cluster, version 7"}, {live, "quota.documents", "3 f:4"},
 		{live, "log.level", "debug $CONCORDAT_LOG_LEVEL"},
-		{before, "check.threshold", "0.5 f:2"}, {live.WithLive(before), "check.threshold", "0.5 f:2"},
+		{before, "check.threshold", "0.5 f:2"}, {live.WithLive(before, false), "check.threshold", "0.5 f:2"},
 	} {
 		if got := origin(want.c, want.key); got != want.text {
 			t.Errorf("%s: got %s, want %s", want.key, got, want.text)

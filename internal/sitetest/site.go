@@ -36,7 +36,7 @@ type Services struct {
 func Open(o site.Options) *Services {
 	r := &Services{}
 	r.Answerer = answer.New(answer.Options{ID: o.ID, Index: o.Index, Store: o.Store, Logger: o.Logger, Now: o.Now,
-		Shared: o.Shared, Meaning: o.Profiler.Meaning(),
+		Shared: o.Shared, Meaning: o.Profiler.Meaning,
 		Noticed: func(ctx context.Context, from concordat.SiteID, n *concordat.Notice) (concordat.TaskID, error) {
 			return r.Noticed(ctx, from, n)
 		}})

@@ -139,7 +139,7 @@ func (f *FedSites) newSite(ctx context.Context, dir string) (_ *FedSite, err err
 			return nil, err
 		}
 	}
-	s.answers = answer.New(answer.Options{ID: s.id, Index: s.index, Store: s.store, Meaning: f.profiler.Meaning()})
+	s.answers = answer.New(answer.Options{ID: s.id, Index: s.index, Store: s.store, Meaning: f.profiler.Meaning})
 	s.Site = site.New(site.Options{ID: s.id, Index: s.index, Store: s.store, Profiler: f.profiler, Sharing: s.answers.Shares})
 	s.asks = ask.New(s.Site, ask.Options{Store: s.store})
 	handle := sha256.Sum256([]byte(dir))

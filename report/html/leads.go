@@ -45,6 +45,11 @@ func (d *doc) leads() {
 		d.raw("</details>")
 		d.note("Sentences that belong together have the same number.")
 	}
+	if sought := report.LeadsSought(d.r); sought != "" {
+		d.raw(`<p class="note">`)
+		d.text(sought)
+		d.raw("</p>")
+	}
 	if counted := d.r.CountedLeads(); counted != "" {
 		d.raw(`<p class="lead-share">`)
 		d.text(counted)

@@ -268,6 +268,9 @@ func (d *doc) leads() {
 			d.text(means)
 		}
 	}
+	if sought := report.LeadsSought(d.r); sought != "" {
+		d.text(sought)
+	}
 	if counted := d.r.CountedLeads(); counted != "" {
 		d.para(margin, textWidth, strong(counted))
 	}

@@ -23,8 +23,8 @@ type Options struct {
 	Logger  *slog.Logger     // nil: nothing is logged
 	Now     func() time.Time // nil: time.Now
 	Workers int              // of fingerprinting; 0: one for each core
-	// Meaning: the index has cells of meaning, so that leads can be answered.
-	Meaning bool
+	// Meaning reports whether the index has cells of meaning, so that leads can be answered; nil: it has none.
+	Meaning func() bool
 	// Shared: other processes also serve this site, with the same store, and change it meanwhile.
 	Shared bool
 	// Noticed handles a partner's notice about a question of this site; see [concordat/site/ask.Asker.Noticed]. nil: such notices

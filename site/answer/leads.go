@@ -165,7 +165,7 @@ func (s *leadAnswers) leadGrants(ctx context.Context, q *leadQuestion, t *concor
 		case refusal != nil:
 		case !g.rule.Leads || !atLeast(g.rule.Level, concordat.ShowMetadata):
 			refusal = refuse(concordat.ReasonLevel, "library %s is not asked about meaning", lib)
-		case !s.o.Meaning:
+		case s.o.Meaning == nil || !s.o.Meaning():
 			refusal = refuse(concordat.ReasonScheme, "this site has no index of meaning")
 		default:
 			var left []int

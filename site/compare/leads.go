@@ -23,6 +23,7 @@ type Leads struct {
 	Leads   []report.Lead // not nil
 	Flags   []concordat.Flag
 	Encoded int // sentences that an encoder was asked about
+	Search  report.LeadSearch
 }
 
 // EachLead is called with a place of a document that stands out.
@@ -52,11 +53,13 @@ func (m *Comparer) leads(ctx context.Context, text string, q *concordat.Query, t
 		return nil, err
 	}
 	out := &Leads{Leads: []report.Lead{}, Encoded: c.count,
-		Flags: slices.Concat(notMeant(c.missing), notRead(c.rest), longSources(c.long), c.flags)}
+		Search: report.LeadSearch{Compared: len(c.candidates), Index: m.Profiler.Meaning(), NotIndexed: c.missing, Language: languageOf(text)},
+		Flags:  slices.Concat(notMeant(c.missing), notRead(c.rest), longSources(c.long), c.flags)}
 	by, err := c.by()
 	if err != nil {
 		return nil, err
 	}
+	out.Search.By = by
 	for i, leads := range c.leads {
 		var points *report.Counter
 		for _, l := range leads {

@@ -168,7 +168,7 @@ func notMeant(documents int) []concordat.Flag {
 		return nil
 	}
 	return []concordat.Flag{{Code: FlagNotMeant, Count: documents, Detail: fmt.Sprintf(
-		"%d documents were added before this site kept the cells of meaning: leads to them are found by shared words alone until concordat reindex has run",
+		"%d documents were added before this site kept the cells of meaning: leads to them are found by shared words alone until an administrator completes the index under Settings",
 		documents)}}
 }
 

@@ -29,6 +29,11 @@ func (w adminAPI) apiOfAdmin(a huma.API) {
 	register(w.api, a, get("get-storage", "/storage", "Disk and index"), w.apiStorage)
 	register(w.api, a, get("get-schemes", "/schemes", "Recipes of the fingerprints, and those for partners"), w.apiSchemes)
 	register(w.api, a, get("list-settings", "/settings", "Configuration in force, with where each value came from"), w.apiSettings)
+	register(w.api, a, get("get-meaning", "/meaning", "How rewritten and translated text is found: leads, index by meaning, encoder"), meaningAPI(w).tell)
+	register(w.api, a, operation{id: "change-meaning", method: http.MethodPatch, path: "/admin/meaning",
+		summary: "Change how rewritten and translated text is found, while the site is served",
+		text:    "Answers at once. Making the index and installing the encoder go on in the background: get-meaning tells how far they are. Fields that are absent stay as they are.",
+		scope:   scopeSettings, roles: web.Administrators, status: http.StatusAccepted}, meaningAPI(w).change)
 	register(w.api, a, get("list-tasks", "/tasks", "Tasks, newest first"), w.apiTasks)
 	register(w.api, a, operation{id: "retry-task", method: http.MethodPost, path: "/admin/tasks/{id}/retry",
 		summary: "Begin a failed task again", scope: scopeCheck, roles: web.Administrators}, w.apiRetry)
@@ -116,6 +121,30 @@ func (w adminAPI) apiSettings(ctx context.Context, _ *struct{}) (*answer[apiSett
 	return apiTell(ctx, w.api.Web, func(context.Context) (apiSettingsBody, error) {
 		return apiSettingsBody{append([]web.Setting{}, w.api.Web.Admin.Settings()...)}, nil
 	})
+}
+
+// meaningAPI has the calls about how rewritten text is found.
+type meaningAPI adminAPI
+
+func (w meaningAPI) tell(ctx context.Context, _ *struct{}) (*answer[web.Meaning], error) {
+	return apiTell(ctx, w.api.Web, func(ctx context.Context) (web.Meaning, error) {
+		c, err := w.api.Web.Meaning.Control()
+		if err != nil {
+			return web.Meaning{}, err
+		}
+		return c.Meaning(ctx)
+	})
+}
+
+func (w meaningAPI) change(ctx context.Context, in *struct{ Body web.MeaningChange }) (*answer[web.Meaning], error) {
+	v, err := apiMay(ctx, web.Administrators...)
+	if err == nil {
+		err = w.api.Web.Meaning.Change(ctx, v, in.Body)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return w.tell(ctx, nil)
 }
 
 type apiTasksInput struct {

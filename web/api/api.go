@@ -42,6 +42,7 @@ const (
 	scopeErase     = people.ScopeErase
 	scopePlatforms = people.ScopePlatforms
 	scopeInbox     = people.ScopeInbox
+	scopeSettings  = people.ScopeSettings
 )
 
 // apiVersion is the version of the interface, not of the program.

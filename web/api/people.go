@@ -197,7 +197,7 @@ func (w adminAPI) apiTokens(ctx context.Context, in *bounds.PageInput) (*apiToke
 type apiMakeTokenInput struct {
 	Body struct {
 		Name    string                  `json:"name" minLength:"1" maxLength:"200" doc:"What it is for"`
-		Scopes  bounds.Distinct[string] `json:"scopes" minItems:"1" maxItems:"20" enum:"read,check,review,documents,people,tokens,hooks,erase,platforms,inbox"`
+		Scopes  bounds.Distinct[string] `json:"scopes" minItems:"1" maxItems:"20" enum:"read,check,review,documents,people,tokens,hooks,erase,platforms,inbox,settings"`
 		Days    int                     `json:"days,omitempty" minimum:"1" maximum:"365" default:"365" doc:"How long it lasts"`
 		Origins bounds.Distinct[string] `json:"origins,omitempty" maxItems:"20" doc:"Web addresses below which it accepts notifications; with the scope inbox, and only then"`
 	}

