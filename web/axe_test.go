@@ -190,6 +190,7 @@ func shownSite(t *testing.T) (*testSite, *person, *strings.Replacer) {
 		"e.txt", question+"A ferry crossed the sound twice in the night, and the pilot wrote both of the times on a slate beside his door.")
 	d.awaitBatch(t, batch)
 	d.source(t, "repo")
+	d.notified(t)
 	hook := hookPath.FindString(ada.post("/account/webhooks", http.StatusOK,
 		url.Values{"url": {"https://hooks.example/"}, "title": {"portal"}, "event": {"check.done"}}))
 	ada.post(hook, http.StatusOK, url.Values{"action": {"ping"}})

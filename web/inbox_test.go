@@ -19,6 +19,7 @@ import (
 
 	"concordat"
 	"concordat/harvest/fetch"
+	"concordat/site"
 	"concordat/store"
 	"concordat/web"
 )
@@ -409,7 +410,7 @@ func TestInboxScopes(t *testing.T) {
 // TestInboxUndo: a request that is withdrawn is neither checked nor answered any more.
 func TestInboxUndo(t *testing.T) {
 	t.Parallel()
-	d, r, _, prog := newInboxSite(t, false)
+	d, r, eve, prog := newInboxSite(t, false)
 	undo := func(id, of string) map[string]any {
 		o := r.offer(of)
 		delete(o, "@context")
@@ -418,9 +419,14 @@ func TestInboxUndo(t *testing.T) {
 		})
 	}
 	at := prog.notify(r.offer("urn:uuid:1"), http.StatusCreated)
+	// Another origin of the same account has no say in it.
+	both := eve.programOf(url.Values{"name": {"both"}, "scope": {"inbox"}, "origins": {r.URL + " https://other.example"}})
+	foreign := undo("urn:uuid:0", "urn:uuid:1")
+	foreign["origin"] = map[string]any{"id": "https://other.example/", "type": "Service", "inbox": r.URL + "/inbox"}
+	both.notify(foreign, http.StatusCreated)
 	prog.notify(undo("urn:uuid:2", "urn:uuid:1"), http.StatusCreated)
 	d.settle(t)
-	if got := r.answers(); len(got) > 0 {
+	if got := r.answers(); len(got) != 1 || got[0]["inReplyTo"] != "urn:uuid:0" {
 		t.Errorf("answers: %v", got)
 	}
 	n, err := d.store.Notifications.Notification(t.Context(), strings.TrimPrefix(at, "/api/v1/inbox/"))
@@ -502,6 +508,72 @@ func TestInboxCheckFails(t *testing.T) {
 		got := r.answers()
 		if disabled && len(got) > 0 || !disabled && (len(got) != 1 || got[0]["summary"] != "The text was not checked: cancelled by ada.") {
 			t.Errorf("disabled %v: %v", disabled, got)
+		}
+	}
+}
+
+// TestInboxResumes: a process that ended between naming a check and noting it makes no second one.
+func TestInboxResumes(t *testing.T) {
+	t.Parallel()
+	d, r, _, prog := newInboxSite(t, true)
+	ctx := t.Context()
+	at := strings.TrimPrefix(prog.notify(r.offer("urn:uuid:1"), http.StatusCreated), "/api/v1/inbox/")
+	n, err := d.store.Notifications.Notification(ctx, at)
+	if err == nil {
+		n.Task = "named"
+		err = d.store.Notifications.KeepNotification(ctx, n.State, n)
+	}
+	if err == nil {
+		err = d.queue.SubmitAs(ctx, n.Task, "eve", "", site.Job{Name: "text.txt", Text: folios})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.inbox.Step(ctx)
+	tasks, err := d.store.Checks.Tasks(ctx, 0, 0)
+	if err != nil || len(tasks) != 1 || fmt.Sprint(types(r.answers())) != "[TentativeAccept Accept]" {
+		t.Errorf("checks: %+v, %v", tasks, err)
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.asked["/work/1/text.txt"] > 0 {
+		t.Error("the text was fetched again")
+	}
+}
+
+// notified puts notifications in every state into the inbox, with answers in every state.
+func (d *testSite) notified(t testing.TB) {
+	t.Helper()
+	at := time.Date(2026, 11, 20, 9, 0, 0, 0, time.UTC)
+	for i, state := range store.NotificationStates {
+		n := store.Notification{ID: fmt.Sprint("n", i), Account: "ada", Activity: fmt.Sprint("urn:uuid:", i),
+			Kind: "Offer coar-notify:ReviewAction", Origin: "https://repository.example.edu/server",
+			Inbox:  "https://repository.example.edu/server/ldn/inbox",
+			Object: fmt.Sprintf("https://repository.example.edu/items/%d", 4711+i), Body: []byte(`{}`), State: state,
+			Due: at.AddDate(9, 0, 0), Made: at}
+		if state == store.NotificationFailed {
+			n.Cause = "https://repository.example.edu/items/4714 cannot be read: the answer was 404 Not Found."
+		}
+		var answers []store.NotificationAnswer
+		for j, kind := range []string{"TentativeAccept", "Accept"} {
+			answers = append(answers, store.NotificationAnswer{ID: fmt.Sprint(i, j), Kind: kind, Body: []byte(`{}`), Due: at,
+				Until: at.AddDate(9, 0, 0), Made: at})
+		}
+		if _, _, err := d.store.Notifications.TakeNotification(t.Context(), n, answers...); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, state := range []store.DeliveryState{store.DeliveryDelivered, store.DeliveryDead, store.DeliveryPending} {
+		r, _, err := d.store.Notifications.ClaimReply(t.Context(), time.Hour)
+		if err == nil {
+			r.State, r.Due = state, at.AddDate(9, 0, 0)
+			if state != store.DeliveryDelivered {
+				r.Status, r.Cause = http.StatusServiceUnavailable, "the answer was 503 Service Unavailable"
+			}
+			err = d.store.Notifications.KeepReply(t.Context(), r)
+		}
+		if err != nil {
+			t.Fatal(err)
 		}
 	}
 }
