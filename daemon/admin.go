@@ -171,6 +171,9 @@ func (s *Daemon) diskFits() web.HealthPart {
 	case err != nil:
 		return part("disk", err)
 	}
+	if left >= 10<<30 {
+		return web.Told("disk", true, "health.disk.ample", left>>30, all>>30)
+	}
 	return web.Told("disk", true, "health.disk.left", left>>20, all>>20)
 }
 
@@ -198,7 +201,10 @@ func (s *Daemon) partnersFit(ctx context.Context) web.HealthPart {
 			return web.Told("partners", false, "health.partners.closed")
 		}
 	}
-	return part("partners", err)
+	if err != nil {
+		return part("partners", err)
+	}
+	return web.Told("partners", true, "health.partners.none")
 }
 
 func (s *Daemon) cardFits(ctx context.Context) web.HealthPart {

@@ -33,8 +33,8 @@ func TestHealth(t *testing.T) {
 	}
 	wants("store", true, "")
 	wants("index", true, "0 documents")
-	wants("disk", true, "MiB free")
-	wants("partners", true, "")
+	wants("disk", true, "iB free")
+	wants("partners", true, "no active partners")
 	if err := o.Store.Partners.AddPartner(t.Context(), store.Partner{Site: "SOUTH", Serial: 1, Card: []byte("card"),
 		Words: "six words"}); err != nil {
 		t.Fatal(err)
@@ -42,7 +42,7 @@ func TestHealth(t *testing.T) {
 	if err := o.Store.Partners.SetPartnerState(t.Context(), "SOUTH", store.PartnerPending, store.PartnerActive); err != nil {
 		t.Fatal(err)
 	}
-	wants("partners", false, "federation.listen is empty")
+	wants("partners", false, "No address for partners")
 	o.Config.Serve.LowWater = 1 << 60
 	wants("disk", false, "are kept free")
 }

@@ -96,3 +96,13 @@ document.addEventListener("submit", (event) => {
 addEventListener("pageshow", () => {
 	for (const form of document.querySelectorAll("form[data-sent]")) delete form.dataset.sent;
 });
+
+// A text is copied by a button, where the browser allows that.
+for (const button of document.querySelectorAll("[data-copy]")) {
+	if (!navigator.clipboard) break;
+	button.hidden = false;
+	button.addEventListener("click", () => {
+		navigator.clipboard.writeText(document.getElementById(button.dataset.copy).textContent)
+			.then(() => { button.textContent = button.dataset.copied; }, () => {}); // it can still be selected
+	});
+}
