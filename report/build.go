@@ -52,7 +52,7 @@ func (p *Prepared) Build(r Rules) *Report {
 		Scheme: f.Scheme, Made: f.Made, Probe: f.Probe, Forward: f.Forward, Threshold: f.Threshold,
 		Rules: r, Checked: b.checked, Skipped: b.skipped(), Quotes: b.quotes, References: b.references, Citations: b.citations,
 		Wording: b.sharedWording(), SharedWorks: b.sharedWorks(), Templates: slices.Clone(f.Templates), Dated: f.Dated,
-		Authors:   slices.Clone(f.Authors),
+		Authors: slices.Clone(f.Authors), Counting: f.Counting,
 		Consulted: slices.Clone(f.Consulted), Flags: slices.Clone(f.Flags), Signatures: slices.Clone(f.Signatures),
 		Partners: slices.Clone(f.Partners), Disclosures: slices.Clone(f.Disclosures), Statements: slices.Clone(f.Statements),
 		Sites:    maps.Clone(f.Sites),

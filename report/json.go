@@ -99,6 +99,7 @@ type (
 		Site    concordat.SiteID    `json:"site,omitempty"`
 		Library concordat.LibraryID `json:"library,omitempty"`
 		Name    string              `json:"name"`
+		Counts  bool                `json:"counts,omitempty"` // by decision of the library, although many of its documents hold it
 	}
 	// jsonWorks are the works that one source cites too.
 	jsonWorks struct {
@@ -295,7 +296,10 @@ func asJSON(r *Report) *jsonReport {
 		j.Sources = append(j.Sources, x)
 	}
 	for _, t := range r.Templates {
-		j.Templates = append(j.Templates, jsonTemplate{t.Site, t.Library, t.Name})
+		j.Templates = append(j.Templates, jsonTemplate{t.Site, t.Library, t.Name, false})
+	}
+	for _, t := range r.Counting {
+		j.Templates = append(j.Templates, jsonTemplate{t.Site, t.Library, t.Name, true})
 	}
 	for _, w := range r.Wording {
 		j.Wording = append(j.Wording, jsonWordingOf(w, count))

@@ -59,6 +59,8 @@ type Findings struct {
 	Authors []concordat.Creator `json:"authors,omitempty"`
 	// Templates are the wordings that the consulted libraries hand out themselves.
 	Templates []Template `json:"templates,omitempty"`
+	// Counting are the wordings, without text, that would be undecided, had keepers of libraries not decided that they count.
+	Counting []Template `json:"counting,omitempty"`
 	// Short has the findings about pieces too short for fingerprints; nil: not requested.
 	Short *ShortFindings `json:"short,omitempty"`
 	// Signatures of the sites that answered, as the federation made them.
@@ -164,6 +166,7 @@ type Report struct {
 	LeadSearch   *LeadSearch         // of Findings
 	LeadFilter   LeadFilter          // of the Leads that are written; zero: all. Set it before writing: scores and counts stay
 	PartnerLeads []PartnerLead       // of Findings, by place
+	Counting     []Template          // as in Findings
 	Templates    []Template          // whose wording gives no score unless Rules.CountTemplates
 	Dated        concordat.Date      // of the submission; empty: unknown
 	Authors      []concordat.Creator // of the submission, as far as they are known

@@ -80,11 +80,15 @@ var ruleWords = []struct {
 		return r.line("Citation markers: %s.", r.counted(!r.Rules.ExcludeCitations))
 	}},
 	{"count_templates", func(r *Report) []string {
-		if len(r.Templates) == 0 {
-			return nil
+		var lines []string
+		if len(r.Templates) > 0 {
+			lines = r.line("Wording of %s: %s.", r.Language.Plural(len(r.Templates), "registered template", "registered templates"),
+				r.counted(r.Rules.CountTemplates))
 		}
-		return r.line("Wording of %s: %s.", r.Language.Plural(len(r.Templates), "registered template", "registered templates"),
-			r.counted(r.Rules.CountTemplates))
+		for _, t := range r.Counting {
+			lines = append(lines, r.line("Wording “%s”: counted, by decision of library %s.", t.Name, r.LibraryWords(t.Site, t.Library))...)
+		}
+		return lines
 	}},
 	{"min_characters", func(r *Report) []string {
 		if r.Rules.MinCharacters <= 0 {

@@ -228,13 +228,15 @@ func (s *Site) CompareAll(ctx context.Context, task concordat.TaskID, sub Submis
 			Detail: fmt.Sprintf("%d more documents share a little wording with the submission; the %d closest were compared", found.Left,
 				len(found.Candidates))})
 	}
-	if f.Templates, err = s.templates(ctx, q.Libraries, o.Templates); err != nil {
+	var counting []report.Template
+	if f.Templates, counting, err = s.templates(ctx, q.Libraries, o.Templates); err != nil {
 		return nil, err
 	}
 	if len(f.Sections) == 0 {
 		f.Sections = headed(f, o.Headings)
 	}
 	shared := compare.Shareable(sub.Text, compare.TemplateTexts(f.Templates), s.o.Stock)
+	shared.Counting(counting)
 	leaveReferences(f, shared.References)
 	shared.Add(known)
 	if f.Passages, err = own.Align(ctx, shared, q, p.Questions(), found.Candidates, of, stage); err != nil {
@@ -254,7 +256,7 @@ func (s *Site) CompareAll(ctx context.Context, task concordat.TaskID, sub Submis
 		leads.Search.Documents = of - 1
 		f.LeadSearch = &leads.Search
 	}
-	f.Wording, f.WordingOf, f.SharedWorks = shared.Found, of, shared.Cited
+	f.Wording, f.WordingOf, f.SharedWorks, f.Counting = shared.Found, of, shared.Cited, shared.Counted
 	if err := s.complete(ctx, f, p, q, o); err != nil {
 		return nil, err
 	}
@@ -269,19 +271,26 @@ func (s *Site) CompareAll(ctx context.Context, task concordat.TaskID, sub Submis
 		Progress: progress})
 }
 
-// templates returns the given templates and those that the libraries hand out themselves.
-func (s *Site) templates(ctx context.Context, libraries []concordat.LibraryID, given []report.Template) ([]report.Template, error) {
-	out := slices.Clone(given)
+// templates returns the given templates with those that the libraries hand out themselves, and the wording that counts in the
+// libraries by decision of their keepers.
+func (s *Site) templates(ctx context.Context, libraries []concordat.LibraryID, given []report.Template) (
+	out, counting []report.Template, err error) {
+	out = slices.Clone(given)
 	for _, id := range libraries {
 		ts, err := s.o.Store.Catalogue.Templates(ctx, id)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		for _, t := range ts {
-			out = append(out, report.Template{Site: s.o.ID, Library: id, Name: t.Name, Text: t.Text})
+			one := report.Template{Site: s.o.ID, Library: id, Name: t.Name, Text: t.Text}
+			if t.Counts {
+				counting = append(counting, one)
+			} else {
+				out = append(out, one)
+			}
 		}
 	}
-	return out, nil
+	return out, counting, nil
 }
 
 // find returns the options for the comparer.

@@ -215,6 +215,59 @@ func TestCommonWordingFoundByWords(t *testing.T) {
 	}
 }
 
+// TestWordingOfALibrary: long wording that four of ten documents hold is to be decided, until the keeper of the library decides
+// for every check, either way.
+func TestWordingOfALibrary(t *testing.T) {
+	s := sitetest.NewSite(t, "a")
+	shared := "The harbour of this town was dredged three times, first by convicts who were lent by the garrison, then by a company of " +
+		"shareholders from the hill farms, and last by the ministry, which sent two steam dredgers and a surveyor who drank. None of " +
+		"the three left drawings. What we know of the bottom comes from the lead lines of pilots, who wrote depths on the doors of " +
+		"their sheds, and from the insurers, who paid for eleven keels that broke on a shelf which no chart of the time admits."
+	for i := range 10 {
+		var text string
+		for j := range 60 {
+			text += fmt.Sprintf("Word%d%c of its own%d. ", 100*i+j, 'a'+i, 100*i+j)
+		}
+		if i < 4 {
+			text += "\n\n" + shared
+		}
+		ingest(t, s, "a", site.Incoming{ID: concordat.DocumentID(fmt.Sprint(i)), Text: text})
+	}
+	check := func() *report.Report {
+		t.Helper()
+		f, err := s.Check(t.Context(), site.Submission{ID: "s", Text: own + "\n\n" + shared}, site.CheckOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return report.Build(f, report.Rules{})
+	}
+	put := func(counts bool) {
+		t.Helper()
+		one := store.Template{Library: "a", Name: "harbour", Text: shared, Counts: counts}
+		if err := s.Store.Catalogue.PutTemplate(t.Context(), one); err != nil {
+			t.Fatal(err)
+		}
+	}
+	open := check()
+	if open.Scores.Undecided == 0 || open.Scores.Covered != 0 {
+		t.Fatalf("at first: undecided %v, covered %v", open.Scores.Undecided, open.Scores.Covered)
+	}
+	put(true)
+	r := check()
+	if r.Scores.Undecided != 0 || r.Scores.Covered != open.Scores.IfCounted || len(r.Counting) != 1 ||
+		r.Counting[0].Name != "harbour" || len(r.Templates) != 0 {
+		t.Errorf("counts: undecided %v, covered %v, by %+v", r.Scores.Undecided, r.Scores.Covered, r.Counting)
+	}
+	var text strings.Builder
+	if err := report.WriteText(&text, r); err != nil || !strings.Contains(text.String(), "“harbour”: counted, by decision of library") {
+		t.Errorf("%v; the report does not say who decided:\n%s", err, &text)
+	}
+	put(false)
+	if r := check(); r.Scores.Undecided != 0 || r.Scores.Covered != 0 || r.Scores.Template == 0 {
+		t.Errorf("never counts: undecided %v, covered %v, template %v", r.Scores.Undecided, r.Scores.Covered, r.Scores.Template)
+	}
+}
+
 func TestTemplatesAndDatesOfACheck(t *testing.T) {
 	s := sitetest.NewSite(t, "a")
 	copied := "Every well that is dug on one side of the border lowers the water on the other side, and nobody agrees on who may dig."

@@ -94,14 +94,14 @@ func testTemplates(t *testing.T, place string) {
 	db := open(t, place, store.Options{})
 	ctx := t.Context()
 	must(t, db.Catalogue.PutTemplate(ctx, store.Template{Library: "a", Name: "form", Text: "x"}))
-	must(t, db.Catalogue.PutTemplate(ctx, store.Template{Library: "a", Name: "form", Text: "y"}))
+	must(t, db.Catalogue.PutTemplate(ctx, store.Template{Library: "a", Name: "form", Text: "y", Counts: true}))
 	wantErr(t, db.Catalogue.PutTemplate(ctx, store.Template{Library: "a", Name: "empty"}), concordat.ErrInvalid)
 	wantErr(t, db.Catalogue.PutTemplate(ctx, store.Template{Library: "nowhere", Name: "form", Text: "x"}), concordat.ErrNotFound)
 	wantErr(t, db.Catalogue.PutTemplate(ctx, store.Template{Library: "a", Name: "long", Text: string(make([]byte, store.MaxTemplate+1))}),
 		concordat.ErrInvalid)
 	ts, err := db.Catalogue.Templates(ctx, "a")
 	must(t, err)
-	if len(ts) != 1 || ts[0].Text != "y" {
+	if len(ts) != 1 || ts[0].Text != "y" || !ts[0].Counts {
 		t.Errorf("templates %+v", ts)
 	}
 	must(t, db.Catalogue.DeleteTemplate(ctx, "a", "form"))

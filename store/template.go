@@ -9,13 +9,14 @@ import (
 	"concordat/store/engine"
 )
 
-// Template is wording that a library hands out itself: a form, a cover page, a declaration. Its presence in a submission shows
-// no reuse.
+// Template is wording that the keeper of a library decided on, for every check against it. Unless it counts, it is a form, a
+// cover page or a declaration that the library hands out: its presence in a submission shows no reuse.
 type Template struct {
 	Library concordat.LibraryID
 	Name    string // within the library, for example the file it came from
 	Text    string
 	Added   time.Time
+	Counts  bool // it is evidence even where so many documents hold it that a person would have to decide
 }
 
 // Bounds of the templates of a library.
@@ -33,10 +34,10 @@ func (db *Catalogue) PutTemplate(ctx context.Context, t Template) error {
 	}
 	if err == nil {
 		err = db.write(ctx, func(c engine.Conn) error {
-			n, err := c.Exec(ctx, `INSERT INTO template (library, name, text, added) SELECT ?, ?, ?, ?
+			n, err := c.Exec(ctx, `INSERT INTO template (library, name, text, added, counts) SELECT ?, ?, ?, ?, ?
 				WHERE (SELECT count(*) FROM template WHERE library = ? AND name <> ?) < ?
-				ON CONFLICT (library, name) DO UPDATE SET text = excluded.text, added = excluded.added`,
-				t.Library, t.Name, cleanText(t.Text), stamp(t.Added), t.Library, t.Name, MaxTemplates)
+				ON CONFLICT (library, name) DO UPDATE SET text = excluded.text, added = excluded.added, counts = excluded.counts`,
+				t.Library, t.Name, cleanText(t.Text), stamp(t.Added), flag(t.Counts), t.Library, t.Name, MaxTemplates)
 			if err == nil && n == 0 {
 				err = fmt.Errorf("%w: at most %d templates for a library", concordat.ErrInvalid, MaxTemplates)
 			}
@@ -51,10 +52,10 @@ func (db *Catalogue) Templates(ctx context.Context, lib concordat.LibraryID) ([]
 	ts, err := engine.Collect(ctx, db.read(), func(s engine.Scanner) (Template, error) {
 		var t Template
 		var added int64
-		err := s.Scan(&t.Library, &t.Name, &t.Text, &added)
+		err := s.Scan(&t.Library, &t.Name, &t.Text, &added, &t.Counts)
 		t.Added = instant(added)
 		return t, err
-	}, `SELECT library, name, text, added FROM template WHERE library = ? ORDER BY name`, lib)
+	}, `SELECT library, name, text, added, counts FROM template WHERE library = ? ORDER BY name`, lib)
 	return ts, db.fail(err, "templates of %s", lib)
 }
 

@@ -114,3 +114,31 @@ func TestCountWording(t *testing.T) {
 		t.Errorf("counted again %+v", out)
 	}
 }
+
+// TestDecideForLibrary: next to undecided wording an administrator decides for every check of a library that holds it; an officer
+// does not.
+func TestDecideForLibrary(t *testing.T) {
+	t.Parallel()
+	d := newTestSite(t, true)
+	ada, olga := d.signedIn(t, "ada", store.RoleAdministrator), d.signedIn(t, "olga", store.RoleOfficer)
+	text := strings.TrimSpace(strings.Repeat("Nobody else has written about the gauges of this valley. ", 20))
+	ref := concordat.Ref{Site: "here", Library: "theses", Document: "other.txt"}
+	d.finished(t, "one", "olga", &report.Findings{Version: report.Version, Submission: concordat.Document{Text: text, Title: "one"},
+		Threshold: 0.3, Wording: []report.Wording{{Span: concordat.Span{End: len(text)}, Kind: concordat.KindUndecided, Documents: 4, Of: 9,
+			Holders: []concordat.Ref{ref}}},
+		Passages: []concordat.Passage{{Span: concordat.Span{End: len(text)}, Source: ref, SourceSpan: concordat.Span{End: len(text)},
+			Kind: concordat.KindVerbatim, Similarity: 1, Text: text, Wording: concordat.KindUndecided}}})
+	const form = `action="/libraries/theses"`
+	if page := olga.get("/checks/one/passages/1", http.StatusOK); strings.Contains(page, form) {
+		t.Errorf("an officer may decide for a library:\n%s", page)
+	}
+	if page := ada.get("/checks/one/passages/1", http.StatusOK); !strings.Contains(page, form) {
+		t.Fatalf("nothing to decide by in\n%s", page)
+	}
+	f := url.Values{"action": {"wording"}, "check": {"one"}, "name": {"gauges"}, "text": {text}, "counts": {"1"}}
+	olga.post("/libraries/theses", http.StatusForbidden, f)
+	ada.post("/libraries/theses", http.StatusOK, f)
+	if page := ada.get("/libraries/theses/settings", http.StatusOK); !strings.Contains(page, "gauges") || !strings.Contains(page, "counts,") {
+		t.Errorf("the decision is not in the settings:\n%s", page)
+	}
+}

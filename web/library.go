@@ -279,7 +279,11 @@ func (w libraryPages) changeLibrary(rw http.ResponseWriter, r *http.Request, v *
 	case "unshare":
 		err = w.Unshare(r.Context(), v, l.ID, concordat.SiteID(f.Get("partner")))
 	case "wording", "unword":
-		err = w.changeWording(r.Context(), v, l, action, f.Get("name"), f.Get("text"))
+		err = w.changeWording(r.Context(), v, l, action, store.Template{Library: l.ID, Name: strings.TrimSpace(f.Get("name")),
+			Text: f.Get("text"), Added: w.o.Now(), Counts: f.Get("counts") != ""})
+		if task := f.Get("check"); task != "" {
+			to = "/checks/" + url.PathEscape(task)
+		}
 	case "delete":
 		if f.Get("confirm") != string(l.ID) {
 			w.showSettings(rw, r, v, http.StatusBadRequest, "library.confirm")
@@ -296,13 +300,17 @@ func (w libraryPages) changeLibrary(rw http.ResponseWriter, r *http.Request, v *
 	http.Redirect(rw, r, to, http.StatusSeeOther)
 }
 
-// changeWording saves template wording of a library, or with unword deletes it.
-func (w libraryPages) changeWording(ctx context.Context, v *Visitor, l store.Library, action, name, text string) error {
-	return w.Change(ctx, v.Name, "library_"+action, map[string]any{"library": l.ID, "name": name}, func(tx *store.DB) error {
+// changeWording saves wording of a library that was decided on, or with unword deletes it.
+func (w libraryPages) changeWording(ctx context.Context, v *Visitor, l store.Library, action string, t store.Template) error {
+	detail := map[string]any{"library": l.ID, "name": t.Name}
+	if t.Counts {
+		detail["counts"] = true
+	}
+	return w.Change(ctx, v.Name, "library_"+action, detail, func(tx *store.DB) error {
 		if action == "unword" {
-			return tx.Catalogue.DeleteTemplate(ctx, l.ID, name)
+			return tx.Catalogue.DeleteTemplate(ctx, l.ID, t.Name)
 		}
-		return tx.Catalogue.PutTemplate(ctx, store.Template{Library: l.ID, Name: strings.TrimSpace(name), Text: text, Added: w.o.Now()})
+		return tx.Catalogue.PutTemplate(ctx, t)
 	})
 }
 

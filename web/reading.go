@@ -19,6 +19,7 @@ import (
 	"concordat/report/pdf"
 	"concordat/site"
 	"concordat/store"
+	"concordat/web/bounds"
 	"concordat/web/message"
 	"concordat/web/static"
 )
@@ -48,7 +49,8 @@ type checkPage struct {
 	Review    *Review
 	MayReview bool
 	MayDelete bool
-	Limited   See // what the visitor sees of the report; empty: everything
+	Decides   bool // for all checks of a library
+	Limited   See  // what the visitor sees of the report; empty: everything
 	Me        string
 	People    called
 	Verdicts  []string
@@ -147,6 +149,7 @@ func (w reportPages) readTask(r *http.Request, v *Visitor, t store.Task, part bo
 	}
 	see := w.Sees(v, p.Review)
 	p.MayDelete = v.MayReview() && w.o.Eraser != nil
+	p.Decides = v.Role == store.RoleAdministrator
 	got, err := w.Reading(r.Context(), t.ID, p.Review.Rules, message.LanguageOf(r).Report(), see)
 	p.Review.mark(v.Name)
 	if see != SeeEverything {
@@ -297,7 +300,8 @@ func (w reportPages) links(in message.Language, p *checkPage) html.Links {
 		return w.piece(in, "passage-tools", passageTools{Task: p.ID, Number: p.Report.Number(i), Evidence: e,
 			Notes: p.notesOf(e.Span, p.Report.Number(i)), MayReview: p.MayReview,
 			MayAsk: p.MayReview && w.o.Partner != nil, Asked: asked(p.Report, e.Span, w.o.Now()), Original: p.originalLink(i),
-			Counted: slices.ContainsFunc(p.Report.Rules.CountWording, func(c report.CountedWording) bool { return c.Span.Overlaps(e.Span) })})
+			Deciding: p.deciding(e),
+			Counted:  slices.ContainsFunc(p.Report.Rules.CountWording, func(c report.CountedWording) bool { return c.Span.Overlaps(e.Span) })})
 	}
 	return l
 }
@@ -332,7 +336,46 @@ type passageTools struct {
 	MayAsk    bool
 	Asked     []askedFor
 	Original  string // link to it on the page of its original; empty: there is none
-	Counted   bool   // someone counts it, or a part of it, although others share it
+	Deciding  *decidingWording
+	Counted   bool // someone counts it, or a part of it, although others share it
+}
+
+// decidingWording is undecided wording with the libraries whose documents hold it, for a visitor who may decide for a library.
+type decidingWording struct {
+	Name, Text string
+	Libraries  []decidingLibrary
+}
+
+type decidingLibrary struct {
+	ID    concordat.LibraryID
+	Title string
+}
+
+// decidedName is how many bytes the name of such wording has at most.
+const decidedName = 60
+
+// deciding returns the undecided wording of a passage, or nil if the visitor decides nothing about it.
+func (p *checkPage) deciding(e concordat.Evidence) *decidingWording {
+	r := p.Report
+	if !p.Decides || e.Excluded != concordat.ExcludedUndecided {
+		return nil
+	}
+	at := slices.IndexFunc(r.Wording, func(x report.SharedWording) bool { return x.Undecided() && x.Span.Overlaps(e.Span) })
+	if at < 0 || r.Submission.Text == "" {
+		return nil
+	}
+	one := r.Wording[at]
+	d := &decidingWording{Text: one.Span.In(r.Submission.Text)}
+	d.Name = bounds.Cut(strings.Join(strings.Fields(d.Text), " "), decidedName)
+	for _, h := range one.Holders {
+		if h.Site == r.Names.Site && !slices.ContainsFunc(d.Libraries, func(l decidingLibrary) bool { return l.ID == h.Library }) {
+			d.Libraries = append(d.Libraries, decidingLibrary{h.Library, r.LibraryWords(h.Site, h.Library)})
+		}
+	}
+	if d.Libraries == nil {
+		return nil
+	}
+	return d
 }
 
 // MayCount reports whether the passage counts only if someone decides so.

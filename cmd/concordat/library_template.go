@@ -15,11 +15,15 @@ import (
 )
 
 func (a *app) libraryTemplate() *cobra.Command {
-	c := &cobra.Command{Use: "template", Short: "Register wording that a library hands out", Args: cobra.NoArgs,
+	c := &cobra.Command{Use: "template", Short: "Register wording that never counts in a library, or always", Args: cobra.NoArgs,
 		Long: `Template registers files with wording that a library hands out: the form of a call, a cover page, a declaration.
 Reports show it in submissions as template wording, which does not count unless check or report is given
---count-templates.`,
+--count-templates.
+
+With set --counts, the wording counts in every check against the library, even where so many of its documents
+contain it that a person would otherwise have to decide.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
+	var counts bool
 	set := &cobra.Command{Use: "set LIBRARY FILE...", Short: "Register files, each replacing the template of its name",
 		Args: cobra.MinimumNArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -29,7 +33,7 @@ Reports show it in submissions as template wording, which does not count unless 
 					if err != nil {
 						return err
 					}
-					t := store.Template{Library: l.ID, Name: filepath.Base(path), Text: text, Added: time.Now()}
+					t := store.Template{Library: l.ID, Name: filepath.Base(path), Text: text, Added: time.Now(), Counts: counts}
 					if err := o.Store.Catalogue.PutTemplate(cmd.Context(), t); err != nil {
 						if errors.Is(err, concordat.ErrInvalid) {
 							return cli.Usage(err)
@@ -43,6 +47,7 @@ Reports show it in submissions as template wording, which does not count unless 
 				return nil
 			})
 		}}
+	set.Flags().BoolVar(&counts, "counts", false, "the wording counts, although many documents of the library contain it")
 	show := &cobra.Command{Use: "show LIBRARY [NAME]", Short: "List the templates, or print the text of one", Args: cobra.RangeArgs(1, 2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.withLibrary(cmd.Context(), args[0], func(o *instance.Instance, l store.Library) error {
@@ -105,7 +110,7 @@ func (a *app) showTemplates(ctx context.Context, o *instance.Instance, lib conco
 
 func (a *app) printTemplate(t store.Template, text bool) error {
 	if a.JSON {
-		line := map[string]any{"library": t.Library, "template": t.Name, "bytes": len(t.Text), "added": t.Added}
+		line := map[string]any{"library": t.Library, "template": t.Name, "bytes": len(t.Text), "added": t.Added, "counts": t.Counts}
 		if text {
 			line["text"] = t.Text
 		}
@@ -115,6 +120,10 @@ func (a *app) printTemplate(t store.Template, text bool) error {
 		a.Say("%s", t.Text)
 		return nil
 	}
-	a.Say("%-20s %s, %d bytes", t.Library, t.Name, len(t.Text))
+	state := ""
+	if t.Counts {
+		state = ", counts"
+	}
+	a.Say("%-20s %s, %d bytes%s", t.Library, t.Name, len(t.Text), state)
 	return nil
 }

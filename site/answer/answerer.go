@@ -91,9 +91,11 @@ func (s *core) templates(ctx context.Context, lib concordat.LibraryID) ([]string
 	if err != nil {
 		return nil, fmt.Errorf("templates of %s: %w", lib, err)
 	}
-	given := make([]report.Template, len(ts))
-	for i, t := range ts {
-		given[i].Text = t.Text
+	var given []report.Template
+	for _, t := range ts {
+		if !t.Counts {
+			given = append(given, report.Template{Text: t.Text})
+		}
 	}
 	return compare.TemplateTexts(given), nil
 }

@@ -40,7 +40,10 @@ type SharedWording struct {
 	clauses bool
 	beside  func() *wording.Common // the grams of Found and Form
 	works   []report.Work          // that the text cites
-	Cited   []report.SharedWorks   // that candidates cite too, set by align
+	// counting is wording that counts by decision, and Counted, without text, what of it applied.
+	counting []report.Template
+	Counted  []report.Template
+	Cited    []report.SharedWorks // that candidates cite too, set by align
 }
 
 // Stock is wording that everyone may use.
@@ -75,6 +78,31 @@ func Shareable(text string, templates []string, public *Stock) *SharedWording {
 	w.foundChanged()
 	return w
 }
+
+// Counting makes wording count that would otherwise be left to be decided.
+func (w *SharedWording) Counting(ts []report.Template) { w.counting = ts }
+
+// decided reports whether the wording of a stretch counts by decision.
+func (w *SharedWording) decided(s concordat.Span) bool {
+	for _, t := range w.counting {
+		held := 0
+		for _, g := range report.Given(w.Text, []string{t.Text}) {
+			held += max(0, min(g.End, s.End)-max(g.Start, s.Start))
+		}
+		if float64(held) < decidedShare*float64(s.Len()) {
+			continue
+		}
+		if t.Text = ""; !slices.Contains(w.Counted, t) {
+			w.Counted = append(w.Counted, t)
+		}
+		return true
+	}
+	return false
+}
+
+// decidedShare is how much of a stretch the wording decided on has to hold: its edges are where those of the documents meet that
+// hold it, and so move with each check.
+const decidedShare = 0.8
 
 // wall sets the walls to what the text, the templates and the stock explain.
 func (w *SharedWording) wall() {
@@ -140,7 +168,10 @@ func (w *SharedWording) Decide(scope *wording.Scope, self int, ref func(text int
 	w.Classes = scope.Classify(self, w.Words, w.forms(), w.Walls)
 	spans := slices.Clone(w.Walls)
 	var counted []wording.Stretch
-	for _, x := range w.Classes {
+	for i, x := range w.Classes {
+		if x.Kind == concordat.KindUndecided && w.decided(x.Span) {
+			x.Kind, w.Classes[i].Kind = "", ""
+		}
 		if x.Kind == "" {
 			counted = append(counted, x.Stretch)
 			continue

@@ -67,6 +67,9 @@ func (a *commands) openAbroad(ctx context.Context, o *instance.Instance, f *scre
 		return nil, err
 	}
 	for _, t := range templates {
+		if t.Counts {
+			continue
+		}
 		out.options.Templates = append(out.options.Templates, report.Template{Name: t.Name, Text: t.Text})
 	}
 	if len(asked) == 0 {
