@@ -9,6 +9,7 @@ import (
 	"io"
 	"maps"
 	"os"
+	"runtime"
 	"slices"
 
 	"golang.org/x/sync/errgroup"
@@ -40,6 +41,9 @@ type WebApp struct {
 	reader  *instance.Reader
 }
 
+// checksAtATime is one for two processors, since comparing uses several itself, and at most four, since a long text needs memory.
+func checksAtATime() int { return max(1, min(4, runtime.GOMAXPROCS(0)/2)) }
+
 // OpenWebApp assembles the pages.
 func (s *Daemon) OpenWebApp() (*WebApp, error) {
 	o := s.o
@@ -56,6 +60,7 @@ func (s *Daemon) OpenWebApp() (*WebApp, error) {
 		Worker: o.Worker(),
 		Logger: s.log,
 		Hold:   o.CheckDisk,
+		Checks: checksAtATime(),
 		Admit: func(ctx context.Context, t store.Task, j site.Job, items []site.Item) error {
 			return d.Pages.Admit(ctx, t, j, items)
 		},

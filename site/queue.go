@@ -129,13 +129,17 @@ type QueueOptions struct {
 	Told  func(Event)
 	// Panicked, if not nil, is called after a task that ended in a panic, which is logged and fails that task alone.
 	Panicked func()
-	Checks   int          // at a time; 0: one. Additions to libraries have a worker of their own
-	Logger   *slog.Logger // nil: nothing is logged
+	// Checks are run at a time; 0: one. Once each of them has run for Long, spare workers take up the checks of people none of
+	// whose checks is running. Additions to libraries have a worker of their own.
+	Checks int
+	Long   time.Duration // 0: 10 s
+	// Grace is how long a running task may go on after the end of Run's context; 0: 20 s.
+	Grace  time.Duration
+	Logger *slog.Logger // nil: nothing is logged
 }
 
-// Queue runs submitted checks, in order, and survives the end of the process: interrupted ones begin again. Its methods are
-// safe
-// for concurrent use.
+// Queue runs submitted checks, those of different people in turn, and survives the end of the process: interrupted ones begin
+// again. Its methods are safe for concurrent use.
 type Queue struct {
 	site *Site
 	o    QueueOptions
@@ -153,6 +157,10 @@ type Queue struct {
 
 const (
 	queueLease = time.Minute
+	// spareWorkers bounds the checks that run in addition while others take long, and with them memory.
+	spareWorkers = 2
+	longCheck    = 10 * time.Second
+	stopGrace    = 20 * time.Second
 	// shareEvery is the interval at which a task's progress is shared with other processes.
 	shareEvery = time.Second
 	QueuePoll  = 2 * time.Second // for tasks that another process submits
@@ -161,12 +169,12 @@ const (
 // NewQueue returns a queue of checks by s. Run runs it.
 func (s *Site) NewQueue(o QueueOptions) *Queue {
 	o.Worker = cmp.Or(o.Worker, "serve")
-	o.Checks = cmp.Or(o.Checks, 1)
+	o.Checks, o.Long, o.Grace = cmp.Or(o.Checks, 1), cmp.Or(o.Long, longCheck), cmp.Or(o.Grace, stopGrace)
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
 	return &Queue{site: s, o: o, wake: map[store.Lane]chan struct{}{store.LaneChecks: make(chan struct{}, 1),
-		store.LaneAdding: make(chan struct{}, 1)}, running: map[concordat.TaskID]begun{},
+		store.LaneSpare: make(chan struct{}, 1), store.LaneAdding: make(chan struct{}, 1)}, running: map[concordat.TaskID]begun{},
 		latest: map[concordat.TaskID]Event{}, watchers: map[concordat.TaskID]map[chan Event]bool{}}
 }
 
@@ -264,8 +272,9 @@ func (q *Queue) wakeAll() {
 
 // begun is a task that a worker is running.
 type begun struct {
-	stop context.CancelFunc
-	lane store.Lane
+	stop  context.CancelFunc
+	lane  store.Lane
+	since time.Time
 }
 
 // Retry puts a failed task back into the queue, at its old place. It fails with concordat.ErrInvalid in

@@ -54,6 +54,9 @@ func (q *Queue) Run(ctx context.Context) error {
 	for range q.o.Checks {
 		g.Go(func() error { return q.work(ctx, store.LaneChecks) })
 	}
+	for range spareWorkers {
+		g.Go(func() error { return q.work(ctx, store.LaneSpare) })
+	}
 	// Adding a large archive to a library must not hold up the checks.
 	g.Go(func() error { return q.work(ctx, store.LaneAdding) })
 	if err := g.Wait(); ctx.Err() == nil || !errors.Is(err, context.Canceled) {
@@ -71,7 +74,7 @@ func (q *Queue) work(ctx context.Context, lane store.Lane) error {
 		defer q.count(-1)
 	}
 	for {
-		if q.held(q.o.Hold) != nil {
+		if lane == store.LaneSpare && !q.allLong() || q.held(q.o.Hold) != nil {
 			select {
 			case <-ctx.Done():
 				return ctx.Err()
@@ -108,12 +111,56 @@ func (q *Queue) work(ctx context.Context, lane store.Lane) error {
 	}
 }
 
+// allLong reports whether every worker of checks is running one that takes long, so that a spare worker is needed.
+func (q *Queue) allLong() bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	n := 0
+	for _, b := range q.running {
+		if b.lane == store.LaneAdding {
+			continue
+		}
+		if time.Since(b.since) < q.o.Long {
+			return false
+		}
+		n++
+	}
+	return n >= q.o.Checks
+}
+
+// outcome is how the work of a task ended.
+type outcome struct {
+	state concordat.State
+	cause store.Cause
+	err   error
+}
+
+// await waits for the work of a task. Work that does not end within the grace after ctx ended is left to the end of the process: its
+// changes fail, since its own context has ended too and the task is no longer its own.
+func (q *Queue) await(ctx context.Context, t store.Task, ended <-chan outcome) outcome {
+	select {
+	case out := <-ended:
+		return out
+	case <-ctx.Done():
+	}
+	grace := time.NewTimer(q.o.Grace)
+	defer grace.Stop()
+	select {
+	case out := <-ended:
+		return out
+	case <-grace.C:
+		e, _ := q.Latest(t.ID)
+		q.o.Logger.Warn("a check did not stop in time", "task", t.ID, "stage", e.Stage)
+		return outcome{err: context.Cause(ctx)}
+	}
+}
+
 // run does one task and ends it, or puts it back when ctx ends.
 func (q *Queue) run(ctx context.Context, t store.Task, lane store.Lane) {
 	own, stop := context.WithCancel(ctx)
 	defer stop()
 	q.mu.Lock()
-	q.running[t.ID] = begun{stop, lane}
+	q.running[t.ID] = begun{stop, lane, time.Now()}
 	q.mu.Unlock()
 	renewed := make(chan struct{})
 	go func() {
@@ -126,7 +173,10 @@ func (q *Queue) run(ctx context.Context, t store.Task, lane store.Lane) {
 		q.aside(t, func() { q.share(own, t.ID) })
 	}()
 	began := time.Now()
-	state, cause, err := q.guarded(own, t)
+	ended := make(chan outcome, 1)
+	go func() { ended <- q.guarded(own, t) }()
+	out := q.await(ctx, t, ended)
+	state, cause, err := out.state, out.cause, out.err
 	stop()
 	<-renewed
 	<-shared
@@ -233,15 +283,16 @@ func (q *Queue) panics() compare.Panics {
 }
 
 // guarded is do; a panic in it fails this task and no other.
-func (q *Queue) guarded(ctx context.Context, t store.Task) (state concordat.State, cause store.Cause, err error) {
-	err = compare.Guard(func() error {
-		state, cause, err = q.do(ctx, t)
+func (q *Queue) guarded(ctx context.Context, t store.Task) (out outcome) {
+	err := compare.Guard(func() (err error) {
+		out.state, out.cause, err = q.do(ctx, t)
 		return err
 	})
 	if q.panics().Note(err, "task", t.ID) {
-		return "", store.Cause{}, err
+		return outcome{err: err}
 	}
-	return state, cause, err
+	out.err = err
+	return out
 }
 
 // do does the work of a task. If it makes findings it ends the task itself and returns no state.

@@ -84,7 +84,7 @@ func (db *Webhooks) ClaimDelivery(ctx context.Context, lease time.Duration, busy
 		var seq int64
 		err = c.Row(ctx, `UPDATE hook_delivery SET lease_until = ?, attempts = attempts + 1, round = round + 1 WHERE seq =
 			(SELECT seq FROM hook_delivery WHERE state = ? AND due <= ? AND lease_until <= ? AND hook IN `+activeHooks+not+`
-			ORDER BY due, seq LIMIT 1 `+c.SkipLocked()+`) RETURNING seq`, args...).Scan(&seq)
+			ORDER BY due, seq LIMIT 1) RETURNING seq`, args...).Scan(&seq)
 		if errors.Is(err, sql.ErrNoRows) {
 			none = true // dead ones stay dead
 			return nil

@@ -1,6 +1,7 @@
 package store_test
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -51,6 +52,73 @@ func testLanes(t *testing.T, p place) {
 	must(t, err)
 	if got.ID != "a1" {
 		t.Errorf("got %s, want a1 again", got.ID)
+	}
+}
+
+// testTurns: people take turns, however many checks each has queued, and Ahead says who comes first.
+func testTurns(t *testing.T, p place) {
+	db, c := openPlace(t, p)
+	ctx := t.Context()
+	add := func(owner string, n int) {
+		var ts []store.Task
+		for i := range n {
+			one := task(concordat.TaskID(fmt.Sprint(owner, i)))
+			one.Owner = owner
+			ts = append(ts, one)
+		}
+		must(t, db.Checks.CreateTasks(ctx, ts))
+	}
+	next := func(lane store.Lane) (store.Task, error) {
+		c.move(time.Second)
+		return db.Checks.ClaimTask(ctx, lane, "w", time.Hour)
+	}
+	add("ada", 5)
+	first, err := next(store.LaneChecks)
+	must(t, err)
+	add("bob", 2)
+	add("cy", 1)
+	// What Ahead says of each while the first runs is the order in which one worker claims them.
+	want := []concordat.TaskID{"bob0", "cy0", "ada1", "bob1", "ada2", "ada3", "ada4"}
+	for at, id := range want {
+		x, err := db.Checks.Task(ctx, id)
+		must(t, err)
+		if queued, running, err := db.Checks.Ahead(ctx, x); err != nil || queued != at || running != 1 {
+			t.Errorf("before %s: %d queued, %d running, %v; want %d, 1", id, queued, running, err, at)
+		}
+	}
+	must(t, db.Checks.FinishTask(ctx, first, concordat.TaskDone, store.Cause{}))
+	for _, id := range want[:3] {
+		got, err := next(store.LaneChecks)
+		must(t, err)
+		if got.ID != id {
+			t.Fatalf("got %s, want %s", got.ID, id)
+		}
+		must(t, db.Checks.FinishTask(ctx, got, concordat.TaskDone, store.Cause{}))
+	}
+	// Side by side: whoever has fewer running goes first, and a spare worker takes only from those who have none.
+	for _, id := range []concordat.TaskID{"bob1", "ada2"} {
+		if got, err := next(store.LaneChecks); err != nil || got.ID != id {
+			t.Fatalf("got %s, %v, want %s", got.ID, err, id)
+		}
+	}
+	_, err = next(store.LaneSpare)
+	wantErr(t, err, concordat.ErrNotFound)
+	add("dot", 2)
+	if got, err := next(store.LaneSpare); err != nil || got.ID != "dot0" {
+		t.Errorf("a spare worker got %s, %v, want dot0", got.ID, err)
+	}
+	_, err = next(store.LaneSpare)
+	wantErr(t, err, concordat.ErrNotFound)
+	// Additions of somebody do not count in the turns of checks.
+	adding := task("adding")
+	adding.Owner, adding.Batch = "eve", store.AddingBatch+"one"
+	must(t, db.Checks.CreateTask(ctx, adding))
+	if _, err := next(store.LaneAdding); err != nil {
+		t.Error(err)
+	}
+	add("eve", 1)
+	if got, err := next(store.LaneSpare); err != nil || got.ID != "eve0" {
+		t.Errorf("a spare worker got %s, %v, want eve0", got.ID, err)
 	}
 }
 

@@ -186,7 +186,7 @@ func (db *Notifications) ClaimNotification(ctx context.Context, lease time.Durat
 		err := c.Row(ctx, `UPDATE notification SET due = ? WHERE seq = (
 			SELECT n.seq FROM notification n WHERE n.due <= ? AND n.account IN `+ableAccounts+` AND (n.state = ? OR n.state = ? AND NOT EXISTS
 				(SELECT 1 FROM task t WHERE t.id = n.task AND t.state IN (?, ?)))
-			ORDER BY n.due, n.seq LIMIT 1 `+c.SkipLocked()+`) RETURNING seq`, stamp(now.Add(lease)), stamp(now), NotificationFetching,
+			ORDER BY n.due, n.seq LIMIT 1) RETURNING seq`, stamp(now.Add(lease)), stamp(now), NotificationFetching,
 			NotificationChecking, concordat.TaskQueued, concordat.TaskRunning).Scan(&seq)
 		if errors.Is(err, sql.ErrNoRows) {
 			none = true
@@ -246,7 +246,7 @@ func (db *Notifications) ClaimReply(ctx context.Context, lease time.Duration) (N
 			SELECT r.seq FROM notification_answer r WHERE r.state = ? AND r.due <= ? AND NOT EXISTS (SELECT 1 FROM notification_answer o
 				WHERE o.notification = r.notification AND o.state = ? AND o.seq < r.seq)
 			AND EXISTS (SELECT 1 FROM notification n WHERE n.id = r.notification AND n.account IN `+ableAccounts+`)
-			ORDER BY r.due, r.seq LIMIT 1 `+c.SkipLocked()+`) RETURNING seq`, stamp(now.Add(lease)), DeliveryPending, stamp(now),
+			ORDER BY r.due, r.seq LIMIT 1) RETURNING seq`, stamp(now.Add(lease)), DeliveryPending, stamp(now),
 			DeliveryPending).Scan(&seq)
 		if errors.Is(err, sql.ErrNoRows) {
 			none = true // dead ones stay dead

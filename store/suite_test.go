@@ -39,7 +39,7 @@ func runSuite(t *testing.T, newPlace func(t *testing.T) place) {
 		{"Sources", testSources},
 		{"TaskLife", testTaskLife},
 		{"TaskQueueOrder", testTaskQueueOrder},
-		{"Lanes", testLanes},
+		{"Lanes", testLanes}, {"Turns", testTurns},
 		{"EraseMember", testEraseMember},
 		{"BatchDone", testBatchDone},
 		{"Unjoined", testUnjoined},

@@ -133,6 +133,8 @@ type Lane string
 const (
 	LaneChecks Lane = "checks"
 	LaneAdding Lane = "adding" // tasks whose Batch begins with AddingBatch
+	// LaneSpare is what a spare worker claims of LaneChecks: the checks of owners none of whose checks is running.
+	LaneSpare Lane = "spare"
 )
 
 // AddingBatch begins the Batch of tasks that add to a library; its name follows.
@@ -141,7 +143,7 @@ const AddingBatch = "library "
 // where is the condition of the lane's tasks.
 func (l Lane) where() string {
 	switch l {
-	case LaneChecks:
+	case LaneChecks, LaneSpare:
 		return ` AND batch NOT LIKE '` + AddingBatch + `%'`
 	case LaneAdding:
 		return ` AND batch LIKE '` + AddingBatch + `%'`
@@ -157,6 +159,19 @@ func (t Task) lane() Lane {
 	return LaneChecks
 }
 
+// turns selects, for each owner with queued tasks in the lane, how many (n), the first of them, how many of the owner's tasks are
+// running, and when the last one began. Its placeholders are TaskRunning and TaskQueued.
+func (l Lane) turns() string {
+	return `(SELECT q.owner, q.n, q.first,
+		(SELECT COUNT(*) FROM task WHERE state = ? AND owner = q.owner` + l.where() + `) AS running,
+		COALESCE((SELECT started FROM task WHERE owner = q.owner` + l.where() + ` ORDER BY started DESC LIMIT 1), 0) AS began
+		FROM (SELECT owner, COUNT(*) AS n, MIN(seq) AS first FROM task WHERE state = ?` + l.where() + ` GROUP BY owner) AS q) AS turn`
+}
+
+// turnOrder is the order in which owners have their turns: those with fewer running tasks first, among them whoever has waited
+// longest since the last one began. Nobody waits for more than one task of each other owner, however many another has queued.
+const turnOrder = `running, began, first`
+
 func checkClaim(worker string, lease time.Duration) error {
 	if lease <= 0 {
 		return fmt.Errorf("%w: lease of %s", concordat.ErrInvalid, lease)
@@ -165,8 +180,8 @@ func checkClaim(worker string, lease time.Duration) error {
 }
 
 // ClaimTask gives the worker one task of the lane to run, until the lease ends: a running one whose lease has ended (its worker
-// crashed), else the oldest queued one; else it fails with concordat.ErrNotFound. No two workers hold one task at a time. Tasks
-// begun MaxAttempts times are set to failed on the way.
+// crashed), else the oldest queued one of the owner whose turn it is; else it fails with concordat.ErrNotFound. No two workers
+// hold one task at a time. Tasks begun MaxAttempts times are set to failed on the way.
 func (db *Checks) ClaimTask(ctx context.Context, lane Lane, worker string, lease time.Duration) (Task, error) {
 	if err := checkClaim(worker, lease); err != nil {
 		return Task{}, db.fail(err, "claim task")
@@ -176,6 +191,10 @@ func (db *Checks) ClaimTask(ctx context.Context, lane Lane, worker string, lease
 		return Task{}, db.fail(err, "claim task")
 	}
 	now := db.now()
+	next := `SELECT first FROM ` + lane.turns() + ` ORDER BY ` + turnOrder + ` LIMIT 1`
+	if lane == LaneSpare {
+		next = `SELECT first FROM ` + lane.turns() + ` WHERE running = 0 ORDER BY ` + turnOrder + ` LIMIT 1`
+	}
 	var t Task
 	none := false
 	err = db.write(ctx, func(c engine.Conn) error {
@@ -194,11 +213,10 @@ func (db *Checks) ClaimTask(ctx context.Context, lane Lane, worker string, lease
 		t, err = scanTask(c.Row(ctx, `UPDATE task
 			SET state = ?, worker = ?, started = ?, lease_until = ?, attempts = attempts + 1
 			WHERE seq = COALESCE(
-				(SELECT seq FROM task WHERE state = ? AND lease_until <= ?`+lane.where()+` ORDER BY seq LIMIT 1 `+c.SkipLocked()+`),
-				(SELECT seq FROM task WHERE state = ?`+lane.where()+` ORDER BY seq LIMIT 1 `+c.SkipLocked()+`))
+				(SELECT seq FROM task WHERE state = ? AND lease_until <= ?`+lane.where()+` ORDER BY seq LIMIT 1), (`+next+`))
 			RETURNING `+taskColumns,
 			concordat.TaskRunning, worker, stamp(now), stamp(now.Add(lease)),
-			concordat.TaskRunning, stamp(now), concordat.TaskQueued))
+			concordat.TaskRunning, stamp(now), concordat.TaskRunning, concordat.TaskQueued))
 		if errors.Is(err, sql.ErrNoRows) { // what was given up stays given up
 			none = true
 			return nil
@@ -312,12 +330,37 @@ func (db *Checks) Tasks(ctx context.Context, before int64, limit int) ([]Task, e
 	return ts, db.fail(err, "list tasks")
 }
 
-// Ahead returns the number of tasks of its lane that are claimed before t: those queued earlier, and those running.
+// Ahead returns the number of queued tasks of its lane that are claimed before the queued task t, if none is added and each ends
+// before the next is claimed, and the number of those running.
 func (db *Checks) Ahead(ctx context.Context, t Task) (queued, running int, err error) {
-	err = db.read().Row(ctx, `SELECT
-		(SELECT COUNT(*) FROM task WHERE state = ? AND seq < ?`+t.lane().where()+`), (SELECT COUNT(*) FROM task WHERE state = ?`+t.lane().where()+`)`,
-		concordat.TaskQueued, t.Seq, concordat.TaskRunning).Scan(&queued, &running)
-	return queued, running, db.fail(err, "tasks before %s", t.ID)
+	type turn struct {
+		owner                    string
+		n, first, running, began int64
+	}
+	read := db.read()
+	var before int64 // of its owner
+	err = read.Row(ctx, `SELECT
+		(SELECT COUNT(*) FROM task WHERE state = ? AND owner = ? AND seq < ?`+t.lane().where()+`),
+		(SELECT COUNT(*) FROM task WHERE state = ?`+t.lane().where()+`)`,
+		concordat.TaskQueued, t.Owner, t.Seq, concordat.TaskRunning).Scan(&before, &running)
+	if err != nil {
+		return 0, 0, db.fail(err, "tasks before %s", t.ID)
+	}
+	turns, err := engine.Collect(ctx, read, func(s engine.Scanner) (x turn, err error) {
+		return x, s.Scan(&x.owner, &x.n, &x.first, &x.running, &x.began)
+	}, `SELECT owner, n, first, running, began FROM `+t.lane().turns()+` ORDER BY `+turnOrder, concordat.TaskRunning, concordat.TaskQueued)
+	if err != nil {
+		return 0, 0, db.fail(err, "tasks before %s", t.ID)
+	}
+	all, each := before, before+1 // an owner before that of t has one turn more than one behind
+	for _, x := range turns {
+		if x.owner == t.Owner {
+			each = before
+			continue
+		}
+		all += min(x.n, each)
+	}
+	return int(all), running, nil
 }
 
 // CancelTask ends a queued or running task as failed with the cause; its worker meets ErrLease. A

@@ -20,7 +20,7 @@ type Check struct {
 	Batch    string           `json:"batch,omitempty" doc:"Shared by checks that were handed in together"`
 	Made     time.Time        `json:"made"`
 	Finished time.Time        `json:"finished,omitzero"`
-	Ahead    *int             `json:"ahead,omitempty" doc:"Checks before this one, while it is queued"`
+	Ahead    *int             `json:"ahead,omitempty" doc:"Checks before this one, while it is queued: people take turns, so later ones of others may go first"`
 	Report   string           `json:"report,omitempty" doc:"Where the report is, once there is one"`
 	Coverage *float64         `json:"coverage,omitempty" doc:"Share that counts by the rules in force; absent: there is no report, nothing was compared, it is not computed yet, or not shown to who asks"`
 	Flags    int              `json:"flags,omitempty" doc:"Kinds of flags that may hide something from a check or from a reader, such as white text; absent: none, or not shown to who asks"`

@@ -127,7 +127,7 @@ func (o *onItsWay) waits(ctx context.Context, t store.Task) (string, error) {
 	case st.Holding != nil:
 		words = append(words, o.l.Say("wait.fault"))
 	case len(st.Running) >= st.Workers:
-		words = append(words, o.l.Say("wait.busy", st.Workers), o.busy(ctx, st.Running))
+		words = append(words, o.l.Say("wait.busy"), o.busy(ctx, st.Running))
 	default:
 		words = append(words, o.l.Say("wait.next"))
 	}

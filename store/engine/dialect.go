@@ -24,8 +24,6 @@ type dialect struct {
 	lost func(err error) bool
 	// snapshot is a transaction that sees one moment.
 	snapshot *sql.TxOptions
-	// skipLocked ends a SELECT that picks a row to update, so that two workers do not wait for the same one.
-	skipLocked string
 	// sentinel returns the error of the root package that stands for a driver's error, or nil.
 	sentinel func(error) error
 	// check reads everything and reports the first inconsistency.

@@ -111,9 +111,6 @@ func (c Conn) Prepare(ctx context.Context, query string) (*sql.Stmt, error) {
 	return c.q.PrepareContext(ctx, c.d.rebind(query))
 }
 
-// SkipLocked ends a SELECT that picks a row to update, so that two workers do not wait for the same one.
-func (c Conn) SkipLocked() string { return c.d.skipLocked }
-
 // Read returns the connection for statements that change nothing.
 func (db *DB) Read() Conn {
 	var q queryer = db.reader

@@ -292,7 +292,7 @@ type apiEvent struct {
 	Stage   string          `json:"stage,omitempty" doc:"What is being done while it runs"`
 	Done    int             `json:"done,omitempty" doc:"Of total, within the stage"`
 	Total   int             `json:"total,omitempty"`
-	Ahead   *int            `json:"ahead,omitempty" doc:"Checks before this one, while it is queued"`
+	Ahead   *int            `json:"ahead,omitempty" doc:"Checks before this one, while it is queued: people take turns, so later ones of others may go first"`
 	Finally bool            `json:"finally,omitempty" doc:"It has ended: this is the last event"`
 }
 
