@@ -157,7 +157,7 @@ func Pair(a, b *Text, o Options) []Passage {
 }
 
 func stretches(a, b *Text, o *Options) []stretch {
-	copies := bridge(a.words, b.words, runs(a.words, b.words, int32(o.LeastVerbatim)), int32(o.DifferWords))
+	copies := bridge(a.words, b.words, runs(a.words, a.grams(), b.words, int32(o.LeastVerbatim)), int32(o.DifferWords))
 	if o.VerbatimReplaces {
 		if out := settling(copies, o); out != nil {
 			return out

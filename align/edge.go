@@ -10,8 +10,8 @@ import (
 // that has a better counterpart is no part of it.
 func (p *pairing) trim(c *cluster) {
 	sharedA, sharedB := p.coverage(c)
-	a0, a1 := p.heaviest(p.a[c.a0:c.a1], sharedA, p.totalA[c.a0:])
-	b0, b1 := p.heaviest(p.b[c.b0:c.b1], sharedB, p.totalB[c.b0:])
+	a0, a1 := p.heaviest(p.a[c.a0:c.a1], sharedA, p.totalA(c.a0, c.a1))
+	b0, b1 := p.heaviest(p.b[c.b0:c.b1], sharedB, p.totalB(c.b0, c.b1))
 	c.evidence = min(p.worth(sharedA[a0:a1]), p.worth(sharedB[b0:b1]))
 	a0, a1, b0, b1 = a0+c.a0, a1+c.a0, b0+c.b0, b1+c.b0
 	if a0 == c.a0 && a1 == c.a1 && b0 == c.b0 && b1 == c.b1 {
@@ -125,10 +125,10 @@ func counts(es []entry) []int32 {
 	return out
 }
 
-// totals returns the sum of the weights of each unit's words.
-func (t *Text) totals(weight []float32) []float32 {
-	out := make([]float32, len(t.units))
-	for i, u := range t.units {
+// totals returns the sum of the weights of the words of units [from, to), each.
+func (t *Text) totals(weight []float32, from, to int32) []float32 {
+	out := make([]float32, to-from)
+	for i, u := range t.units[from:to] {
 		for _, e := range t.entries[u.from:u.to] {
 			out[i] += float32(e.count) * weight[e.term]
 		}

@@ -91,7 +91,7 @@ func TestGain(t *testing.T) {
 	a, b := Prepare(long), Prepare(essay)
 	o := Options{}.filled()
 	e := newEvidence(a, b, &o)
-	rare := func(i int32) float64 { return float64(e.count[e.stemsA[i].hash]) / e.words }
+	rare := func(i int32) float64 { return float64(e.count(e.stemsA[i].hash)) / e.words }
 	for at := range int32(20) {
 		begin := math.Log(alignedReused / min(reach*rare(at), alignedReused))
 		next := min(math.Log(nextReused/min(rare(at+1), nextReused)), maxGain)

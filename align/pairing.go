@@ -14,8 +14,8 @@ type pairing struct {
 	// account starts the books of one cluster: it returns for a cell how much the two units share
 	// that no earlier cell has used.
 	account func(c *cluster) func(cell) float32
-	// totalA and totalB are the weights of all words of each unit; unit is the weight of one rare word.
-	totalA, totalB []float32
+	// totalA and totalB return the weights of all words of units [from, to); unit is the weight of one rare word.
+	totalA, totalB func(from, to int32) []float32
 	unit           float32
 	prints         bool // similarities are estimated from fingerprints
 
@@ -32,7 +32,8 @@ type found struct {
 func newPairing(a, b *Text, o *Options) *pairing {
 	w := weigh(a, b, o)
 	p := &pairing{a: a.units, b: b.units, o: o, unit: w.rare}
-	p.totalA, p.totalB = a.totals(w.a), b.totals(w.b)
+	p.totalA = func(from, to int32) []float32 { return a.totals(w.a, from, to) }
+	p.totalB = func(from, to int32) []float32 { return b.totals(w.b, from, to) }
 	p.account = func(c *cluster) func(cell) float32 { return newUnusedWords(a, b, w, c).claim }
 	p.cells = compare(a, b, w, o)
 	support(p.cells, o)

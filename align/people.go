@@ -65,7 +65,7 @@ type evidence struct {
 	a, b *Text
 	// stemsA and stemsB are the words of both by their stems: reworded text keeps these.
 	stemsA, stemsB []token
-	count          map[uint64]int32 // of each stem in both texts
+	countA, countB map[uint64]int32 // of each stem in either text
 	words          float64          // of both, and the background
 	needed         float64          // least score of a stretch
 	least          int32            // letters of the shortest stretch: half of a line
@@ -76,17 +76,25 @@ type evidence struct {
 const maxAgain = 64
 
 func newEvidence(a, b *Text, o *Options) *evidence {
-	e := &evidence{a: a, b: b, stemsA: a.byStems(), stemsB: b.byStems(), count: make(map[uint64]int32, len(a.words)),
-		least: int32(o.LeastVerbatim) / 2, again: maxAgain}
-	for _, words := range [][]token{e.stemsA, e.stemsB} {
-		for i := range words {
-			e.count[words[i].hash]++
-		}
-	}
+	e := &evidence{a: a, b: b, stemsB: b.byStems(), least: int32(o.LeastVerbatim) / 2, again: maxAgain}
+	e.stemsA, e.countA = a.stems()
+	e.countB = countsOf(e.stemsB)
 	e.words = float64(len(a.words)+len(b.words)) + background
 	places := math.Log(float64(len(a.words)+1)) + math.Log(float64(len(b.words)+1))
 	e.needed = min(places+leastOdds, maxNeeded)
 	return e
+}
+
+// count returns how often a stem occurs in both texts.
+func (e *evidence) count(stem uint64) int32 { return e.countA[stem] + e.countB[stem] }
+
+// countsOf returns how often each word occurs.
+func countsOf(words []token) map[uint64]int32 {
+	out := make(map[uint64]int32, len(words))
+	for i := range words {
+		out[words[i].hash]++
+	}
+	return out
 }
 
 // byStems returns the words with the hashes of their stems.
@@ -362,7 +370,7 @@ func (e *evidence) dense(s stretch, steps []step) bool {
 func (e *evidence) gain(r run) float64 {
 	sum := 0.0
 	for i := range r.n {
-		f := float64(e.count[e.stemsA[r.a+i].hash]) / e.words
+		f := float64(e.count(e.stemsA[r.a+i].hash)) / e.words
 		if i == 0 {
 			sum += math.Log(alignedReused / min(reach*f, alignedReused))
 			continue

@@ -45,7 +45,9 @@ func LiteralPrints(a, b []Print, o Options) []Passage {
 }
 
 func newPrintPairing(a, b []Print, o *Options) *pairing {
-	p := &pairing{a: printUnits(a), b: printUnits(b), o: o, unit: 1, prints: true, totalA: features(a), totalB: features(b)}
+	p := &pairing{a: printUnits(a), b: printUnits(b), o: o, unit: 1, prints: true,
+		totalA: func(from, to int32) []float32 { return features(a[from:to]) },
+		totalB: func(from, to int32) []float32 { return features(b[from:to]) }}
 	p.account = func(c *cluster) func(cell) float32 {
 		leftA, leftB := features(a[c.a0:c.a1]), features(b[c.b0:c.b1])
 		return func(s cell) float32 {

@@ -2,6 +2,7 @@ package align
 
 import (
 	"math"
+	"math/bits"
 	"slices"
 )
 
@@ -93,15 +94,19 @@ func weigh(a, b *Text, o *Options) *weights {
 // norms returns the length of each unit's vector.
 func (t *Text) norms(weight []float32) []float32 {
 	out := make([]float32, len(t.units))
-	for i, u := range t.units {
-		var sum float32
-		for _, e := range t.entries[u.from:u.to] {
-			v := float32(e.count) * weight[e.term]
-			sum += v * v
-		}
-		out[i] = float32(math.Sqrt(float64(sum)))
+	for i := range t.units {
+		out[i] = t.norm(&t.units[i], weight)
 	}
 	return out
+}
+
+func (t *Text) norm(u *unit, weight []float32) float32 {
+	var sum float32
+	for _, e := range t.entries[u.from:u.to] {
+		v := float32(e.count) * weight[e.term]
+		sum += v * v
+	}
+	return float32(math.Sqrt(float64(sum)))
 }
 
 // posting is one unit of B that holds a stem, with the stem's weight in it.
@@ -110,9 +115,26 @@ type posting struct {
 	weight float32
 }
 
-// postings lists the units of B for each shared stem; those of stem i are list[at[i]:at[i+1]].
-func (w *weights) postings(b *Text) (list []posting, at []int32) {
-	at = make([]int32, len(w.ofB)+1)
+// stemIn is a stem that both texts hold, by its index, with its weight in a unit.
+type stemIn struct {
+	stem   int32
+	weight float32
+}
+
+// postings are the units of B by the stems that both texts hold, and those stems by unit.
+type postings struct {
+	list   []posting // those of stem i are list[at[i]:at[i+1]]
+	at     []int32
+	stems  []stemIn // those of unit u are stems[from[u]:from[u+1]], in order
+	from   []int32
+	norms  []float32 // lengths of the vectors of units
+	most   []float32 // of each stem, the largest share of its weight in the length of a unit
+	common []int32   // rank in A -> index of a stem, or -1
+}
+
+func (w *weights) postings(b *Text) *postings {
+	p := &postings{at: make([]int32, len(w.ofB)+1), from: make([]int32, len(b.units)+1), norms: b.norms(w.b),
+		most: make([]float32, len(w.ofB)), common: w.common}
 	index := make([]int32, len(b.terms))
 	for i := range index {
 		index[i] = -1
@@ -121,65 +143,175 @@ func (w *weights) postings(b *Text) (list []posting, at []int32) {
 		if w.b[rb] > 0 {
 			index[rb] = int32(i)
 		}
-		at[i+1] = at[i]
+		p.at[i+1] = p.at[i]
 		if w.b[rb] > 0 {
-			at[i+1] += b.spread[rb]
+			p.at[i+1] += b.spread[rb]
 		}
 	}
-	list = make([]posting, at[len(w.ofB)])
-	next := slices.Clone(at)
+	p.list, p.stems = make([]posting, p.at[len(w.ofB)]), make([]stemIn, 0, p.at[len(w.ofB)])
+	next := slices.Clone(p.at)
 	for u := range b.units {
 		for _, e := range b.entries[b.units[u].from:b.units[u].to] {
 			if i := index[e.term]; i >= 0 {
-				list[next[i]] = posting{int32(u), float32(e.count) * w.b[e.term]}
+				weight := float32(e.count) * w.b[e.term]
+				p.list[next[i]] = posting{int32(u), weight}
 				next[i]++
+				p.stems = append(p.stems, stemIn{i, weight})
+				p.most[i] = max(p.most[i], weight/p.norms[u])
 			}
 		}
+		p.from[u+1] = int32(len(p.stems))
 	}
-	return list, at
+	return p
 }
+
+// row compares units of A, one after the other, with those of B.
+type row struct {
+	*postings
+	floor   float32
+	here    []stemIn  // of the unit, those that B holds too, in order
+	rest    []stemIn  // of these, those whose postings are read
+	weights []float32 // of here by stem, 0 for all others
+	dot     []float32 // by unit of B, of the stems of rest
+	touched []int32   // units of B for which dot is not 0
+}
+
+const (
+	// lowShare is the part of the floor up to which the stems of a unit with the longest lists may come together: their postings
+	// are not read, as a unit of B that shares only these is below the floor (Bayardo, Ma and Srikant 2007, section 4.2).
+	lowShare = 0.5
+	// rounding widens a bound before anything is ruled out by it.
+	rounding = 1.001
+)
 
 // compare returns the cells whose cosine and dice measure are above the floor, by row, then column.
 func compare(a, b *Text, w *weights, o *Options) []cell {
-	list, at := w.postings(b)
-	na, nb := a.norms(w.a), b.norms(w.b)
-	dot := make([]float32, len(b.units))
-	touched := make([]int32, 0, len(b.units))
-	floor := float32(o.Floor)
+	p := w.postings(b)
+	r := &row{postings: p, floor: float32(o.Floor), weights: make([]float32, len(p.most)), dot: make([]float32, len(b.units)),
+		touched: make([]int32, 0, len(b.units))}
 	var cells []cell
-	for i, u := range a.units {
-		for _, e := range a.entries[u.from:u.to] {
-			c := w.common[e.term]
-			if c < 0 {
-				continue
-			}
-			v := float32(e.count) * w.a[e.term]
-			for _, p := range list[at[c]:at[c+1]] {
-				if dot[p.unit] == 0 {
-					touched = append(touched, p.unit)
-				}
-				dot[p.unit] += v * p.weight
-			}
-		}
-		begin, least := len(cells), floor
-		for _, j := range touched {
-			d := dot[j]
-			dot[j] = 0
-			x, y := na[i], nb[j]
-			// Dice's measure on weighted vectors keeps a short unit from matching a long one.
-			if d > least*x*y && 2*d > floor*(x*x+y*y) {
-				cells = append(cells, cell{row: int32(i), col: j, sim: d / (x * y)})
-				if len(cells)-begin == 4*maxCells {
-					cells = cells[:begin+len(strongest(cells[begin:]))]
-					least = cells[len(cells)-1].sim
-				}
-			}
-		}
-		touched = touched[:0]
+	for i := range a.units {
+		begin := len(cells)
+		cells = r.cells(cells, a, int32(i), w.a)
 		cells = append(cells[:begin], strongest(cells[begin:])...)
 		slices.SortFunc(cells[begin:], byCol)
 	}
 	return thin(cells, len(b.units))
+}
+
+// cells appends the cells of unit i of A that are above the floor; of 4*maxCells and more only the most similar, and some others.
+func (r *row) cells(out []cell, a *Text, i int32, weight []float32) []cell {
+	u := &a.units[i]
+	r.here = r.here[:0]
+	for _, e := range a.entries[u.from:u.to] {
+		if c := r.common[e.term]; c >= 0 && r.at[c] < r.at[c+1] {
+			r.here = append(r.here, stemIn{c, float32(e.count) * weight[e.term]})
+		}
+	}
+	if len(r.here) == 0 {
+		return out
+	}
+	x := a.norm(u, weight)
+	most := r.choose(x)
+	if len(r.rest) == 0 {
+		return out
+	}
+	r.multiply(r.rest)
+	for _, s := range r.here {
+		r.weights[s.stem] = s.weight
+	}
+	begin := len(out)
+	for _, j := range r.touched {
+		d, y := r.dot[j], r.norms[j]
+		r.dot[j] = 0
+		if most > 0 {
+			if d = (d + most*y) * rounding; d <= r.floor*x*y || 2*d <= r.floor*(x*x+y*y) {
+				continue
+			}
+			d = r.product(j)
+		}
+		if r.above(d, r.floor, x, y) {
+			out = append(out, cell{row: i, col: j, sim: d / (x * y)})
+		}
+	}
+	r.touched = r.touched[:0]
+	for _, s := range r.here {
+		r.weights[s.stem] = 0
+	}
+	if len(out)-begin >= 4*maxCells {
+		out = r.crowded(out[:begin], i, x)
+	}
+	return out
+}
+
+// above reports whether a product of two vectors of lengths x and y is above a least cosine and the floor of Dice's measure,
+// which on weighted vectors keeps a short unit from matching a long one.
+func (r *row) above(d, least, x, y float32) bool { return d > least*x*y && 2*d > r.floor*(x*x+y*y) }
+
+// choose sets rest, for a unit whose vector has the given length, and returns the most that the other stems of here add to the
+// product with a vector of length 1.
+func (r *row) choose(length float32) (most float32) {
+	var sums [32]float32 // by the binary length of the lists
+	size := func(s stemIn) int { return bits.Len32(uint32(r.at[s.stem+1] - r.at[s.stem])) }
+	for _, s := range r.here {
+		sums[size(s)] += s.weight * r.most[s.stem]
+	}
+	budget := lowShare * r.floor * length
+	from := len(sums) - 1 // longer lists are not read
+	for ; from > 1 && most+sums[from] <= budget; from-- {
+		most += sums[from]
+	}
+	r.rest = r.rest[:0]
+	for _, s := range r.here {
+		n := size(s)
+		if v := s.weight * r.most[s.stem]; n == from && n > 1 && most+v <= budget {
+			most += v
+		} else if n <= from {
+			r.rest = append(r.rest, s)
+		}
+	}
+	return most
+}
+
+// multiply adds the products of stems to dot.
+func (r *row) multiply(stems []stemIn) {
+	for _, s := range stems {
+		for _, p := range r.list[r.at[s.stem]:r.at[s.stem+1]] {
+			if r.dot[p.unit] == 0 {
+				r.touched = append(r.touched, p.unit)
+			}
+			r.dot[p.unit] += s.weight * p.weight
+		}
+	}
+}
+
+// product returns the product of the unit with unit j of B, added up in the order of stems, as multiply does.
+func (r *row) product(j int32) (d float32) {
+	for _, s := range r.stems[r.from[j]:r.from[j+1]] {
+		if v := r.weights[s.stem]; v > 0 {
+			d += v * s.weight
+		}
+	}
+	return d
+}
+
+// crowded is cells for a unit that so many of B are like: the most similar are kept along the way.
+func (r *row) crowded(cells []cell, i int32, x float32) []cell {
+	r.multiply(r.here)
+	begin, least := len(cells), r.floor
+	for _, j := range r.touched {
+		d, y := r.dot[j], r.norms[j]
+		r.dot[j] = 0
+		if r.above(d, least, x, y) {
+			cells = append(cells, cell{row: i, col: j, sim: d / (x * y)})
+			if len(cells)-begin == 4*maxCells {
+				cells = cells[:begin+len(strongest(cells[begin:]))]
+				least = cells[len(cells)-1].sim
+			}
+		}
+	}
+	r.touched = r.touched[:0]
+	return cells
 }
 
 // strongest moves the most similar cells of a row to its front and returns at most maxCells.

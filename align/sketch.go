@@ -211,10 +211,11 @@ func (p *pairing) rough(f found) Passage {
 		}
 	}
 	shared, _ := p.coverage(&c)
+	total := p.totalA(f.a0, f.a1)
 	var got, all float32
 	for i, v := range shared {
 		got += v
-		all += p.totalA[int(f.a0)+i]
+		all += total[i]
 	}
 	out.Similarity = float64(got / max(all, 1e-6))
 	// Order is not known, so nothing here is called verbatim.
@@ -329,7 +330,7 @@ func Copies(a, b Order, o Options) ([]Passage, error) {
 		return nil, err
 	}
 	var out []Passage
-	for _, s := range settling(bridge(ta, tb, runs(ta, tb, int32(o.LeastVerbatim)), int32(o.DifferWords)), &o) {
+	for _, s := range settling(bridge(ta, tb, runs(ta, gramsOf(ta), tb, int32(o.LeastVerbatim)), int32(o.DifferWords)), &o) {
 		out = append(out, Passage{
 			A:          concordat.Span{Start: a.Spans[s.a0].Start, End: a.Spans[s.a1-1].End},
 			B:          concordat.Span{Start: b.Spans[s.b0].Start, End: b.Spans[s.b1-1].End},

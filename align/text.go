@@ -27,7 +27,32 @@ type Text struct {
 	// stops[r] says that the stem of rank r is of a stop word.
 	stops []bool
 	// entries[u.from:u.to] are the distinct stems of unit u, in order of rank.
-	entries []entry
+	entries  []entry
+	examined examined
+}
+
+// examined is what comparisons of a text under examination need whatever the source is. It is made when it is first needed, and
+// once for all sources: a long text has hundreds.
+type examined struct {
+	gramsOnce, stemsOnce sync.Once
+	grams                []uint64         // hashes of the grams of its words
+	stems                []token          // see byStems
+	count                map[uint64]int32 // of each stem
+}
+
+// grams returns the hashes of the grams that begin at each word, folded for a table of places.
+func (t *Text) grams() []uint64 {
+	t.examined.gramsOnce.Do(func() { t.examined.grams = gramsOf(t.words) })
+	return t.examined.grams
+}
+
+// stems returns the words by their stems, and how often each stem occurs.
+func (t *Text) stems() ([]token, map[uint64]int32) {
+	t.examined.stemsOnce.Do(func() {
+		t.examined.stems = t.byStems()
+		t.examined.count = countsOf(t.examined.stems)
+	})
+	return t.examined.stems, t.examined.count
 }
 
 // unit is a unit of comparison: a sentence, short ones joined and long ones divided.

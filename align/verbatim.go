@@ -55,22 +55,30 @@ func placesOf(words []token) *places {
 	return p
 }
 
+// gramsOf returns the hashes of the grams that begin at each word, folded for a table of places.
+func gramsOf(words []token) []uint64 {
+	if len(words) < gram {
+		return nil
+	}
+	out := make([]uint64, len(words)-gram+1)
+	gramHashes(words, func(i int, h uint64) { out[i] = h ^ h>>32 })
+	return out
+}
+
 // runs returns the runs of equal words of both texts with at least least letters, in order of A. Of A, whose words are as
-// long as those of B that they equal, it looks at the hashes alone.
+// long as those of B that they equal, it looks at the hashes alone; grams are those of A.
 // At every word of A it takes the longest of the last maxPlaces places in B, then goes on behind
 // it, so each word is compared at most a fixed number of times.
-func runs(a, b []token, least int32) []run {
+func runs(a []token, grams []uint64, b []token, least int32) []run {
 	if len(a) < gram || len(b) < gram {
 		return nil
 	}
 	p := placesOf(b)
-	hashes := make([]uint64, len(a)-gram+1)
-	gramHashes(a, func(i int, h uint64) { hashes[i] = (h ^ h>>32) & p.mask })
 	var out []run
-	for i := 0; i < len(hashes); {
+	for i := 0; i < len(grams); {
 		best := run{}
 		tried := 0
-		for j := p.head[hashes[i]]; j != 0 && tried < maxPlaces; j = p.next[j-1] {
+		for j := p.head[grams[i]&p.mask]; j != 0 && tried < maxPlaces; j = p.next[j-1] {
 			tried++
 			n := equal(a[i:], b[j-1:])
 			if n > best.n {

@@ -32,6 +32,7 @@ func (b *builder) cut(chains []*chain) (pieces []*chain, from []int) {
 	for i, s := range counting {
 		passages[i] = s.hull()
 	}
+	others := spans{{Start: 0, End: len(b.text)}}.without(passages)
 	for i, c := range chains {
 		why := c.excluded
 		switch why {
@@ -53,7 +54,7 @@ func (b *builder) cut(chains []*chain) (pieces []*chain, from []int) {
 		inside := c.all.and(passages)
 		mostly := 2*b.count.sum(inside) >= b.count.sum(c.all)
 		if mostly {
-			for _, s := range b.runs(inside, joinGap, spans{{Start: 0, End: len(b.text)}}.without(passages)) {
+			for _, s := range b.runs(inside, joinGap, others) {
 				add(i, s, why)
 			}
 		}

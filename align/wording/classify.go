@@ -1,6 +1,8 @@
 package wording
 
 import (
+	"context"
+	"math"
 	"slices"
 
 	"concordat"
@@ -18,9 +20,8 @@ const (
 	// nearWords is how far from long wording that counts a line is part of it, however it reads.
 	nearWords = 30
 
-	leastPieces = 3  // places at which documents that answer one form share its wording
+	leastPieces = 3  // places at which documents that answer one form share its wording; two alone in short paragraphs
 	manyPieces  = 5  // from which a form has long paragraphs too
-	pairPieces  = 3  // places of a form that two documents alone share, of short paragraphs
 	ownBetween  = 20 // words of own text between two places
 	pieceWords  = 60 // of the longest paragraph of a form that few hold
 	meanWords   = 30 // of the paragraphs of a form that two hold, at most
@@ -61,14 +62,17 @@ type Scope struct {
 
 // Classify returns the class of each stretch of a text that others of the scope hold, in order and disjoint, outside of
 // walls, which are in order and disjoint: what is explained already. It is the one place that decides what shared wording
-// counts, does not count, or is to be decided. self is the number of the text among those of the scope.
-func (s *Scope) Classify(self int, w *Words, r *Reader, walls []concordat.Span) []Class {
+// counts, does not count, or is to be decided. self is the number of the text among those of the scope. It fails only when ctx
+// ends, with its cause.
+func (s *Scope) Classify(ctx context.Context, self int, w *Words, r *Reader, walls []concordat.Span) ([]Class, error) {
 	by := s.Held.heldBy(w, int32(self), walls)
 	if len(by) == 0 {
-		return nil
+		return nil, nil
 	}
-	c := classifier{Scope: s, self: self, w: w, walls: walls, by: by}
+	c := classifier{Scope: s, self: self, w: w, walls: walls, by: by, shared: map[string]piecesOf{}, apart: map[int32]bool{},
+		same: map[int32]bool{}}
 	c.others, c.blocks = blocks(by)
+	c.of = blocksOf(c.blocks, len(c.others))
 	c.classes = make([]Class, len(c.blocks))
 	order := make([]int, len(c.blocks)) // those that most hold first: a copied block does not end in the form around it
 	for i := range order {
@@ -76,14 +80,22 @@ func (s *Scope) Classify(self int, w *Words, r *Reader, walls []concordat.Span) 
 		c.classes[i] = c.class(&c.blocks[i])
 	}
 	slices.SortStableFunc(order, func(i, j int) int { return c.blocks[j].held.count() - c.blocks[i].held.count() })
-	for _, i := range order {
+	for n, i := range order {
+		if n%ctxEvery == 0 && ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
 		c.decide(i)
 	}
 	if r != nil {
-		c.look(r)
+		if err := c.look(ctx, r); err != nil {
+			return nil, err
+		}
 	}
-	return c.classes
+	return c.classes, nil
 }
+
+// ctxEvery is the number of blocks, lines or the like after which the end of a context is noticed.
+const ctxEvery = 256
 
 // classifier classes the blocks of one text.
 type classifier struct {
@@ -94,7 +106,11 @@ type classifier struct {
 	by      map[int32][]interval
 	others  []int32
 	blocks  []block
+	of      [][]int32 // blocks that each of others holds, in order
 	classes []Class
+	shared  map[string]piecesOf
+	apart   map[int32]bool // texts that share wording with the text at leastPieces places of both, or do not
+	same    map[int32]bool // texts that are mostly the text itself, or are not
 }
 
 // class returns the class of a block before anything was decided.
@@ -189,23 +205,39 @@ func (c *classifier) joins(k int, s *block) bool {
 // each has text of its own between. A ring of copiers shares a block.
 func (c *classifier) isForm(i, holders int) bool {
 	s, x := &c.blocks[i], &c.classes[i]
-	pieces, longest, mean := c.pieces(s, x.Words >= LongWords)
-	if pieces < leastPieces || !c.sharedApart(x.Texts, leastPieces) {
+	all := c.pieces(s, x.Words >= LongWords)
+	pieces, longest, mean := all.n, all.longest, all.mean
+	if pieces < leastPieces || !c.sharedApart(x.Texts) {
 		return false
 	}
 	if holders < 3 {
-		return pieces >= pairPieces && longest <= pieceWords && mean <= meanWords && c.ownLines(s) &&
-			c.sharedApart(x.Texts, pairPieces)
+		return longest <= pieceWords && mean <= meanWords && c.ownLines(s)
 	}
 	return x.Words < LongWords || 2*holders > c.Of || pieces >= manyPieces && longest <= pieceWords
 }
 
 // pieces returns at how many places a text has what the holders of a block hold, or exactly they, and the most and the mean words
 // of a paragraph there. A block that less than half of the holders of others have is no piece of their form: a copied answer.
-func (c *classifier) pieces(s *block, exactly bool) (n, longest int, mean float64) {
+func (c *classifier) pieces(s *block, exactly bool) piecesOf {
+	key := s.held.key(exactly)
+	out, ok := c.shared[key]
+	if !ok {
+		out.n, out.longest, out.mean = c.countPieces(s, exactly)
+		c.shared[key] = out
+	}
+	return out
+}
+
+// piecesOf is what pieces says of the holders of a block.
+type piecesOf struct {
+	n, longest int
+	mean       float64
+}
+
+func (c *classifier) countPieces(s *block, exactly bool) (n, longest int, mean float64) {
 	last, words, paragraphs := int32(0), 0, 0
 	apart := true // own text precedes it: what the same holders have next to it is not own text
-	for k := range c.blocks {
+	for _, k := range c.around(s) {
 		t := &c.blocks[k]
 		if !s.within(t) {
 			continue
@@ -224,23 +256,70 @@ func (c *classifier) pieces(s *block, exactly bool) (n, longest int, mean float6
 	return n, longest, float64(words) / float64(max(1, paragraphs))
 }
 
-// sharedApart reports whether the text and at least half of others share wording at least at so many places of both.
-func (c *classifier) sharedApart(others []int32, least int) bool {
+// blocksOf returns the blocks that each of n others holds, in order.
+func blocksOf(bs []block, n int) [][]int32 {
+	out := make([][]int32, n)
+	for i := range bs {
+		for k := range bs[i].held.all() {
+			out[k] = append(out[k], int32(i))
+		}
+	}
+	return out
+}
+
+// around returns, in order, the blocks that nearly all holders of s may hold, and some others: those of the holders that hold fewest, of
+// which at least one holds any block that nearly all hold.
+func (c *classifier) around(s *block) []int32 {
+	holders := slices.Collect(s.held.all())
+	slices.SortFunc(holders, func(x, y int) int { return len(c.of[x]) - len(c.of[y]) })
+	missing := len(holders) - int(math.Ceil(alikeSets*float64(len(holders)))) // holders that such a block may lack
+	if missing == 0 {
+		return c.of[holders[0]]
+	}
+	held := make([]bool, len(c.blocks))
+	for _, k := range holders[:missing+1] {
+		for _, i := range c.of[k] {
+			held[i] = true
+		}
+	}
+	var out []int32
+	for i, is := range held {
+		if is {
+			out = append(out, int32(i))
+		}
+	}
+	return out
+}
+
+// sharedApart reports whether the text and at least half of others share wording at leastPieces places of both.
+func (c *classifier) sharedApart(others []int32) bool {
 	n, of := 0, 0
 	for _, e := range others {
-		if c.Alike != nil && c.Alike(c.self, int(e)) {
+		if known(c.same, e, func() bool { return c.Alike != nil && c.Alike(c.self, int(e)) }) {
 			continue
 		}
 		of++
-		if c.w.apart(c.by[e], c.walls) >= least && (c.Places == nil || c.Places(int(e), c.self) >= least) {
+		if known(c.apart, e, func() bool {
+			return c.w.apart(c.by[e], c.walls) >= leastPieces && (c.Places == nil || c.Places(int(e), c.self) >= leastPieces)
+		}) {
 			n++
 		}
 	}
 	return n > 0 && 2*n >= of
 }
 
+// known returns what of has for a text, or notes and returns what find says.
+func known(of map[int32]bool, text int32, find func() bool) bool {
+	v, ok := of[text]
+	if !ok {
+		v = find()
+		of[text] = v
+	}
+	return v
+}
+
 // look classes short stretches that read like a form's, unless they are part of a longer stretch that counts.
-func (c *classifier) look(r *Reader) {
+func (c *classifier) look(ctx context.Context, r *Reader) error {
 	var shared []Stretch
 	for _, x := range c.classes {
 		if x.Kind == "" {
@@ -249,23 +328,37 @@ func (c *classifier) look(r *Reader) {
 	}
 	clauses := ClausesAreForms(c.w, shared)
 	for i := range c.classes {
+		if i%ctxEvery == 0 && ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
 		x := &c.classes[i]
 		if x.Kind != "" || x.Words > lookWords || c.besideLong(i) {
 			continue
 		}
-		if why, ok := r.ReadsLikeForm(x.Span); ok && (clauses || why != WhyClause) {
+		why, ok, err := r.ReadsLikeForm(ctx, x.Span)
+		if err != nil {
+			return err
+		}
+		if ok && (clauses || why != WhyClause) {
 			x.Kind, x.Why, x.Span = concordat.KindForm, why, r.trim(x.Span)
 		}
 	}
+	return nil
 }
 
 // besideLong reports whether long wording that counts stands close by, held by one who holds the block too.
 func (c *classifier) besideLong(i int) bool {
 	s := &c.blocks[i]
-	for k := range c.blocks {
-		t := &c.blocks[k]
-		if c.classes[k].Kind == "" && c.classes[k].Words >= LongWords && t.held.both(s.held) > 0 &&
-			t.first-s.last < nearWords && s.first-t.last < nearWords {
+	long := func(k int) bool {
+		return c.classes[k].Kind == "" && c.classes[k].Words >= LongWords && c.blocks[k].held.both(s.held) > 0
+	}
+	for k := i; k >= 0 && s.first-c.blocks[k].last < nearWords; k-- {
+		if long(k) {
+			return true
+		}
+	}
+	for k := i + 1; k < len(c.blocks) && c.blocks[k].first-s.last < nearWords; k++ {
+		if long(k) {
 			return true
 		}
 	}

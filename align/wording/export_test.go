@@ -1,10 +1,17 @@
 package wording
 
-import "concordat"
+import (
+	"context"
+
+	"concordat"
+)
 
 // Forms returns the sentences and lines of a text that read like those of a form, in order and disjoint. It looks at
 // the text alone and is no finding: what it returns matters only if another text holds it too.
 func Forms(text string) []Form {
-	r := newReader(text)
-	return r.formsIn(concordat.Span{End: len(text)})
+	forms, err := NewReader(text).formsIn(context.Background(), concordat.Span{End: len(text)})
+	if err != nil {
+		panic(err) // its context does not end
+	}
+	return forms
 }

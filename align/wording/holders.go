@@ -2,6 +2,8 @@ package wording
 
 import (
 	"cmp"
+	"encoding/binary"
+	"iter"
 	"math/bits"
 	"slices"
 
@@ -131,6 +133,31 @@ func (s textSet) count() (n int) {
 		n += bits.OnesCount64(x)
 	}
 	return n
+}
+
+// key is a text that two sets of one list have in common only if they are equal and the mark is the same.
+func (s textSet) key(mark bool) string {
+	b := make([]byte, 0, 8*len(s)+1)
+	for _, x := range s {
+		b = binary.LittleEndian.AppendUint64(b, x)
+	}
+	if mark {
+		b = append(b, 1)
+	}
+	return string(b)
+}
+
+// all gives the places that are in s, in order.
+func (s textSet) all() iter.Seq[int] {
+	return func(yield func(int) bool) {
+		for i, x := range s {
+			for ; x != 0; x &= x - 1 {
+				if !yield(64*i + bits.TrailingZeros64(x)) {
+					return
+				}
+			}
+		}
+	}
 }
 
 // both returns how many are in s and in t.

@@ -132,7 +132,7 @@ func TestQuestionsAreNoOwnText(t *testing.T) {
 		}
 	}
 	s, split := scopeOf(texts, walls)
-	got := s.Classify(0, split[0], nil, walls[0])
+	got := classify(s, split[0], nil, walls[0])
 	for k := range questions {
 		if kind := kindOf(texts[0], block(77+k, 40), got); kind != "" {
 			t.Errorf("answer %d, which five of thirty hold: %q", k, kind)

@@ -1,6 +1,7 @@
 package wording_test
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"testing"
@@ -52,17 +53,26 @@ func scopeOf(texts []string, walls [][]concordat.Span) (*wording.Scope, []*wordi
 	return s, split
 }
 
+// classify is Classify for the first text, with a context that does not end.
+func classify(s *wording.Scope, w *wording.Words, r *wording.Reader, walls []concordat.Span) []wording.Class {
+	out, err := s.Classify(context.Background(), 0, w, r, walls)
+	if err != nil {
+		panic(err)
+	}
+	return out
+}
+
 // classes returns the classes of the first text among all.
 func classes(texts []string) []wording.Class {
 	s, split := scopeOf(texts, nil)
-	return s.Classify(0, split[0], wording.NewReader(texts[0]), nil)
+	return classify(s, split[0], wording.NewReader(texts[0]), nil)
 }
 
 // common returns what of the first text does not count, as others share it, whatever it reads like.
 func common(texts []string) []string {
 	var out []string
 	s, split := scopeOf(texts, nil)
-	for _, x := range s.Classify(0, split[0], nil, nil) {
+	for _, x := range classify(s, split[0], nil, nil) {
 		if x.Kind != "" {
 			out = append(out, x.In(texts[0]))
 		}

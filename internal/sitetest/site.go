@@ -96,13 +96,13 @@ func (f *Faulty) Match(ctx context.Context, q *concordat.Query) (*concordat.Answ
 }
 
 // NewSite is a site with empty libraries.
-func NewSite(t *testing.T, libraries ...concordat.LibraryID) *Parts {
+func NewSite(t testing.TB, libraries ...concordat.LibraryID) *Parts {
 	t.Helper()
 	return NewKeyedSite(t, nil, libraries...)
 }
 
 // NewKeyedSite is NewSite with fingerprints by a key.
-func NewKeyedSite(t *testing.T, key []byte, libraries ...concordat.LibraryID) *Parts {
+func NewKeyedSite(t testing.TB, key []byte, libraries ...concordat.LibraryID) *Parts {
 	t.Helper()
 	dir := t.TempDir()
 	db, err := store.Open(t.Context(), filepath.Join(dir, "site.db"))

@@ -119,7 +119,8 @@ func (r *batchRun) eachText(ctx context.Context, members []store.BatchMember,
 // shared returns the wording of a member's text that others may share.
 func (w *batchWording) shared(name, text string) *compare.SharedWording {
 	s := compare.Shareable(text, w.templates, w.stock)
-	s.Decide(&w.scope, w.numbers[name], func(i int) concordat.Ref { return w.ref(w.names[i]) })
+	// A batch heeds its context between two members.
+	_ = s.Decide(context.Background(), &w.scope, w.numbers[name], func(i int) concordat.Ref { return w.ref(w.names[i]) })
 	return s
 }
 

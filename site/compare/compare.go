@@ -87,9 +87,12 @@ func (m *Comparer) Align(ctx context.Context, shared *SharedWording, q *concorda
 		}
 		return split[i-1]
 	})
-	shared.Decide(&wording.Scope{Held: grams, Of: of, Quoted: quoted.Common(2), Alike: look.alike,
+	err = shared.Decide(ctx, &wording.Scope{Held: grams, Of: of, Quoted: quoted.Common(2), Alike: look.alike,
 		Places: func(i, _ int) int { return places[i-1] }}, 0,
 		func(i int) concordat.Ref { return candidates[i-1].Ref })
+	if err != nil {
+		return nil, err
+	}
 	prepared := shared.Prepare()
 	found := make([][]concordat.Passage, len(candidates))
 	cited := make([]report.SharedWorks, len(candidates))

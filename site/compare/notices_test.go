@@ -61,7 +61,9 @@ func TestNoticesOnBothSides(t *testing.T) {
 				held.Add(n, words)
 				quoted.Add(n, QuotedWords(other, words))
 			}
-			w.Decide(&wording.Scope{Held: held.Common(2), Of: of, Quoted: quoted.Common(2)}, 0, refOf)
+			if err := w.Decide(t.Context(), &wording.Scope{Held: held.Common(2), Of: of, Quoted: quoted.Common(2)}, 0, refOf); err != nil {
+				t.Fatal(err)
+			}
 			at := strings.Index(text, c.a)
 			share := ShareOf(report.NewCounter(w.Text), concordat.Span{Start: at, End: at + len(c.a)}, spansOf(w.Found, c.told))
 			if c.told != "" && share < 0.75 || c.told == "" && share > 0.1 {

@@ -35,7 +35,9 @@ func TestWidespread(t *testing.T) {
 	} {
 		text := filler + c.text + filler
 		w := Shareable(text, nil, nil)
-		w.Decide(&wording.Scope{Held: &wording.Common{}, Of: c.of}, 0, refOf)
+		if err := w.Decide(t.Context(), &wording.Scope{Held: &wording.Common{}, Of: c.of}, 0, refOf); err != nil {
+			t.Fatal(err)
+		}
 		var passages []concordat.Passage
 		size := len(c.text) / c.parts
 		for k := range c.holders {
@@ -79,7 +81,9 @@ func TestSkeletonOnBothSides(t *testing.T) {
 		held, quoted := wording.CounterOf(w.Words), wording.CounterOf(QuotedWords(text, w.Words))
 		held.Add(1, words)
 		quoted.Add(1, QuotedWords(other, words))
-		w.Decide(&wording.Scope{Held: held.Common(2), Of: 2, Quoted: quoted.Common(2)}, 0, refOf)
+		if err := w.Decide(t.Context(), &wording.Scope{Held: held.Common(2), Of: 2, Quoted: quoted.Common(2)}, 0, refOf); err != nil {
+			t.Fatal(err)
+		}
 		i := slices.IndexFunc(w.Found, func(f report.Wording) bool { return f.Why == string(report.AsSkeleton) })
 		told := ""
 		if i >= 0 {
@@ -104,7 +108,9 @@ func TestTitles(t *testing.T) {
 		w := Shareable(c.head+"\n\n"+quoting, nil, nil)
 		counter := wording.CounterOf(w.Words)
 		counter.Add(1, wording.Split(c.head+"\n\n"+c.under))
-		w.Decide(&wording.Scope{Held: counter.Common(2), Of: 10}, 0, refOf)
+		if err := w.Decide(t.Context(), &wording.Scope{Held: counter.Common(2), Of: 10}, 0, refOf); err != nil {
+			t.Fatal(err)
+		}
 		got := slices.ContainsFunc(w.Found, func(f report.Wording) bool { return f.Why == string(report.AsTitle) })
 		if got != c.explained || got != (ShareOf(report.NewCounter(w.Text), concordat.Span{End: len(c.head)}, w.Walls) > 0.9) {
 			t.Errorf("%q over %q: explained %v, want %v", c.head, c.under[:20], got, c.explained)

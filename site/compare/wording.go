@@ -2,6 +2,7 @@ package compare
 
 import (
 	"cmp"
+	"context"
 	"slices"
 	"strings"
 	"sync"
@@ -142,8 +143,9 @@ func quotedWords(w *wording.Words, attributed []report.Attributed) *wording.Word
 }
 
 // Decide records the wording that others hold too but that is not evidence: what the text explains, and what the classifier
-// excludes or leaves to be decided. self is the number of the text among the documents of the scope, whose names ref gives.
-func (w *SharedWording) Decide(scope *wording.Scope, self int, ref func(text int) concordat.Ref) {
+// excludes or leaves to be decided. self is the number of the text among the documents of the scope, whose names ref gives. It
+// fails only when ctx ends, with its cause; then w is of no use.
+func (w *SharedWording) Decide(ctx context.Context, scope *wording.Scope, self int, ref func(text int) concordat.Ref) (err error) {
 	w.Held, w.Of = scope.Held, scope.Of
 	w.dropTitles()
 	w.grams = &wording.Common{}
@@ -165,7 +167,9 @@ func (w *SharedWording) Decide(scope *wording.Scope, self int, ref func(text int
 		}
 		w.Walls = Joined(w.Walls)
 	}
-	w.Classes = scope.Classify(self, w.Words, w.forms(), w.Walls)
+	if w.Classes, err = scope.Classify(ctx, self, w.Words, w.forms(), w.Walls); err != nil {
+		return err
+	}
 	spans := slices.Clone(w.Walls)
 	var counted []wording.Stretch
 	for i, x := range w.Classes {
@@ -193,6 +197,7 @@ func (w *SharedWording) Decide(scope *wording.Scope, self int, ref func(text int
 	w.Walls = Joined(spans)
 	slices.SortFunc(w.Found, func(x, y report.Wording) int { return cmp.Or(x.Start-y.Start, x.End-y.End) })
 	w.foundChanged()
+	return nil
 }
 
 // Unasked returns the parts of the text that partners are not asked about: what is left out of comparisons, except quotations
@@ -406,7 +411,8 @@ func (w *SharedWording) between(end, start int) int {
 func (w *SharedWording) markForms(here []concordat.Passage) bool {
 	all := true
 	for k := range here {
-		if why, ok := w.forms().ReadsLikeForm(here[k].Span); ok && (w.clauses || why != wording.WhyClause) {
+		why, ok, _ := w.forms().ReadsLikeForm(context.Background(), here[k].Span) // a few lines
+		if ok && (w.clauses || why != wording.WhyClause) {
 			here[k].Wording, here[k].Why = concordat.KindForm, string(why)
 		} else {
 			all = false

@@ -30,7 +30,9 @@ func TestQuotationNobodyElseHolds(t *testing.T) {
 		}
 		counter := wording.CounterOf(w.Words)
 		counter.Add(1, wording.Split(other))
-		w.Decide(&wording.Scope{Held: counter.Common(2), Of: 10}, 0, refOf)
+		if err := w.Decide(t.Context(), &wording.Scope{Held: counter.Common(2), Of: 10}, 0, refOf); err != nil {
+			t.Fatal(err)
+		}
 		got := 0
 		for _, f := range w.Found {
 			if f.Kind == concordat.KindQuotation {
@@ -86,7 +88,9 @@ func TestSentenceAloneIsNoEvidence(t *testing.T) {
 			text += one + c.filler
 		}
 		w := Shareable(text, nil, nil)
-		w.Decide(&wording.Scope{Held: &wording.Common{}, Of: 10}, 0, refOf)
+		if err := w.Decide(t.Context(), &wording.Scope{Held: &wording.Common{}, Of: 10}, 0, refOf); err != nil {
+			t.Fatal(err)
+		}
 		w.Judge(passages)
 		for i, p := range passages {
 			if (p.Wording == "") != c.want {
@@ -130,7 +134,9 @@ func TestLineInOtherWords(t *testing.T) {
 				SourceSpan: concordat.Span{Start: len(page) + c.source, End: len(page) + c.source + len(line)}},
 		}
 		w := Shareable(text, nil, nil)
-		w.Decide(&wording.Scope{Held: &wording.Common{}, Of: 10}, 0, refOf)
+		if err := w.Decide(t.Context(), &wording.Scope{Held: &wording.Common{}, Of: 10}, 0, refOf); err != nil {
+			t.Fatal(err)
+		}
 		w.Judge(passages)
 		if passages[0].Wording != "" || (passages[1].Wording == "") != c.want {
 			t.Errorf("%s: %d words, the page is marked %q, the line %q, want evidence: %v", c.name, w.Words.Len(), passages[0].Wording,
@@ -149,7 +155,9 @@ func TestFormsAreShown(t *testing.T) {
 	w := Shareable(text, nil, nil)
 	counter := wording.CounterOf(w.Words)
 	counter.Add(1, wording.Split(other))
-	w.Decide(&wording.Scope{Held: counter.Common(2), Of: 10}, 0, refOf)
+	if err := w.Decide(t.Context(), &wording.Scope{Held: counter.Common(2), Of: 10}, 0, refOf); err != nil {
+		t.Fatal(err)
+	}
 	var told []string
 	for _, f := range w.Found {
 		if f.Kind == concordat.KindForm {
@@ -181,7 +189,9 @@ func TestQuotedOnBothSides(t *testing.T) {
 		held, quoted := wording.CounterOf(w.Words), wording.CounterOf(QuotedWords(text, w.Words))
 		held.Add(1, words)
 		quoted.Add(1, QuotedWords(other, words))
-		w.Decide(&wording.Scope{Held: held.Common(2), Of: 2, Quoted: quoted.Common(2)}, 0, refOf)
+		if err := w.Decide(t.Context(), &wording.Scope{Held: held.Common(2), Of: 2, Quoted: quoted.Common(2)}, 0, refOf); err != nil {
+			t.Fatal(err)
+		}
 		told := slices.ContainsFunc(w.Found, func(f report.Wording) bool {
 			return f.Kind == concordat.KindQuotation && f.Why == string(report.AsStatute) && strings.Contains(f.In(text), "River Act")
 		})

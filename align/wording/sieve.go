@@ -1,0 +1,233 @@
+package wording
+
+import (
+	"encoding/binary"
+	"regexp"
+	"regexp/syntax"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// sieve tells which of a few regular expressions a text may match: those of which it has a literal that every match has. It
+// passes over a text once, and is exact in what it rules out.
+type sieve struct {
+	always passed // expressions of which no literals are known
+	at     [1 << sieveBits]uint16
+	list   []literal // those of bucket b are list[at[b]-1:] up to one that is the last; 0: none
+}
+
+// passed is a set of expressions by their number.
+type passed uint8
+
+func (p passed) has(i int) bool { return p>>i&1 == 1 }
+
+// literal is a folded text that matches of an expression have.
+type literal struct {
+	text string
+	of   passed
+	last bool // of its bucket
+}
+
+const (
+	sieveBits = 14
+	// sieveBytes is the least length of a literal; an expression with a shorter one passes always.
+	sieveBytes = 4
+	// maxLiterals bounds the literals of a part of an expression.
+	maxLiterals = 128
+)
+
+func bucket(b []byte) uint32 {
+	return binary.LittleEndian.Uint32(b) * 2654435761 >> (32 - sieveBits)
+}
+
+func newSieve(expressions ...*regexp.Regexp) *sieve {
+	s := &sieve{}
+	by := map[uint32][]literal{}
+	for i, x := range expressions {
+		of := passed(1) << i
+		parsed, err := syntax.Parse(x.String(), syntax.Perl)
+		var texts []string
+		if err == nil { // it was parsed before
+			texts = required(parsed.Simplify())
+		}
+		if shortest(texts) < sieveBytes {
+			s.always |= of
+			continue
+		}
+		for _, text := range texts {
+			b := bucket([]byte(text))
+			by[b] = append(by[b], literal{text: text, of: of})
+		}
+	}
+	for b, list := range by {
+		s.at[b] = uint16(len(s.list) + 1)
+		list[len(list)-1].last = true
+		s.list = append(s.list, list...)
+	}
+	return s
+}
+
+// sift returns the expressions that text may match.
+func (s *sieve) sift(text string) passed {
+	out := s.always
+	var room [512]byte
+	b := fold(room[:0], text)
+	for i := 0; i+sieveBytes <= len(b); i++ {
+		k := s.at[bucket(b[i:])]
+		if k == 0 {
+			continue
+		}
+		for _, l := range s.list[k-1:] {
+			if out&l.of == 0 && len(b)-i >= len(l.text) && string(b[i:i+len(l.text)]) == l.text {
+				out |= l.of
+			}
+			if l.last {
+				break
+			}
+		}
+	}
+	return out
+}
+
+// fold appends a text in which letters that a regular expression does not tell apart with (?i) are the same.
+func fold(b []byte, text string) []byte {
+	for i := 0; i < len(text); {
+		if c := text[i]; c < utf8.RuneSelf {
+			if 'a' <= c && c <= 'z' {
+				c -= 'a' - 'A'
+			}
+			b = append(b, c)
+			i++
+			continue
+		}
+		r, n := utf8.DecodeRuneInString(text[i:])
+		b = utf8.AppendRune(b, foldRune(r))
+		i += n
+	}
+	return b
+}
+
+// foldRune returns the first of the letters that r is not told apart from.
+func foldRune(r rune) rune {
+	first := r
+	for x := unicode.SimpleFold(r); x != r; x = unicode.SimpleFold(x) {
+		first = min(first, x)
+	}
+	return first
+}
+
+// shortest returns the length of the shortest text, 0 of none.
+func shortest(texts []string) int {
+	if len(texts) == 0 {
+		return 0
+	}
+	return len(slices.MinFunc(texts, func(x, y string) int { return len(x) - len(y) }))
+}
+
+// required returns folded texts of which every match of an expression has one, the shortest as long as possible; nil: none are known.
+func required(re *syntax.Regexp) []string {
+	if all := matches(re); all != nil {
+		return all
+	}
+	switch re.Op {
+	case syntax.OpCapture, syntax.OpPlus:
+		return required(re.Sub[0])
+	case syntax.OpAlternate:
+		var out []string
+		for _, sub := range re.Sub {
+			one := required(sub)
+			if shortest(one) == 0 {
+				return nil
+			}
+			out = append(out, one...)
+		}
+		return out
+	case syntax.OpConcat:
+		var best []string
+		take := func(texts []string) {
+			if shortest(texts) > shortest(best) {
+				best = texts
+			}
+		}
+		run := []string{""} // of the parts so far whose matches are few
+		for _, sub := range re.Sub {
+			all := matches(sub)
+			if next := product(run, all); next != nil {
+				run = next
+				continue
+			}
+			take(run)
+			run = []string{""}
+			if all != nil {
+				run = all
+			} else {
+				take(required(sub))
+			}
+		}
+		take(run)
+		return best
+	}
+	return nil
+}
+
+// matches returns all that an expression matches, folded, if that is little; otherwise nil.
+func matches(re *syntax.Regexp) []string {
+	switch re.Op {
+	case syntax.OpEmptyMatch, syntax.OpBeginLine, syntax.OpEndLine, syntax.OpBeginText, syntax.OpEndText, syntax.OpWordBoundary,
+		syntax.OpNoWordBoundary:
+		return []string{""}
+	case syntax.OpLiteral:
+		return []string{string(fold(nil, string(re.Rune)))}
+	case syntax.OpCharClass:
+		var out []string
+		for i := 0; i < len(re.Rune); i += 2 {
+			for r := re.Rune[i]; r <= re.Rune[i+1]; r++ {
+				if out = append(out, string(foldRune(r))); len(out) > 8 {
+					return nil
+				}
+			}
+		}
+		slices.Sort(out)
+		return slices.Compact(out)
+	case syntax.OpCapture:
+		return matches(re.Sub[0])
+	case syntax.OpQuest:
+		if one := matches(re.Sub[0]); one != nil {
+			return append(slices.Clone(one), "")
+		}
+	case syntax.OpConcat:
+		out := []string{""}
+		for _, sub := range re.Sub {
+			if out = product(out, matches(sub)); out == nil {
+				return nil
+			}
+		}
+		return out
+	case syntax.OpAlternate:
+		var out []string
+		for _, sub := range re.Sub {
+			one := matches(sub)
+			if out = append(out, one...); one == nil || len(out) > maxLiterals {
+				return nil
+			}
+		}
+		return out
+	}
+	return nil
+}
+
+// product returns each text of one list with each of the other behind it; nil if one is nil, or there are too many.
+func product(first, second []string) []string {
+	if first == nil || second == nil || len(first)*len(second) > maxLiterals {
+		return nil
+	}
+	var out []string
+	for _, x := range first {
+		for _, y := range second {
+			out = append(out, strings.Join([]string{x, y}, ""))
+		}
+	}
+	return out
+}
