@@ -40,6 +40,7 @@ type engine struct {
 	stained atomic.Bool            // a batch failed, which may yet be applied
 	retries backoff                // of scorch's background goroutines
 	closing chan struct{}          // closed when close begins
+	scrubs  sync.WaitGroup         // of scrub
 	reads   bool                   // nothing is changed
 	log     func(msg string, args ...any)
 }
@@ -68,6 +69,10 @@ func asyncError(err error, path string) {
 	}
 	e := v.(*engine)
 	e.log("background error of the index", "error", err)
+	if e.cause.Load() != nil { // the next attempt would find the same
+		<-e.closing
+		return
+	}
 	if errors.Is(err, scorch.ErrAsyncPanic) {
 		// The goroutine has ended and will not come back; a Batch would wait for it for ever.
 		e.fail(err)
@@ -167,6 +172,7 @@ func openEngine(dir string, create bool, o engineOptions) (*engine, error) {
 		return nil, err
 	}
 	e.stored = stored
+	e.scrubs.Go(e.scrub)
 	if create {
 		b := bleve.NewBatch()
 		b.SetInternal(internalFormat, []byte{formatVersion})
@@ -355,6 +361,7 @@ func (d directory) GetWriter(name string) (io.WriteCloser, error) {
 // close waits for scorch's goroutines. Readers must have been closed.
 func (e *engine) close() error {
 	close(e.closing)
+	e.scrubs.Wait()
 	e.pacer.end(e.scorch)
 	err := e.scorch.Close()
 	e.queue.Close()

@@ -386,6 +386,73 @@ func TestVerify(t *testing.T) {
 	}
 }
 
+// TestDamagedWhileOpen: a byte of a segment that changes while the shard is open is found by a merge, which does not give it a good
+// checksum, and by the verification in the background; from then on the shard answers nothing, and says why at every opening.
+func TestDamagedWhileOpen(t *testing.T) {
+	for name, find := range map[string]func(context.Context, *Shard) error{
+		"merge": func(ctx context.Context, s *Shard) error { return s.Merge(ctx) },
+		"scrub": func(_ context.Context, s *Shard) error { return s.engine.scrubOnce() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			g := indextest.NewGenerator(1, 3)
+			s := open(t, dir, testOptions)
+			for _, id := range []concordat.DocumentID{"d", "e", "f"} {
+				if err := s.Put(t.Context(), g.Profile("l", id, 300)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := find(t.Context(), s); err != nil {
+				t.Fatal(err)
+			}
+			if err := s.Put(t.Context(), g.Profile("l", "g", 300)); err != nil {
+				t.Fatal(err)
+			}
+			snapshot, err := s.engine.snapshot()
+			if err != nil {
+				t.Fatal(err)
+			}
+			path := snapshot.Segments()[0].Segment().(interface{ Path() string }).Path()
+			if err := snapshot.Close(); err != nil {
+				t.Fatal(err)
+			}
+			b, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			f, err := os.OpenFile(path, os.O_WRONLY, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := f.WriteAt([]byte{b[len(b)/3] ^ 4}, int64(len(b)/3)); err != nil {
+				t.Fatal(err)
+			}
+			if err := f.Close(); err != nil {
+				t.Fatal(err)
+			}
+			if err := find(t.Context(), s); err == nil || !strings.Contains(err.Error(), path) {
+				t.Errorf("got %v, want an error naming %s", err, path)
+			}
+			if _, err := s.Match(t.Context(), g.Query(3)); !errors.Is(err, concordat.ErrUnavailable) || !strings.Contains(err.Error(), path) {
+				t.Errorf("a question: %v, want ErrUnavailable naming %s", err, path)
+			}
+			s.Close()
+			for range 2 {
+				if _, err := Open(dir, testOptions); !errors.Is(err, concordat.ErrCorrupt) || !strings.Contains(err.Error(), path) {
+					t.Errorf("opening: %v, want ErrCorrupt naming %s", err, path)
+				}
+			}
+			if err := os.WriteFile(path, b, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			s = open(t, dir, testOptions)
+			if n := s.Stats().Documents; n != 4 {
+				t.Errorf("mended, it has %d documents, want 4", n)
+			}
+		})
+	}
+}
+
 func TestFoolishFolder(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, "letter.txt"), []byte("dear"), 0o600); err != nil {

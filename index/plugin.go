@@ -95,9 +95,13 @@ func (p *plugin) Merge(segs []segment.Segment, drops []*roaring.Bitmap, path str
 
 // MergeUsing writes the living documents of the segments into a new one at path: stored fields as they
 // are, band terms recomputed from the stored fingerprints, with new occurrence numbers, so that nearly
-// all have one document again, and the terms of texts by merging the sorted dictionaries.
+// all have one document again, and the terms of texts by merging the sorted dictionaries. A segment
+// whose bytes have changed is not merged, as the checksum would be good then: the engine fails.
 func (p *plugin) MergeUsing(segs []segment.Segment, drops []*roaring.Bitmap, path string, closed chan struct{}, r segment.StatsReporter,
 	config map[string]any) ([][]uint64, uint64, error) {
+	if err := verifySegments(segs); err != nil {
+		return nil, 0, err
+	}
 	size, ok := mergeable(segs, drops)
 	if !ok || isStock(config) {
 		return p.ZapPlugin.MergeUsing(unwrap(segs), drops, path, closed, r, config)

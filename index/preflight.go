@@ -86,6 +86,9 @@ func newestLoads(s *scorch.Scorch, dir string) (storedState, error) {
 	if v, err := snapshot.GetInternal(internalFormat); err != nil || len(v) != 1 || v[0] != formatVersion {
 		return storedState{}, corrupt(root, "not an index of this program")
 	}
+	if err := verifyOpening(dir, snapshot.Segments()); err != nil {
+		return storedState{}, err
+	}
 	stored, err := stateOf(snapshot)
 	if err != nil {
 		return storedState{}, corrupt(dir, err)

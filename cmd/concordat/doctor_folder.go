@@ -30,8 +30,9 @@ var explained = map[string][]string{
 		screening.FolderName, instance.ClusterName, partners.EpochsName, partners.MirrorsName, instance.KeystoreName,
 		instance.KeystoreName + ".lock", instance.KeyFileName, instance.LTIKeyName, instance.AuditHeadName, partners.ReplaysName,
 		"lost+found"},
-	instance.IndexName:                         {"00", instance.NodeDirName},
-	filepath.Join(instance.IndexName, "00"):    {"shard.json", "lock", "store", "table", "log", "replica.json", "cluster.json"},
+	instance.IndexName: {"00", instance.NodeDirName},
+	filepath.Join(instance.IndexName, "00"): {"shard.json", "lock", "store", "table", "log", "replica.json", "cluster.json", "identity",
+		"suspect"},
 	filepath.Join(instance.BatchesName, "any"): {instance.IndexName, instance.BatchOut},
 }
 
