@@ -31,8 +31,8 @@ type Text struct {
 	examined examined
 }
 
-// examined is what comparisons of a text under examination need whatever the source is. It is made when it is first needed, and
-// once for all sources: a long text has hundreds.
+// examined holds the parts of a text under examination that comparisons need whatever the source is. They are made when first
+// needed, and once for all sources: a long text has hundreds.
 type examined struct {
 	gramsOnce, stemsOnce sync.Once
 	grams                []uint64         // hashes of the grams of its words

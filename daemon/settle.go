@@ -33,6 +33,6 @@ func (s *Daemon) tellSettled(sum site.Settled, err error) {
 		s.log.Error("cannot finish interrupted work", "error", err)
 	}
 	if sum != (site.Settled{}) {
-		s.log.Info("finished interrupted work", "removed", sum.Removed, "completed", sum.Completed)
+		s.log.Info("finished interrupted work", "removed", sum.Removed, "completed", sum.Completed, "taken_again", sum.Retaken)
 	}
 }

@@ -72,6 +72,8 @@ type Instance struct {
 	supervised bool                           // by --supervised
 	ask        Ask                            // for the passphrase of the keystore
 	Index      concordat.Index                // the one of the three that exists
+	indexNote  string                         // names the index of shard in notes
+	ahead      uint64                         // what compareIndex said
 	lock       *os.File                       // nil with StoreOnly
 	Since      time.Time                      // when this process got the lock
 	Settled    site.Settled                   // what opening reconciled
@@ -188,7 +190,10 @@ func (o *Instance) openParts(ctx context.Context, w Mode) error {
 		if o.shard, err = cluster.OpenAlone(ctx, filepath.Join(o.Dir, IndexName, "00"), o.ShardOptions()); err != nil {
 			return fmt.Errorf("open the index: %w", err)
 		}
-		o.Index = o.shard
+		o.Index = notedIndex{o.shard, o.shard, o}
+		if o.ahead, err = compareIndex(ctx, o); err != nil {
+			return err
+		}
 	}
 	options.Index, options.Shared = o.Index, o.Clustered()
 	o.Answers = answer.New(answer.Options{ID: options.ID, Index: o.Index, Store: o.Store, Shared: options.Shared,

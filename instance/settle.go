@@ -14,11 +14,29 @@ import (
 // what they began.
 const settledSetting = "index.settled"
 
+// earlierStarts is the number of starts since the last note that ended before one, each of which is a record.
+const earlierStarts = 4
+
 // SettleAfter is the age from which unfinished work is settled by another process.
 const SettleAfter = time.Hour
 
 // settle completes the intakes that this process, or an earlier one, has begun.
 func (o *Instance) settle(ctx context.Context) error {
+	if o.shard != nil && o.ahead > 0 {
+		intakes, err := o.Store.Catalogue.Intakes(ctx, o.Worker())
+		if err != nil {
+			return err
+		}
+		explained := uint64(earlierStarts)
+		for _, one := range intakes {
+			explained += uint64(len(one.Rows))
+		}
+		if o.ahead > explained {
+			if err := retake(ctx, o, intakes); err != nil {
+				return fmt.Errorf("take documents into the catalogue again: %w", err)
+			}
+		}
+	}
 	workers := []string{""} // from when the site had one machine, whose store it may be
 	if o.Worker() != "" {
 		workers = append(workers, o.Worker())
@@ -36,6 +54,9 @@ func (o *Instance) settle(ctx context.Context) error {
 	}
 	if o.shard == nil {
 		return nil
+	}
+	if err := noteIndex(ctx, o); err != nil {
+		return err
 	}
 	_, err := o.Store.Setting(ctx, settledSetting)
 	if !errors.Is(err, concordat.ErrNotFound) {

@@ -214,12 +214,16 @@ func (s *Site) fingerprintOne(ctx context.Context, l store.Library, d Incoming, 
 		return err
 	}
 	in.Sentences = len((*p).Indexed)
-	*row = store.DocumentRow{
-		Library: l.ID, ID: d.ID, Title: d.Title, Author: d.Author, Hash: hash, Source: d.Source, Bytes: int64(len(d.Text)),
-		Sentences: len((*p).Indexed), Characters: (*p).Characters, Scheme: s.Scheme(), Added: s.o.Now(),
-		Dated: d.Dated, DatedBy: d.DatedBy, Short: ShortPieces(*p),
-	}
+	*row = RowOf(*p, hash)
+	row.Author, row.Source, row.Dated, row.DatedBy, row.Added = d.Author, d.Source, d.Dated, d.DatedBy, s.o.Now()
 	return nil
+}
+
+// RowOf returns the entry of a profile's document in the catalogue, as far as the profile says; hash is that of its text.
+func RowOf(p *concordat.Profile, hash string) store.DocumentRow {
+	d := &p.Document
+	return store.DocumentRow{Library: d.Library, ID: d.ID, Title: d.Title, Hash: hash, Bytes: int64(len(d.Text)), Sentences: len(p.Indexed),
+		Characters: p.Characters, Scheme: p.Scheme, Added: d.Added, Short: ShortPieces(p)}
 }
 
 // commit writes a batch to the index, then to the catalogue. Cancellation does not interrupt it; if it fails halfway, the two

@@ -20,6 +20,7 @@ import (
 type Settled struct {
 	Removed   int // were never acknowledged, and have left the index
 	Completed int // replace documents whose former text is no longer in the index
+	Retaken   int // the catalogue had lost, and has again from the index
 }
 
 // Settle reconciles index and catalogue for additions that a process with the given name has begun and no longer works on. A

@@ -133,7 +133,7 @@ type Lane string
 const (
 	LaneChecks Lane = "checks"
 	LaneAdding Lane = "adding" // tasks whose Batch begins with AddingBatch
-	// LaneSpare is what a spare worker claims of LaneChecks: the checks of owners none of whose checks is running.
+	// LaneSpare is the part of LaneChecks for a spare worker: the checks of owners none of whose checks is running.
 	LaneSpare Lane = "spare"
 )
 

@@ -228,7 +228,7 @@ func (c *classifier) pieces(s *block, exactly bool) piecesOf {
 	return out
 }
 
-// piecesOf is what pieces says of the holders of a block.
+// piecesOf holds the answer of pieces for the holders of a block.
 type piecesOf struct {
 	n, longest int
 	mean       float64

@@ -81,6 +81,9 @@ func openSQLite(ctx context.Context, path string, o Options) (*DB, error) {
 			return nil, err
 		}
 	}
+	if err := checkLog(path); err != nil {
+		return nil, err
+	}
 	return connectSQLite(ctx, path, o)
 }
 

@@ -1,0 +1,155 @@
+package instance
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"concordat"
+	"concordat/cluster"
+	"concordat/site"
+	"concordat/store"
+)
+
+// The store of a site of one machine notes up to which record of its log the index acknowledged changes. Each start compares
+// both: an index that has not come so far has lost documents, and the site does not open; a store that has not come so far has lost
+// what it knew of documents, and takes them in again from the index.
+
+// identityName is the file in the folder of an index that tells it from the one before it and the one after it: a new index, made by
+// reindex or restore, has no notes.
+const identityName = "identity"
+
+// lostSetting holds the identity of an index that has lost acknowledged changes.
+const lostSetting = "index.lost"
+
+// notedIndex is an index whose changes the store notes when they are acknowledged.
+type notedIndex struct {
+	concordat.Index
+	cluster.Renewer
+	o *Instance
+}
+
+// Put implements concordat.Index.
+func (n notedIndex) Put(ctx context.Context, ps ...*concordat.Profile) error {
+	if err := n.Index.Put(ctx, ps...); err != nil {
+		return err
+	}
+	return noteIndex(ctx, n.o)
+}
+
+// Delete implements concordat.Index.
+func (n notedIndex) Delete(ctx context.Context, refs ...concordat.Ref) error {
+	if err := n.Index.Delete(ctx, refs...); err != nil {
+		return err
+	}
+	return noteIndex(ctx, n.o)
+}
+
+// noteIndex notes how far the index has come.
+func noteIndex(ctx context.Context, o *Instance) error {
+	at := o.shard.Applied()
+	return o.Store.Acknowledged.Note(ctx, o.indexNote, []store.AcknowledgedRecord{{Shard: "00", Epoch: at.Epoch, Record: at.Seq}})
+}
+
+// compareIndex sets indexNote, the name of the index in notes, and returns by how many records the index is ahead of what the store
+// noted; 0 if nothing was noted. It fails with concordat.ErrCorrupt if the index has lost acknowledged changes. It is called once,
+// before the first change.
+func compareIndex(ctx context.Context, o *Instance) (ahead uint64, err error) {
+	path := filepath.Join(o.Dir, IndexName, "00", identityName)
+	id, err := identityOf(path)
+	if err != nil {
+		return 0, err
+	}
+	o.indexNote = "alone-" + id
+	lost := func(records string) error {
+		return fmt.Errorf("%s: the index lacks %s acknowledged changes: a file of its log was cut or put back; restore a backup, or remove %s to go on without them: %w",
+			filepath.Dir(path), records, path, concordat.ErrCorrupt)
+	}
+	switch was, err := o.Store.Setting(ctx, lostSetting); {
+	case err == nil && was == id:
+		return 0, lost("some")
+	case err != nil && !errors.Is(err, concordat.ErrNotFound):
+		return 0, err
+	}
+	noted, err := o.Store.Acknowledged.Noted(ctx, o.indexNote)
+	if err != nil || len(noted) == 0 {
+		return 0, err
+	}
+	at, last := o.shard.Applied(), noted[0]
+	end := at.Seq
+	if at.Epoch > last.Epoch { // opening has begun an epoch, with a record of its own
+		end--
+	}
+	if end < last.Record {
+		if err := o.Store.SetSetting(ctx, lostSetting, id); err != nil {
+			return 0, err
+		}
+		return 0, lost(fmt.Sprint(last.Record - end))
+	}
+	return end - last.Record, nil
+}
+
+// identityOf returns the identity in a file, and makes one if there is none.
+func identityOf(path string) (string, error) {
+	b, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		b = []byte(strings.ToLower(rand.Text()))
+		err = os.WriteFile(path, b, 0o600)
+	}
+	if err == nil && len(b) == 0 || len(b) > 64 {
+		err = fmt.Errorf("%s: %w: %d bytes", path, concordat.ErrCorrupt, len(b))
+	}
+	return string(b), err
+}
+
+// retake enters documents into the catalogue that the index has and the store has lost. intakes are the additions that the store
+// knows to have begun; they are settled afterwards.
+func retake(ctx context.Context, o *Instance, intakes []store.Intake) error {
+	known := map[concordat.Ref]bool{}
+	if err := o.EachDocument(ctx, func(r concordat.Ref) { known[r] = true }); err != nil {
+		return err
+	}
+	begun := map[concordat.Ref]store.DocumentRow{}
+	for _, one := range intakes {
+		for _, row := range one.Rows {
+			begun[o.Site.Ref(row.Library, row.ID)] = row
+		}
+	}
+	all := o.shard.Refs()
+	extra := slices.DeleteFunc(slices.Clone(all), func(r concordat.Ref) bool { return known[r] })
+	if len(extra) > maxExtra && len(extra) > len(all)/maxExtraShare {
+		return nil // another site's index: doctor says so
+	}
+	var rows []store.DocumentRow
+	for _, r := range extra {
+		d, err := o.Index.Document(ctx, r)
+		if err != nil {
+			return fmt.Errorf("%s: %w", r, err)
+		}
+		if _, err := o.Store.Catalogue.Library(ctx, r.Library); errors.Is(err, concordat.ErrNotFound) {
+			continue // doctor says so
+		} else if err != nil {
+			return err
+		}
+		row, ok := begun[r]
+		if hash := store.TextHash(d.Text); !ok || row.Hash != hash {
+			p, err := o.Profile(ctx, *d)
+			if err != nil {
+				return fmt.Errorf("%s: %w", r, err)
+			}
+			row = site.RowOf(p, hash)
+		}
+		rows = append(rows, row)
+	}
+	if err := o.Store.Catalogue.PutDocuments(ctx, rows); err != nil {
+		return err
+	}
+	o.Settled.Retaken += len(rows)
+	return nil
+}

@@ -1,0 +1,138 @@
+package engine
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"concordat"
+)
+
+// SQLite goes on with what of its write-ahead log is whole, up to the first frame whose checksum is wrong. If a damaged or cut log
+// had acknowledged changes behind that, they would be gone without a word. The index of the log, in the file with the suffix
+// -shm, says how far changes were committed: it is written after their frames were synced. (https://www.sqlite.org/walformat.html)
+
+const (
+	walHeader   = 32
+	frameHeader = 24
+	walMagic    = 0x377f0682 // and one more if its checksums are big-endian
+	indexHeader = 48         // of the index, which has it twice
+	indexFormat = 3007000
+)
+
+// logIndex holds the part of the index of a log that tells how far it goes.
+type logIndex struct {
+	frames uint32  // that were committed
+	salt   [8]byte // of the log
+}
+
+// readLogIndex reads the index of the log of a database; ok is false if there is none, or none that is whole.
+func readLogIndex(path string) (x logIndex, ok bool, err error) {
+	f, err := os.Open(path + "-shm")
+	if errors.Is(err, fs.ErrNotExist) {
+		return x, false, nil
+	}
+	if err != nil {
+		return x, false, err
+	}
+	defer func() { _ = f.Close() }() // only read
+	b := make([]byte, 2*indexHeader)
+	if _, err := io.ReadFull(f, b); err != nil {
+		return x, false, nil
+	}
+	order := binary.NativeEndian
+	s1, s2 := logChecksum(order, 0, 0, b[:40])
+	if !bytes.Equal(b[:indexHeader], b[indexHeader:]) || order.Uint32(b) != indexFormat || b[12] != 1 ||
+		s1 != order.Uint32(b[40:]) || s2 != order.Uint32(b[44:]) {
+		return x, false, nil
+	}
+	x.frames = order.Uint32(b[16:])
+	copy(x.salt[:], b[32:40])
+	return x, true, nil
+}
+
+// logChecksum continues a checksum with b, whose length is a multiple of 8.
+func logChecksum(order binary.ByteOrder, s1, s2 uint32, b []byte) (uint32, uint32) {
+	for ; len(b) >= 8; b = b[8:] {
+		s1 += order.Uint32(b) + s2
+		s2 += order.Uint32(b[4:]) + s1
+	}
+	return s1, s2
+}
+
+// checkLog fails with concordat.ErrCorrupt if the write-ahead log of a database lacks changes that were committed. Other processes
+// may be writing.
+func checkLog(path string) error {
+	for range 20 {
+		x, ok, err := readLogIndex(path)
+		if err != nil || !ok || x.frames == 0 {
+			return err
+		}
+		whole, err := wholeFrames(path+"-wal", x)
+		if err != nil || whole >= x.frames {
+			return err
+		}
+		if again, ok, err := readLogIndex(path); err != nil || !ok || again != x {
+			continue // another process begins the log anew
+		}
+		name := filepath.Base(path)
+		return fmt.Errorf("%w: %s-wal is damaged or cut: of %d pages of acknowledged changes %d can be read; restore a backup, or remove %s-shm to go on without the others",
+			concordat.ErrCorrupt, name, x.frames, whole, name)
+	}
+	return nil // it changes all the time, so somebody reads it
+}
+
+// wholeFrames returns up to which frame a log holds what its index says, at most x.frames. A log that is not the one of the
+// index, which a power cut may leave behind, counts as whole.
+func wholeFrames(path string, x logIndex) (uint32, error) {
+	f, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return x.frames, nil
+	}
+	if err != nil {
+		return 0, err
+	}
+	defer func() { _ = f.Close() }() // only read
+	h := make([]byte, walHeader)
+	if _, err := io.ReadFull(f, h); err != nil {
+		return 0, atEnd(err)
+	}
+	var order binary.ByteOrder = binary.LittleEndian
+	if binary.BigEndian.Uint32(h) == walMagic+1 {
+		order = binary.BigEndian
+	}
+	s1, s2 := logChecksum(order, 0, 0, h[:24])
+	page := binary.BigEndian.Uint32(h[8:])
+	if binary.BigEndian.Uint32(h)&^1 != walMagic || s1 != binary.BigEndian.Uint32(h[24:]) || s2 != binary.BigEndian.Uint32(h[28:]) ||
+		page < 512 || page > 1<<16 {
+		return 0, nil
+	}
+	if !bytes.Equal(h[16:24], x.salt[:]) {
+		return x.frames, nil
+	}
+	b := make([]byte, frameHeader+int(page))
+	for n := range x.frames {
+		if _, err := io.ReadFull(f, b); err != nil {
+			return n, atEnd(err)
+		}
+		s1, s2 = logChecksum(order, s1, s2, b[:8])
+		s1, s2 = logChecksum(order, s1, s2, b[frameHeader:])
+		if !bytes.Equal(b[8:16], x.salt[:]) || s1 != binary.BigEndian.Uint32(b[16:]) || s2 != binary.BigEndian.Uint32(b[20:]) {
+			return n, nil
+		}
+	}
+	return x.frames, nil
+}
+
+// atEnd returns nil for the end of a file.
+func atEnd(err error) error {
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		return nil
+	}
+	return err
+}
