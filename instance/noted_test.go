@@ -100,7 +100,6 @@ func TestComparedAtStart(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	refused := 0
 	for n := len(whole) - 1; n > 100; n -= max(1, len(whole)/40) {
 		at := leave(t, dir)
 		if err := os.Truncate(filepath.Join(at, rel), int64(n)); err != nil {
@@ -110,16 +109,27 @@ func TestComparedAtStart(t *testing.T) {
 		if err == nil && !slices.Equal(got, want) || err != nil && !errors.Is(err, concordat.ErrCorrupt) {
 			t.Errorf("log cut at %d of %d: %v, %v", n, len(whole), got, err)
 		}
-		if err == nil {
-			continue
-		}
-		refused++
-		if _, again := held(t, at); !errors.Is(again, concordat.ErrCorrupt) {
-			t.Errorf("log cut at %d: opened at the second time, %v", n, again)
+	}
+	// The index of an earlier moment with the store of a later one.
+	old := leave(t, dir)
+	shard := filepath.Join(instance.IndexName, "00")
+	if err := os.RemoveAll(filepath.Join(old, shard)); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.CopyFS(filepath.Join(old, shard), os.DirFS(filepath.Join(early, shard))); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if _, err := held(t, old); !errors.Is(err, concordat.ErrCorrupt) || !strings.Contains(err.Error(), "7 acknowledged changes") &&
+			!strings.Contains(err.Error(), "some acknowledged changes") {
+			t.Errorf("an older index: %v, want ErrCorrupt", err)
 		}
 	}
-	if refused == 0 {
-		t.Error("no cut was refused")
+	if err := os.Remove(filepath.Join(old, shard, "identity")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := held(t, old); err == nil || !strings.Contains(err.Error(), "Missing:7") {
+		t.Errorf("an older index, accepted: %v, want 7 documents missing", err)
 	}
 	// The store of an earlier moment with the index of a later one.
 	back := leave(t, dir)
