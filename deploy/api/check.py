@@ -51,7 +51,7 @@ def token_of_first(base, key):
     password = "a passphrase for a site of an hour"
     with httpx.Client(base_url=base, timeout=60) as person:
         person.post("/first", data={"key": key, "name": "ada", "title": "Ada", "password": password, "again": password})
-        page = person.post("/account/tokens", data={"name": "checked", "scope": SCOPES})
+        page = person.post("/account/tokens", data={"name": "checked", "scope": SCOPES, "origins": "https://repository.example.org"})
     found = re.search(r"concordat_[A-Z2-7]+", page.text)
     if not found:
         sys.exit(f"no token: {page.status_code} {page.text[:500]}")
