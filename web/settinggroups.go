@@ -56,7 +56,7 @@ var settingGroups = []struct {
 func ruleSettings() []settingWords {
 	var out []settingWords
 	for _, r := range report.RuleTable() {
-		one := settingWords{key: "report." + r.Name, label: r.Label, never: r.NeverLabel}
+		one := settingWords{key: "report." + r.Name}
 		switch r.Of(&report.Rules{}).(type) {
 		case *bool:
 			one.form = formSwitch
@@ -65,7 +65,7 @@ func ruleSettings() []settingWords {
 		case *int:
 			one.form = formNumber
 			if r.Never != "" {
-				one.form = formAbove
+				one.form, one.never = formAbove, "setting.report."+r.Name+".never"
 			}
 		default:
 			one.form = formText

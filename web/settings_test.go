@@ -130,7 +130,7 @@ func TestSettingsInWords(t *testing.T) {
 	ada := d.signedIn(t, "ada", store.RoleAdministrator)
 	page := ada.get("/admin/settings", http.StatusOK)
 	ada.wants(page, "Rewritten and translated text", `name="percent:check.threshold" type="number" min="0" max="100" step="any" value="30"`,
-		"deserves a close read", `id="all-keys"`, `name="value:log.level"`)
+		"deserves a close read", "Count common wording", "Ignore these kinds", `id="all-keys"`, `name="value:log.level"`)
 	words, keys, _ := strings.Cut(page, `id="all-keys"`)
 	if strings.Contains(words, "<code>") || strings.Contains(words, ">true<") {
 		t.Error("the groups show keys or values as the configuration has them")
