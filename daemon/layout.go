@@ -9,16 +9,17 @@ import (
 	"concordat"
 	"concordat/extract"
 	"concordat/extract/sandbox"
+	"concordat/site"
 	"concordat/web"
 )
 
 // Layout implements web.Originals.
-func (o *originals) Layout(ctx context.Context, file, text string, spans []concordat.Span, from, n int) (*web.Layout, error) {
+func (o *originals) Layout(ctx context.Context, file site.Part, text string, spans []concordat.Span, from, n int) (*web.Layout, error) {
 	placed, err := o.placed(ctx, file, text, spans)
 	if err != nil {
 		return nil, err
 	}
-	pages, err := lookUp(ctx, o, fmt.Sprintf("placed %d+%d %s", from, n, file), func(ps []*extract.Page) int {
+	pages, err := lookUp(ctx, o, fmt.Sprintf("placed %d+%d %s", from, n, keyOf(file)), func(ps []*extract.Page) int {
 		size := 0
 		for _, p := range ps {
 			size += 128 + len(p.Letters) + 16*len(p.Boxes)
@@ -65,8 +66,8 @@ func markOf(b extract.Box) web.Mark {
 }
 
 // placed returns where spans of a text are on the pages of its file; nothing for those that are not found for sure.
-func (o *originals) placed(ctx context.Context, file, text string, spans []concordat.Span) ([][]extract.PageSpan, error) {
-	key := "spans " + spansDigest(text, spans) + " " + file
+func (o *originals) placed(ctx context.Context, file site.Part, text string, spans []concordat.Span) ([][]extract.PageSpan, error) {
+	key := "spans " + spansDigest(text, spans) + " " + keyOf(file)
 	if v, ok := o.get(key); ok {
 		return v.([][]extract.PageSpan), nil
 	}
@@ -74,10 +75,10 @@ func (o *originals) placed(ctx context.Context, file, text string, spans []conco
 	if err != nil {
 		return nil, err
 	}
-	placer, ok := o.get("placer " + file)
+	placer, ok := o.get("placer " + keyOf(file))
 	if !ok {
 		p := extract.NewPlacer(letters)
-		o.put("placer "+file, p, p.Bytes())
+		o.put("placer "+keyOf(file), p, p.Bytes())
 		placer = p
 	}
 	out, size := make([][]extract.PageSpan, len(spans)), 0

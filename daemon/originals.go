@@ -1,18 +1,16 @@
 package daemon
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"os"
 	"sync"
 
 	"concordat"
 	"concordat/extract"
 	"concordat/extract/sandbox"
 	"concordat/instance"
+	"concordat/site"
 	"concordat/store"
 	"concordat/web"
 )
@@ -30,7 +28,9 @@ const (
 type originals struct {
 	files  *store.Files
 	reader *instance.Reader
+	office sandbox.OfficeOptions
 	turn   chan struct{} // one for each child at work
+	making chan struct{} // held while LibreOffice works
 
 	mu    sync.Mutex // guards what follows
 	kept  map[string]any
@@ -41,30 +41,18 @@ type originals struct {
 
 var _ web.Originals = (*originals)(nil)
 
-func newOriginals(files *store.Files, r *instance.Reader) *originals {
-	return &originals{files: files, reader: r, turn: make(chan struct{}, maxPageReaders), kept: map[string]any{}, sizes: map[string]int{}}
-}
-
-// pdfHead is how many bytes of a file are searched for the signature of PDF.
-const pdfHead = 1024
-
-// Paged implements web.Originals.
-func (o *originals) Paged(ctx context.Context, file string) bool {
-	path, err := o.files.Fetch(ctx, file)
-	if err != nil {
-		return false
+// newOriginals returns the originals of a site. LibreOffice works within the limits of extraction.
+func newOriginals(files *store.Files, r *instance.Reader, limits sandbox.Options) *originals {
+	office := sandbox.OfficeOptions{Wall: longestMaking, CPU: limits.CPU, Memory: limits.Memory, MaxOutput: limits.Extract.MaxInput}
+	if limits.Wall > 0 {
+		office.Wall = min(limits.Wall, longestMaking)
 	}
-	f, err := os.Open(path)
-	if err != nil {
-		return false
-	}
-	defer func() { _ = f.Close() }() // only read
-	head, err := io.ReadAll(io.LimitReader(f, pdfHead))
-	return err == nil && bytes.Contains(head, []byte("%PDF-"))
+	return &originals{files: files, reader: r, office: office, turn: make(chan struct{}, maxPageReaders), making: make(chan struct{}, 1),
+		kept: map[string]any{}, sizes: map[string]int{}}
 }
 
 // Find implements web.Originals.
-func (o *originals) Find(ctx context.Context, file, text string, span concordat.Span, n int) (web.Found, error) {
+func (o *originals) Find(ctx context.Context, file site.Part, text string, span concordat.Span, n int) (web.Found, error) {
 	pages, err := o.letters(ctx, file)
 	if err != nil {
 		return web.Found{}, err
@@ -90,8 +78,8 @@ func (o *originals) Find(ctx context.Context, file, text string, span concordat.
 }
 
 // letters returns the letters of each page.
-func (o *originals) letters(ctx context.Context, file string) ([]string, error) {
-	return lookUp(ctx, o, "letters "+file, func(s []string) int {
+func (o *originals) letters(ctx context.Context, file site.Part) ([]string, error) {
+	return lookUp(ctx, o, "letters "+keyOf(file), func(s []string) int {
 		n := 0
 		for _, p := range s {
 			n += len(p) + 16
@@ -101,7 +89,7 @@ func (o *originals) letters(ctx context.Context, file string) ([]string, error) 
 }
 
 // Page implements web.Originals.
-func (o *originals) Page(ctx context.Context, file string, n int) (*web.OriginalPage, error) {
+func (o *originals) Page(ctx context.Context, file site.Part, n int) (*web.OriginalPage, error) {
 	p, err := o.page(ctx, file, n)
 	if err != nil {
 		return nil, err
@@ -109,8 +97,8 @@ func (o *originals) Page(ctx context.Context, file string, n int) (*web.Original
 	return &web.OriginalPage{Number: p.Number, Pages: p.Pages, Width: p.Width, Height: p.Height, PNG: p.PNG}, nil
 }
 
-func (o *originals) page(ctx context.Context, file string, n int) (*extract.Page, error) {
-	return lookUp(ctx, o, fmt.Sprintf("page %d %s", n, file), func(p *extract.Page) int {
+func (o *originals) page(ctx context.Context, file site.Part, n int) (*extract.Page, error) {
+	return lookUp(ctx, o, fmt.Sprintf("page %d %s", n, keyOf(file)), func(p *extract.Page) int {
 		return len(p.PNG) + len(p.Letters) +
 			16*len(p.Boxes)
 	},
@@ -119,12 +107,12 @@ func (o *originals) page(ctx context.Context, file string, n int) (*extract.Page
 
 // lookUp returns the cached value, or reads it from the file and caches it.
 func lookUp[T any](ctx context.Context, o *originals, key string, size func(T) int, read func(*sandbox.Runner, string) (T, error),
-	file string) (T, error) {
+	file site.Part) (T, error) {
 	if v, ok := o.get(key); ok {
 		return v.(T), nil
 	}
 	var none T
-	path, err := o.files.Fetch(ctx, file)
+	path, err := o.pdf(ctx, file)
 	if err != nil {
 		return none, err
 	}
@@ -142,17 +130,24 @@ func lookUp[T any](ctx context.Context, o *originals, key string, size func(T) i
 		return none, err
 	}
 	v, err := read(r, path)
-	var bad *extract.Error
-	switch {
-	case errors.As(err, &bad) && bad.Code == extract.Unreadable:
-		return none, fmt.Errorf("page: %w: %w", concordat.ErrNotFound, err)
-	case errors.As(err, &bad):
-		return none, fmt.Errorf("page: %w: %w", concordat.ErrInvalid, err)
-	case err != nil:
-		return none, err
+	if err != nil {
+		return none, ofFile(err)
 	}
 	o.put(key, v, size(v))
 	return v, nil
+}
+
+// ofFile makes what is wrong with a file an error that pages understand: concordat.ErrNotFound if it has no such page,
+// concordat.ErrInvalid if it cannot be read.
+func ofFile(err error) error {
+	var bad *extract.Error
+	switch {
+	case errors.As(err, &bad) && bad.Code == extract.Unreadable:
+		return fmt.Errorf("page: %w: %w", concordat.ErrNotFound, err)
+	case errors.As(err, &bad):
+		return fmt.Errorf("page: %w: %w", concordat.ErrInvalid, err)
+	}
+	return err
 }
 
 func (o *originals) get(key string) (any, bool) {

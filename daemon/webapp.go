@@ -100,7 +100,7 @@ func (s *Daemon) OpenWebApp() (*WebApp, error) {
 			return s.options.Sign.WriteFile(w, signing.Form(form), write)
 		},
 		ReportPDF: pdfWriter(o, s.options.Sign),
-		Originals: newOriginals(files, d.reader),
+		Originals: newOriginals(files, d.reader, instance.Extraction(o.Config)),
 		Partners:  func(ctx context.Context) ([]web.Partner, error) { return partnerChoices(ctx, o) },
 		Room:      o.CheckDisk,
 		Admin:     s.administration(),

@@ -43,6 +43,7 @@ func (f *Files) Fetch(ctx context.Context, hash string) (string, error) {
 	err = f.db.read().Row(ctx, `SELECT size FROM file WHERE hash = ?`, hash).Scan(&size)
 	if errors.Is(err, sql.ErrNoRows) {
 		_ = os.Remove(path) // someone else has deleted it; Tidy tries again
+		_ = os.Remove(path + madeSuffix)
 	}
 	if err != nil {
 		return "", f.db.fail(err, "file %s", hash)
@@ -255,6 +256,12 @@ func (f *Files) Erase(ctx context.Context, _ concordat.TaskID, originals []strin
 		if there || err == nil {
 			n++
 		}
+		// What was made from it, also where an earlier call was interrupted between the two.
+		if made := os.Remove(path + madeSuffix); made == nil {
+			err = nil
+		} else if !errors.Is(made, fs.ErrNotExist) {
+			return n, made
+		}
 		if err != nil {
 			continue
 		}
@@ -285,7 +292,7 @@ func (f *Files) Forget(ctx context.Context, since, before time.Time, needed func
 			return nil // no file was ever put, or it went meanwhile
 		case err != nil:
 			return err
-		case d.IsDir():
+		case d.IsDir() && !strings.HasPrefix(d.Name(), "incoming-"):
 			return ctx.Err()
 		}
 		info, err := d.Info()
@@ -298,11 +305,33 @@ func (f *Files) Forget(ctx context.Context, since, before time.Time, needed func
 		if info.ModTime().Before(since) {
 			return nil
 		}
-		keep, err := f.keeps(ctx, d.Name(), !info.ModTime().Before(before), needed)
+		young := !info.ModTime().Before(before)
+		if of, made := strings.CutSuffix(d.Name(), madeSuffix); made && fileName.MatchString(of) {
+			if _, err := os.Stat(strings.TrimSuffix(path, madeSuffix)); !errors.Is(err, fs.ErrNotExist) {
+				return err // it goes with the file
+			}
+			if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+				return err
+			}
+			return nil
+		}
+		if d.IsDir() { // a workplace
+			if young {
+				return fs.SkipDir
+			}
+			if err := os.RemoveAll(path); err != nil {
+				return err
+			}
+			return fs.SkipDir
+		}
+		keep, err := f.keeps(ctx, d.Name(), young, needed)
 		if keep || err != nil {
 			return err
 		}
 		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		if err := os.Remove(path + madeSuffix); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
 		if f.db == nil {

@@ -120,7 +120,7 @@ func (f *Files) Sweep(before time.Time) error {
 		}
 		info, failed := e.Info()
 		if failed == nil && info.ModTime().Before(before) {
-			failed = os.Remove(filepath.Join(f.dir, e.Name()))
+			failed = os.RemoveAll(filepath.Join(f.dir, e.Name()))
 		}
 		if !errors.Is(failed, os.ErrNotExist) {
 			err = errors.Join(err, failed)
@@ -151,6 +151,56 @@ func (f *Files) Path(hash string) (string, error) {
 		return "", err
 	}
 	return path, nil
+}
+
+// madeSuffix ends the name of what is made from a file and kept beside it.
+const madeSuffix = ".pdf"
+
+// Workplace makes an empty folder beside the files for something that is made of one, and returns what removes it. Sweep and Tidy
+// remove what a process that ended has left.
+func (f *Files) Workplace() (dir string, remove func() error, err error) {
+	if err = os.MkdirAll(f.dir, 0o700); err == nil {
+		dir, err = os.MkdirTemp(f.dir, "incoming-*")
+	}
+	if err != nil {
+		return "", nil, fmt.Errorf("make a workplace: %w", engine.NoSpace(err))
+	}
+	return dir, func() error { return os.RemoveAll(dir) }, nil
+}
+
+// Made returns where the PDF is that was made from the file with the hash, for reading only, or concordat.ErrNotFound. It is on
+// this machine alone, and goes with the file.
+func (f *Files) Made(hash string) (string, error) {
+	path, err := f.Path(hash)
+	if err != nil {
+		return "", err
+	}
+	if _, err := os.Stat(path + madeSuffix); errors.Is(err, os.ErrNotExist) {
+		return "", fmt.Errorf("what was made from file %s: %w", hash, concordat.ErrNotFound)
+	} else if err != nil {
+		return "", err
+	}
+	return path + madeSuffix, nil
+}
+
+// PutMade moves the PDF at from, which was made from the file with the hash, beside it, and returns where it is. If the file was
+// deleted meanwhile, it fails with concordat.ErrNotFound and nothing stays. from must be on the same disk.
+func (f *Files) PutMade(hash, from string) (string, error) {
+	path, err := f.Path(hash)
+	if err != nil {
+		return "", err
+	}
+	if err := os.Rename(from, path+madeSuffix); err != nil {
+		return "", fmt.Errorf("keep what was made from file %s: %w", hash, engine.NoSpace(err))
+	}
+	// Erase removes the file first: either it sees what was made, or the file is gone here.
+	if _, err := f.Path(hash); err != nil {
+		if removed := os.Remove(path + madeSuffix); removed != nil && !errors.Is(removed, os.ErrNotExist) {
+			err = errors.Join(err, removed)
+		}
+		return "", err
+	}
+	return path + madeSuffix, nil
 }
 
 // ctxReader ends with its context.

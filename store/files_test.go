@@ -61,6 +61,69 @@ func TestOriginalsTampered(t *testing.T) {
 	})
 }
 
+// What is made from a file stands beside it and goes with it, also if it comes when the file has gone.
+func TestMade(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "originals")
+	f := store.OpenFiles(dir)
+	made := func(content string) string {
+		place, _, err := f.Workplace()
+		must(t, err)
+		path := filepath.Join(place, "out.pdf")
+		must(t, os.WriteFile(path, []byte(content), 0o600))
+		return path
+	}
+	left := func() (names []string) {
+		must(t, filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
+			if err == nil && !d.IsDir() {
+				names = append(names, d.Name())
+			}
+			return err
+		}))
+		return names
+	}
+	put := func(content string) string {
+		hash, _, err := f.Put(t.Context(), strings.NewReader(content), 100)
+		must(t, err)
+		_, err = f.Made(hash)
+		wantErr(t, err, concordat.ErrNotFound)
+		path, err := f.PutMade(hash, made("pages of "+content))
+		must(t, err)
+		if got, err := f.Made(hash); err != nil || got != path {
+			t.Errorf("made %q, %v, want %q", got, err, path)
+		}
+		return hash
+	}
+	first, second := put("first"), put("second")
+	n, err := f.Erase(t.Context(), "", []string{first})
+	if names := left(); err != nil || n != 1 || len(names) != 2 {
+		t.Errorf("erased %d, %v, left %v", n, err, names)
+	}
+	_, err = f.Made(first)
+	wantErr(t, err, concordat.ErrNotFound)
+	_, err = f.PutMade(first, made("too late"))
+	wantErr(t, err, concordat.ErrNotFound)
+	var all []string
+	must(t, f.All(t.Context(), func(hash string) error { all = append(all, hash); return nil }))
+	if len(all) != 1 || all[0] != second {
+		t.Errorf("all are %v", all)
+	}
+	// Orphans go with what nobody needs.
+	path, err := f.Path(second)
+	must(t, err)
+	must(t, os.WriteFile(path[:len(path)-1]+"0.pdf", []byte("orphan"), 0o600))
+	later := time.Now().Add(time.Minute)
+	_, err = f.Tidy(t.Context(), later, func(string) (bool, error) { return true, nil })
+	must(t, err)
+	if names := left(); len(names) != 2 {
+		t.Errorf("of a needed file there are left %v", names)
+	}
+	n, err = f.Tidy(t.Context(), later, func(string) (bool, error) { return false, nil })
+	if names := left(); err != nil || n != 1 || len(names) != 0 {
+		t.Errorf("tidied %d, %v, left %v", n, err, names)
+	}
+	must(t, f.Sweep(later))
+}
+
 // What a killed process left goes at the next start; whole files stay.
 func TestSweepOriginals(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "originals [1]")
@@ -70,9 +133,15 @@ func TestSweepOriginals(t *testing.T) {
 	must(t, err)
 	left := filepath.Join(dir, "incoming-1")
 	must(t, os.WriteFile(left, []byte("a"), 0o600))
+	place, _, err := f.Workplace()
+	must(t, err)
+	must(t, os.WriteFile(filepath.Join(place, "in.docx"), []byte("a"), 0o600))
 	must(t, f.Sweep(time.Now().Add(time.Minute)))
 	if _, err := os.Stat(left); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("what was left: %v", err)
+	}
+	if _, err := os.Stat(place); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("a workplace was left: %v", err)
 	}
 	if _, err := f.Path(hash); err != nil {
 		t.Error(err)

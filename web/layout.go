@@ -51,6 +51,7 @@ type layoutPage struct {
 	Original int      // pages of the original
 	Begins   string   // the run on which each passage begins, in the order of numbers; 0: none
 	Unplaced []string // numbers of passages of this file that are not marked
+	Problem  string   // message key: why no pages are shown; empty: they are
 	Missed   string   // the number of the passage that was looked for in vain
 
 	address string
@@ -96,7 +97,7 @@ func (w reportPages) layoutPage(rw http.ResponseWriter, r *http.Request, v *Visi
 	q := r.URL.Query()
 	piece := q.Get("part") != ""
 	p, got, err := w.reader(r, v, piece)
-	if err == nil && p.originals == nil {
+	if err == nil && !p.MayLeaf() {
 		err = fmt.Errorf("pages of %s: %w", p.ID, concordat.ErrNotFound)
 	}
 	k := -1
@@ -107,7 +108,10 @@ func (w reportPages) layoutPage(rw http.ResponseWriter, r *http.Request, v *Visi
 	}
 	if err == nil {
 		noteOriginal(r.Context(), w, v, p.ID, piece)
-		err = layOut(w, r, p, got, k)
+		if err = layOut(w, r, p, got, k); errors.Is(err, concordat.ErrInvalid) && !piece {
+			w.o.Logger.Warn("pages", "task", p.ID, "error", err)
+			p.Layout.Problem, err = "layout.failed", nil
+		}
 	}
 	if err != nil {
 		w.Fail(rw, r, v, err)
@@ -122,7 +126,9 @@ func (w reportPages) layoutPage(rw http.ResponseWriter, r *http.Request, v *Visi
 			http.Redirect(rw, r, to, http.StatusSeeOther)
 			return
 		}
-		p.Layout.Missed = p.Report.Number(k)
+		if p.Layout.Problem == "" {
+			p.Layout.Missed = p.Report.Number(k)
+		}
 	}
 	if piece {
 		part(rw, r, p.Layout.Sheet)
@@ -134,7 +140,12 @@ func (w reportPages) layoutPage(rw http.ResponseWriter, r *http.Request, v *Visi
 // layOut prepares the pages that the request asks for, or those of the file with passage k, if that is not negative.
 func layOut(w reportPages, r *http.Request, p *checkPage, got *reading, k int) error {
 	q := r.URL.Query()
-	l := &layoutPage{address: "/checks/" + string(p.ID) + "/pages", Number: 1}
+	l := &layoutPage{address: "/checks/" + string(p.ID) + "/pages", Number: 1, Runs: 1, begins: make([]int, len(p.Report.Evidence))}
+	p.Layout = l
+	if p.originals == nil {
+		l.Problem = "layout." + string(p.unpaged)
+		return nil
+	}
 	if n, err := strconv.Atoi(q.Get("page")); err == nil {
 		l.Number = max(n, 1) // an unparsable value starts at the first
 	}
@@ -167,13 +178,12 @@ func layOut(w reportPages, r *http.Request, p *checkPage, got *reading, k int) e
 			spans[i] = s
 		}
 	}
-	laid, err := w.o.Originals.Layout(r.Context(), p.originals[at].File, own.In(rep.Submission.Text), spans,
+	laid, err := w.o.Originals.Layout(r.Context(), p.originals[at], own.In(rep.Submission.Text), spans,
 		(l.Number-1)*leavesAtOnce+1, leavesAtOnce)
 	if err != nil {
 		return err
 	}
 	l.Original, l.Runs = laid.Pages, (laid.Pages+leavesAtOnce-1)/leavesAtOnce
-	l.begins = make([]int, len(spans))
 	runs := make([]string, len(spans))
 	for i, page := range laid.Begins {
 		if page > 0 {
@@ -184,7 +194,6 @@ func layOut(w reportPages, r *http.Request, p *checkPage, got *reading, k int) e
 		runs[i] = strconv.Itoa(l.begins[i])
 	}
 	l.Begins = strings.Join(runs, " ")
-	p.Layout = l
 	links := w.links(message.LanguageOf(r), p)
 	if s := p.only(q.Get("only")); s != nil {
 		links.Only = s.Ordinal
@@ -246,7 +255,7 @@ func (w reportPages) leafPicture(rw http.ResponseWriter, r *http.Request, v *Vis
 	}
 	var parts []site.Part
 	if err == nil {
-		parts, err = w.originals(r.Context(), t)
+		parts, _, err = w.originals(r.Context(), t)
 	}
 	at := 0
 	if err == nil {
@@ -255,7 +264,7 @@ func (w reportPages) leafPicture(rw http.ResponseWriter, r *http.Request, v *Vis
 	var p *OriginalPage
 	if err == nil {
 		noteOriginal(r.Context(), w, v, t.ID, true)
-		p, err = w.o.Originals.Page(r.Context(), parts[at].File, n)
+		p, err = w.o.Originals.Page(r.Context(), parts[at], n)
 	}
 	switch {
 	case err == nil:
@@ -285,5 +294,5 @@ func (p *checkPage) only(letter string) *report.RankedSource {
 	return nil
 }
 
-// MayLeaf reports whether the submission has pages to leaf through.
-func (p *checkPage) MayLeaf() bool { return p.originals != nil }
+// MayLeaf reports whether the submission has pages to leaf through, or would have them.
+func (p *checkPage) MayLeaf() bool { return p.originals != nil || p.unpaged != PagesNone }

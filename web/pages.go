@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -14,20 +15,31 @@ import (
 	"concordat/store"
 )
 
-// Originals renders the pages of submitted files. Files are named by the hash of their content,
-// as store.Files has them.
+// Originals renders the pages of submitted files, each named by the hash of its content, as store.Files has it, and by the name
+// with which it was submitted.
 type Originals interface {
-	// Paged reports whether the file is kept and has pages that can be shown.
-	Paged(ctx context.Context, file string) bool
+	// Paged reports whether the file is kept and has pages that can be shown, or why not.
+	Paged(ctx context.Context, file site.Part) Pages
 	// Find returns where a span of the file's text is on its pages, with its marks on page n only; n 0: none. It is not sure if
 	// the page does not show the text as it was read.
-	Find(ctx context.Context, file, text string, span concordat.Span, n int) (Found, error)
-	// Page returns page n, from 1, or concordat.ErrNotFound.
-	Page(ctx context.Context, file string, n int) (*OriginalPage, error)
-	// Layout returns up to n pages from number from, without their pictures, with the marks of spans of the file's text, or
-	// concordat.ErrNotFound if there is no such page.
-	Layout(ctx context.Context, file, text string, spans []concordat.Span, from, n int) (*Layout, error)
+	Find(ctx context.Context, file site.Part, text string, span concordat.Span, n int) (Found, error)
+	// Page returns page n, from 1, or concordat.ErrNotFound. It fails with concordat.ErrInvalid if the file has no readable pages.
+	Page(ctx context.Context, file site.Part, n int) (*OriginalPage, error)
+	// Layout returns up to n pages from number from, without their pictures, with the marks of spans of the file's text. It fails
+	// as Page does.
+	Layout(ctx context.Context, file site.Part, text string, spans []concordat.Span, from, n int) (*Layout, error)
 }
+
+// Pages says whether a file has pages that can be shown.
+type Pages string
+
+// The values of Pages.
+const (
+	PagesNone       Pages = ""           // no: it is not kept, or has a format without pages
+	PagesShown      Pages = "shown"      // yes: its own, or those that LibreOffice makes of it
+	PagesNoOffice   Pages = "nooffice"   // LibreOffice would make them, and is not installed
+	PagesUnconfined Pages = "unconfined" // it would, and this system cannot confine it
+)
 
 // Found is the location of a passage in its original.
 type Found struct {
@@ -47,8 +59,8 @@ type OriginalPage struct {
 }
 
 // originals returns the files of a submission, in order. File is empty if the file has no pages: it was pasted text, has
-// another format, or is not kept. If none has pages, originals fails with concordat.ErrNotFound.
-func (w *Web) originals(ctx context.Context, t store.Task) ([]site.Part, error) {
+// another format, or is not kept. If none has pages, originals fails with concordat.ErrNotFound, and why says what is missing.
+func (w *Web) originals(ctx context.Context, t store.Task) (out []site.Part, why Pages, err error) {
 	var j site.Job
 	if w.o.Originals != nil && len(t.Request) > 0 && json.Unmarshal(t.Request, &j) == nil {
 		parts := j.Parts
@@ -56,15 +68,18 @@ func (w *Web) originals(ctx context.Context, t store.Task) ([]site.Part, error) 
 			parts = []site.Part{{Name: j.Name, File: j.File}}
 		}
 		for i, p := range parts {
-			if p.File != "" && !w.o.Originals.Paged(ctx, p.File) {
-				parts[i].File = ""
+			if p.File == "" {
+				continue
+			}
+			if got := w.o.Originals.Paged(ctx, p); got != PagesShown {
+				parts[i].File, why = "", cmp.Or(why, got)
 			}
 		}
 		if slices.ContainsFunc(parts, func(p site.Part) bool { return p.File != "" }) {
-			return parts, nil
+			return parts, PagesShown, nil
 		}
 	}
-	return nil, fmt.Errorf("original of %s: %w", t.ID, concordat.ErrNotFound)
+	return nil, why, fmt.Errorf("original of %s: %w", t.ID, concordat.ErrNotFound)
 }
 
 // stretch is where the text of a file is in that of a report.
@@ -118,7 +133,7 @@ func (p *checkPage) originalLink(i int) string {
 
 // ShownPassage is a program's request for a page with a passage marked.
 type shownPassage struct {
-	File    string
+	File    site.Part
 	own     concordat.Span // of the report's text: the file's
 	rep     *report.Report
 	passage int // its index, from 1; 0: none
@@ -131,12 +146,12 @@ func (w *Web) ShownPassage(ctx context.Context, v *Visitor, id concordat.TaskID,
 	if err != nil {
 		return s, err
 	}
-	parts, err := w.originals(ctx, t)
+	parts, _, err := w.originals(ctx, t)
 	if err != nil {
 		return s, err
 	}
 	if k == "" {
-		s.File = parts[slices.IndexFunc(parts, func(p site.Part) bool { return p.File != "" })].File
+		s.File = parts[slices.IndexFunc(parts, func(p site.Part) bool { return p.File != "" })]
 	} else {
 		if s.rep, err = w.CurrentReport(ctx, v, t, in); err != nil {
 			return s, err
@@ -148,7 +163,7 @@ func (w *Web) ShownPassage(ctx context.Context, v *Visitor, id concordat.TaskID,
 		if !ok {
 			return s, fmt.Errorf("original of passage %q: %w", k, concordat.ErrNotFound)
 		}
-		s.File, s.own = parts[i].File, own
+		s.File, s.own = parts[i], own
 	}
 	w.Audit(ctx, v.Name, "original_read", map[string]any{"task": t.ID})
 	return s, nil

@@ -39,10 +39,18 @@ func (o plainOriginals) read(file string) []string {
 	return strings.Split(string(b), "\f")
 }
 
-func (o plainOriginals) Paged(_ context.Context, file string) bool { return o.read(file) != nil }
+func (o plainOriginals) Paged(_ context.Context, file site.Part) web.Pages {
+	switch {
+	case o.read(file.File) != nil:
+		return web.PagesShown
+	case strings.HasSuffix(file.Name, ".odt"):
+		return web.PagesNoOffice
+	}
+	return web.PagesNone
+}
 
-func (o plainOriginals) Find(_ context.Context, file, text string, span concordat.Span, n int) (web.Found, error) {
-	for i, p := range o.read(file) {
+func (o plainOriginals) Find(_ context.Context, file site.Part, text string, span concordat.Span, n int) (web.Found, error) {
+	for i, p := range o.read(file.File) {
 		if at := strings.Index(p, strings.TrimSpace(span.In(text))); at >= 0 {
 			f := web.Found{Page: i + 1, Sure: true}
 			if n == i+1 {
@@ -54,8 +62,8 @@ func (o plainOriginals) Find(_ context.Context, file, text string, span concorda
 	return web.Found{}, nil
 }
 
-func (o plainOriginals) Page(_ context.Context, file string, n int) (*web.OriginalPage, error) {
-	pages := o.read(file)
+func (o plainOriginals) Page(_ context.Context, file site.Part, n int) (*web.OriginalPage, error) {
+	pages := o.read(file.File)
 	if n < 1 || n > len(pages) {
 		return nil, fmt.Errorf("page %d: %w", n, concordat.ErrNotFound)
 	}
@@ -70,8 +78,8 @@ func (o plainOriginals) Page(_ context.Context, file string, n int) (*web.Origin
 	return &web.OriginalPage{Number: n, Pages: len(pages), Width: 100, Height: 100, PNG: b.Bytes()}, err
 }
 
-func (o plainOriginals) Layout(_ context.Context, file, text string, spans []concordat.Span, from, n int) (*web.Layout, error) {
-	pages := o.read(file)
+func (o plainOriginals) Layout(_ context.Context, file site.Part, text string, spans []concordat.Span, from, n int) (*web.Layout, error) {
+	pages := o.read(file.File)
 	if from < 1 || from > len(pages) {
 		return nil, fmt.Errorf("page %d: %w", from, concordat.ErrNotFound)
 	}
@@ -138,6 +146,22 @@ func TestOriginalPages(t *testing.T) {
 	if audit := d.audited(t); !strings.Contains(audit, "original_read") {
 		t.Errorf("nobody noted who looked at the original: %s", audit)
 	}
+}
+
+// TestNoOffice: without LibreOffice the view of a DOCX or ODT says in one sentence what is missing, and leads nowhere else.
+func TestNoOffice(t *testing.T) {
+	t.Parallel()
+	d := newTestSite(t, false)
+	sue := d.signedIn(t, "sue", store.RoleSubmitter)
+	sue.upload(http.StatusOK, nil, "essay.odt", folios)
+	essay := "/checks/" + string(d.await(t)["essay.odt"])
+	sue.wants(sue.get(essay, http.StatusOK), `<a href="`+essay+`/pages">As laid out</a>`)
+	page := sue.get(essay+"/pages", http.StatusOK)
+	sue.wants(page, "as soon as an administrator installs LibreOffice", "What was compared")
+	if strings.Contains(page, "<figure") || strings.Contains(sue.get(essay+"/passages/1", http.StatusOK), "/pages?") {
+		t.Error("pages are shown, or a passage leads to them")
+	}
+	sue.get(essay+"/pages/1.png", http.StatusNotFound)
 }
 
 // TestOriginalOf: a passage is of the file below whose name it stands, whatever stands before it: members of an archive, a file of

@@ -84,6 +84,7 @@ type checkPage struct {
 	Of             int         // passages in all
 	TextPage       int         // on which it stands, from 1
 	originals      []site.Part // that the submission is; nil: none has pages
+	unpaged        Pages       // why none of originals has pages
 	Comparison
 
 	Now progress // of a check that has not ended
@@ -159,7 +160,7 @@ func (w reportPages) readTask(r *http.Request, v *Visitor, t store.Task, part bo
 		return p, nil, err
 	}
 	p.Report, p.Pages, p.Of = got.Report, got.view.Pages(), got.Report.LastNumber
-	p.originals, _ = w.originals(r.Context(), t) // none: there is no link
+	p.originals, p.unpaged, _ = w.originals(r.Context(), t) // none: there is no link
 	w.NoteRead(r.Context(), v, t.ID, part)
 	return p, got, nil
 }

@@ -12,6 +12,7 @@ import (
 
 	"concordat"
 	"concordat/crypto"
+	"concordat/extract/sandbox"
 	"concordat/federation"
 	"concordat/instance"
 	"concordat/instance/config"
@@ -44,6 +45,7 @@ func (d *doctor) extraction(ctx context.Context, c *config.Config) {
 	}
 	d.ok("fonts", "a report as PDF can be made")
 	d.ocr(ctx, c.Extract.OCR)
+	d.office()
 	options := instance.Extraction(c)
 	options.OCR, options.RequireIsolation = nil, true
 	r := instance.NewReader(options, 1)
@@ -71,6 +73,18 @@ func (d *doctor) extraction(ctx context.Context, c *config.Config) {
 		d.fault("extraction", "the program is damaged: install it again", errors.New("a PDF is read wrongly"))
 	default:
 		d.ok("extraction", "a child reads a PDF")
+	}
+}
+
+// office looks for LibreOffice, which is no must.
+func (d *doctor) office() {
+	switch _, err := sandbox.FindOffice(sandbox.OfficeOptions{}); {
+	case err == nil:
+		d.ok("pages", "LibreOffice makes the pages of DOCX and ODT for the view As laid out")
+	case errors.Is(err, sandbox.ErrNoOffice):
+		d.skipped("pages", "LibreOffice is not installed: reports on DOCX and ODT show the text only; those on PDF need no program")
+	default:
+		d.warning("pages", "reports on DOCX and ODT show the text only", "%v", err)
 	}
 }
 

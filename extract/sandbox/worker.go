@@ -17,11 +17,17 @@ import (
 const workerArg = "extract-worker"
 
 // IsWorker reports whether this process was started as a worker and must call Main.
-func IsWorker() bool { return len(os.Args) == 2 && os.Args[1] == workerArg }
+func IsWorker() bool {
+	return len(os.Args) == 2 && (os.Args[1] == workerArg || os.Args[1] == officeArg)
+}
 
-// Main is the child's side: it serves one file and ends the process. The parent's end of standard
+// Main is the child's side: it serves one file, or becomes LibreOffice, and ends the process. The parent's end of standard
 // input closes when the parent dies, and the child then ends too.
 func Main() {
+	if os.Args[1] == officeArg {
+		fmt.Fprintln(os.Stderr, "office-worker:", becomeOffice(os.Stdin))
+		os.Exit(1)
+	}
 	if err := serve(os.Stdin, os.Stdout); err != nil {
 		fmt.Fprintln(os.Stderr, "extract-worker:", err)
 		os.Exit(1)

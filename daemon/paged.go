@@ -1,0 +1,137 @@
+package daemon
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"concordat"
+	"concordat/extract"
+	"concordat/extract/sandbox"
+	"concordat/site"
+	"concordat/web"
+)
+
+const (
+	// pdfHead is how many bytes of a file are searched for the signature of PDF.
+	pdfHead = 1024
+	// longestMaking bounds how long LibreOffice works on one file: someone waits for the page.
+	longestMaking = 45 * time.Second
+	// deletedPoll is how often a file whose pages are being made is looked for: its deletion ends that.
+	deletedPoll = 200 * time.Millisecond
+)
+
+// keyOf names the pages of a file: what LibreOffice makes of it depends on its format too.
+func keyOf(p site.Part) string { return p.File + strings.ToLower(filepath.Ext(p.Name)) }
+
+// Paged implements web.Originals.
+func (o *originals) Paged(ctx context.Context, p site.Part) web.Pages {
+	path, err := o.files.Fetch(ctx, p.File)
+	if err != nil {
+		return web.PagesNone
+	}
+	switch head := headOf(path); {
+	case bytes.Contains(head, []byte("%PDF-")):
+		return web.PagesShown
+	case !sandbox.Converts(p.Name) || !bytes.HasPrefix(head, []byte("PK\x03\x04")):
+		return web.PagesNone
+	}
+	if _, err := o.files.Made(p.File); err == nil {
+		return web.PagesShown
+	}
+	switch _, err := sandbox.FindOffice(o.office); {
+	case err == nil:
+		return web.PagesShown
+	case errors.Is(err, sandbox.ErrNoOffice):
+		return web.PagesNoOffice
+	}
+	return web.PagesUnconfined
+}
+
+// headOf returns the first bytes of a file; nil if it cannot be read.
+func headOf(path string) []byte {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil
+	}
+	defer func() { _ = f.Close() }() // only read
+	head, err := io.ReadAll(io.LimitReader(f, pdfHead))
+	if err != nil {
+		return nil
+	}
+	return head
+}
+
+// pdf returns where the pages of a file are: in the file itself, or in a PDF that is made of it the first time.
+func (o *originals) pdf(ctx context.Context, p site.Part) (string, error) {
+	path, err := o.files.Fetch(ctx, p.File)
+	if err != nil {
+		return "", err
+	}
+	if bytes.Contains(headOf(path), []byte("%PDF-")) {
+		return path, nil
+	}
+	if made, err := o.files.Made(p.File); err == nil {
+		return made, nil
+	}
+	if failed, ok := o.get("failed " + keyOf(p)); ok {
+		return "", failed.(error)
+	}
+	select {
+	case o.making <- struct{}{}:
+		defer func() { <-o.making }()
+	case <-ctx.Done():
+		return "", ctx.Err()
+	}
+	if made, err := o.files.Made(p.File); err == nil { // while this one waited
+		return made, nil
+	}
+	made, err := o.makePDF(ctx, p, path)
+	var bad *extract.Error
+	if errors.As(err, &bad) {
+		err = ofFile(err)
+		o.put("failed "+keyOf(p), err, 1<<10) // it would fail again
+	}
+	return made, err
+}
+
+// makePDF has LibreOffice make a PDF of the file at path, and keeps it beside that file.
+func (o *originals) makePDF(ctx context.Context, p site.Part, path string) (made string, err error) {
+	office, err := sandbox.FindOffice(o.office)
+	if err != nil {
+		return "", errors.Join(concordat.ErrNotFound, err) // it was there a moment ago
+	}
+	dir, remove, err := o.files.Workplace()
+	if err != nil {
+		return "", err
+	}
+	defer func() { err = errors.Join(err, remove()) }()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	watched := make(chan struct{})
+	defer func() { cancel(); <-watched }()
+	go func() {
+		defer close(watched)
+		for tick := time.Tick(deletedPoll); ; {
+			select {
+			case <-ctx.Done():
+				return
+			case <-tick:
+				if _, err := os.Stat(path); errors.Is(err, os.ErrNotExist) {
+					cancel()
+					return
+				}
+			}
+		}
+	}()
+	out, err := office.PDF(ctx, path, p.Name, dir)
+	if err != nil {
+		return "", err
+	}
+	return o.files.PutMade(p.File, out)
+}

@@ -1,0 +1,236 @@
+package sandbox
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	"concordat/extract"
+)
+
+// Office makes PDFs of word-processor files with LibreOffice, a program apart that must be installed. It runs in a process that
+// reads its own program, fonts and one folder, writes to that folder alone, has no network and starts no other program; without
+// that, FindOffice fails. Each file gets a process and a profile of its own, with limits on time, memory and output. Safe for
+// concurrent use.
+type Office struct {
+	o       OfficeOptions
+	program string // soffice.bin
+}
+
+// OfficeOptions configure an Office. A zero field means its default.
+type OfficeOptions struct {
+	// Command is the program; default "soffice" or "libreoffice", looked up in PATH.
+	Command string
+	// Wall is the longest time for one file; default 2 minutes.
+	Wall time.Duration
+	// CPU is the most processor time for one file, rounded up to seconds; default 1 minute.
+	CPU time.Duration
+	// Memory is the most memory in bytes; default 1 GiB.
+	Memory int64
+	// MaxOutput is the most bytes of a PDF, and of any other file that LibreOffice writes; default 256 MiB.
+	MaxOutput int64
+	// Executable is the program to run as child; default the running one.
+	Executable string
+}
+
+// Why there is no Office.
+var (
+	ErrNoOffice   = errors.New("LibreOffice is not installed")
+	ErrUnconfined = errors.New("this system cannot confine LibreOffice: it needs Linux 5.13 with Landlock and seccomp")
+)
+
+// officeFilters are the names of LibreOffice's own readers by the ending of a name: a file is read as what it is called, or not
+// at all.
+var officeFilters = map[string]string{".docx": "MS Word 2007 XML", ".odt": "writer8"}
+
+// Converts reports whether an Office makes a PDF of files with this name.
+func Converts(name string) bool { return officeFilters[strings.ToLower(filepath.Ext(name))] != "" }
+
+// FindOffice looks for LibreOffice. It fails with ErrNoOffice or ErrUnconfined.
+func FindOffice(o OfficeOptions) (*Office, error) {
+	if o.Wall == 0 {
+		o.Wall = 2 * time.Minute
+	}
+	if o.CPU == 0 {
+		o.CPU = time.Minute
+	}
+	if o.Memory == 0 {
+		o.Memory = 1 << 30
+	}
+	if o.MaxOutput == 0 {
+		o.MaxOutput = 256 << 20
+	}
+	var err error
+	if o.Executable == "" {
+		if o.Executable, err = os.Executable(); err != nil {
+			return nil, fmt.Errorf("find the running program: %w", err)
+		}
+	}
+	names := []string{o.Command}
+	if o.Command == "" {
+		names = []string{"soffice", "libreoffice"}
+	}
+	for _, name := range names {
+		path, err := exec.LookPath(name)
+		if err == nil {
+			path, err = filepath.EvalSymlinks(path)
+		}
+		if err != nil {
+			continue
+		}
+		// soffice is a script that starts this one, which is all that is needed without a screen.
+		program := filepath.Join(filepath.Dir(path), "soffice.bin")
+		if info, err := os.Stat(program); err != nil || !info.Mode().IsRegular() {
+			continue
+		}
+		if !officeConfined() {
+			return nil, ErrUnconfined
+		}
+		return &Office{o, program}, nil
+	}
+	return nil, ErrNoOffice
+}
+
+// officeArg is the hidden command under which the binary becomes LibreOffice.
+const officeArg = "office-worker"
+
+// officeJob tells such a process what to do.
+type officeJob struct {
+	Program string   `json:"program"`
+	Args    []string `json:"args"`
+	Dir     string   `json:"dir"` // the folder that it may read and write
+	CPU     int64    `json:"cpu_seconds"`
+	Memory  int64    `json:"memory"`
+	Output  int64    `json:"output"`
+}
+
+// officeProfile is the part of a profile that keeps LibreOffice from running and fetching what a file names.
+const officeProfile = `<?xml version="1.0" encoding="UTF-8"?>
+<oor:items xmlns:oor="http://openoffice.org/2001/registry">
+<item oor:path="/org.openoffice.Office.Common/Security/Scripting">
+<prop oor:name="MacroSecurityLevel" oor:op="fuse"><value>3</value></prop>
+<prop oor:name="DisableMacrosExecution" oor:op="fuse"><value>true</value></prop>
+<prop oor:name="BlockUntrustedRefererLinks" oor:op="fuse"><value>true</value></prop>
+</item>
+<item oor:path="/org.openoffice.Office.Writer/Content/Update">
+<prop oor:name="Link" oor:op="fuse"><value>2</value></prop>
+</item>
+</oor:items>
+`
+
+// firstStart is the exit code of a LibreOffice that has set up its profile and wants to be started again.
+const firstStart = 81
+
+// PDF makes a PDF of the file at path, which is read as its name says (see Converts), and returns where it is below dir: a
+// folder of the caller's for this call alone, which takes everything that LibreOffice writes. What is wrong with the file is an
+// *extract.Error; any other error is the machine's, or ctx.
+func (f *Office) PDF(ctx context.Context, path, name, dir string) (string, error) {
+	ext := strings.ToLower(filepath.Ext(name))
+	filter := officeFilters[ext]
+	if filter == "" {
+		return "", &extract.Error{Code: extract.Unsupported, Detail: "no pages are made of this format"}
+	}
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return "", err
+	}
+	for _, sub := range []string{"profile/user", "tmp", "out", "home"} {
+		if err := os.MkdirAll(filepath.Join(dir, sub), 0o700); err != nil {
+			return "", err
+		}
+	}
+	if err := os.WriteFile(filepath.Join(dir, "profile/user/registrymodifications.xcu"), []byte(officeProfile), 0o600); err != nil {
+		return "", err
+	}
+	in := filepath.Join(dir, "in"+ext)
+	if err := copyFile(in, path); err != nil {
+		return "", err
+	}
+	job := officeJob{Program: f.program, Dir: dir, CPU: int64((f.o.CPU + time.Second - 1) / time.Second), Memory: f.o.Memory,
+		Output: f.o.MaxOutput,
+		Args: []string{"--headless", "--norestore", "--nolockcheck", "--nodefault", "--nologo",
+			"-env:UserInstallation=" + (&url.URL{Scheme: "file", Path: dir + "/profile"}).String(), "--infilter=" + filter,
+			"--convert-to", `pdf:writer_pdf_Export:{"ExportNotes":{"type":"boolean","value":"false"}}`,
+			"--outdir", filepath.Join(dir, "out"), in}}
+	timed, cancel := context.WithTimeout(ctx, f.o.Wall)
+	defer cancel()
+	end, err := f.start(timed, job)
+	if err == nil && end.state.ExitCode() == firstStart {
+		end, err = f.start(timed, job)
+	}
+	switch {
+	case ctx.Err() != nil:
+		return "", ctx.Err()
+	case err != nil:
+		return "", err
+	}
+	out := filepath.Join(dir, "out", "in.pdf")
+	if !end.state.Success() || !isPDF(out, f.o.MaxOutput) {
+		late := timed.Err() != nil
+		return "", end.cause(late, Options{Wall: f.o.Wall, CPU: f.o.CPU, Memory: f.o.Memory},
+			fmt.Errorf("LibreOffice made no PDF (%v)", end.state))
+	}
+	return out, nil
+}
+
+// start runs LibreOffice once. The error is that of the machine.
+func (f *Office) start(ctx context.Context, job officeJob) (ending, error) {
+	var in bytes.Buffer
+	if err := writeFrame(&in, job); err != nil {
+		return ending{}, err
+	}
+	var said headBuffer
+	cmd := exec.CommandContext(ctx, f.o.Executable, officeArg)
+	cmd.Env = []string{"GOTRACEBACK=none", ownNamespaces + "=1"}
+	cmd.Dir = "/"
+	cmd.Stdin, cmd.Stderr = &in, &said
+	// In a PID namespace of its own a process stands before it, which kills it when asked to end.
+	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
+	cmd.WaitDelay = killTime
+	err := cmd.Run()
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) && ctx.Err() == nil {
+		return ending{}, fmt.Errorf("start LibreOffice: %w", err)
+	}
+	if cmd.ProcessState == nil {
+		return ending{}, ctx.Err()
+	}
+	return ending{cmd.ProcessState, said.String()}, nil
+}
+
+func isPDF(path string, most int64) bool {
+	info, err := os.Lstat(path)
+	if err != nil || !info.Mode().IsRegular() || info.Size() > most {
+		return false
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return false
+	}
+	defer func() { _ = f.Close() }() // only read
+	head, err := io.ReadAll(io.LimitReader(f, pdfHead))
+	return err == nil && bytes.Contains(head, []byte("%PDF-"))
+}
+
+func copyFile(to, from string) (err error) {
+	in, err := os.Open(from)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = in.Close() }() // only read
+	out, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(out, in)
+	return errors.Join(err, out.Close())
+}

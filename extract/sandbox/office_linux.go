@@ -1,0 +1,204 @@
+//go:build amd64 || arm64
+
+package sandbox
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"runtime"
+	"syscall"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// becomeOffice reads a job, gives up every right that it does not need, and turns this process into LibreOffice. It returns only
+// if it fails.
+func becomeOffice(in io.Reader) error {
+	var j officeJob
+	if err := readFrame(in, &j, maxFrame); err != nil {
+		return err
+	}
+	for _, l := range []struct {
+		which int
+		most  uint64
+	}{{unix.RLIMIT_CPU, uint64(j.CPU)}, {unix.RLIMIT_FSIZE, uint64(j.Output)}, {unix.RLIMIT_CORE, 0}, {unix.RLIMIT_NOFILE, 256},
+		{unix.RLIMIT_DATA, uint64(j.Memory)}} {
+		if err := unix.Setrlimit(l.which, &unix.Rlimit{Cur: l.most, Max: l.most}); err != nil {
+			return fmt.Errorf("set limit %d: %w", l.which, err)
+		}
+	}
+	if err := unix.Chdir(j.Dir); err != nil {
+		return err
+	}
+	// The rules hold for the thread that sets them, and for the program that it becomes.
+	runtime.LockOSThread()
+	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
+		return err
+	}
+	if err := restrictFiles(j); err != nil {
+		return fmt.Errorf("restrict files: %w", err)
+	}
+	if err := forbidToOffice(); err != nil {
+		return fmt.Errorf("restrict system calls: %w", err)
+	}
+	env := []string{"HOME=" + j.Dir + "/home", "TMPDIR=" + j.Dir + "/tmp", "LANG=C.UTF-8", "PATH=/nowhere", "SAL_USE_VCLPLUGIN=svp",
+		"SAL_DISABLE_OPENCL=1"}
+	return unix.Exec(j.Program, append([]string{j.Program}, j.Args...), env)
+}
+
+// landlockVersion returns the version of Landlock that the kernel has; 0: none.
+func landlockVersion() int {
+	v, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, 0, 0, unix.LANDLOCK_CREATE_RULESET_VERSION)
+	if errno != 0 {
+		return 0
+	}
+	return int(v)
+}
+
+func officeConfined() bool { return landlockVersion() > 0 }
+
+// What Landlock lets LibreOffice do (landlock(7)).
+const (
+	mayRead = unix.LANDLOCK_ACCESS_FS_READ_FILE | unix.LANDLOCK_ACCESS_FS_READ_DIR
+	mayRun  = mayRead | unix.LANDLOCK_ACCESS_FS_EXECUTE
+	// inVersion1 are all rights of the first version.
+	inVersion1 = unix.LANDLOCK_ACCESS_FS_MAKE_SYM<<1 - 1
+	ofAFile    = unix.LANDLOCK_ACCESS_FS_EXECUTE | unix.LANDLOCK_ACCESS_FS_WRITE_FILE | unix.LANDLOCK_ACCESS_FS_READ_FILE |
+		unix.LANDLOCK_ACCESS_FS_TRUNCATE
+)
+
+// restrictFiles leaves this thread the program, what it needs of the system, and the folder of the job.
+func restrictFiles(j officeJob) error {
+	version := landlockVersion()
+	if version == 0 {
+		return ErrUnconfined
+	}
+	rules := struct{ files, net, scoped uint64 }{files: inVersion1}
+	size := unsafe.Sizeof(rules.files)
+	if version >= 2 {
+		rules.files |= unix.LANDLOCK_ACCESS_FS_REFER
+	}
+	if version >= 3 {
+		rules.files |= unix.LANDLOCK_ACCESS_FS_TRUNCATE
+	}
+	if version >= 4 {
+		rules.net, size = unix.LANDLOCK_ACCESS_NET_BIND_TCP|unix.LANDLOCK_ACCESS_NET_CONNECT_TCP, 2*size
+	}
+	if version >= 5 {
+		rules.files |= unix.LANDLOCK_ACCESS_FS_IOCTL_DEV
+	}
+	if version >= 6 {
+		rules.scoped, size = unix.LANDLOCK_SCOPE_ABSTRACT_UNIX_SOCKET|unix.LANDLOCK_SCOPE_SIGNAL, unsafe.Sizeof(rules)
+	}
+	fd, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, uintptr(unsafe.Pointer(&rules)), size, 0)
+	if errno != 0 {
+		return errno
+	}
+	// All of it is below the folder of the program's folder; a link there leads to what is named here.
+	program := filepath.Dir(filepath.Dir(j.Program))
+	for _, r := range []struct {
+		path   string
+		rights uint64
+	}{
+		{j.Dir, rules.files &^ (unix.LANDLOCK_ACCESS_FS_EXECUTE | unix.LANDLOCK_ACCESS_FS_MAKE_CHAR | unix.LANDLOCK_ACCESS_FS_MAKE_BLOCK)},
+		{program, mayRun}, {"/usr/lib", mayRun}, {"/usr/lib64", mayRun}, {"/lib", mayRun}, {"/lib64", mayRun},
+		{"/usr/share", mayRead}, {"/usr/local/share/fonts", mayRead}, {"/etc/fonts", mayRead}, {"/etc/libreoffice", mayRead},
+		{"/var/lib/libreoffice", mayRead}, {"/var/spool/libreoffice", mayRead}, // what extensions of all users have left there
+		{"/var/cache/fontconfig", mayRead}, {"/etc/ld.so.cache", mayRead}, {"/etc/localtime", mayRead},
+		{"/dev/null", mayRead | unix.LANDLOCK_ACCESS_FS_WRITE_FILE}, {"/dev/urandom", mayRead}, {"/dev/random", mayRead},
+	} {
+		if err := allowPath(int(fd), r.path, r.rights); err != nil {
+			return fmt.Errorf("%s: %w", r.path, err)
+		}
+	}
+	if _, _, errno := unix.Syscall(unix.SYS_LANDLOCK_RESTRICT_SELF, fd, 0, 0); errno != 0 {
+		return errno
+	}
+	return unix.Close(int(fd))
+}
+
+// allowPath adds a rule for a path. What is not there needs none.
+func allowPath(rules int, path string, rights uint64) error {
+	fd, err := unix.Open(path, unix.O_PATH|unix.O_CLOEXEC, 0)
+	if errors.Is(err, syscall.ENOENT) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer func() { _ = unix.Close(fd) }() // nothing was written
+	var st unix.Stat_t
+	if err := unix.Fstat(fd, &st); err != nil {
+		return err
+	}
+	if st.Mode&unix.S_IFMT != unix.S_IFDIR {
+		rights &= ofAFile
+	}
+	rule := unix.LandlockPathBeneathAttr{Allowed_access: rights, Parent_fd: int32(fd)}
+	_, _, errno := unix.Syscall6(unix.SYS_LANDLOCK_ADD_RULE, uintptr(rules), unix.LANDLOCK_RULE_PATH_BENEATH,
+		uintptr(unsafe.Pointer(&rule)), 0, 0, 0)
+	if errno != 0 {
+		return errno
+	}
+	return nil
+}
+
+// deniedToOffice are calls that converting a file does not need and that reach beyond files: other processes, the kernel's
+// settings, namespaces, and ways around a filter.
+var deniedToOffice = []int{
+	unix.SYS_PTRACE, unix.SYS_PROCESS_VM_READV, unix.SYS_PROCESS_VM_WRITEV, unix.SYS_KCMP, unix.SYS_PIDFD_OPEN, unix.SYS_PIDFD_GETFD,
+	unix.SYS_PIDFD_SEND_SIGNAL, unix.SYS_TKILL, unix.SYS_RT_SIGQUEUEINFO, unix.SYS_RT_TGSIGQUEUEINFO, unix.SYS_IO_URING_SETUP,
+	unix.SYS_IO_URING_ENTER, unix.SYS_IO_URING_REGISTER, unix.SYS_BPF, unix.SYS_PERF_EVENT_OPEN, unix.SYS_USERFAULTFD, unix.SYS_KEYCTL,
+	unix.SYS_ADD_KEY, unix.SYS_REQUEST_KEY, unix.SYS_MOUNT, unix.SYS_UMOUNT2, unix.SYS_PIVOT_ROOT, unix.SYS_CHROOT, unix.SYS_UNSHARE,
+	unix.SYS_SETNS, unix.SYS_OPEN_TREE, unix.SYS_MOVE_MOUNT, unix.SYS_FSOPEN, unix.SYS_FSCONFIG, unix.SYS_FSMOUNT, unix.SYS_FSPICK,
+	unix.SYS_MOUNT_SETATTR, unix.SYS_OPEN_BY_HANDLE_AT, unix.SYS_NAME_TO_HANDLE_AT, unix.SYS_INIT_MODULE, unix.SYS_FINIT_MODULE,
+	unix.SYS_DELETE_MODULE, unix.SYS_KEXEC_LOAD, unix.SYS_REBOOT, unix.SYS_SWAPON, unix.SYS_SWAPOFF, unix.SYS_ACCT, unix.SYS_QUOTACTL,
+	unix.SYS_SETTIMEOFDAY, unix.SYS_CLOCK_SETTIME, unix.SYS_ADJTIMEX, unix.SYS_SETHOSTNAME, unix.SYS_SETDOMAINNAME, unix.SYS_SYSLOG,
+	unix.SYS_SENDTO, unix.SYS_SENDMSG, unix.SYS_SENDMMSG, unix.SYS_EXECVEAT,
+}
+
+// forbidToOffice installs a filter for this thread: no sockets but streams between processes of one machine, none of which it
+// may connect, no signal to another process, no new namespace, and nothing of deniedToOffice.
+func forbidToOffice() error {
+	const bpfAbove = unix.BPF_JMP | unix.BPF_JGE | unix.BPF_K
+	const otherCalls = 0x40000000 // of x32, a second set of numbers for the same calls
+	const bpfAnd = unix.BPF_ALU | unix.BPF_AND | unix.BPF_K
+	refuse := func(e unix.Errno) unix.SockFilter {
+		return unix.SockFilter{Code: bpfGive, K: unix.SECCOMP_RET_ERRNO | uint32(e)}
+	}
+	load := func(at uint32) unix.SockFilter { return unix.SockFilter{Code: bpfLoad, K: at} }
+	allow, deny := unix.SockFilter{Code: bpfGive, K: unix.SECCOMP_RET_ALLOW}, refuse(unix.EPERM)
+	p := []unix.SockFilter{load(dataArch), {Code: bpfEqual, K: auditArch, Jt: 1}, deny, load(dataNumber),
+		{Code: bpfAbove, K: otherCalls, Jf: 1}, deny}
+	call := func(number int, body ...unix.SockFilter) {
+		p = append(p, unix.SockFilter{Code: bpfEqual, K: uint32(number), Jf: uint8(len(body))})
+		p = append(p, body...)
+	}
+	for _, n := range deniedToOffice {
+		call(n, deny)
+	}
+	call(unix.SYS_CONNECT, refuse(unix.ECONNREFUSED))
+	// LibreOffice wants a socket in /tmp, where another one could ask it to open a file. It gets none and is told that it has it.
+	call(unix.SYS_BIND, refuse(0))
+	call(unix.SYS_LISTEN, refuse(0))
+	call(unix.SYS_SOCKET,
+		load(dataArg0), unix.SockFilter{Code: bpfEqual, K: unix.AF_UNIX, Jf: 3},
+		load(dataArg1), unix.SockFilter{Code: bpfAnd, K: 0xf}, unix.SockFilter{Code: bpfEqual, K: unix.SOCK_STREAM, Jt: 1},
+		refuse(unix.EACCES), allow)
+	call(unix.SYS_CLONE, load(dataArg0), unix.SockFilter{Code: bpfBits, K: newNamespace, Jf: 1}, deny, allow)
+	call(unix.SYS_CLONE3, refuse(unix.ENOSYS))
+	for _, n := range []int{unix.SYS_KILL, unix.SYS_TGKILL} {
+		call(n, load(dataArg0), unix.SockFilter{Code: bpfEqual, K: uint32(unix.Getpid()), Jt: 1}, deny, allow)
+	}
+	p = append(p, allow)
+	program := unix.SockFprog{Len: uint16(len(p)), Filter: &p[0]}
+	_, _, errno := unix.RawSyscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, 0, uintptr(unsafe.Pointer(&program)))
+	runtime.KeepAlive(p)
+	if errno != 0 {
+		return errno
+	}
+	return nil
+}
