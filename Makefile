@@ -24,7 +24,8 @@ FORCE:
 demo:
 	sh deploy/setup.sh build
 	$(MAKE) --no-print-directory build
-	sh demo/run.sh $(BIN)
+	$(GO) build $(STRIP) -o bin/demo-repository ./cmd/demo-repository
+	sh demo/run.sh $(BIN) bin/demo-repository
 
 test:
 	sh deploy/setup.sh test

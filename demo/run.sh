@@ -1,17 +1,19 @@
 #!/bin/sh
-# run.sh BIN: four sites as four processes on this machine, joined to a federation by the commands that
-# administrators use; one submission is checked at the first, whose sources lie at three of them, while the
-# fourth refuses. The check stays: of a document that the funder takes in later both sides are alerted. Everything it makes is in demo/site, which it removes first. Its last line is
-# "report: <absolute path>.html".
+# run.sh BIN REPOSITORY: four sites as four processes on this machine, joined to a federation by the commands that
+# administrators use. The first also harvests a small repository, which REPOSITORY serves. One submission is checked at the
+# first, whose sources lie at three of the sites, while the fourth refuses. The check stays: of a document that the funder
+# takes in later both sides are alerted, and settle the case together. Everything it makes is in demo/site, which it
+# removes first. Its last line is "report: <absolute path>.html".
 set -eu
-if [ $# -ne 1 ] || [ ! -x "$1" ]; then
-	echo "usage: demo/run.sh BIN, where BIN is the concordat program (make build makes bin/concordat)" >&2
+if [ $# -ne 2 ] || [ ! -x "$1" ] || [ ! -x "$2" ]; then
+	echo "usage: demo/run.sh BIN REPOSITORY, where BIN is bin/concordat and REPOSITORY is bin/demo-repository (make demo)" >&2
 	exit 2
 fi
 bin=$(cd "$(dirname "$1")" && pwd)/$(basename "$1")
+repository=$(cd "$(dirname "$2")" && pwd)/$(basename "$2")
 here=$(cd "$(dirname "$0")" && pwd)
 base=${DEMO_SITE:-$here/site}
-port=${DEMO_PORT:-28420} # and the three after it
+port=${DEMO_PORT:-28420} # and the four after it
 submission=$here/submission/shared-evidence-commons.docx
 
 unset CONCORDAT_DATA
@@ -32,6 +34,7 @@ field() { sed -n "s/.*\"$1\":\"\([^\"]*\)\".*/\1/p" | head -n 1; } # of JSON on 
 site() {
 	at "$1" init --site "$1" --title "$2" >/dev/null
 	printf 'serve: {listen: "127.0.0.1:0"}\nfederation: {listen: "127.0.0.1:%s"}\n' "$port" >>"$base/$1/concordat.yaml"
+	[ "$1" != university ] || printf 'harvest: {allow: "127.0.0.0/8", pause: 0s}\n' >>"$base/$1/concordat.yaml"
 	at "$1" site key init >/dev/null
 	at "$1" site card --name "$2" --contact "integrity@$1.example" --url "https://127.0.0.1:$port" >/dev/null
 	port=$((port + 1))
@@ -51,6 +54,20 @@ site university "Demonstration University" commons commons
 site funder "Demonstration Funder" calls calls
 site library "Demonstration Law Library" laws laws
 site archive "Demonstration Archive" proposals calls
+
+echo
+echo "the university harvests a repository, which has the declaration that is in its own library too"
+"$repository" "127.0.0.1:$port" "$here/library/commons" >"$base/repository.log" 2>&1 &
+serving="$serving $!"
+at university library create theses --title "Repository of the demonstration" >/dev/null
+at university harvest add "http://127.0.0.1:$port/oai" --name repository --library theses
+waited=0
+until at university harvest list | grep -q '3 kept, 1 embargoed'; do
+	waited=$((waited + 1))
+	[ $waited -lt 300 ] || { echo "the repository was not harvested" >&2; at university harvest list >&2; cat "$base/repository.log" >&2; exit 1; }
+	sleep 0.2
+done
+at university harvest list
 
 # enrol SITE: the site invites the university; both administrators compare six words and confirm
 university=$(at university --json site card | field site)
@@ -104,5 +121,21 @@ for side in university funder; do
 	echo "$side:"
 	at $side alert list
 done
+echo
+echo "both sites see one case of it, and settle it:"
+case=$(at university --json case list | field id)
+at university case confirm "$case" --words "One paragraph is the same" --contact "integrity@university.example" >/dev/null
+at funder case confirm "$case" --words "We saw it too" --contact "grants@funder.example" >/dev/null
+for side in university funder; do
+	waited=0
+	until at $side case list | grep -q confirmed; do # once the other side's word is there
+		waited=$((waited + 1))
+		[ $waited -lt 300 ] || { echo "the case was not settled" >&2; at $side case show "$case" >&2; exit 1; }
+		sleep 0.2
+	done
+	echo "$side:"
+	at $side case show "$case"
+done
+echo
 echo "as PDF: $base/report.pdf"
 echo "report: $base/report.html"

@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -27,7 +28,20 @@ type demoReport struct {
 			Here                    concordat.Span
 		}
 	}
+	Sources []demoSource
 }
+
+// demoSource is a source with the other places of its work.
+type demoSource struct {
+	demoPlace
+	Work *struct {
+		Page string
+		IDs  []struct{ URL string }
+	}
+	Also []demoPlace
+}
+
+type demoPlace struct{ Site, Library, Document string }
 
 // leastFound is the number of code points from which a reused passage has to be found when it
 // stands alone: shorter ones are not fingerprinted.
@@ -52,8 +66,12 @@ func TestDemo(t *testing.T) {
 	}
 	base := filepath.Join(t.TempDir(), "site")
 	data := filepath.Join(base, "university")
-	run := exec.Command("sh", "../../demo/run.sh", bin)
-	run.Env = append(os.Environ(), "XDG_CACHE_HOME="+scripttest.CacheDir(), "DEMO_SITE="+base, "DEMO_PORT="+strconv.Itoa(ports.Free(t, 4)[0]))
+	repository, err := exec.LookPath("demo-repository")
+	if err != nil {
+		t.Fatal(err)
+	}
+	run := exec.Command("sh", "../../demo/run.sh", bin, repository)
+	run.Env = append(os.Environ(), "XDG_CACHE_HOME="+scripttest.CacheDir(), "DEMO_SITE="+base, "DEMO_PORT="+strconv.Itoa(ports.Free(t, 5)[0]))
 	out, err := run.Output()
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)
@@ -99,11 +117,26 @@ func TestDemo(t *testing.T) {
 		}
 	}
 
+	// Both have settled the case of it alike, and each knows the other's contact.
+	for name, want := range map[string]string{"university": "grants@funder.example", "funder": "integrity@university.example"} {
+		out, _ := output(t, cli.Done, filepath.Join(base, name), "case", "list", "--json")
+		if !strings.Contains(out, `"state":"confirmed"`) || !strings.Contains(out, want) || strings.Count(out, "\n") != 1 {
+			t.Errorf("cases of %s: %s", name, out)
+		}
+	}
+
 	truth, err := demo.ReadTruth()
 	if err != nil {
 		t.Fatal(err)
 	}
 	text, rep := checkDemo(t, data, filepath.Join("../../demo", truth.Submission))
+	// The declaration that the library and the repository hold is one source, with its page and its DOI.
+	if i := slices.IndexFunc(rep.Sources, func(s demoSource) bool { return s.Work != nil }); i < 0 {
+		t.Errorf("no source has a work: %+v", rep.Sources)
+	} else if s := rep.Sources[i]; len(s.Also) != 1 || s.Library != "theses" || s.Also[0].Document != "universal-declaration-en.txt" ||
+		!strings.HasSuffix(s.Work.Page, "/item/1") || len(s.Work.IDs) != 1 || s.Work.IDs[0].URL != "https://doi.org/10.5072/concordat.demo.1" {
+		t.Errorf("the declaration: %+v", s)
+	}
 	asked, answered := 0, 0 // of partners, whether a passage is theirs
 	for _, p := range truth.Passages {
 		span, ok := codePoints(text, p.Text)
@@ -182,7 +215,7 @@ func (r *demoReport) share(span concordat.Span, documents ...string) float64 {
 	held := make([]bool, span.Len())
 	for _, e := range r.Evidence {
 		for _, s := range e.Sources {
-			if len(documents) > 0 && !isOneOf(s.Site, s.Library, s.Document, documents) {
+			if len(documents) > 0 && !r.isOneOf(demoPlace{s.Site, s.Library, s.Document}, documents) {
 				continue
 			}
 			for i := max(span.Start, s.Here.Start); i < min(span.End, s.Here.End); i++ {
@@ -197,6 +230,17 @@ func (r *demoReport) share(span concordat.Span, documents ...string) float64 {
 		}
 	}
 	return float64(n) / float64(len(held))
+}
+
+// isOneOf is the function isOneOf for any of the places of a source's work.
+func (r *demoReport) isOneOf(p demoPlace, names []string) bool {
+	all := []demoPlace{p}
+	for _, s := range r.Sources {
+		if places := append(s.Also, s.demoPlace); slices.Contains(places, p) {
+			all = places
+		}
+	}
+	return slices.ContainsFunc(all, func(x demoPlace) bool { return isOneOf(x.Site, x.Library, x.Document, names) })
 }
 
 // isOneOf reports whether a document is one of those named as in truth.json: by path, rows of a

@@ -6,6 +6,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"concordat/demo/repository"
 	"concordat/extract/sandbox"
 	"concordat/internal/scripttest"
 	"concordat/internal/storetest"
@@ -17,7 +18,7 @@ func TestMain(m *testing.M) {
 		sandbox.Main() // the test binary is the program, so it is the extraction worker too
 	}
 	scripttest.Commands(run)
-	testscript.Main(stopping{m}, map[string]func(){"concordat": main})
+	testscript.Main(stopping{m}, map[string]func(){"concordat": main, "demo-repository": repository.Main})
 }
 
 // stopping runs the tests and ends the database server that they started.
