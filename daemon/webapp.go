@@ -93,6 +93,7 @@ func (s *Daemon) OpenWebApp() (*WebApp, error) {
 		Title: func() string { return cmp.Or(o.Now().Site.Title, string(o.Site.ID())) },
 		Files: files, Logger: s.log,
 		Panicked:   s.meters.panic,
+		CaseTerms:  instance.CaseTerms(o.Config),
 		Rules:      func() report.Rules { return o.Now().Report.Rules },
 		Templates:  func() []string { return slices.Sorted(maps.Keys(instance.Templates(o.Now()))) },
 		ReportJSON: s.options.Sign.WriteJSON,

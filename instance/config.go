@@ -89,6 +89,14 @@ func ReadConfig(dir string) (*config.Config, error) {
 // OverTLS reports whether people reach the site by https.
 func OverTLS(c *config.Config) bool { return strings.HasPrefix(c.BaseURL(), "https://") }
 
+// CaseTerms returns how long after decisions in shared cases the site's documents are deleted.
+func CaseTerms(c *config.Config) retain.CaseTerms {
+	const day = 24 * time.Hour
+	r := c.Retention
+	return retain.CaseTerms{Accepted: time.Duration(r.Accepted) * day, Rejected: time.Duration(r.Rejected) * day,
+		Withdrawn: time.Duration(r.Withdrawn) * day}
+}
+
 // Retention returns how long the site keeps things.
 func Retention(c *config.Config) retain.Retention {
 	const day = 24 * time.Hour

@@ -184,6 +184,44 @@ func TestCaseDecidedKept(t *testing.T) {
 	_ = b
 }
 
+// TestCaseTerm: a decision with a term deletes this site's document when the term is over, and the partner's copy at once. What the
+// partner decides in between is carried out, and does not end the term.
+func TestCaseTerm(t *testing.T) {
+	a, b, ofA, ofB := sharedCase(t, concordat.ShowMetadata)
+	moveCase(t, a, ofA, retain.CaseMove{Decision: concordat.Accepted, After: time.Hour})
+	moveCase(t, b, ofB, retain.CaseMove{Decision: concordat.Rejected, After: time.Hour})
+	bringNotices(t, a, b)
+	bringNotices(t, b, a)
+	carryOut(t, a)
+	carryOut(t, b)
+	x, y := theCase(t, a), theCase(t, b)
+	if f, err := a.Findings(t.Context(), ofA.Task); err != nil || !f.TextKept() || x.Own.Due.IsZero() || x.Own.Receipt != "" ||
+		x.Work != store.CaseWait {
+		t.Errorf("of a %+v, %v", x, err)
+	}
+	if _, err := b.Store.Catalogue.DocumentRow(t.Context(), "theses", "late"); err != nil || y.Questions == 0 || y.Own.Receipt == "" ||
+		y.Own.Due.IsZero() || y.Work != store.CaseWait {
+		t.Errorf("of b %+v, %v", y, err)
+	}
+	for _, m := range []*sitetest.Member{a, b} {
+		s := site.New(site.Options{ID: m.SiteID, Index: m.Index, Store: m.Store, Profiler: m.Profiler,
+			Now: func() time.Time { return time.Now().Add(2 * time.Hour) }})
+		did, err := retain.New(s, retain.Options{Store: m.Store, Answers: m.Answerer}).Sweep(t.Context(), retain.Retention{}, false)
+		sitetest.Must(t, err)
+		if len(did.Receipts) == 0 {
+			t.Errorf("%s swept nothing", m.SiteID)
+		}
+		carryOut(t, m)
+	}
+	x, y = theCase(t, a), theCase(t, b)
+	if f, err := a.Findings(t.Context(), ofA.Task); err != nil || f.TextKept() || x.Own.Receipt == "" || !x.Own.Due.IsZero() || x.Work != "" {
+		t.Errorf("after the term a %+v, %v", x, err)
+	}
+	if _, err := b.Store.Catalogue.DocumentRow(t.Context(), "theses", "late"); !errors.Is(err, concordat.ErrNotFound) || y.Work != "" {
+		t.Errorf("after the term b %+v, %v", y, err)
+	}
+}
+
 // TestCaseBelowMetadata: the owner's officers learn from a case no more than the partner does, so they cannot delete by it.
 func TestCaseBelowMetadata(t *testing.T) {
 	for _, level := range []concordat.Show{concordat.ShowExists, concordat.ShowCounts} {

@@ -47,6 +47,7 @@ type CaseWork string
 const (
 	CaseErase   CaseWork = "erase"   // what the partner had here is to be deleted, since it decided
 	CaseReceipt CaseWork = "receipt" // the receipt of Erasure is to be told when it is there
+	CaseWait    CaseWork = "wait"    // this site's document is to be deleted at Own.Due
 )
 
 // CasePosition is where one side of a case stands. The zero value: it has said nothing.
@@ -58,6 +59,7 @@ type CasePosition struct {
 	At       time.Time              `json:"at,omitzero"`
 	Decision concordat.CaseDecision `json:"decision,omitempty"`
 	Receipt  string                 `json:"receipt,omitempty"` // SHA-256 of a receipt, in hexadecimal
+	Due      time.Time              `json:"due,omitzero"`      // of this site: when the decision deletes its document; zero: it did, or never
 }
 
 // plain returns the position with its texts as single lines without control characters: the partner's go to terminals too.
@@ -67,7 +69,7 @@ func (p CasePosition) plain() CasePosition {
 			return unicode.IsSpace(r) || unicode.IsControl(r)
 		}), " ")
 	}
-	p.At = p.At.UTC() // so that equal positions are equal in Go, too
+	p.At, p.Due = p.At.UTC(), p.Due.UTC() // so that equal positions are equal in Go, too
 	return p
 }
 
@@ -148,10 +150,17 @@ func (db *Cases) List(ctx context.Context, open bool, before int64, limit int) (
 	return xs, db.fail(err, "list cases")
 }
 
-// ToDo returns cases with work, the oldest first: at most limit.
+// Waiting returns cases after a number whose documents are to be deleted later, in order: at most limit.
+func (db *Cases) Waiting(ctx context.Context, after int64, limit int) ([]SharedCase, error) {
+	xs, err := engine.Collect(ctx, db.read(), scanCase, `SELECT `+caseColumns+` FROM shared_case WHERE work = ? AND seq > ? ORDER BY seq LIMIT ?`,
+		CaseWait, after, page(limit))
+	return xs, db.fail(err, "cases that wait")
+}
+
+// ToDo returns cases with work that does not wait, the oldest first: at most limit.
 func (db *Cases) ToDo(ctx context.Context, limit int) ([]SharedCase, error) {
-	xs, err := engine.Collect(ctx, db.read(), scanCase, `SELECT `+caseColumns+` FROM shared_case WHERE work <> '' ORDER BY seq LIMIT ?`,
-		page(limit))
+	xs, err := engine.Collect(ctx, db.read(), scanCase, `SELECT `+caseColumns+` FROM shared_case WHERE work <> '' AND work <> ? ORDER BY seq LIMIT ?`,
+		CaseWait, page(limit))
 	return xs, db.fail(err, "cases with work")
 }
 

@@ -36,6 +36,7 @@ type CasePosition struct {
 	At       time.Time              `json:"at,omitzero" doc:"Absent: it has said nothing"`
 	Decision concordat.CaseDecision `json:"decision,omitempty" enum:"accepted,rejected,withdrawn" doc:"About its own document"`
 	Receipt  string                 `json:"receipt,omitempty" doc:"SHA-256 of its receipt of what it deleted, in hexadecimal"`
+	Due      time.Time              `json:"due,omitzero" doc:"When this site's document is deleted; absent: it is, or will not be"`
 }
 
 // CaseShown is something that one site has shown the other.
@@ -72,5 +73,5 @@ func OfCase(x store.SharedCase, requests []store.Disclosure, names map[concordat
 
 func ofPosition(p store.CasePosition) CasePosition {
 	return CasePosition{State: cmp.Or(p.State, concordat.CaseOpen), Words: p.Words, Contact: p.Contact, By: p.By, At: p.At,
-		Decision: p.Decision, Receipt: p.Receipt}
+		Decision: p.Decision, Receipt: p.Receipt, Due: p.Due}
 }

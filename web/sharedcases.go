@@ -78,6 +78,7 @@ func (c SharedCases) One(ctx context.Context, number string) (view.Case, error) 
 func (c SharedCases) Move(ctx context.Context, v *Visitor, number string, m retain.CaseMove) (view.Case, error) {
 	id, err := concordat.ParseCaseID(number)
 	if err == nil {
+		m.After = c.w.o.CaseTerms.Of(m.Decision)
 		_, err = retain.MoveCase(ctx, c.w.o.Site, c.w.o.Store, id, v.Name, m)
 	}
 	if errors.Is(err, concordat.ErrInvalid) {

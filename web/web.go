@@ -82,6 +82,7 @@ type Options struct {
 	Partner   func(ctx context.Context, id concordat.SiteID) (p concordat.Partner, done func(), err error)
 	Policy    Policy           // who may do how much
 	Eraser    *retain.Eraser   // deletes permanently; nil: the pages do not delete
+	CaseTerms retain.CaseTerms // how long after decisions in shared cases documents are deleted
 	MaxUpload int64            // bytes of one file; 0: 256 MiB
 	Base      string           // public address of the site, without a trailing slash; for Login.Providers and LTI
 	Login     Login            // how people sign in, besides with a password

@@ -164,7 +164,8 @@ submitters: {see: score, from: signed}
 quota: {documents: 5, bytes: 1MiB, characters: 6, open: 7}
 public: {documents: 8, bytes: 2MiB, characters: 9, open: 11, queue: 12, accounts: 13, registrations: 14}
 submissions: {add: verdict, library: theses}
-retention: {reports_days: 15, texts_days: 16, originals_days: 17, no_store: true, cited: withhold}
+retention: {reports_days: 15, texts_days: 16, originals_days: 17, no_store: true, cited: withhold, accepted_days: 3650, rejected_days: 30,
+  withdrawn_days: 31}
 log: {level: debug, format: json}
 store: {url: 'postgres://ada@db/site', password_file: secret}
 backup: {recipients: [age1vxx2wxzwl9tdrv9jtjqmt9x3qlt24d562e7pvvn8na4xxnjsk38st968nd]}
@@ -225,6 +226,7 @@ func TestFull(t *testing.T) {
 		"public.documents": "8", "public.bytes": "2MiB", "public.characters": "9", "public.open": "11", "public.queue": "12",
 		"public.accounts": "13", "public.registrations": "14",
 		"retention.reports_days": "15", "retention.texts_days": "16", "retention.originals_days": "17", "retention.no_store": "true",
+		"retention.accepted_days": "3650", "retention.rejected_days": "30", "retention.withdrawn_days": "31",
 		"retention.cited": "withhold",
 		"store.url":       "postgres://ada@db/site", "store.password_file": "secret",
 		"backup.recipients": "age1vxx2wxzwl9tdrv9jtjqmt9x3qlt24d562e7pvvn8na4xxnjsk38st968nd",

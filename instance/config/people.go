@@ -33,6 +33,8 @@ type Retention struct {
 	Reports, Texts, Originals int // days after the check has ended; 0: for ever
 	NoStore                   bool
 	Cited                     string // keep or withhold
+	// Accepted, Rejected and Withdrawn are the days after a decision in a shared case; 0: at once.
+	Accepted, Rejected, Withdrawn int
 }
 
 // Submission says when submissions are added to a library, so that later ones are compared with them.
@@ -98,6 +100,12 @@ var peopleKeys = []Key{
 		"Days after the check's end that a submitted file is deleted. 0: never."),
 	yesNo("retention.no_store", "false", restart, func(c *Config) *bool { return &c.Retention.NoStore },
 		"Delete text and original of every submission once its report exists."),
+	number("retention.accepted_days", "0", restart, "days", 0, 100_000, func(c *Config) *int { return &c.Retention.Accepted },
+		"Days after the decision *accepted* in a shared case that this site's document is deleted. 0: at once."),
+	number("retention.rejected_days", "0", restart, "days", 0, 100_000, func(c *Config) *int { return &c.Retention.Rejected },
+		"The same after *rejected*."),
+	number("retention.withdrawn_days", "0", restart, "days", 0, 100_000, func(c *Config) *int { return &c.Retention.Withdrawn },
+		"The same after *withdrawn*."),
 	word("retention.cited", "keep", restart, func(c *Config) *string { return &c.Retention.Cited },
 		"Whether reports keep or withhold a deleted document's title and wording.", "keep", "withhold"),
 }

@@ -79,7 +79,7 @@ func (s *Answerer) caseNoticed(ctx context.Context, from concordat.SiteID, n *co
 	if x.Side == store.AlertFound || x.Theirs.Decision == concordat.Undecided || was.Theirs.Decision != concordat.Undecided {
 		return s.o.Store.Cases.Keep(ctx, was, x, "partner")
 	}
-	if was.Work != "" { // this site deletes its own document: one receipt after the other
+	if was.Work != "" && was.Work != store.CaseWait { // this site deletes its own document: one receipt after the other
 		return &concordat.Refusal{Reason: concordat.ReasonBusy}
 	}
 	if x.Questions, err = s.o.Store.Partners.StandingSentences(ctx, from, n.Job); err != nil {

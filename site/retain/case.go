@@ -21,6 +21,24 @@ type CaseMove struct {
 	Contact  string              // for the partner; empty: as before
 	Decision concordat.CaseDecision
 	Keep     bool // the decision deletes nothing
+	// After is how long after the decision it deletes; 0: at once.
+	After time.Duration
+}
+
+// CaseTerms say how long after a decision this site's document is deleted, by decision; 0: at once.
+type CaseTerms struct{ Accepted, Rejected, Withdrawn time.Duration }
+
+// Of returns the term of a decision.
+func (t CaseTerms) Of(d concordat.CaseDecision) time.Duration {
+	switch d {
+	case concordat.Accepted:
+		return t.Accepted
+	case concordat.Rejected:
+		return t.Rejected
+	case concordat.Withdrawn:
+		return t.Withdrawn
+	}
+	return 0
 }
 
 func (m CaseMove) validate(was store.SharedCase) error {
@@ -45,8 +63,8 @@ func (m CaseMove) validate(was store.SharedCase) error {
 }
 
 // MoveCase records this site's position in a case, and tells the partner. A decision deletes the text of this site's document
-// and its fingerprints, here at once and at partners that keep them as a question, unless the move keeps them. It can be called
-// in any process of the site; the one that deletes tells the partner of the receipt.
+// and its fingerprints, here at once or after a term, and at partners that keep them as a question at once, unless the move keeps
+// them. It can be called in any process of the site; the one that deletes tells the partner of the receipt.
 func MoveCase(ctx context.Context, s *site.Site, db *store.DB, id concordat.CaseID, actor string, m CaseMove) (store.SharedCase, error) {
 	was, err := db.Cases.Case(ctx, id)
 	if err == nil {
@@ -75,6 +93,12 @@ func MoveCase(ctx context.Context, s *site.Site, db *store.DB, id concordat.Case
 			}
 			if targets, err = caseTargets(ctx, s, db, was); err != nil {
 				return was, err
+			}
+			if m.After > 0 && len(targets) > 0 {
+				targets, x.Own.Due = nil, now.Add(m.After)
+				if x.Work == "" {
+					x.Work = store.CaseWait
+				}
 			}
 		}
 	}
@@ -212,6 +236,48 @@ func (e *Eraser) workCases(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
+// sweepCases asks for the deletion of documents whose term after a decision is over.
+func (e *Eraser) sweepCases(ctx context.Context, _ Retention, dry bool, out *Swept) error {
+	var errs []error
+	for after := int64(0); ; {
+		all, err := e.o.Store.Cases.Waiting(ctx, after, maxCases)
+		if err != nil || len(all) == 0 {
+			return errors.Join(append(errs, err)...)
+		}
+		for _, x := range all {
+			if after = x.Seq; !dry && !e.s.Options().Now().Before(x.Own.Due) {
+				errs = append(errs, e.endTerm(ctx, x, out))
+			}
+		}
+	}
+}
+
+// endTerm asks for the deletion of this site's document of a case.
+func (e *Eraser) endTerm(ctx context.Context, was store.SharedCase, out *Swept) error {
+	targets, err := caseTargets(ctx, e.s, e.o.Store, was)
+	if err != nil {
+		return err
+	}
+	x := was
+	x.Own.Due, x.Work = time.Time{}, ""
+	return e.o.Store.Atomic(ctx, func(tx *store.DB) error {
+		for _, t := range targets {
+			id, err := Ask(ctx, e.s, tx, SweepActor, "decided: "+string(x.Own.Decision), t)
+			if err != nil {
+				return err
+			}
+			x.Erasure, x.Work, out.Receipts = id, store.CaseReceipt, append(out.Receipts, id)
+		}
+		if err := tx.Cases.Keep(ctx, was, x, "own"); err != nil {
+			return err
+		}
+		if len(targets) > 0 && x.Side == store.AlertFound && x.Task != "" {
+			return endQuestions(ctx, tx, x.Task, e.s.Options().Now())
+		}
+		return nil
+	})
+}
+
 func (e *Eraser) workCase(ctx context.Context, was store.SharedCase) error {
 	x := was
 	if x.Work == store.CaseErase {
@@ -237,6 +303,9 @@ func (e *Eraser) workCase(ctx context.Context, was store.SharedCase) error {
 		return err
 	}
 	x.Own.Receipt, x.Own.At, x.Work = hex.EncodeToString(sum[:]), later(e.s.Options().Now(), was.Own.At), ""
+	if !x.Own.Due.IsZero() {
+		x.Work = store.CaseWait
+	}
 	if x.Own.State == "" {
 		x.Own.State = concordat.CaseOpen
 	}

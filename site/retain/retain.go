@@ -174,6 +174,7 @@ func (e *Eraser) Sweep(ctx context.Context, p Retention, dry bool) (*Swept, erro
 	}
 	do(e.sweepDocuments)
 	do(e.sweepTasks)
+	do(e.sweepCases)
 	if dry {
 		open, err := e.o.Store.Retention.OpenErasures(ctx)
 		out.Resumed = len(open)

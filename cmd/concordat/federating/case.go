@@ -143,6 +143,7 @@ func (a *caseCommands) moveCase(ctx context.Context, o *instance.Instance, numbe
 	if actor == "" {
 		actor = cli.Operator()
 	}
+	m.After = instance.CaseTerms(o.Config).Of(m.Decision)
 	x, err = retain.MoveCase(ctx, o.Site, o.Store, x.ID, actor, m)
 	if errors.Is(err, concordat.ErrInvalid) {
 		return cli.Usage(err)
@@ -194,8 +195,12 @@ func position(p view.CasePosition) string {
 		return "has said nothing"
 	}
 	parts := []string{string(p.State), p.At.Local().Format(time.DateTime)}
+	due := ""
+	if !p.Due.IsZero() {
+		due = p.Due.Local().Format(time.DateOnly)
+	}
 	for _, s := range []struct{ label, text string }{{"", p.By}, {"decided: ", string(p.Decision)}, {"contact: ", p.Contact}, {"", p.Words},
-		{"receipt ", p.Receipt}} {
+		{"to be deleted on ", due}, {"receipt ", p.Receipt}} {
 		if s.text != "" {
 			parts = append(parts, s.label+s.text)
 		}
