@@ -1,6 +1,9 @@
 package extract
 
-import "encoding/binary"
+import (
+	"bytes"
+	"encoding/binary"
+)
 
 // For the tests of package extract_test.
 var (
@@ -8,6 +11,17 @@ var (
 	ListFiles = files
 	UnpackRTF = unpackRTF
 )
+
+// FontTables reads a font and a ToUnicode table, and writes the table as it is read.
+func FontTables(font, table []byte) (letters int, written []byte) {
+	f, err := readFont(bytes.NewReader(font))
+	if err != nil {
+		return 0, nil
+	}
+	t := readToUnicode(table)
+	t.correct(func(code int) []rune { return f.of[code] }, len(f.of))
+	return len(f.of), t.write(2)
+}
 
 // Pieces reads a Word file that consists of the given piece table and text.
 func Pieces(table, text []byte) (*Result, error) {

@@ -98,7 +98,7 @@ func (p *PDF) document(data []byte) (*pdfium, uint64, int, error) {
 	if err != nil {
 		return nil, 0, 0, &Error{Code: Limit, Detail: err.Error()}
 	}
-	doc, err := f.load(data)
+	doc, _, err := f.loadSeen(newPDFObjects(data, Options{}))
 	n := 0
 	if err == nil {
 		if n = f.integer("FPDF_GetPageCount", doc); f.err != nil || n <= 0 {

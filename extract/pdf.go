@@ -31,11 +31,10 @@ func readPDF(b *builder, data []byte) error {
 	}
 	defer f.close()
 	objects := newPDFObjects(data, b.opt)
-	if drawn := objects.falseMappings(); drawn != nil {
-		data = drawn
+	doc, lied, err := f.loadSeen(objects)
+	if lied {
 		b.flag(Flag{Code: FlagGlyphs, Detail: saidDetail})
 	}
-	doc, err := f.load(data)
 	if err != nil {
 		return err
 	}

@@ -2,11 +2,14 @@ package extract
 
 import (
 	"bytes"
-	"compress/zlib"
+	"encoding/ascii85"
+	"encoding/hex"
 	"io"
 	"regexp"
 	"slices"
 	"strconv"
+
+	"github.com/klauspost/compress/zlib"
 )
 
 // pdfObjects finds objects of a PDF beside PDFium, which shows neither the tables of fonts nor metadata. It searches for
@@ -15,6 +18,7 @@ import (
 type pdfObjects struct {
 	data   []byte
 	opt    Options
+	places map[string]int    // where the bodies of objects begin, by number; nil: not looked for
 	packed map[string][]byte // objects inside streams, by number; nil: not looked at
 }
 
@@ -49,17 +53,38 @@ func (p *pdfObjects) catalog() []byte {
 
 // find returns where the body of an object begins, or -1.
 func (p *pdfObjects) find(number string) int {
-	mark := []byte(number + " 0 obj")
-	for end := len(p.data); ; {
-		at := bytes.LastIndex(p.data[:end], mark)
-		if at < 0 {
-			return -1
+	if p.places == nil {
+		p.places = map[string]int{}
+		for from := 0; len(p.places) < maxPDFObjects; {
+			at := bytes.Index(p.data[from:], []byte("obj"))
+			if at < 0 {
+				break
+			}
+			at += from
+			from = at + len("obj")
+			if n := objectNumber(p.data[:at]); n != "" {
+				p.places[n] = from
+			}
 		}
-		if at == 0 || p.data[at-1] < '0' || p.data[at-1] > '9' {
-			return at + len(mark)
-		}
-		end = at
 	}
+	if at, ok := p.places[number]; ok {
+		return at
+	}
+	return -1
+}
+
+// objectNumber is the number of the object whose head, "12 0 obj", begins at the end of before; empty: there is none.
+func objectNumber(before []byte) string {
+	head := before[max(len(before)-24, 0):]
+	var number []byte
+	for range 2 { // the generation, and the number before it
+		rest := bytes.TrimRight(head, " \t\r\n")
+		head = bytes.TrimRight(rest, "0123456789")
+		if number = rest[len(head):]; len(number) == 0 {
+			return ""
+		}
+	}
+	return string(number)
 }
 
 // object returns an object, without what a stream holds, or nil.
@@ -107,25 +132,42 @@ func (p *pdfObjects) payloadAt(at int) (from, to int) {
 
 // stream returns what a stream object holds, unpacked.
 func (p *pdfObjects) stream(number string) []byte {
-	at := p.find(number)
-	if at < 0 {
-		return nil
-	}
-	from, to := p.payloadAt(at)
-	return unpackPDF(p.data[at:from], p.data[from:to], maxPDFStream)
+	out, _ := io.ReadAll(io.LimitReader(p.reader(number), maxPDFStream)) // what was unpacked before damage counts
+	return out
 }
 
-// unpackPDF unpacks the bytes of a stream with the given dictionary, up to a bound; what was unpacked before damage counts.
-func unpackPDF(dictionary, body []byte, most int) []byte {
+// reader unpacks a stream object.
+func (p *pdfObjects) reader(number string) io.Reader {
+	at := p.find(number)
+	if at < 0 {
+		return bytes.NewReader(nil)
+	}
+	from, to := p.payloadAt(at)
+	if from == to {
+		return bytes.NewReader(nil)
+	}
+	return unpackPDF(p.data[at:from], p.data[from:to])
+}
+
+// unpackPDF unpacks the bytes of a stream with the given dictionary.
+func unpackPDF(dictionary, body []byte) io.Reader {
+	var r io.Reader = bytes.NewReader(body)
+	switch {
+	case bytes.Contains(dictionary, []byte("/ASCII85Decode")), bytes.Contains(dictionary, []byte("/A85")):
+		body, _, _ = bytes.Cut(body, []byte("~>"))
+		r = ascii85.NewDecoder(bytes.NewReader(body))
+	case bytes.Contains(dictionary, []byte("/ASCIIHexDecode")), bytes.Contains(dictionary, []byte("/AHx")):
+		body, _, _ = bytes.Cut(body, []byte(">"))
+		r = hex.NewDecoder(bytes.NewReader(bytes.Join(bytes.Fields(body), nil)))
+	}
 	if !bytes.Contains(dictionary, []byte("/FlateDecode")) && !bytes.Contains(dictionary, []byte("/Fl ")) {
-		return body[:min(len(body), most)]
+		return r
 	}
-	z, err := zlib.NewReader(bytes.NewReader(body))
+	z, err := zlib.NewReader(r)
 	if err != nil {
-		return nil
+		return bytes.NewReader(nil)
 	}
-	out, _ := io.ReadAll(io.LimitReader(z, int64(most)))
-	return out
+	return z
 }
 
 // packedObjects returns the objects inside streams (ISO 32000-1, section 7.5.7), in the order of their numbers as text.
@@ -169,7 +211,7 @@ func (p *pdfObjects) unpack() {
 			continue
 		}
 		first, _ := strconv.Atoi(string(m[1])) // digits; a number too large is beyond the end
-		body := unpackPDF(dictionary, p.data[begin:end], room)
+		body, _ := io.ReadAll(io.LimitReader(unpackPDF(dictionary, p.data[begin:end]), int64(room)))
 		if room -= len(body); first <= 0 || first >= len(body) {
 			continue
 		}

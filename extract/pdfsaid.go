@@ -2,6 +2,7 @@ package extract
 
 import (
 	"bytes"
+	"iter"
 	"regexp"
 	"strconv"
 	"strings"
@@ -62,14 +63,14 @@ func (f *pdfium) drawnWords(page uint64, said []pdfChar, g geometry, ground *pdf
 			return nil // the codes have no other meaning
 		}
 	}
-	if !differ(said, drawn) {
+	if !differ(folded(said), folded(drawn)) {
 		return nil
 	}
 	return drawn
 }
 
-// differ reports whether two readings of a page have other words.
-func differ(a, b []pdfChar) bool {
+// differ reports whether two readings of a page, folded, have other words.
+func differ(a, b string) bool {
 	left, all := map[string]int{}, 0
 	for _, t := range threes(a) {
 		left[t]++
@@ -88,19 +89,24 @@ func differ(a, b []pdfChar) bool {
 }
 
 // threes gives the groups of three letters of a page.
-func threes(chars []pdfChar) []string {
-	var folded strings.Builder
-	for _, c := range chars {
-		if c.r > 0 {
-			foldRune(&folded, c.r)
-		}
-	}
-	letters := []rune(folded.String())
+func threes(folded string) []string {
+	letters := []rune(folded)
 	var out []string
 	for i := 0; i+3 <= len(letters); i++ {
 		out = append(out, string(letters[i:i+3]))
 	}
 	return out
+}
+
+// folded gives the letters of a page as Fold does.
+func folded(chars []pdfChar) string {
+	var out strings.Builder
+	for _, c := range chars {
+		if c.r > 0 {
+			foldRune(&out, c.r)
+		}
+	}
+	return out.String()
 }
 
 // Fonts with an encoding that the format defines need no ToUnicode; one that gives their letters other meanings lies.
@@ -125,18 +131,8 @@ func (p *pdfObjects) falseMappings() []byte {
 		}
 		return out
 	}
-	for from := 0; ; {
-		at := bytes.Index(p.data[from:], []byte("/ToUnicode"))
-		if at < 0 {
-			break
-		}
-		at += from
-		from = at + len("/ToUnicode")
-		start, end := bytes.LastIndex(p.data[:at], []byte(" obj")), bytes.Index(p.data[at:], []byte("endobj"))
-		if start < 0 || end < 0 || at-start > maxPDFObject || end > maxPDFObject {
-			continue
-		}
-		if _, lies := p.liesAbout(p.data[start : at+end]); lies {
+	for at, font := range p.tables() {
+		if _, lies := p.liesAbout(font); lies {
 			copy(change()[at:], "/ToUnicodX")
 		}
 	}
@@ -150,6 +146,27 @@ func (p *pdfObjects) falseMappings() []byte {
 		}
 	}
 	return out
+}
+
+// tables gives the objects outside streams that name a ToUnicode table, and where they do.
+func (p *pdfObjects) tables() iter.Seq2[int, []byte] {
+	return func(yield func(int, []byte) bool) {
+		for from := 0; ; {
+			at := bytes.Index(p.data[from:], []byte("/ToUnicode"))
+			if at < 0 {
+				return
+			}
+			at += from
+			from = at + len("/ToUnicode")
+			start, end := bytes.LastIndex(p.data[:at], []byte(" obj")), bytes.Index(p.data[at:], []byte("endobj"))
+			if start < 0 || end < 0 || at-start > maxPDFObject || end > maxPDFObject {
+				continue
+			}
+			if !yield(at, p.data[start:at+end]) {
+				return
+			}
+		}
+	}
 }
 
 // liesAbout reports whether the ToUnicode table of a font gives other letters than its encoding, and where it is.
@@ -215,7 +232,6 @@ func contradicts(table []byte, letters map[byte]rune) bool {
 	for _, m := range cmapPair.FindAllSubmatch(cmapRange.ReplaceAll(table, nil), -1) {
 		check(byte(hexNumber(m[1])), rune(hexNumber(m[2])))
 	}
-	const leastFalse = 2
 	return wrong >= leastFalse && wrong*20 > right
 }
 

@@ -1,0 +1,288 @@
+package extract_test
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"strings"
+	"testing"
+	"unicode/utf16"
+
+	"concordat/extract"
+)
+
+// words appends numbers of two bytes.
+func words(b []byte, numbers ...int) []byte {
+	for _, n := range numbers {
+		b = binary.BigEndian.AppendUint16(b, uint16(n))
+	}
+	return b
+}
+
+// fontOf wraps tables as an OpenType font.
+func fontOf(tables ...string) []byte {
+	n := len(tables) / 2
+	out := words([]byte("\x00\x01\x00\x00"), n, 0, 0, 0)
+	at := len(out) + 16*n
+	body := ""
+	for i := 0; i < len(tables); i += 2 {
+		out = append(out, tables[i]...)
+		out = words(out, 0, 0, 0, at+len(body), 0, len(tables[i+1]))
+		body += tables[i+1]
+	}
+	return append(out, body...)
+}
+
+// cmapOf is a cmap of one subtable in the given format, whose glyph i is the i-th rune of letters, from 1.
+func cmapOf(format, platform, encoding int, letters []rune) string {
+	head := words(nil, 0, 1, platform, encoding, 0, 12)
+	var s []byte
+	switch format {
+	case 4:
+		n := len(letters) + 1
+		s = words(s, 4, 16+8*n, 0, 2*n, 0, 0, 0)
+		for _, r := range letters {
+			s = words(s, int(r))
+		}
+		s = words(s, 0xffff, 0)
+		for _, r := range letters {
+			s = words(s, int(r))
+		}
+		s = words(s, 0xffff)
+		for i, r := range letters {
+			s = words(s, (i+1-int(r))&0xffff)
+		}
+		s = words(s, 1)
+		s = words(s, make([]int, n)...)
+	case 6: // from a on
+		s = words(s, 6, 10+2*len(letters), 0, int(letters[0]), len(letters))
+		for i := range letters {
+			s = words(s, i+1)
+		}
+	case 12:
+		s = words(s, 12, 0, 0, 16+12*len(letters), 0, 0, 0, len(letters))
+		for i, r := range letters {
+			s = words(s, int(r)>>16, int(r)&0xffff, int(r)>>16, int(r)&0xffff, 0, i+1)
+		}
+	}
+	return string(append(head, s...))
+}
+
+// postOf names glyph i by the i-th rune, from 1.
+func postOf(letters []rune) string {
+	out := words(nil, 2, 0)
+	out = words(append(out, make([]byte, 28)...), len(letters)+1, 0)
+	var own []byte
+	for i, r := range letters {
+		out = words(out, 258+i)
+		name := fmt.Sprintf("uni%04X", r)
+		own = append(append(own, byte(len(name))), name...)
+	}
+	return string(append(out, own...))
+}
+
+// cffOf is a CFF font that has no outlines, whose glyphs have names.
+func cffOf(letters []rune) []byte {
+	index := func(items ...string) []byte {
+		out, at, all := words(nil, len(items)), 1, ""
+		if len(items) == 0 {
+			return out
+		}
+		out = append(out, 2)
+		for _, s := range append(items, "") {
+			out = words(out, at)
+			at += len(s)
+			all += s
+		}
+		return append(out, all...)
+	}
+	var names, glyphs []string
+	charset := []byte{0}
+	for i, r := range letters {
+		names = append(names, fmt.Sprintf("uni%04X", r))
+		charset = words(charset, 391+i)
+	}
+	for range len(letters) + 1 {
+		glyphs = append(glyphs, "\x0e")
+	}
+	top := func(charset, strings int) string {
+		return string(append(words(append(words([]byte{29, 0, 0}, charset), 15, 29, 0, 0), strings), 17))
+	}
+	build := func(a, b int) []byte {
+		return bytes.Join([][]byte{{1, 0, 4, 2}, index("F"), index(top(a, b)), index(names...), index()}, nil)
+	}
+	at := len(build(0, 0))
+	return bytes.Join([][]byte{build(at, at+len(charset)), charset, index(glyphs...)}, nil)
+}
+
+// glyphPage is a page whose font has the codes of glyphs, one a letter of alphabet from 1 on, with what the file says of each.
+type glyphPage struct {
+	alphabet []rune
+	said     func(r rune) string
+	key      string // of the font's file
+	font     []byte
+	extra    string // in the font's dictionary
+	lines    []string
+}
+
+func (g glyphPage) objects() []string {
+	code := map[rune]int{}
+	var table strings.Builder
+	fmt.Fprintf(&table, "%d beginbfchar\n", len(g.alphabet))
+	for i, r := range g.alphabet {
+		if code[r] = i + 1; g.said(r) == omitted {
+			continue
+		}
+		fmt.Fprintf(&table, "<%04X> <", i+1)
+		for _, u := range utf16.Encode([]rune(g.said(r))) {
+			fmt.Fprintf(&table, "%04X", u)
+		}
+		table.WriteString(">\n")
+	}
+	table.WriteString("endbfchar")
+	var page strings.Builder
+	for i, l := range g.lines {
+		fmt.Fprintf(&page, "BT /F 10 Tf 1 0 0 1 72 %d Tm <", 700-12*i)
+		for _, r := range l {
+			fmt.Fprintf(&page, "%04X", code[r])
+		}
+		page.WriteString("> Tj ET\n")
+	}
+	return onePage("", "<</Type/Font/Subtype/Type0/BaseFont/F/Encoding/Identity-H/DescendantFonts[7 0 R]/ToUnicode 6 0 R>>", "", page.String(),
+		pdfStreamOf("", table.String()),
+		"<</Type/Font/Subtype/CIDFontType2/BaseFont/F/CIDSystemInfo<</Registry(Adobe)/Ordering(Identity)/Supplement 0>>/DW 500/FontDescriptor 8 0 R"+g.extra+">>",
+		"<</Type/FontDescriptor/FontName/F/Flags 4/"+g.key+" 9 0 R>>", pdfStreamOf("", string(g.font)))
+}
+
+// omitted: the table has nothing on a code.
+const omitted = "-"
+
+func same(r rune) string { return string(r) }
+
+// moved gives another letter of the alphabet.
+func moved(r rune) string {
+	if r >= 'a' && r <= 'z' {
+		return string('a' + (r-'a'+3)%26)
+	}
+	return string(r)
+}
+
+// alphabetOf gives the characters of lines in the order of their first use.
+func alphabetOf(lines []string) []rune {
+	var out []rune
+	for _, r := range strings.Join(lines, "") {
+		if !strings.ContainsRune(string(out), r) {
+			out = append(out, r)
+		}
+	}
+	return out
+}
+
+var smallLetters = []rune("abcdefghijklmnopqrstuvwxyz")
+
+// TestGlyphsThatLie: what the font of a file draws is read where its ToUnicode says other letters, whatever way the font tells.
+func TestGlyphsThatLie(t *testing.T) {
+	lines := proseColumn
+	alphabet := alphabetOf(lines)
+	reversed := make([]byte, 2*len(alphabet)+2) // glyphs by CID
+	turned := make([]rune, len(alphabet))
+	for i, r := range alphabet {
+		turned[len(alphabet)-1-i] = r
+		binary.BigEndian.PutUint16(reversed[2*i+2:], uint16(len(alphabet)-i))
+	}
+	plain := glyphPage{alphabet, moved, "FontFile2", nil, "", lines}
+	with := func(key string, font []byte) glyphPage {
+		g := plain
+		g.key, g.font = key, font
+		return g
+	}
+	cmap := with("FontFile2", fontOf("cmap", cmapOf(4, 3, 1, alphabet)))
+	saying := func(said func(rune) string) glyphPage {
+		g := with("FontFile2", fontOf("cmap", cmapOf(4, 3, 1, alphabet)))
+		g.said = said
+		return g
+	}
+	mapped := with("FontFile2", fontOf("cmap", cmapOf(4, 3, 1, turned)))
+	mapped.extra = "/CIDToGIDMap 10 0 R"
+	for name, data := range map[string][]byte{
+		"cmap":            pdfOf(cmap.objects()...),
+		"cmap 12":         pdfOf(with("FontFile2", fontOf("cmap", cmapOf(12, 3, 10, alphabet))).objects()...),
+		"cmap 0":          pdfOf(with("FontFile2", fontOf("cmap", cmapOf(4, 0, 3, alphabet), "glyf", "x")).objects()...),
+		"post":            pdfOf(with("FontFile2", fontOf("post", postOf(alphabet))).objects()...),
+		"CFF":             pdfOf(with("FontFile3", cffOf(alphabet)).objects()...),
+		"CFF in OpenType": pdfOf(with("FontFile3", fontOf("CFF ", string(cffOf(alphabet)))).objects()...),
+		"map of glyphs":   pdfOf(append(mapped.objects(), pdfStreamOf("", string(reversed)))...),
+		"packed":          packedPDF(t, []int{1, 2, 3, 4, 7, 8}, cmap.objects()...),
+		"as digits":       pdfOf(saying(func(r rune) string { return string('0' + r%10) }).objects()...),
+		"as signs":        pdfOf(saying(func(r rune) string { return string('!' + r%8) }).objects()...),
+		"as Han":          pdfOf(saying(func(r rune) string { return string(0x4e00 + r) }).objects()...),
+		"left out": pdfOf(saying(func(r rune) string {
+			if r >= 'a' {
+				return omitted
+			}
+			return string(r)
+		}).objects()...),
+		"as nothing": pdfOf(saying(func(r rune) string { return strings.Trim(string(r), string(smallLetters)) }).objects()...),
+		"three letters": pdfOf(saying(func(r rune) string {
+			return strings.NewReplacer("e", " ", "a", "", "t", "and", " ", "x").Replace(string(r))
+		}).objects()...),
+	} {
+		r := readPDF(t, data)
+		if got := strings.Join(strings.Fields(r.Text), " "); got != strings.Join(lines, " ") || !strings.Contains(fmt.Sprint(r.Flags), extract.FlagGlyphs) {
+			t.Errorf("%s: got %q, flags %+v", name, r.Text, r.Flags)
+		}
+	}
+}
+
+// TestGlyphsOfHonestFonts: what a ToUnicode says counts where the font tells nothing else of the letters.
+func TestGlyphsOfHonestFonts(t *testing.T) {
+	lines := proseColumn
+	alphabet := alphabetOf(lines)
+	codes := make([]rune, len(alphabet)) // a font of a part of the letters, whose table tells codes
+	for i := range codes {
+		codes[i] = rune('!' + i)
+	}
+	cyrillic := []string{"старый мост стоял рядом с мельницей над рекой", "и вода под ним шумела всю ночь до самого утра"}
+	asLatin := alphabetOf(cyrillic)
+	for i, r := range asLatin {
+		if k := strings.IndexRune("асеорху", r); k >= 0 {
+			asLatin[i] = []rune("aceopxy")[strings.Count("асеорху"[:k], "")-1]
+		}
+	}
+	for name, c := range map[string]struct {
+		page glyphPage
+		want []string
+	}{
+		"the same":       {glyphPage{alphabet, same, "FontFile2", fontOf("cmap", cmapOf(4, 3, 1, alphabet)), "", lines}, lines},
+		"codes":          {glyphPage{alphabet, same, "FontFile2", fontOf("cmap", cmapOf(4, 3, 1, codes)), "", lines}, lines},
+		"no letters":     {glyphPage{alphabet, same, "FontFile2", fontOf("glyf", "x"), "", lines}, lines},
+		"no font":        {glyphPage{alphabet, same, "FontFile2", []byte("x"), "", lines}, lines},
+		"symbol table":   {glyphPage{alphabet, same, "FontFile2", fontOf("cmap", cmapOf(4, 3, 0, codes)), "", lines}, lines},
+		"letters shared": {glyphPage{alphabetOf(cyrillic), same, "FontFile2", fontOf("cmap", cmapOf(4, 3, 1, asLatin)), "", cyrillic}, cyrillic},
+	} {
+		r := readPDF(t, pdfOf(c.page.objects()...))
+		if got := strings.Join(strings.Fields(r.Text), " "); got != strings.Join(c.want, " ") || len(r.Flags) > 0 {
+			t.Errorf("%s: got %q, flags %+v", name, r.Text, r.Flags)
+		}
+	}
+}
+
+// FuzzFonts reads fonts and tables of any bytes.
+func FuzzFonts(f *testing.F) {
+	table := []byte("1 begincodespacerange <0000> <FFFF> endcodespacerange 2 beginbfrange <0001> <0003> <0061> <0004> <0006> [<0064> <D835DC00> <>] endbfrange\n" +
+		"1 beginbfchar <07> <00660069> endbfchar")
+	for _, font := range [][]byte{fontOf("cmap", cmapOf(4, 3, 1, smallLetters)), fontOf("cmap", cmapOf(6, 0, 3, smallLetters)),
+		fontOf("cmap", cmapOf(12, 3, 10, smallLetters), "post", postOf(smallLetters)), cffOf(smallLetters), fontOf("CFF ", string(cffOf(smallLetters)))} {
+		f.Add(font, table)
+	}
+	f.Fuzz(func(t *testing.T, font, table []byte) {
+		const longest = 1 << 23 // 65,536 codes with a meaning of 16 units
+		letters, written := extract.FontTables(font, table)
+		if letters > 1<<18 || len(written) > longest {
+			t.Fatalf("%d letters, %d bytes", letters, len(written))
+		}
+		if _, again := extract.FontTables(font, written); len(written) > 0 && len(again) > longest {
+			t.Fatalf("%d bytes", len(again))
+		}
+	})
+}
