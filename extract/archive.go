@@ -96,6 +96,13 @@ func (w *walker) member(p, name string, data []byte, err error, depth int) {
 func (w *walker) openTar(at string, r io.Reader, packed int64, depth int) {
 	tr := tar.NewReader(r)
 	given := false
+	if !w.holds {
+		w.holds = true
+		defer func() {
+			w.release()
+			w.holds = false
+		}()
+	}
 	for !w.done {
 		h, err := tr.Next()
 		if errors.Is(err, io.EOF) {
@@ -118,6 +125,9 @@ func (w *walker) openTar(at string, r io.Reader, packed int64, depth int) {
 			continue
 		}
 		given = true
+		if w.release(); w.done {
+			return
+		}
 		p := w.paths.path(at, name)
 		if h.Typeflag != tar.TypeReg {
 			w.fail(p, &Error{Code: Unsupported, Detail: "a link or device, not a file", Advice: "put the file itself into the archive"})

@@ -19,7 +19,8 @@ type Member struct {
 	Err    *Error  `json:"error,omitempty"`
 	Scans  []Scan  `json:"scans,omitempty"` // pages without a text layer; see Options.MaxScans
 
-	// LeftOut are the lock files and files of systems in the archive that were left out before this member.
+	// LeftOut are the lock files and files of systems in the archive that were left out before this member,
+	// or after it if it is the last.
 	LeftOut concordat.LeftOut `json:"left_out,omitzero"`
 
 	attached []attachedFile
@@ -62,10 +63,13 @@ type walker struct {
 
 	paths   memberPaths
 	leftOut concordat.LeftOut // lock files and system files, not reported yet
+	holds   bool              // the last member waits for what is left out after it
+	held    *Member
 }
 
 // give hands a member on under its path.
 func (w *walker) give(path string, m Member) {
+	w.release()
 	if w.done {
 		return
 	}
@@ -75,6 +79,18 @@ func (w *walker) give(path string, m Member) {
 			m = Member{Path: path, Err: limitError("text of all members", "MaxText", fmt.Sprintf("more than %d bytes", membersText*w.o.MaxText))}
 		}
 	}
+	if w.held = &m; !w.holds {
+		w.release()
+	}
+}
+
+// release hands the member on that waits, if any.
+func (w *walker) release() {
+	if w.held == nil {
+		return
+	}
+	m := *w.held
+	w.held = nil
 	m.LeftOut, w.leftOut = w.leftOut, concordat.LeftOut{}
 	w.done = !w.yield(m)
 }

@@ -109,6 +109,30 @@ func TestMembers(t *testing.T) {
 	}
 }
 
+// TestLeftOutAtTheEnd: a file of a system that is the last of an archive is counted with the last document.
+func TestLeftOutAtTheEnd(t *testing.T) {
+	inner := tarred(t, false, plainFile("b.txt", "b"), plainFile("._b.txt", "x"))
+	for name, data := range map[string][]byte{
+		"a.tar":  tarred(t, false, plainFile(".DS_Store", "x"), plainFile("a.txt", "a"), plainFile("Thumbs.db", "x"), plainFile("~$a.docx", "x")),
+		"a.tgz":  tarred(t, true, plainFile("a.txt", "a"), plainFile("._a.txt", "x"), plainFile("b.txt", "b"), plainFile("Thumbs.db", "x"), plainFile("~$a.docx", "x")),
+		"in.tar": tarred(t, false, plainFile("a.txt", "a"), plainFile("in.tar", string(inner)), plainFile("Thumbs.db", "x"), plainFile("~$a.docx", "x")),
+	} {
+		n, texts := 0, 0
+		for m := range extract.Members(name, data, extract.Options{}) {
+			n += m.LeftOut.Count
+			if m.Err == nil {
+				texts++
+			}
+		}
+		if n != 3 || texts < 1 {
+			t.Errorf("%s: %d left out and %d texts, want 3", name, n, texts)
+		}
+		for range extract.Members(name, data, extract.Options{}) {
+			break
+		}
+	}
+}
+
 // TestDeepArchives: archives that lie too deep are one error with their number, and the rest is read.
 func TestDeepArchives(t *testing.T) {
 	inner := zipped(t, "deep.txt", "deep")
