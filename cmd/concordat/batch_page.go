@@ -204,8 +204,10 @@ type batchSummary struct {
 	Clusters  int     `json:"clusters"`
 	Leads     *int    `json:"leads"` // null: not requested
 	Many      int     `json:"many"`  // stretches that at least three documents say, each in its own words
-	Overview  string  `json:"overview,omitempty"`
-	Reports   string  `json:"reports,omitempty"`
+	// LeftOut are the files of archives that were not read.
+	LeftOut  *concordat.LeftOut `json:"left_out,omitempty"`
+	Overview string             `json:"overview,omitempty"`
+	Reports  string             `json:"reports,omitempty"`
 }
 
 func (w *batchWriter) summary() batchSummary {
@@ -226,6 +228,9 @@ func (w *batchWriter) summary() batchSummary {
 	if w.v.Job.Leads {
 		s.Leads, s.Many = new(len(w.leads.Leads)), len(w.leads.Many)
 	}
+	if out := w.v.Job.AllLeftOut(); !out.IsZero() {
+		s.LeftOut = &out
+	}
 	if w.dir != "" {
 		s.Overview, s.Reports = tables.Absolute(w.overview()), tables.Absolute(filepath.Join(w.dir, "reports"))
 	}
@@ -240,6 +245,7 @@ func (w *batchWriter) tell() error {
 	s := w.summary()
 	w.a.Say("batch %s: %d documents, %d unreadable; threshold %.2f: %d pairs in %d clusters, %d more pairs do not count", s.ID, s.Documents,
 		s.Unread, s.Threshold, s.Pairs, s.Clusters, s.Excused)
+	w.tellLeftOut(s)
 	for _, l := range w.wording {
 		if l.Decide {
 			w.a.Say("  to be decided: %d of %d documents contain the same %d words: a form, or copied? See wording.csv, or the batch's page", l.Held,
@@ -264,6 +270,22 @@ func (w *batchWriter) tell() error {
 	w.a.Say("reports: %s", s.Reports)
 	w.a.Say("overview: %s", s.Overview)
 	return nil
+}
+
+// tellLeftOut prints which files of archives were left out, if any.
+func (w *batchWriter) tellLeftOut(s batchSummary) {
+	if s.LeftOut != nil {
+		w.a.Say("  left out of archives: %s", leftOutWords(*s.LeftOut))
+	}
+}
+
+// leftOutWords counts and names files of archives that were left out.
+func leftOutWords(out concordat.LeftOut) string {
+	s := report.Plural(out.Count, "hidden, lock or system file", "hidden, lock or system files") + ": " + strings.Join(out.Names, ", ")
+	if more := out.Count - len(out.Names); more > 0 {
+		s += fmt.Sprintf(" and %d more", more)
+	}
+	return s
 }
 
 // sections names the sections that reach the threshold in a pair where neither document does.
@@ -344,7 +366,8 @@ type batchMatrix struct {
 	Rows  [][]string
 }
 
-var batchTemplate = template.Must(template.New("batch").Funcs(template.FuncMap{"percent": inPercent, "state": wordingState, "names": firstNames}).Parse(`<!DOCTYPE html>
+var batchTemplate = template.Must(template.New("batch").Funcs(template.FuncMap{"percent": inPercent, "state": wordingState, "names": firstNames,
+	"leftout": func(out *concordat.LeftOut) string { return leftOutWords(*out) }}).Parse(`<!DOCTYPE html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1">
 <meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
 <title>Batch {{.Title}}</title>
@@ -354,7 +377,7 @@ table{border-collapse:collapse;margin:.5rem 0 1rem;font-size:.9rem}caption{text-
 section{border-top:2px solid #d5dae1;margin-top:2rem;padding-top:.5rem}svg{max-width:100%;height:auto}.n{text-align:end;font-variant-numeric:tabular-nums;white-space:nowrap}.note{color:#525c6b}.scroll{overflow-x:auto}
 </style></head><body>
 <h1>Batch {{.Title}}</h1>
-<p>{{.Sum.Documents}} documents, {{.Sum.Unread}} unreadable. From {{printf "%.0f" .Percent}} % of either document on: <strong>{{.Sum.Pairs}}</strong> pairs in <strong>{{.Sum.Clusters}}</strong> clusters; {{.Sum.Excused}} more pairs are shown and do not count.{{with .Sum.Undecided}} <strong>To be decided: {{.}}</strong>, see <a href="#wording">shared wording</a>.{{end}}</p>
+<p>{{.Sum.Documents}} documents, {{.Sum.Unread}} unreadable. From {{printf "%.0f" .Percent}} % of either document on: <strong>{{.Sum.Pairs}}</strong> pairs in <strong>{{.Sum.Clusters}}</strong> clusters; {{.Sum.Excused}} more pairs are shown and do not count.{{with .Sum.Undecided}} <strong>To be decided: {{.}}</strong>, see <a href="#wording">shared wording</a>.{{end}}{{with .Sum.LeftOut}} Left out of archives: {{leftout .}}.{{end}}</p>
 <p class="note">A pair means that two texts share wording. It does not show who wrote it first, or that anyone copied. Tables: <a href="pairs.csv">pairs</a>, {{if .Sum.Leads}}<a href="leads.csv">leads</a>, {{end}}<a href="wording.csv">shared wording</a>, <a href="documents.csv">documents</a>, <a href="matrix.csv">matrix</a>, <a href="result.jsonl">JSON lines</a>.</p>
 {{with .Wording}}<h2 id="wording">Wording found in several documents</h2>
 <p class="note">What is to be decided may be a form, or copied. Nothing of it counts until somebody decides on the batch's page; one decision holds for all its documents.</p>

@@ -151,6 +151,7 @@ func (a *app) showBatch(ctx context.Context, o *instance.Instance, id string) er
 	s := w.summary()
 	a.Say("batch %s, %s: %d documents, %d unreadable; threshold %.2f: %d pairs in %d clusters, %d more pairs do not count", s.ID, s.State,
 		s.Documents, s.Unread, s.Threshold, s.Pairs, s.Clusters, s.Excused)
+	w.tellLeftOut(s)
 	for _, p := range w.v.PairLines() {
 		why := ""
 		if p.Reason != "" {
