@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"io/fs"
+	"maps"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -18,17 +19,13 @@ import (
 
 func (l *lab) evalReaders() *cobra.Command {
 	worst := 10
-	c := &cobra.Command{Use: "readers PATH...", Short: "Compare the letters of PDFs with those that poppler and MuPDF read",
-		Long: `Compare, for every PDF under PATH, this project's text with that of pdftotext (poppler) and mutool (MuPDF): the letters
-that both others have and ours lacks, the letters that ours alone has, and the order. Both programs must be installed.`,
+	c := &cobra.Command{Use: "readers PATH...", Short: "Compare the letters of PDF, DOC and PPT files with those that other programs read",
+		Long: `Compare, for every PDF, DOC and PPT file under PATH, this project's text with that of other programs: pdftotext and mutool for
+PDF, antiword and catdoc for DOC, catppt for PPT. It counts the letters that both others have and ours lacks, the letters that ours
+alone has, and the order. The programs must be installed: they come with Debian's poppler-utils, mupdf-tools, antiword and catdoc.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return cli.Usagef("name a PDF or a folder of PDFs")
-			}
-			for _, p := range []string{"pdftotext", "mutool"} {
-				if _, err := exec.LookPath(p); err != nil {
-					return cli.Usagef("%s is not installed: it comes with poppler-utils or mupdf-tools", p)
-				}
+				return cli.Usagef("name a file or a folder")
 			}
 			return l.compareReaders(cmd, args, worst)
 		}}
@@ -41,32 +38,43 @@ func (l *lab) compareReaders(cmd *cobra.Command, paths []string, worst int) erro
 	if err != nil {
 		return err
 	}
-	defer func() { _ = pdf.Close() }() // nothing is written
-	var all []eval.ReaderFigures
+	defer func() { _ = pdf.Close() }()       // nothing is written
+	all := map[string][]eval.ReaderFigures{} // by the extension
 	for _, root := range paths {
 		err := filepath.WalkDir(root, func(p string, d fs.DirEntry, err error) error {
-			if err != nil || d.IsDir() || !strings.EqualFold(filepath.Ext(p), ".pdf") {
+			ext := strings.ToLower(filepath.Ext(p))
+			if err != nil || d.IsDir() || eval.OtherReaders[ext] == nil {
 				return err
 			}
 			f, err := eval.CompareReaders(cmd.Context(), pdf, p)
 			if err == nil {
-				all = append(all, f)
+				all[ext] = append(all[ext], f)
 				if l.JSON {
 					err = l.Line(f)
 				}
 			}
 			return err
 		})
+		if errors.Is(err, exec.ErrNotFound) {
+			return cli.Usage(err)
+		}
 		if err != nil {
 			return err
 		}
 	}
 	if len(all) == 0 {
-		return errors.New("there is no PDF")
+		return errors.New("there is no PDF, DOC or PPT file")
 	}
-	if l.JSON {
-		return nil
+	for _, ext := range slices.Sorted(maps.Keys(all)) {
+		if !l.JSON {
+			l.sayReaders(ext, all[ext], worst)
+		}
 	}
+	return nil
+}
+
+// sayReaders prints the figures of one format.
+func (l *lab) sayReaders(ext string, all []eval.ReaderFigures, worst int) {
 	mean := func(of, weight func(f eval.ReaderFigures) float64) float64 {
 		sum, n := 0.0, 0.0
 		for _, f := range all {
@@ -74,19 +82,23 @@ func (l *lab) compareReaders(cmd *cobra.Command, paths []string, worst int) erro
 		}
 		return sum / max(n, 1)
 	}
-	poppler := func(f eval.ReaderFigures) float64 { return float64(min(f.Poppler, f.MuPDF)) }
-	l.Say("%d PDFs, %.0f letters", len(all), float64(len(all))*mean(poppler, func(eval.ReaderFigures) float64 { return 1 }))
-	l.Say("letters that both others have and we have  %.4f", mean(func(f eval.ReaderFigures) float64 { return f.Found }, poppler))
-	l.Say("our letters that one of the others has     %.4f", mean(func(f eval.ReaderFigures) float64 { return f.Known },
+	both := func(f eval.ReaderFigures) float64 { return float64(f.Both()) }
+	letters := 0
+	for _, f := range all {
+		letters += f.Both()
+	}
+	l.Say("%s: %d files, %d letters; the others are %s", ext, len(all), letters, strings.Join(all[0].Readers, " and "))
+	l.Say("letters that all others have and we have    %.4f", mean(func(f eval.ReaderFigures) float64 { return f.Found }, both))
+	l.Say("our letters that one of the others has      %.4f", mean(func(f eval.ReaderFigures) float64 { return f.Known },
 		func(f eval.ReaderFigures) float64 { return float64(f.Letters) }))
-	l.Say("order: poppler's runs in ours              %.4f", mean(func(f eval.ReaderFigures) float64 { return f.OrderPoppler }, poppler))
-	l.Say("order: MuPDF's runs in ours                %.4f", mean(func(f eval.ReaderFigures) float64 { return f.OrderMuPDF }, poppler))
-	l.Say("order: poppler's runs in MuPDF's           %.4f", mean(func(f eval.ReaderFigures) float64 { return f.PopplerInMuPDF }, poppler))
-	lost := func(f eval.ReaderFigures) float64 { return (1 - min(f.Found, f.Known)) * poppler(f) }
+	for i, name := range all[0].Readers {
+		l.Say("order: runs of %-10s in ours           %.4f", name, mean(func(f eval.ReaderFigures) float64 { return f.Order[i] }, both))
+	}
+	l.Say("order: runs of the first in the last        %.4f", mean(func(f eval.ReaderFigures) float64 { return f.Agree }, both))
+	lost := func(f eval.ReaderFigures) float64 { return (1 - min(f.Found, f.Known)) * both(f) }
 	slices.SortStableFunc(all, func(a, b eval.ReaderFigures) int { return cmp.Compare(lost(b), lost(a)) })
 	for _, f := range all[:min(max(worst, 0), len(all))] {
-		l.Say("  %.3f found, %.3f known, order %.3f %.3f, %d letters: %s %s %s", f.Found, f.Known, f.OrderPoppler, f.OrderMuPDF, f.Letters,
+		l.Say("  %.3f found, %.3f known, order %.3f, %d letters: %s %s %s", f.Found, f.Known, f.Order, f.Letters,
 			filepath.Base(f.File), strings.Join(f.Flags, ","), f.Error)
 	}
-	return nil
 }

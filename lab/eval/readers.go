@@ -5,6 +5,9 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
 	"time"
 	"unicode"
 
@@ -13,26 +16,47 @@ import (
 	"concordat/extract"
 )
 
-// ReaderFigures compares the letters that three readers take from one PDF: this project's, poppler's pdftotext and MuPDF's mutool.
-// Letters are letters and digits in compatibility form, without regard to capitals.
+// otherReader is a program that prints the text of files in one format.
+type otherReader struct {
+	Name string
+	args []string // before the file
+}
+
+// OtherReaders are the programs with which this project's text is compared, by the extension of a file: two, or one where there is no
+// second that is free.
+var OtherReaders = map[string][]otherReader{
+	".pdf": {{"pdftotext", []string{"-q"}}, {"mutool", []string{"draw", "-q", "-F", "txt", "-o", "-"}}},
+	".doc": {{"antiword", []string{"-m", "UTF-8.txt", "-w", "0"}}, {"catdoc", []string{"-d", "utf-8", "-w"}}},
+	".ppt": {{"catppt", []string{"-d", "utf-8"}}},
+}
+
+// ReaderFigures compares the letters that this project and other readers take from one file. Letters are letters and digits in
+// compatibility form, without regard to capitals. What counts "both" others counts the one where there is no second.
 type ReaderFigures struct {
-	File           string   `json:"file"`
-	Letters        int      `json:"letters"` // ours
-	Poppler        int      `json:"poppler"`
-	MuPDF          int      `json:"mupdf"`
-	Found          float64  `json:"found"`            // of the letters that both others have, counted as a multiset, those that we have
-	Known          float64  `json:"known"`            // of our letters, those that one of the others has
-	OrderPoppler   float64  `json:"order_poppler"`    // of poppler's runs of eight letters, those that we have
-	OrderMuPDF     float64  `json:"order_mupdf"`      // of MuPDF's
-	PopplerInMuPDF float64  `json:"poppler_in_mupdf"` // of poppler's, those that MuPDF has: how far the two agree
-	Error          string   `json:"error,omitempty"`  // code of ours
-	Flags          []string `json:"flags,omitempty"`
+	File    string    `json:"file"`
+	Readers []string  `json:"readers"`
+	Letters int       `json:"letters"`         // ours
+	Others  []int     `json:"others"`          // of each reader
+	Found   float64   `json:"found"`           // of the letters that both others have, counted as a multiset, those that we have
+	Known   float64   `json:"known"`           // of our letters, those that one of the others has
+	Order   []float64 `json:"order"`           // of each reader's runs of eight letters, those that we have
+	Agree   float64   `json:"agree"`           // of the first reader's runs, those that the second has
+	Error   string    `json:"error,omitempty"` // code of ours
+	Flags   []string  `json:"flags,omitempty"`
+}
+
+// Both is the number of letters that both others have at most.
+func (f ReaderFigures) Both() int {
+	if len(f.Others) == 0 {
+		return 0
+	}
+	return slices.Min(f.Others)
 }
 
 // orderRun is the number of letters of a run by which order is compared.
 const orderRun = 8
 
-// CompareReaders reads one PDF three times.
+// CompareReaders reads one file by this project and by the programs of its format.
 func CompareReaders(ctx context.Context, pdf *extract.PDF, file string) (ReaderFigures, error) {
 	f := ReaderFigures{File: file}
 	data, err := os.ReadFile(file)
@@ -51,21 +75,26 @@ func CompareReaders(ctx context.Context, pdf *extract.PDF, file string) (ReaderF
 			}
 		}
 	}
-	poppler, err := readWith(ctx, "pdftotext", "-q", file, "-")
-	if err != nil {
-		return f, err
+	o := onlyLetters(ours)
+	f.Letters = len(o)
+	var letters, runs []map[string]int
+	for _, other := range OtherReaders[strings.ToLower(filepath.Ext(file))] {
+		text, err := readWith(ctx, other.Name, append(slices.Clone(other.args), file)...)
+		if err != nil {
+			return f, err
+		}
+		l := onlyLetters(text)
+		f.Readers, f.Others = append(f.Readers, other.Name), append(f.Others, len(l))
+		letters, runs = append(letters, runsOf(l, 1)), append(runs, runsOf(l, orderRun))
+		f.Order = append(f.Order, shareIn(runs[len(runs)-1], runsOf(o, orderRun)))
 	}
-	mupdf, err := readWith(ctx, "mutool", "draw", "-q", "-F", "txt", "-o", "-", file)
-	if err != nil {
-		return f, err
+	if len(letters) == 0 {
+		return f, fmt.Errorf("%s: no other program reads it", file)
 	}
-	o, p, m := onlyLetters(ours), onlyLetters(poppler), onlyLetters(mupdf)
-	f.Letters, f.Poppler, f.MuPDF = len(o), len(p), len(m)
-	co, cp, cm := runsOf(o, 1), runsOf(p, 1), runsOf(m, 1)
-	f.Found = shareIn(combined(cp, cm, func(a, b int) int { return min(a, b) }), co)
-	f.Known = shareIn(co, combined(cp, cm, func(a, b int) int { return max(a, b) }))
-	ro, rp, rm := runsOf(o, orderRun), runsOf(p, orderRun), runsOf(m, orderRun)
-	f.OrderPoppler, f.OrderMuPDF, f.PopplerInMuPDF = shareIn(rp, ro), shareIn(rm, ro), shareIn(rp, rm)
+	first, last := letters[0], letters[len(letters)-1]
+	f.Found = shareIn(combined(first, last, func(a, b int) int { return min(a, b) }), runsOf(o, 1))
+	f.Known = shareIn(runsOf(o, 1), combined(first, last, func(a, b int) int { return max(a, b) }))
+	f.Agree = shareIn(runs[0], runs[len(runs)-1])
 	return f, nil
 }
 
