@@ -228,7 +228,8 @@ func TestGlyphsThatLie(t *testing.T) {
 		}).objects()...),
 	} {
 		r := readPDF(t, data)
-		if got := strings.Join(strings.Fields(r.Text), " "); got != strings.Join(lines, " ") || !strings.Contains(fmt.Sprint(r.Flags), extract.FlagGlyphs) {
+		if got := strings.Join(strings.Fields(r.Text), " "); got != strings.Join(lines, " ") ||
+			!strings.Contains(fmt.Sprint(r.Flags), extract.FlagGlyphs) {
 			t.Errorf("%s: got %q, flags %+v", name, r.Text, r.Flags)
 		}
 	}
@@ -269,7 +270,8 @@ func TestGlyphsOfHonestFonts(t *testing.T) {
 
 // FuzzFonts reads fonts and tables of any bytes.
 func FuzzFonts(f *testing.F) {
-	table := []byte("1 begincodespacerange <0000> <FFFF> endcodespacerange 2 beginbfrange <0001> <0003> <0061> <0004> <0006> [<0064> <D835DC00> <>] endbfrange\n" +
+	table := []byte("1 begincodespacerange <0000> <FFFF> endcodespacerange\n2 beginbfrange <0001> <0003> <0061> " +
+		"<0004> <0006> [<0064> <D835DC00> <>] endbfrange\n" +
 		"1 beginbfchar <07> <00660069> endbfchar")
 	for _, font := range [][]byte{fontOf("cmap", cmapOf(4, 3, 1, smallLetters)), fontOf("cmap", cmapOf(6, 0, 3, smallLetters)),
 		fontOf("cmap", cmapOf(12, 3, 10, smallLetters), "post", postOf(smallLetters)), cffOf(smallLetters), fontOf("CFF ", string(cffOf(smallLetters)))} {
