@@ -2,7 +2,6 @@ package extract
 
 import (
 	"slices"
-	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -71,15 +70,11 @@ func (n *numberedLines) leading(line int) (lineNumber, bool) {
 	from, to := n.lines[line][0], n.lines[line][1]
 	text := n.s[from:to]
 	at := len(text) - len(strings.TrimLeftFunc(text, unicode.IsSpace))
-	end := at
-	for end < len(text) && text[end] >= '0' && text[end] <= '9' {
-		end++
-	}
-	if end == at || end-at > mostNumberDigits {
+	rest := strings.TrimLeftFunc(text[at:], unicode.IsDigit)
+	value, ok := digitsValue(text[at : len(text)-len(rest)])
+	if !ok {
 		return lineNumber{}, false
 	}
-	value, _ := strconv.Atoi(text[at:end]) // digits only
-	rest := text[end:]
 	if strings.TrimSpace(rest) == "" {
 		next := to
 		for next < len(n.s) && n.s[next] == '\n' {
@@ -102,14 +97,29 @@ func (n *numberedLines) leading(line int) (lineNumber, bool) {
 func (n *numberedLines) trailing(line int) (lineNumber, bool) {
 	from, to := n.lines[line][0], n.lines[line][1]
 	text := strings.TrimRightFunc(n.s[from:to], unicode.IsSpace)
-	words := strings.TrimRight(text, "0123456789")
-	digits := len(text) - len(words)
+	words := strings.TrimRightFunc(text, unicode.IsDigit)
+	value, ok := digitsValue(text[len(words):])
 	bare := strings.TrimRightFunc(words, unicode.IsSpace)
-	if digits == 0 || digits > mostNumberDigits || bare == "" || !strings.HasSuffix(words, "  ") && !strings.HasSuffix(words, "\t") {
+	if !ok || bare == "" || !strings.HasSuffix(words, "  ") && !strings.HasSuffix(words, "\t") {
 		return lineNumber{}, false
 	}
-	value, _ := strconv.Atoi(text[len(words):])
 	return lineNumber{line, value, from + len(bare), to, false}, true
+}
+
+// digitsValue is the number that digits of any script write, if there are not too many.
+func digitsValue(digits string) (value int, ok bool) {
+	n := 0
+	for _, r := range digits {
+		d := 0 // digits of a script follow one another from zero on (Unicode 15, section 4.6)
+		for d < 9 && unicode.IsDigit(r-rune(d)-1) {
+			d++
+		}
+		value = 10*value + d
+		if n++; n > mostNumberDigits {
+			return 0, false
+		}
+	}
+	return value, n > 0
 }
 
 // runs gives the edits for numbers that count the lines of running text.

@@ -20,6 +20,11 @@ water had stood. Nobody asked them how they knew, and so they
 never said it; the box went back to the loft where it was
 found.`, "\n")
 
+// inDigits writes n in the digits of a script from zero on.
+func inDigits(zero rune, n int) string {
+	return strings.Map(func(r rune) rune { return r - '0' + zero }, fmt.Sprint(n))
+}
+
 // TestLineNumbers: numbers that were copied with the lines of a text are left out, in whatever form they stand; the words stay.
 func TestLineNumbers(t *testing.T) {
 	words := strings.Join(numberedProse, " ")
@@ -33,6 +38,10 @@ func TestLineNumbers(t *testing.T) {
 		{"with a colon", func(n int, l string) string { return fmt.Sprintf("%d: %s", n, l) }},
 		{"with a bar", func(n int, l string) string { return fmt.Sprintf("%d|%s", n, l) }},
 		{"with zeros", func(n int, l string) string { return fmt.Sprintf("%04d %s", n, l) }},
+		{"in Thai digits", func(n int, l string) string { return inDigits('๐', n) + "  " + l }},
+		{"in Indian digits", func(n int, l string) string { return inDigits('०', 10+n) + " " + l }},
+		{"in Arabic digits", func(n int, l string) string { return inDigits('٠', n) + ". " + l }},
+		{"in wide digits", func(n int, l string) string { return inDigits('０', n) + " " + l }},
 		{"from the middle", func(n int, l string) string { return fmt.Sprintf("%d %s", 416+n, l) }},
 		{"in lines of their own", func(n int, l string) string { return fmt.Sprintf("%d\n%s", n, l) }},
 		{"after", func(n int, l string) string { return fmt.Sprintf("%-66s%3d", l, n) }},
