@@ -12,6 +12,8 @@ import (
 	"path"
 	"strings"
 	"unicode/utf8"
+
+	"golang.org/x/text/encoding"
 )
 
 // open gives the members of an archive or a message, and reports whether f is one.
@@ -29,7 +31,7 @@ func (w *walker) open(f Format, at, name string, data []byte, depth int) bool {
 	case ZIP:
 		w.openZip(at, data, depth)
 	case TAR:
-		w.openTar(at, bytes.NewReader(data), int64(len(data)), depth)
+		w.openTar(at, func() io.Reader { return bytes.NewReader(data) }, int64(len(data)), depth)
 	case GZIP:
 		w.openGzip(at, name, data, depth)
 	default:
@@ -93,8 +95,10 @@ func (w *walker) member(p, name string, data []byte, err error, depth int) {
 	w.walk(p, name, data, depth+1)
 }
 
-func (w *walker) openTar(at string, r io.Reader, packed int64, depth int) {
-	tr := tar.NewReader(r)
+// openTar gives the members of a tar. open returns a reader of its bytes, as often as it is called.
+func (w *walker) openTar(at string, open func() io.Reader, packed int64, depth int) {
+	tr := tar.NewReader(open())
+	var page encoding.Encoding // of names that are not UTF-8
 	given := false
 	if !w.holds {
 		w.holds = true
@@ -119,7 +123,10 @@ func (w *walker) openTar(at string, r io.Reader, packed int64, depth int) {
 		if h.Typeflag == tar.TypeDir || h.Typeflag == tar.TypeXGlobalHeader {
 			continue
 		}
-		name := tarName(h.Name)
+		if page == nil && !utf8.ValidString(h.Name) {
+			page = tarPage(open(), w.o.MaxEntries)
+		}
+		name := tarName(h.Name, page)
 		if IsClutter(name) {
 			w.leftOut.Add(name)
 			continue
@@ -145,14 +152,36 @@ func (w *walker) openTar(at string, r io.Reader, packed int64, depth int) {
 }
 
 // tarName returns a name of a tar, which says nothing of its encoding.
-func tarName(raw string) string {
+func tarName(raw string, page encoding.Encoding) string {
 	if utf8.ValidString(raw) {
 		return raw
 	}
-	if s, err := zipPage([]byte(raw)).NewDecoder().String(raw); err == nil && !strings.ContainsRune(s, utf8.RuneError) {
+	if s, err := page.NewDecoder().String(raw); err == nil && !strings.ContainsRune(s, utf8.RuneError) {
 		return s
 	}
 	return raw
+}
+
+// maxTarNames bounds the bytes of a tar that are read ahead for its names.
+const maxTarNames = 64 << 20
+
+// tarPage returns the code page in which all names of a tar that are not UTF-8 read best together.
+func tarPage(r io.Reader, most int) encoding.Encoding {
+	if _, seeks := r.(io.Seeker); !seeks {
+		r = io.LimitReader(r, maxTarNames)
+	}
+	var joined []byte
+	tr := tar.NewReader(r)
+	for range most {
+		h, err := tr.Next()
+		if err != nil || len(joined) >= detectWindow {
+			break
+		}
+		if !utf8.ValidString(h.Name) {
+			joined = append(append(joined, h.Name...), '/')
+		}
+	}
+	return zipPage(joined)
 }
 
 // openGzip unpacks one file; a tar inside is read entry by entry without holding the whole.
@@ -168,11 +197,17 @@ func (w *walker) openGzip(at, name string, data []byte, depth int) {
 	}
 	head := make([]byte, 512)
 	n, _ := io.ReadFull(zr, head) // an error shows again below
-	rest := io.MultiReader(bytes.NewReader(head[:n]), zr)
 	if n > 262 && string(head[257:262]) == "ustar" {
-		w.openTar(at, rest, int64(len(data)), depth)
+		w.openTar(at, func() io.Reader {
+			again, err := gzip.NewReader(bytes.NewReader(data))
+			if err != nil {
+				return bytes.NewReader(nil) // it could be read before
+			}
+			return again
+		}, int64(len(data)), depth)
 		return
 	}
+	rest := io.MultiReader(bytes.NewReader(head[:n]), zr)
 	all, err := readBounded(rest, inner, int64(len(data)), w.o, w.lim)
 	w.member(w.paths.path(at, inner), inner, all, err, depth)
 }

@@ -159,7 +159,7 @@ func singleByte(data []byte) (charset, bool) {
 
 // readingCost is the least surprise, in bits, with which any language reads the pairs in encoding c.
 // It fails if c leaves bytes of them undefined.
-func readingCost(pairs map[[2]byte]int, c *charmap.Charmap) (float64, bool) {
+func readingCost(pairs map[[2]byte]int, c eightBit) (float64, bool) {
 	type pair struct {
 		key [2]rune
 		n   float64

@@ -30,7 +30,7 @@ var zipPages = []struct {
 }{
 	{charmap.CodePage437, nil, 0}, {charmap.CodePage850, nil, 0}, {charmap.CodePage852, nil, 0}, {charmap.CodePage866, nil, 0},
 	{charmap.CodePage855, nil, 4}, {charmap.CodePage862, nil, 4}, {charmap.CodePage860, nil, 4}, {charmap.CodePage863, nil, 4},
-	{charmap.CodePage865, nil, 4}, {charmap.Windows874, nil, 2}, {charmap.Windows1252, nil, 2}, {charmap.Windows1250, nil, 2},
+	{charmap.CodePage865, nil, 4}, {codePage737, nil, 2}, {codePage857, nil, 4}, {charmap.Windows874, nil, 2}, {charmap.Windows1252, nil, 2}, {charmap.Windows1250, nil, 2},
 	{charmap.Windows1251, nil, 2}, {charmap.Windows1253, nil, 2}, {charmap.Windows1254, nil, 3}, {charmap.Windows1255, nil, 3},
 	{charmap.Windows1256, nil, 3}, {charmap.Windows1257, nil, 3}, {charmap.KOI8R, nil, 4}, {charmap.Macintosh, nil, 6},
 	{simplifiedchinese.GBK, &simplified, 0}, {japanese.ShiftJIS, &japan, 0}, {korean.EUCKR, &korea, 0},
@@ -70,6 +70,7 @@ const (
 	rareWide     = 19.0
 	halfKana     = 13.0 // of half width: one byte each
 	besideLatin  = 12.0 // a Latin letter beside it
+	undecodable  = 200.0
 	amongLatin   = 12.0 // one character between two Latin letters, on top
 )
 
@@ -85,7 +86,7 @@ func (w *wideScript) cost(raw []byte, enc encoding.Encoding) float64 {
 		latin := func(r rune) bool { return r < 0x80 && unicode.IsLetter(r) }
 		switch {
 		case r == utf8.RuneError:
-			total += 3 * unseenSymbol
+			total += undecodable
 		case r < 0x80:
 			if before >= 0x80 && latin(r) {
 				total += besideLatin
@@ -176,7 +177,7 @@ func zipPage(names []byte) encoding.Encoding {
 	for _, p := range zipPages {
 		cost, ok := 0.0, true
 		switch page := p.enc.(type) {
-		case *charmap.Charmap:
+		case eightBit:
 			cost, ok = readingCost(pairs, page)
 			apart := otherLanguage * float64(len(each)-1) // names of people are of many languages
 			for _, one := range each {

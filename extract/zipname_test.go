@@ -1,6 +1,7 @@
 package extract_test
 
 import (
+	"archive/tar"
 	"archive/zip"
 	"bytes"
 	"encoding/binary"
@@ -114,4 +115,43 @@ func TestZipNames(t *testing.T) {
 	if len(odd) != 5 || odd[0] == odd[1] {
 		t.Errorf("odd names: got %q", odd)
 	}
+}
+
+// TestNamesInRawPages: names are read in the code pages that packages have no encoder for, and those of a TAR archive together.
+func TestNamesInRawPages(t *testing.T) {
+	for _, c := range []struct {
+		page       string
+		raw, names []string
+	}{
+		{"737", []string{"\x84\xa8\x9a\x98\xa9\xe5\x98 \x8f\x98\xa7\x98\x9b\xe6\xa7\xa6\xac\xa2\xa6\xaa.txt", "\x8f\xab\xac\xae\xa0\x98\xa1\xe3.txt"},
+			[]string{"Εργασία Παπαδόπουλος.txt", "Πτυχιακή.txt"}},
+		{"857", []string{"\x99\xa7renci \x94devi \x9eahin.txt", "\x80al\x8d\x9fma.txt"},
+			[]string{"Öğrenci ödevi Şahin.txt", "Çalışma.txt"}},
+		{"874", []string{"\xc3\xd2\xc2\xa7\xd2\xb9 \xca\xc1\xaa\xd2\xc2.txt", "\xc7\xd4\xb7\xc2\xd2\xb9\xd4\xbe\xb9\xb8\xec.txt"},
+			[]string{"รายงาน สมชาย.txt", "วิทยานิพนธ์.txt"}},
+		{"koi8-r", []string{"\xe9\xd7\xc1\xce\xcf\xd7 \xeb\xd5\xd2\xd3\xcf\xd7\xc1\xd1.txt", "\xef\xd4\xde\xa3\xd4 \xf0\xc5\xd4\xd2\xcf\xd7\xc1.txt"},
+			[]string{"Иванов Курсовая.txt", "Отчёт Петрова.txt"}},
+		{"gbk", []string{"\xc0\xee\xc0\xd7_\xc6\xda\xc4\xa9\xc2\xdb\xce\xc4.txt", "\xb2\xce\xbf\xbc\xce\xc4\xcf\xd7.txt"},
+			[]string{"李雷_期末论文.txt", "参考文献.txt"}},
+	} {
+		heads := []tar.Header{plainFile(".DS_Store", "x")}
+		for _, n := range c.raw {
+			heads = append(heads, plainFile(n, "words of a file"))
+		}
+		archives := map[string][]byte{"zip": rawZip(t, false, c.raw), "tar": rawTar(t, false, heads...), "tgz": rawTar(t, true, heads...)}
+		for kind, data := range archives {
+			if got := memberNames(data); !slices.Equal(got, c.names) {
+				t.Errorf("%s, %s: got %q, want %q", c.page, kind, got, c.names)
+			}
+		}
+	}
+}
+
+// rawTar makes a TAR archive of names as they are.
+func rawTar(t testing.TB, packed bool, heads ...tar.Header) []byte {
+	t.Helper()
+	for i := range heads {
+		heads[i].Format = tar.FormatGNU
+	}
+	return tarred(t, packed, heads...)
 }

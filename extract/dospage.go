@@ -1,0 +1,63 @@
+package extract
+
+import (
+	"unicode/utf8"
+
+	"golang.org/x/text/encoding"
+	"golang.org/x/text/encoding/charmap"
+	"golang.org/x/text/transform"
+)
+
+// eightBit is a code page of one byte a character.
+type eightBit interface {
+	encoding.Encoding
+	DecodeByte(b byte) rune
+}
+
+var _, _ eightBit = (*charmap.Charmap)(nil), (*dosPage)(nil)
+
+// dosPage is a code page of DOS that package charmap lacks: the upper half of its characters.
+type dosPage [128]rune
+
+// Of Greek and of Turkish.
+var (
+	codePage737 = newDOSPage("ΑΒΓΔΕΖΗΘΙΚΛΜΝΞΟΠΡΣΤΥΦΧΨΩαβγδεζηθικλμνξοπρσςτυφχψ░▒▓│┤╡╢╖╕╣║╗╝╜╛┐" +
+		"└┴┬├─┼╞╟╚╔╩╦╠═╬╧╨╤╥╙╘╒╓╫╪┘┌█▄▌▐▀ωάέήϊίόύϋώΆΈΉΊΌΎΏ±≥≤ΪΫ÷≈°∙·√ⁿ²■\u00a0")
+	codePage857 = newDOSPage("ÇüéâäàåçêëèïîıÄÅÉæÆôöòûùİÖÜø£ØŞşáíóúñÑĞğ¿®¬½¼¡«»░▒▓│┤ÁÂÀ©╣║╗╝¢¥┐" +
+		"└┴┬├─┼ãÃ╚╔╩╦╠═╬¤ºªÊËÈ\ufffdÍÎÏ┘┌█▄¦Ì▀ÓßÔÒõÕµ\ufffd×ÚÛÙìÿ¯´\u00ad±\ufffd¾¶§÷¸°¨·¹³²■\u00a0")
+)
+
+func newDOSPage(upper string) *dosPage { return (*dosPage)([]rune(upper)) }
+
+// DecodeByte returns the character of a byte.
+func (p *dosPage) DecodeByte(b byte) rune {
+	if b < 0x80 {
+		return rune(b)
+	}
+	return p[b-0x80]
+}
+
+// NewDecoder returns a decoder to UTF-8.
+func (p *dosPage) NewDecoder() *encoding.Decoder {
+	return &encoding.Decoder{Transformer: dosDecoder{page: p}}
+}
+
+// NewEncoder returns an encoder that changes nothing: names are only read.
+func (p *dosPage) NewEncoder() *encoding.Encoder { return encoding.Nop.NewEncoder() }
+
+type dosDecoder struct {
+	transform.NopResetter
+	page *dosPage
+}
+
+// Transform decodes src.
+func (d dosDecoder) Transform(dst, src []byte, _ bool) (nDst, nSrc int, err error) {
+	for ; nSrc < len(src); nSrc++ {
+		r := d.page.DecodeByte(src[nSrc])
+		if nDst+utf8.RuneLen(r) > len(dst) {
+			return nDst, nSrc, transform.ErrShortDst
+		}
+		nDst += utf8.EncodeRune(dst[nDst:], r)
+	}
+	return nDst, nSrc, nil
+}
