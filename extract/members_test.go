@@ -112,10 +112,11 @@ func TestMembers(t *testing.T) {
 // TestLeftOutAtTheEnd: a file of a system that is the last of an archive is counted with the last document.
 func TestLeftOutAtTheEnd(t *testing.T) {
 	inner := tarred(t, false, plainFile("b.txt", "b"), plainFile("._b.txt", "x"))
+	first, last, lock := plainFile("a.txt", "a"), plainFile("Thumbs.db", "x"), plainFile("~$a.docx", "x")
 	for name, data := range map[string][]byte{
-		"a.tar":  tarred(t, false, plainFile(".DS_Store", "x"), plainFile("a.txt", "a"), plainFile("Thumbs.db", "x"), plainFile("~$a.docx", "x")),
-		"a.tgz":  tarred(t, true, plainFile("a.txt", "a"), plainFile("._a.txt", "x"), plainFile("b.txt", "b"), plainFile("Thumbs.db", "x"), plainFile("~$a.docx", "x")),
-		"in.tar": tarred(t, false, plainFile("a.txt", "a"), plainFile("in.tar", string(inner)), plainFile("Thumbs.db", "x"), plainFile("~$a.docx", "x")),
+		"a.tar":  tarred(t, false, plainFile(".DS_Store", "x"), first, last, lock),
+		"a.tgz":  tarred(t, true, first, plainFile("._a.txt", "x"), plainFile("b.txt", "b"), last, lock),
+		"in.tar": tarred(t, false, first, plainFile("in.tar", string(inner)), last, lock),
 	} {
 		n, texts := 0, 0
 		for m := range extract.Members(name, data, extract.Options{}) {

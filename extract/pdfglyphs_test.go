@@ -274,7 +274,8 @@ func FuzzFonts(f *testing.F) {
 		"<0004> <0006> [<0064> <D835DC00> <>] endbfrange\n" +
 		"1 beginbfchar <07> <00660069> endbfchar")
 	for _, font := range [][]byte{fontOf("cmap", cmapOf(4, 3, 1, smallLetters)), fontOf("cmap", cmapOf(6, 0, 3, smallLetters)),
-		fontOf("cmap", cmapOf(12, 3, 10, smallLetters), "post", postOf(smallLetters)), cffOf(smallLetters), fontOf("CFF ", string(cffOf(smallLetters)))} {
+		fontOf("cmap", cmapOf(12, 3, 10, smallLetters), "post", postOf(smallLetters)), cffOf(smallLetters),
+		fontOf("CFF ", string(cffOf(smallLetters)))} {
 		f.Add(font, table)
 	}
 	f.Fuzz(func(t *testing.T, font, table []byte) {

@@ -110,8 +110,8 @@ func (t toUnicode) correct(shown func(code int) []rune, glyphs int) bool {
 	return true
 }
 
-// means reports whether a meaning holds what is shown, of which each stands for all, without the differences that fold takes away:
-// several letters hold what is shown if their font draws them as a group.
+// means reports whether a meaning holds one of the letters shown, without the differences that fold takes away. It may hold more
+// letters, if their font draws them as a group.
 func means(meaning string, shown []rune, fold func(string) string) bool {
 	said := fold(meaning)
 	for _, r := range shown {

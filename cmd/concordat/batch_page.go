@@ -366,8 +366,10 @@ type batchMatrix struct {
 	Rows  [][]string
 }
 
-var batchTemplate = template.Must(template.New("batch").Funcs(template.FuncMap{"percent": inPercent, "state": wordingState, "names": firstNames,
-	"leftout": func(out *concordat.LeftOut) string { return leftOutWords(*out) }}).Parse(`<!DOCTYPE html>
+var batchFunctions = template.FuncMap{"percent": inPercent, "state": wordingState, "names": firstNames,
+	"leftout": func(out *concordat.LeftOut) string { return leftOutWords(*out) }}
+
+var batchTemplate = template.Must(template.New("batch").Funcs(batchFunctions).Parse(`<!DOCTYPE html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1">
 <meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
 <title>Batch {{.Title}}</title>
