@@ -1,10 +1,9 @@
 package extract
 
 import (
-	"unicode/utf8"
-
 	"golang.org/x/text/encoding"
 	"golang.org/x/text/encoding/charmap"
+	"golang.org/x/text/runes"
 	"golang.org/x/text/transform"
 )
 
@@ -39,25 +38,10 @@ func (p *dosPage) DecodeByte(b byte) rune {
 
 // NewDecoder returns a decoder to UTF-8.
 func (p *dosPage) NewDecoder() *encoding.Decoder {
-	return &encoding.Decoder{Transformer: dosDecoder{page: p}}
+	return &encoding.Decoder{Transformer: transform.Chain(charmap.ISO8859_1.NewDecoder(), runes.Map(func(r rune) rune {
+		return p.DecodeByte(byte(r)) // each is a byte
+	}))}
 }
 
 // NewEncoder returns an encoder that changes nothing: names are only read.
 func (p *dosPage) NewEncoder() *encoding.Encoder { return encoding.Nop.NewEncoder() }
-
-type dosDecoder struct {
-	transform.NopResetter
-	page *dosPage
-}
-
-// Transform decodes src.
-func (d dosDecoder) Transform(dst, src []byte, _ bool) (nDst, nSrc int, err error) {
-	for ; nSrc < len(src); nSrc++ {
-		r := d.page.DecodeByte(src[nSrc])
-		if nDst+utf8.RuneLen(r) > len(dst) {
-			return nDst, nSrc, transform.ErrShortDst
-		}
-		nDst += utf8.EncodeRune(dst[nDst:], r)
-	}
-	return nDst, nSrc, nil
-}

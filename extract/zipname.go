@@ -30,7 +30,8 @@ var zipPages = []struct {
 }{
 	{charmap.CodePage437, nil, 0}, {charmap.CodePage850, nil, 0}, {charmap.CodePage852, nil, 0}, {charmap.CodePage866, nil, 0},
 	{charmap.CodePage855, nil, 4}, {charmap.CodePage862, nil, 4}, {charmap.CodePage860, nil, 4}, {charmap.CodePage863, nil, 4},
-	{charmap.CodePage865, nil, 4}, {codePage737, nil, 2}, {codePage857, nil, 4}, {charmap.Windows874, nil, 2}, {charmap.Windows1252, nil, 2}, {charmap.Windows1250, nil, 2},
+	{charmap.CodePage865, nil, 4}, {codePage737, nil, 2}, {codePage857, nil, 4},
+	{charmap.Windows874, nil, 2}, {charmap.Windows1252, nil, 2}, {charmap.Windows1250, nil, 2},
 	{charmap.Windows1251, nil, 2}, {charmap.Windows1253, nil, 2}, {charmap.Windows1254, nil, 3}, {charmap.Windows1255, nil, 3},
 	{charmap.Windows1256, nil, 3}, {charmap.Windows1257, nil, 3}, {charmap.KOI8R, nil, 4}, {charmap.Macintosh, nil, 6},
 	{simplifiedchinese.GBK, &simplified, 0}, {japanese.ShiftJIS, &japan, 0}, {korean.EUCKR, &korea, 0},
