@@ -137,7 +137,7 @@ func lookedAt(s string) string {
 	}, s))
 }
 
-// loadSeen opens the document so that its text is what is drawn; lied: it says other words.
+// loadSeen opens the document with the words that it draws; lied: it says others.
 func (f *pdfium) loadSeen(p *pdfObjects) (doc uint64, lied bool, err error) {
 	if drawn := p.falseMappings(); drawn != nil {
 		p, lied = newPDFObjects(drawn, p.opt), true
