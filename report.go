@@ -127,6 +127,7 @@ type Evidence struct {
 	Characters int
 	// Cited: a citation is in the passage or right behind it.
 	Cited   bool
+	Group   Group
 	Sources []Source
 	// Excluded names the rule that takes the passage out of the scores; empty: it counts.
 	Excluded Exclusion
@@ -155,6 +156,7 @@ const (
 	ExcludedOwn          Exclusion = "own_work"     // its source is the author's earlier work
 	ExcludedSmallSource  Exclusion = "small_source" // the whole source holds less than the least share
 	ExcludedKind         Exclusion = "kind"         // its kind of evidence is left out
+	ExcludedGroup        Exclusion = "group"        // its group is left out
 )
 
 // Consulted is one library that was, or should have been, asked. Nothing answered is "not
@@ -251,3 +253,14 @@ type Task struct {
 	Title string    `json:"title"` // of the submission
 	Made  time.Time `json:"made"`
 }
+
+// Group says of a passage whether it is in quotation marks and whether a citation is with it.
+type Group string
+
+// The groups.
+const (
+	GroupUncited     Group = "uncited"      // neither
+	GroupUnquoted    Group = "unquoted"     // a citation, no quotation marks
+	GroupUnsourced   Group = "unsourced"    // quotation marks, no citation
+	GroupQuotedCited Group = "quoted_cited" // both
+)

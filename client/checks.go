@@ -351,15 +351,16 @@ func (c *Client) Report(ctx context.Context, id concordat.TaskID, format string,
 // Evidence is a passage of a submission with its sources, as in doc/format-report.md. Spans are code
 // points.
 type Evidence struct {
-	Number     string         `json:"number"` // the same under all rules and in every form of the report
-	Span       concordat.Span `json:"span"`
-	Text       string         `json:"text"`
-	Kind       concordat.Kind `json:"kind"`
-	Section    string         `json:"section"`
-	Characters int            `json:"characters"`
-	Cited      bool           `json:"cited"`
-	Excluded   string         `json:"excluded"` // why it does not count; empty: it does
-	Sources    []Source       `json:"sources"`
+	Number     string          `json:"number"` // the same under all rules and in every form of the report
+	Span       concordat.Span  `json:"span"`
+	Text       string          `json:"text"`
+	Kind       concordat.Kind  `json:"kind"`
+	Section    string          `json:"section"`
+	Characters int             `json:"characters"`
+	Cited      bool            `json:"cited"`
+	Group      concordat.Group `json:"group"`    // whether it is in quotation marks and names its source
+	Excluded   string          `json:"excluded"` // why it does not count; empty: it does
+	Sources    []Source        `json:"sources"`
 }
 
 // Source is one document that holds a passage.

@@ -44,7 +44,11 @@ site() {
 	process=$!
 	serving="$serving $process"
 	until at "$1" status >/dev/null 2>&1; do
-		kill -0 "$process" 2>/dev/null || { cat "$base/$1.log" >&2; exit 1; }
+		if ! kill -0 "$process" 2>/dev/null; then
+			cat "$base/$1.log" >&2
+			! grep -q "address already in use" "$base/$1.log" || echo "demo: port $((port - 1)) is taken; set DEMO_PORT to the first of four free ports" >&2
+			exit 1
+		fi
 		sleep 0.2
 	done
 }

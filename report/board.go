@@ -181,6 +181,13 @@ func boardCounts(r *Report) [][2]string {
 	}
 	row(l.Say("Found in other documents, counted"),
 		l.Say("%s: %s word for word, %s changed", l.Percent(s.Covered), l.Percent(s.Verbatim), s.ChangedWords(l)))
+	var groups []string
+	for _, g := range ShownGroups(r) {
+		groups = append(groups, l.Say("%s %s", GroupName(l, g.Group), GroupFigure(l, g)))
+	}
+	if groups != nil {
+		row(l.Say("By citation"), strings.Join(groups, l.Say("; ")))
+	}
 	if s.Estimate != nil {
 		row(l.Say("estimate"), l.Say("%s to %s", l.Percent(s.Estimate.Low), l.Percent(s.Estimate.High)))
 	}

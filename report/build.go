@@ -45,8 +45,11 @@ func Prepare(f *Findings) *Prepared {
 // Build is the function Build for the prepared findings. Its reports share what no rule changes.
 func (p *Prepared) Build(r Rules) *Report {
 	b, f := p.base.with(r), p.base.f
-	chains := b.chains()
-	b.judge(chains)
+	chains, evidence, of := b.gathered()
+	groups := groupShares(b, evidence)
+	if leaveGroups(b, evidence) {
+		chains, evidence, of = b.gathered()
+	}
 	rep := &Report{
 		Task: f.Task, Submission: f.Submission, Digest: p.digest,
 		Scheme: f.Scheme, Made: f.Made, Probe: f.Probe, Forward: f.Forward, Threshold: f.Threshold,
@@ -65,14 +68,15 @@ func (p *Prepared) Build(r Rules) *Report {
 		return cmp.Or(cmp.Compare(x.Site, y.Site), cmp.Compare(x.Library, y.Library))
 	})
 	rep.Account = b.account(rep.Skipped)
-	var of [][]int // chains of each evidence
-	rep.Evidence, of = b.evidence(chains)
+	rep.Evidence = evidence
 	rep.Numbers, rep.LastNumber = p.numbers.of(rep.Evidence), len(p.numbers.passages)
 	rep.Leads, rep.LeadSearch = b.leads(rep.Evidence), b.f.LeadSearch
 	rep.PartnerLeads = b.partnerLeads()
 	covered := coveredBy(chains)
 	rep.Covered = b.stretches(chains, covered)
 	rep.Scores = b.scores(chains, covered)
+	inPercent(groups, rep.Scores.Covered)
+	rep.Groups = groups
 	rep.Scores.Leads = b.leadShare(rep.Leads, covered)
 	rep.Sources = b.ranked(chains, of)
 	for i := range rep.Sources {
@@ -88,6 +92,14 @@ func (p *Prepared) Build(r Rules) *Report {
 			"and is not counted. Check whether these are quotations: quotation marks can be added to evade a check."})
 	}
 	return rep
+}
+
+// gathered returns the chains, judged, and the evidence with the chains of each.
+func (b *builder) gathered() ([]*chain, []concordat.Evidence, [][]int) {
+	chains := b.chains()
+	b.judge(chains)
+	evidence, of := b.evidence(chains)
+	return chains, evidence, of
 }
 
 // builder holds what Build computes once for one text and one set of rules.
@@ -114,6 +126,7 @@ type builder struct {
 	masks              []mask
 	masked             spans // union of masks
 	counted            spans // shared wording that an officer counts
+	legal              spans // quotations that were recognised with their source
 	common             int   // documents above which wording is common
 	byNumber           bool  // common applies to each passage, see commonByNumber
 	kinds              map[concordat.Kind]bool
@@ -148,6 +161,18 @@ func newBuilder(f *Findings) builder {
 		found[i] = p.Span
 	}
 	b.headings = b.headings.and(union(found))
+	var legal []concordat.Span
+	for _, w := range f.Wording {
+		if w.Kind == concordat.KindQuotation && quotesSource(w.Why) {
+			legal = append(legal, clip(text, w.Span))
+		}
+	}
+	for _, p := range b.passages {
+		if p.Wording == concordat.KindQuotation && quotesSource(p.Why) {
+			legal = append(legal, p.Span)
+		}
+	}
+	b.legal = union(legal)
 	b.setChecked()
 	return b
 }
@@ -166,7 +191,7 @@ func (b builder) with(r Rules) *builder {
 		b.kinds[k] = true
 	}
 	b.setMasks()
-	if b.headed = nil; !b.countsShared(concordat.ExcludedForm) {
+	if b.headed = nil; !b.countsShared(concordat.ExcludedForm, "") {
 		b.headed = b.headings.without(b.counted)
 	}
 	b.could = b.couldCount()
@@ -305,8 +330,13 @@ func (b *builder) skipped() []concordat.Skipped {
 const SkipUnasked concordat.SkipReason = "unasked"
 
 func (b *builder) setMasks() {
+	var counted []concordat.Span
+	for _, c := range b.r.CountWording {
+		counted = append(counted, clip(b.text, c.Span))
+	}
+	b.counted = union(counted)
 	if b.r.ExcludeQuotes {
-		b.masks = append(b.masks, mask{concordat.ExcludedQuote, b.quotes})
+		b.masks = append(b.masks, mask{concordat.ExcludedQuote, b.quotes.without(b.counted)})
 	}
 	if b.r.ExcludeBibliography {
 		b.masks = append(b.masks, mask{concordat.ExcludedBibliography, b.references})
@@ -348,14 +378,9 @@ func (b *builder) setMasks() {
 
 // sharedMasks returns the wording that others may share, except what an officer counts.
 func (b *builder) sharedMasks() []mask {
-	var counted []concordat.Span
-	for _, c := range b.r.CountWording {
-		counted = append(counted, clip(b.text, c.Span))
-	}
-	b.counted = union(counted)
 	of := map[concordat.Exclusion][]concordat.Span{}
 	for _, w := range b.f.Wording {
-		if why := w.exclusion(); !b.countsShared(why) {
+		if why := w.exclusion(); !b.countsShared(why, w.Why) {
 			of[why] = append(of[why], clip(b.text, w.Span))
 		}
 	}
@@ -405,7 +430,7 @@ func (b *builder) sharedWording() []SharedWording {
 			continue
 		}
 		left := float64(b.count.sum(spans{w.Span}.and(b.left()))) >= 0.5*float64(n)
-		out = append(out, SharedWording{w, !left && (b.countsShared(w.exclusion()) || b.countedByHand(spans{w.Span})), left})
+		out = append(out, SharedWording{w, !left && (b.countsShared(w.exclusion(), w.Why) || b.countedByHand(spans{w.Span})), left})
 	}
 	slices.SortStableFunc(out, func(x, y SharedWording) int { return bySpan(x.Span, y.Span) })
 	return out
@@ -456,7 +481,7 @@ func (b *builder) sharedAs(p concordat.Passage) concordat.Exclusion {
 	default:
 		why = concordat.ExcludedCommon
 	}
-	if b.countsShared(why) || b.countedByHand(spans{p.Span}) {
+	if b.countsShared(why, p.Why) || b.countedByHand(spans{p.Span}) {
 		return ""
 	}
 	return why
@@ -467,9 +492,17 @@ func (b *builder) countedByHand(s spans) bool {
 	return len(b.counted) > 0 && 2*b.count.sum(s.and(b.counted)) >= b.count.sum(s)
 }
 
-// countsShared reports whether the rules count all wording of one kind that others may share.
-func (b *builder) countsShared(why concordat.Exclusion) bool {
+// quotesSource reports whether a reason to quote by right is a source that the text names, unlike a licence or a declaration.
+func quotesSource(why string) bool {
+	return slices.Contains([]string{string(AsQuotation), string(AsStatute), string(AsScripture), string(AsVerse)}, why)
+}
+
+// countsShared reports whether the rules count all wording that others may share for a reason: of quotations, those that name
+// their source.
+func (b *builder) countsShared(why concordat.Exclusion, reason string) bool {
 	switch why {
+	case concordat.ExcludedQuote:
+		return b.r.CountQuotations && quotesSource(reason)
 	case concordat.ExcludedForm:
 		return b.r.CountForms
 	case concordat.ExcludedSentence:

@@ -235,6 +235,7 @@ func (b *builder) gather(chains []*chain, members []int) concordat.Evidence {
 		e.Why = b.whyOf(kind, e.Span, raw)
 	}
 	e.Cited = b.cited(e.Span)
+	e.Group = groupOf(b, e)
 	all := make([]aged, len(e.Sources))
 	for i := range e.Sources {
 		all[i] = aged{e.Sources[i].Ref, &e.Sources[i].Age}

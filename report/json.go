@@ -39,6 +39,7 @@ type (
 		Statement    []string          `json:"statement"`
 		Forward      string            `json:"forward"`
 		Probe        string            `json:"probe"`
+		Groups       []jsonGroup       `json:"groups"`
 		Evidence     []jsonEvidence    `json:"evidence"`
 		Sources      []jsonRanked      `json:"sources"`
 		Sections     []jsonSection     `json:"sections"`
@@ -172,6 +173,13 @@ type (
 		Leads       *float64 `json:"counted_leads"`
 		Literalness *float64 `json:"literalness"`
 	}
+	jsonGroup struct {
+		Group    concordat.Group `json:"group"`
+		Name     string          `json:"name"`
+		Passages int             `json:"passages"`
+		Share    float64         `json:"share"`
+		Counts   bool            `json:"counts"`
+	}
 	jsonEvidence struct {
 		Number     string              `json:"number"`
 		Span       concordat.Span      `json:"span"`
@@ -180,6 +188,7 @@ type (
 		Section    string              `json:"section,omitempty"`
 		Characters int                 `json:"characters"`
 		Cited      bool                `json:"cited,omitempty"`
+		Group      concordat.Group     `json:"group"`
 		Excluded   concordat.Exclusion `json:"excluded,omitempty"`
 		Why        string              `json:"why,omitempty"`
 		Sources    []jsonSource        `json:"sources"`
@@ -269,7 +278,7 @@ func asJSON(r *Report) *jsonReport {
 		Version: FormatVersion, Task: r.Task, Scheme: r.Scheme, Made: r.Made, Threshold: r.Threshold,
 		Reached: r.Reached(), Scores: r.jsonScores(), Language: r.Language.Tag(), Headline: r.Headline(), Statement: r.Statement(),
 		Forward: r.Forward, Probe: r.Probe, Unplaced: r.Unplaced, Rules: r.shownRules(count),
-		Evidence: []jsonEvidence{}, Sources: []jsonRanked{}, Sections: []jsonSection{}, Skipped: []jsonSkipped{},
+		Groups: []jsonGroup{}, Evidence: []jsonEvidence{}, Sources: []jsonRanked{}, Sections: []jsonSection{}, Skipped: []jsonSkipped{},
 		Flags: []jsonFlag{}, Consulted: []jsonConsulted{}, Signatures: append([]Signature{}, r.Signatures...),
 		Submission: jsonSubmission{Library: r.Submission.Library, Document: r.Submission.ID, Title: r.Submission.Title,
 			CodePoints: count.Points(concordat.Span{End: len(r.Submission.Text)}).End,
@@ -281,6 +290,9 @@ func asJSON(r *Report) *jsonReport {
 		Conclusion:   r.Conclusion(),
 	}
 	j.Coverage, j.Compared, j.Review, j.Later = j.Scores.Covered, r.Account, r.jsonReview(), r.jsonLater()
+	for _, g := range r.Groups {
+		j.Groups = append(j.Groups, jsonGroup{g.Group, GroupTitle(r.Language, g.Group), g.Passages, round(g.Share), g.Counts})
+	}
 	for i := range r.Evidence {
 		j.Evidence = append(j.Evidence, r.jsonEvidence(count, i))
 	}
@@ -368,7 +380,7 @@ func (r *Report) jsonScores() jsonScores {
 func (r *Report) jsonEvidence(count *Counter, i int) jsonEvidence {
 	e := r.Evidence[i]
 	j := jsonEvidence{Number: r.Number(i), Span: count.Points(e.Span), Text: e.Span.In(r.Submission.Text), Kind: e.Kind,
-		Characters: e.Characters, Cited: e.Cited, Excluded: e.Excluded, Why: e.Why}
+		Characters: e.Characters, Cited: e.Cited, Group: e.Group, Excluded: e.Excluded, Why: e.Why}
 	if e.Section >= 0 && e.Section < len(r.Sections) {
 		j.Section = r.Sections[e.Section].Name
 	}

@@ -152,6 +152,7 @@ type Report struct {
 	Numbers      []string             // with which people cite Evidence, see Number; as many
 	LastNumber   int                  // the number of passages without rules, the highest of Numbers
 	Sources      []RankedSource       // largest share first, those excluded by a rule last
+	Groups       []GroupShare         // of passages; none if nothing was compared
 	Sections     []SectionScore
 	Covered      []Stretch           // what gives the covered share, in text order, disjoint
 	Checked      []concordat.Span    // what was compared, in text order, disjoint

@@ -25,6 +25,7 @@ type Rules struct {
 	ExcludeCitations    bool `json:"exclude_citations" flag:"exclude-citations" label:"rules.citations" doc:"Leave citation markers, for example (Author, 2020) or [1], out of the scores."`
 	CountTemplates      bool `json:"count_templates" flag:"count-templates" label:"rules.counttemplates" doc:"Count the wording of templates."`
 	CountForms          bool `json:"count_forms" required:"false" flag:"count-forms" label:"rules.countforms" doc:"Count wording that looks like a form even without a template."`
+	CountQuotations     bool `json:"count_quotations" required:"false" flag:"count-quotations" label:"rules.countquotations" doc:"Count quotations that name their source."`
 	CountSentences      bool `json:"count_sentences" required:"false" flag:"count-sentences" label:"rules.countsentences" doc:"Count isolated sentences."`
 	// MinCharacters is the least number of letters, marks and digits of a match.
 	MinCharacters int `json:"min_characters" minimum:"0" maximum:"1000000" unit:"letters and digits" flag:"min-match" label:"rules.min" doc:"Shortest match that counts. 0: any."`
@@ -41,6 +42,7 @@ type Rules struct {
 	// NotOwnWork names documents that are not proposed as earlier work of the author any more. It changes no score.
 	NotOwnWork      []concordat.Ref   `json:"not_own_work,omitempty" maxItems:"1000" doc:"Not earlier work of the author, although it was proposed"`
 	ExcludeKinds    []concordat.Kind  `json:"exclude_kinds" required:"false" maxItems:"10" enum:"verbatim,near,paraphrase,summary,common" flag:"exclude-kind" label:"rules.kinds" doc:"Kinds of evidence that do not count."`
+	ExcludeGroups   []string          `json:"exclude_groups" required:"false" maxItems:"4" enum:"uncited,unquoted,unsourced,quoted_cited" flag:"exclude-group" label:"rules.groups" doc:"Groups of passages that do not count: without citation, cited without quotation marks, quoted without source, quoted and cited."`
 	ExcludeSections []string          `json:"exclude_sections" required:"false" maxItems:"1000" flag:"exclude-section" label:"rules.sections" doc:"Sections of templates, by name, that do not count."`
 	ExcludeTemplate []string          `json:"exclude_template" required:"false" maxItems:"100" doc:"Texts whose wording does not count"`
 	ExcludePassages []ExcludedPassage `json:"exclude_passages" required:"false" maxItems:"1000"`
@@ -73,6 +75,18 @@ var ruleWords = []struct {
 	say  func(*Report) []string
 }{
 	{"exclude_quotes", func(r *Report) []string { return r.line("Quotations: %s.", r.counted(!r.Rules.ExcludeQuotes)) }},
+	{"count_quotations", func(r *Report) []string {
+		if r.Rules.ExcludeQuotes {
+			return nil
+		}
+		return r.line("Quotations that name their source: %s.", r.counted(r.Rules.CountQuotations))
+	}},
+	{"exclude_groups", func(r *Report) (out []string) {
+		for _, g := range r.Rules.ExcludeGroups {
+			out = append(out, r.Language.Say("Excluded: the group “%s”.", GroupName(r.Language, concordat.Group(g))))
+		}
+		return out
+	}},
 	{"exclude_bibliography", func(r *Report) []string {
 		return r.line("List of references: %s.", r.counted(!r.Rules.ExcludeBibliography))
 	}},
@@ -222,11 +236,23 @@ func (r Rule) Fault(rules *Rules) string {
 		return number(float64(*p))
 	case *float64:
 		return number(*p)
+	case *[]string:
+		return r.wrongWord(*p)
 	case *[]concordat.Kind:
+		var words []string
 		for _, k := range *p {
-			if !slices.Contains(r.Words, string(k)) {
-				return fmt.Sprintf("%s: want %s", k, strings.Join(r.Words, ", "))
-			}
+			words = append(words, string(k))
+		}
+		return r.wrongWord(words)
+	}
+	return ""
+}
+
+// wrongWord says which word of a list the rule does not know; empty: it knows all, or takes any.
+func (r Rule) wrongWord(words []string) string {
+	for _, w := range words {
+		if r.Words != nil && !slices.Contains(r.Words, w) {
+			return fmt.Sprintf("%s: want %s", w, strings.Join(r.Words, ", "))
 		}
 	}
 	return ""
@@ -296,6 +322,7 @@ func (r Rules) InBytes(count *Counter) Rules { return r.place(count.Bytes) }
 
 func (r Rules) place(at func(concordat.Span) concordat.Span) Rules {
 	r.ExcludeSources, r.ExcludeKinds = append([]concordat.Ref{}, r.ExcludeSources...), append([]concordat.Kind{}, r.ExcludeKinds...)
+	r.ExcludeGroups = append([]string{}, r.ExcludeGroups...)
 	r.ExcludeSections, r.ExcludeTemplate = append([]string{}, r.ExcludeSections...), append([]string{}, r.ExcludeTemplate...)
 	for _, list := range []*[]Ruling{&r.ExcludePassages, &r.CountWording} {
 		*list = append([]Ruling{}, *list...)

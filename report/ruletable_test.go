@@ -51,6 +51,9 @@ func TestRuleTable(t *testing.T) {
 			*p, want = r.Most, "number"
 		case *[]string:
 			*p = []string{"x"}
+			if r.Words != nil {
+				*p = r.Words[:1]
+			}
 		case *[]concordat.Kind:
 			*p = []concordat.Kind{concordat.Kind(r.Words[0])}
 		default:

@@ -101,7 +101,7 @@ func (b *builder) couldCount() spans {
 	out := b.checked.without(b.headed)
 	for _, m := range b.masks {
 		switch m.why {
-		case concordat.ExcludedCommon, concordat.ExcludedUndecided, concordat.ExcludedPassage:
+		case concordat.ExcludedCommon, concordat.ExcludedUndecided, concordat.ExcludedPassage, concordat.ExcludedGroup:
 		default:
 			out = out.without(m.spans)
 		}

@@ -140,6 +140,13 @@ func (t textWriter) summary(r *Report, n int) {
 			t.line(t.Say("%s of the whole text; %s of the compared letters could count", t.Percent(s.Whole),
 				t.Percent(float64(s.Countable)/float64(s.Checked))))
 		}
+		var groups []string
+		for _, g := range ShownGroups(r) {
+			groups = append(groups, t.Say("%s %s", GroupName(t.Language, g.Group), GroupFigure(t.Language, g)))
+		}
+		if groups != nil {
+			t.wrap("  ", strings.Join(groups, t.Say("; ")))
+		}
 		if s.Undecided > 0 {
 			t.line(t.Say("%s to be decided: a form, or copied? Share if it counts: %s", t.Percent(s.Undecided), t.Percent(s.IfCounted)))
 		}

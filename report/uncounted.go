@@ -105,6 +105,8 @@ func uncountedWords(e concordat.Exclusion) string {
 		return "sources below the minimum share"
 	case concordat.ExcludedKind:
 		return "excluded kinds"
+	case concordat.ExcludedGroup:
+		return "excluded groups"
 	}
 	return "other rules"
 }

@@ -45,6 +45,9 @@ func (r *Report) WhyNot(e concordat.Evidence) string {
 			return r.Language.Say("reads like a form: %s", why)
 		}
 	}
+	if e.Excluded == concordat.ExcludedGroup {
+		return r.Language.Say("is in a group that does not count: %s", GroupName(r.Language, e.Group))
+	}
 	if why := r.Language.quotedAs(e); why != "" {
 		return r.Language.Say("is a legitimate quotation: %s", r.Language.Say(why))
 	}

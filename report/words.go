@@ -96,6 +96,8 @@ func exclusionWords(e concordat.Exclusion) string {
 		return "its source is below the minimum share"
 	case concordat.ExcludedKind:
 		return "its kind of evidence is excluded"
+	case concordat.ExcludedGroup:
+		return "is in a group that does not count"
 	}
 	return "was excluded by a rule"
 }
@@ -395,12 +397,15 @@ func (l Language) Consulted(c concordat.Consulted) string {
 	return l.Join(append(out, l.partner(c)...))
 }
 
-// evidenceKind states the kind of a passage, and whether a citation stands with it.
+// evidenceKind states the kind of a passage and, if its group decides whether it counts, its group.
 func (l Language) evidenceKind(e concordat.Evidence) string {
-	if e.Cited {
-		return l.Say("%s, with a citation", l.EvidenceKind(e))
+	switch {
+	case e.Excluded != "" && e.Excluded != concordat.ExcludedGroup:
+		return l.EvidenceKind(e)
+	case e.Kind == concordat.KindQuotation:
+		return GroupName(l, e.Group)
 	}
-	return l.EvidenceKind(e)
+	return l.Say("%s, %s", l.EvidenceKind(e), GroupName(l, e.Group))
 }
 
 // Reading says what the figure asks of the reader: a share is a reason to read, never a judgement.

@@ -187,6 +187,7 @@ func (q *Queue) run(ctx context.Context, t store.Task, lane store.Lane) {
 	last := context.WithoutCancel(ctx)
 	switch {
 	case err != nil && ctx.Err() != nil:
+		state = concordat.TaskQueued
 		err = q.o.Store.Checks.ReleaseTask(last, t)
 	case err != nil:
 		state, cause = concordat.TaskFailed, CauseOf(err)
@@ -197,11 +198,12 @@ func (q *Queue) run(ctx context.Context, t store.Task, lane store.Lane) {
 	if err != nil && !errors.Is(err, store.ErrLease) && !errors.Is(err, concordat.ErrNotFound) { // cancelled or deleted meanwhile
 		q.o.Logger.Error("end a task", "task", t.ID, "error", err)
 	}
+	state = cmp.Or(state, concordat.TaskDone)
 	q.o.Logger.Info("check", "task", t.ID, "state", state, "took", time.Since(began))
 	q.releaseMemory()
 	if ctx.Err() == nil {
 		q.discard(last, t)
-		q.tell(Event{Task: t.ID, State: cmp.Or(state, concordat.TaskDone), Progress: Progress{Stage: StageEnded}})
+		q.tell(Event{Task: t.ID, State: state, Progress: Progress{Stage: StageEnded}})
 	}
 }
 

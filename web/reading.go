@@ -382,8 +382,7 @@ func (p *checkPage) deciding(e concordat.Evidence) *decidingWording {
 // MayCount reports whether the passage counts only if someone decides so.
 func (p passageTools) MayCount() bool {
 	return slices.Contains([]concordat.Exclusion{concordat.ExcludedCommon, concordat.ExcludedForm, concordat.ExcludedSentence,
-		concordat.ExcludedUndecided},
-		p.Evidence.Excluded)
+		concordat.ExcludedUndecided, concordat.ExcludedQuote, concordat.ExcludedGroup}, p.Evidence.Excluded)
 }
 
 // Partners are those whose documents are sources of the passage and who can be asked about it.

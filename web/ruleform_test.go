@@ -41,7 +41,8 @@ func sentBack(fields []ruleField) url.Values {
 func TestRuleFormSpeaksInOneDirection(t *testing.T) {
 	sections := []string{"body", "notes"}
 	all := report.Rules{ExcludeQuotes: true, ExcludeBibliography: true, ExcludeCitations: true, CountTemplates: true, CountForms: true,
-		CountSentences: true, CommonAbove: -1, MinCharacters: 5, ExcludeKinds: []concordat.Kind{concordat.KindSummary},
+		CountQuotations: true, ExcludeGroups: []string{"unquoted", "quoted_cited"}, CountSentences: true, CommonAbove: -1,
+		MinCharacters: 5, ExcludeKinds: []concordat.Kind{concordat.KindSummary},
 		ExcludeSections: []string{"elsewhere", "notes"}}
 	for _, rules := range []report.Rules{{}, all} {
 		got, err := readRules(rules, sentBack(ruleFields(rules, nil, sections)))
@@ -61,7 +62,8 @@ func TestRuleFormSpeaksInOneDirection(t *testing.T) {
 		}
 	}
 	got, err := readRules(all, f)
-	want := report.Rules{CountTemplates: true, CountForms: true, CountSentences: true, CommonAbove: -1, MinCharacters: 5,
+	want := report.Rules{CountTemplates: true, CountForms: true, CountQuotations: true, CountSentences: true,
+		CommonAbove: -1, MinCharacters: 5,
 		ExcludeSections: []string{"elsewhere"}} // which the form does not offer
 	if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); err != nil || diff != "" {
 		t.Errorf("%v: with every tick\n%s", err, diff)

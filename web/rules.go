@@ -134,6 +134,12 @@ func (w reportPages) NewRules(ctx context.Context, v *Visitor, id concordat.Task
 		return w.wordingRules(v, rules, f)
 	case "count-lead", "set-aside-lead", "open-lead":
 		return w.leadRules(ctx, v, id, rules, f)
+	case "exclude-group", "include-group":
+		g := concordat.Group(f.Get("group"))
+		if !slices.Contains(report.Groups(), g) {
+			return rules, "", fmt.Errorf("group %q: %w", g, concordat.ErrInvalid)
+		}
+		return report.WithGroup(rules, g, action == "include-group"), string(g), nil
 	case "template-passage":
 		return w.passageTemplate(ctx, id, rules, f)
 	case "add-template":
@@ -227,8 +233,11 @@ func ruleFields(rules report.Rules, sent url.Values, sections []string) []ruleFi
 			}
 			lists = append(lists, f)
 		case *[]string:
-			f.Kind = "texts"
-			for _, s := range sections {
+			offers := sections
+			if f.Kind = "texts"; r.Words != nil {
+				f.Kind, offers = "words", r.Words
+			}
+			for _, s := range offers {
 				f.Options = append(f.Options, option(f, s, slices.Contains(*p, s)))
 			}
 			if len(f.Options) > 0 {

@@ -6,6 +6,7 @@ import (
 	"html/template"
 	"io/fs"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -41,34 +42,40 @@ var parsed = sync.OnceValues(func() (map[message.Language]map[string]*template.T
 	}
 	for _, l := range message.Languages() {
 		functions := template.FuncMap{
-			"t":         l.Say,
-			"many":      l.Report().Plural,
-			"asset":     files.Path,
-			"percent":   l.Report().Percent,
-			"facts":     auditFacts,
-			"add":       func(a, b int) int { return a + b },
-			"points":    func(share float64) string { return strconv.FormatFloat(share*100, 'g', 4, 64) },
-			"kindnamed": func(k string) string { return l.Report().Kind(concordat.Kind(k)) },
-			"kind":      l.Report().Kind,
-			"close":     l.Report().Closeness,
-			"why":       l.Report().Exclusion,
-			"cause":     l.Cause,
-			"leftout":   func(out concordat.LeftOut) string { return l.LeftOut(seenLeftOut(out)) },
-			"action":    l.Action,
-			"fact":      l.Fact,
-			"day":       day,
-			"library":   libraryPath,
-			"bytes":     func(n int64) string { return bytesWords(l, n) },
-			"segment":   url.PathEscape,
-			"icon":      static.Icon,
-			"called":    memberName,
-			"by":        memberBy,
-			"seen":      seenName,
-			"side":      func(p *pairPage, s pairSide, which string) pairForm { return pairForm{s, p, which} },
-			"disguises": report.Disguises,
-			"flagged":   func(m *store.BatchMember) int { return report.Disguises(m.Flags) },
-			"bar":       shareBar,
-			"date":      func(t time.Time) string { return t.Local().Format("2006-01-02 15:04") },
+			"t":       l.Say,
+			"many":    l.Report().Plural,
+			"asset":   files.Path,
+			"percent": l.Report().Percent,
+			"facts":   auditFacts,
+			"add":     func(a, b int) int { return a + b },
+			"points":  func(share float64) string { return strconv.FormatFloat(share*100, 'g', 4, 64) },
+			"kindnamed": func(k string) string {
+				if g := concordat.Group(k); slices.Contains(report.Groups(), g) {
+					return report.GroupTitle(l.Report(), g)
+				}
+				return l.Report().Kind(concordat.Kind(k))
+			},
+			"groupfigure": func(g report.GroupShare) string { return report.GroupFigure(l.Report(), g) },
+			"kind":        l.Report().Kind,
+			"close":       l.Report().Closeness,
+			"why":         l.Report().Exclusion,
+			"cause":       l.Cause,
+			"leftout":     func(out concordat.LeftOut) string { return l.LeftOut(seenLeftOut(out)) },
+			"action":      l.Action,
+			"fact":        l.Fact,
+			"day":         day,
+			"library":     libraryPath,
+			"bytes":       func(n int64) string { return bytesWords(l, n) },
+			"segment":     url.PathEscape,
+			"icon":        static.Icon,
+			"called":      memberName,
+			"by":          memberBy,
+			"seen":        seenName,
+			"side":        func(p *pairPage, s pairSide, which string) pairForm { return pairForm{s, p, which} },
+			"disguises":   report.Disguises,
+			"flagged":     func(m *store.BatchMember) int { return report.Disguises(m.Flags) },
+			"bar":         shareBar,
+			"date":        func(t time.Time) string { return t.Local().Format("2006-01-02 15:04") },
 		}
 		pages[l] = map[string]*template.Template{}
 		for _, name := range names {

@@ -180,6 +180,9 @@ func subjectOf(rep *report.Report, action, subject string) string {
 		}
 		return subject
 	}
+	if strings.HasSuffix(action, "-group") {
+		return report.GroupTitle(rep.Language, concordat.Group(subject))
+	}
 	place, why, _ := strings.Cut(subject, ": ")
 	from, to, ok := strings.Cut(place, "–")
 	start, err := strconv.Atoi(from)

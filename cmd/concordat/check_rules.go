@@ -31,6 +31,10 @@ func (f *ruleFlags) add(fl *pflag.FlagSet) {
 		case *float64:
 			fl.Float64Var(p, r.Flag, 0, usage)
 		case *[]string:
+			if r.Words != nil {
+				usage, _, _ = strings.Cut(usage, ":")
+				usage += ": " + strings.Join(r.Words, ", ")
+			}
 			fl.Var((*wordList[string])(p), r.Flag, usage+" (repeatable)")
 		case *[]concordat.Kind:
 			fl.Var((*wordList[concordat.Kind])(p), r.Flag, usage+": "+strings.Join(r.Words, ", ")+" (repeatable)")

@@ -130,7 +130,9 @@ report:
   exclude_citations: true
   count_forms: true
   count_templates: true
+  count_quotations: true
   count_sentences: true
+  exclude_groups: [uncited, unsourced]
   exclude_kinds: [summary, common]
   exclude_sections: budget, 经费
   min_characters: 10
@@ -204,9 +206,11 @@ func TestFull(t *testing.T) {
 		"check.short": "true", "check.short_threshold": "0.7", "check.again_days": "30", "report.language": "zh",
 		"wording.stock":      "stock.txt",
 		"report.certificate": "chain.pem", "report.key": "key.pem", "report.exclude_citations": "true", "report.count_forms": "true",
-		"report.count_templates": "true",
-		"report.count_sentences": "true",
-		"report.exclude_quotes":  "true", "report.exclude_bibliography": "true",
+		"report.count_templates":  "true",
+		"report.count_quotations": "true",
+		"report.count_sentences":  "true",
+		"report.exclude_groups":   "uncited, unsourced",
+		"report.exclude_quotes":   "true", "report.exclude_bibliography": "true",
 		"report.exclude_kinds": "summary, common", "report.exclude_sections": "budget, 经费", "report.min_characters": "10",
 		"report.min_source_share": "0.01", "report.common_above": "-1", "extract.max_input": "64MiB",
 		"extract.max_text": "1KiB", "extract.max_unpacked": "1GiB", "extract.max_pages": "10",

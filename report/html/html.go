@@ -274,6 +274,9 @@ func (d *doc) scoreTable() {
 	row("", "Found in other documents, counted", d.in.Percent(s.Covered), "each letter once, however many sources contain it")
 	row("verbatim", "of it word for word", d.in.Percent(s.Verbatim), "")
 	row("near", "of it changed", s.ChangedWords(d.in), "edited, reworded or condensed")
+	for _, g := range report.ShownGroups(d.r) {
+		row("", report.GroupTitle(d.in, g.Group), report.GroupFigure(d.in, g), "")
+	}
 	if s.Countable < s.Checked {
 		row("", "of the whole text", d.in.Percent(s.Whole), "including forms, references and the like")
 	}

@@ -99,9 +99,7 @@ func (d *doc) about(e concordat.Evidence) string {
 	if e.Section >= 0 && e.Section < len(d.r.Sections) {
 		s += d.in.Say(", section “%s”", d.r.Sections[e.Section].Name)
 	}
-	if e.Cited {
-		s += d.in.Say(", with a citation")
-	}
+	s += d.in.Say(", %s", report.GroupName(d.in, e.Group))
 	s += d.in.Say(", %s", d.in.Plural(len(e.Sources), "source", "sources"))
 	if e.Excluded != "" {
 		return s + d.in.Say(". Not counted: it %s.", strings.TrimPrefix(d.r.WhyNot(e), "it "))

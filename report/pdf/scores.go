@@ -16,6 +16,9 @@ func (d *doc) scores() {
 		{say("of it word for word"), d.in.Percent(s.Verbatim), ""},
 		{say("of it changed"), s.ChangedWords(d.in), say("edited, reworded or condensed")},
 	}
+	for _, g := range report.ShownGroups(d.r) {
+		rows = append(rows, []string{report.GroupTitle(d.in, g.Group), report.GroupFigure(d.in, g), ""})
+	}
 	if s.Countable < s.Checked {
 		rows = append(rows, []string{say("of the whole text"), d.in.Percent(s.Whole), say("including forms, references and the like")})
 	}

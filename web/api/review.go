@@ -54,7 +54,8 @@ func rulesNeeds() []*huma.Schema {
 	for _, action := range sourceActions {
 		out = append(out, need(map[string]any{"action": action}, "site"))
 	}
-	return append(out, need(map[string]any{"action": "exclude-passage"}, "comment"),
+	return append(out, need(map[string]any{"action": "exclude-group"}, "group"), need(map[string]any{"action": "include-group"}, "group"),
+		need(map[string]any{"action": "exclude-passage"}, "comment"),
 		need(map[string]any{"action": "count-wording"}, "comment"), need(map[string]any{"action": "add-template"}, "text"))
 }
 
@@ -145,7 +146,7 @@ func (w api) apiReviewed(ctx context.Context, id string) (*web.Visitor, store.Ta
 type apiRulesInput struct {
 	ID   string `path:"id"`
 	Body struct {
-		Action   string               `json:"action" enum:"set,undo,exclude-source,include-source,own-work,not-own-work,dismiss-own-work,exclude-passage,include-passage,count-wording,uncount-wording,template-passage,add-template,clear-templates"`
+		Action   string               `json:"action" enum:"set,undo,exclude-source,include-source,own-work,not-own-work,dismiss-own-work,exclude-passage,include-passage,count-wording,uncount-wording,template-passage,add-template,clear-templates,exclude-group,include-group"`
 		Site     concordat.SiteID     `json:"site,omitempty" doc:"With library and document: a source"`
 		Library  concordat.LibraryID  `json:"library,omitempty"`
 		Document concordat.DocumentID `json:"document,omitempty"`
@@ -153,6 +154,7 @@ type apiRulesInput struct {
 		End      int                  `json:"end,omitempty" minimum:"0"`
 		Comment  string               `json:"comment,omitempty" doc:"Why a passage is taken out, or wording counted"`
 		Text     string               `json:"text,omitempty" doc:"Template wording"`
+		Group    concordat.Group      `json:"group,omitempty" enum:"uncited,unquoted,unsourced,quoted_cited" doc:"Group of passages"`
 		Set      ruleSettings         `json:"set,omitzero" doc:"Rules of the whole report, for the action set"`
 	}
 }
@@ -183,7 +185,7 @@ func (in *apiRulesInput) form(text string) url.Values {
 	span := report.NewCounter(text).Bytes(concordat.Span{Start: b.Start, End: b.End})
 	for name, value := range map[string]string{"action": b.Action, "site": string(b.Site), "library": string(b.Library),
 		"document": string(b.Document), "start": strconv.Itoa(span.Start), "end": strconv.Itoa(span.End), "comment": b.Comment,
-		"text": b.Text} {
+		"text": b.Text, "group": string(b.Group)} {
 		f.Set(name, value)
 	}
 	if b.Set.CountCommon {

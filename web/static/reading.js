@@ -266,13 +266,16 @@
 			const n = among[(at + among.length) % among.length];
 			show(n).catch(() => { location.href = base + "/passages/" + n; });
 		}
-		function close() {
-			if (dock.hidden) return;
+		function leave() {
 			dock.hidden = true;
 			document.body.classList.remove("docked");
-			const mark = document.getElementById("m" + current);
 			current = wanted = "";
 			paint();
+		}
+		function close() {
+			if (dock.hidden) return;
+			const mark = document.getElementById("m" + current);
+			leave();
 			if (mark) mark.focus({ preventScroll: true });
 			catchUp();
 		}
@@ -350,9 +353,14 @@
 			if (shown < latest && !busy()) dispatchEvent(new Event("changed"));
 		}
 		async function follow(page) {
-			const now = one("[data-reader]", page);
-			if (following || shown >= latest || busy() || !now) return;
+			if (following || shown >= latest || busy() || !one("[data-reader]", page)) return;
 			if (!one("[data-list]", page) !== !one("[data-list]")) return; // the first source, or the last: the notice leads there
+			await renew(page, busy);
+			if (shown >= latest) for (const x of all('.toast a[href="' + base + '"]')) x.remove();
+		}
+		// renew makes the reader that of another page of the same report, unless someone is busy once its texts are there.
+		async function renew(page, stop) {
+			const now = one("[data-reader]", page);
 			const seen = (s) => s.getBoundingClientRect().bottom > -1500 && s.getBoundingClientRect().top < window.innerHeight + 1500;
 			following = true;
 			document.documentElement.style.overflowAnchor = "none";
@@ -363,7 +371,7 @@
 					watcher.observe(of.get(n));
 				}
 				await Promise.all([...Array.from(of.keys()).filter((n) => seen(of.get(n))).map(load), sift && relist()]);
-				if (busy()) return; // someone began to write meanwhile: the rest is caught up later
+				if (stop()) return; // someone began to write meanwhile: the rest is caught up later
 				keepPlace(() => {
 					for (const part of [".map", "#over", "#about", "#rules", "#notes"]) {
 						const here = one(part), there = one(part, page);
@@ -377,9 +385,33 @@
 			places = (now.dataset.places || "").split(" ");
 			numbers = list(now.dataset.numbers);
 			walk = list(now.dataset.walk);
-			shown = +now.dataset.latest;
-			if (shown >= latest) for (const x of all('.toast a[href="' + base + '"]')) x.remove();
+			if (now.dataset.latest !== undefined) shown = +now.dataset.latest;
 		}
+		// A group of passages counts, or not, without leaving the page.
+		document.addEventListener("submit", (event) => {
+			const form = event.target.closest("form[data-group]");
+			if (!form || following) return;
+			event.preventDefault();
+			const sent = new URLSearchParams(new FormData(form, event.submitter));
+			(async () => {
+				const answer = await fetch(form.action, { method: "POST", body: sent });
+				if (!answer.ok) throw new Error(String(answer.status));
+				const parse = (text) => new DOMParser().parseFromString(text, "text/html");
+				let page = parse(await answer.text());
+				const told = one(".toasts", page), box = one(".toasts");
+				if (laidOut) page = parse(await fetched(location.href)); // the answer is the page of the text
+				if (!dock.hidden) leave();
+				for (const here of all("[data-live]")) {
+					const next = page.getElementById(here.id);
+					if (next) here.replaceWith(document.importNode(next, true));
+				}
+				for (const x of all("[data-script]", told || page)) x.hidden = false;
+				if (told && box) box.replaceWith(told);
+				else if (told) document.body.append(told);
+				latest = Math.max(latest, +one("[data-reader]", page).dataset.latest);
+				await renew(page, () => false);
+			})().catch(() => location.reload());
+		});
 		if (reader.dataset.latest !== undefined) {
 			addEventListener("renewed", (event) => follow(event.detail).catch(() => {})); // else it is tried again
 			setInterval(async () => {
@@ -416,6 +448,11 @@
 			c: () => {
 				const link = one('a[href*="/compare?"]', body);
 				if (!dock.hidden && link) location.href = link.href;
+			},
+			"?": () => {
+				const help = one("details.keys");
+				help.open = true;
+				one("summary", help).focus();
 			},
 			Escape: () => { if (dock.hidden && only) choose(null); else close(); },
 		});
