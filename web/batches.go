@@ -56,6 +56,7 @@ type batchesPage struct {
 	Older   int64
 	Busy    bool
 	People  called
+	Deleted deletedNow
 }
 
 func (w batchPages) batchesPage(rw http.ResponseWriter, r *http.Request, v *Visitor) {
@@ -65,11 +66,15 @@ func (w batchPages) batchesPage(rw http.ResponseWriter, r *http.Request, v *Visi
 	if err == nil {
 		people, err = calledOn(r.Context(), w.Web)
 	}
+	var deleted deletedNow
+	if err == nil {
+		deleted, err = w.deletedNow(r, v)
+	}
 	if err != nil {
 		w.Fail(rw, r, v, err)
 		return
 	}
-	p := batchesPage{People: people, Batches: bs, Busy: slices.ContainsFunc(bs, func(b store.Batch) bool { return !Ended(b.State) })}
+	p := batchesPage{People: people, Deleted: deleted, Batches: bs, Busy: slices.ContainsFunc(bs, func(b store.Batch) bool { return !Ended(b.State) })}
 	if len(bs) == TaskPage {
 		p.Older = bs[len(bs)-1].Seq
 	}

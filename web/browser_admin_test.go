@@ -7,8 +7,10 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/chromedp"
@@ -178,6 +180,72 @@ func TestAdministrationInBrowser(t *testing.T) {
 			if !strings.HasPrefix(c, "request for data:") { // pictures of the browser's own, for example in a date field
 				t.Errorf("%d: %s", width, c)
 			}
+		}
+	}
+}
+
+// TestRefusedStay: the list of files that a library did not take outlives the page's reading itself again, as it does when a library
+// gets its first documents, until someone takes them out.
+func TestRefusedStay(t *testing.T) {
+	t.Parallel()
+	d := newTestSite(t, false)
+	var files []string
+	for name, text := range map[string]string{"empty.txt": "", "essay.txt": folios} {
+		files = append(files, filepath.Join(t.TempDir(), name))
+		if err := os.WriteFile(files[len(files)-1], []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	slices.Sort(files)
+	if err := d.store.Catalogue.CreateLibrary(t.Context(), store.Library{ID: "fresh", Title: "Fresh", Created: time.Now()}); err != nil {
+		t.Fatal(err)
+	}
+	ctx, complaints := browser(t, d.URL, 1200)
+	var listed, tally string
+	var left int
+	if err := chromedp.Run(ctx, d.enter(t, "olga", store.RoleOfficer), chromedp.Navigate(d.URL+"/libraries/fresh"),
+		chromedp.WaitVisible("#file", chromedp.ByQuery), chromedp.SetUploadFiles("#file", files, chromedp.ByQuery),
+		chromedp.WaitVisible(".files li:nth-child(2)", chromedp.ByQuery),
+		chromedp.Evaluate(`window.before = true`, nil),
+		chromedp.Click("form[data-upload] button:not([type])", chromedp.ByQuery),
+		until(`!window.before && document.querySelector("section[aria-labelledby=documents] tbody tr")`), loaded(),
+		text(".files", &listed), text("[data-tally]", &tally), shot(t, "refused", 1200),
+		chromedp.Click(".files li button", chromedp.ByQuery),
+		chromedp.Reload(), chromedp.WaitVisible("#file", chromedp.ByQuery),
+		chromedp.Evaluate(`document.querySelectorAll(".files li").length`, &left)); err != nil {
+		t.Fatal(err, complaints())
+	}
+	if !strings.Contains(listed, "empty.txt") || strings.Contains(listed, "essay.txt") || !strings.Contains(tally, "1") || left != 0 {
+		t.Errorf("listed %q, %q; %d once they were taken out", listed, tally, left)
+	}
+}
+
+// TestHeaderOnOneRow: the header of an administrator's pages is one row on a screen of 1280 pixels, however long the names of the
+// site and of the account are, in each language; the places stay whole.
+func TestHeaderOnOneRow(t *testing.T) {
+	t.Parallel()
+	d := newTestSite(t, false)
+	ctx, _ := browser(t, d.URL, 1280)
+	if err := chromedp.Run(ctx, d.enter(t, "ada", store.RoleAdministrator)); err != nil {
+		t.Fatal(err)
+	}
+	for _, language := range []string{"en", "de", "zh"} {
+		var rows, cut, wide int
+		if err := chromedp.Run(ctx, network.SetCookie("language", language).WithURL(d.URL), chromedp.EmulateViewport(1280, 700),
+			chromedp.Navigate(d.URL+"/libraries"), loaded(),
+			chromedp.Evaluate(`document.querySelector(".site a").lastChild.textContent = " Graduate School of the University of Northern Rivers";
+				document.querySelector(".who .as").textContent = "Adalberta Administrator-Northumberland (administrator)"`, nil),
+			chromedp.Evaluate(`(() => {
+				const tops = [...document.querySelectorAll("body > header nav li")].map((e) => e.getBoundingClientRect().top);
+				return Math.max(...tops) - Math.min(...tops) < 4 && document.querySelector("body > header").offsetHeight < 64 ? 1 : 2;
+			})()`, &rows),
+			chromedp.Evaluate(`[...document.querySelectorAll("body > header nav a")].filter((e) => e.scrollWidth > e.clientWidth).length`, &cut),
+			chromedp.Evaluate(`document.documentElement.scrollWidth - innerWidth`, &wide),
+			shot(t, "header-"+language, 1280)); err != nil {
+			t.Fatal(err)
+		}
+		if rows != 1 || cut > 0 || wide > 0 {
+			t.Errorf("%s: %d rows, %d places cut, page %d too wide", language, rows, cut, wide)
 		}
 	}
 }

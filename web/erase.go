@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -84,18 +86,39 @@ func (w adminPages) receiptFile(rw http.ResponseWriter, r *http.Request, v *Visi
 
 // eraseCheck permanently deletes a check with its report.
 func (w adminPages) eraseCheck(rw http.ResponseWriter, r *http.Request, v *Visitor) {
+	var receipt *retain.Receipt
 	t, err := w.task(r, v)
 	if err == nil {
 		err = ParseForm(rw, r)
 	}
 	if err == nil {
-		_, err = w.Erase(r.Context(), v, r.PostForm.Get("reason"), retain.Target{Tasks: []concordat.TaskID{t.ID}})
+		receipt, err = w.Erase(r.Context(), v, r.PostForm.Get("reason"), retain.Target{Tasks: []concordat.TaskID{t.ID}})
 	}
 	if err != nil {
 		w.Fail(rw, r, v, err)
 		return
 	}
-	http.Redirect(rw, r, "/checks", http.StatusSeeOther)
+	http.Redirect(rw, r, "/checks?deleted="+url.QueryEscape(receipt.ID), http.StatusSeeOther)
+}
+
+// deletedNow is the deletion that the address of a list names, of a visitor who comes from it.
+type deletedNow struct {
+	ID    string // of its receipt; empty: the visitor deleted nothing just now
+	State store.ErasureState
+	// MayOpen: the visitor may open the receipt.
+	MayOpen bool
+}
+
+func (w *Web) deletedNow(r *http.Request, v *Visitor) (d deletedNow, err error) {
+	id := r.URL.Query().Get("deleted")
+	if id == "" {
+		return d, nil
+	}
+	e, err := w.o.Store.Retention.Erasure(r.Context(), id)
+	if errors.Is(err, concordat.ErrNotFound) || err == nil && e.Actor != v.Name {
+		return d, nil // an address says nothing by itself
+	}
+	return deletedNow{ID: e.ID, State: e.State, MayOpen: slices.Contains(Overseers, v.Role)}, err
 }
 
 // batchAtWork returns the batch of a check if it has not ended; empty: there is none.
@@ -128,18 +151,19 @@ func (w adminPages) restBatch(ctx context.Context, v *Visitor, id string) error 
 
 // eraseBatch permanently deletes a batch with the checks of its documents.
 func (w adminPages) eraseBatch(rw http.ResponseWriter, r *http.Request, v *Visitor) {
+	var receipt *retain.Receipt
 	b, err := w.Batches.VisibleBatch(r.Context(), v, r.PathValue("id"))
 	if err == nil {
 		err = ParseForm(rw, r)
 	}
 	if err == nil {
-		_, err = w.Erase(r.Context(), v, r.PostForm.Get("reason"), retain.Target{Batches: []string{b.ID}})
+		receipt, err = w.Erase(r.Context(), v, r.PostForm.Get("reason"), retain.Target{Batches: []string{b.ID}})
 	}
 	if err != nil {
 		w.Fail(rw, r, v, err)
 		return
 	}
-	http.Redirect(rw, r, "/batches", http.StatusSeeOther)
+	http.Redirect(rw, r, "/batches?deleted="+url.QueryEscape(receipt.ID), http.StatusSeeOther)
 }
 
 // eraseDocument permanently deletes a document of a library.

@@ -299,7 +299,27 @@ func TestOneSubmission(t *testing.T) {
 	if n := kept(); n != 2 {
 		t.Fatalf("%d files are kept, want 2", n)
 	}
-	olga.post("/checks/"+string(id)+"/delete", http.StatusOK, url.Values{"reason": {"a test"}})
+	es, err := d.store.Retention.Erasures(t.Context(), 0, 1)
+	if err != nil || len(es) != 0 {
+		t.Fatal(es, err)
+	}
+	page = olga.post("/checks/"+string(id)+"/delete", http.StatusOK, url.Values{"reason": {"a test"}})
+	if es, err = d.store.Retention.Erasures(t.Context(), 0, 1); err != nil || len(es) != 1 {
+		t.Fatal(es, err)
+	}
+	if !strings.Contains(page, "Deleted permanently.") || !strings.Contains(page, es[0].ID) || strings.Contains(page, "/deletions/") {
+		t.Errorf("the list does not tell an officer of the deletion with its receipt, or links what officers may not open:\n%s", page)
+	}
+	adam := d.signedIn(t, "adam", store.RoleAdministrator)
+	if page := adam.get("/checks?deleted="+es[0].ID, http.StatusOK); strings.Contains(page, "Deleted permanently.") {
+		t.Errorf("the list tells of a deletion that was someone else's:\n%s", page)
+	}
+	adam.upload(http.StatusOK, nil, "essay.txt", folios)
+	adam.post("/checks/"+string(d.await(t)["essay.txt"])+"/delete", http.StatusOK, url.Values{"reason": {"a test"}})
+	if es, err = d.store.Retention.Erasures(t.Context(), 0, 1); err != nil || len(es) != 1 {
+		t.Fatal(es, err)
+	}
+	adam.wants(adam.get("/checks?deleted="+es[0].ID, http.StatusOK), "Deleted permanently.", `href="/deletions/`+es[0].ID+`"`)
 	if n := kept(); n != 0 {
 		t.Errorf("%d files of a deleted check are kept", n)
 	}

@@ -51,6 +51,7 @@ type checksPage struct {
 	People           called
 	List             string // the query of the list, for forms to come back
 	Busy             bool   // some checks have not ended
+	Deleted          deletedNow
 	// MayAdd: the visitor adds documents to libraries.
 	MayAdd bool
 	// MayCheck: the visitor submits.
@@ -70,13 +71,18 @@ func (w checkPages) checksPage(rw http.ResponseWriter, r *http.Request, v *Visit
 	show := caseFilterOf(r.URL.Query(), v)
 	show.narrow(&f, v)
 	tasks, all, err := w.o.Store.Checks.ListTasks(r.Context(), f, show.Order, show.From, TaskPage)
+	list := r.URL.Query()
+	list.Del("deleted") // is said once
 	p := checksPage{MayCheck: v.Role != store.RoleAuditor, MayAdd: v.MayReview(), Filter: show,
-		Views: show.Links(v.SeesAll()), List: r.URL.RawQuery}
+		Views: show.Links(v.SeesAll()), List: list.Encode()}
 	if err == nil && v.MayReview() {
 		p.Reviewers, err = w.reviewers(r.Context())
 	}
 	if err == nil {
 		p.People, err = calledOn(r.Context(), w.Web)
+	}
+	if err == nil {
+		p.Deleted, err = w.deletedNow(r, v)
 	}
 	var scores map[concordat.TaskID]ShownScore
 	if err == nil {
