@@ -44,7 +44,8 @@ const live = async () => {
 		}
 	}
 	// Parts that the page did not have before, such as the list of a library that was empty.
-	if ([...page.querySelectorAll("[data-live]")].some((one) => !document.getElementById(one.id))) location.reload();
+	const fresh = [...page.querySelectorAll("[data-live]")].some((one) => !document.getElementById(one.id));
+	if (fresh && dispatchEvent(new Event("reloading", { cancelable: true }))) location.reload();
 	else dispatchEvent(new CustomEvent("renewed", { detail: page }));
 };
 addEventListener("changed", live);

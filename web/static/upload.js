@@ -35,7 +35,7 @@ for (const form of document.querySelectorAll("form[data-upload]")) {
 			make("a", link.title, item.words).href = link.path;
 		}
 		item.bar.hidden = state !== "sending";
-		item.remove.hidden = state !== "waiting" && state !== "unsent" || busy;
+		item.remove.hidden = !["waiting", "unsent", "rejected"].includes(state) || busy;
 		const count = (...states) => items.filter((one) => states.includes(one.state)).length;
 		tally.textContent = tally.dataset.form.replace("%1", count("accepted")).replace("%2", items.length)
 			.replace("%3", count("rejected", "unsent"));
@@ -61,6 +61,7 @@ for (const form of document.querySelectorAll("form[data-upload]")) {
 		items.push(item);
 		box.hidden = false;
 		say(item, "waiting", words.waiting);
+		return item;
 	};
 	const addAll = (files) => {
 		for (const file of files) {
@@ -153,6 +154,7 @@ for (const form of document.querySelectorAll("form[data-upload]")) {
 			dispatchEvent(new Event("changed")); // the page itself tells what becomes of them
 			for (const item of items) if (item.state === "accepted") item.row.remove();
 			items = items.filter((item) => item.state !== "accepted");
+			for (const item of items) item.remove.hidden = false;
 			box.hidden = items.length === 0;
 			again.hidden = !items.some((item) => item.state === "unsent");
 			return;
@@ -210,6 +212,19 @@ for (const form of document.querySelectorAll("form[data-upload]")) {
 	addEventListener("beforeunload", (event) => {
 		if (busy) event.preventDefault();
 	});
+
+	// A page that reads itself again keeps the list of what was not taken; it waits until everything is sent. The files themselves
+	// are lost with the page, so that they cannot be sent again from there.
+	const kept = "refused " + form.action;
+	addEventListener("reloading", (event) => {
+		if (busy || items.some((item) => item.state === "waiting")) {
+			event.preventDefault();
+			return;
+		}
+		if (items.length) sessionStorage.setItem(kept, JSON.stringify(items.map((item) => [item.name, item.words.textContent])));
+	});
+	for (const [name, why] of JSON.parse(sessionStorage.getItem(kept) || "[]")) say(add({ name }), "rejected", why);
+	sessionStorage.removeItem(kept);
 
 	// Dropped files and folders, these with all that is in them.
 	const walk = async (entry, out) => {
