@@ -68,13 +68,14 @@ func (w batchPages) batchesPage(rw http.ResponseWriter, r *http.Request, v *Visi
 	}
 	var deleted deletedNow
 	if err == nil {
-		deleted, err = w.deletedNow(r, v)
+		deleted, err = justDeleted(r, w.Web, v)
 	}
 	if err != nil {
 		w.Fail(rw, r, v, err)
 		return
 	}
-	p := batchesPage{People: people, Deleted: deleted, Batches: bs, Busy: slices.ContainsFunc(bs, func(b store.Batch) bool { return !Ended(b.State) })}
+	p := batchesPage{People: people, Deleted: deleted, Batches: bs,
+		Busy: slices.ContainsFunc(bs, func(b store.Batch) bool { return !Ended(b.State) })}
 	if len(bs) == TaskPage {
 		p.Older = bs[len(bs)-1].Seq
 	}

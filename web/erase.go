@@ -109,7 +109,7 @@ type deletedNow struct {
 	MayOpen bool
 }
 
-func (w *Web) deletedNow(r *http.Request, v *Visitor) (d deletedNow, err error) {
+func justDeleted(r *http.Request, w *Web, v *Visitor) (d deletedNow, err error) {
 	id := r.URL.Query().Get("deleted")
 	if id == "" {
 		return d, nil

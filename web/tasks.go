@@ -82,7 +82,7 @@ func (w checkPages) checksPage(rw http.ResponseWriter, r *http.Request, v *Visit
 		p.People, err = calledOn(r.Context(), w.Web)
 	}
 	if err == nil {
-		p.Deleted, err = w.deletedNow(r, v)
+		p.Deleted, err = justDeleted(r, w.Web, v)
 	}
 	var scores map[concordat.TaskID]ShownScore
 	if err == nil {
