@@ -10,6 +10,7 @@ import (
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/chromedp"
+	"github.com/google/go-cmp/cmp"
 
 	"concordat"
 	"concordat/internal/suite"
@@ -95,8 +96,9 @@ func TestHeatMapNames(t *testing.T) {
 	}
 }
 
-// drawnBatch keeps a batch that has ended, of n documents of which each second shares a part with the one before it.
-func (d *testSite) drawnBatch(t *testing.T, n int) (path string) {
+// drawnBatch keeps a batch that has ended, of n documents of which each second shares a part with the one before it; they have the
+// dates in turn, or none.
+func (d *testSite) drawnBatch(t *testing.T, n int, dates ...concordat.Date) (path string) {
 	t.Helper()
 	one, err := batch.New("Call", "ann", "test", batch.Job{}, time.Now())
 	if err != nil {
@@ -114,8 +116,12 @@ func (d *testSite) drawnBatch(t *testing.T, n int) (path string) {
 		inputs = append(inputs, store.BatchInput{Number: i, Name: fmt.Sprint(i, ".txt"), Place: fmt.Sprint(i)})
 	}
 	put(d.store.Batches.CreateBatch(ctx, one, inputs))
+	if dates == nil {
+		dates = []concordat.Date{""}
+	}
 	for i := range n {
-		put(d.store.Batches.PutBatchMembers(ctx, one.ID, i, []store.BatchMember{{Name: fmt.Sprint(i, ".txt"), Author: fmt.Sprint("Applicant ", i),
+		put(d.store.Batches.PutBatchMembers(ctx, one.ID, i, []store.BatchMember{{
+			Dated: dates[i%len(dates)], Name: fmt.Sprint(i, ".txt"), Author: fmt.Sprint("Applicant ", i),
 			Title: fmt.Sprintf("Application %d of the call for the study of rivers, 数字人文", i+1), Characters: 1000}}))
 	}
 	for i := 1; i < n; i += 2 {
@@ -125,4 +131,71 @@ func (d *testSite) drawnBatch(t *testing.T, n int) (path string) {
 	}
 	put(d.store.Batches.FinishBatch(ctx, one.ID, concordat.TaskDone, store.Cause{}, nil))
 	return "/batches/" + one.ID
+}
+
+// dots measures a picture: its dots, how many stand over another, its names, how many of these stand over another or over a dot,
+// its lines with an arrow and without, and the sentences above it.
+const dots = `(() => {
+	const panel = document.querySelector("[data-panel]:not([hidden])"), box = (e) => e.getBoundingClientRect();
+	const over = (a, b) => a.left < b.right - 1 && b.left < a.right - 1 && a.top < b.bottom - 1 && b.top < a.bottom - 1;
+	const dots = [...panel.querySelectorAll("circle")].map(box), names = [...panel.querySelectorAll("text.name")].map(box);
+	const arcs = [...panel.querySelectorAll(".arc")], pairs = (of) => of.filter((a, i) => of.some((b, k) => k < i && over(a, b))).length;
+	return {Dots: dots.length, Hidden: pairs(dots), Names: names.length, 
+		Over: pairs(names) + names.filter((n) => dots.some((d) => over(n, d))).length,
+		Arrows: arcs.filter((a) => a.hasAttribute("marker-end")).length, Plain: arcs.filter((a) => !a.hasAttribute("marker-end")).length,
+		Said: [...panel.querySelectorAll("p:not(.hint)")].filter((p) => !p.hidden).map((p) => p.textContent)};
+})()`
+
+// TestTimelineOfOneDay: documents of one date are stacked, each to be seen, with lines without an arrow for their pairs; those of
+// different dates have arrows; a timeline that has nothing to show says so, and the labels of a graph stand on nothing.
+func TestTimelineOfOneDay(t *testing.T) {
+	t.Parallel()
+	d := newTestSite(t, true)
+	ctx, complaints := browser(t, d.URL, 1360)
+	if err := chromedp.Run(ctx, d.enter(t, "olga", store.RoleOfficer), network.SetCookie("language", "en").WithURL(d.URL)); err != nil {
+		t.Fatal(err)
+	}
+	type seen struct {
+		Dots, Hidden, Names, Over, Arrows, Plain int
+		Said                                     []string
+	}
+	for _, c := range []struct {
+		name  string
+		dates []concordat.Date // of the documents in turn
+		n     int
+		time  seen
+	}{
+		{"one", []concordat.Date{"2026-05-31"}, 12, seen{Dots: 12, Names: 12, Plain: 6,
+			Said: []string{"All documents have the same date, so it does not show which came first."}}},
+		{"call", []concordat.Date{"2026-05-31"}, 58, seen{Dots: 58, Plain: 29,
+			Said: []string{"All documents have the same date, so it does not show which came first."}}},
+		{"two", []concordat.Date{"2026-05-30", "2026-05-31"}, 40, seen{Dots: 40, Arrows: 20}},
+		{"year", []concordat.Date{"2026", "2026-05-31", "2025-01", ""}, 8, seen{Dots: 6, Names: 4, Plain: 2,
+			Said: []string{"Documents without a date, not shown: 2"}}},
+		{"none", []concordat.Date{""}, 8, seen{Said: []string{"Fewer than two documents have a date, so there is nothing to draw."}}},
+	} {
+		path := d.drawnBatch(t, c.n, c.dates...)
+		var time, graph seen
+		if err := chromedp.Run(ctx, chromedp.Navigate(d.URL+path),
+			chromedp.WaitReady("[data-charts]:not([aria-busy])", chromedp.ByQuery), loaded(),
+			chromedp.Click("[data-tab=time]", chromedp.ByQuery), chromedp.WaitReady("[data-charts]:not([aria-busy])", chromedp.ByQuery),
+			chromedp.Evaluate(dots, &time), shot(t, "timeline-"+c.name, 1360),
+			chromedp.Click("[data-tab=graph]", chromedp.ByQuery), chromedp.WaitVisible(".graph .node", chromedp.ByQuery),
+			chromedp.WaitReady("[data-charts]:not([aria-busy])", chromedp.ByQuery),
+			chromedp.Evaluate(dots, &graph), shot(t, "graph-"+c.name, 1360)); err != nil {
+			t.Fatal(err)
+		}
+		if len(time.Said) == 0 {
+			time.Said = nil
+		}
+		if diff := cmp.Diff(c.time, time); diff != "" {
+			t.Errorf("timeline of %s (-want +got):\n%s", c.name, diff)
+		}
+		if graph.Dots != c.n || graph.Over > 0 || c.n <= 12 && graph.Names < c.n*2/3 {
+			t.Errorf("graph of %s: %+v", c.name, graph)
+		}
+	}
+	for _, x := range complaints() {
+		t.Error(x)
+	}
 }

@@ -167,6 +167,28 @@ const draw = (data) => {
 		heatMap();
 	});
 
+	const short = (i) => docs[i].title.length > 34 ? docs[i].title.slice(0, 34) + "…" : docs[i].title;
+	// setLabels puts each label at the first of the places beside its dot where it stands on no dot and on no other label; one that
+	// finds none is left out, and its dot says the name when it is pointed at.
+	const setLabels = (labels, dots, width, height, places) => {
+		const taken = dots.map((dot) => [dot.x - 6, dot.y - 6, dot.x + 6, dot.y + 6]);
+		const lengths = labels.map((l) => l.e.getComputedTextLength());
+		labels.forEach((l, k) => {
+			for (const [dx, dy, anchor] of places) {
+				const left = l.x + dx - lengths[k] * {start: 0, middle: 0.5, end: 1}[anchor], top = l.y + dy - 10;
+				const at = [left, top, left + lengths[k], top + 13];
+				if (left < 0 || top < 0 || at[2] > width || at[3] > height) continue;
+				if (taken.some((t) => at[0] < t[2] && t[0] < at[2] && at[1] < t[3] && t[1] < at[3])) continue;
+				taken.push(at);
+				l.e.setAttribute("x", l.moved ? dx : l.x + dx);
+				l.e.setAttribute("y", l.moved ? dy : l.y + dy);
+				l.e.setAttribute("text-anchor", anchor);
+				return;
+			}
+			l.e.remove();
+		});
+	};
+
 	// The graph: who shares with whom, of pairs over the threshold, the strongest 400; of one cluster or all.
 	const which = box.querySelector("[data-cluster]");
 	let simulation = null;
@@ -189,7 +211,7 @@ const draw = (data) => {
 		const dots = nodes.map((node) => {
 			const g = make("g", {class: "node"}, svg);
 			make("circle", {r: nodes.length > 60 ? 5 : 7, class: clusterClass(docs[node.id].cluster)}, g);
-			if (nodes.length <= 30) make("text", {x: 10, y: 4}, g, docs[node.id].title.slice(0, 34) + (docs[node.id].title.length > 34 ? "…" : ""));
+			if (nodes.length <= 30) node.label = make("text", {class: "name"}, g, short(node.id));
 			g.addEventListener("mousemove", (event) => tell(event, label(node.id)));
 			g.addEventListener("mouseenter", () => lines.forEach((line, i) => line.classList.toggle("dim", links[i].a !== node.id && links[i].b !== node.id)));
 			g.addEventListener("mouseleave", () => { tell(null, ""); lines.forEach((line) => line.classList.remove("dim")); });
@@ -212,36 +234,73 @@ const draw = (data) => {
 			for (const [name, value] of [["x1", l.source.x], ["y1", l.source.y], ["x2", l.target.x], ["y2", l.target.y]]) lines[i].setAttribute(name, value);
 		});
 		nodes.forEach((node, i) => dots[i].setAttribute("transform", `translate(${node.x},${node.y})`));
+		setLabels(nodes.filter((node) => node.label).map((node) => ({x: node.x, y: node.y, e: node.label, moved: true})), nodes, width, height,
+			[[10, 4, "start"], [-10, 4, "end"], [0, -11, "middle"], [0, 19, "middle"], [8, -8, "start"], [8, 16, "start"], [-8, -8, "end"], [-8, 16, "end"]]);
 	};
 
 	// The timeline: documents with a date, and arrows from the earlier to the later of pairs over the threshold. An arrow says
-	// which was there first, not that anyone copied.
-	const dated = docs.map((d, i) => ({i, at: d.date ? new Date(d.date.length === 4 ? d.date + "-07-01" : d.date.length === 7 ? d.date + "-15" : d.date) : null}))
-		.filter((d) => d.at && !Number.isNaN(+d.at));
+	// which was there first, not that anyone copied; of one date, or of a day and its year, neither is the earlier, and a line
+	// without an arrow joins them. Documents of one date are stacked: none stands over another.
+	const dayOf = (date) => {
+		const [year, month, day] = date.split("-").map(Number);
+		return new Date(year, (month || 7) - 1, day || (month ? 15 : 1));
+	};
+	const dated = docs.map((d, i) => ({i, date: d.date || "", at: d.date ? dayOf(d.date) : null})).filter((d) => d.at && !Number.isNaN(+d.at));
 	const timeline = (svg) => {
-		const width = Math.max(320, svg.clientWidth), height = 300, line = height - 40, x = d3.scaleTime(d3.extent(dated, (d) => d.at), [30, width - 30]);
-		const where = new Map(dated.map((d) => [d.i, x(d.at)]));
+		const width = Math.max(320, svg.clientWidth), [first, last] = d3.extent(dated, (d) => d.at);
+		const x = d3.scaleTime([first, last], +first === +last ? [width / 2, width / 2] : [30, width - 30]);
+		const spots = new Map(), rows = [], days = new Map();
+		for (const d of dated) days.set(d.date, [...days.get(d.date) || [], d]);
+		const named = dated.length <= 30, gap = 14, high = named ? 30 : 15; // a day with more documents than that is several columns wide
+		const placed = [...days.values()].flatMap((day) => {
+			const columns = Math.min(Math.ceil(day.length / high), Math.floor((width - 24) / gap)), half = (columns - 1) / 2 * gap;
+			const middle = Math.max(12 + half, Math.min(width - 12 - half, x(day[0].at)));
+			return day.sort((a, b) => docs[a.i].cluster - docs[b.i].cluster || a.i - b.i).map((d, k) => ({...d, x: middle - half + k % columns * gap}));
+		}).sort((a, b) => a.x - b.x);
+		for (const d of placed) { // each in the lowest row that is free
+			let row = rows.findIndex((end) => d.x - end >= gap - 0.01);
+			if (row < 0) row = rows.length;
+			rows[row] = d.x;
+			spots.set(d.i, {...d, row});
+		}
+		const joined = above().filter((p) => spots.has(p.a) && spots.has(p.b)).sort((u, v) => v.share - u.share).slice(0, 200);
+		const aloft = joined.some((p) => spots.get(p.a).date !== spots.get(p.b).date); // arcs need room
+		const height = (aloft ? 220 : 80) + rows.length * gap, line = height - 40;
+		for (const spot of spots.values()) spot.y = line - 12 - spot.row * gap;
 		svg.setAttribute("viewBox", `0 0 ${width} ${height}`);
 		svg.replaceChildren();
 		const head = make("marker", {id: "arrow", viewBox: "0 0 8 8", refX: 7, refY: 4, markerWidth: 6, markerHeight: 6, orient: "auto"}, make("defs", {}, svg));
 		make("path", {d: "M0 0 8 4 0 8z", class: "arrow"}, head);
 		make("line", {x1: 20, x2: width - 20, y1: line, y2: line, class: "axis"}, svg);
-		for (const tick of x.ticks(Math.floor(width / 110))) make("text", {x: x(tick), y: height - 12, "text-anchor": "middle"}, svg, tick.toISOString().slice(0, 10));
-		const strongest = above().sort((u, v) => v.share - u.share).slice(0, 200), thick = strongest.length > 60 ? 1.5 : 4;
-		for (const p of strongest) {
-			if (!where.has(p.a) || !where.has(p.b)) continue;
-			const [from, to] = where.get(p.a) <= where.get(p.b) ? [p.a, p.b] : [p.b, p.a], u = where.get(from), v = where.get(to);
-			if (v - u < 1) continue; // of one day: neither is the earlier
-			const arc = make("path", {d: `M${u} ${line - 6}Q${(u + v) / 2} ${line - 40 - 2 * (line - 40) * (v - u) / width} ${v} ${line - 7}`, class: "arc" + (p.counts ? "" : " aside"),
-				"stroke-width": 0.75 + thick * p.share, "marker-end": "url(#arrow)"}, svg);
-			arc.addEventListener("mousemove", (event) => tell(event, words.later.replace("%1", percent(p.share)).replace("%2", label(from)).replace("%3", label(to))));
+		const day = (at) => [at.getFullYear(), at.getMonth() + 1, at.getDate()].map((n) => String(n).padStart(2, "0")).join("-");
+		let written = "";
+		for (const tick of x.ticks(Math.floor(width / 110))) { // of a few days there are ticks within a day
+			if (day(tick) !== written) make("text", {x: x(tick), y: height - 12, "text-anchor": "middle"}, svg, day(tick));
+			written = day(tick);
+		}
+		const thick = joined.length > 60 ? 1.5 : 4;
+		for (const p of joined) {
+			const [u, v] = [spots.get(p.a), spots.get(p.b)].sort((a, b) => a.at - b.at), same = u.date.startsWith(v.date) || v.date.startsWith(u.date);
+			const top = Math.min(u.y, v.y), side = Math.min(u.x, v.x) - 14 - Math.min(0.4 * Math.abs(u.y - v.y), width / 3);
+			const by = u.date === v.date ? `${Math.max(2, side)} ${(u.y + v.y) / 2}` : `${(u.x + v.x) / 2} ${top - 20 - 1.8 * (top - 20) * Math.abs(v.x - u.x) / width}`;
+			const arc = make("path", {d: `M${u.x} ${u.y}Q${by} ${v.x} ${v.y - (same ? 0 : 6)}`, class: "arc" + (p.counts ? "" : " aside"),
+				"stroke-width": 0.75 + thick * p.share, ...(same ? {} : {"marker-end": "url(#arrow)"})}, svg);
+			const said = same ? words.both : words.later;
+			arc.addEventListener("mousemove", (event) => tell(event, said.replace("%1", percent(p.share)).replace("%2", label(u.i)).replace("%3", label(v.i))));
 			arc.addEventListener("mouseleave", () => tell(null, ""));
 			arc.addEventListener("click", () => location.assign(pairPath(p)));
 		}
-		for (const d of dated) {
-			const dot = make("circle", {cx: where.get(d.i), cy: line, r: 5, class: "node " + clusterClass(docs[d.i].cluster)}, svg);
+		const labels = [];
+		for (const d of spots.values()) {
+			const dot = make("circle", {cx: d.x, cy: d.y, r: 5, class: "node " + clusterClass(docs[d.i].cluster)}, svg);
 			dot.addEventListener("mousemove", (event) => tell(event, docs[d.i].date + " · " + label(d.i)));
 			dot.addEventListener("mouseleave", () => tell(null, ""));
+			if (docs[d.i].path) dot.addEventListener("click", () => location.assign(docs[d.i].path));
+			if (named) labels.push({x: d.x, y: d.y, e: make("text", {class: "name"}, svg, short(d.i))});
+		}
+		setLabels(labels, [...spots.values()], width, height - 24, [[9, 4, "start"], [-9, 4, "end"]]);
+		for (const [name, holds] of [["none", joined.length === 0], ["day", days.size === 1]]) {
+			box.querySelector(`[data-panel=time] [data-says=${name}]`).hidden = !holds;
 		}
 	};
 
@@ -253,8 +312,12 @@ const draw = (data) => {
 		library().then(() => { if (shown === name) draw(panels.get(name).querySelector("svg")); }, () => { if (shown === name) show("heat"); })
 			.finally(() => box.removeAttribute("aria-busy"));
 	};
-	const drawings = {heat: heatMap, graph: later("graph", graph), time: later("time", timeline)};
-	if (dated.length < 2) tabs.find((t) => t.dataset.tab === "time").hidden = true;
+	const undated = box.querySelector("[data-undated]"), few = dated.length < 2;
+	undated.textContent = words.undated.replace("%1", docs.length - dated.length);
+	undated.hidden = few || dated.length === docs.length;
+	box.querySelector("[data-says=few]").hidden = !few;
+	box.querySelector("[data-panel=time] svg").toggleAttribute("hidden", few);
+	const drawings = {heat: heatMap, graph: later("graph", graph), time: few ? () => {} : later("time", timeline)};
 	let shown = "heat";
 	const show = (name) => {
 		shown = name;
