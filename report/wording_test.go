@@ -114,7 +114,7 @@ func TestFormWordingInJSON(t *testing.T) {
 func TestHoldersOfCommonWording(t *testing.T) {
 	r := report.Build(load(t, "chinese"), report.Rules{})
 	if said := strings.Join(r.Statement(), "\n"); !strings.Contains(said,
-		"Common wording: 1 passage, shown without a score. Found in 14 of 60 documents.") {
+		"Common wording: 1 passage, shown without a score. Found in 14 of 60 documents, including this one.") {
 		t.Errorf("statement %q", said)
 	}
 }
