@@ -40,7 +40,7 @@ func Open(dir string, o Options) (*Log, error) {
 	if o.sync == nil {
 		o.sync = (*os.File).Sync
 	}
-	if err := finishReset(dir); err != nil {
+	if err := finishReset(dir, o); err != nil {
 		return nil, err
 	}
 	bases, err := list(dir)
@@ -63,17 +63,27 @@ func Open(dir string, o Options) (*Log, error) {
 	return l, nil
 }
 
-// finishReset ends a Reset that was cut short: the old log is there, or the new one is whole.
-func finishReset(dir string) error {
-	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
-		// The old one was moved away. The new one is whole: it was made durable before.
-		if err := os.Rename(dir+newSuffix, dir); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return err
+// finishReset ends a Reset, or the making of the first log, that was cut short: the old log is there, or the new one is whole,
+// or there is none. Its name is on the disk afterwards: what a dead process renamed may be so in memory only.
+func finishReset(dir string, o Options) error {
+	next, old := dir+newSuffix, dir+oldSuffix
+	_, err := os.Stat(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		// Only if the old one was moved away is the new one whole: it was made durable before.
+		if _, err = os.Stat(old); errors.Is(err, fs.ErrNotExist) {
+			return os.RemoveAll(next)
 		}
-	} else if err != nil {
+		if err == nil {
+			err = os.Rename(next, dir)
+		}
+	}
+	if err == nil {
+		err = syncDir(filepath.Dir(dir), o.sync)
+	}
+	if err != nil {
 		return err
 	}
-	return errors.Join(os.RemoveAll(dir+newSuffix), os.RemoveAll(dir+oldSuffix))
+	return errors.Join(os.RemoveAll(next), os.RemoveAll(old))
 }
 
 // replaceDir puts an empty log in place of whatever dir holds.

@@ -364,7 +364,8 @@ func (l *Log) Truncate(seq uint64) error {
 	return nil
 }
 
-// truncate does it, newest file first, so that a crash leaves the log with a shorter end. flush and mu are held.
+// truncate does it, newest file first, so that a crash or a loss of power leaves the log with a shorter end. flush and mu are
+// held.
 func (l *Log) truncate(seq uint64) error {
 	l.extent.Truncate(seq)
 	if seq >= l.written {
@@ -378,9 +379,9 @@ func (l *Log) truncate(seq uint64) error {
 			return err
 		}
 		l.segments = l.segments[:len(l.segments)-1]
-	}
-	if err := syncDir(l.dir, l.o.sync); err != nil {
-		return err
+		if err := syncDir(l.dir, l.o.sync); err != nil {
+			return err
+		}
 	}
 	return l.segments[len(l.segments)-1].cut(seq, l.o.sync)
 }
@@ -417,7 +418,8 @@ func (l *Log) Trimmable(seq uint64, keep int64) bool {
 }
 
 // Trim removes old files whose records are all numbered seq or below, but keeps the newest keep bytes
-// of the log and always its last file. Removing what is not needed is not made durable.
+// of the log and always its last file. Each is gone from the disk before the next one goes: file systems other than ext4 and
+// xfs may change the order, and what stays has no holes.
 func (l *Log) Trim(seq uint64, keep int64) error {
 	l.flush.Lock()
 	defer l.flush.Unlock()
@@ -435,6 +437,9 @@ func (l *Log) Trim(seq uint64, keep int64) error {
 		size -= s.size
 		l.segments = l.segments[1:]
 		l.extent.Rebase(l.segments[0].base, l.segments[0].baseEpoch)
+		if err := syncDir(l.dir, l.o.sync); err != nil {
+			return err
+		}
 	}
 	return nil
 }

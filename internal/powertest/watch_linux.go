@@ -81,32 +81,52 @@ func Watch(t *testing.T, root string) *Watched {
 	if err != nil {
 		t.Fatal(err)
 	}
-	listener, err := notice()
+	listener, err := notice(ofAll, unix.SYS_FSYNC, unix.SYS_FDATASYNC)
 	if err != nil {
 		t.Skipf("the system gives no notice of system calls: %v", err)
 	}
-	go d.watch(listener) // ends with the process
+	go func() { // ends with the process
+		d.fail(watch(listener, func(q *asked, a *answer) {
+			d.note(int(q.args[0]))
+			a.flags = unix.SECCOMP_USER_NOTIF_FLAG_CONTINUE
+		}))
+	}()
 	return d
 }
 
-// notice has the kernel ask before each fsync and fdatasync of this process, through the file that is returned.
-func notice() (int, error) {
+// Whose calls are noticed: those of all threads, or those of the present one.
+const (
+	ofAll  = unix.SECCOMP_FILTER_FLAG_TSYNC | unix.SECCOMP_FILTER_FLAG_TSYNC_ESRCH
+	ofThis = 0
+)
+
+// notice has the kernel ask before each of these calls, through the file that is returned. Of openat it asks before those alone
+// that can make a file or empty one.
+func notice(whose int, calls ...uint32) (int, error) {
+	load := func(offset uint32) unix.SockFilter {
+		return unix.SockFilter{Code: unix.BPF_LD | unix.BPF_W | unix.BPF_ABS, K: offset}
+	}
 	give := func(k uint32) unix.SockFilter { return unix.SockFilter{Code: unix.BPF_RET | unix.BPF_K, K: k} }
-	is := func(call uint32, to uint8) unix.SockFilter {
-		return unix.SockFilter{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, K: call, Jt: to}
+	is := func(call uint32, otherwise uint8) unix.SockFilter {
+		return unix.SockFilter{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, K: call, Jf: otherwise}
 	}
-	prog := []unix.SockFilter{
-		{Code: unix.BPF_LD | unix.BPF_W | unix.BPF_ABS, K: 0}, // the number of the call
-		is(unix.SYS_FSYNC, 2), is(unix.SYS_FDATASYNC, 1),
-		give(unix.SECCOMP_RET_ALLOW), give(unix.SECCOMP_RET_USER_NOTIF),
+	prog := []unix.SockFilter{load(0)} // the number of the call
+	for _, call := range calls {
+		if call == unix.SYS_OPENAT {
+			makes := unix.SockFilter{Code: unix.BPF_JMP | unix.BPF_JSET | unix.BPF_K, K: unix.O_CREAT | unix.O_TRUNC, Jf: 1}
+			prog = append(prog, is(call, 4), load(16+2*8), makes, give(unix.SECCOMP_RET_USER_NOTIF), give(unix.SECCOMP_RET_ALLOW))
+			continue
+		}
+		prog = append(prog, is(call, 1), give(unix.SECCOMP_RET_USER_NOTIF))
 	}
+	prog = append(prog, give(unix.SECCOMP_RET_ALLOW))
 	fprog := unix.SockFprog{Len: uint16(len(prog)), Filter: &prog[0]}
 	runtime.LockOSThread() // the thread that forbids itself new rights passes that on with the filter
 	defer runtime.UnlockOSThread()
 	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
 		return 0, err
 	}
-	const flags = unix.SECCOMP_FILTER_FLAG_NEW_LISTENER | unix.SECCOMP_FILTER_FLAG_TSYNC | unix.SECCOMP_FILTER_FLAG_TSYNC_ESRCH
+	flags := uintptr(unix.SECCOMP_FILTER_FLAG_NEW_LISTENER | whose)
 	fd, _, errno := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, flags, uintptr(unsafe.Pointer(&fprog)))
 	runtime.KeepAlive(prog)
 	if errno != 0 {
@@ -131,7 +151,8 @@ type answer struct {
 	errno, flags int32
 }
 
-func (d *Watched) watch(listener int) {
+// watch has each call answered, until an error.
+func watch(listener int, reply func(*asked, *answer)) error {
 	for {
 		var q asked
 		_, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(listener), unix.SECCOMP_IOCTL_NOTIF_RECV, uintptr(unsafe.Pointer(&q)))
@@ -139,14 +160,13 @@ func (d *Watched) watch(listener int) {
 			continue
 		}
 		if errno != 0 {
-			d.fail(errno)
-			return
+			return errno
 		}
-		d.note(int(q.args[0]))
-		a := answer{id: q.id, flags: unix.SECCOMP_USER_NOTIF_FLAG_CONTINUE}
+		a := answer{id: q.id}
+		reply(&q, &a)
 		_, _, errno = unix.Syscall(unix.SYS_IOCTL, uintptr(listener), unix.SECCOMP_IOCTL_NOTIF_SEND, uintptr(unsafe.Pointer(&a)))
 		if errno != 0 && errno != unix.ENOENT { // ENOENT: a signal ended the wait, and the call comes again
-			d.fail(errno)
+			return errno
 		}
 	}
 }
@@ -210,12 +230,21 @@ func (d *Watched) hold(n inode, path string) error {
 	if d.held[n] != nil {
 		return nil
 	}
-	fd, err := unix.Open(path, unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+	f, err := hold(path)
 	if err != nil {
 		return err
 	}
-	d.held[n] = os.NewFile(uintptr(fd), path)
+	d.held[n] = f
 	return nil
+}
+
+// hold keeps a file or folder, so that its number is given to no other one.
+func hold(path string) (*os.File, error) {
+	fd, err := unix.Open(path, unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return nil, err
+	}
+	return os.NewFile(uintptr(fd), path), nil
 }
 
 func (d *Watched) syncedNames(n inode, path string) error {
