@@ -181,7 +181,7 @@ func (c *Copy) open() error {
 }
 
 func (c *Copy) openLog() error {
-	meta, err := readMeta(c.dir)
+	meta, err := openMeta(c.dir)
 	if err != nil {
 		return err
 	}

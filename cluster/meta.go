@@ -49,6 +49,16 @@ func readMeta(dir string) (replica.Meta, error) {
 	return m.Meta, nil
 }
 
+// openMeta returns what the copy in dir remembers, once it is on the disk: what a dead process wrote may be in memory only, and
+// from now on it counts.
+func openMeta(dir string) (replica.Meta, error) {
+	m, err := readMeta(dir)
+	if err != nil || m == (replica.Meta{}) {
+		return m, err
+	}
+	return m, syncDir(dir)
+}
+
 // writeMeta replaces it durably.
 func writeMeta(dir string, m replica.Meta) error {
 	b, err := json.Marshal(storedMeta{metaFormat, m})
