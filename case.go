@@ -41,7 +41,7 @@ type CaseState string
 // The states.
 const (
 	CaseOpen      CaseState = "open"
-	CaseConfirmed CaseState = "confirmed" // the documents share more than they may
+	CaseConfirmed CaseState = "confirmed" // the documents share more than they should
 	CaseCleared   CaseState = "cleared"   // there is nothing wrong
 )
 

@@ -15,7 +15,7 @@ type DateOrigin string
 
 // The origins of a date.
 const (
-	DateOfFile DateOrigin = "file"  // the file's own metadata, which nobody has verified
+	DateOfFile DateOrigin = "file"  // the file's own metadata, which no one has verified
 	DateGiven  DateOrigin = "given" // the person who added the document
 )
 

@@ -7,7 +7,7 @@ const MaxLeftOutNames = 20
 // systems add to folders. The zero value means none.
 type LeftOut struct {
 	Count int      `json:"count"`
-	Names []string `json:"names,omitempty" nullable:"false" doc:"Of the first 20, as in their archives"` // at most MaxLeftOutNames
+	Names []string `json:"names,omitempty" nullable:"false" doc:"Names of the first 20, as in their archives"` // at most MaxLeftOutNames
 }
 
 // Add adds a file by its name in its archive.

@@ -385,7 +385,7 @@ type ShipAsk struct {
 type Shipment struct {
 	Scheme    Scheme
 	Documents []ShippedDocument
-	Cursor    []byte    // to go on from
+	Cursor    []byte    // to continue from
 	More      bool      // there is more to fetch now
 	Statement Statement `json:"-"`
 }

@@ -76,7 +76,7 @@ type SpanPair struct {
 	Source Span `json:"source"`
 }
 
-// Source is one origin of a passage in a report: a document, and what of the passage it holds.
+// Source is one origin of a passage in a report: a document, and the part of the passage that it holds.
 type Source struct {
 	Ref
 	Title string
@@ -125,14 +125,14 @@ type Evidence struct {
 	Kind    Kind // of the best source
 	// Characters is the number of letters, marks and digits of the passage that count.
 	Characters int
-	// Cited: a citation is in the passage or right behind it.
+	// Cited: a citation is in the passage or right after it.
 	Cited   bool
 	Group   Group
 	Sources []Source
 	// Excluded names the rule that takes the passage out of the scores; empty: it counts.
 	Excluded Exclusion
 	// Why says of a passage that reads like a form what it reads like: heading, question, instruction, declaration,
-	// clause, list or outline. Empty: it does not, or nobody said.
+	// clause, list or outline. Empty: it does not, or this is not known.
 	Why string
 }
 
@@ -148,11 +148,11 @@ const (
 	ExcludedTemplate     Exclusion = "template"     // it is template wording
 	ExcludedForm         Exclusion = "form"         // it reads like wording of a form
 	ExcludedSentence     Exclusion = "sentence"     // it is an isolated sentence
-	ExcludedUndecided    Exclusion = "undecided"    // many hold it: somebody has to decide whether it counts
-	ExcludedPassage      Exclusion = "passage"      // somebody took this very passage out
+	ExcludedUndecided    Exclusion = "undecided"    // many documents contain it: a person must decide whether it counts
+	ExcludedPassage      Exclusion = "passage"      // a person excluded this passage
 	ExcludedCommon       Exclusion = "common"       // many documents hold it
 	ExcludedSmall        Exclusion = "small"        // it is shorter than the minimum length
-	ExcludedSource       Exclusion = "source"       // somebody took its source out
+	ExcludedSource       Exclusion = "source"       // someone took its source out
 	ExcludedOwn          Exclusion = "own_work"     // its source is the author's earlier work
 	ExcludedSmallSource  Exclusion = "small_source" // the whole source holds less than the least share
 	ExcludedKind         Exclusion = "kind"         // its kind of evidence is left out
@@ -174,7 +174,7 @@ type Consulted struct {
 	// The rest is of a partner's library only; Level is then not empty.
 
 	Level    Show    `json:"level,omitempty"`    // of disclosure, as granted
-	Reason   Reason  `json:"reason,omitempty"`   // why it did not answer, or not whole
+	Reason   Reason  `json:"reason,omitempty"`   // why it did not answer, or answered only in part
 	Epoch    string  `json:"epoch,omitempty"`    // of the fingerprints, for example health-sciences/3
 	Unready  float64 `json:"unready,omitempty"`  // share of its documents without fingerprints of the epoch, 0 to 1: not measured
 	Withheld int     `json:"withheld,omitempty"` // sentences that were not sent, as the partner holds them in another form
@@ -208,8 +208,8 @@ const (
 // LeadCount counts leads by what people decided about them.
 type LeadCount struct {
 	All     int `json:"all"`
-	Open    int `json:"open"`    // that nobody has decided about
-	Counted int `json:"counted"` // of which somebody says that they count
+	Open    int `json:"open"`    // that no one has decided about
+	Counted int `json:"counted"` // that a person counts
 }
 
 // Exposed counts the parts of a submission that became known at a partner.

@@ -136,7 +136,7 @@ func split(s string) []string {
 	return strings.FieldsFunc(s, func(r rune) bool { return !unicode.IsLetter(r) })
 }
 
-// Texts made to explode must cost about what a plain text of the size costs.
+// Texts designed to be expensive must cost about as much as a plain text of the same size.
 func TestAdversarial(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	sentence := "The quick brown fox jumps over the lazy dog near the quiet river bank. "
@@ -171,8 +171,7 @@ func TestAdversarial(t *testing.T) {
 	}
 }
 
-// A writer's own words between each two of very many quotations: the cost stays linear, and the
-// quotations come apart.
+// With the writer's own words between very many quotations, the cost stays linear and the quotations are separated.
 func TestManyQuotations(t *testing.T) {
 	r := rand.New(rand.NewPCG(31, 32))
 	var a, b strings.Builder
@@ -193,7 +192,7 @@ func TestManyQuotations(t *testing.T) {
 	}
 }
 
-// lcs returns the length of the longest common subsequence, by the book.
+// lcs returns the length of the longest common subsequence by the textbook algorithm.
 func lcs(a, b []token) int {
 	row := make([]int, len(b)+1)
 	for i := range a {
@@ -283,7 +282,7 @@ func BenchmarkPair(b *testing.B) {
 	})
 }
 
-// TestEnds: a passage ends with what has a counterpart: sentences before or behind it that say again what it has said are no
+// TestEnds: a passage ends with the last word that has a counterpart: sentences before or after it that repeat what it says are not
 // part of it, on either side.
 func TestEnds(t *testing.T) {
 	const reworded = `For a long time the motion of tides was held to be the work of the moon alone. Careful

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// TestCellsOfAllPairs: units that are alike are found whichever words they share: as many as by comparing each unit of one text
-// with each of the other, and as alike.
+// TestCellsOfAllPairs: similar units are found whichever words they share: as many, and as similar, as when each unit of one text
+// is compared with each of the other.
 func TestCellsOfAllPairs(t *testing.T) {
 	r := rand.New(rand.NewPCG(16, 8))
 	o := Options{}.filled()
@@ -109,11 +109,11 @@ func TestJoined(t *testing.T) {
 	}
 }
 
-// TestJoinedEnds: of a group that comes apart one seed at a time, as only a text made for it has it, no more than maxRounds seeds
-// are taken, so that the time does not grow with the square of the text.
+// TestJoinedEnds: from a group that falls apart one seed at a time, which only a constructed text has, at most maxRounds seeds are
+// taken, so the time does not grow with the square of the text.
 func TestJoinedEnds(t *testing.T) {
 	const pairs = 101 // odd, so that both sides end at the same place
-	// Seed x(k) holds y(k) to the others by its row, and y(k) holds x(k+1) by its column; x(1) stands alone by its column.
+	// Seed x(k) joins y(k) to the others through its row, and y(k) joins x(k+1) through its column; x(1) is alone in its column.
 	rows, cols := make(map[int]int32), make(map[int]int32)
 	x, y := func(k int) int { return 2 * k }, func(k int) int { return 2*k + 1 }
 	at := func(from map[int]int32, upper bool, place int, seed int) {
@@ -148,8 +148,8 @@ func TestJoinedEnds(t *testing.T) {
 	}
 }
 
-// TestGlanceSeesCopies: a look at a text finds a copied passage wherever it stands, whatever comes before and behind it, and takes
-// as many words in another order for none.
+// TestGlanceSeesCopies: a glance at a text finds a copied passage at any position, whatever surrounds it, and finds nothing in the
+// same number of words in another order.
 func TestGlanceSeesCopies(t *testing.T) {
 	r := rand.New(rand.NewPCG(16, 10))
 	g := NewGlance(long)
@@ -168,8 +168,8 @@ func TestGlanceSeesCopies(t *testing.T) {
 	}
 }
 
-// TestWeakerIsNoSecondSource: a sentence that lies in a passage already is not shown beside another sentence of the source, and
-// one that is not alike enough beside none.
+// TestWeakerIsNoSecondSource: a sentence that is already in a passage is not shown with another sentence of the source, and one
+// that is not similar enough is shown with none.
 func TestWeakerIsNoSecondSource(t *testing.T) {
 	const sentence = "The lamp burned rape oil, which was carried up one hundred and forty steps in copper cans every evening. "
 	a := Prepare(sentence + words(rand.New(rand.NewPCG(1, 1)), 12, 3000))

@@ -9,7 +9,7 @@ import (
 	"concordat"
 )
 
-// long is a text that goes into detail, condensed tells the same in half as many words.
+// long is a detailed text, condensed says the same in half as many words.
 const (
 	long = `The lighthouse on the northern cape was built in 1862 after four merchant ships had been wrecked within a single winter. Its first keeper, a retired pilot called Anders Holm, lived there with his wife, two daughters and a cow that was lowered by a crane from a barge. ` +
 		`The lamp burned rape oil, which was carried up one hundred and forty steps in copper cans every evening, whatever the weather was like. In fog the keeper fired a small cannon at every quarter of an hour, and his daughters noted each shot in a book bound in sealskin. ` +
@@ -19,8 +19,8 @@ const (
 	condensed = `After four merchant ships were wrecked in 1862, a lighthouse rose on the northern cape, where a retired pilot was its first keeper with wife and daughters. The lamp burned oil in copper cans, and a small cannon was fired in fog. In 1889 paraffin came, with a siren driven by steam and compressed air, whose noise woke villagers, hens and children. Electricity by cable along the sea bed followed in 1937, torn by a January storm and repaired by divers with lead. The light became automatic in 1979, watched by telephone from the mainland; painters pay with a picture for the house of the keepers.`
 )
 
-// TestSummary: a text that condenses one several times as long is found as a summary; a text of its own is not, nor is a copy of a
-// part.
+// TestSummary: a text that condenses one several times as long is found as a summary; an independent text is not, nor is a copy of
+// a part.
 func TestSummary(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 1))
 	var wide strings.Builder
@@ -50,8 +50,8 @@ func TestSummary(t *testing.T) {
 	}
 }
 
-// TestExchangedSentences: sentences of a passage that were taken over in another order, and reworded, are aligned with their
-// counterparts, which one alignment in order leaves out.
+// TestExchangedSentences: sentences of a passage that were taken over in another order and reworded are aligned with their
+// counterparts, which a single alignment in order misses.
 func TestExchangedSentences(t *testing.T) {
 	sentences := []string{
 		`The lamp used rape oil, carried up one hundred and forty steps every evening in cans of copper, in whatever weather. `,
@@ -85,8 +85,8 @@ func TestExchangedSentences(t *testing.T) {
 	}
 }
 
-// TestGain: each word of a run says what its rarity says, at most maxGain; the one that it begins with, which was found among
-// many, is a word of all that are within reach, and counts once.
+// TestGain: each word of a run counts by its rarity, at most maxGain; the first word, which was found among many, counts once as
+// any of the words within reach.
 func TestGain(t *testing.T) {
 	a, b := Prepare(long), Prepare(essay)
 	o := Options{}.filled()
@@ -104,8 +104,8 @@ func TestGain(t *testing.T) {
 	}
 }
 
-// TestInCommon: equal fingerprints share every feature of the shorter sentence, half equal ones about what theorem 1 of Li and
-// König says, and those that are equal as often as chance has it share none.
+// TestInCommon: equal fingerprints share every feature of the shorter sentence, half-equal ones about as many as theorem 1 of Li
+// and König says, and those that are as equal as chance makes them share none.
 func TestInCommon(t *testing.T) {
 	var zero, all concordat.Fingerprint
 	differing := func(n int) concordat.Fingerprint { // in so many hashes
@@ -131,7 +131,7 @@ func TestInCommon(t *testing.T) {
 	}
 }
 
-// TestSoften: a stretch takes up to the edges of its whole where fewer than three content words stand between, on either side.
+// TestSoften: a stretch extends to the edges of its whole if fewer than three content words are in between, on either side.
 func TestSoften(t *testing.T) {
 	a := Prepare("the harbour the siren the lighthouse keeper barge pictures daughters of the winter the cannon of the tower")
 	n := int32(len(a.words))
@@ -148,8 +148,8 @@ func TestSoften(t *testing.T) {
 	}
 }
 
-// TestHeaviest: a passage keeps the units that share more of their words than Options.Trim, and those between them, and loses what shares
-// less at its beginning and at its end.
+// TestHeaviest: a passage keeps the units that share more of their words than Options.Trim, and those between them, and loses those
+// at its beginning and end that share less.
 func TestHeaviest(t *testing.T) {
 	p := &pairing{o: &Options{Trim: 0.3}}
 	for _, c := range []struct {
@@ -169,7 +169,7 @@ func TestHeaviest(t *testing.T) {
 	}
 }
 
-// TestWeaker: a sentence that is too little alike to be a passage by itself is one in a text that shares another passage.
+// TestWeaker: a sentence that is too dissimilar to be a passage by itself is one in a text that shares another passage.
 func TestWeaker(t *testing.T) {
 	const weak = "When it was foggy his small cannon was heard four times an hour, each shot of which the girls wrote down in their book."
 	copied, _, _ := strings.Cut(long, " Its first keeper")

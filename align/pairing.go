@@ -108,7 +108,7 @@ func (p *pairing) withSummaries(seeds []cell, plain []cluster) []found {
 	return out
 }
 
-// after returns the index of the first of cs, in order of A and disjoint, that ends behind row.
+// after returns the index of the first of cs, in order of A and disjoint, that ends after row.
 func after(cs []cluster, row int32) int {
 	i, _ := slices.BinarySearchFunc(cs, row, func(c cluster, row int32) int {
 		if c.a1 <= row {

@@ -33,7 +33,7 @@ const (
 )
 
 // Probabilities of the likelihood ratios. A word of reused text has an equal counterpart in order about every second
-// time in paraphrase (of PAN 2013 and of Clough and Stevenson 2011), and behind an equal word more often. By chance the
+// time in paraphrase (of PAN 2013 and of Clough and Stevenson 2011), and after an equal word more often. By chance the
 // alignment finds a counterpart for a word that is within its reach often enough.
 const (
 	alignedReused = 0.5
@@ -271,8 +271,8 @@ func (e *evidence) local(s stretch, needed float64) []stretch {
 }
 
 // divided appends a stretch of highest score to out, without what is the writer's own between two parts of it. A part
-// of a maximal stretch scores at least as much as any fall beside it (Ruzzo and Tompa 1999), so both sides of one that
-// is deeper than maxFall say enough for themselves.
+// of a maximal stretch scores at least as much as any fall next to it (Ruzzo and Tompa 1999), so both sides of one that
+// is deeper than maxFall are evidence by themselves.
 func (e *evidence) divided(out []stretch, whole stretch, steps []step, score, needed float64) []stretch {
 	from, to, fall := deepest(steps)
 	if score < needed || fall > -maxFall {
@@ -332,7 +332,7 @@ func apart(steps []step) {
 	}
 }
 
-// keep appends the stretch of the steps to out if it says enough, in two where the source's side is too wide.
+// keep appends the stretch of the steps to out if it is enough evidence, in two parts if the source's side is too wide.
 func (e *evidence) keep(out []stretch, whole stretch, steps []step, score, needed float64) []stretch {
 	first, last := steps[0], steps[len(steps)-1]
 	s := stretch{a0: first.a, a1: last.a + last.n, b0: first.b, b1: last.b + last.n}
@@ -366,7 +366,7 @@ func (e *evidence) dense(s stretch, steps []step) bool {
 	return float64(n) >= leastDense*float64(s.a1-s.a0)
 }
 
-// gain is the score of a run: the words that find it may lie anywhere within reach, those behind them only there.
+// gain is the score of a run: the words that find it may lie anywhere within reach, those after them only there.
 func (e *evidence) gain(r run) float64 {
 	sum := 0.0
 	for i := range r.n {

@@ -76,7 +76,7 @@ func (p *pairing) alike(f found) []cell {
 	return slices.DeleteFunc(out, func(c cell) bool { return 2*c.sim < max(bestA[c.row-f.a0], bestB[c.col-f.b0]) })
 }
 
-// keepPiece appends what unbridged cells make to out, if it says enough by itself, in two where the source's side is too
+// keepPiece appends what unbridged cells make to out, if it is enough evidence by itself, in two parts if the source's side is too
 // wide.
 func (p *pairing) keepPiece(out []cluster, cells []cell, summary bool) []cluster {
 	c := newCluster(cells)

@@ -7,7 +7,7 @@ import (
 	"concordat"
 )
 
-// first and second are two copied blocks; mineBetween and theirsBetween stand between them and have nothing in common.
+// first and second are two copied blocks; mineBetween and theirsBetween are in between and have nothing in common.
 const (
 	firstBlock = `Glaciologists drilled an ice core from the Vostok plateau and dated volcanic ash layers in it by argon isotopes. ` +
 		`Bakers of the lower town petitioned the magistrate against millers who mixed chalk and sawdust into rye flour. `
@@ -28,8 +28,8 @@ func compared(t *testing.T, a, b string, o Options) map[string][]Passage {
 	}
 }
 
-// TestNoBridge: what stands between two copied blocks and has no counterpart is in no passage for people, on either side;
-// PAN's measure takes all of it.
+// TestNoBridge: text between two copied blocks without a counterpart is in no passage for people, on either side; PAN's measure
+// includes all of it.
 func TestNoBridge(t *testing.T) {
 	a, b := firstBlock+mineBetween+secondBlock, firstBlock+theirsBetween+secondBlock
 	for name, ps := range compared(t, a, b, Options{Bridged: true}) {
@@ -52,7 +52,7 @@ func TestNoBridge(t *testing.T) {
 	}
 }
 
-// TestSourceIsCut: the source's side is cut where the submission's side holds nothing of it.
+// TestSourceIsCut: the source's side is cut where the submission's side has nothing of it.
 func TestSourceIsCut(t *testing.T) {
 	a, b := firstBlock+secondBlock, firstBlock+theirsBetween+secondBlock
 	for name, ps := range compared(t, a, b, Options{}) {
@@ -67,7 +67,7 @@ func TestSourceIsCut(t *testing.T) {
 	}
 }
 
-// TestAlone: two sentences that are only somewhat alike and stand far apart make no passage.
+// TestAlone: two sentences that are only somewhat similar and far apart make no passage.
 func TestAlone(t *testing.T) {
 	const reworded = `A core of ice was drilled at Vostok, where volcanic layers were found by glaciologists who came there for another reason. `
 	const other = `In the lower town a petition was handed in against millers, as the magistrate tells in a letter about his bakers. `
@@ -81,8 +81,7 @@ func TestAlone(t *testing.T) {
 	}
 }
 
-// TestSketchStopsAtWalls: no passage of a sketch reaches across what takes no part, however short, and for PAN's measure
-// neither.
+// TestSketchStopsAtWalls: no passage of a sketch crosses text that is left out, however short, not even for PAN's measure.
 func TestSketchStopsAtWalls(t *testing.T) {
 	const label = "Please answer briefly. "
 	a := firstBlock + label + secondBlock
@@ -105,7 +104,7 @@ func TestSketchStopsAtWalls(t *testing.T) {
 	}
 }
 
-// TestPrintWithoutFeatures: it equals nothing, and no passage for people reaches across it.
+// TestPrintWithoutFeatures: it equals nothing, and no passage for people crosses it.
 func TestPrintWithoutFeatures(t *testing.T) {
 	a := printsOf(firstBlock + secondBlock)
 	b := printsOf(firstBlock + secondBlock)

@@ -39,8 +39,8 @@ func amid(n int, what string) func(string) string {
 	}
 }
 
-// TestFoldedScripts: a text whose letters fold to those of its source is word for word its source, in every script,
-// and each equal word stands where its letters do.
+// TestFoldedScripts: a text whose letters fold to those of its source is word for word its source, in every script, and each equal
+// word is where its letters are.
 func TestFoldedScripts(t *testing.T) {
 	circled := func(s string) string {
 		return strings.Map(func(r rune) rune {

@@ -276,7 +276,7 @@ func (t *Text) weigh(s *scratch, folded func(int) []byte) {
 		}
 		span := t.span(u.first, u.last)
 		u.start, u.end = int32(span.Start), int32(span.End)
-		if i > 0 { // one mark may cling to the word before and to the one behind
+		if i > 0 { // one mark may belong to both the previous and the next word
 			u.start = max(u.start, t.units[i-1].end)
 		}
 	}
@@ -313,8 +313,8 @@ const mutedTerm = -1
 // maxMarks bounds the punctuation that clings to a passage's first and last word.
 const maxMarks = 3
 
-// span returns where words [first, last) stand, with the punctuation that clings to their outer ends:
-// quotation marks and brackets before, full stops and the like behind.
+// span returns where words [first, last) are, with the punctuation attached to their outer ends:
+// quotation marks and brackets before, full stops and the like after.
 func (t *Text) span(first, last int32) concordat.Span {
 	s := concordat.Span{Start: int(t.words[first].start), End: int(t.words[last-1].end)}
 	from, to := 0, len(t.source)

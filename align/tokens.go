@@ -80,7 +80,7 @@ func tokens(text string) (words []token, sentences []sentence) {
 }
 
 // stopped reports whether the text between two words has a full stop or the like before white space.
-// [segment.Split] knows abbreviations and wants a capital letter behind; here a stop too many costs
+// [segment.Split] knows abbreviations and wants a capital letter after it; here a stop too many costs
 // little, as short sentences join the next, while a stop too few hides where a passage begins, and
 // text that went through a machine has lost its capitals.
 func stopped(between string) bool {
@@ -107,7 +107,7 @@ func (s *scratch) appendWord(w *segment.Word, language uint32, words []token, no
 }
 
 // characters appends the characters of w, a run of a script without spaces, as words of their own. The folded form of
-// each is itself with the one behind it.
+// each is itself with the one after it.
 func (s *scratch) characters(w *segment.Word, like token, words []token, norms [][2]int32) ([]token, [][2]int32) {
 	t := &s.text
 	s.chars = t.Characters(w, s.chars[:0])

@@ -13,7 +13,7 @@ const (
 	gram = 5
 	// maxPlaces bounds the places of B that are tried for one word of A.
 	maxPlaces = 8
-	// maxBack bounds how far a run is followed backwards into the one before it.
+	// maxBack bounds how far a run is followed backwards into the previous one.
 	maxBack = 64
 )
 

@@ -34,7 +34,7 @@ type Check struct {
 	Ahead    *int             `json:"ahead"`    // checks before this one; nil: it does not wait
 	Report   string           `json:"report"`   // empty: no batch
 	// Coverage is the share that counts by the rules in force, 0 to 1; nil: there is no report, nothing was compared,
-	// it is not computed yet, or not shown to who asks.
+	// it is not computed yet, or not shown to this account.
 	Coverage *float64 `json:"coverage"`
 	Flags    int      `json:"flags"` // kinds of flags that may hide something; 0: none, or not shown to who asks
 	Leads    int      `json:"leads"` // passages that may say in other words what a source says; 0: none, not looked for, or not shown
@@ -86,7 +86,7 @@ type Submission struct {
 	Key string
 }
 
-// Submit hands in documents, each for a check, and returns the checks when the files are safe. Files
+// Submit submits documents, each for a check, and returns the checks when the files are safe. Files
 // are streamed.
 func (c *Client) Submit(ctx context.Context, s Submission) ([]Check, error) {
 	var fields [][2]string

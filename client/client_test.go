@@ -20,11 +20,11 @@ import (
 	"concordat/webhook"
 )
 
-// scripted is a site that does what a script says, one step for each request.
+// scripted is a site that follows a script, one step for each request.
 type scripted struct {
 	*httptest.Server
 	mu    sync.Mutex
-	steps []http.HandlerFunc // guarded by mu; the last one stays
+	steps []http.HandlerFunc // guarded by mu; the last one is kept
 	seen  []*http.Request    // guarded by mu
 	sent  []string           // guarded by mu: bodies
 }
@@ -82,7 +82,7 @@ func TestNew(t *testing.T) {
 	}
 }
 
-// TestRetries: what is safe is sent again, with one key and the same bytes; what is not is sent once.
+// TestRetries: safe requests are sent again, with the same key and the same bytes; others are sent once.
 func TestRetries(t *testing.T) {
 	ctx := t.Context()
 	busy, ok := refuse(http.StatusServiceUnavailable, "unavailable"),
@@ -124,7 +124,7 @@ func TestRetries(t *testing.T) {
 		t.Errorf("%d requests", len(seen))
 	}
 
-	// What is read once is not sent again with half of it.
+	// A body that can be read only once is not sent again in part.
 	_, c = script(t, lose, ok)
 	if _, err := c.Submit(ctx, client.Submission{Files: []client.File{client.Reader("a.txt", strings.NewReader("content"))}}); err == nil {
 		t.Error("a stream that was read was handed in again")
@@ -187,7 +187,7 @@ func TestPages(t *testing.T) {
 	if seen, _ := s.requests(); len(seen) != 1 {
 		t.Errorf("%d pages for one entry", len(seen))
 	}
-	for _, last := range []http.HandlerFunc{refuse(400, "invalid"), page("two", "c"), answer(7)} { // the second names itself as its successor
+	for _, last := range []http.HandlerFunc{refuse(400, "invalid"), page("two", "c"), answer(7)} { // the second names itself as the next
 		_, c = script(t, page("two", "a"), last)
 		entries, failed := 0, 0
 		for _, err := range c.Checks(t.Context(), client.Filter{}) {
@@ -204,7 +204,7 @@ func TestPages(t *testing.T) {
 	}
 }
 
-// TestWait: by events, and where they do not come through by asking.
+// TestWait: by events, and by polling if they do not come through.
 func TestWait(t *testing.T) {
 	stream := func(events ...string) http.HandlerFunc {
 		return func(w http.ResponseWriter, _ *http.Request) {
@@ -237,7 +237,7 @@ func TestWait(t *testing.T) {
 	}
 }
 
-// TestVerify takes what the site's sender signs, and nothing else.
+// TestVerify accepts what the site's sender signs, and nothing else.
 func TestVerify(t *testing.T) {
 	now := time.Unix(1_800_000_000, 0)
 	secret, former := []byte("0123456789abcdef0123456789abcdef"), []byte("former")

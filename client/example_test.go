@@ -15,7 +15,7 @@ import (
 	"concordat/client"
 )
 
-// A portal hands in a thesis and waits for the report.
+// A portal submits a thesis and waits for the report.
 func Example() {
 	ctx := context.Background()
 	c, err := client.New(client.Options{Address: "https://site.example", Token: os.Getenv("TOKEN")})
@@ -26,7 +26,7 @@ func Example() {
 	checks, err := c.Submit(ctx, client.Submission{
 		Files:     []client.File{{Name: "thesis.docx", Open: open}},
 		Libraries: []concordat.LibraryID{"theses"},
-		Key:       "submission-4711", // handing in again after a crash hands nothing in twice
+		Key:       "submission-4711", // submitting again after a crash submits nothing twice
 	})
 	if err != nil {
 		log.Fatal(err)
@@ -43,7 +43,7 @@ func Example() {
 	}
 }
 
-// Two people may decide about one report: who has not seen the latest rules does not replace them.
+// Two people may decide about one report: a person who has not seen the latest rules does not replace them.
 func ExampleClient_SetRules() {
 	ctx := context.Background()
 	c, err := client.New(client.Options{Address: "https://site.example", Token: os.Getenv("TOKEN")})
@@ -75,11 +75,11 @@ func ExampleVerify() {
 			http.Error(w, err.Error(), http.StatusUnauthorized)
 			return
 		}
-		log.Println(n.ID, n.Type, string(n.Data)) // one whose ID was handled before is left out
+		log.Println(n.ID, n.Type, string(n.Data)) // one whose ID was handled before is skipped
 	})
 }
 
-// What is signed with another secret is refused.
+// A delivery signed with another secret is refused.
 func ExampleVerify_refused() {
 	h := http.Header{"Webhook-Id": {"msg_1"}, "Webhook-Timestamp": {"1800000000"}, "Webhook-Signature": {"v1,AAAA"}}
 	_, err := client.Verify("whsec_c2VjcmV0", h, []byte("{}"), time.Unix(1_800_000_000, 0))

@@ -65,8 +65,8 @@ func must(t *testing.T, err error) {
 	}
 }
 
-// TestAloneSurvives copies the folder in the middle of work, as a death leaves it, and opens the copies:
-// all that had been acknowledged is there, and what was deleted is not.
+// TestAloneSurvives copies the folder in the middle of work, as a crash leaves it, and opens the copies: everything acknowledged is
+// there, and what was deleted is not.
 func TestAloneSurvives(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "shard")
 	a := openAlone(t, dir)
@@ -89,7 +89,7 @@ func TestAloneSurvives(t *testing.T) {
 		}
 		wg.Wait()
 		// The log is written with plain writes, so a copy of the file equals the file of a killed process.
-		// Bleve's files change by themselves; without them the whole content has to come from the log.
+		// Bleve's files change by themselves; without them all content must come from the log.
 		dead := filepath.Join(t.TempDir(), "dead")
 		x, err := index.Open(dead, aloneOptions)
 		must(t, err)
@@ -110,7 +110,7 @@ func TestAloneSurvives(t *testing.T) {
 	}
 }
 
-// TestAloneAdopts gives a log to an index that never had one, and goes on with both.
+// TestAloneAdopts gives a log to an index that never had one, and continues with both.
 func TestAloneAdopts(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "shard")
 	s, err := index.Open(dir, aloneOptions)
@@ -128,15 +128,15 @@ func TestAloneAdopts(t *testing.T) {
 			t.Errorf("after Close: %v", err)
 		}
 	}
-	// A backup of the index alone, without its log, is good too.
+	// A backup of the index alone, without its log, also works.
 	must(t, os.RemoveAll(filepath.Join(dir, "log")))
 	if got := textOf(t, openAlone(t, dir), "new"); got != "after" {
 		t.Errorf("got %q", got)
 	}
 }
 
-// TestAloneDamaged flips a bit of an acknowledged record that only the log holds: the site does not
-// start as if nothing had happened. If the index has the record, nothing is lost, and it does.
+// TestAloneDamaged flips a bit of an acknowledged record that only the log holds: the site must not start as if nothing had
+// happened. If the index has the record, nothing is lost, and it starts.
 func TestAloneDamaged(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "shard")
 	a := openAlone(t, dir)
@@ -178,7 +178,7 @@ func TestAloneDamaged(t *testing.T) {
 			t.Fatalf("got %v", err)
 		}
 	}
-	// What the message advises: without the log, and adding the documents again.
+	// As the message advises: remove the log and add the documents again.
 	must(t, os.RemoveAll(filepath.Join(lone, "log")))
 	for range 2 {
 		a = openAlone(t, lone)
@@ -187,7 +187,7 @@ func TestAloneDamaged(t *testing.T) {
 	}
 }
 
-// TestAlonePurge: what was deleted is in no file any more, the log included, and what was not is there.
+// TestAlonePurge: no file, the log included, still contains what was deleted, and everything else is there.
 func TestAlonePurge(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "shard")
 	a := openAlone(t, dir)
@@ -231,8 +231,8 @@ func TestAloneRefuses(t *testing.T) {
 	}
 }
 
-// TestRenewProfiles: a profile made anew takes the place of the document it was made of, and of no other: not of one that was replaced
-// or deleted since. What is renewed is there after the next opening, in this process or as another one asks for it.
+// TestRenewProfiles: a recomputed profile replaces the document it was made from and no other, not one that was replaced or deleted
+// since. Renewed profiles are there after the next opening, in this process or for another one that asks.
 func TestRenewProfiles(t *testing.T) {
 	for name, through := range map[string]func(*testing.T, *cluster.Alone) cluster.Renewer{
 		"here":  func(_ *testing.T, a *cluster.Alone) cluster.Renewer { return a },

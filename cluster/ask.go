@@ -37,7 +37,7 @@ const (
 	leastHedge = 20 * time.Millisecond  // no second copy is asked before
 	firstHedge = time.Second            // while nothing was measured
 	staleWait  = 2 * time.Second        // that a copy waits for what it lacks
-	sureAgain  = 10 * time.Millisecond  // between two looks whether it may answer
+	sureAgain  = 10 * time.Millisecond  // between two checks whether it may answer
 	askAgain   = 250 * time.Millisecond // before copies are asked again that could not answer
 	askTime    = 10 * time.Second       // that this is done for; an election takes as long at most, normally
 	hedgeShare = 20                     // at most every twentieth message is a second one

@@ -16,7 +16,7 @@ import (
 	"concordat/cluster/coord"
 )
 
-// memory keeps what was acknowledged for as long as the test lasts.
+// memory keeps what was acknowledged for the duration of the test.
 type memory struct {
 	mu sync.Mutex
 	at map[concordat.ShardID]cluster.Position
@@ -42,7 +42,7 @@ func (m *memory) Noted(context.Context, string) (map[concordat.ShardID]cluster.P
 	return maps.Clone(m.at), nil
 }
 
-// write puts documents numbered from, inclusive, to to.
+// write puts documents from to to, inclusive.
 func (s *testSite) write(want map[string]string, from, to int) {
 	s.t.Helper()
 	for i := from; i < to; i++ {
@@ -51,13 +51,13 @@ func (s *testSite) write(want map[string]string, from, to int) {
 	}
 }
 
-// snapshot copies the folder of a node that runs, as the snapshot of a virtual machine does. What restores it returns.
+// snapshot copies the folder of a running node, as a snapshot of a virtual machine does. What restores it returns.
 func (s *testSite) snapshot(name coord.NodeID) (restore func()) {
 	s.t.Helper()
 	c := s.copy(name, "00")
 	ctx, cancel := context.WithTimeout(s.t.Context(), time.Minute)
 	defer cancel()
-	s.must(c.Index().Persist(ctx)) // between two writes of the index: a copy of its files is one of a moment
+	s.must(c.Index().Persist(ctx)) // between two writes of the index, so the copy of its files is of one moment
 	dir := filepath.Join(s.dir, string(name))
 	kept := dir + ".kept"
 	s.must(os.RemoveAll(kept))
@@ -69,7 +69,7 @@ func (s *testSite) snapshot(name coord.NodeID) (restore func()) {
 	}
 }
 
-// until waits for a view of the node that pleases.
+// until waits for a view of the node that satisfies the condition.
 func (s *testSite) until(name coord.NodeID, what string, pleases func(coord.Shard) bool) {
 	s.t.Helper()
 	ctx, cancel := context.WithTimeout(s.t.Context(), time.Minute)
@@ -87,8 +87,8 @@ func (s *testSite) until(name coord.NodeID, what string, pleases func(coord.Shar
 	}
 }
 
-// TestFolderWentBack: a node whose folder was restored from a snapshot of it while it ran, and that is started first, does
-// not lead with what it has, and nothing that was acknowledged since is lost.
+// TestFolderWentBack: a node whose folder was restored from a snapshot taken while it ran, and that starts first, does not lead
+// with what it has, and nothing acknowledged since then is lost.
 func TestFolderWentBack(t *testing.T) {
 	t.Parallel()
 	for _, back := range [][]coord.NodeID{{"c"}, {"c", "b"}} {
@@ -130,8 +130,8 @@ func TestFolderWentBack(t *testing.T) {
 	}
 }
 
-// TestAllWentBack: where all nodes were restored, to different times, none leads. The operator chooses one; what others have and it
-// lacks is kept, and can be read.
+// TestAllWentBack: if all nodes were restored, to different times, none leads. The operator chooses one; what the others have and
+// it lacks is kept and can be read.
 func TestAllWentBack(t *testing.T) {
 	t.Parallel()
 	s := &testSite{noted: &memory{}}
@@ -181,7 +181,7 @@ func TestAllWentBack(t *testing.T) {
 			}
 		}
 	}
-	s.write(kept, 40, 45) // the cluster goes on, and the next start too
+	s.write(kept, 40, 45) // the cluster continues, and the next start succeeds too
 	for _, n := range names {
 		s.stop(n)
 		s.start(n)
@@ -190,8 +190,8 @@ func TestAllWentBack(t *testing.T) {
 	s.same(kept)
 }
 
-// TestContradicted: a copy that has what its master lacks, although nothing outside of the nodes told of it, is put aside and not
-// thrown away.
+// TestContradicted: a copy that has what its master lacks is put aside and not deleted, even if nothing outside the nodes knows of
+// it.
 func TestContradicted(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, 1, 3, "a", "b", "c")

@@ -31,7 +31,7 @@ func meant(cells ...concordat.Cell) *concordat.Profile {
 	return p
 }
 
-// TestChangeVersions: a document without cells has the bytes that it had before there were any, and one with cells those and more.
+// TestChangeVersions: a document without cells is encoded as before cells existed, and one with cells adds bytes to that.
 func TestChangeVersions(t *testing.T) {
 	plain, with := appendProfile(nil, sample()), appendProfile(nil, meant(5, 300))
 	want := append(append([]byte{2}, plain[1:]...), 2, 5, 0xa7, 0x02)

@@ -34,7 +34,7 @@ type Copy struct {
 	syncing time.Duration // since when the log is being synced, by now(); 0: it is not
 	gen     uint64        // of the log, the highest the replica has named
 	live    map[coord.NodeID]coord.Node
-	failed  error // for ever: the folder must be opened again
+	failed  error // forever: the folder must be opened again
 	nextID  uint64
 	writes  map[uint64]*write
 	writing *index.Change            // of the Write that is being taken
@@ -230,8 +230,7 @@ func (c *Copy) openLog() error {
 	return nil
 }
 
-// openWAL opens the log. Damage of records that the index has on disk is no damage. revs learns of the records; nil:
-// nobody does.
+// openWAL opens the log. revs records the records; it may be nil.
 func (c *Copy) openWAL(meta *replica.Meta, at index.Applied, explained *bool, revs *replica.Revisions) (*wal.Log, error) {
 	var found func(*wal.Record)
 	if revs != nil {

@@ -51,7 +51,7 @@ func newCluster(t *testing.T, names ...coord.NodeID) *testCluster {
 	return c
 }
 
-// start opens a node's copy and lets it take part.
+// start opens a node's copy and connects it to the others.
 func (c *testCluster) start(name coord.NodeID) *testNode {
 	c.t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -63,7 +63,7 @@ func (c *testCluster) start(name coord.NodeID) *testNode {
 		Index: aloneOptions, Node: name, Coordinator: n.session, KeepLog: c.keep, SegmentBytes: 64 << 10,
 		Peers: &cluster.HTTPPeers{Client: &http.Client{Transport: &http.Transport{}}, Scheme: "http"},
 		Ready: func(i coord.Incarnation) {
-			// Fails only if the session is over, and then another Ready follows.
+			// Fails only if the session has ended, and then another Ready follows.
 			_ = n.session.Announce(context.Background(), coord.Node{ID: name, Incarnation: i, Address: l.Addr().String()})
 		},
 	})
@@ -74,7 +74,7 @@ func (c *testCluster) start(name coord.NodeID) *testNode {
 	return n
 }
 
-// stop ends a node without a word to the others: its session goes with it.
+// stop ends a node without notifying the others: its session ends with it.
 func (c *testCluster) stop(name coord.NodeID) {
 	c.t.Helper()
 	n := c.nodes[name]
@@ -92,7 +92,7 @@ func (c *testCluster) await(name coord.NodeID, what string, pleases func(replica
 	}
 }
 
-// write sends a change to whoever is master, as often as needed.
+// write sends a change to the current master, as often as needed.
 func (c *testCluster) write(ch index.Change) uint64 {
 	c.t.Helper()
 	deadline := time.Now().Add(5 * time.Minute)
@@ -109,7 +109,7 @@ func (c *testCluster) write(ch index.Change) uint64 {
 		if time.Now().After(deadline) {
 			c.t.Fatal("nobody takes the write")
 		}
-		time.Sleep(10 * time.Millisecond) // nobody is master yet
+		time.Sleep(10 * time.Millisecond) // no one is master yet
 	}
 }
 
@@ -140,8 +140,7 @@ func (c *testCluster) master() coord.NodeID {
 	return ""
 }
 
-// TestCopies writes to three copies, takes the master away, lets it come back, and in the end every copy
-// by itself has what was acknowledged.
+// TestCopies writes to three copies, stops the master and brings it back; in the end, every copy has everything acknowledged.
 func TestCopies(t *testing.T) {
 	c := newCluster(t, "a", "b", "c")
 	want := map[string]string{}
@@ -159,7 +158,7 @@ func TestCopies(t *testing.T) {
 		c.settle(seq, want)
 		gone := c.master()
 		c.stop(gone)
-		for i := range 5 { // the others go on
+		for i := range 5 { // the others continue
 			put(fmt.Sprint("later", i), fmt.Sprint(round))
 		}
 		c.start(gone)
@@ -167,7 +166,7 @@ func TestCopies(t *testing.T) {
 	c.settle(put("end", "end"), want)
 }
 
-// TestSnapshot lets a copy be away for longer than the log reaches back, and adds one that has nothing.
+// TestSnapshot keeps a copy away for longer than the log reaches back, and adds an empty one.
 func TestSnapshot(t *testing.T) {
 	c := newCluster(t, "a", "b")
 	want := map[string]string{}
@@ -193,7 +192,7 @@ func TestSnapshot(t *testing.T) {
 	c.settle(seq, want)
 }
 
-// TestStepDown moves the leadership on request; nobody loses a write.
+// TestStepDown moves the leadership on request; no write is lost.
 func TestStepDown(t *testing.T) {
 	c := newCluster(t, "a", "b")
 	c.settle(c.write(index.Change{Put: profileOf("x", "1")}), nil)
@@ -206,8 +205,8 @@ func TestStepDown(t *testing.T) {
 	}
 }
 
-// TestCutFromCoordinator: a master that cannot reach the coordinator takes no writes and answers questions;
-// when its session is over another takes its place.
+// TestCutFromCoordinator: a master that cannot reach the coordinator refuses writes and answers questions; when its session ends,
+// another takes its place.
 func TestCutFromCoordinator(t *testing.T) {
 	c := newCluster(t, "a", "b")
 	c.settle(c.write(index.Change{Put: profileOf("x", "1")}), nil)
@@ -226,7 +225,7 @@ func TestCutFromCoordinator(t *testing.T) {
 	c.settle(c.write(index.Change{Put: profileOf("x", "3")}), map[string]string{"x": "3"})
 }
 
-// succeeded waits until another node than m leads.
+// succeeded waits until a node other than m leads.
 func (c *testCluster) succeeded(m coord.NodeID) {
 	for name := range c.nodes {
 		if name != m {

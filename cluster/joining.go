@@ -88,7 +88,7 @@ func readTokens(dir string) (ts []storedToken, err error) {
 func writeTokens(dir string, ts []storedToken, now time.Time) error {
 	ts = slices.DeleteFunc(ts, func(t storedToken) bool { return now.After(t.Expires) })
 	if len(ts) > maxTokens {
-		return fmt.Errorf("%d tokens wait to be used: %w", len(ts), concordat.ErrRefused)
+		return fmt.Errorf("%d tokens are waiting to be used: %w", len(ts), concordat.ErrRefused)
 	}
 	b, err := json.Marshal(ts)
 	if err != nil {

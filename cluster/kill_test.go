@@ -61,8 +61,8 @@ func writeUntilKilled(dir string) {
 	}
 }
 
-// TestKill kills a process that writes, again and again: whatever it had acknowledged is there afterwards,
-// and what it had deleted is not.
+// TestKill kills a writing process again and again: whatever it had acknowledged is there afterwards, and what it had deleted is
+// not.
 func TestKill(t *testing.T) {
 	rounds := 6
 	if testing.Short() {

@@ -128,7 +128,7 @@ func FoundRestored(ctx context.Context, s coord.Session, l Layout, epochs map[co
 			return rerr
 		}
 		if now.Cluster != l.Cluster {
-			return fmt.Errorf("cluster %s of site %s is there: %w", now.Cluster, now.Site, concordat.ErrExists)
+			return fmt.Errorf("cluster %s of site %s already exists: %w", now.Cluster, now.Site, concordat.ErrExists)
 		}
 	} else if err != nil {
 		return err
@@ -143,7 +143,7 @@ func FoundRestored(ctx context.Context, s coord.Session, l Layout, epochs map[co
 	return nil
 }
 
-// readLayout takes the layout from the session's next view: for those who do nothing else with it.
+// readLayout takes the layout from the session's next view, for callers that need nothing else from it.
 func readLayout(ctx context.Context, s coord.Session) (*Layout, error) {
 	select {
 	case v := <-s.View():

@@ -17,7 +17,7 @@ func layoutOf(shards, copies int, zones ...string) *cluster.Layout {
 	return l
 }
 
-// TestPlace: as many copies as wanted, on different nodes and zones, evenly; and nothing moves without need.
+// TestPlace: as many copies as wanted, spread evenly over nodes and zones, and nothing moves unnecessarily.
 func TestPlace(t *testing.T) {
 	for _, c := range []struct {
 		shards, copies int

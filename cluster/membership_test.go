@@ -17,7 +17,7 @@ import (
 	"concordat/internal/indextest"
 )
 
-// TestRemove: each reason against it is told, and what to do.
+// TestRemove: each reason against a removal is reported, with what to do.
 func TestRemove(t *testing.T) {
 	t.Parallel()
 	ab := []coord.NodeID{"a", "b"}
@@ -57,7 +57,7 @@ func TestRemove(t *testing.T) {
 	}
 }
 
-// TestNameOfAMember: another machine gets the name of a node only if none ever ran under it.
+// TestNameOfAMember: another machine gets the name of a node only if no node ever ran under it.
 func TestNameOfAMember(t *testing.T) {
 	t.Parallel()
 	l := cluster.Layout{Members: map[coord.NodeID]cluster.Member{"a": {Boot: "x"}, "b": {Boot: "y"}, "entered": {}}}
@@ -71,7 +71,7 @@ func TestNameOfAMember(t *testing.T) {
 	}
 }
 
-// TestCompatible: versions that share none are refused in words, before the node takes part.
+// TestCompatible: programs without a version in common are refused with an explanation before the node takes part.
 func TestCompatible(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -107,8 +107,8 @@ func TestCompatible(t *testing.T) {
 	}
 }
 
-// TestRenew: a certificate is renewed by the node with the authority's key, for the same key and name only,
-// and what is served shows the new one.
+// TestRenew: the node with the authority's key renews a certificate for the same key and name only, and the server shows the new
+// one.
 func TestRenew(t *testing.T) {
 	t.Parallel()
 	s, a, dir := trusted(t, "one")
@@ -153,7 +153,7 @@ func TestRenew(t *testing.T) {
 	if err := (&cluster.HTTPPeers{Client: client, Cluster: "one"}).Order(t.Context(), from, "00", "stepdown"); err == nil {
 		t.Error("another key of the same name was obeyed")
 	}
-	// The node with the authority's key signs for itself; one that is no member gets nothing.
+	// The node with the authority's key signs for itself; a node that is not a member gets nothing.
 	own, err := cluster.LoadTrust(dir)
 	s.must(err)
 	s.must(own.Renew(t.Context(), dir, coord.Node{}))

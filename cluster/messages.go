@@ -64,7 +64,7 @@ func parseFetch(b []byte) (f replica.Fetch, ok bool) {
 	return f, r.ok && len(r.b) == 0 && flags <= 3
 }
 
-// appendReply adds the reply, and behind it its records as wal.AppendRecords has them.
+// appendReply adds the reply, and after it its records as wal.AppendRecords has them.
 func appendReply(b []byte, m *replica.Reply) []byte {
 	size := 128
 	for i := range m.Records {

@@ -20,7 +20,7 @@ var (
 )
 
 func TestMessages(t *testing.T) {
-	// Whoever adds a field has to write it, too.
+	// Whoever adds a field must also write it.
 	for _, x := range []any{someFetch, someReply, someWrite.Op, someWritten, someReply.Records[0]} {
 		for i, v := 0, reflect.ValueOf(x); i < v.NumField(); i++ {
 			if v.Field(i).IsZero() {

@@ -11,8 +11,8 @@ import (
 	"concordat/cluster/replica"
 )
 
-// TestMoveAwayAndBack: a copy that was removed and comes back to the same running node is filled before it counts,
-// and catches up whatever number its exchanges with the master have reached.
+// TestMoveAwayAndBack: a copy that was removed and returns to the same running node is filled before it counts, and catches up
+// whatever number its exchanges with the master have reached.
 func TestMoveAwayAndBack(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, 1, 2, "a", "b")
@@ -51,7 +51,7 @@ func TestMoveAwayAndBack(t *testing.T) {
 	}
 	gone := func(n coord.NodeID) {
 		t.Helper()
-		for there := true; there; time.Sleep(time.Millisecond) { // nobody is told when a copy is removed
+		for there := true; there; time.Sleep(time.Millisecond) { // no one is told when a copy is removed
 			_, there = s.nodes[n].Copy(id)
 		}
 	}

@@ -39,7 +39,7 @@ type NodeOptions struct {
 	Copy CopyOptions
 	// ReadTime and WriteTime bound a call whose context has no deadline; default 30 s and 60 s.
 	ReadTime, WriteTime time.Duration
-	// Fatal is called once, on a goroutine of its own, if the node must not go on, as when another
+	// Fatal is called once, on a goroutine of its own, if the node must not continue, as when another
 	// process has taken its name. Nil: no one wants to know.
 	Fatal func(error)
 	// Key names the public key of the node, see Trust.Key; empty: any speaks for it.

@@ -18,7 +18,7 @@ import (
 	"concordat/internal/indextest"
 )
 
-// BenchmarkWrite is one document put after the other through a node of a site whose nodes share this process and disk.
+// BenchmarkWrite puts one document after another through a node of a site whose nodes share this process and disk.
 func BenchmarkWrite(b *testing.B) {
 	for copies := 1; copies <= 3; copies++ {
 		b.Run(fmt.Sprint("copies=", copies), func(b *testing.B) {
@@ -38,8 +38,8 @@ func BenchmarkWrite(b *testing.B) {
 	}
 }
 
-// BenchmarkCatchUp lets a node be away for many documents, and measures how fast it gets them: from the log, and where the
-// log does not reach back as a snapshot, opening and joining the set included. The bytes are those of the log, or of the index.
+// BenchmarkCatchUp keeps a node away for many documents and measures how fast it gets them: from the log or, if the log does not
+// reach back far enough, as a snapshot, including opening and joining the set. The bytes are those of the log, or of the index.
 // CONCORDAT_CATCHUP is the number of documents, of 22 KB of text that does not compress well and 100 sentences.
 func BenchmarkCatchUp(b *testing.B) {
 	for _, from := range []string{"log", "snapshot"} {

@@ -122,7 +122,7 @@ func (s *testSite) open(name coord.NodeID) (*running, error) {
 	return r, nil
 }
 
-// stop ends a node; the others take over what it leads.
+// stop ends a node; the others take over its shards.
 func (s *testSite) stop(name coord.NodeID) {
 	s.t.Helper()
 	n := s.nodes[name]
@@ -147,7 +147,7 @@ func (s *testSite) await() {
 	}
 }
 
-// settle waits until the copies of all shards are in sync where they ought to be and returns how many there are.
+// settle waits until the copies of all shards are in sync where they should be, and returns how many there are.
 func (s *testSite) settle(seconds int) int {
 	s.t.Helper()
 	ctx, cancel := context.WithTimeout(s.t.Context(), time.Duration(seconds)*time.Second)
@@ -186,7 +186,7 @@ func (s *testSite) copy(name coord.NodeID, id concordat.ShardID) *cluster.Copy {
 	return nil
 }
 
-// same checks that all copies of each shard hold the same documents, and together those of want.
+// same checks that all copies of each shard hold the same documents, and that together they hold those of want.
 func (s *testSite) same(want map[string]string) {
 	s.t.Helper()
 	if docs := s.each(want); docs > len(want) {
@@ -234,7 +234,7 @@ func TestNodeContract(t *testing.T) {
 	})
 }
 
-// TestNodes writes through every node, takes one away after another, and compares every copy.
+// TestNodes writes through every node, stops one after another, and compares every copy.
 func TestNodes(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, 4, 3, "a", "b", "c")
@@ -263,7 +263,7 @@ func TestNodes(t *testing.T) {
 	s.same(want)
 }
 
-// TestMissingShard: what no copy answers is named, and not taken for nothing.
+// TestMissingShard: a shard without an answering copy is named, and not taken for an empty one.
 func TestMissingShard(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, 2, 1, "a", "b")

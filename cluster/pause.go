@@ -22,11 +22,11 @@ import (
 )
 
 // A backup of a site is of one moment: the masters of all shards let no write begin, and wait for those
-// under way; the store's moment is taken; the masters go on. Each keeps its index as it was, until the copy
-// was fetched. A node whose backup dies lets writes go on by itself.
+// under way; the store's moment is taken; the masters continue. Each keeps its index as it was, until the copy
+// was fetched. A node whose backup dies lets writes continue by itself.
 
 const (
-	pauseTime  = 10 * time.Second // after which writes go on whatever becomes of the backup
+	pauseTime  = 10 * time.Second // after which writes continue whatever becomes of the backup
 	frozenTime = time.Hour        // after which an index that was not fetched is given up
 )
 
@@ -148,7 +148,7 @@ func (n *Node) pauseWrites(ctx context.Context, in pauseRequest) (err error) {
 	return nil
 }
 
-// release lets writes go on, and reports whether they had been held until now.
+// release lets writes continue, and reports whether they had been held until now.
 func (n *Node) resumeWrites(moment string) bool {
 	n.mu.Lock()
 	h := n.pause
@@ -237,7 +237,7 @@ func (n *Node) servePause(w http.ResponseWriter, r *http.Request) {
 		fail(w, err)
 		return
 	}
-	_ = gob.NewEncoder(w).Encode(true) // a caller that went away: the timer lets writes go on
+	_ = gob.NewEncoder(w).Encode(true) // a caller that went away: the timer lets writes continue
 }
 
 func (n *Node) serveResume(w http.ResponseWriter, r *http.Request) {
@@ -360,7 +360,7 @@ func (n *Node) pauseAll(ctx context.Context, v *coord.View, name string, by map[
 		var g errgroup.Group
 		for id := range by {
 			g.Go(func() error {
-				// Whatever became of ctx, writes must go on.
+				// Whatever became of ctx, writes must continue.
 				late, cancel := context.WithTimeout(context.WithoutCancel(ctx), pauseTime)
 				defer cancel()
 				held := false
@@ -458,7 +458,7 @@ func Adopt(dir string) ([]ShardSnapshot, error) {
 		if x := log.Extent(); x.End == 0 && m.Seq > 0 {
 			err = log.Reset(m.Seq, m.Epoch)
 		} else if x.End != m.Seq {
-			err = fmt.Errorf("%s: its log has come to %d, its index to %d: no backup was put there: %w", at, x.End, m.Seq, concordat.ErrInvalid)
+			err = fmt.Errorf("%s: its log has reached %d and its index %d: no backup was put there: %w", at, x.End, m.Seq, concordat.ErrInvalid)
 		}
 		if err = errors.Join(err, log.Close()); err != nil {
 			return nil, err

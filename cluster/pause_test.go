@@ -13,7 +13,7 @@ import (
 	"concordat/index"
 )
 
-// TestCopyAll: what the store has at the moment and what the indexes have is the same, while others write.
+// TestCopyAll: the store and the indexes are copied as of the same moment, while others write.
 func TestCopyAll(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, 4, 2, "a", "b", "c")
@@ -40,7 +40,7 @@ func TestCopyAll(t *testing.T) {
 	var low, high int64
 	moments, err := s.nodes["a"].CopyAll(t.Context(), dir, func(context.Context) error {
 		low, high = wrote.Load(), at.Load()
-		time.Sleep(50 * time.Millisecond) // a write that were not held would be made meanwhile
+		time.Sleep(50 * time.Millisecond) // a write that was not held would be made in the meantime
 		if w := wrote.Load(); w > high {
 			t.Errorf("%d writes were acknowledged at the moment, %d begun", w, high)
 		}
@@ -48,7 +48,7 @@ func TestCopyAll(t *testing.T) {
 	})
 	after := wrote.Load()
 	for end := time.Now().Add(5 * time.Minute); wrote.Load() <= after && time.Now().Before(end); {
-		time.Sleep(time.Millisecond) // writes go on
+		time.Sleep(time.Millisecond) // writes continue
 	}
 	if wrote.Load() <= after {
 		t.Error("writes do not go on after the moment")
@@ -68,14 +68,14 @@ func TestCopyAll(t *testing.T) {
 	if len(moments) != 4 || int64(held) < low || int64(held) > low+1 {
 		t.Errorf("%d shards with %d documents; %d were acknowledged at the moment", len(moments), held, low)
 	}
-	// The caller fails: writes go on, and nothing is kept.
+	// The caller fails: writes continue, and nothing is kept.
 	wrong := errors.New("wrong")
 	if _, err := s.nodes["a"].CopyAll(t.Context(), filepath.Join(t.TempDir(), "x"),
 		func(context.Context) error { return wrong }); !errors.Is(err, wrong) {
 		t.Error(err)
 	}
 	s.must(s.nodes["c"].Put(t.Context(), profileOf("last", "1")))
-	// A shard without a master: no backup without it.
+	// A shard without a master: there is no backup without it.
 	s.stop("b")
 	s.stop("c")
 	if _, err := s.nodes["a"].CopyAll(t.Context(), filepath.Join(t.TempDir(), "y"),

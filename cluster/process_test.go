@@ -34,7 +34,7 @@ import (
 
 const nodeEnv = "CONCORDAT_TEST_NODE" // name|folder|coordinator|address; set in the child
 
-// runNode is a process with one node, which does what is asked by HTTP. It ends when it is killed.
+// runNode is a process with one node that carries out what it is asked by HTTP. It ends when it is killed.
 func runNode(args []string) {
 	err := func() error {
 		ctx := context.Background()
@@ -72,7 +72,7 @@ func runNode(args []string) {
 			}
 			reply(w, err)
 		})
-		// copy says what this node's own copy holds.
+		// copy returns what this node's own copy holds.
 		m.HandleFunc("/copy", func(w http.ResponseWriter, r *http.Request) {
 			c, ok := n.Copy(concordat.ShardID(r.FormValue("shard")))
 			if !ok {
@@ -120,7 +120,7 @@ func startProcesses(t testing.TB, shards int, timeout time.Duration) *processes 
 	p.layout = cluster.Layout{Cluster: "test", Site: indextest.Site, Scheme: indextest.Scheme, Shards: shards, Copies: 3,
 		Members: map[coord.NodeID]cluster.Member{}}
 	s := local.NewServer(&p.hub, timeout)
-	go func() { _ = s.Run(t.Context()) }() // fails with the state's file, of which there is none
+	go func() { _ = s.Run(t.Context()) }() // fails because the state's file does not exist
 	server := httptest.NewServer(s)
 	t.Cleanup(server.Close)
 	p.coord = server.URL
@@ -191,7 +191,7 @@ func (p *processes) signal(n coord.NodeID, s os.Signal) {
 	p.must(p.running[n].Process.Signal(s))
 }
 
-// until waits until the coordinator's view pleases.
+// until waits until the coordinator's view satisfies the condition.
 func (p *processes) until(what string, pleases func(*coord.View) bool) {
 	p.t.Helper()
 	timeout := time.After(time.Minute)
@@ -230,7 +230,7 @@ func (p *processes) master(id concordat.ShardID) (coord.NodeID, uint64) {
 	return s.ISR[0], s.Epoch
 }
 
-// ask sends a question to a node. An error means that nobody knows what came of it.
+// ask sends a question to a node. An error means that the outcome is unknown.
 func (p *processes) ask(n coord.NodeID, path string, form url.Values, patience time.Duration) (string, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
@@ -250,8 +250,7 @@ func (p *processes) ask(n coord.NodeID, path string, form url.Values, patience t
 	return string(b), err
 }
 
-// writer puts and deletes documents of its own until stop; a document of which it does not know what
-// came of an operation it leaves alone.
+// writer puts and deletes its own documents until stop; it leaves alone any document with an operation of unknown outcome.
 type writer struct {
 	want    map[string]string // "" is deleted
 	unsure  map[string]bool
@@ -303,7 +302,7 @@ func (p *processes) check(ws []*writer) {
 			for j, n := range p.names {
 				all[j], errs[j] = p.ask(n, "/copy", form, time.Minute)
 			}
-			// Followers come to the last record a moment after the master.
+			// Followers reach the last record a moment after the master.
 			if errors.Join(errs[:]...) == nil && all[0] == all[1] && all[0] == all[2] || time.Now().After(end) {
 				break
 			}
@@ -360,7 +359,7 @@ func TestProcesses(t *testing.T) {
 	ws := make([]*writer, 4)
 	var wg sync.WaitGroup
 	var mu sync.Mutex
-	down := coord.NodeID("") // clients go to the others: what is measured is the cluster, not their patience
+	down := coord.NodeID("") // clients turn to the others: this measures the cluster, not their patience
 	for i := range ws {
 		wg.Go(func() {
 			ws[i] = p.write(i, stop, func(r *rand.Rand) coord.NodeID {

@@ -168,5 +168,5 @@ func (n *Node) ofScheme() error {
 			return fmt.Errorf("shard %s on this machine is of scheme %s, this node of %s: %w", id, s, n.o.Index.Scheme, concordat.ErrScheme)
 		}
 	}
-	return nil // a header that cannot be read is the copy's own fault, which others may mend
+	return nil // a header that cannot be read is the copy's own fault, which others may repair
 }

@@ -20,7 +20,7 @@ import (
 // serve gives x the name "00" behind a socket and dials it.
 func serve(t *testing.T, x concordat.Index) *cluster.Remote {
 	t.Helper()
-	socket := filepath.Join(t.TempDir(), strings.Repeat("deep/", 30), "s") // longer than a socket's name may be
+	socket := filepath.Join(t.TempDir(), strings.Repeat("deep/", 30), "s") // longer than the name of a socket may be
 	if err := os.MkdirAll(filepath.Dir(socket), 0o700); err != nil {
 		t.Fatal(err)
 	}
@@ -80,7 +80,7 @@ func TestErrorsKeepTheirKind(t *testing.T) {
 	}
 }
 
-// waiting is an index whose Document waits for its caller to go.
+// waiting is an index whose Document waits until its caller has gone.
 type waiting struct {
 	concordat.Index
 	come, gone chan struct{}
@@ -114,7 +114,7 @@ func TestNobodyThere(t *testing.T) {
 	}
 }
 
-// TestOtherVersion speaks to a process of another build.
+// TestOtherVersion talks to a process of another build.
 func TestOtherVersion(t *testing.T) {
 	socket := filepath.Join(t.TempDir(), "s")
 	l, err := net.Listen("unix", socket)
@@ -130,7 +130,7 @@ func TestOtherVersion(t *testing.T) {
 	}
 }
 
-// TestRemoteCells: that a document has no cells of meaning crosses the connection, and is not taken for cells that are not known.
+// TestRemoteCells: the fact that a document has no cells of meaning crosses the connection and is not mistaken for unknown cells.
 func TestRemoteCells(t *testing.T) {
 	a := openAlone(t, filepath.Join(t.TempDir(), "shard"))
 	unknown, none, some := profileOf("unknown", "one"), profileOf("none", "one"), profileOf("some", "one")

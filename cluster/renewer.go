@@ -22,7 +22,7 @@ import (
 
 // Renewer is an index whose documents can get other profiles of the same texts.
 type Renewer interface {
-	// Renew puts the profiles whose documents are there with the title, time and text that they were made of. What
+	// Renew puts the profiles whose documents still have the title, time and text that they were made from. What
 	// has been replaced or deleted stays as it is. It returns the number of those it put, and fails as Put does.
 	Renew(ctx context.Context, ps ...*concordat.Profile) (int, error)
 	// Unfit returns which documents are not indexed by meaning as they should be. meaning is how the caller makes

@@ -57,8 +57,8 @@ func (s *testSite) lacking(at coord.NodeID) (out []string) {
 	return out
 }
 
-// TestRenewNodes: profiles made anew come to every copy of their shards through any node, in the place of the documents that they
-// were made of and of no other, and the nodes name those that need one.
+// TestRenewNodes: recomputed profiles reach every copy of their shards through any node, and replace the documents that they were
+// made from and no others; the nodes name those that need one.
 func TestRenewNodes(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, 4, 2, "a", "b", "c")
@@ -105,7 +105,7 @@ func TestRenewNodes(t *testing.T) {
 	}
 }
 
-// live waits until a node knows that all are there.
+// live waits until a node knows that all others are live.
 func (s *testSite) live(at coord.NodeID) {
 	s.t.Helper()
 	for end := time.After(time.Minute); ; {
@@ -140,8 +140,8 @@ func (s *testSite) eachCopy(f func(at string, x *index.Shard)) {
 	}
 }
 
-// TestRenewBeside: while documents are renewed again and again, others replace and delete them through other nodes, and a node goes.
-// Whatever they acknowledged stays, and readers find every document all the while.
+// TestRenewBeside: while documents are renewed again and again, others replace and delete them through other nodes, and a node stops.
+// Whatever they acknowledged stays, and readers find every document throughout.
 func TestRenewBeside(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, 2, 3, "a", "b", "c")
@@ -200,15 +200,15 @@ func TestRenewBeside(t *testing.T) {
 	t.Logf("%d rounds", rounds)
 }
 
-// TestRenewPending: a text whose writer did not wait for it is in the log and in no index yet; a profile of the text before does not
-// take its place.
+// TestRenewPending: a text whose writer did not wait for it is in the log but in no index yet; a profile of the previous text does
+// not take its place.
 func TestRenewPending(t *testing.T) {
 	t.Parallel()
 	c := newCluster(t, "a", "b")
 	c.settle(c.write(index.Change{Put: profileOf("x", "one")}), nil)
 	m := c.master()
 	other := map[coord.NodeID]coord.NodeID{"a": "b", "b": "a"}[m]
-	must(t, c.nodes[other].copy.Close()) // it fetches nothing more, and its session goes on: the master waits for it, for a while
+	must(t, c.nodes[other].copy.Close()) // it fetches nothing more, and its session continues: the master waits for it, for a while
 	gone, cancel := context.WithCancel(t.Context())
 	cancel()
 	if _, err := c.nodes[m].copy.Write(gone, []index.Change{{Put: profileOf("x", "two")}}); err != nil && !errors.Is(err, context.Canceled) {
@@ -227,7 +227,7 @@ func TestRenewPending(t *testing.T) {
 	}
 }
 
-// TestRenewDisagree: nodes that index by meaning in other ways are named with what to do, before anything is done.
+// TestRenewDisagree: nodes that index by meaning differently are named, with what to do, before anything is done.
 func TestRenewDisagree(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

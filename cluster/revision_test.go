@@ -34,14 +34,14 @@ func TestClocks(t *testing.T) {
 	s.same(map[string]string{"d": "none"})
 }
 
-// TestRevisionsSurvive: a write that was under way while the master's process ended, and while a copy came by
-// snapshot, still comes too late.
+// TestRevisionsSurvive: a write that was in progress while the master's process ended, or while a copy was made by snapshot, still
+// comes too late.
 func TestRevisionsSurvive(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, 1, 2, "a", "b")
 	s.settle(60)
 	id := cluster.ShardName(0)
-	hung := cluster.Revision(s.nodes["a"].Node) // drawn, and then the process stands still
+	hung := cluster.Revision(s.nodes["a"].Node) // drawn, and then the process pauses
 	for i := range 30 {
 		s.must(s.nodes["b"].Put(t.Context(), profileOf(fmt.Sprint(i), "new")))
 	}
@@ -82,7 +82,7 @@ func TestRevisionsSurvive(t *testing.T) {
 	s.each(map[string]string{"3": "new", "7": "none"})
 }
 
-// TestAgain: the same write again, as after an answer that was lost, changes nothing.
+// TestAgain: repeating a write, as after a lost answer, changes nothing.
 func TestAgain(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, 1, 1, "a")
@@ -99,7 +99,7 @@ func TestAgain(t *testing.T) {
 	}
 }
 
-// TestReadElsewhere: who wrote through one node reads that through any other, at once.
+// TestReadElsewhere: what was written through one node can be read through any other at once.
 func TestReadElsewhere(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, 4, 3, "a", "b", "c")

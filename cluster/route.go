@@ -134,7 +134,7 @@ func (n *Node) writeOnce(ctx context.Context, id concordat.ShardID, call string,
 			if last == nil {
 				last = errors.New("no master")
 			}
-			return repeated, fmt.Errorf("%w: it may have been written or not: %w (last: %w)", concordat.ErrUnavailable, context.Cause(ctx), last)
+			return repeated, fmt.Errorf("%w: it may or may not have been written: %w (last: %w)", concordat.ErrUnavailable, context.Cause(ctx), last)
 		}
 	}
 }

@@ -81,7 +81,7 @@ func (c *Copy) dropLog(ctx context.Context) error {
 // trim removes the part of the log that the index has on disk.
 func (c *Copy) trim() {
 	if err := c.trimTo(c.Index().Persisted().Seq, c.o.KeepLog); err != nil {
-		c.log.Warn("old parts of the log stay", "shard", c.o.Index.Shard, "error", err)
+		c.log.Warn("old parts of the log were not removed", "shard", c.o.Index.Shard, "error", err)
 	}
 }
 

@@ -14,8 +14,8 @@ import (
 // a question may take.
 const answerTime = 8 * time.Second
 
-// TestSilentNode: a node that takes messages and answers none costs those who ask others little, and is not asked again before it
-// answers.
+// TestSilentNode: a node that accepts messages and answers none costs callers of other nodes little, and is not asked again before
+// it answers.
 func TestSilentNode(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, 4, 3, "a", "b", "c")

@@ -23,7 +23,7 @@ import (
 	"concordat/index"
 )
 
-// A snapshot is the index of a copy on its way to another node, file by file, as it stands: the sender keeps no second
+// A snapshot is the index of a copy on its way to another node, file by file, as it is: the sender keeps no second
 // one on its disk. Integers are little-endian.
 //
 //	"concsnap" and the version, 1        8, 1

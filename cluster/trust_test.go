@@ -57,7 +57,7 @@ func (s *testSite) startTrusted(name coord.NodeID, dir string) *running {
 	return r
 }
 
-// TestJoin: a second machine enters by a token, once, gets copies and serves them; strangers get nothing.
+// TestJoin: a second machine joins with a token, once, gets copies and serves them; strangers get nothing.
 func TestJoin(t *testing.T) {
 	t.Parallel()
 	s, a, dir := trusted(t, "one")
@@ -109,7 +109,7 @@ func TestJoin(t *testing.T) {
 	want := map[string]string{"x": "1", "y": "1", "z": "1"}
 	s.same(want)
 
-	// The first node goes; what it had lives on, and its folder is emptied.
+	// The first node leaves; its documents survive, and its folder is emptied.
 	for _, id := range []concordat.ShardID{"00", "01"} {
 		for err = coord.ErrStale; errors.Is(err, coord.ErrStale); {
 			err = cluster.SetReplicas(t.Context(), operator, id, []coord.NodeID{"b"})
@@ -133,7 +133,7 @@ func TestJoin(t *testing.T) {
 	}
 }
 
-// TestStrangers: without a certificate, with one of another cluster, and of a node that is no member any more.
+// TestStrangers: callers without a certificate, with one of another cluster, and with one of a node that is no longer a member.
 func TestStrangers(t *testing.T) {
 	t.Parallel()
 	s, a, dir := trusted(t, "one")

@@ -64,7 +64,7 @@ func opened(o crypto.Opener, file []byte) ([]byte, error) {
 	return io.ReadAll(r)
 }
 
-// Files around the size of a chunk come back as they were, to each recipient and nobody else.
+// Files of about the size of a chunk come back unchanged to each recipient and to nobody else.
 func TestEncryptedFiles(t *testing.T) {
 	for _, hybrid := range []bool{true, false} {
 		one, opensOne := fileIdentity(t, hybrid)
@@ -90,7 +90,7 @@ func TestEncryptedFiles(t *testing.T) {
 	}
 }
 
-// A file that was cut, extended or altered in any byte does not open, though its beginning may come out first.
+// A file that was cut, extended or altered in any byte cannot be opened, though its beginning may come out first.
 func TestAlteredFilesDoNotOpen(t *testing.T) {
 	recipient, o := fileIdentity(t, false) // its header is short, so that every byte can be tried
 	file := encrypted(t, bytes.Repeat([]byte("x"), 64<<10+100), recipient)
@@ -125,7 +125,7 @@ func TestRecipients(t *testing.T) {
 	}
 	for name, c := range map[string]struct {
 		texts []string
-		want  string // in the error; empty: they are taken
+		want  string // in the error; empty if accepted
 	}{
 		"hybrid":        {[]string{hybrid}, ""},
 		"spaces":        {[]string{" " + classical + "\n"}, ""},
@@ -167,7 +167,7 @@ func flip(letter byte) string {
 	return "q"
 }
 
-// An identity under a passphrase, as age's own program makes one, opens with it alone.
+// An identity under a passphrase, as age's own program makes one, can be opened only with the passphrase.
 func TestLockedIdentity(t *testing.T) {
 	id, err := age.GenerateHybridIdentity()
 	if err != nil {
@@ -177,7 +177,7 @@ func TestLockedIdentity(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	key.SetWorkFactor(4) // as cheap as it can be told apart from the bound
+	key.SetWorkFactor(4) // as cheap as possible while still distinct from the limit
 	var file bytes.Buffer
 	w, err := age.Encrypt(&file, key)
 	if err != nil {

@@ -32,7 +32,7 @@ type cardKey struct {
 	from, to time.Time
 }
 
-// bodyOf returns a small body that ParseCard takes, with the keys of the card.
+// bodyOf returns a small body that ParseCard accepts, with the keys of the card.
 func bodyOf(c *crypto.Card) cardBody {
 	end := c.NotBefore.Add(crypto.CardLife)
 	return cardBody{
@@ -76,21 +76,21 @@ func (c cardBody) bytes() []byte {
 	return append(binary.BigEndian.AppendUint16(b, uint16(len(c.contact))), c.contact...)
 }
 
-// keys returns n keys with rising epochs like the first.
+// keys returns n keys with rising epochs, like the first.
 func keys(first cardKey, n int) []cardKey {
 	out := make([]cardKey, n)
 	for i := range out {
 		out[i] = first
 		out[i].epoch = uint32(i + 1)
 		if i > 0 && first.suite > 0 {
-			out[i].suite, out[i].key = 9, nil // of a later version: not looked at
+			out[i].suite, out[i].key = 9, nil // of a later version: ignored
 		}
 	}
 	return out
 }
 
-// TestCardBounds: ParseCard takes each field up to the bound of doc/format-federation.md and refuses what is beyond, though the
-// card is signed well: a partner cannot make a card that this program would not make.
+// TestCardBounds: ParseCard accepts each field up to the limit in doc/format-federation.md and refuses what exceeds it, even if the
+// card is properly signed: a partner cannot make a card that this program would not make.
 func TestCardBounds(t *testing.T) {
 	a := newSite(t, "asker", 1)
 	root, err := a.Root()
@@ -189,8 +189,8 @@ func TestFederationNames(t *testing.T) {
 	}
 }
 
-// TestGrantBounds: a grant has 1 to 8 epochs with rising numbers from 1 that end after they begin, and at most 1,024
-// members; Bytes makes no other, ParseFederationGrant takes no other.
+// TestGrantBounds: a grant has 1 to 8 epochs with rising numbers from 1 that end after they begin, and at most 1,024 members; Bytes
+// makes no other, and ParseFederationGrant accepts no other.
 func TestGrantBounds(t *testing.T) {
 	a := newSite(t, "lead", 1)
 	epochs := func(n int) []crypto.FederationEpoch {
@@ -263,7 +263,7 @@ func TestGrantBounds(t *testing.T) {
 	}
 }
 
-// TestEnrolmentHead: a request of another magic, version or suite, or with bytes after its end, is refused as such, before
+// TestEnrolmentHead: a request with a different magic, version or suite, or with bytes after its end, is refused as such, before
 // anything is decrypted.
 func TestEnrolmentHead(t *testing.T) {
 	a, b := newSite(t, "asker", 1), newSite(t, "owner", 2)
@@ -290,8 +290,8 @@ func TestEnrolmentHead(t *testing.T) {
 	}
 }
 
-// TestReceiptIsForThisRequest: a receipt that the inviting site signed is refused if its magic, version, status, site or
-// request is another one.
+// TestReceiptIsForThisRequest: a receipt signed by the inviting site is refused if its magic, version, status, site or request
+// differs.
 func TestReceiptIsForThisRequest(t *testing.T) {
 	a, b := newSite(t, "asker", 1), newSite(t, "owner", 2)
 	inv, err := b.Invite("https://owner.example", time.Hour, start, source(1))
@@ -317,7 +317,7 @@ func TestReceiptIsForThisRequest(t *testing.T) {
 	}
 }
 
-// TestKeystoreContent: a keystore that opens, and holds bytes behind the keys of its site or fewer of them, gives none.
+// TestKeystoreContent: a keystore that can be decrypted but holds bytes after the keys of its site, or too few, is refused.
 func TestKeystoreContent(t *testing.T) {
 	a := newSite(t, "asker", 1)
 	s := crypto.RawKey([32]byte{7})
@@ -340,7 +340,7 @@ func TestKeystoreContent(t *testing.T) {
 	}
 }
 
-// TestInvitationBounds: an invitation of 4,096 characters is read, white space included, and a longer one is not looked at.
+// TestInvitationBounds: an invitation of 4,096 characters is read, white space included, and a longer one is refused unread.
 func TestInvitationBounds(t *testing.T) {
 	inv, err := newSite(t, "owner", 2).Invite("https://owner.example", time.Hour, start, source(1))
 	if err != nil {
@@ -355,7 +355,7 @@ func TestInvitationBounds(t *testing.T) {
 	}
 }
 
-// TestRootSeed: a keystore that opens, and holds a root key of another length, gives none.
+// TestRootSeed: a keystore that can be decrypted but holds a root key of the wrong length is refused.
 func TestRootSeed(t *testing.T) {
 	a := newSite(t, "asker", 1)
 	s := crypto.RawKey([32]byte{7})
@@ -370,8 +370,8 @@ func TestRootSeed(t *testing.T) {
 	}
 }
 
-// TestCostBounds: each cost of a passphrase is taken up to its bound and not beyond; of the costs that are taken
-// the keystore fails to open, since they are signed.
+// TestCostBounds: each cost of a passphrase is accepted up to its limit and not beyond; with costs changed within the limits the
+// keystore fails to open, since they are signed.
 func TestCostBounds(t *testing.T) {
 	a := newSite(t, "asker", 1)
 	s := crypto.Passphrase([]byte("x"))
@@ -402,7 +402,7 @@ func TestCostBounds(t *testing.T) {
 	}
 }
 
-// TestRootWrongSecret: who has the wrong secret hears that, and not that the keystore is damaged.
+// TestRootWrongSecret: a wrong secret is reported as such, and not as a damaged keystore.
 func TestRootWrongSecret(t *testing.T) {
 	a := newSite(t, "asker", 1)
 	b, err := a.LockRoot(crypto.RawKey([32]byte{7}), source(1))
@@ -414,7 +414,7 @@ func TestRootWrongSecret(t *testing.T) {
 	}
 }
 
-// TestEnvelopeBounds: a request lives at most MaxTTL, in whole milliseconds, and an envelope of MaxEnvelope bytes is read.
+// TestEnvelopeBounds: a request is valid for at most MaxTTL, in whole milliseconds, and an envelope of MaxEnvelope bytes is read.
 func TestEnvelopeBounds(t *testing.T) {
 	a, b := newSite(t, "asker", 1), newSite(t, "owner", 2)
 	for ttl, good := range map[time.Duration]bool{
@@ -436,7 +436,7 @@ func TestEnvelopeBounds(t *testing.T) {
 	}
 }
 
-// TestOverlapBounds: the epoch before is served for 0 to EpochOverlap longer.
+// TestOverlapBounds: the previous epoch is served for a further 0 to EpochOverlap.
 func TestOverlapBounds(t *testing.T) {
 	a := newSite(t, "lead", 1)
 	for overlap, good := range map[time.Duration]bool{0: true, crypto.EpochOverlap: true, -1: false, crypto.EpochOverlap + 1: false} {
@@ -464,8 +464,8 @@ func TestSecretEqual(t *testing.T) {
 	}
 }
 
-// TestSiteIDOneForm: a text that differs only in the bits behind the identity, with good check characters, is none; and
-// text that is refused leaves the identity that was there.
+// TestSiteIDOneForm: a text that differs only in the bits after the identity, with valid check characters, is refused; and a
+// refused text leaves the existing identity unchanged.
 func TestSiteIDOneForm(t *testing.T) {
 	s := newSite(t, "a", 1).Site()
 	good := s.String()
@@ -486,7 +486,7 @@ func TestSiteIDOneForm(t *testing.T) {
 	}
 }
 
-// TestCurrentEpoch: the current epoch is the newest that has begun and not ended; where none is, there is none.
+// TestCurrentEpoch: the current epoch is the newest that has begun and not ended, if there is one.
 func TestCurrentEpoch(t *testing.T) {
 	f := crypto.Federation{Name: "health", Epochs: []crypto.FederationEpoch{
 		{Number: 1, From: start, To: start.Add(2 * time.Hour)}, {Number: 2, From: start.Add(time.Hour), To: start.Add(3 * time.Hour)}}}
@@ -500,7 +500,7 @@ func TestCurrentEpoch(t *testing.T) {
 	}
 }
 
-// TestLongKeystore: what is longer than a keystore may be is refused before it is opened.
+// TestLongKeystore: anything longer than a keystore may be is refused before it is opened.
 func TestLongKeystore(t *testing.T) {
 	a := newSite(t, "asker", 1)
 	s := crypto.RawKey([32]byte{1})
@@ -515,9 +515,9 @@ func TestLongKeystore(t *testing.T) {
 	}
 }
 
-// TestManyRotations: a site that rotates its keys every month for twelve years has a card each time: its oldest signing
-// keys leave the card. One that rotates them every hour is refused, with the reason, while a card has no room for more
-// keys that have not ended; its card goes on.
+// TestManyRotations: a site that rotates its keys every month for twelve years has a valid card each time: its oldest signing keys
+// leave the card. One that rotates them every hour is refused, with the reason, while a card has no room for more keys that have
+// not ended; its card remains valid.
 func TestManyRotations(t *testing.T) {
 	a := newSite(t, "asker", 1)
 	id, now, r := a.Identity, start, source(2)

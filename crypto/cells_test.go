@@ -22,7 +22,7 @@ func cellCipher(t testing.TB, key, job byte) *crypto.CellCipher {
 
 const cells = 1 << 20
 
-// At a place of a message each cell stands for one other, and comes back.
+// At each place of a message, every cell stands for one other, and can be mapped back.
 func TestCellsArePermuted(t *testing.T) {
 	c := cellCipher(t, 1, 1)
 	seen := make([]bool, cells)
@@ -44,8 +44,8 @@ func TestCellsArePermuted(t *testing.T) {
 	}
 }
 
-// The permutations of other places, bands, jobs and keys say nothing of one another: a cell that stands for the same in two of
-// them is chance.
+// The permutations of other places, bands, jobs and keys reveal nothing about one another: a cell that stands for the same in two
+// of them does so by chance.
 func TestPermutationsOfCellsDiffer(t *testing.T) {
 	c := cellCipher(t, 1, 1)
 	r := rand.New(rand.NewPCG(36, 9))

@@ -11,9 +11,9 @@ import (
 	"concordat/crypto"
 )
 
-// TestE1 enrols a site: invitation, request, check, receipt, the same six words on both sides. Then
-// everything that must not work. That an invitation is good once, and that the state is pending until
-// a person confirms, is the store's and tested there.
+// TestE1 enrols a site: invitation, request, check, receipt, the same six words on both sides. Then it tries everything that must
+// not work. That an invitation can be used once, and that the state is pending until a person confirms, is up to the store and
+// tested there.
 func TestE1(t *testing.T) {
 	a, b, thief := newSite(t, "asker", 1), newSite(t, "owner", 2), newSite(t, "thief", 3)
 	r := source(4)
@@ -132,7 +132,7 @@ func TestE1(t *testing.T) {
 		}
 	})
 	t.Run("man in the middle", func(t *testing.T) {
-		// The thief redeems the stolen invitation itself and gives A one of its own: the words differ.
+		// The thief redeems the stolen invitation and gives A one of the thief's own: the words differ.
 		own, err := thief.Invite("https://thief.example", time.Hour, start, r)
 		if err != nil {
 			t.Fatal(err)

@@ -47,7 +47,7 @@ func TestRoundTrip(t *testing.T) {
 	}
 }
 
-// TestPadding: what differs by less than a bucket has one length.
+// TestPadding: contents that differ by less than a bucket have the same length.
 func TestPadding(t *testing.T) {
 	a, b := newSite(t, "asker", 1), newSite(t, "owner", 2)
 	size := func(n int) int {
@@ -109,7 +109,7 @@ func TestT1(t *testing.T) {
 	}
 }
 
-// TestT2: a member takes another one's envelope, puts its own name in, and signs it.
+// TestT2: a member takes someone else's envelope, puts its own name in, and signs it.
 func TestT2(t *testing.T) {
 	a, b, thief := newSite(t, "asker", 1), newSite(t, "owner", 2), newSite(t, "thief", 3)
 	env, _ := request(t, a, b, start, "the question")
@@ -121,7 +121,7 @@ func TestT2(t *testing.T) {
 	if _, err := v.Open(); !errors.Is(err, crypto.ErrOpen) {
 		t.Fatalf("re-signed: %v, want ErrOpen", err)
 	}
-	// Nothing was opened, so the refusal goes to the sender's card key, and says so.
+	// Nothing was opened, so the refusal is encrypted to the sender's card key, and says so.
 	refusal, err := b.SealRefusal(v, thief.card, []byte("cannot open"), start, source(4))
 	if err != nil {
 		t.Fatal(err)
@@ -240,8 +240,8 @@ func TestReplyBinding(t *testing.T) {
 	}
 }
 
-// TestK1 seals 300 messages over three weeks of the sites' clock while the receiver rotates and
-// expires its keys, and opens each as late as it may come. The race detector watches the swap.
+// TestK1 seals 300 messages over three weeks of the sites' clock while the receiver rotates and expires its keys, and opens each at
+// the last moment at which it may arrive. The race detector watches the swap.
 func TestK1(t *testing.T) {
 	a, b := newSite(t, "asker", 1), newSite(t, "owner", 2)
 	var now atomic.Int64 // what the clock shows, nanoseconds after start
@@ -311,8 +311,8 @@ func TestK1(t *testing.T) {
 	}
 }
 
-// TestK1Destroyed: the private half of a sealing key is gone once nothing can be on its way any more,
-// and what was recorded of the time stays closed.
+// TestK1Destroyed: the private half of a sealing key is gone once nothing can be in transit any more, and recordings from its time
+// remain closed.
 func TestK1Destroyed(t *testing.T) {
 	a, b := newSite(t, "asker", 1), newSite(t, "owner", 2)
 	env, _ := request(t, a, b, start, "recorded")

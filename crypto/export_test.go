@@ -11,7 +11,7 @@ import (
 	"golang.org/x/crypto/chacha20poly1305"
 )
 
-// Resign puts id's name and signature on an envelope, as a member can who holds its bytes.
+// Resign puts id's name and signature on an envelope, as a member holding its bytes can.
 func Resign(id *Identity, env []byte, now time.Time) []byte {
 	k, err := id.signer(now)
 	if err != nil {
@@ -56,7 +56,7 @@ func Encrypt(key, info, associated, plain []byte) (enc, ct []byte, err error) {
 	return encrypt(k, info, associated, plain)
 }
 
-// SignCard puts the root key of seed and its signature on the body of a card.
+// SignCard adds the root key of seed and its signature to the body of a card.
 func SignCard(seed, body []byte) []byte {
 	b := append([]byte(nil), body...)
 	if len(b) >= 5+ed25519.PublicKeySize {
@@ -75,13 +75,13 @@ var (
 	Unpad = unpad
 )
 
-// LockRootOf is LockRoot with whatever is to be taken for a seed.
+// LockRootOf is LockRoot for anything that is to pass for a seed.
 func LockRootOf(site SiteID, seed []byte, s Secret, random io.Reader) ([]byte, error) {
 	return lock(holdsRoot, site, seed, s, random)
 }
 
-// SiteIDWithTail returns a text of the identity, without hyphens, whose last character holds the bits behind the 256th; its
-// check characters are good.
+// SiteIDWithTail returns a text of the identity, without hyphens, whose last character contains the bits after the 256th; its check
+// characters are valid.
 func SiteIDWithTail(s SiteID, bits byte) string {
 	const letters, part = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567", siteChars / siteParts
 	plain := []byte(base32Site.EncodeToString(s[:]))
@@ -105,7 +105,7 @@ func Rereceipt(id *Identity, receipt []byte, i int, now time.Time) []byte {
 	return append(b, ed25519.Sign(ed25519.NewKeyFromSeed(k.seed), append([]byte(labelEnrolled), b...))...)
 }
 
-// LockPlain is Lock with whatever is to be taken for the keys of a site.
+// LockPlain is Lock for anything that is to pass for the keys of a site.
 func LockPlain(site SiteID, plain []byte, s Secret, random io.Reader) ([]byte, error) {
 	return lock(holdsIdentity, site, plain, s, random)
 }
@@ -127,7 +127,7 @@ func LockOfSize(id *Identity, n int, s Secret, random io.Reader) ([]byte, error)
 	return c.Lock(s, random)
 }
 
-// PlainOfEpochs returns what a keystore of an earlier version holds whose first federation has n epochs.
+// PlainOfEpochs returns the content of a keystore of an earlier version whose first federation has n epochs.
 func PlainOfEpochs(id *Identity, n int) []byte {
 	c := id.clone()
 	f := c.federations[0].clone()

@@ -9,8 +9,7 @@ import (
 	"concordat/crypto"
 )
 
-// TestFederationByName: each federation is found under its own name, a name that is none under no other, and leaving one
-// keeps the other.
+// TestFederationByName: each federation is found under its own name, an unknown name finds none, and leaving one keeps the other.
 func TestFederationByName(t *testing.T) {
 	a := newSite(t, "asker", 1)
 	id, r := a.Identity, source(1)
@@ -44,8 +43,8 @@ func TestFederationByName(t *testing.T) {
 	}
 }
 
-// TestK2: a federation of three, from which one is removed. Both epochs are served in the overlap, the
-// old one is refused after its date, and who was removed cannot read the new secret.
+// TestK2: a federation of three, from which one is removed. Both epochs are served during the overlap, the old one is refused after
+// its date, and the removed member cannot read the new secret.
 func TestK2(t *testing.T) {
 	lead, stays, leaves := newSite(t, "lead", 1), newSite(t, "stays", 2), newSite(t, "leaves", 3)
 	r := source(4)
@@ -183,7 +182,7 @@ func TestGrants(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	other, err := lead.NewEpoch("health", start, 0, r) // another secret under the same number
+	other, err := lead.NewEpoch("health", start, 0, r) // a different secret under the same number
 	if err != nil {
 		t.Fatal(err)
 	}

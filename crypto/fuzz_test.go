@@ -9,8 +9,8 @@ import (
 	"concordat/crypto"
 )
 
-// The targets of F1. Each reads outside bytes with the signature made good if there is one, so that
-// the fuzzer gets behind it, and asks that what is accepted is written back as it was.
+// The targets of F1. Each reads outside bytes with a valid signature if there is one, so that the fuzzer gets past it, and requires
+// that whatever is accepted is written back unchanged.
 
 func FuzzF1Card(f *testing.F) {
 	a := newSite(f, "asker", 1)
@@ -178,7 +178,7 @@ func FuzzF1Small(f *testing.F) {
 	})
 }
 
-// TestF1Allocation: lengths and counts of a few bytes must not make a decoder take memory for them.
+// TestF1Allocation: lengths and counts given in a few bytes must not make a decoder allocate memory for them.
 func TestF1Allocation(t *testing.T) {
 	a := newSite(t, "asker", 1)
 	root, err := a.Root()
@@ -192,7 +192,7 @@ func TestF1Allocation(t *testing.T) {
 	plain := crypto.Plain(id)
 	body := a.card.Bytes()
 	body = body[:len(body)-64]
-	high := func(b []byte, from int) [][]byte { // every byte, and those after it, as high as it goes
+	high := func(b []byte, from int) [][]byte { // every byte, and those after it, as high as possible
 		var out [][]byte
 		for i := from; i < len(b); i += max(1, len(b)/200) {
 			c := bytes.Clone(b)

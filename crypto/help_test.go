@@ -9,7 +9,7 @@ import (
 	"concordat/crypto"
 )
 
-// start is when the tests' sites begin.
+// start is when the tests' sites come into being.
 var start = time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)
 
 // source returns random bytes that are the same every time.
@@ -42,7 +42,7 @@ func newSite(t testing.TB, name string, seed byte) *site {
 
 var policy = crypto.Policy{Types: []crypto.MessageType{crypto.TypeQuery, crypto.TypeReveal}}
 
-// request seals a query of a to b at now.
+// request seals a query from a to b at now.
 func request(t testing.TB, a, b *site, now time.Time, payload string) ([]byte, *crypto.Pending) {
 	t.Helper()
 	env, p, err := a.SealRequest(crypto.Request{Type: crypto.TypeQuery, TTL: time.Minute, Payload: []byte(payload)}, b.card, now, source(77))

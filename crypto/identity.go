@@ -79,7 +79,7 @@ func New(now time.Time, random io.Reader) (*Identity, error) {
 }
 
 // Resume makes working keys for the site of an exported root key whose keystore is lost. last is its newest card, nil if
-// that is lost too: the numbers of keys go on from there, and the public halves of signing keys stay, so that what was
+// that is lost too: the numbers of keys continue from there, and the public halves of signing keys stay, so that what was
 // signed is still confirmed. Secrets of federations and of the site are gone: members join again, and pseudonyms under
 // which partners saw documents change. It fails with ErrFormat if the card is of another site. MakeCard is to be called next.
 func Resume(root []byte, last *Card, now time.Time, random io.Reader) (*Identity, error) {
@@ -130,7 +130,7 @@ func (id *Identity) Root() ([]byte, error) {
 // WithRoot returns the identity with the root key of the seed, which must be this site's.
 func (id *Identity) WithRoot(seed []byte) (*Identity, error) {
 	if len(seed) != ed25519.SeedSize || !public(seed).Equal(id.rootPublic) {
-		return nil, fmt.Errorf("root key: %w: it is of another site", ErrFormat)
+		return nil, fmt.Errorf("root key: %w: it belongs to another site", ErrFormat)
 	}
 	c := id.clone()
 	c.root = slices.Clone(seed)
@@ -138,7 +138,7 @@ func (id *Identity) WithRoot(seed []byte) (*Identity, error) {
 }
 
 // WithoutRoot returns the identity without the root key. It must be kept elsewhere: without it no
-// card can be made, and the site ends with its last card.
+// card can be made, and the site loses its identity when its last card expires.
 func (id *Identity) WithoutRoot() *Identity {
 	c := id.clone()
 	c.root = nil
@@ -234,7 +234,7 @@ func (id *Identity) Rotate(now time.Time, random io.Reader) (*Identity, error) {
 	c := id.clone()
 	start := milli(now).Add(Notice)
 	if n := max(lasting(c.signing, now), lasting(c.tls, now)); n > maxRotating {
-		return nil, fmt.Errorf("rotate: %w: %d keys have not ended yet, which is all that a card has room for; an old key ends %d days after it "+
+		return nil, fmt.Errorf("rotate: %w: %d keys have not expired yet, which is all that a card has room for; an old key expires %d days after it "+
 			"was replaced", ErrFormat, n, SigningOverlap/(24*time.Hour))
 	}
 	c.signing = curtail(c.signing, start, SigningOverlap, func(k *signingKey, to time.Time) { k.to = to })
@@ -264,7 +264,7 @@ func curtail[K termed](keys []K, start time.Time, overlap time.Duration, end fun
 }
 
 // Replace returns the identity with none of its working keys and new ones from now on: for a site whose keystore
-// someone has seen. Messages under way are lost, and statements signed so far are no longer confirmed by the card.
+// someone has seen. Messages in transit are lost, and statements signed so far are no longer confirmed by the card.
 // The root key stays; if it was seen too, create a new site. The secrets of federations stay too, since all members
 // share them: someone who saw the keystore can test guesses against fingerprints until the leader of each federation
 // begins a new epoch.
@@ -279,7 +279,7 @@ func (id *Identity) Replace(now time.Time, random io.Reader) (*Identity, error) 
 	return c.Ready(now, now, random)
 }
 
-// Expire returns the identity without the private keys whose time is over: signing and TLS keys at
+// Expire returns the identity without the private keys that have expired: signing and TLS keys at
 // their end, sealing keys SealingGrace after it. changed reports whether there were any, so that
 // the keystore must be written.
 func (id *Identity) Expire(now time.Time) (c *Identity, changed bool) {

@@ -26,7 +26,7 @@ func TestSiteID(t *testing.T) {
 		}
 	}
 	// Typing mistakes: a changed character is caught in 31 of 32 cases by design, two neighbours
-	// swapped likewise. Never more than that may pass.
+	// swapped likewise. No more than that may pass.
 	plain := strings.ReplaceAll(text, "-", "")
 	tried, passed := 0, 0
 	for i := range plain {
@@ -50,9 +50,9 @@ func TestSiteID(t *testing.T) {
 	}
 }
 
-// TestRotation walks two years in days, making a card every 80 days as the operator of a site does whose root key is kept
-// elsewhere, and every three weeks as a site does that has it: at every moment there is a key of each kind, in the newest
-// card, and never two with one epoch. The keystore reads no further ahead than it must.
+// TestRotation walks through two years in days, making a card every 80 days as the operator of a site does whose root key is kept
+// elsewhere, and every three weeks as a site does that has it: at every moment there is a key of each kind, in the newest card, and
+// never two with one epoch. The keystore looks no further ahead than necessary.
 func TestRotation(t *testing.T) {
 	for name, every := range map[string]int{"root kept elsewhere": 81, "root here": 21} {
 		t.Run(name, func(t *testing.T) { walk(t, every) })
@@ -133,7 +133,7 @@ func walk(t *testing.T, every int) {
 	}
 }
 
-// TestNewestSealingKey: a request is sealed to the newest key of the card that is in force, so that the older ones may go.
+// TestNewestSealingKey: a request is sealed to the newest key in force on the card, so that the older ones can be deleted.
 func TestNewestSealingKey(t *testing.T) {
 	a, b := newSite(t, "asker", 1), newSite(t, "owner", 2)
 	keys := b.card.Sealing
@@ -158,8 +158,8 @@ func TestNewestSealingKey(t *testing.T) {
 	}
 }
 
-// TestBackAfterYears: a site that was off until all its keys were over gets keys that begin now, and none for the time that
-// it was off, for which its card would have no room.
+// TestBackAfterYears: a site that was off until all its keys had ended gets keys that begin now, and none for the time that it was
+// off, for which its card would have no room.
 func TestBackAfterYears(t *testing.T) {
 	a := newSite(t, "asker", 1)
 	now := start.AddDate(3, 0, 0)
@@ -181,8 +181,8 @@ func TestBackAfterYears(t *testing.T) {
 	}
 }
 
-// TestRotateAndReplace: a planned rotation is announced before it counts and loses nothing; after a
-// replacement nothing old is good.
+// TestRotateAndReplace: a planned rotation is announced before it takes effect and loses nothing; after a replacement nothing old
+// is valid.
 func TestRotateAndReplace(t *testing.T) {
 	a, b := newSite(t, "asker", 1), newSite(t, "owner", 2)
 	r := source(3)
@@ -279,7 +279,7 @@ func TestCardFields(t *testing.T) {
 	}
 }
 
-// TestCardBytes changes every byte of a card and cuts it everywhere.
+// TestCardBytes changes every byte of a card and cuts it at every length.
 func TestCardBytes(t *testing.T) {
 	a := newSite(t, "asker", 1)
 	b := a.card.Bytes()
@@ -299,8 +299,7 @@ func TestCardBytes(t *testing.T) {
 	}
 }
 
-// TestE2 lists a partner's reasons to refuse a new card: rollback, other content under one serial, another site,
-// expiry.
+// TestE2 lists a partner's reasons to refuse a new card: rollback, different content under the same serial, another site, expiry.
 func TestE2(t *testing.T) {
 	a, other := newSite(t, "asker", 1), newSite(t, "other", 2)
 	r := source(3)

@@ -18,7 +18,7 @@ func TestS1(t *testing.T) {
 	if a.Identity, err = a.NewEpoch("health", start, 0, r); err != nil {
 		t.Fatal(err)
 	}
-	// A destroyed signing key and a root kept elsewhere are states of their own.
+	// A destroyed signing key and a root kept elsewhere are distinct states.
 	late, changed := a.Expire(start.Add(crypto.SigningLife + time.Hour))
 	if !changed {
 		t.Fatal("nothing expired after a year")
@@ -77,7 +77,7 @@ func TestS1(t *testing.T) {
 	}
 }
 
-// TestS1Cost: a keystore cannot ask for more memory or time than the bound.
+// TestS1Cost: a keystore cannot demand more memory or time than the limit.
 func TestS1Cost(t *testing.T) {
 	a := newSite(t, "asker", 1)
 	s := crypto.Passphrase([]byte("x"))

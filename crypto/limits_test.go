@@ -11,15 +11,15 @@ import (
 	"concordat/crypto"
 )
 
-// limit is a bound of a format: write makes something of the size and reads it back.
+// limit is the limit of a format: write makes something of that size and reads it back.
 type limit struct {
 	name  string
 	most  int
 	write func(n int) (read int, err error)
 }
 
-// TestLimits writes each format at its bound less one, at the bound, and one beyond, and reads it again: what is written is
-// read back whole, and what cannot be read is not written.
+// TestLimits writes each format at its limit less one, at the limit and one beyond, and reads it again: what is written is read
+// back whole, and what cannot be read is not written.
 func TestLimits(t *testing.T) {
 	a, member := newSite(t, "asker", 1), newSite(t, "member", 2)
 	key := crypto.RawKey([32]byte{7})
@@ -200,7 +200,7 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-// TestEnrolmentLimit: what is longer than any enrolment is refused by its length, before a key is used.
+// TestEnrolmentLimit: anything longer than any enrolment is refused by its length, before a key is used.
 func TestEnrolmentLimit(t *testing.T) {
 	a := newSite(t, "asker", 1)
 	for n, want := range map[int]string{crypto.MaxEnrolment + 1: "bytes", crypto.MaxEnrolment + 1<<20: "bytes"} {
@@ -210,7 +210,7 @@ func TestEnrolmentLimit(t *testing.T) {
 	}
 }
 
-// TestManyEpochs: a leader that begins an epoch every day, and a member that is given each, have keystores that open, with
+// TestManyEpochs: a leader that begins an epoch every day, and a member that receives each, have keystores that can be opened, with
 // the newest eight epochs, and never serve more than two at once.
 func TestManyEpochs(t *testing.T) {
 	lead, member := newSite(t, "lead", 1), newSite(t, "member", 2)
@@ -253,8 +253,8 @@ func TestManyEpochs(t *testing.T) {
 	}
 }
 
-// TestHostileEpochs: a grant whose epochs are too close to one another, or served too many at once, or change the order of
-// those that are held, is refused with the reason, and the member keeps what it has.
+// TestHostileEpochs: a grant whose epochs are too close together, or serve too many at once, or change the order of those that are
+// held, is refused with the reason, and the member keeps what it has.
 func TestHostileEpochs(t *testing.T) {
 	member := newSite(t, "member", 2)
 	grant := func(es ...crypto.FederationEpoch) *crypto.FederationGrant {
@@ -286,7 +286,7 @@ func TestHostileEpochs(t *testing.T) {
 			t.Errorf("%s: error %v, want ErrEpoch and %q", name, err, test.words)
 		}
 	}
-	// What the leader no longer has, it cannot end: here the second one after it does.
+	// The leader cannot end what it no longer has: here the second one after it does.
 	later, err := id.Join(grant(epoch(2, 30, 0), epoch(3, 60, 0)))
 	if err != nil {
 		t.Fatal(err)
@@ -301,7 +301,7 @@ func TestHostileEpochs(t *testing.T) {
 	}
 }
 
-// TestEarlyEpochs: an epoch that begins less than EpochAge after the one before is named, unless the site holds none.
+// TestEarlyEpochs: an epoch that begins less than EpochAge after the previous one is reported, unless the site holds none.
 func TestEarlyEpochs(t *testing.T) {
 	at := func(days ...int) crypto.Federation {
 		f := crypto.Federation{Name: "health"}
@@ -324,8 +324,8 @@ func TestEarlyEpochs(t *testing.T) {
 	}
 }
 
-// TestNineEpochs: a keystore of nine epochs, as earlier versions wrote it, opens with the newest eight, and is written so
-// that it opens again.
+// TestNineEpochs: a keystore with nine epochs, as earlier versions wrote it, is read with the newest eight, and is written so that
+// it can be read again.
 func TestNineEpochs(t *testing.T) {
 	a, key := newSite(t, "lead", 1), crypto.RawKey([32]byte{7})
 	id, err := a.NewEpoch("health", start, 0, source(2))
@@ -355,8 +355,8 @@ func TestNineEpochs(t *testing.T) {
 	}
 }
 
-// TestLockReadsBack: Lock refuses an identity that its reader would not take, for example one with an epoch that ends before
-// it begins, instead of writing a keystore that nobody opens.
+// TestLockReadsBack: Lock refuses an identity that its reader would not accept, for example one with an epoch that ends before it
+// begins, instead of writing a keystore that cannot be opened.
 func TestLockReadsBack(t *testing.T) {
 	a := newSite(t, "asker", 1)
 	id, err := a.Join(&crypto.FederationGrant{Federation: crypto.Federation{Name: "health",

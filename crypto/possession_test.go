@@ -11,7 +11,7 @@ import (
 )
 
 // TestProofOfPossession: a card proves each TLS key for its own site and serial: with the key of another site's card, proof
-// included, or with another serial, it is refused though its root signed it.
+// included, or with another serial, it is refused even though its root signed it.
 func TestProofOfPossession(t *testing.T) {
 	victim, bad := newSite(t, "victim", 1), newSite(t, "bad", 2)
 	root, err := bad.Root()

@@ -29,7 +29,7 @@ func (s *short) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// TestFailingSource: an operation whose source of random bytes fails, at once or after its first bytes, fails; nothing is
+// TestFailingSource: an operation whose source of random bytes fails, at once or after its first bytes, fails itself; nothing is
 // made with keys of zeros.
 func TestFailingSource(t *testing.T) {
 	a, b := newSite(t, "asker", 1), newSite(t, "owner", 2)

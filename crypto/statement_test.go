@@ -54,8 +54,8 @@ func TestStatement(t *testing.T) {
 	}
 }
 
-// TestV5Answer: whom an answer was given to, its job and its submission are signed, and it is no statement of the older
-// form, which names none of them.
+// TestV5Answer: the recipient of an answer, its job and its submission are signed, and it is not a statement of the older format,
+// which names none of them.
 func TestV5Answer(t *testing.T) {
 	a, b := newSite(t, "asker", 1), newSite(t, "owner", 2)
 	answer := crypto.Answer{Kind: "tell", At: start.Add(1234567 * time.Nanosecond), Asker: a.Site(), Job: [16]byte{5},
@@ -95,8 +95,8 @@ func TestV5Answer(t *testing.T) {
 	}
 }
 
-// TestL2Heads: a head is good if its site signed it with a key in force, and every byte of it counts. Package store tells a head that
-// contradicts an earlier one (witness.go), and a record that was changed, deleted or moved (TestL1Audit there).
+// TestL2Heads: a head is valid if its site signed it with a key in force, and every byte of it counts. Package store detects a head
+// that contradicts an earlier one (witness.go), and a record that was changed, deleted or moved (TestL1Audit there).
 func TestL2Heads(t *testing.T) {
 	a, b := newSite(t, "asker", 1), newSite(t, "owner", 2)
 	sign := func(seq uint64, hash byte, at time.Time) *crypto.Head {

@@ -81,7 +81,7 @@ type vectors struct {
 		Kind, Request, Payload, Signature string
 		Epoch                             uint32
 	} `json:"statement"`
-	// Answer is the statement as an answer to the asker.
+	// Answer is the statement as an answer to the requesting site.
 	Answer struct {
 		Job, Commitment, Signature string
 	} `json:"answer"`
@@ -104,8 +104,8 @@ func unhex(t *testing.T, s string) []byte {
 	return b
 }
 
-// make fills in what follows from the keystores of both sites; sealed bytes are not made here, since
-// Go does not promise how it uses randomness.
+// make fills in what follows from the keystores of both sites; sealed bytes are not made here, since Go does not guarantee how it
+// uses randomness.
 func (v *vectors) make(t *testing.T, owner, asker *crypto.Identity) (ownerCard, askerCard *crypto.Card) {
 	t.Helper()
 	must := func(err error) {
@@ -161,8 +161,8 @@ func (v *vectors) make(t *testing.T, owner, asker *crypto.Identity) (ownerCard, 
 	return ownerCard, askerCard
 }
 
-// TestOldVectors reads what version 1 of the card and the release before this one wrote: a keystore, cards whose TLS keys
-// carry no proof, an envelope and an enrolment between such sites. A card that is made of that keystore is one of this version.
+// TestOldVectors reads what version 1 of the card and the previous release wrote: a keystore, cards whose TLS keys carry no proof,
+// an envelope and an enrolment between such sites. A card made from that keystore has this version.
 func TestOldVectors(t *testing.T) {
 	raw, err := os.ReadFile("testdata/compat/vectors-1.json")
 	if err != nil {
@@ -209,7 +209,7 @@ func TestOldVectors(t *testing.T) {
 	}
 }
 
-// freeze makes everything from nothing: for a new version of a format only.
+// freeze makes everything from scratch, for a new version of a format only.
 func freeze(t *testing.T) {
 	owner, err := crypto.New(start, source(1))
 	if err != nil {
@@ -252,7 +252,7 @@ func freeze(t *testing.T) {
 	}
 }
 
-// TestV3 reads the frozen bytes and makes again, byte by byte, what keys and inputs determine.
+// TestV3 reads the frozen bytes and recreates, byte by byte, what keys and inputs determine.
 func TestV3(t *testing.T) {
 	if *update {
 		freeze(t)

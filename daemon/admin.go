@@ -81,7 +81,7 @@ func (s *Daemon) storage(ctx context.Context) (web.Storage, error) {
 	sizes := map[string]int64{}
 	err = filepath.WalkDir(s.o.Dir, func(path string, e fs.DirEntry, err error) error {
 		if err != nil || !e.Type().IsRegular() {
-			return nil // what disappeared meanwhile, or cannot be read, counts nothing
+			return nil // what disappeared in the meantime, or cannot be read, counts nothing
 		}
 		if info, err := e.Info(); err == nil {
 			rel, _ := filepath.Rel(s.o.Dir, path) // path is below it

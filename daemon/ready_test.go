@@ -44,7 +44,7 @@ func TestHealthz(t *testing.T) {
 	ask(http.StatusServiceUnavailable, "does not answer")
 }
 
-// /readyz says no until checks are taken, and if there is no room; /healthz does not mind either.
+// /readyz says no until checks are accepted, and when there is no room; /healthz is not affected by either.
 func TestReadyz(t *testing.T) {
 	o := openTestSite(t, instance.WithIndex)
 	t.Cleanup(func() {

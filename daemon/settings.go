@@ -58,7 +58,7 @@ func (s *Daemon) watchSettings(ctx context.Context) error {
 			}
 			next, parsed, err := s.o.TakeCentral(c)
 			if err != nil {
-				s.log.Error("settings of the cluster not taken: this node goes on with those before", "version", c.Version, "error", err)
+				s.log.Error("settings of the cluster rejected: this node keeps the previous ones", "version", c.Version, "error", err)
 				continue
 			}
 			s.use(ctx, next)

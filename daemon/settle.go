@@ -21,7 +21,7 @@ func (s *Daemon) settleOld(ctx context.Context) {
 // settleMirrors removes from the indexes of mirrors what interrupted syncs left.
 func (s *Daemon) settleMirrors(ctx context.Context) {
 	err := partners.SettleMirrors(ctx, s.o, func(folder string, documents int) {
-		s.log.Info("what a sync left that was cut short", "folder", folder, "documents", documents)
+		s.log.Info("leftovers of an interrupted sync", "folder", folder, "documents", documents)
 	})
 	if err != nil && ctx.Err() == nil {
 		s.log.Error("mirrors", "error", err)

@@ -9,7 +9,7 @@ import (
 	"concordat/site/retain"
 )
 
-// TestSweptIsToldInWords: the log says what was deleted by the rules of the site, by name, and nothing if nothing was.
+// TestSweptIsToldInWords: the log names what was deleted by the rules of the site, and has no line if nothing was.
 func TestSweptIsToldInWords(t *testing.T) {
 	var log bytes.Buffer
 	s := &Daemon{log: slog.New(slog.NewTextHandler(&log, nil))}

@@ -83,7 +83,7 @@ func documents() iter.Seq2[site.Incoming, error] {
 	}
 }
 
-// read returns the text of a file as extraction finds it.
+// read returns the text that extraction finds in a file.
 func read(name string) (string, error) {
 	b, err := demo.Files.ReadFile(name)
 	if err != nil || path.Ext(name) == ".tsv" {
@@ -96,9 +96,8 @@ func read(name string) (string, error) {
 	return r.Text, nil
 }
 
-// A check finds each planted passage in the document it was taken from, or in one that holds the
-// same words. One is shorter than what is fingerprinted; its words nominate its source. With CONCORDAT_PICTURES the test
-// also draws the picture of README.md.
+// A check finds each planted passage in the document from which it was taken, or in one with the same words. One is shorter than
+// what is fingerprinted; its words nominate its source. With CONCORDAT_PICTURES the test also draws the picture of README.md.
 func TestCheckFindsPassages(t *testing.T) {
 	if testing.Short() {
 		t.Skip("left out by -short: adds the whole library to a site")

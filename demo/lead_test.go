@@ -13,7 +13,7 @@ import (
 	"concordat/site"
 )
 
-// TestLead: what testdata/lead.txt takes from a call of the library in other words is a lead, and no evidence. With
+// TestLead: what testdata/lead.txt takes in other words from a call of the library is a lead, and not evidence. With
 // CONCORDAT_PICTURES it also draws the picture of doc/start.md: make pictures.
 func TestLead(t *testing.T) {
 	text, err := os.ReadFile("testdata/lead.txt")

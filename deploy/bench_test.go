@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// TestBenchSteps: every step of make bench is described and exists, and the documents name no other.
+// TestBenchSteps: every step of make bench is described and exists, and the documents name no others.
 func TestBenchSteps(t *testing.T) {
 	text := read(t, "bench.sh")
 	every := regexp.MustCompile(`(?m)^every='(.*)'$`).FindStringSubmatch(text)

@@ -19,13 +19,13 @@ import (
 	"concordat/internal/ports"
 )
 
-// screening is documents, the program, and what one process finds.
+// screening is the documents, the program, and what a single process finds.
 type screening struct {
 	dir, program, documents string
 	want                    string // pairs, sorted
 }
 
-// held stands in for the program: the first map that reads the line "d7..." waits until the file gone is there, and fails.
+// held stands in for the program: the first map that reads the line "d7..." waits until the file gone exists, and fails.
 const held = `#!/bin/bash
 if [ "$3" = prints ]; then
 	in=$(mktemp)
@@ -107,8 +107,8 @@ func needs(t *testing.T, programs ...string) {
 	}
 }
 
-// TestSpark runs a screening on a cluster of Spark of two executors and kills one that is at work: the result is that of
-// one process.
+// TestSpark runs a screening on a Spark cluster with two executors and kills one that is at work: the result is that of a single
+// process.
 func TestSpark(t *testing.T) {
 	needs(t, "java", "bash")
 	python := os.Getenv("PYSPARK_PYTHON")
@@ -162,7 +162,7 @@ func TestSpark(t *testing.T) {
 	}
 }
 
-// executorAtWork returns the executor below a process that has a map waiting.
+// executorAtWork returns the executor that has a waiting map below its process.
 func executorAtWork(t *testing.T, root int, program string) *os.Process {
 	t.Helper()
 	parent, command := map[int]int{}, map[int]string{}
@@ -198,8 +198,8 @@ func executorAtWork(t *testing.T, root int, program string) *os.Process {
 	return nil
 }
 
-// TestSlurm runs a screening as array jobs of a cluster of Slurm of two nodes, and has a task put into the queue again
-// that is at work: the result is that of one process.
+// TestSlurm runs a screening as array jobs of a Slurm cluster with two nodes, and requeues a task that is at work: the result is
+// that of a single process.
 func TestSlurm(t *testing.T) {
 	needs(t, "slurmctld", "slurmd", "sbatch", "munged", "bash", "split")
 	s := newScreening(t)
@@ -223,7 +223,7 @@ func TestSlurm(t *testing.T) {
 	await(t, "a map has begun", s.started)
 	requeued := ""
 	for _, line := range strings.Split(mustSlurm(t, conf, "squeue", "--noheader", "--array", "--states=RUNNING", "--format=%i"), "\n") {
-		if line == "" { // the maps that run: one of them waits, the other may end meanwhile
+		if line == "" { // the running maps: one of them waits, the other may end in the meantime
 			continue
 		}
 		if _, err := slurm(conf, "scontrol", "requeue", line); err == nil {

@@ -86,7 +86,7 @@ func (w *walker) noFiles() *Error {
 	return &Error{Code: Empty, Detail: "the archive contains no files"}
 }
 
-// member goes on with a file of an archive; what was read before damage is not shown as if it were all.
+// member continues with a file of an archive; what was read before damage is not shown as if it were all.
 func (w *walker) member(p, name string, data []byte, err error, depth int) {
 	if err != nil {
 		w.fail(p, err)
@@ -291,7 +291,7 @@ func (w *walker) attachment(at, name string, i int, data []byte, depth int) {
 	w.inner(w.paths.path(at, name), name, data, depth)
 }
 
-// inner goes on with a file inside another, unless it lies too deep.
+// inner continues with a file inside another, unless it lies too deep.
 func (w *walker) inner(at, name string, data []byte, depth int) {
 	if depth >= w.o.MaxNesting {
 		w.fail(at, limitError("nesting of files in files", "MaxNesting", fmt.Sprintf("deeper than %d", w.o.MaxNesting)))

@@ -81,7 +81,7 @@ func (b *builder) interrupt() {
 	b.para, b.spans.open, b.places = b.para[:0], b.spans.open[:0], b.places[:0]
 }
 
-// resume goes on with the paragraph set aside last, if there is one.
+// resume continues with the paragraph set aside last, if there is one.
 func (b *builder) resume() {
 	if n := len(b.saved); n > 0 {
 		s := b.saved[n-1]

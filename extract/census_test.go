@@ -38,7 +38,7 @@ func field(code, shown string) string {
 	return `<w:p>` + mark("begin") + code + mark("separate") + shown + mark("end") + `</w:p>`
 }
 
-// TestCensusOfParts reads what a program of office shows, wherever it stands in the file, and names what is not read.
+// TestCensusOfParts reads what an office program shows, wherever it is in the file, and names what is not read.
 func TestCensusOfParts(t *testing.T) {
 	notes := `<w:footnotes ` + wordNS + `><w:footnote>` + para("a note") + `</w:footnote></w:footnotes>`
 	for _, c := range []struct {

@@ -69,7 +69,7 @@ var trueEncodings = map[string]encoding.Encoding{
 	"utf-16be": unicode.UTF16(unicode.BigEndian, unicode.IgnoreBOM), "utf-32": utf32.UTF32(utf32.BigEndian, utf32.UseBOM),
 }
 
-// TestEncodings compares the decoded text with what the true encoding gives.
+// TestEncodings compares the decoded text with the result of the true encoding.
 func TestEncodings(t *testing.T) {
 	dir := corpus(t, "encodings")
 	right, all := 0, 0

@@ -19,7 +19,7 @@ func workbookFile(t testing.TB, cells string) []byte {
 		"xl/worksheets/s1.xml", sheet(cells), "xl/worksheets/s2.xml", sheet(`<row><c t="inlineStr"><is><t>unseen</t></is></c></row>`))
 }
 
-// TestDataFiles reads the words of files that are made for programs.
+// TestDataFiles reads the words of files made for programs.
 func TestDataFiles(t *testing.T) {
 	jats := `<?xml version="1.0"?><article xmlns:xlink="http://www.w3.org/1999/xlink"><front><journal-meta><journal-title>J</journal-title></journal-meta>
 <article-meta><title-group><article-title>On tides</article-title></title-group><contrib-group><contrib><name><surname>Lee</surname>

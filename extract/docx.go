@@ -84,7 +84,7 @@ func (d *docxFile) rest() {
 		}
 	}
 	if d.has(dir + "/vbaProject.bin") {
-		b.flag(Flag{Code: FlagMacro, Detail: "the document holds a macro, which can change what is shown"})
+		b.flag(Flag{Code: FlagMacro, Detail: "the document contains a macro, which can change what is shown"})
 	}
 	d.countPictures(dir + "/media/")
 	comments := d.targets(d.main, "", "comments")
@@ -248,7 +248,7 @@ func (r *docxReader) start(name string, a attrs) {
 	}
 }
 
-// other reads what is not plain text, and reports whether it was that.
+// other reads an element other than plain text, and reports whether it was one.
 func (r *docxReader) other(name string, a attrs) bool {
 	switch name {
 	case "w:fldChar", "w:ddList", "w:result", "w:listEntry":
@@ -336,7 +336,7 @@ func (r *docxReader) imported(id string) {
 		f, err = checkInput(one.target, data, b.opt)
 	}
 	if b.nested >= b.opt.MaxNesting {
-		err = limitError("imported parts in imported parts", "MaxNesting", fmt.Sprintf("deeper than %d", b.opt.MaxNesting))
+		err = limitError("nesting of imported parts", "MaxNesting", fmt.Sprintf("deeper than %d", b.opt.MaxNesting))
 	}
 	if err == nil {
 		head := b.res

@@ -11,9 +11,9 @@ import (
 // its begin and its separator and is never visible, whatever elements it is made of.
 type docxFields struct {
 	inCode  []bool       // of each open field
-	codes   []*fieldCode // of each open field; nil: text was shown behind its code
+	codes   []*fieldCode // of each open field; nil: text was shown after its code
 	code    strings.Builder
-	ended   *fieldCode // of the field that ended last, if nothing was shown behind it
+	ended   *fieldCode // of the field that ended last, if nothing was shown after it
 	unseen  string     // the text of the codes that have ended last
 	choices []string   // of a drop-down field
 	chosen  int
@@ -90,7 +90,7 @@ func (f *docxFields) hide(s string) bool {
 	return true
 }
 
-// unclosed returns the text behind the beginning of a field that has no end: it may be all of the document.
+// unclosed returns the text after the beginning of a field that has no end: it may be all of the document.
 func (f *docxFields) unclosed() string {
 	if !f.inside() {
 		return ""

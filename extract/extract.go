@@ -118,7 +118,7 @@ type Flag struct {
 	// was left out by a rule.
 	Missing bool `json:"missing,omitempty"`
 	// Letters counts the letters, marks and digits of the file that are not in the text for this reason, and Bytes is the size of
-	// what is not in it and whose letters cannot be counted; 0: nothing, or not known.
+	// what is not in it and has no countable letters; 0: nothing, or not known.
 	Letters int   `json:"letters,omitempty"`
 	Bytes   int64 `json:"bytes,omitempty"`
 	// Start and End are bytes of Result.Text, half-open; both 0: the flag has no place.

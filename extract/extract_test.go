@@ -209,7 +209,7 @@ func TestUnseenTextInsideWords(t *testing.T) {
 	}
 }
 
-// TestTextInHead: what stands in the head of a page and belongs into its body is shown, as browsers show it.
+// TestTextInHead: text in the head of a page that belongs in its body is shown, as browsers show it.
 func TestTextInHead(t *testing.T) {
 	for file, want := range map[string]string{
 		"<html><head><title>T</title>one</head><body>two":                        "one\n\ntwo",
@@ -223,7 +223,7 @@ func TestTextInHead(t *testing.T) {
 	}
 }
 
-// TestShownTextIsNotFlagged has pages that hide nothing, though it looks so at first sight.
+// TestShownTextIsNotFlagged has pages that hide nothing, though they seem to at first sight.
 func TestShownTextIsNotFlagged(t *testing.T) {
 	for _, data := range [][]byte{
 		pptx(t, ``, ``, `100`),

@@ -11,7 +11,7 @@ import (
 	"concordat/extract"
 )
 
-// fuzzLimits are small, so that a limit that does not hold shows at once.
+// fuzzLimits are small, so that a limit that does not hold is found at once.
 var fuzzLimits = extract.Options{MaxInput: 1 << 20, MaxText: 1 << 20, MaxUnpacked: 8 << 20, MaxEntries: 100, MaxPages: 20}
 
 // checkMembers fails unless everything that comes out of data keeps the package's promises.
@@ -78,7 +78,7 @@ func fuzzAs(f *testing.F, name string, seeds ...string) {
 	f.Fuzz(func(t *testing.T, data []byte) { checkMembers(t, name, data, fuzzLimits) })
 }
 
-// fuzzPart fuzzes one part of a zip that wrap makes, past the checksums that would hide it.
+// fuzzPart fuzzes one part of a zip that wrap makes, with correct checksums.
 func fuzzPart(f *testing.F, name string, wrap func(t testing.TB, part string) []byte, seeds ...string) {
 	for _, s := range seeds {
 		f.Add(s)

@@ -393,8 +393,8 @@ func (st *htmlState) close(t html.Token) {
 	}
 }
 
-// endBlock ends the paragraph of a block, but not that of a division which is one capital: set large, it may begin a word
-// that goes on behind it.
+// endBlock ends the paragraph of a block, but not that of a division which is one capital: set large, it may begin a word that
+// continues after it.
 func (st *htmlState) endBlock(a atom.Atom) {
 	if r, n := utf8.DecodeRune(st.b.para); a == atom.Div && n == len(st.b.para) && unicode.IsUpper(r) && len(st.b.spans.open) == 0 {
 		st.dropped = true

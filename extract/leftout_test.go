@@ -15,8 +15,8 @@ import (
 	"golang.org/x/net/html"
 )
 
-// storedText gives the stretches of character data that the parts of an Office or OpenDocument file hold for a reader, whoever
-// shows them: a count that knows nothing of relations, revisions, alternatives or styles.
+// storedText returns the stretches of character data that the parts of an Office or OpenDocument file hold for any reader: a count
+// that knows nothing of relations, revisions, alternatives or styles.
 func storedText(t *testing.T, data []byte) []string {
 	z, err := zip.NewReader(bytes.NewReader(data), int64(len(data)))
 	if err != nil {
@@ -42,8 +42,8 @@ func storedText(t *testing.T, data []byte) []string {
 		d := xml.NewDecoder(bytes.NewReader(raw))
 		d.Strict = false
 		var open []string
-		seen := map[string]bool{}                                                             // what stands twice, for two programs, is one text
-		prompt := strings.Contains(name, "slidelayouts/") || strings.Contains(name, "master") // an outline, whose words nobody sees
+		seen := map[string]bool{}                                                             // what is there twice, for two programs, is one text
+		prompt := strings.Contains(name, "slidelayouts/") || strings.Contains(name, "master") // an outline, whose words are never shown
 		holder := false
 		for {
 			tok, err := d.RawToken()
@@ -74,7 +74,7 @@ func storedText(t *testing.T, data []byte) []string {
 	return out
 }
 
-// storedHTML gives the text of the elements of a page that a browser could show, whatever style sheets say of them.
+// storedHTML returns the text of the elements of a page that a browser could show, whatever the style sheets say.
 func storedHTML(data []byte) []string {
 	c, err := detectEncoding(data)
 	if err != nil {
@@ -134,7 +134,7 @@ var (
 	rtfWord    = regexp.MustCompile(`[A-Za-z]{4,}`)
 )
 
-// storedRTF gives the words of the groups of an RTF file that no rule takes out: a count that knows no code pages.
+// storedRTF returns the words of the groups of an RTF file that no rule excludes: a count that knows no code pages.
 func storedRTF(data []byte) []string {
 	if bytes.Contains(data, []byte("\\bin")) {
 		return nil // bytes among the text
@@ -167,7 +167,7 @@ func storedRTF(data []byte) []string {
 	return rtfWord.FindAllString(kept.String(), -1)
 }
 
-// unaccounted counts the letters of stretches that stand neither in the text nor in a count of letters that are not in it.
+// unaccounted counts the letters of stretches that are neither in the text nor in a count of letters left out.
 func unaccounted(stored []string, r *Result) int {
 	text := onlyCharacters(r.Text)
 	n := 0
@@ -187,8 +187,8 @@ func unaccounted(stored []string, r *Result) int {
 	return n
 }
 
-// TestEveryStoredLetterIsAccountedFor holds the letters that files store to those that are read, left out by a rule or named as not
-// read.
+// TestEveryStoredLetterIsAccountedFor compares the letters that files store with those that are read, left out by a rule or named
+// as not read.
 func TestEveryStoredLetterIsAccountedFor(t *testing.T) {
 	folders := []string{corpus(t, "formats")}
 	if root := os.Getenv("CONCORDAT_CORPORA"); root != "" {
@@ -240,7 +240,7 @@ func TestEveryStoredLetterIsAccountedFor(t *testing.T) {
 	}
 }
 
-// TestLettersLeftOut counts, format by format, what is not in the text, and tells what was not read with its size.
+// TestLettersLeftOut counts, format by format, what is not in the text, and reports what was not read with its size.
 func TestLettersLeftOut(t *testing.T) {
 	office := func(parts ...string) []byte {
 		var out bytes.Buffer
@@ -336,7 +336,7 @@ func TestLettersBeyondTheLimit(t *testing.T) {
 	}
 }
 
-// TestLongHeadersOfRTF keeps page headers that are no running titles, and those of a document without other text.
+// TestLongHeadersOfRTF keeps page headers that are not running titles, and those of a document without other text.
 func TestLongHeadersOfRTF(t *testing.T) {
 	long := strings.Repeat("a long header ", 20)
 	for file, want := range map[string]string{

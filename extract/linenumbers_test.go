@@ -8,7 +8,7 @@ import (
 	"concordat/extract"
 )
 
-// numberedProse is running text as it stands in lines.
+// numberedProse is running text in lines.
 var numberedProse = strings.Split(`The harbour office worked out the tide tables of the island in
 spring and then handed them to the fishermen, who kept them in
 their boats under the bench, dry and out of the wind. The

@@ -117,7 +117,7 @@ func mailParts(h textproto.MIMEHeader, body io.Reader, o Options, lim *budget, d
 
 func multiParts(kind, boundary string, body io.Reader, o Options, lim *budget, depth int) ([]mailPart, error) {
 	if depth >= 10 {
-		return nil, limitError("message nesting", "MaxNesting", "parts in parts, more than 10 deep")
+		return nil, limitError("message nesting", "MaxNesting", "more than 10 levels")
 	}
 	var all []mailPart
 	mr := multipart.NewReader(body, boundary)

@@ -152,7 +152,7 @@ func TestDeepArchives(t *testing.T) {
 		}
 		faults++
 		if m.Err.Code != extract.Limit || m.Path != "a.zip!/0.zip!/0.zip!/0.zip" ||
-			!strings.Contains(m.Err.Detail, "125 archives lie deeper than 3") {
+			!strings.Contains(m.Err.Detail, "125 archives are deeper than 3") {
 			t.Errorf("%s: %v", m.Path, m.Err)
 		}
 	}
@@ -172,7 +172,7 @@ func TestMembersShareALimitOnText(t *testing.T) {
 	}
 }
 
-// TestBombs feeds files that grow; each must end soon with an error that names the limit.
+// TestBombs reads files that expand; each must soon end with an error that names the limit.
 func TestBombs(t *testing.T) {
 	zeros := strings.Repeat("\x00", 100<<20)
 	deep := zipped(t, "x.txt", "deepest")
@@ -206,7 +206,7 @@ func TestBombs(t *testing.T) {
 			}
 			took := time.Since(begin)
 			t.Logf("refused after %v", took.Round(time.Millisecond))
-			if took > time.Minute { // however busy the machine is; what it takes is in doc/evaluation/extract.md
+			if took > time.Minute { // however busy the machine is; the real times are in doc/evaluation/extract.md
 				t.Errorf("took %v", took)
 			}
 			if last.Err == nil || last.Err.Code != c.code || !strings.Contains(last.Err.Error(), c.says) {

@@ -65,7 +65,7 @@ func readMSG(b *builder, data []byte) error {
 	b.text(b.res.Title)
 	b.end()
 	switch {
-	case len(p[msgHTML+"0102"]) > 0: // what Outlook shows; the plain text beside it may be another
+	case len(p[msgHTML+"0102"]) > 0: // what Outlook shows; the plain text next to it may differ
 		b.alternative(msgText(p, msgBody))
 		return b.bodyText(mailPart{kind: "text/html", data: p[msgHTML+"0102"]})
 	case msgText(p, msgHTML) != "":
@@ -89,7 +89,7 @@ const rtfDictionary = "{\\rtf1\\ansi\\mac\\deff0\\deftab720{\\fonttbl;}{\\f0\\fn
 // unpackRTF unpacks a body in compressed RTF ([MS-OXRTFCP] section 2.2).
 func unpackRTF(in []byte, most int64) ([]byte, error) {
 	if len(in) < 16 {
-		return nil, &Error{Code: Damaged, Detail: "the message's body is cut"}
+		return nil, &Error{Code: Damaged, Detail: "the message's body is cut off"}
 	}
 	if binary.LittleEndian.Uint32(in[8:]) == 0x414c454d { // stored
 		return in[16:], nil

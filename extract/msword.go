@@ -60,7 +60,7 @@ func readDOC(b *builder, data []byte) error {
 		return err
 	}
 	if macro {
-		b.flag(Flag{Code: FlagMacro, Detail: "the document holds a macro, which can change what is shown"})
+		b.flag(Flag{Code: FlagMacro, Detail: "the document contains a macro, which can change what is shown"})
 	}
 	b.summary(streams["\x05summaryinformation"])
 	table := streams["0table"]
@@ -255,7 +255,7 @@ func (w *wordFile) units(raw []byte, wide bool) []uint16 {
 type wordField struct {
 	b     *builder
 	depth []bool       // per open field: in its instruction
-	codes []*fieldCode // per open field; nil: text was shown behind its code
+	codes []*fieldCode // per open field; nil: text was shown after its code
 	units []uint16
 }
 

@@ -9,7 +9,7 @@ import (
 	"unicode"
 )
 
-// nativeToken finds strings, what separates words, and the brackets between them.
+// nativeToken finds strings, separators of words, and the brackets between them.
 var nativeToken = regexp.MustCompile(`"(?:[^"\\]|\\.)*"|[A-Za-z]+|[\[\]()]`)
 
 // nativeText is the text of pandoc's expected parse: its Str and Code strings, blanks where it has
@@ -94,7 +94,7 @@ func wordsOf(s string) []string {
 	})
 }
 
-// TestNativeRecall compares with pandoc's own expected parses: share of their words that we give.
+// TestNativeRecall compares with pandoc's own expected parses: the share of their words that we return.
 func TestNativeRecall(t *testing.T) {
 	dir := corpus(t, "formats")
 	for _, format := range []string{"docx", "odt", "rtf"} {

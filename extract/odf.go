@@ -43,7 +43,7 @@ func readODF(b *builder, data []byte) error {
 	basic, _ := p.countBelow("Basic/")
 	scripts, _ := p.countBelow("Scripts/")
 	if basic+scripts > 0 {
-		b.flag(Flag{Code: FlagMacro, Detail: "the document holds a macro, which can change what is shown"})
+		b.flag(Flag{Code: FlagMacro, Detail: "the document contains a macro, which can change what is shown"})
 	}
 	p.census(func(name string) bool {
 		for _, piece := range []string{"settings.xml", "meta.xml", "styles.xml", "configurations2/", "thumbnails/",

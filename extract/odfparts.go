@@ -35,7 +35,7 @@ func (s *odfStyles) level(a attrs) {
 	s.lists[s.list][a.get("level")] = odfLevel{a.get("num-prefix"), a.get("num-suffix"), a.get("num-format"), start}
 }
 
-// labelOf returns the label of the n-th item of a level, with a blank behind it, if it holds a word: numbers and bullets alone are
+// labelOf returns the label of the n-th item of a level, with a blank after it, if it holds a word: numbers and bullets alone are
 // no text.
 func (s *odfStyles) labelOf(style string, level, n int) string {
 	l, ok := s.lists[style][strconv.Itoa(level)]

@@ -227,7 +227,7 @@ func (f *pdfium) draw(page uint64, width, height float64, wide int) ([]byte, err
 	const bgrx, annotations = 3, 0x01 // fpdfview.h
 	bitmap := f.call("FPDFBitmap_CreateEx", uint64(w), uint64(h), bgrx, 0, 0)
 	if bitmap == 0 {
-		return nil, &Error{Code: Limit, Detail: "the picture of the page does not fit the reader's memory"}
+		return nil, &Error{Code: Limit, Detail: "the picture of the page does not fit into the reader's memory"}
 	}
 	defer f.call("FPDFBitmap_Destroy", bitmap)
 	f.call("FPDFBitmap_FillRect", bitmap, 0, 0, uint64(w), uint64(h), 0xffffffff)

@@ -10,8 +10,8 @@ import (
 	"concordat/internal/cputime"
 )
 
-// Every paragraph of a document in two columns, with words divided at line ends and a header on every page,
-// is found on its pages, letter by letter, and its marks lie on ink.
+// Every paragraph of a document in two columns, with words divided at line ends and a header on every page, is found on its pages,
+// letter by letter, and its marks cover ink.
 func TestLocate(t *testing.T) {
 	paragraphs := salad(60)
 	data := typeset{columns: 2, size: 9, header: "A running header of the journal"}.pdf(paragraphs)
@@ -65,7 +65,7 @@ func TestLocate(t *testing.T) {
 	}
 }
 
-// salad is paragraphs of words in no sense, each of its own.
+// salad is paragraphs of meaningless words, each unique.
 func salad(n int) []string {
 	words := strings.Fields("undertakings shall keep the records that are needed to show what they did in a year of measurement while water levels fell and the governance of shared aquifers became a question for neighbouring administrations")
 	state := uint32(7)
@@ -81,7 +81,7 @@ func salad(n int) []string {
 	return out
 }
 
-// onInk fails where a mark covers no ink, or lies beyond the page.
+// onInk fails if a mark covers no ink, or is outside the page.
 func onInk(t *testing.T, p *extract.Page, marks []extract.Box) {
 	t.Helper()
 	img, err := png.Decode(bytes.NewReader(p.PNG))
@@ -121,7 +121,7 @@ func TestLocateChooses(t *testing.T) {
 	if at := extract.Locate(pages, "quitedifferentwordsthatstandnowhere", 0.5); at.Sure() || at.Share != 0 {
 		t.Errorf("found %+v", at)
 	}
-	// A header stands within the passage, and a letter was read otherwise.
+	// A header is within the passage, and one letter was read differently.
 	at := extract.Locate([]string{"thefirsthalfofthepassage", "headerpage2andthesecondhalfofit"},
 		"thefirsthalfofthepassageandthesecondha1fofit", 0)
 	if at.Sure() != (at.Share >= extract.SureShare) || len(at.Spans) < 2 || at.Spans[1].Page != 2 {

@@ -62,7 +62,8 @@ func readPDF(b *builder, data []byte) error {
 func (f *pdfium) load(data []byte) (uint64, error) {
 	at := f.malloc(len(data))
 	if f.err != nil {
-		return 0, &Error{Code: Limit, Detail: "the PDF does not fit the reader's memory", Advice: "raise " + SettingOf("Memory") + " to allow it"}
+		return 0, &Error{Code: Limit, Detail: "the PDF does not fit into the reader's memory",
+			Advice: "raise " + SettingOf("Memory") + " to allow it"}
 	}
 	f.write(at, data)
 	doc := f.call("FPDF_LoadMemDocument", uint64(at), uint64(len(data)), 0)
@@ -76,7 +77,7 @@ func (f *pdfium) load(data []byte) (uint64, error) {
 	case pdfErrPassword:
 		return 0, &Error{Code: Encrypted, Detail: "the PDF needs a password"}
 	case pdfErrSecurity:
-		return 0, &Error{Code: Encrypted, Detail: "the PDF uses an unknown protection"}
+		return 0, &Error{Code: Encrypted, Detail: "the PDF is protected in an unknown way"}
 	case pdfErrFormat:
 		return 0, &Error{Code: Damaged, Detail: "not a readable PDF"}
 	default:

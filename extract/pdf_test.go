@@ -65,8 +65,8 @@ func prose(t testing.TB) []string {
 	return out
 }
 
-// TestAgreement sets real text as PDF in several layouts and compares with the same paragraphs as DOCX:
-// share of paragraphs that are equal to the letter, and of words.
+// TestAgreement sets real text as PDF in several layouts and compares it with the same paragraphs as DOCX: share of paragraphs
+// equal to the letter, and of words.
 func TestAgreement(t *testing.T) {
 	paragraphs := prose(t)
 	var body strings.Builder
@@ -308,7 +308,7 @@ func TestPDFAttachments(t *testing.T) {
 	}
 }
 
-// TestPDFSaysOtherWords: what is drawn is read where ActualText or a font's ToUnicode gives other letters.
+// TestPDFSaysOtherWords: the drawn text is read if ActualText or a font's ToUnicode gives other letters.
 func TestPDFSaysOtherWords(t *testing.T) {
 	const words, other = "The old bridge stood for many years beside the mill", "Nothing of this sentence is drawn on the page at all"
 	file := func(font, content, more string) []byte {

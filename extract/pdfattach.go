@@ -41,11 +41,11 @@ func (d *pdfDoc) attachments(data []byte) {
 // scripts flags programs in the document: they can change what a reader sees.
 func (d *pdfDoc) scripts() {
 	if n := d.f.integer("FPDFDoc_GetJavaScriptActionCount", d.doc); n > 0 {
-		d.b.flag(Flag{Code: FlagMacro, Detail: "the document holds scripts, which can change what is shown", Count: n})
+		d.b.flag(Flag{Code: FlagMacro, Detail: "the document contains scripts, which can change what is shown", Count: n})
 	}
 }
 
-// pageAttachments takes the files of one page's annotations, and reports whether to go on.
+// pageAttachments takes the files of one page's annotations, and reports whether to continue.
 func (d *pdfDoc) pageAttachments(index int) bool {
 	f := d.f
 	page := f.call("FPDF_LoadPage", d.doc, uint64(index))
@@ -71,7 +71,7 @@ func (d *pdfDoc) pageAttachments(index int) bool {
 	return true
 }
 
-// attach takes one file within the limits, and reports whether to go on. What cannot be taken is flagged.
+// attach takes one file within the limits, and reports whether to continue. What cannot be taken is flagged.
 func (d *pdfDoc) attach(file uint64) bool {
 	f, b := d.f, d.b
 	if f.err != nil {

@@ -12,7 +12,7 @@ const (
 	columnWidth = 10.0 // type sizes
 	gutterWidth = 0.75 // type sizes
 	fullLines   = 0.5  // share of the lines that fill their column
-	runningText = 0.25 // share of the lines that go on in the next one
+	runningText = 0.25 // share of the lines that continue on the next one
 )
 
 // findColumns divides the rows into bands and finds the columns of each.
@@ -174,7 +174,7 @@ func (o *pageOrder) isColumn(from, to int, left, right float64) bool {
 	return float64(full) >= fullLines*float64(len(lines)) && float64(goesOn) >= runningText*float64(len(lines)-1)
 }
 
-// runsOn reports whether word b may go on with the sentence of word a.
+// runsOn reports whether word b may continue with the sentence of word a.
 func (o *pageOrder) runsOn(a, b int) bool {
 	first, last := o.chars[o.words[b].from].r, o.chars[o.words[a].to-1].r
 	return (unicode.IsLower(first) || isUnspaced(first)) && !endsSentence(string(last))

@@ -84,8 +84,8 @@ func drawnProse() string {
 
 const helvetica = "<</Type/Font/Subtype/Type1/BaseFont/Helvetica>>"
 
-// TestFalseMappingsOfAllFonts: a ToUnicode that gives other letters than a font's encoding is found where fonts and encodings lie
-// inside streams, and where the encoding is a list of names.
+// TestFalseMappingsOfAllFonts: a ToUnicode that gives other letters than a font's encoding is found even if fonts and encodings are
+// inside streams, and if the encoding is a list of names.
 func TestFalseMappingsOfAllFonts(t *testing.T) {
 	content := "BT /F 12 Tf 1 0 0 1 72 700 Tm (the old bridge stood beside the mill) Tj ET"
 	const words = "the old bridge stood beside the mill"
@@ -185,7 +185,8 @@ func hexUTF16(s string) string {
 	return hex.EncodeToString(out)
 }
 
-// TestPDFEastAsian: Chinese and Japanese in fonts that are not in the file is read, however it is drawn, columns from the right.
+// TestPDFEastAsian: Chinese and Japanese in fonts that are not in the file are read, however they are drawn, with columns from the
+// right.
 func TestPDFEastAsian(t *testing.T) {
 	japanese := []string{"島の小さな港務所では潮汐表を緑色の帳簿に書き写しており", "毎年冬になると事務員は古い欄を手で写し直していたという",
 		"新しい橋が開通したとき渡し船の乗組員は契約があと十一か月", "しか続かないと告げられ朝市の野菜をどう運ぶのかは誰も尋ね",
@@ -237,7 +238,7 @@ func TestPDFEastAsian(t *testing.T) {
 	}
 }
 
-// TestPDFUpsideDown: a page that is drawn or shown upside down, or in a mirror, is read line by line.
+// TestPDFUpsideDown: a page drawn or shown upside down, or mirrored, is read line by line.
 func TestPDFUpsideDown(t *testing.T) {
 	want := strings.Join(proseColumn, " ")
 	for name, data := range map[string][]byte{

@@ -267,7 +267,7 @@ func (d *pdfDoc) write() {
 			Detail: fmt.Sprintf("pictures on page %s of %d are not read; text in them is not checked", pageList(pictured), len(d.pages))})
 	}
 	if len(astray) > 0 {
-		d.b.flag(Flag{Code: FlagOrder, Detail: fmt.Sprintf("words drawn in an order other than that of reading, on page %s of %d",
+		d.b.flag(Flag{Code: FlagOrder, Detail: fmt.Sprintf("words drawn in an order other than the reading order, on page %s of %d",
 			pageList(astray), len(d.pages)), Count: len(astray)})
 	}
 	if garbled*20 > seen && seen > 0 {
@@ -275,7 +275,7 @@ func (d *pdfDoc) write() {
 	}
 }
 
-// writePage writes one page. prev is the last line of the page before, whose paragraph may go on.
+// writePage writes one page. prev is the last line of the previous page, whose paragraph may continue.
 func (d *pdfDoc) writePage(p *pdfPage, prev *pdfLine, words *vocabulary) *pdfLine {
 	b := d.b
 	p.lines = slices.DeleteFunc(p.lines, func(l pdfLine) bool { return l.drop })

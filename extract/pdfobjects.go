@@ -12,7 +12,7 @@ import (
 	"github.com/klauspost/compress/zlib"
 )
 
-// pdfObjects finds objects of a PDF beside PDFium, which shows neither the tables of fonts nor metadata. It searches for
+// pdfObjects finds objects of a PDF without PDFium, which shows neither the tables of fonts nor metadata. It searches for
 // marks of objects instead of following cross-references, so that it finds them in damaged files too; of several with one
 // number the last counts, as after an update.
 type pdfObjects struct {

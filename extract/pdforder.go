@@ -52,7 +52,7 @@ func newPageOrder(chars []pdfChar) *pageOrder {
 	return o
 }
 
-// findWords cuts the characters at blanks, at line ends, and where the next one does not stand behind the last.
+// findWords cuts the characters at blanks, at line ends, and where the next one does not follow the last.
 func (o *pageOrder) findWords() {
 	open := false
 	for i, c := range o.chars {
@@ -206,7 +206,7 @@ func (o *pageOrder) wordsAstray() bool {
 	return odd >= fewSteps && float64(odd) > oddSteps*float64(len(o.words)-1)
 }
 
-// endsLine reports whether no word of its column stands close behind w.
+// endsLine reports whether no word of its column follows close after w.
 func (o *pageOrder) endsLine(w *pdfWord) bool {
 	r := o.rows[w.row].words
 	return w.at+1 == len(r) || o.words[r[w.at+1]].column != w.column || o.words[r[w.at+1]].left-w.right > 2*w.size()
@@ -307,7 +307,7 @@ func (o *pageOrder) asRead() []pdfChar {
 	return out
 }
 
-// blankAfter reports whether the file has a blank behind a word.
+// blankAfter reports whether the file has a blank after a word.
 func (o *pageOrder) blankAfter(w *pdfWord) bool {
 	return w.to < len(o.chars) && o.chars[w.to].r == ' ' && !o.chars[w.to].generated
 }

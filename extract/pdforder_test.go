@@ -23,7 +23,7 @@ func (d *drawn) put(x, y, size float64, text string) {
 	fmt.Fprintf(&d.s, "BT /F1 %.1f Tf 1 0 0 1 %.1f %.1f Tm (%s) Tj ET\n", size, x, y, escapePDF(text))
 }
 
-// TestPDFOrder: a page is read as it is laid out, in whatever order it is drawn, and the flag tells the two apart.
+// TestPDFOrder: a page is read as it is laid out, in whatever order it is drawn, and the flag shows the difference.
 func TestPDFOrder(t *testing.T) {
 	left, right := proseColumn, make([]string, len(proseColumn))
 	for i, l := range left { // other words of the same lengths
@@ -112,7 +112,7 @@ func TestPDFOrder(t *testing.T) {
 	}
 }
 
-// TestPDFTableStaysRows: a table whose cells are drawn row by row is read so.
+// TestPDFTableStaysRows: a table whose cells are drawn row by row is read row by row.
 func TestPDFTableStaysRows(t *testing.T) {
 	var d drawn
 	for i := range 12 {
@@ -130,7 +130,7 @@ func TestPDFTableStaysRows(t *testing.T) {
 	}
 }
 
-// TestPDFLineNumbers: numbers that count the lines in a margin are left out and counted, numbers of the text are not.
+// TestPDFLineNumbers: numbers that count the lines in a margin are left out and counted, and numbers of the text are not.
 func TestPDFLineNumbers(t *testing.T) {
 	text := strings.Join(proseColumn, " ")
 	for _, c := range []struct {
@@ -170,7 +170,7 @@ func TestPDFLineNumbers(t *testing.T) {
 	}
 }
 
-// TestPDFStamps: a line in small type that stands again and again among the lines of the text is left out and counted.
+// TestPDFStamps: a line in small type that recurs among the lines of the text is left out and counted.
 func TestPDFStamps(t *testing.T) {
 	var d drawn
 	for i, l := range proseColumn {

@@ -90,7 +90,7 @@ func (y *layout) sameColumn(i, j int) bool {
 	return a.left < b.right && b.left < a.right
 }
 
-// continues reports whether line i goes on with the paragraph of the line before it.
+// continues reports whether line i continues with the paragraph of the previous line it.
 func (y *layout) continues(i int) bool {
 	j := i - 1
 	if j < 0 {
@@ -116,7 +116,7 @@ func (y *layout) continues(i int) bool {
 	case math.Abs(drop) < 0.3 && !a.hyphen:
 		return false // beside it: cells of a table
 	case drop < -1 || !y.sameColumn(j, i):
-		// The next column, or text beside: it goes on only where the words say so.
+		// The next column, or text beside it: the paragraph continues only if the words show it.
 		return goesOn(a, b) && a.right-a.left > 0.6*(y.edge[j]-y.start[j]) || drop < -1 && runsOn(a, b)
 	}
 	pitch, known := y.pitch[sizeClass(b.size())]
@@ -165,7 +165,7 @@ func (y *layout) uniform(a, b int, drop float64) bool {
 	return drop < 2.5 && (same(a-1, a) || same(b, b+1))
 }
 
-// firstWidth is about the width of the first word of l: if it had fitted on the line before, it would
+// firstWidth is about the width of the first word of l: if it had fitted on the previous line, it would
 // be there. Scripts without spaces break anywhere but before closing marks.
 func firstWidth(l *pdfLine) float64 {
 	all := utf8.RuneCountInString(l.text)
@@ -194,7 +194,7 @@ func goesOn(a, b *pdfLine) bool {
 	return unicode.IsLower(r) || isUnspaced(r) && isUnspaced(last) || strings.ContainsRune(",;", last)
 }
 
-// continuesAcross reports whether the first line of a page goes on with the last of the one before.
+// continuesAcross reports whether the first line of a page continues with the last of the previous one.
 func continuesAcross(a, b *pdfLine) bool {
 	if a.solid == 0 || b.solid == 0 || startsItem(b.text) {
 		return false
@@ -206,7 +206,7 @@ func continuesAcross(a, b *pdfLine) bool {
 	return goesOn(a, b) || runsOn(a, b)
 }
 
-// runsOn reports whether the shape alone says that the paragraph of a goes on with b, in the next
+// runsOn reports whether the shape alone says that the paragraph of a continues with b, in the next
 // column or on the next page: a fills its line, b is not indented and about as wide.
 func runsOn(a, b *pdfLine) bool {
 	return a.full && !b.indented && !startsItem(b.text) && b.right-b.left > 0.6*(a.right-a.left)

@@ -16,7 +16,7 @@ import (
 // and fonts without names. Where they turn letters that are drawn into others, what is drawn is read.
 
 // saidDetail is the sentence of the flag.
-const saidDetail = "the file gives other letters than it draws; what is drawn is compared"
+const saidDetail = "the stored letters differ from those drawn; the drawn ones are compared"
 
 // otherWords is the share of its groups of three letters in which what a page says may differ from what it draws.
 const otherWords = 0.05

@@ -43,7 +43,7 @@ func readPPTX(b *builder, data []byte) error {
 	p.looseObjects()
 	p.slideGrounds(slides, size)
 	if p.has("ppt/vbaProject.bin") {
-		b.flag(Flag{Code: FlagMacro, Detail: "the document holds a macro, which can change what is shown"})
+		b.flag(Flag{Code: FlagMacro, Detail: "the document contains a macro, which can change what is shown"})
 	}
 	p.countPictures("ppt/media/")
 	p.census(func(name string) bool {

@@ -95,7 +95,7 @@ func (x realText) web(columns string) []byte {
 }
 
 // TestProducers has other programs print real texts as PDF, and compares the sentences' fingerprints with those
-// of the document itself. With CONCORDAT_LONG set, where the programs are installed.
+// of the document itself. Runs with CONCORDAT_LONG set, if the programs are installed.
 func TestProducers(t *testing.T) {
 	if os.Getenv("CONCORDAT_LONG") == "" {
 		t.Skip("CONCORDAT_LONG is not set")

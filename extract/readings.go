@@ -14,7 +14,7 @@ const (
 	readingMore    = 12
 )
 
-// reading leaves out the reading of base and counts it. Text too long for one becomes a paragraph behind this one.
+// reading leaves out the reading of base and counts it. Text too long for one becomes a paragraph after this one.
 func (b *builder) reading(base, s string) {
 	n := countLetters(s)
 	if n == 0 {

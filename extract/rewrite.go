@@ -41,7 +41,7 @@ func (b *builder) rewrite(edits []edit) {
 	}
 	out.WriteString(s[at:])
 	moved := func(p int, end bool) int {
-		i := sort.Search(len(edits), func(i int) bool { return edits[i].to > p }) // the first edit that ends behind p
+		i := sort.Search(len(edits), func(i int) bool { return edits[i].to > p }) // the first edit that ends after p
 		if i < len(edits) && (p > edits[i].from || p == edits[i].from && !end && edits[i].to > p) {
 			if end {
 				return starts[i] + len(edits[i].text)

@@ -400,7 +400,7 @@ func scanTwins(b *builder, s string) {
 	}
 	for _, i := range at {
 		r, n := utf8.DecodeRuneInString(s[i:])
-		b.flag(Flag{Code: FlagLookAlike, Start: i, End: i + n, Detail: fmt.Sprintf("“%c” (U+%04X) stands for a letter that looks alike", r, r)})
+		b.flag(Flag{Code: FlagLookAlike, Start: i, End: i + n, Detail: fmt.Sprintf("“%c” (U+%04X) replaces a letter that looks alike", r, r)})
 	}
 }
 

@@ -126,8 +126,7 @@ func TestHonestTextIsNotFlagged(t *testing.T) {
 }
 
 // TestFalseAlarms counts the files of real prose that raise a flag of manipulation, of the large set one
-// in four unless CONCORDAT_LONG is set. The files of udhr
-// that are left out mix letters of two alphabets in truth: their typists did.
+// in four unless CONCORDAT_LONG is set. The files of udhr that are left out really mix letters of two alphabets, as they were typed.
 func TestFalseAlarms(t *testing.T) {
 	mixed := map[string]bool{"Aymara-Latin1": true, "Bulgarian_Balgarski-UTF8": true, "Purhepecha-UTF8": true, "Serbian_Srpski-UTF8": true,
 		"Ukrainian-UTF8":            true,

@@ -7,7 +7,7 @@ import (
 	"concordat/extract"
 )
 
-// seen pairs a file in which text is shown otherwise than it is stored with what is read of it, and the flag that says so.
+// seen pairs a file that shows text differently from how it is stored with what is read of it, and the flag that says so.
 type seen struct {
 	name, file string
 	data       []byte
@@ -77,7 +77,7 @@ func TestDirection(t *testing.T) {
 	})
 }
 
-// TestReadings: readings stand apart from their base and do not break its words; what is longer than a reading is text.
+// TestReadings: readings are kept apart from their base and do not break its words; what is longer than a reading is text.
 func TestReadings(t *testing.T) {
 	ruby := func(base, reading string) string {
 		return `<w:ruby><w:rubyPr/><w:rt><w:r><w:t>` + reading +
@@ -97,7 +97,7 @@ func TestReadings(t *testing.T) {
 	})
 }
 
-// TestFormulasOnce: a formula that a page holds as MathML, drawn letters, picture and TeX is read once, and only then.
+// TestFormulasOnce: a formula that a page holds as MathML, drawn letters, picture and TeX is read exactly once.
 func TestFormulasOnce(t *testing.T) {
 	math := `<math><semantics><mrow><mi>E</mi><mo>=</mo><mi>m</mi><msup><mi>c</mi><mn>2</mn></msup></mrow><annotation encoding="application/x-tex">E = mc^{2}</annotation></semantics></math>`
 	drawn := `<span aria-hidden="true"><span>E</span><span>=</span>m<span>c</span><span>2</span></span>`
@@ -121,7 +121,7 @@ func TestFormulasOnce(t *testing.T) {
 	})
 }
 
-// TestLargeFirstLetter: a letter that is set large before its word stands in a block or a frame of its own.
+// TestLargeFirstLetter: a letter that is set large before its word is in a block or a frame of its own.
 func TestLargeFirstLetter(t *testing.T) {
 	checkSeen(t, []seen{
 		{"html", "a.html", webPage("", "<p><div class=x>T</div>he harbour.</p><p>x"), "The harbour.\n\nx", ""},
@@ -134,7 +134,7 @@ func TestLargeFirstLetter(t *testing.T) {
 	})
 }
 
-// TestUndisguised: letters and blanks that pass for others are read as what they pass for, and every flag stands at its word.
+// TestUndisguised: disguised letters and blanks are read as what they look like, and every flag is at its word.
 func TestUndisguised(t *testing.T) {
 	text := func(name, stored, want, flag string) seen { return seen{name, "a.txt", []byte(stored), want, flag} }
 	checkSeen(t, []seen{

@@ -21,7 +21,7 @@ const maxTurns = 125
 
 // turned gives the stretches of s that controls of direction show in an order other than the stored one, as they are
 // read: letters under an override are turned round, and isolated stretches within one of the other direction change
-// places. Text that goes on over lines is turned line by line. clean takes out controls without effect too.
+// places. Text that continues over lines is turned line by line. clean takes out controls without effect too.
 func turned(s string, clean bool) []edit {
 	if !clean && !strings.Contains(s, string(bidiRLO)) && !strings.Contains(s, string(bidiLRO)) && !strings.Contains(s, string(bidiRLI)) &&
 		!strings.Contains(s, string(bidiRLE)) {

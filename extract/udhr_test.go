@@ -11,9 +11,9 @@ import (
 	"concordat/profile"
 )
 
-// TestTwoEncodings reads the same language from files in two encodings: the words must be the same.
-// The pairs are those of which both files are in the set and hold the same translation; where one of
-// them ends early, what it has is compared. (Hungarian in Latin-1 is spelt with other letters.)
+// TestTwoEncodings reads the same language from files in two encodings: the words must be the same. The pairs are those with both
+// files in the set and the same translation; if one of them ends early, only its part is compared. (Hungarian in Latin-1 is spelled
+// with other letters.)
 func TestTwoEncodings(t *testing.T) {
 	dir := filepath.Join(corpus(t, "udhr"), "udhr")
 	for _, pair := range [][2]string{

@@ -44,7 +44,7 @@ func readXLSX(b *builder, data []byte) error {
 		p.sheetParts(r.target)
 	}
 	if p.has(path.Dir(main) + "/vbaProject.bin") {
-		b.flag(Flag{Code: FlagMacro, Detail: "the document holds a macro, which can change what is shown"})
+		b.flag(Flag{Code: FlagMacro, Detail: "the document contains a macro, which can change what is shown"})
 	}
 	p.countPictures(path.Dir(main) + "/media/")
 	p.looseObjects()

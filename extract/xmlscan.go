@@ -181,7 +181,7 @@ func (x *xmlScan) startTag() error {
 				return errXMLEnds
 			}
 			if x.s[x.at+1] != '>' {
-				return errors.New("a stroke inside the tag of " + x.name.Local)
+				return errors.New("a slash inside the tag of " + x.name.Local)
 			}
 			x.at += 2
 			x.empty = true

@@ -70,7 +70,7 @@ var xmlScanSeeds = []string{
 	`<é中:b ö="ü">text ]] > ]>` + "\ufffd</é中:b>",
 }
 
-// TestXMLScan holds the scanner to encoding/xml, on pieces of markup put together at random.
+// TestXMLScan compares the scanner with encoding/xml on pieces of markup combined at random.
 func TestXMLScan(t *testing.T) {
 	for _, s := range xmlScanSeeds {
 		sameScan(t, s)

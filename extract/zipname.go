@@ -164,7 +164,7 @@ func zipNames(files []*zip.File) []string {
 	return names
 }
 
-// zipPage returns the code page in which names, parted by slashes, read best.
+// zipPage returns the code page in which names, separated by slashes, read best.
 func zipPage(names []byte) encoding.Encoding {
 	pairs := bytePairs(names)
 	var each []map[[2]byte]int

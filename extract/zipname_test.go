@@ -54,7 +54,7 @@ func memberNames(data []byte) []string {
 	return out
 }
 
-// TestZipNames: names are read as they were where the archive was made, in the code page of that machine.
+// TestZipNames: names are read as they were on the machine that made the archive, in its code page.
 func TestZipNames(t *testing.T) {
 	for _, c := range []struct {
 		name  string

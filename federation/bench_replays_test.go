@@ -42,7 +42,7 @@ func BenchmarkReplays(b *testing.B) {
 	}
 }
 
-// inParallel runs f b.N times, so many at once.
+// inParallel runs f b.N times, that many at once.
 func inParallel(b *testing.B, together int, f func() error) {
 	work := make(chan struct{}, b.N)
 	for range b.N {

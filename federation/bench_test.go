@@ -124,8 +124,7 @@ func BenchmarkExchange(b *testing.B) {
 	}
 }
 
-// BenchmarkRefused measures what a message costs that is not taken: a stranger's, and a partner's with a
-// broken signature.
+// BenchmarkRefused measures the cost of a refused message: a stranger's, and a partner's with a broken signature.
 func BenchmarkRefused(b *testing.B) {
 	w := newWorkbench(b, time.Now)
 	stranger := fedtest.NewSite(b, scheme)

@@ -132,7 +132,7 @@ func (x *body) end() {
 }
 
 // read reads the message of a request, of at most the given number of bytes, as long as it comes fast enough. After the
-// first bytes, or all if there are fewer, it asks check whether to go on.
+// first bytes, or all if there are fewer, it asks check whether to continue.
 func (x *body) read(w http.ResponseWriter, r *http.Request, most int, longest time.Duration,
 	check func(first []byte) error) (b []byte, err error) {
 	c := http.NewResponseController(w)

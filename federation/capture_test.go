@@ -58,7 +58,7 @@ func (c *tapped) Write(p []byte) (int, error) {
 	return c.Conn.Write(p)
 }
 
-// telling returns everything that must not be seen: of the ask, the sites and the answer.
+// telling returns everything that must not be visible: of the ask, the sites and the answer.
 func telling(f *fedtest.Federation, a *concordat.Ask, answers *scan) map[string][]byte {
 	secrets := map[string][]byte{"purpose": []byte(a.Purpose), "library": []byte(a.Libraries[0]), "title": []byte(answers.title),
 		"scheme": []byte("natural"), "job": a.Job[:]}
@@ -70,7 +70,7 @@ func telling(f *fedtest.Federation, a *concordat.Ask, answers *scan) map[string]
 	return secrets
 }
 
-// outside are the marks of the protocol and of the sites, which TLS has to hide as well.
+// outside are the marks of the protocol and of the sites, which TLS must hide as well.
 func outside(f *fedtest.Federation) map[string][]byte {
 	marks := map[string][]byte{}
 	for _, word := range []string{"concordat", "Concordat", "CCD1", "CCDC", "/message", "HTTP/", "POST", "octet-stream"} {
@@ -107,8 +107,8 @@ func serverHello(t *testing.T, b []byte) tls.CurveID {
 	return 0
 }
 
-// TestW1_OnTheWire: all bytes of an exchange tell neither who speaks, nor what, nor in which protocol, and
-// the keys were agreed on by the hybrid group.
+// TestW1_OnTheWire: the bytes of an exchange reveal neither who speaks, nor what, nor in which protocol, and the keys were agreed
+// on by the hybrid group.
 func TestW1_OnTheWire(t *testing.T) {
 	r := newRand(t)
 	answers := library(r, "A Thesis Of Some Title", 3, 30)
@@ -169,8 +169,8 @@ func handshake(t *testing.T, site, cert *fedtest.Site, c *tls.Config) error {
 	return err
 }
 
-// TestW1_Refused: a peer without the hybrid groups, of an older TLS, without a certificate or with one that
-// no card names gets nothing; nor does a client take a site that shows another key than its card names.
+// TestW1_Refused: a peer without the hybrid groups, with an older TLS, without a certificate or with one that no card names gets
+// nothing; nor does a client accept a site that shows another key than its card names.
 func TestW1_Refused(t *testing.T) {
 	f := fedtest.Join(t, scheme, &scan{}, &scan{})
 	owner, asker := f.Sites[1], f.Sites[0]
@@ -205,7 +205,7 @@ func TestW1_Refused(t *testing.T) {
 	}
 }
 
-// proxyOf returns what a proxy before a site needs: the site's identity, the address at which it speaks plain HTTP, and a
+// proxyOf returns what a proxy in front of a site needs: the site's identity, the address at which it speaks plain HTTP, and a
 // listener with the TLS key that its card names.
 func proxyOf(t *testing.T, owner *fedtest.Site) (*crypto.Identity, *url.URL, net.Listener) {
 	t.Helper()

@@ -11,7 +11,7 @@ import (
 	"concordat/internal/fedtest"
 )
 
-// found is one hit with the document it is in, of whatever site.
+// found is one hit with its document, from whatever site.
 type found struct {
 	sentence int
 	title    string
@@ -34,8 +34,8 @@ func sorted(all []found) []found {
 	return all
 }
 
-// TestFederatedEqualsCentral: the sites of a federation find together, in their parts of a collection, the same
-// as one site in the whole, however the documents are dealt out.
+// TestFederatedEqualsCentral: the sites of a federation together find the same in their parts of a collection as one site in the
+// whole, however the documents are distributed.
 func TestFederatedEqualsCentral(t *testing.T) {
 	r := newRand(t)
 	central := library(r, "Thesis", 24, 12)

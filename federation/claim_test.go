@@ -13,7 +13,7 @@ import (
 	"concordat/internal/fedtest"
 )
 
-// TestClaim: of the processes of a site one runs a request, and none does if nobody knows whether it is the first.
+// TestClaim: one of a site's processes runs a request, and none does if it is not known whether it is the first.
 func TestClaim(t *testing.T) {
 	var mu sync.Mutex
 	taken := map[crypto.MessageID]bool{}

@@ -21,7 +21,7 @@ type Client struct {
 	link  link
 	// journal receives the audit heads of other sites.
 	journal Journal
-	// observe receives the outcome of each call; nil: nobody is.
+	// observe receives the outcome of each call; it may be nil.
 	observe func(site concordat.SiteID, outcome Outcome, took time.Duration)
 }
 

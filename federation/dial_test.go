@@ -10,8 +10,8 @@ import (
 	"concordat/crypto"
 )
 
-// TestReach: a partner's card may name hosts of the Internet; a private network or this machine only if this site is reached
-// there too or an administrator allows it; and link-local and other special addresses only with the latter.
+// TestReach: a partner's card may name hosts on the Internet; it may name a private network or this machine only if this site is
+// reached there too or an administrator allows it, and link-local and other special addresses only if an administrator does.
 func TestReach(t *testing.T) {
 	card := func(urls ...string) *crypto.Card { return &crypto.Card{CardFields: crypto.CardFields{URLs: urls}} }
 	public := card("https://concordat.example.edu", "https://8.8.8.8:8421")
@@ -41,7 +41,7 @@ func TestReach(t *testing.T) {
 	}
 }
 
-// TestReachIsKept: nothing is sent to an address that is not allowed, also where a name leads there.
+// TestReachIsKept: nothing is sent to an address that is not allowed, even if a name leads there.
 func TestReachIsKept(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -12,9 +12,9 @@ import (
 	"concordat/profile"
 )
 
-// TestP2Dummies is the attack P2, which succeeds, and is kept so that nobody claims more (doc/security.md): a member that
-// has texts of its own tells sentences from dummies by how often each hash has each value under the key. Asked are other
-// texts of the same genre and of another.
+// TestP2Dummies is the attack P2, which succeeds and is kept so that no one claims otherwise (doc/security.md): a member with texts
+// of its own distinguishes sentences from dummies by how often each hash has each value under the key. Other texts of the same
+// genre and of another one are asked about.
 func TestP2Dummies(t *testing.T) {
 	p, err := profile.New(profile.Options{Key: []byte("the key of the federation's epoch")})
 	if err != nil {
@@ -82,8 +82,8 @@ func TestP2Dummies(t *testing.T) {
 	}
 }
 
-// model returns how much likelier a fingerprint is as one of a text like those given than as a uniformly random one, as a
-// logarithm, with the hashes taken as independent.
+// model returns, as a logarithm, how much likelier a fingerprint is as one of a text like those given than as a uniformly random
+// one, taking the hashes as independent.
 func model(of []concordat.Fingerprint) func(concordat.Fingerprint) float64 {
 	var n [concordat.Nibbles][16]float64
 	for _, f := range of {

@@ -147,7 +147,7 @@ func inviter(ctx context.Context, i *crypto.Invitation, o ClientOptions) (*crypt
 	return card, nil
 }
 
-// enrol takes in a site that redeems an invitation.
+// enrol accepts a site that redeems an invitation.
 func (s *Server) enrol(w http.ResponseWriter, r *http.Request) {
 	receipt, err := s.redeem(w, r)
 	if err != nil {

@@ -184,8 +184,7 @@ func fingerprintKey(t *testing.T, id *crypto.Identity, name string, epoch uint32
 	return nil
 }
 
-// TestE1_Refused: an invitation serves once, at the site that made it, and a stranger without one does not
-// get through TLS.
+// TestE1_Refused: an invitation works once, at the site that made it, and a stranger without one does not get through TLS.
 func TestE1_Refused(t *testing.T) {
 	b, registrar := startInviting(t)
 	a, thief := fedtest.NewSite(t, scheme), fedtest.NewSite(t, scheme)
@@ -215,8 +214,8 @@ func TestE1_Refused(t *testing.T) {
 	}
 }
 
-// TestStolenCard: a card is public; who shows another's, and does not hold its keys, becomes nobody's
-// partner and answers for nobody.
+// TestStolenCard: a card is public; whoever presents another site's card without its keys becomes no one's partner and answers for
+// no one.
 func TestStolenCard(t *testing.T) {
 	b, registrar := startInviting(t)
 	victim, thief := fedtest.NewSite(t, scheme), fedtest.NewSite(t, scheme)
@@ -253,7 +252,7 @@ func (w withCard) Self() (*crypto.Identity, *crypto.Card) {
 	return id, w.card
 }
 
-// TestE2_CardRollback: an older card is not taken in the place of a newer one, and a revoked partner is
+// TestE2_CardRollback: an older card does not replace a newer one, and a revoked partner is
 // refused with its next message.
 func TestE2_CardRollback(t *testing.T) {
 	f := fedtest.Join(t, scheme, &scan{level: concordat.ShowMetadata}, &scan{level: concordat.ShowMetadata})
@@ -287,7 +286,7 @@ func TestE2_CardRollback(t *testing.T) {
 	}
 }
 
-// TestCardRefresh: a partner that had to replace all of its keys is found again by its card, at once.
+// TestCardRefresh: a partner that had to replace all its keys is found again at once by its card.
 func TestCardRefresh(t *testing.T) {
 	f := fedtest.Join(t, scheme, &scan{}, &scan{level: concordat.ShowMetadata})
 	b := f.Sites[1]
@@ -311,7 +310,7 @@ func TestCardRefresh(t *testing.T) {
 	}
 	b.Roster.Use(t, replaced, b.URL)
 	c.Close()
-	// A new connection shows a key that the card held does not name.
+	// A new connection shows a key that the known card does not name.
 	if _, err := c.Catalogue(t.Context()); err != nil {
 		t.Errorf("keys replaced, new connection: %v", err)
 	}

@@ -23,7 +23,7 @@ import (
 	"concordat/internal/fedtest"
 )
 
-// script is a site whose answers are scripted: it holds real keys and does with them what it likes.
+// script is a site with scripted answers: it holds real keys and uses them as it likes.
 type script struct {
 	*fedtest.Site
 	asker *fedtest.Site
@@ -134,7 +134,7 @@ func (s *script) seal(o *crypto.Opened, t crypto.MessageType, kind string, reque
 	return env
 }
 
-// liar answers asks with what lie makes of the true tell.
+// liar answers asks with whatever lie makes of the true answer.
 func liar(lie func(*wire.EpochAnswer), spoil func(*wire.Reply), kind string, tail ...byte) func(*script) http.HandlerFunc {
 	return func(s *script) http.HandlerFunc {
 		return func(w http.ResponseWriter, r *http.Request) {
@@ -164,7 +164,7 @@ func liar(lie func(*wire.EpochAnswer), spoil func(*wire.Reply), kind string, tai
 
 func truth(*wire.EpochAnswer) {}
 
-// faults are ways in which a peer does not do its part, each with the kind of error it is to give.
+// faults are ways in which a peer misbehaves, each with the kind of error that it must give.
 func faults() map[string]struct {
 	peer func(t *testing.T, asker *fedtest.Site) *script
 	kind federation.Kind
@@ -285,8 +285,8 @@ func faults() map[string]struct {
 	return m
 }
 
-// TestFaults: a peer that does not do its part costs its own answer, with an error that says what is
-// wrong with it, and nothing else: the check gets the answer of the honest peer beside it.
+// TestFaults: a misbehaving peer costs its own answer, with an error that says what is wrong with it, and nothing else: the check
+// gets the answer of the honest peer.
 func TestFaults(t *testing.T) {
 	r := newRand(t)
 	answers := library(r, "Thesis", 3, 30)
@@ -300,7 +300,7 @@ func TestFaults(t *testing.T) {
 	kind, name := map[concordat.SiteID]federation.Kind{}, map[concordat.SiteID]string{f.ID(1): "honest"}
 	for what, fault := range faults() {
 		s := fault.peer(t, f.Sites[0])
-		timeout := 30 * time.Second // for what is to be told apart from silence, however busy the machine
+		timeout := 30 * time.Second // to be distinguished from silence, however busy the machine
 		if fault.kind == federation.KindSilent {
 			timeout = time.Second
 		}
@@ -345,7 +345,7 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// TestTruth: the scripted peer, telling the truth, is believed; otherwise TestFaults would prove nothing.
+// TestTruth: the scripted peer is believed when it tells the truth; otherwise TestFaults would prove nothing.
 func TestTruth(t *testing.T) {
 	asker := fedtest.NewSite(t, scheme)
 	s := newScript(t, asker, liar(truth, nil, "tell"))
@@ -360,8 +360,8 @@ func TestTruth(t *testing.T) {
 	}
 }
 
-// TestRetrySameBytes: an answer that is lost on the way is asked for with the same bytes and given again;
-// the question runs once.
+// TestRetrySameBytes: after an answer is lost in transit, the same bytes are sent and the same answer is given; the question runs
+// once.
 func TestRetrySameBytes(t *testing.T) {
 	r := newRand(t)
 	answers := library(r, "Thesis", 2, 10)
@@ -427,7 +427,7 @@ func TestCallerEnds(t *testing.T) {
 	}
 }
 
-// TestGatherLeft: leaving the loop cancels what is under way and waits for it.
+// TestGatherLeft: leaving the loop cancels what is in progress and waits for it.
 func TestGatherLeft(t *testing.T) {
 	r := newRand(t)
 	answers := library(r, "Thesis", 1, 10)

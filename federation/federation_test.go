@@ -74,8 +74,8 @@ func TestAskEqualsDirect(t *testing.T) {
 	}
 }
 
-// TestRounds: each method of a Partner reaches its counterpart and brings back what it says, with a
-// statement that holds for who has only the partner's card.
+// TestRounds: each method of a Partner reaches its counterpart and returns what it says, with a statement that anyone with only the
+// partner's card can verify.
 func TestRounds(t *testing.T) {
 	r := newRand(t)
 	answers := library(r, "Thesis", 3, 10)
@@ -174,7 +174,7 @@ func TestRounds(t *testing.T) {
 	}
 }
 
-// TestV5AnswerOfAnother: an answer given to one member is no answer to another one that shows it as its own.
+// TestV5AnswerOfAnother: an answer given to one member is not an answer to another that presents it as its own.
 func TestV5AnswerOfAnother(t *testing.T) {
 	r := newRand(t)
 	answers := library(r, "Thesis", 1, 10)
@@ -194,7 +194,7 @@ func TestV5AnswerOfAnother(t *testing.T) {
 	}
 }
 
-// TestRefusals: a refusal arrives as it was given, any other error without its text.
+// TestRefusals: a refusal arrives as given, and any other error without its text.
 func TestRefusals(t *testing.T) {
 	r := newRand(t)
 	answers := library(r, "Thesis", 1, 10)
@@ -247,8 +247,8 @@ func (c *crowd) Answer(_ context.Context, _ concordat.SiteID, a *concordat.Ask) 
 	return t, nil
 }
 
-// TestLongAnswer: an answer that is too long for one message keeps the nearest hits of each sentence and
-// says that some were cut; one that fits loses nothing.
+// TestLongAnswer: an answer that is too long for one message keeps the nearest hits of each sentence and says that some were cut;
+// one that fits loses nothing.
 func TestLongAnswer(t *testing.T) {
 	r := newRand(t)
 	f := fedtest.Join(t, scheme, &scan{}, &crowd{})

@@ -19,7 +19,7 @@ import (
 	"concordat/crypto"
 )
 
-// TestTurnstile: places are given in turn to the partners that wait, not to the requests.
+// TestTurnstile: places are given in turn to the waiting partners, not to the requests.
 func TestTurnstile(t *testing.T) {
 	a, b := crypto.SiteID{1}, crypto.SiteID{2}
 	s := newTurnstile(1, 1, 3)
@@ -113,8 +113,8 @@ func verified(from byte, now time.Time) *crypto.Verified {
 	return v
 }
 
-// TestReplaysBounded: one partner's replies do not take the place of others', the file stays within its
-// bounds, and what is remembered survives all that, in this process and in the next one.
+// TestReplaysBounded: one partner's replies do not displace others', the file stays within its bounds, and what is remembered
+// survives all of that, in this process and in the next one.
 func TestReplaysBounded(t *testing.T) {
 	now := time.Now()
 	r := replaysOf(t, now)
@@ -185,7 +185,7 @@ func sizeOf(r *Replays) (n int64) {
 	return n
 }
 
-// TestAlertOfPartner: a partner that ends TLS with an alert rejects this site; a connection that breaks says nothing of that.
+// TestAlertOfPartner: a partner that ends TLS with an alert rejects this site; a broken connection does not mean that.
 func TestAlertOfPartner(t *testing.T) {
 	id, err := crypto.New(time.Now(), rand.Reader)
 	if err != nil {
@@ -238,8 +238,7 @@ func TestCallerOf(t *testing.T) {
 	}
 }
 
-// TestBounded: connections of an address are bounded in number and rate, and what it may do comes back
-// with time.
+// TestBounded: connections of an address are bounded in number and rate, and its allowance returns with time.
 func TestBounded(t *testing.T) {
 	now := time.Now()
 	b := newBoundedListener(nil, 5, 3, 2)
@@ -274,8 +273,8 @@ func TestBounded(t *testing.T) {
 			b.leave(peer)
 		}
 	}
-	enter("a", false) // others that come in great numbers do not make it new
-	b.leave("c")      // nor one that is connected unknown
+	enter("a", false) // large numbers of others do not reset it
+	b.leave("c")      // nor does one that is connected without being known
 	now = now.Add(time.Minute)
 	enter("a", true)
 	if len(b.peers) > 10 {
@@ -283,7 +282,7 @@ func TestBounded(t *testing.T) {
 	}
 }
 
-// TestUncheckedBody: of a message that nobody has checked yet, no more than its first bytes is held.
+// TestUncheckedBody: until a message has been checked, only its first bytes are held.
 func TestUncheckedBody(t *testing.T) {
 	x := newBodies(1<<20, 1<<20).begin(crypto.SiteID{}, false, func() {})
 	defer x.end()

@@ -65,8 +65,8 @@ func (d *diary) Exchanged(e federation.Exchange) {
 	d.exchanges = append(d.exchanges, e)
 }
 
-// TestL2_Heads: each message carries the signed head of its sender's audit; both ends hear the other's and
-// record the exchange under the same two digests.
+// TestL2_Heads: each message carries the signed head of its sender's audit; both ends receive the other's and record the exchange
+// under the same two digests.
 func TestL2_Heads(t *testing.T) {
 	asker, owner := fedtest.NewSite(t, scheme), fedtest.NewSite(t, scheme)
 	asker.Roster.Set(owner.Member(federation.StateActive))
@@ -95,7 +95,7 @@ func TestL2_Heads(t *testing.T) {
 		t.Errorf("recorded %+v\nand %+v", a, o)
 	}
 
-	// A head that somebody else signed is not heard, and its message not run.
+	// A head signed by another site is ignored, and its message does not run.
 	asking.head.Hash[0] ^= 1
 	var refusal *concordat.Refusal
 	if _, err := c.Catalogue(t.Context()); !errors.As(err, &refusal) || len(owning.heard) != 1 {

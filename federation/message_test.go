@@ -23,8 +23,7 @@ import (
 	"concordat/internal/fedtest"
 )
 
-// bench is two enrolled sites, of which the second answers what is posted to its handler: below HTTP, so
-// that messages can be altered.
+// bench is two enrolled sites; the second answers what is posted to its handler, below HTTP, so that messages can be altered.
 type workbench struct {
 	asker, owner *fedtest.Site
 	answers      *scan
@@ -43,7 +42,7 @@ func newWorkbench(t testing.TB, now func() time.Time) *workbench {
 	return w
 }
 
-// open begins serving, as a process that starts.
+// open starts serving, as a new process does.
 func (w *workbench) open(t testing.TB) {
 	t.Helper()
 	var err error
@@ -122,8 +121,8 @@ func (w *workbench) opened(t testing.TB, answer []byte, p *crypto.Pending, want 
 	return reply, refusal
 }
 
-// TestT1_EveryByte: a message with any byte changed, cut short anywhere or made longer is not run. Before
-// its signature is verified all of that is answered alike, and the untouched message still runs.
+// TestT1_EveryByte: a message with any byte changed, cut short anywhere or extended does not run. Until its signature is verified,
+// all of these get the same answer, and the untouched message still runs.
 func TestT1_EveryByte(t *testing.T) {
 	w := newWorkbench(t, time.Now)
 	env, pending := w.seal(t, crypto.TypeQuery, w.query(t, 20), time.Minute)
@@ -193,8 +192,8 @@ func (r *recorded) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// TestT2_ReSigned: a member that takes another's message, puts its own name and signature on it and sends
-// it is refused at decryption, which the sealed name of the sender spoils. The honest message still runs.
+// TestT2_ReSigned: if a member puts its own name and signature on another's message and sends it, decryption refuses it, because
+// the sender's name is part of what is sealed. The honest message still runs.
 func TestT2_ReSigned(t *testing.T) {
 	w := newWorkbench(t, time.Now)
 	thief := fedtest.NewSite(t, scheme)
@@ -254,7 +253,7 @@ func signingSeed(t *testing.T, drawn []byte, c *crypto.Card) ed25519.PrivateKey 
 	return nil
 }
 
-// clock is a clock that stands until it is moved.
+// clock is a clock that stands still until it is moved.
 type clock struct {
 	mu  sync.Mutex
 	now time.Time
@@ -272,8 +271,8 @@ func (c *clock) Add(d time.Duration) {
 	c.now = c.now.Add(d)
 }
 
-// TestR1_Replay: the same bytes get the same reply and do not run again, and nothing out of time, of
-// another recipient, or of another version, suite, type or flags is taken.
+// TestR1_Replay: the same bytes get the same reply and do not run again, and a message outside its time, for another recipient, or
+// of another version, suite, type or flags is refused.
 func TestR1_Replay(t *testing.T) {
 	clock := &clock{now: time.Now().Add(time.Second)}
 	w := newWorkbench(t, clock.Now)
@@ -349,8 +348,8 @@ func TestR1_TwoAtOnce(t *testing.T) {
 	}
 }
 
-// TestR2_Restart: a site that restarts gives what it took before the stored reply; without its file, or
-// with a damaged one, it refuses what may have run before, and takes what is newer.
+// TestR2_Restart: after a restart, a site gives the stored reply to what it had accepted; without its file, or with a damaged one,
+// it refuses what may have run before, and accepts what is newer.
 func TestR2_Restart(t *testing.T) {
 	for _, test := range []struct {
 		name  string
@@ -371,7 +370,7 @@ func TestR2_Restart(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			// One more record of the reply, behind that of the request (97 bytes), that stops in the middle.
+			// One more record of the reply, after that of the request (97 bytes), that stops in the middle.
 			if err := os.WriteFile(path, append(b, b[5+97:len(b)-100]...), 0o600); err != nil {
 				t.Fatal(err)
 			}
@@ -434,7 +433,7 @@ func TestR2_Restart(t *testing.T) {
 	}
 }
 
-// TestR2_CrashWhileRunning: what had begun to run when the process died is refused, not run again.
+// TestR2_CrashWhileRunning: a request that had begun to run when the process died is refused, not run again.
 func TestR2_CrashWhileRunning(t *testing.T) {
 	w := newWorkbench(t, time.Now)
 	var crashed []byte
@@ -514,7 +513,7 @@ func TestP1_Sizes(t *testing.T) {
 	}
 }
 
-// TestRejectsEverythingAlike: what is not of the protocol gets the answer of a message that is not taken.
+// TestRejectsEverythingAlike: anything outside the protocol gets the same answer as a refused message.
 func TestRejectsEverythingAlike(t *testing.T) {
 	w := newWorkbench(t, time.Now)
 	for _, test := range []struct{ method, path string }{

@@ -13,7 +13,7 @@ import (
 
 func diskOf(d *powertest.Disk) disk { return disk{sync: d.Sync, syncDir: d.SyncDir, rename: d.Rename} }
 
-// afterPowerLoss returns what a site finds of the requests when its power is lost now.
+// afterPowerLoss returns what a site finds of the requests if its power fails now.
 func afterPowerLoss(t *testing.T, d *powertest.Disk, path string, now time.Time) *Replays {
 	t.Helper()
 	r, err := OpenReplays(filepath.Join(d.Lost(), filepath.Base(path)), now)
@@ -24,8 +24,8 @@ func afterPowerLoss(t *testing.T, d *powertest.Disk, path string, now time.Time)
 	return r
 }
 
-// TestReplaysPowerLoss takes the power away after each request that counts as run: it is not run again, though the file
-// was rewritten many times meanwhile. Of a site that has just begun the file is there.
+// TestReplaysPowerLoss cuts the power after each request that counts as run: it is not run again, though the file was rewritten
+// many times in the meantime. For a site that has just begun, the file exists.
 func TestReplaysPowerLoss(t *testing.T) {
 	now := time.Now()
 	dir := t.TempDir()
@@ -78,7 +78,7 @@ func TestReplaysPowerLoss(t *testing.T) {
 	}
 }
 
-// TestReplaysFailingDisk: what the disk does not take is told: a request does not run, a file is not made and not opened.
+// TestReplaysFailingDisk: what the disk refuses is reported: a request does not run, a file is neither made nor opened.
 func TestReplaysFailingDisk(t *testing.T) {
 	broken := errors.New("input/output error")
 	now := time.Now()
@@ -125,8 +125,8 @@ func TestReplaysFailingDisk(t *testing.T) {
 	}
 }
 
-// TestReplaysFull: a partner that has filled its share, and everybody where all is full, is told to come later; a
-// request that would be forgotten does not run.
+// TestReplaysFull: a partner that has filled its share, and everyone once all shares are full, is told to come later; a request
+// that would be forgotten does not run.
 func TestReplaysFull(t *testing.T) {
 	now := time.Now()
 	r := replaysOf(t, now)
@@ -166,8 +166,8 @@ func TestReplaysFull(t *testing.T) {
 	}
 }
 
-// TestReplaysManyPartners: where partners that each keep to their share fill the file together, the replies of those that have
-// the most give way, and another one's request runs.
+// TestReplaysManyPartners: if partners that each keep to their share fill the file together, the replies of those with the most are
+// dropped, and another partner's request runs.
 func TestReplaysManyPartners(t *testing.T) {
 	now := time.Now()
 	r := replaysOf(t, now)
@@ -237,8 +237,8 @@ func TestReplaysFullOfReplies(t *testing.T) {
 	}
 }
 
-// TestReplaysOvertaken: who waits for a file that was rewritten meanwhile is done, and says nothing of the new file: a request
-// in that is not on the disk before its own sync.
+// TestReplaysOvertaken: a caller waiting for a file that was rewritten in the meantime is done, and says nothing about the new
+// file: a request in that is not on disk before its own sync.
 func TestReplaysOvertaken(t *testing.T) {
 	now := time.Now()
 	dir := t.TempDir()
@@ -278,7 +278,7 @@ func TestReplaysOvertaken(t *testing.T) {
 	}
 }
 
-// TestReplaysReopened: a file that is opened again counts what it holds once, and forgets it when it is over.
+// TestReplaysReopened: a reopened file counts its entries once, and forgets them when they expire.
 func TestReplaysReopened(t *testing.T) {
 	now := time.Now()
 	r := replaysOf(t, now)
@@ -321,8 +321,8 @@ func TestReplaysReopened(t *testing.T) {
 	}
 }
 
-// TestReplaysLost: what may have been taken before a file was lost is refused after any number of starts, not only after
-// the first.
+// TestReplaysLost: what may have been accepted before a file was lost is refused after any number of starts, not only after the
+// first.
 func TestReplaysLost(t *testing.T) {
 	for name, lose := range map[string]func(path string) error{
 		"missing": os.Remove,

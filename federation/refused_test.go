@@ -19,8 +19,8 @@ import (
 	"concordat/internal/fedtest"
 )
 
-// TestE1_Between: somebody between the two sites, who passes the inviting site's card on and ends TLS with a key of his own,
-// is not handed the enrolment: neither if he is there from the beginning, nor if he comes after the card was read.
+// TestE1_Between: an attacker between the two sites who passes on the inviting site's card and ends TLS with his own key does not
+// receive the enrolment, whether he was there from the start or arrived after the card was read.
 func TestE1_Between(t *testing.T) {
 	for name, honest := range map[string]int{"from the beginning": 0, "after the card": 1} {
 		t.Run(name, func(t *testing.T) {
@@ -44,7 +44,7 @@ func TestE1_Between(t *testing.T) {
 			}
 			inviter := newScript(t, known, card(false))
 			between := newScript(t, known, card(true))
-			// What both show is the card of the inviting site.
+			// Both show the card of the inviting site.
 			known.Roster.Back(inviter.Member(federation.StateActive).Card)
 			id, _ := inviter.Roster.Self()
 			invitation, err := id.Invite(inviter.URL, crypto.InvitationLife, time.Now(), bytes.NewReader(make([]byte, 64)))
@@ -82,8 +82,7 @@ func TestE1_Between(t *testing.T) {
 	}
 }
 
-// TestRefusalInJournal: a request that is refused before it is opened stands in the journal, with who sent it, what it was
-// and why it was refused.
+// TestRefusalInJournal: a request that is refused before it is opened is in the journal, with its sender, its type and the reason.
 func TestRefusalInJournal(t *testing.T) {
 	clock := &clock{now: time.Now().Add(time.Second)}
 	w := newWorkbench(t, clock.Now)
@@ -110,7 +109,7 @@ func TestRefusalInJournal(t *testing.T) {
 	}
 }
 
-// TestRefusalNotSealed: where a refusal cannot be signed nothing was said, so nothing stands in the journal.
+// TestRefusalNotSealed: if a refusal cannot be signed, nothing was said, so nothing is in the journal.
 func TestRefusalNotSealed(t *testing.T) {
 	w := newWorkbench(t, time.Now)
 	if err := w.replays.Close(); err != nil {
@@ -129,7 +128,7 @@ func TestRefusalNotSealed(t *testing.T) {
 	}
 }
 
-// reopen begins serving with other options.
+// reopen starts serving with other options.
 func (w *workbench) reopen(t *testing.T, o federation.ServerOptions) {
 	t.Helper()
 	_ = w.replays.Close()
@@ -163,7 +162,7 @@ func (o *outcomes) last() federation.Outcome {
 	return o.seen[len(o.seen)-1]
 }
 
-// fading is a roster whose site can no longer sign from some moment on.
+// fading is a roster whose site can no longer sign from a certain moment on.
 type fading struct {
 	*fedtest.Roster
 	mu    sync.Mutex
@@ -183,7 +182,7 @@ func (f *fading) Self() (*crypto.Identity, *crypto.Card) {
 	return id, card
 }
 
-// TestCannotSeal: a site that cannot sign an answer says that it cannot be reached now; it says nothing unsigned.
+// TestCannotSeal: a site that cannot sign an answer says that it cannot be reached now, and says nothing unsigned.
 func TestCannotSeal(t *testing.T) {
 	w := newWorkbench(t, time.Now)
 	roster := &fading{Roster: w.owner.Roster}
@@ -207,8 +206,8 @@ func TestCannotSeal(t *testing.T) {
 	}
 }
 
-// TestTimeoutOfAnswers: an answer has the time that the settings give it, two minutes if they give none or more than a
-// message lives.
+// TestTimeoutOfAnswers: an answer has the time that the settings give it; two minutes if they give none, or more than the life of a
+// message.
 func TestTimeoutOfAnswers(t *testing.T) {
 	for set, want := range map[time.Duration]time.Duration{
 		0: 2 * time.Minute, -time.Second: 2 * time.Minute, 20 * time.Second: 20 * time.Second,
@@ -244,8 +243,8 @@ func (u untouched) Read([]byte) (int, error) {
 	return 0, io.EOF
 }
 
-// TestNothingReadOfStrangers: of what cannot be taken nothing is read: a message over a connection without a partner's key,
-// or one that says that it is too long; an enrolment while no invitation is open, or one that is too long.
+// TestNothingReadOfStrangers: nothing is read of what cannot be accepted: a message over a connection without a partner's key, or
+// one that claims to be too long; an enrolment while no invitation is open, or one that is too long.
 func TestNothingReadOfStrangers(t *testing.T) {
 	b, open := startInviting(t)
 	_, shut := startInviting(t)
@@ -303,15 +302,15 @@ type readerFunc func([]byte) (int, error)
 
 func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
 
-// failingRegistrar is a registrar that cannot keep who enrols.
+// failingRegistrar is a registrar that cannot store who enrols.
 type failingRegistrar struct{ *registrar }
 
 func (failingRegistrar) Enrol(context.Context, *crypto.Enrolment) error {
 	return concordat.ErrUnavailable
 }
 
-// TestEnrolmentBehindProxy posts enrolments below HTTP, as from a proxy that ends TLS: the good one is taken, and of the
-// others none is, all are answered alike, and none takes the place of the next.
+// TestEnrolmentBehindProxy posts enrolments below HTTP, as from a proxy that ends TLS: the good one is accepted and no other; all
+// get the same answer, and none blocks the next.
 func TestEnrolmentBehindProxy(t *testing.T) {
 	b, registrar := startInviting(t)
 	invitation := registrar.invite(t, b.URL)

@@ -355,7 +355,7 @@ func callHTTP(ctx context.Context, c *http.Client, method, url string, body []by
 	switch resp.StatusCode {
 	case http.StatusOK:
 	case http.StatusBadRequest:
-		return nil, date, &Error{Kind: KindRejected, Err: errors.New("it does not take the message")}
+		return nil, date, &Error{Kind: KindRejected, Err: errors.New("it does not accept the message")}
 	case http.StatusServiceUnavailable, http.StatusTooManyRequests, http.StatusBadGateway, http.StatusGatewayTimeout:
 		return nil, date, &Error{Kind: KindDown, Err: errors.New(resp.Status)}
 	default:

@@ -41,7 +41,7 @@ type Roster interface {
 	Renew(ctx context.Context, c *crypto.Card) error
 }
 
-// A Registrar keeps invitations and takes in who redeems one. Its methods are safe for concurrent use.
+// A Registrar keeps invitations and accepts whoever redeems one. Its methods are safe for concurrent use.
 type Registrar interface {
 	// Inviting reports whether an invitation is open: only then do strangers reach the site at all.
 	Inviting() bool

@@ -22,8 +22,8 @@ type ServerOptions struct {
 	Parallel int // requests answered at once; 0: twice the processors
 	PerSite  int // of one partner at once; 0: half of Parallel, at least one
 	Waiting  int // requests of one partner that wait; more are refused for now; 0: 32
-	// Bytes is how many bytes of messages of one partner may be coming or wait for their answers; 0: 16 MiB. Strangers is
-	// how many of those who are not known, as everybody is behind a proxy until his message has come; 0: 64 MiB.
+	// Bytes is how many bytes of messages of one partner may be coming or wait for their answers; 0: 16 MiB. Strangers limits
+	// unknown callers, as every caller behind a proxy is until its message has arrived; 0: 64 MiB.
 	Bytes, Strangers int
 	// Rate is how many requests a second one partner may make, five hundred times as many at once; 0: 10. More are refused
 	// for now, and leave no entry in the audit.
@@ -351,7 +351,7 @@ func (s *Server) fresh(ctx context.Context, e *replay, v *crypto.Verified, m Mem
 	}
 	if err != nil {
 		s.replays.forget(e)
-		s.o.Log.Info("message without sense", "site", m.Site.Short(), "err", err)
+		s.o.Log.Info("message is not valid", "site", m.Site.Short(), "err", err)
 		return s.seal(opened, answered{}, malformed(err))
 	}
 	if s.o.Newer != nil && request.Card > m.Card.Serial {

@@ -24,7 +24,7 @@ import (
 	"concordat/internal/fedtest"
 )
 
-// dripping opens connections that begin a message and do not go on with it, and returns them.
+// dripping opens connections that begin a message and never finish it, and returns them.
 func dripping(t *testing.T, n int, dial func() (net.Conn, error)) []net.Conn {
 	t.Helper()
 	var out []net.Conn
@@ -42,8 +42,8 @@ func dripping(t *testing.T, n int, dial func() (net.Conn, error)) []net.Conn {
 	return out
 }
 
-// unheld is the time within which a partner is answered that does not wait for slow ones: less than the five seconds for which one is
-// waited for at least, and as much as a busy machine leaves of them.
+// unheld is the time within which a partner is answered that does not wait for slow ones: less than the five seconds given at least
+// to each of them, and as much as a busy machine leaves.
 const unheld = 4 * time.Second
 
 // answeredWithin fails if a partner is not answered in time.
@@ -90,8 +90,8 @@ func TestN1SlowPartners(t *testing.T) {
 	}
 }
 
-// TestReadingBusy: where more of a partner's messages come than there is room for, the next one is told to come again, and
-// taken once there is room.
+// TestReadingBusy: if more of a partner's messages arrive than there is room for, the next one is told to come again, and accepted
+// once there is room.
 func TestReadingBusy(t *testing.T) {
 	r := newRand(t)
 	answers := library(r, "Thesis", 1, 10)
@@ -128,15 +128,15 @@ func TestReadingBusy(t *testing.T) {
 	}
 }
 
-// TestN1SlowStrangers: behind a proxy that hands on what has come, 200 strangers send as slowly. None is waited for longer
-// than a message that comes at the least rate, and none takes the room of what comes after it.
+// TestN1SlowStrangers: behind a proxy that passes on what has arrived, 200 strangers send as slowly. None is waited for longer than
+// a message at the minimum rate, and none takes the place of later ones.
 func TestN1SlowStrangers(t *testing.T) {
 	w := newWorkbench(t, time.Now)
 	w.reopen(t, federation.ServerOptions{Behind: true, Strangers: 1200 << 10})
 	served := httptest.NewServer(w.server)
 	defer served.Close()
 	addr := served.Listener.Addr().String()
-	drips := dripping(t, 200, func() (net.Conn, error) { return net.Dial("tcp", addr) }) // 1.6 MiB: the first ones give way
+	drips := dripping(t, 200, func() (net.Conn, error) { return net.Dial("tcp", addr) }) // 1.6 MiB: the first ones are dropped
 	env, pending := w.seal(t, crypto.TypeQuery, w.query(t, 20), time.Minute)
 	began := time.Now()
 	resp, err := http.Post(served.URL+"/concordat/1/message", "application/octet-stream", bytes.NewReader(env))
@@ -164,7 +164,7 @@ func TestN1SlowStrangers(t *testing.T) {
 	}
 }
 
-// TestRate: a partner that makes requests without end is told to come later, and another one is answered.
+// TestRate: a partner that sends requests without end is told to come later, and another one is answered.
 func TestRate(t *testing.T) {
 	r := newRand(t)
 	answers := library(r, "Thesis", 1, 10)
@@ -183,7 +183,7 @@ func TestRate(t *testing.T) {
 		t.Errorf("%d requests were answered, then %v; want 500 and a time to come again", answered, refusal)
 	}
 	before := len(book.exchanges)
-	for range 20 { // each would stay in the audit for ever
+	for range 20 { // each would stay in the audit forever
 		if _, err := c.Catalogue(t.Context()); err != nil && !errors.As(err, &refusal) {
 			t.Fatal(err)
 		}
@@ -194,8 +194,8 @@ func TestRate(t *testing.T) {
 	answeredWithin(t, f.Partner(2, 0), submission(r, answers, 5), time.Minute/2)
 }
 
-// TestWaitingHolds: requests that wait for their answers hold their bytes of the partner's; more are told to come later, and
-// another partner is answered.
+// TestWaitingHolds: requests waiting for their answers keep their bytes of the partner's allowance; more are told to come later,
+// and another partner is answered.
 func TestWaitingHolds(t *testing.T) {
 	r := newRand(t)
 	answers := library(r, "Thesis", 1, 10)
@@ -222,7 +222,7 @@ func TestWaitingHolds(t *testing.T) {
 	}
 }
 
-// holding answers one site when it is told to go on.
+// holding answers one site when it is told to continue.
 type holding struct {
 	concordat.Answerer
 	hold          concordat.SiteID
@@ -237,7 +237,7 @@ func (h *holding) Answer(ctx context.Context, from concordat.SiteID, a *concorda
 	return h.Answerer.Answer(ctx, from, a)
 }
 
-// dripNamed is dripping with the beginning of a message that a partner has sealed, which is more than is read before it is looked at.
+// dripNamed is dripping with the beginning of a message that a partner has sealed, more than is read before it is examined.
 func dripNamed(t *testing.T, from, to *fedtest.Site, n int, dial func() (net.Conn, error)) {
 	t.Helper()
 	id, _ := from.Roster.Self()
@@ -273,10 +273,10 @@ func endTLS(t *testing.T, f *fedtest.Federation) {
 	}
 }
 
-// TestN1AllAtOnce: four hostile partners and 200 strangers send as slowly as they can, all at once, on as many connections as
-// they may open, while five honest partners ask: each is answered within a second. Here the site ends TLS itself, where
-// strangers get no farther than the handshake, and there a proxy does, where all of them look alike; a part of what the
-// hostile partners send bears their names.
+// TestN1AllAtOnce: four hostile partners and 200 strangers send as slowly as they can, all at once, on as many connections as they
+// may open, while five honest partners ask: each is answered within a second. In one case the site ends TLS itself, so strangers
+// get no farther than the handshake; in the other a proxy does, and all of them look alike. Some of what the hostile partners send
+// bears their names.
 func TestN1AllAtOnce(t *testing.T) {
 	for _, behind := range []bool{false, true} {
 		t.Run(map[bool]string{false: "at the address", true: "behind a proxy"}[behind], func(t *testing.T) {
@@ -297,7 +297,7 @@ func TestN1AllAtOnce(t *testing.T) {
 					dripNamed(t, f.Sites[s], f.Sites[0], 16, plain)
 				}
 			} else {
-				for range 200 { // a handshake that does not go on
+				for range 200 { // a handshake that does not continue
 					c, err := plain()
 					if err != nil {
 						t.Fatal(err)

@@ -22,7 +22,7 @@ import (
 	"concordat/internal/fedtest"
 )
 
-// namesSite checks that an error names the site that it is about: a report shows it beside that site.
+// namesSite checks that an error names the site that it is about: a report shows it next to that site.
 func namesSite(t *testing.T, what string, err error, want concordat.SiteID) {
 	t.Helper()
 	var e *federation.Error
@@ -31,8 +31,8 @@ func namesSite(t *testing.T, what string, err error, want concordat.SiteID) {
 	}
 }
 
-// TestClocksDiffer: where a partner takes no message, and its clock is not this site's, the error says so, and by how much;
-// where the clocks agree it says nothing of them.
+// TestClocksDiffer: if a partner accepts no message and its clock differs from this site's, the error says so, and by how much; if
+// the clocks agree, it does not mention them.
 func TestClocksDiffer(t *testing.T) {
 	f := fedtest.Join(t, scheme, &scan{}, &scan{level: concordat.ShowMetadata})
 	late := f.Sites[0].NewClient(t, f.Sites[1], federation.ClientOptions{Now: func() time.Time { return time.Now().Add(20 * time.Minute) }})
@@ -47,7 +47,7 @@ func TestClocksDiffer(t *testing.T) {
 	}
 }
 
-// TestGrantOfNoFederation: a name that is none is an error, and no grant.
+// TestGrantOfNoFederation: an invalid name is an error, and yields no grant.
 func TestGrantOfNoFederation(t *testing.T) {
 	f := fedtest.Join(t, scheme, &scan{}, &scan{})
 	if g, err := f.Partner(0, 1).Grant(t.Context(), concordat.FederationID(strings.Repeat("x", 1<<16))); err == nil || g != nil {
@@ -55,7 +55,7 @@ func TestGrantOfNoFederation(t *testing.T) {
 	}
 }
 
-// TestNotAsked: what the format cannot hold is asked of nobody, and the caller is told in every round.
+// TestNotAsked: what the format cannot express is not asked, and the caller is told so in every round.
 func TestNotAsked(t *testing.T) {
 	f := fedtest.Join(t, scheme, &scan{}, &scan{})
 	c := f.Partner(0, 1)
@@ -76,8 +76,8 @@ func TestNotAsked(t *testing.T) {
 	}
 }
 
-// TestRefusedAgain: a message that did not run is not remembered: it is answered as before when it comes again, and who sent
-// it does not wait for an answer that nobody works on.
+// TestRefusedAgain: a message that did not run is not remembered. It gets the same answer when it comes again, and its sender does
+// not wait for an answer that is not being prepared.
 func TestRefusedAgain(t *testing.T) {
 	w := newWorkbench(t, time.Now)
 	id, _ := w.asker.Roster.Self()
@@ -113,7 +113,7 @@ func TestRefusedAgain(t *testing.T) {
 	}
 }
 
-// TestCauses: a partner is told that an answer failed, and by no word why; the log of this site says why.
+// TestCauses: a partner is told that an answer failed, but not why; the log of this site says why.
 func TestCauses(t *testing.T) {
 	cause := errors.New("a secret of this site")
 	for err, want := range map[error]concordat.Reason{
@@ -190,8 +190,8 @@ func TestAnswerPanics(t *testing.T) {
 	}
 }
 
-// TestShutdownEnds: Serve waits for what runs as long as it was told to, says that it did not see the end of it, and leaves
-// no connection behind.
+// TestShutdownEnds: Serve waits for what runs as long as it was told to, reports if it did not see the end of it, and leaves no
+// connection open.
 func TestShutdownEnds(t *testing.T) {
 	w := newWorkbench(t, time.Now)
 	running, release := make(chan struct{}), make(chan struct{})

@@ -49,7 +49,7 @@ func (x *run) listOAI(ctx context.Context) error {
 		err := x.persist(ctx, func() (err error) { p, err = c.List(ctx, q); return err })
 		if refused := (*oai.Error)(nil); errors.As(err, &refused) && refused.Code == oai.BadToken && q.Token != "" {
 			if x.state.Restarts++; x.state.Restarts > maxRestarts {
-				return fmt.Errorf("the list was begun again %d times: %w", maxRestarts, err)
+				return fmt.Errorf("the list was restarted %d times: %w", maxRestarts, err)
 			}
 			x.state.Token, x.state.Listed = "", 0
 			continue
@@ -58,7 +58,7 @@ func (x *run) listOAI(ctx context.Context) error {
 			return err
 		}
 		if q.Token != "" && p.Token == q.Token {
-			return errors.New("the list does not go on: the repository gives the same resumption token again")
+			return errors.New("the list does not advance: the repository returned the same resumption token again")
 		}
 		if x.state.Until == "" {
 			x.state.Until = p.Date

@@ -30,7 +30,7 @@ import (
 	"concordat/store"
 )
 
-// testIntake takes plain text into the catalogue of a store. It is safe for concurrent use.
+// testIntake adds plain text to the catalogue of a store. It is safe for concurrent use.
 type testIntake struct {
 	db  *store.DB
 	dir string
@@ -38,7 +38,7 @@ type testIntake struct {
 	mu      sync.Mutex
 	puts    map[concordat.DocumentID]int
 	removed []string
-	fail    func() error // before a document comes in; nil: never
+	fail    func() error // before a document is added; nil: never
 }
 
 func (i *testIntake) Spool() (*os.File, error) { return os.CreateTemp(i.dir, "spool-*") }
@@ -86,7 +86,7 @@ func (i *testIntake) Remove(ctx context.Context, source string, lib concordat.Li
 
 var at = time.Date(2026, 11, 20, 9, 0, 0, 0, time.UTC)
 
-// place is a site in a test, with a clock that stands still but for waits.
+// place is a site in a test, with a clock that stands still except for waits.
 type place struct {
 	t      *testing.T
 	db     *store.DB
@@ -357,7 +357,7 @@ func (r *repository) lists(argument string) (out []string) {
 	return out
 }
 
-// TestLife: records come with their metadata, change, and leave; what is not new is not fetched again.
+// TestLife: records arrive with their metadata, change, and leave; what is not new is not fetched again.
 func TestLife(t *testing.T) {
 	repo, p := newRepository(t), newPlace(t)
 	for _, n := range []string{"1", "2", "3", "4"} {
@@ -410,7 +410,7 @@ func TestLife(t *testing.T) {
 	}
 }
 
-// TestDay: a repository that dates by the day is asked by the day, and from the day before.
+// TestDay: a repository that dates by the day is asked by the day, starting with the previous one.
 func TestDay(t *testing.T) {
 	repo, p := newRepository(t), newPlace(t)
 	repo.day = true
@@ -423,7 +423,7 @@ func TestDay(t *testing.T) {
 	}
 }
 
-// TestExpiredToken: a list whose token expires is read from its beginning, and each record is taken once.
+// TestExpiredToken: a list whose token expires is read from its beginning, and each record is added once.
 func TestExpiredToken(t *testing.T) {
 	repo, p := newRepository(t), newPlace(t)
 	for n := range 10 {
@@ -446,7 +446,7 @@ func TestExpiredToken(t *testing.T) {
 	}
 }
 
-// TestEndlessTokens: a list that gives out the same token again ends the run, with the reason.
+// TestEndlessTokens: a list that returns the same token again ends the run, with the reason.
 func TestEndlessTokens(t *testing.T) {
 	repo, p := newRepository(t), newPlace(t)
 	repo.faults = func(r *http.Request) (int, http.Header, string) {
@@ -461,7 +461,7 @@ func TestEndlessTokens(t *testing.T) {
 	}
 }
 
-// TestBusy: a repository that asks to wait is waited for, or the run goes on later, where it was.
+// TestBusy: the run waits for a repository that asks for it, or continues later where it was.
 func TestBusy(t *testing.T) {
 	repo, p := newRepository(t), newPlace(t)
 	for n := range 4 {
@@ -494,7 +494,7 @@ func TestBusy(t *testing.T) {
 	}
 }
 
-// TestFaultyRecord: a record that cannot be read is named with the reason, and the others of its page come.
+// TestFaultyRecord: a record that cannot be read is named with the reason, and the others of its page are read.
 func TestFaultyRecord(t *testing.T) {
 	repo, p := newRepository(t), newPlace(t)
 	repo.page = 10
@@ -632,7 +632,7 @@ func TestEmbargo(t *testing.T) {
 	p.want(states, "over", "soon")
 }
 
-// TestKills: however often the process ends, and wherever, each record is taken once and nothing is lost.
+// TestKills: however often the process ends, and wherever, each record is added once and nothing is lost.
 func TestKills(t *testing.T) {
 	repo, p := newRepository(t), newPlace(t)
 	repo.page = 7
@@ -680,8 +680,8 @@ func TestKills(t *testing.T) {
 	}
 }
 
-// TestVanished: of a repository that does not tell of deleted records, what is not listed any more leaves. A list that has lost
-// most is not believed until somebody says so.
+// TestVanished: if a repository does not report deleted records, what is no longer listed leaves. A list that has lost
+// most of its entries is not believed until a person confirms it.
 func TestVanished(t *testing.T) {
 	repo, p := newRepository(t), newPlace(t)
 	repo.deleted = "no"
@@ -712,7 +712,7 @@ func TestVanished(t *testing.T) {
 	p.want(map[string]store.HarvestRecordState{"a": gone, "b": gone, "c": gone})
 }
 
-// TestWholeWhileOpen: a run that is asked for as whole takes the place of one that waits to fetch the rest of its texts.
+// TestWholeWhileOpen: a run that is requested as whole replaces one that waits to fetch the rest of its texts.
 func TestWholeWhileOpen(t *testing.T) {
 	repo, p := newRepository(t), newPlace(t)
 	repo.put("a", dc(el("identifier", repo.text("/a.txt", "text"))))
@@ -747,7 +747,7 @@ func TestKeepWithdrawn(t *testing.T) {
 	p.want(map[string]store.HarvestRecordState{"a": store.RecordWithdrawn}, "a")
 }
 
-// TestTexts: a text is found by what a record or a page says of it, and what is no text is named.
+// TestTexts: a text is found by what a record or a page says about it, and what is not a text is named.
 func TestTexts(t *testing.T) {
 	repo, p := newRepository(t), newPlace(t)
 	repo.page, repo.robots = 100, "User-agent: *\nDisallow: /private/\n"
@@ -814,7 +814,7 @@ func TestTexts(t *testing.T) {
 	}
 }
 
-// TestPassing: a text that does not come is tried again later, and not for ever.
+// TestPassing: a text that does not arrive is tried again later, but not forever.
 func TestPassing(t *testing.T) {
 	repo, p := newRepository(t), newPlace(t)
 	repo.put("a", dc(el("identifier", repo.URL+"/a.pdf")))
@@ -830,7 +830,7 @@ func TestPassing(t *testing.T) {
 	}
 }
 
-// TestFolder: files of a folder come, change, move and leave; a folder that is not mounted empties nothing.
+// TestFolder: files of a folder appear, change, move and leave; a folder that is not mounted empties nothing.
 func TestFolder(t *testing.T) {
 	p, dir := newPlace(t), t.TempDir()
 	write := func(name, text string) {
@@ -916,7 +916,8 @@ func TestSync(t *testing.T) {
 	}
 }
 
-// TestManyLists: a source is read up to the bound of its lists; beyond, it is refused, as what is not read would count as gone.
+// TestManyLists: a source is read up to the bound of its lists; beyond that it is refused, because unread entries would count as
+// gone.
 func TestManyLists(t *testing.T) {
 	for lists, fits := range map[int]bool{2000: true, 2001: false} {
 		repo, p := newRepository(t), newPlace(t)
@@ -933,7 +934,7 @@ func TestManyLists(t *testing.T) {
 	}
 }
 
-// TestSpecs: a source that cannot be is refused, and a folder by whom it is not for.
+// TestSpecs: an impossible source is refused, and so is a folder for callers that may not add one.
 func TestSpecs(t *testing.T) {
 	c := fetch.New(fetch.Options{Agent: "concordat/test"})
 	for name, s := range map[string]harvest.Spec{

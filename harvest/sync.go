@@ -25,7 +25,7 @@ const (
 )
 
 var (
-	errLists   = fmt.Errorf("the source has more than %d lists; harvest parts of it as sources of their own", maxLists)
+	errLists   = fmt.Errorf("the source has more than %d lists; harvest parts of it as separate sources", maxLists)
 	errChanges = fmt.Errorf("more than %d changes", maxChanges)
 )
 

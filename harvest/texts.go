@@ -426,7 +426,7 @@ func (g *gathering) page(ctx context.Context, r *fetch.Response) error {
 			continue
 		}
 		if isPage(t) {
-			g.fault(l.URL, errors.New("a page came in place of the text"))
+			g.fault(l.URL, errors.New("a web page was returned instead of the text"))
 			g.closed = true // such as one that asks for a sign-in
 			if err := t.Body.Close(); err != nil {
 				g.fault(l.URL, err)

@@ -37,7 +37,7 @@ type logged struct {
 	persisted Applied    // of the newest batch that is on disk for certain
 	batches   int        // not on disk yet
 	bytes     int        // of them
-	err       error      // for ever, of a batch that may be there or not
+	err       error      // forever, of a batch that may be there or not
 }
 
 // loadApplied reads where the shard stands; called before anything else happens.
@@ -223,7 +223,7 @@ func (s *Shard) apply(ctx context.Context, changes []Change, at Applied) error {
 	s.logged.bytes += bytes
 	s.logged.mu.Unlock()
 	if err := s.engine.batch(batch); err != nil {
-		err = fmt.Errorf("changes up to %d may be there or not: %w: %w", at.Seq, concordat.ErrUnavailable, err)
+		err = fmt.Errorf("changes up to %d may or may not be there: %w: %w", at.Seq, concordat.ErrUnavailable, err)
 		s.logged.mu.Lock()
 		s.logged.err = err
 		s.logged.changed.Broadcast()

@@ -48,7 +48,7 @@ func benchTable(n int) *level {
 	return benchTables.m[n]
 }
 
-// nearQueries returns fingerprints of which half are entries of l with up to twelve changed bits.
+// nearQueries returns fingerprints; half of them are entries of l with up to twelve changed bits.
 func nearQueries(l *level, n int) []concordat.Fingerprint {
 	r := rand.New(rand.NewPCG(3, 4))
 	var entries []concordat.Fingerprint
@@ -189,7 +189,7 @@ func BenchmarkPut(b *testing.B) {
 		}
 		took += cputime.Used() - start
 		b.StopTimer()
-		copied := filepath.Join(b.TempDir(), "copy") // without segments that were merged and are not removed yet
+		copied := filepath.Join(b.TempDir(), "copy") // without merged segments that are not removed yet
 		if err := errors.Join(s.CopyTo(context.Background(), copied), s.Close()); err != nil {
 			b.Fatal(err)
 		}
@@ -282,7 +282,7 @@ func zipfFingerprints(n int) ([]concordat.Fingerprint, []occurrence) {
 	return fps, occs
 }
 
-// BenchmarkSkewed measures look-ups drawn from the data itself where buckets are very uneven. Near
+// BenchmarkSkewed measures look-ups drawn from the data itself when buckets are very uneven. Near
 // entries are found as well as read, which is most of the cost.
 func BenchmarkSkewed(b *testing.B) {
 	for _, n := range []int{50_000, 200_000, 800_000} {

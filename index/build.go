@@ -169,7 +169,7 @@ func (f *feeder) feed(p *concordat.Profile) error {
 	}
 	k := key{p.Document.Library, p.Document.ID}
 	if _, again := f.seen[k]; again {
-		return fmt.Errorf("document %s/%s comes twice: %w", k.library, k.id, concordat.ErrInvalid)
+		return fmt.Errorf("document %s/%s appears twice: %w", k.library, k.id, concordat.ErrInvalid)
 	}
 	f.seen[k] = struct{}{}
 	number, err := f.shard.number()

@@ -116,7 +116,7 @@ func TestBuildRefuses(t *testing.T) {
 	if _, err := os.Stat(dir); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("a refused build left a folder: %v", err)
 	}
-	// An error among the first profiles, and after those that a build looks at before it begins.
+	// An error among the first profiles, and after those that a build examines before it starts.
 	cause := errors.New("no more")
 	for _, n := range []int{5, 300} {
 		err := Build(dir, testOptions, func(yield func(*concordat.Profile, error) bool) {
@@ -160,7 +160,7 @@ func TestCopyTo(t *testing.T) {
 		t.Fatal(err)
 	}
 	stop, stopped := make(chan struct{}), make(chan struct{})
-	go func() { // writers go on
+	go func() { // writers continue
 		defer close(stopped)
 		g := indextest.NewGenerator(5, 1)
 		for i := 0; ; i++ {

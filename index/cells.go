@@ -13,7 +13,7 @@ import (
 // fingerprints it is held in memory and derived from what is stored; it has documents of its own, so that either is
 // rebuilt alone.
 
-// appendCells appends the stored form of cells, which are ascending: for each the distance from the one before (from 0 for the
+// appendCells appends the stored form of cells, which are ascending: for each the distance from the previous one (from 0 for the
 // first), as uvarints. About 20 bytes for a sentence, which has ten cells.
 func appendCells(b []byte, cells []concordat.Cell) []byte {
 	last := concordat.Cell(0)
@@ -49,7 +49,8 @@ func checkCells(cells []concordat.Cell) error {
 	return nil
 }
 
-// cellTable says which documents have sentences in a cell. Slices only grow, so that a copy of it stays as it is while writers go on.
+// cellTable says which documents have sentences in a cell. Slices only grow, so a copy of it does not change while writers
+// continue.
 type cellTable struct {
 	docs   []*document // the second half of fresh, and cellLevel.docs, point here
 	levels []*cellLevel

@@ -24,7 +24,7 @@ func randomCells(r *rand.Rand, n int) []concordat.Cell {
 	return slices.Compact(out)
 }
 
-// TestCellBytes: the stored form is the one that DESIGN.md gives, and damaged ones are refused.
+// TestCellBytes: the stored form is the one described in DESIGN.md, and damaged ones are refused.
 func TestCellBytes(t *testing.T) {
 	cells := []concordat.Cell{0, 1, 129, concordat.Cells - 1}
 	b := appendCells(nil, cells)
@@ -43,7 +43,7 @@ func TestCellBytes(t *testing.T) {
 	}
 }
 
-// TestCellLevel: a level of any size finds what looking at every entry finds.
+// TestCellLevel: a level of any size finds the same as examining every entry.
 func TestCellLevel(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	for _, n := range []int{0, 1, 5, 3000, 400_000} {
@@ -82,8 +82,8 @@ func TestCellLevel(t *testing.T) {
 	}
 }
 
-// TestCellsStay: the table of cells is the same after changes, rebuilding, a warm start, a cold one and a merge as made of the living
-// documents alone.
+// TestCellsStay: after changes, rebuilding, a warm start, a cold one and a merge, the table of cells equals one made from the
+// living documents alone.
 func TestCellsStay(t *testing.T) {
 	dir := t.TempDir()
 	s := openWarm(t, dir, warmOptions())
@@ -157,8 +157,8 @@ func TestCellsStay(t *testing.T) {
 	}
 }
 
-// BenchmarkSearchCells asks a table of so many sentences with ten cells each, of documents of 50, as a check asks for a sentence: 1,600
-// cells, for 100 documents. Real sentences are nearer to one another than these.
+// BenchmarkSearchCells asks a table of so many sentences with ten cells each, of documents of 50, as a check does for a sentence:
+// 1,600 cells, for 100 documents. Real sentences are nearer to one another than these.
 func BenchmarkSearchCells(b *testing.B) {
 	for _, sentences := range []int{100_000, 1_000_000} {
 		b.Run(fmt.Sprint(sentences), func(b *testing.B) {

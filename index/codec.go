@@ -106,7 +106,7 @@ func decodeFingerprints(dst []concordat.Fingerprint, b []byte) ([]concordat.Fing
 }
 
 // appendSpans appends the stored form of the spans of one block: for each the distance from the
-// end of the one before (from 0 for the first) and the length, as uvarints. Blocks whose spans are
+// end of the previous one (from 0 for the first) and the length, as uvarints. Blocks whose spans are
 // all empty and at 0 store nothing. The spans must be ordered and disjoint.
 func appendSpans(b []byte, ss []concordat.Sentence) []byte {
 	none := true

@@ -11,8 +11,8 @@ import (
 	"concordat/internal/indextest"
 )
 
-// The decoders read bytes from disk: damaged ones must give an error, never a panic, and what they
-// accept must be what the encoder writes.
+// The decoders read bytes from disk: damaged ones must give an error, never a panic, and what they accept must be what the encoder
+// writes.
 
 func FuzzFingerprints(f *testing.F) {
 	g := indextest.NewGenerator(1, 1)
@@ -102,7 +102,7 @@ func FuzzText(f *testing.F) {
 func FuzzHeader(f *testing.F) {
 	f.Add([]byte(`{"format":1}`))
 	f.Fuzz(func(t *testing.T, b []byte) {
-		// Only a header whose checksum holds is taken.
+		// Only a header with a valid checksum is accepted.
 		dir := t.TempDir()
 		if err := writeBytes(dir, b); err != nil {
 			t.Skip(err)

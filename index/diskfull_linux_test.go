@@ -16,8 +16,8 @@ import (
 	"concordat/internal/indextest"
 )
 
-// TestDiskFull fills a small file system: what was acknowledged stays, Put says ErrDiskFull, and
-// the same Put succeeds once there is room.
+// TestDiskFull fills a small file system: what was acknowledged stays, Put returns ErrDiskFull, and the same Put succeeds once
+// there is room.
 func TestDiskFull(t *testing.T) {
 	for _, reserve := range []uint64{8 << 20, 0} {
 		t.Run(fmt.Sprintf("reserve %d MB", reserve>>20), func(t *testing.T) {
@@ -27,7 +27,7 @@ func TestDiskFull(t *testing.T) {
 	}
 }
 
-// TestDiskStaysFull: what waits for a disk that stays full ends with its context, and no shard is begun there.
+// TestDiskStaysFull: calls waiting for a disk that stays full end with their context, and no shard is created there.
 func TestDiskStaysFull(t *testing.T) {
 	dir := smallDisk(t)
 	s := open(t, filepath.Join(dir, "shard"), Options{Site: indextest.Site, Shard: "00", Scheme: indextest.Scheme, Logged: true})
@@ -104,7 +104,7 @@ func diskFull(t *testing.T, dir, ballast string, reserve uint64) {
 	if err := os.Remove(ballast); err != nil {
 		t.Fatal(err)
 	}
-	// A merge in the background may be quicker to take the room, and gives it back when it is done.
+	// A merge in the background may take the room first, and returns it when done.
 	for try := 0; ; try++ {
 		err := s.Put(t.Context(), refused...)
 		if err == nil {

@@ -87,7 +87,7 @@ func readDocument(snapshot *scorch.IndexSnapshot, number uint32) (*concordat.Doc
 }
 
 // Documents yields all documents with their texts, by library and identity. Documents put or
-// deleted during the call may be included or not. After an error the iteration goes on with the
+// deleted during the call may be included or not. After an error the iteration continues with the
 // next document.
 func (s *Shard) Documents(ctx context.Context) iter.Seq2[*concordat.Document, error] {
 	return s.documents(ctx, func(key) bool { return true })

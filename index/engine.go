@@ -74,11 +74,11 @@ func asyncError(err error, path string) {
 		return
 	}
 	if errors.Is(err, scorch.ErrAsyncPanic) {
-		// The goroutine has ended and will not come back; a Batch would wait for it for ever.
+		// The goroutine has ended and will not come back; a Batch would wait for it forever.
 		e.fail(err)
 		return
 	}
-	// The persister and the merger retry at once and for ever. They call this function themselves, so waiting
+	// The persister and the merger retry at once and forever. They call this function themselves, so waiting
 	// here keeps them from filling a processor, the disk's time and the log.
 	select {
 	case <-time.After(e.retries.next(time.Now())):
@@ -86,7 +86,7 @@ func asyncError(err error, path string) {
 	}
 }
 
-// Pauses between attempts of a background goroutine that fails: each twice the one before.
+// Pauses between attempts of a background goroutine that fails: each twice the previous one.
 const (
 	leastRetry = 50 * time.Millisecond
 	maxRetry   = time.Second
@@ -189,7 +189,7 @@ func startEngine(dir string, o engineOptions) (*engine, error) {
 		"path":                   dir,
 		"read_only":              o.readOnly,
 		"unsafe_batch":           o.early,
-		"bolt_timeout":           "1s", // without it a second opener waits for ever
+		"bolt_timeout":           "1s", // without it a second opener waits forever
 		"asyncErrorCallbackName": asyncCallback,
 		"segmentConfig":          map[string]any{stockKey: o.stock},
 	}
@@ -235,7 +235,7 @@ func (e *engine) batch(b *bleve.Batch) error {
 		e.forgetTable()
 	}
 	done := make(chan error, 1)
-	// If the persister dies, Batch waits for ever; its goroutine is given up then.
+	// If the persister dies, Batch waits forever; its goroutine is given up then.
 	go func() { done <- guard(func() error { return e.scorch.Batch(b) }) }()
 	select {
 	case err := <-done:

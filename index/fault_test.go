@@ -20,7 +20,7 @@ import (
 	"concordat/internal/indextest"
 )
 
-// The test binary serves as the child that is killed.
+// The test binary also serves as the child that is killed.
 const (
 	childEnv  = "CONCORDAT_INDEX_CHILD" // folder of the child's shard
 	childRole = "CONCORDAT_INDEX_ROLE"
@@ -37,8 +37,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// child puts documents for ever and prints a line for each batch it was told is durable; as
-// "holder" it only keeps the shard open, and as "stock" it knows Bleve alone.
+// child puts documents forever and prints a line for each batch reported as durable; as "holder" it only keeps the shard open, and
+// as "stock" it uses Bleve alone.
 func child(dir, role string) error {
 	if role == "stock" {
 		return stockChild(dir, os.Getenv(childCopy))
@@ -99,9 +99,8 @@ func startChild(t *testing.T, dir, role string) (*exec.Cmd, *bufio.Scanner) {
 	return c, bufio.NewScanner(out)
 }
 
-// TestKill kills a writing process at random moments: nothing it acknowledged is lost, no
-// document is there in part, and the answers are those of the store, also where the table file of an earlier state has come
-// back, as after a loss of power.
+// TestKill kills a writing process at random moments: nothing acknowledged is lost, no document is there in part, and the answers
+// are those of the store, even if the table file of an earlier state has come back, as after a power failure.
 func TestKill(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "shard")
 	seed := uint64(time.Now().UnixNano())
@@ -120,7 +119,7 @@ func TestKill(t *testing.T) {
 			last = n
 			acknowledged[n] = true
 		}
-		// Somewhere in the batch after.
+		// Somewhere in the next batch.
 		time.Sleep(time.Duration(r.IntN(20)) * time.Millisecond)
 		if err := c.Process.Kill(); err != nil {
 			t.Fatal(err)
@@ -143,7 +142,7 @@ func TestKill(t *testing.T) {
 		if table, err = os.ReadFile(filepath.Join(dir, tableName)); err != nil {
 			t.Fatal(err)
 		}
-		next = last + 2 // the batch after may be there too
+		next = last + 2 // the next batch may be there too
 	}
 }
 
@@ -172,7 +171,7 @@ func checkAfterKill(t *testing.T, dir string, last int, acknowledged map[int]boo
 		for i, p := range crashBatch(batch)[:10] {
 			d, err := s.Document(t.Context(), crashRef(batch, i))
 			if i == 0 && batch%3 == 1 {
-				// Deleted by the batch after; without its acknowledgement it may be there or not.
+				// Deleted by the next batch; without its acknowledgement it may or may not be there.
 				if acknowledged[batch+1] && !errors.Is(err, concordat.ErrNotFound) {
 					t.Errorf("%s: deleted document of batch %d: %v, want ErrNotFound", when, batch, err)
 				}
@@ -211,7 +210,7 @@ func TestLocked(t *testing.T) {
 	if !lines.Scan() {
 		t.Fatal("the child did not open the shard")
 	}
-	for _, o := range []Options{testOptions, {ReadOnly: true}} { // which would wait for ever, if they waited
+	for _, o := range []Options{testOptions, {ReadOnly: true}} { // which would wait forever, if they waited
 		if _, err := Open(dir, o); !errors.Is(err, concordat.ErrLocked) {
 			t.Errorf("Open beside another process: %v, want ErrLocked", err)
 		}
@@ -466,7 +465,7 @@ func TestFoolishFolder(t *testing.T) {
 	}
 }
 
-// TestInterruptedCreation: what a killed first Open leaves is taken for nothing.
+// TestInterruptedCreation: the remains of a killed first Open are taken for an empty folder.
 func TestInterruptedCreation(t *testing.T) {
 	dir := t.TempDir()
 	open(t, dir, testOptions).Close()
@@ -479,7 +478,7 @@ func TestInterruptedCreation(t *testing.T) {
 	}
 }
 
-// TestBackgroundPanic: a goroutine of Bleve that dies makes every further call fail, at once.
+// TestBackgroundPanic: after a goroutine of Bleve dies, every further call fails at once.
 func TestBackgroundPanic(t *testing.T) {
 	s := open(t, t.TempDir(), testOptions)
 	g := indextest.NewGenerator(1, 1)

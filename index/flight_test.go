@@ -10,8 +10,8 @@ import (
 	"concordat"
 )
 
-// TestFlights asks questions together and one by one, of a shard with several levels, fresh sentences and dead
-// documents: the answers are the same.
+// TestFlights asks questions together and one by one, of a shard with several levels, fresh sentences and deleted documents: the
+// answers are the same.
 func TestFlights(t *testing.T) {
 	s := open(t, t.TempDir(), testOptions)
 	r := rand.New(rand.NewPCG(12, 1))
@@ -88,8 +88,8 @@ func TestFlights(t *testing.T) {
 	}
 }
 
-// TestFlightsBounded: what a look-up holds does not grow with the number of questions of a query, so that thousands of
-// documents can be asked in one.
+// TestFlightsBounded: the memory of a look-up does not grow with the number of questions of a query, so thousands of documents can
+// be asked in one.
 func TestFlightsBounded(t *testing.T) {
 	fps, occs := randomOccurrences(20_000)
 	v := &view{levels: []*level{newLevel(fps, occs)}}

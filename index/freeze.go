@@ -13,7 +13,7 @@ import (
 	"concordat"
 )
 
-// Frozen is the state of a shard at one moment; a copy of it can be written while the shard goes on. Its
+// Frozen is the state of a shard at one moment; a copy of it can be written while the shard continues. Its
 // segments stay on the disk until Close. It is for one goroutine.
 type Frozen struct {
 	shard  *Shard

@@ -90,7 +90,7 @@ func (l *loader) visit(id []byte, fields map[string][]byte) error {
 			return fmt.Errorf("document %d: %w", number, err)
 		}
 		if l.metas[number] != nil {
-			return fmt.Errorf("document %d is there twice: %w", number, errStored)
+			return fmt.Errorf("document %d appears twice: %w", number, errStored)
 		}
 		m.cells = slices.Clone(m.cells)
 		l.metas[number] = m
@@ -129,7 +129,7 @@ func (s *state) fill(l *loader) error {
 			return err
 		}
 		if s.byKey[d.key] != nil {
-			return fmt.Errorf("document %s/%s is there twice: %w", d.key.library, d.key.id, errStored)
+			return fmt.Errorf("document %s/%s appears twice: %w", d.key.library, d.key.id, errStored)
 		}
 		slot := uint32(len(s.view.docs))
 		d.library = s.library(d.key.library)

@@ -224,7 +224,7 @@ func (k *lookup) verify(b *band, i int, s span, p uint32, f concordat.Fingerprin
 	k.out = append(k.out, found{concordat.Fingerprint{f[0] ^ diff[0], f[1] ^ diff[1]}, number, p, i, d})
 }
 
-// resolve turns positions in bands, of what search has reported, into entries. Done for many at a time, their loads do
+// resolve turns positions in bands, of what search has reported, into entries. When this is done for many at a time, their loads do
 // not wait for one another.
 func (k *lookup) resolve(out []found, levels []*level) {
 	for n := range out {

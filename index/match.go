@@ -11,7 +11,7 @@ import (
 )
 
 // Match answers q from the derived table. It sees every document whose Put had returned when it
-// was called, whole, and of those that are being put, each whole or not at all.
+// was called, whole, and of those that are being put, each completely or not at all.
 func (s *Shard) Match(ctx context.Context, q *concordat.Query) (*concordat.Answer, error) {
 	a, _, err := s.MatchFound(ctx, q)
 	return a, err

@@ -11,8 +11,8 @@ import (
 	"concordat/internal/indextest"
 )
 
-// TestUnfit: a shard knows of each document whether its cells are known and whether it has any, after it was opened again too, and
-// names those of a library that are not as they ought to be.
+// TestUnfit: a shard knows of each document whether its cells are known and whether it has any, even after it was reopened, and
+// names those of a library that are not as they should be.
 func TestUnfit(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "shard")
 	open := func() *index.Shard {

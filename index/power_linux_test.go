@@ -17,7 +17,7 @@ import (
 	"concordat/internal/powertest"
 )
 
-// afterPowerLoss opens the shard that a machine finds under a name when its power is lost now.
+// afterPowerLoss opens the shard that a machine finds under a name if its power fails now.
 func afterPowerLoss(t *testing.T, d *powertest.Watched, name string, o Options) *Shard {
 	t.Helper()
 	s, err := Open(filepath.Join(d.Lost(), name), o)
@@ -28,7 +28,7 @@ func afterPowerLoss(t *testing.T, d *powertest.Watched, name string, o Options) 
 	return s
 }
 
-// TestPowerLoss takes the power away after each change that was acknowledged: the shard opens and holds it. The file system
+// TestPowerLoss cuts the power after each acknowledged change: the shard opens and holds it. The file system
 // is one of those that DESIGN.md names.
 func TestPowerLoss(t *testing.T) {
 	if !powertest.Alone(t) {
@@ -54,7 +54,7 @@ func TestPowerLoss(t *testing.T) {
 		t.Fatal(err)
 	}
 	sameAnswers(t, afterPowerLoss(t, d, "shard", testOptions), ps)
-	// What a merge wrote counts from the next change on.
+	// The result of a merge counts from the next change on.
 	more := someProfiles(50)[40:]
 	if err := s.Put(t.Context(), more...); err != nil {
 		t.Fatal(err)
@@ -62,7 +62,7 @@ func TestPowerLoss(t *testing.T) {
 	sameAnswers(t, afterPowerLoss(t, d, "shard", testOptions), append(ps, more...))
 }
 
-// TestPersistedPowerLoss: what Persisted names is found after a loss of power, for the log is cut up to there.
+// TestPersistedPowerLoss: what Persisted names is found after a power failure, because the log is cut up to there.
 func TestPersistedPowerLoss(t *testing.T) {
 	if !powertest.Alone(t) {
 		return
@@ -103,13 +103,13 @@ func TestPersistedPowerLoss(t *testing.T) {
 	}
 }
 
-// TestCopiesPowerLoss: a shard that Build or CopyTo has made is on the disk when they return, on any file system.
+// TestCopiesPowerLoss: a shard made by Build or CopyTo is on disk when they return, on any file system.
 func TestCopiesPowerLoss(t *testing.T) {
 	if !powertest.Alone(t) {
 		return
 	}
 	root := t.TempDir()
-	if err := os.Mkdir(filepath.Join(root, "copy"), 0o700); err != nil { // by the caller of CopyTo, whose matter its name is
+	if err := os.Mkdir(filepath.Join(root, "copy"), 0o700); err != nil { // by the caller of CopyTo, who is responsible for its name
 		t.Fatal(err)
 	}
 	ps := someProfiles(60)
@@ -125,8 +125,8 @@ func TestCopiesPowerLoss(t *testing.T) {
 	sameAnswers(t, afterPowerLoss(t, d, "copy", testOptions), ps)
 }
 
-// TestMergedPowerLoss: a merged segment is on the disk before the snapshot that names it, whether it is written from memory
-// or by way of files.
+// TestMergedPowerLoss: a merged segment is on disk before the snapshot that names it, whether it is written from memory or through
+// files.
 func TestMergedPowerLoss(t *testing.T) {
 	if !powertest.Alone(t) {
 		return

@@ -8,8 +8,8 @@ import (
 	"concordat/internal/cputime"
 )
 
-// TestPrefetch: the layouts that the instructions know are those of the types, and they may be given any
-// group and any span. Answers cannot depend on them; TestTable runs with them and, with the tag purego, without.
+// TestPrefetch: the layouts that the instructions assume are those of the types, and they accept any group and any span. Answers
+// cannot depend on them; TestTable runs with them and, with the tag purego, without.
 func TestPrefetch(t *testing.T) {
 	var s span
 	if unsafe.Sizeof(s) != 16 || unsafe.Offsetof(s.lo) != 0 || unsafe.Offsetof(s.hi) != 4 || recBytes != 10 || unsafe.Sizeof(group{}) != 20 {

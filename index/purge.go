@@ -79,9 +79,9 @@ func (s *Shard) segmentFiles() ([]string, error) {
 	return names, err
 }
 
-// awaitRemoval waits until none of the files is there any more. Scorch's persister removes them after it has stored a
-// snapshot, and then waits for the next: files that a reader released a moment later would stay until somebody writes,
-// so an empty batch makes it look again.
+// awaitRemoval waits until none of the files is there any more. Scorch's persister removes them after it has stored a snapshot and
+// then waits for the next one. Files that a reader released a moment later would stay until the next write, so an empty batch makes
+// it look again.
 func (s *Shard) awaitRemoval(ctx context.Context, names []string) error {
 	ctx, cancel := context.WithTimeout(ctx, purgeWait)
 	defer cancel()

@@ -32,8 +32,8 @@ func holding(t *testing.T, dir string, needle []byte) (out []string) {
 	return out
 }
 
-// TestPurge: after Delete the bytes of a document stay in its segment, after Purge they are gone, of
-// the text and of the fingerprints, and the others are as they were.
+// TestPurge: after Delete the bytes of a document stay in its segment; after Purge those of its text and fingerprints are gone, and
+// the other documents are unchanged.
 func TestPurge(t *testing.T) {
 	dir := t.TempDir()
 	o := testOptions
@@ -103,8 +103,8 @@ func TestPurge(t *testing.T) {
 	}
 }
 
-// TestPurgeOutlastsReader: while a reader holds old files a purge says so, and they go although it releases them when scorch's
-// persister has already looked for what it can remove.
+// TestPurgeOutlastsReader: while a reader holds old files a purge says so, and they are removed even if it releases them after
+// scorch's persister has looked for removable files.
 func TestPurgeOutlastsReader(t *testing.T) {
 	for _, logged := range []bool{false, true} {
 		o := testOptions

@@ -61,8 +61,8 @@ func testWords(r *rand.Rand) []concordat.TermCount {
 	return out
 }
 
-// dump writes what a segment holds in a form that does not depend on document numbers, and, unless
-// exact, not on occurrence numbers and not on dead documents.
+// dump writes what a segment holds in a form that does not depend on document numbers and, unless exact, not on occurrence numbers
+// or deleted documents.
 func dump(t *testing.T, s segment.Segment, dead *roaring.Bitmap, exact bool) []string {
 	t.Helper()
 	var out []string
@@ -121,8 +121,7 @@ func dump(t *testing.T, s segment.Segment, dead *roaring.Bitmap, exact bool) []s
 	return out
 }
 
-// TestSegment compares our segments with those that zap makes of the same documents, and merges by
-// either of segments by either.
+// TestSegment compares our segments with those that zap makes of the same documents, and merges of both kinds by both programs.
 func TestSegment(t *testing.T) {
 	sizes := []int{1, 2, 17, 5000}
 	if testing.Short() {
@@ -140,7 +139,7 @@ func TestSegment(t *testing.T) {
 	}
 }
 
-// FuzzSegment is TestSegment for documents of any seed and number, and any that are dead.
+// FuzzSegment is TestSegment for any seed and number of documents, and any deletions.
 func FuzzSegment(f *testing.F) {
 	f.Add(uint64(1), uint64(1), uint8(0), uint8(3))
 	f.Add(uint64(2), uint64(9), uint8(40), uint8(0))
@@ -204,7 +203,7 @@ func compareSegments(t *testing.T, a, b []bleve.Document) segment.Segment {
 	return made[0][0]
 }
 
-// checkNumbers checks where a merge says that each document went.
+// checkNumbers checks the new numbers that a merge reports for documents.
 func checkNumbers(t *testing.T, from []segment.Segment, drops []*roaring.Bitmap, numbers [][]uint64, to segment.Segment) {
 	t.Helper()
 	for i, s := range from {

@@ -145,7 +145,7 @@ func (s *Shard) open() error {
 		s.opt.Site, s.opt.Shard, s.opt.Scheme = h.Site, h.Shard, h.Scheme
 	}
 	if create {
-		// On a full disk what is made would be waited for for ever.
+		// On a full disk what is made would be waited for forever.
 		if err := s.room(0); err != nil {
 			return fmt.Errorf("create %s: %w", s.dir, err)
 		}
@@ -192,7 +192,7 @@ func (s *Shard) use() (done func(), err error) {
 }
 
 // Merge brings Bleve to one segment and the derived table to one level: smallest and fastest. It
-// rewrites the whole shard and needs as much free disk again; queries and writers go on.
+// rewrites the whole shard and needs as much free disk again; queries and writers continue.
 func (s *Shard) Merge(ctx context.Context) error {
 	done, err := s.use()
 	if err != nil {
@@ -212,7 +212,7 @@ func (s *Shard) Merge(ctx context.Context) error {
 }
 
 // CopyTo writes a copy of the shard, as of a moment during the call, into dir, which must be
-// absent or empty. Writers go on. After an error dir holds no valid shard.
+// absent or empty. Writers continue. After an error dir holds no valid shard.
 func (s *Shard) CopyTo(ctx context.Context, dir string) error {
 	f, err := s.Freeze()
 	if err != nil {

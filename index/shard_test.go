@@ -88,7 +88,7 @@ func TestRebuilding(t *testing.T) {
 	})
 }
 
-// TestChurn replaces and deletes documents many times: memory keeps what lives and little more.
+// TestChurn replaces and deletes documents many times: memory holds what is alive and little more.
 func TestChurn(t *testing.T) {
 	s := open(t, t.TempDir(), testOptions)
 	g := indextest.NewGenerator(6, 100)

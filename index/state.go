@@ -49,8 +49,8 @@ func (d *document) span(ordinal uint32) (concordat.Span, error) {
 	return spanAt(d.spans[d.blocks[ordinal/size]:d.blocks[ordinal/size+1]], int(ordinal%size))
 }
 
-// view is the snapshot that one Match sees. The slices only ever grow beyond the view's length, so that a view
-// stays as it is while others go on.
+// view is the snapshot that one Match sees. The slices only ever grow beyond the view's length, so a view does not change while
+// others continue.
 type view struct {
 	epoch     uint64
 	docs      []*document // occurrence.doc points here

@@ -23,8 +23,8 @@ import (
 	"concordat/internal/indextest"
 )
 
-// TestStockSegments runs the contract on a shard whose segments Bleve writes at one opening and this package at the next,
-// and merges of both by either.
+// TestStockSegments runs the contract on a shard whose segments are written alternately by Bleve and by this package, with merges
+// of both by either.
 func TestStockSegments(t *testing.T) {
 	o := testOptions
 	o.StockSegments = true
@@ -93,9 +93,8 @@ func TestStockSetting(t *testing.T) {
 	}
 }
 
-// TestStockBleve kills a process that writes, and gives what it leaves to another that knows Bleve alone: it opens the store,
-// finds in it every band value where the fingerprints say, adds, replaces, removes, merges and copies. Store and copy
-// are shards again.
+// TestStockBleve kills a writing process and gives its files to another that knows Bleve alone: it opens the store, finds every
+// band value that the fingerprints imply, adds, replaces, removes, merges and copies. Store and copy are shards again.
 func TestStockBleve(t *testing.T) {
 	dir, copied := filepath.Join(t.TempDir(), "shard"), filepath.Join(t.TempDir(), "copy")
 	c, lines := startChild(t, dir, "0")
@@ -113,7 +112,7 @@ func TestStockBleve(t *testing.T) {
 		last, _ = strconv.Atoi(lines.Text())
 	}
 	_ = c.Wait()                                                 // killed, so never nil
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // Bleve whose goroutines have died waits for ever
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // Bleve whose goroutines have died waits forever
 	defer cancel()
 	c = exec.CommandContext(ctx, os.Args[0])
 	c.Env = append(os.Environ(), childEnv+"="+dir, childRole+"=stock", childCopy+"="+copied)
@@ -299,8 +298,8 @@ func holders(snapshot *scorch.IndexSnapshot, field string) (map[string][]string,
 	}
 }
 
-// TestPinned: the modules on whose insides this package leans are the ones it was checked with; DESIGN.md lists them. With
-// others: run the tests of that list, then write the new ones there.
+// TestPinned: the modules on whose internals this package relies are the ones with which it was checked; DESIGN.md lists them. For
+// others, run the tests of that list, then record the new versions there.
 func TestPinned(t *testing.T) {
 	design, err := os.ReadFile("DESIGN.md")
 	if err != nil {

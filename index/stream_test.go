@@ -19,8 +19,7 @@ import (
 	"concordat/internal/suite"
 )
 
-// TestStream: a merge by way of files writes the bytes of one in memory, whatever the ranges of terms, and
-// leaves nothing else behind.
+// TestStream: a merge through files writes the same bytes as one in memory, whatever the ranges of terms, and leaves nothing else.
 func TestStream(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))
 	c := new(counters)
@@ -121,7 +120,7 @@ func (s closing) VisitStoredFields(n uint64, visit segment.StoredFieldValueVisit
 	return s.Segment.VisitStoredFields(n, visit)
 }
 
-// TestMergeEnds: a merge that is closed when all documents are read writes no dictionaries any more.
+// TestMergeEnds: a merge that is closed after all documents were read no longer writes dictionaries.
 func TestMergeEnds(t *testing.T) {
 	for name, p := range map[string]*plugin{"memory": {maxMerge: maxMerge}, "files": {terms: 100}} {
 		made, _, err := p.New(testEntries(rand.New(rand.NewPCG(1, 1)), 0, 50, new(counters)))
@@ -140,7 +139,7 @@ func TestMergeEnds(t *testing.T) {
 	}
 }
 
-// TestSinkFull: after a failed write nothing more is gathered in memory, and no further document is read.
+// TestSinkFull: after a failed write nothing more is collected in memory, and no further document is read.
 func TestSinkFull(t *testing.T) {
 	f, err := os.CreateTemp(t.TempDir(), "")
 	if err != nil {
@@ -168,7 +167,7 @@ func TestSinkFull(t *testing.T) {
 	}
 }
 
-// TestPrintFile: the second file of a merge is seen by nobody, so that a death leaves nothing of it.
+// TestPrintFile: the second file of a merge has no name on disk, so a crash leaves nothing of it.
 func TestPrintFile(t *testing.T) {
 	dir := t.TempDir()
 	p, err := newPrintFile(filepath.Join(dir, "a.zap.prints"), 10)

@@ -64,7 +64,7 @@ type band struct {
 }
 
 // group says where the 16 buckets of neighbouring values stand: bucket k ends at base+ends[k] and
-// begins where the one before ends. In a group of more than bigGroup entries ends[15] is escape
+// begins where the previous one ends. In a group of more than bigGroup entries ends[15] is escape
 // and base is an index into big. 20 bytes for 16 buckets instead of 64.
 type group struct {
 	base uint32

@@ -15,7 +15,7 @@ func writeBytes(dir string, b []byte) error {
 	return os.WriteFile(filepath.Join(dir, headerName), b, 0o600)
 }
 
-// skewedOccurrences returns n sentences of which some lie in very big groups and buckets.
+// skewedOccurrences returns n sentences, some of them in very large groups and buckets.
 func skewedOccurrences(seed uint64, n int) ([]concordat.Fingerprint, []occurrence) {
 	r := rand.New(rand.NewPCG(seed, 5))
 	roots := make([]concordat.Fingerprint, 8)
@@ -38,7 +38,7 @@ func skewedOccurrences(seed uint64, n int) ([]concordat.Fingerprint, []occurrenc
 	return fps, occs
 }
 
-// TestTable compares look-ups in a level with a comparison of all with all.
+// TestTable compares look-ups in a level with a comparison of all entries.
 func TestTable(t *testing.T) {
 	sizes, queries := []int{0, 1, 300, 6000}, 60
 	if testing.Short() {

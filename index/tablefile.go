@@ -393,7 +393,7 @@ func (s *Shard) readTable(path string) error {
 	for i, d := range docs {
 		if s.byKey[d.key] != nil {
 			s.state.reset()
-			return fmt.Errorf("document %d is there twice: %w", i, errStored)
+			return fmt.Errorf("document %d appears twice: %w", i, errStored)
 		}
 		d.library = s.library(d.key.library)
 		s.enter(d)

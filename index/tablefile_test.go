@@ -81,7 +81,7 @@ func answers(t *testing.T, s *Shard, asked []concordat.Fingerprint) []concordat.
 	return a.Matches
 }
 
-// TestWarm: a warm start answers as a cold one, the first change removes the file, and a deleted document is never in it.
+// TestWarm: a warm start answers like a cold one, the first change removes the file, and a deleted document is never in it.
 func TestWarm(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, tableName)
@@ -124,7 +124,7 @@ func TestWarm(t *testing.T) {
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	// The table of an earlier state is not taken, and its deleted document does not come back.
+	// The table of an earlier state is not used, and its deleted document does not come back.
 	if b, err := os.ReadFile(path); err != nil || bytes.Contains(b, []byte("title of 8")) {
 		t.Errorf("the table after a deletion is absent or holds it (%v)", err)
 	}
@@ -182,13 +182,13 @@ func TestColdKeepsNoTable(t *testing.T) {
 	}
 }
 
-// TestWarmLogged: a record of the log that changes no document leaves the table as it is, also where the process dies; one that
-// does removes it.
+// TestWarmLogged: a log record that changes no document leaves the table unchanged, even if the process dies; one that does removes
+// it.
 func TestWarmLogged(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, tableName)
 	asked := warmShard(t, dir)
-	merged := openWarm(t, dir, warmOptions()) // else it happens in the background, and makes another table
+	merged := openWarm(t, dir, warmOptions()) // otherwise it happens in the background, and makes another table
 	if err := errors.Join(merged.Merge(t.Context()), merged.Close()); err != nil {
 		t.Fatal(err)
 	}
@@ -233,7 +233,7 @@ func TestWarmLogged(t *testing.T) {
 	}
 }
 
-// TestWarmDamaged: a table with a changed, missing or additional byte is noticed and derived anew.
+// TestWarmDamaged: a table with a changed, missing or additional byte is noticed and derived again.
 func TestWarmDamaged(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, tableName)
@@ -275,7 +275,7 @@ func TestWarmDamaged(t *testing.T) {
 	}
 }
 
-// TestTableNotKept: a table that cannot be written, or for which there is no room, costs the next start time and nothing else.
+// TestTableNotKept: a table that cannot be written, or for which there is no room, costs only time at the next start.
 func TestTableNotKept(t *testing.T) {
 	for name, spoil := range map[string]func(*Shard) error{
 		"no room":    func(s *Shard) error { s.reserve = math.MaxUint64 / 4; return nil },
@@ -305,7 +305,7 @@ func TestTableNotKept(t *testing.T) {
 	}
 }
 
-// FuzzTable: whatever a table file holds under a right checksum and key, it is refused or can be asked.
+// FuzzTable: whatever a table file holds under a valid checksum and key, it is refused or can be asked.
 func FuzzTable(f *testing.F) {
 	var key [32]byte
 	fps, occs := skewedOccurrences(3, 300)
@@ -333,7 +333,7 @@ func FuzzTable(f *testing.F) {
 	f.Add(uint32(0), uint64(0), uint32(0), uint64(0))
 	f.Add(uint32(tableHead-64), uint64(1<<40), uint32(9), uint64(7))
 	f.Add(uint32(tableHead+2), uint64(200), uint32(valid.Len()-100), uint64(1<<63))
-	// The file is as large as five tables of groups: what varies are two words of it.
+	// The file is as large as five tables of groups; two words of it vary.
 	f.Fuzz(func(t *testing.T, at1 uint32, x1 uint64, at2 uint32, x2 uint64) {
 		b := bytes.Clone(valid.Bytes())
 		body := b[len(tableMagic)+32 : len(b)-4]

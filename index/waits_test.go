@@ -18,7 +18,7 @@ func openLogged(t *testing.T) *Shard {
 	return open(t, t.TempDir(), o)
 }
 
-// TestCloseDuringPurge: a Close that begins while Purge is under way waits for it, and Purge does not wait for the Close.
+// TestCloseDuringPurge: a Close that begins during Purge waits for it, and Purge does not wait for the Close.
 func TestCloseDuringPurge(t *testing.T) {
 	s := openLogged(t)
 	change := Change{Put: indextest.NewGenerator(1, 3).Profile("l", "d", 30)}
@@ -43,11 +43,11 @@ func TestCloseDuringPurge(t *testing.T) {
 	}
 }
 
-// TestApplyEnds: an Apply that waits for the disk, which may be full for ever, ends with its context.
+// TestApplyEnds: an Apply waiting for the disk, which may be full forever, ends with its context.
 func TestApplyEnds(t *testing.T) {
 	s := openLogged(t)
 	s.logged.mu.Lock()
-	s.logged.batches += 2 * hurryBatches // as if the persister got nowhere
+	s.logged.batches += 2 * hurryBatches // as if the persister made no progress
 	s.logged.mu.Unlock()
 	cause := errors.New("enough")
 	ctx, cancel := context.WithCancelCause(t.Context())

@@ -12,8 +12,7 @@ import (
 	"concordat/internal/cputime"
 )
 
-// TestLengthCode: codes rise with the length, come back as the four highest digits, and fit a byte
-// of a uvarint.
+// TestLengthCode: codes rise with the length, decode to its four highest digits, and fit a byte of a uvarint.
 func TestLengthCode(t *testing.T) {
 	last := -1
 	for n := 0; n < 1<<19; n++ {
@@ -48,7 +47,7 @@ func (g *givenWords) next() (uint32, []posting, bool, error) {
 	return term, []posting{{0, 1, 1}}, true, nil
 }
 
-// TestWordOrder: a dictionary that does not ascend is refused, not merged into another.
+// TestWordOrder: a dictionary that is not in ascending order is refused, not merged into another.
 func TestWordOrder(t *testing.T) {
 	for _, c := range []struct {
 		terms []uint32

@@ -10,8 +10,8 @@ import (
 	"concordat/instance"
 )
 
-// TestAuditHead: the signed end of the audit is kept beside the store. A store whose last entries are gone, or others, does not
-// agree with it, and the head that shows it stays; so does one that another site signed.
+// TestAuditHead: the signed end of the audit is kept next to the store. A store whose last entries are missing or different does
+// not agree with it, and the head that shows this is kept; the same holds for one that another site signed.
 func TestAuditHead(t *testing.T) {
 	t.Setenv(instance.KeyFileVariable, "")
 	dir, ctx := create(t), t.Context()
@@ -46,7 +46,7 @@ func TestAuditHead(t *testing.T) {
 	must(o.KeepAuditHead(ctx))
 	must(o.Close())
 
-	// Somebody takes the last entries away, by whatever means, here by an older copy of the store.
+	// The last entries are removed, by whatever means, here by an older copy of the store.
 	must(os.WriteFile(filepath.Join(dir, instance.StoreName), earlier, 0o600))
 	o = open(t, dir, instance.StoreOnly)
 	for range 2 {
@@ -54,7 +54,7 @@ func TestAuditHead(t *testing.T) {
 			t.Errorf("entries are missing at the end: error %v, want ErrCorrupt", err)
 		}
 	}
-	// Others in their place do not hide it.
+	// Other entries in their place do not hide that.
 	for range 5 {
 		must(o.Audit(ctx, "nothing happened", nil))
 	}

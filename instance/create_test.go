@@ -9,7 +9,7 @@ import (
 	"concordat/profile"
 )
 
-// TestCreateLeavesConfig: settings that somebody wrote before, and that cannot be used, are refused and stay as they are.
+// TestCreateLeavesConfig: existing settings that cannot be used are refused and left as they are.
 func TestCreateLeavesConfig(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, instance.ConfigName)

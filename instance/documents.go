@@ -26,7 +26,7 @@ func (o *Instance) LibraryDocuments(ctx context.Context, lib concordat.LibraryID
 			for _, r := range rows {
 				d, err := o.Index.Document(ctx, concordat.Ref{Site: o.Site.ID(), Library: lib, Document: r.ID})
 				if errors.Is(err, concordat.ErrNotFound) {
-					continue // deleted meanwhile
+					continue // deleted in the meantime
 				}
 				if !yield(d, err) {
 					return

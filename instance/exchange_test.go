@@ -8,7 +8,7 @@ import (
 	"concordat/instance"
 )
 
-// TestFinishReindexUnknown: where it cannot be seen whether the next index is complete, the present one stays where it is.
+// TestFinishReindexUnknown: if it cannot be determined whether the next index is complete, the present one stays in place.
 func TestFinishReindexUnknown(t *testing.T) {
 	dir := t.TempDir()
 	kept := filepath.Join(dir, instance.IndexName, "segment")

@@ -42,7 +42,7 @@ func (o *Instance) fillCluster(ctx context.Context, log *slog.Logger) error {
 		return fmt.Errorf("index of one machine: %w", err)
 	}
 	all := from.Stats().Documents
-	log.Info("documents of one machine move into the shards", "documents", all)
+	log.Info("moving documents of one machine into the shards", "documents", all)
 	n, told := 0, time.Now()
 	for docs, err := range Batches(from.Documents(ctx), fillBatch) {
 		if err == nil {
@@ -54,7 +54,7 @@ func (o *Instance) fillCluster(ctx context.Context, log *slog.Logger) error {
 		}
 		if n += len(docs); time.Since(told) > 10*time.Second {
 			told = time.Now()
-			log.Info("documents of one machine move into the shards", "done", n, "documents", all)
+			log.Info("moving documents of one machine into the shards", "done", n, "documents", all)
 		}
 	}
 	if err := from.Close(); err != nil {

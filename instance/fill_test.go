@@ -8,7 +8,8 @@ import (
 	"concordat/site/compare"
 )
 
-// TestFillPanics: a document that meets a fault of the program while documents move into the shards ends that step, not the process.
+// TestFillPanics: a document that triggers a fault of the program while documents move into the shards ends that step, not the
+// process.
 func TestFillPanics(t *testing.T) {
 	o := &Instance{} // without a node that could be asked for the document
 	err := o.fillDocuments(t.Context(), []*concordat.Document{{ID: "a"}})

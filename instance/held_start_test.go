@@ -22,7 +22,8 @@ import (
 	"concordat/internal/storetest"
 )
 
-// TestKeysOrSaid: each statement of the store that fails while a site makes its keys and its first card is told, the last ones too.
+// TestKeysOrSaid: each statement of the store that fails while a site makes its keys and its first card is reported, including the
+// last ones.
 func TestKeysOrSaid(t *testing.T) {
 	o := open(t, create(t), instance.StoreOnly)
 	defer o.Close()
@@ -46,8 +47,8 @@ func TestKeysOrSaid(t *testing.T) {
 	}
 }
 
-// TestRemainsEndTheStart: what was cut short and cannot be removed ends the start, which would else leave text behind that was said
-// to be gone.
+// TestRemainsEndTheStart: remains that cannot be removed end the start, because otherwise text that was reported as gone would
+// stay.
 func TestRemainsEndTheStart(t *testing.T) {
 	dir := create(t)
 	if err := os.WriteFile(filepath.Join(dir, instance.OriginalsName), nil, 0o600); err != nil { // in place of a folder
@@ -57,7 +58,7 @@ func TestRemainsEndTheStart(t *testing.T) {
 	if err == nil {
 		_ = o.Close()
 	}
-	if err == nil || !strings.Contains(err.Error(), "remove what interrupted work left") {
+	if err == nil || !strings.Contains(err.Error(), "remove leftovers of interrupted work") {
 		t.Errorf("opened with remains: %v", err)
 	}
 }
@@ -94,8 +95,8 @@ func TestCloseEndsConnections(t *testing.T) {
 	}
 }
 
-// TestRemovedNodeLeavesNothing: a machine that was taken out of its cluster does not start, and leaves no session at the
-// coordinator, which would count it as there until it falls silent.
+// TestRemovedNodeLeavesNothing: a machine that was removed from its cluster does not start, and leaves no session at the
+// coordinator, which would count it as present until it falls silent.
 func TestRemovedNodeLeavesNothing(t *testing.T) {
 	dir := create(t)
 	trust := filepath.Join(dir, instance.ClusterName)
@@ -142,7 +143,7 @@ func TestRemovedNodeLeavesNothing(t *testing.T) {
 	}
 }
 
-// TestWhoDeletes: of the processes of a cluster one deletes, and leaves a deletion to no other; a process alone does too.
+// TestWhoDeletes: one of the processes of a cluster deletes, and leaves no deletion to another; a single process does so too.
 func TestWhoDeletes(t *testing.T) {
 	o := &instance.Instance{}
 	if o.OtherProcessDeletes() {

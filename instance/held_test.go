@@ -21,8 +21,8 @@ import (
 	"concordat/store"
 )
 
-// TestHoldsSite: a folder holds a site once one was made there, and none without its configuration or its store; what cannot be read
-// is an error and no answer.
+// TestHoldsSite: a folder holds a site once one was created there, and none without its configuration or its store; unreadable
+// parts are an error, not an answer.
 func TestHoldsSite(t *testing.T) {
 	dir := create(t)
 	holds := func(dir string, want bool) {
@@ -42,7 +42,7 @@ func TestHoldsSite(t *testing.T) {
 	}
 }
 
-// TestFreeSpace: of a disk no more is free than there is.
+// TestFreeSpace: a disk has no more free space than space.
 func TestFreeSpace(t *testing.T) {
 	free, all, err := instance.FreeSpace(t.TempDir())
 	if err != nil || free <= 0 || free > all {
@@ -53,8 +53,8 @@ func TestFreeSpace(t *testing.T) {
 	}
 }
 
-// TestReadBounded: a file of as many bytes as may be is read whole, one of a byte more is refused, and one that is not there is said
-// not to be there.
+// TestReadBounded: a file of the maximum size is read completely, one that is a byte larger is refused, and a missing one is
+// reported as missing.
 func TestReadBounded(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "file")
 	for n, want := range map[int]error{0: nil, 100: nil, 101: concordat.ErrInvalid} {
@@ -70,8 +70,8 @@ func TestReadBounded(t *testing.T) {
 	}
 }
 
-// TestStrictestForward: a check says what partners are asked; if it does not, the strictest of its libraries says it, and if it names
-// none, the site.
+// TestStrictestForward: a check says what partners are asked; if it does not, the strictest of its libraries decides, and if it
+// names none, the site does.
 func TestStrictestForward(t *testing.T) {
 	o := open(t, create(t), instance.StoreOnly)
 	defer o.Close()
@@ -117,8 +117,8 @@ func rowOf(o *instance.Instance, id concordat.DocumentID) store.DocumentRow {
 	return store.DocumentRow{Library: "theses", ID: id, Hash: strings.Repeat("0", 64), Scheme: o.Profiler.Scheme(), Added: time.Now()}
 }
 
-// TestDocumentsFromAfar: the documents of a library whose index another machine has come one after another, without those that were
-// deleted meanwhile, and no more are fetched than are wanted.
+// TestDocumentsFromAfar: the documents of a library whose index is on another machine are returned one after another, without those
+// deleted in the meantime, and no more are fetched than wanted.
 func TestDocumentsFromAfar(t *testing.T) {
 	o := open(t, create(t), instance.StoreOnly)
 	defer o.Close()
@@ -149,8 +149,8 @@ func TestDocumentsFromAfar(t *testing.T) {
 	}
 }
 
-// TestAuthorityIsNamed: who has the key of the cluster's authority is this node, else a live one; if that is away it is named, and
-// never a node that has no key.
+// TestAuthorityIsNamed: the holder of the key of the cluster's authority is this node, otherwise a live one; if the holder is away,
+// that node is named, and never one without the key.
 func TestAuthorityIsNamed(t *testing.T) {
 	l := &cluster.Layout{Members: map[coord.NodeID]cluster.Member{"a": {}, "b": {Authority: true}, "c": {}}}
 	live := func(ids ...coord.NodeID) *coord.View {
@@ -176,7 +176,7 @@ func TestAuthorityIsNamed(t *testing.T) {
 	says(live("a"), "no node has the key")
 }
 
-// TestStoreAloneSettlesNothing: who opens the store of a site alone leaves what was half taken in to who has the index too.
+// TestStoreAloneSettlesNothing: who opens the store of a site alone leaves what was half added to the process that has the index.
 func TestStoreAloneSettlesNothing(t *testing.T) {
 	dir := create(t)
 	o := open(t, dir, instance.StoreOnly)
@@ -202,8 +202,8 @@ func TestStoreAloneSettlesNothing(t *testing.T) {
 	}
 }
 
-// TestSettingsOfAllNodesHold: a node starts with the settings of its cluster as it saw them last; those that name no key of this
-// program, or that cannot be read, end the start.
+// TestSettingsOfAllNodesHold: a node starts with the cluster's settings as it last saw them; settings that name unknown keys, or
+// cannot be read, end the start.
 func TestSettingsOfAllNodesHold(t *testing.T) {
 	dir := create(t)
 	path := filepath.Join(dir, instance.ClusterName, "settings.json")
@@ -225,8 +225,8 @@ func TestSettingsOfAllNodesHold(t *testing.T) {
 	}
 }
 
-// TestSharedKeystore: a change of the keystore that all nodes share which fails changes nothing and says so, and a node's own copy
-// that others may read is not given to the nodes.
+// TestSharedKeystore: a failed change of the keystore that all nodes share changes nothing and says so, and a node's own copy that
+// others may read is not given to the nodes.
 func TestSharedKeystore(t *testing.T) {
 	o := open(t, create(t), instance.StoreOnly)
 	defer o.Close()
@@ -264,7 +264,7 @@ func TestSharedKeystore(t *testing.T) {
 	}
 }
 
-// TestCopyOfStateIsWhole: a copy of the site for a backup that lacks its index, for there was no room for it, is no copy.
+// TestCopyOfStateIsWhole: a copy of the site for a backup that lacks its index, because there was no room for it, is not a copy.
 func TestCopyOfStateIsWhole(t *testing.T) {
 	o := open(t, create(t), instance.WithIndex)
 	defer o.Close()

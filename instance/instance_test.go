@@ -32,7 +32,7 @@ func open(t *testing.T, dir string, mode instance.Mode) *instance.Instance {
 	return o
 }
 
-// TestOpen: a site takes documents in and finds them after it was opened again.
+// TestOpen: a site adds documents and finds them after it was reopened.
 func TestOpen(t *testing.T) {
 	dir := create(t)
 	o := open(t, dir, instance.WithIndex)
@@ -61,7 +61,7 @@ func TestOpen(t *testing.T) {
 	}
 }
 
-// TestLocked: one process at a time has the index; the store can be read beside it.
+// TestLocked: only one process at a time has the index; others can still read the store.
 func TestLocked(t *testing.T) {
 	dir := create(t)
 	o := open(t, dir, instance.WithIndex)
@@ -77,7 +77,7 @@ func TestLocked(t *testing.T) {
 	}
 }
 
-// TestUsage: what a person has to put right is a UsageError, and what is damaged is none.
+// TestUsage: what a person must correct is a UsageError, and damage is not.
 func TestUsage(t *testing.T) {
 	for name, damage := range map[string]struct {
 		do    func(dir string) error

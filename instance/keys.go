@@ -73,7 +73,7 @@ func OpenKeystore(dir string, ask Ask) (*Keystore, *crypto.Identity, error) {
 }
 
 // Update changes the identity in the keystore; see keyfile.Update. If nodes share the keystore, change may be called several
-// times, each time with what another node has changed meanwhile.
+// times, each time with what another node has changed in the meantime.
 func (k *Keystore) Update(ctx context.Context, change func(*crypto.Identity) (*crypto.Identity, error)) (*crypto.Identity, error) {
 	if k.Shared != nil {
 		return k.updateShared(ctx, change)
@@ -115,7 +115,7 @@ func findSecret(dir string, ask Ask, passphrase bool) (crypto.Secret, error) {
 			return s, err
 		}
 	}
-	return crypto.Secret{}, Usagef("no key for the keystore: %s is not there; name it with %s", strings.Join(paths, " or "), KeyFileVariable)
+	return crypto.Secret{}, Usagef("no key for the keystore: %s does not exist; name it with %s", strings.Join(paths, " or "), KeyFileVariable)
 }
 
 // PassphraseFrom reads a passphrase from the first line of a file that only its owner may read.

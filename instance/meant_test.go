@@ -13,8 +13,8 @@ import (
 	"concordat/store"
 )
 
-// TestCheckMeaning: the look at the index counts documents that lack cells of meaning and that have some too many, by the policies of
-// libraries. Of those that are known to have none it looks at the texts: some have no sentence of prose.
+// TestCheckMeaning: the check of the index counts documents that lack cells of meaning and those that have too many, by the
+// policies of libraries. For those known to have none it examines the texts: some have no sentence of prose.
 func TestCheckMeaning(t *testing.T) {
 	dir := create(t)
 	opened := func(meaning string) *instance.Instance {

@@ -100,7 +100,7 @@ func (o *Instance) Clustered() bool { return o.Config.Cluster.Coordinator != "" 
 func (o *Instance) Trust() (*cluster.Trust, error) {
 	t, err := cluster.LoadTrust(filepath.Join(o.Dir, ClusterName))
 	if errors.Is(err, concordat.ErrNotFound) {
-		return nil, Usagef("this machine belongs to no cluster: concordat cluster init makes one, concordat cluster join enters one: %w", err)
+		return nil, Usagef("this machine belongs to no cluster: concordat cluster init creates one, concordat cluster join joins one: %w", err)
 	}
 	if err == nil && string(t.Node) != o.Config.Cluster.Node {
 		err = Usagef("cluster.node is %q, the certificate of this machine says %q", o.Config.Cluster.Node, t.Node)

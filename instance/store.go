@@ -71,7 +71,7 @@ func (o *Instance) checkStore(ctx context.Context) error {
 	id, err := o.Store.Setting(ctx, siteSetting)
 	switch {
 	case errors.Is(err, concordat.ErrNotFound):
-		return Usagef("%s contains no site: make one with concordat init --store, or fill it with concordat store copy",
+		return Usagef("%s contains no site: create one with concordat init --store, or fill it with concordat store copy",
 			store.Redacted(o.Config.Store.URL))
 	case err == nil && id != string(o.Config.Site.ID):
 		return Usagef("%s is the store of site %s, not of %s", store.Redacted(o.Config.Store.URL), id, o.Config.Site.ID)

@@ -80,7 +80,7 @@ type labelPair struct {
 type labelText struct {
 	ID     concordat.DocumentID `json:"id"`
 	Title  string               `json:"title,omitempty"`
-	Cut    bool                 `json:"cut,omitempty"` // the text goes on
+	Cut    bool                 `json:"cut,omitempty"` // the text continues
 	Pieces []string             `json:"pieces"`
 }
 

@@ -20,7 +20,7 @@ import (
 	"concordat/screen"
 )
 
-// labelled is a page of three pairs, one of which holds what would be markup, in a folder of its own.
+// labelled is a page of three pairs, one of which contains text that resembles markup, in a folder of its own.
 func labelled(t *testing.T) (dir string, pairs []samplePair) {
 	t.Helper()
 	dir = t.TempDir()
@@ -59,7 +59,7 @@ func labelled(t *testing.T) (dir string, pairs []samplePair) {
 	return dir, pairs
 }
 
-// TestLabelInBrowser labels pairs with keys, leaves the page, goes on where it was, and saves a file that precision reads.
+// TestLabelInBrowser labels pairs with keys, leaves the page, continues where it left off, and saves a file that precision reads.
 func TestLabelInBrowser(t *testing.T) {
 	dir, pairs := labelled(t)
 	path := filepath.Join(dir, samplePage)
@@ -71,7 +71,8 @@ func TestLabelInBrowser(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	// reads waits until the text of what a selector finds, joined by |, is as wanted; a page that is loaded or was changed takes a while.
+	// reads waits until the text of the elements that a selector finds, joined by |, is as wanted; a page that is loaded or was
+	// changed takes a while.
 	reads := func(selector, what string, wanted func(string) bool) {
 		t.Helper()
 		var got string
@@ -107,7 +108,7 @@ func TestLabelInBrowser(t *testing.T) {
 	begins("#state", "Pair 3 of 3, 2 labelled")
 	is("#text-b mark", "2020")
 
-	// Another visit goes on here, each time, and a label can be changed.
+	// A later visit continues here, each time, and a label can be changed.
 	kept := `new Promise((resolve, reject) => { const opening = indexedDB.open("concordat labels"); opening.onerror = reject;
 		opening.onsuccess = () => { const all = opening.result.transaction("labels").objectStore("labels").count();
 			all.onsuccess = () => resolve(all.result); all.onerror = reject; } })`
@@ -166,7 +167,7 @@ func TestLabelInBrowser(t *testing.T) {
 	}
 }
 
-// TestLabelsRefused: what is no label of the sample is refused by its line.
+// TestLabelsRefused: a line that is not a label of the sample is refused by its number.
 func TestLabelsRefused(t *testing.T) {
 	pairs := []samplePair{{"pair", 1, 0, "a", "b"}, {"pair", 2, 3, "a", "c"}}
 	for text, want := range map[string]string{
@@ -190,8 +191,7 @@ func TestLabelsRefused(t *testing.T) {
 	}
 }
 
-// TestPrecisionLines: each distance is weighed by its pairs, and a distance without a deciding label leaves those above it
-// unsaid.
+// TestPrecisionLines: each distance is weighted by its pairs, and a distance without a deciding label leaves those above it open.
 func TestPrecisionLines(t *testing.T) {
 	h := sampleHeader{Pairs: []int{100, 0, 50}}
 	pairs := []samplePair{{"pair", 1, 0, "a", "b"}, {"pair", 2, 0, "a", "c"}, {"pair", 3, 2, "a", "d"}, {"pair", 4, 2, "b", "d"},
@@ -201,7 +201,7 @@ func TestPrecisionLines(t *testing.T) {
 	if *lines[0].Precision != 1 || *lines[2].Precision != 0.5 || lines[1].Precision != nil {
 		t.Errorf("precision at the distances: %+v", lines)
 	}
-	// 100 of 125 near-duplicates lie at distance 0; of the 150 pairs 125 are some.
+	// 100 of 125 near-duplicates lie at distance 0; 125 of the 150 pairs are near-duplicates.
 	if *lines[0].Recall != 0.8 || *lines[2].Recall != 1 || *lines[2].UpTo < 0.8333 || *lines[2].UpTo > 0.8334 {
 		t.Errorf("up to the distances: %+v", lines)
 	}

@@ -99,7 +99,7 @@ func (a *lab) screenSample(ctx context.Context, o *instance.Instance, path strin
 	if ids == nil {
 		return cli.Usagef("%s.ids is missing: the documents of the prints, as concordat screen prints writes them", path)
 	}
-	// Labels belong to the pairs beside them.
+	// Labels belong to the pairs next to them.
 	if _, err := os.Stat(filepath.Join(f.out, sampleLabels)); err == nil {
 		return cli.Usagef("%s has labels of an earlier sample: take another folder", f.out)
 	}

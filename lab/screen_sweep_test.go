@@ -89,7 +89,7 @@ func TestSweepOptions(t *testing.T) {
 	type option struct {
 		of      []string // where it is heeded
 		values  []string // each gives figures of its own
-		without []string // with these it is refused, since it would change nothing
+		without []string // refused with these, since it would change nothing
 	}
 	options := map[string]option{
 		"hash":       {onPairs, []string{"mix", "xxhash", "md5", "sha1", "sha256"}, append(onPairs, "--vary", "hash")},

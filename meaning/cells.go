@@ -150,7 +150,8 @@ func nearest2(a, b []ranked, shift, n int) []ranked {
 	n = min(n, len(a)*len(b))
 	out := make([]ranked, 0, n)
 	pair := func(i, k int) ranked { return rank(a[i].cell()<<shift|b[k].cell(), a[i].distance()+b[k].distance()) }
-	// A heap holds the first pair of each row of a that is not taken yet; a row is looked at once the one before has given a pair.
+	// A heap holds the first pair of each row of a that is not taken yet; a row is looked at once the previous one has given a
+	// pair.
 	type row struct {
 		next ranked
 		i, k int

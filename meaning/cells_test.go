@@ -35,7 +35,7 @@ func TestCellsGolden(t *testing.T) {
 	golden(t, "testdata/cells.txt", b.String())
 }
 
-// TestNear: the nearest cells are those that trying all cells finds, the nearest being the point's own.
+// TestNear: the nearest cells are the same as if all cells are tried, and the nearest is the point's own.
 func TestNear(t *testing.T) {
 	c := defaultCells(t)
 	r := rand.New(rand.NewPCG(1, 2))
@@ -71,7 +71,7 @@ func TestNear(t *testing.T) {
 	}
 }
 
-// TestDotRows: the products of rows have the bits that Dot gives, by instructions of the processor as without.
+// TestDotRows: the products of rows have the same bits as from Dot, with and without the processor's vector instructions.
 func TestDotRows(t *testing.T) {
 	r := rand.New(rand.NewPCG(2, 3))
 	var x Vector
@@ -92,7 +92,7 @@ func TestDotRows(t *testing.T) {
 	}
 }
 
-// TestRanked: a rank keeps what it is made of, and is in order of distance, then of cell.
+// TestRanked: a ranking keeps its elements, in order of distance, then of cell.
 func TestRanked(t *testing.T) {
 	distances := []float32{-7, -1e-30, 0, 1e-30, 0.5, 0.75, 1e30}
 	for i, d := range distances {
@@ -125,7 +125,7 @@ func TestRotation(t *testing.T) {
 	}
 }
 
-// TestAskedCells: what a text asks finds what a text that says the same in other words is indexed by, within a writing, and more of it
+// TestAskedCells: a text's questions find the cells of a text that says the same in other words, within a script, and more of them
 // than of an unrelated one.
 func TestAskedCells(t *testing.T) {
 	c, e := defaultCells(t), NewEncoder(table(t))
@@ -164,7 +164,7 @@ func TestAskedCells(t *testing.T) {
 	}
 }
 
-// TestCellsDamage: cells of which a byte is another, or which end early, are refused.
+// TestCellsDamage: cells with a changed byte, or that end early, are refused.
 func TestCellsDamage(t *testing.T) {
 	for _, i := range []int{0, 4, 100, len(embeddedCells) - 1} {
 		b := bytes.Clone(embeddedCells)
@@ -181,7 +181,7 @@ func TestCellsDamage(t *testing.T) {
 	}
 }
 
-// FuzzDecodeCells: no bytes make cells that fail later.
+// FuzzDecodeCells: no bytes decode to cells that fail later.
 func FuzzDecodeCells(f *testing.F) {
 	f.Add(embeddedCells[:len(embeddedCells)-32])
 	f.Add(make([]byte, cellsBytes))
@@ -229,7 +229,7 @@ func BenchmarkCells(b *testing.B) {
 	})
 }
 
-// TestDirections: the nearest direction is that of comparing with each, whatever their number.
+// TestDirections: the nearest direction is the same as by comparing with each, whatever their number.
 func TestDirections(t *testing.T) {
 	c, e := defaultCells(t), NewEncoder(table(t))
 	var all strings.Builder

@@ -76,7 +76,7 @@ func DecodeCells(b []byte) (*Cells, error) {
 	}
 	body, sum := b[:len(b)-sha256.Size], b[len(b)-sha256.Size:]
 	if want := sha256.Sum256(body); !bytes.Equal(want[:], sum) {
-		return nil, fmt.Errorf("%w: their digest is another", errCells)
+		return nil, fmt.Errorf("%w: their digest differs", errCells)
 	}
 	r := reader{b: body[4:]}
 	notice := r.uint32()
@@ -87,7 +87,7 @@ func DecodeCells(b []byte) (*Cells, error) {
 		finite = finite && !math.IsNaN(float64(*x)) && !math.IsInf(float64(*x), 0)
 	})
 	if uint64(len(r.b)) != uint64(notice) || !finite {
-		return nil, fmt.Errorf("%w: %d bytes of a notice of %d, or a number that is none", errCells, len(r.b), notice)
+		return nil, fmt.Errorf("%w: %d bytes of a notice of %d, or an invalid number", errCells, len(r.b), notice)
 	}
 	return CellsOf(&p, hex.EncodeToString(sum)[:16]), nil
 }

@@ -5,7 +5,7 @@ import (
 	"math"
 )
 
-// seal puts a digest behind the body of a table.
+// seal appends a digest to the body of a table.
 func seal(body []byte) []byte {
 	sum := sha256.Sum256(body)
 	return append(append([]byte{}, body...), sum[:]...)

@@ -146,7 +146,7 @@ func Decode(b []byte) (*Table, error) {
 	}
 	body, sum := b[:len(b)-sha256.Size], b[len(b)-sha256.Size:]
 	if want := sha256.Sum256(body); !bytes.Equal(want[:], sum) {
-		return nil, fmt.Errorf("%w: its digest is another", errTable)
+		return nil, fmt.Errorf("%w: its digest differs", errTable)
 	}
 	r := reader{b: body[4:]}
 	pieces, units, norms, notice := r.uint32(), r.uint32(), r.uint32(), r.uint32()

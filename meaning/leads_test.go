@@ -36,7 +36,7 @@ func read(t *testing.T, texts ...string) (out []*meaning.Text) {
 	return out
 }
 
-// TestReworded: a passage in other words leads to its source and to no other, sentence by sentence.
+// TestReworded: a reworded passage leads to its source and to no other, sentence by sentence.
 func TestReworded(t *testing.T) {
 	texts := read(t, reworded, source, other)
 	leads := meaning.Compare(texts[0], texts[1:]).Leads()
@@ -54,7 +54,7 @@ func TestReworded(t *testing.T) {
 	}
 }
 
-// TestManySay: what three sources say alike leads to none of them.
+// TestManySay: what three sources say leads to none of them.
 func TestManySay(t *testing.T) {
 	texts := read(t, reworded, source, "It is told so. "+source, source+" So it is told here.", other)
 	many := 0
@@ -73,7 +73,7 @@ func TestManySay(t *testing.T) {
 	}
 }
 
-// TestWithout: a text without spans leaves the text that it is of as it was.
+// TestWithout: leaving spans out of a text does not change the original.
 func TestWithout(t *testing.T) {
 	texts := read(t, reworded, source)
 	if ls := meaning.Compare(texts[0].Without([]concordat.Span{{End: len(reworded)}}), texts[1:]).Leads(); len(ls[0]) > 0 {
@@ -84,7 +84,7 @@ func TestWithout(t *testing.T) {
 	}
 }
 
-// TestLeave: what is evidence already leads nowhere.
+// TestLeave: what is already evidence leads nowhere.
 func TestLeave(t *testing.T) {
 	texts := read(t, reworded, source)
 	texts[0].Leave([]concordat.Span{{Start: 0, End: len(reworded)}})
@@ -122,8 +122,8 @@ func TestBackground(t *testing.T) {
 	}
 }
 
-// TestBackgroundBetweenLanguages: two texts that are alike all over, and a little more sentence by sentence, are a translation in two
-// languages, and two answers to one question in one.
+// TestBackgroundBetweenLanguages: two texts that are similar throughout, and slightly more so sentence by sentence, are a
+// translation in two languages, and two answers to one question in one.
 func TestBackgroundBetweenLanguages(t *testing.T) {
 	const all, alike = 0.672, 0.753 // similarity of any two sentences, and of those that say the same
 	sentence := func(k int, there bool) []float32 {

@@ -29,7 +29,7 @@ func TestCalibrated(t *testing.T) {
 	}
 }
 
-// TestWorthReading: what stands out enough to be shown is said to be likely, and never more than was measured.
+// TestWorthReading: what stands out enough to be shown is reported as likely, and never as more likely than was measured.
 func TestWorthReading(t *testing.T) {
 	texts := read(t, reworded, source, other)
 	l := meaning.Compare(texts[0], texts[1:]).Leads()[0][0]
@@ -45,7 +45,7 @@ func TestWorthReading(t *testing.T) {
 	}
 }
 
-// TestMeasuredModel: the model that was measured is known by the names that servers give it, and no other is.
+// TestMeasuredModel: the measured model is recognised by the names that servers give it, and no other is.
 func TestMeasuredModel(t *testing.T) {
 	e := meaning.Calibrated().Encoder
 	if c := e.Curve; c.Passages < 20 || c.Documents < 100 || !(c.At(0.1, 2) < c.At(0.2, 2) && c.At(0.2, 2) < c.At(0.2, 3)) {

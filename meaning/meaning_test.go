@@ -106,7 +106,7 @@ func TestPiecesTwice(t *testing.T) {
 	}
 }
 
-// TestDamage: a table of which a byte is another is refused.
+// TestDamage: a table with a changed byte is refused.
 func TestDamage(t *testing.T) {
 	b, err := Encode(Parts{Pieces: []Piece{{"a", -1}}, Vectors: make([][Dimensions]float32, 1), Norms: map[rune]string{'ﬁ': "fi"}})
 	if err != nil {
@@ -183,7 +183,7 @@ func FuzzEncode(f *testing.F) {
 	})
 }
 
-// FuzzDecode: no bytes make a table that fails later.
+// FuzzDecode: no bytes decode to a table that fails later.
 func FuzzDecode(f *testing.F) {
 	b, err := Encode(Parts{Pieces: []Piece{{" a", -1}, {"b", -2}}, Vectors: make([][Dimensions]float32, 2), Norms: map[rune]string{'ﬁ': "fi"}})
 	if err != nil {

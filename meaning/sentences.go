@@ -8,7 +8,7 @@ import (
 	"concordat"
 )
 
-// Lengths of sentences, in letters of an alphabet; a Han character counts for three. Shorter ones are joined to the one before
+// Lengths of sentences, in letters of an alphabet; a Han character counts for three. Shorter ones are joined to the previous one
 // them in the paragraph, longer ones are cut.
 const (
 	shortLetters  = 60
@@ -110,7 +110,7 @@ func trimmed(text string, s concordat.Span) concordat.Span {
 	return s
 }
 
-// cutLong cuts what is longer than maxLetters into parts of about pieceLetters, behind a space or a mark.
+// cutLong cuts what is longer than maxLetters into parts of about pieceLetters, after a space or a mark.
 func cutLong(text string, spans []concordat.Span) []concordat.Span {
 	out := make([]concordat.Span, 0, len(spans))
 	for _, s := range spans {

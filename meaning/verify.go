@@ -14,7 +14,7 @@ const encoderRivalsAcross = 0.8
 // ownCentre is the number of sentences in a language from which their own mean is their centre, if no samples are in it.
 const ownCentre = 24
 
-// Vectors are an encoder's vectors of length 1, all of as many numbers.
+// Vectors are an encoder's vectors of length 1, all with the same number of dimensions.
 type Vectors struct {
 	Here    [][]float32   // of Places.Here
 	There   [][][]float32 // of Places.There

@@ -132,9 +132,9 @@ func pair(rng *rand.Rand, n int, r float64) (a, b []uint64, exact float64) {
 	return a, b, float64(common) / float64(2*n-common)
 }
 
-// TestEstimatorBiasAndSpread holds the estimate against the theory: unbiased, and no more variance
-// than independent permutations have, q(1−q)/t / (1−2^−b)², q the chance of equal hashes (Li and
-// König 2010, theorem 1 and section 3). Fast similarity sketching promises at most that.
+// TestEstimatorBiasAndSpread compares the estimate with the theory: unbiased, and with no more variance than independent
+// permutations have, q(1−q)/t / (1−2^−b)², q the chance of equal hashes (Li and König 2010, theorem 1 and section 3). Fast
+// similarity sketching promises at most that.
 func TestEstimatorBiasAndSpread(t *testing.T) {
 	const rounds = 4000
 	for _, b := range []int{1, 2, 4} {

@@ -41,7 +41,7 @@ func (r *Roster) messageEnded(site concordat.SiteID, o federation.Outcome) {
 // callEnded receives the outcome of each call to a partner, and raises an alarm about an impossible answer.
 func (r *Roster) callEnded(site concordat.SiteID, o federation.Outcome) {
 	if o == federation.Outcome(federation.KindGarbage) {
-		r.alarm(store.PartnerAlarm{Partner: site, Kind: store.AlarmFalse}, "a partner's answer cannot be, or answers something else",
+		r.alarm(store.PartnerAlarm{Partner: site, Kind: store.AlarmFalse}, "a partner's answer is impossible, or answers a different question",
 			"false answer", map[string]any{"in": "an answer to this site"})
 	}
 }

@@ -70,7 +70,8 @@ func watchOver(t *testing.T, db *store.DB, id *crypto.Identity, card *crypto.Car
 	return w
 }
 
-// raised fails unless the alarm about a partner, and no other, is where an administrator finds it; kind empty: nowhere.
+// raised fails unless the alarm about a partner, and no other, is where an administrator finds it; an empty kind means that there
+// is to be none.
 func (w *watcher) raised(step string, about concordat.SiteID, kind, words, action string) {
 	w.t.Helper()
 	w.sender.Step(context.Background())
@@ -131,8 +132,8 @@ func (a answerer) Answer(_ context.Context, _ concordat.SiteID, q *concordat.Ask
 
 const alarmScheme = concordat.Scheme("natural@1")
 
-// TestFloodIsSeen: a partner that makes requests without end is refused, leaves no more entries in the audit, and raises an
-// alarm; one that works in a hurry does not.
+// TestFloodIsSeen: a partner that makes requests without end is refused, leaves no further entries in the audit, and raises an
+// alarm; one that merely works fast does not.
 func TestFloodIsSeen(t *testing.T) {
 	var w *watcher
 	f := fedtest.New(t, 3, alarmScheme, func(i int, o *federation.ServerOptions) {
@@ -161,8 +162,8 @@ func TestFloodIsSeen(t *testing.T) {
 	w.raised("without end", f.ID(2), store.AlarmFlooding, "a partner sends more than may be taken", "flooding")
 }
 
-// TestSlownessIsSeen: a partner whose messages are out of order, or never end, raises an alarm as one that floods does, and a
-// stranger, who may say any name, raises none.
+// TestSlownessIsSeen: a partner whose messages are out of order, or never end, raises an alarm just as one that floods does; a
+// stranger, who may give any name, raises none.
 func TestSlownessIsSeen(t *testing.T) {
 	id, err := crypto.New(time.Now(), bytes.NewReader(bytes.Repeat([]byte{5}, 1<<16)))
 	if err != nil {
@@ -188,8 +189,7 @@ func TestSlownessIsSeen(t *testing.T) {
 	w.raised("many in an hour", "NORTH", store.AlarmFlooding, "a partner sends more than may be taken", "flooding")
 }
 
-// TestLiesAreSeen: an answer that cannot be an answer to what was asked raises an alarm at the site that asked, and one in
-// order does not.
+// TestLiesAreSeen: an answer that cannot be true raises an alarm at the site that asked; a proper one does not.
 func TestLiesAreSeen(t *testing.T) {
 	f := fedtest.New(t, 3, alarmScheme)
 	told := func(level concordat.Show) func(*concordat.Ask) *concordat.SiteAnswer {
@@ -222,7 +222,7 @@ func TestLiesAreSeen(t *testing.T) {
 	w.raised("a false answer", f.ID(2), store.AlarmFalse, "a partner's answer cannot be", "false answer")
 }
 
-// TestForgedHeadIsSeen: a partner that tells an audit head of another member that this has not signed raises an alarm.
+// TestForgedHeadIsSeen: a partner that passes on an audit head which the member in question never signed raises an alarm.
 func TestForgedHeadIsSeen(t *testing.T) {
 	ms := members(t, 3)
 	liar, victim := ms[1], ms[2]
@@ -235,7 +235,7 @@ func TestForgedHeadIsSeen(t *testing.T) {
 	w.raised("a forged head", liar.name, store.AlarmFalse, "an audit head that its site has not signed", "false answer")
 }
 
-// TestTwoAuditsAreSeen: a member that shows two partners two audits, and one whose audit stops, raise alarms that reach an
+// TestTwoAuditsAreSeen: a member that shows two partners different audits, and one whose audit stops, raise alarms that reach an
 // administrator.
 func TestTwoAuditsAreSeen(t *testing.T) {
 	ms := members(t, 3)

@@ -16,8 +16,9 @@ import (
 	"concordat/profile"
 )
 
-// TestFederationBegunAgain: a site that leaves a federation and begins one of the same name has another secret under the same number of
-// an epoch. Whoever serves it meanwhile takes up the new one, also if nothing was read between the two, and so does a later process.
+// TestFederationBegunAgain: a site that leaves a federation and founds another of the same name has a different secret under the
+// same epoch number. A process that keeps serving adopts the new secret, even if nothing was read between the two, and so does a
+// later process.
 func TestFederationBegunAgain(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "site")
 	if _, err := instance.Create(t.Context(), dir, "test", "", profile.Natural, "", false); err != nil {
@@ -63,7 +64,7 @@ func TestFederationBegunAgain(t *testing.T) {
 		}
 	}
 	epoch := concordat.Epoch{Federation: "health", Number: 1}
-	// want holds the server to the secret of the keys on the disk.
+	// want checks that the server uses the secret of the keys on disk.
 	want := func(o *instance.Instance, p *Server, former concordat.Scheme) concordat.Scheme {
 		t.Helper()
 		_, id, err := o.OpenKeystore()
@@ -112,7 +113,7 @@ func TestFederationBegunAgain(t *testing.T) {
 	if err := p.Close(); err != nil {
 		t.Fatal(err)
 	}
-	// A crash between the store and the folder leaves the index of a secret that nobody has any more.
+	// A crash between the store and the folder leaves the index of a secret that no longer exists.
 	if err := o.Answers.Sets.UseEpochs(t.Context()); err != nil {
 		t.Fatal(err)
 	}

@@ -131,7 +131,7 @@ func SameWords(p store.Partner, words string) error {
 }
 
 // Confirm makes a pending partner active, after the caller has compared the words, and opens what its invitation gives. It
-// refuses if another enrolment with other words has replaced p meanwhile.
+// refuses if another enrolment with other words has replaced p in the meantime.
 func Confirm(ctx context.Context, o *instance.Instance, p store.Partner, by string) error {
 	if p.State != store.PartnerPending {
 		return refusedf(RefusedState, "%s is %s, not pending", cmp.Or(p.Name, string(p.Site)), p.State)

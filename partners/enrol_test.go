@@ -15,8 +15,8 @@ import (
 	"concordat/store"
 )
 
-// TestRevokedGetsNothing: a partner that is revoked is none from then on and finds every library closed; the federations in which it
-// still is are told, so that it can be taken out of them, and it cannot be revoked again.
+// TestRevokedGetsNothing: once revoked, a partner finds every library closed; the federations that it still belongs to are named,
+// so that it can be removed from them, and it cannot be revoked again.
 func TestRevokedGetsNothing(t *testing.T) {
 	o := storeOnly(t)
 	m := members(t, 2)
@@ -73,8 +73,8 @@ func TestRevokedGetsNothing(t *testing.T) {
 	}
 }
 
-// TestStrangersComeForTenMinutes: somebody without a card may knock while an invitation is open, and for ten minutes after it was
-// used, for a receipt that was lost; not otherwise, however many invitations there were.
+// TestStrangersComeForTenMinutes: a caller without a card may knock while an invitation is open, and for ten minutes after it was
+// used, in case the reply was lost, but not otherwise, however many invitations there were.
 func TestStrangersComeForTenMinutes(t *testing.T) {
 	m := members(t, 2)
 	r := m[0].Roster
@@ -105,7 +105,7 @@ func TestStrangersComeForTenMinutes(t *testing.T) {
 	}
 }
 
-// TestAnswerOf: an error stays one, whoever made it; that of another site says why.
+// TestAnswerOf: an error remains an error, whoever made it; one from another site gives its reason.
 func TestAnswerOf(t *testing.T) {
 	own := errors.New("the disk is full")
 	if got := AnswerOf(own); !errors.Is(got, own) {
@@ -121,7 +121,7 @@ func TestAnswerOf(t *testing.T) {
 	}
 }
 
-// TestFederationNotJoinedYet: a federation whose keys this site has not been given yet hinders none of the others.
+// TestFederationNotJoinedYet: a federation whose keys this site has not yet received does not hold up the others.
 func TestFederationNotJoinedYet(t *testing.T) {
 	o := storeOnly(t)
 	m := members(t, 2)

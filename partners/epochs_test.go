@@ -15,7 +15,7 @@ import (
 	"concordat/store"
 )
 
-// granted returns what a leader that keeps no rule grants: its secrets, however it came by them, as a member reads them.
+// granted returns what a leader that keeps no rules grants: its secrets, however it came by them, as a member reads them.
 func granted(t *testing.T, leader *crypto.Identity) *crypto.FederationGrant {
 	t.Helper()
 	f, err := leader.Federation("law")
@@ -33,9 +33,9 @@ func granted(t *testing.T, leader *crypto.Identity) *crypto.FederationGrant {
 	return g
 }
 
-// TestEarlyEpochWaits: an epoch that the leader begins less than 30 days after the one before is not taken by the hourly
-// round. It is when an administrator joins again, and one that comes later is taken without a person. Whatever is granted,
-// the keystore on the disk opens.
+// TestEarlyEpochWaits: an epoch that the leader begins less than 30 days after the previous one is not accepted by the hourly
+// round. It is accepted when an administrator joins again; one that comes later is accepted without anyone's help. Whatever is
+// granted, the keystore on disk still opens.
 func TestEarlyEpochWaits(t *testing.T) {
 	o, c := federated(t)
 	leader, err := crypto.New(time.Now(), rand.Reader)
@@ -81,10 +81,10 @@ func TestEarlyEpochWaits(t *testing.T) {
 	}
 }
 
-// TestLeaderBeginsEpochs: the leader's own epochs keep the bounds: a young one needs a word, and one on the same day begins a
-// day later.
+// TestLeaderBeginsEpochs: the leader's own epochs respect the limits: ending a young one needs confirmation, and a second on the
+// same day begins a day later.
 func TestLeaderBeginsEpochs(t *testing.T) {
-	o, c := federated(t) // began the federation health a moment ago
+	o, c := federated(t) // founded the federation health a moment ago
 	_, err := BeginEpoch(t.Context(), o, c.keys, "health", crypto.EpochOverlap, false)
 	if err == nil || !strings.Contains(err.Error(), "--early") {
 		t.Errorf("the second epoch of a day: error %v", err)
@@ -108,7 +108,7 @@ func TestLeaderBeginsEpochs(t *testing.T) {
 	}
 }
 
-// TestRefusedEpochRaisesAlarm: what the hourly round does not take is said where somebody reads it.
+// TestRefusedEpochRaisesAlarm: what the hourly round refuses is reported where an administrator sees it.
 func TestRefusedEpochRaisesAlarm(t *testing.T) {
 	_, c := federated(t)
 	leader := concordat.SiteID("LEADER")

@@ -57,7 +57,7 @@ func (e *EarlyError) Error() string {
 
 // Take keeps what the leader of a federation granted: the secrets first. changed reports whether the keystore got anything new.
 // The notes go into the audit with the membership. Unless agreed says that an administrator asked for it, an epoch that begins
-// less than crypto.EpochAge after the one before is refused with an EarlyError.
+// less than crypto.EpochAge after the previous one is refused with an EarlyError.
 func Take(ctx context.Context, db *store.DB, k *instance.Keystore, f concordat.FederationID, leader concordat.SiteID,
 	g *crypto.FederationGrant, agreed bool, notes ...store.AuditNote) (id *crypto.Identity, changed bool, err error) {
 	if concordat.FederationID(g.Federation.Name) != f || instance.PartnerName(g.Leader) != leader {

@@ -15,8 +15,8 @@ import (
 	"concordat/store"
 )
 
-// TestHeadsThatStop: a partner whose audit does not go on, though each exchange adds an entry to it, or that tells none
-// any more, raises an alarm, once a day.
+// TestHeadsThatStop: a partner whose audit does not grow, although each exchange adds an entry to it, or that no longer sends a
+// head, raises an alarm once a day.
 func TestHeadsThatStop(t *testing.T) {
 	db := storetest.SQLite(t)
 	now := time.Date(2026, 5, 4, 9, 0, 0, 0, time.UTC)
@@ -64,7 +64,7 @@ func TestHeadsThatStop(t *testing.T) {
 	alarms("another one that never told any", 3)
 }
 
-// member is a site that keeps a roster, of which all are members of one federation.
+// member is a site with a roster; all of them belong to one federation.
 type member struct {
 	*Roster
 	id   *crypto.Identity
@@ -72,7 +72,7 @@ type member struct {
 	name concordat.SiteID
 }
 
-// members makes n sites that are partners of each other.
+// members makes n sites that are one another's partners.
 func members(t *testing.T, n int) []*member {
 	t.Helper()
 	must := func(err error) {
@@ -112,7 +112,7 @@ func members(t *testing.T, n int) []*member {
 	return out
 }
 
-// end signs an end of the audit that the site shows.
+// end signs a head of the audit that the site shows.
 func (m *member) end(t *testing.T, seq uint64, hash byte, at time.Time) *crypto.Head {
 	t.Helper()
 	h, err := m.id.SignHead(seq, [32]byte{hash}, at)
@@ -122,12 +122,12 @@ func (m *member) end(t *testing.T, seq uint64, hash byte, at time.Time) *crypto.
 	return h
 }
 
-// TestL4TwoAudits is the attack of a member that shows each partner an audit of its own. The partners exchange what they
-// heard, and find out: by an entry that is not the same, or by one audit being ahead of the other where it was behind.
+// TestL4TwoAudits is the attack by a member that shows each partner a different audit. The partners exchange what they have
+// received and find out: from an entry that differs, or from one audit being ahead of the other where it had been behind.
 func TestL4TwoAudits(t *testing.T) {
 	now := time.Now()
 	for name, c := range map[string]struct {
-		toA, toB []uint64 // entries told, one a quarter of an hour
+		toA, toB []uint64 // entries sent, one every quarter of an hour
 		hashB    byte     // of those told to B
 		want     int      // alarms at A
 	}{
@@ -162,7 +162,7 @@ func TestL4TwoAudits(t *testing.T) {
 			if c.want == 0 {
 				return
 			}
-			// The proof goes on to the next partner, in both its halves.
+			// The proof is passed on to the next partner, both halves of it.
 			var forks int
 			for _, h := range a.Others(b.name) {
 				if h.Site == liar.id.Site() && h.Check(liar.card) == nil {
@@ -176,8 +176,8 @@ func TestL4TwoAudits(t *testing.T) {
 	}
 }
 
-// TestL4Forged: what nobody signed, what a stranger signed and what is of no partner is no witness, and a site that is in no
-// federation with another is not told of others.
+// TestL4Forged: an unsigned head, one signed by a stranger and one of a site that is not a partner are no evidence, and a site that
+// shares no federation with another is not told about the others.
 func TestL4Forged(t *testing.T) {
 	ms := members(t, 3)
 	a, b, c := ms[0], ms[1], ms[2]

@@ -24,7 +24,7 @@ import (
 	"concordat/store"
 )
 
-// opens answers catalogues with libraries.
+// opens answers catalogue requests with libraries.
 type opens struct {
 	concordat.Answerer
 	libraries []concordat.LibraryID
@@ -82,8 +82,9 @@ func partner(t *testing.T, c *Client, libraries ...concordat.LibraryID) (*fedtes
 	return s, p
 }
 
-// TestWantedPartnersAreAsked: a check asks each partner that it is to ask, about what that opens or what is named of it, under
-// the key of a federation in common; one that shares none ends the check, which would else be done without it.
+// TestWantedPartnersAreAsked: a check asks each partner that it should, about everything that the partner opens or about the
+// libraries named, under the key of a federation in common; a partner that shares none ends the check, which would otherwise go
+// ahead without it.
 func TestWantedPartnersAreAsked(t *testing.T) {
 	o, c := federated(t)
 	north, p := partner(t, c, "theses", "papers")
@@ -122,7 +123,7 @@ func TestWantedPartnersAreAsked(t *testing.T) {
 	}
 }
 
-// TestCardsAreFetched: the cards of all active partners are fetched, though one of them does not answer, which is told.
+// TestCardsAreFetched: the cards of all active partners are fetched, even if one of them does not answer, which is reported.
 func TestCardsAreFetched(t *testing.T) {
 	o, c := federated(t)
 	north, _ := partner(t, c)
@@ -149,7 +150,7 @@ func TestCardsAreFetched(t *testing.T) {
 	}
 }
 
-// TestRetiredEpochIsGoneOrSaid: the fingerprints of an epoch that is over are deleted, and what hinders that is told.
+// TestRetiredEpochIsGoneOrSaid: the fingerprints of an epoch that has ended are deleted, and anything that prevents it is reported.
 func TestRetiredEpochIsGoneOrSaid(t *testing.T) {
 	o := storeOnly(t)
 	e := concordat.Epoch{Federation: "health", Number: 1}
@@ -178,8 +179,8 @@ func TestRetiredEpochIsGoneOrSaid(t *testing.T) {
 	}
 }
 
-// TestSettlingSaysWhatFailed: each statement of the store that fails while leftovers of mirrors are looked for is told, also
-// where the index of an epoch was cut short before it had a scheme, and so is looked at a second time.
+// TestSettlingSaysWhatFailed: each statement of the store that fails during the search for leftovers of mirrors is reported, even
+// where the index of an epoch was cut short before it had a scheme and is therefore examined a second time.
 func TestSettlingSaysWhatFailed(t *testing.T) {
 	o := storeOnly(t)
 	whole, short := concordat.Epoch{Federation: "health", Number: 1}, concordat.Epoch{Federation: "health", Number: 2}

@@ -12,8 +12,8 @@ import (
 	"concordat/store"
 )
 
-// TestMirrorThatLacks: a partner that is named is asked in place of a mirror that lacks documents, and not in place of a
-// whole one.
+// TestMirrorThatLacks: a partner that is named is asked in place of a mirror that lacks documents, but not in place of a complete
+// one.
 func TestMirrorThatLacks(t *testing.T) {
 	m := &mirrorSet{}
 	for _, lib := range []concordat.LibraryID{"whole", "lacking"} {

@@ -12,7 +12,7 @@ import (
 	"concordat/store"
 )
 
-// holdMirror keeps a mirror of some documents, the last of which is in the index of its epoch, too.
+// holdMirror keeps a mirror of some documents, the last of which is in the index of its epoch as well.
 func holdMirror(t *testing.T, o *instance.Instance, lib concordat.LibraryID, e concordat.Epoch, documents int) {
 	t.Helper()
 	var docs []store.MirrorDocument
@@ -47,8 +47,8 @@ func putMirrored(t *testing.T, o *instance.Instance, e concordat.Epoch, ref conc
 	}
 }
 
-// TestLargeMirrorStaysWhole: a start removes a document that no mirror has, and none of a mirror, though that has more of them than
-// the store lists at once.
+// TestLargeMirrorStaysWhole: a start removes a document that belongs to no mirror, but none that does, even if the mirror has more
+// of them than the store lists at once.
 func TestLargeMirrorStaysWhole(t *testing.T) {
 	o := storeOnly(t)
 	e := concordat.Epoch{Federation: "health", Number: 1}
@@ -74,8 +74,8 @@ func TestLargeMirrorStaysWhole(t *testing.T) {
 	}
 }
 
-// TestNewMirrorTakesThePlaceOfOlder: a complete mirror takes the place of those of the same library in earlier epochs of its
-// federation; those of other libraries, of other federations and of later epochs stay.
+// TestNewMirrorTakesThePlaceOfOlder: a complete mirror replaces those of the same library in earlier epochs of its federation;
+// those of other libraries, of other federations and of later epochs remain.
 func TestNewMirrorTakesThePlaceOfOlder(t *testing.T) {
 	o := storeOnly(t)
 	at := func(federation concordat.FederationID, n uint32) concordat.Epoch {

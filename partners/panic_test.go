@@ -36,8 +36,8 @@ func storeOnly(t *testing.T) *instance.Instance {
 	return o
 }
 
-// TestRoundPanics: a panic of what is done now and then for partners ends that round alone, and is counted and logged with its
-// stack; an error is logged and not counted. The next round is done.
+// TestRoundPanics: a panic in periodic work for partners ends that round alone, and is counted and logged with its stack; an error
+// is logged but not counted. The next round takes place.
 func TestRoundPanics(t *testing.T) {
 	o := storeOnly(t)
 	var log bytes.Buffer
@@ -66,7 +66,7 @@ func TestRoundPanics(t *testing.T) {
 	}
 }
 
-// faulty is a partner whose catalogue meets a fault of the program.
+// faulty is a partner whose catalogue hits a fault in the program.
 type faulty struct{ concordat.Partner }
 
 func (faulty) Site() concordat.SiteID { return "faulty" }
@@ -82,8 +82,8 @@ func (open) Catalogue(context.Context) (*concordat.Catalogue, error) {
 	return &concordat.Catalogue{}, nil
 }
 
-// TestCataloguePanics: a panic where the catalogue of a partner is read leaves that partner unanswered, and is counted and
-// logged with its stack; the others are heard.
+// TestCataloguePanics: a panic while a partner's catalogue is read leaves that partner without an answer, and is counted and logged
+// with its stack; the others are answered.
 func TestCataloguePanics(t *testing.T) {
 	o := storeOnly(t)
 	var log bytes.Buffer

@@ -20,8 +20,8 @@ import (
 	"concordat/store"
 )
 
-// served serves the site of c, with its own roster, to which the other site is an active partner, and returns how that asks
-// for the catalogue.
+// served serves the site of c, whose own roster lists the other site as an active partner, and returns a function by which that one
+// asks for the catalogue.
 func served(t *testing.T, c *Client, other *fedtest.Site) (ask func() error) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -58,7 +58,7 @@ func served(t *testing.T, c *Client, other *fedtest.Site) (ask func() error) {
 	}
 }
 
-// naming returns the card of a new site that names the TLS key of another card, in the form of version 1, which needs no proof.
+// naming returns the card of a new site that names the TLS key of another card, in the format of version 1, which needs no proof.
 func naming(t *testing.T, victim *crypto.Card, before concordat.SiteID) *crypto.Card {
 	t.Helper()
 	for {
@@ -67,7 +67,7 @@ func naming(t *testing.T, victim *crypto.Card, before concordat.SiteID) *crypto.
 			t.Fatal(err)
 		}
 		if instance.PartnerName(id.Site()) > before {
-			continue // it is to come first where partners are looked through
+			continue // it has to come first when partners are searched
 		}
 		_, good, err := id.MakeCard(crypto.CardFields{Name: "bad", URLs: []string{"https://127.0.0.1:9"}, Modes: crypto.ModeSealed}, nil,
 			time.Now(), rand.Reader)
@@ -94,8 +94,8 @@ func naming(t *testing.T, victim *crypto.Card, before concordat.SiteID) *crypto.
 	}
 }
 
-// TestForeignPin: a site whose card names the TLS key of an honest partner, with a proof or without, takes nothing from that
-// partner, be it enrolled, active or revoked, and even where its row was kept by an earlier version.
+// TestForeignPin: a site whose card names the TLS key of an honest partner, with a proof or without, takes nothing away from that
+// partner, whether it is enrolled, active or revoked, and even if its row was stored by an earlier version.
 func TestForeignPin(t *testing.T) {
 	o, c := federated(t)
 	victim := fedtest.NewSite(t, alarmScheme)
@@ -140,8 +140,8 @@ func TestForeignPin(t *testing.T) {
 	}
 }
 
-// TestRenewedCardWithForeignPin: an active partner whose new card names another one's TLS key keeps its old card, and an alarm
-// tells of it.
+// TestRenewedCardWithForeignPin: an active partner whose new card names somebody else's TLS key keeps its old card, and an alarm is
+// raised.
 func TestRenewedCardWithForeignPin(t *testing.T) {
 	_, c := federated(t)
 	honest, _ := partner(t, c, "theses")

@@ -295,7 +295,7 @@ func (p *Server) dropReplaced(ctx context.Context, served map[concordat.Epoch]co
 		if err := p.discard(ctx, e, s, replaced); err != nil {
 			return fmt.Errorf("fingerprints of epoch %s under its former secret: %w", e, err)
 		}
-		p.log.Info("the fingerprints of an epoch are made again: it has another secret", "epoch", e.String())
+		p.log.Info("the fingerprints of an epoch are recomputed: its secret has changed", "epoch", e.String())
 	}
 	return nil
 }

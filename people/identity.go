@@ -12,7 +12,7 @@ import (
 // Person is a person identified by a provider.
 type Person struct {
 	Provider        string // as it is configured
-	Issuer, Subject string // for ever this person (OpenID Connect Core 1.0, section 5.7)
+	Issuer, Subject string // forever this person (OpenID Connect Core 1.0, section 5.7)
 	Title           string // the person's name
 	Role            store.Role
 }

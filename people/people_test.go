@@ -20,7 +20,7 @@ import (
 
 var start = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
-// newRegistry returns a registry, its store, and the path of the store.
+// newRegistry returns a registry, its store, and the path to the store.
 func newRegistry(t *testing.T, p people.Policy) (*people.Registry, *store.DB, string) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "site.db")
@@ -53,8 +53,8 @@ func must(t *testing.T, err error) {
 	}
 }
 
-// changes are all functions that leave an entry in the audit, each as somebody calls it at a site with the
-// accounts root and ada, a link "link" for ada, and the session and the token of hers.
+// changes are all functions that leave an entry in the audit, each called at a site with the accounts root and ada, a link "link"
+// for ada, and one session and one token of hers.
 var changes = map[string]func(ctx context.Context, r *people.Registry, db *store.DB) error{
 	"add": func(ctx context.Context, r *people.Registry, _ *store.DB) error {
 		_, _, err := r.Add(ctx, "root", store.Account{Name: "new", Role: store.RoleOfficer})
@@ -152,15 +152,15 @@ func prepared(t *testing.T) (*people.Registry, *store.DB, *sql.DB) {
 	return r, db, raw
 }
 
-// refuse lets the store refuse an operation on a table.
+// refuse makes the store refuse an operation on a table.
 func refuse(t *testing.T, raw *sql.DB, operation, table string) {
 	t.Helper()
 	_, err := raw.ExecContext(t.Context(), "CREATE TRIGGER no BEFORE "+operation+" ON "+table+" BEGIN SELECT RAISE(ABORT, 'no'); END")
 	must(t, err)
 }
 
-// TestAudited: a change and its entry happen together: where the entry cannot be written nothing is
-// changed, and otherwise both stand.
+// TestAudited: a change and its entry happen together: if the entry cannot be written nothing is changed, and otherwise both are
+// there.
 func TestAudited(t *testing.T) {
 	for name, change := range changes {
 		t.Run(name, func(t *testing.T) {
@@ -189,7 +189,7 @@ func TestAudited(t *testing.T) {
 	}
 }
 
-// TestWritesAreTold: a change of which the store refuses any part fails, and leaves everything as it was.
+// TestWritesAreTold: if the store refuses any part of a change, the change fails and leaves everything as it was.
 func TestWritesAreTold(t *testing.T) {
 	failed := 0
 	for name, change := range changes {
@@ -234,7 +234,7 @@ func rule(err error) people.Rule {
 	return ""
 }
 
-// TestRules: what a name, a title and a token may be, and who changes whom.
+// TestRules: what a name, a title and a token may be, and who may change whom.
 func TestRules(t *testing.T) {
 	ctx := t.Context()
 	r, db, _ := newRegistry(t, people.Policy{})

@@ -12,7 +12,7 @@ import (
 	"concordat/store"
 )
 
-// accounts makes the accounts ada and bob, and the public ones eve and mia.
+// accounts creates the accounts ada and bob, and the public ones eve and mia.
 func accounts(t *testing.T, db *store.DB) map[string]store.Account {
 	t.Helper()
 	out := map[string]store.Account{}
@@ -25,7 +25,7 @@ func accounts(t *testing.T, db *store.DB) map[string]store.Account {
 	return out
 }
 
-// used returns the kind of a quota that an error says is used up, and whose it is; ok if there is no error.
+// used returns which quota an error reports as used up, and whose it is; ok if there is no error.
 func used(t *testing.T, err error) string {
 	t.Helper()
 	var q *store.QuotaUsed
@@ -42,8 +42,8 @@ func used(t *testing.T, err error) string {
 	return ""
 }
 
-// TestQuota: an account pays for itself; one that somebody made without being asked pays for its address as well, by the limits of
-// such accounts; what is not limited costs nothing.
+// TestQuota: an account is charged for itself; a self-registered one is also charged to its address, by the limits of such
+// accounts; what is not limited costs nothing.
 func TestQuota(t *testing.T) {
 	const home, work = "192.0.2.1", "192.0.2.2"
 	r, db, _ := newRegistry(t, people.Policy{Quota: people.Quota{Documents: 3, Bytes: 100},
@@ -57,13 +57,13 @@ func TestQuota(t *testing.T) {
 		{"ada", home, 3, 100, "ok"},
 		{"ada", home, 1, 0, "documents of account/ada"},
 		{"bob", home, 2, 101, "bytes of account/bob"},
-		{"bob", home, 3, 100, "ok"}, // nothing was spent by what was refused, nor for the address
+		{"bob", home, 3, 100, "ok"}, // refused attempts cost nothing, nor do they count for the address
 		{"eve", home, 1, 10, "ok"},
 		{"mia", home, 1, 30, "ok"},
 		{"mia", home, 1, 1, "documents of address/" + home},
 		{"mia", work, 0, 11, "ok"},
 		{"mia", work, 1, 10, "bytes of account/mia"},
-		{"eve", "", 1, 40, "ok"}, // of an address that is not known
+		{"eve", "", 1, 40, "ok"}, // from an unknown address
 	} {
 		done, err := r.Spend(t.Context(), as[c.who], c.from, c.documents, int64(c.bytes))
 		if err == nil {
@@ -84,8 +84,8 @@ func TestQuota(t *testing.T) {
 	must(t, free.Admit(t.Context(), "ada", 1_000_000, 1<<50))
 }
 
-// TestMayUpload: who has nothing left of any quota is refused before anything is read; bytes that came to nothing count, beyond the
-// limit too, and cost no document.
+// TestMayUpload: anyone who has used up a quota is refused before anything is read; bytes of failed uploads count, even beyond the
+// limit, and cost no document.
 func TestMayUpload(t *testing.T) {
 	const home = "192.0.2.1"
 	r, db, _ := newRegistry(t, people.Policy{Quota: people.Quota{Documents: 2, Bytes: 100, Characters: 500},
@@ -117,7 +117,7 @@ func TestMayUpload(t *testing.T) {
 	may("ada", "characters of account/ada")
 }
 
-// open puts checks of an owner into the queue.
+// open queues checks of an owner.
 func open(t *testing.T, db *store.DB, owner string, n int) {
 	t.Helper()
 	for i := range n {
@@ -126,8 +126,8 @@ func open(t *testing.T, db *store.DB, owner string, n int) {
 	}
 }
 
-// TestRoom: an account has at most so many checks open, and all public ones together, also if two requests come at once; who works
-// here is not kept out by those.
+// TestRoom: an account has only so many checks open, and so have all public ones together, even if two requests arrive at once;
+// those do not keep out the people who work here.
 func TestRoom(t *testing.T) {
 	const home = "192.0.2.1"
 	r, db, _ := newRegistry(t, people.Policy{Quota: people.Quota{Open: 2}, PublicQueue: 3})
@@ -169,8 +169,8 @@ func TestRoom(t *testing.T) {
 	}
 }
 
-// TestAdmit: what an archive holds counts once it is known; a check of the command line has no owner with a quota; where an owner cannot
-// be looked up nothing is let in.
+// TestAdmit: the contents of an archive count once they are known; a check from the command line has no owner with a quota; if an
+// owner cannot be looked up nothing is admitted.
 func TestAdmit(t *testing.T) {
 	r, db, _ := newRegistry(t, people.Policy{Quota: people.Quota{Documents: 10, Characters: 1000, Open: 6}})
 	accounts(t, db)
@@ -180,7 +180,7 @@ func TestAdmit(t *testing.T) {
 		want                  string
 	}{
 		{"nobody", 1000, 1 << 40, "ok"},
-		{"ada", 6, 0, "ok"}, // five more than the one that was charged when it came
+		{"ada", 6, 0, "ok"}, // five more than the one that was charged on arrival
 		{"ada", 6, 0, "ok"},
 		{"ada", 2, 0, "documents of account/ada"},
 		{"bob", 1, 1000, "ok"},
@@ -200,7 +200,8 @@ func TestAdmit(t *testing.T) {
 	}
 }
 
-// TestRegister: an address makes so many accounts in a day, tries for names that are taken included, and a site has so many in all.
+// TestRegister: an address may create only so many accounts in a day, attempts at names already taken included, and a site may have
+// only so many in all.
 func TestRegister(t *testing.T) {
 	ctx := t.Context()
 	r, db, _ := newRegistry(t, people.Policy{PublicAccounts: 3})
@@ -223,7 +224,7 @@ func TestRegister(t *testing.T) {
 	}
 }
 
-// TestRegisterLinks: the link of an account that somebody made works, and nothing is made where it cannot be kept.
+// TestRegisterLinks: the link of a self-registered account works, and no account is created if it cannot be stored.
 func TestRegisterLinks(t *testing.T) {
 	ctx := t.Context()
 	r, db, raw := prepared(t)
@@ -245,7 +246,8 @@ func TestRegisterLinks(t *testing.T) {
 	}
 }
 
-// TestDefaults: without a policy public accounts have 20 checks open together, and three are made from an address in a day.
+// TestDefaults: without a policy, public accounts may have 20 checks open together, and an address may create three accounts in a
+// day.
 func TestDefaults(t *testing.T) {
 	r, db, _ := newRegistry(t, people.Policy{})
 	as := accounts(t, db)

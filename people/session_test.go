@@ -15,7 +15,7 @@ import (
 	"concordat/store"
 )
 
-// names returns the names of the tokens of an account and a purpose, in order.
+// names returns the names of the tokens of an account for a purpose, in order.
 func names(t *testing.T, db *store.DB, account string, p store.Purpose) (out []string) {
 	t.Helper()
 	_, all, err := db.People.Tokens(t.Context(), account, p)
@@ -27,8 +27,8 @@ func names(t *testing.T, db *store.DB, account string, p store.Purpose) (out []s
 	return out
 }
 
-// TestSessions: signing in ends the session that the browser had and no other; one is ended by its id, all others by their word, and
-// nothing by a word that is neither.
+// TestSessions: signing in ends the session that the browser had and no other; one is ended by its id, all others by a request for
+// that, and none by a value that is neither.
 func TestSessions(t *testing.T) {
 	ctx := t.Context()
 	r, db, _ := newRegistry(t, people.Policy{})
@@ -71,7 +71,7 @@ func TestSessions(t *testing.T) {
 	}
 }
 
-// TestSetPassword: a new password ends sessions and links; tokens of programs only if that is asked for, and then all.
+// TestSetPassword: a new password ends sessions and links; it ends programs' tokens only on request, and then all of them.
 func TestSetPassword(t *testing.T) {
 	ctx := t.Context()
 	r, db, _ := newRegistry(t, people.Policy{})
@@ -102,8 +102,8 @@ func TestSetPassword(t *testing.T) {
 	}
 }
 
-// TestRecognize: somebody whom a provider vouches for gets the role that it says, if the site lets it, and none by an account that is
-// disabled or gone.
+// TestRecognize: a person for whom a provider vouches gets the role that it names, if the site allows it, and none through an
+// account that is disabled or deleted.
 func TestRecognize(t *testing.T) {
 	ctx := t.Context()
 	r, db, _ := newRegistry(t, people.Policy{})
@@ -135,7 +135,8 @@ func TestRecognize(t *testing.T) {
 	}
 }
 
-// TestConnect: an account is taken by the name that a provider vouches for only if it is nobody's yet, and never an administrator's.
+// TestConnect: an account is linked by the name for which a provider vouches only if it is not linked yet, and an administrator's
+// never is.
 func TestConnect(t *testing.T) {
 	ctx := t.Context()
 	r, db, _ := newRegistry(t, people.Policy{})
@@ -169,8 +170,8 @@ func TestConnect(t *testing.T) {
 	}
 }
 
-// TestChange: a new role ends what the account had, and that somebody made it without being asked; being disabled does too. Each is
-// in the audit, both together as two lines; what is not changed stays.
+// TestChange: a new role ends the account's sessions and tokens and its status as self-registered; disabling it does too. Each is
+// recorded in the audit, both together as two lines; what is not changed stays as it was.
 func TestChange(t *testing.T) {
 	ctx := t.Context()
 	r, db, _ := newRegistry(t, people.Policy{})
@@ -218,7 +219,8 @@ func TestChange(t *testing.T) {
 	}
 }
 
-// TestAddKeeps: of an account that is made for somebody name, title and role count, and nothing else that a caller says of it.
+// TestAddKeeps: for an account created on someone's behalf, only name, title and role count; everything else that a caller sends is
+// ignored.
 func TestAddKeeps(t *testing.T) {
 	ctx := t.Context()
 	r, db, _ := newRegistry(t, people.Policy{})
@@ -241,7 +243,7 @@ func TestAddKeeps(t *testing.T) {
 	}
 }
 
-// TestFirst: the first administrator is one whatever else is said, by a link that works once.
+// TestFirst: the first account is an administrator's whatever else is requested, by a link that works once.
 func TestFirst(t *testing.T) {
 	ctx := t.Context()
 	r, db, _ := newRegistry(t, people.Policy{})

@@ -17,7 +17,7 @@ import (
 // Scopes that a token can have.
 const (
 	ScopeRead      = "read"      // checks, reports, libraries, partners and templates that the account may see
-	ScopeCheck     = "check"     // hands in and cancels
+	ScopeCheck     = "check"     // submits and cancels
 	ScopeReview    = "review"    // rules, comments, verdicts, sign-offs
 	ScopeDocuments = "documents" // lists and adds documents of libraries
 	ScopePeople    = "people"    // accounts

@@ -11,7 +11,7 @@ import (
 	"concordat/segment"
 )
 
-// apart writes the letters of s apart, with inner between two of a word and outer between words.
+// apart spaces out the letters of s, with inner between two letters of a word and outer between words.
 func apart(s, inner, outer string) string {
 	var words []string
 	for _, w := range strings.Fields(s) {
@@ -20,8 +20,8 @@ func apart(s, inner, outer string) string {
 	return strings.Join(words, outer)
 }
 
-// TestLettersApart writes real sentences apart: their fingerprints must be those of the sentences, and
-// their places all of what is written apart.
+// TestLettersApart spaces out real sentences: their fingerprints must be those of the sentences, and their spans must cover
+// everything that is spaced out.
 func TestLettersApart(t *testing.T) {
 	p := profiler(t, profile.Options{})
 	russian := "Комитет установил, что купцы города считали бочки с солёной рыбой всю долгую зиму и продавали её жителям города."
@@ -52,7 +52,7 @@ func indexed(t *testing.T, p *profile.Profiler, text string) []concordat.Sentenc
 	return prof.Indexed
 }
 
-// TestRealLettersApart measures the same on real English, with and without a wider space between words.
+// TestRealLettersApart measures the same with real English, with and without wider spaces between words.
 func TestRealLettersApart(t *testing.T) {
 	p := profiler(t, profile.Options{})
 	for _, outer := range []string{"   ", " "} {

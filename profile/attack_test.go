@@ -13,10 +13,10 @@ import (
 	"concordat/segment"
 )
 
-// These tests measure what a fingerprint tells, to whom the key is known and to whom it is not
-// (doc/federation.md). They are kept so that nobody claims more later.
+// These tests measure what a fingerprint reveals, to those who know the key and to those who do not (doc/federation.md). They are
+// kept so that nobody claims otherwise later.
 
-// attacked are sentences of real text that are long enough to be told apart, each once.
+// attacked are sentences of real text, each once, that are long enough to be told apart.
 func attacked(t *testing.T, n int) []string {
 	t.Helper()
 	seen := map[string]bool{}
@@ -63,10 +63,10 @@ func (p *Profiler) one(t *testing.T, sentence string) ([]uint64, concordat.Finge
 	return features, p.sketcher.Sketch(keyed)
 }
 
-// TestDictionaryAttack is D1 and D2: who holds the key and a list of sentences tells whose
-// fingerprint one is, also when it was edited; without the key nobody does.
+// TestDictionaryAttack is D1 and D2: anyone with the key and a list of sentences can tell from which sentence a fingerprint comes,
+// even if it was edited; without the key nobody can.
 func TestDictionaryAttack(t *testing.T) {
-	const near = 25 // five standard deviations below what unrelated sentences have
+	const near = 25 // five standard deviations below that of unrelated sentences
 	n, of := 6000, 300
 	if testing.Short() {
 		n, of = 1000, 60
@@ -114,7 +114,7 @@ func TestDictionaryAttack(t *testing.T) {
 	}
 }
 
-// replaced puts other words in the place of n words.
+// replaced replaces n words with others.
 func replaced(rng *rand.Rand, sentence string, n int) string {
 	words := strings.Fields(sentence)
 	for _, i := range rng.Perm(len(words))[:n] {
@@ -123,9 +123,8 @@ func replaced(rng *rand.Rand, sentence string, n int) string {
 	return strings.Join(words, " ")
 }
 
-// TestWordPresence is the rest of D2: from one fingerprint, or one word set, a holder of the key
-// tells for a single word whether it is in the sentence, better by far than chance, already by the
-// simplest test; without the key it is chance.
+// TestWordPresence is the rest of D2: from one fingerprint, or one word set, a holder of the key can tell whether a single word is
+// in the sentence, far better than by chance, with even the simplest test; without the key it is chance.
 func TestWordPresence(t *testing.T) {
 	sentences := attacked(t, 2000)
 	secret := must1(New(Options{Key: []byte("the key of the federation's epoch")}))

@@ -23,7 +23,7 @@ func TestSipHash(t *testing.T) {
 	}
 }
 
-// TestKeyedVectors pins keyed fingerprints: if they move, every epoch's sets must be made anew. The key
+// TestKeyedVectors pins keyed fingerprints: if they move, every epoch's sets must be recomputed. The key
 // is the bytes 00 to 1f.
 func TestKeyedVectors(t *testing.T) {
 	key := make([]byte, 32)

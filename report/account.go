@@ -95,9 +95,9 @@ func (r *Report) comparedWords() string {
 	case a.Compared == 0:
 		return l.Say("Compared: nothing. Every share of this report is blank, not zero.")
 	case !a.Counted() && a.Compared == a.File:
-		return l.Say("Compared: all %s letters and digits that were read. The file holds more, which was not read.", Thousands(a.Compared))
+		return l.Say("Compared: all %s letters and digits that were read. The file contains more, which was not read.", Thousands(a.Compared))
 	case !a.Counted():
-		return l.Say("Compared: %s of %s letters and digits that can be counted. The file holds more, which was not read.",
+		return l.Say("Compared: %s of %s letters and digits that can be counted. The file contains more, which was not read.",
 			Thousands(a.Compared), Thousands(a.File))
 	case a.File == r.Scores.Characters:
 		return l.Say("Compared: %s of the text, %s of %s letters and digits.", share, Thousands(a.Compared), Thousands(a.File))

@@ -63,7 +63,7 @@ func TestAccountAddsUp(t *testing.T) {
 	}
 }
 
-// TestAccountIsTold names each thing that is not compared, with its size.
+// TestAccountIsTold: each thing that is not compared is named, with its size.
 func TestAccountIsTold(t *testing.T) {
 	text := strings.Repeat("letters ", 10)
 	flags := []concordat.Flag{{Code: "comments", Letters: 1200}, {Code: "part", Missing: true, Detail: "word/stray.xml", Letters: 40},
@@ -71,7 +71,7 @@ func TestAccountIsTold(t *testing.T) {
 		{Code: "pictures", Missing: true, Detail: "pictures on page 2", Count: 3}}
 	r := report.Build(&report.Findings{Submission: concordat.Document{Text: text}, Checked: []concordat.Span{{End: len(text)}},
 		Flags: flags}, report.Rules{})
-	want := []string{"Compared: 70 of 1\u202f310 letters and digits that can be counted. The file holds more, which was not read.",
+	want := []string{"Compared: 70 of 1\u202f310 letters and digits that can be counted. The file contains more, which was not read.",
 		"Left out, comments: 1\u202f200 letters.", "Not read, part: word/stray.xml (40 letters).",
 		"Not read, part: sheet.xls (12\u202f034 bytes).",
 		"Not read, pictures: pictures on page 2 (3 times)."}

@@ -142,7 +142,7 @@ func setApart(ls []line, i int) bool {
 	return i+1 < len(ls) && ls[i+1].trimmed == "" && proseUnder(ls, i)
 }
 
-// goesOnFrom reports whether a line continues the sentence of the line before it.
+// goesOnFrom reports whether a line continues the sentence of the previous line it.
 func goesOnFrom(before, l string) bool {
 	return !endsSentence(before) && (!titled(l) || endsSentence(l) && measureWords(l) > 4) && measureWords(before) > 6
 }

@@ -112,7 +112,7 @@ func firstLine(s string) string {
 	return s
 }
 
-// givesThanks reports whether at least half of the sentences of a paragraph thank someone; an empty one may go on.
+// givesThanks reports whether at least half of the sentences of a paragraph thank someone; an empty one may continue.
 func givesThanks(p string) bool {
 	n, of := 0, 0
 	for _, s := range sentenceEnd.Split(p, -1) {

@@ -7,7 +7,7 @@ import (
 	"concordat/report"
 )
 
-// TestAttributions: what is quoted with its place is somebody else's; what only looks so is the author's.
+// TestAttributions: what is quoted with its source is someone else's; what merely looks quoted is the author's.
 func TestAttributions(t *testing.T) {
 	const prose = "The mill stood at the bend of the river for as long as anybody could say, and its wheel turned twice a year.\n\n"
 	for _, c := range []struct {
@@ -59,7 +59,7 @@ func TestAttributions(t *testing.T) {
 	}
 }
 
-// TestAuthorLines: names stand at the beginning of a document; prose there, and names elsewhere, are the author's.
+// TestAuthorLines: names are at the beginning of a document; prose there, and names elsewhere, are the author's.
 func TestAuthorLines(t *testing.T) {
 	const names = "Ana Molina, Institute of Rivers, University of the North, Aldea, Chile\nBo Vik, Department of Boats, Fjord College, Norway"
 	const prose = "The mill stood at the bend of the river for as long as anybody could say, and its wheel turned twice a year.\n\n"
@@ -77,7 +77,7 @@ func TestAuthorLines(t *testing.T) {
 	}
 }
 
-// TestQuotationsInARow: marks and a place protect a short quotation, and no page that was cut into short ones.
+// TestQuotationsInARow: quotation marks and a source protect a short quotation, but not a page cut into short ones.
 func TestQuotationsInARow(t *testing.T) {
 	const quote = "“The wheel turned twice a year and ground what was brought to it by those who had carried it so far” (Doe 1950, p. 12). "
 	own := strings.Repeat("Nobody at the mill said so at the time, and the books of the mill say nothing of it either. ", 12)
@@ -89,7 +89,7 @@ func TestQuotationsInARow(t *testing.T) {
 	}
 }
 
-// TestPartsApart: what a document has beside its author's prose is known by how it is set.
+// TestPartsApart: what a document has apart from its author's prose is recognised by how it is set.
 func TestPartsApart(t *testing.T) {
 	prose := strings.Repeat("The mill stood at the bend of the river for as long as anybody could say, and its wheel turned twice. ", 8)
 	for why, part := range map[report.ApartAs]string{
@@ -134,7 +134,7 @@ func TestPartsApart(t *testing.T) {
 	if got := report.PartsApart(strings.Join(pages, head)); len(got) != 3 || got[0].Why != report.AsRunning {
 		t.Errorf("running heads: %v", got)
 	}
-	// Whoever hands in a page three times has no running heads.
+	// A page submitted three times over has no running heads.
 	wrapped := strings.ReplaceAll(strings.Join(pages, "\n"), ". ", "\n")
 	if got := report.PartsApart(strings.Join([]string{wrapped, wrapped, wrapped}, "\n\n"+prose+"\n\n")); len(got) != 0 {
 		t.Errorf("a page three times: %v", got)

@@ -41,7 +41,7 @@ const (
 	boardName      = 80  // code points of a name
 	boardSentence  = 400 // code points
 	boardLibraries = 6
-	boardSilent    = 2 // libraries whose answers are not whole
+	boardSilent    = 2 // libraries whose answers are incomplete
 	boardReasons   = 3 // for which passages do not count
 	boardDecided   = 6
 )

@@ -28,7 +28,7 @@ func randomText(rnd *rand.Rand, n int) string {
 	return b.String()
 }
 
-// randomFindings makes findings with many overlapping passages, some of them out of place.
+// randomFindings makes findings with many overlapping passages, some of them misplaced.
 func randomFindings(rnd *rand.Rand) *Findings {
 	f := &Findings{Version: Version, Submission: concordat.Document{ID: "s", Text: randomText(rnd, 200+rnd.IntN(3000))}}
 	n := len(f.Submission.Text)
@@ -88,7 +88,7 @@ func randomRules(rnd *rand.Rand, f *Findings) Rules {
 	return r
 }
 
-// eachRandom runs f on many random findings and names the seed of a failure.
+// eachRandom runs f on many random findings and reports the seed of a failure.
 func eachRandom(t *testing.T, times int, f func(t *testing.T, rnd *rand.Rand)) {
 	t.Helper()
 	for seed := range uint64(times) {
@@ -177,7 +177,7 @@ func TestBuildKeepsItsPromises(t *testing.T) {
 		f := randomFindings(rnd)
 		rep := Build(f, randomRules(rnd, f))
 		checkReport(t, rep)
-		for i, e := range rep.Evidence { // what was joined is as long as it says, where all was known
+		for i, e := range rep.Evidence { // what was joined is as long as it claims, where all of it was known
 			for _, s := range e.Sources {
 				for _, p := range s.Parts {
 					if len(p.Text) != p.SourceSpan.Len() {
@@ -220,7 +220,7 @@ func TestBuildChangesNeitherArgument(t *testing.T) {
 	})
 }
 
-// Whatever is taken out, no share of the text rises.
+// Whatever is excluded, no share of the text rises.
 func TestExclusionsNeverRaiseAShare(t *testing.T) {
 	eachRandom(t, 200, func(t *testing.T, rnd *rand.Rand) {
 		f := randomFindings(rnd)
@@ -252,7 +252,7 @@ func TestExclusionsNeverRaiseAShare(t *testing.T) {
 				score         string
 				before, after float64
 			}{
-				// Of characters: what leaves the text that could count may raise a share of the rest.
+				// Shares of the characters that could count may rise when some of those are excluded.
 				{"whole", before.Scores.Whole, after.Scores.Whole},
 				{"verbatim", before.characters(before.Scores.Verbatim), after.characters(after.Scores.Verbatim)},
 				{"largest", before.characters(before.Scores.Largest), after.characters(after.Scores.Largest)},
@@ -268,10 +268,10 @@ func TestExclusionsNeverRaiseAShare(t *testing.T) {
 	})
 }
 
-// characters returns how many a share of those that could count are.
+// characters returns how many characters a share of those that could count amounts to.
 func (r *Report) characters(share float64) float64 { return share * float64(r.Scores.Countable) }
 
-// Covered characters by a dumb count: one flag for each byte.
+// Covered characters counted naively: one flag for each byte.
 func TestCoveredAgainstBytes(t *testing.T) {
 	eachRandom(t, 100, func(t *testing.T, rnd *rand.Rand) {
 		f := randomFindings(rnd)
@@ -308,8 +308,8 @@ func TestCoveredAgainstBytes(t *testing.T) {
 	})
 }
 
-// Passages hold what counts: those that count hold every letter that gives score and no other, whatever the findings and
-// the rules; they and those that do not count are disjoint and in order, and the sources that a passage counts for hold all of it.
+// Passages hold what counts: those that count hold every letter that adds to the score and no other, whatever the findings and the
+// rules; they and those that do not count are disjoint and in order, and the sources for which a passage counts hold all of it.
 func TestDrawnIsCounted(t *testing.T) {
 	counted, left := 0, 0
 	eachRandom(t, 150, func(t *testing.T, rnd *rand.Rand) {
@@ -450,7 +450,7 @@ func FuzzBuild(f *testing.F) {
 	})
 }
 
-// manyFindings are those of a thesis: each passage held by several sources, as overlapping blocks.
+// manyFindings resemble those of a thesis: each passage is held by several sources, as overlapping blocks.
 func manyFindings(size, passages, sources int) *Findings {
 	rnd := rand.New(rand.NewPCG(7, 7))
 	f := &Findings{Version: Version, Submission: concordat.Document{Text: randomText(rnd, size)}}

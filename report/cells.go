@@ -23,7 +23,7 @@ func NewCSV(w io.Writer, columns ...string) *CSVWriter {
 	return c
 }
 
-// fieldText is a cell as it stands between quotes.
+// fieldText is a cell as it is between quotes.
 var fieldText = strings.NewReplacer(`"`, `""`, "\n", "\r\n")
 
 // Row writes a row.

@@ -14,7 +14,7 @@ import (
 	"concordat/report"
 )
 
-// hostileCells try to become formulas: at the beginning, behind a separator, a line break, white space or a quote.
+// hostileCells try to become formulas: at the beginning, after a separator, a line break, white space or a quote.
 var hostileCells = []string{
 	"=1+1", "+1+1", "-1+1", "@SUM(1)", "\t=1+1", "  =1+1", "＝1+1", "\r=1+1", "\"=1+1", "'=1+1", "",
 	"a;=1+1;b.txt", "estuary;=cmd|' /C calc'!A0;its", "a; =1+1", "a;\u3000＋1", "a|=1+1", "a\t=1+1", "a\n=1+1", "a\r\n=1+1", "a;\"=1+1",
@@ -22,8 +22,8 @@ var hostileCells = []string{
 	"x;y;z", `he said "no"; then`, "a - b = c",
 }
 
-// foreign returns the cells that a program finds that splits at sep: as Python's csv and most spreadsheet programs do, a quote
-// opens a field only at its beginning, and what follows the closing one is text.
+// foreign returns the cells found by a program that splits at sep: as in Python's csv and most spreadsheet programs, a quote opens
+// a field only at its beginning, and what follows the closing one is text.
 func foreign(text string, sep rune) (cells []string) {
 	var b strings.Builder
 	quoted, began := false, false
@@ -68,8 +68,8 @@ func tableOf(t testing.TB, cells ...string) string {
 	return b.String()
 }
 
-// TestCellsAreNoFormulas: whatever separator a program takes, no cell of a table begins like a formula; and a program that
-// takes commas reads the cells that were written, but for the apostrophes.
+// TestCellsAreNoFormulas: whatever separator a program uses, no cell of a table begins like a formula; and a program that splits at
+// commas reads the cells that were written, except for the apostrophes.
 func TestCellsAreNoFormulas(t *testing.T) {
 	text := tableOf(t, hostileCells...)
 	for _, sep := range ",;\t| " {
@@ -114,7 +114,7 @@ func FuzzCSV(f *testing.F) {
 	})
 }
 
-// TestFullDisk: the error of the file is returned, not swallowed by the buffer.
+// TestFullDisk: the file's error is returned, not swallowed by the buffer.
 func TestFullDisk(t *testing.T) {
 	full := errors.New("no space left")
 	c := report.NewCSV(failing{full}, "a")
@@ -129,7 +129,7 @@ type failing struct{ err error }
 func (f failing) Write([]byte) (int, error) { return 0, f.err }
 
 // TestSpreadsheet opens a table in LibreOffice as set to German and to French, which split at semicolons, and at other
-// separators. A table without quotes and apostrophes shows that it would have found formulas.
+// separators. A table without quotes and apostrophes proves that the test would find formulas.
 func TestSpreadsheet(t *testing.T) {
 	office := os.Getenv("CONCORDAT_LIBREOFFICE")
 	if office == "" {

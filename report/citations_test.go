@@ -9,7 +9,7 @@ import (
 	"concordat/report"
 )
 
-// texts returns what the spans hold.
+// texts returns the text of the spans.
 func texts(text string, spans []concordat.Span) []string {
 	var out []string
 	for _, s := range spans {
@@ -31,7 +31,7 @@ func TestCitations(t *testing.T) {
 		{"王明（2020）认为共享有效[3]，另见〔4〕。", "（2020） [3] 〔4〕"},
 		{"参见《分布式索引与隐私保护》第二章。", "《分布式索引与隐私保护》"},
 		{"另见［12］。", "［12］"},
-		// What looks like one and is none.
+		// What looks like one but is not.
 		{"[1] Smith J. A book about it. 2020.", ""},
 		{"  [2] 王明. 研究[J]. 2020.", ""},
 		{"It was founded (in March 2020) by a group.", ""},
@@ -49,7 +49,7 @@ func TestCitations(t *testing.T) {
 	}
 }
 
-// The marks of citations are taken out by their rule, and what they cite is not.
+// The rule on citations excludes the marks of citations, but not what they cite.
 func TestExcludeCitations(t *testing.T) {
 	text := "Sharing pays off in the long run (Smith & Jones, 2019), as all agree."
 	f := &report.Findings{Submission: concordat.Document{Text: text}, Passages: []concordat.Passage{
@@ -86,7 +86,7 @@ func TestNotesAreReferences(t *testing.T) {
 			t.Errorf("%s: references %q, want %q", name, got, c.list)
 		}
 	}
-	// A heading without entries takes nothing.
+	// A heading without entries excludes nothing.
 	text := "注释\n\n这一节解释本文所用的术语，没有任何文献，只有说明。\n\n后面还有正文。"
 	if r := report.Build(&report.Findings{Submission: concordat.Document{Text: text}}, report.Rules{}); len(r.References) > 0 {
 		t.Errorf("references %q in prose", texts(text, r.References))
@@ -113,7 +113,7 @@ func TestQuotationsOfBothLanguages(t *testing.T) {
 			[]string{"“The first paragraph of a long quotation is not closed.", "“The second one is.”"}},
 		{"「第一段沒有關上。\n\n「第二段關上了。」後面是正文。", []string{"「第一段沒有關上。", "「第二段關上了。」"}},
 		{"正文\n\n> 这是引文\n> 的两行\n\n正文", []string{"> 这是引文\n> 的两行"}},
-		// A Chinese block quotation is set in farther than the paragraphs are.
+		// A Chinese block quotation is indented further than the paragraphs.
 		{"　　" + long + "\n\n　　" + long + "\n\n　　　　" + long + "\n\n　　" + long + "\n\n　　" + long, []string{"　　　　" + long}},
 	} {
 		r := report.Build(&report.Findings{Submission: concordat.Document{Text: c.text}}, report.Rules{})

@@ -74,7 +74,7 @@ func TestEntriesOfAllStyles(t *testing.T) {
 	}
 }
 
-// TestProseAmongReferences: what stands between entries, or behind one in its paragraph, is no part of the list.
+// TestProseAmongReferences: prose between entries, or after one in its paragraph, is not part of the list.
 func TestProseAmongReferences(t *testing.T) {
 	const first = "Okafor, N. (1974). Walls and those who built them. Journal of Walls, 17(2), 20-70."
 	const second = "Lind, B. & Bly, T. (1985). The late wall. Northern Review, 29(1), 45-81."
@@ -113,7 +113,7 @@ func TestProseAmongReferences(t *testing.T) {
 	}
 }
 
-// FuzzReferences: of any text the lists are in order, disjoint and within it, and their entries lie in them.
+// FuzzReferences: for any text the lists are in order, disjoint and within it, and contain their entries.
 func FuzzReferences(f *testing.F) {
 	f.Add(entries)
 	f.Add("References\n\n" + entries)

@@ -14,12 +14,12 @@ import (
 	"concordat/report"
 )
 
-// Findings that were kept by an earlier version open, and give the report they gave.
+// Findings stored by an earlier version can be read, and give the same report as then.
 func TestFindingsOfEveryVersionOpen(t *testing.T) {
 	file := filepath.Join("testdata", "compat", "findings-1.json")
 	f := load(t, "english")
 	f.Signatures = []report.Signature{{Site: "oslo", Over: "answer", Key: "ab12", Value: []byte("signed")}}
-	if _, err := os.Stat(file); *rewrite && errors.Is(err, os.ErrNotExist) { // written once, then kept for ever
+	if _, err := os.Stat(file); *rewrite && errors.Is(err, os.ErrNotExist) { // written once, then kept for good
 		b, err := json.MarshalIndent(f, "", " ")
 		if err != nil {
 			t.Fatal(err)
@@ -70,8 +70,8 @@ func TestRulesValidate(t *testing.T) {
 	}
 }
 
-// decodeFindings reads what json.Marshal made of Findings, of this version or an older one, and
-// refuses others with ErrInvalid, naming both versions.
+// decodeFindings reads what json.Marshal made of Findings, of this version or an older one, and refuses anything else with
+// ErrInvalid, naming both versions.
 func decodeFindings(b []byte) (*report.Findings, error) {
 	var f report.Findings
 	if err := json.Unmarshal(b, &f); err != nil {

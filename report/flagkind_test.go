@@ -11,7 +11,7 @@ import (
 	"concordat/report"
 )
 
-// flagged returns findings of a text with flags at some of its places; a flag without a place has none.
+// flagged returns findings for a text with flags at some of its places; a flag without a place has none.
 func flagged(text string, flags map[string][]string) *report.Findings {
 	f := &report.Findings{Version: report.Version, Submission: concordat.Document{Text: text}}
 	for _, code := range []string{"look_alike", "white_text", "pictures", "hidden_text"} {
@@ -26,7 +26,7 @@ func flagged(text string, flags map[string][]string) *report.Findings {
 	return f
 }
 
-// TestFlagKinds: every kind of flag is one row with its size; what may hide something comes first and is counted.
+// TestFlagKinds: every kind of flag is one row with its size; whatever may hide something comes first and is counted.
 func TestFlagKinds(t *testing.T) {
 	text := "Thе first words are wrоng here. White words follow in a row. The rest is plain."
 	r := report.Build(flagged(text, map[string][]string{"look_alike": {"Thе", "wrоng"},
@@ -69,7 +69,7 @@ func TestFlagKinds(t *testing.T) {
 	}
 }
 
-// TestFlagsBeyondTheMost: flags whose places are not kept are counted with the last that has one.
+// TestFlagsBeyondTheMost: flags whose places are not stored are counted with the last one that has a place.
 func TestFlagsBeyondTheMost(t *testing.T) {
 	f := flagged("Thе first words are wrоng here.", map[string][]string{"look_alike": {"Thе", "wrоng"}})
 	f.Flags[1].Count = 50
@@ -79,7 +79,7 @@ func TestFlagsBeyondTheMost(t *testing.T) {
 	}
 }
 
-// TestFlagKindsInEveryForm: JSON, text and summary say what the page says of flags.
+// TestFlagKindsInEveryForm: JSON, text and summary say the same about flags as the page.
 func TestFlagKindsInEveryForm(t *testing.T) {
 	r := report.Build(flagged("Thе first words are wrоng here.", map[string][]string{"look_alike": {"wrоng"}}), report.Rules{})
 	var b bytes.Buffer
@@ -116,7 +116,7 @@ func TestFlagKindsInEveryForm(t *testing.T) {
 	}
 }
 
-// TestFlagDetails: what several flags of one kind say is all told, each once, and what is beyond the most is counted.
+// TestFlagDetails: the details of several flags of one kind are all given, each once, and those beyond the limit are counted.
 func TestFlagDetails(t *testing.T) {
 	f := flagged("These words are plain.", nil)
 	for _, detail := range []string{"a.xml cannot be read", "b.xml is not read: 80 letters", "a.xml cannot be read"} {

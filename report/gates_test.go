@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestGates: nothing that the expressions match is passed over.
+// TestGates: nothing that the expressions match is missed.
 func TestGates(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	pieces := []string{" ", "\t", "x", "for", "end", "import", "return", "(", ")", "):", ";", "{", "}", "=", ":=", "<-", "//",

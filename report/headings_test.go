@@ -9,7 +9,7 @@ import (
 )
 
 // TestHeadingsInsidePassages: a heading between two copied paragraphs is drawn and counted in neither, whatever the language; lines
-// that only look short are copied text.
+// that merely look short are copied text.
 func TestHeadingsInsidePassages(t *testing.T) {
 	prose := map[string][3]string{
 		"en": {"The survey of the northern wells began in May, and it ended when the first snow closed the road to the pass.",

@@ -11,8 +11,8 @@ import (
 	"concordat/report/language"
 )
 
-// TestNamed: a year in parentheses is a citation behind a name, whatever space stands before the name; nothing before it, or
-// a bracket, is none.
+// TestNamed: a year in parentheses after a name is a citation, whatever space precedes the name; after nothing, or after a bracket,
+// it is not.
 func TestNamed(t *testing.T) {
 	for before, want := range map[string]bool{
 		"": false, " ": false, "(": false, "as (": false, "as（": false, "Smith": true, "as Smith ": true, "as smith": false,
@@ -27,8 +27,8 @@ func TestNamed(t *testing.T) {
 	}
 }
 
-// TestJoinedParts: a part that is joined of two has the mean of their similarities by their lengths, the words of both without
-// overlap, and places in code points if both have them.
+// TestJoinedParts: a part joined from two has the mean of their similarities weighted by length, the words of both without overlap,
+// and places in code points if both have them.
 func TestJoinedParts(t *testing.T) {
 	text := strings.Repeat("abcd ", 40)
 	pair := func(from, to, source int) concordat.SpanPair {
@@ -54,7 +54,7 @@ func TestJoinedParts(t *testing.T) {
 	if d := cmp.Diff([]concordat.SpanPair{pair(0, 4, 0), pair(40, 48, 40), pair(55, 59, 55)}, got[0].Words); d != "" {
 		t.Errorf("words (-want +got):\n%s", d)
 	}
-	// A place that is known of one passage alone is not the place of both.
+	// A place that is known for only one passage is not the place of both.
 	b := builder{count: NewCounter(text)}
 	for _, points := range [][2]bool{{true, false}, {false, true}, {false, false}, {true, true}} {
 		ps := []concordat.Passage{passage(0, 50, 1, points[0]), passage(50, 200, 1, points[1])}
@@ -84,7 +84,7 @@ func TestRulesOfSpans(t *testing.T) {
 	}
 }
 
-// TestQuotedWords: a report says of quotations that they count, in part, or not.
+// TestQuotedWords: a report says whether quotations count, in part or at all.
 func TestQuotedWords(t *testing.T) {
 	for _, c := range []struct {
 		quoted, quotes float64
@@ -113,7 +113,8 @@ func TestNothingShown(t *testing.T) {
 	}
 }
 
-// TestHolders: common wording is said to be held by the fewest to the most documents, once for each number that could hold it.
+// TestHolders: a report says that common wording is held by the lowest to the highest number of documents, and gives one number if
+// they are equal.
 func TestHolders(t *testing.T) {
 	common := func(documents, of int) SharedWording {
 		return SharedWording{Wording: Wording{Kind: concordat.KindCommon, Documents: documents, Of: of}}
@@ -127,8 +128,8 @@ func TestHolders(t *testing.T) {
 	}
 }
 
-// TestFlagDetail: what a flag means is said in its own words where the language has them, else in those of its code, else as
-// it is.
+// TestFlagDetail: what a flag means is put in words of its own if the language has them, otherwise in those of its code, otherwise
+// given as it is.
 func TestFlagDetail(t *testing.T) {
 	f := concordat.Flag{Code: FlagDeleted}
 	chinese := Language("zh-Hans")
@@ -150,7 +151,7 @@ func TestFlagDetail(t *testing.T) {
 	}
 }
 
-// TestEntries: where a list has numbers, a line without one goes on with its entry, however it begins.
+// TestEntries: in a list with numbers, a line without one continues its entry, however it begins.
 func TestEntries(t *testing.T) {
 	const list = "[1] Harrow, B. (1994). Counting wells in dry valleys. Oxbow Press, 1994.\nReprinted by Quill, 1999.\n[2] Ndiaye, O. Notes. 2007.\n"
 	var got []string
@@ -164,7 +165,7 @@ func TestEntries(t *testing.T) {
 	}
 }
 
-// TestParseWork: an entry is a work if it tells a DOI, or an author and a title of some length or with a year.
+// TestParseWork: an entry is a work if it has a DOI, or an author and a title of some length or with a year.
 func TestParseWork(t *testing.T) {
 	for entry, want := range map[string]bool{
 		"Harrow, B. (1994). Counting wells.": true, "Harrow, B. Counting wells in dry valleys under ground.": true, "10.5555/4417": true,
@@ -182,7 +183,7 @@ func TestParseWork(t *testing.T) {
 	}
 }
 
-// TestSameWork: works of one author, year and title are one, unless both have a DOI and another one.
+// TestSameWork: works with the same author, year and title are one, unless each has a DOI and these differ.
 func TestSameWork(t *testing.T) {
 	work := func(doi string) Work {
 		return Work{author: "harrow", year: "1994", doi: doi, title: titleWords("Counting wells in dry valleys")}
@@ -197,7 +198,7 @@ func TestSameWork(t *testing.T) {
 	}
 }
 
-// TestWithholdShort: of a submission that is not kept the short pieces are placeholders too; its title stays.
+// TestWithholdShort: for a submission that is not stored the short pieces are placeholders too; its title remains.
 func TestWithholdShort(t *testing.T) {
 	f := of(2)
 	f.Short = &ShortFindings{Pieces: []ShortPiece{{Text: "The title"}, {Span: concordat.Span{End: 5}, Text: "Wells"}}}
@@ -211,7 +212,8 @@ func TestWithholdShort(t *testing.T) {
 	}
 }
 
-// TestTemplatesAreSaid: a report says how many given templates its score leaves out, and nothing of templates if there are none.
+// TestTemplatesAreSaid: a report says how many given templates its score leaves out, and does not mention templates if there are
+// none.
 func TestTemplatesAreSaid(t *testing.T) {
 	for n, want := range []string{"", "Excluded: wording of 1 given template.", "Excluded: wording of 2 given templates."} {
 		r := &Report{Language: English, Rules: Rules{ExcludeTemplate: make([]string, n)}}
@@ -227,8 +229,8 @@ func TestTemplatesAreSaid(t *testing.T) {
 	}
 }
 
-// TestContextEndsAtWords: what stands around a passage is of its paragraph, and where it was cut it begins and ends with a whole
-// word and an ellipsis, unless that would leave less than a half of it.
+// TestContextEndsAtWords: the context of a passage comes from its paragraph, and where it was cut it begins and ends with a whole
+// word and an ellipsis, unless that would leave less than half of it.
 func TestContextEndsAtWords(t *testing.T) {
 	for _, x := range []struct {
 		s           string
@@ -254,7 +256,7 @@ func TestContextEndsAtWords(t *testing.T) {
 	}
 }
 
-// TestShortStatementSaysWhatWas: of the short texts a report says what was left out or not measured, and nothing that was not.
+// TestShortStatementSaysWhatWas: about the short texts a report says what was left out or not measured, and nothing else.
 func TestShortStatementSaysWhatWas(t *testing.T) {
 	for _, x := range []struct {
 		short ShortTexts

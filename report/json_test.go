@@ -156,7 +156,7 @@ func TestJSONFollowsItsSchema(t *testing.T) {
 	}
 }
 
-// The check of the schema can fail.
+// The schema check is able to fail.
 func TestSchemaRefuses(t *testing.T) {
 	s := schema(t)
 	for name, spoil := range map[string]func(v map[string]any){
@@ -175,7 +175,7 @@ func TestSchemaRefuses(t *testing.T) {
 	}
 }
 
-// The contract's keys, by name: other programs rely on them.
+// The contract's keys, by name, since other programs rely on them.
 func TestJSONHasTheStableKeys(t *testing.T) {
 	v := parse(t, report.Build(load(t, "english"), report.Rules{}))
 	for _, k := range []string{"submission", "scheme", "made", "coverage", "scores", "evidence", "skipped", "flags", "consulted",
@@ -204,7 +204,7 @@ func TestJSONHasTheStableKeys(t *testing.T) {
 	}
 }
 
-// Spans in JSON cut the same text out of code points as spans of bytes cut out of bytes.
+// Spans in JSON, applied to code points, give the same text as spans in bytes applied to bytes.
 func TestJSONSpansAreCodePoints(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(1, 1))
 	alphabet := []rune("ab é中文𝒜\U0001F4D6 \n。")

@@ -23,7 +23,7 @@ import (
 var spoken = map[string]int{"Say": 0, "say": 0, "note": 0, "heading": 0, "caption": 0, "paragraph": 0, "Plural": 2, "row": 1,
 	"withoutScore": 1}
 
-// said returns every English text that the packages say by a literal, and apart from them the words for one thing.
+// said returns every English text that the packages output from a literal, and separately the singular forms.
 func said(t *testing.T) (out, one []string) {
 	t.Helper()
 	files, err := filepath.Glob("*.go")
@@ -141,7 +141,7 @@ func spanOf(t *testing.T, f *report.Findings, phrase string) concordat.Span {
 	return concordat.Span{Start: at, End: at + len(phrase)}
 }
 
-// A report in Chinese holds no English words but names and those of its document.
+// A report in Chinese contains no English words except names and those of its document.
 func TestReportInChinese(t *testing.T) {
 	r := everything(t)
 	var text, summary, page bytes.Buffer
@@ -177,7 +177,7 @@ func TestParseLanguage(t *testing.T) {
 	}
 }
 
-// TestJustBelow: a figure that is rounded up to the threshold is not said to be below what it shows.
+// TestJustBelow: a figure that is rounded up to the threshold is not said to be below the figure shown.
 func TestJustBelow(t *testing.T) {
 	r := report.Report{Threshold: 0.3}
 	r.Scores.Checked = 1000

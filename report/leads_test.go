@@ -20,7 +20,7 @@ const (
 	leadThere = "For a century the river belonged to no one. After that it belonged to two cities."
 )
 
-// withLeads are findings with a lead of two sentences from another language, and one that evidence covers.
+// withLeads are findings with a lead of two sentences from another language, and one that is covered by evidence.
 func withLeads(t *testing.T) *report.Findings {
 	t.Helper()
 	at := func(text, phrase string) concordat.Span {
@@ -51,8 +51,8 @@ func withLeads(t *testing.T) *report.Findings {
 			Similarity: 1, SourceSpan: concordat.Span{End: 10}}}}
 }
 
-// TestCountedLead: a lead counts beside the share of evidence, and only once somebody says so, by name; one that is set aside says
-// why. That holds under another name of its source.
+// TestCountedLead: a lead counts in addition to the share of evidence, and only once a named person has so decided; one that is set
+// aside gives the reason. That holds under another name of its source.
 func TestCountedLead(t *testing.T) {
 	f := withLeads(t)
 	open := report.Build(f, report.Rules{})
@@ -98,7 +98,7 @@ func TestCountedLead(t *testing.T) {
 	}
 }
 
-// TestLeadsMeasured: the report says the figures of doc/evaluation/meaning.md, and of an encoder those with one.
+// TestLeadsMeasured: the report gives the figures of doc/evaluation/meaning.md, and those with an encoder if one was used.
 func TestLeadsMeasured(t *testing.T) {
 	b, err := os.ReadFile("../doc/evaluation/meaning.md")
 	if err != nil {
@@ -226,7 +226,7 @@ func TestLikelihood(t *testing.T) {
 	}
 }
 
-// written is a report in words and as a page.
+// written is a report as text and as a page.
 func written(t *testing.T, r *report.Report) string {
 	t.Helper()
 	var b, page bytes.Buffer
@@ -239,7 +239,7 @@ func written(t *testing.T, r *report.Report) string {
 	return b.String() + assets.ReplaceAllString(page.String(), "")
 }
 
-// forms looks for what a report says of its only lead in every form but the PDF.
+// forms checks what a report says of its only lead in every format but the PDF.
 func forms(t *testing.T, r *report.Report, words ...string) {
 	t.Helper()
 	for _, w := range words {
@@ -278,8 +278,8 @@ func forms(t *testing.T, r *report.Report, words ...string) {
 	}
 }
 
-// TestChosenLeads: each form writes the leads that are chosen, and says how many there are in all; a lead that is not written is not
-// marked in the text either. Scores and counts stay.
+// TestChosenLeads: each format includes the leads that are chosen, and says how many there are in all; a lead that is not included
+// is not marked in the text either. Scores and counts stay.
 func TestChosenLeads(t *testing.T) {
 	f := withLeads(t)
 	open := report.Build(f, report.Rules{})

@@ -134,7 +134,7 @@ func parseValue(d *json.Decoder, depth int) (any, error) {
 			}
 			name := k.(string) // the decoder takes nothing else before a colon
 			if _, twice := o[name]; twice {
-				return nil, fmt.Errorf("key %q stands twice", name)
+				return nil, fmt.Errorf("key %q appears twice", name)
 			}
 			if o[name], err = parseValue(d, depth+1); err != nil {
 				return nil, err
@@ -244,7 +244,7 @@ func AddManifest(report []byte, m *Manifest) ([]byte, error) {
 	return append(append(out, b...), "\n}\n"...), nil
 }
 
-// String returns the item as it stands in a manifest: path, digest and fields, the latter two in base64,
+// String returns the item as it is in a manifest: path, digest and fields, the latter two in base64,
 // with spaces between. The report's own path is written as a full stop.
 func (i Item) String() string {
 	path := i.Path

@@ -38,7 +38,7 @@ func signedReport(t *testing.T, b []byte) ([]byte, *report.Manifest) {
 	return out, m
 }
 
-// leaves calls f with every place of a value in v and a function that sets it.
+// leaves calls f with every path to a value in v and a function that sets it.
 func leaves(v any, path string, f func(path string, v any, set func(any))) {
 	switch v := v.(type) {
 	case map[string]any:
@@ -75,8 +75,8 @@ func encode(t *testing.T, v any) []byte {
 	return b
 }
 
-// TestManifestEverywhere changes every single value of a report, one at a time, and takes away every key:
-// each is seen, and the name of the field or of what is around it is told.
+// TestManifestEverywhere changes every single value of a report, one at a time, and removes every key: each change is noticed, and
+// the field or what surrounds it is named.
 func TestManifestEverywhere(t *testing.T) {
 	b := goldenJSON(t)
 	signed, m := signedReport(t, b)
@@ -172,7 +172,7 @@ func TestManifestNames(t *testing.T) {
 	}
 }
 
-// TestManifestRefuses: reports that two programs could read differently, and manifests that are none.
+// TestManifestRefuses: it refuses reports that two programs could read differently, and invalid manifests.
 func TestManifestRefuses(t *testing.T) {
 	b := goldenJSON(t)
 	signed, m := signedReport(t, b)

@@ -7,7 +7,7 @@ import (
 	"concordat"
 )
 
-// TestNumbers: a passage keeps its number whatever falls away; parts of one that falls apart are told apart.
+// TestNumbers: a passage keeps its number whatever is excluded; the parts of one that is split can be told apart.
 func TestNumbers(t *testing.T) {
 	n := numbers{passages: []concordat.Span{{Start: 0, End: 10}, {Start: 20, End: 60}, {Start: 70, End: 80}}}
 	for _, c := range []struct {

@@ -151,7 +151,7 @@ func (l Language) exposed(e concordat.Exposed) string {
 func (l Language) shown(c concordat.Consulted) string {
 	s := c.Shown
 	if !s.Exists {
-		return l.Say("that nothing matches, as far as it discloses")
+		return l.Say("that nothing matches, as far as it may disclose")
 	}
 	var out []string
 	switch c.Level {

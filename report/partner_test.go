@@ -12,7 +12,7 @@ import (
 
 const partnerText = "Bakers of the lower town petitioned the magistrate against millers who mixed chalk into flour. Nobody answered them at all."
 
-// partnerFindings have a source here, one at a partner that opened common words, and lines of every sort.
+// partnerFindings have a source here, one at a partner that disclosed words in common, and lines of every kind.
 func partnerFindings() *report.Findings {
 	day := time.Date(2026, 5, 4, 0, 0, 0, 0, time.UTC)
 	ref := concordat.Ref{Site: "north", Library: "theses", Document: "00112233445566778899aabbccddeeff"}
@@ -77,7 +77,7 @@ func TestPartnersInWords(t *testing.T) {
 	}
 }
 
-// TestPartnersInJSON: the JSON form follows its schema and has the signed bytes.
+// TestPartnersInJSON: the JSON format follows its schema and contains the signed bytes.
 func TestPartnersInJSON(t *testing.T) {
 	j := parse(t, report.Build(partnerFindings(), report.Rules{}))
 	root := schema(t)
@@ -94,7 +94,7 @@ func TestPartnersInJSON(t *testing.T) {
 	}
 }
 
-// TestNextBest: where the best source is taken out, the passage falls to the next, whatever its site.
+// TestNextBest: if the best source is excluded, the passage goes to the next, whichever its site.
 func TestNextBest(t *testing.T) {
 	f := partnerFindings()
 	best := report.Build(f, report.Rules{}).Evidence[0].Sources[0]

@@ -10,8 +10,8 @@ import (
 	"concordat/report"
 )
 
-// TestSharedWords: only words that the partner has are shown, in order and once, with a blank for what stands between;
-// spans that a partner may send and that are none show nothing.
+// TestSharedWords: only words that the partner has are shown, in order and once, with a blank for what is between them; invalid
+// spans that a partner may send show nothing.
 func TestSharedWords(t *testing.T) {
 	const text = "one two three four five"
 	at := func(words string) concordat.Span {
@@ -45,7 +45,7 @@ func TestSharedWords(t *testing.T) {
 	}
 }
 
-// TestPartnerOfSource: what a partner told is found for that document alone, and a source says what of it is known.
+// TestPartnerOfSource: what a partner said is found for that document alone, and a source says what is known of it.
 func TestPartnerOfSource(t *testing.T) {
 	f := partnerFindings()
 	ref := f.Partners[0].Ref
@@ -73,7 +73,7 @@ func TestPartnerOfSource(t *testing.T) {
 	if got := r.SourceWords(other); got != "known by matched sentences only" {
 		t.Errorf("a source without an outline: %q", got)
 	}
-	// A partner and its libraries have names; its documents have pseudonyms, which nobody reads.
+	// A partner and its libraries have names; its documents have pseudonyms, which are not meant to be read.
 	own := concordat.Ref{Site: "here", Library: "a", Document: "its-name.txt"}
 	places := func(want map[string]concordat.Ref) {
 		t.Helper()
@@ -104,7 +104,7 @@ func TestPartnerOfSource(t *testing.T) {
 	}
 }
 
-// consultedWords returns the line of a text report about a library of north.
+// consultedWords returns the line on a library of north in a text report.
 func consultedWords(t *testing.T, c concordat.Consulted) string {
 	t.Helper()
 	c.Site, c.Library = "north", "theses"
@@ -122,7 +122,7 @@ func consultedWords(t *testing.T, c concordat.Consulted) string {
 	return text[i:]
 }
 
-// TestConsultedWords: the line of a library says each thing that crossed, and nothing that did not.
+// TestConsultedWords: the line on a library lists everything that was exchanged, and nothing else.
 func TestConsultedWords(t *testing.T) {
 	for _, c := range []struct {
 		name      string
@@ -166,8 +166,8 @@ func TestConsultedWords(t *testing.T) {
 	}
 }
 
-// TestHiddenMatches: where no passage was found, the report says so of what it knows: a partner that holds matches and
-// shows none is told apart from one that holds none.
+// TestHiddenMatches: if no passage was found, the report says only what it knows: a partner that holds matches and shows none is
+// told apart from one that has none.
 func TestHiddenMatches(t *testing.T) {
 	for _, c := range []struct {
 		level  concordat.Show
@@ -192,7 +192,7 @@ func TestHiddenMatches(t *testing.T) {
 	}
 }
 
-// TestDisclosureWords: each state of a request in words, with the day and what the partner says.
+// TestDisclosureWords: each state of a request in words, with the date and the partner's statement.
 func TestDisclosureWords(t *testing.T) {
 	asked, changed := time.Date(2026, 5, 1, 0, 0, 0, 0, time.UTC), time.Date(2026, 5, 9, 0, 0, 0, 0, time.UTC)
 	for state, want := range map[string]string{

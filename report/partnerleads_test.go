@@ -10,8 +10,8 @@ import (
 	"concordat/report"
 )
 
-// TestPartnerLeads: a partner's document that may say the same is told with the sentences of the submission and how the request for it
-// stands, and counts nowhere; what lies outside of the text, or was not asked for, is left out.
+// TestPartnerLeads: a partner's document that may say the same is reported with the sentences of the submission and the state of
+// the request for it, and counts nowhere; what lies outside the text, or was not requested, is left out.
 func TestPartnerLeads(t *testing.T) {
 	const text = "The council closed the bridge. Nobody knew why it had done so."
 	ref := concordat.Ref{Site: "north", Library: "theses", Document: "0a"}

@@ -38,7 +38,7 @@ func quotations(text string) spans {
 	return union(append(out, blockQuotes(text)...))
 }
 
-// continues reports whether p is a paragraph of a quotation that goes on in the next: each begins with
+// continues reports whether p is a paragraph of a quotation that continues in the next: each begins with
 // the opening mark, and only the last has the closing one.
 func continues(text string, p, next concordat.Span) bool {
 	p, next = trim(text, p), trim(text, next)

@@ -10,10 +10,10 @@ import (
 	"concordat"
 )
 
-// sentence is forty characters, and a full stop and a space that do not count.
+// sentence is forty characters plus a full stop and a space, which do not count.
 const sentence = "abcdefghijklmnopqrstuvwxyzabcdefghijklmn. "
 
-// of makes findings of n sentences, and passages given as first and last sentence.
+// of makes findings of n sentences, with passages given by first and last sentence.
 func of(n int, ps ...concordat.Passage) *Findings {
 	for i := range ps {
 		ps[i].Span = concordat.Span{Start: ps[i].Span.Start * len(sentence), End: (ps[i].Span.End + 1) * len(sentence)}
@@ -172,9 +172,9 @@ func TestOverlapIsOne(t *testing.T) {
 	}
 }
 
-// TestExcludedKindIsNoVerbatim: where what is verbatim is left out, nothing that another source covers is said to be verbatim.
+// TestExcludedKindIsNoVerbatim: if verbatim matches are left out, nothing covered by another source is called verbatim.
 func TestExcludedKindIsNoVerbatim(t *testing.T) {
-	same := func() *Findings { // of one source too, so that it is part of what counts
+	same := func() *Findings { // found in one source too, so that it is part of what counts
 		p, q := at(2, 3, "x"), at(2, 3, "y")
 		p.Kind, q.Kind = concordat.KindVerbatim, concordat.KindVerbatim
 		return of(10, at(1, 4, "x"), p, q)
@@ -223,7 +223,7 @@ func TestSkippedTextIsNoDenominator(t *testing.T) {
 	f.Skipped = []concordat.Skipped{{Span: concordat.Span{Start: 5 * len(sentence), End: 10 * len(sentence)}, Reason: concordat.SkipSection}}
 	near(t, "covered", Build(f, Rules{}).Scores.Covered, 0.2)
 
-	// What was found was compared, whatever the findings say.
+	// Whatever was found was compared, no matter what the findings say.
 	f.Skipped[0].Span.Start = 0
 	r := Build(f, Rules{})
 	near(t, "covered", r.Scores.Covered, 1)
@@ -269,8 +269,8 @@ func TestPartsJoin(t *testing.T) {
 	}
 }
 
-// TestPartsStopAtForms: a copied answer whose source has the next question of a form in between is shown as two pieces if
-// words were compared; without them, as of a partner, a short gap is shown.
+// TestPartsStopAtForms: a copied answer whose source has the form's next question in between is shown as two pieces if words were
+// compared; without words, as with a partner, the short gap is shown.
 func TestPartsStopAtForms(t *testing.T) {
 	const question = "\n\nWhat will be done with the nets in winter?\n\n"
 	const first, second = "The boats leave the harbour at four.", "They come back with the tide."

@@ -56,7 +56,7 @@ func likeCode(l string) bool {
 	return codeWords[l[:word]]
 }
 
-// skeleton returns the code of a paragraph that was handed out: up to the line that says where to go on, or all of a block that says
+// skeleton returns the code of a paragraph that was handed out: up to the line that says where to continue, or all of a block that says
 // that it is to be kept. In a single text such a mark proves nothing: someone who copies a solution and writes the mark above it
 // is the only one who has it.
 func skeleton(text string, p concordat.Span) (concordat.Span, bool) {

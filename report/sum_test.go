@@ -2,7 +2,7 @@ package report
 
 import "testing"
 
-// TestSharesAddUp: what officers see of word for word and of changed wording adds up to what they see of both.
+// TestSharesAddUp: the shares that officers see for verbatim and for changed wording add up to the one for both.
 func TestSharesAddUp(t *testing.T) {
 	for _, c := range []struct {
 		covered, verbatim float64

@@ -42,14 +42,14 @@ func (l Language) FormReason(why string) string {
 func (r *Report) WhyNot(e concordat.Evidence) string {
 	if e.Excluded == concordat.ExcludedForm {
 		if why := r.Language.FormReason(e.Why); why != "" {
-			return r.Language.Say("reads like a form: %s", why)
+			return r.Language.Say("wording that reads like a form (%s)", why)
 		}
 	}
 	if e.Excluded == concordat.ExcludedGroup {
 		return r.Language.Say("is in a group that does not count: %s", GroupName(r.Language, e.Group))
 	}
 	if why := r.Language.quotedAs(e); why != "" {
-		return r.Language.Say("is a legitimate quotation: %s", r.Language.Say(why))
+		return r.Language.Say("a legitimate quotation (%s)", r.Language.Say(why))
 	}
 	return r.Language.Exclusion(e.Excluded)
 }

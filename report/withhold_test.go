@@ -45,8 +45,8 @@ func withheldFindings() *report.Findings {
 		}}
 }
 
-// TestWithhold: without the text every score, place and exclusion stays the same under any rules, and the words
-// of the submission are gone.
+// TestWithhold: without the text every score, place and exclusion remains the same under any rules, and the words of the submission
+// are gone.
 func TestWithhold(t *testing.T) {
 	full, kept := withheldFindings(), withheldFindings()
 	report.Withhold(kept)

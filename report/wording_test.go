@@ -33,16 +33,15 @@ func form() *report.Findings {
 	return f
 }
 
-// What reads like a form is shown with what it reads like, and gives no score until a rule counts it, all of it or a
-// stretch.
+// Wording that resembles a form is shown with the form, and adds nothing to the score until a rule counts all of it or a stretch.
 func TestFormWording(t *testing.T) {
 	f := form()
 	r := report.Build(f, report.Rules{})
 	if r.Scores.Covered != 0 || r.Scores.Form <= 0 || len(r.Evidence) != 3 {
 		t.Fatalf("covered %v, form %v, %d passages", r.Scores.Covered, r.Scores.Form, len(r.Evidence))
 	}
-	for i, want := range []string{"reads like a form: an instruction", "reads like a form: a declaration",
-		"is an isolated sentence"} {
+	for i, want := range []string{"wording that reads like a form (an instruction)", "wording that reads like a form (a declaration)",
+		"an isolated sentence"} {
 		if got := r.WhyNot(r.Evidence[i]); got != want {
 			t.Errorf("passage %d %s, want %s", i, got, want)
 		}
@@ -110,7 +109,7 @@ func TestFormWordingInJSON(t *testing.T) {
 	}
 }
 
-// Common wording is said with how many documents hold it, of how many asked.
+// Common wording is reported with the number of documents that hold it, out of those asked.
 func TestHoldersOfCommonWording(t *testing.T) {
 	r := report.Build(load(t, "chinese"), report.Rules{})
 	if said := strings.Join(r.Statement(), "\n"); !strings.Contains(said,
@@ -119,7 +118,7 @@ func TestHoldersOfCommonWording(t *testing.T) {
 	}
 }
 
-// TestQuotedWords: a report says whether what was found in quotations counts; one that names its source does not.
+// TestQuotedWords: a report says whether matches in quotations count; a quotation that names its source does not.
 func TestQuotedWords(t *testing.T) {
 	const named, bare = "“all that was said of the bridge in the year of the flood”", "“and what nobody wrote of it afterwards either”"
 	text := "Article 4 says: " + named + ". Somebody says: " + bare + "."

@@ -67,39 +67,39 @@ func exclusionWords(e concordat.Exclusion) string {
 	case "":
 		return ""
 	case concordat.ExcludedQuote:
-		return "is in a quotation"
+		return "in a quotation"
 	case concordat.ExcludedBibliography:
-		return "is in the list of references"
+		return "in the list of references"
 	case concordat.ExcludedCitation:
-		return "is a citation marker"
+		return "a citation marker"
 	case concordat.ExcludedSection:
-		return "its section is excluded"
+		return "in an excluded section"
 	case concordat.ExcludedTemplate:
-		return "is template wording"
+		return "template wording"
 	case concordat.ExcludedForm:
-		return "reads like a form"
+		return "wording that reads like a form"
 	case concordat.ExcludedPassage:
-		return "was excluded by hand"
+		return "excluded by hand"
 	case concordat.ExcludedCommon:
-		return "is wording that many documents share"
+		return "wording that many documents share"
 	case concordat.ExcludedSmall:
-		return "is shorter than the minimum length"
+		return "shorter than the minimum length"
 	case concordat.ExcludedSentence:
-		return "is an isolated sentence"
+		return "an isolated sentence"
 	case concordat.ExcludedUndecided:
-		return "is in many documents: a form, or copied? To be decided"
+		return "undecided (many documents contain it: a form, or copied?)"
 	case concordat.ExcludedSource:
-		return "its source is excluded"
+		return "from an excluded source"
 	case concordat.ExcludedOwn:
-		return "is the author's earlier work"
+		return "the author's earlier work"
 	case concordat.ExcludedSmallSource:
-		return "its source is below the minimum share"
+		return "from a source below the minimum share"
 	case concordat.ExcludedKind:
 		return "its kind of evidence is excluded"
 	case concordat.ExcludedGroup:
 		return "is in a group that does not count"
 	}
-	return "was excluded by a rule"
+	return "excluded by a rule"
 }
 
 // Skip says why something was not compared.
@@ -209,11 +209,11 @@ func (l Language) Kinds() []KindMeaning {
 		{concordat.KindParaphrase, "the same content in other words"},
 		{concordat.KindSummary, "a longer source, shortened"},
 		{concordat.KindQuotation,
-			"it is in quotation marks or a block quotation; not counted where it names its source or a rule excludes quotations"},
+			"it is in quotation marks or a block quotation; not counted if it names its source or a rule excludes quotations"},
 		{concordat.KindCommon, "many documents share it; not counted"},
 		{concordat.KindTemplate, "it is in a form that was handed out; not counted"},
-		{concordat.KindForm, "it reads like a form that both answer: a heading, a question, an instruction, a declaration; not counted"},
-		{concordat.KindSentence, "only about a sentence is alike there; not counted"},
+		{concordat.KindForm, "it reads like part of a form that both answered: a heading, a question, an instruction, a declaration; not counted"},
+		{concordat.KindSentence, "only about one sentence matches there; not counted"},
 		{concordat.KindUndecided, "many documents contain this long stretch: a form, or copied? It does not count until a person decides"},
 	} {
 		out = append(out, KindMeaning{string(k.kind), l.Kind(k.kind), l.Say(k.words)})
@@ -244,7 +244,7 @@ func (r *Report) Headline() string {
 	case !s.Measured():
 		return l.Say("Nothing was compared. This report says nothing about the text.")
 	case s.Found == 0 && r.hidden():
-		return l.Say("No passage is shown, but a partner's library contains something that matches and shows no more than that.")
+		return l.Say("No passage is shown, but a partner's library contains something that matches and discloses no more than that.")
 	case s.Found == 0 && r.incomplete():
 		return l.Say("No matching passage was found in the sources that answered. Not all did.")
 	case s.Found == 0:

@@ -89,8 +89,8 @@ func TestChunks(t *testing.T) {
 	}
 }
 
-// BenchmarkBatch asks a million queries of streaming prints, on one core: the paper's share of one
-// mapper has 40 million prints, which CONCORDAT_LONG asks for; else two million.
+// BenchmarkBatch looks up a million streaming prints, on one core: one mapper's share in the paper has 40 million prints, for which
+// CONCORDAT_LONG asks; otherwise two million.
 func BenchmarkBatch(b *testing.B) {
 	n := 2_000_000
 	if os.Getenv("CONCORDAT_LONG") != "" {
@@ -129,6 +129,6 @@ func BenchmarkBatch(b *testing.B) {
 			b.Fatalf("found %d of %d planted", found, planted)
 		}
 	}
-	b.ReportMetric(float64(scanning)/float64(b.N), "scan-cpu-ns/op") // making the prints takes as long again
+	b.ReportMetric(float64(scanning)/float64(b.N), "scan-cpu-ns/op") // creating the prints takes as long again
 	b.ReportMetric(float64(scanning)/float64(b.N)/float64(n), "scan-cpu-ns/print")
 }

@@ -57,7 +57,7 @@ func Candidates(docs []Document, o JoinOptions) (Joined, error) {
 // Join is Candidates in passes that may go side by side. Each is a sort of all fingerprints by a band and a
 // comparison within equal values (sort-merge join), so that its work is sorting; with ProbeOne each leaves out one
 // nibble of the band. Memory, in addition to the documents, is about 70 bytes a fingerprint, 32 for each pass that
-// goes on, and up to 40 a pair. The documents must not change.
+// continues, and up to 40 a pair. The documents must not change.
 type Join struct {
 	o         JoinOptions
 	documents int
@@ -142,7 +142,7 @@ func NewJoin(docs []Document, o JoinOptions) (*Join, error) {
 // highest returns the highest 32 bits of the first word of a fingerprint, which has 60.
 func highest(first uint64) uint32 { return uint32(first >> (60 - 32)) }
 
-// hold adds a passage of a document; fresh says that it differs from the one before, which may be so all the same.
+// hold adds a passage of a document; fresh says that it differs from the previous one, which may be so all the same.
 func (j *Join) hold(p print, doc uint32, fresh bool) {
 	last := len(j.prints) - 1
 	if fresh || p.fingerprint() != j.prints[last].fingerprint() {

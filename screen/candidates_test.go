@@ -49,7 +49,7 @@ func printed(rng *rand.Rand, n int) []screen.Document {
 	return docs
 }
 
-// reaches is the probe by its definition.
+// reaches is the probe by definition.
 func reaches(probe concordat.Probe, f, g concordat.Fingerprint) bool {
 	for b := range concordat.Bands {
 		x, differing := f.Band(b)^g.Band(b), 0
@@ -113,7 +113,7 @@ func TestCandidatesOfCopies(t *testing.T) {
 	}
 }
 
-// TestJoinSideBySide: passes in any order, several at once, find what one after the other finds.
+// TestJoinSideBySide: passes in any order, several at once, find the same as one after the other.
 func TestJoinSideBySide(t *testing.T) {
 	docs := printed(rand.New(rand.NewPCG(7, 8)), 400)
 	docs = append(docs, slices.Repeat(docs[:1], 150)...) // a common one
@@ -144,7 +144,7 @@ func TestJoinSideBySide(t *testing.T) {
 	}
 }
 
-// TestManyPairs: a pass hands over pairs before its end, and gives up when they are too many.
+// TestManyPairs: a pass passes pairs on before it ends, and gives up when there are too many.
 func TestManyPairs(t *testing.T) {
 	const n = 800
 	p := screen.Passage{Fingerprint: randomPrint(rand.New(rand.NewPCG(9, 9))), End: 100, Gate: 26}

@@ -117,7 +117,7 @@ func newWeighted(n int, links []Link) *weighted {
 
 // move moves documents to the community of a neighbour while it has more weight to it, beyond half of what chance would
 // give (Newman and Girvan 2004, equation 5), than to its own. A move gains at least a billionth of the most that it
-// could, so that rounding cannot make it go on for ever.
+// could, so that rounding cannot make it continue forever.
 func (g *weighted) move(c []int32) {
 	all, to := make([]int64, len(c)), make([]int64, len(c)) // by community: of its documents' arcs, and of those to it
 	for i, k := range c {

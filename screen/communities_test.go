@@ -12,7 +12,7 @@ import (
 	"concordat/screen"
 )
 
-// links returns the links of documents that follow one another, or, if all, of any two.
+// links returns the links between consecutive documents, or, if all, between any two.
 func links(all bool, share float64, docs ...int) (out []screen.Link) {
 	for i, a := range docs {
 		for j, b := range docs[i+1:] {
@@ -27,7 +27,7 @@ func links(all bool, share float64, docs ...int) (out []screen.Link) {
 func clique(share float64, docs ...int) []screen.Link { return links(true, share, docs...) }
 func chain(share float64, docs ...int) []screen.Link  { return links(false, share, docs...) }
 
-// span returns the numbers from a to b, without b.
+// span returns the numbers from a up to but excluding b.
 func span(a, b int) (out []int) {
 	for i := a; i < b; i++ {
 		out = append(out, i)
@@ -96,12 +96,12 @@ type plan struct {
 	size           func(r *rand.Rand, first bool) int // of the next group
 	within, across float64                            // chance of a link of two documents
 	most           float64                            // share of a link across groups; the least is 0.3, and 1 the most within
-	drafts         bool                               // within a group each keeps 0.7 of the one before, and nothing is by chance
+	drafts         bool                               // within a group each keeps 0.7 of the previous one, and nothing is due to chance
 }
 
 func fixed(size int) func(*rand.Rand, bool) int { return func(*rand.Rand, bool) int { return size } }
 
-// mixed sizes are of 1 to 60 documents, most of a few.
+// mixed sizes are of 1 to 60 documents, mostly a few.
 func mixed(r *rand.Rand, _ bool) int {
 	if r.Float64() < 0.03 {
 		return 20 + r.IntN(30)
@@ -142,8 +142,8 @@ func (p plan) links(r *rand.Rand, n int) (group []int, out []screen.Link) {
 	return group, out
 }
 
-// TestCommunitiesInvariants: whatever the links, each document with one is in a group, each group hangs together,
-// and neither the order of links nor that of documents nor the side from which a link is seen matters.
+// TestCommunitiesInvariants: whatever the links, each document with one is in a group, each group is connected, and neither the
+// order of links nor that of documents nor the side from which a link is seen matters.
 func TestCommunitiesInvariants(t *testing.T) {
 	for seed := range uint64(200) {
 		r := rand.New(rand.NewPCG(seed, 1))
@@ -193,7 +193,7 @@ func TestCommunitiesInvariants(t *testing.T) {
 	}
 }
 
-// TestCommunitiesPlanted: groups that were planted are found again among links that join any documents.
+// TestCommunitiesPlanted: planted groups are recovered among links that join arbitrary documents.
 func TestCommunitiesPlanted(t *testing.T) {
 	const n, rounds = 400, 8
 	for _, c := range []struct {
@@ -231,8 +231,7 @@ func TestCommunitiesPlanted(t *testing.T) {
 	}
 }
 
-// randIndex compares groups with those that were planted: 1 where they are the same, 0 where they agree as chance
-// would have it (Hubert and Arabie 1985).
+// randIndex compares groups with the planted ones: 1 if they are the same, 0 if they agree only by chance (Hubert and Arabie 1985).
 func randIndex(group []int, groups [][]int) float64 {
 	pairs := func(k int) float64 { return float64(k) * float64(k-1) / 2 }
 	both, found, truth := 0.0, 0.0, 0.0

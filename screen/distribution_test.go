@@ -59,8 +59,8 @@ func TestDistribution(t *testing.T) {
 	}
 }
 
-// TestLeadOfNeighbours: Manku, Jain and Das Sarma 2007, figure 2(a), against the definition, piece by piece as a large
-// file is sorted.
+// TestLeadOfNeighbours: Manku, Jain and Das Sarma 2007, figure 2(a), against the definition, piece by piece as a large file is
+// sorted.
 func TestLeadOfNeighbours(t *testing.T) {
 	rng := rand.New(rand.NewPCG(7, 8))
 	var all []uint64

@@ -22,7 +22,7 @@ func editDistance(a, b []rune) int {
 }
 
 // editsWithin reports whether at most k edits make b of a: of the rows of editDistance only the 2k+1
-// cells beside the diagonal (Ukkonen 1985).
+// cells next to the diagonal (Ukkonen 1985).
 func editsWithin(a, b []rune, k int) bool {
 	if d := len(a) - len(b); max(d, -d) > k {
 		return false

@@ -37,10 +37,9 @@ func (e *estimator) add(estimate, truth, low, high, deviation float64) {
 	}
 }
 
-// TestEstimatesOfRealPairs holds the estimates of resemblance and containment of 10,000 pairs of funding
-// calls against the exact values: no bias beyond chance, no more spread than the binomial, and the
-// truth within the 95 % interval at least as often as it says. Every pair has a permutation of its own,
-// so that the errors are independent.
+// TestEstimatesOfRealPairs compares the estimates of resemblance and containment of 10,000 pairs of funding calls with the exact
+// values: no bias beyond chance, no more spread than the binomial, and the truth within the 95 % interval at least as often as
+// claimed. Every pair has a permutation of its own, so that the errors are independent.
 func TestEstimatesOfRealPairs(t *testing.T) {
 	if testing.Short() {
 		t.Skip("left out by -short: compares 10,000 pairs")
@@ -61,7 +60,7 @@ func TestEstimatesOfRealPairs(t *testing.T) {
 		t.Fatal(err)
 	}
 	jaccard := func(p screen.Shared) float64 { return float64(p.Common) / float64(sizes[p.A]+sizes[p.B]-p.Common) }
-	// The most alike 5,000, and 5,000 of the others by lot.
+	// The 5,000 most similar, and 5,000 of the others at random.
 	slices.SortFunc(pairs, func(a, b screen.Shared) int {
 		if d := jaccard(b) - jaccard(a); d != 0 {
 			return int(math.Copysign(1, d))

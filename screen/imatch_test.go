@@ -10,14 +10,14 @@ import (
 	"concordat/simhash"
 )
 
-// TestIMatch (Chowdhury et al. 2002, section 3): the signature is the SHA-1 of the sorted distinct terms within the window
-// of the inverse document frequency, so that terms of most documents and of next to none decide nothing, and any other
-// one decides all.
+// TestIMatch (Chowdhury et al. 2002, section 3): the signature is the SHA-1 of the sorted distinct terms within the window of the
+// inverse document frequency, so that terms found in most documents or in almost none decide nothing, and each other term is
+// decisive.
 func TestIMatch(t *testing.T) {
 	const frequent, rare, middle = 1, 10000, 100
 	df := &simhash.Frequencies{}
 	for i := range uint64(3000) {
-		// frequent in every document, middle+i%20 in one of twenty, rare+i in one alone.
+		// frequent is in every document, middle+i%20 in one of twenty, rare+i in one alone.
 		df.Add([]uint64{frequent, middle + i%20, rare + i})
 	}
 	of := func(features ...uint64) [4]uint64 { return screen.IMatch(slices.Clone(features), df) }

@@ -19,7 +19,7 @@ func TestLineage(t *testing.T) {
 	}
 }
 
-// TestRemovable: what goes resembles one that stays, and no two that stay resemble each other.
+// TestRemovable: each document that is removed resembles one that stays, and no two that stay resemble each other.
 func TestRemovable(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 1))
 	first := func(a, b int) bool { return a < b }
@@ -53,7 +53,7 @@ func TestRemovable(t *testing.T) {
 			}
 		}
 	}
-	// A chain: the middle goes for the first, the last stays.
+	// A chain: the middle is removed because of the first, and the last stays.
 	if got := screen.Removable(3, []screen.Link{{A: 0, B: 1, Resemblance: 1}, {A: 1, B: 2, Resemblance: 1}}, 0.9, first); !slices.Equal(got,
 		[]int{-1, 0, -1}) {
 		t.Errorf("chain: %v", got)

@@ -88,7 +88,7 @@ func (p *packer) write(b []byte) {
 	}
 }
 
-// fits reports whether a print with this difference from the one before has room in the block.
+// fits reports whether a print with this difference from the previous one has room in the block.
 func (p *packer) fits(difference uint64) bool {
 	s := symbol(difference)
 	n := int(p.code.lengths[s])
@@ -232,7 +232,7 @@ func (p *Packed) Block(i int, dst []uint64) ([]uint64, error) {
 			at += n
 		}
 		if e.length == 0 || at > packedBlock*8 {
-			return dst, fmt.Errorf("packed block %d: %w: it ends amid a print", i, ErrPacked)
+			return dst, fmt.Errorf("packed block %d: %w: it ends within a print", i, ErrPacked)
 		}
 		dst = append(dst, x)
 	}

@@ -45,7 +45,7 @@ const (
 // tables fit into the given memory, or that of the fewest tables that meets Lead and Within. It fails if not even the
 // smallest fits, which has K+1 tables, and if none meets them.
 // The designs are those of the recursion of Manku, Jain and Das Sarma 2007, section 3.3: divide
-// into r blocks, let r-k lead, and go on with the others.
+// into r blocks, let r-k lead, and continue with the others.
 func NewPlan(o PlanOptions) (*Design, error) {
 	if o.F == 0 {
 		o.F = 64

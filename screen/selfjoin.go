@@ -77,7 +77,7 @@ func (s *SelfJoin) parts(n int64) int {
 }
 
 // Run calls emit with every pair once, table by table, and done after each part; what is found in a
-// part that is done is never found again, so that a run may go on from unit start of an interrupted
+// part that is done is never found again, so that a run may continue from unit start of an interrupted
 // one over the same stored prints. n is the number of stored prints, at most 2^32-1. Equal prints
 // are one: each copy is paired with the first, and only the first with what is near. Run fails
 // with the first error of the stream or of emit, with the cause of a cancelled ctx, and with

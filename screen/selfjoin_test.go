@@ -86,7 +86,7 @@ func TestSelfJoinIsBruteForce(t *testing.T) {
 	}
 }
 
-// TestSelfJoinInParts joins more prints than fit, most of them crowded in one part, and goes on from
+// TestSelfJoinInParts joins more prints than fit, most of them crowded in one part, and continues from
 // the middle after a failure: together the same pairs.
 func TestSelfJoinInParts(t *testing.T) {
 	suite.Rest(t, "two million prints")

@@ -43,7 +43,7 @@ func TestShingles(t *testing.T) {
 	}
 }
 
-// library returns sets of shingles: some alike, some parts of others, some empty.
+// library returns sets of shingles: some similar, some parts of others, some empty.
 func library(rng *rand.Rand, n int) [][]uint64 {
 	out := make([][]uint64, n)
 	for i := range out {

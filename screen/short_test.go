@@ -15,7 +15,7 @@ import (
 	"concordat/segment"
 )
 
-// bag returns the grams of a text with their counts, by the definition.
+// bag returns the grams of a text with their counts, by definition.
 func bag(text string, lengths []int) map[string]int {
 	out := map[string]int{}
 	r := []rune(text)
@@ -36,7 +36,7 @@ func bag(text string, lengths []int) map[string]int {
 	return out
 }
 
-// similarity is the measure by its definition.
+// similarity is the measure by definition.
 func similarity(m screen.Measure, a, b string, lengths []int) float64 {
 	if m == screen.Edit {
 		x, y := []rune(a), []rune(b)
@@ -91,7 +91,7 @@ func edit(rng *rand.Rand, r []rune, alphabet []rune) []rune {
 	return slices.Insert(slices.Clone(r), at, letter)
 }
 
-// TestShortOfWords holds grams of words against measuring all pairs of the words themselves.
+// TestShortOfWords compares grams of words with measuring all pairs of the words themselves.
 func TestShortOfWords(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 2))
 	words := strings.Fields("the cat sat on a mat and ran off to see red blue sky 项目 申请")
@@ -103,7 +103,7 @@ func TestShortOfWords(t *testing.T) {
 		}
 		texts = append(texts, strings.Join(text, " "))
 	}
-	// One rune for each word makes grams of words grams of letters.
+	// With one rune for each word, grams of words become grams of letters.
 	coded := make([]string, len(texts))
 	for i, text := range texts {
 		for w := range strings.FieldsSeq(text) {

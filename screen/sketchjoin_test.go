@@ -12,7 +12,7 @@ import (
 	"concordat/screen"
 )
 
-// memory is a Space that counts, and is full after so many bytes.
+// memory is a Space that counts, and is full after a number of bytes.
 type memory struct{ open, created, left int }
 
 var errFull = errors.New("no room")
@@ -49,8 +49,8 @@ func (s *memorySpill) ReadAt(b []byte, at int64) (int, error) {
 
 func (s *memorySpill) Close() error { s.m.open--; return nil }
 
-// TestSketchJoinIsSketchPairs holds the join outside memory against the one in memory, by values and
-// by super-shingles, with values too common and without, in much space, little and none.
+// TestSketchJoinIsSketchPairs compares the join outside memory with the one in memory, by values and by super-shingles, with and
+// without too common values, in much space, little and none.
 func TestSketchJoinIsSketchPairs(t *testing.T) {
 	rng := rand.New(rand.NewPCG(9, 9))
 	s := minhash.NewShingler(nil)

@@ -9,8 +9,8 @@ import (
 	"concordat/screen"
 )
 
-// TestStratifiedSample: as many pairs of each distance as wanted, all of one that has fewer, each pair of a distance as
-// likely as another, and the same in whatever order they come.
+// TestStratifiedSample: as many pairs of each distance as wanted, all pairs of a distance that has fewer, each pair of a distance
+// as likely as any other, and the same sample in whatever order they come.
 func TestStratifiedSample(t *testing.T) {
 	const most, each, rounds = 3, 5, 2000
 	var all []screen.Twin
@@ -46,12 +46,12 @@ func TestStratifiedSample(t *testing.T) {
 	}
 }
 
-// TestStratifiedPrecision: the interval of several strata holds the truth as often as it says, over draws without
-// putting back, and is narrower than that of the worst stratum.
+// TestStratifiedPrecision: the interval over several strata contains the truth as often as claimed, over draws without replacement,
+// and is narrower than that of the worst stratum.
 func TestStratifiedPrecision(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 9))
 	const draws = 4000
-	for _, truth := range [][][2]int{ // pairs, and same ones among them
+	for _, truth := range [][][2]int{ // pairs, and near-duplicates among them
 		{{400, 400}, {60, 54}, {90, 60}, {300, 90}},
 		{{30, 29}, {30, 15}},
 		{{1000, 20}, {1000, 980}},
@@ -89,7 +89,7 @@ func TestStratifiedPrecision(t *testing.T) {
 			t.Errorf("%v: precision %.3f on average, want %.3f; %d of %d intervals hold it, want 95 %%", truth, mean, want, held, draws)
 		}
 	}
-	// Of one stratum it is the interval of Wilson: 8 of 10, 0.490 to 0.943.
+	// With one stratum it is the interval of Wilson: 8 of 10, 0.490 to 0.943.
 	p, low, high, ok := screen.StratifiedPrecision([]screen.Stratum{{Pairs: 50, Same: 8, Different: 2}, {Distance: 1}}, 0.95)
 	if !ok || p != 0.8 || math.Abs(low-0.490) > 1e-3 || math.Abs(high-0.943) > 1e-3 {
 		t.Errorf("8 of 10: %.3f in %.3f to %.3f", p, low, high)

@@ -71,7 +71,7 @@ func TestPaperDesigns(t *testing.T) {
 	}
 }
 
-// TestDesignIsComplete: whatever K bits differ, some table has them all behind its leading bits.
+// TestDesignIsComplete: whichever K bits differ, some table has them all after its leading bits.
 func TestDesignIsComplete(t *testing.T) {
 	for _, c := range []struct {
 		f, k   int
@@ -151,8 +151,7 @@ func TestNearIsBruteForce(t *testing.T) {
 	}
 }
 
-// TestPlantedPairs plants prints at distance 0 to 5 among a million random ones: every design
-// finds all within 3 and none beyond.
+// TestPlantedPairs plants prints at distances 0 to 5 among a million random ones: every design finds all within 3 and none beyond.
 func TestPlantedPairs(t *testing.T) {
 	n := 50_000
 	if os.Getenv("CONCORDAT_LONG") != "" {
@@ -203,7 +202,7 @@ func TestPlan(t *testing.T) {
 	if _, err := screen.NewPlan(screen.PlanOptions{K: 3, Prints: n, Bytes: n * 40}); !errors.Is(err, screen.ErrMemory) {
 		t.Errorf("no room for four tables: got %v, want ErrMemory", err)
 	}
-	// More memory never answers slower, and no plan exceeds its memory.
+	// More memory never makes answers slower, and no plan exceeds its memory.
 	last := 1e300
 	for tables := int64(4); tables < 60; tables++ {
 		o := screen.PlanOptions{K: 3, Prints: 100_000_000, Bytes: 100_000_000 * (8*tables + 12)}

@@ -35,7 +35,7 @@ func wides(rng *rand.Rand, n, f int) []screen.Wide {
 	return out
 }
 
-// TestWideIsBruteForce holds tables and batch of 128, 100 and 64 bits against comparing all with all.
+// TestWideIsBruteForce compares tables and batch of 128, 100 and 64 bits with comparing all with all.
 func TestWideIsBruteForce(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 128))
 	for _, c := range []struct {

@@ -10,7 +10,7 @@ import (
 // several, and a place covers several characters of the original where these compose to one.
 type Character struct {
 	Norm   Span // bytes of Text.Norm
-	Source Span // bytes of Text.Source, with the marks and invisible characters that folding left out behind it
+	Source Span // bytes of Text.Source, with the marks and invisible characters that folding left out after it
 }
 
 // Characters appends the folded characters of w, a word of t, in order. Those of Norm are disjoint and cover the word;

@@ -41,7 +41,7 @@ func FuzzCharacters(f *testing.F) {
 	})
 }
 
-// TestCharacters: what composes, expands or is left out keeps its place.
+// TestCharacters: characters that compose, expand or are dropped keep their place.
 func TestCharacters(t *testing.T) {
 	for _, c := range []struct {
 		text string

@@ -156,7 +156,7 @@ func appendRunes(dst []rune, b []byte) []rune {
 	return dst
 }
 
-// byGojieba is all by the library. Runs go to the segmenter one to a line, many lines a call; a run's words do not
+// byGojieba segments with the library alone. Runs go to the segmenter one to a line, many lines a call; a run's words do not
 // depend on its neighbours.
 func (c *chineseCutter) byGojieba() error {
 	j, err := jieba()

@@ -41,8 +41,8 @@ func wordsBoth(tb testing.TB, text string) {
 	tb.Fatalf("%d words, gojieba %d", len(got.Words), len(want.Words))
 }
 
-// TestGojieba compares the words with gojieba's on real text and on random characters: frequent and rare
-// ones, none of the dictionary, beyond the basic plane.
+// TestGojieba compares the words with gojieba's on real text and on random characters: frequent and rare ones, some outside the
+// dictionary, some beyond the basic plane.
 func TestGojieba(t *testing.T) {
 	wordsBoth(t, "我来到北京清华大学。小明硕士毕业于中国科学院计算所，后在日本京都大学深造。他来到了网易杭研大厦。南京市长江大桥 㐀㐁𠀀𠀁𰀀 々〇")
 	rng := rand.New(rand.NewPCG(11, 11))
@@ -65,7 +65,7 @@ func TestGojieba(t *testing.T) {
 	wordsBoth(t, b.String())
 }
 
-// TestGojiebaEndsInLatin: gojieba is not asked for words where the last part of a long text has no Chinese.
+// TestGojiebaEndsInLatin: gojieba is not asked for words if the last part of a long text has no Chinese.
 func TestGojiebaEndsInLatin(t *testing.T) {
 	wordsBoth(t, strings.Repeat("中文委员会。", 32<<10/16)+"\nNothing more in Chinese.")
 }
@@ -83,7 +83,7 @@ func TestGojiebaOnCorpora(t *testing.T) {
 		letters = append(letters, []rune(d.Text)...)
 	}
 	wordsBoth(t, b.String())
-	// The same characters in any order: words of the dictionary meet in ways that texts do not have.
+	// The same characters in any order: words of the dictionary meet in ways unknown in real texts.
 	rng := rand.New(rand.NewPCG(12, 12))
 	rng.Shuffle(len(letters), func(i, j int) { letters[i], letters[j] = letters[j], letters[i] })
 	wordsBoth(t, string(letters))

@@ -28,8 +28,8 @@ func TestWordsAreBounded(t *testing.T) {
 	}
 }
 
-// TestHangulComposes: a syllable takes the consonants that may end one, U+11A8 to U+11C2 (Unicode 15, section 3.12), and
-// nothing else beside them.
+// TestHangulComposes: a syllable takes the consonants that may end one, U+11A8 to U+11C2 (Unicode 15, section 3.12), and nothing
+// else next to them.
 func TestHangulComposes(t *testing.T) {
 	for r, want := range map[rune]string{
 		0x11A8: "각", 0x11C2: "갛", 0x11A7: "가\u11a7", 0x11C3: "가\u11c3", 0x1161: "가\u1161",
@@ -41,13 +41,13 @@ func TestHangulComposes(t *testing.T) {
 	if got, want := string(split(t, "각\u11a8").Norm), "각\u11a8"; got != want {
 		t.Errorf("a syllable that has its last consonant and another one are %+q, want %+q", got, want)
 	}
-	// Behind the last syllable stand jamo of old Korean, which compose with nothing.
+	// After the last syllable come jamo of old Korean, which do not compose.
 	if got, want := string(split(t, "\ud7c0\u11a8").Norm), "\ud7c0\u11a8"; got != want {
 		t.Errorf("U+D7C0 and U+11A8 are %+q, want %+q", got, want)
 	}
 }
 
-// TestQuotedSpeechGoesOn: speech that ends within marks and is followed by a comma is part of the sentence around it.
+// TestQuotedSpeechGoesOn: speech that ends within quotation marks and is followed by a comma is part of the surrounding sentence.
 func TestQuotedSpeechGoesOn(t *testing.T) {
 	for _, text := range []string{"老师说：“明天会下雨。”，然后离开了教室。", "“Stop!”, the warden cried to the crowd.", "They sold pears etc., and went home."} {
 		if got := split(t, text); len(got.Sentences) != 1 {
@@ -56,8 +56,8 @@ func TestQuotedSpeechGoesOn(t *testing.T) {
 	}
 }
 
-// TestStopWordsOfNoLanguage: where fewer than a tenth of the words are in a stop list the text is of no language, and none of
-// them is a stop word.
+// TestStopWordsOfNoLanguage: if fewer than a tenth of the words are in a stop list the text has no known language, and none of them
+// is a stop word.
 func TestStopWordsOfNoLanguage(t *testing.T) {
 	for others, want := range map[int]int{9: 1, 10: 0} {
 		text := "which" + strings.Repeat(" xqzt", others)
@@ -73,7 +73,7 @@ func TestStopWordsOfNoLanguage(t *testing.T) {
 	}
 }
 
-// TestLanguages: each stop list has a bit of its own, Chinese none.
+// TestLanguages: each stop list has a bit of its own; Chinese has none.
 func TestLanguages(t *testing.T) {
 	languages := segment.Languages()
 	if len(languages) < 10 || len(languages) > 32 || !slices.IsSorted(languages) || slices.Contains(languages, "zh") {

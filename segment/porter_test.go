@@ -10,7 +10,7 @@ import (
 	"concordat/internal/corpora"
 )
 
-// other is the stem by another program of the same algorithm.
+// other is the stem by a different program for the same algorithm.
 func other(word []byte) []byte {
 	return []byte(string(porterstemmer.StemWithoutLowerCasing([]rune(string(word)))))
 }
@@ -22,7 +22,7 @@ func sameStem(t *testing.T, word []byte) {
 	}
 }
 
-// TestStem compares random words, of letters and of suffixes, with another program.
+// TestStem compares random words, made of letters and of suffixes, with another program.
 func TestStem(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1980, 1))
 	suffixes := []string{"s", "ss", "sses", "ies", "eed", "ed", "ing", "at", "bl", "iz", "y", "e", "l", "ll", "er", "al", "ion"}

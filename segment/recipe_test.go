@@ -92,7 +92,7 @@ func dump(tb testing.TB, text string) string {
 }
 
 // TestRecipe: words, sentences, blocks and features of fixed texts are the same bytes on every machine and in every version:
-// fingerprints are compared across sites and years. If one changes, that is a new scheme, and never an edit of this list.
+// fingerprints are compared across sites and years. If one changes, that is a new scheme, never an edit of this list.
 func TestRecipe(t *testing.T) {
 	want := map[string]uint64{
 		"chinese":         0xde4b9561fac9ac0c,
@@ -112,7 +112,7 @@ func TestRecipe(t *testing.T) {
 	}
 }
 
-// TestListNumbers: a number begins an item of a list if a full stop or a bracket follows it, and nothing else.
+// TestListNumbers: a number begins an item of a list only if a full stop or a bracket follows it.
 func TestListNumbers(t *testing.T) {
 	const before = "these are the things that we had to say about it and about"
 	for mark, item := range map[string]bool{"12. ": true, "12) ": true, "12; ": false, "12, ": false, "12- ": false, "12% ": false,

@@ -420,7 +420,7 @@ func (s *splitter) mark(c runetab.Class, at, size int) {
 		}
 		return
 	case c == runetab.Clause && ended:
-		s.pending = none // "etc.," goes on
+		s.pending = none // "etc.," continues
 	case s.pending != none:
 		s.decide(false, false, false)
 	}

@@ -112,7 +112,7 @@ func TestRealScriptsKeepTheirWords(t *testing.T) {
 	}
 }
 
-// check holds a split text against its invariants.
+// check checks a split text against its invariants.
 func check(tb testing.TB, t *segment.Text) {
 	tb.Helper()
 	if !utf8.Valid(t.Norm) || strings.ContainsRune(string(t.Norm), 0) {
@@ -225,7 +225,7 @@ func TestInvariantsOnRealText(t *testing.T) {
 	}
 }
 
-// TestReuse: a Text split again is as a fresh one.
+// TestReuse: a Text split again is like a fresh one.
 func TestReuse(t *testing.T) {
 	texts := []string{"One two. Three.\n\nFour 漢字很多。", "", "学术论文。abc", "plain words only here"}
 	var reused segment.Text

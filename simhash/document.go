@@ -92,7 +92,7 @@ func (p *Printer) planes(f uint64) [2]uint64 {
 }
 
 // farPlanes returns the sides of hyperplanes 128 to 255. Digests that are too short for them are continued by
-// another one, of the feature with a byte 1 behind it.
+// another one, of the feature followed by a byte 1.
 func (p *Printer) farPlanes(f uint64) [2]uint64 {
 	switch p.hash {
 	case HashPlain:

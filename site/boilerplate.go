@@ -49,7 +49,7 @@ func (s *Site) Boilerplate(ctx context.Context, lib concordat.LibraryID, o Boile
 		for _, row := range rows {
 			d, err := s.o.Index.Document(ctx, s.Ref(lib, row.ID))
 			if errors.Is(err, concordat.ErrNotFound) {
-				continue // deleted meanwhile
+				continue // deleted in the meantime
 			}
 			if err != nil {
 				return nil, err

@@ -185,7 +185,7 @@ func (s *Site) CompareAll(ctx context.Context, task concordat.TaskID, sub Submis
 		return nil, err
 	}
 	progress(Progress{Stage: "fingerprint", Done: 1, Total: 1})
-	if o.Standing { // from here on, so that nothing added meanwhile is missed
+	if o.Standing { // from here on, so that nothing added in the meantime is missed
 		if err := s.o.Store.Alerts.PutStanding(ctx, store.Standing{Task: task, Scheme: p.Scheme, Made: s.o.Now(),
 			Sentences: p.Questions()}); err != nil {
 			return nil, err

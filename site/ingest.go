@@ -55,7 +55,7 @@ const (
 // with the same text, title, author, date and scheme as stored are left as they are, so repeating an interrupted Ingest resumes
 // it. Cancelling ctx ends it between two batches. A panic at a document ends this call alone, with a *compare.Fault.
 //
-// Fingerprinting one batch overlaps with writing the one before it.
+// Fingerprinting one batch overlaps with writing the previous one.
 func (s *Site) Ingest(ctx context.Context, lib concordat.LibraryID, docs iter.Seq2[Incoming, error], done func(Ingested) error) error {
 	if _, err := s.o.Store.Catalogue.Library(ctx, lib); err != nil {
 		return fmt.Errorf("library %s: %w", lib, err)

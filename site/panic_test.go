@@ -50,7 +50,7 @@ func once(what any) func() error {
 	}
 }
 
-// TestIngestPanics: a panic while documents come in ends this call alone, is noted once with its stack, leaves nothing half taken in,
+// TestIngestPanics: a panic while documents come in ends this call alone, is noted once with its stack, leaves nothing half added,
 // and the same documents come in afterwards.
 func TestIngestPanics(t *testing.T) {
 	good := []site.Incoming{{ID: "one", Text: sitetest.Folios}}

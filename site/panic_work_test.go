@@ -76,7 +76,7 @@ func TestAskingPanics(t *testing.T) {
 	}
 }
 
-// TestKeptMeanwhile: while a partner is asked there are findings to read that say who has not answered, and a panic where they
+// TestKeptMeanwhile: while a partner is asked there are findings to read that say whoever has not answered, and a panic where they
 // are kept fails that check alone.
 func TestKeptMeanwhile(t *testing.T) {
 	text := sitetest.Mine + sitetest.Essay + " And I close it with a remark of my own as well."

@@ -195,7 +195,7 @@ func (q *Queue) run(ctx context.Context, t store.Task, lane store.Lane) {
 	case state != "": // otherwise the findings were kept and the task has ended with them
 		err = q.o.Store.Checks.FinishTask(last, t, state, cause)
 	}
-	if err != nil && !errors.Is(err, store.ErrLease) && !errors.Is(err, concordat.ErrNotFound) { // cancelled or deleted meanwhile
+	if err != nil && !errors.Is(err, store.ErrLease) && !errors.Is(err, concordat.ErrNotFound) { // cancelled or deleted in the meantime
 		q.o.Logger.Error("end a task", "task", t.ID, "error", err)
 	}
 	state = cmp.Or(state, concordat.TaskDone)

@@ -163,7 +163,7 @@ func TestHalfTakenIsTakenBack(t *testing.T) {
 func TestSettledUnderItsHands(t *testing.T) {
 	p := sitetest.NewSite(t, "l")
 	db, script := storetest.Scripted(p.Store)
-	script.On("FinishIntake", func() error { // it is taken for dead meanwhile
+	script.On("FinishIntake", func() error { // it is taken for dead in the meantime
 		script.On("FinishIntake", nil)
 		if sum, err := over(t, p, p.Store, "two").Settle(context.Background(), "one"); sum.Removed != 1 || err != nil {
 			t.Errorf("settled %+v, %v", sum, err)
@@ -180,7 +180,7 @@ func TestSettledUnderItsHands(t *testing.T) {
 	}
 }
 
-// TestDeletedIsSaidOfDeleted: of a source that a report names and the catalogue never had, nobody says that it was deleted.
+// TestDeletedIsSaidOfDeleted: a source that a report names and the catalogue never had is not reported as deleted.
 func TestDeletedIsSaidOfDeleted(t *testing.T) {
 	p := sitetest.NewSite(t, "l")
 	p.Add(t, "l", site.Incoming{ID: "source", Text: sitetest.Prose(1, 12)})

@@ -30,7 +30,7 @@ type Options struct {
 	Workers  int              // of fingerprinting and comparing; 0: one for each core
 	// Worker names the process among those of the site that add documents, for [Site.Settle]; empty: the only one.
 	Worker string
-	// Shared: other processes also serve this site, with the same store, and change it meanwhile.
+	// Shared: other processes also serve this site, with the same store, and change it in the meantime.
 	Shared bool
 	// Sharing follows what is open to partners; nil: nothing is.
 	Sharing Sharing

@@ -99,7 +99,7 @@ func (s *Site) watched(ctx context.Context) (*watchTable, error) {
 	for _, id := range tasks {
 		x, err := s.o.Store.Alerts.Standing(ctx, id)
 		if errors.Is(err, concordat.ErrNotFound) {
-			continue // ended meanwhile
+			continue // ended in the meantime
 		}
 		if err != nil {
 			return nil, err

@@ -88,7 +88,7 @@ func testShares(t *testing.T, p place) {
 	wantErr(t, err, concordat.ErrNotFound)
 }
 
-// testEpochDocuments follows documents of a set through its states.
+// testEpochDocuments follows the documents of a set through their states.
 func testEpochDocuments(t *testing.T, p place) {
 	db, c := openPlace(t, p)
 	ctx := t.Context()
@@ -354,9 +354,9 @@ func testQuestions(t *testing.T, p place) {
 	}
 }
 
-// testOftenAnswered: who was told of one document in many jobs is named once for each library, by the document that most jobs were told
-// of; documents that only matched, and jobs that are forgotten, do not count, and documents of the same name in two
-// libraries are two.
+// testOftenAnswered: a partner that was told of one document in many jobs is named once for each library, by the document that most
+// jobs were told of; documents that only matched, and forgotten jobs, do not count, and documents of the same name in two libraries
+// are two.
 func testOftenAnswered(t *testing.T, p place) {
 	db, c := openPlace(t, p)
 	ctx := t.Context()

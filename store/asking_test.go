@@ -152,7 +152,7 @@ func testStanding(t *testing.T, p place) {
 	wantErr(t, err, concordat.ErrNotFound)
 }
 
-// putKnown puts an alert that is there already.
+// putKnown stores an alert that exists already.
 func putKnown(t *testing.T, db *store.DB, a store.Alert) {
 	t.Helper()
 	if seq, err := db.Alerts.PutAlert(t.Context(), a); err != nil || seq != 0 {
@@ -160,7 +160,7 @@ func putKnown(t *testing.T, db *store.DB, a store.Alert) {
 	}
 }
 
-// toldAlerts tries alerts of a partner's question beside one of a check that is there, and marks; it returns the one that it leaves.
+// toldAlerts tries alerts of a partner's question next to one of an existing check, and marks; it returns the one that it leaves.
 func toldAlerts(t *testing.T, db *store.DB) int64 {
 	ctx := t.Context()
 	a := store.Alert{Side: store.AlertTold, At: start, Partner: "south", Job: "0a", Purpose: "thesis", Asked: start,
@@ -210,7 +210,7 @@ func toldAlerts(t *testing.T, db *store.DB) int64 {
 		t.Errorf("open: %+v, %v", as, err)
 	}
 	change(store.AlertReopen, "eve", true)
-	// The same again keeps its marks; what is new is unread.
+	// An unchanged alert keeps its marks; a new one is unread.
 	putKnown(t, db, a)
 	if got, err = db.Alerts.Alert(ctx, seq); err != nil || got.Read != mark || got.Handled != (store.AlertMark{}) {
 		t.Errorf("the same again: %+v, %v", got, err)

@@ -21,7 +21,7 @@ import (
 // new label.
 const auditLabel = "concordat/audit/v1"
 
-// AuditEntry is one line of the audit. Each holds the hash of the one before it, so changing, removing or moving a line breaks
+// AuditEntry is one line of the audit. Each holds the hash of the previous one, so changing, removing or moving a line breaks
 // the chain from there on.
 type AuditEntry struct {
 	Seq    int64           `json:"seq"` // from 1, without gaps

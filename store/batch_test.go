@@ -233,7 +233,7 @@ func testBatchPairs(t *testing.T, p place) {
 	testPairSections(t, db)
 }
 
-// testPairSections: a pair is listed by the share of a section, of either document, and no longer once neither has one.
+// testPairSections: a pair is listed by the share of a section, of either document, and no longer is once neither has one.
 func testPairSections(t *testing.T, db *store.DB) {
 	ctx := t.Context()
 	listed := func(want ...store.BatchPair) {
@@ -303,8 +303,8 @@ func testRechecks(t *testing.T, p place) {
 	wantErr(t, err, concordat.ErrNotFound)
 }
 
-// testBatchLeads: what was found between members is kept by member, and how their reports have it; a member that is erased takes it
-// along.
+// testBatchLeads: leads between members are stored by member, with how the members' reports have them; a member that is erased
+// takes them along.
 func testBatchLeads(t *testing.T, db *store.DB) {
 	ctx := t.Context()
 	read := func() []store.BatchLeads {

@@ -140,7 +140,7 @@ func BenchmarkTakeMessage(b *testing.B) {
 	}
 }
 
-// BenchmarkEngines measures what a check and an ingest do with the store, on both engines side by side. The
+// BenchmarkEngines measures what a check and an ingest do with the store, on both engines. The
 // database is that of $CONCORDAT_POSTGRES (an address; a schema of it is filled), which should be as durable
 // as in use; without it the benchmark of PostgreSQL is skipped.
 func BenchmarkEngines(b *testing.B) {
@@ -165,7 +165,7 @@ func BenchmarkEngines(b *testing.B) {
 					b.ReportMetric(float64(rows*b.N)/b.Elapsed().Seconds(), "rows/s")
 				})
 			}
-			id := rand.Text()[:8] // other documents in each run, in no order
+			id := rand.Text()[:8] // different documents in each run, in no order
 			put := func(n int) error {
 				rows := make([]store.DocumentRow, 500)
 				for i := range rows {
@@ -184,7 +184,7 @@ func BenchmarkEngines(b *testing.B) {
 				return err
 			})
 			findings := make([]byte, 50_000)
-			run("check", 1, func(int) error { // what the queue writes for one check, beside the search
+			run("check", 1, func(int) error { // what the queue writes for one check, apart from the search
 				t := store.Task{Task: concordat.Task{ID: concordat.TaskID(rand.Text())}, Request: []byte("{}")}
 				if err := db.Checks.CreateTask(b.Context(), t); err != nil {
 					return err
@@ -205,7 +205,7 @@ func BenchmarkEngines(b *testing.B) {
 	}
 }
 
-// twenty returns as many results.
+// twenty returns twenty results.
 func twenty() []store.Result {
 	out := make([]store.Result, 20)
 	for i := range out {

@@ -154,7 +154,7 @@ func testDocumentsReplace(t *testing.T, p place) {
 	}
 	check()
 
-	h2, h3 := again, again // two new texts in one call: the later stays
+	h2, h3 := again, again // two new texts in one call: the later one stays
 	h2.Hash, h3.Hash = "h2", "h3"
 	h3.Added, h3.Bytes = start.Add(2*time.Hour), 77
 	must(t, db.Catalogue.PutDocuments(ctx, []store.DocumentRow{h2, h3}))
@@ -163,7 +163,7 @@ func testDocumentsReplace(t *testing.T, p place) {
 	check()
 }
 
-// testDocumentsRenew: what is made anew of a text reaches the row of that text alone, and brings back none.
+// testDocumentsRenew: data recomputed from a text reaches the row of that text alone, and does not restore a deleted one.
 func testDocumentsRenew(t *testing.T, p place) {
 	db, _ := openPlace(t, p)
 	ctx := t.Context()
@@ -212,7 +212,7 @@ func testDocumentsRollback(t *testing.T, p place) {
 	}
 }
 
-// Pages hold each document that stays exactly once, whatever comes and goes meanwhile.
+// Pages contain each document that stays exactly once, whatever is added or removed in the meantime.
 func testDocumentsPaging(t *testing.T, p place) {
 	db, _ := openPlace(t, p)
 	ctx := t.Context()
@@ -240,7 +240,7 @@ func testDocumentsPaging(t *testing.T, p place) {
 		if len(ds) < 8 {
 			break
 		}
-		// The last row of some pages goes, a row before and a row behind it come.
+		// The last row of some pages is removed, and a row before and a row after it are added.
 		if !stays[after] {
 			must(t, db.Catalogue.DeleteDocuments(ctx, "a", after))
 		}
@@ -259,7 +259,7 @@ func testDocumentsPaging(t *testing.T, p place) {
 	}
 }
 
-// Ids are ordered and told apart by their bytes, not by some language's rules.
+// IDs are ordered and compared by their bytes, not by the rules of some language.
 func testDocumentsOrder(t *testing.T, p place) {
 	db, _ := openPlace(t, p)
 	ctx := t.Context()
@@ -310,7 +310,7 @@ func testDocumentsDelete(t *testing.T, p place) {
 	}
 }
 
-// testSentenceVectors: vectors come back, are bounded, and go with the document or the check that their sentence stands in, and with
+// testSentenceVectors: vectors come back, are bounded, and go with the document or the check that contains their sentence, and with
 // the text that a document had.
 func testSentenceVectors(t *testing.T, p place) {
 	db, _ := openPlace(t, p)
@@ -361,14 +361,14 @@ func testSentenceVectors(t *testing.T, p place) {
 	there(3, 7)
 	must(t, db.Catalogue.DeleteDocuments(ctx, "b", "1"))
 	there(7)
-	again := vector(7, 0.7) // in place of the one that is there, and no newer for it
+	again := vector(7, 0.7) // replaces the existing one, and is no newer for it
 	must(t, db.Checks.PutSentenceVectors(ctx, []concordat.SentenceVector{again, vector(8, 0.8), vector(9, 0.9)}, 2))
 	there(8, 9)
 	must(t, db.Checks.PutSentenceVectors(ctx, nil, 2))
 	there(8, 9)
 }
 
-// Prose from outside never makes a call fail; it is cleaned.
+// Outside text never makes a call fail; it is cleaned.
 func testNames(t *testing.T, p place) {
 	db, _ := openPlace(t, p)
 	ctx := t.Context()

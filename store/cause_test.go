@@ -24,7 +24,7 @@ var oldCauses = map[string]store.Cause{
 	"empty":                                    {Code: store.CauseEmpty},
 	"deleted":                                  {Code: store.CauseDeleted},
 	"damaged: it ends (in time)":               {Code: "damaged", Detail: "it ends", Advice: "in time"},
-	// Unknown text is kept whole.
+	// Unknown text is kept unchanged.
 	"added: some new":                     {Detail: "added: some new"},
 	"split into pieces":                   {Detail: "split into pieces"},
 	"split into 3 checks and more":        {Detail: "split into 3 checks and more"},
@@ -33,8 +33,8 @@ var oldCauses = map[string]store.Cause{
 	"它的":                                  {Detail: "它的"},
 }
 
-// TestOldCauses: the migration makes data of the English of older stores, of tasks, of batches and of their
-// members, on every engine.
+// TestOldCauses: the migration turns the English of older stores into data, for tasks, for batches and for their members, on every
+// engine.
 func TestOldCauses(t *testing.T) {
 	engines(t, func(t *testing.T, place string) {
 		db := open(t, place, store.Options{})
@@ -100,7 +100,7 @@ func TestCauseOfJob(t *testing.T) {
 	}
 }
 
-// TestCauseText: bytes of strangers in a cause become text that every engine can keep.
+// TestCauseText: bytes from outside in a cause become text that every engine can store.
 func TestCauseText(t *testing.T) {
 	engines(t, func(t *testing.T, place string) {
 		db := open(t, place, store.Options{})

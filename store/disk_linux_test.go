@@ -52,7 +52,7 @@ func smallDisk(t *testing.T, kB int) string {
 	return dir
 }
 
-// The disk itself is full, not only the file's own bound reached.
+// The disk itself is full, and not merely the file's own limit reached.
 func TestDiskFull(t *testing.T) {
 	dir := smallDisk(t, 3000)
 	fill(t, filepath.Join(dir, "store.db"), store.Options{})

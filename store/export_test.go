@@ -6,7 +6,7 @@ import (
 	"concordat/store/engine"
 )
 
-// Hold begins a transaction that writes when it is told to, and ends it when it is told again.
+// Hold begins a writing transaction when first called for, and ends it on the next call.
 func Hold(ctx context.Context, db *DB, told <-chan struct{}) {
 	_ = db.write(ctx, func(engine.Conn) error {
 		<-told

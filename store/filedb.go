@@ -72,9 +72,9 @@ func (db *DB) fetchFile(ctx context.Context, hash string, size int64, w io.Write
 		err := db.read().Row(ctx, `SELECT data FROM file_part WHERE hash = ? AND n = ?`, hash, n).Scan(&data)
 		if errors.Is(err, sql.ErrNoRows) {
 			if held, err := db.held(ctx, hash); err != nil || !held {
-				return cmp.Or(err, sql.ErrNoRows) // it was deleted meanwhile
+				return cmp.Or(err, sql.ErrNoRows) // it was deleted in the meantime
 			}
-			return fmt.Errorf("%w: part %d is not there", concordat.ErrCorrupt, n)
+			return fmt.Errorf("%w: part %d is missing", concordat.ErrCorrupt, n)
 		}
 		if err != nil {
 			return err
@@ -289,7 +289,7 @@ func (f *Files) Forget(ctx context.Context, since, before time.Time, needed func
 	err = filepath.WalkDir(f.dir, func(path string, d fs.DirEntry, err error) error {
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
-			return nil // no file was ever put, or it went meanwhile
+			return nil // no file was ever put, or it went in the meantime
 		case err != nil:
 			return err
 		case d.IsDir() && !strings.HasPrefix(d.Name(), "incoming-"):

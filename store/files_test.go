@@ -36,7 +36,7 @@ func TestOriginals(t *testing.T) {
 	})
 }
 
-// A file whose parts are not those that were put is not handed out.
+// A file whose parts are not those that were stored is not handed out.
 func TestOriginalsTampered(t *testing.T) {
 	engines(t, func(t *testing.T, place string) {
 		db := open(t, place, store.Options{})

@@ -53,7 +53,7 @@ type HarvestState struct {
 	LastWhole  time.Time `json:"last_whole,omitzero"`
 	From       string    `json:"from,omitempty"`  // of the list of the run
 	Until      string    `json:"until,omitempty"` // where the next run begins
-	Token      string    `json:"token,omitempty"` // where the list goes on
+	Token      string    `json:"token,omitempty"` // where the list continues
 	Restarts   int       `json:"restarts,omitempty"`
 	Listed     int       `json:"listed"`             // records that the run has read
 	Skipped    int       `json:"skipped,omitempty"`  // hidden files, links and the like of a folder, which are not read

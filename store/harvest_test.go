@@ -17,7 +17,7 @@ func harvestSource(id string) store.HarvestSource {
 		Withdrawn: store.HarvestDelete, Next: start, Made: start}
 }
 
-// testHarvestSources: a source is claimed by one worker at a time, and the state is that worker's.
+// testHarvestSources: a source is claimed by one worker at a time, which owns its state.
 func testHarvestSources(t *testing.T, p place) {
 	db, c := openPlace(t, p)
 	ctx, h := t.Context(), db.Harvest
@@ -61,7 +61,7 @@ func testHarvestSources(t *testing.T, p place) {
 	wantErr(t, h.RemoveSource(ctx, "repo"), concordat.ErrNotFound)
 }
 
-// testHarvestRecords: records are kept with the state or not at all, and are found by what is to be done about them.
+// testHarvestRecords: records are stored with the state or not at all, and are found by what has to be done about them.
 func testHarvestRecords(t *testing.T, p place) {
 	db, _ := openPlace(t, p)
 	ctx, h := t.Context(), db.Harvest
@@ -128,7 +128,7 @@ func testHarvestRecords(t *testing.T, p place) {
 	}
 }
 
-// testWorks: the work of a document is there as long as the document.
+// testWorks: the work of a document exists as long as the document.
 func testWorks(t *testing.T, p place) {
 	db, _ := openPlace(t, p)
 	ctx, h := t.Context(), db.Harvest

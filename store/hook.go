@@ -111,7 +111,7 @@ func (h *Hook) validate() error {
 		return err
 	}
 	if len(h.Kinds) == 0 {
-		return fmt.Errorf("%w: a webhook wants no event", concordat.ErrInvalid)
+		return fmt.Errorf("%w: a webhook without events", concordat.ErrInvalid)
 	}
 	for _, k := range h.Kinds {
 		if !slices.Contains(EventKinds(), k) {

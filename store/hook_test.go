@@ -12,7 +12,7 @@ import (
 	"concordat/store"
 )
 
-// hooked makes an account with a webhook.
+// hooked creates an account with a webhook.
 func hooked(t *testing.T, db *store.DB, account string, role store.Role, whole bool, kinds ...store.EventKind) store.Hook {
 	t.Helper()
 	must(t, db.People.CreateAccount(t.Context(), store.Account{Name: account, Role: role, Created: start}))
@@ -80,7 +80,7 @@ func testHooks(t *testing.T, p place) {
 	wantErr(t, err, concordat.ErrNotFound)
 }
 
-// kinds are the events that wait for a webhook, oldest first, with all, open and counted leads if they were looked for.
+// kinds are the events waiting for a webhook, oldest first, with all, open and counted leads if leads were requested.
 func kinds(t *testing.T, db *store.DB, h store.Hook) (out []string) {
 	t.Helper()
 	ds, err := db.Webhooks.Deliveries(t.Context(), h.ID, "", 0, 0)
@@ -109,7 +109,7 @@ func kinds(t *testing.T, db *store.DB, h store.Hook) (out []string) {
 	return out
 }
 
-// testHookEvents: what ends a task is told with it, to those who may know of it.
+// testHookEvents: the end of a task is reported with its cause, to those who may know of it.
 func testHookEvents(t *testing.T, p place) {
 	db, c := openPlace(t, p)
 	ctx := t.Context()
@@ -152,7 +152,7 @@ func testHookEvents(t *testing.T, p place) {
 	must(t, err)
 	root.Role = store.RoleOfficer
 	must(t, db.People.UpdateAccount(ctx, root))
-	must(t, db.Webhooks.PauseHook(ctx, site.ID, "")) // a paused one hears no more than an active one
+	must(t, db.Webhooks.PauseHook(ctx, site.ID, "")) // a paused one receives no more than an active one
 	must(t, db.Webhooks.Announce(ctx, store.EventCheckDone, "ada", json.RawMessage(`{"id":"new"}`)))
 	if got := kinds(t, db, site); len(got) != 7 {
 		t.Errorf("told to a former administrator: %v", got)
@@ -160,7 +160,7 @@ func testHookEvents(t *testing.T, p place) {
 	if got := kinds(t, db, ada); got[len(got)-1] != "check.done new" {
 		t.Errorf("got %v", got)
 	}
-	for range 4 { // ada's only: root's wait for ever, or until it is an administrator again
+	for range 4 { // ada's only: root's wait forever, or until it is an administrator again
 		d, _, err := db.Webhooks.ClaimDelivery(ctx, lease, only.ID)
 		must(t, err)
 		if d.Hook != ada.ID {
@@ -307,7 +307,7 @@ func testTaskFilter(t *testing.T, p place) {
 	}
 }
 
-// testTaskList: a batch and an archive are one row, in every order and above a share, with the sums of what they hold.
+// testTaskList: a batch or an archive is one row, in every order and above a share, with the totals of what it holds.
 func testTaskList(t *testing.T, p place) {
 	db, _ := openPlace(t, p)
 	ctx := t.Context()

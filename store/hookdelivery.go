@@ -63,7 +63,7 @@ func scanDelivery(s engine.Scanner) (Delivery, error) {
 
 // ClaimDelivery gives the caller the delivery that has been due longest, with its webhook, until the
 // lease ends; none of the webhooks in busy. It fails with concordat.ErrNotFound if nothing is due.
-// Deliveries whose time is over become dead on the way.
+// Deliveries that have expired become dead on the way.
 func (db *Webhooks) ClaimDelivery(ctx context.Context, lease time.Duration, busy ...HookID) (Delivery, Hook, error) {
 	now := stamp(db.now())
 	var d Delivery

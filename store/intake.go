@@ -43,7 +43,7 @@ func (db *Catalogue) BeginIntake(ctx context.Context, worker string, rows []Docu
 }
 
 // FinishIntake records the documents as PutDocuments does, and ends the intake. It fails with ErrLease, and records nothing, if
-// another process has settled the intake meanwhile.
+// another process has settled the intake in the meantime.
 func (db *Catalogue) FinishIntake(ctx context.Context, id string, rows []DocumentRow) error {
 	if err := db.checkDocuments(rows); err != nil {
 		return err

@@ -11,7 +11,7 @@ import (
 	"concordat/store"
 )
 
-// testLanes: tasks of one lane are claimed in order whatever waits in the other.
+// testLanes: tasks of one lane are claimed in order whatever is waiting in the other.
 func testLanes(t *testing.T, p place) {
 	db, c := openPlace(t, p)
 	ctx := t.Context()
@@ -47,7 +47,7 @@ func testLanes(t *testing.T, p place) {
 	}
 	_, err = db.Checks.ClaimTask(ctx, store.LaneChecks, "w", lease)
 	wantErr(t, err, concordat.ErrNotFound)
-	c.move(lease) // what nobody renews comes back in its own lane
+	c.move(lease) // a claim that is not renewed returns to its own lane
 	got, err := db.Checks.ClaimTask(ctx, store.LaneAdding, "w", lease)
 	must(t, err)
 	if got.ID != "a1" {
@@ -142,7 +142,7 @@ func testBatchDone(t *testing.T, p place) {
 	must(t, db.Checks.CancelTask(ctx, "t2", store.Cause{Detail: "empty"}))
 	want := []string{"batch.done together"}
 
-	// The leads of reports are added up; a check that was not asked for them, or has failed, adds none.
+	// The leads of reports are added up; a check without leads, or one that failed, adds none.
 	ts = nil
 	for _, id := range []concordat.TaskID{"t3", "t4", "t5"} {
 		one := task(id)
@@ -175,7 +175,7 @@ func testBatchDone(t *testing.T, p place) {
 	}
 }
 
-// testUnjoined: an account that somebody uses by a provider is used, though it has no password.
+// testUnjoined: an account used through a provider counts as used, though it has no password.
 func testUnjoined(t *testing.T, p place) {
 	db, _ := openPlace(t, p)
 	ctx := t.Context()
@@ -192,7 +192,7 @@ func testUnjoined(t *testing.T, p place) {
 	}
 }
 
-// testEraseMember: what a batch keeps of a document goes, and of the others nothing.
+// testEraseMember: everything that a batch stores about a document is deleted, and nothing about the others.
 func testEraseMember(t *testing.T, p place) {
 	db, _ := openPlace(t, p)
 	ctx := t.Context()

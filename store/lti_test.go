@@ -20,7 +20,7 @@ func testIdentities(t *testing.T, p place) {
 	wantErr(t, db.People.LinkIdentity(ctx, link), concordat.ErrExists)
 	wantErr(t, db.People.LinkIdentity(ctx, store.Identity{Issuer: "x", Subject: "s-2", Account: "nobody", Made: start}), concordat.ErrNotFound)
 	wantErr(t, db.People.LinkIdentity(ctx, store.Identity{Issuer: "x", Account: "ada", Made: start}), concordat.ErrInvalid)
-	_, err := db.People.Identity(ctx, "https://other.example.edu", "s-1") // the same name elsewhere is somebody else
+	_, err := db.People.Identity(ctx, "https://other.example.edu", "s-1") // the same name elsewhere is another person
 	wantErr(t, err, concordat.ErrNotFound)
 
 	bo := account("bo", store.RoleSubmitter)
@@ -162,7 +162,7 @@ func testLTIAssets(t *testing.T, p place) {
 	c.move(time.Minute) // who had them crashed
 	a, b = claim(), claim()
 
-	// Its check runs: nothing is to be done until it ends.
+	// While its check runs there is nothing to do until it ends.
 	must(t, db.Checks.CreateTask(ctx, store.Task{Task: concordat.Task{ID: "task-1", Title: "x", Made: start}}))
 	a.State, a.Told, a.Task, a.Due = store.LTIChecks, "Processing", "task-1", c.now()
 	must(t, db.LTI.SetLTIAsset(ctx, a))
@@ -189,7 +189,7 @@ func testLTIAssets(t *testing.T, p place) {
 		t.Errorf("checks of another deployment %v, %v", ks, err)
 	}
 
-	// The teacher asks again: what failed is fetched anew, what was done is told again.
+	// The teacher asks again: what failed is fetched again, and what was done is reported again.
 	again := ltiAsset(2)
 	again.ID, again.URL = "id-9", "https://one.example.edu/new"
 	second := ltiAsset(1)

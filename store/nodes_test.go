@@ -56,7 +56,7 @@ func testKeystore(t *testing.T, p place) {
 	}
 }
 
-// A duty has one holder at a time, whose time may pass.
+// A duty has one holder at a time, whose term may expire.
 func testLeaderTasks(t *testing.T, p place) {
 	db, c := openPlace(t, p)
 	ctx := t.Context()
@@ -88,7 +88,7 @@ func testLeaderTasks(t *testing.T, p place) {
 	want("a", true)
 }
 
-// A partner's message is taken once, until it is too old.
+// A partner's message is accepted once, until it is too old.
 func testTaken(t *testing.T, p place) {
 	db, c := openPlace(t, p)
 	ctx := t.Context()

@@ -16,8 +16,8 @@ import (
 	"concordat/store"
 )
 
-// runFiles runs the suite of files. newPlace makes an empty place for one test, and what it returns gives
-// the files there as each of two processes has them.
+// runFiles runs the test suite of files. newPlace makes an empty place for one test, and the function that it returns opens the
+// files there as each of two processes has them.
 func runFiles(t *testing.T, newPlace func(t *testing.T) func() *store.Files) {
 	for _, tt := range []struct {
 		name string
@@ -38,7 +38,7 @@ func runFiles(t *testing.T, newPlace func(t *testing.T) func() *store.Files) {
 	}
 }
 
-// content returns n bytes that are like no other seed's.
+// content returns n bytes that differ from those of any other seed.
 func content(seed uint64, n int) []byte {
 	r := rand.New(rand.NewPCG(seed, 2))
 	b := make([]byte, n)
@@ -104,7 +104,7 @@ func testFilesPut(t *testing.T, f, other *store.Files) {
 	wantErr(t, err, concordat.ErrNotFound)
 }
 
-// testFilesSizes has sizes around those of the parts in which a database keeps them.
+// testFilesSizes tries sizes around those of the parts in which a database stores them.
 func testFilesSizes(t *testing.T, f, other *store.Files) {
 	for i, n := range []int{0, 1, 256<<10 - 1, 256 << 10, 256<<10 + 1, 1 << 20, 1<<20 + 1, 3<<20 + 77} {
 		b := content(uint64(i), n)

@@ -260,7 +260,7 @@ func (db *People) BeginOnce(ctx context.Context, account, key, request string) (
 		case before != request:
 			return fmt.Errorf("%w: the key was used for another request", concordat.ErrInvalid)
 		case answer == "":
-			return fmt.Errorf("%w: the first request of this key is still at work", concordat.ErrUnavailable)
+			return fmt.Errorf("%w: the first request with this key is still running", concordat.ErrUnavailable)
 		}
 		return nil
 	})

@@ -47,7 +47,7 @@ func testAccounts(t *testing.T, p place) {
 	}
 	signIn()
 	ada.Title = "Ada L."
-	must(t, db.People.UpdateAccount(ctx, ada)) // a title changes nothing about who it is
+	must(t, db.People.UpdateAccount(ctx, ada)) // a title does not change who it is
 	must(t, session())
 	for _, change := range []func(){
 		func() { ada.Password = "other" },
@@ -313,7 +313,7 @@ func testReviews(t *testing.T, p place) {
 	wantErr(t, err, concordat.ErrInvalid)
 	_, err = db.Checks.AppendReview(ctx, "t1", store.Review{Kind: store.ReviewRules, Data: []byte("{")})
 	wantErr(t, err, concordat.ErrInvalid)
-	// A comment is changed or deleted by who wrote it; its number is not used again.
+	// A comment is changed or deleted by its author; its number is not reused.
 	_, err = db.Checks.ChangeComment(ctx, "t1", 2, "ada", "mine", start)
 	wantErr(t, err, concordat.ErrRefused)
 	_, err = db.Checks.ChangeComment(ctx, "t1", 1, "ada", "no comment", start)

@@ -33,8 +33,8 @@ func TestPostgres(t *testing.T) {
 	})
 }
 
-// Two processes, and several goroutines in each, spend, claim and append at once: never more than a limit,
-// no task twice, and one chain.
+// Two processes, each with several goroutines, spend, claim and append at once: never more than a limit, no task twice, and one
+// chain.
 func TestWritersTogether(t *testing.T) {
 	place := storetest.Postgres(t).Schema(t)
 	ctx := t.Context()
@@ -84,7 +84,7 @@ func TestWritersTogether(t *testing.T) {
 	}
 }
 
-// While another process's transaction writes, writers wait, then say so; readers go on.
+// While another process's transaction writes, writers wait and then report it; readers continue.
 func TestPostgresBusy(t *testing.T) {
 	place := storetest.Postgres(t).Schema(t)
 	db := open(t, place, store.Options{Busy: 20 * time.Millisecond})
@@ -103,8 +103,8 @@ func TestPostgresBusy(t *testing.T) {
 	must(t, db.SetSetting(t.Context(), "a", "b"))
 }
 
-// The server restarts while processes write: in order and by a crash. What was acknowledged is there,
-// callers that were in the middle are told, and all goes on without opening the store again.
+// The server restarts while processes write, first in an orderly way, then by a crash. What was acknowledged is there, calls in
+// progress return an error, and everything continues without reopening the store.
 func TestServerRestarts(t *testing.T) {
 	s := storetest.Postgres(t)
 	for name, how := range map[string]syscall.Signal{"stop": syscall.SIGINT, "crash": syscall.SIGQUIT} {
@@ -214,8 +214,8 @@ func TestPostgresUnreachable(t *testing.T) {
 	wantErr(t, err, concordat.ErrInvalid)
 }
 
-// TestPostgresPurge: deleted rows leave no byte in the files of the tables; the server's log may hold
-// them, and so it is not reported that none is left.
+// TestPostgresPurge: deleted rows leave no byte in the files of the tables; the server's log may still contain them, so it is not
+// reported that nothing is left.
 func TestPostgresPurge(t *testing.T) {
 	suite.Rest(t, "rewrites every table")
 	s := storetest.Postgres(t)
@@ -238,7 +238,7 @@ func TestPostgresPurge(t *testing.T) {
 		raw(t, place, `CHECKPOINT`)
 		must(t, filepath.WalkDir(s.Tables(), func(path string, d fs.DirEntry, err error) error {
 			if err != nil || d.IsDir() {
-				return nil // a file that went meanwhile
+				return nil // a file that was removed in the meantime
 			}
 			b, _ := os.ReadFile(path)
 			n += bytes.Count(b, []byte(marked))
@@ -260,7 +260,7 @@ func TestPostgresPurge(t *testing.T) {
 	must(t, db.Check(ctx))
 }
 
-// TestCopy: a store goes from SQLite to PostgreSQL and back, row by row, and numbers go on where they were.
+// TestCopy: a store is copied from SQLite to PostgreSQL and back, row by row, and numbering continues where it was.
 func TestCopy(t *testing.T) {
 	ctx := t.Context()
 	from := open(t, filepath.Join(t.TempDir(), "store.db"), store.Options{})
@@ -320,7 +320,7 @@ func TestCopy(t *testing.T) {
 	}
 }
 
-// emptyPostgres is an empty store: without the library that open makes.
+// emptyPostgres is an empty store, without the library that open creates.
 func emptyPostgres(t *testing.T) *store.DB {
 	t.Helper()
 	db, err := store.Open(t.Context(), storetest.Postgres(t).Schema(t))
@@ -329,7 +329,7 @@ func emptyPostgres(t *testing.T) *store.DB {
 	return db
 }
 
-// A migration whose number is lower than the last one applied is applied too.
+// A migration with a lower number than the last one applied is applied too.
 func TestLateMigration(t *testing.T) {
 	engines(t, func(t *testing.T, place string) {
 		must(t, open(t, place, store.Options{}).Close())
@@ -347,7 +347,7 @@ func TestEngine(t *testing.T) {
 		if e.Version == "" || e.Bytes < 100_000 || (e.Name == "PostgreSQL") != store.IsURL(place) {
 			t.Errorf("got %+v", e)
 		}
-		// The server of the tests is not durable, and they are its superuser.
+		// The tests' server is not durable, and they run as its superuser.
 		if all := strings.Join(e.Warnings, "; "); store.IsURL(place) != (strings.Contains(all, "fsync") &&
 			strings.Contains(all, "superuser")) || strings.Contains(all, "clock") {
 			t.Errorf("warnings: %s", all)
@@ -355,7 +355,7 @@ func TestEngine(t *testing.T) {
 	})
 }
 
-// TestOldReceipts: what receipts of versions before tell was deleted is known as such.
+// TestOldReceipts: deletions listed in receipts of earlier versions are recognised as such.
 func TestOldReceipts(t *testing.T) {
 	engines(t, func(t *testing.T, place string) {
 		db := open(t, place, store.Options{})

@@ -81,7 +81,7 @@ type Score struct {
 	Leads    int // of the report; 0: none, or they were not requested
 }
 
-// PutScore stores the score of a task, replacing the one before. It fails with concordat.ErrNotFound if there is no such task.
+// PutScore stores the score of a task, replacing the previous one. It fails with concordat.ErrNotFound if there is no such task.
 func (db *Checks) PutScore(ctx context.Context, id concordat.TaskID, s Score) error {
 	err := db.write(ctx, func(c engine.Conn) error {
 		_, err := c.Exec(ctx, `INSERT INTO score (task, revision, rules, measured, covered, flags, leads) VALUES (?, ?, ?, ?, ?, ?, ?)

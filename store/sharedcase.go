@@ -45,7 +45,7 @@ type CaseWork string
 
 // The kinds of work.
 const (
-	CaseErase   CaseWork = "erase"   // what the partner had here is to be deleted, since it decided
+	CaseErase   CaseWork = "erase"   // what the partner had here must be deleted, since it has decided
 	CaseReceipt CaseWork = "receipt" // the receipt of Erasure is to be told when it is there
 	CaseWait    CaseWork = "wait"    // this site's document is to be deleted at Own.Due
 )

@@ -9,7 +9,7 @@ import (
 	"concordat/store"
 )
 
-// A copy of a snapshot holds what was there when it was taken, whatever is written meanwhile.
+// A copy of a snapshot contains what was there when it was taken, whatever is written in the meantime.
 func TestSnapshot(t *testing.T) {
 	dir := t.TempDir()
 	db, err := store.Open(t.Context(), filepath.Join(dir, "site.db"))
@@ -37,7 +37,7 @@ func TestSnapshot(t *testing.T) {
 	if err := s.CopyTo(t.Context(), path); err != nil {
 		t.Fatal(err)
 	}
-	set("later") // writers go on after the copy too
+	set("later") // writers continue after the copy too
 	if err := s.CopyTo(t.Context(), path); !errors.Is(err, concordat.ErrExists) {
 		t.Errorf("a second copy to one place: %v", err)
 	}

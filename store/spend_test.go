@@ -37,7 +37,7 @@ func testSpend(t *testing.T, p place) {
 	over(x, 1, start.Add(24*time.Hour+store.SpendSlot))
 	x.Amount = 11
 	over(x, 1, time.Time{})
-	// All or none, and each by itself.
+	// All or nothing, and each on its own.
 	other := x
 	other.Library, other.Amount, x.Amount = "b", 1, 5
 	if _, err = db.Answers.Spend(ctx, other, x); err == nil {

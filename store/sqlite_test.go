@@ -89,7 +89,7 @@ func open(t testing.TB, path string, o store.Options) *store.DB {
 	return db
 }
 
-// engines runs f with the place of a new store of each engine.
+// engines runs f with the location of a new store of each engine.
 func engines(t *testing.T, f func(t *testing.T, place string)) {
 	t.Run("SQLite", func(t *testing.T) { f(t, filepath.Join(t.TempDir(), "store.db")) })
 	t.Run("PostgreSQL", func(t *testing.T) { f(t, storetest.Postgres(t).Schema(t)) })
@@ -119,7 +119,7 @@ func raw(t *testing.T, place string, statements ...string) {
 	}
 }
 
-// Whatever was acknowledged before a kill is there afterwards, whole, and the store goes on.
+// Whatever was acknowledged before a kill is there afterwards, complete, and the store continues.
 func TestKilled(t *testing.T) { engines(t, testKilled) }
 
 func testKilled(t *testing.T, path string) {
@@ -133,7 +133,7 @@ func testKilled(t *testing.T, path string) {
 		must(t, cmd.Start())
 		lines := bufio.NewScanner(out)
 		said := 0
-		for lines.Scan() { // to the end: what it said before it died was said
+		for lines.Scan() { // to the end: what it printed before it died counts
 			if said++; said == 20+13*round {
 				must(t, cmd.Process.Kill())
 			}
@@ -297,7 +297,7 @@ func TestFindingsTampered(t *testing.T) {
 	}
 }
 
-// A policy with a rule of a newer program is not read as if the rule were not there.
+// A policy with a rule from a newer program is not read as if the rule were absent.
 func TestUnknownPolicy(t *testing.T) {
 	engines(t, testUnknownPolicy)
 }
@@ -317,8 +317,8 @@ func TestMaxBytes(t *testing.T) {
 	}
 }
 
-// fill writes until the disk is full, then checks that what was acknowledged is there and that
-// writing works again when there is room.
+// fill writes until the disk is full, then checks that what was acknowledged is there and that writing works again once there is
+// room.
 func fill(t *testing.T, path string, o store.Options) {
 	t.Helper()
 	ctx := t.Context()
@@ -361,7 +361,7 @@ func TestBusy(t *testing.T) {
 	tx, err := other.Begin()
 	must(t, err)
 	wantErr(t, db.SetSetting(t.Context(), "a", "b"), concordat.ErrUnavailable)
-	_, err = db.Catalogue.Libraries(t.Context()) // reading goes on
+	_, err = db.Catalogue.Libraries(t.Context()) // reading continues
 	must(t, err)
 	must(t, tx.Rollback())
 	must(t, db.SetSetting(t.Context(), "a", "b"))
@@ -426,7 +426,7 @@ func TestFiles(t *testing.T) {
 	wantErr(t, err, os.ErrNotExist)
 }
 
-// backup copies the state of the store to a new file.
+// backup copies the state of the store into a new file.
 func backup(t *testing.T, db *store.DB, path string) error {
 	t.Helper()
 	s, err := db.Snapshot(t.Context())

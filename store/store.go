@@ -32,7 +32,7 @@ type DB struct {
 
 // The parts of the store, by subject. They share the connections of their DB, and within Atomic its transaction.
 type (
-	// Catalogue holds libraries, their documents and templates, and how files were taken in.
+	// Catalogue holds libraries, their documents and templates, and how files were added.
 	Catalogue struct{ base }
 	// Checks holds tasks, their findings, results and reviews.
 	Checks struct{ base }

@@ -9,11 +9,11 @@ import (
 	"concordat/store"
 )
 
-// A place opens one and the same store each time it is called. The suite closes what it opened.
+// A place opens the same store each time it is called. The suite closes what it opens.
 type place func(o store.Options) (*store.DB, error)
 
-// runSuite runs the conformance suite of the store: what every database engine must do. newPlace makes an empty place for
-// one test and clears it away afterwards.
+// runSuite runs the conformance suite of the store: what every database engine must do. newPlace makes an empty place for one test
+// and removes it afterwards.
 func runSuite(t *testing.T, newPlace func(t *testing.T) place) {
 	tests := []struct {
 		name string

@@ -15,7 +15,7 @@ import (
 // ErrLease: the task no longer belongs to this worker; another may have it. The worker drops its work.
 var ErrLease = errors.New("lease lost")
 
-// MaxAttempts is how often a task is begun before it is given up: one that kills its worker must not go on killing workers.
+// MaxAttempts is how often a task is begun before it is given up: one that kills its worker must not keep killing workers.
 const MaxAttempts = 3
 
 // Task is a check with its place in the queue.
@@ -320,7 +320,7 @@ func (db *Checks) Task(ctx context.Context, id concordat.TaskID) (Task, error) {
 }
 
 // Tasks returns tasks newest first, those created before the one with Seq before (0: from the newest): at most limit, or
-// MaxPage if limit is 0 or larger. Tasks created meanwhile do not shift the next page.
+// MaxPage if limit is 0 or larger. Tasks created in the meantime do not shift the next page.
 func (db *Checks) Tasks(ctx context.Context, before int64, limit int) ([]Task, error) {
 	if before <= 0 {
 		before = 1<<63 - 1

@@ -116,8 +116,8 @@ func testTaskQueueOrder(t *testing.T, p place) {
 	must(t, db.Checks.FinishTask(ctx, started, concordat.TaskDone, store.Cause{}))
 }
 
-// A crashed worker's task comes back when the lease has ended, not before, and ahead of the queue;
-// what the worker does when it wakes has no effect.
+// A crashed worker's task comes back once the lease has ended, not before, and ahead of the queue; nothing the worker does when it
+// wakes has any effect.
 func testTaskLease(t *testing.T, p place) {
 	db, c := openPlace(t, p)
 	ctx := t.Context()
@@ -143,7 +143,7 @@ func testTaskLease(t *testing.T, p place) {
 		t.Errorf("got %s %q, want done", got.State, got.Cause)
 	}
 
-	// An ended lease that nobody took is still the worker's.
+	// An expired lease that no one took over is still the worker's.
 	late := claim(t, db, "w4", "t3")
 	c.move(lease * 10)
 	must(t, db.Checks.RenewTask(ctx, late, lease))
@@ -152,7 +152,7 @@ func testTaskLease(t *testing.T, p place) {
 	must(t, db.Checks.FinishTask(ctx, late, concordat.TaskDone, store.Cause{}))
 }
 
-// A claim is told from a later one of the same worker.
+// A claim is distinguished from a later one of the same worker.
 func testTaskSameWorker(t *testing.T, p place) {
 	db, c := openPlace(t, p)
 	queue(t, db, "t1")
@@ -186,7 +186,7 @@ func testTaskGivenUp(t *testing.T, p place) {
 	if got.State != concordat.TaskFailed || got.Cause.Code != store.CauseGivenUp || !got.Finished.Equal(c.now()) {
 		t.Errorf("got %+v, want failed with a cause, now", got)
 	}
-	// It is given up even when nothing else waits.
+	// It is given up even if nothing else is waiting.
 	must(t, db.Checks.DeleteTask(t.Context(), "next"))
 	queue(t, db, "alone")
 	for range store.MaxAttempts {
@@ -201,7 +201,7 @@ func testTaskGivenUp(t *testing.T, p place) {
 	}
 }
 
-// Many workers over several openings of the store never get one task twice.
+// Many workers on several openings of the store never get one task twice.
 func testTaskClaimedOnce(t *testing.T, p place) {
 	db, c := openPlace(t, p)
 	const tasks, workers = 60, 8
@@ -249,7 +249,7 @@ func testTaskClaimedOnce(t *testing.T, p place) {
 	}
 }
 
-// Of all who want a task whose lease has ended, its old worker included, exactly one ends up with it.
+// Of all who want a task whose lease has ended, including its old worker, exactly one gets it.
 func testTaskLeaseRace(t *testing.T, p place) {
 	db, c := openPlace(t, p)
 	for i := range 20 {
@@ -301,7 +301,7 @@ func testTaskPaging(t *testing.T, p place) {
 	ctx := t.Context()
 	for i := range 25 {
 		x := task(concordat.TaskID(fmt.Sprint("t", i)))
-		x.Made = start.Add(-time.Duration(i) * time.Hour) // a clock that was put back does not matter
+		x.Made = start.Add(-time.Duration(i) * time.Hour) // a clock that was set back does not matter
 		must(t, db.Checks.CreateTask(ctx, x))
 	}
 	var got []string
@@ -317,7 +317,7 @@ func testTaskPaging(t *testing.T, p place) {
 			break
 		}
 		queue(t, db, concordat.TaskID(fmt.Sprint("new", n)))
-		if n == 2 { // the row that the next page counts from goes away
+		if n == 2 { // the row from which the next page is counted is removed
 			must(t, db.Checks.DeleteTask(ctx, ts[3].ID))
 		}
 	}

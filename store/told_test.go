@@ -18,7 +18,7 @@ import (
 	"concordat/store"
 )
 
-// sample returns a value of a type: x for texts, 1 for numbers, one element for lists, and otherwise what samples say.
+// sample returns a value of a type: x for texts, 1 for numbers, one element for lists, and otherwise the one in samples.
 func sample(typ reflect.Type) reflect.Value {
 	v := reflect.New(typ).Elem()
 	if x, ok := samples[typ]; ok {

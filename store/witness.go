@@ -44,8 +44,8 @@ const witnessColumns = `site, seq, hash, at, heard, head, fork`
 const witnessSkew = 2 * time.Minute
 
 // AddWitness stores the end of a partner's audit, whose signature the caller has checked, whatever it says. The result is one
-// stored before that cannot be of the same audit: with the same number and another hash, or behind it by number and ahead of it
-// in time or the reverse; nil: none.
+// stored before that cannot be of the same audit: with the same number and another hash, or before it by number and after it in
+// time, or the reverse; nil: none.
 //
 // Of ends that contradict no other, the first and the newest of an hour stay; of those that do, the first maxForks, so that a
 // partner cannot fill the store by contradicting itself.

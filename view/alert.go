@@ -13,24 +13,24 @@ type Alert struct {
 	Number    int64                `json:"number"`
 	Side      store.AlertSide      `json:"side" enum:"found,told"`
 	At        time.Time            `json:"at"`
-	Check     concordat.TaskID     `json:"check,omitempty" doc:"Of this site; of found"`
-	Partner   concordat.SiteID     `json:"partner,omitempty" doc:"Who asked, of told; who has the document, of found"`
+	Check     concordat.TaskID     `json:"check,omitempty" doc:"A check of this site; for alerts found here"`
+	Partner   concordat.SiteID     `json:"partner,omitempty" doc:"The partner that asked (told) or that has the document (found)"`
 	Name      string               `json:"name,omitempty" doc:"Of the partner"`
-	Job       string               `json:"job,omitempty" doc:"The partner's name of its question; of told"`
-	Purpose   string               `json:"purpose,omitempty" doc:"Of the partner's check; of told"`
-	Asked     time.Time            `json:"asked,omitzero" doc:"When the partner asked; of told"`
-	Level     concordat.Show       `json:"level,omitempty" enum:"exists,counts,metadata,overlap,passage" doc:"What was told between sites; absent: check and document are of this site"`
+	Job       string               `json:"job,omitempty" doc:"The partner's name for its question; for alerts told to a partner"`
+	Purpose   string               `json:"purpose,omitempty" doc:"Purpose of the partner's check; for alerts told to a partner"`
+	Asked     time.Time            `json:"asked,omitzero" doc:"When the partner asked; for alerts told to a partner"`
+	Level     concordat.Show       `json:"level,omitempty" enum:"exists,counts,metadata,overlap,passage" doc:"What one site told the other; absent: check and document are both of this site"`
 	Library   concordat.LibraryID  `json:"library"`
-	Document  concordat.DocumentID `json:"document,omitempty" doc:"A pseudonym of a partner's document, and of one of this site where the partner was not told which it is"`
+	Document  concordat.DocumentID `json:"document,omitempty" doc:"A pseudonym for a partner's document, or for one of this site's if the partner was not told which it is"`
 	Title     string               `json:"title,omitempty"`
 	Author    string               `json:"author,omitempty"`
 	Contact   string               `json:"contact,omitempty"`
-	Sentences int                  `json:"sentences" minimum:"0" doc:"Of the check that match; 0: not told"`
+	Sentences int                  `json:"sentences" minimum:"0" doc:"Sentences of the check that match; 0: not disclosed"`
 	Words     string               `json:"words,omitempty"`
-	Spans     []concordat.Span     `json:"spans,omitempty" nullable:"false" doc:"That match, in bytes of UTF-8: of the check's document, or of this site's document of which a partner was told"`
-	Read      *Mark                `json:"read,omitempty" doc:"Absent: nobody has read it"`
-	Handled   *Mark                `json:"handled,omitempty" doc:"Absent: nobody has handled it"`
-	Passages  []string             `json:"passages,omitempty" doc:"Of the check's document, or of this site's document of which a partner was told; of one alert only"`
+	Spans     []concordat.Span     `json:"spans,omitempty" nullable:"false" doc:"Matching spans in bytes of UTF-8: in the checked document, or in this site's document that a partner was told about"`
+	Read      *Mark                `json:"read,omitempty" doc:"Absent: not read yet"`
+	Handled   *Mark                `json:"handled,omitempty" doc:"Absent: not handled yet"`
+	Passages  []string             `json:"passages,omitempty" doc:"In the checked document, or in this site's document that a partner was told about; only when one alert is read"`
 }
 
 // Mark says who did something, and when.

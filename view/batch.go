@@ -24,7 +24,7 @@ type Batch struct {
 	Made     time.Time       `json:"made"`
 	Finished time.Time       `json:"finished,omitzero"`
 	// LeftOut is known once the archives were read.
-	LeftOut *concordat.LeftOut `json:"left_out,omitempty" doc:"Files of its archives that no person wrote, such as .DS_Store, and that were not read; absent: none, or the archives are still to be read"`
+	LeftOut *concordat.LeftOut `json:"left_out,omitempty" doc:"Lock and system files of its archives that were not read, such as .DS_Store; absent: none, or the archives have not been read yet"`
 }
 
 // OfBatch returns a batch in the form that programs get.
@@ -44,9 +44,9 @@ type Recheck struct {
 	Title  string              `json:"title"`
 	Every  int                 `json:"every" doc:"Days; 0: once"`
 	Next   time.Time           `json:"next,omitzero"`
-	Ran    time.Time           `json:"ran,omitzero" doc:"When it was done last"`
+	Ran    time.Time           `json:"ran,omitzero" doc:"When it last ran"`
 	Latest string              `json:"latest,omitempty" doc:"The newest check; empty: the target itself"`
-	New    []batch.FreshSource `json:"new" doc:"Sources that the latest run was the first to find"`
+	New    []batch.FreshSource `json:"new" doc:"Sources that only the latest run found"`
 }
 
 // OfRecheck returns a recheck with the sources that are shown.

@@ -12,19 +12,19 @@ import (
 type Case struct {
 	ID        string               `json:"id" doc:"The same at both sites"`
 	Side      store.AlertSide      `json:"side" enum:"found,told" doc:"Found: a check of this site matches a document of the partner. Told: the other way round"`
-	State     concordat.CaseState  `json:"state" enum:"open,confirmed,cleared" doc:"That both sides agree on; open: they do not, or have not said"`
+	State     concordat.CaseState  `json:"state" enum:"open,confirmed,cleared" doc:"State on which both sites agree; open: they do not, or have not said"`
 	Partner   concordat.SiteID     `json:"partner"`
 	Name      string               `json:"name"`
-	Check     concordat.TaskID     `json:"check,omitempty" doc:"Of found; absent: it is deleted"`
+	Check     concordat.TaskID     `json:"check,omitempty" doc:"For cases found here; absent: the check was deleted"`
 	Library   concordat.LibraryID  `json:"library"`
-	Document  concordat.DocumentID `json:"document,omitempty" doc:"As in the alert; absent: not told, or deleted"`
+	Document  concordat.DocumentID `json:"document,omitempty" doc:"As in the alert; absent: not disclosed, or deleted"`
 	Title     string               `json:"title,omitempty"`
 	Opened    time.Time            `json:"opened"`
 	Own       CasePosition         `json:"own"`
 	Theirs    CasePosition         `json:"theirs"`
-	Questions int                  `json:"questions,omitempty" minimum:"0" doc:"Sentences of the partner's question that went here with its decision"`
+	Questions int                  `json:"questions,omitempty" minimum:"0" doc:"Sentences of the partner's question that were deleted here after its decision"`
 	Deletion  string               `json:"deletion,omitempty" doc:"Latest deletion of this site about the case; see /deletions"`
-	Shown     []CaseShown          `json:"shown" nullable:"false" doc:"What each site has shown the other, the oldest first"`
+	Shown     []CaseShown          `json:"shown" nullable:"false" doc:"What each site has shown the other, oldest first"`
 }
 
 // CasePosition is where one side of a case stands.
@@ -33,7 +33,7 @@ type CasePosition struct {
 	Words    string                 `json:"words,omitempty"`
 	Contact  string                 `json:"contact,omitempty"`
 	By       string                 `json:"by,omitempty" doc:"Of this site only"`
-	At       time.Time              `json:"at,omitzero" doc:"Absent: it has said nothing"`
+	At       time.Time              `json:"at,omitzero" doc:"Absent: it has not said anything"`
 	Decision concordat.CaseDecision `json:"decision,omitempty" enum:"accepted,rejected,withdrawn" doc:"About its own document"`
 	Receipt  string                 `json:"receipt,omitempty" doc:"SHA-256 of its receipt of what it deleted, in hexadecimal"`
 	Due      time.Time              `json:"due,omitzero" doc:"When this site's document is deleted; absent: it is, or will not be"`
@@ -44,8 +44,8 @@ type CaseShown struct {
 	By        string         `json:"by" enum:"own,partner"`
 	What      string         `json:"what" enum:"question,alert,passages"`
 	Level     concordat.Show `json:"level,omitempty" enum:"exists,counts,metadata,overlap,passage" doc:"Of an alert"`
-	Sentences int            `json:"sentences,omitempty" minimum:"0" doc:"Of an alert, that match"`
-	Passages  int            `json:"passages,omitempty" minimum:"0" doc:"That one site asked to read"`
+	Sentences int            `json:"sentences,omitempty" minimum:"0" doc:"Matching sentences, for an alert"`
+	Passages  int            `json:"passages,omitempty" minimum:"0" doc:"Passages that one site asked to read"`
 	State     string         `json:"state,omitempty" enum:"pending,granted,refused,expired,withdrawn" doc:"Of a request for passages"`
 	At        time.Time      `json:"at,omitzero"`
 }

@@ -13,24 +13,24 @@ import (
 type Check struct {
 	ID       concordat.TaskID `json:"id"`
 	State    concordat.State  `json:"state" enum:"queued,running,done,partial,failed"`
-	Title    string           `json:"title" doc:"Given, or that of the document once it is read; before, and without one, the name of the file"`
-	File     string           `json:"file,omitempty" doc:"Name of the file as it was handed in"`
-	Cause    string           `json:"cause,omitempty" doc:"Why it failed, or what became of it"`
+	Title    string           `json:"title" doc:"The given title, or that of the document once it has been read; until then, or if there is none, the name of the file"`
+	File     string           `json:"file,omitempty" doc:"Name of the file as submitted"`
+	Cause    string           `json:"cause,omitempty" doc:"Why it failed, or what it led to"`
 	Owner    string           `json:"owner"`
-	Batch    string           `json:"batch,omitempty" doc:"Shared by checks that were handed in together"`
+	Batch    string           `json:"batch,omitempty" doc:"Shared by checks that were submitted together"`
 	Made     time.Time        `json:"made"`
 	Finished time.Time        `json:"finished,omitzero"`
 	Ahead    *int             `json:"ahead,omitempty" doc:"Checks before this one, while it is queued: people take turns, so later ones of others may go first"`
 	Report   string           `json:"report,omitempty" doc:"Where the report is, once there is one"`
-	Coverage *float64         `json:"coverage,omitempty" doc:"Share that counts by the rules in force; absent: there is no report, nothing was compared, it is not computed yet, or not shown to who asks"`
-	Flags    int              `json:"flags,omitempty" doc:"Kinds of flags that may hide something from a check or from a reader, such as white text; absent: none, or not shown to who asks"`
-	Leads    int              `json:"leads,omitempty" doc:"Passages that may say in other words what a source says; absent: none, not looked for, or not shown to who asks"`
+	Coverage *float64         `json:"coverage,omitempty" doc:"Share that counts by the rules in force; absent: there is no report, nothing was compared, it is not computed yet, or not shown to this account"`
+	Flags    int              `json:"flags,omitempty" doc:"Kinds of flags that may hide something from a check or from a reader, such as white text; absent: none, or not shown to this account"`
+	Leads    int              `json:"leads,omitempty" doc:"Passages that may say in other words what a source says; absent: none, not looked for, or not shown to this account"`
 	// LeftOut is known once the archive was read.
-	LeftOut *concordat.LeftOut `json:"left_out,omitempty" doc:"Files of the archive that no person wrote, such as .DS_Store, and that were not read; absent: none, or the archive is still to be read"`
+	LeftOut *concordat.LeftOut `json:"left_out,omitempty" doc:"Lock and system files of the archive that were not read, such as .DS_Store; absent: none, or the archive has not been read yet"`
 }
 
 // OfCheck returns a check with its place in the queue and the path of its report, but without its coverage, flags and leads,
-// which depend on who asks. File is the name of what was handed in.
+// which depend on who asks. File is the name of what was submitted.
 func OfCheck(ctx context.Context, db *store.DB, t store.Task, file string) (Check, error) {
 	out := Check{ID: t.ID, State: t.State, Title: t.Title, File: file, Cause: t.Cause.String(), Owner: t.Owner, Batch: t.Batch, Made: t.Made,
 		Finished: t.Finished, LeftOut: leftOut(LeftOutOf(t))}

@@ -17,18 +17,18 @@ type Harvest struct {
 	Library    concordat.LibraryID `json:"library"`
 	Set        string              `json:"set,omitempty"`
 	Format     string              `json:"format,omitempty"`
-	Every      string              `json:"every,omitempty" doc:"Absent: only when asked for"`
-	Withdrawn  string              `json:"withdrawn" enum:"delete,keep" doc:"What becomes of documents that the source withdraws"`
+	Every      string              `json:"every,omitempty" doc:"Absent: only on request"`
+	Withdrawn  string              `json:"withdrawn" enum:"delete,keep" doc:"What happens to documents that the source withdraws"`
 	Next       time.Time           `json:"next,omitzero"`
 	Running    bool                `json:"running"`
-	Phase      string              `json:"phase,omitempty" enum:"listing,fetching" doc:"Of the run that is open; absent: none is"`
+	Phase      string              `json:"phase,omitempty" enum:"listing,fetching" doc:"Start of the current run; absent: none"`
 	Started    time.Time           `json:"started,omitzero"`
 	Ended      time.Time           `json:"ended,omitzero"`
-	Cause      string              `json:"cause,omitempty" doc:"Why the run could not go on, and what it left out"`
+	Cause      string              `json:"cause,omitempty" doc:"Why the run could not continue, and what it left out"`
 	Repository string              `json:"repository,omitempty"`
 	Listed     int                 `json:"listed" minimum:"0" doc:"Records that the run has read"`
-	Size       int                 `json:"size,omitempty" minimum:"0" doc:"Of the list, as the source says"`
-	Records    map[string]int      `json:"records" doc:"How many there are in each state"`
+	Size       int                 `json:"size,omitempty" minimum:"0" doc:"Length of the list, according to the source"`
+	Records    map[string]int      `json:"records" doc:"Number of records in each state"`
 }
 
 // OfHarvest returns a source with the counts of its records.
@@ -46,7 +46,7 @@ func OfHarvest(h store.HarvestSource, counts map[store.HarvestRecordState]int) H
 	return out
 }
 
-// causeOf says why the run could not go on, and what it left out.
+// causeOf says why the run could not continue, and what it left out.
 func causeOf(h store.HarvestSource) string {
 	var parts []string
 	if h.State.Cause != "" {
@@ -67,7 +67,7 @@ type HarvestRecord struct {
 	ID        string                   `json:"id"`
 	State     store.HarvestRecordState `json:"state" enum:"waiting,kept,embargoed,closed,textless,failed,withdrawing,withdrawn"`
 	Detail    string                   `json:"detail,omitempty"`
-	Due       time.Time                `json:"due,omitzero" doc:"When it is looked at again"`
+	Due       time.Time                `json:"due,omitzero" doc:"When it is examined again"`
 	Changed   time.Time                `json:"changed,omitzero"`
 	Documents []concordat.DocumentID   `json:"documents" nullable:"false"`
 	Work      concordat.Work           `json:"work"`

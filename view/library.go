@@ -13,13 +13,13 @@ type Library struct {
 	Title     string              `json:"title"`
 	Documents int                 `json:"documents"`
 	Created   time.Time           `json:"created"`
-	Embargo   time.Time           `json:"embargo,omitzero" doc:"Before it partners get no answer"`
-	Expires   time.Time           `json:"expires,omitzero" doc:"From then on it is not asked"`
-	Forward   string              `json:"forward,omitempty" enum:"unmatched,all,none" doc:"What of checks partners are asked; absent: as the site's setting says"`
+	Embargo   time.Time           `json:"embargo,omitzero" doc:"Partners get no answer before this date"`
+	Expires   time.Time           `json:"expires,omitzero" doc:"From this date on, it is not searched"`
+	Forward   string              `json:"forward,omitempty" enum:"unmatched,all,none" doc:"What partners are asked about in checks; absent: as in the site's settings"`
 	Template  string              `json:"template,omitempty" doc:"Section template of its documents; absent: none"`
-	Meaning   string              `json:"meaning,omitempty" enum:"off" doc:"Absent: as the site's setting says"`
+	Meaning   string              `json:"meaning,omitempty" enum:"off" doc:"Absent: as in the site's settings"`
 	KeepDays  int                 `json:"keep_days,omitempty" doc:"After how many days a document is deleted; absent: never"`
-	Central   int64               `json:"central,omitempty" doc:"Version of the settings of all machines that has these; absent: they are changed on this machine"`
+	Central   int64               `json:"central,omitempty" doc:"Version of the cluster's settings that contains these; absent: they are changed on this machine"`
 }
 
 // OfLibrary returns a library in the form that programs get.

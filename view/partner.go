@@ -10,10 +10,10 @@ import (
 // Partner is a site that may ask this one, and be asked.
 type Partner struct {
 	Site      concordat.SiteID   `json:"site"`
-	Name      string             `json:"name" doc:"That it gives itself, or has here"`
+	Name      string             `json:"name" doc:"The name that it gives itself, or has here"`
 	Alias     string             `json:"alias,omitempty" doc:"Given here, unique among partners"`
 	State     store.PartnerState `json:"state"`
-	Invited   bool               `json:"invited" doc:"By this site; false: it invited this one"`
+	Invited   bool               `json:"invited" doc:"Invited by this site; false: it invited this one"`
 	Words     string             `json:"words,omitempty" doc:"Read by both sides before they confirm"`
 	Made      time.Time          `json:"made"`
 	Confirmed time.Time          `json:"confirmed,omitzero"`

@@ -21,7 +21,7 @@ type Request struct {
 	Title     string               `json:"title,omitempty"`
 	Check     concordat.TaskID     `json:"check,omitempty" doc:"Of a request to a partner"`
 	Purpose   string               `json:"purpose,omitempty" doc:"Of the partner's check"`
-	Spans     []concordat.Span     `json:"spans,omitempty" nullable:"false" doc:"That are asked for, in bytes of UTF-8: of this site's document, or of the check's"`
+	Spans     []concordat.Span     `json:"spans,omitempty" nullable:"false" doc:"Requested spans, in bytes of UTF-8: in this site's document, or in the checked document"`
 	Reason    string               `json:"reason,omitempty"`
 	Contact   string               `json:"contact,omitempty"`
 	State     string               `json:"state" enum:"pending,granted,refused,expired,withdrawn"`

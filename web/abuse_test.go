@@ -176,7 +176,7 @@ func TestForgedAndReplayed(t *testing.T) {
 	key := strings.TrimPrefix(link, "/first?key=")
 	form := url.Values{"key": {key}, "name": {"ada"}, "password": {"long enough it is"}, "again": {"long enough it is"}}
 	p := d.person(t)
-	p.post("/join", http.StatusNotFound, form) // a first link joins nobody
+	p.post("/join", http.StatusNotFound, form) // a first link joins no one
 	p.post("/first", http.StatusOK, form)
 	d.person(t).post("/first", http.StatusNotFound, form)
 	d.person(t).get(link, http.StatusNotFound)
@@ -206,7 +206,7 @@ func TestForgedAndReplayed(t *testing.T) {
 	prog.call(http.MethodGet, "/api/v1/checks", http.StatusUnauthorized, nil)
 }
 
-// TestFixation: a session that somebody prepared is not taken over, and signing in ends the one before.
+// TestFixation: a session prepared by an attacker is not taken over, and signing in ends the previous one.
 func TestFixation(t *testing.T) {
 	t.Parallel()
 	d := newTestSite(t, true)
@@ -289,7 +289,7 @@ func TestSessions(t *testing.T) {
 	adam.post("/people/bo", http.StatusBadRequest, url.Values{"action": {"role"}, "role": {"queen"}})
 }
 
-// TestPublic: at an open site anybody makes an account and hands in within the quotas, which say when
+// TestPublic: at an open site anybody makes an account and submits within the quotas, which say when
 // they free; a closed one has no such page.
 func TestPublic(t *testing.T) {
 	t.Parallel()
@@ -386,7 +386,7 @@ func TestCharacters(t *testing.T) {
 	}
 }
 
-// TestLostUploads: what is refused after it was read costs its bytes, so that nobody fills the disk with it.
+// TestLostUploads: what is refused after it was read costs its bytes, so it cannot be used to fill the disk.
 func TestLostUploads(t *testing.T) {
 	t.Parallel()
 	d := newTestSiteOf(t, true, func(o *web.Options) {

@@ -21,7 +21,7 @@ import (
 
 // The decisions. Whoever adds a route decides here who may use it: a route without a line fails
 // TestEveryRouteIsDecided. Letters are those whom the route lets in: a administrator, o officer,
-// s submitter, u auditor; "open" lets everybody in, also who has not signed in.
+// s submitter, u auditor; "open" lets everybody in, also whoever has not signed in.
 var routeDecisions = map[string]string{
 	"GET /batches":                     "aosu", // a submitter sees own ones
 	"GET /batches/new":                 "aos",
@@ -474,8 +474,8 @@ func filled(pattern, id string) (method, path string) {
 	return method, path
 }
 
-// TestRolesAtEveryRoute tries every role, and nobody, at every route: who is not let in is refused,
-// who is let in is not refused for the role.
+// TestRolesAtEveryRoute tries every role, and no role, at every route: visitors without access are refused, and those with access
+// are not refused because of their role.
 func TestRolesAtEveryRoute(t *testing.T) {
 	t.Parallel()
 	d := newTestSite(t, true)
@@ -553,7 +553,7 @@ func TestTokensAtEveryOperation(t *testing.T) {
 	}
 }
 
-// checkedBy hands in a text and returns the path of its page, once it is done.
+// checkedBy submits a text and returns the path of its page, once it is done.
 func (d *testSite) checkedBy(t *testing.T, p *person, title, text string) concordat.TaskID {
 	t.Helper()
 	p.upload(http.StatusOK, url.Values{"text": {text}, "title": {title}})
@@ -570,8 +570,7 @@ var formats = []string{"?" + aSource, "?format=json&" + aSource, "?format=csv&" 
 
 const aSource = "site=here&library=theses&document=folios.txt"
 
-// reads returns every GET route of a check, pages and operations, as somebody with a browser and a
-// token reads them, by pattern.
+// reads returns every GET route of a check, pages and operations, by pattern, as a user with a browser and a token reads them.
 func reads(t *testing.T, p *person, prog *program, id concordat.TaskID) map[string]*http.Response {
 	t.Helper()
 	out := map[string]*http.Response{}

@@ -48,7 +48,7 @@ func administration() *web.Administration {
 	}
 }
 
-// TestAdministration: an administrator and an auditor read every page, nobody else does, and no secret is shown.
+// TestAdministration: an administrator and an auditor read every page, no one else does, and no secret is shown.
 func TestAdministration(t *testing.T) {
 	t.Parallel()
 	d := newTestSite(t, false)
@@ -119,7 +119,7 @@ func TestAdministration(t *testing.T) {
 	}
 }
 
-// TestProbingIsSeen: a partner that goes on asking variants of a sentence is named in the log, on its page and by a webhook of the
+// TestProbingIsSeen: a partner that keeps asking variants of a sentence is named in the log, on its page and by a webhook of the
 // site, and one that asks a text in some drafts is not.
 func TestProbingIsSeen(t *testing.T) {
 	t.Parallel()

@@ -50,7 +50,7 @@ type alertsPage struct {
 	Open   bool // only those not handled yet
 	Alerts []Alert
 	Next   int64 // the number from which the next page continues; 0: this is the last one
-	// Watched are the checks that later documents raise alerts for, People by whom they were handed in.
+	// Watched are the checks that later documents raise alerts for, People by whom they were submitted.
 	Watched []WatchedCheck
 	People  called
 }
@@ -73,7 +73,7 @@ func (w checkPages) alertsPage(rw http.ResponseWriter, r *http.Request, v *Visit
 	w.Show(rw, r, v, http.StatusOK, "alerts", "title.alerts", p)
 }
 
-// Alerts returns alerts before a number, the latest first, and the number to go on before.
+// Alerts returns alerts before a number, the latest first, and the number to continue before.
 func (w checkPages) Alerts(ctx context.Context, f store.AlertFilter, before int64, limit int) (out []Alert, next int64, err error) {
 	all, err := w.o.Store.Alerts.FilterAlerts(ctx, f, before, limit)
 	if err != nil {
@@ -122,7 +122,7 @@ func (w *Web) unreadAlerts(ctx context.Context, v *Visitor) int {
 	}
 	n, err := w.o.Store.Alerts.UnreadAlerts(ctx, alertsOnPage)
 	if err != nil {
-		w.o.Logger.Error("alerts that nobody has read", "error", err)
+		w.o.Logger.Error("alerts that no one has read", "error", err)
 	}
 	return n
 }

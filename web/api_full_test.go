@@ -62,7 +62,7 @@ func (h held) RoundTrip(r *http.Request) (*http.Response, error) {
 	return resp, err
 }
 
-// client signs somebody in and returns a client that has a token with all scopes.
+// client signs a person in and returns a client that has a token with all scopes.
 func (d *testSite) client(t *testing.T, name string, role store.Role, scopes ...string) *client.Client {
 	t.Helper()
 	if scopes == nil {
@@ -108,7 +108,7 @@ func wantKind(t *testing.T, err error, kind string) {
 	}
 }
 
-// TestClientChecks hands in, waits, lists and reads.
+// TestClientChecks submits, waits, lists and reads.
 func TestClientChecks(t *testing.T) {
 	t.Parallel()
 	d := newTestSite(t, false)

@@ -71,8 +71,8 @@ func TestReviewByProgram(t *testing.T) {
 	sam.json("GET", path+"/review", "", http.StatusNotFound, nil)
 }
 
-// TestEvidencePages: the passages of a report come in pages, whole and in order; once the rules have changed a page of
-// before has no next one, so that nobody puts halves of two reports together.
+// TestEvidencePages: the passages of a report come in pages, complete and in order; once the rules have changed, a page from before
+// has no next one, so no one can combine halves of two reports.
 func TestEvidencePages(t *testing.T) {
 	t.Parallel()
 	d := newTestSite(t, true)

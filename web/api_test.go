@@ -97,7 +97,7 @@ type problem struct {
 	Status       int
 }
 
-// withFiles makes a request hand in files, NAME and CONTENT in turn.
+// withFiles makes a request submit files, NAME and CONTENT in turn.
 func withFiles(key string, files ...string) func(*http.Request) {
 	return func(r *http.Request) {
 		var b bytes.Buffer

@@ -24,7 +24,7 @@ import (
 const applications = 400
 
 // applicationForm is a batch of 400 texts of calls of CONCORDAT_CORPORA, with the table of their authors and dates. Every tenth
-// has the first half of the one before it put before its own text.
+// has the first half of the previous one put before its own text.
 func applicationForm(t *testing.T) (body *bytes.Buffer, kind string) {
 	body = &bytes.Buffer{}
 	form := multipart.NewWriter(body)
@@ -59,8 +59,8 @@ func applicationForm(t *testing.T) (body *bytes.Buffer, kind string) {
 	return body, form.FormDataContentType()
 }
 
-// TestApplications opens the page of a batch of 400 applications in Chromium: it and each of its pictures takes less than a
-// second of the processor, and no list is longer than a screen that nobody asked for. It logs the figures.
+// TestApplications opens the page of a batch of 400 applications in Chromium: the page and each of its pictures take less than a
+// second of processor time, and no list is longer than a screen unless it was opened. It logs the figures.
 func TestApplications(t *testing.T) {
 	t.Parallel()
 	if os.Getenv("CONCORDAT_LONG") == "" {

@@ -74,7 +74,7 @@ const (
 	keeper = "Nobody had asked the lighthouse keeper what he thought about the new timetable of the ferries that crossed the sound at night. "
 )
 
-// HandBatch hands in a batch of files, NAME and CONTENT in turn, and returns the path of its page.
+// HandBatch submits a batch of files, NAME and CONTENT in turn, and returns the path of its page.
 func (p *person) handBatch(want int, fields url.Values, files ...string) string {
 	p.t.Helper()
 	r := p.form("/batches", fields, files...)
@@ -344,7 +344,7 @@ func TestBatchStreams(t *testing.T) {
 	}
 }
 
-// TestBatchByKeyboard hands in a batch with the keyboard alone, waits on its page without touching it, and
+// TestBatchByKeyboard submits a batch with the keyboard alone, waits on its page without touching it, and
 // reads a pair.
 func TestBatchByKeyboard(t *testing.T) {
 	t.Parallel()

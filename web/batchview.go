@@ -19,7 +19,7 @@ import (
 	"concordat/web/message"
 )
 
-// The most of each that a batch's page shows at first; the tables have all.
+// Maximum numbers that a batch's page shows at first; the tables have all.
 const (
 	batchShownClusters  = 50
 	batchShownMatrices  = 3   // of clusters, with their pictures

@@ -194,8 +194,8 @@ func TestFaultsAreListedInPart(t *testing.T) {
 	}
 	m.Errors = nil
 	p.call(http.MethodPost, "/api/v1/tokens", http.StatusUnprocessableEntity, &m, withJSON(`{"name":"x","scopes":["read","read"]}`))
-	if len(m.Errors) != 1 || !strings.Contains(m.Errors[0].Message, `"read" is there again at 1`) {
-		t.Errorf("a value that is there twice: %+v", m.Errors)
+	if len(m.Errors) != 1 || !strings.Contains(m.Errors[0].Message, `"read" appears again at 1`) {
+		t.Errorf("a value that appears twice: %+v", m.Errors)
 	}
 }
 

@@ -26,7 +26,7 @@ func (d *testSite) enter(t *testing.T, name string, role store.Role) chromedp.Ac
 	return sessionOf(d, name)
 }
 
-// sessionOf makes the browser that of somebody who is signed in.
+// sessionOf signs the browser in as the given person.
 func sessionOf(d *testSite, name string) chromedp.Action {
 	return chromedp.ActionFunc(func(ctx context.Context) error {
 		return network.SetCookie("session", "secret-of-"+name).WithURL(d.URL).Do(ctx)
@@ -114,7 +114,7 @@ func TestProgressInBrowser(t *testing.T) {
 	if !strings.Contains(words, "Number 1 in the queue") || !strings.Contains(words, "the site is starting or stopping") {
 		t.Errorf("the page says %q", words)
 	}
-	// The site stops its streams as for a restart, and then somebody works.
+	// The site closes its streams as for a restart, and then someone works.
 	d.web.EndStreams()
 	if err := chromedp.Run(ctx, until(`document.querySelector("[data-words]").textContent.includes("Connection")`),
 		shot(t, "lost", 1200)); err != nil {

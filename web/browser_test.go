@@ -35,8 +35,8 @@ func browser(t testing.TB, base string, width int) (context.Context, func() []st
 	return ctx, chromium.Complaints(ctx, base, "data:")
 }
 
-// until waits until an expression of JavaScript is true of the page, whatever pages are left and loaded meanwhile: what a click, a key
-// or a message leads to is there a while later.
+// until waits until an expression of JavaScript is true of the page, whatever pages are left and loaded in the meantime: what a
+// click, a key or a message leads to is there a while later.
 func until(expression string) chromedp.Action {
 	return chromedp.ActionFunc(func(ctx context.Context) error {
 		var is bool

@@ -56,7 +56,7 @@ func (w checkPages) groups(ctx context.Context, v *Visitor, f caseFilter, tasks 
 		}
 		g, err := w.batchGroup(ctx, v, f, t.Batch, sums[t.Batch])
 		switch {
-		case errors.Is(err, concordat.ErrNotFound): // checks that were handed in together, each on its own
+		case errors.Is(err, concordat.ErrNotFound): // checks that were submitted together, each on its own
 		case err != nil:
 			return nil, err
 		default:

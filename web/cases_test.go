@@ -90,9 +90,9 @@ func testNamed(t *testing.T, d *testSite, olga *person, id string) {
 	olga.wants(olga.get("/checks/"+id, http.StatusOK), "Olga Officer (olga)", "Olga Officer (otto)")
 }
 
-// TestSubmissionsMeet: what two people hand in alike meets once the first is in a library, to which it is added when an officer
-// asks for it, or after a verdict, by the rule of the site; a repetition of the first is not compared with itself, and once it
-// is removed, nobody meets it.
+// TestSubmissionsMeet: two similar submissions meet once the first is in a library, to which it is added on an officer's request or
+// after a verdict, by the site's rule. A repetition of the first is not compared with itself, and once it is removed, nothing
+// matches it.
 func TestSubmissionsMeet(t *testing.T) {
 	t.Parallel()
 	var rule atomic.Value

@@ -14,7 +14,7 @@ import (
 type Cluster struct {
 	Alone    bool             `json:"alone" doc:"The site is one machine, and there is no coordinator"`
 	Site     concordat.SiteID `json:"site,omitempty"`
-	Cluster  string           `json:"cluster,omitempty" doc:"Drawn when the cluster was founded"`
+	Cluster  string           `json:"cluster,omitempty" doc:"Random, chosen when the cluster was founded"`
 	Nodes    []ClusterNode    `json:"nodes"`
 	Shards   []ClusterShard   `json:"shards"`
 	Config   *ClusterVersion  `json:"config,omitempty" doc:"What the nodes agree on; absent: never set"`
@@ -29,8 +29,8 @@ type ClusterNode struct {
 	Address string `json:"address,omitempty"`
 	Version string `json:"version,omitempty"`
 	Free    int64  `json:"free_bytes,omitempty"`
-	Drained bool   `json:"drained,omitempty" doc:"It is to have no copies"`
-	Copies  int    `json:"copies" doc:"Of shards, that it ought to have"`
+	Drained bool   `json:"drained,omitempty" doc:"It should hold no copies"`
+	Copies  int    `json:"copies" doc:"Shards of which it should have copies"`
 	Leads   int    `json:"leads" doc:"Shards whose master it is"`
 }
 
@@ -52,10 +52,10 @@ type ClusterShard struct {
 	Master   string            `json:"master,omitempty"`
 	Epoch    uint64            `json:"epoch"`
 	InSync   []string          `json:"in_sync" doc:"Nodes whose copies have every acknowledged change"`
-	Hold     []string          `json:"hold,omitempty" doc:"Those of them that may not lead for now"`
-	Replicas []string          `json:"replicas" doc:"Nodes that ought to have a copy"`
-	Coming   []string          `json:"coming,omitempty" doc:"Nodes whose copies are being made, or catch up"`
-	Leaving  []string          `json:"leaving,omitempty" doc:"Nodes whose copies go when those are in sync"`
+	Hold     []string          `json:"hold,omitempty" doc:"Those that may not lead for now"`
+	Replicas []string          `json:"replicas" doc:"Nodes that should have a copy"`
+	Coming   []string          `json:"coming,omitempty" doc:"Nodes whose copies are being made or are catching up"`
+	Leaving  []string          `json:"leaving,omitempty" doc:"Nodes whose copies are removed once the others are in sync"`
 }
 
 // ClusterVersion is the newest version of a document that nodes share.

@@ -88,7 +88,7 @@ func TestConnections(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, _ = io.Copy(io.Discard, resp.Body) // so that the connection goes on
+		_, _ = io.Copy(io.Discard, resp.Body) // so that the connection continues
 		resp.Body.Close()
 		if resp.StatusCode != want {
 			t.Errorf("%s: %d, want %d", path, resp.StatusCode, want)
@@ -101,7 +101,7 @@ func TestConnections(t *testing.T) {
 		if k, s := web.Connections(l); k != 1 || s > bound || k+s > most {
 			t.Errorf("%s: %d known and %d strange, want 1 and at most %d", what, k, s, bound)
 		}
-		look(from(t, "127.0.0.9", nil), "/login", http.StatusOK) // somebody new
+		look(from(t, "127.0.0.9", nil), "/login", http.StatusOK) // someone new
 		if !look(olga, "/checks", http.StatusOK) {
 			t.Errorf("%s: the connection of somebody known was closed", what)
 		}
@@ -125,7 +125,8 @@ func TestConnections(t *testing.T) {
 	look(from(t, "127.0.0.9", nil), "/login", http.StatusOK)
 }
 
-// TestSlowRequests: a request that does not come is given up, files of somebody known may come slowly, and an answer may take its time.
+// TestSlowRequests: a request that does not arrive is abandoned, files of a known user may arrive slowly, and an answer may take
+// its time.
 func TestSlowRequests(t *testing.T) {
 	t.Parallel()
 	const limit = 2 * time.Second // a busy machine must not take longer over a request that comes whole

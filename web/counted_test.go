@@ -13,7 +13,7 @@ import (
 	"concordat/store"
 )
 
-// formed are findings of a text that answers a form, which nobody handed in, beside another that does.
+// formed are findings for a text that answers a form, which was not given, next to another text that does.
 func formed() *report.Findings {
 	const question = "Describe the aims of your project in no more than two hundred words."
 	text := question + "\n\n" + strings.Repeat("Nobody else has written about the gauges of this valley. ", 20)
@@ -48,7 +48,7 @@ func TestCountWording(t *testing.T) {
 		}
 	}
 	page := ada.get("/checks/one/passages/1", http.StatusOK)
-	if !strings.Contains(page, "reads like a form: an instruction") || !strings.Contains(page, `value="count-wording"`) ||
+	if !strings.Contains(page, "reads like a form (an instruction)") || !strings.Contains(page, `value="count-wording"`) ||
 		strings.Contains(page, `value="exclude-passage"`) {
 		t.Errorf("no reason, or nothing to count it by, in\n%s", page)
 	}

@@ -63,7 +63,7 @@ func (w *Web) Shelved() int {
 	return sum
 }
 
-// JoinLink makes a link by which somebody chooses a password, and returns its path.
+// JoinLink creates a link for choosing a password and returns its path.
 func (w *Web) JoinLink(ctx context.Context, name string) (string, error) {
 	_, link, err := w.People.NewLink(ctx, "test", name)
 	return JoinPath(link), err

@@ -17,7 +17,7 @@ import (
 	"concordat/store"
 )
 
-// TestPartlyDoneSaysWhy: a report names who did not answer whole beside its state, and nobody who did.
+// TestPartlyDoneSaysWhy: next to its state, a report names each partner that answered incompletely, and no other.
 func TestPartlyDoneSaysWhy(t *testing.T) {
 	t.Parallel()
 	d := newTestSite(t, true)
@@ -172,7 +172,7 @@ func TestNoAnswer(t *testing.T) {
 		}),
 		chromedp.Navigate(d.URL+path), until(`document.querySelector("[data-charts]").hidden`),
 		chromedp.Evaluate(`dispatchEvent(new Event("changed")); undefined`, nil),
-		chromedp.Evaluate(nextFrame, nil, awaited)); err != nil { // by then a browser has told of what nobody took
+		chromedp.Evaluate(nextFrame, nil, awaited)); err != nil { // by then a browser has reported what was not accepted
 		t.Fatal(err)
 	}
 	for _, c := range complaints() {

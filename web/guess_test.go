@@ -57,8 +57,8 @@ func posted(t *testing.T, c *http.Client, to, address string, form url.Values) (
 	return resp.StatusCode, resp.Header.Get("Retry-After")
 }
 
-// TestGuessesAtOnce: of 300 guesses that come at once no more are tried than may fail, however they are spread, and somebody else
-// signs in within a second meanwhile.
+// TestGuessesAtOnce: of 300 simultaneous guesses, no more are tried than may fail, however they are spread, and another user can
+// sign in within a second in the meantime.
 func TestGuessesAtOnce(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
@@ -113,7 +113,7 @@ func TestGuessesAtOnce(t *testing.T) {
 					}
 				})
 			}
-			for done := false; !done && d.web.Waiting() == 0; { // until somebody waits, or all have been refused
+			for done := false; !done && d.web.Waiting() == 0; { // until a caller waits, or all have been refused
 				mu.Lock()
 				sum := 0
 				for _, n := range codes {

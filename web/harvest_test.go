@@ -58,7 +58,7 @@ func TestHarvestPages(t *testing.T) {
 			t.Errorf("%s %s:\n%s", field, wrong, page)
 		}
 	}
-	if page := ada.post("/admin/harvest", http.StatusBadRequest, form); !strings.Contains(page, "There is a source of this name") {
+	if page := ada.post("/admin/harvest", http.StatusBadRequest, form); !strings.Contains(page, "A source with this name already exists") {
 		t.Errorf("twice:\n%s", page)
 	}
 	folder := url.Values{"url": {"file:///etc"}, "library": {"theses"}, "every": {"0"}}

@@ -43,8 +43,8 @@ func TestCasePath(t *testing.T) {
 	}
 }
 
-// TestAsked: more can be asked for of a partner's document whose place is known, not of a mirror; each request for the passage stands
-// with it, one that nobody answered in time as expired.
+// TestAsked: more can be requested about a partner's document whose place is known, but not about a mirror; each request for the
+// passage is shown with it, and one that was not answered in time is shown as expired.
 func TestAsked(t *testing.T) {
 	t.Parallel()
 	at, now := concordat.Span{Start: 10, End: 50}, time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)

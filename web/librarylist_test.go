@@ -87,7 +87,7 @@ func TestFindDocuments(t *testing.T) {
 	}
 }
 
-// TestSessionEnded: whoever hands in after the session has ended hears so, and where to sign in; a text keeps its own name.
+// TestSessionEnded: whoever submits after the session has ended hears so, and where to sign in; a text keeps its own name.
 func TestSessionEnded(t *testing.T) {
 	t.Parallel()
 	d := newTestSite(t, true)
@@ -111,7 +111,7 @@ func TestSessionEnded(t *testing.T) {
 	}
 }
 
-// TestTooLarge: a file larger than the site takes is refused as such by the API, and one among others costs only itself.
+// TestTooLarge: a file larger than the site accepts is refused as such by the API, and one among others costs only itself.
 func TestTooLarge(t *testing.T) {
 	t.Parallel()
 	d := newTestSite(t, true)

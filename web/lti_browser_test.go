@@ -13,7 +13,7 @@ import (
 	"concordat/web/platforms"
 )
 
-// keepShot keeps a picture of the page where CONCORDAT_SHOTS names a folder, for somebody to look at.
+// keepShot saves a picture of the page to the folder that CONCORDAT_SHOTS names, for people to look at.
 func keepShot(t *testing.T, name string, b *[]byte) {
 	t.Helper()
 	if dir := os.Getenv("CONCORDAT_SHOTS"); dir != "" {

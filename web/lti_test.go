@@ -79,7 +79,7 @@ func newCourse(t *testing.T, o platforms.Options) *course {
 	return c
 }
 
-// start starts the site, with what its folder holds. Without working nobody fetches or checks.
+// start starts the site, with what its folder holds. Without working, no one fetches or checks.
 func (c *course) start(working bool) {
 	c.t.Helper()
 	ctx, cancel := context.WithCancel(context.WithoutCancel(c.t.Context()))
@@ -235,8 +235,8 @@ func (c *course) get(b *http.Client, path string, want int) (string, http.Header
 	return string(text), resp.Header
 }
 
-// TestSubmission goes the whole way: a notice, the file, a real check, reports of progress, and the
-// report opened by the teacher and by nobody else.
+// TestSubmission covers the whole path: a notice, the file, a real check, reports of progress, and the report, which the teacher
+// can open and no one else.
 func TestSubmission(t *testing.T) {
 	t.Parallel()
 	c := newCourse(t, platforms.Options{})
@@ -497,7 +497,7 @@ func TestPlatformFails(t *testing.T) {
 	}
 	c.Put("swap", "swap.txt", []byte(folios))
 	c.Await(ctx, "swap", lti.Processed, 0)
-	// What failed is fetched anew when it is asked for again.
+	// What failed is fetched again when it is asked for again.
 	gone := map[string]any{"asset_id": "late", "url": c.URL + "/assets/late", "title": "late.txt"}
 	c.send(http.StatusOK, c.Submission("u1", nil, gone))
 	c.Await(ctx, "late", lti.Failed, 0)
@@ -623,7 +623,7 @@ func TestLaunchAttacks(t *testing.T) {
 }
 
 // TestConfigure makes the site a processor of an activity; what the teacher chose counts for what is
-// handed in there.
+// submitted there.
 func TestConfigure(t *testing.T) {
 	t.Parallel()
 	c := newCourse(t, platforms.Options{})
@@ -711,7 +711,7 @@ func TestConfigure(t *testing.T) {
 	}
 }
 
-// TestHandInWithinCourse: a platform without asset processors has a link at which teachers hand in.
+// TestHandInWithinCourse: a platform without asset processors has a link at which teachers submit.
 func TestHandInWithinCourse(t *testing.T) {
 	t.Parallel()
 	c := newCourse(t, platforms.Options{})

@@ -35,8 +35,8 @@ func (c *course) change(f func(*store.LTIPlatform)) {
 	}
 }
 
-// TestLaunchOfDeployment: a launch that was begun for one deployment is not ended for another one, though the site knows both;
-// and one that the platform refused signs nobody in.
+// TestLaunchOfDeployment: a launch that was begun for one deployment cannot be completed for another, though the site knows both;
+// and a launch that the platform refused signs no one in.
 func TestLaunchOfDeployment(t *testing.T) {
 	t.Parallel()
 	c := newCourse(t, platforms.Options{})

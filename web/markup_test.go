@@ -22,8 +22,8 @@ import (
 // voidElements have no end tag (HTML, section 13.1.2).
 var voidElements = strings.Fields("area base br col embed hr img input link meta source track wbr")
 
-// markupFaults are the faults that a browser mends silently and the Nu HTML checker refuses: an element that is not closed, or not in its
-// order; an id that comes twice; a reference to an id that no element of the page has; a form in a form.
+// markupFaults are the faults that a browser repairs silently and the Nu HTML checker refuses: an element that is not closed, or
+// not in its order; an id that comes twice; a reference to an id that no element of the page has; a form in a form.
 func markupFaults(page string) (faults []string) {
 	ids, wanted := map[string]bool{}, map[string]bool{}
 	var open []string

@@ -426,7 +426,7 @@ func TestProviderRoles(t *testing.T) {
 	groups("ada")
 	d.person(t).try(http.StatusForbidden)
 
-	// The claim may stand at the user info endpoint, but not that of somebody else.
+	// The claim may come from the user info endpoint, but not another person's claim.
 	p.set(func() {
 		p.claims = map[string]any{"sub": "cy", "preferred_username": "cy"}
 		p.info = map[string]any{"sub": "cy", "realm.groups": "office"}
@@ -457,7 +457,7 @@ func TestProviderLinks(t *testing.T) {
 	add("ada@example.edu", store.RoleOfficer)
 	add("root@example.edu", store.RoleAdministrator)
 	p.claims = map[string]any{"email": "ada@example.edu", "email_verified": true}
-	d.person(t).try(http.StatusForbidden) // an address alone links nobody
+	d.person(t).try(http.StatusForbidden) // an address alone links no one
 	if err := d.store.People.LinkIdentity(ctx, store.Identity{Issuer: p.URL, Subject: "s-9", Account: "ada@example.edu",
 		Made: time.Now()}); err != nil {
 		t.Fatal(err)
@@ -483,7 +483,7 @@ func TestProviderLinks(t *testing.T) {
 		{"s-1", "root@example.edu", true, http.StatusForbidden}, // administrators by hand
 		{"s-1", "nobody@example.edu", true, http.StatusForbidden},
 		{"s-1", "ada@example.edu", true, http.StatusOK},
-		{"s-2", "ada@example.edu", true, http.StatusForbidden}, // the address went to somebody else
+		{"s-2", "ada@example.edu", true, http.StatusForbidden}, // the address went to another person
 		{"s-1", "new@example.edu", true, http.StatusOK},        // by the subject
 	} {
 		p.set(func() { p.claims = map[string]any{"sub": c.sub, "email": c.email, "email_verified": c.verified} })

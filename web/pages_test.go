@@ -23,7 +23,7 @@ import (
 	"concordat/web"
 )
 
-// plainOriginals takes files that begin as a PDF does, whose pages are parted by form feeds. A letter is a
+// plainOriginals takes files that begin as a PDF does, whose pages are separated by form feeds. A letter is a
 // point wide, a page a hundred points.
 type plainOriginals struct{ files *store.Files }
 
@@ -105,7 +105,7 @@ func (o plainOriginals) Layout(_ context.Context, file site.Part, text string, s
 
 const paged = "%PDF-1.7 a first page on which nothing stands that anybody else has said before.\f" + folios + "\fA last page."
 
-// A passage of a PDF leads to its page, where it is marked; what is no PDF, or of somebody else, has no pages.
+// A passage of a PDF leads to its page, where it is marked; files other than PDF, and other people's files, have no pages.
 func TestOriginalPages(t *testing.T) {
 	t.Parallel()
 	d := newTestSite(t, false)

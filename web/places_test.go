@@ -135,7 +135,7 @@ func TestNoDeadStyles(t *testing.T) {
 	}
 }
 
-// hasWord reports whether a text holds a word that no letter, digit or _ goes on, as \b of a pattern has it.
+// hasWord reports whether a text holds a word that no letter, digit or _ continues, as \b of a pattern has it.
 func hasWord(text, word string) bool {
 	within := func(at int) bool {
 		return at >= 0 && at < len(text) && (text[at] == '_' || unicode.IsLetter(rune(text[at])) || unicode.IsDigit(rune(text[at])))
@@ -173,7 +173,7 @@ func TestChecksAlone(t *testing.T) {
 	}
 }
 
-// TestLongNames: a name that nobody can have is refused and kept nowhere.
+// TestLongNames: a name that no account can have is refused and not stored anywhere.
 func TestLongNames(t *testing.T) {
 	t.Parallel()
 	d := newTestSite(t, true)
@@ -266,7 +266,7 @@ func TestOtherLanguage(t *testing.T) {
 	p.wants(p.post("/language", 200, url.Values{"language": {"zh-Hans"}, "next": {next}}), "首位管理员", `name="key" value="`)
 }
 
-// TestHugeTitles: what people call somebody or something has a bound, and a form keeps what was wrong in it.
+// TestHugeTitles: names and titles have a bound, and a form keeps what was wrong in it.
 func TestHugeTitles(t *testing.T) {
 	t.Parallel()
 	d := newTestSite(t, true)

@@ -11,7 +11,7 @@ import (
 	"concordat/web/platforms"
 )
 
-// TestCourseSays: the page of a course says how large files may be, and something handed in that cannot be read is refused on a
+// TestCourseSays: the page of a course says how large files may be, and something submitted that cannot be read is refused on a
 // page; a platform that is not there is not changed, and stands in no entry of the audit.
 func TestCourseSays(t *testing.T) {
 	t.Parallel()

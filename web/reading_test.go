@@ -167,7 +167,7 @@ func TestNextBestSourceSurfaces(t *testing.T) {
 		t.Fatalf("the best source is %q", got)
 	}
 	first := headline(p.get(id, http.StatusOK))
-	for _, out := range []struct{ action, back, why string }{{"exclude-source", "include-source", "its source is excluded"},
+	for _, out := range []struct{ action, back, why string }{{"exclude-source", "include-source", "from an excluded source"},
 		{"own-work", "not-own-work", "the author&#39;s earlier work"}} {
 		page := change(http.StatusOK, out.action, original...)
 		if got := best(); got != "A copy of it" {
@@ -181,7 +181,7 @@ func TestNextBestSourceSurfaces(t *testing.T) {
 		}
 	}
 	page := change(http.StatusOK, "template-passage", "at", "passage", "start", "0", "end", strconv.Itoa(len(folios)))
-	if !strings.Contains(page, "is template wording") {
+	if !strings.Contains(page, "Not counted: template wording") {
 		t.Errorf("no template wording in\n%s", page)
 	}
 	if got := headline(change(http.StatusOK, "clear-templates")); got != first {
@@ -211,8 +211,8 @@ func TestNextBestSourceSurfaces(t *testing.T) {
 	}
 }
 
-// TestVerdictGoesStale: a verdict is of the figures on which it was given; somebody else signs it off, and
-// all of that stands in the report.
+// TestVerdictGoesStale: a verdict belongs to the figures on which it was given; another person signs it off, and the report shows
+// all of that.
 func TestVerdictGoesStale(t *testing.T) {
 	t.Parallel()
 	d := newTestSite(t, true)

@@ -105,7 +105,7 @@ func TestIncomingRequests(t *testing.T) {
 	}
 }
 
-// south is a partner that opens words at once, and passages once somebody there agreed.
+// south is a partner that opens words at once, and passages once a person there agrees.
 type south struct {
 	concordat.Partner
 	state atomic.Value // string

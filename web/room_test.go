@@ -17,7 +17,7 @@ import (
 
 // bytesBelow returns how many bytes the files of a folder have.
 func bytesBelow(dir string) (n int64) {
-	_ = filepath.WalkDir(dir, func(_ string, e fs.DirEntry, err error) error { // what went away meanwhile has none
+	_ = filepath.WalkDir(dir, func(_ string, e fs.DirEntry, err error) error { // what went away in the meantime has none
 		if err == nil && !e.IsDir() {
 			if info, err := e.Info(); err == nil {
 				n += info.Size()

@@ -48,7 +48,7 @@ func (w *Web) cookie() string {
 
 var (
 	// errSignedOut rejects a form of a visitor who is not, or no longer, signed in.
-	errSignedOut = fmt.Errorf("nobody has signed in: %w", concordat.ErrRefused)
+	errSignedOut = fmt.Errorf("no one has signed in: %w", concordat.ErrRefused)
 	// errLink rejects a used or expired link.
 	errLink = fmt.Errorf("the link was used, or is too old: %w", concordat.ErrNotFound)
 )

@@ -86,8 +86,8 @@ func TestFirstPageNamesTheSite(t *testing.T) {
 	}
 }
 
-// TestSettingsAreChanged: an administrator changes a setting, with an entry of the audit; what is wrong is said beside the
-// form, and what somebody else changed meanwhile stays.
+// TestSettingsAreChanged: an administrator changes a setting, which leaves an audit entry; faults are shown next to the form, and
+// changes that others made in the meantime stay.
 func TestSettingsAreChanged(t *testing.T) {
 	t.Parallel()
 	s := &settable{values: map[string]string{"site.title": "North", "check.short": "false"}}
@@ -97,7 +97,7 @@ func TestSettingsAreChanged(t *testing.T) {
 		t.Error("an auditor is shown a form")
 	}
 	f := url.Values{"was:site.title": {"North"}, "value:site.title": {"South"}, "was:check.short": {"false"}, "value:check.short": {"false"}}
-	s.values["check.short"] = "true" // somebody else
+	s.values["check.short"] = "true" // someone else
 	if page := ada.post("/admin/settings", http.StatusOK, f); !strings.Contains(page, "in force now") || s.value("site.title") != "South" {
 		t.Errorf("the title is %q", s.value("site.title"))
 	}

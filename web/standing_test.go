@@ -21,8 +21,8 @@ func (d *testSite) later(t *testing.T, id concordat.DocumentID, text string) {
 	}
 }
 
-// TestWatching: a check that an officer watches raises an alert for a document that comes later and matches, one that nobody watches
-// does not, and neither does one that is watched no longer.
+// TestWatching: a check that an officer watches raises an alert for a later document that matches; one that is not watched, or no
+// longer watched, does not.
 func TestWatching(t *testing.T) {
 	t.Parallel()
 	d := newTestSite(t, false)

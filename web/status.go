@@ -75,7 +75,7 @@ func refusalOf(err error) refusal {
 }
 
 // ErrMethod: the path is known, but does not have this method.
-var ErrMethod = errors.New("this path does not have the method; Allow lists those that it has")
+var ErrMethod = errors.New("this path does not support the method; Allow lists those that it does")
 
 var ErrNoToken = errors.New("no valid token in Authorization: Bearer TOKEN")
 

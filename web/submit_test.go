@@ -18,7 +18,7 @@ import (
 	"concordat/web/message"
 )
 
-// sendScript hands in as upload.js does: one file or text, with a key.
+// sendScript submits as upload.js does: one file or text, with a key.
 func (p *person) sendScript(path, key string, want int, fields url.Values, files ...string) (out struct {
 	Checks   []struct{ Title, Path string }
 	Rejected []struct{ Name, Why string }

@@ -145,7 +145,7 @@ func wordAt(text string, i int) int {
 	return min(i, len(text))
 }
 
-// finished keeps findings as those of a check that somebody handed in and that is done.
+// finished stores findings as those of a submitted check that is done.
 func (d *testSite) finished(t testing.TB, id concordat.TaskID, owner string, f *report.Findings) {
 	t.Helper()
 	f.Task = id

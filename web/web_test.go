@@ -346,7 +346,7 @@ func (p *person) form(path string, fields url.Values, files ...string) *http.Req
 	return r
 }
 
-// upload hands in files, NAME and CONTENT in turn.
+// upload submits files, NAME and CONTENT in turn.
 func (p *person) upload(want int, fields url.Values, files ...string) string {
 	p.t.Helper()
 	return p.do(p.form("/checks", fields, files...), want)
@@ -441,7 +441,7 @@ func TestNextStaysHere(t *testing.T) {
 	}
 }
 
-// TestCheck hands in files and a text, and reads what came of them.
+// TestCheck submits files and a text, and reads what came of them.
 func TestCheck(t *testing.T) {
 	t.Parallel()
 	d := newTestSite(t, false)
@@ -517,7 +517,7 @@ func TestQueueIsExplained(t *testing.T) {
 	if page := p.post(last+"/cancel", http.StatusOK, nil); !strings.Contains(page, "Cancelled by ada") {
 		t.Errorf("not cancelled:\n%s", page)
 	}
-	p.Jar = nil // Chinese, and nobody
+	p.Jar = nil // Chinese, and no one
 	r := p.request(http.MethodGet, "/login", nil)
 	r.Header.Set("Accept-Language", "zh-CN,zh;q=0.9,en;q=0.8")
 	if page := p.do(r, http.StatusOK); !strings.Contains(page, `lang="zh-Hans"`) || !strings.Contains(page, "密码") {
@@ -525,7 +525,7 @@ func TestQueueIsExplained(t *testing.T) {
 	}
 }
 
-// TestEvents follows a check as it goes on.
+// TestEvents follows a check as it proceeds.
 func TestEvents(t *testing.T) {
 	t.Parallel()
 	d := newTestSite(t, true)
@@ -561,7 +561,7 @@ func TestEvents(t *testing.T) {
 	}
 }
 
-// TestAccess tries every route as every role, and as somebody who has a report of another.
+// TestAccess tries every route as every role, and as someone who has another person's report.
 func TestAccess(t *testing.T) {
 	t.Parallel()
 	d := newTestSite(t, true)

@@ -21,8 +21,8 @@ var (
 	varies = regexp.MustCompile(`nonce-[A-Za-z0-9+/=_-]+|nonce="[^"]*"|[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9:.]+Z?|value="[A-Z0-9]{26}"|[0-9.,]+ (ms|s|MiB|KiB)`)
 )
 
-// TestWholePages: each page is shown whole or not at all. Where a table of the store cannot be read, whoever opens a page
-// that needs it is told that something went wrong; nobody sees less and takes it for all there is.
+// TestWholePages: each page is shown completely or not at all. If a table of the store cannot be read, anyone who opens a page that
+// needs it is told that something went wrong; no one is shown less without a word.
 func TestWholePages(t *testing.T) {
 	t.Parallel()
 	suite.Rest(t, "shows every page again without each table of the store")

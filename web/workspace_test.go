@@ -219,8 +219,8 @@ func pdfText(t *testing.T, file string) (string, error) {
 	return string(out), err
 }
 
-// TestComments: who wrote a comment edits and deletes it, nobody else does; it says that it was edited, belongs to its passage in
-// the page, the API and the PDF, and other officers are told.
+// TestComments: the author of a comment can edit and delete it, and no one else; it says that it was edited, belongs to its passage
+// on the page, in the API and in the PDF, and other officers are told.
 func TestComments(t *testing.T) {
 	t.Parallel()
 	d := newTestSiteOf(t, true, func(o *web.Options) {

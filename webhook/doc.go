@@ -1,5 +1,5 @@
 // Package webhook notifies other programs of what happened at a site: it sends each event to the addresses that want
-// it, signed, and again until it has arrived or its time is over. Which events there are is said where they arise
+// it, signed, and again until it has arrived or its time is up. Which events there are is said where they arise
 // (package site). Open webhook.go first.
 //
 // Start from New; Run sends until its context ends. What is to be sent is kept in the store with what

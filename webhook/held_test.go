@@ -20,7 +20,7 @@ import (
 	"concordat/webhook"
 )
 
-// TestRequest: a receiver is told by POST, in JSON, by name.
+// TestRequest: a receiver is notified by POST, in JSON, with the event's name.
 func TestRequest(t *testing.T) {
 	var got http.Header
 	var method string
@@ -35,8 +35,8 @@ func TestRequest(t *testing.T) {
 	}
 }
 
-// TestLeftAloneForAsLongAsAsked: a receiver that names a number of seconds is left alone for as long, at most six hours, however
-// great the number; what names none changes nothing, and no number makes a pause shorter.
+// TestLeftAloneForAsLongAsAsked: a receiver that names a number of seconds is left alone for that long, at most six hours, however
+// large the number; without a number nothing changes, and no number shortens a pause.
 func TestLeftAloneForAsLongAsAsked(t *testing.T) {
 	asked := make(chan string, 1)
 	r := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -67,7 +67,7 @@ func TestLeftAloneForAsLongAsAsked(t *testing.T) {
 	}
 }
 
-// TestPanicNobodyCounts: a panic in an attempt ends that attempt alone where nobody counts panics, too.
+// TestPanicNobodyCounts: a panic in an attempt ends only that attempt, even if panics are not counted.
 func TestPanicNobodyCounts(t *testing.T) {
 	p := newPlace(t)
 	r := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
@@ -80,15 +80,15 @@ func TestPanicNobodyCounts(t *testing.T) {
 	}
 }
 
-// TestPlainHTTPStaysInside: by plain http nothing leaves for an address that is not allowed, though a public one, and where a name
-// led there.
+// TestPlainHTTPStaysInside: nothing is sent by plain http to an address that is not allowed, even if it is public or a name
+// resolved to it.
 func TestPlainHTTPStaysInside(t *testing.T) {
 	names, err := net.ListenPacket("udp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
 	ended := make(chan struct{})
-	go func() { // answers each question for an address with a public one
+	go func() { // answers each address query with a public one
 		defer close(ended)
 		b := make([]byte, 2000)
 		for {
@@ -123,7 +123,7 @@ func TestPlainHTTPStaysInside(t *testing.T) {
 	}
 }
 
-// endingStore has nothing to deliver, and ends what asks it.
+// endingStore has nothing to deliver, and ends its caller.
 type endingStore struct {
 	webhook.Store
 	end    func()
@@ -139,7 +139,7 @@ func (e *endingStore) ClaimDelivery(context.Context, time.Duration, ...store.Hoo
 	return store.Delivery{}, store.Hook{}, concordat.ErrNotFound
 }
 
-// TestOnlyFailuresAreLogged: the log has a failure of the store, and no line where all is well or where the process ends.
+// TestOnlyFailuresAreLogged: a failure of the store is logged, but nothing is if all is well or the process ends.
 func TestOnlyFailuresAreLogged(t *testing.T) {
 	for name, want := range map[string]int{"well": 0, "failed": 1, "ended": 0} {
 		ctx, cancel := context.WithCancel(t.Context())

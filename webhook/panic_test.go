@@ -14,7 +14,7 @@ import (
 	"concordat/webhook"
 )
 
-// panickingStore panics where the end of an attempt is noted, as long as it is told to.
+// panickingStore panics where the end of an attempt is recorded, for as long as it is told to.
 type panickingStore struct {
 	webhook.Store
 	broken bool

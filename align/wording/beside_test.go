@@ -8,7 +8,7 @@ import (
 	"concordat/align/wording"
 )
 
-// TestBesideElsewhere: a document that says the beginning of a stretch elsewhere, too, is shown at the place where it holds all of it.
+// TestBesideElsewhere: a document that also says the beginning of a stretch elsewhere is shown at the place where it has all of it.
 func TestBesideElsewhere(t *testing.T) {
 	const block = "The surveyor measured the valley from end to end and wrote the height of every hill into a ledger bound in green " +
 		"leather, which was lost in a fire and written down again from memory by the youngest of them."

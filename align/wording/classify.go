@@ -156,8 +156,8 @@ func (c *classifier) decide(i int) {
 	}
 }
 
-// Widely returns as what words in a row that so many of a scope hold are classed by that alone, where nothing else is known of them:
-// common if they are few, to be decided if they are many; empty: they count. of is 0 if nobody knows how many there are.
+// Widely returns how words in a row that many texts of a scope contain are classed if nothing else is known about them: common if
+// they are few, to be decided if they are many, empty if they count.
 func Widely(words, holders, of int) concordat.Kind {
 	switch least := Least(of); {
 	case holders > Absolute && words < LongWords, least > 0 && holders >= least && words < LongWords:
@@ -375,7 +375,7 @@ func (w *Words) beginsLine(first int32) bool {
 	return first-at <= maxSlot
 }
 
-// endsLine reports whether a line ends behind word last-1, or up to maxSlot words later.
+// endsLine reports whether a line ends after word last-1, or up to maxSlot words later.
 func (w *Words) endsLine(last int32) bool {
 	i, _ := slices.BinarySearch(w.ends, last)
 	at := int32(len(w.hashes))
@@ -385,7 +385,7 @@ func (w *Words) endsLine(last int32) bool {
 	return at-last <= maxSlot
 }
 
-// nearLine reports whether a line begins or ends within leastWords words of a place between two words, before it or behind it: a few
+// nearLine reports whether a line begins or ends within leastWords words of a place between two words, before it or after it: a few
 // words that fewer hold join a block at its edge.
 func (w *Words) nearLine(at int32) bool {
 	if at <= leastWords || int32(len(w.hashes))-at <= leastWords {

@@ -35,7 +35,7 @@ type Form struct {
 
 // What sentences of forms begin with or hold: the usual words of English, German and Chinese forms, French and Spanish in
 // part. The rules:
-//   - An instruction is an imperative that opens a sentence, also behind a number or a heading of at most three words, or
+//   - An instruction is an imperative that opens a sentence, also after a number or a heading of at most three words, or
 //     one with a polite pronoun or particle ("geben Sie", 请). It puts an obligation on a class of readers ("applicants
 //     must") or on something of the addressee's ("your ... should"), limits a length, or says what an answer is worth.
 //   - A declaration is a first person with a verb that performs what it says ("I declare", "wir bestätigen"), or a section
@@ -200,8 +200,8 @@ func NewReader(text string) *Reader {
 	return r
 }
 
-// goesOn reports whether the sentence of a line goes on in the next one, as in text that was wrapped: it does not end there, and a small
-// letter follows.
+// goesOn reports whether the sentence of a line continues in the next one, as in text that was wrapped: it does not end there, and
+// a small letter follows.
 func goesOn(line, next string) bool {
 	line = strings.TrimRight(line, " \t\r\"”’)）")
 	last, _ := utf8.DecodeLastRuneInString(line)

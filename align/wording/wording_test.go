@@ -12,7 +12,7 @@ import (
 
 const form = "Please describe the central question of the project in language that a member of the public can follow."
 
-// own returns text that no other number has.
+// own returns text that is unique to the number.
 func own(n, words int) string {
 	var b strings.Builder
 	for i := range words {
@@ -68,7 +68,7 @@ func classes(texts []string) []wording.Class {
 	return classify(s, split[0], wording.NewReader(texts[0]), nil)
 }
 
-// common returns what of the first text does not count, as others share it, whatever it reads like.
+// common returns the parts of the first text that do not count because others share them, whatever they read like.
 func common(texts []string) []string {
 	var out []string
 	s, split := scopeOf(texts, nil)
@@ -126,7 +126,7 @@ func TestCommon(t *testing.T) {
 	}
 }
 
-// An answer that follows a question after an empty line is no part of it.
+// An answer that follows a question after an empty line is not part of it.
 func TestGramsEndAtParagraphs(t *testing.T) {
 	var texts []string
 	for i := range 6 {
@@ -171,7 +171,7 @@ func TestForms(t *testing.T) {
 	}
 }
 
-// A paragraph that was copied with the declaration above it is no part of the form.
+// A paragraph that was copied together with the declaration above it is not part of the form.
 func TestFormsEndBeforeProse(t *testing.T) {
 	declared := "I hereby declare that this thesis is my own work and that I have named all sources that I used. "
 	prose := "The river rose in spring and took the bridge with it, at night. "
@@ -183,7 +183,7 @@ func TestFormsEndBeforeProse(t *testing.T) {
 	}
 }
 
-// One sentence of a story that speaks to somebody makes no form of the paragraph that was copied with it.
+// One sentence of a story that addresses someone does not make the copied paragraph around it a form.
 func TestPlotIsNoForm(t *testing.T) {
 	text := "Your mother must have known. " + strings.Repeat("The river rose in spring and took the bridge with it, which nobody had thought of. ", 3)
 	if got := classes([]string{text + own(1, 300), own(2, 50) + text}); len(got) != 1 || got[0].Kind != "" {
@@ -205,7 +205,7 @@ func TestBeside(t *testing.T) {
 	}
 }
 
-// FuzzWording: no text panics, and all that is found lies in it, in order.
+// FuzzWording: no text causes a panic, and everything found is inside it and in order.
 func FuzzWording(f *testing.F) {
 	f.Add("", "")
 	f.Add(form, form+"\n\n"+form)
@@ -245,8 +245,8 @@ func FuzzWording(f *testing.F) {
 	})
 }
 
-// TestCalls: in a library of many calls the form of one is known by the documents that answer it; a block that copiers share
-// is none, nor are paragraphs that stand in a row.
+// TestCalls: in a library of many calls, the form of one is recognised by the documents that answer it; a block that copiers share
+// is not a form, nor are consecutive paragraphs.
 func TestCalls(t *testing.T) {
 	questions := []string{
 		"Which of the two gardens will be dug first, and who is going to bring the spades and the seed?",

@@ -29,7 +29,7 @@ type Words struct {
 	start, end []int32 // bytes of the text
 	grams      []gram  // by first word, lines behind
 	ends       []int32 // words behind which a line ends
-	paragraphs []int32 // words behind which a paragraph ends: an empty line follows, if any text of it has empty lines
+	paragraphs []int32 // words after which a paragraph ends: an empty line follows, if any text of it has empty lines
 }
 
 // gram is words [first, last) of a text.

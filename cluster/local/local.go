@@ -305,7 +305,7 @@ func (s *Session) Announce(ctx context.Context, n coord.Node) error {
 	}
 	defer s.hub.mu.Unlock()
 	if n.ID != s.node {
-		return fmt.Errorf("node %s speaks as %s: %w", s.node, n.ID, concordat.ErrInvalid)
+		return fmt.Errorf("node %s claims to be %s: %w", s.node, n.ID, concordat.ErrInvalid)
 	}
 	if n.Incarnation != s.me {
 		return coord.ErrSession

@@ -35,7 +35,7 @@ func TestServedContract(t *testing.T) {
 	})
 }
 
-// TestSilentClient: a session of a process that says nothing ends, and the client finds itself another.
+// TestSilentClient: the session of a silent process ends, and its client opens another.
 func TestSilentClient(t *testing.T) {
 	h := new(local.Hub)
 	const timeout = time.Second

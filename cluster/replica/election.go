@@ -88,7 +88,7 @@ func (r *Replica) bound() bool {
 	}
 	stay := r.candidacy().ISR
 	return slices.ContainsFunc(r.shard.ISR, func(n coord.NodeID) bool {
-		return n != r.suspect && !slices.Contains(stay, n) // it may go on answering; a process that is gone does not
+		return n != r.suspect && !slices.Contains(stay, n) // it may continue answering; a process that is gone does not
 	})
 }
 

@@ -39,7 +39,7 @@ type (
 		ID      uint64
 		Outcome Outcome
 	}
-	// Installed: a snapshot is in place, or could not be had; the log begins behind Seq.
+	// Installed: a snapshot is in place, or could not be had; the log begins after Seq.
 	Installed struct {
 		Gen, Seq, Epoch uint64
 		Newest          uint64 // no document of the snapshot has a higher revision
@@ -135,7 +135,7 @@ type Action interface{ action() }
 type (
 	// Save makes the Meta durable.
 	Save struct{ Meta Meta }
-	// Append puts the records behind the log; Durable follows when they are on disk, or Reopened.
+	// Append appends the records to the log; Durable follows when they are on disk, or Reopened.
 	Append struct {
 		Gen     uint64
 		Records []wal.Record

@@ -132,7 +132,7 @@ func (r *Replica) cut(m Reply) {
 	r.do(Truncate{Gen: r.gen, Seq: to})
 }
 
-// take puts the master's records behind the log.
+// take appends the master's records to the log.
 func (r *Replica) take(m Reply) {
 	log := r.log
 	log.Epochs = slices.Clone(log.Epochs)

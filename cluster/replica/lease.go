@@ -24,7 +24,7 @@ func (r *Replica) sure() bool {
 	case r.role == Master:
 		return r.unchallenged() && r.applied >= r.epochStart
 	case r.role == Follower:
-		// Out of contact, it would not see that another master went on without it.
+		// Out of contact, it would not see that another master continued without it.
 		return r.now < r.lease && r.offline == r.leaseAway && slices.Contains(r.shard.ISR, r.cfg.Me)
 	}
 	return false

@@ -63,7 +63,7 @@ func (r *Replica) lead() {
 	}
 }
 
-// append puts a record of this epoch behind the log.
+// append appends a record of this epoch to the log.
 func (r *Replica) append(rec wal.Record) {
 	rec.Seq, rec.Epoch = r.log.End+1, r.shard.Epoch
 	r.log.Extend(rec.Epoch)

@@ -47,7 +47,7 @@ const (
 	r1  rule = 1 << iota // removals count before they are confirmed
 	r2                   // additions count only when they are confirmed
 	r3                   // who is not in sync may be elected
-	r4                   // a restarted master goes on
+	r4                   // a restarted master continues
 	r5                   // any answer is taken for the one that is awaited
 	r7                   // a damaged copy may lead
 	r13                  // a copy that believes itself in sync answers questions
@@ -156,7 +156,7 @@ type Status struct {
 	Role       Role
 	Shard      coord.Shard
 	Meta       Meta
-	Base       uint64 // the log begins behind this record
+	Base       uint64 // the log begins after this record
 	Start      uint64 // a master's: the first record of its epoch
 	End        uint64
 	Durable    uint64

@@ -40,7 +40,7 @@ var variants = []struct {
 	{"rotten disk", 200, simOptions{minISR: 1, rotten: true}},
 }
 
-// TestSimulation runs fault histories. Whatever fails is told again by TestReplay.
+// TestSimulation runs fault histories. TestReplay replays whatever fails.
 func TestSimulation(t *testing.T) {
 	for _, v := range variants {
 		t.Run(v.name, func(t *testing.T) {
@@ -69,9 +69,9 @@ func TestSimulation(t *testing.T) {
 	}
 }
 
-// TestRulesAreNeeded takes away one rule at a time: within the given number of histories the checker must
-// find lost or diverging data. (It also shows that the checker can.) Rare ones begin at a seed near the
-// first that breaks; CONCORDAT_RULES=n counts over the first n seeds instead.
+// TestRulesAreNeeded removes one rule at a time: within the given number of histories the checker must find lost or diverging data.
+// (This also shows that the checker works.) Rare faults begin at a seed near the first that triggers them; CONCORDAT_RULES=n counts
+// over the first n seeds instead.
 func TestRulesAreNeeded(t *testing.T) {
 	if testing.Short() {
 		t.Skip("left out by -short: thousands of histories")
@@ -113,7 +113,7 @@ func TestRulesAreNeeded(t *testing.T) {
 	}
 }
 
-// TestReplay tells one history: CONCORDAT_SEED=8 CONCORDAT_VARIANT="two copies".
+// TestReplay prints one history: CONCORDAT_SEED=8 CONCORDAT_VARIANT="two copies".
 func TestReplay(t *testing.T) {
 	s := os.Getenv("CONCORDAT_SEED")
 	if s == "" {

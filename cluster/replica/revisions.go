@@ -34,7 +34,7 @@ const maxRevisions = 1 << 14
 // NewRevisions returns the knowledge about a log whose records up to the revision horizon were removed.
 func NewRevisions(horizon uint64) *Revisions { return &Revisions{horizon: horizon, newest: horizon} }
 
-// Add notes a record that was put behind the log.
+// Add notes a record that was appended to the log.
 func (v *Revisions) Add(rec *wal.Record) {
 	if rec.Rev == 0 {
 		return

@@ -12,7 +12,7 @@ import (
 )
 
 // The simulation: one shard on several nodes, a coordinator, clients and faults, all driven by one
-// source of random numbers and one queue of events. Nothing in it waits, so that a seed is a history.
+// source of random numbers and one queue of events. Nothing in it waits, so a seed determines a history.
 
 const ms = time.Millisecond
 
@@ -23,7 +23,7 @@ type simOptions struct {
 	without    rule
 	rotten     bool // node 0 loses a part of its log at each crash
 	spurious   bool // followers suspect the master at any time
-	additions  bool // silence and return of single followers is the commonest fault
+	additions  bool // silence and return of single followers is the most common fault
 	forgetful  int  // revisions that a copy remembers; 0: as many as it does
 	delays     bool // messages are often very late, and answers short
 	faults     time.Duration
@@ -50,12 +50,12 @@ func defaults(o simOptions) simOptions {
 // outcome of one history.
 type outcome struct {
 	violation string // the first one
-	stuck     bool   // it is that the cluster did not recover; nothing was lost
+	stuck     bool   // the cluster did not recover; nothing was lost
 	acked     int
-	asked     int // questions that a copy was sure to answer rightly
+	asked     int // questions that a copy was sure to answer correctly
 	elections int
 	installs  int
-	down      bool // every copy in sync had lost something at the end: an operator has to choose
+	down      bool // every copy in sync had lost something at the end: an operator must choose
 	broken    bool // an index was damaged on purpose
 }
 
@@ -91,7 +91,7 @@ type stored struct {
 type simNode struct {
 	w    *world
 	id   coord.NodeID
-	inc  int // crashes so far: what was under way inside an older life is void
+	inc  int // crashes so far: whatever an earlier life had in progress is void
 	r    *Replica
 	down bool
 	// paused until then; what arrives waits.
@@ -145,7 +145,7 @@ type world struct {
 	promised  map[string]uint64 // highest revision of a document that was acknowledged
 	byDoc     map[string][]*op
 	nextOp    uint64
-	committed []wal.Record // by number: what every copy has to agree on
+	committed []wal.Record // by number: what every copy must agree on
 	under     []uint64     // epoch in which each was committed
 	out       outcome
 	trace     func(string, ...any)

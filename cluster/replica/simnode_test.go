@@ -94,7 +94,7 @@ func (n *simNode) ticks() {
 	n.w.after(n.w.upTo(20*ms), tick)
 }
 
-// step gives the replica an event and does what it says.
+// step gives the replica an event and carries out its actions.
 func (n *simNode) step(e Event) {
 	was := n.r.role
 	for _, a := range n.r.Step(n.w.now, e) {
@@ -103,8 +103,8 @@ func (n *simNode) step(e Event) {
 	if n.r.role == Master && was != Master {
 		n.w.out.elections++
 		n.w.logf("%s leads epoch %d: %v hold %v, log %d", n.id, n.r.shard.Epoch, n.r.shard.ISR, n.r.shard.Hold, n.r.log.End)
-		// A candidate that stood still may learn that it has won when others have long followed it; what
-		// they committed it need not have, and it can commit nothing.
+		// A candidate that was paused may learn that it has won when others have long taken over; it need not have what they
+		// committed, and it can commit nothing.
 		before, _ := slices.BinarySearch(n.w.under, n.r.shard.Epoch)
 		if end := n.base + uint64(len(n.log)); n.w.o.without == 0 && uint64(before) > end {
 			n.w.fail("master %s of epoch %d has %d records, %d were committed before", n.id, n.r.shard.Epoch, end, before)
@@ -199,7 +199,7 @@ func (n *simNode) sync() {
 	})
 }
 
-// commits checks what the copy holds for committed against what others did, and applies it.
+// commits checks what the copy takes as committed against what the others did, and applies it.
 func (n *simNode) commits(seq uint64) {
 	w := n.w
 	for s := n.applied + 1; s <= seq; s++ {
@@ -250,7 +250,7 @@ func (n *simNode) persist() {
 	}
 }
 
-// applyTo makes the change, whatever there was: the log holds no write that came too late.
+// applyTo makes the change whatever was there before: the log holds no write that came too late.
 func applyTo(index map[string]stored, rec *wal.Record) {
 	if rec.Kind == wal.Noop {
 		return

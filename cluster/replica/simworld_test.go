@@ -54,7 +54,7 @@ func (n *simNode) send(to *simNode, e Event) {
 func (n *simNode) reply(a SendReply) {
 	if a.First > 0 {
 		if a.First <= n.base {
-			return // trimmed meanwhile: the follower asks again
+			return // trimmed in the meantime: the follower asks again
 		}
 		size := 0
 		for s := a.First; s <= a.Last && s <= n.base+uint64(len(n.log)); s++ {
@@ -70,18 +70,18 @@ func (n *simNode) reply(a SendReply) {
 
 // --- coordinator
 
-// reaches reports whether the node can talk to the coordinator.
+// reaches reports whether the node can reach the coordinator.
 func (n *simNode) reaches() bool {
 	return !n.down && n.paused <= n.w.now && n.cut <= n.w.now && n.w.zkDown <= n.w.now
 }
 
-// watch keeps sessions: who was silent for a second is gone.
+// watch maintains sessions: a node that was silent for a second loses its session.
 func (w *world) watch() {
 	for _, n := range w.nodes {
 		switch {
 		case n.reaches():
 			if n.session == "" {
-				n.newSession() // it expired meanwhile
+				n.newSession() // it expired in the meantime
 			}
 			n.heard = w.now
 		case w.zkDown <= w.now && w.now-n.heard > 1000*ms && n.session != "":
@@ -96,7 +96,7 @@ func (w *world) watch() {
 	w.after(50*ms, w.watch)
 }
 
-// tell sends the present view to everybody, each with its own delay.
+// tell sends the current view to every node, each with its own delay.
 func (w *world) tell() {
 	w.views++
 	live := map[coord.NodeID]coord.Incarnation{}
@@ -203,7 +203,7 @@ func (w *world) client() {
 	id := []byte{byte(o.id >> 24), byte(o.id >> 16), byte(o.id >> 8), byte(o.id)}
 	write := Write{ID: o.id, Record: wal.Record{Kind: o.kind, Rev: o.rev, ID: doc, Payload: id}}
 	if w.chance(0.05) {
-		// Its sender hung, or the message was long under way: it comes when others have long written the document.
+		// Its sender hung, or the message took long: it arrives after others have written the document.
 		to := w.nodes[w.r.IntN(len(w.nodes))]
 		if w.chance(0.7) {
 			to = n
@@ -238,10 +238,10 @@ func (w *world) acknowledged(a Acknowledge) {
 	}
 }
 
-// ask reads a document from a copy that is sure of itself, when it has applied what its log holds now.
+// ask reads a document from a copy that is sure of itself, once it has applied what its log holds.
 func (w *world) ask(n *simNode, doc string) {
 	if w.o.spurious || n.down || n.paused > w.now {
-		return // a master whose process only seems to be gone goes on answering for a moment
+		return // a master whose process only seems to be gone still answers for a moment
 	}
 	n.step(n.contact())
 	st := n.r.Status()
@@ -346,8 +346,7 @@ func (w *world) nemesis() {
 	}
 }
 
-// spared reports whether the shard survives the loss of the copy: whatever protocol is used, the only
-// good copy must not be destroyed.
+// spared reports whether the shard survives the loss of the copy: the only good copy must not be destroyed, whatever the protocol.
 func (w *world) spared(n *simNode) bool {
 	return slices.ContainsFunc(w.shard.ISR, func(m coord.NodeID) bool {
 		o := w.node(m)
@@ -370,7 +369,7 @@ func (w *world) heal() {
 	w.logf("healed")
 }
 
-// judge looks at the end: every copy by itself.
+// judge examines the end state of every copy separately.
 func (w *world) judge() {
 	var master *simNode
 	for _, n := range w.nodes {

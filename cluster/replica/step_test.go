@@ -90,7 +90,7 @@ func TestOlderEpochRefused(t *testing.T) {
 	}
 }
 
-// TestForeignRecords: a master that answers nonsense changes nothing.
+// TestForeignRecords: a master's nonsensical answer changes nothing.
 func TestForeignRecords(t *testing.T) {
 	for name, recs := range map[string][]wal.Record{
 		"gap":         {{Seq: 11, Epoch: 5, Kind: wal.Put}},
@@ -107,7 +107,7 @@ func TestForeignRecords(t *testing.T) {
 	}
 }
 
-// TestAlone: a copy that is the only one acknowledges when its own disk has the record.
+// TestAlone: a single copy acknowledges when its own disk has the record.
 func TestAlone(t *testing.T) {
 	r := New(Config{Me: "a"}, Meta{}, wal.Extent{}, &Revisions{}, 0)
 	st := coord.State{ISR: []coord.NodeID{"a"}, Replicas: []coord.NodeID{"a"}}
@@ -157,8 +157,8 @@ func TestDamagedAloneStaysDown(t *testing.T) {
 	}
 }
 
-// TestReturnsInDoubt is R15: what a follower had before it was given up proves nothing once it is wanted again, and
-// neither does a fetch that may have been under way since then.
+// TestReturnsInDoubt is R15: what a follower had before it was given up proves nothing once it is wanted again, and neither does a
+// fetch that may have been in transit since then.
 func TestReturnsInDoubt(t *testing.T) {
 	live := map[coord.NodeID]coord.Incarnation{"a": "a1", "b": "b1"}
 	both := []coord.NodeID{"a", "b"}

@@ -18,8 +18,8 @@ type damaged struct {
 	err  error
 }
 
-// reopen opens a copy of the log in dir, one file of which has another content.
-// The copy is made beside it.
+// reopen opens a copy of the log in dir in which one file has different content.
+// The copy is made next to it.
 func reopen(t *testing.T, dir, file string, content []byte) damaged {
 	t.Helper()
 	scratch := dir + "-copy"
@@ -37,7 +37,7 @@ func reopen(t *testing.T, dir, file string, content []byte) damaged {
 	must(t, os.WriteFile(filepath.Join(scratch, file), content, 0o600))
 	var d damaged
 	o := Options{Shard: "00", SegmentBytes: 4 << 10, Damaged: func(lost uint64) error { d.lost = lost; return nil },
-		sync: func(*os.File) error { return nil }} // thousands of them, and no power goes here
+		sync: func(*os.File) error { return nil }} // there are thousands of them, and no power fails here
 	l, err := Open(scratch, o)
 	if err != nil {
 		return damaged{err: err}
@@ -48,7 +48,7 @@ func reopen(t *testing.T, dir, file string, content []byte) damaged {
 		}
 		d.end = r.Seq
 	}
-	// The mended log takes records, and opens without complaint.
+	// The repaired log accepts records, and opens without complaint.
 	fill(t, l, d.end+2, 1, 1)
 	must(t, l.Close())
 	o.Damaged = nil
@@ -77,7 +77,7 @@ func small(t *testing.T, n uint64) (dir, file string, content []byte) {
 	return dir, filepath.Base(file), content
 }
 
-// every is the step through the bytes of a log: 1, in short runs 5, but never beyond what is left.
+// every is the step through the bytes of a log: 1, or 5 in short runs, but never beyond the end.
 func every(left int) int {
 	if testing.Short() && (left == 0 || left > 5) {
 		return 5
@@ -85,8 +85,8 @@ func every(left int) int {
 	return 1
 }
 
-// TestTornAnywhere cuts the last file at every byte, as a death in the middle of a write does. Cutting
-// within the last group, or its mark, is no damage; whole records before the cut come back.
+// TestTornAnywhere cuts the last file at every byte, as a crash in the middle of a write does. A cut within the last group, or its
+// mark, is not damage; complete records before the cut come back.
 func TestTornAnywhere(t *testing.T) {
 	dir, file, content := small(t, 12)
 	last := uint64(0)
@@ -228,7 +228,7 @@ func TestDamagedRefused(t *testing.T) {
 	}
 }
 
-// TestReadNoticesDamage damages a file behind an open log's back.
+// TestReadNoticesDamage damages a file while the log is open.
 func TestReadNoticesDamage(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "log")
 	l := open(t, dir, Options{Shard: "00"})
@@ -243,7 +243,7 @@ func TestReadNoticesDamage(t *testing.T) {
 	}
 }
 
-// TestResetCutShort leaves the folders as a death during Reset does.
+// TestResetCutShort leaves the folders as a crash during Reset does.
 func TestResetCutShort(t *testing.T) {
 	for _, step := range []string{"building", "moved away", "in place"} {
 		dir, _, _ := small(t, 12)
@@ -284,7 +284,7 @@ func FuzzRecords(f *testing.F) {
 	})
 }
 
-// FuzzOpen opens a folder whose only file holds the given bytes behind a good header.
+// FuzzOpen opens a folder whose only file holds the given bytes after a good header.
 func FuzzOpen(f *testing.F) {
 	const salt = 7
 	header := appendHeader(nil, "00", salt, 0, 0)

@@ -132,7 +132,7 @@ func list(dir string) ([]uint64, error) {
 	return bases, nil
 }
 
-// load reads the segments and mends the end.
+// load reads the segments and repairs the end.
 func (l *Log) load(bases []uint64) error {
 	for i, base := range bases {
 		s, err := openSegment(l.dir, base)
@@ -149,7 +149,7 @@ func (l *Log) load(bases []uint64) error {
 			continue
 		}
 		if !last && bases[i+1] == l.extent.End && bad.Offset > 0 {
-			continue // the mark behind the last record, which is never synced, was torn
+			continue // the mark after the last record, which is never synced, was torn
 		}
 		if !last {
 			return bad
@@ -209,7 +209,7 @@ func (l *Log) loadSegment(s *segment, first bool) (*CorruptError, error) {
 	return nil, nil
 }
 
-// follows reports whether r may stand behind the last record.
+// follows reports whether r may follow the last record.
 func (l *Log) follows(r *Record) bool {
 	if r.Kind == mark {
 		return r.Seq == l.extent.End
@@ -217,7 +217,7 @@ func (l *Log) follows(r *Record) bool {
 	return r.Seq == l.extent.End+1 && r.Epoch >= l.extent.EpochAt(l.extent.End) && r.Kind != 0
 }
 
-// mend cuts the last segment at its first bad byte; if the part cut off had been acknowledged, it calls Damaged
+// repair cuts the last segment at its first bad byte; if the part cut off had been acknowledged, it calls Damaged
 // first.
 func (l *Log) mend(s *segment, bad *CorruptError) error {
 	lost, err := s.acknowledged(bad, l.extent.End, headerFixed+len(l.o.Shard))
@@ -253,7 +253,7 @@ func (l *Log) mend(s *segment, bad *CorruptError) error {
 	return err
 }
 
-// acknowledged looks for marks behind the first bad byte, and returns the highest record above end that
+// acknowledged looks for marks after the first bad byte, and returns the highest record above end that
 // one of them covers: 0 if the bad part was never acknowledged.
 // header is the length of the segment's header.
 func (s *segment) acknowledged(bad *CorruptError, end uint64, header int) (uint64, error) {
@@ -263,7 +263,7 @@ func (s *segment) acknowledged(bad *CorruptError, end uint64, header int) (uint6
 	}
 	if bad.Offset == 0 {
 		// The salt went with the header, so marks cannot be distinguished from other bytes. But records
-		// are only written behind a header that is on disk.
+		// are only written after a header that is on disk.
 		if len(b) > header {
 			return end + 1, nil
 		}

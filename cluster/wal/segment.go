@@ -96,7 +96,7 @@ func openSegment(dir string, base uint64) (*segment, error) {
 }
 
 // readHeader fills in what the header says. It returns the shard's name there; false if the header is
-// damaged or says another base than the file's name. size is behind the header then.
+// damaged or says another base than the file's name. size is then after the header.
 func (s *segment) readHeader(want concordat.ShardID) (shard concordat.ShardID, version byte, ok bool) {
 	var b [headerFixed]byte
 	if n, _ := s.file.ReadAt(b[:], 0); n < len(b) || string(b[:7]) != string(magic[:7]) {
@@ -139,7 +139,7 @@ func (s *segment) read(seq, last uint64, maxBytes int) ([]Record, error) {
 	return rs, nil
 }
 
-// end returns where record i of the segment ends, with a mark behind it if there is one: parsing stops where
+// end returns where record i of the segment ends, with a mark after it if there is one: parsing stops where
 // the record says.
 func (s *segment) end(i uint64) int64 {
 	if i+1 < uint64(len(s.offsets)) {

@@ -5,7 +5,7 @@
 // behind and to other nodes. The log knows neither documents nor who may write; doc/cluster.md has
 // every stored byte.
 //
-// What a bad record means is decided by the marks. The log never starts a group before the one before is
+// What a bad record means is decided by the marks. The log never starts a group before the previous one is
 // on disk, and then writes a mark that says so. A bad record that no mark follows belongs to a group that
 // was never acknowledged: a torn write, cut without a word. A bad record that a mark covers was
 // acknowledged and is damaged. (Alagappan et al. 2018, Protocol-Aware Recovery, distinguish the two as
@@ -217,7 +217,7 @@ func (l *Log) Append(rs ...Record) error {
 }
 
 // Sync writes the records appended before the call and waits for the disk. It returns the number of
-// the last record that is there for certain. Its error is ErrFailed, and for ever.
+// the last record that is there for certain. Its error is ErrFailed, and forever.
 func (l *Log) Sync() (uint64, error) {
 	l.flush.Lock()
 	defer l.flush.Unlock()
@@ -246,7 +246,7 @@ func (l *Log) fail(err error) error {
 	return l.failed
 }
 
-// writeGroup writes the group behind the last record, and the mark behind the group. flush is held.
+// writeGroup writes the group after the last record, and the mark after the group. flush is held.
 func (l *Log) writeGroup(group []Record) error {
 	s, err := l.room()
 	if err != nil {

@@ -98,7 +98,7 @@ func TestAppendReadReopen(t *testing.T) {
 		if diff := cmp.Diff(expect(want...), all(t, l)); diff != "" {
 			t.Fatal(diff)
 		}
-		// Records are readable before they are on disk, and gone after a death without Sync.
+		// Records are readable before they are on disk, and gone after a crash without Sync.
 		must(t, l.Append(rec((round+1)*100+1, round+1)))
 		if rs, err := l.Read((round+1)*100+1, 1); err != nil || len(rs) != 1 {
 			t.Errorf("pending record: %v, %v", rs, err)
@@ -155,7 +155,7 @@ func TestFailedSync(t *testing.T) {
 	fill(t, l, 3, 1, 1)
 	broken = true
 	must(t, l.Append(rec(4, 1)))
-	for range 2 { // for ever, although the disk would say yes the second time
+	for range 2 { // permanently, although the disk would succeed the second time
 		if durable, err := l.Sync(); !errors.Is(err, ErrFailed) || durable != 3 {
 			t.Errorf("got %d, %v", durable, err)
 		}
@@ -171,7 +171,7 @@ func TestFailedSync(t *testing.T) {
 	}
 }
 
-// TestModel compares a log under random calls, with crashes, with a slice.
+// TestModel compares a log with a slice under random calls and crashes.
 func TestModel(t *testing.T) {
 	for seed := range uint64(30) {
 		r := rand.New(rand.NewPCG(seed, 1))
@@ -246,8 +246,8 @@ func TestModel(t *testing.T) {
 	}
 }
 
-// TestLimits: a record whose identity is as long as it may be, or shorter by one, is there after a restart and on another node; one
-// longer is refused and leaves the log as it was. So are payloads, of which the longest takes a gigabyte to try.
+// TestLimits: a record whose identity has the maximum length, or one byte less, is there after a restart and on another node; a
+// longer one is refused and leaves the log unchanged. The same holds for payloads, but the longest takes a gigabyte to try.
 func TestLimits(t *testing.T) {
 	dir := t.TempDir()
 	l := open(t, dir, Options{})
@@ -264,7 +264,7 @@ func TestLimits(t *testing.T) {
 		}
 	}
 	large := rec(uint64(len(want)+1), 1)
-	large.Payload = make([]byte, MaxPayload+1) // pages that nobody touches
+	large.Payload = make([]byte, MaxPayload+1) // pages that no one touches
 	if err := l.Append(large); !errors.Is(err, concordat.ErrInvalid) {
 		t.Errorf("a payload of %d bytes: %v, want ErrInvalid", len(large.Payload), err)
 	}

@@ -104,7 +104,7 @@ func (s *Session) CAS(ctx context.Context, id concordat.ShardID, version int64, 
 // Announce implements coord.Session. The new entry comes and the older ones go in one step.
 func (s *Session) Announce(ctx context.Context, n coord.Node) error {
 	if s.o.Node == "" || n.ID != s.o.Node {
-		return fmt.Errorf("node %q speaks as %q: %w", s.o.Node, n.ID, concordat.ErrInvalid)
+		return fmt.Errorf("node %q claims to be %q: %w", s.o.Node, n.ID, concordat.ErrInvalid)
 	}
 	l, err := s.use()
 	if err != nil {

@@ -86,7 +86,7 @@ func (l *link) dial(network, address string, limit time.Duration) (net.Conn, err
 }
 
 // clipped is a connection with shorter deadlines than the library asks for: it waits for the answer to
-// its handshake for ten times 2/3 of the session timeout, and for the rest of a message for ever, so
+// its handshake for ten times 2/3 of the session timeout, and for the rest of a message forever, so
 // that one server that hangs costs the session though others would answer. It also reads which session
 // ZooKeeper granted, which the library does not report.
 type clipped struct {

@@ -6,14 +6,14 @@ import (
 	"strings"
 )
 
-// DropEvents makes the session's link deaf for what watches tell, or ends that.
+// DropEvents makes the session's link ignore the events of watches, or stops that.
 func DropEvents(s *Session, drop bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.link.deaf.Store(drop)
 }
 
-// ServerOf returns which of the servers the session is connected with.
+// ServerOf returns the server to which the session is connected.
 func ServerOf(s *Session, servers []string) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -30,7 +30,7 @@ import (
 	"concordat/internal/zktest"
 )
 
-// long skips what takes long unless it is wanted.
+// long skips slow tests unless they are requested.
 func long(t *testing.T) {
 	t.Helper()
 	if os.Getenv("CONCORDAT_LONG") == "" {
@@ -38,8 +38,7 @@ func long(t *testing.T) {
 	}
 }
 
-// change makes a change of the shard in the name of me, however often it has to be asked for, and returns
-// whether any answer was lost.
+// change changes the shard in the name of me, repeating the request as often as needed, and returns whether any answer was lost.
 func change(t *testing.T, s *zk.Session, epoch uint64, me coord.Incarnation) (lost bool) {
 	t.Helper()
 	eventually(t, fmt.Sprintf("epoch %d", epoch), func() bool {
@@ -67,7 +66,7 @@ func change(t *testing.T, s *zk.Session, epoch uint64, me coord.Incarnation) (lo
 	return lost
 }
 
-// same reports an error if the session began anew.
+// same reports an error if the session started again.
 func same(t *testing.T, s *zk.Session, me coord.Incarnation) {
 	t.Helper()
 	select {
@@ -82,7 +81,7 @@ func same(t *testing.T, s *zk.Session, me coord.Incarnation) {
 	}
 }
 
-// TestEnsemble takes three servers one by one, in the ways they go, from a session that has to stay.
+// TestEnsemble stops three servers one by one, in various ways, under a session that must survive.
 func TestEnsemble(t *testing.T) {
 	t.Parallel()
 	e := zktest.Start(t, 3)
@@ -97,7 +96,7 @@ func TestEnsemble(t *testing.T) {
 		defer e.Resume(i)
 		change(t, s, 2, me)
 		same(t, s, me)
-		for range 3 { // one of them begins with the server that takes connections and says nothing
+		for range 3 { // one begins with the server that accepts connections and says nothing
 			must(t, open(t, w.options("")).Close())
 		}
 	})
@@ -120,7 +119,7 @@ func TestEnsemble(t *testing.T) {
 	})
 }
 
-// outage takes all servers away, for longer than the session lasts without them.
+// outage stops all servers, for longer than the session lasts without them.
 func outage(t *testing.T, e *zktest.Ensemble, s *zk.Session, me coord.Incarnation, epoch uint64, more time.Duration) {
 	t.Run("outage", func(t *testing.T) {
 		for i := range 3 {
@@ -143,14 +142,14 @@ func outage(t *testing.T, e *zktest.Ensemble, s *zk.Session, me coord.Incarnatio
 	})
 }
 
-// TestWiped: a ZooKeeper that lost its data is not taken for a new cluster, by who runs nor by who starts.
+// TestWiped: a ZooKeeper that lost its data is not mistaken for a new cluster, neither by running nodes nor by starting ones.
 func TestWiped(t *testing.T) {
 	t.Parallel()
 	e := zktest.Start(t, 1)
 	w := newWorld(t, e)
 	s := open(t, w.options("a"))
 	announce(t, s, "a")
-	for i := range int64(20) { // so that the wiped server is behind
+	for i := range int64(20) { // so that the wiped server lags
 		_, err := s.Configure(t.Context(), i, []byte("x"))
 		must(t, err)
 	}
@@ -186,7 +185,7 @@ func (s sieve) Write(b []byte) (int, error) {
 	return s.Conn.Write(b)
 }
 
-// TestWedged: a connection that lives and answers nothing is left for a new one, in a new session.
+// TestWedged: a connection that is alive but answers nothing is replaced by a new one, in a new session.
 func TestWedged(t *testing.T) {
 	long(t)
 	t.Parallel()
@@ -246,7 +245,7 @@ func pair(t *testing.T, dir, name string, ca *tls.Certificate) tls.Certificate {
 	return p
 }
 
-// TestTLS: both sides show certificates of one authority, and who has another, or none, is not let in.
+// TestTLS: both sides show certificates of one authority; a caller with another certificate, or none, is refused.
 func TestTLS(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -41,7 +41,7 @@ func (l *lines) logger() *slog.Logger {
 
 func acl() []zkclient.ACL { return zkclient.DigestACL(zkclient.PermAll, "site", "secret") }
 
-// rawClient is the client library without ours around it, as an operator's hand.
+// rawClient is the client library without our wrapper, as an operator would use it.
 func rawClient(t *testing.T, w *world) *zkclient.Conn {
 	t.Helper()
 	c, events, err := zkclient.Connect(w.e.Addresses(), 10*time.Second, zkclient.WithLogInfo(false))
@@ -55,7 +55,7 @@ func rawClient(t *testing.T, w *world) *zkclient.Conn {
 	return c
 }
 
-// missed: what a watch did not tell is found when everything is read again, and told from then on.
+// missed: what a watch did not report is found when everything is read again, and reported from then on.
 func missed(t *testing.T, w *world) {
 	o := w.options("a")
 	o.Reread = time.Second
@@ -74,8 +74,8 @@ func missed(t *testing.T, w *world) {
 	until(t, s, "the next change", func(v coord.View) bool { return v.Shards["00"].Epoch == 3 })
 }
 
-// queued: changes that wait in a cut link never happen in the session that follows, and are reported as
-// unknown or not made; none blocks for longer than it may.
+// queued: changes waiting in a cut link never happen in the session that follows, and are reported as unknown or not made; none
+// blocks for longer than it may.
 func queued(t *testing.T, w *world) {
 	a, b := w.joinThrough(t, "a"), open(t, w.options("b"))
 	me := announce(t, a, "a")

@@ -49,7 +49,7 @@ func readMemory(path string, node coord.NodeID) (memory, error) {
 	case !drawn.MatchString(m.Cluster) || !drawn.MatchString(m.Instance) || m.Config < 0:
 		return m, fmt.Errorf("%s: %w", path, concordat.ErrCorrupt)
 	case m.Node != node:
-		return m, fmt.Errorf("%s belongs to node %s, and this node is to be %s: %w", path, m.Node, node, ErrIdentity)
+		return m, fmt.Errorf("%s belongs to node %s, not to this node, %s: %w", path, m.Node, node, ErrIdentity)
 	}
 	return m, nil
 }
@@ -94,7 +94,7 @@ func draw() string {
 	return hex.EncodeToString(b[:])
 }
 
-// final reports whether trying again cannot mend err.
+// final reports whether trying again cannot repair err.
 func final(err error) bool {
 	for _, e := range []error{concordat.ErrRefused, concordat.ErrScheme, concordat.ErrInvalid, concordat.ErrCorrupt, concordat.ErrNotFound,
 		fs.ErrPermission} {
@@ -243,7 +243,7 @@ func (s *Session) found(ctx context.Context, l *link, seen memory) error {
 		err := run1(ctx, l, func(c *zkclient.Conn) error { _, err := c.Create(p, nil, 0, s.t.acl); return err })
 		if err != nil && !errors.Is(err, zkclient.ErrNodeExists) {
 			if errors.Is(err, zkclient.ErrNoAuth) {
-				return fmt.Errorf("ZooKeeper does not let account %q make %s: %w", s.o.Account.User, p, concordat.ErrRefused)
+				return fmt.Errorf("ZooKeeper does not let account %q create %s: %w", s.o.Account.User, p, concordat.ErrRefused)
 			}
 			return fmt.Errorf("make znode %s: %w", p, err)
 		}
@@ -275,7 +275,7 @@ func (s *Session) known(ctx context.Context, l *link, next *memory) error {
 	switch {
 	case errors.Is(err, zkclient.ErrNoNode):
 		if stored.Config > 0 && stored.Instance != "" {
-			s.log.Warn("the cluster had forgotten this node; it is entered again", "node", s.o.Node)
+			s.log.Warn("the cluster had forgotten this node; it is registered again", "node", s.o.Node)
 		}
 		if err := s.remember(*next); err != nil {
 			return err

@@ -42,7 +42,7 @@ func (s *Session) run(ctx context.Context) {
 			continue
 		}
 		s.adopt(l)
-		if ctx.Err() != nil { // Close saw the one before
+		if ctx.Err() != nil { // Close saw the previous one
 			l.close()
 		}
 	}

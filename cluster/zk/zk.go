@@ -142,7 +142,7 @@ var _ coord.Session = (*Session)(nil)
 
 // Open begins a session and returns when ZooKeeper has confirmed it and the node's right to it. Errors:
 // concordat.ErrInvalid; ErrIdentity and concordat.ErrRefused, concordat.ErrScheme, which trying again does
-// not mend; concordat.ErrNotFound if there is no such cluster and Found is false; concordat.ErrUnavailable
+// not repair; concordat.ErrNotFound if there is no such cluster and Found is false; concordat.ErrUnavailable
 // if ctx ended, or thrice the session timeout passed, before ZooKeeper answered.
 func Open(ctx context.Context, o Options) (*Session, error) {
 	o, err := o.complete()
@@ -230,7 +230,7 @@ func (s *Session) fail(err error) {
 	l := s.link
 	s.mu.Unlock()
 	if first {
-		s.log.Error("this node takes no part in the cluster any more; its copies can still be read", "node", s.o.Node, "error", err)
+		s.log.Error("this node no longer takes part in the cluster; its copies can still be read", "node", s.o.Node, "error", err)
 	}
 	l.kill()
 }

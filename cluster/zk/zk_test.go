@@ -22,10 +22,10 @@ import (
 	"concordat/internal/zktest"
 )
 
-// timeout of sessions in tests: three times of it have to pass in some, and a busy machine must not miss it.
+// timeout of sessions in tests: some wait for three times as long, and a busy machine must not miss it.
 const timeout = 5 * time.Second
 
-// patience is how long tests wait for what must come.
+// patience is how long tests wait for what must happen.
 const patience = 5 * time.Minute
 
 var roots atomic.Int64
@@ -212,7 +212,7 @@ func refused(t *testing.T, o zk.Options, kind error, words ...string) {
 	}
 }
 
-// password: who does not have it sees nothing, and nobody prints it.
+// password: clients without it see nothing, and it is never printed.
 func password(t *testing.T, w *world) {
 	s := open(t, w.options("a"))
 	must(t, s.Create(t.Context(), map[concordat.ShardID]coord.State{"00": state(1, "a")}))

@@ -73,7 +73,7 @@ func Execute(ctx context.Context, root *cobra.Command, args []string, t *Termina
 		fmt.Fprintf(t.Stderr, "%s: %v\n", root.Name(), misuse)
 		return Misused
 	case errors.Is(err, context.Canceled):
-		fmt.Fprintf(t.Stderr, "%s: interrupted; what was done is kept, the same command goes on from there\n", root.Name())
+		fmt.Fprintf(t.Stderr, "%s: interrupted; finished work is kept, and the same command continues from there\n", root.Name())
 		return Failed
 	}
 	fmt.Fprintf(t.Stderr, "%s: %v\n", root.Name(), explain(err))
@@ -86,7 +86,7 @@ func explain(err error) string {
 		is     error
 		advice string
 	}{
-		{concordat.ErrLocked, "another concordat process works on this site; wait for it to end, or stop concordat serve"},
+		{concordat.ErrLocked, "another concordat process is using this site; wait for it to end, or stop concordat serve"},
 		{concordat.ErrScheme, "run concordat reindex, or set the scheme back"},
 		{concordat.ErrCorrupt, "restore the folder from a backup, or run concordat reindex"},
 		{concordat.ErrDiskFull, "free some space and run the same command again; nothing acknowledged is lost"},

@@ -106,7 +106,7 @@ func (cs Cards) Check(s concordat.Statement) error {
 		return errors.New("no card of this site is known")
 	}
 	if len(s.Request) != 32 {
-		return errors.New("the digest of the request has not 32 bytes")
+		return errors.New("the digest of the request is not 32 bytes long")
 	}
 	verify := func(c *crypto.Card) error {
 		return c.VerifyStatement(s.KeyEpoch, s.Kind, s.At, [32]byte(s.Request), s.Payload, s.Signature)
@@ -118,7 +118,7 @@ func (cs Cards) Check(s concordat.Statement) error {
 		}
 		a := &crypto.Answer{Kind: s.Kind, At: s.At, Asker: asker, Request: [32]byte(s.Request), Payload: s.Payload}
 		if !fill(a.Job[:], s.Job) || !fill(a.Commitment[:], s.Commitment) {
-			return errors.New("its job or commitment has not the right length")
+			return errors.New("its job or commitment has the wrong length")
 		}
 		verify = func(c *crypto.Card) error { return c.VerifyAnswer(s.KeyEpoch, a, s.Signature) }
 	}

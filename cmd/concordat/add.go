@@ -37,7 +37,7 @@ A document's date is --date or the table's, else the metadata of its file, else 
 known source of a passage.
 
 Unreadable files are reported with a reason, and the rest continues (exit code 3). Adding the same files again
-changes nothing; a changed file replaces its document. If interrupted, repeat the command to continue.`,
+changes nothing; a changed file replaces its document. After an interruption, repeat the command to continue.`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if library == "" {

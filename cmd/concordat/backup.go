@@ -23,10 +23,10 @@ func (a *app) backupCommand() *cobra.Command {
 	var f backupFlags
 	c := &cobra.Command{
 		Use: "backup DIR", Short: "Back up the site, whether it is served or not", Args: cobra.ExactArgs(1),
-		Long: `Backup copies the store, the index, the originals, the configuration and the keys into DIR. DIR is empty,
-absent, or holds an earlier backup, which is replaced once the new one is complete; originals already there are
-not copied again. The site can be served meanwhile. If interrupted, the earlier backup is untouched; repeat the
-command.
+		Long: `Backup copies the store, the index, the originals, the configuration and the keys into DIR. DIR
+must be empty or absent, or hold an earlier backup, which is replaced once the new one is complete; originals
+already there are not copied again. The server can keep running. An interruption leaves the earlier backup
+untouched; repeat the command.
 
 Backups are encrypted (age-encryption.org/v1), since they hold texts and the keys that identify the site. Either
 name recipients, in backup.recipients or with --recipient: age-keygen -pq creates an identity and prints its
@@ -247,7 +247,7 @@ func (a *app) backupNeeds(from, dir string, stages bool) (int64, error) {
 	var need, staged int64
 	err := filepath.WalkDir(from, func(path string, e fs.DirEntry, err error) error {
 		if err != nil || !e.Type().IsRegular() {
-			return nil // what is removed meanwhile needs nothing
+			return nil // what is removed in the meantime needs nothing
 		}
 		rel, _ := filepath.Rel(from, path) // path is below it
 		if part := instance.PartOf(rel); part == "other" {

@@ -72,7 +72,7 @@ func (a *app) encryption(ctx context.Context, o *instance.Instance, f backupFlag
 		return nil, err
 	}
 	if replaced {
-		a.Warn("backups have a new passphrase from now on; earlier backups still open with the earlier one")
+		a.Warn("new backups use the new passphrase; earlier backups still open with the earlier one")
 	}
 	return &e, nil
 }
@@ -184,14 +184,14 @@ func (a *app) verifyBackup(ctx context.Context, dir string, f openFlags) error {
 		}
 	}
 	if err != nil || len(faults) > 0 {
-		return errors.Join(err, &cli.Exit{Code: cli.Failed, Err: fmt.Errorf("%d of %d files of the backup are not as they were backed up",
+		return errors.Join(err, &cli.Exit{Code: cli.Failed, Err: fmt.Errorf("%d of %d files in the backup differ from what was backed up",
 			len(faults), b.Manifest.Files)})
 	}
 	if a.JSON {
 		return a.Line(map[string]any{"verified": b.Manifest.Files, "bytes": b.Manifest.Bytes, "made": b.Manifest.Made,
 			"opened": b.Unlocked()})
 	}
-	a.Say("all %d files are as they were backed up on %s", b.Manifest.Files, b.Manifest.Made.Local().Format(time.DateTime))
+	a.Say("all %d files match what was backed up on %s", b.Manifest.Files, b.Manifest.Made.Local().Format(time.DateTime))
 	if !b.Unlocked() {
 		a.Say("whether they can be opened was not checked: that needs --identity or --passphrase-file")
 	}

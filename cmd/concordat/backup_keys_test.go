@@ -51,11 +51,10 @@ func newBackupKey(t *testing.T) backupKey {
 	return k
 }
 
-// middle returns a part of a secret that stands in one piece wherever the secret is kept, pages of a database included.
+// middle returns a part of a secret that is in one piece wherever the secret is kept, including pages of a database.
 func middle(secret []byte) []byte { return secret[len(secret)/2:][:min(24, len(secret)/2)] }
 
-// A backup without keys has none of their bytes and is of no use alone; with the keys from elsewhere it restores
-// the whole site.
+// A backup without keys has none of their bytes and is useless alone; with the keys from elsewhere it restores the whole site.
 func TestBackupWithoutKeys(t *testing.T) {
 	t.Parallel()
 	data, bare, whole := newSite(t), filepath.Join(t.TempDir(), "bare"), filepath.Join(t.TempDir(), "whole")
@@ -116,7 +115,7 @@ func TestBackupWithoutKeys(t *testing.T) {
 	}
 }
 
-// withoutKeys wants a backup of the site, made on one of its nodes, without the keystore that they share.
+// withoutKeys expects a backup of the site, made on one of its nodes, without the keystore that they share.
 func (s *joinedSite) withoutKeys() {
 	s.t.Helper()
 	version, shared, err := s.db.Keystore(s.t.Context())

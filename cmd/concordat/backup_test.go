@@ -21,7 +21,7 @@ import (
 	"concordat/store"
 )
 
-// answers checks a text against the site and returns what the report says, without what names the run.
+// answers checks a text against the site and returns what the report says, without the names of the run.
 func answers(t *testing.T, data, file string) string {
 	t.Helper()
 	out := filepath.Join(t.TempDir(), "report.json")
@@ -40,7 +40,7 @@ func answers(t *testing.T, data, file string) string {
 	return string(r.Scores) + string(r.Evidence) + string(r.Sources)
 }
 
-// fits fails where the catalogue has a document that the index has not, with its text.
+// fits fails if the catalogue has a document that the index lacks, with its text.
 func fits(t *testing.T, data string) (documents int) {
 	t.Helper()
 	a := &app{cli.Site{Data: data, Terminal: cli.Terminal{Stdin: strings.NewReader(""), Stdout: os.Stderr, Stderr: os.Stderr}}}
@@ -61,8 +61,8 @@ func fits(t *testing.T, data string) (documents int) {
 	return documents
 }
 
-// A site is backed up while documents come in, destroyed, and restored: it answers as before, and holds every
-// document that its catalogue names.
+// A site is backed up while documents arrive, destroyed, and restored: it answers as before, and holds every document that its
+// catalogue names.
 func TestBackupAndRestore(t *testing.T) {
 	t.Parallel()
 	data, dir, key := newSite(t), filepath.Join(t.TempDir(), "backup"), newBackupKey(t)
@@ -86,7 +86,7 @@ func TestBackupAndRestore(t *testing.T) {
 	}
 	ended := make(chan error, 1)
 	go func() { ended <- writer.Wait() }()
-	amid := 0 // backups made while documents came in
+	amid := 0 // backups made while documents arrived
 	for done := false; !done; {
 		select {
 		case err := <-ended:
@@ -149,7 +149,7 @@ func TestBackupAndRestore(t *testing.T) {
 	output(t, cli.Misused, data, "restore", dir, "--identity", key.file) // never over a site
 }
 
-// What was ended since a backup is not good again.
+// What has ended since a backup does not become valid again.
 func TestRestoreEnds(t *testing.T) {
 	t.Parallel()
 	data, dir := newSite(t), filepath.Join(t.TempDir(), "backup")
@@ -201,7 +201,7 @@ func TestRestoreEnds(t *testing.T) {
 	}
 }
 
-// Killed at any moment, a backup leaves the one before, and a restore leaves no site; both go on.
+// A backup killed at any moment leaves the previous one, and a killed restore leaves no site; both continue.
 func TestKilledBackup(t *testing.T) {
 	t.Parallel()
 	suite.Rest(t, "kills a backup again and again")
@@ -305,7 +305,7 @@ func countFiles(dir string) (n int) {
 	return n
 }
 
-// A disk without room for the backup is told before anything is written, and the one before stays.
+// A disk without room for the backup is reported before anything is written, and the previous backup stays.
 func TestBackupOnFullDisk(t *testing.T) {
 	t.Parallel()
 	suite.Rest(t, "fills a disk")

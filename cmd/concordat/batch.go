@@ -51,8 +51,8 @@ Pairs by one author or group, and a draft with its final version, are shown with
 manifest: a table (CSV or tab-separated) whose first line names its columns: file and any of title, author, group,
 draft_of and date. See concordat batch lineage and concordat batch pair.
 
-If interrupted, repeat the command to continue. Unreadable files are reported with a reason, and the rest
-continues (exit code 3).`,
+After an interruption, repeat the command to continue. Unreadable files are reported with a reason, and the
+rest continues (exit code 3).`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 && f.resume == "" {
 				return errors.New("no file and no folder")
@@ -308,7 +308,7 @@ func batchInputs(files []input, job batch.Job) ([]store.BatchInput, string, erro
 
 // batchStages are the stages for people.
 var batchStages = map[string]string{batch.StageRead: "reading", batch.StageCompare: "comparing with one another",
-	batch.StageLeads: "looking for other words", batch.StageCheck: "checking against libraries"}
+	batch.StageLeads: "looking for leads", batch.StageCheck: "checking against libraries"}
 
 // batchProgress shows each stage on stderr: as a bar on a terminal, else as a line at its beginning and end.
 func (a *app) batchProgress() func(stage string, done, total int) {

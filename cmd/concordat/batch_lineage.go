@@ -14,8 +14,8 @@ import (
 func (a *app) batchLineage(with withBatch) *cobra.Command {
 	rules := batch.DefaultLineage()
 	c := &cobra.Command{Use: "lineage ID", Short: "Set which pairs of a batch are shown without counting", Args: cobra.ExactArgs(1),
-		Long: `Lineage sets which pairs of a batch do not count; flags that you leave out keep their value. The reports of the
-documents follow. Changes are recorded and can be undone.`,
+		Long: `Lineage sets which pairs of a batch do not count; flags that you leave out keep their value.
+The documents' reports change accordingly. Changes are recorded and can be undone.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return with(cmd, args[0], func(ctx context.Context, o *instance.Instance, b store.Batch) error {
 				if err := batch.SetLineage(ctx, o.Site, o.Store, b.ID, actor, rules, o.Config.Report.Rules); err != nil {

@@ -302,7 +302,7 @@ func (w *batchWriter) tellLeads() {
 	if !w.v.Job.Leads {
 		return
 	}
-	w.a.Say("  leads to passages in other words: %d, not part of the shares; %d more stretches are said alike by three or more documents", len(w.leads.Leads),
+	w.a.Say("  leads to passages in other words: %d, not part of the shares; three or more documents say the same in %d more places", len(w.leads.Leads),
 		len(w.leads.Many))
 	for i, l := range w.leads.Leads {
 		if i == 20 {
@@ -382,11 +382,11 @@ section{border-top:2px solid #d5dae1;margin-top:2rem;padding-top:.5rem}svg{max-w
 <p>{{.Sum.Documents}} documents, {{.Sum.Unread}} unreadable. From {{printf "%.0f" .Percent}} % of either document on: <strong>{{.Sum.Pairs}}</strong> pairs in <strong>{{.Sum.Clusters}}</strong> clusters; {{.Sum.Excused}} more pairs are shown and do not count.{{with .Sum.Undecided}} <strong>To be decided: {{.}}</strong>, see <a href="#wording">shared wording</a>.{{end}}{{with .Sum.LeftOut}} Left out of archives: {{leftout .}}.{{end}}</p>
 <p class="note">A pair means that two texts share wording. It does not show who wrote it first, or that anyone copied. Tables: <a href="pairs.csv">pairs</a>, {{if .Sum.Leads}}<a href="leads.csv">leads</a>, {{end}}<a href="wording.csv">shared wording</a>, <a href="documents.csv">documents</a>, <a href="matrix.csv">matrix</a>, <a href="result.jsonl">JSON lines</a>.</p>
 {{with .Wording}}<h2 id="wording">Wording found in several documents</h2>
-<p class="note">What is to be decided may be a form, or copied. Nothing of it counts until somebody decides on the batch's page; one decision holds for all its documents.</p>
-<div class="scroll"><table><caption>What at least three documents hold</caption><thead><tr><th>State</th><th class="n">Held by</th><th class="n">Words</th><th class="n">Up to</th><th>Documents</th><th>Wording</th></tr></thead><tbody>
+<p class="note">Wording to be decided may come from a form or may have been copied. None of it counts until someone decides on the batch's page; one decision applies to all its documents.</p>
+<div class="scroll"><table><caption>Wording in at least three documents</caption><thead><tr><th>State</th><th class="n">Held by</th><th class="n">Words</th><th class="n">Up to</th><th>Documents</th><th>Wording</th></tr></thead><tbody>
 {{range .}}<tr><td>{{state .}}</td><td class="n">{{.Held}} of {{.Of}}</td><td class="n">{{.Words}}</td><td class="n">{{percent .Share}}</td><td>{{names .Documents}}</td><td dir="auto">{{.Text}}</td></tr>
 {{end}}</tbody></table></div>{{end}}
-{{if .Clusters}}<h2>Clusters</h2><p class="note">A cluster is a group of documents that the pairs which count hold together. A few weak pairs between two groups do not make one of them.</p>{{.Overview}}{{end}}
+{{if .Clusters}}<h2>Clusters</h2><p class="note">A cluster is a group of documents held together by pairs that count. A few weak pairs between two groups do not merge them.</p>{{.Overview}}{{end}}
 {{range .Clusters}}<section id="cluster-{{.Number}}"><h3>Cluster {{.Number}}: {{len .Documents}} documents</h3>
 {{if .Picture}}<p class="note">Arcs join the two documents of a pair; darker arcs mean that they share more. Dashed arcs do not count.</p>{{.Picture}}{{end}}
 <ol>{{range .Documents}}<li><a href="{{.Report}}">{{.Name}}</a> <span class="note">pairs in the cluster: {{.Pairs}}, up to {{.Largest}}</span></li>{{end}}</ol>

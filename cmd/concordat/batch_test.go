@@ -19,7 +19,7 @@ import (
 	"concordat/store"
 )
 
-// batchFolder writes n documents of random words of which every fourth copies a part of the one before it.
+// batchFolder writes n documents of random words of which every fourth copies a part of the previous one.
 func batchFolder(t *testing.T, n int) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -108,8 +108,8 @@ func stateOf(t *testing.T, db *store.DB) (s batchState) {
 	return s
 }
 
-// Killed while it reads, while it compares and while it checks, batch goes on with the same command to what a
-// run in one piece finds, and checks nothing twice.
+// A batch killed while it reads, compares or checks continues with the same command to the result of an uninterrupted run, and
+// checks nothing twice.
 func TestKilledBatch(t *testing.T) {
 	t.Parallel()
 	suite.Rest(t, "kills a batch again and again")

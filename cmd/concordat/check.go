@@ -180,7 +180,7 @@ func (a *app) tellEncoder(o *instance.Instance) {
 		return
 	}
 	if s, kept := e.Spent(), o.Site.Options().Encoder().Kept(); s.Requests > 0 || kept > 0 {
-		a.Say("encoder %s: %d sentences in %d requests, %s; %d requests failed; vectors of %d sentences were kept from before", e.Name(),
+		a.Say("encoder %s: %d sentences in %d requests, %s; %d requests failed; vectors of %d sentences were reused", e.Name(),
 			s.Texts, s.Requests, s.Took.Round(time.Millisecond), s.Failures, kept)
 	}
 }
@@ -199,7 +199,7 @@ func (f *checkFlags) options(ctx context.Context, a *app, o *instance.Instance) 
 			return out, err
 		}
 		if !l.Policy.Expires.IsZero() && !time.Now().Before(l.Policy.Expires) {
-			return out, cli.Usagef("library %s has expired on %s", l.ID, l.Policy.Expires.Local().Format(time.DateOnly))
+			return out, cli.Usagef("library %s expired on %s", l.ID, l.Policy.Expires.Local().Format(time.DateOnly))
 		}
 		out.Libraries = append(out.Libraries, l.ID)
 	}

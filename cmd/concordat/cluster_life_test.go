@@ -23,7 +23,7 @@ import (
 	"concordat/internal/zktest"
 )
 
-// machine is one node of a site, with a service manager: serve is started again when it ends by an order.
+// machine is one node of a site, with a service manager that starts serve again when it ends on an order.
 type machine struct {
 	t    *testing.T
 	data string
@@ -145,7 +145,7 @@ func (s *clusterLife) wants(code int, node string, args []string, words ...strin
 	return out
 }
 
-// upgradePlanned asks what an upgrade would do until no copy is behind that fell behind while documents came in.
+// upgradePlanned asks what an upgrade would do until the copies that fell behind while documents arrived have caught up.
 func (s *clusterLife) upgradePlanned(to string) {
 	s.t.Helper()
 	for end := time.Now().Add(2 * time.Minute); ; time.Sleep(100 * time.Millisecond) {
@@ -159,8 +159,8 @@ func (s *clusterLife) upgradePlanned(to string) {
 	}
 }
 
-// TestClusterLife: a site of three real processes, with PostgreSQL and ZooKeeper, is restarted node by node while documents
-// come in, loses a node, is backed up, destroyed with its database and its ZooKeeper, and restored.
+// TestClusterLife: a site of three real processes, with PostgreSQL and ZooKeeper, is restarted node by node while documents arrive,
+// loses a node, is backed up, destroyed with its database and its ZooKeeper, and restored.
 func TestClusterLife(t *testing.T) {
 	t.Parallel()
 	suite.Rest(t, "three processes, a database and a ZooKeeper server, restarted again and again")
@@ -177,8 +177,8 @@ func TestClusterLife(t *testing.T) {
 		t.Errorf("%+v", sum)
 	}
 
-	// One after the other, while documents come in: none is refused.
-	s.wants(0, "a", []string{"cluster", "restart", "--dry-run"}, "would give away", "node c: would")
+	// One after the other, while documents arrive: none is refused.
+	s.wants(0, "a", []string{"cluster", "restart", "--dry-run"}, "would hand over", "node c: would")
 	stop, added := make(chan struct{}), make(chan error, 1)
 	go func() {
 		for i := 0; ; i++ {
@@ -205,9 +205,9 @@ func TestClusterLife(t *testing.T) {
 	s.wants(2, "a", []string{"cluster", "restart", "x"}, `no node "x"`)
 	s.upgradePlanned("v9")
 	s.wants(1, "a", []string{"cluster", "restart", "c", "--command", "false"}, "false: exit status 1")
-	s.wants(0, "b", []string{"cluster", "renew"}, "is good until")
+	s.wants(0, "b", []string{"cluster", "renew"}, "is valid until")
 
-	// Backed up by a node that joined.
+	// A node that joined makes the backup.
 	documents := s.wants(0, "b", []string{"--json", "library", "list"})
 	backup, key := filepath.Join(s.root, "backup"), newBackupKey(s.t)
 	s.wants(0, "b", []string{"backup", backup, "--recipient", key.recipient}, "3 shards")
@@ -222,7 +222,7 @@ func TestClusterLife(t *testing.T) {
 		}
 	}
 
-	// A node is taken out: drained, stopped, removed; its machine cannot come back.
+	// A node is drained, stopped and removed; its machine cannot come back.
 	s.wants(1, "a", []string{"cluster", "remove", "c"}, "drain it first")
 	s.wants(0, "a", []string{"cluster", "drain", "c", "--wait"})
 	s.wants(1, "a", []string{"cluster", "remove", "c"}, "stop concordat serve there first")

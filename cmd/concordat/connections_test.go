@@ -22,11 +22,11 @@ import (
 	"concordat/store"
 )
 
-// slowConnections is how many connections TestSlowConnections opens. CONCORDAT_SLOW_CONNECTIONS and CONCORDAT_DESCRIPTORS set them
-// for a larger try.
+// slowConnections is how many connections TestSlowConnections opens. CONCORDAT_SLOW_CONNECTIONS and CONCORDAT_DESCRIPTORS allow a
+// larger attempt.
 const (
 	slowConnections = 1500
-	fewDescriptors  = 1024 // what systems give that say nothing else
+	fewDescriptors  = 1024 // the default of common systems
 )
 
 func numberFrom(t *testing.T, name string, otherwise int) int {
@@ -42,8 +42,8 @@ func numberFrom(t *testing.T, name string, otherwise int) int {
 	return n
 }
 
-// TestSlowConnections: more connections than the process has descriptors, each with a request that does not end, leave pages,
-// signing in and adding documents to work, from the same address and from others.
+// TestSlowConnections: with more connections than the process has descriptors, each with a request that does not end, pages,
+// signing in and adding documents still work, from the same address and from others.
 func TestSlowConnections(t *testing.T) {
 	suite.Rest(t, "hundreds of connections")
 	n, limit := numberFrom(t, "CONCORDAT_SLOW_CONNECTIONS", slowConnections), numberFrom(t, "CONCORDAT_DESCRIPTORS", fewDescriptors)
@@ -66,8 +66,8 @@ func TestSlowConnections(t *testing.T) {
 	from := func(i int) string { return fmt.Sprintf("127.0.%d.%d", i%4, 2+i%3) } // twelve addresses
 	for i := range n {
 		c := dialFrom(t, from(i), s.address)
-		t.Cleanup(func() { _ = c.Close() }) // closed from there already, perhaps
-		// It may be closed for another one before all is written.
+		t.Cleanup(func() { _ = c.Close() }) // perhaps already closed by the server
+		// It may be closed in favour of another before everything is written.
 		_, _ = io.WriteString(c,
 			"POST /login HTTP/1.1\r\nHost: x\r\nContent-Type: application/x-www-form-urlencoded\r\nContent-Length: 4000000\r\n\r\nn")
 	}

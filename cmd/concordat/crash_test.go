@@ -128,14 +128,14 @@ func interruptAdd(t *testing.T, data, table string, sig os.Signal) (acknowledged
 			}
 		}
 	}
-	err = c.Wait() // its standard error is whole only then
+	err = c.Wait() // its standard error is complete only then
 	return acknowledged, errs.String(), err
 }
 
 const bigDocuments = 2000
 
-// Interrupted or killed in the middle of a big table, add leaves a consistent site with all it has
-// acknowledged, and the same command completes it to the same content as a run in one piece.
+// If add is interrupted or killed in the middle of a big table, the site is consistent and has everything acknowledged, and the
+// same command completes it to the same content as an uninterrupted run.
 func TestInterruptedAdd(t *testing.T) {
 	t.Parallel()
 	suite.Rest(t, "takes in a big table seven times")
@@ -156,7 +156,7 @@ func TestInterruptedAdd(t *testing.T) {
 			}
 			if sig == syscall.SIGINT {
 				var exit *exec.ExitError
-				if !errors.As(err, &exit) || exit.ExitCode() != cli.Failed || !strings.Contains(stderr, "the same command goes on from there") {
+				if !errors.As(err, &exit) || exit.ExitCode() != cli.Failed || !strings.Contains(stderr, "the same command continues from there") {
 					t.Errorf("ended with %v and %q", err, stderr)
 				}
 			}
@@ -178,7 +178,7 @@ func TestInterruptedAdd(t *testing.T) {
 	}
 }
 
-// A second process at the index of a site is told at once; one that needs the store alone works.
+// A second process at the index of a site is refused at once; one that needs only the store works.
 func TestSecondProcess(t *testing.T) {
 	t.Parallel()
 	data := newSite(t)
@@ -194,7 +194,7 @@ func TestSecondProcess(t *testing.T) {
 	for _, args := range [][]string{{"add", "-l", "l", table}, {"check", table}, {"library", "delete", "l"}, {"reindex"}} {
 		began := time.Now()
 		_, stderr := output(t, cli.Failed, data, args...)
-		if !strings.Contains(stderr, "another concordat process works on this site") {
+		if !strings.Contains(stderr, "another concordat process is using this site") {
 			t.Errorf("concordat %s says %q", args[0], stderr)
 		}
 		if took := time.Since(began); took > 2*time.Minute {

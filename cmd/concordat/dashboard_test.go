@@ -32,7 +32,7 @@ var (
 	queryBy    = regexp.MustCompile(`\bby \(([^)]*)\)`)
 )
 
-// liveMetrics returns the metrics of a served site, and those that only come with partners, with their labels.
+// liveMetrics returns the metrics of a running site, and those that only come with partners, with their labels.
 func liveMetrics(t *testing.T) map[string][]string {
 	t.Helper()
 	out := map[string][]string{"up": {"job", "instance"}}
@@ -90,13 +90,13 @@ func liveMetrics(t *testing.T) map[string][]string {
 	return out
 }
 
-// clusterMetrics returns what the only node of a cluster tells.
+// clusterMetrics returns the metrics of a cluster's only node.
 func clusterMetrics(t *testing.T) string {
 	t.Helper()
 	var hub local.Hub
 	h := local.NewServer(&hub, 4*time.Second)
 	done := make(chan struct{})
-	go func() { defer close(done); _ = h.Run(t.Context()) }() // fails with the state's file, of which there is none
+	go func() { defer close(done); _ = h.Run(t.Context()) }() // fails because the state's file does not exist
 	coordinator := httptest.NewServer(h)
 	t.Cleanup(func() { coordinator.CloseClientConnections(); coordinator.Close(); <-done })
 	data := filepath.Join(t.TempDir(), "node")
@@ -139,7 +139,7 @@ func get(t *testing.T, address string) string {
 	return string(b)
 }
 
-// fitsMetrics fails where an expression names a metric or a label that there is not.
+// fitsMetrics fails if an expression names a metric or a label that does not exist.
 func fitsMetrics(t *testing.T, where, expr string, live map[string][]string) {
 	t.Helper()
 	by := []string{}
@@ -173,7 +173,7 @@ func fitsMetrics(t *testing.T, where, expr string, live map[string][]string) {
 	}
 }
 
-// Every alert and every panel asks for metrics that a site has, and every metric of the program's own is shown.
+// Every alert and every panel uses metrics that a site has, and every metric of the program's own is shown.
 func TestAlertsAndDashboard(t *testing.T) {
 	t.Parallel()
 	live := liveMetrics(t)

@@ -47,11 +47,11 @@ type demoPlace struct{ Site, Library, Document string }
 // stands alone: shorter ones are not fingerprinted.
 const leastFound = 60
 
-// leastCovered is the share of a passage that its source has to cover.
+// leastCovered is the share of a passage that its source must cover.
 const leastCovered = 0.9
 
-// maxHolders is the number of documents beside its own from which wording that was copied word by word may be left out: it
-// is the usual wording of such documents, and whether a site knows that depends on which of them its partners nominate.
+// maxHolders is the number of other documents from which wording copied word for word may be left out: it is the usual wording of
+// such documents, and whether a site knows that depends on which of them its partners nominate.
 const maxHolders = 4
 
 // The demonstration runs from nothing to the page it promises, and its report finds the passages
@@ -91,7 +91,7 @@ func TestDemo(t *testing.T) {
 		}
 	}
 
-	// Of the funder's later document both sides have an alert, and nobody else has one.
+	// Both sides get an alert about the funder's later document, and no other site does.
 	for name, want := range map[string]string{"university": `"side":"found"`, "funder": `"side":"told"`, "library": "", "archive": ""} {
 		out, _ := output(t, cli.Done, filepath.Join(base, name), "alert", "list", "--json")
 		if n := strings.Count(out, "\n"); (want == "") != (n == 0) || n > 1 || !strings.Contains(out, want) ||
@@ -99,7 +99,7 @@ func TestDemo(t *testing.T) {
 			t.Errorf("alerts of %s: %s", name, out)
 		}
 	}
-	// The report of the check that stays says what was found since, and that somebody has dealt with it.
+	// The report of the watched check says what was found since, and that a person has handled it.
 	listed, _ := output(t, cli.Done, data, "alert", "list", "--json")
 	var alert struct {
 		Number int64
@@ -200,7 +200,7 @@ func decode(t *testing.T, text string, v any) {
 	}
 }
 
-// codePoints returns where part stands in text.
+// codePoints returns where part is in text.
 func codePoints(text, part string) (concordat.Span, bool) {
 	at := strings.Index(text, part)
 	if at < 0 {
@@ -210,7 +210,7 @@ func codePoints(text, part string) (concordat.Span, bool) {
 	return concordat.Span{Start: start, End: start + utf8.RuneCountInString(part)}, true
 }
 
-// share returns the share of span that the given documents hold, or any document where none is given.
+// share returns the share of span that the given documents hold, or any document if none is given.
 func (r *demoReport) share(span concordat.Span, documents ...string) float64 {
 	held := make([]bool, span.Len())
 	for _, e := range r.Evidence {

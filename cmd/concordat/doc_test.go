@@ -17,8 +17,8 @@ import (
 	"concordat/internal/scripttest"
 )
 
-// Every command line of this program in the documents parses: the command is there, and so is every
-// flag, with a value of its type and as many arguments as the command takes.
+// Every command line of this program in the documents parses: the command exists, and so does every flag, with a value of its type
+// and as many arguments as the command takes.
 func TestDocumentedCommands(t *testing.T) {
 	all := doctest.Commands(t, "../..", "concordat")
 	for _, c := range all {
@@ -55,7 +55,7 @@ func TestHelp(t *testing.T) {
 	visit(root)
 }
 
-// The example of the README and of doc/start.md runs as it is written.
+// The example of the README and of doc/start.md runs as written.
 func TestReadmeExample(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {

@@ -76,9 +76,9 @@ func (a *app) doctorCommand() *cobra.Command {
 	var fix, yes bool
 	c := &cobra.Command{
 		Use: "doctor", Short: "Check the installation and explain how to fix what is wrong", Args: cobra.NoArgs,
-		Long: `Doctor checks the folder and its permissions, the configuration, the disk, the store and the audit, the index
-against the catalogue, the originals, keys and card, the clock, the ports, the reading of files and the
-partners, whether the site is served or not. It changes nothing.
+		Long: `Doctor checks the folder and its permissions, the configuration, the disk, the store and the
+audit, the index against the catalogue, the originals, keys and card, the clock, the ports, file extraction
+and the partners, whether the server is running or not. It changes nothing.
 
 Exit code 0 means nothing worse than warnings, 1 a fault. --fix shows harmless things that it could fix, such as
 permissions and remains of interrupted work; with --yes it fixes them.`,
@@ -162,7 +162,7 @@ func (d *doctor) examine(ctx context.Context) error {
 	}
 	c, err := instance.LoadConfig(d.path(instance.ConfigName))
 	if err != nil {
-		d.fault("config", "mend the line named; concordat config check shows every key", err)
+		d.fault("config", "fix the line named; concordat config check shows every key", err)
 		return nil
 	}
 	d.config(c)

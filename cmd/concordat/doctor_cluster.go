@@ -42,7 +42,7 @@ func (d *doctor) cluster(ctx context.Context, c *config.Config) {
 		return nil
 	})
 	if err != nil {
-		d.fault("cluster", "look whether ZooKeeper is there: concordat cluster zookeeper status; doc/zookeeper.md, ZooKeeper is lost", err)
+		d.fault("cluster", "check whether ZooKeeper is running: concordat cluster zookeeper status; doc/zookeeper.md, ZooKeeper is lost", err)
 	}
 }
 
@@ -52,13 +52,13 @@ func (d *doctor) certificate(t *cluster.Trust) {
 	switch {
 	case left(ends) <= 0:
 		d.fault("certificate", "let this machine join again with a token",
-			fmt.Errorf("that of node %s ended on %s", t.Node, ends.Format(time.DateOnly)))
+			fmt.Errorf("that of node %s expired on %s", t.Node, ends.Format(time.DateOnly)))
 	case left(authority) < authorityWarning:
-		d.warning("certificate", "found a new cluster from a backup before that", "the cluster's authority ends on %s",
+		d.warning("certificate", "found a new cluster from a backup before that", "the cluster's authority expires on %s",
 			authority.Format(time.DateOnly))
 	case left(ends) < certificateWarning:
 		d.warning("certificate", "start the node with the authority's key and run concordat cluster renew",
-			"that of node %s ends on %s and was not renewed", t.Node, ends.Format(time.DateOnly))
+			"that of node %s expires on %s and was not renewed", t.Node, ends.Format(time.DateOnly))
 	default:
 		d.ok("certificate", "node %s, until %s; the authority until %s", t.Node, ends.Format(time.DateOnly), authority.Format(time.DateOnly))
 	}
@@ -110,7 +110,7 @@ func (d *doctor) asides(ctx context.Context, w *instance.Observer, t *cluster.Tr
 	states, _ := (&cluster.HTTPPeers{Client: client, Cluster: t.Cluster}).States(ctx, &w.Seen) // cluster status names silent nodes
 	own, err := instance.AsidesOf(d.dir)
 	if err != nil {
-		d.fault("put aside", "look at the folder and its permissions", err)
+		d.fault("put aside", "check the folder and its permissions", err)
 		return
 	}
 	states[t.Node] = cluster.NodeState{Node: t.Node, Asides: own}
@@ -121,7 +121,7 @@ func (d *doctor) asides(ctx context.Context, w *instance.Observer, t *cluster.Tr
 		}
 	}
 	if len(all) > 0 {
-		d.fault("put aside", "run concordat cluster salvage on those nodes: it takes in again what they have and the site lacks",
+		d.fault("put aside", "run concordat cluster salvage on those nodes: it restores what they have and the site lacks",
 			fmt.Errorf("copies that the cluster replaced may hold documents that it lacks: %s", strings.Join(all, "; ")))
 	}
 }
@@ -141,7 +141,7 @@ func (d *doctor) shards(w *instance.Observer) {
 		d.warning("cluster", "start the nodes that are away, or run concordat cluster balance",
 			"shards with a copy on a node that is away: %s", strings.Join(by["degraded"], ", "))
 	case len(by["moving"]) > 0:
-		d.warning("cluster", "wait; a copy that does not come in sync says why in its node's log",
+		d.warning("cluster", "wait; if a copy does not come in sync, its node's log says why",
 			"shards with a copy that is catching up: %s", strings.Join(by["moving"], ", "))
 	default:
 		d.ok("cluster", "%d shards, every copy in sync", len(w.Seen.Shards))

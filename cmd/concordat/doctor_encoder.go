@@ -18,7 +18,7 @@ import (
 func (d *doctor) encoder(ctx context.Context, c *config.Config) {
 	e, err := instance.NewEncoder(d.dir, c, slog.New(slog.DiscardHandler))
 	if err != nil {
-		d.fault("encoder", "mend meaning.encoder", err)
+		d.fault("encoder", "correct meaning.encoder", err)
 		return
 	}
 	if e == nil {
@@ -34,7 +34,7 @@ func (d *doctor) encoder(ctx context.Context, c *config.Config) {
 	}
 	if where := e.Where(); where != "" {
 		d.warning("encoder_text", "run the encoder on this machine if texts must not leave it",
-			"sentences of submissions and documents go to %s, as meaning.encoder.allow_text_to_leave says", where)
+			"sentences of submissions and documents go to %s, as meaning.encoder.allow_text_to_leave allows", where)
 	} else {
 		d.ok("encoder_text", "sentences stay on this machine")
 	}
@@ -59,10 +59,10 @@ func (d *doctor) encoder(ctx context.Context, c *config.Config) {
 		worth = append(worth, fmt.Sprintf("%s-%s %d of %d", w.Languages[0], w.Languages[1], w.Right, w.Asked))
 		right, asked = right+w.Right, asked+w.Asked
 	}
-	told := fmt.Sprintf("%s: %d numbers, %s a sentence; finds the sentence that says the same: %s", cmp.Or(e.Name(), "the server"),
+	told := fmt.Sprintf("%s: %d numbers, %s a sentence; recognizes the sentence that says the same: %s", cmp.Or(e.Name(), "the server"),
 		len(vectors[0]), each.Round(time.Microsecond), strings.Join(worth, ", "))
 	if 4*right < 3*asked {
-		d.warning("encoder", "take a model made for several languages and for comparing sentences, and the prefix that it wants", "%s", told)
+		d.warning("encoder", "use a multilingual model made for comparing sentences, with the prefix that it expects", "%s", told)
 		return
 	}
 	d.ok("encoder", "%s", told)

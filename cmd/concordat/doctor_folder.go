@@ -58,7 +58,7 @@ func (d *doctor) contents(ctx context.Context, o *instance.Instance) {
 	case err != nil:
 		d.fault("contents", "", err)
 	case len(odd) > 0:
-		d.warning("contents", "look what they are: no deletion and no retention reaches them; remove them, or keep them elsewhere",
+		d.warning("contents", "find out what they are: deletions and retention do not reach them; remove them, or keep them elsewhere",
 			"%d files or folders belong to nothing: %s", len(odd), strings.Join(odd[:min(len(odd), maxUnexplained)], ", "))
 	case len(d.findings) == before:
 		d.ok("contents", "every file belongs to something")
@@ -233,7 +233,7 @@ func (d *doctor) oddOriginals(ctx context.Context, o *instance.Instance, odd fun
 	root := d.path(instance.OriginalsName)
 	err := filepath.WalkDir(root, func(path string, e fs.DirEntry, err error) error {
 		if errors.Is(err, fs.ErrNotExist) || err == nil && e.IsDir() {
-			return ctx.Err() // removed meanwhile
+			return ctx.Err() // removed in the meantime
 		}
 		if err != nil {
 			return err

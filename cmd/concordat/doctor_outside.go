@@ -35,7 +35,7 @@ func (d *doctor) extraction(ctx context.Context, c *config.Config) {
 	if err != nil {
 		d.fault("dictionary", "the program is damaged: install it again", err)
 	} else {
-		d.ok("dictionary", "Chinese words are found")
+		d.ok("dictionary", "Chinese text is divided into words")
 	}
 	pages, err := pdf.Write(&report.Report{Submission: concordat.Document{Title: sampleTitle, Text: sampleTitle}},
 		pdf.Options{Site: "doctor", Program: instance.Version()})
@@ -43,7 +43,7 @@ func (d *doctor) extraction(ctx context.Context, c *config.Config) {
 		d.fault("fonts", "the program is damaged: install it again", err)
 		return
 	}
-	d.ok("fonts", "a report as PDF can be made")
+	d.ok("fonts", "PDF reports can be made")
 	d.ocr(ctx, c.Extract.OCR)
 	d.office()
 	options := instance.Extraction(c)
@@ -58,21 +58,21 @@ func (d *doctor) extraction(ctx context.Context, c *config.Config) {
 		weak := instance.NewReader(options, 1)
 		defer func() { _ = weak.Close() }()
 		if runner, err = weak.Start(); err != nil {
-			d.fault("extraction", "no file can be read: look at limits of memory and processes of this user", err)
+			d.fault("extraction", "no file can be read: check this user's limits on memory and processes", err)
 			return
 		}
 	}
 	items, err := runner.Stream(ctx, "doctor.pdf", bytes.NewReader(pages), int64(len(pages)))
 	switch {
 	case err != nil:
-		d.fault("extraction", "no PDF can be read: look at limits of memory and processes of this user", err)
+		d.fault("extraction", "no PDF can be read: check this user's limits on memory and processes", err)
 	case len(items) != 1 || items[0].Result == nil:
-		d.fault("extraction", "no PDF can be read: look at limits of memory and processes of this user",
-			fmt.Errorf("the child answers %v", items))
+		d.fault("extraction", "no PDF can be read: check this user's limits on memory and processes",
+			fmt.Errorf("the reading process answers %v", items))
 	case !strings.Contains(strings.Join(strings.Fields(items[0].Result.Text), ""), strings.Join(strings.Fields(sampleTitle), "")):
 		d.fault("extraction", "the program is damaged: install it again", errors.New("a PDF is read wrongly"))
 	default:
-		d.ok("extraction", "a child reads a PDF")
+		d.ok("extraction", "a separate process reads a PDF")
 	}
 }
 
@@ -115,14 +115,14 @@ func (d *doctor) ocr(ctx context.Context, languages string) {
 func (d *doctor) keys(ctx context.Context, o *instance.Instance) {
 	_, id, err := d.a.OpenKeys(d.dir)
 	if errors.Is(err, instance.ErrNoKeys) {
-		d.skipped("keys", "the site has no keys, so that its reports are not signed; serve or concordat site key init makes them")
+		d.skipped("keys", "the site has no keys, so its reports are not signed; concordat serve or concordat site key init makes them")
 		if ps, err := o.Store.Partners.Partners(ctx); err == nil && len(ps) > 0 {
-			d.fault("partners", "take the keystore from a backup", fmt.Errorf("there are %d partners but no keystore", len(ps)))
+			d.fault("partners", "restore the keystore from a backup", fmt.Errorf("there are %d partners but no keystore", len(ps)))
 		}
 		return
 	}
 	if errors.Is(err, crypto.ErrFormat) {
-		d.fault("keys", "take the keystore from a backup, or begin again with the exported root key: concordat site key init --root FILE", err)
+		d.fault("keys", "restore the keystore from a backup, or start again with the exported root key: concordat site key init --root FILE", err)
 		return
 	}
 	if err != nil {
@@ -181,7 +181,7 @@ func (d *doctor) partners(ctx context.Context, o *instance.Instance, id *crypto.
 }
 
 func (d *doctor) partner(ctx context.Context, o *instance.Instance, id *crypto.Identity, p store.Partner) {
-	const advice = "ask its administrator; a partner that is away is named in reports as not asked"
+	const advice = "ask its administrator; reports list a partner that cannot be reached as not asked"
 	r, err := d.a.Roster(ctx, o, id)
 	if err != nil {
 		d.fault("partners", "", err)
@@ -201,7 +201,7 @@ func (d *doctor) partner(ctx context.Context, o *instance.Instance, id *crypto.I
 	case err != nil:
 		d.warning("partners", advice, "%s: %v", p.Site, err)
 	case time.Until(h.At) > crypto.Skew || began.Sub(h.At) > crypto.Skew+time.Minute: // a head may be a minute old
-		d.warning("clock", "compare both clocks with a third; beyond two minutes messages are refused", "the clock of %s says %s", p.Site,
+		d.warning("clock", "compare both clocks with a third; messages are refused if the clocks differ by more than two minutes", "the clock of %s says %s", p.Site,
 			h.At.Local().Format(time.DateTime))
 	default:
 		d.ok("partners", "%s answers, audit up to entry %d", p.Site, h.Seq)

@@ -10,7 +10,7 @@ import (
 	"concordat/instance/config"
 )
 
-// TestDoctorNamesPanics: what the serving process counted is a warning, with how many and where to look.
+// TestDoctorNamesPanics: panics that the serving process counted are a warning, with their number and where to look.
 func TestDoctorNamesPanics(t *testing.T) {
 	var d doctor
 	d.panics(&instance.Status{})
@@ -19,7 +19,7 @@ func TestDoctorNamesPanics(t *testing.T) {
 	}
 	d.panics(&instance.Status{Panics: 2, Panicked: time.Now()})
 	if len(d.findings) != 1 || d.findings[0].State != findingWarning ||
-		!strings.HasPrefix(d.findings[0].Detail, "2 panics of requests, checks, intakes, batches or fingerprint sets") {
+		!strings.HasPrefix(d.findings[0].Detail, "2 panics in requests, checks, intakes, batches or fingerprint sets") {
 		t.Errorf("after two: %v", d.findings)
 	}
 }

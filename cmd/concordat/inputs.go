@@ -63,7 +63,7 @@ func walk(paths []string, hidden bool) (out []input, leftOut int, err error) {
 			}
 			info, err := d.Info()
 			if errors.Is(err, fs.ErrNotExist) {
-				return nil // gone meanwhile
+				return nil // gone in the meantime
 			}
 			if err != nil {
 				return err

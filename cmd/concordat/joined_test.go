@@ -72,7 +72,7 @@ type joinedSite struct {
 	to    atomic.Pointer[string] // where the door leads
 }
 
-// door listens where partners find the site, as a load balancer does, and lets them in to one node.
+// door listens where partners find the site, as a load balancer does, and connects them to one node.
 func (s *joinedSite) door() string {
 	s.t.Helper()
 	s.to.Store(&s.nodes[0].partners)
@@ -137,7 +137,7 @@ func (n *joinedNode) kill() {
 	}
 }
 
-// startJoined makes the site as doc/cluster.md tells an administrator to.
+// startJoined makes the site as doc/cluster.md describes.
 func startJoined(t *testing.T) *joinedSite {
 	t.Helper()
 	e, pg := zktest.Start(t, 1), storetest.Postgres(t)
@@ -201,7 +201,7 @@ func startJoined(t *testing.T) *joinedSite {
 	return s
 }
 
-// pause is between two looks at a node: a minute of them stays far below what one token may ask.
+// pause is the time between two looks at a node: a minute of them stays far below what one token may ask.
 const pause = 200 * time.Millisecond
 
 // until waits for what the nodes are about to do.
@@ -275,7 +275,7 @@ type checkState struct {
 	Cause string
 }
 
-// await waits at a node for a check that was handed in anywhere.
+// await waits at a node for a check that was submitted anywhere.
 func (n *joinedNode) await(s *joinedSite, kind, id string) (c checkState) {
 	n.t.Helper()
 	s.until(kind+" "+id, func() bool {
@@ -318,8 +318,7 @@ func (n *joinedNode) sources(id string) string {
 	return strings.Join(out, " ")
 }
 
-// TestJoinedSite: whatever a site of three machines does, any of them does, and one that dies takes nothing
-// of it along.
+// TestJoinedSite: whatever a site of three machines does, any of them can do, and a machine that dies takes nothing with it.
 func TestJoinedSite(t *testing.T) {
 	t.Parallel()
 	suite.Rest(t, "three real nodes with ZooKeeper and PostgreSQL")
@@ -331,7 +330,7 @@ func TestJoinedSite(t *testing.T) {
 	}
 	a, b, c := s.nodes[0], s.nodes[1], s.nodes[2]
 
-	// What one takes in the others find, and what was handed in at one can be read at another.
+	// What one accepts the others find, and what was submitted at one can be read at another.
 	doc := filepath.Join(t.TempDir(), "ice.txt")
 	if err := os.WriteFile(doc, []byte(iceText), 0o600); err != nil {
 		t.Fatal(err)
@@ -367,7 +366,7 @@ func TestJoinedSite(t *testing.T) {
 	step("it comes back")
 }
 
-// signIn makes the first administrator's password at one node and uses the session at all.
+// signIn sets the first administrator's password at one node and uses the session at all of them.
 func (s *joinedSite) signIn() {
 	s.t.Helper()
 	jar, err := cookiejar.New(nil)
@@ -424,7 +423,7 @@ func (n *joinedNode) setting(key string) (value, origin string) {
 	return "", ""
 }
 
-// central sets what holds on all nodes and wants it in force on each, without a restart where none is needed.
+// central sets what applies on all nodes and expects it in force on each, without a restart unless one is needed.
 func (s *joinedSite) central() {
 	s.t.Helper()
 	policy := filepath.Join(s.t.TempDir(), "policy.json")
@@ -480,7 +479,7 @@ func (s *joinedSite) partner() place {
 	return south
 }
 
-// answers wants the partner's question answered by one node.
+// answers expects one node to answer the partner's question.
 func (s *joinedSite) answers(south place, n *joinedNode) {
 	s.t.Helper()
 	essay := filepath.Join(s.t.TempDir(), "essay.txt")
@@ -493,11 +492,11 @@ func (s *joinedSite) answers(south place, n *joinedNode) {
 		rep := south.json("check", essay, "--partner", "north/theses")
 		return len(rep["evidence"].([]any)) == 1
 	})
-	// The line comes when the answer has gone.
+	// The line appears once the answer has been sent.
 	s.until("node "+n.name+" says that it answered", func() bool { return strings.Count(n.log.String(), `msg="partner answered"`) > taken })
 }
 
-// erase deletes at a node that does not keep the site, and wants nothing found at any.
+// erase deletes at a node that does not keep the site, and expects nothing to be found at any.
 func (s *joinedSite) erase() {
 	s.t.Helper()
 	holder := storetest.Holder(s.t, s.db, daemon.TaskMaintenance, time.Now().UnixMicro())
@@ -549,7 +548,7 @@ func (s *joinedSite) takeOver() *joinedNode {
 		}
 		return slices.DeleteFunc(ts, func(t store.Task) bool { return t.State != concordat.TaskRunning || t.Worker != holder })
 	}
-	// A node looks for a check that was handed in there at once.
+	// A node looks for a check that was submitted there at once.
 	var checks []string
 	for i := 0; len(running()) == 0; i++ {
 		if i%10 == 0 {

@@ -20,7 +20,7 @@ import (
 	"concordat/instance"
 )
 
-// A newcomer is a site that concordat serve made in an empty folder, with its administrator at the pages.
+// A newcomer is a site that concordat serve created in an empty folder, with its administrator using the pages.
 type newcomer struct {
 	*officer
 	dir     string
@@ -82,7 +82,7 @@ func (n *newcomer) stop() {
 	}
 }
 
-// does sends a form and wants the words on the page that comes.
+// does sends a form and expects the words on the page that follows.
 func (n *newcomer) does(path, want string, fields ...string) string {
 	n.t.Helper()
 	page := n.post(path, values(fields))
@@ -115,7 +115,7 @@ func values(fields []string) url.Values {
 	return f
 }
 
-// sends a file with fields, as the forms for documents do, and returns the page that comes.
+// sends a file with fields, as the forms for documents do, and returns the page that follows.
 func (n *newcomer) sends(path, name, text string, fields ...string) string {
 	n.t.Helper()
 	var b bytes.Buffer
@@ -139,7 +139,7 @@ func (n *newcomer) sends(path, name, text string, fields ...string) string {
 	return n.read(n.Post(n.base+path, m.FormDataContentType(), &b))
 }
 
-// until asks for a page until it holds the words.
+// until asks for a page until it contains the words.
 func (n *newcomer) until(path, want string) string {
 	n.t.Helper()
 	for end := time.Now().Add(3 * time.Minute); ; time.Sleep(50 * time.Millisecond) {
@@ -159,8 +159,8 @@ var (
 	partnerLink    = regexp.MustCompile(`/admin/partners/[A-Z0-9-]{50,}`)
 )
 
-// TestJoiningByPages: two sites that were made a moment ago become partners and members of a federation, and one finds a document
-// of the other, by forms of their pages alone. Nobody has a shell at either.
+// TestJoiningByPages: two new sites become partners and members of a federation, and one finds a document of the other, using only
+// the forms of their pages. Neither needs a shell.
 func TestJoiningByPages(t *testing.T) {
 	north, south := newNewcomer(t, "north", "nora"), newNewcomer(t, "south", "sol")
 	const list = "/admin/partners"
@@ -188,7 +188,7 @@ func TestJoiningByPages(t *testing.T) {
 	if words == nil || !strings.Contains(page, "University of north") {
 		t.Fatalf("the words of the south:\n%s", page)
 	}
-	// The north sees at once that somebody waits, tries the other's address, and has the same words.
+	// The north sees the pending site at once, tests its address, and has the same words.
 	if page := north.get("/checks"); !strings.Contains(page, "partners waiting for confirmation") {
 		t.Errorf("no badge:\n%s", page)
 	}
@@ -221,7 +221,7 @@ func testFederationByPages(t *testing.T, north, south *newcomer, toNorth, toSout
 	}
 }
 
-// testSearchByPages: the north adds a document, the south finds it; the north goes on after a restart.
+// testSearchByPages: the north adds a document, the south finds it; the north continues after a restart.
 func testSearchByPages(t *testing.T, north, south *newcomer, toNorth string) {
 	t.Helper()
 	text := prose(3000)

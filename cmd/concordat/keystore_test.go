@@ -10,8 +10,7 @@ import (
 	"concordat/instance"
 )
 
-// TestRefreshCard: a card of a week is followed by another one where the root key is here, and ended keys go
-// in any case.
+// TestRefreshCard: a week-old card is renewed if the root key is here, and expired keys are removed in any case.
 func TestRefreshCard(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t, "north")

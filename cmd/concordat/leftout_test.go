@@ -46,8 +46,8 @@ func docx(t *testing.T, text string) string {
 			text+`</w:t></w:r></w:p></w:body></w:document>`)
 }
 
-// TestFilesLeftOut submits archives with files that no person wrote, by the pages and the API, which both name them, and a download
-// of all submissions from Moodle, which is one submission a person.
+// TestFilesLeftOut submits archives with lock and system files by the pages and the API, which both name those files, and a
+// download of all submissions from Moodle, which is one submission a person.
 func TestFilesLeftOut(t *testing.T) {
 	t.Parallel()
 	s := serveSite(t, newSite(t))

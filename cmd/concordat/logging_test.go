@@ -17,8 +17,8 @@ import (
 	"concordat/store"
 )
 
-// The log is JSON where that is wanted, its level follows SIGHUP, answers have the number of their record, and
-// no secret stands in it: neither tokens, nor passwords, nor links, nor texts.
+// The log is JSON if configured so, its level follows SIGHUP, answers have the number of their record, and it contains no secret:
+// neither tokens, nor passwords, nor links, nor texts.
 func TestLog(t *testing.T) {
 	t.Parallel()
 	data := newSite(t)

@@ -11,7 +11,7 @@ import (
 	"concordat/instance"
 )
 
-// Metrics are told at their own address only, and name nobody.
+// Metrics are served only at their own address and name no people.
 func TestMetrics(t *testing.T) {
 	t.Parallel()
 	data := newSite(t)

@@ -134,15 +134,15 @@ func (p place) listen() (reload func()) {
 	return reload
 }
 
-// TestE1Commands enrols a site by commands over the federation listener, and everything that must not
-// work on the way; TestE2 in it revokes.
+// TestE1Commands enrols a site by commands over the federation listener, and tries everything that must fail on the way; TestE2 in
+// it revokes.
 func TestE1Commands(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
 		t.Skip("left out by -short: runs dozens of commands in a row")
 	}
 	north, south := newPlace(t, "north"), newPlace(t, "south")
-	north.command(cli.Misused, "peer", "invite") // nobody can reach it yet
+	north.command(cli.Misused, "peer", "invite") // no one can reach it yet
 	reload := north.listen()
 	south.command(cli.Done, "site", "card", "--url", "https://127.0.0.1:1", "--contact", "integrity@south.example")
 	north.command(cli.Done, "library", "create", "theses")
@@ -152,7 +152,7 @@ func TestE1Commands(t *testing.T) {
 	inv := north.json("peer", "invite", "--library", "theses:metadata", "--budget", "sentences=1000", "--note",
 		"for the south")["invitation"].(string)
 
-	// Redeeming makes both sides pending, with the same words; until then nothing is answered.
+	// Redeeming makes both sides pending, with the same words; until they confirm, nothing is answered.
 	theirs := south.json("peer", "redeem", inv, "--name", "north")
 	if theirs["state"] != "pending" || len(strings.Fields(theirs["words"].(string))) != 6 {
 		t.Fatalf("after redeeming: %v", theirs)
@@ -187,7 +187,7 @@ func TestE1Commands(t *testing.T) {
 		t.Errorf("library as the partner sees it: %v", lib)
 	}
 
-	// A federation: the member fetches the secret, and not another one's.
+	// A federation: the member fetches its secret, and no other one.
 	north.command(cli.Done, "federation", "create", "health")
 	begunBefore(t, north, "health")
 	reload()
@@ -209,11 +209,11 @@ func TestE1Commands(t *testing.T) {
 	if !bytes.Equal(secretOf(t, north, "health", 2), secretOf(t, south, "health", 2)) {
 		t.Error("the members' keys of epoch 2 differ")
 	}
-	// Another epoch on the same day is an exception, in which a person at each member has a say.
+	// Another epoch on the same day is an exception to which a person at each member must agree.
 	if out := north.command(cli.Misused, "federation", "rotate", "health"); !strings.Contains(out, "--early") {
 		t.Errorf("a second rotation on one day: %s", out)
 	}
-	// K2: who is removed does not get the next secret.
+	// K2: a removed member does not get the next secret.
 	north.command(cli.Done, "federation", "remove", "health", "south")
 	reload()
 	south.command(cli.Failed, "federation", "join", "health", "north")
@@ -247,7 +247,7 @@ func TestE1Commands(t *testing.T) {
 		}
 	}
 
-	// E2: a site that is revoked is refused with its next message.
+	// E2: a revoked site is refused with its next message.
 	south.command(cli.Done, "peer", "libraries", "north")
 	if got := north.json("peer", "revoke", "south"); got["state"] != "revoked" || len(got["shares"].([]any)) != 0 {
 		t.Errorf("revoked: %v", got)
@@ -258,8 +258,8 @@ func TestE1Commands(t *testing.T) {
 	south.command(cli.Misused, "federation", "show", "health")
 }
 
-// begunBefore makes the first epoch of a federation that p leads, and that nobody has joined, one that began 40 days ago: old
-// enough for the next.
+// begunBefore makes the first epoch of a federation that p leads, and that no site has joined, begin 40 days ago: long enough for
+// the next one.
 func begunBefore(t *testing.T, p place, f string) {
 	t.Helper()
 	a := &app{cli.Site{Data: p.dir, Terminal: cli.Terminal{Stdin: strings.NewReader("")}}}
@@ -292,9 +292,8 @@ func secretOf(t *testing.T, p place, f string, epoch uint32) []byte {
 	return e.FingerprintKey("natural@0")
 }
 
-// testWitnessed: the partner hands over its audit. As it is, it agrees with the heads that were kept. L1: one
-// with an entry changed, deleted or moved names it. L2: one that was written anew, whole and consistent in
-// itself, contradicts the heads.
+// testWitnessed: the partner hands over its audit. Unchanged, it agrees with the heads that were kept. L1: if an entry was changed,
+// deleted or moved, that entry is named. L2: an audit that was completely rewritten and is consistent in itself contradicts the heads.
 func testWitnessed(t *testing.T, north, south place) {
 	dir := t.TempDir()
 	honest := filepath.Join(dir, "honest.jsonl")
@@ -324,14 +323,14 @@ func testWitnessed(t *testing.T, north, south place) {
 	t.Run("L2", func(t *testing.T) {
 		forged, foreign := rewritten(t, north, filepath.Join(dir, "fake.db"), lines[:len(lines)-1])
 		verify(t, "rewritten", [][]byte{forged}, "another entry was known here")
-		// A head that somebody else signed.
+		// A head signed by another site.
 		verify(t, "foreign", [][]byte{foreign}, "site card refused")
 	})
 	south.command(cli.Misused, "audit", "verify", "--export", honest)
 }
 
-// rewritten returns the export of an audit that says something else, made with the site's own keys, and the
-// same signed by another site.
+// rewritten returns the export of an audit with different content, made with the site's own keys, and the same signed by another
+// site.
 func rewritten(t *testing.T, north place, path string, entries [][]byte) (forged, foreign []byte) {
 	fake, err := store.Open(t.Context(), path)
 	if err != nil {

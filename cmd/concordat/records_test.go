@@ -167,7 +167,7 @@ func TestOneRecordOneShape(t *testing.T) {
 				return slices.Contains(c.viewer, k) || k == "$schema"
 			})
 		}
-		if c.list == "entries" { // the audit goes on, and each side begins at its own end
+		if c.list == "entries" { // the audit continues, and each side begins at its own end
 			api, lines = ofAudit(api, "keys made"), ofAudit(lines, "keys made")
 		}
 		if len(api) == 0 {

@@ -25,12 +25,12 @@ func (a *app) reindexCommand() *cobra.Command {
 		Long: `Reindex recomputes every document's fingerprints with the current configuration: after the scheme was changed,
 after an upgrade that changed it, or after meaning.index was turned on.
 
-If the site is not served, the new index is built beside the old one and replaces it when complete. This is
+If the site is not served, the new index is built next to the old one and replaces it when complete. This is
 fast, but needs disk space for both. If interrupted, it leaves the old index untouched.
 
 While concordat serve runs and the scheme stays the same, documents are replaced one by one in the index, and
 checks, additions and deletions go on. This takes more processor time. If the command or the server is
-interrupted, repeat the command to continue. Another scheme needs the site stopped.
+interrupted, repeat the command to continue. To change the scheme, stop the site.
 
 On a site of several machines, run it on one node: it adds missing cells of meaning to documents on all nodes,
 and removes superfluous ones. Nodes may come and go. All running nodes must use the same value of meaning.index

@@ -103,20 +103,20 @@ func (s *joinedSite) reindex(n *joinedNode) *joinedReindex {
 	}
 }
 
-// end waits for its end and returns whether it had its way.
+// end waits for its end and returns whether it succeeded.
 func (r *joinedReindex) end() bool {
 	<-r.rest
 	return r.Wait() == nil
 }
 
-// says runs a command line at a node, whatever comes of it, and returns what it prints.
+// says runs a command line at a node, whatever the outcome, and returns what it prints.
 func (n *joinedNode) says(args ...string) (code int, stdout, stderr string) {
 	var out, errs bytes.Buffer
 	code = run(n.t.Context(), append([]string{"--data", n.dir, "--quiet"}, args...), strings.NewReader(""), &out, &errs)
 	return code, out.String(), errs.String()
 }
 
-// does runs a command line at a node until it has its way.
+// does runs a command line at a node until it succeeds.
 func (s *joinedSite) does(n *joinedNode, args ...string) {
 	s.t.Helper()
 	s.until(strings.Join(args, " "), func() bool {
@@ -155,7 +155,7 @@ func (s *joinedSite) leads(n *joinedNode, text string) (leads int) {
 	return leads
 }
 
-// finding waits until doctor says of the cells of meaning what is wanted.
+// finding waits until doctor reports what is wanted about the cells of meaning.
 func (s *joinedSite) finding(n *joinedNode, state, detail string) {
 	s.t.Helper()
 	var f finding
@@ -214,9 +214,9 @@ func (s *joinedSite) table(id, text string) string {
 	return path
 }
 
-// TestReindexJoined: a site of three machines gets cells of meaning while it is served. The command is killed, then its node, then the
-// master of a shard; documents are replaced and deleted at another node meanwhile. In the end every copy has what it should, and a
-// check finds by meaning what it did not find before.
+// TestReindexJoined: a site of three machines gets cells of meaning while it is served. The command is killed, then its node, then
+// the master of a shard; documents are replaced and deleted at another node in the meantime. In the end every copy has what it
+// should, and a check finds by meaning what it did not find before.
 func TestReindexJoined(t *testing.T) {
 	t.Parallel()
 	suite.Rest(t, "three real nodes with ZooKeeper and PostgreSQL")
@@ -239,7 +239,7 @@ func TestReindexJoined(t *testing.T) {
 		n.start()
 		s.settled(n)
 	}
-	// A library that was indexed by meaning and shall not be.
+	// A library that was indexed by meaning and no longer should be.
 	a.command(cli.Done, "library", "create", "essays")
 	s.does(a, "add", "-l", "essays", s.table("plain", strings.Repeat("A harbour pilot keeps a ledger of tides in chalk. ", 5)))
 	a.command(cli.Done, "library", "set", "essays", "--meaning", "off")
@@ -303,7 +303,7 @@ func TestReindexJoined(t *testing.T) {
 	s.settled(gone)
 	for _, d := range deletions {
 		if err := d.Wait(); err != nil {
-			t.Logf("a deletion: %v; it goes on", err) // its node was too slow to say that it is there
+			t.Logf("a deletion: %v; it goes on", err) // its node was too slow to announce itself
 		}
 	}
 	for id, text := range want {
@@ -327,8 +327,8 @@ func TestReindexJoined(t *testing.T) {
 	}
 }
 
-// hasCells looks at the copies of a node that was stopped: all documents are indexed by meaning as their libraries say, and those of
-// want, if there, have their text; empty: they are in no copy.
+// hasCells examines the copies of a stopped node: all documents are indexed by meaning as their libraries say, and those of want
+// have their text if they are there; empty: they are in no copy.
 func (n *joinedNode) hasCells(want map[string]string) {
 	n.t.Helper()
 	dir := filepath.Join(n.dir, instance.IndexName, instance.NodeDirName)

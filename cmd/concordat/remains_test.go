@@ -20,7 +20,7 @@ import (
 	"concordat/store"
 )
 
-// left puts a file into the folder of the site, as old as told.
+// left puts a file of the given age into the site's folder.
 func (p place) left(name string, age time.Duration) {
 	p.t.Helper()
 	path := filepath.Join(p.dir, name)
@@ -36,8 +36,7 @@ func (p place) has(name string) bool {
 	return !errors.Is(err, fs.ErrNotExist)
 }
 
-// TestRemainsGo: what was cut short is removed by the next process that has the folder for itself, and what can be under
-// way stays.
+// TestRemainsGo: the next process that has the folder for itself removes what was cut short, and keeps what may be in progress.
 func TestRemainsGo(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t, "uni")
@@ -71,7 +70,7 @@ func TestRemainsGo(t *testing.T) {
 	}
 }
 
-// TestForgottenUploads: a file that was handed in whole and of which nothing came goes at the next start.
+// TestForgottenUploads: a completely submitted file that led to nothing is removed at the next start.
 func TestForgottenUploads(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t, "uni")
@@ -107,7 +106,7 @@ func TestForgottenUploads(t *testing.T) {
 	}
 }
 
-// TestBatchFilesGo: with a batch, or one of its documents, go the files that were handed in and what a command wrote of it.
+// TestBatchFilesGo: deleting a batch, or one of its documents, also removes the submitted files and what a command wrote of it.
 func TestBatchFilesGo(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t, "uni")
@@ -169,7 +168,7 @@ func TestBatchFilesGo(t *testing.T) {
 	}
 }
 
-// TestDoctorNamesTheUnexplained: what the site does not know is named, and what it knows is not.
+// TestDoctorNamesTheUnexplained: files that the site does not know are named, and those that it knows are not.
 func TestDoctorNamesTheUnexplained(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t, "uni")

@@ -17,7 +17,7 @@ import (
 )
 
 // While a process serves the site, documents are replaced one by one in the existing index: questions see each of them
-// before or after. Documents that arrive meanwhile already get new profiles. It takes more processor time than a new index
+// before or after. Documents that arrive in the meantime already get new profiles. It takes more processor time than a new index
 // (doc/evaluation/README.md), which is therefore built if no process serves the site.
 
 // renewal is the progress of a reindex, in the order of libraries and documents. It is stored as a setting of the site until

@@ -59,7 +59,7 @@ func mustReindex(t *testing.T, data string) renewLine {
 
 const meant = "CONCORDAT_MEANING_INDEX=true"
 
-// withoutMeaning gives a site the settings of one that was made before new sites were indexed by meaning.
+// withoutMeaning gives a site the settings of one made before new sites were indexed by meaning.
 func withoutMeaning(t *testing.T, data string) {
 	t.Helper()
 	path := filepath.Join(data, instance.ConfigName)
@@ -72,7 +72,7 @@ func withoutMeaning(t *testing.T, data string) {
 	}
 }
 
-// content returns the sentences, statistics and texts of the index of a site that nobody serves.
+// content returns the sentences, statistics and texts of the index of a site that is not being served.
 func content(t *testing.T, data string) (sentences int, texts concordat.TextStats, documents map[concordat.DocumentID]string) {
 	t.Helper()
 	x, err := index.Open(filepath.Join(data, instance.IndexName, "00"), index.Options{ReadOnly: true})
@@ -94,8 +94,8 @@ func content(t *testing.T, data string) (sentences int, texts concordat.TextStat
 	return x.Stats().Sentences, *s, documents
 }
 
-// begun starts reindex beside a server, with meaning, until it says how many documents it has made first. What it returns
-// stops it, or what it needs, by a function, and waits until it has failed.
+// begun starts reindex next to a server, with meaning, until it has reported its first documents. The function that it returns
+// stops the reindex, or what it needs, and waits until it has failed.
 func begun(t *testing.T, data string) (stop func(how func(*os.Process)), made int) {
 	t.Helper()
 	c := reindexing(t, data)
@@ -141,8 +141,8 @@ func sending(t *testing.T, sig os.Signal) func(*os.Process) {
 	}
 }
 
-// TestReindexResumes: a reindex beside a server, stopped in the midst with the command or with the server, goes on after what
-// it had made, and the index becomes the one that a reindex makes that nobody serves. Another configuration begins anew.
+// TestReindexResumes: a reindex next to a server is stopped halfway, together with the command or with the server. It continues
+// where it stopped, and the index becomes the same as after a reindex without a server. Another configuration starts again.
 func TestReindexResumes(t *testing.T) {
 	t.Parallel()
 	suite.Rest(t, "indexes a big table seven times")
@@ -197,8 +197,8 @@ func TestReindexResumes(t *testing.T) {
 	}
 }
 
-// TestReindexNotServed: a reindex that nobody serves makes all documents, also after one beside a server that was stopped, and
-// leaves nothing to go on from.
+// TestReindexNotServed: a reindex without a server recomputes all documents, even after one next to a server was stopped, and
+// leaves nothing to resume.
 func TestReindexNotServed(t *testing.T) {
 	t.Parallel()
 	suite.Rest(t, "indexes a big table three times")
@@ -220,8 +220,8 @@ func TestReindexNotServed(t *testing.T) {
 	}
 }
 
-// TestReindexServed: a site is served while its index is made anew. Documents that are added, replaced and deleted meanwhile
-// are as they should be at its end.
+// TestReindexServed: a site is served while its index is recomputed. Documents that are added, replaced and deleted in the meantime
+// are correct at its end.
 func TestReindexServed(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
@@ -246,7 +246,7 @@ func TestReindexServed(t *testing.T) {
 	rounds := 0
 	for last := false; !last; rounds++ { // at least once after it has ended, too
 		last = ctx.Err() != nil
-		// From the end, which the reindex comes to last.
+		// From the end, which the reindex reaches last.
 		id := renewedDocuments - 1 - 2*rounds
 		more := fmt.Sprintf("doc-%05d\tReplaced\tThe text of this document was replaced by another one in round %d, and is to stay.\n"+
 			"new-%05d\tNew\tThis document came while the index was made anew, in round %d.\n", id, rounds, rounds, rounds)

@@ -32,8 +32,8 @@ func (s signingSite) answer(t *testing.T, to signingSite, kind string, job byte,
 	return out
 }
 
-// TestV5Belonging: an answer with a good signature is no evidence in a report of another site, about another submission
-// or beside another job.
+// TestV5Belonging: an answer with a good signature is not evidence in a report of another site, about another submission or under
+// another job.
 func TestV5Belonging(t *testing.T) {
 	t.Parallel()
 	own, other, north, south := newSigning(t, "own"), newSigning(t, "other"), newSigning(t, "north"), newSigning(t, "south")

@@ -73,7 +73,7 @@ func (v *verifying) some(n int, args ...string) []string {
 
 func (v *verifying) oneOf(words ...string) string { return words[v.rnd.IntN(len(words))] }
 
-// rules returns options by which a report is read.
+// rules returns options for reading a report.
 func (v *verifying) rules() []string {
 	return slices.Concat(
 		v.some(4, "--exclude-quotes"), v.some(4, "--exclude-bibliography"), v.some(4, "--exclude-citations"), v.some(5, "--count-templates"),
@@ -105,7 +105,7 @@ func (v *verifying) essay() string {
 	return path
 }
 
-// verify verifies the report that a command wrote, and wants each change of one of its bytes named.
+// verify verifies the report that a command wrote, and expects each change of one of its bytes to be reported.
 func (v *verifying) verify(path string, args []string, changes int) {
 	v.Helper()
 	b, err := os.ReadFile(path)
@@ -144,7 +144,7 @@ func (v *verifying) verify(path string, args []string, changes int) {
 	}
 }
 
-// sameJSON reports whether b is JSON that says what it said before its byte at i was changed: 0.50 for 0.5, a tab for a space.
+// sameJSON reports whether b, JSON in which the byte at i was changed, still means the same: 0.50 for 0.5, a tab for a space.
 func sameJSON(b []byte, i int, was byte) bool {
 	before := bytes.Clone(b)
 	before[i] = was
@@ -152,8 +152,8 @@ func sameJSON(b []byte, i int, was byte) bool {
 	return json.Unmarshal(b, &x) == nil && json.Unmarshal(before, &y) == nil && reflect.DeepEqual(x, y)
 }
 
-// TestGenuineReportsVerify: whatever a check looks for and however its report is read and written, the report verifies, before and after
-// partners open passages; whoever changes a byte of it is found out.
+// TestGenuineReportsVerify: whatever a check looks for and however its report is read and written, the report verifies, before and
+// after partners open passages, and any changed byte is detected.
 func TestGenuineReportsVerify(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
@@ -168,7 +168,7 @@ func TestGenuineReportsVerify(t *testing.T) {
 	north.add("ice", iceText)
 	north.add("glass", glassText)
 	north.add("chinese", chineseText)
-	bell := filepath.Join(t.TempDir(), "bell.txt") // in the library before there is a key for partners, as enrol waits for all of it
+	bell := filepath.Join(t.TempDir(), "bell.txt") // in the library before partners have a key, because enrol waits for all of it
 	if err := os.WriteFile(bell, []byte(bellText), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -234,7 +234,7 @@ func (v *verifying) report() {
 	}
 }
 
-// open asks for what there is to be opened of a report's sources, if anything is, and has it granted or refused.
+// open requests whatever can be opened of a report's sources, and has it granted or refused.
 func (v *verifying) open(task string) {
 	reveal := func(args ...string) {
 		run(v.Context(), slices.Concat([]string{"--data", v.south.dir, "--quiet", "reveal", task}, args), strings.NewReader(""), io.Discard,

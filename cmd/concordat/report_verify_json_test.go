@@ -137,7 +137,7 @@ func TestVerifyReport(t *testing.T) {
 		}
 	}
 
-	// Who changes the manifest along with the report has no key for it.
+	// Whoever changes the manifest along with the report lacks the key for it.
 	changed := bytes.Replace(good, []byte(`"code": "hidden"`), []byte(`"code": "shown!"`), 1)
 	items, err := report.Items(changed)
 	if err != nil {

@@ -43,7 +43,7 @@ func pdfProblems(b []byte, s *pdf.Sealed, cards cli.Cards) []string {
 		return out
 	}
 	if s.Added > 0 {
-		say("%d bytes were added behind what is signed; a reader may show them instead of what was signed", s.Added)
+		say("%d bytes were added after the signed part; a reader may show them instead of what was signed", s.Added)
 	}
 	if s.Rewritten {
 		say("the place of the signature was changed")
@@ -83,7 +83,7 @@ func pdfProblems(b []byte, s *pdf.Sealed, cards cli.Cards) []string {
 	}
 	if cert != nil {
 		if is := sha256.Sum256(cert.Raw); hex.EncodeToString(is[:]) != strings.ToLower(list.Certificate) {
-			say("the file is signed by another certificate (%s) than the one that site %s names", cert.Subject.CommonName, list.Site)
+			say("the file is signed with a certificate (%s) other than the one that site %s names", cert.Subject.CommonName, list.Site)
 		}
 	}
 	return out

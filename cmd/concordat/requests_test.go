@@ -17,7 +17,7 @@ import (
 	"concordat/daemon"
 )
 
-// officer is somebody at the pages of a site, without JavaScript.
+// officer uses a site's pages without JavaScript.
 type officer struct {
 	t *testing.T
 	*http.Client

@@ -35,8 +35,8 @@ func (a *app) restoreCommand() *cobra.Command {
 	var open openFlags
 	c := &cobra.Command{
 		Use: "restore DIR", Short: "Restore the site from a backup", Args: cobra.ExactArgs(1),
-		Long: `Restore copies a backup into the folder of --data, which must be empty or absent, and compares every byte with
-the backup's list. If interrupted, repeat the command to continue.
+		Long: `Restore copies a backup into the folder of --data, which must be empty or absent, and compares
+every byte with the backup's list. After an interruption, repeat the command to continue.
 
 An encrypted backup opens with its passphrase, which is asked for on a terminal, or with a recipient's identity
 in the file of --identity. No site is created unless every file opens and holds what was backed up.
@@ -48,8 +48,8 @@ have seen later audit entries will notice that the audit continues from an earli
 A store in a database is restored into an empty one. The backup of a site of several machines gives this one all
 shards; run concordat cluster init to found the cluster again, and let the other machines join.
 
---as-new-site makes a copy beside a site that lives on: it leaves out the keys and all partners and federations,
-because two sites with one identity would contradict each other.`,
+--as-new-site makes a copy of a site that keeps running: it leaves out the keys and all partners and
+federations, because two sites with one identity would contradict each other.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.restore(cmd.Context(), args[0], to, asNew, open)
 		},
@@ -123,7 +123,7 @@ func restorePlace(dir, state string) error {
 	}
 	for _, e := range entries {
 		if e.Name() != "lost+found" {
-			return cli.Usagef("%s is not empty (%s): a restore never writes over anything", dir, e.Name())
+			return cli.Usagef("%s is not empty (%s): a restore never overwrites anything", dir, e.Name())
 		}
 	}
 	return os.WriteFile(marker, []byte(state+"\n"), 0o600)
@@ -275,7 +275,7 @@ func (r *restoring) fillFrom(ctx context.Context, from, to *store.DB, c *config.
 		}
 		_, err := from.CopyTo(ctx, to, store.Copy{NoFiles: true})
 		if errors.Is(err, concordat.ErrExists) {
-			return cli.Usagef("%s is not empty: a restore never writes over anything; make an empty database, or name another place with --store: %w", store.Redacted(c.Store.URL), err)
+			return cli.Usagef("%s is not empty: a restore never overwrites anything; make an empty database, or name another place with --store: %w", store.Redacted(c.Store.URL), err)
 		}
 		if err != nil {
 			return err

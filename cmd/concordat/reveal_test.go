@@ -96,7 +96,7 @@ func (s *served) until(what string, done func() bool) {
 	}
 }
 
-// reachable says in the site's file that it listens for partners, without which it invites nobody.
+// reachable says in the site's file that it listens for partners; otherwise it cannot invite any.
 func (p place) reachable() {
 	p.t.Helper()
 	f, err := os.OpenFile(filepath.Join(p.dir, instance.ConfigName), os.O_APPEND|os.O_WRONLY, 0o600)
@@ -331,7 +331,7 @@ func testMirror(t *testing.T, north, south *served, bell string) {
 			t.Errorf("--partner %s: the owner was not asked", named)
 		}
 	}
-	// A command that changes the mirrors has them alone; a check meanwhile says so.
+	// A command that changes the mirrors has them alone; a check in the meantime says so.
 	shard, err := partners.OpenMirrors(south.o, concordat.Epoch{Federation: "health", Number: 1}, "", true)
 	if err != nil {
 		t.Fatal(err)
@@ -362,7 +362,7 @@ func testMirror(t *testing.T, north, south *served, bell string) {
 	south.command(cli.Done, "mirror", "sync", "north/theses")
 }
 
-// testLost: mirrors whose index is lost or damaged are not used, and fetched anew, all that were in it.
+// testLost: mirrors whose index is lost or damaged are not used, and all fetched again.
 func testLost(t *testing.T, north, south *served, bell string) {
 	folder := partners.MirrorFolder(south.dir, concordat.Epoch{Federation: "health", Number: 1})
 	north.command(cli.Done, "library", "create", "grants")

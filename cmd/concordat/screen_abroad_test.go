@@ -23,7 +23,7 @@ func (s *served) screenAbroad(code int, args ...string) (out map[string][]map[st
 }
 
 // TestScreenAcrossSites compares a library with one of a partner, which sees fingerprints only; a budget that
-// is used up stops it, and it goes on where it stopped.
+// is used up stops it, and it continues where it stopped.
 func TestScreenAcrossSites(t *testing.T) {
 	t.Parallel()
 	first := newPlace(t, "north")

@@ -137,8 +137,8 @@ func results(t *testing.T, out string) string {
 }
 
 // TestScreenGoesOn stops a screening after its work is done, damages the end of what it kept, and wants
-// the same command to go on to the same answer; then changes the library, and wants the answer of a
-// screening that begins anew.
+// the same command to continue to the same answer; then changes the library, and wants the answer of a
+// screening that starts again.
 func TestScreenGoesOn(t *testing.T) {
 	suite.Rest(t, "kills screening by every method")
 	for _, method := range []string{"fingerprint", "shingle", "simhash", "short"} {
@@ -229,7 +229,7 @@ func TestScreenInLittleMemory(t *testing.T) {
 	}
 }
 
-// TestScreenOnFullDisk fills the disk of the work folder: the screening says so and goes on when there is
+// TestScreenOnFullDisk fills the disk of the work folder: the screening says so and continues when there is
 // room.
 func TestScreenOnFullDisk(t *testing.T) {
 	suite.Rest(t, "fills a disk")
@@ -349,7 +349,7 @@ func (c *cancelling) Write(b []byte) (int, error) {
 	return c.Buffer.Write(b)
 }
 
-// TestScreenInterrupted: an interrupted screening ends with exit 1, keeps what it has, and goes on.
+// TestScreenInterrupted: an interrupted screening ends with exit 1, keeps what it has, and continues.
 func TestScreenInterrupted(t *testing.T) {
 	s := newTestSite(t)
 	s.run(0, "library", "create", "l")

@@ -24,7 +24,7 @@ library, and prints a link that creates the first administrator. All other comma
 
 Serve shows the site's pages and runs the checks submitted there. It keeps the index open and answers until it
 is interrupted; requests in progress are completed first. Other commands keep working: they reach the index
-through the serving process. Only a reindex to another scheme needs the site stopped.`,
+through the serving process. Stop the site only to change the scheme with concordat reindex.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if !noCreate {
@@ -62,7 +62,7 @@ func (a *app) serve(ctx context.Context, o *instance.Instance) error {
 				a.Say("serving site %s at http://%s/", st.Site, st.Listen)
 			}
 			if first != "" { // a secret: it goes to the terminal and not to the log
-				fmt.Fprintf(a.Stderr, "make the first administrator, within a day, at http://%s%s\n", st.Listen, first)
+				fmt.Fprintf(a.Stderr, "create the first administrator, within a day, at http://%s%s\n", st.Listen, first)
 			}
 			return err
 		}})

@@ -130,7 +130,7 @@ func submission(t *testing.T, name, text string) (body []byte, contentType strin
 	return b.Bytes(), m.FormDataContentType()
 }
 
-// submit hands in a file under a key and returns the status and the answer.
+// submit submits a file under a key and returns the status and the answer.
 func (s *servedSite) submit(key, name, text string) (int, string) {
 	s.t.Helper()
 	body, contentType := submission(s.t, name, text)
@@ -168,7 +168,7 @@ func (s *servedSite) only() store.Task {
 	}
 }
 
-// originals lists the files that are kept of what was handed in.
+// originals lists the files that are kept of what was submitted.
 func (s *servedSite) originals() (names []string) {
 	_ = filepath.WalkDir(filepath.Join(s.data, instance.OriginalsName), func(path string, e fs.DirEntry, err error) error {
 		if err == nil && !e.IsDir() {
@@ -191,7 +191,7 @@ func prose(n int) string {
 	return b.String()
 }
 
-// Killed in the midst of an upload, the site has nothing of it: no check, no half a file. Killed in the midst
+// Killed in the middle of an upload, the site has nothing of it: no check, no half a file. Killed halfway
 // of a check, it does the check again, once.
 func TestKilledServe(t *testing.T) {
 	t.Parallel()

@@ -59,7 +59,7 @@ func (a *app) createToServe(ctx context.Context, title string) error {
 			err = nil
 		}
 		if err == nil {
-			a.Say("made site %s in %s, with an empty library %s", o.Site.ID(), dir, firstLibrary)
+			a.Say("created site %s in %s, with an empty library %s", o.Site.ID(), dir, firstLibrary)
 		}
 		return err
 	})

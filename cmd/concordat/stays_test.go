@@ -27,7 +27,7 @@ import (
 // killedRounds is how many rounds TestNothingStays makes; CONCORDAT_KILLS is another number.
 const killedRounds = 6
 
-// killedSite is a site that is killed in the midst of its work, and what was put into it.
+// killedSite is a site that is killed in the middle of its work, and what was put into it.
 type killedSite struct {
 	*servedSite
 	north *served // a partner, of which the site has a mirror
@@ -253,7 +253,7 @@ func (s *killedSite) erase(what map[string]any) bool {
 	return ok
 }
 
-// mustErase is erase of a site that nobody kills.
+// mustErase is erase for a site that is not killed.
 func (s *killedSite) mustErase(what map[string]any) {
 	s.t.Helper()
 	if !s.erase(what) {
@@ -298,7 +298,7 @@ func newKilledSite(t *testing.T, seed uint64) *killedSite {
 func (s *killedSite) eraseAll() {
 	t := s.t
 	t.Helper()
-	for again := true; again; { // documents that a resumed batch checks meanwhile are of the next pass
+	for again := true; again; { // documents that a resumed batch checks in the meantime are of the next pass
 		again = false
 		batches, err := s.db.Batches.Batches(t.Context(), nil, 0, 0)
 		if err != nil {
@@ -399,7 +399,7 @@ func (s *killedSite) check(round int) {
 	}
 }
 
-// TestNothingStays kills the site in the midst of its work, again and again. What is deleted afterwards, acknowledged
+// TestNothingStays kills the site in the middle of its work, again and again. What is deleted afterwards, acknowledged
 // before or not, leaves no byte in its folder; doctor has nothing to say then, and index and catalogue agree.
 func TestNothingStays(t *testing.T) {
 	t.Parallel()
@@ -421,7 +421,7 @@ func TestNothingStays(t *testing.T) {
 		}
 		counts[work.name]++
 		stop, again := work.do(s)
-		time.Sleep(time.Duration(s.r.IntN(600)) * time.Millisecond) // a moment that nobody chooses
+		time.Sleep(time.Duration(s.r.IntN(600)) * time.Millisecond) // a moment that no one chooses
 		s.kill()
 		stop()
 		s.start()

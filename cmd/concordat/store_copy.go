@@ -26,10 +26,11 @@ func (a *app) storeCommand() *cobra.Command {
 	move := &cobra.Command{
 		Use: "copy --to postgres://USER@HOST/DATABASE|file", Short: "Copy the store and submitted files to an empty database",
 		Args: cobra.NoArgs,
-		Long: `Copy copies all tables of the store and the submitted files from the SQLite file and the site's folder to a
-PostgreSQL database, or with --to file back. The target must be empty. What arrived is read again and compared.
-The password comes from store.password_file or $CONCORDAT_STORE_PASSWORD. Stop the site on every machine first.
-Nothing is deleted, and the site keeps its old store until store.url in concordat.yaml is changed.`,
+		Long: `Copy copies all tables of the store and the submitted files from the SQLite file and the site's
+folder to a PostgreSQL database, or with --to file back. The target must be empty. What arrived is read back
+and compared. The password comes from store.password_file or $CONCORDAT_STORE_PASSWORD. Stop the site on every
+machine first. Nothing is deleted, and the site keeps its old store until store.url in concordat.yaml is
+changed.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.With(cmd.Context(), instance.Locked, func(o *instance.Instance) error { return a.copyStore(cmd.Context(), o, to, filesOnly) })
 		},
@@ -93,7 +94,7 @@ func (a *app) copyStore(ctx context.Context, o *instance.Instance, to string, fi
 	c := *o.Config
 	switch {
 	case to == inFile && c.Store.URL == "", to != inFile && c.Store.URL != "":
-		return cli.Usagef("--to %s: the store is already there, or is not a file; copy between a file and an address, one of them in store.url",
+		return cli.Usagef("--to %s: the store is already there, or neither side is a file; copy from a file to a database, or back",
 			store.Redacted(to))
 	case to == inFile:
 		c.Store.URL = ""
@@ -118,14 +119,14 @@ func (a *app) copyStore(ctx context.Context, o *instance.Instance, to string, fi
 	}
 	n, err := copyFiles(ctx, o.Originals(), target.Originals(), o.Config.Extract.MaxInput)
 	if err != nil {
-		return fmt.Errorf("the tables are copied, %d files too; go on with --files-only: %w", n, err)
+		return fmt.Errorf("the tables are copied, %d files too; continue with --files-only: %w", n, err)
 	}
 	if a.JSON {
 		return a.Line(map[string]any{"files": n, "store": store.Redacted(to)})
 	}
 	a.Say("copied %d submitted files", n)
 	if to == inFile {
-		a.Say("now take store.url out of %s", filepath.Join(o.Dir, instance.ConfigName))
+		a.Say("now remove store.url from %s", filepath.Join(o.Dir, instance.ConfigName))
 	} else {
 		a.Say("now set store.url to %s in %s", store.Redacted(to), filepath.Join(o.Dir, instance.ConfigName))
 	}

@@ -39,7 +39,7 @@ func (f foundIn) look(b []byte, place string) {
 	}
 }
 
-// searchBytes looks for markers in every byte of every file below dir: as it stands, in whatever can be read as a zstd
+// searchBytes looks for markers in every byte of every file below dir: as it is, in whatever can be read as a zstd
 // frame or as a block of snappy, from every place where one could begin and as far as it can be read, and in values that
 // SQLite spreads over pages.
 func searchBytes(t *testing.T, dir string) foundIn {
@@ -47,7 +47,7 @@ func searchBytes(t *testing.T, dir string) foundIn {
 	found := foundIn{}
 	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 		if errors.Is(err, fs.ErrNotExist) {
-			return nil // it went meanwhile
+			return nil // it went in the meantime
 		}
 		if err != nil || !d.Type().IsRegular() {
 			return err
@@ -171,7 +171,7 @@ func snapElement(b []byte) (length, offset, head int) {
 	}
 }
 
-// sqlite joins values that go on in overflow pages: from any place in any page that could name one. Pages of the log
+// sqlite joins values that continue in overflow pages: from any place in any page that could name one. Pages of the log
 // count beside those of the file.
 func (f foundIn) sqlite(file, wal []byte, place string) {
 	if len(file) < 100 {

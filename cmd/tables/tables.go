@@ -182,7 +182,7 @@ func header(field []string) (named []string, err error) {
 		return nil, nil
 	}
 	if !id || !text {
-		return nil, fmt.Errorf("the columns %s: want id and text, and perhaps title, author and date", strings.Join(named, ", "))
+		return nil, fmt.Errorf("the columns %s: want id and text, optionally title, author and date", strings.Join(named, ", "))
 	}
 	for i, n := range named {
 		if !slices.Contains(columnNames, n) || slices.Contains(named[:i], n) {

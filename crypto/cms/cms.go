@@ -66,7 +66,7 @@ func Verify(der, content []byte) (*x509.Certificate, error) {
 	p.Content = content
 	c := p.GetOnlySigner()
 	if c == nil {
-		return nil, errors.New("signature: more or fewer than one certificate")
+		return nil, errors.New("signature: want exactly one certificate")
 	}
 	var mismatch *pkcs7.MessageDigestMismatchError
 	switch err := p.Verify(); {

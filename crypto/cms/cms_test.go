@@ -89,7 +89,7 @@ func TestSignAndVerify(t *testing.T) {
 				bad[i] ^= 1
 				last := x.chain[len(x.chain)-1]
 				if at := bytes.Index(der, last.Raw); len(x.chain) > 1 && i >= at && i < at+len(last.Raw) {
-					continue // who signed the chain's end is not in the file
+					continue // the certificate that signed the chain's last is not in the file
 				}
 				if _, err := cms.Verify(bad, content); err == nil {
 					t.Fatalf("byte %d of %d changed: good: %x before %x", i, len(der), der[i:min(i+12, len(der))], der[max(0, i-40):i])
@@ -102,12 +102,12 @@ func TestSignAndVerify(t *testing.T) {
 	}
 }
 
-// A certificate exchanged for another one of the same key and number is noticed: what is signed names it.
+// A certificate replaced by another with the same key and number is noticed, since the signed data names it.
 func TestAnotherCertificateOfTheKey(t *testing.T) {
 	key := ecKey(t)
 	a := certificate(t, "Office", key, nil, nil)
 	b := certificate(t, "Office", key, nil, nil)
-	for len(a.Raw) != len(b.Raw) { // an ECDSA signature is a byte shorter now and then
+	for len(a.Raw) != len(b.Raw) { // an ECDSA signature is occasionally one byte shorter
 		b = certificate(t, "Office", key, nil, nil)
 	}
 	der, err := cms.Sign([]byte("x"), key, []*x509.Certificate{a})

@@ -156,7 +156,7 @@ func replace(path string, b []byte, on disk) (err error) {
 	}
 	renamed = true
 	if err = on.syncDir(filepath.Dir(path)); err != nil {
-		return fmt.Errorf("%s is written, and may be the old one after a loss of power: %w", path, err)
+		return fmt.Errorf("%s was written, but may be the old one after a power failure: %w", path, err)
 	}
 	return nil
 }

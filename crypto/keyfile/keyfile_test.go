@@ -54,7 +54,7 @@ func TestS1FileMode(t *testing.T) {
 	}
 }
 
-// TestS1Crash stops between writing and renaming, and at a write that a crash left half done.
+// TestS1Crash stops between writing and renaming, and during a write that a crash leaves half done.
 func TestS1Crash(t *testing.T) {
 	path, id := keystore(t)
 	before, err := os.ReadFile(path)
@@ -107,8 +107,8 @@ func TestUpdatesDoNotOverlap(t *testing.T) {
 	}
 }
 
-// TestS1PowerLoss takes the power away before and after each step that puts a new keystore on the disk: what is found is the
-// old one or the new one, and the new one from when Replace says that it is written.
+// TestS1PowerLoss cuts the power before and after each step that puts a new keystore on the disk: either the old one or the new one
+// is found, and the new one once Replace has reported that it is written.
 func TestS1PowerLoss(t *testing.T) {
 	path, _ := keystore(t)
 	before, err := os.ReadFile(path)
@@ -159,7 +159,7 @@ func TestS1PowerLoss(t *testing.T) {
 	}
 }
 
-// TestS1FailingDisk: each step that fails is told, and leaves the old keystore or the new one, and no other file.
+// TestS1FailingDisk: each step that fails is reported, and leaves the old keystore or the new one, and no other file.
 func TestS1FailingDisk(t *testing.T) {
 	for _, step := range []string{powertest.Sync, powertest.Rename, powertest.SyncDir} {
 		path, _ := keystore(t)

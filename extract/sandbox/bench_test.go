@@ -42,8 +42,8 @@ func BenchmarkFile(b *testing.B) {
 	}
 }
 
-// BenchmarkFileOfLargeProcess measures the same in a process that holds memory, as one with a large index does: what of its
-// processor time goes into starting children.
+// BenchmarkFileOfLargeProcess measures the same in a process that holds memory, as one with a large index does: how much of its
+// processor time starting children takes.
 func BenchmarkFileOfLargeProcess(b *testing.B) {
 	for _, mb := range []int{16, 512, 2048} {
 		b.Run("MB="+strconv.Itoa(mb), func(b *testing.B) {

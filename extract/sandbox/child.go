@@ -182,7 +182,7 @@ func (e ending) cause(late bool, o Options, err error) *extract.Error {
 		return extract.LimitError("memory", "Memory", fmt.Sprintf("needs more than %d MiB", o.Memory>>20))
 	case strings.Contains(e.stderr, "pthread_create failed"), strings.Contains(e.stderr, "failed to create new OS thread"):
 		// A stack was needed and there was no memory for it, or no thread left.
-		return extract.LimitError("memory", "Memory", fmt.Sprintf("needs more than %d MiB, or more threads than it may have", o.Memory>>20))
+		return extract.LimitError("memory", "Memory", fmt.Sprintf("needs more than %d MiB, or more threads than allowed", o.Memory>>20))
 	}
 	return &extract.Error{Code: extract.Crashed, Detail: fmt.Sprintf("the reader ended without an answer: %v%s", err, e.note())}
 }

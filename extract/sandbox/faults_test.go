@@ -17,7 +17,7 @@ import (
 	"concordat/extract/sandbox"
 )
 
-// misbehave is a worker that goes wrong in the way its program name says, after it reported ready.
+// misbehave is a worker that fails, after reporting ready, in the way that its program name says.
 func misbehave(name string) {
 	frame := func(s string) {
 		head := binary.BigEndian.AppendUint64(nil, uint64(len(s)))
@@ -138,7 +138,7 @@ func TestManyAtOnce(t *testing.T) {
 	wg.Wait()
 }
 
-// TestPDFInChild reads a PDF within every limit of the child.
+// TestPDFInChild reads a PDF within all limits of the child.
 func TestPDFInChild(t *testing.T) {
 	r := newRunner(t, sandbox.Options{})
 	pdf := "%PDF-1.4\n1 0 obj<</Type/Catalog/Pages 2 0 R>>endobj 2 0 obj<</Type/Pages/Kids[3 0 R]/Count 1>>endobj 3 0 obj<</Type/Page/Parent 2 0 R/MediaBox[0 0 600 800]" +

@@ -46,9 +46,9 @@ func formatsSet(t *testing.T) []string {
 // tally counts the outcomes for the files of one kind.
 type tally struct{ files, text, partial, errors int }
 
-// TestFormats sends the development set through children: every file ends as text, as partial text
-// that says so, or as a typed error, and no child crashes or meets the time limit. All files with
-// CONCORDAT_LONG set, else one in twelve, or in make test one in 36.
+// TestFormats sends the development set through children: every file ends as text, as partial text that says so, or as a typed
+// error, and no child crashes or reaches the time limit. All files with CONCORDAT_LONG set, else one in twelve, or in make test one
+// in 36.
 func TestFormats(t *testing.T) {
 	all := formatsSet(t)
 	step := suite.Rounds(36, 12)

@@ -24,7 +24,7 @@ import (
 	"concordat/internal/suite"
 )
 
-// probe attempts what a hostile reader would try after the locks are on. It runs in a process of its own and
+// probe attempts what a hostile reader would try once the locks are on. It runs in a process of its own and
 // prints one line per attempt. bystander is a process of the same user.
 func probe(kind string) {
 	kind, bystander, _ := strings.Cut(kind, "-")
@@ -122,15 +122,14 @@ func escape(bystander string) {
 	fmt.Println("work:", sum == 20<<20 && flags == 0 && self == 0)
 }
 
-// A setting is the environment of a child: the user who started it, and whether the system lets it make
-// namespaces.
+// A setting is the environment of a child: the user who started it, and whether the system lets it create namespaces.
 type setting struct {
 	name       string
 	user       int
 	namespaces bool
 }
 
-// settings are those that can be had: as root those of root and of nobody, else of the user that tests.
+// settings are those available: as root, those of root and of nobody; otherwise those of the user who runs the test.
 func settings() []setting {
 	if os.Getuid() == 0 {
 		return []setting{{"root with namespaces", 0, true}, {"nobody with namespaces", 65534, true}, {"nobody without", 65534, false}}
@@ -221,7 +220,7 @@ func TestChildCannotEscape(t *testing.T) {
 			if err := bystander.Process.Signal(syscall.SIGTERM); err != nil {
 				t.Errorf("the bystander: %v", err)
 			}
-			_ = bystander.Wait() // its state says by which signal it ended
+			_ = bystander.Wait() // its state says which signal ended it
 			if got := bystander.ProcessState.Sys().(syscall.WaitStatus); got.Signal() != syscall.SIGTERM {
 				t.Errorf("the bystander ended before: %v", bystander.ProcessState)
 			}
@@ -271,8 +270,8 @@ func TestChildProcessorTimeIsBounded(t *testing.T) {
 	}
 }
 
-// TestReaderEndsWithItsParent: in a PID namespace of its own another process stands between the program and the reader.
-// Killed outright it takes the reader with it; asked to end it tells what the reader used.
+// TestReaderEndsWithItsParent: in a PID namespace of its own, another process is between the program and the reader.
+// If killed outright, it takes the reader with it; if asked to end, it reports what the reader used.
 func TestReaderEndsWithItsParent(t *testing.T) {
 	if !namespacesAllowed() {
 		t.Skip("this system allows no namespaces")
@@ -299,7 +298,7 @@ func TestReaderEndsWithItsParent(t *testing.T) {
 			if err := cmd.Process.Signal(sig); err != nil {
 				t.Fatal(err)
 			}
-			if _, err := io.Copy(io.Discard, lines); err != nil { // ends when nobody has the other end
+			if _, err := io.Copy(io.Discard, lines); err != nil { // ends when the other end is closed everywhere
 				t.Fatal(err)
 			}
 			_ = cmd.Wait() // its state says all

@@ -164,8 +164,8 @@ func inNamespaces() bool { return C.own_namespaces_done() > 0 }
 // inProcesses reports whether it sees no process but its own.
 func inProcesses() bool { return C.own_namespaces_done() == 2 }
 
-// dropRoot makes a process that root started nobody's, in namespaces that know nobody. The kernel bounds the threads of
-// everybody but root.
+// dropRoot gives a process that root started to the user nobody, in namespaces that know only that user. The kernel bounds the
+// threads of everybody but root.
 func dropRoot() error {
 	if C.may_be_nobody() == 0 {
 		return nil

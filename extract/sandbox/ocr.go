@@ -142,7 +142,7 @@ func (o OCR) recognise(ctx context.Context, it Item) Item {
 	return it
 }
 
-// insert puts the text of a page before the next page's and moves what stands behind it.
+// insert puts the text of a page before the next page's and moves what follows it.
 func insert(r *extract.Result, page int, text string) {
 	at, k := len(r.Text), len(r.Places)
 	for i, p := range r.Places {

@@ -41,7 +41,7 @@ func twoPages() string {
 	return b.String()
 }
 
-// Pages come out of the child as they are, and what is wrong with a file is an error of that file.
+// Pages leave the child unchanged, and a fault of a file is an error of that file.
 func TestPages(t *testing.T) {
 	r := newRunner(t, sandbox.Options{Warm: -1})
 	ctx := t.Context()

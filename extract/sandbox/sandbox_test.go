@@ -79,7 +79,7 @@ func TestText(t *testing.T) {
 }
 
 func TestTypedErrors(t *testing.T) {
-	huge := write(t, "huge.txt", "") // 2 GiB that take no room on the disk
+	huge := write(t, "huge.txt", "") // 2 GiB that take no space on disk
 	if err := os.Truncate(huge, 2<<30); err != nil {
 		t.Fatal(err)
 	}
@@ -102,7 +102,7 @@ func TestTypedErrors(t *testing.T) {
 	}
 }
 
-// TestPDFInside hands in PDFs inside other files: a child without PDFium passes them on to one with it.
+// TestPDFInside submits PDFs inside other files: a child without PDFium passes them on to one with it.
 func TestPDFInside(t *testing.T) {
 	r := newRunner(t, sandbox.Options{Files: 10})
 	pdf := mixedPDF()
@@ -158,8 +158,7 @@ func TestPDFInside(t *testing.T) {
 	}
 }
 
-// TestNoChildTooMany counts the children that wait: none after the last file that was announced, and none
-// with PDFium before a PDF comes.
+// TestNoChildTooMany counts the waiting children: none after the last announced file, and none with PDFium before a PDF arrives.
 func TestNoChildTooMany(t *testing.T) {
 	r := newRunner(t, sandbox.Options{Files: 3})
 	text, pdf := write(t, "a.txt", "word"), write(t, "a.pdf", mixedPDF())

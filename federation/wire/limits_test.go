@@ -10,8 +10,8 @@ import (
 	"concordat/federation/wire"
 )
 
-// TestLimits writes each part of a message at its bound less one, at the bound, and one beyond, and reads it again: what is
-// written is read back whole, and what cannot be read is not written. Texts for people are cut to the bound in place of that.
+// TestLimits writes each part of a message just below its bound, at it, and one beyond, and reads it again: what is written is read
+// back completely, and what cannot be read is not written. Texts for people are cut to the bound instead.
 func TestLimits(t *testing.T) {
 	epoch := concordat.Epoch{Federation: "health", Number: 1}
 	sized := func(n int) string { return strings.Repeat("x", n) }

@@ -27,7 +27,7 @@ func TestPadded(t *testing.T) {
 	}
 }
 
-// TestOrder: every key gives a permutation, the same one each time and another one than other keys.
+// TestOrder: every key gives a permutation, always the same one, and different from those of other keys.
 func TestOrder(t *testing.T) {
 	seen := map[int]bool{}
 	for k := range 50 {

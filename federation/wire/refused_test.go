@@ -29,7 +29,7 @@ func small(t *testing.T, m message, most int) (any, []byte) {
 	return nil, nil
 }
 
-// TestEveryByte: no byte of a small message may be another one without being read as another message.
+// TestEveryByte: no byte of a small message can change without the message being read as another one.
 func TestEveryByte(t *testing.T) {
 	for _, m := range messages {
 		t.Run(m.name, func(t *testing.T) {
@@ -48,8 +48,8 @@ func TestEveryByte(t *testing.T) {
 	}
 }
 
-// TestNotWritten: what the format cannot hold is refused by the site that would send it, as concordat.ErrInvalid, and never
-// cut or changed to fit. Where one function does both, this is also what a reader refuses.
+// TestNotWritten: the sending site refuses what the format cannot express, as concordat.ErrInvalid, and never cuts or changes it to
+// fit. If one function does both, this is also what a reader refuses.
 func TestNotWritten(t *testing.T) {
 	g := newGen(3)
 	const over = math.MaxInt32 + 1
@@ -205,8 +205,8 @@ func TestNotWritten(t *testing.T) {
 	}
 }
 
-// TestPad: a padded ask has every sentence where the order says, and otherwise random fingerprints with gates of its
-// sentences; the ask itself stays, and without randomness there is none.
+// TestPad: a padded ask has every sentence at its place in the order, and random fingerprints with gates of its sentences
+// elsewhere; the ask itself is unchanged, and without randomness there is none.
 func TestPad(t *testing.T) {
 	g := newGen(4)
 	a := &concordat.Ask{Sentences: make([]concordat.AskedSentence, 5)}
@@ -247,7 +247,7 @@ func TestPad(t *testing.T) {
 	}
 }
 
-// TestSmallest: of each list the smallest elements are read, at the very end of the message where they stand there.
+// TestSmallest: the smallest elements of each list are read, even at the very end of the message.
 func TestSmallest(t *testing.T) {
 	epoch := concordat.Epoch{Federation: "f", Number: 1}
 	no := &concordat.Refusal{Reason: concordat.ReasonBusy}
@@ -305,7 +305,7 @@ func TestSmallest(t *testing.T) {
 	}
 }
 
-// TestWordPadding: the bits behind the last word of a set are zeros.
+// TestWordPadding: the bits after the last word of a set are zeros.
 func TestWordPadding(t *testing.T) {
 	o := concordat.Outline{Form: concordat.OutlineWords, Bits: 6, Units: []concordat.OutlineUnit{{Words: []uint16{1}}}}
 	b, err := wire.AppendOutlines(nil, &concordat.Outlines{Documents: []concordat.Outline{o}})

@@ -74,8 +74,8 @@ func TestVectors(t *testing.T) {
 	}
 }
 
-// TestEarlierVersion: answers of version 1, which reports keep, are read, their distances as steps; requests of it are
-// refused by version.
+// TestEarlierVersion: answers of version 1, which reports keep, are read, with their distances as steps; requests of it are refused
+// for their version.
 func TestEarlierVersion(t *testing.T) {
 	all := vectors(t, "testdata/vectors-v1.txt")
 	payload := func(name string) []byte {

@@ -122,8 +122,8 @@ func TestRoundTrip(t *testing.T) {
 	}
 }
 
-// TestNames: an identity of 512 bytes arrives whole, and a longer one is refused, never cut; a title that is
-// too long is cut between letters.
+// TestNames: an identity of 512 bytes arrives completely, and a longer one is refused, never cut; a title that is too long is cut
+// between letters.
 func TestNames(t *testing.T) {
 	long := strings.Repeat("x", 512)
 	for name, good := range map[string]bool{"": false, "x": true, long: true, long + "x": false, "\xff": false} {

@@ -58,7 +58,7 @@ type host struct {
 var (
 	ErrRobots  = errors.New("robots.txt asks programs to stay away from it")
 	ErrPrivate = errors.New("the address is not public; an administrator can allow its network with harvest.allow")
-	ErrLarge   = errors.New("larger than the site takes")
+	ErrLarge   = errors.New("larger than the site accepts")
 )
 
 // StatusError is an answer other than the expected one.
@@ -147,7 +147,7 @@ func (c *Client) Check(address string) (*url.URL, error) {
 	case u.Hostname() == "" || u.Opaque != "":
 		err = fmt.Errorf("%w: it names no host", concordat.ErrInvalid)
 	case u.User != nil:
-		err = fmt.Errorf("%w: a password has no place in it", concordat.ErrInvalid)
+		err = fmt.Errorf("%w: it must not contain a password", concordat.ErrInvalid)
 	}
 	if err == nil {
 		if ip, failed := netip.ParseAddr(u.Hostname()); failed == nil && !c.reachable(ip) {

@@ -58,7 +58,7 @@ func get(t *testing.T, c *fetch.Client, at string, w fetch.Want) (string, error)
 	return string(b), errors.Join(err, r.Body.Close())
 }
 
-// TestPrivate: nothing is read from a network that is not allowed, however the address leads there.
+// TestPrivate: nothing is read from a network that is not allowed, by whatever address.
 func TestPrivate(t *testing.T) {
 	inside := serve(t, map[string]http.HandlerFunc{"/": says("secret"), "/robots.txt": says("")})
 	port := inside.URL[strings.LastIndex(inside.URL, ":"):]
@@ -82,7 +82,7 @@ func TestPrivate(t *testing.T) {
 	}
 }
 
-// TestBounds: a body ends where the caller's bound is, whether its length was told or not.
+// TestBounds: a body ends at the caller's bound, whether its length was given or not.
 func TestBounds(t *testing.T) {
 	s := serve(t, map[string]http.HandlerFunc{"/told": says(strings.Repeat("x", 101)), "/fits": says(strings.Repeat("x", 100)),
 		"/untold": func(rw http.ResponseWriter, _ *http.Request) {
@@ -102,7 +102,7 @@ func TestBounds(t *testing.T) {
 	}
 }
 
-// TestPolite: requests to a host keep a pause, that of robots.txt if it is longer; the address for programs is not its matter.
+// TestPolite: requests to a host keep a pause, that of robots.txt if it is longer; the address for programs is not subject to it.
 func TestPolite(t *testing.T) {
 	var agents []string
 	s := serve(t, map[string]http.HandlerFunc{"/a": func(rw http.ResponseWriter, r *http.Request) {
@@ -117,7 +117,7 @@ func TestPolite(t *testing.T) {
 		}
 	}
 	if want := []time.Duration{time.Second, 3 * time.Second}; !slices.Equal(*slept, want) {
-		t.Errorf("waited %v, want %v", *slept, want) // behind robots.txt the delay is not known yet
+		t.Errorf("waited %v, want %v", *slept, want) // before robots.txt is read, the delay is not known
 	}
 	if _, err := get(t, c, s.URL+"/closed/1", fetch.Want{}); !errors.Is(err, fetch.ErrRobots) {
 		t.Errorf("closed: %v", err)
@@ -130,7 +130,7 @@ func TestPolite(t *testing.T) {
 	}
 }
 
-// TestRobotsFail: while robots.txt cannot be had nothing is read; where there is none, everything.
+// TestRobotsFail: while robots.txt is unavailable nothing is read; if there is none, everything is.
 func TestRobotsFail(t *testing.T) {
 	code := http.StatusInternalServerError
 	s := serve(t, map[string]http.HandlerFunc{"/a": says("a"), "/robots.txt": func(rw http.ResponseWriter,
@@ -147,7 +147,7 @@ func TestRobotsFail(t *testing.T) {
 	}
 }
 
-// TestLongLine: a line of robots.txt as long as the file may be does not end the reading of the rules behind it.
+// TestLongLine: a line of robots.txt as long as the file may be does not stop the reading of later rules.
 func TestLongLine(t *testing.T) {
 	s := serve(t, map[string]http.HandlerFunc{"/a": says("a"), "/robots.txt": says("User-agent: *\nDisallow: /" +
 		strings.Repeat("x", 200<<10) + "\nDisallow: /a\n")})
@@ -157,7 +157,7 @@ func TestLongLine(t *testing.T) {
 	}
 }
 
-// TestRetryAfter: a host that is busy says for how long, in seconds or by a date.
+// TestRetryAfter: a busy host says for how long, in seconds or by a date.
 func TestRetryAfter(t *testing.T) {
 	s := serve(t, map[string]http.HandlerFunc{"/": func(rw http.ResponseWriter, r *http.Request) {
 		rw.Header().Set("Retry-After", r.URL.Query().Get("after"))
@@ -196,7 +196,7 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// TestRobots: rules are those of RFC 9309: the longest that fits decides.
+// TestRobots: the rules are those of RFC 9309: the longest match decides.
 func TestRobots(t *testing.T) {
 	rules := "# all\r\nUser-Agent: other\nDisallow: /\n\nuser-agent: *\nUser-agent: third\nDisallow: /a\nAllow: /a/b # but\nDisallow: /*.doc$\nDisallow: /q?*x=1\nDisallow:\nAllow: /%C3%A4\nDisallow: /ä/z\nSitemap: http://x/\n"
 	for path, want := range map[string]bool{"/": true, "/a": false, "/ab": false, "/a/b/c": true, "/x.doc": false, "/x.docx": true,
@@ -211,7 +211,7 @@ func TestRobots(t *testing.T) {
 	}
 }
 
-// FuzzRobots: no robots.txt stops the client for long, or ends it.
+// FuzzRobots: no robots.txt delays the client for long, or stops it.
 func FuzzRobots(f *testing.F) {
 	f.Add("User-agent: *\nDisallow: /a*b*c$\nCrawl-delay: 1e300\n", "/a/b/c")
 	f.Add("user-agent:\n:\nallow:*\n", "/")

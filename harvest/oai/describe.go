@@ -426,7 +426,7 @@ func (b *builder) marc(n *xmltree.Node) {
 	}
 }
 
-// dspace reads the form in which DSpace keeps a record (xoai): elements in elements, whose names make the name of a field.
+// dspace reads the form in which DSpace keeps a record (xoai): nested elements whose names together form the name of a field.
 func (b *builder) dspace(n *xmltree.Node) {
 	var walk func(n *xmltree.Node, name string)
 	walk = func(n *xmltree.Node, name string) {

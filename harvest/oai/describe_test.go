@@ -21,11 +21,11 @@ var today = time.Date(2026, 11, 20, 0, 0, 0, 0, time.UTC)
 type description struct {
 	Work   concordat.Work
 	Access oai.Access
-	Files  []string // direct ones, then those behind =>
+	Files  []string // direct ones, then those after =>
 }
 
-// TestShapes reads records in the shapes of DSpace, EPrints, OJS, Invenio and of a library's catalogue, as the documents of the
-// protocols and of these programs have them.
+// TestShapes reads records in the shapes of DSpace, EPrints, OJS, Invenio and a library catalogue, as documented for the protocols
+// and these programs.
 func TestShapes(t *testing.T) {
 	cc := "http://creativecommons.org/licenses/by/4.0/"
 	doi := concordat.WorkID{Scheme: "doi", Value: "10.5072/zenodo.7"}
@@ -94,7 +94,7 @@ func b2i(b bool) int {
 	return 0
 }
 
-// TestAccess: only a day to come is an embargo, and only words that say so close a text.
+// TestAccess: only a future day is an embargo, and only words that say so close a text.
 func TestAccess(t *testing.T) {
 	for elements, want := range map[string]oai.Access{
 		"":                             oai.Open,
@@ -127,7 +127,7 @@ func TestAccess(t *testing.T) {
 	}
 }
 
-// TestRead: an answer is taken apart however it writes its elements, and one that was cut off is none.
+// TestRead: an answer is parsed however it writes its elements, and one that was cut off is refused.
 func TestRead(t *testing.T) {
 	record := func(id string) string {
 		return "<record><header><identifier>" + id +

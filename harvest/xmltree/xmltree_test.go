@@ -7,7 +7,7 @@ import (
 	"concordat/harvest/xmltree"
 )
 
-// TestClean: text comes in the encoding that it says, or that its bytes have, and without what XML forbids.
+// TestClean: text is decoded as declared, or as its bytes indicate, without what XML forbids.
 func TestClean(t *testing.T) {
 	for name, c := range map[string]struct{ in, encoding, want string }{
 		"latin1 declared":    {"<?xml version=\"1.0\" encoding=\"ISO-8859-1\"?><a>\xe4</a>", "", "ä"},
@@ -37,7 +37,7 @@ func TestBounds(t *testing.T) {
 	}
 }
 
-// TestPieces: text in many pieces is put together whole, in time that grows with its length.
+// TestPieces: text in many pieces is joined completely, in time that grows with its length.
 func TestPieces(t *testing.T) {
 	const pieces = 1_000_000
 	n, err := xmltree.Parse([]byte("<a>" + strings.Repeat("x<!---->", pieces) + "<b>y</b>z</a>"))

@@ -103,7 +103,7 @@ func Open(dir string) (*Backup, error) {
 	path := filepath.Join(dir, manifestName)
 	b, err := readBounded(path, maxManifest)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("%s holds no whole backup: %w", dir, concordat.ErrNotFound)
+		return nil, fmt.Errorf("%s holds no complete backup: %w", dir, concordat.ErrNotFound)
 	}
 	if err != nil {
 		return nil, err

@@ -108,7 +108,7 @@ func TestIncremental(t *testing.T) {
 	}
 }
 
-// Whatever one bit or one file does, Verify says it, and Restore refuses it.
+// Verify reports whatever happens to one bit or one file, and Restore refuses it.
 func TestDamage(t *testing.T) {
 	dir, from := t.TempDir(), t.TempDir()
 	hash := original(t, from, "one")
@@ -117,7 +117,7 @@ func TestDamage(t *testing.T) {
 	for name, c := range map[string]struct {
 		path    string
 		change  func(string) string // empty: the file goes
-		wholly  bool                // the error is of the backup as a whole
+		wholly  bool                // the error concerns the backup as a whole
 		restore error
 	}{
 		"changed": {file, func(string) string { return "One" }, false, concordat.ErrCorrupt},
@@ -157,7 +157,7 @@ func TestDamage(t *testing.T) {
 	}
 }
 
-// A backup that ends in the middle leaves the one before, and what it has copied serves the next one.
+// A backup that stops in the middle leaves the previous one, and the next one uses what it has copied.
 func TestAbandoned(t *testing.T) {
 	dir, from := t.TempDir(), t.TempDir()
 	original(t, from, "one")

@@ -168,7 +168,7 @@ func TestEncrypted(t *testing.T) {
 	}
 }
 
-// From a plain backup to an encrypted one, to other recipients and back: each replaces the one before, and nothing of it stays.
+// From a plain backup to an encrypted one, to other recipients and back: each replaces the previous one, and nothing of it stays.
 func TestEncryptionChanges(t *testing.T) {
 	dir, from := t.TempDir(), t.TempDir()
 	original(t, from, "the original")
@@ -205,7 +205,7 @@ func TestEncryptionChanges(t *testing.T) {
 	}
 }
 
-// Whatever happens to one file, Verify says it, with the identity and without, and Restore gives no such file its name.
+// Verify reports whatever happens to one file, with the identity and without, and Restore gives no such file its name.
 func TestEncryptedDamage(t *testing.T) {
 	dir, from := t.TempDir(), t.TempDir()
 	hash := original(t, from, strings.Repeat("an original of some length ", 10_000)) // several chunks
@@ -290,7 +290,7 @@ func contentsOf(t *testing.T, to crypto.Recipients, text string) string {
 	return b.String()
 }
 
-// An original that is damaged on the site's disk is backed up as it is, named, and never taken for what it should be later.
+// An original that is damaged on the site's disk is backed up as it is, named, and never mistaken later for the intact one.
 func TestDamagedOriginal(t *testing.T) {
 	to, opens := recipient(t)
 	for _, encrypted := range []bool{false, true} {

@@ -12,7 +12,7 @@ import (
 	"concordat/instance/backup"
 )
 
-// A disk that fills in the middle leaves the backup before whole.
+// A disk that fills in the middle leaves the previous backup complete.
 func TestFullDisk(t *testing.T) {
 	dir := t.TempDir()
 	if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, "size=1m"); err != nil {

@@ -23,7 +23,7 @@ import (
 
 var rewrite = flag.Bool("rewrite", false, "rewrite the table of doc/config.md")
 
-// load is loadCentral where the file and the environment are all there is.
+// load is loadCentral with only the file and the environment.
 func load(text []byte, path string, env Lookup) (*Config, error) {
 	return loadCentral(text, path, Central{}, env)
 }
@@ -89,7 +89,7 @@ func TestKeysRoundTrip(t *testing.T) {
 	}
 }
 
-// What stands here and in the packages that use it is the same.
+// The values here and in the packages that use them are the same.
 func TestAgreement(t *testing.T) {
 	if got := Default().Report.Rules.CommonAbove; got != report.DefaultCommonAbove {
 		t.Errorf("report.common_above is %d by default, in report it is %d", got, report.DefaultCommonAbove)
@@ -292,7 +292,7 @@ func TestOrigins(t *testing.T) {
 	}
 }
 
-// All faults come at once, each with its line and key.
+// All faults are reported at once, each with its line and key.
 func TestFaults(t *testing.T) {
 	path := write(t, `site:
   id: North Pole
@@ -437,7 +437,7 @@ func TestDiff(t *testing.T) {
 	}
 }
 
-// TestEncoder: an encoder is checked with all that is said of it, and a fault stands at the key that it is about.
+// TestEncoder: an encoder is checked with all its settings, and a fault is reported at the key that it concerns.
 func TestEncoder(t *testing.T) {
 	for text, want := range map[string]string{
 		"meaning: {encoder: {url: 'http://127.0.0.1:1/v1'}}":                           "",
@@ -520,7 +520,7 @@ func table() string {
 	return b.String()
 }
 
-// No text makes Load panic, and what it takes it takes again from its own rows.
+// No text makes Load panic, and what it accepts it accepts again from its own rows.
 func FuzzLoad(f *testing.F) {
 	f.Add([]byte(full))
 	f.Add([]byte("check:\n  threshold: 0.5\n"))

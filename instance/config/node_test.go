@@ -79,8 +79,8 @@ login:
 	}
 }
 
-// TestCentral: what holds on all machines lies over the file and under the environment, and of a change only what may
-// change while the site runs is taken then.
+// TestCentral: settings for all machines override the file and are overridden by the environment, and a change takes effect at once
+// only where it may while the site runs.
 func TestCentral(t *testing.T) {
 	text := "check:\n  threshold: 0.5\nquota:\n  documents: 3\nlog:\n  level: warn\ntemplates:\n  - name: x\n    sections:\n      - name: a\n        heading: b\n"
 	look := func(name string) (string, bool) { return "debug", name == "CONCORDAT_LOG_LEVEL" }

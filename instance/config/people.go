@@ -30,7 +30,7 @@ type Quota struct {
 
 // Retention says how long things are kept.
 type Retention struct {
-	Reports, Texts, Originals int // days after the check has ended; 0: for ever
+	Reports, Texts, Originals int // days after the check has ended; 0: forever
 	NoStore                   bool
 	Cited                     string // keep or withhold
 	// Accepted, Rejected and Withdrawn are the days after a decision in a shared case; 0: at once.

@@ -35,7 +35,7 @@ const (
 	maxMark   = 4096 // bytes of the last line
 )
 
-// around returns what is before and behind the signature in its line. In a table it is the first cell of a last row.
+// around returns what is before and after the signature in its line. In a table it is the first cell of a last row.
 func (f Form) around() (before, behind string) {
 	switch f {
 	case HTML:

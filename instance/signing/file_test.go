@@ -26,7 +26,7 @@ func source(t testing.TB) (*Source, *crypto.Card) {
 	return NewSource(func() (*crypto.Identity, error) { return id, nil }), card
 }
 
-// TestFile: what is signed verifies against the card; any other content, form or place of the signature does not.
+// TestFile: signed content verifies against the card; any other content, form or place of the signature does not.
 func TestFile(t *testing.T) {
 	s, card := source(t)
 	verifies := func(b []byte) bool {

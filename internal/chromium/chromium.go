@@ -17,7 +17,7 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// limit ends a test that waits for what never comes. A walk over all pages takes minutes on a busy machine.
+// limit ends a test that would otherwise wait forever. A walk over all pages takes minutes on a busy machine.
 const limit = 20 * time.Minute
 
 // Path returns the path of the Chromium of this machine, by the names that distributions give it; empty if there is none.

@@ -22,9 +22,9 @@ type Subject struct {
 	// Expire ends the node's session on the coordinator's side, as if the node had been silent; nil
 	// if that cannot be done.
 	Expire func(t *testing.T, node coord.NodeID)
-	// Cut takes the coordinator from the node, or gives it back; nil if that cannot be done.
+	// Cut separates the node from the coordinator, or reconnects it; nil if that cannot be done.
 	Cut func(t *testing.T, node coord.NodeID, cut bool)
-	// Patience is how long the suite waits for what must come; default 40 s.
+	// Patience is how long the suite waits for what must happen; default 40 s.
 	Patience time.Duration
 }
 
@@ -52,7 +52,7 @@ func state(epoch uint64, isr ...coord.NodeID) coord.State {
 	return coord.State{Epoch: epoch, ISR: isr, Replicas: isr}
 }
 
-// until receives views until one pleases.
+// until receives views until one satisfies the condition.
 func (s *suite) until(t *testing.T, c coord.Session, what string, pleases func(coord.View) bool) coord.View {
 	t.Helper()
 	timeout := time.After(s.Patience)
@@ -208,7 +208,7 @@ func live(t *testing.T, s *suite) {
 	s.until(t, b, "a told more", func(v coord.View) bool { return v.Live["a"] == n })
 	must(t, a.Close())
 	s.until(t, b, "a is gone", func(v coord.View) bool { _, there := v.Live["a"]; return !there })
-	// The same node again is another incarnation.
+	// The same node again is a different incarnation.
 	if again := s.announce(t, s.join("a"), "a"); again == me {
 		t.Errorf("incarnation %s came back", again)
 	}
@@ -228,7 +228,7 @@ func by(t *testing.T, s *suite) {
 	want(t, err, coord.ErrSession)
 }
 
-// views come to everybody, never go back, and end with the newest.
+// views reach everyone, never go back, and end with the newest.
 func views(t *testing.T, s *suite) {
 	a, b := s.join("a"), s.join("b")
 	must(t, a.Create(t.Context(), map[concordat.ShardID]coord.State{shard: state(0, "a")}))

@@ -50,7 +50,7 @@ func (c *clients) end() {
 	c.wg.Wait()
 }
 
-// pause waits and reports whether to go on.
+// pause waits and reports whether to continue.
 func (c *clients) pause(d time.Duration) bool {
 	select {
 	case <-c.stop:
@@ -60,7 +60,7 @@ func (c *clients) pause(d time.Duration) bool {
 	}
 }
 
-// pick returns a node whose process runs, as a load balancer would; cut off it may be.
+// pick returns a node whose process runs, as a load balancer would; it may be cut off.
 func (c *clients) pick(r *rand.Rand) (coord.NodeID, bool) {
 	for range 20 {
 		if n := c.p.names[r.IntN(len(c.p.names))]; !c.p.down(n) {
@@ -70,8 +70,7 @@ func (c *clients) pick(r *rand.Rand) (coord.NodeID, bool) {
 	return "", false
 }
 
-// write puts and deletes documents of its own. One of which it does not know what came of an operation it
-// leaves alone.
+// write puts and deletes its own documents. It leaves alone a document with an operation of unknown outcome.
 func (c *clients) write(number int, r *rand.Rand) {
 	var docs []string
 	revs := map[string]int{}
@@ -109,7 +108,7 @@ func (c *clients) write(number int, r *rand.Rand) {
 		}
 		c.p.h.add(e)
 		c.note(doc)
-		if e.OK && r.IntN(3) == 0 { // whoever was told may ask anywhere
+		if e.OK && r.IntN(3) == 0 { // a caller that was told may ask anywhere
 			if n, ok := c.pick(r); ok {
 				c.get(n, doc)
 			}

@@ -42,7 +42,7 @@ type run struct {
 	History string // file; empty: not kept
 }
 
-// result is a run with what came of it, one line of the file of results.
+// result is a run with its outcome, one line of the file of results.
 type result struct {
 	Run     run
 	Verdict *verdict
@@ -152,7 +152,7 @@ func outside(t *testing.T, r run) {
 	}
 }
 
-// lines passes what the child says to the test's log.
+// lines passes the child's output to the test's log.
 type lines struct {
 	t    *testing.T
 	rest string
@@ -174,7 +174,7 @@ func (l *lines) Write(b []byte) (int, error) {
 func begin(t *testing.T) {
 	go func() {
 		_, _ = io.Copy(io.Discard, os.Stdin)
-		os.Exit(3) // nobody waits any more
+		os.Exit(3) // no one waits any more
 	}()
 	if err := private(); err != nil {
 		t.Fatal(err)
@@ -263,7 +263,7 @@ func results(t *testing.T, dir string) (all []result) {
 	}
 }
 
-// report checks a history and says what came of it.
+// report checks a history and prints the outcome.
 func report(t *testing.T, all []entry) *verdict {
 	v := check(all)
 	t.Logf("%d writes acknowledged, %d unknown; %d reads, %d complete; %d documents looked up in copies: %d lost, %d resurrected, %d missed by complete answers, %d copies differ, %d other faults",
@@ -362,8 +362,8 @@ func measure(all []entry) (f figures) {
 	return f
 }
 
-// failover measures one death or halt. A write counts if it began after the fault. What lasted until the next fault is
-// not this one's alone, and is left out.
+// failover measures one death or halt. A write counts if it began after the fault. What lasted until the next fault is not caused
+// by this one alone, and is left out.
 func (f *figures) failover(e *entry, next time.Duration, acks, all []entry) {
 	first, last, longest := map[string]time.Duration{}, map[string]time.Duration{}, map[string]time.Duration{}
 	for _, a := range acks {

@@ -16,7 +16,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// TestCheck breaks histories in every way that the checker has a word for.
+// TestCheck breaks histories in every way that the checker can name.
 func TestCheck(t *testing.T) {
 	put := func(doc string, rev int, at, end int) entry {
 		return entry{Kind: "write", Doc: doc, Rev: rev, At: time.Duration(at), End: time.Duration(end), OK: true}

@@ -21,12 +21,12 @@ type entry struct {
 	Kind  string // run, write, read, fault, heal, copy, note
 	At    time.Duration
 	End   time.Duration     `json:",omitempty"`
-	Node  coord.NodeID      `json:",omitempty"` // that was asked, that is at fault, whose copy it is
+	Node  coord.NodeID      `json:",omitempty"` // that was asked, that failed, or whose copy it is
 	Shard concordat.ShardID `json:",omitempty"`
 	Err   string            `json:",omitempty"`
 
 	// Of a write: one client writes a document, one operation after the other; a delete is a revision
-	// without the document. OK: it was acknowledged. What is neither may be in force or not.
+	// without the document. OK: it was acknowledged. An operation that is neither may or may not be in force.
 	Doc    string `json:",omitempty"`
 	Rev    int    `json:",omitempty"`
 	Delete bool   `json:",omitempty"`
@@ -40,7 +40,7 @@ type entry struct {
 
 	// Of a run, a fault, a note.
 	Words string              `json:",omitempty"`
-	Leads []concordat.ShardID `json:",omitempty"` // what the node at fault is master of, as far as is known
+	Leads []concordat.ShardID `json:",omitempty"` // the shards of which the failing node is master, as far as known
 	Alone bool                `json:",omitempty"` // all had recovered from earlier faults
 }
 
@@ -104,7 +104,7 @@ type verdict struct {
 	Resurrected           int // documents that a copy has although they were deleted
 	Missed                int // complete answers that lack an acknowledged write
 	Differ                int // copies unlike the first of their shard
-	Other                 int // documents that nobody wrote, texts of another revision, an index at odds with its documents
+	Other                 int // documents that were never written, texts of another revision, an index that contradicts its documents
 	Words                 []string
 }
 
@@ -130,7 +130,7 @@ func value(e *entry) int {
 }
 
 // allowed returns what a read that lasted from until to may find: what the last write left that was
-// acknowledged before it began, or what any later one may have made of that meanwhile.
+// acknowledged before it began, or what any later one may have made of that in the meantime.
 func (w writes) allowed(from, to time.Duration) map[int]bool {
 	out := map[int]bool{0: true}
 	for i := range w {

@@ -18,8 +18,8 @@ import (
 	"concordat/cluster/coord"
 )
 
-// TestMisuse does with real processes what should not be done, under load, and looks for lost writes afterwards as
-// TestFaults does. Each has to be refused, or survived, in words.
+// TestMisuse does with real processes what should not be done, under load, and looks for lost writes afterwards as TestFaults does.
+// Each must be refused with an explanation, or survived.
 func TestMisuse(t *testing.T) {
 	if words := os.Getenv(insideEnv); words != "" {
 		misuse(t)
@@ -54,7 +54,7 @@ func misuse(t *testing.T) {
 	report(t, h.entries())
 }
 
-// said waits until the log of the node, or of another process, has all the words.
+// said waits until the log of the node, or of another process, contains all the words.
 func (p *place) said(file string, words ...string) {
 	p.t.Helper()
 	var b []byte
@@ -67,7 +67,7 @@ func (p *place) said(file string, words ...string) {
 	p.t.Errorf("%s does not say %q: %s", file, words, b[max(0, len(b)-3000):])
 }
 
-// extra runs a process that ought to be refused, and returns when it ended.
+// extra runs a process that should be refused, and returns when it ended.
 func (p *place) extra(name string, change func(*nodeSpec)) {
 	p.t.Helper()
 	pr, _ := p.spawn(name, change)
@@ -80,8 +80,8 @@ func (p *place) extra(name string, change func(*nodeSpec)) {
 	}
 }
 
-// spawn starts a process beside those of the nodes, on the machine of the first, with a folder of its own that has
-// the certificate of node d.
+// spawn starts a process in addition to those of the nodes, on the machine of the first, with its own folder that has the
+// certificate of node d.
 func (p *place) spawn(name string, change func(*nodeSpec)) (*process, nodeSpec) {
 	p.t.Helper()
 	s := p.spec("d")
@@ -94,13 +94,13 @@ func (p *place) spawn(name string, change func(*nodeSpec)) (*process, nodeSpec) 
 	return p.launch("a", b, filepath.Join(p.dir, name+".log")), s
 }
 
-// otherSite: a node of another site comes to this one's coordinator.
+// otherSite: a node of another site connects to this one's coordinator.
 func (p *place) otherSite() {
 	p.extra("site", func(s *nodeSpec) { s.Site = "elsewhere"; s.Root = "/concordat/" + string(site) })
 	p.said("site", "elsewhere", string(site))
 }
 
-// otherScheme: a node that makes fingerprints in another way.
+// otherScheme: a node that makes fingerprints differently.
 func (p *place) otherScheme() {
 	p.extra("scheme", func(s *nodeSpec) { s.Scheme = "other@1" })
 	p.said("scheme", "other@1", string(scheme))
@@ -146,8 +146,8 @@ func (p *place) movedTwice() {
 	}
 }
 
-// wiped: ZooKeeper loses its data. Nodes that run stop to take part and say why; nobody takes the empty one for a new
-// cluster, and with the old data back everything goes on.
+// wiped: ZooKeeper loses its data. Running nodes stop taking part and say why; none takes the empty one for a new cluster, and with
+// the old data back everything continues.
 func (p *place) wiped() {
 	p.t.Helper()
 	for i := range 3 {

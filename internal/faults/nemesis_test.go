@@ -27,7 +27,7 @@ type nemesis struct {
 	heals []func() // what ends the faults under way
 }
 
-// faultKinds are all faults; those that are listed twice come twice as often.
+// faultKinds are all faults; those listed twice occur twice as often.
 var faultKinds = []string{
 	"kill-master", "kill-master", "kill", "kill-two", "kill-all", "kill-everything",
 	"stop-master", "stop-master", "stop", "stop-short",
@@ -38,7 +38,7 @@ var faultKinds = []string{
 	"move",
 }
 
-// destroys reports whether the fault takes away what a copy has acknowledged: such a fault comes alone.
+// destroys reports whether the fault removes what a copy has acknowledged: such a fault is injected alone.
 func destroys(kind string) bool {
 	return strings.HasPrefix(kind, "flip") || kind == "wipe" || kind == "rollback"
 }
@@ -47,8 +47,8 @@ func (n *nemesis) between(low, high time.Duration) time.Duration { return low + 
 
 func rand64(r *rand.Rand, d time.Duration) time.Duration { return time.Duration(r.Int64N(int64(d))) }
 
-// round does one fault, lets it be for a while, and ends it. In one round of three it does not wait until
-// the cluster has recovered: the next fault meets a cluster that has not.
+// round injects one fault, waits a while, and ends it. In one round of three it does not wait for recovery, so the next fault meets
+// a cluster that has not recovered.
 func (n *nemesis) round(number int) {
 	n.p.t.Helper()
 	kind := n.kinds[n.r.IntN(len(n.kinds))]
@@ -110,7 +110,7 @@ func (n *nemesis) hold(kind string) time.Duration {
 
 func (n *nemesis) heal(f func()) { n.heals = append(n.heals, f) }
 
-// inject begins the fault and returns what else there is to say of it.
+// inject begins the fault and returns further details of it.
 func (n *nemesis) inject(kind string, node coord.NodeID, e *entry) string {
 	p := n.p
 	kill := func(nodes ...coord.NodeID) {
@@ -191,7 +191,7 @@ func (n *nemesis) zookeeper(kind string) string {
 	return fmt.Sprintf("z%d", i)
 }
 
-// cut takes away ways on the network.
+// cut interrupts connections on the network.
 func (n *nemesis) cut(kind string, node coord.NodeID) string {
 	var others []string
 	nodes, zks := []string{}, []string{"z0", "z1", "z2"}
@@ -232,7 +232,7 @@ func (n *nemesis) cut(kind string, node coord.NodeID) string {
 	return fmt.Sprintf("%v out %v in %v", others, out, in)
 }
 
-// fill leaves less room on the node's disk than it takes writes with, in half of the cases none.
+// fill leaves less room on the node's disk than writes need, in half of the cases none.
 func (n *nemesis) fill(node coord.NodeID) string {
 	home := n.p.home(node)
 	var st syscall.Statfs_t
@@ -305,7 +305,7 @@ func (n *nemesis) flip(node coord.NodeID, kind string) string {
 	return fmt.Sprintf("bit %d of %s", bit, rel)
 }
 
-// move wants a shard's copies on other nodes, if there are more nodes than copies; else in another order.
+// move assigns a shard's copies to other nodes, if there are more nodes than copies; otherwise in another order.
 func (n *nemesis) move() string {
 	shard := cluster.ShardName(n.r.IntN(n.p.layout.Shards))
 	var nodes []coord.NodeID

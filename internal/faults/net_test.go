@@ -12,9 +12,9 @@ import (
 	"testing"
 )
 
-// network is a bridge in this process's own namespace, with a namespace behind it for each machine. What
-// one machine sends to another goes to a fixed hardware address; a cut is another address, which nobody
-// has: packets vanish on the way without a word to either side, and only in that direction.
+// network is a bridge in this process's own namespace, with a namespace behind it for each machine. Each machine sends to fixed
+// hardware addresses; a cut uses an address that no machine has, so packets vanish without an error on either side, and only in
+// that direction.
 type network struct {
 	mu  sync.Mutex // guards all below
 	t   testing.TB
@@ -77,7 +77,7 @@ func newNetwork(t testing.TB, num map[string]int) *network {
 	return n
 }
 
-// set cuts the way from one machine to another, or mends it.
+// set cuts the connection from one machine to another, or restores it.
 func (n *network) set(from, to string, cut bool) {
 	if from == to {
 		return
@@ -93,7 +93,7 @@ func (n *network) set(from, to string, cut bool) {
 	}
 }
 
-// command is one that runs on the machine.
+// command returns a command that runs on the machine.
 func (n *network) command(machine string, args ...string) *exec.Cmd {
 	return exec.Command("ip", append([]string{"netns", "exec", machine}, args...)...)
 }

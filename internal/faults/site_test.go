@@ -32,7 +32,7 @@ const (
 	copies    = 3
 	diskBytes = 96 << 20 // of each node: a file system in memory
 	lowWater  = 8 << 20
-	patience  = 3 * time.Minute // until everything has to have recovered
+	patience  = 3 * time.Minute // until then everything must have recovered
 )
 
 // place is a site of several processes, each on a machine of its own.
@@ -57,7 +57,7 @@ type place struct {
 
 type process struct {
 	cmd    *exec.Cmd
-	killed bool // by us; else it is started again
+	killed bool // by us; otherwise it is started again
 	ended  chan struct{}
 }
 
@@ -117,7 +117,7 @@ func (p *place) must(err error) {
 	}
 }
 
-// found makes the cluster and begins to watch it.
+// found makes the cluster and starts watching it.
 func (p *place) found() {
 	ctx, cancel := context.WithTimeout(p.t.Context(), time.Minute)
 	defer cancel()
@@ -129,7 +129,7 @@ func (p *place) found() {
 	p.follow()
 }
 
-// observe begins to watch anew, after the coordinator was another.
+// observe starts watching again, after the coordinator has changed.
 func (p *place) observe() {
 	ctx, cancel := context.WithTimeout(p.t.Context(), time.Minute)
 	defer cancel()
@@ -201,7 +201,7 @@ func (p *place) launch(n coord.NodeID, spec []byte, logTo string) *process {
 	pr := &process{cmd: cmd, ended: make(chan struct{})}
 	go func() {
 		_ = cmd.Wait()  // its state says
-		_ = log.Close() // lines that are lost are nobody's loss
+		_ = log.Close() // lost lines do no harm
 		close(pr.ended)
 	}()
 	return pr
@@ -234,7 +234,7 @@ func (p *place) start(n coord.NodeID) {
 	}()
 }
 
-// kill ends the process without a word.
+// kill ends the process without warning.
 func (p *place) kill(n coord.NodeID) {
 	p.mu.Lock()
 	pr := p.running[n]
@@ -250,7 +250,7 @@ func (p *place) kill(n coord.NodeID) {
 	}
 }
 
-// hang stops the process, or lets it go on.
+// hang stops the process, or lets it continue.
 func (p *place) hang(n coord.NodeID, stop bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -286,7 +286,7 @@ func (p *place) settled(v *coord.View) bool {
 	return true
 }
 
-// sound reports whether each node says itself that its copies have everything. The coordinator may not know yet that
+// sound reports whether each node itself says that its copies have everything. The coordinator may not know yet that
 // a process died.
 func (p *place) sound(v *coord.View) bool {
 	if !p.watch.Online() {
@@ -333,7 +333,7 @@ func (p *place) settle() {
 	}
 }
 
-// lament says what is known of a cluster that does not recover.
+// lament describes a cluster that does not recover.
 func (p *place) lament(v *coord.View) {
 	for n := range v.Live {
 		p.t.Logf("live: %s", n)
@@ -386,7 +386,7 @@ func (p *place) shardsOf(n coord.NodeID) (out []concordat.ShardID) {
 
 var errGone = errors.New("no such document")
 
-// ask sends a question to a node. An error other than errGone means that nobody knows what came of it.
+// ask sends a question to a node. An error other than errGone means that the outcome is unknown.
 func (p *place) ask(n coord.NodeID, path string, form url.Values, wait time.Duration, out any) error {
 	form.Set("wait", wait.String())
 	ctx, cancel := context.WithTimeout(context.Background(), wait+2*time.Second)
@@ -414,7 +414,7 @@ func (p *place) ask(n coord.NodeID, path string, form url.Values, wait time.Dura
 	return json.Unmarshal(b, out)
 }
 
-// collect reads every copy by itself, when all have come to the last record.
+// collect reads every copy separately, once all have reached the last record.
 func (p *place) collect() {
 	p.t.Helper()
 	p.settle()

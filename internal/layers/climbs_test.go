@@ -39,7 +39,7 @@ func TestClimbs(t *testing.T) {
 	}
 }
 
-// fileCalls returns, of each file of a package, the other files of it whose functions are called on the way from a method.
+// fileCalls returns, for each file of a package, the other files whose functions are called on the way from a method.
 // Other packages are not read, so it misses what is called on values that they return.
 func fileCalls(t *testing.T, dir, method string) map[string][]string {
 	t.Helper()

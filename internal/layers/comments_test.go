@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// padded are ways of writing a comment that hide its noun, with the cure.
+// padded are ways of writing a comment that hide its noun, with a remedy.
 var padded = map[*regexp.Regexp]string{
 	regexp.MustCompile(`\b[Ii]s what\b`):      "name the thing: \"X is the Y of Z\"",
 	regexp.MustCompile(`\b[Aa]re what\b`):     "name the things: \"X are the Y of Z\"",
@@ -55,7 +55,7 @@ func TestComments(t *testing.T) {
 	}
 }
 
-// paddedIn returns the padded phrases of a comment, each with its cure.
+// paddedIn returns the padded phrases of a comment, each with its remedy.
 func paddedIn(c *ast.CommentGroup) (out []string) {
 	prose := strings.Join(strings.Fields(c.Text()), " ") // a phrase may be broken over two lines
 	for pattern, cure := range padded {
@@ -72,7 +72,7 @@ var (
 )
 
 // TestFirstFiles: each top-level folder with Go in it has a doc.go that says where to begin, and the files that package comments
-// name are there.
+// name exist.
 func TestFirstFiles(t *testing.T) {
 	begins := map[string]bool{}
 	for _, f := range sources(t) {

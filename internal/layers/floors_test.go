@@ -37,7 +37,7 @@ func floors(t *testing.T) map[string]int {
 	return out
 }
 
-// TestFloors: every package stands on a floor of the figure in doc/develop.md, and imports none from a floor above.
+// TestFloors: every package is on a floor of the figure in doc/develop.md, and imports none from a floor above.
 func TestFloors(t *testing.T) {
 	floor := floors(t)
 	seen := map[string]bool{}

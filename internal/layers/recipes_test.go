@@ -22,7 +22,7 @@ var recipes = map[string]int{
 
 var quotedPath = regexp.MustCompile("`([a-z][A-Za-z0-9_.-]*/[A-Za-z0-9_./-]*)`")
 
-// TestRecipes checks that each recipe of CONTRIBUTING.md is there and that every file and folder it names exists.
+// TestRecipes checks that each recipe of CONTRIBUTING.md is present and that every file and folder it names exists.
 func TestRecipes(t *testing.T) {
 	root := filepath.Join("..", "..")
 	text, err := os.ReadFile(filepath.Join(root, "CONTRIBUTING.md"))

@@ -14,7 +14,7 @@ import (
 // maxRuleFiles is the number of Go files and templates that may name one rule: its row of the table, and where it is applied.
 const maxRuleFiles = 4
 
-// TestRuleFiles: a rule of what counts is declared in one file, and no command, page, API or configuration names it. Whatever names
+// TestRuleFiles: a rule for what counts is declared in one file, and no command, page, API or configuration names it. Whatever names
 // its field, its name in JSON, its flag or its label is counted.
 func TestRuleFiles(t *testing.T) {
 	all := sources(t)

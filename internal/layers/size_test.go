@@ -42,7 +42,7 @@ var (
 	}
 )
 
-// TestReach: no value is a hub. What one value can do, and what an interface asks of another, is small enough to be known.
+// TestReach: no value is a hub. The methods of one value, and those that an interface requires, are few enough to be known.
 func TestReach(t *testing.T) {
 	types := typesOf(sources(t))
 	used := map[string]bool{}
@@ -160,7 +160,7 @@ func typesOf(all []source) map[string]*declared {
 	return out
 }
 
-// TestTestsBesideCode: a large folder is proved by tests in it.
+// TestTestsBesideCode: a large folder is tested by tests in it.
 func TestTestsBesideCode(t *testing.T) {
 	length := func(path string) int {
 		text, err := os.ReadFile(filepath.Join("../..", path))

@@ -27,7 +27,7 @@ var (
 	pathForm  = regexp.MustCompile(`^([a-z][a-z/-]*)\.([A-Za-z]\w*)$`)
 )
 
-// walks reads the figures of doc/develop.md that stand under a heading "A ...".
+// walks reads the figures of doc/develop.md under a heading "A ...".
 func walks(t *testing.T) (out []*walk) {
 	t.Helper()
 	text, err := os.ReadFile("../../doc/develop.md")
@@ -66,7 +66,7 @@ func walks(t *testing.T) (out []*walk) {
 	return out
 }
 
-// bodies are the functions of a package by name; those of one name, of several types, stand together.
+// bodies are the functions of a package by name; those of one name, of several types, are together.
 type bodies map[string][]*ast.FuncDecl
 
 // reaches reports whether the function names the other one, in its own body or in one that it reaches within the package.
@@ -97,7 +97,7 @@ func (b bodies) reaches(from, to string) bool {
 	return false
 }
 
-// TestWalks: the functions in the walks of doc/develop.md exist, and each reaches the next as its arrow says.
+// TestWalks: the functions in the walks of doc/develop.md exist, and each reaches the next as its arrow shows.
 func TestWalks(t *testing.T) {
 	functions, imports := map[string]bodies{}, map[string][]string{}
 	for _, f := range sources(t) {

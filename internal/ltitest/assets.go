@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// Put keeps a file and returns the asset that a notice names.
+// Put stores a file and returns the asset that a notice names.
 func (p *Platform) Put(id, name string, content []byte) map[string]any {
 	p.with(func() { p.files[id] = content })
 	sum := sha256.Sum256(content)
@@ -90,7 +90,7 @@ func (r Report) wrong() string {
 	return ""
 }
 
-// Reports returns the reports of an asset as they came.
+// Reports returns the reports of an asset in order of arrival.
 func (p *Platform) Reports(asset string) []Report {
 	p.mu.Lock()
 	defer p.mu.Unlock()

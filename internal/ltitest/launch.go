@@ -69,10 +69,10 @@ func (p *Platform) auth(rw http.ResponseWriter, r *http.Request) {
 
 var page = template.Must(template.New("").Parse(`<!doctype html><title>platform</title><form method="post" action="{{index . 0}}"><input type="hidden" name="state" value="{{index . 1}}"><input type="hidden" name="id_token" value="{{index . 2}}"></form><script>document.forms[0].submit()</script>`))
 
-// Next says what the next launch claims, for a browser that goes by itself to LoginAt.
+// Next sets the claims of the next launch, for a browser that goes to LoginAt by itself.
 func (p *Platform) Next(claims map[string]any) { p.with(func() { p.pending = claims }) }
 
-// LoginAt is where a browser begins a launch.
+// LoginAt is where a browser starts a launch.
 func (p *Platform) LoginAt(loginURL string) string {
 	return loginURL + "?" + url.Values{"iss": {p.URL}, "login_hint": {"user-7"}, "lti_message_hint": {"m"}, "client_id": {Client}}.Encode()
 }

@@ -1,5 +1,5 @@
-// Package ltitest is a learning platform for tests: it speaks LTI 1.3 over real HTTP with real
-// signatures, hands out files and takes reports, and lies when a test wants it to.
+// Package ltitest is a learning platform for tests: it speaks LTI 1.3 over real HTTP with real signatures, serves files and accepts
+// reports, and lies when a test asks for it.
 package ltitest
 
 import (
@@ -22,7 +22,7 @@ import (
 	"github.com/go-jose/go-jose/v4/jwt"
 )
 
-// Client and Deployment are how the platform knows the tool.
+// Client and Deployment are the ids by which the platform knows the tool.
 const (
 	Client     = "client-1"
 	Deployment = "1"
@@ -44,7 +44,7 @@ type Platform struct {
 	toolURL string // where the tool's keys are
 	files   map[string][]byte
 	reports []Report
-	changed chan struct{} // closed and made anew with every report
+	changed chan struct{} // closed and replaced with every report
 	tokens  map[string][]string
 	handler map[string]string // by type of notice
 	failing map[string]int    // how often a path still answers 503
@@ -92,7 +92,7 @@ func New(t testing.TB) *Platform {
 // AuthURL is where browsers sign in.
 func (p *Platform) AuthURL() string { return p.URL + "/auth" }
 
-// TokenURL is where tokens are had.
+// TokenURL is where tokens are issued.
 func (p *Platform) TokenURL() string { return p.URL + "/token" }
 
 // KeysURL is where the platform's keys are.
@@ -116,13 +116,13 @@ func (p *Platform) Rotate(kid string) {
 	p.with(func() { p.key, p.kid = k, kid })
 }
 
-// Fail lets the next n requests of a path fail.
+// Fail makes the next n requests for a path fail.
 func (p *Platform) Fail(path string, n int) { p.with(func() { p.failing[path] = n }) }
 
-// Move lets the address of a file redirect.
+// Move makes the address of a file redirect.
 func (p *Platform) Move(id, to string) { p.with(func() { p.moved[id] = to }) }
 
-// Requests returns how often a path was asked for.
+// Requests returns how often a path was requested.
 func (p *Platform) Requests(path string) int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -163,7 +163,7 @@ func SignWith(t testing.TB, key *rsa.PrivateKey, kid string, claims map[string]a
 	return raw
 }
 
-// Claims returns the claims of every message, overridden by more; a nil value takes one out.
+// Claims returns the claims of every message, overridden by more; a nil value removes one.
 func (p *Platform) Claims(more map[string]any) map[string]any {
 	c := map[string]any{"iss": p.URL, "aud": Client, "iat": time.Now().Unix(), "exp": time.Now().Add(5 * time.Minute).Unix(),
 		"nonce":            rand.Text(),
@@ -251,7 +251,7 @@ func (p *Platform) FromTool(ctx context.Context, raw string, claims any) error {
 	return t.Claims(keys[0], claims)
 }
 
-// RevokeTokens lets no token that was handed out be good any more.
+// RevokeTokens invalidates all tokens that were issued.
 func (p *Platform) RevokeTokens() { p.with(func() { clear(p.tokens) }) }
 
 func (p *Platform) allowed(rw http.ResponseWriter, r *http.Request, scope string) bool {
@@ -288,7 +288,7 @@ func (p *Platform) Handler(notice string) string {
 	return p.handler[notice]
 }
 
-// Submission returns the claims of a notice that files were handed in by a learner.
+// Submission returns the claims of a notice that files were submitted by a learner.
 func (p *Platform) Submission(learner string, more map[string]any, assets ...map[string]any) map[string]any {
 	c := p.Claims(map[string]any{
 		"/notice": map[string]any{"id": rand.Text(), "type": "LtiAssetProcessorSubmissionNotice",

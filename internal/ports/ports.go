@@ -1,5 +1,5 @@
-// Package ports gives tests ports of loopback for programs that must be told where to listen before they start. They are still free
-// then, and after a program was killed and starts again: the system gives them to nobody by itself.
+// Package ports gives tests ports of loopback for programs that must be told where to listen before they start. They stay free even
+// after a program was killed and starts again, because the system never assigns them by itself.
 package ports
 
 import (
@@ -36,7 +36,7 @@ func Take(n int) (ports []int, release func(), err error) {
 		from := first + (os.Getpid()+i)%blocks*block
 		guard, err := listen(from)
 		if err != nil {
-			continue // somebody else's
+			continue // someone else's
 		}
 		for p := from + 1; p <= from+n; p++ {
 			var l net.Listener

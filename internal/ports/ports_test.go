@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestFree: ports that were taken are given to nobody else, though nobody listens there, until they are given back.
+// TestFree: ports that were taken are not handed out again until they are returned, even if nothing listens there.
 func TestFree(t *testing.T) {
 	seen := map[int]bool{}
 	for range 30 {

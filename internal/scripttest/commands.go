@@ -211,8 +211,8 @@ var (
 	giving = regexp.MustCompile(`^stdin (.*)$`)
 )
 
-// within rewrites a script so that one process runs its commands of a program, but for those that serve or go on behind it. What is to
-// be a process of its own is called by "exec env concordat".
+// within rewrites a script so that one process runs its commands of a program, but for those that serve or continue behind it. What
+// is to be a process of its own is called by "exec env concordat".
 func within(script string) string {
 	commands, files, _ := strings.Cut(script, "\n-- ")
 	lines := strings.Split(commands, "\n")

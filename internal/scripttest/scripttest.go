@@ -39,7 +39,7 @@ const rest = "# rest: "
 // others (package suite), and with testing.Short only those that serve a site. Beside the commands of testscript they have
 //
 //	exec concordat ...   runs in a process that runs all such commands of the script, if TestMain calls [Commands]; one that serves
-//	                     or goes on in the background (&) has a process of its own, and so has "exec env concordat ..."
+//	                     or continues in the background (&) has a process of its own, and so has "exec env concordat ..."
 //	exits N COMMAND...   run a command and want exit code N
 //	json [!] KEY=VALUE...    want a JSON value on stdout in which all the keys have these values
 //	field FILE KEY=VALUE KEY NAME   set the variable NAME from the JSON value in FILE that matches

@@ -51,8 +51,8 @@ func TestScripts(t *testing.T) {
 	Run(t, "testdata/script", nil)
 }
 
-// TestWithin: a command that serves or goes on in the background gets a process of its own, as does one that asks for it; the files of a
-// script stay as they are.
+// TestWithin: a command that serves or continues in the background gets a process of its own, as does one that asks for it; the
+// files of a script stay as they are.
 func TestWithin(t *testing.T) {
 	t.Parallel()
 	for line, want := range map[string]string{

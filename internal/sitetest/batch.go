@@ -102,7 +102,7 @@ func (b *BatchParts) Run(t *testing.T) *batch.View {
 	return b.View(t)
 }
 
-// View reads the batch as it stands.
+// View reads the batch as it is.
 func (b *BatchParts) View(t *testing.T) *batch.View {
 	t.Helper()
 	v, err := batch.Open(t.Context(), b.Store, b.BatchID)

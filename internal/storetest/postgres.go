@@ -144,7 +144,7 @@ func startServer() (*Server, error) {
 }
 
 // serverUser returns the user that the server runs as under root: postgres, which its package creates, else
-// nobody.
+// no one.
 func serverUser() (*syscall.Credential, error) {
 	for _, name := range []string{"postgres", "nobody"} {
 		out, err := exec.Command("id", "-u", name).Output()
@@ -209,7 +209,7 @@ func (s *Server) Start() error {
 		if err := db.PingContext(context.Background()); err == nil {
 			return nil
 		}
-		time.Sleep(10 * time.Millisecond) // it tells nobody when it is ready
+		time.Sleep(10 * time.Millisecond) // it does not announce when it is ready
 	}
 }
 

@@ -192,7 +192,7 @@ func (e *Ensemble) factory() string {
 }
 
 // Ask sends a four-letter command to server i; "" if it does not answer within five seconds: a server that
-// starts may leave the connection open for ever.
+// starts may leave the connection open forever.
 func (e *Ensemble) Ask(i int, command string) string {
 	c, err := net.DialTimeout("tcp", e.Addresses()[i], 5*time.Second)
 	if err != nil {
@@ -242,7 +242,7 @@ func (e *Ensemble) Kill(i int) {
 	s.process = nil
 }
 
-// Pause stops server i as if it hung: its connections stay. Resume lets it go on.
+// Pause stops server i as if it hung: its connections stay. Resume lets it continue.
 func (e *Ensemble) Pause(i int) { e.signal(i, syscall.SIGSTOP) }
 
 // Resume is the inverse of Pause.

@@ -26,7 +26,7 @@ const described = `{"paths": {"/api/v1/things/{id}": {
 	"put": {"x-concordat-roles": ["administrator"], "x-concordat-scope": "check", "requestBody": {"content": {"application/json": {"schema": {"$ref": "#/components/schemas/Thing"}}}}}}},
 	"components": {"schemas": {"Thing": {"properties": {"words": {"type": "array", "items": {"type": "string"}}, "n": {"type": "integer"}}}}}}`
 
-// against returns a target whose API answers calls of things with h, as a site would but for the faults of h.
+// against returns a target whose API answers calls of things with h, like a site except for the faults of h.
 func against(t *testing.T, h http.HandlerFunc) *target {
 	t.Helper()
 	mux := http.NewServeMux()
@@ -63,7 +63,7 @@ func faultsOf(t *testing.T, x *target, f func(context.Context, *target, *result)
 	return &r
 }
 
-// TestBodies: a site that refuses bodies briefly holds; one that echoes them, takes them, breaks or is slow does not.
+// TestBodies: a site that briefly refuses bodies passes; one that echoes them, accepts them, breaks or is slow does not.
 func TestBodies(t *testing.T) {
 	refuse := func(w http.ResponseWriter, _ []byte) { w.WriteHeader(http.StatusUnprocessableEntity) }
 	for name, c := range map[string]struct {
@@ -101,14 +101,14 @@ func TestBodies(t *testing.T) {
 	}
 }
 
-// TestTimeOver: an attack that hangs is cut short, is no finding, and is not said to have held; those behind it have their time. One
-// that ends has nothing of this, nor one that found something before.
+// TestTimeOver: an attack that hangs is cut short, is not a finding, and is not reported as withstood; those after it have their
+// time. None of this applies to one that ends, nor to one that had found something before.
 func TestTimeOver(t *testing.T) {
 	for _, c := range []struct {
 		name    string
 		hangs   func(r *http.Request) bool
 		answers int
-		words   []string // at the heads of the lines of rights, hooks and bodies
+		words   []string // at the beginnings of the lines on rights, hooks and bodies
 		want    error
 	}{
 		{"nothing hangs", func(*http.Request) bool { return false }, 401, []string{"held", "held", "held"}, nil},
@@ -126,7 +126,7 @@ func TestTimeOver(t *testing.T) {
 			[]string{"cut short", "held", "NOT HELD"}, nil},
 	} {
 		x := against(t, func(w http.ResponseWriter, r *http.Request) {
-			_, _ = io.Copy(io.Discard, r.Body) // else the server does not notice that the caller has gone
+			_, _ = io.Copy(io.Discard, r.Body) // otherwise the server does not notice that the caller has gone
 			if c.hangs(r) {
 				<-r.Context().Done()
 			}
@@ -154,7 +154,7 @@ func TestTimeOver(t *testing.T) {
 	}
 }
 
-// TestPlan: each attack has its share whatever those before it took, and more if they took less.
+// TestPlan: each attack has its share whatever those before it used, and more if they used less.
 func TestPlan(t *testing.T) {
 	p := plan{lasts: 100 * time.Second, shares: []float64{0.1, 0.2, 0.1, 0.1}} // half of what all have: -only
 	for i, step := range []struct{ has, took time.Duration }{{20, 50}, {40, 10}, {35, 35}, {35, 0}} {
@@ -165,7 +165,7 @@ func TestPlan(t *testing.T) {
 	}
 }
 
-// TestRights: a site that lets a token to read write does not hold.
+// TestRights: a site that lets a read-only token write does not pass.
 func TestRights(t *testing.T) {
 	for name, c := range map[string]struct {
 		lets func(r *http.Request) bool
@@ -186,7 +186,7 @@ func TestRights(t *testing.T) {
 	}
 }
 
-// TestSearch finds a word as it stands, in a frame of zstd and in a block of snappy with other bytes around it, and no
+// TestSearch finds a word in plain bytes, in a frame of zstd and in a block of snappy with other bytes around it, and no
 // other word.
 func TestSearch(t *testing.T) {
 	dir := t.TempDir()
@@ -230,7 +230,7 @@ func TestUnsnap(t *testing.T) {
 	}
 }
 
-// TestFilesAreFiles: the archives and documents that are handed in can be read, so that it is their content that is tried.
+// TestFilesAreFiles: the archives and documents that are submitted are readable, so that it is their content that is tried.
 func TestFilesAreFiles(t *testing.T) {
 	b, err := nested(3, 2)
 	if err != nil {
@@ -260,7 +260,7 @@ func TestFilesAreFiles(t *testing.T) {
 	}
 }
 
-// TestCheckSite: only the address of a site is taken.
+// TestCheckSite: only the address of a site is accepted.
 func TestCheckSite(t *testing.T) {
 	for s, good := range map[string]bool{
 		"https://check.example.edu": true, "http://127.0.0.1:8420/": true, "": false, "check.example.edu": false, "ftp://x": false,

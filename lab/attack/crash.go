@@ -138,7 +138,7 @@ func (t *target) crashRound(ctx context.Context, r *result, round int) error {
 	return nil
 }
 
-// killWhileAdding adds the files one by one, submits one as a check meanwhile, and kills the site in the middle. It returns
+// killWhileAdding adds the files one by one, submits one as a check in the meantime, and kills the site in the middle. It returns
 // what was acknowledged.
 func (t *target) killWhileAdding(ctx context.Context, r *result, files map[string][]byte) map[string]bool {
 	var mu sync.Mutex

@@ -188,7 +188,7 @@ func (t *target) mutated(n int) (string, []byte, error) {
 	return fmt.Sprintf("mutated-%d.%s", n, kind), b, err
 }
 
-// attackFiles submits hostile files as checks, then mutated ones until its time is over.
+// attackFiles submits hostile files as checks, then mutated ones until its time is up.
 func attackFiles(ctx context.Context, t *target, r *result) error {
 	word := t.word()
 	secret := filepath.Join(t.dir, "secret")

@@ -17,7 +17,7 @@ const (
 	maxOfAddress           = 50
 	maxOfAccount           = 100
 
-	// The limits of what signing in may take someone else meanwhile: a second or, on a busy machine, several times what it
+	// The limits of what signing in may take someone else in the meantime: a second or, on a busy machine, several times what it
 	// takes alone.
 	signInTime  = time.Second
 	signInTimes = 4

@@ -38,7 +38,7 @@ type options struct {
 	seed            uint64
 	only            string
 	keep            bool
-	grace           time.Duration // time for an attack to finish what it has begun when its time is over; 0: underWay
+	grace           time.Duration // time for an attack to finish what it has begun when its time is up; 0: underWay
 }
 
 func main() {
@@ -134,7 +134,7 @@ func each[T any](t *target, r *result, all []T, try func(T) error) error {
 	return nil
 }
 
-// underWay is how long an attack may take to finish what it has begun when its time is over.
+// underWay is how long an attack may take to finish what it has begun when its time is up.
 const underWay = 2 * time.Minute
 
 // errTime: some attacks did not have time to finish. What they did not try is not reported as held.

@@ -20,7 +20,7 @@ const (
 	slowLines = "POST /login HTTP/1.1\r\nHost: x\r\nContent-Type: application/x-www-form-urlencoded\r\nContent-Length: 4000000\r\n\r\nn"
 )
 
-// attackSlow opens connections that send an endless form, endless headers, or nothing, and checks that the site works meanwhile
+// attackSlow opens connections that send an endless form, endless headers, or nothing, and checks that the site works in the meantime
 // and ends them.
 func attackSlow(ctx context.Context, t *target, r *result) error {
 	n := maxSlow

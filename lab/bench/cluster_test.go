@@ -2,7 +2,7 @@ package bench
 
 import "testing"
 
-// TestCluster: what a site of several nodes takes in is found through all of them.
+// TestCluster: documents added to a site of several nodes are found through all of them.
 func TestCluster(t *testing.T) {
 	sizes := []int{}
 	o := ClusterOptions{Nodes: 3, Shards: 2, Copies: 2, Sizes: []int{1000, 2000}, Questions: 200, Writers: 2, Seed: 1}
@@ -18,7 +18,7 @@ func TestCluster(t *testing.T) {
 	}
 }
 
-// TestOccupancy: the simulated buckets hold what Poisson's law says.
+// TestOccupancy: the simulated buckets are filled as Poisson's law predicts.
 func TestOccupancy(t *testing.T) {
 	r := Occupancy(1<<20, 2, 1)
 	if r.Mean != 0.5 || r.Candidates < 1.4 || r.Candidates > 1.6 || r.Max < 5 || r.Max > 12 {

@@ -24,7 +24,7 @@ type GrowthResult struct {
 	Build     float64 `json:"sentences_per_cpu_second"` // bulk, merged
 	Bytes     float64 `json:"bytes_per_sentence"`       // on disk
 	Open      float64 `json:"open_cpu_s"`               // the index opened and its table derived
-	OpenPeak  float64 `json:"open_peak_mb"`             // largest resident size meanwhile, without the bench's own
+	OpenPeak  float64 `json:"open_peak_mb"`             // largest resident size in the meantime, without the bench's own
 	Close     float64 `json:"close_cpu_s"`              // closed, the table kept
 	Kept      float64 `json:"kept_bytes_per_sentence"`  // size of it
 	Warm      float64 `json:"warm_cpu_s"`               // opened again with it

@@ -37,7 +37,7 @@ func TestGrowth(t *testing.T) {
 	}
 }
 
-// TestIngest: all sentences go through all stages.
+// TestIngest: all sentences pass through all stages.
 func TestIngest(t *testing.T) {
 	w := newWriter(1)
 	files := []File{{Name: "a.txt", Data: []byte(strings.Join(w.document(1, 50), "\n"))},

@@ -23,7 +23,7 @@ func TestJoin(t *testing.T) {
 // BenchmarkJoin joins two libraries of a million sentences each.
 func BenchmarkJoin(b *testing.B) {
 	var own, table float64
-	for b.Loop() { // making the libraries is in ns/op, not in what is reported
+	for b.Loop() { // building the libraries is included in ns/op, but not in the reported figures
 		r, err := Join(1_000_000, 1, concordat.ProbeExact, screen.Candidates)
 		if err != nil {
 			b.Fatal(err)

@@ -51,11 +51,11 @@ type WebResult struct {
 	Bytes    int64   `json:"bytes"`      // of all answers
 	Open     int     `json:"most_open"`  // checks that waited or ran at once
 	Events   int64   `json:"events"`     // that streams reported
-	Uploads  int     `json:"uploads"`    // that were accepted meanwhile
+	Uploads  int     `json:"uploads"`    // that were accepted in the meantime
 	Memory   float64 `json:"memory_mb"`  // resident at the end
 	Peak     float64 `json:"peak_mb"`    // resident at most, since the process began
 	Took     float64 `json:"took_s"`     // by the clock
-	Checked  int     `json:"checked"`    // checks that ended meanwhile
+	Checked  int     `json:"checked"`    // checks that ended in the meantime
 	Total    float64 `json:"cpu_used_s"` // processor time of all of it
 }
 

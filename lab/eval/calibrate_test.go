@@ -31,7 +31,7 @@ func TestWilson(t *testing.T) {
 // calibration is one run over the development corpora.
 type calibration struct {
 	t   *testing.T
-	nth int // of the large corpora every nth document
+	nth int // every nth document of the large corpora
 	all []Scored
 }
 
@@ -48,9 +48,9 @@ func (c *calibration) bench(library []Doc) *Bench {
 	return b
 }
 
-// shared holds the long runs of words of the library's texts. It defines "no reuse" independently of the measured
-// method. A text without a run of twelve words, or of 24 Chinese characters, in common with the library is clean;
-// one with such a run is set aside, since a template or a real copy may be behind it.
+// shared holds the long runs of words of the library's texts. It defines "no reuse" independently of the measured method. A text
+// without a run of twelve words, or of 24 Chinese characters, in common with the library is clean; one with such a run is set
+// aside, since the cause may be a template or a real copy.
 type shared map[uint64]bool
 
 const runWords, runHan = 12, 24
@@ -98,8 +98,7 @@ func (s shared) has(text string) (found bool) {
 	return found
 }
 
-// clean scores a document that was made without reuse, unless it shares a run with the library: then it
-// is a class of its own.
+// clean scores a document that was made without reuse, unless it shares a run with the library: then it forms a class of its own.
 func (c *calibration) clean(b *Bench, s shared, group, class string, d Doc) {
 	c.t.Helper()
 	if s.has(d.Text) {
@@ -146,8 +145,8 @@ func (c *calibration) answers() {
 	}
 }
 
-// pan scores suspicious documents of PAN 2013 among all sources, by how much of them is annotated, and
-// academic texts against the same sources, with which they have nothing to do.
+// pan scores suspicious documents of PAN 2013 against all sources, by how much of them is annotated, and academic texts against the
+// same sources, with which they have nothing to do.
 func (c *calibration) pan() {
 	var library, susp []Doc
 	copied := map[string][]Annotation{}
@@ -246,8 +245,8 @@ func (c *calibration) reviews() {
 	}
 }
 
-// chinese scores dated versions of laws, chapters that take over another history, and modern histories
-// against laws, with which they have nothing to do.
+// chinese scores dated versions of laws, chapters that adopt another history, and modern histories against laws, with which they
+// have nothing to do.
 func (c *calibration) chinese() {
 	texts := map[string]string{}
 	var laws []Doc
@@ -344,7 +343,7 @@ func (c *calibration) forms() {
 	}
 }
 
-// form notes the score of a document of a scenario.
+// form records the score of a document of a scenario.
 func (c *calibration) form(s *innocentScenario, way, name string, rep *report.Report, err error) {
 	c.t.Helper()
 	if err != nil {
@@ -404,9 +403,9 @@ func (c *calibration) machine() {
 	}
 }
 
-// TestCalibration measures what a document score means: its distribution over documents with and
-// without reuse (doc/evaluation/score.md). CONCORDAT_EVAL=all takes all documents, some minutes of
-// processor time; otherwise one of forty is taken.
+// TestCalibration measures what a document score means: its distribution over documents with and without reuse
+// (doc/evaluation/score.md). CONCORDAT_EVAL=all uses all documents, which takes some minutes of processor time; otherwise one of
+// forty is used.
 func TestCalibration(t *testing.T) {
 	suite.Rest(t, "evaluation on whole corpora")
 	c := &calibration{t: t, nth: 40}
@@ -466,8 +465,7 @@ func classesOf(r ScoreRow) [][2]string {
 	return [][2]string{{language, "reworded"}}
 }
 
-// agrees fails where what reports say of the document score is not what was measured, within two
-// documents of a hundred.
+// agrees fails if what reports say of the document score differs from what was measured by more than two documents in a hundred.
 func agrees(t *testing.T, rows []ScoreRow) {
 	t.Helper()
 	type kind struct {

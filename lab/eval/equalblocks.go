@@ -6,7 +6,7 @@ import "slices"
 type equalBlock struct{ a, b, n int }
 
 // equalBlocks returns the equal blocks of two sequences, in order on both sides: the longest one, the first of
-// several, and in the same way those before and behind it (Ratcliff and Metzener 1988). Blocks that touch on
+// several, and in the same way those before and after it (Ratcliff and Metzener 1988). Blocks that touch on
 // both sides are one. It keeps both sequences in memory; time grows with the number of pairs of equal elements.
 func equalBlocks[T comparable](a, b []T) []equalBlock {
 	at := map[T][]int{}
@@ -48,7 +48,7 @@ type blockFinder[T comparable] struct {
 	a  []T
 	at map[T][]int
 	// here and before are the lengths of the blocks that end at an element of the first sequence, and at the
-	// one before it, by the element of the second sequence behind them. All are 0 between calls.
+	// one before it, by the element of the second sequence after them. All are 0 between calls.
 	here, before []int
 }
 

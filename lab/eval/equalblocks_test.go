@@ -24,7 +24,7 @@ func TestEqualBlocks(t *testing.T) {
 	}
 }
 
-// allBlocks is equalBlocks by its definition, without joining.
+// allBlocks is equalBlocks by definition, without joining.
 func allBlocks(a, b []byte, offsetA, offsetB int) []equalBlock {
 	var best equalBlock
 	for i := range a {

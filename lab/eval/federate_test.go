@@ -40,8 +40,7 @@ func (w words) text(sentences int) string {
 	return strings.Join(out, "\n\n")
 }
 
-// TestFederate: over the real protocol sites together find what one finds that has everything, and
-// alone they find less.
+// TestFederate: over the real protocol, sites together find what a single one with everything finds, and alone they find less.
 func TestFederate(t *testing.T) {
 	w := words{rand.New(rand.NewPCG(7, 7))}
 	o := eval.FederateOptions{Dir: t.TempDir(), Truth: map[[2]string]bool{}, Outline: concordat.OutlineWords}
@@ -73,7 +72,7 @@ func TestFederate(t *testing.T) {
 
 // BenchmarkFederatedCheck measures a check of 200 sentences at a site of 20,000 sentences: alone, with
 // three partners of 100,000 sentences each over loopback and one round trip, and with outlines and
-// edges. The metric cpu-ns/op is that of the process, so of all sites together.
+// edges. The metric cpu-ns/op is that of the process, and thus of all sites together.
 func BenchmarkFederatedCheck(b *testing.B) {
 	ctx := b.Context()
 	w := words{rand.New(rand.NewPCG(1, 2))}

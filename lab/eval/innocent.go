@@ -20,7 +20,7 @@ const (
 	maxFalse10  = 0.001 // of the pairs, listed at a share of 0.1; none may be at 0.3
 	maxOver     = 0.01  // of the letters of the median document, covered and not copied
 	worstOver   = 0.03  // of those of any document
-	worstAlien  = 0.01  // of those of any document, covered and shared with nobody
+	worstAlien  = 0.01  // of the letters of any document, those that are covered although no other document has them
 	leastCopied = 0.95  // of the letters that were really copied, covered
 	// leastCopiedTemplate is the same for scenarios with a template. For a text that a person revised, the truth names whole
 	// paragraphs of the source, half of which went into the revision (doc/evaluation/innocent.md).
@@ -106,8 +106,7 @@ func (r *run) innocentRows(jobs []innocentJob) ([]*innocentRow, error) {
 // cost estimates how long a job takes.
 func (j innocentJob) cost() int { return cmp.Or(j.m.first, len(j.s.docs)) }
 
-// samplePassages is how many passages of a row are compared word by word: more of them where they are written
-// for somebody to read.
+// samplePassages is how many passages of a row are compared word by word; more are compared if people will read them.
 func (r *run) samplePassages() int {
 	if r.o.Passages != "" {
 		return 1000

@@ -71,7 +71,7 @@ func TestInnocentTruthIsPlaced(t *testing.T) {
 	}
 }
 
-// TestInnocentJudging holds hand-made reports to the truth.
+// TestInnocentJudging compares hand-made reports with the truth.
 func TestInnocentJudging(t *testing.T) {
 	s := smallCall(t)
 	a := s.of("a.txt") // 29 letters and digits of the form, 25 copied, 15 of its own
@@ -153,8 +153,8 @@ func TestBare(t *testing.T) {
 	}
 }
 
-// TestInnocentTruthOfCorpus judges the truth itself, as if reports covered just what was copied: nobody is
-// accused, and every letter is found.
+// TestInnocentTruthOfCorpus judges the truth itself, as if reports covered exactly what was copied: nobody is accused, and every
+// letter is found.
 func TestInnocentTruthOfCorpus(t *testing.T) {
 	dir := os.Getenv("CONCORDAT_CORPORA")
 	if dir == "" {
@@ -193,7 +193,7 @@ func TestInnocentTruthOfCorpus(t *testing.T) {
 
 func TestCoverageDiffers(t *testing.T) {
 	a := smallCall(t).of("a.txt")
-	one := coverage{"a.txt": {{Start: 0, End: 9}}} // Describe and the space behind it
+	one := coverage{"a.txt": {{Start: 0, End: 9}}} // Describe and the space after it
 	for _, c := range []struct {
 		other coverage
 		want  int

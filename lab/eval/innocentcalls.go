@@ -21,8 +21,8 @@ import (
 // madeCall is a call whose applications share a form.
 type madeCall struct {
 	name string
-	form [][]string // sentences before each answer, and behind the last; of words, a slot is a word of its own
-	ends bool       // the form is a block behind the answers
+	form [][]string // sentences before each answer, and after the last; of words, a slot is a word of its own
+	ends bool       // the form is a block after the answers
 }
 
 // slot is a gap that an applicant fills in, with up to four words.
@@ -318,7 +318,7 @@ func checkMade(ctx context.Context, dir string, s *innocentScenario) (_ *innocen
 }
 
 // Bounds of made documents. The pieces of a Chinese form between its slots are shorter than what a template is known by.
-// In text that no other document has, more is covered beside a form or a reworded sentence than in real text: a third of the
+// In text that no other document has, more is covered next to a form or a reworded sentence than in real text: a third of the
 // words are "the", "of" and "and", in any order, and have counterparts by chance.
 const (
 	worstMade       = 0.08 // of the letters of one document

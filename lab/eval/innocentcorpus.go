@@ -217,7 +217,7 @@ func (s *innocentScenario) free(n int) []*innocentDoc {
 
 // placing finds places of the plain text of the truth in the text that extraction gave.
 type placing struct {
-	points    []int // byte of each code point of the text, and its end; of texts that are the same but for the space behind
+	points    []int // byte of each code point of the text, and its end; of texts that are the same except for the space at the end
 	text      string
 	lt, le    []int // letters and digits of the truth, as code points, and of the text, as bytes
 	pairs     []int // for each letter of the truth the one of the text, -1: none

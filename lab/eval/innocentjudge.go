@@ -26,7 +26,7 @@ type innocentRow struct {
 	quoted         []float64
 }
 
-// judgedPassage is one passage of a report beside the source's.
+// judgedPassage is one passage of a report next to the source's.
 type judgedPassage struct {
 	Scenario  string         `json:"scenario"`
 	Mode      string         `json:"mode"`

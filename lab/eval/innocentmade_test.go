@@ -8,8 +8,8 @@ import (
 	"concordat"
 )
 
-// TestMadeCalls: the truth of the made documents is where it says, forms are shared by their calls alone, and what is
-// neither form nor copy stands in one document.
+// TestMadeCalls: the truth of the made documents is where it is stated to be, forms are shared only within their calls, and
+// whatever is neither form nor copy occurs in one document.
 func TestMadeCalls(t *testing.T) {
 	languages, err := madeLanguages()
 	if err != nil {

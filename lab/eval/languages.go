@@ -123,13 +123,13 @@ var madeKinds = []struct {
 // maker makes pairs of documents out of sentences of one language.
 type maker struct {
 	rng       *rand.Rand
-	sentences []string // with the white space behind them, in the order of the texts
+	sentences []string // with the white space after them, in the order of the texts
 	words     []string
 }
 
 func newMaker(texts []string) (*maker, error) {
 	m := &maker{rng: rand.New(rand.NewPCG(7, 7))}
-	seen := map[string]bool{} // what occurs twice would be reuse that nobody planted
+	seen := map[string]bool{} // repeated text would be reuse that was not planted
 	for _, text := range texts {
 		s, err := segment.Split(text)
 		if err != nil {

@@ -29,7 +29,7 @@ func observedLeads(t *testing.T) []ObservedDocument {
 	return all
 }
 
-// TestLikelihoods: the embedded likelihoods are those that the observations give, and say more on other books than a guess does.
+// TestLikelihoods: the embedded likelihoods follow from the observations, and predict other books better than a guess.
 func TestLikelihoods(t *testing.T) {
 	all := observedLeads(t)
 	table, err := meaning.Default()
@@ -72,7 +72,7 @@ func TestLikelihoods(t *testing.T) {
 	}
 }
 
-// TestFitCurve: leads that were drawn by a curve give it back.
+// TestFitCurve: fitting leads drawn from a curve recovers the curve.
 func TestFitCurve(t *testing.T) {
 	want := meaning.Curve{Base: -2, Score: 12, Sentences: 1.5}
 	var of []exampleLead
@@ -91,7 +91,7 @@ func TestFitCurve(t *testing.T) {
 	}
 }
 
-// TestReadObserved: what is no observation is refused by its number.
+// TestReadObserved: a line that is not an observation is refused by its number.
 func TestReadObserved(t *testing.T) {
 	in := strings.NewReader(`{"texts":"reworded","document":"a"}` + "\nnonsense")
 	if _, err := ReadObserved(in); err == nil || !strings.Contains(err.Error(), "observation 2") {

@@ -17,7 +17,7 @@ import (
 	"concordat/site/compare"
 )
 
-// meaningIndex measures the index of meaning beside that of fingerprints, in the same shard of real texts: what a question
+// meaningIndex measures the index of meaning together with that of fingerprints, in the same shard of real texts: what a question
 // meets there, of which marked passages the source is found, and the processor time.
 func meaningIndex(r *run) error {
 	texts, cases, _, err := r.corpora.markedPassages()
@@ -293,7 +293,7 @@ func (q *meaningQuestions) of(id string) iter.Seq[*marked] {
 }
 
 // met returns how many entries of the two indexes a sentence asked meets in the mean: by fingerprints, sentences in each band and
-// the values of one hash beside it; by meaning, documents in each cell, of either writing.
+// the values of one other hash; by meaning, documents in each cell, of either writing.
 func (q *meaningQuestions) met(of []*concordat.Profile) (prints, cells float64) {
 	byBand, byCell := make([]uint32, concordat.Bands<<concordat.BandBits), make([]uint32, concordat.Cells)
 	for _, p := range of {

@@ -118,7 +118,7 @@ func common(a, b map[[2]int]bool) (n int) {
 	return n
 }
 
-// screening measures the prints that screen makes by default beside others: on the laws by which they were chosen, on chapters
+// screening measures the prints that screen makes by default against others: on the laws by which they were chosen, on chapters
 // that had no part in that, and on reviews, by whose collection evenness was; of these each with a copy in which one word in
 // twenty is changed. And it holds estimates of resemblance against the exact values.
 func screening(r *run) error {

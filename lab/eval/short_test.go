@@ -79,8 +79,8 @@ func edit(rnd *rand.Rand, s string, kind string, n int) string {
 	return string(rs)
 }
 
-// TestShortTexts measures the short-text path: recall of edited short texts among all, what else is
-// found, and what the index costs (doc/evaluation/short.md). CONCORDAT_EVAL=all asks for it.
+// TestShortTexts measures the short-text path: recall of edited short texts among all, what else is found, and the cost of the
+// index (doc/evaluation/short.md). It runs with CONCORDAT_EVAL=all.
 func TestShortTexts(t *testing.T) {
 	if os.Getenv("CONCORDAT_EVAL") != "all" {
 		t.Skip("CONCORDAT_EVAL is not all: the short texts take most of a minute")
@@ -129,7 +129,7 @@ func shortRecall(t *testing.T, b *Bench, language string, texts []string, thresh
 			t.Fatal(err)
 		}
 		if len(f.Short.Pieces) != len(pieces) {
-			continue // an edit made two pieces one, or one too short
+			continue // an edit joined two pieces, or made one too short
 		}
 		hit := map[int]bool{}
 		for _, m := range f.Short.Matches {
@@ -150,8 +150,7 @@ func shortRecall(t *testing.T, b *Bench, language string, texts []string, thresh
 	}
 }
 
-// shortCost puts the catalogue rows of documents of ten short texts each, with and without their
-// pieces.
+// shortCost adds the catalogue rows of documents of ten short texts each, with and without their pieces.
 func shortCost(t *testing.T, language string, texts []string) {
 	t.Helper()
 	p, err := profile.New(profile.Options{})

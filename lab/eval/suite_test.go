@@ -12,8 +12,8 @@ import (
 var quick = []string{"clough-stevenson", "grants", "innocent-partners", "own-sentences", "pan13", "sentence-pairs", "substitution",
 	"verse-retranslations"}
 
-// TestEvaluations runs every evaluation, in its short form unless CONCORDAT_EVAL is all, and holds its figures to
-// their bounds.
+// TestEvaluations runs every evaluation, in its short form unless CONCORDAT_EVAL is all, and checks its figures against their
+// bounds.
 func TestEvaluations(t *testing.T) {
 	if testing.Short() {
 		t.Skip("left out by -short: evaluates on real text")

@@ -21,7 +21,7 @@ type Change struct {
 	Start, End int
 	From, To   string
 	Nth        int  // among the changes of the function with the same From and To, from 0
-	InCase     bool // in the condition of a case, which coverage counts with the body behind it
+	InCase     bool // in the condition of a case, which coverage counts with the body after it
 	Form       form // how it can be switched on while the program runs
 	// Of operators of numbers: where the left operand ends and the right one begins, and the two operators.
 	LeftEnd, RightStart int

@@ -16,7 +16,7 @@ import (
 )
 
 // measured holds the measurements of the tests of one binary, kept between runs in a file of JSON lines, one for each test, each
-// behind an end of line. A test is added as soon as it is measured, so that the next run continues where one was cut short.
+// after a line break. A test is added as soon as it is measured, so that the next run continues where one was cut short.
 type measured struct {
 	path  string // "": nothing is kept
 	tests map[string]measurement
@@ -83,7 +83,7 @@ func (m *measured) add(one measurement) error {
 	if err != nil {
 		return err
 	}
-	_, err = f.Write(append([]byte{'\n'}, line...)) // the line before may have been cut short
+	_, err = f.Write(append([]byte{'\n'}, line...)) // the previous line may have been cut short
 	return errors.Join(err, f.Close())
 }
 

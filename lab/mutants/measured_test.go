@@ -21,7 +21,7 @@ func Thrice(n int) int {
 func Large(n int) bool { return n > 3 }
 `
 
-// Each of these tests notes that it was run without a change; TestThrice fails if there is a file.
+// Each of these tests notes that it was run without a change; TestThrice fails if a certain file exists.
 const thriceTest = `package p
 
 import (
@@ -55,8 +55,8 @@ func TestLarge(t *testing.T) {
 }
 `
 
-// TestMeasuredOnce: what tests take and reach is measured once, whatever is drawn, and again if the sources, the tests or their
-// testdata change; a run that was cut short is gone on with; and a test that has come to fail by itself kills nothing.
+// TestMeasuredOnce: the time and coverage of tests are measured once, whatever is drawn, and again if the sources, the tests or
+// their testdata change; a run that was cut short is continued; and a test that has begun to fail by itself kills nothing.
 func TestMeasuredOnce(t *testing.T) {
 	if testing.Short() {
 		t.Skip("left out by -short: builds a package for each run")
@@ -143,7 +143,7 @@ func TestMeasuredOnce(t *testing.T) {
 	}
 }
 
-// TestMeasuredIsForgotten: what no run has asked for in two weeks goes, and nothing else.
+// TestMeasuredIsForgotten: measurements that no run has needed for two weeks are deleted, and nothing else.
 func TestMeasuredIsForgotten(t *testing.T) {
 	cache := t.TempDir()
 	for name, age := range map[string]time.Duration{

@@ -58,8 +58,8 @@ func changed(t *testing.T) []Change {
 	return cs
 }
 
-// TestChanges: the changes of a file are those of its conditions, operators, numbers and statements; each applies to the
-// bytes that it names, and is told apart from every other by its key.
+// TestChanges: the changes of a file are those of its conditions, operators, numbers and statements; each applies to the bytes that
+// it names, and its key differs from every other.
 func TestChanges(t *testing.T) {
 	cs := changed(t)
 	var got []string
@@ -89,7 +89,7 @@ func TestChanges(t *testing.T) {
 	}
 }
 
-// TestCases: what stands in the condition of a case is run whether or not its body is.
+// TestCases: the condition of a case is run whether or not its body is.
 func TestCases(t *testing.T) {
 	cs, err := changesOf("p/p.go",
 		[]byte("package p\n\nfunc f(n int) int {\n\tswitch {\n\tcase n > 3:\n\t\treturn n + 1\n\t}\n\treturn n - 2\n}\n"))
@@ -103,7 +103,7 @@ func TestCases(t *testing.T) {
 	}
 }
 
-// TestDraw: the same seed draws the same changes, also if lines were added above them, another seed others.
+// TestDraw: the same seed draws the same changes, even if lines were added above them; another seed draws others.
 func TestDraw(t *testing.T) {
 	cs := changed(t)
 	moved, err := changesOf("p/p.go", []byte(strings.Replace(sample, "type T", "// A line.\n\ntype T", 1)))
@@ -128,7 +128,7 @@ func TestDraw(t *testing.T) {
 	}
 }
 
-// TestKnown: a change that is listed with a reason is left out, and nothing else; a line without a reason is refused.
+// TestKnown: a change that is listed with a reason is skipped, and nothing else; a line without a reason is refused.
 func TestKnown(t *testing.T) {
 	cs := changed(t)
 	path := filepath.Join(t.TempDir(), "list")
@@ -156,7 +156,7 @@ func TestKnown(t *testing.T) {
 	}
 }
 
-// TestListHolds: every line of the list of this project names a change that there is.
+// TestListHolds: every line of this project's list names an existing change.
 func TestListHolds(t *testing.T) {
 	known, err := readKnown("equivalent.tsv")
 	if err != nil {
@@ -210,7 +210,7 @@ func module(t *testing.T, files map[string]string) {
 	t.Chdir(dir)
 }
 
-// TestRun runs the mutants of a small module: which ones die, survive, do not compile or stand in no test, and that the
+// TestRun runs the mutants of a small module: which ones die, survive, do not compile or are reached by no test, and whether the
 // sources are left as they were.
 func TestRun(t *testing.T) {
 	if testing.Short() {
@@ -261,7 +261,7 @@ func TestRun(t *testing.T) {
 	}
 }
 
-// TestTestsElsewhere: tests in another package count where they are named.
+// TestTestsElsewhere: tests in another package count if they are named.
 func TestTestsElsewhere(t *testing.T) {
 	suite.Rest(t, "builds a package for each mutant")
 	module(t, map[string]string{"p/p.go": "package p\n\nfunc Large(n int) bool { return n > 3 }\n",
@@ -279,7 +279,7 @@ func TestTestsElsewhere(t *testing.T) {
 	}
 }
 
-// TestUsual: a test that -short leaves out counts where the tests run as make test runs them.
+// TestUsual: a test that -short skips counts if the tests run as make test runs them.
 func TestUsual(t *testing.T) {
 	suite.Rest(t, "builds a package for each mutant")
 	module(t, map[string]string{"p/p.go": "package p\n\nfunc Large(n int) bool { return n > 3 }\n",

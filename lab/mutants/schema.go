@@ -42,7 +42,7 @@ func marked(k, around int, s string) string {
 	return fmt.Sprintf(" /*line mutant%d.go:1:1*/%s/*line mutant%d.go:1:1*/", k, s, cmp.Or(around, k))
 }
 
-// schema returns the source of a file with all the changes in it, each behind its number (Untch, Offutt and Harrold 1993,
+// schema returns the source of a file with all the changes in it, each after its number (Untch, Offutt and Harrold 1993,
 // Mutation analysis using mutant schemata). Spans of changes lie within one another or apart, as those of syntax do.
 func schema(src []byte, cs []Change, number map[string]int) string {
 	in := slices.Clone(cs)

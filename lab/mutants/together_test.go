@@ -12,7 +12,7 @@ import (
 	"concordat/internal/suite"
 )
 
-// forms has a change of each form, one within another, and some that do not compile, alone or together.
+// forms has one change of each form, one within another, and some that do not compile, alone or together.
 const forms = `package p
 
 import (
@@ -143,7 +143,7 @@ func TestName(t *testing.T) {
 }
 `
 
-// TestTogether: mutants that were built together meet the same fate as those that were built one at a time.
+// TestTogether: mutants that were built together meet the same fate as those built one at a time.
 func TestTogether(t *testing.T) {
 	suite.Rest(t, "builds a package for each mutant")
 	module(t, map[string]string{"p/p.go": forms, "p/p_test.go": formsTest})
@@ -169,7 +169,7 @@ func TestTogether(t *testing.T) {
 		}
 		return results, sum
 	}
-	// What no test reaches survives as surely as what they pass with.
+	// What no test reaches survives just like what the tests pass with.
 	verdict := func(s State) State {
 		switch s {
 		case Uncovered:
@@ -198,7 +198,7 @@ func TestTogether(t *testing.T) {
 	}
 }
 
-// TestSchemaParses: whatever part of the changes is written, what comes out is a Go file, and no division begins a comment.
+// TestSchemaParses: whichever of the changes are written, the result is a Go file, and no division begins a comment.
 func TestSchemaParses(t *testing.T) {
 	cs, err := changesOf("p/p.go", []byte(forms))
 	if err != nil {

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestEigen: eigenvectors are of length 1 and reproduce the matrix.
+// TestEigen: eigenvectors have length 1 and reproduce the matrix.
 func TestEigen(t *testing.T) {
 	want := [][]float64{{4, 1, 0.5}, {1, 3, -1}, {0.5, -1, 2}}
 	a := [][]float64{{4, 1, 0.5}, {1, 3, -1}, {0.5, -1, 2}}
@@ -32,8 +32,8 @@ func TestHalf(t *testing.T) {
 	}
 }
 
-// TestDiscriminant: of two directions in which all vary alike, the one that varies less within places comes first, and within places
-// every axis varies alike.
+// TestDiscriminant: of two directions in which all vary equally, the one that varies less within places comes first, and within
+// places every axis varies equally.
 func TestDiscriminant(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	within, all := square(3), square(3)

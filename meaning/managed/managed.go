@@ -214,7 +214,7 @@ func (e *Encoder) supervise() {
 			rest = 0
 		}
 		rest = min(max(2*rest, shortestRest), longestRest)
-		e.o.Log.Warn("the encoder ended and is started again", "after", rest, "err", err)
+		e.o.Log.Warn("the encoder ended and is being restarted", "after", rest, "err", err)
 		e.set(func() { e.status.Phase, e.status.PID, e.status.Err = Failed, 0, err })
 		select {
 		case <-time.After(rest):

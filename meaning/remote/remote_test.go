@@ -92,7 +92,7 @@ func TestEncode(t *testing.T) {
 	}
 }
 
-// TestNonsense: what are no vectors of the texts is an error, whichever way it is none.
+// TestNonsense: an answer that does not hold vectors of the texts is an error, for whatever reason.
 func TestNonsense(t *testing.T) {
 	vector := func(s string) string { return `{"data":[` + s + `]}` }
 	for name, body := range map[string]string{
@@ -110,7 +110,7 @@ func TestNonsense(t *testing.T) {
 	}
 }
 
-// TestDimensions: a server whose vectors change their length is not believed.
+// TestDimensions: a server whose vectors change in length is not trusted.
 func TestDimensions(t *testing.T) {
 	n := 2
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -127,7 +127,7 @@ func TestDimensions(t *testing.T) {
 	}
 }
 
-// TestRest: after a failure nothing is asked for a while, longer with each, and after an answer not at all.
+// TestRest: after a failure nothing is asked for a while, longer each time, and after an answer there is no pause.
 func TestRest(t *testing.T) {
 	url, asked := answer(t, 503, `{"error":{"message":"model is loading"}}`)
 	now := time.Now()
@@ -147,7 +147,7 @@ func TestRest(t *testing.T) {
 	}
 }
 
-// TestGivingUp: a caller that gives up is no failure of the server.
+// TestGivingUp: a caller that gives up does not count as a failure of the server.
 func TestGivingUp(t *testing.T) {
 	ctx, stop := context.WithCancel(context.Background())
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -178,7 +178,8 @@ func TestSlow(t *testing.T) {
 	}
 }
 
-// TestSent: texts went out if a server had them, whatever it made of them, and did not if nobody took them or nobody was asked.
+// TestSent: texts count as sent once a server had them, whatever it did with them, and not if no server accepted them or none was
+// asked.
 func TestSent(t *testing.T) {
 	now := time.Now()
 	nonsense, _ := answer(t, 200, "{}")
@@ -202,7 +203,7 @@ func TestSent(t *testing.T) {
 	}
 }
 
-// TestRedirection: texts do not follow to another place.
+// TestRedirection: texts are not sent to the target of a redirection.
 func TestRedirection(t *testing.T) {
 	other, asked := answer(t, 200, "")
 	s := httptest.NewServer(http.RedirectHandler(other, http.StatusTemporaryRedirect))
@@ -215,7 +216,7 @@ func TestRedirection(t *testing.T) {
 	}
 }
 
-// TestOptions: what may not be is said before anything is sent.
+// TestOptions: invalid options are reported before anything is sent.
 func TestOptions(t *testing.T) {
 	for url, want := range map[string]string{
 		"": "want an address", "ftp://localhost": "want an address", "http://localhost:1/v1": "", "http://127.0.0.1:1": "", "http://[::1]:1": "",

@@ -54,7 +54,7 @@ func TestKeyboardInBrowser(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	// comes waits until an expression has a value: an action is answered before all that it leads to is done.
+	// comes waits until an expression has a value: an action is answered before all its effects are done.
 	comes := func(after, expression, want string) {
 		t.Helper()
 		var got string
@@ -88,12 +88,12 @@ func TestKeyboardInBrowser(t *testing.T) {
 	comes("n", `(() => { const a = document.querySelector("#m1").getBoundingClientRect(), d = document.querySelector("#dock").getBoundingClientRect(); return a.top >= 0 && a.bottom <= d.top })()`, "true")
 	expect(kb.Escape, "")
 
-	// One event as a keyboard sends it: KeyEvent sends the letter apart, into what has the focus then.
+	// One event as a keyboard sends it: KeyEvent sends the letter separately, to whatever has the focus by then.
 	run(input.DispatchKeyEvent(input.KeyDown).WithKey("s").WithText("s"), input.DispatchKeyEvent(input.KeyUp).WithKey("s"))
 	comes("s", focus, "filter")
 	run(chromedp.KeyEvent("kyiv n"))
 	comes("kyiv n", sources, "0")
-	comes("kyiv n", shown, "") // what is typed in the filter is no command
+	comes("kyiv n", shown, "") // typing in the filter is not a command
 	run(chromedp.KeyEvent(kb.Backspace + kb.Backspace))
 	comes("kyiv", sources, "1")
 	run(chromedp.KeyEvent(kb.Escape))
@@ -123,7 +123,7 @@ func TestKeyboardInBrowser(t *testing.T) {
 	}
 }
 
-// axe-core finds no fault of accessibility, in light and dark, with the comparison open and shut.
+// axe-core finds no accessibility fault, in light and dark, with the comparison open and closed.
 func TestAccessibilityInBrowser(t *testing.T) {
 	for _, name := range []string{"english", "chinese"} {
 		ctx, _ := browser(t, report.Build(load(t, name), report.Rules{ExcludeBibliography: true}))
@@ -146,7 +146,7 @@ func TestAccessibilityInBrowser(t *testing.T) {
 	}
 }
 
-// On a telephone nothing is wider than the screen, whatever the text.
+// On a phone nothing is wider than the screen, whatever the text.
 func TestNarrowInBrowser(t *testing.T) {
 	f := load(t, "english")
 	long := strings.Repeat("supercalifragilistic", 30)
@@ -169,7 +169,7 @@ func TestNarrowInBrowser(t *testing.T) {
 	}
 }
 
-// Paper shows every comparison, also the folded ones, and nothing of the panel.
+// Paper shows every comparison, including folded ones, and nothing of the panel.
 func TestPrintInBrowser(t *testing.T) {
 	ctx, _ := browser(t, report.Build(load(t, "english"), report.Rules{}))
 	var folded, shut int
@@ -190,7 +190,7 @@ func TestPrintInBrowser(t *testing.T) {
 	}
 }
 
-// On paper the report begins with two pages for a committee; on a screen they are not there.
+// On paper the report begins with two pages for a committee, which a screen does not show.
 func TestBoardInBrowser(t *testing.T) {
 	if _, err := exec.LookPath("pdftotext"); err != nil {
 		t.Skip(err)

@@ -25,7 +25,7 @@ func TestSourcesLookAlikeEverywhere(t *testing.T) {
 	f := &report.Findings{Submission: concordat.Document{Text: strings.Repeat("The granary was counted every year by a clerk. ", sources+1)}}
 	length := len(f.Submission.Text) / (sources + 1)
 	for i := range sources {
-		span := concordat.Span{Start: i * length, End: (i+1)*length - i - 1} // each source a letter less than the one before
+		span := concordat.Span{Start: i * length, End: (i+1)*length - i - 1} // each source one letter shorter than the previous one
 		f.Passages = append(f.Passages, concordat.Passage{Span: span, Kind: concordat.KindVerbatim, Similarity: 1,
 			Source: concordat.Ref{Site: "here", Library: "theses", Document: concordat.DocumentID(fmt.Sprint("d", i))}})
 	}

@@ -12,7 +12,7 @@ import (
 	"concordat/report/html"
 )
 
-// several are findings of one passage in so many sources of their own.
+// several are findings of one passage in that many different sources.
 func several(text string, s concordat.Span, sources int) *report.Findings {
 	f := &report.Findings{Submission: concordat.Document{Text: text}}
 	for i := range sources {
@@ -24,7 +24,7 @@ func several(text string, s concordat.Span, sources int) *report.Findings {
 	return f
 }
 
-// TestBlankTextIsSaid: where there is no text to show the file says so, as the pages of a view do.
+// TestBlankTextIsSaid: if there is no text to show the file says so, as the pages of a view do.
 func TestBlankTextIsSaid(t *testing.T) {
 	for text, want := range map[string]bool{"": true, "\n \t\n": true, "Words.": false} {
 		page := write(t, report.Build(&report.Findings{Submission: concordat.Document{Text: text}}, report.Rules{}))
@@ -66,8 +66,8 @@ func TestContextOfSource(t *testing.T) {
 	}
 }
 
-// TestUnfitWordsMarkNothing: where the wording of a source is not as long as its place says, places in it are unknown, and no
-// word of it is shown as different.
+// TestUnfitWordsMarkNothing: if the wording of a source is not as long as its place says, places in it are unknown, and none of its
+// words is shown as different.
 func TestUnfitWordsMarkNothing(t *testing.T) {
 	text := "Where the river bends the old mill has stood for two hundred years."
 	for _, more := range []string{"", "!"} {
@@ -83,7 +83,7 @@ func TestUnfitWordsMarkNothing(t *testing.T) {
 	}
 }
 
-// TestFurtherSourcesAreNamedApart: sources that are not set beside a passage are named one by one.
+// TestFurtherSourcesAreNamedApart: sources that are not shown beside a passage are named one by one.
 func TestFurtherSourcesAreNamedApart(t *testing.T) {
 	page := whole(t, write(t, report.Build(several("Where the old mill has stood.", concordat.Span{End: 28}, 23), report.Rules{})))
 	if !strings.Contains(page, "Also in 3 further sources") || !strings.Contains(page, "Title 20, Title 21, Title 22.") {
@@ -91,7 +91,7 @@ func TestFurtherSourcesAreNamedApart(t *testing.T) {
 	}
 }
 
-// TestExcludedSourceLooksSo: a source that does not count is listed as one, with the reason, and no other is.
+// TestExcludedSourceLooksSo: a source that does not count is listed as such, with the reason, and no other is.
 func TestExcludedSourceLooksSo(t *testing.T) {
 	f := several("Where the old mill has stood.", concordat.Span{End: 28}, 2)
 	r := report.Build(f, report.Rules{ExcludeSources: []concordat.Ref{f.Passages[1].Source}})
@@ -111,7 +111,7 @@ func TestExcludedSourceLooksSo(t *testing.T) {
 	}
 }
 
-// TestShortTextsShowBoth: a short text stands beside the wording that the source has.
+// TestShortTextsShowBoth: a short text is shown beside the source's wording.
 func TestShortTextsShowBoth(t *testing.T) {
 	f := &report.Findings{Submission: concordat.Document{Title: "Old mills", Text: "Words."}, Short: &report.ShortFindings{Threshold: 0.5,
 		Pieces: []report.ShortPiece{{Text: "Old mills"}}, Matches: []report.ShortMatch{{Similarity: 0.7, Text: "Old mills & <others>", Title: "T",
@@ -122,7 +122,7 @@ func TestShortTextsShowBoth(t *testing.T) {
 	}
 }
 
-// TestToolsStandWithTheirPlace: what a page adds to a passage, to a source and to a lead stands there, once each.
+// TestToolsStandWithTheirPlace: what a page adds to a passage, to a source and to a lead appears there, once each.
 func TestToolsStandWithTheirPlace(t *testing.T) {
 	f := several("Where the old mill has stood. Nobody knows for how long.", concordat.Span{End: 28}, 2)
 	lead := report.Lead{Span: concordat.Span{Start: 30, End: 56}, Source: f.Passages[0].Source, Kind: report.LeadRewording}
@@ -139,8 +139,8 @@ func TestToolsStandWithTheirPlace(t *testing.T) {
 	balanced(t, string(v.Leads(html.Links{})))
 }
 
-// TestSmallMapShowsEveryKind: on the small map each passage that counts is drawn in the colour of its source, what does not count by
-// why, and leads as such, each at its place.
+// TestSmallMapShowsEveryKind: on the small map each passage that counts has the colour of its source, what does not count that of
+// the reason, and leads their own, each at its place.
 func TestSmallMapShowsEveryKind(t *testing.T) {
 	text := strings.Repeat("Where the old mill has stood. ", 20)
 	f := several(text, concordat.Span{End: 28}, 1)

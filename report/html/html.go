@@ -307,7 +307,7 @@ func (d *doc) scoreTable() {
 		row("sentence", "Isolated sentences", "", d.withoutScore(concordat.ExcludedSentence, "not counted"))
 	}
 	if s.Leads > 0 {
-		row("lead", "In leads that a person counts", d.in.Percent(s.Leads), "in addition to the share of evidence, not part of it")
+		row("lead", "In leads counted by a person", d.in.Percent(s.Leads), "in addition to the share of evidence, not part of it")
 	}
 	d.raw("</tbody></table>")
 }

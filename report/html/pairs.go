@@ -102,7 +102,7 @@ func (d *doc) about(e concordat.Evidence) string {
 	s += d.in.Say(", %s", report.GroupName(d.in, e.Group))
 	s += d.in.Say(", %s", d.in.Plural(len(e.Sources), "source", "sources"))
 	if e.Excluded != "" {
-		return s + d.in.Say(". Not counted: it %s.", strings.TrimPrefix(d.r.WhyNot(e), "it "))
+		return s + d.in.Say(". Not counted: %s.", d.r.WhyNot(e))
 	}
 	return s + d.in.Say(", %s.", d.in.Plural(e.Characters, "letter counts", "letters count"))
 }

@@ -22,7 +22,7 @@ func whole(t *testing.T, page string) string {
 }
 
 // TestSaid: the page says what people decided and whether the figures have changed since, whose signatures it rests on or that
-// there are none, and which shares were not measured or left out.
+// there are none, and which shares were not measured or were left out.
 func TestSaid(t *testing.T) {
 	says := func(r *report.Report, words string, want bool) {
 		t.Helper()
@@ -44,7 +44,7 @@ func TestSaid(t *testing.T) {
 	says(r, "No second person has signed it off yet.", true)
 	r.Review.Stale, r.Review.Signed = true, []report.SignedOff{{By: "otto", At: day}}
 	says(r, "Signed off by otto on 2026-05-06 07:08 UTC.", true)
-	says(r, "The rules have changed since this verdict: it was given on other figures.", true)
+	says(r, "The rules have changed since this verdict, which was based on other figures.", true)
 	says(r, "No second person has signed it off yet.", false)
 
 	r.Statements = []concordat.Statement{{Site: "NORTH", Kind: "answer", KeyEpoch: 3, At: day},

@@ -11,7 +11,7 @@ import (
 	"concordat/report/html"
 )
 
-// marks returns the passages that a piece of markup marks, in order.
+// marks returns the passages marked in a piece of markup, in order.
 func marks(s string) []string {
 	var out []string
 	for _, m := range regexp.MustCompile(`id="m([0-9]+)"`).FindAllStringSubmatch(s, -1) {
@@ -25,7 +25,7 @@ func marks(s string) []string {
 func TestViewIsTheWholeReport(t *testing.T) {
 	for _, name := range []string{"english", "chinese", "arabic"} {
 		f := load(t, name)
-		// Long enough for several pages: the text again and again, with its passages.
+		// Long enough for several pages: the text repeated, with its passages.
 		text, found := f.Submission.Text, f.Passages
 		for i := 1; len(f.Submission.Text) < 40_000; i++ {
 			at := len(f.Submission.Text) + 2
@@ -74,7 +74,7 @@ func TestViewIsTheWholeReport(t *testing.T) {
 		if s := string(v.Sources(0, len(r.Sources), html.Links{})); strings.Count(s, "<li ") != len(r.Sources) {
 			t.Errorf("%s: %d sources, want %d", name, strings.Count(s, "<li "), len(r.Sources))
 		}
-		// Links lead to the page on which their place is.
+		// Links lead to the page that has their target.
 		l := html.Links{Page: func(n int) string { return "?page=" + strconv.Itoa(n+1) }}
 		if s := string(v.Sources(0, 1, l)); !strings.Contains(s, `href="?page=`+strconv.Itoa(v.PageOf(r.Sources[0].Evidence[0])+1)+"#m") {
 			t.Errorf("%s: links in\n%s", name, s)
@@ -96,7 +96,7 @@ func TestViewOfNothing(t *testing.T) {
 	}
 }
 
-// TestVeryLongParagraph: a text of one line is cut into pages between words, or between characters.
+// TestVeryLongParagraph: a text of one line is divided into pages between words, or between characters.
 func TestVeryLongParagraph(t *testing.T) {
 	for _, text := range []string{strings.Repeat("word ", 20000), strings.Repeat("文", 30000)} {
 		v := html.NewView(report.Build(&report.Findings{Submission: concordat.Document{Text: text}}, report.Rules{}))
@@ -110,8 +110,8 @@ func TestVeryLongParagraph(t *testing.T) {
 	}
 }
 
-// TestCompare: each place of a source has its counterpart on the other side, both texts stand in their
-// own order, and what differs is marked.
+// TestCompare: each place of a source has its counterpart on the other side, both texts are in their own order, and differences are
+// marked.
 func TestCompare(t *testing.T) {
 	here := "First one line of ours. Then the quick brown fox jumps over the lazy dog again. " + strings.Repeat("Filling words. ", 200) +
 		"At last a second place that both have."
@@ -150,7 +150,7 @@ func TestCompare(t *testing.T) {
 	if !strings.Contains(h, "<u>brown</u>") || !strings.Contains(th, "<u>red</u>") {
 		t.Errorf("differences in\n%s\n%s", h, th)
 	}
-	// Without the text, or with one that has changed since, what the report has of it is shown.
+	// Without the text, or if it has changed since, the part that the report holds is shown.
 	for _, text := range []string{"", "short", strings.ToUpper(there)} {
 		if th := string(v.Compare(0, html.CompareOptions{Text: text}, html.Links{}).There); !strings.Contains(th, "<u>red</u>") ||
 			strings.Contains(th, "characters omitted") {

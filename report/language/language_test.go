@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// pairs returns the keys and texts of a file in its order, doubles included.
+// pairs returns the keys and texts of a file in order, duplicates included.
 func pairs(t *testing.T, c Code) (keys, texts []string) {
 	t.Helper()
 	b, err := files.ReadFile(string(c) + ".json")
@@ -43,14 +43,14 @@ var (
 	index = regexp.MustCompile(`\[[0-9]+\]`)
 )
 
-// arguments returns the verbs of a text, sorted, without the order in which they take the arguments.
+// arguments returns the verbs of a text, sorted, regardless of the order in which they take the arguments.
 func arguments(text string) []string {
 	return slices.Sorted(slices.Values(verbs.FindAllString(index.ReplaceAllString(text, ""), -1)))
 }
 
 // TestComplete: every file has every key once, with a text that takes the arguments of the English one.
 func TestComplete(t *testing.T) {
-	every := map[string]bool{} // keys that some file has besides words for one thing, which not every language needs
+	every := map[string]bool{} // plural keys that some files have, and not every language needs
 	for _, c := range All() {
 		for k := range c.Table() {
 			every[k] = every[k] || c.Say(keySingular) == "no" || strings.Contains(k, ".")
@@ -108,7 +108,7 @@ func TestParse(t *testing.T) {
 	}
 }
 
-// TestSay: a text that a language lacks is English, and a text without a translation is itself.
+// TestSay: a text that a language lacks is given in English, and a text without any translation as it is.
 func TestSay(t *testing.T) {
 	for _, c := range []struct {
 		in   Code

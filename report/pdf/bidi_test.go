@@ -26,7 +26,7 @@ func seen(t *testing.T, s string) string {
 	return b.String()
 }
 
-// What stands from left to right on the page, as the rules of UAX #9 have it.
+// What is displayed from left to right, as the rules of UAX #9 require.
 func TestOrder(t *testing.T) {
 	for s, want := range map[string]string{
 		"plain text":             "plain text",
@@ -51,7 +51,7 @@ func TestOrder(t *testing.T) {
 	}
 }
 
-// Letters take the forms of their places; lam and alef make one shape.
+// Letters take the shapes of their positions; lam and alef form one shape.
 func TestArabicForms(t *testing.T) {
 	for s, want := range map[string]string{
 		"ب":        "\ufe8f",

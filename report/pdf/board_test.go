@@ -38,7 +38,7 @@ func hostile(t *testing.T, name, long string) *report.Report {
 	return rep
 }
 
-// The summary takes the first two pages and no more, whatever the report holds and in whichever language.
+// The summary takes the first two pages and no more, whatever the report contains and in whichever language.
 func TestBoardTakesTwoPages(t *testing.T) {
 	withheld := findings(t, "english")
 	report.Withhold(withheld)
@@ -87,7 +87,8 @@ func TestBoardTakesTwoPages(t *testing.T) {
 	}
 }
 
-// The second page shows the largest passages that count beside their sources, the verdict of the notes, and boxes without one.
+// The second page shows the largest passages that count beside their sources, and the verdict from the notes, or boxes if there is
+// none.
 func TestBoardSaysWhatCounts(t *testing.T) {
 	f := findings(t, "english")
 	whole := report.Build(f, report.Rules{})

@@ -6,7 +6,7 @@ import (
 	"unicode"
 )
 
-// The fonts have what reports are written in.
+// The fonts have the characters in which reports are written.
 func TestCoverage(t *testing.T) {
 	fs, err := faces()
 	if err != nil {
@@ -45,8 +45,7 @@ func TestCoverage(t *testing.T) {
 	}
 }
 
-// No piece is lost where lines are broken, whatever the width, and none stands beyond it that could be
-// elsewhere.
+// No piece is lost where lines are broken, whatever the width, and none overruns it that could be elsewhere.
 func TestLinesLoseNothing(t *testing.T) {
 	fs, err := faces()
 	if err != nil {
@@ -79,7 +78,7 @@ func TestLinesLoseNothing(t *testing.T) {
 	}
 }
 
-// Whatever the text, its pieces are its characters in their order, and lines are those pieces.
+// For any text, its pieces are its characters in order, and lines are made of those pieces.
 func FuzzLines(f *testing.F) {
 	fs, err := faces()
 	if err != nil {

@@ -18,7 +18,7 @@ import (
 	"concordat/report"
 )
 
-// TestWordsStayWhole: each letter is a piece of its own, and in a column that is wider than every word a line begins with a word.
+// TestWordsStayWhole: each letter is a piece of its own, and in a column wider than every word each line begins with a whole word.
 func TestWordsStayWhole(t *testing.T) {
 	fs, err := faces()
 	if err != nil {
@@ -41,7 +41,7 @@ func TestWordsStayWhole(t *testing.T) {
 	}
 }
 
-// TestSealNamesWhatItAdds: a sealed file lists attachments if there are some, with their types as names of PDF, and none if not.
+// TestSealNamesWhatItAdds: a sealed file lists its attachments, if any, with their types as names of PDF.
 func TestSealNamesWhatItAdds(t *testing.T) {
 	pages, err := Write(report.Build(&report.Findings{Submission: concordat.Document{ID: "x", Text: "Words."}}, report.Rules{}), Options{})
 	if err != nil {
@@ -64,7 +64,7 @@ func TestSealNamesWhatItAdds(t *testing.T) {
 	}
 }
 
-// emptyPage returns a document of one page with the fonts, written as it stands.
+// emptyPage returns a document of one page with the fonts, written without compression.
 func emptyPage(t *testing.T) *doc {
 	t.Helper()
 	fs, err := faces()
@@ -80,8 +80,8 @@ func emptyPage(t *testing.T) *doc {
 	return d
 }
 
-// TestNothingIsDrawnOverAnother: along a line each run of letters begins where the one before has ended, and the code point of a
-// letter that the fonts lack stands inside its box, with room on either side.
+// TestNothingIsDrawnOverAnother: along a line each run of letters begins where the previous one ended, and the code point of a
+// letter that the fonts lack is inside its box, with room on either side.
 func TestNothingIsDrawnOverAnother(t *testing.T) {
 	d := emptyPage(t)
 	line := d.pieces([]run{body("before\U000f0000between\U000f0001\U000f0002after 中文 end")})
@@ -110,7 +110,7 @@ func TestNothingIsDrawnOverAnother(t *testing.T) {
 	if len(texts) != len(shown) || len(boxes) != 3 {
 		t.Fatalf("%d runs of letters and %d boxes are drawn, want %d and 3", len(texts), len(boxes), len(shown))
 	}
-	const rounded = 0.05 // points, of numbers with two digits behind the point
+	const rounded = 0.05 // points, from numbers with two decimals
 	box := 0
 	for i, s := range shown {
 		texts[i].to = texts[i].from
@@ -134,8 +134,8 @@ func TestNothingIsDrawnOverAnother(t *testing.T) {
 	}
 }
 
-// TestWordsWithinHebrew: on a line from right to left several words from left to right stand between those around them, and over
-// none of them.
+// TestWordsWithinHebrew: in a right-to-left line several left-to-right words stand between their neighbours, and do not overlap
+// them.
 func TestWordsWithinHebrew(t *testing.T) {
 	d := emptyPage(t)
 	line := lines(d.pieces([]run{{"שלום abc defghi עולם", textStyle{size: 10, wording: true}}}), 10_000)[0]
@@ -160,7 +160,7 @@ func TestWordsWithinHebrew(t *testing.T) {
 	if len(drawn) != len(widths) || len(drawn) < 3 || len(drawn) > 5 {
 		t.Fatalf("%d runs of letters are drawn, want %d", len(drawn), len(widths))
 	}
-	for i, m := range drawn { // in the order in which they are read
+	for i, m := range drawn { // in reading order
 		x, err := strconv.ParseFloat(string(m[1]), 64)
 		if end -= widths[i]; err != nil || math.Abs(x-end) > 0.05 {
 			t.Errorf("run %d begins at %.2f, want %.2f (%v)", i+1, x, end, err)
@@ -168,7 +168,7 @@ func TestWordsWithinHebrew(t *testing.T) {
 	}
 }
 
-// TestChangedPageIsNamed: who alters any page of a report, or what stands on it, is told which page it is, and no other.
+// TestChangedPageIsNamed: if any page of a report, or anything on it, is altered, that page is named and no other.
 func TestChangedPageIsNamed(t *testing.T) {
 	text := strings.Repeat("A sentence of a long submission, which needs some pages of its own. ", 400)
 	b, err := Write(report.Build(&report.Findings{Submission: concordat.Document{ID: "x", Text: text}}, report.Rules{}),
@@ -194,7 +194,7 @@ func TestChangedPageIsNamed(t *testing.T) {
 	}
 }
 
-// TestAttachmentHasAName: a file whose attachment has half a byte in its name was not written by a site, and is refused.
+// TestAttachmentHasAName: a file whose attachment's name contains half a byte was not written by a site, and is refused.
 func TestAttachmentHasAName(t *testing.T) {
 	pages, err := Write(report.Build(&report.Findings{Submission: concordat.Document{ID: "x", Text: "Words."}}, report.Rules{}), Options{})
 	if err != nil {
@@ -214,8 +214,8 @@ func TestAttachmentHasAName(t *testing.T) {
 	}
 }
 
-// TestSealIsReadAsItSays: a signature stands between the bytes that it says, in angle brackets, and an attachment has the length
-// that it says; a file where they differ is refused.
+// TestSealIsReadAsItSays: a signature lies between the bytes that it states, in angle brackets, and an attachment has the length
+// that it states; a file in which they differ is refused.
 func TestSealIsReadAsItSays(t *testing.T) {
 	pages, err := Write(report.Build(&report.Findings{Submission: concordat.Document{ID: "x", Text: "Words."}}, report.Rules{}), Options{})
 	if err != nil {
@@ -254,7 +254,7 @@ func TestSealIsReadAsItSays(t *testing.T) {
 	}
 }
 
-// TestUsableWords: words in common count up to the ends of both sides of a passage, in order, and not beyond; what counts is not
+// TestUsableWords: words in common count up to the ends of both sides of a passage, in order, and no further; what counts is not
 // marked as different.
 func TestUsableWords(t *testing.T) {
 	pair := func(from, to, sourceFrom, sourceTo int) concordat.SpanPair {

@@ -145,7 +145,7 @@ func (s *Sealed) files(b []byte) error {
 		}
 		content, err := io.ReadAll(io.LimitReader(z, size+1))
 		if err == nil && int64(len(content)) != size {
-			err = fmt.Errorf("not of the length it says")
+			err = fmt.Errorf("it does not have its stated length")
 		}
 		if err != nil {
 			return fmt.Errorf("attachment %q: %w", name, err)

@@ -464,7 +464,7 @@ func (d *doc) clip(s concordat.Span) concordat.Span {
 // standing returns how the report names an evidence that does not count.
 func (d *doc) standing(e concordat.Evidence) string {
 	if e.Excluded != "" {
-		return d.in.Say(". Not counted: it %s.", strings.TrimPrefix(d.r.WhyNot(e), "it "))
+		return d.in.Say(". Not counted: %s.", d.r.WhyNot(e))
 	}
 	return d.in.Say(", %s.", d.in.Plural(e.Characters, "letter counts", "letters count"))
 }

@@ -51,7 +51,7 @@ func write(t testing.TB, rep *report.Report) []byte {
 	return b
 }
 
-// tool runs a program of another make on the file, or skips.
+// tool runs a third-party program on the file, or skips.
 func tool(t *testing.T, b []byte, name string, args ...string) []byte {
 	t.Helper()
 	if _, err := exec.LookPath(name); err != nil {
@@ -79,8 +79,8 @@ func tool(t *testing.T, b []byte, name string, args ...string) []byte {
 	return out
 }
 
-// solid drops white space, which line breaks change, the marks by which pdftotext tells of direction, and
-// the forms that Arabic letters take by their places.
+// solid drops white space, which line breaks change, the marks by which pdftotext indicates direction, and the positional shapes of
+// Arabic letters.
 func solid(s string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsSpace(r) || r >= 0x202a && r <= 0x202e {
@@ -92,8 +92,8 @@ func solid(s string) string {
 
 var arabicForm = regexp.MustCompile(`[\x{fb50}-\x{fbff}\x{fe80}-\x{fefc}]`)
 
-// shown is s as the pages should show it, by another way than the package's own: escapes where the fonts
-// are known to lack a letter.
+// shown is s as the pages should show it, computed differently from the package itself: escapes where the fonts are known to lack a
+// letter.
 func shown(s string, lacks func(rune) bool) string {
 	var b strings.Builder
 	for _, r := range s {
@@ -106,7 +106,7 @@ func shown(s string, lacks func(rune) bool) string {
 	return solid(b.String())
 }
 
-// stands reports whether s stands on one page, or begins on one and goes on on the next.
+// stands reports whether s is on one page, or begins on one and continues on the next.
 func stands(pages []string, s string) bool {
 	for i, p := range pages {
 		if strings.Contains(p, s) {
@@ -133,7 +133,7 @@ func pagesOf(t *testing.T, b []byte) []string {
 	return out
 }
 
-// TestLater: the documents that came since stand in the file.
+// TestLater: documents found since are in the file.
 func TestLater(t *testing.T) {
 	rep := report.Build(findings(t, "english"), report.Rules{})
 	rep.Later = []report.Later{{Source: concordat.Ref{Library: "theses"}, Title: "A late one", At: time.Unix(0, 0),
@@ -146,7 +146,7 @@ func TestLater(t *testing.T) {
 	}
 }
 
-// Every letter of every passage and of its source stands in the file, as another program reads it.
+// Every letter of every passage and of its source is in the file, as another program reads it.
 func TestWording(t *testing.T) {
 	lacks := func(rune) bool { return false }
 	for _, name := range []string{"english", "chinese", "arabic"} {
@@ -154,7 +154,7 @@ func TestWording(t *testing.T) {
 			rep := report.Build(findings(t, name), report.Rules{})
 			pages := pagesOf(t, write(t, rep))
 			kept := func(s string) string { return s }
-			if name == "arabic" { // pdftotext takes a comma behind a word from right to left for one before it
+			if name == "arabic" { // pdftotext places a comma after a right-to-left word before it
 				kept = func(s string) string { return notLetters.ReplaceAllString(s, "") }
 				for i := range pages {
 					pages[i] = kept(pages[i])
@@ -181,10 +181,10 @@ func TestWording(t *testing.T) {
 
 var notLetters = regexp.MustCompile(`[^\pL\pN\pM]`)
 
-// odd are texts that PDF writers lose or that hide something.
+// odd are texts that PDF writers lose or that conceal something.
 const odd = "Plain, then 𠀀𝒜 beyond the plane; 㐀 a rare letter; a zero\u200bwidth space and a soft\u00adhyphen; Հայերեն գիր, ქართული, ελληνικά, кириллица, tiếng Việt, 日本語のテキスト、한국어 문장; \ufeffa mark; \u202eturned\u202c; tab\there; e\u0301 and a\u030a; {nb} {nb}; (brackets) \\ and \\) too; a\u2028b; \ue000; \x01\x7f."
 
-// oddFindings have one source that holds text word by word.
+// oddFindings have one source that holds text verbatim.
 func oddFindings(text, source string) *report.Findings {
 	ref := concordat.Ref{Site: "s", Library: "l", Document: "d"}
 	f := &report.Findings{Version: report.Version, Task: "t", Submission: concordat.Document{ID: "x", Title: text, Text: text}, Made: day}
@@ -208,7 +208,7 @@ func TestOddText(t *testing.T) {
 	}
 }
 
-// Every page has ink on it, and the file is sound to a program of another make.
+// Every page has something on it, and third-party programs find the file valid.
 func TestPagesAreDrawn(t *testing.T) {
 	for _, name := range []string{"english", "chinese", "arabic"} {
 		rep := report.Build(findings(t, name), report.Rules{})
@@ -248,7 +248,7 @@ func TestSameBytes(t *testing.T) {
 	}
 }
 
-// What people decided, what was left out and why, and what was asked stand in the file.
+// The decisions of people, what was left out and why, and what was asked are in the file.
 func TestParts(t *testing.T) {
 	f := findings(t, "english")
 	rep := report.Build(f, report.Rules{ExcludePassages: []report.ExcludedPassage{{Span: f.Passages[0].Span,
@@ -269,7 +269,7 @@ func TestParts(t *testing.T) {
 	}
 }
 
-// TestScoresSayWhatThereIs: how close the wording is stands in the table of shares if any was found, and the share of leads if a
+// TestScoresSayWhatThereIs: the similarity of the wording is in the table of shares if any was found, and the share of leads if a
 // person counts some.
 func TestScoresSayWhatThereIs(t *testing.T) {
 	rep := report.Build(findings(t, "english"), report.Rules{})
@@ -287,7 +287,7 @@ func TestScoresSayWhatThereIs(t *testing.T) {
 	}
 }
 
-// TestSectionsSayWhatCounts: each section has its share, one that a rule takes out says so, and one that was not compared has none.
+// TestSectionsSayWhatCounts: each section has its share, one that a rule excludes says so, and one that was not compared has none.
 func TestSectionsSayWhatCounts(t *testing.T) {
 	rep := report.Build(findings(t, "english"), report.Rules{})
 	rep.Sections = []report.SectionScore{{Section: concordat.Section{Name: "Methods"}, Checked: 100, Share: 0.25},
@@ -350,8 +350,7 @@ func FuzzOpen(f *testing.F) {
 	})
 }
 
-// Random letters of many scripts, marks of punctuation and symbols stand in the file as they are, or as
-// their code point.
+// Random letters of many scripts, punctuation and symbols are in the file as they are, or as their code points.
 func TestRandomText(t *testing.T) {
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
@@ -380,7 +379,7 @@ func TestRandomText(t *testing.T) {
 	pages := pagesOf(t, b)
 	all := strings.Join(pages, "")
 	for i, n := range notes {
-		// Which letters the fonts lack the file itself tells.
+		// The file itself lists the letters that the fonts lack.
 		lacks := func(r rune) bool { return strings.Contains(all, fmt.Sprintf("[U+%04X]", r)) }
 		if want := shown(n.Text, lacks); !stands(pages, want) {
 			t.Errorf("note %d: this is not in the file: %s", i, want)

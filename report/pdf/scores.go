@@ -47,7 +47,7 @@ func (d *doc) scores() {
 			say("no template for it was given; not counted")})
 	}
 	if s.Leads > 0 {
-		rows = append(rows, []string{say("In leads that a person counts"), d.in.Percent(s.Leads),
+		rows = append(rows, []string{say("In leads counted by a person"), d.in.Percent(s.Leads),
 			say("in addition to the share of evidence, not part of it")})
 	}
 	d.table(d.in.Say("Shares are of the %s letters and digits that were compared; what counts is a share of the %s that could count",

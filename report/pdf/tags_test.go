@@ -38,8 +38,8 @@ func structure(t *testing.T, b []byte) []node {
 	return out
 }
 
-// TestStructure: a screen reader reads all of the pages but what is repeated on each of them, in the order of the text, under
-// headings of which no level is skipped.
+// TestStructure: a screen reader reads everything on the pages except what each of them repeats, in the order of the text, under
+// headings that skip no level.
 func TestStructure(t *testing.T) {
 	for _, name := range []string{"english", "chinese"} {
 		t.Run(name, func(t *testing.T) {

@@ -42,7 +42,7 @@ type Merge struct {
 
 const (
 	leastMerge = 1 << 20
-	lineBytes  = 40 // of a line in memory, beside its own: the list of lines has room to grow
+	lineBytes  = 40 // of a line in memory, in addition to its own: the list of lines has room to grow
 	// maxRuns bounds the runs that are merged at once, each with a buffer of mergeBuffer bytes.
 	maxRuns     = 128
 	mergeBuffer = 1 << 16

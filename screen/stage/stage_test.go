@@ -118,7 +118,7 @@ func merge(t *testing.T, sum bool, in ...string) string {
 	return out.String()
 }
 
-// same holds a job, divided at random, against the lines wanted.
+// same compares a job, divided at random, with the lines wanted.
 func same(t *testing.T, j job, lines, want []string) {
 	t.Helper()
 	slices.Sort(want)
@@ -338,7 +338,7 @@ func TestMerge(t *testing.T) {
 	}
 }
 
-// TestFaults: input that a stage cannot take is refused, with its line.
+// TestFaults: input that a stage cannot accept is refused, with its line number.
 func TestFaults(t *testing.T) {
 	d, _ := screen.NewDesign(64, 3, 4)
 	other, _ := screen.NewDesign(64, 3, 5)

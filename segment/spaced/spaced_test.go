@@ -10,7 +10,7 @@ import (
 	"concordat/segment/spaced"
 )
 
-// apart writes letters apart: inner after every character of a word, outer between words.
+// apart spaces out letters: inner after every character of a word, outer between words.
 func apart(s, inner, outer string) string {
 	var words []string
 	for _, w := range strings.Fields(s) {

@@ -185,7 +185,7 @@ func (s *Answerer) answerLibrary(ctx context.Context, q *question, g *grant, i i
 		return err
 	}
 	l.Ready = ready.share()
-	// Before the search: a document that is added meanwhile is found here or raises an alert, see fillBatch.
+	// Before the search: a document that is added in the meantime is found here or raises an alert, see fillBatch.
 	if l.Standing, err = s.Sets.keepStanding(ctx, q, g); err != nil {
 		return err
 	}

@@ -16,7 +16,7 @@ import (
 	"concordat/store"
 )
 
-// refused wants a refusal for the reason.
+// refused requires a refusal with the reason.
 func refused(t testing.TB, err error, want concordat.Reason) {
 	t.Helper()
 	var r *concordat.Refusal
@@ -84,8 +84,7 @@ func TestAnswerLevels(t *testing.T) {
 	}
 }
 
-// TestGates is P-gates: each condition of a rule refuses by itself, and says so without telling what
-// matches.
+// TestGates is P-gates: each condition of a rule refuses on its own, and says so without disclosing what matches.
 func TestGates(t *testing.T) {
 	o := sitetest.NewOwner(t, "theses", "closed", "small")
 	o.AddDocuments(t, "theses", site.Incoming{ID: "a", Text: sitetest.River + sitetest.Winter + sitetest.Garden})
@@ -159,8 +158,7 @@ func TestGates(t *testing.T) {
 	}
 }
 
-// A job's matches add up over its asks; variants of one sentence count once, and another
-// submission's job is refused.
+// A job's matches add up over its asks; variants of one sentence count once, and a job of another submission is refused.
 func TestGateCountsAJob(t *testing.T) {
 	o := sitetest.NewOwner(t, "theses")
 	o.AddDocuments(t, "theses", site.Incoming{ID: "a", Text: sitetest.River + sitetest.Winter + sitetest.Garden})
@@ -206,7 +204,7 @@ func TestOwnAuthorsAreLeftOut(t *testing.T) {
 	}
 }
 
-// Every call leaves one line, which holds neither text nor fingerprints.
+// Every call leaves one line, which contains neither text nor fingerprints.
 func TestAnswersAreAudited(t *testing.T) {
 	o := sitetest.NewOwner(t, "theses")
 	o.AddDocuments(t, "theses", site.Incoming{ID: "a", Title: "Rivers", Text: sitetest.River + sitetest.Winter})
@@ -303,8 +301,7 @@ func TestBudgets(t *testing.T) {
 	}
 }
 
-// The documents beyond a budget of disclosures are counted and not named; what was told in a job
-// costs nothing again.
+// The documents beyond a budget of disclosures are counted and not named; what was disclosed in a job costs nothing again.
 func TestDisclosureBudget(t *testing.T) {
 	o := sitetest.NewOwner(t, "theses")
 	o.AddDocuments(t, "theses", site.Incoming{ID: "a", Text: sitetest.River + sitetest.Winter},

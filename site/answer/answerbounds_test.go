@@ -11,8 +11,8 @@ import (
 	"concordat/site"
 )
 
-// TestAnswerBounds: each round of a partner is answered within the bounds of doc/format-federation.md and refused as invalid
-// beyond them, one by one, whatever its envelope let through.
+// TestAnswerBounds: each round of a partner is answered within the limits of doc/format-federation.md and refused as invalid beyond
+// them, one by one, whatever its envelope admitted.
 func TestAnswerBounds(t *testing.T) {
 	o := sitetest.NewOwner(t, "theses")
 	text := sitetest.Long(sitetest.Passage, 30)

@@ -16,12 +16,12 @@ import (
 	"concordat/store"
 )
 
-// Attacks of partners on a library, by the ids of doc/federation.md.
+// Attacks by partners on a library, by their IDs in doc/federation.md.
 
-// oracleText is a sentence that a partner has but for one word.
+// oracleText is a sentence that a partner has except for one word.
 const oracleText = "After the operation the patient in bed seventeen was given colchicine twice a day until the fever had left him entirely. "
 
-// oracle is a member with a guess at a sentence of the owner's.
+// oracle is a member with a guess at one of the owner's sentences.
 type oracle struct {
 	t           *testing.T
 	o           *sitetest.Owner
@@ -59,8 +59,8 @@ func withHash(f concordat.Fingerprint, i int, xor uint64) concordat.Fingerprint 
 	return f
 }
 
-// steps asks fingerprints in one ask of a job of its own and returns how close each is told to be to the sentence,
-// -1 for one of which nothing is told.
+// steps asks about fingerprints in one ask of a job of its own and returns how close to the sentence the answer says each is, -1 if
+// it says nothing.
 func (x *oracle) steps(fs ...concordat.Fingerprint) []int {
 	x.t.Helper()
 	a := *x.ask
@@ -80,12 +80,12 @@ func (x *oracle) steps(fs ...concordat.Fingerprint) []int {
 	return out
 }
 
-// unlimited is a rule that no budget guards.
+// unlimited is a rule without a budget.
 var unlimited = store.ShareRule{Level: concordat.ShowMetadata, Matches: 1,
 	Limits: store.Limits{Sentences: -1, Burst: -1, Disclosures: -1, Documents: -1}}
 
-// TestA3OneAsk: of a sentence and a hundred variants of it, each with another bit changed, one is answered, so that
-// nothing is learnt by comparing them. With distances they told 100 of 100 bits.
+// TestA3OneAsk: of a sentence and a hundred variants, each with a different bit changed, one is answered, so that nothing is learnt
+// by comparing them. With distances they revealed 100 of 100 bits.
 func TestA3OneAsk(t *testing.T) {
 	x := newOracle(t, unlimited)
 	variants := []concordat.Fingerprint{x.base}
@@ -96,13 +96,13 @@ func TestA3OneAsk(t *testing.T) {
 	if n := len(x.told); n != 1 {
 		t.Errorf("%d of %d variants are answered, want 1", n, len(variants))
 	}
-	// A gate of the asker's own would be a threshold on the distance.
+	// A gate of the requester's own would be a threshold on the distance.
 	a := *x.ask
 	a.Sentences = []concordat.AskedSentence{{Fingerprint: x.base, Gate: 9}}
 	if _, err := x.o.Answer(t.Context(), "north", &a); !errors.Is(err, concordat.ErrInvalid) {
 		t.Errorf("a gate that no scheme gives: error %v, want ErrInvalid", err)
 	}
-	// Later asks of the job are no way around.
+	// Later asks of the job do not get around it.
 	told := len(x.told)
 	for _, f := range variants[1:20] {
 		a.Sentences = []concordat.AskedSentence{{Fingerprint: f, Gate: x.ask.Sentences[0].Gate}}
@@ -118,9 +118,9 @@ func TestA3OneAsk(t *testing.T) {
 // maxLearnt is how many questions about one sentence are answered in a year.
 const maxLearnt = 4
 
-// TestA3ManyJobs: a partner that no budget stops asks variants in a thousand jobs, each chosen by the answers before: it
-// makes the guess worse until it is just not near any more, and then tries each value of each hash for whether it leads
-// back. Of 1,000 answers it would learn every hash; it gets [maxLearnt], and ends where it began.
+// TestA3ManyJobs: a partner that no budget stops asks about variants in a thousand jobs, each chosen by the answers before: it
+// makes the guess worse until it only just fails to match, and then tries whether each value of each hash leads back. From 1,000
+// answers it would learn every hash; it gets [maxLearnt], and ends where it began.
 func TestA3ManyJobs(t *testing.T) {
 	x := newOracle(t, unlimited)
 	const asks = 1000
@@ -145,7 +145,7 @@ func TestA3ManyJobs(t *testing.T) {
 			}
 		}
 	}
-	for rnd := rand.New(rand.NewPCG(1, 2)); x.jobs < asks; { // and whatever else: each answer would be another bit or two
+	for rnd := rand.New(rand.NewPCG(1, 2)); x.jobs < asks; { // and anything else: each answer would yield another bit or two
 		step(withHash(withHash(x.base, rnd.IntN(concordat.Nibbles), uint64(rnd.IntN(16))), rnd.IntN(concordat.Nibbles), uint64(rnd.IntN(16))))
 	}
 	t.Logf("%d asks, %d questions answered, at most %d bits; the guess differed in %d hashes and differs in %d", x.jobs, len(x.told),
@@ -156,11 +156,11 @@ func TestA3ManyJobs(t *testing.T) {
 	if before, after := x.base.NibbleDistance(x.truth), got.NibbleDistance(x.truth); after < before-2 {
 		t.Errorf("the fingerprint is found out: %d hashes differed, %d differ", before, after)
 	}
-	// The exact sentence is silent too: what is told of the right guess alone would be an oracle for guesses.
+	// The exact sentence gets no answer either: anything said of the right guess alone would be an oracle for guesses.
 	if got := step(x.truth); got != -1 {
 		t.Errorf("the sentence itself is still told, step %d", got)
 	}
-	// A question that was answered is answered again, and another partner has its own count.
+	// A question that was answered is answered again, and another partner has a count of its own.
 	if got := step(x.base); got != int(concordat.CloseNear) {
 		t.Errorf("the first question again: step %d", got)
 	}
@@ -174,7 +174,7 @@ func TestA3ManyJobs(t *testing.T) {
 	}
 }
 
-// TestProbingAlarm: a partner that goes on asking variants of a sentence raises an alarm, once a day, and one that asks
+// TestProbingAlarm: a partner that keeps asking about variants of a sentence raises an alarm, once a day, and one that asks about
 // drafts of a text does not.
 func TestProbingAlarm(t *testing.T) {
 	alarms := func(x *oracle, step string, want int) {
@@ -205,7 +205,7 @@ func TestProbingAlarm(t *testing.T) {
 	alarms(x, "the next day", 2)
 }
 
-// TestOneDocumentAlarm: a partner whose jobs come to one document again and again raises an alarm, once a day; another one,
+// TestOneDocumentAlarm: a partner whose jobs reach one document again and again raises an alarm, once a day; a different partner,
 // and drafts of a text, do not.
 func TestOneDocumentAlarm(t *testing.T) {
 	o := sitetest.NewOwner(t, "theses")
@@ -270,8 +270,8 @@ func TestA3Withheld(t *testing.T) {
 	}
 }
 
-// TestD4Edges is the attack D4: the order of words beside word sets names nearly all words of a text. The owner tells none:
-// it compares itself, and answers with stretches that the asker has word for word.
+// TestD4Edges is the attack D4: the order of words together with word sets reveals nearly all words of a text. The owner reveals
+// none of it: it compares the texts itself, and answers with stretches that the requester has word for word.
 func TestD4Edges(t *testing.T) {
 	o := sitetest.NewOwner(t, "theses")
 	sketchKey := sitetest.Key("sketch of " + sitetest.TestEpoch.String())
@@ -298,13 +298,13 @@ func TestD4Edges(t *testing.T) {
 	if got := edges(own.Words); len(got) != 1 || len(got[0]) != 0 {
 		t.Errorf("of a passage that is no literal copy it is told %+v", got)
 	}
-	// One sentence that the asker has whole is too short to be told; what it does not have would end it all the same.
+	// One sentence that the requester has whole is too short to be disclosed; what it does not have would end it in any case.
 	truth, err := align.Prepare(secret).Order(sketchKey, concordat.Span{End: len(secret)})
 	sitetest.Must(t, err)
 	if got := edges(truth.Words); len(got) != 1 || len(got[0]) != 0 {
 		t.Errorf("of one sentence it is told %+v", got)
 	}
-	// Who tries for the next word all that it may be comes to an end.
+	// Trying every possible next word soon reaches a limit.
 	tried := 0
 	for b := range 256 {
 		if edges(append(slices.Clone(truth.Words[:len(truth.Words)-1]), byte(b))) == nil {
@@ -317,8 +317,8 @@ func TestD4Edges(t *testing.T) {
 	}
 }
 
-// TestD5Runes is the attack D5: spans that begin within a character were told from others, for nothing, anywhere in a
-// document. Now all of them are refused alike, and each is paid.
+// TestD5Runes is the attack D5: spans that begin within a character could be distinguished from others, at no cost, anywhere in a
+// document. Now all of them are refused alike, and each is charged.
 func TestD5Runes(t *testing.T) {
 	o := sitetest.NewOwner(t, "theses")
 	hidden := "Тайное предложение, которого никто из партнёров не видел и видеть не должен. "
@@ -354,7 +354,7 @@ func TestD5Runes(t *testing.T) {
 	}
 }
 
-// TestS2WithdrawnMirror is the attack S2: a mirror that was withdrawn opened outlines, whatever the rule said then.
+// TestS2WithdrawnMirror is the attack S2: a mirror that was withdrawn still opened outlines, whatever the rule said by then.
 func TestS2WithdrawnMirror(t *testing.T) {
 	o := sitetest.NewOwner(t, "theses")
 	o.AddDocuments(t, "theses", site.Incoming{ID: "a", Text: sitetest.Long(sitetest.River+sitetest.Winter, 30)})
@@ -385,8 +385,8 @@ func TestS2WithdrawnMirror(t *testing.T) {
 	}
 }
 
-// TestA4Inbox is the attack A4: notices of jobs that were never asked were kept, six times as long as they came. Nothing of
-// them is kept now, and a partner that goes on with them is told to come later.
+// TestA4Inbox is the attack A4: notices about jobs that were never asked were stored, at six times their size. None of them is
+// stored now, and a partner that continues to send them is told to come later.
 func TestA4Inbox(t *testing.T) {
 	o := sitetest.NewOwner(t, "theses")
 	tell := &concordat.SiteAnswer{Libraries: []concordat.LibraryAnswer{{Library: "theses", Level: concordat.ShowMetadata, Exists: true,
@@ -423,8 +423,8 @@ func TestA4Inbox(t *testing.T) {
 	}
 }
 
-// TestShipCost: a mirror that is asked for again and again from its beginning is refused before the library is read once
-// more, and is given again the next day.
+// TestShipCost: a mirror that is requested again and again from its beginning is refused before the library is read once more, and
+// is available again the next day.
 func TestShipCost(t *testing.T) {
 	o := sitetest.NewOwner(t, "theses")
 	var in []site.Incoming
@@ -451,8 +451,8 @@ func TestShipCost(t *testing.T) {
 	sitetest.Must(t, ship())
 }
 
-// TestPaidBeforeReading: later rounds made the owner read and sketch whole documents for nothing. Where what
-// they cost is used up, no document is touched.
+// TestPaidBeforeReading: later rounds made the owner read and sketch whole documents at no cost. Once their budget is used up, no
+// document is touched.
 func TestPaidBeforeReading(t *testing.T) {
 	o := sitetest.NewOwner(t, "theses")
 	text := sitetest.Long(sitetest.Passage, 30)
@@ -481,7 +481,7 @@ func TestPaidBeforeReading(t *testing.T) {
 	refused(t, reveal(concordat.ShowPassage), concordat.ReasonBudget)
 }
 
-// TestCountsAreRounded: look-ups that were cut short are told as yes or no, whatever their number.
+// TestCountsAreRounded: look-ups that were cut short are reported as yes or no, whatever their number.
 func TestCountsAreRounded(t *testing.T) {
 	o := sitetest.NewOwner(t, "theses")
 	o.AddDocuments(t, "theses", site.Incoming{ID: "a", Text: sitetest.Long(sitetest.River, 5)})
@@ -494,8 +494,8 @@ func TestCountsAreRounded(t *testing.T) {
 	}
 }
 
-// TestRefusedAskedAgain: a passage that a person refused is asked for under ever new jobs. Each request costs
-// what a shown passage does, so of one document a year's are few, whatever is decided.
+// TestRefusedAskedAgain: a passage that a person refused is requested under ever new jobs. Each request costs as much as a shown
+// passage, so only a few are possible in a year for one document, whatever is decided.
 func TestRefusedAskedAgain(t *testing.T) {
 	o := sitetest.NewOwner(t, "theses")
 	text := sitetest.Long(sitetest.Passage, 30)
@@ -526,8 +526,8 @@ func TestRefusedAskedAgain(t *testing.T) {
 	}
 }
 
-// TestLeaderBeginsEpochs: who begins an epoch, and asks, gets no more answers about a sentence than any member: questions count over
-// epochs.
+// TestLeaderBeginsEpochs: a member that begins an epoch, and asks, gets no more answers about a sentence than any other: questions
+// count across epochs.
 func TestLeaderBeginsEpochs(t *testing.T) {
 	x := newOracle(t, unlimited)
 	answered := 0

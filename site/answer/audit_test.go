@@ -10,8 +10,8 @@ import (
 	"concordat"
 )
 
-// TestCut: a partner writes at most 128 bytes of a word into the audit, whatever they are, and of what it wrote as much as
-// has room.
+// TestCut: a partner writes at most 128 bytes of a word into the audit, whatever they are, and as much of its text as there is room
+// for.
 func TestCut(t *testing.T) {
 	for _, s := range []string{"", "thesis", strings.Repeat("x", 128), strings.Repeat("ж", 64)} {
 		if got := cut(s); got != s {
@@ -32,7 +32,7 @@ func TestCut(t *testing.T) {
 	}
 }
 
-// TestReasonOf: the audit has the reason of a refusal as the partner got it, and of a failure that it was one.
+// TestReasonOf: the audit has the reason for a refusal as the partner received it, and a failure as a failure.
 func TestReasonOf(t *testing.T) {
 	for want, err := range map[string]error{
 		"": nil, string(concordat.ReasonBudget): fmt.Errorf("answer: %w", &concordat.Refusal{Reason: concordat.ReasonBudget}),
@@ -44,7 +44,8 @@ func TestReasonOf(t *testing.T) {
 	}
 }
 
-// TestAuthorHashes: one name is one, whatever its order, case, accents and signs; another is another, and several are parted.
+// TestAuthorHashes: a name is the same whatever its order, case, accents and punctuation; another name is different, and several
+// are separated.
 func TestAuthorHashes(t *testing.T) {
 	key := []byte("a sketch key of the federation")
 	same := func(a, b string) bool {
@@ -85,8 +86,9 @@ func TestAuthorHashes(t *testing.T) {
 	}
 }
 
-// TestReadyIsRounded: how much of a library can be searched is told in hundredths, rounded down, so that a set that fills does
-// not tell the size of a library of hundreds or more; a set that holds all is ready, and one that lacks a document is not.
+// TestReadyIsRounded: how much of a library can be searched is given in hundredths, rounded down, so that a filling set does not
+// reveal the size of a library with hundreds of documents or more; a set that holds all is ready, and one that lacks a document is
+// not.
 func TestReadyIsRounded(t *testing.T) {
 	told := map[float64]int{}
 	const all = 1234
@@ -102,7 +104,7 @@ func TestReadyIsRounded(t *testing.T) {
 	}
 }
 
-// TestOpenedSentences: a passage that is opened counts as all the sentences that it may hold, one for each begun length of one.
+// TestOpenedSentences: a disclosed passage counts as all the sentences that it may contain, one for each sentence length begun.
 func TestOpenedSentences(t *testing.T) {
 	for letters, want := range map[int]int{1: 1, sentenceLetters - 1: 1, sentenceLetters: 1, sentenceLetters + 1: 2,
 		3*sentenceLetters + 1: 4} {

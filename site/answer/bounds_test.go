@@ -15,7 +15,7 @@ import (
 	"concordat/store"
 )
 
-// TestShownKey: a partner is shown words under a key of its own where there is one, else under the epoch's.
+// TestShownKey: a partner is shown words under a key of its own if there is one, otherwise under the epoch's.
 func TestShownKey(t *testing.T) {
 	e := &EpochSet{SketchKey: []byte("of the epoch")}
 	if got := e.shownKey("north"); string(got) != "of the epoch" {
@@ -28,7 +28,7 @@ func TestShownKey(t *testing.T) {
 	}
 }
 
-// TestAuthorsAreBounded: of the authors of a document the first 64 are known by name, and the first 4,096 bytes are read.
+// TestAuthorsAreBounded: the first 64 authors of a document are known by name, and the first 4,096 bytes are read.
 func TestAuthorsAreBounded(t *testing.T) {
 	var many []string
 	for i := range 100 {
@@ -104,7 +104,7 @@ func TestChangedMeanwhile(t *testing.T) {
 	}
 }
 
-// TestEdgesAskBounds: passages that are none, or that have no words or too many, are refused before anything is looked up.
+// TestEdgesAskBounds: invalid passages, and those with no words or too many, are refused before anything is looked up.
 func TestEdgesAskBounds(t *testing.T) {
 	e := concordat.Epoch{Federation: "health", Number: 1}
 	s := New(Options{ID: "here", Store: storetest.SQLite(t)})
@@ -127,8 +127,8 @@ func TestEdgesAskBounds(t *testing.T) {
 	}
 }
 
-// TestShipNeedsTheStore: a document that cannot be looked up fails the shipment, whose cursor would pass it by for ever; one that is
-// changing comes again with a later number.
+// TestShipNeedsTheStore: a document that cannot be looked up fails the shipment, whose cursor would otherwise skip it for good; one
+// that is changing comes again with a later number.
 func TestShipNeedsTheStore(t *testing.T) {
 	broken := errors.New("the disk is broken")
 	for held, want := range map[error]error{concordat.ErrNotFound: nil, broken: broken} {
@@ -142,7 +142,7 @@ func TestShipNeedsTheStore(t *testing.T) {
 	}
 }
 
-// TestSetsNeedTheShares: what of a set is open to partners is not taken for nothing if it cannot be read.
+// TestSetsNeedTheShares: if it cannot be read what of a set is open to partners, that is not taken to be nothing.
 func TestSetsNeedTheShares(t *testing.T) {
 	s := New(Options{ID: "here", Store: unshared(t)})
 	if err := s.Sets.catchUp(t.Context(), &epochSet{}); err == nil || !strings.Contains(err.Error(), "broken") {
@@ -150,7 +150,7 @@ func TestSetsNeedTheShares(t *testing.T) {
 	}
 }
 
-// TestNamesOfCells: cells have one name for one partner, and another for another partner or for other cells.
+// TestNamesOfCells: cells have one name for one partner, and a different one for another partner or for other cells.
 func TestNamesOfCells(t *testing.T) {
 	q := &leadQuestion{from: "north", set: &epochSet{EpochSet: EpochSet{HandleKey: []byte("a key of this site alone")}},
 		asked: make([][concordat.Bands]uint32, 3)}
@@ -162,7 +162,7 @@ func TestNamesOfCells(t *testing.T) {
 	}
 }
 
-// TestLeadSteps: how surely a place says the same is told in three steps, each from its least margin on.
+// TestLeadSteps: how certain it is that a place says the same is given in three steps, each from its lowest margin on.
 func TestLeadSteps(t *testing.T) {
 	for margin, want := range map[float64]concordat.LeadStep{0.04: concordat.LeadFar, 0.119: concordat.LeadFar, 0.12: concordat.LeadNear,
 		0.199: concordat.LeadNear, 0.2: concordat.LeadVeryNear, 0.9: concordat.LeadVeryNear} {
@@ -174,7 +174,8 @@ func TestLeadSteps(t *testing.T) {
 	}
 }
 
-// TestAlertsNeedTheStore: that a later document answers a standing question is not passed over if it is not known what is open.
+// TestAlertsNeedTheStore: a later document that answers a standing question is not skipped if it is unknown which questions are
+// open.
 func TestAlertsNeedTheStore(t *testing.T) {
 	db, script := storetest.Scripted(storetest.SQLite(t))
 	script.Begin(0, true)

@@ -17,8 +17,8 @@ import (
 	"concordat/store"
 )
 
-// harvest holds the titles and outlines that a member gets who asks sentences of texts of a genre, and fetches the outline of
-// whatever it is told of.
+// harvest holds the titles and outlines that a member obtains by asking about sentences of texts of a genre, and fetching the
+// outline of whatever it is told of.
 type harvest struct {
 	told, outlined map[string]bool // titles
 	units          int
@@ -36,7 +36,7 @@ func askedOf(t *testing.T, o *sitetest.Owner, texts ...string) (out []concordat.
 	return out
 }
 
-// harvestFrom asks all, so many a day, in a job each.
+// harvestFrom asks about all of them, so many a day, each in a job of its own.
 func harvestFrom(t *testing.T, o *sitetest.Owner, from concordat.SiteID, all []concordat.AskedSentence, daily int) harvest {
 	t.Helper()
 	h := harvest{told: map[string]bool{}, outlined: map[string]bool{}}
@@ -96,8 +96,9 @@ func genre(rng *rand.Rand, sentences int) string {
 	return b.String()
 }
 
-// TestChance: who has nothing of a library and asks texts of its genre is told of hardly a document and shown none, at every size, though
-// by single sentences most match; who took some sentences over, with changes, is told and shown it.
+// TestChance: a member that has nothing from a library and asks about texts of its genre is told of hardly any document and shown
+// none, at every size, though most match by single sentences; one that copied some sentences, with changes, is told of the source
+// and shown it.
 func TestChance(t *testing.T) {
 	for _, documents := range []int{2, 5, 12, 40} {
 		t.Run(fmt.Sprint(documents), func(t *testing.T) {
@@ -144,8 +145,8 @@ func TestChance(t *testing.T) {
 	}
 }
 
-// TestChanceReviews is the same with film reviews: a library of 400 documents, eight reviews each, and a member with 3,200 others, which
-// asks 1,024 sentences a day. Reviews that share a sentence with the library are left out: somebody posted them twice.
+// TestChanceReviews is the same with film reviews: a library of 400 documents, eight reviews each, and a member with 3,200 others,
+// which asks 1,024 sentences a day. Reviews that share a sentence with the library are left out because they were posted twice.
 func TestChanceReviews(t *testing.T) {
 	const documents, each, days = 400, 8, 10
 	reviews := corpora.Reviews(t, 2*documents*each)
@@ -200,8 +201,8 @@ func longSentences(t *testing.T, p *profile.Profiler, text string) (out []string
 	return out
 }
 
-// TestOutlineOfYear: of one document a year's outlines show only so many sentences beside those that matched, whatever is asked, and those
-// that were shown again and again.
+// TestOutlineOfYear: a year's outlines of one document show only so many sentences besides those that matched, whatever is asked,
+// and those shown before may be shown again.
 func TestOutlineOfYear(t *testing.T) {
 	rng := rand.New(rand.NewPCG(4, 4))
 	o := sitetest.NewOwner(t, "theses")

@@ -19,9 +19,9 @@ import (
 	"concordat/store"
 )
 
-// chooser is a member that has a sentence but for one word, two other sentences of the document, and a dictionary. It knows every rule
-// of the owner's but its keys, and keeps for each word how likely it is. What it asks are fingerprints made for the purpose: of many that
-// it draws the one from whose answer it expects to learn most.
+// chooser is a member that has a sentence except for one word, two other sentences of the document, and a dictionary. It knows
+// every rule of the owner's but its keys, and keeps for each word how likely it is. It asks about fingerprints made for the
+// purpose: of many drawn, the one from whose answer it expects to learn most.
 type chooser struct {
 	t      *testing.T
 	o      *sitetest.Owner
@@ -39,7 +39,7 @@ type chosenEpoch struct {
 	prints []concordat.Fingerprint // of the sentence with each word
 }
 
-// chosenMember counts, for each word, how many questions a member asked that would have come near the sentence with that word.
+// chosenMember counts, for each word, how many of a member's questions would have come near the sentence with that word.
 type chosenMember struct {
 	site   concordat.SiteID
 	before []int
@@ -174,7 +174,7 @@ func hashOf(f concordat.Fingerprint, i int) uint64 {
 	return f[1] >> (4 * (i - 15)) & 15
 }
 
-// ask asks one question beside what the member has, and learns from the outcome.
+// ask asks one question besides what the member has, and learns from the outcome.
 func (c *chooser) ask(e *chosenEpoch, m *chosenMember, f concordat.Fingerprint) {
 	a := *e.known
 	c.jobs++
@@ -210,8 +210,8 @@ func (c *chooser) ask(e *chosenEpoch, m *chosenMember, f concordat.Fingerprint) 
 	}
 }
 
-// attack asks until nothing is left to be learnt, in turn by each member and in each epoch, and returns how many bits of the word were
-// learnt and whether it is named: likelier than all others together.
+// attack asks until nothing is left to learn, in turn by each member and in each epoch, and returns how many bits of the word were
+// learnt and whether it is identified: likelier than all others together.
 func (c *chooser) attack(members, asks, draws int, secret string) (bits float64, named bool) {
 	rule := store.ShareRule{Level: concordat.ShowMetadata}
 	all := make([]*chosenMember, members)
@@ -232,9 +232,10 @@ func (c *chooser) attack(members, asks, draws int, secret string) (bits float64,
 	return math.Log2(float64(len(c.words)) * same), same > 0.5
 }
 
-// TestChosenQuestions: twelve chosen questions named one word in three, and told 9.8 of its 13.2 bits. Now a member, two members
-// that pool what they are told, one that begins epochs, and one that asks three drafts learn less than five. With CONCORDAT_CORPORA it is
-// tried on the 9,501 commonest words of reviews and twenty secrets, without on the words of the demonstration and four.
+// TestChosenQuestions: twelve chosen questions identified one word in three, and revealed 9.8 of its 13.2 bits. Now a member, two
+// members that pool their answers, one that begins epochs, and one that asks about three drafts learn less than five. With
+// CONCORDAT_CORPORA it is tried on the 9,501 commonest words of reviews and twenty secrets, without on the words of the
+// demonstration and four.
 func TestChosenQuestions(t *testing.T) {
 	words, secrets, asks, draws := demoWords(t), 4, 12, 150
 	if os.Getenv("CONCORDAT_ATTACKS") != "" {
@@ -265,7 +266,7 @@ func TestChosenQuestions(t *testing.T) {
 	}
 }
 
-// demoWords are words of the texts of the demonstration, in an order that says nothing.
+// demoWords are words from the demonstration's texts, in an order that reveals nothing.
 func demoWords(t *testing.T) []string {
 	files, err := filepath.Glob("../../demo/library/calls/*.txt")
 	sitetest.Must(t, err)
@@ -312,8 +313,8 @@ func commonWords(texts []string, n int) []string {
 	return out
 }
 
-// TestMissesCount: a question that misses by a hash or two counts where the partner sees that it missed; else chosen questions that hardly
-// ever hit would tell a little each, for nothing.
+// TestMissesCount: a question that misses by a hash or two counts if the partner sees that it missed; otherwise chosen questions
+// that hardly ever hit would each reveal a little, at no cost.
 func TestMissesCount(t *testing.T) {
 	x := newOracle(t, unlimited)
 	x.o.ShareWith(t, "theses", "north", store.ShareRule{Level: concordat.ShowMetadata})

@@ -24,7 +24,7 @@ type dictionary struct {
 
 type dictionaryWord struct {
 	text  string
-	set   int // -1: of no word set, as stop words are
+	set   int // -1: in no word set, like stop words
 	order byte
 }
 
@@ -62,7 +62,7 @@ func plainWords(text string) []string {
 	return strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return r < 'a' || r > 'z' })
 }
 
-// named are the words that a member takes to be in a unit by its word set alone: of each value the most frequent one.
+// named are the words that a member takes to be in a unit from its word set alone: the most frequent one for each value.
 func (d *dictionary) named(u concordat.OutlineUnit) map[string]bool {
 	out, done := map[string]bool{}, map[int]bool{}
 	for _, w := range d.words {
@@ -73,11 +73,11 @@ func (d *dictionary) named(u concordat.OutlineUnit) map[string]bool {
 	return out
 }
 
-// TestD4Dictionary is the dictionary attack of D4: a member that has a literal copy of the beginning of a passage, the word sets
-// of what follows, and a dictionary that holds every word of it, names the words that follow. Word sets alone name some of
-// them, as documented. With the order of words beside them, which the owner does not tell, the same program names nearly
-// all: it is run on that too, so that it is known to work. With what the owner tells in the edge round, for as long as it
-// answers, it names no more than the word sets alone but for what single guesses confirm.
+// TestD4Dictionary is the dictionary attack of D4: a member that has a literal copy of the beginning of a passage, the word sets of
+// what follows, and a dictionary that holds every word of it, names the words that follow. Word sets alone name some of them, as
+// documented. With the order of words as well, which the owner does not reveal, the same program names nearly all: it is run on
+// that too, to show that it works. With what the owner reveals in the edge round, for as long as it answers, it names no more than
+// from the word sets alone, apart from what single guesses confirm.
 func TestD4Dictionary(t *testing.T) {
 	files, err := filepath.Glob("../../demo/library/calls/*.txt")
 	sitetest.Must(t, err)
@@ -149,7 +149,7 @@ func newD4(t *testing.T, d *dictionary, victim string) *d4 {
 	return x
 }
 
-// contentOf returns the words of a unit that stand in word sets, each once.
+// contentOf returns the words of a unit that are in word sets, each once.
 func (x *d4) contentOf(u concordat.OutlineUnit) []string {
 	words := plainWords(u.Span.In(x.text))
 	slices.Sort(words)
@@ -192,8 +192,8 @@ func (x *d4) ordered(u concordat.OutlineUnit) map[string]bool {
 	return out
 }
 
-// tried asks, for as long as it is answered, whether its copy goes on with a word, for each word that may follow by the word
-// sets, the most frequent first, and goes on behind each that does. It returns the words that it was told of.
+// tried asks, for as long as it gets answers, whether its copy continues with a word, for each word that may follow according to
+// the word sets, the most frequent first, and continues after each that does. It returns the words that were confirmed.
 func (x *d4) tried() (told map[string]bool, tries int) {
 	o, err := align.Prepare(x.text).Order(sitetest.Key("sketch of "+sitetest.TestEpoch.String()), concordat.Span{End: x.has})
 	sitetest.Must(x.t, err)

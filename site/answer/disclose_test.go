@@ -343,7 +343,7 @@ func TestApproval(t *testing.T) {
 		notices[0].Partner != "north" {
 		t.Errorf("got notices %+v", notices)
 	}
-	// Another passage: refused. A third: nobody answers in time, and it may be asked again.
+	// Another passage: refused. A third: no one answers in time, and it may be asked again.
 	q.Passages[0].Span.End -= len(sitetest.Winter)
 	state(concordat.DisclosurePending)
 	for words, want := range map[string]error{" \n": answer.ErrNoWords, strings.Repeat("n", answer.MaxWords+1): answer.ErrLongWords} {

@@ -439,7 +439,7 @@ func (s *Sets) fillBatch(ctx context.Context, e *epochSet, lib concordat.Library
 	if err := e.Index.Put(ctx, profiles...); err != nil {
 		return fmt.Errorf("put %d documents: %w", len(profiles), err)
 	}
-	// Before they count as held, so that no crash loses an alert; and again for questions that arrived meanwhile, whose answers
+	// Before they count as held, so that no crash loses an alert; and again for questions that arrived in the meantime, whose answers
 	// may have missed them.
 	changes := e.standingChanges()
 	if err := s.alert(ctx, e, lib, profiles, hashes); err != nil {
@@ -462,7 +462,7 @@ func (s *Sets) fillBatch(ctx context.Context, e *epochSet, lib concordat.Library
 	return nil
 }
 
-// keyedProfiles fingerprints the documents under the epoch's key and leaves out their text. gone are those deleted meanwhile.
+// keyedProfiles fingerprints the documents under the epoch's key and leaves out their text. gone are those deleted in the meantime.
 func (s *Sets) keyedProfiles(ctx context.Context, e *epochSet, lib concordat.LibraryID,
 	rows []store.DocumentRow) (ps []*concordat.Profile, hashes []string, gone []concordat.DocumentID, err error) {
 	all := make([]*concordat.Profile, len(rows))

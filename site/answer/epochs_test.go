@@ -137,7 +137,7 @@ func TestSetSurvivesACut(t *testing.T) {
 	}
 }
 
-// A pass that is cut short by its context goes on where it was.
+// A pass that is cut short by its context continues where it was.
 func TestSetResumes(t *testing.T) {
 	o := sitetest.NewOwner(t, "theses")
 	o.ShareWith(t, "theses", "north", store.ShareRule{Level: concordat.ShowMetadata, Matches: 1})
@@ -322,7 +322,7 @@ func TestUseEpochsEndsAPass(t *testing.T) {
 	}
 }
 
-// gatedIndex says when a Put has come, and lets it go on when it is released.
+// gatedIndex says when a Put has come, and lets it continue when it is released.
 type gatedIndex struct {
 	concordat.Index
 	held, release chan struct{}

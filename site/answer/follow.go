@@ -134,7 +134,7 @@ func (s *Sets) followChanges(ctx context.Context, e *epochSet, lib concordat.Lib
 	if err != nil {
 		return err
 	}
-	for _, id := range missing { // deleted meanwhile: its own change follows
+	for _, id := range missing { // deleted in the meantime: its own change follows
 		gone = append(gone, s.ref(lib, id))
 	}
 	if len(profiles) > 0 {

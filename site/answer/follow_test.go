@@ -104,7 +104,7 @@ func TestFollow(t *testing.T) {
 	want("library deleted", b, sitetest.Garden)
 }
 
-// TestBatchRegain: a batch goes on in another process, whose index has nothing of it yet, and ends as one that
+// TestBatchRegain: a batch continues in another process, whose index has nothing of it yet, and ends as one that
 // was left alone.
 func TestBatchRegain(t *testing.T) {
 	texts := sitetest.Twins()
@@ -127,7 +127,7 @@ func TestBatchRegain(t *testing.T) {
 		t.Errorf("in another process: %s", d)
 	}
 
-	// Without the files there is nothing to go on with.
+	// Without the files there is nothing to continue with.
 	sitetest.Must(t, b.Store.Batches.ReopenBatch(t.Context(), b.BatchID, "test", true))
 	clear(texts)
 	b.BatchOptions.Index = sitetest.OpenShard(t, filepath.Join(t.TempDir(), "third"), sitetest.Profiler(t))
@@ -137,7 +137,7 @@ func TestBatchRegain(t *testing.T) {
 }
 
 // TestFollowFails: where a document that another process has made cannot be read, the one that follows is told, and comes back
-// to it: it does not go on as if it had it.
+// to it: it does not continue as if it had it.
 func TestFollowFails(t *testing.T) {
 	a := sitetest.NewOwner(t, "theses")
 	broken := &sitetest.BrokenIndex{Index: a.Index, Fail: -1}

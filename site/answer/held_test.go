@@ -78,7 +78,7 @@ func unshared(t *testing.T) *store.DB {
 func TestSetsBehindAreLogged(t *testing.T) {
 	db := unshared(t)
 	for name, c := range map[string]struct{ stopped, want bool }{"broken": {false, true}, "stopped": {true, false}} {
-		ctx, end := context.WithTimeout(t.Context(), time.Minute) // it would wait for ever for what is not logged
+		ctx, end := context.WithTimeout(t.Context(), time.Minute) // it would wait forever for what is not logged
 		var log bytes.Buffer
 		s := New(Options{ID: "here", Store: db, Logger: slog.New(slog.NewTextHandler(&endingLog{&log, end}, nil))})
 		if c.stopped {

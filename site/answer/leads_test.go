@@ -51,8 +51,8 @@ func cellCipher(t testing.TB, e concordat.Epoch, job concordat.JobID) *crypto.Ce
 	return sitetest.CipherOf(t, sitetest.Key("cells of "+e.String()), job)
 }
 
-// TestLeadsAreToldInSteps: a library that is open for it names the document that says the same in other words, with steps and places and
-// no text, and no other one; its passages can be asked for at those places alone, after a person agreed.
+// TestLeadsAreToldInSteps: a library that permits leads names the document that says the same in other words, with steps and places
+// and no text, and no other document; its passages can be requested at those places alone, and only with a person's consent.
 func TestLeadsAreToldInSteps(t *testing.T) {
 	o := sitetest.NewLeadsOwner(t)
 	o.ShareWith(t, "theses", "north", sitetest.LeadsRule())
@@ -136,8 +136,8 @@ func TestLeadsAreToldInSteps(t *testing.T) {
 	}
 }
 
-// TestLeadsAreClosed: nothing is told of meaning by a library that does not open it, whatever its level, by a site without an index of
-// meaning, or of cells of another table; an ask without cells tells so and costs nothing.
+// TestLeadsAreClosed: no lead is given by a library that does not permit them, whatever its level, by a site without an index of
+// meaning, or for cells of another table; an ask without cells says so and costs nothing.
 func TestLeadsAreClosed(t *testing.T) {
 	o := sitetest.NewLeadsOwner(t)
 	a := cellsOf(t, o, sitetest.InOtherWords, 1)
@@ -188,7 +188,7 @@ func TestLeadsAreClosed(t *testing.T) {
 	if got := reason(o, &other); got != concordat.ReasonScheme {
 		t.Errorf("another table: %s", got)
 	}
-	// A version that sends cells without a key names the table alone: it is told, and nothing of what it sent is taken for a cell.
+	// A version that sends cells without a key names only the table: it is told, and nothing that it sent is taken for a cell.
 	old := *a
 	old.Table = strings.TrimSuffix(a.Table, "-keyed-1")
 	if got := reason(o, &old); got != concordat.ReasonScheme {
@@ -206,7 +206,8 @@ func TestLeadsAreClosed(t *testing.T) {
 	}
 }
 
-// TestLeadBudgets: cells asked, sentences and documents told are bounded in a day, apart from questions by fingerprints.
+// TestLeadBudgets: the numbers of cells asked about, and of sentences and documents disclosed, are limited per day, separately from
+// questions by fingerprints.
 func TestLeadBudgets(t *testing.T) {
 	o := sitetest.NewLeadsOwner(t)
 	rule := sitetest.LeadsRule()
@@ -244,7 +245,7 @@ func TestLeadBudgets(t *testing.T) {
 	}
 }
 
-// TestLeadVariants: of each place at most twelve different questions are answered in a year, in whatever other words it is asked about.
+// TestLeadVariants: for each place at most twelve different questions are answered in a year, however they are worded.
 func TestLeadVariants(t *testing.T) {
 	o := sitetest.NewLeadsOwner(t)
 	rule := sitetest.LeadsRule()

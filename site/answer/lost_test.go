@@ -15,7 +15,7 @@ import (
 	"concordat/store"
 )
 
-// newBroken returns an owner whose store fails by script, with a document that north is told of.
+// newBroken returns an owner whose store fails by script, with a document of which north is told.
 func newBroken(t *testing.T) (*sitetest.Owner, *storetest.Script) {
 	t.Helper()
 	o := sitetest.NewOwner(t, "theses", "grants")
@@ -56,7 +56,7 @@ func forgetNotices(t *testing.T, o *sitetest.Owner) {
 	}
 }
 
-// toldOfEnd: where the mirror is over, the partner is told.
+// toldOfEnd: if the mirror has ended, the partner is told.
 func toldOfEnd(t *testing.T, o *sitetest.Owner, call string) {
 	t.Helper()
 	x, err := o.Store.Answers.Share(t.Context(), "theses", "north")
@@ -228,8 +228,8 @@ func decidedOn(t *testing.T, o *sitetest.Owner, q *concordat.RevealAsk, granted 
 	sitetest.Must(t, err)
 }
 
-// TestStoreFails lets each call of the store fail in each operation, once alone and once with all that follow: the caller is
-// told, so that nothing is answered, shared or taken back that is not kept and not audited.
+// TestStoreFails makes each call of the store fail in each operation, once alone and once with all that follow: the caller is told,
+// so that nothing is answered, shared or withdrawn that is not stored and audited.
 func TestStoreFails(t *testing.T) {
 	for _, op := range operations() {
 		t.Run(op.name, func(t *testing.T) {
@@ -263,7 +263,7 @@ func TestStoreFails(t *testing.T) {
 	}
 }
 
-// TestStatementsFail lets each statement of each operation fail, those of a transaction too: the caller is told.
+// TestStatementsFail makes each statement of each operation fail, including those in a transaction: the caller is told.
 func TestStatementsFail(t *testing.T) {
 	for _, op := range operations() {
 		t.Run(op.name, func(t *testing.T) {
@@ -290,7 +290,7 @@ func TestStatementsFail(t *testing.T) {
 	}
 }
 
-// TestShareAudited: opening and closing a library leave a line each, with the partner.
+// TestShareAudited: opening and closing a library each leave a line in the audit that names the partner.
 func TestShareAudited(t *testing.T) {
 	o, _ := newBroken(t)
 	_, err := o.Answerer.Shares.Share(t.Context(), store.Share{Library: "theses", Partner: "north", Rule: sitetest.Sharing(false)})

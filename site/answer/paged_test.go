@@ -13,8 +13,9 @@ import (
 	"concordat/store"
 )
 
-// TestPageOfMany: a page that many documents of a library hold is told to whoever asks it, who is to decide whether it counts; a sentence
-// or two that as many hold are not. Where more than wording.Absolute hold it, so many and one are named, and the number is told.
+// TestPageOfMany: a page that many documents of a library hold is reported to whoever asks about it, who then decides whether it
+// counts; a sentence or two that as many hold are not. If more than wording.Absolute hold it, that many and one are named, and the
+// number is given.
 func TestPageOfMany(t *testing.T) {
 	for _, c := range []struct{ documents, holders, sentences, want int }{
 		{12, 8, 6, 8}, {12, 8, 2, 0}, {40, 10, 6, 10}, {40, 10, 2, 0}, {60, 30, 6, wording.Absolute + 1}, {60, 30, 2, 0}, {60, 5, 6, 5},

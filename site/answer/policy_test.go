@@ -26,8 +26,8 @@ type view struct {
 	Hits                 [][3]int       // sentence, ordinal, closeness of named documents
 }
 
-// TestPolicyProperty compares what is told under random rules with a naive definition: every pair
-// of sentences is looked at, and each condition is applied by itself.
+// TestPolicyProperty compares what is disclosed under random rules with a naive definition: every pair of sentences is examined,
+// and each condition is applied on its own.
 func TestPolicyProperty(t *testing.T) {
 	o := sitetest.NewOwner(t, "big", "small")
 	rng := rand.New(rand.NewPCG(11, 12))
@@ -62,7 +62,7 @@ func TestPolicyProperty(t *testing.T) {
 			rule.Purposes = []string{[]string{"thesis", "grant"}[rng.IntN(2)]}
 		}
 		lib := []concordat.LibraryID{"big", "small"}[rng.IntN(2)]
-		north := concordat.SiteID(fmt.Sprint("north", round)) // of one partner, so many variants are not answered
+		north := concordat.SiteID(fmt.Sprint("north", round)) // from one partner, so that many variants are not answered
 		o.ShareWith(t, lib, north, rule)
 		asked := ""
 		for _, k := range rng.Perm(len(sentences))[:4+rng.IntN(8)] {
@@ -147,7 +147,8 @@ func seen(t *concordat.SiteAnswer, want view) view {
 
 func compareHits(a, b [3]int) int { return slices.Compare(a[:], b[:]) }
 
-// naiveAnswer is the definition of what is told. It is not sure where a hit is so near the outer border that it may be told or not.
+// naiveAnswer is the definition of what is disclosed. It leaves open whether a hit so near the outer border that both are permitted
+// is disclosed.
 func naiveAnswer(t *testing.T, o *sitetest.Owner, rule store.ShareRule, a *concordat.Ask, texts, authors map[string]string,
 	mine string) (v view, sure bool) {
 	t.Helper()

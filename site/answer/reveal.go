@@ -245,7 +245,7 @@ func (s *Answerer) request(ctx context.Context, k *known, a *concordat.RevealAsk
 	return d, s.o.Store.Answers.PutDisclosure(ctx, d)
 }
 
-// expire marks a request as expired if its time is over.
+// expire marks a request as expired once its time is up.
 func (s *Requests) expire(ctx context.Context, d store.Disclosure) (store.Disclosure, error) {
 	open := d.State == concordat.DisclosurePending || d.State == concordat.DisclosureGranted
 	if !open || d.Until.IsZero() || s.o.Now().Before(d.Until) {

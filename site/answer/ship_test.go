@@ -26,7 +26,7 @@ type mirror struct {
 	withheld map[concordat.Handle]bool
 }
 
-// sync fetches all that there is.
+// sync fetches everything available.
 func (m *mirror) sync(t *testing.T, o *sitetest.Owner, from concordat.SiteID, lib concordat.LibraryID) {
 	t.Helper()
 	for more := true; more; {
@@ -119,7 +119,7 @@ func TestShip(t *testing.T) {
 	if m.got != before+3 {
 		t.Errorf("for three changes %d documents came", m.got-before)
 	}
-	// A cursor is one partner's, of one set.
+	// A cursor belongs to one partner and one set.
 	for name, a := range map[string]*concordat.ShipAsk{
 		"forged": {Epoch: o.Epoch, Library: "theses", Cursor: append([]byte{1}, m.cursor[1:]...)},
 		"cut":    {Epoch: o.Epoch, Library: "theses", Cursor: m.cursor[:9]},
@@ -225,7 +225,7 @@ func TestShipAndOutline(t *testing.T) {
 	}
 }
 
-// A standing question is answered by later documents, once each, as far as the rule shows.
+// A standing question is answered by later documents, once each, to the extent that the rule permits.
 func TestStandingAsk(t *testing.T) {
 	o := sitetest.NewOwner(t, "theses", "grants")
 	rule := store.ShareRule{Level: concordat.ShowMetadata, Standing: true}
@@ -269,13 +269,13 @@ func TestStandingAsk(t *testing.T) {
 	alerts("nothing new")
 	o.AddDocuments(t, "theses", site.Incoming{ID: "two", Title: "replaced", Text: sitetest.Long(sitetest.Winter+sitetest.Garden, 3)})
 	alerts("another text", "replaced")
-	// What the alert told can be asked about.
+	// What the alert named can be asked about.
 	handle := out[0].Notice.Answer.Documents[0].Handle
 	if x := o.Outline(t, "north", a, concordat.OutlineOf{Handle: handle, Ordinals: []int{0, 1, 2, 3, 4, 5, 6}})[0]; x.Refusal == nil ||
 		x.Refusal.Reason != concordat.ReasonLevel {
 		t.Errorf("outline after an alert: %+v, want a refusal of the level", x)
 	}
-	// The pass is repeated after a cut between alert and set: nothing is told twice.
+	// The pass is repeated after an interruption between alert and set: nothing is reported twice.
 	working := o.Set.Index
 	sitetest.Must(t, o.Ingest(t.Context(), "theses", sitetest.Docs(site.Incoming{ID: "three", Title: "cut",
 		Text: sitetest.Garden + sitetest.River}),
@@ -287,7 +287,7 @@ func TestStandingAsk(t *testing.T) {
 	o.Set.Index = working
 	sitetest.Must(t, o.Sets.CatchUp(t.Context()))
 	alerts("after the cut", "cut")
-	// Left out by its rule, its end or its asker's word.
+	// Left out because of its rule, its end or a word from its requester.
 	rule.Purposes = []string{"grant"}
 	o.ShareWith(t, "theses", "north", rule)
 	o.AddDocuments(t, "theses", site.Incoming{ID: "four", Text: sitetest.Passage})
@@ -299,7 +299,7 @@ func TestStandingAsk(t *testing.T) {
 	alerts("ended")
 }
 
-// TestOwnerIsAlerted: the owner's alert holds of the pair of documents what the partner is told of it, at each level, and no more.
+// TestOwnerIsAlerted: the owner's alert contains what the partner is told about the pair of documents, at each level, and no more.
 func TestOwnerIsAlerted(t *testing.T) {
 	for _, c := range []struct {
 		level concordat.Show
@@ -368,7 +368,7 @@ func TestOwnerIsAlerted(t *testing.T) {
 	}
 }
 
-// What is told and what is ended by others is checked before it is kept.
+// What others report, or say has ended, is checked before it is stored.
 func TestReceive(t *testing.T) {
 	o := sitetest.NewOwner(t)
 	job := concordat.JobID{1}
@@ -450,7 +450,7 @@ func TestOpenTo(t *testing.T) {
 	}
 }
 
-// Handles of one document differ between askers, and do not tell its name.
+// Handles of one document differ between requesters, and do not reveal its name.
 func TestHandles(t *testing.T) {
 	o := sitetest.NewOwner(t, "theses")
 	o.AddDocuments(t, "theses", site.Incoming{ID: "a", Text: sitetest.Passage})
@@ -469,7 +469,7 @@ func TestHandles(t *testing.T) {
 	}
 }
 
-// TestShipIsAudited: what a partner mirrors, and that it was refused, stands in the audit.
+// TestShipIsAudited: what a partner mirrors, and any refusal, is in the audit.
 func TestShipIsAudited(t *testing.T) {
 	o := sitetest.NewOwner(t, "theses")
 	o.ShareWith(t, "theses", "north", store.ShareRule{Level: concordat.ShowMetadata, Ship: true})
@@ -488,8 +488,8 @@ func TestShipIsAudited(t *testing.T) {
 	}
 }
 
-// TestSetKeepsNothingDeleted: a set for partners from which a deleted document could not be removed is not taken for one that lacks it: it
-// is told, and removed the next time.
+// TestSetKeepsNothingDeleted: if a deleted document could not be removed from a set for partners, the set is not taken to lack it:
+// this is reported, and the document is removed the next time.
 func TestSetKeepsNothingDeleted(t *testing.T) {
 	o := sitetest.NewOwner(t, "theses")
 	o.ShareWith(t, "theses", "north", store.ShareRule{Level: concordat.ShowMetadata, Matches: 1})

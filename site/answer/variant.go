@@ -17,7 +17,7 @@ import (
 // A partner that may ask about any number of slightly different fingerprints can find out the fingerprint of a sentence that it
 // nearly has: each answer shows whether the change led nearer. So sentences of one ask that are variants of each other are
 // answered once, only a limited number of different questions is answered about each of our sentences in a year, and each gets
-// less than the one before. Misses count too if the partner notices them.
+// less than the previous one. Misses count too if the partner notices them.
 
 const (
 	// maxVariants is the maximum number of different questions that are answered about one sentence, for one partner in a year.

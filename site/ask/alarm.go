@@ -17,6 +17,6 @@ func (a *Asker) lied(ctx context.Context, partner concordat.SiteID, answer error
 	if err != nil {
 		a.o.Logger.Error("alarm", "site", partner, "error", err)
 	} else if raised {
-		a.o.Logger.Error("a partner's answer cannot be, or answers something else", "site", partner, "error", answer)
+		a.o.Logger.Error("a partner's answer is impossible, or answers a different question", "site", partner, "error", answer)
 	}
 }

@@ -20,8 +20,8 @@ import (
 	"concordat/site/compare"
 )
 
-// TestValidLeads: each number of a partner's answer about meaning is taken from its least to its most good value and not beyond, since
-// findings index by it.
+// TestValidLeads: each number in a partner's answer about meaning is accepted from its lowest to its highest valid value and not
+// beyond, since findings index by it.
 func TestValidLeads(t *testing.T) {
 	ask := &concordat.LeadAsk{Libraries: []concordat.LibraryID{"a", "b"}, Cells: make([]concordat.AskedCells, 3)}
 	span := func(from, to int) concordat.Span { return concordat.Span{Start: from, End: to} }
@@ -76,7 +76,7 @@ func TestValidLeads(t *testing.T) {
 	}
 }
 
-// edger is a partner that tells the same edges of whatever is asked.
+// edger is a partner that reports the same edges whatever is asked.
 type edger struct {
 	concordat.Partner
 	says *concordat.Edges
@@ -86,7 +86,7 @@ func (e *edger) Edges(context.Context, *concordat.EdgesAsk) (*concordat.Edges, e
 	return e.says, nil
 }
 
-// TestEdgesBounds: edges are taken within the words and the place that were asked about, and refused beyond.
+// TestEdgesBounds: edges are accepted within the words and the place that were asked about, and refused beyond.
 func TestEdgesBounds(t *testing.T) {
 	text := "The harbour master recorded every vessel that left the estuary, its cargo of wool and the names of the sailors aboard."
 	full := align.Prepare(text)
@@ -123,8 +123,8 @@ func TestEdgesBounds(t *testing.T) {
 	}
 }
 
-// TestEnough: of a document whose text stays away a very close sentence is evidence, as are two fair ones at other places, or two that
-// neighbour each other on both sides, one of them near.
+// TestEnough: if the text of a document is not available, a very close sentence is evidence, as are two fairly close ones at
+// different places, or two that are neighbours on both sides, one of them near.
 func TestEnough(t *testing.T) {
 	hit := func(start, ordinal, distance int) compare.Hit {
 		return compare.Hit{Span: concordat.Span{Start: start, End: start + 100}, Ordinal: ordinal, Distance: distance}
@@ -153,8 +153,8 @@ func TestEnough(t *testing.T) {
 	}
 }
 
-// TestRevealablePlaces: what overlaps a place and a partner can be asked to open is told by partner; of what was shown already, or is
-// known from a mirror alone, it is told that it is there, and of what has no place in its source nothing is.
+// TestRevealablePlaces: whatever overlaps a place and can be requested from a partner is listed by partner; what was shown already,
+// or is known only from a mirror, is listed as existing, and what has no place in its source is not listed.
 func TestRevealablePlaces(t *testing.T) {
 	db := storetest.SQLite(t)
 	s := &Asker{site: site.New(site.Options{ID: "here", Store: db}), o: Options{Store: db}}
@@ -183,8 +183,8 @@ func TestRevealablePlaces(t *testing.T) {
 	}
 }
 
-// TestRecount: a passage is held by the documents of all sites that hold its sentence exactly, this site's among them, each site's
-// counted once; of what is not exactly the same nobody knows whether two sites hold it.
+// TestRecount: a passage counts the documents of all sites that contain exactly its sentence, this site's included, each site's
+// once; if sentences are not exactly the same, it is not known whether two sites have the same one.
 func TestRecount(t *testing.T) {
 	span := concordat.Span{Start: 0, End: 100}
 	candidate := func(of concordat.SiteID, distance, documents int) *compare.Candidate {
@@ -226,7 +226,7 @@ func TestMirrorsMustBeRead(t *testing.T) {
 	}
 }
 
-// TestCommonRuns: many words in a row that a fifth of all documents hold are to be decided, as they are on this site; the same sentences
+// TestCommonRuns: many consecutive words held by a fifth of all documents are to be decided, as on this site; the same sentences
 // apart from each other are common.
 func TestCommonRuns(t *testing.T) {
 	const of = 60 // a fifth: 13
@@ -269,8 +269,8 @@ func TestCommonRuns(t *testing.T) {
 	}
 }
 
-// TestApart: matches outside of shared wording are evidence, those of common wording are shown as that, and those of other wording that
-// is shared by right are neither.
+// TestApart: matches outside shared wording are evidence, those within common wording are shown as such, and those within other
+// legitimately shared wording are neither.
 func TestApart(t *testing.T) {
 	text := strings.Repeat("one more sentence that says nothing. ", 20)
 	span := func(from, to int) concordat.Span { return concordat.Span{Start: from, End: to} }
@@ -283,7 +283,7 @@ func TestApart(t *testing.T) {
 	}
 }
 
-// TestSortedRefs: documents are asked about in order of their names.
+// TestSortedRefs: documents are asked about in the order of their names.
 func TestSortedRefs(t *testing.T) {
 	m := map[concordat.Ref]bool{}
 	for i := range 30 {
@@ -295,7 +295,7 @@ func TestSortedRefs(t *testing.T) {
 	}
 }
 
-// TestMatchesOfNobody: a text is compared with this site's and mirrored libraries also where no partner is asked.
+// TestMatchesOfNobody: a text is compared with this site's and mirrored libraries even if no partner is asked.
 func TestMatchesOfNobody(t *testing.T) {
 	db := storetest.SQLite(t)
 	p, err := profile.New(profile.Options{})

@@ -13,7 +13,7 @@ import (
 	"concordat/site"
 )
 
-// cellBook holds sentences whose cells anybody can compute, for the table is public.
+// cellBook holds sentences whose cells anybody can compute, since the table is public.
 type cellBook struct {
 	cells  [][concordat.Bands]uint32
 	points []meaning.Point
@@ -40,7 +40,7 @@ func (d *cellBook) add(t *testing.T, text string, of int) {
 	}
 }
 
-// looked returns the entry that shares most cells with those asked; negative: none shares any.
+// looked returns the entry that shares most cells with those asked about; negative if none shares any.
 func (d *cellBook) looked(asked [concordat.Bands]uint32) int {
 	best, most := -1, 0
 	for i, cells := range d.cells {
@@ -97,10 +97,10 @@ func sent(t *testing.T, text string) *concordat.LeadAsk {
 	return a
 }
 
-// TestStrangersLearnNothingOfCells: who has the public table and a dictionary that holds every sentence asked, but not the
-// federation's secret, names none of them by their cells, finds the document of none by the other sentences of it, and does not see
-// that two questions are about the same text. A member names every sentence that its dictionary has. With CONCORDAT_CORPORA the
-// dictionary is of 400 reviews, and the first halves of 40 are asked about.
+// TestStrangersLearnNothingOfCells: someone with the public table and a dictionary of every sentence asked about, but not the
+// federation's secret, identifies none of them by their cells, finds the document of none through its other sentences, and cannot
+// tell that two questions concern the same text. A member identifies every sentence that its dictionary has. With CONCORDAT_CORPORA
+// the dictionary comes from 400 reviews, and the first halves of 40 are asked about.
 func TestStrangersLearnNothingOfCells(t *testing.T) {
 	var whole, others cellBook // of all sentences, and of those that are not asked
 	var asked []string

@@ -16,7 +16,7 @@ import (
 	"concordat/site/ask"
 )
 
-// TestAskedOutlines: what is copied is found with exact edges in both texts, although no text crosses.
+// TestAskedOutlines: copied text is found with exact edges in both texts, although no text is exchanged.
 func TestAskedOutlines(t *testing.T) {
 	for _, form := range []string{concordat.OutlineWords, concordat.OutlineFingerprints} {
 		t.Run(form, func(t *testing.T) {
@@ -53,7 +53,7 @@ func TestAskedOutlines(t *testing.T) {
 	}
 }
 
-// TestAskedOutlinesReworded: rewording is found by outline, and never called word for word.
+// TestAskedOutlinesReworded: rewording is found by outline, and never called verbatim.
 func TestAskedOutlinesReworded(t *testing.T) {
 	reworded := strings.NewReplacer("drilled", "bored", "dated", "determined", "petitioned", "begged", "melted", "smelted",
 		"driven", "moved", "supplied", "provided", "fixed", "settled", "earlier", "sooner").Replace(sitetest.Essay)
@@ -93,7 +93,7 @@ func TestSecondRoundFails(t *testing.T) {
 			spoil(north)
 			l := north.Libraries("lib")
 			if name == "late" {
-				l.Deadline = 10 * time.Second // the first round has to end within it, however busy the machine
+				l.Deadline = 10 * time.Second // the first round must end within it, however busy the machine
 			}
 			f := p.Found(t, sitetest.Mine+sitetest.Essay, site.CheckOptions{Partners: []site.PartnerLibraries{l}})
 			c := sitetest.LineOf(t, f, "north", "lib")
@@ -118,8 +118,8 @@ func TestSecondRoundFails(t *testing.T) {
 	})
 }
 
-// TestEdgesNotAnswered: a partner that does not compare the order of words as a rule leaves the edges of whole sentences, and
-// its line is clean; one that was busy then, or failed, has not answered whole, and its line says which.
+// TestEdgesNotAnswered: a partner that by its rules does not compare the order of words leaves the edges of whole sentences, and
+// its line shows no fault; if it was busy, or failed, its answer is incomplete, and its line says which.
 func TestEdgesNotAnswered(t *testing.T) {
 	for reason, clean := range map[concordat.Reason]bool{
 		concordat.ReasonLevel: true, concordat.ReasonBudget: true, concordat.ReasonBusy: false, concordat.ReasonFault: false,
@@ -141,7 +141,7 @@ func TestEdgesNotAnswered(t *testing.T) {
 	}
 }
 
-// TestOneSentenceAlone: one sentence that is only somewhat alike is no evidence without its text.
+// TestOneSentenceAlone: one sentence that is only somewhat similar is not evidence without its text.
 func TestOneSentenceAlone(t *testing.T) {
 	p := sitetest.NewHere(t, "")
 	north := sitetest.NewPartner(t, "north")
@@ -199,7 +199,7 @@ func TestSameTextAtTwoSites(t *testing.T) {
 	}
 }
 
-// TestAskedReveal: common words are opened with no word of the partner's, passages after a person agreed.
+// TestAskedReveal: common words are opened without any of the partner's words, and passages with a person's consent.
 func TestAskedReveal(t *testing.T) {
 	p := sitetest.NewHere(t, "")
 	north := sitetest.NewPartner(t, "north")
@@ -266,7 +266,7 @@ func TestAskedReveal(t *testing.T) {
 	}
 }
 
-// TestAskedRevealGarbage: spans that are none of the passage's are not shown.
+// TestAskedRevealGarbage: spans outside the passage are not shown.
 func TestAskedRevealGarbage(t *testing.T) {
 	p := sitetest.NewHere(t, "")
 	north := sitetest.NewPartner(t, "north")
@@ -286,7 +286,7 @@ func TestAskedRevealGarbage(t *testing.T) {
 	}
 }
 
-// liar opens passages with spans of its own making.
+// liar opens passages with invented spans.
 type liar struct {
 	*sitetest.Partner
 	spans []concordat.Span

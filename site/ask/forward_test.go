@@ -16,7 +16,7 @@ import (
 	"concordat/store"
 )
 
-// TestForward: which sentences are asked, and that what is found anywhere is in one report.
+// TestForward: which sentences are asked about, and that everything found anywhere is in one report.
 func TestForward(t *testing.T) {
 	text := sitetest.River + "\n\n" + sitetest.Glacier + sitetest.Bakery + "\n\n" + sitetest.Orchard + sitetest.Foundry
 	for forward, want := range map[string]struct {
@@ -66,7 +66,7 @@ func TestForward(t *testing.T) {
 	}
 }
 
-// TestUnmatchedRule: a sentence is asked unless half of it stands in a passage found here.
+// TestUnmatchedRule: a sentence is asked about unless half of it lies in a passage found here.
 func TestUnmatchedRule(t *testing.T) {
 	p := sitetest.NewHere(t, sitetest.River)
 	north := sitetest.NewPartner(t, "north")
@@ -97,7 +97,7 @@ func TestUnmatchedRule(t *testing.T) {
 	}
 }
 
-// TestPartnersThatFail: whatever a partner does, the check ends, says so, and has what others told.
+// TestPartnersThatFail: whatever a partner does, the check ends, says so, and has the answers of the others.
 func TestPartnersThatFail(t *testing.T) {
 	garbage := func(f func(*concordat.SiteAnswer)) func(*sitetest.Partner) {
 		return func(p *sitetest.Partner) { p.Mangle = f }
@@ -178,7 +178,7 @@ func alarmed(t *testing.T, p *sitetest.Parts, partner concordat.SiteID, want boo
 	}
 }
 
-// TestPartialAnswersCanBeRead: while one partner is silent the findings of the others are there.
+// TestPartialAnswersCanBeRead: while one partner has not answered, the findings from the others can be read.
 func TestPartialAnswersCanBeRead(t *testing.T) {
 	p := sitetest.NewHere(t, sitetest.River)
 	silent, good := sitetest.NewPartner(t, "silent"), sitetest.NewPartner(t, "good")
@@ -221,8 +221,7 @@ func TestPartialAnswersCanBeRead(t *testing.T) {
 	}
 }
 
-// TestManySentences: what is too much for one ask goes in several, and a failure in the middle keeps
-// what came before.
+// TestManySentences: what is too much for one ask is sent in several, and a failure in the middle keeps what came before.
 func TestManySentences(t *testing.T) {
 	p := sitetest.NewHere(t, "")
 	north := sitetest.NewPartner(t, "north")
@@ -301,7 +300,8 @@ func TestNeverTwoSketches(t *testing.T) {
 	}
 }
 
-// TestAskedLevels: below metadata nothing but that something matches, or how much, is told, and said.
+// TestAskedLevels: below the level of metadata a partner discloses only that something matches, or how much, and the report says
+// so.
 func TestAskedLevels(t *testing.T) {
 	for level, want := range map[concordat.Show]string{concordat.ShowExists: "something matches", concordat.ShowCounts: "1 document"} {
 		p := sitetest.NewHere(t, "")

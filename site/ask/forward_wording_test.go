@@ -13,7 +13,7 @@ import (
 	"concordat/store"
 )
 
-// calls returns partner libraries with the number of their documents told, as a catalogue does.
+// calls returns partner libraries with the number of their documents given, as a catalogue does.
 func calls(p *sitetest.Partner, documents int) site.PartnerLibraries {
 	l := p.Libraries("lib")
 	l.Documents = documents
@@ -36,8 +36,8 @@ func timesAsked(t *testing.T, p *sitetest.Partner, text string) int {
 	return n
 }
 
-// TestSharedWordingIsNotAsked: what is shared by right as this site knows is not asked, whatever the rule, and nothing
-// of it comes back.
+// TestSharedWordingIsNotAsked: wording that this site knows to be legitimately shared is not asked about, whatever the rule, and
+// nothing comes back about it.
 func TestSharedWordingIsNotAsked(t *testing.T) {
 	text := sitetest.Glacier + sitetest.Bakery + "\n\n" + sitetest.Form + "\n\n" + sitetest.Orchard + sitetest.Foundry
 	var many []site.Incoming
@@ -74,7 +74,7 @@ func TestSharedWordingIsNotAsked(t *testing.T) {
 	}
 }
 
-// TestQuotationAtPartner: a quotation that names its source is no evidence of the partner's document that holds it; it is
+// TestQuotationAtPartner: a quotation that names its source is not evidence against the partner's document that contains it; it is
 // shown beside that document as what it is. The same wording without marks or without a source is evidence.
 func TestQuotationAtPartner(t *testing.T) {
 	quoted := strings.TrimSpace(sitetest.Orchard + sitetest.Foundry)
@@ -120,7 +120,7 @@ func TestQuotationAtPartner(t *testing.T) {
 	}
 }
 
-// TestPassagesEndAtSharedWording: no passage of a partner crosses what is shared by right, in either form of outline.
+// TestPassagesEndAtSharedWording: no passage of a partner extends across legitimately shared wording, in either form of outline.
 func TestPassagesEndAtSharedWording(t *testing.T) {
 	text := sitetest.Glacier + sitetest.Bakery + "\n\n" + sitetest.Form + "\n\n" + sitetest.Orchard + sitetest.Foundry
 	at := strings.Index(text, sitetest.Form)
@@ -194,8 +194,8 @@ func TestCommonAtPartner(t *testing.T) {
 	}
 }
 
-// TestRingOfTwoSites: documents of both sites are counted together, so that a few copiers on either side are not taken
-// for a form.
+// TestRingOfTwoSites: documents of both sites are counted together, so that a few copiers on either side are not mistaken for a
+// form.
 func TestRingOfTwoSites(t *testing.T) {
 	p := sitetest.NewSite(t, "a")
 	north := sitetest.NewPartner(t, "north")

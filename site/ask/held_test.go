@@ -17,7 +17,7 @@ import (
 	"concordat/site/compare"
 )
 
-// TestCopiedTwice: of a source only half of which was copied, the other half has a counterpart still, however often the first was
+// TestCopiedTwice: if only half of a source was copied, the other half still has its counterpart, however often the first was
 // copied.
 func TestCopiedTwice(t *testing.T) {
 	text := strings.Repeat("one more sentence that says nothing. ", 60)
@@ -57,7 +57,7 @@ func TestNeighboursAreJoined(t *testing.T) {
 	}
 }
 
-// TestPreparedOnce: a submission is made ready once for all documents of all partners that are compared in one way.
+// TestPreparedOnce: a submission is prepared once for all documents of all partners that are compared in the same way.
 func TestPreparedOnce(t *testing.T) {
 	key := []byte("a sketch key of an epoch, 32 byte")
 	o := &ownText{text: strings.Repeat("The harbour master recorded every vessel that left the estuary. ", 5)}
@@ -69,7 +69,7 @@ func TestPreparedOnce(t *testing.T) {
 		key         []byte
 		bits        int
 		walls       []concordat.Span
-		full, words bool // made anew
+		full, words bool // recomputed
 	}{
 		"again": {key, align.DefaultSketchBits, nil, false, false}, "another key": {key[1:], align.DefaultSketchBits, nil, false, true},
 		"other walls": {key, align.DefaultSketchBits, []concordat.Span{{Start: 64, End: 128}}, true, true},
@@ -96,8 +96,8 @@ func TestPreparedOnce(t *testing.T) {
 	}
 }
 
-// TestPartnerPrints: an outline of fingerprints is taken within its bounds, a sentence without letters among them, and refused beyond;
-// where sentences are left out, nothing is beside them.
+// TestPartnerPrints: an outline of fingerprints is accepted within its limits, a sentence without letters among them, and refused
+// beyond; where sentences are left out, nothing is adjacent to them.
 func TestPartnerPrints(t *testing.T) {
 	unit := func(ordinal, start, end int) concordat.OutlineUnit {
 		return concordat.OutlineUnit{Ordinal: ordinal, Span: concordat.Span{Start: start, End: end}, Chars: 30, Features: 9}
@@ -131,8 +131,8 @@ func TestPartnerPrints(t *testing.T) {
 	}
 }
 
-// TestOutcome: a partner is said to have refused if none of its libraries answered, to have failed or to be silent if it did, and
-// to be done otherwise; one of which no library was asked has refused nothing.
+// TestOutcome: a partner is reported as having refused if none of its libraries answered, as failed or silent if it did so, and as
+// done otherwise; one of which no library was asked has refused nothing.
 func TestOutcome(t *testing.T) {
 	whole, refused := concordat.Consulted{}, concordat.Consulted{Reason: concordat.ReasonBudget, Err: "no more today"}
 	fault := concordat.Consulted{Reason: concordat.ReasonFault, Err: "a fault"}
@@ -170,7 +170,7 @@ func TestJobOfMost(t *testing.T) {
 	}
 }
 
-// decider is a partner that says of each request what it is told to.
+// decider is a partner that answers each request as it is told to.
 type decider struct {
 	concordat.Partner
 	says *concordat.Revealed
@@ -180,8 +180,8 @@ func (d *decider) Reveal(context.Context, *concordat.RevealAsk) (*concordat.Reve
 	return d.says, nil
 }
 
-// TestWhenDecided: a request that waits has the time at which it began to, however often the partner is asked again, and one that is
-// decided the time at which that was heard.
+// TestWhenDecided: a waiting request has the time at which its wait began, however often the partner is asked again, and a decided
+// one the time at which the decision arrived.
 func TestWhenDecided(t *testing.T) {
 	began, now := time.Date(2026, 3, 2, 9, 0, 0, 0, time.UTC), time.Date(2026, 3, 5, 9, 0, 0, 0, time.UTC)
 	s := &Asker{o: Options{Now: func() time.Time { return now }}}
@@ -196,8 +196,8 @@ func TestWhenDecided(t *testing.T) {
 	}
 }
 
-// TestEndStandingTells: who ends a standing check is told if there is none, and if it could not be ended or it is not known at whom it
-// stands.
+// TestEndStandingTells: whoever ends a standing check is told if there is none, and if it could not be ended or it is not known
+// where it stands.
 func TestEndStandingTells(t *testing.T) {
 	db := storetest.SQLite(t)
 	s := &Asker{o: Options{Store: db, Now: time.Now}}

@@ -68,7 +68,7 @@ func (r *round) leads(ctx context.Context) {
 		r.saidOfLeads(refusedLeads(refusal.Reason))
 	default:
 		r.fw.s.lied(ctx, r.answer.site, err)
-		r.fw.s.o.Logger.Warn("partner did not answer about meaning", "site", r.answer.site, "err", err)
+		r.fw.s.o.Logger.Warn("partner did not answer about leads", "site", r.answer.site, "err", err)
 		r.saidOfLeads(concordat.LeadsFailed)
 	}
 }
@@ -378,7 +378,7 @@ func (r *round) takeLeads(a *concordat.LeadAsk, t *concordat.LeadAnswer, salt []
 	for i, l := range t.Libraries {
 		c := &r.answer.consulted[slices.Index(r.p.Libraries, a.Libraries[i])]
 		c.Leads, c.LeadsMissing = concordat.LeadsAsked, l.Missing
-		if l.Refusal != nil { // its budget ran out meanwhile
+		if l.Refusal != nil { // its budget ran out in the meantime
 			c.Leads = refusedLeads(l.Refusal.Reason)
 		}
 	}

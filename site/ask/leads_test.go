@@ -40,8 +40,8 @@ func lineOf(t *testing.T, f *report.Findings) concordat.Consulted {
 	return f.Consulted[i]
 }
 
-// TestLeadsOfPartners: a partner's document that says the same in other words is shown as possible, without text; once the partner has
-// shown its places, after a person agreed, they are compared and stand among the leads, and count in no share.
+// TestLeadsOfPartners: a partner's document that says the same in other words is shown as possible, without text; once the partner
+// has shown its places, with a person's consent, they are compared and appear among the leads, and count towards no share.
 func TestLeadsOfPartners(t *testing.T) {
 	o := sitetest.NewLeadsOwner(t)
 	o.ShareWith(t, "theses", "north", sitetest.LeadsRule())
@@ -173,8 +173,8 @@ func leadAnswer(a *concordat.LeadAsk) *concordat.LeadAnswer {
 	return t
 }
 
-// TestLeadsNotMeasured: the report says how much of a partner's index did not answer about meaning, and how many sentences one question
-// did not hold.
+// TestLeadsNotMeasured: the report says how much of a partner's index gave no answer about meaning, and for how many sentences a
+// question had no room.
 func TestLeadsNotMeasured(t *testing.T) {
 	m, north := sitetest.NewMember(t, "north", "own"), sitetest.NewPartner(t, "here")
 	north.TellLeads = func(a *concordat.LeadAsk) (*concordat.LeadAnswer, error) {
@@ -208,7 +208,8 @@ func TestLeadsNotMeasured(t *testing.T) {
 	}
 }
 
-// TestWithheldLeads: of a sentence that a partner has under another key no cells are sent, and the report does not say that none was left.
+// TestWithheldLeads: no cells are sent for a sentence that a partner has under another key, and the report does not claim that none
+// was left.
 func TestWithheldLeads(t *testing.T) {
 	m, north := sitetest.NewMember(t, "north", "own"), sitetest.NewPartner(t, "here")
 	cells := 0

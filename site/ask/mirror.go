@@ -309,7 +309,7 @@ func (fw *forwarding) mirror(ctx context.Context, m *site.MirroredLibrary, state
 	for _, ref := range refs {
 		d, err := fw.s.o.Store.Asks.MirrorDocument(ctx, keyOf(*m), ref.Document)
 		if errors.Is(err, concordat.ErrNotFound) {
-			continue // removed meanwhile
+			continue // removed in the meantime
 		}
 		if err != nil {
 			return nil, err

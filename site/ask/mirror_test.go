@@ -84,7 +84,7 @@ func TestSyncMirror(t *testing.T) {
 	if _, err := p.Noticed(ctx, "south", &concordat.Notice{Kind: concordat.NoticeWithdrawn, Library: "lib"}); err != nil {
 		t.Fatal(err)
 	}
-	check("north/Title of a", "north/Title of g") // another site's word does not count
+	check("north/Title of a", "north/Title of g") // another site's notice does not count
 	if _, err := p.Noticed(ctx, "north", &concordat.Notice{Kind: concordat.NoticeWithdrawn, Library: "lib"}); err != nil {
 		t.Fatal(err)
 	}
@@ -102,7 +102,7 @@ func TestSyncMirror(t *testing.T) {
 	}
 }
 
-// TestSyncMirrorGarbage: nothing of a shipment that cannot be is put.
+// TestSyncMirrorGarbage: nothing from an impossible shipment is stored.
 func TestSyncMirrorGarbage(t *testing.T) {
 	p := sitetest.NewHere(t, "")
 	north := sitetest.NewPartner(t, "north")
@@ -147,7 +147,7 @@ func (e *endless) Ship(context.Context, *concordat.ShipAsk) (*concordat.Shipment
 	return sh, nil
 }
 
-// TestSyncMirrorEndless: a partner fills the disk no farther than its low-water mark, and is not heard for ever.
+// TestSyncMirrorEndless: a partner fills the disk no further than its low-water mark, and is not listened to forever.
 func TestSyncMirrorEndless(t *testing.T) {
 	p := sitetest.NewHere(t, "")
 	index := &indextest.Oracle{Site: "here"}

@@ -126,7 +126,7 @@ func (s *Asker) askReveals(ctx context.Context, task concordat.TaskID, f *report
 }
 
 // answered is the outcome of one request: everything that it changes in the findings, so that it can be applied to findings
-// that another process has changed meanwhile.
+// that another process has changed in the meantime.
 type answered struct {
 	disclosure report.Disclosure
 	sent       concordat.Exposed // there, by this call

@@ -332,7 +332,7 @@ func (r *round) blame(ctx context.Context, err error) {
 		return
 	}
 	r.fw.s.lied(ctx, r.answer.site, err)
-	r.fw.s.o.Logger.Warn("partner did not answer whole", "site", r.answer.site, "err", err)
+	r.fw.s.o.Logger.Warn("partner answered only in part", "site", r.answer.site, "err", err)
 	r.answer.failed = r.answered == 0
 	deadline := r.p.Deadline
 	if deadline == 0 {

@@ -9,8 +9,9 @@ import (
 	"concordat/store"
 )
 
-// TestNotAskedAgain: a partner is not asked for a passage that it has shown, or on which it is still to decide; it is if it refused,
-// if it was asked at another level or for another place, or if only the words in common are known and the text is wanted.
+// TestNotAskedAgain: a partner is not asked for a passage that it has shown, or on which it has yet to decide; it is if it refused,
+// if the earlier request was at another level or for another place, or if only the words in common are known and the text is
+// wanted.
 func TestNotAskedAgain(t *testing.T) {
 	here, there := concordat.Span{Start: 3, End: 90}, concordat.Span{Start: 500, End: 590}
 	ref := concordat.Ref{Site: "north", Library: "theses", Document: "d"}
@@ -46,7 +47,7 @@ func TestNotAskedAgain(t *testing.T) {
 	}
 }
 
-// TestExposure: what a partner was shown comes as sums, with as many single showings as are wanted, and none if none are.
+// TestExposure: what a partner was shown is returned as totals, with as many single showings as are wanted, and none if none are.
 func TestExposure(t *testing.T) {
 	db := storetest.SQLite(t)
 	x := store.Showing{Partner: "north", Hash: "h", Form: store.FormWords, Library: "a", Document: "1",

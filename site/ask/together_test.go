@@ -11,7 +11,7 @@ import (
 	"concordat/site/compare"
 )
 
-// TestTogether: beside exact copies only what has a counterpart of its own stays of a rough passage.
+// TestTogether: next to exact copies, only parts of a rough passage with a counterpart of their own stay.
 func TestTogether(t *testing.T) {
 	text := strings.Repeat("one more sentence that says nothing. ", 60)
 	fw := &forwarding{sub: site.Submission{Text: text}, count: report.NewCounter(text)}
@@ -50,7 +50,7 @@ func TestTogether(t *testing.T) {
 	}
 }
 
-// TestMatched: a passage of fingerprints stands only where a sentence of some evidence of the document matched.
+// TestMatched: a passage of fingerprints is kept only where a sentence of some evidence from the document matched.
 func TestMatched(t *testing.T) {
 	c := &compare.Candidate{Hits: []compare.Hit{{Span: concordat.Span{Start: 10, End: 40}, Documents: 1}}}
 	for _, x := range []struct {

@@ -8,8 +8,8 @@ import (
 	"concordat"
 )
 
-// TestValidAnswer: each number of a partner's answer is taken from its least to its most good value and not beyond, since the
-// report indexes by it and counts with it.
+// TestValidAnswer: each number in a partner's answer is accepted from its lowest to its highest valid value and not beyond, since
+// the report indexes by it and counts with it.
 func TestValidAnswer(t *testing.T) {
 	ask := &concordat.Ask{Libraries: []concordat.LibraryID{"a", "b"}, Sentences: make([]concordat.AskedSentence, 3)}
 	whole := func() *concordat.SiteAnswer {
@@ -85,8 +85,8 @@ func TestHandles(t *testing.T) {
 	}
 }
 
-// TestTakeLibrary: what parts of a question were told of a library adds up: sentences, parts that are missing, and whether any
-// of it stands; a refusal takes nothing away of what was told before.
+// TestTakeLibrary: what the parts of a question were told about a library adds up: sentences, missing parts, and whether any of it
+// stands; a refusal takes nothing away from what was said before.
 func TestTakeLibrary(t *testing.T) {
 	var c concordat.Consulted
 	r := &round{}
@@ -105,7 +105,7 @@ func TestTakeLibrary(t *testing.T) {
 	}
 }
 
-// TestSteps: a similarity that is known from sketches is told as the least of its step.
+// TestSteps: a similarity that is known from sketches is given as the lowest of its step.
 func TestSteps(t *testing.T) {
 	for similarity, want := range map[float64]float64{1: 1, 0.999: 0.9, 0.9: 0.9, 0.899: 0.74, 0.74: 0.74, 0.739: 0.5, 0.5: 0.5, 0.1: 0.5} {
 		if got := steps(similarity); got != want {

@@ -95,7 +95,7 @@ const (
 // both reports show what was found.
 //
 // A file that cannot be read is a member with its reason and stops nothing. When ctx ends, Run returns its error and the batch
-// can be resumed; it returns store.ErrLease if the batch was cancelled meanwhile. After another error the batch has failed with
+// can be resumed; it returns store.ErrLease if the batch was cancelled in the meantime. After another error the batch has failed with
 // that cause.
 func Run(ctx context.Context, s *site.Site, id string, o Options) error {
 	b, err := o.Store.Batches.Batch(ctx, id)

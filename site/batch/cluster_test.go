@@ -32,7 +32,7 @@ func everyTwo(share float64, names ...string) (out []bond) {
 	return out
 }
 
-// viewOf returns the view of a batch in which these pairs were found, handed in in an order of r's.
+// viewOf returns the view of a batch in which these pairs were found, submitted in an order of r's.
 func viewOf(t *testing.T, p *sitetest.Parts, names []string, bonds []bond, r *rand.Rand) *batch.View {
 	t.Helper()
 	one, err := batch.New("Call", "ann", "test", batch.Job{}, time.Now())
@@ -76,7 +76,7 @@ func viewOf(t *testing.T, p *sitetest.Parts, names []string, bonds []bond, r *ra
 	return v
 }
 
-// TestBatchClusters: groups that a weak pair joins stay two, whatever the order in which the documents were handed in
+// TestBatchClusters: groups that a weak pair joins stay two, whatever the order in which the documents were submitted
 // and compared; every document of a pair is in a cluster; and what holds each together is said.
 func TestBatchClusters(t *testing.T) {
 	p := sitetest.NewSite(t)

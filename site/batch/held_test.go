@@ -100,7 +100,7 @@ func TestEveryPair(t *testing.T) {
 	}
 }
 
-// TestAwaitsTheEnd: who cancels a batch can wait until nobody works on it, and needs not if nobody does.
+// TestAwaitsTheEnd: whoever cancels a batch can wait until no process works on it, and need not wait if none does.
 func TestAwaitsTheEnd(t *testing.T) {
 	q := NewQueue(nil, QueueOptions{})
 	at := &batchAtWork{ended: make(chan struct{})}
@@ -283,7 +283,8 @@ func TestDecidedInBoth(t *testing.T) {
 	}
 }
 
-// TestTellsAtTimes: a batch tells of each stage when it begins and ends, and meanwhile only when it has told nothing for a while.
+// TestTellsAtTimes: a batch tells of each stage when it begins and ends, and in the meantime only when it has told nothing for a
+// while.
 func TestTellsAtTimes(t *testing.T) {
 	for name, c := range map[string]struct {
 		stage string

@@ -51,7 +51,7 @@ func (e *ManifestError) Error() string {
 	what := map[string]string{"large": "it has more than " + e.Detail, "empty": "it is empty", "table": e.Detail,
 		"column": "its first line names no column file",
 		"file":   "it names no file", "twice": e.Detail + " appears in an earlier line already", "date": e.Detail +
-			" is no date: want YYYY, YYYY-MM or YYYY-MM-DD",
+			" is not a date: want YYYY, YYYY-MM or YYYY-MM-DD",
 		"many": "more than " + e.Detail + " lines"}[e.Code]
 	if e.Line > 0 {
 		return fmt.Sprintf("manifest, line %d: %v: %s", e.Line, concordat.ErrInvalid, what)

@@ -34,7 +34,7 @@ func TestBatchKeepsItsRules(t *testing.T) {
 			t.Errorf("rules of %s: %+v, %v", m.Name, got, err)
 		}
 	}
-	// What somebody sets later goes before, and a decision about a pair begins with the rules of the batch.
+	// Rules set later take precedence, and a decision about a pair starts from the batch's rules.
 	if err := batch.SetVerdict(t.Context(), p.Site, p.Store, b.BatchID, "officer", v.Members[1].Number, v.Members[2].Number,
 		store.VerdictDiscount, "",
 		base); err != nil {

@@ -52,7 +52,7 @@ func TestMerge(t *testing.T) {
 	}
 }
 
-// TestBestTerms: a window asks for its 16 rarest terms; what nobody or too many hold is not asked for.
+// TestBestTerms: a window asks for its 16 rarest terms and leaves out those that no documents, or too many, contain.
 func TestBestTerms(t *testing.T) {
 	w := &weigher{stats: &concordat.TextStats{Documents: 1000}}
 	var window []concordat.TermCount
@@ -78,8 +78,8 @@ func TestBestTerms(t *testing.T) {
 	}
 }
 
-// TestKindOfLead: a place in another language is a translation, a much longer one a source that is summed up, and one whose language
-// nobody can tell no translation.
+// TestKindOfLead: a place in another language is a translation, a much longer one is summarised, and one in an unknown language is
+// not a translation.
 func TestKindOfLead(t *testing.T) {
 	const english = "It was the first time that they had seen what could be done with such a thing."
 	const german = "Es war das erste Mal, dass sie gesehen hatten, was man mit so etwas machen kann."

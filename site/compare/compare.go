@@ -192,7 +192,7 @@ func (m *Comparer) each(ctx context.Context, stage string, candidates []*Candida
 	return g.Wait()
 }
 
-// source returns a candidate's document; nil if it was deleted meanwhile.
+// source returns a candidate's document; nil if it was deleted in the meantime.
 func (m *Comparer) source(ctx context.Context, c *Candidate) (*concordat.Document, error) {
 	d, err := m.Index.Document(ctx, c.Ref)
 	if errors.Is(err, concordat.ErrNotFound) {
@@ -241,7 +241,7 @@ const leastResemblance = 0.25
 func (m *Comparer) Related(text string, c *Candidate, source string) (bool, error) {
 	for _, h := range c.Hits {
 		if h.Source.End > len(source) || h.Source.Start < 0 || h.Source.Start > h.Source.End {
-			continue // the document was replaced meanwhile
+			continue // the document was replaced in the meantime
 		}
 		r, err := m.Profiler.Resemblance(h.Span.In(text), h.Source.In(source))
 		if err != nil || r >= leastResemblance {

@@ -11,8 +11,8 @@ import (
 	"concordat/report"
 )
 
-// TestNoticesOnBothSides: a publisher's notice and the names of those who work in one place are nobody's evidence where both have them
-// so; a page into which one of them put links, marks or capitals is.
+// TestNoticesOnBothSides: a publisher's notice and the names of people at one institution are not evidence if both documents have
+// them; a page to which one document added links, marks or capitals is.
 func TestNoticesOnBothSides(t *testing.T) {
 	notice := func(n int) string {
 		return fmt.Sprintf("Vargas, et al. Mills %d, 295 (1999); the following resources for this article are available online "+

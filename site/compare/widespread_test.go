@@ -57,7 +57,7 @@ func TestWidespread(t *testing.T) {
 	}
 }
 
-// TestSkeletonOnBothSides: code that two hold up to where both were told to go on was handed out to them; what they wrote behind it,
+// TestSkeletonOnBothSides: code that two hold up to where both were told to continue was handed out to them; what they wrote behind it,
 // or above it, was not, nor was anything if one of them alone has the mark.
 func TestSkeletonOnBothSides(t *testing.T) {
 	const handed = "int main(int argc, char **argv) {\n    struct options o = read_options(argc, argv);\n    FILE *in = fopen(o.path, \"r\");\n" +
@@ -95,8 +95,8 @@ func TestSkeletonOnBothSides(t *testing.T) {
 	}
 }
 
-// TestTitles: a title that two documents have over other text is nobody's evidence; over text that both have it was copied with it,
-// and the title page of a faculty never is.
+// TestTitles: a title that two documents have over different text is not evidence; over shared text it was copied with it, and a
+// faculty's title page never is evidence.
 func TestTitles(t *testing.T) {
 	const title, page = "On the boats of the eastern shore and those who kept them", "UNIVERSITY OF THE SHORE\nFaculty of Boats\n\nMaster's Thesis\n\n2021"
 	own := "Somebody else wrote of the lamps that burned all night, and of nothing that has to do with boats or with a quay, or a census. "

@@ -60,7 +60,7 @@ func textsOf(spans []concordat.Span, text string) (out []string) {
 }
 
 // TestSentenceAloneIsNoEvidence: one sentence of a source, far from all else of it in a long text, is no evidence; three copied ones
-// are, as is a page, and one sentence that is most of what was handed in.
+// are, as is a page, and one sentence that is most of what was submitted.
 func TestSentenceAloneIsNoEvidence(t *testing.T) {
 	const sentence = "The fishermen moved to the southern shore when the bridge was built, and their children became clerks. "
 	filler := strings.Repeat("words of another hand stand here. ", 40)

@@ -14,7 +14,7 @@ import (
 )
 
 // erasures are deletions of each kind: the eraser, the store that it uses, and a function that makes the next thing to delete
-// and looks whether it is gone.
+// and checks whether it is gone.
 var erasures = map[string]func(t *testing.T) (e *retain.Eraser, b *storetest.Script, next func() (retain.Target, func())){
 	"a document that a report cites": func(t *testing.T) (*retain.Eraser, *storetest.Script, func() (retain.Target, func())) {
 		s := newErasureSite(t)
@@ -83,7 +83,7 @@ var erasures = map[string]func(t *testing.T) (e *retain.Eraser, b *storetest.Scr
 	},
 }
 
-// resume goes on with open deletions, as the next start would. A part of the index may be in use, and then a deletion stays open.
+// resume continues with open deletions, as the next start would. A part of the index may be in use, and then a deletion stays open.
 func resume(t *testing.T, e *retain.Eraser) (done int, err error) {
 	t.Helper()
 	for range 4 {

@@ -22,7 +22,7 @@ type purging struct {
 func (p *purging) Purge(context.Context) error { p.n++; return nil }
 
 // TestErasedFromEpochs: a deletion takes the fingerprints out of partners' sets too. A process that does
-// not have them open says that bytes remain, and the one that has them goes on with it.
+// not have them open says that bytes remain, and the one that has them continues with it.
 func TestErasedFromEpochs(t *testing.T) {
 	o := sitetest.NewOwner(t, "theses")
 	ctx := t.Context()
@@ -37,7 +37,7 @@ func TestErasedFromEpochs(t *testing.T) {
 		t.Fatal("the document is not told before")
 	}
 
-	// The command line, while nobody serves the site.
+	// The command line, while the site is not being served.
 	alone := sitetest.Open(site.Options{ID: "here", Index: o.Index, Store: o.Store, Profiler: sitetest.Profiler(t), Now: o.Clock.Now})
 	r, err := retain.New(alone.Site, retain.Options{Answers: alone.Answerer, Store: o.Store}).Erase(ctx, "ada", "",
 		retain.Target{Library: "theses", Documents: []concordat.DocumentID{"a"}})

@@ -93,7 +93,7 @@ func (s *erasureSite) add(id concordat.DocumentID, text string) {
 	}
 }
 
-// check hands in a text as a file and waits for its report.
+// check submits a text as a file and waits for its report.
 func (s *erasureSite) check(text string, change func(*site.Job)) concordat.TaskID {
 	s.t.Helper()
 	hash, _, err := s.files.Put(s.t.Context(), strings.NewReader(text), 1<<20)
@@ -325,7 +325,7 @@ func TestEmbargo(t *testing.T) {
 	}
 }
 
-// TestSweep: what is over its time goes, once; a dry run only counts; what was cut short goes on.
+// TestSweep: what is over its time goes, once; a dry run only counts; what was cut short continues.
 func TestSweep(t *testing.T) {
 	const day = 24 * time.Hour
 	s := newErasureSite(t)

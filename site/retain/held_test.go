@@ -113,7 +113,7 @@ func TestReceiptHasWhatWas(t *testing.T) {
 	}
 }
 
-// TestThin: the text of a check is taken away when its time is over, and that of a check from the command line, which has no request,
+// TestThin: the text of a check is taken away when its time is up, and that of a check from the command line, which has no request,
 // stays with its report; a report that cannot be read is told, and not taken for one without a text.
 func TestThin(t *testing.T) {
 	db := storetest.SQLite(t)
@@ -156,7 +156,7 @@ func TestDiscardOfNothing(t *testing.T) {
 	}
 }
 
-// TestRestIsForgotten: what was handed in is remembered for two days, and forgotten then whatever else fails, which is told.
+// TestRestIsForgotten: what was submitted is remembered for two days, and forgotten then whatever else fails, which is told.
 func TestRestIsForgotten(t *testing.T) {
 	now := time.Date(2026, 3, 4, 9, 0, 0, 0, time.UTC)
 	at := now
@@ -223,8 +223,8 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// TestOtherProcessErases: a process beside one that carries deletions out carries none out itself, and goes on with them once it is alone,
-// however often it is asked to.
+// TestOtherProcessErases: a process beside one that carries deletions out carries none out itself, and continues with them once it
+// is alone, however often it is asked to.
 func TestOtherProcessErases(t *testing.T) {
 	db := storetest.SQLite(t)
 	s := site.New(site.Options{ID: "here", Store: db, Index: &indextest.Oracle{Site: "here"}})

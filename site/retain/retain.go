@@ -23,7 +23,7 @@ func (e *Eraser) finish(ctx context.Context, rs ...*Receipt) error {
 	}
 	if e.o.Remains != nil {
 		if err := e.o.Remains(); err != nil {
-			return fmt.Errorf("remove what interrupted work left: %w", err)
+			return fmt.Errorf("remove leftovers of interrupted work: %w", err)
 		}
 	}
 	indexed := slices.ContainsFunc(rs, func(r *Receipt) bool { return len(r.Documents) > 0 })

@@ -13,7 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// Schema returns what tables, columns, keys and indexes a store has, a line each.
+// Schema returns the tables, columns, keys and indexes of a store, one per line.
 func Schema(t testing.TB, db *DB) []string {
 	t.Helper()
 	var lines []string
@@ -77,7 +77,7 @@ func TestMigrationDialects(t *testing.T) {
 	}
 }
 
-// TestSyncedOrSaid: what cannot be written through to the disk, because it is not there, is an error.
+// TestSyncedOrSaid: a path that cannot be written through to the disk, because it does not exist, is an error.
 func TestSyncedOrSaid(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "file")

@@ -16,13 +16,13 @@ import (
 	"concordat/store/engine"
 )
 
-// engines runs f with the place of a new database of each engine.
+// engines runs f with the location of a new database of each engine.
 func engines(t *testing.T, f func(t *testing.T, place string)) {
 	t.Run("SQLite", func(t *testing.T) { f(t, filepath.Join(t.TempDir(), "store.db")) })
 	t.Run("PostgreSQL", func(t *testing.T) { f(t, storetest.Postgres(t).Schema(t)) })
 }
 
-// change runs statements in one transaction, and those after the first that fails not.
+// change runs statements in one transaction, and stops at the first that fails.
 func change(t *testing.T, db *engine.DB, statements ...string) {
 	t.Helper()
 	if err := db.Write(t.Context(), func(c engine.Conn) error {
@@ -37,7 +37,7 @@ func change(t *testing.T, db *engine.DB, statements ...string) {
 	}
 }
 
-// value returns what a query finds in its only row.
+// value returns the value in a query's only row.
 func value[T any](t *testing.T, db *engine.DB, query string, args ...any) (v T) {
 	t.Helper()
 	if err := db.Read().Row(t.Context(), query, args...).Scan(&v); err != nil {
@@ -46,8 +46,8 @@ func value[T any](t *testing.T, db *engine.DB, query string, args ...any) (v T) 
 	return v
 }
 
-// TestMigrationThatFails: a migration of which one statement fails ends the opening and counts as not applied; once the
-// reason is gone the next opening applies it.
+// TestMigrationThatFails: if one statement of a migration fails, the store is not opened and the migration counts as not applied;
+// once the cause is gone the next opening applies it.
 func TestMigrationThatFails(t *testing.T) {
 	engines(t, func(t *testing.T, place string) {
 		forbid, allow, empty := `CREATE TRIGGER held BEFORE UPDATE ON task BEGIN SELECT RAISE(ABORT, 'held'); END`, `DROP TRIGGER held`,
@@ -74,7 +74,7 @@ func TestMigrationThatFails(t *testing.T) {
 	})
 }
 
-// TestMigrationsWait: two processes that start together do not migrate a database of PostgreSQL at once.
+// TestMigrationsWait: two processes that start together do not migrate a PostgreSQL database at the same time.
 func TestMigrationsWait(t *testing.T) {
 	place := storetest.Postgres(t).Schema(t)
 	first := open(t, place)
@@ -113,7 +113,7 @@ func TestMigrationsWait(t *testing.T) {
 	}
 }
 
-// TestCheckReadsRows: a damaged page of a table in PostgreSQL is found, which only reading its rows does.
+// TestCheckReadsRows: a damaged page of a table in PostgreSQL is found, which requires reading its rows.
 func TestCheckReadsRows(t *testing.T) {
 	s := storetest.Postgres(t)
 	db := open(t, s.Schema(t))
@@ -140,7 +140,7 @@ func TestCheckReadsRows(t *testing.T) {
 	}
 }
 
-// TestAfterRestart: a check, a copy and a snapshot do not fail because the server of the database was started again before.
+// TestAfterRestart: a check, a copy and a snapshot do not fail because the database server was restarted beforehand.
 func TestAfterRestart(t *testing.T) {
 	s := storetest.Postgres(t)
 	db, to := open(t, s.Schema(t)), open(t, filepath.Join(t.TempDir(), "copy.db"))
@@ -165,7 +165,7 @@ func TestAfterRestart(t *testing.T) {
 	}
 }
 
-// TestPurgeRewrites: a whole purge makes each table of PostgreSQL anew, and a small one none.
+// TestPurgeRewrites: a full purge rewrites each PostgreSQL table, and a small one none.
 func TestPurgeRewrites(t *testing.T) {
 	db := open(t, storetest.Postgres(t).Schema(t))
 	files := func() map[string]int64 {
@@ -203,7 +203,7 @@ func TestPurgeRewrites(t *testing.T) {
 	}
 }
 
-// TestTablesAlike: rows go only into a table whose columns are those that they come from, in their kinds and order of words too.
+// TestTablesAlike: rows are copied only into a table with the same columns as their own, including their types and collations.
 func TestTablesAlike(t *testing.T) {
 	engines(t, func(t *testing.T, place string) {
 		changes := []string{`ALTER TABLE setting ADD COLUMN extra TEXT`}
@@ -224,7 +224,7 @@ func TestTablesAlike(t *testing.T) {
 	})
 }
 
-// TestCopyWithoutFiles: a copy without the files that the database keeps has all other tables, and a whole one has those too.
+// TestCopyWithoutFiles: a copy without the files that the database stores has all other tables, and a full one has those too.
 func TestCopyWithoutFiles(t *testing.T) {
 	from := open(t, filepath.Join(t.TempDir(), "from.db"))
 	var tables []string
@@ -247,7 +247,7 @@ func TestCopyWithoutFiles(t *testing.T) {
 	}
 }
 
-// TestCopyIsReadBack: a store that keeps something else than it was given is no copy, and holds nothing afterwards.
+// TestCopyIsReadBack: a store that holds something other than it was given is not accepted as a copy, and is empty afterwards.
 func TestCopyIsReadBack(t *testing.T) {
 	from, to := open(t, filepath.Join(t.TempDir(), "from.db")), open(t, filepath.Join(t.TempDir(), "to.db"))
 	change(t, from, `INSERT INTO setting (name, value) VALUES ('a', 'b')`)
@@ -261,7 +261,7 @@ func TestCopyIsReadBack(t *testing.T) {
 	}
 }
 
-// TestOwnStatementsFail: each statement that fails, while a store is checked, described or copied, is told.
+// TestOwnStatementsFail: each statement that fails, while a store is checked, described or copied, is reported.
 func TestOwnStatementsFail(t *testing.T) {
 	engines(t, func(t *testing.T, place string) {
 		db, to := open(t, place), open(t, filepath.Join(t.TempDir(), "copy.db"))
@@ -271,7 +271,7 @@ func TestOwnStatementsFail(t *testing.T) {
 			"copy":     func(ctx context.Context) error { _, err := db.CopyTo(ctx, to, engine.Copy{}); return err },
 		} {
 			tried := 0
-			for at := 0; ; at += 1 + at/2 { // the first ones, where the tables are listed, one by one
+			for at := 0; ; at += 1 + at/2 { // the first ones, when the tables are listed, one by one
 				ctx := storetest.NewLosing(t.Context(), at)
 				err := call(ctx)
 				if !ctx.Lost() {
@@ -292,7 +292,7 @@ func TestOwnStatementsFail(t *testing.T) {
 	})
 }
 
-// TestPrepared: a statement that is prepared outside of a transaction runs, and one that cannot be is an error.
+// TestPrepared: a statement prepared outside a transaction runs, and one that cannot be prepared is an error.
 func TestPrepared(t *testing.T) {
 	engines(t, func(t *testing.T, place string) {
 		c := open(t, place).Read()

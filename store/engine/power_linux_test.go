@@ -8,7 +8,7 @@ import (
 	"concordat/internal/powertest"
 )
 
-// TestStoreOnTheDisk: a new SQLite store, and each change that it acknowledged, is found after a loss of power.
+// TestStoreOnTheDisk: a new SQLite store, and each change that it acknowledged, are found after a loss of power.
 func TestStoreOnTheDisk(t *testing.T) {
 	if !powertest.Alone(t) {
 		return
@@ -19,7 +19,7 @@ func TestStoreOnTheDisk(t *testing.T) {
 	found := func() int {
 		t.Helper()
 		path := filepath.Join(d.Lost(), "store.db")
-		if _, err := os.Stat(path); err != nil { // opening it would make a new one
+		if _, err := os.Stat(path); err != nil { // opening it would create a new one
 			t.Fatal(err)
 		}
 		return value[int](t, open(t, path), `SELECT count(*) FROM setting WHERE name LIKE 'held%'`)

@@ -238,7 +238,7 @@ func sqliteCheck(ctx context.Context, db *DB) error {
 		return table, s.Scan(&table, &row, &parent, &key)
 	}, `PRAGMA foreign_key_check`)
 	if err == nil && len(tables) > 0 {
-		err = fmt.Errorf("%w: table %s refers to rows that are not there", concordat.ErrCorrupt, tables[0])
+		err = fmt.Errorf("%w: table %s refers to rows that do not exist", concordat.ErrCorrupt, tables[0])
 	}
 	return err
 }

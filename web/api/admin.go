@@ -25,7 +25,7 @@ func (w adminAPI) apiOfAdmin(a huma.API) {
 	get := func(id, path, summary string) operation {
 		return operation{id: id, method: http.MethodGet, path: "/admin" + path, summary: summary, scope: scopeRead, roles: web.Overseers}
 	}
-	register(w.api, a, get("get-health", "/health", "What was looked at, and whether it is in order"), w.apiHealth)
+	register(w.api, a, get("get-health", "/health", "What was examined, and whether it is in order"), w.apiHealth)
 	register(w.api, a, get("get-storage", "/storage", "Disk and index"), w.apiStorage)
 	register(w.api, a, get("get-schemes", "/schemes", "Recipes of the fingerprints, and those for partners"), w.apiSchemes)
 	register(w.api, a, get("list-settings", "/settings", "Configuration in force, with where each value came from"), w.apiSettings)
@@ -36,12 +36,12 @@ func (w adminAPI) apiOfAdmin(a huma.API) {
 		scope:   scopeSettings, roles: web.Administrators, status: http.StatusAccepted}, meaningAPI(w).change)
 	register(w.api, a, get("list-tasks", "/tasks", "Tasks, newest first"), w.apiTasks)
 	register(w.api, a, operation{id: "retry-task", method: http.MethodPost, path: "/admin/tasks/{id}/retry",
-		summary: "Begin a failed task again", scope: scopeCheck, roles: web.Administrators}, w.apiRetry)
-	register(w.api, a, get("list-partner-sites", "/partners", "Partner sites, with what each was asked"), w.apiPartnerSites)
+		summary: "Restart a failed task", scope: scopeCheck, roles: web.Administrators}, w.apiRetry)
+	register(w.api, a, get("list-partner-sites", "/partners", "Partner sites, and what each was asked"), w.apiPartnerSites)
 	register(w.api, a, get("get-exposure", "/partners/{site}/exposure", "What a partner was shown"), w.apiExposure)
 	register(w.api, a, get("search-audit", "/audit", "Entries of the audit, newest first"), w.apiAudit)
 	register(w.api, a, operation{id: "verify-audit", method: http.MethodPost, path: "/admin/audit/verify",
-		summary: "Follow the chain of the audit", scope: scopeRead, roles: web.Overseers}, w.apiVerify)
+		summary: "Verify the chain of the audit", scope: scopeRead, roles: web.Overseers}, w.apiVerify)
 	register(w.api, a, operation{id: "create-library", method: http.MethodPost, path: "/admin/libraries", summary: "Make a library",
 		needs: []*huma.Schema{{Properties: map[string]*huma.Schema{"id": {Pattern: `^[0-9A-Za-z][0-9A-Za-z._-]*$`}}}},
 		scope: scopeDocuments, roles: web.Officers}, w.apiMakeLibrary)
@@ -99,7 +99,7 @@ func (w adminAPI) apiStorage(ctx context.Context, _ *struct{}) (*answer[web.Stor
 type apiScheme struct {
 	Recipe string                  `json:"recipe"`
 	Scheme concordat.Scheme        `json:"scheme" doc:"With its digest"`
-	Keyed  bool                    `json:"keyed" doc:"With a key of the site's own"`
+	Keyed  bool                    `json:"keyed" doc:"Keyed by the site"`
 	Epochs []siteanswer.EpochState `json:"epochs"`
 }
 
@@ -151,7 +151,7 @@ type apiTasksInput struct {
 	State  string `query:"state" enum:",queued,running,done,partial,failed"`
 	Owner  string `query:"owner"`
 	Limit  int    `query:"limit" minimum:"1" maximum:"500" default:"50"`
-	Cursor string `query:"cursor" maxLength:"4096" doc:"next of the page before; empty: the first page"`
+	Cursor string `query:"cursor" maxLength:"4096" doc:"next of the previous page; empty: the first page"`
 }
 
 type apiTasksBody struct {
@@ -214,7 +214,7 @@ func (w adminAPI) apiPartnerSites(ctx context.Context, _ *struct{}) (*answer[api
 
 type apiExposureInput struct {
 	Site  string `path:"site"`
-	Limit int    `query:"limit" minimum:"0" maximum:"500" default:"100" doc:"Most single documents listed"`
+	Limit int    `query:"limit" minimum:"0" maximum:"500" default:"100" doc:"Maximum number of single documents listed"`
 }
 
 func (w adminAPI) apiExposure(ctx context.Context, in *apiExposureInput) (*answer[*ask.Exposure], error) {
@@ -236,7 +236,7 @@ type apiAuditInput struct {
 	From   time.Time `query:"from" doc:"The first instant"`
 	To     time.Time `query:"to" doc:"The instant before which"`
 	Limit  int       `query:"limit" minimum:"1" maximum:"500" default:"100"`
-	Cursor string    `query:"cursor" maxLength:"4096" doc:"next of the page before; empty: the first page"`
+	Cursor string    `query:"cursor" maxLength:"4096" doc:"next of the previous page; empty: the first page"`
 }
 
 type apiAuditBody struct {
@@ -265,7 +265,7 @@ func (w adminAPI) apiAudit(ctx context.Context, in *apiAuditInput) (*answer[apiA
 }
 
 type apiHead struct {
-	Entries int64  `json:"entries" doc:"Number of the last entry; the chain is whole up to it"`
+	Entries int64  `json:"entries" doc:"Number of the last entry; the chain is intact up to it"`
 	Hash    string `json:"hash"`
 }
 
@@ -315,7 +315,7 @@ func (w adminAPI) apiDeleteLibrary(ctx context.Context, in *apiLibraryPath) (*st
 // apiOfCluster adds the operation that shows what the page of the cluster shows.
 func (w adminAPI) apiOfCluster(a huma.API) {
 	register(w.api, a, operation{id: "get-cluster", method: http.MethodGet, path: "/admin/cluster",
-		summary: "Machines of this site, and the shards they hold", scope: scopeRead, roles: web.Overseers},
+		summary: "Machines of this site and their shards", scope: scopeRead, roles: web.Overseers},
 		func(ctx context.Context, _ *struct{}) (*answer[web.Cluster], error) {
 			return apiTell(ctx, w.api.Web, w.api.Web.Admin.Cluster)
 		})

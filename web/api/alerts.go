@@ -18,23 +18,23 @@ import (
 // apiOfAlerts adds the operations on alerts of later documents.
 func (w api) apiOfAlerts(a huma.API) {
 	register(w, a, operation{id: "list-alerts", method: http.MethodGet, path: "/alerts",
-		summary: "Later documents that match checks that stay, the latest first", scope: scopeRead, roles: web.Officers,
-		text: "Found: a check of this site matches a document, here or at a partner. Told: a partner's check was told of a document of this site, of which no more is shown here than there."},
+		summary: "Later documents that match watched checks, latest first", scope: scopeRead, roles: web.Officers,
+		text: "Found: a check of this site matches a document, here or at a partner. Told: a partner's check was notified of a document of this site; no more of it is shown here than there."},
 		w.apiAlerts)
 	register(w, a, operation{id: "get-alert", method: http.MethodGet, path: "/alerts/{number}",
 		summary: "One alert", scope: scopeRead, roles: web.Officers}, w.apiAlert)
 	register(w, a, operation{id: "change-alert", method: http.MethodPost, path: "/alerts/{number}",
-		summary: "Mark an alert as read or handled, or open it again", scope: scopeReview, roles: web.Officers,
-		text: "What is handled is read. The first who did either stays."}, w.apiChangeAlert)
+		summary: "Mark an alert as read or handled, or reopen it", scope: scopeReview, roles: web.Officers,
+		text: "Handled alerts count as read. The first person to do either stays recorded."}, w.apiChangeAlert)
 	watch := standing{w.Web}
 	register(w, a, operation{id: "list-watched", method: http.MethodGet, path: "/watched",
-		summary: "Checks that later documents are compared with, the latest first", scope: scopeRead, roles: web.Officers}, watch.list)
+		summary: "Watched checks, with which later documents are compared, latest first", scope: scopeRead, roles: web.Officers}, watch.list)
 	register(w, a, operation{id: "keep-watching-check", method: http.MethodPut, path: "/checks/{id}/watch",
 		summary: "Compare later documents of this site with a check", scope: scopeReview, roles: web.Officers, status: http.StatusNoContent,
 		text: "Documents that match raise an alert. Partners are asked to watch only when a check is submitted with standing."}, watch.watch)
 	register(w, a, operation{id: "stop-watching-check", method: http.MethodDelete, path: "/checks/{id}/watch",
 		summary: "Stop watching a check, here and at partners", scope: scopeReview, roles: web.Officers, status: http.StatusNoContent,
-		text: "409: it has ended here, but a partner could not be told. Repeat the call later."}, watch.stop)
+		text: "409: watching has ended here, but a partner could not be notified. Repeat the call later."}, watch.stop)
 }
 
 // standing serves the operations on watched checks.
@@ -44,7 +44,7 @@ type apiWatchedCheck struct {
 	Check    concordat.TaskID   `json:"check"`
 	Title    string             `json:"title"`
 	Since    *time.Time         `json:"since,omitempty" doc:"Absent: only partners watch it"`
-	Partners []concordat.SiteID `json:"partners,omitempty" doc:"That watch it too"`
+	Partners []concordat.SiteID `json:"partners,omitempty" doc:"Partners that also watch it"`
 }
 
 type apiWatchedBody struct {
@@ -79,7 +79,7 @@ func (s standing) stop(ctx context.Context, in *apiCheckInput) (*struct{}, error
 type apiAlertsInput struct {
 	bounds.PageInput
 	Side string `query:"side" enum:"found,told" doc:"Only these"`
-	Open bool   `query:"open" doc:"Only those that nobody has handled"`
+	Open bool   `query:"open" doc:"Only those not handled yet"`
 }
 
 type apiAlertsOutput struct {

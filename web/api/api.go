@@ -53,17 +53,17 @@ type (
 	tokenKey   struct{}
 )
 
-const apiWords = `Hand in documents, follow their checks, and read and decide about the reports.
+const apiWords = `Submit documents, follow their checks, and read and decide on the reports.
 
 A token is made on the account page, acts for its account, and goes into each request as Authorization: Bearer TOKEN.
 Each operation names the scope that the token needs and the roles that the account may have.
 
-Lists come in pages: limit is the most that one holds, next is the cursor of the page after it, and absent on the last.
-A cursor is good for the list that gave it only.
+Lists come in pages: limit is the maximum number of entries in one, and next is the cursor of the following page, absent
+on the last. A cursor is valid only for the list that returned it.
 
-What is refused is described by RFC 9457 (application/problem+json); type is stable. Of
-many faults the first 20 are listed. Unless an operation says otherwise a body in JSON has at most 64 KiB, 30000 values in 16 levels, and
-no key twice; a form that hands in files has at most 1000 of them and 4 MiB beside them.`
+Refusals follow RFC 9457 (application/problem+json); type is stable. At most the first 20 faults are listed. Unless an
+operation says otherwise, a JSON body has at most 64 KiB, 30000 values and 16 levels, and no duplicate keys; a form with
+files has at most 1000 of them, and 4 MiB of other fields.`
 
 // Add adds the API to the routes of the site. tool is nil if the site serves no learning platforms, and in if it takes no
 // notifications.

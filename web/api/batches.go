@@ -31,13 +31,13 @@ func (w api) apiOfBatches(a huma.API) {
 	register(w, a, get("list-batch-pairs", "/batches/{id}/pairs", "Pairs of a batch, largest share first"), w.apiPairs)
 	register(w, a, get("list-batch-clusters", "/batches/{id}/clusters", "Clusters of a batch, largest first"), w.apiClusters)
 	register(w, a, get("list-batch-wording", "/batches/{id}/wording",
-		"Wording that at least three documents of a batch hold, what counts first"), w.apiBatchWording)
+		"Wording in at least three documents of a batch; wording that counts comes first"), w.apiBatchWording)
 	count := do("count-batch-wording", http.MethodPut, "/batches/{id}/wording/{n}",
-		"Count such wording in the reports of its documents, or no longer", web.Officers)
+		"Count such wording in the reports of its documents, or stop counting it", web.Officers)
 	count.needs = []*huma.Schema{{Required: []string{"comment"}}, {Properties: map[string]*huma.Schema{"count": {Enum: []any{false}}}}}
 	register(w, a, count, w.apiCountBatchWording)
 	register(w, a, get("list-batch-leads", "/batches/{id}/leads",
-		"Leads between documents of a batch, undecided ones first, and what many of them say alike"), w.apiBatchLeads)
+		"Leads between documents of a batch, undecided ones first, and what many of them say"), w.apiBatchLeads)
 	lead := do("decide-batch-lead", http.MethodPost, "/batches/{id}/leads",
 		"Count a lead in the reports of both documents, set it aside, or neither", web.Officers)
 	lead.needs = []*huma.Schema{{Required: []string{"comment"}}, {Properties: map[string]*huma.Schema{"state": {Enum: []any{"open"}}}}}
@@ -45,24 +45,24 @@ func (w api) apiOfBatches(a huma.API) {
 	register(w, a, do("cancel-batch", http.MethodPost, "/batches/{id}/cancel", "Cancel a batch that has not ended", web.Checkers),
 		w.apiCancelBatch)
 	register(w, a, do("repeat-batch", http.MethodPost, "/batches/{id}/again",
-		"Check a batch against the libraries again, or go on with one that failed", web.Checkers), w.apiRepeatBatch)
+		"Check a batch against the libraries again, or resume one that failed", web.Checkers), w.apiRepeatBatch)
 	register(w, a, do("set-batch-lineage", http.MethodPut, "/batches/{id}/lineage", "Set which pairs do not count", web.Officers),
 		w.apiLineage)
 	register(w, a, do("decide-batch-pair", http.MethodPut, "/batches/{id}/pairs/{a}/{b}", "Decide whether a pair counts", web.Officers),
 		w.apiPairVerdict)
-	register(w, a, get("list-rechecks", "/rechecks", "What is checked again, and what that found"), w.apiRechecks)
-	again := do("set-recheck", http.MethodPut, "/rechecks/{kind}/{target}", "Have a check or a batch done again", web.Checkers)
+	register(w, a, get("list-rechecks", "/rechecks", "Scheduled re-checks, and what they found"), w.apiRechecks)
+	again := do("set-recheck", http.MethodPut, "/rechecks/{kind}/{target}", "Schedule a re-check of a check or a batch", web.Checkers)
 	again.needs = []*huma.Schema{need(nil, "on"), {Properties: map[string]*huma.Schema{"every": {Minimum: new(1.0)}}}}
 	register(w, a, again,
 		w.apiSetRecheck)
-	drop := do("delete-recheck", http.MethodDelete, "/rechecks/{kind}/{target}", "Do not check again", web.Checkers)
+	drop := do("delete-recheck", http.MethodDelete, "/rechecks/{kind}/{target}", "Cancel a scheduled re-check", web.Checkers)
 	drop.status = http.StatusNoContent
 	register(w, a, drop, w.apiDropRecheck)
 	names := &huma.Schema{Type: "array", Items: &huma.Schema{Type: "string"}}
 	form := &huma.Schema{Type: "object", AdditionalProperties: false, Required: []string{"file"}, Properties: map[string]*huma.Schema{
 		"file": filesOf("Documents, or ZIP files of them"),
 		"manifest": {Type: "string",
-			Description: "Table (CSV or tabs) of what is known of the files: file, title, author, group, draft_of, date"},
+			Description: "Table (CSV or tab-separated) that describes the files: file, title, author, group, draft_of, date"},
 		"title": {Type: "string", Description: "Name of the batch"},
 		"threshold": {Type: "number", ExclusiveMinimum: new(0.0), Maximum: new(100.0),
 			Description: "Share of either document, in per cent, from which a pair joins a cluster; 30 if left out"},
@@ -70,10 +70,10 @@ func (w api) apiOfBatches(a huma.API) {
 		"partner":  names,
 		"purpose":  {Type: "string", Description: "Told to partners"},
 		"alone":    {Type: "string", Description: "Not empty: compare with no library"},
-		"template": {Type: "string", Description: "Section template; empty: that which all named libraries have; none: none"},
+		"template": {Type: "string", Description: "Section template; empty: the one that all named libraries have in common; none: none"},
 	}}
 	w.stream(a, operation{id: "submit-batch", method: http.MethodPost, path: "/batches",
-		summary: "Hand in documents to be compared with one another", scope: scopeCheck, roles: web.Checkers, status: http.StatusAccepted},
+		summary: "Submit documents to be compared with one another", scope: scopeCheck, roles: web.Checkers, status: http.StatusAccepted},
 		func(o *huma.Operation) {
 			o.Parameters = []*huma.Param{{Name: "Idempotency-Key", In: "header",
 				Description: "The same key with the same body within a day gives the same answer", Schema: &huma.Schema{Type: "string"}}}
@@ -130,7 +130,7 @@ func (w api) apiBatch(ctx context.Context, in *apiCheckInput) (*apiBatchOutput, 
 type apiPairsInput struct {
 	ID     string `path:"id"`
 	Limit  int    `query:"limit" minimum:"1" maximum:"5000" default:"500"`
-	Cursor string `query:"cursor" maxLength:"4096" doc:"next of the page before; empty: the first page"`
+	Cursor string `query:"cursor" maxLength:"4096" doc:"next of the previous page; empty: the first page"`
 }
 
 type apiPairsOutput struct {
@@ -258,7 +258,7 @@ type apiSetRecheckInput struct {
 	Target string `path:"target"`
 	Body   struct {
 		Every int    `json:"every" minimum:"0" maximum:"3650" doc:"Days; 0: once, on the day"`
-		On    string `json:"on,omitempty" format:"date" doc:"First day, YYYY-MM-DD; absent: after so many days"`
+		On    string `json:"on,omitempty" format:"date" doc:"First day, YYYY-MM-DD; absent: after that many days"`
 	}
 }
 
@@ -344,9 +344,9 @@ type apiBatchLeadsInput struct {
 type apiBatchLeadsOutput struct {
 	Body struct {
 		Asked bool             `json:"asked" doc:"Whether the batch looked for leads"`
-		Total int              `json:"total" doc:"Leads in all, whatever was asked for"`
+		Total int              `json:"total" doc:"Number of all leads, whatever the filter"`
 		Leads []batch.LeadLine `json:"leads"`
-		Many  []batch.ManyLine `json:"many" doc:"What three or more documents say alike; no leads"`
+		Many  []batch.ManyLine `json:"many" doc:"What three or more documents say; not leads"`
 	}
 }
 

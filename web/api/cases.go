@@ -20,7 +20,7 @@ type casesAPI struct{ cases web.SharedCases }
 func apiOfCases(w api, a huma.API) {
 	c := casesAPI{web.SharedCasesOf(w.Web)}
 	register(w, a, operation{id: "list-cases", method: http.MethodGet, path: "/cases",
-		summary: "Cases that this site shares with partners, the latest first", scope: scopeRead, roles: web.Officers}, c.list)
+		summary: "Cases that this site shares with partners, latest first", scope: scopeRead, roles: web.Officers}, c.list)
 	register(w, a, operation{id: "get-case", method: http.MethodGet, path: "/cases/{id}", summary: "One case", scope: scopeRead,
 		roles: web.Officers}, c.one)
 	register(w, a, operation{id: "move-case", method: http.MethodPost, path: "/cases/{id}",

@@ -23,22 +23,22 @@ import (
 func (w api) apiOfChecks(a huma.API) {
 	register(w, a, operation{id: "list-checks", method: http.MethodGet, path: "/checks", summary: "Checks, newest first", scope: scopeRead,
 		roles: web.Everyone,
-		text:  "A submitter gets own checks only."}, w.apiChecks)
+		text:  "Submitters get only their own checks."}, w.apiChecks)
 	register(w, a, operation{id: "get-check", method: http.MethodGet, path: "/checks/{id}", summary: "One check", scope: scopeRead,
 		roles: web.Everyone,
-		text:  "To a submitter the checks of others do not exist; so everywhere below."}, w.apiCheck)
+		text:  "For submitters, other people's checks do not exist; this applies to all operations below."}, w.apiCheck)
 	register(w, a, operation{id: "cancel-check", method: http.MethodPost, path: "/checks/{id}/cancel",
 		summary: "Cancel a check that has not ended", scope: scopeCheck, roles: web.Checkers,
-		text: "One that has ended stays as it is."}, w.apiCancel)
+		text: "A check that has ended is not changed."}, w.apiCancel)
 	register(w, a, operation{id: "list-evidence", method: http.MethodGet, path: "/checks/{id}/evidence",
 		summary: "Passages of a report next to their sources, in text order", scope: scopeRead, roles: web.Everyone,
-		text: "By the rules in force. When they change, a cursor of before is refused with 412: begin again."}, w.apiEvidence)
+		text: "By the rules in force. When they change, an older cursor is refused with 412: start again."}, w.apiEvidence)
 	register(w, a, operation{id: "list-leads", method: http.MethodGet, path: "/checks/{id}/leads",
 		summary: "Leads of a report, in text order", scope: scopeRead, roles: web.Everyone,
-		text: "By the rules in force, and what partners hold that may say the same."}, w.apiLeads)
-	w.stream(a, operation{id: "submit-checks", method: http.MethodPost, path: "/checks", summary: "Hand in documents, each for a check",
+		text: "Under the rules in force, with partners' documents that may say the same."}, w.apiLeads)
+	w.stream(a, operation{id: "submit-checks", method: http.MethodPost, path: "/checks", summary: "Submit documents, each for a check",
 		scope: scopeCheck, roles: web.Checkers, status: http.StatusAccepted,
-		text: "Files go to disk as they come in. At most 1000 of them; each at most what get-version tells. Other fields together at most 4 MiB."}, func(o *huma.Operation) {
+		text: "Files are written to disk as they arrive. At most 1000 files, each at most as large as get-version says. Other fields together at most 4 MiB."}, func(o *huma.Operation) {
 		o.Parameters = []*huma.Param{{Name: "Idempotency-Key", In: "header",
 			Description: "The same key with the same body within a day gives the same answer; at most 255 bytes",
 			Schema:      &huma.Schema{Type: "string"}}}
@@ -47,7 +47,7 @@ func (w api) apiOfChecks(a huma.API) {
 	}, w.apiSubmit)
 	w.stream(a, operation{id: "get-report", method: http.MethodGet, path: "/checks/{id}/report",
 		summary: "The report of a check that is done", scope: scopeRead, roles: web.Everyone,
-		text: "By the rules in force. JSON is signed where the site has a key, and described in doc/format-report.md."}, func(o *huma.Operation) {
+		text: "By the rules in force. JSON is signed if the site has a key, and described in doc/format-report.md."}, func(o *huma.Operation) {
 		o.Parameters = []*huma.Param{pathParam("id"), {Name: "format", In: "query", Description: "json if absent",
 			Schema: &huma.Schema{Type: "string", Enum: []any{"json", "csv", "html", "pdf"}}}}
 		r := answers("The report", "application/json", &huma.Schema{Ref: "#/components/schemas/Report"})
@@ -57,7 +57,7 @@ func (w api) apiOfChecks(a huma.API) {
 	}, w.apiReport)
 	w.stream(a, operation{id: "watch-check", method: http.MethodGet, path: "/checks/{id}/events",
 		summary: "What happens to a check, as server-sent events", scope: scopeRead, roles: web.Everyone,
-		text: "The data of each event is a CheckEvent in JSON. The stream ends with an event that has finally; where it ends without one, ask again."}, func(o *huma.Operation) {
+		text: "The data of each event is a CheckEvent in JSON. The stream ends with an event that has finally; if it ends without one, reconnect."}, func(o *huma.Operation) {
 		o.Parameters = []*huma.Param{pathParam("id")}
 		schemaOf[apiEvent](a)
 		o.Responses = map[string]*huma.Response{"200": answers("Events", "text/event-stream", eventSchema)}
@@ -80,18 +80,18 @@ var submitFields = &huma.Schema{Type: "object", AdditionalProperties: false, Pro
 		Description: "Authors, each with the ORCID iD if known: Jane Doe (0000-0002-1825-0097); none: those that the file names"},
 	"together": {Type: "string", Description: "Not empty: all files are one submission with one report, in which each is a section"},
 	"library":  {Type: "array", Items: &huma.Schema{Type: "string"}, Description: "Libraries to compare with; none: all"},
-	"template": {Type: "string", Description: "Section template; empty: that which all named libraries have; none: none"},
+	"template": {Type: "string", Description: "Section template; empty: the one that all named libraries have in common; none: none"},
 	"partner": {Type: "array", Items: &huma.Schema{Type: "string"},
 		Description: "Partners to ask: SITE, or SITE/LIBRARY for one of its libraries; none: none"},
-	"purpose": {Type: "string", Description: "Why, told to the partners"},
+	"purpose": {Type: "string", Description: "Purpose, stated to the partners"},
 	"forward": {Type: "string", Enum: []any{"unmatched", "all", "none"},
-		Description: "What partners are asked about; absent: as the site is set"},
+		Description: "What partners are asked about; absent: as in the site's settings"},
 	"level": {Type: "string", Enum: []any{"exists", "counts", "metadata"}, Description: "The most that partners are asked to show"},
 	"deadline": {Type: "integer", Minimum: new(1.0), Maximum: new(float64(web.MaxDeadline)),
-		Description: "Seconds that each partner may take"},
+		Description: "Time limit for each partner, in seconds"},
 	"short": {Type: "string", Description: "Not empty: titles, headings and short answers are compared too"},
 	"exclude": {Type: "string", Pattern: `^\s*(?:[^\s/]+/\S+(?:\s+[^\s/]+/\S+)*)?\s*$`,
-		Description: "Documents that are not shown, LIBRARY/DOCUMENT, parted by white space; for officers"},
+		Description: "Documents to leave out, as LIBRARY/DOCUMENT, separated by white space; for officers"},
 	"standing": {Type: "string", Description: "Not empty: later documents that match raise an alert, here and at the partners that are asked; for officers"},
 	"no_store": {Type: "string", Description: "Not empty: text and original are deleted once the report is made"},
 }}
@@ -129,7 +129,7 @@ func moment(t time.Time) *time.Time {
 type apiChecksInput struct {
 	bounds.PageInput
 	State []string  `query:"state" enum:"queued,running,done,partial,failed" minItems:"1" nullable:"false" doc:"In one of these states"`
-	Owner string    `query:"owner" doc:"Handed in by this account"`
+	Owner string    `query:"owner" doc:"Submitted by this account"`
 	Batch string    `query:"batch" doc:"Handed in together"`
 	From  time.Time `query:"from" doc:"Made at this instant or after it"`
 	To    time.Time `query:"to" doc:"Made before this instant"`
@@ -290,7 +290,7 @@ func (w api) apiReport(rw http.ResponseWriter, r *http.Request, v *web.Visitor) 
 type apiEvent struct {
 	State   concordat.State `json:"state" enum:"queued,running,done,partial,failed"`
 	Stage   string          `json:"stage,omitempty" doc:"What is being done while it runs"`
-	Done    int             `json:"done,omitempty" doc:"Of total, within the stage"`
+	Done    int             `json:"done,omitempty" doc:"How many of total are done in this stage"`
 	Total   int             `json:"total,omitempty"`
 	Ahead   *int            `json:"ahead,omitempty" doc:"Checks before this one, while it is queued: people take turns, so later ones of others may go first"`
 	Finally bool            `json:"finally,omitempty" doc:"It has ended: this is the last event"`
@@ -370,7 +370,7 @@ func (evidenceItem) Schema(huma.Registry) *huma.Schema {
 
 type apiEvidenceOutput struct {
 	Body struct {
-		Revision int            `json:"revision" doc:"Of the rules, as get-rules has it"`
+		Revision int            `json:"revision" doc:"ETag of the rules, as from get-rules"`
 		Total    int            `json:"total" doc:"Passages of the report"`
 		Evidence []evidenceItem `json:"evidence" nullable:"false"`
 		Next     string         `json:"next,omitempty" doc:"Cursor of the next page"`

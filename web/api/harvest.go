@@ -25,10 +25,10 @@ func apiOfHarvest(w api, a huma.API) {
 		return operation{id: id, method: method, path: path, summary: summary, scope: scopeDocuments, roles: roles, status: status}
 	}
 	admins := web.Administrators
-	register(w, a, do("list-harvests", http.MethodGet, "/harvests", "Sources that documents are taken from, in order of name",
+	register(w, a, do("list-harvests", http.MethodGet, "/harvests", "Sources of documents, in order of name",
 		web.Overseers,
 		http.StatusOK), h.list)
-	add := do("add-harvest", http.MethodPost, "/harvests", "Add a source; the site begins to read it at once", admins, http.StatusCreated)
+	add := do("add-harvest", http.MethodPost, "/harvests", "Add a source; the site starts reading it at once", admins, http.StatusCreated)
 	add.needs = addresses("url")
 	register(w, a, add, h.add)
 	register(w, a, do("get-harvest", http.MethodGet, "/harvests/{id}", "One source, with its progress", web.Overseers, http.StatusOK),
@@ -61,11 +61,11 @@ type addHarvestInput struct {
 	Body struct {
 		ID        string              `json:"id,omitempty" pattern:"^[a-z0-9][a-z0-9.-]{0,63}$" doc:"Absent: from the address"`
 		URL       string              `json:"url" maxLength:"2000" doc:"Of a repository or its OAI-PMH interface, or of a ResourceSync list"`
-		Kind      string              `json:"kind,omitempty" enum:"oai,resourcesync" doc:"Absent: as the address looks"`
+		Kind      string              `json:"kind,omitempty" enum:"oai,resourcesync" doc:"Absent: judged by the address"`
 		Library   concordat.LibraryID `json:"library" minLength:"1" maxLength:"2000"`
 		Set       string              `json:"set,omitempty" maxLength:"300" pattern:"^[A-Za-z0-9\\-_.!~*'():]*$"`
 		Format    string              `json:"format,omitempty" maxLength:"300" pattern:"^[A-Za-z0-9\\-_.!~*'():]*$"`
-		Every     int                 `json:"every,omitempty" minimum:"0" maximum:"8760" doc:"Hours between two runs; 0: only when asked for"`
+		Every     int                 `json:"every,omitempty" minimum:"0" maximum:"8760" doc:"Hours between two runs; 0: only on request"`
 		Withdrawn string              `json:"withdrawn,omitempty" enum:"delete,keep" doc:"Documents that the source withdraws; absent: delete"`
 	}
 }
@@ -91,7 +91,7 @@ func (h harvestAPI) one(ctx context.Context, in *harvestInput) (*harvestOutput, 
 
 type runHarvestInput struct {
 	ID    string `path:"id" maxLength:"64"`
-	Whole bool   `query:"whole" doc:"List everything, and withdraw what is not listed any more, however much that is"`
+	Whole bool   `query:"whole" doc:"List everything, and withdraw everything that is no longer listed, however much that is"`
 }
 
 func (h harvestAPI) run(ctx context.Context, in *runHarvestInput) (*harvestOutput, error) {

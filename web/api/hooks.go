@@ -22,36 +22,36 @@ func (w adminAPI) apiOfHooks(a huma.API) {
 		return operation{id: id, method: method, path: "/webhooks" + path, summary: summary, text: text, scope: scopeHooks, roles: web.Everyone,
 			status: status}
 	}
-	register(w.api, a, do("list-webhooks", http.MethodGet, "", "Webhooks of the own account; to an administrator: of the site", "", 0),
+	register(w.api, a, do("list-webhooks", http.MethodGet, "", "Webhooks of your account; for an administrator, of the site", "", 0),
 		w.apiHooks)
 	made := do("make-webhook", http.MethodPost, "", "Make a webhook",
-		"The secret is shown once. Only an administrator can be told of the whole site. The address is https and public, unless the site allows others.", http.StatusCreated)
+		"The secret is shown once. Only an administrator can receive the events of the whole site. The address is https and public, unless the site allows others.", http.StatusCreated)
 	made.needs = addresses("url")
 	register(w.api, a, made, w.apiMakeHook)
 	register(w.api, a, do("get-webhook", http.MethodGet, "/{id}", "One webhook", "", 0), w.apiHook)
-	change := do("change-webhook", http.MethodPatch, "/{id}", "Change a webhook", "What is absent stays.", 0)
+	change := do("change-webhook", http.MethodPatch, "/{id}", "Change a webhook", "Absent fields are kept.", 0)
 	change.needs = addresses("url")
 	register(w.api, a, change, w.apiChangeHook)
 	register(w.api, a, do("delete-webhook", http.MethodDelete, "/{id}", "Delete a webhook with its deliveries", "", http.StatusNoContent),
 		w.apiDeleteHook)
 	register(w.api, a, do("rotate-webhook", http.MethodPost, "/{id}/rotate", "Give a webhook a new secret",
-		"It is shown once. For a day the former one signs too.", 0), w.apiRotateHook)
+		"It is shown once. For a day, the previous secret also signs.", 0), w.apiRotateHook)
 	register(w.api, a, do("ping-webhook", http.MethodPost, "/{id}/ping", "Send a ping", "", http.StatusAccepted), w.apiPingHook)
 	register(w.api, a, do("list-deliveries", http.MethodGet, "/{id}/deliveries", "Deliveries of a webhook, newest first",
-		"Ended ones are kept for 30 days, and the newest 1000 of each webhook.", 0), w.apiDeliveries)
+		"Ended deliveries are kept for 30 days, at most the newest 1000 of each webhook.", 0), w.apiDeliveries)
 	register(w.api, a, do("get-delivery", http.MethodGet, "/{id}/deliveries/{delivery}", "One delivery with its attempts and what was sent",
 		"", 0), w.apiDelivery)
 	register(w.api, a, do("replay-delivery", http.MethodPost, "/{id}/deliveries/{delivery}/replay", "Send one delivery again",
 		"Under its old webhook-id.", http.StatusAccepted), w.apiReplayOne)
 	register(w.api, a, do("replay-deliveries", http.MethodPost, "/{id}/replay", "Send many deliveries again",
-		"Those that have ended, in the given range; dead ones if no state is named.", http.StatusAccepted), w.apiReplay)
+		"Ended deliveries in the given range; dead ones if no state is given.", http.StatusAccepted), w.apiReplay)
 }
 
 // apiWebhook is a webhook in the form that programs get.
 type apiWebhook struct {
 	ID      store.HookID      `json:"id"`
 	Account string            `json:"account"`
-	Whole   bool              `json:"whole" doc:"Told of the whole site"`
+	Whole   bool              `json:"whole" doc:"Receives the events of the whole site"`
 	URL     string            `json:"url"`
 	Title   string            `json:"title"`
 	Events  []store.EventKind `json:"events" nullable:"false"`
@@ -104,7 +104,7 @@ type apiMakeHookInput struct {
 		URL    string                           `json:"url" maxLength:"2000"`
 		Title  string                           `json:"title,omitempty" maxLength:"200" doc:"For people"`
 		Events bounds.Distinct[store.EventKind] `json:"events" minItems:"1" maxItems:"20" enum:"check.done,check.failed,batch.done,evidence.request,evidence.answer,partner.alarm,alert.found,alert.told,case.changed"`
-		Whole  bool                             `json:"whole,omitempty" doc:"Told of the whole site, not of own checks only"`
+		Whole  bool                             `json:"whole,omitempty" doc:"Receives the events of the whole site, not only of its account's checks"`
 	}
 }
 
@@ -212,10 +212,10 @@ type apiDeliveryItem struct {
 	State    store.DeliveryState `json:"state" enum:"pending,delivered,dead"`
 	Made     time.Time           `json:"made"`
 	Attempts int                 `json:"attempts"`
-	Due      *time.Time          `json:"due,omitempty" doc:"Of the next attempt, while it is pending"`
+	Due      *time.Time          `json:"due,omitempty" doc:"Time of the next attempt, while it is pending"`
 	Ended    *time.Time          `json:"ended,omitempty"`
 	Status   int                 `json:"status,omitempty" doc:"HTTP status of the latest answer"`
-	Cause    string              `json:"cause,omitempty" doc:"Of the latest failure"`
+	Cause    string              `json:"cause,omitempty" doc:"Cause of the latest failure"`
 }
 
 func deliveryOf(d store.Delivery) apiDeliveryItem {
@@ -286,9 +286,9 @@ func (apiSent) Schema(huma.Registry) *huma.Schema {
 	return &huma.Schema{Type: "object", Required: []string{"type", "timestamp", "data"}, AdditionalProperties: false,
 		Properties: map[string]*huma.Schema{
 			"type": {Type: "string"}, "timestamp": {Type: "string", Format: "date-time"}, "data": {Type: "object",
-				Description: "By type; see the documentation",
+				Description: "Depends on the type; see the documentation",
 				Properties: map[string]*huma.Schema{"leads": {Type: "object", Required: []string{"all", "open", "counted"},
-					Description: "Of check.done: leads of the report; of batch.done: between the documents of a batch, or of all reports of checks that were handed in together. Absent: nobody asked for them",
+					Description: "For check.done: leads in the report; for batch.done: between the documents of a batch, or in all reports of checks that were submitted together. Absent: they were not requested",
 					Properties:  map[string]*huma.Schema{"all": count, "open": count, "counted": count}}}}}}
 }
 

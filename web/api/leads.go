@@ -13,7 +13,7 @@ import (
 type LeadsInput struct {
 	State      report.LeadState `query:"state" enum:"open,counted,set_aside" doc:"Only those of this state; absent: all"`
 	Kind       report.LeadKind  `query:"kind" enum:"rewording,summary,translation" doc:"Only those of this kind; absent: all"`
-	Languages  string           `query:"languages" pattern:"^[a-z]{2,3}-[a-z]{2,3}$" doc:"Only those of these languages, of what is checked and of its source, such as en-zh; und is one that is not known; absent: all"`
+	Languages  string           `query:"languages" pattern:"^[a-z]{2,3}-[a-z]{2,3}$" doc:"Only those in these languages, of the submission and of its source, such as en-zh; und means unknown; absent: all"`
 	Likelihood float64          `query:"likelihood" minimum:"0" maximum:"1000" doc:"Only those at least as likely; 0: all"`
 }
 
@@ -51,9 +51,9 @@ func (partnerLeadItem) Schema(huma.Registry) *huma.Schema {
 type apiLeadsOutput struct {
 	Body struct {
 		Asked        bool              `json:"asked" doc:"Whether the check looked for leads"`
-		Total        int               `json:"total" doc:"Leads of the report in all, whatever was asked for"`
+		Total        int               `json:"total" doc:"Number of all leads in the report, whatever the filter"`
 		Leads        []leadItem        `json:"leads" nullable:"false"`
-		PartnerLeads []partnerLeadItem `json:"partner_leads" nullable:"false" doc:"Documents of partners that may say the same, whatever was asked for; no leads"`
+		PartnerLeads []partnerLeadItem `json:"partner_leads" nullable:"false" doc:"Number of partners' documents that may say the same, whatever the filter; not leads"`
 	}
 }
 

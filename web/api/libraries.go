@@ -38,16 +38,16 @@ func (w adminAPI) apiOfLibraries(a huma.API) {
 	register(w.api, a, get("list-partners", "/partners", "Partner sites that a check can ask, with their libraries, in order of site",
 		scopeRead, web.Everyone), w.apiPartners)
 	register(w.api, a, get("list-templates", "/templates", "Section templates", scopeRead, web.Everyone), w.apiTemplates)
-	register(w.api, a, get("get-version", "/version", "What this site can do, and its bounds", scopeRead, web.Everyone), w.apiVersion)
+	register(w.api, a, get("get-version", "/version", "What this site can do, and its limits", scopeRead, web.Everyone), w.apiVersion)
 	w.apiOfShares(a)
 	w.api.stream(a, operation{id: "add-documents", method: http.MethodPost, path: "/libraries/{id}/documents",
 		summary: "Add documents to a library", scope: scopeDocuments, roles: keepers,
-		text: "Fields hold for the file after them. Answers when all are in, or cannot be; a document that cannot be read does not stop the others. " +
-			"A document with an id that is there replaces it; the same text again changes nothing, so a request that broke off can be repeated."},
+		text: "Fields apply to the file after them. Answers when every document has been added or has failed; a document that cannot be read does not stop the others. " +
+			"A document replaces an existing one with the same id; the same text again changes nothing, so an interrupted request can be repeated."},
 		func(o *huma.Operation) {
 			o.Parameters = []*huma.Param{pathParam("id")}
 			o.RequestBody = &huma.RequestBody{Required: true, Content: map[string]*huma.MediaType{"multipart/form-data": {Schema: addForm}}}
-			o.Responses = map[string]*huma.Response{"200": answers("What became of them", "application/json", schemaOf[apiAddedBody](a))}
+			o.Responses = map[string]*huma.Response{"200": answers("What happened to them", "application/json", schemaOf[apiAddedBody](a))}
 		}, w.apiAdd)
 }
 
@@ -56,7 +56,7 @@ var addForm = &huma.Schema{Type: "object", AdditionalProperties: false, Required
 	"title":  {Type: "string", Description: "Title; empty: the file's own"},
 	"author": {Type: "string", Description: "Author; empty: the file's own"},
 	"date": {Type: "string", AnyOf: []*huma.Schema{{Format: "date"}, {Pattern: `^([0-9]{4}(-(0[1-9]|1[0-2]))?)?$`}},
-		Description: "When it is from: YYYY, YYYY-MM or YYYY-MM-DD; empty: the file's own"},
+		Description: "Its date: YYYY, YYYY-MM or YYYY-MM-DD; empty: the file's own"},
 	"file": filesOf("Documents, or ZIP files of them"),
 }}
 
@@ -102,8 +102,8 @@ type apiDocument struct {
 	Characters int                  `json:"characters"`
 	Scheme     concordat.Scheme     `json:"scheme"`
 	Added      time.Time            `json:"added"`
-	Changed    time.Time            `json:"changed" doc:"When the text became another one"`
-	Revision   int                  `json:"revision" doc:"Texts so far, from 1"`
+	Changed    time.Time            `json:"changed" doc:"When the text was edited"`
+	Revision   int                  `json:"revision" doc:"Number of texts so far, from 1"`
 	Date       concordat.Date       `json:"date,omitempty"`
 	DateBy     concordat.DateOrigin `json:"date_by,omitempty" doc:"Who says so"`
 }
@@ -142,7 +142,7 @@ type apiPartner struct {
 	Site      concordat.SiteID `json:"site"`
 	Name      string           `json:"name"`
 	Libraries []apiOpenLibrary `json:"libraries" nullable:"false"`
-	Told      bool             `json:"told" doc:"It has told which libraries it opens"`
+	Told      bool             `json:"told" doc:"Whether it has listed the libraries that it opens"`
 }
 
 type apiOpenLibrary struct {
@@ -191,8 +191,8 @@ type apiVersionOutput struct {
 		API      string            `json:"api" doc:"Version of the interface: semantic versioning"`
 		Site     concordat.SiteID  `json:"site"`
 		Title    string            `json:"title"`
-		Scopes   []string          `json:"scopes" nullable:"false" doc:"That a token can have"`
-		Events   []store.EventKind `json:"events" nullable:"false" doc:"That a webhook can want"`
+		Scopes   []string          `json:"scopes" nullable:"false" doc:"Scopes that a token can have"`
+		Events   []store.EventKind `json:"events" nullable:"false" doc:"Events that a webhook can subscribe to"`
 		Formats  []string          `json:"formats" nullable:"false" doc:"Of reports"`
 		Adds     bool              `json:"adds_documents" doc:"add-documents works here"`
 		MaxFile  int64             `json:"max_file_bytes"`
@@ -223,7 +223,7 @@ type apiAdded struct {
 type apiAddedBody struct {
 	Documents []apiAdded         `json:"documents" nullable:"false"`
 	Failed    int                `json:"failed" doc:"Of documents"`
-	LeftOut   *concordat.LeftOut `json:"left_out,omitempty" doc:"Files of archives that no person wrote, such as .DS_Store, and that were not read; absent: none"`
+	LeftOut   *concordat.LeftOut `json:"left_out,omitempty" doc:"Lock and system files of archives that were not read, such as .DS_Store; absent: none"`
 }
 
 // apiAdd takes files into a library as they come in.

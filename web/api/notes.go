@@ -30,8 +30,8 @@ type apiNote struct {
 	Kind    string    `json:"kind" enum:"comment,verdict,signoff"`
 	Text    string    `json:"text,omitempty"`
 	Verdict string    `json:"verdict,omitempty" enum:"clear,discuss,suspected"`
-	Edited  time.Time `json:"edited,omitzero" doc:"When a comment got another text"`
-	Passage string    `json:"passage,omitempty" doc:"Number of the passage that a comment is about, as the report has it; absent: the whole, or the passage does not stand by the rules in force"`
+	Edited  time.Time `json:"edited,omitzero" doc:"When the comment was edited"`
+	Passage string    `json:"passage,omitempty" doc:"Number of the passage that a comment is about, as in the report; absent: the whole report, or no such passage under the rules in force"`
 }
 
 type apiNotesOutput struct {
@@ -117,7 +117,7 @@ type apiRuleChange struct {
 	At     time.Time    `json:"at"`
 	By     string       `json:"by"`
 	Action string       `json:"action" doc:"set, undo, exclude-source and so on"`
-	About  string       `json:"subject,omitempty" doc:"What of, in words for people"`
+	About  string       `json:"subject,omitempty" doc:"What the quota limits, in words for people"`
 	Rules  report.Rules `json:"rules" doc:"From then on"`
 }
 
@@ -193,7 +193,7 @@ type apiCommentInput struct {
 	KeyInput
 	Body struct {
 		Text    string `json:"text" minLength:"1" maxLength:"10000"`
-		Passage string `json:"passage,omitempty" pattern:"^([1-9][0-9]*[a-z]*)?$" maxLength:"20" doc:"Number of the passage that it is about, as the report has it; absent: the whole"`
+		Passage string `json:"passage,omitempty" pattern:"^([1-9][0-9]*[a-z]*)?$" maxLength:"20" doc:"Number of the passage that it is about, as in the report; absent: the whole report"`
 	}
 }
 

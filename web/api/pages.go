@@ -33,8 +33,8 @@ type apiPageOutput struct {
 		Width  float64   `json:"width" doc:"Points"`
 		Height float64   `json:"height" doc:"Points"`
 		Begins int       `json:"begins" doc:"Page on which the passage begins; 0: none, or not found"`
-		Sure   bool      `json:"sure" doc:"False: where the passage stands could not be found for certain, and nothing is marked"`
-		Marks  []apiMark `json:"marks" doc:"Where the passage stands on this page"`
+		Sure   bool      `json:"sure" doc:"False: the passage could not be located with certainty, and nothing is marked"`
+		Marks  []apiMark `json:"marks" doc:"Where the passage is on this page"`
 		Image  []byte    `json:"image" doc:"PNG"`
 	}
 }

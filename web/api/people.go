@@ -20,11 +20,11 @@ func (w adminAPI) apiOfPeople(a huma.API) {
 	}
 	register(w.api, a, do("list-people", http.MethodGet, "/people", "Accounts, in order of name", "", 0), w.apiPeople)
 	register(w.api, a, do("add-person", http.MethodPost, "/people", "Make an account",
-		"It has no password yet: the person chooses one by the link, which is shown once. 409 where the name is taken.", http.StatusCreated),
+		"It has no password yet: the person chooses one by the link, which is shown once. 409 if the name is taken.", http.StatusCreated),
 		w.apiAddPerson)
 	change := do("change-person", http.MethodPatch, "/people/{name}", "Disable or enable an account, or change its role",
-		"What is absent stays as it is. Disabling, and a new role, end all its sessions and tokens. Nobody disables the own account, "+
-			"or changes the own role.", 0)
+		"Absent fields stay as they are. Disabling, and a new role, end all its sessions and tokens. You cannot disable your own account "+
+			"or change your own role.", 0)
 	change.needs = []*huma.Schema{need(nil, "role"), need(nil, "disabled")}
 	register(w.api, a, change, w.apiChangePerson)
 	register(w.api, a, do("new-link", http.MethodPost, "/people/{name}/link", "A new link by which the person chooses a password",
@@ -73,7 +73,7 @@ type apiPersonLinkOutput struct{ Body apiPersonLink }
 
 type apiAddPersonInput struct {
 	Body struct {
-		Name  string     `json:"name" minLength:"1" maxLength:"100" doc:"With which the person signs in"`
+		Name  string     `json:"name" minLength:"1" maxLength:"100" doc:"Name with which the person signs in"`
 		Title string     `json:"title,omitempty" maxLength:"500" doc:"The person's name, at most 500 bytes"`
 		Role  store.Role `json:"role" enum:"administrator,officer,submitter,auditor"`
 	}
@@ -120,12 +120,12 @@ func (w adminAPI) apiOfTokens(a huma.API) {
 		return operation{id: id, method: method, path: path, summary: summary, text: text, scope: scopeTokens, roles: web.Everyone,
 			status: status}
 	}
-	register(w.api, a, do("list-tokens", http.MethodGet, "/tokens", "Tokens of the own account, newest first", "", 0), w.apiTokens)
-	register(w.api, a, do("make-token", http.MethodPost, "/tokens", "Make a token of the own account",
-		"With no scope that this token lacks. The secret is shown once.", http.StatusCreated), w.apiMakeToken)
-	register(w.api, a, do("revoke-token", http.MethodDelete, "/tokens/{id}", "Revoke a token of the own account",
+	register(w.api, a, do("list-tokens", http.MethodGet, "/tokens", "Tokens of your account, newest first", "", 0), w.apiTokens)
+	register(w.api, a, do("make-token", http.MethodPost, "/tokens", "Create a token for your account",
+		"Limited to the scopes of this token. The secret is shown once.", http.StatusCreated), w.apiMakeToken)
+	register(w.api, a, do("revoke-token", http.MethodDelete, "/tokens/{id}", "Revoke a token of your account",
 		"Also this one. A token that does not exist is not an error.", http.StatusNoContent), w.apiRevokeToken)
-	me := operation{id: "get-me", method: http.MethodGet, path: "/me", summary: "For whom the token acts, and what it may do",
+	me := operation{id: "get-me", method: http.MethodGet, path: "/me", summary: "The account for which the token acts, and what it may do",
 		scope: scopeRead, roles: web.Everyone}
 	register(w.api, a, me, w.apiMe)
 }
@@ -157,7 +157,7 @@ type apiToken struct {
 	Origins []string      `json:"origins,omitempty" doc:"Addresses below which it accepts notifications"`
 	Made    time.Time     `json:"made"`
 	Expires time.Time     `json:"expires"`
-	Used    *time.Time    `json:"used,omitempty" doc:"Last, to the hour"`
+	Used    *time.Time    `json:"used,omitempty" doc:"Last use, to the hour"`
 }
 
 type apiTokensOutput struct {

@@ -15,7 +15,7 @@ import (
 // apiOfRequests adds the operations for requests for passages between sites.
 func (w api) apiOfRequests(a huma.API) {
 	register(w, a, operation{id: "list-requests", method: http.MethodGet, path: "/requests",
-		summary: "Requests for passages, from partners and to them, the latest first", scope: scopeRead, roles: web.Officers}, w.apiRequests)
+		summary: "Requests for passages, from partners and to them, latest first", scope: scopeRead, roles: web.Officers}, w.apiRequests)
 	register(w, a, operation{id: "get-request", method: http.MethodGet, path: "/requests/{id}",
 		summary: "One request, with the passages of this site that it is about", scope: scopeRead, roles: web.Officers}, w.apiRequest)
 	register(w, a, operation{id: "decide-request", method: http.MethodPost, path: "/requests/{id}/decision",
@@ -40,7 +40,7 @@ type apiRequestsInput struct {
 type apiRequestsOutput struct {
 	Body struct {
 		Requests []view.Request `json:"requests"`
-		Next     string         `json:"next,omitempty" doc:"Cursor of the next page, which of one state may have fewer than the limit"`
+		Next     string         `json:"next,omitempty" doc:"Cursor of the next page; with a state filter, a page may have fewer entries than the limit"`
 	}
 }
 
@@ -77,7 +77,7 @@ type apiDecideInput struct {
 	ID   string `path:"id"`
 	Body struct {
 		Action string `json:"action" enum:"approve,refuse,withdraw"`
-		Words  string `json:"words,omitempty" doc:"For the partner; needed unless it is approved"`
+		Words  string `json:"words,omitempty" doc:"Message to the partner; required unless the request is approved"`
 	}
 }
 
@@ -95,11 +95,11 @@ type apiAskInput struct {
 		Start   int              `json:"start" minimum:"0" doc:"Where the passage begins, in code points of the submission"`
 		End     int              `json:"end" minimum:"1"`
 		Partner concordat.SiteID `json:"partner,omitempty" doc:"Ask only this one"`
-		Level   concordat.Show   `json:"level" enum:"overlap,passage" doc:"overlap: the words in common, at once; passage: the partner's words, after a person there agreed"`
+		Level   concordat.Show   `json:"level" enum:"overlap,passage" doc:"overlap: the words in common, at once; passage: the partner's words, once a person there has agreed"`
 		Reason  string           `json:"reason,omitempty"`
 		Contact string           `json:"contact,omitempty"`
-		Lead    string           `json:"lead,omitempty" maxLength:"12" doc:"Number of a partner's document that may say the same, such as P1: its places are asked for, with level passage, and start and end are not looked at"`
-		Refresh bool             `json:"refresh,omitempty" doc:"Ask only how what waits stands"`
+		Lead    string           `json:"lead,omitempty" maxLength:"12" doc:"Number of a partner's document that may say the same, such as P1: requests its places, with level passage; start and end are ignored"`
+		Refresh bool             `json:"refresh,omitempty" doc:"Only ask about pending requests"`
 	}
 }
 

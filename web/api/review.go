@@ -31,11 +31,11 @@ func (w api) apiOfReviews(a huma.API) {
 			need(map[string]any{"kind": store.ReviewVerdict}, "text", "verdict"), need(map[string]any{"kind": store.ReviewSignOff})},
 		summary: "Add a comment or a verdict, or sign a verdict off", scope: scopeReview, roles: web.Officers, body: bounds.WordsBody}, w.apiNote)
 	register(w, a, operation{id: "get-case-library", method: http.MethodGet, path: "/checks/{id}/library",
-		summary: "In which library the submission of a check is", scope: scopeReview, roles: web.Officers}, w.apiCaseLibrary)
+		summary: "Library to which the submission of a check was added", scope: scopeReview, roles: web.Officers}, w.apiCaseLibrary)
 	register(w, a, operation{id: "add-case-to-library", method: http.MethodPut, path: "/checks/{id}/library",
 		summary: "Add the submission of a check to a library, so that later ones are compared with it", scope: scopeReview,
 		roles: web.Officers, status: http.StatusAccepted,
-		text: "By the rule of the site, the setting submissions.add. It is there when state is added; once it is, the same call changes nothing. A repetition of the check leaves the document out."},
+		text: "By the rule of the site, the setting submissions.add. It has been added once state is added; the same call then changes nothing. A repetition of the check leaves the document out."},
 		w.apiAddCase)
 	register(w, a, operation{id: "remove-case-from-library", method: http.MethodDelete, path: "/checks/{id}/library",
 		summary: "Remove the submission of a check from the library to which it was added", scope: scopeReview, roles: web.Officers,
@@ -66,7 +66,7 @@ type apiNoted struct {
 	Kind    store.ReviewKind `json:"kind" enum:"comment,verdict,signoff"`
 	Text    string           `json:"text,omitempty"`
 	Verdict string           `json:"verdict,omitempty" enum:"clear,discuss,suspected"`
-	Edited  time.Time        `json:"edited,omitzero" doc:"When a comment got another text"`
+	Edited  time.Time        `json:"edited,omitzero" doc:"When the comment was edited"`
 	Passage string           `json:"passage,omitempty" doc:"Number of the passage that a comment is about"`
 }
 
@@ -152,7 +152,7 @@ type apiRulesInput struct {
 		Document concordat.DocumentID `json:"document,omitempty"`
 		Start    int                  `json:"start,omitempty" minimum:"0" doc:"Of a passage, in code points of the submission"`
 		End      int                  `json:"end,omitempty" minimum:"0"`
-		Comment  string               `json:"comment,omitempty" doc:"Why a passage is taken out, or wording counted"`
+		Comment  string               `json:"comment,omitempty" doc:"Why a passage is excluded, or wording counted"`
 		Text     string               `json:"text,omitempty" doc:"Template wording"`
 		Group    concordat.Group      `json:"group,omitempty" enum:"uncited,unquoted,unsourced,quoted_cited" doc:"Group of passages"`
 		Set      ruleSettings         `json:"set,omitzero" doc:"Rules of the whole report, for the action set"`
@@ -243,9 +243,9 @@ func (w api) apiNote(ctx context.Context, in *apiNoteInput) (*apiReviewOutput, e
 type apiCaseLibraryBody struct {
 	State    web.CaseState        `json:"state" enum:"out,waiting,added,failed" doc:"out: it is in no library"`
 	Library  concordat.LibraryID  `json:"library,omitempty"`
-	Document concordat.DocumentID `json:"document" doc:"Its name there, or that which it would have"`
+	Document concordat.DocumentID `json:"document" doc:"Its name in the library, or the name it would get"`
 	Cause    string               `json:"cause,omitempty" doc:"Why it failed"`
-	MayAdd   bool                 `json:"may_add" doc:"By the rule of the site, and as its text is kept"`
+	MayAdd   bool                 `json:"may_add" doc:"Whether the site's rule allows it and its text is kept"`
 }
 
 func (w api) apiCaseLibrary(ctx context.Context, in *apiCheckInput) (*answer[apiCaseLibraryBody], error) {
@@ -263,7 +263,7 @@ func (w api) apiCaseLibrary(ctx context.Context, in *apiCheckInput) (*answer[api
 type apiAddCaseInput struct {
 	ID   string `path:"id"`
 	Body struct {
-		Library concordat.LibraryID `json:"library,omitempty" doc:"Absent: that of the setting submissions.library, which is made when the first submission is added"`
+		Library concordat.LibraryID `json:"library,omitempty" doc:"Absent: the one named by submissions.library, which is created when the first submission is added"`
 	}
 }
 

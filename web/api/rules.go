@@ -27,15 +27,15 @@ func (w api) apiOfRules(a huma.API) {
 		return operation{id: id, method: method, path: "/checks/{id}" + path, summary: summary, text: text, scope: scopeReview,
 			roles: web.Officers, body: body}
 	}
-	register(w, a, get("get-rules", "/rules", "Rules by which the report of a check is made",
+	register(w, a, get("get-rules", "/rules", "Rules of a check's report",
 		"ETag is their revision. Spans are code points of the submission."), w.apiGetRules)
 	register(w, a, do("put-rules", http.MethodPut, "/rules", "Change the rules of one report",
-		"If-Match is the ETag of the rules that are replaced: 428 without it, 412 when somebody has changed them meanwhile. The former rules stay in the history.", bounds.ListsBody), w.apiPutRules)
-	register(w, a, do("undo-rules", http.MethodPost, "/rules/undo", "Go back to the rules before the latest change",
-		"If-Match as put-rules has it. Undoing again goes back further.", 0), w.apiUndoRules)
+		"If-Match is the ETag of the rules being replaced: 428 without it, 412 if someone else has changed them. The previous rules stay in the history.", bounds.ListsBody), w.apiPutRules)
+	register(w, a, do("undo-rules", http.MethodPost, "/rules/undo", "Undo the latest change of the rules",
+		"If-Match as for put-rules. Undoing again goes back further.", 0), w.apiUndoRules)
 	register(w, a, get("list-rules", "/rules/history", "Every change of the rules, oldest first", ""), w.apiRulesHistory)
-	exclude := do("exclude", http.MethodPost, "/exclusions", "Take a source or a passage out of the scores, or in again",
-		"Needs no If-Match: changes of others stay.", bounds.WordsBody)
+	exclude := do("exclude", http.MethodPost, "/exclusions", "Exclude a source or a passage from the scores, or include it again",
+		"Needs no If-Match: other people's changes are kept.", bounds.WordsBody)
 	source, passage, counted := need(nil, "source"), need(nil, "passage", "comment"), need(map[string]any{"exclude": false}, "passage")
 	source.Not = &huma.Schema{Required: []string{"passage"}}
 	passage.Not, counted.Not = &huma.Schema{Required: []string{"source"}}, &huma.Schema{Required: []string{"source"}}
@@ -43,28 +43,28 @@ func (w api) apiOfRules(a huma.API) {
 		Properties: map[string]*huma.Schema{"site": {Pattern: `\S`}, "document": {Enum: []any{""}}}}}}
 	exclude.needs = []*huma.Schema{source, passage, counted}
 	register(w, a, exclude, w.apiExclude)
-	count := do("count-wording", http.MethodPost, "/counted-wording", "Count a stretch of shared wording, or no longer",
+	count := do("count-wording", http.MethodPost, "/counted-wording", "Count a stretch of shared wording, or stop counting it",
 		"Wording that many documents share, wording that reads like a form, and isolated sentences do not count by themselves. "+
-			"Needs no If-Match: changes of others stay.", bounds.WordsBody)
+			"Needs no If-Match: other people's changes are kept.", bounds.WordsBody)
 	count.needs = []*huma.Schema{need(nil, "comment"), need(map[string]any{"count": false})}
 	register(w, a, count, w.apiCountWording)
-	decide := do("decide-lead", http.MethodPost, "/leads", "Count a lead, say that it is none, or neither",
-		"A lead is named by its span and source_span as the report has them. It never counts by itself, and one that somebody counts "+
-			"has a share of its own. Needs no If-Match: changes of others stay.", bounds.WordsBody)
+	decide := do("decide-lead", http.MethodPost, "/leads", "Count a lead, reject it, or withdraw the decision",
+		"A lead is identified by its span and source_span, as in the report. It never counts by itself, and leads that a person counts "+
+			"have a share of their own. Needs no If-Match: other people's changes are kept.", bounds.WordsBody)
 	decide.needs = []*huma.Schema{need(nil, "comment"), need(map[string]any{"state": report.LeadOpen})}
 	register(w, a, decide, w.apiDecideLead)
 	register(w, a, get("list-notes", "/notes", "Comments, verdicts and sign-offs, oldest first", ""), w.apiNotes)
-	register(w, a, get("get-verdict", "/verdict", "The verdict in force", "Not found where nobody has given one."), w.apiVerdict)
+	register(w, a, get("get-verdict", "/verdict", "The verdict in force", "Not found if there is none."), w.apiVerdict)
 	register(w, a, do("add-comment", http.MethodPost, "/comments", "Comment on a check", "", bounds.WordsBody), w.apiAddComment)
-	register(w, a, do("change-comment", http.MethodPut, "/comments/{comment}", "Give a comment of one's own another text", "",
+	register(w, a, do("change-comment", http.MethodPut, "/comments/{comment}", "Edit one of your own comments", "",
 		bounds.WordsBody), w.apiChangeComment)
-	remove := do("delete-comment", http.MethodDelete, "/comments/{comment}", "Delete a comment of one's own", "Its text is not kept.", 0)
+	remove := do("delete-comment", http.MethodDelete, "/comments/{comment}", "Delete one of your own comments", "Its text is not kept.", 0)
 	remove.status = http.StatusNoContent
 	register(w, a, remove, w.apiRemoveComment)
 	register(w, a, do("give-verdict", http.MethodPost, "/verdict", "Give a verdict, with the reason",
-		"It replaces the one before, and with it its sign-offs; both stay among the notes.", bounds.WordsBody), w.apiGiveVerdict)
+		"It replaces the previous verdict and its sign-offs; both stay among the notes.", bounds.WordsBody), w.apiGiveVerdict)
 	register(w, a, do("sign-off", http.MethodPost, "/sign-off", "Agree with the verdict in force",
-		"Not by who gave it, and once each.", 0),
+		"Not by its author, and only once each.", 0),
 		w.apiSignOff)
 }
 
@@ -204,8 +204,8 @@ type apiExcludeInput struct {
 	Body struct {
 		Exclude bool            `json:"exclude" doc:"false: take in again"`
 		Source  *concordat.Ref  `json:"source,omitempty" doc:"A document, or without document a library, or without both a site"`
-		Passage *concordat.Span `json:"passage,omitempty" doc:"Instead of source; taking in again concerns all passages that it touches"`
-		Comment string          `json:"comment,omitempty" maxLength:"10000" doc:"Why a passage is taken out"`
+		Passage *concordat.Span `json:"passage,omitempty" doc:"Instead of source; including again affects all passages that it touches"`
+		Comment string          `json:"comment,omitempty" maxLength:"10000" doc:"Why a passage is excluded"`
 	}
 }
 
@@ -278,7 +278,7 @@ type apiCountWordingInput struct {
 	ID   string `path:"id"`
 	Body struct {
 		Count   bool           `json:"count" doc:"false: no longer"`
-		Span    concordat.Span `json:"span" doc:"Of the submission, in code points; no longer counting concerns all stretches that it touches"`
+		Span    concordat.Span `json:"span" doc:"In the submission, in code points; when counting is undone, all stretches that it touches are affected"`
 		Comment string         `json:"comment,omitempty" maxLength:"10000" doc:"Why it counts"`
 	}
 }

@@ -20,7 +20,7 @@ func (w adminAPI) apiOfShares(a huma.API) {
 		summary: "To which partners a library is open, in order of site", scope: scopeDocuments, roles: web.Administrators}, w.apiShares)
 	register(w.api, a, operation{id: "put-share", method: http.MethodPut, path: "/libraries/{id}/shares/{partner}",
 		summary: "Open a library to a partner, or change what it may ask and is shown", scope: scopeDocuments, roles: web.Administrators,
-		text: "The rule is set whole: what is absent becomes the default."}, w.apiPutShare)
+		text: "The whole rule is replaced: absent fields get their defaults."}, w.apiPutShare)
 	register(w.api, a, operation{id: "delete-share", method: http.MethodDelete, path: "/libraries/{id}/shares/{partner}",
 		summary: "Close a library to a partner", scope: scopeDocuments, roles: web.Administrators,
 		status: http.StatusNoContent}, w.apiDeleteShare)

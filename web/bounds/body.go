@@ -126,7 +126,7 @@ func (c *container) add(t json.Token) error {
 	name, _ := t.(string) // the decoder accepts nothing else as a key
 	folded := strings.ToLower(name)
 	if c.keys[folded] {
-		return fmt.Errorf("body: %w: the key %q is there twice", concordat.ErrInvalid, Cut(name, MaxEcho))
+		return fmt.Errorf("body: %w: the key %q appears twice", concordat.ErrInvalid, Cut(name, MaxEcho))
 	}
 	if len(c.keys) == maxObjectKeys {
 		return fmt.Errorf("body: %w: an object of more than %d keys", concordat.ErrInvalid, maxObjectKeys)
@@ -156,7 +156,7 @@ func (d *Distinct[T]) UnmarshalJSON(b []byte) error {
 	seen := make(map[T]bool, len(all))
 	for i, v := range all {
 		if seen[v] {
-			return fmt.Errorf("expected array items to be unique: %q is there again at %d", Cut(fmt.Sprint(v), MaxEcho), i)
+			return fmt.Errorf("expected array items to be unique: %q appears again at %d", Cut(fmt.Sprint(v), MaxEcho), i)
 		}
 		seen[v] = true
 	}

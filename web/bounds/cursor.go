@@ -15,7 +15,7 @@ import (
 // maxCursor bounds a cursor, in bytes: it may hold the id of a document.
 const maxCursor = 4 << 10
 
-// List is a list that comes in pages. Its cursors consist of the name of the list and where to go on, with parts after dots: a
+// List is a list that comes in pages. Its cursors consist of the name of the list and where to continue, with parts after dots: a
 // number of at most 18 digits, or a text in base64url (RFC 4648, section 5). To callers a cursor is opaque; it grants no
 // rights.
 type List struct {
@@ -47,7 +47,7 @@ func (l List) Name() string { return l.name }
 // Pattern returns the regular expression that every cursor of the list matches, the empty one too.
 func (l List) Pattern() string { return l.pattern.String() }
 
-// Cursor returns a cursor of the list that goes on at the parts: strings, and numbers from 0 to 10^18 - 1.
+// Cursor returns a cursor of the list that continues at the parts: strings, and numbers from 0 to 10^18 - 1.
 func (l List) Cursor(at ...any) string {
 	c := l.name
 	for _, a := range at {
@@ -105,8 +105,8 @@ func readPart(part string, into any) (err error) {
 // PageInput asks for one page of a list. It and the other inputs that operations share are exported
 // because huma reads the fields of exported ones only.
 type PageInput struct {
-	Limit  int    `query:"limit" minimum:"1" maximum:"500" default:"50" doc:"Most entries of the page"`
-	Cursor string `query:"cursor" maxLength:"4096" doc:"next of the page before; empty: the first page"`
+	Limit  int    `query:"limit" minimum:"1" maximum:"500" default:"50" doc:"Maximum number of entries in the page"`
+	Cursor string `query:"cursor" maxLength:"4096" doc:"next of the previous page; empty: the first page"`
 }
 
 // PageOf returns the page that in asks for of a list that is in memory, and the cursor of the next one; empty: it

@@ -18,7 +18,7 @@ func TestRetryAfter(t *testing.T) {
 	}
 }
 
-// TestAllow: a key is let through as often as it may in a window, told to wait until the window ends, and begins anew then;
+// TestAllow: a key is let through as often as it may in a window, told to wait until the window ends, and starts again then;
 // another key is not touched.
 func TestAllow(t *testing.T) {
 	now := time.Unix(1_780_000_000, 0)

@@ -241,7 +241,7 @@ func (c *Client) withToken(ctx context.Context, p *Platform, scopes []string, do
 			return err
 		}
 	}
-	return fmt.Errorf("%s: %w: it does not take its own tokens", p.Issuer, concordat.ErrUnavailable)
+	return fmt.Errorf("%s: %w: it does not accept its own tokens", p.Issuer, concordat.ErrUnavailable)
 }
 
 // Download is a file being transferred. Close it.

@@ -58,7 +58,7 @@ func repeats(rs []rune, n int) bool {
 	return true
 }
 
-// counts reports whether each character is the one before it plus step, where 0 follows 9.
+// counts reports whether each character is the previous one plus step, where 0 follows 9.
 func counts(rs []rune, step rune) bool {
 	for i := 1; i < len(rs); i++ {
 		a, b := rs[i-1], rs[i]

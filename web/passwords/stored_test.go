@@ -63,7 +63,8 @@ func TestCosts(t *testing.T) {
 	}
 }
 
-// TestCommon: what somebody tries first is no password: the list, in any case and between signs, and what repeats or counts.
+// TestCommon: passwords that attackers try first are refused: the list, in any case and between symbols, and repetitions and
+// sequences.
 func TestCommon(t *testing.T) {
 	for password, want := range map[string]bool{
 		"123456789.": true, "password123": true, "PassWord123": true, "!!password123??": true, "": true, "aaabbbccc": true, "aabb": true,

@@ -92,7 +92,7 @@ func (d *Tool) open(rw http.ResponseWriter, r *http.Request, p store.LTIPlatform
 	s := &session{Platform: p.ID, Deployment: m.Deployment, Context: contextOf(m), Course: m.Context.Title, Subject: m.Subject,
 		Name: m.Name, Teacher: m.Teaches(), platform: p}
 	if !d.mayUse(s) {
-		return fmt.Errorf("launch: %w: %s has none of the roles that may", concordat.ErrRefused, m.Subject)
+		return fmt.Errorf("launch: %w: %s has none of the required roles", concordat.ErrRefused, m.Subject)
 	}
 	to := "/lti/checks"
 	switch m.Type {
@@ -152,7 +152,7 @@ func (d *Tool) beginConfigure(ctx context.Context, s *session, m *lti.Message) (
 	one := pendingChoice{Platform: s.Platform, Context: s.Context, Processor: m.Custom[customProcessor]}
 	if m.Type == lti.TypeDeepLinking {
 		if m.DeepLinking == nil || !slices.Contains(m.DeepLinking.Accept, lti.ItemProcessor) {
-			return "", fmt.Errorf("configure: %w: the platform takes no %s here", concordat.ErrInvalid, lti.ItemProcessor)
+			return "", fmt.Errorf("configure: %w: the platform accepts no %s here", concordat.ErrInvalid, lti.ItemProcessor)
 		}
 		if u, err := url.Parse(m.DeepLinking.ReturnURL); err != nil || !platformOf(s.platform).Serves(u) {
 			return "", fmt.Errorf("configure: %w: answer to %q", concordat.ErrRefused, m.DeepLinking.ReturnURL)

@@ -52,7 +52,7 @@ const (
 	rowHan    = 8 // or Chinese characters
 	// leastKnown is the part of a sentence in such runs from which it is of the stock; of prose a tenth is.
 	leastKnown = 0.5
-	// leastBeside is that part for a sentence between or beside others of the stock in its paragraph.
+	// leastBeside is that part for a sentence between or next to others of the stock in its paragraph.
 	leastBeside = 0.25
 	leastWords  = 10 // of a sentence, a pair of Chinese characters being one
 	maxText     = 4 << 20
@@ -143,7 +143,7 @@ func (s *Stock) In(text string) []Found {
 	return out
 }
 
-// markedSentence is a sentence of the stock; joined: so is the one before it.
+// markedSentence is a sentence of the stock; joined: so is the previous one.
 type markedSentence struct {
 	sentence
 	kind   Kind
@@ -160,7 +160,7 @@ func marked(s *Stock, all []sentence) []markedSentence {
 		known[i], inRows, kinds[i] = s.known(x.tokens)
 		is[i] = inRows >= leastKnown && len(x.tokens) >= leastWords
 	}
-	for i := 1; i < len(all); i++ { // beside one before it, then beside one behind it
+	for i := 1; i < len(all); i++ { // next to one before it, then next to one after it
 		is[i] = is[i] || is[i-1] && known[i] >= leastBeside && all[i].paragraph == all[i-1].paragraph
 	}
 	for i := len(all) - 2; i >= 0; i-- {
@@ -256,7 +256,7 @@ func grams(tokens []token) []run {
 	return out
 }
 
-// sentences cuts a text at the ends of sentences, and at empty lines. A wrapped line goes on.
+// sentences cuts a text at the ends of sentences, and at empty lines. A wrapped line continues.
 func sentences(text string) []sentence {
 	var out []sentence
 	var tokens []token

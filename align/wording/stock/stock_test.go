@@ -7,7 +7,7 @@ import (
 	"concordat/align/wording/stock"
 )
 
-// others are declarations, licences and notices in the words of others than the stock has; own is prose with the same words.
+// others are declarations, licences and notices in wording that the stock does not have; own is prose with the same words.
 var (
 	others = []string{
 		"I hereby declare that I have written this dissertation on my own and that I have not used any sources or aids other than those listed.",
@@ -48,7 +48,7 @@ func TestIn(t *testing.T) {
 	}
 }
 
-// TestWith: a file of the site's own needs no head, and adds to what is known.
+// TestWith: the site's own file needs no head, and adds to the known wording.
 func TestWith(t *testing.T) {
 	const ours = "The members of this house state that the work named above was done within its walls and at its tables alone."
 	s := stock.Public().With(ours)

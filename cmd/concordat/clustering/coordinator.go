@@ -16,8 +16,8 @@ func (a *commands) clusterCoordinator() *cobra.Command {
 	var listen, file string
 	var timeout time.Duration
 	c := &cobra.Command{Use: "coordinator", Short: "Serve a coordinator for trying a cluster without ZooKeeper", Args: cobra.NoArgs,
-		Long: `The coordinator keeps its state in one file. It has no replica and authenticates nobody: use it only to try a
-cluster on one machine. While it is down, the nodes answer but accept no documents.`,
+		Long: `The coordinator keeps its state in one file. It has no replica and no authentication: use it
+only to try a cluster on one machine. While it is down, the nodes answer but accept no documents.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			hub, err := local.Open(file)
 			if err != nil {

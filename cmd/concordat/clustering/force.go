@@ -25,11 +25,11 @@ func (a *commands) clusterForce() *cobra.Command {
 				case !ok:
 					return cli.Usagef("no shard %s", id)
 				case !live:
-					return cli.Usagef("node %s is not there", node)
+					return cli.Usagef("node %s is not live", node)
 				case w.Seen.Leads(s.State):
 					return cli.Usagef("shard %s has a master, %s: there is nothing to force", id, s.ISR[0])
 				}
-				a.Say("shard %s: in sync were %s; %s becomes master with what it has", id, NodeNames(s.ISR), node)
+				a.Say("shard %s: the nodes in sync were %s; %s becomes master with what it has", id, NodeNames(s.ISR), node)
 				if dry {
 					return nil
 				}

@@ -32,11 +32,11 @@ type joining struct {
 func (a *commands) clusterJoin() *cobra.Command {
 	var j joining
 	c := &cobra.Command{Use: "join TOKEN", Short: "Make this machine a node of a cluster", Args: cobra.ExactArgs(1),
-		Long: `Join turns an empty folder into a node: it fetches the configuration of the node that made the token, the files
-that it names, and the site's keys. Then concordat serve does what the other nodes do.
+		Long: `Join turns an empty folder into a node: it fetches the configuration of the node that made the
+token, the files named in it, and the site's keys. Then start concordat serve, as on the other nodes.
 
-Addresses are those of the other node unless you give them. What the site deliberately keeps outside its folder,
-such as a passphrase in a variable, is named by concordat cluster token; bring it here yourself.`,
+Addresses default to those of the other node. concordat cluster token names what the site deliberately keeps
+outside its folder, such as a passphrase in a variable; bring that here yourself.`,
 		RunE: func(cmd *cobra.Command, args []string) error { return a.join(cmd.Context(), args[0], j) }}
 	f := c.Flags()
 	f.StringVar(&j.zone, "zone", "", "failure zone of the machine, such as a room")

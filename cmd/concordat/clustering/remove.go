@@ -21,10 +21,10 @@ import (
 func (a *commands) clusterRemove() *cobra.Command {
 	var dry, lose bool
 	c := &cobra.Command{Use: "remove NODE", Short: "Forget a node that is drained and stopped", Args: cobra.ExactArgs(1),
-		Long: `Remove forgets a node: its certificate is refused from then on, its tokens and its place in ZooKeeper are
-deleted, and another machine may use its name. It refuses while the node is live, while it has or should have
-copies (concordat cluster drain NODE --wait moves them), and while it alone has the key of the cluster's
-authority. Its disk still holds texts of the site.`,
+		Long: `Remove forgets a node: its certificate is refused from then on, its tokens and its place in
+ZooKeeper are deleted, and another machine may use its name. It refuses while the node is live, while it has
+or should have copies (concordat cluster drain NODE --wait moves them), and while it alone has the key of the
+cluster's authority. Its disk still holds the site's texts.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.WithCluster(cmd.Context(), func(o *instance.Instance, w *instance.Observer, _ *cluster.Layout) error {
 				return a.removeNode(cmd.Context(), o, w, coord.NodeID(args[0]), dry, lose)

@@ -18,8 +18,8 @@ import (
 func (a *commands) clusterRenew() *cobra.Command {
 	var dry bool
 	c := &cobra.Command{Use: "renew", Short: "Renew this machine's certificate in the cluster", Args: cobra.NoArgs,
-		Long: `Renew fetches a new certificate from the node that has the key of the cluster's authority, which must be live. A
-served node does so by itself when a third of the time is left.`,
+		Long: `Renew fetches a new certificate from the node that has the key of the cluster's authority,
+which must be live. A running node does so by itself when a third of the time is left.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.WithCluster(cmd.Context(), func(o *instance.Instance, w *instance.Observer, l *cluster.Layout) error {
 				return a.renewCertificate(cmd.Context(), o, &w.Seen, l, dry)
@@ -41,7 +41,7 @@ func (a *commands) renewCertificate(ctx context.Context, o *instance.Instance, v
 	r := daemon.Renewal{Node: t.Node, By: by.ID}
 	r.Ends, r.Authority = t.Ends()
 	if dry {
-		a.Say("the certificate of node %s is good until %s; node %s would renew it", t.Node, r.Ends.Format(time.DateOnly), by.ID)
+		a.Say("the certificate of node %s is valid until %s; node %s would renew it", t.Node, r.Ends.Format(time.DateOnly), by.ID)
 		return a.TellJSON(r)
 	}
 	err = instance.CallServing(ctx, o.Dir, "/renew", struct{}{}, &r)
@@ -54,7 +54,7 @@ func (a *commands) renewCertificate(ctx context.Context, o *instance.Instance, v
 		return err
 	}
 	r.Renewed = true
-	a.Say("the certificate of node %s is good until %s; the authority's until %s", r.Node, r.Ends.Format(time.DateOnly),
+	a.Say("the certificate of node %s is valid until %s; the authority's until %s", r.Node, r.Ends.Format(time.DateOnly),
 		r.Authority.Format(time.DateOnly))
 	return a.TellJSON(r)
 }

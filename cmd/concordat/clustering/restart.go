@@ -118,7 +118,7 @@ func (r *rolling) chosen(l *cluster.Layout, args []string) ([]coord.NodeID, erro
 		live, ok := r.w.Seen.Live[n]
 		switch {
 		case !ok && len(args) > 0:
-			return nil, fmt.Errorf("node %s is away: start it where it is: %w", n, concordat.ErrUnavailable)
+			return nil, fmt.Errorf("node %s is away: start it on its machine: %w", n, concordat.ErrUnavailable)
 		case !ok:
 			r.a.Warn("node %s is away and is skipped", n)
 		case r.to != "" && live.Version == r.to:
@@ -200,7 +200,7 @@ func (r *rolling) one(ctx context.Context, n coord.NodeID) error {
 			how = "the command"
 		}
 		return r.tell(rollStep{Node: n, Step: "plan", Shards: led, Version: r.w.Seen.Live[n].Version},
-			fmt.Sprintf("would give away %d shards that it leads, and be restarted by %s", len(led), how))
+			fmt.Sprintf("would hand over the %d shards that it leads, and be restarted by %s", len(led), how))
 	}
 	began := time.Now()
 	ctx, cancel := context.WithTimeoutCause(ctx, r.wait,
@@ -210,7 +210,7 @@ func (r *rolling) one(ctx context.Context, n coord.NodeID) error {
 	if err := r.until(ctx, func() bool { return r.spared(n) == nil }); err != nil {
 		return errors.Join(r.spared(n), err)
 	}
-	if err := r.tell(rollStep{Node: n, Step: "hand over", Shards: led}, fmt.Sprintf("gives away %d shards", len(led))); err != nil {
+	if err := r.tell(rollStep{Node: n, Step: "hand over", Shards: led}, fmt.Sprintf("hands over %d shards", len(led))); err != nil {
 		return err
 	}
 	if err := r.handOver(ctx, n); err != nil {
@@ -228,11 +228,11 @@ func (r *rolling) one(ctx context.Context, n coord.NodeID) error {
 	}
 	now := r.w.Seen.Live[n]
 	if r.to != "" && now.Version != r.to {
-		return fmt.Errorf("it came back with version %s, not %s: is the program replaced there?: %w", cmp.Or(now.Version, "unknown"), r.to,
+		return fmt.Errorf("it came back with version %s, not %s: was the program replaced there?: %w", cmp.Or(now.Version, "unknown"), r.to,
 			concordat.ErrInvalid)
 	}
 	if err := r.tell(rollStep{Node: n, Step: "catch up", Version: now.Version},
-		"is back with version "+cmp.Or(now.Version, "unknown")+", and catches up"); err != nil {
+		"is back with version "+cmp.Or(now.Version, "unknown")+", catching up"); err != nil {
 		return err
 	}
 	if err := r.until(ctx, func() bool { return r.caughtUp(n) }); err != nil {
@@ -272,7 +272,7 @@ func (r *rolling) handOver(ctx context.Context, n coord.NodeID) error {
 		}
 		for _, id := range led {
 			if err := r.peers.Order(ctx, r.w.Seen.Live[n], id, "stepdown"); err != nil {
-				return fmt.Errorf("give shard %s away: %w", id, err)
+				return fmt.Errorf("hand over shard %s: %w", id, err)
 			}
 		}
 		soon, cancel := context.WithTimeout(ctx, time.Second)
@@ -323,7 +323,7 @@ func (r *rolling) giveBack(ctx context.Context) error {
 		for _, id := range astray {
 			// A master hands over to the first wanted node that has caught up with it.
 			if err := r.peers.Order(ctx, r.w.Seen.Live[r.w.Seen.Shards[id].ISR[0]], id, "stepdown"); err != nil {
-				return fmt.Errorf("give shard %s back: %w", id, err)
+				return fmt.Errorf("return shard %s: %w", id, err)
 			}
 		}
 		soon, cancel := context.WithTimeout(ctx, time.Second)
@@ -334,7 +334,7 @@ func (r *rolling) giveBack(ctx context.Context) error {
 		}
 	}
 	if back := had - len(r.astray()); back > 0 {
-		r.a.Say("%d shards were given back to their first nodes", back)
+		r.a.Say("%d shards were returned to their original nodes", back)
 	}
 	late, cancel := context.WithTimeout(ctx, r.wait)
 	defer cancel()

@@ -63,9 +63,9 @@ that concordat cluster status names.`,
 				a.Say("no copy was put aside on this machine")
 				return nil
 			}
-			verb := "taken in again"
+			verb := "restored"
 			if dry {
-				verb = "would be taken in again"
+				verb = "would be restored"
 			}
 			a.Say("%d documents %s; %d are there, %d were replaced since, %d are not in the catalogue", out.Taken, verb, out.Present,
 				out.Replaced, out.Unlisted)

@@ -160,14 +160,14 @@ func (a *commands) say(l *cluster.Layout, nodes map[coord.NodeID]*nodeLine, shar
 	}
 }
 
-// faults returns what is not in order, the worst first.
+// faults returns what is wrong, worst first.
 func faults(st *instance.ClusterState, nodes map[coord.NodeID]*nodeLine, shards []instance.ShardLine) []string {
 	var out []string
 	by := map[string]int{}
 	for _, s := range shards {
 		by[s.State]++
 		if s.State == "down" && len(s.Hold) == len(s.InSync) {
-			out = append(out, fmt.Sprintf("shard %s: every copy in sync lost acknowledged documents or is an older one (%s): start a node with a newer folder, or choose one with concordat cluster force; what the others have and it lacks is put aside, not thrown away",
+			out = append(out, fmt.Sprintf("shard %s: every copy in sync lost acknowledged documents or is an older one (%s): start a node with a newer folder, or choose one with concordat cluster force; what the others have and it lacks is put aside, not deleted",
 				s.Shard, hasOf(s.Shard, nodes)))
 		}
 	}
@@ -182,7 +182,7 @@ func faults(st *instance.ClusterState, nodes map[coord.NodeID]*nodeLine, shards 
 		case s != nil && !s.Online:
 			out = append(out, fmt.Sprintf("node %s does not reach the coordinator: it answers questions and refuses changes", n))
 		case s == nil && line.Live:
-			out = append(out, fmt.Sprintf("node %s is live and does not answer: %s", n, cmp.Or(line.Silent, "it was not asked")))
+			out = append(out, fmt.Sprintf("node %s is live but does not answer: %s", n, cmp.Or(line.Silent, "it was not asked")))
 		case !line.Live:
 			out = append(out, fmt.Sprintf("node %s is away", n))
 		}

@@ -26,9 +26,10 @@ func (a *commands) clusterSetCommand(z *zookeeperFlags) *cobra.Command {
 	var version int64
 	c := &cobra.Command{
 		Use: "set [KEY=VALUE...]", Short: "Change settings on all nodes",
-		Long: `Set changes configuration keys (doc/config.md) on all nodes. They override each node's file, and a node's
-environment overrides them. Nodes take them while they run; set names keys that need a restart. All changes of
-one call are made together as a new version, or not at all. With --if-version they apply only to that version.`,
+		Long: `Set changes configuration keys (doc/config.md) on all nodes. They override each node's file,
+and a node's environment overrides them. Running nodes apply them; set names the keys that need a restart. All
+changes of one call are made together as a new version, or not at all. With --if-version they apply only to
+that version.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args)+len(unset)+len(policies) == 0 {
 				return cli.Usagef("nothing to set; see %s --help", cmd.CommandPath())

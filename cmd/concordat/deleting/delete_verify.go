@@ -21,8 +21,8 @@ func (a *commands) deleteVerify() *cobra.Command {
 	var document string
 	c := &cobra.Command{
 		Use: "verify FILE", Short: "Check the signature of a receipt", Args: cobra.ExactArgs(1),
-		Long: `Verify checks that the site signed the receipt unchanged, with the cards of --card or those that this site
-knows, and with --document LIBRARY/ID that it is about that document.`,
+		Long: `Verify checks the site's signature on the receipt with the cards of --card or those that this
+site knows. With --document LIBRARY/ID it also checks that the receipt is about that document.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			b, err := instance.ReadBounded(args[0], maxReceipt)
 			if err != nil {

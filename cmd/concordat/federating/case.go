@@ -34,9 +34,9 @@ both say the same. decide ends it for this site's own document: its text and fin
 partner drops the fingerprints that it keeps; each site has a receipt.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
 	c.AddCommand(a.caseList(), a.caseShow(),
-		a.caseMove("confirm ID", "Say that the documents share more than they may", concordat.CaseConfirmed),
+		a.caseMove("confirm ID", "Say that the documents share more than they should", concordat.CaseConfirmed),
 		a.caseMove("clear ID", "Say that nothing is wrong", concordat.CaseCleared),
-		a.caseMove("reopen ID", "Take back what was said", concordat.CaseOpen), a.caseDecide())
+		a.caseMove("reopen ID", "Withdraw what was said", concordat.CaseOpen), a.caseDecide())
 	return c
 }
 

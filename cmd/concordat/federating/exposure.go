@@ -43,7 +43,7 @@ and the order of words of submissions), overlap (shared words), passage (text).`
 			})
 		},
 	}
-	c.Flags().IntVar(&documents, "documents", 0, "also list this many recent showings of single documents")
+	c.Flags().IntVar(&documents, "documents", 0, "also list this many of the documents shown most recently")
 	return c
 }
 

@@ -27,8 +27,8 @@ func MirrorCommand(s *cli.Site) *cobra.Command {
 	var deadline time.Duration
 	sync := &cobra.Command{
 		Use: "sync SITE/LIBRARY", Short: "Fetch what changed in a partner's library since the last time", Args: cobra.ExactArgs(1),
-		Long: `Sync creates the mirror of a partner's library or updates it. If interrupted, repeat the command to continue. The
-mirror of a library that its owner closed is deleted.`,
+		Long: `Sync creates the mirror of a partner's library or updates it. After an interruption, repeat the
+command to continue. The mirror of a library that its owner closed is deleted.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if deadline <= 0 {
 				return cli.Usagef("--deadline %v: want more than 0", deadline)
@@ -120,7 +120,7 @@ func (a *commands) syncMirror(ctx context.Context, o *instance.Instance, who str
 	a.Say("%s/%s, epoch %s: %s new or changed with %s, %d removed", who, lib, m.Epoch, report.Plural(done.Documents, "document", "documents"),
 		report.Plural(done.Sentences, "sentence", "sentences"), done.Removed)
 	if done.Withheld > 0 {
-		a.Say("%s of the library not shipped, because this site has word sets of them: name the partner in a check to ask it about all",
+		a.Say("%s of the library not shipped, because this site has word sets of them: name the partner in a check to ask it about all of them",
 			report.Plural(done.Withheld, "document is", "documents are"))
 	}
 	if ready < 1 {

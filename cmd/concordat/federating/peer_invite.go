@@ -94,12 +94,13 @@ func (a *commands) peerInvite() *cobra.Command {
 	var note, url string
 	c := &cobra.Command{
 		Use: "invite", Short: "Create an invitation for one site, valid once for three days",
-		Long: `Invite prints an invitation. Hand it over in a way that you trust; a thief could only become a partner whom you
-refuse, because the words would differ. The site must be served to be reached.`,
+		Long: `Invite prints an invitation. Hand it over through a channel that you trust. Someone who
+intercepts it can only apply as a partner, whom you refuse because the six words differ. The server must be
+running for the other site to reach it.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if life <= 0 || life > 90*24*time.Hour {
-				return cli.Usagef("--life %v: above 0, at most 90 days", life)
+				return cli.Usagef("--life %v: want more than 0, at most 90 days", life)
 			}
 			return a.WithKeys(cmd.Context(), func(o *instance.Instance, _ *instance.Keystore, id *crypto.Identity) error {
 				return a.invite(cmd.Context(), o, id, &f, life, note, url)
@@ -109,7 +110,7 @@ refuse, because the words would differ. The site must be served to be reached.`,
 	f.add(c)
 	c.Flags().DurationVar(&life, "life", crypto.InvitationLife, "how long the invitation is valid")
 	c.Flags().StringVar(&note, "note", "", "note on whom it is for; stays here")
-	c.Flags().StringVar(&url, "url", "", "address of this site in it (default: the first of the card)")
+	c.Flags().StringVar(&url, "url", "", "address of this site to put in it (default: the first on the card)")
 	return c
 }
 

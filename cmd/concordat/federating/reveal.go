@@ -32,12 +32,13 @@ func RevealCommand(s *cli.Site) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "reveal TASK PASSAGE...",
 		Short: "Ask partners to show more of the passages of a report",
-		Long: `Reveal asks the partners that hold the sources of passages to show more of them, and keeps their answers in the
-report. PASSAGE is the number in brackets in concordat report show. The wording of the passages is sent to the
-partner, which is recorded as exposed.
+		Long: `Reveal asks the partners that hold the sources of passages to show more of them, and keeps
+their answers in the report. PASSAGE is the number in brackets in concordat report show. The wording of the
+passages is sent to the partner, and this is recorded as an exposure.
 
-At level overlap the partner says at once which of these words its document has too. At level passage it shows
-its own words once a person there agrees; until then the request is pending, and --refresh asks for its state.
+At level overlap the partner says at once which of these words its document also contains. At level passage it
+shows its own words once a person there agrees; until then the request is pending, and --refresh asks for its
+state.
 
 P1, P2 and so on are documents of partners that may say the same in other words. With --level passage their
 places are requested, without sending anything of the submission. Once shown, they are compared and become leads

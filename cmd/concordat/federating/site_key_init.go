@@ -23,7 +23,7 @@ func (a *commands) keyInit() *cobra.Command {
 served, or by this command. The keys stay the same.
 
 The keystore opens with a passphrase (--passphrase) or a key file. By default the key file is ` + instance.KeyFileName + `
-beside the keystore, so whoever copies the whole folder has the keys. Name another place with --key-file, and
+next to the keystore, so whoever copies the whole folder has the keys. Name another place with --key-file, and
 tell later commands with ` + instance.KeyFileVariable + `. An existing keystore opens from then on with what you name.
 
 A site that has lost its keystore starts again with --root FILE, its exported root key: it keeps its identity

@@ -18,12 +18,12 @@ func (a *commands) keyRotate() *cobra.Command {
 	var root string
 	c := &cobra.Command{
 		Use: "rotate", Short: "Replace the signing and TLS keys and renew the card",
-		Long: `Rotate makes new signing and TLS keys. They take over after two days, in which partners fetch the new card, and
-the old ones end a month later. Sealing keys change by themselves, every week.
+		Long: `Rotate makes new signing and TLS keys. They take over after two days, in which partners fetch
+the new card, and the old ones expire a month later. Sealing keys change by themselves, every week.
 
 With --compromised all working keys are replaced at once, for a site whose keystore someone has seen. Messages
-under way are lost, and what the old keys signed is no longer confirmed. The secrets of federations stay, since
-all members share them: rotate names each federation, whose leader must begin a new epoch.`,
+in transit are lost, and what the old keys signed is no longer confirmed. The secrets of federations stay,
+since all members share them: rotate names each federation, whose leader must begin a new epoch.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.WithKeys(cmd.Context(), func(o *instance.Instance, k *instance.Keystore, id *crypto.Identity) error {

@@ -31,7 +31,7 @@ func (a *commands) keyShow() *cobra.Command {
 					case k.InForce:
 						state = "in force"
 					case !now.Before(k.To) && k.Held:
-						state = "ended, kept for messages on the way"
+						state = "expired, kept for messages in transit"
 					case !now.Before(k.To):
 						state = "ended, destroyed"
 					}

@@ -28,9 +28,10 @@ type commands struct{ *cli.Site }
 func Command(s *cli.Site) *cobra.Command {
 	a := &commands{s}
 	c := &cobra.Command{Use: "harvest", Short: "Keep libraries filled from repositories and folders", Args: cobra.NoArgs,
-		Long: `A source is a repository that speaks OAI-PMH or ResourceSync, or a folder. concordat serve reads each source on its
-schedule: new and changed documents come into the library, with authors, dates, licences and links; texts under embargo
-wait for their day; documents that the source withdraws leave the library. doc/harvest.md has the details.`,
+		Long: `A source is a repository that speaks OAI-PMH or ResourceSync, or a folder. concordat serve
+reads each source on its schedule: new and changed documents come into the library, with authors, dates,
+licences and links; texts under embargo wait until it ends; documents that the source withdraws leave the
+library. doc/harvest.md has the details.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
 	c.AddCommand(a.add(), a.list(), a.run(), a.records(), a.remove())
 	return c
@@ -113,7 +114,7 @@ func (a *commands) show(ctx context.Context, o *instance.Instance, id string) er
 			view.Harvest
 		}{"harvest", shown})
 	}
-	when := "when asked for"
+	when := "on request"
 	if h.Every > 0 {
 		when = "every " + strings.TrimSuffix(strings.TrimSuffix(h.Every.String(), "0s"), "0m")
 	}
@@ -146,8 +147,8 @@ func local(t time.Time) string { return t.Local().Format(time.DateTime) }
 func (a *commands) run() *cobra.Command {
 	var whole bool
 	c := &cobra.Command{Use: "run NAME", Short: "Read a source now", Args: cobra.ExactArgs(1),
-		Long: `Run reads a source now: here, or, if the site is being served, by the serving process. With --whole it lists everything
-again, and removes what the source no longer lists, however much that is.`,
+		Long: `Run reads a source now. If the server is running, the server does so. With --whole it lists
+everything again, and removes what the source no longer lists, however much that is.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.With(cmd.Context(), instance.WithIndex, func(o *instance.Instance) error {
 				return a.runSource(cmd.Context(), o,

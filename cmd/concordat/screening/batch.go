@@ -131,9 +131,10 @@ func (a *commands) screenBatchCommand() *cobra.Command {
 	var f batchFlags
 	c := &cobra.Command{
 		Use: "batch --queries FILE STORED...", Short: "Find the stored prints near each query", Args: cobra.MinimumNArgs(1),
-		Long: `Batch finds, for every query print, all prints of the stored files within --distance. Tables are built over the
-queries, and the stored files, such as one for each shard, are streamed in pieces that all cores share. Queries
-that exceed --memory are processed in turns. With --work an interrupted batch can be resumed.
+		Long: `Batch finds, for every query print, all prints of the stored files within --distance. Tables
+are built over the queries, and the stored files, such as one for each shard, are streamed in pieces that all
+cores share. Queries that exceed --memory are processed in several rounds. With --work an interrupted batch
+can be resumed.
 
 A hit names query and stored print by their documents in FILE.ids, or by number from 0.`,
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -36,8 +36,8 @@ of prints may go where texts must not.
 With --shards N the prints go to N files, FILE.00 and so on, one for each shard of a site of N shards; batch
 streams them side by side. --shard K writes one of them, for example on the node that has the shard.
 
-With --random N it writes N pseudo-random 64-bit prints, the same for the same --seed; the last --plant of them
-are copies of the first in reverse order that differ in 0 to 5 bits by turns.`,
+With --random N it writes N pseudo-random 64-bit prints, the same for the same --seed; the last --plant of
+them are copies of the first in reverse order that differ in 0 to 5 bits in turn.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if out == "" || (library == "") == (random <= 0) {
 				return cli.Usagef("want --out, and --library or --random")

@@ -36,7 +36,7 @@ func CheckPlatforms(ctx context.Context, a *cli.Site, c *config.Config) error {
 				bad = append(bad, fmt.Sprintf("platform %s: %v", p.ID, err))
 			}
 			if len(p.Deployments) == 0 {
-				fmt.Fprintf(a.Stderr, "platform %s has no deployment: nothing of it is accepted\n", p.ID)
+				fmt.Fprintf(a.Stderr, "platform %s has no deployment: nothing from it is accepted\n", p.ID)
 			}
 		}
 		if len(all) > 0 && !instance.OverTLS(c) && !c.LTI.Private {

@@ -11,8 +11,8 @@ import (
 func (a *commands) ltiRotateCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "rotate", Short: "Create a new signing key, used from the next start", Args: cobra.NoArgs,
-		Long: `Rotate makes a new key that signs messages to platforms from the next start of concordat serve. The two keys
-before it stay published, so nothing under way is lost.`,
+		Long: `Rotate makes a new key that signs messages to platforms from the next start of concordat serve.
+The two previous keys stay published, so nothing in transit is lost.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.With(cmd.Context(), instance.StoreOnly, func(o *instance.Instance) error {
 				keys, err := instance.LTIKeys(o.Dir)

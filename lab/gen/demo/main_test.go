@@ -15,7 +15,7 @@ import (
 
 var library = os.DirFS("../../../demo/library")
 
-// The files in the tree are those that this program makes.
+// The files in the tree are those that this program generates.
 func TestGenerated(t *testing.T) {
 	docx, truth, err := generate(library)
 	if err != nil {
@@ -78,7 +78,7 @@ func truth(t *testing.T) demo.Truth {
 	return all
 }
 
-// The passages cover both languages and all kinds, and the kinds mean what they say.
+// The passages cover both languages and all kinds, and each kind deserves its name.
 func TestPassages(t *testing.T) {
 	kinds := map[string]int{}
 	for _, p := range truth(t).Passages {

@@ -14,7 +14,7 @@ import (
 )
 
 // weights writes the logarithm of the share of each count in the Chinese dictionary: the counts ascending, each
-// as the unsigned varint of what it is more than the one before, and then eight bytes, little-endian. The table is
+// as the unsigned varint of what it is more than the previous one, and then eight bytes, little-endian. The table is
 // committed because paths of equal weight are told apart by the last bit of a sum, and math.Log need not round alike
 // on every machine; these are rounded correctly, as the C library does it for all of them.
 func weights(dictionary, to string) error {

@@ -236,7 +236,7 @@ func letters(s string) float64 {
 	return float64(n) / float64(all)
 }
 
-// licencesTaken are the texts of base-files that are taken whole, and their licences: each may be copied as it stands.
+// licencesTaken are the texts of base-files that are taken whole, and their licences: each may be copied as it is.
 var licencesTaken = []string{"Apache-2.0", "BSD", "MPL-2.0", "CC0-1.0"}
 
 func whole(path, from string, seen map[string]bool) error {

@@ -120,7 +120,7 @@ func (a *articles) write(seen map[string]bool) {
 	}
 }
 
-// heldPart returns the part of words that stand in runs which leastHolders articles hold beside the one they are from.
+// heldPart returns the part of words that stand in runs which leastHolders articles contain in addition to the one they are from.
 func (a *articles) heldPart(words []string) float64 {
 	in := make([]bool, len(words))
 	for i := 0; i+3 <= len(words); i++ {
