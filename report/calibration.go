@@ -214,9 +214,9 @@ func (r *Report) Conclusion() string {
 		}
 		return l.Join([]string{out, l.Say("It does not prove originality.")})
 	}
-	out := l.Say("In our tests, none of %s honest texts reached this share.", Thousands(c.honests))
+	out := l.Say("In our tests, none of %s honest texts reached a share of %s.", Thousands(c.honests), l.Percent(c.at))
 	if c.honest > 0 {
-		out = l.Say("In our tests, at most 1 honest text in %s reached this share.", oneIn(c.honest, c.honests))
+		out = l.Say("In our tests, at most 1 honest text in %s reached a share of %s.", oneIn(c.honest, c.honests), l.Percent(c.at))
 	}
 	return l.Join([]string{out, l.Say("Read the passages before concluding anything about a person.")})
 }

@@ -186,7 +186,7 @@ func TestHiddenMatches(t *testing.T) {
 			t.Fatal(err)
 		}
 		if got := strings.Contains(strings.Join(strings.Fields(b.String()), " "),
-			"a partner's library contains something that matches and shows no more than that"); got != c.want {
+			"a partner's library contains something that matches and discloses no more than that"); got != c.want {
 			t.Errorf("level %s, exists %v: says that matches are hidden: %v, want %v\n%s", c.level, c.exists, got, c.want, b.String())
 		}
 	}

@@ -119,7 +119,7 @@ func (r *Report) shownWithout() []string {
 			passages(concordat.ExcludedSentence)))
 	}
 	if n := count[concordat.ExcludedUndecided]; n > 0 {
-		out = append(out, l.Say("To be decided: %s that many documents contain, from a form or copied. It does not count until a person decides.",
+		out = append(out, l.Say("To be decided: %s that many documents contain, from a form or copied. It counts only if an officer decides that it does; the share then rises.",
 			passages(concordat.ExcludedUndecided)))
 	}
 	return out

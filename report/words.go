@@ -214,7 +214,7 @@ func (l Language) Kinds() []KindMeaning {
 		{concordat.KindTemplate, "it is in a form that was handed out; not counted"},
 		{concordat.KindForm, "it reads like part of a form that both answered: a heading, a question, an instruction, a declaration; not counted"},
 		{concordat.KindSentence, "only about one sentence matches there; not counted"},
-		{concordat.KindUndecided, "many documents contain this long stretch: a form, or copied? It does not count until a person decides"},
+		{concordat.KindUndecided, "many documents contain this long stretch: a form, or copied? It counts only if an officer decides that it does"},
 	} {
 		out = append(out, KindMeaning{string(k.kind), l.Kind(k.kind), l.Say(k.words)})
 	}

@@ -93,7 +93,7 @@ func TestV5Belonging(t *testing.T) {
 			s.Commitment = sum[:]
 		})}, "signature does not match", 0},
 		"with a commitment of 31 bytes": {[]concordat.Statement{change(tell,
-			func(s *concordat.Statement) { s.Commitment = s.Commitment[1:] })}, "right length", 0},
+			func(s *concordat.Statement) { s.Commitment = s.Commitment[1:] })}, "wrong length", 0},
 		"passed off as of an older version": {[]concordat.Statement{change(tell, func(s *concordat.Statement) { s.Asker = "" })},
 			"signature does not match", 0},
 		"leads, which are asked for under a job of their own": {[]concordat.Statement{tell, leads(2, text), opens(2)}, "", 0},

@@ -279,7 +279,7 @@ func TestScoresSayWhatThereIs(t *testing.T) {
 			rep.Scores.Covered, rep.Scores.Leads = 0, 0
 		}
 		all := strings.Join(pagesOf(t, write(t, rep)), "")
-		for _, s := range []string{"How close the wording is", "In leads that a person counts7%"} {
+		for _, s := range []string{"How close the wording is", "In leads counted by a person7%"} {
 			if strings.Contains(all, solid(s)) != there {
 				t.Errorf("the file says %q: %v, want %v", s, !there, there)
 			}
