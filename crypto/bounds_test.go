@@ -548,7 +548,7 @@ func TestManyRotations(t *testing.T) {
 	for range 100 {
 		next, err := id.Rotate(now, r)
 		if err != nil {
-			if refused = errors.Is(err, crypto.ErrFormat) && strings.Contains(err.Error(), "keys have not ended"); !refused {
+			if refused = errors.Is(err, crypto.ErrFormat) && strings.Contains(err.Error(), "keys have not expired"); !refused {
 				t.Fatal(err)
 			}
 			break

@@ -456,7 +456,7 @@ func TestEndlessTokens(t *testing.T) {
 		return 200, nil, `<OAI-PMH><ListRecords><resumptionToken>x</resumptionToken></ListRecords></OAI-PMH>`
 	}
 	p.add(harvest.Spec{URL: repo.URL + "/oai"})
-	if err := p.runner.Run(t.Context(), "repo"); err == nil || !strings.Contains(err.Error(), "does not go on") {
+	if err := p.runner.Run(t.Context(), "repo"); err == nil || !strings.Contains(err.Error(), "does not advance") {
 		t.Errorf("got %v", err)
 	}
 }

@@ -190,7 +190,7 @@ func (o *Instance) openParts(ctx context.Context, w Mode) error {
 		if o.shard, err = cluster.OpenAlone(ctx, filepath.Join(o.Dir, IndexName, "00"), o.ShardOptions()); err != nil {
 			return fmt.Errorf("open the index: %w", err)
 		}
-		o.Index = notedIndex{o.shard, o}
+		o.Index = notedIndex{o.shard, o.shard, o}
 		if o.ahead, err = compareIndex(ctx, o); err != nil {
 			return err
 		}

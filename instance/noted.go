@@ -28,16 +28,16 @@ const identityName = "identity"
 // lostSetting holds the identity of an index that has lost acknowledged changes.
 const lostSetting = "index.lost"
 
-// notedIndex is an index whose changes the store notes when they are acknowledged. What else the index can do, it can: purging is asked
-// for by a method that concordat.Index does not have.
+// notedIndex is an index whose changes the store notes when they are acknowledged.
 type notedIndex struct {
-	*cluster.Alone
+	concordat.Index
+	cluster.Renewer
 	o *Instance
 }
 
 // Put implements concordat.Index.
 func (n notedIndex) Put(ctx context.Context, ps ...*concordat.Profile) error {
-	if err := n.Alone.Put(ctx, ps...); err != nil {
+	if err := n.Index.Put(ctx, ps...); err != nil {
 		return err
 	}
 	return noteIndex(ctx, n.o)
@@ -45,11 +45,14 @@ func (n notedIndex) Put(ctx context.Context, ps ...*concordat.Profile) error {
 
 // Delete implements concordat.Index.
 func (n notedIndex) Delete(ctx context.Context, refs ...concordat.Ref) error {
-	if err := n.Alone.Delete(ctx, refs...); err != nil {
+	if err := n.Index.Delete(ctx, refs...); err != nil {
 		return err
 	}
 	return noteIndex(ctx, n.o)
 }
+
+// Purge removes the bytes of deleted documents, which concordat.Index does not ask for.
+func (n notedIndex) Purge(ctx context.Context) error { return n.o.shard.Purge(ctx) }
 
 // noteIndex notes how far the index has come.
 func noteIndex(ctx context.Context, o *Instance) error {

@@ -219,7 +219,7 @@ func TestLiesAreSeen(t *testing.T) {
 			t.Fatalf("a false answer: %v", err)
 		}
 	}
-	w.raised("a false answer", f.ID(2), store.AlarmFalse, "a partner's answer cannot be", "false answer")
+	w.raised("a false answer", f.ID(2), store.AlarmFalse, "a partner's answer is impossible", "false answer")
 }
 
 // TestForgedHeadIsSeen: a partner that passes on an audit head which the member in question never signed raises an alarm.

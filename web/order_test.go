@@ -24,7 +24,7 @@ const whereFocusIs = `(() => {
 		["text", "#read"], ["sources", "#sources"], ["keys", ".keys"], ["signs", ".side-column"], ["about", "#about"], ["review", "#notes"],
 		["rules", "#rules"], ["end", ".below"]];
 	const part = parts.find(([, selector]) => at.closest(selector));
-	return part ? part[0] : at.tagName;
+	return part ? part[0] : at.outerHTML;
 })()`
 
 // headingsRead are the headings in the order in which a screen reader meets them.

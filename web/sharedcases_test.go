@@ -43,14 +43,14 @@ func TestSharedCasePages(t *testing.T) {
 		t.Errorf("list:\n%s", page)
 	}
 	page := olga.get(path, http.StatusOK)
-	for _, want := range []string{"two &lt;chapters&gt;", "dean@south.example", "Has not said anything yet", "fingerprints of its document"} {
+	for _, want := range []string{"two &lt;chapters&gt;", "dean@south.example", "Has said nothing.", "fingerprints of its document"} {
 		if !strings.Contains(page, want) {
 			t.Errorf("no %q in\n%s", want, page)
 		}
 	}
 	olga.post(path, http.StatusBadRequest, url.Values{"state": {"guilty"}})
 	page = olga.post(path, http.StatusOK, url.Values{"state": {"confirmed"}, "words": {"we agree"}, "contact": {"olga@here.example"}})
-	if !strings.Contains(page, "we agree") || strings.Contains(page, "Has not said anything yet") {
+	if !strings.Contains(page, "we agree") || strings.Contains(page, "Has said nothing.") {
 		t.Errorf("confirmed:\n%s", page)
 	}
 	out, err := d.store.Partners.Outbox(t.Context(), 0)

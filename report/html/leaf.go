@@ -66,7 +66,7 @@ func writeLeafMark(d *doc, m LeafMark, labels *[]LeafBox) {
 	d.attr("href", d.links.passage(m.Passage))
 	if m.Begins {
 		d.raw(` id="m`, number, `"`)
-		d.attr("aria-label", d.label(m.Passage))
+		d.attr("aria-label", leafNumber(d, m.Passage)+": "+d.label(m.Passage))
 	} else {
 		d.raw(` tabindex="-1" aria-hidden="true"`)
 	}
@@ -86,10 +86,16 @@ func writeLeafMark(d *doc, m LeafMark, labels *[]LeafBox) {
 	if m.Begins {
 		x, y, anchor := labelAt(m.Boxes[0], left, labels)
 		d.raw(fmt.Sprintf(`<text x="%.1f" y="%.1f" text-anchor="%s" aria-hidden="true">`, x, y, anchor))
-		d.text(strings.TrimSpace(number + " " + sign(c) + " " + d.letter(m.Passage)))
+		d.text(leafNumber(d, m.Passage))
 		d.raw("</text>")
 	}
 	d.raw("</a>")
+}
+
+// leafNumber returns the label of a passage on a page: its number, the sign of its kind and the letter of its source.
+func leafNumber(d *doc, passage int) string {
+	e := d.r.Evidence[passage]
+	return strings.TrimSpace(d.r.Number(passage) + " " + sign(class(e.Kind, e.Excluded)) + " " + d.letter(passage))
 }
 
 const (

@@ -173,7 +173,7 @@ func TestLeaf(t *testing.T) {
 		html.Links{Passage: func(e int) string { return "/passages/" + r.Number(e) }}))
 	text := string(v.Text(v.PageOf(1), html.Links{}))
 	for _, want := range []string{`id="page-3"`, `src="/p/3.png?a=1&amp;b=2"`, `loading="lazy"`, `viewBox="0 0 595.0 842.0"`,
-		`id="m` + r.Number(1) + `" aria-label="Passage ` + r.Number(1), `href="/passages/` + r.Number(0) + `" tabindex="-1" aria-hidden="true"`,
+		`id="m` + r.Number(1) + `" aria-label="` + r.Number(1), `href="/passages/` + r.Number(0) + `" tabindex="-1" aria-hidden="true"`,
 		`d="M72.0 100.0h300.0v12.0h-300.0zM72.0 114.0h120.0v12.0h-120.0z"`} {
 		if !strings.Contains(got, want) {
 			t.Errorf("the page lacks %s:\n%s", want, got)
