@@ -118,7 +118,7 @@ func TestInBrowser(t *testing.T) {
 			chromedp.Click(`button[value="exclude-source"]`, chromedp.ByQuery),
 			chromedp.WaitVisible(`.toast button[value="undo"]`, chromedp.ByQuery),
 			shot(t, "excluded", width),
-			chromedp.Click(`#sources details.rest > summary`, chromedp.ByQuery), // what does not count is folded
+			chromedp.Click(`#sources details.not-counted > summary`, chromedp.ByQuery), // what does not count is folded
 			chromedp.WaitVisible(`button[value="include-source"]`, chromedp.ByQuery),
 			chromedp.Click(`button[value="include-source"]`, chromedp.ByQuery),
 			chromedp.WaitVisible(`button[value="exclude-source"]`, chromedp.ByQuery),

@@ -159,11 +159,17 @@ func grantsOf(r *run, kind string) error {
 			return err
 		}
 		for _, s := range report.Build(f, report.Rules{CommonAbove: -1}).Sources {
-			p := unordered(d.ID, string(s.Document))
-			if v, ok := share[p]; ok && !r.short {
-				both[p] = min(v, s.Share)
+			held := []concordat.DocumentID{s.Document} // and the other texts of the work
+			for _, c := range s.Also {
+				held = append(held, c.Document)
 			}
-			share[p] = max(share[p], s.Share)
+			for _, id := range held {
+				p := unordered(d.ID, string(id))
+				if v, ok := share[p]; ok && !r.short {
+					both[p] = min(v, s.Share)
+				}
+				share[p] = max(share[p], s.Share)
+			}
 		}
 	}
 	strong, found := 0, 0
