@@ -14,14 +14,14 @@ import (
 // workspaceOrder is the way of the Tab key through the workspace of a report, as doc/report.md has it: each part by the
 // nearest element that names it. A part that has several things to stop at is there once. The map leads where the text leads, and
 // is no stop.
-var workspaceOrder = []string{"skip link", "site", "pages of the site", "account", "parts of the report", "export", "meaning of the share", "text", "sources",
-	"signs", "keys", "about", "review", "rules"}
+var workspaceOrder = []string{"skip link", "site", "pages of the site", "account", "parts of the report", "export", "meaning of the share",
+	"text", "sources", "signs", "keys", "about", "review", "rules"}
 
 // whereFocusIs names the part of the workspace in which the focus is.
 const whereFocusIs = `(() => {
 	const at = document.activeElement, parts = [["skip link", "a.jump"], ["site", ".site"], ["account", ".who"],
-		["pages of the site", "body > header nav"], ["export", ".workbar .menu"], ["meaning of the share", ".plainly"], ["parts of the report", ".workbar"], ["map", ".map"],
-		["text", "#read"], ["sources", "#sources"], ["keys", ".keys"], ["signs", ".side-column"], ["about", "#about"], ["review", "#notes"],
+		["pages of the site", "body > header nav"], ["export", ".workbar .menu"], ["meaning of the share", ".plainly"],
+		["parts of the report", ".workbar"], ["map", ".map"], ["text", "#read"], ["sources", "#sources"], ["keys", ".keys"], ["signs", ".side-column"], ["about", "#about"], ["review", "#notes"],
 		["rules", "#rules"], ["end", ".below"]];
 	const part = parts.find(([, selector]) => at.closest(selector));
 	return part ? part[0] : at.tagName;
