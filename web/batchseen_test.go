@@ -93,7 +93,7 @@ func (p *person) seesBatch(path string, wording, pair, share bool) {
 	if got := strings.Contains(page, "/pairs/1/2"); got != pair {
 		p.t.Errorf("the page shows the pair: %t", got)
 	}
-	if got := !strings.Contains(page, "not shown"); got != share {
+	if got := !strings.Contains(page, ">not shown</span>"); got != share {
 		p.t.Errorf("the page shows shares: %t", got)
 	}
 	if got := strings.Contains(p.get(path+"/tables/documents.csv", http.StatusOK), `,"0","",`); got == share {

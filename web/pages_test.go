@@ -119,7 +119,7 @@ func TestOriginalPages(t *testing.T) {
 		t.Errorf("the report has no link %s", link)
 	}
 	page := sue.get(link, http.StatusOK) // by way of the page that is found
-	sue.wants(page, "Page 2 of 3", `<a class="m k-verbatim so so1" data-e="1" href="`+essay+`/passages/1" id="m1" aria-label="Passage 1`,
+	sue.wants(page, "Page 2 of 3", `<a class="m k-verbatim so so1" data-e="1" href="`+essay+`/passages/1" id="m1" aria-label="1 = A: Passage 1`,
 		`src="`+essay+`/pages/2.png"`, `alt="Picture of page 2. Its text is in the report."`, `loading="lazy"`,
 		`aria-current="page">As laid out`)
 	if at := sue.get(essay, http.StatusOK); !strings.Contains(at, `<a href="`+essay+`/pages">As laid out</a>`) {
