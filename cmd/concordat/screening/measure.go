@@ -40,7 +40,10 @@ func (s *screening) measure(ctx context.Context) error {
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(runtime.GOMAXPROCS(0))
 	for _, text := range todo {
-		if s.measured[text] != nil {
+		mu.Lock()
+		known := s.measured[text] != nil
+		mu.Unlock()
+		if known {
 			b.Add(1)
 			continue
 		}
