@@ -15,9 +15,10 @@ import (
 )
 
 // varies matches the parts of a page that differ from one showing to the next; badges are the numbers beside the names of other
-// pages, which are left out when they cannot be read.
+// pages, which are left out when they cannot be read, and the entry of the schemes, which is there when nobody knows whether there
+// are several.
 var (
-	badges = regexp.MustCompile(`<span class="badge">[0-9]+<span class="hidden">[^<]*</span></span>`)
+	badges = regexp.MustCompile(`<span class="badge">[0-9]+<span class="hidden">[^<]*</span></span>|\s*<li><a href="/admin/schemes">[^<]*</a></li>`)
 	varies = regexp.MustCompile(`nonce-[A-Za-z0-9+/=_-]+|nonce="[^"]*"|[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9:.]+Z?|value="[A-Z0-9]{26}"|[0-9.,]+ (ms|s|MiB|KiB)`)
 )
 
