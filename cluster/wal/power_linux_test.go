@@ -177,7 +177,7 @@ func (p *powered) step() {
 func TestPowerLoss(t *testing.T) {
 	d := powertest.Record(t)
 	dir, cuts := inMemory(t), 0
-	for seed := range uint64(suite.Rounds(10, 100)) {
+	for seed := range uint64(suite.Rounds(10, 30)) {
 		p := &powered{t: t, d: d, r: rand.New(rand.NewPCG(seed, 1)), epoch: 1}
 		root := filepath.Join(dir, fmt.Sprint(seed, "-0"))
 		must(t, os.Mkdir(root, 0o700))
