@@ -282,7 +282,7 @@ func BenchmarkPair(b *testing.B) {
 	})
 }
 
-// TestEnds: a passage ends with the last word that has a counterpart: sentences before or after it that repeat what it says are not
+// TestEnds: a passage begins and ends with a word that has a counterpart: sentences before or after it that repeat what it says are not
 // part of it, on either side.
 func TestEnds(t *testing.T) {
 	const reworded = `For a long time the motion of tides was held to be the work of the moon alone. Careful

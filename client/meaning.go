@@ -34,7 +34,7 @@ type MeaningEncoder struct {
 	Detail  string `json:"detail"`
 }
 
-// MeaningChange says what is to be changed; nil: it stays.
+// MeaningChange says what is to be changed; a nil field stays unchanged.
 type MeaningChange struct {
 	Leads   *bool `json:"leads,omitempty"`
 	Index   *bool `json:"index,omitempty"`   // true also makes what is missing
@@ -48,7 +48,7 @@ func GetMeaning(ctx context.Context, c *Client) (Meaning, error) {
 	return out, err
 }
 
-// ChangeMeaning changes it. What takes longer goes on after the answer: GetMeaning tells how far it is.
+// ChangeMeaning changes it. Longer work continues after it returns; GetMeaning reports its progress.
 func ChangeMeaning(ctx context.Context, c *Client, change MeaningChange) (Meaning, error) {
 	var out Meaning
 	_, err := c.call(ctx, request{method: http.MethodPatch, path: "/admin/meaning", body: change}, &out)

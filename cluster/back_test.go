@@ -42,7 +42,7 @@ func (m *memory) Noted(context.Context, string) (map[concordat.ShardID]cluster.P
 	return maps.Clone(m.at), nil
 }
 
-// write puts documents from to to, inclusive.
+// write puts the documents numbered from (inclusive) to to (exclusive).
 func (s *testSite) write(want map[string]string, from, to int) {
 	s.t.Helper()
 	for i := from; i < to; i++ {

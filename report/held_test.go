@@ -84,7 +84,7 @@ func TestRulesOfSpans(t *testing.T) {
 	}
 }
 
-// TestQuotedWords: a report says whether quotations count, in part or at all.
+// TestQuotedWords: a report says whether quotations count fully, in part or not at all.
 func TestQuotedWords(t *testing.T) {
 	for _, c := range []struct {
 		quoted, quotes float64

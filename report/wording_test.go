@@ -33,7 +33,7 @@ func form() *report.Findings {
 	return f
 }
 
-// Wording that resembles a form is shown with the form, and adds nothing to the score until a rule counts all of it or a stretch.
+// Wording that resembles a form is shown with what it reads like, and adds nothing to the score until a rule counts all of it or a stretch.
 func TestFormWording(t *testing.T) {
 	f := form()
 	r := report.Build(f, report.Rules{})

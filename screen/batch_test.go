@@ -89,7 +89,7 @@ func TestChunks(t *testing.T) {
 	}
 }
 
-// BenchmarkBatch looks up a million streaming prints, on one core: one mapper's share in the paper has 40 million prints, for which
+// BenchmarkBatch answers a million queries against streamed prints, on one core: one mapper's share in the paper has 40 million prints, for which
 // CONCORDAT_LONG asks; otherwise two million.
 func BenchmarkBatch(b *testing.B) {
 	n := 2_000_000

@@ -12,7 +12,7 @@ import (
 	"concordat/screen"
 )
 
-// memory is a Space that counts, and is full after a number of bytes.
+// memory is a Space that counts, and is full after a given number of bytes.
 type memory struct{ open, created, left int }
 
 var errFull = errors.New("no room")

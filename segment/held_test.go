@@ -29,7 +29,7 @@ func TestWordsAreBounded(t *testing.T) {
 }
 
 // TestHangulComposes: a syllable takes the consonants that may end one, U+11A8 to U+11C2 (Unicode 15, section 3.12), and nothing
-// else next to them.
+// else.
 func TestHangulComposes(t *testing.T) {
 	for r, want := range map[rune]string{
 		0x11A8: "각", 0x11C2: "갛", 0x11A7: "가\u11a7", 0x11C3: "가\u11c3", 0x1161: "가\u1161",

@@ -46,14 +46,14 @@ func newRepository(t *testing.T) *repository {
 		switch q.URL.Path {
 		case "/robots.txt":
 			_, _ = io.WriteString(rw, "User-agent: *\nDisallow: /\n")
-		case "/work/1":
+		case "/paper/1":
 			rw.Header().Set("Content-Type", "text/html; charset=utf-8")
-			rw.Header().Set("Link", `</work/1/text.txt>; rel="item"; type="text/plain", <http://169.254.169.254/x.pdf>; rel="item"; type="application/pdf"`)
+			rw.Header().Set("Link", `</paper/1/text.txt>; rel="item"; type="text/plain", <http://169.254.169.254/x.pdf>; rel="item"; type="application/pdf"`)
 			_, _ = io.WriteString(rw, "<title>A work</title>")
-		case "/work/2":
+		case "/paper/2":
 			rw.Header().Set("Content-Type", "text/html")
 			_, _ = io.WriteString(rw, `<meta name="citation_pdf_url" content="http://169.254.169.254/x.pdf">`)
-		case "/work/1/text.txt":
+		case "/paper/1/text.txt":
 			rw.Header().Set("Content-Type", "text/plain")
 			_, _ = io.WriteString(rw, folios)
 		case "/large.txt":
@@ -123,7 +123,7 @@ func (r *repository) offer(id string, change ...func(map[string]any)) map[string
 		"actor":  map[string]any{"id": "https://orcid.org/0000-0002-1825-0097", "type": "Person", "name": "Secret Writer"},
 		"origin": map[string]any{"id": r.URL + "/", "type": "Service", "inbox": r.URL + "/inbox"},
 		"target": map[string]any{"id": siteBase, "type": "Service", "inbox": siteBase + "/api/v1/inbox"},
-		"object": map[string]any{"id": r.URL + "/work/1", "type": []string{"Page", "sorg:AboutPage"},
+		"object": map[string]any{"id": r.URL + "/paper/1", "type": []string{"Page", "sorg:AboutPage"},
 			"ietf:cite-as": "https://doi.org/10.5555/12345680"},
 	}
 	for _, c := range change {
@@ -336,9 +336,9 @@ func TestInboxRefuses(t *testing.T) {
 	}{
 		"gone":     {object(r.URL+"/nowhere", ""), "[TentativeAccept Reject]", "404"},
 		"private":  {object("http://169.254.169.254/latest", ""), "[TentativeAccept Reject]", "not public"},
-		"indirect": {object(r.URL+"/work/2", ""), "[TentativeAccept Reject]", "not public"},
-		"large":    {object(r.URL+"/work/9", r.URL+"/large.txt"), "[TentativeAccept Reject]", ""},
-		"blank":    {object(r.URL+"/work/9", r.URL+"/blank.txt"), "[TentativeAccept Accept Announce ReviewAction]", ""},
+		"indirect": {object(r.URL+"/paper/2", ""), "[TentativeAccept Reject]", "not public"},
+		"large":    {object(r.URL+"/paper/9", r.URL+"/large.txt"), "[TentativeAccept Reject]", ""},
+		"blank":    {object(r.URL+"/paper/9", r.URL+"/blank.txt"), "[TentativeAccept Accept Announce ReviewAction]", ""},
 		"no text":  {object("urn:isbn:1", ""), "[Flag UnprocessableNotification]", "neither a text"},
 		"announce": {func(a map[string]any) { a["type"] = []string{"Announce", "coar-notify:ReviewAction"} },
 			"[Flag UnprocessableNotification]", "takes requests"},
@@ -536,7 +536,7 @@ func TestInboxResumes(t *testing.T) {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.asked["/work/1/text.txt"] > 0 {
+	if r.asked["/paper/1/text.txt"] > 0 {
 		t.Error("the text was fetched again")
 	}
 }

@@ -245,7 +245,7 @@ func pair(t *testing.T, dir, name string, ca *tls.Certificate) tls.Certificate {
 	return p
 }
 
-// TestTLS: both sides show certificates of one authority; a caller with another certificate, or none, is refused.
+// TestTLS: both sides show certificates of one authority; a caller with a certificate of another authority, or none, is refused.
 func TestTLS(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

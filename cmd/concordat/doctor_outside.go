@@ -76,7 +76,7 @@ func (d *doctor) extraction(ctx context.Context, c *config.Config) {
 	}
 }
 
-// office looks for LibreOffice, which is no must.
+// office looks for LibreOffice, which is optional.
 func (d *doctor) office() {
 	switch _, err := sandbox.FindOffice(sandbox.OfficeOptions{}); {
 	case err == nil:

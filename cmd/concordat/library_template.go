@@ -15,12 +15,12 @@ import (
 )
 
 func (a *app) libraryTemplate() *cobra.Command {
-	c := &cobra.Command{Use: "template", Short: "Register wording that never counts in a library, or always", Args: cobra.NoArgs,
+	c := &cobra.Command{Use: "template", Short: "Register wording that a library never counts, or always counts", Args: cobra.NoArgs,
 		Long: `Template registers files with wording that a library hands out: the form of a call, a cover page, a declaration.
 Reports show it in submissions as template wording, which does not count unless check or report is given
 --count-templates.
 
-With set --counts, the wording counts in every check against the library, even where so many of its documents
+With set --counts, the wording counts in every check against the library, even if so many of its documents
 contain it that a person would otherwise have to decide.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
 	var counts bool

@@ -94,7 +94,7 @@ func content(t *testing.T, data string) (sentences int, texts concordat.TextStat
 	return x.Stats().Sentences, *s, documents
 }
 
-// begun starts reindex next to a server, with meaning, until it has reported its first documents. The function that it returns
+// begun starts reindex while a site is served, with meaning, until it has reported its first documents. The function that it returns
 // stops the reindex, or what it needs, and waits until it has failed.
 func begun(t *testing.T, data string) (stop func(how func(*os.Process)), made int) {
 	t.Helper()
@@ -141,7 +141,7 @@ func sending(t *testing.T, sig os.Signal) func(*os.Process) {
 	}
 }
 
-// TestReindexResumes: a reindex next to a server is stopped halfway, together with the command or with the server. It continues
+// TestReindexResumes: a reindex while a site is served is stopped halfway, together with the command or with the server. It continues
 // where it stopped, and the index becomes the same as after a reindex without a server. Another configuration starts again.
 func TestReindexResumes(t *testing.T) {
 	t.Parallel()
@@ -197,7 +197,7 @@ func TestReindexResumes(t *testing.T) {
 	}
 }
 
-// TestReindexNotServed: a reindex without a server recomputes all documents, even after one next to a server was stopped, and
+// TestReindexNotServed: a reindex without a server recomputes all documents, even after one that ran while a site was served was stopped, and
 // leaves nothing to resume.
 func TestReindexNotServed(t *testing.T) {
 	t.Parallel()

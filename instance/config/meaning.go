@@ -65,7 +65,7 @@ var meaningKeys = []Key{
 		"Whether batches look for leads unless they say so themselves: between members and in the libraries.",
 		LeadsOff, LeadsOn),
 	alone(yesNo("meaning.index", "false", restart, func(c *Config) *bool { return &c.Meaning.Index },
-		"Index documents by meaning, to find leads in few common words or another language. The page Settings does existing ones, or reindex.")),
+		"Index documents by meaning, to find leads in few common words or another language. Index existing documents on the page Settings or with reindex.")),
 	word("meaning.encoder.run", EncoderAuto, live, func(c *Config) *string { return &c.Meaning.Encoder.Run },
 		"Whether the site runs an encoder itself if meaning.encoder.url is empty.",
 		EncoderAuto, EncoderOff),

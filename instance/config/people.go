@@ -101,7 +101,7 @@ var peopleKeys = []Key{
 	yesNo("retention.no_store", "false", restart, func(c *Config) *bool { return &c.Retention.NoStore },
 		"Delete text and original of every submission once its report exists."),
 	number("retention.accepted_days", "0", restart, "days", 0, 100_000, func(c *Config) *int { return &c.Retention.Accepted },
-		"Days after the decision *accepted* in a shared case that this site's document is deleted. 0: at once."),
+		"Days from the decision *accepted* in a shared case until this site's document is deleted. 0: at once."),
 	number("retention.rejected_days", "0", restart, "days", 0, 100_000, func(c *Config) *int { return &c.Retention.Rejected },
 		"The same after *rejected*."),
 	number("retention.withdrawn_days", "0", restart, "days", 0, 100_000, func(c *Config) *int { return &c.Retention.Withdrawn },

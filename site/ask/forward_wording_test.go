@@ -74,7 +74,7 @@ func TestSharedWordingIsNotAsked(t *testing.T) {
 	}
 }
 
-// TestQuotationAtPartner: a quotation that names its source is not evidence against the partner's document that contains it; it is
+// TestQuotationAtPartner: a quotation that names its source is not evidence from the partner's document that contains it; it is
 // shown beside that document as what it is. The same wording without marks or without a source is evidence.
 func TestQuotationAtPartner(t *testing.T) {
 	quoted := strings.TrimSpace(sitetest.Orchard + sitetest.Foundry)

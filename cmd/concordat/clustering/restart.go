@@ -334,7 +334,7 @@ func (r *rolling) giveBack(ctx context.Context) error {
 		}
 	}
 	if back := had - len(r.astray()); back > 0 {
-		r.a.Say("%d shards were returned to their original nodes", back)
+		r.a.Say("%d shards were returned to their preferred nodes", back)
 	}
 	late, cancel := context.WithTimeout(ctx, r.wait)
 	defer cancel()

@@ -45,9 +45,9 @@ class Repository(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def do_GET(self):
-        if self.path == "/work/1":
-            self.answer(200, "text/html", b"<title>A work</title>", Link='</work/1/text.txt>; rel="item"; type="text/plain"')
-        elif self.path == "/work/1/text.txt":
+        if self.path == "/paper/1":
+            self.answer(200, "text/html", b"<title>A work</title>", Link='</paper/1/text.txt>; rel="item"; type="text/plain"')
+        elif self.path == "/paper/1/text.txt":
             self.answer(200, body=TEXT)
         else:
             self.answer(404)
@@ -111,7 +111,7 @@ def main():
     server = ThreadingHTTPServer(("127.0.0.1", PORT), Repository)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     client = COARNotifyClient(http_layer=WithToken())
-    for n in (offer(HERE + "/work/1"), offer(HERE + "/work/1", HERE + "/work/1/text.txt")):
+    for n in (offer(HERE + "/paper/1"), offer(HERE + "/paper/1", HERE + "/paper/1/text.txt")):
         response = client.send(n)
         assert response.action == "created" and response.location, response.action
         last = expect("TentativelyAccept", "Accept", "AnnounceReview")
