@@ -212,7 +212,10 @@ func (r *Report) Conclusion() string {
 		if missed := c.copies - c.copied; missed > 0 {
 			out = l.Say("In our tests, at most 1 in %s texts with a tenth or more copied or reworded had so small a share.", oneIn(missed, c.copies))
 		}
-		return l.Join([]string{out, l.Say("It does not prove originality.")})
+		if c.batch { // where rewritten texts were not measured
+			return l.Join([]string{out, l.Say("It does not prove originality.")})
+		}
+		return l.Join([]string{out, l.Say("Most texts rewritten by a model, or condensed, did too: it does not prove originality.")})
 	}
 	out := l.Say("In our tests, none of %s honest texts reached a share of %s.", Thousands(c.honests), l.Percent(c.at))
 	if c.honest > 0 {

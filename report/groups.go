@@ -62,7 +62,8 @@ func WithGroup(r Rules, g concordat.Group, counts bool) Rules {
 		r.ExcludeQuotes = false // the other group of quotations stays out
 		out[concordat.GroupUnsourced], out[concordat.GroupQuotedCited] = g != concordat.GroupUnsourced, g != concordat.GroupQuotedCited
 	}
-	if g == concordat.GroupQuotedCited {
+	// To count a group again that was left out does not count the quotations that never did.
+	if g == concordat.GroupQuotedCited && (!counts || !slices.Contains(r.ExcludeGroups, string(g))) {
 		r.CountQuotations = counts
 	}
 	r.ExcludeGroups = nil

@@ -137,6 +137,10 @@ func TestCountedQuotations(t *testing.T) {
 	if _, why, share := last(hand); why != "" || share <= 0 {
 		t.Errorf("by hand where quotations are excluded: %s, %v", why, share)
 	}
+	off := report.WithGroup(report.Rules{}, concordat.GroupQuotedCited, false)
+	if again := report.WithGroup(off, concordat.GroupQuotedCited, true); again.CountQuotations {
+		t.Errorf("a group that was left out and is counted again counts legitimate quotations too: %+v", again)
+	}
 	if back := report.WithGroup(byRule, concordat.GroupQuotedCited, false); back.CountQuotations {
 		t.Errorf("taken back: %+v", back)
 	}

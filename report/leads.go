@@ -121,14 +121,16 @@ func (b *builder) leads(evidence []concordat.Evidence) []RuledLead {
 	if b.f.Leads == nil {
 		return nil
 	}
+	excluded := func(l Lead) bool { return b.sources.has(l.Source) || b.own.has(l.Source) }
 	all := slices.DeleteFunc(slices.Clone(b.f.Leads), func(l Lead) bool { return clip(b.text, l.Span) != l.Span || l.Span.Len() == 0 })
 	slices.SortStableFunc(all, func(x, y Lead) int {
-		return cmp.Or(bySpan(x.Span, y.Span), compareRefs(x.Source, y.Source))
+		return cmp.Or(bySpan(x.Span, y.Span), compareRefs(b.copies.first(x.Source), b.copies.first(y.Source)), bySpan(x.SourceSpan, y.SourceSpan),
+			cmp.Compare(boolInt(excluded(x)), boolInt(excluded(y))), compareRefs(x.Source, y.Source)) // of copies one that is not excluded stays
 	})
 	all = firstCopies(b.copies, all, func(l Lead) (concordat.Ref, any) { return l.Source, [2]concordat.Span{l.Span, l.SourceSpan} })
 	out := []RuledLead{}
 	for i, l := range all {
-		if b.sources.has(l.Source) || b.own.has(l.Source) {
+		if excluded(l) {
 			continue
 		}
 		l.Pairs = slices.DeleteFunc(slices.Clone(l.Pairs), func(p LeadPair) bool {

@@ -62,6 +62,18 @@ func Redact(f *Findings, redacted func(concordat.Ref) bool) *Findings {
 			w.Work, w.Authors = concordat.Work{}, nil
 		}
 	}
+	// A text that may be shown stands for its work before one that may not.
+	shown := map[concordat.Ref]concordat.Ref{}
+	for _, w := range out.Works {
+		if first := shown[w.Same]; w.Same != (concordat.Ref{}) && !redacted(w.Source) && (first == (concordat.Ref{}) || w.Source == w.Same) {
+			shown[w.Same] = w.Source
+		}
+	}
+	for i := range out.Works {
+		if first, ok := shown[out.Works[i].Same]; ok {
+			out.Works[i].Same = first
+		}
+	}
 	out.Partners = slices.Clone(f.Partners)
 	for i := range out.Partners {
 		if redacted(out.Partners[i].Ref) {

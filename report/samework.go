@@ -27,21 +27,34 @@ func (w SourceWork) creators() []concordat.Creator {
 	return w.Authors
 }
 
-// isSame reports whether two sources are texts of one work: they share a persistent identifier, or they are the same text and
-// their authors, if both are known, do not contradict that. A title says nothing: different works have the same one.
-func (w SourceWork) isSame(x SourceWork) bool {
-	if slices.ContainsFunc(w.Work.IDs, func(id concordat.WorkID) bool { return id.OfWork() && slices.Contains(x.Work.IDs, id) }) {
+// sharesID reports whether two sources share a persistent identifier of a work.
+func (w SourceWork) sharesID(x SourceWork) bool {
+	return slices.ContainsFunc(w.Work.IDs, func(id concordat.WorkID) bool { return id.OfWork() && slices.Contains(x.Work.IDs, id) })
+}
+
+// isProved reports whether two texts of one work are surely by the same author: they share an identifier, or their known authors
+// agree. The author of a text without one may be anyone who handed in a copy.
+func (w SourceWork) isProved(x SourceWork) bool {
+	if w.sharesID(x) {
 		return true
 	}
-	if w.Text == "" || w.Text != x.Text {
+	_, _, by := samePerson(w.creators(), x.creators())
+	return by != ""
+}
+
+// isApart reports whether two sources with the same text are two works all the same: their authors contradict that, or one library
+// has both and nobody knows that their authors agree, as of two students who hand in one text.
+func (w SourceWork) isApart(x SourceWork) bool {
+	if w.isProved(x) {
 		return false
 	}
-	a, b := w.creators(), x.creators()
-	if len(a) == 0 || len(b) == 0 {
-		return true
-	}
-	_, _, by := samePerson(a, b)
-	return by != ""
+	return w.Source.Site == x.Source.Site && w.Source.Library == x.Source.Library || len(w.creators()) > 0 && len(x.creators()) > 0
+}
+
+// isSame reports whether two sources are texts of one work: they share a persistent identifier, or they are the same text and
+// nothing keeps them apart. A title says nothing: different works have the same one.
+func (w SourceWork) isSame(x SourceWork) bool {
+	return w.sharesID(x) || w.Text != "" && w.Text == x.Text && !w.isApart(x)
 }
 
 // JoinWorks finds out which of the findings' sources are texts of one work, and sets Same of their Works. The source that holds
@@ -49,14 +62,15 @@ func (w SourceWork) isSame(x SourceWork) bool {
 func JoinWorks(f *Findings) {
 	works := f.Works
 	group := make([]int, len(works)) // the first of those that are the same
+	members := make([][]int, len(works))
 	for i := range works {
-		group[i] = i
+		group[i], members[i] = i, []int{i}
 	}
-	find := func(i int) int {
-		for group[i] != i {
-			i = group[i]
-		}
-		return i
+	// joins reports whether nothing keeps any two texts of two groups apart: a text without an author joins no two authors.
+	joins := func(a, b int) bool {
+		return !slices.ContainsFunc(members[a], func(i int) bool {
+			return slices.ContainsFunc(members[b], func(j int) bool { return works[i].isApart(works[j]) })
+		})
 	}
 	// Only those with an identifier or a text in common can be the same.
 	by := map[string][]int{}
@@ -72,17 +86,17 @@ func JoinWorks(f *Findings) {
 		}
 		for _, k := range keys {
 			for _, j := range by[k] {
-				if works[j].isSame(w) {
-					a, b := find(i), find(j)
-					group[max(a, b)] = min(a, b)
+				a, b := min(group[i], group[j]), max(group[i], group[j])
+				if a == b || !works[j].isSame(w) || !works[j].sharesID(w) && !joins(a, b) {
+					continue
 				}
+				for _, k := range members[b] {
+					group[k] = a
+				}
+				members[a], members[b] = append(members[a], members[b]...), nil
 			}
 			by[k] = append(by[k], i)
 		}
-	}
-	members := map[int][]int{}
-	for i := range works {
-		members[find(i)] = append(members[find(i)], i)
 	}
 	held := heldBy(f)
 	for _, all := range members {
@@ -154,7 +168,8 @@ func (c copies) all(ref concordat.Ref) []concordat.Ref {
 }
 
 // extend makes rules about one text of a work hold for all of them. A rule that excludes a whole library excludes only the
-// texts there: another library that holds the work is still a source. An author's own work is their own everywhere.
+// texts there: another library that holds the work is still a source. An author's own work is their own wherever it is sure that
+// they wrote it.
 func (c copies) extend(sources, own refSet) {
 	for _, all := range c.of {
 		if slices.ContainsFunc(all, func(r concordat.Ref) bool { return sources[r] }) {
@@ -162,8 +177,9 @@ func (c copies) extend(sources, own refSet) {
 				sources[r] = true
 			}
 		}
-		if slices.ContainsFunc(all, own.has) {
-			for _, r := range all {
+		given := slices.DeleteFunc(slices.Clone(all), func(r concordat.Ref) bool { return !own.has(r) })
+		for _, r := range all {
+			if slices.ContainsFunc(given, func(o concordat.Ref) bool { return c.known[o].isProved(c.known[r]) }) {
 				own[r] = true
 			}
 		}

@@ -69,11 +69,31 @@ func TestJoinWorks(t *testing.T) {
 		}
 	}
 	// What is the same as the same is the same.
-	f := &Findings{Works: []SourceWork{{Source: in("l", "a"), Text: "1"}, {Source: in("l", "b"), Work: work("10.5072/x", nil)},
+	f := &Findings{Works: []SourceWork{{Source: in("m", "a"), Text: "1"}, {Source: in("l", "b"), Work: work("10.5072/x", nil)},
 		{Source: in("l", "c"), Text: "1", Work: work("10.5072/x", nil)}, {Source: in("l", "d"), Text: "2"}}}
 	JoinWorks(f)
 	if w := f.Works; w[0].Same != w[1].Same || w[1].Same != w[2].Same || w[3].Same != (concordat.Ref{}) {
 		t.Errorf("works %+v", w)
+	}
+	// Two who hand in one text are two sources, and a text without an author joins no two authors.
+	for name, works := range map[string][]SourceWork{
+		"one library":            {{Source: in("l", "a"), Text: "1"}, {Source: in("l", "b"), Text: "1"}},
+		"one library, one known": {{Source: in("l", "a"), Text: "1", Authors: roe}, {Source: in("l", "b"), Text: "1"}},
+		"two authors and none": {{Source: in("l", "a"), Text: "1", Authors: roe}, {Source: in("m", "b"), Text: "1"},
+			{Source: in("n", "c"), Text: "1", Authors: doe}},
+	} {
+		f := &Findings{Works: works}
+		JoinWorks(f)
+		if a, b := works[0].Same, works[len(works)-1].Same; a != (concordat.Ref{}) && a == b {
+			t.Errorf("%s: the first and the last are one source: %+v", name, works)
+		}
+	}
+	// An author's own work is no stranger's: one library alone says who wrote the text.
+	c := newCopies([]SourceWork{{Source: in("l", "a"), Text: "1", Authors: roe, Same: in("l", "a")},
+		{Source: in("m", "b"), Text: "1", Same: in("l", "a")}})
+	own := refSet{in("l", "a"): true}
+	if c.extend(refSet{}, own); own[in("m", "b")] {
+		t.Error("a text without an author became the author's own")
 	}
 }
 
@@ -291,12 +311,12 @@ func TestOldestCopy(t *testing.T) {
 	}
 }
 
-// TestRedactedWork: what may not be seen of a source includes its work; its letter stays.
+// TestRedactedWork: what may not be seen of a source includes its work; its letter stays, and a text that may be seen stands for the work.
 func TestRedactedWork(t *testing.T) {
 	f := twoTexts()
 	r := Build(Redact(f, func(ref concordat.Ref) bool { return ref.Library == "theses" }), Rules{})
-	if s := r.Sources[0]; len(r.Sources) != 2 || s.Letter() != "A" || s.Title != HiddenTitle ||
-		s.Work == nil || s.Work.License != "" || s.Work.Page != "" {
+	if s := r.Sources[0]; len(r.Sources) != 2 || s.Letter() != "A" || s.Ref != in("journals", "x") || s.Title == HiddenTitle ||
+		s.Work == nil || s.Work.License != "" || len(s.Also) != 1 || s.Also[0].Title != HiddenTitle || s.Also[0].Page != "" {
 		t.Errorf("%+v", s)
 	}
 	to := in("theses", "deleted-1")

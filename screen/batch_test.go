@@ -89,8 +89,8 @@ func TestChunks(t *testing.T) {
 	}
 }
 
-// BenchmarkBatch answers a million queries against streamed prints, on one core: one mapper's share in the paper has 40 million prints, for which
-// CONCORDAT_LONG asks; otherwise two million.
+// BenchmarkBatch answers a million queries against streamed prints, on one core: one mapper's share in the paper has 40 million prints, for
+// which CONCORDAT_LONG asks; otherwise two million.
 func BenchmarkBatch(b *testing.B) {
 	n := 2_000_000
 	if os.Getenv("CONCORDAT_LONG") != "" {

@@ -21,6 +21,7 @@ func (s *Site) Shares(ctx context.Context, sub Submission, o CheckOptions, rules
 		return nil, err
 	}
 	out := map[concordat.Ref]float64{}
+	f.Works = nil // a share for each text of a work
 	for _, x := range report.Build(f, rules).Sources {
 		if x.Excluded == "" {
 			out[x.Ref] = x.Share

@@ -3,6 +3,7 @@ package web
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"html/template"
@@ -362,12 +363,14 @@ func (p *checkPage) deciding(e concordat.Evidence) *decidingWording {
 		return nil
 	}
 	at := slices.IndexFunc(r.Wording, func(x report.SharedWording) bool { return x.Undecided() && x.Span.Overlaps(e.Span) })
-	if at < 0 || r.Submission.Text == "" {
+	withheld := slices.ContainsFunc(r.Flags, func(f concordat.Flag) bool { return f.Code == report.FlagWithheld })
+	if at < 0 || withheld {
 		return nil
 	}
 	one := r.Wording[at]
 	d := &decidingWording{Text: one.Span.In(r.Submission.Text)}
-	d.Name = bounds.Cut(strings.Join(strings.Fields(d.Text), " "), decidedName)
+	sum := sha256.Sum256([]byte(d.Text)) // another wording that begins alike has another name
+	d.Name = fmt.Sprintf("%s (%x)", bounds.Cut(strings.Join(strings.Fields(d.Text), " "), decidedName), sum[:3])
 	for _, h := range one.Holders {
 		if h.Site == r.Names.Site && !slices.ContainsFunc(d.Libraries, func(l decidingLibrary) bool { return l.ID == h.Library }) {
 			d.Libraries = append(d.Libraries, decidingLibrary{h.Library, r.LibraryWords(h.Site, h.Library)})

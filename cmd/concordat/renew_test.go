@@ -197,8 +197,8 @@ func TestReindexResumes(t *testing.T) {
 	}
 }
 
-// TestReindexNotServed: a reindex without a server recomputes all documents, even after one that ran while a site was served was stopped, and
-// leaves nothing to resume.
+// TestReindexNotServed: a reindex without a server recomputes all documents, even after one that ran while a site was served was stopped,
+// and leaves nothing to resume.
 func TestReindexNotServed(t *testing.T) {
 	t.Parallel()
 	suite.Rest(t, "indexes a big table three times")

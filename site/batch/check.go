@@ -298,7 +298,9 @@ func FreshSources(before, after *report.Findings) []FreshSource {
 		known[p.Source] = true
 	}
 	out := []FreshSource{}
-	for _, s := range report.Build(after, report.Rules{CommonAbove: -1}).Sources {
+	all := *after
+	all.Works = nil // each text of a work that came later is told
+	for _, s := range report.Build(&all, report.Rules{CommonAbove: -1}).Sources {
 		if !known[s.Ref] {
 			out = append(out, FreshSource{s.Ref, s.Title, s.Share})
 		}

@@ -62,9 +62,9 @@ func (m CaseMove) validate(was store.SharedCase) error {
 	return nil
 }
 
-// MoveCase records this site's position in a case, and tells the partner. A decision deletes the text of this site's document
-// and its fingerprints, unless the move keeps them: here at once or after a term, at the case's partner at once, and at other
-// partners when the text here is deleted. It can be called in any process of the site; the one that deletes tells the partner of the receipt.
+// MoveCase records this site's position in a case, and tells the partner. A decision deletes the text of this site's document and its
+// fingerprints, unless the move keeps them: here at once or after a term, at the case's partner at once, and at other partners when the
+// text here is deleted. It can be called in any process of the site; the one that deletes tells the partner of the receipt.
 func MoveCase(ctx context.Context, s *site.Site, db *store.DB, id concordat.CaseID, actor string, m CaseMove) (store.SharedCase, error) {
 	was, err := db.Cases.Case(ctx, id)
 	if err == nil {
