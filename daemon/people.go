@@ -81,11 +81,11 @@ func (s *Daemon) guarded(ctx context.Context, work string, f func() error) bool 
 
 // tellSwept logs the deletions made by the rules of the site, if there were any.
 func (s *Daemon) tellSwept(did *retain.Swept) {
-	if did == nil || did.Resumed+did.Reports+did.Texts+did.Originals+did.Documents+did.Files+did.Accounts == 0 {
+	if did == nil || did.Resumed+did.Reports+did.Texts+did.Originals+did.Documents+did.Cases+did.Files+did.Accounts == 0 {
 		return
 	}
 	s.log.Info("retention", "resumed", did.Resumed, "reports", did.Reports, "texts", did.Texts, "originals", did.Originals,
-		"documents", did.Documents, "files", did.Files, "accounts", did.Accounts)
+		"documents", did.Documents, "cases", did.Cases, "files", did.Files, "accounts", did.Accounts)
 }
 
 // refreshKeys renews the card of a site that does not listen for partners; otherwise their server does.

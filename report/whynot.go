@@ -46,7 +46,7 @@ func (r *Report) WhyNot(e concordat.Evidence) string {
 		}
 	}
 	if e.Excluded == concordat.ExcludedGroup {
-		return r.Language.Say("is in a group that does not count: %s", GroupName(r.Language, e.Group))
+		return r.Language.Say("in a group that does not count: %s", GroupName(r.Language, e.Group))
 	}
 	if why := r.Language.quotedAs(e); why != "" {
 		return r.Language.Say("a legitimate quotation (%s)", r.Language.Say(why))

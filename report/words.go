@@ -97,7 +97,7 @@ func exclusionWords(e concordat.Exclusion) string {
 	case concordat.ExcludedKind:
 		return "its kind of evidence is excluded"
 	case concordat.ExcludedGroup:
-		return "is in a group that does not count"
+		return "in a group that does not count"
 	}
 	return "excluded by a rule"
 }

@@ -206,10 +206,13 @@ func TestCaseTerm(t *testing.T) {
 	for _, m := range []*sitetest.Member{a, b} {
 		s := site.New(site.Options{ID: m.SiteID, Index: m.Index, Store: m.Store, Profiler: m.Profiler,
 			Now: func() time.Time { return time.Now().Add(2 * time.Hour) }})
-		did, err := retain.New(s, retain.Options{Store: m.Store, Answers: m.Answerer}).Sweep(t.Context(), retain.Retention{}, false)
+		e := retain.New(s, retain.Options{Store: m.Store, Answers: m.Answerer})
+		dry, err := e.Sweep(t.Context(), retain.Retention{}, true)
 		sitetest.Must(t, err)
-		if len(did.Receipts) == 0 {
-			t.Errorf("%s swept nothing", m.SiteID)
+		did, err := e.Sweep(t.Context(), retain.Retention{}, false)
+		sitetest.Must(t, err)
+		if dry.Cases != 1 || len(dry.Receipts) != 0 || did.Cases != 1 || len(did.Receipts) == 0 {
+			t.Errorf("%s: would sweep %+v, swept %+v", m.SiteID, dry, did)
 		}
 		carryOut(t, m)
 	}

@@ -64,7 +64,7 @@ func TestGroupsOverTheText(t *testing.T) {
 	both := score()
 	page = post("exclude-group", "uncited")
 	ada.wants(page, `id="group-uncited" name="action" value="include-group" aria-pressed="false"`)
-	ada.wants(page, "is in a group that does not count: no citation")
+	ada.wants(page, "in a group that does not count: no citation")
 	one := score()
 	if before == "0%" || before == both || one == both {
 		t.Errorf("the score was %s, %s with the quotation, %s without the group", before, both, one)

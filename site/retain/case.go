@@ -245,28 +245,37 @@ func (e *Eraser) sweepCases(ctx context.Context, _ Retention, dry bool, out *Swe
 			return errors.Join(append(errs, err)...)
 		}
 		for _, x := range all {
-			if after = x.Seq; !dry && !e.s.Options().Now().Before(x.Own.Due) {
-				errs = append(errs, e.endTerm(ctx, x, out))
+			if after = x.Seq; e.s.Options().Now().Before(x.Own.Due) {
+				continue
 			}
+			if !dry {
+				ids, err := e.endTerm(ctx, x)
+				if err != nil {
+					errs = append(errs, err)
+					continue
+				}
+				out.Receipts = append(out.Receipts, ids...)
+			}
+			out.Cases++
 		}
 	}
 }
 
-// endTerm asks for the deletion of this site's document of a case.
-func (e *Eraser) endTerm(ctx context.Context, was store.SharedCase, out *Swept) error {
+// endTerm asks for the deletion of this site's document of a case, and returns the ids of the deletions.
+func (e *Eraser) endTerm(ctx context.Context, was store.SharedCase) (ids []string, err error) {
 	targets, err := caseTargets(ctx, e.s, e.o.Store, was)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	x := was
-	x.Own.Due, x.Work = time.Time{}, ""
-	return e.o.Store.Atomic(ctx, func(tx *store.DB) error {
+	err = e.o.Store.Atomic(ctx, func(tx *store.DB) error {
+		x := was
+		x.Own.Due, x.Work, ids = time.Time{}, "", nil
 		for _, t := range targets {
 			id, err := Ask(ctx, e.s, tx, SweepActor, "decided: "+string(x.Own.Decision), t)
 			if err != nil {
 				return err
 			}
-			x.Erasure, x.Work, out.Receipts = id, store.CaseReceipt, append(out.Receipts, id)
+			x.Erasure, x.Work, ids = id, store.CaseReceipt, append(ids, id)
 		}
 		if err := tx.Cases.Keep(ctx, was, x, "own"); err != nil {
 			return err
@@ -276,6 +285,7 @@ func (e *Eraser) endTerm(ctx context.Context, was store.SharedCase, out *Swept) 
 		}
 		return nil
 	})
+	return ids, err
 }
 
 func (e *Eraser) workCase(ctx context.Context, was store.SharedCase) error {

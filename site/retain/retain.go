@@ -142,6 +142,7 @@ type Swept struct {
 	Texts     int `json:"texts"`     // of submissions, withheld
 	Originals int `json:"originals"` // checks whose originals were deleted
 	Documents int `json:"documents"` // of libraries, expired
+	Cases     int `json:"cases"`     // shared cases whose document is deleted, its term after the decision over
 	Files     int `json:"files"`     // orphaned
 	Accounts  int `json:"accounts"`  // that were never used
 	// Receipts are the ids of deletions by the sweep.

@@ -53,9 +53,16 @@ func (a *commands) retain(ctx context.Context, o *instance.Instance, dryRun bool
 	if dryRun {
 		verb = "would delete"
 	}
-	a.Say("%s %d reports, %d texts of submissions, %d originals, %d documents of libraries, %d orphaned files; %d deletions continued",
-		verb, did.Reports, did.Texts, did.Originals, did.Documents, did.Files, did.Resumed)
+	a.Say("%s %d reports, %d texts of submissions, %d originals, %d documents of libraries, %d documents of shared cases, %d orphaned files; %d deletions continued",
+		verb, did.Reports, did.Texts, did.Originals, did.Documents, did.Cases, did.Files, did.Resumed)
 	return err
+}
+
+func afterDecision(days int) string {
+	if days == 0 {
+		return "at once"
+	}
+	return fmt.Sprintf("%d days", days)
 }
 
 func (a *commands) showRetention(ctx context.Context, o *instance.Instance) error {
@@ -66,7 +73,7 @@ func (a *commands) showRetention(ctx context.Context, o *instance.Instance) erro
 	}
 	if a.JSON {
 		if err := a.Line(map[string]any{"reports_days": r.Reports, "texts_days": r.Texts, "originals_days": r.Originals, "no_store": r.NoStore,
-			"cited": r.Cited}); err != nil {
+			"cited": r.Cited, "accepted_days": r.Accepted, "rejected_days": r.Rejected, "withdrawn_days": r.Withdrawn}); err != nil {
 			return err
 		}
 	} else {
@@ -78,6 +85,8 @@ func (a *commands) showRetention(ctx context.Context, o *instance.Instance) erro
 		}
 		a.Say("reports: %s; texts of submissions: %s; originals: %s; nothing is stored: %t; wording of deleted sources: %s",
 			days(r.Reports), days(r.Texts), days(r.Originals), r.NoStore, r.Cited)
+		a.Say("documents of shared cases: after acceptance %s, after rejection %s, after withdrawal %s",
+			afterDecision(r.Accepted), afterDecision(r.Rejected), afterDecision(r.Withdrawn))
 	}
 	for _, l := range libraries {
 		if err := a.showTerms(ctx, o, l); err != nil {
