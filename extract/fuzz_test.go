@@ -164,7 +164,7 @@ func FuzzEPUB(f *testing.F) {
 func FuzzArchive(f *testing.F) {
 	inner := zipped(f, "a.txt", "x")
 	fuzzAs(f, "a.zip", string(zipped(f, "a.txt", "x", "b.zip", string(inner))), string(gzipped(f, []byte("text"))),
-		string(tarred(f, false, plainFile("a.txt", "x"))),
+		string(tarred(f, false, plainFile("a.txt", "x"))), string(tarred(f, true, plainFile("a.txt", "x"), plainFile("b/._a", "y"))),
 		string(rawZip(f, false, []string{"\x8f\x5c.txt", "\xb1\xed.txt", "a\xffb.txt", "a.txt", "a.txt"})),
 		string(rawZip(f, false, []string{"~$a.docx", "__MACOSX/._a", "\xe1\x90é.txt"}, []byte("\x75\x70\x06\x00\x01abcdx"))))
 }
@@ -213,6 +213,10 @@ func FuzzPDF(f *testing.F) {
 	for _, seed := range pdfSeeds(f) {
 		f.Add(seed)
 	}
+	font := fontOf("cmap", cmapOf(4, 3, 1, smallLetters))
+	page := glyphPage{smallLetters, moved, "FontFile2", font, "", []string{"thequickbrownfoxjumpsoverthelazydogandrunsawayintothewoods"}}
+	f.Add(pdfOf(page.objects()...))
+	f.Add(packedPDF(f, []int{1, 2, 3, 4, 7, 8}, page.objects()...))
 	p := engine(f)
 	f.Fuzz(func(t *testing.T, data []byte) {
 		o := fuzzLimits

@@ -9,8 +9,11 @@ import (
 	"unicode/utf16"
 )
 
-// maxCodes bounds the codes of a ToUnicode table: they have two bytes.
-const maxCodes = 1 << 16
+// Bounds: of the codes of a ToUnicode table, which have two bytes, and of all codes that its ranges name, which may overlap.
+const (
+	maxCodes      = 1 << 16
+	maxRangeCodes = 4 * maxCodes
+)
 
 // toUnicode is the ToUnicode table of a font (ISO 32000-1, section 9.10.3): what each code means.
 type toUnicode map[int]string
@@ -19,6 +22,7 @@ type toUnicode map[int]string
 func readToUnicode(data []byte) toUnicode {
 	t := toUnicode{}
 	var operands [][]byte // since the last operator; nil: a bracket
+	room := maxRangeCodes
 	for len(data) > 0 {
 		token, rest := cmapToken(data)
 		data = rest
@@ -35,7 +39,7 @@ func readToUnicode(data []byte) toUnicode {
 			}
 			operands = operands[:0]
 		case string(token) == "endbfrange":
-			t.ranges(operands)
+			t.ranges(operands, &room)
 			operands = operands[:0]
 		case token[0] < '0' || token[0] > '9':
 			operands = operands[:0]
@@ -44,26 +48,57 @@ func readToUnicode(data []byte) toUnicode {
 	return t
 }
 
-// cmapToken splits the first token off: a string, a bracket, or a word.
+// cmapToken splits the first token off: a string, a bracket, or a word. Comments end with their line.
 func cmapToken(data []byte) (token, rest []byte) {
-	data = bytes.TrimLeft(data, " \t\r\n\f\x00")
-	if len(data) == 0 {
-		return nil, nil
+	for {
+		data = bytes.TrimLeft(data, " \t\r\n\f\x00")
+		if len(data) == 0 {
+			return nil, nil
+		}
+		if data[0] != '%' {
+			break
+		}
+		n := bytes.IndexAny(data, "\r\n")
+		if n < 0 {
+			return nil, nil
+		}
+		data = data[n:]
 	}
-	n := bytes.IndexAny(data[1:], " \t\r\n\f<>[]/")
-	if n++; n == 0 {
+	n := 0
+	switch {
+	case bytes.HasPrefix(data, []byte("<<")):
+		n = 2
+	case data[0] == '<':
+		n = bytes.IndexByte(data, '>') + 1
+	case data[0] == '(':
+		n = literalEnd(data)
+	case data[0] == '[', data[0] == ']', data[0] == '>':
+		n = 1
+	default:
+		n = bytes.IndexAny(data[1:], " \t\r\n\f\x00<>[]/%(") + 1
+	}
+	if n == 0 {
 		n = len(data)
 	}
-	switch data[0] {
-	case '<':
-		if n = bytes.IndexByte(data, '>') + 1; n == 0 || bytes.HasPrefix(data, []byte("<<")) {
-			n = 2
-		}
-	case '[', ']', '>':
-		n = 1
-	}
-	n = min(n, len(data))
 	return data[:n], data[n:]
+}
+
+// literalEnd returns where a string in parentheses ends, or 0.
+func literalEnd(data []byte) int {
+	depth := 0
+	for i := 0; i < len(data); i++ {
+		switch data[i] {
+		case '\\':
+			i++
+		case '(':
+			depth++
+		case ')':
+			if depth--; depth == 0 {
+				return i + 1
+			}
+		}
+	}
+	return 0
 }
 
 // cmapDigits gives the digits of a string; an odd one is completed by a zero.
@@ -80,14 +115,17 @@ func cmapDigits(token []byte) []byte {
 	return out
 }
 
-// ranges reads the operands of bfrange: the first and the last code, and the meaning of the first or a list of meanings.
-func (t toUnicode) ranges(operands [][]byte) {
+// ranges reads the operands of bfrange: the first and the last code, and the meaning of the first or a list of meanings. room is the
+// number of codes that the ranges of the table may still name.
+func (t toUnicode) ranges(operands [][]byte, room *int) {
 	for len(operands) >= 3 && operands[0] != nil && operands[1] != nil {
 		first, last := operands[0], operands[1]
 		n := codeOf(last) - codeOf(first) + 1
 		operands = operands[2:]
 		if operands[0] != nil {
-			for i := range min(max(n, 0), maxCodes) {
+			n = min(max(n, 0), *room)
+			*room -= n
+			for i := range n {
 				t.set(first, i, operands[0], i)
 			}
 			operands = operands[1:]

@@ -36,11 +36,13 @@ func readFont(r io.Reader) (fontLetters, error) {
 	}
 	if head[0] == 1 && head[1] == 0 && head[2] >= 4 && head[2] < 32 && head[3] >= 1 && head[3] <= 4 {
 		rest, _ := io.ReadAll(io.LimitReader(r, maxFont)) // what is there counts
-		return f, f.readCFF(append(head, rest...))
+		err := f.readCFF(append(head, rest...))
+		return f, err
 	}
 	switch string(head[:4]) {
 	case "\x00\x01\x00\x00", "true", "OTTO":
-		return f, f.readTables(head, r)
+		err := f.readTables(head, r)
+		return f, err
 	}
 	return f, errFont
 }
@@ -58,7 +60,7 @@ func (f *fontLetters) readTables(head []byte, r io.Reader) error {
 		if name == "post" && n <= 32 { // without names
 			continue
 		}
-		if (name == "cmap" || name == "post" || name == "CFF ") && from <= maxFont && n <= maxFont {
+		if (name == "cmap" || name == "post" || name == "CFF ") && from <= maxFont && n <= maxFont-from {
 			places[name] = place{from, from + n}
 			end = max(end, from+n)
 		}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 	"unicode/utf16"
 
 	"concordat/extract"
@@ -68,6 +69,16 @@ func cmapOf(format, platform, encoding int, letters []rune) string {
 	return string(append(head, s...))
 }
 
+// cmapByOffset is a cmap of one segment that lists its glyphs, for letters that follow each other.
+func cmapByOffset(letters []rune) string {
+	n := len(letters)
+	s := words(nil, 0, 1, 3, 1, 0, 12, 4, 32+2*n, 0, 4, 0, 0, 0, int(letters[n-1]), 0xffff, 0, int(letters[0]), 0xffff, 0, 1, 4, 0)
+	for i := range letters {
+		s = words(s, i+1)
+	}
+	return string(s)
+}
+
 // postOf names glyph i by the i-th rune, from 1.
 func postOf(letters []rune) string {
 	out := words(nil, 2, 0)
@@ -82,7 +93,10 @@ func postOf(letters []rune) string {
 }
 
 // cffOf is a CFF font that has no outlines, whose glyphs have names.
-func cffOf(letters []rune) []byte {
+func cffOf(letters []rune) []byte { return cffWith(letters, 0, false) }
+
+// cffWith is a CFF font with a charset in the given format. Its glyphs have names; or CIDs, of which the last glyph has the first.
+func cffWith(letters []rune, format byte, withCIDs bool) []byte {
 	index := func(items ...string) []byte {
 		out, at, all := words(nil, len(items)), 1, ""
 		if len(items) == 0 {
@@ -97,16 +111,36 @@ func cffOf(letters []rune) []byte {
 		return append(out, all...)
 	}
 	var names, glyphs []string
-	charset := []byte{0}
-	for i, r := range letters {
+	for _, r := range letters {
 		names = append(names, fmt.Sprintf("uni%04X", r))
-		charset = words(charset, 391+i)
+	}
+	charset, kind := []byte{format}, ""
+	switch n := len(letters); {
+	case withCIDs:
+		names, kind = []string{"Adobe", "Identity"}, "\xf8\x1b\xf8\x1c\x8b\x0c\x1e" // 391 392 0 ROS
+		for i := range n {
+			charset = words(charset, n-i)
+			switch format {
+			case 1:
+				charset = append(charset, 0)
+			case 2:
+				charset = words(charset, 0)
+			}
+		}
+	case format == 1:
+		charset = append(words(charset, 391), byte(n-1))
+	case format == 2:
+		charset = words(charset, 391, n-1)
+	default:
+		for i := range n {
+			charset = words(charset, 391+i)
+		}
 	}
 	for range len(letters) + 1 {
 		glyphs = append(glyphs, "\x0e")
 	}
 	top := func(charset, strings int) string {
-		return string(append(words(append(words([]byte{29, 0, 0}, charset), 15, 29, 0, 0), strings), 17))
+		return kind + string(append(words(append(words([]byte{29, 0, 0}, charset), 15, 29, 0, 0), strings), 17))
 	}
 	build := func(a, b int) []byte {
 		return bytes.Join([][]byte{{1, 0, 4, 2}, index("F"), index(top(a, b)), index(names...), index()}, nil)
@@ -211,11 +245,15 @@ func TestGlyphsThatLie(t *testing.T) {
 		"post":            pdfOf(with("FontFile2", fontOf("post", postOf(alphabet))).objects()...),
 		"CFF":             pdfOf(with("FontFile3", cffOf(alphabet)).objects()...),
 		"CFF in OpenType": pdfOf(with("FontFile3", fontOf("CFF ", string(cffOf(alphabet)))).objects()...),
-		"map of glyphs":   pdfOf(append(mapped.objects(), pdfStreamOf("", string(reversed)))...),
-		"packed":          packedPDF(t, []int{1, 2, 3, 4, 7, 8}, cmap.objects()...),
-		"as digits":       pdfOf(saying(func(r rune) string { return string('0' + r%10) }).objects()...),
-		"as signs":        pdfOf(saying(func(r rune) string { return string('!' + r%8) }).objects()...),
-		"as Han":          pdfOf(saying(func(r rune) string { return string(0x4e00 + r) }).objects()...),
+		"CFF, charset 1":  pdfOf(with("FontFile3", cffWith(alphabet, 1, false)).objects()...),
+		"CFF, charset 2":  pdfOf(with("FontFile3", cffWith(alphabet, 2, false)).objects()...),
+		"CFF with CIDs": pdfOf(with("FontFile3", fontOf("cmap", cmapOf(4, 3, 1, turned), "CFF ",
+			string(cffWith(alphabet, 0, true)))).objects()...),
+		"map of glyphs": pdfOf(append(mapped.objects(), pdfStreamOf("", string(reversed)))...),
+		"packed":        packedPDF(t, []int{1, 2, 3, 4, 7, 8}, cmap.objects()...),
+		"as digits":     pdfOf(saying(func(r rune) string { return string('0' + r%10) }).objects()...),
+		"as signs":      pdfOf(saying(func(r rune) string { return string('!' + r%8) }).objects()...),
+		"as Han":        pdfOf(saying(func(r rune) string { return string(0x4e00 + r) }).objects()...),
 		"left out": pdfOf(saying(func(r rune) string {
 			if r >= 'a' {
 				return omitted
@@ -268,6 +306,58 @@ func TestGlyphsOfHonestFonts(t *testing.T) {
 	}
 }
 
+// TestTablesOfMeanings: a ToUnicode table is read by the rules of its syntax.
+func TestTablesOfMeanings(t *testing.T) {
+	for table, want := range map[string]string{
+		"1 beginbfchar <0007> <0066> endbfchar":                                                  "<0007> <0066>",
+		"1 beginbfchar % <0009> <0067>\n<0007>%>\n<0066> endbfchar % <0008> <0067> endbfchar":    "<0007> <0066>",
+		"(<0008> <0067> endbfchar \\) (x) ) 1 beginbfchar <0007> <0066> endbfchar":               "<0007> <0066>",
+		"<</Registry(Adobe)/Supplement 0>> def 1 beginbfchar <0007> <0066> endbfchar":            "<0007> <0066>",
+		"2 beginbfrange <0007> <0008> <0066> <0008> <0009> [<0061><0062>] endbfrange":            "<0007> <0066> <0008> <0061> <0009> <0062>",
+		"1 beginbfchar <0007> <0066> endbfchar 1 beginbfchar <0008> <0067 endbfchar":             "<0007> <0066>",
+		"1 beginbfchar <0007> <0066> endbfchar 1 beginbfchar <0008> (0067 endbfchar <0009 <000A": "<0007> <0066>",
+	} {
+		_, written := extract.FontTables(fontOf("cmap", cmapOf(4, 3, 1, []rune{'!'})), []byte(table))
+		_, got, _ := strings.Cut(string(written), "endcodespacerange")
+		got, _, _ = strings.Cut(got, "endcmap")
+		if got = strings.Join(strings.FieldsFunc(got, func(r rune) bool { return r == '\n' }), " "); len(got) > 0 {
+			_, got, _ = strings.Cut(got, "beginbfchar ")
+			got = strings.TrimSuffix(got, " endbfchar")
+		}
+		if got != want {
+			t.Errorf("%s: got %q, want %q", table, got, want)
+		}
+	}
+}
+
+// TestFontsTell: of each glyph of a font the letter is found, whatever way the font tells.
+func TestFontsTell(t *testing.T) {
+	for name, font := range map[string][]byte{
+		"by segments": fontOf("cmap", cmapOf(4, 3, 1, smallLetters)), "by offset": fontOf("cmap", cmapByOffset(smallLetters)),
+		"in a row": fontOf("cmap", cmapOf(6, 0, 3, smallLetters)), "names": cffOf(smallLetters),
+		"names in a row": cffWith(smallLetters, 1, false), "names in a long row": cffWith(smallLetters, 2, false),
+	} {
+		letters, written := extract.FontTables(font, nil)
+		if letters != len(smallLetters) || !bytes.Contains(written, []byte("<0001> <0061>\n")) ||
+			!bytes.Contains(written, []byte("<001A> <007A>\n")) {
+			t.Errorf("%s: %d letters, %s", name, letters, written)
+		}
+	}
+}
+
+// TestTablesOfMeaningsEnd: a table of the largest size is read within a second or so, whatever is in it.
+func TestTablesOfMeaningsEnd(t *testing.T) {
+	const size, longest = 1 << 20, 5 * time.Second
+	for _, part := range []string{"<", "<<", "(", "%", "<0000><FFFF><0041>", "<0000><FFFF>[<0041>]", "[", "<00"} {
+		table := append(bytes.Repeat([]byte(part), size/len(part)), " endbfrange endbfchar"...)
+		start := time.Now()
+		extract.FontTables(fontOf("cmap", cmapOf(4, 3, 1, []rune{'!'})), table)
+		if took := time.Since(start); took > longest {
+			t.Errorf("%s: %v", part, took)
+		}
+	}
+}
+
 // FuzzFonts reads fonts and tables of any bytes.
 func FuzzFonts(f *testing.F) {
 	table := []byte("1 begincodespacerange <0000> <FFFF> endcodespacerange\n2 beginbfrange <0001> <0003> <0061> " +
@@ -275,7 +365,9 @@ func FuzzFonts(f *testing.F) {
 		"1 beginbfchar <07> <00660069> endbfchar")
 	for _, font := range [][]byte{fontOf("cmap", cmapOf(4, 3, 1, smallLetters)), fontOf("cmap", cmapOf(6, 0, 3, smallLetters)),
 		fontOf("cmap", cmapOf(12, 3, 10, smallLetters), "post", postOf(smallLetters)), cffOf(smallLetters),
-		fontOf("CFF ", string(cffOf(smallLetters)))} {
+		fontOf("CFF ", string(cffOf(smallLetters))), cffWith(smallLetters, 1, false), cffWith(smallLetters, 2, false),
+		cffWith(smallLetters, 0, true), cffWith(smallLetters, 1, true), cffWith(smallLetters, 2, true),
+		fontOf("cmap", cmapByOffset(smallLetters))} {
 		f.Add(font, table)
 	}
 	f.Fuzz(func(t *testing.T, font, table []byte) {
