@@ -19,8 +19,7 @@ type Member struct {
 	Err    *Error  `json:"error,omitempty"`
 	Scans  []Scan  `json:"scans,omitempty"` // pages without a text layer; see Options.MaxScans
 
-	// LeftOut are the lock files and files of systems in the archive that were left out before this member,
-	// or after it if it is the last.
+	// LeftOut are lock files and system files near this member in its archive. All members' together name each file once.
 	LeftOut concordat.LeftOut `json:"left_out,omitzero"`
 
 	attached []attachedFile

@@ -90,7 +90,7 @@ func (y *layout) sameColumn(i, j int) bool {
 	return a.left < b.right && b.left < a.right
 }
 
-// continues reports whether line i continues with the paragraph of the previous line it.
+// continues reports whether line i continues the paragraph of the line before it.
 func (y *layout) continues(i int) bool {
 	j := i - 1
 	if j < 0 {

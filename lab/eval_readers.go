@@ -94,7 +94,9 @@ func (l *lab) sayReaders(ext string, all []eval.ReaderFigures, worst int) {
 	for i, name := range all[0].Readers {
 		l.Say("order: runs of %-10s in ours           %.4f", name, mean(func(f eval.ReaderFigures) float64 { return f.Order[i] }, both))
 	}
-	l.Say("order: runs of the first in the last        %.4f", mean(func(f eval.ReaderFigures) float64 { return f.Agree }, both))
+	if len(all[0].Readers) > 1 {
+		l.Say("order: runs of the first in the second      %.4f", mean(func(f eval.ReaderFigures) float64 { return *f.Agree }, both))
+	}
 	lost := func(f eval.ReaderFigures) float64 { return (1 - min(f.Found, f.Known)) * both(f) }
 	slices.SortStableFunc(all, func(a, b eval.ReaderFigures) int { return cmp.Compare(lost(b), lost(a)) })
 	for _, f := range all[:min(max(worst, 0), len(all))] {

@@ -279,9 +279,13 @@ func (w *batchWriter) tellLeftOut(s batchSummary) {
 	}
 }
 
-// leftOutWords counts and names files of archives that were left out.
+// leftOutWords counts and names files of archives that were left out. Retention removes the names.
 func leftOutWords(out concordat.LeftOut) string {
-	s := report.Plural(out.Count, "hidden, lock or system file", "hidden, lock or system files") + ": " + strings.Join(out.Names, ", ")
+	s := report.Plural(out.Count, "hidden, lock or system file", "hidden, lock or system files")
+	if len(out.Names) == 0 {
+		return s
+	}
+	s += ": " + strings.Join(out.Names, ", ")
 	if more := out.Count - len(out.Names); more > 0 {
 		s += fmt.Sprintf(" and %d more", more)
 	}

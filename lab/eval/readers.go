@@ -40,7 +40,7 @@ type ReaderFigures struct {
 	Found   float64   `json:"found"`           // of the letters that both others have, counted as a multiset, those that we have
 	Known   float64   `json:"known"`           // of our letters, those that one of the others has
 	Order   []float64 `json:"order"`           // of each reader's runs of eight letters, those that we have
-	Agree   float64   `json:"agree"`           // of the first reader's runs, those that the second has
+	Agree   *float64  `json:"agree,omitempty"` // of the first reader's runs, those that the second has; nil: there is no second
 	Error   string    `json:"error,omitempty"` // code of ours
 	Flags   []string  `json:"flags,omitempty"`
 }
@@ -94,7 +94,10 @@ func CompareReaders(ctx context.Context, pdf *extract.PDF, file string) (ReaderF
 	first, last := letters[0], letters[len(letters)-1]
 	f.Found = shareIn(combined(first, last, func(a, b int) int { return min(a, b) }), runsOf(o, 1))
 	f.Known = shareIn(runsOf(o, 1), combined(first, last, func(a, b int) int { return max(a, b) }))
-	f.Agree = shareIn(runs[0], runs[len(runs)-1])
+	if len(runs) > 1 {
+		agree := shareIn(runs[0], runs[len(runs)-1])
+		f.Agree = &agree
+	}
 	return f, nil
 }
 

@@ -1,6 +1,11 @@
 package eval
 
-import "testing"
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+)
 
 // TestReaderShares counts letters as a multiset and order by runs.
 func TestReaderShares(t *testing.T) {
@@ -17,4 +22,27 @@ func TestReaderShares(t *testing.T) {
 	if got := shareIn(nil, nil); got != 1 {
 		t.Errorf("nothing: %v", got)
 	}
+}
+
+// TestOneReaderDoesNotAgree: where there is one other program, it is not measured whether two agree.
+func TestOneReaderDoesNotAgree(t *testing.T) {
+	if _, err := exec.LookPath("cat"); err != nil {
+		t.Skip(err)
+	}
+	file := filepath.Join(t.TempDir(), "a.txt")
+	if err := os.WriteFile(file, []byte("one file of words"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	cat := otherReader{Name: "cat"}
+	for _, readers := range [][]otherReader{{cat}, {cat, cat}} {
+		OtherReaders[".txt"] = readers
+		f, err := CompareReaders(t.Context(), nil, file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if measured := f.Agree != nil; measured != (len(readers) > 1) || measured && *f.Agree != 1 {
+			t.Errorf("%d readers: got %v", len(readers), f.Agree)
+		}
+	}
+	delete(OtherReaders, ".txt")
 }
