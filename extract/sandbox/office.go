@@ -18,9 +18,9 @@ import (
 )
 
 // Office makes PDFs of word-processor files with LibreOffice, a program apart that must be installed. It runs in a process that
-// reads its own program, fonts and one folder, writes to that folder alone, has no network and starts no other program; without
-// that, FindOffice fails. Each file gets a process and a profile of its own, with limits on time, memory and output. Safe for
-// concurrent use.
+// reads its own program, fonts and one folder, writes to that folder alone, has no network, starts no other process and ends with
+// this one; without that, FindOffice fails. Each file gets a process and a profile of its own, with limits on time, memory and
+// output. Safe for concurrent use.
 type Office struct {
 	o       OfficeOptions
 	program string // soffice.bin
@@ -196,7 +196,7 @@ func (f *Office) start(ctx context.Context, job officeJob) (ending, error) {
 	// In a PID namespace of its own a process stands before it, which kills it when asked to end.
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
 	cmd.WaitDelay = killTime
-	err := cmd.Run()
+	err := runWithUs(cmd)
 	var exit *exec.ExitError
 	if err != nil && !errors.As(err, &exit) && ctx.Err() == nil {
 		return ending{}, fmt.Errorf("start LibreOffice: %w", err)
@@ -204,7 +204,11 @@ func (f *Office) start(ctx context.Context, job officeJob) (ending, error) {
 	if cmd.ProcessState == nil {
 		return ending{}, ctx.Err()
 	}
-	return ending{cmd.ProcessState, said.String()}, nil
+	end := ending{cmd.ProcessState, said.String()}
+	if strings.HasPrefix(end.stderr, officeArg+":") { // it did not become LibreOffice
+		return ending{}, fmt.Errorf("start LibreOffice%s", end.note())
+	}
+	return end, nil
 }
 
 func isPDF(path string, most int64) bool {

@@ -6,8 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"syscall"
 	"unsafe"
 
@@ -56,6 +58,15 @@ func landlockVersion() int {
 		return 0
 	}
 	return int(v)
+}
+
+// runWithUs runs a command that the kernel ends if this process dies before it.
+func runWithUs(cmd *exec.Cmd) error {
+	// What the kernel watches is the thread that starts the command.
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	return cmd.Run()
 }
 
 func officeConfined() bool { return landlockVersion() > 0 }
@@ -146,8 +157,8 @@ func allowPath(rules int, path string, rights uint64) error {
 	return nil
 }
 
-// deniedToOffice are calls that converting a file does not need and that reach beyond files: other processes, the kernel's
-// settings, namespaces, and ways around a filter.
+// deniedToOffice are calls that converting a file does not need and that Landlock lets through: those that reach other processes,
+// the kernel's settings and namespaces, ways around a filter, and changes to the rights, owners, attributes and times of files.
 var deniedToOffice = []int{
 	unix.SYS_PTRACE, unix.SYS_PROCESS_VM_READV, unix.SYS_PROCESS_VM_WRITEV, unix.SYS_KCMP, unix.SYS_PIDFD_OPEN, unix.SYS_PIDFD_GETFD,
 	unix.SYS_PIDFD_SEND_SIGNAL, unix.SYS_TKILL, unix.SYS_RT_SIGQUEUEINFO, unix.SYS_RT_TGSIGQUEUEINFO, unix.SYS_IO_URING_SETUP,
@@ -158,10 +169,13 @@ var deniedToOffice = []int{
 	unix.SYS_DELETE_MODULE, unix.SYS_KEXEC_LOAD, unix.SYS_REBOOT, unix.SYS_SWAPON, unix.SYS_SWAPOFF, unix.SYS_ACCT, unix.SYS_QUOTACTL,
 	unix.SYS_SETTIMEOFDAY, unix.SYS_CLOCK_SETTIME, unix.SYS_ADJTIMEX, unix.SYS_SETHOSTNAME, unix.SYS_SETDOMAINNAME, unix.SYS_SYSLOG,
 	unix.SYS_SENDTO, unix.SYS_SENDMSG, unix.SYS_SENDMMSG, unix.SYS_EXECVEAT,
+	unix.SYS_FCHMOD, unix.SYS_FCHMODAT, unix.SYS_FCHMODAT2, unix.SYS_FCHOWN, unix.SYS_FCHOWNAT, unix.SYS_SETXATTR, unix.SYS_LSETXATTR,
+	unix.SYS_FSETXATTR, unix.SYS_SETXATTRAT, unix.SYS_REMOVEXATTR, unix.SYS_LREMOVEXATTR, unix.SYS_FREMOVEXATTR, unix.SYS_REMOVEXATTRAT,
+	unix.SYS_UTIMENSAT, unix.SYS_FILE_SETATTR,
 }
 
 // forbidToOffice installs a filter for this thread: no sockets but streams between processes of one machine, none of which it
-// may connect, no signal to another process, no new namespace, and nothing of deniedToOffice.
+// may connect, no signal to another process and no limits of one, no new process or namespace, and nothing of deniedToOffice.
 func forbidToOffice() error {
 	const bpfAbove = unix.BPF_JMP | unix.BPF_JGE | unix.BPF_K
 	const otherCalls = 0x40000000 // of x32, a second set of numbers for the same calls
@@ -177,7 +191,7 @@ func forbidToOffice() error {
 		p = append(p, unix.SockFilter{Code: bpfEqual, K: uint32(number), Jf: uint8(len(body))})
 		p = append(p, body...)
 	}
-	for _, n := range deniedToOffice {
+	for _, n := range slices.Concat(deniedToOffice, deniedHere) {
 		call(n, deny)
 	}
 	call(unix.SYS_CONNECT, refuse(unix.ECONNREFUSED))
@@ -188,11 +202,13 @@ func forbidToOffice() error {
 		load(dataArg0), unix.SockFilter{Code: bpfEqual, K: unix.AF_UNIX, Jf: 3},
 		load(dataArg1), unix.SockFilter{Code: bpfAnd, K: 0xf}, unix.SockFilter{Code: bpfEqual, K: unix.SOCK_STREAM, Jt: 1},
 		refuse(unix.EACCES), allow)
-	call(unix.SYS_CLONE, load(dataArg0), unix.SockFilter{Code: bpfBits, K: newNamespace, Jf: 1}, deny, allow)
+	call(unix.SYS_CLONE, load(dataArg0), unix.SockFilter{Code: bpfBits, K: newNamespace, Jt: 2},
+		unix.SockFilter{Code: bpfBits, K: unix.CLONE_THREAD, Jf: 1}, allow, deny)
 	call(unix.SYS_CLONE3, refuse(unix.ENOSYS))
 	for _, n := range []int{unix.SYS_KILL, unix.SYS_TGKILL} {
 		call(n, load(dataArg0), unix.SockFilter{Code: bpfEqual, K: uint32(unix.Getpid()), Jt: 1}, deny, allow)
 	}
+	call(unix.SYS_PRLIMIT64, load(dataArg0), unix.SockFilter{Code: bpfEqual, K: 0, Jf: 1}, allow, deny) // 0 is itself
 	p = append(p, allow)
 	program := unix.SockFprog{Len: uint16(len(p)), Filter: &p[0]}
 	_, _, errno := unix.RawSyscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, 0, uintptr(unsafe.Pointer(&program)))

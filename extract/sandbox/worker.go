@@ -21,11 +21,11 @@ func IsWorker() bool {
 	return len(os.Args) == 2 && (os.Args[1] == workerArg || os.Args[1] == officeArg)
 }
 
-// Main is the child's side: it serves one file, or becomes LibreOffice, and ends the process. The parent's end of standard
-// input closes when the parent dies, and the child then ends too.
+// Main is the child's side: it serves one file, or becomes LibreOffice, and ends the process. When the parent dies, its end of
+// standard input closes, and a child that serves a file then ends too; LibreOffice is ended by the kernel.
 func Main() {
 	if os.Args[1] == officeArg {
-		fmt.Fprintln(os.Stderr, "office-worker:", becomeOffice(os.Stdin))
+		fmt.Fprintln(os.Stderr, officeArg+":", becomeOffice(os.Stdin))
 		os.Exit(1)
 	}
 	if err := serve(os.Stdin, os.Stdout); err != nil {
