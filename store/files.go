@@ -29,8 +29,12 @@ func OpenFiles(dir string) *Files { return &Files{dir: dir} }
 
 var fileName = regexp.MustCompile(`^[0-9a-f]{64}$`)
 
-// IsFileName reports whether name is one that Put gives.
-func IsFileName(name string) bool { return fileName.MatchString(name) }
+// FileOf returns the hash of the file that a name in the folder belongs to: its own, or that of the PDF made from it. ok is false
+// for any other name.
+func FileOf(name string) (hash string, ok bool) {
+	hash = strings.TrimSuffix(name, madeSuffix)
+	return hash, fileName.MatchString(hash)
+}
 
 // path returns where the file with the hash is kept, as aa/bb/HASH.
 func (f *Files) path(hash string) (string, error) {
@@ -108,7 +112,8 @@ func (t incomingFile) keep(path string) error {
 	return nil
 }
 
-// Sweep removes what Puts interrupted before the given time left, for a process that knows that no other has put files since.
+// Sweep removes what interrupted Puts left before the given time. Call it only from a process that knows that no other has put files
+// since.
 func (f *Files) Sweep(before time.Time) error {
 	entries, err := os.ReadDir(f.dir)
 	if errors.Is(err, os.ErrNotExist) {
@@ -190,7 +195,7 @@ func (f *Files) PutMade(hash, from string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if err := os.Rename(from, path+madeSuffix); err != nil {
+	if err := moveDurably(from, path+madeSuffix); err != nil {
 		return "", fmt.Errorf("keep what was made from file %s: %w", hash, engine.NoSpace(err))
 	}
 	// Erase removes the file first: either it sees what was made, or the file is gone here.
@@ -201,6 +206,21 @@ func (f *Files) PutMade(hash, from string) (string, error) {
 		return "", err
 	}
 	return path + madeSuffix, nil
+}
+
+// moveDurably renames a file, whose content is on disk before its new name is.
+func moveDurably(from, to string) error {
+	f, err := os.Open(from)
+	if err == nil {
+		err = errors.Join(f.Sync(), f.Close())
+	}
+	if err == nil {
+		err = os.Rename(from, to)
+	}
+	if err == nil {
+		err = syncFolder(filepath.Dir(to))
+	}
+	return err
 }
 
 // ctxReader ends with its context.

@@ -243,14 +243,15 @@ func (d *doctor) oddOriginals(ctx context.Context, o *instance.Instance, odd fun
 			return nil // it may be arriving, or is about to be swept
 		}
 		rel, _ := filepath.Rel(d.dir, path) // it is below it
-		if !store.IsFileName(e.Name()) {
+		of, ok := store.FileOf(e.Name())
+		if !ok {
 			odd(rel)
 			return nil
 		}
 		if d.o.quick || o.Config.Store.URL != "" {
 			return nil
 		}
-		needed, err := o.Store.Retention.OriginalNeeded(ctx, e.Name())
+		needed, err := o.Store.Retention.OriginalNeeded(ctx, of)
 		if err == nil && !needed {
 			odd(rel)
 		}
