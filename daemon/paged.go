@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -18,8 +17,6 @@ import (
 )
 
 const (
-	// pdfHead is how many bytes of a file are searched for the signature of PDF.
-	pdfHead = 1024
 	// longestMaking bounds how long LibreOffice works on one file: someone waits for the page.
 	longestMaking = 45 * time.Second
 	// deletedPoll is how often a file whose pages are being made is looked for: its deletion ends that.
@@ -35,8 +32,8 @@ func (o *originals) Paged(ctx context.Context, p site.Part) web.Pages {
 	if err != nil {
 		return web.PagesNone
 	}
-	switch head := headOf(path); {
-	case bytes.Contains(head, []byte("%PDF-")):
+	switch head := sandbox.Head(path); {
+	case sandbox.IsPDF(head):
 		return web.PagesShown
 	case !sandbox.Converts(p.Name) || !bytes.HasPrefix(head, []byte("PK\x03\x04")):
 		return web.PagesNone
@@ -53,27 +50,13 @@ func (o *originals) Paged(ctx context.Context, p site.Part) web.Pages {
 	return web.PagesUnconfined
 }
 
-// headOf returns the first bytes of a file; nil if it cannot be read.
-func headOf(path string) []byte {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil
-	}
-	defer func() { _ = f.Close() }() // only read
-	head, err := io.ReadAll(io.LimitReader(f, pdfHead))
-	if err != nil {
-		return nil
-	}
-	return head
-}
-
 // pdf returns where the pages of a file are: in the file itself, or in a PDF that is made of it the first time.
 func (o *originals) pdf(ctx context.Context, p site.Part) (string, error) {
 	path, err := o.files.Fetch(ctx, p.File)
 	if err != nil {
 		return "", err
 	}
-	if bytes.Contains(headOf(path), []byte("%PDF-")) {
+	if sandbox.IsPDF(sandbox.Head(path)) {
 		return path, nil
 	}
 	if made, err := o.files.Made(p.File); err == nil {
@@ -95,7 +78,9 @@ func (o *originals) pdf(ctx context.Context, p site.Part) (string, error) {
 	var bad *extract.Error
 	if errors.As(err, &bad) {
 		err = ofFile(err)
-		o.put("failed "+keyOf(p), err, 1<<10) // it would fail again
+		if bad.Code != extract.Timeout { // which a busy machine causes too
+			o.put("failed "+keyOf(p), err, 1<<10) // it would fail again
+		}
 	}
 	return made, err
 }

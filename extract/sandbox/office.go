@@ -174,7 +174,7 @@ func (f *Office) PDF(ctx context.Context, path, name, dir string) (string, error
 		return "", err
 	}
 	out := filepath.Join(dir, "out", "in.pdf")
-	if !end.state.Success() || !isPDF(out, f.o.MaxOutput) {
+	if !end.state.Success() || !madePDF(out, f.o.MaxOutput) {
 		late := timed.Err() != nil
 		return "", end.cause(late, Options{Wall: f.o.Wall, CPU: f.o.CPU, Memory: f.o.Memory},
 			fmt.Errorf("LibreOffice made no PDF (%v)", end.state))
@@ -211,18 +211,10 @@ func (f *Office) start(ctx context.Context, job officeJob) (ending, error) {
 	return end, nil
 }
 
-func isPDF(path string, most int64) bool {
+// madePDF reports whether there is a PDF at path of at most so many bytes, and not a link to one.
+func madePDF(path string, most int64) bool {
 	info, err := os.Lstat(path)
-	if err != nil || !info.Mode().IsRegular() || info.Size() > most {
-		return false
-	}
-	f, err := os.Open(path)
-	if err != nil {
-		return false
-	}
-	defer func() { _ = f.Close() }() // only read
-	head, err := io.ReadAll(io.LimitReader(f, pdfHead))
-	return err == nil && bytes.Contains(head, []byte("%PDF-"))
+	return err == nil && info.Mode().IsRegular() && info.Size() <= most && IsPDF(Head(path))
 }
 
 func copyFile(to, from string) (err error) {

@@ -275,8 +275,25 @@ func plainCause(err error) string {
 	return err.Error()
 }
 
-// pdfHead is how many bytes of a file are looked at for the signature of PDF, as in extract.Sniff.
-const pdfHead = 1024
+// headSize is how many bytes of a file are searched for the signature of PDF, as in extract.Sniff.
+const headSize = 1024
+
+// Head returns the first bytes of a file, which say what format it has; nil if it cannot be read.
+func Head(path string) []byte {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil
+	}
+	defer func() { _ = f.Close() }() // only read
+	head, err := io.ReadAll(io.LimitReader(f, headSize))
+	if err != nil {
+		return nil
+	}
+	return head
+}
+
+// IsPDF reports whether a file with this head is a PDF.
+func IsPDF(head []byte) bool { return bytes.Contains(head, []byte("%PDF-")) }
 
 // Stream extracts size bytes read from src under the given name. It reads no more than size, or twice
 // that where src is an io.Seeker: a file that turns out to hold a PDF is then read again by a child
@@ -308,13 +325,13 @@ func (r *Runner) extract(ctx context.Context, name string, src io.Reader, size i
 	if err != nil {
 		return nil, err
 	}
-	head := make([]byte, min(pdfHead, size))
+	head := make([]byte, min(headSize, size))
 	n, err := io.ReadFull(src, head)
 	if err != nil && err != io.ErrUnexpectedEOF && err != io.EOF {
 		return []Item{{Path: name, Err: (&extract.Error{Code: extract.Unreadable, Detail: plainCause(err)}).WithAdvice()}}, nil
 	}
 	k := light
-	if bytes.Contains(head[:n], []byte("%PDF-")) {
+	if IsPDF(head[:n]) {
 		k = withPDF
 	}
 	for again := false; ; again = true {
