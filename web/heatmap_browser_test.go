@@ -166,9 +166,9 @@ func TestTimelineOfOneDay(t *testing.T) {
 		time  seen
 	}{
 		{"one", []concordat.Date{"2026-05-31"}, 12, seen{Dots: 12, Names: 12, Plain: 6,
-			Said: []string{"All documents have the same date, so it does not show which came first."}}},
+			Said: []string{"All dated documents have the same date, so the date does not show which came first."}}},
 		{"call", []concordat.Date{"2026-05-31"}, 58, seen{Dots: 58, Plain: 29,
-			Said: []string{"All documents have the same date, so it does not show which came first."}}},
+			Said: []string{"All dated documents have the same date, so the date does not show which came first."}}},
 		{"two", []concordat.Date{"2026-05-30", "2026-05-31"}, 40, seen{Dots: 40, Arrows: 20}},
 		{"year", []concordat.Date{"2026", "2026-05-31", "2025-01", ""}, 8, seen{Dots: 6, Names: 4, Plain: 2,
 			Said: []string{"Documents without a date, not shown: 2"}}},

@@ -1,12 +1,14 @@
 package web
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"html/template"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -50,7 +52,8 @@ type layoutPage struct {
 	Runs     int
 	Original int      // pages of the original
 	Begins   string   // the run on which each passage begins, in the order of numbers; 0: none
-	Unplaced []string // numbers of passages of this file that are not marked
+	Unplaced []string // numbers of passages of this file that are not marked, or of all if it is not known which are of this file
+	Reason   string   // message key: why they are not
 	Problem  string   // message key: why no pages are shown; empty: they are
 	Missed   string   // the number of the passage that was looked for in vain
 
@@ -81,8 +84,8 @@ func (l *layoutPage) Address(n int) string {
 
 // mark is the address of a passage's mark.
 func (l *layoutPage) mark(p *checkPage, i int) string {
-	if l.begins[i] == 0 {
-		return l.address + "?passage=" + p.Report.Number(i) // of another file, or not to be found
+	if l.begins[i] == 0 { // of another file, or not to be found
+		return cmp.Or(p.originalLink(i), "/checks/"+url.PathEscape(string(p.ID))+"/passages/"+p.Report.Number(i))
 	}
 	return l.Address(l.begins[i]) + "#m" + p.Report.Number(i)
 }
@@ -107,7 +110,9 @@ func (w reportPages) layoutPage(rw http.ResponseWriter, r *http.Request, v *Visi
 		}
 	}
 	if err == nil {
-		noteOriginal(r.Context(), w, v, p.ID, piece)
+		if p.originals != nil {
+			noteOriginal(r.Context(), w, v, p.ID, piece)
+		}
 		if err = layOut(w, r, p, got, k); errors.Is(err, concordat.ErrInvalid) && !piece {
 			w.o.Logger.Warn("pages", "task", p.ID, "error", err)
 			p.Layout.Problem, err = "layout.failed", nil
@@ -182,6 +187,10 @@ func layOut(w reportPages, r *http.Request, p *checkPage, got *reading, k int) e
 		(l.Number-1)*leavesAtOnce+1, leavesAtOnce)
 	if err != nil {
 		return err
+	}
+	l.Reason = "layout.unplaced.why"
+	if own.Len() == 0 {
+		l.Reason, l.Unplaced = "layout.unplaced.file", slices.Clone(rep.Numbers)
 	}
 	l.Original, l.Runs = laid.Pages, (laid.Pages+leavesAtOnce-1)/leavesAtOnce
 	runs := make([]string, len(spans))

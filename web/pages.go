@@ -116,7 +116,7 @@ func stretches(parts []site.Part, rep *report.Report) []stretch {
 // text. ok is false if the file has no pages, or if it cannot be determined.
 func originalOf(parts []site.Part, rep *report.Report, passage concordat.Span) (file int, own concordat.Span, ok bool) {
 	for i, s := range stretches(parts, rep) {
-		if s.whole.Start <= passage.Start && passage.Start < max(s.whole.End, s.whole.Start+1) && s.whole.Len() > 0 {
+		if s.whole.Start <= passage.Start && passage.Start < s.whole.End {
 			return i, s.own, parts[i].File != ""
 		}
 	}
@@ -131,7 +131,7 @@ func (p *checkPage) originalLink(i int) string {
 	return "/checks/" + url.PathEscape(string(p.ID)) + "/pages?passage=" + p.Report.Number(i)
 }
 
-// ShownPassage is a program's request for a page with a passage marked.
+// shownPassage is a program's request for a page with a passage marked.
 type shownPassage struct {
 	File    site.Part
 	own     concordat.Span // of the report's text: the file's

@@ -157,11 +157,34 @@ func TestNoOffice(t *testing.T) {
 	essay := "/checks/" + string(d.await(t)["essay.odt"])
 	sue.wants(sue.get(essay, http.StatusOK), `<a href="`+essay+`/pages">As laid out</a>`)
 	page := sue.get(essay+"/pages", http.StatusOK)
-	sue.wants(page, "as soon as an administrator installs LibreOffice", "What was compared")
+	sue.wants(page, "ask an administrator to install LibreOffice", "What was compared")
 	if strings.Contains(page, "<figure") || strings.Contains(sue.get(essay+"/passages/1", http.StatusOK), "/pages?") {
 		t.Error("pages are shown, or a passage leads to them")
 	}
 	sue.get(essay+"/pages/1.png", http.StatusNotFound)
+	if audit := d.audited(t); strings.Contains(audit, "original_read") {
+		t.Errorf("without a page nobody reads an original: %s", audit)
+	}
+}
+
+// TestPagesOfSeveral: a passage of a file without pages leads to itself; if a section template divides the text, the pages say that
+// it is not known which passages are theirs.
+func TestPagesOfSeveral(t *testing.T) {
+	t.Parallel()
+	d := newTestSite(t, false)
+	sue := d.signedIn(t, "sue", store.RoleSubmitter)
+	fields := url.Values{"together": {"yes"}, "title": {"By files"}, "text": {"Annexes\n\n" + folios}}
+	sue.upload(http.StatusOK, fields, "essay.pdf", "%PDF-1.7 a page on which nothing stands that anybody else has said before.")
+	fields["template"], fields["title"] = []string{"thesis"}, []string{"By a template"}
+	sue.upload(http.StatusOK, fields, "essay.pdf", paged)
+	tasks := d.await(t)
+	own := "/checks/" + string(tasks["By files"])
+	page := sue.get(own+"/pages", http.StatusOK)
+	if !strings.Contains(page, `href="`+own+`/passages/1"`) || strings.Contains(page, "pages?passage=1") {
+		t.Error("a passage of the pasted text leads to pages that it has not")
+	}
+	page = sue.get("/checks/"+string(tasks["By a template"])+"/pages", http.StatusOK)
+	sue.wants(page, "<figure", "Passages that could not be placed on the pages: 2", "by a section template")
 }
 
 // TestOriginalOf: a passage is of the file below whose name it stands, whatever stands before it: members of an archive, a file of

@@ -231,9 +231,11 @@ func fill(w reportPages, r *http.Request, v *Visitor, p *checkPage, got *reading
 	}
 	p.Told = w.changed(r, v, p)
 	p.Numbers = strings.Join(got.Report.Numbers, " ")
+	var walk []string
 	for _, i := range walked(got.Report) {
-		p.Walk = strings.TrimSpace(p.Walk + " " + got.Report.Number(i))
+		walk = append(walk, got.Report.Number(i))
 	}
+	p.Walk = strings.Join(walk, " ")
 	p.Result, p.Flags, p.Map, p.Legend = got.view.Result(l), got.view.Flags(l), got.view.Map(l), got.view.Legend()
 	p.Short, p.Leads = got.view.Short(), got.view.Leads(l)
 	p.Coverage, p.Method = got.view.Coverage(), got.view.Method()

@@ -27,6 +27,7 @@ import (
 	"concordat/index"
 	"concordat/profile"
 	"concordat/report"
+	"concordat/segment"
 	"concordat/site"
 	"concordat/site/answer"
 	"concordat/site/ask"
@@ -174,7 +175,12 @@ func newTestSiteOf(t testing.TB, idle bool, change func(*web.Options)) *testSite
 			return []site.Item{{Submission: one}}, err
 		},
 		Options: func(_ context.Context, j site.Job) (site.CheckOptions, func(), error) {
-			return site.CheckOptions{Libraries: j.Libraries, Exclude: j.Exclude}, nil, nil
+			o := site.CheckOptions{Libraries: j.Libraries, Exclude: j.Exclude}
+			if j.Template == "thesis" {
+				o.Template = &segment.Template{Name: j.Template, Headings: []segment.Heading{{Section: "annexes",
+					Pattern: regexp.MustCompile("^Annexes$")}}}
+			}
+			return o, nil, nil
 		}})
 	batches := newBatches(t, s, db, files, q, dir)
 	unsignable, full := new(atomic.Bool), new(atomic.Bool)

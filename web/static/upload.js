@@ -150,11 +150,11 @@ for (const form of document.querySelectorAll("form[data-upload]")) {
 		for (const item of todo) await one(item, several);
 		busy = false;
 		button.disabled = false;
+		for (const item of items) item.remove.hidden = item.state === "accepted";
 		if ("stay" in words) {
 			dispatchEvent(new Event("changed")); // the page itself tells what becomes of them
 			for (const item of items) if (item.state === "accepted") item.row.remove();
 			items = items.filter((item) => item.state !== "accepted");
-			for (const item of items) item.remove.hidden = false;
 			box.hidden = items.length === 0;
 			again.hidden = !items.some((item) => item.state === "unsent");
 			return;
@@ -217,7 +217,7 @@ for (const form of document.querySelectorAll("form[data-upload]")) {
 	// are lost with the page, so that they cannot be sent again from there.
 	const kept = "refused " + form.action;
 	addEventListener("reloading", (event) => {
-		if (busy || items.some((item) => item.state === "waiting")) {
+		if (busy || items.some((item) => item.state === "waiting" || item.state === "unsent")) {
 			event.preventDefault();
 			return;
 		}
