@@ -76,7 +76,7 @@ func TestNeighbours(t *testing.T) {
 			c := exec.CommandContext(t.Context(), program, one.args...)
 			c.Dir = one.dir
 			c.Env = append(os.Environ(), "CONCORDAT_URL="+front.URL, "CONCORDAT_TOKEN=token-of-a-neighbour",
-				"CONCORDAT_READER=token-of-a-reader",
+				"CONCORDAT_READER=token-of-a-reader", "CONCORDAT_INSTALLED=yes",
 				"CONCORDAT_INBOX=token-of-an-inbox", "CONCORDAT_PORT="+port, "PYTHONDONTWRITEBYTECODE=1", "PYTHONPATH=.")
 			out, err := c.CombinedOutput()
 			t.Logf("%s", out)

@@ -107,7 +107,7 @@ class ConcordatCheck(Check):
         key = hashlib.sha256(
             "\0".join([str(record.id), file.key, str(file.file.checksum), *sorted(params.get("libraries", []))]).encode()
         ).hexdigest()
-        check = {"id": "", "share": None, "link": "", "error": ""}
+        check = {"id": "", "share": None, "partial": False, "link": "", "error": ""}
         try:
             with file.open_stream("rb") as stream:
                 check["id"] = client.submit(Path(file.key).name, stream, key, params.get("libraries", []))
@@ -127,6 +127,7 @@ class ConcordatCheck(Check):
             if state in ("done", "partial"):
                 share = now.get("coverage")
                 check["share"] = share if isinstance(share, (int, float)) else None
+                check["partial"] = state == "partial"
                 return
             if state == "failed":
                 check["error"] = str(now.get("cause") or "the check failed")
@@ -139,6 +140,7 @@ class ConcordatCheck(Check):
     def _words(name, check):
         if check["error"]:
             return f"{name}: not checked ({check['error']}). {check['link']}".strip()
-        if check["share"] is None:
-            return f"{name}: nothing could be compared. {check['link']}"
-        return f"{name}: {100 * check['share']:.1f} % of the text matches other documents. {check['link']}"
+        # Without a share, either nothing was measured or the site does not show shares to those who submit.
+        share = "no share is shown" if check["share"] is None else f"{100 * check['share']:.1f} % of the text matches other documents"
+        left = "; not everything was compared" if check["partial"] else ""
+        return f"{name}: {share}{left}. {check['link']}"

@@ -24,7 +24,7 @@ TEXT = b"The harbour pilot keeps a ledger of every tide and lantern that passes.
 class Site(BaseHTTPRequestHandler):
     """A site that does as told."""
 
-    calls, states, status = [], ["queued", "done"], 202
+    calls, states, status, share = [], ["queued", "done"], 202, 0.256
 
     def log_message(self, *args):
         """Say nothing."""
@@ -48,8 +48,8 @@ class Site(BaseHTTPRequestHandler):
         Site.calls.append((self.path,))
         state = Site.states.pop(0) if len(Site.states) > 1 else Site.states[0]
         value = {"id": "id1", "state": state}
-        if state == "done":
-            value["coverage"] = 0.256
+        if state in ("done", "partial") and Site.share is not None:
+            value["coverage"] = Site.share
         if state == "failed":
             value["cause"] = "encrypted"
         return self.answer(200, value)
@@ -77,7 +77,7 @@ class CheckTest(unittest.TestCase):
     def setUp(self):
         self.server = HTTPServer(("127.0.0.1", 0), Site)
         threading.Thread(target=self.server.serve_forever, daemon=True).start()
-        Site.calls, Site.states, Site.status = [], ["queued", "done"], 202
+        Site.calls, Site.states, Site.status, Site.share = [], ["queued", "done"], 202, 0.256
         self.url = f"http://127.0.0.1:{self.server.server_port}"
         app = Flask("test")
         Babel(app)
@@ -130,10 +130,24 @@ class CheckTest(unittest.TestCase):
         self.assertIn("encrypted", result.errors[0]["messages"][0])
         self.assertTrue(result.success)
 
-    def test_not_measured(self):
+    def test_partial(self):
+        """What was not compared is said beside the share."""
         Site.states = ["partial"]
-        result, _ = self.run_check(record(File("a.pdf", TEXT)), config())
-        self.assertIn("nothing could be compared", result.errors[0]["messages"][0])
+        result, state = self.run_check(record(File("a.pdf", TEXT)), config(threshold=1))
+        link = f"{self.url}/checks/id1"
+        self.assertEqual(
+            result.description, f"a.pdf: 25.6 % of the text matches other documents; not everything was compared. {link}"
+        )
+        self.assertTrue(state["checks"]["a.pdf"]["partial"])
+
+    def test_no_share(self):
+        """A site may keep the share from those who submit."""
+        Site.share = None
+        for given, words in (("done", "no share is shown"), ("partial", "no share is shown; not everything was compared")):
+            Site.states = [given]
+            result, _ = self.run_check(record(File("a.pdf", TEXT)), config())
+            self.assertEqual(result.errors[0]["messages"], [f"a.pdf: {words}. {self.url}/checks/id1"])
+            self.assertEqual(result.errors[0]["severity"], "info")
 
     def test_refused(self):
         """A token that may not submit is no fault of the record."""

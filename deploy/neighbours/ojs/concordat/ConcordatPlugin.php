@@ -90,15 +90,25 @@ class ConcordatPlugin extends GenericPlugin
         }
     }
 
-    /** Plans a check of the text of a submission. Whatever is wrong is shown in the queue, never to the author. */
+    /**
+     * Plans a check of the text of a submission. If one is under way, no other begins. Whatever is wrong is shown in the queue,
+     * never to the author.
+     */
     public function plan($submission): void
     {
-        $file = $this->text($submission);
-        $entry = new Entry($file ? (int) $file->getId() : 0);
-        if (!$file) {
-            $entry->state = 'failed';
-            $entry->cause = __('plugins.generic.concordat.notext');
+        $now = time();
+        $entry = $this->entry($submission);
+        if (!$entry?->open()) {
+            $file = $this->text($submission);
+            $entry = new Entry($file ? (int) $file->getId() : 0);
+            if (!$file) {
+                $entry->state = 'failed';
+                $entry->cause = __('plugins.generic.concordat.notext');
+            }
+        } elseif (!$entry->lost($now)) {
+            return;
         }
+        $entry->due = $now;
         $this->keep($submission, $entry);
         if ($entry->open()) {
             WorkJob::dispatch((int) $submission->getId());

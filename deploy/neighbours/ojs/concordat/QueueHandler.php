@@ -33,7 +33,8 @@ class QueueHandler extends Handler
         foreach ($this->submissions($request) as $submission) {
             if ($entry = $this->plugin->entry($submission)) {
                 $rows[] = ['id' => $submission->getId(), 'title' => (string) $submission->getCurrentPublication()?->getLocalizedTitle(),
-                    'state' => $entry->state, 'cause' => $entry->cause, 'tries' => $entry->tries,
+                    'state' => $entry->state, 'cause' => $entry->cause, 'tries' => $entry->tries, 'partial' => $entry->partial,
+                    'retry' => !$entry->open() || $entry->lost(time()),
                     'share' => $entry->share === null ? null : round(100 * $entry->share, 1),
                     'link' => $entry->check !== '' && $client ? $client->link($entry->check) : ''];
             }

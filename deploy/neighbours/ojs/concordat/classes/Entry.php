@@ -4,7 +4,7 @@
  * Entry is the check of one submission, as it is kept with the submission: a value with steps that talk to a Client. It knows
  * nothing of OJS.
  *
- * state: waiting (to be sent), sent (its check runs), done, failed.
+ * state: waiting (to be sent), sent (its check runs), done, failed. partial: the check compared only a part.
  */
 
 namespace APP\plugins\generic\concordat\classes;
@@ -16,6 +16,8 @@ class Entry
     /** Seconds between two looks at a check that runs, and the longest wait after failures. */
     private const LOOK = 30;
     private const LONGEST = 21600;
+    /** Seconds after which an entry whose next step was not taken has no job any more. */
+    private const LOST = 3600;
 
     public function __construct(
         public int $file,
@@ -25,7 +27,8 @@ class Entry
         public string $cause = '',
         public int $tries = 0,
         public int $due = 0,
-        public string $key = ''
+        public string $key = '',
+        public bool $partial = false
     ) {
         if ($this->key === '') {
             $this->key = bin2hex(random_bytes(16));
@@ -46,7 +49,8 @@ class Entry
             (string) ($v['cause'] ?? ''),
             (int) ($v['tries'] ?? 0),
             (int) ($v['due'] ?? 0),
-            (string) ($v['key'] ?? '')
+            (string) ($v['key'] ?? ''),
+            (bool) ($v['partial'] ?? false)
         );
     }
 
@@ -59,6 +63,12 @@ class Entry
     public function open(): bool
     {
         return $this->state === 'waiting' || $this->state === 'sent';
+    }
+
+    /** Reports whether nobody takes its next step, such as after the queue of OJS was emptied. */
+    public function lost(int $now): bool
+    {
+        return $this->open() && $this->due + self::LOST < $now;
     }
 
     /**
@@ -77,6 +87,7 @@ class Entry
             } else {
                 $c = $client->check($this->check);
                 if ($c['state'] === 'done' || $c['state'] === 'partial') {
+                    $this->partial = $c['state'] === 'partial';
                     $this->state = 'done';
                     $this->share = $c['share'];
                 } elseif ($c['state'] === 'failed') {
@@ -94,12 +105,5 @@ class Entry
             }
             $this->due = $now + max(min(30 * 3 ** ($this->tries - 1), self::LONGEST), min($f->after, self::LONGEST));
         }
-    }
-
-    /** Begins anew, with another check. */
-    public function retry(): void
-    {
-        [$this->state, $this->check, $this->share, $this->cause, $this->tries, $this->due] = ['waiting', '', null, '', 0, 0];
-        $this->key = bin2hex(random_bytes(16));
     }
 }

@@ -12,9 +12,9 @@
 			{foreach from=$rows item=row}
 				<tr>
 					<td>{$row.id|escape}</td><td>{$row.title|strip_unsafe_html}</td>
-					<td>{translate key="plugins.generic.concordat.state."|cat:$row.state} {$row.cause|escape}</td>
+					<td>{translate key="plugins.generic.concordat.state."|cat:$row.state} {if $row.partial}{translate key="plugins.generic.concordat.partial"}{/if} {$row.cause|escape}</td>
 					<td>{if $row.link}<a href="{$row.link|escape}" target="_blank" rel="noopener noreferrer">{if $row.share !== null}{$row.share|escape} %{else}{translate key="plugins.generic.concordat.open"}{/if}</a>{/if}</td>
-					<td><form method="post" action="{url page="concordat" op="retry"}">{csrf}<input type="hidden" name="submissionId" value="{$row.id|escape}"><button class="pkpButton">{translate key="plugins.generic.concordat.retry"}</button></form></td>
+					<td>{if $row.retry}<form method="post" action="{url page="concordat" op="retry"}">{csrf}<input type="hidden" name="submissionId" value="{$row.id|escape}"><button class="pkpButton">{translate key="plugins.generic.concordat.retry"}</button></form>{/if}</td>
 				</tr>
 			{/foreach}
 			</tbody>
