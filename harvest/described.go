@@ -10,34 +10,66 @@ import (
 	"strings"
 
 	"concordat"
+	"concordat/harvest/fetch"
 	"concordat/harvest/landing"
 	"concordat/harvest/oai"
 	"concordat/harvest/xmltree"
 )
 
-// described reads metadata of the work from an address that a page or a list names for it (describedby), in any of the formats of
-// OAI-PMH. Formats that are not XML are left out: repositories offer several. Only what the record does not say itself is taken.
+// errTooManyMeta is recorded with metadata that is left out.
+var errTooManyMeta = fmt.Errorf("not read: at most %d descriptions of a work are", maxSets)
+
+// describedBy reads the metadata of the work that a page or a list names (describedby), each address once. Links to formats other
+// than XML are left out: repositories offer several.
+func (g *gathering) describedBy(ctx context.Context, links []landing.Link) error {
+	var read []string
+	for _, l := range links {
+		switch {
+		case l.Type != "" && !isXML(l.Type), slices.Contains(read, l.URL):
+			continue
+		case len(read) >= maxSets:
+			g.fault(l.URL, errTooManyMeta)
+			continue
+		}
+		read = append(read, l.URL)
+		if err := g.described(ctx, l.URL); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func isXML(media string) bool {
+	return (strings.HasSuffix(media, "/xml") || strings.HasSuffix(media, "+xml")) && media != "application/xhtml+xml"
+}
+
+// described reads metadata in any of the formats of OAI-PMH. Only what the record does not say itself is taken. Metadata that may
+// come later holds the text back: it may state an embargo.
 func (g *gathering) described(ctx context.Context, at string) error {
-	faults, passing, closed, broken := len(g.faults), g.passing, g.closed, g.broken
+	passing, closed, broken := g.passing, g.closed, g.broken
+	g.passing = false
 	r, err := g.open(ctx, at, "application/xml, text/xml")
 	if err != nil {
 		return err
 	}
-	if r == nil { // the text may come all the same
-		g.passing, g.closed, g.broken = passing, closed, broken
+	g.held = g.held || g.passing
+	g.passing, g.closed, g.broken = g.passing || passing, closed, broken
+	if r == nil {
 		return nil
 	}
-	if !strings.HasSuffix(r.Type, "/xml") && !strings.HasSuffix(r.Type, "+xml") || isPage(r) {
-		g.faults = g.faults[:faults]
+	if !isXML(r.Type) {
 		return r.Body.Close()
 	}
 	b, err := io.ReadAll(io.LimitReader(r.Body, maxMeta+1))
 	err = errors.Join(err, r.Body.Close())
-	if err == nil && len(b) > maxMeta {
-		err = fmt.Errorf("more than %d bytes", maxMeta)
-	}
 	if ctx.Err() != nil {
 		return ctx.Err()
+	}
+	switch {
+	case err != nil && !errors.Is(err, fetch.ErrLarge): // the connection broke
+		g.held, g.passing = true, true
+	case err == nil && len(b) > maxMeta:
+		err = fmt.Errorf("more than %d bytes", maxMeta)
 	}
 	var tree *xmltree.Node
 	if err == nil {

@@ -602,6 +602,102 @@ func TestDescribedBy(t *testing.T) {
 	p.want(map[string]store.HarvestRecordState{page: k, held: k, plain: k, broken: k}, broken, held, page, plain)
 }
 
+// TestDescribedLater: while metadata that a page or a list names does not come, the text does not either, because an embargo may
+// be stated there alone; metadata that is refused for good holds nothing back.
+func TestDescribedLater(t *testing.T) {
+	repo, p := newRepository(t), newPlace(t)
+	fails := http.StatusBadGateway
+	repo.files["/held.xml"] = func(rw http.ResponseWriter, _ *http.Request) {
+		if fails != 0 {
+			rw.WriteHeader(fails)
+			return
+		}
+		rw.Header().Set("Content-Type", "application/xml")
+		_, _ = io.WriteString(rw, dc(el("rights", "info:eu-repo/semantics/embargoedAccess"),
+			el("date", "info:eu-repo/date/embargoEnd/2027-01-01")))
+	}
+	repo.files["/broken.xml"] = func(rw http.ResponseWriter, _ *http.Request) {
+		rw.Header().Set("Content-Type", "application/xml")
+		rw.Header().Set("Content-Length", "100")
+		_, _ = io.WriteString(rw, "<dc>")
+	}
+	repo.files["/item"] = func(rw http.ResponseWriter, _ *http.Request) {
+		rw.Header().Set("Content-Type", "text/html")
+		rw.Header()["Link"] = []string{`</text.txt>; rel="item"; type="text/plain"`, `</held.xml>; rel="describedby"; type="application/xml"`}
+	}
+	repo.text("/text.txt", "the text")
+	listed, cut := repo.text("/listed.txt", "listed"), repo.text("/cut.txt", "cut short")
+	repo.files["/all.xml"] = func(rw http.ResponseWriter, _ *http.Request) {
+		_, _ = fmt.Fprintf(rw, `<urlset xmlns:rs="http://www.openarchives.org/rs/terms/"><rs:md capability="resourcelist"/><url><loc>/item</loc></url>
+			<url><loc>/listed.txt</loc><rs:ln rel="describedby" href="/held.xml"/></url>
+			<url><loc>/cut.txt</loc><rs:ln rel="describedby" href="/broken.xml"/></url></urlset>`)
+	}
+	item := repo.URL + "/item"
+	p.add(harvest.Spec{URL: repo.URL + "/all.xml", Kind: harvest.KindSync})
+	p.run()
+	f := store.RecordFailed
+	p.want(map[string]store.HarvestRecordState{item: f, listed: f, cut: f})
+	for id, r := range p.records() {
+		if r.Due.IsZero() || r.Tries != 1 || !strings.Contains(r.Detail, ".xml") {
+			t.Errorf("%s: %+v", id, r)
+		}
+	}
+	fails = 0
+	repo.files["/broken.xml"] = func(rw http.ResponseWriter, _ *http.Request) { rw.WriteHeader(http.StatusForbidden) }
+	p.now = p.now.Add(2 * time.Hour)
+	p.run()
+	p.want(map[string]store.HarvestRecordState{item: store.RecordEmbargoed, listed: store.RecordEmbargoed, cut: store.RecordKept}, cut)
+}
+
+// TestDescribedInManyFormats: metadata in other formats takes no place of that in XML, and what is left out is named.
+func TestDescribedInManyFormats(t *testing.T) {
+	repo, p := newRepository(t), newPlace(t)
+	formats := []string{"application/json", "text/turtle", "application/ld+json; profile=x", "application/xhtml+xml", "application/xml"}
+	var links []string
+	var inList strings.Builder
+	for n, media := range formats {
+		path := fmt.Sprintf("/meta/%d", n)
+		links = append(links, fmt.Sprintf(`<%s>; rel="describedby"; type="%s"`, path, media))
+		fmt.Fprintf(&inList, `<rs:ln rel="describedby" href="%s" type="%s"/>`, path, media)
+		repo.files[path] = func(rw http.ResponseWriter, _ *http.Request) {
+			if media != "application/xml" {
+				t.Errorf("%s was read", media)
+			}
+			rw.Header().Set("Content-Type", media)
+			_, _ = io.WriteString(rw, dc(el("rights", "info:eu-repo/semantics/closedAccess")))
+		}
+	}
+	var many []string
+	for n := range 5 {
+		path := fmt.Sprintf("/many/%d.xml", n)
+		many = append(many, fmt.Sprintf(`<%s>; rel="describedby"`, path), fmt.Sprintf(`<%s>; rel="describedby"; type="text/xml"`, path))
+		repo.files[path] = func(rw http.ResponseWriter, _ *http.Request) {
+			rw.Header().Set("Content-Type", "text/xml")
+			_, _ = io.WriteString(rw, dc(el("title", "Described")))
+		}
+	}
+	page := func(path string, links []string) string {
+		repo.files[path] = func(rw http.ResponseWriter, _ *http.Request) {
+			rw.Header().Set("Content-Type", "text/html")
+			rw.Header()["Link"] = append(links, `</text.txt>; rel="item"; type="text/plain"`)
+		}
+		return repo.URL + path
+	}
+	repo.text("/text.txt", "the text")
+	one, several, listed := page("/one", links), page("/several", many), repo.text("/listed.txt", "listed")
+	repo.files["/all.xml"] = func(rw http.ResponseWriter, _ *http.Request) {
+		_, _ = fmt.Fprintf(rw, `<urlset xmlns:rs="http://www.openarchives.org/rs/terms/"><rs:md capability="resourcelist"/><url><loc>/one</loc></url>
+			<url><loc>/several</loc></url><url><loc>/listed.txt</loc>%s</url></urlset>`, inList.String())
+	}
+	p.add(harvest.Spec{URL: repo.URL + "/all.xml", Kind: harvest.KindSync})
+	p.run()
+	p.want(map[string]store.HarvestRecordState{one: store.RecordClosed, listed: store.RecordClosed, several: store.RecordKept}, several)
+	if d := p.records()[several].Detail; !strings.Contains(d, "/many/3.xml: not read") || !strings.Contains(d, "/many/4.xml: not read") ||
+		strings.Contains(d, "/many/2.xml") {
+		t.Errorf("said %q", d)
+	}
+}
+
 // TestEmbargo: a text under embargo comes in on its day and not before; one whose embargo is over comes at once; one that is put
 // under embargo later leaves.
 func TestEmbargo(t *testing.T) {

@@ -228,8 +228,8 @@ func describeEntry(e sitemap.Entry) oai.Description {
 	if err != nil {
 		return d
 	}
-	if e.Meta != "" {
-		d.Files = append(d.Files, store.HarvestFile{URL: e.Meta, Meta: true})
+	for _, l := range e.Meta {
+		d.Files = append(d.Files, store.HarvestFile{URL: l.URL, Type: l.Type, Meta: true})
 	}
 	switch {
 	case oai.IsText(e.Type, u.Path):

@@ -35,7 +35,7 @@ const (
 	maxTexts  = 10              // files of one record
 	maxTries  = 5               // at a record whose text does not come
 	maxHTML   = 4 << 20
-	maxSets   = 3 // link sets of a page, and descriptions
+	maxSets   = 3 // link sets of a page, and descriptions of a work
 	maxMeta   = 4 << 20
 	maxDetail = 500
 )
@@ -190,16 +190,18 @@ func (x *run) obtain(ctx context.Context, r store.HarvestRecord) (fetched, error
 	f := fetched{record: r}
 	f.record.Due, f.record.Changed = time.Time{}, x.o.Now()
 	g := &gathering{run: x, id: concordat.DocumentID(cleanID(r.ID))}
+	var about []landing.Link
 	for _, at := range r.Files {
 		if at.Meta {
-			if err := g.described(ctx, at.URL); err != nil {
-				return f, err
-			}
+			about = append(about, landing.Link{URL: at.URL, Type: at.Type})
 		}
+	}
+	if err := g.describedBy(ctx, about); err != nil {
+		return f, err
 	}
 	for _, direct := range []bool{true, false} {
 		for _, at := range r.Files {
-			if at.Meta || g.access != oai.Open || at.Page == direct || !direct && len(g.docs) > 0 {
+			if at.Meta || g.closedOrHeld() || at.Page == direct || !direct && len(g.docs) > 0 {
 				continue
 			}
 			if len(g.docs) >= maxTexts {
@@ -213,6 +215,9 @@ func (x *run) obtain(ctx context.Context, r store.HarvestRecord) (fetched, error
 				break
 			}
 		}
+	}
+	if g.held {
+		g.docs = nil // whatever came before the metadata that did not
 	}
 	f.docs = g.docs
 	f.record.Work = filled(r.Work, g.work)
@@ -272,7 +277,11 @@ type gathering struct {
 	closed  bool // the source refuses
 	passing bool // trying again may help
 	broken  bool // a text arrived that cannot be read
+	held    bool // metadata did not come, and trying again may help: until then, no text is taken
 }
+
+// closedOrHeld reports whether no more texts are to be read.
+func (g *gathering) closedOrHeld() bool { return g.access != oai.Open || g.held }
 
 func (g *gathering) detail() string {
 	all := strings.Join(g.faults, "; ")
@@ -288,6 +297,9 @@ func (g *gathering) fault(at string, err error) {
 
 // errTooMany is recorded with files that are left out.
 var errTooMany = fmt.Errorf("not read: a record has at most %d texts", maxTexts)
+
+// errTooManySets is recorded with link sets that are left out.
+var errTooManySets = fmt.Errorf("not read: at most %d link sets of a page are", maxSets)
 
 // file accepts a text, or looks for it on a page.
 func (g *gathering) file(ctx context.Context, at store.HarvestFile) error {
@@ -387,7 +399,11 @@ func (g *gathering) page(ctx context.Context, r *fetch.Response) error {
 	if err := r.Body.Close(); err != nil {
 		g.fault(r.URL.String(), err)
 	}
-	for _, set := range found.Sets[:min(len(found.Sets), maxSets)] {
+	for i, set := range found.Sets {
+		if i >= maxSets {
+			g.fault(set.URL, errTooManySets)
+			continue
+		}
 		s, err := g.open(ctx, set.URL, "application/linkset+json, application/linkset")
 		if s == nil {
 			if err != nil {
@@ -404,13 +420,8 @@ func (g *gathering) page(ctx context.Context, r *fetch.Response) error {
 			append(found.License, more.License...)
 	}
 	g.cited(found)
-	for _, l := range found.Meta[:min(len(found.Meta), maxSets)] {
-		if err := g.described(ctx, l.URL); err != nil {
-			return err
-		}
-	}
-	if g.access != oai.Open {
-		return nil
+	if err := g.describedBy(ctx, found.Meta); err != nil || g.closedOrHeld() {
+		return err
 	}
 	items := TextLinks(found)
 	for i, l := range items {

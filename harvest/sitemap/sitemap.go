@@ -1,7 +1,6 @@
 package sitemap
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"net/url"
@@ -29,11 +28,20 @@ type Entry struct {
 	Hash       string // such as sha-256:…
 	Canonical  string // address that names the resource
 	Describes  string // the resource that this one is metadata of
-	Meta       string // metadata of the resource (describedby)
+	Meta       []Link // metadata of the resource (describedby), at most maxMeta
+}
+
+// Link leads to another resource.
+type Link struct {
+	URL  string
+	Type string // media type without parameters, in lower case; empty: unknown
 }
 
 // maxEntries is the maximum number of entries in a sitemap.
 const maxEntries = 50_000
+
+// maxMeta bounds the links of an entry to metadata.
+const maxMeta = 50
 
 var errNone = errors.New("it is not a sitemap")
 
@@ -82,7 +90,9 @@ func entryOf(base *url.URL, n *xmltree.Node) Entry {
 			case "describes":
 				e.Describes = at
 			case "describedby":
-				e.Meta = cmp.Or(e.Meta, at)
+				if media, _, _ := strings.Cut(k.Attr("type"), ";"); at != "" && len(e.Meta) < maxMeta {
+					e.Meta = append(e.Meta, Link{at, strings.ToLower(strings.TrimSpace(media))})
+				}
 			}
 		}
 	}

@@ -2,6 +2,7 @@ package sitemap_test
 
 import (
 	"net/url"
+	"slices"
 	"testing"
 
 	"concordat/harvest/sitemap"
@@ -19,7 +20,7 @@ func TestRead(t *testing.T) {
   <rs:ln rel="up" href="https://example.com/dataset1/capabilitylist.xml"/>
   <rs:md capability="changelist" from="2013-01-03T00:00:00Z"/>
   <url><loc>https://example.com/res1.html</loc><lastmod>2013-01-03T11:00:00Z</lastmod><rs:md change="created" datetime="2013-01-03T11:00:00Z"/></url>
-  <url><loc>/res2.pdf</loc><rs:md change="deleted" datetime="2013-01-03T13:00:00Z" hash="md5:1" type="application/pdf"/><rs:ln rel="describes" href="/res2.xml"/></url>
+  <url><loc>/res2.pdf</loc><rs:md change="deleted" datetime="2013-01-03T13:00:00Z" hash="md5:1" type="application/pdf"/><rs:ln rel="describes" href="/res2.xml"/><rs:ln rel="describedby" href="/res2.json" type="Application/JSON; charset=utf-8"/><rs:ln rel="describedby" href="mailto:a@example.com"/><rs:ln rel="describedby" href="/res2.mods"/></url>
   <url><loc>mailto:a@example.com</loc></url>
 </urlset>`), ""))
 	if err != nil {
@@ -30,7 +31,9 @@ func TestRead(t *testing.T) {
 	}
 	if e := l.Entries[1]; e.URL != "https://example.com/res2.pdf" || e.Change != "deleted" || e.Type != "application/pdf" ||
 		e.Hash != "md5:1" ||
-		e.Describes != "https://example.com/res2.xml" || e.Modified != "2013-01-03T13:00:00Z" {
+		e.Describes != "https://example.com/res2.xml" || !slices.Equal(e.Meta, []sitemap.Link{
+		{URL: "https://example.com/res2.json", Type: "application/json"}, {URL: "https://example.com/res2.mods"}}) ||
+		e.Modified != "2013-01-03T13:00:00Z" {
 		t.Errorf("got %+v", e)
 	}
 	for at, want := range map[string]bool{"2013-01-03T12:00:00Z": true, "2013-01-03T13:00:00Z": true, "2013-01-03T13:00:01Z": false,
