@@ -297,12 +297,13 @@ func (db *Notifications) ReplayReplies(ctx context.Context, id string, until tim
 	return n, db.fail(err, "replay answers to notification %s", id)
 }
 
-// ForgetNotifications deletes notifications that came before an instant and have ended, with their answers, and returns how
-// many.
+// ForgetNotifications deletes notifications that came before an instant, with their answers, and returns how many: those that
+// have ended and whose answers have too, and all of accounts that are disabled, which nothing would end.
 func (db *Notifications) ForgetNotifications(ctx context.Context, before time.Time) (n int64, err error) {
 	err = db.write(ctx, func(c engine.Conn) error {
-		n, err = c.Exec(ctx, `DELETE FROM notification WHERE made < ? AND state NOT IN (?, ?)`, stamp(before), NotificationFetching,
-			NotificationChecking)
+		n, err = c.Exec(ctx, `DELETE FROM notification WHERE made < ? AND (account NOT IN `+ableAccounts+` OR state NOT IN (?, ?)
+			AND NOT EXISTS (SELECT 1 FROM notification_answer r WHERE r.notification = notification.id AND r.state = ?))`, stamp(before),
+			NotificationFetching, NotificationChecking, DeliveryPending)
 		return err
 	})
 	return n, db.fail(err, "forget notifications")

@@ -1,6 +1,7 @@
 package store_test
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -123,4 +124,46 @@ func testReplies(t *testing.T, p place) {
 	if k, err := in.ForgetNotifications(ctx, start.Add(time.Minute)); k != 1 || err != nil {
 		t.Errorf("%d were forgotten, %v", k, err)
 	}
+}
+
+// testForgottenNotifications: those that have ended go after a time once their answers have ended too; those of accounts that are
+// disabled go in any state, because nothing ends them.
+func testForgottenNotifications(t *testing.T, p place) {
+	db, c := openPlace(t, p)
+	ctx, in := t.Context(), db.Notifications
+	for _, name := range []string{"ada", "eve"} {
+		must(t, db.People.CreateAccount(ctx, store.Account{Name: name, Role: store.RoleOfficer, Created: start}))
+	}
+	take := func(account, activity string, state store.NotificationState, answers ...store.NotificationAnswer) {
+		n := notification(account, activity)
+		n.State = state
+		_, _, err := in.TakeNotification(ctx, n, answers...)
+		must(t, err)
+	}
+	take("ada", "open", store.NotificationFetching)
+	take("ada", "noted", store.NotificationNoted)
+	take("ada", "answering", store.NotificationRefused, reply("a"))
+	take("eve", "open", store.NotificationFetching)
+	take("eve", "checking", store.NotificationChecking, reply("b"))
+	must(t, db.People.UpdateAccount(ctx, store.Account{Name: "eve", Role: store.RoleOfficer, Disabled: true}))
+	c.move(time.Minute)
+	forget := func(want int64, left ...string) {
+		t.Helper()
+		n, err := in.ForgetNotifications(ctx, start.Add(time.Second))
+		must(t, err)
+		all, err := in.ListNotifications(ctx, "", 0, 0)
+		must(t, err)
+		var ids []string
+		for _, n := range all {
+			ids = append(ids, n.ID)
+		}
+		if n != want || !slices.Equal(ids, left) {
+			t.Errorf("%d were forgotten, left %v, want %d, %v", n, ids, want, left)
+		}
+	}
+	forget(3, "ada-answering", "ada-open")
+	c.move(2 * time.Hour) // the time of the answer is over
+	_, _, err := in.ClaimReply(ctx, time.Minute)
+	wantErr(t, err, concordat.ErrNotFound)
+	forget(1, "ada-open")
 }

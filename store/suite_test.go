@@ -115,7 +115,7 @@ func runSuite(t *testing.T, newPlace func(t *testing.T) place) {
 		{"LTIAssets", testLTIAssets},
 		{"Cases", testCases}, {"CasesBound", testCasesBound},
 		{"HarvestSources", testHarvestSources}, {"HarvestRecords", testHarvestRecords}, {"Works", testWorks},
-		{"Notifications", testNotifications}, {"Replies", testReplies},
+		{"Notifications", testNotifications}, {"Replies", testReplies}, {"ForgottenNotifications", testForgottenNotifications},
 		{"Keystore", testKeystore},
 		{"LeaderTasks", testLeaderTasks},
 		{"Taken", testTaken},

@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -56,6 +57,14 @@ func newRepository(t *testing.T) *repository {
 		case "/paper/1/text.txt":
 			rw.Header().Set("Content-Type", "text/plain")
 			_, _ = io.WriteString(rw, folios)
+		case "/bitstreams/7/content": // as repositories serve what they hold
+			rw.Header().Set("Content-Type", "application/octet-stream")
+			_, _ = io.WriteString(rw, folios)
+		case "/picture":
+			rw.Header().Set("Content-Type", "image/png")
+			_, _ = io.WriteString(rw, "x")
+		case "/down.txt":
+			rw.WriteHeader(http.StatusInternalServerError)
 		case "/large.txt":
 			rw.Header().Set("Content-Type", "text/plain")
 			_, _ = rw.Write(make([]byte, 1<<20+1))
@@ -172,11 +181,14 @@ func (p *program) notify(a any, want int, change ...func(*http.Request)) string 
 }
 
 // newInboxSite makes a site that a repository may notify.
-func newInboxSite(t *testing.T, idle bool) (*testSite, *repository, *person, *program) {
+func newInboxSite(t *testing.T, idle bool, change ...func(*web.Options)) (*testSite, *repository, *person, *program) {
 	t.Helper()
 	d := newTestSiteOf(t, idle, func(o *web.Options) {
 		o.Base = siteBase
 		o.Harvest = fetch.New(fetch.Options{Agent: "concordat/test", Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}})
+		for _, c := range change {
+			c(o)
+		}
 	})
 	r := newRepository(t)
 	eve := d.signedIn(t, "eve", store.RoleSubmitter)
@@ -338,8 +350,16 @@ func TestInboxRefuses(t *testing.T) {
 		"private":  {object("http://169.254.169.254/latest", ""), "[TentativeAccept Reject]", "not public"},
 		"indirect": {object(r.URL+"/paper/2", ""), "[TentativeAccept Reject]", "not public"},
 		"large":    {object(r.URL+"/paper/9", r.URL+"/large.txt"), "[TentativeAccept Reject]", ""},
-		"blank":    {object(r.URL+"/paper/9", r.URL+"/blank.txt"), "[TentativeAccept Accept Announce ReviewAction]", ""},
-		"no text":  {object("urn:isbn:1", ""), "[Flag UnprocessableNotification]", "neither a text"},
+		"stated":   {object(r.URL+"/paper/9", r.URL+"/bitstreams/7/content"), "[TentativeAccept Accept Announce ReviewAction]", ""},
+		"unstated": {object(r.URL+"/bitstreams/7/content", ""), "[TentativeAccept Reject]", "not read as a text: application/octet-stream"},
+		"several": {func(a map[string]any) {
+			o := map[string]any{"id": r.URL + "/nowhere", "type": "Page"}
+			o["ietf:item"] = []any{map[string]any{"id": r.URL + "/picture"}, r.URL + "/gone.pdf"}
+			a["object"] = o
+		}, "[TentativeAccept Reject]", r.URL + "/picture is not read as a text: image/png. " + r.URL + "/gone.pdf cannot be read: the answer was 404 Not Found. " +
+			r.URL + "/nowhere cannot be read: the answer was 404 Not Found."},
+		"blank":   {object(r.URL+"/paper/9", r.URL+"/blank.txt"), "[TentativeAccept Accept Announce ReviewAction]", ""},
+		"no text": {object("urn:isbn:1", ""), "[Flag UnprocessableNotification]", "neither a text"},
 		"announce": {func(a map[string]any) { a["type"] = []string{"Announce", "coar-notify:ReviewAction"} },
 			"[Flag UnprocessableNotification]", "takes requests"},
 		"ingest": {func(a map[string]any) { a["type"] = []string{"Offer", "coar-notify:IngestAction"} },
@@ -436,14 +456,70 @@ func TestInboxUndo(t *testing.T) {
 	if tasks, err := d.store.Checks.Tasks(t.Context(), 0, 0); err != nil || len(tasks) > 0 {
 		t.Errorf("checks: %+v, %v", tasks, err)
 	}
+	prog.notify(undo("urn:uuid:2b", "urn:uuid:1"), http.StatusCreated) // once more is no fault
+	if d.settle(t); len(r.answers()) > 0 {
+		t.Error("a second withdrawal is answered")
+	}
 	prog.notify(r.offer("urn:uuid:3"), http.StatusCreated)
 	d.settle(t)
 	prog.notify(undo("urn:uuid:4", "urn:uuid:3"), http.StatusCreated)
 	d.settle(t)
-	if got := types(r.answers()); len(got) != 4 || got[3] != "Flag UnprocessableNotification" {
+	got := r.answers()
+	if s := types(got); len(s) != 4 || s[3] != "Flag UnprocessableNotification" ||
+		got[3]["summary"] != "The request has ended and can no longer be withdrawn." {
 		t.Errorf("answers: %v", got)
 	}
 	validate(t, r.raw)
+}
+
+// TestInboxUndoAgain: a check that could not be stopped when its request was withdrawn is stopped when the withdrawal comes again.
+func TestInboxUndoAgain(t *testing.T) {
+	t.Parallel()
+	d, r, _, prog := newInboxSite(t, true)
+	prog.notify(r.offer("urn:uuid:1"), http.StatusCreated)
+	d.inbox.Step(t.Context())
+	tasks, err := d.store.Checks.Tasks(t.Context(), 0, 0)
+	if err != nil || len(tasks) != 1 {
+		t.Fatalf("got %+v, %v", tasks, err)
+	}
+	undo := r.offer("urn:uuid:2", func(a map[string]any) { a["type"], a["object"] = "Undo", "urn:uuid:1" })
+	d.sql(t, `ALTER TABLE task RENAME TO away`)
+	prog.notify(undo, http.StatusInternalServerError)
+	d.sql(t, `ALTER TABLE away RENAME TO task`)
+	if n, err := d.store.Notifications.NotificationOf(t.Context(), "eve", "urn:uuid:1"); err != nil || n.State != store.NotificationWithdrawn {
+		t.Fatalf("got %+v, %v", n, err)
+	}
+	prog.notify(undo, http.StatusCreated)
+	if got, err := d.store.Checks.Task(t.Context(), tasks[0].ID); err != nil || got.Cause.Code != store.CauseCancelled {
+		t.Errorf("got %+v, %v", got, err)
+	}
+}
+
+// TestInboxPages: the page of the inbox leads to earlier notifications.
+func TestInboxPages(t *testing.T) {
+	t.Parallel()
+	d := newTestSite(t, true)
+	ada := d.signedIn(t, "ada", store.RoleAdministrator)
+	for i := range 101 {
+		n := store.Notification{ID: fmt.Sprint("n", i), Account: "ada", Activity: fmt.Sprint("urn:uuid:", i), Kind: "Announce",
+			Object: fmt.Sprintf("https://repository.example.edu/items/%d", 1000+i), Body: []byte(`{}`), State: store.NotificationNoted,
+			Made: time.Now()}
+		if _, _, err := d.store.Notifications.TakeNotification(t.Context(), n); err != nil {
+			t.Fatal(err)
+		}
+	}
+	first := ada.get("/admin/inbox", http.StatusOK)
+	if n := strings.Count(first, "/items/1"); n != 100 || strings.Contains(first, "/items/1000") {
+		t.Errorf("%d on the first page", n)
+	}
+	at := regexp.MustCompile(`rel="next" href="([^"]+)"`).FindStringSubmatch(first)
+	if at == nil {
+		t.Fatalf("no way to earlier ones:\n%s", first)
+	}
+	if second := ada.get(at[1], http.StatusOK); strings.Count(second, "/items/1") != 1 || !strings.Contains(second, "/items/1000") ||
+		strings.Contains(second, `rel="next"`) {
+		t.Errorf("the second page:\n%s", second)
+	}
 }
 
 // TestInboxAnswersAgain: an answer that does not arrive is sent again, in order, then given up, seen on a page and sent once more.
@@ -481,6 +557,34 @@ func TestInboxAnswersAgain(t *testing.T) {
 		t.Errorf("answers: %s", got)
 	}
 	d.signedIn(t, "una", store.RoleAuditor).get("/admin/inbox", http.StatusOK)
+}
+
+// TestInboxGivesUp: a request that is tried in vain for long is refused with the kind of the reason, and no more of it.
+func TestInboxGivesUp(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		text  string
+		bytes int64 // quota of the account
+		full  bool  // the disk is
+		want  string
+	}{
+		"text":  {"/down.txt", 0, false, "The text could not be fetched."},
+		"quota": {"/paper/1/text.txt", 10, false, "The account has reached its quota."},
+		"disk":  {"/paper/1/text.txt", 0, true, "The request could not be completed."},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			d, r, _, prog := newInboxSite(t, true, func(o *web.Options) { o.Policy.Accounts.Quota.Bytes = c.bytes })
+			d.full.Store(c.full)
+			prog.notify(r.offer("urn:uuid:1", object(r.URL+"/paper/9", r.URL+c.text)), http.StatusCreated)
+			d.sql(t, `UPDATE notification SET attempts = 11`)
+			d.inbox.Step(t.Context())
+			got := r.answers()
+			if s := fmt.Sprint(types(got)); s != "[TentativeAccept Reject]" || got[1]["summary"] != c.want {
+				t.Errorf("%s: %v", s, got)
+			}
+		})
+	}
 }
 
 // TestInboxCheckFails: a check that comes to nothing is a refusal, with the reason; while the account is disabled, nothing is sent.

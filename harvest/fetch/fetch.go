@@ -234,23 +234,28 @@ func (c *Client) one(ctx context.Context, u *url.URL, w Want) (*http.Response, e
 			return nil, ErrRobots
 		}
 	}
-	return c.send(ctx, h, u, w.Accept)
+	return c.get(ctx, h, u, w.Accept)
 }
 
-func (c *Client) send(ctx context.Context, h *host, u *url.URL, accept string) (*http.Response, error) {
-	if wait := h.free.Sub(c.o.Now()); wait > 0 {
-		if err := c.o.Sleep(ctx, wait); err != nil {
-			return nil, err
-		}
-	}
+func (c *Client) get(ctx context.Context, h *host, u *url.URL, accept string) (*http.Response, error) {
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), nil)
 	if err != nil {
 		return nil, err
 	}
-	r.Header.Set("User-Agent", c.o.Agent)
 	if accept != "" {
 		r.Header.Set("Accept", accept)
 	}
+	return c.send(h, r)
+}
+
+// send sends a request to a host that the caller has locked, after the pause that the host is owed.
+func (c *Client) send(h *host, r *http.Request) (*http.Response, error) {
+	if wait := h.free.Sub(c.o.Now()); wait > 0 {
+		if err := c.o.Sleep(r.Context(), wait); err != nil {
+			return nil, err
+		}
+	}
+	r.Header.Set("User-Agent", c.o.Agent)
 	out, err := c.http.Do(r)
 	pause := c.o.Pause
 	if h.robots != nil {
@@ -285,7 +290,7 @@ func (c *Client) readRobots(ctx context.Context, h *host, u *url.URL) error {
 	}
 	at := &url.URL{Scheme: u.Scheme, Host: u.Host, Path: "/robots.txt"}
 	for range maxRedirects {
-		r, err := c.send(ctx, h, at, "text/plain")
+		r, err := c.get(ctx, h, at, "text/plain")
 		if err != nil {
 			return fmt.Errorf("robots.txt: %w", err)
 		}

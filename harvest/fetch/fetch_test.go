@@ -130,6 +130,41 @@ func TestPolite(t *testing.T) {
 	}
 }
 
+// TestPost: what is sent keeps the pause of the host, that of robots.txt too, and reports the status of the answer.
+func TestPost(t *testing.T) {
+	code, got := http.StatusAccepted, ""
+	s := serve(t, map[string]http.HandlerFunc{"/a": says("a"), "/robots.txt": says("User-agent: *\nCrawl-delay: 3\n"),
+		"/inbox": func(rw http.ResponseWriter, r *http.Request) {
+			b, _ := io.ReadAll(r.Body) // compared below
+			got = r.Method + " " + r.UserAgent() + " " + r.Header.Get("Content-Type") + " " + string(b)
+			rw.WriteHeader(code)
+		}})
+	c, slept := client(time.Second)
+	if _, err := get(t, c, s.URL+"/a", fetch.Want{}); err != nil {
+		t.Error(err)
+	}
+	for range 2 {
+		if status, err := c.Post(t.Context(), s.URL+"/inbox", "text/x", []byte("body")); err != nil || status != code {
+			t.Errorf("%d, %v", status, err)
+		}
+	}
+	if want := []time.Duration{time.Second, 3 * time.Second, 3 * time.Second}; !slices.Equal(*slept, want) {
+		t.Errorf("waited %v, want %v", *slept, want)
+	}
+	if want := "POST concordat/1.0 (test) text/x body"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	code = http.StatusGone
+	status, err := c.Post(t.Context(), s.URL+"/inbox", "text/x", nil)
+	if failed := (*fetch.StatusError)(nil); status != code || !errors.As(err, &failed) || failed.Code != code {
+		t.Errorf("%d, %v", status, err)
+	}
+	s.Close()
+	if status, err := c.Post(t.Context(), s.URL+"/inbox", "text/x", nil); status != 0 || err == nil || strings.Contains(err.Error(), s.URL) {
+		t.Errorf("%d, %v", status, err)
+	}
+}
+
 // TestRobotsFail: while robots.txt is unavailable nothing is read; if there is none, everything is.
 func TestRobotsFail(t *testing.T) {
 	code := http.StatusInternalServerError

@@ -28,15 +28,15 @@ func apiOfInbox(w api, a huma.API) {
 		return operation{id: id, method: method, path: path, summary: summary, text: text, scope: scopeInbox, roles: web.Checkers, status: status}
 	}
 	send := do("send-notification", http.MethodPost, "/inbox", "Send a notification (COAR Notify 1.0.1)",
-		"Requests for a review or an endorsement are checks of the text that they name; the answers go to origin.inbox. It must be below "+
-			"an origin of the token, as origin.id must. The type may also be application/ld+json. A notification that came before is "+
+		"A request for a review or an endorsement starts a check of the text it names; the answers go to origin.inbox. origin.id and "+
+			"origin.inbox must be below an origin of the token. The type may also be application/ld+json. A notification that came before is "+
 			"not taken again. Programs that cannot send headers add the token to the address, as key; it must have the scope inbox alone.",
 		http.StatusCreated)
 	send.needs = []*huma.Schema{{Required: []string{"@context", "id", "type", "origin", "target", "object"}}}
 	register(w, a, send, i.send)
-	register(w, a, do("list-notifications", http.MethodGet, "/inbox", "Notifications of the own account, newest first",
+	register(w, a, do("list-notifications", http.MethodGet, "/inbox", "Notifications of your account, newest first",
 		"A Linked Data Platform container.", http.StatusOK), i.list)
-	register(w, a, do("get-notification", http.MethodGet, "/inbox/{id}", "A notification of the own account, as it came", "",
+	register(w, a, do("get-notification", http.MethodGet, "/inbox/{id}", "A notification of your account, as it came", "",
 		http.StatusOK), i.one)
 }
 

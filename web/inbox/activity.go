@@ -69,13 +69,11 @@ func (l list) has(name string) bool {
 
 // thing is something that an activity names: by its address alone, or with properties.
 type thing struct {
-	ID     string `json:"id"`
-	Type   list   `json:"type,omitempty"`
-	Name   string `json:"name,omitempty"`
-	Inbox  string `json:"inbox,omitempty"`
-	CiteAs string `json:"ietf:cite-as,omitempty"`
-	Media  string `json:"mediaType,omitempty"`
-	Items  things `json:"ietf:item,omitzero"`
+	ID    string `json:"id"`
+	Type  list   `json:"type,omitempty"`
+	Inbox string `json:"inbox,omitempty"`
+	Media string `json:"mediaType,omitempty"`
+	Items things `json:"ietf:item,omitzero"`
 }
 
 // things are one or several.

@@ -2,8 +2,8 @@
 // or an endorsement arrive as COAR Notify 1.0.1 describes them. Open inbox.go first: Receive takes a notification; Run fetches
 // the text that it names, has it checked for the account of the sender's token, and answers to the sender's inbox.
 //
-// A sender is known by its token, and may name only addresses that the token lists. It learns that its request was accepted or
-// not, and the address of the check, and nothing from the report. The store records each step, so a process that ends loses
-// nothing: each text is checked once, each answer is sent until it arrives or its time is over. Texts are fetched with the
-// guards of harvesting (package harvest/fetch).
+// A sender is known by its token. It and its inbox must be below an address that the token lists; texts may be anywhere public.
+// It learns that its request was accepted or not, and the address of the check, and nothing from the report. The store records
+// each step, so a process that ends loses nothing: each text is checked once, each answer is sent until it arrives or its time
+// is over. Texts are fetched with the guards of harvesting (package harvest/fetch).
 package inbox

@@ -26,7 +26,8 @@ type Options struct {
 	Keep time.Duration
 }
 
-// Retention is how long a notification that has ended is kept, with its answers.
+// Retention is how long a notification is kept, with its answers; one that has not ended stays longer, unless its account is
+// disabled.
 const Retention = 30 * 24 * time.Hour
 
 // Path is where the inbox is, below the address of the site.
@@ -69,12 +70,11 @@ func (d *Inbox) Receive(ctx context.Context, v *web.Visitor, origins []string, b
 	case d.w.Options().Base == "" || d.w.Options().Harvest == nil:
 		return n, fmt.Errorf("inbox: %w: the site has no address for answers; its administrator sets serve.url", concordat.ErrUnavailable)
 	case !below(a.Origin.ID, origins) || !below(a.Origin.Inbox, origins):
-		return n, fmt.Errorf("origin: %w: the token lists neither %.200s nor what is above it, or not its inbox", concordat.ErrRefused, a.Origin.ID)
+		return n, fmt.Errorf("%w: origin.id and origin.inbox must be below an origin of the token (%.200s)", concordat.ErrRefused, a.Origin.ID)
 	}
 	n.Activity, n.Kind, n.Origin, n.Inbox, n.Object = a.ID, strings.Join(a.Type, " "), a.Origin.ID, a.Origin.Inbox, a.Object.ID
 	n.Kind = cut(n.Kind)
 	var answers []store.NotificationAnswer
-	undone := store.Notification{}
 	switch {
 	case a.Type.has(typeOffer) && (a.Type.has(actionReview) || a.Type.has(actionEndorsement)):
 		if len(textsOf(a)) == 0 {
@@ -83,13 +83,7 @@ func (d *Inbox) Receive(ctx context.Context, v *web.Visitor, origins []string, b
 		}
 		n.State = store.NotificationFetching
 		answers = []store.NotificationAnswer{d.answer(n, typeTentativeAccept, "The text will be fetched and checked.")}
-	case a.Type.has(typeUndo):
-		if undone, n.Cause, err = d.undo(ctx, v, a); err != nil {
-			return n, err
-		}
-		if n.Cause != "" {
-			n.State = store.NotificationRefused
-		}
+	case a.Type.has(typeUndo): // decided below, together with the change
 	case a.Type.has(typeFlag): // never answered: two programs could answer each other for ever
 		n.Cause = cut(a.Summary)
 	case slices.ContainsFunc([]string{typeAccept, typeReject, typeTentativeAccept, typeTentativeReject}, a.Type.has):
@@ -101,17 +95,27 @@ func (d *Inbox) Receive(ctx context.Context, v *web.Visitor, origins []string, b
 	if n.State == store.NotificationRefused {
 		answers = []store.NotificationAnswer{d.answer(n, typeFlag, n.Cause)}
 	}
-	var kept store.Notification
+	var kept, undone store.Notification
 	err = d.w.Options().Store.Atomic(ctx, func(tx *store.DB) error {
+		n, answers := n, answers // this may run several times
 		var fresh bool
 		var err error
+		if undone = (store.Notification{}); a.Type.has(typeUndo) {
+			if undone, n.Cause, err = d.undo(ctx, tx, v, a); err != nil {
+				return err
+			}
+			if n.Cause != "" {
+				n.State = store.NotificationRefused
+				answers = []store.NotificationAnswer{d.answer(n, typeFlag, n.Cause)}
+			}
+		}
 		if kept, fresh, err = tx.Notifications.TakeNotification(ctx, n, answers...); err != nil || !fresh {
 			return err
 		}
 		if a.Type.has(typeFlag) {
 			err = tx.Notifications.ObjectReply(ctx, v.Name, a.InReplyTo.ID, "the receiver answered: "+n.Cause)
 		}
-		if undone.ID != "" && err == nil {
+		if undone.ID != "" && undone.State != store.NotificationWithdrawn && err == nil {
 			was := undone.State
 			undone.State, undone.Cause = store.NotificationWithdrawn, cut(a.Summary)
 			err = tx.Notifications.KeepNotification(ctx, was, undone)
@@ -121,7 +125,7 @@ func (d *Inbox) Receive(ctx context.Context, v *web.Visitor, origins []string, b
 		}
 		return tx.Audit.Notes(ctx, v.Note("notification", map[string]any{"id": n.ID, "type": n.Kind, "origin": n.Origin, "state": n.State}))
 	})
-	if err == nil && undone.Task != "" {
+	if err == nil && undone.Task != "" && undone.State == store.NotificationWithdrawn { // stopping it may have failed before
 		err = d.stop(ctx, v.Name, undone.Task)
 	}
 	select {
@@ -131,21 +135,19 @@ func (d *Inbox) Receive(ctx context.Context, v *web.Visitor, origins []string, b
 	return kept, err
 }
 
-// undo returns the request that a notification takes back, or why it does not.
-func (d *Inbox) undo(ctx context.Context, v *web.Visitor, a activity) (store.Notification, string, error) {
+// undo returns the request that a notification takes back or took back before, or why it does not.
+func (d *Inbox) undo(ctx context.Context, tx *store.DB, v *web.Visitor, a activity) (store.Notification, string, error) {
 	of := a.Object.ID
-	n, err := d.w.Options().Store.Notifications.NotificationOf(ctx, v.Name, of)
+	n, err := tx.Notifications.NotificationOf(ctx, v.Name, of)
 	switch {
 	case errors.Is(err, concordat.ErrNotFound) || err == nil && n.Origin != a.Origin.ID:
 		return store.Notification{}, "No request with this id has come from this origin.", nil
 	case err != nil:
 		return n, "", err
-	case n.State == store.NotificationFetching || n.State == store.NotificationChecking:
+	case n.State == store.NotificationFetching || n.State == store.NotificationChecking || n.State == store.NotificationWithdrawn:
 		return n, "", nil
-	case n.State == store.NotificationWithdrawn:
-		return store.Notification{}, "", nil
 	}
-	return store.Notification{}, "The request has ended: it cannot be withdrawn any more.", nil
+	return store.Notification{}, "The request has ended and can no longer be withdrawn.", nil
 }
 
 // stop cancels a check that nobody waits for any more; one that has ended stays.

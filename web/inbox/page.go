@@ -2,13 +2,14 @@ package inbox
 
 import (
 	"net/http"
+	"strconv"
 
 	"concordat/store"
 	"concordat/web"
 	"concordat/web/message"
 )
 
-// shown is how many notifications the page shows.
+// shown is how many notifications one page shows.
 const shown = 100
 
 // row is a notification with its answers.
@@ -22,6 +23,7 @@ type inboxPage struct {
 	Rows      []row
 	Address   string // of the inbox; empty: the site has none
 	MayChange bool
+	Next      int64 // Seq before which the next page begins; 0: there is none
 }
 
 func (d *Inbox) page(rw http.ResponseWriter, r *http.Request, v *web.Visitor) {
@@ -29,7 +31,12 @@ func (d *Inbox) page(rw http.ResponseWriter, r *http.Request, v *web.Visitor) {
 	if base := d.w.Options().Base; base != "" {
 		p.Address = base + Path
 	}
-	all, err := d.w.Options().Store.Notifications.ListNotifications(r.Context(), "", 0, shown)
+	before, _ := strconv.ParseInt(r.URL.Query().Get("before"), 10, 64) // an unparsable value starts at the newest
+	all, err := d.w.Options().Store.Notifications.ListNotifications(r.Context(), "", before, shown+1)
+	if len(all) > shown {
+		all = all[:shown]
+		p.Next = all[shown-1].Seq
+	}
 	for _, n := range all {
 		if err != nil {
 			break

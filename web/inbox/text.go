@@ -9,6 +9,8 @@ import (
 	"net/http"
 	"net/url"
 	"path"
+	"slices"
+	"strings"
 
 	"concordat"
 	"concordat/harvest"
@@ -44,17 +46,31 @@ func (e *refusedError) Error() string { return e.words }
 
 func refuse(format string, args ...any) error { return &refusedError{fmt.Sprintf(format, args...)} }
 
+// fetchError says why a text could not be fetched; trying again may help.
+type fetchError struct{ cause error }
+
+func (e *fetchError) Error() string { return fmt.Sprintf("%v: %v", concordat.ErrUnavailable, e.cause) }
+func (e *fetchError) Unwrap() error { return e.cause }
+
 // text fetches the text of a request and stores it. An error that is a *refusedError is final.
 func (d *Inbox) text(ctx context.Context, n store.Notification, a activity) (j site.Job, size int64, err error) {
-	for _, t := range textsOf(a) {
-		if j, size, err = d.at(ctx, n, t.ID, t.Media, true); err == nil {
-			return j, size, nil
-		}
-		if final := (*refusedError)(nil); !errors.As(err, &final) {
+	return d.first(textsOf(a), func(t thing) (site.Job, int64, error) { return d.at(ctx, n, t.ID, t.Media, true) })
+}
+
+// first returns the first text that can be checked. If all are refused, the error has the reason of each.
+func (d *Inbox) first(all []thing, at func(thing) (site.Job, int64, error)) (site.Job, int64, error) {
+	var reasons []string
+	for _, t := range all {
+		j, size, err := at(t)
+		final := (*refusedError)(nil)
+		if !errors.As(err, &final) {
 			return j, size, err
 		}
+		if !slices.Contains(reasons, final.words) {
+			reasons = append(reasons, final.words)
+		}
 	}
-	return j, size, err
+	return site.Job{}, 0, refuse("%s", cut(strings.Join(reasons, " ")))
 }
 
 // at fetches a text from an address, or from where the page there says that it is.
@@ -68,7 +84,7 @@ func (d *Inbox) at(ctx context.Context, n store.Notification, address, media str
 	}
 	if !pages {
 		_ = r.Body.Close() // nothing of it is needed
-		return j, 0, refuse("%s is a page and no text.", address)
+		return j, 0, refuse("%s is a web page, not a text.", address)
 	}
 	items, err := d.items(ctx, n, r)
 	if err != nil {
@@ -77,21 +93,13 @@ func (d *Inbox) at(ctx context.Context, n store.Notification, address, media str
 	if len(items) == 0 {
 		return j, 0, refuse("The page %s names no text.", address)
 	}
-	for _, l := range items[:min(len(items), maxTried)] {
-		if j, size, err = d.at(ctx, n, l.URL, l.Type, false); err == nil {
-			return j, size, nil
-		}
-		if final := (*refusedError)(nil); !errors.As(err, &final) {
-			return j, size, err
-		}
-	}
-	return j, size, err
+	return d.first(items[:min(len(items), maxTried)], func(t thing) (site.Job, int64, error) { return d.at(ctx, n, t.ID, t.Media, false) })
 }
 
 func isPage(media string) bool { return media == "text/html" || media == "application/xhtml+xml" }
 
 // items returns the texts that a page names (Signposting, link sets, citation_pdf_url), and closes it.
-func (d *Inbox) items(ctx context.Context, n store.Notification, r *fetch.Response) ([]landing.Link, error) {
+func (d *Inbox) items(ctx context.Context, n store.Notification, r *fetch.Response) (out []thing, err error) {
 	found := landing.Page(r.URL, r.Header.Values("Link"), io.LimitReader(r.Body, maxHTML))
 	_ = r.Body.Close() // read as far as it could be
 	for _, set := range found.Sets[:min(len(found.Sets), maxSets)] {
@@ -108,7 +116,10 @@ func (d *Inbox) items(ctx context.Context, n store.Notification, r *fetch.Respon
 			found.Texts = append(found.Texts, more.Texts...)
 		}
 	}
-	return harvest.TextLinks(found), nil
+	for _, l := range harvest.TextLinks(found) {
+		out = append(out, thing{ID: l.URL, Media: l.Type})
+	}
+	return out, nil
 }
 
 // open opens an address. robots.txt does not apply to the host of the sender, which asks for it.
@@ -128,7 +139,7 @@ func (d *Inbox) open(ctx context.Context, n store.Notification, address, accept 
 		errors.Is(err, concordat.ErrInvalid):
 		return nil, refuse("%s cannot be read: %v.", address, err)
 	}
-	return nil, fmt.Errorf("%s: %w: %w", address, concordat.ErrUnavailable, err)
+	return nil, &fetchError{fmt.Errorf("%s: %w", address, err)}
 }
 
 func sameHost(a, b string) bool {
@@ -137,10 +148,13 @@ func sameHost(a, b string) bool {
 	return err1 == nil && err2 == nil && x.Scheme == y.Scheme && x.Host == y.Host
 }
 
-// keep stores the file of an answer.
-func (d *Inbox) keep(ctx context.Context, r *fetch.Response, media string) (j site.Job, size int64, err error) {
+// keep stores the file of an answer. It is a text if the server, the name or the sender says so.
+func (d *Inbox) keep(ctx context.Context, r *fetch.Response, stated string) (j site.Job, size int64, err error) {
 	defer func() { _ = r.Body.Close() }() // read to its end, or given up
-	media = cmp.Or(r.Type, media)
+	media := cmp.Or(r.Type, stated)
+	if !oai.IsText(media, "") && oai.IsText(stated, "") {
+		media = stated
+	}
 	if !oai.IsText(media, r.Name) && !oai.IsText("", r.Name) {
 		return j, 0, refuse("%s is not read as a text: %s.", r.URL, cmp.Or(media, "its kind is unknown"))
 	}
@@ -156,7 +170,7 @@ func (d *Inbox) keep(ctx context.Context, r *fetch.Response, media string) (j si
 	case errors.Is(err, concordat.ErrDiskFull), ctx.Err() != nil:
 		return j, 0, err
 	case err != nil: // the connection broke
-		return j, 0, fmt.Errorf("%w: %w", concordat.ErrUnavailable, err)
+		return j, 0, &fetchError{fmt.Errorf("%s: %w", r.URL, err)}
 	case size == 0:
 		return j, 0, refuse("%s is empty.", r.URL)
 	}

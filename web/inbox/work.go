@@ -117,7 +117,7 @@ func (d *Inbox) stepNotification(ctx context.Context) bool {
 		n.State, n.Cause = store.NotificationFailed, err.Error()
 		words := n.Cause
 		if final == nil {
-			words = "The text could not be fetched."
+			words = outcome(err)
 		}
 		answers = []store.NotificationAnswer{d.answer(n, typeReject, words)}
 	case err != nil:
@@ -135,6 +135,18 @@ func (d *Inbox) stepNotification(ctx context.Context) bool {
 		d.w.Options().Logger.Error("keep a notification", "id", n.ID, "error", err)
 	}
 	return true
+}
+
+// outcome says to a sender why a request was given up; the site's own troubles are its administrators' to read.
+func outcome(err error) string {
+	unfetched := (*fetchError)(nil)
+	switch {
+	case errors.As(err, &unfetched):
+		return "The text could not be fetched."
+	case errors.Is(err, concordat.ErrRefused):
+		return "The account has reached its quota."
+	}
+	return "The request could not be completed."
 }
 
 // wait is how long to wait after so many failures.
@@ -171,6 +183,9 @@ func (d *Inbox) fetch(ctx context.Context, n *store.Notification) ([]store.Notif
 	a, err := parse(n.Body)
 	if err != nil {
 		return nil, refuse("%v", err)
+	}
+	if err := d.w.People.MayUpload(ctx, account, ""); err != nil {
+		return nil, err
 	}
 	timed, cancel := context.WithTimeout(ctx, fetchTime)
 	defer cancel()
@@ -225,22 +240,22 @@ func (d *Inbox) stepAnswer(ctx context.Context) bool {
 		}
 		return false
 	}
-	err = d.guarded(func() error {
-		_, err := o.Harvest.Post(ctx, n.Inbox, mediaLD, r.Body)
+	r.Status, r.Cause = 0, ""
+	err = d.guarded(func() (err error) {
+		r.Status, err = o.Harvest.Post(ctx, n.Inbox, mediaLD, r.Body)
 		return err
 	}, n.ID)
 	now := o.Now()
 	status := (*fetch.StatusError)(nil)
-	r.Status, r.Cause = 0, ""
 	switch {
 	case err == nil:
-		r.State, r.Ended, r.Status = store.DeliveryDelivered, now, http.StatusOK
+		r.State, r.Ended = store.DeliveryDelivered, now
 	case ctx.Err() != nil: // the process is ending: the next one sends it
 		r.Due = now
 	default:
 		after := time.Duration(0)
 		if errors.As(err, &status) {
-			r.Status, after = status.Code, min(status.After, maxWait)
+			after = min(status.After, maxWait)
 		}
 		r.Cause, r.Due = err.Error(), now.Add(max(d.wait(r.Attempts), after))
 		if r.Status == http.StatusGone || !r.Due.Before(r.Until) {
