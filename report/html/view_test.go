@@ -186,16 +186,15 @@ func TestLeaf(t *testing.T) {
 	}
 }
 
-// TestLeafColours: paper is light in the dark too: its colours are those of the parts on a light page.
+// TestLeafColours: paper is light in the dark too: the colours of sources on a light page are its own, and those of the dark are not.
 func TestLeafColours(t *testing.T) {
-	colour := regexp.MustCompile(`--so[0-9]b?: ?#[0-9a-f]{6}`)
-	paper := colour.FindAllString(html.LeafStyle, -1)
-	if len(paper) != 18 {
-		t.Fatalf("%d colours", len(paper))
-	}
-	for i, light := range colour.FindAllString(html.Style, 18) {
-		if got := strings.ReplaceAll(paper[i], " ", ""); got != light {
-			t.Errorf("got %s, want %s", got, light)
+	rules := regexp.MustCompile(`([^{}]*)\{((?:--so[0-9]b?:#[0-9a-f]{6};?)+)\}`).FindAllStringSubmatch(html.Style, -1)
+	for i, r := range rules {
+		if n := strings.Count(r[2], "#"); n != 18 || strings.Contains(r[1], ".paper") != (i == 0) {
+			t.Errorf("%q: %d colours", r[1], n)
 		}
+	}
+	if len(rules) != 3 {
+		t.Errorf("%d rules, want those of light, dark and print", len(rules))
 	}
 }
