@@ -18,7 +18,8 @@ func FontTables(font, table []byte) (letters int, written []byte) {
 	if err != nil {
 		return 0, nil
 	}
-	t := readToUnicode(table)
+	room := maxPDFCodes
+	t := readToUnicode(table, &room)
 	t.correct(func(code int) []rune { return f.of[code] }, len(f.of))
 	return len(f.of), t.write(2)
 }
@@ -44,4 +45,9 @@ func Pieces(table, text []byte) (*Result, error) {
 		return nil, err
 	}
 	return b.result()
+}
+
+// PDFObject returns an object of a PDF by its number.
+func PDFObject(data []byte, number string) string {
+	return string(newPDFObjects(data, Options{}).object(number))
 }

@@ -31,6 +31,7 @@ type builder struct {
 	directed bool     // the reader wrote controls of direction, for elements that say the same
 	asides   []string // texts above or next to the paragraph
 	nested   int      // files that are read as part of the text, one in the other
+	garbled  bool     // the file does not say what its characters mean
 	// attached are files inside the file that Members reads after it.
 	attached []attachedFile
 }

@@ -25,16 +25,13 @@ func readPDF(b *builder, data []byte) error {
 	if b.opt.PDF == nil {
 		return &Error{Code: Unsupported, NoEngine: true, Detail: "PDF without an engine (Options.PDF)"}
 	}
+	objects := newPDFObjects(data, b.opt).asDrawn(b.flag)
 	f, err := b.opt.PDF.open()
 	if err != nil {
 		return &Error{Code: Limit, Detail: err.Error()}
 	}
 	defer f.close()
-	objects := newPDFObjects(data, b.opt)
-	doc, lied, err := f.loadSeen(objects)
-	if lied {
-		b.flag(Flag{Code: FlagGlyphs, Detail: saidDetail})
-	}
+	doc, err := f.load(objects.data)
 	if err != nil {
 		return err
 	}

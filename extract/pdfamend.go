@@ -13,66 +13,83 @@ var (
 	pdfStartXRef = regexp.MustCompile(`startxref\s+(\d+)`)
 	pdfSize      = regexp.MustCompile(`/Size\s+(\d+)`)
 	pdfTrailer   = regexp.MustCompile(`/(?:Root|Info)\s+\d+\s+\d+\s+R|/ID\s*\[[^\]]*\]`)
+	pdfHead      = regexp.MustCompile(`^\s*\d+\s+\d+\s+obj`)
 )
 
-// amended returns the file with the contents of the given stream objects replaced, as an update after its end (ISO 32000-1,
-// section 7.5.6); nil: it has no table of objects that an update can follow.
-func (p *pdfObjects) amended(streams map[string][]byte) []byte {
+// pdfEnd is the last table of objects of a file.
+type pdfEnd struct {
+	dictionary []byte // of the trailer
+	place      int    // of the table
+	isTable    bool   // not a stream
+	size       int    // of all tables: no number of an object is as great. 0: there is no table that an update could follow
+}
+
+// fromHeader returns the file from its header on, which places are counted from.
+func (p *pdfObjects) fromHeader() []byte {
+	const within = 1024
+	return p.data[max(bytes.Index(p.data[:min(len(p.data), within)], []byte("%PDF")), 0):]
+}
+
+// lastTrailer finds the last table of objects.
+func (p *pdfObjects) lastTrailer() pdfEnd {
 	const tail = 2048
-	last := pdfStartXRef.FindAllSubmatch(p.data[max(len(p.data)-tail, 0):], -1)
+	data := p.fromHeader()
+	last := pdfStartXRef.FindAllSubmatch(data[max(len(data)-tail, 0):], -1)
 	if last == nil {
-		return nil
+		return pdfEnd{}
 	}
-	previous, err := strconv.Atoi(string(last[len(last)-1][1]))
-	if err != nil || previous < 0 || previous >= len(p.data) {
-		return nil
+	place, err := strconv.Atoi(string(last[len(last)-1][1]))
+	if err != nil || place < 0 || place >= len(data) {
+		return pdfEnd{}
 	}
-	dictionary := p.data[previous:min(previous+maxPDFObject, len(p.data))]
-	asTable := bytes.HasPrefix(dictionary, []byte("xref"))
-	if at := bytes.Index(p.data[previous:], []byte("trailer")); asTable && at >= 0 {
-		dictionary = p.data[previous+at : min(previous+at+maxPDFObject, len(p.data))]
+	end := pdfEnd{place: place, isTable: bytes.HasPrefix(data[place:], []byte("xref"))}
+	end.dictionary = data[place:min(place+maxPDFObject, len(data))]
+	if at := bytes.Index(data[place:], []byte("trailer")); end.isTable && at >= 0 {
+		end.dictionary = data[place+at : min(place+at+maxPDFObject, len(data))]
 	}
-	for _, end := range []string{"stream", "startxref"} {
-		if n := bytes.Index(dictionary, []byte(end)); n >= 0 {
-			dictionary = dictionary[:n]
+	if !end.isTable && !pdfHead.Match(end.dictionary) {
+		return pdfEnd{}
+	}
+	for _, mark := range []string{"stream", "startxref"} {
+		if n := bytes.Index(end.dictionary, []byte(mark)); n >= 0 {
+			end.dictionary = end.dictionary[:n]
 		}
 	}
-	size := pdfSize.FindSubmatch(dictionary)
-	if size == nil {
-		return nil
+	if size := pdfSize.FindSubmatch(end.dictionary); size != nil {
+		end.size, _ = strconv.Atoi(string(size[1])) // digits; a number too large is beyond what PDFium knows
 	}
-	holder, err := strconv.Atoi(string(size[1]))
-	if err != nil {
-		return nil
-	}
-	out := bytes.NewBuffer(bytes.Clone(p.data))
+	return end
+}
+
+// amended returns the file with objects replaced or added, as an update after its end (ISO 32000-1, section 7.5.6). If there is no
+// table that it can follow, the file ends without one, and PDFium searches for objects, of which the last ones count.
+func (p *pdfObjects) amended(objects map[int][]byte) []byte {
+	end := p.lastTrailer()
+	out := bytes.NewBuffer(bytes.Clone(p.fromHeader()))
 	out.WriteString("\n")
-	places := map[int]int{}
-	for number, body := range streams {
-		n, err := strconv.Atoi(number)
-		if err != nil {
-			return nil
-		}
+	places, numbers := map[int]int{}, slices.Sorted(maps.Keys(objects))
+	for _, n := range numbers {
 		places[n] = out.Len()
-		fmt.Fprintf(out, "%d 0 obj\n<</Length %d>>stream\n%s\nendstream\nendobj\n", n, len(body), body)
+		fmt.Fprintf(out, "%d 0 obj\n%s\nendobj\n", n, objects[n])
 	}
 	at := out.Len()
-	trailer := fmt.Sprintf("%s/Prev %d", bytes.Join(pdfTrailer.FindAll(dictionary, -1), nil), previous)
-	numbers := slices.Sorted(maps.Keys(places))
-	if asTable {
+	trailer := fmt.Sprintf("%s/Prev %d", bytes.Join(pdfTrailer.FindAll(end.dictionary, -1), nil), end.place)
+	holder := max(end.size, numbers[len(numbers)-1]+1)
+	switch {
+	case end.size <= 0:
+		at = 0
+	case end.isTable:
 		out.WriteString("xref\n")
 		for _, n := range numbers {
 			fmt.Fprintf(out, "%d 1\n%010d 00000 n \n", n, places[n])
 		}
 		fmt.Fprintf(out, "trailer\n<<%s/Size %d>>\n", trailer, holder)
-	} else {
+	default:
 		var index, rows bytes.Buffer
+		places[holder] = at
 		for _, n := range append(numbers, holder) {
 			fmt.Fprintf(&index, "%d 1 ", n)
-			place, ok := places[n]
-			if !ok {
-				place = at
-			}
+			place := places[n]
 			rows.Write([]byte{1, byte(place >> 24), byte(place >> 16), byte(place >> 8), byte(place), 0})
 		}
 		fmt.Fprintf(out, "%d 0 obj\n<</Type/XRef%s/Size %d/W[1 4 1]/Index[%s]/Length %d>>stream\n%s\nendstream\nendobj\n", holder, trailer,

@@ -9,20 +9,16 @@ import (
 	"unicode/utf16"
 )
 
-// Bounds: of the codes of a ToUnicode table, which have two bytes, and of all codes that its ranges name, which may overlap.
-const (
-	maxCodes      = 1 << 16
-	maxRangeCodes = 4 * maxCodes
-)
+// maxCodes bounds the codes of a ToUnicode table: they have two bytes.
+const maxCodes = 1 << 16
 
 // toUnicode is the ToUnicode table of a font (ISO 32000-1, section 9.10.3): what each code means.
 type toUnicode map[int]string
 
-// readToUnicode reads a table. What it cannot read of it, it leaves out.
-func readToUnicode(data []byte) toUnicode {
+// readToUnicode reads a table. What it cannot read of it, it leaves out. room is the number of codes that ranges may still name.
+func readToUnicode(data []byte, room *int) toUnicode {
 	t := toUnicode{}
 	var operands [][]byte // since the last operator; nil: a bracket
-	room := maxRangeCodes
 	for len(data) > 0 {
 		token, rest := cmapToken(data)
 		data = rest
@@ -39,7 +35,7 @@ func readToUnicode(data []byte) toUnicode {
 			}
 			operands = operands[:0]
 		case string(token) == "endbfrange":
-			t.ranges(operands, &room)
+			t.ranges(operands, room)
 			operands = operands[:0]
 		case token[0] < '0' || token[0] > '9':
 			operands = operands[:0]
@@ -115,15 +111,14 @@ func cmapDigits(token []byte) []byte {
 	return out
 }
 
-// ranges reads the operands of bfrange: the first and the last code, and the meaning of the first or a list of meanings. room is the
-// number of codes that the ranges of the table may still name.
+// ranges reads the operands of bfrange: the first and the last code, and the meaning of the first or a list of meanings.
 func (t toUnicode) ranges(operands [][]byte, room *int) {
 	for len(operands) >= 3 && operands[0] != nil && operands[1] != nil {
 		first, last := operands[0], operands[1]
 		n := codeOf(last) - codeOf(first) + 1
 		operands = operands[2:]
 		if operands[0] != nil {
-			n = min(max(n, 0), *room)
+			n = min(max(n, 0), max(*room, 0))
 			*room -= n
 			for i := range n {
 				t.set(first, i, operands[0], i)
@@ -175,7 +170,13 @@ func (t toUnicode) set(code []byte, add int, meaning []byte, increase int) {
 	t[c] = string(utf16.Decode(units))
 }
 
-// write gives the table as a stream for codes of so many bytes.
+// stream gives the table as a stream object for codes of so many bytes.
+func (t toUnicode) stream(width int) []byte {
+	body := t.write(width)
+	return fmt.Appendf(nil, "<</Length %d>>stream\n%s\nendstream", len(body), body)
+}
+
+// write gives what stream holds.
 func (t toUnicode) write(width int) []byte {
 	var out bytes.Buffer
 	fmt.Fprintf(&out, "/CIDInit /ProcSet findresource begin 12 dict begin begincmap /CMapName /Seen def /CMapType 2 def\n"+

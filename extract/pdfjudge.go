@@ -1,7 +1,13 @@
 package extract
 
 import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
 	"regexp"
+	"slices"
+	"strconv"
 	"strings"
 	"unicode"
 )
@@ -18,34 +24,141 @@ var (
 	pdfGlyphMap    = regexp.MustCompile(`/CIDToGIDMap\s+(\d+)\s+\d+\s+R`)
 )
 
-// maxPDFFonts bounds the fonts that are looked at.
-const maxPDFFonts = 2000
+// Bounds of a document: of the fonts that are looked at, of the bytes of fonts and of tables that are unpacked, and of the codes that
+// ranges of tables name.
+const (
+	maxPDFFonts      = 2000
+	maxPDFFontBytes  = 128 << 20
+	maxPDFTableBytes = 32 << 20
+	maxPDFCodes      = 4 << 20
+)
 
-// trueTables returns the file with those ToUnicode tables replaced that contradict the letters of their fonts, or nil.
+// fontRoom has the fonts, bytes and codes that may still be read of a document.
+type fontRoom struct {
+	fonts, bytes, tableBytes, codes int
+}
+
+func newFontRoom() fontRoom {
+	return fontRoom{fonts: maxPDFFonts, bytes: maxPDFFontBytes, tableBytes: maxPDFTableBytes, codes: maxPDFCodes}
+}
+
+// isSpent reports whether fonts may have been left out.
+func (r *fontRoom) isSpent() bool {
+	return r.fonts < 0 || r.bytes <= 0 || r.tableBytes <= 0 || r.codes <= 0
+}
+
+// roomReader reads as long as there is room.
+type roomReader struct {
+	r    io.Reader
+	room *int
+}
+
+func (r roomReader) Read(b []byte) (int, error) {
+	if *r.room <= 0 {
+		return 0, io.EOF
+	}
+	n, err := r.r.Read(b[:min(len(b), *r.room)])
+	*r.room -= n
+	return n, err
+}
+
+// meanings returns a ToUnicode table, unpacked.
+func (p *pdfObjects) meanings(table string) []byte {
+	out, _ := io.ReadAll(io.LimitReader(roomReader{p.reader(table), &p.fonts.tableBytes}, maxPDFStream)) // what precedes damage counts
+	p.cut = p.cut || len(out) == maxPDFStream
+	return out
+}
+
+// trueTables returns the file with other ToUnicode tables for those fonts whose letters contradict them, or nil if there are none.
 func (p *pdfObjects) trueTables() []byte {
-	tables, looked := map[string][]byte{}, map[string]bool{}
-	look := func(font []byte) {
-		m := pdfToUnicode.FindSubmatch(font)
-		if m == nil || !pdfIdentity.Match(font) || looked[string(m[1])] || len(looked) >= maxPDFFonts {
-			return
+	objects, tables := map[int][]byte{}, map[string]string{} // new objects by number; the numbers of new tables by font
+	next := p.lastTrailer().size
+	for _, holder := range p.fontHolders() {
+		var out []byte
+		object, done := p.numbered(holder), 0
+		for _, m := range pdfToUnicode.FindAllSubmatchIndex(object, -1) {
+			font, table := dictionaryAt(object, m[0]), string(object[m[2]:m[3]])
+			if !pdfIdentity.Match(font) {
+				continue
+			}
+			key := table + " " + string(font)
+			if d := pdfDescendants.FindSubmatch(font); d != nil {
+				key = table + " " + string(d[1])
+			}
+			number, looked := tables[key]
+			if !looked {
+				if p.fonts.fonts--; p.fonts.fonts < 0 {
+					break
+				}
+				if said := readToUnicode(p.meanings(table), &p.fonts.codes); said.correct(p.glyphLetters(font)) {
+					for next = max(next, 1); p.place(next) >= 0 || p.packed[next].body != nil; next++ {
+						continue
+					}
+					number = strconv.Itoa(next)
+					const codeBytes = 2
+					objects[next] = said.stream(codeBytes)
+					next++
+				}
+				tables[key] = number
+			}
+			if number != "" {
+				out = append(append(out, object[done:m[2]]...), number...)
+				done = m[3]
+			}
 		}
-		number := string(m[1])
-		looked[number] = true
-		if said := readToUnicode(p.stream(number)); said.correct(p.glyphLetters(font)) {
-			const codeBytes = 2
-			tables[number] = said.write(codeBytes)
+		if out != nil {
+			objects[holder] = append(out, object[done:]...)
 		}
 	}
-	for _, font := range p.tables() {
-		look(font)
-	}
-	for _, font := range p.packedObjects() {
-		look(font)
-	}
-	if len(tables) == 0 {
+	if len(objects) == 0 {
 		return nil
 	}
-	return p.amended(tables)
+	return p.amended(objects)
+}
+
+// fontHolders gives the numbers of the objects that name ToUnicode tables.
+func (p *pdfObjects) fontHolders() []int {
+	var out []int
+	for at := range p.tables() {
+		start := bytes.LastIndex(p.data[:at], []byte("obj")) // there is one
+		if n := objectNumber(p.data[:start]); n >= 0 && p.place(n) == start+len("obj") {
+			out = append(out, n)
+		}
+	}
+	for n, object := range p.packedObjects() {
+		if bytes.Contains(object, []byte("/ToUnicode")) {
+			out = append(out, n)
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// dictionaryAt returns the innermost dictionary of an object around a place, or the object.
+func dictionaryAt(object []byte, at int) []byte {
+	var open []int
+	for i := 0; i < len(object); i++ {
+		rest := object[i:]
+		switch {
+		case bytes.HasPrefix(rest, []byte("<<")):
+			open = append(open, i)
+			i++
+		case bytes.HasPrefix(rest, []byte(">>")) && len(open) > 0:
+			last := open[len(open)-1]
+			if last < at && at < i {
+				return object[last : i+2]
+			}
+			open = open[:len(open)-1]
+			i++
+		case rest[0] == '<':
+			i += max(bytes.IndexByte(rest, '>'), 0)
+		case rest[0] == '(':
+			i += max(literalEnd(rest)-1, 0)
+		case rest[0] == '%':
+			i += max(bytes.IndexAny(rest, "\r\n"), 0)
+		}
+	}
+	return object
 }
 
 // glyphLetters gives the letters of each code of a Type0 font, as the font in the file has them, and how many glyphs it knows.
@@ -65,7 +178,7 @@ func (p *pdfObjects) glyphLetters(font []byte) (shown func(code int) []rune, gly
 	if file == nil {
 		return none, 0
 	}
-	letters, err := readFont(p.reader(string(file[1])))
+	letters, err := readFont(roomReader{p.reader(string(file[1])), &p.fonts.bytes})
 	if err != nil || len(letters.of) == 0 {
 		return none, 0
 	}
@@ -137,47 +250,87 @@ func lookedAt(s string) string {
 	}, s))
 }
 
-// loadSeen opens the document with the words that it draws; lied: it says others.
-func (f *pdfium) loadSeen(p *pdfObjects) (doc uint64, lied bool, err error) {
+// Sentences of flags about fonts that were not compared with what they draw.
+const (
+	unreadDetail   = "fonts contradict the stored letters, but what they draw could not be read; the stored letters are compared"
+	uncheckedFonts = "some fonts were not checked for letters other than the stored ones"
+	uncheckedPages = "pages %d to %d were not checked for letters other than the stored ones"
+)
+
+// asDrawn returns the document with the words that it draws. It tells where they are others than those it stores, and what was not
+// checked.
+func (p *pdfObjects) asDrawn(tell func(Flag)) *pdfObjects {
+	say := func(detail string) { tell(Flag{Code: FlagGlyphs, Detail: detail}) }
+	lied := false
 	if drawn := p.falseMappings(); drawn != nil {
 		p, lied = newPDFObjects(drawn, p.opt), true
 	}
-	if doc, err = f.load(p.data); err != nil {
-		return 0, lied, err
-	}
 	amended := p.trueTables()
-	if amended == nil {
-		return doc, lied, nil
+	if p.cut || p.fonts.isSpent() {
+		say(uncheckedFonts)
 	}
-	other, err := f.load(amended)
-	if err != nil {
-		f.err = nil // there is no room for both, or the update does not fit
-		return doc, lied, nil
+	if amended != nil {
+		isSeen, unchecked, err := p.judge(amended)
+		switch {
+		case err != nil:
+			say(unreadDetail)
+		case isSeen:
+			p, lied = newPDFObjects(amended, p.opt), true
+		case unchecked != nil:
+			say(fmt.Sprintf(uncheckedPages, unchecked[0], unchecked[1]))
+		}
 	}
-	if !f.seenIn(other, doc) {
-		f.call("FPDF_CloseDocument", other)
-		return doc, lied, nil
+	if lied {
+		say(saidDetail)
 	}
-	f.call("FPDF_CloseDocument", doc)
-	return other, true, nil
+	return p
 }
 
-// seenIn reports whether a reading of the document by the letters of its fonts has other words than what the file says, and is
-// as much of a language.
-func (f *pdfium) seenIn(drawn, said uint64) bool {
+// judge reports whether the words of the amended document are seen in the document, and the first and the last page of those that
+// could not be compared. It reads both in an instance of their own, which may run out of memory.
+func (p *pdfObjects) judge(amended []byte) (isSeen bool, unchecked []int, err error) {
+	f, err := p.opt.PDF.open()
+	if err != nil {
+		return false, nil, err
+	}
+	defer f.close()
+	said, err := f.load(p.data)
+	if err != nil {
+		return false, nil, err
+	}
+	drawn, err := f.load(amended)
+	if err != nil {
+		return false, nil, err
+	}
+	pages := f.integer("FPDF_GetPageCount", said)
+	if f.integer("FPDF_GetPageCount", drawn) != pages {
+		return false, nil, errors.New("the update does not fit")
+	}
+	isSeen, compared := f.seenIn(drawn, said, min(pages, p.opt.MaxPages))
+	if compared < pages {
+		unchecked = []int{compared + 1, pages}
+	}
+	return isSeen, unchecked, f.err
+}
+
+// seenIn reports whether a reading of the first pages of the document by the letters of its fonts has other words than what the file
+// says, and is as much of a language; and after how many pages that is certain.
+func (f *pdfium) seenIn(drawn, said uint64, pages int) (isSeen bool, compared int) {
 	var a, b strings.Builder // of pages that differ
 	const enough = 20_000    // bytes
-	for i := range min(f.integer("FPDF_GetPageCount", said), maxJudged) {
+	compared = min(pages, maxJudged)
+	for i := range compared {
 		x, y := f.letters(drawn, i), f.letters(said, i)
 		if x != y && differ(y, x) {
 			a.WriteString(x)
 			b.WriteString(y)
 		}
 		if a.Len() > enough {
+			compared = pages
 			break
 		}
 	}
-	return a.Len() > 0 && believable(a.String(), b.String())
+	return a.Len() > 0 && believable(a.String(), b.String()), compared
 }
 
 // maxJudged bounds the pages that are read twice.

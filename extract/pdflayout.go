@@ -270,7 +270,7 @@ func (d *pdfDoc) write() {
 		d.b.flag(Flag{Code: FlagOrder, Detail: fmt.Sprintf("words drawn in an order other than the reading order, on page %s of %d",
 			pageList(astray), len(d.pages)), Count: len(astray)})
 	}
-	if garbled*20 > seen && seen > 0 {
+	if d.b.garbled = garbled*20 > seen && seen > 0; d.b.garbled {
 		d.b.flag(Flag{Code: FlagGlyphs, Detail: "characters whose meaning the file does not give", Count: garbled})
 	}
 }

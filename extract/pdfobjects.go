@@ -5,6 +5,9 @@ import (
 	"encoding/ascii85"
 	"encoding/hex"
 	"io"
+	"iter"
+	"maps"
+	"math"
 	"regexp"
 	"slices"
 	"strconv"
@@ -18,16 +21,27 @@ import (
 type pdfObjects struct {
 	data   []byte
 	opt    Options
-	places map[string]int    // where the bodies of objects begin, by number; nil: not looked for
-	packed map[string][]byte // objects inside streams, by number; nil: not looked at
+	places []uint32             // where the bodies of objects begin, by number; 0: nowhere; nil: not looked for
+	packed map[int]packedObject // objects inside streams, by number; nil: not looked at
+	order  []int                // of the numbers in packed
+	fonts  fontRoom
+	cut    bool // objects inside streams were left out
 }
 
-// Bounds: of an object, of what a stream unpacks to, of all streams of objects together.
+// packedObject is an object inside a stream.
+type packedObject struct {
+	body []byte
+	at   int // where its stream is
+}
+
+// Bounds: of an object, of what a stream unpacks to, of all streams of objects together and the objects in them, and of the numbers
+// of objects, as PDFium has it.
 const (
 	maxPDFObject  = 1 << 16
 	maxPDFStream  = 1 << 20
-	maxPDFPacked  = 16 << 20
-	maxPDFObjects = 100_000
+	maxPDFPacked  = 64 << 20
+	maxPDFObjects = 1 << 20
+	maxPDFNumber  = 4 << 20
 )
 
 var (
@@ -36,7 +50,9 @@ var (
 	pdfFirst    = regexp.MustCompile(`/First\s+(\d+)`)
 )
 
-func newPDFObjects(data []byte, o Options) *pdfObjects { return &pdfObjects{data: data, opt: o} }
+func newPDFObjects(data []byte, o Options) *pdfObjects {
+	return &pdfObjects{data: data, opt: o, fonts: newFontRoom()}
+}
 
 // catalog returns the root of the document, or nil.
 func (p *pdfObjects) catalog() []byte {
@@ -53,46 +69,69 @@ func (p *pdfObjects) catalog() []byte {
 
 // find returns where the body of an object begins, or -1.
 func (p *pdfObjects) find(number string) int {
+	n, err := strconv.Atoi(number)
+	if err != nil {
+		return -1
+	}
+	return p.place(n)
+}
+
+// place is find by the number itself.
+func (p *pdfObjects) place(number int) int {
 	if p.places == nil {
-		p.places = map[string]int{}
-		for from := 0; len(p.places) < maxPDFObjects; {
+		p.places = []uint32{0}
+		for from := 0; from < math.MaxUint32; {
 			at := bytes.Index(p.data[from:], []byte("obj"))
 			if at < 0 {
 				break
 			}
 			at += from
 			from = at + len("obj")
-			if n := objectNumber(p.data[:at]); n != "" {
-				p.places[n] = from
+			if n := objectNumber(p.data[:at]); n >= 0 {
+				p.places = append(p.places, make([]uint32, max(n+1-len(p.places), 0))...)
+				p.places[n] = uint32(from)
 			}
 		}
 	}
-	if at, ok := p.places[number]; ok {
-		return at
+	if number >= 0 && number < len(p.places) && p.places[number] > 0 {
+		return int(p.places[number])
 	}
 	return -1
 }
 
-// objectNumber is the number of the object whose head, "12 0 obj", begins at the end of before; empty: there is none.
-func objectNumber(before []byte) string {
+// objectNumber is the number of the object whose head, "12 0 obj", begins at the end of before, or -1.
+func objectNumber(before []byte) int {
 	head := before[max(len(before)-24, 0):]
 	var number []byte
 	for range 2 { // the generation, and the number before it
-		rest := bytes.TrimRight(head, " \t\r\n")
+		rest := bytes.TrimRight(head, " \t\r\n\f\x00")
 		head = bytes.TrimRight(rest, "0123456789")
 		if number = rest[len(head):]; len(number) == 0 {
-			return ""
+			return -1
 		}
 	}
-	return string(number)
+	n, err := strconv.Atoi(string(number))
+	if err != nil || n > maxPDFNumber {
+		return -1
+	}
+	return n
 }
 
 // object returns an object, without what a stream holds, or nil.
 func (p *pdfObjects) object(number string) []byte {
-	at := p.find(number)
-	if at < 0 {
-		p.packedObjects()
-		return p.packed[number]
+	n, err := strconv.Atoi(number)
+	if err != nil {
+		return nil
+	}
+	return p.numbered(n)
+}
+
+// numbered is object by the number itself.
+func (p *pdfObjects) numbered(number int) []byte {
+	p.unpack()
+	at := p.place(number)
+	if in, ok := p.packed[number]; ok && in.at > at || at < 0 {
+		return in.body
 	}
 	body := p.data[at:min(len(p.data), at+maxPDFObject)]
 	for _, end := range []string{"endobj", "stream"} {
@@ -170,30 +209,33 @@ func unpackPDF(dictionary, body []byte) io.Reader {
 	return z
 }
 
-// packedObjects returns the objects inside streams (ISO 32000-1, section 7.5.7), in the order of their numbers as text.
-func (p *pdfObjects) packedObjects() [][]byte {
-	if p.packed == nil {
-		p.packed = map[string][]byte{}
-		p.unpack()
+// packedObjects returns the objects inside streams (ISO 32000-1, section 7.5.7), in the order of their numbers.
+func (p *pdfObjects) packedObjects() iter.Seq2[int, []byte] {
+	p.unpack()
+	return func(yield func(int, []byte) bool) {
+		for _, n := range p.order {
+			if !yield(n, p.packed[n].body) {
+				return
+			}
+		}
 	}
-	numbers := make([]string, 0, len(p.packed))
-	for n := range p.packed {
-		numbers = append(numbers, n)
-	}
-	slices.Sort(numbers)
-	out := make([][]byte, len(numbers))
-	for i, n := range numbers {
-		out[i] = p.packed[n]
-	}
-	return out
 }
 
+// unpack looks at the objects inside streams, once.
 func (p *pdfObjects) unpack() {
+	if p.packed != nil {
+		return
+	}
+	p.packed = map[int]packedObject{}
 	room := maxPDFPacked
-	for from := 0; room > 0; {
+	for from := 0; ; {
 		at := bytes.Index(p.data[from:], []byte("/ObjStm"))
 		if at < 0 {
-			return
+			break
+		}
+		if room == 0 {
+			p.cut = true
+			break
 		}
 		at += from
 		from = at + len("/ObjStm")
@@ -215,27 +257,52 @@ func (p *pdfObjects) unpack() {
 		if room -= len(body); first <= 0 || first >= len(body) {
 			continue
 		}
-		p.take(bytes.Fields(body[:first]), body[first:])
+		p.take(body[:first], body[first:], start)
 		from = max(from, end)
 	}
+	p.order = slices.Sorted(maps.Keys(p.packed))
 }
 
-// take notes the objects of one stream: heads are pairs of a number and a place in body.
-func (p *pdfObjects) take(heads [][]byte, body []byte) {
-	place := func(i int) int {
-		n, err := strconv.Atoi(string(heads[i]))
-		if err != nil || n < 0 || n > len(body) {
-			return -1
-		}
-		return n
-	}
-	for i := 0; i+1 < len(heads) && len(p.packed) < maxPDFObjects; i += 2 {
-		from, to := place(i+1), len(body)
-		if i+3 < len(heads) {
-			to = place(i + 3)
-		}
-		if from >= 0 && from <= to && to-from <= maxPDFObject {
-			p.packed[string(heads[i])] = body[from:to]
+// take notes the objects of the stream at a place: heads are pairs of a number and a place in body.
+func (p *pdfObjects) take(heads, body []byte, at int) {
+	last, from := -1, 0
+	note := func(to int) {
+		switch _, known := p.packed[last]; {
+		case last < 0 || last > maxPDFNumber || from < 0 || from > to || to > len(body):
+		case to-from > maxPDFObject:
+			p.cut = p.cut || bytes.Contains(body[from:to], []byte("/ToUnicode"))
+		case !known && len(p.packed) >= maxPDFObjects:
+			p.cut = true
+		default:
+			p.packed[last] = packedObject{body[from:to], at}
 		}
 	}
+	for {
+		number, ok := firstNumber(&heads)
+		place, okPlace := firstNumber(&heads)
+		if !ok || !okPlace {
+			break
+		}
+		note(place)
+		last, from = number, place
+	}
+	note(len(body))
+}
+
+// firstNumber takes the first word off and returns the number that it is; -1: it is none, or too large for one. ok: there is a word.
+func firstNumber(words *[]byte) (number int, ok bool) {
+	s := bytes.TrimLeft(*words, " \t\r\n\f\x00")
+	if len(s) == 0 {
+		return 0, false
+	}
+	n := bytes.IndexAny(s, " \t\r\n\f\x00")
+	if n < 0 {
+		n = len(s)
+	}
+	*words = s[n:]
+	number, err := strconv.Atoi(string(s[:n]))
+	if err != nil || number < 0 {
+		return -1, true
+	}
+	return number, true
 }

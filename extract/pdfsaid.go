@@ -160,6 +160,7 @@ func (p *pdfObjects) tables() iter.Seq2[int, []byte] {
 			from = at + len("/ToUnicode")
 			start, end := bytes.LastIndex(p.data[:at], []byte(" obj")), bytes.Index(p.data[at:], []byte("endobj"))
 			if start < 0 || end < 0 || at-start > maxPDFObject || end > maxPDFObject {
+				p.cut = true
 				continue
 			}
 			if !yield(at, p.data[start:at+end]) {
@@ -207,7 +208,7 @@ func (p *pdfObjects) liesAbout(font []byte) (table string, lies bool) {
 		return "", false
 	}
 	table = string(m[1])
-	return table, contradicts(p.stream(table), letters)
+	return table, contradicts(p.meanings(table), letters)
 }
 
 // contradicts reports whether a ToUnicode table gives codes of letters the meaning of other letters.

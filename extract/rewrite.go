@@ -18,7 +18,7 @@ func (b *builder) asSeen() {
 		return
 	}
 	b.rewrite(turned(b.res.Text, b.directed))
-	if b.counts[FlagGlyphs] == 0 { // otherwise they are not letters
+	if !b.garbled { // otherwise they are not letters
 		b.rewrite(undisguised(b.res.Text))
 	}
 }
