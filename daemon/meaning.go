@@ -14,6 +14,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"concordat"
 	"concordat/instance"
 	"concordat/instance/config"
 	"concordat/meaning/managed"
@@ -47,8 +48,11 @@ const makingSetting = "meaning_making"
 
 // run makes the index and installs the encoder when woken up, until ctx ends.
 func (m *meaningControl) run(ctx context.Context) error {
-	if value, err := m.s.o.Store.Setting(ctx, makingSetting); err == nil && value != "" && m.s.o.Profiler.Meaning() {
+	switch value, err := m.s.o.Store.Setting(ctx, makingSetting); {
+	case err == nil && value != "" && m.s.o.Profiler.Meaning():
 		wake(m.make)
+	case err != nil && !errors.Is(err, concordat.ErrNotFound) && ctx.Err() == nil:
+		m.s.log.Error("index by meaning: it may be unfinished", "error", err)
 	}
 	var g errgroup.Group
 	for begun, work := range map[chan struct{}]func(context.Context) error{m.make: m.makeIndex, m.fetch: m.install} {
@@ -107,6 +111,9 @@ func (m *meaningControl) makeIndex(ctx context.Context) error {
 		return err
 	}
 	set(false, "")
+	if !m.s.o.Profiler.Meaning() {
+		return nil // it was switched off before the end
+	}
 	m.mu.Lock()
 	done := m.done
 	m.mu.Unlock()
@@ -114,7 +121,7 @@ func (m *meaningControl) makeIndex(ctx context.Context) error {
 	return nil
 }
 
-// install fetches the encoder, unless it is installed, and starts it.
+// install fetches the encoder, unless it is installed or a command is configured, and starts it.
 func (m *meaningControl) install(ctx context.Context) error {
 	problem, err := m.installed(ctx)
 	m.mu.Lock()
@@ -128,7 +135,7 @@ func (m *meaningControl) install(ctx context.Context) error {
 
 func (m *meaningControl) installed(ctx context.Context) (web.EncoderProblem, error) {
 	o := m.s.o
-	if instance.InstalledEncoder(o.Dir) == "" {
+	if o.Now().Meaning.Encoder.Command == "" && instance.InstalledEncoder(o.Dir) == "" {
 		if err := o.CheckDisk(); err != nil {
 			return web.EncoderDisk, err
 		}
@@ -205,7 +212,7 @@ func (m *meaningControl) encoder(c config.Encoder) web.MeaningEncoder {
 	case m.problem != "":
 		return web.MeaningEncoder{State: web.EncoderFailed, Problem: m.problem, Detail: m.detail}
 	case ok:
-		return ownEncoder(own)
+		return ownEncoder(own, c.Command)
 	case e != nil:
 		return web.MeaningEncoder{State: web.EncoderServer, Model: e.Name(), Where: e.Where()}
 	case c.Run == config.EncoderOff:
@@ -214,15 +221,15 @@ func (m *meaningControl) encoder(c config.Encoder) web.MeaningEncoder {
 	return web.MeaningEncoder{State: web.EncoderNone, Size: managed.WheelBytes}
 }
 
-// ownEncoder describes an encoder that the site runs.
-func ownEncoder(e *managed.Encoder) web.MeaningEncoder {
+// ownEncoder describes an encoder that the site runs, by the configured command if there is one.
+func ownEncoder(e *managed.Encoder, command string) web.MeaningEncoder {
 	out := web.MeaningEncoder{State: web.EncoderStarting, Model: e.Name()}
 	switch s := e.Status(); s.Phase {
 	case managed.Ready:
 		out.State = web.EncoderReady
 	case managed.Failed:
 		out.State, out.Problem, out.Detail = web.EncoderFailed, web.EncoderStart, s.Err.Error()
-		if _, err := exec.LookPath("python3"); err != nil {
+		if _, err := exec.LookPath("python3"); err != nil && command == "" {
 			out.Problem = web.EncoderPython
 		}
 	}
@@ -303,6 +310,9 @@ func (m *meaningControl) take(was, now config.Meaning) {
 		}
 	}
 	if was.Encoder != now.Encoder {
+		m.mu.Lock()
+		m.problem, m.detail = "", "" // of an encoder that is no longer wanted
+		m.mu.Unlock()
 		if err := instance.UseEncoder(s.o, s.log); err != nil {
 			s.log.Error("encoder", "error", err)
 		}

@@ -11,6 +11,7 @@ import (
 
 	"concordat"
 	"concordat/instance"
+	"concordat/profile"
 	"concordat/site"
 	"concordat/store"
 	"concordat/web"
@@ -118,8 +119,63 @@ func TestMeaningWhileServed(t *testing.T) {
 			t.Errorf("%s: %q", c.problem, got)
 		}
 	}
+	change(web.MeaningChange{Encoder: &no})
+	if got := state().Encoder; got.State != web.EncoderOff || got.Problem != "" {
+		t.Errorf("switched off after a failure: %+v", got)
+	}
 	entries, err := o.Store.Audit.SearchAudit(t.Context(), store.AuditFilter{Action: "meaning_changed"}, 0, 10)
-	if err != nil || len(entries) != 6 {
+	if err != nil || len(entries) != 7 {
 		t.Errorf("%d entries in the audit, %v", len(entries), err)
+	}
+}
+
+// TestCommandedEncoder: an administrator's own command needs neither the package nor Python. If it fails, the page blames it and not
+// them, and trying again fetches nothing.
+func TestCommandedEncoder(t *testing.T) {
+	t.Setenv("PATH", t.TempDir()) // there is no Python
+	dir := filepath.Join(t.TempDir(), "site")
+	command := filepath.Join(t.TempDir(), "encoder")
+	if err := os.WriteFile(command, []byte("#!/bin/sh\nexit 1\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := instance.Create(t.Context(), dir, "test", "", profile.Natural, "", false); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(dir, instance.ConfigName)
+	text, err := os.ReadFile(path)
+	if err == nil {
+		with := strings.Replace(string(text), "\nmeaning:\n", "\nmeaning:\n  encoder: {command: '"+command+" {socket}'}\n", 1)
+		err = os.WriteFile(path, []byte(with), 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	o, err := instance.Open(t.Context(), dir, instance.WithIndex, instance.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := o.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	m := New(o, Options{}).meaning
+	if err := m.install(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for begun := time.Now(); ; time.Sleep(time.Millisecond) {
+		got, err := m.Meaning(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got.Encoder.State == web.EncoderFailed {
+			if got.Encoder.Problem != web.EncoderStart {
+				t.Errorf("the command does not run: %+v", got.Encoder)
+			}
+			return
+		}
+		if time.Since(begun) > time.Minute {
+			t.Fatalf("it does not fail: %+v", got.Encoder)
+		}
 	}
 }

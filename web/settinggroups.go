@@ -26,12 +26,11 @@ const (
 	formAbove   settingForm = "above"   // a number; below zero: never
 )
 
-// settingWords describes a setting. Its name and effect are the messages setting.KEY and setting.KEY.how.
+// settingWords describes a setting. Its name and effect are the messages setting.KEY and setting.KEY.how; formAbove also has
+// setting.KEY.never.
 type settingWords struct {
-	key   string
-	form  settingForm
-	label string // in place of setting.KEY
-	never string // of formAbove: label of the box that stands for a negative number
+	key  string
+	form settingForm
 }
 
 // settingGroups are the settings that the page explains, by group; setting.group.ID and setting.group.ID.how introduce one. The others
@@ -65,7 +64,7 @@ func ruleSettings() []settingWords {
 		case *int:
 			one.form = formNumber
 			if r.Never != "" {
-				one.form, one.never = formAbove, "setting.report."+r.Name+".never"
+				one.form = formAbove
 			}
 		default:
 			one.form = formText
@@ -90,7 +89,7 @@ type settingField struct {
 	Setting
 	Form              settingForm
 	Label, Effect     string // message keys
-	NeverLabel        string
+	NeverLabel        string // message key of the box of formAbove, which stands for a negative number
 	Shown             string // the value of a number or a percentage
 	On                bool   // of a switch, or of the box of formAbove
 	Options           []settingOption
@@ -127,11 +126,9 @@ func grouped(all []Setting, typed url.Values) []settingGroup {
 
 // fieldOf returns the field of a setting.
 func fieldOf(words settingWords, s Setting, typed url.Values) settingField {
-	f := settingField{Setting: s, Form: words.form, Label: words.label, Effect: "setting." + words.key + ".how", NeverLabel: words.never,
-		Shown: s.Value, Least: s.Least, Most: s.Most}
-	if f.Label == "" {
-		f.Label = "setting." + words.key
-	}
+	label := "setting." + words.key
+	f := settingField{Setting: s, Form: words.form, Label: label, Effect: label + ".how", NeverLabel: label + ".never", Shown: s.Value,
+		Least: s.Least, Most: s.Most}
 	value := s.Value
 	if to, ok := settingTyped(words.form, s, typed); ok {
 		value = to
@@ -246,11 +243,7 @@ func nameInWords(l message.Language, problem string) string {
 	for _, g := range settingGroups {
 		for _, words := range g.keys {
 			if rest, ok := strings.CutPrefix(problem, words.key+": "); ok {
-				name := words.label
-				if name == "" {
-					name = "setting." + words.key
-				}
-				return l.Say(name) + ": " + rest
+				return l.Say("setting."+words.key) + ": " + rest
 			}
 		}
 	}

@@ -1,0 +1,29 @@
+package web
+
+import (
+	"testing"
+
+	"concordat/web/message"
+)
+
+// TestSettingsHaveWords: every setting that the page explains has a name and an effect, and every box and choice its words.
+func TestSettingsHaveWords(t *testing.T) {
+	t.Parallel()
+	en := message.Languages()[0]
+	has := func(key string) {
+		if en.Say(key) == key {
+			t.Errorf("%s has no words", key)
+		}
+	}
+	for _, g := range settingGroups {
+		has("setting.group." + g.id)
+		has("setting.group." + g.id + ".how")
+		for _, s := range g.keys {
+			has("setting." + s.key)
+			has("setting." + s.key + ".how")
+			if s.form == formAbove {
+				has("setting." + s.key + ".never")
+			}
+		}
+	}
+}
