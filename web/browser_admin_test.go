@@ -48,8 +48,9 @@ func TestHandingInInBrowser(t *testing.T) {
 			files = append(files, path)
 		}
 		ctx, complaints := browser(t, d.URL, width)
-		var list, words string
-		var overflow string
+		var list, words, overflow string
+		var reloads bool
+		var removable int
 		d.full.Store(true)
 		run := func(actions ...chromedp.Action) {
 			t.Helper()
@@ -64,7 +65,12 @@ func TestHandingInInBrowser(t *testing.T) {
 			chromedp.Click("main form button:not([type])", chromedp.ByQuery),
 			chromedp.WaitVisible("[data-again] button", chromedp.ByQuery),
 			text(".files", &words),
+			chromedp.Evaluate(`dispatchEvent(new Event("reloading", {cancelable: true}))`, &reloads),
+			chromedp.Evaluate(`[...document.querySelectorAll(".files button")].filter((b) => b.checkVisibility()).length`, &removable),
 			shot(t, "unsent", width))
+		if reloads || removable != 3 {
+			t.Errorf("%d: with files to send again the page reloads: %v, and %d can be removed", width, reloads, removable)
+		}
 		if strings.Count(words, "not sent: The site’s disk is full") != 3 {
 			t.Errorf("%d: with a full disk the list says %q", width, words)
 		}
