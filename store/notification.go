@@ -36,6 +36,9 @@ var NotificationStates = []NotificationState{NotificationFetching, NotificationC
 // MaxNotifications bounds the notifications of one account whose check has not ended.
 const MaxNotifications = 1000
 
+// AnswersKept is how long an answer is retried.
+const AnswersKept = 3 * 24 * time.Hour
+
 // Notification is a message of another program in the inbox.
 type Notification struct {
 	Seq      int64 // from 1, ascending

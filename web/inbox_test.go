@@ -22,6 +22,7 @@ import (
 	"concordat/harvest/fetch"
 	"concordat/site"
 	"concordat/store"
+	views "concordat/view"
 	"concordat/web"
 )
 
@@ -549,6 +550,24 @@ func TestInboxAnswersAgain(t *testing.T) {
 	if page := ada.get("/admin/inbox", http.StatusOK); !strings.Contains(page, "Send again") {
 		t.Errorf("the page:\n%s", page)
 	}
+	admin := ada.program("read", "settings")
+	var list struct{ Notifications []views.Notification }
+	admin.call(http.MethodGet, "/api/v1/admin/inbox", http.StatusOK, &list)
+	if all := list.Notifications; len(all) != 1 || all[0].ID != at || all[0].Account != "eve" || !all[0].Dead() || all[0].Check == "" ||
+		all[0].Answers[0].Status != http.StatusGone {
+		t.Errorf("got %+v", all)
+	}
+	var one views.Notification
+	admin.call(http.MethodPost, "/api/v1/admin/inbox/"+at+"/replay", http.StatusAccepted, &one)
+	if one.Dead() || len(one.Answers) != 3 || one.Answers[0].State != store.DeliveryPending {
+		t.Errorf("got %+v", one)
+	}
+	d.settle(t)
+	admin.call(http.MethodGet, "/api/v1/admin/inbox/"+at, http.StatusOK, &one)
+	if !one.Dead() {
+		t.Errorf("got %+v", one)
+	}
+	admin.call(http.MethodPost, "/api/v1/admin/inbox/none/replay", http.StatusNotFound, nil)
 	r.failing(0)
 	ada.post("/admin/inbox", http.StatusOK, url.Values{"action": {"replay"}, "id": {at}})
 	ada.post("/admin/inbox", http.StatusNotFound, url.Values{"action": {"replay"}, "id": {"none"}})

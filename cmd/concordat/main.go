@@ -67,7 +67,7 @@ Exit codes: 0 done, 1 failed, 2 wrong usage, 3 some inputs unreadable (the rest 
 	f.BoolVar(&a.JSON, "json", false, "print JSON lines on stdout")
 	f.BoolVarP(&a.Quiet, "quiet", "q", false, "no progress")
 	root.AddCommand(
-		a.initCommand(), a.libraryCommand(), a.addCommand(), harvesting.Command(&a.Site), a.checkCommand(), a.batchCommand(),
+		a.initCommand(), a.libraryCommand(), a.addCommand(), harvesting.Command(&a.Site), inboxCommand(a), a.checkCommand(), a.batchCommand(),
 		a.recheckCommand(),
 		a.reportCommand(), a.fingerprintCommand(), a.extractCommand(), a.reindexCommand(), screening.Command(&a.Site),
 		federating.SiteCommand(&a.Site), federating.PeerCommand(&a.Site), federating.FederationCommand(&a.Site),

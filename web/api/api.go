@@ -399,10 +399,12 @@ var (
 	listOfHarvests   = bounds.NewList("list-harvests", bounds.Text)
 
 	listOfNotifications = bounds.NewList("list-notifications", bounds.Number)
+	listOfInbox         = bounds.NewList("list-inbox", bounds.Number)
 
 	listOfHarvestRecords = bounds.NewList("list-harvest-records", bounds.Text)
 )
 
 var lists = []bounds.List{listOfChecks, listOfEvidence, listOfNotes, listOfRules, listOfBatches, listOfPairs, listOfLibraries,
 	listOfDocuments, listOfPartners, listOfPlatforms, listOfPeople, listOfTokens, listOfWebhooks, listOfDeliveries, listOfTasks, listOfAudit,
-	listOfAlerts, listOfCases, listOfHarvests, listOfHarvestRecords, listOfNotifications}
+	listOfAlerts, listOfCases, listOfHarvests, listOfHarvestRecords, listOfNotifications,
+	listOfInbox}

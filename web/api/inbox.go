@@ -10,6 +10,7 @@ import (
 
 	"concordat"
 	"concordat/store"
+	"concordat/view"
 	"concordat/web"
 	"concordat/web/bounds"
 	"concordat/web/inbox"
@@ -38,6 +39,15 @@ func apiOfInbox(w api, a huma.API) {
 		"A Linked Data Platform container.", http.StatusOK), i.list)
 	register(w, a, do("get-notification", http.MethodGet, "/inbox/{id}", "A notification of your account, as it came", "",
 		http.StatusOK), i.one)
+	whole := func(id, method, path, summary, text, scope string, roles []store.Role, status int) operation {
+		return operation{id: id, method: method, path: path, summary: summary, text: text, scope: scope, roles: roles, status: status}
+	}
+	register(w, a, whole("list-inbox", http.MethodGet, "/admin/inbox", "Notifications of all accounts with their answers, newest first", "",
+		scopeRead, web.Overseers, http.StatusOK), i.all)
+	register(w, a, whole("get-inbox-notification", http.MethodGet, "/admin/inbox/{id}", "One notification with its answers", "", scopeRead,
+		web.Overseers, http.StatusOK), i.shown)
+	register(w, a, whole("replay-answers", http.MethodPost, "/admin/inbox/{id}/replay", "Send again the answers that were given up",
+		"They are retried for three days once more.", scopeSettings, web.Administrators, http.StatusAccepted), i.replay)
 }
 
 type sendNotificationInput struct {
@@ -117,4 +127,55 @@ func (i inboxAPI) one(ctx context.Context, in *notificationInput) (*notification
 		err = fmt.Errorf("notification %s: %w", in.ID, concordat.ErrNotFound)
 	}
 	return &notificationOutput{notification(n.Body)}, err
+}
+
+type inboxOutput struct {
+	Body struct {
+		Notifications []view.Notification `json:"notifications" nullable:"false"`
+		Next          string              `json:"next,omitempty" doc:"Cursor of the next page"`
+	}
+}
+
+func (i inboxAPI) all(ctx context.Context, in *bounds.PageInput) (*inboxOutput, error) {
+	before := int64(0)
+	if err := listOfInbox.Read(in.Cursor, &before); err != nil {
+		return nil, err
+	}
+	ns, err := i.w.Web.Options().Store.Notifications.ListNotifications(ctx, "", before, in.Limit)
+	out := &inboxOutput{}
+	out.Body.Notifications = []view.Notification{}
+	for _, n := range ns {
+		var one view.Notification
+		if err == nil {
+			one, err = i.withAnswers(ctx, n)
+		}
+		out.Body.Notifications = append(out.Body.Notifications, one)
+	}
+	if len(ns) == in.Limit {
+		out.Body.Next = listOfInbox.Cursor(ns[len(ns)-1].Seq)
+	}
+	return out, err
+}
+
+func (i inboxAPI) withAnswers(ctx context.Context, n store.Notification) (view.Notification, error) {
+	answers, err := i.w.Web.Options().Store.Notifications.NotificationAnswers(ctx, n.ID)
+	return view.OfNotification(n, answers), err
+}
+
+type inboxNotificationOutput struct{ Body view.Notification }
+
+func (i inboxAPI) shown(ctx context.Context, in *notificationInput) (*inboxNotificationOutput, error) {
+	n, err := i.w.Web.Options().Store.Notifications.Notification(ctx, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	out, err := i.withAnswers(ctx, n)
+	return &inboxNotificationOutput{out}, err
+}
+
+func (i inboxAPI) replay(ctx context.Context, in *notificationInput) (*inboxNotificationOutput, error) {
+	if _, err := i.w.inbox.Replay(ctx, visitorOf(ctx).Name, in.ID); err != nil {
+		return nil, err
+	}
+	return i.shown(ctx, in)
 }

@@ -22,7 +22,7 @@ type Options struct {
 	Poll time.Duration
 	// Retry is how long to wait before the first retry after a failure; each further wait is three times as long. 0: 10 s.
 	Retry time.Duration
-	// Keep is how long an answer is retried; 0: 3 days.
+	// Keep is how long an answer is retried; 0: store.AnswersKept.
 	Keep time.Duration
 }
 
@@ -49,7 +49,7 @@ func New(w *web.Web, o Options) *Inbox {
 		o.Retry = 10 * time.Second
 	}
 	if o.Keep == 0 {
-		o.Keep = 3 * 24 * time.Hour
+		o.Keep = store.AnswersKept
 	}
 	d := &Inbox{w: w, o: o, wake: make(chan struct{}, 1)}
 	w.AddPage("GET /admin/inbox", web.Overseers, d.page)
