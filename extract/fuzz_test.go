@@ -217,6 +217,7 @@ func FuzzPDF(f *testing.F) {
 	page := glyphPage{smallLetters, moved, "FontFile2", font, "", []string{"thequickbrownfoxjumpsoverthelazydogandrunsawayintothewoods"}}
 	f.Add(pdfOf(page.objects()...))
 	f.Add(packedPDF(f, []int{1, 2, 3, 4, 7, 8}, page.objects()...))
+	f.Add(encryptedPDF(f, "", page.objects()...))
 	p := engine(f)
 	f.Fuzz(func(t *testing.T, data []byte) {
 		o := fuzzLimits

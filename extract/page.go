@@ -94,12 +94,12 @@ func (p *PDF) Letters(data []byte, o Options) ([]string, error) {
 
 // document opens a PDF in an instance of its own, which the caller closes.
 func (p *PDF) document(data []byte) (*pdfium, uint64, int, error) {
-	objects := newPDFObjects(data, Options{PDF: p}.WithDefaults()).asDrawn(func(Flag) {})
+	_, data = newPDFObjects(data, Options{PDF: p}.WithDefaults()).asDrawn(func(Flag) {})
 	f, err := p.open()
 	if err != nil {
 		return nil, 0, 0, &Error{Code: Limit, Detail: err.Error()}
 	}
-	doc, err := f.load(objects.data)
+	doc, err := f.load(data)
 	n := 0
 	if err == nil {
 		if n = f.integer("FPDF_GetPageCount", doc); f.err != nil || n <= 0 {

@@ -25,13 +25,13 @@ func readPDF(b *builder, data []byte) error {
 	if b.opt.PDF == nil {
 		return &Error{Code: Unsupported, NoEngine: true, Detail: "PDF without an engine (Options.PDF)"}
 	}
-	objects := newPDFObjects(data, b.opt).asDrawn(b.flag)
+	objects, data := newPDFObjects(data, b.opt).asDrawn(b.flag)
 	f, err := b.opt.PDF.open()
 	if err != nil {
 		return &Error{Code: Limit, Detail: err.Error()}
 	}
 	defer f.close()
-	doc, err := f.load(objects.data)
+	doc, err := f.load(data)
 	if err != nil {
 		return err
 	}
@@ -47,7 +47,7 @@ func readPDF(b *builder, data []byte) error {
 	d := &pdfDoc{b: b, f: f, doc: doc, widens: objects.widens()}
 	d.readPages(pages)
 	d.write()
-	d.attachments(data)
+	d.attachments(objects.data)
 	d.scripts()
 	if f.err != nil {
 		return &Error{Code: Damaged, Detail: f.err.Error()}

@@ -11,7 +11,6 @@ import (
 	"sync/atomic"
 
 	"github.com/klauspost/compress/zstd"
-	"github.com/klippa-app/go-pdfium/webassembly/imports"
 	"github.com/tetratelabs/wazero"
 	"github.com/tetratelabs/wazero/api"
 	"github.com/tetratelabs/wazero/imports/wasi_snapshot_preview1"
@@ -87,8 +86,7 @@ func (p *PDF) load(ctx context.Context) error {
 		return err
 	}
 	p.module = m
-	_, err = imports.Instantiate(ctx, p.runtime, m)
-	return err
+	return importHost(ctx, p.runtime, m)
 }
 
 // Close frees the engine. Documents must not be read afterwards.

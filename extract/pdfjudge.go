@@ -257,11 +257,16 @@ const (
 	uncheckedPages = "pages %d to %d were not checked for letters other than the stored ones"
 )
 
-// asDrawn returns the document with the words that it draws. It tells where they are others than those it stores, and what was not
-// checked.
-func (p *pdfObjects) asDrawn(tell func(Flag)) *pdfObjects {
+// asDrawn returns the objects of the document, without encryption, and the document with the words that it draws. It tells where they
+// are others than those it stores, and what was not checked.
+func (p *pdfObjects) asDrawn(tell func(Flag)) (plain *pdfObjects, document []byte) {
 	say := func(detail string) { tell(Flag{Code: FlagGlyphs, Detail: detail}) }
-	lied := false
+	lied, document := false, p.data
+	p, err := p.decrypted()
+	if err != nil {
+		say(uncheckedFonts)
+		return p, document
+	}
 	if drawn := p.falseMappings(); drawn != nil {
 		p, lied = newPDFObjects(drawn, p.opt), true
 	}
@@ -282,8 +287,9 @@ func (p *pdfObjects) asDrawn(tell func(Flag)) *pdfObjects {
 	}
 	if lied {
 		say(saidDetail)
+		document = p.data
 	}
-	return p
+	return p, document
 }
 
 // judge reports whether the words of the amended document are seen in the document, and the first and the last page of those that

@@ -2,6 +2,9 @@ package extract_test
 
 import (
 	"bytes"
+	"crypto/md5"
+	"crypto/rc4"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -56,6 +59,72 @@ func TestLiesInOddFiles(t *testing.T) {
 			!slices.Equal(glyphFlags(r), []string{drawnAreCompared}) {
 			t.Errorf("%s: got %q, flags %+v", name, r.Text, r.Flags)
 		}
+	}
+}
+
+// encryptedPDF writes a document that needs no password to be read (ISO 32000-1, section 7.6, revision 2).
+func encryptedPDF(t testing.TB, password string, objects ...string) []byte {
+	t.Helper()
+	const id = "0123456789abcdef"
+	padding := "\x28\xbf\x4e\x5e\x4e\x75\x8a\x41\x64\x00\x4e\x56\xff\xfa\x01\x08\x2e\x2e\x00\xb6\xd0\x68\x3e\x80\x2f\x0c\xa9\xfe\x64\x53\x69\x7a"
+	owner := strings.Repeat("o", 32)
+	rc := func(key []byte, s string) string {
+		c, err := rc4.NewCipher(key)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out := []byte(s)
+		c.XORKeyStream(out, out)
+		return string(out)
+	}
+	sum := md5.Sum([]byte((password + padding)[:32] + owner + "\xc0\xff\xff\xff" + id))
+	key := sum[:5]
+	var out, table strings.Builder
+	out.WriteString("%PDF-1.4\n")
+	for i, o := range append(objects, fmt.Sprintf("<</Filter/Standard/V 1/R 2/P -64/O<%x>/U<%x>>>", owner, rc(key, padding))) {
+		if head, body, ok := strings.Cut(o, "stream\n"); ok {
+			sum := md5.Sum(append(slices.Clone(key), byte(i+1), 0, 0, 0, 0))
+			body = strings.TrimSuffix(body, "\nendstream")
+			o = head + "stream\n" + rc(sum[:10], body) + "\nendstream"
+		}
+		fmt.Fprintf(&table, "%010d 00000 n \n", out.Len())
+		fmt.Fprintf(&out, "%d 0 obj\n%s\nendobj\n", i+1, o)
+	}
+	n, xref := len(objects)+1, out.Len()
+	fmt.Fprintf(&out, "xref\n0 %d\n0000000000 65535 f \n%strailer\n<</Size %d/Root 1 0 R/Encrypt %d 0 R/ID[<%x><%x>]>>\nstartxref\n%d\n%%%%EOF\n", n+1,
+		table.String(), n+1, n, id, id, xref)
+	return []byte(out.String())
+}
+
+// TestLiesInEncryptedFiles: what needs no password is looked at as if it were not encrypted.
+func TestLiesInEncryptedFiles(t *testing.T) {
+	lying := lyingPage(proseColumn)
+	honest := lying
+	honest.said = same
+	drawn := strings.Join(proseColumn, " ")
+	dated := honest.objects()
+	dated[0] = strings.Replace(dated[0], "/Pages", "/Metadata 10 0 R/Pages", 1)
+	dated = append(dated, pdfStreamOf("", `<x:xmpmeta><xmp:CreateDate>2015-06-07T08:09:10Z</xmp:CreateDate></x:xmpmeta>`))
+	simple := onePage("", "<</Type/Font/Subtype/Type1/BaseFont/Helvetica/Encoding/WinAnsiEncoding/ToUnicode 6 0 R>>", "", drawnProse(),
+		pdfStreamOf("", "2 beginbfrange <61> <79> <0062> <7A> <7A> <0061> endbfrange"))
+	for name, c := range map[string]struct {
+		objects []string
+		flags   []string
+		date    string
+	}{
+		"lies":             {lying.objects(), []string{drawnAreCompared}, ""},
+		"encoding":         {simple, []string{drawnAreCompared}, ""},
+		"honest and dated": {dated, nil, "2015-06-07"},
+	} {
+		r := readPDF(t, encryptedPDF(t, "", c.objects...))
+		if got := strings.Join(strings.Fields(r.Text), " "); got != drawn || !slices.Equal(glyphFlags(r), c.flags) || r.Date != c.date {
+			t.Errorf("%s: got %q, flags %+v, date %s", name, r.Text, r.Flags, r.Date)
+		}
+	}
+	_, err := extract.Bytes("a.pdf", encryptedPDF(t, "secret", lying.objects()...), extract.Options{PDF: engine(t)})
+	var e *extract.Error
+	if !errors.As(err, &e) || e.Code != extract.Encrypted {
+		t.Errorf("with a password: %v", err)
 	}
 }
 
