@@ -8,11 +8,11 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"concordat"
 	"concordat/cluster"
+	"concordat/crypto/keyfile"
 	"concordat/site"
 	"concordat/store"
 )
@@ -51,6 +51,15 @@ func (n notedIndex) Delete(ctx context.Context, refs ...concordat.Ref) error {
 	return noteIndex(ctx, n.o)
 }
 
+// Renew implements cluster.Renewer.
+func (n notedIndex) Renew(ctx context.Context, ps ...*concordat.Profile) (int, error) {
+	done, err := n.Renewer.Renew(ctx, ps...)
+	if err != nil {
+		return done, err
+	}
+	return done, noteIndex(ctx, n.o)
+}
+
 // Purge removes the bytes of deleted documents, which concordat.Index does not ask for.
 func (n notedIndex) Purge(ctx context.Context) error { return n.o.shard.Purge(ctx) }
 
@@ -60,11 +69,16 @@ func noteIndex(ctx context.Context, o *Instance) error {
 	return o.Store.Acknowledged.Note(ctx, o.indexNote, []store.AcknowledgedRecord{{Shard: "00", Epoch: at.Epoch, Record: at.Seq}})
 }
 
-// compareIndex sets indexNote, the name of the index in notes, and returns by how many records the index is ahead of what the store
+// compareIndex sets indexNote, the name of the index in notes, and returns by how many changes the index is ahead of what the store
 // noted; 0 if nothing was noted. It fails with concordat.ErrCorrupt if the index has lost acknowledged changes. It is called once,
 // before the first change.
 func compareIndex(ctx context.Context, o *Instance) (ahead uint64, err error) {
 	path := filepath.Join(o.Dir, IndexName, "00", identityName)
+	if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) && o.shard.Stats().Documents == 0 {
+		if err := RefuseEmptyIndex(ctx, o); err != nil {
+			return 0, err
+		}
+	}
 	id, err := identityOf(path)
 	if err != nil {
 		return 0, err
@@ -95,7 +109,26 @@ func compareIndex(ctx context.Context, o *Instance) (ahead uint64, err error) {
 		}
 		return 0, lost(fmt.Sprint(last.Record - end))
 	}
-	return end - last.Record, nil
+	return at.Seq - min(at.Seq, last.Record+(at.Epoch-last.Epoch)), nil // each start since has begun an epoch
+}
+
+// RefuseEmptyIndex fails with concordat.ErrCorrupt if the catalogue has documents. It is called for an index that is new or has gone.
+func RefuseEmptyIndex(ctx context.Context, o *Instance) error {
+	libraries, err := o.Store.Catalogue.Libraries(ctx)
+	if err != nil {
+		return err
+	}
+	for _, l := range libraries {
+		rows, err := o.Store.Catalogue.Documents(ctx, l.ID, "", 1)
+		if err != nil {
+			return err
+		}
+		if dir := filepath.Join(o.Dir, IndexName, "00"); len(rows) > 0 {
+			return fmt.Errorf("%s is empty, but the catalogue has documents: restore a backup, or write any name into %s to go on without them: %w",
+				dir, filepath.Join(dir, identityName), concordat.ErrCorrupt)
+		}
+	}
+	return nil
 }
 
 // identityOf returns the identity in a file, and makes one if there is none.
@@ -103,7 +136,7 @@ func identityOf(path string) (string, error) {
 	b, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		b = []byte(strings.ToLower(rand.Text()))
-		err = os.WriteFile(path, b, 0o600)
+		err = keyfile.Replace(path, b) // if a power cut took it, the notes would be another index's
 	}
 	if err == nil && len(b) == 0 || len(b) > 64 {
 		err = fmt.Errorf("%s: %w: %d bytes", path, concordat.ErrCorrupt, len(b))
@@ -114,8 +147,8 @@ func identityOf(path string) (string, error) {
 // retake enters documents into the catalogue that the index has and the store has lost. intakes are the additions that the store
 // knows to have begun; they are settled afterwards.
 func retake(ctx context.Context, o *Instance, intakes []store.Intake) error {
-	known := map[concordat.Ref]bool{}
-	if err := o.EachDocument(ctx, func(r concordat.Ref) { known[r] = true }); err != nil {
+	extra, err := extraRefs(ctx, o)
+	if err != nil {
 		return err
 	}
 	begun := map[concordat.Ref]store.DocumentRow{}
@@ -123,11 +156,6 @@ func retake(ctx context.Context, o *Instance, intakes []store.Intake) error {
 		for _, row := range one.Rows {
 			begun[o.Site.Ref(row.Library, row.ID)] = row
 		}
-	}
-	all := o.shard.Refs()
-	extra := slices.DeleteFunc(slices.Clone(all), func(r concordat.Ref) bool { return known[r] })
-	if len(extra) > maxExtra && len(extra) > len(all)/maxExtraShare {
-		return nil // another site's index: doctor says so
 	}
 	var rows []store.DocumentRow
 	for _, r := range extra {

@@ -11,7 +11,9 @@ import (
 	"testing"
 
 	"concordat"
+	"concordat/cluster"
 	"concordat/instance"
+	"concordat/internal/sitetest"
 	"concordat/site"
 	"concordat/store"
 )
@@ -69,11 +71,12 @@ func TestComparedAtStart(t *testing.T) {
 	if err := o.Store.Catalogue.CreateLibrary(t.Context(), store.Library{ID: "l"}); err != nil {
 		t.Fatal(err)
 	}
-	var early string
+	const documents = 12
+	early := map[int]string{} // the site by its number of documents
 	var want []string
-	for i := range 12 {
-		if i == 5 {
-			early = leave(t, dir)
+	for i := range documents {
+		if i == 5 || i >= documents-4 {
+			early[i] = leave(t, dir)
 		}
 		id := fmt.Sprintf("d%02d", i)
 		want = append(want, id)
@@ -116,7 +119,7 @@ func TestComparedAtStart(t *testing.T) {
 	if err := os.RemoveAll(filepath.Join(old, shard)); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.CopyFS(filepath.Join(old, shard), os.DirFS(filepath.Join(early, shard))); err != nil {
+	if err := os.CopyFS(filepath.Join(old, shard), os.DirFS(filepath.Join(early[5], shard))); err != nil {
 		t.Fatal(err)
 	}
 	for range 2 {
@@ -131,18 +134,90 @@ func TestComparedAtStart(t *testing.T) {
 	if _, err := held(t, old); err == nil || !strings.Contains(err.Error(), "Missing:7") {
 		t.Errorf("an older index, accepted: %v, want 7 documents missing", err)
 	}
-	// The store of an earlier moment with the index of a later one.
-	back := leave(t, dir)
-	for _, suffix := range []string{"", "-wal", "-shm"} {
-		b, err := os.ReadFile(filepath.Join(early, instance.StoreName+suffix))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(filepath.Join(back, instance.StoreName+suffix), b, 0o600); err != nil {
-			t.Fatal(err)
+	// Other profiles are changes too.
+	before := leave(t, dir)
+	d, err := o.Index.Document(t.Context(), o.Site.Ref("l", "d00"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := o.Profile(t.Context(), *d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n, err := o.Index.(cluster.Renewer).Renew(t.Context(), p); err != nil || n != 1 {
+		t.Fatal(n, err)
+	}
+	renewed := leave(t, dir)
+	if err := errors.Join(os.RemoveAll(filepath.Join(renewed, shard)),
+		os.CopyFS(filepath.Join(renewed, shard), os.DirFS(filepath.Join(before, shard)))); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := held(t, renewed); !errors.Is(err, concordat.ErrCorrupt) || !strings.Contains(err.Error(), "lacks 1 acknowledged") {
+		t.Errorf("an index from before a renewal: %v, want ErrCorrupt", err)
+	}
+	// The store of an earlier moment with the index of a later one, which other starts may have followed.
+	for n, at := range early {
+		for starts := range 3 {
+			back := leave(t, dir)
+			for range starts {
+				if err := cluster.Replay(t.Context(), filepath.Join(back, shard)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			for _, suffix := range []string{"", "-wal", "-shm"} {
+				b, err := os.ReadFile(filepath.Join(at, instance.StoreName+suffix))
+				if err != nil {
+					t.Fatal(err)
+				}
+				if err := os.WriteFile(filepath.Join(back, instance.StoreName+suffix), b, 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if got, err := held(t, back); err != nil || !slices.Equal(got, want) {
+				t.Errorf("the store lost %d of %d documents, then %d starts: %v, %v", documents-n, documents, starts, got, err)
+			}
 		}
 	}
-	if got, err := held(t, back); err != nil || !slices.Equal(got, want) {
-		t.Errorf("the store went back: %v, %v", got, err)
+}
+
+// TestIndexGone: a site whose index has gone does not open as an empty one, nor is it reindexed as one, until somebody says so. An
+// index from before there were identities opens, as does the empty one of a site without documents.
+func TestIndexGone(t *testing.T) {
+	dir := create(t)
+	shard := filepath.Join(dir, instance.IndexName, "00")
+	identity := filepath.Join(shard, "identity")
+	opens := func() error {
+		o, err := instance.Open(t.Context(), dir, instance.WithIndex, instance.Options{})
+		if err == nil {
+			err = o.Close()
+		}
+		return err
+	}
+	if err := errors.Join(opens(), os.RemoveAll(shard), opens()); err != nil {
+		t.Fatalf("without documents: %v", err)
+	}
+	o := open(t, dir, instance.WithIndex)
+	if err := o.Store.Catalogue.CreateLibrary(t.Context(), store.Library{ID: "l"}); err != nil {
+		t.Fatal(err)
+	}
+	err := o.Site.Ingest(t.Context(), "l", func(yield func(site.Incoming, error) bool) {
+		yield(site.Incoming{ID: "d", Title: "d", Text: sitetest.Prose(1, 20)}, nil)
+	}, func(site.Ingested) error { return nil })
+	if err := errors.Join(err, o.Close()); err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(os.Remove(identity), opens()); err != nil {
+		t.Errorf("without an identity: %v", err)
+	}
+	if err := os.RemoveAll(shard); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if err := opens(); !errors.Is(err, concordat.ErrCorrupt) || !strings.Contains(err.Error(), identity) {
+			t.Errorf("without an index: %v, want ErrCorrupt naming %s", err, identity)
+		}
+	}
+	if err := errors.Join(os.WriteFile(identity, []byte("another"), 0o600), opens(), opens()); err != nil {
+		t.Errorf("without an index, which somebody accepted: %v", err)
 	}
 }

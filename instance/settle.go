@@ -14,9 +14,6 @@ import (
 // what they began.
 const settledSetting = "index.settled"
 
-// earlierStarts is the number of starts since the last note that ended before one, each of which is a record.
-const earlierStarts = 4
-
 // SettleAfter is the age from which unfinished work is settled by another process.
 const SettleAfter = time.Hour
 
@@ -27,7 +24,7 @@ func (o *Instance) settle(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		explained := uint64(earlierStarts)
+		var explained uint64 // by additions that the store knows to have begun
 		for _, one := range intakes {
 			explained += uint64(len(one.Rows))
 		}
@@ -76,14 +73,9 @@ const (
 
 // settleWhole removes from the index what the catalogue lacks.
 func (o *Instance) settleWhole(ctx context.Context) error {
-	known := map[concordat.Ref]bool{}
-	if err := o.EachDocument(ctx, func(r concordat.Ref) { known[r] = true }); err != nil {
+	extra, err := extraRefs(ctx, o)
+	if err != nil {
 		return err
-	}
-	all := o.shard.Refs()
-	extra := slices.DeleteFunc(slices.Clone(all), func(r concordat.Ref) bool { return known[r] })
-	if len(extra) > maxExtra && len(extra) > len(all)/maxExtraShare {
-		return nil
 	}
 	for part := range slices.Chunk(extra, fillBatch) {
 		if err := o.Index.Delete(ctx, part...); err != nil {
@@ -92,4 +84,19 @@ func (o *Instance) settleWhole(ctx context.Context) error {
 	}
 	o.Settled.Removed += len(extra)
 	return nil
+}
+
+// extraRefs returns the documents that the index has and the catalogue lacks; none if they are so many that it is another site's
+// index.
+func extraRefs(ctx context.Context, o *Instance) ([]concordat.Ref, error) {
+	known := map[concordat.Ref]bool{}
+	if err := o.EachDocument(ctx, func(r concordat.Ref) { known[r] = true }); err != nil {
+		return nil, err
+	}
+	all := o.shard.Refs()
+	extra := slices.DeleteFunc(slices.Clone(all), func(r concordat.Ref) bool { return known[r] })
+	if len(extra) > maxExtra && len(extra) > len(all)/maxExtraShare {
+		return nil, nil
+	}
+	return extra, nil
 }

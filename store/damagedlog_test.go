@@ -39,7 +39,9 @@ func TestDamagedLog(t *testing.T) {
 		t.Helper()
 		at := filepath.Join(t.TempDir(), "site.db")
 		must(t, os.WriteFile(at, files[""], 0o600))
-		must(t, os.WriteFile(at+"-wal", log, 0o600))
+		if log != nil {
+			must(t, os.WriteFile(at+"-wal", log, 0o600))
+		}
 		must(t, os.WriteFile(at+"-shm", files["-shm"], 0o600))
 		db, err := store.Open(t.Context(), at)
 		if err != nil {
@@ -73,8 +75,11 @@ func TestDamagedLog(t *testing.T) {
 		try(fmt.Sprint("cut at ", at), wal[:at])
 		try(fmt.Sprint("cut before the frame at ", at), wal[:32+(at-3)/4120*4120])
 	}
-	try("an empty log", nil)
+	try("an empty log", []byte{})
 	if named == 0 {
 		t.Error("nothing was named")
+	}
+	if n, err := reopen(nil); !errors.Is(err, concordat.ErrCorrupt) {
+		t.Errorf("no log: %d documents, %v, want ErrCorrupt", n, err)
 	}
 }

@@ -71,6 +71,9 @@ func (a *app) reindex(ctx context.Context, o *instance.Instance, dryRun bool) er
 		from, err = index.Open(filepath.Join(o.Dir, instance.IndexName, "00"), index.Options{ReadOnly: true})
 	}
 	if errors.Is(err, concordat.ErrNotFound) {
+		if err := instance.RefuseEmptyIndex(ctx, o); err != nil {
+			return err
+		}
 		return o.Store.SetSetting(ctx, "scheme", string(o.Site.Scheme())) // nothing was ever added
 	}
 	if err != nil {

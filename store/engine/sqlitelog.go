@@ -15,7 +15,8 @@ import (
 
 // SQLite goes on with what of its write-ahead log is whole, up to the first frame whose checksum is wrong. If a damaged or cut log
 // had acknowledged changes behind that, they would be gone without a word. The index of the log, in the file with the suffix
-// -shm, says how far changes were committed: it is written after their frames were synced. (https://www.sqlite.org/walformat.html)
+// -shm, says how far changes were committed: it is written after their frames were synced. It also says how far they are in the
+// database file: without a log, that must be all. (https://www.sqlite.org/walformat.html)
 
 const (
 	walHeader   = 32
@@ -28,6 +29,7 @@ const (
 // logIndex holds the part of the index of a log that tells how far it goes.
 type logIndex struct {
 	frames uint32  // that were committed
+	stored uint32  // of them, in the database file
 	salt   [8]byte // of the log
 }
 
@@ -41,17 +43,17 @@ func readLogIndex(path string) (x logIndex, ok bool, err error) {
 		return x, false, err
 	}
 	defer func() { _ = f.Close() }() // only read
-	b := make([]byte, 2*indexHeader)
+	b := make([]byte, 2*indexHeader+4)
 	if _, err := io.ReadFull(f, b); err != nil {
 		return x, false, nil
 	}
 	order := binary.NativeEndian
 	s1, s2 := logChecksum(order, 0, 0, b[:40])
-	if !bytes.Equal(b[:indexHeader], b[indexHeader:]) || order.Uint32(b) != indexFormat || b[12] != 1 ||
+	if !bytes.Equal(b[:indexHeader], b[indexHeader:2*indexHeader]) || order.Uint32(b) != indexFormat || b[12] != 1 ||
 		s1 != order.Uint32(b[40:]) || s2 != order.Uint32(b[44:]) {
 		return x, false, nil
 	}
-	x.frames = order.Uint32(b[16:])
+	x.frames, x.stored = order.Uint32(b[16:]), order.Uint32(b[2*indexHeader:])
 	copy(x.salt[:], b[32:40])
 	return x, true, nil
 }
@@ -81,18 +83,18 @@ func checkLog(path string) error {
 			continue // another process begins the log anew
 		}
 		name := filepath.Base(path)
-		return fmt.Errorf("%w: %s-wal is damaged or cut: of %d pages of acknowledged changes %d can be read; restore a backup, or remove %s-shm to go on without the others",
+		return fmt.Errorf("%w: %s-wal is gone, damaged or cut: of %d pages of acknowledged changes %d can be read; restore a backup, or remove %s-shm to go on without the others",
 			concordat.ErrCorrupt, name, x.frames, whole, name)
 	}
 	return nil // it changes all the time, so somebody reads it
 }
 
 // wholeFrames returns up to which frame a log holds what its index says, at most x.frames. A log that is not the one of the
-// index, which a power cut may leave behind, counts as whole.
+// index, which a power cut may leave behind, counts as whole; if there is no log, what is in the database file counts.
 func wholeFrames(path string, x logIndex) (uint32, error) {
 	f, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return x.frames, nil
+		return min(x.stored, x.frames), nil
 	}
 	if err != nil {
 		return 0, err
