@@ -162,8 +162,12 @@ func openEngine(dir string, create bool, o engineOptions) (*engine, error) {
 	}
 	var stored storedState
 	if !create {
+		verify := int64(verifyAtOpen)
+		if o.readOnly {
+			verify = 0
+		}
 		var err error
-		if stored, err = preflight(dir); err != nil {
+		if stored, err = preflight(dir, verify); err != nil {
 			return nil, err
 		}
 	}

@@ -3,8 +3,10 @@ package index
 import (
 	"bufio"
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"math/rand/v2"
 	"os"
 	"os/exec"
@@ -15,6 +17,7 @@ import (
 	"time"
 
 	"github.com/blevesearch/bleve/v2/index/scorch"
+	segment "github.com/blevesearch/scorch_segment_api/v2"
 
 	"concordat"
 	"concordat/internal/indextest"
@@ -390,7 +393,7 @@ func TestVerify(t *testing.T) {
 func TestDamagedWhileOpen(t *testing.T) {
 	for name, find := range map[string]func(context.Context, *Shard) error{
 		"merge": func(ctx context.Context, s *Shard) error { return s.Merge(ctx) },
-		"scrub": func(_ context.Context, s *Shard) error { return s.engine.scrubOnce() },
+		"scrub": func(_ context.Context, s *Shard) error { return s.engine.scrubOnce(s.engine.pace) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
@@ -449,6 +452,124 @@ func TestDamagedWhileOpen(t *testing.T) {
 				t.Errorf("mended, it has %d documents, want 4", n)
 			}
 		})
+	}
+}
+
+// TestUnreadNotDamaged: a segment that cannot be opened for want of something else, as when too many files are open, is not taken for a
+// damaged one: the shard goes on.
+func TestUnreadNotDamaged(t *testing.T) {
+	dir := t.TempDir()
+	g := indextest.NewGenerator(1, 3)
+	s := open(t, dir, testOptions)
+	if err := s.Put(t.Context(), g.Profile("l", "d", 300)); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Merge(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Put(t.Context(), g.Profile("l", "e", 300)); err != nil {
+		t.Fatal(err)
+	}
+	paths, err := s.engine.segmentPaths()
+	if err != nil || len(paths) < 2 {
+		t.Fatal(paths, err)
+	}
+	snapshot, err := s.engine.snapshot()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var segs []segment.Segment
+	for _, one := range snapshot.Segments() {
+		segs = append(segs, one.Segment())
+	}
+	if err := snapshot.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range paths {
+		if err := errors.Join(os.Rename(path, path+".away"), os.Symlink(path, path)); err != nil { // ELOOP
+			t.Fatal(err)
+		}
+	}
+	for name, find := range map[string]func() error{
+		"merge":  func() error { return verifySegments(segs) },
+		"scrub":  func() error { return s.engine.scrubOnce(s.engine.pace) },
+		"verify": func() error { return s.Verify(t.Context()) },
+	} {
+		if err := find(); err == nil || errors.Is(err, concordat.ErrCorrupt) {
+			t.Errorf("%s: %v, want an error other than ErrCorrupt", name, err)
+		}
+	}
+	for _, path := range paths {
+		if err := os.Rename(path+".away", path); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := errors.Join(s.Merge(t.Context()), s.engine.scrubOnce(s.engine.pace), s.Verify(t.Context())); err != nil {
+		t.Error(err)
+	}
+	if n := s.Stats().Documents; n != 2 {
+		t.Errorf("%d documents, want 2", n)
+	}
+}
+
+// TestPurgeBesideScrub: deletions take bytes off the disk while segments are compared with their checksums, however long that takes.
+func TestPurgeBesideScrub(t *testing.T) {
+	g := indextest.NewGenerator(1, 3)
+	s := open(t, t.TempDir(), testOptions)
+	for _, id := range []concordat.DocumentID{"d", "e"} {
+		if err := s.Put(t.Context(), g.Profile("l", id, 300)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := s.Delete(t.Context(), concordat.Ref{Site: testOptions.Site, Library: "l", Document: "d"}); err != nil {
+		t.Fatal(err)
+	}
+	purged := false
+	err := s.engine.scrubOnce(func(int) error {
+		if purged {
+			return nil
+		}
+		purged = true
+		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+		defer cancel()
+		return s.Purge(ctx)
+	})
+	if err != nil || !purged {
+		t.Errorf("purged: %v, %v", purged, err)
+	}
+}
+
+// TestVerifiedAtOpening: opening compares as many segments with their checksums as its bytes allow, small ones behind a big one too,
+// and the suspected one in any case.
+func TestVerifiedAtOpening(t *testing.T) {
+	dir := t.TempDir()
+	file := func(name string, size int) string {
+		b := binary.BigEndian.AppendUint32(make([]byte, size), crc32.ChecksumIEEE(make([]byte, size))+1)
+		path := filepath.Join(dir, storeName, name)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, b, 0o600)); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	big, small := file("1.zap", 5000), file("2.zap", 500)
+	for _, c := range []struct {
+		most     int64
+		suspects string
+		want     string
+	}{
+		{most: 400},
+		{most: 4000, want: small},
+		{most: 6000, want: big},
+		{suspects: "1.zap", want: big},
+		{suspects: "2.zap", want: small},
+	} {
+		if err := os.WriteFile(filepath.Join(dir, suspectName), []byte(c.suspects), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		err := verifyOpening(filepath.Join(dir, storeName), []string{big, small}, c.most)
+		if c.want == "" && err != nil || c.want != "" && (!errors.Is(err, concordat.ErrCorrupt) || !strings.Contains(err.Error(), c.want)) {
+			t.Errorf("%+v: %v", c, err)
+		}
 	}
 }
 

@@ -32,8 +32,9 @@ func guard(f func() error) (err error) {
 // preflight refuses an index that scorch would open wrongly. Scorch passes over a snapshot it
 // cannot load, opens an older one or none at all, and then deletes the files it does not know:
 // acknowledged documents would vanish without an error (bleve issue 2310). Opened for reading it
-// deletes nothing, so that is how the newest snapshot is tried first.
-func preflight(dir string) (storedState, error) {
+// deletes nothing, so that is how the newest snapshot is tried first. Of its segments, at most verify
+// bytes, and one that was suspected, are compared with their checksums.
+func preflight(dir string, verify int64) (storedState, error) {
 	root := filepath.Join(dir, "root.bolt")
 	if _, err := os.Stat(root); err != nil {
 		return storedState{}, corrupt(root, err)
@@ -53,7 +54,7 @@ func preflight(dir string) (storedState, error) {
 	}
 	var stored storedState
 	err = errors.Join(guard(func() (err error) {
-		stored, err = newestLoads(s, dir)
+		stored, err = newestLoads(s, dir, verify)
 		return err
 	}), guard(s.Close))
 	if errors.Is(err, errPanic) {
@@ -72,7 +73,7 @@ func wholeRoot(path string) error {
 	return db.Close()
 }
 
-func newestLoads(s *scorch.Scorch, dir string) (storedState, error) {
+func newestLoads(s *scorch.Scorch, dir string, verify int64) (storedState, error) {
 	root := filepath.Join(dir, "root.bolt")
 	epochs, err := s.RootBoltSnapshotEpochs()
 	if err != nil || len(epochs) == 0 {
@@ -86,7 +87,7 @@ func newestLoads(s *scorch.Scorch, dir string) (storedState, error) {
 	if v, err := snapshot.GetInternal(internalFormat); err != nil || len(v) != 1 || v[0] != formatVersion {
 		return storedState{}, corrupt(root, "not an index of this program")
 	}
-	if err := verifyOpening(dir, snapshot.Segments()); err != nil {
+	if err := verifyOpening(dir, pathsOf(snapshot.Segments()), verify); err != nil {
 		return storedState{}, err
 	}
 	stored, err := stateOf(snapshot)

@@ -426,7 +426,7 @@ func (s *Shard) keepsTable() bool {
 // saveTable writes the file for the next start, of a shard whose engine is closed: only then is it certain which
 // segments the next one will find.
 func (s *Shard) saveTable() error {
-	st, err := preflight(s.engine.dir)
+	st, err := preflight(s.engine.dir, 0)
 	if err != nil {
 		return err
 	}

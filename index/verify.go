@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"syscall"
 	"time"
 
 	"github.com/blevesearch/bleve/v2/index/scorch"
@@ -17,9 +18,9 @@ import (
 )
 
 // Verify reads every byte that the shard stands on: the checksum of each segment, and each text.
-// The first fault is returned, as ErrCorrupt naming the file. Queries and writers go on. Opening
-// verifies the checksums of the first gigabyte, and that fingerprints, spans and titles can be read. A shard that is open
-// verifies all checksums within days, and those of segments that it merges.
+// The first fault is returned, as ErrCorrupt naming the file. Queries and writers go on. Opening for
+// writing verifies the checksums of about a gigabyte, and that fingerprints, spans and titles can be read. A shard that is
+// open verifies all checksums within days, and those of segments that it merges.
 func (s *Shard) Verify(ctx context.Context) error {
 	done, err := s.use()
 	if err != nil {
@@ -39,7 +40,7 @@ func (s *Shard) Verify(ctx context.Context) error {
 		if p, ok := seg.Segment().(segment.PersistedSegment); ok {
 			path = p.Path()
 			if err := verifyFile(path, nil); err != nil {
-				return corrupt(path, err)
+				return unlessDamage(path, err, corrupt)
 			}
 		}
 		if err := guard(func() error { return verifyTexts(ctx, seg) }); err != nil {
@@ -58,18 +59,27 @@ func verifySegments(segs []segment.Segment) error {
 	for _, s := range segs {
 		if p, ok := s.(segment.PersistedSegment); ok {
 			if err := verifyFile(p.Path(), nil); err != nil {
-				return suspect(p.Path(), err)
+				return unlessDamage(p.Path(), err, suspect)
 			}
 		}
 	}
 	return nil
 }
 
+// unlessDamage returns what as makes of an error of verifyFile that says that the file's bytes have changed or cannot be read;
+// others, such as too many open files, as they are.
+func unlessDamage(path string, err error, as func(path string, cause any) error) error {
+	if errors.Is(err, errBytes) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) || errors.Is(err, syscall.EIO) {
+		return as(path, err)
+	}
+	return err
+}
+
 // suspectName is the file beside the index that names a segment whose bytes have changed.
 const suspectName = "suspect"
 
 // suspect ends the engine of a segment whose bytes have changed, and notes the segment for the next opening.
-func suspect(path string, cause error) error {
+func suspect(path string, cause any) error {
 	err := corrupt(path, cause)
 	dir := filepath.Dir(path)
 	if v, ok := engines.Load(dir); ok {
@@ -92,35 +102,34 @@ func (e *engine) note(path string) {
 }
 
 const (
-	// verifyAtOpen bounds the bytes of segments that opening compares with their checksums.
+	// verifyAtOpen bounds the bytes of segments that opening for writing compares with their checksums.
 	verifyAtOpen = 1 << 30
 	// scrubEvery is how often all segments of an open shard are, at scrubRate bytes a second.
 	scrubEvery = 3 * 24 * time.Hour
 	scrubRate  = 50 << 20
 )
 
-// verifyOpening compares segments with their checksums before anything is read from them: one that was suspected, and others as
-// far as verifyAtOpen reaches.
-func verifyOpening(dir string, segs []*scorch.SegmentSnapshot) error {
+// verifyOpening compares segments with their checksums before anything is read from them: one that was suspected, and others of
+// at most so many bytes in all.
+func verifyOpening(dir string, paths []string, most int64) error {
 	suspected, err := os.ReadFile(filepath.Join(filepath.Dir(dir), suspectName))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
 	var read int64
-	for _, seg := range segs {
-		p, ok := seg.Segment().(segment.PersistedSegment)
-		if !ok {
-			continue
-		}
-		fi, err := os.Stat(p.Path())
+	for _, path := range paths {
+		fi, err := os.Stat(path)
 		if err != nil {
-			return corrupt(p.Path(), err)
+			return corrupt(path, err)
 		}
-		if read += fi.Size(); read > verifyAtOpen && filepath.Base(p.Path()) != string(suspected) {
-			continue
+		if filepath.Base(path) != string(suspected) {
+			if read+fi.Size() > most {
+				continue
+			}
+			read += fi.Size()
 		}
-		if err := verifyFile(p.Path(), nil); err != nil {
-			return corrupt(p.Path(), err)
+		if err := verifyFile(path, nil); err != nil {
+			return unlessDamage(path, err, corrupt)
 		}
 	}
 	return nil
@@ -134,7 +143,7 @@ func (e *engine) scrub() {
 	tick := time.NewTicker(scrubEvery)
 	defer tick.Stop()
 	for {
-		if err := e.scrubOnce(); err != nil && !errors.Is(err, errClosing) {
+		if err := e.scrubOnce(e.pace); err != nil && !errors.Is(err, errClosing) {
 			e.log("segments could not be verified", "index", e.dir, "error", err)
 		}
 		select {
@@ -147,33 +156,52 @@ func (e *engine) scrub() {
 	}
 }
 
-func (e *engine) scrubOnce() error {
-	snapshot, err := e.snapshot()
+// pace waits as long as n bytes may take.
+func (e *engine) pace(n int) error {
+	select {
+	case <-e.closing:
+		return errClosing
+	case <-time.After(time.Duration(n) * time.Second / scrubRate):
+		return nil
+	}
+}
+
+// scrubOnce compares the segments that the engine has now with their checksums; those that a merge replaces meanwhile may be gone.
+// It holds none of them, as Purge waits for their files to go. pace is called with the number of bytes of each part.
+func (e *engine) scrubOnce(pace func(int) error) error {
+	paths, err := e.segmentPaths()
 	if err != nil {
 		return err
 	}
-	defer snapshot.Close()
-	pace := func(n int) error {
-		select {
-		case <-e.closing:
-			return errClosing
-		case <-time.After(time.Duration(n) * time.Second / scrubRate):
-			return nil
-		}
-	}
-	for _, seg := range snapshot.Segments() {
-		p, ok := seg.Segment().(segment.PersistedSegment)
-		if !ok {
-			continue
-		}
-		if err := verifyFile(p.Path(), pace); errors.Is(err, errClosing) {
-			return err
-		} else if err != nil {
-			return suspect(p.Path(), err)
+	for _, path := range paths {
+		if err := verifyFile(path, pace); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return unlessDamage(path, err, suspect)
 		}
 	}
 	return nil
 }
+
+// segmentPaths returns the files of the present segments.
+func (e *engine) segmentPaths() (paths []string, err error) {
+	snapshot, err := e.snapshot()
+	if err != nil {
+		return nil, err
+	}
+	return pathsOf(snapshot.Segments()), snapshot.Close()
+}
+
+// pathsOf returns the files of those segments that have one.
+func pathsOf(segs []*scorch.SegmentSnapshot) (paths []string) {
+	for _, seg := range segs {
+		if p, ok := seg.Segment().(segment.PersistedSegment); ok {
+			paths = append(paths, p.Path())
+		}
+	}
+	return paths
+}
+
+// errBytes says that a file's bytes have changed.
+var errBytes = errors.New("changed bytes")
 
 // verifyFile compares a zap file with the CRC-32 in its last four bytes. each, if not nil, is called with the number of bytes of
 // each part that was read, and its error ends the call.
@@ -188,7 +216,7 @@ func verifyFile(path string, each func(int) error) error {
 		return err
 	}
 	if fi.Size() < 4 {
-		return fmt.Errorf("%d bytes", fi.Size())
+		return fmt.Errorf("%w: %d in all", errBytes, fi.Size())
 	}
 	h := crc32.NewIEEE()
 	buf := make([]byte, 1<<20)
@@ -210,7 +238,7 @@ func verifyFile(path string, each func(int) error) error {
 		return err
 	}
 	if got := h.Sum32(); got != binary.BigEndian.Uint32(want[:]) {
-		return fmt.Errorf("checksum %08x, stored %x", got, want)
+		return fmt.Errorf("%w: checksum %08x, stored %x", errBytes, got, want)
 	}
 	return nil
 }
