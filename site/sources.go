@@ -28,13 +28,13 @@ func (s *Site) describeSources(ctx context.Context, f *report.Findings) error {
 		return err
 	}
 	var dated int
-	for _, refs := range [][]concordat.Ref{datedSources(f), undatedSources(f)} {
+	for i, refs := range [][]concordat.Ref{datedSources(f), undatedSources(f)} {
 		for _, ref := range refs {
 			if err := add(ref); err != nil {
 				return err
 			}
 		}
-		if dated == 0 {
+		if i == 0 {
 			dated = len(order)
 		}
 	}

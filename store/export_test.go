@@ -14,3 +14,6 @@ func Hold(ctx context.Context, db *DB, told <-chan struct{}) {
 		return nil
 	})
 }
+
+// Turns returns the query that says whose turn it is in a lane.
+func (l Lane) Turns() string { return l.turns() }

@@ -160,16 +160,17 @@ func (t Task) lane() Lane {
 }
 
 // turns selects, for each owner with queued tasks in the lane, how many (n), the first of them, how many of the owner's tasks are
-// running, and when the last one began. Its placeholders are TaskRunning and TaskQueued.
+// running, and when the last one began. Its placeholders are TaskQueued and TaskRunning.
 func (l Lane) turns() string {
-	return `(SELECT q.owner, q.n, q.first,
-		(SELECT COUNT(*) FROM task WHERE state = ? AND owner = q.owner` + l.where() + `) AS running,
+	return `(SELECT q.owner, q.n, q.first, COALESCE(r.n, 0) AS running,
 		COALESCE((SELECT started FROM task WHERE owner = q.owner` + l.where() + ` ORDER BY started DESC LIMIT 1), 0) AS began
-		FROM (SELECT owner, COUNT(*) AS n, MIN(seq) AS first FROM task WHERE state = ?` + l.where() + ` GROUP BY owner) AS q) AS turn`
+		FROM (SELECT owner, COUNT(*) AS n, MIN(seq) AS first FROM task WHERE state = ?` + l.where() + ` GROUP BY owner) AS q
+		LEFT JOIN (SELECT owner, COUNT(*) AS n FROM task WHERE state = ?` + l.where() + ` GROUP BY owner) AS r ON r.owner = q.owner) AS turn`
 }
 
 // turnOrder is the order in which owners have their turns: those with fewer running tasks first, among them whoever has waited
-// longest since the last one began. Nobody waits for more than one task of each other owner, however many another has queued.
+// longest since the last one began. Whoever has none running waits for at most one task of each other owner, however many another
+// has queued.
 const turnOrder = `running, began, first`
 
 func checkClaim(worker string, lease time.Duration) error {
@@ -216,7 +217,7 @@ func (db *Checks) ClaimTask(ctx context.Context, lane Lane, worker string, lease
 				(SELECT seq FROM task WHERE state = ? AND lease_until <= ?`+lane.where()+` ORDER BY seq LIMIT 1), (`+next+`))
 			RETURNING `+taskColumns,
 			concordat.TaskRunning, worker, stamp(now), stamp(now.Add(lease)),
-			concordat.TaskRunning, stamp(now), concordat.TaskRunning, concordat.TaskQueued))
+			concordat.TaskRunning, stamp(now), concordat.TaskQueued, concordat.TaskRunning))
 		if errors.Is(err, sql.ErrNoRows) { // what was given up stays given up
 			none = true
 			return nil
@@ -348,7 +349,7 @@ func (db *Checks) Ahead(ctx context.Context, t Task) (queued, running int, err e
 	}
 	turns, err := engine.Collect(ctx, read, func(s engine.Scanner) (x turn, err error) {
 		return x, s.Scan(&x.owner, &x.n, &x.first, &x.running, &x.began)
-	}, `SELECT owner, n, first, running, began FROM `+t.lane().turns()+` ORDER BY `+turnOrder, concordat.TaskRunning, concordat.TaskQueued)
+	}, `SELECT owner, n, first, running, began FROM `+t.lane().turns()+` ORDER BY `+turnOrder, concordat.TaskQueued, concordat.TaskRunning)
 	if err != nil {
 		return 0, 0, db.fail(err, "tasks before %s", t.ID)
 	}

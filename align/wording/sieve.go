@@ -5,7 +5,6 @@ import (
 	"regexp"
 	"regexp/syntax"
 	"slices"
-	"strings"
 	"unicode"
 	"unicode/utf8"
 )
@@ -226,7 +225,7 @@ func product(first, second []string) []string {
 	var out []string
 	for _, x := range first {
 		for _, y := range second {
-			out = append(out, strings.Join([]string{x, y}, ""))
+			out = append(out, x+y)
 		}
 	}
 	return out

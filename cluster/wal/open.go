@@ -217,7 +217,7 @@ func (l *Log) follows(r *Record) bool {
 	return r.Seq == l.extent.End+1 && r.Epoch >= l.extent.EpochAt(l.extent.End) && r.Kind != 0
 }
 
-// repair cuts the last segment at its first bad byte; if the part cut off had been acknowledged, it calls Damaged
+// mend cuts the last segment at its first bad byte; if the part cut off had been acknowledged, it calls Damaged
 // first.
 func (l *Log) mend(s *segment, bad *CorruptError) error {
 	lost, err := s.acknowledged(bad, l.extent.End, headerFixed+len(l.o.Shard))

@@ -45,6 +45,17 @@ func TestWorksThatBothCite(t *testing.T) {
 	if !slices.ContainsFunc(rows, func(r store.Result) bool { return r.Kind == concordat.KindWorks }) {
 		t.Errorf("rows %+v", rows)
 	}
+	if len(f.Dates) != 1 {
+		t.Errorf("dates %+v, want that of the passage's source", f.Dates)
+	}
+	// Without a passage there is nothing that a date could put in order.
+	f, err = p.Check(t.Context(), site.Submission{ID: "other.txt", Text: sitetest.Prose(6, 8) + worksOne}, site.CheckOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(f.SharedWorks) != 1 || len(f.Passages) != 0 || len(f.Dates) != 0 {
+		t.Errorf("shared works %+v, %d passages, dates %+v", f.SharedWorks, len(f.Passages), f.Dates)
+	}
 
 	b := sitetest.NewBatch(t, sitetest.NewSite(t), map[string]string{"a.txt": shared + sitetest.Prose(4, 8) + worksOne,
 		"b.txt": shared + sitetest.Prose(5, 8) + worksTwo},
