@@ -22,7 +22,7 @@ func TestParseWorkID(t *testing.T) {
 		"https://ror.org/03YRM5C26":                       "https://ror.org/03yrm5c26",
 		"0000-0002-1825-0098":                             "", // its check digit is wrong
 		"https://repository.example.edu/10.5072/abc":      "",
-		"12/3":                        "", // a fraction is no Handle
+		"12/3":                        "", // a fraction is not a Handle
 		"ISBN 978-3-16-148410-0":      "",
 		"https://doi.org/10.5072/a b": "",
 		"":                            "",
@@ -34,7 +34,7 @@ func TestParseWorkID(t *testing.T) {
 	}
 }
 
-// TestParseCreators: names and ORCID iDs as people and files write them.
+// TestParseCreators reads names and ORCID iDs as people and files write them.
 func TestParseCreators(t *testing.T) {
 	const orcid = "0000-0002-1825-0097"
 	for text, want := range map[string][]concordat.Creator{

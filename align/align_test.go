@@ -91,7 +91,7 @@ func TestUnrelated(t *testing.T) {
 	}
 }
 
-// words makes a text of n random words out of a vocabulary of the given size.
+// words returns a text of n random words from a vocabulary of the given size.
 func words(r *rand.Rand, n, vocabulary int) string {
 	var b strings.Builder
 	for i := range n {
@@ -136,7 +136,7 @@ func split(s string) []string {
 	return strings.FieldsFunc(s, func(r rune) bool { return !unicode.IsLetter(r) })
 }
 
-// Texts designed to be expensive must cost about as much as a plain text of the same size.
+// TestAdversarial: texts designed to be expensive cost about as much as a plain text of the same size.
 func TestAdversarial(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	sentence := "The quick brown fox jumps over the lazy dog near the quiet river bank. "
@@ -171,7 +171,7 @@ func TestAdversarial(t *testing.T) {
 	}
 }
 
-// With the writer's own words between very many quotations, the cost stays linear and the quotations are separated.
+// TestManyQuotations: with the writer's own words between very many quotations, the cost stays linear and the quotations are separated.
 func TestManyQuotations(t *testing.T) {
 	r := rand.New(rand.NewPCG(31, 32))
 	var a, b strings.Builder

@@ -109,8 +109,8 @@ func TestJoined(t *testing.T) {
 	}
 }
 
-// TestJoinedEnds: from a group that falls apart one seed at a time, which only a constructed text has, at most maxRounds seeds are
-// taken, so the time does not grow with the square of the text.
+// TestJoinedEnds: if a group falls apart one seed at a time, as only constructed texts do, at most maxRounds seeds are split off,
+// so the time is not quadratic in the text.
 func TestJoinedEnds(t *testing.T) {
 	const pairs = 101 // odd, so that both sides end at the same place
 	// Seed x(k) joins y(k) to the others through its row, and y(k) joins x(k+1) through its column; x(1) is alone in its column.
@@ -148,8 +148,8 @@ func TestJoinedEnds(t *testing.T) {
 	}
 }
 
-// TestGlanceSeesCopies: a glance at a text finds a copied passage at any position, whatever surrounds it, and finds nothing in the
-// same number of words in another order.
+// TestGlanceSeesCopies: a glance at a text finds a copied passage at any position, whatever surrounds it, and finds nothing if the
+// same words are in another order.
 func TestGlanceSeesCopies(t *testing.T) {
 	r := rand.New(rand.NewPCG(16, 10))
 	g := NewGlance(long)
@@ -168,8 +168,8 @@ func TestGlanceSeesCopies(t *testing.T) {
 	}
 }
 
-// TestWeakerIsNoSecondSource: a sentence that is already in a passage is not shown with another sentence of the source, and one
-// that is not similar enough is shown with none.
+// TestWeakerIsNoSecondSource: a sentence that is already in a passage is not paired with another sentence of the source, and
+// one that is not similar enough is paired with none.
 func TestWeakerIsNoSecondSource(t *testing.T) {
 	const sentence = "The lamp burned rape oil, which was carried up one hundred and forty steps in copper cans every evening. "
 	a := Prepare(sentence + words(rand.New(rand.NewPCG(1, 1)), 12, 3000))

@@ -9,7 +9,7 @@ import (
 	"concordat"
 )
 
-// long is a detailed text, condensed says the same in half as many words.
+// long is a detailed text; condensed says the same in half as many words.
 const (
 	long = `The lighthouse on the northern cape was built in 1862 after four merchant ships had been wrecked within a single winter. Its first keeper, a retired pilot called Anders Holm, lived there with his wife, two daughters and a cow that was lowered by a crane from a barge. ` +
 		`The lamp burned rape oil, which was carried up one hundred and forty steps in copper cans every evening, whatever the weather was like. In fog the keeper fired a small cannon at every quarter of an hour, and his daughters noted each shot in a book bound in sealskin. ` +
@@ -85,8 +85,8 @@ func TestExchangedSentences(t *testing.T) {
 	}
 }
 
-// TestGain: each word of a run counts by its rarity, at most maxGain; the first word, which was found among many, counts once as
-// any of the words within reach.
+// TestGain: each word of a run counts by its rarity, at most maxGain; the first word, which was chosen among many, counts once,
+// as rare as any word within reach.
 func TestGain(t *testing.T) {
 	a, b := Prepare(long), Prepare(essay)
 	o := Options{}.filled()
@@ -105,10 +105,10 @@ func TestGain(t *testing.T) {
 }
 
 // TestInCommon: equal fingerprints share every feature of the shorter sentence, half-equal ones about as many as theorem 1 of Li
-// and König says, and those that are as equal as chance makes them share none.
+// and König says, and fingerprints no more equal than by chance share none.
 func TestInCommon(t *testing.T) {
 	var zero, all concordat.Fingerprint
-	differing := func(n int) concordat.Fingerprint { // in so many hashes
+	differing := func(n int) concordat.Fingerprint { // in n hashes
 		f := zero
 		for i := range n {
 			f[i/16] |= 1 << (4 * (i % 16))
@@ -131,7 +131,7 @@ func TestInCommon(t *testing.T) {
 	}
 }
 
-// TestSoften: a stretch extends to the edges of its whole if fewer than three content words are in between, on either side.
+// TestSoften: a stretch is extended to the edges of its whole if fewer than three content words lie in between, on either side.
 func TestSoften(t *testing.T) {
 	a := Prepare("the harbour the siren the lighthouse keeper barge pictures daughters of the winter the cannon of the tower")
 	n := int32(len(a.words))
@@ -148,8 +148,8 @@ func TestSoften(t *testing.T) {
 	}
 }
 
-// TestHeaviest: a passage keeps the units that share more of their words than Options.Trim, and those between them, and loses those
-// at its beginning and end that share less.
+// TestHeaviest: a passage keeps the units that share a larger part of their words than Options.Trim, and everything between them,
+// and loses those at its beginning and end that share less.
 func TestHeaviest(t *testing.T) {
 	p := &pairing{o: &Options{Trim: 0.3}}
 	for _, c := range []struct {

@@ -79,8 +79,8 @@ func TestSentencesFromFarApart(t *testing.T) {
 	}
 }
 
-// TestOwnSentenceBetweenReworded: between two reworded sentences each writer has one of their own. They share common words in the
-// same order, which must not bridge the gap.
+// TestOwnSentenceBetweenReworded: between two reworded sentences, each writer has a sentence of their own. The two share common
+// words in the same order, which must not bridge the gap.
 func TestOwnSentenceBetweenReworded(t *testing.T) {
 	here := []string{
 		"The committee found that traders counted barrels of salted fish beside the frozen harbour all through the long winter.",

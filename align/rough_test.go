@@ -7,7 +7,7 @@ import (
 	"concordat"
 )
 
-// first and second are two copied blocks; mineBetween and theirsBetween are in between and have nothing in common.
+// first and second are two copied blocks; mineBetween and theirsBetween are between them and have nothing in common.
 const (
 	firstBlock = `Glaciologists drilled an ice core from the Vostok plateau and dated volcanic ash layers in it by argon isotopes. ` +
 		`Bakers of the lower town petitioned the magistrate against millers who mixed chalk and sawdust into rye flour. `
@@ -19,7 +19,7 @@ const (
 		`Critics praised the horns, regretted the tempo of the slow movement and were silent about the encore altogether. `
 )
 
-// compared returns the passages of two texts by sketches and by fingerprints.
+// compared returns the passages of two texts, by sketches and by fingerprints.
 func compared(t *testing.T, a, b string, o Options) map[string][]Passage {
 	t.Helper()
 	return map[string][]Passage{
@@ -28,8 +28,8 @@ func compared(t *testing.T, a, b string, o Options) map[string][]Passage {
 	}
 }
 
-// TestNoBridge: text between two copied blocks without a counterpart is in no passage for people, on either side; PAN's measure
-// includes all of it.
+// TestNoBridge: text between two copied blocks that has no counterpart is in no passage for people, on either side; PAN's
+// measure includes all of it.
 func TestNoBridge(t *testing.T) {
 	a, b := firstBlock+mineBetween+secondBlock, firstBlock+theirsBetween+secondBlock
 	for name, ps := range compared(t, a, b, Options{Bridged: true}) {
@@ -52,7 +52,7 @@ func TestNoBridge(t *testing.T) {
 	}
 }
 
-// TestSourceIsCut: the source's side is cut where the submission's side has nothing of it.
+// TestSourceIsCut: the source's side is trimmed where the submission's side has no counterpart.
 func TestSourceIsCut(t *testing.T) {
 	a, b := firstBlock+secondBlock, firstBlock+theirsBetween+secondBlock
 	for name, ps := range compared(t, a, b, Options{}) {
@@ -81,7 +81,7 @@ func TestAlone(t *testing.T) {
 	}
 }
 
-// TestSketchStopsAtWalls: no passage of a sketch crosses text that is left out, however short, not even for PAN's measure.
+// TestSketchStopsAtWalls: no passage of a sketch crosses excluded text, however short, not even for PAN's measure.
 func TestSketchStopsAtWalls(t *testing.T) {
 	const label = "Please answer briefly. "
 	a := firstBlock + label + secondBlock
@@ -104,7 +104,7 @@ func TestSketchStopsAtWalls(t *testing.T) {
 	}
 }
 
-// TestPrintWithoutFeatures: it equals nothing, and no passage for people crosses it.
+// TestPrintWithoutFeatures: a fingerprint without features matches nothing, and no passage for people crosses it.
 func TestPrintWithoutFeatures(t *testing.T) {
 	a := printsOf(firstBlock + secondBlock)
 	b := printsOf(firstBlock + secondBlock)

@@ -186,8 +186,8 @@ func FuzzSketch(f *testing.F) {
 	})
 }
 
-// printsOf makes fingerprints whose hashes agree as often as the words of the sentences do: each nibble is taken from the smallest
-// of the words' hashes under one seed.
+// printsOf makes fingerprints that agree in as many hashes as their sentences share words: each nibble comes from the smallest of
+// the words' hashes under one seed.
 func printsOf(text string) []Print {
 	t := Prepare(text)
 	var out []Print
@@ -235,7 +235,7 @@ func TestPrintsAlign(t *testing.T) {
 	}
 }
 
-// In documents too large for all comparisons, bands find what complete comparison would find.
+// TestPrintsOfLargeDocuments: in documents too large for a complete comparison, bands find what it would find.
 func TestPrintsOfLargeDocuments(t *testing.T) {
 	r := rand.New(rand.NewPCG(21, 22))
 	random := func(n int) []Print {

@@ -33,7 +33,7 @@ func script(t *testing.T, steps ...http.HandlerFunc) (*scripted, *client.Client)
 	t.Helper()
 	s := &scripted{steps: steps}
 	s.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		b, _ := io.ReadAll(r.Body) // a body may break off
+		b, _ := io.ReadAll(r.Body) // a body may be cut off
 		s.mu.Lock()
 		s.seen, s.sent = append(s.seen, r), append(s.sent, string(b))
 		step := s.steps[0]
@@ -82,7 +82,7 @@ func TestNew(t *testing.T) {
 	}
 }
 
-// TestRetries: safe requests are sent again, with the same key and the same bytes; others are sent once.
+// TestRetries: safe requests are retried with the same key and bytes; others are sent once.
 func TestRetries(t *testing.T) {
 	ctx := t.Context()
 	busy, ok := refuse(http.StatusServiceUnavailable, "unavailable"),
@@ -120,7 +120,7 @@ func TestRetries(t *testing.T) {
 	if _, err := c.Check(ctx, "t1"); err == nil {
 		t.Error("no error")
 	}
-	if seen, _ := s.requests(); len(seen) < 5 { // the transport itself repeats some
+	if seen, _ := s.requests(); len(seen) < 5 { // the transport repeats some by itself
 		t.Errorf("%d requests", len(seen))
 	}
 
@@ -187,7 +187,7 @@ func TestPages(t *testing.T) {
 	if seen, _ := s.requests(); len(seen) != 1 {
 		t.Errorf("%d pages for one entry", len(seen))
 	}
-	for _, last := range []http.HandlerFunc{refuse(400, "invalid"), page("two", "c"), answer(7)} { // the second names itself as the next
+	for _, last := range []http.HandlerFunc{refuse(400, "invalid"), page("two", "c"), answer(7)} { // the second names itself as next
 		_, c = script(t, page("two", "a"), last)
 		entries, failed := 0, 0
 		for _, err := range c.Checks(t.Context(), client.Filter{}) {
@@ -204,7 +204,7 @@ func TestPages(t *testing.T) {
 	}
 }
 
-// TestWait: by events, and by polling if they do not come through.
+// TestWait: a client waits for events, and polls if they do not come through.
 func TestWait(t *testing.T) {
 	stream := func(events ...string) http.HandlerFunc {
 		return func(w http.ResponseWriter, _ *http.Request) {

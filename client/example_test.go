@@ -26,7 +26,7 @@ func Example() {
 	checks, err := c.Submit(ctx, client.Submission{
 		Files:     []client.File{{Name: "thesis.docx", Open: open}},
 		Libraries: []concordat.LibraryID{"theses"},
-		Key:       "submission-4711", // submitting again after a crash submits nothing twice
+		Key:       "submission-4711", // submitting again after a crash creates no second check
 	})
 	if err != nil {
 		log.Fatal(err)
@@ -43,7 +43,7 @@ func Example() {
 	}
 }
 
-// Two people may decide about one report: a person who has not seen the latest rules does not replace them.
+// Two people may decide on one report: a person who has not seen the latest rules does not replace them.
 func ExampleClient_SetRules() {
 	ctx := context.Background()
 	c, err := client.New(client.Options{Address: "https://site.example", Token: os.Getenv("TOKEN")})
@@ -75,7 +75,7 @@ func ExampleVerify() {
 			http.Error(w, err.Error(), http.StatusUnauthorized)
 			return
 		}
-		log.Println(n.ID, n.Type, string(n.Data)) // one whose ID was handled before is skipped
+		log.Println(n.ID, n.Type, string(n.Data)) // skip a notification whose ID was handled before
 	})
 }
 

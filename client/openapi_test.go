@@ -13,7 +13,7 @@ import (
 	"concordat/client"
 )
 
-// schema is a JSON Schema, to the extent that these tests read it.
+// schema is a JSON Schema, as far as these tests read it.
 type schema struct {
 	Ref        string             `json:"$ref"`
 	Properties map[string]*schema `json:"properties"`
@@ -23,7 +23,7 @@ type schema struct {
 	AllOf      []*schema          `json:"allOf"`
 }
 
-// document is an OpenAPI document, to the extent that these tests read it.
+// document is an OpenAPI document, as far as these tests read it.
 type document struct {
 	Components struct {
 		Schemas map[string]*schema `json:"schemas"`
@@ -50,20 +50,20 @@ func (d *document) at(s *schema) *schema {
 	return s
 }
 
-// notRead are fields of the document that the client leaves out.
+// notRead are fields of the document that the client ignores.
 var notRead = []string{
-	// Details of a source and of form wording, which the JSON report has.
+	// Details of a source and of form wording, which are in the JSON report.
 	"Evidence.why", "Evidence.sources.added", "Evidence.sources.date", "Evidence.sources.date_by", "Evidence.sources.documents",
 	"Evidence.sources.later_than_submission", "Evidence.sources.oldest", "Evidence.sources.parts", "Evidence.sources.shared",
 	"Evidence.sources.span_bytes",
-	// What the caller of AskForPlaces provided, and passages, which a request for places never has.
+	// Input of the caller of AskForPlaces, and passages, which a request for places never has.
 	"PlacesAsked.asked", "PlacesAsked.changed", "PlacesAsked.contact", "PlacesAsked.lead", "PlacesAsked.level", "PlacesAsked.passages",
 	"PlacesAsked.reason", "PlacesAsked.until",
-	// The kind of a line, which the list already shows.
+	// The kind of a line, which the list already implies.
 	"BatchLeads.leads.type", "BatchLeads.many.type",
 }
 
-// compare requires the keys of a client type to be those of the schema. It returns what differs.
+// compare requires the keys of a client type to be those of the schema. It returns the differences.
 func (d *document) compare(at string, of reflect.Type, s *schema) (out []string) {
 	for of.Kind() == reflect.Pointer || of.Kind() == reflect.Slice {
 		if of.Kind() == reflect.Slice && s != nil {

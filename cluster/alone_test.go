@@ -65,8 +65,8 @@ func must(t *testing.T, err error) {
 	}
 }
 
-// TestAloneSurvives copies the folder in the middle of work, as a crash leaves it, and opens the copies: everything acknowledged is
-// there, and what was deleted is not.
+// TestAloneSurvives copies the folder in the middle of work, as a crash would leave it, and opens the copies: everything
+// acknowledged is there, and everything deleted is not.
 func TestAloneSurvives(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "shard")
 	a := openAlone(t, dir)
@@ -88,8 +88,8 @@ func TestAloneSurvives(t *testing.T) {
 			})
 		}
 		wg.Wait()
-		// The log is written with plain writes, so a copy of the file equals the file of a killed process.
-		// Bleve's files change by themselves; without them all content must come from the log.
+		// The log is written with plain writes, so a copy of the file equals the file of a killed process. Bleve's
+		// files change in the background; without them, all content must come from the log.
 		dead := filepath.Join(t.TempDir(), "dead")
 		x, err := index.Open(dead, aloneOptions)
 		must(t, err)
@@ -110,7 +110,7 @@ func TestAloneSurvives(t *testing.T) {
 	}
 }
 
-// TestAloneAdopts gives a log to an index that never had one, and continues with both.
+// TestAloneAdopts gives a log to an index that has never had one, and continues with both.
 func TestAloneAdopts(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "shard")
 	s, err := index.Open(dir, aloneOptions)
@@ -135,7 +135,7 @@ func TestAloneAdopts(t *testing.T) {
 	}
 }
 
-// TestAloneDamaged flips a bit of an acknowledged record that only the log holds: the site must not start as if nothing had
+// TestAloneDamaged flips a bit of an acknowledged record that is only in the log: the site must not start as if nothing had
 // happened. If the index has the record, nothing is lost, and it starts.
 func TestAloneDamaged(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "shard")
@@ -173,7 +173,7 @@ func TestAloneDamaged(t *testing.T) {
 	must(t, s.Close())
 	must(t, os.CopyFS(filepath.Join(lone, "log"), os.DirFS(filepath.Join(other, "log"))))
 	flip(lone)
-	for range 2 { // it stays refused
+	for range 2 { // it is refused again
 		if _, err := cluster.OpenAlone(t.Context(), lone, aloneOptions); !errors.Is(err, concordat.ErrCorrupt) {
 			t.Fatalf("got %v", err)
 		}
@@ -187,7 +187,7 @@ func TestAloneDamaged(t *testing.T) {
 	}
 }
 
-// TestAlonePurge: no file, the log included, still contains what was deleted, and everything else is there.
+// TestAlonePurge: no file, including the log, still contains deleted bytes, and everything else is there.
 func TestAlonePurge(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "shard")
 	a := openAlone(t, dir)
@@ -232,7 +232,7 @@ func TestAloneRefuses(t *testing.T) {
 }
 
 // TestRenewProfiles: a recomputed profile replaces the document it was made from and no other, not one that was replaced or deleted
-// since. Renewed profiles are there after the next opening, in this process or for another one that asks.
+// since. Renewed profiles are there after reopening, in this process or in another one.
 func TestRenewProfiles(t *testing.T) {
 	for name, through := range map[string]func(*testing.T, *cluster.Alone) cluster.Renewer{
 		"here":  func(_ *testing.T, a *cluster.Alone) cluster.Renewer { return a },

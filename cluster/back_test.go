@@ -16,7 +16,7 @@ import (
 	"concordat/cluster/coord"
 )
 
-// memory keeps what was acknowledged for the duration of the test.
+// memory keeps acknowledged changes for the duration of the test.
 type memory struct {
 	mu sync.Mutex
 	at map[concordat.ShardID]cluster.Position
@@ -57,7 +57,7 @@ func (s *testSite) snapshot(name coord.NodeID) (restore func()) {
 	c := s.copy(name, "00")
 	ctx, cancel := context.WithTimeout(s.t.Context(), time.Minute)
 	defer cancel()
-	s.must(c.Index().Persist(ctx)) // between two writes of the index, so the copy of its files is of one moment
+	s.must(c.Index().Persist(ctx)) // taken between two writes of the index, so that the copied files belong together
 	dir := filepath.Join(s.dir, string(name))
 	kept := dir + ".kept"
 	s.must(os.RemoveAll(kept))
@@ -69,7 +69,7 @@ func (s *testSite) snapshot(name coord.NodeID) (restore func()) {
 	}
 }
 
-// until waits for a view of the node that satisfies the condition.
+// until waits until the view of the node satisfies the condition.
 func (s *testSite) until(name coord.NodeID, what string, pleases func(coord.Shard) bool) {
 	s.t.Helper()
 	ctx, cancel := context.WithTimeout(s.t.Context(), time.Minute)
@@ -87,8 +87,8 @@ func (s *testSite) until(name coord.NodeID, what string, pleases func(coord.Shar
 	}
 }
 
-// TestFolderWentBack: a node whose folder was restored from a snapshot taken while it ran, and that starts first, does not lead
-// with what it has, and nothing acknowledged since then is lost.
+// TestFolderWentBack: a node whose folder was restored from a snapshot taken while it ran, and that starts first, does not
+// become master with its old contents, and nothing acknowledged since then is lost.
 func TestFolderWentBack(t *testing.T) {
 	t.Parallel()
 	for _, back := range [][]coord.NodeID{{"c"}, {"c", "b"}} {
@@ -130,8 +130,8 @@ func TestFolderWentBack(t *testing.T) {
 	}
 }
 
-// TestAllWentBack: if all nodes were restored, to different times, none leads. The operator chooses one; what the others have and
-// it lacks is kept and can be read.
+// TestAllWentBack: if all nodes were restored, to different times, none leads. The operator chooses one; what it lacks and the
+// others have is kept and can be read.
 func TestAllWentBack(t *testing.T) {
 	t.Parallel()
 	s := &testSite{noted: &memory{}}
@@ -190,8 +190,8 @@ func TestAllWentBack(t *testing.T) {
 	s.same(kept)
 }
 
-// TestContradicted: a copy that has what its master lacks is put aside and not deleted, even if nothing outside the nodes knows of
-// it.
+// TestContradicted: a copy with records that its master lacks is put aside, not deleted, even if nothing outside the nodes knows
+// of it.
 func TestContradicted(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, 1, 3, "a", "b", "c")
@@ -205,7 +205,7 @@ func TestContradicted(t *testing.T) {
 	}
 	restore()
 	s.start("c")
-	s.await() // c leads with what it has
+	s.await() // c leads with its own contents
 	s.start("b")
 	s.start("a")
 	s.settle(60)

@@ -19,7 +19,7 @@ import (
 	"concordat/index"
 )
 
-// testCluster is some nodes with one shard, in one process, over real connections.
+// testCluster is a number of nodes with one shard, in one process, over real connections.
 type testCluster struct {
 	t     *testing.T
 	hub   local.Hub
@@ -109,7 +109,7 @@ func (c *testCluster) write(ch index.Change) uint64 {
 		if time.Now().After(deadline) {
 			c.t.Fatal("nobody takes the write")
 		}
-		time.Sleep(10 * time.Millisecond) // no one is master yet
+		time.Sleep(10 * time.Millisecond) // there is no master yet
 	}
 }
 
@@ -205,7 +205,7 @@ func TestStepDown(t *testing.T) {
 	}
 }
 
-// TestCutFromCoordinator: a master that cannot reach the coordinator refuses writes and answers questions; when its session ends,
+// TestCutFromCoordinator: a master that cannot reach the coordinator refuses writes but answers questions; when its session ends,
 // another takes its place.
 func TestCutFromCoordinator(t *testing.T) {
 	c := newCluster(t, "a", "b")

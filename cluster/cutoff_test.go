@@ -13,8 +13,8 @@ import (
 	"concordat/cluster/replica"
 )
 
-// TestWithoutCoordinator: while no node reaches the coordinator, documents are found and writes are refused at once with the cause;
-// both work again when it is back.
+// TestWithoutCoordinator: while no node can reach the coordinator, documents are found and writes are refused at once with the
+// cause; everything works again when it is back.
 func TestWithoutCoordinator(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, 2, 3, "a", "b", "c")

@@ -9,10 +9,10 @@ import (
 	"concordat/index"
 )
 
-// Revision draws a revision as a write of the node would.
+// Revision draws a revision as a write at the node would.
 func Revision(n *Node) uint64 { return n.clock.draw(1) }
 
-// WriteAt makes the copy put profiles under the revisions from rev on.
+// WriteAt makes the copy store profiles under consecutive revisions from rev on.
 func WriteAt(ctx context.Context, c *Copy, rev uint64, ps ...*concordat.Profile) error {
 	changes := make([]index.Change, len(ps))
 	for i, p := range ps {
@@ -35,7 +35,7 @@ func NewClock(now func() time.Time) *Clock { return &Clock{clock{now: now}} }
 func (c *Clock) Draw(n int) uint64         { return c.c.draw(n) }
 func (c *Clock) See(rev uint64)            { c.c.see(rev) }
 
-// Replace makes the copy put profiles for the documents that they were made of, and returns how many it put.
+// Replace makes the copy store profiles for the documents from which they were made, and returns how many it stored.
 func Replace(ctx context.Context, c *Copy, ps ...*concordat.Profile) (int, error) {
 	_, err := c.replaceIn(ctx, operation{Epoch: anyEpoch}, puts(ps))
 	return put(len(ps), err)

@@ -15,7 +15,7 @@ import (
 
 const killEnv = "CONCORDAT_TEST_KILL" // the folder; set in the child
 
-// TestMain lets the test binary be the process that dies.
+// TestMain lets the test binary be the process that is killed.
 func TestMain(m *testing.M) {
 	if dir := os.Getenv(killEnv); dir != "" {
 		writeUntilKilled(dir)
@@ -26,8 +26,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// writeUntilKilled puts documents from several goroutines, deletes every fifth, and says what was
-// acknowledged.
+// writeUntilKilled puts documents from several goroutines, deletes every fifth, and reports what was acknowledged.
 func writeUntilKilled(dir string) {
 	ctx := context.Background()
 	a, err := cluster.OpenAlone(ctx, dir, aloneOptions)
@@ -61,8 +60,8 @@ func writeUntilKilled(dir string) {
 	}
 }
 
-// TestKill kills a writing process again and again: whatever it had acknowledged is there afterwards, and what it had deleted is
-// not.
+// TestKill kills a writing process again and again: afterwards everything that it acknowledged is there, and everything that it
+// deleted is not.
 func TestKill(t *testing.T) {
 	rounds := 6
 	if testing.Short() {

@@ -17,7 +17,7 @@ import (
 	"concordat/internal/indextest"
 )
 
-// TestRemove: each reason against a removal is reported, with what to do.
+// TestRemove: each reason against a removal is reported, with advice.
 func TestRemove(t *testing.T) {
 	t.Parallel()
 	ab := []coord.NodeID{"a", "b"}
@@ -27,7 +27,7 @@ func TestRemove(t *testing.T) {
 		live    bool
 		lose    bool
 		members []coord.NodeID
-		words   string // none: it is removed
+		words   string // empty: it is removed
 	}{
 		"done":    {"c", coord.State{ISR: ab, Replicas: ab}, false, false, []coord.NodeID{"a", "b", "c"}, ""},
 		"unknown": {"x", coord.State{ISR: ab, Replicas: ab}, false, false, []coord.NodeID{"a", "b", "c"}, "not a member"},
@@ -57,7 +57,7 @@ func TestRemove(t *testing.T) {
 	}
 }
 
-// TestNameOfAMember: another machine gets the name of a node only if no node ever ran under it.
+// TestNameOfAMember: another machine can take the name of a node only if no node has ever run under it.
 func TestNameOfAMember(t *testing.T) {
 	t.Parallel()
 	l := cluster.Layout{Members: map[coord.NodeID]cluster.Member{"a": {Boot: "x"}, "b": {Boot: "y"}, "entered": {}}}
@@ -107,8 +107,8 @@ func TestCompatible(t *testing.T) {
 	}
 }
 
-// TestRenew: the node with the authority's key renews a certificate for the same key and name only, and the server shows the new
-// one.
+// TestRenew: the node with the authority's key renews a certificate only for the same key and name, and the server presents the
+// new one.
 func TestRenew(t *testing.T) {
 	t.Parallel()
 	s, a, dir := trusted(t, "one")
@@ -142,7 +142,7 @@ func TestRenew(t *testing.T) {
 	if string(before) == string(after) || again.Key() != trust.Key() || end.Before(first) {
 		t.Errorf("not renewed: until %v, before %v", end, first)
 	}
-	// Another key under the same name, signed by the authority itself: it joined with the first one.
+	// Another key under the same name, signed by the authority itself: the node joined with the first key.
 	thief := t.TempDir()
 	s.must(os.CopyFS(thief, os.DirFS(dir)))
 	s.must(cluster.FoundTrust(thief, "one", "b", now))

@@ -13,8 +13,8 @@ import (
 	"concordat/internal/suite"
 )
 
-// TestMetaPowerLoss takes the power away at every moment of writing what a copy remembers, in which the process dies now and
-// then: what was acknowledged is there, or what was written after it. A copy that starts counts on what it reads.
+// TestMetaPowerLoss cuts the power at every moment while a copy's state is written, with the process dying now and then:
+// either the acknowledged state is there or one that was written after it. A copy relies on what it reads when it starts.
 func TestMetaPowerLoss(t *testing.T) {
 	d := powertest.Record(t)
 	dir := t.TempDir()
@@ -40,7 +40,7 @@ func TestMetaPowerLoss(t *testing.T) {
 					t.Fatal(err)
 				}
 				acknowledged = epoch
-			} else { // and starts again
+			} else { // and is started again
 				m, err := openMeta(root)
 				if err != nil {
 					t.Fatal(err)
@@ -51,7 +51,7 @@ func TestMetaPowerLoss(t *testing.T) {
 		}
 		d.Stop()
 		done := make(chan error)
-		go func() { // whose calls are not recorded
+		go func() { // its calls are not recorded
 			var all error
 			for i, m := range may {
 				end := m.at + 1

@@ -12,7 +12,7 @@ import (
 )
 
 // TestMoveAwayAndBack: a copy that was removed and returns to the same running node is filled before it counts, and catches up
-// whatever number its exchanges with the master have reached.
+// whatever the number of its exchanges with the master.
 func TestMoveAwayAndBack(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, 1, 2, "a", "b")
@@ -33,7 +33,7 @@ func TestMoveAwayAndBack(t *testing.T) {
 			}
 		}
 		ctx := t.Context()
-		for _, n := range s.nodes { // until all nodes see it so
+		for _, n := range s.nodes { // until all nodes see it
 			for {
 				v, news := n.View()
 				st := v.Shards[id]
@@ -51,7 +51,7 @@ func TestMoveAwayAndBack(t *testing.T) {
 	}
 	gone := func(n coord.NodeID) {
 		t.Helper()
-		for there := true; there; time.Sleep(time.Millisecond) { // no one is told when a copy is removed
+		for there := true; there; time.Sleep(time.Millisecond) { // nothing reports the removal of a copy
 			_, there = s.nodes[n].Copy(id)
 		}
 	}

@@ -31,11 +31,11 @@ type testSite struct {
 	dir     string
 	layout  cluster.Layout
 	nodes   map[coord.NodeID]*running
-	keep    int64 // bytes of log that stay
-	segment int64 // bytes of a file of the log; default 64 KiB
+	keep    int64 // bytes of log to keep
+	segment int64 // maximum bytes of a log file; default 64 KiB
 	clocks  map[coord.NodeID]func() time.Time
 	noted   cluster.Acknowledged    // nil: none
-	meaning map[coord.NodeID]string // how they index by it; default "table"
+	meaning map[coord.NodeID]string // how each node indexes by meaning; default "table"
 }
 
 type running struct {
@@ -43,7 +43,7 @@ type running struct {
 	server  *http.Server
 	fatal   chan error
 	address string
-	silent  atomic.Bool // it takes messages and answers none
+	silent  atomic.Bool // it accepts messages and answers none
 }
 
 func newSite(t testing.TB, shards, copies int, names ...coord.NodeID) *testSite {
@@ -52,7 +52,7 @@ func newSite(t testing.TB, shards, copies int, names ...coord.NodeID) *testSite 
 	return s
 }
 
-// found makes the site; what s says of clocks and logs counts from the start.
+// found makes the site; settings of s for clocks and logs must be made before.
 func (s *testSite) found(t testing.TB, shards, copies int, names ...coord.NodeID) {
 	s.t, s.dir, s.nodes = t, t.TempDir(), map[coord.NodeID]*running{}
 	s.layout = cluster.Layout{Cluster: "test", Site: indextest.Site, Scheme: indextest.Scheme, Shards: shards, Copies: copies,
@@ -113,7 +113,7 @@ func (s *testSite) open(name coord.NodeID) (*running, error) {
 	answer := r.Handler()
 	r.server = &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
 		if r.silent.Load() {
-			<-q.Context().Done() // the caller gave it up
+			<-q.Context().Done() // the caller has given up
 			return
 		}
 		answer.ServeHTTP(w, q)
@@ -186,7 +186,7 @@ func (s *testSite) copy(name coord.NodeID, id concordat.ShardID) *cluster.Copy {
 	return nil
 }
 
-// same checks that all copies of each shard hold the same documents, and that together they hold those of want.
+// same checks that all copies of each shard contain the same documents, and that together they contain those in want.
 func (s *testSite) same(want map[string]string) {
 	s.t.Helper()
 	if docs := s.each(want); docs > len(want) {
@@ -194,7 +194,7 @@ func (s *testSite) same(want map[string]string) {
 	}
 }
 
-// each checks that all copies of each shard hold as many documents, and those of want. It returns how many there are.
+// each checks that all copies of each shard have the same number of documents, and contain those in want. It returns how many there are.
 func (s *testSite) each(want map[string]string) int {
 	s.t.Helper()
 	s.settle(60)
@@ -263,7 +263,7 @@ func TestNodes(t *testing.T) {
 	s.same(want)
 }
 
-// TestMissingShard: a shard without an answering copy is named, and not taken for an empty one.
+// TestMissingShard: a shard without an answering copy is named, and not treated as empty.
 func TestMissingShard(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, 2, 1, "a", "b")
@@ -284,7 +284,7 @@ func TestMissingShard(t *testing.T) {
 	}
 }
 
-// TestFoldersOfNodes: a lost folder, an older one, a damaged log, a node of another site, a second one of the same name.
+// TestFoldersOfNodes: a lost folder, an older one, a damaged log, a node of another site, and a second node of the same name.
 func TestFoldersOfNodes(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, 2, 2, "a", "b")
@@ -299,7 +299,7 @@ func TestFoldersOfNodes(t *testing.T) {
 	s.same(want)
 	dir := filepath.Join(s.dir, "b")
 
-	s.stop("b") // an older folder comes back
+	s.stop("b") // an older folder is restored
 	s.must(os.CopyFS(dir+".old", os.DirFS(dir)))
 	s.start("b")
 	s.same(want)
@@ -309,7 +309,7 @@ func TestFoldersOfNodes(t *testing.T) {
 	s.start("b")
 	s.same(want)
 
-	s.stop("b") // nothing comes back
+	s.stop("b") // the folder is lost
 	s.must(os.RemoveAll(dir))
 	s.start("b")
 	s.same(want)

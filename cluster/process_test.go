@@ -34,7 +34,7 @@ import (
 
 const nodeEnv = "CONCORDAT_TEST_NODE" // name|folder|coordinator|address; set in the child
 
-// runNode is a process with one node that carries out what it is asked by HTTP. It ends when it is killed.
+// runNode is a process with one node that carries out orders sent by HTTP. It ends when it is killed.
 func runNode(args []string) {
 	err := func() error {
 		ctx := context.Background()
@@ -72,7 +72,7 @@ func runNode(args []string) {
 			}
 			reply(w, err)
 		})
-		// copy returns what this node's own copy holds.
+		// copy returns the contents of this node's own copy.
 		m.HandleFunc("/copy", func(w http.ResponseWriter, r *http.Request) {
 			c, ok := n.Copy(concordat.ShardID(r.FormValue("shard")))
 			if !ok {
@@ -97,7 +97,7 @@ func runNode(args []string) {
 	os.Exit(1)
 }
 
-// processes is a site of three real processes and a coordinator in this one.
+// processes is a site of three real processes, and a coordinator in this one.
 type processes struct {
 	t       testing.TB
 	hub     local.Hub
@@ -108,7 +108,7 @@ type processes struct {
 	address map[coord.NodeID]string
 	watch   *local.Client
 
-	mu      sync.Mutex // guards all below
+	mu      sync.Mutex // guards everything below
 	running map[coord.NodeID]*exec.Cmd
 	view    coord.View
 	news    chan struct{}
@@ -250,9 +250,9 @@ func (p *processes) ask(n coord.NodeID, path string, form url.Values, patience t
 	return string(b), err
 }
 
-// writer puts and deletes its own documents until stop; it leaves alone any document with an operation of unknown outcome.
+// writer writes and deletes its own documents until stop; it leaves alone any document with an operation of unknown outcome.
 type writer struct {
-	want    map[string]string // "" is deleted
+	want    map[string]string // "" if deleted
 	unsure  map[string]bool
 	acked   int
 	latency []time.Duration
@@ -279,7 +279,7 @@ func (p *processes) write(number int, stop <-chan struct{}, to func(*rand.Rand) 
 		_, err := p.ask(to(r), path, url.Values{"id": {id}, "text": {text}}, time.Minute)
 		if err != nil {
 			w.unsure[id] = true
-			time.Sleep(5 * time.Millisecond) // the node is down, perhaps
+			time.Sleep(5 * time.Millisecond) // perhaps the node is down
 			continue
 		}
 		w.want[id] = text
@@ -359,7 +359,7 @@ func TestProcesses(t *testing.T) {
 	ws := make([]*writer, 4)
 	var wg sync.WaitGroup
 	var mu sync.Mutex
-	down := coord.NodeID("") // clients turn to the others: this measures the cluster, not their patience
+	down := coord.NodeID("") // clients turn to the other nodes: this measures the cluster, not their patience
 	for i := range ws {
 		wg.Go(func() {
 			ws[i] = p.write(i, stop, func(r *rand.Rand) coord.NodeID {

@@ -17,7 +17,7 @@ import (
 	"concordat/internal/indextest"
 )
 
-// serve gives x the name "00" behind a socket and dials it.
+// serve serves x as "00" through a socket and connects to it.
 func serve(t *testing.T, x concordat.Index) *cluster.Remote {
 	t.Helper()
 	socket := filepath.Join(t.TempDir(), strings.Repeat("deep/", 30), "s") // longer than the name of a socket may be
@@ -54,7 +54,7 @@ func TestContract(t *testing.T) {
 	}})
 }
 
-// failing is an index that fails with one error.
+// failing is an index that always fails with the same error.
 type failing struct {
 	concordat.Index
 	err error

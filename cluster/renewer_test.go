@@ -16,7 +16,7 @@ import (
 	"concordat/index"
 )
 
-// table is how nodes of tests index by meaning.
+// table selects how the nodes of tests index by meaning.
 const table = "table"
 
 // meant returns the profile of a document with cells.
@@ -57,8 +57,8 @@ func (s *testSite) lacking(at coord.NodeID) (out []string) {
 	return out
 }
 
-// TestRenewNodes: recomputed profiles reach every copy of their shards through any node, and replace the documents that they were
-// made from and no others; the nodes name those that need one.
+// TestRenewNodes: recomputed profiles reach every copy of their shards through any node, and replace only the documents from
+// which they were made; the nodes name those that still need one.
 func TestRenewNodes(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, 4, 2, "a", "b", "c")
@@ -140,8 +140,8 @@ func (s *testSite) eachCopy(f func(at string, x *index.Shard)) {
 	}
 }
 
-// TestRenewBeside: while documents are renewed again and again, others replace and delete them through other nodes, and a node stops.
-// Whatever they acknowledged stays, and readers find every document throughout.
+// TestRenewBeside: while documents are renewed again and again, other clients replace and delete them through other nodes, and a node
+// stops. Every acknowledged change stays, and readers find every document throughout.
 func TestRenewBeside(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, 2, 3, "a", "b", "c")
@@ -165,7 +165,7 @@ func TestRenewBeside(t *testing.T) {
 			}
 		}
 	})
-	kept := refOf(id(documents - 1)) // is never changed
+	kept := refOf(id(documents - 1)) // this one is never changed
 	all.Go(func() {
 		for ctx.Err() == nil {
 			if d, err := b.Document(ctx, kept); ctx.Err() == nil && !errors.Is(err, concordat.ErrUnavailable) && (err != nil || d.Text != "one") {
@@ -175,7 +175,7 @@ func TestRenewBeside(t *testing.T) {
 	})
 	for i := range documents - 1 {
 		if i == documents/2 {
-			s.stop("c") // shards that it led get another master
+			s.stop("c") // the shards that it led get another master
 		}
 		if i%3 == 0 {
 			s.again(func() error { return b.Delete(t.Context(), refOf(id(i))) })
@@ -201,14 +201,14 @@ func TestRenewBeside(t *testing.T) {
 }
 
 // TestRenewPending: a text whose writer did not wait for it is in the log but in no index yet; a profile of the previous text does
-// not take its place.
+// not replace it.
 func TestRenewPending(t *testing.T) {
 	t.Parallel()
 	c := newCluster(t, "a", "b")
 	c.settle(c.write(index.Change{Put: profileOf("x", "one")}), nil)
 	m := c.master()
 	other := map[coord.NodeID]coord.NodeID{"a": "b", "b": "a"}[m]
-	must(t, c.nodes[other].copy.Close()) // it fetches nothing more, and its session continues: the master waits for it, for a while
+	must(t, c.nodes[other].copy.Close()) // it fetches nothing more, but its session continues: the master waits for it, for a while
 	gone, cancel := context.WithCancel(t.Context())
 	cancel()
 	if _, err := c.nodes[m].copy.Write(gone, []index.Change{{Put: profileOf("x", "two")}}); err != nil && !errors.Is(err, context.Canceled) {
@@ -227,7 +227,7 @@ func TestRenewPending(t *testing.T) {
 	}
 }
 
-// TestRenewDisagree: nodes that index by meaning differently are named, with what to do, before anything is done.
+// TestRenewDisagree: nodes that index by meaning differently are named, with advice, before anything is done.
 func TestRenewDisagree(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

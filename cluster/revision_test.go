@@ -34,14 +34,14 @@ func TestClocks(t *testing.T) {
 	s.same(map[string]string{"d": "none"})
 }
 
-// TestRevisionsSurvive: a write that was in progress while the master's process ended, or while a copy was made by snapshot, still
-// comes too late.
+// TestRevisionsSurvive: a write in progress when the master's process ended, or while a copy was made by snapshot, is still
+// refused as too late.
 func TestRevisionsSurvive(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, 1, 2, "a", "b")
 	s.settle(60)
 	id := cluster.ShardName(0)
-	hung := cluster.Revision(s.nodes["a"].Node) // drawn, and then the process pauses
+	hung := cluster.Revision(s.nodes["a"].Node) // drawn just before the process pauses
 	for i := range 30 {
 		s.must(s.nodes["b"].Put(t.Context(), profileOf(fmt.Sprint(i), "new")))
 	}
@@ -94,12 +94,12 @@ func TestAgain(t *testing.T) {
 	}
 	st, err := c.Status()
 	s.must(err)
-	if st.End != 2 { // the first record is the epoch's
+	if st.End != 2 { // the first record is that of the epoch
 		t.Errorf("%d records, want 2", st.End)
 	}
 }
 
-// TestReadElsewhere: what was written through one node can be read through any other at once.
+// TestReadElsewhere: what was written through one node can be read at once through any other.
 func TestReadElsewhere(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, 4, 3, "a", "b", "c")
@@ -116,7 +116,7 @@ func TestReadElsewhere(t *testing.T) {
 	}
 }
 
-// TestClockDraws: revisions grow whatever the clock does.
+// TestClockDraws: revisions increase whatever the clock does.
 func TestClockDraws(t *testing.T) {
 	var now atomic.Int64
 	c := cluster.NewClock(func() time.Time { return time.UnixMicro(now.Load()) })
@@ -135,7 +135,7 @@ func TestClockDraws(t *testing.T) {
 	}
 }
 
-// BenchmarkRevision is the master's judgement of one write.
+// BenchmarkRevision measures the master's judgement of one write.
 func BenchmarkRevision(b *testing.B) {
 	s := newSite(b, 1, 1, "a")
 	s.await()

@@ -10,12 +10,12 @@ import (
 	"concordat/cluster/coord"
 )
 
-// answerTime is far more than healthy nodes may lose to one that is silent, on a busy machine, and far less than
-// a question may take.
+// answerTime is far more than healthy nodes may lose to a silent one, even on a busy machine, and far less than a
+// question may take.
 const answerTime = 8 * time.Second
 
-// TestSilentNode: a node that accepts messages and answers none costs callers of other nodes little, and is not asked again before
-// it answers.
+// TestSilentNode: a node that accepts messages and answers none costs callers of other nodes little time, and is not asked again
+// until it answers.
 func TestSilentNode(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, 4, 3, "a", "b", "c")

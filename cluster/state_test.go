@@ -10,7 +10,8 @@ import (
 	"concordat/cluster/coord"
 )
 
-// TestStates: each node says what its copies hold, may be asked while it opens them, and is listed with the reason if it is silent.
+// TestStates: each node reports the contents of its copies, can be asked while it opens them, and is listed with the reason if it is
+// silent.
 func TestStates(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, 2, 3, "a", "b", "c")

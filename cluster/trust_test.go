@@ -57,7 +57,7 @@ func (s *testSite) startTrusted(name coord.NodeID, dir string) *running {
 	return r
 }
 
-// TestJoin: a second machine joins with a token, once, gets copies and serves them; strangers get nothing.
+// TestJoin: a second machine joins with a single-use token, gets copies and serves them; strangers get nothing.
 func TestJoin(t *testing.T) {
 	t.Parallel()
 	s, a, dir := trusted(t, "one")
@@ -133,7 +133,7 @@ func TestJoin(t *testing.T) {
 	}
 }
 
-// TestStrangers: callers without a certificate, with one of another cluster, and with one of a node that is no longer a member.
+// TestStrangers tries callers without a certificate, with one from another cluster, and with that of a node that is no longer a member.
 func TestStrangers(t *testing.T) {
 	t.Parallel()
 	s, a, dir := trusted(t, "one")

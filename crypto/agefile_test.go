@@ -14,7 +14,7 @@ import (
 	"concordat/crypto"
 )
 
-// identity draws an identity of either kind, and returns its recipient and what opens its files.
+// fileIdentity draws an identity of either kind, and returns its recipient and the opener of its files.
 func fileIdentity(t *testing.T, hybrid bool) (string, crypto.Opener) {
 	t.Helper()
 	var text, recipient string
@@ -90,7 +90,7 @@ func TestEncryptedFiles(t *testing.T) {
 	}
 }
 
-// A file that was cut, extended or altered in any byte cannot be opened, though its beginning may come out first.
+// A file that was cut, extended or altered in any byte cannot be opened, although its beginning may be returned first.
 func TestAlteredFilesDoNotOpen(t *testing.T) {
 	recipient, o := fileIdentity(t, false) // its header is short, so that every byte can be tried
 	file := encrypted(t, bytes.Repeat([]byte("x"), 64<<10+100), recipient)
@@ -142,7 +142,7 @@ func TestRecipients(t *testing.T) {
 		"a passphrase":  {[]string{"correct horse"}, "begins with age1"},
 		"another human": {[]string{"age1" + strings.Repeat("q", 58)}, "not complete"},
 	} {
-		if name == "mistyped" { // whichever letter stands there
+		if name == "mistyped" { // whichever letter is there
 			c.texts[0] = strings.Map(func(r rune) rune { return r }, classical[:len(classical)-1]+flip(classical[len(classical)-1]))
 			c.want = "not complete"
 		}
@@ -167,7 +167,7 @@ func flip(letter byte) string {
 	return "q"
 }
 
-// An identity under a passphrase, as age's own program makes one, can be opened only with the passphrase.
+// TestLockedIdentity: an identity under a passphrase, as age's own program makes one, can be opened only with the passphrase.
 func TestLockedIdentity(t *testing.T) {
 	id, err := age.GenerateHybridIdentity()
 	if err != nil {
@@ -234,8 +234,8 @@ func TestLockedIdentity(t *testing.T) {
 	}
 }
 
-// testdata/agefile.txt was made once, and holds what other programs need to agree with this one: an identity, its recipient,
-// a file of it, and the name of that content for a key.
+// TestFileVectors: testdata/agefile.txt was made once, and contains what other programs need to agree with this one: an
+// identity, its recipient, a file for it, and the name of that content under a key.
 func TestFileVectors(t *testing.T) {
 	b, err := os.ReadFile("testdata/agefile.txt")
 	if err != nil {
@@ -267,7 +267,7 @@ func TestFileVectors(t *testing.T) {
 	}
 }
 
-// The name of a file depends on key, content and recipients.
+// TestFileNames: the name of a file depends on key, content and recipients.
 func TestFileNames(t *testing.T) {
 	a, _ := fileIdentity(t, false)
 	b, _ := fileIdentity(t, false)
@@ -305,7 +305,7 @@ func FuzzF1EncryptedFile(f *testing.F) {
 	f.Fuzz(func(t *testing.T, file []byte) {
 		_, _ = opened(o, file)
 		if bytes.HasPrefix(file, []byte("age-encryption.org/")) {
-			return // its cost is the passphrase's
+			return // its cost is that of the passphrase
 		}
 		_, _ = crypto.ParseIdentities(file, nil)
 		_, _ = crypto.ParseRecipients(strings.Split(string(file), ","))

@@ -13,7 +13,7 @@ import (
 	"concordat/crypto"
 )
 
-// cardBody holds the fields of a card, to be encoded as in doc/format-federation.md, including values that MakeCard
+// cardBody has the fields of a card, to be encoded as in doc/format-federation.md, including values that MakeCard
 // refuses.
 type cardBody struct {
 	magic             string
@@ -22,7 +22,7 @@ type cardBody struct {
 	name, contact     string
 	urls              []string
 	signing, sealing  []cardKey
-	tls, modes, suite int // how many pins; the modes; how many suites
+	tls, modes, suite int // number of pins; the modes; number of suites
 }
 
 type cardKey struct {
@@ -76,7 +76,7 @@ func (c cardBody) bytes() []byte {
 	return append(binary.BigEndian.AppendUint16(b, uint16(len(c.contact))), c.contact...)
 }
 
-// keys returns n keys with rising epochs, like the first.
+// keys returns n keys with increasing epochs, like the first.
 func keys(first cardKey, n int) []cardKey {
 	out := make([]cardKey, n)
 	for i := range out {
@@ -159,7 +159,7 @@ func TestCardBounds(t *testing.T) {
 	}
 }
 
-// TestFederationNames: a name is 1 to 64 of a-z, 0-9 and hyphens, in a new federation and in one that a partner sends.
+// TestFederationNames: a name is 1 to 64 of a-z, 0-9 and hyphens, both in a new federation and in one that a partner sends.
 func TestFederationNames(t *testing.T) {
 	a := newSite(t, "lead", 1)
 	made, err := a.NewEpoch("n", start, 0, source(1))
@@ -189,8 +189,8 @@ func TestFederationNames(t *testing.T) {
 	}
 }
 
-// TestGrantBounds: a grant has 1 to 8 epochs with rising numbers from 1 that end after they begin, and at most 1,024 members; Bytes
-// makes no other, and ParseFederationGrant accepts no other.
+// TestGrantBounds: a grant has 1 to 8 epochs with numbers increasing from 1, each ending after it begins, and at most 1,024
+// members; Bytes makes no other, and ParseFederationGrant accepts no other.
 func TestGrantBounds(t *testing.T) {
 	a := newSite(t, "lead", 1)
 	epochs := func(n int) []crypto.FederationEpoch {
@@ -317,7 +317,7 @@ func TestReceiptIsForThisRequest(t *testing.T) {
 	}
 }
 
-// TestKeystoreContent: a keystore that can be decrypted but holds bytes after the keys of its site, or too few, is refused.
+// TestKeystoreContent: a keystore that can be decrypted but has bytes after its site's keys, or too few keys, is refused.
 func TestKeystoreContent(t *testing.T) {
 	a := newSite(t, "asker", 1)
 	s := crypto.RawKey([32]byte{7})
@@ -340,7 +340,7 @@ func TestKeystoreContent(t *testing.T) {
 	}
 }
 
-// TestInvitationBounds: an invitation of 4,096 characters is read, white space included, and a longer one is refused unread.
+// TestInvitationBounds: an invitation of 4,096 characters, white space included, is read, and a longer one is refused unread.
 func TestInvitationBounds(t *testing.T) {
 	inv, err := newSite(t, "owner", 2).Invite("https://owner.example", time.Hour, start, source(1))
 	if err != nil {
@@ -355,7 +355,7 @@ func TestInvitationBounds(t *testing.T) {
 	}
 }
 
-// TestRootSeed: a keystore that can be decrypted but holds a root key of the wrong length is refused.
+// TestRootSeed: a keystore that can be decrypted but contains a root key of the wrong length is refused.
 func TestRootSeed(t *testing.T) {
 	a := newSite(t, "asker", 1)
 	s := crypto.RawKey([32]byte{7})
@@ -370,8 +370,8 @@ func TestRootSeed(t *testing.T) {
 	}
 }
 
-// TestCostBounds: each cost of a passphrase is accepted up to its limit and not beyond; with costs changed within the limits the
-// keystore fails to open, since they are signed.
+// TestCostBounds: each cost of a passphrase is accepted up to its limit and not beyond; if costs are changed within the limits
+// the keystore does not open, because they are signed.
 func TestCostBounds(t *testing.T) {
 	a := newSite(t, "asker", 1)
 	s := crypto.Passphrase([]byte("x"))
@@ -446,7 +446,7 @@ func TestOverlapBounds(t *testing.T) {
 	}
 }
 
-// TestSecretEqual: two secrets are equal if kind and bytes are.
+// TestSecretEqual: two secrets are equal if their kinds and bytes are.
 func TestSecretEqual(t *testing.T) {
 	raw := [32]byte{1}
 	key, word := crypto.RawKey(raw), crypto.Passphrase(raw[:])
@@ -516,8 +516,8 @@ func TestLongKeystore(t *testing.T) {
 }
 
 // TestManyRotations: a site that rotates its keys every month for twelve years has a valid card each time: its oldest signing keys
-// leave the card. One that rotates them every hour is refused, with the reason, while a card has no room for more keys that have
-// not ended; its card remains valid.
+// leave the card. A site that rotates them every hour is refused, with the reason, while a card has no room for more unexpired
+// keys; its card remains valid.
 func TestManyRotations(t *testing.T) {
 	a := newSite(t, "asker", 1)
 	id, now, r := a.Identity, start, source(2)

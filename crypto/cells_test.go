@@ -22,7 +22,7 @@ func cellCipher(t testing.TB, key, job byte) *crypto.CellCipher {
 
 const cells = 1 << 20
 
-// At each place of a message, every cell stands for one other, and can be mapped back.
+// TestCellsArePermuted: at each place of a message, every cell stands for one other, and can be mapped back.
 func TestCellsArePermuted(t *testing.T) {
 	c := cellCipher(t, 1, 1)
 	seen := make([]bool, cells)
@@ -44,8 +44,8 @@ func TestCellsArePermuted(t *testing.T) {
 	}
 }
 
-// The permutations of other places, bands, jobs and keys reveal nothing about one another: a cell that stands for the same in two
-// of them does so by chance.
+// TestPermutationsOfCellsDiffer: the permutations at different places, bands, jobs and keys reveal nothing about one another: a
+// cell stands for the same one in two of them only by chance.
 func TestPermutationsOfCellsDiffer(t *testing.T) {
 	c := cellCipher(t, 1, 1)
 	r := rand.New(rand.NewPCG(36, 9))
@@ -67,7 +67,7 @@ func TestPermutationsOfCellsDiffer(t *testing.T) {
 				ones[bit] += int((a ^ b) >> bit & 1)
 			}
 		}
-		if equal > 3 { // 0.004 are usual
+		if equal > 3 { // 0.004 is usual
 			t.Errorf("another %s: %d of %d cells stand for the same", name, equal, n)
 		}
 		for bit, k := range ones {
@@ -86,7 +86,7 @@ func TestKeysOfCells(t *testing.T) {
 	}
 }
 
-// testdata/cells.txt was made once, and holds what other programs need to agree with this one.
+// TestCellVectors: testdata/cells.txt was made once, and contains what other programs need to agree with this one.
 func TestCellVectors(t *testing.T) {
 	b, err := os.ReadFile("testdata/cells.txt")
 	if err != nil {

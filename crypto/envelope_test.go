@@ -109,7 +109,7 @@ func TestT1(t *testing.T) {
 	}
 }
 
-// TestT2: a member takes someone else's envelope, puts its own name in, and signs it.
+// TestT2: a member puts its own name into someone else's envelope and signs it.
 func TestT2(t *testing.T) {
 	a, b, thief := newSite(t, "asker", 1), newSite(t, "owner", 2), newSite(t, "thief", 3)
 	env, _ := request(t, a, b, start, "the question")
@@ -141,7 +141,7 @@ func TestR1(t *testing.T) {
 	edit := func(at int, with ...byte) []byte {
 		bad := bytes.Clone(env)
 		copy(bad[at:], with)
-		return crypto.Resign(a.Identity, bad, start) // signed for real: the field alone must not pass
+		return crypto.Resign(a.Identity, bad, start) // actually signed: the field alone must not be accepted
 	}
 	early, _ := request(t, a, b, start.Add(time.Hour), "the question")
 	minute := binary.BigEndian.AppendUint32(nil, 600_001)
@@ -311,8 +311,8 @@ func TestK1(t *testing.T) {
 	}
 }
 
-// TestK1Destroyed: the private half of a sealing key is gone once nothing can be in transit any more, and recordings from its time
-// remain closed.
+// TestK1Destroyed: the private half of a sealing key is gone once nothing can be in transit any more, and recorded messages from
+// its time can no longer be opened.
 func TestK1Destroyed(t *testing.T) {
 	a, b := newSite(t, "asker", 1), newSite(t, "owner", 2)
 	env, _ := request(t, a, b, start, "recorded")

@@ -24,13 +24,13 @@ func Resign(id *Identity, env []byte, now time.Time) []byte {
 	return append(b, ed25519.Sign(ed25519.NewKeyFromSeed(k.seed), signed(b))...)
 }
 
-// Plain returns what a keystore of id holds.
+// Plain returns the contents of a keystore of id.
 func Plain(id *Identity) []byte { return id.plain() }
 
 // EpochSecret returns the secret of an epoch.
 func EpochSecret(e FederationEpoch) [32]byte { return e.secret }
 
-// Readdress puts id into the recipient's place of an envelope.
+// Readdress replaces the recipient of an envelope by id.
 func Readdress(id *Identity, env []byte) []byte {
 	b := append([]byte(nil), env...)
 	site := id.Site()
@@ -75,13 +75,13 @@ var (
 	Unpad = unpad
 )
 
-// LockRootOf is LockRoot for anything that is to pass for a seed.
+// LockRootOf is like LockRoot for anything that is to pass for a seed.
 func LockRootOf(site SiteID, seed []byte, s Secret, random io.Reader) ([]byte, error) {
 	return lock(holdsRoot, site, seed, s, random)
 }
 
-// SiteIDWithTail returns a text of the identity, without hyphens, whose last character contains the bits after the 256th; its check
-// characters are valid.
+// SiteIDWithTail returns the identity as text, without hyphens, with the given bits after the 256th in its last character; its
+// check characters are valid.
 func SiteIDWithTail(s SiteID, bits byte) string {
 	const letters, part = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567", siteChars / siteParts
 	plain := []byte(base32Site.EncodeToString(s[:]))
@@ -94,7 +94,7 @@ func SiteIDWithTail(s SiteID, bits byte) string {
 	return string(b)
 }
 
-// Rereceipt signs a receipt again after the byte at i has been changed, as the inviting site could.
+// Rereceipt changes the byte at i of a receipt and signs it again, as the inviting site could.
 func Rereceipt(id *Identity, receipt []byte, i int, now time.Time) []byte {
 	k, err := id.signer(now)
 	if err != nil {
@@ -105,16 +105,16 @@ func Rereceipt(id *Identity, receipt []byte, i int, now time.Time) []byte {
 	return append(b, ed25519.Sign(ed25519.NewKeyFromSeed(k.seed), append([]byte(labelEnrolled), b...))...)
 }
 
-// LockPlain is Lock for anything that is to pass for the keys of a site.
+// LockPlain is like Lock for anything that is to pass for the keys of a site.
 func LockPlain(site SiteID, plain []byte, s Secret, random io.Reader) ([]byte, error) {
 	return lock(holdsIdentity, site, plain, s, random)
 }
 
-// LockOfSize is Lock of the identity with as many federations as fill a keystore of n bytes.
+// LockOfSize is like Lock for the identity with as many federations as fill a keystore of n bytes.
 func LockOfSize(id *Identity, n int, s Secret, random io.Reader) ([]byte, error) {
 	c := id.clone()
 	left := n - keystoreHeader - chacha20poly1305.Overhead - len(c.plain())
-	const fixed = 1 + 1 + 4 + 8 + 8 + 32 // bytes of a federation of one epoch, besides its name
+	const fixed = 1 + 1 + 4 + 8 + 8 + 32 // bytes of a federation with one epoch, apart from its name
 	for left > 0 {
 		size := min(left, fixed+64)
 		if rest := left - size; rest > 0 && rest <= fixed {

@@ -99,7 +99,7 @@ func TestK2(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	// One scheme, one key, at all members.
+	// All members have one scheme and one key.
 	key := func(s *site, number uint32, now time.Time) ([]byte, error) {
 		f, err := s.Federation("health")
 		if err != nil {

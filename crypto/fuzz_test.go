@@ -9,8 +9,8 @@ import (
 	"concordat/crypto"
 )
 
-// The targets of F1. Each reads outside bytes with a valid signature if there is one, so that the fuzzer gets past it, and requires
-// that whatever is accepted is written back unchanged.
+// The targets of F1. Each reads outside bytes, with a valid signature if there is one, so that the fuzzer gets past it, and
+// requires that whatever is accepted is written back unchanged.
 
 func FuzzF1Card(f *testing.F) {
 	a := newSite(f, "asker", 1)

@@ -9,10 +9,10 @@ import (
 	"concordat/crypto"
 )
 
-// start is when the tests' sites come into being.
+// start is when the tests' sites are created.
 var start = time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)
 
-// source returns random bytes that are the same every time.
+// source returns random bytes that are always the same for a seed.
 func source(seed byte) io.Reader { return rand.NewChaCha8([32]byte{seed}) }
 
 // site is a site in a test: its keys and its card.

@@ -25,8 +25,8 @@ func TestSiteID(t *testing.T) {
 			t.Errorf("parse %q: %v", form, err)
 		}
 	}
-	// Typing mistakes: a changed character is caught in 31 of 32 cases by design, two neighbours
-	// swapped likewise. No more than that may pass.
+	// Typing errors: a changed character is caught in 31 of 32 cases by design, and so is a swap of two neighbours. No
+	// more than that may pass.
 	plain := strings.ReplaceAll(text, "-", "")
 	tried, passed := 0, 0
 	for i := range plain {
@@ -50,9 +50,9 @@ func TestSiteID(t *testing.T) {
 	}
 }
 
-// TestRotation walks through two years in days, making a card every 80 days as the operator of a site does whose root key is kept
-// elsewhere, and every three weeks as a site does that has it: at every moment there is a key of each kind, in the newest card, and
-// never two with one epoch. The keystore looks no further ahead than necessary.
+// TestRotation runs through two years day by day, making a card every 80 days, as for a site whose root key is kept elsewhere, and
+// every three weeks, as for a site that has it: at every moment the newest card has a key of each kind, and never two with one
+// epoch. The keystore looks no further ahead than necessary.
 func TestRotation(t *testing.T) {
 	for name, every := range map[string]int{"root kept elsewhere": 81, "root here": 21} {
 		t.Run(name, func(t *testing.T) { walk(t, every) })
@@ -158,8 +158,8 @@ func TestNewestSealingKey(t *testing.T) {
 	}
 }
 
-// TestBackAfterYears: a site that was off until all its keys had ended gets keys that begin now, and none for the time that it was
-// off, for which its card would have no room.
+// TestBackAfterYears: a site that was off until all its keys had expired gets keys that begin now, and none for the time when it
+// was off, for which its card would have no room.
 func TestBackAfterYears(t *testing.T) {
 	a := newSite(t, "asker", 1)
 	now := start.AddDate(3, 0, 0)
@@ -181,7 +181,7 @@ func TestBackAfterYears(t *testing.T) {
 	}
 }
 
-// TestRotateAndReplace: a planned rotation is announced before it takes effect and loses nothing; after a replacement nothing old
+// TestRotateAndReplace: a planned rotation is announced before it takes effect and loses nothing; after a replacement no old key
 // is valid.
 func TestRotateAndReplace(t *testing.T) {
 	a, b := newSite(t, "asker", 1), newSite(t, "owner", 2)
@@ -310,7 +310,7 @@ func TestE2(t *testing.T) {
 	}
 	moved := fields("asker")
 	moved.URLs[0] = "https://elsewhere.example"
-	// The same keystore from a backup, at the same moment: the serial is equal and the content is not.
+	// The same keystore, restored from a backup, at the same moment: the serial is equal and the content is not.
 	_, fork, err := a.MakeCard(moved, nil, later, r)
 	if err != nil {
 		t.Fatal(err)

@@ -10,7 +10,7 @@ import (
 	"concordat/crypto"
 )
 
-// TestS1: keystores, with a passphrase and with a key.
+// TestS1 tests keystores with a passphrase and with a key.
 func TestS1(t *testing.T) {
 	a := newSite(t, "asker", 1)
 	r := source(2)

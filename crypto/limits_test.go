@@ -18,8 +18,8 @@ type limit struct {
 	write func(n int) (read int, err error)
 }
 
-// TestLimits writes each format at its limit less one, at the limit and one beyond, and reads it again: what is written is read
-// back whole, and what cannot be read is not written.
+// TestLimits writes each format at one below its limit, at the limit and one above, and reads it again: what is written can be
+// read back completely, and what cannot be read is not written.
 func TestLimits(t *testing.T) {
 	a, member := newSite(t, "asker", 1), newSite(t, "member", 2)
 	key := crypto.RawKey([32]byte{7})
@@ -211,7 +211,7 @@ func TestEnrolmentLimit(t *testing.T) {
 }
 
 // TestManyEpochs: a leader that begins an epoch every day, and a member that receives each, have keystores that can be opened, with
-// the newest eight epochs, and never serve more than two at once.
+// the newest eight epochs, and never serve more than two epochs at once.
 func TestManyEpochs(t *testing.T) {
 	lead, member := newSite(t, "lead", 1), newSite(t, "member", 2)
 	key, r := crypto.RawKey([32]byte{7}), source(3)
@@ -253,8 +253,8 @@ func TestManyEpochs(t *testing.T) {
 	}
 }
 
-// TestHostileEpochs: a grant whose epochs are too close together, or serve too many at once, or change the order of those that are
-// held, is refused with the reason, and the member keeps what it has.
+// TestHostileEpochs: a grant whose epochs are too close together, or serve too many at once, or change the order of those that the
+// member has, is refused with the reason, and the member keeps what it has.
 func TestHostileEpochs(t *testing.T) {
 	member := newSite(t, "member", 2)
 	grant := func(es ...crypto.FederationEpoch) *crypto.FederationGrant {
@@ -286,7 +286,7 @@ func TestHostileEpochs(t *testing.T) {
 			t.Errorf("%s: error %v, want ErrEpoch and %q", name, err, test.words)
 		}
 	}
-	// The leader cannot end what it no longer has: here the second one after it does.
+	// The leader cannot end an epoch that it no longer has: here the second one after it ends it.
 	later, err := id.Join(grant(epoch(2, 30, 0), epoch(3, 60, 0)))
 	if err != nil {
 		t.Fatal(err)
@@ -301,7 +301,7 @@ func TestHostileEpochs(t *testing.T) {
 	}
 }
 
-// TestEarlyEpochs: an epoch that begins less than EpochAge after the previous one is reported, unless the site holds none.
+// TestEarlyEpochs: an epoch that begins less than EpochAge after the previous one is reported, unless the site has none.
 func TestEarlyEpochs(t *testing.T) {
 	at := func(days ...int) crypto.Federation {
 		f := crypto.Federation{Name: "health"}

@@ -30,7 +30,7 @@ func (s *short) Read(p []byte) (int, error) {
 }
 
 // TestFailingSource: an operation whose source of random bytes fails, at once or after its first bytes, fails itself; nothing is
-// made with keys of zeros.
+// made with all-zero keys.
 func TestFailingSource(t *testing.T) {
 	a, b := newSite(t, "asker", 1), newSite(t, "owner", 2)
 	inv, err := b.Invite("https://owner.example", time.Hour, start, source(1))

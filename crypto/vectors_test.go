@@ -65,8 +65,8 @@ type vectors struct {
 	Now        time.Time         `json:"now"`
 	RawKey     string            `json:"raw_key"`
 	Keystore   string            `json:"keystore"`    // of owner, under raw_key
-	KeysPlain  string            `json:"keys_plain"`  // what it holds
-	AskerPlain string            `json:"asker_plain"` // keys of asker
+	KeysPlain  string            `json:"keys_plain"`  // the contents of the keystore
+	AskerPlain string            `json:"asker_plain"` // the keys of asker
 	Site       string            `json:"site"`        // owner
 	Asker      string            `json:"asker"`
 	Card       string            `json:"card"` // owner's
@@ -104,8 +104,8 @@ func unhex(t *testing.T, s string) []byte {
 	return b
 }
 
-// make fills in what follows from the keystores of both sites; sealed bytes are not made here, since Go does not guarantee how it
-// uses randomness.
+// make fills in what follows from the keystores of both sites; sealed bytes are not made here, because Go does not guarantee how
+// it uses randomness.
 func (v *vectors) make(t *testing.T, owner, asker *crypto.Identity) (ownerCard, askerCard *crypto.Card) {
 	t.Helper()
 	must := func(err error) {
@@ -161,8 +161,8 @@ func (v *vectors) make(t *testing.T, owner, asker *crypto.Identity) (ownerCard, 
 	return ownerCard, askerCard
 }
 
-// TestOldVectors reads what version 1 of the card and the previous release wrote: a keystore, cards whose TLS keys carry no proof,
-// an envelope and an enrolment between such sites. A card made from that keystore has this version.
+// TestOldVectors reads what version 1 of the card format and the previous release wrote: a keystore, cards whose TLS keys carry no
+// proof, an envelope and an enrolment between such sites. A card made from that keystore has this version.
 func TestOldVectors(t *testing.T) {
 	raw, err := os.ReadFile("testdata/compat/vectors-1.json")
 	if err != nil {
@@ -209,7 +209,7 @@ func TestOldVectors(t *testing.T) {
 	}
 }
 
-// freeze makes everything from scratch, for a new version of a format only.
+// freeze makes everything from scratch; only for a new version of a format.
 func freeze(t *testing.T) {
 	owner, err := crypto.New(start, source(1))
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"concordat/store"
 )
 
-// TestHealth: each part that was examined reports what was found, good or bad.
+// TestHealth: each part that was examined reports its findings, good or bad.
 func TestHealth(t *testing.T) {
 	o := openTestSite(t, instance.WithIndex)
 	t.Cleanup(func() {
@@ -47,7 +47,7 @@ func TestHealth(t *testing.T) {
 	wants("disk", false, "are kept free")
 }
 
-// TestEncoderHealth: what the site's encoder is doing is reported, with the reason if it failed.
+// TestEncoderHealth: the encoder's state is reported, with the reason if it failed.
 func TestEncoderHealth(t *testing.T) {
 	for _, c := range []struct {
 		status managed.Status

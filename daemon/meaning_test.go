@@ -17,8 +17,8 @@ import (
 	"concordat/web"
 )
 
-// TestMeaningWhileServed: a site that looks for no rewritten text begins to, indexes what it has, and continues after an interruption,
-// all in the same process; what is in the way of the encoder is named; everything is in the configuration and the audit.
+// TestMeaningWhileServed: a site that does not look for rewritten text begins to, indexes what it has, and continues after an
+// interruption, all in the same process; whatever prevents the encoder is named; everything is in the configuration and the audit.
 func TestMeaningWhileServed(t *testing.T) {
 	bin := t.TempDir()
 	t.Setenv("PATH", bin) // there is no Python yet
@@ -97,7 +97,7 @@ func TestMeaningWhileServed(t *testing.T) {
 		}
 	}
 	for _, c := range []struct {
-		script  string // of python3; empty: there is none
+		script  string // of python3; empty: no python3
 		problem web.EncoderProblem
 		detail  string
 	}{

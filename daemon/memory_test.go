@@ -9,7 +9,7 @@ import (
 // TestGrantedMemory: the smallest limit of the group and of those above it counts, in both versions of control groups.
 func TestGrantedMemory(t *testing.T) {
 	for name, c := range map[string]struct {
-		files string // path=content, a line each
+		files string // path=content, one per line
 		want  int64  // 0: none
 	}{
 		"version 2":                 {"proc/self/cgroup=0::/system.slice/concordat.service\nsys/fs/cgroup/system.slice/concordat.service/memory.max=2000000", 2000000},

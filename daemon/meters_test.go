@@ -16,7 +16,7 @@ import (
 	"concordat/site"
 )
 
-// Meters count what they are told, and a nil one counts nothing.
+// TestMeters: meters count what they are given, and a nil one counts nothing.
 func TestMeters(t *testing.T) {
 	t.Parallel()
 	r := prometheus.NewRegistry()

@@ -12,7 +12,7 @@ import (
 	"concordat/site/compare"
 )
 
-// TestBackgroundPanics: a panic in retention, deletion or other background work ends that round alone, is counted once and logged
+// TestBackgroundPanics: a panic in retention, deletion or other background work ends only that round, is counted once and logged
 // with its stack; an error is logged and not counted.
 func TestBackgroundPanics(t *testing.T) {
 	o := openTestSite(t, instance.WithIndex)

@@ -25,7 +25,7 @@ func openTestSite(t *testing.T, mode instance.Mode) *instance.Instance {
 	return o
 }
 
-// /healthz says whether the store answers.
+// TestHealthz: /healthz reports whether the store answers.
 func TestHealthz(t *testing.T) {
 	o := openTestSite(t, instance.StoreOnly)
 	h := New(o, Options{}).public(http.NotFoundHandler())
@@ -44,7 +44,7 @@ func TestHealthz(t *testing.T) {
 	ask(http.StatusServiceUnavailable, "does not answer")
 }
 
-// /readyz says no until checks are accepted, and when there is no room; /healthz is not affected by either.
+// TestReadyz: /readyz fails until checks are accepted, and when there is no room; /healthz is not affected by either.
 func TestReadyz(t *testing.T) {
 	o := openTestSite(t, instance.WithIndex)
 	t.Cleanup(func() {

@@ -20,7 +20,7 @@ import (
 	"concordat/store"
 )
 
-// newSite returns a site that holds the library in one collection.
+// newSite returns a site that has the library as one collection.
 func newSite(t *testing.T) *site.Site {
 	t.Helper()
 	dir := t.TempDir()
@@ -96,8 +96,9 @@ func read(name string) (string, error) {
 	return r.Text, nil
 }
 
-// A check finds each planted passage in the document from which it was taken, or in one with the same words. One is shorter than
-// what is fingerprinted; its words nominate its source. With CONCORDAT_PICTURES the test also draws the picture of README.md.
+// TestCheckFindsPassages: a check finds each planted passage in the document from which it was taken, or in one with the same
+// words. One passage is too short to be fingerprinted; its words nominate its source. With CONCORDAT_PICTURES the test also
+// draws the picture of README.md.
 func TestCheckFindsPassages(t *testing.T) {
 	if testing.Short() {
 		t.Skip("left out by -short: adds the whole library to a site")
@@ -115,7 +116,7 @@ func TestCheckFindsPassages(t *testing.T) {
 			continue
 		}
 		share := covered(concordat.Span{Start: at, End: at + len(p.Text)}, found, append(p.Also, p.Document))
-		least := 0.8 // a passage ends where nothing more has a counterpart
+		least := 0.8 // a passage ends after its last counterpart
 		if p.Kind == "verbatim" {
 			least = 0.95
 		}
@@ -128,7 +129,7 @@ func TestCheckFindsPassages(t *testing.T) {
 	})
 }
 
-// covered returns the share of the bytes of span that passages of the given documents cover.
+// covered returns the share of span, in bytes, that passages of the given documents cover.
 func covered(span concordat.Span, f *report.Findings, documents []string) float64 {
 	hit := make([]bool, span.Len())
 	for _, p := range f.Passages {

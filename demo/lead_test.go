@@ -13,8 +13,8 @@ import (
 	"concordat/site"
 )
 
-// TestLead: what testdata/lead.txt takes in other words from a call of the library is a lead, and not evidence. With
-// CONCORDAT_PICTURES it also draws the picture of doc/start.md: make pictures.
+// TestLead: a passage of testdata/lead.txt that rewords a call from the library is a lead, and not evidence. With
+// CONCORDAT_PICTURES the test also draws the picture of doc/start.md: make pictures.
 func TestLead(t *testing.T) {
 	text, err := os.ReadFile("testdata/lead.txt")
 	must(t, err)

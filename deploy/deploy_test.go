@@ -1,6 +1,6 @@
 //go:build linux
 
-// Package deploy_test reads the files of deploy/; doc/deploy.md says of each to what extent it is tested.
+// Package deploy_test reads the files of deploy/; doc/deploy.md says how far each is tested.
 package deploy_test
 
 import (
@@ -48,7 +48,7 @@ func variables(t *testing.T, path, text string) {
 	}
 }
 
-// The examples are valid configurations of the program.
+// TestExamples: the examples are valid configurations of the program.
 func TestExamples(t *testing.T) {
 	paths, err := filepath.Glob("examples/*/*.yaml")
 	if err != nil || len(paths) < 7 {
@@ -67,8 +67,8 @@ func TestExamples(t *testing.T) {
 	}
 }
 
-// The example of a clustered site is started on loopback, with three ZooKeeper servers, PostgreSQL and three nodes; each of them
-// answers for all, and everything stops again.
+// TestTry: the example of a clustered site is started on loopback, with three ZooKeeper servers, PostgreSQL and three nodes;
+// each node answers for all, and everything stops again.
 func TestTry(t *testing.T) {
 	if os.Getenv("CONCORDAT_LONG") == "" {
 		t.Skip("seven processes: set CONCORDAT_LONG")
@@ -110,7 +110,7 @@ func TestTry(t *testing.T) {
 	}
 }
 
-// systemd-analyze finds no fault in the units, with a program where they look for it.
+// TestUnits: systemd-analyze finds no fault in the units, with a program where they look for it.
 func TestUnits(t *testing.T) {
 	tool, err := exec.LookPath("systemd-analyze")
 	if err != nil {
@@ -136,13 +136,13 @@ func TestUnits(t *testing.T) {
 		t.Errorf("%v: %s", err, out)
 	}
 	for line := range strings.Lines(string(out)) {
-		if strings.Contains(line, "concordat") { // except what it says of other units of the machine
+		if strings.Contains(line, "concordat") { // lines about other units of the machine are ignored
 			t.Error(line)
 		}
 	}
 }
 
-// Every file that the package includes exists, and its scripts are valid shell.
+// TestPackage: every file that the package includes exists, and its scripts are valid shell.
 func TestPackage(t *testing.T) {
 	var p struct {
 		Contents []struct{ Src, Dst string }
@@ -170,7 +170,7 @@ func TestPackage(t *testing.T) {
 	}
 }
 
-// The image's recipe has known instructions, copies existing files, and runs as an unprivileged user.
+// TestContainerfile: the image's recipe has known instructions, copies existing files, and runs as an unprivileged user.
 func TestContainerfile(t *testing.T) {
 	known := []string{"ARG", "FROM", "WORKDIR", "COPY", "RUN", "USER", "ENV", "VOLUME", "EXPOSE", "STOPSIGNAL", "HEALTHCHECK", "ENTRYPOINT",
 		"CMD"}
@@ -235,7 +235,7 @@ func TestCompose(t *testing.T) {
 	}
 }
 
-// The chart renders to valid YAML, with all options and with none. The template functions are those of Helm that it uses.
+// TestChart: the chart renders to valid YAML, with all options and with none. The template functions are the ones from Helm that it uses.
 func TestChart(t *testing.T) {
 	all := template.New("chart")
 	indent := func(n int, s string) string {

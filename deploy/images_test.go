@@ -11,8 +11,8 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// Every image that is built on or run is pinned by a digest, or an administrator can pin it without editing a file: by a variable
-// that doc/security.md names, or by image.digest of a chart.
+// TestImagesCanBePinned: every image that is built on or run is pinned by a digest, or an administrator can pin it without
+// editing a file: with a variable that doc/security.md names, or with image.digest of a chart.
 func TestImagesCanBePinned(t *testing.T) {
 	security := read(t, "../doc/security.md")
 	pinned := regexp.MustCompile(`@sha256:[0-9a-f]{64}$`)

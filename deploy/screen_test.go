@@ -19,13 +19,13 @@ import (
 	"concordat/internal/ports"
 )
 
-// screening is the documents, the program, and what a single process finds.
+// screening is the documents, the program, and the result of a single process.
 type screening struct {
 	dir, program, documents string
 	want                    string // pairs, sorted
 }
 
-// held stands in for the program: the first map that reads the line "d7..." waits until the file gone exists, and fails.
+// held stands in for the program: the first map that reads the line "d7..." waits until the file gone exists, and then fails.
 const held = `#!/bin/bash
 if [ "$3" = prints ]; then
 	in=$(mktemp)
@@ -82,7 +82,7 @@ func write(t *testing.T, path, text string) {
 	}
 }
 
-// await waits until done.
+// await waits until done returns true.
 func await(t *testing.T, what string, done func() bool) {
 	t.Helper()
 	for end := time.Now().Add(5 * time.Minute); !done(); time.Sleep(200 * time.Millisecond) {
@@ -97,7 +97,7 @@ func (s *screening) started() bool {
 	return err == nil
 }
 
-// needs skips where a program is missing.
+// needs skips the test if a program is missing.
 func needs(t *testing.T, programs ...string) {
 	t.Helper()
 	for _, p := range programs {
@@ -107,8 +107,8 @@ func needs(t *testing.T, programs ...string) {
 	}
 }
 
-// TestSpark runs a screening on a Spark cluster with two executors and kills one that is at work: the result is that of a single
-// process.
+// TestSpark runs a screening on a Spark cluster with two executors and kills one at work: the result is the same as with a
+// single process.
 func TestSpark(t *testing.T) {
 	needs(t, "java", "bash")
 	python := os.Getenv("PYSPARK_PYTHON")
@@ -198,8 +198,8 @@ func executorAtWork(t *testing.T, root int, program string) *os.Process {
 	return nil
 }
 
-// TestSlurm runs a screening as array jobs of a Slurm cluster with two nodes, and requeues a task that is at work: the result is
-// that of a single process.
+// TestSlurm runs a screening as array jobs of a Slurm cluster with two nodes, and requeues a running task: the result is the
+// same as with a single process.
 func TestSlurm(t *testing.T) {
 	needs(t, "slurmctld", "slurmd", "sbatch", "munged", "bash", "split")
 	s := newScreening(t)
@@ -223,7 +223,7 @@ func TestSlurm(t *testing.T) {
 	await(t, "a map has begun", s.started)
 	requeued := ""
 	for _, line := range strings.Split(mustSlurm(t, conf, "squeue", "--noheader", "--array", "--states=RUNNING", "--format=%i"), "\n") {
-		if line == "" { // the running maps: one of them waits, the other may end in the meantime
+		if line == "" { // the running maps: one of them waits, and the other may end in the meantime
 			continue
 		}
 		if _, err := slurm(conf, "scontrol", "requeue", line); err == nil {
@@ -320,7 +320,7 @@ func slurm(conf string, command ...string) (string, error) {
 	return strings.TrimSpace(string(out)), err
 }
 
-// daemon runs a program until the end of the test.
+// daemon runs a program until the test ends.
 func daemon(t *testing.T, dir, program string, args ...string) {
 	t.Helper()
 	log, err := os.Create(filepath.Join(dir, program+strings.Join(slices.DeleteFunc(slices.Clone(args), func(a string) bool {

@@ -12,7 +12,7 @@ var (
 	UnpackRTF = unpackRTF
 )
 
-// FontTables reads a font and a ToUnicode table, and writes the table as it is read.
+// FontTables reads a font and a ToUnicode table, and writes the table as it was read.
 func FontTables(font, table []byte) (letters int, written []byte) {
 	f, err := readFont(bytes.NewReader(font))
 	if err != nil {

@@ -24,7 +24,7 @@ func related(list ...string) string {
 	return b.String() + `</Relationships>`
 }
 
-// wordFile is a document of Word with a body, the relations of its main part, and further parts by name and content.
+// wordFile returns a Word document with a body, the relations of its main part, and further parts by name and content.
 func wordFile(t testing.TB, body string, rels []string, more ...string) []byte {
 	main := `<w:document ` + wordNS + officeNS + ` mc:Ignorable="future"><w:body>` + body + `</w:body></w:document>`
 	return zipped(t, append([]string{"word/document.xml", main,
@@ -121,7 +121,7 @@ func TestCensusOfParts(t *testing.T) {
 	}
 }
 
-// TestImportedDocumentThatImportsItself ends at a bound.
+// TestImportedDocumentsEnd: a document that imports itself is read up to a limit.
 func TestImportedDocumentsEnd(t *testing.T) {
 	inner := docx(t, para("innermost"))
 	for range 6 {
@@ -133,7 +133,7 @@ func TestImportedDocumentsEnd(t *testing.T) {
 	}
 }
 
-// book is an EPUB with two chapters in its spine, one outside, a table of contents, and further parts.
+// book returns an EPUB with two chapters in its spine, one outside it, a table of contents, and further parts.
 func book(t testing.TB, more ...string) []byte {
 	return zipped(t, append([]string{"mimetype", "application/epub+zip", "META-INF/container.xml",
 		`<container xmlns="urn:oasis:names:tc:opendocument:xmlns:container"><rootfile full-path="o/c.opf"/></container>`, "o/c.opf",

@@ -55,7 +55,7 @@ func files(t testing.TB, dir string) []string {
 	return all
 }
 
-// trueEncodings are the folders of the set. Johab and EUC-TW are not among the encodings we decode.
+// trueEncodings maps the folders of the set to their encodings. Johab and EUC-TW are not among the encodings that we decode.
 var trueEncodings = map[string]encoding.Encoding{
 	"big5": traditionalchinese.Big5, "cp932": japanese.ShiftJIS, "shift_jis": japanese.ShiftJIS, "cp949": korean.EUCKR,
 	"euc-kr": korean.EUCKR, "euc-jp": japanese.EUCJP, "gb2312": simplifiedchinese.GB18030, "ibm855": charmap.CodePage855,

@@ -7,7 +7,7 @@ import (
 	"concordat/extract"
 )
 
-// workbookFile is a workbook with a sheet that is shown and one that is hidden.
+// workbookFile returns a workbook with a visible and a hidden sheet.
 func workbookFile(t testing.TB, cells string) []byte {
 	const ns = `xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main" xmlns:r="http://schemas.openxmlformats.org/officeDocument/2006/relationships"`
 	sheet := func(body string) string {

@@ -24,7 +24,7 @@ func TestMetadataDates(t *testing.T) {
 		"yesterday":               "",
 		"":                        "",
 		"20190314":                "2019-03-14",
-		"1979-12-31T23:00:00Z":    "", // midnight of the clock's first day, a zone farther east
+		"1979-12-31T23:00:00Z":    "", // midnight of the clock's first day, in a zone farther east
 		"1979-12-31T22:59:00Z":    "1979-12-31",
 	} {
 		b := &builder{}

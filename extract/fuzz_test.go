@@ -11,7 +11,7 @@ import (
 	"concordat/extract"
 )
 
-// fuzzLimits are small, so that a limit that does not hold is found at once.
+// fuzzLimits are small, so that a broken limit is found at once.
 var fuzzLimits = extract.Options{MaxInput: 1 << 20, MaxText: 1 << 20, MaxUnpacked: 8 << 20, MaxEntries: 100, MaxPages: 20}
 
 // checkMembers fails unless everything that comes out of data keeps the package's promises.
@@ -169,7 +169,7 @@ func FuzzArchive(f *testing.F) {
 		string(rawZip(f, false, []string{"~$a.docx", "__MACOSX/._a", "\xe1\x90é.txt"}, []byte("\x75\x70\x06\x00\x01abcdx"))))
 }
 
-// FuzzOLE starts from small real files where the evaluation data are at hand.
+// FuzzOLE starts from small real files if the evaluation data are available.
 func FuzzOLE(f *testing.F) {
 	f.Add([]byte("\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"))
 	if dir := os.Getenv("CONCORDAT_OLE_SEEDS"); dir != "" {

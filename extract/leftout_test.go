@@ -15,8 +15,8 @@ import (
 	"golang.org/x/net/html"
 )
 
-// storedText returns the stretches of character data that the parts of an Office or OpenDocument file hold for any reader: a count
-// that knows nothing of relations, revisions, alternatives or styles.
+// storedText returns the stretches of character data that the parts of an Office or OpenDocument file store for any reader: a
+// count that ignores relations, revisions, alternatives and styles.
 func storedText(t *testing.T, data []byte) []string {
 	z, err := zip.NewReader(bytes.NewReader(data), int64(len(data)))
 	if err != nil {
@@ -42,7 +42,7 @@ func storedText(t *testing.T, data []byte) []string {
 		d := xml.NewDecoder(bytes.NewReader(raw))
 		d.Strict = false
 		var open []string
-		seen := map[string]bool{}                                                             // what is there twice, for two programs, is one text
+		seen := map[string]bool{}                                                             // text stored twice for two programs is one
 		prompt := strings.Contains(name, "slidelayouts/") || strings.Contains(name, "master") // an outline, whose words are never shown
 		holder := false
 		for {
@@ -127,17 +127,17 @@ func storedBook(data []byte) []string {
 	return out
 }
 
-// rtfWords are the words of ASCII letters in RTF outside its control words, and groups with what begins them.
+// rtfWords are the words of ASCII letters in RTF outside its control words, and groups together with their beginnings.
 var (
 	rtfControl = regexp.MustCompile(`\\[a-zA-Z]+-?[0-9]* ?|\\'[0-9a-fA-F]{2}|\\.`)
 	rtfTables  = regexp.MustCompile(`^\{\s*\\(?:\*|fonttbl|colortbl|stylesheet|info|pict|listtext|pntext|filetbl|xe|tc|fldinst|nonshppict|upr|themedata|atnid)`)
 	rtfWord    = regexp.MustCompile(`[A-Za-z]{4,}`)
 )
 
-// storedRTF returns the words of the groups of an RTF file that no rule excludes: a count that knows no code pages.
+// storedRTF returns the words of the groups of an RTF file that no rule excludes: a count that ignores code pages.
 func storedRTF(data []byte) []string {
 	if bytes.Contains(data, []byte("\\bin")) {
-		return nil // bytes among the text
+		return nil // bytes within the text
 	}
 	var kept strings.Builder
 	skip, depth := 0, 0
@@ -147,7 +147,7 @@ func storedRTF(data []byte) []string {
 		case c == '\\' && i+1 < len(s):
 			if m := rtfControl.FindString(s[i:]); m != "" {
 				if skip == 0 {
-					kept.WriteByte(' ') // it may stand for a letter
+					kept.WriteByte(' ') // it may represent a letter
 				}
 				i += len(m) - 1
 			}
@@ -167,12 +167,12 @@ func storedRTF(data []byte) []string {
 	return rtfWord.FindAllString(kept.String(), -1)
 }
 
-// unaccounted counts the letters of stretches that are neither in the text nor in a count of letters left out.
+// unaccounted counts the letters of stretches that are neither in the text nor counted as left out.
 func unaccounted(stored []string, r *Result) int {
 	text := onlyCharacters(r.Text)
 	n := 0
 	for _, f := range r.Flags {
-		if f.Code == FlagBidi { // what is seen has another order
+		if f.Code == FlagBidi { // the visible order differs
 			return 0
 		}
 	}
@@ -240,7 +240,7 @@ func TestEveryStoredLetterIsAccountedFor(t *testing.T) {
 	}
 }
 
-// TestLettersLeftOut counts, format by format, what is not in the text, and reports what was not read with its size.
+// TestLettersLeftOut counts, format by format, what is not in the text, and reports the size of what was not read.
 func TestLettersLeftOut(t *testing.T) {
 	office := func(parts ...string) []byte {
 		var out bytes.Buffer
@@ -325,7 +325,7 @@ func TestLettersBeyondTheLimit(t *testing.T) {
 			for _, f := range r.Flags {
 				n += f.Letters
 				if f.Bytes > 0 {
-					n = characters(whole) // beyond what is decoded
+					n = characters(whole) // more than is decoded
 					break
 				}
 			}

@@ -20,12 +20,12 @@ water had stood. Nobody asked them how they knew, and so they
 never said it; the box went back to the loft where it was
 found.`, "\n")
 
-// inDigits writes n in the digits of a script from zero on.
+// inDigits writes n in the digits of a script, given its zero.
 func inDigits(zero rune, n int) string {
 	return strings.Map(func(r rune) rune { return r - '0' + zero }, fmt.Sprint(n))
 }
 
-// TestLineNumbers: numbers that were copied with the lines of a text are left out, in whatever form they stand; the words stay.
+// TestLineNumbers: numbers that were copied with the lines of a text are left out, in whatever form; the words stay.
 func TestLineNumbers(t *testing.T) {
 	words := strings.Join(numberedProse, " ")
 	for _, form := range []struct {
@@ -64,7 +64,7 @@ func TestLineNumbers(t *testing.T) {
 		files := map[string][]byte{"a.txt": []byte(file.String()), "b.txt": []byte(strings.ReplaceAll(file.String(), "\n", "\r\n")),
 			"a.html": []byte("<pre>" + file.String() + "</pre>"), "a.docx": zipped(t, "word/document.xml",
 				`<w:document xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"><w:body>`+word.String()+`</w:body></w:document>`)}
-		if form.name != "after" && form.name != "every third" { // a browser shows blanks as one
+		if form.name != "after" && form.name != "every third" { // a browser shows several blanks as one
 			files["b.html"] = []byte(html.String())
 		}
 		for name, data := range files {
@@ -98,7 +98,7 @@ func TestLineNumbers(t *testing.T) {
 	}
 }
 
-// TestNumbersOfTheText: numbers that begin lines of lists, tables, verses and chronicles are words of the text.
+// TestNumbersOfTheText: numbers at the beginning of lines in lists, tables, verses and chronicles are words of the text.
 func TestNumbersOfTheText(t *testing.T) {
 	for name, file := range map[string]string{
 		"a list":      "1. Wash the glass with warm water from the kettle\n2. Dry it on a rack for an hour in the sun\n3. Fill it with clean sand from the river\n4. Weigh it twice on the brass scale\n5. Write the figures into the green book\n6. Clean the scale with a cloth",

@@ -109,7 +109,7 @@ func TestMembers(t *testing.T) {
 	}
 }
 
-// TestLeftOutAtTheEnd: a file of a system that is the last of an archive is counted with the last document.
+// TestLeftOutAtTheEnd: a system file at the end of an archive is counted with the last document.
 func TestLeftOutAtTheEnd(t *testing.T) {
 	inner := tarred(t, false, plainFile("b.txt", "b"), plainFile("._b.txt", "x"))
 	first, last, lock := plainFile("a.txt", "a"), plainFile("Thumbs.db", "x"), plainFile("~$a.docx", "x")
@@ -134,7 +134,7 @@ func TestLeftOutAtTheEnd(t *testing.T) {
 	}
 }
 
-// TestDeepArchives: archives that lie too deep are one error with their number, and the rest is read.
+// TestDeepArchives: archives that are nested too deeply are one error with their number, and the rest is read.
 func TestDeepArchives(t *testing.T) {
 	inner := zipped(t, "deep.txt", "deep")
 	for range 3 {
@@ -206,7 +206,7 @@ func TestBombs(t *testing.T) {
 			}
 			took := time.Since(begin)
 			t.Logf("refused after %v", took.Round(time.Millisecond))
-			if took > time.Minute { // however busy the machine is; the real times are in doc/evaluation/extract.md
+			if took > time.Minute { // on any machine, however busy; actual times are in doc/evaluation/extract.md
 				t.Errorf("took %v", took)
 			}
 			if last.Err == nil || last.Err.Code != c.code || !strings.Contains(last.Err.Error(), c.says) {

@@ -12,13 +12,12 @@ import (
 // nativeToken finds strings, separators of words, and the brackets between them.
 var nativeToken = regexp.MustCompile(`"(?:[^"\\]|\\.)*"|[A-Za-z]+|[\[\]()]`)
 
-// nativeText is the text of pandoc's expected parse: its Str and Code strings, blanks where it has
-// blanks or begins a block. Descriptions of pictures, formulas, comments, raw and metadata strings
-// are left out.
+// nativeText returns the text of pandoc's expected parse: its Str and Code strings, with blanks where it has blanks or
+// begins a block, and without descriptions of pictures, formulas, comments, raw and metadata strings.
 func nativeText(s string) string {
 	var out strings.Builder
 	last, depth, code, span := "", 0, -1, 0
-	skip, groups := -1, 0 // an inline at depth skip is left out until so many of its groups have closed
+	skip, groups := -1, 0 // an inline at depth skip is left out until that many of its groups have closed
 	for _, tok := range nativeToken.FindAllString(s, -1) {
 		switch {
 		case tok == "[" || tok == "(":
@@ -59,7 +58,7 @@ func nativeText(s string) string {
 	return out.String()
 }
 
-// nativeWords gives the words of pandoc's expected parse.
+// nativeWords returns the words of pandoc's expected parse.
 func nativeWords(s string) []string { return wordsOf(nativeText(s)) }
 
 var haskellEscape = regexp.MustCompile(`\\(\d+|.)`)
@@ -87,14 +86,14 @@ func unescapeHaskell(s string) string {
 	})
 }
 
-// wordsOf cuts s at everything but letters, marks and digits.
+// wordsOf splits s at everything except letters, marks and digits.
 func wordsOf(s string) []string {
 	return strings.FieldsFunc(strings.ToLower(s), func(r rune) bool {
 		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !unicode.IsMark(r)
 	})
 }
 
-// TestNativeRecall compares with pandoc's own expected parses: the share of their words that we return.
+// TestNativeRecall compares the result with pandoc's own expected parses: the share of their words that we return.
 func TestNativeRecall(t *testing.T) {
 	dir := corpus(t, "formats")
 	for _, format := range []string{"docx", "odt", "rtf"} {

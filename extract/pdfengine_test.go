@@ -5,13 +5,13 @@ import (
 	"testing"
 	_ "unsafe" // for go:linkname
 
-	_ "github.com/klippa-app/go-pdfium/webassembly" // holds the WebAssembly form of PDFium
+	_ "github.com/klippa-app/go-pdfium/webassembly" // contains PDFium compiled to WebAssembly
 )
 
 //go:linkname moduleWasm github.com/klippa-app/go-pdfium/webassembly.pdfiumWasm
 var moduleWasm []byte
 
-// TestPackedWasm: the PDFium of the program is that of the module which go.mod names (data/README.md).
+// TestPackedWasm: the program's PDFium is that of the module named in go.mod (data/README.md).
 func TestPackedWasm(t *testing.T) {
 	got, err := pdfiumWasm()
 	if err != nil {

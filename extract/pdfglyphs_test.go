@@ -12,7 +12,7 @@ import (
 	"concordat/extract"
 )
 
-// words appends numbers of two bytes.
+// words appends two-byte numbers.
 func words(b []byte, numbers ...int) []byte {
 	for _, n := range numbers {
 		b = binary.BigEndian.AppendUint16(b, uint16(n))
@@ -34,7 +34,7 @@ func fontOf(tables ...string) []byte {
 	return append(out, body...)
 }
 
-// cmapOf is a cmap of one subtable in the given format, whose glyph i is the i-th rune of letters, from 1.
+// cmapOf returns a cmap with one subtable in the given format, whose glyph i is the i-th rune of letters, counted from 1.
 func cmapOf(format, platform, encoding int, letters []rune) string {
 	head := words(nil, 0, 1, platform, encoding, 0, 12)
 	var s []byte
@@ -79,7 +79,7 @@ func cmapByOffset(letters []rune) string {
 	return string(s)
 }
 
-// postOf names glyph i by the i-th rune, from 1.
+// postOf names glyph i after the i-th rune, counted from 1.
 func postOf(letters []rune) string {
 	out := words(nil, 2, 0)
 	out = words(append(out, make([]byte, 28)...), len(letters)+1, 0)
@@ -92,7 +92,7 @@ func postOf(letters []rune) string {
 	return string(append(out, own...))
 }
 
-// cffOf is a CFF font that has no outlines, whose glyphs have names.
+// cffOf returns a CFF font without outlines whose glyphs have names.
 func cffOf(letters []rune) []byte { return cffWith(letters, 0, false) }
 
 // cffWith is a CFF font with a charset in the given format. Its glyphs have names; or CIDs, of which the last glyph has the first.
@@ -149,11 +149,12 @@ func cffWith(letters []rune, format byte, withCIDs bool) []byte {
 	return bytes.Join([][]byte{build(at, at+len(charset)), charset, index(glyphs...)}, nil)
 }
 
-// glyphPage is a page whose font has the codes of glyphs, one a letter of alphabet from 1 on, with what the file says of each.
+// glyphPage is a page whose font uses glyph numbers as codes, one for each letter of alphabet, counted from 1, with what the file says
+// about each.
 type glyphPage struct {
 	alphabet []rune
 	said     func(r rune) string
-	key      string // of the font's file
+	key      string // name of the font's file
 	font     []byte
 	extra    string // in the font's dictionary
 	lines    []string
@@ -188,12 +189,12 @@ func (g glyphPage) objects() []string {
 		"<</Type/FontDescriptor/FontName/F/Flags 4/"+g.key+" 9 0 R>>", pdfStreamOf("", string(g.font)))
 }
 
-// omitted: the table has nothing on a code.
+// omitted: the table has no entry for a code.
 const omitted = "-"
 
 func same(r rune) string { return string(r) }
 
-// moved gives another letter of the alphabet.
+// moved returns another letter of the alphabet.
 func moved(r rune) string {
 	if r >= 'a' && r <= 'z' {
 		return string('a' + (r-'a'+3)%26)
@@ -201,7 +202,7 @@ func moved(r rune) string {
 	return string(r)
 }
 
-// alphabetOf gives the characters of lines in the order of their first use.
+// alphabetOf returns the characters of lines in the order of their first use.
 func alphabetOf(lines []string) []rune {
 	var out []rune
 	for _, r := range strings.Join(lines, "") {
@@ -214,7 +215,8 @@ func alphabetOf(lines []string) []rune {
 
 var smallLetters = []rune("abcdefghijklmnopqrstuvwxyz")
 
-// TestGlyphsThatLie: what the font of a file draws is read where its ToUnicode says other letters, whatever way the font tells.
+// TestGlyphsThatLie: if ToUnicode gives other letters than the font draws, the drawn letters are read, whichever way the font identifies
+// them.
 func TestGlyphsThatLie(t *testing.T) {
 	lines := proseColumn
 	alphabet := alphabetOf(lines)
@@ -273,11 +275,11 @@ func TestGlyphsThatLie(t *testing.T) {
 	}
 }
 
-// TestGlyphsOfHonestFonts: what a ToUnicode says counts where the font tells nothing else of the letters.
+// TestGlyphsOfHonestFonts: ToUnicode counts if the font says nothing else about its letters.
 func TestGlyphsOfHonestFonts(t *testing.T) {
 	lines := proseColumn
 	alphabet := alphabetOf(lines)
-	codes := make([]rune, len(alphabet)) // a font of a part of the letters, whose table tells codes
+	codes := make([]rune, len(alphabet)) // a font with only some of the letters, whose table contains codes
 	for i := range codes {
 		codes[i] = rune('!' + i)
 	}
@@ -358,7 +360,7 @@ func TestTablesOfMeaningsEnd(t *testing.T) {
 	}
 }
 
-// FuzzFonts reads fonts and tables of any bytes.
+// FuzzFonts reads fonts and tables from arbitrary bytes.
 func FuzzFonts(f *testing.F) {
 	table := []byte("1 begincodespacerange <0000> <FFFF> endcodespacerange\n2 beginbfrange <0001> <0003> <0061> " +
 		"<0004> <0006> [<0064> <D835DC00> <>] endbfrange\n" +
@@ -371,7 +373,7 @@ func FuzzFonts(f *testing.F) {
 		f.Add(font, table)
 	}
 	f.Fuzz(func(t *testing.T, font, table []byte) {
-		const longest = 1 << 23 // 65,536 codes with a meaning of 16 units
+		const longest = 1 << 23 // 65,536 codes, each with a meaning of 16 units
 		letters, written := extract.FontTables(font, table)
 		if letters > 1<<18 || len(written) > longest {
 			t.Fatalf("%d letters, %d bytes", letters, len(written))

@@ -14,8 +14,8 @@ import (
 	"concordat/extract"
 )
 
-// packedPDF is pdfOf with the objects of the given numbers inside a stream, and a stream in place of the table (ISO 32000-1,
-// sections 7.5.7 and 7.5.8).
+// packedPDF is like pdfOf with the objects of the given numbers inside a stream, and a stream instead of the table (ISO
+// 32000-1, sections 7.5.7 and 7.5.8).
 func packedPDF(t testing.TB, packed []int, objects ...string) []byte {
 	t.Helper()
 	var out, heads, bodies, table bytes.Buffer
@@ -66,7 +66,7 @@ func pdfStreamOf(dictionary, body string) string {
 	return fmt.Sprintf("<<%s/Length %d>>stream\n%s\nendstream", dictionary, len(body), body)
 }
 
-// onePage gives the objects of a document with one page, which draws with font F, and further ones from number 6 on.
+// onePage returns the objects of a document with one page, drawn with font F, and further objects from number 6 on.
 func onePage(catalog, font, page, content string, more ...string) []string {
 	return append([]string{"<</Type/Catalog/Pages 2 0 R" + catalog + ">>", "<</Type/Pages/Kids[4 0 R]/Count 1>>", font,
 		"<</Type/Page/Parent 2 0 R/MediaBox[0 0 612 792]/Resources<</Font<</F 3 0 R>>>>/Contents 5 0 R" + page + ">>",
@@ -84,7 +84,7 @@ func drawnProse() string {
 
 const helvetica = "<</Type/Font/Subtype/Type1/BaseFont/Helvetica>>"
 
-// TestFalseMappingsOfAllFonts: a ToUnicode that gives other letters than a font's encoding is found even if fonts and encodings are
+// TestFalseMappingsOfAllFonts: a ToUnicode whose letters differ from the font's encoding is found even if fonts and encodings are
 // inside streams, and if the encoding is a list of names.
 func TestFalseMappingsOfAllFonts(t *testing.T) {
 	content := "BT /F 12 Tf 1 0 0 1 72 700 Tm (the old bridge stood beside the mill) Tj ET"
@@ -140,7 +140,7 @@ func TestFalseMappingsOfAllFonts(t *testing.T) {
 	}
 }
 
-// TestDateOfXMP: the date of creation is read from the document's own metadata, packed or not, in any encoding.
+// TestDateOfXMP: the creation date is read from the document's own metadata, compressed or not, in any encoding.
 func TestDateOfXMP(t *testing.T) {
 	packet := func(date string) string {
 		return `<x:xmpmeta xmlns:x="adobe:ns:meta/"><rdf:Description xmlns:xap="http://ns.adobe.com/xap/1.0/" xap:CreateDate="` + date + `"/></x:xmpmeta>`
@@ -170,7 +170,7 @@ func TestDateOfXMP(t *testing.T) {
 	}
 }
 
-// eastAsian is a font that is not in the file, with characters in UTF-16.
+// eastAsian returns a font that is not in the file, with characters in UTF-16.
 func eastAsian(name, ordering, encoding string) string {
 	return "<</Type/Font/Subtype/Type0/BaseFont/" + name + "/Encoding/" + encoding + "/DescendantFonts[<</Type/Font/Subtype/CIDFontType0/BaseFont/" + name +
 		"/CIDSystemInfo<</Registry(Adobe)/Ordering(" + ordering + ")/Supplement 2>>/FontDescriptor<</Type/FontDescriptor/FontName/" + name +
@@ -185,8 +185,8 @@ func hexUTF16(s string) string {
 	return hex.EncodeToString(out)
 }
 
-// TestPDFEastAsian: Chinese and Japanese in fonts that are not in the file are read, however they are drawn, with columns from the
-// right.
+// TestPDFEastAsian: Chinese and Japanese in fonts that are not in the file are read, however they are drawn, including columns
+// from right to left.
 func TestPDFEastAsian(t *testing.T) {
 	japanese := []string{"島の小さな港務所では潮汐表を緑色の帳簿に書き写しており", "毎年冬になると事務員は古い欄を手で写し直していたという",
 		"新しい橋が開通したとき渡し船の乗組員は契約があと十一か月", "しか続かないと告げられ朝市の野菜をどう運ぶのかは誰も尋ね",
@@ -262,7 +262,7 @@ func TestPDFSeenAndUnseen(t *testing.T) {
 	state := "/Resources<</Font<</F 3 0 R>>/ExtGState<</G<</ca %s>>>>>>"
 	for _, c := range []struct {
 		name, page, content string
-		flags               []string // one of them; none: no flag at all
+		flags               []string // any one of them; empty: no flag at all
 	}{
 		{"clipping as mode of rendering", "", own + strings.ReplaceAll(prose, "Tm", "Tm 7 Tr"), []string{extract.FlagHidden}},
 		{"outlines", "", own + strings.ReplaceAll(prose, "Tm", "Tm 1 Tr"), nil},
@@ -295,7 +295,7 @@ func TestPDFSeenAndUnseen(t *testing.T) {
 	}
 }
 
-// TestPDFLettersShuffled: letters that are drawn one by one in any order give the words of the page.
+// TestPDFLettersShuffled: letters drawn one by one in any order yield the words of the page.
 func TestPDFLettersShuffled(t *testing.T) {
 	var all []string
 	for i, l := range proseColumn {
@@ -317,7 +317,7 @@ func TestPDFLettersShuffled(t *testing.T) {
 	}
 }
 
-// pdfSeeds gives a small file of each kind for fuzzing.
+// pdfSeeds returns a small file of each kind for fuzzing.
 func pdfSeeds(t testing.TB) [][]byte {
 	line := "BT /F 10 Tf 1 0 0 1 72 700 Tm (seen words) Tj ET\n"
 	table := pdfStreamOf("", "1 beginbfrange <61> <79> <0062> endbfrange 1 beginbfchar <7A> <D835DC00> endbfchar")

@@ -10,14 +10,13 @@ import (
 	"concordat/extract"
 )
 
-// typeset is a plain way to make a PDF from paragraphs, for tests: Courier, whose letters are all six
-// tenths of its size wide, in justified columns, with words divided at line ends, a running header,
-// and page numbers.
+// typeset is a simple way to make a PDF from paragraphs for tests: Courier, in which every letter is six tenths of its
+// size wide, in justified columns, with words divided at line ends, a running header, and page numbers.
 type typeset struct {
 	columns int
 	size    float64
 	header  string
-	indent  bool // first lines indented, else a gap between paragraphs
+	indent  bool // first lines are indented; otherwise there is a gap between paragraphs
 }
 
 const (
@@ -26,7 +25,7 @@ const (
 	gutter                = 24.0
 )
 
-// printed is one line: its words, and whether it is stretched to the column's width.
+// printed is one line: its words, and whether it is stretched to the width of the column.
 type printed struct {
 	text    string
 	stretch bool
@@ -83,7 +82,7 @@ func (ty typeset) lines(paragraphs []string, width int) []printed {
 	return out
 }
 
-// divisible allows a division with three small letters at least on each side.
+// divisible allows a division with at least three lower-case letters on each side.
 func divisible(w string, at int) bool {
 	if at < 3 || len(w)-at < 3 {
 		return false
@@ -96,7 +95,7 @@ func divisible(w string, at int) bool {
 	return true
 }
 
-// pdf gives the file.
+// pdf returns the file.
 func (ty typeset) pdf(paragraphs []string) []byte {
 	columnWidth := (pageWidth - 2*marginSide - gutter*float64(ty.columns-1)) / float64(ty.columns)
 	lines := ty.lines(paragraphs, int(columnWidth/(0.6*ty.size)))
@@ -161,7 +160,7 @@ func pdfFile(pages []string) []byte {
 	return buf.Bytes()
 }
 
-// enginePDF is one PDFium for all tests; it compiles for some seconds.
+// enginePDF is one PDFium for all tests, because compiling it takes some seconds.
 var enginePDF *extract.PDF
 
 func engine(t testing.TB) *extract.PDF {

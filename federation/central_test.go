@@ -11,7 +11,7 @@ import (
 	"concordat/internal/fedtest"
 )
 
-// found is one hit with its document, from whatever site.
+// found is one hit with its document, from any site.
 type found struct {
 	sentence int
 	title    string
@@ -34,8 +34,8 @@ func sorted(all []found) []found {
 	return all
 }
 
-// TestFederatedEqualsCentral: the sites of a federation together find the same in their parts of a collection as one site in the
-// whole, however the documents are distributed.
+// TestFederatedEqualsCentral: the sites of a federation together find the same in their parts of a collection as one site finds
+// in the whole, however the documents are distributed.
 func TestFederatedEqualsCentral(t *testing.T) {
 	r := newRand(t)
 	central := library(r, "Thesis", 24, 12)
@@ -95,7 +95,7 @@ func (p *part) Answer(ctx context.Context, from concordat.SiteID, a *concordat.A
 	return t, nil
 }
 
-// TestRestartOfPartner: a call that finds the partner restarting is answered when it is back.
+// TestRestartOfPartner: a call that finds the partner restarting is answered once it is back.
 func TestRestartOfPartner(t *testing.T) {
 	r := newRand(t)
 	answers := library(r, "Thesis", 2, 10)

@@ -11,7 +11,8 @@ import (
 )
 
 // TestReach: a partner's card may name hosts on the Internet; it may name a private network or this machine only if this site is
-// reached there too or an administrator allows it, and link-local and other special addresses only if an administrator does.
+// reached there too or an administrator allows it, and link-local and other special addresses only if an administrator allows
+// them.
 func TestReach(t *testing.T) {
 	card := func(urls ...string) *crypto.Card { return &crypto.Card{CardFields: crypto.CardFields{URLs: urls}} }
 	public := card("https://concordat.example.edu", "https://8.8.8.8:8421")

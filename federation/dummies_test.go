@@ -13,8 +13,8 @@ import (
 )
 
 // TestP2Dummies is the attack P2, which succeeds and is kept so that no one claims otherwise (doc/security.md): a member with texts
-// of its own distinguishes sentences from dummies by how often each hash has each value under the key. Other texts of the same
-// genre and of another one are asked about.
+// of its own distinguishes sentences from dummies by how often each hash has each value under the key. The questions come from
+// other texts of the same genre and of another one.
 func TestP2Dummies(t *testing.T) {
 	p, err := profile.New(profile.Options{Key: []byte("the key of the federation's epoch")})
 	if err != nil {
@@ -82,8 +82,8 @@ func TestP2Dummies(t *testing.T) {
 	}
 }
 
-// model returns, as a logarithm, how much likelier a fingerprint is as one of a text like those given than as a uniformly random
-// one, taking the hashes as independent.
+// model returns a function that gives, as a logarithm, how much more likely a fingerprint is to be from a text like those given
+// than to be uniformly random, treating the hashes as independent.
 func model(of []concordat.Fingerprint) func(concordat.Fingerprint) float64 {
 	var n [concordat.Nibbles][16]float64
 	for _, f := range of {

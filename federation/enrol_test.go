@@ -15,7 +15,7 @@ import (
 	"concordat/internal/fedtest"
 )
 
-// registrar is a federation.Registrar in memory: open invitations, and who redeemed them.
+// registrar is an in-memory federation.Registrar: open invitations, and who redeemed them.
 type registrar struct {
 	mu       sync.Mutex
 	open     map[[32]byte]time.Time
@@ -71,7 +71,7 @@ func (d *registrar) Enrol(_ context.Context, e *crypto.Enrolment) error {
 	return nil
 }
 
-// words are the six words that the inviting site shows.
+// words returns the six words that the inviting site shows.
 func (d *registrar) words(token [32]byte) [6]string {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -116,7 +116,7 @@ func TestE1_Enrolment(t *testing.T) {
 		t.Error("another card than the inviting site's")
 	}
 
-	// Only A has confirmed: B answers nothing, though its TLS lets A in while another invitation is open.
+	// Only A has confirmed: B answers nothing, although its TLS lets A in while another invitation is open.
 	a.Roster.Set(federation.Member{Site: redeemed.Inviter.Site, State: federation.StateActive, Card: redeemed.Inviter})
 	registrar.invite(t, b.URL)
 	if _, err := a.NewClient(t, b, federation.ClientOptions{}).Catalogue(t.Context()); kindOf(err) != federation.KindRejected {
@@ -196,7 +196,7 @@ func TestE1_Refused(t *testing.T) {
 	if _, err := federation.Redeem(t.Context(), used, a.Roster, federation.ClientOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	registrar.invite(t, b.URL) // keeps the door open
+	registrar.invite(t, b.URL) // keeps an invitation open
 	if _, err := federation.Redeem(t.Context(), used, thief.Roster, federation.ClientOptions{}); kindOf(err) != federation.KindRejected {
 		t.Errorf("a used invitation: error %v, want kind %s", err, federation.KindRejected)
 	}
@@ -214,7 +214,7 @@ func TestE1_Refused(t *testing.T) {
 	}
 }
 
-// TestStolenCard: a card is public; whoever presents another site's card without its keys becomes no one's partner and answers for
+// TestStolenCard: a card is public; whoever presents another site's card without its keys becomes no one's partner and can answer
 // no one.
 func TestStolenCard(t *testing.T) {
 	b, registrar := startInviting(t)
@@ -229,7 +229,7 @@ func TestStolenCard(t *testing.T) {
 		t.Error("the victim was enrolled by the thief")
 	}
 
-	// The thief answers at an address where the victim's partner looks for the victim.
+	// The thief answers at an address where the victim's partner expects the victim.
 	owner, ownerDesk := startInviting(t)
 	ownerDesk.invite(t, owner.URL)
 	moved := fedtest.NewSite(t, scheme)
@@ -241,7 +241,7 @@ func TestStolenCard(t *testing.T) {
 	}
 }
 
-// withCard is a roster that shows another card than its own.
+// withCard is a roster that presents a card other than its own.
 type withCard struct {
 	*fedtest.Roster
 	card *crypto.Card
@@ -252,8 +252,8 @@ func (w withCard) Self() (*crypto.Identity, *crypto.Card) {
 	return id, w.card
 }
 
-// TestE2_CardRollback: an older card does not replace a newer one, and a revoked partner is
-// refused with its next message.
+// TestE2_CardRollback: an older card does not replace a newer one, and the next message of a revoked partner is
+// refused.
 func TestE2_CardRollback(t *testing.T) {
 	f := fedtest.Join(t, scheme, &scan{level: concordat.ShowMetadata}, &scan{level: concordat.ShowMetadata})
 	a, b := f.Sites[0], f.Sites[1]
@@ -286,7 +286,7 @@ func TestE2_CardRollback(t *testing.T) {
 	}
 }
 
-// TestCardRefresh: a partner that had to replace all its keys is found again at once by its card.
+// TestCardRefresh: a partner that had to replace all its keys is recognised again at once by its card.
 func TestCardRefresh(t *testing.T) {
 	f := fedtest.Join(t, scheme, &scan{}, &scan{level: concordat.ShowMetadata})
 	b := f.Sites[1]
@@ -300,7 +300,7 @@ func TestCardRefresh(t *testing.T) {
 		t.Fatal(err)
 	}
 	b.Roster.Use(t, replaced, b.URL)
-	// Over the open connection the message arrives and cannot be opened.
+	// Over the open connection, the message arrives but cannot be opened.
 	if _, err := c.Catalogue(t.Context()); err != nil {
 		t.Errorf("keys replaced, open connection: %v", err)
 	}
@@ -310,7 +310,7 @@ func TestCardRefresh(t *testing.T) {
 	}
 	b.Roster.Use(t, replaced, b.URL)
 	c.Close()
-	// A new connection shows a key that the known card does not name.
+	// A new connection presents a key that the known card does not name.
 	if _, err := c.Catalogue(t.Context()); err != nil {
 		t.Errorf("keys replaced, new connection: %v", err)
 	}

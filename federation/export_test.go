@@ -1,4 +1,4 @@
 package federation
 
-// For tests of this package from outside: what a good answer signs.
+// For external tests of this package: what a valid answer signs.
 var AnswerTo = answerTo

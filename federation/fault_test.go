@@ -23,7 +23,7 @@ import (
 	"concordat/internal/fedtest"
 )
 
-// script is a site with scripted answers: it holds real keys and uses them as it likes.
+// script is a site with scripted answers: it has real keys and can misuse them.
 type script struct {
 	*fedtest.Site
 	asker *fedtest.Site
@@ -56,7 +56,7 @@ func newScript(t *testing.T, asker *fedtest.Site, h func(s *script) http.Handler
 	return s
 }
 
-// newRawScript returns a site that does with TCP connections what serve says.
+// newRawScript returns a site that handles TCP connections with serve.
 func newRawScript(t *testing.T, asker *fedtest.Site, serve func(ctx context.Context, c net.Conn)) *script {
 	t.Helper()
 	s := &script{Site: fedtest.NewSite(t, scheme), asker: asker}
@@ -85,7 +85,7 @@ func newRawScript(t *testing.T, asker *fedtest.Site, serve func(ctx context.Cont
 	return s
 }
 
-// open returns what a request asks.
+// open decrypts a request and returns its question.
 func (s *script) open(r *http.Request) (*crypto.Opened, []byte, error) {
 	env, err := io.ReadAll(r.Body)
 	if err != nil {
@@ -108,7 +108,7 @@ func (s *script) open(r *http.Request) (*crypto.Opened, []byte, error) {
 	return o, request.Payload, nil
 }
 
-// seal returns a reply with the payload and a statement of the kind about the request.
+// seal returns a reply with the payload and a statement of that kind about the request.
 func (s *script) seal(o *crypto.Opened, t crypto.MessageType, kind string, request, payload []byte, spoil func(*wire.Reply)) []byte {
 	id, card := s.Roster.Self()
 	at := time.Now().UTC().Truncate(time.Millisecond)
@@ -134,7 +134,7 @@ func (s *script) seal(o *crypto.Opened, t crypto.MessageType, kind string, reque
 	return env
 }
 
-// liar answers asks with whatever lie makes of the true answer.
+// liar answers asks with what lie makes of the true answer.
 func liar(lie func(*wire.EpochAnswer), spoil func(*wire.Reply), kind string, tail ...byte) func(*script) http.HandlerFunc {
 	return func(s *script) http.HandlerFunc {
 		return func(w http.ResponseWriter, r *http.Request) {
@@ -164,7 +164,7 @@ func liar(lie func(*wire.EpochAnswer), spoil func(*wire.Reply), kind string, tai
 
 func truth(*wire.EpochAnswer) {}
 
-// faults are ways in which a peer misbehaves, each with the kind of error that it must give.
+// faults are ways in which a peer can misbehave, each with the kind of error that must result.
 func faults() map[string]struct {
 	peer func(t *testing.T, asker *fedtest.Site) *script
 	kind federation.Kind
@@ -255,7 +255,7 @@ func faults() map[string]struct {
 				}
 				mu.Lock()
 				defer mu.Unlock()
-				if first == nil { // refuse it, so that the asker comes again, with another question
+				if first == nil { // refuse it, so that the asker comes again with another question
 					first = o
 					payload, _ := wire.AppendRefusal(nil, &concordat.Refusal{Reason: concordat.ReasonBudget})
 					_, _ = w.Write(s.seal(o, crypto.TypeError, "error", request, payload, nil))
@@ -285,8 +285,8 @@ func faults() map[string]struct {
 	return m
 }
 
-// TestFaults: a misbehaving peer costs its own answer, with an error that says what is wrong with it, and nothing else: the check
-// gets the answer of the honest peer.
+// TestFaults: only the misbehaving peer's own answer is lost, with an error that says what is wrong with it: the check gets the
+// answer of the honest peer.
 func TestFaults(t *testing.T) {
 	r := newRand(t)
 	answers := library(r, "Thesis", 3, 30)
@@ -300,7 +300,7 @@ func TestFaults(t *testing.T) {
 	kind, name := map[concordat.SiteID]federation.Kind{}, map[concordat.SiteID]string{f.ID(1): "honest"}
 	for what, fault := range faults() {
 		s := fault.peer(t, f.Sites[0])
-		timeout := 30 * time.Second // to be distinguished from silence, however busy the machine
+		timeout := 30 * time.Second // distinguishable from silence, even on a busy machine
 		if fault.kind == federation.KindSilent {
 			timeout = time.Second
 		}
@@ -360,8 +360,8 @@ func TestTruth(t *testing.T) {
 	}
 }
 
-// TestRetrySameBytes: after an answer is lost in transit, the same bytes are sent and the same answer is given; the question runs
-// once.
+// TestRetrySameBytes: if an answer is lost in transit, the same bytes are sent again and the same answer is given; the question
+// runs only once.
 func TestRetrySameBytes(t *testing.T) {
 	r := newRand(t)
 	answers := library(r, "Thesis", 2, 10)
@@ -455,7 +455,7 @@ func TestGatherLeft(t *testing.T) {
 	}
 }
 
-// FuzzMessage: whatever is posted, the answer is 400 unless the bytes are a partner's message.
+// FuzzMessage: whatever is posted, the answer is 400 unless the bytes are a message from a partner.
 func FuzzMessage(f *testing.F) {
 	w := newWorkbench(f, time.Now)
 	env, _ := w.seal(f, crypto.TypeQuery, w.query(f, 3), time.Minute)

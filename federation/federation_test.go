@@ -44,8 +44,8 @@ func sortedAnswer(t *concordat.SiteAnswer) *concordat.SiteAnswer {
 
 var ignoreStatements = cmpopts.IgnoreTypes(concordat.Statement{})
 
-// TestAskEqualsDirect: the answer over the wire equals the answerer's answer to the question before padding and
-// shuffling, in the caller's numbering.
+// TestAskEqualsDirect: the answer over the wire, in the caller's numbering, equals the answerer's answer to the
+// question before padding and shuffling.
 func TestAskEqualsDirect(t *testing.T) {
 	r := newRand(t)
 	answers := library(r, "Thesis", 6, 40)
@@ -74,7 +74,7 @@ func TestAskEqualsDirect(t *testing.T) {
 	}
 }
 
-// TestRounds: each method of a Partner reaches its counterpart and returns what it says, with a statement that anyone with only the
+// TestRounds: each method of a Partner reaches its counterpart and returns its result, with a statement that anyone who has the
 // partner's card can verify.
 func TestRounds(t *testing.T) {
 	r := newRand(t)
@@ -174,7 +174,7 @@ func TestRounds(t *testing.T) {
 	}
 }
 
-// TestV5AnswerOfAnother: an answer given to one member is not an answer to another that presents it as its own.
+// TestV5AnswerOfAnother: an answer given to one member is not valid for another that presents it as its own.
 func TestV5AnswerOfAnother(t *testing.T) {
 	r := newRand(t)
 	answers := library(r, "Thesis", 1, 10)
@@ -227,10 +227,10 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// crowd is an answerer to which every sentence is common wording.
+// crowd is an answerer for which every sentence is common wording.
 type crowd struct{ scan }
 
-const crowded = 64 // hits of a sentence
+const crowded = 64 // hits per sentence
 
 func (c *crowd) Answer(_ context.Context, _ concordat.SiteID, a *concordat.Ask) (*concordat.SiteAnswer, error) {
 	t := &concordat.SiteAnswer{Libraries: []concordat.LibraryAnswer{{

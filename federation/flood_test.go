@@ -20,8 +20,8 @@ import (
 	"concordat/internal/fedtest"
 )
 
-// TestFlood: a partner that sends many requests at once delays only itself; others are answered, and refused requests get a proper
-// refusal and can be repeated.
+// TestFlood: a partner that sends many requests at once delays only itself; others are answered, and refused requests are told so
+// and can be repeated.
 func TestFlood(t *testing.T) {
 	r := newRand(t)
 	answers := library(r, "Thesis", 1, 10)
@@ -56,7 +56,7 @@ func TestFlood(t *testing.T) {
 			outcomes <- err
 		})
 	}
-	// One runs and three wait; eight are turned away while the first still runs.
+	// One runs and three wait; eight are turned away while the first is still running.
 	for range requests - 4 {
 		var refusal *concordat.Refusal
 		if err := <-outcomes; !errors.As(err, &refusal) || refusal.Reason != concordat.ReasonBusy || refusal.Retry.IsZero() {
@@ -115,7 +115,7 @@ func TestBeat(t *testing.T) {
 	}
 }
 
-// TestFloodOfConnections: connections beyond the number that one address may have are closed before TLS.
+// TestFloodOfConnections: connections beyond the number allowed per address are closed before TLS.
 func TestFloodOfConnections(t *testing.T) {
 	f := fedtest.New(t, 2, scheme, func(_ int, o *federation.ServerOptions) { o.ConnsPer = 4 })
 	f.Answer(1, &scan{level: concordat.ShowMetadata})

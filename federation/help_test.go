@@ -16,8 +16,8 @@ import (
 
 const scheme concordat.Scheme = "natural@0123456789abcdef"
 
-// scan is an answerer that compares every sentence with every other one: what an answer is to be. It
-// records what it was asked.
+// scan is an answerer that compares every sentence with every other one, which defines the right answer. It records the
+// questions.
 type scan struct {
 	documents [][]concordat.Fingerprint
 	title     string
@@ -28,7 +28,7 @@ type scan struct {
 	from    []concordat.SiteID
 	notices []*concordat.Notice
 	reveals []*concordat.RevealAsk
-	before  func(ctx context.Context) error // run with each Answer
+	before  func(ctx context.Context) error // runs before each Answer
 }
 
 var _ concordat.Answerer = (*scan)(nil)
@@ -41,7 +41,7 @@ func handleOf(document int) (h concordat.Handle) {
 	return h
 }
 
-// step is the closeness of a distance in bits.
+// step returns the closeness that corresponds to a distance in bits.
 func step(distance int) concordat.Closeness {
 	switch {
 	case distance == 0:
@@ -160,7 +160,7 @@ func (s *scan) Receive(_ context.Context, _ concordat.SiteID, n *concordat.Notic
 	return nil
 }
 
-// setBefore lets f run before each answer from now on; nil: nothing does.
+// setBefore makes f run before each later answer; nil: nothing runs.
 func (s *scan) setBefore(f func(ctx context.Context) error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -190,7 +190,7 @@ func library(r *rand.Rand, title string, documents, sentences int) *scan {
 	return s
 }
 
-// submission returns an ask of n sentences, every third near one of the library's.
+// submission returns an ask of n sentences, every third of which is near one of the library's.
 func submission(r *rand.Rand, s *scan, n int) *concordat.Ask {
 	a := &concordat.Ask{
 		Epoch: fedtest.Epoch, Scheme: scheme, Libraries: []concordat.LibraryID{"theses"}, Level: concordat.ShowMetadata, Purpose: "thesis",

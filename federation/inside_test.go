@@ -19,7 +19,7 @@ import (
 	"concordat/crypto"
 )
 
-// TestTurnstile: places are given in turn to the waiting partners, not to the requests.
+// TestTurnstile: waiting partners get places in turn, however many requests each has.
 func TestTurnstile(t *testing.T) {
 	a, b := crypto.SiteID{1}, crypto.SiteID{2}
 	s := newTurnstile(1, 1, 3)
@@ -113,8 +113,8 @@ func verified(from byte, now time.Time) *crypto.Verified {
 	return v
 }
 
-// TestReplaysBounded: one partner's replies do not displace others', the file stays within its bounds, and what is remembered
-// survives all of that, in this process and in the next one.
+// TestReplaysBounded: one partner's replies do not displace others', the file stays within its bounds, and the entries
+// survive all of that, in this process and in the next one.
 func TestReplaysBounded(t *testing.T) {
 	now := time.Now()
 	r := replaysOf(t, now)
@@ -147,7 +147,7 @@ func TestReplaysBounded(t *testing.T) {
 	}
 	other := run(2, 7)
 	var flood []*crypto.Verified
-	for i := range 300 { // three times the bound
+	for i := range 300 { // three times the limit
 		flood = append(flood, run(1, i))
 		if r.size > 2*r.most+20_000 {
 			t.Fatalf("the file grew to %d bytes, at most %d", r.size, 2*r.most)
@@ -165,7 +165,7 @@ func TestReplaysBounded(t *testing.T) {
 			check(r, flood[i], i, beginStored)
 		}
 	}
-	now = now.Add(2 * time.Minute) // all that is over
+	now = now.Add(2 * time.Minute) // all of those have expired
 	fresh := run(3, 1)
 	if len(r.entries) != 1 || len(r.replies) != 1 || r.live != sizeOf(r) {
 		t.Errorf("%d entries, replies of %d partners, %d bytes are left", len(r.entries), len(r.replies), r.live)
@@ -177,7 +177,7 @@ func TestReplaysBounded(t *testing.T) {
 	}
 }
 
-// sizeOf returns the bytes of the entries.
+// sizeOf returns the total bytes of the entries.
 func sizeOf(r *Replays) (n int64) {
 	for _, e := range r.entries {
 		n += e.cost
@@ -238,7 +238,7 @@ func TestCallerOf(t *testing.T) {
 	}
 }
 
-// TestBounded: connections of an address are bounded in number and rate, and its allowance returns with time.
+// TestBounded: connections of an address are limited in number and rate, and its allowance recovers with time.
 func TestBounded(t *testing.T) {
 	now := time.Now()
 	b := newBoundedListener(nil, 5, 3, 2)
@@ -255,7 +255,7 @@ func TestBounded(t *testing.T) {
 	enter("a", false) // three at once
 	enter("b", true)
 	enter("b", true)
-	enter("b", false) // five in all
+	enter("b", false) // five in total
 	b.leave("b")
 	for range 17 { // a has opened three of its twenty
 		b.leave("a")
@@ -273,8 +273,8 @@ func TestBounded(t *testing.T) {
 			b.leave(peer)
 		}
 	}
-	enter("a", false) // large numbers of others do not reset it
-	b.leave("c")      // nor does one that is connected without being known
+	enter("a", false) // many connections of others do not reset it
+	b.leave("c")      // nor does a connection that is not identified
 	now = now.Add(time.Minute)
 	enter("a", true)
 	if len(b.peers) > 10 {
@@ -282,7 +282,7 @@ func TestBounded(t *testing.T) {
 	}
 }
 
-// TestUncheckedBody: until a message has been checked, only its first bytes are held.
+// TestUncheckedBody: until a message has been checked, only its first bytes are kept.
 func TestUncheckedBody(t *testing.T) {
 	x := newBodies(1<<20, 1<<20).begin(crypto.SiteID{}, false, func() {})
 	defer x.end()

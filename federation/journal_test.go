@@ -13,14 +13,14 @@ import (
 	"concordat/internal/fedtest"
 )
 
-// diary is a federation.Journal in memory.
+// diary is an in-memory federation.Journal.
 type diary struct {
 	mu        sync.Mutex
 	head      wire.Head
 	heard     []*crypto.Head
 	exchanges []federation.Exchange
-	others    []*crypto.Head // that it tells
-	told      []*crypto.Head // by partners, of others
+	others    []*crypto.Head // which it passes on
+	told      []*crypto.Head // by partners, about others
 }
 
 var _ federation.Journal = (*diary)(nil)
@@ -65,8 +65,8 @@ func (d *diary) Exchanged(e federation.Exchange) {
 	d.exchanges = append(d.exchanges, e)
 }
 
-// TestL2_Heads: each message carries the signed head of its sender's audit; both ends receive the other's and record the exchange
-// under the same two digests.
+// TestL2_Heads: each message carries the signed head of its sender's audit; both ends receive the other's head and record the
+// exchange under the same two digests.
 func TestL2_Heads(t *testing.T) {
 	asker, owner := fedtest.NewSite(t, scheme), fedtest.NewSite(t, scheme)
 	asker.Roster.Set(owner.Member(federation.StateActive))
@@ -103,7 +103,7 @@ func TestL2_Heads(t *testing.T) {
 	}
 }
 
-// TestL3_HeadsOfOthers: a catalogue carries the heads of third sites as these signed them.
+// TestL3_HeadsOfOthers: a catalogue carries the heads of third sites as those sites signed them.
 func TestL3_HeadsOfOthers(t *testing.T) {
 	asker, owner, third := fedtest.NewSite(t, scheme), fedtest.NewSite(t, scheme), fedtest.NewSite(t, scheme)
 	asker.Roster.Set(owner.Member(federation.StateActive))

@@ -12,7 +12,7 @@ import (
 	"concordat/internal/fedtest"
 )
 
-// teller is an answerer whose later rounds say what the test wants.
+// teller is an answerer whose later rounds return what the test wants.
 type teller struct {
 	*scan
 	outlines *concordat.Outlines
@@ -32,8 +32,8 @@ func (t *teller) AnswerReveal(context.Context, concordat.SiteID, *concordat.Reve
 	return t.revealed, nil
 }
 
-// TestLaterRoundsAreChecked: outlines, edges and passages that are signed well, and do not answer what was asked, are
-// refused as a whole: the report builds on their number, their order and their places.
+// TestLaterRoundsAreChecked: outlines, edges and passages with a valid signature that do not answer the question are
+// refused as a whole: the report relies on their number, order and places.
 func TestLaterRoundsAreChecked(t *testing.T) {
 	x := &teller{scan: &scan{level: concordat.ShowMetadata}}
 	f := fedtest.Join(t, scheme, &scan{}, x)

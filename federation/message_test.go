@@ -23,7 +23,7 @@ import (
 	"concordat/internal/fedtest"
 )
 
-// bench is two enrolled sites; the second answers what is posted to its handler, below HTTP, so that messages can be altered.
+// workbench is two enrolled sites; the second answers what is posted to its handler, below HTTP, so that messages can be altered.
 type workbench struct {
 	asker, owner *fedtest.Site
 	answers      *scan
@@ -42,7 +42,7 @@ func newWorkbench(t testing.TB, now func() time.Time) *workbench {
 	return w
 }
 
-// open starts serving, as a new process does.
+// open starts serving, as a new process would.
 func (w *workbench) open(t testing.TB) {
 	t.Helper()
 	var err error
@@ -54,7 +54,7 @@ func (w *workbench) open(t testing.TB) {
 		federation.ServerOptions{Behind: true, Now: w.now})
 }
 
-// post returns the status and the body that the server answers with.
+// post returns the server's status and body.
 func (w *workbench) post(env []byte) (int, []byte) {
 	rec := httptest.NewRecorder()
 	req := httptest.NewRequest(http.MethodPost, "/concordat/1/message", bytes.NewReader(env))
@@ -121,8 +121,8 @@ func (w *workbench) opened(t testing.TB, answer []byte, p *crypto.Pending, want 
 	return reply, refusal
 }
 
-// TestT1_EveryByte: a message with any byte changed, cut short anywhere or extended does not run. Until its signature is verified,
-// all of these get the same answer, and the untouched message still runs.
+// TestT1_EveryByte: a message with any byte changed, cut short anywhere or extended does not run. Before the signature is
+// verified, all of these get the same answer, and the untouched message still runs.
 func TestT1_EveryByte(t *testing.T) {
 	w := newWorkbench(t, time.Now)
 	env, pending := w.seal(t, crypto.TypeQuery, w.query(t, 20), time.Minute)
@@ -160,7 +160,7 @@ func TestT1_EveryByte(t *testing.T) {
 	}
 }
 
-// TestT1_EveryByteOfReply is TestT1_EveryByte for the way back.
+// TestT1_EveryByteOfReply is TestT1_EveryByte for the reply.
 func TestT1_EveryByteOfReply(t *testing.T) {
 	w := newWorkbench(t, time.Now)
 	env, pending := w.seal(t, crypto.TypeQuery, w.query(t, 20), time.Minute)
@@ -183,7 +183,7 @@ func TestT1_EveryByteOfReply(t *testing.T) {
 	w.opened(t, answer, pending, crypto.TypeReply)
 }
 
-// recorded keeps what was read from a random source.
+// recorded keeps everything that was read from a random source.
 type recorded struct{ bytes.Buffer }
 
 func (r *recorded) Read(p []byte) (int, error) {
@@ -193,7 +193,7 @@ func (r *recorded) Read(p []byte) (int, error) {
 }
 
 // TestT2_ReSigned: if a member puts its own name and signature on another's message and sends it, decryption refuses it, because
-// the sender's name is part of what is sealed. The honest message still runs.
+// the sender's name is sealed with it. The honest message still runs.
 func TestT2_ReSigned(t *testing.T) {
 	w := newWorkbench(t, time.Now)
 	thief := fedtest.NewSite(t, scheme)
@@ -240,7 +240,7 @@ func TestT2_ReSigned(t *testing.T) {
 	}
 }
 
-// signingSeed finds, in what was drawn when an identity was made, the private key of its card.
+// signingSeed finds the private key of an identity's card in the random bytes that were drawn to make the identity.
 func signingSeed(t *testing.T, drawn []byte, c *crypto.Card) ed25519.PrivateKey {
 	t.Helper()
 	for i := 0; i+ed25519.SeedSize <= len(drawn); i++ {
@@ -348,8 +348,8 @@ func TestR1_TwoAtOnce(t *testing.T) {
 	}
 }
 
-// TestR2_Restart: after a restart, a site gives the stored reply to what it had accepted; without its file, or with a damaged one,
-// it refuses what may have run before, and accepts what is newer.
+// TestR2_Restart: after a restart, a site gives the stored reply to a message that it had accepted; without its file, or with a
+// damaged one, it refuses messages that may have run before, and accepts newer ones.
 func TestR2_Restart(t *testing.T) {
 	for _, test := range []struct {
 		name  string
@@ -370,7 +370,7 @@ func TestR2_Restart(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			// One more record of the reply, after that of the request (97 bytes), that stops in the middle.
+			// A second record of the reply, after that of the request (97 bytes), is cut off in the middle.
 			if err := os.WriteFile(path, append(b, b[5+97:len(b)-100]...), 0o600); err != nil {
 				t.Fatal(err)
 			}
@@ -433,13 +433,13 @@ func TestR2_Restart(t *testing.T) {
 	}
 }
 
-// TestR2_CrashWhileRunning: a request that had begun to run when the process died is refused, not run again.
+// TestR2_CrashWhileRunning: a request that was running when the process died is refused, and not run again.
 func TestR2_CrashWhileRunning(t *testing.T) {
 	w := newWorkbench(t, time.Now)
 	var crashed []byte
 	w.answers.setBefore(func(context.Context) error {
 		var err error
-		crashed, err = os.ReadFile(w.owner.Replays) // what the disk holds at this moment
+		crashed, err = os.ReadFile(w.owner.Replays) // what is on disk at this moment
 		return err
 	})
 	env, pending := w.seal(t, crypto.TypeQuery, w.query(t, 20), time.Minute)
@@ -460,8 +460,8 @@ func TestR2_CrashWhileRunning(t *testing.T) {
 	}
 }
 
-// TestScheme: an ask of another recipe, or of an epoch that is not served, is refused before it reaches
-// the answerer; it never gets a silent empty answer.
+// TestScheme: an ask with another scheme, or from an epoch that is not served, is refused before it reaches the
+// answerer; it never gets a silent empty answer.
 func TestScheme(t *testing.T) {
 	w := newWorkbench(t, time.Now)
 	for _, test := range []struct {
@@ -499,7 +499,7 @@ func TestScheme(t *testing.T) {
 	}
 }
 
-// TestP1_Sizes: messages of 129 and of 160 sentences have the same length, whatever else they say.
+// TestP1_Sizes: messages of 129 and of 160 sentences have the same length, whatever else they contain.
 func TestP1_Sizes(t *testing.T) {
 	w := newWorkbench(t, time.Now)
 	size := func(n int) int {

@@ -19,15 +19,15 @@ import (
 	"concordat/internal/fedtest"
 )
 
-// observer answers at a partner's address with a key of its own, and notes the keys of all who come.
+// observer answers at a partner's address with a key of its own, and records the keys of all callers.
 type observer struct {
 	addr string
 
-	mu   sync.Mutex // guards what follows
+	mu   sync.Mutex // guards the fields below
 	seen []crypto.Pin
 }
 
-// observe starts an observer; within, if not nil, is asked what to answer.
+// observe starts an observer; within, if not nil, provides the answers.
 func observe(t *testing.T, within http.Handler) *observer {
 	t.Helper()
 	o := &observer{}
@@ -55,7 +55,7 @@ func observe(t *testing.T, within http.Handler) *observer {
 	return o
 }
 
-// keys returns how many keys the observer has seen, and fails if one of them is of the site, or came twice.
+// keys returns how many keys the observer has seen, and fails if one belongs to the site or came twice.
 func (o *observer) keys(t *testing.T, what string, own *crypto.Card) int {
 	t.Helper()
 	o.mu.Lock()
@@ -72,8 +72,8 @@ func (o *observer) keys(t *testing.T, what string, own *crypto.Card) int {
 	return len(o.seen)
 }
 
-// TestW1_ActiveObserver: who answers at a partner's address, or at that of an invitation, without the partner's key, sees no
-// key by which members know who asks; neither does one that has the partner's card and shows it.
+// TestW1_ActiveObserver: whoever answers at a partner's address, or at that of an invitation, without the partner's key,
+// sees no key that identifies the asking member, and neither does one that presents the partner's card.
 func TestW1_ActiveObserver(t *testing.T) {
 	f := fedtest.Join(t, scheme, &scan{}, &scan{level: concordat.ShowMetadata})
 	asker, owner := f.Sites[0], f.Sites[1]
@@ -111,7 +111,7 @@ func TestW1_ActiveObserver(t *testing.T) {
 	}
 }
 
-// TestGuest: a guest sees the site's card and nothing else; who does not know the site's name is none.
+// TestGuest: a guest sees only the site's card; a caller that does not know the site's name is not a guest.
 func TestGuest(t *testing.T) {
 	site := fedtest.Join(t, scheme, &scan{level: concordat.ShowMetadata}, &scan{}).Sites[0]
 	id, _ := site.Roster.Self()

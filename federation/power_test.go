@@ -13,7 +13,7 @@ import (
 
 func diskOf(d *powertest.Disk) disk { return disk{sync: d.Sync, syncDir: d.SyncDir, rename: d.Rename} }
 
-// afterPowerLoss returns what a site finds of the requests if its power fails now.
+// afterPowerLoss returns the requests that a site would find if its power failed at this point.
 func afterPowerLoss(t *testing.T, d *powertest.Disk, path string, now time.Time) *Replays {
 	t.Helper()
 	r, err := OpenReplays(filepath.Join(d.Lost(), filepath.Base(path)), now)
@@ -24,8 +24,8 @@ func afterPowerLoss(t *testing.T, d *powertest.Disk, path string, now time.Time)
 	return r
 }
 
-// TestReplaysPowerLoss cuts the power after each request that counts as run: it is not run again, though the file was rewritten
-// many times in the meantime. For a site that has just begun, the file exists.
+// TestReplaysPowerLoss cuts the power after each request that counts as run: it is not run again, although the file was
+// rewritten many times in the meantime. For a new site, the file exists.
 func TestReplaysPowerLoss(t *testing.T) {
 	now := time.Now()
 	dir := t.TempDir()
@@ -78,7 +78,7 @@ func TestReplaysPowerLoss(t *testing.T) {
 	}
 }
 
-// TestReplaysFailingDisk: what the disk refuses is reported: a request does not run, a file is neither made nor opened.
+// TestReplaysFailingDisk: a disk's errors are reported: a request does not run, and a file is neither created nor opened.
 func TestReplaysFailingDisk(t *testing.T) {
 	broken := errors.New("input/output error")
 	now := time.Now()
@@ -125,8 +125,8 @@ func TestReplaysFailingDisk(t *testing.T) {
 	}
 }
 
-// TestReplaysFull: a partner that has filled its share, and everyone once all shares are full, is told to come later; a request
-// that would be forgotten does not run.
+// TestReplaysFull: a partner that has filled its share, and every partner once all shares are full, is told to come later; a
+// request that would be forgotten does not run.
 func TestReplaysFull(t *testing.T) {
 	now := time.Now()
 	r := replaysOf(t, now)
@@ -166,7 +166,7 @@ func TestReplaysFull(t *testing.T) {
 	}
 }
 
-// TestReplaysManyPartners: if partners that each keep to their share fill the file together, the replies of those with the most are
+// TestReplaysManyPartners: if partners that each keep to their share fill the file together, replies of the largest users are
 // dropped, and another partner's request runs.
 func TestReplaysManyPartners(t *testing.T) {
 	now := time.Now()
@@ -237,8 +237,8 @@ func TestReplaysFullOfReplies(t *testing.T) {
 	}
 }
 
-// TestReplaysOvertaken: a caller waiting for a file that was rewritten in the meantime is done, and says nothing about the new
-// file: a request in that is not on disk before its own sync.
+// TestReplaysOvertaken: a caller waiting for a file that was rewritten in the meantime is done, which says nothing about the
+// new file: a request in that is not on disk before its own sync.
 func TestReplaysOvertaken(t *testing.T) {
 	now := time.Now()
 	dir := t.TempDir()
@@ -321,8 +321,8 @@ func TestReplaysReopened(t *testing.T) {
 	}
 }
 
-// TestReplaysLost: what may have been accepted before a file was lost is refused after any number of starts, not only after the
-// first.
+// TestReplaysLost: whatever may have been accepted before a file was lost is refused after any number of starts, not only after
+// the first.
 func TestReplaysLost(t *testing.T) {
 	for name, lose := range map[string]func(path string) error{
 		"missing": os.Remove,

@@ -20,7 +20,7 @@ import (
 )
 
 // TestE1_Between: an attacker between the two sites who passes on the inviting site's card and ends TLS with his own key does not
-// receive the enrolment, whether he was there from the start or arrived after the card was read.
+// receive the enrolment, whether the attacker was there from the start or arrived after the card was read.
 func TestE1_Between(t *testing.T) {
 	for name, honest := range map[string]int{"from the beginning": 0, "after the card": 1} {
 		t.Run(name, func(t *testing.T) {
@@ -36,7 +36,7 @@ func TestE1_Between(t *testing.T) {
 							mu.Unlock()
 						}
 						if honest > 0 {
-							w.Header().Set("Connection", "close") // so that the next request comes on its own connection
+							w.Header().Set("Connection", "close") // so that the next request comes on a connection of its own
 						}
 						_, _ = w.Write(known.Member(federation.StateActive).Card.Bytes())
 					}
@@ -44,7 +44,7 @@ func TestE1_Between(t *testing.T) {
 			}
 			inviter := newScript(t, known, card(false))
 			between := newScript(t, known, card(true))
-			// Both show the card of the inviting site.
+			// Both present the card of the inviting site.
 			known.Roster.Back(inviter.Member(federation.StateActive).Card)
 			id, _ := inviter.Roster.Self()
 			invitation, err := id.Invite(inviter.URL, crypto.InvitationLife, time.Now(), bytes.NewReader(make([]byte, 64)))
@@ -89,7 +89,7 @@ func TestRefusalInJournal(t *testing.T) {
 	if err := w.replays.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Remove(w.owner.Replays); err != nil { // so that what is older than the start is refused
+	if err := os.Remove(w.owner.Replays); err != nil { // so that anything older than the start is refused
 		t.Fatal(err)
 	}
 	journal := newDiary(t, w.owner, 9)
@@ -109,7 +109,7 @@ func TestRefusalInJournal(t *testing.T) {
 	}
 }
 
-// TestRefusalNotSealed: if a refusal cannot be signed, nothing was said, so nothing is in the journal.
+// TestRefusalNotSealed: if a refusal cannot be signed, nothing was sent, so nothing is in the journal.
 func TestRefusalNotSealed(t *testing.T) {
 	w := newWorkbench(t, time.Now)
 	if err := w.replays.Close(); err != nil {
@@ -162,12 +162,12 @@ func (o *outcomes) last() federation.Outcome {
 	return o.seen[len(o.seen)-1]
 }
 
-// fading is a roster whose site can no longer sign from a certain moment on.
+// fading is a roster whose site at some point can no longer sign.
 type fading struct {
 	*fedtest.Roster
 	mu    sync.Mutex
 	end   bool
-	after int // calls of Self that still get a site that can, if above 0
+	after int // number of calls of Self that still get a site that can sign, if above 0
 	calls int
 }
 
@@ -182,7 +182,7 @@ func (f *fading) Self() (*crypto.Identity, *crypto.Card) {
 	return id, card
 }
 
-// TestCannotSeal: a site that cannot sign an answer says that it cannot be reached now, and says nothing unsigned.
+// TestCannotSeal: a site that cannot sign an answer reports that it is unreachable for now, and sends nothing unsigned.
 func TestCannotSeal(t *testing.T) {
 	w := newWorkbench(t, time.Now)
 	roster := &fading{Roster: w.owner.Roster}
@@ -206,7 +206,7 @@ func TestCannotSeal(t *testing.T) {
 	}
 }
 
-// TestTimeoutOfAnswers: an answer has the time that the settings give it; two minutes if they give none, or more than the life of a
+// TestTimeoutOfAnswers: an answer has the time set in the settings; two minutes if none is set, or if it exceeds the lifetime of a
 // message.
 func TestTimeoutOfAnswers(t *testing.T) {
 	for set, want := range map[time.Duration]time.Duration{
@@ -302,15 +302,15 @@ type readerFunc func([]byte) (int, error)
 
 func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
 
-// failingRegistrar is a registrar that cannot store who enrols.
+// failingRegistrar is a registrar that cannot store an enrolment.
 type failingRegistrar struct{ *registrar }
 
 func (failingRegistrar) Enrol(context.Context, *crypto.Enrolment) error {
 	return concordat.ErrUnavailable
 }
 
-// TestEnrolmentBehindProxy posts enrolments below HTTP, as from a proxy that ends TLS: the good one is accepted and no other; all
-// get the same answer, and none blocks the next.
+// TestEnrolmentBehindProxy posts enrolments below HTTP, as from a proxy that ends TLS: only the valid one is accepted; all get
+// the same answer, and none blocks the next.
 func TestEnrolmentBehindProxy(t *testing.T) {
 	b, registrar := startInviting(t)
 	invitation := registrar.invite(t, b.URL)
@@ -328,7 +328,7 @@ func TestEnrolmentBehindProxy(t *testing.T) {
 	}
 	post := func(s *federation.Server, body []byte) *httptest.ResponseRecorder {
 		t.Helper()
-		ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // if places are not given back
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // if places were not returned
 		defer cancel()
 		rec := httptest.NewRecorder()
 		s.ServeHTTP(rec, httptest.NewRequest(http.MethodPost, "/concordat/1/enrol", bytes.NewReader(body)).WithContext(ctx))

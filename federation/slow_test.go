@@ -42,11 +42,11 @@ func dripping(t *testing.T, n int, dial func() (net.Conn, error)) []net.Conn {
 	return out
 }
 
-// unheld is the time within which a partner is answered that does not wait for slow ones: less than the five seconds given at least
-// to each of them, and as much as a busy machine leaves.
+// unheld is the time within which a partner is answered that does not wait for slow ones: less than the five seconds granted to
+// each of those, and enough for a busy machine.
 const unheld = 4 * time.Second
 
-// answeredWithin fails if a partner is not answered in time.
+// answeredWithin fails if a partner is not answered in that time.
 func answeredWithin(t *testing.T, c *federation.Client, a *concordat.Ask, most time.Duration) {
 	t.Helper()
 	began := time.Now()
@@ -58,7 +58,7 @@ func answeredWithin(t *testing.T, c *federation.Client, a *concordat.Ask, most t
 	}
 }
 
-// dripping of a partner: with its key.
+// drip is like dripping for a partner, with its key.
 func (x *slowSite) drip(t *testing.T, n int) []net.Conn {
 	t.Helper()
 	id, _ := x.from.Roster.Self()
@@ -75,12 +75,12 @@ func (x *slowSite) drip(t *testing.T, n int) []net.Conn {
 // slowSite is a partner that sends as slowly as it can.
 type slowSite struct{ from, to *fedtest.Site }
 
-// TestN1SlowPartners is the attack N1: four partners that send as slowly as they can, on as many connections as they may
+// TestN1SlowPartners is the attack N1: four partners send as slowly as they can, on as many connections as they may
 // open, while five honest ones ask.
 func TestN1SlowPartners(t *testing.T) {
 	r := newRand(t)
 	answers := library(r, "Thesis", 1, 10)
-	f := fedtest.New(t, 10, scheme, func(_ int, o *federation.ServerOptions) { o.ConnsPer = 500 }) // all are on one address here
+	f := fedtest.New(t, 10, scheme, func(_ int, o *federation.ServerOptions) { o.ConnsPer = 500 }) // all have the same address here
 	f.Answer(0, answers)
 	for s := 1; s <= 4; s++ {
 		(&slowSite{f.Sites[s], f.Sites[0]}).drip(t, 16)
@@ -90,8 +90,8 @@ func TestN1SlowPartners(t *testing.T) {
 	}
 }
 
-// TestReadingBusy: if more of a partner's messages arrive than there is room for, the next one is told to come again, and accepted
-// once there is room.
+// TestReadingBusy: if more of a partner's messages arrive than there is room for, the next one is told to come again, and is
+// accepted once there is room.
 func TestReadingBusy(t *testing.T) {
 	r := newRand(t)
 	answers := library(r, "Thesis", 1, 10)
@@ -99,7 +99,7 @@ func TestReadingBusy(t *testing.T) {
 	f := fedtest.New(t, 2, scheme, func(_ int, o *federation.ServerOptions) { o.Bytes, o.Observe = 20<<10, told.observe })
 	f.Answer(0, answers)
 	slow := &slowSite{f.Sites[1], f.Sites[0]}
-	drips := slow.drip(t, 2) // each takes 8 KiB to begin with
+	drips := slow.drip(t, 2) // each takes 8 KiB at the start
 	c := f.Sites[1].NewClient(t, f.Sites[0], federation.ClientOptions{Tries: 1, Timeout: time.Minute})
 	busy := func() bool {
 		_, err := c.Catalogue(t.Context())
@@ -108,9 +108,9 @@ func TestReadingBusy(t *testing.T) {
 		}
 		return err != nil
 	}
-	for tries := 1; !busy(); tries++ { // until both drips have come
+	for tries := 1; !busy(); tries++ { // until both drips have arrived
 		time.Sleep(50 * time.Millisecond) // each try is a whole exchange
-		if tries%100 == 0 {               // a busy machine has given them up by now
+		if tries%100 == 0 {               // even a busy machine has given them up by then
 			for _, c := range drips {
 				_ = c.Close()
 			}
@@ -128,8 +128,8 @@ func TestReadingBusy(t *testing.T) {
 	}
 }
 
-// TestN1SlowStrangers: behind a proxy that passes on what has arrived, 200 strangers send as slowly. None is waited for longer than
-// a message at the minimum rate, and none takes the place of later ones.
+// TestN1SlowStrangers: behind a proxy that passes on what has arrived, 200 strangers send just as slowly. No stranger is waited for
+// longer than a message at the minimum rate, and none takes the place of later ones.
 func TestN1SlowStrangers(t *testing.T) {
 	w := newWorkbench(t, time.Now)
 	w.reopen(t, federation.ServerOptions{Behind: true, Strangers: 1200 << 10})
@@ -164,7 +164,7 @@ func TestN1SlowStrangers(t *testing.T) {
 	}
 }
 
-// TestRate: a partner that sends requests without end is told to come later, and another one is answered.
+// TestRate: a partner that sends requests without end is told to come later, while another one is answered.
 func TestRate(t *testing.T) {
 	r := newRand(t)
 	answers := library(r, "Thesis", 1, 10)
@@ -194,8 +194,8 @@ func TestRate(t *testing.T) {
 	answeredWithin(t, f.Partner(2, 0), submission(r, answers, 5), time.Minute/2)
 }
 
-// TestWaitingHolds: requests waiting for their answers keep their bytes of the partner's allowance; more are told to come later,
-// and another partner is answered.
+// TestWaitingHolds: requests that wait for their answers keep their bytes of the partner's allowance; further ones are told to
+// come later, while another partner is answered.
 func TestWaitingHolds(t *testing.T) {
 	r := newRand(t)
 	answers := library(r, "Thesis", 1, 10)
@@ -205,7 +205,7 @@ func TestWaitingHolds(t *testing.T) {
 	f.Answer(0, slow)
 	c := f.Sites[1].NewClient(t, f.Sites[0], federation.ClientOptions{Tries: 1, Timeout: time.Minute})
 	var waiting sync.WaitGroup
-	for i := range 2 { // each holds 8 KiB
+	for i := range 2 { // each takes 8 KiB
 		waiting.Go(func() { _, _ = c.Ask(t.Context(), submission(newRand(t), answers, 5+i)) })
 	}
 	<-slow.came
@@ -222,7 +222,7 @@ func TestWaitingHolds(t *testing.T) {
 	}
 }
 
-// holding answers one site when it is told to continue.
+// holding answers one site only when it is told to continue.
 type holding struct {
 	concordat.Answerer
 	hold          concordat.SiteID
@@ -237,7 +237,7 @@ func (h *holding) Answer(ctx context.Context, from concordat.SiteID, a *concorda
 	return h.Answerer.Answer(ctx, from, a)
 }
 
-// dripNamed is dripping with the beginning of a message that a partner has sealed, more than is read before it is examined.
+// dripNamed is like dripping, with the beginning of a message that a partner has sealed, longer than what is read before it is examined.
 func dripNamed(t *testing.T, from, to *fedtest.Site, n int, dial func() (net.Conn, error)) {
 	t.Helper()
 	id, _ := from.Roster.Self()
@@ -259,7 +259,7 @@ func dripNamed(t *testing.T, from, to *fedtest.Site, n int, dial func() (net.Con
 	}
 }
 
-// endTLS puts a proxy before site 0 that ends TLS, and tells the others its address.
+// endTLS puts a proxy that ends TLS before site 0, and tells the others its address.
 func endTLS(t *testing.T, f *fedtest.Federation) {
 	t.Helper()
 	owner := f.Sites[0]
@@ -275,17 +275,17 @@ func endTLS(t *testing.T, f *fedtest.Federation) {
 
 // TestN1AllAtOnce: four hostile partners and 200 strangers send as slowly as they can, all at once, on as many connections as they
 // may open, while five honest partners ask: each is answered within a second. In one case the site ends TLS itself, so strangers
-// get no farther than the handshake; in the other a proxy does, and all of them look alike. Some of what the hostile partners send
-// bears their names.
+// get no farther than the handshake; in the other a proxy does, and all of them look alike. Some messages of the hostile partners
+// carry their names.
 func TestN1AllAtOnce(t *testing.T) {
 	for _, behind := range []bool{false, true} {
 		t.Run(map[bool]string{false: "at the address", true: "behind a proxy"}[behind], func(t *testing.T) {
 			r := newRand(t)
 			answers := library(r, "Thesis", 1, 10)
 			f := fedtest.New(t, 10, scheme, func(i int, o *federation.ServerOptions) {
-				o.ConnsPer, o.ConnRate = 1000, 1000 // all are on one address here
+				o.ConnsPer, o.ConnRate = 1000, 1000 // all have the same address here
 				o.Behind = behind && i == 0
-				o.Strangers = 1200 << 10 // less than what drips
+				o.Strangers = 1200 << 10 // less than all drips together
 			})
 			f.Answer(0, answers)
 			site := strings.TrimPrefix(f.Sites[0].URL, "https://")

@@ -22,7 +22,7 @@ import (
 	"concordat/internal/fedtest"
 )
 
-// namesSite checks that an error names the site that it is about: a report shows it next to that site.
+// namesSite checks that an error names the site that it concerns: a report shows it next to that site.
 func namesSite(t *testing.T, what string, err error, want concordat.SiteID) {
 	t.Helper()
 	var e *federation.Error
@@ -55,11 +55,11 @@ func TestGrantOfNoFederation(t *testing.T) {
 	}
 }
 
-// TestNotAsked: what the format cannot express is not asked, and the caller is told so in every round.
+// TestNotAsked: a question that the format cannot express is not asked, and in every round the caller is told so.
 func TestNotAsked(t *testing.T) {
 	f := fedtest.Join(t, scheme, &scan{}, &scan{})
 	c := f.Partner(0, 1)
-	c.Close() // what is sent all the same fails otherwise
+	c.Close() // if it were sent anyway, it would fail differently
 	ctx := t.Context()
 	_, unpadded := c.Ask(ctx, &concordat.Ask{})
 	_, ask := c.Ask(ctx, &concordat.Ask{Sentences: make([]concordat.AskedSentence, 1)})
@@ -76,8 +76,8 @@ func TestNotAsked(t *testing.T) {
 	}
 }
 
-// TestRefusedAgain: a message that did not run is not remembered. It gets the same answer when it comes again, and its sender does
-// not wait for an answer that is not being prepared.
+// TestRefusedAgain: a message that did not run is not remembered. Sent again, it gets the same answer, and its sender does not
+// wait for an answer that is not being prepared.
 func TestRefusedAgain(t *testing.T) {
 	w := newWorkbench(t, time.Now)
 	id, _ := w.asker.Roster.Self()
@@ -113,7 +113,7 @@ func TestRefusedAgain(t *testing.T) {
 	}
 }
 
-// TestCauses: a partner is told that an answer failed, but not why; the log of this site says why.
+// TestCauses: a partner is told that an answer failed, but not why; this site's log says why.
 func TestCauses(t *testing.T) {
 	cause := errors.New("a secret of this site")
 	for err, want := range map[error]concordat.Reason{
@@ -137,8 +137,8 @@ func TestCauses(t *testing.T) {
 	}
 }
 
-// TestMalformed: a request of any kind whose payload does not follow the format is refused as such, and the site is asked
-// nothing.
+// TestMalformed: a request of any kind whose payload does not follow the format is refused as such, and does not reach
+// the site.
 func TestMalformed(t *testing.T) {
 	panicked := 0
 	w := newWorkbench(t, time.Now)
@@ -164,7 +164,7 @@ func TestMalformed(t *testing.T) {
 	}
 }
 
-// TestAnswerPanics: a panic while a partner is answered refuses that request alone, is counted once and logged with its stack.
+// TestAnswerPanics: a panic while a partner is answered refuses only that request, is counted once and logged with its stack.
 func TestAnswerPanics(t *testing.T) {
 	var log bytes.Buffer
 	counted := 0
@@ -190,7 +190,7 @@ func TestAnswerPanics(t *testing.T) {
 	}
 }
 
-// TestShutdownEnds: Serve waits for what runs as long as it was told to, reports if it did not see the end of it, and leaves no
+// TestShutdownEnds: Serve waits for running work as long as it was told to, reports whatever did not end in time, and leaves no
 // connection open.
 func TestShutdownEnds(t *testing.T) {
 	w := newWorkbench(t, time.Now)

@@ -38,7 +38,7 @@ type testIntake struct {
 	mu      sync.Mutex
 	puts    map[concordat.DocumentID]int
 	removed []string
-	fail    func() error // before a document is added; nil: never
+	fail    func() error // called before a document is added; nil: never
 }
 
 func (i *testIntake) Spool() (*os.File, error) { return os.CreateTemp(i.dir, "spool-*") }
@@ -86,7 +86,7 @@ func (i *testIntake) Remove(ctx context.Context, source string, lib concordat.Li
 
 var at = time.Date(2026, 11, 20, 9, 0, 0, 0, time.UTC)
 
-// place is a site in a test, with a clock that stands still except for waits.
+// place is a site in a test, with a clock that moves only during waits.
 type place struct {
 	t      *testing.T
 	db     *store.DB
@@ -126,7 +126,7 @@ func newPlace(t *testing.T) *place {
 	return p
 }
 
-// restart is a new process of the same site, after the claim of the old one has run out.
+// restart returns a new process of the same site, after the old one's claim has expired.
 func (p *place) restart() {
 	p.mu.Lock()
 	p.now = p.now.Add(time.Minute)
@@ -173,7 +173,7 @@ func (p *place) records() map[string]store.HarvestRecord {
 	return out
 }
 
-// want compares the states of records, and the documents of the library.
+// want compares the states of records and the documents of the library.
 func (p *place) want(states map[string]store.HarvestRecordState, documents ...string) {
 	p.t.Helper()
 	got := map[string]store.HarvestRecordState{}
@@ -207,10 +207,10 @@ type repository struct {
 	day     bool
 	robots  string
 	files   map[string]http.HandlerFunc
-	faults  func(r *http.Request) (code int, header http.Header, body string) // answers in place of the repository; 0: it does not
+	faults  func(r *http.Request) (code int, header http.Header, body string) // answers first; 0: the repository answers
 	asked   []url.Values
 	dead    map[string]bool   // resumption tokens that have expired
-	alone   map[string]string // metadata of records that are asked for by themselves
+	alone   map[string]string // metadata of records that are requested singly
 	tokens  int
 }
 
@@ -345,7 +345,7 @@ func (r *repository) list(q url.Values) string {
 	return b.String()
 }
 
-// lists returns the arguments of the lists that were asked for.
+// lists returns that argument of each requested list.
 func (r *repository) lists(argument string) (out []string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -357,7 +357,7 @@ func (r *repository) lists(argument string) (out []string) {
 	return out
 }
 
-// TestLife: records arrive with their metadata, change, and leave; what is not new is not fetched again.
+// TestLife: records arrive with their metadata, change, and disappear; what is not new is not fetched again.
 func TestLife(t *testing.T) {
 	repo, p := newRepository(t), newPlace(t)
 	for _, n := range []string{"1", "2", "3", "4"} {
@@ -410,7 +410,7 @@ func TestLife(t *testing.T) {
 	}
 }
 
-// TestDay: a repository that dates by the day is asked by the day, starting with the previous one.
+// TestDay: a repository whose dates are days is asked by the day, starting with the previous one.
 func TestDay(t *testing.T) {
 	repo, p := newRepository(t), newPlace(t)
 	repo.day = true
@@ -433,7 +433,7 @@ func TestExpiredToken(t *testing.T) {
 	repo.dead["6||2"] = true
 	p.add(harvest.Spec{URL: repo.URL + "/oai"})
 	p.run()
-	if n := len(repo.lists("verb")); n != 3+4 { // the third has expired, then all four
+	if n := len(repo.lists("verb")); n != 3+4 { // the third token has expired, then all four
 		t.Errorf("%d lists, want 7", n)
 	}
 	if len(p.intake.puts) != 10 {
@@ -461,13 +461,13 @@ func TestEndlessTokens(t *testing.T) {
 	}
 }
 
-// TestBusy: the run waits for a repository that asks for it, or continues later where it was.
+// TestBusy: the run waits for a repository that asks for it, or continues later where it stopped.
 func TestBusy(t *testing.T) {
 	repo, p := newRepository(t), newPlace(t)
 	for n := range 4 {
 		repo.put(fmt.Sprint(n), dc(el("identifier", repo.text(fmt.Sprintf("/%d.txt", n), "text"))))
 	}
-	busy := []string{"7", "", "3600"} // seconds; of the answers to lists
+	busy := []string{"7", "", "3600"} // in seconds, for answers to lists
 	lists := 0
 	repo.faults = func(r *http.Request) (int, http.Header, string) {
 		if r.URL.Query().Get("verb") != "ListRecords" {
@@ -494,7 +494,7 @@ func TestBusy(t *testing.T) {
 	}
 }
 
-// TestFaultyRecord: a record that cannot be read is named with the reason, and the others of its page are read.
+// TestFaultyRecord: a record that cannot be read is named with the reason, and the others on its page are read.
 func TestFaultyRecord(t *testing.T) {
 	repo, p := newRepository(t), newPlace(t)
 	repo.page = 10
@@ -519,7 +519,8 @@ func TestFaultyRecord(t *testing.T) {
 	}
 }
 
-// TestReadAlone: a record that a list holds damaged is asked for by itself, once while it stays as it is; at most 20 of a page are.
+// TestReadAlone: a record that is damaged in a list is requested singly, once as long as it does not change; at most 20 records of a page
+// are.
 func TestReadAlone(t *testing.T) {
 	repo, p := newRepository(t), newPlace(t)
 	repo.page, repo.alone = 100, map[string]string{"whole": dc(el("title", "T"), el("identifier", repo.text("/whole.txt", "the text")))}
@@ -546,8 +547,8 @@ func TestReadAlone(t *testing.T) {
 	}
 }
 
-// TestDescribedBy: what a page or a list names as metadata of the work is read: title, authors, identifiers and licence stand with
-// the text, and an embargo holds it back until its day, also if it is stated later.
+// TestDescribedBy: the metadata of the work that a page or a list names is read: title, authors, identifiers and licence are
+// stored with the text, and an embargo holds it back until its date, even if it is stated later.
 func TestDescribedBy(t *testing.T) {
 	repo, p := newRepository(t), newPlace(t)
 	answer := func(path, media, body string, links ...string) string {
@@ -698,8 +699,8 @@ func TestDescribedInManyFormats(t *testing.T) {
 	}
 }
 
-// TestEmbargo: a text under embargo comes in on its day and not before; one whose embargo is over comes at once; one that is put
-// under embargo later leaves.
+// TestEmbargo: a text under embargo is added on its date and not before; one whose embargo has ended is added at once; one that
+// is put under embargo later is removed.
 func TestEmbargo(t *testing.T) {
 	repo, p := newRepository(t), newPlace(t)
 	repo.page = 10
@@ -728,7 +729,7 @@ func TestEmbargo(t *testing.T) {
 	p.want(states, "over", "soon")
 }
 
-// TestKills: however often the process ends, and wherever, each record is added once and nothing is lost.
+// TestKills: however often and wherever the process ends, each record is added once and nothing is lost.
 func TestKills(t *testing.T) {
 	repo, p := newRepository(t), newPlace(t)
 	repo.page = 7
@@ -776,8 +777,8 @@ func TestKills(t *testing.T) {
 	}
 }
 
-// TestVanished: if a repository does not report deleted records, what is no longer listed leaves. A list that has lost
-// most of its entries is not believed until a person confirms it.
+// TestVanished: if a repository does not report deleted records, records that are no longer listed are removed. A list
+// that has lost most of its entries is not believed until a person confirms it.
 func TestVanished(t *testing.T) {
 	repo, p := newRepository(t), newPlace(t)
 	repo.deleted = "no"
@@ -789,7 +790,7 @@ func TestVanished(t *testing.T) {
 	kept, gone := store.RecordKept, store.RecordWithdrawn
 	repo.items = repo.items[:2]
 	p.run()
-	p.want(map[string]store.HarvestRecordState{"a": kept, "b": kept, "c": kept}, "a", "b", "c") // it was not a whole list
+	p.want(map[string]store.HarvestRecordState{"a": kept, "b": kept, "c": kept}, "a", "b", "c") // it was not a complete list
 	p.now = p.now.Add(8 * 24 * time.Hour)
 	p.run()
 	p.want(map[string]store.HarvestRecordState{"a": kept, "b": kept, "c": gone}, "a", "b")
@@ -808,7 +809,7 @@ func TestVanished(t *testing.T) {
 	p.want(map[string]store.HarvestRecordState{"a": gone, "b": gone, "c": gone})
 }
 
-// TestWholeWhileOpen: a run that is requested as whole replaces one that waits to fetch the rest of its texts.
+// TestWholeWhileOpen: a requested complete run replaces one that waits to fetch the rest of its texts.
 func TestWholeWhileOpen(t *testing.T) {
 	repo, p := newRepository(t), newPlace(t)
 	repo.put("a", dc(el("identifier", repo.text("/a.txt", "text"))))
@@ -832,7 +833,7 @@ func TestWholeWhileOpen(t *testing.T) {
 	p.want(map[string]store.HarvestRecordState{"a": store.RecordWithdrawn, "b": store.RecordKept}, "b")
 }
 
-// TestKeepWithdrawn: by the policy of the source, documents of withdrawn records can stay.
+// TestKeepWithdrawn: the policy of the source can keep the documents of withdrawn records.
 func TestKeepWithdrawn(t *testing.T) {
 	repo, p := newRepository(t), newPlace(t)
 	repo.put("a", dc(el("identifier", repo.text("/a.txt", "text"))))
@@ -843,7 +844,7 @@ func TestKeepWithdrawn(t *testing.T) {
 	p.want(map[string]store.HarvestRecordState{"a": store.RecordWithdrawn}, "a")
 }
 
-// TestTexts: a text is found by what a record or a page says about it, and what is not a text is named.
+// TestTexts: a text is found by what a record or a page says about it, and anything that is not a text is named.
 func TestTexts(t *testing.T) {
 	repo, p := newRepository(t), newPlace(t)
 	repo.page, repo.robots = 100, "User-agent: *\nDisallow: /private/\n"
@@ -926,7 +927,7 @@ func TestPassing(t *testing.T) {
 	}
 }
 
-// TestFolder: files of a folder appear, change, move and leave; a folder that is not mounted empties nothing.
+// TestFolder: files of a folder appear, change, move and disappear; a folder that is not mounted removes nothing.
 func TestFolder(t *testing.T) {
 	p, dir := newPlace(t), t.TempDir()
 	write := func(name, text string) {
@@ -972,7 +973,7 @@ func TestFolder(t *testing.T) {
 	p.want(map[string]store.HarvestRecordState{"a.txt": k, "2020/b.txt": gone, "c.txt": k}, "a.txt", "c.txt")
 }
 
-// TestSync: a source of ResourceSync is read by its resource list, then by its changes.
+// TestSync: a ResourceSync source is read through its resource list, then through its changes.
 func TestSync(t *testing.T) {
 	repo, p := newRepository(t), newPlace(t)
 	list := func(path, kind, md, entries string) {
@@ -1012,8 +1013,8 @@ func TestSync(t *testing.T) {
 	}
 }
 
-// TestManyLists: a source is read up to the bound of its lists; beyond that it is refused, because unread entries would count as
-// gone.
+// TestManyLists: a source is read up to the limit of its lists; a source beyond it is refused, because unread entries would
+// count as deleted.
 func TestManyLists(t *testing.T) {
 	for lists, fits := range map[int]bool{2000: true, 2001: false} {
 		repo, p := newRepository(t), newPlace(t)
@@ -1030,7 +1031,7 @@ func TestManyLists(t *testing.T) {
 	}
 }
 
-// TestSpecs: an impossible source is refused, and so is a folder for callers that may not add one.
+// TestSpecs: an impossible source is refused, and so is a folder if the caller may not add one.
 func TestSpecs(t *testing.T) {
 	c := fetch.New(fetch.Options{Agent: "concordat/test"})
 	for name, s := range map[string]harvest.Spec{

@@ -16,7 +16,7 @@ import (
 	"concordat/site"
 )
 
-// siteIntake takes plain text into a site.
+// siteIntake adds plain text to a site.
 type siteIntake struct {
 	*testIntake
 	site *site.Site
@@ -26,9 +26,9 @@ func (i *siteIntake) Put(ctx context.Context, lib concordat.LibraryID, docs []si
 	return i.site.Ingest(ctx, lib, sitetest.Docs(docs...), func(site.Ingested) error { return nil })
 }
 
-// TestOneWorkInTwoLibraries: a journal and an institution's repository hold one work, by its DOI, with texts that differ in what is
-// around them; two others are the same text. A check that copies from them names each work once, with all places, and proposes the
-// author's own one.
+// TestOneWorkInTwoLibraries: a journal and an institution's repository have the same work, identified by its DOI, with texts that
+// differ in their surroundings; two others have the same text. A check that copies from them names each work once, with all places,
+// and proposes the author's own one.
 func TestOneWorkInTwoLibraries(t *testing.T) {
 	here := sitetest.NewSite(t, "journal", "theses")
 	p := &place{t: t, now: at, db: here.Store}

@@ -52,7 +52,7 @@ func TestApply(t *testing.T) {
 		}
 	}
 	apply(2, put("a", "one"), put("b", "one"))
-	apply(6, put("a", "two"), del("a"), put("a", "three"), put("b", "two"), del("b")) // the last one counts
+	apply(6, put("a", "two"), del("a"), put("a", "three"), put("b", "two"), del("b")) // the last change counts
 	apply(7)                                                                          // a record without documents
 	if got := text(t, s, "a") + "/" + text(t, s, "b"); got != "three/" {
 		t.Errorf("got %q", got)
@@ -93,7 +93,7 @@ func TestApply(t *testing.T) {
 	}
 }
 
-// TestApplyReads reads a document while others replace it: it is there, or not, and never damaged.
+// TestApplyReads reads a document while others replace it: it is found or not, and never damaged.
 func TestApplyReads(t *testing.T) {
 	s := logged(t, filepath.Join(t.TempDir(), "shard"))
 	done := make(chan struct{})

@@ -22,7 +22,7 @@ func randomFingerprint(r *rand.Rand) concordat.Fingerprint {
 	return concordat.FingerprintFromHalves(r.Uint64(), r.Uint64())
 }
 
-// benchTables keeps one table of each size: building is not what most benchmarks measure.
+// benchTables caches one table of each size: most benchmarks do not measure building.
 var benchTables = struct {
 	sync.Mutex
 	m map[int]*level
@@ -137,7 +137,7 @@ func randomProfiles(seed uint64, n int) iter.Seq[*concordat.Profile] {
 	}
 }
 
-// BenchmarkBuild measures the bulk path, merge included: one round is n sentences.
+// BenchmarkBuild measures the bulk path, including merging: one round is n sentences.
 func BenchmarkBuild(b *testing.B) {
 	for _, n := range []int{100_000, 1_000_000} {
 		b.Run(fmt.Sprintf("sentences=%d", n), func(b *testing.B) {
@@ -189,7 +189,7 @@ func BenchmarkPut(b *testing.B) {
 		}
 		took += cputime.Used() - start
 		b.StopTimer()
-		copied := filepath.Join(b.TempDir(), "copy") // without merged segments that are not removed yet
+		copied := filepath.Join(b.TempDir(), "copy") // without merged segments that have not been removed yet
 		if err := errors.Join(s.CopyTo(context.Background(), copied), s.Close()); err != nil {
 			b.Fatal(err)
 		}
@@ -257,8 +257,8 @@ func benchShard(b *testing.B, n int) *Shard {
 	return s
 }
 
-// zipfFingerprints returns n distinct-ish fingerprints of which half are variations, up to ten
-// nibbles away, of roots whose frequency falls as a power law, as boilerplate does.
+// zipfFingerprints returns n mostly distinct fingerprints, half of which are variations, up to ten nibbles away, of
+// roots whose frequency follows a power law, as with boilerplate.
 func zipfFingerprints(n int) ([]concordat.Fingerprint, []occurrence) {
 	r := rand.New(rand.NewPCG(11, uint64(n)))
 	roots := make([]concordat.Fingerprint, n/50+1)

@@ -11,7 +11,7 @@ import (
 	"concordat/internal/indextest"
 )
 
-// TestBounds: whatever would not fit into 32 bits is refused.
+// TestBounds: anything that does not fit into 32 bits is refused.
 func TestBounds(t *testing.T) {
 	for _, n := range []int{-1, math.MaxUint32 + 1, math.MaxInt} {
 		o := testOptions
@@ -32,7 +32,7 @@ func TestBounds(t *testing.T) {
 }
 
 // TestForeignEntry: MatchStored refuses an entry in a band that is not a block, and leaves zap's buffers unchanged: two nested
-// visits that get the same one see each other's fields.
+// visits that get the same buffer see each other's fields.
 func TestForeignEntry(t *testing.T) {
 	s := open(t, t.TempDir(), testOptions)
 	g := indextest.NewGenerator(1, 1)

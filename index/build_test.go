@@ -25,7 +25,7 @@ func someProfiles(n int) []*concordat.Profile {
 	return ps
 }
 
-// sameAnswers compares a shard with an oracle that holds ps.
+// sameAnswers compares a shard with an oracle that has the same profiles.
 func sameAnswers(t *testing.T, s *Shard, ps []*concordat.Profile) {
 	t.Helper()
 	o := &indextest.Oracle{Site: indextest.Site, Scheme: indextest.Scheme}
@@ -116,7 +116,7 @@ func TestBuildRefuses(t *testing.T) {
 	if _, err := os.Stat(dir); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("a refused build left a folder: %v", err)
 	}
-	// An error among the first profiles, and after those that a build examines before it starts.
+	// An error among the first profiles, and one after those that a build examines before it starts.
 	cause := errors.New("no more")
 	for _, n := range []int{5, 300} {
 		err := Build(dir, testOptions, func(yield func(*concordat.Profile, error) bool) {
@@ -136,7 +136,7 @@ func TestBuildRefuses(t *testing.T) {
 	}
 }
 
-// TestFeederReuse: small batches, so that entries are used again many times.
+// TestFeederReuse uses small batches, so that entries are reused many times.
 func TestFeederReuse(t *testing.T) {
 	var a arena
 	for i := range 10 {

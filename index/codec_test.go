@@ -11,8 +11,8 @@ import (
 	"concordat/internal/indextest"
 )
 
-// The decoders read bytes from disk: damaged ones must give an error, never a panic, and what they accept must be what the encoder
-// writes.
+// The decoders read bytes from disk: damaged ones must give an error, never a panic, and whatever they accept must be what the
+// encoder writes.
 
 func FuzzFingerprints(f *testing.F) {
 	g := indextest.NewGenerator(1, 1)
@@ -132,7 +132,7 @@ func TestSpans(t *testing.T) {
 	}
 }
 
-// TestTerm: terms are in order of value, and a look-up's range holds all of a value's terms.
+// TestTerm: terms are in order of value, and a look-up's range contains all terms of a value.
 func TestTerm(t *testing.T) {
 	var c counters
 	const v = 0xabcde

@@ -16,8 +16,8 @@ import (
 	"concordat/internal/indextest"
 )
 
-// TestDiskFull fills a small file system: what was acknowledged stays, Put returns ErrDiskFull, and the same Put succeeds once
-// there is room.
+// TestDiskFull fills a small file system: every acknowledged change stays, Put returns ErrDiskFull, and the same Put succeeds
+// once there is room.
 func TestDiskFull(t *testing.T) {
 	for _, reserve := range []uint64{8 << 20, 0} {
 		t.Run(fmt.Sprintf("reserve %d MB", reserve>>20), func(t *testing.T) {
@@ -27,7 +27,7 @@ func TestDiskFull(t *testing.T) {
 	}
 }
 
-// TestDiskStaysFull: calls waiting for a disk that stays full end with their context, and no shard is created there.
+// TestDiskStaysFull: calls that wait for a disk that stays full end with their context, and no shard is created there.
 func TestDiskStaysFull(t *testing.T) {
 	dir := smallDisk(t)
 	s := open(t, filepath.Join(dir, "shard"), Options{Site: indextest.Site, Shard: "00", Scheme: indextest.Scheme, Logged: true})
@@ -51,7 +51,7 @@ func TestDiskStaysFull(t *testing.T) {
 	}
 }
 
-// smallDisk returns a folder on a disk of 24 MB, of which t is the only user.
+// smallDisk returns a folder on a disk of 24 MB that only t uses.
 func smallDisk(t *testing.T) string {
 	dir := t.TempDir()
 	if err := syscall.Mount("concordat-test", dir, "tmpfs", 0, "size=24m"); err != nil {
@@ -73,7 +73,7 @@ func diskFull(t *testing.T, dir, ballast string, reserve uint64) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { s.Close() }) // before the file system goes
+	t.Cleanup(func() { s.Close() }) // before the file system is unmounted
 	s.reserve = reserve
 	g := indextest.NewGenerator(5, 2000)
 	var acknowledged []*concordat.Profile
@@ -104,7 +104,7 @@ func diskFull(t *testing.T, dir, ballast string, reserve uint64) {
 	if err := os.Remove(ballast); err != nil {
 		t.Fatal(err)
 	}
-	// A merge in the background may take the room first, and returns it when done.
+	// A merge in the background may take the room first; it returns the room when done.
 	for try := 0; ; try++ {
 		err := s.Put(t.Context(), refused...)
 		if err == nil {

@@ -10,8 +10,8 @@ import (
 	"concordat"
 )
 
-// TestFlights asks questions together and one by one, of a shard with several levels, fresh sentences and deleted documents: the
-// answers are the same.
+// TestFlights asks the same questions together and one by one, of a shard with several levels, fresh sentences and deleted
+// documents: the answers are the same.
 func TestFlights(t *testing.T) {
 	s := open(t, t.TempDir(), testOptions)
 	r := rand.New(rand.NewPCG(12, 1))
@@ -45,7 +45,7 @@ func TestFlights(t *testing.T) {
 	s.rebuild(v, false) // a second level
 	s.building.Unlock()
 	put(2, 3)
-	put(0, 5) // documents of round 0 die
+	put(0, 5) // documents of round 0 are replaced
 	if n := len(s.view.levels); n != 2 || len(s.view.fresh) == 0 {
 		t.Fatalf("%d levels and %d fresh sentences, want 2 and some", n, len(s.view.fresh))
 	}
@@ -88,8 +88,8 @@ func TestFlights(t *testing.T) {
 	}
 }
 
-// TestFlightsBounded: the memory of a look-up does not grow with the number of questions of a query, so thousands of documents can
-// be asked in one.
+// TestFlightsBounded: the memory of a look-up does not grow with the number of questions in a query, so one query can cover
+// thousands of documents.
 func TestFlightsBounded(t *testing.T) {
 	fps, occs := randomOccurrences(20_000)
 	v := &view{levels: []*level{newLevel(fps, occs)}}

@@ -11,7 +11,7 @@ import (
 	"concordat/internal/indextest"
 )
 
-// TestUnfit: a shard knows of each document whether its cells are known and whether it has any, even after it was reopened, and
+// TestUnfit: a shard knows for each document whether its cells are known and whether it has any, even after being reopened, and
 // names those of a library that are not as they should be.
 func TestUnfit(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "shard")

@@ -17,7 +17,7 @@ import (
 	"concordat/internal/powertest"
 )
 
-// afterPowerLoss opens the shard that a machine finds under a name if its power fails now.
+// afterPowerLoss opens the shard that a machine would find under a name if its power failed at this point.
 func afterPowerLoss(t *testing.T, d *powertest.Watched, name string, o Options) *Shard {
 	t.Helper()
 	s, err := Open(filepath.Join(d.Lost(), name), o)
@@ -28,8 +28,8 @@ func afterPowerLoss(t *testing.T, d *powertest.Watched, name string, o Options) 
 	return s
 }
 
-// TestPowerLoss cuts the power after each acknowledged change: the shard opens and holds it. The file system
-// is one of those that DESIGN.md names.
+// TestPowerLoss cuts the power after each acknowledged change: the shard opens and contains it. The file system is one
+// of those that DESIGN.md names.
 func TestPowerLoss(t *testing.T) {
 	if !powertest.Alone(t) {
 		return
@@ -62,7 +62,7 @@ func TestPowerLoss(t *testing.T) {
 	sameAnswers(t, afterPowerLoss(t, d, "shard", testOptions), append(ps, more...))
 }
 
-// TestPersistedPowerLoss: what Persisted names is found after a power failure, because the log is cut up to there.
+// TestPersistedPowerLoss: everything that Persisted covers is found after a power failure, because the log is trimmed up to there.
 func TestPersistedPowerLoss(t *testing.T) {
 	if !powertest.Alone(t) {
 		return
@@ -109,7 +109,7 @@ func TestCopiesPowerLoss(t *testing.T) {
 		return
 	}
 	root := t.TempDir()
-	if err := os.Mkdir(filepath.Join(root, "copy"), 0o700); err != nil { // by the caller of CopyTo, who is responsible for its name
+	if err := os.Mkdir(filepath.Join(root, "copy"), 0o700); err != nil { // by the caller of CopyTo, which is responsible for its name
 		t.Fatal(err)
 	}
 	ps := someProfiles(60)
@@ -125,8 +125,8 @@ func TestCopiesPowerLoss(t *testing.T) {
 	sameAnswers(t, afterPowerLoss(t, d, "copy", testOptions), ps)
 }
 
-// TestMergedPowerLoss: a merged segment is on disk before the snapshot that names it, whether it is written from memory or through
-// files.
+// TestMergedPowerLoss: a merged segment is on disk before the snapshot that names it, whether it was written from memory or
+// through files.
 func TestMergedPowerLoss(t *testing.T) {
 	if !powertest.Alone(t) {
 		return

@@ -13,7 +13,7 @@ import (
 	"concordat/internal/indextest"
 )
 
-// holding returns the files below dir that hold the bytes.
+// holding returns the files below dir that contain the bytes.
 func holding(t *testing.T, dir string, needle []byte) (out []string) {
 	t.Helper()
 	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
@@ -32,8 +32,8 @@ func holding(t *testing.T, dir string, needle []byte) (out []string) {
 	return out
 }
 
-// TestPurge: after Delete the bytes of a document stay in its segment; after Purge those of its text and fingerprints are gone, and
-// the other documents are unchanged.
+// TestPurge: after Delete, the bytes of a document remain in its segment; after Purge, those of its text and fingerprints are gone,
+// and the other documents are unchanged.
 func TestPurge(t *testing.T) {
 	dir := t.TempDir()
 	o := testOptions
@@ -55,7 +55,7 @@ func TestPurge(t *testing.T) {
 	for round, merged := range []bool{false, true, false} {
 		gone := put("gone", "QZXWVKJ9 marks a sentence of a hundred and fifty letters, which nobody else has written and which is to be found on the disk until it has been purged away.")
 		needles := [][]byte{[]byte("QZXWVKJ9"), appendFingerprints(nil, gone.Indexed[:1])}
-		if merged { // all in one segment, which scorch alone would leave as it is
+		if merged { // all in one segment, which scorch alone would not touch
 			if err := s.Merge(t.Context()); err != nil {
 				t.Fatal(err)
 			}
@@ -103,8 +103,8 @@ func TestPurge(t *testing.T) {
 	}
 }
 
-// TestPurgeOutlastsReader: while a reader holds old files a purge says so, and they are removed even if it releases them after
-// scorch's persister has looked for removable files.
+// TestPurgeOutlastsReader: while a reader holds old files, a purge says so, and they are removed even if the reader releases
+// them after scorch's persister has looked for removable files.
 func TestPurgeOutlastsReader(t *testing.T) {
 	for _, logged := range []bool{false, true} {
 		o := testOptions
@@ -130,7 +130,7 @@ func TestPurgeOutlastsReader(t *testing.T) {
 		g := indextest.NewGenerator(4, 1)
 		change(Change{Put: g.Profile("l", "stays", 3)})
 		change(Change{Put: g.Profile("l", "gone", 3)})
-		if err := s.Purge(t.Context()); err != nil { // all of it is on disk
+		if err := s.Purge(t.Context()); err != nil { // everything is on disk
 			t.Fatal(err)
 		}
 		change(Change{Delete: concordat.Ref{Site: indextest.Site, Library: "l", Document: "gone"}})

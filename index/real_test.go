@@ -14,7 +14,7 @@ import (
 	"concordat/profile"
 )
 
-// TestSegmentReal is TestSegment on real text, English and Chinese, with its skew.
+// TestSegmentReal is TestSegment on real text, English and Chinese, with its skewed distribution.
 func TestSegmentReal(t *testing.T) {
 	p, err := profile.New(profile.Options{})
 	if err != nil {

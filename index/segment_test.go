@@ -17,8 +17,8 @@ import (
 	"concordat"
 )
 
-// testEntries makes n blocks and a text for every third. A third of all sentences are copies of
-// seven, so that terms with thousands of blocks occur.
+// testEntries makes n blocks and, for every third, a text. A third of all sentences are copies of seven, so that terms
+// with thousands of blocks occur.
 func testEntries(r *rand.Rand, first, n int, c *counters) []bleve.Document {
 	var heavy [7]concordat.Fingerprint
 	h := rand.New(rand.NewPCG(7, 7))
@@ -33,7 +33,7 @@ func testEntries(r *rand.Rand, first, n int, c *counters) []bleve.Document {
 		for range r.IntN(4) {
 			f := randomFingerprint(r)
 			if r.IntN(3) == 0 {
-				f = heavy[r.IntN(2)*r.IntN(len(heavy))] // the first in over half
+				f = heavy[r.IntN(2)*r.IntN(len(heavy))] // the first in more than half
 			}
 			ss = append(ss, concordat.Sentence{Fingerprint: f})
 		}
@@ -52,7 +52,7 @@ func testEntries(r *rand.Rand, first, n int, c *counters) []bleve.Document {
 	return out
 }
 
-// testWords makes terms, one of which every text has.
+// testWords makes terms, one of which is in every text.
 func testWords(r *rand.Rand) []concordat.TermCount {
 	out := []concordat.TermCount{{Term: 5, Count: 1 + r.IntN(200)}}
 	for t := concordat.Term(6 + r.IntN(1<<28)); len(out) < 6; t += 1 + concordat.Term(r.IntN(9))*concordat.Term(r.IntN(1<<26)) {
@@ -61,8 +61,8 @@ func testWords(r *rand.Rand) []concordat.TermCount {
 	return out
 }
 
-// dump writes what a segment holds in a form that does not depend on document numbers and, unless exact, not on occurrence numbers
-// or deleted documents.
+// dump describes the contents of a segment in a form that does not depend on document numbers and, unless exact, not on occurrence
+// numbers or deleted documents.
 func dump(t *testing.T, s segment.Segment, dead *roaring.Bitmap, exact bool) []string {
 	t.Helper()
 	var out []string
@@ -121,7 +121,7 @@ func dump(t *testing.T, s segment.Segment, dead *roaring.Bitmap, exact bool) []s
 	return out
 }
 
-// TestSegment compares our segments with those that zap makes of the same documents, and merges of both kinds by both programs.
+// TestSegment compares our segments with those that zap makes from the same documents, and merges of both kinds by both programs.
 func TestSegment(t *testing.T) {
 	sizes := []int{1, 2, 17, 5000}
 	if testing.Short() {
@@ -139,7 +139,7 @@ func TestSegment(t *testing.T) {
 	}
 }
 
-// FuzzSegment is TestSegment for any seed and number of documents, and any deletions.
+// FuzzSegment is TestSegment for any seed, number of documents and deletions.
 func FuzzSegment(f *testing.F) {
 	f.Add(uint64(1), uint64(1), uint8(0), uint8(3))
 	f.Add(uint64(2), uint64(9), uint8(40), uint8(0))
@@ -150,12 +150,12 @@ func FuzzSegment(f *testing.F) {
 	})
 }
 
-// compareSegments makes two segments of documents, merges them without a tenth of the first, and returns our first one.
+// compareSegments makes two segments of documents, merges them without a tenth of the first, and returns our segment for a.
 func compareSegments(t *testing.T, a, b []bleve.Document) segment.Segment {
 	t.Helper()
 	ours := plugin{maxMerge: maxMerge}
 	var stock zap.ZapPlugin
-	var made [2][2]segment.Segment // by whom, which
+	var made [2][2]segment.Segment // by writer, then segment
 	for i, docs := range [][]bleve.Document{a, b} {
 		x, _, err := ours.New(docs)
 		if err != nil {
@@ -203,7 +203,7 @@ func compareSegments(t *testing.T, a, b []bleve.Document) segment.Segment {
 	return made[0][0]
 }
 
-// checkNumbers checks the new numbers that a merge reports for documents.
+// checkNumbers checks the new document numbers that a merge reports.
 func checkNumbers(t *testing.T, from []segment.Segment, drops []*roaring.Bitmap, numbers [][]uint64, to segment.Segment) {
 	t.Helper()
 	for i, s := range from {
@@ -236,7 +236,7 @@ func maxPostings(t *testing.T, s segment.Segment) (most uint64) {
 		it := d.AutomatonIterator(nil, nil, nil)
 		e, err := it.Next()
 		for ; e != nil && err == nil; e, err = it.Next() {
-			// Not e.Count: zap gives 1 for every term after the first of one document.
+			// Not e.Count: zap returns 1 for every term after the first of a document.
 			p, err := d.PostingsList([]byte(e.Term), nil, nil)
 			if err != nil {
 				t.Fatal(err)
@@ -250,7 +250,7 @@ func maxPostings(t *testing.T, s segment.Segment) (most uint64) {
 	return most
 }
 
-// TestNumber compares occurrence numbers with those that a shard's counters give block by block.
+// TestNumber compares occurrence numbers with those that a shard's counters assign block by block.
 func TestNumber(t *testing.T) {
 	r := rand.New(rand.NewPCG(8, 1))
 	c := new(counters)

@@ -12,7 +12,7 @@ import (
 
 var testOptions = Options{Site: indextest.Site, Shard: "00", Scheme: indextest.Scheme}
 
-// open opens a shard that is closed when the test ends.
+// open opens a shard and closes it when the test ends.
 func open(t testing.TB, dir string, o Options) *Shard {
 	t.Helper()
 	s, err := Open(dir, o)
@@ -27,7 +27,7 @@ func open(t testing.TB, dir string, o Options) *Shard {
 	return s
 }
 
-// stored asks a shard by MatchStored.
+// stored queries a shard through MatchStored.
 type stored struct{ *Shard }
 
 func (s stored) Match(ctx context.Context, q *concordat.Query) (*concordat.Answer, error) {
@@ -60,7 +60,7 @@ func TestContract(t *testing.T) {
 	})
 }
 
-// TestRebuilding runs the contract while levels are rebuilt all the time.
+// TestRebuilding runs the contract while levels are constantly rebuilt.
 func TestRebuilding(t *testing.T) {
 	indextest.Run(t, indextest.Subject{
 		Open: func(t *testing.T) concordat.Index {
@@ -88,7 +88,7 @@ func TestRebuilding(t *testing.T) {
 	})
 }
 
-// TestChurn replaces and deletes documents many times: memory holds what is alive and little more.
+// TestChurn replaces and deletes documents many times: memory contains the living ones and little more.
 func TestChurn(t *testing.T) {
 	s := open(t, t.TempDir(), testOptions)
 	g := indextest.NewGenerator(6, 100)

@@ -48,7 +48,7 @@ func TestStockSegments(t *testing.T) {
 	})
 }
 
-// TestStockSetting: the setting changes who writes new segments, and who merges.
+// TestStockSetting: the setting determines who writes new segments, and who merges.
 func TestStockSetting(t *testing.T) {
 	sizes := map[bool][2]int64{} // before and after a merge
 	for _, stock := range []bool{false, true} {
@@ -93,8 +93,9 @@ func TestStockSetting(t *testing.T) {
 	}
 }
 
-// TestStockBleve kills a writing process and gives its files to another that knows Bleve alone: it opens the store, finds every
-// band value that the fingerprints imply, adds, replaces, removes, merges and copies. Store and copy are shards again.
+// TestStockBleve kills a writing process and gives its files to another that uses only Bleve: it opens the store, finds every
+// band value that the fingerprints imply, adds, replaces, removes, merges and copies. Both store and copy can then be opened as
+// shards again.
 func TestStockBleve(t *testing.T) {
 	dir, copied := filepath.Join(t.TempDir(), "shard"), filepath.Join(t.TempDir(), "copy")
 	c, lines := startChild(t, dir, "0")
@@ -112,7 +113,7 @@ func TestStockBleve(t *testing.T) {
 		last, _ = strconv.Atoi(lines.Text())
 	}
 	_ = c.Wait()                                                 // killed, so never nil
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // Bleve whose goroutines have died waits forever
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // a Bleve whose goroutines have died waits forever
 	defer cancel()
 	c = exec.CommandContext(ctx, os.Args[0])
 	c.Env = append(os.Environ(), childEnv+"="+dir, childRole+"=stock", childCopy+"="+copied)
@@ -142,10 +143,10 @@ func TestStockBleve(t *testing.T) {
 	}
 }
 
-// childCopy is where the child that knows Bleve alone puts a copy.
+// childCopy names the folder where the child that uses only Bleve puts a copy.
 const childCopy = "CONCORDAT_INDEX_COPY"
 
-// stockChild works on a store with Bleve as it is.
+// stockChild works on a store with unmodified Bleve.
 func stockChild(dir, copied string) error {
 	if scorch.RegistryAsyncErrorCallbacks[asyncCallback] != nil {
 		return errors.New("the plug-in is registered")
@@ -184,7 +185,7 @@ func stockChild(dir, copied string) error {
 	return errors.Join(err, s.Close())
 }
 
-// stockChange puts two documents, one of them twice, and deletes the number that it had first, as Put would.
+// stockChange writes two documents, one of them twice, and deletes the number that it had first, as Put would.
 func stockChange(s *scorch.Scorch) error {
 	shard := &Shard{opt: testOptions}
 	shard.init()
@@ -212,8 +213,8 @@ func stockChange(s *scorch.Scorch) error {
 	return s.Batch(batch)
 }
 
-// checkStore compares the blocks that Bleve finds by each band value with those whose stored fingerprints have it, and
-// returns the number of values.
+// checkStore compares, for each band value, the blocks that Bleve finds with those whose stored fingerprints have it,
+// and returns the number of values.
 func checkStore(s *scorch.Scorch) (values int, err error) {
 	r, err := s.Reader()
 	if err != nil {
@@ -257,7 +258,7 @@ func checkStore(s *scorch.Scorch) (values int, err error) {
 	return values, nil
 }
 
-// holders returns the identities that the reader of each term gives, by the term without k.
+// holders returns the identities that the reader of each term returns, by the term without k.
 func holders(snapshot *scorch.IndexSnapshot, field string) (map[string][]string, error) {
 	dict, err := snapshot.FieldDict(field)
 	if err != nil {
@@ -298,8 +299,8 @@ func holders(snapshot *scorch.IndexSnapshot, field string) (map[string][]string,
 	}
 }
 
-// TestPinned: the modules on whose internals this package relies are the ones with which it was checked; DESIGN.md lists them. For
-// others, run the tests of that list, then record the new versions there.
+// TestPinned: the modules on whose internals this package relies have the versions with which it was checked; DESIGN.md lists
+// them. For other versions, run the tests of that list, then record the new versions there.
 func TestPinned(t *testing.T) {
 	design, err := os.ReadFile("DESIGN.md")
 	if err != nil {

@@ -19,13 +19,13 @@ import (
 	"concordat/internal/suite"
 )
 
-// TestStream: a merge through files writes the same bytes as one in memory, whatever the ranges of terms, and leaves nothing else.
+// TestStream: a merge through files writes the same bytes as one in memory, whatever the ranges of terms, and leaves nothing behind.
 func TestStream(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))
 	c := new(counters)
 	var segs []segment.Segment
 	inMemory := plugin{maxMerge: maxMerge}
-	// One term a range reads the file once for each.
+	// With one term per range, the file is read once for each.
 	size := suite.Rounds(800, 3000)
 	ranges := []int{suite.Rounds(20, 1), 700, 1 << 20}
 	if testing.Short() {
@@ -80,7 +80,7 @@ func TestStream(t *testing.T) {
 	}
 }
 
-// TestStreamFails: a merge that is closed, or has no room, leaves no file.
+// TestStreamFails: a merge that is cancelled, or has no room, leaves no file.
 func TestStreamFails(t *testing.T) {
 	var p plugin
 	s, _, err := p.New(testEntries(rand.New(rand.NewPCG(1, 1)), 0, 50, new(counters)))
@@ -120,7 +120,7 @@ func (s closing) VisitStoredFields(n uint64, visit segment.StoredFieldValueVisit
 	return s.Segment.VisitStoredFields(n, visit)
 }
 
-// TestMergeEnds: a merge that is closed after all documents were read no longer writes dictionaries.
+// TestMergeEnds: a merge that is cancelled after all documents were read writes no more dictionaries.
 func TestMergeEnds(t *testing.T) {
 	for name, p := range map[string]*plugin{"memory": {maxMerge: maxMerge}, "files": {terms: 100}} {
 		made, _, err := p.New(testEntries(rand.New(rand.NewPCG(1, 1)), 0, 50, new(counters)))
@@ -180,7 +180,7 @@ func TestPrintFile(t *testing.T) {
 	}
 }
 
-// BenchmarkStream compares merges by way of files with merges in memory and with zap's.
+// BenchmarkStream compares merges through files with merges in memory and with zap's.
 func BenchmarkStream(b *testing.B) {
 	const n = 20_000
 	r, c := rand.New(rand.NewPCG(1, 2)), new(counters)

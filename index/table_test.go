@@ -51,7 +51,7 @@ func TestTable(t *testing.T) {
 			t.Fatalf("%d occurrences, want %d", got, n)
 		}
 		held := 0
-		var all []concordat.Fingerprint // by entry; the level itself looks at every value of a band for them
+		var all []concordat.Fingerprint // by entry; the level itself looks up every value of a band in them
 		for e, f := range l.all() {
 			if int(e) != len(all) {
 				t.Fatalf("entry %d after %d", e, len(all))
@@ -116,7 +116,7 @@ func checkLookup(t *testing.T, l *level, all []concordat.Fingerprint, q concorda
 	}
 }
 
-// TestCap: a cut look-up is counted, reads no more than the cap, and loses nothing else.
+// TestCap: a truncated look-up is counted, reads no more than the cap, and loses nothing else.
 func TestCap(t *testing.T) {
 	fps, occs := skewedOccurrences(3, 6000)
 	l := newLevel(fps, occs)

@@ -24,8 +24,8 @@ func warmOptions() Options {
 	return o
 }
 
-// warmShard makes a shard in dir with spans, titles, repeats, long documents and deletions, and returns
-// questions to it.
+// warmShard makes a shard in dir with spans, titles, repeats, long documents and deletions, and returns questions for
+// it.
 func warmShard(t testing.TB, dir string) []concordat.Fingerprint {
 	t.Helper()
 	s := openWarm(t, dir, warmOptions())
@@ -67,7 +67,7 @@ func openWarm(t testing.TB, dir string, o Options) *Shard {
 	return s
 }
 
-// answers closes s after asking it.
+// answers returns s's answers, and closes s.
 func answers(t *testing.T, s *Shard, asked []concordat.Fingerprint) []concordat.Match {
 	t.Helper()
 	a, err := s.Match(t.Context(), &concordat.Query{Scheme: testOptions.Scheme, Fingerprints: asked, MaxDistance: 20,
@@ -81,7 +81,7 @@ func answers(t *testing.T, s *Shard, asked []concordat.Fingerprint) []concordat.
 	return a.Matches
 }
 
-// TestWarm: a warm start answers like a cold one, the first change removes the file, and a deleted document is never in it.
+// TestWarm: a warm start answers like a cold one, the first change removes the file, and the file never contains a deleted document.
 func TestWarm(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, tableName)
@@ -182,13 +182,13 @@ func TestColdKeepsNoTable(t *testing.T) {
 	}
 }
 
-// TestWarmLogged: a log record that changes no document leaves the table unchanged, even if the process dies; one that does removes
-// it.
+// TestWarmLogged: a log record that changes no document leaves the table unchanged, even if the process dies; one that changes a
+// document removes it.
 func TestWarmLogged(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, tableName)
 	asked := warmShard(t, dir)
-	merged := openWarm(t, dir, warmOptions()) // otherwise it happens in the background, and makes another table
+	merged := openWarm(t, dir, warmOptions()) // otherwise the merge happens in the background, and makes another table
 	if err := errors.Join(merged.Merge(t.Context()), merged.Close()); err != nil {
 		t.Fatal(err)
 	}
@@ -233,7 +233,7 @@ func TestWarmLogged(t *testing.T) {
 	}
 }
 
-// TestWarmDamaged: a table with a changed, missing or additional byte is noticed and derived again.
+// TestWarmDamaged: a table with a changed, missing or additional byte is detected and derived again.
 func TestWarmDamaged(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, tableName)
@@ -305,7 +305,7 @@ func TestTableNotKept(t *testing.T) {
 	}
 }
 
-// FuzzTable: whatever a table file holds under a valid checksum and key, it is refused or can be asked.
+// FuzzTable: whatever a table file contains under a valid checksum and key, it is refused or can be queried.
 func FuzzTable(f *testing.F) {
 	var key [32]byte
 	fps, occs := skewedOccurrences(3, 300)
@@ -333,7 +333,7 @@ func FuzzTable(f *testing.F) {
 	f.Add(uint32(0), uint64(0), uint32(0), uint64(0))
 	f.Add(uint32(tableHead-64), uint64(1<<40), uint32(9), uint64(7))
 	f.Add(uint32(tableHead+2), uint64(200), uint32(valid.Len()-100), uint64(1<<63))
-	// The file is as large as five tables of groups; two words of it vary.
+	// The file is as large as five tables of groups; two words in it vary.
 	f.Fuzz(func(t *testing.T, at1 uint32, x1 uint64, at2 uint32, x2 uint64) {
 		b := bytes.Clone(valid.Bytes())
 		body := b[len(tableMagic)+32 : len(b)-4]

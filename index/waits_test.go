@@ -33,7 +33,7 @@ func TestCloseDuringPurge(t *testing.T) {
 		runtime.Gosched()
 	}
 	go func() { closed <- s.Close() }()
-	for s.using.TryRLock() { // fails as soon as Close waits
+	for s.using.TryRLock() { // fails as soon as Close is waiting
 		s.using.RUnlock()
 		runtime.Gosched()
 	}
@@ -43,7 +43,7 @@ func TestCloseDuringPurge(t *testing.T) {
 	}
 }
 
-// TestApplyEnds: an Apply waiting for the disk, which may be full forever, ends with its context.
+// TestApplyEnds: an Apply that waits for a disk, which may stay full forever, ends with its context.
 func TestApplyEnds(t *testing.T) {
 	s := openLogged(t)
 	s.logged.mu.Lock()

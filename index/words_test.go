@@ -12,7 +12,7 @@ import (
 	"concordat/internal/cputime"
 )
 
-// TestLengthCode: codes rise with the length, decode to its four highest digits, and fit a byte of a uvarint.
+// TestLengthCode: codes increase with the length, decode to its four highest digits, and fit into one byte of a uvarint.
 func TestLengthCode(t *testing.T) {
 	last := -1
 	for n := 0; n < 1<<19; n++ {
@@ -61,7 +61,7 @@ func TestWordOrder(t *testing.T) {
 	}
 }
 
-// TestOldFormat: a shard of the format without terms is refused with what to do.
+// TestOldFormat: a shard in the format without terms is refused with advice.
 func TestOldFormat(t *testing.T) {
 	dir := t.TempDir()
 	s, err := Open(dir, testOptions)
@@ -88,7 +88,7 @@ func TestOldFormat(t *testing.T) {
 	}
 }
 
-// BenchmarkSearchText asks 40 windows of 16 terms among 50,000 texts of 60 terms.
+// BenchmarkSearchText searches for 40 windows of 16 terms among 50,000 texts of 60 terms.
 func BenchmarkSearchText(b *testing.B) {
 	const texts, vocabulary = 50_000, 20_000
 	dir := filepath.Join(b.TempDir(), "shard")

@@ -10,8 +10,8 @@ import (
 	"concordat/instance"
 )
 
-// TestAuditHead: the signed end of the audit is kept next to the store. A store whose last entries are missing or different does
-// not agree with it, and the head that shows this is kept; the same holds for one that another site signed.
+// TestAuditHead: the signed end of the audit is kept next to the store. If the last entries of a store are missing or different,
+// the two disagree, and the head that proves it is kept; the same applies to a head that another site signed.
 func TestAuditHead(t *testing.T) {
 	t.Setenv(instance.KeyFileVariable, "")
 	dir, ctx := create(t), t.Context()
@@ -46,7 +46,7 @@ func TestAuditHead(t *testing.T) {
 	must(o.KeepAuditHead(ctx))
 	must(o.Close())
 
-	// The last entries are removed, by whatever means, here by an older copy of the store.
+	// The last entries are removed, here by restoring an older copy of the store.
 	must(os.WriteFile(filepath.Join(dir, instance.StoreName), earlier, 0o600))
 	o = open(t, dir, instance.StoreOnly)
 	for range 2 {

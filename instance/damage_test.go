@@ -22,7 +22,8 @@ import (
 // errSilent: a document is not found, and nothing says why.
 var errSilent = errors.New("silent")
 
-// damage flips a bit of a random file of a folder, or cuts it, and says what it did. Half of the time it takes one of the logs.
+// damage flips a bit of a random file in a folder, or truncates the file, and returns a description. Half of the time it picks one of the
+// logs.
 func damage(t *testing.T, r *rand.Rand, dir string) string {
 	t.Helper()
 	var files, logs []string
@@ -65,8 +66,8 @@ func damage(t *testing.T, r *rand.Rand, dir string) string {
 	return what
 }
 
-// TestDamageIsTold damages one file of what a killed process leaves of a site, and checks copies of its documents: each is found,
-// or the site says that something is wrong.
+// TestDamageIsTold damages one file of a site as a killed process left it, and checks copies of its documents: each is found, or
+// the site reports a fault.
 func TestDamageIsTold(t *testing.T) {
 	const documents = 24
 	dir := create(t)

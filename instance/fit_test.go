@@ -13,8 +13,8 @@ import (
 	"concordat/store"
 )
 
-// TestFitMeaning: once the index by meaning is switched on in a running site, documents that arrive have cells and the earlier ones get
-// them one after the other, also after an interruption; it says how far it is, and ends when the index is switched off.
+// TestFitMeaning: once the index by meaning is switched on in a running site, new documents have cells and earlier ones get them one
+// after the other, even after an interruption; the site reports the progress, and stops when the index is switched off.
 func TestFitMeaning(t *testing.T) {
 	t.Setenv("CONCORDAT_MEANING_INDEX", "false")
 	o := open(t, create(t), instance.WithIndex)
@@ -43,7 +43,7 @@ func TestFitMeaning(t *testing.T) {
 	if err := o.Store.Catalogue.CreateLibrary(t.Context(), store.Library{ID: "theses", Created: time.Now()}); err != nil {
 		t.Fatal(err)
 	}
-	const many = 120 // more than are put together
+	const many = 120 // more than fit into one group
 	ingest(0, many)
 	if err := instance.FitMeaning(t.Context(), o, func(int, int) {}); err != nil || lacking() != many {
 		t.Fatalf("switched off: %v, %d lack cells", err, lacking())

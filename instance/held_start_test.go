@@ -23,7 +23,7 @@ import (
 )
 
 // TestKeysOrSaid: each statement of the store that fails while a site makes its keys and its first card is reported, including the
-// last ones.
+// last one.
 func TestKeysOrSaid(t *testing.T) {
 	o := open(t, create(t), instance.StoreOnly)
 	defer o.Close()
@@ -47,11 +47,11 @@ func TestKeysOrSaid(t *testing.T) {
 	}
 }
 
-// TestRemainsEndTheStart: remains that cannot be removed end the start, because otherwise text that was reported as gone would
-// stay.
+// TestRemainsEndTheStart: remains that cannot be removed end the start, because otherwise text would stay that was reported as
+// gone.
 func TestRemainsEndTheStart(t *testing.T) {
 	dir := create(t)
-	if err := os.WriteFile(filepath.Join(dir, instance.OriginalsName), nil, 0o600); err != nil { // in place of a folder
+	if err := os.WriteFile(filepath.Join(dir, instance.OriginalsName), nil, 0o600); err != nil { // instead of a folder
 		t.Fatal(err)
 	}
 	o, err := instance.Open(t.Context(), dir, instance.WithIndex, instance.Options{})
@@ -63,7 +63,7 @@ func TestRemainsEndTheStart(t *testing.T) {
 	}
 }
 
-// TestCloseEndsConnections: a process that closes a site leaves no connection to the one that serves it.
+// TestCloseEndsConnections: a process that closes a site leaves no connection to the process that serves it.
 func TestCloseEndsConnections(t *testing.T) {
 	o := open(t, create(t), instance.StoreOnly)
 	socket := filepath.Join(o.Dir, instance.SocketName)
@@ -143,7 +143,7 @@ func TestRemovedNodeLeavesNothing(t *testing.T) {
 	}
 }
 
-// TestWhoDeletes: one of the processes of a cluster deletes, and leaves no deletion to another; a single process does so too.
+// TestWhoDeletes: only one of the processes of a cluster deletes, and leaves no deletion to another; a single process does so too.
 func TestWhoDeletes(t *testing.T) {
 	o := &instance.Instance{}
 	if o.OtherProcessDeletes() {

@@ -21,8 +21,8 @@ import (
 	"concordat/store"
 )
 
-// TestHoldsSite: a folder holds a site once one was created there, and none without its configuration or its store; unreadable
-// parts are an error, not an answer.
+// TestHoldsSite: a folder contains a site once one was created there, and none without its configuration or its store;
+// unreadable parts are an error, not an answer.
 func TestHoldsSite(t *testing.T) {
 	dir := create(t)
 	holds := func(dir string, want bool) {
@@ -70,8 +70,8 @@ func TestReadBounded(t *testing.T) {
 	}
 }
 
-// TestStrictestForward: a check says what partners are asked; if it does not, the strictest of its libraries decides, and if it
-// names none, the site does.
+// TestStrictestForward: a check says what partners are asked; if it does not, the strictest of its libraries decides; if it
+// names no library, the site does.
 func TestStrictestForward(t *testing.T) {
 	o := open(t, create(t), instance.StoreOnly)
 	defer o.Close()
@@ -118,7 +118,7 @@ func rowOf(o *instance.Instance, id concordat.DocumentID) store.DocumentRow {
 }
 
 // TestDocumentsFromAfar: the documents of a library whose index is on another machine are returned one after another, without those
-// deleted in the meantime, and no more are fetched than wanted.
+// deleted in the meantime, and no more are fetched than needed.
 func TestDocumentsFromAfar(t *testing.T) {
 	o := open(t, create(t), instance.StoreOnly)
 	defer o.Close()
@@ -149,8 +149,8 @@ func TestDocumentsFromAfar(t *testing.T) {
 	}
 }
 
-// TestAuthorityIsNamed: the holder of the key of the cluster's authority is this node, otherwise a live one; if the holder is away,
-// that node is named, and never one without the key.
+// TestAuthorityIsNamed: the named holder of the key of the cluster's authority is this node, otherwise a live one; if the holder is
+// away, that node is named, and never one without the key.
 func TestAuthorityIsNamed(t *testing.T) {
 	l := &cluster.Layout{Members: map[coord.NodeID]cluster.Member{"a": {}, "b": {Authority: true}, "c": {}}}
 	live := func(ids ...coord.NodeID) *coord.View {
@@ -176,7 +176,8 @@ func TestAuthorityIsNamed(t *testing.T) {
 	says(live("a"), "no node has the key")
 }
 
-// TestStoreAloneSettlesNothing: who opens the store of a site alone leaves what was half added to the process that has the index.
+// TestStoreAloneSettlesNothing: a process that opens only the store of a site leaves half-added documents to the process that has the
+// index.
 func TestStoreAloneSettlesNothing(t *testing.T) {
 	dir := create(t)
 	o := open(t, dir, instance.StoreOnly)
@@ -202,7 +203,7 @@ func TestStoreAloneSettlesNothing(t *testing.T) {
 	}
 }
 
-// TestSettingsOfAllNodesHold: a node starts with the cluster's settings as it last saw them; settings that name unknown keys, or
+// TestSettingsOfAllNodesHold: a node starts with the cluster's settings as it last saw them; settings with unknown keys, or that
 // cannot be read, end the start.
 func TestSettingsOfAllNodesHold(t *testing.T) {
 	dir := create(t)
@@ -225,8 +226,8 @@ func TestSettingsOfAllNodesHold(t *testing.T) {
 	}
 }
 
-// TestSharedKeystore: a failed change of the keystore that all nodes share changes nothing and says so, and a node's own copy that
-// others may read is not given to the nodes.
+// TestSharedKeystore: a failed change of the keystore that all nodes share changes nothing and returns an error, and a node's own
+// copy that others may read is not passed to the nodes.
 func TestSharedKeystore(t *testing.T) {
 	o := open(t, create(t), instance.StoreOnly)
 	defer o.Close()
@@ -264,7 +265,7 @@ func TestSharedKeystore(t *testing.T) {
 	}
 }
 
-// TestCopyOfStateIsWhole: a copy of the site for a backup that lacks its index, because there was no room for it, is not a copy.
+// TestCopyOfStateIsWhole: a copy of the site for a backup that lacks the index, because there was no room for it, is not accepted.
 func TestCopyOfStateIsWhole(t *testing.T) {
 	o := open(t, create(t), instance.WithIndex)
 	defer o.Close()

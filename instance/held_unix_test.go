@@ -13,8 +13,8 @@ import (
 	"concordat/instance"
 )
 
-// TestKeyThroughPipe: a secret's file that others may read is refused; for a pipe, which a shell makes for a secret that is in no
-// file, the mode does not matter.
+// TestKeyThroughPipe: a secret's file that others may read is refused; for a pipe, which a shell creates for a secret that is not
+// in a file, the mode does not matter.
 func TestKeyThroughPipe(t *testing.T) {
 	key := bytes.Repeat([]byte{7}, 32)
 	path := filepath.Join(t.TempDir(), "key")

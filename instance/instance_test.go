@@ -61,7 +61,7 @@ func TestOpen(t *testing.T) {
 	}
 }
 
-// TestLocked: only one process at a time has the index; others can still read the store.
+// TestLocked: only one process at a time can have the index open; others can still read the store.
 func TestLocked(t *testing.T) {
 	dir := create(t)
 	o := open(t, dir, instance.WithIndex)
@@ -77,7 +77,7 @@ func TestLocked(t *testing.T) {
 	}
 }
 
-// TestUsage: what a person must correct is a UsageError, and damage is not.
+// TestUsage: faults that a person must correct are a UsageError, and damage is not.
 func TestUsage(t *testing.T) {
 	for name, damage := range map[string]struct {
 		do    func(dir string) error

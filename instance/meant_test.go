@@ -14,7 +14,8 @@ import (
 )
 
 // TestCheckMeaning: the check of the index counts documents that lack cells of meaning and those that have too many, by the
-// policies of libraries. For those known to have none it examines the texts: some have no sentence of prose.
+// policies of libraries. For documents known to have no cells it examines the texts, some of which contain no sentence of
+// prose.
 func TestCheckMeaning(t *testing.T) {
 	dir := create(t)
 	opened := func(meaning string) *instance.Instance {

@@ -20,7 +20,7 @@ import (
 	"concordat/screen"
 )
 
-// labelled is a page of three pairs, one of which contains text that resembles markup, in a folder of its own.
+// labelled makes a page with three pairs, one of which contains text that resembles markup, in a folder of its own.
 func labelled(t *testing.T) (dir string, pairs []samplePair) {
 	t.Helper()
 	dir = t.TempDir()
@@ -71,8 +71,8 @@ func TestLabelInBrowser(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	// reads waits until the text of the elements that a selector finds, joined by |, is as wanted; a page that is loaded or was
-	// changed takes a while.
+	// reads waits until the text of the elements that a selector finds, joined by |, is as wanted: after loading or a change, a
+	// page takes a while.
 	reads := func(selector, what string, wanted func(string) bool) {
 		t.Helper()
 		var got string
@@ -148,7 +148,7 @@ func TestLabelInBrowser(t *testing.T) {
 		}
 	}
 
-	// A file adds to the labels of the page; one with a fault changes none, and the fault is named with its line.
+	// A file adds to the labels of the page; a faulty one changes none, and the fault is named with its line.
 	write := func(name, text string) string {
 		path := filepath.Join(dir, name)
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
@@ -167,7 +167,7 @@ func TestLabelInBrowser(t *testing.T) {
 	}
 }
 
-// TestLabelsRefused: a line that is not a label of the sample is refused by its number.
+// TestLabelsRefused: a line that is not a label of the sample is refused with its number.
 func TestLabelsRefused(t *testing.T) {
 	pairs := []samplePair{{"pair", 1, 0, "a", "b"}, {"pair", 2, 3, "a", "c"}}
 	for text, want := range map[string]string{

@@ -16,7 +16,7 @@ import (
 	"concordat/cmd/concordat/screening"
 )
 
-// TestSweepOptions: every option of screen sweep changes what it prints, or is refused where it would change nothing.
+// TestSweepOptions: every option of screen sweep changes what it prints, or is refused if it would change nothing.
 func TestSweepOptions(t *testing.T) {
 	dir := t.TempDir()
 	data := filepath.Join(dir, "site")
@@ -87,9 +87,9 @@ func TestSweepOptions(t *testing.T) {
 	onPairs, onTruth := []string{"--pairs", p}, []string{"--library", "l", "--truth", q}
 	onPlanted := []string{"--library", "l", "--planted", "20"}
 	type option struct {
-		of      []string // where it is heeded
-		values  []string // each gives figures of its own
-		without []string // refused with these, since it would change nothing
+		of      []string // where it has an effect
+		values  []string // each yields different figures
+		without []string // refused with these, because it would have no effect
 	}
 	options := map[string]option{
 		"hash":       {onPairs, []string{"mix", "xxhash", "md5", "sha1", "sha256"}, append(onPairs, "--vary", "hash")},
@@ -113,7 +113,7 @@ func TestSweepOptions(t *testing.T) {
 	(&lab{}).sweepCommand().LocalFlags().VisitAll(func(f *pflag.Flag) {
 		o, ok := options[f.Name]
 		switch {
-		case f.Name == "svg": // screen.txtar has it written
+		case f.Name == "svg": // screen.txtar writes this one
 			return
 		case !ok:
 			t.Errorf("this test does not know --%s", f.Name)

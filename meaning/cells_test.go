@@ -21,7 +21,7 @@ func defaultCells(t testing.TB) *Cells {
 	return c
 }
 
-// TestCellsGolden: cells are those of testdata/cells.txt, which another implementation can use.
+// TestCellsGolden: the cells equal those in testdata/cells.txt, which another implementation can use.
 func TestCellsGolden(t *testing.T) {
 	c, e := defaultCells(t), NewEncoder(table(t))
 	var b strings.Builder
@@ -35,7 +35,7 @@ func TestCellsGolden(t *testing.T) {
 	golden(t, "testdata/cells.txt", b.String())
 }
 
-// TestNear: the nearest cells are the same as if all cells are tried, and the nearest is the point's own.
+// TestNear: the nearest cells are the same as when all cells are tried, and the nearest is the point's own.
 func TestNear(t *testing.T) {
 	c := defaultCells(t)
 	r := rand.New(rand.NewPCG(1, 2))
@@ -71,7 +71,7 @@ func TestNear(t *testing.T) {
 	}
 }
 
-// TestDotRows: the products of rows have the same bits as from Dot, with and without the processor's vector instructions.
+// TestDotRows: the products of rows are bit for bit those of Dot, with and without the processor's vector instructions.
 func TestDotRows(t *testing.T) {
 	r := rand.New(rand.NewPCG(2, 3))
 	var x Vector
@@ -102,7 +102,7 @@ func TestRanked(t *testing.T) {
 	}
 }
 
-// TestRotation: a rotation keeps lengths, and those of two bands differ.
+// TestRotation: a rotation preserves lengths, and two bands have different rotations.
 func TestRotation(t *testing.T) {
 	c := defaultCells(t)
 	var p Point
@@ -164,7 +164,7 @@ func TestAskedCells(t *testing.T) {
 	}
 }
 
-// TestCellsDamage: cells with a changed byte, or that end early, are refused.
+// TestCellsDamage: cells with a changed byte, or cut short, are refused.
 func TestCellsDamage(t *testing.T) {
 	for _, i := range []int{0, 4, 100, len(embeddedCells) - 1} {
 		b := bytes.Clone(embeddedCells)
@@ -229,7 +229,7 @@ func BenchmarkCells(b *testing.B) {
 	})
 }
 
-// TestDirections: the nearest direction is the same as by comparing with each, whatever their number.
+// TestDirections: the nearest direction is the same as in a comparison with each, whatever their number.
 func TestDirections(t *testing.T) {
 	c, e := defaultCells(t), NewEncoder(table(t))
 	var all strings.Builder

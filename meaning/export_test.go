@@ -11,7 +11,7 @@ func seal(body []byte) []byte {
 	return append(append([]byte{}, body...), sum[:]...)
 }
 
-// Background returns the background of a sentence of a source, as Leads finds it and by comparing it with every sentence.
+// Background returns the background of a sentence of a source, as Leads computes it and as a comparison with every sentence does.
 func Background(submission *Text, sources []*Text, d, j int) (got, want float32) {
 	c := Compare(submission, sources)
 	var best []float32

@@ -54,7 +54,7 @@ func TestReworded(t *testing.T) {
 	}
 }
 
-// TestManySay: what three sources say leads to none of them.
+// TestManySay: a statement that three sources make leads to none of them.
 func TestManySay(t *testing.T) {
 	texts := read(t, reworded, source, "It is told so. "+source, source+" So it is told here.", other)
 	many := 0
@@ -84,7 +84,7 @@ func TestWithout(t *testing.T) {
 	}
 }
 
-// TestLeave: what is already evidence leads nowhere.
+// TestLeave: text that is already evidence leads nowhere.
 func TestLeave(t *testing.T) {
 	texts := read(t, reworded, source)
 	texts[0].Leave([]concordat.Span{{Start: 0, End: len(reworded)}})
@@ -102,7 +102,7 @@ func TestNotProse(t *testing.T) {
 	}
 }
 
-// TestBackground: the index of pieces finds what comparing every sentence with every other finds.
+// TestBackground: the index of pieces finds the same as a comparison of every sentence with every other.
 func TestBackground(t *testing.T) {
 	texts := read(t, reworded, source, other, source+" "+other, "It is told so. "+reworded)
 	above := 0
@@ -123,9 +123,9 @@ func TestBackground(t *testing.T) {
 }
 
 // TestBackgroundBetweenLanguages: two texts that are similar throughout, and slightly more so sentence by sentence, are a
-// translation in two languages, and two answers to one question in one.
+// translation if their languages differ, and two answers to one question if they do not.
 func TestBackgroundBetweenLanguages(t *testing.T) {
-	const all, alike = 0.672, 0.753 // similarity of any two sentences, and of those that say the same
+	const all, alike = 0.672, 0.753 // similarity of any two sentences, and of two that say the same
 	sentence := func(k int, there bool) []float32 {
 		v := make([]float32, 9)
 		v[8] = float32(math.Sqrt(all))

@@ -29,7 +29,7 @@ func TestCalibrated(t *testing.T) {
 	}
 }
 
-// TestWorthReading: what stands out enough to be shown is reported as likely, and never as more likely than was measured.
+// TestWorthReading: whatever stands out enough to be shown is reported as likely, and never as more likely than was measured.
 func TestWorthReading(t *testing.T) {
 	texts := read(t, reworded, source, other)
 	l := meaning.Compare(texts[0], texts[1:]).Leads()[0][0]

@@ -30,7 +30,7 @@ var samples = []string{
 	"", "\xff\xfe", "Привет",
 }
 
-// TestGolden: pieces and vectors are those of testdata/golden.txt, which another implementation can use.
+// TestGolden: pieces and vectors equal those in testdata/golden.txt, which another implementation can use.
 func TestGolden(t *testing.T) {
 	tb := table(t)
 	e := NewEncoder(tb)
@@ -65,7 +65,7 @@ func golden(t *testing.T, name, got string) {
 	}
 }
 
-// TestOracle: the trie cuts words as trying every piece at every place does.
+// TestOracle: the trie divides words exactly as trying every piece at every place does.
 func TestOracle(t *testing.T) {
 	pieces := []Piece{{" a", -2}, {" ab", -3.5}, {"b", -2.5}, {"bc", -3}, {"c", -3}, {" abc", -9}, {"é", -4}, {" ", -5}}
 	b, err := Encode(Parts{Pieces: pieces, Vectors: make([][Dimensions]float32, len(pieces)), Unknown: -30})
@@ -79,7 +79,7 @@ func TestOracle(t *testing.T) {
 	e := NewEncoder(tb)
 	for _, c := range []struct {
 		text string
-		want []int32 // from the end
+		want []int32 // computed from the end
 	}{{"abc", []int32{3, 0}}, {"ab b", []int32{2, 7, 1}}, {"éa", []int32{6, 7}}, {"xab", []int32{2, 7}}, {"", nil}} {
 		var s Sentence
 		e.Encode(c.text, &s)
@@ -99,7 +99,7 @@ func sorted(x []int32) []int32 {
 	return out
 }
 
-// TestPiecesTwice: a table needs distinct pieces.
+// TestPiecesTwice: the pieces of a table must be distinct.
 func TestPiecesTwice(t *testing.T) {
 	if _, err := Encode(Parts{Pieces: []Piece{{"a", -1}, {"a", -2}}, Vectors: make([][Dimensions]float32, 2)}); err == nil {
 		t.Error("a piece that occurs twice was taken")
@@ -127,7 +127,7 @@ func TestDamage(t *testing.T) {
 	}
 }
 
-// TestNoAllocation: encoding allocates nothing once memory has grown.
+// TestNoAllocation: encoding allocates nothing once its memory has grown.
 func TestNoAllocation(t *testing.T) {
 	e := NewEncoder(table(t))
 	var s Sentence
@@ -156,7 +156,7 @@ func TestSentences(t *testing.T) {
 	}
 }
 
-// FuzzEncode: any bytes have sentences in order and a meaning.
+// FuzzEncode: any bytes have sentences in order, and a vector.
 func FuzzEncode(f *testing.F) {
 	for _, s := range samples {
 		f.Add(s)

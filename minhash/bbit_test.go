@@ -10,7 +10,7 @@ import (
 	"concordat/minhash"
 )
 
-// three returns sets in which the seven parts of the Venn diagram have the given sizes: a alone, b alone, c alone, ab, ac, bc, abc.
+// three returns sets whose Venn diagram has seven parts of the given sizes: a alone, b alone, c alone, ab, ac, bc, abc.
 func three(rng *rand.Rand, parts [7]int) (sets [3][]uint64) {
 	in := [7][]int{{0}, {1}, {2}, {0, 1}, {0, 2}, {1, 2}, {0, 1, 2}}
 	for p, n := range parts {
@@ -47,8 +47,8 @@ func exactThree(sets [3][]uint64) minhash.ThreeWay {
 	return minhash.ThreeWay{AB: share(3), AC: share(5), BC: share(6), All: share(7)}
 }
 
-// TestThreeWayIsUnbiased compares the mean of many estimates with the definition, and their spread with the standard error they
-// claim, for sketches of documents and of sentences.
+// TestThreeWayIsUnbiased compares the mean of many estimates with the definition, and their spread with the standard error that
+// they claim, for sketches of documents and of sentences.
 func TestThreeWayIsUnbiased(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 5))
 	const runs = 1500
@@ -77,7 +77,7 @@ func TestThreeWayIsUnbiased(t *testing.T) {
 			if math.Abs(mean-want.All) > 4*spread/math.Sqrt(runs)+1e-9 {
 				t.Errorf("%v, b=%d, %d hashes: mean %.4f, want %.4f", parts, c[0], c[1], mean, want.All)
 			}
-			// Bins are drawn without replacement, so the spread may be below what is claimed.
+			// Bins are drawn without replacement, so the spread may be smaller than claimed.
 			if claimed/runs > 0.01 && (spread > 1.12*claimed/runs) {
 				t.Errorf("%v, b=%d, %d hashes: spread %.4f, claimed %.4f", parts, c[0], c[1], spread, claimed/runs)
 			}

@@ -32,8 +32,8 @@ func TestNewRefusesOtherB(t *testing.T) {
 	}
 }
 
-// naive is the definition of Dahlgaard, Knudsen and Thorup 2017, figure 1, read literally: all
-// 2t rounds over all features, each bin keeping its least (round, value).
+// naive is the definition of Dahlgaard, Knudsen and Thorup 2017, figure 1, read literally: all 2t rounds over all
+// features, with each bin keeping its least (round, value).
 func naive(s *minhash.Sketcher, features []uint64) concordat.Fingerprint {
 	var out concordat.Fingerprint
 	if len(features) == 0 {
@@ -118,8 +118,7 @@ func TestKeysAreIndependent(t *testing.T) {
 	}
 }
 
-// pair returns two sets of n features each with resemblance as near r as sizes allow, and the
-// resemblance they have.
+// pair returns two sets of n features each whose resemblance is as near r as the sizes allow, and that resemblance.
 func pair(rng *rand.Rand, n int, r float64) (a, b []uint64, exact float64) {
 	common := int(math.Round(2 * float64(n) * r / (1 + r)))
 	for range common {
@@ -132,9 +131,9 @@ func pair(rng *rand.Rand, n int, r float64) (a, b []uint64, exact float64) {
 	return a, b, float64(common) / float64(2*n-common)
 }
 
-// TestEstimatorBiasAndSpread compares the estimate with the theory: unbiased, and with no more variance than independent
-// permutations have, q(1−q)/t / (1−2^−b)², q the chance of equal hashes (Li and König 2010, theorem 1 and section 3). Fast
-// similarity sketching promises at most that.
+// TestEstimatorBiasAndSpread compares the estimate with the theory: unbiased, and with no more variance than with
+// independent permutations, q(1−q)/t / (1−2^−b)², where q is the chance of equal hashes (Li and König 2010, theorem 1 and
+// section 3). Fast similarity sketching promises at most that.
 func TestEstimatorBiasAndSpread(t *testing.T) {
 	const rounds = 4000
 	for _, b := range []int{1, 2, 4} {
@@ -157,7 +156,7 @@ func TestEstimatorBiasAndSpread(t *testing.T) {
 				q := chance + (1-chance)*exact
 				theory := math.Sqrt(q*(1-q)/float64(100/b)) / (1 - chance)
 				bias, rmse := sum/rounds, math.Sqrt(square/rounds)
-				// Clamping at 0 and 1 biases a little where the spread reaches the ends.
+				// Clamping to 0 and 1 introduces a little bias where the spread reaches the ends.
 				if limit := 5*theory/math.Sqrt(rounds) + 0.006; math.Abs(bias) > limit {
 					t.Errorf("b=%d n=%d R=%.2f: bias %+.4f, limit %.4f", b, n, exact, bias, limit)
 				}
@@ -280,7 +279,7 @@ func BenchmarkSketch(b *testing.B) {
 	for _, n := range []int{5, 15, 50, 110} {
 		b.Run("features="+strconv.Itoa(n), func(b *testing.B) {
 			s := sketcher(b, 4, "")
-			// Many sets: of one alone the processor would learn every branch.
+			// Many sets, because the processor would learn every branch of a single one.
 			f := make([]uint64, 1<<16)
 			rng := rand.New(rand.NewPCG(1, 1))
 			for i := range f {

@@ -11,7 +11,7 @@ import (
 	"concordat/minhash"
 )
 
-// twoSets returns two sets with the given numbers of members of only a, only b, and both.
+// twoSets returns two sets with the given numbers of members in only a, only b, and both.
 func twoSets(rng *rand.Rand, onlyA, onlyB, both int) (a, b []uint64) {
 	for range both {
 		a = append(a, rng.Uint64())
@@ -30,7 +30,7 @@ func shingler(i int) *minhash.Shingler {
 	return minhash.NewShingler(binary.BigEndian.AppendUint64(nil, uint64(i)))
 }
 
-// moments gathers an estimator's results.
+// moments collects an estimator's results.
 type moments struct {
 	n, sum, square float64
 	covered        int
@@ -46,8 +46,8 @@ func (m *moments) add(e minhash.Estimate, truth float64) {
 	}
 }
 
-// check holds the mean within four standard errors of the truth, the variance below the binomial
-// one of the mean number of trials, and the intervals to their confidence.
+// check requires that the mean is within four standard errors of the truth, that the variance is below the binomial
+// variance for the mean number of trials, and that the intervals keep their confidence.
 func (m *moments) check(t *testing.T, what string, truth, trials float64) {
 	t.Helper()
 	mean := m.sum / m.n
@@ -63,7 +63,7 @@ func (m *moments) check(t *testing.T, what string, truth, trials float64) {
 	}
 }
 
-// TestEstimatorsAreUnbiased: Broder 1997, theorem 1, over 10,000 permutations in all.
+// TestEstimatorsAreUnbiased checks theorem 1 of Broder 1997 over 10,000 permutations in total.
 func TestEstimatorsAreUnbiased(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	const rounds = 1250
@@ -115,8 +115,8 @@ func TestSmallSetsAreExact(t *testing.T) {
 	}
 }
 
-// TestInterval compares with the tables of Clopper and Pearson's bounds: 5 of 10 at 95 % is
-// 0.1871 to 0.8129, 0 of 10 is 0 to 0.3085.
+// TestInterval compares with tables of Clopper and Pearson's bounds: 5 of 10 at 95 % is 0.1871 to 0.8129, 0 of 10 is 0
+// to 0.3085.
 func TestInterval(t *testing.T) {
 	for _, c := range []struct {
 		hits, trials int

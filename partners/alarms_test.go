@@ -24,15 +24,16 @@ import (
 	"concordat/webhook"
 )
 
-// watcher is a site's roster with what an administrator reads: the log, the audit, the alarms, and what a webhook is told.
+// watcher is a site's roster together with everything that an administrator reads: the log, the audit, the alarms, and the messages to a
+// webhook.
 type watcher struct {
 	*Roster
 	t      *testing.T
 	sender *webhook.Sender
 
-	mu   sync.Mutex // guards what follows
+	mu   sync.Mutex // guards the fields below
 	log  bytes.Buffer
-	told []string // by the webhook
+	told []string // to the webhook
 }
 
 func (w *watcher) Write(b []byte) (int, error) {
@@ -70,12 +71,11 @@ func watchOver(t *testing.T, db *store.DB, id *crypto.Identity, card *crypto.Car
 	return w
 }
 
-// raised fails unless the alarm about a partner, and no other, is where an administrator finds it; an empty kind means that there
-// is to be none.
+// raised fails unless the alarm about a partner, and no other, is where an administrator finds it; an empty kind means no alarm.
 func (w *watcher) raised(step string, about concordat.SiteID, kind, words, action string) {
 	w.t.Helper()
 	w.sender.Step(context.Background())
-	as, err := w.db.Partners.PartnerAlarms(context.Background(), about, 0) // what the partner's page lists
+	as, err := w.db.Partners.PartnerAlarms(context.Background(), about, 0) // the list on the partner's page
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -116,7 +116,7 @@ func (w *watcher) raised(step string, about concordat.SiteID, kind, words, actio
 	}
 }
 
-// answerer answers catalogues, and asks by a function.
+// answerer answers catalogue requests, and asks with a function.
 type answerer struct {
 	concordat.Answerer
 	answer func(a *concordat.Ask) *concordat.SiteAnswer
@@ -132,8 +132,8 @@ func (a answerer) Answer(_ context.Context, _ concordat.SiteID, q *concordat.Ask
 
 const alarmScheme = concordat.Scheme("natural@1")
 
-// TestFloodIsSeen: a partner that makes requests without end is refused, leaves no further entries in the audit, and raises an
-// alarm; one that merely works fast does not.
+// TestFloodIsSeen: a partner that sends requests without end is refused, leaves no further audit entries, and raises an alarm;
+// one that merely works fast does not.
 func TestFloodIsSeen(t *testing.T) {
 	var w *watcher
 	f := fedtest.New(t, 3, alarmScheme, func(i int, o *federation.ServerOptions) {
@@ -162,7 +162,7 @@ func TestFloodIsSeen(t *testing.T) {
 	w.raised("without end", f.ID(2), store.AlarmFlooding, "a partner sends more than may be taken", "flooding")
 }
 
-// TestSlownessIsSeen: a partner whose messages are out of order, or never end, raises an alarm just as one that floods does; a
+// TestSlownessIsSeen: a partner whose messages are invalid, or never end, raises an alarm just like one that floods; a
 // stranger, who may give any name, raises none.
 func TestSlownessIsSeen(t *testing.T) {
 	id, err := crypto.New(time.Now(), bytes.NewReader(bytes.Repeat([]byte{5}, 1<<16)))
@@ -189,7 +189,7 @@ func TestSlownessIsSeen(t *testing.T) {
 	w.raised("many in an hour", "NORTH", store.AlarmFlooding, "a partner sends more than may be taken", "flooding")
 }
 
-// TestLiesAreSeen: an answer that cannot be true raises an alarm at the site that asked; a proper one does not.
+// TestLiesAreSeen: an answer that cannot be true raises an alarm at the asking site; a proper one does not.
 func TestLiesAreSeen(t *testing.T) {
 	f := fedtest.New(t, 3, alarmScheme)
 	told := func(level concordat.Show) func(*concordat.Ask) *concordat.SiteAnswer {
@@ -198,7 +198,7 @@ func TestLiesAreSeen(t *testing.T) {
 		}
 	}
 	f.Answer(1, answerer{answer: told(concordat.ShowCounts)})
-	f.Answer(2, answerer{answer: told(concordat.ShowMetadata)}) // more than was asked for
+	f.Answer(2, answerer{answer: told(concordat.ShowMetadata)}) // more than was requested
 	id, card := f.Sites[0].Roster.Self()
 	w := watch(t, id, card)
 	ask := func(of int) error {
@@ -222,7 +222,7 @@ func TestLiesAreSeen(t *testing.T) {
 	w.raised("a false answer", f.ID(2), store.AlarmFalse, "a partner's answer is impossible", "false answer")
 }
 
-// TestForgedHeadIsSeen: a partner that passes on an audit head which the member in question never signed raises an alarm.
+// TestForgedHeadIsSeen: a partner raises an alarm by passing on an audit head that the member in question never signed.
 func TestForgedHeadIsSeen(t *testing.T) {
 	ms := members(t, 3)
 	liar, victim := ms[1], ms[2]

@@ -16,9 +16,9 @@ import (
 	"concordat/profile"
 )
 
-// TestFederationBegunAgain: a site that leaves a federation and founds another of the same name has a different secret under the
-// same epoch number. A process that keeps serving adopts the new secret, even if nothing was read between the two, and so does a
-// later process.
+// TestFederationBegunAgain: a site that leaves a federation and founds another with the same name has a different secret under
+// the same epoch number. A serving process adopts the new secret, even if nothing was read between the two, and so does a later
+// process.
 func TestFederationBegunAgain(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "site")
 	if _, err := instance.Create(t.Context(), dir, "test", "", profile.Natural, "", false); err != nil {
@@ -104,7 +104,7 @@ func TestFederationBegunAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	second := want(o, p, first)
-	again(k) // and the process ends before it has seen it
+	again(k) // and the process ends before it has seen the change
 	if err := errors.Join(p.Close(), o.Close()); err != nil {
 		t.Fatal(err)
 	}

@@ -73,8 +73,8 @@ func TestRevokedGetsNothing(t *testing.T) {
 	}
 }
 
-// TestStrangersComeForTenMinutes: a caller without a card may knock while an invitation is open, and for ten minutes after it was
-// used, in case the reply was lost, but not otherwise, however many invitations there were.
+// TestStrangersComeForTenMinutes: a caller without a card may connect while an invitation is open, and for ten minutes after it
+// was used, in case the reply was lost, but not otherwise, however many invitations there were.
 func TestStrangersComeForTenMinutes(t *testing.T) {
 	m := members(t, 2)
 	r := m[0].Roster
@@ -105,7 +105,7 @@ func TestStrangersComeForTenMinutes(t *testing.T) {
 	}
 }
 
-// TestAnswerOf: an error remains an error, whoever made it; one from another site gives its reason.
+// TestAnswerOf: an error stays an error, whoever made it; one from another site gives its reason.
 func TestAnswerOf(t *testing.T) {
 	own := errors.New("the disk is full")
 	if got := AnswerOf(own); !errors.Is(got, own) {
@@ -121,7 +121,7 @@ func TestAnswerOf(t *testing.T) {
 	}
 }
 
-// TestFederationNotJoinedYet: a federation whose keys this site has not yet received does not hold up the others.
+// TestFederationNotJoinedYet: a federation whose keys this site has not yet received does not delay the others.
 func TestFederationNotJoinedYet(t *testing.T) {
 	o := storeOnly(t)
 	m := members(t, 2)

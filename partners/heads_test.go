@@ -15,8 +15,8 @@ import (
 	"concordat/store"
 )
 
-// TestHeadsThatStop: a partner whose audit does not grow, although each exchange adds an entry to it, or that no longer sends a
-// head, raises an alarm once a day.
+// TestHeadsThatStop: a partner whose audit does not grow, although each exchange adds an entry to it, or that stops sending
+// heads, raises an alarm once a day.
 func TestHeadsThatStop(t *testing.T) {
 	db := storetest.SQLite(t)
 	now := time.Date(2026, 5, 4, 9, 0, 0, 0, time.UTC)
@@ -64,7 +64,7 @@ func TestHeadsThatStop(t *testing.T) {
 	alarms("another one that never told any", 3)
 }
 
-// member is a site with a roster; all of them belong to one federation.
+// member is a site with a roster; all members belong to one federation.
 type member struct {
 	*Roster
 	id   *crypto.Identity
@@ -123,12 +123,12 @@ func (m *member) end(t *testing.T, seq uint64, hash byte, at time.Time) *crypto.
 }
 
 // TestL4TwoAudits is the attack by a member that shows each partner a different audit. The partners exchange what they have
-// received and find out: from an entry that differs, or from one audit being ahead of the other where it had been behind.
+// received and find out: from an entry that differs, or because one audit is ahead of the other where it had been behind.
 func TestL4TwoAudits(t *testing.T) {
 	now := time.Now()
 	for name, c := range map[string]struct {
 		toA, toB []uint64 // entries sent, one every quarter of an hour
-		hashB    byte     // of those told to B
+		hashB    byte     // of the entries sent to B
 		want     int      // alarms at A
 	}{
 		"one audit":                       {[]uint64{10, 20, 30}, []uint64{12, 22, 32}, 1, 0},
@@ -162,7 +162,7 @@ func TestL4TwoAudits(t *testing.T) {
 			if c.want == 0 {
 				return
 			}
-			// The proof is passed on to the next partner, both halves of it.
+			// Both halves of the proof are passed on to the next partner.
 			var forks int
 			for _, h := range a.Others(b.name) {
 				if h.Site == liar.id.Site() && h.Check(liar.card) == nil {
@@ -176,8 +176,8 @@ func TestL4TwoAudits(t *testing.T) {
 	}
 }
 
-// TestL4Forged: an unsigned head, one signed by a stranger and one of a site that is not a partner are no evidence, and a site that
-// shares no federation with another is not told about the others.
+// TestL4Forged: an unsigned head, one signed by a stranger and one from a site that is not a partner are not evidence, and a site
+// that shares no federation with another learns nothing about the others.
 func TestL4Forged(t *testing.T) {
 	ms := members(t, 3)
 	a, b, c := ms[0], ms[1], ms[2]

@@ -38,7 +38,7 @@ func (x opens) OpenTo(context.Context, concordat.SiteID) (*concordat.Catalogue, 
 	return v, nil
 }
 
-// federated opens a new site with keys, which leads the federation health.
+// federated opens a new site with keys that leads the federation health.
 func federated(t *testing.T) (*instance.Instance, *Client) {
 	t.Helper()
 	o := storeOnly(t)
@@ -83,8 +83,8 @@ func partner(t *testing.T, c *Client, libraries ...concordat.LibraryID) (*fedtes
 }
 
 // TestWantedPartnersAreAsked: a check asks each partner that it should, about everything that the partner opens or about the
-// libraries named, under the key of a federation in common; a partner that shares none ends the check, which would otherwise go
-// ahead without it.
+// named libraries, under the key of a common federation; a partner without one ends the check, which would otherwise continue
+// without that partner.
 func TestWantedPartnersAreAsked(t *testing.T) {
 	o, c := federated(t)
 	north, p := partner(t, c, "theses", "papers")
@@ -180,7 +180,7 @@ func TestRetiredEpochIsGoneOrSaid(t *testing.T) {
 }
 
 // TestSettlingSaysWhatFailed: each statement of the store that fails during the search for leftovers of mirrors is reported, even
-// where the index of an epoch was cut short before it had a scheme and is therefore examined a second time.
+// if the index of an epoch was cut short before it had a scheme and is therefore examined a second time.
 func TestSettlingSaysWhatFailed(t *testing.T) {
 	o := storeOnly(t)
 	whole, short := concordat.Epoch{Federation: "health", Number: 1}, concordat.Epoch{Federation: "health", Number: 2}

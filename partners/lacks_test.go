@@ -12,8 +12,7 @@ import (
 	"concordat/store"
 )
 
-// TestMirrorThatLacks: a partner that is named is asked in place of a mirror that lacks documents, but not in place of a complete
-// one.
+// TestMirrorThatLacks: a named partner is asked instead of a mirror that lacks documents, but not instead of a complete one.
 func TestMirrorThatLacks(t *testing.T) {
 	m := &mirrorSet{}
 	for _, lib := range []concordat.LibraryID{"whole", "lacking"} {

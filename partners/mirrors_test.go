@@ -12,7 +12,7 @@ import (
 	"concordat/store"
 )
 
-// holdMirror keeps a mirror of some documents, the last of which is in the index of its epoch as well.
+// holdMirror stores a mirror of some documents, the last of which is also in the index of its epoch.
 func holdMirror(t *testing.T, o *instance.Instance, lib concordat.LibraryID, e concordat.Epoch, documents int) {
 	t.Helper()
 	var docs []store.MirrorDocument
@@ -74,8 +74,8 @@ func TestLargeMirrorStaysWhole(t *testing.T) {
 	}
 }
 
-// TestNewMirrorTakesThePlaceOfOlder: a complete mirror replaces those of the same library in earlier epochs of its federation;
-// those of other libraries, of other federations and of later epochs remain.
+// TestNewMirrorTakesThePlaceOfOlder: a complete mirror replaces mirrors of the same library in earlier epochs of its
+// federation; those of other libraries, other federations and later epochs remain.
 func TestNewMirrorTakesThePlaceOfOlder(t *testing.T) {
 	o := storeOnly(t)
 	at := func(federation concordat.FederationID, n uint32) concordat.Epoch {

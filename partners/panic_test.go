@@ -36,7 +36,7 @@ func storeOnly(t *testing.T) *instance.Instance {
 	return o
 }
 
-// TestRoundPanics: a panic in periodic work for partners ends that round alone, and is counted and logged with its stack; an error
+// TestRoundPanics: a panic in periodic work for partners ends only that round, and is counted and logged with its stack; an error
 // is logged but not counted. The next round takes place.
 func TestRoundPanics(t *testing.T) {
 	o := storeOnly(t)
@@ -66,7 +66,7 @@ func TestRoundPanics(t *testing.T) {
 	}
 }
 
-// faulty is a partner whose catalogue hits a fault in the program.
+// faulty is a partner whose catalogue triggers a fault of the program.
 type faulty struct{ concordat.Partner }
 
 func (faulty) Site() concordat.SiteID { return "faulty" }

@@ -51,7 +51,7 @@ func TestWithoutKeys(t *testing.T) {
 	}
 }
 
-// TestListen: without an address for partners there is no server, and with one the server needs keys.
+// TestListen: without an address for partners there is no server, and a server needs keys.
 func TestListen(t *testing.T) {
 	o := open(t)
 	options := partners.Options{Log: slog.New(slog.DiscardHandler)}

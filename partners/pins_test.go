@@ -20,8 +20,8 @@ import (
 	"concordat/store"
 )
 
-// served serves the site of c, whose own roster lists the other site as an active partner, and returns a function by which that one
-// asks for the catalogue.
+// served serves the site of c to the other site, an active partner on its roster, and returns a function with which that site asks
+// for the catalogue.
 func served(t *testing.T, c *Client, other *fedtest.Site) (ask func() error) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -94,7 +94,7 @@ func naming(t *testing.T, victim *crypto.Card, before concordat.SiteID) *crypto.
 	}
 }
 
-// TestForeignPin: a site whose card names the TLS key of an honest partner, with a proof or without, takes nothing away from that
+// TestForeignPin: a site whose card names the TLS key of an honest partner, with or without a proof, takes nothing away from that
 // partner, whether it is enrolled, active or revoked, and even if its row was stored by an earlier version.
 func TestForeignPin(t *testing.T) {
 	o, c := federated(t)

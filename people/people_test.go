@@ -33,7 +33,7 @@ func newRegistry(t *testing.T, p people.Policy) (*people.Registry, *store.DB, st
 	return people.New(people.Options{Store: db, Now: now, Policy: p}), db, path
 }
 
-// actions returns actor, action and detail of each entry of the audit.
+// actions returns actor, action and detail of each audit entry.
 func actions(t *testing.T, db *store.DB) (out []string) {
 	t.Helper()
 	es, err := db.Audit.Audit(t.Context(), 0, 0)
@@ -53,8 +53,8 @@ func must(t *testing.T, err error) {
 	}
 }
 
-// changes are all functions that leave an entry in the audit, each called at a site with the accounts root and ada, a link "link"
-// for ada, and one session and one token of hers.
+// changes are all functions that leave an audit entry, each called at a site with the accounts root and ada, a link "link" for
+// ada, and one session and one token of hers.
 var changes = map[string]func(ctx context.Context, r *people.Registry, db *store.DB) error{
 	"add": func(ctx context.Context, r *people.Registry, _ *store.DB) error {
 		_, _, err := r.Add(ctx, "root", store.Account{Name: "new", Role: store.RoleOfficer})
@@ -104,7 +104,7 @@ var changes = map[string]func(ctx context.Context, r *people.Registry, db *store
 	},
 }
 
-// state is all that the functions can change.
+// state is everything that the functions can change.
 type state struct {
 	Accounts   []store.Account
 	Tokens     []store.Token
@@ -159,8 +159,8 @@ func refuse(t *testing.T, raw *sql.DB, operation, table string) {
 	must(t, err)
 }
 
-// TestAudited: a change and its entry happen together: if the entry cannot be written nothing is changed, and otherwise both are
-// there.
+// TestAudited: a change and its entry happen together: if the entry cannot be written, nothing is changed, and otherwise both
+// are stored.
 func TestAudited(t *testing.T) {
 	for name, change := range changes {
 		t.Run(name, func(t *testing.T) {
@@ -189,7 +189,7 @@ func TestAudited(t *testing.T) {
 	}
 }
 
-// TestWritesAreTold: if the store refuses any part of a change, the change fails and leaves everything as it was.
+// TestWritesAreTold: if the store refuses any part of a change, the change fails and leaves everything unchanged.
 func TestWritesAreTold(t *testing.T) {
 	failed := 0
 	for name, change := range changes {
@@ -234,7 +234,7 @@ func rule(err error) people.Rule {
 	return ""
 }
 
-// TestRules: what a name, a title and a token may be, and who may change whom.
+// TestRules: which names, titles and tokens are allowed, and who may change whom.
 func TestRules(t *testing.T) {
 	ctx := t.Context()
 	r, db, _ := newRegistry(t, people.Policy{})

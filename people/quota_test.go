@@ -25,7 +25,7 @@ func accounts(t *testing.T, db *store.DB) map[string]store.Account {
 	return out
 }
 
-// used returns which quota an error reports as used up, and whose it is; ok if there is no error.
+// used returns which quota an error reports as used up, and whose quota it is; ok if there is no error.
 func used(t *testing.T, err error) string {
 	t.Helper()
 	var q *store.QuotaUsed
@@ -42,8 +42,8 @@ func used(t *testing.T, err error) string {
 	return ""
 }
 
-// TestQuota: an account is charged for itself; a self-registered one is also charged to its address, by the limits of such
-// accounts; what is not limited costs nothing.
+// TestQuota: an account is charged for its use; a self-registered one is also charged to its address, by the limits for
+// such accounts; whatever is not limited costs nothing.
 func TestQuota(t *testing.T) {
 	const home, work = "192.0.2.1", "192.0.2.2"
 	r, db, _ := newRegistry(t, people.Policy{Quota: people.Quota{Documents: 3, Bytes: 100},
@@ -57,7 +57,7 @@ func TestQuota(t *testing.T) {
 		{"ada", home, 3, 100, "ok"},
 		{"ada", home, 1, 0, "documents of account/ada"},
 		{"bob", home, 2, 101, "bytes of account/bob"},
-		{"bob", home, 3, 100, "ok"}, // refused attempts cost nothing, nor do they count for the address
+		{"bob", home, 3, 100, "ok"}, // refused attempts cost nothing, and do not count for the address either
 		{"eve", home, 1, 10, "ok"},
 		{"mia", home, 1, 30, "ok"},
 		{"mia", home, 1, 1, "documents of address/" + home},
@@ -85,7 +85,7 @@ func TestQuota(t *testing.T) {
 }
 
 // TestMayUpload: anyone who has used up a quota is refused before anything is read; bytes of failed uploads count, even beyond the
-// limit, and cost no document.
+// limit, but no document does.
 func TestMayUpload(t *testing.T) {
 	const home = "192.0.2.1"
 	r, db, _ := newRegistry(t, people.Policy{Quota: people.Quota{Documents: 2, Bytes: 100, Characters: 500},
@@ -117,7 +117,7 @@ func TestMayUpload(t *testing.T) {
 	may("ada", "characters of account/ada")
 }
 
-// open queues checks of an owner.
+// open queues n checks of an owner.
 func open(t *testing.T, db *store.DB, owner string, n int) {
 	t.Helper()
 	for i := range n {
@@ -126,8 +126,8 @@ func open(t *testing.T, db *store.DB, owner string, n int) {
 	}
 }
 
-// TestRoom: an account has only so many checks open, and so have all public ones together, even if two requests arrive at once;
-// those do not keep out the people who work here.
+// TestRoom: an account can have only a limited number of open checks, and so can all public accounts together, even if two
+// requests arrive at once; public accounts do not keep out the site's own people.
 func TestRoom(t *testing.T) {
 	const home = "192.0.2.1"
 	r, db, _ := newRegistry(t, people.Policy{Quota: people.Quota{Open: 2}, PublicQueue: 3})
@@ -170,7 +170,7 @@ func TestRoom(t *testing.T) {
 }
 
 // TestAdmit: the contents of an archive count once they are known; a check from the command line has no owner with a quota; if an
-// owner cannot be looked up nothing is admitted.
+// owner cannot be looked up, nothing is admitted.
 func TestAdmit(t *testing.T) {
 	r, db, _ := newRegistry(t, people.Policy{Quota: people.Quota{Documents: 10, Characters: 1000, Open: 6}})
 	accounts(t, db)
@@ -180,7 +180,7 @@ func TestAdmit(t *testing.T) {
 		want                  string
 	}{
 		{"nobody", 1000, 1 << 40, "ok"},
-		{"ada", 6, 0, "ok"}, // five more than the one that was charged on arrival
+		{"ada", 6, 0, "ok"}, // five more than the document that was charged on arrival
 		{"ada", 6, 0, "ok"},
 		{"ada", 2, 0, "documents of account/ada"},
 		{"bob", 1, 1000, "ok"},
@@ -200,8 +200,8 @@ func TestAdmit(t *testing.T) {
 	}
 }
 
-// TestRegister: an address may create only so many accounts in a day, attempts at names already taken included, and a site may have
-// only so many in all.
+// TestRegister: an address may create only so many accounts in a day, including attempts with names already taken, and a site may
+// have only so many in all.
 func TestRegister(t *testing.T) {
 	ctx := t.Context()
 	r, db, _ := newRegistry(t, people.Policy{PublicAccounts: 3})
@@ -224,7 +224,7 @@ func TestRegister(t *testing.T) {
 	}
 }
 
-// TestRegisterLinks: the link of a self-registered account works, and no account is created if it cannot be stored.
+// TestRegisterLinks: the link of a self-registered account works, and no account is created if the link cannot be stored.
 func TestRegisterLinks(t *testing.T) {
 	ctx := t.Context()
 	r, db, raw := prepared(t)

@@ -27,8 +27,8 @@ func names(t *testing.T, db *store.DB, account string, p store.Purpose) (out []s
 	return out
 }
 
-// TestSessions: signing in ends the session that the browser had and no other; one is ended by its id, all others by a request for
-// that, and none by a value that is neither.
+// TestSessions: signing in ends only the session that the browser had; a session is ended by its id, all others by a request for
+// that, and none by any other value.
 func TestSessions(t *testing.T) {
 	ctx := t.Context()
 	r, db, _ := newRegistry(t, people.Policy{})
@@ -102,8 +102,8 @@ func TestSetPassword(t *testing.T) {
 	}
 }
 
-// TestRecognize: a person for whom a provider vouches gets the role that it names, if the site allows it, and none through an
-// account that is disabled or deleted.
+// TestRecognize: a person for whom a provider vouches gets the role that the provider names, if the site allows it, and none
+// through a disabled or deleted account.
 func TestRecognize(t *testing.T) {
 	ctx := t.Context()
 	r, db, _ := newRegistry(t, people.Policy{})
@@ -135,8 +135,8 @@ func TestRecognize(t *testing.T) {
 	}
 }
 
-// TestConnect: an account is linked by the name for which a provider vouches only if it is not linked yet, and an administrator's
-// never is.
+// TestConnect: an account is linked by the name for which a provider vouches only if it is not linked yet; an administrator's
+// account never is.
 func TestConnect(t *testing.T) {
 	ctx := t.Context()
 	r, db, _ := newRegistry(t, people.Policy{})
@@ -155,7 +155,7 @@ func TestConnect(t *testing.T) {
 		{"i", "1", "off", concordat.ErrRefused},
 		{"i", "1", "gone", concordat.ErrNotFound},
 		{"i", "1", "ada", nil},
-		{"i", "2", "ada", concordat.ErrRefused}, // another person of the same provider
+		{"i", "2", "ada", concordat.ErrRefused}, // another person at the same provider
 		{"j", "2", "ada", nil},
 	} {
 		a, err := r.Connect(ctx, people.Person{Issuer: c.issuer, Subject: c.subject}, c.account)
@@ -170,8 +170,8 @@ func TestConnect(t *testing.T) {
 	}
 }
 
-// TestChange: a new role ends the account's sessions and tokens and its status as self-registered; disabling it does too. Each is
-// recorded in the audit, both together as two lines; what is not changed stays as it was.
+// TestChange: a new role ends the account's sessions and tokens and its status as self-registered, and so does disabling it. Each
+// change has an audit entry, both together have two; what is not changed stays as it was.
 func TestChange(t *testing.T) {
 	ctx := t.Context()
 	r, db, _ := newRegistry(t, people.Policy{})
@@ -243,7 +243,7 @@ func TestAddKeeps(t *testing.T) {
 	}
 }
 
-// TestFirst: the first account is an administrator's whatever else is requested, by a link that works once.
+// TestFirst: the first account is an administrator's, whatever else is requested, created with a single-use link.
 func TestFirst(t *testing.T) {
 	ctx := t.Context()
 	r, db, _ := newRegistry(t, people.Policy{})

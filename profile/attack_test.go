@@ -14,9 +14,9 @@ import (
 )
 
 // These tests measure what a fingerprint reveals, to those who know the key and to those who do not (doc/federation.md). They are
-// kept so that nobody claims otherwise later.
+// kept so that nobody later claims otherwise.
 
-// attacked are sentences of real text, each once, that are long enough to be told apart.
+// attacked returns distinct sentences of real text that are long enough to be distinguished.
 func attacked(t *testing.T, n int) []string {
 	t.Helper()
 	seen := map[string]bool{}
@@ -64,7 +64,7 @@ func (p *Profiler) one(t *testing.T, sentence string) ([]uint64, concordat.Finge
 }
 
 // TestDictionaryAttack is D1 and D2: anyone with the key and a list of sentences can tell from which sentence a fingerprint comes,
-// even if it was edited; without the key nobody can.
+// even if the sentence was edited; without the key nobody can.
 func TestDictionaryAttack(t *testing.T) {
 	const near = 25 // five standard deviations below that of unrelated sentences
 	n, of := 6000, 300
@@ -124,7 +124,7 @@ func replaced(rng *rand.Rand, sentence string, n int) string {
 }
 
 // TestWordPresence is the rest of D2: from one fingerprint, or one word set, a holder of the key can tell whether a single word is
-// in the sentence, far better than by chance, with even the simplest test; without the key it is chance.
+// in the sentence, far better than by chance, even with the simplest test; without the key, the result is no better than chance.
 func TestWordPresence(t *testing.T) {
 	sentences := attacked(t, 2000)
 	secret := must1(New(Options{Key: []byte("the key of the federation's epoch")}))
@@ -168,14 +168,14 @@ func TestWordPresence(t *testing.T) {
 	}
 }
 
-// presence scores a word by how many of the hashes that it alone would leave are in the fingerprint.
+// presence scores a word by how many of the hashes that it would have by itself are in the fingerprint.
 func (p *Profiler) presence(f concordat.Fingerprint, word uint64) float64 {
 	one := []uint64{word}
 	p.prf.apply(one)
 	return float64(concordat.Nibbles - f.NibbleDistance(p.sketcher.Sketch(one)))
 }
 
-// auc is the chance that a value of in is larger than one of out (Mann and Whitney 1947), ties half.
+// auc returns the chance that a value from in is larger than one from out (Mann and Whitney 1947), with ties counted half.
 func auc(in, out []float64) float64 {
 	wins := 0.0
 	for _, a := range in {
@@ -191,7 +191,7 @@ func auc(in, out []float64) float64 {
 	return wins / float64(len(in)*len(out))
 }
 
-// wordSetAUC is the same for word sets, of words longer than any stop word.
+// wordSetAUC does the same for word sets, with words longer than any stop word.
 func wordSetAUC(t *testing.T, rng *rand.Rand, sentences []string, key, guess []byte) float64 {
 	t.Helper()
 	set := func(text string, key []byte) map[uint16]bool {

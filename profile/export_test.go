@@ -1,4 +1,4 @@
 package profile
 
-// SortTerms is sortTerms, for tests.
+// SortTerms exports sortTerms.
 var SortTerms = sortTerms

@@ -12,7 +12,7 @@ import (
 	"concordat/internal/cputime"
 )
 
-// TestSipHash is the vector of Aumasson and Bernstein 2012, appendix A: key 00 to 0f, message 00 to 0e.
+// TestSipHash checks the vector of Aumasson and Bernstein 2012, appendix A: key 00 to 0f, message 00 to 0e.
 func TestSipHash(t *testing.T) {
 	message := make([]byte, 15)
 	for i := range message {
@@ -23,8 +23,8 @@ func TestSipHash(t *testing.T) {
 	}
 }
 
-// TestKeyedVectors pins keyed fingerprints: if they move, every epoch's sets must be recomputed. The key
-// is the bytes 00 to 1f.
+// TestKeyedVectors pins keyed fingerprints: if they change, every epoch's sets must be recomputed. The key is the bytes
+// 00 to 1f.
 func TestKeyedVectors(t *testing.T) {
 	key := make([]byte, 32)
 	for i := range key {
@@ -54,7 +54,7 @@ func TestKeyedVectors(t *testing.T) {
 	}
 }
 
-// BenchmarkPRF measures what a key costs a feature, and what HMAC-SHA-256 would.
+// BenchmarkPRF measures the cost of a key per feature, and what HMAC-SHA-256 would cost.
 func BenchmarkPRF(b *testing.B) {
 	features := make([]uint64, 1000)
 	p := newPRF([]byte("key"))

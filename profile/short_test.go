@@ -9,8 +9,8 @@ import (
 	"concordat/profile"
 )
 
-// TestShortOfLists: the lines of a text are its short pieces where all are short; where one is long, its short
-// paragraphs are.
+// TestShortOfLists: the lines of a text are its short pieces if all are short; if one is long, its short paragraphs
+// are.
 func TestShortOfLists(t *testing.T) {
 	p, err := profile.New(profile.Options{})
 	if err != nil {

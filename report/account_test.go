@@ -11,8 +11,8 @@ import (
 	"concordat/report"
 )
 
-// TestAccountAddsUp adds up the letters of random findings: those compared, left out and not read make the file, and the report says
-// "100%" of nothing else.
+// TestAccountAddsUp adds up the letters of random findings: those compared, left out and not read make up the file, and only then
+// does the report say "100%".
 func TestAccountAddsUp(t *testing.T) {
 	for seed := range uint64(200) {
 		rng := rand.New(rand.NewPCG(seed, 35))
@@ -63,7 +63,7 @@ func TestAccountAddsUp(t *testing.T) {
 	}
 }
 
-// TestAccountIsTold: each thing that is not compared is named, with its size.
+// TestAccountIsTold: everything that is not compared is named, with its size.
 func TestAccountIsTold(t *testing.T) {
 	text := strings.Repeat("letters ", 10)
 	flags := []concordat.Flag{{Code: "comments", Letters: 1200}, {Code: "part", Missing: true, Detail: "word/stray.xml", Letters: 40},

@@ -7,7 +7,7 @@ import (
 	"concordat/report"
 )
 
-// TestAttributions: what is quoted with its source is someone else's; what merely looks quoted is the author's.
+// TestAttributions: text quoted with its source is someone else's; text that merely looks quoted is the author's.
 func TestAttributions(t *testing.T) {
 	const prose = "The mill stood at the bend of the river for as long as anybody could say, and its wheel turned twice a year.\n\n"
 	for _, c := range []struct {
@@ -59,7 +59,7 @@ func TestAttributions(t *testing.T) {
 	}
 }
 
-// TestAuthorLines: names are at the beginning of a document; prose there, and names elsewhere, are the author's.
+// TestAuthorLines: names of authors are at the beginning of a document; prose there, and names elsewhere, are the author's text.
 func TestAuthorLines(t *testing.T) {
 	const names = "Ana Molina, Institute of Rivers, University of the North, Aldea, Chile\nBo Vik, Department of Boats, Fjord College, Norway"
 	const prose = "The mill stood at the bend of the river for as long as anybody could say, and its wheel turned twice a year.\n\n"
@@ -77,7 +77,7 @@ func TestAuthorLines(t *testing.T) {
 	}
 }
 
-// TestQuotationsInARow: quotation marks and a source protect a short quotation, but not a page cut into short ones.
+// TestQuotationsInARow: quotation marks and a source protect a short quotation, but not a page divided into short ones.
 func TestQuotationsInARow(t *testing.T) {
 	const quote = "“The wheel turned twice a year and ground what was brought to it by those who had carried it so far” (Doe 1950, p. 12). "
 	own := strings.Repeat("Nobody at the mill said so at the time, and the books of the mill say nothing of it either. ", 12)
@@ -89,7 +89,7 @@ func TestQuotationsInARow(t *testing.T) {
 	}
 }
 
-// TestPartsApart: what a document has apart from its author's prose is recognised by how it is set.
+// TestPartsApart: the parts of a document besides its author's prose are recognised by their layout.
 func TestPartsApart(t *testing.T) {
 	prose := strings.Repeat("The mill stood at the bend of the river for as long as anybody could say, and its wheel turned twice. ", 8)
 	for why, part := range map[report.ApartAs]string{

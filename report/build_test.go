@@ -99,7 +99,7 @@ func eachRandom(t *testing.T, times int, f func(t *testing.T, rnd *rand.Rand)) {
 	}
 }
 
-// checkReport fails unless rep keeps what Build promises of every report.
+// checkReport fails unless rep keeps what Build promises for every report.
 func checkReport(t *testing.T, rep *Report) {
 	t.Helper()
 	text := rep.Submission.Text
@@ -177,7 +177,7 @@ func TestBuildKeepsItsPromises(t *testing.T) {
 		f := randomFindings(rnd)
 		rep := Build(f, randomRules(rnd, f))
 		checkReport(t, rep)
-		for i, e := range rep.Evidence { // what was joined is as long as it claims, where all of it was known
+		for i, e := range rep.Evidence { // if the whole is known, a joined part is as long as it claims
 			for _, s := range e.Sources {
 				for _, p := range s.Parts {
 					if len(p.Text) != p.SourceSpan.Len() {
@@ -220,7 +220,7 @@ func TestBuildChangesNeitherArgument(t *testing.T) {
 	})
 }
 
-// Whatever is excluded, no share of the text rises.
+// TestExclusionsNeverRaiseAShare: whatever is excluded, no share of the text rises.
 func TestExclusionsNeverRaiseAShare(t *testing.T) {
 	eachRandom(t, 200, func(t *testing.T, rnd *rand.Rand) {
 		f := randomFindings(rnd)
@@ -268,10 +268,10 @@ func TestExclusionsNeverRaiseAShare(t *testing.T) {
 	})
 }
 
-// characters returns how many characters a share of those that could count amounts to.
+// characters converts a share of the characters that could count into a number of characters.
 func (r *Report) characters(share float64) float64 { return share * float64(r.Scores.Countable) }
 
-// Covered characters counted naively: one flag for each byte.
+// Counts covered characters naively: one flag for each byte.
 func TestCoveredAgainstBytes(t *testing.T) {
 	eachRandom(t, 100, func(t *testing.T, rnd *rand.Rand) {
 		f := randomFindings(rnd)
@@ -308,8 +308,8 @@ func TestCoveredAgainstBytes(t *testing.T) {
 	})
 }
 
-// Passages hold what counts: those that count hold every letter that adds to the score and no other, whatever the findings and the
-// rules; they and those that do not count are disjoint and in order, and the sources for which a passage counts hold all of it.
+// TestDrawnIsCounted: whatever the findings and the rules, passages that count contain every letter that adds to the score and no
+// other; they and those that do not count are disjoint and in order, and the sources for which a passage counts contain all of it.
 func TestDrawnIsCounted(t *testing.T) {
 	counted, left := 0, 0
 	eachRandom(t, 150, func(t *testing.T, rnd *rand.Rand) {
@@ -450,7 +450,7 @@ func FuzzBuild(f *testing.F) {
 	})
 }
 
-// manyFindings resemble those of a thesis: each passage is held by several sources, as overlapping blocks.
+// manyFindings returns findings like those of a thesis: each passage is in several sources, as overlapping blocks.
 func manyFindings(size, passages, sources int) *Findings {
 	rnd := rand.New(rand.NewPCG(7, 7))
 	f := &Findings{Version: Version, Submission: concordat.Document{Text: randomText(rnd, size)}}

@@ -31,7 +31,7 @@ func TestCitations(t *testing.T) {
 		{"王明（2020）认为共享有效[3]，另见〔4〕。", "（2020） [3] 〔4〕"},
 		{"参见《分布式索引与隐私保护》第二章。", "《分布式索引与隐私保护》"},
 		{"另见［12］。", "［12］"},
-		// What looks like one but is not.
+		// These look like entries but are not.
 		{"[1] Smith J. A book about it. 2020.", ""},
 		{"  [2] 王明. 研究[J]. 2020.", ""},
 		{"It was founded (in March 2020) by a group.", ""},
@@ -49,7 +49,7 @@ func TestCitations(t *testing.T) {
 	}
 }
 
-// The rule on citations excludes the marks of citations, but not what they cite.
+// TestExcludeCitations: the rule on citations excludes the citation marks, but not the text to which they belong.
 func TestExcludeCitations(t *testing.T) {
 	text := "Sharing pays off in the long run (Smith & Jones, 2019), as all agree."
 	f := &report.Findings{Submission: concordat.Document{Text: text}, Passages: []concordat.Passage{

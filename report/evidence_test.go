@@ -25,7 +25,7 @@ func TestOldestSource(t *testing.T) {
 	text := "Every well that is dug on one side of the border lowers the water on the other side."
 	for _, c := range []struct {
 		dates map[string]concordat.Date
-		want  string // documents marked, in alphabetical order
+		want  string // documents that are marked, in alphabetical order
 	}{
 		{map[string]concordat.Date{"a": "2019", "b": "2001-05", "c": ""}, "b"},
 		{map[string]concordat.Date{"a": "2019", "b": "2019-03", "c": "2020"}, "a b"}, // 2019 may be before or after March
@@ -50,7 +50,7 @@ func TestOldestSource(t *testing.T) {
 			t.Errorf("%v: oldest %q, want %q", c.dates, got, c.want)
 		}
 	}
-	// Two pieces of one document are one document.
+	// Two parts of a document count as one document.
 	f := &report.Findings{Submission: concordat.Document{Text: text}, Dates: []report.SourceDate{dated("a", "2019")}}
 	f.Passages = []concordat.Passage{passageOf(text, text, "a"), passageOf(text, "Every well", "a")}
 	if r := report.Build(f, report.Rules{}); r.Evidence[0].Sources[0].Oldest {
@@ -98,8 +98,8 @@ func TestShortTextsByRules(t *testing.T) {
 	}
 }
 
-// Registered wording adds nothing to the score, whatever is between its lines; short lines of it only where they stand alone; and a
-// rule reverses that.
+// Registered wording adds nothing to the score, whatever is between its lines; its short lines are registered only if they stand
+// alone; and a rule reverses that.
 func TestRegisteredTemplates(t *testing.T) {
 	form := "Application form\n\n1. Aims\n\nI declare that I have written this work myself and have used no other sources than those named."
 	text := "Application form\n\n1. Aims\n\nOur aims are to measure wells and to name aims that nobody else has named before.\n\nI declare that I have written this work myself and have used no other sources than those named."
@@ -130,7 +130,7 @@ func coveredOf(r *report.Report) []concordat.Span {
 	return out
 }
 
-// A conclusion claims no more than the table supports, and nothing where nothing was compared.
+// TestConclusion: a conclusion claims no more than the table supports, and nothing if nothing was compared.
 func TestConclusion(t *testing.T) {
 	text := strings.Repeat("Some words of a text that can be compared with others. ", 10)
 	at := func(share float64) *report.Report {
@@ -184,7 +184,7 @@ func TestConclusion(t *testing.T) {
 	}
 }
 
-// Whatever brackets and marks a text holds, recognising quotations and citations terminates and stays within it.
+// TestMarksAtRandom: whatever brackets and marks a text contains, recognising quotations and citations terminates and stays within it.
 func TestMarksAtRandom(t *testing.T) {
 	pieces := []string{"“", "”", "‘", "’", "「", "」", "『", "』", "《", "》", "(", ")", "（", "）", "[", "]", "［", "〔", "'", "\"", "Smith", "王明",
 		" ", ", ", "，", "2020", "[3]", "\n", "\n\n", "> ", "　　", "参考文献", "注释", "① ", "and", "等", "."}
@@ -211,7 +211,7 @@ func TestMarksAtRandom(t *testing.T) {
 }
 
 // TestOnlyShortTexts: if a text has no passage to compare but its short texts were compared, the report says so and names their
-// sources; if its lines are not short texts, it says how they become so.
+// sources; if its lines are not short texts, the report says how they can become so.
 func TestOnlyShortTexts(t *testing.T) {
 	ref := func(id concordat.DocumentID) concordat.Ref {
 		return concordat.Ref{Site: "s", Library: "l", Document: id}
@@ -254,8 +254,8 @@ func TestOnlyShortTexts(t *testing.T) {
 	}
 }
 
-// A document with fewer than 60 words of its own is reported as too short for a share, in every format; what rules exclude is not
-// its own.
+// TestTooShort: a document with fewer than 60 words of its own is reported as too short for a share, in every format; text that
+// rules exclude is not its own.
 func TestTooShort(t *testing.T) {
 	words := func(n int) string { return strings.TrimSpace(strings.Repeat("river ", n)) + "." }
 	form := strings.Repeat("Describe the project. ", 30)

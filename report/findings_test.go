@@ -14,7 +14,7 @@ import (
 	"concordat/report"
 )
 
-// Findings stored by an earlier version can be read, and give the same report as then.
+// Findings stored by an earlier version can be read, and give the same report as before.
 func TestFindingsOfEveryVersionOpen(t *testing.T) {
 	file := filepath.Join("testdata", "compat", "findings-1.json")
 	f := load(t, "english")
@@ -70,8 +70,8 @@ func TestRulesValidate(t *testing.T) {
 	}
 }
 
-// decodeFindings reads what json.Marshal made of Findings, of this version or an older one, and refuses anything else with
-// ErrInvalid, naming both versions.
+// decodeFindings reads JSON that json.Marshal made of Findings, in this version or an older one, and refuses anything else
+// with ErrInvalid, naming both versions.
 func decodeFindings(b []byte) (*report.Findings, error) {
 	var f report.Findings
 	if err := json.Unmarshal(b, &f); err != nil {

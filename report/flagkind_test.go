@@ -11,7 +11,7 @@ import (
 	"concordat/report"
 )
 
-// flagged returns findings for a text with flags at some of its places; a flag without a place has none.
+// flagged returns findings for a text with flags at given places; a flag without a place has none.
 func flagged(text string, flags map[string][]string) *report.Findings {
 	f := &report.Findings{Version: report.Version, Submission: concordat.Document{Text: text}}
 	for _, code := range []string{"look_alike", "white_text", "pictures", "hidden_text"} {

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestGates: nothing that the expressions match is missed.
+// TestGates: no gate misses anything that its expression matches.
 func TestGates(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	pieces := []string{" ", "\t", "x", "for", "end", "import", "return", "(", ")", "):", ";", "{", "}", "=", ":=", "<-", "//",

@@ -8,7 +8,7 @@ import (
 	"concordat"
 )
 
-// TestHeadingsInsidePassages: a heading between two copied paragraphs is drawn and counted in neither, whatever the language; lines
+// TestHeadingsInsidePassages: a heading between two copied paragraphs is neither marked nor counted, whatever the language; lines
 // that merely look short are copied text.
 func TestHeadingsInsidePassages(t *testing.T) {
 	prose := map[string][3]string{

@@ -11,8 +11,8 @@ import (
 	"concordat/report/language"
 )
 
-// TestNamed: a year in parentheses after a name is a citation, whatever space precedes the name; after nothing, or after a bracket,
-// it is not.
+// TestNamed: a year in parentheses after a name is a citation, whatever space precedes the name; if nothing or a bracket precedes
+// it, it is not.
 func TestNamed(t *testing.T) {
 	for before, want := range map[string]bool{
 		"": false, " ": false, "(": false, "as (": false, "as（": false, "Smith": true, "as Smith ": true, "as smith": false,
@@ -27,7 +27,7 @@ func TestNamed(t *testing.T) {
 	}
 }
 
-// TestJoinedParts: a part joined from two has the mean of their similarities weighted by length, the words of both without overlap,
+// TestJoinedParts: a part joined from two has the length-weighted mean of their similarities, the words of both without overlap,
 // and places in code points if both have them.
 func TestJoinedParts(t *testing.T) {
 	text := strings.Repeat("abcd ", 40)
@@ -68,7 +68,7 @@ func TestJoinedParts(t *testing.T) {
 	}
 }
 
-// TestRulesOfSpans: what is excluded or counted by hand is a stretch of the text: it begins at 0 or later and is not empty.
+// TestRulesOfSpans: a stretch that is excluded or counted by hand begins at 0 or later and is not empty.
 func TestRulesOfSpans(t *testing.T) {
 	for s, good := range map[concordat.Span]bool{{End: 1}: true, {Start: 5, End: 9}: true, {}: false,
 		{Start: 5, End: 5}: false, {Start: 5, End: 4}: false,
@@ -102,7 +102,7 @@ func TestQuotedWords(t *testing.T) {
 	}
 }
 
-// TestNothingShown: where passages and sources are not shown, a report does not say that none was found.
+// TestNothingShown: if passages and sources are not shown, a report does not claim that none was found.
 func TestNothingShown(t *testing.T) {
 	found, hidden := &Report{Flags: []concordat.Flag{{Code: FlagWithheld}}}, &Report{Flags: []concordat.Flag{{Code: FlagScoresOnly}}}
 	if p, s := found.NoPassages(), found.NoSources(); p != "No passage was found." || s != "No source was found." {
@@ -113,8 +113,8 @@ func TestNothingShown(t *testing.T) {
 	}
 }
 
-// TestHolders: a report says that common wording is held by the lowest to the highest number of documents, and gives one number if
-// they are equal.
+// TestHolders: a report gives the lowest and the highest number of documents with some common wording, or one number if they are
+// equal.
 func TestHolders(t *testing.T) {
 	common := func(documents, of int) SharedWording {
 		return SharedWording{Wording: Wording{Kind: concordat.KindCommon, Documents: documents, Of: of}}
@@ -128,7 +128,7 @@ func TestHolders(t *testing.T) {
 	}
 }
 
-// TestFlagDetail: what a flag means is put in words of its own if the language has them, otherwise in those of its code, otherwise
+// TestFlagDetail: a flag is explained in its own words if the language has them, otherwise in those of its code, and otherwise
 // given as it is.
 func TestFlagDetail(t *testing.T) {
 	f := concordat.Flag{Code: FlagDeleted}
@@ -151,7 +151,7 @@ func TestFlagDetail(t *testing.T) {
 	}
 }
 
-// TestEntries: in a list with numbers, a line without one continues its entry, however it begins.
+// TestEntries: in a numbered list, a line without a number continues its entry, however it begins.
 func TestEntries(t *testing.T) {
 	const list = "[1] Harrow, B. (1994). Counting wells in dry valleys. Oxbow Press, 1994.\nReprinted by Quill, 1999.\n[2] Ndiaye, O. Notes. 2007.\n"
 	var got []string
@@ -165,7 +165,7 @@ func TestEntries(t *testing.T) {
 	}
 }
 
-// TestParseWork: an entry is a work if it has a DOI, or an author and a title of some length or with a year.
+// TestParseWork: an entry is a work if it has a DOI, or an author and a title of sufficient length or with a year.
 func TestParseWork(t *testing.T) {
 	for entry, want := range map[string]bool{
 		"Harrow, B. (1994). Counting wells.": true, "Harrow, B. Counting wells in dry valleys under ground.": true, "10.5555/4417": true,
@@ -183,7 +183,7 @@ func TestParseWork(t *testing.T) {
 	}
 }
 
-// TestSameWork: works with the same author, year and title are one, unless each has a DOI and these differ.
+// TestSameWork: works with the same author, year and title are the same, unless both have DOIs and these differ.
 func TestSameWork(t *testing.T) {
 	work := func(doi string) Work {
 		return Work{author: "harrow", year: "1994", doi: doi, title: titleWords("Counting wells in dry valleys")}
@@ -198,7 +198,7 @@ func TestSameWork(t *testing.T) {
 	}
 }
 
-// TestWithholdShort: for a submission that is not stored the short pieces are placeholders too; its title remains.
+// TestWithholdShort: for a submission that is not stored, short pieces are also replaced by placeholders; its title remains.
 func TestWithholdShort(t *testing.T) {
 	f := of(2)
 	f.Short = &ShortFindings{Pieces: []ShortPiece{{Text: "The title"}, {Span: concordat.Span{End: 5}, Text: "Wells"}}}
@@ -229,12 +229,12 @@ func TestTemplatesAreSaid(t *testing.T) {
 	}
 }
 
-// TestContextEndsAtWords: the context of a passage comes from its paragraph, and where it was cut it begins and ends with a whole
+// TestContextEndsAtWords: the context of a passage comes from its paragraph; if it is truncated, it begins and ends with a whole
 // word and an ellipsis, unless that would leave less than half of it.
 func TestContextEndsAtWords(t *testing.T) {
 	for _, x := range []struct {
 		s           string
-		whole       bool // s reaches to the beginning or the end of its text
+		whole       bool // s extends to the beginning or the end of its text
 		last, first string
 	}{
 		{"", false, "", ""},
@@ -256,7 +256,7 @@ func TestContextEndsAtWords(t *testing.T) {
 	}
 }
 
-// TestShortStatementSaysWhatWas: about the short texts a report says what was left out or not measured, and nothing else.
+// TestShortStatementSaysWhatWas: a report says which short texts were left out or not measured, and nothing else about them.
 func TestShortStatementSaysWhatWas(t *testing.T) {
 	for _, x := range []struct {
 		short ShortTexts

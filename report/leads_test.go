@@ -20,7 +20,7 @@ const (
 	leadThere = "For a century the river belonged to no one. After that it belonged to two cities."
 )
 
-// withLeads are findings with a lead of two sentences from another language, and one that is covered by evidence.
+// withLeads returns findings with a lead of two sentences from another language, and a lead that evidence covers.
 func withLeads(t *testing.T) *report.Findings {
 	t.Helper()
 	at := func(text, phrase string) concordat.Span {
@@ -52,7 +52,7 @@ func withLeads(t *testing.T) *report.Findings {
 }
 
 // TestCountedLead: a lead counts in addition to the share of evidence, and only once a named person has so decided; one that is set
-// aside gives the reason. That holds under another name of its source.
+// aside gives the reason. This also holds if its source has a different name.
 func TestCountedLead(t *testing.T) {
 	f := withLeads(t)
 	open := report.Build(f, report.Rules{})
@@ -123,9 +123,9 @@ func TestLeadsMeasured(t *testing.T) {
 	}
 }
 
-// TestLeadsSought: the report says by what leads were looked for and in how many documents, also where none was found; without the index,
-// that only documents with common words were looked at, and no figure that was measured with it; a language in which nothing was
-// measured is named. The figures are those of doc/evaluation/meaning.md.
+// TestLeadsSought: the report says how leads were looked for and in how many documents, even if none was found; without the index, it
+// says that only documents with common words were searched, and gives no figure that was measured with the index; a language without
+// measurements is named. The figures are those of doc/evaluation/meaning.md.
 func TestLeadsSought(t *testing.T) {
 	b, err := os.ReadFile("../doc/evaluation/meaning.md")
 	if err != nil {
@@ -185,14 +185,14 @@ func TestLeadsSought(t *testing.T) {
 	}
 }
 
-// leadSearchCase is how leads were looked for.
+// leadSearchCase is a way of looking for leads.
 type leadSearchCase struct {
 	index        bool
 	missing      int
 	by, language string
 }
 
-// TestLikelihood: a report says of each lead how likely it is, to two digits, and of one that was not measured nothing.
+// TestLikelihood: a report states the likelihood of each lead to two digits, and none for a lead that was not measured.
 func TestLikelihood(t *testing.T) {
 	f := withLeads(t)
 	for _, x := range []struct {
@@ -226,7 +226,7 @@ func TestLikelihood(t *testing.T) {
 	}
 }
 
-// written is a report as text and as a page.
+// written returns a report as text and as a page.
 func written(t *testing.T, r *report.Report) string {
 	t.Helper()
 	var b, page bytes.Buffer
@@ -239,7 +239,7 @@ func written(t *testing.T, r *report.Report) string {
 	return b.String() + assets.ReplaceAllString(page.String(), "")
 }
 
-// forms checks what a report says of its only lead in every format but the PDF.
+// forms checks what a report says about its only lead in every format except PDF.
 func forms(t *testing.T, r *report.Report, words ...string) {
 	t.Helper()
 	for _, w := range words {
@@ -278,8 +278,8 @@ func forms(t *testing.T, r *report.Report, words ...string) {
 	}
 }
 
-// TestChosenLeads: each format includes the leads that are chosen, and says how many there are in all; a lead that is not included
-// is not marked in the text either. Scores and counts stay.
+// TestChosenLeads: each format includes the chosen leads, and gives the number of all leads; a lead that is not included is not
+// marked in the text either. Scores and counts do not change.
 func TestChosenLeads(t *testing.T) {
 	f := withLeads(t)
 	open := report.Build(f, report.Rules{})

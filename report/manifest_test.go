@@ -13,7 +13,7 @@ import (
 	"concordat/report"
 )
 
-// golden returns a report in JSON with evidence, sources, consulted lines and rules.
+// goldenJSON returns a report in JSON with evidence, sources, consulted lines and rules.
 func goldenJSON(t *testing.T) []byte {
 	t.Helper()
 	rep := report.Build(load(t, "english"), report.Rules{})
@@ -38,7 +38,7 @@ func signedReport(t *testing.T, b []byte) ([]byte, *report.Manifest) {
 	return out, m
 }
 
-// leaves calls f with every path to a value in v and a function that sets it.
+// leaves calls f for every value in v, with its path and a function that sets it.
 func leaves(v any, path string, f func(path string, v any, set func(any))) {
 	switch v := v.(type) {
 	case map[string]any:
@@ -75,8 +75,8 @@ func encode(t *testing.T, v any) []byte {
 	return b
 }
 
-// TestManifestEverywhere changes every single value of a report, one at a time, and removes every key: each change is noticed, and
-// the field or what surrounds it is named.
+// TestManifestEverywhere changes every single value of a report, one at a time, and removes every key: each change is detected,
+// and the field or its surroundings are named.
 func TestManifestEverywhere(t *testing.T) {
 	b := goldenJSON(t)
 	signed, m := signedReport(t, b)
@@ -172,7 +172,7 @@ func TestManifestNames(t *testing.T) {
 	}
 }
 
-// TestManifestRefuses: it refuses reports that two programs could read differently, and invalid manifests.
+// TestManifestRefuses: a report that two programs could read differently is refused, and so is an invalid manifest.
 func TestManifestRefuses(t *testing.T) {
 	b := goldenJSON(t)
 	signed, m := signedReport(t, b)

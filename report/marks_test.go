@@ -7,7 +7,7 @@ import (
 	"concordat/report"
 )
 
-// TestAttributedQuotations: a quotation is legitimately shared if it names its source; marks alone are not enough.
+// TestAttributedQuotations: a quotation is legitimately shared if it names its source; quotation marks alone are not enough.
 func TestAttributedQuotations(t *testing.T) {
 	around := strings.Repeat("The writer goes on about other matters here and keeps to plain sentences of an ordinary length. ", 12)
 	const quoted = "any information relating to an identified or identifiable natural person is personal data"

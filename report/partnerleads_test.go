@@ -11,7 +11,7 @@ import (
 )
 
 // TestPartnerLeads: a partner's document that may say the same is reported with the sentences of the submission and the state of
-// the request for it, and counts nowhere; what lies outside the text, or was not requested, is left out.
+// the request for it, and does not count; whatever lies outside the text, or was not requested, is omitted.
 func TestPartnerLeads(t *testing.T) {
 	const text = "The council closed the bridge. Nobody knew why it had done so."
 	ref := concordat.Ref{Site: "north", Library: "theses", Document: "0a"}

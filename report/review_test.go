@@ -12,8 +12,8 @@ import (
 	"concordat/report"
 )
 
-// TestLaterIsInTheReport: documents found since are in the JSON format, with who has dealt with them, and in the words of each
-// language; a partner's document is named only if its name was disclosed.
+// TestLaterIsInTheReport: documents found since are in the JSON format, with whoever has dealt with them, and in the words of
+// each language; a partner's document is named only if its name was disclosed.
 func TestLaterIsInTheReport(t *testing.T) {
 	r := report.Build(load(t, "english"), report.Rules{})
 	if b := parse(t, r); b["later"] != nil || r.LaterWords() != nil {
@@ -57,7 +57,7 @@ func TestLaterIsInTheReport(t *testing.T) {
 	}
 }
 
-// TestReviewIsInTheReport: a verdict, who signed it off and whether it is out of date are in every format.
+// TestReviewIsInTheReport: every format has the verdict, who signed it off, and whether it is out of date.
 func TestReviewIsInTheReport(t *testing.T) {
 	f := load(t, "english")
 	r := report.Build(f, report.Rules{OwnWork: []concordat.Ref{f.Passages[0].Source}})

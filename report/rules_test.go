@@ -10,10 +10,10 @@ import (
 	"concordat"
 )
 
-// sentence is forty characters plus a full stop and a space, which do not count.
+// sentence has forty characters, plus a full stop and a space, which do not count.
 const sentence = "abcdefghijklmnopqrstuvwxyzabcdefghijklmn. "
 
-// of makes findings of n sentences, with passages given by first and last sentence.
+// of returns findings for n sentences, with passages given by their first and last sentence.
 func of(n int, ps ...concordat.Passage) *Findings {
 	for i := range ps {
 		ps[i].Span = concordat.Span{Start: ps[i].Span.Start * len(sentence), End: (ps[i].Span.End + 1) * len(sentence)}
@@ -36,7 +36,7 @@ func near(t *testing.T, what string, got, want float64) {
 	}
 }
 
-// outline says which sentences each evidence holds, and of which sources.
+// outline lists for each evidence its sentences and its sources.
 func outline(r *Report) []string {
 	var out []string
 	for _, e := range r.Evidence {
@@ -164,7 +164,7 @@ func TestSmallMatchesAndSources(t *testing.T) {
 	}
 }
 
-// TestOverlapIsOne: passages of one source that overlap are one for the rule of small matches.
+// TestOverlapIsOne: overlapping passages of one source count as one under the rule of small matches.
 func TestOverlapIsOne(t *testing.T) {
 	r := Build(of(10, at(1, 2, "x"), at(2, 3, "x"), at(6, 7, "y")), Rules{MinCharacters: 100})
 	if d := cmp.Diff([]string{"123 x", "67 y-small"}, outline(r)); d != "" {
@@ -174,7 +174,7 @@ func TestOverlapIsOne(t *testing.T) {
 
 // TestExcludedKindIsNoVerbatim: if verbatim matches are left out, nothing covered by another source is called verbatim.
 func TestExcludedKindIsNoVerbatim(t *testing.T) {
-	same := func() *Findings { // found in one source too, so that it is part of what counts
+	same := func() *Findings { // also found in one source, so that it counts
 		p, q := at(2, 3, "x"), at(2, 3, "y")
 		p.Kind, q.Kind = concordat.KindVerbatim, concordat.KindVerbatim
 		return of(10, at(1, 4, "x"), p, q)
@@ -192,7 +192,7 @@ func TestVerbatimIsCountedByCharacter(t *testing.T) {
 	r := Build(of(10, at(1, 4, "x"), p), Rules{})
 	near(t, "verbatim", r.Scores.Verbatim, 0.2)
 	near(t, "changed", r.Scores.Changed, 0.2)
-	near(t, "literalness", r.Scores.Literalness, 0.9) // two sentences at 1, two at 0.8
+	near(t, "literalness", r.Scores.Literalness, 0.9) // two sentences with 1, two with 0.8
 	var kinds []concordat.Kind
 	for _, s := range r.Covered {
 		kinds = append(kinds, s.Kind)
@@ -232,7 +232,7 @@ func TestSkippedTextIsNoDenominator(t *testing.T) {
 	}
 }
 
-// Pieces that follow each other in both texts are shown as one, with the gap between them.
+// TestPartsJoin: parts that follow each other in both texts are shown as one, with the gap between them.
 func TestPartsJoin(t *testing.T) {
 	source := "zero one two three four five six seven eight nine"
 	part := func(start, end, sourceStart, sourceEnd int) concordat.Passage {
@@ -242,7 +242,7 @@ func TestPartsJoin(t *testing.T) {
 			After: source[sourceEnd:min(len(source), sourceEnd+10)]}
 	}
 	withoutText := func(p concordat.Passage) concordat.Passage {
-		p.Text = "" // it may not be shown
+		p.Text = "" // the text may not be shown
 		return p
 	}
 	for _, x := range []struct {
@@ -269,8 +269,8 @@ func TestPartsJoin(t *testing.T) {
 	}
 }
 
-// TestPartsStopAtForms: a copied answer whose source has the form's next question in between is shown as two pieces if words were
-// compared; without words, as with a partner, the short gap is shown.
+// TestPartsStopAtForms: a copied answer whose source has the form's next question in the middle is shown as two parts if words
+// were compared; without words, as with a partner, the short gap is included.
 func TestPartsStopAtForms(t *testing.T) {
 	const question = "\n\nWhat will be done with the nets in winter?\n\n"
 	const first, second = "The boats leave the harbour at four.", "They come back with the tide."

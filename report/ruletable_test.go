@@ -8,8 +8,8 @@ import (
 	"concordat"
 )
 
-// TestRuleTable: every rule for a whole report has a name, a flag, words for pages, a sentence about it, a line in reports and a
-// place in their schema, and its value can be set and overridden.
+// TestRuleTable: every rule for a whole report has a name, a flag, words for pages, a sentence of explanation, a line in reports
+// and a place in their schema, and its value can be set and overridden.
 func TestRuleTable(t *testing.T) {
 	table := RuleTable()
 	if len(table) < 11 {

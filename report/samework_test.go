@@ -15,7 +15,7 @@ import (
 	"concordat"
 )
 
-// ids are identifiers of works.
+// ids returns identifiers of works.
 func ids(all ...string) (out []concordat.WorkID) {
 	for _, s := range all {
 		id, ok := concordat.ParseWorkID(s)
@@ -31,7 +31,7 @@ func in(library, document string) concordat.Ref {
 	return concordat.Ref{Site: "a", Library: concordat.LibraryID(library), Document: concordat.DocumentID(document)}
 }
 
-// TestJoinWorks: which of two sources are texts of one work.
+// TestJoinWorks: sources are joined if they are texts of one work.
 func TestJoinWorks(t *testing.T) {
 	roe, doe := concordat.ParseCreators("Roe, Jane"), concordat.ParseCreators("John Doe")
 	work := func(id string, creators []concordat.Creator) concordat.Work {
@@ -68,14 +68,14 @@ func TestJoinWorks(t *testing.T) {
 			t.Errorf("%s: %v and %v, want the same: %v", name, a, b, c.want)
 		}
 	}
-	// What is the same as the same is the same.
+	// Two texts that are the same as a third are the same.
 	f := &Findings{Works: []SourceWork{{Source: in("m", "a"), Text: "1"}, {Source: in("l", "b"), Work: work("10.5072/x", nil)},
 		{Source: in("l", "c"), Text: "1", Work: work("10.5072/x", nil)}, {Source: in("l", "d"), Text: "2"}}}
 	JoinWorks(f)
 	if w := f.Works; w[0].Same != w[1].Same || w[1].Same != w[2].Same || w[3].Same != (concordat.Ref{}) {
 		t.Errorf("works %+v", w)
 	}
-	// Two who hand in one text are two sources, and a text without an author joins no two authors.
+	// Two authors who submit the same text are two sources, and a text without an author does not join two authors.
 	for name, works := range map[string][]SourceWork{
 		"one library":            {{Source: in("l", "a"), Text: "1"}, {Source: in("l", "b"), Text: "1"}},
 		"one library, one known": {{Source: in("l", "a"), Text: "1", Authors: roe}, {Source: in("l", "b"), Text: "1"}},
@@ -88,7 +88,7 @@ func TestJoinWorks(t *testing.T) {
 			t.Errorf("%s: the first and the last are one source: %+v", name, works)
 		}
 	}
-	// An author's own work is no stranger's: one library alone says who wrote the text.
+	// An author's own work is not a stranger's: a single library says who wrote the text.
 	c := newCopies([]SourceWork{{Source: in("l", "a"), Text: "1", Authors: roe, Same: in("l", "a")},
 		{Source: in("m", "b"), Text: "1", Same: in("l", "a")}})
 	own := refSet{in("l", "a"): true}
@@ -97,7 +97,7 @@ func TestJoinWorks(t *testing.T) {
 	}
 }
 
-// copied are findings in which each source has a second text of the same work in another library.
+// copied returns findings in which each source has a second text of the same work in another library.
 func copied(f *Findings) *Findings {
 	out := *f
 	out.Passages = nil
@@ -117,8 +117,8 @@ func copied(f *Findings) *Findings {
 	return &out
 }
 
-// TestCopiesChangeNothing: what a report says of shares, passages and letters does not depend on whether the works of its sources
-// are in one library or in two.
+// TestCopiesChangeNothing: shares, passages and letters in a report do not depend on whether the works of its sources are in one
+// library or in two.
 func TestCopiesChangeNothing(t *testing.T) {
 	for seed := range uint64(300) {
 		rnd := rand.New(rand.NewPCG(seed, 1))
@@ -149,7 +149,7 @@ func TestCopiesChangeNothing(t *testing.T) {
 	}
 }
 
-// twoTexts are findings with one work in two libraries, whose texts differ: the second holds a passage more, and another source.
+// twoTexts returns findings with one work in two libraries, whose texts differ: the second has one more passage, and another source.
 func twoTexts() *Findings {
 	text := strings.Repeat("the committee of seven met in the hall of the guild. ", 20)
 	passage := func(from, to int, of concordat.Ref, title string) concordat.Passage {
@@ -169,7 +169,7 @@ func twoTexts() *Findings {
 	return f
 }
 
-// TestTwoTexts: texts of one work can differ. They are one source with all that they hold, and each passage keeps its own text.
+// TestTwoTexts: texts of one work can differ. They are one source with everything that they contain, and each passage keeps its own text.
 func TestTwoTexts(t *testing.T) {
 	f := twoTexts()
 	r := Build(f, Rules{})
@@ -198,7 +198,7 @@ func TestTwoTexts(t *testing.T) {
 	}
 }
 
-// TestWorkInForms: JSON, CSV and text name identifiers, pages and the other places of a work, and no address that is none.
+// TestWorkInForms: JSON, CSV and text give identifiers, pages and the other places of a work, and no invalid address.
 func TestWorkInForms(t *testing.T) {
 	f := twoTexts()
 	f.Authors = concordat.ParseCreators("Jane Roe (0000-0002-1825-0097)")
@@ -255,7 +255,7 @@ func TestWorkInForms(t *testing.T) {
 	}
 }
 
-// TestOwnWork: what is proposed as the author's own earlier work, by what, and that a decision ends the proposal.
+// TestOwnWork: a report says what is proposed as the author's own earlier work and why, and a decision ends the proposal.
 func TestOwnWork(t *testing.T) {
 	for name, c := range map[string]struct{ authors, of, want string }{
 		"ORCID, other spelling":  {"J. Roe-Meyer (0000-0002-1825-0097)", "Roe, Jane (0000-0002-1825-0097)", "orcid"},
@@ -288,7 +288,7 @@ func TestOwnWork(t *testing.T) {
 			}
 		}
 	}
-	// Of a partner's document the name is known, and what is later than the submission is no earlier work.
+	// A partner's document is known only by name, and a text that is later than the submission is not an earlier work.
 	f := twoTexts()
 	f.Authors = concordat.ParseCreators("Jane Roe")
 	f.Partners = []PartnerSource{{Ref: in("theses", "z"), Author: "Roe, J."}}
@@ -311,7 +311,7 @@ func TestOldestCopy(t *testing.T) {
 	}
 }
 
-// TestRedactedWork: what may not be seen of a source includes its work; its letter stays, and a text that may be seen stands for the work.
+// TestRedactedWork: hiding a source also hides its work; its letter stays, and a text that may be seen represents the work.
 func TestRedactedWork(t *testing.T) {
 	f := twoTexts()
 	r := Build(Redact(f, func(ref concordat.Ref) bool { return ref.Library == "theses" }), Rules{})

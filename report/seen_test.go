@@ -7,7 +7,7 @@ import (
 	"concordat/report"
 )
 
-// TestScoreOnlySaysSo: a report of scores alone does not claim that nothing was found.
+// TestScoreOnlySaysSo: a report with only scores does not claim that nothing was found.
 func TestScoreOnlySaysSo(t *testing.T) {
 	for _, l := range []report.Language{report.English, report.Language("zh-Hans")} {
 		r := report.ScoreOnly(report.Build(load(t, "english"), report.Rules{}))

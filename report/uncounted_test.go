@@ -10,8 +10,8 @@ import (
 	"concordat/report"
 )
 
-// Passages and sources that do not count are one line with their number and reasons, in text and behind those that count; what
-// waits for a decision is not among them.
+// TestUncounted: passages and sources that do not count are one line with their number and reasons, in the text and after
+// those that count; undecided ones are not among them.
 func TestUncounted(t *testing.T) {
 	f := load(t, "english")
 	whole := report.Build(f, report.Rules{})

@@ -45,7 +45,7 @@ func withheldFindings() *report.Findings {
 		}}
 }
 
-// TestWithhold: without the text every score, place and exclusion remains the same under any rules, and the words of the submission
+// TestWithhold: without the text, every score, place and exclusion stays the same under all rules, and the words of the submission
 // are gone.
 func TestWithhold(t *testing.T) {
 	full, kept := withheldFindings(), withheldFindings()
@@ -56,7 +56,7 @@ func TestWithhold(t *testing.T) {
 	}
 	for _, word := range []string{"collectors", "everybody", "Leeds", "搜集", "12345", "help was used"} {
 		text := string(data)
-		if word == "help was used" { // the form's own wording stays with its template
+		if word == "help was used" { // the form's own wording stays in its template
 			text = kept.Submission.Text
 		}
 		if strings.Contains(text, word) {

@@ -10,8 +10,8 @@ import (
 
 var cited = concordat.Ref{Site: "s", Library: "l", Document: "x"}
 
-// The same works as different texts cite them: in a style with the year in parentheses, numbered and wrapped, by GB/T 7714, in
-// German styles.
+// The same works as different texts cite them: in a style with the year in parentheses, numbered and wrapped, according to
+// GB/T 7714, and in German styles.
 var citing = map[string][2]string{
 	"English": {`References
 
@@ -89,7 +89,7 @@ func TestBothCite(t *testing.T) {
 	}
 }
 
-// A work cited twice is one, and one with two DOIs is two.
+// TestWorksOnce: a work that is cited twice is one work, and one with two DOIs is two.
 func TestWorksOnce(t *testing.T) {
 	list := "References\n\n[1] Quist, A. (2015). Who reads the record? https://doi.org/10.5555/1\n[2] Quist, A. (2015). Who reads the record? https://doi.org/10.5555/2\n" +
 		"[3] Quist, A. (2015). Who reads the record? Harbour Press.\n[4] Quist, A. (2015). Who reads the record? Harbour Press, p. 3.\n"

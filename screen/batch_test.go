@@ -19,7 +19,7 @@ import (
 	"concordat/screen"
 )
 
-// TestBatchIsBruteForce compares a batch over chunks, scanned side by side, with comparing all.
+// TestBatchIsBruteForce compares a batch over chunks, scanned in parallel, with a comparison of everything.
 func TestBatchIsBruteForce(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	for _, c := range []struct {
@@ -89,8 +89,8 @@ func TestChunks(t *testing.T) {
 	}
 }
 
-// BenchmarkBatch answers a million queries against streamed prints, on one core: one mapper's share in the paper has 40 million prints, for
-// which CONCORDAT_LONG asks; otherwise two million.
+// BenchmarkBatch answers a million queries against streamed prints, on one core: one mapper's share in the paper has 40 million prints,
+// which the benchmark uses if CONCORDAT_LONG is set; otherwise two million.
 func BenchmarkBatch(b *testing.B) {
 	n := 2_000_000
 	if os.Getenv("CONCORDAT_LONG") != "" {
@@ -129,6 +129,6 @@ func BenchmarkBatch(b *testing.B) {
 			b.Fatalf("found %d of %d planted", found, planted)
 		}
 	}
-	b.ReportMetric(float64(scanning)/float64(b.N), "scan-cpu-ns/op") // creating the prints takes as long again
+	b.ReportMetric(float64(scanning)/float64(b.N), "scan-cpu-ns/op") // creating the prints takes the same time again
 	b.ReportMetric(float64(scanning)/float64(b.N)/float64(n), "scan-cpu-ns/print")
 }

@@ -49,7 +49,7 @@ func printed(rng *rand.Rand, n int) []screen.Document {
 	return docs
 }
 
-// reaches is the probe by definition.
+// reaches is the definition of the probe.
 func reaches(probe concordat.Probe, f, g concordat.Fingerprint) bool {
 	for b := range concordat.Bands {
 		x, differing := f.Band(b)^g.Band(b), 0
@@ -74,7 +74,7 @@ func candidates(tb testing.TB, docs []screen.Document, o screen.JoinOptions) scr
 	return j
 }
 
-// TestCandidatesIsBruteForce compares the join with comparing all sentences.
+// TestCandidatesIsBruteForce compares the join with a comparison of all sentences.
 func TestCandidatesIsBruteForce(t *testing.T) {
 	docs := printed(rand.New(rand.NewPCG(1, 2)), 300)
 	for _, probe := range []concordat.Probe{concordat.ProbeExact, concordat.ProbeOne} {
@@ -113,7 +113,7 @@ func TestCandidatesOfCopies(t *testing.T) {
 	}
 }
 
-// TestJoinSideBySide: passes in any order, several at once, find the same as one after the other.
+// TestJoinSideBySide: passes in any order, several at once, find the same as consecutive ones.
 func TestJoinSideBySide(t *testing.T) {
 	docs := printed(rand.New(rand.NewPCG(7, 8)), 400)
 	docs = append(docs, slices.Repeat(docs[:1], 150)...) // a common one
@@ -144,7 +144,7 @@ func TestJoinSideBySide(t *testing.T) {
 	}
 }
 
-// TestManyPairs: a pass passes pairs on before it ends, and gives up when there are too many.
+// TestManyPairs: a pass emits pairs before it ends, and gives up if there are too many.
 func TestManyPairs(t *testing.T) {
 	const n = 800
 	p := screen.Passage{Fingerprint: randomPrint(rand.New(rand.NewPCG(9, 9))), End: 100, Gate: 26}

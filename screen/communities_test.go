@@ -27,7 +27,7 @@ func links(all bool, share float64, docs ...int) (out []screen.Link) {
 func clique(share float64, docs ...int) []screen.Link { return links(true, share, docs...) }
 func chain(share float64, docs ...int) []screen.Link  { return links(false, share, docs...) }
 
-// span returns the numbers from a up to but excluding b.
+// span returns the numbers from a up to, but excluding, b.
 func span(a, b int) (out []int) {
 	for i := a; i < b; i++ {
 		out = append(out, i)
@@ -74,8 +74,8 @@ func TestCommunities(t *testing.T) {
 	}
 }
 
-// TestCommunitiesManySmall is the limit of Fortunato and Barthélemy 2007: groups in a ring, each joined to the next by
-// one link. Modularity of the whole joins neighbours when there are many.
+// TestCommunitiesManySmall tests the limit of Fortunato and Barthélemy 2007: groups in a ring, each joined to the next
+// by one link. Maximising the modularity of the whole joins neighbours if there are many.
 func TestCommunitiesManySmall(t *testing.T) {
 	var all []screen.Link
 	var want [][]int
@@ -90,18 +90,18 @@ func TestCommunitiesManySmall(t *testing.T) {
 	}
 }
 
-// plan says how documents with groups of their own are linked.
+// plan describes how documents in groups are linked.
 type plan struct {
 	name           string
-	size           func(r *rand.Rand, first bool) int // of the next group
-	within, across float64                            // chance of a link of two documents
-	most           float64                            // share of a link across groups; the least is 0.3, and 1 the most within
-	drafts         bool                               // within a group each keeps 0.7 of the previous one, and nothing is due to chance
+	size           func(r *rand.Rand, first bool) int // size of the next group
+	within, across float64                            // probability of a link between two documents
+	most           float64                            // across groups; the minimum is 0.3, and within groups at most 1
+	drafts         bool                               // within a group each draft keeps 0.7 of the previous one, and no link is random
 }
 
 func fixed(size int) func(*rand.Rand, bool) int { return func(*rand.Rand, bool) int { return size } }
 
-// mixed sizes are of 1 to 60 documents, mostly a few.
+// mixed returns sizes of 1 to 60 documents, mostly a few.
 func mixed(r *rand.Rand, _ bool) int {
 	if r.Float64() < 0.03 {
 		return 20 + r.IntN(30)
@@ -113,7 +113,7 @@ func mixed(r *rand.Rand, _ bool) int {
 	return size
 }
 
-// links returns the group of each of n documents, and links by the plan.
+// links returns the group of each of n documents, and links according to the plan.
 func (p plan) links(r *rand.Rand, n int) (group []int, out []screen.Link) {
 	for k := 0; len(group) < n; k++ {
 		for range p.size(r, k == 0) {
@@ -168,7 +168,7 @@ func TestCommunitiesInvariants(t *testing.T) {
 		if parts := hang.Groups(); len(parts) != len(got) {
 			t.Fatalf("seed %d: %d groups hang together as %d", seed, len(got), len(parts))
 		}
-		number := r.Perm(n) // of each document in another order
+		number := r.Perm(n) // the number of each document in another order
 		other := make([]screen.Link, len(all))
 		for i, j := range r.Perm(len(all)) {
 			l := all[j]
@@ -275,7 +275,7 @@ func BenchmarkCommunities(b *testing.B) {
 			}
 		})
 	}
-	var star []screen.Link // a source of pairs, each of which becomes one with it in turn
+	var star []screen.Link // a source of pairs, each of which is in turn joined with it
 	for k := range 3000 {
 		star = append(star, screen.Link{A: 0, B: 2*k + 1, Resemblance: 0.5}, screen.Link{A: 2*k + 1, B: 2*k + 2, Resemblance: 0.5})
 	}

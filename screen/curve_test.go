@@ -7,7 +7,7 @@ import (
 	"concordat/screen"
 )
 
-// TestSweepIsItsDefinition counts each k anew over all pairs.
+// TestSweepIsItsDefinition counts over all pairs for each k separately.
 func TestSweepIsItsDefinition(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 1))
 	var s screen.Sweep

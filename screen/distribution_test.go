@@ -20,7 +20,7 @@ func TestDistribution(t *testing.T) {
 		all = append(all, rng.Uint64())
 	}
 	d.Add(all...)
-	// The statistic has a standard deviation of √(2/127) about 1.
+	// The statistic has a standard deviation of √(2/127) around 1.
 	if s := d.Spread(); math.Abs(s-1) > 4*math.Sqrt(2.0/127) {
 		t.Errorf("spread of uniform prints %.3f, want about 1", s)
 	}
@@ -59,8 +59,8 @@ func TestDistribution(t *testing.T) {
 	}
 }
 
-// TestLeadOfNeighbours: Manku, Jain and Das Sarma 2007, figure 2(a), against the definition, piece by piece as a large file is
-// sorted.
+// TestLeadOfNeighbours compares Manku, Jain and Das Sarma 2007, figure 2(a), with the definition, piece by piece, as a large
+// file is sorted.
 func TestLeadOfNeighbours(t *testing.T) {
 	rng := rand.New(rand.NewPCG(7, 8))
 	var all []uint64

@@ -14,12 +14,12 @@ import (
 	"concordat/segment"
 )
 
-// estimator gathers how estimates of one kind compare with the truth.
+// estimator collects how estimates of one kind compare with the truth.
 type estimator struct {
 	name           string
 	n, inside      int
-	errors, square float64 // of estimate - truth
-	standardised   float64 // squares of the error over its standard deviation
+	errors, square float64 // sum of estimate - truth
+	standardised   float64 // squares of the error divided by its standard deviation
 	standard       int
 }
 
@@ -38,8 +38,8 @@ func (e *estimator) add(estimate, truth, low, high, deviation float64) {
 }
 
 // TestEstimatesOfRealPairs compares the estimates of resemblance and containment of 10,000 pairs of funding calls with the exact
-// values: no bias beyond chance, no more spread than the binomial, and the truth within the 95 % interval at least as often as
-// claimed. Every pair has a permutation of its own, so that the errors are independent.
+// values: there is no bias beyond chance, no more spread than the binomial, and the truth lies within the 95 % interval at least
+// as often as claimed. Every pair has a permutation of its own, so that the errors are independent.
 func TestEstimatesOfRealPairs(t *testing.T) {
 	if testing.Short() {
 		t.Skip("left out by -short: compares 10,000 pairs")
@@ -60,7 +60,7 @@ func TestEstimatesOfRealPairs(t *testing.T) {
 		t.Fatal(err)
 	}
 	jaccard := func(p screen.Shared) float64 { return float64(p.Common) / float64(sizes[p.A]+sizes[p.B]-p.Common) }
-	// The 5,000 most similar, and 5,000 of the others at random.
+	// The 5,000 most similar pairs, and 5,000 of the others at random.
 	slices.SortFunc(pairs, func(a, b screen.Shared) int {
 		if d := jaccard(b) - jaccard(a); d != 0 {
 			return int(math.Copysign(1, d))

@@ -17,7 +17,7 @@ func TestIMatch(t *testing.T) {
 	const frequent, rare, middle = 1, 10000, 100
 	df := &simhash.Frequencies{}
 	for i := range uint64(3000) {
-		// frequent is in every document, middle+i%20 in one of twenty, rare+i in one alone.
+		// frequent is in every document, middle+i%20 in one of twenty, and rare+i in only one.
 		df.Add([]uint64{frequent, middle + i%20, rare + i})
 	}
 	of := func(features ...uint64) [4]uint64 { return screen.IMatch(slices.Clone(features), df) }

@@ -63,7 +63,7 @@ func TestPackRoundTrip(t *testing.T) {
 	for i := range dense {
 		dense[i] = uint64(i / 3)
 	}
-	fibonacci := []uint64{0} // counts of leading positions that make the deepest Huffman tree
+	fibonacci := []uint64{0} // counts of leading positions that produce the deepest Huffman tree
 	for h, n := 0, 1; h < 20; h, n = h+1, n*8/5+1 {
 		for range min(n, 3000) {
 			fibonacci = append(fibonacci, fibonacci[len(fibonacci)-1]|1<<h+1<<h)
@@ -130,9 +130,9 @@ func TestPackedSize(t *testing.T) {
 	}
 }
 
-// TestPackedDense packs a run of neighbours of a table of 2^34 random prints, the size of the paper's
-// collection: the gaps of such a table are exponential, of mean 2^30, and its code and blocks are
-// those of its gaps, so that a part shows the size of the whole. The paper states about half.
+// TestPackedDense packs a run of neighbours from a table of 2^34 random prints, the size of the paper's collection: the
+// gaps of such a table are exponential with mean 2^30, and its code and blocks depend only on the gaps, so the size of
+// a part shows that of the whole. The paper states about half.
 func TestPackedDense(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 34))
 	table := make([]uint64, 1_000_000)
@@ -192,7 +192,7 @@ func TestPackedTables(t *testing.T) {
 	}
 }
 
-// TestPackedDamage changes every byte in turn: opening or reading reports it.
+// TestPackedDamage changes every byte in turn: opening or reading reports each change.
 func TestPackedDamage(t *testing.T) {
 	good := pack(t, sorted(rand.New(rand.NewPCG(9, 10)), 300))
 	read := func(b []byte) error {

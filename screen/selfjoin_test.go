@@ -13,7 +13,7 @@ import (
 	"concordat/screen"
 )
 
-// stream is a Stream over prints in memory, in uneven chunks.
+// stream returns a Stream over prints in memory, in uneven chunks.
 func stream(prints []uint64) screen.Stream {
 	return func() iter.Seq2[[]uint64, error] {
 		return func(yield func([]uint64, error) bool) {
@@ -26,7 +26,7 @@ func stream(prints []uint64) screen.Stream {
 	}
 }
 
-// naiveTwins compares all distinct prints with all; every copy is paired with the first.
+// naiveTwins compares all distinct prints with one another; every copy is paired with the first.
 func naiveTwins(prints []uint64, k, hot int) (out []screen.Twin) {
 	first, count := map[uint64]int{}, map[uint64]int{}
 	for i, p := range prints {
@@ -86,8 +86,8 @@ func TestSelfJoinIsBruteForce(t *testing.T) {
 	}
 }
 
-// TestSelfJoinInParts joins more prints than fit, most of them crowded in one part, and continues from
-// the middle after a failure: together the same pairs.
+// TestSelfJoinInParts joins more prints than fit into memory, most of them crowded in one part, and continues from the
+// middle after a failure: together the parts find the same pairs.
 func TestSelfJoinInParts(t *testing.T) {
 	suite.Rest(t, "two million prints")
 	rng := rand.New(rand.NewPCG(4, 4))

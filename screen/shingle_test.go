@@ -60,7 +60,7 @@ func library(rng *rand.Rand, n int) [][]uint64 {
 	return out
 }
 
-// TestSketchPairsIsBruteForce compares with the estimates of all pairs, in one call and in parts.
+// TestSketchPairsIsBruteForce compares the result with the estimates of all pairs, in one call and in parts.
 func TestSketchPairsIsBruteForce(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	s := minhash.NewShingler(nil)
@@ -96,7 +96,7 @@ func TestSketchPairsIsBruteForce(t *testing.T) {
 	}
 }
 
-// TestCommonShingles: a group of copies beyond Common stays one cluster.
+// TestCommonShingles: a group of more copies than Common stays one cluster.
 func TestCommonShingles(t *testing.T) {
 	s := minhash.NewShingler(nil)
 	sketches := make([]minhash.MinSketch, 100)
@@ -118,7 +118,7 @@ func TestCommonShingles(t *testing.T) {
 	}
 }
 
-// TestClusters compares with a flood fill.
+// TestClusters compares the clusters with a flood fill.
 func TestClusters(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	const n = 300

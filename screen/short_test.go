@@ -36,7 +36,7 @@ func bag(text string, lengths []int) map[string]int {
 	return out
 }
 
-// similarity is the measure by definition.
+// similarity is the definition of the measure.
 func similarity(m screen.Measure, a, b string, lengths []int) float64 {
 	if m == screen.Edit {
 		x, y := []rune(a), []rune(b)
@@ -77,7 +77,7 @@ func similarity(m screen.Measure, a, b string, lengths []int) float64 {
 	return float64(common) / float64(x+y-common)
 }
 
-// edit changes one letter of r: replaced, deleted or inserted.
+// edit replaces, deletes or inserts one letter of r.
 func edit(rng *rand.Rand, r []rune, alphabet []rune) []rune {
 	at, letter := rng.IntN(len(r)), alphabet[rng.IntN(len(alphabet))]
 	switch rng.IntN(3) {
@@ -91,7 +91,7 @@ func edit(rng *rand.Rand, r []rune, alphabet []rune) []rune {
 	return slices.Insert(slices.Clone(r), at, letter)
 }
 
-// TestShortOfWords compares grams of words with measuring all pairs of the words themselves.
+// TestShortOfWords compares grams of words with a measurement of all pairs on the words themselves.
 func TestShortOfWords(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 2))
 	words := strings.Fields("the cat sat on a mat and ran off to see red blue sky 项目 申请")
@@ -139,7 +139,7 @@ func TestShortOfWords(t *testing.T) {
 	}
 }
 
-// TestShortIsBruteForce compares the index with measuring all pairs, by every measure.
+// TestShortIsBruteForce compares the index with a measurement of all pairs, by every measure.
 func TestShortIsBruteForce(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	alphabet := []rune("abcde项目申请")
@@ -237,8 +237,8 @@ func TestShortRefuses(t *testing.T) {
 	}
 }
 
-// TestShortRecall edits the first sentences of two sets of short Chinese texts by one and by two
-// letters, and asks for the original.
+// TestShortRecall edits the first sentences of two sets of short Chinese texts by one and by two letters, and looks for
+// the original.
 func TestShortRecall(t *testing.T) {
 	for _, set := range []string{"lcqmc", "oppo"} {
 		var texts []string

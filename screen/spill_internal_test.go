@@ -23,7 +23,7 @@ func (s *plainSpill) ReadAt(b []byte, at int64) (int, error) {
 	return len(b), nil
 }
 
-// TestSorter sorts with so little memory that spills are themselves merged.
+// TestSorter sorts with so little memory that spilled files must themselves be merged.
 func TestSorter(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 1))
 	for _, most := range []int{2, 10, 100_000} {
@@ -62,7 +62,7 @@ func TestSorter(t *testing.T) {
 	}
 }
 
-// TestSelfJoinParts: however many prints there are and whatever the design, a part divides no prints with equal leading bits.
+// TestSelfJoinParts: whatever the number of prints and the design, no two parts have prints with the same leading bits.
 func TestSelfJoinParts(t *testing.T) {
 	few := 0
 	for k := 1; k <= 12; k++ {

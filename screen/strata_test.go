@@ -9,8 +9,8 @@ import (
 	"concordat/screen"
 )
 
-// TestStratifiedSample: as many pairs of each distance as wanted, all pairs of a distance that has fewer, each pair of a distance
-// as likely as any other, and the same sample in whatever order they come.
+// TestStratifiedSample: the sample has the wanted number of pairs for each distance, or all pairs if a distance has fewer; each
+// pair of a distance is equally likely, and the order of pairs does not matter.
 func TestStratifiedSample(t *testing.T) {
 	const most, each, rounds = 3, 5, 2000
 	var all []screen.Twin
@@ -51,7 +51,7 @@ func TestStratifiedSample(t *testing.T) {
 func TestStratifiedPrecision(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 9))
 	const draws = 4000
-	for _, truth := range [][][2]int{ // pairs, and near-duplicates among them
+	for _, truth := range [][][2]int{ // pairs, and the near-duplicates among them
 		{{400, 400}, {60, 54}, {90, 60}, {300, 90}},
 		{{30, 29}, {30, 15}},
 		{{1000, 20}, {1000, 980}},
@@ -89,7 +89,7 @@ func TestStratifiedPrecision(t *testing.T) {
 			t.Errorf("%v: precision %.3f on average, want %.3f; %d of %d intervals hold it, want 95 %%", truth, mean, want, held, draws)
 		}
 	}
-	// With one stratum it is the interval of Wilson: 8 of 10, 0.490 to 0.943.
+	// With one stratum it is Wilson's interval: 8 of 10, 0.490 to 0.943.
 	p, low, high, ok := screen.StratifiedPrecision([]screen.Stratum{{Pairs: 50, Same: 8, Different: 2}, {Distance: 1}}, 0.95)
 	if !ok || p != 0.8 || math.Abs(low-0.490) > 1e-3 || math.Abs(high-0.943) > 1e-3 {
 		t.Errorf("8 of 10: %.3f in %.3f to %.3f", p, low, high)

@@ -15,8 +15,8 @@ import (
 	"concordat/screen"
 )
 
-// paperDesigns are those of Manku, Jain and Das Sarma 2007, section 3.2, with the number of tables
-// and the leading bits that the paper gives.
+// paperDesigns are those of Manku, Jain and Das Sarma 2007, section 3.2, with the paper's number of tables and leading
+// bits.
 var paperDesigns = []struct {
 	levels            []int
 	tables, low, high int
@@ -36,7 +36,7 @@ func design(t testing.TB, f, k int, levels ...int) *screen.Design {
 	return d
 }
 
-// flip changes n different bits of the lower f of x.
+// flip changes n different bits among the lower f of x.
 func flip(rng *rand.Rand, x uint64, n, f int) uint64 {
 	for _, b := range rng.Perm(f)[:n] {
 		x ^= 1 << b
@@ -114,7 +114,7 @@ func byDistance(a, b screen.Hit) int {
 	return cmp.Or(cmp.Compare(a.Distance, b.Distance), cmp.Compare(a.ID, b.ID))
 }
 
-// TestNearIsBruteForce compares the answers of the tables with those of comparing all.
+// TestNearIsBruteForce compares the answers of the tables with a comparison of everything.
 func TestNearIsBruteForce(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	for _, c := range []struct {
@@ -151,7 +151,7 @@ func TestNearIsBruteForce(t *testing.T) {
 	}
 }
 
-// TestPlantedPairs plants prints at distances 0 to 5 among a million random ones: every design finds all within 3 and none beyond.
+// TestPlantedPairs plants prints at distances 0 to 5 among a million random ones: every design finds all pairs within 3 and none beyond.
 func TestPlantedPairs(t *testing.T) {
 	n := 50_000
 	if os.Getenv("CONCORDAT_LONG") != "" {
@@ -184,8 +184,8 @@ func TestPlantedPairs(t *testing.T) {
 }
 
 func TestPlan(t *testing.T) {
-	// For the paper's 2^34 prints memory decides between four and ten tables; with room for sixteen,
-	// entering six more tables costs more than the candidates they spare.
+	// For the paper's 2^34 prints, memory decides between four and ten tables; with room for sixteen, entering six more
+	// tables costs more than the candidates that they save.
 	const n = 1 << 34
 	for _, c := range []struct {
 		bytes  int64
@@ -221,8 +221,8 @@ func TestPlan(t *testing.T) {
 	}
 }
 
-// TestFewestTables: with 2^34 prints, k = 3, ten tables leave 2^9 candidates a look-up (the paper,
-// section 3.2); within 2^8 takes 16, and 2^18 takes four.
+// TestFewestTables: with 2^34 prints and k = 3, ten tables leave 2^9 candidates per look-up (the paper, section 3.2);
+// at most 2^8 takes 16 tables, and 2^18 takes four.
 func TestFewestTables(t *testing.T) {
 	for _, c := range []struct {
 		tau  float64
@@ -269,7 +269,7 @@ func BenchmarkNear(b *testing.B) {
 			if err != nil {
 				b.Fatal(err)
 			}
-			rng := rand.New(rand.NewPCG(9, 10)) // of its own, so that all are asked the same
+			rng := rand.New(rand.NewPCG(9, 10)) // of its own, so that all get the same queries
 			queries := make([]uint64, 1<<16)
 			for i := range queries {
 				queries[i] = flip(rng, stored[rng.IntN(n)], i%6, 64)

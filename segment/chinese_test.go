@@ -10,7 +10,7 @@ import (
 	"concordat/segment"
 )
 
-// wordsBoth splits a text by gojieba and by the cutter here, and fails if they differ.
+// wordsBoth splits a text with gojieba and with the cutter here, and fails if they differ.
 func wordsBoth(tb testing.TB, text string) {
 	tb.Helper()
 	defer segment.UseGojieba(false)
@@ -83,7 +83,7 @@ func TestGojiebaOnCorpora(t *testing.T) {
 		letters = append(letters, []rune(d.Text)...)
 	}
 	wordsBoth(t, b.String())
-	// The same characters in any order: words of the dictionary meet in ways unknown in real texts.
+	// The same characters in random order: words of the dictionary meet in ways that real texts do not have.
 	rng := rand.New(rand.NewPCG(12, 12))
 	rng.Shuffle(len(letters), func(i, j int) { letters[i], letters[j] = letters[j], letters[i] })
 	wordsBoth(t, string(letters))

@@ -11,8 +11,8 @@ import (
 	"concordat/segment"
 )
 
-// TestWordsAreBounded: no word is longer than 240 folded bytes and the character that reached them, whatever its letters: a
-// line of base64 is not one feature.
+// TestWordsAreBounded: no word is longer than 240 folded bytes plus the character that reaches that length, whatever its
+// letters: a line of base64 is not one feature.
 func TestWordsAreBounded(t *testing.T) {
 	for _, letter := range []string{"x", "é", "ж", "𝐱", "é\u0323", "中", "가", "カ", "ไ", "ﷺ"} {
 		s := split(t, strings.Repeat(letter, 2000))
@@ -28,8 +28,8 @@ func TestWordsAreBounded(t *testing.T) {
 	}
 }
 
-// TestHangulComposes: a syllable takes the consonants that may end one, U+11A8 to U+11C2 (Unicode 15, section 3.12), and nothing
-// else.
+// TestHangulComposes: a syllable composes only with the consonants that may end one, U+11A8 to U+11C2 (Unicode 15, section
+// 3.12).
 func TestHangulComposes(t *testing.T) {
 	for r, want := range map[rune]string{
 		0x11A8: "각", 0x11C2: "갛", 0x11A7: "가\u11a7", 0x11C3: "가\u11c3", 0x1161: "가\u1161",
@@ -41,7 +41,7 @@ func TestHangulComposes(t *testing.T) {
 	if got, want := string(split(t, "각\u11a8").Norm), "각\u11a8"; got != want {
 		t.Errorf("a syllable that has its last consonant and another one are %+q, want %+q", got, want)
 	}
-	// After the last syllable come jamo of old Korean, which do not compose.
+	// The jamo after the last syllable are those of old Korean, which do not compose.
 	if got, want := string(split(t, "\ud7c0\u11a8").Norm), "\ud7c0\u11a8"; got != want {
 		t.Errorf("U+D7C0 and U+11A8 are %+q, want %+q", got, want)
 	}
@@ -56,8 +56,8 @@ func TestQuotedSpeechGoesOn(t *testing.T) {
 	}
 }
 
-// TestStopWordsOfNoLanguage: if fewer than a tenth of the words are in a stop list the text has no known language, and none of them
-// is a stop word.
+// TestStopWordsOfNoLanguage: if fewer than a tenth of the words are in a stop list, the text has no known language, and none of its
+// words is a stop word.
 func TestStopWordsOfNoLanguage(t *testing.T) {
 	for others, want := range map[int]int{9: 1, 10: 0} {
 		text := "which" + strings.Repeat(" xqzt", others)
@@ -103,8 +103,8 @@ func TestHeadingsAreShort(t *testing.T) {
 	}
 }
 
-// TestTermsOfRuns: text without spaces is found by all runs of two characters, where a character is a syllable, or four, and by
-// the whole if it is shorter.
+// TestTermsOfRuns: text without spaces is found by all runs of two characters in scripts where a character is a syllable, of
+// four in others, and by the whole text if it is shorter.
 func TestTermsOfRuns(t *testing.T) {
 	for text, n := range map[string]int{
 		"ไทยไม่มีวรรค": 4, "ไทยไ": 4, "ไท": 4, "ลาวບໍ່ມີ": 4,

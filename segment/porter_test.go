@@ -10,7 +10,7 @@ import (
 	"concordat/internal/corpora"
 )
 
-// other is the stem by a different program for the same algorithm.
+// other returns the stem from a different program for the same algorithm.
 func other(word []byte) []byte {
 	return []byte(string(porterstemmer.StemWithoutLowerCasing([]rune(string(word)))))
 }
@@ -22,7 +22,7 @@ func sameStem(t *testing.T, word []byte) {
 	}
 }
 
-// TestStem compares random words, made of letters and of suffixes, with another program.
+// TestStem compares the stems of random words, made of letters and suffixes, with those of another program.
 func TestStem(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1980, 1))
 	suffixes := []string{"s", "ss", "sses", "ies", "eed", "ed", "ing", "at", "bl", "iz", "y", "e", "l", "ll", "er", "al", "ion"}
@@ -52,7 +52,7 @@ func TestStem(t *testing.T) {
 	}
 }
 
-// TestStemCorpus compares every word of real text.
+// TestStemCorpus compares the stem of every word of real text.
 func TestStemCorpus(t *testing.T) {
 	seen := map[string]bool{}
 	for _, d := range corpora.Reviews(t, 5000) {

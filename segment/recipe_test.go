@@ -11,7 +11,7 @@ import (
 	"concordat/segment"
 )
 
-// recipeTexts makes texts of a kind, always the same.
+// recipeTexts makes texts of each kind, always the same.
 var recipeTexts = map[string]func(r *rand.Rand) string{
 	"english": func(r *rand.Rand) string {
 		words := strings.Fields("the ancient river carried silver timber and the merchants counted barrels of salted fish which were not sold Dr. Smith i.e. " +
@@ -68,7 +68,7 @@ var recipeTexts = map[string]func(r *rand.Rand) string{
 	},
 }
 
-// dump writes all that a fingerprint depends on.
+// dump describes everything on which a fingerprint depends.
 func dump(tb testing.TB, text string) string {
 	tb.Helper()
 	t := split(tb, text)
@@ -92,7 +92,7 @@ func dump(tb testing.TB, text string) string {
 }
 
 // TestRecipe: words, sentences, blocks and features of fixed texts are the same bytes on every machine and in every version:
-// fingerprints are compared across sites and years. If one changes, that is a new scheme, never an edit of this list.
+// fingerprints are compared across sites and years. If one changes, that requires a new scheme, never an edit of this list.
 func TestRecipe(t *testing.T) {
 	want := map[string]uint64{
 		"chinese":         0xde4b9561fac9ac0c,
@@ -122,7 +122,7 @@ func TestListNumbers(t *testing.T) {
 			t.Errorf("%q begins an item: %v, want %v", mark, got, item)
 		}
 	}
-	for _, line := range []string{"1", "12", "12.", "12)", "-", "2026"} { // nothing stands behind the mark
+	for _, line := range []string{"1", "12", "12.", "12)", "-", "2026"} { // nothing follows the mark
 		if got := sentences(split(t, before+"\n"+line)); len(got) == 0 || len(got) > 2 {
 			t.Errorf("a line of %q: %q", line, got)
 		}

@@ -243,7 +243,7 @@ func TestReuse(t *testing.T) {
 	}
 }
 
-// TestEditStaysInItsParagraph: what is outside an edited paragraph keeps its blocks.
+// TestEditStaysInItsParagraph: an edit does not change the blocks outside its paragraph.
 func TestEditStaysInItsParagraph(t *testing.T) {
 	rng := rand.New(rand.NewPCG(11, 12))
 	words := strings.Fields("the ancient river carried silver timber downstream while merchants counted barrels of salt fish and winter wheat 合同 当事人 应当 履行 义务")

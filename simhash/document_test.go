@@ -23,8 +23,8 @@ func printer(t testing.TB, h simhash.Hash) *simhash.Printer {
 	return p
 }
 
-// TestPrintIsTheDefinition compares with the counters of Manku, Jain and Das Sarma 2007, section
-// 2.1, for hashes whose planes are known: the feature's own bits, and MD5.
+// TestPrintIsTheDefinition compares the print with the counters of Manku, Jain and Das Sarma 2007, section 2.1, for
+// hashes whose planes are known: the feature's own bits, and MD5.
 func TestPrintIsTheDefinition(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	plain, hashed := printer(t, simhash.HashPlain), printer(t, simhash.HashMD5)
@@ -93,7 +93,7 @@ func TestPrintDistanceFollowsAngle(t *testing.T) {
 			d128 += float64(simhash.Distance128(x, y))
 		}
 		share := math.Acos(float64(common)/n) / math.Pi
-		// Four standard errors of the mean; the bits of one print are nearly independent.
+		// Four standard errors of the mean; the bits of a print are nearly independent.
 		for bitsOf, got := range map[float64]float64{64: d64 / rounds, 128: d128 / rounds} {
 			want, err := bitsOf*share, 4*math.Sqrt(bitsOf*share*(1-share)/rounds)
 			if math.Abs(got-want) > err+0.01*bitsOf {
@@ -115,12 +115,12 @@ func TestWeigh(t *testing.T) {
 	doc := func() []uint64 { return []uint64{2, 1, 1, 1, 1, 3} }
 	for _, c := range []struct {
 		w    simhash.Weighting
-		want [3]int32 // of features 1, 2, 3
+		want [3]int32 // for features 1, 2 and 3
 	}{
 		{simhash.Weighting{}, [3]int32{4 * 256, 256, 256}},
 		{simhash.Weighting{TF: simhash.TFOnce}, [3]int32{256, 256, 256}},
 		{simhash.Weighting{TF: simhash.TFLog}, [3]int32{3 * 256, 256, 256}},
-		// Seven documents: log2(8/8), log2(8/2), log2(8/1), each and 1/256.
+		// Seven documents: log2(8/8), log2(8/2), log2(8/1), plus 1/256 each.
 		{simhash.Weighting{TF: simhash.TFOnce, Frequencies: &df}, [3]int32{1, 2*256 + 1, 3*256 + 1}},
 	} {
 		got := c.w.Weigh(doc(), nil)
@@ -161,7 +161,7 @@ func TestNewPrinterRefuses(t *testing.T) {
 	}
 }
 
-// TestPrintVectors fixes prints for other implementations: a change is a new scheme.
+// TestPrintVectors pins prints for other implementations: a change requires a new scheme.
 func TestPrintVectors(t *testing.T) {
 	features := []simhash.Feature{{1, 256}, {2, 512}, {0xfedcba9876543210, 100}}
 	for h, want := range printVectors {
@@ -188,8 +188,8 @@ var printVectors = map[simhash.Hash]uint64{
 	simhash.HashMD5:   0xe675cc21c1f78217,
 }
 
-// TestPrintOfAnyWidth compares with the counters of Manku, Jain and Das Sarma 2007, section 2.1, over the bytes of
-// SHA-1 and SHA-256, and finds every narrower print at the beginning of the wider one.
+// TestPrintOfAnyWidth compares the print with the counters of Manku, Jain and Das Sarma 2007, section 2.1, over the
+// bytes of SHA-1 and SHA-256, and finds every narrower print at the beginning of the wider one.
 func TestPrintOfAnyWidth(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 6))
 	digests := map[simhash.Hash]func(b []byte) []byte{

@@ -22,8 +22,8 @@ func random(rng *rand.Rand, n int) []uint64 {
 	return f
 }
 
-// TestSketchIsWeightedByCount compares the bit-sliced counters with the sums of the definition
-// (Charikar 2002, section 3): a feature given k times weighs k.
+// TestSketchIsWeightedByCount compares the bit-sliced counters with the sums of the definition (Charikar 2002, section
+// 3): a feature given k times has weight k.
 func TestSketchIsWeightedByCount(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	s := simhash.New(nil)
@@ -64,8 +64,8 @@ func TestWeightedRefuses(t *testing.T) {
 	}
 }
 
-// TestDistanceFollowsAngle holds the mean distance against 100·θ/π (Charikar 2002, section 3) and
-// its variance against the binomial one, θ the angle of the weighted vectors.
+// TestDistanceFollowsAngle compares the mean distance with 100·θ/π (Charikar 2002, section 3) and its variance with the
+// binomial one, where θ is the angle between the weighted vectors.
 func TestDistanceFollowsAngle(t *testing.T) {
 	const rounds = 3000
 	rng := rand.New(rand.NewPCG(5, 6))
@@ -85,7 +85,7 @@ func TestDistanceFollowsAngle(t *testing.T) {
 			p := angle / math.Pi
 			mean := sum / rounds
 			variance := square/rounds - mean*mean
-			// A sum of n signs is only nearly Gaussian: with so few features within three bits.
+			// A sum of n signs is only approximately Gaussian: with so few features, the mean is within three bits.
 			if math.Abs(mean-100*p) > 3 {
 				t.Errorf("n=%d common=%d: mean distance %.2f, want %.2f", n, common, mean, 100*p)
 			}

@@ -21,7 +21,7 @@ import (
 	"concordat/store"
 )
 
-// open is a rule without gates, budgets and limits.
+// openRule is a rule without gates, budgets and limits.
 var openRule = store.ShareRule{Level: concordat.ShowMetadata, Matches: 1, Closeness: concordat.Bits,
 	Limits: store.Limits{Sentences: -1, Burst: -1, Disclosures: -1, Documents: -1, Characters: -1, Opened: -1}, Ship: true, Standing: true,
 	Contact: "librarian"}
@@ -66,7 +66,7 @@ func (c *corpus) text(n int) string {
 	return b.String()
 }
 
-// submission returns n sentences, no two of which are variants of each other: a partner answers one of them only.
+// submission returns n sentences, no two of which are variants of each other, because a partner would answer only one of them.
 func (c *corpus) submission(n int) string {
 	var b strings.Builder
 	for _, k := range c.rnd.Perm(len(c.pool))[:n] {
@@ -85,12 +85,12 @@ func (c *corpus) sentence(k int) string {
 	return strings.ToUpper(line[:1]) + line[1:] + ". "
 }
 
-// federation is some members with their documents, and one big index of all of them.
+// federation is a group of members with their documents, and one big index of all of them.
 type federation struct {
 	members []*sitetest.Member
 	central *indextest.Oracle
-	site    map[string]concordat.SiteID // of each document's title
-	indexed []*concordat.Profile        // of all documents
+	site    map[string]concordat.SiteID // by the title of a document
+	indexed []*concordat.Profile        // all documents
 }
 
 func newFederation(t *testing.T, seed uint64, rule store.ShareRule) (*federation, *corpus) {
@@ -132,15 +132,15 @@ func (f *federation) options(forward string) site.CheckOptions {
 	return o
 }
 
-// pair is one match, named alike on both sides.
+// pair is one match, with the same names on both sides.
 type pair struct {
 	sentence  int
 	title     string
 	ordinal   int
 	step      concordat.Closeness
-	documents int // where it is the same
-	distance  int // in bits, of the central ones
-	hashes    int // that differ, of the central ones
+	documents int // number of documents with the same match
+	distance  int // in bits, for the central ones
+	hashes    int // number of different hashes, for the central ones
 }
 
 func sortPairs(ps []pair) []pair {
@@ -163,7 +163,7 @@ func (f *federation) pairOf(m concordat.Match, asked concordat.Sentence) (pair, 
 	return p, within
 }
 
-// told returns a match of which a partner told the step.
+// told returns a match whose step a partner reported.
 func told(m concordat.Match) pair {
 	p := pair{m.Sentence, m.Title, m.Ordinal, concordat.CloseFar, 0, 0, 0}
 	switch {
@@ -175,7 +175,7 @@ func told(m concordat.Match) pair {
 	return p
 }
 
-// central returns what one big index finds within the gates.
+// centrally returns what one big index finds within the gates.
 func (f *federation) centrally(t *testing.T, text string) (ps []pair, questions []concordat.Sentence) {
 	q, err := f.members[0].Profiler.Profile(concordat.Document{Text: text}, nil)
 	if err != nil {
@@ -222,11 +222,11 @@ func (f *federation) federated(t *testing.T, text string, o site.CheckOptions) [
 const federations = 8
 
 // TestFederatedEqualsCentral: with everything asked and nothing held back, the sites together find exactly what one index of
-// all documents finds, to the match and its step, of all that partners tell exactly: see blurred.
+// all documents finds, down to the match and its step, where partners report exactly: see blurred.
 func TestFederatedEqualsCentral(t *testing.T) {
 	found := 0
 	for seed := range uint64(federations) {
-		for k := range uint64(3) { // each text is asked for the first time
+		for k := range uint64(3) { // no text has been asked about before
 			f, c := newFederation(t, 3*seed+k, openRule)
 			text := c.submission(14)
 			want, _ := f.centrally(t, text)
@@ -244,7 +244,7 @@ func TestFederatedEqualsCentral(t *testing.T) {
 	}
 }
 
-// difference says which pairs are not on both sides.
+// difference lists the pairs that are only on one side.
 func difference(want, got []pair) string {
 	without := func(ps, others []pair) []pair {
 		return slices.DeleteFunc(slices.Clone(ps), func(p pair) bool { return slices.Contains(others, p) })
@@ -252,9 +252,10 @@ func difference(want, got []pair) string {
 	return fmt.Sprintf("%d wanted, %d found; missing %+v; not wanted %+v", len(want), len(got), without(want, got), without(got, want))
 }
 
-// blurred returns which matches partners do not tell exactly, by the rules of package site/answer: those that differ in nine hashes or
-// more, as the border of the gate, at ten, is moved by up to two for each question; and those of sentences that several different
-// questions of the text come to within two hashes of the gate, found by the index or not, as only one of these is told in full.
+// blurred returns which matches partners do not report exactly, by the rules of package site/answer: those that differ in nine hashes
+// or more, because the border of the gate, at ten, moves by up to two for each question; and those of sentences that several different
+// questions of the text come within two hashes of matching, found by the index or not, because only one of these questions is answered
+// in full.
 func (f *federation) blurred(t *testing.T, text string, central []pair) func(pair) bool {
 	far := map[pair]bool{}
 	for _, p := range central {
@@ -301,7 +302,7 @@ func TestFederatedWithGates(t *testing.T) {
 		got := f.federated(t, text, f.options(site.ForwardAll))
 		for _, ps := range [][]pair{got, want} {
 			for i := range ps {
-				ps[i].documents = 0 // what is behind a gate is not counted either
+				ps[i].documents = 0 // what a gate hides is not counted either
 			}
 		}
 		if !slices.Equal(got, sortPairs(want)) {
@@ -314,7 +315,7 @@ func TestFederatedWithGates(t *testing.T) {
 	}
 }
 
-// twoPaired reports whether two sentences of different wording match two different sentences of a document.
+// twoPaired reports whether two differently worded sentences match two different sentences of a document.
 func twoPaired(all []pair, title string, questions []concordat.Sentence, closeness int) bool {
 	for i, a := range all {
 		for _, b := range all[:i] {
@@ -327,8 +328,8 @@ func twoPaired(all []pair, title string, questions []concordat.Sentence, closene
 	return false
 }
 
-// TestFederatedUnmatched: asking only about what is not found here leaves out exactly the matches of
-// the sentences that the rule names.
+// TestFederatedUnmatched: asking only about what is not found here omits exactly the matches of the sentences that the
+// rule names.
 func TestFederatedUnmatched(t *testing.T) {
 	skipped, asked := 0, 0
 	for seed := range uint64(federations) {
@@ -363,7 +364,7 @@ func TestFederatedUnmatched(t *testing.T) {
 	}
 }
 
-// lessThanHalf is the rule, letter by letter.
+// lessThanHalf is the rule, taken literally.
 func lessThanHalf(text string, span concordat.Span, f *report.Findings) bool {
 	all, held := 0, 0
 	for i, r := range text[span.Start:span.End] {
@@ -381,7 +382,7 @@ func lessThanHalf(text string, span concordat.Span, f *report.Findings) bool {
 	return all > 0 && 2*held < all
 }
 
-// interrupted is a partner during whose answer something happens.
+// interrupted is a partner during whose answer something else happens.
 type interrupted struct {
 	concordat.Partner
 	then func()
@@ -392,8 +393,8 @@ func (p *interrupted) Reveal(ctx context.Context, a *concordat.RevealAsk) (*conc
 	return p.Partner.Reveal(ctx, a)
 }
 
-// TestTwoSites walks through a whole conversation of two sites: outlines and edges, common words, a
-// passage after a decision, a later document, a mirror and its end.
+// TestTwoSites runs through a whole conversation between two sites: outlines and edges, common words, a passage after a
+// decision, a later document, and a mirror until its end.
 func TestTwoSites(t *testing.T) {
 	for _, form := range []string{concordat.OutlineWords, concordat.OutlineFingerprints} {
 		t.Run(form, func(t *testing.T) { twoSites(t, form) })
@@ -427,7 +428,7 @@ func twoSites(t *testing.T, form string) {
 		t.Errorf("edges at %v and %v, want %d and %d", got.Span, got.SourceSpan, len(sitetest.Mine), len(head))
 	}
 
-	// While the partner answers, another process of this site changes the findings: both changes stay.
+	// While the partner answers, another process of this site changes the findings: both changes are kept.
 	got, err := a.Reveal(ctx, f.Task, ask.RevealRequest{Partner: &interrupted{there.Partner, func() {
 		now, err := a.Findings(ctx, f.Task)
 		if err != nil {
@@ -507,14 +508,14 @@ func twoSites(t *testing.T, form string) {
 	mirrored(t, a, b, form)
 }
 
-// mirrored mirrors b's theses at a until b closes them.
+// mirrored mirrors b's theses at a until b closes the library.
 func mirrored(t *testing.T, a, b *sitetest.Member, form string) {
 	ctx := t.Context()
 	m := site.MirroredLibrary{Site: "b", Library: "theses", Epoch: sitetest.FederationEpoch, Profiler: a.Profiler,
 		Index: &indextest.Oracle{Site: "a", Scheme: a.Profiler.Scheme()}}
 	done, err := a.SyncMirror(ctx, sitetest.InProcess{From: "a", To: b.Answerer, ID: "b"}, m, nil)
 	if form == concordat.OutlineWords {
-		// A document that was shown in words is not shipped in fingerprints, but the others are.
+		// A document that was shown in words is not shipped as fingerprints, but the others are.
 		if err != nil || done.Documents != 2 {
 			t.Errorf("mirror: %+v, %v", done, err)
 		}
@@ -540,7 +541,7 @@ func mirrored(t *testing.T, a, b *sitetest.Member, form string) {
 	}
 }
 
-// bringNotices brings the notices of one site to another.
+// bringNotices delivers the notices of one site to another.
 func bringNotices(t *testing.T, from, to *sitetest.Member) {
 	t.Helper()
 	out, err := from.Notices.Outbox(t.Context(), 0)

@@ -22,7 +22,7 @@ import (
 	"concordat/site"
 )
 
-// sentencesOf returns about size bytes of sentences of documents, in random order, ten to a paragraph.
+// sentencesOf returns about size bytes of the documents' sentences, in random order, ten to a paragraph.
 func sentencesOf(docs []corpora.Doc, size int) string {
 	r := rand.New(rand.NewPCG(40, 14))
 	var all []string
@@ -44,8 +44,8 @@ func sentencesOf(docs []corpora.Doc, size int) string {
 	return b.String()
 }
 
-// BenchmarkLongText checks a text that is made of nothing but sentences of the library, CONCORDAT_LONG_BYTES long (250,000), and
-// says the seconds of processor time for a million bytes of it. The library is 400 documents of the corpus "academic".
+// BenchmarkLongText checks a text that consists only of sentences of the library, CONCORDAT_LONG_BYTES long (250,000), and
+// reports seconds of processor time per million bytes. The library is 400 documents of the corpus "academic".
 func BenchmarkLongText(b *testing.B) {
 	size := 250_000
 	if s := os.Getenv("CONCORDAT_LONG_BYTES"); s != "" {

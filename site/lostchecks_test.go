@@ -17,7 +17,7 @@ import (
 	"concordat/site"
 )
 
-// steady is a partner whose own store is sound, whatever happens to that of who asks.
+// steady is a partner whose own store works, whatever happens to the asker's.
 type steady struct{ concordat.Answerer }
 
 func (s steady) Answer(ctx context.Context, from concordat.SiteID, a *concordat.Ask) (*concordat.SiteAnswer, error) {
@@ -40,8 +40,8 @@ func (s steady) AnswerShip(ctx context.Context, from concordat.SiteID, a *concor
 	return s.Answerer.AnswerShip(context.WithoutCancel(ctx), from, a)
 }
 
-// TestSiteStatementsFail lets each statement of the store fail in what a site does with its own documents and with partners: the
-// caller is told. A check gives no report that says less than it would, unless it says of which library.
+// TestSiteStatementsFail makes each statement of the store fail in what a site does with its own documents and with partners:
+// the caller gets an error. No check gives a report with less than it should have, unless the report names the library.
 func TestSiteStatementsFail(t *testing.T) {
 	a, b := sitetest.NewMember(t, "a", "papers"), sitetest.NewMember(t, "b", "theses")
 	text := sitetest.Long(sitetest.Passage, 30)
@@ -116,7 +116,7 @@ func TestSiteStatementsFail(t *testing.T) {
 	}
 }
 
-// passages are the places and sources of findings.
+// passages returns the places and sources of findings.
 func passages(f *report.Findings) (out []string) {
 	for _, p := range f.Passages {
 		out = append(out, fmt.Sprint(p.Span, p.Source, p.Kind, p.SourceSpan))

@@ -21,7 +21,7 @@ import (
 	"concordat/store"
 )
 
-// noted is where a test's panics are noted.
+// noted is where a test's panics are recorded.
 type noted struct {
 	log   bytes.Buffer
 	count atomic.Int32
@@ -31,7 +31,7 @@ func (n *noted) panics() compare.Panics {
 	return compare.Panics{Logger: slog.New(slog.NewTextHandler(&n.log, nil)), Counted: func() { n.count.Add(1) }}
 }
 
-// once wants one panic counted and logged, with the stack of where it was.
+// once expects that one panic was counted and logged, with the stack where it occurred.
 func (n *noted) once(t *testing.T, where string) {
 	t.Helper()
 	if log := n.log.String(); n.count.Load() != 1 || strings.Count(log, "msg=panic") != 1 || !strings.Contains(log, where) {
@@ -39,7 +39,7 @@ func (n *noted) once(t *testing.T, where string) {
 	}
 }
 
-// once returns a function that panics when it is called first.
+// once returns a function that panics at its first call.
 func once(what any) func() error {
 	var called atomic.Bool
 	return func() error {
@@ -50,8 +50,8 @@ func once(what any) func() error {
 	}
 }
 
-// TestIngestPanics: a panic while documents come in ends this call alone, is noted once with its stack, leaves nothing half added,
-// and the same documents come in afterwards.
+// TestIngestPanics: a panic while documents are added ends only this call, is recorded once with its stack, leaves nothing half
+// added, and the same documents can be added afterwards.
 func TestIngestPanics(t *testing.T) {
 	good := []site.Incoming{{ID: "one", Text: sitetest.Folios}}
 	each := func(yield func(site.Incoming, error) bool) { _ = yield(good[0], nil) }
@@ -94,8 +94,8 @@ func panickingDocuments(func(site.Incoming, error) bool) { panic("documents") }
 
 func panickingDone(site.Ingested) error { panic("done") }
 
-// TestBatchPanics: a panic fails the batch that meets it, or only the file while that is read, is noted once with its stack, and the
-// queue does the next batch.
+// TestBatchPanics: a panic fails the batch in which it occurs, or only the file that is being read, is recorded once with its stack,
+// and the queue runs the next batch.
 func TestBatchPanics(t *testing.T) {
 	for _, c := range []struct {
 		name, where string
@@ -162,7 +162,7 @@ func TestBatchPanics(t *testing.T) {
 	}
 }
 
-// TestBatchTellingPanics: a panic where it is told that a file cannot be read fails the batch alone.
+// TestBatchTellingPanics: a panic while an unreadable file is reported fails only the batch.
 func TestBatchTellingPanics(t *testing.T) {
 	b := sitetest.NewBatch(t, sitetest.NewSite(t, "theses"), sitetest.Twins(), []string{"a.txt", "b.txt", "damaged.txt"}, batch.Job{})
 	b.BatchOptions.Failed = func(string, string) { panic("told") }

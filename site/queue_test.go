@@ -13,7 +13,8 @@ import (
 	"concordat/store"
 )
 
-// TestQueuePanics: a text that meets a fault of the program fails its own check, wherever in it that is, and the next one is done.
+// TestQueuePanics: a text that triggers a fault of the program fails only its own check, wherever the fault occurs, and the next check
+// runs.
 func TestQueuePanics(t *testing.T) {
 	var panicked atomic.Int32
 	p := sitetest.NewSite(t, "a")
@@ -30,7 +31,7 @@ func TestQueuePanics(t *testing.T) {
 		}})
 	for _, c := range []struct {
 		name    string
-		sources bool // what panics is where sources are compared, beside the goroutine of the task
+		sources bool // the panic occurs where sources are compared, outside the goroutine of the task
 		want    concordat.State
 	}{{"reader", false, concordat.TaskFailed}, {"aligning", true, concordat.TaskFailed}, {"good", false, concordat.TaskDone}} {
 		p.Index.Panics = c.sources
@@ -97,7 +98,7 @@ func TestQueue(t *testing.T) {
 	}
 }
 
-// TestQueueRestart ends the process, as it were, in the middle of a check.
+// TestQueueRestart simulates the end of the process in the middle of a check.
 func TestQueueRestart(t *testing.T) {
 	reading := make(chan struct{}, 1)
 	calls := 0

@@ -14,7 +14,7 @@ import (
 	"concordat/store"
 )
 
-// TestQueueHolds: while something holds the queue nothing is begun, and Status says what it is.
+// TestQueueHolds: while something holds the queue, nothing is started, and Status says why.
 func TestQueueHolds(t *testing.T) {
 	full := errors.New("no room")
 	var hold atomic.Bool
@@ -48,7 +48,7 @@ func TestQueueHolds(t *testing.T) {
 	id := sitetest.Submit(t, q, site.Job{Name: "one.txt", File: "one"})
 	sitetest.StartQueue(t, q)
 	<-asked
-	<-asked // the first answer has been kept
+	<-asked // the first answer has been stored
 	if s := q.Status(); s.Workers != 1 || !errors.Is(s.Holding, full) || len(s.Running) != 0 {
 		t.Errorf("held: %+v", s)
 	}
@@ -69,8 +69,8 @@ func TestQueueHolds(t *testing.T) {
 	}
 }
 
-// TestQueueAdds: texts go into a library; one that cannot be read keeps nothing else back, and doing it
-// again changes nothing.
+// TestQueueAdds: texts are added to a library; one that cannot be read does not hold back the others, and repeating the
+// task changes nothing.
 func TestQueueAdds(t *testing.T) {
 	p, q := sitetest.NewQueue(t, func(_ context.Context, j site.Job) ([]site.Item, error) {
 		if j.File == "bad" {

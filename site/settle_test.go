@@ -18,8 +18,8 @@ import (
 	"concordat/store"
 )
 
-// dying returns the store of p as it is for a process that ends before it notes what is in the index: nothing after that
-// reaches it.
+// dying returns the store of p as seen by a process that ends before it records what is in the index: nothing after that
+// reaches the store.
 func dying(p *sitetest.Parts) *store.DB {
 	db, script := storetest.Scripted(p.Store)
 	ended := func() error { return storetest.ErrScript }
@@ -28,7 +28,7 @@ func dying(p *sitetest.Parts) *store.DB {
 	return db
 }
 
-// over returns another process of the site of p, with its index and the given store.
+// over returns another process on the site of p, with its index and the given store.
 func over(t *testing.T, p *sitetest.Parts, db *store.DB, worker string) *site.Site {
 	t.Helper()
 	pr, err := profile.New(profile.Options{})
@@ -42,8 +42,8 @@ func take(s *site.Site, d site.Incoming) error {
 	return s.Ingest(context.Background(), "l", sitetest.Docs(d), func(site.Ingested) error { return nil })
 }
 
-// TestNeverAcknowledgedIsNotEvidence: a document of which the index heard and the catalogue did not is not cited, and is
-// out of the index once the next process has settled; a replacement that came so far is completed.
+// TestNeverAcknowledgedIsNotEvidence: a document that reached the index but not the catalogue is not cited, and is
+// removed from the index once the next process has settled; a replacement that got that far is completed.
 func TestNeverAcknowledgedIsNotEvidence(t *testing.T) {
 	p := sitetest.NewSite(t, "l")
 	text, other := sitetest.Prose(1, 12), sitetest.Prose(2, 12)
@@ -87,8 +87,8 @@ func TestNeverAcknowledgedIsNotEvidence(t *testing.T) {
 	}
 }
 
-// TestAcknowledgedStays: whatever was cut short around it, settling leaves what was acknowledged in the index and in the
-// catalogue, and it is found as before.
+// TestAcknowledgedStays: whatever was interrupted around it, settling leaves every acknowledged document in the index
+// and in the catalogue, and it is found as before.
 func TestAcknowledgedStays(t *testing.T) {
 	p := sitetest.NewSite(t, "l")
 	text := sitetest.Prose(1, 12)
@@ -135,14 +135,14 @@ func TestAcknowledgedStays(t *testing.T) {
 	}
 }
 
-// TestHalfTakenIsTakenBack: a process that cannot note what is in the index takes it out again.
+// TestHalfTakenIsTakenBack: a process that cannot record what is in the index removes it again.
 func TestHalfTakenIsTakenBack(t *testing.T) {
 	p := sitetest.NewSite(t, "l")
 	fails, script := storetest.Scripted(p.Store)
 	noted := false
 	script.On("FinishIntake", func() error {
 		if noted {
-			return nil // what it takes back
+			return nil // what it removes again
 		}
 		noted = true
 		return storetest.ErrScript
@@ -159,7 +159,7 @@ func TestHalfTakenIsTakenBack(t *testing.T) {
 	}
 }
 
-// TestSettledUnderItsHands: who was taken for dead does not note what was taken out of the index.
+// TestSettledUnderItsHands: a process taken for dead does not record what was removed from the index.
 func TestSettledUnderItsHands(t *testing.T) {
 	p := sitetest.NewSite(t, "l")
 	db, script := storetest.Scripted(p.Store)
@@ -180,7 +180,7 @@ func TestSettledUnderItsHands(t *testing.T) {
 	}
 }
 
-// TestDeletedIsSaidOfDeleted: a source that a report names and the catalogue never had is not reported as deleted.
+// TestDeletedIsSaidOfDeleted: a source that a report names but that was never in the catalogue is not reported as deleted.
 func TestDeletedIsSaidOfDeleted(t *testing.T) {
 	p := sitetest.NewSite(t, "l")
 	p.Add(t, "l", site.Incoming{ID: "source", Text: sitetest.Prose(1, 12)})

@@ -19,11 +19,11 @@ import (
 	"concordat/site/batch"
 )
 
-// twoTexts are a text and one that shares some of it.
+// twoTexts is a text and another one that shares some of it.
 type twoTexts struct{ name, a, b, template string }
 
-// madePair returns two texts of which the first takes some of the second: blocks and sentences, as they are or with words
-// changed, on a form that both answer or not, with a list of references or not.
+// madePair returns two texts, the first of which takes some of the second: blocks and sentences, unchanged or with words
+// changed, with or without a form that both fill in, and with or without a list of references.
 func madePair(seed uint64) twoTexts {
 	r := rand.New(rand.NewPCG(seed, 11))
 	paragraphs := func(seed uint64, n int) []string {
@@ -72,8 +72,8 @@ func madePair(seed uint64) twoTexts {
 	return out
 }
 
-// altered returns a text in which every ninth word is another one. What is put in other words from end to end no fingerprint may show:
-// an estimate does not know of it.
+// altered returns a text with every ninth word replaced. Text that is reworded from end to end may have no fingerprint in common, so
+// an estimate does not include it.
 func altered(text string) string {
 	words := strings.Fields(text)
 	for i := 8; i < len(words); i += 9 {
@@ -82,7 +82,7 @@ func altered(text string) string {
 	return strings.Join(words, " ")
 }
 
-// realPairs returns pairs of chapters of which a later historian took one from the other, and pairs of PAN 2013.
+// realPairs returns pairs of chapters, one of which a later historian took from the other, and pairs of PAN 2013.
 func realPairs(t *testing.T, n int) (out []twoTexts) {
 	if os.Getenv("CONCORDAT_CORPORA") == "" {
 		t.Log("CONCORDAT_CORPORA names no folder: only made texts are compared")
@@ -115,8 +115,8 @@ func realPairs(t *testing.T, n int) (out []twoTexts) {
 }
 
 // TestOneShare: a pair has one share, whoever asks: a check, a batch and a screening give the same, and the share lies within the
-// bounds of the estimate that a partner's answer or a mirror allows. Where those name no source there is no estimate: that may be
-// so of every fifth share under 0.2, put in other words from end to end, and of no larger one.
+// bounds of the estimate that a partner's answer or a mirror allows. If those name no source, there is no estimate: this is
+// allowed for one in five shares under 0.2 that are reworded from end to end, and for no larger share.
 func TestOneShare(t *testing.T) {
 	var pairs []twoTexts
 	for seed := range uint64(suite.Rounds(12, 40)) {
@@ -167,7 +167,7 @@ func TestOneShare(t *testing.T) {
 	}
 }
 
-// best returns the source that counts, if there is one.
+// best returns the counting source, if there is one.
 func best(f *report.Findings) *report.RankedSource {
 	for _, s := range report.Build(f, report.Rules{}).Sources {
 		if s.Excluded == "" {
@@ -184,7 +184,7 @@ func (x *twoTexts) options() (o site.CheckOptions) {
 	return o
 }
 
-// central returns what a check says where the other text is, and holds a screening to it.
+// central returns the share of a check at the site that has the other text, and compares a screening with it.
 func (x *twoTexts) central(t *testing.T) float64 {
 	t.Helper()
 	p := sitetest.NewSite(t, "a")

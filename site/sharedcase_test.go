@@ -16,12 +16,12 @@ import (
 	"concordat/store"
 )
 
-// sharedCase makes two sites of which a partner b told a of a later document, and returns them with the case as each has it.
+// sharedCase makes two sites, one of which, the partner b, told a of a later document, and returns both with the case as each has it.
 func sharedCase(t *testing.T, level concordat.Show) (a, b *sitetest.Member, ofA, ofB store.SharedCase) {
 	t.Helper()
 	a, b = sitetest.NewMember(t, "a", "calls"), sitetest.NewMember(t, "b", "theses")
 	some := []site.Incoming{{ID: "first", Text: sitetest.River + sitetest.Winter}}
-	for i := range 25 { // of fewer, no numbers are told
+	for i := range 25 { // for fewer, no numbers are given
 		some = append(some, site.Incoming{ID: concordat.DocumentID(strings.Repeat("d", i+1)), Text: sitetest.Mill + sitetest.Bridge})
 	}
 	b.Add(t, "theses", some...)
@@ -37,7 +37,7 @@ func sharedCase(t *testing.T, level concordat.Show) (a, b *sitetest.Member, ofA,
 	return a, b, theCase(t, a), theCase(t, b)
 }
 
-// theCase returns the one case of a site.
+// theCase returns a site's only case.
 func theCase(t *testing.T, m *sitetest.Member) store.SharedCase {
 	t.Helper()
 	all, err := m.Store.Cases.List(t.Context(), false, 0, 0)
@@ -59,7 +59,7 @@ func moveCase(t *testing.T, m *sitetest.Member, x store.SharedCase, move retain.
 	return x
 }
 
-// carryOut does what is open at a site: deletions, and then what is to be told of them.
+// carryOut does the open work of a site: deletions, and then the messages about them.
 func carryOut(t *testing.T, m *sitetest.Member) {
 	t.Helper()
 	for range 3 {
@@ -86,7 +86,7 @@ func TestSharedCase(t *testing.T) {
 	if x, y := theCase(t, a), theCase(t, b); x.State != concordat.CaseConfirmed || y.State != concordat.CaseConfirmed {
 		t.Errorf("both confirmed: %s, %s", x.State, y.State)
 	}
-	// The later word counts, in whichever order they come.
+	// The later statement counts, in whichever order they arrive.
 	moveCase(t, a, ofA, retain.CaseMove{State: concordat.CaseOpen})
 	moveCase(t, a, ofA, retain.CaseMove{State: concordat.CaseCleared})
 	out, err := a.Notices.Outbox(t.Context(), 0)
@@ -100,7 +100,7 @@ func TestSharedCase(t *testing.T) {
 	}
 }
 
-// TestCaseDecidedByAsker: the asker decided. Its text and its question go, with a receipt at each site and its sum at the other.
+// TestCaseDecidedByAsker: the asker decides. Its text and its question are deleted, with a receipt at each site and its sum at the other.
 func TestCaseDecidedByAsker(t *testing.T) {
 	a, b, ofA, _ := sharedCase(t, concordat.ShowMetadata)
 	moveCase(t, a, ofA, retain.CaseMove{Decision: concordat.Rejected})
@@ -143,7 +143,7 @@ func TestCaseDecidedByAsker(t *testing.T) {
 	}
 }
 
-// TestCaseDecidedByOwner: the owner decided. Its document goes from the library and from the fingerprints that it answers with.
+// TestCaseDecidedByOwner: the owner decides. Its document is deleted from the library and from the fingerprints with which it answers.
 func TestCaseDecidedByOwner(t *testing.T) {
 	a, b, ofA, ofB := sharedCase(t, concordat.ShowMetadata)
 	moveCase(t, b, ofB, retain.CaseMove{State: concordat.CaseCleared, Decision: concordat.Accepted})
@@ -184,8 +184,8 @@ func TestCaseDecidedKept(t *testing.T) {
 	_ = b
 }
 
-// TestCaseTerm: a decision with a term deletes this site's document when the term is over, and the partner's copy at once. What the
-// partner decides in between is carried out, and does not end the term.
+// TestCaseTerm: a decision with a term deletes this site's document when the term ends, and the partner's copy at once. What the
+// partner decides in the meantime is carried out, but does not end the term.
 func TestCaseTerm(t *testing.T) {
 	a, b, ofA, ofB := sharedCase(t, concordat.ShowMetadata)
 	moveCase(t, a, ofA, retain.CaseMove{Decision: concordat.Accepted, After: time.Hour})
@@ -225,7 +225,7 @@ func TestCaseTerm(t *testing.T) {
 	}
 }
 
-// TestCaseBelowMetadata: the owner's officers learn from a case no more than the partner does, so they cannot delete by it.
+// TestCaseBelowMetadata: the owner's officers learn no more from a case than the partner does, so they cannot delete on its basis.
 func TestCaseBelowMetadata(t *testing.T) {
 	for _, level := range []concordat.Show{concordat.ShowExists, concordat.ShowCounts} {
 		_, b, ofA, ofB := sharedCase(t, level)
@@ -241,7 +241,7 @@ func TestCaseBelowMetadata(t *testing.T) {
 	}
 }
 
-// TestCaseOfOthers: what a partner says of a case that it has no part in changes nothing, nor does nonsense.
+// TestCaseOfOthers: a partner's statement about a case in which it has no part changes nothing, and neither does nonsense.
 func TestCaseOfOthers(t *testing.T) {
 	_, b, _, ofB := sharedCase(t, concordat.ShowMetadata)
 	note := func(change func(*concordat.Notice)) *concordat.Notice {
@@ -279,7 +279,7 @@ func TestCaseOfOthers(t *testing.T) {
 	}
 }
 
-// receipt returns the receipt of the latest deletion about a case, whose sum is the one that is told.
+// receiptOf returns the receipt of the latest deletion about a case, whose sum the partner is told.
 func receiptOf(t *testing.T, m *sitetest.Member, x store.SharedCase) retain.Receipt {
 	t.Helper()
 	row, err := m.Store.Retention.Erasure(t.Context(), x.Erasure)

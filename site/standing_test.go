@@ -10,12 +10,12 @@ import (
 	"concordat/site"
 )
 
-// TestStandingHere: a later document that holds a passage of a standing check raises one alert.
+// TestStandingHere: a later document that contains a passage of a standing check raises one alert.
 func TestStandingHere(t *testing.T) {
 	ctx := t.Context()
 	p := sitetest.NewHere(t, sitetest.River)
 	f := p.Found(t, sitetest.Mine+sitetest.Essay, site.CheckOptions{Standing: true})
-	p.Found(t, sitetest.Garden+sitetest.Mine, site.CheckOptions{}) // does not stand
+	p.Found(t, sitetest.Garden+sitetest.Mine, site.CheckOptions{}) // not a standing check
 	want := func(n int, what string) {
 		t.Helper()
 		as, err := p.Alerts(ctx, 0, 0)
@@ -59,7 +59,7 @@ func TestStandingHere(t *testing.T) {
 	}
 }
 
-// TestStandingThere: a partner tells of later documents, and is told when the check ends.
+// TestStandingThere: a partner reports later documents, and is told when the check ends.
 func TestStandingThere(t *testing.T) {
 	ctx := t.Context()
 	p := sitetest.NewHere(t, "")
@@ -69,7 +69,7 @@ func TestStandingThere(t *testing.T) {
 		t.Fatalf("line %+v", c)
 	}
 	north.Put(t, "lib", "late", sitetest.Essay)
-	tell, err := north.Ask(ctx, north.Asks[0]) // what the partner would find now
+	tell, err := north.Ask(ctx, north.Asks[0]) // what the partner would find at this point
 	if err != nil {
 		t.Fatal(err)
 	}

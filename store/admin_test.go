@@ -24,7 +24,7 @@ func testTaskCounts(t *testing.T, p place) {
 	}
 }
 
-// Tasks are totalled by state, and finished ones also by cause; the filter applies here too.
+// testTaskSums: tasks are totalled by state, and finished ones also by cause; the filter applies here too.
 func testTaskSums(t *testing.T, p place) {
 	db, c := openPlace(t, p)
 	ctx := t.Context()
@@ -54,7 +54,7 @@ func testTaskSums(t *testing.T, p place) {
 	wantErr(t, err, concordat.ErrInvalid)
 }
 
-// A failed task can be started again; one that is being worked on, or is done, cannot, and no earlier claim of it counts.
+// testTaskRetry: a failed task can be started again; one that is in progress or done cannot, and no earlier claim of it counts.
 func testTaskRetry(t *testing.T, p place) {
 	db, c := openPlace(t, p)
 	ctx := t.Context()

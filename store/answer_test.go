@@ -124,7 +124,7 @@ func testEpochDocuments(t *testing.T, p place) {
 	ready(0)
 	must(t, db.Answers.EndEpochDocuments(ctx, epoch, "a", []store.EpochDocument{{ID: "1", Hash: "h1", Sentences: 4},
 		{ID: "2", Hash: "old", Sentences: 5}}))
-	if got := unset(""); got != "2 3" { // 2 was held with another text
+	if got := unset(""); got != "2 3" { // 2 was stored with another text
 		t.Errorf("unset are %s", got)
 	}
 	ready(1)
@@ -252,7 +252,7 @@ func testAnswerJobs(t *testing.T, p place) {
 		t.Errorf("got %+v, %v", d, err)
 	}
 	doc.Hash = "h2"
-	add(doc, second) // another text starts anew
+	add(doc, second) // another text starts afresh
 	hits(second)
 	if d, err := db.Answers.AnswerDocument(ctx, "north", j.Job, h); err != nil || d.Told != "" || d.Hash != "h2" {
 		t.Errorf("got %+v, %v", d, err)
@@ -354,9 +354,9 @@ func testQuestions(t *testing.T, p place) {
 	}
 }
 
-// testOftenAnswered: a partner that was told of one document in many jobs is named once for each library, by the document that most
-// jobs were told of; documents that only matched, and forgotten jobs, do not count, and documents of the same name in two libraries
-// are two.
+// testOftenAnswered: a partner that learned of one document in many jobs is named once for each library, with the document that was
+// in most jobs; documents that only matched, and forgotten jobs, do not count, and documents of the same name in two libraries are
+// different.
 func testOftenAnswered(t *testing.T, p place) {
 	db, c := openPlace(t, p)
 	ctx := t.Context()

@@ -148,7 +148,7 @@ func testBatchMembers(t *testing.T, p place) {
 	}
 
 	must(t, db.Batches.PutCompared(ctx, "one", 1, []store.BatchPair{{A: 1, B: 0, Passages: []byte("words")}, {A: 1, B: 2}}))
-	must(t, db.Batches.PutCompared(ctx, "one", 0, []store.BatchPair{{A: 1, B: 0, Passages: []byte("other words")}})) // the first stays
+	must(t, db.Batches.PutCompared(ctx, "one", 0, []store.BatchPair{{A: 1, B: 0, Passages: []byte("other words")}})) // the first remains
 	wantErr(t, db.Batches.PutCompared(ctx, "one", 9, nil), concordat.ErrNotFound)
 	if n, err := db.Batches.Compared(ctx, "one", 1); err != nil || !slices.Equal(n, []int{0, 2}) {
 		t.Errorf("compared %v, %v", n, err)
@@ -233,7 +233,7 @@ func testBatchPairs(t *testing.T, p place) {
 	testPairSections(t, db)
 }
 
-// testPairSections: a pair is listed by the share of a section, of either document, and no longer is once neither has one.
+// testPairSections: a pair is listed by the share of a section of either document, and no longer is once neither document has one.
 func testPairSections(t *testing.T, db *store.DB) {
 	ctx := t.Context()
 	listed := func(want ...store.BatchPair) {
@@ -303,8 +303,8 @@ func testRechecks(t *testing.T, p place) {
 	wantErr(t, err, concordat.ErrNotFound)
 }
 
-// testBatchLeads: leads between members are stored by member, with how the members' reports have them; a member that is erased
-// takes them along.
+// testBatchLeads: leads between members are stored by member, with their form in the members' reports; erasing a member
+// removes them too.
 func testBatchLeads(t *testing.T, db *store.DB) {
 	ctx := t.Context()
 	read := func() []store.BatchLeads {
@@ -326,7 +326,7 @@ func testBatchLeads(t *testing.T, db *store.DB) {
 	if d := cmp.Diff(want, read(), cmpopts.EquateEmpty()); d != "" {
 		t.Error(d)
 	}
-	must(t, db.Batches.PutBatchLeads(ctx, "one", 1, []byte("[3]"))) // its report is of before
+	must(t, db.Batches.PutBatchLeads(ctx, "one", 1, []byte("[3]"))) // its report is older
 	want[1] = store.BatchLeads{Member: 1, Found: []byte("[3]")}
 	if d := cmp.Diff(want, read(), cmpopts.EquateEmpty()); d != "" {
 		t.Error(d)

@@ -25,7 +25,7 @@ func BenchmarkPutDocuments(b *testing.B) {
 			from := cputime.Used()
 			for b.Loop() {
 				for i := range rows {
-					rows[i] = document(fmt.Sprintf("%08x", uint32(n)*2654435761)) // in no order
+					rows[i] = document(fmt.Sprintf("%08x", uint32(n)*2654435761)) // in random order
 					n++
 				}
 				must(b, db.Catalogue.PutDocuments(b.Context(), rows))
@@ -102,8 +102,8 @@ func BenchmarkAppendAudit(b *testing.B) {
 	cputime.Report(b, from, b.N, "entry")
 }
 
-// BenchmarkTakeMessage takes partners' requests that come one after another and 16 at once, and with reply= also writes a row
-// of a reply's size, as a table of replies would; compare federation.BenchmarkReplays.
+// BenchmarkTakeMessage accepts partners' requests, one after another and 16 at once; with reply= it also writes a row of a
+// reply's size, as a table of replies would; compare federation.BenchmarkReplays.
 func BenchmarkTakeMessage(b *testing.B) {
 	for _, together := range []int{1, 16} {
 		for _, size := range []int{0, 100 << 10} {
@@ -140,9 +140,9 @@ func BenchmarkTakeMessage(b *testing.B) {
 	}
 }
 
-// BenchmarkEngines measures what a check and an ingest do with the store, on both engines. The
-// database is that of $CONCORDAT_POSTGRES (an address; a schema of it is filled), which should be as durable
-// as in use; without it the benchmark of PostgreSQL is skipped.
+// BenchmarkEngines measures what a check and an ingest do with the store, on both engines. The database is that of
+// $CONCORDAT_POSTGRES (an address; the benchmark fills a schema in it), which should be as durable as in production;
+// without it the benchmark of PostgreSQL is skipped.
 func BenchmarkEngines(b *testing.B) {
 	for _, engine := range []string{"SQLite", "PostgreSQL"} {
 		b.Run("engine="+engine, func(b *testing.B) {
@@ -165,7 +165,7 @@ func BenchmarkEngines(b *testing.B) {
 					b.ReportMetric(float64(rows*b.N)/b.Elapsed().Seconds(), "rows/s")
 				})
 			}
-			id := rand.Text()[:8] // different documents in each run, in no order
+			id := rand.Text()[:8] // different documents in each run, in random order
 			put := func(n int) error {
 				rows := make([]store.DocumentRow, 500)
 				for i := range rows {

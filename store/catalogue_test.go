@@ -163,7 +163,7 @@ func testDocumentsReplace(t *testing.T, p place) {
 	check()
 }
 
-// testDocumentsRenew: data recomputed from a text reaches the row of that text alone, and does not restore a deleted one.
+// testDocumentsRenew: data recomputed from a text reaches only the row of that text, and does not restore a deleted one.
 func testDocumentsRenew(t *testing.T, p place) {
 	db, _ := openPlace(t, p)
 	ctx := t.Context()
@@ -212,7 +212,7 @@ func testDocumentsRollback(t *testing.T, p place) {
 	}
 }
 
-// Pages contain each document that stays exactly once, whatever is added or removed in the meantime.
+// testDocumentsPaging: pages contain each document that stays exactly once, whatever is added or removed in the meantime.
 func testDocumentsPaging(t *testing.T, p place) {
 	db, _ := openPlace(t, p)
 	ctx := t.Context()
@@ -240,7 +240,7 @@ func testDocumentsPaging(t *testing.T, p place) {
 		if len(ds) < 8 {
 			break
 		}
-		// The last row of some pages is removed, and a row before and a row after it are added.
+		// The last row of some pages is removed, and a row is added before and after it.
 		if !stays[after] {
 			must(t, db.Catalogue.DeleteDocuments(ctx, "a", after))
 		}
@@ -259,7 +259,7 @@ func testDocumentsPaging(t *testing.T, p place) {
 	}
 }
 
-// IDs are ordered and compared by their bytes, not by the rules of some language.
+// testDocumentsOrder: IDs are ordered and compared by their bytes, not by the rules of a language.
 func testDocumentsOrder(t *testing.T, p place) {
 	db, _ := openPlace(t, p)
 	ctx := t.Context()
@@ -310,8 +310,8 @@ func testDocumentsDelete(t *testing.T, p place) {
 	}
 }
 
-// testSentenceVectors: vectors come back, are bounded, and go with the document or the check that contains their sentence, and with
-// the text that a document had.
+// testSentenceVectors: vectors can be read back, are limited in number, and are deleted with the document or the check that
+// contains their sentence, and with a document's former text.
 func testSentenceVectors(t *testing.T, p place) {
 	db, _ := openPlace(t, p)
 	ctx := t.Context()
@@ -361,14 +361,14 @@ func testSentenceVectors(t *testing.T, p place) {
 	there(3, 7)
 	must(t, db.Catalogue.DeleteDocuments(ctx, "b", "1"))
 	there(7)
-	again := vector(7, 0.7) // replaces the existing one, and is no newer for it
+	again := vector(7, 0.7) // replaces the existing vector, but does not make it newer
 	must(t, db.Checks.PutSentenceVectors(ctx, []concordat.SentenceVector{again, vector(8, 0.8), vector(9, 0.9)}, 2))
 	there(8, 9)
 	must(t, db.Checks.PutSentenceVectors(ctx, nil, 2))
 	there(8, 9)
 }
 
-// Outside text never makes a call fail; it is cleaned.
+// testNames: text from outside never makes a call fail; it is cleaned.
 func testNames(t *testing.T, p place) {
 	db, _ := openPlace(t, p)
 	ctx := t.Context()

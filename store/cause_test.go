@@ -85,7 +85,7 @@ func TestOldCauses(t *testing.T) {
 	})
 }
 
-// TestCauseOfJob: the fault of a job that an earlier version queued is a JSON string.
+// TestCauseOfJob: in a job that an earlier version queued, the fault is a JSON string.
 func TestCauseOfJob(t *testing.T) {
 	for text, want := range map[string]store.Cause{
 		`"limit: too large"`:                     {Detail: "limit: too large"},

@@ -97,7 +97,7 @@ func testDisclosures(t *testing.T, p place) {
 	if len(of) != 2 || of[0].ID != "x1" || len(all) != 2 || all[0].ID != "x2" || n != 1 {
 		t.Errorf("got %v, %v, %d pending", of, all, n)
 	}
-	// Of two decisions the first counts.
+	// Of two decisions, the first counts.
 	must(t, db.Answers.SetDisclosure(ctx, "x1", concordat.DisclosurePending, concordat.DisclosureGranted, "me", "yes", start.Add(2*time.Hour)))
 	wantErr(t, db.Answers.SetDisclosure(ctx, "x1", concordat.DisclosurePending, concordat.DisclosureRefused, "you", "no", time.Time{}),
 		concordat.ErrNotFound)
@@ -155,7 +155,7 @@ func testStandingAsks(t *testing.T, p place) {
 		}
 		return store.StandingAsk{Partner: "north", Made: start, Expires: start.Add(time.Hour), Ask: a}
 	}
-	for range 2 { // the same again counts once
+	for range 2 { // a repetition counts once
 		must(t, db.Partners.AddStandingAsk(ctx, ask(1, 6), 10))
 	}
 	wantErr(t, db.Partners.AddStandingAsk(ctx, ask(1, 5), 10), concordat.ErrRefused)

@@ -36,7 +36,7 @@ func TestOriginals(t *testing.T) {
 	})
 }
 
-// A file whose parts are not those that were stored is not handed out.
+// TestOriginalsTampered: a file whose parts are not those that were stored is not handed out.
 func TestOriginalsTampered(t *testing.T) {
 	engines(t, func(t *testing.T, place string) {
 		db := open(t, place, store.Options{})
@@ -61,7 +61,7 @@ func TestOriginalsTampered(t *testing.T) {
 	})
 }
 
-// What is made from a file stands beside it and goes with it, also if it comes when the file has gone.
+// TestMade: files made from another file are stored beside it and deleted with it, even if they arrive after its deletion.
 func TestMade(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "originals")
 	f := store.OpenFiles(dir)
@@ -107,7 +107,7 @@ func TestMade(t *testing.T) {
 	if len(all) != 1 || all[0] != second {
 		t.Errorf("all are %v", all)
 	}
-	// Orphans go with what nobody needs.
+	// Orphans are deleted with files that nobody needs.
 	path, err := f.Path(second)
 	must(t, err)
 	must(t, os.WriteFile(path[:len(path)-1]+"0.pdf", []byte("orphan"), 0o600))
@@ -124,7 +124,7 @@ func TestMade(t *testing.T) {
 	must(t, f.Sweep(later))
 }
 
-// What a killed process left goes at the next start; whole files stay.
+// TestSweepOriginals: the remains of a killed process are deleted at the next start; complete files stay.
 func TestSweepOriginals(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "originals [1]")
 	f := store.OpenFiles(dir)

@@ -80,7 +80,7 @@ func testHooks(t *testing.T, p place) {
 	wantErr(t, err, concordat.ErrNotFound)
 }
 
-// kinds are the events waiting for a webhook, oldest first, with all, open and counted leads if leads were requested.
+// kinds returns the events waiting for a webhook, oldest first, with the numbers of all, open and counted leads if leads were requested.
 func kinds(t *testing.T, db *store.DB, h store.Hook) (out []string) {
 	t.Helper()
 	ds, err := db.Webhooks.Deliveries(t.Context(), h.ID, "", 0, 0)
@@ -123,7 +123,7 @@ func testHookEvents(t *testing.T, p place) {
 	}
 	must(t, db.Checks.FinishCheck(ctx, claim(t, db, "w", "t1"), concordat.TaskPartial, &concordat.LeadCount{All: 2, Open: 2}))
 	must(t, db.Checks.CancelTask(ctx, "t2", store.Cause{Detail: "by ada"}))
-	must(t, db.Checks.CancelTask(ctx, "t2", store.Cause{Detail: "again"})) // it has ended: no event
+	must(t, db.Checks.CancelTask(ctx, "t2", store.Cause{Detail: "again"})) // it has already ended: no event
 	for range store.MaxAttempts {
 		claim(t, db, "w", "t3")
 		c.move(lease)
@@ -147,7 +147,7 @@ func testHookEvents(t *testing.T, p place) {
 			t.Errorf("webhook of %s: %s", x.hook.Account, d)
 		}
 	}
-	// The rights of a webhook are those of its account at the time.
+	// The rights of a webhook are the current ones of its account.
 	root, err := db.People.Account(ctx, "root")
 	must(t, err)
 	root.Role = store.RoleOfficer
@@ -160,7 +160,7 @@ func testHookEvents(t *testing.T, p place) {
 	if got := kinds(t, db, ada); got[len(got)-1] != "check.done new" {
 		t.Errorf("got %v", got)
 	}
-	for range 4 { // ada's only: root's wait forever, or until it is an administrator again
+	for range 4 { // only ada's: root's wait forever, or until it is an administrator again
 		d, _, err := db.Webhooks.ClaimDelivery(ctx, lease, only.ID)
 		must(t, err)
 		if d.Hook != ada.ID {
@@ -171,7 +171,7 @@ func testHookEvents(t *testing.T, p place) {
 	wantErr(t, err, concordat.ErrNotFound)
 }
 
-// testDeliveries: leases, retries, death, replay and forgetting.
+// testDeliveries tests leases, retries, giving up, replay and forgetting.
 func testDeliveries(t *testing.T, p place) {
 	db, c := openPlace(t, p)
 	ctx := t.Context()
@@ -214,7 +214,7 @@ func testDeliveries(t *testing.T, p place) {
 	if got := take(); got.Seq != three.Seq {
 		t.Errorf("got %+v", got)
 	}
-	c.move(store.HookTime) // and its lease ends, and its time
+	c.move(store.HookTime) // both its lease and its time end
 	nothing()
 	states := func() (out []string) {
 		t.Helper()
@@ -307,7 +307,7 @@ func testTaskFilter(t *testing.T, p place) {
 	}
 }
 
-// testTaskList: a batch or an archive is one row, in every order and above a share, with the totals of what it holds.
+// testTaskList: a batch or an archive is one row, in every order and above a share, with the totals of its contents.
 func testTaskList(t *testing.T, p place) {
 	db, _ := openPlace(t, p)
 	ctx := t.Context()
@@ -360,7 +360,7 @@ func testTaskList(t *testing.T, p place) {
 		{heads, store.TasksByShare, 0, 0, 4, []concordat.TaskID{"b-1", archive, "one", "two"}},
 		{heads, store.TasksByFlags, 0, 0, 4, []concordat.TaskID{"one", archive, "b-1", "two"}},
 		{heads, store.TasksByLeads, 0, 1, 4, []concordat.TaskID{"b-1"}},
-		{heads, store.TasksByTitle, 0, 0, 4, []concordat.TaskID{archive, "b-1", "one", "two"}}, // b-1 as Call b
+		{heads, store.TasksByTitle, 0, 0, 4, []concordat.TaskID{archive, "b-1", "one", "two"}}, // sorted by its title, Call b
 		{heads, store.TasksByState, 0, 0, 4, []concordat.TaskID{"b-1", "one", "two", archive}},
 		{store.TaskFilter{Heads: true, Least: 0.3}, "", 0, 0, 2, []concordat.TaskID{archive, "b-1"}},
 		{store.TaskFilter{Within: "b"}, store.TasksByShare, 0, 0, 2, []concordat.TaskID{"b-1", "b-2"}},

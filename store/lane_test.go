@@ -11,7 +11,7 @@ import (
 	"concordat/store"
 )
 
-// testLanes: tasks of one lane are claimed in order whatever is waiting in the other.
+// testLanes: tasks of one lane are claimed in order, whatever is waiting in the other.
 func testLanes(t *testing.T, p place) {
 	db, c := openPlace(t, p)
 	ctx := t.Context()
@@ -77,7 +77,7 @@ func testTurns(t *testing.T, p place) {
 	must(t, err)
 	add("bob", 2)
 	add("cy", 1)
-	// What Ahead says of each while the first runs is the order in which one worker claims them.
+	// The position that Ahead gives each while the first runs is the order in which a single worker claims them.
 	want := []concordat.TaskID{"bob0", "cy0", "ada1", "bob1", "ada2", "ada3", "ada4"}
 	for at, id := range want {
 		x, err := db.Checks.Task(ctx, id)
@@ -95,7 +95,7 @@ func testTurns(t *testing.T, p place) {
 		}
 		must(t, db.Checks.FinishTask(ctx, got, concordat.TaskDone, store.Cause{}))
 	}
-	// Side by side: whoever has fewer running goes first, and a spare worker takes only from those who have none.
+	// In parallel, whoever has fewer running tasks goes first, and a spare worker takes only from those who have none.
 	for _, id := range []concordat.TaskID{"bob1", "ada2"} {
 		if got, err := next(store.LaneChecks); err != nil || got.ID != id {
 			t.Fatalf("got %s, %v, want %s", got.ID, err, id)
@@ -109,7 +109,7 @@ func testTurns(t *testing.T, p place) {
 	}
 	_, err = next(store.LaneSpare)
 	wantErr(t, err, concordat.ErrNotFound)
-	// Additions of somebody do not count in the turns of checks.
+	// Somebody's additions do not count in the turns of checks.
 	adding := task("adding")
 	adding.Owner, adding.Batch = "eve", store.AddingBatch+"one"
 	must(t, db.Checks.CreateTask(ctx, adding))
@@ -122,8 +122,8 @@ func testTurns(t *testing.T, p place) {
 	}
 }
 
-// testBatchDone: the end of what was handed in together is told once, when all has ended; that of a batch
-// of documents when the batch ends, and not with one of them.
+// testBatchDone: the end of files submitted together is reported once, when all have ended; the end of a batch of
+// documents is reported when the batch ends, and not with one of its documents.
 func testBatchDone(t *testing.T, p place) {
 	db, _ := openPlace(t, p)
 	ctx := t.Context()
@@ -169,13 +169,13 @@ func testBatchDone(t *testing.T, p place) {
 		t.Error(d)
 	}
 	must(t, db.Batches.FinishBatch(ctx, "b", concordat.TaskDone, store.Cause{}, &concordat.LeadCount{All: 3, Open: 1, Counted: 2}))
-	wantErr(t, db.Batches.FinishBatch(ctx, "b", concordat.TaskDone, store.Cause{}, nil), store.ErrLease) // it is told once
+	wantErr(t, db.Batches.FinishBatch(ctx, "b", concordat.TaskDone, store.Cause{}, nil), store.ErrLease) // it is reported once
 	if d := cmp.Diff(append(want, "batch.done b 3/1/2"), kinds(t, db, h)); d != "" {
 		t.Error(d)
 	}
 }
 
-// testUnjoined: an account used through a provider counts as used, though it has no password.
+// testUnjoined: an account used through a provider counts as used, although it has no password.
 func testUnjoined(t *testing.T, p place) {
 	db, _ := openPlace(t, p)
 	ctx := t.Context()

@@ -20,7 +20,7 @@ func testIdentities(t *testing.T, p place) {
 	wantErr(t, db.People.LinkIdentity(ctx, link), concordat.ErrExists)
 	wantErr(t, db.People.LinkIdentity(ctx, store.Identity{Issuer: "x", Subject: "s-2", Account: "nobody", Made: start}), concordat.ErrNotFound)
 	wantErr(t, db.People.LinkIdentity(ctx, store.Identity{Issuer: "x", Account: "ada", Made: start}), concordat.ErrInvalid)
-	_, err := db.People.Identity(ctx, "https://other.example.edu", "s-1") // the same name elsewhere is another person
+	_, err := db.People.Identity(ctx, "https://other.example.edu", "s-1") // the same name at another provider is another person
 	wantErr(t, err, concordat.ErrNotFound)
 
 	bo := account("bo", store.RoleSubmitter)
@@ -159,10 +159,10 @@ func testLTIAssets(t *testing.T, p place) {
 		t.Fatalf("claimed %v and %v", a, b)
 	}
 	none()
-	c.move(time.Minute) // who had them crashed
+	c.move(time.Minute) // the worker that had them crashed
 	a, b = claim(), claim()
 
-	// While its check runs there is nothing to do until it ends.
+	// While its check is running, there is nothing to do until it ends.
 	must(t, db.Checks.CreateTask(ctx, store.Task{Task: concordat.Task{ID: "task-1", Title: "x", Made: start}}))
 	a.State, a.Told, a.Task, a.Due = store.LTIChecks, "Processing", "task-1", c.now()
 	must(t, db.LTI.SetLTIAsset(ctx, a))
@@ -189,7 +189,7 @@ func testLTIAssets(t *testing.T, p place) {
 		t.Errorf("checks of another deployment %v, %v", ks, err)
 	}
 
-	// The teacher asks again: what failed is fetched again, and what was done is reported again.
+	// The teacher asks again: whatever failed is fetched again, and whatever was done is reported again.
 	again := ltiAsset(2)
 	again.ID, again.URL = "id-9", "https://one.example.edu/new"
 	second := ltiAsset(1)
@@ -212,7 +212,7 @@ func testLTIAssets(t *testing.T, p place) {
 	if len(all) != 2 {
 		t.Errorf("assets %v", all)
 	}
-	_, err = db.Retention.EraseTask(ctx, "task-1") // nothing of whose it was stays
+	_, err = db.Retention.EraseTask(ctx, "task-1") // no trace of the owner remains
 	must(t, err)
 	_, err = db.LTI.LTICheck(ctx, "task-1")
 	wantErr(t, err, concordat.ErrNotFound)

@@ -14,7 +14,7 @@ import (
 	"concordat/store"
 )
 
-// The shared keystore is changed by compare-and-swap.
+// testKeystore: the shared keystore is changed by compare-and-swap.
 func testKeystore(t *testing.T, p place) {
 	db, _ := openPlace(t, p)
 	ctx := t.Context()
@@ -56,7 +56,7 @@ func testKeystore(t *testing.T, p place) {
 	}
 }
 
-// A duty has one holder at a time, whose term may expire.
+// testLeaderTasks: a leader task has one holder at a time, whose term may expire.
 func testLeaderTasks(t *testing.T, p place) {
 	db, c := openPlace(t, p)
 	ctx := t.Context()
@@ -88,7 +88,7 @@ func testLeaderTasks(t *testing.T, p place) {
 	want("a", true)
 }
 
-// A partner's message is accepted once, until it is too old.
+// testTaken: a partner's message is accepted once, until it is too old.
 func testTaken(t *testing.T, p place) {
 	db, c := openPlace(t, p)
 	ctx := t.Context()

@@ -22,7 +22,7 @@ func reply(id string) store.NotificationAnswer {
 		Until: start.Add(time.Hour), Made: start}
 }
 
-// testNotifications: a notification is taken once, worked on by one at a time, and goes with its check.
+// testNotifications: a notification is accepted once, worked on by one process at a time, and deleted with its check.
 func testNotifications(t *testing.T, p place) {
 	db, c := openPlace(t, p)
 	ctx, in := t.Context(), db.Notifications
@@ -54,7 +54,7 @@ func testNotifications(t *testing.T, p place) {
 		t.Errorf("claimed %s", n.ID)
 	}
 	_, err = in.ClaimNotification(ctx, time.Minute)
-	wantErr(t, err, concordat.ErrNotFound) // claimed, or of an account that is disabled
+	wantErr(t, err, concordat.ErrNotFound) // claimed, or from a disabled account
 	n.Task, n.State, n.Due = "task", store.NotificationChecking, start
 	must(t, db.Checks.CreateTask(ctx, store.Task{Task: concordat.Task{ID: "task", Title: "T", Made: start}, Owner: "ada",
 		Request: []byte("{}")}))
@@ -81,7 +81,7 @@ func testNotifications(t *testing.T, p place) {
 	}
 }
 
-// testReplies: answers of a notification are sent one after the other, until their time is over, and dropped if it is withdrawn.
+// testReplies: answers to a notification are sent one after the other until their time ends, and are dropped if it is withdrawn.
 func testReplies(t *testing.T, p place) {
 	db, c := openPlace(t, p)
 	ctx, in := t.Context(), db.Notifications

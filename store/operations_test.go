@@ -8,7 +8,7 @@ import (
 	"concordat/store"
 )
 
-// What was revoked since a copy was made does not become valid again, and everything else stays.
+// testRestored: what was revoked since a copy was made does not become valid again, and everything else stays.
 func testRestored(t *testing.T, p place) {
 	db, c := openPlace(t, p)
 	ctx := t.Context()

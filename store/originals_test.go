@@ -16,8 +16,8 @@ import (
 	"concordat/store"
 )
 
-// runFiles runs the test suite of files. newPlace makes an empty place for one test, and the function that it returns opens the
-// files there as each of two processes has them.
+// runFiles runs the test suite of files. newPlace makes an empty place for one test and returns a function that opens its
+// files, as each of two processes would.
 func runFiles(t *testing.T, newPlace func(t *testing.T) func() *store.Files) {
 	for _, tt := range []struct {
 		name string
@@ -38,7 +38,7 @@ func runFiles(t *testing.T, newPlace func(t *testing.T) func() *store.Files) {
 	}
 }
 
-// content returns n bytes that differ from those of any other seed.
+// content returns n bytes that differ for each seed.
 func content(seed uint64, n int) []byte {
 	r := rand.New(rand.NewPCG(seed, 2))
 	b := make([]byte, n)
@@ -138,7 +138,7 @@ func testFilesErase(t *testing.T, f, other *store.Files) {
 	for _, one := range []*store.Files{f, other} {
 		_, err := one.Fetch(ctx, hash)
 		wantErr(t, err, concordat.ErrNotFound)
-		_, err = one.Path(hash) // no copy stays here either
+		_, err = one.Path(hash) // no copy remains here either
 		wantErr(t, err, concordat.ErrNotFound)
 	}
 	wantFile(t, f, put(t, f, b), b)

@@ -12,8 +12,8 @@ import (
 	"concordat/store"
 )
 
-// testOutlined: units that were shown may be shown again, others while the limit permits; a year later everything starts afresh,
-// and a deleted document leaves nothing.
+// testOutlined: units that were shown may be shown again, and others as far as the limit permits; a year later everything starts
+// afresh, and a deleted document leaves nothing.
 func testOutlined(t *testing.T, p place) {
 	db, c := openPlace(t, p)
 	ctx := t.Context()
@@ -42,7 +42,7 @@ func testOutlined(t *testing.T, p place) {
 	outline("after their time", south, 1, []bool{true}, 6)
 }
 
-// testMuchShown: the partners named are those that were told of a share of a library or were shown outlines of one.
+// testMuchShown: a partner is named if a share of a library was disclosed to it or outlines of one were shown to it.
 func testMuchShown(t *testing.T, p place) {
 	db, c := openPlace(t, p)
 	ctx := t.Context()

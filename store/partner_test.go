@@ -63,7 +63,7 @@ func testPartners(t *testing.T, p place) {
 			t.Error(d)
 		}
 	}
-	for _, none := range []concordat.SiteID{"", "THREE", "south"} { // TWO has no name, and so cannot be found by one
+	for _, none := range []concordat.SiteID{"", "THREE", "south"} { // TWO has no name, so it cannot be found by one
 		_, err := db.Partners.Partner(ctx, none)
 		wantErr(t, err, concordat.ErrNotFound)
 	}
@@ -105,8 +105,8 @@ func testPartners(t *testing.T, p place) {
 	}
 }
 
-// testInvitations is the store's part of E1: an invitation is used once, by one site, within its time, and whoever redeems it is
-// pending.
+// testInvitations is the store's part of E1: an invitation is used once, by one site, before it expires, and whoever redeems it
+// is pending.
 func testInvitations(t *testing.T, p place) {
 	db, clock := openPlace(t, p)
 	ctx := t.Context()
@@ -151,7 +151,7 @@ func testInvitations(t *testing.T, p place) {
 		t.Errorf("invitations %+v", all)
 	}
 
-	// A site that is active already does not use up an invitation.
+	// An active site does not use up an invitation.
 	must(t, db.Partners.SetPartnerState(ctx, "ONE", store.PartnerPending, store.PartnerActive))
 	must(t, db.Partners.AddInvitation(ctx, inv(4, time.Hour)))
 	wantErr(t, db.Partners.Redeem(ctx, [32]byte{4}, [32]byte{7}, partner("ONE")), concordat.ErrExists)
@@ -187,7 +187,7 @@ func testMemberships(t *testing.T, p place) {
 	wantErr(t, db.Partners.Leave(ctx, "health"), concordat.ErrNotFound)
 }
 
-// testPartnerAlarms: one alarm a day for each kind and library, sent to the site's webhooks, and forgotten after a year.
+// testPartnerAlarms: there is one alarm a day for each kind and library, which is sent to the site's webhooks and forgotten after a year.
 func testPartnerAlarms(t *testing.T, p place) {
 	db, c := openPlace(t, p)
 	ctx := t.Context()
@@ -229,7 +229,7 @@ func testWitnesses(t *testing.T, p place) {
 		must(t, err)
 		return f
 	}
-	for i := range 300 { // an hour or more, slightly out of order
+	for i := range 300 { // an hour or more apart, slightly out of order
 		at := time.Duration(i) * 15 * time.Second
 		if f := add(uint64(10+i), byte(i), at); f != nil {
 			t.Fatalf("entry %d contradicts %d", 10+i, f.Seq)

@@ -47,7 +47,7 @@ func testAccounts(t *testing.T, p place) {
 	}
 	signIn()
 	ada.Title = "Ada L."
-	must(t, db.People.UpdateAccount(ctx, ada)) // a title does not change who it is
+	must(t, db.People.UpdateAccount(ctx, ada)) // a new title does not make ada another person
 	must(t, session())
 	for _, change := range []func(){
 		func() { ada.Password = "other" },
@@ -76,7 +76,7 @@ func testTokens(t *testing.T, p place) {
 	if d := cmp.Diff(want, got); d != "" {
 		t.Error(d)
 	}
-	_, err = db.People.Token(ctx, "one", store.PurposeFirst) // good for one thing only
+	_, err = db.People.Token(ctx, "one", store.PurposeFirst) // good for one purpose only
 	wantErr(t, err, concordat.ErrNotFound)
 	_, err = db.People.Token(ctx, "two", store.PurposeSession)
 	wantErr(t, err, concordat.ErrNotFound)
@@ -119,7 +119,7 @@ func testAPITokens(t *testing.T, p place) {
 	}
 	more := store.Token{Purpose: store.PurposeAPI, Account: "ada", Made: c.now(), Expires: c.now().Add(time.Hour)}
 	wantErr(t, db.People.PutToken(ctx, "one too many", more), concordat.ErrChanged)
-	more.Purpose = store.PurposeSession // browsers do not count
+	more.Purpose = store.PurposeSession // browser sessions do not count
 	must(t, db.People.PutToken(ctx, "a browser", more))
 	more.Purpose, more.Account = store.PurposeAPI, "bo"
 	must(t, db.People.PutToken(ctx, "another account", more))

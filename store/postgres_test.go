@@ -33,8 +33,8 @@ func TestPostgres(t *testing.T) {
 	})
 }
 
-// Two processes, each with several goroutines, spend, claim and append at once: never more than a limit, no task twice, and one
-// chain.
+// TestWritersTogether: two processes, each with several goroutines, spend, claim and append at once: no limit is exceeded, no
+// task is claimed twice, and there is one chain.
 func TestWritersTogether(t *testing.T) {
 	place := storetest.Postgres(t).Schema(t)
 	ctx := t.Context()
@@ -84,7 +84,7 @@ func TestWritersTogether(t *testing.T) {
 	}
 }
 
-// While another process's transaction writes, writers wait and then report it; readers continue.
+// TestPostgresBusy: while another process's transaction writes, writers wait and then return an error; readers continue.
 func TestPostgresBusy(t *testing.T) {
 	place := storetest.Postgres(t).Schema(t)
 	db := open(t, place, store.Options{Busy: 20 * time.Millisecond})
@@ -103,8 +103,8 @@ func TestPostgresBusy(t *testing.T) {
 	must(t, db.SetSetting(t.Context(), "a", "b"))
 }
 
-// The server restarts while processes write, first in an orderly way, then by a crash. What was acknowledged is there, calls in
-// progress return an error, and everything continues without reopening the store.
+// TestServerRestarts: the server restarts while processes write, first in an orderly way, then after a crash. Every
+// acknowledged change is there, calls in progress return an error, and everything continues without reopening the store.
 func TestServerRestarts(t *testing.T) {
 	s := storetest.Postgres(t)
 	for name, how := range map[string]syscall.Signal{"stop": syscall.SIGINT, "crash": syscall.SIGQUIT} {
@@ -122,7 +122,7 @@ func TestServerRestarts(t *testing.T) {
 	}
 }
 
-// Connections are cut by the administrator.
+// The administrator cuts connections.
 func TestConnectionsCut(t *testing.T) {
 	s := storetest.Postgres(t)
 	db := open(t, s.Schema(t), store.Options{Busy: time.Minute})
@@ -133,7 +133,7 @@ func TestConnectionsCut(t *testing.T) {
 	})
 }
 
-// disturbed appends to the audit until some entries came after disturb has returned, and checks what is there.
+// disturbed appends to the audit until some entries have been added after disturb returned, and checks the result.
 func disturbed(t *testing.T, db *store.DB, disturb func()) {
 	t.Helper()
 	ctx := t.Context()
@@ -181,7 +181,7 @@ func TestPostgresMaxBytes(t *testing.T) {
 	fill(t, storetest.Postgres(t).Schema(t), store.Options{MaxBytes: 2 << 20})
 }
 
-// The disk of the tables is full.
+// TestPostgresDiskFull: the disk of the tables is full.
 func TestPostgresDiskFull(t *testing.T) {
 	suite.Rest(t, "fills a disk")
 	s := storetest.Postgres(t)
@@ -214,8 +214,8 @@ func TestPostgresUnreachable(t *testing.T) {
 	wantErr(t, err, concordat.ErrInvalid)
 }
 
-// TestPostgresPurge: deleted rows leave no byte in the files of the tables; the server's log may still contain them, so it is not
-// reported that nothing is left.
+// TestPostgresPurge: deleted rows leave no byte in the files of the tables; the server's log may still contain them, so the purge
+// does not claim that nothing is left.
 func TestPostgresPurge(t *testing.T) {
 	suite.Rest(t, "rewrites every table")
 	s := storetest.Postgres(t)
@@ -225,7 +225,7 @@ func TestPostgresPurge(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	const marked = "QZXWVKJ9-of-a-row"
 	for i := range 50 {
-		request := make([]byte, 1000) // too short to be kept apart, and does not pack
+		request := make([]byte, 1000) // too short to be stored separately, and incompressible
 		for j := range request {
 			request[j] = byte(r.Uint32())
 		}
@@ -266,7 +266,7 @@ func TestCopy(t *testing.T) {
 	from := open(t, filepath.Join(t.TempDir(), "store.db"), store.Options{})
 	must(t, from.Catalogue.PutDocuments(ctx, []store.DocumentRow{withPieces("1", piece("abc", 0, 1, 2, 3)),
 		withPieces("2", piece("abé", 5, 1, 0xffffffff))}))
-	for i := range 1200 { // more than one statement takes
+	for i := range 1200 { // more than one statement can insert
 		d := document(fmt.Sprintf("Ä%d", i*7919%1200))
 		must(t, from.Catalogue.PutDocuments(ctx, []store.DocumentRow{d}))
 	}
@@ -320,7 +320,7 @@ func TestCopy(t *testing.T) {
 	}
 }
 
-// emptyPostgres is an empty store, without the library that open creates.
+// emptyPostgres returns an empty store, without the library that open creates.
 func emptyPostgres(t *testing.T) *store.DB {
 	t.Helper()
 	db, err := store.Open(t.Context(), storetest.Postgres(t).Schema(t))
@@ -329,7 +329,7 @@ func emptyPostgres(t *testing.T) *store.DB {
 	return db
 }
 
-// A migration with a lower number than the last one applied is applied too.
+// TestLateMigration: a migration with a lower number than the last one applied is applied too.
 func TestLateMigration(t *testing.T) {
 	engines(t, func(t *testing.T, place string) {
 		must(t, open(t, place, store.Options{}).Close())

@@ -22,7 +22,7 @@ func TestPurge(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := rand.New(rand.NewPCG(1, 2))
-	text := func() string { // what does not pack
+	text := func() string { // incompressible text
 		b := make([]byte, 3000)
 		for i := range b {
 			b[i] = byte(r.Uint32())

@@ -40,7 +40,7 @@ func testFindings(t *testing.T, p place) {
 	}
 }
 
-// testFindingsRevision: of two callers who have read the same findings, only the first can replace them.
+// testFindingsRevision: of two callers who have read the same findings, only the first to write can replace them.
 func testFindingsRevision(t *testing.T, p place) {
 	db, _ := openPlace(t, p)
 	ctx := t.Context()
@@ -87,7 +87,7 @@ func testResults(t *testing.T, p place) {
 	queue(t, db, "t1", "t2")
 	var want []store.Result
 	for i := range 30 {
-		want = append(want, result((i*7)%30)) // in no order of their own
+		want = append(want, result((i*7)%30)) // in no particular order
 	}
 	check := func() {
 		t.Helper()
@@ -198,7 +198,7 @@ func testAuditConcurrent(t *testing.T, p place) {
 	}
 }
 
-// A reader sees either all of a change or nothing of it, and does not wait for the writer.
+// testReadWhileWriting: a reader sees either all of a change or nothing of it, and does not wait for the writer.
 func testReadWhileWriting(t *testing.T, p place) {
 	db, _ := openPlace(t, p)
 	ctx := t.Context()

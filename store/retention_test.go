@@ -44,7 +44,7 @@ func testTerms(t *testing.T, p place) {
 			t.Errorf("after %s: %s", at, d)
 		}
 	}
-	must(t, db.Catalogue.PutDocuments(ctx, []store.DocumentRow{row("a", "1", "h9")})) // another text under the same term
+	must(t, db.Catalogue.PutDocuments(ctx, []store.DocumentRow{row("a", "1", "h9")})) // another text with the same retention
 	terms, err := db.Retention.Terms(ctx, "a", "", 0)
 	must(t, err)
 	if d := cmp.Diff([]store.Term{one}, terms); d != "" {
@@ -185,7 +185,7 @@ func testCharges(t *testing.T, p place) {
 		return store.Charge{Who: who, Kind: "documents", Amount: n, Most: 3, Within: 24 * time.Hour}
 	}
 	must(t, db.People.Charge(ctx, charge("ada", 2), charge("here", 2)))
-	err := db.People.Charge(ctx, charge("bo", 1), charge("here", 2)) // none of both
+	err := db.People.Charge(ctx, charge("bo", 1), charge("here", 2)) // nothing is charged to either
 	var used *store.QuotaUsed
 	if !errors.As(err, &used) || used.Who != "here" || used.Left != 1 || !errors.Is(err, concordat.ErrRefused) {
 		t.Fatalf("got %v", err)

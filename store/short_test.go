@@ -107,7 +107,7 @@ func testTemplates(t *testing.T, place string) {
 	must(t, db.Catalogue.DeleteTemplate(ctx, "a", "form"))
 	wantErr(t, db.Catalogue.DeleteTemplate(ctx, "a", "form"), concordat.ErrNotFound)
 	must(t, db.Catalogue.PutTemplate(ctx, store.Template{Library: "a", Name: "form", Text: "x"}))
-	must(t, db.Catalogue.DeleteLibrary(ctx, "a")) // its templates go with it
+	must(t, db.Catalogue.DeleteLibrary(ctx, "a")) // its templates are deleted with it
 }
 
 func TestDatesOfDocuments(t *testing.T) { engines(t, testDatesOfDocuments) }
@@ -126,7 +126,7 @@ func testDatesOfDocuments(t *testing.T, place string) {
 	wantErr(t, db.Catalogue.PutDocuments(t.Context(), []store.DocumentRow{r}), concordat.ErrInvalid)
 }
 
-// rows counts the rows of a table behind the store's back.
+// rows counts the rows of a table, bypassing the store.
 func rows(t *testing.T, path, table string) int {
 	t.Helper()
 	n := 0

@@ -9,7 +9,7 @@ import (
 	"concordat/store"
 )
 
-// A copy of a snapshot contains what was there when it was taken, whatever is written in the meantime.
+// TestSnapshot: a copy of a snapshot has the contents at the time when it was taken, whatever is written in the meantime.
 func TestSnapshot(t *testing.T) {
 	dir := t.TempDir()
 	db, err := store.Open(t.Context(), filepath.Join(dir, "site.db"))

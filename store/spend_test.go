@@ -37,7 +37,7 @@ func testSpend(t *testing.T, p place) {
 	over(x, 1, start.Add(24*time.Hour+store.SpendSlot))
 	x.Amount = 11
 	over(x, 1, time.Time{})
-	// All or nothing, and each on its own.
+	// All or nothing, and each separately.
 	other := x
 	other.Library, other.Amount, x.Amount = "b", 1, 5
 	if _, err = db.Answers.Spend(ctx, other, x); err == nil {
@@ -51,7 +51,7 @@ func testSpend(t *testing.T, p place) {
 	document.Document, document.Amount = "d", 8
 	must2(t)(db.Answers.Spend(ctx, document))
 	x.Amount = 0
-	x.Windows = []store.Window{{Within: 24 * time.Hour, Most: 3}} // lowered below what is spent
+	x.Windows = []store.Window{{Within: 24 * time.Hour, Most: 3}} // lowered below the amount spent
 	if left, err = db.Answers.Spend(ctx, x); err != nil || left[0] != 0 {
 		t.Errorf("asking for what is left gives %v, %v", left, err)
 	}
@@ -73,7 +73,7 @@ func must2(t *testing.T) func([]int, error) {
 	return func(_ []int, err error) { t.Helper(); must(t, err) }
 }
 
-// Callers in two processes never spend more than a limit together.
+// testSpendConcurrent: callers in two processes together never spend more than a limit.
 func testSpendConcurrent(t *testing.T, p place) {
 	db, _ := openPlace(t, p)
 	other, err := p(store.Options{Now: func() time.Time { return start }})

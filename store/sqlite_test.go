@@ -95,7 +95,7 @@ func engines(t *testing.T, f func(t *testing.T, place string)) {
 	t.Run("PostgreSQL", func(t *testing.T) { f(t, storetest.Postgres(t).Schema(t)) })
 }
 
-// behind opens a store's database behind its back.
+// behind opens a store's database, bypassing the store.
 func behind(t *testing.T, place string) *sql.DB {
 	t.Helper()
 	driver := "sqlite3"
@@ -108,7 +108,7 @@ func behind(t *testing.T, place string) *sql.DB {
 	return db
 }
 
-// raw runs statements behind the store's back.
+// raw runs statements on the database, bypassing the store.
 func raw(t *testing.T, place string, statements ...string) {
 	t.Helper()
 	db := behind(t, place)
@@ -119,7 +119,7 @@ func raw(t *testing.T, place string, statements ...string) {
 	}
 }
 
-// Whatever was acknowledged before a kill is there afterwards, complete, and the store continues.
+// TestKilled: whatever was acknowledged before a kill is there afterwards, complete, and the store continues.
 func TestKilled(t *testing.T) { engines(t, testKilled) }
 
 func testKilled(t *testing.T, path string) {
@@ -133,7 +133,7 @@ func testKilled(t *testing.T, path string) {
 		must(t, cmd.Start())
 		lines := bufio.NewScanner(out)
 		said := 0
-		for lines.Scan() { // to the end: what it printed before it died counts
+		for lines.Scan() { // to the end, because what it printed before it died counts
 			if said++; said == 20+13*round {
 				must(t, cmd.Process.Kill())
 			}
@@ -173,7 +173,7 @@ func testNewerSchema(t *testing.T, path string) {
 		applied = "true"
 	}
 	raw(t, path, `INSERT INTO schema_version (version_id, is_applied) VALUES (4711, `+applied+`)`)
-	before, _ := os.ReadFile(path) // a database is none
+	before, _ := os.ReadFile(path) // nothing to read for a database
 	_, err := store.Open(t.Context(), path)
 	wantErr(t, err, concordat.ErrInvalid)
 	if !strings.Contains(err.Error(), "4711") || !strings.Contains(err.Error(), "knows versions up to ") {
@@ -213,7 +213,7 @@ func TestCorrupt(t *testing.T) {
 	must(t, db.Close())
 	file, err := os.ReadFile(path)
 	must(t, err)
-	for i := len(file) / 4; i < len(file)*3/4; i++ { // whole pages, past those with the schema
+	for i := len(file) / 4; i < len(file)*3/4; i++ { // whole pages after those with the schema
 		file[i] = 0xa5
 	}
 	must(t, os.WriteFile(path, file, 0o600))
@@ -245,7 +245,7 @@ func TestTampered(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			engines(t, func(t *testing.T, path string) {
 				if store.IsURL(path) && tt.name != "change" && tt.name != "delete" {
-					return // the guard differs, the chain does not
+					return // the guard differs, but the chain does not
 				}
 				db := open(t, path, store.Options{})
 				for i := range 5 {
@@ -297,7 +297,7 @@ func TestFindingsTampered(t *testing.T) {
 	}
 }
 
-// A policy with a rule from a newer program is not read as if the rule were absent.
+// TestUnknownPolicy: a policy with a rule from a newer program is not read as if the rule were absent.
 func TestUnknownPolicy(t *testing.T) {
 	engines(t, testUnknownPolicy)
 }
@@ -317,8 +317,8 @@ func TestMaxBytes(t *testing.T) {
 	}
 }
 
-// fill writes until the disk is full, then checks that what was acknowledged is there and that writing works again once there is
-// room.
+// fill writes until the disk is full, then checks that every acknowledged change is there and that writing works again once
+// there is room.
 func fill(t *testing.T, path string, o store.Options) {
 	t.Helper()
 	ctx := t.Context()
@@ -380,7 +380,7 @@ func TestLocked(t *testing.T) {
 	open(t, path, store.Options{})
 }
 
-// Several processes may open a new store at once.
+// TestOpenTogether: several processes may open a new store at once.
 func TestOpenTogether(t *testing.T) {
 	for range 3 {
 		engines(t, func(t *testing.T, path string) {

@@ -9,7 +9,7 @@ import (
 	"concordat/store"
 )
 
-// A place opens the same store each time it is called. The suite closes what it opens.
+// A place opens the same store each time it is called. The suite closes every store that it opens.
 type place func(o store.Options) (*store.DB, error)
 
 // runSuite runs the conformance suite of the store: what every database engine must do. newPlace makes an empty place for one test
@@ -132,7 +132,7 @@ func runSuite(t *testing.T, newPlace func(t *testing.T) place) {
 	}
 }
 
-// start is the first instant of every test's clock.
+// start is the initial time of every test's clock.
 var start = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
 // A clock stands still until it is moved. It is safe for concurrent use.

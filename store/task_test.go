@@ -116,8 +116,8 @@ func testTaskQueueOrder(t *testing.T, p place) {
 	must(t, db.Checks.FinishTask(ctx, started, concordat.TaskDone, store.Cause{}))
 }
 
-// A crashed worker's task comes back once the lease has ended, not before, and ahead of the queue; nothing the worker does when it
-// wakes has any effect.
+// A crashed worker's task comes back once the lease has ended, not before, and goes to the head of the queue; nothing that the
+// worker does when it wakes has any effect.
 func testTaskLease(t *testing.T, p place) {
 	db, c := openPlace(t, p)
 	ctx := t.Context()
@@ -143,7 +143,7 @@ func testTaskLease(t *testing.T, p place) {
 		t.Errorf("got %s %q, want done", got.State, got.Cause)
 	}
 
-	// An expired lease that no one took over is still the worker's.
+	// An expired lease that no one has taken over still belongs to the worker.
 	late := claim(t, db, "w4", "t3")
 	c.move(lease * 10)
 	must(t, db.Checks.RenewTask(ctx, late, lease))
@@ -152,7 +152,7 @@ func testTaskLease(t *testing.T, p place) {
 	must(t, db.Checks.FinishTask(ctx, late, concordat.TaskDone, store.Cause{}))
 }
 
-// A claim is distinguished from a later one of the same worker.
+// testTaskSameWorker: a claim is distinguished from a later one by the same worker.
 func testTaskSameWorker(t *testing.T, p place) {
 	db, c := openPlace(t, p)
 	queue(t, db, "t1")
@@ -165,7 +165,7 @@ func testTaskSameWorker(t *testing.T, p place) {
 func testTaskRelease(t *testing.T, p place) {
 	db, _ := openPlace(t, p)
 	queue(t, db, "t1", "t2")
-	for range store.MaxAttempts + 2 { // releasing counts as no attempt
+	for range store.MaxAttempts + 2 { // releasing does not count as an attempt
 		got := claim(t, db, "w", "t1")
 		must(t, db.Checks.ReleaseTask(t.Context(), got))
 	}
@@ -201,7 +201,7 @@ func testTaskGivenUp(t *testing.T, p place) {
 	}
 }
 
-// Many workers on several openings of the store never get one task twice.
+// testTaskClaimedOnce: many workers that have opened the store several times never get the same task twice.
 func testTaskClaimedOnce(t *testing.T, p place) {
 	db, c := openPlace(t, p)
 	const tasks, workers = 60, 8
@@ -249,7 +249,7 @@ func testTaskClaimedOnce(t *testing.T, p place) {
 	}
 }
 
-// Of all who want a task whose lease has ended, including its old worker, exactly one gets it.
+// testTaskLeaseRace: of all who want a task whose lease has ended, including its old worker, exactly one gets it.
 func testTaskLeaseRace(t *testing.T, p place) {
 	db, c := openPlace(t, p)
 	for i := range 20 {

@@ -18,7 +18,7 @@ import (
 	"concordat/store"
 )
 
-// sample returns a value of a type: x for texts, 1 for numbers, one element for lists, and otherwise the one in samples.
+// sample returns a value of a type: x for texts, 1 for numbers, one element for lists, and otherwise the value in samples.
 func sample(typ reflect.Type) reflect.Value {
 	v := reflect.New(typ).Elem()
 	if x, ok := samples[typ]; ok {
@@ -97,7 +97,7 @@ var samples = map[reflect.Type]any{
 var sampleFields = map[string]any{"Task.Files": []string{"y"}, "Policy.Forward": "all", "ShareRule.Outline": "", "Recheck.Kind": "check",
 	"LTIAsset.State": store.LTIFetch, "Hook.URL": "https://x.example", "Policy.Meaning": store.MeaningOff}
 
-// samplesOf are arguments of methods that samples do not suit.
+// samplesOf are arguments for methods that samples do not suit.
 var samplesOf = map[string][]any{
 	"AppendReviewIf": {concordat.TaskID("x"), store.Review{Kind: store.ReviewComment}, store.AnyRules},
 	"BatchPair":      {"x", 0, 1}, "SetPairVerdict": {"x", 0, 1, store.VerdictCount}, "EraseBatchMember": {"x", 0},
@@ -114,7 +114,7 @@ const (
 	claimed = `UPDATE hook_delivery SET seq = 1, state = 'pending', attempts = 1`
 )
 
-// before holds statements that put the store into the state that a method needs.
+// before has statements that put the store into the state that a method needs.
 var before = map[string]string{
 	"FinishTask": running, "FinishCheck": running, "ReleaseTask": running, "RenewTask": running, "RetitleTask": running,
 	"PutTaskProgress": running, "RewriteTask": running,
@@ -134,7 +134,7 @@ var before = map[string]string{
 	"UseSession": `UPDATE token SET purpose = 'session'`,
 }
 
-// methods are the methods of a store and of its parts, by name; no two have the same one.
+// methods returns the methods of a store and of its parts by name; no two have the same name.
 func methods(db *store.DB) map[string]reflect.Value {
 	all := map[string]reflect.Value{}
 	add := func(v reflect.Value) {
@@ -172,7 +172,7 @@ func call(ctx context.Context, db *store.DB, method string) error {
 	return err
 }
 
-// lose calls a method once for each statement that it runs and lets that one fail, then once without a fault.
+// lose calls a method once for each statement that it runs and makes that one fail, then once without a fault.
 func lose(t *testing.T, db *store.DB, method string) (statements int, err error) {
 	t.Helper()
 	for {
@@ -198,8 +198,8 @@ var filling = strings.Fields(`CreateAccount CreateLibrary PutDocuments BeginInta
 // refused are methods that fail with samples, after their first statements.
 var refused = strings.Fields(`ClaimDelivery HeldDocument JoinAccount Keystore SetPassword`)
 
-// TestLostStatements lets each statement of each method of the store fail, alone: the caller is told. A change whose
-// statement failed is undone as a whole, since all of it is one transaction.
+// TestLostStatements makes each statement of each method of the store fail, one at a time: the caller gets an error. A
+// change with a failed statement is undone completely, because it is one transaction.
 func TestLostStatements(t *testing.T) {
 	options := store.Options{Now: func() time.Time { return sampleTime }}
 	full := filepath.Join(t.TempDir(), "full.db")
@@ -213,7 +213,7 @@ func TestLostStatements(t *testing.T) {
 		}
 		statements += n
 		if m == "CreateHook" {
-			raw(t, full, `UPDATE hook SET id = 'x'`) // the store draws them
+			raw(t, full, `UPDATE hook SET id = 'x'`) // the store chooses ids at random
 		}
 	}
 	must(t, db.Close())
@@ -224,7 +224,7 @@ func TestLostStatements(t *testing.T) {
 	for _, name := range slices.Sorted(maps.Keys(all)) {
 		typ := all[name].Type()
 		if typ.NumIn() < 1 || typ.In(0) != reflect.TypeFor[context.Context]() || slices.Contains(filling, name) ||
-			name == "CopyTo" || name == "Snapshot" { // of the engine
+			name == "CopyTo" || name == "Snapshot" { // a method of the engine
 			continue
 		}
 		path := filepath.Join(t.TempDir(), "x.db")

@@ -21,7 +21,7 @@ import (
 	"concordat/web"
 )
 
-// evil would run if it came out as markup, and be a formula in a spreadsheet.
+// evil would run if it were written as markup, and would be a formula in a spreadsheet.
 const evil = `=cmd|' /C calc'!A0"><script>alert(1)</script><img src=x onerror=alert(1)>`
 
 // TestStoredScript: names, titles and texts that are markup or formulas do no harm where they are shown.
@@ -71,7 +71,7 @@ func TestStoredScript(t *testing.T) {
 	}
 }
 
-// TestTraversal: no name or path of a request leads out of what is meant.
+// TestTraversal: no path in a request leaves the folders of the site.
 func TestTraversal(t *testing.T) {
 	t.Parallel()
 	d := newTestSite(t, true)
@@ -98,7 +98,7 @@ func TestTraversal(t *testing.T) {
 	}
 }
 
-// TestUploadBombs: too many parts, too long fields and headers are refused, and leave nothing.
+// TestUploadBombs: too many parts and overlong fields and headers are refused and leave nothing behind.
 func TestUploadBombs(t *testing.T) {
 	t.Parallel()
 	d := newTestSite(t, true)
@@ -165,7 +165,7 @@ func TestUploadBombs(t *testing.T) {
 	}
 }
 
-// TestForgedAndReplayed: links and keys work once, for what they were made, from where they may.
+// TestForgedAndReplayed: links and keys work once, only for their purpose, and only from this site's own pages.
 func TestForgedAndReplayed(t *testing.T) {
 	t.Parallel()
 	d := newTestSite(t, true)
@@ -176,7 +176,7 @@ func TestForgedAndReplayed(t *testing.T) {
 	key := strings.TrimPrefix(link, "/first?key=")
 	form := url.Values{"key": {key}, "name": {"ada"}, "password": {"long enough it is"}, "again": {"long enough it is"}}
 	p := d.person(t)
-	p.post("/join", http.StatusNotFound, form) // a first link joins no one
+	p.post("/join", http.StatusNotFound, form) // a first link cannot be used to join
 	p.post("/first", http.StatusOK, form)
 	d.person(t).post("/first", http.StatusNotFound, form)
 	d.person(t).get(link, http.StatusNotFound)
@@ -191,7 +191,7 @@ func TestForgedAndReplayed(t *testing.T) {
 		r.Header.Set("Sec-Fetch-Site", "cross-site")
 		p.do(r, http.StatusForbidden)
 	}
-	// A token is no session and a session no token.
+	// A token cannot serve as a session, nor a session as a token.
 	prog := p.program("read")
 	r := d.person(t).request(http.MethodGet, "/checks", nil)
 	r.AddCookie(&http.Cookie{Name: "session", Value: prog.token})
@@ -206,7 +206,7 @@ func TestForgedAndReplayed(t *testing.T) {
 	prog.call(http.MethodGet, "/api/v1/checks", http.StatusUnauthorized, nil)
 }
 
-// TestFixation: a session prepared by an attacker is not taken over, and signing in ends the previous one.
+// TestFixation: a session prepared by an attacker is not adopted, and signing in ends the previous one.
 func TestFixation(t *testing.T) {
 	t.Parallel()
 	d := newTestSite(t, true)
@@ -241,7 +241,7 @@ func TestFixation(t *testing.T) {
 	}
 }
 
-// TestSessions lists them, ends one and all others, and changes the password.
+// TestSessions lists sessions, ends one and then all others, and changes the password.
 func TestSessions(t *testing.T) {
 	t.Parallel()
 	d := newTestSite(t, true)
@@ -289,8 +289,8 @@ func TestSessions(t *testing.T) {
 	adam.post("/people/bo", http.StatusBadRequest, url.Values{"action": {"role"}, "role": {"queen"}})
 }
 
-// TestPublic: at an open site anybody makes an account and submits within the quotas, which say when
-// they free; a closed one has no such page.
+// TestPublic: on an open site anybody can create an account and submit within the quotas, and a refusal says when the
+// quota is free again; a closed site has no such page.
 func TestPublic(t *testing.T) {
 	t.Parallel()
 	closed := newTestSite(t, true)
@@ -370,7 +370,7 @@ func (d *testSite) cancelAll(t *testing.T) {
 	}
 }
 
-// TestCharacters: text counts once it is read, and a check beyond the quota ends with words.
+// TestCharacters: text counts once it has been read, and a check beyond the quota ends with an explanation.
 func TestCharacters(t *testing.T) {
 	t.Parallel()
 	d := newTestSiteOf(t, false, func(o *web.Options) {
@@ -386,7 +386,7 @@ func TestCharacters(t *testing.T) {
 	}
 }
 
-// TestLostUploads: what is refused after it was read costs its bytes, so it cannot be used to fill the disk.
+// TestLostUploads: an upload that is refused after it was read still counts its bytes, so refused uploads cannot fill the disk.
 func TestLostUploads(t *testing.T) {
 	t.Parallel()
 	d := newTestSiteOf(t, true, func(o *web.Options) {
@@ -400,7 +400,7 @@ func TestLostUploads(t *testing.T) {
 	d.signedIn(t, "bo", store.RoleSubmitter).upload(http.StatusOK, nil, "one.txt", "one")
 }
 
-// TestStreams: an account follows a bounded number of checks at once.
+// TestStreams: an account can follow only a bounded number of checks at once.
 func TestStreams(t *testing.T) {
 	t.Parallel()
 	d := newTestSite(t, true)
@@ -424,7 +424,7 @@ func TestStreams(t *testing.T) {
 	p.get(path, http.StatusTooManyRequests)
 }
 
-// TestArchives: the members of an archive count, and an archive of more than may wait is refused.
+// TestArchives: the members of an archive count, and an archive with more members than may wait is refused.
 func TestArchives(t *testing.T) {
 	t.Parallel()
 	d := newTestSiteOf(t, false, func(o *web.Options) {
@@ -441,7 +441,7 @@ func TestArchives(t *testing.T) {
 	p.upload(http.StatusTooManyRequests, nil, "one.txt", "one")
 }
 
-// TestRates: whoever asks too often is told when to come back, and does not get in others' way.
+// TestRates: whoever asks too often is told when to try again, and does not slow others down.
 func TestRates(t *testing.T) {
 	t.Parallel()
 	now := time.Now()
@@ -470,13 +470,13 @@ func TestRates(t *testing.T) {
 		guess.call(http.MethodGet, "/api/v1/libraries", http.StatusUnauthorized, nil, from("198.51.100.1"))
 	}
 	guess.call(http.MethodGet, "/api/v1/libraries", http.StatusTooManyRequests, nil, from("198.51.100.1"))
-	bo.call(http.MethodGet, "/api/v1/libraries", http.StatusOK, nil, from("198.51.100.1")) // a good token waits for nobody
+	bo.call(http.MethodGet, "/api/v1/libraries", http.StatusOK, nil, from("198.51.100.1")) // a valid token never waits
 	guess.call(http.MethodGet, "/api/v1/libraries", http.StatusUnauthorized, nil, from("2001:db8::1"))
 	guess.call(http.MethodGet, "/api/v1/libraries", http.StatusUnauthorized, nil, from("2001:db8::2"))
 	guess.call(http.MethodGet, "/api/v1/libraries", http.StatusTooManyRequests, nil, from("2001:db8::3")) // one network
 	bo.call(http.MethodGet, "/api/v1/libraries", http.StatusOK, nil, from("192.0.2.1"))
 
-	// Guesses at a password hold up the guesser alone.
+	// Password guesses delay only the guesser.
 	login := func(address, password string, want int) *http.Response {
 		t.Helper()
 		p := d.person(t)
@@ -503,8 +503,8 @@ func TestRates(t *testing.T) {
 	login("198.51.100.8", "guess", http.StatusForbidden)
 }
 
-// TestDelete: an officer deletes a check by its page, an administrator a document, and the receipt can
-// be read by whom it is for.
+// TestDelete: an officer deletes a check from its page and an administrator deletes a document; only those entitled to
+// a receipt can read it.
 func TestDelete(t *testing.T) {
 	t.Parallel()
 	d := newTestSite(t, false)
@@ -554,7 +554,7 @@ func TestDelete(t *testing.T) {
 	call(eraser, `{"reason":"x","tasks":["`+string(id)+`"]}`, http.StatusNotFound)
 }
 
-// TestStrictTransport: a site that people reach by https has browsers keep to that; another says nothing.
+// TestStrictTransport: a site that people reach by https tells browsers to stay with https; any other site does not.
 func TestStrictTransport(t *testing.T) {
 	t.Parallel()
 	for _, secure := range []bool{false, true} {

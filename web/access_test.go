@@ -19,11 +19,11 @@ import (
 	"concordat/web"
 )
 
-// The decisions. Whoever adds a route decides here who may use it: a route without a line fails
-// TestEveryRouteIsDecided. Letters are those whom the route lets in: a administrator, o officer,
-// s submitter, u auditor; "open" lets everybody in, also whoever has not signed in.
+// The decisions: whoever adds a route decides here who may use it, and a route without a line fails
+// TestEveryRouteIsDecided. The letters are the roles that the route lets in: a administrator, o officer, s submitter, u
+// auditor; "open" also lets in visitors who have not signed in.
 var routeDecisions = map[string]string{
-	"GET /batches":                     "aosu", // a submitter sees own ones
+	"GET /batches":                     "aosu", // submitters see only their own
 	"GET /batches/new":                 "aos",
 	"POST /batches":                    "aos",
 	"GET /batches/{id}":                "aosu",
@@ -47,35 +47,35 @@ var routeDecisions = map[string]string{
 	"POST /first":                      "open",
 	"GET /join":                        "open", // with a link
 	"POST /join":                       "open",
-	"GET /register":                    "open", // where the site is public
+	"GET /register":                    "open", // if the site is public
 	"POST /register":                   "open",
 	"GET /login":                       "open",
 	"POST /login":                      "open",
-	"GET /login/oidc/{provider}":       "open", // begins a sign-in there
-	"GET /login/oidc/{provider}/back":  "open", // ends it: state, nonce and code (oidc_test.go)
+	"GET /login/oidc/{provider}":       "open", // begins a sign-in at the provider
+	"GET /login/oidc/{provider}/back":  "open", // completes it: state, nonce and code (oidc_test.go)
 	"GET /lti/jwks":                    "open", // public keys
 	"GET /lti/login":                   "open", // a platform begins a launch
 	"POST /lti/login":                  "open",
 	"POST /lti/launch":                 "open", // a signed token of a registered platform
 	"POST /lti/notice":                 "open", // likewise
-	"GET /lti/register":                "open", // with a link of an administrator
+	"GET /lti/register":                "open", // with a link from an administrator
 	"POST /lti/register":               "open",
-	"GET /lti/again":                   "open", // what follows wants the session of a launch (lti_test.go)
+	"GET /lti/again":                   "open", // the next step needs the session of a launch (lti_test.go)
 	"GET /lti/checks":                  "open",
 	"POST /lti/checks":                 "open",
 	"GET /lti/checks/{id}":             "open",
 	"GET /lti/checks/{id}/report":      "open",
 	"GET /lti/configure":               "open",
 	"POST /lti/configure":              "open",
-	"POST /logout":                     "open", // ends the own session only
+	"POST /logout":                     "open", // ends only the visitor's own session
 	"POST /language":                   "open", // a cookie
 	"/api/v1/":                         "open",
 	"GET /api/v1/openapi.json":         "open", // the description of the interface
-	"GET /account/webhooks":            "aosu", // own ones; an administrator's are all
+	"GET /account/webhooks":            "aosu", // their own; administrators see all
 	"POST /account/webhooks":           "aosu",
 	"GET /account/webhooks/{id}":       "aosu",
 	"POST /account/webhooks/{id}":      "aosu",
-	"/":                                "aosu", // what is not there
+	"/":                                "aosu", // unknown paths
 	"GET /{$}":                         "aosu",
 	"GET /checks":                      "aosu",
 	"GET /checks/new":                  "aos",
@@ -88,7 +88,7 @@ var routeDecisions = map[string]string{
 	"POST /account/sessions": "aosu",
 	"POST /account/password": "aosu",
 
-	"GET /checks/{id}":         "aosu", // of others: not there for a submitter
+	"GET /checks/{id}":         "aosu", // for submitters, others' checks do not exist
 	"GET /checks/{id}/events":  "aosu",
 	"POST /checks/{id}/cancel": "aos",
 	"GET /checks/{id}/report":  "aosu",
@@ -97,10 +97,10 @@ var routeDecisions = map[string]string{
 	"POST /checks/{id}/delete": "ao",
 
 	"POST /example":             "a",  // adds the example, or removes it
-	"POST /checks/{id}/watch":   "ao", // has later documents compared with it, or no longer
-	"POST /checks/{id}/library": "ao", // adds the submission to a library, or takes it out
+	"POST /checks/{id}/watch":   "ao", // starts or stops watching the check
+	"POST /checks/{id}/library": "ao", // adds the submission to a library or removes it
 
-	"GET /checks/{id}/text/{page}":       "aosu", // parts of a report, as the report
+	"GET /checks/{id}/text/{page}":       "aosu", // parts of a report: decided as for the report
 	"GET /checks/{id}/sources":           "aosu",
 	"GET /checks/{id}/passages/{number}": "aosu",
 	"GET /checks/{id}/changes":           "aosu",
@@ -116,7 +116,7 @@ var routeDecisions = map[string]string{
 	"GET /cases":                         "ao",
 	"GET /cases/{id}":                    "ao",
 	"POST /cases/{id}":                   "ao",
-	"POST /requests/{id}":                "ao", // decides what a partner asks for
+	"POST /requests/{id}":                "ao", // decides on a partner's request
 
 	"GET /people":         "a",
 	"POST /people":        "a",
@@ -146,7 +146,7 @@ var routeDecisions = map[string]string{
 	"GET /admin/storage":          "au",
 	"GET /admin/schemes":          "au",
 	"GET /admin/cluster":          "au",
-	"POST /admin/meaning":         "a", // makes the index by meaning, or installs the encoder
+	"POST /admin/meaning":         "a", // builds the index of meaning or installs the encoder
 	"GET /admin/settings":         "au",
 	"POST /admin/settings":        "a",
 	"GET /admin/partners":         "au",
@@ -154,7 +154,7 @@ var routeDecisions = map[string]string{
 	"POST /admin/partners":        "a", // makes partners
 	"POST /admin/partners/{site}": "a",
 	"GET /admin/audit":            "au",
-	"POST /admin/audit":           "au", // follows the chain
+	"POST /admin/audit":           "au", // verifies the chain
 	"GET /admin/audit/export":     "au",
 
 	"GET /deletions":      "au",
@@ -162,7 +162,7 @@ var routeDecisions = map[string]string{
 	"GET /deletions/{id}": "au",
 }
 
-// apiDecisions are those of the programs' interface: the scope that a token needs, and whose token.
+// apiDecisions are the decisions for the API: the scope that a token needs, and the roles that its owner may have.
 var apiDecisions = map[string]string{
 	"GET /api/v1/batches":                                     "read aosu",
 	"POST /api/v1/batches":                                    "check aos",
@@ -283,7 +283,7 @@ var apiDecisions = map[string]string{
 	"DELETE /api/v1/admin/libraries/{id}":                     "erase a",
 }
 
-// apiBodies are bodies that the operations take: without, what is not valid is refused before who asks.
+// apiBodies are valid bodies for the operations: an invalid request would be refused before its sender is checked.
 var apiBodies = map[string]string{
 	"PUT /api/v1/batches/{id}/lineage":            `{"author":true,"group":true,"draft":true,"metadata":false}`,
 	"PUT /api/v1/batches/{id}/pairs/{a}/{b}":      `{"verdict":"count"}`,
@@ -318,8 +318,8 @@ var apiBodies = map[string]string{
 
 var letters = map[store.Role]string{store.RoleAdministrator: "a", store.RoleOfficer: "o", store.RoleSubmitter: "s", store.RoleAuditor: "u"}
 
-// registered returns the patterns that the code of the package registers without roles: every call of
-// Handle and HandleFunc with a literal in the first place.
+// registered returns the patterns that the code of the package registers without roles: every call of Handle and
+// HandleFunc whose first argument is a literal.
 func registered(t *testing.T) (out []string) {
 	t.Helper()
 	for _, name := range handlerFiles(t) {
@@ -338,7 +338,7 @@ func registered(t *testing.T) (out []string) {
 			}
 			if p, ok := literal(call.Args[0]); ok {
 				out = append(out, p)
-			} else if name != "web.go" && name != "api/api.go" { // there the pattern is that of page
+			} else if name != "web.go" && name != "api/api.go" { // in these, the pattern is a parameter
 				t.Errorf("%s registers a pattern that this test cannot read", name)
 			}
 			return true
@@ -347,7 +347,7 @@ func registered(t *testing.T) (out []string) {
 	return out
 }
 
-// handlerFiles returns the files that have handlers: of the pages, of the API, and of the pages for learning platforms.
+// handlerFiles returns the files with handlers: those of the pages, of the API, and of the pages for learning platforms.
 func handlerFiles(t *testing.T) (out []string) {
 	t.Helper()
 	for _, pattern := range []string{"*.go", "api/*.go", "platforms/*.go", "inbox/*.go"} {
@@ -360,7 +360,7 @@ func handlerFiles(t *testing.T) (out []string) {
 	return out
 }
 
-// literal returns the value of a string literal, or of a sum of such and APIPrefix.
+// literal returns the value of a string literal, or of a concatenation of literals and APIPrefix.
 func literal(e ast.Expr) (string, bool) {
 	switch x := e.(type) {
 	case *ast.BasicLit:
@@ -378,8 +378,8 @@ func literal(e ast.Expr) (string, bool) {
 	return "", false
 }
 
-// operations returns the scope of each operation of the programs' interface and whose token it may be, as
-// apiDecisions has them, by METHOD PATH.
+// operations returns, by METHOD PATH, the scope of each API operation and the roles that may use it, in the form of
+// apiDecisions.
 func operations(t *testing.T, d *testSite) map[string]string {
 	t.Helper()
 	var doc struct {
@@ -425,11 +425,11 @@ func TestEveryRouteIsDecided(t *testing.T) {
 	}
 	for _, p := range registered(t) {
 		if _, described := api[p]; described {
-			continue // a stream of the interface
+			continue // a stream of the API
 		}
 		if p == "/" {
 			got[p] = "aosu"
-		} else if p == "GET /api/v1/openapi.json" || p == "/api/v1/" { // the latter says that there is no such operation
+		} else if p == "GET /api/v1/openapi.json" || p == "/api/v1/" { // the latter answers that there is no such operation
 			got[p] = "open"
 		} else if strings.HasPrefix(strings.TrimPrefix(p, "GET "), "/api/v1/") || strings.HasPrefix(strings.TrimPrefix(p, "POST "), "/api/v1/") {
 			t.Errorf("%s is not described in the OpenAPI document", p)
@@ -463,14 +463,14 @@ func TestEveryRouteIsDecided(t *testing.T) {
 	}
 }
 
-// filled puts values for the wildcards of a pattern.
+// filled replaces the wildcards of a pattern with values.
 func filled(pattern, id string) (method, path string) {
 	method, path, ok := strings.Cut(pattern, " ")
 	if !ok {
 		method, path = http.MethodGet, method+"nonsense"
 	}
 	path = strings.NewReplacer("{$}", "", "{id}", id, "{name}", "nobody", "{kind}", "check", "{target}", "none").Replace(path)
-	for i := strings.IndexByte(path, '{'); i >= 0; i = strings.IndexByte(path, '{') { // one that this test does not know
+	for i := strings.IndexByte(path, '{'); i >= 0; i = strings.IndexByte(path, '{') { // a wildcard that this test does not know
 		j := strings.IndexByte(path[i:], '}')
 		path = path[:i] + "1" + path[i+j+1:]
 	}
@@ -567,13 +567,13 @@ func (d *testSite) checkedBy(t *testing.T, p *person, title, text string) concor
 	return id
 }
 
-// formats are in what a report may be asked for; the rest of a query names its source.
+// formats are queries for each format of a report; each names a source.
 var formats = []string{"?" + aSource, "?format=json&" + aSource, "?format=csv&" + aSource, "?format=html&" + aSource, "?format=text&" +
 	aSource, "?format=pdf&" + aSource}
 
 const aSource = "site=here&library=theses&document=folios.txt"
 
-// reads returns every GET route of a check, pages and operations, by pattern, as a user with a browser and a token reads them.
+// reads requests every GET route of a check, pages and API alike, with the user's browser or token, and returns the answers by pattern.
 func reads(t *testing.T, p *person, prog *program, id concordat.TaskID) map[string]*http.Response {
 	t.Helper()
 	out := map[string]*http.Response{}
@@ -609,7 +609,7 @@ func reads(t *testing.T, p *person, prog *program, id concordat.TaskID) map[stri
 	return out
 }
 
-// TestOthersReports: a submitter finds nothing of anybody else's check by any route, and cannot change it.
+// TestOthersReports: a submitter finds nothing of anybody else's check through any route, and cannot change it.
 func TestOthersReports(t *testing.T) {
 	t.Parallel()
 	d := newTestSite(t, false)
@@ -639,7 +639,7 @@ func TestOthersReports(t *testing.T) {
 	}
 }
 
-// body reads an answer.
+// body reads the body of an answer.
 func body(t *testing.T, resp *http.Response) string {
 	t.Helper()
 	var b strings.Builder
@@ -653,11 +653,11 @@ func body(t *testing.T, resp *http.Response) string {
 	}
 }
 
-// TestSubmittersView: by every route that there is, a submitter sees what the policy shows and no more,
-// and each reading is in the audit.
+// TestSubmittersView: through every route, a submitter sees what the policy permits and no more, and each reading is in
+// the audit.
 func TestSubmittersView(t *testing.T) {
 	t.Parallel()
-	const wording, name = "had begun to fade", "On folios" // of the source: the submission has other words there
+	const wording, name = "had begun to fade", "On folios" // words of the source; the submission has others there
 	essay := strings.Replace(folios, "had begun to fade", "was fading fast", 1) +
 		" And here is a sentence of my own, which nobody has written before in this place."
 	for _, c := range []struct {
@@ -729,7 +729,7 @@ func TestSubmittersView(t *testing.T) {
 	}
 }
 
-// readings counts the lines of the audit about reports that were read.
+// readings counts the audit entries about reports that were read.
 func (d *testSite) readings(t *testing.T) (n int) {
 	t.Helper()
 	lines, err := d.store.Audit.Audit(t.Context(), 0, 0)
@@ -744,7 +744,7 @@ func (d *testSite) readings(t *testing.T) (n int) {
 	return n
 }
 
-// TestEveryReadingIsAudited: whoever gets a report, by whatever route, leaves a line.
+// TestEveryReadingIsAudited: reading a report leaves an audit entry, whatever the route.
 func TestEveryReadingIsAudited(t *testing.T) {
 	t.Parallel()
 	d := newTestSite(t, false)
@@ -756,7 +756,7 @@ func TestEveryReadingIsAudited(t *testing.T) {
 		if !strings.HasPrefix(pattern, "GET /checks/{id}") {
 			continue
 		}
-		// Somebody new each time: who reads on in the parts of a report is noted once in a while.
+		// A new reader each time, because someone who reads several parts of a report is recorded only once in a while.
 		reader := d.signedIn(t, "reader of "+pattern, store.RoleOfficer)
 		before := d.readings(t)
 		_, path := filled(pattern, string(id))

@@ -7,7 +7,7 @@ import (
 	"concordat/web"
 )
 
-// TestAccountName: a name that a provider tells holds nothing that reverses or hides what stands beside it on a page.
+// TestAccountName: a name from a provider cannot contain characters that reverse or hide the text around it on a page.
 func TestAccountName(t *testing.T) {
 	t.Parallel()
 	for claim, want := range map[string]string{

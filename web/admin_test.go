@@ -24,7 +24,7 @@ import (
 	"concordat/webhook"
 )
 
-// administration is that of a process that says fixed things.
+// administration returns a web.Administration with fixed answers.
 func administration() *web.Administration {
 	return &web.Administration{
 		Storage: func(context.Context) (web.Storage, error) {
@@ -94,7 +94,7 @@ func TestAdministration(t *testing.T) {
 		sue.get(path, http.StatusForbidden)
 		olga.get(path, http.StatusForbidden)
 	}
-	// What was found is said in the language of the page, and in English to programs.
+	// Findings are described in the language of the page, and in English to programs.
 	for language, want := range map[string]string{"en": "6 documents; the catalogue has 7", "de": "6 Dokumente, im Katalog stehen 7",
 		"zh-CN": "6 份文档，目录中有 7 份"} {
 		r := adam.request(http.MethodGet, "/admin", nil)
@@ -119,8 +119,8 @@ func TestAdministration(t *testing.T) {
 	}
 }
 
-// TestProbingIsSeen: a partner that keeps asking variants of a sentence is named in the log, on its page and by a webhook of the
-// site, and one that asks a text in some drafts is not.
+// TestProbingIsSeen: a partner that keeps asking about variants of a sentence is named in the log, on its page and by a webhook
+// of the site; one that asks about several drafts of a text is not.
 func TestProbingIsSeen(t *testing.T) {
 	t.Parallel()
 	d := newTestSite(t, true)
@@ -192,7 +192,7 @@ func TestProbingIsSeen(t *testing.T) {
 	}
 }
 
-// TestAdminTasks: a failed task can be begun again, a filter shows some, and an auditor changes none.
+// TestAdminTasks: a failed task can be restarted, filters narrow the list, and an auditor cannot change a task.
 func TestAdminTasks(t *testing.T) {
 	t.Parallel()
 	d := newTestSite(t, true)
@@ -221,7 +221,7 @@ func TestAdminTasks(t *testing.T) {
 	}
 }
 
-// TestAuditPage: entries are found by who, what and when, page by page; the chain is followed, and a change is seen.
+// TestAuditPage: entries are found by person, action and time, page by page; the chain is verified, and tampering is detected.
 func TestAuditPage(t *testing.T) {
 	t.Parallel()
 	d := newTestSite(t, true)
@@ -255,7 +255,7 @@ func TestAuditPage(t *testing.T) {
 		t.Error("the chain is not followed")
 	}
 	lines := strings.Split(strings.TrimSpace(adam.get("/admin/audit/export", http.StatusOK)), "\n")
-	if len(lines) != 122 || !json.Valid([]byte(lines[121])) { // with the verification and the export
+	if len(lines) != 122 || !json.Valid([]byte(lines[121])) { // including the verification and the export
 		t.Errorf("%d lines", len(lines))
 	}
 	detail := []byte(`{"task": "abc", "kinds": ["x", "y"], "n": 3, "file": "` + strings.Repeat("0123", 16) + `"}`)
@@ -269,7 +269,7 @@ func TestAuditPage(t *testing.T) {
 	}
 }
 
-// TestLibraryPages: a library is made, filled, changed, opened and deleted from the pages.
+// TestLibraryPages: a library is created, filled, changed, shared and deleted through the pages.
 func TestLibraryPages(t *testing.T) {
 	t.Parallel()
 	d := newTestSite(t, false)
@@ -311,7 +311,7 @@ func TestLibraryPages(t *testing.T) {
 	adam.post(path, http.StatusBadRequest, url.Values{"action": {"share"}, "partner": {"SOUTH"}, "level": {"counts"}, "sentences": {"0"}})
 	adam.post(path, http.StatusOK, url.Values{"action": {"share"}, "partner": {"SOUTH"}, "level": {"counts"}, "sentences": {"7000"},
 		"purposes": {"thesis, appeal"}, "ship": {"yes"}, "expires": {"2098-01-02"}})
-	adam.post(path, http.StatusOK, url.Values{"action": {"share"}, "partner": {"SOUTH"}, "level": {"counts"}}) // what is empty stays
+	adam.post(path, http.StatusOK, url.Values{"action": {"share"}, "partner": {"SOUTH"}, "level": {"counts"}}) // empty: no change
 	if x, err := d.store.Answers.Share(t.Context(), "new-old", "SOUTH"); err != nil || x.Rule.Limits.Sentences != 7000 ||
 		len(x.Rule.Purposes) != 2 || !x.Rule.Ship || x.Rule.Expires.IsZero() {
 		t.Errorf("share %+v, %v", x, err)
@@ -345,7 +345,7 @@ func TestLibraryPages(t *testing.T) {
 	adam.get(path, http.StatusNotFound)
 }
 
-// TestAdminAPI: programs of overseers read what the pages show.
+// TestAdminAPI: the programs of administrators and auditors can read what the pages show.
 func TestAdminAPI(t *testing.T) {
 	t.Parallel()
 	d := newTestSite(t, true)

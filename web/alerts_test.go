@@ -13,8 +13,8 @@ import (
 	"concordat/store"
 )
 
-// alerts puts three alerts into the store: a check of this site found a document here, a partner was told of the first words of
-// folios, and a partner was told without saying of which document.
+// alerts stores three alerts: a check of this site matched a document here, a partner was told about the first words of folios,
+// and a partner was told of a match but not of the document.
 func (d *testSite) alerts(t testing.TB, task concordat.TaskID) (found, told, untold int64) {
 	t.Helper()
 	put := func(a store.Alert) int64 {
@@ -35,7 +35,7 @@ func (d *testSite) alerts(t testing.TB, task concordat.TaskID) (found, told, unt
 	return found, told, put(of)
 }
 
-// TestAlertPages: an officer sees what later documents matched on both sides, reads it, and says that it is dealt with.
+// TestAlertPages: an officer sees what later documents matched on both sides, reads an alert, and marks it as handled.
 func TestAlertPages(t *testing.T) {
 	t.Parallel()
 	d := newTestSite(t, false)
@@ -84,7 +84,7 @@ func TestAlertPages(t *testing.T) {
 		t.Errorf("audit %v", n)
 	}
 	d.signedIn(t, "sue", store.RoleSubmitter).get(path(told), http.StatusForbidden)
-	// Passages of another text than that of the alert are not shown.
+	// Passages of a text other than the alert's are not shown.
 	if err := d.site.Ingest(t.Context(), "theses", func(yield func(site.Incoming, error) bool) {
 		yield(site.Incoming{ID: "folios.txt", Text: "Quite another text stands here by now, and it says nothing of leaves."}, nil)
 	}, func(site.Ingested) error { return nil }); err != nil {
@@ -96,8 +96,8 @@ func TestAlertPages(t *testing.T) {
 	}
 }
 
-// TestLaterInReport: the report of a check that stays names the documents found since, on its page and in each file, for
-// officers alone, with who has read and handled them.
+// TestLaterInReport: the report of a watched check names the documents found since, on its page and in every format, for
+// officers only, and says who has read and handled them.
 func TestLaterInReport(t *testing.T) {
 	t.Parallel()
 	d := newTestSite(t, false)

@@ -24,7 +24,7 @@ import (
 	"concordat/webhook"
 )
 
-// addText takes files of plain text into a library.
+// addText adds plain-text files to a library.
 func addText(s *site.Site) func(context.Context, concordat.LibraryID, web.AddedFile, io.Reader) ([]web.AddedDocument, error) {
 	return func(ctx context.Context, lib concordat.LibraryID, f web.AddedFile, content io.Reader) ([]web.AddedDocument, error) {
 		b, err := io.ReadAll(content)
@@ -45,7 +45,7 @@ func addText(s *site.Site) func(context.Context, concordat.LibraryID, web.AddedF
 	}
 }
 
-// held is a transport that holds every answer to the OpenAPI document.
+// held is a transport that checks every answer against the OpenAPI document.
 type held struct{ t *testing.T }
 
 func (h held) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -87,7 +87,7 @@ func all[T any](t *testing.T, seq iter.Seq2[T, error]) (out []T) {
 	return out
 }
 
-// get fails the test for an error.
+// get fails the test on an error.
 func get[T any](t *testing.T) func(T, error) T {
 	t.Helper()
 	return func(v T, err error) T {
@@ -99,7 +99,7 @@ func get[T any](t *testing.T) func(T, error) T {
 	}
 }
 
-// wantKind wants a refusal of a kind.
+// wantKind expects a refusal of the given kind.
 func wantKind(t *testing.T, err error, kind string) {
 	t.Helper()
 	var p *client.Problem
@@ -169,7 +169,7 @@ func TestClientChecks(t *testing.T) {
 	wantKind(t, ada.Report(ctx, made[0].ID, "pop-up", &b), "invalid")
 	wantKind(t, ada.Report(ctx, made[1].ID, "", &b), "not_found")
 	if _, err := ada.Cancel(ctx, made[0].ID); err != nil {
-		t.Error(err) // it has ended and stays
+		t.Error(err) // it has ended, so this changes nothing
 	}
 	wantKind(t, func() error { _, err := ada.Wait(ctx, "none", nil); return err }(), "not_found")
 }
@@ -219,7 +219,7 @@ func TestClientReview(t *testing.T) {
 	if p := out.Rules.ExcludePassages; len(p) != 1 || p[0].By != "bo" || p[0].Span != passages[0].Span {
 		t.Errorf("got %+v, want the span %v", p, passages[0].Span)
 	}
-	// Setting rules keeps who took a passage out.
+	// Setting rules keeps the name of whoever excluded a passage.
 	kept := get[client.Ruled](t)(ada.SetRules(ctx, id, out))
 	if p := kept.Rules.ExcludePassages; len(p) != 1 || p[0].By != "bo" {
 		t.Errorf("got %+v", p)
@@ -352,7 +352,7 @@ func TestClientPeople(t *testing.T) {
 		t.Errorf("got %+v", me)
 	}
 	_, err = ada.MakeToken(ctx, "more", 0, "check")
-	wantKind(t, err, "refused") // no more than it may itself
+	wantKind(t, err, "refused") // a token cannot grant more than it may do itself
 	_, err = ada.MakeToken(ctx, "more", 0, "everything")
 	wantKind(t, err, "invalid")
 	secret := get[string](t)(ada.MakeToken(ctx, "less", 7, "read"))
@@ -374,7 +374,7 @@ func TestClientPeople(t *testing.T) {
 	wantKind(t, err, "token")
 }
 
-// TestClientWebhooks: from the event to the receiver that verifies it, and back by a replay.
+// TestClientWebhooks: from the event to the receiver that verifies it, and again by a replay.
 func TestClientWebhooks(t *testing.T) {
 	t.Parallel()
 	d := newTestSite(t, true)
@@ -471,7 +471,7 @@ func TestClientWebhooks(t *testing.T) {
 	}
 }
 
-// FuzzAdded: whatever a form holds, what comes of it has a name, an id and a date that are some.
+// FuzzAdded: whatever a form contains, the resulting document has a valid name, id and date.
 func FuzzAdded(f *testing.F) {
 	for _, s := range []string{
 		"--b\r\nContent-Disposition: form-data; name=\"id\"\r\n\r\n2019/042\r\n--b\r\nContent-Disposition: form-data; name=\"file\"; filename=\"a.txt\"\r\n\r\ntext\r\n--b--\r\n",

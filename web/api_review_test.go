@@ -7,7 +7,7 @@ import (
 	"concordat/store"
 )
 
-// TestReviewByProgram takes a source out, gives a verdict and signs it off by the API.
+// TestReviewByProgram excludes a source, gives a verdict and signs it off through the API.
 func TestReviewByProgram(t *testing.T) {
 	t.Parallel()
 	d := newTestSite(t, true)
@@ -61,7 +61,7 @@ func TestReviewByProgram(t *testing.T) {
 	if r.Verdict != "discuss" || len(r.Signed) != 1 || r.Signed[0].By != "bo" || r.Stale || len(r.Notes) != 2 {
 		t.Errorf("signed off %+v", r)
 	}
-	ask(bo, "/rules", `{"action":"undo"}`, http.StatusBadRequest) // what others changed is theirs to take back
+	ask(bo, "/rules", `{"action":"undo"}`, http.StatusBadRequest) // only whoever made a change can undo it
 	if r := ask(bo, "/rules", `{"action":"include-passage","start":0,"end":20000}`, http.StatusOK); !r.Stale {
 		t.Error("the verdict is not stale")
 	}
@@ -71,8 +71,8 @@ func TestReviewByProgram(t *testing.T) {
 	sam.json("GET", path+"/review", "", http.StatusNotFound, nil)
 }
 
-// TestEvidencePages: the passages of a report come in pages, complete and in order; once the rules have changed, a page from before
-// has no next one, so no one can combine halves of two reports.
+// TestEvidencePages: the passages of a report come in pages, complete and in order; after a change of rules, an earlier page has no
+// next one, so no one can combine halves of two reports.
 func TestEvidencePages(t *testing.T) {
 	t.Parallel()
 	d := newTestSite(t, true)

@@ -16,7 +16,7 @@ import (
 	"concordat/store"
 )
 
-// program makes a token on the account page and returns a caller that has it.
+// program makes a token on the account page and returns a program that uses it.
 func (p *person) program(scopes ...string) *program {
 	p.t.Helper()
 	fields := url.Values{"name": {"portal <1>"}, "scope": scopes}
@@ -26,7 +26,7 @@ func (p *person) program(scopes ...string) *program {
 	return p.programOf(fields)
 }
 
-// programOf makes a token with a form.
+// programOf makes a token from the fields of a form.
 func (p *person) programOf(fields url.Values) *program {
 	p.t.Helper()
 	page := p.post("/account/tokens", http.StatusOK, fields)
@@ -43,7 +43,7 @@ type program struct {
 	base, token string
 }
 
-// call asks and decodes the answer into out; it wants a status.
+// call sends a request, expects a status and decodes the answer into out.
 func (p *program) call(method, path string, want int, out any, change ...func(*http.Request)) {
 	p.t.Helper()
 	r, err := http.NewRequestWithContext(p.t.Context(), method, p.base+path, nil)
@@ -97,7 +97,7 @@ type problem struct {
 	Status       int
 }
 
-// withFiles makes a request submit files, NAME and CONTENT in turn.
+// withFiles makes a request submit files, given as alternating names and contents.
 func withFiles(key string, files ...string) func(*http.Request) {
 	return func(r *http.Request) {
 		var b bytes.Buffer
@@ -108,7 +108,7 @@ func withFiles(key string, files ...string) func(*http.Request) {
 				_, err = io.WriteString(f, files[i+1])
 			}
 			if err != nil {
-				panic(err) // of a buffer
+				panic(err) // cannot happen with a buffer
 			}
 		}
 		if err := m.Close(); err != nil {
@@ -180,7 +180,7 @@ func TestAPI(t *testing.T) {
 	ada.call("GET", "/api/v1/checks/"+string(made.Checks[1].ID)+"/report", http.StatusNotFound, &p)
 }
 
-// TestAPIAccess: scopes, roles, and what belongs to others.
+// TestAPIAccess: scopes, roles, and other people's checks.
 func TestAPIAccess(t *testing.T) {
 	t.Parallel()
 	d := newTestSite(t, true)
@@ -226,8 +226,8 @@ func TestAPIAccess(t *testing.T) {
 	all.call("GET", id, http.StatusUnauthorized, &problem{})
 }
 
-// TestOtherMethods: a path of the API answers a method that it does not have by a problem with 405 that names those it has, and
-// one that is no operation by 404; never by a page.
+// TestOtherMethods: an API path answers an unsupported method with a 405 problem that names the supported ones, and an unknown
+// path with a 404 problem; neither answer is ever a page.
 func TestOtherMethods(t *testing.T) {
 	t.Parallel()
 	d := newTestSite(t, true)

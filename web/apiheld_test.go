@@ -13,8 +13,8 @@ import (
 	"concordat/web"
 )
 
-// TestWebhooksOfOthers: a webhook does not exist for an account that it is not of, whatever that asks of it: its secret, above all,
-// is neither changed nor told. Only an administrator may.
+// TestWebhooksOfOthers: for an account that does not own it, a webhook does not exist, whatever the request; above all, its secret
+// is neither changed nor revealed. Only administrators may do so.
 func TestWebhooksOfOthers(t *testing.T) {
 	t.Parallel()
 	d := newTestSite(t, true)
@@ -59,7 +59,7 @@ func TestWebhooksOfOthers(t *testing.T) {
 	}
 }
 
-// TestCursors: a cursor that is none, or of another list, is refused by each list that comes in pages.
+// TestCursors: every paged list refuses an invalid cursor and a cursor of another list.
 func TestCursors(t *testing.T) {
 	t.Parallel()
 	d := newTestSite(t, true)
@@ -93,7 +93,7 @@ func TestCursors(t *testing.T) {
 	}
 }
 
-// TestNothingToDecide: a check without a report has no rules, and none that were; a verdict that cannot be read is not shown as an
+// TestNothingToDecide: a check without a report has no rules, present or past; a verdict that cannot be read is not shown as an
 // empty one.
 func TestNothingToDecide(t *testing.T) {
 	t.Parallel()

@@ -23,8 +23,8 @@ import (
 // applications is the number of documents of TestApplications.
 const applications = 400
 
-// applicationForm is a batch of 400 texts of calls of CONCORDAT_CORPORA, with the table of their authors and dates. Every tenth
-// has the first half of the previous one put before its own text.
+// applicationForm is a batch of 400 texts of calls from CONCORDAT_CORPORA, with the table of their authors and dates. The first
+// half of the previous text is put before every tenth text.
 func applicationForm(t *testing.T) (body *bytes.Buffer, kind string) {
 	body = &bytes.Buffer{}
 	form := multipart.NewWriter(body)
@@ -81,7 +81,7 @@ func TestApplications(t *testing.T) {
 	if b := d.awaitBatch(t, path); b.State != "done" {
 		t.Fatalf("the batch is %s: %v", b.State, b.Cause)
 	}
-	// Processor time of the page's thread, since other work on the machine does not count in it.
+	// Processor time of the page's thread, which other work on the machine does not affect.
 	var before float64
 	cost := func(name string, actions ...chromedp.Action) {
 		t.Helper()
@@ -131,8 +131,8 @@ func awaited(p *runtime.EvaluateParams) *runtime.EvaluateParams { return p.WithA
 const (
 	nextFrame = `new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done(0))))`
 
-	// measured are the kB of the page as sent, the ms until it was there, its height in windows of 900 pixels, its elements, the
-	// pairs that it lists, and the figures at its head: pairs and clusters.
+	// measured returns the size of the page as sent in kB, the ms until it was loaded, its height in windows of 900 pixels, the
+	// numbers of its elements and of the pairs that it lists, and the figures at its head: pairs and clusters.
 	measured = `(() => {
 	const figures = document.querySelectorAll(".figures strong"); // documents, pairs, clusters
 	const n = performance.getEntriesByType("navigation")[0];

@@ -22,8 +22,8 @@ import (
 	"concordat/store"
 )
 
-// shownPages are addresses by the pattern of their page, the check C standing for one with a report. A page that
-// is not here, nor in unshownPages, fails TestAccessible.
+// shownPages maps the pattern of each page to its addresses; C stands for a check with a report. A page that is neither
+// here nor in unshownPages fails TestAccessible.
 var shownPages = map[string][]string{
 	"GET /checks":                        {"/checks"},
 	"GET /checks/new":                    {"/checks/new"},
@@ -69,7 +69,7 @@ var shownPages = map[string][]string{
 	"GET /rechecks":                      {"/rechecks"},
 }
 
-// unshownPages are GET patterns that are no pages to look at.
+// unshownPages are GET patterns without a page to look at.
 var unshownPages = map[string]string{
 	"GET /{$}":                        "goes on to the checks",
 	"GET /checks/{id}/events":         "a stream",
@@ -83,10 +83,10 @@ var unshownPages = map[string]string{
 	"GET /deletions/{id}":             "a receipt, to be kept",
 }
 
-// openPages are shown to whoever has not signed in.
+// openPages are shown to visitors who have not signed in.
 var openPages = []string{"/login", "/join?key=none", "/first?key=none"}
 
-// standsOut names the first element that makes a page wider than its window; empty: none does.
+// standsOut names the first element that makes a page wider than its window; empty if none does.
 const standsOut = `(() => {
 	const root = document.documentElement, width = root.clientWidth;
 	if (root.scrollWidth <= width) return "";
@@ -95,8 +95,9 @@ const standsOut = `(() => {
 	return last ? last.outerHTML.slice(0, 300) : "something";
 })()`
 
-// cut names the first element whose words cannot be read whole where it stands: a table that a narrow window makes one scroll
-// sideways (a matrix may), a cell that its label runs into, or what is wider than the box that hides the rest of it; empty: none.
+// cut names the first element whose words cannot be read in full in place: a table that must be scrolled sideways in a narrow
+// window (a matrix may), a cell whose label overflows into the next, or content wider than the box that clips it. It is empty if
+// there is none.
 const cut = `(() => {
 	const shown = e => e.checkVisibility() && !e.closest(".hidden, .vh, nav, pre, .charts, .matrix, .picture, textarea, input, select, .site");
 	for (const e of document.querySelectorAll(".scroll")) {
@@ -112,9 +113,9 @@ const cut = `(() => {
 	return "";
 })()`
 
-// untranslated returns an English text of the language table that stands in words, the text of a page in another language,
-// and that no text of that language contains; empty: none does. Short ones, which may be part of a name, and those with
-// places for values are not looked for.
+// untranslated returns an English text of the language table that occurs in words, the text of a page in another language,
+// and in no text of that language; empty if there is none. It ignores short texts, which may be part of a name, and texts
+// with placeholders.
 func untranslated(tag, words string) string {
 	var english, other map[string]string
 	for l, into := range map[string]*map[string]string{"en": &english, tag: &other} {
@@ -135,14 +136,14 @@ func untranslated(tag, words string) string {
 	return ""
 }
 
-// look is how a page is looked at.
+// look is a combination of language, width and theme.
 type look struct {
 	language string
 	width    int
 	dark     bool
 }
 
-// looks are those of TestAccessible: each language, width and theme once, or where pictures are kept all of them together.
+// looks returns the combinations that TestAccessible uses: each language, width and theme once, or all combinations if pictures are kept.
 func looks() []look {
 	if os.Getenv("CONCORDAT_SHOTS") == "" {
 		return []look{{"de", 390, true}, {"en", 1360, false}, {"zh-Hans", 390, false}}
@@ -156,19 +157,20 @@ func looks() []look {
 	return all
 }
 
-// name is that of a picture.
+// name returns the name of a picture's file.
 func (l look) name(path string) string {
 	theme := map[bool]string{true: "dark", false: "light"}[l.dark]
 	return "page" + strings.NewReplacer("/", "_", "?", "_", "&", "_", "=", "_").Replace(path) + "-" + l.language + "-" + theme
 }
 
-// theme chooses the colours as the system of a person does.
+// theme chooses the colours as a person's system would.
 func (l look) theme() chromedp.Action {
 	value := map[bool]string{true: "dark", false: "light"}[l.dark]
 	return emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: value}})
 }
 
-// shownSite is a site with something on every page, whose administrator is ada, and what makes the addresses of shownPages its own.
+// shownSite returns a site with something on every page, its administrator ada, and a replacer that adapts the addresses of shownPages to
+// the site.
 func shownSite(t *testing.T) (*testSite, *person, *strings.Replacer) {
 	t.Helper()
 	d := newTestSiteOf(t, false, showSettings)
@@ -200,8 +202,8 @@ func shownSite(t *testing.T) (*testSite, *person, *strings.Replacer) {
 		"/PDF", "/"+string(ids["paged.pdf"]), "/HOOK", strings.TrimPrefix(hook, "/account/webhooks"))
 }
 
-// TestAccessible finds no fault of axe-core on any page, narrow and dark in German, and in make rest wide in English and narrow
-// in Chinese as well.
+// TestAccessible: axe-core finds no fault on any page, narrow and dark in German, and in make rest also wide in English and
+// narrow in Chinese.
 func TestAccessible(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
@@ -230,7 +232,7 @@ func TestAccessible(t *testing.T) {
 		cookie := func(name, value string) chromedp.Action {
 			return network.SetCookie(name, value).WithURL(d.URL).WithPath("/")
 		}
-		// The time of a window is bounded: it is enough for a few pages on any machine.
+		// The time of a window is limited, but is enough for a few pages on any machine.
 		open := func(t *testing.T, session string) context.Context {
 			t.Helper()
 			ctx := window(t, look.width)
@@ -242,7 +244,7 @@ func TestAccessible(t *testing.T) {
 		visit := func(t *testing.T, session string, paths []string) {
 			ctx := open(t, session)
 			for _, path := range paths {
-				var wide, hidden, words string // the first element that stands out, the first that is cut, and the text
+				var wide, hidden, words string // the first element that is too wide, the first that is cut off, and the text
 				if err := chromedp.Run(ctx, chromedp.Navigate(d.URL+fill.Replace(path)), chromedp.WaitReady("main", chromedp.ByQuery),
 					chromedp.Evaluate(standsOut, &wide), chromedp.Evaluate(cut, &hidden), chromedp.Evaluate("document.body.innerText", &words),
 					shot(t, look.name(path), look.width)); err != nil {

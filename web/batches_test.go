@@ -25,7 +25,7 @@ import (
 	"concordat/store"
 )
 
-// newBatches makes the batches of a site, whose folders lie below dir.
+// newBatches returns the batch queue of a site; the batches' folders are below dir.
 func newBatches(t testing.TB, s *site.Site, db *store.DB, files *store.Files, q *site.Queue, dir string) *batch.Queue {
 	t.Helper()
 	return batch.NewQueue(s, batch.QueueOptions{Store: db, Queue: q, Rules: func() report.Rules { return report.Rules{} },
@@ -74,7 +74,7 @@ const (
 	keeper = "Nobody had asked the lighthouse keeper what he thought about the new timetable of the ferries that crossed the sound at night. "
 )
 
-// HandBatch submits a batch of files, NAME and CONTENT in turn, and returns the path of its page.
+// handBatch submits a batch of files, given as alternating names and contents, and returns the path of its page.
 func (p *person) handBatch(want int, fields url.Values, files ...string) string {
 	p.t.Helper()
 	r := p.form("/batches", fields, files...)
@@ -140,7 +140,7 @@ func TestBatchPages(t *testing.T) {
 		t.Error("markup of a name, or a form that a submitter may not use")
 	}
 	ann.wants(ann.get("/checks/"+b.ID+"-1/report", http.StatusOK), "another document of this batch")
-	// What may be hidden is told where documents are listed, and in the report.
+	// Possibly hidden text is reported both where documents are listed and in the report.
 	flagged := `class="warned" href="/checks/` + b.ID + `-4#flags"`
 	ann.wants(page, flagged)
 	ann.wants(ann.get("/checks?in="+b.ID, http.StatusOK), flagged)
@@ -161,7 +161,7 @@ func TestBatchPages(t *testing.T) {
 	for _, bad := range []string{"/tables/all.csv", "/pairs/1/1", "/pairs/1/9", "/pairs/x/2", "/pairs/0/1"} {
 		ann.get(path+bad, http.StatusNotFound)
 	}
-	// What is not one's own does not exist.
+	// Other people's batches do not exist.
 	for _, sub := range []string{"", "/pairs/1/2", "/tables/pairs.csv", "/events"} {
 		bob.get(path+sub, http.StatusNotFound)
 	}
@@ -197,7 +197,7 @@ func TestBatchPages(t *testing.T) {
 	}
 }
 
-// readsPair reads a pair of the batch of TestBatchPages side by side, and decides about it there.
+// readsPair reads a pair of the batch of TestBatchPages side by side, and decides on it there.
 func (p *person) readsPair(path, id string) {
 	p.t.Helper()
 	p.wants(p.get(path+"/pairs/1/2?format=html", http.StatusOK), "another document of this batch", "similarity report")
@@ -222,10 +222,10 @@ func (p *person) readsPair(path, id string) {
 			p.t.Errorf("the page tells names that are hidden:\n%s", page)
 		}
 	}
-	// A form leads back to no other place.
+	// A form cannot lead back to another site.
 	p.wants(p.post(path+"/pairs/1/2", http.StatusOK, url.Values{"verdict": {"rules"}, "back": {"//elsewhere.example/batches/x/pairs/1/2"}}),
 		`id="pairs-list"`)
-	// The smaller share of the two orders, or the names; both lists have all pairs.
+	// By the smaller share, by both, or by name: the lists contain all pairs.
 	for _, order := range []string{"share", "both", "name"} {
 		p.wants(p.get(path+"?min=1&sort="+order, http.StatusOK), "/pairs/1/2?", "/pairs/1/4?", `<option value="`+order+`" selected>`)
 	}
@@ -309,7 +309,7 @@ func TestBatchAPI(t *testing.T) {
 	bob.call("POST", at+"/again", http.StatusOK, &b)
 	d.awaitBatch(t, b.ID)
 	bob.call("POST", at+"/cancel", http.StatusOK, &b)
-	// Somebody else's does not exist.
+	// Somebody else's batch does not exist.
 	cyd := d.signedIn(t, "cyd", store.RoleSubmitter).program("read", "check")
 	for _, path := range []string{"", "/pairs", "/clusters"} {
 		cyd.call("GET", at+path, http.StatusNotFound, &problem{})
@@ -317,7 +317,7 @@ func TestBatchAPI(t *testing.T) {
 	cyd.call("POST", at+"/cancel", http.StatusNotFound, &problem{})
 }
 
-// TestBatchStreams: the pages that follow batches count with those that follow checks, and end with the site.
+// TestBatchStreams: pages that follow batches count together with those that follow checks, and end with the site.
 func TestBatchStreams(t *testing.T) {
 	t.Parallel()
 	d := newTestSite(t, true)
@@ -352,7 +352,7 @@ func TestBatchByKeyboard(t *testing.T) {
 	ctx, complaints := browser(t, d.URL, 1200)
 	dir := t.TempDir()
 	var files []string
-	// In this order: documents are numbered as they come, and the link of a pair has the numbers.
+	// The order matters: documents are numbered as they come, and the link of a pair contains the numbers.
 	for _, f := range [][2]string{{"a.txt", ledger + folios}, {"b.txt", keeper + ledger}} {
 		path := filepath.Join(dir, f[0])
 		if err := os.WriteFile(path, []byte(f[1]), 0o600); err != nil {
@@ -394,8 +394,8 @@ func TestBatchByKeyboard(t *testing.T) {
 	}
 }
 
-// TestBatchRules: the pages, the files and the interface for programs show the reports of a batch by the rules
-// that the batch keeps, not by those of the site, and call no document of it deleted.
+// TestBatchRules: the pages, the files and the API show the reports of a batch by the rules that the batch keeps, not
+// by the site's, and say of none of its documents that it was deleted.
 func TestBatchRules(t *testing.T) {
 	t.Parallel()
 	d := newTestSite(t, false)

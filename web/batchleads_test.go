@@ -27,7 +27,7 @@ const (
 		`became home to two masters, from whom the court bought ruby goblets ten years afterwards.`
 )
 
-// leadBatch is a batch of ann's of two documents, of which one says in other words what the other says. It returns its path.
+// leadBatch submits a batch of ann's with two documents, one of which says in other words what the other says, and returns its path.
 func leadBatch(t *testing.T, d *testSite) string {
 	t.Helper()
 	files := store.OpenFiles(filepath.Join(d.dir, "originals"))
@@ -49,8 +49,8 @@ func leadBatch(t *testing.T, d *testSite) string {
 	return "/batches/" + id
 }
 
-// TestBatchLeadPages: a lead of a batch stands apart from the pairs, with both texts and a view side by side; an officer decides about it
-// with a reason for both reports, and takes it back; tables and programs are told.
+// TestBatchLeadPages: a lead of a batch is listed apart from the pairs, with both texts and a side-by-side view; an officer decides on it
+// with a reason for both reports, and undoes the decision; tables and the API show it.
 func TestBatchLeadPages(t *testing.T) {
 	t.Parallel()
 	d := newTestSite(t, false)
@@ -102,7 +102,7 @@ func TestBatchLeadPages(t *testing.T) {
 	for n := 1; n <= 2; n++ {
 		officer.wants(officer.get(fmt.Sprintf("/checks/%s-%d", id, n), http.StatusOK), "Counted by olga", "sentence for sentence")
 	}
-	// Whoever takes it back in one report alone is heard as well.
+	// Undoing it in only one of the reports also works.
 	if read("?state=counted") != 1 || got.Leads[0].By != "olga" || got.Leads[0].Comment != "sentence for sentence" {
 		t.Errorf("counted %+v", got.Leads)
 	}

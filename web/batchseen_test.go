@@ -12,8 +12,7 @@ import (
 	"concordat/web"
 )
 
-// TestBatchSeen: what submitters see of a batch is bound by the same policy as their reports, by whatever
-// way they ask.
+// TestBatchSeen: through every route, what submitters see of a batch is limited by the same policy as their reports.
 func TestBatchSeen(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -104,8 +103,7 @@ func (p *person) seesBatch(path string, wording, pair, share bool) {
 	}
 }
 
-// TestFormsKeepWhatWasEntered: a form that cannot be taken comes back with what was in it, and says why in
-// the person's language.
+// TestFormsKeepWhatWasEntered: a rejected form comes back with what was entered, and says why in the person's language.
 func TestFormsKeepWhatWasEntered(t *testing.T) {
 	t.Parallel()
 	d := newTestSite(t, true)

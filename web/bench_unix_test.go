@@ -20,9 +20,9 @@ import (
 	"concordat/store"
 )
 
-// BenchmarkThesis measures the pages of a report of 600,000 characters with 2,000 passages, in milliseconds of
-// CPU: the report page when nothing is kept of it, and again; a page of the text, a passage, two texts
-// beside each other; and a source taken out or in with the page that follows.
+// BenchmarkThesis measures the pages of a report of 600,000 characters with 2,000 passages, in milliseconds of CPU: the
+// report page with nothing cached, and again; a page of the text, a passage, two texts side by side; and excluding or
+// including a source, with the page that follows.
 func BenchmarkThesis(b *testing.B) {
 	d := newTestSite(b, true)
 	f := thesis(b, thesisCharacters, thesisPassages, thesisSources)
@@ -74,7 +74,7 @@ func BenchmarkThesis(b *testing.B) {
 		return get(fmt.Sprintf("/checks/long/compare?site=here&library=theses&document=source-%03d.txt", i%100))
 	})
 	measure("rules", func(i int) int {
-		// Each time other rules, so that no report of them is kept.
+		// The rules differ each time, so that no report by them is cached.
 		action := []string{"exclude-source", "include-source"}[i/thesisSources%2]
 		to := do(http.MethodPost, "/checks/long/rules", url.Values{"action": {action}, "site": {"here"}, "library": {"theses"},
 			"document": {fmt.Sprintf("source-%03d.txt", i%thesisSources)}}).Header().Get("Location")
@@ -82,7 +82,7 @@ func BenchmarkThesis(b *testing.B) {
 	})
 }
 
-// BenchmarkPages measures the pages that are asked for most, of a site with 50 checks, in milliseconds of CPU.
+// BenchmarkPages measures the most requested pages of a site with 50 checks, in milliseconds of CPU.
 func BenchmarkPages(b *testing.B) {
 	d := newTestSite(b, true)
 	for i := range 50 {
@@ -114,9 +114,9 @@ func BenchmarkPages(b *testing.B) {
 	}
 }
 
-// BenchmarkThesisInBrowser opens the same report in Chromium and scrolls through the whole text. It reports,
-// in milliseconds of the browser's clock, when the page could be used (its script has run), how long
-// the longest task then was, and of the frames while scrolling the median, the 95th percentile and the longest.
+// BenchmarkThesisInBrowser opens the same report in Chromium and scrolls through the whole text. It reports, in
+// milliseconds of the browser's clock, when the page became usable (its script has run), how long the longest task then
+// took, and the median, the 95th percentile and the maximum of the frame times while scrolling.
 func BenchmarkThesisInBrowser(b *testing.B) {
 	d := newTestSite(b, true)
 	d.finished(b, "long", "olga", thesis(b, thesisCharacters, thesisPassages, thesisSources))
@@ -154,7 +154,7 @@ func BenchmarkThesisInBrowser(b *testing.B) {
 	}
 }
 
-// scrollThrough reads the timing of the page, and scrolls through the text, a third of a screen each frame.
+// scrollThrough reads the timing of the page and scrolls through the text, a third of a screen per frame.
 const scrollThrough = `(async () => {
 	const nav = performance.getEntriesByType("navigation")[0];
 	const out = { Interactive: nav.domContentLoadedEventEnd, Complete: nav.loadEventEnd, Longest: 0 };

@@ -14,8 +14,8 @@ import (
 	"concordat/store"
 )
 
-// A report printed from its page begins with the two pages for a committee, then has the text and its sources, and nothing to be
-// clicked.
+// TestReportOnPaper: a report printed from its page begins with the two pages for a committee, continues with the text and its
+// sources, and has nothing to click.
 func TestReportOnPaper(t *testing.T) {
 	t.Parallel()
 	if _, err := exec.LookPath("pdftotext"); err != nil {

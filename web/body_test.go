@@ -18,11 +18,11 @@ import (
 	"concordat/web"
 )
 
-// Bounds of what one request may cost, whatever is in its body.
+// Bounds on the cost of one request, whatever its body.
 const (
 	maxAnswerBytes  = 10_000
 	maxAnswerTime   = 500 * time.Millisecond
-	maxAnswerMemory = 50 << 20 // allocated for it, by the caller of the test too
+	maxAnswerMemory = 50 << 20 // allocated for it, including by the test itself
 )
 
 // listOf writes a JSON array of n times one value.
@@ -30,7 +30,7 @@ func listOf(n int, value string) string {
 	return "[" + strings.TrimSuffix(strings.Repeat(value+",", n), ",") + "]"
 }
 
-// objectOf writes a JSON object of n keys that key names.
+// objectOf writes a JSON object of n members whose keys key returns.
 func objectOf(n int, key func(int) string) string {
 	var b strings.Builder
 	for i := range n {
@@ -39,8 +39,8 @@ func objectOf(n int, key func(int) string) string {
 	return "{" + b.String()[1:] + "}"
 }
 
-// hostileBodies are JSON bodies that cost more than they weigh where nothing bounds them; the properties are those that the
-// operation knows.
+// hostileBodies returns JSON bodies that would cost far more than their size if nothing bounded them; properties are those
+// that the operation knows.
 func hostileBodies(properties []string) map[string]string {
 	unknown := func(i int) string { return fmt.Sprint("k", i) }
 	out := map[string]string{
@@ -82,9 +82,8 @@ func hostileBodies(properties []string) map[string]string {
 	return out
 }
 
-// TestHostileBodies: no JSON body that any operation of the document gets costs more than a small answer, whatever it holds, and
-// none is a fault of the site.
-// It measures the processor time and the memory of this process, and so runs by itself.
+// TestHostileBodies: whatever a JSON body contains, it costs no operation of the document more than a small answer does, and
+// causes no server error. The test measures the processor time and the memory of this process, and so runs alone.
 func TestHostileBodies(t *testing.T) {
 	d := newTestSiteOf(t, true, func(o *web.Options) { o.Policy.Calls = 1_000_000 })
 	p := d.signedIn(t, "adam", store.RoleAdministrator).program(web.Scopes...)
@@ -132,8 +131,8 @@ func (doc *openAPI) properties(t *testing.T, media json.RawMessage) []string {
 	return slices.Sorted(maps.Keys(m.Schema.Properties))
 }
 
-// hostile sends one body and holds the answer to the bounds. Time is that of the processor, which other work on the machine does not
-// count in, and of the best of three tries: the process has other work too.
+// hostile sends one body and checks the answer against the bounds. It measures processor time, which other work on the machine does
+// not affect, and takes the best of three tries, because the process does other work too.
 func (p *program) hostile(method, path, what, body string, reads bool) {
 	p.t.Helper()
 	for try := 1; ; try++ {
@@ -178,7 +177,7 @@ func (p *program) hostile(method, path, what, body string, reads bool) {
 	}
 }
 
-// TestFaultsAreListedInPart: of many faults twenty are told, with how many there were.
+// TestFaultsAreListedInPart: of many faults, twenty are listed, with the total number.
 func TestFaultsAreListedInPart(t *testing.T) {
 	t.Parallel()
 	d := newTestSite(t, true)

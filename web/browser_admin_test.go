@@ -33,7 +33,7 @@ func sessionOf(d *testSite, name string) chromedp.Action {
 	})
 }
 
-// TestHandingInInBrowser: several files, one of them bad, one cut off by a lost connection, go in one by one.
+// TestHandingInInBrowser: several files are submitted one by one, among them a bad one and one cut off by a lost connection.
 func TestHandingInInBrowser(t *testing.T) {
 	t.Parallel()
 	for _, width := range []int{1200, 390}[:suite.Rounds(1, 2)] {
@@ -99,8 +99,8 @@ func TestHandingInInBrowser(t *testing.T) {
 	}
 }
 
-// TestProgressInBrowser: a check that waits says why, the connection is made again by itself, and the page shows
-// the result when it is there.
+// TestProgressInBrowser: the page of a waiting check says why it waits, reconnects by itself, and shows the result once
+// there is one.
 func TestProgressInBrowser(t *testing.T) {
 	t.Parallel()
 	d := newTestSite(t, true)
@@ -140,7 +140,7 @@ func TestProgressInBrowser(t *testing.T) {
 	}
 }
 
-// TestAdministrationInBrowser opens every page of administration and of a library, wide and narrow.
+// TestAdministrationInBrowser opens every page of the administration and of a library, wide and narrow.
 func TestAdministrationInBrowser(t *testing.T) {
 	t.Parallel()
 	for _, width := range []int{1200, 390}[:suite.Rounds(1, 2)] {
@@ -167,7 +167,7 @@ func TestAdministrationInBrowser(t *testing.T) {
 				t.Errorf("%s: %d pixels are too narrow: %s", path, width, overflow)
 			}
 		}
-		// Documents are added by the script of handing in.
+		// The submission script adds the documents.
 		essay := filepath.Join(t.TempDir(), "more.txt")
 		if err := os.WriteFile(essay, []byte(folios+" And more."), 0o600); err != nil {
 			t.Fatal(err)
@@ -177,7 +177,7 @@ func TestAdministrationInBrowser(t *testing.T) {
 			chromedp.Focus("form[data-upload] button:not([type])", chromedp.ByQuery),
 			chromedp.KeyEvent(kb.Enter),
 			chromedp.WaitVisible("#lately", chromedp.ByQuery),
-			// When all is added the page reads itself again, and lists the document.
+			// Once all are added, the page reloads and lists the document.
 			chromedp.WaitVisible("section[aria-labelledby=documents] tbody tr:nth-child(2)", chromedp.ByQuery),
 			shot(t, "added", width)); err != nil {
 			t.Fatal(err, complaints())
@@ -190,8 +190,8 @@ func TestAdministrationInBrowser(t *testing.T) {
 	}
 }
 
-// TestRefusedStay: the list of files that a library did not take outlives the page's reading itself again, as it does when a library
-// gets its first documents, until someone takes them out.
+// TestRefusedStay: the list of files that a library refused survives a reload of the page, such as the one after a library gets its
+// first documents, until someone dismisses it.
 func TestRefusedStay(t *testing.T) {
 	t.Parallel()
 	d := newTestSite(t, false)
@@ -227,7 +227,7 @@ func TestRefusedStay(t *testing.T) {
 }
 
 // TestHeaderOnOneRow: the header of an administrator's pages is one row on a screen of 1280 pixels, however long the names of the
-// site and of the account are, in each language; the places stay whole.
+// site and of the account are, in each language; no link of the navigation is cut off.
 func TestHeaderOnOneRow(t *testing.T) {
 	t.Parallel()
 	d := newTestSite(t, false)
@@ -256,8 +256,8 @@ func TestHeaderOnOneRow(t *testing.T) {
 	}
 }
 
-// TestOneSubmissionInBrowser: files and a pasted text that are one submission go in by one request, under one title, and the page
-// of their check opens.
+// TestOneSubmissionInBrowser: files and a pasted text that form one submission go in with one request, under one title, and the
+// page of their check opens.
 func TestOneSubmissionInBrowser(t *testing.T) {
 	t.Parallel()
 	d := newTestSite(t, false)
@@ -294,7 +294,7 @@ func TestOneSubmissionInBrowser(t *testing.T) {
 	}
 }
 
-// TestOfficersSeeEachOther: what one officer does, another who reads the case sees without reloading: who did it, the score, the
+// TestOfficersSeeEachOther: an officer who reads a case sees without reloading what another does: who did it, the score, the
 // verdict and the comments.
 func TestOfficersSeeEachOther(t *testing.T) {
 	t.Parallel()
@@ -311,7 +311,7 @@ func TestOfficersSeeEachOther(t *testing.T) {
 	bo.post("/checks/one/notes", http.StatusOK, url.Values{"kind": {"comment"}, "text": {"look at this"}})
 	bo.post("/checks/one/notes", http.StatusOK, url.Values{"kind": {"verdict"}, "verdict": {"discuss"}, "text": {"to be discussed"}})
 	bo.post("/checks/cases", http.StatusOK, url.Values{"check": {"one"}, "action": {"assign"}, "assignee": {"ada"}})
-	// The notices come first, and the parts of the page after them, each time that notices come.
+	// Each time, the notices appear first, and then the parts of the page.
 	if err := chromedp.Run(ctx, chromedp.WaitVisible(".toast:nth-child(4)", chromedp.ByQuery),
 		text(".toasts", &told),
 		until(`document.querySelector("#remarks .remark:nth-child(2)")`), until(`document.querySelector("#decided").textContent.includes("ada")`),
@@ -331,8 +331,8 @@ func TestOfficersSeeEachOther(t *testing.T) {
 	}
 }
 
-// TestMarksFollow: what another officer changes about the rules is marked in the text that one reads without a click, where one
-// was and with the focus where it was; but not while a passage is open, words are chosen or a form is filled in.
+// TestMarksFollow: when another officer changes the rules, the marks in an open text change without a click, and the reader's
+// place and focus stay; but not while a passage is open, words are selected or a form is being filled in.
 func TestMarksFollow(t *testing.T) {
 	t.Parallel()
 	d := newTestSite(t, true)
@@ -343,10 +343,10 @@ func TestMarksFollow(t *testing.T) {
 		bo.post("/checks/one/rules", http.StatusOK, url.Values{"action": {"set"}, "min_characters": {characters}, "min_source_share": {"0"}})
 	}
 	type state struct {
-		Marks  string  // classes and numbers of those on the page of the text
+		Marks  string  // classes and numbers of the marks on the page of the text
 		Top    float64 // of the paragraph with the focus, in pixels of the window
-		Focus  string  // mark that has it
-		Least  string  // as the form of the rules says
+		Focus  string  // mark that has the focus
+		Least  string  // as in the form of the rules
 		Offers int     // notices that offer to show the change
 	}
 	seen := func() (s state) {
@@ -373,7 +373,7 @@ func TestMarksFollow(t *testing.T) {
 	}
 	do(d.enter(t, "ada", store.RoleOfficer), chromedp.Navigate(d.URL+"/checks/one?page=3"),
 		chromedp.WaitVisible("#sheet-3 mark.m a[id]", chromedp.ByQuery))
-	wait(`!document.querySelector("#sheet-2[data-empty]")`) // what comes above moves the text no more
+	wait(`!document.querySelector("#sheet-2[data-empty]")`) // content inserted above no longer moves the text
 	do(chromedp.Evaluate(`(() => { const last = Array.from(document.querySelectorAll("#sheet-3 mark.m a[id]")).pop();
 		last.focus({preventScroll: true}); last.closest("p").scrollIntoView({block: "start", behavior: "instant"}); })()`, nil))
 	before := seen()
@@ -388,7 +388,7 @@ func TestMarksFollow(t *testing.T) {
 		t.Errorf("the reader was at %v in %q, and is at %v in %q", before.Top, before.Focus, after.Top, after.Focus)
 	}
 
-	// Each of these keeps the page as it is, which the next notice, eight seconds later, shows.
+	// Each of these keeps the page as it is, as the next notice, eight seconds later, shows.
 	for i, one := range []struct {
 		name, begin, end string
 	}{
@@ -415,7 +415,7 @@ func TestMarksFollow(t *testing.T) {
 		}
 	}
 
-	// A comment that is begun while the text is on its way stays.
+	// A comment begun while the text is being fetched survives.
 	do(chromedp.Evaluate(`(() => {
 		const unheld = window.fetch, comment = document.querySelector("#comment"), held = [];
 		window.fetch = async (to) => {
@@ -428,7 +428,7 @@ func TestMarksFollow(t *testing.T) {
 	least("700")
 	wait(`window.underway()`)
 	do(chromedp.Evaluate(`window.release(); undefined`, nil))
-	wait(`document.documentElement.style.overflowAnchor === ""`) // the page follows no more
+	wait(`document.documentElement.style.overflowAnchor === ""`) // the page no longer follows changes
 	var written string
 	do(chromedp.Evaluate(`document.querySelector("#comment").value`, &written))
 	if written != "so far" {

@@ -18,25 +18,25 @@ import (
 	"concordat/internal/suite"
 )
 
-// browsers are those of all tests.
+// browsers is the pool that all tests share.
 var browsers chromium.Pool
 
-// window opens Chromium as wide as it says.
+// window opens Chromium with the given width.
 func window(t testing.TB, width int) context.Context {
 	t.Helper()
 	return browsers.Window(t, width, 900)
 }
 
-// browser is window, and collects what Chromium complains about.
+// browser is like window, and also collects Chromium's complaints.
 func browser(t testing.TB, base string, width int) (context.Context, func() []string) {
 	t.Helper()
 	ctx := window(t, width)
-	// What begins with data: is a picture of the browser's own, for example a calendar's: the policy refuses others.
+	// An address that begins with data: is a picture of the browser's own, for example a calendar's; the policy refuses all others.
 	return ctx, chromium.Complaints(ctx, base, "data:")
 }
 
-// until waits until an expression of JavaScript is true of the page, whatever pages are left and loaded in the meantime: what a
-// click, a key or a message leads to is there a while later.
+// until waits until a JavaScript expression is true on the page, even if other pages are loaded meanwhile: a click, a key or a
+// message takes effect only after a while.
 func until(expression string) chromedp.Action {
 	return chromedp.ActionFunc(func(ctx context.Context) error {
 		var is bool
@@ -44,7 +44,7 @@ func until(expression string) chromedp.Action {
 	})
 }
 
-// read evaluates an expression into to until it is as wanted.
+// read evaluates an expression into to until wanted returns true.
 func read(ctx context.Context, expression string, to any, wanted func() bool) error {
 	var err error
 	for end := time.Now().Add(5 * time.Minute); time.Now().Before(end); {
@@ -58,11 +58,11 @@ func read(ctx context.Context, expression string, to any, wanted func() bool) er
 	return fmt.Errorf("not within five minutes: %s (%w)", expression, cmp.Or(err, errors.New("it is something else")))
 }
 
-// loaded waits until the page is there whole and its scripts have run. What leads to the page has to be waited for before.
+// loaded waits until the page is complete and its scripts have run. First wait for the navigation to the page.
 func loaded() chromedp.Action { return until(`document.readyState === "complete"`) }
 
-// text waits until an element is seen, and reads what it says, both in one step: a part of a page that is read again, as those with
-// data-live are, is another element a moment later, and chromedp.Text fails with the one that is gone.
+// text waits until an element is visible and reads its text, both in one step: a part of a page that reloads, such as one with
+// data-live, is soon another element, and chromedp.Text fails with the old one.
 func text(selector string, to *string) chromedp.Action {
 	const seen = `document.querySelector(%q)?.checkVisibility() && { says: document.querySelector(%[1]q).innerText }`
 	return chromedp.ActionFunc(func(ctx context.Context) error {
@@ -112,13 +112,13 @@ func TestInBrowser(t *testing.T) {
 			shot(t, "new", width),
 			chromedp.Focus("main form button:not([type])", chromedp.ByQuery),
 			chromedp.KeyEvent(kb.Enter),
-			chromedp.WaitVisible(".workbar .percent", chromedp.ByQuery), // the page reads itself again when the check is done
+			chromedp.WaitVisible(".workbar .percent", chromedp.ByQuery), // the page reloads when the check is done
 			text(".workbar .percent", &headline),
 			shot(t, "check", width),
 			chromedp.Click(`button[value="exclude-source"]`, chromedp.ByQuery),
 			chromedp.WaitVisible(`.toast button[value="undo"]`, chromedp.ByQuery),
 			shot(t, "excluded", width),
-			chromedp.Click(`#sources details.not-counted > summary`, chromedp.ByQuery), // what does not count is folded
+			chromedp.Click(`#sources details.not-counted > summary`, chromedp.ByQuery), // what does not count is collapsed
 			chromedp.WaitVisible(`button[value="include-source"]`, chromedp.ByQuery),
 			chromedp.Click(`button[value="include-source"]`, chromedp.ByQuery),
 			chromedp.WaitVisible(`button[value="exclude-source"]`, chromedp.ByQuery),
@@ -143,14 +143,15 @@ func TestInBrowser(t *testing.T) {
 	}
 }
 
-// view is shot of what is in the window.
+// view is like shot, but shows only what is in the window.
 func view(t testing.TB, name string, width int) chromedp.Action {
 	return picture(name, width, func(b *[]byte) chromedp.Action { return chromedp.CaptureScreenshot(b) })
 }
 
-// shot keeps a picture of the page in the folder CONCORDAT_SHOTS, if there is one.
+// shot saves a picture of the page in the folder CONCORDAT_SHOTS, if it is set.
 func shot(t testing.TB, name string, width int) chromedp.Action {
-	// What a browser draws only when it comes into sight is drawn first: a picture of the whole page is taken from outside the window.
+	// draw makes a browser draw what it would draw only when in view, because a picture of the whole page includes what is outside the
+	// window.
 	const draw = `document.styleSheets[0]?.insertRule("* { content-visibility: visible !important; }", document.styleSheets[0].cssRules.length)`
 	return picture(name, width, func(b *[]byte) chromedp.Action {
 		return chromedp.Tasks{chromedp.Evaluate(draw, nil), chromedp.FullScreenshot(b, 100)}

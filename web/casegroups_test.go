@@ -9,8 +9,8 @@ import (
 	"concordat/store"
 )
 
-// TestInboxGroups: a batch and an archive are one row of the list of checks that leads to their own; the list is sorted and narrowed by
-// what reports say for those who see them all, and its address keeps how.
+// TestInboxGroups: a batch or an archive is one row in the list of checks and leads to its own list; users who see every report can
+// sort and filter the list by what reports say, and its address keeps the choice.
 func TestInboxGroups(t *testing.T) {
 	t.Parallel()
 	d := newTestSite(t, false)
@@ -58,7 +58,7 @@ func TestInboxGroups(t *testing.T) {
 	olga.get("/checks?in=nothing", http.StatusNotFound)
 	sue.get("/checks?in="+batch, http.StatusNotFound)
 	sue.get("/checks?in="+archive, http.StatusNotFound)
-	// Who may not see what reports say learns it from no order and no bound.
+	// Users who may not see what reports say cannot learn it from sorting or filtering.
 	d.checkedBy(t, sue, "a copy", folios)
 	d.checkedBy(t, sue, "own words", keeper)
 	if got := strings.Join(rows(sue, "sort=share&least=50"), ", "); got != "own words, a copy" {

@@ -15,8 +15,8 @@ import (
 	"concordat/web"
 )
 
-// TestCases: the list of checks shows them by how far people are, by who reviews and by title, and several are assigned and
-// given a day at once; who does not decide about checks cannot.
+// TestCases: the list of checks can be filtered by progress, reviewer and title, and several checks can be assigned and
+// given a due date at once; users who do not decide on checks cannot do so.
 func TestCases(t *testing.T) {
 	t.Parallel()
 	d := newTestSite(t, false)
@@ -66,7 +66,7 @@ func TestCases(t *testing.T) {
 	}
 }
 
-// testNamed: people are called by the names that they gave, on pages and in reports; two of one name by their accounts too.
+// testNamed: pages and reports call people by the names that they gave, and two people of the same name also by their accounts.
 func testNamed(t *testing.T, d *testSite, olga *person, id string) {
 	t.Helper()
 	name := func(account, title string) {
@@ -90,9 +90,8 @@ func testNamed(t *testing.T, d *testSite, olga *person, id string) {
 	olga.wants(olga.get("/checks/"+id, http.StatusOK), "Olga Officer (olga)", "Olga Officer (otto)")
 }
 
-// TestSubmissionsMeet: two similar submissions meet once the first is in a library, to which it is added on an officer's request or
-// after a verdict, by the site's rule. A repetition of the first is not compared with itself, and once it is removed, nothing
-// matches it.
+// TestSubmissionsMeet: two similar submissions match once the first is in a library, to which an officer's request or, under the
+// site's rule, a verdict adds it. A repeated check of the first does not match itself, and once it is removed, nothing matches it.
 func TestSubmissionsMeet(t *testing.T) {
 	t.Parallel()
 	var rule atomic.Value
@@ -135,7 +134,7 @@ func TestSubmissionsMeet(t *testing.T) {
 	if got := sources(second); !strings.Contains(got, name) || !strings.Contains(got, "first essay") {
 		t.Errorf("two submissions do not meet:\n%s", got)
 	}
-	// The first, checked again, does not meet itself, and the second meets it still.
+	// A repeated check of the first does not match itself, and the second still matches it.
 	olga.post("/rechecks", http.StatusOK, url.Values{"kind": {store.RecheckCheck}, "target": {string(first)},
 		"on": {time.Now().Format(time.DateOnly)}})
 	if err := d.batches.Rechecks(t.Context()); err != nil {
@@ -153,7 +152,7 @@ func TestSubmissionsMeet(t *testing.T) {
 	if strings.Contains(sources(again), name) {
 		t.Error("a repeated check is compared with its own submission")
 	}
-	// A repetition is the same case: the same document, which is there already.
+	// A repetition is the same case with the same document, which is already there.
 	if got := prog.exchange(http.MethodGet, "/checks/"+string(again)+"/library", "", http.StatusOK); got["state"] != "added" {
 		t.Errorf("of a repeated check: %v", got)
 	}
@@ -164,7 +163,7 @@ func TestSubmissionsMeet(t *testing.T) {
 	if err != nil || l.Documents != 1 {
 		t.Errorf("%d documents, %v; want one of the case", l.Documents, err)
 	}
-	// Removed, it is not met any longer.
+	// Once removed, it no longer matches.
 	sue.post(path, http.StatusForbidden, url.Values{"action": {"remove"}})
 	olga.wants(olga.post(path, http.StatusOK, url.Values{"action": {"remove"}}), "removed the submission from its library", "Add to library")
 	olga.post(path, http.StatusNotFound, url.Values{"action": {"remove"}})
@@ -172,7 +171,7 @@ func TestSubmissionsMeet(t *testing.T) {
 	if strings.Contains(sources(third), name) {
 		t.Error("a submission that was removed is met")
 	}
-	// After a verdict it is added without being asked, by that rule.
+	// Under that rule, a verdict adds it without a request.
 	rule.Store(web.AddAfterVerdict)
 	olga.post("/checks/"+string(third)+"/notes", http.StatusOK, url.Values{"kind": {"comment"}, "text": {"to be looked at"}})
 	if got := prog.exchange(http.MethodGet, "/checks/"+string(third)+"/library", "", http.StatusOK); got["state"] != "out" ||
@@ -196,8 +195,8 @@ func TestSubmissionsMeet(t *testing.T) {
 	olga.wants(audit, "submission_added", "submission_removed")
 }
 
-// TestAdditionCancelled: an addition that waits is taken back, and one that a worker has begun is refused until it is done: the
-// document may be there any moment.
+// TestAdditionCancelled: a waiting addition can be cancelled; while a worker carries it out, cancelling is refused, because the
+// document may be there at any moment.
 func TestAdditionCancelled(t *testing.T) {
 	t.Parallel()
 	d := newTestSiteOf(t, true, func(o *web.Options) {
@@ -228,8 +227,8 @@ func TestAdditionCancelled(t *testing.T) {
 	}
 }
 
-// TestCaseLibraryFromCache: whether a submission can be added to a library is known from the report that is read: of a case
-// that is shown again nothing is unpacked. Here what is kept can no longer be unpacked at all.
+// TestCaseLibraryFromCache: the cached report shows whether a submission can be added to a library, so showing a case again
+// unpacks nothing. Here the stored findings can no longer be unpacked at all.
 func TestCaseLibraryFromCache(t *testing.T) {
 	t.Parallel()
 	d := newTestSiteOf(t, true, func(o *web.Options) {

@@ -24,7 +24,7 @@ func clusterOfTests(context.Context) (web.Cluster, error) {
 			{ID: "01", State: web.ShardNoMaster, Epoch: 9, InSync: []string{"n2"}, Hold: []string{"n2"}, Replicas: []string{"n1", "n2"}}}}, nil
 }
 
-// TestCluster: the page and the interface tell the same of a cluster, of one machine, and of a silent coordinator.
+// TestCluster: the page and the API agree about a cluster, a single machine, and a silent coordinator.
 func TestCluster(t *testing.T) {
 	t.Parallel()
 	d := newTestSite(t, false)

@@ -22,7 +22,7 @@ import (
 	"concordat/web"
 )
 
-// boundSite is a site with the server and the listener of the pages themselves: so many connections, and so long for a request.
+// boundSite returns a site with the real server and listener of the pages, limited to most connections and to that time for a request.
 func boundSite(t *testing.T, most int, request time.Duration) (d *testSite, l net.Listener) {
 	t.Helper()
 	d = newTestSite(t, true)
@@ -47,7 +47,7 @@ func boundSite(t *testing.T, most int, request time.Duration) (d *testSite, l ne
 	return d, l
 }
 
-// from returns a client that calls from an address of the loopback network, on one connection at most.
+// from returns a client that calls from an address of the loopback network, on at most one connection.
 func from(t *testing.T, address string, jar http.CookieJar) *http.Client {
 	dialer := &net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(address)}}
 	tr := &http.Transport{DialContext: dialer.DialContext, MaxConnsPerHost: 1}
@@ -55,7 +55,7 @@ func from(t *testing.T, address string, jar http.CookieJar) *http.Client {
 	return &http.Client{Transport: tr, Jar: jar, Timeout: 2 * time.Minute}
 }
 
-// slow opens a connection whose request does not end.
+// slow opens a connection whose request never ends.
 func slow(t *testing.T, d *testSite, address string) net.Conn {
 	t.Helper()
 	dialer := &net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(address)}}
@@ -63,14 +63,14 @@ func slow(t *testing.T, d *testSite, address string) net.Conn {
 	if err != nil {
 		t.Fatal(err)
 	}
-	after(t, func() { _ = c.Close() }) // closed from there already, perhaps
-	// It may be closed for another one before all is written.
+	after(t, func() { _ = c.Close() }) // perhaps already closed by the other side
+	// The connection may be closed in favour of another before everything is written.
 	_, _ = io.WriteString(c,
 		"POST /login HTTP/1.1\r\nHost: x\r\nContent-Type: application/x-www-form-urlencoded\r\nContent-Length: 4000000\r\n\r\nn")
 	return c
 }
 
-// TestConnections: connections are bounded in all and by address; whoever comes gets in, and who is known stays.
+// TestConnections: connections are limited in total and per address; newcomers get in, and known users stay connected.
 func TestConnections(t *testing.T) {
 	t.Parallel()
 	const most = 40
@@ -115,7 +115,7 @@ func TestConnections(t *testing.T) {
 		slow(t, d, fmt.Sprint("127.0.1.", 1+i%50))
 	}
 	held("fifty addresses", most)
-	// Members who open many leave room too: no more than half of all is theirs while strangers come.
+	// Members who open many connections leave room too: they have at most half of all while strangers arrive.
 	for i := range 2 * most {
 		look(from(t, fmt.Sprint("127.0.2.", 1+i%50), known.Jar), "/checks", http.StatusOK)
 	}
@@ -125,11 +125,11 @@ func TestConnections(t *testing.T) {
 	look(from(t, "127.0.0.9", nil), "/login", http.StatusOK)
 }
 
-// TestSlowRequests: a request that does not arrive is abandoned, files of a known user may arrive slowly, and an answer may take
-// its time.
+// TestSlowRequests: a request that does not arrive is abandoned, files from a known user may arrive slowly, and an answer may
+// take its time.
 func TestSlowRequests(t *testing.T) {
 	t.Parallel()
-	const limit = 2 * time.Second // a busy machine must not take longer over a request that comes whole
+	const limit = 2 * time.Second // long enough for a complete request on a busy machine
 	d, _ := boundSite(t, 40, limit)
 	c := slow(t, d, "127.0.0.1")
 	if err := c.SetReadDeadline(time.Now().Add(5 * time.Minute)); err != nil {
@@ -138,14 +138,14 @@ func TestSlowRequests(t *testing.T) {
 	if _, err := io.Copy(io.Discard, c); errors.Is(err, os.ErrDeadlineExceeded) {
 		t.Errorf("a slow stranger is still there: %v", err)
 	}
-	// JSON of a program ends by its own problem.
+	// A program's JSON body is ended with a problem of its own.
 	p := d.signedIn(t, "olga", store.RoleOfficer)
 	token := p.program(web.Scopes...).token
 	resp := half(t, d, "POST /api/v1/tokens HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer "+token+"\r\nContent-Type: application/json\r\nContent-Length: 400\r\n\r\n{")
 	if resp.StatusCode != http.StatusRequestTimeout {
 		t.Errorf("half a body of JSON: %s", resp.Status)
 	}
-	// A file that takes three times as long as a request may.
+	// This file takes three times as long as a request may.
 	var b bytes.Buffer
 	m := multipart.NewWriter(&b)
 	f, err := m.CreateFormFile("file", "essay.txt")
@@ -160,7 +160,7 @@ func TestSlowRequests(t *testing.T) {
 	p.do(r, http.StatusOK)
 }
 
-// paced reads in ten steps, which take so long together.
+// paced reads in ten steps that take the given time in total.
 type paced struct {
 	b    *bytes.Buffer
 	took time.Duration
@@ -171,7 +171,7 @@ func (p *paced) Read(b []byte) (int, error) {
 	return p.b.Read(b[:min(len(b), 500)])
 }
 
-// half sends a request that does not end and returns the answer.
+// half sends an incomplete request and returns the answer.
 func half(t *testing.T, d *testSite, request string) *http.Response {
 	t.Helper()
 	c, err := net.Dial("tcp", strings.TrimPrefix(d.URL, "http://"))
@@ -193,11 +193,11 @@ func half(t *testing.T, d *testSite, request string) *http.Response {
 	return resp
 }
 
-// TestLongAnswers: the limit of time is that of the request: an answer that takes longer is not cut short, with a body and without.
+// TestLongAnswers: the time limit applies to the request only: an answer that takes longer is not cut short, with or without a body.
 func TestLongAnswers(t *testing.T) {
 	t.Parallel()
 	d := newTestSite(t, true)
-	const limit = 2 * time.Second // a busy machine must not take longer over the request
+	const limit = 2 * time.Second // long enough for the request on a busy machine
 	d.web.SetRequestTime(limit)
 	h := d.web.Server(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		if err := r.ParseForm(); err != nil {

@@ -13,7 +13,7 @@ import (
 	"concordat/store"
 )
 
-// formed are findings for a text that answers a form, which was not given, next to another text that does.
+// formed returns findings for a text that fills in a form, compared with another text that does; the form itself was not given.
 func formed() *report.Findings {
 	const question = "Describe the aims of your project in no more than two hundred words."
 	text := question + "\n\n" + strings.Repeat("Nobody else has written about the gauges of this valley. ", 20)
@@ -25,8 +25,8 @@ func formed() *report.Findings {
 			Kind:       concordat.KindVerbatim, Similarity: 1, Text: question, Wording: concordat.KindForm, Why: "instruction"}}}
 }
 
-// TestCountWording: wording that reads like a form is shown with the reason, does not count, and is counted by hand,
-// with a reason, without JavaScript; undone, and by programs too.
+// TestCountWording: wording that reads like a form is shown with the reason and does not count until it is counted by
+// hand, with a reason, without JavaScript; this can be undone, and programs can do both.
 func TestCountWording(t *testing.T) {
 	t.Parallel()
 	d := newTestSite(t, true)
@@ -115,8 +115,8 @@ func TestCountWording(t *testing.T) {
 	}
 }
 
-// TestDecideForLibrary: next to undecided wording an administrator decides for every check of a library that holds it; an officer
-// does not.
+// TestDecideForLibrary: next to undecided wording, an administrator can decide for every check of a library that contains it; an
+// officer cannot.
 func TestDecideForLibrary(t *testing.T) {
 	t.Parallel()
 	d := newTestSite(t, true)

@@ -2,5 +2,5 @@ package web
 
 import "concordat/people"
 
-// Scopes are those of tokens, for tests.
+// Scopes exports the scopes of tokens.
 var Scopes = people.Scopes

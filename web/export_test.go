@@ -15,19 +15,19 @@ import (
 	"concordat/web/limit"
 )
 
-// HasMessage reports whether there is a text of that key.
+// HasMessage reports whether a text with that key exists.
 func HasMessage(key string) bool { return language.English.Say(key) != key }
 
-// AccountName is the name of the account of a person whom a provider calls by the claim.
+// AccountName returns the account name of a person for whom a provider sends the claim.
 func AccountName(claim string) string { return accountName(claim, &identity{}) }
 
-// Access is who may open which page.
+// Access names the roles that may open a page.
 type Access struct {
 	Pattern string
 	Roles   []store.Role
 }
 
-// Access returns the pages that want a role.
+// Access returns the pages that require a role.
 func (w *Web) Access() (out []Access) {
 	for _, a := range w.access {
 		out = append(out, Access{a.pattern, a.roles})
@@ -35,21 +35,21 @@ func (w *Web) Access() (out []Access) {
 	return out
 }
 
-// Forget empties what is kept of reports.
+// Forget empties the report cache.
 func (w *Web) Forget() {
 	w.cache.mu.Lock()
 	defer w.cache.mu.Unlock()
 	w.cache.entries, w.cache.bytes = nil, 0
 }
 
-// BoundReportCache sets how many bytes of findings are kept, about.
+// BoundReportCache limits the bytes of findings in the report cache, approximately.
 func (w *Web) BoundReportCache(bytes int) {
 	w.cache.mu.Lock()
 	defer w.cache.mu.Unlock()
 	w.cache.most = bytes
 }
 
-// Shelved returns how many bytes are kept.
+// Shelved returns how many bytes are cached.
 func (w *Web) Shelved() int {
 	w.cache.mu.Lock()
 	defer w.cache.mu.Unlock()
@@ -58,7 +58,7 @@ func (w *Web) Shelved() int {
 		sum += b.bytes
 	}
 	if sum != w.cache.bytes {
-		return -sum - w.cache.bytes // the sum went wrong
+		return -sum - w.cache.bytes // the sum is wrong
 	}
 	return sum
 }
@@ -69,7 +69,7 @@ func (w *Web) JoinLink(ctx context.Context, name string) (string, error) {
 	return JoinPath(link), err
 }
 
-// LockAccount uses up the wrong passwords of an account, from as many addresses as that takes.
+// LockAccount uses up an account's wrong passwords, from as many addresses as that takes.
 func (w *Web) LockAccount(name string) {
 	for i := 0; ; i++ {
 		try, wait := w.throttle.Begin(name, "address "+strconv.Itoa(i))
@@ -80,19 +80,19 @@ func (w *Web) LockAccount(name string) {
 	}
 }
 
-// Waiting returns how many wait for their password to be tried.
+// Waiting returns how many password checks are waiting.
 func (w *Web) Waiting() int { return w.hashing.Waiters() }
 
-// SetRequestTime sets how long a request may take to come.
+// SetRequestTime sets how long a request may take to arrive.
 func (w *Web) SetRequestTime(d time.Duration) { w.requestTime = d }
 
 // Connections returns how many connections a listener of Web.Listener counts.
 func Connections(l net.Listener) (known, strange int) { return l.(*limit.Listener).Counts() }
 
-// Way is way, for tests.
+// Way exports way.
 type Way struct{ w *way }
 
-// NewWay returns how connections of a provider with this issuer are made.
+// NewWay returns the way to a provider with this issuer.
 func NewWay(issuer string) *Way { return &Way{newWay(issuer)} }
 
 // Client returns a client that goes this way.
@@ -109,11 +109,11 @@ func (w *Web) StatusOf(err error) (page, api int, kind, text string) {
 	return rec.Code, m.Status, strings.TrimPrefix(m.Type, bounds.ProblemPrefix), rec.Body.String()
 }
 
-// Refusals are errors of each row of the table of refusals that callers have to tell apart.
+// Refusals returns an error for each row of the table of refusals that callers must distinguish.
 func Refusals() []error {
 	return []error{ErrNoToken, &http.MaxBytesError{}, &store.QuotaUsed{}, &limit.TooMany{Key: "error.often", Retry: time.Second},
 		bounds.ErrSlow, ErrNotShown, errLink, errSignedOut, ErrRevision, ErrCondition, errKey, &limit.Busy{Retry: time.Second}}
 }
 
-// OriginalOf is originalOf.
+// OriginalOf exports originalOf.
 var OriginalOf = originalOf

@@ -28,7 +28,7 @@ func TestPartlyDoneSaysWhy(t *testing.T) {
 		concordat.Consulted{Site: "SOUTH", Library: "grants", Asked: 7, Answered: 6}, concordat.Consulted{Site: "NORTH", Library: "calls"})
 	d.finished(t, "part", "olga", f)
 	olga.wants(olga.get("/checks/part", http.StatusOK), `<a href="#coverage">No complete answer from South &lt;Site&gt;</a>`)
-	for id, c := range map[concordat.TaskID]concordat.Consulted{ // all was answered that was sent, and yet not all is known
+	for id, c := range map[concordat.TaskID]concordat.Consulted{ // everything sent was answered, and yet not everything is known
 		"shards": {Missing: []concordat.ShardID{"3"}}, "capped": {Capped: 1}, "unready": {Level: concordat.ShowOverlap, Unready: 0.5},
 		"withheld": {Level: concordat.ShowOverlap, Withheld: 2},
 	} {
@@ -42,7 +42,7 @@ func TestPartlyDoneSaysWhy(t *testing.T) {
 	}
 }
 
-// TestSubmitterIsSentNowhereElse: what a site without documents says to a submitter leads to nothing that only officers may do.
+// TestSubmitterIsSentNowhereElse: a site without documents shows a submitter no link to what only officers may do.
 func TestSubmitterIsSentNowhereElse(t *testing.T) {
 	t.Parallel()
 	d := newTestSite(t, true)
@@ -60,8 +60,8 @@ func TestSubmitterIsSentNowhereElse(t *testing.T) {
 	}
 }
 
-// TestHealthCountsAsTasksDo: checks that failed because of their files are counted on the page of health too, apart from those
-// that failed because of the site.
+// TestHealthCountsAsTasksDo: like the page of tasks, the health page counts checks that failed because of their files apart
+// from those that failed because of the site.
 func TestHealthCountsAsTasksDo(t *testing.T) {
 	t.Parallel()
 	d := newTestSite(t, false)
@@ -75,7 +75,7 @@ func TestHealthCountsAsTasksDo(t *testing.T) {
 	}
 }
 
-// TestPictureIsDarkInTheDark: the picture of a cluster, which is drawn in dark ink, is dark where the page is.
+// TestPictureIsDarkInTheDark: the picture of a cluster has a dark background if the page has one.
 func TestPictureIsDarkInTheDark(t *testing.T) {
 	t.Parallel()
 	d := newTestSite(t, false)
@@ -112,7 +112,8 @@ func TestPictureIsDarkInTheDark(t *testing.T) {
 	}
 }
 
-// TestPicturesComeWhenAskedFor: the page of a batch draws its histogram and its map without D3, which comes for the graph, and once.
+// TestPicturesComeWhenAskedFor: the page of a batch draws its histogram and its map without D3, which is loaded only for the graph, and
+// only once.
 func TestPicturesComeWhenAskedFor(t *testing.T) {
 	t.Parallel()
 	d := newTestSite(t, false)
@@ -143,7 +144,7 @@ func TestPicturesComeWhenAskedFor(t *testing.T) {
 		chromedp.Evaluate(`document.querySelectorAll(".graph .node").length`, &nodes),
 		chromedp.Click(`[data-tab="heat"]`, chromedp.ByQuery),
 		chromedp.Evaluate(`document.querySelector(".charts canvas").dispatchEvent(new PointerEvent("pointerenter"))`, nil),
-		until(`document.querySelector(".charts canvas").__zoom !== undefined`), // a property that D3 gives what it zooms
+		until(`document.querySelector(".charts canvas").__zoom !== undefined`), // a property that D3 sets on elements that it zooms
 		chromedp.Evaluate(loaded, &after),
 		chromedp.Evaluate(inked, &zoomed)); err != nil {
 		t.Fatal(err)
@@ -157,8 +158,8 @@ func TestPicturesComeWhenAskedFor(t *testing.T) {
 	}
 }
 
-// TestNoAnswer: where the site does not answer a script, as while it starts again or while one leaves the page, the page stays as it is,
-// without pictures, and nothing goes wrong in it.
+// TestNoAnswer: if the site does not answer a script, for example during a restart or while the user leaves the page, the page stays as
+// it is, without pictures and without errors.
 func TestNoAnswer(t *testing.T) {
 	t.Parallel()
 	d := newTestSite(t, false)
@@ -172,7 +173,7 @@ func TestNoAnswer(t *testing.T) {
 		}),
 		chromedp.Navigate(d.URL+path), until(`document.querySelector("[data-charts]").hidden`),
 		chromedp.Evaluate(`dispatchEvent(new Event("changed")); undefined`, nil),
-		chromedp.Evaluate(nextFrame, nil, awaited)); err != nil { // by then a browser has reported what was not accepted
+		chromedp.Evaluate(nextFrame, nil, awaited)); err != nil { // by then the browser has reported what it refused
 		t.Fatal(err)
 	}
 	for _, c := range complaints() {
@@ -180,8 +181,8 @@ func TestNoAnswer(t *testing.T) {
 	}
 }
 
-// TestOriginalOfSeveralFiles: a passage of a submission of several files leads to the page of the file in which it stands; one of a
-// file without pages leads to none.
+// TestOriginalOfSeveralFiles: a passage of a submission of several files links to its page in the right file; a passage of a file
+// without pages has no link.
 func TestOriginalOfSeveralFiles(t *testing.T) {
 	t.Parallel()
 	d := newTestSite(t, false)
@@ -213,7 +214,7 @@ func TestOriginalOfSeveralFiles(t *testing.T) {
 	}
 }
 
-// TestLibraryNames: the permanent name of a library is one that an address and a command take as it is; what people call it is its title.
+// TestLibraryNames: the permanent name of a library can be used unchanged in addresses and commands; people see its title.
 func TestLibraryNames(t *testing.T) {
 	t.Parallel()
 	d := newTestSite(t, true)

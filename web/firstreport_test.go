@@ -11,8 +11,8 @@ import (
 	"concordat/store"
 )
 
-// TestFirstReportByEmptyStates goes from the link of the first administrator to a report with nothing but what each page offers:
-// the steps of the empty list of checks, which are ticked as they are done. doc/evaluation/web.md lists the steps.
+// TestFirstReportByEmptyStates goes from the link of the first administrator to a report, using only what each page offers: the
+// steps in the empty list of checks, which are ticked off as they are done. doc/evaluation/web.md lists the steps.
 func TestFirstReportByEmptyStates(t *testing.T) {
 	t.Parallel()
 	d := newTestSite(t, false)

@@ -17,7 +17,7 @@ const (
 	quotedWords = "“No pilot was ever paid in full, and no pilot who asked for the rest was ever hired again in this port.”"
 )
 
-// twoGroups are findings with a passage without a citation, and a quotation that was recognised with its source.
+// twoGroups returns findings with a passage without a citation and a quotation recognised with its source.
 func twoGroups() *report.Findings {
 	text := plainWords + "\n\nHall (2008, p. 12) writes: " + quotedWords +
 		strings.Repeat(" The rest is the author's own and is about lamps.", 20)
@@ -36,8 +36,8 @@ func twoGroups() *report.Findings {
 	return f
 }
 
-// TestGroupsOverTheText: each group of passages is a button with its share that leaves the group out and counts it again; the
-// quotation with its source counts by the group, or by itself; undo takes back; who only reads has no buttons.
+// TestGroupsOverTheText: each group of passages has a button with its share that excludes the group and counts it again; the
+// quotation with its source can be counted with its group or alone; undo works; users who may only read see no buttons.
 func TestGroupsOverTheText(t *testing.T) {
 	t.Parallel()
 	d := newTestSite(t, true)

@@ -15,7 +15,7 @@ import (
 	"concordat/web"
 )
 
-// lines is a log that many may write to.
+// lines is a log for concurrent writers.
 type lines struct {
 	mu sync.Mutex // guards b
 	b  bytes.Buffer

@@ -20,7 +20,7 @@ import (
 
 const secretOfBo = "a heron stands in the reeds"
 
-// guarded is a site with an account bo and one zoe, both with the password secretOfBo, behind a proxy that tells addresses.
+// guarded returns a site with the accounts bo and zoe, both with the password secretOfBo, behind a proxy that reports addresses.
 func guarded(t *testing.T, cost passwords.Cost) (d *testSite, bo *person) {
 	t.Helper()
 	d = newTestSiteOf(t, true, func(o *web.Options) {
@@ -38,7 +38,7 @@ func guarded(t *testing.T, cost passwords.Cost) (d *testSite, bo *person) {
 	return d, bo
 }
 
-// posted sends a form as from an address and returns the status of the answer itself.
+// posted sends a form as if from an address and returns the status, without following a redirect.
 func posted(t *testing.T, c *http.Client, to, address string, form url.Values) (code int, retry string) {
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, to, strings.NewReader(form.Encode()))
 	if err != nil {
@@ -133,7 +133,7 @@ func TestGuessesAtOnce(t *testing.T) {
 			code, _ := posted(t, http.DefaultClient, d.URL+"/login", "192.0.2.2", zoe)
 			took, meanwhile := time.Since(began), tried()-before
 			t.Logf("alone %v, meanwhile %v, beside %d guesses", alone.Round(time.Millisecond), took.Round(time.Millisecond), meanwhile)
-			// A guess or two are being tried when zoe comes; more answers may be under way, but by far not of all the guesses that
+			// A guess or two are being tried when zoe comes; more answers may be under way, but far fewer than the guesses that
 			// came before her.
 			if code != http.StatusSeeOther || meanwhile > guesses/20 {
 				t.Errorf("zoe, meanwhile: %d after %d guesses", code, meanwhile)
@@ -150,9 +150,9 @@ func TestGuessesAtOnce(t *testing.T) {
 	}
 }
 
-// TestKnownBrowser: who signed in with a browser before does so beside guesses from as many addresses at as many accounts, of
-// which none counts for another, and when strangers have used up the tries of the account. What only looks like such
-// a browser does not, and with such a one no more may be guessed than from one address.
+// TestKnownBrowser: a user whose browser has signed in before can sign in while as many addresses guess at as many accounts,
+// none of which counts against another, and after strangers have used up the account's tries. A browser that only looks known
+// cannot, and a known one allows no more guesses than one address.
 func TestKnownBrowser(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
@@ -172,7 +172,7 @@ func TestKnownBrowser(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, c := range zoe.Jar.Cookies(root) {
-		if c.Name == "known" { // one figure of it is another
+		if c.Name == "known" { // one digit is changed
 			v := []byte(c.Value)
 			v[len(v)-5] ^= 1
 			stranger.Jar.SetCookies(root, []*http.Cookie{{Name: "known", Value: string(v)}})
@@ -221,7 +221,7 @@ func TestKnownBrowser(t *testing.T) {
 	}
 }
 
-// TestRightPasswordCountsNothing: who knows the password may sign in again and again, and what failed before is forgotten for them.
+// TestRightPasswordCountsNothing: whoever knows the password may sign in any number of times, and their earlier failures are forgotten.
 func TestRightPasswordCountsNothing(t *testing.T) {
 	t.Parallel()
 	d, _ := guarded(t, cheap)
@@ -239,7 +239,7 @@ func TestRightPasswordCountsNothing(t *testing.T) {
 	}
 }
 
-// TestCommonPasswords: what everybody tries first, and the account's own name, are refused; a sentence is not.
+// TestCommonPasswords: common passwords and the account's own name are refused; a sentence is accepted.
 func TestCommonPasswords(t *testing.T) {
 	t.Parallel()
 	for password, want := range map[string]string{

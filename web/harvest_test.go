@@ -40,8 +40,8 @@ func (d *testSite) source(t testing.TB, id string) {
 	}
 }
 
-// TestHarvestPages: an administrator types the address of a repository, sees what came and what failed, and asks for a run; an
-// auditor looks.
+// TestHarvestPages: an administrator enters the address of a repository, sees what was harvested and what failed, and requests
+// a run; an auditor can only look.
 func TestHarvestPages(t *testing.T) {
 	t.Parallel()
 	d := newTestSite(t, false)
@@ -123,8 +123,8 @@ func TestHarvestAPI(t *testing.T) {
 	prog.exchange(http.MethodGet, "/harvests/oslo/records", "", http.StatusNotFound)
 }
 
-// TestWorks: beside a source stands the work that it is the text of, with its identifiers as links and nothing else as one; two
-// texts of one work are said to be the same.
+// TestWorks: a source is shown with the work of which it is a text, and the identifiers of the work are the only links; two
+// texts of one work are reported as the same.
 func TestWorks(t *testing.T) {
 	t.Parallel()
 	d := newTestSite(t, false)
@@ -164,7 +164,7 @@ func TestWorks(t *testing.T) {
 }
 
 // TestOwnWorkProposed: a source whose author has the ORCID iD of the submission's is proposed as the author's own. An officer
-// dismisses the proposal, takes that back, and accepts it; each is in the log, and dismissing leaves a verdict as it was.
+// dismisses the proposal, takes that back, and accepts it; each step is logged, and dismissing does not change a verdict.
 func TestOwnWorkProposed(t *testing.T) {
 	t.Parallel()
 	d := newTestSite(t, false)

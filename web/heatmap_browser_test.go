@@ -18,8 +18,9 @@ import (
 	"concordat/store"
 )
 
-// mapNames are the names beside a heat map: those of its rows from above and of its columns from the left, how far the middle of each
-// is at most from that of its cells, in pixels, and whether one stands over another or outside of the room for names.
+// mapNames measures the names beside a heat map: those of its rows from the top and of its columns from the left, the greatest
+// distance in pixels between the middle of a name and that of its cells, and whether a name overlaps another or leaves the room for
+// names.
 const mapNames = `(() => {
 	const map = document.querySelector(".heat canvas").getBoundingClientRect(), out = {Rows: [], Columns: [], Off: 0, Over: 0, Wide: 0};
 	for (const [side, from, to, start] of [["rows", "top", "bottom", map.top], ["columns", "left", "right", map.left]]) {
@@ -37,8 +38,8 @@ const mapNames = `(() => {
 	return out;
 })()`
 
-// TestHeatMapNames: the heat map of a small batch names its documents beside its rows and columns, each at its cells and none over
-// another, as the headings of the table of pairs do; that of a larger one does not. The page is no wider than the screen.
+// TestHeatMapNames: the heat map of a small batch names its documents beside its rows and columns, as the headings of the table of
+// pairs do, each at its cells and none over another; that of a larger batch does not. The page is no wider than the screen.
 func TestHeatMapNames(t *testing.T) {
 	t.Parallel()
 	d := newTestSite(t, true)
@@ -96,7 +97,7 @@ func TestHeatMapNames(t *testing.T) {
 	}
 }
 
-// drawnBatch keeps a batch that has ended, of n documents of which each second shares a part with the one before it; they have the
+// drawnBatch stores a finished batch of n documents, every second of which shares a part with its predecessor; they have the given
 // dates in turn, or none.
 func (d *testSite) drawnBatch(t *testing.T, n int, dates ...concordat.Date) (path string) {
 	t.Helper()
@@ -133,8 +134,8 @@ func (d *testSite) drawnBatch(t *testing.T, n int, dates ...concordat.Date) (pat
 	return "/batches/" + one.ID
 }
 
-// dots measures a picture: its dots, how many stand over another, its names, how many of these stand over another or over a dot,
-// its lines with an arrow and without, and the sentences above it.
+// dots measures a picture: how many dots it has and how many overlap another, how many names it has and how many overlap a name
+// or a dot, its lines with an arrow and without, and the sentences above it.
 const dots = `(() => {
 	const panel = document.querySelector("[data-panel]:not([hidden])"), box = (e) => e.getBoundingClientRect();
 	const over = (a, b) => a.left < b.right - 1 && b.left < a.right - 1 && a.top < b.bottom - 1 && b.top < a.bottom - 1;
@@ -146,8 +147,9 @@ const dots = `(() => {
 		Said: [...panel.querySelectorAll("p:not(.hint)")].filter((p) => !p.hidden).map((p) => p.textContent)};
 })()`
 
-// TestTimelineOfOneDay: documents of one date are stacked, each to be seen, with lines without an arrow for their pairs; those of
-// different dates have arrows; a timeline that has nothing to show says so, and the labels of a graph stand on nothing.
+// TestTimelineOfOneDay: documents of the same date are stacked so that each is visible, and their pairs have lines without an
+// arrow; pairs of different dates have arrows; a timeline with nothing to show says so, and the labels of a graph overlap
+// nothing.
 func TestTimelineOfOneDay(t *testing.T) {
 	t.Parallel()
 	d := newTestSite(t, true)
@@ -161,7 +163,7 @@ func TestTimelineOfOneDay(t *testing.T) {
 	}
 	for _, c := range []struct {
 		name  string
-		dates []concordat.Date // of the documents in turn
+		dates []concordat.Date // assigned to the documents in turn
 		n     int
 		time  seen
 	}{

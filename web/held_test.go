@@ -11,7 +11,7 @@ import (
 	"concordat/report"
 )
 
-// TestPairOf: the members of a pair are counted from 1 in addresses, and are two.
+// TestPairOf: addresses number the members of a pair from 1, and the two must differ.
 func TestPairOf(t *testing.T) {
 	t.Parallel()
 	for path, want := range map[[2]string][2]int{{"1", "2"}: {0, 1}, {"2", "1"}: {1, 0}, {"1", "400"}: {0, 399}} {
@@ -26,7 +26,7 @@ func TestPairOf(t *testing.T) {
 	}
 }
 
-// TestCasePath: the address of a list says how it is filtered, and nothing that is not.
+// TestCasePath: the address of a list contains the filters that are set, and no others.
 func TestCasePath(t *testing.T) {
 	t.Parallel()
 	for want, f := range map[string]caseFilter{

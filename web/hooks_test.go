@@ -19,7 +19,7 @@ import (
 
 var hookPath = regexp.MustCompile(`/account/webhooks/[a-z2-7]{26}`)
 
-// TestHookPages makes a webhook, has it fail, and sends again.
+// TestHookPages creates a webhook, lets it fail, and sends again.
 func TestHookPages(t *testing.T) {
 	t.Parallel()
 	d := newTestSite(t, true)
@@ -89,7 +89,7 @@ func TestHookPages(t *testing.T) {
 	nobody.post(list, http.StatusForbidden, url.Values{"url": {receiver.URL}, "event": {"check.done"}})
 }
 
-// TestHookMessages: what pages show of webhooks has words.
+// TestHookMessages: everything that pages show about webhooks has a text.
 func TestHookMessages(t *testing.T) {
 	t.Parallel()
 	keys := []string{"hook.active", "hook.paused", "delivery.pending", "delivery.delivered", "delivery.dead", "event.ping"}
@@ -106,7 +106,7 @@ func TestHookMessages(t *testing.T) {
 	}
 }
 
-// TestHooksInBrowser makes a webhook on a wide and on a narrow screen.
+// TestHooksInBrowser creates a webhook on a wide and on a narrow screen.
 func TestHooksInBrowser(t *testing.T) {
 	t.Parallel()
 	for _, width := range []int{1200, 390}[:suite.Rounds(1, 2)] {

@@ -28,13 +28,13 @@ import (
 
 const siteBase = "https://check.example.edu"
 
-// repository is another program: it has works, and an inbox.
+// repository simulates another program, with works and an inbox.
 type repository struct {
 	*httptest.Server
 	mu    sync.Mutex
 	got   []map[string]any // guarded by mu, like the fields below
 	raw   [][]byte
-	fail  int // answer of the inbox, if not 0
+	fail  int // status with which the inbox answers, if not 0
 	asked map[string]int
 }
 
@@ -102,7 +102,7 @@ func errorsFirst(all ...error) error {
 	return nil
 }
 
-// answers returns what came into the inbox since the last call.
+// answers returns what the inbox received since the last call.
 func (r *repository) answers() []map[string]any {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -117,7 +117,7 @@ func (r *repository) failing(code int) {
 	r.fail = code
 }
 
-// types are the types of activities, as one word each.
+// types returns the types of activities, one word each.
 func types(all []map[string]any) (out []string) {
 	for _, a := range all {
 		out = append(out, strings.Trim(strings.ReplaceAll(fmt.Sprint(a["type"]), "coar-notify:", ""), "[]"))
@@ -125,7 +125,7 @@ func types(all []map[string]any) (out []string) {
 	return out
 }
 
-// offer is a request of the repository for a review.
+// offer returns a request of the repository for a review.
 func (r *repository) offer(id string, change ...func(map[string]any)) map[string]any {
 	a := map[string]any{
 		"@context": []string{"https://www.w3.org/ns/activitystreams", "https://coar-notify.net"},
@@ -153,7 +153,7 @@ func object(page, item string) func(map[string]any) {
 	}
 }
 
-// notify sends a notification, and returns where it is.
+// notify sends a notification, and returns its address.
 func (p *program) notify(a any, want int, change ...func(*http.Request)) string {
 	p.t.Helper()
 	b, err := json.Marshal(a)
@@ -205,8 +205,8 @@ func (d *testSite) settle(t *testing.T) map[string]concordat.TaskID {
 	return ids
 }
 
-// TestInboxChecks: a repository finds the inbox, asks for a review, and is told tentatively yes, yes, and where the check is. The
-// check belongs to the account of its token.
+// TestInboxChecks: a repository finds the inbox, asks for a review, and is told that the request is tentatively accepted,
+// accepted, and where the check is. The check belongs to the account of its token.
 func TestInboxChecks(t *testing.T) {
 	t.Parallel()
 	d, r, eve, prog := newInboxSite(t, false)
@@ -264,14 +264,14 @@ func TestInboxChecks(t *testing.T) {
 		t.Errorf("actions: %v", n)
 	}
 	validate(t, r.raw)
-	// What is deleted with the check: who asked, and about what.
+	// Deleting the check also deletes who asked, and about what.
 	if _, err := d.store.Retention.EraseTask(t.Context(), tasks[0].ID); err != nil {
 		t.Fatal(err)
 	}
 	prog.call(http.MethodGet, at, http.StatusNotFound, nil)
 }
 
-// validate has the messages of the site checked by another implementation of the protocol (coarnotify of PyPI), where
+// validate lets another implementation of the protocol (coarnotify on PyPI) check the site's messages, if
 // CONCORDAT_COARNOTIFY names a Python that has it.
 func validate(t *testing.T, all [][]byte) {
 	t.Helper()
@@ -296,7 +296,7 @@ print(type(n).__name__)`, name).CombinedOutput()
 	}
 }
 
-// TestInboxRefuses: what a token does not list, or the protocol does not allow, is refused at the door, or answered so.
+// TestInboxRefuses: what a token does not list, or the protocol does not allow, is refused at once or in an answer.
 func TestInboxRefuses(t *testing.T) {
 	t.Parallel()
 	d, r, eve, prog := newInboxSite(t, false)
@@ -321,7 +321,7 @@ func TestInboxRefuses(t *testing.T) {
 	if n, err := d.store.Notifications.ListNotifications(t.Context(), "", 0, 0); err != nil || len(n) > 0 {
 		t.Errorf("taken: %+v, %v", n, err)
 	}
-	// The token in the address, for programs without headers; only if it can do nothing else.
+	// For programs that cannot set headers, the token may be in the address, but only if it permits nothing else.
 	inAddress := func(token string) func(*http.Request) {
 		return func(q *http.Request) {
 			q.Header.Del("Authorization")
@@ -389,7 +389,7 @@ func TestInboxRefuses(t *testing.T) {
 	}
 }
 
-// TestInboxScopes: the neighbour's token reads and does nothing else, and sees its own account's notifications only.
+// TestInboxScopes: the neighbour's token permits nothing but the inbox, and sees only its own account's notifications.
 func TestInboxScopes(t *testing.T) {
 	t.Parallel()
 	d, r, _, prog := newInboxSite(t, false)
@@ -410,14 +410,14 @@ func TestInboxScopes(t *testing.T) {
 	if other.call(http.MethodGet, "/api/v1/inbox", http.StatusOK, &list); len(list.Contains) > 0 {
 		t.Errorf("another account sees %v", list)
 	}
-	// Another account cannot withdraw, and its objections reach no answers of others.
+	// Another account can neither withdraw the request nor object to answers to others.
 	other.notify(r.offer("urn:uuid:u", func(a map[string]any) { a["type"], a["object"] = "Undo", "urn:uuid:1" }), http.StatusCreated)
 	reader := mallory.program("read", "check", "review", "documents", "tokens", "hooks")
 	for _, path := range []string{"/api/v1/inbox", at} {
 		reader.call(http.MethodGet, path, http.StatusForbidden, nil)
 	}
 	reader.notify(r.offer("urn:uuid:2"), http.StatusForbidden)
-	// Origins are needed with the scope, and without it there are none; a token hands on no origin that it lacks.
+	// The scope requires origins, and no other scope may have them; a token cannot grant an origin that it lacks.
 	for _, f := range []url.Values{{"name": {"x"}, "scope": {"inbox"}}, {"name": {"x"}, "scope": {"read"}, "origins": {r.URL}},
 		{"name": {"x"}, "scope": {"inbox"}, "origins": {"repository.example"}},
 		{"name": {"x"}, "scope": {"inbox"}, "origins": {"https://a@b.example"}}} {
@@ -428,7 +428,7 @@ func TestInboxScopes(t *testing.T) {
 	maker.exchange(http.MethodPost, "/tokens", `{"name":"y","scopes":["inbox"],"origins":["`+r.URL+`/"]}`, http.StatusCreated)
 }
 
-// TestInboxUndo: a request that is withdrawn is neither checked nor answered any more.
+// TestInboxUndo: a withdrawn request is neither checked nor answered.
 func TestInboxUndo(t *testing.T) {
 	t.Parallel()
 	d, r, eve, prog := newInboxSite(t, false)
@@ -523,7 +523,7 @@ func TestInboxPages(t *testing.T) {
 	}
 }
 
-// TestInboxAnswersAgain: an answer that does not arrive is sent again, in order, then given up, seen on a page and sent once more.
+// TestInboxAnswersAgain: an answer that does not arrive is sent again, in order, then given up, shown on a page and sent once more.
 func TestInboxAnswersAgain(t *testing.T) {
 	t.Parallel()
 	d, r, _, prog := newInboxSite(t, false)
@@ -606,7 +606,7 @@ func TestInboxGivesUp(t *testing.T) {
 	}
 }
 
-// TestInboxCheckFails: a check that comes to nothing is a refusal, with the reason; while the account is disabled, nothing is sent.
+// TestInboxCheckFails: a failed check is answered with a refusal and the reason; while the account is disabled, nothing is sent.
 func TestInboxCheckFails(t *testing.T) {
 	t.Parallel()
 	d, r, _, prog := newInboxSite(t, true)
@@ -635,7 +635,7 @@ func TestInboxCheckFails(t *testing.T) {
 	}
 }
 
-// TestInboxResumes: a process that ended between naming a check and noting it makes no second one.
+// TestInboxResumes: if the process ends between naming a check and recording it, no second check is created.
 func TestInboxResumes(t *testing.T) {
 	t.Parallel()
 	d, r, _, prog := newInboxSite(t, true)

@@ -14,7 +14,7 @@ import (
 	"concordat/store"
 )
 
-// fourLeads are findings with a translation, two rewordings and a summary, of likelihoods 3, 12, 25 and not measured.
+// fourLeads returns findings with a translation, two rewordings and a summary, with likelihoods of 3, 12, 25 and not measured.
 func fourLeads() *report.Findings {
 	f := led()
 	first := f.Leads[0]
@@ -40,8 +40,8 @@ var (
 	leadChip   = regexp.MustCompile(`<a class="chip" href="([^"]*)"( aria-current="true")?>([^<]*) <span class="hint">(\d+)</span>`)
 )
 
-// TestFilterLeads: a page offers filters of leads with what each leaves, as links that keep the others; what is left out is said with
-// the way back, a decision keeps them, and programs ask for the same.
+// TestFilterLeads: a page offers filters for leads as links, each with the number that it leaves, and a link keeps the other filters;
+// the page says what is hidden and how to show it, a decision keeps the filters, and programs can use them too.
 func TestFilterLeads(t *testing.T) {
 	t.Parallel()
 	d := newTestSite(t, true)
@@ -55,7 +55,7 @@ func TestFilterLeads(t *testing.T) {
 		}
 		return strings.Join(out, " ")
 	}
-	// chip returns the link of a filter and what it leaves.
+	// chip returns the link of a filter and the number that it leaves.
 	chip := func(page, label string) (link, count string, on bool) {
 		t.Helper()
 		for _, m := range leadChip.FindAllStringSubmatch(page, -1) {

@@ -15,8 +15,8 @@ import (
 	"concordat/store"
 )
 
-// TestLeadsInBrowser: a lead stands beside its source with its sentences joined, is counted, and set aside by another officer
-// while one reads, on a wide and on a narrow screen.
+// TestLeadsInBrowser: a lead is shown beside its source with its sentences joined; it is counted, and another officer sets it
+// aside while one reads, on a wide and on a narrow screen.
 func TestLeadsInBrowser(t *testing.T) {
 	t.Parallel()
 	for _, width := range []int{1200, 390}[:suite.Rounds(1, 2)] {
@@ -67,7 +67,7 @@ func TestLeadsInBrowser(t *testing.T) {
 		if !strings.Contains(words, "Says the same in other words (English, from Chinese)") {
 			t.Errorf("%d: words %q", width, words)
 		}
-		// What another officer decides is told while one reads.
+		// Another officer's decision is announced to the reader.
 		var told string
 		run(chromedp.ActionFunc(func(context.Context) error {
 			bo.post("/checks/one/rules", 200, leadForm("set-aside-lead", "everybody knows it"))
@@ -87,8 +87,8 @@ func TestLeadsInBrowser(t *testing.T) {
 	}
 }
 
-// TestFilterLeadsInBrowser: filters of leads are followed by a click, stay in the address through a decision, and are taken back, with
-// and without scripts, on a wide and on a narrow screen.
+// TestFilterLeadsInBrowser: a click sets a filter of leads, which stays in the address through a decision and can be removed, with and
+// without scripts, on a wide and on a narrow screen.
 func TestFilterLeadsInBrowser(t *testing.T) {
 	t.Parallel()
 	for _, width := range []int{1200, 390}[:suite.Rounds(1, 2)] {
@@ -114,7 +114,7 @@ func TestFilterLeadsInBrowser(t *testing.T) {
 			chromedp.Click(fmt.Sprintf(choose, "English 3"), chromedp.BySearch),
 			chromedp.WaitNotPresent("#L1", chromedp.ByQuery),
 			chromedp.WaitReady(`.lead-filter [aria-current="true"]`, chromedp.ByQuery),
-			loaded(), // what is counted stands below the filters
+			loaded(), // counted leads are below the filters
 			chromedp.Evaluate(count, &open),
 			shot(t, "leads-filtered", width),
 			chromedp.SendKeys("#why-L2", "the same sale", chromedp.ByQuery),
@@ -145,8 +145,8 @@ func TestFilterLeadsInBrowser(t *testing.T) {
 	}
 }
 
-// TestFilterOfLaterPages: a stretch of the text that is fetched as one comes to it knows the leads that are chosen: the mark of one that
-// is not shown leads to the page with all of them, that of another to its place below the text.
+// TestFilterOfLaterPages: a part of the text that is fetched on scrolling respects the filter of leads: the mark of a hidden lead links
+// to the page with all of them, that of a shown one to its place below the text.
 func TestFilterOfLaterPages(t *testing.T) {
 	t.Parallel()
 	d := newTestSite(t, true)
@@ -187,7 +187,7 @@ func TestFilterOfLaterPages(t *testing.T) {
 	}
 }
 
-// leadOnLaterPage are findings with a lead, of a translation, on the second page of the text.
+// leadOnLaterPage returns findings with a lead, a translation, on the second page of the text.
 func leadOnLaterPage() *report.Findings {
 	f := led()
 	before := strings.Repeat("The ledger of the mill was read by nobody for a hundred years. ", 180) + "\n\n"

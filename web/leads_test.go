@@ -18,7 +18,7 @@ const (
 	leadThere = "一百年间，这条河不属于任何人。后来它归两座城所有，各建了一座磨坊。"
 )
 
-// led are findings of a text that says in English what a source says in Chinese.
+// led returns findings for a text that says in English what a source says in Chinese.
 func led() *report.Findings {
 	text := "Of rivers and mills, an essay.\n\n" + leadHere + "\n\n" + strings.Repeat("Nobody else has written about the gauges of this valley. ", 20)
 	at := strings.Index(text, leadHere)
@@ -38,7 +38,7 @@ func led() *report.Findings {
 			Pairs: []report.LeadPair{pair(0, half, 0, there), pair(half+1, len(leadHere), there, len(leadThere))}}}}
 }
 
-// leadForm names the only lead of led as a page's form does, with an action.
+// leadForm returns the fields of a page's form for an action on the only lead of led.
 func leadForm(action, why string) url.Values {
 	l := led().Leads[0]
 	return url.Values{"action": {action}, "comment": {why}, "at": {"L1"},
@@ -46,8 +46,8 @@ func leadForm(action, why string) url.Values {
 		"source_end": {strconv.Itoa(l.SourcePoints.End)}}
 }
 
-// TestDecideLead: an officer counts a lead or says that it is none, with a reason, without JavaScript; it is undone, audited, told to
-// another officer, hidden from whoever sees no names, and done by programs too.
+// TestDecideLead: an officer counts a lead or dismisses it, with a reason, without JavaScript; this can be undone, is audited, is
+// shown to another officer, is hidden from users who see no names, and can be done by programs too.
 func TestDecideLead(t *testing.T) {
 	t.Parallel()
 	d := newTestSite(t, true)

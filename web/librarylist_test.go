@@ -15,8 +15,8 @@ import (
 	"concordat/web"
 )
 
-// TestFailuresFirst: a library says how many files of a day were added and how many failed, names each that failed with
-// the reason before anything else, and reads it again when it is told to; nothing of another library.
+// TestFailuresFirst: a library says how many files of a day were added and how many failed, names each failed file with
+// the reason before anything else, and retries it on request; other libraries are not affected.
 func TestFailuresFirst(t *testing.T) {
 	t.Parallel()
 	d := newTestSite(t, false)
@@ -44,7 +44,7 @@ func TestFailuresFirst(t *testing.T) {
 	}
 	olga.post("/libraries/other/additions", http.StatusNotFound, id)
 	olga.post("/libraries/theses/additions", http.StatusOK, id)
-	olga.post("/libraries/theses/additions", http.StatusOK, nil) // all; there may be none
+	olga.post("/libraries/theses/additions", http.StatusOK, nil) // all of them; there may be none
 	d.await(t)
 	if again, err := d.store.Checks.Task(t.Context(), failed[0].ID); err != nil || again.Attempts < 2 {
 		t.Errorf("it was not begun again: %+v, %v", again, err)
@@ -55,8 +55,8 @@ func TestFailuresFirst(t *testing.T) {
 	}
 }
 
-// TestFindDocuments: documents of a library are found by name, title and author, in the order that is asked for, and several
-// are deleted at once, or none where one is not there.
+// TestFindDocuments: documents of a library are found by name, title and author, in the requested order; several are deleted
+// at once, or none if one of them does not exist.
 func TestFindDocuments(t *testing.T) {
 	t.Parallel()
 	d := newTestSite(t, false)
@@ -87,7 +87,7 @@ func TestFindDocuments(t *testing.T) {
 	}
 }
 
-// TestSessionEnded: whoever submits after the session has ended hears so, and where to sign in; a text keeps its own name.
+// TestSessionEnded: whoever submits after the session has ended is told so, and where to sign in; a text keeps its own name.
 func TestSessionEnded(t *testing.T) {
 	t.Parallel()
 	d := newTestSite(t, true)
@@ -111,7 +111,7 @@ func TestSessionEnded(t *testing.T) {
 	}
 }
 
-// TestTooLarge: a file larger than the site accepts is refused as such by the API, and one among others costs only itself.
+// TestTooLarge: the API says that a file is larger than the site accepts, and refuses no other file of the same request.
 func TestTooLarge(t *testing.T) {
 	t.Parallel()
 	d := newTestSite(t, true)
@@ -137,7 +137,7 @@ func TestTooLarge(t *testing.T) {
 	}
 }
 
-// TestPurposes: a purpose is chosen among those for which partners open libraries, and a check for which they open nothing is
+// TestPurposes: a purpose is chosen from those for which partners open libraries, and a check for which they open nothing is
 // refused before it begins.
 func TestPurposes(t *testing.T) {
 	t.Parallel()
@@ -161,7 +161,7 @@ func TestPurposes(t *testing.T) {
 	}
 }
 
-// TestLibraryPageGoesOn: at any moment while a file is added, the page of a library lists its document or is read again.
+// TestLibraryPageGoesOn: at any moment while a file is being added, the page of a library lists its document or reloads.
 func TestLibraryPageGoesOn(t *testing.T) {
 	t.Parallel()
 	d := newTestSite(t, false)

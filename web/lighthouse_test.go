@@ -33,7 +33,7 @@ type lighthouseSeen struct {
 	}
 }
 
-// lighthousePages are the pages that people see most, with the most bytes that each may be, as sent, with all that it loads.
+// lighthousePages are the most visited pages, with the bytes that each may send at most, including everything that it loads.
 var lighthousePages = []struct {
 	path  string
 	bytes float64
@@ -42,12 +42,12 @@ var lighthousePages = []struct {
 	{"/libraries/theses", 30_000},
 }
 
-// TestLighthouse wants of the pages that people see most, as a desktop and as a phone, full marks of Lighthouse for accessibility
-// and good practice, and the causes of speed on any machine: few bytes, at most two files before the first text and none of them a
-// script, nothing that moves while it loads (a shift of 0.1 is Lighthouse's bound of good), few ms for which the page's thread is
-// blocked, in processor time, and as a desktop the first text within half a second. A page may try three times. Its mark for speed
-// is logged: it counts whatever else the machine does. The test runs where CONCORDAT_LIGHTHOUSE is the folder of its npm package
-// (make check-pages). Search engines are kept out, which halves its mark for them.
+// TestLighthouse requires full marks from Lighthouse for accessibility and good practice on the most visited pages, as a desktop
+// and as a phone, and what makes pages fast on any machine: few bytes, at most two files before the first text and none of them a
+// script, no layout shift while loading (Lighthouse calls 0.1 good), little processor time during which the page's thread is
+// blocked, and on a desktop the first text within half a second. A page has three tries. Lighthouse's mark for speed is only
+// logged, because it depends on other work on the machine. The test runs if CONCORDAT_LIGHTHOUSE is the folder of Lighthouse's npm
+// package (make check-pages). The site keeps search engines out, which halves its mark for them.
 func TestLighthouse(t *testing.T) {
 	folder := os.Getenv("CONCORDAT_LIGHTHOUSE")
 	if folder == "" {
@@ -63,7 +63,7 @@ func TestLighthouse(t *testing.T) {
 		for _, page := range lighthousePages {
 			address := d.URL + fill.Replace(page.path)
 			var faults []string
-			for range 3 { // what else the machine does makes a page slower, never quicker
+			for range 3 { // other work on the machine makes a page slower, never faster
 				var line string
 				line, faults = lighthouse(t, filepath.Join(folder, "cli", "index.js"), browser, address, window, page.bytes)
 				t.Logf("%-8s %-18s %s", window.name, page.path, line)
@@ -78,17 +78,17 @@ func TestLighthouse(t *testing.T) {
 	}
 }
 
-// lighthouseWindow is a machine on which a page is opened, and its bounds.
+// lighthouseWindow is a kind of machine on which a page is opened, and its bounds.
 type lighthouseWindow struct {
 	name    string
-	slower  float64 // its processor than this one
+	slower  float64 // factor between its processor and this one
 	blocked float64 // most ms for which the page's thread is blocked
-	first   float64 // most ms until the first text; 0: not bound
+	first   float64 // most ms until the first text; 0: no limit
 }
 
 var lighthouseWindows = []lighthouseWindow{{"desktop", 1, 150, 500}, {"mobile", 4, 300, 0}}
 
-// lighthouse opens a page once, as ada, and says what it saw and what is not as it should be. bytes is the most that the page may be.
+// lighthouse opens a page once, as ada, and returns what it saw and which bounds were missed. bytes is the most that the page may send.
 func lighthouse(t *testing.T, program, browser, address string, window lighthouseWindow, bytes float64) (line string, faults []string) {
 	t.Helper()
 	out := t.TempDir()
@@ -142,7 +142,7 @@ func lighthouse(t *testing.T, program, browser, address string, window lighthous
 		}
 	}
 	shift := seen.Audits["cumulative-layout-shift"].NumericValue
-	if shift > 0.1 { // the bound of good
+	if shift > 0.1 { // the limit of good
 		faults = append(faults, fmt.Sprintf("a layout shift of %.3f, at most 0.1 wanted", shift))
 	}
 	return line + fmt.Sprintf("shift %.3f%s", shift, lighthouseFaults(seen)), faults
@@ -188,9 +188,9 @@ func readJSON(t *testing.T, path string, to any) {
 	}
 }
 
-// blockedTime returns for how many ms the thread of a page was blocked while it loaded, on a processor so many times slower: of
-// every task what it takes above 50 ms. A task takes the processor time of the thread as Chromium's trace has it, which other
-// work on the machine does not stretch as it stretches Lighthouse's own figure.
+// blockedTime returns for how many ms the thread of a page was blocked while it loaded, on a processor slower by the given
+// factor: the part of each task above 50 ms. The duration of a task is its processor time in Chromium's trace, which other work
+// on the machine does not lengthen, unlike Lighthouse's own figure.
 func blockedTime(t *testing.T, trace, address string, slower float64) (ms float64) {
 	t.Helper()
 	var seen struct{ TraceEvents []traceEvent }

@@ -15,8 +15,8 @@ import (
 	"concordat/web"
 )
 
-// TestLimitedExports: a submitter with a limited view gets every form of a report without the words of
-// officers and of others, and the pages of own originals only.
+// TestLimitedExports: a submitter with a limited view gets every form of a report without the words of officers and of
+// others, and only the pages of their own originals.
 func TestLimitedExports(t *testing.T) {
 	t.Parallel()
 	const wording, among = "had begun to fade", "words among officers"
@@ -64,7 +64,7 @@ func TestLimitedExports(t *testing.T) {
 	}
 }
 
-// raw is the body of what a program reads.
+// raw returns the body of what a program reads.
 func raw(t *testing.T, d *testSite, p *program, path string) string {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, d.URL+path, nil)

@@ -12,7 +12,7 @@ import (
 	"concordat/store"
 )
 
-// sql runs statements on the store from outside.
+// sql runs statements on the store, bypassing the site.
 func (d *testSite) sql(t *testing.T, statements ...string) {
 	t.Helper()
 	db, err := sql.Open("sqlite3", filepath.Join(d.dir, "site.db"))
@@ -51,7 +51,7 @@ func (d *testSite) tables(t *testing.T) (names []string) {
 	return names
 }
 
-// without runs f while the store has no such table, so that all that reads it fails.
+// without runs f while the table is missing, so that everything that reads it fails.
 func (d *testSite) without(t *testing.T, table string, f func()) {
 	t.Helper()
 	d.sql(t, "ALTER TABLE "+table+" RENAME TO "+table+"_away")
@@ -59,8 +59,8 @@ func (d *testSite) without(t *testing.T, table string, f func()) {
 	f()
 }
 
-// TestRequestsNeedTheStore: a request whose document, job or check cannot be read is not shown as one that has none: the
-// officer decides by what he sees.
+// TestRequestsNeedTheStore: a request whose document, job or check cannot be read is not shown as having none, because
+// the officer decides by what is shown.
 func TestRequestsNeedTheStore(t *testing.T) {
 	t.Parallel()
 	d := newTestSite(t, true)
@@ -86,8 +86,8 @@ func TestRequestsNeedTheStore(t *testing.T) {
 	}
 }
 
-// TestKeysNeedTheStore: where it cannot be read whether a key was used, or not be kept that it was, nothing is said to be done,
-// and in the first case nothing is.
+// TestKeysNeedTheStore: if the store cannot say whether a key was used, or cannot record its use, nothing is reported as done;
+// in the first case, nothing is done.
 func TestKeysNeedTheStore(t *testing.T) {
 	t.Parallel()
 	d := newTestSite(t, true)
@@ -116,12 +116,12 @@ func TestKeysNeedTheStore(t *testing.T) {
 		t.Errorf("%d checks, want the one", n)
 	}
 	d.sql(t, "UPDATE repeatable SET answer = '{' WHERE key = 'key-1'")
-	hand(http.StatusInternalServerError) // an answer that cannot be read is not one that says nothing
+	hand(http.StatusInternalServerError) // an answer that cannot be read is not an empty one
 	d.sql(t, "CREATE TRIGGER kept BEFORE UPDATE ON repeatable BEGIN SELECT RAISE(ABORT, 'the disk is broken'); END")
 	program.call("POST", "/api/v1/checks", http.StatusInternalServerError, &problem{}, withFiles("key-2", "essay.txt", folios))
 }
 
-// TestNotesNeedTheStore: a comment, a verdict or a sign-off that could not be kept is not answered as given.
+// TestNotesNeedTheStore: a comment, a verdict or a sign-off that could not be stored is not confirmed.
 func TestNotesNeedTheStore(t *testing.T) {
 	t.Parallel()
 	d := newTestSite(t, true)

@@ -23,8 +23,8 @@ func keepShot(t *testing.T, name string, b *[]byte) {
 	}
 }
 
-// TestLTIInBrowser registers, configures and opens a report in a real browser, whose policies must let
-// each step happen, on a narrow screen.
+// TestLTIInBrowser registers, configures and opens a report in a real browser, whose policies must allow each step, on
+// a narrow screen.
 func TestLTIInBrowser(t *testing.T) {
 	t.Parallel()
 	c := newCourse(t, platforms.Options{})
@@ -63,7 +63,7 @@ func TestLTIInBrowser(t *testing.T) {
 		t.Errorf("wider than the window: platforms %v, choices %v, check %v", wide, wide2, wide3)
 	}
 	for _, one := range complaints() {
-		if !strings.HasPrefix(one, "request for "+c.URL+"/") { // where the browser went by itself
+		if !strings.HasPrefix(one, "request for "+c.URL+"/") { // requests that the browser made by itself
 			t.Error(one)
 		}
 	}

@@ -47,14 +47,14 @@ type course struct {
 	db      *store.DB
 	stop    func()
 
-	// Whoever keeps a file meets a panic. Set before start.
+	// Whoever keeps a file panics. Set before start.
 	broken   bool
 	secure   bool         // the site says that it is reached by HTTPS
 	log      bytes.Buffer // of the pages
 	panicked atomic.Int32
 }
 
-// newCourse makes a site with one library, a platform that is registered there, and starts both.
+// newCourse makes a site with one library and a platform that is registered there, and starts both.
 func newCourse(t *testing.T, o platforms.Options) *course {
 	t.Helper()
 	keys, err := lti.NewKeys()
@@ -79,7 +79,7 @@ func newCourse(t *testing.T, o platforms.Options) *course {
 	return c
 }
 
-// start starts the site, with what its folder holds. Without working, no one fetches or checks.
+// start starts the site with the contents of its folder. Unless working is set, nothing is fetched or checked.
 func (c *course) start(working bool) {
 	c.t.Helper()
 	ctx, cancel := context.WithCancel(context.WithoutCancel(c.t.Context()))
@@ -170,7 +170,7 @@ func (c *course) restart(working bool) {
 func (c *course) noticeURL() string { return c.server.URL + "/lti/notice" }
 func (c *course) loginURL() string  { return c.server.URL + "/lti/login" }
 
-// send sends the notice of claims and wants a status.
+// send sends a notice with the claims and expects a status.
 func (c *course) send(want int, claims map[string]any) {
 	c.t.Helper()
 	if got := c.Send(c.noticeURL(), c.Sign(claims)); got != want {
@@ -203,7 +203,7 @@ func review(asset, user, role string) map[string]any {
 		"/assetreport_type": "originality", "/for_user": map[string]any{"user_id": user}, "/activity": map[string]any{"id": "activity-1"}}
 }
 
-// open launches and returns the page where it ends.
+// open launches and returns the page on which the launch ends.
 func (c *course) open(b *http.Client, claims map[string]any, want int) (page string, at *url.URL) {
 	c.t.Helper()
 	resp := c.Launch(b, c.loginURL(), claims, nil)
@@ -235,8 +235,8 @@ func (c *course) get(b *http.Client, path string, want int) (string, http.Header
 	return string(text), resp.Header
 }
 
-// TestSubmission covers the whole path: a notice, the file, a real check, reports of progress, and the report, which the teacher
-// can open and no one else.
+// TestSubmission covers the whole path: a notice, the file, a real check, progress reports, and the report, which only the
+// teacher can open.
 func TestSubmission(t *testing.T) {
 	t.Parallel()
 	c := newCourse(t, platforms.Options{})
@@ -273,7 +273,7 @@ func TestSubmission(t *testing.T) {
 		t.Errorf("the platform was told %s", got)
 	}
 
-	// The same notice again changes nothing, whatever number of times it comes.
+	// The same notice changes nothing, however often it comes again.
 	n := len(c.tasks())
 	for range 3 {
 		if got := c.Send(c.noticeURL(), notice, notice); got != http.StatusOK {
@@ -306,7 +306,7 @@ func TestSubmission(t *testing.T) {
 	c.open(fresh(t), review("a1", "u1", "Learner"), http.StatusForbidden) // by policy
 	c.open(fresh(t), review("none", "t1", "Instructor"), http.StatusNotFound)
 
-	// A teacher of another course sees nothing of this one, not even by its address.
+	// A teacher of another course sees nothing of this one, not even with its address.
 	other := fresh(t)
 	elsewhere := review("a1", "t2", "Instructor")
 	elsewhere["/context"] = map[string]any{"id": "course-2"}
@@ -316,7 +316,7 @@ func TestSubmission(t *testing.T) {
 	c.get(other, at.Path, http.StatusNotFound)
 	c.get(other, at.Path+"/report", http.StatusNotFound)
 	c.get(fresh(t), at.Path, http.StatusForbidden)
-	// What is read is in the audit.
+	// Each reading is in the audit.
 	audit, err := c.db.Audit.Audit(ctx, 0, 0)
 	if err != nil {
 		t.Fatal(err)
@@ -330,7 +330,7 @@ func TestSubmission(t *testing.T) {
 	if read < 3 {
 		t.Errorf("%d readings in the audit", read)
 	}
-	// A platform that is disabled is out at once.
+	// A disabled platform loses access at once.
 	p, err := c.db.LTI.LTIPlatform(ctx, "moodle")
 	if err != nil {
 		t.Fatal(err)
@@ -343,7 +343,7 @@ func TestSubmission(t *testing.T) {
 	c.send(http.StatusBadRequest, c.Submission("u1", nil, essay))
 }
 
-// TestLearners: where the site allows it, learners see their own work and no other.
+// TestLearners: if the site allows it, learners see their own work and no other.
 func TestLearners(t *testing.T) {
 	t.Parallel()
 	c := newCourse(t, platforms.Options{Learners: true})
@@ -360,8 +360,7 @@ func TestLearners(t *testing.T) {
 	c.get(other, at.Path+"/report", http.StatusNotFound)
 }
 
-// TestForgedNotices: nothing is checked that the platform has not signed for this site, and no address
-// of another host is asked.
+// TestForgedNotices: nothing is checked that the platform has not signed for this site, and no other host is contacted.
 func TestForgedNotices(t *testing.T) {
 	t.Parallel()
 	c := newCourse(t, platforms.Options{})
@@ -406,7 +405,7 @@ func TestForgedNotices(t *testing.T) {
 		t.Errorf("assets %v, %v", all, err)
 	}
 
-	// A notice that is good may still point elsewhere, or to something too large or not as it says.
+	// A genuine notice may still point elsewhere, or to something too large or not as described.
 	asked := make(chan string, 10)
 	inside := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { asked <- r.URL.Path }))
 	defer inside.Close()
@@ -423,7 +422,7 @@ func TestForgedNotices(t *testing.T) {
 			t.Errorf("%s: %v", asset, r)
 		}
 	}
-	// Reports go to no other host either.
+	// Reports do not go to other hosts either.
 	c.send(http.StatusOK, c.Submission("u1", map[string]any{"/assetreport": map[string]any{"report_url": inside.URL + "/reports"}},
 		c.Put("a9", "x.txt", []byte(folios))))
 	c.awaitState("a9", store.LTIFailed)
@@ -455,8 +454,8 @@ func (c *course) awaitState(asset, state string) store.LTIAsset {
 	}
 }
 
-// TestPlatformFails: what fails for a while is tried again, tokens that are not taken are renewed, and a
-// stop of the site in the middle loses nothing.
+// TestPlatformFails: temporary failures are retried, rejected tokens are renewed, and stopping the site in the middle
+// loses nothing.
 func TestPlatformFails(t *testing.T) {
 	t.Parallel()
 	c := newCourse(t, platforms.Options{})
@@ -464,9 +463,9 @@ func TestPlatformFails(t *testing.T) {
 	c.restart(false)
 	c.Fail("/jwks", 1)
 	claims := c.Submission("u1", nil, c.Put("a1", "essay.txt", []byte(folios)))
-	c.send(http.StatusServiceUnavailable, claims) // it is to send again
+	c.send(http.StatusServiceUnavailable, claims) // the platform is to send it again
 	c.send(http.StatusOK, claims)
-	c.restart(true) // taken, and only then anything is done
+	c.restart(true) // accepted, and only then carried out
 	for _, path := range []string{"/token", "/assets/a1", "/reports/p1"} {
 		c.Fail(path, 2)
 	}
@@ -477,14 +476,14 @@ func TestPlatformFails(t *testing.T) {
 	}
 	c.RevokeTokens()
 	c.Rotate("key-2")
-	// A teacher asks again: a new notice of the same file tells the result again, and checks nothing anew.
-	c.restart(true) // or the new key would be unknown for a while
+	// A teacher asks again: a new notice about the same file repeats the result without a new check.
+	c.restart(true) // otherwise the new key would be unknown for a while
 	c.send(http.StatusOK, c.Submission("u1", nil, c.Put("a1", "essay.txt", []byte(folios))))
 	c.Await(ctx, "a1", lti.Processed, 1)
 	if got := len(c.tasks()); got != 1 {
 		t.Errorf("%d checks", got)
 	}
-	// A file that is not the one that the platform named is not checked; it is fetched again until it is.
+	// A file other than the one that the platform named is not checked, but fetched again until it is the right one.
 	named := c.Put("swap", "swap.txt", []byte(folios))
 	c.Put("swap", "swap.txt", []byte("something else"))
 	before := len(c.tasks())
@@ -497,7 +496,7 @@ func TestPlatformFails(t *testing.T) {
 	}
 	c.Put("swap", "swap.txt", []byte(folios))
 	c.Await(ctx, "swap", lti.Processed, 0)
-	// What failed is fetched again when it is asked for again.
+	// A failed file is fetched again when it is requested again.
 	gone := map[string]any{"asset_id": "late", "url": c.URL + "/assets/late", "title": "late.txt"}
 	c.send(http.StatusOK, c.Submission("u1", nil, gone))
 	c.Await(ctx, "late", lti.Failed, 0)
@@ -506,8 +505,8 @@ func TestPlatformFails(t *testing.T) {
 	c.Await(ctx, "late", lti.Processed, 0)
 }
 
-// TestAssetPanics: a file that meets a fault of the program fails alone, once, and the platform is told; asked for again, it
-// is checked.
+// TestAssetPanics: a file that triggers a fault of the program fails alone, once, and the platform is told; if requested
+// again, it is checked.
 func TestAssetPanics(t *testing.T) {
 	t.Parallel()
 	c := newCourse(t, platforms.Options{})
@@ -526,7 +525,7 @@ func TestAssetPanics(t *testing.T) {
 	c.Await(ctx, "a1", lti.Processed, 0)
 }
 
-// TestLaunchAttacks: state and nonce are of this browser and used once, and roles are the platform's.
+// TestLaunchAttacks: state and nonce belong to this browser and can be used once, and roles come from the platform.
 func TestLaunchAttacks(t *testing.T) {
 	t.Parallel()
 	c := newCourse(t, platforms.Options{})
@@ -594,7 +593,7 @@ func TestLaunchAttacks(t *testing.T) {
 	if code, _ := send(victim); code != http.StatusForbidden {
 		t.Errorf("in another browser: %d", code)
 	}
-	// A browser without cookies is shown a way that works, and is signed in to nothing.
+	// A browser without cookies is shown a way that works, and is not signed in.
 	_, form = c.Leave(b, c.loginURL(), link)
 	bare := fresh(t)
 	code, page := send(bare)
@@ -608,7 +607,7 @@ func TestLaunchAttacks(t *testing.T) {
 		t.Errorf("again leads to %s", header.Get("Location"))
 	}
 	c.get(bare, again[1], http.StatusNotFound)
-	// Only platforms that are known can begin.
+	// Only known platforms can begin a launch.
 	for _, q := range []string{"", "?iss=https://evil.example&login_hint=x", "?iss=" + url.QueryEscape(c.URL) +
 		"&client_id=other&login_hint=x", "?iss=" + url.QueryEscape(c.URL)} {
 		resp, err := bare.Get(c.loginURL() + q)
@@ -622,8 +621,7 @@ func TestLaunchAttacks(t *testing.T) {
 	}
 }
 
-// TestConfigure makes the site a processor of an activity; what the teacher chose counts for what is
-// submitted there.
+// TestConfigure makes the site a processor of an activity; the teacher's choices apply to what is submitted there.
 func TestConfigure(t *testing.T) {
 	t.Parallel()
 	c := newCourse(t, platforms.Options{})
@@ -674,7 +672,7 @@ func TestConfigure(t *testing.T) {
 		t.Errorf("answer %v", got)
 	}
 
-	// Compared with an empty library, nothing is found; then the choice is changed.
+	// The comparison with an empty library finds nothing; then the choice is changed.
 	c.send(http.StatusOK, c.Submission("u1", map[string]any{"/custom": custom}, c.Put("a1", "essay.txt", []byte(folios))))
 	if r := c.Await(ctx, "a1", lti.Processed, 0); r["result"] == "100%" {
 		t.Errorf("report %v", r)
@@ -711,7 +709,7 @@ func TestConfigure(t *testing.T) {
 	}
 }
 
-// TestHandInWithinCourse: a platform without asset processors has a link at which teachers submit.
+// TestHandInWithinCourse: a platform without asset processors has a link through which teachers submit.
 func TestHandInWithinCourse(t *testing.T) {
 	t.Parallel()
 	c := newCourse(t, platforms.Options{})
@@ -731,7 +729,7 @@ func TestHandInWithinCourse(t *testing.T) {
 	teacher.do(r, http.StatusForbidden)
 }
 
-// TestRegisterPlatform: by hand, and by a platform itself with a link that works once.
+// TestRegisterPlatform: by hand, and by the platform itself with a single-use link.
 func TestRegisterPlatform(t *testing.T) {
 	t.Parallel()
 	c := newCourse(t, platforms.Options{})
@@ -773,7 +771,7 @@ func TestRegisterPlatform(t *testing.T) {
 		t.Errorf("platform %v, %v", p, err)
 	}
 	admin.post("/platforms", http.StatusOK, url.Values{"action": {"remove"}, "id": {id}})
-	// Programs do the same, with a token for it.
+	// Programs do the same, with a token of that scope.
 	prog := admin.program("platforms")
 	body := `{"id":"brightspace","issuer":"https://d2l.example.edu","client":"7","auth_url":"https://d2l.example.edu/a","token_url":"https://d2l.example.edu/t","keys_url":"https://d2l.example.edu/k","deployments":["d"]}`
 	prog.exchange(http.MethodPost, "/lti/platforms", body, http.StatusCreated)

@@ -13,7 +13,7 @@ import (
 	"concordat/web/platforms"
 )
 
-// teaches is the launch of a link by a teacher.
+// teaches returns the claims of a teacher's launch of a link.
 func teaches(more map[string]any) map[string]any {
 	out := map[string]any{"sub": "t1", "/message_type": lti.TypeResourceLink, "/roles": []string{membership + "Instructor"}}
 	for k, v := range more {
@@ -35,8 +35,8 @@ func (c *course) change(f func(*store.LTIPlatform)) {
 	}
 }
 
-// TestLaunchOfDeployment: a launch that was begun for one deployment cannot be completed for another, though the site knows both;
-// and a launch that the platform refused signs no one in.
+// TestLaunchOfDeployment: a launch begun for one deployment cannot be completed for another, although the site knows both; a
+// launch that the platform refused signs no one in.
 func TestLaunchOfDeployment(t *testing.T) {
 	t.Parallel()
 	c := newCourse(t, platforms.Options{})
@@ -52,8 +52,8 @@ func TestLaunchOfDeployment(t *testing.T) {
 	c.get(b, "/lti/checks", http.StatusForbidden)
 }
 
-// TestPlatformSessionsEnd: who came from a platform sees nothing any more once the platform is switched off, or its deployment
-// is taken away, or learners may no longer come; a launch is refused as well.
+// TestPlatformSessionsEnd: users who came from a platform lose access once the platform is disabled, its deployment is
+// removed, or learners are no longer allowed; a launch is refused as well.
 func TestPlatformSessionsEnd(t *testing.T) {
 	t.Parallel()
 	c := newCourse(t, platforms.Options{Learners: true})
@@ -87,9 +87,9 @@ func TestPlatformSessionsEnd(t *testing.T) {
 	want(learner, http.StatusForbidden)
 }
 
-// TestChecksOfOneCourse: who came from a course sees the checks of that course alone. Those of another platform do not exist for them,
-// though deployment and course may have the same numbers there, nor those of another deployment, another course or another learner,
-// neither as a page nor as a report.
+// TestChecksOfOneCourse: users who came from a course see only the checks of that course. The checks of another platform, even with
+// the same deployment and course numbers, and those of another deployment, course or learner do not exist for them, neither as a page
+// nor as a report.
 func TestChecksOfOneCourse(t *testing.T) {
 	t.Parallel()
 	c := newCourse(t, platforms.Options{Learners: true})
@@ -140,7 +140,7 @@ func TestChecksOfOneCourse(t *testing.T) {
 	}
 }
 
-// TestKeysForPlatforms: a platform finds the public keys of the site as JSON, which it may be strict about.
+// TestKeysForPlatforms: a platform finds the public keys of the site as JSON in a form that strict platforms accept.
 func TestKeysForPlatforms(t *testing.T) {
 	t.Parallel()
 	c := newCourse(t, platforms.Options{})
@@ -150,8 +150,8 @@ func TestKeysForPlatforms(t *testing.T) {
 	}
 }
 
-// TestConfigureOfLaunch: choices are made by a teacher, with the key of a launch of the same course, of templates and libraries
-// that there are, for an activity that the platform names.
+// TestConfigureOfLaunch: a teacher makes choices with the key of a launch of the same course, among existing templates and
+// libraries, for an activity that the platform names.
 func TestConfigureOfLaunch(t *testing.T) {
 	t.Parallel()
 	c := newCourse(t, platforms.Options{Learners: true})
@@ -209,8 +209,8 @@ func TestConfigureOfLaunch(t *testing.T) {
 	}
 }
 
-// TestPlatformCookies: where a site is reached by HTTPS its cookies for platforms hold within their frames, travel encrypted,
-// are kept apart for each platform and cannot be read by scripts.
+// TestPlatformCookies: the cookies that a site with HTTPS sets for platforms work within their frames, travel encrypted, are
+// kept apart for each platform and cannot be read by scripts.
 func TestPlatformCookies(t *testing.T) {
 	t.Parallel()
 	c := newCourse(t, platforms.Options{})

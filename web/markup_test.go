@@ -23,7 +23,7 @@ import (
 var voidElements = strings.Fields("area base br col embed hr img input link meta source track wbr")
 
 // markupFaults are the faults that a browser repairs silently and the Nu HTML checker refuses: an element that is not closed, or
-// not in its order; an id that comes twice; a reference to an id that no element of the page has; a form in a form.
+// not in its order; a duplicate id; a reference to an id that no element of the page has; a form within a form.
 func markupFaults(page string) (faults []string) {
 	ids, wanted := map[string]bool{}, map[string]bool{}
 	var open []string
@@ -61,14 +61,14 @@ func markupFaults(page string) (faults []string) {
 		case html.EndTagToken:
 			if last := len(open) - 1; last < 0 || open[last] != token.Data {
 				faults = append(faults, fmt.Sprintf("</%s> within %s", token.Data, open))
-				return faults // all that follows would be said again
+				return faults // the same fault would be reported for everything that follows
 			}
 			open = open[:len(open)-1]
 		}
 	}
 }
 
-// attributeFaults are those of one start tag; its ids and those to which it refers are noted.
+// attributeFaults returns the faults of one start tag, and records its ids and those to which it refers.
 func attributeFaults(token html.Token, ids, wanted map[string]bool) (faults []string) {
 	for _, a := range token.Attr {
 		switch a.Key {
@@ -90,7 +90,7 @@ func attributeFaults(token html.Token, ids, wanted map[string]bool) (faults []st
 	return faults
 }
 
-// TestMarkupFaults: each class of faults is found, and what is right is not one.
+// TestMarkupFaults: each class of faults is found, and correct markup has none.
 func TestMarkupFaults(t *testing.T) {
 	t.Parallel()
 	right := `<!doctype html><p id="a">x<br><input aria-describedby="a"></p><svg><path d="M0 0"/></svg><a href="#a">x</a>`
@@ -105,9 +105,9 @@ func TestMarkupFaults(t *testing.T) {
 	}
 }
 
-// TestMarkup finds no fault of markup on any page: those of TestAccessible and those of a check with a verdict, a comment and an
-// exclusion, of one that waits, of an empty site, of a submitter and of refusals, and in reports that stand alone. With
-// CONCORDAT_PAGES they are kept in that folder for the Nu HTML checker (make check-pages).
+// TestMarkup finds no fault of markup on any page: those of TestAccessible, of a check with a verdict, a comment and an
+// exclusion, of one that waits, of an empty site, of a submitter and of refusals, and in reports as separate files. With
+// CONCORDAT_PAGES, the pages are kept in that folder for the Nu HTML checker (make check-pages).
 func TestMarkup(t *testing.T) {
 	t.Parallel()
 	if folder := os.Getenv("CONCORDAT_PAGES"); folder != "" {
@@ -182,8 +182,8 @@ func TestMarkup(t *testing.T) {
 	t.Logf("%d pages", looked)
 }
 
-// TestFilesAreDropped: files are dropped where they are asked for, on every page, and the field that the browser draws is covered
-// by the zone.
+// TestFilesAreDropped: on every page, files can be dropped where they are asked for, and the zone covers the field that the
+// browser draws.
 func TestFilesAreDropped(t *testing.T) {
 	t.Parallel()
 	fields := 0

@@ -15,9 +15,9 @@ import (
 	"concordat/web"
 )
 
-// scriptedMeaning is a process that says what it is told to, and records what it was asked for.
+// scriptedMeaning is a process that answers as it is told, and records the requests.
 type scriptedMeaning struct {
-	mu    sync.Mutex // guards what follows
+	mu    sync.Mutex // guards the fields below
 	now   web.Meaning
 	asked []web.MeaningChange
 	db    *store.DB
@@ -46,7 +46,7 @@ func (s *scriptedMeaning) set(m web.Meaning) {
 	s.now = m
 }
 
-// wordsOf writes down a change.
+// wordsOf describes a change.
 func wordsOf(c web.MeaningChange) string {
 	var out []string
 	for _, one := range []struct {
@@ -60,8 +60,8 @@ func wordsOf(c web.MeaningChange) string {
 	return strings.Join(out, " ")
 }
 
-// TestMeaningPage: the settings show how rewritten text is found, with a button for each step that is missing, progress while one is
-// under way, and the next step where one failed. Buttons and API ask for the same, and leave an entry in the audit.
+// TestMeaningPage: the settings show how rewritten text is found, with a button for each missing step, progress while one is under
+// way, and the next step after a failure. Buttons and API request the same changes, and leave an entry in the audit.
 func TestMeaningPage(t *testing.T) {
 	t.Parallel()
 	s := &settable{values: map[string]string{"meaning.leads": "off"}}
@@ -79,7 +79,7 @@ func TestMeaningPage(t *testing.T) {
 		name   string
 		now    web.Meaning
 		words  []string
-		offers string // which of the buttons, by 0 and 1
+		offers string // which buttons are offered, as 0 and 1
 		busy   bool
 	}{
 		{"new", web.Meaning{Index: web.MeaningIndex{Documents: 5, Lacking: 5}, Encoder: web.MeaningEncoder{State: web.EncoderNone}},
@@ -140,7 +140,7 @@ func TestMeaningPage(t *testing.T) {
 		now   web.Meaning
 		first string // step of a new site
 		check string // on the form of a check
-		left  bool   // there is something for the administrator to do
+		left  bool   // the administrator still has something to do
 	}{
 		{web.Meaning{Encoder: web.MeaningEncoder{State: web.EncoderNone}}, "One button downloads", "not looked for at this site", true},
 		{web.Meaning{Leads: true, Encoder: web.MeaningEncoder{State: web.EncoderReady}}, "One button downloads",
@@ -193,7 +193,7 @@ func TestMeaningPage(t *testing.T) {
 	ada.post("/admin/meaning", http.StatusBadRequest, url.Values{"action": {"index"}})
 }
 
-// showSettings gives a site a setting of each form, an index that is being made, and an encoder that could not be fetched.
+// showSettings gives a site a setting of each form, an index under construction, and an encoder that could not be fetched.
 func showSettings(o *web.Options) {
 	yesNo := []string{"true", "false"}
 	all := []web.Setting{{Key: "site.title", Value: "North"}, {Key: "report.language", Value: "en", Words: []string{"en", "de", "zh"}},

@@ -25,7 +25,7 @@ import (
 	"concordat/web/api"
 )
 
-// idp is an OpenID Connect provider: real HTTP, real signatures, and whatever lies a test wants.
+// idp is an OpenID Connect provider: real HTTP, real signatures, and any lies that a test needs.
 type idp struct {
 	*httptest.Server
 	t *testing.T
@@ -33,11 +33,11 @@ type idp struct {
 	mu     sync.Mutex // guards the rest
 	key    *rsa.PrivateKey
 	kid    string
-	claims map[string]any // of the next person who signs in
-	info   map[string]any // at the user info endpoint; nil: there is none
-	asked  url.Values     // the latest request to sign in
+	claims map[string]any // of the next person to sign in
+	info   map[string]any // from the user info endpoint; nil: no such endpoint
+	asked  url.Values     // the latest sign-in request
 	codes  map[string]url.Values
-	// lie changes the claims or makes the whole token by itself.
+	// lie changes the claims or makes the whole token.
 	lie      func(claims map[string]any) string
 	issParam bool
 	down     bool
@@ -158,7 +158,7 @@ func signWith(t *testing.T, k jose.SigningKey, claims any) string {
 	return raw
 }
 
-// loginSite is pages at which people sign in at providers. Nothing is checked there.
+// loginSite is a site where people sign in through providers. It runs no checks.
 type loginSite struct {
 	*testSite
 }
@@ -193,7 +193,7 @@ func uni(p *idp) web.Provider {
 		DefaultRole: store.RoleSubmitter, AccountClaim: "preferred_username", Create: true, ClockSkew: time.Minute}
 }
 
-// try signs in at the provider and returns the page where it ends.
+// try signs in at the provider and returns the page where that ends.
 func (p *person) try(want int) string {
 	p.t.Helper()
 	return p.get("/login/oidc/uni?next=/account", want)
@@ -232,12 +232,12 @@ func TestProviderSignsIn(t *testing.T) {
 	if page := d.person(t).try(http.StatusOK); !strings.Contains(page, "Ada L. (submitter)") || d.accounts(t)["ada2"].Name != "" {
 		t.Errorf("not ada:\n%s", page)
 	}
-	// Somebody else of the same name gets an account of her own.
+	// Somebody else with the same name gets an account of her own.
 	p.set(func() { p.claims = map[string]any{"preferred_username": "ada", "sub": "s-2"} })
 	if page := d.person(t).try(http.StatusOK); !strings.Contains(page, "ada-2 (submitter)") {
 		t.Errorf("not another:\n%s", page)
 	}
-	// Names that could harm become others.
+	// Names that could do harm are replaced.
 	p.set(func() { p.claims = map[string]any{"preferred_username": "lti:x", "sub": "s-3"} })
 	d.person(t).try(http.StatusOK)
 	for name := range d.accounts(t) {
@@ -258,7 +258,7 @@ func TestProviderSignsIn(t *testing.T) {
 	}
 }
 
-// TestProviderLies: no token passes that is not exactly ours.
+// TestProviderLies: only a token that is exactly ours passes.
 func TestProviderLies(t *testing.T) {
 	t.Parallel()
 	p, other := newIDP(t), newIDP(t)
@@ -310,7 +310,7 @@ func TestProviderLies(t *testing.T) {
 	d.person(t).try(http.StatusOK)
 }
 
-// TestProviderState: what comes back must be what this browser began, once, at this provider.
+// TestProviderState: only an answer to what this browser began, at this provider, is accepted, and only once.
 func TestProviderState(t *testing.T) {
 	t.Parallel()
 	p, other := newIDP(t), newIDP(t)
@@ -334,7 +334,7 @@ func TestProviderState(t *testing.T) {
 		}
 		return u
 	}
-	// begin leaves to the provider and returns the path by which it comes back.
+	// begin starts a sign-in at the provider and returns the path of the way back.
 	begin := func(who *person, at *idp, name string) string {
 		t.Helper()
 		to := location(who, "/login/oidc/"+name)
@@ -361,7 +361,7 @@ func TestProviderState(t *testing.T) {
 		t.Errorf("went to %s", got)
 	}
 	ada.get(back, http.StatusBadRequest) // replayed
-	replay := begin(ada, p, "uni")       // a new state with a code that was used before
+	replay := begin(ada, p, "uni")       // a new state with a used code
 	q, _ := url.ParseQuery(strings.SplitN(replay, "?", 2)[1])
 	old, _ := url.ParseQuery(strings.SplitN(back, "?", 2)[1])
 	ada.get("/login/oidc/uni/back?"+url.Values{"state": q["state"], "code": old["code"]}.Encode(), http.StatusForbidden)
@@ -381,7 +381,7 @@ func TestProviderState(t *testing.T) {
 	}
 	ada.get("/login/oidc/none", http.StatusNotFound)
 
-	// RFC 9207: a provider that names itself must do so, and be the right one.
+	// RFC 9207: a provider that names itself in answers must always do so, and with the right name.
 	third := newIDP(t)
 	third.issParam = true
 	d2 := newLoginSite(t, false, uni(third))
@@ -397,7 +397,7 @@ func TestProviderState(t *testing.T) {
 	eve.get(begin(eve, third, "uni"), http.StatusSeeOther)
 }
 
-// TestProviderRoles maps claims to roles, and refuses whom they do not name.
+// TestProviderRoles maps claims to roles, and refuses people whom no claim maps.
 func TestProviderRoles(t *testing.T) {
 	t.Parallel()
 	p := newIDP(t)
@@ -426,7 +426,7 @@ func TestProviderRoles(t *testing.T) {
 	groups("ada")
 	d.person(t).try(http.StatusForbidden)
 
-	// The claim may come from the user info endpoint, but not another person's claim.
+	// The user info endpoint may supply the claim, but not another person's.
 	p.set(func() {
 		p.claims = map[string]any{"sub": "cy", "preferred_username": "cy"}
 		p.info = map[string]any{"sub": "cy", "realm.groups": "office"}
@@ -440,7 +440,7 @@ func TestProviderRoles(t *testing.T) {
 	d.person(t).try(http.StatusForbidden)
 }
 
-// TestProviderLinks: without making accounts, people are linked by hand, or by a verified address once.
+// TestProviderLinks: if no accounts are created, people are linked by hand, or once by a verified address.
 func TestProviderLinks(t *testing.T) {
 	t.Parallel()
 	p := newIDP(t)
@@ -480,10 +480,10 @@ func TestProviderLinks(t *testing.T) {
 	}{
 		{"s-1", "ada@example.edu", false, http.StatusForbidden},
 		{"s-1", "ada@example.edu", "true", http.StatusForbidden},
-		{"s-1", "root@example.edu", true, http.StatusForbidden}, // administrators by hand
+		{"s-1", "root@example.edu", true, http.StatusForbidden}, // administrators are linked by hand
 		{"s-1", "nobody@example.edu", true, http.StatusForbidden},
 		{"s-1", "ada@example.edu", true, http.StatusOK},
-		{"s-2", "ada@example.edu", true, http.StatusForbidden}, // the address went to another person
+		{"s-2", "ada@example.edu", true, http.StatusForbidden}, // the address now belongs to another person
 		{"s-1", "new@example.edu", true, http.StatusOK},        // by the subject
 	} {
 		p.set(func() { p.claims = map[string]any{"sub": c.sub, "email": c.email, "email_verified": c.verified} })
@@ -491,7 +491,7 @@ func TestProviderLinks(t *testing.T) {
 	}
 }
 
-// TestProviderDown: the pages are there while a provider is not, and its keys may change.
+// TestProviderDown: the pages work while a provider is down, and its keys may change.
 func TestProviderDown(t *testing.T) {
 	t.Parallel()
 	p := newIDP(t)
@@ -507,7 +507,7 @@ func TestProviderDown(t *testing.T) {
 	d.person(t).try(http.StatusOK)
 }
 
-// TestPasswordForAdministratorsOnly: the others use a provider; and who came by it may sign out there.
+// TestPasswordForAdministratorsOnly: everyone else uses a provider, and may sign out there too.
 func TestPasswordForAdministratorsOnly(t *testing.T) {
 	t.Parallel()
 	p := newIDP(t)

@@ -10,8 +10,8 @@ import (
 	"concordat/web"
 )
 
-// TestWayOfProvider: what a provider names leads nowhere that is not public, unless the issuer itself has answered from a network
-// of the site; the issuer's own host may be anywhere.
+// TestWayOfProvider: an address from a provider leads only to public hosts, unless the issuer itself has answered from the site's
+// network; the issuer's own host may be anywhere.
 func TestWayOfProvider(t *testing.T) {
 	t.Parallel()
 	asked := map[string]int{}

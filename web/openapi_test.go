@@ -98,7 +98,7 @@ func (doc *openAPI) operation(method, path string) (template string, ok bool) {
 			fits = fits && i < len(got) && (want[i] == got[i] || strings.HasPrefix(want[i], "{"))
 		}
 		if _, has := methods[strings.ToLower(method)]; fits && has {
-			// Of two that fit, the one with fewer parameters.
+			// Of two that fit, take the one with fewer parameters.
 			if !ok || strings.Count(template, "{") < strings.Count(path, "{") {
 				return template, true
 			}
@@ -127,7 +127,7 @@ var described = func() func(t *testing.T, base string, r *http.Request, resp *ht
 	}
 }()
 
-// checkAnswer holds an answer to what the document says of it.
+// checkAnswer compares an answer with its description in the document.
 func checkAnswer(t *testing.T, doc *openAPI, r *http.Request, resp *http.Response, body []byte) {
 	t.Helper()
 	template, ok := doc.operation(r.Method, r.URL.Path)
@@ -165,8 +165,8 @@ func checkAnswer(t *testing.T, doc *openAPI, r *http.Request, resp *http.Respons
 	}
 }
 
-// TestOpenAPI: the document is valid, it is the one in doc, what it describes is there, and each
-// operation says what it wants.
+// TestOpenAPI: the document is valid and equals the one in doc, everything that it describes exists, and each operation
+// says what it requires.
 func TestOpenAPI(t *testing.T) {
 	t.Parallel()
 	d := newTestSiteOf(t, true, func(o *web.Options) { o.Policy.Calls = 10_000 }) // every operation is tried without a token
@@ -200,7 +200,7 @@ func TestOpenAPI(t *testing.T) {
 	for path, methods := range doc.Paths {
 		for method, o := range methods {
 			at := strings.NewReplacer("{id}", "none", "{name}", "none", "{delivery}", "1", "{kind}", "check", "{target}", "none").Replace(path)
-			p.do(p.request(strings.ToUpper(method), at, nil), http.StatusUnauthorized) // it is there, and wants a token
+			p.do(p.request(strings.ToUpper(method), at, nil), http.StatusUnauthorized) // it exists, and requires a token
 			if len(o.Security) != 1 || len(o.Security[0]["token"]) != 1 {
 				t.Errorf("%s %s does not say which scope it wants", method, path)
 				continue
@@ -226,8 +226,7 @@ func TestOpenAPI(t *testing.T) {
 	}
 }
 
-// TestOpenAPIAccess: every operation refuses a token with other scopes, and every role but those that
-// it names.
+// TestOpenAPIAccess: every operation refuses a token with other scopes, and every role that it does not name.
 func TestOpenAPIAccess(t *testing.T) {
 	t.Parallel()
 	b, err := committed()
@@ -247,7 +246,7 @@ func TestOpenAPIAccess(t *testing.T) {
 		}
 		programs[string(role)] = who.program(all...)
 	}
-	without := map[string]*program{} // by the scope that it lacks
+	without := map[string]*program{} // keyed by the scope that it lacks
 	for _, scope := range all {
 		without[scope] = officer.program(slices.DeleteFunc(slices.Clone(all), func(s string) bool { return s == scope })...)
 	}
@@ -255,7 +254,7 @@ func TestOpenAPIAccess(t *testing.T) {
 		at := strings.NewReplacer("{id}", "none", "{name}", "none", "{delivery}", "1", "{kind}", "check", "{target}", "none").Replace(path)
 		for method, o := range methods {
 			if len(o.Roles) == 0 {
-				continue // told by its handler
+				continue // its handler answers
 			}
 			scope := o.Security[0]["token"][0]
 			ask := func(p *program) (int, string) {
@@ -270,7 +269,7 @@ func TestOpenAPIAccess(t *testing.T) {
 				_ = json.NewDecoder(resp.Body).Decode(&m) // an answer may be something else
 				return resp.StatusCode, m.Detail
 			}
-			if method != "delete" && o.OperationID != "new-link" { // others change nothing: there is no such thing, or no body
+			if method != "delete" && o.OperationID != "new-link" { // others change nothing: the thing does not exist, or there is no body
 				for role, p := range programs {
 					code, detail := ask(p)
 					refused := code == http.StatusForbidden && (strings.Contains(detail, "is not for the role") ||

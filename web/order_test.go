@@ -11,13 +11,12 @@ import (
 	"concordat/store"
 )
 
-// workspaceOrder is the way of the Tab key through the workspace of a report, as doc/report.md has it: each part by the
-// nearest element that names it. A part that has several things to stop at is there once. The map leads where the text leads, and
-// is no stop.
+// workspaceOrder is the path of the Tab key through the workspace of a report, as in doc/report.md: each part is named by the
+// nearest element that has a name. A part with several stops occurs once. The map leads where the text leads, and is not a stop.
 var workspaceOrder = []string{"skip link", "site", "pages of the site", "account", "parts of the report", "export", "meaning of the share",
 	"text", "sources", "signs", "keys", "about", "review", "rules"}
 
-// whereFocusIs names the part of the workspace in which the focus is.
+// whereFocusIs names the part of the workspace that has the focus.
 const whereFocusIs = `(() => {
 	const at = document.activeElement, parts = [["skip link", "a.jump"], ["site", ".site"], ["account", ".who"],
 		["pages of the site", "body > header nav"], ["export", ".workbar .menu"], ["meaning of the share", ".plainly"],
@@ -31,7 +30,7 @@ const whereFocusIs = `(() => {
 const headingsRead = `[...document.querySelectorAll("h1, h2, h3")].filter((h) => h.checkVisibility()).map((h) => h.tagName + " " + h.textContent.trim()).join("\n")`
 
 // TestWorkspaceByKeyboard walks through a report with the Tab key alone, from the top of the page: the parts come in the order of
-// the page, the text before its sources, none twice. The headings come in the same order, and none is skipped a level.
+// the page, the text before its sources, and none comes twice. The headings come in the same order, and skip no level.
 func TestWorkspaceByKeyboard(t *testing.T) {
 	t.Parallel()
 	d := newTestSite(t, true)

@@ -23,8 +23,8 @@ import (
 	"concordat/web"
 )
 
-// plainOriginals takes files that begin as a PDF does, whose pages are separated by form feeds. A letter is a
-// point wide, a page a hundred points.
+// plainOriginals accepts files that begin like a PDF and whose pages are separated by form feeds. A letter is a point
+// wide, a page a hundred points.
 type plainOriginals struct{ files *store.Files }
 
 func (o plainOriginals) read(file string) []string {
@@ -105,7 +105,8 @@ func (o plainOriginals) Layout(_ context.Context, file site.Part, text string, s
 
 const paged = "%PDF-1.7 a first page on which nothing stands that anybody else has said before.\f" + folios + "\fA last page."
 
-// A passage of a PDF leads to its page, where it is marked; files other than PDF, and other people's files, have no pages.
+// TestOriginalPages: a passage of a PDF links to its page, where it is marked; files other than PDF, and other people's files, have no
+// pages.
 func TestOriginalPages(t *testing.T) {
 	t.Parallel()
 	d := newTestSite(t, false)
@@ -118,7 +119,7 @@ func TestOriginalPages(t *testing.T) {
 	if page := sue.get(essay+"/passages/1", http.StatusOK); !strings.Contains(page, link) {
 		t.Errorf("the report has no link %s", link)
 	}
-	page := sue.get(link, http.StatusOK) // by way of the page that is found
+	page := sue.get(link, http.StatusOK) // through the page that was found
 	sue.wants(page, "Page 2 of 3", `<a class="m k-verbatim so so1" data-e="1" href="`+essay+`/passages/1" id="m1" aria-label="1 = A: Passage 1`,
 		`src="`+essay+`/pages/2.png"`, `alt="Picture of page 2. Its text is in the report."`, `loading="lazy"`,
 		`aria-current="page">As laid out`)
@@ -138,7 +139,7 @@ func TestOriginalPages(t *testing.T) {
 	}
 	for _, path := range []string{link, essay + "/pages", essay + "/pages/2", essay + "/pages/2.png"} {
 		eve.get(path, http.StatusNotFound)
-		d.person(t).get(path, http.StatusOK) // the page to sign in
+		d.person(t).get(path, http.StatusOK) // the sign-in page
 	}
 	if strings.Contains(sue.get(text+"/passages/1", http.StatusOK)+sue.get(text, http.StatusOK), text+"/pages") {
 		t.Error("a text has a link to its pages")
@@ -148,7 +149,7 @@ func TestOriginalPages(t *testing.T) {
 	}
 }
 
-// TestNoOffice: without LibreOffice the view of a DOCX or ODT says in one sentence what is missing, and leads nowhere else.
+// TestNoOffice: without LibreOffice the view of a DOCX or ODT says in one sentence what is missing, and has no other link.
 func TestNoOffice(t *testing.T) {
 	t.Parallel()
 	d := newTestSite(t, false)
@@ -187,8 +188,8 @@ func TestPagesOfSeveral(t *testing.T) {
 	sue.wants(page, "<figure", "Passages that could not be placed on the pages: 2", "by a section template")
 }
 
-// TestOriginalOf: a passage is of the file below whose name it stands, whatever stands before it: members of an archive, a file of
-// the same name. What a template calls a section is no file.
+// TestOriginalOf: a passage belongs to the file below whose name it is, whatever precedes it: members of an archive, or a file of
+// the same name. What a template calls a section is not a file.
 func TestOriginalOf(t *testing.T) {
 	t.Parallel()
 	text, sections := "", []report.SectionScore(nil)
@@ -249,7 +250,7 @@ func TestAPIPages(t *testing.T) {
 	sue.program("check").call("GET", base+"1", http.StatusForbidden, nil)
 }
 
-// audited are those of the audit.
+// audited returns the actions in the audit.
 func (d *testSite) audited(t *testing.T) string {
 	t.Helper()
 	var out []string
@@ -279,8 +280,8 @@ func (p *person) cookies(base string) chromedp.Action {
 	})
 }
 
-// The pages fit a telephone and load nothing from elsewhere. A mark opens its passage beside them, without leaving them, and the
-// keys walk from mark to mark.
+// TestLayoutInBrowser: the pages fit a telephone and load nothing from elsewhere. A mark opens its passage beside them, and keys
+// move from mark to mark.
 func TestLayoutInBrowser(t *testing.T) {
 	t.Parallel()
 	d := newTestSite(t, false)

@@ -12,8 +12,8 @@ import (
 	"concordat/store"
 )
 
-// TestAskPartnerForLead: a partner's document that may say the same stands on the page, without text; an officer asks for its places,
-// waits, and is told what the comparison found. Others cannot ask.
+// TestAskPartnerForLead: a partner's document that may say the same is on the page, without text; an officer asks for its places,
+// waits, and sees what the comparison found. Others cannot ask.
 func TestAskPartnerForLead(t *testing.T) {
 	t.Parallel()
 	d := newTestSite(t, true)

@@ -17,14 +17,14 @@ import (
 	"concordat/web/message"
 )
 
-// peopleWay does to accounts what a page or the API offers, and returns the status.
+// peopleWay changes accounts through the pages or the API, and returns the status.
 type peopleWay struct {
 	add    func(name, title, role string) int
 	change func(name, action, role string) int
 	token  func(name string, scopes ...string) int
 }
 
-// pageWay is that of the pages. A success redirects or shows a link once.
+// pageWay changes accounts through the pages. A success redirects or shows a link once.
 func pageWay(p *person) peopleWay {
 	post := func(path string, fields url.Values) int {
 		r := p.request(http.MethodPost, path, strings.NewReader(fields.Encode()))
@@ -49,7 +49,7 @@ func pageWay(p *person) peopleWay {
 	}
 }
 
-// apiWay is that of the API.
+// apiWay changes accounts through the API.
 func apiWay(t *testing.T, c *client.Client) peopleWay {
 	status := func(err error) int {
 		var p *client.Problem
@@ -88,8 +88,8 @@ func apiWay(t *testing.T, c *client.Client) peopleWay {
 	}
 }
 
-// TestPeopleWays: the pages and the API take and refuse the same of accounts and tokens, with the same
-// status, and leave the same accounts, tokens and entries in the audit.
+// TestPeopleWays: the pages and the API accept and refuse the same changes to accounts and tokens, with the same
+// status, and leave the same accounts, tokens and audit entries.
 func TestPeopleWays(t *testing.T) {
 	t.Parallel()
 	type outcome struct {
@@ -138,7 +138,7 @@ func TestPeopleWays(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, one := range tokens {
-			if one.Name != "portal <1>" { // with which the API is called
+			if one.Name != "portal <1>" { // the one that calls the API
 				out.Tokens = append(out.Tokens, store.Token{Name: one.Name, Scopes: one.Scopes, Expires: one.Expires.Truncate(24 * time.Hour)})
 			}
 		}
@@ -164,7 +164,7 @@ func TestPeopleWays(t *testing.T) {
 	if len(page.Accounts) != 5 || len(page.Audit) < 10 || len(page.Tokens) != 2 {
 		t.Errorf("got %+v", page)
 	}
-	// English words of a rule are the same wherever they are said.
+	// The English words of a rule are the same everywhere.
 	for _, r := range []people.Rule{people.RuleTitle, people.RuleOwn, people.RuleToken, people.RuleOrigins} {
 		var err error = &people.RuleError{Rule: r}
 		if !errors.Is(err, concordat.ErrInvalid) || err.Error() != message.English.Rule(r) {

@@ -20,8 +20,8 @@ import (
 	"concordat/store"
 )
 
-// TestPlaces: the navigation says where one is, on pages below a place too, and shows administration only
-// there and only what the role may open.
+// TestPlaces: the navigation shows the current place, on pages below it too; administration appears only there, with
+// only what the role may open.
 func TestPlaces(t *testing.T) {
 	t.Parallel()
 	d := newTestSite(t, true)
@@ -79,7 +79,7 @@ func sources(t *testing.T) string {
 	return all.String()
 }
 
-// TestNoDeadMessages: every message is named somewhere, whole or by how it begins.
+// TestNoDeadMessages: every message is named somewhere, by its whole key or by its prefix.
 func TestNoDeadMessages(t *testing.T) {
 	t.Parallel()
 	text := sources(t)
@@ -93,7 +93,7 @@ func TestNoDeadMessages(t *testing.T) {
 	for _, r := range report.RuleTable() {
 		used[r.Label], used[r.NeverLabel] = true, true
 	}
-	begins["flag."] = true // reports say these, by the code of a flag
+	begins["flag."] = true // reports use these, by the code of a flag
 	for _, k := range language.Keys() {
 		whole := used[k]
 		for i := range k {
@@ -105,7 +105,7 @@ func TestNoDeadMessages(t *testing.T) {
 	}
 }
 
-// TestNoDeadStyles: every class of the style sheet is on some page: of these, or of the parts of a report.
+// TestNoDeadStyles: every class of the style sheet is used, on these pages or in parts of a report.
 func TestNoDeadStyles(t *testing.T) {
 	t.Parallel()
 	text := sources(t)
@@ -135,7 +135,7 @@ func TestNoDeadStyles(t *testing.T) {
 	}
 }
 
-// hasWord reports whether a text holds a word that no letter, digit or _ continues, as \b of a pattern has it.
+// hasWord reports whether a text contains a word between word boundaries, like \b in a pattern.
 func hasWord(text, word string) bool {
 	within := func(at int) bool {
 		return at >= 0 && at < len(text) && (text[at] == '_' || unicode.IsLetter(rune(text[at])) || unicode.IsDigit(rune(text[at])))
@@ -152,7 +152,7 @@ func hasWord(text, word string) bool {
 	}
 }
 
-// TestChecksAlone: what is added to libraries is not among the checks.
+// TestChecksAlone: additions to libraries are not listed among the checks.
 func TestChecksAlone(t *testing.T) {
 	t.Parallel()
 	d := newTestSite(t, true)
@@ -190,7 +190,7 @@ func TestLongNames(t *testing.T) {
 	}
 }
 
-// TestDeadEnds: who comes too late is told so, and what to do.
+// TestDeadEnds: whoever comes too late is told so, and what to do.
 func TestDeadEnds(t *testing.T) {
 	t.Parallel()
 	d := newTestSite(t, true)
@@ -203,7 +203,7 @@ func TestDeadEnds(t *testing.T) {
 	olga.wants(olga.post("/account/webhooks", 400, url.Values{"url": {"ftp://example.org"}}), "your input is still there")
 }
 
-// TestStatic: a browser that has a file asks whether it is the same; folders are not listed.
+// TestStatic: a browser that has a file asks whether it has changed; folders are not listed.
 func TestStatic(t *testing.T) {
 	t.Parallel()
 	d := newTestSite(t, true)
@@ -226,7 +226,8 @@ func TestStatic(t *testing.T) {
 	if robots := p.get("/robots.txt", http.StatusOK); robots != "User-agent: *\nDisallow: /\n" {
 		t.Errorf("robots.txt is %q", robots)
 	}
-	// Pages name the content: that is kept for good, compressed, and another version's name is answered but not kept.
+	// Addresses in pages name the content: such a file is kept for good, compressed, while the name of another version is answered but not
+	// kept.
 	_, named, _ := strings.Cut(p.get("/login", http.StatusOK), `href="/static/style.`)
 	digest, _, _ := strings.Cut(named, ".css")
 	for _, one := range []struct{ name, kept string }{{digest, "public, max-age=31536000, immutable"}, {"0000000000000000", "no-cache"}} {
@@ -252,7 +253,7 @@ func TestStatic(t *testing.T) {
 	}
 }
 
-// TestOtherLanguage: the page that was read is read in the other language, with what its address asks for.
+// TestOtherLanguage: switching the language shows the same page, with the query of its address.
 func TestOtherLanguage(t *testing.T) {
 	t.Parallel()
 	d := newTestSite(t, true)
@@ -266,7 +267,7 @@ func TestOtherLanguage(t *testing.T) {
 	p.wants(p.post("/language", 200, url.Values{"language": {"zh-Hans"}, "next": {next}}), "首位管理员", `name="key" value="`)
 }
 
-// TestHugeTitles: names and titles have a bound, and a form keeps what was wrong in it.
+// TestHugeTitles: names and titles are bounded, and a form keeps what was wrong in it.
 func TestHugeTitles(t *testing.T) {
 	t.Parallel()
 	d := newTestSite(t, true)

@@ -11,8 +11,8 @@ import (
 	"concordat/web/platforms"
 )
 
-// TestCourseSays: the page of a course says how large files may be, and something submitted that cannot be read is refused on a
-// page; a platform that is not there is not changed, and stands in no entry of the audit.
+// TestCourseSays: the page of a course says how large files may be, and a submission that cannot be read is refused on a page;
+// an unknown platform is not changed, and appears in no audit entry.
 func TestCourseSays(t *testing.T) {
 	t.Parallel()
 	c := newCourse(t, platforms.Options{})
@@ -44,8 +44,8 @@ func TestCourseSays(t *testing.T) {
 	}
 }
 
-// TestPlatformQueueIsQuiet: that there is nothing to do for a platform is no error in the log; what is told of one file says nothing
-// of others.
+// TestPlatformQueueIsQuiet: having nothing to do for a platform is not logged as an error; a message about one file says nothing
+// about others.
 func TestPlatformQueueIsQuiet(t *testing.T) {
 	t.Parallel()
 	c := newCourse(t, platforms.Options{})

@@ -33,7 +33,7 @@ func fits(bad *bool) chromedp.Action {
 	return chromedp.Evaluate(`document.documentElement.scrollWidth > document.documentElement.clientWidth`, bad)
 }
 
-// inView waits until an element is within the window; if it does not come there, the error says where it is.
+// inView waits until an element is within the window; otherwise the error says where it is.
 func inView(selector string) chromedp.Action {
 	return chromedp.ActionFunc(func(ctx context.Context) error {
 		at := `JSON.stringify((() => {
@@ -57,8 +57,8 @@ func inView(selector string) chromedp.Action {
 	})
 }
 
-// TestReadingInBrowser reads a long report with mouse and keyboard, compares two texts, takes a passage out, on
-// a wide and on a narrow screen.
+// TestReadingInBrowser reads a long report with mouse and keyboard, compares two texts and excludes a passage, on a
+// wide and on a narrow screen.
 func TestReadingInBrowser(t *testing.T) {
 	t.Parallel()
 	for _, width := range []int{1200, 390}[:suite.Rounds(1, 2)] {
@@ -94,7 +94,7 @@ func TestReadingInBrowser(t *testing.T) {
 			chromedp.KeyEvent("p"),
 			chromedp.WaitVisible(`.dock [data-passage="1"]`, chromedp.ByQuery),
 			text(".dock .bar2 span", &again),
-			chromedp.KeyEvent("p"), // round to the last, on a page of the text that is not there yet
+			chromedp.KeyEvent("p"), // back round to the last, on a page of the text that is not loaded yet
 			chromedp.WaitVisible(`.dock [data-passage="80"]`, chromedp.ByQuery),
 			inView("#m80"),
 			chromedp.KeyEvent(kb.Escape),
@@ -109,12 +109,12 @@ func TestReadingInBrowser(t *testing.T) {
 		if wide || dock != "Passage 2 of 80" || again != "Passage 1 of 80" || closed != "true" || empty != "true" {
 			t.Errorf("%d: too wide %v, dock %q, %q, closed %s, last page %s", width, wide, dock, again, closed, empty)
 		}
-		// Two texts beside each other.
+		// Two texts side by side.
 		var mark string
 		run(
 			chromedp.Evaluate(`document.querySelector('#sources a[href*="/compare?"]').click()`, nil),
 			chromedp.WaitVisible("#there", chromedp.ByQuery),
-			loaded(), // or the keys have no meaning yet
+			loaded(), // before that, the keys do nothing
 			fits(&wide2),
 			shot(t, "compare", width),
 			inPane("#here", "#h1"), inPane("#there", "#t1"), // it opens at the first place
@@ -123,14 +123,14 @@ func TestReadingInBrowser(t *testing.T) {
 			view(t, "compare-second", width),
 			chromedp.KeyEvent("x"),
 			chromedp.Evaluate(`document.activeElement.closest("[data-place]").id`, &mark),
-			// One side is scrolled, and the other follows.
+			// When one side is scrolled, the other follows.
 			chromedp.Evaluate(`window.before = document.querySelector("#there").scrollTop, document.querySelector("#here").scrollTop += 600`, nil),
 			until(`document.querySelector("#there").scrollTop !== window.before`),
 		)
 		if wide2 || mark != "t2" {
 			t.Errorf("%d: too wide %v, crossed to %q", width, wide2, mark)
 		}
-		// A passage is taken out with a reason, and comes back.
+		// A passage is excluded with a reason, and included again.
 		run(
 			chromedp.Navigate(d.URL+"/checks/long/passages/3"),
 			chromedp.WaitVisible("#comment-3", chromedp.ByQuery),
@@ -151,7 +151,7 @@ func TestReadingInBrowser(t *testing.T) {
 	}
 }
 
-// inPane waits until an element is within the part of its pane that is seen.
+// inPane waits until an element is within the visible part of its pane.
 func inPane(pane, selector string) chromedp.Action {
 	return until(`(() => {
 		const p = document.querySelector("` + pane + `").getBoundingClientRect(), r = document.querySelector("` + selector + `").getBoundingClientRect();
@@ -159,7 +159,7 @@ func inPane(pane, selector string) chromedp.Action {
 	})()`)
 }
 
-// TestRequestsInBrowser asks a partner for a passage and decides on one that a partner asks for.
+// TestRequestsInBrowser asks a partner for a passage and decides on a partner's request.
 func TestRequestsInBrowser(t *testing.T) {
 	t.Parallel()
 	for _, width := range []int{1200, 390}[:suite.Rounds(1, 2)] {

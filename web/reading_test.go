@@ -17,8 +17,8 @@ import (
 	"concordat/store"
 )
 
-// TestReading reads a long report without JavaScript: page by page of the text, the sources, a passage, and
-// two texts beside each other.
+// TestReading reads a long report without JavaScript: page by page of the text, the sources, a passage, and two texts
+// side by side.
 func TestReading(t *testing.T) {
 	t.Parallel()
 	d := newTestSite(t, true)
@@ -87,7 +87,7 @@ func TestReading(t *testing.T) {
 		!strings.Contains(page, "No sources found") {
 		t.Errorf("looking for markup gives\n%s", page)
 	}
-	// It is on record that she read it, once for all the parts.
+	// The audit has her reading, once for all parts.
 	lines, err := d.store.Audit.Audit(t.Context(), 0, 0)
 	if err != nil {
 		t.Fatal(err)
@@ -103,7 +103,7 @@ func TestReading(t *testing.T) {
 	}
 }
 
-// TestChangedFindingsAreReadAgain: what is kept of a report is not shown once its findings are others.
+// TestChangedFindingsAreReadAgain: a cached report is not shown once its findings have changed.
 func TestChangedFindingsAreReadAgain(t *testing.T) {
 	t.Parallel()
 	d := newTestSite(t, true)
@@ -127,15 +127,14 @@ func TestChangedFindingsAreReadAgain(t *testing.T) {
 	}
 }
 
-// headline returns the result of a report page.
+// headline returns the result shown on a report page.
 func headline(page string) string {
 	_, s, _ := strings.Cut(page, `class="headline">`)
 	s, _, _ = strings.Cut(s, "<")
 	return s
 }
 
-// TestNextBestSourceSurfaces takes sources out in each way, sees the next best in their place, and has
-// them back.
+// TestNextBestSourceSurfaces excludes sources in each way, sees the next best in their place, and includes them again.
 func TestNextBestSourceSurfaces(t *testing.T) {
 	t.Parallel()
 	d := newTestSite(t, false)
@@ -211,8 +210,8 @@ func TestNextBestSourceSurfaces(t *testing.T) {
 	}
 }
 
-// TestVerdictGoesStale: a verdict belongs to the figures on which it was given; another person signs it off, and the report shows
-// all of that.
+// TestVerdictGoesStale: a verdict belongs to the figures for which it was given; another person signs it off, and the report
+// shows both.
 func TestVerdictGoesStale(t *testing.T) {
 	t.Parallel()
 	d := newTestSite(t, true)
@@ -270,7 +269,7 @@ func TestVerdictGoesStale(t *testing.T) {
 		!strings.Contains(page, "rules have changed since this verdict") {
 		t.Error("the file does not say who signed off, or that the rules changed")
 	}
-	// One that two wrote at the same time does not count where it is of the same person or of another verdict.
+	// Of two that were written at the same time, a sign-off by the same person or of another verdict does not count.
 	for _, r := range []store.Review{{By: "ada", Kind: store.ReviewSignOff},
 		{By: "bo", Kind: store.ReviewVerdict, Text: "x", Data: json.RawMessage(`"clear"`)}, {By: "bo", Kind: store.ReviewSignOff},
 		{By: "ada", Kind: store.ReviewSignOff, Data: json.RawMessage("1")}} {
@@ -286,8 +285,7 @@ func TestVerdictGoesStale(t *testing.T) {
 	}
 }
 
-// TestSubmitterReadsNoLibrary: beside the own text a submitter sees the passages of a source and no more
-// of it.
+// TestSubmitterReadsNoLibrary: beside their own text, submitters see the passages of a source and nothing else of it.
 func TestSubmitterReadsNoLibrary(t *testing.T) {
 	t.Parallel()
 	d := newTestSite(t, true)

@@ -11,12 +11,12 @@ import (
 	"concordat/store"
 )
 
-// TestReportCache: whatever is put away in between, and however many read at the same time, each sees the report that
-// was asked for, and what is kept stays within its bound.
+// TestReportCache: whatever is evicted in between, and however many read at the same time, each reader gets the
+// requested report, and the cache stays within its limit.
 func TestReportCache(t *testing.T) {
 	t.Parallel()
 	d := newTestSite(t, true)
-	const tasks, bound = 6, 300 << 10 // two or three of them
+	const tasks, bound = 6, 300 << 10 // two or three reports
 	for i := range tasks {
 		f := thesis(t, 20_000, 10+i, 5)
 		f.Submission.Title = fmt.Sprintf("Thesis %d.", i)

@@ -18,7 +18,7 @@ import (
 	"concordat/store"
 )
 
-// incoming puts a partner's request for the first words of the document into the store.
+// incoming stores a partner's request for the first words of the document.
 func (d *testSite) incoming(t testing.TB, id string, until time.Time) {
 	t.Helper()
 	sum := sha256.Sum256([]byte(folios))
@@ -31,7 +31,7 @@ func (d *testSite) incoming(t testing.TB, id string, until time.Time) {
 	}
 }
 
-// actions counts the lines of the audit by action.
+// actions counts the audit entries by action.
 func (d *testSite) actions(t *testing.T) map[string]int {
 	t.Helper()
 	lines, err := d.store.Audit.Audit(t.Context(), 0, 0)
@@ -105,7 +105,7 @@ func TestIncomingRequests(t *testing.T) {
 	}
 }
 
-// south is a partner that opens words at once, and passages once a person there agrees.
+// south is a partner that shows words at once, and passages once a person there agrees.
 type south struct {
 	concordat.Partner
 	state atomic.Value // string
@@ -134,7 +134,7 @@ func (p *south) Reveal(_ context.Context, a *concordat.RevealAsk) (*concordat.Re
 	return out, nil
 }
 
-// atPartner is a check that found a passage at a partner, and one in a mirror of another.
+// atPartner returns findings with a passage at a partner, and one in the mirror of another.
 func atPartner() *report.Findings {
 	text := folios + "\n\nAnd something else that stands in the mirror of a partner, word for word, as it seems."
 	second := concordat.Span{Start: len(folios) + 2, End: len(text)}
@@ -218,7 +218,7 @@ func TestAskPartner(t *testing.T) {
 	}
 }
 
-// json is call with a body.
+// json is like call, with a body.
 func (p *program) json(method, path, body string, want int, out any) {
 	p.t.Helper()
 	if out == nil && want >= 400 {
@@ -232,7 +232,7 @@ func (p *program) json(method, path, body string, want int, out any) {
 	})
 }
 
-// TestRequestsByProgram: all of that by the API.
+// TestRequestsByProgram does all of that through the API.
 func TestRequestsByProgram(t *testing.T) {
 	t.Parallel()
 	d := newTestSite(t, true)

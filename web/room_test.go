@@ -15,9 +15,9 @@ import (
 	"concordat/web"
 )
 
-// bytesBelow returns how many bytes the files of a folder have.
+// bytesBelow returns the total size of the files of a folder.
 func bytesBelow(dir string) (n int64) {
-	_ = filepath.WalkDir(dir, func(_ string, e fs.DirEntry, err error) error { // what went away in the meantime has none
+	_ = filepath.WalkDir(dir, func(_ string, e fs.DirEntry, err error) error { // a file removed in the meantime has no size
 		if err == nil && !e.IsDir() {
 			if info, err := e.Info(); err == nil {
 				n += info.Size()
@@ -28,7 +28,7 @@ func bytesBelow(dir string) (n int64) {
 	return n
 }
 
-// TestRoomWhileFilesCome: the disk is looked at with every file and every MiB, so that uploads at the same time do not fill it.
+// TestRoomWhileFilesCome: free space is checked with every file and every MiB, so that simultaneous uploads do not fill the disk.
 func TestRoomWhileFilesCome(t *testing.T) {
 	t.Parallel()
 	const most, senders = 4 << 20, 6
@@ -75,7 +75,7 @@ func TestRoomWhileFilesCome(t *testing.T) {
 	}
 }
 
-// TestTokensOfAPassword: a new password leaves tokens of programs as they are, unless they are revoked with it; an account has 50.
+// TestTokensOfAPassword: a new password leaves the tokens of programs unchanged unless they are revoked with it; an account has at most 50.
 func TestTokensOfAPassword(t *testing.T) {
 	t.Parallel()
 	_, bo := guarded(t, cheap)

@@ -11,8 +11,8 @@ import (
 	"concordat/web"
 )
 
-// TestRootKeyFile: the root key leaves the site only under a passphrase of at least 12 characters that was given twice, as a
-// file that no cache keeps; that it was, or is not to be, stands in the audit with the change.
+// TestRootKeyFile: the root key leaves the site only under a passphrase of at least 12 characters that was entered twice, as
+// a file that no cache keeps; the audit records, with the change, that it left or is not to leave.
 func TestRootKeyFile(t *testing.T) {
 	t.Parallel()
 	var under []byte
@@ -61,7 +61,7 @@ func TestRootKeyFile(t *testing.T) {
 	}
 }
 
-// TestBatchBarred: where nothing of submissions is kept, no batch is taken.
+// TestBatchBarred: a site that keeps nothing of submissions accepts no batch.
 func TestBatchBarred(t *testing.T) {
 	t.Parallel()
 	text := strings.Repeat(folios+" ", 3)

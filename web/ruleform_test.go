@@ -12,7 +12,7 @@ import (
 	"concordat/report"
 )
 
-// sentBack returns the fields that a browser sends of a form of rules that nobody touched.
+// sentBack returns the fields that a browser sends for an untouched form of rules.
 func sentBack(fields []ruleField) url.Values {
 	f := url.Values{}
 	for _, x := range fields {
@@ -37,7 +37,7 @@ func sentBack(fields []ruleField) url.Values {
 	return f
 }
 
-// Every tick of the form of rules says that something counts, and a form that nobody touched changes no rule.
+// TestRuleFormSpeaksInOneDirection: every tick in the form of rules says that something counts, and an untouched form changes no rule.
 func TestRuleFormSpeaksInOneDirection(t *testing.T) {
 	sections := []string{"body", "notes"}
 	all := report.Rules{ExcludeQuotes: true, ExcludeBibliography: true, ExcludeCitations: true, CountTemplates: true, CountForms: true,

@@ -10,8 +10,8 @@ import (
 	"concordat/web"
 )
 
-// TestListShowsShares: the list of checks says how much of each counts, by the rules in force, to those who
-// may know it.
+// TestListShowsShares: the list of checks shows how much of each counts under the rules in force, to those who may
+// know.
 func TestListShowsShares(t *testing.T) {
 	t.Parallel()
 	d := newTestSiteOf(t, false, func(o *web.Options) { o.Policy = web.Policy{See: web.SeeNothing} })

@@ -14,7 +14,7 @@ import (
 	"concordat/web"
 )
 
-// settable is a process whose settings pages change.
+// settable is a process whose settings the pages can change.
 type settable struct {
 	mu     sync.Mutex
 	values map[string]string
@@ -56,7 +56,7 @@ func (s *settable) value(key string) string {
 	return s.values[key]
 }
 
-// TestFirstPageNamesTheSite: the first page asks for the title, which stands on the next page and in the audit.
+// TestFirstPageNamesTheSite: the first page asks for the site's title, which appears on the next page and in the audit.
 func TestFirstPageNamesTheSite(t *testing.T) {
 	t.Parallel()
 	s := &settable{values: map[string]string{"site.title": ""}}
@@ -120,8 +120,8 @@ func TestSettingsAreChanged(t *testing.T) {
 	}
 }
 
-// TestSettingsInWords: the page shows settings in groups, shares as percentages, and yes and no as boxes; what a form changes reaches the
-// configuration in its own terms; keys that have no words stand under all keys.
+// TestSettingsInWords: the page shows settings in groups, shares as percentages, and yes and no as boxes; a form's change reaches the
+// configuration in its own terms; keys without a description are listed under all keys.
 func TestSettingsInWords(t *testing.T) {
 	t.Parallel()
 	s := &settable{values: map[string]string{"site.title": "North", "check.threshold": "0.3", "check.short": "true",
@@ -144,7 +144,7 @@ func TestSettingsInWords(t *testing.T) {
 		{"check.threshold", url.Values{"was:check.threshold": {"0.3"}, "percent:check.threshold": {"12.5"}}, "0.125"},
 		{"check.threshold", url.Values{"was:check.threshold": {"0.125"}, "percent:check.threshold": {"7"}}, "0.07"},
 		{"check.short", url.Values{"was:check.short": {"true"}, "box:check.short": {"1"}}, "false"},
-		{"check.short", url.Values{"was:check.short": {"false"}}, "false"}, // no box: another group was sent
+		{"check.short", url.Values{"was:check.short": {"false"}}, "false"}, // no box: a different group was sent
 		{"check.short", url.Values{"was:check.short": {"false"}, "box:check.short": {"1"}, "on:check.short": {"on"}}, "true"},
 		{"meaning.leads", url.Values{"was:meaning.leads": {"off"}, "box:meaning.leads": {"1"}, "on:meaning.leads": {"on"}}, "on"},
 		{"report.common_above", url.Values{"was:report.common_above": {"20"}, "number:report.common_above": {"20"},
@@ -168,7 +168,7 @@ func TestSettingsInWords(t *testing.T) {
 	}
 }
 
-// TestIdlePlaces: the menu offers the cluster and the schemes only where there are several machines or schemes; the pages stay.
+// TestIdlePlaces: the menu offers the cluster and the schemes only if there are several machines or schemes; the pages exist regardless.
 func TestIdlePlaces(t *testing.T) {
 	t.Parallel()
 	alone := newTestSiteOf(t, true, func(o *web.Options) { o.Cluster = nil })

@@ -11,7 +11,7 @@ import (
 	"concordat/store"
 )
 
-// sharedCase puts a case into the store: a partner was told of folios.txt, and has confirmed it.
+// sharedCase stores a case: a partner was told about folios.txt, and has confirmed it.
 func (d *testSite) sharedCase(t testing.TB) concordat.CaseID {
 	t.Helper()
 	x := store.SharedCase{ID: concordat.CaseID{1}, Side: store.AlertTold, Partner: "SOUTH", Job: concordat.JobID{10, 11},
@@ -28,7 +28,7 @@ func (d *testSite) sharedCase(t testing.TB) concordat.CaseID {
 	return x.ID
 }
 
-// TestSharedCasePages: an officer sees what the partner says of a case, answers, and decides; the same by the API.
+// TestSharedCasePages: an officer sees the partner's view of a case, answers, and decides; the API offers the same.
 func TestSharedCasePages(t *testing.T) {
 	t.Parallel()
 	d := newTestSite(t, false)
@@ -80,7 +80,7 @@ func TestSharedCasePages(t *testing.T) {
 	}
 }
 
-// TestSharedCaseAPI: programs see and move cases as people do.
+// TestSharedCaseAPI: programs can see and move cases as people can.
 func TestSharedCaseAPI(t *testing.T) {
 	t.Parallel()
 	d := newTestSite(t, false)

@@ -65,7 +65,7 @@ func TestWatching(t *testing.T) {
 		t.Error("a check that nobody watches is in the list")
 	}
 	olga.wants(olga.get("/checks/"+watched, http.StatusOK), "Stop watching")
-	// A check that has ended is watched from then on.
+	// A finished check is watched from then on.
 	olga.wants(olga.get("/checks/"+plain, http.StatusOK), "Keep watching")
 	sue.post("/checks/"+plain+"/watch", http.StatusForbidden, url.Values{"action": {"watch"}})
 	olga.post("/checks/"+plain+"/watch", http.StatusOK, url.Values{"action": {"watch"}})
@@ -76,7 +76,7 @@ func TestWatching(t *testing.T) {
 	olga.post("/checks/"+plain+"/watch", http.StatusNotFound, url.Values{"action": {"stop"}})
 	d.later(t, "again", "Once more they say: "+keeper)
 	want(2, plain+" timetable")
-	// The same by program.
+	// Programs can do the same.
 	var list struct {
 		Watched []struct{ Check, Title string }
 	}

@@ -12,8 +12,7 @@ import (
 	"concordat/web"
 )
 
-// TestStatus: a page and the API answer each error with the same status, whatever wraps it, and a page has
-// words for it.
+// TestStatus: a page and the API answer each error with the same status, whatever wraps it, and a page describes it.
 func TestStatus(t *testing.T) {
 	t.Parallel()
 	d := newTestSite(t, true)

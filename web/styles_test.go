@@ -19,7 +19,7 @@ var (
 	oneClass     = regexp.MustCompile(`[A-Za-z][\w-]*`)
 )
 
-// selectorsOf are the selectors of a style sheet, one for each of a list; those in brackets stay together.
+// selectorsOf returns the selectors of a style sheet, each member of a list separately; those in brackets stay together.
 func selectorsOf(t *testing.T, path string) (all []string) {
 	b, err := os.ReadFile(path)
 	if err != nil {
@@ -39,11 +39,12 @@ func selectorsOf(t *testing.T, path string) (all []string) {
 	return all
 }
 
-// TestStylesDoNotMeet: the pages and the parts of a report that they show have style sheets of their own, loaded together.
-// No rule of the pages has only classes of the parts, and no template gives an element of its own a class that the parts style.
+// TestStylesDoNotMeet: the pages, and the parts of a report that they show, have separate style sheets that are loaded
+// together. No rule for the pages has only classes of the parts, and no template gives an element of its own a class that the
+// parts style.
 func TestStylesDoNotMeet(t *testing.T) {
 	t.Parallel()
-	// These hold parts of a report, but for the last: the parts have it on lists, the pages on buttons.
+	// All but the last contain parts of a report: the parts use the last on lists, the pages on buttons.
 	shared := []string{"body", "map", "ranked", "key", "k-lead", "plain"}
 	parts := map[string]bool{}
 	for _, s := range selectorsOf(t, filepath.Join("..", "report", "html", "parts.css")) {

@@ -35,8 +35,7 @@ func (p *person) sendScript(path, key string, want int, fields url.Values, files
 	return out
 }
 
-// TestBadFilesKeepNoOtherBack: what cannot be taken is a check of its own that says why, in the language
-// of the reader.
+// TestBadFilesKeepNoOtherBack: an unreadable file becomes a check of its own that says why, in the reader's language.
 func TestBadFilesKeepNoOtherBack(t *testing.T) {
 	t.Parallel()
 	d := newTestSite(t, false)
@@ -56,7 +55,7 @@ func TestBadFilesKeepNoOtherBack(t *testing.T) {
 	if page := p.do(r, http.StatusOK); !strings.Contains(page, "文件已损坏：") || !strings.Contains(page, "请用原程序打开") {
 		t.Errorf("no Chinese reason:\n%s", page)
 	}
-	// Nothing could be taken: nothing is made.
+	// No file could be accepted, so nothing is created.
 	page := p.upload(http.StatusBadRequest, nil, "large.txt", strings.Repeat("x", 1<<20+1), "void.txt", "")
 	for _, want := range []string{"None of the files", "<strong>void.txt</strong>: The file is empty", "<strong>large.txt</strong>: The file exceeds a limit"} {
 		if !strings.Contains(page, want) {
@@ -68,7 +67,7 @@ func TestBadFilesKeepNoOtherBack(t *testing.T) {
 	}
 }
 
-// TestScriptHandsInOnce: the same key is one check, however often the connection was lost.
+// TestScriptHandsInOnce: the same key yields one check, however often the connection was lost.
 func TestScriptHandsInOnce(t *testing.T) {
 	t.Parallel()
 	d := newTestSite(t, true)
@@ -97,7 +96,7 @@ func TestScriptHandsInOnce(t *testing.T) {
 	}
 }
 
-// TestFullDisk: below the low water nothing is taken, and it is said; what is sent again later succeeds.
+// TestFullDisk: below the low-water mark nothing is accepted, and the page says so; sending it again later succeeds.
 func TestFullDisk(t *testing.T) {
 	t.Parallel()
 	d := newTestSite(t, true)
@@ -117,7 +116,7 @@ func TestFullDisk(t *testing.T) {
 	}
 }
 
-// TestWishes: what is chosen on the form reaches the check, and only those who decide choose what counts.
+// TestWishes: choices on the form reach the check, and only users who decide can choose what counts.
 func TestWishes(t *testing.T) {
 	t.Parallel()
 	d := newTestSite(t, true)
@@ -157,7 +156,7 @@ func TestWishes(t *testing.T) {
 	}
 }
 
-// TestRulesChosenUpFront: the report begins with them.
+// TestRulesChosenUpFront: the report begins with the chosen rules.
 func TestRulesChosenUpFront(t *testing.T) {
 	t.Parallel()
 	d := newTestSite(t, false)
@@ -175,7 +174,7 @@ func TestRulesChosenUpFront(t *testing.T) {
 	}
 }
 
-// TestWhyItWaits: a queued check says at which place it is and why.
+// TestWhyItWaits: a queued check shows its position and why it waits.
 func TestWhyItWaits(t *testing.T) {
 	t.Parallel()
 	d := newTestSite(t, true)
@@ -215,7 +214,7 @@ func TestCauses(t *testing.T) {
 		{store.Cause{Code: store.CauseCrashed}, "crashed the program", true},
 		{store.Cause{Detail: "something else: happened"}, "something else: happened", true},
 		{store.Cause{Code: "of a later version", Detail: "x"}, "of a later version: x", true},
-		{store.Cause{Detail: "cancelled by eve"}, "cancelled by eve", true}, // words alone are never read
+		{store.Cause{Detail: "cancelled by eve"}, "cancelled by eve", true}, // words without a code are never interpreted
 	} {
 		if got := message.English.Cause(c.cause); !strings.Contains(got, c.want) {
 			t.Errorf("%q: got %q, want %q", c.cause, got, c.want)
@@ -233,8 +232,8 @@ func TestCauses(t *testing.T) {
 	}
 }
 
-// TestOneSubmission: files that are one submission get one check with one report, in which each is a section; all of them are
-// kept for it, and a part that cannot be read fails the whole, by its name.
+// TestOneSubmission: files that form one submission get one check with one report, in which each is a section; all of them
+// are kept for it, and a part that cannot be read fails the whole, with its name.
 func TestOneSubmission(t *testing.T) {
 	t.Parallel()
 	d := newTestSite(t, false)
@@ -268,7 +267,7 @@ func TestOneSubmission(t *testing.T) {
 		t.Errorf("originals %v, %v", files, err)
 	}
 	olga.wants(olga.get("/checks/"+string(id), http.StatusOK), "annex.txt", "<h1>Thesis with annex")
-	// What an archive holds is one submission too, if people say so.
+	// The contents of an archive are one submission too, if people say so.
 	olga.upload(http.StatusOK, url.Values{"together": {"yes"}}, "all.many", "alpha beta gamma")
 	all := d.await(t)["all.many"]
 	if task, err := d.store.Checks.Task(t.Context(), all); err != nil || task.State != concordat.TaskDone || !task.Cause.IsZero() {
@@ -326,7 +325,7 @@ func TestOneSubmission(t *testing.T) {
 }
 
 // TestOneName: a document has one name in the list, on its page, in every export and in the API: its title, with the name of its
-// file beside it; a title that was given goes before.
+// file beside it; a title that someone gave takes precedence.
 func TestOneName(t *testing.T) {
 	t.Parallel()
 	d := newTestSite(t, false)

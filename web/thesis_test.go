@@ -26,8 +26,8 @@ const (
 	thesisSources    = 300
 )
 
-// thesisText returns a text of at least so many bytes in paragraphs: from the corpora where they are at
-// hand, else of generated words.
+// thesisText returns a text of at least size bytes in paragraphs: from the corpora if they are available, otherwise
+// from generated words.
 func thesisText(t testing.TB, size int) string {
 	if dir := os.Getenv("CONCORDAT_CORPORA"); dir != "" {
 		if text := corpusText(t, filepath.Join(dir, "pan13-train", "pan13-train.tar.zst"), size); len(text) >= size {
@@ -96,8 +96,8 @@ func corpusText(t testing.TB, path string, size int) string {
 	return b.String()
 }
 
-// thesis returns the findings of a check of a long text: passages of many sources, each held by one to three,
-// with their wording and words compared.
+// thesis returns the findings of a check of a long text: passages of many sources, each found in one to three, with
+// their wording and words compared.
 func thesis(t testing.TB, characters, passages, sources int) *report.Findings {
 	text := thesisText(t, characters)[:characters]
 	text = strings.ToValidUTF8(text, "")
@@ -145,7 +145,7 @@ func wordAt(text string, i int) int {
 	return min(i, len(text))
 }
 
-// finished stores findings as those of a submitted check that is done.
+// finished stores findings as those of a submitted and finished check.
 func (d *testSite) finished(t testing.TB, id concordat.TaskID, owner string, f *report.Findings) {
 	t.Helper()
 	f.Task = id

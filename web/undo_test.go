@@ -8,7 +8,7 @@ import (
 	"concordat/report"
 )
 
-// TestUndone: a change is taken back, and what came after it stays.
+// TestUndone: one change is undone, and later ones stay.
 func TestUndone(t *testing.T) {
 	t.Parallel()
 	a, b := concordat.Ref{Site: "here", Library: "l", Document: "a"}, concordat.Ref{Site: "here", Library: "l", Document: "b"}

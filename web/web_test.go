@@ -50,18 +50,18 @@ type testSite struct {
 	store      *store.DB
 	queue      *site.Queue
 	batches    *batch.Queue
-	unsignable *atomic.Bool // reports in JSON cannot be made
-	full       *atomic.Bool // the disk is
-	partner    *south       // who is asked for passages
+	unsignable *atomic.Bool // reports in JSON cannot be signed
+	full       *atomic.Bool // the disk is full
+	partner    *south       // the partner that is asked for passages
 	dir        string
 	inbox      *inbox.Inbox
 }
 
-// testsDir is a folder for what tests share.
+// testsDir is a folder for files that tests share.
 var testsDir string
 
 func TestMain(m *testing.M) {
-	debug.SetGCPercent(400) // sites of tests are small and many: collecting garbage took a sixth of the time
+	debug.SetGCPercent(400) // test sites are small and many: collecting garbage took a sixth of the time
 	var err error
 	if testsDir, err = os.MkdirTemp("", "web-"); err != nil {
 		panic(err)
@@ -74,11 +74,11 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// cheap is the least that argon2id can spend: most tests are of what follows a password, not of what guessing it costs.
+// cheap is the least that argon2id can cost: most tests are about what follows a password, not the cost of guessing it.
 var cheap = passwords.Cost{Memory: 8, Passes: 1, Threads: 1}
 
-// after is t.Cleanup, and forgets f and what it holds when it has run: package testing keeps what ran until all tests that run side
-// by side have ended, and with it two hundred sites.
+// after is like t.Cleanup, but forgets f and what it refers to once it has run: package testing keeps cleanups that ran until all
+// parallel tests have ended, and with them two hundred sites.
 func after(t testing.TB, f func()) {
 	t.Helper()
 	t.Cleanup(func() {
@@ -88,7 +88,7 @@ func after(t testing.TB, f func()) {
 	})
 }
 
-// template makes a folder of a site with one library of one document: a copy of it costs less than making another.
+// template makes the folder of a site with a library of one document; copying it costs less than making another.
 var template = sync.OnceValues(func() (dir string, err error) {
 	if dir, err = os.MkdirTemp(testsDir, "site-"); err != nil {
 		return "", err
@@ -108,7 +108,7 @@ var template = sync.OnceValues(func() (dir string, err error) {
 	return dir, errors.Join(err, shard.Close(), db.Close())
 })
 
-// openSite opens the store and the index of a site, or makes them.
+// openSite opens the store and the index of a site, or creates them.
 func openSite(ctx context.Context, dir string) (*store.DB, *index.Shard, *profile.Profiler, error) {
 	db, err := store.Open(ctx, filepath.Join(dir, "site.db"))
 	if err != nil {
@@ -125,7 +125,7 @@ func openSite(ctx context.Context, dir string) (*store.DB, *index.Shard, *profil
 // newTestSite makes a site with one library of one document, whose queue runs unless idle.
 func newTestSite(t testing.TB, idle bool) *testSite { return newTestSiteOf(t, idle, nil) }
 
-// newTestSiteOf is newTestSite with other options of the pages.
+// newTestSiteOf is like newTestSite, with other options of the pages.
 func newTestSiteOf(t testing.TB, idle bool, change func(*web.Options)) *testSite {
 	t.Helper()
 	dir := t.TempDir()
@@ -157,7 +157,7 @@ func newTestSiteOf(t testing.TB, idle bool, change func(*web.Options)) *testSite
 				return nil, err
 			}
 			b, err := os.ReadFile(path)
-			if strings.HasSuffix(j.Name, ".many") { // an archive of a document for each word
+			if strings.HasSuffix(j.Name, ".many") { // an archive with a document for each word
 				var items []site.Item
 				for _, word := range strings.Fields(string(b)) {
 					items = append(items, site.Item{Submission: site.Submission{ID: concordat.DocumentID(word), Title: word, Text: word}})
@@ -283,7 +283,7 @@ func (d *testSite) signedIn(t *testing.T, name string, role store.Role) *person 
 	return p
 }
 
-// get reads a page and wants a status.
+// get reads a page and expects a status.
 func (p *person) get(path string, want int) string {
 	p.t.Helper()
 	return p.do(p.request(http.MethodGet, path, nil), want)
@@ -323,7 +323,7 @@ func (p *person) post(path string, want int, fields url.Values) string {
 	return p.do(r, want)
 }
 
-// form is a request with fields and files, NAME and CONTENT in turn.
+// form returns a request with fields and files, given as alternating names and contents.
 func (p *person) form(path string, fields url.Values, files ...string) *http.Request {
 	p.t.Helper()
 	var b bytes.Buffer
@@ -352,7 +352,7 @@ func (p *person) form(path string, fields url.Values, files ...string) *http.Req
 	return r
 }
 
-// upload submits files, NAME and CONTENT in turn.
+// upload submits files, given as alternating names and contents.
 func (p *person) upload(want int, fields url.Values, files ...string) string {
 	p.t.Helper()
 	return p.do(p.form("/checks", fields, files...), want)
@@ -367,7 +367,7 @@ func (d *testSite) await(t *testing.T) map[string]concordat.TaskID {
 	}
 	out := map[string]concordat.TaskID{}
 	for _, one := range tasks {
-		out[one.Title], out[web.FileName(one)] = one.ID, one.ID // its title may become that of the document any time
+		out[one.Title], out[web.FileName(one)] = one.ID, one.ID // the document's title may replace its own at any time
 		events, stop := d.queue.Watch(one.ID)
 		for one.State == concordat.TaskQueued || one.State == concordat.TaskRunning {
 			select {
@@ -383,7 +383,7 @@ func (d *testSite) await(t *testing.T) map[string]concordat.TaskID {
 	return out
 }
 
-// TestFirst makes the first administrator by the link of the first start, signs out and in.
+// TestFirst creates the first administrator with the link of the first start, signs out and in.
 func TestFirst(t *testing.T) {
 	t.Parallel()
 	d := newTestSite(t, true)
@@ -426,7 +426,7 @@ func TestFirst(t *testing.T) {
 	p.post("/login", http.StatusTooManyRequests, url.Values{"name": {"ada"}, "password": {"long enough it is"}})
 }
 
-// TestNextStaysHere: the page after signing in is one of this site.
+// TestNextStaysHere: the page after signing in belongs to this site.
 func TestNextStaysHere(t *testing.T) {
 	t.Parallel()
 	d := newTestSite(t, true)
@@ -447,7 +447,7 @@ func TestNextStaysHere(t *testing.T) {
 	}
 }
 
-// TestCheck submits files and a text, and reads what came of them.
+// TestCheck submits files and a text, and reads the results.
 func TestCheck(t *testing.T) {
 	t.Parallel()
 	d := newTestSite(t, false)
@@ -506,7 +506,7 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// TestQueueIsExplained shows the position of what waits, and cancels it.
+// TestQueueIsExplained shows the position of a waiting check, and cancels it.
 func TestQueueIsExplained(t *testing.T) {
 	t.Parallel()
 	d := newTestSite(t, true)
@@ -523,7 +523,7 @@ func TestQueueIsExplained(t *testing.T) {
 	if page := p.post(last+"/cancel", http.StatusOK, nil); !strings.Contains(page, "Cancelled by ada") {
 		t.Errorf("not cancelled:\n%s", page)
 	}
-	p.Jar = nil // Chinese, and no one
+	p.Jar = nil // Chinese, and not signed in
 	r := p.request(http.MethodGet, "/login", nil)
 	r.Header.Set("Accept-Language", "zh-CN,zh;q=0.9,en;q=0.8")
 	if page := p.do(r, http.StatusOK); !strings.Contains(page, `lang="zh-Hans"`) || !strings.Contains(page, "密码") {
@@ -601,7 +601,7 @@ func TestAccess(t *testing.T) {
 		{"POST", "/checks", [5]int{no, bad, bad, bad, no}},
 		{"GET", "/checks/" + id, [5]int{see, ok, ok, absent, ok}},
 		{"GET", "/checks/none", [5]int{see, absent, absent, absent, absent}},
-		{"GET", "/checks/" + id + "/report", [5]int{see, absent, absent, absent, absent}}, // not done yet
+		{"GET", "/checks/" + id + "/report", [5]int{see, absent, absent, absent, absent}}, // not finished yet
 		{"POST", "/checks/" + id + "/rules", [5]int{no, bad, bad, no, no}},
 		{"POST", "/checks/" + id + "/notes", [5]int{no, bad, bad, no, no}},
 		{"GET", "/libraries", [5]int{see, ok, ok, ok, ok}},
@@ -633,7 +633,7 @@ func TestAccess(t *testing.T) {
 	}
 }
 
-// TestReview takes a source and a passage out and in again, undoes, and gives a verdict that another
+// TestReview excludes a source and a passage and includes them again, undoes, and gives a verdict that another person
 // signs off.
 func TestReview(t *testing.T) {
 	t.Parallel()
@@ -688,7 +688,7 @@ func TestReview(t *testing.T) {
 	if !strings.Contains(page, "<strong>Misconduct suspected</strong>") || strings.Contains(page, "<i>without") {
 		t.Errorf("no verdict, or markup, in\n%s", page)
 	}
-	note(ada, http.StatusConflict, url.Values{"kind": {"signoff"}}) // not the own one
+	note(ada, http.StatusConflict, url.Values{"kind": {"signoff"}}) // not one's own verdict
 	if page := note(bo, http.StatusOK, url.Values{"kind": {"signoff"}}); !strings.Contains(page, "signed off by bo") {
 		t.Errorf("not signed off:\n%s", page)
 	}
@@ -699,7 +699,7 @@ func TestReview(t *testing.T) {
 	}
 }
 
-// TestPartnersAreChosen: what a partner would learn is said before, and only partners can be chosen.
+// TestPartnersAreChosen: the form says beforehand what a partner would learn, and only partners can be chosen.
 func TestPartnersAreChosen(t *testing.T) {
 	t.Parallel()
 	d := newTestSite(t, true)
@@ -722,7 +722,7 @@ func TestPartnersAreChosen(t *testing.T) {
 	}
 }
 
-// TestPeople adds a person, who chooses a password by the link, and disables them.
+// TestPeople adds a person, who chooses a password with the link, and then disables the account.
 func TestPeople(t *testing.T) {
 	t.Parallel()
 	d := newTestSite(t, true)
@@ -768,7 +768,7 @@ func TestOtherPagesCannotAct(t *testing.T) {
 
 var key = regexp.MustCompile(`\{\{[^}]*\bt "([a-z.]+)"`)
 
-// TestMessages: every message that a page names is there.
+// TestMessages: every message that a page names exists.
 func TestMessages(t *testing.T) {
 	t.Parallel()
 	pages, err := filepath.Glob("templates/*.html")
@@ -803,7 +803,7 @@ func TestMessages(t *testing.T) {
 	}
 }
 
-// TestNames shows what becomes of the names of files.
+// TestNames shows how the names of files are changed.
 func TestNames(t *testing.T) {
 	t.Parallel()
 	for in, want := range map[string]string{`C:\Users\a\thesis.docx`: "thesis.docx", "../../etc/passwd": "passwd", "..": "", "": "",

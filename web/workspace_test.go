@@ -25,8 +25,8 @@ import (
 	"concordat/web"
 )
 
-// TestTwoOfficers: a change tells the score before and after; each takes back the own one, while the other's stays and is
-// told as theirs. Numbers of passages and letters of sources do not move.
+// TestTwoOfficers: a change shows the score before and after; each officer undoes only their own changes, while the
+// other's remain and are shown as theirs. Numbers of passages and letters of sources do not change.
 func TestTwoOfficers(t *testing.T) {
 	t.Parallel()
 	d := newTestSite(t, true)
@@ -83,8 +83,8 @@ func TestTwoOfficers(t *testing.T) {
 	ada.post("/checks/one/notes", http.StatusNotFound, url.Values{"kind": {"comment"}, "text": {"nowhere"}, "start": {"9"}, "end": {"9"}})
 }
 
-// TestSameNumbers: after an exclusion every view and export names what is left by the numbers that it had before: the page,
-// the JSON, the CSV, the pages of the PDF, and each source beside the text, which has its colour and letter there too.
+// TestSameNumbers: after an exclusion, every view and export names the remaining passages by their earlier numbers: the
+// page, the JSON, the CSV, the pages of the PDF, and each source beside the text, which also keeps its colour and letter.
 func TestSameNumbers(t *testing.T) {
 	t.Parallel()
 	d := newTestSite(t, true)
@@ -167,7 +167,7 @@ func TestSameNumbers(t *testing.T) {
 	}
 	text, err := pdfText(t, ada.get("/checks/one/report?format=pdf", http.StatusOK))
 	if err != nil {
-		t.Log(err) // the rest is looked at
+		t.Log(err) // the rest can still be checked
 	} else {
 		var printed []string
 		heads := regexp.MustCompile(`(?m)^\s*(\d+[a-z]*)\. (?:Word for word|Lightly edited|Reworded)`)
@@ -208,7 +208,7 @@ func TestSameNumbers(t *testing.T) {
 	}
 }
 
-// pdfText returns the words of a PDF; it fails if poppler is not there.
+// pdfText returns the words of a PDF; it fails without poppler.
 func pdfText(t *testing.T, file string) (string, error) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "report.pdf")
@@ -219,8 +219,8 @@ func pdfText(t *testing.T, file string) (string, error) {
 	return string(out), err
 }
 
-// TestComments: the author of a comment can edit and delete it, and no one else; it says that it was edited, belongs to its passage
-// on the page, in the API and in the PDF, and other officers are told.
+// TestComments: only the author of a comment can edit and delete it; it says that it was edited, belongs to its passage on the
+// page, in the API and in the PDF, and other officers are notified.
 func TestComments(t *testing.T) {
 	t.Parallel()
 	d := newTestSiteOf(t, true, func(o *web.Options) {
@@ -265,7 +265,7 @@ func TestComments(t *testing.T) {
 	if err == nil && !strings.Contains(text, "comment on passage 3") {
 		t.Errorf("the PDF does not say on which passage the comment is:\n%.3000s", text)
 	}
-	// After an exclusion the passage keeps its number, and the comment with it.
+	// After an exclusion the passage keeps its number, and with it the comment.
 	prog.exchange(http.MethodPost, "/checks/one/exclusions", `{"exclude": true, "source": {"site": "here", "library": "theses", "document": "source-001.txt"}}`,
 		http.StatusOK)
 	var list struct {

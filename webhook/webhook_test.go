@@ -42,7 +42,7 @@ func (c *clock) move(d time.Duration) {
 
 var loopback = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("::1/128")}
 
-// place is a store with one account, with a clock of its own.
+// place is a store with one account and its own clock.
 type place struct {
 	*store.DB
 	*clock
@@ -91,7 +91,7 @@ func (p *place) sender(o webhook.Options) *webhook.Sender {
 	return webhook.New(o)
 }
 
-// TestVector is the example from the Standard Webhooks specification, with its published secret.
+// TestVector checks the example in the Standard Webhooks specification, with its published secret.
 func TestVector(t *testing.T) {
 	secret, err := base64.StdEncoding.DecodeString("MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw")
 	if err != nil {
@@ -104,7 +104,7 @@ func TestVector(t *testing.T) {
 }
 
 // TestFaultyReceivers: whatever the receiver does and however often the process ends, each event arrives at least once, and the
-// signature covers the body sent.
+// signature covers the body that was sent.
 func TestFaultyReceivers(t *testing.T) {
 	for seed := range uint64(6) {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
@@ -130,9 +130,9 @@ func TestFaultyReceivers(t *testing.T) {
 					w.WriteHeader(http.StatusInternalServerError)
 				case 1:
 					http.Redirect(w, r, "/elsewhere", http.StatusTemporaryRedirect)
-				case 2: // the connection breaks off
+				case 2: // the connection is cut
 					panic(http.ErrAbortHandler)
-				case 3: // taken, and the answer is lost
+				case 3: // accepted, but the answer is lost
 					got[r.Header.Get("webhook-id")]++
 					panic(http.ErrAbortHandler)
 				case 4:
@@ -154,7 +154,7 @@ func TestFaultyReceivers(t *testing.T) {
 			const events = 12
 			p.announce(t, events)
 			for range 200 {
-				if random.IntN(4) == 0 { // the process ends and another starts
+				if random.IntN(4) == 0 { // the process ends and another one starts
 					if err := p.Close(); err != nil {
 						t.Fatal(err)
 					}
@@ -195,8 +195,8 @@ func TestFaultyReceivers(t *testing.T) {
 	}
 }
 
-// TestDead: what is never accepted is tried for three days, ever more rarely, and is then dead; a replay sends it under the same
-// id.
+// TestDead: a delivery that is never accepted is tried for three days, ever more rarely, and is then dead; a replay sends it
+// under the same id.
 func TestDead(t *testing.T) {
 	var mu sync.Mutex
 	status := http.StatusServiceUnavailable // guarded by mu
@@ -282,7 +282,7 @@ func TestGone(t *testing.T) {
 	}
 }
 
-// TestSlow: a slow receiver does not hold up the others, and Run ends with its context.
+// TestSlow: a slow receiver does not delay the others, and Run ends with its context.
 func TestSlow(t *testing.T) {
 	stop := make(chan struct{})
 	slow := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
@@ -312,7 +312,7 @@ func TestSlow(t *testing.T) {
 	if err := <-ran; err != nil {
 		t.Error(err)
 	}
-	// A delivery that was under way is tried again when its lease ends.
+	// A delivery that was in progress is tried again when its lease ends.
 	p.move(3 * time.Hour)
 	if _, _, err := p.Webhooks.ClaimDelivery(t.Context(), time.Minute); err != nil {
 		t.Error(err)
@@ -338,7 +338,7 @@ func TestSlow(t *testing.T) {
 	}
 }
 
-// TestPrivate: nothing is sent into the site's own network, not even if a name leads there.
+// TestPrivate: nothing is sent into the site's own network, even if a name leads there.
 func TestPrivate(t *testing.T) {
 	called := false
 	r := httptest.NewTLSServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { called = true }))

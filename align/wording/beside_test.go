@@ -8,7 +8,7 @@ import (
 	"concordat/align/wording"
 )
 
-// TestBesideElsewhere: a document that also says the beginning of a stretch elsewhere is shown at the place where it has all of it.
+// TestBesideElsewhere: a document that also has the beginning of a stretch elsewhere is shown at the place where it has the whole stretch.
 func TestBesideElsewhere(t *testing.T) {
 	const block = "The surveyor measured the valley from end to end and wrote the height of every hill into a ledger bound in green " +
 		"leather, which was lost in a fire and written down again from memory by the youngest of them."
@@ -23,7 +23,7 @@ func TestBesideElsewhere(t *testing.T) {
 		at := strings.Index(text, block)
 		got, ok := other.Places(nil).Beside(w, concordat.Span{Start: at, End: at + len(block)})
 		there := strings.Index(source, block)
-		want := concordat.Span{Start: there, End: there + len(block) - 1} // but for the full stop
+		want := concordat.Span{Start: there, End: there + len(block) - 1} // without the full stop
 		if !ok || got.There != want || got.Here.Start != at || got.Share != 1 {
 			t.Errorf("beside %q: %q at %v, share %v, want %v", source, got.There.In(source), got.There, got.Share, want)
 		}

@@ -6,8 +6,8 @@ import (
 	"concordat"
 )
 
-// Forms returns the sentences and lines of a text that read like those of a form, in order and disjoint. It looks at the text alone
-// and is not a finding: what it returns matters only if another text contains it too.
+// Forms returns the sentences and lines of a text that read like a form's, in order and disjoint. It looks only at the text and is
+// not a finding: its result matters only if another text contains it too.
 func Forms(text string) []Form {
 	forms, err := NewReader(text).formsIn(context.Background(), concordat.Span{End: len(text)})
 	if err != nil {

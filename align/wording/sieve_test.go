@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// TestSieve: what the sieve rules out matches nothing, whatever the case of the letters, and it rules out ordinary sentences.
+// TestSieve: whatever the sieve rules out matches nothing, in upper or lower case, and it rules out ordinary sentences.
 func TestSieve(t *testing.T) {
 	all := []*regexp.Regexp{instructing, declaring, clausing, outlining}
 	s := newSieve(all...)
@@ -47,7 +47,7 @@ func TestSieve(t *testing.T) {
 	}
 }
 
-// example returns a text that an expression probably matches.
+// example returns a text that an expression is likely to match.
 func example(r *rand.Rand, re *syntax.Regexp) string {
 	var b strings.Builder
 	again := func(least, most int) {

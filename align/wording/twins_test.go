@@ -10,7 +10,7 @@ import (
 	"concordat/align/wording"
 )
 
-// block returns n words that are unique to the number, in sentences of twelve.
+// block returns n words that occur only in the block with that number, in sentences of twelve.
 func block(number, n int) string {
 	var b strings.Builder
 	for i := range n {
@@ -23,7 +23,7 @@ func block(number, n int) string {
 	return strings.TrimSpace(b.String())
 }
 
-// form returns the wording of a form with some questions, each followed by an answer.
+// formOf returns the wording of a form with that many questions, each followed by an answer.
 func formOf(questions int, answer func(k int) string) string {
 	var parts []string
 	for k := range questions {
@@ -32,7 +32,7 @@ func formOf(questions int, answer func(k int) string) string {
 	return strings.Join(parts, "\n\n")
 }
 
-// kindOf returns the state of most of a span: empty if it counts.
+// kindOf returns the state of most of a span; empty if it counts.
 func kindOf(text string, in string, of []wording.Class) concordat.Kind {
 	at := strings.Index(text, in)
 	most, best := 0, concordat.Kind("own")
@@ -44,8 +44,8 @@ func kindOf(text string, in string, of []wording.Class) concordat.Kind {
 	return best
 }
 
-// TestTwins: a block that k of n documents contain counts or is to be decided if it has LongWords words or more, with and without a
-// form around it; the form's questions do not count, and shorter wording is common if a fifth of the documents contain it.
+// TestTwins: a block of at least LongWords words that k of n documents contain counts or is to be decided, with and without a form
+// around it; the form's questions do not count, and shorter wording is common if a fifth of the documents contain it.
 func TestTwins(t *testing.T) {
 	for _, c := range []struct {
 		n, k, words int
@@ -58,7 +58,7 @@ func TestTwins(t *testing.T) {
 	} {
 		for _, questions := range []int{0, 6} {
 			if c.n == 2 && questions > 0 || c.n == 400 && questions > 0 {
-				continue // two documents alone cannot reveal a form; 400 with one are slow and behave like 40
+				continue // two documents alone cannot reveal a form; 400 with a form are slow and behave like 40
 			}
 			texts := make([]string, c.n)
 			copied := block(77, c.words)
@@ -90,8 +90,8 @@ func TestTwins(t *testing.T) {
 	}
 }
 
-// TestManyOfMany: what eight of many have within their paragraphs was copied; as a separate paragraph it may be the declaration of
-// their call.
+// TestManyOfMany: wording that eight of many documents have within their paragraphs was copied; as a separate paragraph it may be
+// the declaration of their call.
 func TestManyOfMany(t *testing.T) {
 	const n = 60
 	copied := block(77, 90)
@@ -140,7 +140,7 @@ func TestQuestionsAreNoOwnText(t *testing.T) {
 	}
 }
 
-// TestPhrasesChangeNothing: a phrase in front of each sentence excludes no paragraph, whether one or both texts have it.
+// TestPhrasesChangeNothing: a phrase before each sentence excludes no paragraph, whether one or both texts have it.
 func TestPhrasesChangeNothing(t *testing.T) {
 	sentences := strings.SplitAfter(block(5, 96), ". ")
 	for _, phrase := range []string{"Note that ", "We acknowledge that ", "Please bear in mind that ", "请注意，",
@@ -164,7 +164,7 @@ func TestPhrasesChangeNothing(t *testing.T) {
 
 func wordsIn(s string) int { return len(strings.Fields(s)) }
 
-// TestUnrelatedDocumentsChangeNothing: what counts or is to be decided remains so when unrelated documents are added, the documents
+// TestUnrelatedDocumentsChangeNothing: what counts or is to be decided stays so when unrelated documents are added, the documents
 // change their order, or only some of them are examined.
 func TestUnrelatedDocumentsChangeNothing(t *testing.T) {
 	copied := block(9, 90)
@@ -190,7 +190,7 @@ func TestUnrelatedDocumentsChangeNothing(t *testing.T) {
 	}
 }
 
-// TestIdenticalDocumentsCount: two identical documents on a form count, and do not make its questions count in a third.
+// TestIdenticalDocumentsCount: two identical documents that answer a form count, and do not make its questions count in a third.
 func TestIdenticalDocumentsCount(t *testing.T) {
 	same := formOf(6, func(k int) string { return block(300+k, 40) })
 	other := formOf(6, func(k int) string { return block(400+k, 40) })

@@ -8,7 +8,7 @@ import (
 	"concordat/internal/suite"
 )
 
-// histories returns how many seeds a test runs: CONCORDAT_SIM multiplies it for long runs.
+// histories returns how many seeds a test runs: CONCORDAT_SIM multiplies n for long runs.
 func histories(t *testing.T, n uint64) uint64 {
 	t.Helper()
 	if s := os.Getenv("CONCORDAT_SIM"); s != "" {
@@ -40,7 +40,7 @@ var variants = []struct {
 	{"rotten disk", 200, simOptions{minISR: 1, rotten: true}},
 }
 
-// TestSimulation runs fault histories. TestReplay replays whatever fails.
+// TestSimulation runs fault histories. Use TestReplay to replay a failed one.
 func TestSimulation(t *testing.T) {
 	for _, v := range variants {
 		t.Run(v.name, func(t *testing.T) {
@@ -69,9 +69,9 @@ func TestSimulation(t *testing.T) {
 	}
 }
 
-// TestRulesAreNeeded removes one rule at a time: within the given number of histories the checker must find lost or diverging data.
-// (This also shows that the checker works.) Rare faults begin at a seed near the first that triggers them; CONCORDAT_RULES=n counts
-// over the first n seeds instead.
+// TestRulesAreNeeded removes one rule at a time; within the given number of histories, the checker must then find lost or diverging
+// data. (This also shows that the checker works.) Rare faults begin at a seed near the first that triggers them; CONCORDAT_RULES=n
+// counts over the first n seeds instead.
 func TestRulesAreNeeded(t *testing.T) {
 	if testing.Short() {
 		t.Skip("left out by -short: thousands of histories")

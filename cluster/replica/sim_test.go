@@ -23,9 +23,9 @@ type simOptions struct {
 	without    rule
 	rotten     bool // node 0 loses a part of its log at each crash
 	spurious   bool // followers suspect the master at any time
-	additions  bool // silence and return of single followers is the most common fault
-	forgetful  int  // revisions that a copy remembers; 0: as many as it does
-	delays     bool // messages are often very late, and answers short
+	additions  bool // single followers going silent and returning is the most common fault
+	forgetful  int  // revisions that a copy remembers; 0: as many as a real one
+	delays     bool // messages are often very late, and answers are short
 	faults     time.Duration
 	healing    time.Duration
 	writeEvery time.Duration
@@ -50,18 +50,18 @@ func defaults(o simOptions) simOptions {
 // outcome of one history.
 type outcome struct {
 	violation string // the first one
-	stuck     bool   // the cluster did not recover; nothing was lost
+	stuck     bool   // the cluster did not recover, but nothing was lost
 	acked     int
-	asked     int // questions that a copy was sure to answer correctly
+	asked     int // questions that a copy was sure it could answer correctly
 	elections int
 	installs  int
-	down      bool // every copy in sync had lost something at the end: an operator must choose
+	down      bool // every copy in sync had lost something at the end, so an operator must choose
 	broken    bool // an index was damaged on purpose
 }
 
 type happening struct {
 	at  time.Duration
-	seq int // of equal times
+	seq int // order among equal times
 	do  func()
 }
 
@@ -84,23 +84,23 @@ func (q *queue) Pop() any {
 type stored struct {
 	rev  uint64
 	kind wal.Kind
-	op   uint64 // that wrote it
+	op   uint64 // the operation that wrote it
 }
 
 // simNode is a node with its disk.
 type simNode struct {
 	w    *world
 	id   coord.NodeID
-	inc  int // crashes so far: whatever an earlier life had in progress is void
+	inc  int // crashes so far; work that an earlier life had in progress is void
 	r    *Replica
 	down bool
-	// paused until then; what arrives waits.
+	// paused until then; events that arrive wait.
 	paused time.Duration
 
 	// On disk. log[i] is record base+i+1.
 	meta            Meta
 	base, baseEpoch uint64
-	log             []wal.Record // the first durable-base of it survive
+	log             []wal.Record // survives up to durable
 	durable         uint64
 	index           map[string]stored // in memory
 	applied         uint64
@@ -109,10 +109,10 @@ type simNode struct {
 
 	gen     uint64 // of the log
 	session coord.Incarnation
-	viewed  int // number of the newest view that came
+	viewed  int // number of the newest view received
 	live    bool
-	cut     time.Duration // from the coordinator, until then
-	heard   time.Duration // by the coordinator
+	cut     time.Duration // from the coordinator, until that time
+	heard   time.Duration // by the coordinator, at that time
 	syncing bool
 }
 
@@ -130,7 +130,7 @@ type world struct {
 	now   time.Duration
 	q     queue
 	count int
-	calm  bool // faults are over
+	calm  bool // faults have ended
 	nodes []*simNode
 
 	// coordinator
@@ -142,11 +142,11 @@ type world struct {
 	cutLink map[[2]coord.NodeID]time.Duration
 
 	ops       map[uint64]*op
-	promised  map[string]uint64 // highest revision of a document that was acknowledged
+	promised  map[string]uint64 // highest acknowledged revision of a document
 	byDoc     map[string][]*op
 	nextOp    uint64
-	committed []wal.Record // by number: what every copy must agree on
-	under     []uint64     // epoch in which each was committed
+	committed []wal.Record // by number; all copies must agree on it
+	under     []uint64     // epoch in which each record was committed
 	out       outcome
 	trace     func(string, ...any)
 }
@@ -204,7 +204,7 @@ func simulate(seed uint64, o simOptions, trace func(string, ...any)) outcome {
 	return w.out
 }
 
-// epochOf returns the epoch of a committed record; 0 is before all.
+// epochOf returns the epoch of a committed record; 0 precedes all.
 func (w *world) epochOf(seq uint64) uint64 {
 	if seq == 0 {
 		return 0

@@ -17,7 +17,7 @@ func (n *simNode) start() {
 	n.down, n.inc, n.gen, n.syncing = false, n.inc+1, n.gen+1, false
 	n.log = n.log[:n.durable-n.base]
 	n.index, n.applied = maps.Clone(n.persisted), n.persistedAt
-	lost := n.durable < n.applied // more of the log than of the index
+	lost := n.durable < n.applied // loses more of the log than of the index
 	if lost {
 		n.base, n.baseEpoch, n.log, n.durable = n.applied, n.w.epochOf(n.applied), nil, n.applied
 	}
@@ -32,7 +32,7 @@ func (n *simNode) start() {
 		revs.Add(&n.log[i])
 	}
 	if lost {
-		revs.Raise(n.w.nextOp) // as a Copy does, by its clock
+		revs.Raise(n.w.nextOp) // as a Copy does, from its clock
 	}
 	n.r = New(cfg, n.meta, n.extent(), revs, n.applied)
 	n.r.gen = n.gen
@@ -56,7 +56,7 @@ func (n *simNode) extent() wal.Extent {
 	return x
 }
 
-// later runs f after d if the node still lives the same life, and not while it is paused.
+// later runs f after d, if the node is then still in the same life, and not while it is paused.
 func (n *simNode) later(d time.Duration, f func()) {
 	inc := n.inc
 	var try func()
@@ -72,7 +72,7 @@ func (n *simNode) later(d time.Duration, f func()) {
 	n.w.after(d, try)
 }
 
-// contact is the state reported by the coordinator's client, whose own session timer expires before the
+// contact returns the state reported by the coordinator's client, whose own session timer expires before the
 // coordinator's.
 func (n *simNode) contact() Contact {
 	if n.w.now-n.heard < 800*ms {
@@ -94,7 +94,7 @@ func (n *simNode) ticks() {
 	n.w.after(n.w.upTo(20*ms), tick)
 }
 
-// step gives the replica an event and carries out its actions.
+// step passes an event to the replica and carries out its actions.
 func (n *simNode) step(e Event) {
 	was := n.r.role
 	for _, a := range n.r.Step(n.w.now, e) {
@@ -103,8 +103,8 @@ func (n *simNode) step(e Event) {
 	if n.r.role == Master && was != Master {
 		n.w.out.elections++
 		n.w.logf("%s leads epoch %d: %v hold %v, log %d", n.id, n.r.shard.Epoch, n.r.shard.ISR, n.r.shard.Hold, n.r.log.End)
-		// A candidate that was paused may learn that it has won when others have long taken over; it need not have what they
-		// committed, and it can commit nothing.
+		// A candidate that was paused may learn that it has won long after others have taken over; it need not have the
+		// records that they committed, and it can commit nothing.
 		before, _ := slices.BinarySearch(n.w.under, n.r.shard.Epoch)
 		if end := n.base + uint64(len(n.log)); n.w.o.without == 0 && uint64(before) > end {
 			n.w.fail("master %s of epoch %d has %d records, %d were committed before", n.id, n.r.shard.Epoch, end, before)
@@ -168,7 +168,7 @@ func (n *simNode) act(a Action) {
 	}
 }
 
-// sync brings the log to the disk after a while, or fails.
+// sync writes the log to the disk after a while, or fails.
 func (n *simNode) sync() {
 	if n.syncing {
 		return
@@ -199,7 +199,7 @@ func (n *simNode) sync() {
 	})
 }
 
-// commits checks what the copy takes as committed against what the others did, and applies it.
+// commits compares what the copy considers committed with what the others committed, and applies it.
 func (n *simNode) commits(seq uint64) {
 	w := n.w
 	for s := n.applied + 1; s <= seq; s++ {
@@ -234,7 +234,7 @@ func (n *simNode) commits(seq uint64) {
 	})
 }
 
-// persist brings the index to the disk, and may trim the log.
+// persist writes the index to the disk, and may trim the log.
 func (n *simNode) persist() {
 	n.persisted, n.persistedAt = maps.Clone(n.index), n.applied
 	if n.w.chance(0.05) && n.persistedAt > n.base {
@@ -250,7 +250,7 @@ func (n *simNode) persist() {
 	}
 }
 
-// applyTo makes the change whatever was there before: the log holds no write that came too late.
+// applyTo makes the change whatever was there before: the log contains no write that came too late.
 func applyTo(index map[string]stored, rec *wal.Record) {
 	if rec.Kind == wal.Noop {
 		return

@@ -10,13 +10,13 @@ import (
 	"concordat/cluster/wal"
 )
 
-// The world around the simulated nodes: network, coordinator, clients, faults, and the judgement.
+// The world around the simulated nodes: network, coordinator, clients, faults, and the final judgement.
 
-// --- network
+// send delivers an event to another node: late, twice or never.
 
 func (w *world) severed(a, b coord.NodeID) bool { return w.cutLink[[2]coord.NodeID{a, b}] > w.now }
 
-// send delivers an event to another node: late, twice or never.
+// and once more: the caller tried again
 func (n *simNode) send(to *simNode, e Event) {
 	w := n.w
 	for copies := 1; copies > 0; copies-- {
@@ -36,7 +36,7 @@ func (n *simNode) send(to *simNode, e Event) {
 				copies = 3
 			}
 		}
-		// A message survives the death of its receiver's process: it finds the next one.
+		// trimmed in the meantime, so the follower asks again
 		var deliver func()
 		deliver = func() {
 			switch {
@@ -116,7 +116,7 @@ func (w *world) tell() {
 		}
 		number := w.views
 		n.later(d, func() {
-			// Late views of an older session are the link's business, and so is their order.
+			// Late views of an older session, and their order, are the link's responsibility.
 			if n.reaches() && v.Me == n.session && number > n.viewed {
 				n.viewed = number
 				n.step(v)
@@ -151,7 +151,7 @@ func (n *simNode) sendCAS(a CAS) {
 	if lost {
 		n.later(20*ms+w.upTo(60*ms), func() { n.step(CASResult{ID: a.ID, Outcome: Unknown}) })
 	} else {
-		n.later(150*ms, func() { n.step(CASResult{ID: a.ID, Outcome: Unknown}) }) // ignored if answered
+		n.later(150*ms, func() { n.step(CASResult{ID: a.ID, Outcome: Unknown}) }) // ignored if it was answered
 	}
 }
 
@@ -194,7 +194,7 @@ func (w *world) client() {
 		o.kind = wal.Delete
 	}
 	if old := w.byDoc[doc]; len(old) > 0 && w.chance(0.2) {
-		// A repetition of an operation whose answer was lost, or is late.
+		// A repetition of an operation whose answer was lost or late.
 		o = old[len(old)-1]
 	} else {
 		w.ops[o.id] = o
@@ -220,7 +220,7 @@ func (w *world) client() {
 	n.step(write)
 }
 
-// acknowledged remembers a promise, and reads from some copy that claims to have it.
+// acknowledged records a promise, and reads from some copy that claims to have it.
 func (w *world) acknowledged(a Acknowledge) {
 	o := w.ops[a.ID]
 	if !o.acked {
@@ -238,7 +238,7 @@ func (w *world) acknowledged(a Acknowledge) {
 	}
 }
 
-// ask reads a document from a copy that is sure of itself, once it has applied what its log holds.
+// ask reads a document from a copy that is sure of itself, once it has applied its log.
 func (w *world) ask(n *simNode, doc string) {
 	if w.o.spurious || n.down || n.paused > w.now {
 		return // a master whose process only seems to be gone still answers for a moment
@@ -340,13 +340,13 @@ func (w *world) nemesis() {
 			}
 		case w.chance(0.5):
 			n.step(StepDown{})
-		default: // the session is taken away although the node is well
+		default: // the session is ended although the node is well
 			n.newSession()
 		}
 	}
 }
 
-// spared reports whether the shard survives the loss of the copy: the only good copy must not be destroyed, whatever the protocol.
+// spared reports whether the shard survives the loss of the copy: whatever the protocol, the only good copy must not be destroyed.
 func (w *world) spared(n *simNode) bool {
 	return slices.ContainsFunc(w.shard.ISR, func(m coord.NodeID) bool {
 		o := w.node(m)
@@ -369,7 +369,7 @@ func (w *world) heal() {
 	w.logf("healed")
 }
 
-// judge examines the end state of every copy separately.
+// judge examines the final state of every copy separately.
 func (w *world) judge() {
 	var master *simNode
 	for _, n := range w.nodes {

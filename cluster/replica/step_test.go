@@ -8,7 +8,7 @@ import (
 	"concordat/cluster/wal"
 )
 
-// follower returns a follower b of master a in epoch 5 with the log given, and the fetch it sent.
+// follower returns a follower b of master a in epoch 5 with the given log, and the fetch that it sent.
 func follower(t *testing.T, log wal.Extent, applied uint64) (*Replica, Fetch) {
 	t.Helper()
 	r := New(Config{Me: "b"}, Meta{Epoch: 5}, log, &Revisions{}, applied)
@@ -20,7 +20,7 @@ func follower(t *testing.T, log wal.Extent, applied uint64) (*Replica, Fetch) {
 	return r, f.Fetch
 }
 
-// find returns the one action of type T.
+// find returns the only action of type T.
 func find[T Action](t *testing.T, as []Action) T {
 	t.Helper()
 	var found []T
@@ -48,7 +48,7 @@ func extent(end uint64, epochs ...wal.Epoch) wal.Extent {
 	return wal.Extent{End: end, Durable: end, Epochs: epochs}
 }
 
-// TestTruncate cuts to the last record that both logs share, although neither names it (KIP-101).
+// TestTruncate cuts back to the last record that both logs share, although neither names it (KIP-101).
 func TestTruncate(t *testing.T) {
 	r, f := follower(t, extent(9, wal.Epoch{Epoch: 1, First: 1}, wal.Epoch{Epoch: 3, First: 7}), 4)
 	if f.Next != 10 || f.LastEpoch != 3 || f.Epoch != 5 {
@@ -90,7 +90,7 @@ func TestOlderEpochRefused(t *testing.T) {
 	}
 }
 
-// TestForeignRecords: a master's nonsensical answer changes nothing.
+// TestForeignRecords: an invalid answer from a master changes nothing.
 func TestForeignRecords(t *testing.T) {
 	for name, recs := range map[string][]wal.Record{
 		"gap":         {{Seq: 11, Epoch: 5, Kind: wal.Put}},
@@ -107,7 +107,7 @@ func TestForeignRecords(t *testing.T) {
 	}
 }
 
-// TestAlone: a single copy acknowledges when its own disk has the record.
+// TestAlone: a single copy acknowledges a record once its own disk has it.
 func TestAlone(t *testing.T) {
 	r := New(Config{Me: "a"}, Meta{}, wal.Extent{}, &Revisions{}, 0)
 	st := coord.State{ISR: []coord.NodeID{"a"}, Replicas: []coord.NodeID{"a"}}
@@ -137,7 +137,7 @@ func TestAlone(t *testing.T) {
 	}
 }
 
-// TestDamagedAloneStaysDown: the only copy lost acknowledged records; an operator's word makes it master.
+// TestDamagedAloneStaysDown: the only copy has lost acknowledged records; only an operator's decision makes it master.
 func TestDamagedAloneStaysDown(t *testing.T) {
 	r := New(Config{Me: "a"}, Meta{Epoch: 1, Damaged: true}, wal.Extent{}, &Revisions{}, 0)
 	st := coord.State{Epoch: 1, ISR: []coord.NodeID{"a"}, Leader: "a0", Replicas: []coord.NodeID{"a"}}
@@ -157,8 +157,8 @@ func TestDamagedAloneStaysDown(t *testing.T) {
 	}
 }
 
-// TestReturnsInDoubt is R15: what a follower had before it was given up proves nothing once it is wanted again, and neither does a
-// fetch that may have been in transit since then.
+// TestReturnsInDoubt is R15: what a follower had before it was removed from the set proves nothing once it is wanted again, and
+// neither does a fetch that may have been in transit since then.
 func TestReturnsInDoubt(t *testing.T) {
 	live := map[coord.NodeID]coord.Incarnation{"a": "a1", "b": "b1"}
 	both := []coord.NodeID{"a", "b"}
@@ -178,14 +178,14 @@ func TestReturnsInDoubt(t *testing.T) {
 		t.Fatalf("status %+v", s)
 	}
 	none[CAS](t, state(3, both[:1], both[:1], 1, "a1"))
-	none[CAS](t, state(4, both[:1], both, 1, "a1")) // b has not said a word since
-	none[CAS](t, fetch(6, 7))                       // older than what was heard before
-	as := fetch(8, 7)                               // sent by the copy that is gone
+	none[CAS](t, state(4, both[:1], both, 1, "a1")) // b has sent nothing since
+	none[CAS](t, fetch(6, 7))                       // older than the last one received
+	as := fetch(8, 7)                               // sent by the former copy
 	none[CAS](t, as)
 	if a := find[SendReply](t, as); a.Reply.ID != 8 {
 		t.Errorf("got %+v", a)
 	}
-	none[CAS](t, fetch(1<<40, 0)) // of the new copy, or of one more that is gone
+	none[CAS](t, fetch(1<<40, 0)) // from the new copy, or from yet another former one
 	if got := find[CAS](t, fetch(1<<40+1, 1<<40)).State.ISR; len(got) != 2 {
 		t.Errorf("in sync %v, want both", got)
 	}

@@ -13,13 +13,12 @@ import (
 
 // damaged is the outcome of opening a changed copy of a log.
 type damaged struct {
-	end  uint64 // records 1 to end came back
-	lost uint64 // what Damaged was told
+	end  uint64 // records 1 to end were recovered
+	lost uint64 // the argument of Damaged
 	err  error
 }
 
-// reopen opens a copy of the log in dir in which one file has different content.
-// The copy is made next to it.
+// reopen opens a copy of the log in dir with different content in one file. The copy is made next to it.
 func reopen(t *testing.T, dir, file string, content []byte) damaged {
 	t.Helper()
 	scratch := dir + "-copy"
@@ -37,7 +36,7 @@ func reopen(t *testing.T, dir, file string, content []byte) damaged {
 	must(t, os.WriteFile(filepath.Join(scratch, file), content, 0o600))
 	var d damaged
 	o := Options{Shard: "00", SegmentBytes: 4 << 10, Damaged: func(lost uint64) error { d.lost = lost; return nil },
-		sync: func(*os.File) error { return nil }} // there are thousands of them, and no power fails here
+		sync: func(*os.File) error { return nil }} // there are thousands of logs, and the power does not fail here
 	l, err := Open(scratch, o)
 	if err != nil {
 		return damaged{err: err}
@@ -77,7 +76,7 @@ func small(t *testing.T, n uint64) (dir, file string, content []byte) {
 	return dir, filepath.Base(file), content
 }
 
-// every is the step through the bytes of a log: 1, or 5 in short runs, but never beyond the end.
+// every returns the step through the bytes of a log: 1, or 5 in short runs, but never beyond the end.
 func every(left int) int {
 	if testing.Short() && (left == 0 || left > 5) {
 		return 5
@@ -86,7 +85,7 @@ func every(left int) int {
 }
 
 // TestTornAnywhere cuts the last file at every byte, as a crash in the middle of a write does. A cut within the last group, or its
-// mark, is not damage; complete records before the cut come back.
+// mark, is not damage; complete records before the cut are recovered.
 func TestTornAnywhere(t *testing.T) {
 	dir, file, content := small(t, 12)
 	last := uint64(0)
@@ -105,8 +104,8 @@ func TestTornAnywhere(t *testing.T) {
 	}
 }
 
-// TestTornIsCut tears a group in its second record of three, and writes another second record, so that its mark ends where the
-// third one of the torn group begins: that one, which was never acknowledged, does not come back.
+// TestTornIsCut tears a group of three in its second record, and writes another second record whose mark ends where the third
+// record of the torn group begins: that third record, which was never acknowledged, does not come back.
 func TestTornIsCut(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "log")
 	broken := false
@@ -144,8 +143,8 @@ func TestTornIsCut(t *testing.T) {
 	}
 }
 
-// TestFlippedAnywhere flips a bit in every byte of the last file. Whatever was acknowledged either
-// comes back or is reported lost.
+// TestFlippedAnywhere flips a bit in every byte of the last file. Every acknowledged record is either recovered or
+// reported lost.
 func TestFlippedAnywhere(t *testing.T) {
 	dir, file, content := small(t, 12)
 	cases := map[string]int{}
@@ -155,7 +154,7 @@ func TestFlippedAnywhere(t *testing.T) {
 		d := reopen(t, dir, file, flipped)
 		switch {
 		case d.err != nil:
-			if i != 7 { // a version that is not known is refused as such
+			if i != 7 { // an unknown version is refused as such
 				t.Fatalf("byte %d: %v", i, d.err)
 			}
 			cases["version"]++
@@ -177,7 +176,7 @@ func TestFlippedAnywhere(t *testing.T) {
 	}
 }
 
-// TestMiddleDamaged flips bits in an older file: the copy cannot be used, and stays as it is.
+// TestMiddleDamaged flips bits in an older file: the copy cannot be used and is not changed.
 func TestMiddleDamaged(t *testing.T) {
 	dir, _, _ := small(t, 300)
 	files, err := filepath.Glob(filepath.Join(dir, "*"))
@@ -196,13 +195,13 @@ func TestMiddleDamaged(t *testing.T) {
 			continue // the version
 		}
 		if i >= len(content)-markSize && d.err == nil {
-			continue // the mark at its end, and no record is missing
+			continue // the byte is in the mark at its end, and no record is missing
 		}
 		if !errors.As(d.err, &c) || !errors.Is(d.err, concordat.ErrCorrupt) {
 			t.Fatalf("byte %d: %v", i, d.err)
 		}
 	}
-	// A file that is missing altogether.
+	// A whole file is missing.
 	must(t, os.Remove(files[1]))
 	if _, err := Open(dir, Options{Shard: "00"}); !errors.Is(err, concordat.ErrCorrupt) {
 		t.Errorf("missing file: %v", err)
@@ -284,7 +283,7 @@ func FuzzRecords(f *testing.F) {
 	})
 }
 
-// FuzzOpen opens a folder whose only file holds the given bytes after a good header.
+// FuzzOpen opens a folder whose only file contains the given bytes after a valid header.
 func FuzzOpen(f *testing.F) {
 	const salt = 7
 	header := appendHeader(nil, "00", salt, 0, 0)

@@ -16,13 +16,12 @@ import (
 
 // held describes the contents that a log may have after a loss of power.
 type held struct {
-	first, base uint64   // its Base is first at least, and base at most
-	durable     uint64   // its End is that at least
-	epochs      []uint64 // of the records that it may hold, from record 1 on
+	first, base uint64   // its Base lies between first and base
+	durable     uint64   // its End is at least this
+	epochs      []uint64 // of the records that it may contain, from record 1 on
 }
 
-// fits reports why a log is none of those that it may be: a record that was acknowledged is missing, or one has come back that
-// was taken away.
+// fits reports why a log is none of the possible ones: an acknowledged record is missing, or a removed one has come back.
 func (h *held) fits(x Extent, rs []Record) error {
 	if x.Base < h.first || x.Base > h.base || x.End < h.durable || x.End > uint64(len(h.epochs)) {
 		return fmt.Errorf("holds records %d to %d, wants from %d or before (not before %d), to %d at least and %d at most", x.Base+1, x.End,
@@ -55,7 +54,7 @@ type powered struct {
 	may   []moment
 }
 
-// moment is from when on the log may be one of these.
+// moment is a time from which on the log may be one of these.
 type moment struct {
 	at   int
 	what string // is done
@@ -68,7 +67,7 @@ func (p *powered) expect(what string, may ...held) {
 
 var poweredOptions = Options{Shard: "00", SegmentBytes: 4 << 10}
 
-// open opens the log, as often as it takes: the process may die in the middle. What it finds counts from then on.
+// open opens the log, as often as necessary: the process may die in the middle. From then on, what it finds counts.
 func (p *powered) open(may ...held) {
 	p.t.Helper()
 	for {
@@ -96,7 +95,7 @@ func (p *powered) open(may ...held) {
 	p.expect("opened", p.now)
 }
 
-// which returns the first one that fits.
+// which returns the first state that fits.
 func which(may []held, x Extent, rs []Record) (held, error) {
 	var err error
 	for i := range may {
@@ -107,7 +106,7 @@ func which(may []held, x Extent, rs []Record) (held, error) {
 	return held{}, err
 }
 
-// try makes a change of about so many calls, in which the process may die, and leaves the log at one of two states.
+// try makes a change that takes about that many calls, in which the process may die, and leaves the log in one of two states.
 func (p *powered) try(what string, calls int, change func() error, after held) {
 	p.t.Helper()
 	before := p.now
@@ -117,7 +116,7 @@ func (p *powered) try(what string, calls int, change func() error, after held) {
 	}
 	err := change()
 	if p.d.Live() {
-		_ = p.log.Close() // some files may be closed already
+		_ = p.log.Close() // some files may already be closed
 		p.open(before, after)
 		return
 	}
@@ -137,7 +136,7 @@ func (p *powered) step() {
 			must(p.t, p.log.Append(rec(seq, p.epoch)))
 			after.epochs = append(after.epochs, p.epoch)
 		}
-		p.now.epochs = after.epochs // they may be there before they are acknowledged
+		p.now.epochs = after.epochs // records may be there before they are acknowledged
 		after.durable = uint64(len(after.epochs))
 		p.try(fmt.Sprintf("sync %d to %d", end+1, after.durable), 6, func() error { _, err := p.log.Sync(); return err }, after)
 	case 0:
@@ -147,18 +146,18 @@ func (p *powered) step() {
 		if p.r.IntN(3) > 0 {
 			to = max(base, end-min(end, p.r.Uint64N(20)))
 		}
-		p.now.durable = to // so much at least stays, however much is taken away
+		p.now.durable = to // at least this much stays, however much is removed
 		after.durable, after.epochs = to, after.epochs[:to]
 		p.try(fmt.Sprintf("truncate %d to %d", end, to), 6, func() error { return p.log.Truncate(to) }, after)
 		p.epoch++
 	case 3, 4:
 		to := base + p.r.Uint64N(end-base+1)
-		after.base = to // at most: whole files go
+		after.base = to // at most, because whole files are removed
 		p.try(fmt.Sprintf("trim to %d", to), 4, func() error { return p.log.Trim(to, int64(p.r.IntN(2)*p.r.IntN(8<<10))) }, after)
 		p.now.base = p.log.Extent().Base
 		p.expect("trimmed", p.now)
 	case 5:
-		to := p.r.Uint64N(end + 50) // a copy that is put in its place may end before
+		to := p.r.Uint64N(end + 50) // a copy that replaces it may end earlier
 		after = held{to, to, to, after.epochs[:min(to, end)]}
 		for uint64(len(after.epochs)) < to {
 			after.epochs = append(after.epochs, p.epoch)
@@ -172,8 +171,8 @@ func (p *powered) step() {
 	}
 }
 
-// TestPowerLoss takes the power away at every moment of random calls, in which the process dies now and then: the log opens, and
-// holds what was acknowledged, and nothing that was taken away. So it does when that comes again and again.
+// TestPowerLoss cuts the power at every moment of random calls, in which the process dies now and then: the log opens, and
+// contains everything acknowledged and nothing that was removed, even after repeated losses of power.
 func TestPowerLoss(t *testing.T) {
 	d := powertest.Record(t)
 	dir, cuts := inMemory(t), 0
@@ -196,7 +195,7 @@ func TestPowerLoss(t *testing.T) {
 			if err != nil {
 				t.Fatalf("seed %d, after %d other losses of power: %v", seed, lost, err)
 			}
-			// The machine starts again, from one of those.
+			// The machine restarts in one of those states.
 			m := p.may[p.r.IntN(len(p.may))]
 			root, may = filepath.Join(dir, fmt.Sprint(seed, "-", lost+1)), m.may
 			must(t, apart(func() error { return d.Cut(m.at, p.r, root) }))
@@ -205,7 +204,7 @@ func TestPowerLoss(t *testing.T) {
 	t.Logf("%d losses of power", cuts)
 }
 
-// inMemory returns a new folder, which is not on a disk if there is another place: that takes a tenth of the time.
+// inMemory returns a new folder, in memory if possible: that takes a tenth of the time.
 func inMemory(t *testing.T) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("/dev/shm", "wal-")
@@ -216,14 +215,14 @@ func inMemory(t *testing.T) string {
 	return dir
 }
 
-// apart calls a function in a goroutine whose calls are not recorded, for that takes time.
+// apart calls a function in a goroutine whose calls are not recorded, because recording takes time.
 func apart(f func() error) error {
 	done := make(chan error)
 	go func() { done <- f() }()
 	return <-done
 }
 
-// cutEverywhere loses the power at every moment, in three ways each, and opens the log. It returns how often it did.
+// cutEverywhere cuts the power at every moment, in three ways each, and opens the log. It returns how many times it did so.
 func (p *powered) cutEverywhere(dir string, seed uint64) (int, error) {
 	type loss struct {
 		moment
@@ -277,7 +276,7 @@ func (p *powered) cutEverywhere(dir string, seed uint64) (int, error) {
 // reopenCut opens a log after a loss of power.
 func reopenCut(dir string, may []held) error {
 	o := poweredOptions
-	o.sync = func(*os.File) error { return nil } // thousands, and the power stays
+	o.sync = func(*os.File) error { return nil } // there are thousands, and the power stays on
 	l, err := Open(dir, o)
 	if err != nil {
 		return err

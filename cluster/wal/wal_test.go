@@ -36,7 +36,7 @@ func must(t *testing.T, err error) {
 	}
 }
 
-// rec is a record whose content follows from its place.
+// rec returns a record whose content follows from its position.
 func rec(seq, epoch uint64) Record {
 	r := Record{Seq: seq, Epoch: epoch, Kind: Put, Slot: uint8(seq), Rev: seq * 3, ID: fmt.Sprint("d", seq),
 		Payload: bytes.Repeat([]byte{byte(seq), byte(epoch)}, int(seq%40))}
@@ -46,7 +46,7 @@ func rec(seq, epoch uint64) Record {
 	return r
 }
 
-// fill appends records from the end of the log to seq, all of one epoch, in groups.
+// fill appends records of one epoch, in groups, from the end of the log to number to.
 func fill(t *testing.T, l *Log, to, epoch uint64, group int) {
 	t.Helper()
 	for n, seq := 0, l.Extent().End+1; seq <= to; seq++ {
@@ -62,7 +62,7 @@ func fill(t *testing.T, l *Log, to, epoch uint64, group int) {
 	}
 }
 
-// all returns what the log holds, read in small portions.
+// all returns the contents of the log, read in small portions.
 func all(t *testing.T, l *Log) []Record {
 	t.Helper()
 	x := l.Extent()
@@ -98,7 +98,7 @@ func TestAppendReadReopen(t *testing.T) {
 		if diff := cmp.Diff(expect(want...), all(t, l)); diff != "" {
 			t.Fatal(diff)
 		}
-		// Records are readable before they are on disk, and gone after a crash without Sync.
+		// Records can be read before they are on disk, and are gone after a crash without Sync.
 		must(t, l.Append(rec((round+1)*100+1, round+1)))
 		if rs, err := l.Read((round+1)*100+1, 1); err != nil || len(rs) != 1 {
 			t.Errorf("pending record: %v, %v", rs, err)
@@ -136,7 +136,7 @@ func TestRefusals(t *testing.T) {
 		t.Errorf("full disk: %v", err)
 	}
 	free = 1 << 21
-	fill(t, l, 4, 5, 1) // nothing is left of the refused ones
+	fill(t, l, 4, 5, 1) // nothing remains of the refused ones
 	if _, err := l.Read(0, 1); !errors.Is(err, concordat.ErrNotFound) {
 		t.Errorf("record 0: %v", err)
 	}
@@ -179,7 +179,7 @@ func TestModel(t *testing.T) {
 		o := Options{Shard: "00", SegmentBytes: 4 << 10, sync: func(*os.File) error { return nil }}
 		l, err := Open(dir, o)
 		must(t, err)
-		var want []uint64 // epoch of each record from 1 on
+		var want []uint64 // epoch of each record, from record 1 on
 		base, baseEpoch, durable, epoch := uint64(0), uint64(0), uint64(0), uint64(1)
 		for range 300 {
 			switch end := uint64(len(want)); r.IntN(12) {
@@ -207,7 +207,7 @@ func TestModel(t *testing.T) {
 				} else if x.Base > base {
 					base, baseEpoch = x.Base, want[x.Base-1]
 				}
-			case 6: // a crash: what was not synced goes
+			case 6: // a crash loses what was not synced
 				must(t, l.Close())
 				l, err = Open(dir, o)
 				must(t, err)
@@ -247,7 +247,7 @@ func TestModel(t *testing.T) {
 }
 
 // TestLimits: a record whose identity has the maximum length, or one byte less, is there after a restart and on another node; a
-// longer one is refused and leaves the log unchanged. The same holds for payloads, but the longest takes a gigabyte to try.
+// longer one is refused and leaves the log unchanged. The same applies to payloads, but trying the longest takes a gigabyte.
 func TestLimits(t *testing.T) {
 	dir := t.TempDir()
 	l := open(t, dir, Options{})
@@ -264,7 +264,7 @@ func TestLimits(t *testing.T) {
 		}
 	}
 	large := rec(uint64(len(want)+1), 1)
-	large.Payload = make([]byte, MaxPayload+1) // pages that no one touches
+	large.Payload = make([]byte, MaxPayload+1) // pages that are never touched
 	if err := l.Append(large); !errors.Is(err, concordat.ErrInvalid) {
 		t.Errorf("a payload of %d bytes: %v, want ErrInvalid", len(large.Payload), err)
 	}

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// DropEvents makes the session's link ignore the events of watches, or stops that.
+// DropEvents makes the session's link ignore the events of watches, or stops doing so.
 func DropEvents(s *Session, drop bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -38,7 +38,7 @@ func long(t *testing.T) {
 	}
 }
 
-// change changes the shard in the name of me, repeating the request as often as needed, and returns whether any answer was lost.
+// change changes the shard on behalf of me, repeating the request as often as needed, and returns whether any answer was lost.
 func change(t *testing.T, s *zk.Session, epoch uint64, me coord.Incarnation) (lost bool) {
 	t.Helper()
 	eventually(t, fmt.Sprintf("epoch %d", epoch), func() bool {
@@ -66,7 +66,7 @@ func change(t *testing.T, s *zk.Session, epoch uint64, me coord.Incarnation) (lo
 	return lost
 }
 
-// same reports an error if the session started again.
+// same fails the test if the session started again.
 func same(t *testing.T, s *zk.Session, me coord.Incarnation) {
 	t.Helper()
 	select {
@@ -81,7 +81,7 @@ func same(t *testing.T, s *zk.Session, me coord.Incarnation) {
 	}
 }
 
-// TestEnsemble stops three servers one by one, in various ways, under a session that must survive.
+// TestEnsemble stops three servers one by one, in various ways, during a session that must survive.
 func TestEnsemble(t *testing.T) {
 	t.Parallel()
 	e := zktest.Start(t, 3)
@@ -96,7 +96,7 @@ func TestEnsemble(t *testing.T) {
 		defer e.Resume(i)
 		change(t, s, 2, me)
 		same(t, s, me)
-		for range 3 { // one begins with the server that accepts connections and says nothing
+		for range 3 { // each begins with the server that accepts connections but does not answer
 			must(t, open(t, w.options("")).Close())
 		}
 	})
@@ -119,7 +119,7 @@ func TestEnsemble(t *testing.T) {
 	})
 }
 
-// outage stops all servers, for longer than the session lasts without them.
+// outage stops all servers for longer than the session lasts without them.
 func outage(t *testing.T, e *zktest.Ensemble, s *zk.Session, me coord.Incarnation, epoch uint64, more time.Duration) {
 	t.Run("outage", func(t *testing.T) {
 		for i := range 3 {
@@ -149,7 +149,7 @@ func TestWiped(t *testing.T) {
 	w := newWorld(t, e)
 	s := open(t, w.options("a"))
 	announce(t, s, "a")
-	for i := range int64(20) { // so that the wiped server lags
+	for i := range int64(20) { // so that the wiped server lags behind
 		_, err := s.Configure(t.Context(), i, []byte("x"))
 		must(t, err)
 	}
@@ -160,7 +160,7 @@ func TestWiped(t *testing.T) {
 	e.Await(0)
 	refused(t, w.options("a"), zk.ErrIdentity, "its data were lost", "Nothing was changed")
 	if os.Getenv("CONCORDAT_LONG") == "" {
-		return // what follows takes three session timeouts
+		return // the rest takes three session timeouts
 	}
 	eventually(t, "the running node says so", func() bool { return s.Err() != nil })
 	if err := s.Err(); !errors.Is(err, zk.ErrIdentity) || !strings.Contains(err.Error(), "its data were lost") || s.Online() {
@@ -171,7 +171,7 @@ func TestWiped(t *testing.T) {
 	}
 }
 
-// sieve is a connection on which, once it is wedged, pings pass and nothing else.
+// sieve is a connection that, once wedged, lets only pings pass.
 type sieve struct {
 	net.Conn
 	wedged *atomic.Bool
@@ -245,7 +245,7 @@ func pair(t *testing.T, dir, name string, ca *tls.Certificate) tls.Certificate {
 	return p
 }
 
-// TestTLS: both sides show certificates of one authority; a caller with a certificate of another authority, or none, is refused.
+// TestTLS: both sides present certificates of the same authority; a caller without one, or with one from another authority, is refused.
 func TestTLS(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -55,7 +55,7 @@ func rawClient(t *testing.T, w *world) *zkclient.Conn {
 	return c
 }
 
-// missed: what a watch did not report is found when everything is read again, and reported from then on.
+// missed: changes that a watch did not report are found when everything is read again, and reported then.
 func missed(t *testing.T, w *world) {
 	o := w.options("a")
 	o.Reread = time.Second
@@ -74,15 +74,15 @@ func missed(t *testing.T, w *world) {
 	until(t, s, "the next change", func(v coord.View) bool { return v.Shards["00"].Epoch == 3 })
 }
 
-// queued: changes waiting in a cut link never happen in the session that follows, and are reported as unknown or not made; none
-// blocks for longer than it may.
+// queued: changes waiting in a cut link never happen in the next session, and are reported as unknown or not made; none blocks
+// for longer than allowed.
 func queued(t *testing.T, w *world) {
 	a, b := w.joinThrough(t, "a"), open(t, w.options("b"))
 	me := announce(t, a, "a")
 	must(t, b.Create(t.Context(), map[concordat.ShardID]coord.State{"00": state(1, "a"), "01": state(1, "a")}))
 	until(t, b, "a is live", func(v coord.View) bool { return v.Live["a"].Incarnation == me })
 	w.proxies["a"].Cut(true)
-	const calls = 100 // more than are let in at a time
+	const calls = 100 // more than are admitted at a time
 	errs := make(chan error, calls)
 	for range calls {
 		go func() {

@@ -22,7 +22,7 @@ import (
 	"concordat/internal/zktest"
 )
 
-// timeout of sessions in tests: some wait for three times as long, and a busy machine must not miss it.
+// timeout is the session timeout in tests: some wait for three times as long, and a busy machine must not miss it.
 const timeout = 5 * time.Second
 
 // patience is how long tests wait for what must happen.
@@ -88,7 +88,7 @@ func (w *world) joinThrough(t *testing.T, node coord.NodeID) coord.Session {
 	return open(t, o)
 }
 
-// until receives views until one pleases.
+// until receives views until one satisfies the condition.
 func until(t *testing.T, c coord.Session, what string, pleases func(coord.View) bool) coord.View {
 	t.Helper()
 	limit := time.After(patience)
@@ -107,7 +107,7 @@ func until(t *testing.T, c coord.Session, what string, pleases func(coord.View) 
 	}
 }
 
-// eventually polls what has no channel.
+// eventually polls for what has no channel.
 func eventually(t *testing.T, what string, is func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(patience); !is(); time.Sleep(20 * time.Millisecond) {
@@ -135,7 +135,7 @@ func state(epoch uint64, isr ...coord.NodeID) coord.State {
 	return coord.State{Epoch: epoch, ISR: isr, Replicas: isr}
 }
 
-// TestOne is all that one server is enough for. It is one test so that the server starts once.
+// TestOne tests everything that needs only one server. It is a single test so that the server starts once.
 func TestOne(t *testing.T) {
 	t.Parallel()
 	e := zktest.Start(t, 1)
@@ -170,7 +170,7 @@ func TestOne(t *testing.T) {
 	}
 }
 
-// names of any kind come back as they were.
+// names of any kind are read back unchanged.
 func names(t *testing.T, w *world) {
 	s := open(t, w.options("a.b-c_d"))
 	shards := map[concordat.ShardID]coord.State{}
@@ -232,7 +232,7 @@ func password(t *testing.T, w *world) {
 	}
 }
 
-// lockedOut: a node whose account ZooKeeper refuses from now on says so and stays away.
+// lockedOut: a node whose account ZooKeeper no longer accepts says so and stays away.
 func lockedOut(t *testing.T, w *world) {
 	o := w.options("a")
 	o.Reread = time.Second
@@ -259,7 +259,7 @@ func other(t *testing.T, w *world) {
 	o.Root += "-not-there"
 	o.Found = false
 	refused(t, o, concordat.ErrNotFound, o.Root)
-	o = w.options("a") // has the memory of the first cluster
+	o = w.options("a") // remembers the first cluster
 	o.Root += "-new"
 	refused(t, o, zk.ErrIdentity, "its data were lost")
 	foreign := w.options("c")
@@ -329,7 +329,7 @@ func forget(t *testing.T, w *world) {
 	}
 }
 
-// history keeps the newest versions of each document, with what each said.
+// history keeps the newest versions of each document, with their contents.
 func history(t *testing.T, w *world) {
 	s, other := open(t, w.options("a")), open(t, w.options(""))
 	const versions = 103
@@ -373,7 +373,7 @@ func history(t *testing.T, w *world) {
 	}
 }
 
-// older: a ZooKeeper whose configuration has a lower version than the node saw went back.
+// older: a ZooKeeper whose configuration has a lower version than the node has seen was reset to an older state.
 func older(t *testing.T, w *world) {
 	s := open(t, w.options("a"))
 	for v := range int64(3) {

@@ -16,7 +16,7 @@ import (
 	"concordat/instance"
 )
 
-// holding returns the files below dir whose bytes hold a part of a secret.
+// holding returns the files below dir that contain a part of a secret.
 func holding(t *testing.T, dir string, part []byte) (names []string) {
 	t.Helper()
 	err := filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
@@ -51,10 +51,11 @@ func newBackupKey(t *testing.T) backupKey {
 	return k
 }
 
-// middle returns a part of a secret that is in one piece wherever the secret is kept, including pages of a database.
+// middle returns a part of a secret that stays in one piece wherever the secret is kept, including database pages.
 func middle(secret []byte) []byte { return secret[len(secret)/2:][:min(24, len(secret)/2)] }
 
-// A backup without keys has none of their bytes and is useless alone; with the keys from elsewhere it restores the whole site.
+// TestBackupWithoutKeys: a backup without keys contains none of their bytes and is useless alone; with the keys from elsewhere it restores
+// the whole site.
 func TestBackupWithoutKeys(t *testing.T) {
 	t.Parallel()
 	data, bare, whole := newSite(t), filepath.Join(t.TempDir(), "bare"), filepath.Join(t.TempDir(), "whole")
@@ -115,7 +116,7 @@ func TestBackupWithoutKeys(t *testing.T) {
 	}
 }
 
-// withoutKeys expects a backup of the site, made on one of its nodes, without the keystore that they share.
+// withoutKeys expects a backup of the site, made on one of its nodes, not to contain the keystore that the nodes share.
 func (s *joinedSite) withoutKeys() {
 	s.t.Helper()
 	version, shared, err := s.db.Keystore(s.t.Context())

@@ -21,7 +21,7 @@ import (
 	"concordat/store"
 )
 
-// answers checks a text against the site and returns what the report says, without the names of the run.
+// answers checks a text against the site and returns the report without the names of the run.
 func answers(t *testing.T, data, file string) string {
 	t.Helper()
 	out := filepath.Join(t.TempDir(), "report.json")
@@ -40,7 +40,7 @@ func answers(t *testing.T, data, file string) string {
 	return string(r.Scores) + string(r.Evidence) + string(r.Sources)
 }
 
-// fits fails if the catalogue has a document that the index lacks, with its text.
+// fits fails if the catalogue names a document that the index lacks, and checks its text.
 func fits(t *testing.T, data string) (documents int) {
 	t.Helper()
 	a := &app{cli.Site{Data: data, Terminal: cli.Terminal{Stdin: strings.NewReader(""), Stdout: os.Stderr, Stderr: os.Stderr}}}
@@ -61,7 +61,7 @@ func fits(t *testing.T, data string) (documents int) {
 	return documents
 }
 
-// A site is backed up while documents arrive, destroyed, and restored: it answers as before, and holds every document that its
+// A site is backed up while documents arrive, destroyed, and restored: it answers as before, and has every document that its
 // catalogue names.
 func TestBackupAndRestore(t *testing.T) {
 	t.Parallel()
@@ -131,7 +131,7 @@ func TestBackupAndRestore(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.db = db // for the cleaning up
+	s.db = db // for the cleanup
 	if again, err := db.Checks.Findings(t.Context(), task.ID); err != nil || string(again) != string(findings) {
 		t.Errorf("the report of before: %d bytes, %v; want %d", len(again), err, len(findings))
 	}
@@ -149,7 +149,7 @@ func TestBackupAndRestore(t *testing.T) {
 	output(t, cli.Misused, data, "restore", dir, "--identity", key.file) // never over a site
 }
 
-// What has ended since a backup does not become valid again.
+// TestRestoreEnds: what has ended since a backup does not become valid again.
 func TestRestoreEnds(t *testing.T) {
 	t.Parallel()
 	data, dir := newSite(t), filepath.Join(t.TempDir(), "backup")
@@ -201,7 +201,8 @@ func TestRestoreEnds(t *testing.T) {
 	}
 }
 
-// A backup killed at any moment leaves the previous one, and a killed restore leaves no site; both continue.
+// TestKilledBackup: a backup killed at any moment leaves the previous one intact, and a killed restore leaves no site; both continue when
+// repeated.
 func TestKilledBackup(t *testing.T) {
 	t.Parallel()
 	suite.Rest(t, "kills a backup again and again")
@@ -213,7 +214,7 @@ func TestKilledBackup(t *testing.T) {
 	})
 }
 
-// killBackups does that to backups with these flags, whose files have the suffix, and restores them with others.
+// killBackups kills backups with these flags, whose files have the suffix, and restores them with other flags.
 func killBackups(t *testing.T, suffix string, flags, opens []string) {
 	data, dir := newSite(t), filepath.Join(t.TempDir(), "backup")
 	addAll(t, data, bigTable(t, 200))
@@ -280,14 +281,14 @@ func killBackups(t *testing.T, suffix string, flags, opens []string) {
 			killed++
 		}
 		if _, err := os.Stat(filepath.Join(to, instance.StoreName)); err == nil {
-			break // it was faster
+			break // it finished first
 		}
 	}
 	if killed == 0 {
 		t.Error("no restore was killed: this shows nothing")
 	}
 	if _, err := os.Stat(filepath.Join(to, instance.StoreName)); err != nil {
-		output(t, cli.Misused, to, "library", "list") // it is no site yet
+		output(t, cli.Misused, to, "library", "list") // it is not a site yet
 		output(t, 0, to, restores...)
 	}
 	if n := fits(t, to); n != 200 {
@@ -305,7 +306,7 @@ func countFiles(dir string) (n int) {
 	return n
 }
 
-// A disk without room for the backup is reported before anything is written, and the previous backup stays.
+// TestBackupOnFullDisk: a disk without room for the backup is reported before anything is written, and the previous backup stays.
 func TestBackupOnFullDisk(t *testing.T) {
 	t.Parallel()
 	suite.Rest(t, "fills a disk")

@@ -23,15 +23,15 @@ import (
 	"concordat/internal/zktest"
 )
 
-// machine is one node of a site, with a service manager that starts serve again when it ends on an order.
+// machine is one node of a site, with a service manager that restarts serve when it ends on request.
 type machine struct {
 	t    *testing.T
 	data string
 
-	mu      sync.Mutex // guards all below
+	mu      sync.Mutex // guards everything below
 	process *exec.Cmd
 	log     bytes.Buffer
-	done    chan struct{} // closes when the service manager gives up
+	done    chan struct{} // closed when the service manager gives up
 	starts  int
 }
 
@@ -101,7 +101,7 @@ func (m *machine) signal(s syscall.Signal) {
 
 func (m *machine) kill() { m.signal(syscall.SIGKILL) }
 
-// found makes a cluster of a and the others. flags go to cluster init.
+// found makes a cluster of a and the others. flags are passed to cluster init.
 func (s *clusterLife) found(store string, others []string, flags ...string) {
 	s.t.Helper()
 	a := s.dir("a")
@@ -133,7 +133,7 @@ type clusterLife struct {
 
 func (s *clusterLife) dir(node string) string { return filepath.Join(s.root, node) }
 
-// wants runs a command and looks for words in what it prints.
+// wants runs a command and expects words in its output.
 func (s *clusterLife) wants(code int, node string, args []string, words ...string) string {
 	s.t.Helper()
 	out, errs := output(s.t, code, s.dir(node), args...)
@@ -145,7 +145,7 @@ func (s *clusterLife) wants(code int, node string, args []string, words ...strin
 	return out
 }
 
-// upgradePlanned asks what an upgrade would do until the copies that fell behind while documents arrived have caught up.
+// upgradePlanned asks for the plan of an upgrade until the copies that fell behind while documents arrived have caught up.
 func (s *clusterLife) upgradePlanned(to string) {
 	s.t.Helper()
 	for end := time.Now().Add(2 * time.Minute); ; time.Sleep(100 * time.Millisecond) {
@@ -177,7 +177,7 @@ func TestClusterLife(t *testing.T) {
 		t.Errorf("%+v", sum)
 	}
 
-	// One after the other, while documents arrive: none is refused.
+	// One after the other, while documents arrive: no document is refused.
 	s.wants(0, "a", []string{"cluster", "restart", "--dry-run"}, "would hand over", "node c: would")
 	stop, added := make(chan struct{}), make(chan error, 1)
 	go func() {
@@ -207,7 +207,7 @@ func TestClusterLife(t *testing.T) {
 	s.wants(1, "a", []string{"cluster", "restart", "c", "--command", "false"}, "false: exit status 1")
 	s.wants(0, "b", []string{"cluster", "renew"}, "is valid until")
 
-	// A node that joined makes the backup.
+	// A node that joined later makes the backup.
 	documents := s.wants(0, "b", []string{"--json", "library", "list"})
 	backup, key := filepath.Join(s.root, "backup"), newBackupKey(s.t)
 	s.wants(0, "b", []string{"backup", backup, "--recipient", key.recipient}, "3 shards")

@@ -22,8 +22,8 @@ import (
 	"concordat/store"
 )
 
-// slowConnections is how many connections TestSlowConnections opens. CONCORDAT_SLOW_CONNECTIONS and CONCORDAT_DESCRIPTORS allow a
-// larger attempt.
+// slowConnections is the number of connections that TestSlowConnections opens. CONCORDAT_SLOW_CONNECTIONS and
+// CONCORDAT_DESCRIPTORS allow a larger test.
 const (
 	slowConnections = 1500
 	fewDescriptors  = 1024 // the default of common systems
@@ -42,7 +42,7 @@ func numberFrom(t *testing.T, name string, otherwise int) int {
 	return n
 }
 
-// TestSlowConnections: with more connections than the process has descriptors, each with a request that does not end, pages,
+// TestSlowConnections: with more connections than the process has descriptors, each with an unfinished request, pages,
 // signing in and adding documents still work, from the same address and from others.
 func TestSlowConnections(t *testing.T) {
 	suite.Rest(t, "hundreds of connections")
@@ -67,7 +67,7 @@ func TestSlowConnections(t *testing.T) {
 	for i := range n {
 		c := dialFrom(t, from(i), s.address)
 		t.Cleanup(func() { _ = c.Close() }) // perhaps already closed by the server
-		// It may be closed in favour of another before everything is written.
+		// The connection may be closed in favour of another before everything is written.
 		_, _ = io.WriteString(c,
 			"POST /login HTTP/1.1\r\nHost: x\r\nContent-Type: application/x-www-form-urlencoded\r\nContent-Length: 4000000\r\n\r\nn")
 	}
@@ -97,7 +97,7 @@ func TestSlowConnections(t *testing.T) {
 	}
 }
 
-// TestHealthHeaders: the pages for monitoring have the headers of all others.
+// TestHealthHeaders: the monitoring pages have the same headers as all other pages.
 func TestHealthHeaders(t *testing.T) {
 	s := serveSite(t, newSite(t))
 	for _, path := range []string{"/login", "/healthz", "/readyz"} {

@@ -32,7 +32,7 @@ func program(t *testing.T, data string, args ...string) *exec.Cmd {
 	return c
 }
 
-// output runs the program, wants the exit code, and returns what it printed.
+// output runs the program, expects the exit code, and returns what was printed.
 func output(t *testing.T, code int, data string, args ...string) (stdout, stderr string) {
 	t.Helper()
 	c := program(t, data, args...)
@@ -82,7 +82,7 @@ func newSite(t *testing.T) string {
 	return data
 }
 
-// totals are the counts that add prints at its end.
+// totals are the counts that add prints at the end.
 type totals struct{ Added, Replaced, Unchanged, Sentences int }
 
 func addAll(t *testing.T, data, table string) totals {
@@ -96,8 +96,8 @@ func addAll(t *testing.T, data, table string) totals {
 	return sum
 }
 
-// interruptAdd starts add, sends it a signal once it has acknowledged the first documents, and
-// returns how many it acknowledged in all and how it ended.
+// interruptAdd starts add, signals it once it has acknowledged the first documents, and returns how many it
+// acknowledged in total and how it ended.
 func interruptAdd(t *testing.T, data, table string, sig os.Signal) (acknowledged map[string]bool, stderr string, err error) {
 	t.Helper()
 	c := program(t, data, "add", "-l", "l", table, "--json")
@@ -128,14 +128,14 @@ func interruptAdd(t *testing.T, data, table string, sig os.Signal) (acknowledged
 			}
 		}
 	}
-	err = c.Wait() // its standard error is complete only then
+	err = c.Wait() // only then is its standard error complete
 	return acknowledged, errs.String(), err
 }
 
 const bigDocuments = 2000
 
-// If add is interrupted or killed in the middle of a big table, the site is consistent and has everything acknowledged, and the
-// same command completes it to the same content as an uninterrupted run.
+// TestInterruptedAdd: if add is interrupted or killed in the middle of a big table, the site is consistent and has every
+// acknowledged document, and the same command completes it to the content of an uninterrupted run.
 func TestInterruptedAdd(t *testing.T) {
 	t.Parallel()
 	suite.Rest(t, "takes in a big table seven times")
@@ -178,7 +178,7 @@ func TestInterruptedAdd(t *testing.T) {
 	}
 }
 
-// A second process at the index of a site is refused at once; one that needs only the store works.
+// TestSecondProcess: a second process that needs the index of a site is refused at once; one that needs only the store works.
 func TestSecondProcess(t *testing.T) {
 	t.Parallel()
 	data := newSite(t)

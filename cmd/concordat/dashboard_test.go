@@ -25,14 +25,14 @@ import (
 	"concordat/instance"
 )
 
-// query is a metric in an expression, with the labels that it is chosen by.
+// query is a metric in an expression, with the labels that select it.
 var (
 	queryName  = regexp.MustCompile(`\b((?:concordat|go|process)_[a-z_]+)\b(?:\{([^}]*)\})?`)
 	queryLabel = regexp.MustCompile(`([a-z_]+)\s*(?:=~|!=|!~|=)`)
 	queryBy    = regexp.MustCompile(`\bby \(([^)]*)\)`)
 )
 
-// liveMetrics returns the metrics of a running site, and those that only come with partners, with their labels.
+// liveMetrics returns, with their labels, the metrics of a running site and those that appear only with partners.
 func liveMetrics(t *testing.T) map[string][]string {
 	t.Helper()
 	out := map[string][]string{"up": {"job", "instance"}}
@@ -58,13 +58,13 @@ func liveMetrics(t *testing.T) map[string][]string {
 			note(m[1], l[1])
 		}
 	}
-	for _, m := range sample.FindAllStringSubmatch(clusterMetrics(t), -1) { // of a node
+	for _, m := range sample.FindAllStringSubmatch(clusterMetrics(t), -1) { // metrics of a node
 		note(m[1])
 		for _, l := range regexp.MustCompile(`([a-z_]+)="`).FindAllStringSubmatch(m[2], -1) {
 			note(m[1], l[1])
 		}
 	}
-	// Of partners, in this process: the same names are registered.
+	// Metrics of partners are registered under the same names in this process.
 	r := prometheus.NewRegistry()
 	m := daemon.NewMeters(r)
 	m.Answered("p", federation.OutcomeAnswered, time.Second)
@@ -86,7 +86,7 @@ func liveMetrics(t *testing.T) map[string][]string {
 			}
 		}
 	}
-	note(regexp.MustCompile(`fqName: "([a-z_]+)"`).FindStringSubmatch(daemon.MetricCard.String())[1]) // comes with a card
+	note(regexp.MustCompile(`fqName: "([a-z_]+)"`).FindStringSubmatch(daemon.MetricCard.String())[1]) // appears once there is a card
 	return out
 }
 
@@ -117,7 +117,7 @@ func clusterMetrics(t *testing.T) string {
 			}
 			return page
 		}
-		time.Sleep(20 * time.Millisecond) // until both shards are led; the test's own deadline ends it
+		time.Sleep(20 * time.Millisecond) // until both shards have a leader; the test's own deadline ends the loop
 	}
 }
 
@@ -163,7 +163,7 @@ func fitsMetrics(t *testing.T, where, expr string, live map[string][]string) {
 			want = append(want, l[1])
 		}
 		for _, l := range want {
-			if !slices.Contains(labels, l) && l != "instance" && l != "job" { // those Prometheus adds
+			if !slices.Contains(labels, l) && l != "instance" && l != "job" { // added by Prometheus
 				t.Errorf("%s: %s has no label %s, only %v", where, m[1], l, labels)
 			}
 		}
@@ -173,7 +173,7 @@ func fitsMetrics(t *testing.T, where, expr string, live map[string][]string) {
 	}
 }
 
-// Every alert and every panel uses metrics that a site has, and every metric of the program's own is shown.
+// TestAlertsAndDashboard: every alert and every panel uses metrics that a site has, and every metric of the program itself is shown.
 func TestAlertsAndDashboard(t *testing.T) {
 	t.Parallel()
 	live := liveMetrics(t)

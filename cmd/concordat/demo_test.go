@@ -43,20 +43,20 @@ type demoSource struct {
 
 type demoPlace struct{ Site, Library, Document string }
 
-// leastFound is the number of code points from which a reused passage has to be found when it
-// stands alone: shorter ones are not fingerprinted.
+// leastFound is the length in code points from which a reused passage that stands alone must be found: shorter ones are
+// not fingerprinted.
 const leastFound = 60
 
 // leastCovered is the share of a passage that its source must cover.
 const leastCovered = 0.9
 
-// maxHolders is the number of other documents from which wording copied word for word may be left out: it is the usual wording of
-// such documents, and whether a site knows that depends on which of them its partners nominate.
+// maxHolders is the number of other documents beyond which a passage copied word for word need not be found: such wording is
+// usual in these documents, and whether a site knows that depends on which documents its partners nominate.
 const maxHolders = 4
 
-// The demonstration runs from nothing to the page it promises, and its report finds the passages
-// that demo/truth.json lists, in the documents they come from, and little of the rest: the words around
-// a quotation join the passages on both sides of them.
+// TestDemo: the demonstration runs from nothing to the page that it promises; its report finds the passages listed in
+// demo/truth.json, in the documents from which they come, and little else: the words around a quotation join the
+// passages on both sides of it.
 func TestDemo(t *testing.T) {
 	t.Parallel()
 	suite.Rest(t, "runs the whole demonstration")
@@ -99,7 +99,7 @@ func TestDemo(t *testing.T) {
 			t.Errorf("alerts of %s: %s", name, out)
 		}
 	}
-	// The report of the watched check says what was found since, and that a person has handled it.
+	// The report of the watched check names what was found since, and says that a person has handled it.
 	listed, _ := output(t, cli.Done, data, "alert", "list", "--json")
 	var alert struct {
 		Number int64
@@ -117,7 +117,7 @@ func TestDemo(t *testing.T) {
 		}
 	}
 
-	// Both have settled the case of it alike, and each knows the other's contact.
+	// Both have settled its case the same way, and each knows the other's contact.
 	for name, want := range map[string]string{"university": "grants@funder.example", "funder": "integrity@university.example"} {
 		out, _ := output(t, cli.Done, filepath.Join(base, name), "case", "list", "--json")
 		if !strings.Contains(out, `"state":"confirmed"`) || !strings.Contains(out, want) || strings.Count(out, "\n") != 1 {
@@ -137,7 +137,7 @@ func TestDemo(t *testing.T) {
 		!strings.HasSuffix(s.Work.Page, "/item/1") || len(s.Work.IDs) != 1 || s.Work.IDs[0].URL != "https://doi.org/10.5072/concordat.demo.1" {
 		t.Errorf("the declaration: %+v", s)
 	}
-	asked, answered := 0, 0 // of partners, whether a passage is theirs
+	asked, answered := 0, 0 // passages at partners, and those that are covered
 	for _, p := range truth.Passages {
 		span, ok := codePoints(text, p.Text)
 		if !ok {
@@ -156,8 +156,8 @@ func TestDemo(t *testing.T) {
 		case len(p.Also) > maxHolders:
 			t.Logf("%s: wording of %d documents is covered to %.2f", p.Document, 1+len(p.Also), share)
 		case partner && (p.Kind != "verbatim" || p.Quoted):
-			// Partners nominate by fingerprints alone, which a reworded sentence may escape, and a quotation is in one
-			// sentence with the words before it. The keys differ with each run, and so do those that escape.
+			// Partners nominate by fingerprints alone. A reworded sentence may escape them, and so may a quotation in
+			// one sentence with the words before it. The keys differ with each run, and so do the passages that escape.
 			t.Logf("%s: a %s passage at a partner is covered to %.2f", p.Document, p.Kind, share)
 		default:
 			t.Errorf("%s: a %s passage is covered to %.2f, want %.1f: %q", p.Document, p.Kind, share, leastCovered, p.Text)
@@ -200,7 +200,7 @@ func decode(t *testing.T, text string, v any) {
 	}
 }
 
-// codePoints returns where part is in text.
+// codePoints returns the position of part in text, in code points.
 func codePoints(text, part string) (concordat.Span, bool) {
 	at := strings.Index(text, part)
 	if at < 0 {
@@ -210,7 +210,7 @@ func codePoints(text, part string) (concordat.Span, bool) {
 	return concordat.Span{Start: start, End: start + utf8.RuneCountInString(part)}, true
 }
 
-// share returns the share of span that the given documents hold, or any document if none is given.
+// share returns the share of span found in the given documents, or in any document if none is given.
 func (r *demoReport) share(span concordat.Span, documents ...string) float64 {
 	held := make([]bool, span.Len())
 	for _, e := range r.Evidence {
@@ -232,7 +232,7 @@ func (r *demoReport) share(span concordat.Span, documents ...string) float64 {
 	return float64(n) / float64(len(held))
 }
 
-// isOneOf is the function isOneOf for any of the places of a source's work.
+// isOneOf reports whether the function isOneOf holds for any of the places of a source's work.
 func (r *demoReport) isOneOf(p demoPlace, names []string) bool {
 	all := []demoPlace{p}
 	for _, s := range r.Sources {
@@ -243,8 +243,8 @@ func (r *demoReport) isOneOf(p demoPlace, names []string) bool {
 	return slices.ContainsFunc(all, func(x demoPlace) bool { return isOneOf(x.Site, x.Library, x.Document, names) })
 }
 
-// isOneOf reports whether a document is one of those named as in truth.json: by path, rows of a
-// table after a #. Partners show pseudonyms of their documents: of those the library counts.
+// isOneOf reports whether a document is among those named as in truth.json: by path, with rows of a table after a #.
+// Partners show pseudonyms of their documents, so for those only the library must match.
 func isOneOf(site, library, document string, names []string) bool {
 	for _, name := range names {
 		if path, row, ok := strings.Cut(name, "#"); ok {

@@ -15,7 +15,7 @@ import (
 	"concordat/store"
 )
 
-// TestDisclosureCommands decides by command line on requests that a partner has made.
+// TestDisclosureCommands decides on a partner's requests from the command line.
 func TestDisclosureCommands(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "site")
 	command := func(code int, args ...string) string {

@@ -17,8 +17,8 @@ import (
 	"concordat/internal/scripttest"
 )
 
-// Every command line of this program in the documents parses: the command exists, and so does every flag, with a value of its type
-// and as many arguments as the command takes.
+// TestDocumentedCommands: every command line of this program in the documents parses: the command and every flag exist, each flag
+// has a value of its type, and the command takes that number of arguments.
 func TestDocumentedCommands(t *testing.T) {
 	all := doctest.Commands(t, "../..", "concordat")
 	for _, c := range all {
@@ -32,8 +32,7 @@ func TestDocumentedCommands(t *testing.T) {
 	}
 }
 
-// Every command and every flag of it has a line of help, and every command can be documented as it
-// names itself.
+// TestHelp: every command and every flag has a line of help, and every command can be documented under its own name.
 func TestHelp(t *testing.T) {
 	root := (&app{}).command()
 	var visit func(c *cobra.Command)
@@ -109,7 +108,7 @@ func TestReadmeExample(t *testing.T) {
 
 var link = regexp.MustCompile(`\]\(([^)\s]+)\)`)
 
-// Every link from a document to a file of the project leads somewhere.
+// TestLinks: every link from a document to a file of the project has a target.
 func TestLinks(t *testing.T) {
 	n := 0
 	for path, text := range doctest.Pages(t, "../..") {

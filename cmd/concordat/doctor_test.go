@@ -18,13 +18,13 @@ import (
 	"concordat/store"
 )
 
-// found runs doctor and returns what it found of a check: the worst, and all states.
+// found runs doctor and returns its finding for a check, the worst if there are several, and all states.
 func found(t *testing.T, code int, data, check string, args ...string) (finding, map[string]string) {
 	t.Helper()
 	return foundWith(t, "CONCORDAT_SERVE_LISTEN=127.0.0.1:0", code, data, check, args...)
 }
 
-// foundWith is found with a variable of the environment.
+// foundWith is like found, with an environment variable.
 func foundWith(t *testing.T, env string, code int, data, check string, args ...string) (finding, map[string]string) {
 	t.Helper()
 	c := program(t, data, append([]string{"doctor", "--json"}, args...)...)
@@ -52,7 +52,7 @@ func foundWith(t *testing.T, env string, code int, data, check string, args ...s
 	return one, states
 }
 
-// editStore changes the store of a site without the program.
+// editStore changes the store of a site, bypassing the program.
 func editStore(t *testing.T, data string, now func() time.Time, f func(*store.DB) error) {
 	t.Helper()
 	db, err := store.Options{Now: now}.Open(t.Context(), filepath.Join(data, instance.StoreName))
@@ -88,7 +88,7 @@ func flip(t *testing.T, pattern string) {
 	}
 }
 
-// Each kind of damage is found and named, and nothing else is.
+// TestDoctor: each kind of damage is found and named, and nothing else is reported.
 func TestDoctor(t *testing.T) {
 	t.Parallel()
 	whole := newSite(t)
@@ -186,7 +186,7 @@ func must(t *testing.T, err error) {
 	}
 }
 
-// tighten removes the rights of others, which CopyFS grants.
+// tighten removes the permissions of others, which CopyFS grants.
 func tighten(t *testing.T, data string) {
 	t.Helper()
 	must(t, filepath.WalkDir(data, func(path string, e os.DirEntry, err error) error {
@@ -200,7 +200,7 @@ func tighten(t *testing.T, data string) {
 	}))
 }
 
-// flipStore damages the page of the catalogue's index.
+// flipStore damages the catalogue's index page.
 func flipStore(t *testing.T, data string) {
 	t.Helper()
 	path := filepath.Join(data, instance.StoreName)
@@ -209,14 +209,14 @@ func flipStore(t *testing.T, data string) {
 	for page := 4096; page+4096 <= len(b); page += 4096 {
 		if strings.Contains(string(b[page:page+4096]), "doc-00007") {
 			for i := range 64 {
-				b[page+8+i] ^= 0x55 // the cells' places
+				b[page+8+i] ^= 0x55 // the positions of the cells
 			}
 		}
 	}
 	must(t, os.WriteFile(path, b, 0o600))
 }
 
-// --fix only reports; --yes acts.
+// TestDoctorFix: --fix only reports; --yes acts.
 func TestDoctorFix(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {

@@ -11,7 +11,7 @@ import (
 	"concordat/instance"
 )
 
-// TestKeepTable: index.keep_table says whether the shard keeps what opening derives.
+// TestKeepTable: index.keep_table determines whether the shard keeps what opening derives.
 func TestKeepTable(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "site")
 	var out bytes.Buffer

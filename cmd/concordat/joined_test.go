@@ -40,10 +40,10 @@ type joinedNode struct {
 	place
 	name     string
 	listen   string // where the others reach it
-	partners string // where partners do
+	partners string // where partners reach it
 	process  *exec.Cmd
 	log      *syncedLog
-	pages    string // as it came to be
+	pages    string // address, known once it listens
 }
 
 // syncedLog is the output of a process so far.
@@ -69,10 +69,10 @@ type joinedSite struct {
 	t     *testing.T
 	nodes []*joinedNode
 	db    *store.DB
-	to    atomic.Pointer[string] // where the door leads
+	to    atomic.Pointer[string] // the node that the door leads to
 }
 
-// door listens where partners find the site, as a load balancer does, and connects them to one node.
+// door listens where partners reach the site, as a load balancer does, and connects them to one node.
 func (s *joinedSite) door() string {
 	s.t.Helper()
 	s.to.Store(&s.nodes[0].partners)
@@ -80,7 +80,7 @@ func (s *joinedSite) door() string {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	s.t.Cleanup(func() { _ = l.Close() }) // which ends the loop
+	s.t.Cleanup(func() { _ = l.Close() }) // this ends the loop
 	go func() {
 		for {
 			in, err := l.Accept()
@@ -88,7 +88,7 @@ func (s *joinedSite) door() string {
 				return
 			}
 			go func() {
-				defer func() { _ = in.Close() }() // whoever hangs up first
+				defer func() { _ = in.Close() }() // whichever side closes first
 				out, err := net.Dial("tcp", *s.to.Load())
 				if err != nil {
 					return
@@ -137,7 +137,7 @@ func (n *joinedNode) kill() {
 	}
 }
 
-// startJoined makes the site as doc/cluster.md describes.
+// startJoined creates the site as doc/cluster.md describes.
 func startJoined(t *testing.T) *joinedSite {
 	t.Helper()
 	e, pg := zktest.Start(t, 1), storetest.Postgres(t)
@@ -157,7 +157,7 @@ func startJoined(t *testing.T) *joinedSite {
 	})
 	a := s.nodes[0]
 	a.command(cli.Done, "init", "--site", "north", "--title", "University of north", "--store", address)
-	withoutMeaning(t, a.dir) // which the tests turn on themselves
+	withoutMeaning(t, a.dir) // the tests turn it on themselves
 	a.command(cli.Done, "library", "create", "theses")
 	a.command(cli.Done, "site", "key", "init")
 	a.command(cli.Done, "site", "card", "--url", "https://"+s.door())
@@ -201,10 +201,10 @@ func startJoined(t *testing.T) *joinedSite {
 	return s
 }
 
-// pause is the time between two looks at a node: a minute of them stays far below what one token may ask.
+// pause is the time between two requests to a node: a minute of them stays far below the limit of one token.
 const pause = 200 * time.Millisecond
 
-// until waits for what the nodes are about to do.
+// until waits for something that the nodes are about to do.
 func (s *joinedSite) until(what string, done func() bool) {
 	s.t.Helper()
 	for end := time.Now().Add(3 * time.Minute); !done(); time.Sleep(pause) {
@@ -214,7 +214,7 @@ func (s *joinedSite) until(what string, done func() bool) {
 	}
 }
 
-// call calls the API of a node and wants a status.
+// call calls the API of a node and expects a status.
 func (n *joinedNode) call(want int, method, path, contentType string, body io.Reader, out any) {
 	n.t.Helper()
 	r, err := http.NewRequestWithContext(n.t.Context(), method, "http://"+n.pages+"/api/v1"+path, body)
@@ -241,7 +241,7 @@ func (n *joinedNode) call(want int, method, path, contentType string, body io.Re
 	}
 }
 
-// upload hands files in at a path of the API.
+// upload submits files at a path of the API.
 func (n *joinedNode) upload(path string, files map[string]string) string {
 	n.t.Helper()
 	var b bytes.Buffer
@@ -275,7 +275,7 @@ type checkState struct {
 	Cause string
 }
 
-// await waits at a node for a check that was submitted anywhere.
+// await waits at a node for a check that was submitted at any node.
 func (n *joinedNode) await(s *joinedSite, kind, id string) (c checkState) {
 	n.t.Helper()
 	s.until(kind+" "+id, func() bool {
@@ -285,7 +285,7 @@ func (n *joinedNode) await(s *joinedSite, kind, id string) (c checkState) {
 	return c
 }
 
-// follow reads the events of a check at a node, whichever runs it, to the last.
+// follow reads the events of a check at a node to the last one, whichever node runs the check.
 func (n *joinedNode) follow(id string) {
 	n.t.Helper()
 	r, err := http.NewRequestWithContext(n.t.Context(), http.MethodGet, "http://"+n.pages+"/api/v1/checks/"+id+"/events", nil)
@@ -318,7 +318,7 @@ func (n *joinedNode) sources(id string) string {
 	return strings.Join(out, " ")
 }
 
-// TestJoinedSite: whatever a site of three machines does, any of them can do, and a machine that dies takes nothing with it.
+// TestJoinedSite: whatever a site of three machines does, any of them can do, and the death of a machine loses nothing.
 func TestJoinedSite(t *testing.T) {
 	t.Parallel()
 	suite.Rest(t, "three real nodes with ZooKeeper and PostgreSQL")
@@ -330,7 +330,7 @@ func TestJoinedSite(t *testing.T) {
 	}
 	a, b, c := s.nodes[0], s.nodes[1], s.nodes[2]
 
-	// What one accepts the others find, and what was submitted at one can be read at another.
+	// What one node accepts, the others find, and what was submitted at one can be read at another.
 	doc := filepath.Join(t.TempDir(), "ice.txt")
 	if err := os.WriteFile(doc, []byte(iceText), 0o600); err != nil {
 		t.Fatal(err)
@@ -358,7 +358,7 @@ func TestJoinedSite(t *testing.T) {
 	step("partner")
 	s.erase()
 	step("deletions")
-	s.takeOver().start() // and it is one of them again
+	s.takeOver().start() // and the dead node comes back as one of them
 	step("a node dies")
 	for _, n := range s.nodes {
 		s.answers(south, n)
@@ -407,7 +407,7 @@ func (s *joinedSite) signIn() {
 	}
 }
 
-// setting returns a key of a node's configuration in force, with its origin.
+// setting returns the value in force of a key of a node's configuration, with its origin.
 func (n *joinedNode) setting(key string) (value, origin string) {
 	n.t.Helper()
 	var out struct {
@@ -423,7 +423,7 @@ func (n *joinedNode) setting(key string) (value, origin string) {
 	return "", ""
 }
 
-// central sets what applies on all nodes and expects it in force on each, without a restart unless one is needed.
+// central changes settings for all nodes and expects them in force on each, without a restart unless one is needed.
 func (s *joinedSite) central() {
 	s.t.Helper()
 	policy := filepath.Join(s.t.TempDir(), "policy.json")
@@ -463,7 +463,7 @@ func (s *joinedSite) central() {
 	s.nodes[2].command(cli.Done, "library", "set", "theses", "--keep-days", "0")
 }
 
-// partner makes another site that may ask the library of this one.
+// partner makes another site that may query the library of this one.
 func (s *joinedSite) partner() place {
 	s.t.Helper()
 	north, south := s.nodes[0], newPlace(s.t, "south")
@@ -492,11 +492,11 @@ func (s *joinedSite) answers(south place, n *joinedNode) {
 		rep := south.json("check", essay, "--partner", "north/theses")
 		return len(rep["evidence"].([]any)) == 1
 	})
-	// The line appears once the answer has been sent.
+	// The log line appears once the answer has been sent.
 	s.until("node "+n.name+" says that it answered", func() bool { return strings.Count(n.log.String(), `msg="partner answered"`) > taken })
 }
 
-// erase deletes at a node that does not keep the site, and expects nothing to be found at any.
+// erase deletes at a node that has no copy, and expects nothing to be found at any.
 func (s *joinedSite) erase() {
 	s.t.Helper()
 	holder := storetest.Holder(s.t, s.db, daemon.TaskMaintenance, time.Now().UnixMicro())
@@ -548,7 +548,7 @@ func (s *joinedSite) takeOver() *joinedNode {
 		}
 		return slices.DeleteFunc(ts, func(t store.Task) bool { return t.State != concordat.TaskRunning || t.Worker != holder })
 	}
-	// A node looks for a check that was submitted there at once.
+	// A node starts looking at once for a check that was submitted there.
 	var checks []string
 	for i := 0; len(running()) == 0; i++ {
 		if i%10 == 0 {

@@ -82,7 +82,7 @@ func (n *newcomer) stop() {
 	}
 }
 
-// does sends a form and expects the words on the page that follows.
+// does sends a form and expects want on the page that follows.
 func (n *newcomer) does(path, want string, fields ...string) string {
 	n.t.Helper()
 	page := n.post(path, values(fields))
@@ -92,7 +92,7 @@ func (n *newcomer) does(path, want string, fields ...string) string {
 	return page
 }
 
-// refused sends a form that is refused with the words.
+// refused sends a form that must be refused with the words in want.
 func (n *newcomer) refused(path, want string, fields ...string) {
 	n.t.Helper()
 	r, err := n.PostForm(n.base+path, values(fields))
@@ -106,7 +106,7 @@ func (n *newcomer) refused(path, want string, fields ...string) {
 	}
 }
 
-// values makes a form of names and values in turn.
+// values makes a form from alternating names and values.
 func values(fields []string) url.Values {
 	f := url.Values{}
 	for i := 0; i < len(fields); i += 2 {
@@ -115,7 +115,7 @@ func values(fields []string) url.Values {
 	return f
 }
 
-// sends a file with fields, as the forms for documents do, and returns the page that follows.
+// sends sends a file with fields, as the forms for documents do, and returns the page that follows.
 func (n *newcomer) sends(path, name, text string, fields ...string) string {
 	n.t.Helper()
 	var b bytes.Buffer
@@ -188,7 +188,7 @@ func TestJoiningByPages(t *testing.T) {
 	if words == nil || !strings.Contains(page, "University of north") {
 		t.Fatalf("the words of the south:\n%s", page)
 	}
-	// The north sees the pending site at once, tests its address, and has the same words.
+	// The north sees the pending site at once, tests its address, and shows the same words.
 	if page := north.get("/checks"); !strings.Contains(page, "partners waiting for confirmation") {
 		t.Errorf("no badge:\n%s", page)
 	}
@@ -221,7 +221,7 @@ func testFederationByPages(t *testing.T, north, south *newcomer, toNorth, toSout
 	}
 }
 
-// testSearchByPages: the north adds a document, the south finds it; the north continues after a restart.
+// testSearchByPages: the north adds a document, the south finds it; the north still works after a restart.
 func testSearchByPages(t *testing.T, north, south *newcomer, toNorth string) {
 	t.Helper()
 	text := prose(3000)
@@ -236,7 +236,7 @@ func testSearchByPages(t *testing.T, north, south *newcomer, toNorth string) {
 		t.Errorf("purposes are a list of what the north opens:\n%s", page)
 	}
 	link := regexp.MustCompile(`/checks/[a-z0-9-]{8,}`)
-	for end := time.Now().Add(3 * time.Minute); ; time.Sleep(200 * time.Millisecond) { // until the north has made its fingerprints
+	for end := time.Now().Add(3 * time.Minute); ; time.Sleep(200 * time.Millisecond) { // until the north has computed its fingerprints
 		page := south.sends("/checks", "essay.txt", text, "partner", site, "purpose", "thesis")
 		check := link.FindString(page)
 		if check == "" {

@@ -17,8 +17,8 @@ import (
 	"concordat/store"
 )
 
-// TestMadePages: LibreOffice makes the pages of a submitted DOCX once, a passage of it is found on them, and when the check is
-// deleted nothing of either stays.
+// TestMadePages: LibreOffice renders the pages of a submitted DOCX once, a passage of it is found on them, and deleting the
+// check removes both.
 func TestMadePages(t *testing.T) {
 	t.Parallel()
 	if _, err := sandbox.FindOffice(sandbox.OfficeOptions{}); err != nil {

@@ -20,7 +20,7 @@ import (
 	"concordat/view"
 )
 
-// archive returns a ZIP file of names and contents, in turn.
+// archive returns a ZIP file made from alternating names and contents.
 func archive(t *testing.T, pairs ...string) string {
 	t.Helper()
 	var b bytes.Buffer
@@ -35,7 +35,7 @@ func archive(t *testing.T, pairs ...string) string {
 	return b.String()
 }
 
-// docx returns a DOCX file of one paragraph.
+// docx returns a DOCX file with one paragraph.
 func docx(t *testing.T, text string) string {
 	t.Helper()
 	return archive(t, "[Content_Types].xml", `<Types xmlns="http://schemas.openxmlformats.org/package/2006/content-types">`+
@@ -46,8 +46,8 @@ func docx(t *testing.T, text string) string {
 			text+`</w:t></w:r></w:p></w:body></w:document>`)
 }
 
-// TestFilesLeftOut submits archives with lock and system files by the pages and the API, which both name those files, and a
-// download of all submissions from Moodle, which is one submission a person.
+// TestFilesLeftOut submits archives with lock and system files through the pages and the API, which both name those files,
+// and Moodle's download of all submissions, which becomes one submission per person.
 func TestFilesLeftOut(t *testing.T) {
 	t.Parallel()
 	s := serveSite(t, newSite(t))

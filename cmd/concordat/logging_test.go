@@ -17,8 +17,8 @@ import (
 	"concordat/store"
 )
 
-// The log is JSON if configured so, its level follows SIGHUP, answers have the number of their record, and it contains no secret:
-// neither tokens, nor passwords, nor links, nor texts.
+// TestLog: the log is JSON if configured so, its level changes on SIGHUP, answers have the number of their record, and it
+// contains no secret: no tokens, passwords, links or texts.
 func TestLog(t *testing.T) {
 	t.Parallel()
 	data := newSite(t)
@@ -91,7 +91,7 @@ func TestLog(t *testing.T) {
 	lines := 0
 	for line := range strings.Lines(text) {
 		var v map[string]any
-		if !strings.HasPrefix(line, "{") { // what is for the terminal
+		if !strings.HasPrefix(line, "{") { // output for the terminal
 			continue
 		}
 		if err := json.Unmarshal([]byte(line), &v); err != nil {

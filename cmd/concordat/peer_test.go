@@ -30,7 +30,7 @@ type place struct {
 	dir string
 }
 
-// command runs a command line and wants its exit code; it returns what was printed.
+// command runs a command line, expects its exit code, and returns what was printed.
 func (p place) command(code int, args ...string) string {
 	p.t.Helper()
 	var out, errs bytes.Buffer
@@ -46,7 +46,7 @@ func (p place) json(args ...string) map[string]any {
 	p.t.Helper()
 	lines := strings.Split(strings.TrimSpace(p.command(cli.Done, append([]string{"--json"}, args...)...)), "\n")
 	for len(lines) > 1 && !strings.HasPrefix(lines[len(lines)-1], "{") {
-		lines = lines[:len(lines)-1] // what was said on stderr
+		lines = lines[:len(lines)-1] // the messages on stderr
 	}
 	var v map[string]any
 	if err := json.Unmarshal([]byte(lines[len(lines)-1]), &v); err != nil {
@@ -75,7 +75,7 @@ func (k epochsOf) Grant(ctx context.Context, to concordat.SiteID, f concordat.Fe
 	return partners.Grant(ctx, k.db, id, to, f)
 }
 
-// listen serves the federation side of the site until the test ends; the keystore is read again by reload.
+// listen serves the federation side of the site until the test ends; reload reads the keystore again.
 func (p place) listen() (reload func()) {
 	t := p.t
 	t.Helper()
@@ -108,7 +108,7 @@ func (p place) listen() (reload func()) {
 		}
 	}
 	reload()
-	// Opened an hour ago, so that it trusts itself to know what came before.
+	// Opened an hour ago, so that it trusts its record of what came before.
 	replays, err := federation.OpenReplays(filepath.Join(t.TempDir(), "replays"), time.Now().Add(-time.Hour))
 	if err != nil {
 		t.Fatal(err)
@@ -134,8 +134,8 @@ func (p place) listen() (reload func()) {
 	return reload
 }
 
-// TestE1Commands enrols a site by commands over the federation listener, and tries everything that must fail on the way; TestE2 in
-// it revokes.
+// TestE1Commands enrols a site by commands over the federation listener, and tries everything on the way that must fail; its
+// subtest TestE2 revokes the site.
 func TestE1Commands(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
@@ -152,7 +152,7 @@ func TestE1Commands(t *testing.T) {
 	inv := north.json("peer", "invite", "--library", "theses:metadata", "--budget", "sentences=1000", "--note",
 		"for the south")["invitation"].(string)
 
-	// Redeeming makes both sides pending, with the same words; until they confirm, nothing is answered.
+	// Redeeming makes both sides pending, with the same words; until they confirm, no question is answered.
 	theirs := south.json("peer", "redeem", inv, "--name", "north")
 	if theirs["state"] != "pending" || len(strings.Fields(theirs["words"].(string))) != 6 {
 		t.Fatalf("after redeeming: %v", theirs)
@@ -187,7 +187,7 @@ func TestE1Commands(t *testing.T) {
 		t.Errorf("library as the partner sees it: %v", lib)
 	}
 
-	// A federation: the member fetches its secret, and no other one.
+	// A federation: the member fetches its secret, and that of no other.
 	north.command(cli.Done, "federation", "create", "health")
 	begunBefore(t, north, "health")
 	reload()
@@ -224,7 +224,7 @@ func TestE1Commands(t *testing.T) {
 		t.Errorf("the leader has %v", e)
 	}
 
-	// Heads of the audits went along with the messages, in both directions.
+	// The heads of the audits travelled with the messages, in both directions.
 	for _, x := range []struct {
 		p   place
 		who string
@@ -237,7 +237,7 @@ func TestE1Commands(t *testing.T) {
 
 	testWitnessed(t, north, south)
 
-	// Doctor asks the partners: north answers, south does not listen.
+	// Doctor asks the partners: north answers, and south is not listening.
 	for _, x := range []struct {
 		p    place
 		want string
@@ -247,7 +247,7 @@ func TestE1Commands(t *testing.T) {
 		}
 	}
 
-	// E2: a revoked site is refused with its next message.
+	// E2: the next message of a revoked site is refused.
 	south.command(cli.Done, "peer", "libraries", "north")
 	if got := north.json("peer", "revoke", "south"); got["state"] != "revoked" || len(got["shares"].([]any)) != 0 {
 		t.Errorf("revoked: %v", got)
@@ -258,8 +258,8 @@ func TestE1Commands(t *testing.T) {
 	south.command(cli.Misused, "federation", "show", "health")
 }
 
-// begunBefore makes the first epoch of a federation that p leads, and that no site has joined, begin 40 days ago: long enough for
-// the next one.
+// begunBefore makes the first epoch of a federation that p leads, and that no site has joined, begin 40 days ago, so that the
+// next one may begin.
 func begunBefore(t *testing.T, p place, f string) {
 	t.Helper()
 	a := &app{cli.Site{Data: p.dir, Terminal: cli.Terminal{Stdin: strings.NewReader("")}}}
@@ -292,8 +292,9 @@ func secretOf(t *testing.T, p place, f string, epoch uint32) []byte {
 	return e.FingerprintKey("natural@0")
 }
 
-// testWitnessed: the partner hands over its audit. Unchanged, it agrees with the heads that were kept. L1: if an entry was changed,
-// deleted or moved, that entry is named. L2: an audit that was completely rewritten and is consistent in itself contradicts the heads.
+// testWitnessed: the partner hands over its audit. If unchanged, it agrees with the heads that were kept. L1: an entry that was
+// changed, deleted or moved is named. L2: an audit that was completely rewritten, although consistent in itself, contradicts the
+// heads.
 func testWitnessed(t *testing.T, north, south place) {
 	dir := t.TempDir()
 	honest := filepath.Join(dir, "honest.jsonl")
@@ -329,7 +330,7 @@ func testWitnessed(t *testing.T, north, south place) {
 	south.command(cli.Misused, "audit", "verify", "--export", honest)
 }
 
-// rewritten returns the export of an audit with different content, made with the site's own keys, and the same signed by another
+// rewritten returns the export of an audit with different content, once signed with the site's own keys and once by another
 // site.
 func rewritten(t *testing.T, north place, path string, entries [][]byte) (forged, foreign []byte) {
 	fake, err := store.Open(t.Context(), path)

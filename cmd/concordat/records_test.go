@@ -24,7 +24,7 @@ import (
 	"concordat/store"
 )
 
-// TestOneRecordOneShape: a record has the same keys and values as a line of --json and in the API.
+// TestOneRecordOneShape: a record has the same keys and values in a line of --json and in the API.
 func TestOneRecordOneShape(t *testing.T) {
 	t.Parallel()
 	p, north := newPlace(t, "uni"), newPlace(t, "north")
@@ -83,7 +83,7 @@ func TestOneRecordOneShape(t *testing.T) {
 	records := []struct {
 		path, list string // of the API
 		args       []string
-		viewer     []string // keys whose values depend on who asks: the API's alone
+		viewer     []string // keys whose values depend on who asks: only in the API
 	}{
 		{"/libraries", "libraries", []string{"library", "list"}, nil},
 		{"/checks", "checks", []string{"report", "list"}, []string{"coverage", "flags", "leads"}},
@@ -167,7 +167,7 @@ func TestOneRecordOneShape(t *testing.T) {
 				return slices.Contains(c.viewer, k) || k == "$schema"
 			})
 		}
-		if c.list == "entries" { // the audit continues, and each side begins at its own end
+		if c.list == "entries" { // the audit keeps growing, and each side starts from its own end
 			api, lines = ofAudit(api, "keys made"), ofAudit(lines, "keys made")
 		}
 		if len(api) == 0 {
@@ -179,7 +179,7 @@ func TestOneRecordOneShape(t *testing.T) {
 	}
 }
 
-// ofAudit returns the entries of an action.
+// ofAudit returns the entries with an action.
 func ofAudit(all []any, action string) []any {
 	return slices.DeleteFunc(all, func(e any) bool { return e.(map[string]any)["action"] != action })
 }

@@ -28,7 +28,7 @@ import (
 )
 
 const (
-	// glassSource says in Chinese what glassEssay says in English: they share no word.
+	// glassSource says in Chinese what glassEssay says in English; they share no words.
 	glassSource = "玻璃工匠行会因为官员害怕火灾，于一四一一年把熔炉迁到了岛上。每个学徒都在监督面前发誓，绝不把红色玻璃的配方带过潟湖。" +
 		"违背誓言的人失去作坊，他的亲属被关押，直到他回家为止。尽管采取了这些措施，两位师傅还是定居在洛林，十年之内向宫廷出售红色玻璃酒杯。"
 	glassEssay = "The guild of glass workers moved its furnaces to the island in 1411, because the officials were afraid of fire. " +
@@ -38,7 +38,7 @@ const (
 	joinedDocuments = 1600
 )
 
-// plainTable is a table of n documents of prose, and the glass.
+// plainTable is a table of n documents of prose, and the document about glass.
 func plainTable(t *testing.T, n int) string {
 	t.Helper()
 	r := rand.New(rand.NewPCG(3, 4))
@@ -65,14 +65,14 @@ func plainTable(t *testing.T, n int) string {
 type joinedReindex struct {
 	*exec.Cmd
 	errs  *syncedLog
-	first struct { // that it told
+	first struct { // the first line of its output
 		Type            string
 		Made, Remaining int
 	}
-	rest chan []byte // of what it tells
+	rest chan []byte // the rest of its output
 }
 
-// reindex begins one, as often as needed: a node on a slow machine may lose its session, and then shards wait for another master.
+// reindex starts a reindex, as often as needed: a node on a slow machine may lose its session, and then shards wait for a new master.
 func (s *joinedSite) reindex(n *joinedNode) *joinedReindex {
 	s.t.Helper()
 	for end := time.Now().Add(5 * time.Minute); ; {
@@ -85,11 +85,11 @@ func (s *joinedSite) reindex(n *joinedNode) *joinedReindex {
 		if err != nil {
 			s.t.Fatal(err)
 		}
-		s.t.Cleanup(func() { _ = r.Process.Kill() }) // if the test ended before it
+		s.t.Cleanup(func() { _ = r.Process.Kill() }) // in case the test ends first
 		d := json.NewDecoder(out)
 		began := d.Decode(&r.first)
 		go func() {
-			b, _ := io.ReadAll(io.MultiReader(d.Buffered(), out)) // to its end, however that comes
+			b, _ := io.ReadAll(io.MultiReader(d.Buffered(), out)) // to its end, however it comes
 			r.rest <- b
 		}()
 		if began == nil {
@@ -103,7 +103,7 @@ func (s *joinedSite) reindex(n *joinedNode) *joinedReindex {
 	}
 }
 
-// end waits for its end and returns whether it succeeded.
+// end waits until the reindex ends and returns whether it succeeded.
 func (r *joinedReindex) end() bool {
 	<-r.rest
 	return r.Wait() == nil
@@ -128,7 +128,7 @@ func (s *joinedSite) does(n *joinedNode, args ...string) {
 	})
 }
 
-// dry returns what a dry run of reindex says; nil: it fails.
+// dry returns the result of a dry run of reindex; nil if it fails.
 func (n *joinedNode) dry() (v map[string]any) {
 	if _, out, _ := n.says("reindex", "--dry-run", "--json"); json.Unmarshal([]byte(out), &v) != nil {
 		return nil
@@ -155,7 +155,7 @@ func (s *joinedSite) leads(n *joinedNode, text string) (leads int) {
 	return leads
 }
 
-// finding waits until doctor reports what is wanted about the cells of meaning.
+// finding waits until doctor reports the wanted state of the cells of meaning.
 func (s *joinedSite) finding(n *joinedNode, state, detail string) {
 	s.t.Helper()
 	var f finding
@@ -174,11 +174,11 @@ func (s *joinedSite) finding(n *joinedNode, state, detail string) {
 	}
 }
 
-// shards returns how the shards are.
+// shards returns the state of the shards.
 func (n *joinedNode) shards() []instance.ShardLine {
 	var v struct{ Shards []instance.ShardLine }
 	_, out, _ := n.says("cluster", "status", "--json")
-	_ = json.Unmarshal([]byte(out), &v) // else there are none
+	_ = json.Unmarshal([]byte(out), &v) // otherwise there are none
 	return v.Shards
 }
 
@@ -216,7 +216,7 @@ func (s *joinedSite) table(id, text string) string {
 
 // TestReindexJoined: a site of three machines gets cells of meaning while it is served. The command is killed, then its node, then
 // the master of a shard; documents are replaced and deleted at another node in the meantime. In the end every copy has what it
-// should, and a check finds by meaning what it did not find before.
+// should, and a check finds matches by meaning that it did not find before.
 func TestReindexJoined(t *testing.T) {
 	t.Parallel()
 	suite.Rest(t, "three real nodes with ZooKeeper and PostgreSQL")
@@ -228,7 +228,7 @@ func TestReindexJoined(t *testing.T) {
 	}
 	s.finding(a, findingOK, "every document")
 
-	// The setting is new, and nodes are started with it one after the other.
+	// The setting is new, and the nodes are restarted with it one after the other.
 	a.command(cli.Done, "cluster", "zookeeper", "set", "meaning.index=true")
 	for i, n := range s.nodes {
 		s.until("reindex names who is to be started anew", func() bool {
@@ -239,7 +239,7 @@ func TestReindexJoined(t *testing.T) {
 		n.start()
 		s.settled(n)
 	}
-	// A library that was indexed by meaning and no longer should be.
+	// A library was indexed by meaning and no longer should be.
 	a.command(cli.Done, "library", "create", "essays")
 	s.does(a, "add", "-l", "essays", s.table("plain", strings.Repeat("A harbour pilot keeps a ledger of tides in chalk. ", 5)))
 	a.command(cli.Done, "library", "set", "essays", "--meaning", "off")
@@ -281,12 +281,12 @@ func TestReindexJoined(t *testing.T) {
 	other := s.nodes[slices.IndexFunc(s.nodes, func(n *joinedNode) bool { return n != b && n != gone })]
 	want := map[string]string{}
 	var deletions []*exec.Cmd
-	for i := range 3 { // from the end, to which the reindex comes last
+	for i := range 3 { // from the end, which the reindex reaches last
 		id, next := fmt.Sprintf("doc-%05d", joinedDocuments-1-2*i), fmt.Sprintf("doc-%05d", joinedDocuments-2-2*i)
 		want[id] = fmt.Sprintf("The text of this document was replaced by another one, number %d, which is to stay.", i)
 		want[next] = ""
 		s.does(other, "add", "-l", "theses", s.table(id, want[id]))
-		d := program(t, other.dir, "delete", "document", "theses", next, "--reason", "a test") // its receipt waits for the node that is away
+		d := program(t, other.dir, "delete", "document", "theses", next, "--reason", "a test") // its receipt waits for the absent node
 		if err := d.Start(); err != nil {
 			t.Fatal(err)
 		}
@@ -327,8 +327,8 @@ func TestReindexJoined(t *testing.T) {
 	}
 }
 
-// hasCells examines the copies of a stopped node: all documents are indexed by meaning as their libraries say, and those of want
-// have their text if they are there; empty: they are in no copy.
+// hasCells examines the copies of a stopped node: every document is indexed by meaning as its library says. A document named in
+// want has that text if it is there; with an empty text, it is in no copy.
 func (n *joinedNode) hasCells(want map[string]string) {
 	n.t.Helper()
 	dir := filepath.Join(n.dir, instance.IndexName, instance.NodeDirName)

@@ -36,7 +36,8 @@ func (p place) has(name string) bool {
 	return !errors.Is(err, fs.ErrNotExist)
 }
 
-// TestRemainsGo: the next process that has the folder for itself removes what was cut short, and keeps what may be in progress.
+// TestRemainsGo: the next process with exclusive use of the folder removes the remains of interrupted work, and keeps what may be in
+// progress.
 func TestRemainsGo(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t, "uni")
@@ -51,7 +52,7 @@ func TestRemainsGo(t *testing.T) {
 	for _, name := range goes {
 		p.left(name, time.Second)
 	}
-	p.command(cli.Done, "library", "list") // does not have it for itself
+	p.command(cli.Done, "library", "list") // does not use it exclusively
 	for _, name := range goes {
 		if !p.has(name) {
 			t.Errorf("%s has gone while another process may be at it", name)
@@ -70,7 +71,7 @@ func TestRemainsGo(t *testing.T) {
 	}
 }
 
-// TestForgottenUploads: a completely submitted file that led to nothing is removed at the next start.
+// TestForgottenUploads: a file that was submitted completely but never used is removed at the next start.
 func TestForgottenUploads(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t, "uni")
@@ -106,7 +107,7 @@ func TestForgottenUploads(t *testing.T) {
 	}
 }
 
-// TestBatchFilesGo: deleting a batch, or one of its documents, also removes the submitted files and what a command wrote of it.
+// TestBatchFilesGo: deleting a batch, or one of its documents, also removes the submitted files and the files that a command wrote for it.
 func TestBatchFilesGo(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t, "uni")
@@ -136,7 +137,7 @@ func TestBatchFilesGo(t *testing.T) {
 	if _, err := o.Store.Batches.NextBatch(t.Context(), batch.Runner); err != nil {
 		t.Fatal(err)
 	}
-	for i, members := range [][]string{{"x.txt"}, {"y.zip!/1.txt", "y.zip!/2.txt"}} { // z is not read yet
+	for i, members := range [][]string{{"x.txt"}, {"y.zip!/1.txt", "y.zip!/2.txt"}} { // z has not been read yet
 		var ms []store.BatchMember
 		for _, name := range members {
 			ms = append(ms, store.BatchMember{Name: name})
@@ -197,7 +198,7 @@ func (p *place) leftOriginal(text string, at time.Time) string {
 	return hash
 }
 
-// TestDoctorNamesTheUnexplained: files that the site does not know are named, and those that it knows are not.
+// TestDoctorNamesTheUnexplained: doctor names files that the site does not know, and only those.
 func TestDoctorNamesTheUnexplained(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t, "uni")
@@ -210,7 +211,7 @@ func TestDoctorNamesTheUnexplained(t *testing.T) {
 	if got := p.command(cli.Done, "doctor", "--quick", "--offline"); !strings.Contains(got, "ok       contents") {
 		t.Errorf("a new site: %s", got)
 	}
-	sum := sha256.Sum256([]byte("some text")) // as left puts it
+	sum := sha256.Sum256([]byte("some text")) // as left names it
 	hash := hex.EncodeToString(sum[:])
 	odd := []string{"thesis.txt", "originals/note.txt", "batches/nobody/index/x", "epochs/health-1/x", "mirrors/health-1/x", "index/01/x",
 		"index/00/odd"}

@@ -27,7 +27,7 @@ type renewLine struct {
 	Made, Documents, Before int
 }
 
-// reindexed runs reindex to its end, with meaning, and returns what it says there.
+// reindexed runs reindex with meaning to its end, and returns its result.
 func reindexed(c *exec.Cmd) (renewLine, error) {
 	out, err := c.Output()
 	if err != nil {
@@ -94,8 +94,8 @@ func content(t *testing.T, data string) (sentences int, texts concordat.TextStat
 	return x.Stats().Sentences, *s, documents
 }
 
-// begun starts reindex while a site is served, with meaning, until it has reported its first documents. The function that it returns
-// stops the reindex, or what it needs, and waits until it has failed.
+// begun starts a reindex with meaning while the site is served, and returns when it has reported its first documents. stop ends the
+// reindex, or the server that it needs, and waits until the reindex has failed.
 func begun(t *testing.T, data string) (stop func(how func(*os.Process)), made int) {
 	t.Helper()
 	c := reindexing(t, data)
@@ -114,14 +114,14 @@ func begun(t *testing.T, data string) (stop func(how func(*os.Process)), made in
 	return func(how func(*os.Process)) {
 		t.Helper()
 		how(c.Process)
-		_, _ = io.Copy(io.Discard, out) // until it ends
+		_, _ = io.Copy(io.Discard, out) // until the output ends
 		if c.Wait() == nil {
 			t.Error("reindex ended before it was stopped: it shows nothing")
 		}
 	}, line.Made
 }
 
-// interrupt ends the process as an operator does: what it acknowledged is in the index then.
+// interrupt ends the process as an operator does: everything that it acknowledged is then in the index.
 func (s *servedSite) interrupt() {
 	s.t.Helper()
 	if err := s.process.Process.Signal(syscall.SIGINT); err != nil {
@@ -132,7 +132,7 @@ func (s *servedSite) interrupt() {
 	}
 }
 
-// sending stops a process by a signal.
+// sending returns a function that stops a process with a signal.
 func sending(t *testing.T, sig os.Signal) func(*os.Process) {
 	return func(p *os.Process) {
 		if err := p.Signal(sig); err != nil {
@@ -141,8 +141,8 @@ func sending(t *testing.T, sig os.Signal) func(*os.Process) {
 	}
 }
 
-// TestReindexResumes: a reindex while a site is served is stopped halfway, together with the command or with the server. It continues
-// where it stopped, and the index becomes the same as after a reindex without a server. Another configuration starts again.
+// TestReindexResumes: a reindex of a served site is stopped halfway by stopping the command or the server. It continues where it
+// stopped, and the index becomes the same as after a reindex without a server. With another configuration it starts again.
 func TestReindexResumes(t *testing.T) {
 	t.Parallel()
 	suite.Rest(t, "indexes a big table seven times")
@@ -197,8 +197,8 @@ func TestReindexResumes(t *testing.T) {
 	}
 }
 
-// TestReindexNotServed: a reindex without a server recomputes all documents, even after one that ran while a site was served was stopped,
-// and leaves nothing to resume.
+// TestReindexNotServed: a reindex without a server recomputes all documents, even after a reindex of the served site was stopped, and
+// leaves nothing to resume.
 func TestReindexNotServed(t *testing.T) {
 	t.Parallel()
 	suite.Rest(t, "indexes a big table three times")
@@ -220,8 +220,8 @@ func TestReindexNotServed(t *testing.T) {
 	}
 }
 
-// TestReindexServed: a site is served while its index is recomputed. Documents that are added, replaced and deleted in the meantime
-// are correct at its end.
+// TestReindexServed: the index of a site is recomputed while the site is served. Documents that are added, replaced and deleted in
+// the meantime are correct in the end.
 func TestReindexServed(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
@@ -244,7 +244,7 @@ func TestReindexServed(t *testing.T) {
 	}()
 	table := filepath.Join(t.TempDir(), "more.tsv")
 	rounds := 0
-	for last := false; !last; rounds++ { // at least once after it has ended, too
+	for last := false; !last; rounds++ { // and at least once after it has ended
 		last = ctx.Err() != nil
 		// From the end, which the reindex reaches last.
 		id := renewedDocuments - 1 - 2*rounds
@@ -265,7 +265,7 @@ func TestReindexServed(t *testing.T) {
 	}
 	s.interrupt()
 	_, texts, documents := content(t, data)
-	if texts.Meant != renewedDocuments || len(documents) != renewedDocuments { // one came for each that went
+	if texts.Meant != renewedDocuments || len(documents) != renewedDocuments { // one was added for each that was deleted
 		t.Errorf("%+v, %d documents, want %d", texts, len(documents), renewedDocuments)
 	}
 	for i := range rounds {

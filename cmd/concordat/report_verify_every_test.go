@@ -52,18 +52,18 @@ func (p place) configure(line string) {
 	}
 }
 
-// verifying makes reports of two sites by random options and verifies each.
+// verifying makes reports of two sites with random options and verifies each.
 type verifying struct {
 	*testing.T
 	rnd          *rand.Rand
 	north, south *served
 	cards        cli.Cards
-	files        string // folder of what is checked
+	files        string // folder of the submissions
 	made         int
-	leads        int // reports with leads of a partner
+	leads        int // reports with leads from a partner
 }
 
-// some returns arguments, about one time in n.
+// some returns the arguments in about one of n calls.
 func (v *verifying) some(n int, args ...string) []string {
 	if v.rnd.IntN(n) > 0 {
 		return nil
@@ -105,7 +105,7 @@ func (v *verifying) essay() string {
 	return path
 }
 
-// verify verifies the report that a command wrote, and expects each change of one of its bytes to be reported.
+// verify verifies the report that a command wrote, and expects every changed byte to be reported.
 func (v *verifying) verify(path string, args []string, changes int) {
 	v.Helper()
 	b, err := os.ReadFile(path)
@@ -144,7 +144,7 @@ func (v *verifying) verify(path string, args []string, changes int) {
 	}
 }
 
-// sameJSON reports whether b, JSON in which the byte at i was changed, still means the same: 0.50 for 0.5, a tab for a space.
+// sameJSON reports whether b, JSON whose byte at i was changed, still means the same: 0.50 for 0.5, or a tab for a space.
 func sameJSON(b []byte, i int, was byte) bool {
 	before := bytes.Clone(b)
 	before[i] = was
@@ -152,8 +152,8 @@ func sameJSON(b []byte, i int, was byte) bool {
 	return json.Unmarshal(b, &x) == nil && json.Unmarshal(before, &y) == nil && reflect.DeepEqual(x, y)
 }
 
-// TestGenuineReportsVerify: whatever a check looks for and however its report is read and written, the report verifies, before and
-// after partners open passages, and any changed byte is detected.
+// TestGenuineReportsVerify: whatever a check looks for, and however its report is read and written, the report verifies, before
+// and after partners open passages, and every changed byte is detected.
 func TestGenuineReportsVerify(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
@@ -161,14 +161,14 @@ func TestGenuineReportsVerify(t *testing.T) {
 	}
 	seed := uint64(time.Now().UnixNano())
 	first, second := newPlace(t, "north"), newPlace(t, "south")
-	second.configure("  partners: on") // of meaning, with which the file of a new site ends
+	second.configure("  partners: on") // a key of meaning, the last section of a new site's file
 	first.command(cli.Done, "library", "create", "theses")
 	first.command(cli.Done, "library", "create", "reports")
 	north, south := first.serve(time.Hour), second.serve(time.Hour)
 	north.add("ice", iceText)
 	north.add("glass", glassText)
 	north.add("chinese", chineseText)
-	bell := filepath.Join(t.TempDir(), "bell.txt") // in the library before partners have a key, because enrol waits for all of it
+	bell := filepath.Join(t.TempDir(), "bell.txt") // added before partners have a key, because enrol waits for the whole library
 	if err := os.WriteFile(bell, []byte(bellText), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -190,7 +190,7 @@ func TestGenuineReportsVerify(t *testing.T) {
 		if err := north.o.Answers.Sets.CatchUp(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		var out bytes.Buffer // until then the fingerprints are of another key, which the south refuses
+		var out bytes.Buffer // until then the fingerprints have another key, which the south refuses
 		code := run(t.Context(), []string{"--data", south.dir, "--quiet", "--json", "mirror", "sync", "north/reports"}, strings.NewReader(""),
 			&out, io.Discard)
 		return code == cli.Done && strings.Contains(out.String(), `"documents":1`)
@@ -212,7 +212,7 @@ func TestGenuineReportsVerify(t *testing.T) {
 	}
 }
 
-// report checks an essay, and verifies its report in every form.
+// report checks an essay, and verifies its report in every format.
 func (v *verifying) report() {
 	path := v.file(fmt.Sprintf("report %d.json", v.made))
 	args := append([]string{"check", v.essay(), "--out", path}, v.options()...)
@@ -234,7 +234,7 @@ func (v *verifying) report() {
 	}
 }
 
-// open requests whatever can be opened of a report's sources, and has it granted or refused.
+// open requests everything that the sources of a report can show, and has it granted or refused.
 func (v *verifying) open(task string) {
 	reveal := func(args ...string) {
 		run(v.Context(), slices.Concat([]string{"--data", v.south.dir, "--quiet", "reveal", task}, args), strings.NewReader(""), io.Discard,

@@ -48,7 +48,7 @@ func newSigning(t testing.TB, title string) signingSite {
 	return signingSite{id, instance.PartnerName(id.Site()), path}
 }
 
-// statement returns an answer as versions signed it that named neither asker nor submission.
+// statement returns an answer signed as earlier versions did, which named neither asker nor submission.
 func (s signingSite) statement(t *testing.T, kind, payload string) concordat.Statement {
 	t.Helper()
 	at := time.Now().UTC()
@@ -61,7 +61,7 @@ func (s signingSite) statement(t *testing.T, kind, payload string) concordat.Sta
 		Signature: sig}
 }
 
-// TestVerifyReport signs a report that holds answers of two partners, and changes it everywhere.
+// TestVerifyReport signs a report that contains answers of two partners, and changes it everywhere.
 func TestVerifyReport(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
@@ -137,7 +137,7 @@ func TestVerifyReport(t *testing.T) {
 		}
 	}
 
-	// Whoever changes the manifest along with the report lacks the key for it.
+	// Changing the manifest along with the report does not help without the key for it.
 	changed := bytes.Replace(good, []byte(`"code": "hidden"`), []byte(`"code": "shown!"`), 1)
 	items, err := report.Items(changed)
 	if err != nil {
@@ -155,7 +155,7 @@ func TestVerifyReport(t *testing.T) {
 		t.Errorf("changed with its manifest: exit code %d, %q", code, o.Problems)
 	}
 
-	// A byte anywhere, every 12th here and every third in make rest: never a good report that says something else.
+	// One byte changed anywhere, every 12th here and every third in make rest: the result never verifies with different content.
 	everything := func(b []byte) string {
 		var v any
 		if json.Unmarshal(b, &v) != nil {

@@ -29,7 +29,7 @@ import (
 	"concordat/report/pdf"
 )
 
-// longReport has several pages of passages.
+// longReport returns a report with several pages of passages.
 func longReport(n int) *report.Report {
 	var text strings.Builder
 	f := &report.Findings{Version: report.Version, Task: "t1", Made: time.Now(), Scheme: "natural@7c1d52be90aa41f3", Forward: "none"}
@@ -81,12 +81,12 @@ func TestVerifyPDF(t *testing.T) {
 		b[at] ^= 1
 		return b
 	}
-	content := func(object int) int { // somewhere in the stream of an object
+	content := func(object int) int { // the middle of an object's stream
 		return bytes.Index(good, []byte(fmt.Sprintf("\n%d 0 obj\n", object))) + 120
 	}
 	for name, x := range map[string]struct {
 		b    []byte
-		want string // of one problem
+		want string // in the one problem
 	}{
 		"page 1":                {change(content(4)), "page 1 was changed"},
 		"page 3":                {change(content(8)), "page 3 was changed"},
@@ -100,7 +100,7 @@ func TestVerifyPDF(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			out, err := verifyPDF(x.b, cards)
 			if err != nil {
-				if name == "signature" { // a digit of it may be none any more
+				if name == "signature" { // a changed digit may no longer be one
 					return
 				}
 				t.Fatal(err)
@@ -112,7 +112,7 @@ func TestVerifyPDF(t *testing.T) {
 	}
 }
 
-// Somebody else's signature over the site's own words is no signature of the site.
+// TestForeignCertificate: somebody else's signature over the site's own words does not count as the site's signature.
 func TestForeignCertificate(t *testing.T) {
 	t.Parallel()
 	own, thief := newSigning(t, "own"), newSigning(t, "thief")
@@ -146,7 +146,7 @@ func TestForeignCertificate(t *testing.T) {
 	}
 }
 
-// Programs of other makes find the signature good, by the site's own key and by one that is configured.
+// TestOtherReaders: other vendors' programs accept the signature, with the site's own key and with a configured one.
 func TestOtherReaders(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"pdfsig", "openssl", "qpdf"} {
@@ -210,7 +210,7 @@ func keep(t *testing.T, path string, b []byte) {
 	}
 }
 
-// configured writes a key and a certificate of it as an administrator would.
+// configured writes a key and its certificate as an administrator would.
 func configured(t *testing.T, key, public any) signing.Pages {
 	t.Helper()
 	template := &x509.Certificate{SerialNumber: big.NewInt(7), Subject: pkix.Name{CommonName: "Examination Office"},
@@ -231,7 +231,7 @@ func configured(t *testing.T, key, public any) signing.Pages {
 	return p
 }
 
-// A key that is not the certificate's is refused before anything is signed.
+// A key that does not belong to the certificate is refused before anything is signed.
 func TestKeyOfAnotherCertificate(t *testing.T) {
 	t.Parallel()
 	own := newSigning(t, "own")

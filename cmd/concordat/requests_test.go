@@ -24,7 +24,7 @@ type officer struct {
 	base string
 }
 
-// officer makes the first account of a site's pages.
+// officer creates the first account of a site.
 func (s *served) officer(name string) *officer {
 	s.t.Helper()
 	a := &app{cli.Site{Data: s.dir, Terminal: cli.Terminal{Stdin: strings.NewReader(""), Stdout: io.Discard, Stderr: io.Discard}}}
@@ -76,8 +76,8 @@ func (o *officer) post(path string, f url.Values) string {
 	return o.read(o.PostForm(o.base+path, f))
 }
 
-// testRequestsByPages: an officer of the south asks the north for a passage, one of the north approves, and the
-// words stand in the report of the south, all by pages.
+// testRequestsByPages: an officer of the south asks the north for a passage, an officer of the north approves, and the
+// words appear in the south's report, all through the pages.
 func testRequestsByPages(t *testing.T, north, south *served, task string) {
 	nora, sol := north.officer("nora"), south.officer("sol")
 	page := sol.get("/checks/" + task + "/passages/1")

@@ -26,16 +26,16 @@ import (
 	"concordat/partners"
 )
 
-// served is a place that serve serves in this process.
+// served is a place that is served in this process.
 type served struct {
 	place
-	id string // by which partners know it
+	id string // by which partners know the site
 	o  *instance.Instance
 	p  *partners.Server
 }
 
-// serve answers partners and other commands of the site as the command serve does, until the test ends. Notices
-// are looked after every so often.
+// serve answers partners and other commands of the site as the command serve does, until the test ends. It processes
+// notices at that interval.
 func (p place) serve(notices time.Duration) *served {
 	t := p.t
 	t.Helper()
@@ -86,7 +86,7 @@ func (p place) serve(notices time.Duration) *served {
 	return &served{p, p.json("site", "key", "show")["site"].(string), o, answers}
 }
 
-// until waits for what a serving process is about to do.
+// until waits for something that a serving process is about to do.
 func (s *served) until(what string, done func() bool) {
 	s.t.Helper()
 	for end := time.Now().Add(3 * time.Minute); !done(); time.Sleep(20 * time.Millisecond) {
@@ -96,7 +96,7 @@ func (s *served) until(what string, done func() bool) {
 	}
 }
 
-// reachable says in the site's file that it listens for partners; otherwise it cannot invite any.
+// reachable configures the site to listen for partners; otherwise it cannot invite any.
 func (p place) reachable() {
 	p.t.Helper()
 	f, err := os.OpenFile(filepath.Join(p.dir, instance.ConfigName), os.O_APPEND|os.O_WRONLY, 0o600)
@@ -109,7 +109,7 @@ func (p place) reachable() {
 	}
 }
 
-// asked counts what a partner has asked, by the audit.
+// asked counts a partner's questions in the audit.
 func (s *served) asked(partner string) int {
 	s.t.Helper()
 	n := 0
@@ -153,7 +153,7 @@ func join(north, south *served) {
 	north.fill(south, 1)
 }
 
-// fill waits until all of the library has fingerprints of so many epochs for the partner.
+// fill waits until the whole library has fingerprints of that number of epochs for the partner.
 func (s *served) fill(partner *served, epochs int) {
 	s.t.Helper()
 	s.until("fingerprints", func() bool {
@@ -170,7 +170,7 @@ func (s *served) fill(partner *served, epochs int) {
 	})
 }
 
-// Passages of these tests.
+// Passages that these tests use.
 const (
 	iceText = "Glaciologists drilled an ice core from the Vostok plateau and dated volcanic ash layers in it by argon isotopes. " +
 		"Bakers of the lower town petitioned the magistrate against millers who mixed chalk and sawdust into rye flour. "
@@ -178,7 +178,7 @@ const (
 		"Pears grafted upon quince rootstock bear fruit two summers earlier than those that are raised from seedlings. "
 )
 
-// add takes a document into the library theses.
+// add adds a document to the library theses.
 func (s *served) add(id, text string) {
 	s.t.Helper()
 	path := filepath.Join(s.t.TempDir(), id+".txt")
@@ -188,15 +188,16 @@ func (s *served) add(id, text string) {
 	s.command(cli.Done, "add", "--library", "theses", path)
 }
 
-// TestPartnerCommands opens passages, mirrors a library and keeps a check, by commands of two sites that are served.
+// TestPartnerCommands opens passages, mirrors a library and watches a check, with commands on two served sites.
 func TestPartnerCommands(t *testing.T) {
 	t.Parallel()
 	first := newPlace(t, "north")
 	first.command(cli.Done, "library", "create", "theses")
-	// A served site takes no other secret for an epoch that it answers, and no command gives it one: the epoch is old before it serves.
+	// A served site accepts no other secret for an epoch that it answers, and no command changes it, so the epoch is made older before the
+	// site is served.
 	first.command(cli.Done, "federation", "create", "health")
-	begunBefore(t, first, "health") // or the rotation at the end would be too early
-	// The south takes no notice in by itself, so that the order of what follows is that of this test.
+	begunBefore(t, first, "health") // otherwise the rotation at the end would be too early
+	// The south processes no notice by itself, so that this test determines the order of what follows.
 	north, south := first.serve(50*time.Millisecond), newPlace(t, "south").serve(time.Hour)
 	north.add("ice", iceText)
 	north.add("bell", bellText)
@@ -267,7 +268,7 @@ func testReveal(t *testing.T, north, south *served, task string) {
 	}
 }
 
-// testNotified: a site that is served fetches what was granted by itself.
+// testNotified: a served site fetches what was granted by itself.
 func testNotified(t *testing.T, north, south *served, task string) {
 	if got := south.json("reveal", task, "1", "--level", "passage", "--reason", "another examination", "--contact",
 		"dean@south"); got["state"] != "pending" {
@@ -290,7 +291,7 @@ func testMirror(t *testing.T, north, south *served, bell string) {
 	if out := south.command(cli.Failed, "mirror", "sync", "north/nothing"); !strings.Contains(out, "not open to this site") {
 		t.Errorf("a library that is not there: %s", out)
 	}
-	// What was shown in words is not shipped: both forms of one text would tell more than either.
+	// A document shown in words is not shipped: together, both forms of a text would reveal more than either.
 	if got := south.json("mirror", "sync", "north/theses"); got["documents"] != 1.0 || got["withheld"] != 1.0 ||
 		got["complete"] != true || got["ready"] != 1.0 {
 		t.Fatalf("synced: %v", got)
@@ -320,7 +321,7 @@ func testMirror(t *testing.T, north, south *served, bell string) {
 	if after := north.asked(south.id); after != before {
 		t.Errorf("the owner was asked: %d entries of its audit, want %d", after, before)
 	}
-	// A partner that is named knows what the mirror lacks, and is asked in its place.
+	// A partner that is named knows what the mirror lacks, and is asked instead of it.
 	for _, named := range []string{"north/theses", "all"} {
 		asked := north.asked(south.id)
 		if out := south.command(cli.Done, "check", bell, "--partner", named); !strings.Contains(out,
@@ -331,7 +332,7 @@ func testMirror(t *testing.T, north, south *served, bell string) {
 			t.Errorf("--partner %s: the owner was not asked", named)
 		}
 	}
-	// A command that changes the mirrors has them alone; a check in the meantime says so.
+	// A command that changes the mirrors uses them exclusively; a check in the meantime says so.
 	shard, err := partners.OpenMirrors(south.o, concordat.Epoch{Federation: "health", Number: 1}, "", true)
 	if err != nil {
 		t.Fatal(err)
@@ -340,7 +341,7 @@ func testMirror(t *testing.T, north, south *served, bell string) {
 		t.Errorf("a mirror that is changed: %s", out)
 	}
 	south.command(cli.Failed, "mirror", "sync", "north/theses")
-	// One that has them for a moment is waited for.
+	// If another process uses them only briefly, it is waited for.
 	closed := make(chan error, 1)
 	time.AfterFunc(250*time.Millisecond, func() { closed <- shard.Close() })
 	south.command(cli.Done, "mirror", "sync", "north/theses")
@@ -362,7 +363,7 @@ func testMirror(t *testing.T, north, south *served, bell string) {
 	south.command(cli.Done, "mirror", "sync", "north/theses")
 }
 
-// testLost: mirrors whose index is lost or damaged are not used, and all fetched again.
+// testLost: mirrors whose index is lost or damaged are not used, and are all fetched again.
 func testLost(t *testing.T, north, south *served, bell string) {
 	folder := partners.MirrorFolder(south.dir, concordat.Epoch{Federation: "health", Number: 1})
 	north.command(cli.Done, "library", "create", "grants")
@@ -405,8 +406,8 @@ func testLost(t *testing.T, north, south *served, bell string) {
 	}
 }
 
-// testCutShort: what a sync left that was killed after it wrote the index and before it wrote the store is removed, and
-// nothing else.
+// testCutShort: a sync that was killed after it wrote the index and before it wrote the store leaves files that are
+// removed, and nothing else is.
 func testCutShort(t *testing.T, south *served, bell string) {
 	known, unknown := concordat.Epoch{Federation: "health", Number: 1}, concordat.Epoch{Federation: "old-words", Number: 7}
 	pr, err := south.o.Profiler.ForIndex(concordat.Document{Library: "left", ID: "left", Added: time.Now(),
@@ -451,7 +452,7 @@ func testCutShort(t *testing.T, south *served, bell string) {
 			t.Fatal(err)
 		}
 	}
-	settle() // while a sync runs that has made the index of an epoch
+	settle() // while a sync is running that has created the index of an epoch
 	if want := map[string]int{"health-1": 1, "half-1": 0, "broken-2": 0}; !maps.Equal(told, want) {
 		t.Errorf("cleared are %v, want %v", told, want)
 	}
@@ -526,8 +527,8 @@ func testAlert(t *testing.T, north, south *served, task string) {
 	south.command(cli.Misused, "alert", "end", task)
 }
 
-// testCase: both sites have one case of the alert, under one number. The north decides about its document: it goes, and the south
-// has the sum of the receipt.
+// testCase: both sites have one case of the alert, under the same number. The north decides on its document, which is deleted,
+// and the south gets the sum of the receipt.
 func testCase(t *testing.T, north, south *served) {
 	id, _ := north.json("case", "list", "--open")["id"].(string)
 	if got := south.json("case", "list", "--open")["id"]; got != id || id == "" {
@@ -542,7 +543,7 @@ func testCase(t *testing.T, north, south *served) {
 	north.command(cli.Done, "case", "decide", id, "rejected")
 	a := &app{cli.Site{Data: north.dir, Terminal: cli.Terminal{Stdin: strings.NewReader(""), Stdout: io.Discard, Stderr: io.Discard}}}
 	e := instance.Eraser(north.o, a.Signatures().Receipt, slog.New(slog.DiscardHandler))
-	for range 2 { // the deletion, then what the partner is told of it
+	for range 2 { // the deletion, then the message to the partner about it
 		if _, err := e.Resume(t.Context()); err != nil {
 			t.Fatal(err)
 		}
@@ -557,8 +558,8 @@ func testCase(t *testing.T, north, south *served) {
 	}
 }
 
-// testRotated: after a rotation the mirror of the new key takes the place of the old one, and one whose key period
-// has ended is not used.
+// testRotated: after a rotation the mirror of the new key replaces the old one, and a mirror whose key period has ended
+// is not used.
 func testRotated(t *testing.T, north, south *served, bell string) {
 	north.command(cli.Done, "federation", "rotate", "health", "--overlap", "24h")
 	south.command(cli.Done, "federation", "join", "health", "north")
@@ -593,7 +594,7 @@ func testRotated(t *testing.T, north, south *served, bell string) {
 	}
 }
 
-// testClosed: a library that its owner closes is not used from the notice on, and deleted with the next sync.
+// testClosed: a library that its owner closes is not used once the notice arrives, and is deleted with the next sync.
 func testClosed(t *testing.T, north, south *served, bell string) {
 	north.command(cli.Done, "library", "unshare", "theses", "--with", south.id)
 	south.until("the notice", func() bool { return south.json("mirror", "list")["used"] == false })

@@ -11,7 +11,7 @@ import (
 	"concordat/cmd/cli"
 )
 
-// screenAbroad runs a screening of the library calls against the north.
+// screenAbroad screens the library calls against the north.
 func (s *served) screenAbroad(code int, args ...string) (out map[string][]map[string]any, errs string) {
 	s.t.Helper()
 	var o, e bytes.Buffer
@@ -22,8 +22,8 @@ func (s *served) screenAbroad(code int, args ...string) (out map[string][]map[st
 	return typedLines(s.t, o.String()), e.String()
 }
 
-// TestScreenAcrossSites compares a library with one of a partner, which sees fingerprints only; a budget that
-// is used up stops it, and it continues where it stopped.
+// TestScreenAcrossSites compares a library with one of a partner, which sees only fingerprints; a used-up budget stops
+// the screening, which later continues where it stopped.
 func TestScreenAcrossSites(t *testing.T) {
 	t.Parallel()
 	first := newPlace(t, "north")
@@ -42,7 +42,7 @@ func TestScreenAcrossSites(t *testing.T) {
 	}
 	south.command(cli.Done, "add", "--library", "calls", path)
 
-	// A budget of one text: the next has to wait.
+	// With a budget of one text, the next has to wait.
 	north.command(cli.Done, "library", "share", "theses", "--with", south.id, "--sentences", "64")
 	_, errs := south.screenAbroad(cli.Failed)
 	if !strings.Contains(errs, "budget") || !strings.Contains(errs, "1 of 3 texts have been asked about; repeat the command") {
@@ -81,7 +81,7 @@ func TestScreenAcrossSites(t *testing.T) {
 		t.Errorf("page: %v\n%.2000s", err, page)
 	}
 
-	// What the partner does not open is said, and is no result.
+	// What the partner does not open is reported, not treated as a result.
 	north.command(cli.Done, "library", "unshare", "theses", "--with", south.id)
 	if got, errs := south.screenAbroad(cli.Done, "--threshold", "0.25"); len(got["pair"]) != 0 ||
 		!strings.Contains(errs, "not compared with") {

@@ -18,7 +18,7 @@ import (
 	"concordat/internal/suite"
 )
 
-// site is a folder on which commands are run.
+// testSite is a folder on which commands are run.
 type testSite struct {
 	t    *testing.T
 	data string
@@ -32,7 +32,7 @@ func newTestSite(t *testing.T) *testSite {
 	return s
 }
 
-// run runs a command, wants its exit code, and returns both outputs.
+// run runs a command, expects its exit code, and returns both outputs.
 func (s *testSite) run(want int, args ...string) (out, errs string) {
 	s.t.Helper()
 	var o, e bytes.Buffer
@@ -42,7 +42,7 @@ func (s *testSite) run(want int, args ...string) (out, errs string) {
 	return o.String(), e.String()
 }
 
-// add makes a library of rows of ID and text.
+// add makes a library from rows of ID and text.
 func (s *testSite) add(library string, rows [][2]string) {
 	s.t.Helper()
 	var b strings.Builder
@@ -71,8 +71,8 @@ func typedLines(t *testing.T, out string) map[string][]map[string]any {
 	return all
 }
 
-// stories returns documents of random sentences, of which every third has sentences of one before and
-// every ninth is one before in capitals.
+// stories returns documents of random sentences; every third repeats sentences of an earlier one, and every ninth is an
+// earlier one in capitals.
 func stories(n int, seed uint64) [][2]string {
 	rng := rand.New(rand.NewPCG(seed, 1))
 	words := strings.Fields("river harbour engineer telescope library window forest committee bridge paint scholar brass spring water stone letter garden winter market silver copper village doctor museum teacher planet engine signal valley mountain")
@@ -105,7 +105,7 @@ func stories(n int, seed uint64) [][2]string {
 	return out
 }
 
-// titles are the beginnings of stories, of which every third is one before but for its end.
+// titles returns the beginnings of stories; every third is an earlier one with a different end.
 func titles(n int, seed uint64) [][2]string {
 	out := stories(n, seed)
 	for i := range out {
@@ -117,7 +117,7 @@ func titles(n int, seed uint64) [][2]string {
 	return out
 }
 
-// results returns what a screening says but for how it came about.
+// results returns the results of a screening without the details of how it ran.
 func results(t *testing.T, out string) string {
 	t.Helper()
 	var b strings.Builder
@@ -136,9 +136,8 @@ func results(t *testing.T, out string) string {
 	return b.String()
 }
 
-// TestScreenGoesOn stops a screening after its work is done, damages the end of what it kept, and wants
-// the same command to continue to the same answer; then changes the library, and wants the answer of a
-// screening that starts again.
+// TestScreenGoesOn stops a screening after its work is done, damages the end of what it kept, and expects the same
+// command to continue to the same answer; then it changes the library, and expects the answer of a new screening.
 func TestScreenGoesOn(t *testing.T) {
 	suite.Rest(t, "kills screening by every method")
 	for _, method := range []string{"fingerprint", "shingle", "simhash", "short"} {
@@ -193,7 +192,7 @@ func TestScreenGoesOn(t *testing.T) {
 				t.Errorf("all %v documents of the earlier run: another answer", n)
 			}
 			stop()
-			s.add("l", documents(30, 8)) // others of the same names
+			s.add("l", documents(30, 8)) // other documents with the same names
 			got, _ = s.run(0, args...)
 			fresh, _ := s.run(0, args...)
 			if results(t, got) != results(t, fresh) || results(t, got) == results(t, want) {
@@ -203,7 +202,7 @@ func TestScreenGoesOn(t *testing.T) {
 	}
 }
 
-// TestScreenInLittleMemory wants the same pairs where the work must be divided and spilled.
+// TestScreenInLittleMemory expects the same pairs if the work must be divided and spilled.
 func TestScreenInLittleMemory(t *testing.T) {
 	suite.Rest(t, "megabytes of text")
 	s := newTestSite(t)
@@ -229,8 +228,7 @@ func TestScreenInLittleMemory(t *testing.T) {
 	}
 }
 
-// TestScreenOnFullDisk fills the disk of the work folder: the screening says so and continues when there is
-// room.
+// TestScreenOnFullDisk fills the disk of the work folder: the screening says so, and continues once there is room.
 func TestScreenOnFullDisk(t *testing.T) {
 	suite.Rest(t, "fills a disk")
 	if runtime.GOOS != "linux" {
@@ -286,7 +284,7 @@ func TestScreenOut(t *testing.T) {
 	s.run(0, "add", "--library", "l", write("=a.txt", "Abstract\n"+x+y+v+w+"\nConclusion\n"+z), write("b<i>.txt", "Abstract\n"+z+"\nConclusion\n"+x+y+v+w+"\nDiscussion\nSomebody had also sorted the maps of the eastern provinces by colour, which pleased nobody at all. "), write("c.txt", "ABSTRACT "+x+y+v+w+" CONCLUSION "+z))
 	dates := write("dates.tsv", "=a.txt\t2021-05\nb<i>.txt\t2019\nc.txt\t2020-01-02\n")
 	out := filepath.Join(s.dir, "out")
-	// The key of the site is drawn, and whether one sentence counts as edited depends on it: 0.89 or 0.90.
+	// The site's key is random, and whether one sentence counts as edited depends on it: 0.89 or 0.90.
 	got, _ := s.run(0, "screen", "--library", "l", "--dates", dates, "--out", out, "--template", "thesis", "--removal-threshold", "0.85",
 		"--json")
 	l := typedLines(t, got)
@@ -338,7 +336,7 @@ func TestScreenOut(t *testing.T) {
 	}
 }
 
-// cancelling cancels when something is written to it.
+// cancelling cancels a context when something is written to it.
 type cancelling struct {
 	bytes.Buffer
 	cancel func()
@@ -359,7 +357,7 @@ func TestScreenInterrupted(t *testing.T) {
 		t.Fatal(err)
 	}
 	args := []string{"screen", "--library", "l", "--json"}
-	s.run(cli.Failed, append(args, "--out", blocked)...) // leaves its work, so that the next run says so
+	s.run(cli.Failed, append(args, "--out", blocked)...) // leaves its work behind, so that the next run says so
 	ctx, cancel := context.WithCancel(t.Context())
 	errs := cancelling{cancel: cancel}
 	var out bytes.Buffer
@@ -376,8 +374,8 @@ func TestScreenInterrupted(t *testing.T) {
 	}
 }
 
-// TestScreenOddInput: documents of nothing, of one word, of one sentence, of a million letters, and of
-// one letter a million times.
+// TestScreenOddInput: empty documents, documents of one word, of one sentence, of a million letters, and of one letter
+// a million times.
 func TestScreenOddInput(t *testing.T) {
 	suite.Rest(t, "megabytes of text")
 	s := newTestSite(t)

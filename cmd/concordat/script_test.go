@@ -21,7 +21,7 @@ func TestMain(m *testing.M) {
 	testscript.Main(stopping{m}, map[string]func(){"concordat": main, "demo-repository": repository.Main})
 }
 
-// stopping runs the tests and ends the database server that they started.
+// stopping runs the tests and then stops the database server that they started.
 type stopping struct{ *testing.M }
 
 func (s stopping) Run() int {

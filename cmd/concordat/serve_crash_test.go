@@ -26,7 +26,7 @@ import (
 	"concordat/store"
 )
 
-// A servedSite is a serving process of its own, with an account that may do all.
+// A servedSite is a serving process of its own, with an account that may do everything.
 type servedSite struct {
 	t       *testing.T
 	data    string
@@ -35,7 +35,7 @@ type servedSite struct {
 	log     *syncedLog
 	address string
 	db      *store.DB
-	// descriptors is how many files and connections the process may have open; 0: as the test.
+	// descriptors is how many files and connections the process may have open; 0: as many as the test.
 	descriptors int
 }
 
@@ -47,7 +47,7 @@ func serveSite(t *testing.T, data string, env ...string) *servedSite {
 	return (&servedSite{t: t, data: data, env: env}).serve()
 }
 
-// serve serves a site as s describes it.
+// serve serves the site that s describes.
 func (s *servedSite) serve() *servedSite {
 	t, data := s.t, s.data
 	t.Helper()
@@ -104,7 +104,7 @@ func (s *servedSite) start() {
 	}
 }
 
-// kill ends the process at once, as a power cut would, but for the disk.
+// kill ends the process at once, as a power cut would, but without an effect on the disk.
 func (s *servedSite) kill() {
 	if s.process.ProcessState == nil {
 		_ = s.process.Process.Kill()
@@ -112,7 +112,7 @@ func (s *servedSite) kill() {
 	}
 }
 
-// form is a submission of one file as a browser or a program sends it.
+// submission returns a form with one file, as a browser or a program sends it.
 func submission(t *testing.T, name, text string) (body []byte, contentType string) {
 	t.Helper()
 	var b bytes.Buffer
@@ -153,7 +153,7 @@ func (s *servedSite) submit(key, name, text string) (int, string) {
 	return resp.StatusCode, string(b)
 }
 
-// only waits until the one task that there is has ended.
+// only waits until the only task has ended.
 func (s *servedSite) only() store.Task {
 	s.t.Helper()
 	for {
@@ -168,7 +168,7 @@ func (s *servedSite) only() store.Task {
 	}
 }
 
-// originals lists the files that are kept of what was submitted.
+// originals lists the kept files of submissions.
 func (s *servedSite) originals() (names []string) {
 	_ = filepath.WalkDir(filepath.Join(s.data, instance.OriginalsName), func(path string, e fs.DirEntry, err error) error {
 		if err == nil && !e.IsDir() {
@@ -191,8 +191,8 @@ func prose(n int) string {
 	return b.String()
 }
 
-// Killed in the middle of an upload, the site has nothing of it: no check, no half a file. Killed halfway
-// of a check, it does the check again, once.
+// A site killed in the middle of an upload keeps nothing of it: no check and no partial file. Killed in the middle of a
+// check, it runs the check again, once.
 func TestKilledServe(t *testing.T) {
 	t.Parallel()
 	data := newSite(t)
@@ -208,7 +208,7 @@ func TestKilledServe(t *testing.T) {
 	if _, err := c.Write(body[:len(body)/2]); err != nil {
 		t.Fatal(err)
 	}
-	for len(s.originals()) == 0 { // the site is at it
+	for len(s.originals()) == 0 { // the site is working on it
 		time.Sleep(10 * time.Millisecond)
 	}
 	s.kill()
@@ -225,7 +225,7 @@ func TestKilledServe(t *testing.T) {
 	if code != http.StatusAccepted {
 		t.Fatalf("%d %s", code, answer)
 	}
-	s.kill() // the check is queued or at work
+	s.kill() // the check is queued or running
 	s.start()
 	if code, again := s.submit("one", "essay.txt", prose(1<<20)); code != http.StatusAccepted || again != answer {
 		t.Errorf("the same again: %d %s, first %s", code, again, answer)
@@ -239,7 +239,7 @@ func TestKilledServe(t *testing.T) {
 	}
 }
 
-// smallDisk mounts a file system of so many MiB for a site.
+// smallDisk mounts a file system of that size for a site.
 func smallDisk(t *testing.T, mib int) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "disk")
@@ -257,8 +257,8 @@ func smallDisk(t *testing.T, mib int) string {
 	return dir
 }
 
-// On a full disk nothing half-done is kept or shown as done, what was accepted is checked, and below the low
-// water nothing is taken at all.
+// On a full disk nothing half-done is kept or shown as done, accepted files are checked, and below the low-water mark
+// nothing is accepted at all.
 func TestServeOnFullDisk(t *testing.T) {
 	t.Parallel()
 	suite.Rest(t, "fills a disk")

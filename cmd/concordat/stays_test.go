@@ -24,21 +24,21 @@ import (
 	"concordat/store"
 )
 
-// killedRounds is how many rounds TestNothingStays makes; CONCORDAT_KILLS is another number.
+// killedRounds is how many rounds TestNothingStays runs; CONCORDAT_KILLS overrides it.
 const killedRounds = 6
 
-// killedSite is a site that is killed in the middle of its work, and what was put into it.
+// killedSite is a site that is killed in the middle of its work, with what was put into it.
 type killedSite struct {
 	*servedSite
-	north *served // a partner, of which the site has a mirror
+	north *served // a partner whose library the site mirrors
 	r     *rand.Rand
 	kept  []string // markers that must stay
-	gone  []string // and those that must not
+	gone  []string // and those that must not stay
 	next  int
 }
 
-// A killedWork is one thing that is at work when the site is killed. It returns what it started, which is killed too, and
-// what a client does when it gets no answer.
+// A killedWork is work in progress when the site is killed. It returns functions to stop what it started and to do what a
+// client does without an answer.
 type killedWork struct {
 	name string
 	do   func(s *killedSite) (stop func(), again func())
@@ -50,7 +50,7 @@ var killedWorks = []killedWork{
 	{"add command", (*killedSite).addsAlone}, {"reindex", (*killedSite).reindexes}, {"batch command", (*killedSite).batchesAlone},
 }
 
-// marked returns a text, and the marker that stands in its title and in several of its sentences.
+// marked returns a text, and the marker in its title and in several of its sentences.
 func (s *killedSite) marked() (marker, text string) {
 	b := []byte("mk")
 	for len(b) < markerBytes {
@@ -74,7 +74,7 @@ var vocabulary = strings.Fields(`harbour pilot tide ledger chalk rye magistrate 
 	glacier plateau isotope volcanic argon copper clay miller petition baker seedling orchard voyage lantern granite meadow compass
 	anchor timber kettle saddle barley weaver loom`)
 
-// doomed is marked, of what is deleted in the end.
+// doomed is like marked, for what is deleted in the end.
 func (s *killedSite) doomed() (marker, text string) {
 	marker, text = s.marked()
 	s.gone = append(s.gone, marker)
@@ -82,7 +82,7 @@ func (s *killedSite) doomed() (marker, text string) {
 	return marker, text
 }
 
-// post sends a form with files, named by title, to the site, and returns whether it was answered.
+// post sends a form with files, named by title, to the site, and returns the answer, if there was one.
 func (s *killedSite) post(path string, files map[string]string, field string) (answer string, ok bool) {
 	var b bytes.Buffer
 	m := multipart.NewWriter(&b)
@@ -116,7 +116,7 @@ func (s *killedSite) send(path, contentType string, body io.Reader) (answer stri
 
 const killedToken = "token-of-one-who-is-killed"
 
-// background runs f until it is told to stop, and f's own requests end with the site.
+// background runs f until it is told to stop; f's own requests end with the site.
 func background(f func(stopped func() bool)) (stop func()) {
 	quit, done := make(chan struct{}), make(chan struct{})
 	go func() {
@@ -133,7 +133,7 @@ func background(f func(stopped func() bool)) (stop func()) {
 	return func() { close(quit); <-done }
 }
 
-// repeated sends files one after the other until the site is killed; again sends the last ones once more.
+// repeated sends files one after the other until the site is killed; again resends the last ones.
 func (s *killedSite) repeated(path, field string, each int) (stop, again func()) {
 	var last map[string]string
 	stop = background(func(stopped func() bool) {
@@ -153,7 +153,7 @@ func (s *killedSite) adds() (func(), func())    { return s.repeated("/libraries/
 func (s *killedSite) uploads() (func(), func()) { return s.repeated("/checks", "title", 1) }
 func (s *killedSite) batches() (func(), func()) { return s.repeated("/batches", "", 3) }
 
-// command runs a command of its own until it ends or is killed.
+// command runs a command in a process of its own, until it ends or is killed.
 func (s *killedSite) command(args ...string) (stop, again func()) {
 	run := func() func() {
 		c := program(s.t, s.data, args...)
@@ -161,7 +161,7 @@ func (s *killedSite) command(args ...string) (stop, again func()) {
 			s.t.Fatal(err)
 		}
 		return func() {
-			_ = c.Process.Kill() // or it has ended
+			_ = c.Process.Kill() // it may already have ended
 			_ = c.Wait()
 		}
 	}
@@ -186,13 +186,13 @@ func (s *killedSite) backups() (func(), func()) {
 	return s.command("backup", s.t.TempDir(), "--recipient", newBackupKey(s.t).recipient)
 }
 
-// purges deletes a few of what is there, one call after the other.
+// purges deletes a few documents, one call after the other.
 func (s *killedSite) purges() (func(), func()) {
 	rows, err := s.db.Catalogue.Documents(s.t.Context(), "l", "", 0)
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	for range 3 { // so that there is something
+	for range 3 { // so that there is something to delete
 		marker, text := s.doomed()
 		s.post("/libraries/l/documents", map[string]string{marker: text}, "title")
 	}
@@ -216,7 +216,7 @@ func (s *killedSite) mirrors() (func(), func()) {
 	return s.command("mirror", "sync", "north/theses")
 }
 
-// What needs the site for itself: it is killed first.
+// addsAlone adds documents without the server, which is killed first.
 
 func (s *killedSite) addsAlone() (func(), func()) {
 	s.kill()
@@ -233,7 +233,7 @@ func (s *killedSite) batchesAlone() (func(), func()) {
 	return s.command("batch", s.files(4))
 }
 
-// titled takes a document with a title into the library theses.
+// titled adds a document with a title to the library theses.
 func (s *served) titled(id, title, text string) {
 	s.t.Helper()
 	path := filepath.Join(s.t.TempDir(), id+".tsv")
@@ -253,7 +253,7 @@ func (s *killedSite) erase(what map[string]any) bool {
 	return ok
 }
 
-// mustErase is erase for a site that is not killed.
+// mustErase is like erase, but for a site that is not killed.
 func (s *killedSite) mustErase(what map[string]any) {
 	s.t.Helper()
 	if !s.erase(what) {
@@ -261,7 +261,7 @@ func (s *killedSite) mustErase(what map[string]any) {
 	}
 }
 
-// newKilledSite serves a site with a partner, and puts into it what stays.
+// newKilledSite serves a site with a partner, and adds what must stay.
 func newKilledSite(t *testing.T, seed uint64) *killedSite {
 	first := newPlace(t, "north")
 	first.command(cli.Done, "library", "create", "theses")
@@ -294,11 +294,11 @@ func newKilledSite(t *testing.T, seed uint64) *killedSite {
 	return s
 }
 
-// eraseAll deletes all that the site knows of but what stays, and waits until the bytes are said to be gone.
+// eraseAll deletes everything that the site knows of except what must stay, and waits until the bytes are reported gone.
 func (s *killedSite) eraseAll() {
 	t := s.t
 	t.Helper()
-	for again := true; again; { // documents that a resumed batch checks in the meantime are of the next pass
+	for again := true; again; { // documents that a resumed batch checks in the meantime are left to the next pass
 		again = false
 		batches, err := s.db.Batches.Batches(t.Context(), nil, 0, 0)
 		if err != nil {
@@ -362,11 +362,11 @@ func (s *killedSite) awaitErasures() {
 	}
 }
 
-// check wants nothing of what was deleted in the folder, and what was not.
+// check expects nothing of what was deleted in the folder, and everything that was not.
 func (s *killedSite) check(round int) {
 	t := s.t
 	t.Helper()
-	// Another process copies: where this one closes a file of the store, it loses the locks that it has on it.
+	// Another process copies the folder: closing a file of the store here would release the locks that this process has on it.
 	copied := filepath.Join(t.TempDir(), "copy")
 	if out, err := exec.Command("cp", "-a", s.data, copied).CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
@@ -400,7 +400,7 @@ func (s *killedSite) check(round int) {
 }
 
 // TestNothingStays kills the site in the middle of its work, again and again. What is deleted afterwards, acknowledged
-// before or not, leaves no byte in its folder; doctor has nothing to say then, and index and catalogue agree.
+// before or not, leaves no byte in its folder; doctor then finds nothing, and index and catalogue agree.
 func TestNothingStays(t *testing.T) {
 	t.Parallel()
 	suite.Rest(t, "kills a site many times")
@@ -421,7 +421,7 @@ func TestNothingStays(t *testing.T) {
 		}
 		counts[work.name]++
 		stop, again := work.do(s)
-		time.Sleep(time.Duration(s.r.IntN(600)) * time.Millisecond) // a moment that no one chooses
+		time.Sleep(time.Duration(s.r.IntN(600)) * time.Millisecond) // a random moment
 		s.kill()
 		stop()
 		s.start()

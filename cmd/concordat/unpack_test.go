@@ -20,15 +20,15 @@ import (
 	"concordat/instance"
 )
 
-// markers are words that tests put into what is later deleted.
+// markers matches words that tests put into what is later deleted.
 var markers = regexp.MustCompile(`mk[a-z]{22}`)
 
 const (
 	markerBytes  = 24
-	longestPiece = 8 << 20 // that is unpacked
+	longestPiece = 8 << 20 // of unpacked bytes
 )
 
-// foundIn tells where a marker stands: file and how it was packed.
+// foundIn lists where each marker was found: the file, and how the marker was packed.
 type foundIn map[string][]string
 
 func (f foundIn) look(b []byte, place string) {
@@ -39,15 +39,15 @@ func (f foundIn) look(b []byte, place string) {
 	}
 }
 
-// searchBytes looks for markers in every byte of every file below dir: as it is, in whatever can be read as a zstd
-// frame or as a block of snappy, from every place where one could begin and as far as it can be read, and in values that
-// SQLite spreads over pages.
+// searchBytes looks for markers in every byte of every file below dir: unpacked; in whatever can be read as a zstd frame
+// or a snappy block, starting at every possible place and as far as it can be read; and in values that SQLite spreads
+// over pages.
 func searchBytes(t *testing.T, dir string) foundIn {
 	t.Helper()
 	found := foundIn{}
 	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 		if errors.Is(err, fs.ErrNotExist) {
-			return nil // it went in the meantime
+			return nil // the file was deleted in the meantime
 		}
 		if err != nil || !d.Type().IsRegular() {
 			return err
@@ -56,7 +56,7 @@ func searchBytes(t *testing.T, dir string) foundIn {
 		if errors.Is(err, fs.ErrNotExist) {
 			return nil
 		}
-		rel, _ := filepath.Rel(dir, path) // it is below it
+		rel, _ := filepath.Rel(dir, path) // the path is below dir
 		found.look([]byte(rel), rel+" (name)")
 		found.search(b, rel)
 		return err
@@ -66,7 +66,7 @@ func searchBytes(t *testing.T, dir string) foundIn {
 	}
 	for _, name := range []string{instance.StoreName} {
 		if b, err := os.ReadFile(filepath.Join(dir, name)); err == nil {
-			wal, _ := os.ReadFile(filepath.Join(dir, name+"-wal")) // there may be none
+			wal, _ := os.ReadFile(filepath.Join(dir, name+"-wal")) // it may not exist
 			found.sqlite(b, wal, name)
 		}
 	}
@@ -94,7 +94,7 @@ func (f foundIn) zstd(b []byte, place string) {
 	}
 }
 
-// unzstd returns what can be read of a frame.
+// unzstd returns as much of a frame as can be read.
 func unzstd(b []byte) []byte {
 	r, err := zstd.NewReader(bytes.NewReader(b), zstd.WithDecoderConcurrency(1), zstd.IgnoreChecksum(true),
 		zstd.WithDecoderMaxMemory(longestPiece))
@@ -102,11 +102,11 @@ func unzstd(b []byte) []byte {
 		return nil
 	}
 	defer r.Close()
-	out, _ := io.ReadAll(io.LimitReader(r, longestPiece)) // as far as it goes
+	out, _ := io.ReadAll(io.LimitReader(r, longestPiece)) // as much as can be read
 	return out
 }
 
-// unsnap returns what can be read of a block of snappy.
+// unsnap returns as much of a snappy block as can be read.
 func unsnap(b []byte) []byte {
 	size, k := binary.Uvarint(b[:min(len(b), 4)])
 	if k <= 0 || size < markerBytes || size > longestPiece {
@@ -134,8 +134,8 @@ func unsnap(b []byte) []byte {
 	return out
 }
 
-// snapElement returns length and offset of the element that b begins with, offset 0: a literal, -1: none there can be, and
-// the bytes before the literal's own.
+// snapElement returns the length and offset of the element at the start of b; offset 0 is a literal, and -1 means that
+// there is none. head is the number of bytes before the literal's own.
 func snapElement(b []byte) (length, offset, head int) {
 	tag := b[0]
 	long := func(n int) int {
@@ -171,8 +171,8 @@ func snapElement(b []byte) (length, offset, head int) {
 	}
 }
 
-// sqlite joins values that continue in overflow pages: from any place in any page that could name one. Pages of the log
-// count beside those of the file.
+// sqlite joins values that continue in overflow pages, from every place in every page that could name one. Pages of the
+// log count like those of the file.
 func (f foundIn) sqlite(file, wal []byte, place string) {
 	if len(file) < 100 {
 		return
@@ -189,7 +189,7 @@ func (f foundIn) sqlite(file, wal []byte, place string) {
 		n := binary.BigEndian.Uint32(wal[at:])
 		pages[n] = append(pages[n], wal[at+24:at+24+size])
 	}
-	// chain is the content of an overflow page and of those that follow it.
+	// chain returns the contents of an overflow page and of those that follow it.
 	var chain func(n uint32, left int) [][]byte
 	chain = func(n uint32, left int) (out [][]byte) {
 		for _, p := range pages[n] {
@@ -210,7 +210,7 @@ func (f foundIn) sqlite(file, wal []byte, place string) {
 				if n < 2 || pages[n] == nil {
 					continue
 				}
-				for _, next := range pages[n] { // the beginning of a value and what follows it
+				for _, next := range pages[n] { // the beginning of a value and its continuation
 					f.look(append(slices.Clone(p[max(0, at-markerBytes):at]), next[4:4+2*markerBytes]...), place+" (pages)")
 				}
 				if !bytes.Contains(p[:at], zstdMagic) {
@@ -229,7 +229,7 @@ func (f foundIn) sqlite(file, wal []byte, place string) {
 	}
 }
 
-// TestUnpack: what searchBytes reads, a marker in it is found wherever it stands and however it is packed.
+// TestUnpack: searchBytes finds a marker in whatever it reads, wherever the marker is and however it is packed.
 func TestUnpack(t *testing.T) {
 	const marker = "mkabcdefghijklmnopqrstuv"
 	text := strings.Repeat("mkabcdefgh ijklmnopqrstuv ", 3) + marker[:10] + marker[10:] + strings.Repeat(" rest", 300)

@@ -54,7 +54,7 @@ func TestS1FileMode(t *testing.T) {
 	}
 }
 
-// TestS1Crash stops between writing and renaming, and during a write that a crash leaves half done.
+// TestS1Crash stops between writing and renaming, and simulates a crash that leaves a write half done.
 func TestS1Crash(t *testing.T) {
 	path, id := keystore(t)
 	before, err := os.ReadFile(path)
@@ -66,7 +66,7 @@ func TestS1Crash(t *testing.T) {
 	if err := replace(path, []byte("other"), fails); !errors.Is(err, crash) {
 		t.Fatalf("got %v, want the crash", err)
 	}
-	if err := os.WriteFile(path+".new-1234", before[:len(before)/2], 0o600); err != nil { // left by a real one
+	if err := os.WriteFile(path+".new-1234", before[:len(before)/2], 0o600); err != nil { // left by a real crash
 		t.Fatal(err)
 	}
 	after, err := os.ReadFile(path)
@@ -139,7 +139,7 @@ func TestS1PowerLoss(t *testing.T) {
 		},
 		rename: func(from, to string) error {
 			either("before the renaming")
-			// A system may write the folder when it likes.
+			// The system may write the folder whenever it likes.
 			defer func() { _ = d.SyncDir(filepath.Dir(to)); either("after the renaming") }()
 			return d.Rename(from, to)
 		},
@@ -182,7 +182,7 @@ func TestS1FailingDisk(t *testing.T) {
 			t.Errorf("%s fails: %d bytes, error %v, want %d", step, len(b), err, len(want))
 		}
 		files, err := os.ReadDir(filepath.Dir(path))
-		if err != nil || len(files) != 2 { // with the lock
+		if err != nil || len(files) != 2 { // including the lock
 			t.Errorf("%s fails: %d files are left, error %v", step, len(files), err)
 		}
 	}

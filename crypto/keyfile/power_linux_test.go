@@ -8,7 +8,7 @@ import (
 	"concordat/internal/powertest"
 )
 
-// TestS1OnTheDisk is TestS1PowerLoss with the system's own calls: what Replace has written is found after a loss of power.
+// TestS1OnTheDisk is like TestS1PowerLoss, with the system's own calls: whatever Replace has written is found after a loss of power.
 func TestS1OnTheDisk(t *testing.T) {
 	if !powertest.Alone(t) {
 		return

@@ -11,7 +11,7 @@ import (
 	"concordat/internal/cputime"
 )
 
-// BenchmarkFile measures files of one word, one after the other: what a child costs beyond reading.
+// BenchmarkFile measures files of one word, one after the other: the cost of a child beyond reading.
 func BenchmarkFile(b *testing.B) {
 	for _, c := range []struct{ name, content string }{{"a.txt", "word"}, {"a.pdf", mixedPDF()}} {
 		b.Run("file="+c.name, func(b *testing.B) {
@@ -42,8 +42,8 @@ func BenchmarkFile(b *testing.B) {
 	}
 }
 
-// BenchmarkFileOfLargeProcess measures the same in a process that holds memory, as one with a large index does: how much of its
-// processor time starting children takes.
+// BenchmarkFileOfLargeProcess measures the same in a process that uses much memory, as with a large index: the processor time
+// that it takes to start children.
 func BenchmarkFileOfLargeProcess(b *testing.B) {
 	for _, mb := range []int{16, 512, 2048} {
 		b.Run("MB="+strconv.Itoa(mb), func(b *testing.B) {

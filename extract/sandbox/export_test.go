@@ -6,7 +6,7 @@ func LockDown(cpuSeconds, memory int64) ([]string, error) { return lockDown(cpuS
 // Served runs the child's side on a prepared conversation.
 var Served = serve
 
-// Waiting counts the children of r that wait, without and with PDFium.
+// Waiting counts the waiting children of r, without and with PDFium.
 func Waiting(r *Runner) (plain, pdf int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -36,7 +36,7 @@ func misbehave(name string) {
 		time.Sleep(time.Hour)
 	case "crash":
 		panic("broken reader")
-	case "threadless": // the words of the Go runtime for a thread that could not be made
+	case "threadless": // the Go runtime's message about a thread that could not be created
 		fmt.Fprint(os.Stderr, "runtime/cgo: pthread_create failed: Resource temporarily unavailable\nSIGABRT: abort\n")
 		os.Exit(2)
 	case "flood":
@@ -138,7 +138,7 @@ func TestManyAtOnce(t *testing.T) {
 	wg.Wait()
 }
 
-// TestPDFInChild reads a PDF within all limits of the child.
+// TestPDFInChild reads a PDF within all limits of a child.
 func TestPDFInChild(t *testing.T) {
 	r := newRunner(t, sandbox.Options{})
 	pdf := "%PDF-1.4\n1 0 obj<</Type/Catalog/Pages 2 0 R>>endobj 2 0 obj<</Type/Pages/Kids[3 0 R]/Count 1>>endobj 3 0 obj<</Type/Page/Parent 2 0 R/MediaBox[0 0 600 800]" +
@@ -152,7 +152,7 @@ func TestPDFInChild(t *testing.T) {
 	}
 }
 
-// TestOverhead measures a file of one word, alone and one after the other: what a child costs.
+// TestOverhead measures a file of one word, alone and one after the other: the cost of a child.
 func TestOverhead(t *testing.T) {
 	r := newRunner(t, sandbox.Options{})
 	p := write(t, "a.txt", "word")

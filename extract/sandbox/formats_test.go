@@ -47,8 +47,8 @@ func formatsSet(t *testing.T) []string {
 type tally struct{ files, text, partial, errors int }
 
 // TestFormats sends the development set through children: every file ends as text, as partial text that says so, or as a typed
-// error, and no child crashes or reaches the time limit. All files with CONCORDAT_LONG set, else one in twelve, or in make test one
-// in 36.
+// error, and no child crashes or reaches the time limit. It tests all files if CONCORDAT_LONG is set, otherwise one in twelve, or
+// in make test one in 36.
 func TestFormats(t *testing.T) {
 	all := formatsSet(t)
 	step := suite.Rounds(36, 12)

@@ -24,13 +24,13 @@ import (
 	"concordat/internal/suite"
 )
 
-// probe attempts what a hostile reader would try once the locks are on. It runs in a process of its own and
-// prints one line per attempt. bystander is a process of the same user.
+// probe attempts what a hostile reader would try once the locks are on. It runs in a separate process and prints one
+// line per attempt. bystander is a process of the same user.
 func probe(kind string) {
 	kind, bystander, _ := strings.Cut(kind, "-")
 	memory := int64(512 << 20)
 	if kind == "threads" {
-		memory = 64 << 30 // so that the stacks are not what bounds them
+		memory = 64 << 30 // so that the stacks are not the limit
 	}
 	got, err := sandbox.LockDown(1, memory)
 	if err != nil {
@@ -77,10 +77,10 @@ func probe(kind string) {
 	os.Exit(0)
 }
 
-// loopTime is the processor time that the probe of this name uses at least.
+// loopTime is the least processor time that the probe of this name uses.
 const loopTime = 300 * time.Millisecond
 
-// escape tries to reach files, the network, programs and other processes, and what the reader needs.
+// escape tries to reach files, the network, programs and other processes, and everything that the reader needs.
 func escape(bystander string) {
 	_, err := os.ReadFile("/etc/hostname")
 	fmt.Println("open:", err != nil)
@@ -122,14 +122,14 @@ func escape(bystander string) {
 	fmt.Println("work:", sum == 20<<20 && flags == 0 && self == 0)
 }
 
-// A setting is the environment of a child: the user who started it, and whether the system lets it create namespaces.
+// A setting is the environment of a child: the user who starts it, and whether the system lets it create namespaces.
 type setting struct {
 	name       string
 	user       int
 	namespaces bool
 }
 
-// settings are those available: as root, those of root and of nobody; otherwise those of the user who runs the test.
+// settings returns the available settings: for root, those of root and of nobody; otherwise those of the user who runs the test.
 func settings() []setting {
 	if os.Getuid() == 0 {
 		return []setting{{"root with namespaces", 0, true}, {"nobody with namespaces", 65534, true}, {"nobody without", 65534, false}}
@@ -137,8 +137,8 @@ func settings() []setting {
 	return []setting{{"with namespaces", os.Getuid(), true}, {"without", os.Getuid(), false}}
 }
 
-// as makes cmd a process of the setting. A child without namespaces is one that was not asked to make them, as after
-// the refusal of a kernel.
+// as makes cmd a process of the setting. A child without namespaces is one that was not told to make them, as after a
+// kernel's refusal.
 func (s setting) as(cmd *exec.Cmd) *exec.Cmd {
 	cmd.Dir = "/"
 	cmd.Env = []string{"GORACE=" + os.Getenv("GORACE")}
@@ -151,7 +151,7 @@ func (s setting) as(cmd *exec.Cmd) *exec.Cmd {
 	return cmd
 }
 
-// forAll returns the test binary at a place where every user may start it.
+// forAll returns the test binary in a place where every user may start it.
 func forAll(t *testing.T) string {
 	t.Helper()
 	exe, err := os.Executable()
@@ -180,7 +180,7 @@ func forAll(t *testing.T) string {
 func run(cmd *exec.Cmd) (string, *os.ProcessState) {
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out
-	_ = cmd.Run() // how it ended is in its state
+	_ = cmd.Run() // its state says how it ended
 	return out.String(), cmd.ProcessState
 }
 
@@ -228,7 +228,7 @@ func TestChildCannotEscape(t *testing.T) {
 	}
 }
 
-// TestChildThreadsAreBounded: the children of root too, where they can become nobody.
+// TestChildThreadsAreBounded: this includes the children of root, if they can become nobody.
 func TestChildThreadsAreBounded(t *testing.T) {
 	exe := forAll(t)
 	for _, s := range settings() {
@@ -248,7 +248,7 @@ func TestChildThreadsAreBounded(t *testing.T) {
 func TestChildMemoryIsBounded(t *testing.T) {
 	out, state := runProbe(t, "memory")
 	if state.Success() || !strings.Contains(out, "out of memory") && !strings.Contains(out, "cannot allocate") &&
-		!strings.Contains(out, "failed to allocate") { // as the race detector says it
+		!strings.Contains(out, "failed to allocate") { // in the words of the race detector
 		t.Errorf("4 GiB within a limit of 512 MiB: %v\n%s", state, out[:min(len(out), 500)])
 	}
 }
@@ -270,8 +270,8 @@ func TestChildProcessorTimeIsBounded(t *testing.T) {
 	}
 }
 
-// TestReaderEndsWithItsParent: in a PID namespace of its own, another process is between the program and the reader.
-// If killed outright, it takes the reader with it; if asked to end, it reports what the reader used.
+// TestReaderEndsWithItsParent: in a PID namespace of its own, another process is between the program and the reader. If
+// it is killed outright, the reader ends too; if it is asked to end, it reports what the reader used.
 func TestReaderEndsWithItsParent(t *testing.T) {
 	if !namespacesAllowed() {
 		t.Skip("this system allows no namespaces")
@@ -294,14 +294,14 @@ func TestReaderEndsWithItsParent(t *testing.T) {
 			if line, err := lines.ReadString('\n'); err != nil || !strings.Contains(line, "processes") {
 				t.Fatalf("%q, %v", line, err)
 			}
-			_, _ = lines.ReadString('\n') // it has used some time
+			_, _ = lines.ReadString('\n') // it has used some processor time
 			if err := cmd.Process.Signal(sig); err != nil {
 				t.Fatal(err)
 			}
 			if _, err := io.Copy(io.Discard, lines); err != nil { // ends when the other end is closed everywhere
 				t.Fatal(err)
 			}
-			_ = cmd.Wait() // its state says all
+			_ = cmd.Wait() // its state says everything
 			if used := cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime(); sig == syscall.SIGTERM && used < loopTime {
 				t.Errorf("%s: the reader used %v, at least %v expected", s.name, used, loopTime)
 			}
@@ -309,7 +309,7 @@ func TestReaderEndsWithItsParent(t *testing.T) {
 	}
 }
 
-// namespacesAllowed reports whether a process may make namespaces at all.
+// namespacesAllowed reports whether a process may create namespaces at all.
 func namespacesAllowed() bool {
 	allowed := exec.Command("/bin/true")
 	allowed.SysProcAttr = &syscall.SysProcAttr{
@@ -320,7 +320,7 @@ func namespacesAllowed() bool {
 	return allowed.Run() == nil
 }
 
-// TestNamespaces: where a process may make namespaces at all, children have their own.
+// TestNamespaces: if a process may create namespaces at all, children have their own.
 func TestNamespaces(t *testing.T) {
 	if !namespacesAllowed() {
 		t.Skip("this system allows no namespaces")

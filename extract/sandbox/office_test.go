@@ -62,7 +62,7 @@ func TestOffice(t *testing.T) {
 	}
 }
 
-// odt is an ODT whose body is the given XML.
+// odt returns an ODT whose body is the given XML.
 func odt(t *testing.T, body string) string {
 	t.Helper()
 	var b bytes.Buffer
@@ -89,7 +89,7 @@ func odt(t *testing.T, body string) string {
 	return write(t, "in.odt", b.String())
 }
 
-// TestOfficeReachesNothing: a file that names others gets neither a text of this machine into its pages, nor a connection.
+// TestOfficeReachesNothing: a file that refers to others gets neither text from this machine into its pages nor a connection.
 func TestOfficeReachesNothing(t *testing.T) {
 	f := office(t, sandbox.OfficeOptions{})
 	secret := write(t, "secret.txt", "wordsofthekeystore")
@@ -127,7 +127,7 @@ func TestOfficeReachesNothing(t *testing.T) {
 	}
 }
 
-// TestOfficeBadFiles: what is no document is an error of the file, and a conversion ends with its time and with who asked for it.
+// TestOfficeBadFiles: a file that is not a document is an error of the file; a conversion ends when its time is up or its caller ends.
 func TestOfficeBadFiles(t *testing.T) {
 	f := office(t, sandbox.OfficeOptions{})
 	for name, content := range map[string]string{"a.docx": "PK\x03\x04 and nothing more", "c.docx": "<html>no</html>"} {
@@ -160,7 +160,7 @@ func TestOfficeBadFiles(t *testing.T) {
 	}
 }
 
-// TestNoOffice: without the program there is no Office, and it says so.
+// TestNoOffice: without the program there is no Office, and the error says so.
 func TestNoOffice(t *testing.T) {
 	none := sandbox.OfficeOptions{Command: filepath.Join(t.TempDir(), "soffice")}
 	if _, err := sandbox.FindOffice(none); !errors.Is(err, sandbox.ErrNoOffice) {

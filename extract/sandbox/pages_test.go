@@ -14,7 +14,7 @@ import (
 	"concordat/extract/sandbox"
 )
 
-// twoPages is a PDF with one line on each of two pages, as plain as can be.
+// twoPages returns a minimal PDF with one line on each of two pages.
 func twoPages() string {
 	var b strings.Builder
 	var at []int
@@ -41,7 +41,7 @@ func twoPages() string {
 	return b.String()
 }
 
-// Pages leave the child unchanged, and a fault of a file is an error of that file.
+// Pages leave the child unchanged, and a fault in a file is an error of that file.
 func TestPages(t *testing.T) {
 	r := newRunner(t, sandbox.Options{Warm: -1})
 	ctx := t.Context()

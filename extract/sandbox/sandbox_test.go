@@ -102,11 +102,11 @@ func TestTypedErrors(t *testing.T) {
 	}
 }
 
-// TestPDFInside submits PDFs inside other files: a child without PDFium passes them on to one with it.
+// TestPDFInside submits PDFs inside other files: a child without PDFium passes them to one with it.
 func TestPDFInside(t *testing.T) {
 	r := newRunner(t, sandbox.Options{Files: 10})
 	pdf := mixedPDF()
-	zipped := func(name, content string) string { // twice: a second PDF needs the engine as the first did
+	zipped := func(name, content string) string { // twice, because a second PDF needs the engine just as the first did
 		var buf bytes.Buffer
 		w := zip.NewWriter(&buf)
 		var err error
@@ -158,7 +158,7 @@ func TestPDFInside(t *testing.T) {
 	}
 }
 
-// TestNoChildTooMany counts the waiting children: none after the last announced file, and none with PDFium before a PDF arrives.
+// TestNoChildTooMany counts the waiting children: there are none after the last announced file, and none with PDFium before a PDF arrives.
 func TestNoChildTooMany(t *testing.T) {
 	r := newRunner(t, sandbox.Options{Files: 3})
 	text, pdf := write(t, "a.txt", "word"), write(t, "a.pdf", mixedPDF())

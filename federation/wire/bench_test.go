@@ -10,7 +10,7 @@ import (
 	"concordat/internal/cputime"
 )
 
-// typical are messages of the size that a check of 200 sentences leads to.
+// typical are messages of the size that a check of 200 sentences needs.
 func typical() map[string]struct {
 	value any
 	of    string

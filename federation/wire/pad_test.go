@@ -48,7 +48,7 @@ func TestOrder(t *testing.T) {
 	}
 }
 
-// TestRestore: a tell without dummies comes back from one with dummies, on random tells.
+// TestRestore: removing the dummies from a random tell with dummies yields the tell without them.
 func TestRestore(t *testing.T) {
 	for seed := range uint64(200) {
 		r := rand.New(rand.NewPCG(seed, 5))

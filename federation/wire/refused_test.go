@@ -29,14 +29,14 @@ func small(t *testing.T, m message, most int) (any, []byte) {
 	return nil, nil
 }
 
-// TestEveryByte: no byte of a small message can change without the message being read as another one.
+// TestEveryByte: no byte of a small message can change without changing what is read.
 func TestEveryByte(t *testing.T) {
 	for _, m := range messages {
 		t.Run(m.name, func(t *testing.T) {
 			_, b := small(t, m, 1200)
 			for i := range b {
 				for _, v := range []byte{0, 1, 2, 0x7f, 0x80, 0xff, b[i] + 1, b[i] - 1, b[i] ^ 1, b[i] ^ 0x40} {
-					if v == b[i] || i == 0 && v == 1 { // version 1 of an answer is read as what it was
+					if v == b[i] || i == 0 && v == 1 { // version 1 of an answer is read as the same answer
 						continue
 					}
 					changed := bytes.Clone(b)
@@ -49,7 +49,7 @@ func TestEveryByte(t *testing.T) {
 }
 
 // TestNotWritten: the sending site refuses what the format cannot express, as concordat.ErrInvalid, and never cuts or changes it to
-// fit. If one function does both, this is also what a reader refuses.
+// fit. If one function serves both sides, readers refuse the same.
 func TestNotWritten(t *testing.T) {
 	g := newGen(3)
 	const over = math.MaxInt32 + 1
@@ -205,8 +205,8 @@ func TestNotWritten(t *testing.T) {
 	}
 }
 
-// TestPad: a padded ask has every sentence at its place in the order, and random fingerprints with gates of its sentences
-// elsewhere; the ask itself is unchanged, and without randomness there is none.
+// TestPad: a padded ask has every sentence at its place in the order, and elsewhere random fingerprints with the gates of
+// its sentences; the original ask is unchanged, and without randomness there is no padded one.
 func TestPad(t *testing.T) {
 	g := newGen(4)
 	a := &concordat.Ask{Sentences: make([]concordat.AskedSentence, 5)}
@@ -247,7 +247,7 @@ func TestPad(t *testing.T) {
 	}
 }
 
-// TestSmallest: the smallest elements of each list are read, even at the very end of the message.
+// TestSmallest: the smallest elements of each list are read, even at the very end of a message.
 func TestSmallest(t *testing.T) {
 	epoch := concordat.Epoch{Federation: "f", Number: 1}
 	no := &concordat.Refusal{Reason: concordat.ReasonBusy}

@@ -20,8 +20,8 @@ var rewrite = flag.Bool("rewrite", false, "write the vectors anew: only for a ne
 
 const vectorFile = "testdata/vectors.txt"
 
-// vectors reads the file: for each message a line with its name, one with its content as JSON, and one with
-// its bytes in hexadecimal.
+// vectors reads the file: for each message, a line with its name, one with its content as JSON, and one with its bytes
+// in hexadecimal.
 func vectors(t *testing.T, file string) map[string][2]string {
 	t.Helper()
 	b, err := os.ReadFile(file)
@@ -74,8 +74,8 @@ func TestVectors(t *testing.T) {
 	}
 }
 
-// TestEarlierVersion: answers of version 1, which reports keep, are read, with their distances as steps; requests of it are refused
-// for their version.
+// TestEarlierVersion: answers of version 1, which reports keep, are read, with their distances as steps; requests of that version
+// are refused because of it.
 func TestEarlierVersion(t *testing.T) {
 	all := vectors(t, "testdata/vectors-v1.txt")
 	payload := func(name string) []byte {

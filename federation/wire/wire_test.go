@@ -16,7 +16,7 @@ import (
 	"concordat/federation/wire"
 )
 
-// A message is one layout: how to make a random message, write it and read it.
+// A message is one layout, with functions to make a random message, to write it and to read it.
 type message struct {
 	name   string
 	random func(r *gen) any
@@ -36,7 +36,7 @@ func of[T any](name string, random func(r *gen) *T, write func([]byte, *T) ([]by
 	}
 }
 
-// bare is a message without content.
+// bare returns a message without content.
 func bare(name string, write func([]byte) ([]byte, error), read func([]byte) error) message {
 	return of(name, func(*gen) *struct{} { return &struct{}{} },
 		func(b []byte, _ *struct{}) ([]byte, error) { return write(b) },
@@ -81,8 +81,8 @@ var messages = []message{
 	of("leads", (*gen).leads, wire.AppendLeadAnswer, wire.ParseLeadAnswer),
 }
 
-// TestRoundTrip: a message read equals the message written, the same message always gives the same bytes, and
-// every shorter or longer message is refused.
+// TestRoundTrip: the message read equals the message written, the same message always has the same bytes, and every
+// shorter or longer message is refused.
 func TestRoundTrip(t *testing.T) {
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
@@ -122,8 +122,8 @@ func TestRoundTrip(t *testing.T) {
 	}
 }
 
-// TestNames: an identity of 512 bytes arrives completely, and a longer one is refused, never cut; a title that is too long is cut
-// between letters.
+// TestNames: an identity of 512 bytes arrives completely, and a longer one is refused, never truncated; a title that is too long
+// is truncated between letters.
 func TestNames(t *testing.T) {
 	long := strings.Repeat("x", 512)
 	for name, good := range map[string]bool{"": false, "x": true, long: true, long + "x": false, "\xff": false} {
@@ -151,8 +151,8 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// TestOneReading: no two byte strings stand for one message. Any change of one byte is either refused or
-// read as another message.
+// TestOneReading: no two byte strings mean the same message. Any change of one byte is either refused or read as
+// another message.
 func TestOneReading(t *testing.T) {
 	for _, m := range messages {
 		t.Run(m.name, func(t *testing.T) {
@@ -192,7 +192,7 @@ func checkReading(t *testing.T, m message, b []byte) {
 // allocationFactor bounds what a reader may allocate for each byte it is given.
 const allocationFactor = 16
 
-// TestAllocation: counts that claim more than there is cost nothing.
+// TestAllocation: counts that claim more than is there cost nothing.
 func TestAllocation(t *testing.T) {
 	for _, m := range messages {
 		t.Run(m.name, func(t *testing.T) {

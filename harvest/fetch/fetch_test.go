@@ -19,7 +19,7 @@ import (
 
 var start = time.Date(2026, 11, 20, 9, 0, 0, 0, time.UTC)
 
-// client returns a client that may read from this machine, and the waits that it made.
+// client returns a client that may read from this machine, and a record of its waits.
 func client(pause time.Duration) (*fetch.Client, *[]time.Duration) {
 	now, slept := start, []time.Duration{}
 	return fetch.New(fetch.Options{Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}, Pause: pause, Agent: "concordat/1.0 (test)",
@@ -58,7 +58,7 @@ func get(t *testing.T, c *fetch.Client, at string, w fetch.Want) (string, error)
 	return string(b), errors.Join(err, r.Body.Close())
 }
 
-// TestPrivate: nothing is read from a network that is not allowed, by whatever address.
+// TestPrivate: nothing is read from a network that is not allowed, whatever the address.
 func TestPrivate(t *testing.T) {
 	inside := serve(t, map[string]http.HandlerFunc{"/": says("secret"), "/robots.txt": says("")})
 	port := inside.URL[strings.LastIndex(inside.URL, ":"):]
@@ -82,7 +82,7 @@ func TestPrivate(t *testing.T) {
 	}
 }
 
-// TestBounds: a body ends at the caller's bound, whether its length was given or not.
+// TestBounds: a body ends at the caller's limit, whether its length was given or not.
 func TestBounds(t *testing.T) {
 	s := serve(t, map[string]http.HandlerFunc{"/told": says(strings.Repeat("x", 101)), "/fits": says(strings.Repeat("x", 100)),
 		"/untold": func(rw http.ResponseWriter, _ *http.Request) {
@@ -102,7 +102,7 @@ func TestBounds(t *testing.T) {
 	}
 }
 
-// TestPolite: requests to a host keep a pause, that of robots.txt if it is longer; the address for programs is not subject to it.
+// TestPolite: requests to a host keep a pause, or that of robots.txt if it is longer; the address for programs is exempt.
 func TestPolite(t *testing.T) {
 	var agents []string
 	s := serve(t, map[string]http.HandlerFunc{"/a": func(rw http.ResponseWriter, r *http.Request) {
@@ -165,7 +165,7 @@ func TestPost(t *testing.T) {
 	}
 }
 
-// TestRobotsFail: while robots.txt is unavailable nothing is read; if there is none, everything is.
+// TestRobotsFail: while robots.txt is unavailable, nothing is read; if it does not exist, everything is.
 func TestRobotsFail(t *testing.T) {
 	code := http.StatusInternalServerError
 	s := serve(t, map[string]http.HandlerFunc{"/a": says("a"), "/robots.txt": func(rw http.ResponseWriter,
@@ -192,7 +192,7 @@ func TestLongLine(t *testing.T) {
 	}
 }
 
-// TestRetryAfter: a busy host says for how long, in seconds or by a date.
+// TestRetryAfter: a busy host says how long to wait, in seconds or as a date.
 func TestRetryAfter(t *testing.T) {
 	s := serve(t, map[string]http.HandlerFunc{"/": func(rw http.ResponseWriter, r *http.Request) {
 		rw.Header().Set("Retry-After", r.URL.Query().Get("after"))
@@ -246,7 +246,7 @@ func TestRobots(t *testing.T) {
 	}
 }
 
-// FuzzRobots: no robots.txt delays the client for long, or stops it.
+// FuzzRobots: no robots.txt delays the client for long or stops it.
 func FuzzRobots(f *testing.F) {
 	f.Add("User-agent: *\nDisallow: /a*b*c$\nCrawl-delay: 1e300\n", "/a/b/c")
 	f.Add("user-agent:\n:\nallow:*\n", "/")

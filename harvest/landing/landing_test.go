@@ -17,7 +17,7 @@ var base = func() *url.URL {
 	return u
 }()
 
-// TestPage: links of headers and of the page are found, with their types, and made absolute.
+// TestPage: links of headers and of the page are found, with their types, and are made absolute.
 func TestPage(t *testing.T) {
 	f := landing.Page(base, []string{`<https://doi.org/10.5072/7>; rel="cite-as"`,
 		`</files/7.pdf> ; rel="item" ; type="application/pdf; v=1", <set,1>;rel=linkset;type="application/linkset+json", <javascript:x>; rel=item`},
@@ -66,7 +66,7 @@ func TestSet(t *testing.T) {
 	}
 }
 
-// FuzzPage: no page, header or link set ends the program, or gives more links than there may be.
+// FuzzPage: no page, header or link set makes the program panic, or yields more links than allowed.
 func FuzzPage(f *testing.F) {
 	f.Add(`<a>; rel="x"; type="t"`, `<meta name=citation_pdf_url content=x><link rel=item href=y>`,
 		`{"linkset":[{"anchor":"a","item":[{"href":"b"}]}]}`)

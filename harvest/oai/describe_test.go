@@ -17,15 +17,15 @@ import (
 
 var today = time.Date(2026, 11, 20, 0, 0, 0, 0, time.UTC)
 
-// description holds the parts of a record that a test compares.
+// description has the parts of a record that a test compares.
 type description struct {
 	Work   concordat.Work
 	Access oai.Access
-	Files  []string // direct ones, then those after =>
+	Files  []string // direct ones, then, after =>, the others
 }
 
 // TestShapes reads records in the shapes of DSpace, EPrints, OJS, Invenio and a library catalogue, as documented for the protocols
-// and these programs.
+// and by these programs.
 func TestShapes(t *testing.T) {
 	cc := "http://creativecommons.org/licenses/by/4.0/"
 	doi := concordat.WorkID{Scheme: "doi", Value: "10.5072/zenodo.7"}
@@ -94,7 +94,7 @@ func b2i(b bool) int {
 	return 0
 }
 
-// TestAccess: only a future day is an embargo, and only words that say so close a text.
+// TestAccess: only a future date is an embargo, and only words that say so close a text.
 func TestAccess(t *testing.T) {
 	for elements, want := range map[string]oai.Access{
 		"":                             oai.Open,
@@ -114,7 +114,7 @@ func TestAccess(t *testing.T) {
 		// a year in print
 		"<available>2020-01-01</available>": oai.Open,
 		"<date>2027-01-01</date>":           oai.Open,
-		// of the issue
+		// date of the issue
 		"<date>info:eu-repo/date/embargoEnd/soon</date><rights>info:eu-repo/semantics/embargoedAccess</rights>": oai.Embargoed,
 	} {
 		n, err := xmltree.Parse([]byte("<dc>" + elements + "</dc>"))
@@ -127,7 +127,7 @@ func TestAccess(t *testing.T) {
 	}
 }
 
-// TestRead: an answer is parsed however it writes its elements, and one that was cut off is refused.
+// TestRead: an answer is parsed however its elements are written, and a truncated one is refused.
 func TestRead(t *testing.T) {
 	record := func(id string) string {
 		return "<record><header><identifier>" + id +
@@ -176,7 +176,7 @@ func TestRead(t *testing.T) {
 	}
 }
 
-// FuzzRead: no answer of a repository ends the program.
+// FuzzRead: no answer of a repository makes the program panic.
 func FuzzRead(f *testing.F) {
 	files, err := filepath.Glob("testdata/*.xml")
 	if err != nil || len(files) == 0 {

@@ -47,7 +47,7 @@ func TestRead(t *testing.T) {
 	}
 }
 
-// FuzzRead: no list ends the program.
+// FuzzRead: no list makes the program panic.
 func FuzzRead(f *testing.F) {
 	f.Add([]byte(`<urlset><md capability="x"/><url><loc>http://a/</loc></url></urlset>`))
 	f.Add([]byte(`<sitemapindex><sitemap><loc>`))

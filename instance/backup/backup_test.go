@@ -25,7 +25,7 @@ func write(t *testing.T, path, content string) {
 	}
 }
 
-// original puts a file under its hash into the folder.
+// original puts a file into the folder, under its hash.
 func original(t *testing.T, dir, content string) string {
 	t.Helper()
 	hash := fmt.Sprintf("%x", sha256.Sum256([]byte(content)))
@@ -33,7 +33,7 @@ func original(t *testing.T, dir, content string) string {
 	return hash
 }
 
-// make backs up a state of one file and the originals.
+// makeBackup backs up a state of one file and the originals.
 func makeBackup(t *testing.T, dir, originals, state string) *backup.Manifest {
 	t.Helper()
 	m, err := backup.Begin(dir, time.Now())
@@ -62,7 +62,7 @@ func read(t *testing.T, path string) string {
 	return string(b)
 }
 
-// The second backup in a folder replaces the first, and copies only originals that are new.
+// TestIncremental: the second backup in a folder replaces the first, and copies only new originals.
 func TestIncremental(t *testing.T) {
 	dir, from := t.TempDir(), t.TempDir()
 	one, two := original(t, from, "one"), original(t, from, "two")
@@ -108,7 +108,7 @@ func TestIncremental(t *testing.T) {
 	}
 }
 
-// Verify reports whatever happens to one bit or one file, and Restore refuses it.
+// TestDamage: Verify reports any changed bit and any missing or changed file, and Restore refuses the backup.
 func TestDamage(t *testing.T) {
 	dir, from := t.TempDir(), t.TempDir()
 	hash := original(t, from, "one")
@@ -116,7 +116,7 @@ func TestDamage(t *testing.T) {
 	file := filepath.Join(dir, backup.Originals, hash[:2], hash[2:4], hash)
 	for name, c := range map[string]struct {
 		path    string
-		change  func(string) string // empty: the file goes
+		change  func(string) string // empty: the file is removed
 		wholly  bool                // the error concerns the backup as a whole
 		restore error
 	}{
@@ -157,7 +157,7 @@ func TestDamage(t *testing.T) {
 	}
 }
 
-// A backup that stops in the middle leaves the previous one, and the next one uses what it has copied.
+// A backup that stops in the middle leaves the previous one intact, and the next one uses what it has copied.
 func TestAbandoned(t *testing.T) {
 	dir, from := t.TempDir(), t.TempDir()
 	original(t, from, "one")
@@ -180,7 +180,7 @@ func TestAbandoned(t *testing.T) {
 	if faults, err := b.Verify(nil); err != nil || len(faults) > 0 {
 		t.Errorf("%v, %v", faults, err)
 	}
-	makeBackup(t, dir, from, "second") // removes the half state
+	makeBackup(t, dir, from, "second") // removes the incomplete state
 	if states, _ := filepath.Glob(filepath.Join(dir, "state-*")); len(states) != 1 {
 		t.Errorf("states %v", states)
 	}

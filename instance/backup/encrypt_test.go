@@ -17,7 +17,7 @@ import (
 	"concordat/instance/backup"
 )
 
-// recipient draws an identity, and returns its recipient and what opens its files.
+// recipient draws an identity, and returns its recipient and the opener of its files.
 func recipient(t *testing.T) (crypto.Recipients, crypto.Opener) {
 	t.Helper()
 	id, err := age.GenerateHybridIdentity()
@@ -69,7 +69,7 @@ func unlocked(t *testing.T, dir string, o crypto.Opener) *backup.Backup {
 	return b
 }
 
-// files returns the bytes of all files below dir by their path.
+// files returns the bytes of all files below dir, by path.
 func files(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	all := map[string]string{}
@@ -86,7 +86,7 @@ func files(t *testing.T, dir string) map[string]string {
 }
 
 // An encrypted backup shows neither content nor names of originals; a second one copies only what is new; it is restored
-// with the identity, and verified without.
+// with the identity, and verified without it.
 func TestEncrypted(t *testing.T) {
 	dir, from := t.TempDir(), t.TempDir()
 	to, opens := recipient(t)
@@ -131,7 +131,7 @@ func TestEncrypted(t *testing.T) {
 	if err != nil || b.Unlocked() || b.Manifest.Format != backup.FormatEncrypted || b.Manifest.Encryption.Recipients[0] != to.Names()[0] {
 		t.Fatalf("%+v, %v", b, err)
 	}
-	if m.Files != 4 { // the state, two originals, the list of the contents
+	if m.Files != 4 { // the state, two originals, and the list of contents
 		t.Errorf("%d files, want 4", m.Files)
 	}
 	read := 0
@@ -168,7 +168,8 @@ func TestEncrypted(t *testing.T) {
 	}
 }
 
-// From a plain backup to an encrypted one, to other recipients and back: each replaces the previous one, and nothing of it stays.
+// TestEncryptionChanges: from a plain backup to an encrypted one, to other recipients and back: each replaces the previous one, and nothing
+// of that remains.
 func TestEncryptionChanges(t *testing.T) {
 	dir, from := t.TempDir(), t.TempDir()
 	original(t, from, "the original")
@@ -205,7 +206,8 @@ func TestEncryptionChanges(t *testing.T) {
 	}
 }
 
-// Verify reports whatever happens to one file, with the identity and without, and Restore gives no such file its name.
+// TestEncryptedDamage: Verify reports any damage to a file, with the identity and without it, and Restore does not give a damaged file its
+// name.
 func TestEncryptedDamage(t *testing.T) {
 	dir, from := t.TempDir(), t.TempDir()
 	hash := original(t, from, strings.Repeat("an original of some length ", 10_000)) // several chunks
@@ -217,9 +219,9 @@ func TestEncryptedDamage(t *testing.T) {
 	list, contents := filepath.Join(dir, m.State, "files.sha256"), filepath.Join(dir, m.State, "contents.age")
 	for name, c := range map[string]struct {
 		path   string
-		change func(string) string // empty: the file goes
-		wholly bool                // no file is worth a word
-		opens  bool                // the list of the contents can be read
+		change func(string) string // empty: the file is removed
+		wholly bool                // no file can be trusted
+		opens  bool                // the list of contents can be read
 	}{
 		"flipped":         {path, func(s string) string { return s[:5000] + string(s[5000]^1) + s[5001:] }, false, true},
 		"header flipped":  {path, func(s string) string { return s[:50] + string(s[50]^1) + s[51:] }, false, true},
@@ -290,7 +292,8 @@ func contentsOf(t *testing.T, to crypto.Recipients, text string) string {
 	return b.String()
 }
 
-// An original that is damaged on the site's disk is backed up as it is, named, and never mistaken later for the intact one.
+// TestDamagedOriginal: an original that is damaged on the site's disk is backed up as it is, named, and never mistaken later for the intact
+// one.
 func TestDamagedOriginal(t *testing.T) {
 	to, opens := recipient(t)
 	for _, encrypted := range []bool{false, true} {

@@ -23,7 +23,7 @@ import (
 
 var rewrite = flag.Bool("rewrite", false, "rewrite the table of doc/config.md")
 
-// load is loadCentral with only the file and the environment.
+// load is like loadCentral, with only the file and the environment.
 func load(text []byte, path string, env Lookup) (*Config, error) {
 	return loadCentral(text, path, Central{}, env)
 }
@@ -73,7 +73,7 @@ func TestDefaults(t *testing.T) {
 	}
 }
 
-// Each default is written as the value is printed, and setting what is printed changes nothing.
+// TestKeysRoundTrip: each default is written as the value is printed, and setting a printed value changes nothing.
 func TestKeysRoundTrip(t *testing.T) {
 	for _, k := range keys {
 		c := Default()
@@ -89,7 +89,7 @@ func TestKeysRoundTrip(t *testing.T) {
 	}
 }
 
-// The values here and in the packages that use them are the same.
+// TestAgreement: the values here and in the packages that use them are the same.
 func TestAgreement(t *testing.T) {
 	if got := Default().Report.Rules.CommonAbove; got != report.DefaultCommonAbove {
 		t.Errorf("report.common_above is %d by default, in report it is %d", got, report.DefaultCommonAbove)
@@ -292,7 +292,7 @@ func TestOrigins(t *testing.T) {
 	}
 }
 
-// All faults are reported at once, each with its line and key.
+// TestFaults: all faults are reported at once, each with its line and key.
 func TestFaults(t *testing.T) {
 	path := write(t, `site:
   id: North Pole
@@ -354,7 +354,7 @@ templates:
 	}
 }
 
-// The templates that ship with the program can be given as files, and mean the same there.
+// TestShippedTemplates: the templates that ship with the program can be given as files, with the same meaning.
 func TestShippedTemplates(t *testing.T) {
 	files, err := filepath.Glob("../../segment/data/templates/*.txt")
 	if err != nil || len(files) == 0 {
@@ -457,7 +457,7 @@ func TestEncoder(t *testing.T) {
 	}
 }
 
-// The document and the code agree: the table between the marks is the one that the keys make, and the
+// TestDocument: the document and the code agree: the table between the marks is the one made from the keys, and the
 // example loads.
 func TestDocument(t *testing.T) {
 	const path = "../../doc/config.md"
@@ -510,7 +510,7 @@ func table() string {
 			value += " (" + k.Unit + ")"
 		}
 		switch {
-		case k.Type == yesNoType: // the default shows it
+		case k.Type == yesNoType: // the default shows the type
 			value = "`" + k.Default + "`"
 		case k.Default != "":
 			value += ": `" + k.Default + "`"
@@ -520,7 +520,7 @@ func table() string {
 	return b.String()
 }
 
-// No text makes Load panic, and what it accepts it accepts again from its own rows.
+// FuzzLoad: no text makes Load panic, and Load accepts its own output for whatever it accepted.
 func FuzzLoad(f *testing.F) {
 	f.Add([]byte(full))
 	f.Add([]byte("check:\n  threshold: 0.5\n"))

@@ -69,7 +69,7 @@ func TestFileUnsigned(t *testing.T) {
 	}
 }
 
-// FuzzReadFile: no bytes make it fail otherwise than by its two errors.
+// FuzzReadFile: whatever the bytes, it fails only with one of its two errors.
 func FuzzReadFile(f *testing.F) {
 	s, _ := source(f)
 	for _, form := range []Form{HTML, CSV, Text} {

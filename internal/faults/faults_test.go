@@ -24,11 +24,11 @@ import (
 
 // Variables of the long form.
 const (
-	roundsEnv  = "CONCORDAT_FAULTS"         // rounds to add
+	roundsEnv  = "CONCORDAT_FAULTS"         // number of rounds to add
 	keepEnv    = "CONCORDAT_FAULTS_DIR"     // where histories and results are kept; required with roundsEnv
-	kindsEnv   = "CONCORDAT_FAULTS_KINDS"   // faults to choose from, with commas; default all
+	kindsEnv   = "CONCORDAT_FAULTS_KINDS"   // faults to choose from, separated by commas; default all
 	timeoutEnv = "CONCORDAT_FAULTS_TIMEOUT" // session timeout, default 4s
-	insideEnv  = "CONCORDAT_FAULTS_INSIDE"  // set in the child: which run it is
+	insideEnv  = "CONCORDAT_FAULTS_INSIDE"  // set in the child: the run that it is
 )
 
 // run is one life of a cluster: everything random in it comes from the seed.
@@ -39,10 +39,10 @@ type run struct {
 	Rounds  int
 	Timeout time.Duration
 	Kinds   []string
-	History string // file; empty: not kept
+	History string // file; empty: history not kept
 }
 
-// result is a run with its outcome, one line of the file of results.
+// result is a run with its outcome: one line of the file of results.
 type result struct {
 	Run     run
 	Verdict *verdict
@@ -52,8 +52,8 @@ type result struct {
 
 const longRounds = 12 // of one run
 
-// TestFaults breaks a cluster of real processes for a few rounds, and for as many as CONCORDAT_FAULTS says, in
-// lives of longRounds rounds: their seeds follow those that the file of results has.
+// TestFaults breaks a cluster of real processes for a few rounds, or for as many as CONCORDAT_FAULTS says, in lives of
+// longRounds rounds; their seeds continue from those in the file of results.
 func TestFaults(t *testing.T) {
 	if words := os.Getenv(insideEnv); words != "" {
 		inside(t, words)
@@ -104,7 +104,7 @@ func long(t *testing.T, todo int, dir string) {
 	total(t, results(t, dir))
 }
 
-// missing returns why there can be no namespaces or ZooKeeper here, or "".
+// missing returns the reason why there can be no namespaces or ZooKeeper here, or "".
 func missing() string {
 	if m := zktest.Missing(); m != "" {
 		return "no ZooKeeper to test with: apt-get install " + m
@@ -120,7 +120,7 @@ func missing() string {
 	return ""
 }
 
-// isolated gives a process its own network, mounts and processes, which all end with it.
+// isolated gives a process its own network, mounts and process tree, which all end with it.
 func isolated() *syscall.SysProcAttr {
 	a := &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNET | syscall.CLONE_NEWNS | syscall.CLONE_NEWPID}
 	if os.Geteuid() != 0 {
@@ -131,7 +131,7 @@ func isolated() *syscall.SysProcAttr {
 	return a
 }
 
-// outside does the run in a process in namespaces of its own.
+// outside runs r in a process with namespaces of its own.
 func outside(t *testing.T, r run) {
 	words, err := json.Marshal(r)
 	if err != nil {
@@ -170,11 +170,11 @@ func (l *lines) Write(b []byte) (int, error) {
 	}
 }
 
-// begin prepares the process in namespaces of its own.
+// begin prepares the process with namespaces of its own.
 func begin(t *testing.T) {
 	go func() {
 		_, _ = io.Copy(io.Discard, os.Stdin)
-		os.Exit(3) // no one waits any more
+		os.Exit(3) // no one is waiting any more
 	}()
 	if err := private(); err != nil {
 		t.Fatal(err)
@@ -202,7 +202,7 @@ func inside(t *testing.T, words string) {
 		})
 		h = newHistory(f)
 	}
-	b, _ := json.Marshal(r) // as it came
+	b, _ := json.Marshal(r) // as it was given
 	h.add(entry{Kind: "run", Words: string(b)})
 	start := time.Now()
 	p := newPlace(t, r.Nodes, r.Shards, r.Timeout, h)
@@ -241,7 +241,7 @@ func inside(t *testing.T, words string) {
 
 const resultsName = "results.jsonl"
 
-// results are those of earlier runs.
+// results returns the results of earlier runs.
 func results(t *testing.T, dir string) (all []result) {
 	f, err := os.Open(filepath.Join(dir, resultsName))
 	if errors.Is(err, os.ErrNotExist) {
@@ -298,13 +298,13 @@ func total(t *testing.T, all []result) {
 	t.Logf("TOTAL %s", f.String())
 }
 
-// figures are times of a history.
+// figures are durations measured from a history.
 type figures struct {
-	Kill, Stop []time.Duration // from the death or halt of a master, alone, to the first write of its shards acknowledged afterwards
-	Stall      []time.Duration // longest time without an acknowledgement of a shard whose follower died
-	DownReads  int             // while the process of one node was dead, all else well
-	DownWhole  int             // of them complete
-	Write      []time.Duration // of up to a thousand acknowledged writes
+	Kill, Stop []time.Duration // from the death or halt of one master to the first later write to its shards that is acknowledged
+	Stall      []time.Duration // longest time without an acknowledgement from a shard whose follower died
+	DownReads  int             // while one node's process was dead and everything else was well
+	DownWhole  int             // of these, the complete ones
+	Write      []time.Duration // for up to a thousand acknowledged writes
 }
 
 func (f *figures) add(g figures) {
@@ -362,8 +362,8 @@ func measure(all []entry) (f figures) {
 	return f
 }
 
-// failover measures one death or halt. A write counts if it began after the fault. What lasted until the next fault is not caused
-// by this one alone, and is left out.
+// failover measures one death or halt. A write counts if it began after the fault. A failover that lasts until the next fault has
+// more than one cause, and is omitted.
 func (f *figures) failover(e *entry, next time.Duration, acks, all []entry) {
 	first, last, longest := map[string]time.Duration{}, map[string]time.Duration{}, map[string]time.Duration{}
 	for _, a := range acks {

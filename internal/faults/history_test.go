@@ -21,34 +21,34 @@ type entry struct {
 	Kind  string // run, write, read, fault, heal, copy, note
 	At    time.Duration
 	End   time.Duration     `json:",omitempty"`
-	Node  coord.NodeID      `json:",omitempty"` // that was asked, that failed, or whose copy it is
+	Node  coord.NodeID      `json:",omitempty"` // the node that was asked, that failed, or whose copy it is
 	Shard concordat.ShardID `json:",omitempty"`
 	Err   string            `json:",omitempty"`
 
-	// Of a write: one client writes a document, one operation after the other; a delete is a revision
-	// without the document. OK: it was acknowledged. An operation that is neither may or may not be in force.
+	// Of a write: one client writes a document, one operation after the other; a delete is a revision without the
+	// document. OK means that it was acknowledged. An operation with neither outcome may or may not have taken effect.
 	Doc    string `json:",omitempty"`
 	Rev    int    `json:",omitempty"`
 	Delete bool   `json:",omitempty"`
 	OK     bool   `json:",omitempty"`
 
-	// Of a read, of one document or of a group; and of a copy.
+	// Of a read, of one document or of a group, and of a copy.
 	Group    *int           `json:",omitempty"`
 	Complete bool           `json:",omitempty"`
 	Docs     map[string]int `json:",omitempty"`
 	Wrong    []string       `json:",omitempty"`
 
-	// Of a run, a fault, a note.
+	// Of a run, a fault or a note.
 	Words string              `json:",omitempty"`
 	Leads []concordat.ShardID `json:",omitempty"` // the shards of which the failing node is master, as far as known
-	Alone bool                `json:",omitempty"` // all had recovered from earlier faults
+	Alone bool                `json:",omitempty"` // everything had recovered from earlier faults
 }
 
 // history is kept in memory and in a file. Safe for concurrent use.
 type history struct {
 	start time.Time
 
-	mu  sync.Mutex // guards all below
+	mu  sync.Mutex // guards everything below
 	all []entry
 	w   *bufio.Writer
 }
@@ -60,12 +60,12 @@ func (h *history) now() time.Duration { return time.Since(h.start) }
 func (h *history) add(e entry) {
 	b, err := json.Marshal(e)
 	if err != nil {
-		panic(err) // an entry can be marshalled
+		panic(err) // an entry can always be marshalled
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.all = append(h.all, e)
-	_, _ = h.w.Write(append(b, '\n')) // the last Flush says
+	_, _ = h.w.Write(append(b, '\n')) // the last Flush returns the error
 }
 
 func (h *history) flush() error {
@@ -101,9 +101,9 @@ type verdict struct {
 	Reads, CompleteReads  int
 	Checked               int // documents, in all copies
 	Lost                  int // acknowledged documents that a copy lacks, or has in an older revision
-	Resurrected           int // documents that a copy has although they were deleted
+	Resurrected           int // documents in a copy although they were deleted
 	Missed                int // complete answers that lack an acknowledged write
-	Differ                int // copies unlike the first of their shard
+	Differ                int // copies that differ from the first of their shard
 	Other                 int // documents that were never written, texts of another revision, an index that contradicts its documents
 	Words                 []string
 }
@@ -121,7 +121,7 @@ func (v *verdict) say(count *int, format string, args ...any) {
 // writes are the operations on one document, in order.
 type writes []entry
 
-// value returns the value that a read finds after the operation; 0: none.
+// value returns the value that a read finds after the operation; 0 if none.
 func value(e *entry) int {
 	if e.Delete {
 		return 0
@@ -129,8 +129,8 @@ func value(e *entry) int {
 	return e.Rev
 }
 
-// allowed returns what a read that lasted from until to may find: what the last write left that was
-// acknowledged before it began, or what any later one may have made of that in the meantime.
+// allowed returns what a read that lasted from until to may find: the result of the last write acknowledged before it
+// began, or of any later one.
 func (w writes) allowed(from, to time.Duration) map[int]bool {
 	out := map[int]bool{0: true}
 	for i := range w {
@@ -175,7 +175,7 @@ func check(all []entry) *verdict {
 			v.copyOf(e, docs, first)
 		}
 	}
-	// A shard's first copy has what no document of the shard may lack.
+	// A shard's first copy contains everything that no copy may lack.
 	there := map[string]bool{}
 	for _, e := range first {
 		for doc := range e.Docs {

@@ -18,8 +18,8 @@ import (
 	"concordat/cluster/coord"
 )
 
-// TestMisuse does with real processes what should not be done, under load, and looks for lost writes afterwards as TestFaults does.
-// Each must be refused with an explanation, or survived.
+// TestMisuse does things with real processes that should not be done, under load, and then looks for lost writes as TestFaults
+// does. Each misuse must be refused with an explanation, or survived.
 func TestMisuse(t *testing.T) {
 	if words := os.Getenv(insideEnv); words != "" {
 		misuse(t)
@@ -67,7 +67,7 @@ func (p *place) said(file string, words ...string) {
 	p.t.Errorf("%s does not say %q: %s", file, words, b[max(0, len(b)-3000):])
 }
 
-// extra runs a process that should be refused, and returns when it ended.
+// extra runs a process that should be refused, and returns once it has ended.
 func (p *place) extra(name string, change func(*nodeSpec)) {
 	p.t.Helper()
 	pr, _ := p.spawn(name, change)
@@ -80,8 +80,8 @@ func (p *place) extra(name string, change func(*nodeSpec)) {
 	}
 }
 
-// spawn starts a process in addition to those of the nodes, on the machine of the first, with its own folder that has the
-// certificate of node d.
+// spawn starts a process besides those of the nodes, on the first node's machine, with a folder of its own that contains
+// the certificate of node d.
 func (p *place) spawn(name string, change func(*nodeSpec)) (*process, nodeSpec) {
 	p.t.Helper()
 	s := p.spec("d")
@@ -100,19 +100,19 @@ func (p *place) otherSite() {
 	p.said("site", "elsewhere", string(site))
 }
 
-// otherScheme: a node that makes fingerprints differently.
+// otherScheme: a node computes fingerprints differently.
 func (p *place) otherScheme() {
 	p.extra("scheme", func(s *nodeSpec) { s.Scheme = "other@1" })
 	p.said("scheme", "other@1", string(scheme))
 }
 
-// nameTaken: another machine under the name of a node.
+// nameTaken: another machine uses the name of a node.
 func (p *place) nameTaken() {
 	p.extra("taken", func(s *nodeSpec) { p.must(os.Remove(filepath.Join(s.Dir, "cluster", "zookeeper.json"))) })
 	p.said("taken", "another installation as node d", "forget d")
 }
 
-// twin: a second process with a copy of a node's whole folder, made while the node runs.
+// twin: a second process runs on a copy of a node's whole folder, made while the node runs.
 func (p *place) twin() {
 	p.t.Helper()
 	p.extra("twin", func(s *nodeSpec) {
@@ -121,7 +121,7 @@ func (p *place) twin() {
 	p.said("twin", "node d runs already", "a copy of its folder")
 }
 
-// movedTwice: two operators move one shard at the same time, to different nodes.
+// movedTwice: two operators move the same shard to different nodes at the same time.
 func (p *place) movedTwice() {
 	p.t.Helper()
 	id := cluster.ShardName(0)
@@ -146,8 +146,8 @@ func (p *place) movedTwice() {
 	}
 }
 
-// wiped: ZooKeeper loses its data. Running nodes stop taking part and say why; none takes the empty one for a new cluster, and with
-// the old data back everything continues.
+// wiped: ZooKeeper loses its data. Running nodes stop taking part and say why; none mistakes the empty ZooKeeper for a new cluster,
+// and with the old data back everything continues.
 func (p *place) wiped() {
 	p.t.Helper()
 	for i := range 3 {

@@ -19,15 +19,15 @@ import (
 	"concordat/cluster/coord"
 )
 
-// nemesis breaks things, as its random numbers say.
+// nemesis breaks things at random.
 type nemesis struct {
 	p     *place
 	r     *rand.Rand
-	kinds []string // the faults that may be chosen
-	heals []func() // what ends the faults under way
+	kinds []string // the faults to choose from
+	heals []func() // functions that end the current faults
 }
 
-// faultKinds are all faults; those listed twice occur twice as often.
+// faultKinds are all kinds of faults; those listed twice occur twice as often.
 var faultKinds = []string{
 	"kill-master", "kill-master", "kill", "kill-two", "kill-all", "kill-everything",
 	"stop-master", "stop-master", "stop", "stop-short",
@@ -38,7 +38,7 @@ var faultKinds = []string{
 	"move",
 }
 
-// destroys reports whether the fault removes what a copy has acknowledged: such a fault is injected alone.
+// destroys reports whether the fault removes what a copy has acknowledged; such a fault is injected alone.
 func destroys(kind string) bool {
 	return strings.HasPrefix(kind, "flip") || kind == "wipe" || kind == "rollback"
 }
@@ -48,7 +48,7 @@ func (n *nemesis) between(low, high time.Duration) time.Duration { return low + 
 func rand64(r *rand.Rand, d time.Duration) time.Duration { return time.Duration(r.Int64N(int64(d))) }
 
 // round injects one fault, waits a while, and ends it. In one round of three it does not wait for recovery, so the next fault meets
-// a cluster that has not recovered.
+// a cluster that is still recovering.
 func (n *nemesis) round(number int) {
 	n.p.t.Helper()
 	kind := n.kinds[n.r.IntN(len(n.kinds))]
@@ -232,7 +232,7 @@ func (n *nemesis) cut(kind string, node coord.NodeID) string {
 	return fmt.Sprintf("%v out %v in %v", others, out, in)
 }
 
-// fill leaves less room on the node's disk than writes need, in half of the cases none.
+// fill leaves less free space on the node's disk than writes need, in half of the cases none.
 func (n *nemesis) fill(node coord.NodeID) string {
 	home := n.p.home(node)
 	var st syscall.Statfs_t
@@ -248,7 +248,7 @@ func (n *nemesis) fill(node coord.NodeID) string {
 	for written := int64(0); written < most; {
 		w, err := f.Write(block[:min(int64(len(block)), most-written)])
 		if written += int64(w); err != nil {
-			break // it is full
+			break // the disk is full
 		}
 	}
 	n.p.must(f.Close())
@@ -256,7 +256,7 @@ func (n *nemesis) fill(node coord.NodeID) string {
 	return fmt.Sprintf("%d bytes left", leave)
 }
 
-// rollback puts the node's folder back to what it was some seconds before, as a restored backup does.
+// rollback restores the node's folder to its state some seconds before, as restoring a backup would.
 func (n *nemesis) rollback(node coord.NodeID) string {
 	p := n.p
 	folder, old := filepath.Join(p.home(node), "copies"), filepath.Join(p.dir, "old")
@@ -274,7 +274,7 @@ func (n *nemesis) rollback(node coord.NodeID) string {
 	return ""
 }
 
-// flip changes one bit in a file of the node's copies, which is not running.
+// flip changes one bit in a file of the copies on a stopped node.
 func (n *nemesis) flip(node coord.NodeID, kind string) string {
 	var files []string
 	copies := filepath.Join(n.p.home(node), "copies")
@@ -297,7 +297,7 @@ func (n *nemesis) flip(node coord.NodeID, kind string) string {
 	n.p.must(err)
 	bit := n.r.IntN(8 * len(b))
 	if n.r.IntN(2) == 0 {
-		bit = max(0, 8*len(b)-1-n.r.IntN(8*min(len(b), 4096))) // near the end, where the newest is
+		bit = max(0, 8*len(b)-1-n.r.IntN(8*min(len(b), 4096))) // near the end, where the newest data is
 	}
 	b[bit/8] ^= 1 << (bit % 8)
 	n.p.must(os.WriteFile(path, b, 0o600))
@@ -305,7 +305,7 @@ func (n *nemesis) flip(node coord.NodeID, kind string) string {
 	return fmt.Sprintf("bit %d of %s", bit, rel)
 }
 
-// move assigns a shard's copies to other nodes, if there are more nodes than copies; otherwise in another order.
+// move assigns a shard's copies to other nodes if there are more nodes than copies, and otherwise changes their order.
 func (n *nemesis) move() string {
 	shard := cluster.ShardName(n.r.IntN(n.p.layout.Shards))
 	var nodes []coord.NodeID

@@ -16,7 +16,7 @@ import (
 // hardware addresses; a cut uses an address that no machine has, so packets vanish without an error on either side, and only in
 // that direction.
 type network struct {
-	mu  sync.Mutex // guards all below
+	mu  sync.Mutex // guards everything below
 	t   testing.TB
 	num map[string]int // last part of each machine's address
 }
@@ -28,7 +28,7 @@ func hardware(num int) string { return fmt.Sprintf("02:00:00:00:00:%02x", num) }
 
 const nowhere = "02:00:00:00:ff:ff"
 
-// ip runs the command of iproute2.
+// ip runs iproute2's command.
 func ip(args ...string) error {
 	out, err := exec.Command("ip", args...).CombinedOutput()
 	if err != nil {
@@ -37,7 +37,7 @@ func ip(args ...string) error {
 	return nil
 }
 
-// private makes the mounts of this process its own, with a place for the names of namespaces.
+// private gives this process mounts of its own, with a place for the names of namespaces.
 func private() error {
 	if err := syscall.Mount("none", "/", "", syscall.MS_REC|syscall.MS_PRIVATE, ""); err != nil {
 		return fmt.Errorf("private mounts: %w", err)
@@ -48,7 +48,7 @@ func private() error {
 	return os.Mkdir("/run/netns", 0o755)
 }
 
-// newNetwork makes the machines.
+// newNetwork creates the machines.
 func newNetwork(t testing.TB, num map[string]int) *network {
 	n := &network{t: t, num: num}
 	run := func(args ...string) {

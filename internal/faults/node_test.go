@@ -32,23 +32,23 @@ const (
 	groups  = 16
 )
 
-// nodeSpec is the configuration of a node's process, given as JSON in the environment.
+// nodeSpec is the configuration of a node's process, passed as JSON in the environment.
 type nodeSpec struct {
 	Name      coord.NodeID
 	Dir       string
 	Address   string
-	Control   string // where it does as it is asked, by HTTP
+	Control   string // address at which it takes orders by HTTP
 	Zookeeper []string
 	Site      concordat.SiteID
 	Scheme    concordat.Scheme
-	Root      string        // of znodes; empty: by the site
-	Skew      time.Duration // of its clock
+	Root      string        // of the znodes; empty: chosen by the site
+	Skew      time.Duration // of the node's clock
 	Timeout   time.Duration
 }
 
 const nodeEnv = "CONCORDAT_FAULTS_NODE"
 
-// groupOf returns the group of a document; all of one group have one fingerprint.
+// groupOf returns the group of a document; all documents in a group have the same fingerprint.
 func groupOf(doc string) int {
 	h := fnv.New32a()
 	_, _ = io.WriteString(h, doc)
@@ -63,7 +63,7 @@ func fingerprint(group int) concordat.Fingerprint {
 	return concordat.FingerprintFromHalves(a, h.Sum64())
 }
 
-// textOf is the text of a revision of a document, 200 to 4,000 bytes.
+// textOf returns the text of a revision of a document, 200 to 4,000 bytes.
 func textOf(doc string, rev int) string {
 	one := fmt.Sprintf("revision %d of %s. ", rev, doc)
 	h := fnv.New32a()
@@ -80,7 +80,7 @@ func profileOf(doc string, rev int) *concordat.Profile {
 	}
 }
 
-// runNode is the process of a node, which ends when it is killed or has to.
+// runNode is the process of a node; it ends when it is killed or cannot continue.
 func runNode(words string) {
 	var spec nodeSpec
 	err := json.Unmarshal([]byte(words), &spec)
@@ -132,16 +132,16 @@ func serveNode(spec nodeSpec) error {
 	return <-fatal
 }
 
-// found maps documents to their revisions, as a reader gets them or a copy holds them.
+// found maps documents to their revisions, as a reader gets them or a copy has them.
 type found struct {
 	Docs     map[string]int
 	Complete bool
 	Missing  []concordat.ShardID `json:",omitempty"`
-	// Of a copy: texts that are not those of their revision, documents that the index does not find or should not.
+	// Of a copy: texts that do not belong to their revision, and documents that the index misses or should not find.
 	Wrong []string `json:",omitempty"`
 }
 
-// control does as the harness asks.
+// control carries out the harness's orders.
 func control(n *cluster.Node) http.Handler {
 	m := http.NewServeMux()
 	handle := func(path string, f func(context.Context, func(string) string) (any, error)) {
@@ -157,7 +157,7 @@ func control(n *cluster.Node) http.Handler {
 				w.WriteHeader(http.StatusServiceUnavailable)
 				_, _ = io.WriteString(w, err.Error())
 			default:
-				_ = json.NewEncoder(w).Encode(out) // a caller that went away does not know
+				_ = json.NewEncoder(w).Encode(out) // a caller that has gone does not need it
 			}
 		})
 	}
@@ -220,7 +220,7 @@ func match(ctx context.Context, x concordat.Matcher, group int) (found, error) {
 	return out, nil
 }
 
-// contents returns all that a copy holds, and whether its documents and its index agree.
+// contents returns everything in a copy, and whether its documents and its index agree.
 func contents(ctx context.Context, s *index.Shard) (found, error) {
 	out := found{Docs: map[string]int{}, Complete: true}
 	for d, err := range s.LibraryDocuments(ctx, library) {

@@ -30,9 +30,9 @@ import (
 
 const (
 	copies    = 3
-	diskBytes = 96 << 20 // of each node: a file system in memory
+	diskBytes = 96 << 20 // for each node: a file system in memory
 	lowWater  = 8 << 20
-	patience  = 3 * time.Minute // until then everything must have recovered
+	patience  = 3 * time.Minute // by then everything must have recovered
 )
 
 // place is a site of several processes, each on a machine of its own.
@@ -48,7 +48,7 @@ type place struct {
 	h       *history
 	client  *http.Client
 
-	mu      sync.Mutex // guards all below
+	mu      sync.Mutex // guards everything below
 	running map[coord.NodeID]*process
 	stopped map[coord.NodeID]bool // by SIGSTOP
 	view    coord.View
@@ -57,7 +57,7 @@ type place struct {
 
 type process struct {
 	cmd    *exec.Cmd
-	killed bool // by us; otherwise it is started again
+	killed bool // by the test; otherwise it is restarted
 	ended  chan struct{}
 }
 
@@ -117,7 +117,7 @@ func (p *place) must(err error) {
 	}
 }
 
-// found makes the cluster and starts watching it.
+// found creates the cluster and starts watching it.
 func (p *place) found() {
 	ctx, cancel := context.WithTimeout(p.t.Context(), time.Minute)
 	defer cancel()
@@ -129,7 +129,7 @@ func (p *place) found() {
 	p.follow()
 }
 
-// observe starts watching again, after the coordinator has changed.
+// observe starts watching again after the coordinator has changed.
 func (p *place) observe() {
 	ctx, cancel := context.WithTimeout(p.t.Context(), time.Minute)
 	defer cancel()
@@ -157,15 +157,15 @@ func (p *place) home(n coord.NodeID) string  { return filepath.Join(p.dir, strin
 func (p *place) trust(n coord.NodeID) string { return filepath.Join(p.home(n), "cluster") }
 func (p *place) host(n coord.NodeID) string  { return address(p.net.num[string(n)]) }
 
-// disk gives the node one of its own.
+// disk gives the node a disk of its own.
 func (p *place) disk(n coord.NodeID) {
 	p.must(os.MkdirAll(p.home(n), 0o700))
 	p.must(syscall.Mount("tmpfs", p.home(n), "tmpfs", 0, fmt.Sprintf("size=%d", diskBytes)))
-	p.t.Cleanup(func() { _ = syscall.Unmount(p.home(n), syscall.MNT_DETACH) }) // gone with this process at the latest
+	p.t.Cleanup(func() { _ = syscall.Unmount(p.home(n), syscall.MNT_DETACH) }) // unmounted at the latest when this process ends
 	p.must(os.Mkdir(p.trust(n), 0o700))
 }
 
-// letIn gives the node its certificate, as an operator does.
+// letIn gives the node its certificate, as an operator would.
 func (p *place) letIn(n coord.NodeID) {
 	p.t.Helper()
 	first := p.names[0]
@@ -186,7 +186,7 @@ func (p *place) spec(n coord.NodeID) nodeSpec {
 		Timeout: p.timeout, Site: site, Scheme: scheme, Skew: skew[n]}
 }
 
-// skew is how far the nodes' clocks are off.
+// skew is the error of the nodes' clocks.
 var skew = map[coord.NodeID]time.Duration{"b": time.Hour, "c": -time.Hour}
 
 // launch starts a process on the machine of node n.
@@ -200,14 +200,14 @@ func (p *place) launch(n coord.NodeID, spec []byte, logTo string) *process {
 	p.must(cmd.Start())
 	pr := &process{cmd: cmd, ended: make(chan struct{})}
 	go func() {
-		_ = cmd.Wait()  // its state says
+		_ = cmd.Wait()  // its state has the error
 		_ = log.Close() // lost lines do no harm
 		close(pr.ended)
 	}()
 	return pr
 }
 
-// start starts the node's process, and again whenever it ends by itself, as an init system would.
+// start starts the node's process, and restarts it whenever it ends by itself, as an init system would.
 func (p *place) start(n coord.NodeID) {
 	p.t.Helper()
 	spec, err := json.Marshal(p.spec(n))
@@ -242,7 +242,7 @@ func (p *place) kill(n coord.NodeID) {
 	delete(p.stopped, n)
 	if pr != nil {
 		pr.killed = true
-		_ = pr.cmd.Process.Kill() // it may have ended
+		_ = pr.cmd.Process.Kill() // it may already have ended
 	}
 	p.mu.Unlock()
 	if pr != nil {
@@ -250,7 +250,7 @@ func (p *place) kill(n coord.NodeID) {
 	}
 }
 
-// hang stops the process, or lets it continue.
+// hang stops the process or lets it continue.
 func (p *place) hang(n coord.NodeID, stop bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -259,11 +259,11 @@ func (p *place) hang(n coord.NodeID, stop bool) {
 		s = syscall.SIGSTOP
 	}
 	if pr != nil {
-		_ = pr.cmd.Process.Signal(s) // it may have ended
+		_ = pr.cmd.Process.Signal(s) // it may already have ended
 	}
 }
 
-// down reports whether the process is away.
+// down reports whether the process is not running.
 func (p *place) down(n coord.NodeID) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -286,8 +286,8 @@ func (p *place) settled(v *coord.View) bool {
 	return true
 }
 
-// sound reports whether each node itself says that its copies have everything. The coordinator may not know yet that
-// a process died.
+// sound reports whether each node itself says that its copies are complete. The coordinator may not yet know that a
+// process has died.
 func (p *place) sound(v *coord.View) bool {
 	if !p.watch.Online() {
 		return false // the view is old
@@ -312,7 +312,7 @@ func (p *place) isSettled() bool {
 	return p.settled(&v) && p.sound(&v)
 }
 
-// settle waits until that is so.
+// settle waits until the place is settled and sound.
 func (p *place) settle() {
 	p.t.Helper()
 	timeout := time.After(patience)
@@ -325,7 +325,7 @@ func (p *place) settle() {
 		}
 		select {
 		case <-news:
-		case <-time.After(200 * time.Millisecond): // what nodes say of their copies is in no view
+		case <-time.After(200 * time.Millisecond): // the nodes' own statements about their copies are in no view
 		case <-timeout:
 			p.lament(&v)
 			p.t.Fatalf("the cluster did not recover within %v", patience)
@@ -358,7 +358,7 @@ func (p *place) logs(most int) {
 	}
 }
 
-// keepLogs copies the nodes' logs to files whose names begin as said.
+// keepLogs copies the nodes' logs to files whose names begin with prefix.
 func (p *place) keepLogs(prefix string) {
 	for _, n := range p.names {
 		b, err := os.ReadFile(p.home(n) + ".log")
@@ -414,7 +414,7 @@ func (p *place) ask(n coord.NodeID, path string, form url.Values, wait time.Dura
 	return json.Unmarshal(b, out)
 }
 
-// collect reads every copy separately, once all have reached the last record.
+// collect reads every copy separately, once all copies have reached the last record.
 func (p *place) collect() {
 	p.t.Helper()
 	p.settle()
@@ -435,7 +435,7 @@ func (p *place) collect() {
 	}
 }
 
-// level waits until the copies have applied the same records. Copies that do not within a minute are read as they are.
+// level waits until the copies have applied the same records. Copies that do not catch up within a minute are read as they are.
 func (p *place) level(id concordat.ShardID, on []coord.NodeID) {
 	for end := time.Now().Add(5 * time.Minute); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
 		seen := map[[2]uint64]bool{}

@@ -11,9 +11,9 @@ import (
 	"testing"
 )
 
-// TestClimbs: a question between sites goes up twice and no more. Between packages an arrow of its figure in doc/develop.md goes
-// up if it ends on a floor above: that can only be a call through an interface, and two packages are reached so. Within
-// site/answer it goes up where two files call each other, be it by way of others, and it never does.
+// TestClimbs: a question between sites goes up exactly twice. Between packages, an arrow of its figure in doc/develop.md goes up
+// if it ends on a floor above: that can only be a call through an interface, and two packages are reached this way. Within
+// site/answer, an arrow would go up if two files called each other, directly or through others, and none does.
 func TestClimbs(t *testing.T) {
 	const most = 2
 	floor := floors(t)
@@ -40,7 +40,7 @@ func TestClimbs(t *testing.T) {
 }
 
 // fileCalls returns, for each file of a package, the other files whose functions are called on the way from a method.
-// Other packages are not read, so it misses what is called on values that they return.
+// It does not read other packages, so it misses calls on values that they return.
 func fileCalls(t *testing.T, dir, method string) map[string][]string {
 	t.Helper()
 	set := token.NewFileSet()
@@ -61,7 +61,7 @@ func fileCalls(t *testing.T, dir, method string) map[string][]string {
 	}
 	info := &types.Info{Defs: map[*ast.Ident]types.Object{}, Uses: map[*ast.Ident]types.Object{}}
 	check := types.Config{Importer: emptyPackages{}, Error: func(error) {}}
-	_, _ = check.Check(dir, set, files, info) // faults of the packages that are not read
+	_, _ = check.Check(dir, set, files, info) // errors of packages that are not read
 	bodies := map[types.Object]*ast.FuncDecl{}
 	var next []types.Object
 	for _, f := range files {
@@ -104,7 +104,7 @@ func fileCalls(t *testing.T, dir, method string) map[string][]string {
 	return out
 }
 
-// fileCircle returns files that call each other in a circle, nil if there are none.
+// fileCircle returns files that call each other in a circle, or nil if there are none.
 func fileCircle(calls map[string][]string) []string {
 	done := map[string]bool{}
 	var path []string
@@ -133,7 +133,7 @@ func fileCircle(calls map[string][]string) []string {
 	return nil
 }
 
-// emptyPackages imports every package as one without names.
+// emptyPackages imports every package as if it declared nothing.
 type emptyPackages struct{}
 
 func (emptyPackages) Import(path string) (*types.Package, error) {

@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// padded are ways of writing a comment that hide its noun, with a remedy.
+// padded are wordings of a comment that hide its noun, each with a remedy.
 var padded = map[*regexp.Regexp]string{
 	regexp.MustCompile(`\b[Ii]s what\b`):      "name the thing: \"X is the Y of Z\"",
 	regexp.MustCompile(`\b[Aa]re what\b`):     "name the things: \"X are the Y of Z\"",
@@ -57,7 +57,7 @@ func TestComments(t *testing.T) {
 
 // paddedIn returns the padded phrases of a comment, each with its remedy.
 func paddedIn(c *ast.CommentGroup) (out []string) {
-	prose := strings.Join(strings.Fields(c.Text()), " ") // a phrase may be broken over two lines
+	prose := strings.Join(strings.Fields(c.Text()), " ") // a phrase may span two lines
 	for pattern, cure := range padded {
 		if phrase := pattern.FindString(prose); phrase != "" {
 			out = append(out, "\""+phrase+"\": "+cure)
@@ -71,8 +71,8 @@ var (
 	beginning = regexp.MustCompile(`\b(Open|Start from)\s`)
 )
 
-// TestFirstFiles: each top-level folder with Go in it has a doc.go that says where to begin, and the files that package comments
-// name exist.
+// TestFirstFiles: each top-level folder that contains Go has a doc.go that says where to begin, and the files that package
+// comments name exist.
 func TestFirstFiles(t *testing.T) {
 	begins := map[string]bool{}
 	for _, f := range sources(t) {

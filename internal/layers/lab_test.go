@@ -8,8 +8,8 @@ import (
 	"golang.org/x/mod/modfile"
 )
 
-// TestLab checks that the lab, a module of its own, builds with its tests against the product in this checkout, and that it
-// requires the versions of modules that the product requires, so that it measures the program that ships.
+// TestLab checks that the lab, which is a separate module, builds with its tests against the product in this checkout, and
+// that it requires the same versions of modules as the product, so that it measures the program that ships.
 func TestLab(t *testing.T) {
 	t.Parallel()
 	product := map[string]string{}

@@ -1,5 +1,5 @@
-// Package layers holds the import rules of the project as a test: who may import whom, and which
-// packages touch files, the network, the clock or goroutines. The table is that of doc/design.md.
+// Package layers tests the import rules of the project: who may import whom, and which packages touch files, the
+// network, the clock or goroutines. The table is that of doc/design.md.
 package layers
 
 import (
@@ -18,7 +18,7 @@ import (
 	"golang.org/x/mod/modfile"
 )
 
-// allowed lists what each package may import of the project besides its own internal packages.
+// allowed lists, for each package, what it may import from the project besides its own internal packages.
 var allowed = map[string][]string{
 	"":                {},
 	"segment/spaced":  {},
@@ -107,7 +107,7 @@ var allowed = map[string][]string{
 		"extract", "extract/sandbox", "federation", "instance", "instance/signing", "meaning/managed", "partners", "people", "report",
 		"report/pdf", "site", "site/batch",
 		"site/compare", "site/retain", "store", "web", "web/api", "web/inbox", "web/platforms", "webhook"},
-	// What commands share. cmd/cli knows of the product what flags and exit codes name.
+	// Packages that commands share. Of the product, cmd/cli knows only what flags and exit codes name.
 	"view":                {"", "site/batch", "store"},
 	"cmd/cli":             {"", "cluster", "crypto", "instance", "instance/signing", "partners", "site/compare", "store"},
 	"cmd/parallel":        {"screen"},
@@ -124,7 +124,7 @@ var allowed = map[string][]string{
 	"cmd/concordat/signin": {"", "cmd/cli", "instance/config", "instance", "web/lti", "store", "view", "web/platforms"},
 	"cmd/concordat/screening": {"", "cluster", "cmd/cli", "cmd/parallel", "instance", "minhash", "partners", "report",
 		"screen", "screen/stage", "segment", "simhash", "site", "site/ask"},
-	// cmd/concordat joins all.
+	// cmd/concordat joins everything.
 }
 
 // outside lists modules that only some packages may import.
@@ -165,10 +165,10 @@ var pure = []string{"", "segment/spaced", "segment", "index/internal/fst", "minh
 	"webhook/outbound", "harvest/landing", "harvest/sitemap", "harvest/xmltree"}
 
 var impure = map[string]string{
-	"segment/chinese.go": "os", // the segmenter wants its dictionaries as files: memory files
+	"segment/chinese.go": "os", // the segmenter needs its dictionaries as files: memory files
 }
 
-// modulePath is the path of the module, as go.mod has it.
+// modulePath returns the path of the module from go.mod.
 var modulePath = sync.OnceValues(func() (string, error) {
 	text, err := os.ReadFile("../../go.mod")
 	return modfile.ModulePath(text), err
@@ -258,7 +258,7 @@ type source struct {
 	file      *ast.File
 }
 
-// ignored reports whether the build leaves the file out.
+// ignored reports whether the build excludes the file.
 func ignored(f *ast.File) bool {
 	for _, g := range f.Comments {
 		for _, c := range g.List {
@@ -294,7 +294,7 @@ func sourcesBelow(t *testing.T, folder string) []source {
 				return filepath.SkipDir
 			}
 			if _, err := os.Stat(filepath.Join(path, "go.mod")); path != root && err == nil {
-				return filepath.SkipDir // a module of its own
+				return filepath.SkipDir // a separate module
 			}
 			return nil
 		}

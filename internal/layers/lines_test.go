@@ -15,23 +15,23 @@ import (
 )
 
 const (
-	// maxCode is the number of characters of a line of code, columns of gofmt counted as one space, unless a literal
-	// longer than maxLiteral makes it longer.
+	// maxCode is the number of characters in a line of code, counting columns aligned by gofmt as one space, unless a
+	// literal longer than maxLiteral makes the line longer.
 	maxCode = 140
 	maxPage = 400 // lines of a page of doc
-	// maxWords is the number of words of all pages of doc, as wc -w counts them. A newcomer should find what they need in an
-	// evening, and a subject that is explained twice is soon explained in two ways. To add a page, shorten others: leave out what
-	// a program prints or what a figure was before, and link to a subject instead of repeating it.
+	// maxWords is the number of words on all pages of doc, counted as wc -w does. A newcomer should find what they need in an
+	// evening, and a subject that is explained twice is soon explained in two ways. To add a page, shorten others: omit what a
+	// program prints and earlier values of a figure, and link to a subject instead of repeating it.
 	maxWords = 65000
-	maxProse = 120 // of a line of a document, unless it is a row of a table, code, or a word
-	// maxLiteral is the number of characters from which a string is left on one line: it is read as a whole.
+	maxProse = 120 // for a line of a document, unless it is a row of a table, code, or a single word
+	// maxLiteral is the length in characters from which a string may stay on one line, because it is read as a whole.
 	maxLiteral = 50
 )
 
 // columns matches the blanks that gofmt aligns with.
 var columns = regexp.MustCompile(`  +`)
 
-// TestLines: no line of code or prose is too wide to be read.
+// TestLines: no line of code or prose is too wide to read.
 func TestLines(t *testing.T) {
 	root, err := filepath.Abs("../..")
 	if err != nil {
@@ -65,7 +65,7 @@ func TestLines(t *testing.T) {
 	}
 }
 
-// TestWords: the documents stay short enough to be read.
+// TestWords: the documents stay short enough to read.
 func TestWords(t *testing.T) {
 	words := 0
 	err := filepath.WalkDir(filepath.Join("..", "..", "doc"), func(path string, d fs.DirEntry, err error) error {
@@ -88,7 +88,7 @@ func wideCode(t *testing.T, path string, text []byte) {
 	file := token.NewFileSet().AddFile(path, -1, len(text))
 	var s scanner.Scanner
 	s.Init(file, text, nil, 0)
-	literal := map[int]bool{} // lines that hold a long literal
+	literal := map[int]bool{} // lines that contain a long literal
 	for {
 		pos, tok, lit := s.Scan()
 		if tok == token.EOF {

@@ -12,13 +12,13 @@ import (
 )
 
 const (
-	maxReached   = 60  // methods that can be called on one value: its own and those of what it embeds
+	maxReached   = 60  // methods that can be called on one value: its own and those of embedded types
 	maxInterface = 8   // methods of an interface, embedded ones included
-	leastTested  = 0.1 // lines of tests in a folder for each of its lines, from largeFolder lines on
+	leastTested  = 0.1 // lines of tests for each line of code in a folder with at least largeFolder lines
 	largeFolder  = 1000
 )
 
-// Rooms that were built before the limits, with what they are allowed instead. A number is lowered when a room gets better.
+// Rooms that were built before the limits, and the limits that apply to them instead. A number is lowered when a room improves.
 var (
 	reached = map[string]int{
 		"cluster.Alone": 85, "cluster.Copy": 65, "cluster.Node": 75, "cmd/concordat.app": 95,
@@ -42,7 +42,7 @@ var (
 	}
 )
 
-// TestReach: no value is a hub. The methods of one value, and those that an interface requires, are few enough to be known.
+// TestReach: no value is a hub. The methods of a value, and those that an interface requires, are few enough to know.
 func TestReach(t *testing.T) {
 	types := typesOf(sources(t))
 	used := map[string]bool{}
@@ -56,7 +56,7 @@ func TestReach(t *testing.T) {
 	}
 	for name, d := range types {
 		if strings.HasPrefix(name, "internal/") {
-			continue // what tests share: a whole site in one value
+			continue // shared by tests: a whole site in one value
 		}
 		methods := map[string]bool{}
 		d.collect(types, methods, map[string]bool{})
@@ -75,7 +75,7 @@ func TestReach(t *testing.T) {
 	}
 }
 
-// declared is a type with its methods and what it embeds, each as FOLDER.NAME.
+// declared is a type with its methods and embedded types, each as FOLDER.NAME.
 type declared struct {
 	isInterface bool
 	methods     []string
@@ -160,7 +160,7 @@ func typesOf(all []source) map[string]*declared {
 	return out
 }
 
-// TestTestsBesideCode: a large folder is tested by tests in it.
+// TestTestsBesideCode: a large folder has its own tests.
 func TestTestsBesideCode(t *testing.T) {
 	length := func(path string) int {
 		text, err := os.ReadFile(filepath.Join("../..", path))
@@ -197,7 +197,7 @@ func TestTestsBesideCode(t *testing.T) {
 	}
 }
 
-// TestFolders: each folder at the top says what is in it.
+// TestFolders: each top-level folder says what is in it.
 func TestFolders(t *testing.T) {
 	top := map[string]bool{}
 	for _, f := range sources(t) {
@@ -221,10 +221,10 @@ func TestFolders(t *testing.T) {
 	}
 }
 
-// goFile is the name of a file of Go.
+// goFile matches the name of a Go file.
 var goFile = regexp.MustCompile(`\b[a-z_]+\.go\b`)
 
-// receiver returns the name of the type of a method.
+// receiver returns the type name of a method's receiver.
 func receiver(x ast.Expr) string {
 	switch x := x.(type) {
 	case *ast.StarExpr:

@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// forOthers are packages whose exported names are for programs of others, and those of tests.
+// forOthers are packages whose exported names are for other people's programs, and packages for tests.
 var forOthers = []string{"client", "internal/", "report/internal/"}
 
 const (
@@ -21,12 +21,12 @@ const (
 	ofFormat  = "a value of a format, which others may send"
 )
 
-// called are names that no code of the project needs to say, with the reason.
+// called are names that no code of the project needs to mention, with the reason.
 var called = map[string]string{
 	"AddIDField": ofLibrary, "Analyze": ofLibrary, "AnalyzedLength": ofLibrary, "AnalyzedTokenFrequencies": ofLibrary,
 	"ArrayPositions": ofLibrary, "EncodedFieldType": ofLibrary, "HasComposite": ofLibrary, "NumPlainTextBytes": ofLibrary,
 	"StoredFieldsBytes": ofLibrary, "VisitComposite": ofLibrary, "VisitFields": ofLibrary, // bleve's document
-	"Connected": ofLibrary, // of the ZooKeeper client
+	"Connected": ofLibrary, // called by the ZooKeeper client
 	"GoString":  ofLibrary, "LogValue": ofLibrary, "MarshalJSON": ofLibrary, "MarshalText": ofLibrary, "ReadFrom": ofLibrary,
 	"TransformSchema": ofLibrary, // huma
 	"AppendCardAsk":   ofFormat, "StatePending": ofFormat, "StateRevoked": ofFormat, "TypeBlindEvaluate": ofFormat,
@@ -37,9 +37,9 @@ var called = map[string]string{
 
 var word = regexp.MustCompile(`[A-Za-z_][A-Za-z0-9_]*`)
 
-// TestExportedNamesAreUsed: each exported function, method, type, constant and variable is named somewhere else than where it is
-// declared, in code that is no test, the lab's included, or in a template. It compares bare names, so it misses some unused ones
-// but never reports one that is used.
+// TestExportedNamesAreUsed: each exported function, method, type, constant and variable is named outside its declaration, in
+// code other than tests, including the lab's, or in a template. It compares bare names, so it misses some unused ones but never
+// reports one that is used.
 func TestExportedNamesAreUsed(t *testing.T) {
 	declared, named := map[string][]string{}, map[string]int{}
 	for _, f := range sources(t) {

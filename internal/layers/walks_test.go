@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// A walk is a figure of doc/develop.md whose boxes name functions, as FOLDER.NAME, and whose arrows say how one reaches the next:
-// --> by a call in the same package or in one that it imports, -.-> through an interface, ==> by a message between machines.
+// A walk is a figure in doc/develop.md whose boxes name functions, as FOLDER.NAME, and whose arrows show how one reaches the
+// next: --> by a call within the package or to one that it imports, -.-> through an interface, ==> by a message between machines.
 type walk struct {
 	title  string
 	boxes  map[string]box
@@ -27,7 +27,7 @@ var (
 	pathForm  = regexp.MustCompile(`^([a-z][a-z/-]*)\.([A-Za-z]\w*)$`)
 )
 
-// walks reads the figures of doc/develop.md under a heading "A ...".
+// walks reads the figures in doc/develop.md under a heading "A ...".
 func walks(t *testing.T) (out []*walk) {
 	t.Helper()
 	text, err := os.ReadFile("../../doc/develop.md")
@@ -66,10 +66,10 @@ func walks(t *testing.T) (out []*walk) {
 	return out
 }
 
-// bodies are the functions of a package by name; those of one name, of several types, are together.
+// bodies are the functions of a package by name; methods of the same name on several types are together.
 type bodies map[string][]*ast.FuncDecl
 
-// reaches reports whether the function names the other one, in its own body or in one that it reaches within the package.
+// reaches reports whether the function names the other one, in its own body or in that of a function it reaches within the package.
 func (b bodies) reaches(from, to string) bool {
 	seen, next := map[string]bool{from: true}, []string{from}
 	for len(next) > 0 {
@@ -97,7 +97,7 @@ func (b bodies) reaches(from, to string) bool {
 	return false
 }
 
-// TestWalks: the functions in the walks of doc/develop.md exist, and each reaches the next as its arrow shows.
+// TestWalks: the functions in the walks in doc/develop.md exist, and each reaches the next as its arrow shows.
 func TestWalks(t *testing.T) {
 	functions, imports := map[string]bodies{}, map[string][]string{}
 	for _, f := range sources(t) {

@@ -15,7 +15,7 @@ import (
 	"concordat/internal/powertest"
 )
 
-// TestRecord compares what a disk may hold at each moment with what it can.
+// TestRecord compares what a disk may contain at each moment with what it can contain.
 func TestRecord(t *testing.T) {
 	root := filepath.Join(t.TempDir(), "root")
 	must := func(errs ...error) {
@@ -66,7 +66,7 @@ func TestRecord(t *testing.T) {
 	d.Stop()
 
 	ones, twos := "1024 11", "1024 22"
-	for when, want := range map[string][]string{ // the least first
+	for when, want := range map[string][]string{ // least first
 		"start": {"old=3 o"},
 		"written": {"old=3 o", "a=0  old=3 o", "a=1024 \x00\x00 old=3 o", "a=1024 \x001 old=3 o",
 			"a=1024 1\x00 old=3 o", "a=" + ones + " old=3 o"},
@@ -92,13 +92,13 @@ func TestRecord(t *testing.T) {
 	}
 }
 
-// found tells of the files of some cuts, the least of them first, their lengths and the first byte of each sector.
+// found returns, for some cuts, the contents of the files: the least possible first, with their lengths and the first byte of each sector.
 func found(t *testing.T, d *powertest.Recorded, at, cuts int) []string {
 	t.Helper()
 	dir := t.TempDir()
 	out := make([]string, cuts)
 	done := make(chan error)
-	go func() { // whose calls are not recorded
+	go func() { // its calls are not recorded
 		var all error
 		for i := range out {
 			var r *rand.Rand

@@ -18,15 +18,15 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// A Program runs a command line, as its main does, and returns the exit code.
+// A Program runs a command line as its main function does, and returns the exit code.
 type Program func(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int
 
-// variable tells a test binary that it is to run commands of scripts.
+// variable makes a test binary run the commands of scripts.
 const variable = "CONCORDAT_SCRIPT_COMMANDS"
 
-// Commands runs the commands of one script, one after another, if [Run] started this process for that, and does not return then.
-// A TestMain calls it first. A process for each command would spend most of its time on starting: a command finds what the
-// ones before it compiled and unpacked, and its own working directory, environment and streams.
+// Commands runs the commands of one script, one after another, if [Run] started this process for that, and then does not return.
+// Call it first in TestMain. A separate process for each command would spend most of its time starting up. Commands reuse what
+// earlier ones compiled and unpacked, but each has its own working directory, environment and streams.
 func Commands(p Program) {
 	if os.Getenv(variable) == "" {
 		return
@@ -38,7 +38,7 @@ func Commands(p Program) {
 	os.Exit(0)
 }
 
-// order is a command that is to be run, and result what it did.
+// order is a command to be run, and result is its outcome.
 type order struct {
 	Args  []string
 	Dir   string
@@ -70,7 +70,7 @@ func serve(p Program, in io.Reader, out io.Writer) error {
 	}
 }
 
-// execute runs a command as in a process of its own. What it writes past the writers that it gets, to os.Stdout and os.Stderr, counts.
+// execute runs a command as if in its own process. Output that bypasses the given writers, to os.Stdout and os.Stderr, counts.
 func execute(p Program, o order) (r result, err error) {
 	os.Clearenv()
 	for _, v := range o.Env {
@@ -92,7 +92,7 @@ func execute(p Program, o order) (r result, err error) {
 		}
 		readers.Go(func() {
 			defer rd.Close()
-			*to, _ = io.ReadAll(rd) // what cannot be read was not written
+			*to, _ = io.ReadAll(rd) // output that cannot be read was not written
 		})
 		return w, nil
 	}
@@ -108,10 +108,10 @@ func execute(p Program, o order) (r result, err error) {
 	return r, err
 }
 
-// A shell is the process that runs the commands of one script. It starts with the first of them.
+// A shell is the process that runs the commands of one script. The first command starts it.
 type shell struct {
-	names []string // of the variables of its environment
-	stdin []byte   // of the next command
+	names []string // of the variables in its environment
+	stdin []byte   // for the next command
 	in    io.WriteCloser
 	send  *json.Encoder
 	out   *json.Decoder
@@ -146,7 +146,7 @@ func (s *shell) end() {
 		return
 	}
 	_ = s.in.Close()
-	_ = s.cmd.Wait() // a process that failed has failed a command
+	_ = s.cmd.Wait() // if the process failed, a command has failed
 }
 
 // run runs a command line.
@@ -177,7 +177,7 @@ func (s *shell) set(ts *testscript.TestScript, name, value string) {
 	}
 }
 
-// show writes what a command wrote where the script looks for it.
+// show puts a command's output where the script looks for it.
 func (r result) show(ts *testscript.TestScript) {
 	_, err := ts.Stdout().Write(r.Stdout)
 	ts.Check(err)
@@ -203,16 +203,16 @@ func newShell(e *testscript.Env) {
 }
 
 var (
-	// setting is where a script sets a variable.
+	// setting matches a script line that sets a variable.
 	setting = regexp.MustCompile(`^((?:\[[^\]]*\] )*)env (\w+)=(.*)$`)
-	// calling is where it calls a program and waits for its end.
+	// calling matches a line that calls a program and waits for its end.
 	calling = regexp.MustCompile(`^((?:\[[^\]]*\] )*(?:! )?)(exec|exits \d+|until) concordat (.*)$`)
-	// giving is where it gives the next command its input.
+	// giving matches a line that gives the next command its input.
 	giving = regexp.MustCompile(`^stdin (.*)$`)
 )
 
-// within rewrites a script so that one process runs its commands of a program, but for those that serve or continue behind it. What
-// is to be a process of its own is called by "exec env concordat".
+// within rewrites a script so that one process runs its program's commands, except those that serve or continue in the background.
+// A command that needs a process of its own is called with "exec env concordat".
 func within(script string) string {
 	commands, files, _ := strings.Cut(script, "\n-- ")
 	lines := strings.Split(commands, "\n")
@@ -238,7 +238,7 @@ func within(script string) string {
 	return out
 }
 
-// rewritten writes the scripts as within rewrites them into a folder, and returns their paths there.
+// rewritten writes the scripts, rewritten by within, into a folder and returns their paths there.
 func rewritten(files []string, dir string) (out []string, err error) {
 	for _, f := range files {
 		b, err := os.ReadFile(f)
@@ -271,7 +271,7 @@ func given(ts *testscript.TestScript, neg bool, args []string) {
 	shellOf(ts).stdin = []byte(ts.ReadFile(args[0]))
 }
 
-// set sets variables of the environment, NAME=VALUE each.
+// set sets environment variables, each as NAME=VALUE.
 func set(ts *testscript.TestScript, neg bool, args []string) {
 	for _, a := range args {
 		name, value, ok := strings.Cut(a, "=")
@@ -282,7 +282,7 @@ func set(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// codeOf runs a command, in the shell if it says so, and returns its exit code. The last of several shows what it wrote.
+// codeOf runs a command, in the shell if the command says so, and returns its exit code. Of several commands, the last shows its output.
 func codeOf(ts *testscript.TestScript, args []string) (code int, show func()) {
 	if args[0] == "command" {
 		r := shellOf(ts).run(ts, args[1:])

@@ -1,5 +1,5 @@
-// Package scripttest runs scripts of the command line, and gives them commands for what the command lines of this
-// project print: JSON lines and exit codes.
+// Package scripttest runs scripts of the command line, and adds script commands for what this project's commands
+// produce: JSON lines and exit codes.
 package scripttest
 
 import (
@@ -25,18 +25,19 @@ import (
 	"concordat/internal/suite"
 )
 
-// CacheDir is where the compiled PDF reader is kept between runs: compiling takes seconds.
+// CacheDir is the folder that keeps the compiled PDF reader between runs, because compiling takes seconds.
 func CacheDir() string { return filepath.Join(os.TempDir(), "concordat-test-cache") }
 
-// RaceOptions spare each process of a race build the second it otherwise waits at its end. A race
-// still ends it with exit code 66.
+// RaceOptions save each process of a race build the second that it would otherwise wait at its end. A race still ends
+// it with exit code 66.
 const RaceOptions = "atexit_sleep_ms=0"
 
-// rest begins a script that make rest runs and make test does not; the reason stands behind it.
+// rest begins a script that runs in make rest and not in make test; the reason follows it.
 const rest = "# rest: "
 
 // Run runs the scripts in dir, a folder of txtar files: in make test those that do not begin with "# rest: WHY", in make rest the
-// others (package suite), and with testing.Short only those that serve a site. Beside the commands of testscript they have
+// others (package suite), and with testing.Short only those that serve a site. In addition to the commands of testscript, scripts
+// have
 //
 //	exec concordat ...   runs in a process that runs all such commands of the script, if TestMain calls [Commands]; one that serves
 //	                     or continues in the background (&) has a process of its own, and so has "exec env concordat ..."
@@ -47,7 +48,7 @@ const rest = "# rest: "
 //	zip FILE.zip FILE...     pack files
 //	write FILE REPEAT TEXT   write TEXT many times; \n and \xNN are understood
 //
-// CONCORDAT_DATA is a folder of the script's own, PORT a free port of loopback. setup may be nil.
+// CONCORDAT_DATA is the script's own folder, and PORT a free loopback port. setup may be nil.
 func Run(t *testing.T, dir string, setup func(*testscript.Env) error) {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(dir, "*.txtar"))
@@ -73,14 +74,14 @@ func Run(t *testing.T, dir string, setup func(*testscript.Env) error) {
 			e.Setenv("XDG_CACHE_HOME", CacheDir())
 			e.Setenv("CONCORDAT_DATA", filepath.Join(e.WorkDir, "site"))
 			e.Setenv("GORACE", RaceOptions)
-			e.Setenv("GOGC", "400") // a third of what a short command takes is collecting garbage while it starts
+			e.Setenv("GOGC", "400") // garbage collection takes a third of the time while a short command starts
 			newShell(e)
 			if setup != nil {
 				if err := setup(e); err != nil {
 					return err
 				}
 			}
-			free, release, err := ports.Take(1) // for what must be known before it starts
+			free, release, err := ports.Take(1) // for addresses that must be known before serve starts
 			if err != nil {
 				return err
 			}
@@ -102,12 +103,12 @@ func Run(t *testing.T, dir string, setup func(*testscript.Env) error) {
 	})
 }
 
-// runs reports whether the part of the tests that is being run has the script.
+// runs reports whether the script belongs to the part of the tests that is running.
 func runs(script []byte) bool {
 	if bytes.HasPrefix(script, []byte(rest)) {
 		return suite.Running() != suite.Usual
 	}
-	// In short tests, the scripts that serve no site are left out: they are one command after another.
+	// Short tests skip the scripts that serve no site: they are one command after another.
 	return suite.Running() != suite.RestOnly && (!testing.Short() || bytes.Contains(script, []byte("concordat serve")))
 }
 
@@ -124,7 +125,7 @@ func exits(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// until waits for what another process of the script is about to do.
+// until waits for something that another process of the script is about to do.
 func until(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) == 0 {
 		ts.Fatalf("usage: until COMMAND...")
@@ -143,9 +144,8 @@ func until(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// wantJSON looks for one JSON value on stdout, or in the file before the pairs, that has every KEY
-// (a path with dots, numbers are indices) equal to VALUE. VALUE is JSON, or plain text for a string;
-// ~REGEXP matches a string.
+// wantJSON looks for one JSON value on stdout, or in the file named before the pairs, in which every KEY (a path with
+// dots; numbers are indices) equals VALUE. VALUE is JSON, or plain text for a string; ~REGEXP matches a string.
 func wantJSON(ts *testscript.TestScript, neg bool, args []string) {
 	file := "stdout"
 	if len(args) > 0 && !strings.Contains(args[0], "=") {

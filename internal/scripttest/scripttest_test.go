@@ -19,7 +19,7 @@ func TestMain(m *testing.M) {
 	}})
 }
 
-// program tells how it was called: the process, the folder, a variable, the input.
+// program prints how it was called: the process, the folder, a variable, and the input.
 func program(_ context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	switch args[0] {
 	case "process":
@@ -45,14 +45,14 @@ func program(_ context.Context, args []string, stdin io.Reader, stdout, stderr i
 	return 0
 }
 
-// TestScripts: commands of a script share a process and nothing else: each has its own input, streams, folder and variables.
+// TestScripts: commands of a script share a process but nothing else: each has its own input, streams, folder and variables.
 func TestScripts(t *testing.T) {
 	t.Parallel()
 	Run(t, "testdata/script", nil)
 }
 
-// TestWithin: a command that serves or continues in the background gets a process of its own, as does one that asks for it; the
-// files of a script stay as they are.
+// TestWithin: a command that serves, continues in the background, or asks for it gets its own process; the files of a script
+// are not changed.
 func TestWithin(t *testing.T) {
 	t.Parallel()
 	for line, want := range map[string]string{

@@ -11,23 +11,23 @@ import (
 // ErrIndex is the error of a broken index.
 var ErrIndex = errors.New("the index is broken")
 
-// BrokenIndex is an index one of whose calls fails by script, without doing anything.
+// BrokenIndex is an index of which one call fails by script, without doing anything.
 type BrokenIndex struct {
 	concordat.Index
 
-	mu    sync.Mutex // guards what follows
-	calls int        // since the script began
-	Fail  int        // the call that fails, from 0; less: none
+	mu    sync.Mutex // guards the fields below
+	calls int        // calls since the script began
+	Fail  int        // the call that fails, counted from 0; negative: none
 }
 
-// Begin counts calls from 0 again; the given one fails.
+// Begin restarts the count of calls at 0; the given call fails.
 func (b *BrokenIndex) Begin(fail int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.calls, b.Fail = 0, fail
 }
 
-// Made counts the calls since Begin.
+// Made returns the number of calls since Begin.
 func (b *BrokenIndex) Made() int {
 	b.mu.Lock()
 	defer b.mu.Unlock()

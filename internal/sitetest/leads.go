@@ -14,7 +14,7 @@ import (
 	"concordat/store"
 )
 
-// InOtherWords says the same as Wordy, except for the beginning of Wordy. Elsewhere says something else.
+// InOtherWords says the same as Wordy without its beginning. Elsewhere says something else.
 const (
 	Wordy = "Café owners in Zürich rent their chairs by the hour, and hardly any guest knows it. " +
 		"Goats were first tamed in the mountains of western Iran. " +
@@ -40,7 +40,7 @@ const (
 		"Most of the patients felt better within two days of taking the new drug."
 )
 
-// NewLeadsOwner is a site with an index of meaning.
+// NewLeadsOwner returns a site with an index of meaning.
 func NewLeadsOwner(t testing.TB) *Owner {
 	t.Helper()
 	o := NewOwner(t, "theses")
@@ -56,7 +56,7 @@ func NewLeadsOwner(t testing.TB) *Owner {
 	return o
 }
 
-// CipherOf encrypts the cells of a job.
+// CipherOf returns the cipher for the cells of a job.
 func CipherOf(t testing.TB, key []byte, job concordat.JobID) *crypto.CellCipher {
 	t.Helper()
 	c, err := crypto.NewCellCipher(key, job)
@@ -64,7 +64,7 @@ func CipherOf(t testing.TB, key []byte, job concordat.JobID) *crypto.CellCipher 
 	return c
 }
 
-// LeadsRule shares passages and leads.
+// LeadsRule returns a rule that shares passages and leads.
 func LeadsRule() store.ShareRule { return store.ShareRule{Level: concordat.ShowPassage, Leads: true} }
 
 // GlassAgain and GlassThird say the same as Glass in other words; the other texts share nothing.
@@ -100,7 +100,7 @@ const (
 	Declared = "\n\nI declare that I have written this essay on my own and that every source which I used is named in the list at its end."
 )
 
-// Fillers returns a text of n sentences on nothing in particular.
+// Fillers returns a text of n sentences about nothing in particular.
 func Fillers(t *testing.T, n int) string {
 	t.Helper()
 	words := strings.Fields("council harbour winter bridge letter market forest river doctor farmer engine copper silver garden window carpet")

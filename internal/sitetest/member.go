@@ -13,7 +13,7 @@ import (
 	"concordat/store"
 )
 
-// InProcess is a site as another one in this process sees it: a concordat.Partner over an Answerer.
+// InProcess is a site as seen by another one in this process: a concordat.Partner on top of an Answerer.
 type InProcess struct {
 	From concordat.SiteID
 	To   concordat.Answerer
@@ -59,15 +59,15 @@ func (l InProcess) Notify(ctx context.Context, n *concordat.Notice) error {
 // FederationEpoch is the epoch of the members.
 var FederationEpoch = concordat.Epoch{Federation: "test", Number: 1}
 
-// Member is a site of a federation in this process.
+// Member is a site of a federation within this process.
 type Member struct {
 	*Parts
 	SiteID   concordat.SiteID
 	Profiler *profile.Profiler
 }
 
-// NewMember makes a site whose own scheme is the federation's, so that its matches can be compared
-// with those of partners bit by bit.
+// NewMember makes a site whose own scheme is the federation's, so that its matches can be compared bit by bit with
+// those of partners.
 func NewMember(t testing.TB, id concordat.SiteID, libraries ...concordat.LibraryID) *Member {
 	t.Helper()
 	db, err := store.Open(t.Context(), filepath.Join(t.TempDir(), "site.db"))
@@ -94,7 +94,7 @@ func NewMember(t testing.TB, id concordat.SiteID, libraries ...concordat.Library
 	return m
 }
 
-// ShareAll opens the member's libraries to another.
+// ShareAll opens the member's libraries to another member.
 func (m *Member) ShareAll(t testing.TB, to concordat.SiteID, rule store.ShareRule, libraries ...concordat.LibraryID) {
 	t.Helper()
 	for _, l := range libraries {
@@ -107,7 +107,7 @@ func (m *Member) ShareAll(t testing.TB, to concordat.SiteID, rule store.ShareRul
 	}
 }
 
-// SeenBy returns the member as a partner of another.
+// SeenBy returns the member as a partner of another member.
 func (m *Member) SeenBy(from concordat.SiteID, libraries ...concordat.LibraryID) site.PartnerLibraries {
 	return site.PartnerLibraries{Partner: InProcess{from, m.Answerer, m.SiteID}, Epoch: FederationEpoch, Profiler: m.Profiler,
 		SketchKey: []byte("sketch key of the federation ..."), CellKey: Key("cells"), Libraries: libraries}

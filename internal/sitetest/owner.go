@@ -54,7 +54,7 @@ func Key(name string) []byte {
 	return sum[:]
 }
 
-// NewOwner is a site with empty libraries and the set of TestEpoch.
+// NewOwner returns a site with empty libraries and the set of TestEpoch.
 func NewOwner(t testing.TB, libraries ...concordat.LibraryID) *Owner {
 	t.Helper()
 	dir := t.TempDir()
@@ -82,7 +82,7 @@ func OpenShard(t testing.TB, dir string, p *profile.Profiler) *index.Shard {
 	return shard
 }
 
-// Must ends the test at an error.
+// Must ends the test if there is an error.
 func Must(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {
@@ -99,14 +99,14 @@ func (o *Owner) NewSet(t testing.TB, e concordat.Epoch) answer.EpochSet {
 		SketchKey: Key("sketch of " + e.String()), CellKey: Key("cells of " + e.String()), HandleKey: Key("handles here")}
 }
 
-// NewSetOver is the first epoch's set over an index that is open already.
+// NewSetOver returns the first epoch's set over an index that is already open.
 func (o *Owner) NewSetOver(t testing.TB, i concordat.Index) answer.EpochSet {
 	t.Helper()
 	return answer.EpochSet{Epoch: TestEpoch, Profiler: o.Keyed, Index: i, SketchKey: Key("sketch of " + TestEpoch.String()),
 		CellKey: Key("cells of " + TestEpoch.String()), HandleKey: Key("handles here")}
 }
 
-// Profiler is one without a key.
+// Profiler returns a profiler without a key.
 func Profiler(t testing.TB) *profile.Profiler {
 	t.Helper()
 	p, err := profile.New(profile.Options{})
@@ -121,7 +121,7 @@ func (o *Owner) Use(t testing.TB, sets ...answer.EpochSet) {
 	o.Keyed, o.Set, o.Epoch = sets[0].Profiler, sets[0].Index.(*Faulty), sets[0].Epoch
 }
 
-// ShareWith opens a library with wide limits unless the rule has others.
+// ShareWith opens a library to a partner, with wide limits unless the rule sets others.
 func (o *Owner) ShareWith(t testing.TB, lib concordat.LibraryID, partner concordat.SiteID, rule store.ShareRule) {
 	t.Helper()
 	_, err := o.Answerer.Shares.Share(t.Context(), store.Share{Library: lib, Partner: partner, Rule: rule})
@@ -141,7 +141,7 @@ var jobs struct {
 	n byte
 }
 
-// Question makes an ask of a text, as an asker would.
+// Question makes an ask from a text, as an asker would.
 func (o *Owner) Question(t testing.TB, text string, level concordat.Show, libs ...concordat.LibraryID) *concordat.Ask {
 	t.Helper()
 	jobs.Lock()
@@ -173,7 +173,7 @@ const (
 	School  = "Pupils of the village school copied passages from worn almanacs because printed books were expensive and seldom borrowed. "
 )
 
-// Long is a document with the given passage between units of other text on either side.
+// Long returns a document with the given passage and around units of other text on either side.
 func Long(passage string, around int) string {
 	filler := func(side string) string {
 		var b strings.Builder
@@ -185,7 +185,7 @@ func Long(passage string, around int) string {
 	return filler("left") + passage + filler("right")
 }
 
-// Named asks about the text at level metadata and returns the one document that is named.
+// Named asks about the text at level metadata and returns the one document in the answer.
 func (o *Owner) Named(t testing.TB, from concordat.SiteID, text string,
 	lib concordat.LibraryID) (*concordat.Ask, concordat.DocumentAnswer, []int) {
 	t.Helper()
@@ -202,7 +202,7 @@ func (o *Owner) Named(t testing.TB, from concordat.SiteID, text string,
 	return a, tell.Documents[0], slices.Compact(ordinals)
 }
 
-// Outline returns the outlines of documents that an answer named.
+// Outline returns the outlines of documents in an answer.
 func (o *Owner) Outline(t testing.TB, from concordat.SiteID, a *concordat.Ask, of ...concordat.OutlineOf) []concordat.Outline {
 	t.Helper()
 	got, err := o.AnswerOutline(t.Context(), from, &concordat.OutlineAsk{Job: a.Job, Epoch: a.Epoch, Documents: of})
@@ -213,7 +213,7 @@ func (o *Owner) Outline(t testing.TB, from concordat.SiteID, a *concordat.Ask, o
 // Passage is four sentences that align.
 var Passage = River + Winter + Garden + Harbour
 
-// RevealAsk asks to see a passage of a document, theirs, beside the text mine.
+// RevealAsk makes a request to see the passage theirs of a document beside the text mine.
 func (o *Owner) RevealAsk(a *concordat.Ask, d concordat.DocumentAnswer, level concordat.Show, text, mine,
 	theirs string) *concordat.RevealAsk {
 	at := strings.Index(text, theirs)
@@ -221,7 +221,7 @@ func (o *Owner) RevealAsk(a *concordat.Ask, d concordat.DocumentAnswer, level co
 		Passages: []concordat.RevealPassage{{Span: concordat.Span{Start: at, End: at + len(theirs)}, Text: mine}}}
 }
 
-// Holds returns the documents that the epoch's index itself holds, by asking it for the sentences.
+// Holds returns the documents in the epoch's index itself that contain the sentences of text.
 func (o *Owner) Holds(t testing.TB, text string) []string {
 	t.Helper()
 	p, err := o.Keyed.ForIndex(concordat.Document{Text: text})
@@ -243,7 +243,7 @@ func (o *Owner) Holds(t testing.TB, text string) []string {
 	return slices.Compact(out)
 }
 
-// Sharing is the rule under which north may have everything.
+// Sharing returns a rule under which north may have everything.
 func Sharing(ship bool) store.ShareRule {
 	return store.ShareRule{Level: concordat.ShowPassage, Outline: concordat.OutlineFingerprints, Ship: ship, Approval: 2 * time.Hour,
 		Limits: store.Limits{Sentences: -1, Burst: -1, Disclosures: -1, Documents: -1, Characters: -1, Opened: -1}}

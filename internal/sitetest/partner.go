@@ -18,8 +18,7 @@ import (
 	"concordat/site/ask"
 )
 
-// Partner is another site in this process: a concordat.Partner over an index and texts, with what a
-// partner may do wrong as fields.
+// Partner is another site in this process: a concordat.Partner backed by an index and texts; fields make it misbehave.
 type Partner struct {
 	id        concordat.SiteID
 	Profiler  *profile.Profiler
@@ -27,18 +26,18 @@ type Partner struct {
 	Index     indextest.Oracle
 	Level     concordat.Show
 	Form      string
-	least     int // sentences of a document that must match; 0: 1
+	least     int // number of sentences of a document that must match; 0: 1
 
-	Refuse  *concordat.Refusal // of the whole ask
+	Refuse  *concordat.Refusal // refusal of the whole ask
 	Library map[concordat.LibraryID]*concordat.Refusal
-	Silent  bool // answers nothing until the caller gives up
+	Silent  bool // does not answer until the caller gives up
 	Mangle  func(*concordat.SiteAnswer)
-	Late    bool // the second round is silent
+	Late    bool // does not answer the second round
 	Outlaws func(*concordat.Outlines)
 	Decide  string // state of requests for passages
-	// EdgesPanic: the call that asks for the order of words panics.
+	// EdgesPanic makes the call that asks for the order of words panic.
 	EdgesPanic bool
-	// EdgesRefuse: it is refused.
+	// EdgesRefuse is the refusal of that call.
 	EdgesRefuse *concordat.Refusal
 
 	mu         sync.Mutex
@@ -48,7 +47,7 @@ type Partner struct {
 	Notices    []*concordat.Notice
 	log        []shipped // for Ship
 	AskedEdges int
-	TellLeads  func(*concordat.LeadAsk) (*concordat.LeadAnswer, error) // nil: a version that does not know the question
+	TellLeads  func(*concordat.LeadAsk) (*concordat.LeadAnswer, error) // nil: the partner's version does not know the question
 }
 
 type shipped struct {
@@ -58,10 +57,10 @@ type shipped struct {
 
 var _ concordat.Partner = (*Partner)(nil)
 
-// federationKey is that of the federation of these tests.
+// federationKey is the key of the federation in these tests.
 var federationKey = []byte("0123456789abcdef0123456789abcdef")
 
-// Keyed is a profiler with a key.
+// Keyed returns a profiler with a key.
 func Keyed(t testing.TB, key []byte) *profile.Profiler {
 	t.Helper()
 	p, err := profile.New(profile.Options{Key: key})
@@ -71,7 +70,7 @@ func Keyed(t testing.TB, key []byte) *profile.Profiler {
 	return p
 }
 
-// NewPartner is an empty partner that answers at level metadata.
+// NewPartner returns an empty partner that answers at level metadata.
 func NewPartner(t testing.TB, id concordat.SiteID) *Partner {
 	p := Keyed(t, federationKey)
 	return &Partner{id: id, Profiler: p, sketchKey: []byte("sketch"), Index: indextest.Oracle{Site: id, Scheme: p.Scheme()},
@@ -108,7 +107,7 @@ func (p *Partner) Remove(t testing.TB, lib concordat.LibraryID, id concordat.Doc
 	}
 }
 
-// Libraries are the partner's libraries as a check asks them.
+// Libraries returns the partner's libraries as a check asks about them.
 func (p *Partner) Libraries(libs ...concordat.LibraryID) site.PartnerLibraries {
 	return site.PartnerLibraries{Partner: p, Epoch: concordat.Epoch{Federation: "test", Number: 1}, Profiler: p.Profiler,
 		SketchKey: p.sketchKey, CellKey: Key("cells"), Libraries: libs}
@@ -340,7 +339,7 @@ func (p *Partner) Notify(_ context.Context, n *concordat.Notice) error {
 	return nil
 }
 
-// MirrorOf is the library lib of a partner, mirrored in an index.
+// MirrorOf returns the library lib of a partner, mirrored in an index.
 func MirrorOf(n *Partner, index concordat.Index) site.MirroredLibrary {
 	return site.MirroredLibrary{Site: n.id, Library: "lib", Epoch: concordat.Epoch{Federation: "test", Number: 1}, Profiler: n.Profiler,
 		Index: index}

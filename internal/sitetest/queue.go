@@ -12,7 +12,7 @@ import (
 // Folios is the text of the source that NewQueue ingests.
 const Folios = "The reading room of the old library kept its shutters closed until noon, because the paper of the folios had begun to fade in the morning light."
 
-// NewQueue is a site with a queue whose files are given by name.
+// NewQueue returns a site with a queue whose files are read by read.
 func NewQueue(t *testing.T, read func(ctx context.Context, j site.Job) ([]site.Item, error)) (*Parts, *site.Queue) {
 	p := NewSite(t, "a")
 	if err := p.Ingest(t.Context(), "a", Docs(site.Incoming{ID: "source", Text: Folios}),
@@ -78,7 +78,7 @@ func Submit(t *testing.T, q *site.Queue, j site.Job) concordat.TaskID {
 	return id
 }
 
-// Cited returns the documents that the passages of a check come from.
+// Cited returns the documents from which the passages of a check come.
 func (p *Parts) Cited(t *testing.T, text string) (out []concordat.DocumentID) {
 	t.Helper()
 	for _, one := range p.Found(t, text, site.CheckOptions{}).Passages {

@@ -17,7 +17,7 @@ import (
 	"concordat/store"
 )
 
-// Parts is a site with the parts it stands on.
+// Parts is a site with its components.
 type Parts struct {
 	*Services
 	Store    *store.DB
@@ -25,14 +25,14 @@ type Parts struct {
 	Profiler *profile.Profiler
 }
 
-// Services are a site with what answers and asks for it.
+// Services is a site with the services that answer and ask for it.
 type Services struct {
 	*site.Site
 	*answer.Answerer
 	*ask.Asker
 }
 
-// Open returns the rooms of a site, whose store must be good for all of them.
+// Open returns the services of a site, all of which use its store.
 func Open(o site.Options) *Services {
 	r := &Services{}
 	r.Answerer = answer.New(answer.Options{ID: o.ID, Index: o.Index, Store: o.Store, Logger: o.Logger, Now: o.Now,
@@ -46,14 +46,14 @@ func Open(o site.Options) *Services {
 	return r
 }
 
-// Faulty is an index whose next calls can be made to fail, or to answer in part.
+// Faulty is an index whose next calls can be made to fail or to answer only in part.
 type Faulty struct {
 	concordat.Index
 	PutErr, MatchErr   error
 	DeleteErr, ReadErr error
 	Missing            []concordat.ShardID
-	Capped             int  // added to the look-ups that were cut short
-	Panics             bool // where a document is asked for
+	Capped             int  // number added to the look-ups that were cut short
+	Panics             bool // when a document is requested
 	PutPanics          bool
 }
 
@@ -95,13 +95,13 @@ func (f *Faulty) Match(ctx context.Context, q *concordat.Query) (*concordat.Answ
 	return a, err
 }
 
-// NewSite is a site with empty libraries.
+// NewSite returns a site with empty libraries.
 func NewSite(t testing.TB, libraries ...concordat.LibraryID) *Parts {
 	t.Helper()
 	return NewKeyedSite(t, nil, libraries...)
 }
 
-// NewKeyedSite is NewSite with fingerprints by a key.
+// NewKeyedSite is like NewSite, with keyed fingerprints.
 func NewKeyedSite(t testing.TB, key []byte, libraries ...concordat.LibraryID) *Parts {
 	t.Helper()
 	dir := t.TempDir()
@@ -139,7 +139,7 @@ func Docs(ds ...site.Incoming) iter.Seq2[site.Incoming, error] {
 	}
 }
 
-// Add returns what became of each document, as id:outcome.
+// Add adds documents and returns the outcome of each as id:outcome.
 func (p *Parts) Add(t *testing.T, lib concordat.LibraryID, ds ...site.Incoming) []string {
 	t.Helper()
 	var out []string
@@ -160,7 +160,7 @@ const (
 	Han    = "委员会认定，商人在整个漫长的冬季清点了成桶的咸鱼，并且向城市的居民按照规定的价格出售了这些食品和蜡烛。"
 )
 
-// Found checks a text.
+// Found checks a text and returns the findings.
 func (p *Parts) Found(t *testing.T, text string, o site.CheckOptions) *report.Findings {
 	t.Helper()
 	f, err := p.Check(t.Context(), site.Submission{ID: "sub", Text: text}, o)

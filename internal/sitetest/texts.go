@@ -12,7 +12,7 @@ import (
 // Essay is long enough for the word sets of its sentences to align.
 const Essay = Glacier + Bakery + Orchard + Foundry + Winter + Garden
 
-// Mine is a sentence of the submission alone.
+// Mine is a sentence that only the submission contains.
 const Mine = "I begin with some words of my own that nobody has written before me in this order. "
 
 const (
@@ -22,7 +22,7 @@ const (
 	Foundry = "The bell founder melted copper and tin in a clay furnace whose bellows were driven by a small undershot wheel. "
 )
 
-// NewHere returns a site with an own library that holds own.
+// NewHere returns a site with a library named own that contains the given text.
 func NewHere(t *testing.T, own string) *Parts {
 	p := NewSite(t, "a")
 	if own != "" {
@@ -31,7 +31,7 @@ func NewHere(t *testing.T, own string) *Parts {
 	return p
 }
 
-// FoundAt returns the sources of the passages, as site/title, each once, sorted.
+// FoundAt returns the distinct sources of the passages as site/title, sorted.
 func FoundAt(f *report.Findings) []string {
 	var out []string
 	for _, p := range f.Passages {
@@ -41,7 +41,7 @@ func FoundAt(f *report.Findings) []string {
 	return slices.Compact(out)
 }
 
-// LineOf returns what a check says of a library that it consulted.
+// LineOf returns what a check reports about a library that it consulted.
 func LineOf(t *testing.T, f *report.Findings, site concordat.SiteID, lib concordat.LibraryID) concordat.Consulted {
 	t.Helper()
 	for _, c := range f.Consulted {
@@ -53,6 +53,6 @@ func LineOf(t *testing.T, f *report.Findings, site concordat.SiteID, lib concord
 	return concordat.Consulted{}
 }
 
-// Form is wording that everybody was given.
+// Form is wording that was handed out to everybody.
 const Form = "Applicants describe in no more than two pages how the results of the project will be made available to others. " +
 	"State which ethical questions the project raises and by which committee they have been or will be considered. "

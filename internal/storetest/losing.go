@@ -7,25 +7,25 @@ import (
 	"sync"
 )
 
-// ErrLost is the error of a statement that a Losing let fail.
+// ErrLost is the error of a statement that a Losing makes fail.
 var ErrLost = errors.New("the statement failed")
 
-// Losing is a context with which one statement of a store fails, and no other one. The store sees the failure of a context
-// that has ended, which database/sql looks for once before each statement; what has begun is not disturbed.
+// Losing is a context with which exactly one statement of a store fails. The store sees the error of a context that has
+// ended, which database/sql checks once before each statement; statements in progress are not affected.
 type Losing struct {
 	context.Context
 
 	mu   sync.Mutex
-	at   int  // statements left before the one that fails; below 0: it is due
+	at   int  // number of statements before the one that fails; negative: it is due
 	lost bool // database/sql has asked for the reason
 }
 
-// NewLosing returns a context that lets the statement of number at fail, from 0.
+// NewLosing returns a context that makes statement number at fail, counted from 0.
 func NewLosing(ctx context.Context, at int) *Losing { return &Losing{Context: ctx, at: at} }
 
 var closed = func() chan struct{} { c := make(chan struct{}); close(c); return c }()
 
-// statement reports whether the caller of its caller is the place of database/sql that begins a statement.
+// statement reports whether its caller was called from the place in database/sql that begins a statement.
 func statement() bool {
 	var caller [1]uintptr
 	runtime.Callers(3, caller[:])
@@ -33,8 +33,8 @@ func statement() bool {
 	return f.Function == "database/sql.(*Tx).grabConn" || f.Function == "database/sql.(*DB).conn"
 }
 
-// Done returns a closed channel to database/sql where it is about to run the statement, and otherwise nil. A statement that waits for
-// a connection may get one at the same moment and run: then the next one fails.
+// Done returns a closed channel to database/sql when it is about to run the failing statement, and otherwise nil. A statement that
+// waits for a connection may get one at the same moment and run; then the next one fails.
 func (l *Losing) Done() <-chan struct{} {
 	if !statement() {
 		return nil
@@ -47,7 +47,7 @@ func (l *Losing) Done() <-chan struct{} {
 	return closed
 }
 
-// Err returns ErrLost to database/sql, once, and otherwise nil.
+// Err returns ErrLost to database/sql once, and otherwise nil.
 func (l *Losing) Err() error {
 	if !statement() {
 		return nil

@@ -20,14 +20,14 @@ import (
 	"time"
 )
 
-// driver is the name of the driver that package store registers.
+// driver is the name under which package store registers its driver.
 const driver = "pgx"
 
-// A Server is a private PostgreSQL of the test process, in a folder of its own, which it reaches by a
-// socket there. It is not durable: without waiting for the disk tests take a fraction of the time.
+// A Server is a private PostgreSQL of the test process, with its own folder, which contains the socket for reaching it.
+// It is not durable: not waiting for the disk reduces the time of tests to a fraction.
 type Server struct {
 	dir, bin string
-	user     *syscall.Credential // that it runs as; nil: that of the test
+	user     *syscall.Credential // the user that runs the server; nil: the user of the test
 	command  *exec.Cmd
 	ended    chan error
 }
@@ -39,8 +39,8 @@ var (
 	schemas    atomic.Int64
 )
 
-// Postgres returns the server of the test process, which the first call starts, or skips the test where
-// PostgreSQL is not installed. TestMain must call StopPostgres after the tests.
+// Postgres returns the server of the test process, which the first call starts, or skips the test if PostgreSQL is not
+// installed. TestMain must call StopPostgres after the tests.
 func Postgres(t testing.TB) *Server {
 	t.Helper()
 	serverOnce.Do(func() { server, serverErr = startServer() })
@@ -53,10 +53,10 @@ func Postgres(t testing.TB) *Server {
 	return server
 }
 
-// StopPostgres ends the server, if there is one, and removes its folder.
+// StopPostgres stops the server, if it was started, and removes its folder.
 func StopPostgres() {
 	if server != nil {
-		_ = server.Stop(syscall.SIGQUIT) // nothing of it is kept
+		_ = server.Stop(syscall.SIGQUIT) // its data is not kept
 		_ = os.RemoveAll(server.dir)
 	}
 }
@@ -134,7 +134,7 @@ func startServer() (*Server, error) {
 			return nil, err
 		}
 	}
-	// An order of words that is not that of bytes, so that tests see what relies on the database's own.
+	// The collation differs from the order of bytes, so that tests detect code that relies on the database's own order.
 	out, err := s.run("initdb", "-D", s.data(), "-U", "concordat", "-A", "trust", "-E", "UTF8", "--no-sync", "--no-instructions",
 		"--locale=C.UTF-8", "--locale-provider=icu", "--icu-locale=en-US").CombinedOutput()
 	if err != nil {
@@ -143,8 +143,8 @@ func startServer() (*Server, error) {
 	return s, s.Start()
 }
 
-// serverUser returns the user that the server runs as under root: postgres, which its package creates, else
-// no one.
+// serverUser returns the user that runs the server if the test is root: postgres, which PostgreSQL's package creates,
+// or otherwise nobody.
 func serverUser() (*syscall.Credential, error) {
 	for _, name := range []string{"postgres", "nobody"} {
 		out, err := exec.Command("id", "-u", name).Output()
@@ -177,7 +177,7 @@ func (s *Server) run(program string, args ...string) *exec.Cmd {
 	return c
 }
 
-// Start starts the server again after Stop.
+// Start restarts the server after Stop.
 func (s *Server) Start() error {
 	c := s.run("postgres", "-D", s.data(), "-k", s.dir, "-c", "listen_addresses=", "-c", "fsync=off", "-c", "full_page_writes=off",
 		"-c", "max_connections=300", "-c", "shared_buffers=32MB", "-c", "autovacuum=off", "-c", "log_min_messages=fatal")
@@ -213,7 +213,7 @@ func (s *Server) Start() error {
 	}
 }
 
-// Stop ends the server by a signal: SIGINT ends it in order, SIGQUIT at once.
+// Stop ends the server with a signal: SIGINT shuts it down cleanly, SIGQUIT at once.
 func (s *Server) Stop(how syscall.Signal) error {
 	if err := s.command.Process.Signal(how); err != nil {
 		return err

@@ -9,7 +9,7 @@ import (
 	"concordat/store"
 )
 
-// Query reads tables that the store writes for others: it runs a statement on a copy of the store, a SQLite file
+// Query reads tables that the store writes for others to read: it runs a query on a copy of the store, a SQLite file
 // whatever the engine, and calls each for every row.
 func Query(t testing.TB, db *store.DB, each func(*sql.Rows) error, query string, args ...any) {
 	t.Helper()
@@ -50,7 +50,7 @@ func Results(t testing.TB, db *store.DB, id concordat.TaskID) (out []store.Resul
 	return out
 }
 
-// Holder returns which worker has a leader task at the moment, or "".
+// Holder returns the worker that currently has a leader task, or "".
 func Holder(t testing.TB, db *store.DB, task string, now int64) (holder string) {
 	t.Helper()
 	Query(t, db, func(r *sql.Rows) error { return r.Scan(&holder) }, `SELECT holder FROM duty WHERE name = ? AND until > ?`, task, now)

@@ -1,5 +1,5 @@
-// Package storetest gives tests stores of both engines, and lets their calls fail by a script. The suite of what every engine
-// must do stands beside package store.
+// Package storetest gives tests stores of both engines, and makes their calls fail by script. The suite of what every engine
+// must do is in package store.
 package storetest
 
 import (

@@ -2,12 +2,12 @@
 //
 //   - make test: what go test runs without further settings. It proves every package in six minutes.
 //   - make rest: the tests that call [Rest] and the longer form of those that call [Rounds], and many packages under the race
-//     detector. It runs before a change lands. Of make test it repeats only the first round of tests that call Rounds.
+//     detector. It runs before a change lands. From make test it repeats only the first round of tests that call Rounds.
 //   - make long: both, and everything that takes hours.
 //
 // go test -short runs less than make test: what is needed to work on a package.
 //
-// Rest and Rounds stand directly in a function Test..., where deploy/test.sh finds the names of the tests that make rest runs.
+// Call Rest and Rounds directly in a function Test..., where deploy/test.sh finds the names of the tests that make rest runs.
 package suite
 
 import (
@@ -28,7 +28,7 @@ const (
 	All                  // make long
 )
 
-// Running returns the part that is being run.
+// Running returns the part that is running.
 func Running() Part {
 	switch os.Getenv(Variable) {
 	case "rest":
@@ -48,7 +48,7 @@ func Rest(t testing.TB, why string) {
 	}
 }
 
-// Done skips, in make rest, what make test has run: the quick cases of a test that has slow ones, which call Rest.
+// Done skips, in make rest, what make test has already run: the quick cases of a test whose slow ones call Rest.
 func Done(t testing.TB) {
 	t.Helper()
 	if Running() == RestOnly {
@@ -56,7 +56,7 @@ func Done(t testing.TB) {
 	}
 }
 
-// Rounds returns how often a property is tried: usual times in make test, full times in make rest and make long.
+// Rounds returns how often to try a property: usual times in make test, full times in make rest and make long.
 func Rounds(usual, full int) int {
 	if Running() == Usual {
 		return usual

@@ -38,8 +38,8 @@ func TestRunning(t *testing.T) {
 	}
 }
 
-// TestFound: the tests that make rest runs are those that call this package, and it finds each of them. A call that stands in
-// another function would be run by no part.
+// TestFound: the tests that make rest runs are those that call this package, and each is found. A call in another function
+// would make no part run the test.
 func TestFound(t *testing.T) {
 	root, err := filepath.Abs("../..")
 	if err != nil {
@@ -104,7 +104,7 @@ func TestFound(t *testing.T) {
 	}
 }
 
-// marks reports whether a call makes its test one of the rest.
+// marks reports whether a call assigns its test to make rest.
 func marks(fun ast.Expr) bool {
 	s, ok := fun.(*ast.SelectorExpr)
 	if !ok {

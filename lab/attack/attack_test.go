@@ -20,13 +20,13 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// described is the description of an API with one call of each kind.
+// described describes an API with one call of each kind.
 const described = `{"paths": {"/api/v1/things/{id}": {
 	"get": {"x-concordat-roles": ["administrator"], "x-concordat-scope": "read"},
 	"put": {"x-concordat-roles": ["administrator"], "x-concordat-scope": "check", "requestBody": {"content": {"application/json": {"schema": {"$ref": "#/components/schemas/Thing"}}}}}}},
 	"components": {"schemas": {"Thing": {"properties": {"words": {"type": "array", "items": {"type": "string"}}, "n": {"type": "integer"}}}}}}`
 
-// against returns a target whose API answers calls of things with h, like a site except for the faults of h.
+// against returns a target whose API answers calls about things with h, like a site except for the faults of h.
 func against(t *testing.T, h http.HandlerFunc) *target {
 	t.Helper()
 	mux := http.NewServeMux()
@@ -63,7 +63,7 @@ func faultsOf(t *testing.T, x *target, f func(context.Context, *target, *result)
 	return &r
 }
 
-// TestBodies: a site that briefly refuses bodies passes; one that echoes them, accepts them, breaks or is slow does not.
+// TestBodies: a site that quickly refuses bodies passes; one that echoes them, accepts them, breaks or is slow does not.
 func TestBodies(t *testing.T) {
 	refuse := func(w http.ResponseWriter, _ []byte) { w.WriteHeader(http.StatusUnprocessableEntity) }
 	for name, c := range map[string]struct {
@@ -101,14 +101,14 @@ func TestBodies(t *testing.T) {
 	}
 }
 
-// TestTimeOver: an attack that hangs is cut short, is not a finding, and is not reported as withstood; those after it have their
-// time. None of this applies to one that ends, nor to one that had found something before.
+// TestTimeOver: an attack that hangs is cut short, is not a finding, and is not reported as withstood; later attacks keep their
+// time. None of this applies to an attack that ends, or that had already found something.
 func TestTimeOver(t *testing.T) {
 	for _, c := range []struct {
 		name    string
 		hangs   func(r *http.Request) bool
 		answers int
-		words   []string // at the beginnings of the lines on rights, hooks and bodies
+		words   []string // at the start of the lines on rights, hooks and bodies
 		want    error
 	}{
 		{"nothing hangs", func(*http.Request) bool { return false }, 401, []string{"held", "held", "held"}, nil},
@@ -154,9 +154,9 @@ func TestTimeOver(t *testing.T) {
 	}
 }
 
-// TestPlan: each attack has its share whatever those before it used, and more if they used less.
+// TestPlan: each attack has its share of the time whatever earlier ones used, and more if they used less.
 func TestPlan(t *testing.T) {
-	p := plan{lasts: 100 * time.Second, shares: []float64{0.1, 0.2, 0.1, 0.1}} // half of what all have: -only
+	p := plan{lasts: 100 * time.Second, shares: []float64{0.1, 0.2, 0.1, 0.1}} // half of the total: -only
 	for i, step := range []struct{ has, took time.Duration }{{20, 50}, {40, 10}, {35, 35}, {35, 0}} {
 		if got := p.next(); got != step.has*time.Second {
 			t.Errorf("attack %d has %s, want %d s", i, got, step.has)
@@ -186,8 +186,8 @@ func TestRights(t *testing.T) {
 	}
 }
 
-// TestSearch finds a word in plain bytes, in a frame of zstd and in a block of snappy with other bytes around it, and no
-// other word.
+// TestSearch finds a word in plain bytes, in a zstd frame and in a snappy block surrounded by other bytes, and no other
+// word.
 func TestSearch(t *testing.T) {
 	dir := t.TempDir()
 	text := func(w string) []byte { return bytes.Repeat([]byte("The harbour of "+w+" was frozen. "), 30) }
@@ -213,7 +213,7 @@ func TestSearch(t *testing.T) {
 	}
 }
 
-// TestUnsnap reads every block that snappy writes, and no bytes make it fail.
+// TestUnsnap reads every block that snappy writes, and does not fail on any bytes.
 func TestUnsnap(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	for range 300 {
@@ -230,7 +230,7 @@ func TestUnsnap(t *testing.T) {
 	}
 }
 
-// TestFilesAreFiles: the archives and documents that are submitted are readable, so that it is their content that is tried.
+// TestFilesAreFiles: the submitted archives and documents can be read, so that the attacks test their contents.
 func TestFilesAreFiles(t *testing.T) {
 	b, err := nested(3, 2)
 	if err != nil {

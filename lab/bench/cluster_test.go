@@ -2,7 +2,7 @@ package bench
 
 import "testing"
 
-// TestCluster: documents added to a site of several nodes are found through all of them.
+// TestCluster: documents added to a site of several nodes can be found through all of them.
 func TestCluster(t *testing.T) {
 	sizes := []int{}
 	o := ClusterOptions{Nodes: 3, Shards: 2, Copies: 2, Sizes: []int{1000, 2000}, Questions: 200, Writers: 2, Seed: 1}

@@ -48,9 +48,9 @@ func (c *calibration) bench(library []Doc) *Bench {
 	return b
 }
 
-// shared holds the long runs of words of the library's texts. It defines "no reuse" independently of the measured method. A text
-// without a run of twelve words, or of 24 Chinese characters, in common with the library is clean; one with such a run is set
-// aside, since the cause may be a template or a real copy.
+// shared has the long runs of words of the library's texts. It defines "no reuse" independently of the measured method. A text
+// with no run of twelve words, or of 24 Chinese characters, in common with the library is clean; one with such a run is set
+// aside, because the cause may be a template or a real copy.
 type shared map[uint64]bool
 
 const runWords, runHan = 12, 24
@@ -60,7 +60,7 @@ func runs(text string, each func(uint64)) {
 	var words []string
 	for _, w := range strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }) {
 		start := 0
-		for i, r := range w { // a Chinese character is a word
+		for i, r := range w { // a Chinese character counts as a word
 			if unicode.Is(unicode.Han, r) {
 				words = append(words, w[i:i+len(string(r))])
 				start = i + len(string(r))
@@ -98,7 +98,7 @@ func (s shared) has(text string) (found bool) {
 	return found
 }
 
-// clean scores a document that was made without reuse, unless it shares a run with the library: then it forms a class of its own.
+// clean scores a document that was made without reuse, unless it shares a run with the library, which puts it into a class of its own.
 func (c *calibration) clean(b *Bench, s shared, group, class string, d Doc) {
 	c.t.Helper()
 	if s.has(d.Text) {
@@ -120,7 +120,7 @@ func (c *calibration) score(b *Bench, group, class string, reuse Reuse, d Doc) {
 	c.all = append(c.all, Scored{group, class, reuse, score, measured})
 }
 
-// answers scores the short answers of Clough and Stevenson by their classes.
+// answers scores the short answers of Clough and Stevenson by class.
 func (c *calibration) answers() {
 	files := map[string]string{}
 	for _, d := range corpora.Tar(c.t, "clough-stevenson/clough-stevenson-ace.tar.gz", "") {
@@ -145,8 +145,8 @@ func (c *calibration) answers() {
 	}
 }
 
-// pan scores suspicious documents of PAN 2013 against all sources, by how much of them is annotated, and academic texts against the
-// same sources, with which they have nothing to do.
+// pan scores suspicious documents of PAN 2013 against all sources, by the annotated share, and academic texts against the same,
+// unrelated sources.
 func (c *calibration) pan() {
 	var library, susp []Doc
 	copied := map[string][]Annotation{}
@@ -185,7 +185,7 @@ func (c *calibration) pan() {
 		share := annotatedShare(d.Text, copied[d.ID])
 		switch {
 		case share == 0 && (doubtful[d.ID] || dealt[d.ID] != ""):
-			continue // it was made with reuse, and the annotation is elsewhere
+			continue // it was made with reuse, which is annotated elsewhere
 		case share == 0:
 			c.clean(b, s, "pan13-train", "made without reuse", d)
 			continue
@@ -227,7 +227,7 @@ func annotatedShare(text string, all []Annotation) float64 {
 	return float64(n) / float64(max(len(points), 1))
 }
 
-// reviews scores reviews against the reviews of others: the same genre and subjects, no reuse known.
+// reviews scores reviews against other people's reviews: the same genre and subjects, with no known reuse.
 func (c *calibration) reviews() {
 	var library, others []Doc
 	for i, d := range corpora.Reviews(c.t, 12_000) {
@@ -245,8 +245,7 @@ func (c *calibration) reviews() {
 	}
 }
 
-// chinese scores dated versions of laws, chapters that adopt another history, and modern histories against laws, with which they
-// have nothing to do.
+// chinese scores dated versions of laws, chapters that adopt another history, and modern histories against unrelated laws.
 func (c *calibration) chinese() {
 	texts := map[string]string{}
 	var laws []Doc
@@ -304,7 +303,7 @@ func (c *calibration) histories() {
 }
 
 // forms scores documents that share forms, declarations, statutes and lists of references, each against a library of the
-// others, and all of a scenario in a batch.
+// others, and then all documents of a scenario as a batch.
 func (c *calibration) forms() {
 	c.t.Helper()
 	scenarios, err := corpusDir(os.Getenv("CONCORDAT_CORPORA")).innocent(nil)
@@ -343,7 +342,7 @@ func (c *calibration) forms() {
 	}
 }
 
-// form records the score of a document of a scenario.
+// form records the score of a document in a scenario.
 func (c *calibration) form(s *innocentScenario, way, name string, rep *report.Report, err error) {
 	c.t.Helper()
 	if err != nil {
@@ -440,7 +439,7 @@ func TestCalibration(t *testing.T) {
 	}
 }
 
-// classesOf returns the languages and classes of report.Calibration that a row belongs to.
+// classesOf returns the languages and classes of report.Calibration to which a row belongs.
 func classesOf(r ScoreRow) [][2]string {
 	language := "en"
 	if strings.Contains(r.Group, "zh-") {
@@ -465,7 +464,7 @@ func classesOf(r ScoreRow) [][2]string {
 	return [][2]string{{language, "reworded"}}
 }
 
-// agrees fails if what reports say of the document score differs from what was measured by more than two documents in a hundred.
+// agrees fails if a statement in reports about the document score differs from the measurement by more than two documents in a hundred.
 func agrees(t *testing.T, rows []ScoreRow) {
 	t.Helper()
 	type kind struct {

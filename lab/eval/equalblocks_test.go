@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestEqualBlocks compares with a search that tries every block, on random sequences of few elements.
+// TestEqualBlocks compares the result with a search that tries every block, on random sequences of few elements.
 func TestEqualBlocks(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for range 2000 {

@@ -40,7 +40,7 @@ func (w words) text(sentences int) string {
 	return strings.Join(out, "\n\n")
 }
 
-// TestFederate: over the real protocol, sites together find what a single one with everything finds, and alone they find less.
+// TestFederate: over the real protocol, the sites together find what a single site with everything finds, and each alone finds less.
 func TestFederate(t *testing.T) {
 	w := words{rand.New(rand.NewPCG(7, 7))}
 	o := eval.FederateOptions{Dir: t.TempDir(), Truth: map[[2]string]bool{}, Outline: concordat.OutlineWords}
@@ -70,9 +70,9 @@ func TestFederate(t *testing.T) {
 	}
 }
 
-// BenchmarkFederatedCheck measures a check of 200 sentences at a site of 20,000 sentences: alone, with
-// three partners of 100,000 sentences each over loopback and one round trip, and with outlines and
-// edges. The metric cpu-ns/op is that of the process, and thus of all sites together.
+// BenchmarkFederatedCheck measures a check of 200 sentences at a site of 20,000 sentences: alone, with three partners
+// of 100,000 sentences each over loopback and one round trip, and with outlines and edges. The metric cpu-ns/op covers
+// the process, and thus all sites together.
 func BenchmarkFederatedCheck(b *testing.B) {
 	ctx := b.Context()
 	w := words{rand.New(rand.NewPCG(1, 2))}
@@ -85,7 +85,7 @@ func BenchmarkFederatedCheck(b *testing.B) {
 			b.Error(err)
 		}
 	}()
-	var copied []string // from the partners
+	var copied []string // copied from the partners
 	for i, s := range f.Sites {
 		n := 500
 		if i == 0 {

@@ -12,8 +12,8 @@ import (
 	"concordat/report"
 )
 
-// smallCall is a call of three documents: a form that all have, and a sentence that b took from a. The file
-// of c is Markdown, which extraction changes.
+// smallCall returns a call with three documents: a form that all have, and a sentence that b took from a. The file of c
+// is Markdown, which extraction changes.
 func smallCall(t *testing.T) *innocentScenario {
 	t.Helper()
 	const form = "Describe your project in 200 words."
@@ -37,7 +37,7 @@ func smallCall(t *testing.T) *innocentScenario {
 	return s
 }
 
-// finding is a report on a document in which one source holds the phrases.
+// finding returns a report on a document in which one source contains the phrases.
 func finding(d *innocentDoc, source string, share float64, phrases ...string) *report.Report {
 	s := report.RankedSource{Share: share}
 	s.Document = concordat.DocumentID(source)
@@ -52,7 +52,7 @@ func TestInnocentTruthIsPlaced(t *testing.T) {
 	s := smallCall(t)
 	for _, c := range []struct {
 		name   string
-		copied string // of the other
+		copied string // the phrase that the other has
 		legit  string
 	}{{"a.txt", "Lichens grow on northern bark.", "Describe your project in 200 words."},
 		{"b.txt", "Lichens grow on northern bark.", "Describe your project in 200 words."},
@@ -153,7 +153,7 @@ func TestBare(t *testing.T) {
 	}
 }
 
-// TestInnocentTruthOfCorpus judges the truth itself, as if reports covered exactly what was copied: nobody is accused, and every
+// TestInnocentTruthOfCorpus judges the truth itself, as if reports covered exactly the copied text: nobody is accused, and every
 // letter is found.
 func TestInnocentTruthOfCorpus(t *testing.T) {
 	dir := os.Getenv("CONCORDAT_CORPORA")

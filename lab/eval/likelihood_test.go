@@ -59,7 +59,7 @@ func TestLikelihoods(t *testing.T) {
 			t.Errorf("pairs of languages %v: %+v", x.pairs, r)
 		}
 	}
-	// Scores that say the opposite predict worse.
+	// Reversed scores predict worse.
 	wrong := slices.Clone(byTable)
 	for i := range wrong {
 		wrong[i].Leads = slices.Clone(wrong[i].Leads)
@@ -91,7 +91,7 @@ func TestFitCurve(t *testing.T) {
 	}
 }
 
-// TestReadObserved: a line that is not an observation is refused by its number.
+// TestReadObserved: a line that is not an observation is refused with its number.
 func TestReadObserved(t *testing.T) {
 	in := strings.NewReader(`{"texts":"reworded","document":"a"}` + "\nnonsense")
 	if _, err := ReadObserved(in); err == nil || !strings.Contains(err.Error(), "observation 2") {

@@ -41,7 +41,7 @@ func TestWordingOfLeads(t *testing.T) {
 	}
 }
 
-// guildTexts are a text about bees, one about glass, and the latter in other words.
+// guildTexts returns a text about bees, one about glass, and the latter in other words.
 func guildTexts() []Doc {
 	return []Doc{{"bees", "A swarm of bees hangs from a branch for a day or two while its scouts inspect hollow trees in every direction. " +
 		"Returning scouts dance on the surface of the cluster, longer and livelier the better the cavity that they have seen."},
@@ -53,8 +53,8 @@ func guildTexts() []Doc {
 			"Those who left all the same had their workshop taken away, and arrest awaited whatever relatives they had at home."}}
 }
 
-// TestScenarioLeads: between innocent documents a lead counts once for each document that has one, and separately if what it joins
-// is known to be shared wording; one between a copy and its original does not count.
+// TestScenarioLeads: between innocent documents, a lead counts once for each document that has one, and separately if the texts
+// that it joins are known to be shared wording; a lead between a copy and its original does not count.
 func TestScenarioLeads(t *testing.T) {
 	bees, first, second := guildTexts()[0], guildTexts()[1], guildTexts()[2]
 	files := map[string]string{"docs/a.txt": first.Text, "docs/b.txt": second.Text, "docs/c.txt": bees.Text, "docs/d.txt": bees.Text + " "}
@@ -87,7 +87,7 @@ func TestScenarioLeads(t *testing.T) {
 	}
 }
 
-// TestLeadsOfBatch: the measurement sees the lead of a batch, and none if leads were not requested.
+// TestLeadsOfBatch: the measurement sees the batch's lead, and none if leads were not requested.
 func TestLeadsOfBatch(t *testing.T) {
 	docs := guildTexts()
 	for _, want := range []bool{false, true} {
@@ -114,7 +114,7 @@ func TestLeadsOfBatch(t *testing.T) {
 	}
 }
 
-// TestJoinedDocs: documents are joined until they have a number of words, and a remainder with fewer is left out.
+// TestJoinedDocs: documents are joined until they have the wanted number of words, and a remainder with fewer is left out.
 func TestJoinedDocs(t *testing.T) {
 	got := joinedDocs([]Doc{{"a", "one two"}, {"b", "three"}, {"c", "four five six"}, {"d", "seven"}}, 3)
 	if len(got) != 2 || got[0] != (Doc{"joined-001", "one two\n\nthree\n\n"}) || got[1].Text != "four five six\n\n" {

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestReaderShares counts letters as a multiset and order by runs.
+// TestReaderShares counts letters as a multiset, and order by runs.
 func TestReaderShares(t *testing.T) {
 	a, b := onlyLetters("The Harbour, ﬁled 12"), onlyLetters("12 filed; the harbour")
 	if got := shareIn(runsOf(a, 1), runsOf(b, 1)); got != 1 {

@@ -56,7 +56,7 @@ func shortTexts(t *testing.T, chinese bool, most int) []string {
 	return out
 }
 
-// edit returns s with n letters substituted, deleted or inserted, one of each kind in turn.
+// edit returns s with n letters substituted, deleted or inserted, or with each kind of edit in turn.
 func edit(rnd *rand.Rand, s string, kind string, n int) string {
 	rs := []rune(s)
 	fill := []rune("etaoinshrdlu")
@@ -79,8 +79,8 @@ func edit(rnd *rand.Rand, s string, kind string, n int) string {
 	return string(rs)
 }
 
-// TestShortTexts measures the short-text path: recall of edited short texts among all, what else is found, and the cost of the
-// index (doc/evaluation/short.md). It runs with CONCORDAT_EVAL=all.
+// TestShortTexts measures the short-text path: the recall of edited short texts among all of them, other results, and the cost
+// of the index (doc/evaluation/short.md). It runs with CONCORDAT_EVAL=all.
 func TestShortTexts(t *testing.T) {
 	if os.Getenv("CONCORDAT_EVAL") != "all" {
 		t.Skip("CONCORDAT_EVAL is not all: the short texts take most of a minute")
@@ -150,7 +150,7 @@ func shortRecall(t *testing.T, b *Bench, language string, texts []string, thresh
 	}
 }
 
-// shortCost adds the catalogue rows of documents of ten short texts each, with and without their pieces.
+// shortCost measures the catalogue rows that documents of ten short texts each add, with and without their pieces.
 func shortCost(t *testing.T, language string, texts []string) {
 	t.Helper()
 	p, err := profile.New(profile.Options{})

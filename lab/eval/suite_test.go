@@ -12,7 +12,7 @@ import (
 var quick = []string{"clough-stevenson", "grants", "innocent-partners", "own-sentences", "pan13", "sentence-pairs", "substitution",
 	"verse-retranslations"}
 
-// TestEvaluations runs every evaluation, in its short form unless CONCORDAT_EVAL is all, and checks its figures against their
+// TestEvaluations runs every evaluation, in its short form unless CONCORDAT_EVAL is all, and compares its figures with their
 // bounds.
 func TestEvaluations(t *testing.T) {
 	if testing.Short() {

@@ -21,7 +21,7 @@ func Thrice(n int) int {
 func Large(n int) bool { return n > 3 }
 `
 
-// Each of these tests notes that it was run without a change; TestThrice fails if a certain file exists.
+// Each of these tests records that it was run without a change; TestThrice fails if a certain file exists.
 const thriceTest = `package p
 
 import (
@@ -56,7 +56,7 @@ func TestLarge(t *testing.T) {
 `
 
 // TestMeasuredOnce: the time and coverage of tests are measured once, whatever is drawn, and again if the sources, the tests or
-// their testdata change; a run that was cut short is continued; and a test that has begun to fail by itself kills nothing.
+// their testdata change; an interrupted run is continued; and a test that has begun to fail by itself kills no mutant.
 func TestMeasuredOnce(t *testing.T) {
 	if testing.Short() {
 		t.Skip("left out by -short: builds a package for each run")
@@ -74,7 +74,7 @@ func TestMeasuredOnce(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	// draw returns the tests that were run without a change, in order, how many mutants survived, and what was printed.
+	// draw returns the tests that were run without a change, in order, the number of surviving mutants, and the output.
 	draw := func(o options) (string, int, string, error) {
 		t.Helper()
 		write(runs, "")

@@ -58,8 +58,8 @@ func changed(t *testing.T) []Change {
 	return cs
 }
 
-// TestChanges: the changes of a file are those of its conditions, operators, numbers and statements; each applies to the bytes that
-// it names, and its key differs from every other.
+// TestChanges: a file can be changed in its conditions, operators, numbers and statements; each change applies to the bytes that it
+// names, and no two have the same key.
 func TestChanges(t *testing.T) {
 	cs := changed(t)
 	var got []string
@@ -128,7 +128,7 @@ func TestDraw(t *testing.T) {
 	}
 }
 
-// TestKnown: a change that is listed with a reason is skipped, and nothing else; a line without a reason is refused.
+// TestKnown: only changes that are listed with a reason are skipped; a line without a reason is refused.
 func TestKnown(t *testing.T) {
 	cs := changed(t)
 	path := filepath.Join(t.TempDir(), "list")
@@ -194,7 +194,7 @@ func TestReadCover(t *testing.T) {
 	}
 }
 
-// module makes a module m of some files in a new folder and enters it.
+// module makes a module m from files in a new folder and enters it.
 func module(t *testing.T, files map[string]string) {
 	t.Helper()
 	dir := t.TempDir()
@@ -211,7 +211,7 @@ func module(t *testing.T, files map[string]string) {
 }
 
 // TestRun runs the mutants of a small module: which ones die, survive, do not compile or are reached by no test, and whether the
-// sources are left as they were.
+// sources are left unchanged.
 func TestRun(t *testing.T) {
 	if testing.Short() {
 		t.Skip("left out by -short: builds a package for each mutant")
@@ -261,7 +261,7 @@ func TestRun(t *testing.T) {
 	}
 }
 
-// TestTestsElsewhere: tests in another package count if they are named.
+// TestTestsElsewhere: tests in another package count if that package is named.
 func TestTestsElsewhere(t *testing.T) {
 	suite.Rest(t, "builds a package for each mutant")
 	module(t, map[string]string{"p/p.go": "package p\n\nfunc Large(n int) bool { return n > 3 }\n",

@@ -143,7 +143,7 @@ func TestName(t *testing.T) {
 }
 `
 
-// TestTogether: mutants that were built together meet the same fate as those built one at a time.
+// TestTogether: mutants that are built together meet the same fate as those built one at a time.
 func TestTogether(t *testing.T) {
 	suite.Rest(t, "builds a package for each mutant")
 	module(t, map[string]string{"p/p.go": forms, "p/p_test.go": formsTest})
@@ -169,7 +169,7 @@ func TestTogether(t *testing.T) {
 		}
 		return results, sum
 	}
-	// What no test reaches survives just like what the tests pass with.
+	// A mutant that no test reaches survives just like one with which all tests pass.
 	verdict := func(s State) State {
 		switch s {
 		case Uncovered:

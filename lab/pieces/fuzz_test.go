@@ -2,7 +2,7 @@ package pieces
 
 import "testing"
 
-// FuzzReadWeights: other bytes are refused, or have pieces and rows.
+// FuzzReadWeights: arbitrary bytes are refused, or yield pieces and rows.
 func FuzzReadWeights(f *testing.F) {
 	f.Add([]byte("E5S1\x01\x00\x00\x00\x20\x00\x00\x00"))
 	f.Add(make([]byte, 100))

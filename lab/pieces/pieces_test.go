@@ -32,7 +32,7 @@ func TestHalf(t *testing.T) {
 	}
 }
 
-// TestDiscriminant: of two directions in which all vary equally, the one that varies less within places comes first, and within
+// TestDiscriminant: of two directions with equal total variance, the one that varies less within places comes first, and within
 // places every axis varies equally.
 func TestDiscriminant(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// TestCost counts what a process uses that outlives the one that started it.
+// TestCost measures a process that outlives the one that started it.
 func TestCost(t *testing.T) {
 	shell, err := exec.LookPath("sh")
 	if err != nil {

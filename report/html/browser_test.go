@@ -24,7 +24,7 @@ import (
 	"concordat/report/html"
 )
 
-// browser opens a page of r and collects what Chromium complains about.
+// browser opens a page of r and collects Chromium's complaints.
 func browser(t *testing.T, r *report.Report) (context.Context, func() []string) {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "report.html")
@@ -54,7 +54,7 @@ func TestKeyboardInBrowser(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	// comes waits until an expression has a value: an action is answered before all its effects are done.
+	// comes waits until an expression has a value: an action is answered before all its effects have happened.
 	comes := func(after, expression, want string) {
 		t.Helper()
 		var got string
@@ -82,13 +82,13 @@ func TestKeyboardInBrowser(t *testing.T) {
 	expect("n", "1")
 	expect("n", "2")
 	expect("p", "1")
-	expect("p", "7") // round to the last
+	expect("p", "7") // back round to the last
 	expect("n", "1")
 	comes("n", focus, "m1") // the passage's number, which is in view above its comparison
 	comes("n", `(() => { const a = document.querySelector("#m1").getBoundingClientRect(), d = document.querySelector("#dock").getBoundingClientRect(); return a.top >= 0 && a.bottom <= d.top })()`, "true")
 	expect(kb.Escape, "")
 
-	// One event as a keyboard sends it: KeyEvent sends the letter separately, to whatever has the focus by then.
+	// A single event, as a keyboard sends it: KeyEvent sends the letter separately, to whatever then has the focus.
 	run(input.DispatchKeyEvent(input.KeyDown).WithKey("s").WithText("s"), input.DispatchKeyEvent(input.KeyUp).WithKey("s"))
 	comes("s", focus, "filter")
 	run(chromedp.KeyEvent("kyiv n"))
@@ -99,7 +99,7 @@ func TestKeyboardInBrowser(t *testing.T) {
 	run(chromedp.KeyEvent(kb.Escape))
 	comes("Escape", sources, "5")
 
-	// One source's passages only.
+	// Only one source's passages.
 	run(chromedp.Click(`#s2 button`), chromedp.Blur("#s2 button"))
 	expect("n", "1")
 	expect("n", "2")
@@ -113,7 +113,7 @@ func TestKeyboardInBrowser(t *testing.T) {
 	run(chromedp.KeyEvent(kb.Escape))
 	comes("Escape", help, "false")
 
-	// A mark, the map, a link beside a source.
+	// A mark, the map, and a link beside a source.
 	for selector, want := range map[string]string{`mark[data-e="6"]`: "6", `.links a[href="#m5"]`: "5"} {
 		run(chromedp.Click(selector))
 		comes(selector, shown, want)
@@ -123,7 +123,7 @@ func TestKeyboardInBrowser(t *testing.T) {
 	}
 }
 
-// axe-core finds no accessibility fault, in light and dark, with the comparison open and closed.
+// TestAccessibilityInBrowser: axe-core finds no accessibility fault, in light and dark, with the comparison open and closed.
 func TestAccessibilityInBrowser(t *testing.T) {
 	for _, name := range []string{"english", "chinese"} {
 		ctx, _ := browser(t, report.Build(load(t, name), report.Rules{ExcludeBibliography: true}))
@@ -146,7 +146,7 @@ func TestAccessibilityInBrowser(t *testing.T) {
 	}
 }
 
-// On a phone nothing is wider than the screen, whatever the text.
+// TestNarrowInBrowser: on a phone nothing is wider than the screen, whatever the text.
 func TestNarrowInBrowser(t *testing.T) {
 	f := load(t, "english")
 	long := strings.Repeat("supercalifragilistic", 30)
@@ -169,7 +169,7 @@ func TestNarrowInBrowser(t *testing.T) {
 	}
 }
 
-// Paper shows every comparison, including folded ones, and nothing of the panel.
+// TestPrintInBrowser: paper shows every comparison, including collapsed ones, and nothing of the panel.
 func TestPrintInBrowser(t *testing.T) {
 	ctx, _ := browser(t, report.Build(load(t, "english"), report.Rules{}))
 	var folded, shut int
@@ -190,7 +190,7 @@ func TestPrintInBrowser(t *testing.T) {
 	}
 }
 
-// On paper the report begins with two pages for a committee, which a screen does not show.
+// TestBoardInBrowser: on paper the report begins with two pages for a committee, which a screen does not show.
 func TestBoardInBrowser(t *testing.T) {
 	if _, err := exec.LookPath("pdftotext"); err != nil {
 		t.Skip(err)

@@ -18,8 +18,8 @@ var (
 	patternOf = regexp.MustCompile(`<pattern id="t-(so[0-9])"(.*?)</pattern>`)
 )
 
-// TestSourcesLookAlikeEverywhere: the passages of a source have one colour and one pattern in the text, on the map and in the list of
-// sources; the first eight sources have different ones, and all further ones share the ninth.
+// TestSourcesLookAlikeEverywhere: the passages of a source have the same colour and pattern in the text, on the map and in the list
+// of sources; the first eight sources have different ones, and all further sources share the ninth.
 func TestSourcesLookAlikeEverywhere(t *testing.T) {
 	const sources = 10
 	f := &report.Findings{Submission: concordat.Document{Text: strings.Repeat("The granary was counted every year by a clerk. ", sources+1)}}
@@ -30,11 +30,11 @@ func TestSourcesLookAlikeEverywhere(t *testing.T) {
 			Source: concordat.Ref{Site: "here", Library: "theses", Document: concordat.DocumentID(fmt.Sprint("d", i))}})
 	}
 	page := write(t, report.Build(f, report.Rules{}))
-	colour := map[string]string{} // of the passage of a number
+	colour := map[string]string{} // by passage number
 	for _, m := range markOf.FindAllStringSubmatch(page, -1) {
 		colour[m[2]] = m[1]
 	}
-	letter := map[string]string{} // of a source's letter
+	letter := map[string]string{} // by a source's letter
 	for _, m := range rankedOf.FindAllStringSubmatch(page, -1) {
 		letter[m[2]] = m[1]
 	}

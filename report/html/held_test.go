@@ -12,7 +12,7 @@ import (
 	"concordat/report/html"
 )
 
-// several are findings of one passage in that many different sources.
+// several returns findings with one passage in that many different sources.
 func several(text string, s concordat.Span, sources int) *report.Findings {
 	f := &report.Findings{Submission: concordat.Document{Text: text}}
 	for i := range sources {
@@ -24,7 +24,7 @@ func several(text string, s concordat.Span, sources int) *report.Findings {
 	return f
 }
 
-// TestBlankTextIsSaid: if there is no text to show the file says so, as the pages of a view do.
+// TestBlankTextIsSaid: if there is no text to show, the file says so, as the pages of a view do.
 func TestBlankTextIsSaid(t *testing.T) {
 	for text, want := range map[string]bool{"": true, "\n \t\n": true, "Words.": false} {
 		page := write(t, report.Build(&report.Findings{Submission: concordat.Document{Text: text}}, report.Rules{}))
@@ -34,7 +34,7 @@ func TestBlankTextIsSaid(t *testing.T) {
 	}
 }
 
-// TestParagraphsStayApart: the text is shown in its paragraphs, and with its lines.
+// TestParagraphsStayApart: the text is shown with its paragraphs and its lines.
 func TestParagraphsStayApart(t *testing.T) {
 	f := &report.Findings{Submission: concordat.Document{Text: "First line\nand second.\n\nNext\n \n\nLast.\n"}}
 	var got []string
@@ -48,7 +48,7 @@ func TestParagraphsStayApart(t *testing.T) {
 	}
 }
 
-// TestContextOfSource: the words before a passage end with an ellipsis unless the source begins with them.
+// TestContextOfSource: the words before a passage are shown with an ellipsis unless the source begins with them.
 func TestContextOfSource(t *testing.T) {
 	text := "Where the river bends the old mill has stood for two hundred years."
 	for before, want := range map[string]string{
@@ -67,7 +67,7 @@ func TestContextOfSource(t *testing.T) {
 }
 
 // TestUnfitWordsMarkNothing: if the wording of a source is not as long as its place says, places in it are unknown, and none of its
-// words is shown as different.
+// words is marked as different.
 func TestUnfitWordsMarkNothing(t *testing.T) {
 	text := "Where the river bends the old mill has stood for two hundred years."
 	for _, more := range []string{"", "!"} {
@@ -83,7 +83,7 @@ func TestUnfitWordsMarkNothing(t *testing.T) {
 	}
 }
 
-// TestFurtherSourcesAreNamedApart: sources that are not shown beside a passage are named one by one.
+// TestFurtherSourcesAreNamedApart: sources that are not shown beside a passage are named individually.
 func TestFurtherSourcesAreNamedApart(t *testing.T) {
 	page := whole(t, write(t, report.Build(several("Where the old mill has stood.", concordat.Span{End: 28}, 23), report.Rules{})))
 	if !strings.Contains(page, "Also in 3 further sources") || !strings.Contains(page, "Title 20, Title 21, Title 22.") {
@@ -122,7 +122,7 @@ func TestShortTextsShowBoth(t *testing.T) {
 	}
 }
 
-// TestToolsStandWithTheirPlace: what a page adds to a passage, to a source and to a lead appears there, once each.
+// TestToolsStandWithTheirPlace: additions of a page to a passage, a source or a lead appear with it, once each.
 func TestToolsStandWithTheirPlace(t *testing.T) {
 	f := several("Where the old mill has stood. Nobody knows for how long.", concordat.Span{End: 28}, 2)
 	lead := report.Lead{Span: concordat.Span{Start: 30, End: 56}, Source: f.Passages[0].Source, Kind: report.LeadRewording}
@@ -139,8 +139,8 @@ func TestToolsStandWithTheirPlace(t *testing.T) {
 	balanced(t, string(v.Leads(html.Links{})))
 }
 
-// TestSmallMapShowsEveryKind: on the small map each passage that counts has the colour of its source, what does not count that of
-// the reason, and leads their own, each at its place.
+// TestSmallMapShowsEveryKind: on the small map, each counting passage has the colour of its source, an uncounted one that of the
+// reason, and a lead its own, each at its place.
 func TestSmallMapShowsEveryKind(t *testing.T) {
 	text := strings.Repeat("Where the old mill has stood. ", 20)
 	f := several(text, concordat.Span{End: 28}, 1)

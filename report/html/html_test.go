@@ -45,7 +45,7 @@ func write(t testing.TB, r *report.Report) string {
 	return b.String()
 }
 
-// parse returns every element of a page, and fails where tags do not nest: a browser would guess.
+// parse returns every element of a page, and fails if tags do not nest: a browser would guess.
 func parse(t *testing.T, page string) []*xhtml.Node {
 	t.Helper()
 	balanced(t, page)
@@ -107,7 +107,7 @@ func textOf(n *xhtml.Node) string {
 	return b.String()
 }
 
-// checkPage fails unless a page fulfils what Write promises of every page.
+// checkPage fails unless a page keeps what Write promises for every page.
 func checkPage(t *testing.T, page string) []*xhtml.Node {
 	t.Helper()
 	nodes := parse(t, page)
@@ -208,7 +208,7 @@ func TestPage(t *testing.T) {
 
 const evil = `"><script>alert(1)</script><img src=x onerror=alert(2)>' onmouseover='alert(3)<!-- ]]> </style></title></textarea>&lt;b&gt;` + "\x00\x1b\u202e\u2028javascript:alert(4)"
 
-// Whatever a document, a title, a site or a comment contains, it remains text.
+// TestStoredScriptIsInert: whatever a document, a title, a site or a comment contains stays text.
 func TestStoredScriptIsInert(t *testing.T) {
 	f := spoiled(t)
 	r := report.Build(f, report.Rules{
@@ -264,7 +264,7 @@ func TestEmptyPages(t *testing.T) {
 	}
 }
 
-// Random findings give valid pages: all marks nested, all links leading somewhere.
+// Random findings give valid pages: all marks are nested, and all links have a target.
 func TestPageOfRandomFindings(t *testing.T) {
 	for seed := range uint64(60) {
 		rnd := rand.New(rand.NewPCG(seed, 3))
@@ -323,7 +323,7 @@ func large(rnd *rand.Rand, size, passages, sources int) *report.Findings {
 	return f
 }
 
-// A report on a thesis is small enough for a browser to open, and grows with the text, not with its square.
+// TestPageGrowsWithTheText: a report on a thesis is small enough for a browser to open, and grows linearly with the text.
 func TestPageGrowsWithTheText(t *testing.T) {
 	size := func(n int) int {
 		f := large(rand.New(rand.NewPCG(1, 4)), 600_000*n/4, 2000*n/4, 3)
@@ -335,7 +335,7 @@ func TestPageGrowsWithTheText(t *testing.T) {
 	}
 }
 
-// A hundred sources for each passage do not make the page too large to open, and every source is named.
+// TestPageOfManySources: a hundred sources for each passage do not make the page too large to open, and every source is named.
 func TestPageOfManySources(t *testing.T) {
 	f := large(rand.New(rand.NewPCG(1, 5)), 200_000, 300, 100)
 	page := write(t, report.Build(f, report.Rules{}))

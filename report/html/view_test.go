@@ -74,7 +74,7 @@ func TestViewIsTheWholeReport(t *testing.T) {
 		if s := string(v.Sources(0, len(r.Sources), html.Links{})); strings.Count(s, "<li ") != len(r.Sources) {
 			t.Errorf("%s: %d sources, want %d", name, strings.Count(s, "<li "), len(r.Sources))
 		}
-		// Links lead to the page that has their target.
+		// Links lead to the page that contains their target.
 		l := html.Links{Page: func(n int) string { return "?page=" + strconv.Itoa(n+1) }}
 		if s := string(v.Sources(0, 1, l)); !strings.Contains(s, `href="?page=`+strconv.Itoa(v.PageOf(r.Sources[0].Evidence[0])+1)+"#m") {
 			t.Errorf("%s: links in\n%s", name, s)
@@ -150,7 +150,7 @@ func TestCompare(t *testing.T) {
 	if !strings.Contains(h, "<u>brown</u>") || !strings.Contains(th, "<u>red</u>") {
 		t.Errorf("differences in\n%s\n%s", h, th)
 	}
-	// Without the text, or if it has changed since, the part that the report holds is shown.
+	// Without the text, or if it has changed since, the part stored in the report is shown.
 	for _, text := range []string{"", "short", strings.ToUpper(there)} {
 		if th := string(v.Compare(0, html.CompareOptions{Text: text}, html.Links{}).There); !strings.Contains(th, "<u>red</u>") ||
 			strings.Contains(th, "characters omitted") {
@@ -162,8 +162,8 @@ func TestCompare(t *testing.T) {
 	}
 }
 
-// TestLeaf: a page has its picture, which is loaded when it is seen, and the passages on it with the colours, letters and words of
-// the text. A passage that began on another page has no name here, so that its mark is found once.
+// TestLeaf: a page has its picture, which is loaded once it comes into view, and its passages with the colours, letters and words
+// of the text. A passage that began on another page has no name here, so that its mark is found only once.
 func TestLeaf(t *testing.T) {
 	r := report.Build(load(t, "english"), report.Rules{})
 	v := html.NewView(r)

@@ -26,7 +26,7 @@ func seen(t *testing.T, s string) string {
 	return b.String()
 }
 
-// What is displayed from left to right, as the rules of UAX #9 require.
+// TestOrder checks the visible order from left to right against the rules of UAX #9.
 func TestOrder(t *testing.T) {
 	for s, want := range map[string]string{
 		"plain text":             "plain text",
@@ -51,13 +51,13 @@ func TestOrder(t *testing.T) {
 	}
 }
 
-// Letters take the shapes of their positions; lam and alef form one shape.
+// TestArabicForms: letters take the shapes of their positions; lam and alef form one shape.
 func TestArabicForms(t *testing.T) {
 	for s, want := range map[string]string{
 		"ب":        "\ufe8f",
 		"بب":       "\ufe90\ufe91",
 		"ببب":      "\ufe90\ufe92\ufe91",
-		"باب":      "\ufe8f\ufe8e\ufe91", // alef joins backward only
+		"باب":      "\ufe8f\ufe8e\ufe91", // alef joins backwards only
 		"لا":       "\ufefb",
 		"بلا":      "\ufefc\ufe91",
 		"ء ب":      "\ufe8f \ufe80",
@@ -71,8 +71,8 @@ func TestArabicForms(t *testing.T) {
 	}
 }
 
-// TestSignWithinNumber: a separator belongs to the number around it in any digits, a sign between European ones only (Unicode
-// Standard Annex 9, rule W4).
+// TestSignWithinNumber: a separator belongs to the number around it with any digits, a sign only between European ones
+// (Unicode Standard Annex 9, rule W4).
 func TestSignWithinNumber(t *testing.T) {
 	for _, c := range []struct {
 		mark, digit string

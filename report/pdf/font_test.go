@@ -6,7 +6,7 @@ import (
 	"unicode"
 )
 
-// The fonts have the characters in which reports are written.
+// TestCoverage: the fonts have the characters in which reports are written.
 func TestCoverage(t *testing.T) {
 	fs, err := faces()
 	if err != nil {
@@ -22,7 +22,7 @@ func TestCoverage(t *testing.T) {
 	}
 	for name, x := range map[string]struct {
 		from, to rune
-		most     int // letters that may be lacking
+		most     int // number of letters that may be missing
 	}{
 		"ASCII": {' ' + 1, '~', 0}, "Latin-1": {0xa1, 0xff, 1}, "Latin extended": {0x100, 0x17f, 0}, "Vietnamese": {0x1ea0, 0x1ef9, 0},
 		"Greek": {0x391, 0x3c9, 1}, "Cyrillic": {0x400, 0x45f, 0}, "Armenian": {0x531, 0x556, 0}, "Georgian": {0x10d0, 0x10f0, 0},
@@ -45,7 +45,7 @@ func TestCoverage(t *testing.T) {
 	}
 }
 
-// No piece is lost where lines are broken, whatever the width, and none overruns it that could be elsewhere.
+// No piece is lost when lines are broken, whatever the width, and no piece that could be on another line is wider than its own.
 func TestLinesLoseNothing(t *testing.T) {
 	fs, err := faces()
 	if err != nil {
@@ -78,7 +78,7 @@ func TestLinesLoseNothing(t *testing.T) {
 	}
 }
 
-// For any text, its pieces are its characters in order, and lines are made of those pieces.
+// FuzzLines: the pieces of any text are its characters in order, and lines consist of those pieces.
 func FuzzLines(f *testing.F) {
 	fs, err := faces()
 	if err != nil {

@@ -41,7 +41,7 @@ func TestWordsStayWhole(t *testing.T) {
 	}
 }
 
-// TestSealNamesWhatItAdds: a sealed file lists its attachments, if any, with their types as names of PDF.
+// TestSealNamesWhatItAdds: a sealed file lists its attachments, if any, with their types as PDF names.
 func TestSealNamesWhatItAdds(t *testing.T) {
 	pages, err := Write(report.Build(&report.Findings{Submission: concordat.Document{ID: "x", Text: "Words."}}, report.Rules{}), Options{})
 	if err != nil {
@@ -80,8 +80,8 @@ func emptyPage(t *testing.T) *doc {
 	return d
 }
 
-// TestNothingIsDrawnOverAnother: along a line each run of letters begins where the previous one ended, and the code point of a
-// letter that the fonts lack is inside its box, with room on either side.
+// TestNothingIsDrawnOverAnother: along a line, each run of letters begins where the previous one ended, and the code point of
+// a letter that the fonts lack is inside its box, with room on either side.
 func TestNothingIsDrawnOverAnother(t *testing.T) {
 	d := emptyPage(t)
 	line := d.pieces([]run{body("before\U000f0000between\U000f0001\U000f0002after 中文 end")})
@@ -110,7 +110,7 @@ func TestNothingIsDrawnOverAnother(t *testing.T) {
 	if len(texts) != len(shown) || len(boxes) != 3 {
 		t.Fatalf("%d runs of letters and %d boxes are drawn, want %d and 3", len(texts), len(boxes), len(shown))
 	}
-	const rounded = 0.05 // points, from numbers with two decimals
+	const rounded = 0.05 // in points, because numbers have two decimals
 	box := 0
 	for i, s := range shown {
 		texts[i].to = texts[i].from
@@ -134,7 +134,7 @@ func TestNothingIsDrawnOverAnother(t *testing.T) {
 	}
 }
 
-// TestWordsWithinHebrew: in a right-to-left line several left-to-right words stand between their neighbours, and do not overlap
+// TestWordsWithinHebrew: in a right-to-left line, several left-to-right words are between their neighbours and do not overlap
 // them.
 func TestWordsWithinHebrew(t *testing.T) {
 	d := emptyPage(t)
@@ -168,7 +168,7 @@ func TestWordsWithinHebrew(t *testing.T) {
 	}
 }
 
-// TestChangedPageIsNamed: if any page of a report, or anything on it, is altered, that page is named and no other.
+// TestChangedPageIsNamed: if any page of a report, or anything on it, is altered, exactly that page is named.
 func TestChangedPageIsNamed(t *testing.T) {
 	text := strings.Repeat("A sentence of a long submission, which needs some pages of its own. ", 400)
 	b, err := Write(report.Build(&report.Findings{Submission: concordat.Document{ID: "x", Text: text}}, report.Rules{}),
@@ -194,7 +194,7 @@ func TestChangedPageIsNamed(t *testing.T) {
 	}
 }
 
-// TestAttachmentHasAName: a file whose attachment's name contains half a byte was not written by a site, and is refused.
+// TestAttachmentHasAName: a file whose attachment's name contains half a character was not written by a site, and is refused.
 func TestAttachmentHasAName(t *testing.T) {
 	pages, err := Write(report.Build(&report.Findings{Submission: concordat.Document{ID: "x", Text: "Words."}}, report.Rules{}), Options{})
 	if err != nil {
@@ -214,8 +214,8 @@ func TestAttachmentHasAName(t *testing.T) {
 	}
 }
 
-// TestSealIsReadAsItSays: a signature lies between the bytes that it states, in angle brackets, and an attachment has the length
-// that it states; a file in which they differ is refused.
+// TestSealIsReadAsItSays: a signature lies between the bytes that it states, in angle brackets, and an attachment has its stated
+// length; a file where this is not so is refused.
 func TestSealIsReadAsItSays(t *testing.T) {
 	pages, err := Write(report.Build(&report.Findings{Submission: concordat.Document{ID: "x", Text: "Words."}}, report.Rules{}), Options{})
 	if err != nil {

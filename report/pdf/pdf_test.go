@@ -51,7 +51,7 @@ func write(t testing.TB, rep *report.Report) []byte {
 	return b
 }
 
-// tool runs a third-party program on the file, or skips.
+// tool runs a third-party program on the file, or skips the test.
 func tool(t *testing.T, b []byte, name string, args ...string) []byte {
 	t.Helper()
 	if _, err := exec.LookPath(name); err != nil {
@@ -79,8 +79,8 @@ func tool(t *testing.T, b []byte, name string, args ...string) []byte {
 	return out
 }
 
-// solid drops white space, which line breaks change, the marks by which pdftotext indicates direction, and the positional shapes of
-// Arabic letters.
+// solid removes white space, which line breaks change, the marks with which pdftotext indicates direction, and the positional
+// shapes of Arabic letters.
 func solid(s string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsSpace(r) || r >= 0x202a && r <= 0x202e {
@@ -92,8 +92,8 @@ func solid(s string) string {
 
 var arabicForm = regexp.MustCompile(`[\x{fb50}-\x{fbff}\x{fe80}-\x{fefc}]`)
 
-// shown is s as the pages should show it, computed differently from the package itself: escapes where the fonts are known to lack a
-// letter.
+// shown returns s as the pages should show it, computed differently from the package itself: with escapes where the fonts are known
+// to lack a letter.
 func shown(s string, lacks func(rune) bool) string {
 	var b strings.Builder
 	for _, r := range s {
@@ -146,7 +146,7 @@ func TestLater(t *testing.T) {
 	}
 }
 
-// Every letter of every passage and of its source is in the file, as another program reads it.
+// TestWording: every letter of every passage and of its source is in the file, as read by another program.
 func TestWording(t *testing.T) {
 	lacks := func(rune) bool { return false }
 	for _, name := range []string{"english", "chinese", "arabic"} {
@@ -154,7 +154,7 @@ func TestWording(t *testing.T) {
 			rep := report.Build(findings(t, name), report.Rules{})
 			pages := pagesOf(t, write(t, rep))
 			kept := func(s string) string { return s }
-			if name == "arabic" { // pdftotext places a comma after a right-to-left word before it
+			if name == "arabic" { // pdftotext puts a comma that follows a right-to-left word before it
 				kept = func(s string) string { return notLetters.ReplaceAllString(s, "") }
 				for i := range pages {
 					pages[i] = kept(pages[i])
@@ -181,10 +181,10 @@ func TestWording(t *testing.T) {
 
 var notLetters = regexp.MustCompile(`[^\pL\pN\pM]`)
 
-// odd are texts that PDF writers lose or that conceal something.
+// odd has text that PDF writers lose or that conceals something.
 const odd = "Plain, then 𠀀𝒜 beyond the plane; 㐀 a rare letter; a zero\u200bwidth space and a soft\u00adhyphen; Հայերեն գիր, ქართული, ελληνικά, кириллица, tiếng Việt, 日本語のテキスト、한국어 문장; \ufeffa mark; \u202eturned\u202c; tab\there; e\u0301 and a\u030a; {nb} {nb}; (brackets) \\ and \\) too; a\u2028b; \ue000; \x01\x7f."
 
-// oddFindings have one source that holds text verbatim.
+// oddFindings returns findings with one source that contains text verbatim.
 func oddFindings(text, source string) *report.Findings {
 	ref := concordat.Ref{Site: "s", Library: "l", Document: "d"}
 	f := &report.Findings{Version: report.Version, Task: "t", Submission: concordat.Document{ID: "x", Title: text, Text: text}, Made: day}
@@ -208,7 +208,7 @@ func TestOddText(t *testing.T) {
 	}
 }
 
-// Every page has something on it, and third-party programs find the file valid.
+// TestPagesAreDrawn: every page has something on it, and third-party programs consider the file valid.
 func TestPagesAreDrawn(t *testing.T) {
 	for _, name := range []string{"english", "chinese", "arabic"} {
 		rep := report.Build(findings(t, name), report.Rules{})
@@ -240,7 +240,7 @@ func TestPagesAreDrawn(t *testing.T) {
 	}
 }
 
-// The same report gives the same file.
+// TestSameBytes: the same report gives the same file.
 func TestSameBytes(t *testing.T) {
 	rep := report.Build(findings(t, "chinese"), report.Rules{})
 	if !bytes.Equal(write(t, rep), write(t, rep)) {
@@ -248,7 +248,7 @@ func TestSameBytes(t *testing.T) {
 	}
 }
 
-// The decisions of people, what was left out and why, and what was asked are in the file.
+// TestParts: people's decisions, what was left out and why, and the questions to partners are in the file.
 func TestParts(t *testing.T) {
 	f := findings(t, "english")
 	rep := report.Build(f, report.Rules{ExcludePassages: []report.ExcludedPassage{{Span: f.Passages[0].Span,
@@ -269,8 +269,8 @@ func TestParts(t *testing.T) {
 	}
 }
 
-// TestScoresSayWhatThereIs: the similarity of the wording is in the table of shares if any was found, and the share of leads if a
-// person counts some.
+// TestScoresSayWhatThereIs: the similarity of the wording is in the table of shares if any was found, and so is the share of
+// leads if a person counted some.
 func TestScoresSayWhatThereIs(t *testing.T) {
 	rep := report.Build(findings(t, "english"), report.Rules{})
 	for _, there := range []bool{true, false} {
@@ -287,7 +287,7 @@ func TestScoresSayWhatThereIs(t *testing.T) {
 	}
 }
 
-// TestSectionsSayWhatCounts: each section has its share, one that a rule excludes says so, and one that was not compared has none.
+// TestSectionsSayWhatCounts: each section has its share, an excluded section says so, and one that was not compared has no share.
 func TestSectionsSayWhatCounts(t *testing.T) {
 	rep := report.Build(findings(t, "english"), report.Rules{})
 	rep.Sections = []report.SectionScore{{Section: concordat.Section{Name: "Methods"}, Checked: 100, Share: 0.25},

@@ -17,7 +17,7 @@ import (
 	"concordat/segment"
 )
 
-// memory is a screen.Space of memory.
+// memory is a screen.Space in memory.
 type memory struct{ open int }
 
 type spill struct {
@@ -33,15 +33,15 @@ func (s *spill) Close() error { s.of.open--; return nil }
 
 type step func(in io.Reader, out io.Writer) error
 
-// job is a map and its reduce; sum adds up between two passes of a job of two.
+// job is a map and its reduce; sum adds up counts between the two passes of a job with two.
 type job struct {
 	mapper, reducer step
-	sum             bool // the output of the reducer is added up, then goes through last
+	sum             bool // the output of the reducer is added up and then goes through last
 	last            step
 }
 
-// run divides the input among splits and the keys among parts, at random, with some of the work done twice, and returns
-// the merged output.
+// run divides the input among splits and the keys among parts, at random, does some of the work twice, and returns the
+// merged output.
 func (j job) run(t *testing.T, rng *rand.Rand, lines []string, splits, parts int) string {
 	t.Helper()
 	in := make([]string, splits)
@@ -118,7 +118,7 @@ func merge(t *testing.T, sum bool, in ...string) string {
 	return out.String()
 }
 
-// same compares a job, divided at random, with the lines wanted.
+// same compares the output of a job, divided at random, with the wanted lines.
 func same(t *testing.T, j job, lines, want []string) {
 	t.Helper()
 	slices.Sort(want)
@@ -220,7 +220,7 @@ func TestNear(t *testing.T) {
 	}, stored, want)
 }
 
-// randomTexts are texts of few words, some of them edited copies.
+// randomTexts returns texts of few words, some of them edited copies.
 func randomTexts(rng *rand.Rand, n, words int) (ids, texts []string) {
 	vocabulary := strings.Fields("amber birch copper delta ember fjord glacier harbour island juniper kestrel lagoon meadow nettle orchid " +
 		"pebble quartz rapids saffron thistle umber valley willow yarrow zephyr 水 井 的 价格 边界")
@@ -338,7 +338,7 @@ func TestMerge(t *testing.T) {
 	}
 }
 
-// TestFaults: input that a stage cannot accept is refused, with its line number.
+// TestFaults: input that a stage cannot accept is refused with its line number.
 func TestFaults(t *testing.T) {
 	d, _ := screen.NewDesign(64, 3, 4)
 	other, _ := screen.NewDesign(64, 3, 5)

@@ -10,7 +10,7 @@ import (
 	"concordat/segment/spaced"
 )
 
-// apart spaces out letters: inner after every character of a word, outer between words.
+// apart spaces out letters, with inner after every character of a word and outer between words.
 func apart(s, inner, outer string) string {
 	var words []string
 	for _, w := range strings.Fields(s) {
@@ -54,7 +54,7 @@ func TestWordsAreJoined(t *testing.T) {
 			{"em", " ", "\u2003"}, {"zero width too", " \u200b", "  "}, {"lines", " ", "\n"}, {"narrow", "\u202f", "\u00a0"},
 		} {
 			if c.name == "lines" && text != english {
-				continue // a single space everywhere else; only English has a dictionary
+				continue // there is a single space everywhere, and only English has a dictionary
 			}
 			before, after := "An ordinary sentence. ", " And one more."
 			got := joined(before + apart(text, c.inner, c.outer) + after)

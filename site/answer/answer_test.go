@@ -84,7 +84,7 @@ func TestAnswerLevels(t *testing.T) {
 	}
 }
 
-// TestGates is P-gates: each condition of a rule refuses on its own, and says so without disclosing what matches.
+// TestGates is P-gates: each condition of a rule refuses by itself, and the refusal does not disclose what matches.
 func TestGates(t *testing.T) {
 	o := sitetest.NewOwner(t, "theses", "closed", "small")
 	o.AddDocuments(t, "theses", site.Incoming{ID: "a", Text: sitetest.River + sitetest.Winter + sitetest.Garden})
@@ -204,7 +204,7 @@ func TestOwnAuthorsAreLeftOut(t *testing.T) {
 	}
 }
 
-// Every call leaves one line, which contains neither text nor fingerprints.
+// TestAnswersAreAudited: every call leaves one entry, which contains neither text nor fingerprints.
 func TestAnswersAreAudited(t *testing.T) {
 	o := sitetest.NewOwner(t, "theses")
 	o.AddDocuments(t, "theses", site.Incoming{ID: "a", Title: "Rivers", Text: sitetest.River + sitetest.Winter})
@@ -237,7 +237,7 @@ func TestAnswersAreAudited(t *testing.T) {
 	}
 }
 
-// TestLongThesis: a thesis of 4,000 sentences is asked within the default budgets, and four of them in a day.
+// TestLongThesis: the default budgets allow a partner to ask about a thesis of 4,000 sentences, and about four of them in a day.
 func TestLongThesis(t *testing.T) {
 	o := sitetest.NewOwner(t, "theses")
 	o.AddDocuments(t, "theses", site.Incoming{ID: "a", Text: sitetest.Long(sitetest.River+sitetest.Winter, 30)})
@@ -301,7 +301,8 @@ func TestBudgets(t *testing.T) {
 	}
 }
 
-// The documents beyond a budget of disclosures are counted and not named; what was disclosed in a job costs nothing again.
+// TestDisclosureBudget: documents beyond a budget of disclosures are counted but not named; disclosing them again in the same job costs
+// nothing.
 func TestDisclosureBudget(t *testing.T) {
 	o := sitetest.NewOwner(t, "theses")
 	o.AddDocuments(t, "theses", site.Incoming{ID: "a", Text: sitetest.River + sitetest.Winter},

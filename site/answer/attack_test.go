@@ -25,9 +25,9 @@ const oracleText = "After the operation the patient in bed seventeen was given c
 type oracle struct {
 	t           *testing.T
 	o           *sitetest.Owner
-	ask         *concordat.Ask // of the guess alone
+	ask         *concordat.Ask // about the guess alone
 	base, truth concordat.Fingerprint
-	ordinal     int // of the sentence
+	ordinal     int // position of the sentence
 	jobs        uint32
 	told        map[concordat.Fingerprint]bool // questions that were answered
 }
@@ -40,7 +40,7 @@ func newOracle(t *testing.T, rule store.ShareRule) *oracle {
 	x.ask = o.Question(t, strings.Replace(oracleText, "colchicine", "medicine", 1), concordat.ShowMetadata, "theses")
 	x.base = x.ask.Sentences[0].Fingerprint
 	x.truth = o.Question(t, oracleText, concordat.ShowMetadata, "theses").Sentences[0].Fingerprint
-	o.ShareWith(t, "theses", "west", rule) // to know what is looked for
+	o.ShareWith(t, "theses", "west", rule) // to learn the position of the sentence
 	hits := o.Told(t, "west", o.Question(t, oracleText, concordat.ShowMetadata, "theses")).Hits
 	if len(hits) != 1 || hits[0].Closeness != concordat.CloseSame {
 		t.Fatalf("the sentence itself has hits %+v", hits)
@@ -59,8 +59,8 @@ func withHash(f concordat.Fingerprint, i int, xor uint64) concordat.Fingerprint 
 	return f
 }
 
-// steps asks about fingerprints in one ask of a job of its own and returns how close to the sentence the answer says each is, -1 if
-// it says nothing.
+// steps asks about fingerprints in one ask of a job of its own and returns how close each is to the sentence according to the
+// answer; -1 if the answer does not say.
 func (x *oracle) steps(fs ...concordat.Fingerprint) []int {
 	x.t.Helper()
 	a := *x.ask
@@ -84,8 +84,8 @@ func (x *oracle) steps(fs ...concordat.Fingerprint) []int {
 var unlimited = store.ShareRule{Level: concordat.ShowMetadata, Matches: 1,
 	Limits: store.Limits{Sentences: -1, Burst: -1, Disclosures: -1, Documents: -1}}
 
-// TestA3OneAsk: of a sentence and a hundred variants, each with a different bit changed, one is answered, so that nothing is learnt
-// by comparing them. With distances they revealed 100 of 100 bits.
+// TestA3OneAsk: of a sentence and a hundred variants, each with a different bit changed, only one is answered, so that comparing
+// answers reveals nothing. When distances were given, they revealed 100 of 100 bits.
 func TestA3OneAsk(t *testing.T) {
 	x := newOracle(t, unlimited)
 	variants := []concordat.Fingerprint{x.base}
@@ -102,7 +102,7 @@ func TestA3OneAsk(t *testing.T) {
 	if _, err := x.o.Answer(t.Context(), "north", &a); !errors.Is(err, concordat.ErrInvalid) {
 		t.Errorf("a gate that no scheme gives: error %v, want ErrInvalid", err)
 	}
-	// Later asks of the job do not get around it.
+	// Later asks of the job do not circumvent it.
 	told := len(x.told)
 	for _, f := range variants[1:20] {
 		a.Sentences = []concordat.AskedSentence{{Fingerprint: f, Gate: x.ask.Sentences[0].Gate}}
@@ -115,12 +115,12 @@ func TestA3OneAsk(t *testing.T) {
 	}
 }
 
-// maxLearnt is how many questions about one sentence are answered in a year.
+// maxLearnt is the number of questions about one sentence that are answered in a year.
 const maxLearnt = 4
 
-// TestA3ManyJobs: a partner that no budget stops asks about variants in a thousand jobs, each chosen by the answers before: it
-// makes the guess worse until it only just fails to match, and then tries whether each value of each hash leads back. From 1,000
-// answers it would learn every hash; it gets [maxLearnt], and ends where it began.
+// TestA3ManyJobs: a partner without a budget asks about variants in a thousand jobs and chooses each from the earlier answers:
+// it worsens its guess until it only just fails to match, and then tries whether each value of each hash leads back. A thousand
+// answers would reveal every hash; the partner gets [maxLearnt], and ends where it began.
 func TestA3ManyJobs(t *testing.T) {
 	x := newOracle(t, unlimited)
 	const asks = 1000
@@ -145,7 +145,7 @@ func TestA3ManyJobs(t *testing.T) {
 			}
 		}
 	}
-	for rnd := rand.New(rand.NewPCG(1, 2)); x.jobs < asks; { // and anything else: each answer would yield another bit or two
+	for rnd := rand.New(rand.NewPCG(1, 2)); x.jobs < asks; { // and anything else, because each answer would yield another bit or two
 		step(withHash(withHash(x.base, rnd.IntN(concordat.Nibbles), uint64(rnd.IntN(16))), rnd.IntN(concordat.Nibbles), uint64(rnd.IntN(16))))
 	}
 	t.Logf("%d asks, %d questions answered, at most %d bits; the guess differed in %d hashes and differs in %d", x.jobs, len(x.told),
@@ -156,11 +156,11 @@ func TestA3ManyJobs(t *testing.T) {
 	if before, after := x.base.NibbleDistance(x.truth), got.NibbleDistance(x.truth); after < before-2 {
 		t.Errorf("the fingerprint is found out: %d hashes differed, %d differ", before, after)
 	}
-	// The exact sentence gets no answer either: anything said of the right guess alone would be an oracle for guesses.
+	// The exact sentence gets no answer either: an answer only to the right guess would be an oracle for guesses.
 	if got := step(x.truth); got != -1 {
 		t.Errorf("the sentence itself is still told, step %d", got)
 	}
-	// A question that was answered is answered again, and another partner has a count of its own.
+	// A question that was answered is answered again, and every partner has its own count.
 	if got := step(x.base); got != int(concordat.CloseNear) {
 		t.Errorf("the first question again: step %d", got)
 	}
@@ -251,7 +251,7 @@ func TestOneDocumentAlarm(t *testing.T) {
 	alarms("when the jobs are forgotten", "north", 2)
 }
 
-// TestA3Withheld: the audit tells the owner how many sentences were not answered.
+// TestA3Withheld: the audit shows the owner how many sentences were not answered.
 func TestA3Withheld(t *testing.T) {
 	x := newOracle(t, unlimited)
 	for i := range maxLearnt + 3 {
@@ -298,7 +298,8 @@ func TestD4Edges(t *testing.T) {
 	if got := edges(own.Words); len(got) != 1 || len(got[0]) != 0 {
 		t.Errorf("of a passage that is no literal copy it is told %+v", got)
 	}
-	// One sentence that the requester has whole is too short to be disclosed; what it does not have would end it in any case.
+	// One sentence that the requester has whole is too short to be disclosed; words that the requester does not have would end it in any
+	// case.
 	truth, err := align.Prepare(secret).Order(sketchKey, concordat.Span{End: len(secret)})
 	sitetest.Must(t, err)
 	if got := edges(truth.Words); len(got) != 1 || len(got[0]) != 0 {
@@ -317,8 +318,8 @@ func TestD4Edges(t *testing.T) {
 	}
 }
 
-// TestD5Runes is the attack D5: spans that begin within a character could be distinguished from others, at no cost, anywhere in a
-// document. Now all of them are refused alike, and each is charged.
+// TestD5Runes is the attack D5: spans that begin within a character were recognisable, at no cost, anywhere in a document. All of
+// them are refused alike, and each is charged.
 func TestD5Runes(t *testing.T) {
 	o := sitetest.NewOwner(t, "theses")
 	hidden := "Тайное предложение, которого никто из партнёров не видел и видеть не должен. "
@@ -354,7 +355,7 @@ func TestD5Runes(t *testing.T) {
 	}
 }
 
-// TestS2WithdrawnMirror is the attack S2: a mirror that was withdrawn still opened outlines, whatever the rule said by then.
+// TestS2WithdrawnMirror is the attack S2: a withdrawn mirror still opened outlines, whatever the rule then said.
 func TestS2WithdrawnMirror(t *testing.T) {
 	o := sitetest.NewOwner(t, "theses")
 	o.AddDocuments(t, "theses", site.Incoming{ID: "a", Text: sitetest.Long(sitetest.River+sitetest.Winter, 30)})
@@ -385,8 +386,8 @@ func TestS2WithdrawnMirror(t *testing.T) {
 	}
 }
 
-// TestA4Inbox is the attack A4: notices about jobs that were never asked were stored, at six times their size. None of them is
-// stored now, and a partner that continues to send them is told to come later.
+// TestA4Inbox is the attack A4: notices about jobs that were never asked were stored, at six times their size. None is stored,
+// and a partner that continues to send them is told to come later.
 func TestA4Inbox(t *testing.T) {
 	o := sitetest.NewOwner(t, "theses")
 	tell := &concordat.SiteAnswer{Libraries: []concordat.LibraryAnswer{{Library: "theses", Level: concordat.ShowMetadata, Exists: true,
@@ -401,7 +402,7 @@ func TestA4Inbox(t *testing.T) {
 	for _, n := range notices {
 		refused(t, o.Receive(t.Context(), "north", n), concordat.ReasonUnknown)
 	}
-	// A library that is not mirrored here is no news either, but none that the partner need be told of.
+	// A notice about a library that is not mirrored here is not stored either, but this is not reported to the partner.
 	withdrawn := &concordat.Notice{Kind: concordat.NoticeWithdrawn, Library: "theses", At: o.Clock.Now()}
 	taken := len(notices)
 	for ; taken < 2000; taken++ {
@@ -451,8 +452,8 @@ func TestShipCost(t *testing.T) {
 	sitetest.Must(t, ship())
 }
 
-// TestPaidBeforeReading: later rounds made the owner read and sketch whole documents at no cost. Once their budget is used up, no
-// document is touched.
+// TestPaidBeforeReading: later rounds used to make the owner read and sketch whole documents at no cost. Once their budget is
+// used up, no document is touched.
 func TestPaidBeforeReading(t *testing.T) {
 	o := sitetest.NewOwner(t, "theses")
 	text := sitetest.Long(sitetest.Passage, 30)
@@ -463,7 +464,7 @@ func TestPaidBeforeReading(t *testing.T) {
 	rule.Limits = store.Limits{Documents: 1, Characters: 1, Opened: 1, Disclosures: 1}
 	o.ShareWith(t, "theses", "north", rule)
 	o.Outline(t, "north", a, concordat.OutlineOf{Handle: d.Handle, Ordinals: ordinals}) // the last one
-	o.Index.Panics = true                                                               // whoever reads a document
+	o.Index.Panics = true                                                               // for anyone who reads a document
 	at := strings.Index(text, sitetest.River)
 	reveal := func(level concordat.Show) error {
 		_, err := o.AnswerReveal(t.Context(), "north", &concordat.RevealAsk{Job: a.Job, Epoch: a.Epoch, Handle: d.Handle, Level: level,
@@ -481,7 +482,7 @@ func TestPaidBeforeReading(t *testing.T) {
 	refused(t, reveal(concordat.ShowPassage), concordat.ReasonBudget)
 }
 
-// TestCountsAreRounded: look-ups that were cut short are reported as yes or no, whatever their number.
+// TestCountsAreRounded: whether look-ups were cut short is reported as yes or no, whatever their number.
 func TestCountsAreRounded(t *testing.T) {
 	o := sitetest.NewOwner(t, "theses")
 	o.AddDocuments(t, "theses", site.Incoming{ID: "a", Text: sitetest.Long(sitetest.River, 5)})
@@ -495,7 +496,7 @@ func TestCountsAreRounded(t *testing.T) {
 }
 
 // TestRefusedAskedAgain: a passage that a person refused is requested under ever new jobs. Each request costs as much as a shown
-// passage, so only a few are possible in a year for one document, whatever is decided.
+// passage, so only a few are possible for one document in a year, whatever is decided.
 func TestRefusedAskedAgain(t *testing.T) {
 	o := sitetest.NewOwner(t, "theses")
 	text := sitetest.Long(sitetest.Passage, 30)
@@ -526,8 +527,8 @@ func TestRefusedAskedAgain(t *testing.T) {
 	}
 }
 
-// TestLeaderBeginsEpochs: a member that begins an epoch, and asks, gets no more answers about a sentence than any other: questions
-// count across epochs.
+// TestLeaderBeginsEpochs: a member that begins an epoch and then asks gets no more answers about a sentence than any other member:
+// questions count across epochs.
 func TestLeaderBeginsEpochs(t *testing.T) {
 	x := newOracle(t, unlimited)
 	answered := 0

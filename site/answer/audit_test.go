@@ -10,8 +10,8 @@ import (
 	"concordat"
 )
 
-// TestCut: a partner writes at most 128 bytes of a word into the audit, whatever they are, and as much of its text as there is room
-// for.
+// TestCut: a partner can write at most 128 bytes of a word into the audit, whatever they are, and only as much of its text as there
+// is room for.
 func TestCut(t *testing.T) {
 	for _, s := range []string{"", "thesis", strings.Repeat("x", 128), strings.Repeat("ж", 64)} {
 		if got := cut(s); got != s {
@@ -32,7 +32,7 @@ func TestCut(t *testing.T) {
 	}
 }
 
-// TestReasonOf: the audit has the reason for a refusal as the partner received it, and a failure as a failure.
+// TestReasonOf: the audit names the reason for a refusal as the partner received it, and records a failure as a failure.
 func TestReasonOf(t *testing.T) {
 	for want, err := range map[string]error{
 		"": nil, string(concordat.ReasonBudget): fmt.Errorf("answer: %w", &concordat.Refusal{Reason: concordat.ReasonBudget}),
@@ -86,8 +86,8 @@ func TestAuthorHashes(t *testing.T) {
 	}
 }
 
-// TestReadyIsRounded: how much of a library can be searched is given in hundredths, rounded down, so that a filling set does not
-// reveal the size of a library with hundreds of documents or more; a set that holds all is ready, and one that lacks a document is
+// TestReadyIsRounded: the share of a library that can be searched is given in hundredths, rounded down, so that a filling set does
+// not reveal the size of a library with hundreds of documents or more; a complete set is ready, and one that lacks a document is
 // not.
 func TestReadyIsRounded(t *testing.T) {
 	told := map[float64]int{}

@@ -45,7 +45,7 @@ func benchSentences(b *testing.B) int {
 	return n
 }
 
-// BenchmarkCatchUp fills the set of an epoch with a whole library of real text: what a rotation costs.
+// BenchmarkCatchUp fills the set of an epoch with a whole library of real text, which is the cost of a rotation.
 func BenchmarkCatchUp(b *testing.B) {
 	o := sitetest.NewOwner(b, "theses")
 	in, sentences := benchDocuments(b, sitetest.Profiler(b), benchSentences(b))

@@ -46,8 +46,8 @@ func TestAuthorsAreBounded(t *testing.T) {
 	}
 }
 
-// TestLeadGroups: a document is named for places of one stretch that lie within four sentences, at least two on both sides, with the
-// margins that the description of the protocol says in all.
+// TestLeadGroups: a document is named if places in one stretch of it lie within four sentences, at least two of them on each side,
+// and reach together the margins in the description of the protocol.
 func TestLeadGroups(t *testing.T) {
 	q := &leadQuestion{stretch: []int{0, 0, 1, 0}}
 	hit := func(asked, first int, margin float64) leadHit {
@@ -90,7 +90,7 @@ func (x *texts) Document(_ context.Context, ref concordat.Ref) (*concordat.Docum
 	return &concordat.Document{ID: ref.Document, Text: text}, nil
 }
 
-// TestChangedMeanwhile: a document that was deleted or changed since its job was answered is not shown, and the partner is told to ask
+// TestChangedMeanwhile: a document that was deleted or changed after its job was answered is not shown, and the partner is told to ask
 // again.
 func TestChangedMeanwhile(t *testing.T) {
 	const text = "The harbour master recorded every vessel."
@@ -142,7 +142,7 @@ func TestShipNeedsTheStore(t *testing.T) {
 	}
 }
 
-// TestSetsNeedTheShares: if it cannot be read what of a set is open to partners, that is not taken to be nothing.
+// TestSetsNeedTheShares: if it cannot be read which part of a set is open to partners, the set is not treated as closed.
 func TestSetsNeedTheShares(t *testing.T) {
 	s := New(Options{ID: "here", Store: unshared(t)})
 	if err := s.Sets.catchUp(t.Context(), &epochSet{}); err == nil || !strings.Contains(err.Error(), "broken") {
@@ -162,7 +162,7 @@ func TestNamesOfCells(t *testing.T) {
 	}
 }
 
-// TestLeadSteps: how certain it is that a place says the same is given in three steps, each from its lowest margin on.
+// TestLeadSteps: the certainty that a place says the same is given in three steps, each with a lowest margin.
 func TestLeadSteps(t *testing.T) {
 	for margin, want := range map[float64]concordat.LeadStep{0.04: concordat.LeadFar, 0.119: concordat.LeadFar, 0.12: concordat.LeadNear,
 		0.199: concordat.LeadNear, 0.2: concordat.LeadVeryNear, 0.9: concordat.LeadVeryNear} {
@@ -174,8 +174,8 @@ func TestLeadSteps(t *testing.T) {
 	}
 }
 
-// TestAlertsNeedTheStore: a later document that answers a standing question is not skipped if it is unknown which questions are
-// open.
+// TestAlertsNeedTheStore: a later document that answers a standing question is not skipped if the open questions cannot be
+// read.
 func TestAlertsNeedTheStore(t *testing.T) {
 	db, script := storetest.Scripted(storetest.SQLite(t))
 	script.Begin(0, true)

@@ -17,14 +17,14 @@ import (
 	"concordat/store"
 )
 
-// harvest holds the titles and outlines that a member obtains by asking about sentences of texts of a genre, and fetching the
-// outline of whatever it is told of.
+// harvest holds the titles and outlines that a member obtains by asking about the sentences of texts in a genre and fetching
+// the outline of every document that is disclosed.
 type harvest struct {
 	told, outlined map[string]bool // titles
 	units          int
 }
 
-// askedOf are the sentences of texts as a member asks them.
+// askedOf returns the sentences of texts as a member asks about them.
 func askedOf(t *testing.T, o *sitetest.Owner, texts ...string) (out []concordat.AskedSentence) {
 	for _, x := range texts {
 		p, err := o.Keyed.Profile(concordat.Document{ID: "s", Text: x}, nil)
@@ -36,7 +36,7 @@ func askedOf(t *testing.T, o *sitetest.Owner, texts ...string) (out []concordat.
 	return out
 }
 
-// harvestFrom asks about all of them, so many a day, each in a job of its own.
+// harvestFrom asks about all of them, that many a day, each in a job of its own.
 func harvestFrom(t *testing.T, o *sitetest.Owner, from concordat.SiteID, all []concordat.AskedSentence, daily int) harvest {
 	t.Helper()
 	h := harvest{told: map[string]bool{}, outlined: map[string]bool{}}
@@ -96,9 +96,9 @@ func genre(rng *rand.Rand, sentences int) string {
 	return b.String()
 }
 
-// TestChance: a member that has nothing from a library and asks about texts of its genre is told of hardly any document and shown
-// none, at every size, though most match by single sentences; one that copied some sentences, with changes, is told of the source
-// and shown it.
+// TestChance: a member that has nothing from a library and asks about texts of its genre learns of hardly any document and is
+// shown none, at every size, although most match in single sentences; a member that copied some sentences, with changes, learns
+// of the source and is shown it.
 func TestChance(t *testing.T) {
 	for _, documents := range []int{2, 5, 12, 40} {
 		t.Run(fmt.Sprint(documents), func(t *testing.T) {
@@ -145,8 +145,9 @@ func TestChance(t *testing.T) {
 	}
 }
 
-// TestChanceReviews is the same with film reviews: a library of 400 documents, eight reviews each, and a member with 3,200 others,
-// which asks 1,024 sentences a day. Reviews that share a sentence with the library are left out because they were posted twice.
+// TestChanceReviews is the same with film reviews: a library of 400 documents, each with eight reviews, and a member with 3,200
+// others, which asks about 1,024 sentences a day. Reviews that share a sentence with the library are left out because they were
+// posted twice.
 func TestChanceReviews(t *testing.T) {
 	const documents, each, days = 400, 8, 10
 	reviews := corpora.Reviews(t, 2*documents*each)
@@ -189,7 +190,7 @@ func TestChanceReviews(t *testing.T) {
 	}
 }
 
-// longSentences are the sentences of 60 bytes and more.
+// longSentences are the sentences of 60 bytes or more.
 func longSentences(t *testing.T, p *profile.Profiler, text string) (out []string) {
 	x, err := p.ForIndex(concordat.Document{ID: "s", Text: text})
 	sitetest.Must(t, err)
@@ -201,8 +202,8 @@ func longSentences(t *testing.T, p *profile.Profiler, text string) (out []string
 	return out
 }
 
-// TestOutlineOfYear: a year's outlines of one document show only so many sentences besides those that matched, whatever is asked,
-// and those shown before may be shown again.
+// TestOutlineOfYear: the outlines of a document show in a year only a limited number of sentences besides those that matched,
+// whatever is asked; those shown before may be shown again.
 func TestOutlineOfYear(t *testing.T) {
 	rng := rand.New(rand.NewPCG(4, 4))
 	o := sitetest.NewOwner(t, "theses")
@@ -232,7 +233,7 @@ func TestOutlineOfYear(t *testing.T) {
 	}
 }
 
-// TestLibraryAlarm: a partner that was told of a fifth of a library raises an alarm, once a month; one that was told of less does not.
+// TestLibraryAlarm: a partner to which a fifth of a library was disclosed raises an alarm, once a month; one that learned less does not.
 func TestLibraryAlarm(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 5))
 	o := sitetest.NewOwner(t, "theses")

@@ -20,22 +20,22 @@ import (
 )
 
 // chooser is a member that has a sentence except for one word, two other sentences of the document, and a dictionary. It knows
-// every rule of the owner's but its keys, and keeps for each word how likely it is. It asks about fingerprints made for the
-// purpose: of many drawn, the one from whose answer it expects to learn most.
+// every rule of the owner except the keys, and keeps a probability for each word. It asks about fingerprints made for the
+// purpose: of many drawn at random, the one whose answer it expects to reveal most.
 type chooser struct {
 	t      *testing.T
 	o      *sitetest.Owner
 	rnd    *rand.Rand
 	words  []string
 	epochs []chosenEpoch
-	likely []float64 // of each word; they add up to 1
+	likely []float64 // of each word; the sum is 1
 	jobs   uint32
 }
 
 // chosenEpoch holds the questions and fingerprints that the chooser makes with the key of an epoch.
 type chosenEpoch struct {
 	set    answer.EpochSet
-	known  *concordat.Ask          // of sentences that it has
+	known  *concordat.Ask          // of the sentences that it has
 	prints []concordat.Fingerprint // of the sentence with each word
 }
 
@@ -78,10 +78,10 @@ func newChooser(t *testing.T, words []string, secret string, epochs int, seed ui
 	return c
 }
 
-// reaches reports whether a question counts at the sentence with a word.
+// reaches reports whether a question counts for the sentence with a given word.
 func reaches(f, g concordat.Fingerprint) bool { return f.NibbleDistance(g) <= 16 }
 
-// chances are how likely each outcome of a question is where the sentence has fingerprint g and before questions were counted.
+// chances returns the probability of each outcome of a question if the sentence has fingerprint g, before questions were counted.
 func chances(f, g concordat.Fingerprint, before int) (p [chosenOutcomes]float64) {
 	d := f.NibbleDistance(g)
 	if d == 0 && before < 4 {
@@ -109,7 +109,7 @@ func chances(f, g concordat.Fingerprint, before int) (p [chosenOutcomes]float64)
 	return p
 }
 
-// choose returns the question of many drawn from which most is learnt, and how many bits it expects.
+// choose returns the question, of many drawn at random, that reveals most, and how many bits it is expected to reveal.
 func (c *chooser) choose(e *chosenEpoch, m *chosenMember, draws int) (best concordat.Fingerprint, most float64) {
 	drawn := func() int {
 		x := c.rnd.Float64()
@@ -134,14 +134,14 @@ func (c *chooser) choose(e *chosenEpoch, m *chosenMember, draws int) (best conco
 				}
 			}
 		}
-		keep := c.rnd.IntN(6) // a band that is left as it is; 5: none
+		keep := c.rnd.IntN(6) // a band that is left unchanged; 5: none
 		for _, i := range c.rnd.Perm(concordat.Nibbles)[:c.rnd.IntN(15)] {
 			if i/5 != keep {
 				f = withHash(f, i, uint64(1+c.rnd.IntN(15)))
 			}
 		}
 		var all [chosenOutcomes]float64
-		given := 0.0 // entropy of the outcome where the word is known
+		given := 0.0 // entropy of the outcome if the word is known
 		for _, i := range sample {
 			for k, p := range chances(f, e.prints[i], m.before[i]) {
 				all[k] += p / float64(len(sample))
@@ -210,8 +210,8 @@ func (c *chooser) ask(e *chosenEpoch, m *chosenMember, f concordat.Fingerprint) 
 	}
 }
 
-// attack asks until nothing is left to learn, in turn by each member and in each epoch, and returns how many bits of the word were
-// learnt and whether it is identified: likelier than all others together.
+// attack asks until nothing is left to learn, with each member and in each epoch in turn. It returns how many bits of the word
+// were learned, and whether the word is identified: more likely than all others together.
 func (c *chooser) attack(members, asks, draws int, secret string) (bits float64, named bool) {
 	rule := store.ShareRule{Level: concordat.ShowMetadata}
 	all := make([]*chosenMember, members)
@@ -228,14 +228,14 @@ func (c *chooser) attack(members, asks, draws int, secret string) (bits float64,
 		c.ask(e, m, f)
 	}
 	at := slices.Index(c.words, secret)
-	same := c.likely[at] // of words with the same fingerprint one is as likely as the other
+	same := c.likely[at] // words with the same fingerprint are equally likely
 	return math.Log2(float64(len(c.words)) * same), same > 0.5
 }
 
-// TestChosenQuestions: twelve chosen questions identified one word in three, and revealed 9.8 of its 13.2 bits. Now a member, two
-// members that pool their answers, one that begins epochs, and one that asks about three drafts learn less than five. With
-// CONCORDAT_CORPORA it is tried on the 9,501 commonest words of reviews and twenty secrets, without on the words of the
-// demonstration and four.
+// TestChosenQuestions: twelve chosen questions used to identify one word in three, and revealed 9.8 of its 13.2 bits. A member,
+// two members that pool their answers, one that begins epochs, and one that asks about three drafts now learn less than five
+// bits. With CONCORDAT_CORPORA the test uses the 9,501 most common words of reviews and twenty secrets; otherwise the words of
+// the demonstration and four secrets.
 func TestChosenQuestions(t *testing.T) {
 	words, secrets, asks, draws := demoWords(t), 4, 12, 150
 	if os.Getenv("CONCORDAT_ATTACKS") != "" {
@@ -287,7 +287,7 @@ func reviewWords(t *testing.T, n int) []string {
 	return commonWords(texts, n)
 }
 
-// commonWords are the commonest n words of three letters and more, shuffled.
+// commonWords returns the n most common words of three letters or more, shuffled.
 func commonWords(texts []string, n int) []string {
 	counts := map[string]int{}
 	for _, text := range texts {
@@ -313,8 +313,8 @@ func commonWords(texts []string, n int) []string {
 	return out
 }
 
-// TestMissesCount: a question that misses by a hash or two counts if the partner sees that it missed; otherwise chosen questions
-// that hardly ever hit would each reveal a little, at no cost.
+// TestMissesCount: a question that misses by a hash or two counts if the partner can tell that it missed; otherwise chosen
+// questions that hardly ever hit would each reveal a little, at no cost.
 func TestMissesCount(t *testing.T) {
 	x := newOracle(t, unlimited)
 	x.o.ShareWith(t, "theses", "north", store.ShareRule{Level: concordat.ShowMetadata})
@@ -335,7 +335,7 @@ func TestMissesCount(t *testing.T) {
 	worse := func(hashes int, xor uint64) concordat.Fingerprint {
 		f := x.truth
 		for i := range hashes {
-			f = withHash(f, 5+i, xor) // the first band stays
+			f = withHash(f, 5+i, xor) // the first band is unchanged
 		}
 		return f
 	}

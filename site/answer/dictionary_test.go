@@ -62,7 +62,7 @@ func plainWords(text string) []string {
 	return strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return r < 'a' || r > 'z' })
 }
 
-// named are the words that a member takes to be in a unit from its word set alone: the most frequent one for each value.
+// named returns the words that a member guesses from the word set of a unit alone: the most frequent word for each value.
 func (d *dictionary) named(u concordat.OutlineUnit) map[string]bool {
 	out, done := map[string]bool{}, map[int]bool{}
 	for _, w := range d.words {
@@ -120,7 +120,7 @@ func TestD4Dictionary(t *testing.T) {
 	}
 }
 
-// d4 is one document under attack.
+// d4 is a document under attack.
 type d4 struct {
 	t      *testing.T
 	o      *sitetest.Owner
@@ -163,7 +163,7 @@ func (x *d4) content() (n int) {
 	return n
 }
 
-// right counts the words of content that guess names in each unit.
+// right counts the content words that guess names correctly in each unit.
 func (x *d4) right(guess func(concordat.OutlineUnit) map[string]bool) (n int) {
 	for _, u := range x.units {
 		named := guess(u)
@@ -176,7 +176,7 @@ func (x *d4) right(guess func(concordat.OutlineUnit) map[string]bool) (n int) {
 	return n
 }
 
-// ordered are the words named by word set and order of words.
+// ordered returns the words named from word set and word order.
 func (x *d4) ordered(u concordat.OutlineUnit) map[string]bool {
 	o, err := align.Prepare(x.text).Order(sitetest.Key("sketch of "+sitetest.TestEpoch.String()), u.Span)
 	sitetest.Must(x.t, err)
@@ -192,8 +192,8 @@ func (x *d4) ordered(u concordat.OutlineUnit) map[string]bool {
 	return out
 }
 
-// tried asks, for as long as it gets answers, whether its copy continues with a word, for each word that may follow according to
-// the word sets, the most frequent first, and continues after each that does. It returns the words that were confirmed.
+// tried asks, for as long as it gets answers, whether the copy continues with a given word: it tries each word that the word
+// sets allow, the most frequent first, and continues after each that is confirmed. It returns the confirmed words.
 func (x *d4) tried() (told map[string]bool, tries int) {
 	o, err := align.Prepare(x.text).Order(sitetest.Key("sketch of "+sitetest.TestEpoch.String()), concordat.Span{End: x.has})
 	sitetest.Must(x.t, err)

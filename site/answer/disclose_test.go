@@ -61,7 +61,7 @@ func TestOutline(t *testing.T) {
 			if before > 4 || after > 4 || before < 3 || after < 3 {
 				t.Errorf("%d units before and %d after the passage are shown, want 4 at most", before, after)
 			}
-			// The other sketch of the same text is refused, by whatever name the text goes.
+			// The other sketch of the same text is refused, whatever the text is called.
 			other := map[string]string{concordat.OutlineWords: concordat.OutlineFingerprints,
 				concordat.OutlineFingerprints: concordat.OutlineWords}[form]
 			o.ShareWith(t, "theses", "north", store.ShareRule{Level: concordat.ShowMetadata, Outline: other})
@@ -152,11 +152,11 @@ func TestOutlineAligns(t *testing.T) {
 	edges, err := o.AnswerEdges(t.Context(), "north", q)
 	sitetest.Must(t, err)
 	copies := edges.Passages[0]
-	want := strings.TrimRight(sitetest.Passage+sitetest.Mill+sitetest.Bridge+sitetest.School, ". ") // from a word to a word
+	want := strings.TrimRight(sitetest.Passage+sitetest.Mill+sitetest.Bridge+sitetest.School, ". ") // from word to word
 	if len(copies) != 1 || sub[order.Spans[copies[0].From].Start:order.Spans[copies[0].To-1].End] != want || copies[0].Span.In(text) != want {
 		t.Fatalf("got copies %+v", copies)
 	}
-	// Who has the whole text is told of what lies near the matches alone.
+	// A requester that has the whole text learns only about the surroundings of the matches.
 	every, err := align.Prepare(text).Order(sitetest.Key("sketch of "+sitetest.TestEpoch.String()), concordat.Span{End: len(text)})
 	sitetest.Must(t, err)
 	all, err := o.AnswerEdges(t.Context(), "north", &concordat.EdgesAsk{Job: a.Job, Epoch: a.Epoch, Handle: d.Handle,
@@ -176,9 +176,8 @@ func TestOutlineAligns(t *testing.T) {
 	refused(t, err, concordat.ReasonLevel)
 }
 
-// TestTemplateAttack is D3: a partner that knows a sentence but for a word fills the blank again and
-// again. No reply holds a word that it did not send, each filling costs, and a heap of fillings at
-// once is refused.
+// TestTemplateAttack is D3: a partner that knows a sentence except for one word fills the blank again and again. No
+// reply contains a word that the partner did not send, each attempt costs, and too many at once are refused.
 func TestTemplateAttack(t *testing.T) {
 	o := sitetest.NewOwner(t, "theses")
 	secret := "After the operation the patient in bed seventeen was given colchicine twice a day until the fever had left him entirely. "
@@ -193,7 +192,7 @@ func TestTemplateAttack(t *testing.T) {
 		a := o.Question(t, guess, concordat.ShowPassage, "theses")
 		tell := o.Told(t, "north", a)
 		if len(tell.Documents) == 0 {
-			continue // too many fillings of one sentence
+			continue // too many variants of one sentence
 		}
 		named++
 		d := tell.Documents[0]
@@ -227,7 +226,7 @@ func TestTemplateAttack(t *testing.T) {
 	refused(t, err, concordat.ReasonGate)
 	_, err = o.AnswerReveal(t.Context(), "south", o.RevealAsk(a, d, concordat.ShowPassage, text, secret, secret))
 	refused(t, err, concordat.ReasonLevel)
-	// Text that the asker does not have is not told by asking with something else.
+	// Asking with a different text does not reveal text that the requester lacks.
 	r, err := o.AnswerReveal(t.Context(), "south", o.RevealAsk(a, d, concordat.ShowOverlap, text,
 		"The day was twice left in bed by him until seventeen.", secret))
 	sitetest.Must(t, err)
@@ -239,7 +238,7 @@ func TestTemplateAttack(t *testing.T) {
 	for n, words := 0, strings.Fields(secret); far == "" && n < len(words)-1; n++ {
 		words[n] = "xylophone" + words[n]
 		f := o.Question(t, strings.Join(words, " "), concordat.ShowMetadata, "theses")
-		west = concordat.SiteID(fmt.Sprint("west", n)) // to none a second question is answered in steps
+		west = concordat.SiteID(fmt.Sprint("west", n)) // after the first question, this partner gets no exact answer
 		o.ShareWith(t, "theses", west, rule)
 		if tell := o.Told(t, west, f); len(tell.Hits) > 0 && f.Sentences[0].Fingerprint.Distance(truth) > 15 {
 			far = strings.Join(words, " ")
@@ -248,14 +247,14 @@ func TestTemplateAttack(t *testing.T) {
 	fa, fd, _ := o.Named(t, west, far, "theses")
 	_, err = o.AnswerReveal(t.Context(), west, o.RevealAsk(fa, fd, concordat.ShowOverlap, text, far, secret))
 	refused(t, err, concordat.ReasonGate)
-	// Away from the matches nothing is opened.
+	// Nothing is shown away from the matches.
 	_, err = o.AnswerReveal(t.Context(), "south", o.RevealAsk(a, d, concordat.ShowOverlap, text, "paragraph number",
 		"paragraph number 11 treats of matters 7"))
 	refused(t, err, concordat.ReasonGate)
 }
 
-// Random askers at level overlap never get a span that is not of their own text, nor words that the
-// passage does not have.
+// TestOverlapTellsOwnWordsOnly: random requesters at level overlap never get a span outside their own text, or words
+// that are not in the passage.
 func TestOverlapTellsOwnWordsOnly(t *testing.T) {
 	o := sitetest.NewOwner(t, "theses")
 	text := sitetest.Long(sitetest.Passage, 30)
@@ -287,8 +286,8 @@ func TestOverlapTellsOwnWordsOnly(t *testing.T) {
 	}
 }
 
-// A passage is shown only after a person agreed, for as long as the rule says; both sides see how
-// the request stands.
+// A passage is shown only after a person has agreed, and for as long as the rule says; both sides can see the state of
+// the request.
 func TestApproval(t *testing.T) {
 	o := sitetest.NewOwner(t, "theses")
 	text := sitetest.Long(sitetest.Passage, 30)
@@ -343,7 +342,7 @@ func TestApproval(t *testing.T) {
 		notices[0].Partner != "north" {
 		t.Errorf("got notices %+v", notices)
 	}
-	// Another passage: refused. A third: no one answers in time, and it may be asked again.
+	// Another passage is refused. A request for a third is not answered in time, and may be repeated.
 	q.Passages[0].Span.End -= len(sitetest.Winter)
 	state(concordat.DisclosurePending)
 	for words, want := range map[string]error{" \n": answer.ErrNoWords, strings.Repeat("n", answer.MaxWords+1): answer.ErrLongWords} {

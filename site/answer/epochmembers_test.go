@@ -9,8 +9,8 @@ import (
 	"concordat/site"
 )
 
-// TestEpochMembers: no round of a partner is answered in an epoch of a federation that it is no member of, nor in one that the
-// site does not have, though a library is open to it.
+// TestEpochMembers: no round of a partner is answered in an epoch of a federation of which the partner is not a member, nor in
+// one that the site does not have, even if a library is open to the partner.
 func TestEpochMembers(t *testing.T) {
 	o := sitetest.NewOwner(t, "theses")
 	text := sitetest.Long(sitetest.Passage, 30)
@@ -24,7 +24,7 @@ func TestEpochMembers(t *testing.T) {
 		_, first := o.Answer(t.Context(), "north", &ask)
 		all, outline := o.AnswerOutline(t.Context(), "north", &concordat.OutlineAsk{Job: a.Job, Epoch: e,
 			Documents: []concordat.OutlineOf{{Handle: d.Handle, Ordinals: ordinals}}})
-		if outline == nil && all.Documents[0].Refusal != nil { // of each document by itself
+		if outline == nil && all.Documents[0].Refusal != nil { // per document
 			outline = all.Documents[0].Refusal
 		}
 		_, edges := o.AnswerEdges(t.Context(), "north", &concordat.EdgesAsk{Job: a.Job, Epoch: e, Handle: d.Handle,
@@ -55,7 +55,7 @@ func TestEpochMembers(t *testing.T) {
 	}
 }
 
-// reasonOf returns the reason of a refusal; empty: it is none.
+// reasonOf returns the reason for a refusal; empty if err is not a refusal.
 func reasonOf(err error) concordat.Reason {
 	var r *concordat.Refusal
 	if !errors.As(err, &r) {

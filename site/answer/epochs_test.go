@@ -41,7 +41,7 @@ func TestSetFollowsTheCatalogue(t *testing.T) {
 	want("replaced", sitetest.River)
 	want("replaced", sitetest.Garden, "theses/a")
 	sitetest.Must(t, o.DeleteDocuments(t.Context(), "theses", "b"))
-	// Before the set follows, the answer must not tell of what is gone.
+	// Until the set is updated, the answer must not report what has been deleted.
 	if tell := o.Told(t, "north", o.Question(t, sitetest.Winter, concordat.ShowMetadata, "theses")); tell.Libraries[0].Exists {
 		t.Errorf("a deleted document is told: %+v", tell)
 	}
@@ -61,10 +61,10 @@ func TestSetFollowsTheCatalogue(t *testing.T) {
 	want("library deleted", sitetest.Garden)
 }
 
-// cutIndex fails from some call on, before or after the call has taken effect.
+// cutIndex fails from some call on, before or after that call takes effect.
 type cutIndex struct {
 	concordat.Index
-	left  int // calls that work
+	left  int // calls that still work
 	after bool
 }
 
@@ -88,8 +88,8 @@ func (c *cutIndex) Delete(ctx context.Context, refs ...concordat.Ref) error {
 	return c.cut(func() error { return c.Index.Delete(ctx, refs...) })
 }
 
-// A pass that is cut short at any call to the index, before or after it took effect, leaves nothing
-// in the set that is not listed, and the next pass ends with what the catalogue has.
+// A pass interrupted at any call to the index, before or after the call takes effect, leaves nothing unlisted in the
+// set, and the next pass makes the set equal to the catalogue.
 func TestSetSurvivesACut(t *testing.T) {
 	for left := range 4 {
 		for _, after := range []bool{false, true} {
@@ -137,7 +137,7 @@ func TestSetSurvivesACut(t *testing.T) {
 	}
 }
 
-// A pass that is cut short by its context continues where it was.
+// TestSetResumes: a pass that is interrupted by its context continues where it stopped.
 func TestSetResumes(t *testing.T) {
 	o := sitetest.NewOwner(t, "theses")
 	o.ShareWith(t, "theses", "north", store.ShareRule{Level: concordat.ShowMetadata, Matches: 1})
@@ -182,7 +182,7 @@ func (c *countingIndex) Put(ctx context.Context, ps ...*concordat.Profile) error
 	return c.Index.Put(ctx, ps...)
 }
 
-// After a rotation both epochs are answered for 14 days, then only the new one.
+// TestRotation: after a rotation, both epochs are answered for 14 days, then only the new one.
 func TestRotation(t *testing.T) {
 	o := sitetest.NewOwner(t, "theses")
 	o.ShareWith(t, "theses", "north", store.ShareRule{Level: concordat.ShowMetadata})
@@ -228,7 +228,7 @@ func TestRotation(t *testing.T) {
 	}
 }
 
-// A partner of one federation is not answered in another, and a set holds only what its members may ask.
+// A partner in one federation gets no answers in another, and a set contains only what its members may ask about.
 func TestFederationsApart(t *testing.T) {
 	o := sitetest.NewOwner(t, "theses", "grants")
 	health, law := o.NewSetOver(t, o.Set), o.NewSet(t, concordat.Epoch{Federation: "law", Number: 4})
@@ -322,7 +322,7 @@ func TestUseEpochsEndsAPass(t *testing.T) {
 	}
 }
 
-// gatedIndex says when a Put has come, and lets it continue when it is released.
+// gatedIndex reports each Put, and lets it continue when it is released.
 type gatedIndex struct {
 	concordat.Index
 	held, release chan struct{}
@@ -334,7 +334,7 @@ func (g *gatedIndex) Put(ctx context.Context, ps ...*concordat.Profile) error {
 	return g.Index.Put(ctx, ps...)
 }
 
-// A set that was closed and opened again answers as before, spans included.
+// TestSetReopens: a set that was closed and opened again gives the same answers, spans included.
 func TestSetReopens(t *testing.T) {
 	o := sitetest.NewOwner(t, "theses")
 	o.ShareWith(t, "theses", "north", store.ShareRule{Level: concordat.ShowOverlap})

@@ -20,11 +20,11 @@ import (
 	"concordat/store"
 )
 
-// places is site.Followed in memory.
+// places is an in-memory site.Followed.
 type places struct {
 	mu     sync.Mutex
 	at     map[concordat.LibraryID]int64
-	unread error // of the next calls of Position
+	unread error // returned by the next calls of Position
 }
 
 func (p *places) Position(lib concordat.LibraryID) (int64, error) {
@@ -40,8 +40,8 @@ func (p *places) SetPosition(lib concordat.LibraryID, seq int64) error {
 	return nil
 }
 
-// TestFollow: what one process makes of the set of an epoch another has as well, in an index of its own, and
-// answers from it; and the two can change places.
+// TestFollow: another process copies the set that one process makes of an epoch into an index of its own, and answers
+// from it; the two can change places.
 func TestFollow(t *testing.T) {
 	a := sitetest.NewOwner(t, "theses")
 	b := &sitetest.Owner{Parts: &sitetest.Parts{Store: a.Store, Index: a.Index}, Clock: a.Clock}
@@ -84,7 +84,7 @@ func TestFollow(t *testing.T) {
 	if tell := b.Told(t, "north", b.Question(t, sitetest.Winter, concordat.ShowMetadata, "theses")); !tell.Libraries[0].Exists {
 		t.Errorf("the other process does not answer: %+v", tell)
 	}
-	// They change places: what one has made itself it does not take over again.
+	// They change places: a process does not copy what it made itself.
 	at := seen[b].at["theses"]
 	b.AddDocuments(t, "theses", site.Incoming{ID: "1", Text: sitetest.Garden})
 	if seen[b].at["theses"] <= at {
@@ -104,8 +104,8 @@ func TestFollow(t *testing.T) {
 	want("library deleted", b, sitetest.Garden)
 }
 
-// TestBatchRegain: a batch continues in another process, whose index has nothing of it yet, and ends as one that
-// was left alone.
+// TestBatchRegain: a batch continues in another process, whose index is still empty, and ends like an uninterrupted
+// batch.
 func TestBatchRegain(t *testing.T) {
 	texts := sitetest.Twins()
 	names := slices.Sorted(maps.Keys(texts))
@@ -136,8 +136,8 @@ func TestBatchRegain(t *testing.T) {
 	}
 }
 
-// TestFollowFails: where a document that another process has made cannot be read, the one that follows is told, and comes back
-// to it: it does not continue as if it had it.
+// TestFollowFails: if a process cannot read a document that another has made, it gets an error and tries again later; it does
+// not continue as if it had the document.
 func TestFollowFails(t *testing.T) {
 	a := sitetest.NewOwner(t, "theses")
 	broken := &sitetest.BrokenIndex{Index: a.Index, Fail: -1}
@@ -180,7 +180,7 @@ func TestFollowFails(t *testing.T) {
 	}
 }
 
-// TestBehindUnknown: where it cannot be read how far a set is behind, no partner is told that it holds all.
+// TestBehindUnknown: if it cannot be read how far behind a set is, no partner is told that the set is complete.
 func TestBehindUnknown(t *testing.T) {
 	o, b := newBroken(t)
 	set := o.NewSet(t, sitetest.TestEpoch)
@@ -207,8 +207,8 @@ func TestBehindUnknown(t *testing.T) {
 	}
 }
 
-// TestFollowStoreFails: each call of the store that fails while a set is followed is told, and so is a place that cannot be read; it is not
-// taken for all that there is.
+// TestFollowStoreFails: every failed call of the store while a set is followed is reported, and so is a place that cannot be read, which is
+// not mistaken for the end.
 func TestFollowStoreFails(t *testing.T) {
 	o, b := newBroken(t)
 	seen := &places{at: map[concordat.LibraryID]int64{}}

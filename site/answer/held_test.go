@@ -15,8 +15,8 @@ import (
 	"concordat/store"
 )
 
-// TestAuditCounts: the audit has, for each library that was asked, the documents and matches that were told of it, those withheld, and
-// why it refused; of a question that was refused as a whole it has the libraries alone.
+// TestAuditCounts: for each library that was asked, the audit has the numbers of documents and matches disclosed, those withheld, and
+// the reason for a refusal; for a question refused as a whole it has only the libraries.
 func TestAuditCounts(t *testing.T) {
 	libraries := []concordat.LibraryID{"theses", "grants", "closed"}
 	refusal := &concordat.Refusal{Reason: concordat.ReasonEmbargo}
@@ -55,7 +55,7 @@ func TestAuditCounts(t *testing.T) {
 	}
 }
 
-// endingLog takes a log, and ends what is logged of.
+// endingLog is a log that ends the context of the work that logs to it.
 type endingLog struct {
 	io.Writer
 	end context.CancelFunc
@@ -73,12 +73,12 @@ func unshared(t *testing.T) *store.DB {
 	return db
 }
 
-// TestSetsBehindAreLogged: sets that could not be filled are logged as an error, and a site that is stopped while it fills them logs
-// none.
+// TestSetsBehindAreLogged: sets that could not be filled are logged as an error, and a site that is stopped while filling them logs
+// nothing.
 func TestSetsBehindAreLogged(t *testing.T) {
 	db := unshared(t)
 	for name, c := range map[string]struct{ stopped, want bool }{"broken": {false, true}, "stopped": {true, false}} {
-		ctx, end := context.WithTimeout(t.Context(), time.Minute) // it would wait forever for what is not logged
+		ctx, end := context.WithTimeout(t.Context(), time.Minute) // without a log entry it would wait forever
 		var log bytes.Buffer
 		s := New(Options{ID: "here", Store: db, Logger: slog.New(slog.NewTextHandler(&endingLog{&log, end}, nil))})
 		if c.stopped {

@@ -17,7 +17,7 @@ import (
 	"concordat/store"
 )
 
-// cellsOf makes a question of a text, padded with its own last cells, in stretches of their own.
+// cellsOf makes a question about a text, padded with the text's own last cells in separate stretches.
 func cellsOf(t testing.TB, o *sitetest.Owner, text string, job byte) *concordat.LeadAsk {
 	t.Helper()
 	table, err := meaning.Default()
@@ -188,7 +188,7 @@ func TestLeadsAreClosed(t *testing.T) {
 	if got := reason(o, &other); got != concordat.ReasonScheme {
 		t.Errorf("another table: %s", got)
 	}
-	// A version that sends cells without a key names only the table: it is told, and nothing that it sent is taken for a cell.
+	// An old version that sends cells without a key names only the table: it is told so, and nothing that it sent is taken for a cell.
 	old := *a
 	old.Table = strings.TrimSuffix(a.Table, "-keyed-1")
 	if got := reason(o, &old); got != concordat.ReasonScheme {
@@ -245,7 +245,7 @@ func TestLeadBudgets(t *testing.T) {
 	}
 }
 
-// TestLeadVariants: for each place at most twelve different questions are answered in a year, however they are worded.
+// TestLeadVariants: for each place, at most twelve different questions are answered in a year, however they are worded.
 func TestLeadVariants(t *testing.T) {
 	o := sitetest.NewLeadsOwner(t)
 	rule := sitetest.LeadsRule()
@@ -253,7 +253,7 @@ func TestLeadVariants(t *testing.T) {
 	o.ShareWith(t, "theses", "north", rule)
 	words := strings.Fields(`alpha beta gamma delta sigma omega castle garden window teacher planet engine copper silver winter summer
 		doctor farmer bridge letter market forest river island`)
-	const variants, places = 100, 6 + 5 // sentences, and two together
+	const variants, places = 100, 6 + 5 // sentences, and pairs of sentences
 	told, last := map[[concordat.Bands]uint32]bool{}, 0
 	for i := range variants {
 		w := words[i%len(words)] + " " + words[(7*i+i/len(words))%len(words)]

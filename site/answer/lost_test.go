@@ -15,7 +15,7 @@ import (
 	"concordat/store"
 )
 
-// newBroken returns an owner whose store fails by script, with a document of which north is told.
+// newBroken returns an owner whose store fails by script, with a document disclosed to north.
 func newBroken(t *testing.T) (*sitetest.Owner, *storetest.Script) {
 	t.Helper()
 	o := sitetest.NewOwner(t, "theses", "grants")
@@ -26,8 +26,8 @@ func newBroken(t *testing.T) (*sitetest.Owner, *storetest.Script) {
 	return o, b
 }
 
-// operation is something that a site does with its store. make puts the site into the state before it and returns the
-// operation; whole checks the state after a failure, if reporting the failure is not enough.
+// operation is something that a site does with its store. make prepares the site and returns the operation; whole
+// checks the state after a failure, if reporting the failure is not enough.
 type operation struct {
 	name  string
 	make  func(t *testing.T, o *sitetest.Owner) func(context.Context) error
@@ -219,7 +219,7 @@ func lastAsked(t *testing.T, o *sitetest.Owner) store.Disclosure {
 	return all[0]
 }
 
-// decidedOn lets a person decide about a request of north.
+// decidedOn lets a person decide on a request of north.
 func decidedOn(t *testing.T, o *sitetest.Owner, q *concordat.RevealAsk, granted bool) {
 	t.Helper()
 	_, err := o.AnswerReveal(t.Context(), "north", q)
@@ -228,8 +228,8 @@ func decidedOn(t *testing.T, o *sitetest.Owner, q *concordat.RevealAsk, granted 
 	sitetest.Must(t, err)
 }
 
-// TestStoreFails makes each call of the store fail in each operation, once alone and once with all that follow: the caller is told,
-// so that nothing is answered, shared or withdrawn that is not stored and audited.
+// TestStoreFails makes each call of the store fail in each operation, once alone and once with all that follow: the caller gets an
+// error, so that nothing is answered, shared or withdrawn without being stored and audited.
 func TestStoreFails(t *testing.T) {
 	for _, op := range operations() {
 		t.Run(op.name, func(t *testing.T) {
@@ -263,7 +263,7 @@ func TestStoreFails(t *testing.T) {
 	}
 }
 
-// TestStatementsFail makes each statement of each operation fail, including those in a transaction: the caller is told.
+// TestStatementsFail makes each statement of each operation fail, including those in a transaction: the caller gets an error.
 func TestStatementsFail(t *testing.T) {
 	for _, op := range operations() {
 		t.Run(op.name, func(t *testing.T) {
@@ -290,7 +290,7 @@ func TestStatementsFail(t *testing.T) {
 	}
 }
 
-// TestShareAudited: opening and closing a library each leave a line in the audit that names the partner.
+// TestShareAudited: opening and closing a library each leave an audit entry that names the partner.
 func TestShareAudited(t *testing.T) {
 	o, _ := newBroken(t)
 	_, err := o.Answerer.Shares.Share(t.Context(), store.Share{Library: "theses", Partner: "north", Rule: sitetest.Sharing(false)})

@@ -22,7 +22,7 @@ type view struct {
 	Level                concordat.Show
 	Exists               bool
 	Documents, Sentences int
-	Named                map[string]int // matches, by title; of unnamed ones by number of them
+	Named                map[string]int // matches, by title; those of unnamed documents by their number
 	Hits                 [][3]int       // sentence, ordinal, closeness of named documents
 }
 
@@ -62,7 +62,7 @@ func TestPolicyProperty(t *testing.T) {
 			rule.Purposes = []string{[]string{"thesis", "grant"}[rng.IntN(2)]}
 		}
 		lib := []concordat.LibraryID{"big", "small"}[rng.IntN(2)]
-		north := concordat.SiteID(fmt.Sprint("north", round)) // from one partner, so that many variants are not answered
+		north := concordat.SiteID(fmt.Sprint("north", round)) // a new partner, so that many variants would not go unanswered
 		o.ShareWith(t, lib, north, rule)
 		asked := ""
 		for _, k := range rng.Perm(len(sentences))[:4+rng.IntN(8)] {
@@ -93,7 +93,7 @@ func TestPolicyProperty(t *testing.T) {
 	}
 }
 
-// madeUp is a sentence of words that mean nothing.
+// madeUp returns a sentence of meaningless words.
 func madeUp(rng *rand.Rand) string {
 	words := make([]string, 18)
 	for i := range words {
@@ -109,7 +109,7 @@ func madeUpWord(rng *rand.Rand) (word string) {
 	return word
 }
 
-// edited leaves out up to three words of a sentence.
+// edited omits up to three words of a sentence.
 func edited(rng *rand.Rand, sentence string) string {
 	words := strings.Fields(sentence)
 	for range rng.IntN(4) {
@@ -119,11 +119,11 @@ func edited(rng *rand.Rand, sentence string) string {
 	return strings.Join(words, " ") + " "
 }
 
-// eitherStep is the step of a hit so near the border of two that the owner may tell either: the border is moved by up to two hashes,
-// for each question to a place that is known to the owner alone.
+// eitherStep is the step of a hit so near the border between two steps that the owner may report either: the border moves by up to
+// two hashes for each question, to a place that only the owner knows.
 const eitherStep = -1
 
-// seen reduces an answer of one library. Where either step may be told, it takes what is wanted.
+// seen reduces an answer of one library. If either step may be reported, it takes the wanted one.
 func seen(t *concordat.SiteAnswer, want view) view {
 	l := t.Libraries[0]
 	v := view{Level: l.Level, Exists: l.Exists, Documents: l.Documents, Sentences: l.Sentences, Named: map[string]int{}}
@@ -147,8 +147,8 @@ func seen(t *concordat.SiteAnswer, want view) view {
 
 func compareHits(a, b [3]int) int { return slices.Compare(a[:], b[:]) }
 
-// naiveAnswer is the definition of what is disclosed. It leaves open whether a hit so near the outer border that both are permitted
-// is disclosed.
+// naiveAnswer is the definition of what is disclosed. It leaves open whether a hit is disclosed that is so near the outer border
+// that both are permitted.
 func naiveAnswer(t *testing.T, o *sitetest.Owner, rule store.ShareRule, a *concordat.Ask, texts, authors map[string]string,
 	mine string) (v view, sure bool) {
 	t.Helper()

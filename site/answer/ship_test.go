@@ -21,8 +21,8 @@ import (
 type mirror struct {
 	cursor []byte
 	docs   map[concordat.Handle]concordat.ShippedDocument
-	got    int // documents that came, removals too
-	// withheld are those that the owner does not ship.
+	got    int // documents received, including removals
+	// withheld are the documents that the owner does not ship.
 	withheld map[concordat.Handle]bool
 }
 
@@ -53,7 +53,7 @@ func (m *mirror) sync(t *testing.T, o *sitetest.Owner, from concordat.SiteID, li
 	}
 }
 
-// want compares a mirror with the texts that it should hold, by their fingerprints.
+// want compares a mirror, by fingerprints, with the texts that it should contain.
 func (m *mirror) want(t *testing.T, o *sitetest.Owner, texts ...string) {
 	t.Helper()
 	if len(m.docs) != len(texts) {
@@ -134,7 +134,7 @@ func TestShip(t *testing.T) {
 		Cursor: make([]byte, 65)}); !errors.Is(err, concordat.ErrInvalid) {
 		t.Errorf("a cursor of 65 bytes: %v", err)
 	}
-	// The partner is told when it ends, however it ends, once.
+	// The partner is told once when it ends, however it ends.
 	sitetest.Must(t, o.Answerer.Shares.Unshare(t.Context(), "theses", "north"))
 	_, err = o.AnswerShip(t.Context(), "north", &concordat.ShipAsk{Epoch: o.Epoch, Library: "theses", Cursor: m.cursor})
 	refused(t, err, concordat.ReasonLibrary)
@@ -170,7 +170,7 @@ func withdrawnAre(t *testing.T, o *sitetest.Owner, partner concordat.SiteID, wan
 	}
 }
 
-// A shipment has a bounded number of documents, and pages one after another hold each once.
+// TestShipPages: a shipment has a bounded number of documents, and consecutive pages contain each of them once.
 func TestShipPages(t *testing.T) {
 	o := sitetest.NewOwner(t, "theses")
 	o.ShareWith(t, "theses", "north", store.ShareRule{Level: concordat.ShowMetadata, Ship: true})
@@ -189,8 +189,8 @@ func TestShipPages(t *testing.T) {
 	}
 }
 
-// A text that the partner has in word sets is not shipped, and one that is shipped is not shown in words, nor at all
-// without a job that it was told in.
+// A text that the partner has in word sets is not shipped, and one that is shipped is not shown in words, nor shown at
+// all outside a job that disclosed it.
 func TestShipAndOutline(t *testing.T) {
 	o := sitetest.NewOwner(t, "theses")
 	o.AddDocuments(t, "theses", site.Incoming{ID: "a", Text: sitetest.Long(sitetest.Passage, 5)},
@@ -225,7 +225,7 @@ func TestShipAndOutline(t *testing.T) {
 	}
 }
 
-// A standing question is answered by later documents, once each, to the extent that the rule permits.
+// A standing question is answered by later documents, once each, as far as the rule permits.
 func TestStandingAsk(t *testing.T) {
 	o := sitetest.NewOwner(t, "theses", "grants")
 	rule := store.ShareRule{Level: concordat.ShowMetadata, Standing: true}
@@ -269,7 +269,7 @@ func TestStandingAsk(t *testing.T) {
 	alerts("nothing new")
 	o.AddDocuments(t, "theses", site.Incoming{ID: "two", Title: "replaced", Text: sitetest.Long(sitetest.Winter+sitetest.Garden, 3)})
 	alerts("another text", "replaced")
-	// What the alert named can be asked about.
+	// The partner can ask about a document that the alert named.
 	handle := out[0].Notice.Answer.Documents[0].Handle
 	if x := o.Outline(t, "north", a, concordat.OutlineOf{Handle: handle, Ordinals: []int{0, 1, 2, 3, 4, 5, 6}})[0]; x.Refusal == nil ||
 		x.Refusal.Reason != concordat.ReasonLevel {
@@ -287,7 +287,7 @@ func TestStandingAsk(t *testing.T) {
 	o.Set.Index = working
 	sitetest.Must(t, o.Sets.CatchUp(t.Context()))
 	alerts("after the cut", "cut")
-	// Left out because of its rule, its end or a word from its requester.
+	// Skipped because of its rule, its end, or a message from the requester.
 	rule.Purposes = []string{"grant"}
 	o.ShareWith(t, "theses", "north", rule)
 	o.AddDocuments(t, "theses", site.Incoming{ID: "four", Text: sitetest.Passage})
@@ -299,7 +299,7 @@ func TestStandingAsk(t *testing.T) {
 	alerts("ended")
 }
 
-// TestOwnerIsAlerted: the owner's alert contains what the partner is told about the pair of documents, at each level, and no more.
+// TestOwnerIsAlerted: at each level, the owner's alert contains what the partner is told about the pair of documents, and no more.
 func TestOwnerIsAlerted(t *testing.T) {
 	for _, c := range []struct {
 		level concordat.Show
@@ -347,7 +347,7 @@ func TestOwnerIsAlerted(t *testing.T) {
 					h := out[0].Notice.Answer.Documents[0].Handle
 					x.Source.Document = concordat.DocumentID(hex.EncodeToString(h[:]))
 				}
-				for _, s := range got[i].Spans { // sentences of the document that the partner was told of
+				for _, s := range got[i].Spans { // sentences of the document in the partner's alert
 					if text := s.In(sitetest.Long(sitetest.River+sitetest.Winter, 2)); !strings.Contains(sitetest.River+sitetest.Winter,
 						strings.TrimSpace(text)) {
 						t.Errorf("span %v is %q", s, text)
@@ -368,7 +368,7 @@ func TestOwnerIsAlerted(t *testing.T) {
 	}
 }
 
-// What others report, or say has ended, is checked before it is stored.
+// TestReceive: matches and endings that others report are checked before they are stored.
 func TestReceive(t *testing.T) {
 	o := sitetest.NewOwner(t)
 	job := concordat.JobID{1}
@@ -402,7 +402,7 @@ func TestReceive(t *testing.T) {
 	}
 }
 
-// A notice that is not delivered waits longer each time, and is given up after 30 days.
+// TestOutbox: an undelivered notice waits longer each time, and is given up after 30 days.
 func TestOutbox(t *testing.T) {
 	o := sitetest.NewOwner(t, "theses")
 	o.ShareWith(t, "theses", "north", store.ShareRule{Level: concordat.ShowMetadata, Ship: true})
@@ -450,7 +450,7 @@ func TestOpenTo(t *testing.T) {
 	}
 }
 
-// Handles of one document differ between requesters, and do not reveal its name.
+// Handles of a document differ between requesters, and do not reveal its name.
 func TestHandles(t *testing.T) {
 	o := sitetest.NewOwner(t, "theses")
 	o.AddDocuments(t, "theses", site.Incoming{ID: "a", Text: sitetest.Passage})
@@ -463,7 +463,7 @@ func TestHandles(t *testing.T) {
 	if north.Handle != again.Handle || north.Handle == south.Handle || bytes.Contains(north.Handle[:], []byte("a\x00")) {
 		t.Errorf("handles %x, %x, %x", north.Handle, again.Handle, south.Handle)
 	}
-	// A handle of one partner is of no use to another.
+	// A handle given to one partner is of no use to another.
 	if x := o.Outline(t, "south", job, concordat.OutlineOf{Handle: north.Handle, Ordinals: []int{0}})[0]; x.Refusal == nil {
 		t.Errorf("got %+v", x)
 	}
@@ -488,8 +488,8 @@ func TestShipIsAudited(t *testing.T) {
 	}
 }
 
-// TestSetKeepsNothingDeleted: if a deleted document could not be removed from a set for partners, the set is not taken to lack it:
-// this is reported, and the document is removed the next time.
+// TestSetKeepsNothingDeleted: a deleted document that could not be removed from a set for partners is not assumed to be gone: the
+// failure is reported, and the document is removed the next time.
 func TestSetKeepsNothingDeleted(t *testing.T) {
 	o := sitetest.NewOwner(t, "theses")
 	o.ShareWith(t, "theses", "north", store.ShareRule{Level: concordat.ShowMetadata, Matches: 1})

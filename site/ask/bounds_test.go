@@ -86,7 +86,7 @@ func (e *edger) Edges(context.Context, *concordat.EdgesAsk) (*concordat.Edges, e
 	return e.says, nil
 }
 
-// TestEdgesBounds: edges are accepted within the words and the place that were asked about, and refused beyond.
+// TestEdgesBounds: edges are accepted within the words and the place of the question, and refused beyond.
 func TestEdgesBounds(t *testing.T) {
 	text := "The harbour master recorded every vessel that left the estuary, its cargo of wool and the names of the sailors aboard."
 	full := align.Prepare(text)
@@ -123,8 +123,8 @@ func TestEdgesBounds(t *testing.T) {
 	}
 }
 
-// TestEnough: if the text of a document is not available, a very close sentence is evidence, as are two fairly close ones at
-// different places, or two that are neighbours on both sides, one of them near.
+// TestEnough: if the text of a document is not available, one very close sentence is evidence, and so are two fairly close
+// ones at different places, or two that are neighbours on both sides, one of them near.
 func TestEnough(t *testing.T) {
 	hit := func(start, ordinal, distance int) compare.Hit {
 		return compare.Hit{Span: concordat.Span{Start: start, End: start + 100}, Ordinal: ordinal, Distance: distance}
@@ -153,8 +153,8 @@ func TestEnough(t *testing.T) {
 	}
 }
 
-// TestRevealablePlaces: whatever overlaps a place and can be requested from a partner is listed by partner; what was shown already,
-// or is known only from a mirror, is listed as existing, and what has no place in its source is not listed.
+// TestRevealablePlaces: for each partner, everything that overlaps a place and can be requested from the partner is listed; what
+// was already shown, or is known only from a mirror, is listed as existing, and what has no place in its source is not listed.
 func TestRevealablePlaces(t *testing.T) {
 	db := storetest.SQLite(t)
 	s := &Asker{site: site.New(site.Options{ID: "here", Store: db}), o: Options{Store: db}}
@@ -183,8 +183,8 @@ func TestRevealablePlaces(t *testing.T) {
 	}
 }
 
-// TestRecount: a passage counts the documents of all sites that contain exactly its sentence, this site's included, each site's
-// once; if sentences are not exactly the same, it is not known whether two sites have the same one.
+// TestRecount: a passage counts the documents of all sites, including this one, that contain exactly its sentence, each site's
+// once; if sentences are not exactly the same, it is unknown whether two sites have the same one.
 func TestRecount(t *testing.T) {
 	span := concordat.Span{Start: 0, End: 100}
 	candidate := func(of concordat.SiteID, distance, documents int) *compare.Candidate {
@@ -226,8 +226,8 @@ func TestMirrorsMustBeRead(t *testing.T) {
 	}
 }
 
-// TestCommonRuns: many consecutive words held by a fifth of all documents are to be decided, as on this site; the same sentences
-// apart from each other are common.
+// TestCommonRuns: a long run of words that a fifth of all documents contain is left to be decided, as on this site; the same
+// sentences apart from each other are common.
 func TestCommonRuns(t *testing.T) {
 	const of = 60 // a fifth: 13
 	apart := " " + strings.Repeat("word ", 20)
@@ -283,7 +283,7 @@ func TestApart(t *testing.T) {
 	}
 }
 
-// TestSortedRefs: documents are asked about in the order of their names.
+// TestSortedRefs: partners are asked about documents in the order of their names.
 func TestSortedRefs(t *testing.T) {
 	m := map[concordat.Ref]bool{}
 	for i := range 30 {

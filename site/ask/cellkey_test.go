@@ -40,7 +40,7 @@ func (d *cellBook) add(t *testing.T, text string, of int) {
 	}
 }
 
-// looked returns the entry that shares most cells with those asked about; negative if none shares any.
+// looked returns the entry that shares most cells with the question; negative if none shares any.
 func (d *cellBook) looked(asked [concordat.Bands]uint32) int {
 	best, most := -1, 0
 	for i, cells := range d.cells {
@@ -57,7 +57,7 @@ func (d *cellBook) looked(asked [concordat.Bands]uint32) int {
 	return best
 }
 
-// nearest returns the entry nearest to the point that the cells asked leave likely.
+// nearest returns the entry nearest to the likeliest point, given the cells of the question.
 func (d *cellBook) nearest(t *testing.T, asked [concordat.Bands]uint32) int {
 	t.Helper()
 	cells, err := meaning.DefaultCells()
@@ -97,12 +97,12 @@ func sent(t *testing.T, text string) *concordat.LeadAsk {
 	return a
 }
 
-// TestStrangersLearnNothingOfCells: someone with the public table and a dictionary of every sentence asked about, but not the
-// federation's secret, identifies none of them by their cells, finds the document of none through its other sentences, and cannot
-// tell that two questions concern the same text. A member identifies every sentence that its dictionary has. With CONCORDAT_CORPORA
-// the dictionary comes from 400 reviews, and the first halves of 40 are asked about.
+// TestStrangersLearnNothingOfCells: a stranger with the public table and a dictionary of every sentence in question, but without
+// the federation's secret, cannot identify any of them by its cells, find any document through its other sentences, or see that two
+// questions concern the same text. A member identifies every sentence in its dictionary. With CONCORDAT_CORPORA the dictionary
+// comes from 400 reviews, and the first halves of 40 are asked about.
 func TestStrangersLearnNothingOfCells(t *testing.T) {
-	var whole, others cellBook // of all sentences, and of those that are not asked
+	var whole, others cellBook // of all sentences, and of those that are not asked about
 	var asked []string
 	if os.Getenv("CONCORDAT_CORPORA") == "" {
 		text := sitetest.Fillers(t, 300)
@@ -128,7 +128,7 @@ func TestStrangersLearnNothingOfCells(t *testing.T) {
 	for i, x := range one.Cells {
 		is, ok := whole.at[keyed[i]]
 		if !ok {
-			continue // a dummy, or two sentences across the end of a part
+			continue // a dummy, or two sentences that span the end of a part
 		}
 		n++
 		if at := whole.looked(x.Cells); at >= 0 && whole.cells[at] == keyed[i] {
@@ -157,7 +157,7 @@ func TestStrangersLearnNothingOfCells(t *testing.T) {
 	if stranger > 3 {
 		t.Errorf("a stranger names %d of %d", stranger, n)
 	}
-	if len(others.cells) > 0 { // each of 400 documents is as likely as its share of the dictionary
+	if len(others.cells) > 0 { // the probability of each of 400 documents is its share of the dictionary
 		if chance := float64(n) / 400; float64(about) > 4*chance+6 || float64(strangerElse) > 4*chance+6 {
 			t.Errorf("a stranger finds the document of %d and %d of %d, by chance some %.1f", about, strangerElse, n, chance)
 		}

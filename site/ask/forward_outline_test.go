@@ -73,7 +73,7 @@ func TestAskedOutlinesReworded(t *testing.T) {
 	}
 }
 
-// TestSecondRoundFails: without it the matched sentences are the evidence, and the line says so.
+// TestSecondRoundFails: without the second round, the matched sentences are the evidence, and the partner's line says so.
 func TestSecondRoundFails(t *testing.T) {
 	for name, spoil := range map[string]func(*sitetest.Partner){
 		"late": func(p *sitetest.Partner) { p.Late = true },
@@ -93,7 +93,7 @@ func TestSecondRoundFails(t *testing.T) {
 			spoil(north)
 			l := north.Libraries("lib")
 			if name == "late" {
-				l.Deadline = 10 * time.Second // the first round must end within it, however busy the machine
+				l.Deadline = 10 * time.Second // even on a busy machine, the first round must end in this time
 			}
 			f := p.Found(t, sitetest.Mine+sitetest.Essay, site.CheckOptions{Partners: []site.PartnerLibraries{l}})
 			c := sitetest.LineOf(t, f, "north", "lib")
@@ -118,8 +118,8 @@ func TestSecondRoundFails(t *testing.T) {
 	})
 }
 
-// TestEdgesNotAnswered: a partner that by its rules does not compare the order of words leaves the edges of whole sentences, and
-// its line shows no fault; if it was busy, or failed, its answer is incomplete, and its line says which.
+// TestEdgesNotAnswered: if a partner's rules do not allow comparing the order of words, the edges of whole sentences remain, and
+// its line shows no fault; if it was busy or failed, its answer is incomplete, and its line says which.
 func TestEdgesNotAnswered(t *testing.T) {
 	for reason, clean := range map[concordat.Reason]bool{
 		concordat.ReasonLevel: true, concordat.ReasonBudget: true, concordat.ReasonBusy: false, concordat.ReasonFault: false,
@@ -161,8 +161,8 @@ func TestOneSentenceAlone(t *testing.T) {
 	}
 }
 
-// TestSameTextAtTwoSites: it is two sources, and wording is common if it is common everywhere. Wording of eight of 68
-// documents is not common at this site.
+// TestSameTextAtTwoSites: the same text is two sources, and wording is common if it is common over all sites. Wording
+// in eight of 68 documents is not common at this site.
 func TestSameTextAtTwoSites(t *testing.T) {
 	p := sitetest.NewSite(t, "a")
 	var docs []site.Incoming
@@ -199,7 +199,7 @@ func TestSameTextAtTwoSites(t *testing.T) {
 	}
 }
 
-// TestAskedReveal: common words are opened without any of the partner's words, and passages with a person's consent.
+// TestAskedReveal: common words are shown without any other words of the partner's, and passages with a person's consent.
 func TestAskedReveal(t *testing.T) {
 	p := sitetest.NewHere(t, "")
 	north := sitetest.NewPartner(t, "north")
@@ -286,7 +286,7 @@ func TestAskedRevealGarbage(t *testing.T) {
 	}
 }
 
-// liar opens passages with invented spans.
+// liar shows passages with invented spans.
 type liar struct {
 	*sitetest.Partner
 	spans []concordat.Span

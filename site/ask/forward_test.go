@@ -16,7 +16,7 @@ import (
 	"concordat/store"
 )
 
-// TestForward: which sentences are asked about, and that everything found anywhere is in one report.
+// TestForward: the right sentences are asked about, and everything found anywhere is in one report.
 func TestForward(t *testing.T) {
 	text := sitetest.River + "\n\n" + sitetest.Glacier + sitetest.Bakery + "\n\n" + sitetest.Orchard + sitetest.Foundry
 	for forward, want := range map[string]struct {
@@ -97,7 +97,7 @@ func TestUnmatchedRule(t *testing.T) {
 	}
 }
 
-// TestPartnersThatFail: whatever a partner does, the check ends, says so, and has the answers of the others.
+// TestPartnersThatFail: whatever a partner does, the check ends, reports it, and has the other partners' answers.
 func TestPartnersThatFail(t *testing.T) {
 	garbage := func(f func(*concordat.SiteAnswer)) func(*sitetest.Partner) {
 		return func(p *sitetest.Partner) { p.Mangle = f }
@@ -168,7 +168,7 @@ func TestPartnersThatFail(t *testing.T) {
 	}
 }
 
-// alarmed fails unless there is an alarm about false answers of a partner, or none.
+// alarmed fails unless there is an alarm about false answers of the partner, or none if want is false.
 func alarmed(t *testing.T, p *sitetest.Parts, partner concordat.SiteID, want bool) {
 	t.Helper()
 	as, err := p.Store.Partners.PartnerAlarms(t.Context(), partner, 0)
@@ -207,7 +207,7 @@ func TestPartialAnswersCanBeRead(t *testing.T) {
 			t.Fatalf("tasks %v, %v", tasks, err)
 		}
 		f, err = p.Findings(t.Context(), tasks[0].ID)
-		if err != nil && !errors.Is(err, concordat.ErrNotFound) { // kept every now and then
+		if err != nil && !errors.Is(err, concordat.ErrNotFound) { // findings are stored every now and then
 			t.Fatal(err)
 		}
 		<-poll.C
@@ -221,7 +221,7 @@ func TestPartialAnswersCanBeRead(t *testing.T) {
 	}
 }
 
-// TestManySentences: what is too much for one ask is sent in several, and a failure in the middle keeps what came before.
+// TestManySentences: sentences that are too many for one ask are sent in several, and a failure in the middle keeps the earlier answers.
 func TestManySentences(t *testing.T) {
 	p := sitetest.NewHere(t, "")
 	north := sitetest.NewPartner(t, "north")

@@ -20,7 +20,7 @@ func calls(p *sitetest.Partner, documents int) site.PartnerLibraries {
 	return l
 }
 
-// timesAsked returns how many of a text's sentences were asked by a partner's first ask.
+// timesAsked returns how many of a text's sentences are in a partner's first ask.
 func timesAsked(t *testing.T, p *sitetest.Partner, text string) int {
 	t.Helper()
 	q, err := p.Profiler.Profile(concordat.Document{Text: text}, nil)
@@ -194,8 +194,8 @@ func TestCommonAtPartner(t *testing.T) {
 	}
 }
 
-// TestRingOfTwoSites: documents of both sites are counted together, so that a few copiers on either side are not mistaken for a
-// form.
+// TestRingOfTwoSites: documents of both sites are counted together, so that a few copiers on either side are not mistaken for
+// common wording of a form.
 func TestRingOfTwoSites(t *testing.T) {
 	p := sitetest.NewSite(t, "a")
 	north := sitetest.NewPartner(t, "north")

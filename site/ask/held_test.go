@@ -17,7 +17,7 @@ import (
 	"concordat/site/compare"
 )
 
-// TestCopiedTwice: if only half of a source was copied, the other half still has its counterpart, however often the first was
+// TestCopiedTwice: if only half of a source was copied, the other half can still be matched, however often the first was
 // copied.
 func TestCopiedTwice(t *testing.T) {
 	text := strings.Repeat("one more sentence that says nothing. ", 60)
@@ -32,7 +32,7 @@ func TestCopiedTwice(t *testing.T) {
 	}
 }
 
-// TestNeighboursAreJoined: matched sentences of one source are one passage up to 40 characters apart, and two beyond.
+// TestNeighboursAreJoined: matched sentences of a source form one passage if they are at most 40 characters apart, and two otherwise.
 func TestNeighboursAreJoined(t *testing.T) {
 	p, err := profile.New(profile.Options{})
 	if err != nil {
@@ -96,8 +96,8 @@ func TestPreparedOnce(t *testing.T) {
 	}
 }
 
-// TestPartnerPrints: an outline of fingerprints is accepted within its limits, a sentence without letters among them, and refused
-// beyond; where sentences are left out, nothing is adjacent to them.
+// TestPartnerPrints: an outline of fingerprints, which may contain a sentence without letters, is accepted within its limits and
+// refused beyond; sentences on the two sides of a gap are not adjacent.
 func TestPartnerPrints(t *testing.T) {
 	unit := func(ordinal, start, end int) concordat.OutlineUnit {
 		return concordat.OutlineUnit{Ordinal: ordinal, Span: concordat.Span{Start: start, End: end}, Chars: 30, Features: 9}
@@ -131,8 +131,8 @@ func TestPartnerPrints(t *testing.T) {
 	}
 }
 
-// TestOutcome: a partner is reported as having refused if none of its libraries answered, as failed or silent if it did so, and as
-// done otherwise; one of which no library was asked has refused nothing.
+// TestOutcome: a partner counts as having refused if none of its libraries answered, as failed or silent if it failed or was
+// silent, and as done otherwise; a partner of which no library was asked has refused nothing.
 func TestOutcome(t *testing.T) {
 	whole, refused := concordat.Consulted{}, concordat.Consulted{Reason: concordat.ReasonBudget, Err: "no more today"}
 	fault := concordat.Consulted{Reason: concordat.ReasonFault, Err: "a fault"}
@@ -155,7 +155,7 @@ func TestOutcome(t *testing.T) {
 	}
 }
 
-// TestJobOfMost: a document is asked about under the job that found most of it, the first of equals, and its sentences add up.
+// TestJobOfMost: a document is asked about under the job that found most of it, the first if there are several, and its sentences add up.
 func TestJobOfMost(t *testing.T) {
 	r := &round{documents: map[concordat.Handle]*nominated{}, answer: &partnerAnswer{site: "north"},
 		p: &site.PartnerLibraries{Libraries: []concordat.LibraryID{"theses"}}}
@@ -170,7 +170,7 @@ func TestJobOfMost(t *testing.T) {
 	}
 }
 
-// decider is a partner that answers each request as it is told to.
+// decider is a partner that answers each request as told.
 type decider struct {
 	concordat.Partner
 	says *concordat.Revealed
@@ -180,8 +180,8 @@ func (d *decider) Reveal(context.Context, *concordat.RevealAsk) (*concordat.Reve
 	return d.says, nil
 }
 
-// TestWhenDecided: a waiting request has the time at which its wait began, however often the partner is asked again, and a decided
-// one the time at which the decision arrived.
+// TestWhenDecided: a waiting request has the time at which it began to wait, however often the partner is asked, and a decided one
+// has the time at which the decision arrived.
 func TestWhenDecided(t *testing.T) {
 	began, now := time.Date(2026, 3, 2, 9, 0, 0, 0, time.UTC), time.Date(2026, 3, 5, 9, 0, 0, 0, time.UTC)
 	s := &Asker{o: Options{Now: func() time.Time { return now }}}
@@ -196,8 +196,8 @@ func TestWhenDecided(t *testing.T) {
 	}
 }
 
-// TestEndStandingTells: whoever ends a standing check is told if there is none, and if it could not be ended or it is not known
-// where it stands.
+// TestEndStandingTells: ending a standing check returns an error if there is none, if it could not be ended, or if it cannot be
+// read.
 func TestEndStandingTells(t *testing.T) {
 	db := storetest.SQLite(t)
 	s := &Asker{o: Options{Store: db, Now: time.Now}}

@@ -14,7 +14,7 @@ import (
 	"concordat/site/compare"
 )
 
-// leadsAsker is a site that asks an owner for leads.
+// leadsAsker returns a site that asks an owner for leads.
 func leadsAsker(t *testing.T, o *sitetest.Owner) (*sitetest.Member, site.PartnerLibraries, *report.Findings) {
 	t.Helper()
 	m := sitetest.NewMember(t, "north", "own")
@@ -41,7 +41,7 @@ func lineOf(t *testing.T, f *report.Findings) concordat.Consulted {
 }
 
 // TestLeadsOfPartners: a partner's document that says the same in other words is shown as possible, without text; once the partner
-// has shown its places, with a person's consent, they are compared and appear among the leads, and count towards no share.
+// has shown its places, with a person's consent, they are compared and appear among the leads, but do not count towards a share.
 func TestLeadsOfPartners(t *testing.T) {
 	o := sitetest.NewLeadsOwner(t)
 	o.ShareWith(t, "theses", "north", sitetest.LeadsRule())
@@ -100,7 +100,7 @@ func TestLeadsOfPartners(t *testing.T) {
 	}
 }
 
-// TestLeadsThatAreNotAsked: the report says why a partner was not asked for leads, and it is sent no cells.
+// TestLeadsThatAreNotAsked: the report says why a partner was not asked for leads, and no cells are sent to it.
 func TestLeadsThatAreNotAsked(t *testing.T) {
 	o := sitetest.NewLeadsOwner(t)
 	closed := sitetest.LeadsRule()
@@ -164,7 +164,7 @@ func TestLeadsThatAreNotAsked(t *testing.T) {
 	}
 }
 
-// leadAnswer names no document.
+// leadAnswer returns an answer that names no document.
 func leadAnswer(a *concordat.LeadAsk) *concordat.LeadAnswer {
 	t := &concordat.LeadAnswer{Table: a.Table}
 	for _, l := range a.Libraries {
@@ -173,8 +173,8 @@ func leadAnswer(a *concordat.LeadAsk) *concordat.LeadAnswer {
 	return t
 }
 
-// TestLeadsNotMeasured: the report says how much of a partner's index gave no answer about meaning, and for how many sentences a
-// question had no room.
+// TestLeadsNotMeasured: the report says how much of a partner's index gave no answer by meaning, and for how many sentences
+// there was no room in a question.
 func TestLeadsNotMeasured(t *testing.T) {
 	m, north := sitetest.NewMember(t, "north", "own"), sitetest.NewPartner(t, "here")
 	north.TellLeads = func(a *concordat.LeadAsk) (*concordat.LeadAnswer, error) {
@@ -208,8 +208,8 @@ func TestLeadsNotMeasured(t *testing.T) {
 	}
 }
 
-// TestWithheldLeads: no cells are sent for a sentence that a partner has under another key, and the report does not claim that none
-// was left.
+// TestWithheldLeads: no cells are sent for a sentence that a partner has under another key, and the report does not claim to be
+// complete.
 func TestWithheldLeads(t *testing.T) {
 	m, north := sitetest.NewMember(t, "north", "own"), sitetest.NewPartner(t, "here")
 	cells := 0

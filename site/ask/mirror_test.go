@@ -14,7 +14,7 @@ import (
 	"concordat/site/ask"
 )
 
-// broken is a partner whose shipments fail after some.
+// broken is a partner whose shipments fail after a number of them.
 type broken struct {
 	*sitetest.Partner
 	left int
@@ -27,8 +27,8 @@ func (b *broken) Ship(ctx context.Context, a *concordat.ShipAsk) (*concordat.Shi
 	return b.Partner.Ship(ctx, a)
 }
 
-// TestSyncMirror: a mirror is fetched in parts, resumed, kept up to date, checked without asking, and gone
-// when its owner closes it.
+// TestSyncMirror: a mirror is fetched in parts, resumed, kept up to date, searched without asking, and deleted when its
+// owner closes the library.
 func TestSyncMirror(t *testing.T) {
 	ctx := t.Context()
 	p := sitetest.NewHere(t, "")
@@ -80,7 +80,7 @@ func TestSyncMirror(t *testing.T) {
 		t.Errorf("mirrors %+v, %v", ms, err)
 	}
 
-	// Withdrawn: not used from the notice on, gone at the next call.
+	// Withdrawn: no longer used once the notice arrives, and deleted at the next call.
 	if _, err := p.Noticed(ctx, "south", &concordat.Notice{Kind: concordat.NoticeWithdrawn, Library: "lib"}); err != nil {
 		t.Fatal(err)
 	}
@@ -147,7 +147,7 @@ func (e *endless) Ship(context.Context, *concordat.ShipAsk) (*concordat.Shipment
 	return sh, nil
 }
 
-// TestSyncMirrorEndless: a partner fills the disk no further than its low-water mark, and is not listened to forever.
+// TestSyncMirrorEndless: a partner can fill the disk only to the low-water mark, and is not listened to forever.
 func TestSyncMirrorEndless(t *testing.T) {
 	p := sitetest.NewHere(t, "")
 	index := &indextest.Oracle{Site: "here"}

@@ -9,7 +9,7 @@ import (
 	"concordat/store"
 )
 
-// TestNotAskedAgain: a partner is not asked for a passage that it has shown, or on which it has yet to decide; it is if it refused,
+// TestNotAskedAgain: a partner is not asked again for a passage that it has shown or not yet decided on; it is asked if it refused,
 // if the earlier request was at another level or for another place, or if only the words in common are known and the text is
 // wanted.
 func TestNotAskedAgain(t *testing.T) {
@@ -47,7 +47,7 @@ func TestNotAskedAgain(t *testing.T) {
 	}
 }
 
-// TestExposure: what a partner was shown is returned as totals, with as many single showings as are wanted, and none if none are.
+// TestExposure: totals of what a partner was shown are returned, with as many single showings as requested, or none.
 func TestExposure(t *testing.T) {
 	db := storetest.SQLite(t)
 	x := store.Showing{Partner: "north", Hash: "h", Form: store.FormWords, Library: "a", Document: "1",

@@ -71,7 +71,7 @@ func TestValidAnswer(t *testing.T) {
 	}
 }
 
-// TestHandles: the name of a partner's document gives its handle, and nothing else does.
+// TestHandles: a partner's document name yields its handle, and no other name does.
 func TestHandles(t *testing.T) {
 	h := concordat.Handle{1, 2, 255}
 	name := HandleName(h)
@@ -85,8 +85,8 @@ func TestHandles(t *testing.T) {
 	}
 }
 
-// TestTakeLibrary: what the parts of a question were told about a library adds up: sentences, missing parts, and whether any of it
-// stands; a refusal takes nothing away from what was said before.
+// TestTakeLibrary: what the parts of a question learned about a library adds up: sentences, missing parts, and whether any of it
+// stands; a refusal does not cancel earlier answers.
 func TestTakeLibrary(t *testing.T) {
 	var c concordat.Consulted
 	r := &round{}
@@ -105,7 +105,7 @@ func TestTakeLibrary(t *testing.T) {
 	}
 }
 
-// TestSteps: a similarity that is known from sketches is given as the lowest of its step.
+// TestSteps: a similarity known from sketches is given as the lower end of its step.
 func TestSteps(t *testing.T) {
 	for similarity, want := range map[float64]float64{1: 1, 0.999: 0.9, 0.9: 0.9, 0.899: 0.74, 0.74: 0.74, 0.739: 0.5, 0.5: 0.5, 0.1: 0.5} {
 		if got := steps(similarity); got != want {

@@ -16,7 +16,7 @@ import (
 	"concordat/store"
 )
 
-// entries returns how many entries of an action the audit has.
+// entries returns the number of audit entries with an action.
 func entries(t *testing.T, db *store.DB, action string) (n int) {
 	t.Helper()
 	all, err := db.Audit.Audit(t.Context(), 0, 0)
@@ -31,8 +31,8 @@ func entries(t *testing.T, db *store.DB, action string) (n int) {
 	return n
 }
 
-// TestNotedTogether: a change whose audit entry cannot be kept is not made, so that no crash between the two can leave a
-// change of which the audit does not tell; with an entry that can be kept, both are there.
+// TestNotedTogether: a change whose audit entry cannot be stored is not made, so that a crash cannot leave a change
+// without its entry; otherwise both are stored.
 func TestNotedTogether(t *testing.T) {
 	ctx := t.Context()
 	p, q := sitetest.NewQueue(t, func(context.Context, site.Job) ([]site.Item, error) { return nil, errors.New("not read") })
@@ -66,7 +66,7 @@ func TestNotedTogether(t *testing.T) {
 	}
 	for _, c := range []struct {
 		name   string
-		seen   func() any // changes with the change
+		seen   func() any // its result changes with the change
 		change func(store.AuditNote) error
 	}{
 		{"submit", func() any { return state() }, func(n store.AuditNote) error { return q.SubmitTask(ctx, id, "olga", "", site.Job{}, n) }},

@@ -79,8 +79,8 @@ func reversed(in []string) []string {
 	return out
 }
 
-// TestBatchGoesOn cuts a batch short again and again, and wants the outcome of one that was left alone with
-// nothing done twice.
+// TestBatchGoesOn interrupts a batch again and again, and expects the result of an uninterrupted one with nothing done
+// twice.
 func TestBatchGoesOn(t *testing.T) {
 	texts := sitetest.Twins()
 	names := slices.Sorted(maps.Keys(texts))
@@ -136,7 +136,7 @@ func TestBatchGoesOn(t *testing.T) {
 	if of != 5 {
 		t.Errorf("%d tasks, want 5", of)
 	}
-	// What is done stays done: another run reads nothing and checks nothing.
+	// Finished work stays finished: another run reads and checks nothing.
 	if err := b.Store.Batches.ReopenBatch(t.Context(), b.BatchID, "test", false); err != nil {
 		t.Fatal(err)
 	}
@@ -182,7 +182,7 @@ func TestBatchLineage(t *testing.T) {
 	if s := share(); slices.Max(s) > 0 {
 		t.Errorf("shares %v of pairs that do not count", s)
 	}
-	// Each of the two sets of rules can be taken back, and the reports follow.
+	// Each of the two sets of rules can be undone, and the reports follow.
 	if err := batch.SetLineage(t.Context(), p.Site, p.Store, b.BatchID, "officer", batch.LineageRules{Draft: true},
 		report.Rules{}); err != nil {
 		t.Fatal(err)
@@ -224,7 +224,7 @@ func TestBatchLineage(t *testing.T) {
 	if d := cmp.Diff([]string{"c.txt – d.txt", "c.txt – d.txt: not a draft"}, verdicts); d != "" {
 		t.Errorf("what was said of the pair: %s", d)
 	}
-	// The computer's name is in every file and excuses nothing unless a person says so.
+	// The computer's name is in every file, and is no excuse unless a person says so.
 	rules := batch.LineageRules{Author: true}
 	x, y := store.BatchMember{Author: "Computer", AuthorBy: store.AuthorMetadata},
 		store.BatchMember{Author: "computer", AuthorBy: store.AuthorMetadata}
@@ -304,7 +304,7 @@ func FuzzParseManifest(f *testing.F) {
 	})
 }
 
-// TestRecheck has a batch and a check done again on a date, and wants the new source named.
+// TestRecheck repeats a batch and a check on a date, and expects the new source to be named.
 func TestRecheck(t *testing.T) {
 	p := sitetest.NewSite(t, "theses")
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
@@ -348,7 +348,7 @@ func TestRecheck(t *testing.T) {
 	}
 	now = now.AddDate(0, 0, 8)
 	step()
-	step() // what runs is not begun twice
+	step() // running work is not started twice
 	if v := b.View(t); v.Round != 2 || v.State != concordat.TaskQueued {
 		t.Fatalf("round %d, %s", v.Round, v.State)
 	}

@@ -13,11 +13,11 @@ import (
 	"concordat/site/batch"
 )
 
-// TestBatchIndexFails lets each call of a batch's index fail: the batch fails, and does not end with fewer pairs; run again
-// it ends with those of one that was not disturbed.
+// TestBatchIndexFails makes each call of a batch's index fail: the batch fails instead of ending with fewer pairs, and run
+// again it ends with the pairs of an undisturbed one.
 func TestBatchIndexFails(t *testing.T) {
 	p := sitetest.NewSite(t)
-	first, second := sitetest.Prose(1, 6), sitetest.Prose(5, 6) // two documents hold each: what all three hold would be left to decide
+	first, second := sitetest.Prose(1, 6), sitetest.Prose(5, 6) // each is in two documents: wording in all three would be left to decide
 	texts := map[string]string{"x.txt": first + sitetest.Prose(2, 8), "y.txt": first + second + sitetest.Prose(3, 8),
 		"z.txt": second + sitetest.Prose(4, 8)}
 	make := func() (*sitetest.BatchParts, *sitetest.BrokenIndex) {
@@ -51,7 +51,7 @@ func TestBatchIndexFails(t *testing.T) {
 	}
 }
 
-// TestBatchNeedsItsLibraries: where the libraries that a batch is compared with cannot be read, it fails, and no report says
+// TestBatchNeedsItsLibraries: a batch fails if the libraries with which it is compared cannot be read; no report then says
 // that nothing was found in them.
 func TestBatchNeedsItsLibraries(t *testing.T) {
 	p := sitetest.NewSite(t)
@@ -69,8 +69,8 @@ func TestBatchNeedsItsLibraries(t *testing.T) {
 	}
 }
 
-// TestBatchOpensWhole lets each statement fail while a batch is read for its page: none of them is passed over, so that no page
-// shows a batch without its pairs or its wording as if it had none.
+// TestBatchOpensWhole makes each statement fail while a batch is read for its page: each failure is reported, so that no page
+// shows a batch as if it had no pairs or wording.
 func TestBatchOpensWhole(t *testing.T) {
 	p := sitetest.NewSite(t)
 	shared := sitetest.Prose(1, 12)

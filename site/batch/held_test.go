@@ -24,7 +24,7 @@ import (
 
 var errBroken = errors.New("the disk is broken")
 
-// newKept returns a store with the batch b, of the documents a and b, each with a check: t-a and t-b.
+// newKept returns a store with the batch b of the documents a and b, whose checks are t-a and t-b.
 func newKept(t *testing.T) *store.DB {
 	t.Helper()
 	db := storetest.SQLite(t)
@@ -44,7 +44,7 @@ func newKept(t *testing.T) *store.DB {
 	return db
 }
 
-// latestReview returns the latest review of a check; zero: there is none.
+// latestReview returns the latest review of a check; zero if there is none.
 func latestReview(t *testing.T, db *store.DB, id concordat.TaskID) (latest store.Review) {
 	t.Helper()
 	all, err := db.Checks.Reviews(t.Context(), id)
@@ -73,7 +73,7 @@ func (p *pages) BatchPairs(_ context.Context, _ string, _ float64, after *store.
 	return page, nil
 }
 
-// TestEveryPair: all pairs of a batch are seen, however many pages of the store they fill.
+// TestEveryPair: all pairs of a batch are read, however many pages of the store they fill.
 func TestEveryPair(t *testing.T) {
 	full := make([]store.BatchPair, store.MaxPage)
 	for i := range full {
@@ -100,7 +100,7 @@ func TestEveryPair(t *testing.T) {
 	}
 }
 
-// TestAwaitsTheEnd: whoever cancels a batch can wait until no process works on it, and need not wait if none does.
+// TestAwaitsTheEnd: whoever cancels a batch can wait until no process is working on it, and returns at once if none is.
 func TestAwaitsTheEnd(t *testing.T) {
 	q := NewQueue(nil, QueueOptions{})
 	at := &batchAtWork{ended: make(chan struct{})}
@@ -119,8 +119,8 @@ func TestAwaitsTheEnd(t *testing.T) {
 	}
 }
 
-// TestDeclare: a line of a manifest is of the file of its whole name, or of its last part where no line has the whole, and what it
-// leaves empty stays as the file says.
+// TestDeclare: a line of a manifest applies to the file with that full name, or, if no line has the full name, to the file with
+// that last part; its empty fields leave the file's own values.
 func TestDeclare(t *testing.T) {
 	part := ManifestLine{File: "a.txt", Author: "by the part", Date: "2024"}
 	whole := ManifestLine{File: "essays.zip!/in/a.txt", Author: "by the whole"}
@@ -142,7 +142,7 @@ func TestDeclare(t *testing.T) {
 	}
 }
 
-// TestTextOfPlace: a place is read from the text of its member, and is empty if it does not lie within.
+// TestTextOfPlace: a place is read from the text of its member, and is empty if the place is outside it.
 func TestTextOfPlace(t *testing.T) {
 	const text = "The harbour froze."
 	texts := &memberTexts{v: &View{}, of: map[int]string{3: text}}
@@ -154,8 +154,8 @@ func TestTextOfPlace(t *testing.T) {
 	}
 }
 
-// TestPassagesOfBothSides: a member has the passages of its own side, turned about if it is the second, and those that an earlier version
-// kept for both, of which a summary is none from the longer text.
+// TestPassagesOfBothSides: a member has the passages of its own side, swapped if it is the second, and those that an earlier version kept
+// for both sides; a summary is not one when seen from the longer text.
 func TestPassagesOfBothSides(t *testing.T) {
 	source := strings.Repeat("The harbour froze. ", 20)
 	span := func(from int) concordat.Span { return concordat.Span{Start: from, End: from + 10} }
@@ -189,8 +189,8 @@ func TestPassagesOfBothSides(t *testing.T) {
 	}
 }
 
-// TestManySay: what three documents or more say alike is no lead of one to another, unless most of the lead is said by these two alone;
-// a draft and its final version are one document.
+// TestManySay: what three or more documents say alike is not a lead from one to another, unless most of the lead is in only these two;
+// a draft and its final version count as one document.
 func TestManySay(t *testing.T) {
 	span := func(from int) concordat.Span { return concordat.Span{Start: from, End: from + 10} }
 	lead := func(a, b int, starts ...int) joinedLead {
@@ -226,8 +226,8 @@ func TestManySay(t *testing.T) {
 	}
 }
 
-// TestDecidedInBoth: what is decided about a lead stands in the reports of both documents, with the reason if one is given; if it could not
-// be kept in one of them, who decides is told.
+// TestDecidedInBoth: a decision on a lead is in the reports of both documents, with the reason if there is one; if it could not be stored
+// in one of them, the officer gets an error.
 func TestDecidedInBoth(t *testing.T) {
 	one := func(other, at, source int) []byte {
 		b, err := json.Marshal(reportedLeads{Leads: []leadTo{{Other: other, ReportedLead: ReportedLead{
@@ -283,8 +283,7 @@ func TestDecidedInBoth(t *testing.T) {
 	}
 }
 
-// TestTellsAtTimes: a batch tells of each stage when it begins and ends, and in the meantime only when it has told nothing for a
-// while.
+// TestTellsAtTimes: a batch reports the beginning and end of each stage, and in between only after a while without a report.
 func TestTellsAtTimes(t *testing.T) {
 	for name, c := range map[string]struct {
 		stage string
@@ -303,8 +302,8 @@ func TestTellsAtTimes(t *testing.T) {
 	}
 }
 
-// TestWorksNeedTheStore: if it is not known with what a document was compared, or another document cannot be read, its check fails
-// instead of having no works in common.
+// TestWorksNeedTheStore: if it is unknown what a document was compared with, or another document cannot be read, its check fails
+// instead of reporting no works in common.
 func TestWorksNeedTheStore(t *testing.T) {
 	for name, fault := range map[string]error{"unknown": errBroken, "unread": nil} {
 		db, script := storetest.Scripted(newKept(t))
@@ -322,7 +321,7 @@ func TestWorksNeedTheStore(t *testing.T) {
 	}
 }
 
-// TestPanicOfBatchIsNoted: a fault of the program that ends a batch is counted, also where no queue runs it.
+// TestPanicOfBatchIsNoted: a fault of the program that ends a batch is counted even if no queue runs the batch.
 func TestPanicOfBatchIsNoted(t *testing.T) {
 	s, n := site.New(site.Options{ID: "here"}), 0
 	s.TellPanics(compare.Panics{Logger: slog.New(slog.DiscardHandler), Counted: func() { n++ }})
@@ -335,7 +334,8 @@ func TestPanicOfBatchIsNoted(t *testing.T) {
 	}
 }
 
-// TestCountsAgain: the report of a document counts another one again once their pair does, and leaves it out once it does not.
+// TestCountsAgain: the report of a document includes another document again once their pair counts, and leaves it out once the pair does
+// not.
 func TestCountsAgain(t *testing.T) {
 	b := concordat.Ref{Site: "here", Library: concordat.BatchLibrary("x"), Document: "b"}
 	another := concordat.Ref{Site: "here", Library: "theses", Document: "b"}
@@ -362,7 +362,7 @@ func TestCountsAgain(t *testing.T) {
 	}
 }
 
-// TestRestsOfWording: of wording that documents hold alike beside a template the rest is told if it is long enough.
+// TestRestsOfWording: if documents share wording beyond a template, the rest is reported if it is long enough.
 func TestRestsOfWording(t *testing.T) {
 	const template = "Please describe below in your own words what you have found out during the whole of your stay abroad"
 	for rest, want := range map[string]bool{

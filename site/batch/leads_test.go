@@ -22,7 +22,7 @@ import (
 	"concordat/store"
 )
 
-// essays are five documents, all with one declaration: two say the same of the glass blowers.
+// essays returns five documents with the same declaration; two of them say the same about the glass blowers.
 func essays() map[string]string {
 	return map[string]string{"a.txt": sitetest.Railway + "\n\n" + sitetest.Glass + sitetest.Declared,
 		"b.txt": sitetest.Bees + "\n\n" + sitetest.GlassAgain + sitetest.Declared,
@@ -38,8 +38,8 @@ func leadsIn(t *testing.T, b *sitetest.BatchParts) *batch.ViewedLeads {
 	return leads
 }
 
-// TestBatchLeads: what one document of a batch says in other words than another is a lead of both reports and of the batch, apart from
-// pairs; it is decided for both, and in any order of the files the same is found. Nobody who does not ask for leads gets any.
+// TestBatchLeads: what one document of a batch says in other words than another is a lead in both reports and in the batch, apart from
+// pairs; a decision applies to both, and the order of the files makes no difference. Without the option there are no leads.
 func TestBatchLeads(t *testing.T) {
 	texts := essays()
 	names := slices.Sorted(maps.Keys(texts))
@@ -86,7 +86,7 @@ func TestBatchLeads(t *testing.T) {
 	}
 }
 
-// decides decides about the lead, and takes it back.
+// decides decides on the lead, and undoes the decision.
 func decides(t *testing.T, b *sitetest.BatchParts, l batch.ViewedLead) {
 	t.Helper()
 	v := b.View(t)
@@ -128,8 +128,8 @@ func reportOf(t *testing.T, b *sitetest.BatchParts, task concordat.TaskID) (*rep
 	return report.Build(f, rules), err
 }
 
-// TestManySayInBatch: what three documents say, each in its own words, is no lead and is shown as said by many; two versions of one group
-// are one of them.
+// TestManySayInBatch: what three documents say, each in its own words, is not a lead and is shown as said by many; two versions from one
+// group count as one.
 func TestManySayInBatch(t *testing.T) {
 	texts := essays()
 	texts["c.txt"] += "\n\n" + sitetest.GlassThird
@@ -161,8 +161,8 @@ func TestManySayInBatch(t *testing.T) {
 	}
 }
 
-// TestLeadIsNoEvidence: a stretch that is evidence is not led from, however another document puts it; one that only an excused pair shares
-// is.
+// TestLeadIsNoEvidence: no lead starts from a stretch that is evidence, however another document rewords it; a stretch shared only by an
+// excused pair can be a lead.
 func TestLeadIsNoEvidence(t *testing.T) {
 	texts := essays()
 	names := slices.Sorted(maps.Keys(texts))
@@ -190,7 +190,7 @@ func TestLeadIsNoEvidence(t *testing.T) {
 	}
 }
 
-// TestBatchLeadsGoOn: a batch that was cut short tells the leads of one that was left alone.
+// TestBatchLeadsGoOn: an interrupted batch finds the leads of an uninterrupted one.
 func TestBatchLeadsGoOn(t *testing.T) {
 	texts := essays()
 	names := slices.Sorted(maps.Keys(texts))
@@ -227,7 +227,7 @@ func TestBatchLeadsGoOn(t *testing.T) {
 	}
 }
 
-// TestLeadsAreCounted: webhooks are told how many leads each check and the batch have.
+// TestLeadsAreCounted: webhooks report how many leads each check and the batch have.
 func TestLeadsAreCounted(t *testing.T) {
 	texts := essays()
 	p := sitetest.NewSite(t)

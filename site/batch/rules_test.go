@@ -14,13 +14,13 @@ import (
 	"concordat/store"
 )
 
-// TestBatchKeepsItsRules: what a batch excludes counts neither in its shares nor in the reports that a later
-// process makes, whatever the configuration says by then.
+// TestBatchKeepsItsRules: what a batch excludes counts neither in its shares nor in the reports that a later process
+// makes, whatever the configuration then says.
 func TestBatchKeepsItsRules(t *testing.T) {
 	p := sitetest.NewSite(t)
 	own := report.Rules{ExcludeQuotes: true}
 	b := sitetest.NewBatch(t, p, sitetest.Quoted(), []string{"a.txt", "b.txt", "c.txt"}, batch.Job{NoLibraries: true, Rules: &own})
-	v := b.Run(t) // whose options have other rules
+	v := b.Run(t) // the run's options have other rules
 	if got := v.PairLines(); len(got) != 1 || got[0].A != "b.txt" || got[0].B != "c.txt" {
 		t.Errorf("pairs %v, want b and c alone", sitetest.Said(v))
 	}
@@ -34,7 +34,7 @@ func TestBatchKeepsItsRules(t *testing.T) {
 			t.Errorf("rules of %s: %+v, %v", m.Name, got, err)
 		}
 	}
-	// Rules set later take precedence, and a decision about a pair starts from the batch's rules.
+	// Rules set later take precedence, and a decision on a pair starts from the batch's rules.
 	if err := batch.SetVerdict(t.Context(), p.Site, p.Store, b.BatchID, "officer", v.Members[1].Number, v.Members[2].Number,
 		store.VerdictDiscount, "",
 		base); err != nil {
@@ -58,7 +58,7 @@ func TestBatchKeepsItsRules(t *testing.T) {
 	}
 }
 
-// TestBatchOfEarlyVersion: a batch that keeps no rules is seen by those of the configuration.
+// TestBatchOfEarlyVersion: a batch without rules of its own is shown by those of the configuration.
 func TestBatchOfEarlyVersion(t *testing.T) {
 	p := sitetest.NewSite(t)
 	b := sitetest.NewBatch(t, p, sitetest.Quoted(), []string{"a.txt", "b.txt", "c.txt"}, batch.Job{NoLibraries: true})

@@ -13,7 +13,7 @@ import (
 	"concordat/site/batch"
 )
 
-// applications are n applications under one set of headings; the last takes the work plan of the first, whole.
+// applications returns n applications under the same headings; the last copies the whole work plan of the first.
 func applications(n int) map[string]string {
 	out := map[string]string{}
 	first := ""
@@ -31,8 +31,9 @@ func applications(n int) map[string]string {
 	return out
 }
 
-// TestBatchSections: a pair is listed by one section that reaches the threshold when neither document does: by a template of sections, by a
-// form that was given, and by the headings that the documents have in common; not without any, and not among innocent ones.
+// TestBatchSections: a pair is listed because of one section that reaches the threshold, although neither document does: sections come from
+// a template, from a form that was given, or from the headings that the documents share; without sections the pair is not listed, and no
+// innocent pair is.
 func TestBatchSections(t *testing.T) {
 	t.Parallel()
 	named, err := segment.ParseTemplate("call", "Work plan = ^2\\. Work plan$\nCosts = ^Costs$")
@@ -76,7 +77,7 @@ func TestBatchSections(t *testing.T) {
 	}
 }
 
-// TestBatchSectionsOfAll: a section that most of the documents have in common lists none of them by itself.
+// TestBatchSectionsOfAll: a section that most of the documents share does not list any of them by itself.
 func TestBatchSectionsOfAll(t *testing.T) {
 	t.Parallel()
 	texts := applications(5)

@@ -12,8 +12,8 @@ import (
 	"concordat/site/batch"
 )
 
-// TestBatchWording: a batch tells what at least three of its documents hold, a form that all answer and a block that few
-// share, and an officer who counts one finds it in the reports of those documents.
+// TestBatchWording: a batch reports what at least three of its documents contain, a form that all fill in and a block
+// that few share; when an officer counts one of these, it is in the reports of those documents.
 func TestBatchWording(t *testing.T) {
 	const question = "Describe the aims of your project in no more than two hundred words of plain language for the panel of readers."
 	block := sitetest.Prose(77, 6)

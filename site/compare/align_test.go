@@ -10,10 +10,10 @@ import (
 	"concordat/profile"
 )
 
-// twice is an index whose documents have no name, so that they are read once to be looked at and once more to be compared.
+// twice is an index whose documents have no name, so that they are read once for a look and once more for the comparison.
 type twice struct {
 	concordat.Index
-	fails int // the reading of the last document that fails: 1 or 2; 0: none
+	fails int // the reading of the last document that fails: 1 or 2; 0: neither
 
 	mu    sync.Mutex
 	reads map[concordat.Ref]int
@@ -31,8 +31,8 @@ func (x *twice) Document(_ context.Context, ref concordat.Ref) (*concordat.Docum
 	return &concordat.Document{Text: told}, nil
 }
 
-// TestSourcesMustBeRead: a source that cannot be read, when it is looked at or when it is compared, fails the comparison:
-// no report comes out as if the source held nothing.
+// TestSourcesMustBeRead: a source that cannot be read, for the look or for the comparison, fails the comparison: no
+// report looks as if the source contained nothing.
 func TestSourcesMustBeRead(t *testing.T) {
 	p, err := profile.New(profile.Options{})
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"concordat/report"
 )
 
-// TestDocumentsOfPassage: a passage is held by as many documents as its rarest sentence, whatever other sentences are held by.
+// TestDocumentsOfPassage: a passage is in as many documents as its rarest sentence, however many contain the others.
 func TestDocumentsOfPassage(t *testing.T) {
 	c := &Candidate{Hits: []Hit{{Span: concordat.Span{Start: 0, End: 10}, Documents: 2},
 		{Span: concordat.Span{Start: 10, End: 20}, Documents: 7}, {Span: concordat.Span{Start: 20, End: 30}, Documents: 5}}}
@@ -23,7 +23,7 @@ func TestDocumentsOfPassage(t *testing.T) {
 	}
 }
 
-// TestMerge: documents that words alone nominate are compared up to their bound, and three tenths of the room are theirs.
+// TestMerge: documents that only words nominate are compared up to their limit, and three tenths of the room are reserved for them.
 func TestMerge(t *testing.T) {
 	candidates := func(kind string, n int) (out []*Candidate) {
 		for i := range n {
@@ -61,12 +61,12 @@ func TestBestTerms(t *testing.T) {
 		w.stats.Holding = append(w.stats.Holding, i)
 		window = append(window, concordat.TermCount{Term: concordat.Term(i), Count: 1})
 	}
-	w.stats.Holding[3] = 101 // more than one of ten documents
+	w.stats.Holding[3] = 101 // more than one in ten documents
 	got := w.best(window)
 	if len(got) != windowTerms {
 		t.Fatalf("%d terms, want %d", len(got), windowTerms)
 	}
-	want := 1 // the first is held by none
+	want := 1 // no document contains the first
 	for _, g := range got {
 		if want == 3 {
 			want++
@@ -99,7 +99,7 @@ func TestKindOfLead(t *testing.T) {
 	}
 }
 
-// TestFewWordsAlone: a few words in common with nothing else of the source nearby are marked, a longer passage by itself is not.
+// TestFewWordsAlone: a few shared words with nothing else from the source nearby are marked as isolated; a longer passage by itself is not.
 func TestFewWordsAlone(t *testing.T) {
 	words := func(n int) string { return strings.Repeat("word ", n) }
 	short, long := words(5), words(20)
@@ -115,7 +115,7 @@ func TestFewWordsAlone(t *testing.T) {
 	}
 }
 
-// TestRelatedToReplaced: a sentence that a document had before it was replaced says nothing of it, and the others still count.
+// TestRelatedToReplaced: a sentence from an earlier version of a document says nothing about the document, and the others still count.
 func TestRelatedToReplaced(t *testing.T) {
 	p, err := profile.New(profile.Options{})
 	if err != nil {
@@ -135,8 +135,8 @@ func TestRelatedToReplaced(t *testing.T) {
 	}
 }
 
-// TestLeadLanguages: leads between languages that were measured have a likelihood; of other languages and scripts a report says that
-// they were not.
+// TestLeadLanguages: leads between measured languages have a likelihood; for other languages and scripts, a report says that they
+// were not measured.
 func TestLeadLanguages(t *testing.T) {
 	texts := map[string]string{
 		"en": "It was the first time that they had seen what could be done with such a thing.",

@@ -27,14 +27,14 @@ const (
 		`Even so, ten years later two masters from there were selling ruby goblets to the court, having settled in Lorraine.`
 )
 
-// scripted answers with a vector for each text by a word that it holds, or as fail says.
+// scripted returns for each text a vector chosen by a word in it, or fails as fail says.
 type scripted struct {
 	words []string
 	fail  error
 	where string
 	model string // empty: scripted
-	gone  bool   // nothing reaches it
-	more  int    // numbers of a vector beside the usual
+	gone  bool   // requests do not reach it
+	more  int    // extra numbers in a vector
 	asked int
 }
 
@@ -116,15 +116,15 @@ func (m *memory) PutSentenceVectors(_ context.Context, vectors []concordat.Sente
 	return nil
 }
 
-// library is where the source of compared is.
+// library is the reference of the source that compared returns.
 var library = concordat.Ref{Site: "here", Library: "books", Document: "glass"}
 
-// asking is the question about compared, of a task.
+// asking returns the question about compared, for a task.
 func asking(c *meaning.Comparison, leads [][]meaning.Lead) question {
 	return question{compared: c, leads: leads, here: retold, task: "task", there: []string{told}, refs: []concordat.Ref{library}}
 }
 
-// TestEncoderFails: the table's leads stand, and the report is told why; that text was sent it says only if it was.
+// TestEncoderFails: the table's leads remain, and the report says why; it says that text was sent only if it was.
 func TestEncoderFails(t *testing.T) {
 	c, leads := compared(t)
 	e := NewEncoder(&scripted{fail: errors.New("the encoder does not answer")}, nil, 0)
@@ -137,7 +137,7 @@ func TestEncoderFails(t *testing.T) {
 		s := &scripted{fail: errors.New("nonsense"), where: "encoder.example.edu", gone: gone}
 		keep := &memory{vectors: map[[32]byte][]float32{}}
 		e := NewEncoder(s, keep, 1000)
-		for _, x := range meaning.Samples() { // that no text contains
+		for _, x := range meaning.Samples() { // which no text contains
 			keep.vectors[e.digest(x.Text)] = []float32{1}
 		}
 		got, err := e.verify(context.Background(), asking(c, leads))
@@ -148,7 +148,7 @@ func TestEncoderFails(t *testing.T) {
 	}
 }
 
-// unsteady answers each request with vectors of another length.
+// unsteady answers each request with vectors of a different length.
 type unsteady struct{ scripted }
 
 func (s *unsteady) Encode(ctx context.Context, texts []string) ([][]float32, int, error) {
@@ -156,7 +156,7 @@ func (s *unsteady) Encode(ctx context.Context, texts []string) ([][]float32, int
 	return s.scripted.Encode(ctx, texts)
 }
 
-// TestUnsteadyEncoder: vectors of several lengths verify nothing. They are asked about once more, and then the table's leads stand.
+// TestUnsteadyEncoder: vectors of several lengths verify nothing. They are requested once more, and then the table's leads remain.
 func TestUnsteadyEncoder(t *testing.T) {
 	c, leads := compared(t)
 	server := &unsteady{}
@@ -166,8 +166,8 @@ func TestUnsteadyEncoder(t *testing.T) {
 	}
 }
 
-// TestVectorsAreKept: each with what its sentence stands in, none of a submission that is not kept; those of another model under the
-// same name are asked again.
+// TestVectorsAreKept: each vector is kept with what contains its sentence, and none is kept for a submission that is not; vectors of
+// another model with the same name are requested again.
 func TestVectorsAreKept(t *testing.T) {
 	c, leads := compared(t)
 	s, keep := &scripted{}, &memory{}
@@ -204,7 +204,7 @@ func TestVectorsAreKept(t *testing.T) {
 		t.Errorf("then %d of the submission, %d of the source, %d samples are put, %d were kept", task, of, nobody, e.Kept())
 	}
 	s.more, s.asked = 8, 0
-	for d := range keep.vectors { // one is asked about, and comes as long as no other
+	for d := range keep.vectors { // the request for one vector returns a length that no other has
 		delete(keep.vectors, d)
 		break
 	}
@@ -217,8 +217,8 @@ func TestVectorsAreKept(t *testing.T) {
 	}
 }
 
-// TestEncoderVerifies: what the encoder holds for alike is a lead, and what it does not is none, whatever the table says; samples are
-// asked once; a report of texts that went elsewhere says where.
+// TestEncoderVerifies: what the encoder considers alike is a lead, and nothing else is, whatever the table says; samples are sent
+// once; a report on texts that were sent elsewhere says where.
 func TestEncoderVerifies(t *testing.T) {
 	c, leads := compared(t)
 	for _, x := range []struct {
@@ -256,7 +256,7 @@ func TestEncoderVerifies(t *testing.T) {
 	}
 }
 
-// TestEncoderLikelihood: the leads that the measured model verified have a likelihood, and those of another have none.
+// TestEncoderLikelihood: leads that the measured model verified have a likelihood, and those of other models have none.
 func TestEncoderLikelihood(t *testing.T) {
 	c, leads := compared(t)
 	for _, model := range []string{"e5-query", "scripted"} {
@@ -272,7 +272,7 @@ func TestEncoderLikelihood(t *testing.T) {
 	}
 }
 
-// TestEncoderAsksNothing: where the table sees nothing, nothing is asked.
+// TestEncoderAsksNothing: if the table finds nothing, the encoder is not asked.
 func TestEncoderAsksNothing(t *testing.T) {
 	table, err := meaning.Default()
 	if err != nil {
@@ -288,7 +288,7 @@ func TestEncoderAsksNothing(t *testing.T) {
 	}
 }
 
-// TestMostLikely: a report says no more of a likelihood than was measured.
+// TestMostLikely: a report states no higher likelihood than was measured.
 func TestMostLikely(t *testing.T) {
 	if most := meaning.Calibrated().Most; most != report.MostLikely {
 		t.Errorf("measured up to %v, a report says %d at most", most, report.MostLikely)

@@ -30,8 +30,8 @@ const (
 		`Кто нарушал клятву, терял мастерскую, а его родственников держали под арестом, пока он не возвращался.`
 )
 
-// TestLanguageOfLeads: in English, which was measured, a lead has a likelihood; in French a lead has none, and the report says that
-// leads were not measured in that language; of a text whose script the table does not know it says that none can be found.
+// TestLanguageOfLeads: a lead in English, which was measured, has a likelihood; a lead in French has none, and the report says that
+// leads in that language were not measured; for a text in a script unknown to the table, it says that none can be found.
 func TestLanguageOfLeads(t *testing.T) {
 	s := sitetest.NewSite(t, "lib")
 	s.Add(t, "lib", site.Incoming{ID: "en", Text: sitetest.Glass}, site.Incoming{ID: "fr", Text: glassFrench},
@@ -77,8 +77,8 @@ func TestLanguageOfLeads(t *testing.T) {
 	}
 }
 
-// TestLeadsOfLongSources: of a document with more sentences than are compared the report says so, whether a lead is found in the first of
-// them or, as behind them, none; one that has no more is compared whole, and nothing is said.
+// TestLeadsOfLongSources: if a document has more sentences than are compared, the report says so, whether a lead is found among the first
+// sentences or the match lies beyond them; a document with no more sentences is compared in full, and nothing is said.
 func TestLeadsOfLongSources(t *testing.T) {
 	s := sitetest.NewSite(t, "lib")
 	for _, c := range []struct {

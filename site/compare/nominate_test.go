@@ -8,7 +8,7 @@ import (
 	"concordat"
 )
 
-// TestForemost: the document that is nearest to one stretch has a place beside the many that are near another.
+// TestForemost: the document nearest to one stretch has a place beside the many that are near another.
 func TestForemost(t *testing.T) {
 	of := func(window int, document string, score float64) concordat.TextMatch {
 		return concordat.TextMatch{Window: window, Source: concordat.Ref{Document: concordat.DocumentID(document)}, Score: score}
@@ -28,7 +28,8 @@ func TestForemost(t *testing.T) {
 	}
 }
 
-// TestCandidatesOnce joins what words and the cells of two writings nominate: what is compared twice is its own background.
+// TestCandidatesOnce joins the nominations by words and by the cells of two scripts: a document that was compared twice would be its own
+// background.
 func TestCandidatesOnce(t *testing.T) {
 	at := func(id concordat.DocumentID, text bool) *Candidate {
 		return &Candidate{Ref: concordat.Ref{Library: "l", Document: id}, Text: text}

@@ -12,7 +12,7 @@ import (
 )
 
 // TestNoticesOnBothSides: a publisher's notice and the names of people at one institution are not evidence if both documents have
-// them; a page to which one document added links, marks or capitals is.
+// them; a page to which one document added links, marks or capitals still is.
 func TestNoticesOnBothSides(t *testing.T) {
 	notice := func(n int) string {
 		return fmt.Sprintf("Vargas, et al. Mills %d, 295 (1999); the following resources for this article are available online "+
@@ -42,7 +42,7 @@ func TestNoticesOnBothSides(t *testing.T) {
 		name   string
 		a      string
 		others func(n int) string
-		told   report.AttributedAs // empty: nothing is
+		told   report.AttributedAs // empty: nothing is attributed
 	}{
 		{"notice", notice(0), func(n int) string { return notice(n + 1) }, report.AsNotice},
 		{"names", names, func(int) string { return names }, report.AsAuthors},
@@ -73,7 +73,7 @@ func TestNoticesOnBothSides(t *testing.T) {
 	}
 }
 
-// spansOf returns the places of what was found for a reason; for none, of what was found to be a notice or names.
+// spansOf returns the places of what was found for a reason; without a reason, those of notices and names.
 func spansOf(found []report.Wording, why report.AttributedAs) []concordat.Span {
 	var out []concordat.Span
 	for _, f := range found {

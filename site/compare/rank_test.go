@@ -12,7 +12,7 @@ import (
 	"concordat/profile"
 )
 
-// heldTexts is an index of which only the documents are asked for.
+// heldTexts is an index that is only asked for documents.
 type heldTexts struct {
 	concordat.Index
 	texts map[concordat.DocumentID]string
@@ -26,7 +26,7 @@ func (h heldTexts) Document(_ context.Context, r concordat.Ref) (*concordat.Docu
 	return &concordat.Document{Library: r.Library, ID: r.Document, Text: text}, nil
 }
 
-// TestByVectors: cells put the source last, as they do with a translation, and vectors put it first; a document that is gone does no
+// TestByVectors: cells rank the source last, as they do with a translation, and vectors rank it first; a deleted document does no
 // harm, and the best by cells does not stay in front.
 func TestByVectors(t *testing.T) {
 	table, err := meaning.Default()
@@ -69,7 +69,7 @@ func TestByVectors(t *testing.T) {
 	}
 }
 
-// TestForemostOf: the document that is nearest to one stretch has a place beside the many that are near another.
+// TestForemostOf: the document nearest to one stretch has a place beside the many that are near another.
 func TestForemostOf(t *testing.T) {
 	stretches := [][]scored{{{0, 9}, {1, 8}, {2, 7}}, nil, {{3, 3}, {0, 2}, {4, 1}}}
 	for most, want := range map[int][]int{9: {0, 3, 1, 2, 4}, 3: {0, 3, 1}, 2: {0, 3}, 0: nil} {
@@ -79,7 +79,7 @@ func TestForemostOf(t *testing.T) {
 	}
 }
 
-// TestUsual: what is usual of a sentence is the nearness of the documents after the nearest ones.
+// TestUsual: a sentence's usual nearness is that of the documents after the nearest ones.
 func TestUsual(t *testing.T) {
 	var many []float64
 	for i := range 30 {
@@ -95,7 +95,7 @@ func TestUsual(t *testing.T) {
 	}
 }
 
-// TestAskedInParts: a text of more sentences than are asked together finds the source of its last ones.
+// TestAskedInParts: for a text with more sentences than are asked about together, the source of its last ones is found.
 func TestAskedInParts(t *testing.T) {
 	p, err := profile.New(profile.Options{Recipe: profile.Natural, Meaning: true})
 	if err != nil {

@@ -13,8 +13,8 @@ import (
 	"concordat/site/compare"
 )
 
-// TestTextChannel: a passage whose words are spread over sentences of their own is nominated by its
-// words and not by fingerprints, and what words nominate is compared without a matched sentence.
+// TestTextChannel: a passage whose words are spread over the writer's own sentences is nominated by words and not by
+// fingerprints, and documents that words nominate are compared without a matched sentence.
 func TestTextChannel(t *testing.T) {
 	s := sitetest.NewSite(t, "lib")
 	const source = "Glaciologists drilled an ice core from the Vostok plateau and dated volcanic ash layers in it by argon isotopes. " +
@@ -60,7 +60,7 @@ func TestTextChannel(t *testing.T) {
 	}
 }
 
-// TestNominate: both channels name the source once, filters hold for both, and nothing is kept.
+// TestNominate: both channels together name the source once, filters apply to both, and nothing is kept.
 func TestNominate(t *testing.T) {
 	s := sitetest.NewSite(t, "lib", "other")
 	const text = "Glaciologists drilled an ice core from the Vostok plateau and dated volcanic ash layers in it by argon isotopes."

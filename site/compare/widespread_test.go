@@ -11,8 +11,8 @@ import (
 	"concordat/report"
 )
 
-// TestWidespread: a short stretch that a fifth of the documents hold, each a little otherwise, is common; one that few copiers
-// reworded is not, nor is a part of a page of one source, or a page.
+// TestWidespread: a short stretch that a fifth of the documents contain with small differences is common; one that a few
+// copiers reworded is not, nor is part of a page from one source, or a whole page.
 func TestWidespread(t *testing.T) {
 	const clause = "Whoever keeps a boat on the river shall carry a light by night, and answers for what is broken in the dark. "
 	filler := strings.Repeat("The fishermen moved to the southern shore when the bridge was built by others. ", 8)
@@ -57,8 +57,8 @@ func TestWidespread(t *testing.T) {
 	}
 }
 
-// TestSkeletonOnBothSides: code that two hold up to where both were told to continue was handed out to them; what they wrote behind it,
-// or above it, was not, nor was anything if one of them alone has the mark.
+// TestSkeletonOnBothSides: code that two documents share up to the mark where both were told to continue was handed out to them; what
+// they wrote after it, or above it, was not, and nothing was if only one of them has the mark.
 func TestSkeletonOnBothSides(t *testing.T) {
 	const handed = "int main(int argc, char **argv) {\n    struct options o = read_options(argc, argv);\n    FILE *in = fopen(o.path, \"r\");\n" +
 		"    // TODO: your code begins here\n"
@@ -68,7 +68,7 @@ func TestSkeletonOnBothSides(t *testing.T) {
 	const own = "    return run(in);\n}\n"
 	for _, c := range []struct {
 		a, b string
-		told string // of the code, a legitimate quotation ends so; empty: nothing is
+		told string // how the code's legitimate quotation ends; empty: none
 	}{
 		{handed + own, handed + "    loop(in, o);\n}\n", "begins here"},
 		{handed + solution, handed + solution, "begins here"},
@@ -95,8 +95,8 @@ func TestSkeletonOnBothSides(t *testing.T) {
 	}
 }
 
-// TestTitles: a title that two documents have over different text is not evidence; over shared text it was copied with it, and a
-// faculty's title page never is evidence.
+// TestTitles: a title that two documents have above different texts is not evidence; above shared text it was copied with it,
+// and a faculty's title page is never evidence.
 func TestTitles(t *testing.T) {
 	const title, page = "On the boats of the eastern shore and those who kept them", "UNIVERSITY OF THE SHORE\nFaculty of Boats\n\nMaster's Thesis\n\n2021"
 	own := "Somebody else wrote of the lamps that burned all night, and of nothing that has to do with boats or with a quay, or a census. "

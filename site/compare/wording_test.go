@@ -20,8 +20,8 @@ const (
 		"A census of that decade counts four hundred people, two inns, a chapel and a brewery whose cellars may still be seen."
 )
 
-// TestQuotationNobodyElseHolds: a quotation with its source is told as wording that others have too if another document has it, with
-// their number, and never if none has; it takes no part in comparing either way.
+// TestQuotationNobodyElseHolds: a quotation with its source is shown as wording that others have too if another document has it,
+// with their number, and never if none does; it takes no part in comparing either way.
 func TestQuotationNobodyElseHolds(t *testing.T) {
 	for other, want := range map[string]int{"Somebody else wrote that " + quoted + ", in other words.": 2, "": 0} {
 		w := Shareable(quoting, nil, nil)
@@ -59,8 +59,8 @@ func textsOf(spans []concordat.Span, text string) (out []string) {
 	return out
 }
 
-// TestSentenceAloneIsNoEvidence: one sentence of a source, far from all else of it in a long text, is no evidence; three copied ones
-// are, as is a page, and one sentence that is most of what was submitted.
+// TestSentenceAloneIsNoEvidence: one sentence of a source, far from everything else of it in a long text, is not evidence; three
+// copied ones are, and so are a page, and one sentence that is most of the submission.
 func TestSentenceAloneIsNoEvidence(t *testing.T) {
 	const sentence = "The fishermen moved to the southern shore when the bridge was built, and their children became clerks. "
 	filler := strings.Repeat("words of another hand stand here. ", 40)
@@ -100,8 +100,8 @@ func TestSentenceAloneIsNoEvidence(t *testing.T) {
 	}
 }
 
-// TestLineInOtherWords: a line in other words far from all else of its source is chance, in a text of which the source holds a page as
-// well; a copied line is not, nor a line beside others of one place, nor any in a short text.
+// TestLineInOtherWords: a reworded line far from everything else of its source is chance, even in a text that shares a page with the
+// source; a copied line is not, nor is a line beside others from one place, or any in a short text.
 func TestLineInOtherWords(t *testing.T) {
 	const line = "The fishermen moved to the southern shore when the bridge was built over the river. "
 	page := strings.Repeat("Whoever bought a boat in summer paid for the paint, and whoever sold one left his line on the wall until spring. ", 24)
@@ -109,7 +109,7 @@ func TestLineInOtherWords(t *testing.T) {
 		name   string
 		kind   concordat.Kind
 		filler int // sentences between
-		source int // bytes of the source from the page to the line
+		source int // distance in the source from the page to the line, in bytes
 		beside bool
 		want   bool // evidence
 	}{
@@ -145,8 +145,8 @@ func TestLineInOtherWords(t *testing.T) {
 	}
 }
 
-// TestFormsAreShown: what reads like a form's and another document holds is told as that, with the reason, and takes no part in
-// comparing; a heading takes none either, and is not shown.
+// TestFormsAreShown: what reads like a form and is in another document is shown as form wording, with the reason, and takes no
+// part in comparing; a heading takes none either, and is not shown.
 func TestFormsAreShown(t *testing.T) {
 	const instruction, heading = "Please describe in no more than two hundred words how the boat is kept dry in the winter.",
 		"Budget justification for equipment"
@@ -174,8 +174,8 @@ func TestFormsAreShown(t *testing.T) {
 	}
 }
 
-// TestQuotedOnBothSides: wording that two give as a law's is reported as a legitimate quotation, and takes no part; where one alone
-// does, it counts as before.
+// TestQuotedOnBothSides: wording that two documents quote as a law's is reported as a legitimate quotation, and takes no part; if
+// only one does, it counts as before.
 func TestQuotedOnBothSides(t *testing.T) {
 	const law = "Whoever keeps a boat on the river without a light shall pay for what is broken in the dark by it or by its oars."
 	const cited = "Section 12 of the River Act 1871 provides that whoever keeps a boat on the river without a light shall pay for what is " +

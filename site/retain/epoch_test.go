@@ -21,8 +21,8 @@ type purging struct {
 
 func (p *purging) Purge(context.Context) error { p.n++; return nil }
 
-// TestErasedFromEpochs: a deletion takes the fingerprints out of partners' sets too. A process that does
-// not have them open says that bytes remain, and the one that has them continues with it.
+// TestErasedFromEpochs: a deletion removes the fingerprints from partners' sets too. A process that does not have them
+// open says that bytes remain, and the one that does completes the deletion.
 func TestErasedFromEpochs(t *testing.T) {
 	o := sitetest.NewOwner(t, "theses")
 	ctx := t.Context()
@@ -75,7 +75,7 @@ func TestErasedFromEpochs(t *testing.T) {
 		t.Errorf("what was deleted is told: %+v", tell)
 	}
 
-	// With the sets open from the beginning.
+	// With the sets open from the start.
 	r, err = e.Erase(ctx, "ada", "", retain.Target{Library: "theses", Whole: true})
 	sitetest.Must(t, err)
 	if r.Done.IsZero() || len(r.Documents) != 1 {
@@ -86,7 +86,7 @@ func TestErasedFromEpochs(t *testing.T) {
 	}
 }
 
-// TestEmbargoForPartners: partners are told nothing of a hidden document until its day.
+// TestEmbargoForPartners: partners learn nothing of a hidden document before its date.
 func TestEmbargoForPartners(t *testing.T) {
 	o := sitetest.NewOwner(t, "theses")
 	o.AddDocuments(t, "theses", site.Incoming{ID: "a", Title: "T", Text: sitetest.River})

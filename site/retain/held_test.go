@@ -23,7 +23,7 @@ import (
 
 var errBroken = errors.New("the disk is broken")
 
-// TestTargets: a deletion names something, documents with their library, and at most 10,000 things of all kinds together.
+// TestTargets: a deletion names at least one thing, documents together with their library, and at most 10,000 things of all kinds.
 func TestTargets(t *testing.T) {
 	documents := func(n int) (out []concordat.DocumentID) {
 		for i := range n {
@@ -60,12 +60,12 @@ func TestTargets(t *testing.T) {
 	}
 }
 
-// unpurged is an index whose bytes cannot be taken off the disk.
+// unpurged is an index whose bytes cannot be removed from the disk.
 type unpurged struct{ *indextest.Oracle }
 
 func (unpurged) Purge(context.Context) error { return errBroken }
 
-// TestNotDoneUnpurged: a deletion whose bytes are still in the index is not told as done.
+// TestNotDoneUnpurged: a deletion whose bytes are still in the index is not reported as done.
 func TestNotDoneUnpurged(t *testing.T) {
 	db := storetest.SQLite(t)
 	s := site.New(site.Options{ID: "here", Store: db, Index: unpurged{&indextest.Oracle{Site: "here"}}})
@@ -75,7 +75,7 @@ func TestNotDoneUnpurged(t *testing.T) {
 	}
 }
 
-// TestReceiptHasWhatWas: a receipt has each document that was deleted, and none that was not there; what it has is gone.
+// TestReceiptHasWhatWas: a receipt lists every document that was deleted, and none that did not exist; everything that it lists is gone.
 func TestReceiptHasWhatWas(t *testing.T) {
 	db := storetest.SQLite(t)
 	p, err := profile.New(profile.Options{})
@@ -113,8 +113,8 @@ func TestReceiptHasWhatWas(t *testing.T) {
 	}
 }
 
-// TestThin: the text of a check is taken away when its time is up, and that of a check from the command line, which has no request,
-// stays with its report; a report that cannot be read is told, and not taken for one without a text.
+// TestThin: the text of a check is removed when its time is up; a check from the command line, which has no request, keeps its text
+// with its report; a report that cannot be read is an error, and is not taken for one without a text.
 func TestThin(t *testing.T) {
 	db := storetest.SQLite(t)
 	kept, script := storetest.Scripted(db)
@@ -147,7 +147,7 @@ func TestThin(t *testing.T) {
 	}
 }
 
-// TestDiscardOfNothing: who takes away the text of a check that is not there is told so.
+// TestDiscardOfNothing: removing the text of a check that does not exist is an error.
 func TestDiscardOfNothing(t *testing.T) {
 	db := storetest.SQLite(t)
 	e := New(site.New(site.Options{ID: "here", Store: db}), Options{Store: db})
@@ -156,7 +156,7 @@ func TestDiscardOfNothing(t *testing.T) {
 	}
 }
 
-// TestRestIsForgotten: what was submitted is remembered for two days, and forgotten then whatever else fails, which is told.
+// TestRestIsForgotten: submissions are remembered for two days, and then forgotten whatever else fails; failures are reported.
 func TestRestIsForgotten(t *testing.T) {
 	now := time.Date(2026, 3, 4, 9, 0, 0, 0, time.UTC)
 	at := now
@@ -189,8 +189,8 @@ func TestRestIsForgotten(t *testing.T) {
 	}
 }
 
-// TestReceiptNamesTheLog: a receipt says that the store's log still holds what was deleted if it does: PostgreSQL's, and not
-// SQLite's.
+// TestReceiptNamesTheLog: a receipt says if the store's log still contains what was deleted: PostgreSQL's does, SQLite's
+// does not.
 func TestReceiptNamesTheLog(t *testing.T) {
 	for name, place := range map[string]func(t *testing.T) string{
 		"SQLite":     func(t *testing.T) string { return filepath.Join(t.TempDir(), "site.db") },
@@ -223,8 +223,8 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// TestOtherProcessErases: a process beside one that carries deletions out carries none out itself, and continues with them once it
-// is alone, however often it is asked to.
+// TestOtherProcessErases: a process carries out no deletions while another one does, and continues with them once it is alone,
+// however often it is asked to.
 func TestOtherProcessErases(t *testing.T) {
 	db := storetest.SQLite(t)
 	s := site.New(site.Options{ID: "here", Store: db, Index: &indextest.Oracle{Site: "here"}})

@@ -77,7 +77,7 @@ func TestMigrationDialects(t *testing.T) {
 	}
 }
 
-// TestSyncedOrSaid: a path that cannot be written through to the disk, because it does not exist, is an error.
+// TestSyncedOrSaid: it is an error if a path cannot be synced to disk because it does not exist.
 func TestSyncedOrSaid(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "file")

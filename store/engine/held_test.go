@@ -22,7 +22,7 @@ func engines(t *testing.T, f func(t *testing.T, place string)) {
 	t.Run("PostgreSQL", func(t *testing.T) { f(t, storetest.Postgres(t).Schema(t)) })
 }
 
-// change runs statements in one transaction, and stops at the first that fails.
+// change runs statements in one transaction, and stops at the first failure.
 func change(t *testing.T, db *engine.DB, statements ...string) {
 	t.Helper()
 	if err := db.Write(t.Context(), func(c engine.Conn) error {
@@ -47,7 +47,7 @@ func value[T any](t *testing.T, db *engine.DB, query string, args ...any) (v T) 
 }
 
 // TestMigrationThatFails: if one statement of a migration fails, the store is not opened and the migration counts as not applied;
-// once the cause is gone the next opening applies it.
+// once the cause is gone, it is applied when the store is next opened.
 func TestMigrationThatFails(t *testing.T) {
 	engines(t, func(t *testing.T, place string) {
 		forbid, allow, empty := `CREATE TRIGGER held BEFORE UPDATE ON task BEGIN SELECT RAISE(ABORT, 'held'); END`, `DROP TRIGGER held`,
@@ -122,7 +122,7 @@ func TestCheckReadsRows(t *testing.T) {
 		t.Fatal(err)
 	}
 	file := filepath.Join(filepath.Dir(s.Tables()), value[string](t, db, `SELECT pg_relation_filepath('setting')`))
-	if err := s.Stop(syscall.SIGINT); err != nil { // in order, so that all is in its file
+	if err := s.Stop(syscall.SIGINT); err != nil { // shut down cleanly, so that everything is in its file
 		t.Fatal(err)
 	}
 	page, err := os.ReadFile(file)
@@ -155,7 +155,7 @@ func TestAfterRestart(t *testing.T) {
 			return err
 		},
 	} {
-		value[int](t, db, `SELECT 1`) // over a connection that is kept
+		value[int](t, db, `SELECT 1`) // over a connection that stays open
 		if err := errors.Join(s.Stop(syscall.SIGINT), s.Start()); err != nil {
 			t.Fatal(err)
 		}
@@ -165,7 +165,7 @@ func TestAfterRestart(t *testing.T) {
 	}
 }
 
-// TestPurgeRewrites: a full purge rewrites each PostgreSQL table, and a small one none.
+// TestPurgeRewrites: a full purge rewrites each PostgreSQL table, and a small purge rewrites none.
 func TestPurgeRewrites(t *testing.T) {
 	db := open(t, storetest.Postgres(t).Schema(t))
 	files := func() map[string]int64 {
@@ -203,7 +203,7 @@ func TestPurgeRewrites(t *testing.T) {
 	}
 }
 
-// TestTablesAlike: rows are copied only into a table with the same columns as their own, including their types and collations.
+// TestTablesAlike: rows are copied only into a table with the same columns, including types and collations.
 func TestTablesAlike(t *testing.T) {
 	engines(t, func(t *testing.T, place string) {
 		changes := []string{`ALTER TABLE setting ADD COLUMN extra TEXT`}
@@ -224,7 +224,7 @@ func TestTablesAlike(t *testing.T) {
 	})
 }
 
-// TestCopyWithoutFiles: a copy without the files that the database stores has all other tables, and a full one has those too.
+// TestCopyWithoutFiles: a copy without the files that the database stores has all other tables, and a full copy has those too.
 func TestCopyWithoutFiles(t *testing.T) {
 	from := open(t, filepath.Join(t.TempDir(), "from.db"))
 	var tables []string
@@ -247,7 +247,7 @@ func TestCopyWithoutFiles(t *testing.T) {
 	}
 }
 
-// TestCopyIsReadBack: a store that holds something other than it was given is not accepted as a copy, and is empty afterwards.
+// TestCopyIsReadBack: if a store's contents differ from what was copied into it, it is not accepted as a copy, and is emptied.
 func TestCopyIsReadBack(t *testing.T) {
 	from, to := open(t, filepath.Join(t.TempDir(), "from.db")), open(t, filepath.Join(t.TempDir(), "to.db"))
 	change(t, from, `INSERT INTO setting (name, value) VALUES ('a', 'b')`)
@@ -261,7 +261,7 @@ func TestCopyIsReadBack(t *testing.T) {
 	}
 }
 
-// TestOwnStatementsFail: each statement that fails, while a store is checked, described or copied, is reported.
+// TestOwnStatementsFail: every failed statement is reported while a store is checked, described or copied.
 func TestOwnStatementsFail(t *testing.T) {
 	engines(t, func(t *testing.T, place string) {
 		db, to := open(t, place), open(t, filepath.Join(t.TempDir(), "copy.db"))
@@ -271,7 +271,7 @@ func TestOwnStatementsFail(t *testing.T) {
 			"copy":     func(ctx context.Context) error { _, err := db.CopyTo(ctx, to, engine.Copy{}); return err },
 		} {
 			tried := 0
-			for at := 0; ; at += 1 + at/2 { // the first ones, when the tables are listed, one by one
+			for at := 0; ; at += 1 + at/2 { // each of the first ones, while the tables are listed
 				ctx := storetest.NewLosing(t.Context(), at)
 				err := call(ctx)
 				if !ctx.Lost() {

@@ -88,7 +88,7 @@ func TestNulls(t *testing.T) {
 	}
 }
 
-// FuzzIntegers: numbers keep their values, texts and all else their bytes.
+// FuzzIntegers: numbers keep their values, and texts and everything else keep their bytes.
 func FuzzIntegers(f *testing.F) {
 	for text, want := range map[string]string{`{"a":1.0}`: `{"a":1}`, `1.`: `1.`, `"\\`: `"\\`,
 		`[1e3,-2.50,-0.0,1.5E1,"1.0 \" 2.0",9e99,12]`: `[1000,-2.50,-0,15,"1.0 \" 2.0",9e99,12]`,

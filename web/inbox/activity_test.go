@@ -8,7 +8,7 @@ import (
 	"concordat"
 )
 
-// TestBelow: an origin holds what is below it by whole parts of the path, at the same scheme, host and port.
+// TestBelow: an origin covers the addresses below it by whole path segments, with the same scheme, host and port.
 func TestBelow(t *testing.T) {
 	origins := []string{"https://repo.example.edu", "https://shared.example.edu/journal"}
 	for address, want := range map[string]bool{
@@ -27,7 +27,7 @@ func TestBelow(t *testing.T) {
 	}
 }
 
-// TestTypes: a type is known by its name, and by its address; what only looks like it is not.
+// TestTypes: a type is recognised by its name and by its address, and what only looks like it is not.
 func TestTypes(t *testing.T) {
 	for text, want := range map[string]bool{`"coar-notify:ReviewAction"`: true, `["x", "coar-notify:ReviewAction"]`: true,
 		`"https://coar-notify.net/specification/vocabulary/ReviewAction"`: true, `"https://purl.org/coar/notify_vocabulary/ReviewAction"`: true,
@@ -42,7 +42,7 @@ func TestTypes(t *testing.T) {
 	}
 }
 
-// FuzzParse: no notification makes it panic, and one that is taken has what answers need.
+// FuzzParse: no notification makes the parser panic, and one that is accepted has what answers need.
 func FuzzParse(f *testing.F) {
 	for _, s := range []string{``, `{}`, `[]`, `{"@context": ["https://www.w3.org/ns/activitystreams", "https://purl.org/coar/notify"],
 		"id": "urn:uuid:1", "type": ["Offer", "coar-notify:ReviewAction"], "origin": {"id": "https://a.example", "inbox": "https://a.example/i"},

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// TestRetryAfter: seconds are rounded up, so that who waits as long as they are told is let in; there is no zero.
+// TestRetryAfter: seconds are rounded up, so that whoever waits as long as they are told is let in; zero is never returned.
 func TestRetryAfter(t *testing.T) {
 	for d, want := range map[time.Duration]string{0: "1", time.Millisecond: "1", time.Second: "1", time.Second + 1: "2", time.Minute: "60"} {
 		h := http.Header{}
@@ -18,8 +18,8 @@ func TestRetryAfter(t *testing.T) {
 	}
 }
 
-// TestAllow: a key is let through as often as it may in a window, told to wait until the window ends, and starts again then;
-// another key is not touched.
+// TestAllow: a key is let through up to its limit in a window, must then wait until the window ends, and starts afresh;
+// other keys are not affected.
 func TestAllow(t *testing.T) {
 	now := time.Unix(1_780_000_000, 0)
 	l := &Limiter{Now: func() time.Time { return now }, Window: time.Hour}
@@ -39,9 +39,9 @@ func TestAllow(t *testing.T) {
 	}
 }
 
-// TestThrottle: five failures of an account from an address, then none for ten minutes; tries that are under way count, are taken
-// back if they come to nothing, and a right one lets the account begin anew from there. Other addresses reach it, until there
-// are a hundred failures, and other accounts are reached from there, until there are fifty.
+// TestThrottle: five failures of an account from an address are followed by ten minutes without tries; tries under way count, are
+// given back if they come to nothing, and a success resets the account's count from that address. Other addresses can still reach
+// the account, up to a hundred failures, and the address can reach other accounts, up to fifty.
 func TestThrottle(t *testing.T) {
 	now := time.Unix(1_780_000_000, 0)
 	fresh := func() *Throttle {
@@ -116,7 +116,7 @@ func TestThrottle(t *testing.T) {
 	}
 }
 
-// TestStreams: one account follows at most 20 checks at a time, and another one as many.
+// TestStreams: an account follows at most 20 checks at a time, independently of other accounts.
 func TestStreams(t *testing.T) {
 	var c Streams
 	for i := range 25 {
@@ -139,8 +139,8 @@ func TestStreams(t *testing.T) {
 	}
 }
 
-// TestKeysAreBounded: who comes from ever new addresses costs no more memory than the bound, only who was idle longest is
-// forgotten, and what is looked up after its window is forgotten for good.
+// TestKeysAreBounded: a client with ever new addresses uses no more memory than the bound, only the longest idle are
+// forgotten, and an entry looked up after its window is removed.
 func TestKeysAreBounded(t *testing.T) {
 	now := time.Unix(1_780_000_000, 0)
 	l := &Limiter{Now: func() time.Time { return now }, Window: time.Hour, keys: 3}

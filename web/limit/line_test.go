@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// TestLine: the lowest rank is next, equal ranks in the order in which they came, and the highest goes away if there is no room.
+// TestLine: the lowest rank is next, equal ranks keep the order in which they came, and the highest rank leaves if there is no room.
 func TestLine(t *testing.T) {
 	l := &limit.Line{Running: 1, Waiting: 3}
 	if err := l.Enter(t.Context(), 9); err != nil {
@@ -24,7 +24,7 @@ func TestLine(t *testing.T) {
 		t.Helper()
 		go func() { results <- result{who, l.Enter(ctx, rank)} }()
 		for l.Waiters() != want {
-			time.Sleep(time.Millisecond) // it has no other sign
+			time.Sleep(time.Millisecond) // nothing else shows it
 		}
 	}
 	gone, leave := context.WithCancel(t.Context())

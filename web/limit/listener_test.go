@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// callers is a listener at which whoever calls has an address.
+// callers is a listener whose callers have chosen addresses.
 type callers struct {
 	net.Listener
 	next string
@@ -29,9 +29,9 @@ type call struct {
 func (c *call) RemoteAddr() net.Addr { return c.at }
 func (c *call) Close() error         { c.closed = true; return nil }
 
-// TestListener: of eight connections an address of strangers has two, its oldest goes for its newest; a trusted proxy has any
-// number. Where all are taken a stranger goes as long as strangers have more than half, else one of those known, and always the
-// oldest of the address that has most; a newcomer gets in. What has ended makes room.
+// TestListener: of eight connections, a stranger's address has two, and a newer one replaces its oldest; a trusted proxy may
+// have any number. If all are taken, a newcomer replaces a stranger while strangers have more than half, and otherwise a known
+// user: always the oldest connection of the address that has most. Closed connections make room.
 func TestListener(t *testing.T) {
 	var log bytes.Buffer
 	in := &callers{}
@@ -42,7 +42,7 @@ func TestListener(t *testing.T) {
 		all = nil
 		l = NewListener(in, 8, slog.New(slog.NewTextHandler(&log, nil)), func(a netip.Addr) bool { return a.String() == "192.0.2.99" })
 	}
-	// from accepts a connection and returns the numbers of those that are closed by then.
+	// from accepts a connection and returns the numbers of those closed by then.
 	from := func(address string) (closed []int) {
 		t.Helper()
 		in.next = address
@@ -104,7 +104,7 @@ func TestListener(t *testing.T) {
 	all[0].know()
 	all[1].know()
 	counts(2, 6)
-	want("a ninth", from("192.0.2.8"), 2) // the oldest of the stranger with most
+	want("a ninth", from("192.0.2.8"), 2) // the oldest of the stranger that has most
 	counts(2, 6)
 	if closed := from("192.0.2.1"); len(closed) != 2 || slices.Contains(closed, 0) || slices.Contains(closed, 1) {
 		t.Errorf("a tenth: closed are %v, want 2 and another stranger", closed)
@@ -121,7 +121,7 @@ func TestListener(t *testing.T) {
 		c.know()
 	}
 	counts(4, 4)
-	want("where half are known", from("192.0.2.8"), 1) // the oldest of those known of the address that has most
+	want("where half are known", from("192.0.2.8"), 1) // the oldest of the known address that has most
 	counts(3, 5)
 
 	begin()
@@ -134,7 +134,7 @@ func TestListener(t *testing.T) {
 	}
 }
 
-// TestNetwork: callers of one household have one name.
+// TestNetwork: callers from one household count as one.
 func TestNetwork(t *testing.T) {
 	for address, want := range map[string]string{"192.0.2.7": "192.0.2.7", "::ffff:192.0.2.7": "192.0.2.7",
 		"2001:db8:1:2:3:4:5:6": "2001:db8:1:2::/64", "fe80::1%eth0": "fe80::/64"} {

@@ -53,7 +53,7 @@ func client(t *testing.T, p *ltitest.Platform, o lti.Options) *lti.Client {
 	return c
 }
 
-// TestVerify: one message passes, and nothing that differs from it where it matters.
+// TestVerify: a valid message passes, and none that differs from it in anything that matters.
 func TestVerify(t *testing.T) {
 	p, other := ltitest.New(t), ltitest.New(t)
 	c := client(t, p, lti.Options{Private: true})
@@ -121,7 +121,7 @@ func TestVerify(t *testing.T) {
 	}
 }
 
-// TestKeysChange: a new key of the platform is found, and forgers' guesses do not make us ask each time.
+// TestKeysChange: a new key of the platform is found, and guesses by forgers do not cause a request each time.
 func TestKeysChange(t *testing.T) {
 	p := ltitest.New(t)
 	now := time.Now()
@@ -145,7 +145,7 @@ func TestKeysChange(t *testing.T) {
 	now = now.Add(20 * time.Second)
 	verify(nil)
 	p.Fail("/jwks", 1)
-	now = now.Add(2 * time.Hour) // stale, and the platform is down: what is known holds
+	now = now.Add(2 * time.Hour) // stale, and the platform is down: the known keys remain valid
 	if _, err := c.Verify(t.Context(), reg, p.Sign(p.Claims(map[string]any{"iat": now.Unix(),
 		"exp": now.Add(time.Minute).Unix()}))); err != nil {
 		t.Error(err)
@@ -160,8 +160,8 @@ func TestKeysChange(t *testing.T) {
 	}
 }
 
-// TestServices fetches a file and reports, with one token for each scope, and a new one where it is
-// not taken any more.
+// TestServices fetches a file and reports, with one token for each scope, and a new one if the old one is no longer
+// accepted.
 func TestServices(t *testing.T) {
 	p := ltitest.New(t)
 	c := client(t, p, lti.Options{Private: true})
@@ -193,7 +193,7 @@ func TestServices(t *testing.T) {
 	for _, err := range []error{
 		send(lti.Report{Asset: "a1", Progress: lti.Processing}),
 		send(lti.Report{Asset: "a1", Progress: lti.Processed, Result: "37%", Priority: 3}),
-		send(lti.Report{Asset: "a1", Progress: lti.Processing, Timestamp: "2020-01-01T00:00:00Z"}), // the platform knows better
+		send(lti.Report{Asset: "a1", Progress: lti.Processing, Timestamp: "2020-01-01T00:00:00Z"}), // the platform has a later report
 	} {
 		if err != nil {
 			t.Error(err)
@@ -220,8 +220,8 @@ func TestServices(t *testing.T) {
 	}
 }
 
-// TestOtherHosts: a platform sends us nowhere else, neither at once nor by a redirection, and nowhere
-// inside; a token goes to its own host only.
+// TestOtherHosts: a platform cannot send us to another host, neither directly nor by a redirect, nor to an internal
+// address; a token goes only to its own host.
 func TestOtherHosts(t *testing.T) {
 	p := ltitest.New(t)
 	var asked []string
@@ -259,7 +259,7 @@ func TestOtherHosts(t *testing.T) {
 		t.Errorf("a circle: %v", err)
 	}
 
-	// Without Private no name leads inside, whatever it resolves to, and nothing goes without TLS.
+	// Without Private, no name leads to an internal address, whatever it resolves to, and nothing is sent without TLS.
 	public := client(t, p, lti.Options{})
 	for _, to := range []string{"https://127.0.0.1:1/", "https://localhost:1/", "https://[::1]:1/", "https://10.0.0.1/",
 		"https://169.254.169.254/", "https://[::ffff:10.0.0.1]/", "https://0.0.0.0/", "https://100.64.0.1/"} {
@@ -293,7 +293,7 @@ func TestServes(t *testing.T) {
 	}
 }
 
-// TestRoles: who teaches at the institution does not therefore teach this course.
+// TestRoles: teaching at the institution does not imply teaching this course.
 func TestRoles(t *testing.T) {
 	const vocab = "http://purl.imsglobal.org/vocab/lis/v2/"
 	for role, want := range map[string][2]bool{
@@ -309,7 +309,7 @@ func TestRoles(t *testing.T) {
 	}
 }
 
-// TestKeys: the newest signs, those before still check, and what is kept is read again.
+// TestKeys: the newest key signs, earlier ones still verify, and stored keys can be read again.
 func TestKeys(t *testing.T) {
 	p := ltitest.New(t)
 	keys, err := lti.NewKeys()
@@ -359,7 +359,7 @@ func TestKeys(t *testing.T) {
 	}
 }
 
-// TestRegister registers at a platform, and not at one that describes another.
+// TestRegister registers at a platform, but not at one that describes another platform.
 func TestRegister(t *testing.T) {
 	p, other := ltitest.New(t), ltitest.New(t)
 	c := client(t, p, lti.Options{Private: true})
@@ -393,7 +393,7 @@ func TestRegister(t *testing.T) {
 	}
 }
 
-// FuzzPeek: no bytes make reading a token panic, and what is no token says so.
+// FuzzPeek: no bytes make reading a token panic, and anything else is refused as not a token.
 func FuzzPeek(f *testing.F) {
 	f.Add("a.b.c")
 	f.Add(base64.RawURLEncoding.EncodeToString([]byte(`{"alg":"RS256","kid":"k"}`)) + "." +

@@ -13,7 +13,7 @@ import (
 	"concordat/store"
 )
 
-// details returns what package extract says of files by literals, with numbers in place of its verbs.
+// details returns the literal texts of package extract about files, with numbers in place of their verbs.
 func details(t *testing.T) (out []string) {
 	files, err := filepath.Glob("../../extract/*.go")
 	more, err2 := filepath.Glob("../../extract/sandbox/*.go")
@@ -21,7 +21,7 @@ func details(t *testing.T) (out []string) {
 		t.Fatal(err, err2, len(files), len(more))
 	}
 	verb := regexp.MustCompile(`%d`)
-	text := func(e ast.Expr) string { // of a literal, or of a format that takes numbers only
+	text := func(e ast.Expr) string { // from a literal, or from a format that takes only numbers
 		if call, ok := e.(*ast.CallExpr); ok && len(call.Args) > 0 {
 			e = call.Args[0]
 		}
@@ -76,7 +76,7 @@ func details(t *testing.T) (out []string) {
 	return out
 }
 
-// TestDetailsAreTranslated: what is said of a file that cannot be read has words in every language, its numbers at their places.
+// TestDetailsAreTranslated: each text about a file that cannot be read is translated into every language, with its numbers in place.
 func TestDetailsAreTranslated(t *testing.T) {
 	all := details(t)
 	n := 0

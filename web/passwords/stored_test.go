@@ -8,8 +8,8 @@ import (
 	"concordat"
 )
 
-// TestStored: a stored hash is that of its password and of no other, and one that is damaged, of another version, without a
-// key, or that would cost more than a site gives is refused as such, before anything is tried.
+// TestStored: a stored hash matches its password and no other; a hash that is damaged, of another version, without a key,
+// or more expensive than a site allows is refused as such before anything is tried.
 func TestStored(t *testing.T) {
 	h := NewHasher(Cost{})
 	good, err := h.Hash(t.Context(), "correct horse battery")
@@ -40,7 +40,7 @@ func TestStored(t *testing.T) {
 	}
 }
 
-// TestCosts: a password costs whoever has stolen its hash what doc/security.md says, under a salt of its own.
+// TestCosts: a password costs whoever has stolen its hash as much as doc/security.md says, under a salt of its own.
 func TestCosts(t *testing.T) {
 	h := NewHasher(Cost{})
 	seen := map[string]bool{h.Nobody(): true}
@@ -63,7 +63,7 @@ func TestCosts(t *testing.T) {
 	}
 }
 
-// TestCommon: passwords that attackers try first are refused: the list, in any case and between symbols, and repetitions and
+// TestCommon: passwords that attackers try first are refused: the list, in any case and between symbols, repetitions, and
 // sequences.
 func TestCommon(t *testing.T) {
 	for password, want := range map[string]bool{
@@ -77,8 +77,8 @@ func TestCommon(t *testing.T) {
 	}
 }
 
-// TestFault: a chosen password has 10 characters at least and 1,024 bytes at most, says more than the names of its account, in
-// either direction and case, and was given twice.
+// TestFault: a chosen password has at least 10 characters and at most 1,024 bytes, is more than the names of its account, in
+// either direction and case, and was entered twice.
 func TestFault(t *testing.T) {
 	names := []string{" Ada.Lovelace ", "Al"}
 	for password, want := range map[string]string{

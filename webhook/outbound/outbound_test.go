@@ -7,7 +7,7 @@ import (
 	"concordat/webhook/outbound"
 )
 
-// TestPublic: networks of a site, of one link and of documentation, and IPv4 embedded in IPv6, are not public.
+// TestPublic: a site's own networks, link-local and documentation networks, and IPv4 embedded in IPv6, are not public.
 func TestPublic(t *testing.T) {
 	for address, want := range map[string]bool{
 		"8.8.8.8": true, "1.1.1.1": true, "2606:4700::1111": true, "127.0.0.1": false, "10.0.0.1": false, "172.31.255.255": false,
@@ -24,7 +24,7 @@ func TestPublic(t *testing.T) {
 	}
 }
 
-// TestPublicAddress: what cannot be parsed is not public.
+// TestPublicAddress: an address that cannot be parsed is not public.
 func TestPublicAddress(t *testing.T) {
 	for address, want := range map[string]bool{"8.8.8.8:443": true, "[2606:4700::1111]:443": true, "127.0.0.1:443": false,
 		"localhost:443": false, "8.8.8.8": false, "": false} {

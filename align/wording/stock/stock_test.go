@@ -7,7 +7,7 @@ import (
 	"concordat/align/wording/stock"
 )
 
-// others are declarations, licences and notices in wording that the stock does not have; own is prose with the same words.
+// others are declarations, licences and notices whose wording is not in the stock; own is prose with the same words.
 var (
 	others = []string{
 		"I hereby declare that I have written this dissertation on my own and that I have not used any sources or aids other than those listed.",

@@ -13,8 +13,8 @@ import (
 	"concordat/internal/cputime"
 )
 
-// TestWriter compares dictionaries with those of vellum's builder, byte by byte unless nodes of one
-// term occur: with values of which no two are equal no others are equal, so that vellum has none to share.
+// TestWriter compares dictionaries with those of vellum's builder, byte by byte unless a term shares its first bytes
+// with no other: if all values differ, vellum has no equal nodes to share.
 func TestWriter(t *testing.T) {
 	r := rand.New(rand.NewPCG(4, 2))
 	var d Writer
@@ -30,7 +30,7 @@ func TestWriter(t *testing.T) {
 			}
 		}
 	}
-	// With equal values vellum may share nodes; what is read must be equal all the same.
+	// With equal values vellum may share nodes, but the same must be read.
 	terms := randomTerms(r, 3, 3000, true)
 	values := make([]uint64, len(terms))
 	for i := range values {
@@ -53,7 +53,7 @@ func lonely(terms [][]byte) bool {
 	return false
 }
 
-// randomTerms returns up to n sorted terms; narrow ones share their first bytes.
+// randomTerms returns up to n sorted terms; narrow ones have the same first bytes.
 func randomTerms(r *rand.Rand, length, n int, narrow bool) [][]byte {
 	var out [][]byte
 	for range n {
@@ -70,7 +70,7 @@ func randomTerms(r *rand.Rand, length, n int, narrow bool) [][]byte {
 	return slices.CompactFunc(out, bytes.Equal)
 }
 
-// writeDict returns a dictionary, valid until the next.
+// writeDict returns a dictionary, valid until the next call.
 func writeDict(d *Writer, narrow bool, length int, terms [][]byte, values []uint64) []byte {
 	d.Reset(narrow)
 	for i, term := range terms {
@@ -166,7 +166,7 @@ func FuzzWriter(f *testing.F) {
 	})
 }
 
-// BenchmarkWriter compares the writing of a million terms of three bytes with vellum's builder.
+// BenchmarkWriter compares writing a million terms of three bytes with vellum's builder.
 func BenchmarkWriter(b *testing.B) {
 	r := rand.New(rand.NewPCG(1, 1))
 	terms := randomTerms(r, 3, 1_000_000, false)

@@ -78,7 +78,7 @@ func truth(t *testing.T) demo.Truth {
 	return all
 }
 
-// The passages cover both languages and all kinds, and each kind deserves its name.
+// TestPassages: the passages cover both languages and all kinds, and each is really of its kind.
 func TestPassages(t *testing.T) {
 	kinds := map[string]int{}
 	for _, p := range truth(t).Passages {
@@ -108,8 +108,8 @@ func TestPassages(t *testing.T) {
 	}
 }
 
-// What counts as written for the submission shares no long run of words with the library: 7 English
-// words, or 13 Chinese characters, a bound in common use.
+// TestOwn: text marked as the submission's own shares no long run of words with the library: 7 English words, or 13
+// Chinese characters, which is a limit in common use.
 func TestOwn(t *testing.T) {
 	docs, err := loadLibrary(library)
 	if err != nil {
