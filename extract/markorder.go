@@ -1,0 +1,102 @@
+package extract
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"golang.org/x/text/unicode/norm"
+)
+
+// maxMarks bounds the marks over and under a letter that are put in order; no language has more.
+const maxMarks = 4
+
+// reordered gives the edits that put the marks of letters into the order in which they compose. Marks above and below a letter look
+// the same in either order (Unicode Standard Annex 15, "Canonical Ordering"). Two above differ in which is the inner one, but where
+// a letter exists with them in one order alone, that is meant.
+func reordered(s string) []edit {
+	var edits []edit
+	for at := 0; at < len(s); {
+		r, size := utf8.DecodeRuneInString(s[at:])
+		end := at + size
+		if !maybeMark(s[end:]) {
+			at = end
+			continue
+		}
+		marks := 0
+		for end < len(s) {
+			m, n := utf8.DecodeRuneInString(s[end:])
+			if !unicode.Is(unicode.Mn, m) {
+				break
+			}
+			end += n
+			marks++
+		}
+		if unicode.IsLetter(r) && marks > 0 && marks <= maxMarks {
+			if text := inOrder(s[at:end]); text != "" {
+				edits = append(edits, edit{from: at, to: end, text: text})
+			}
+		}
+		at = end
+	}
+	return edits
+}
+
+// maybeMark reports whether s may begin with a mark: Latin and East Asian letters are none.
+func maybeMark(s string) bool {
+	return len(s) > 1 && s[0] >= 0xcc && (s[0] < 0xe3 || s[0] == 0xef)
+}
+
+// inOrder returns a letter with its marks in the order in which they compose; empty: they are in order.
+func inOrder(letter string) string {
+	apart := norm.NFD.String(letter)
+	marks := []rune(apart)[1:]
+	if len(marks) < 2 || len(marks) > maxMarks {
+		return ""
+	}
+	base, _ := utf8.DecodeRuneInString(apart)
+	if composed := composedInTurn(letter); norm.NFC.String(letter) != composed {
+		return norm.NFC.String(letter)
+	} else if utf8.RuneCountInString(composed) == 1 {
+		return ""
+	}
+	best := ""
+	permuted(marks, len(marks), func(marks []rune) {
+		if c := norm.NFC.String(string(base) + string(marks)); best == "" && utf8.RuneCountInString(c) == 1 {
+			best = c
+		}
+	})
+	return best
+}
+
+// composedInTurn composes a letter with one mark after the other, as they stand and as words are folded.
+func composedInTurn(letter string) string {
+	var out strings.Builder
+	last := ""
+	for _, r := range letter {
+		c := norm.NFC.String(last + string(r))
+		if last == "" || utf8.RuneCountInString(c) == 1 && norm.NFD.String(c) == norm.NFD.String(last)+norm.NFD.String(string(r)) {
+			last = c
+			continue
+		}
+		out.WriteString(last)
+		last = string(r)
+	}
+	return out.String() + last
+}
+
+// permuted calls f with every order of the first n runes (Heap 1963).
+func permuted(runes []rune, n int, f func([]rune)) {
+	if n <= 1 {
+		f(runes)
+		return
+	}
+	for i := range n {
+		permuted(runes, n-1, f)
+		k := 0
+		if n%2 == 0 {
+			k = i
+		}
+		runes[k], runes[n-1] = runes[n-1], runes[k]
+	}
+}
