@@ -282,8 +282,8 @@ func BenchmarkPair(b *testing.B) {
 	})
 }
 
-// TestEnds: a passage begins and ends with a word that has a counterpart: sentences before or after it that repeat what it says are not
-// part of it, on either side.
+// TestEnds: a passage begins and ends with a word that has a counterpart; on either side, sentences before or after it that repeat it
+// are not part of it.
 func TestEnds(t *testing.T) {
 	const reworded = `For a long time the motion of tides was held to be the work of the moon alone. Careful
 records kept at Brest for over a century show that wind and air pressure shift the height of one tide

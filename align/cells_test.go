@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// TestCellsOfAllPairs: similar units are found whichever words they share: as many, and as similar, as when each unit of one text
-// is compared with each of the other.
+// TestCellsOfAllPairs: similar units are found whichever words they share: as many, and equally similar, as in a comparison of
+// each unit of one text with each of the other.
 func TestCellsOfAllPairs(t *testing.T) {
 	r := rand.New(rand.NewPCG(16, 8))
 	o := Options{}.filled()
@@ -70,7 +70,7 @@ func apartBy(seeds []cell, gap [2]int32) [][]cell {
 	return [][]cell{seeds}
 }
 
-// TestJoined: seeds are in one group exactly if no gap divides them, on either side, of the submission or of the source.
+// TestJoined: seeds are in one group exactly if no gap divides them, in the submission or in the source.
 func TestJoined(t *testing.T) {
 	r := rand.New(rand.NewPCG(16, 9))
 	order := func(x, y cell) int { return cmp.Or(cmp.Compare(x.row, y.row), cmp.Compare(x.col, y.col)) }

@@ -85,8 +85,8 @@ func TestExchangedSentences(t *testing.T) {
 	}
 }
 
-// TestGain: each word of a run counts by its rarity, at most maxGain; the first word, which was chosen among many, counts once,
-// as rare as any word within reach.
+// TestGain: each word of a run counts by its rarity, at most maxGain; the first word, which was chosen among many, counts as if
+// it were any of the words within reach.
 func TestGain(t *testing.T) {
 	a, b := Prepare(long), Prepare(essay)
 	o := Options{}.filled()
@@ -148,7 +148,7 @@ func TestSoften(t *testing.T) {
 	}
 }
 
-// TestHeaviest: a passage keeps the units that share a larger part of their words than Options.Trim, and everything between them,
+// TestHeaviest: a passage keeps the units of whose words more than the share Options.Trim is common, and everything between them,
 // and loses those at its beginning and end that share less.
 func TestHeaviest(t *testing.T) {
 	p := &pairing{o: &Options{Trim: 0.3}}
@@ -169,7 +169,7 @@ func TestHeaviest(t *testing.T) {
 	}
 }
 
-// TestWeaker: a sentence that is too dissimilar to be a passage by itself is one in a text that shares another passage.
+// TestWeaker: a sentence that is too dissimilar to be a passage by itself is a passage in a text that shares another one.
 func TestWeaker(t *testing.T) {
 	const weak = "When it was foggy his small cannon was heard four times an hour, each shot of which the girls wrote down in their book."
 	copied, _, _ := strings.Cut(long, " Its first keeper")

@@ -67,7 +67,7 @@ func TestSourceIsCut(t *testing.T) {
 	}
 }
 
-// TestAlone: two sentences that are only somewhat similar and far apart make no passage.
+// TestAlone: two sentences that are only somewhat similar and far apart do not form a passage.
 func TestAlone(t *testing.T) {
 	const reworded = `A core of ice was drilled at Vostok, where volcanic layers were found by glaciologists who came there for another reason. `
 	const other = `In the lower town a petition was handed in against millers, as the magistrate tells in a letter about his bakers. `

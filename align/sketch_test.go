@@ -235,7 +235,7 @@ func TestPrintsAlign(t *testing.T) {
 	}
 }
 
-// TestPrintsOfLargeDocuments: in documents too large for a complete comparison, bands find what it would find.
+// TestPrintsOfLargeDocuments: in documents too large for a complete comparison, bands find what one would find.
 func TestPrintsOfLargeDocuments(t *testing.T) {
 	r := rand.New(rand.NewPCG(21, 22))
 	random := func(n int) []Print {

@@ -43,7 +43,7 @@ func Example() {
 	}
 }
 
-// Two people may decide on one report: a person who has not seen the latest rules does not replace them.
+// Two people may decide on one report: a person who has not seen the latest rules cannot replace them.
 func ExampleClient_SetRules() {
 	ctx := context.Background()
 	c, err := client.New(client.Options{Address: "https://site.example", Token: os.Getenv("TOKEN")})

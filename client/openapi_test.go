@@ -63,7 +63,7 @@ var notRead = []string{
 	"BatchLeads.leads.type", "BatchLeads.many.type",
 }
 
-// compare requires the keys of a client type to be those of the schema. It returns the differences.
+// compare compares the keys of a client type with those of the schema, and returns the differences.
 func (d *document) compare(at string, of reflect.Type, s *schema) (out []string) {
 	for of.Kind() == reflect.Pointer || of.Kind() == reflect.Slice {
 		if of.Kind() == reflect.Slice && s != nil {

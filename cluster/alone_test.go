@@ -231,8 +231,8 @@ func TestAloneRefuses(t *testing.T) {
 	}
 }
 
-// TestRenewProfiles: a recomputed profile replaces the document it was made from and no other, not one that was replaced or deleted
-// since. Renewed profiles are there after reopening, in this process or in another one.
+// TestRenewProfiles: a recomputed profile replaces only the document from which it was made, and not one that has since been
+// replaced or deleted. Renewed profiles are there after reopening, in this process or in another one.
 func TestRenewProfiles(t *testing.T) {
 	for name, through := range map[string]func(*testing.T, *cluster.Alone) cluster.Renewer{
 		"here":  func(_ *testing.T, a *cluster.Alone) cluster.Renewer { return a },

@@ -51,7 +51,7 @@ func (s *testSite) write(want map[string]string, from, to int) {
 	}
 }
 
-// snapshot copies the folder of a running node, as a snapshot of a virtual machine does. What restores it returns.
+// snapshot copies the folder of a running node, as a snapshot of a virtual machine does. restore puts the copy back.
 func (s *testSite) snapshot(name coord.NodeID) (restore func()) {
 	s.t.Helper()
 	c := s.copy(name, "00")

@@ -140,7 +140,7 @@ func (c *testCluster) master() coord.NodeID {
 	return ""
 }
 
-// TestCopies writes to three copies, stops the master and brings it back; in the end, every copy has everything acknowledged.
+// TestCopies writes to three copies, stops the master and brings it back; in the end, every copy has all acknowledged changes.
 func TestCopies(t *testing.T) {
 	c := newCluster(t, "a", "b", "c")
 	want := map[string]string{}

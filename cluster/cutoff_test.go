@@ -38,7 +38,7 @@ func TestWithoutCoordinator(t *testing.T) {
 		if !errors.Is(err, concordat.ErrUnavailable) || !strings.Contains(fmt.Sprint(err), "ZooKeeper") {
 			t.Errorf("a write at node %s: %v", n, err)
 		}
-		if took := time.Since(begun); took > 20*time.Second { // it may take a minute otherwise
+		if took := time.Since(begun); took > 20*time.Second { // without this it may take a minute
 			t.Errorf("a write at node %s was refused after %s", n, took)
 		}
 		for i := range 10 {

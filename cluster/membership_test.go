@@ -17,7 +17,7 @@ import (
 	"concordat/internal/indextest"
 )
 
-// TestRemove: each reason against a removal is reported, with advice.
+// TestRemove: every obstacle to a removal is reported, with advice.
 func TestRemove(t *testing.T) {
 	t.Parallel()
 	ab := []coord.NodeID{"a", "b"}
@@ -108,7 +108,7 @@ func TestCompatible(t *testing.T) {
 }
 
 // TestRenew: the node with the authority's key renews a certificate only for the same key and name, and the server presents the
-// new one.
+// new certificate.
 func TestRenew(t *testing.T) {
 	t.Parallel()
 	s, a, dir := trusted(t, "one")

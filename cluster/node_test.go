@@ -52,7 +52,7 @@ func newSite(t testing.TB, shards, copies int, names ...coord.NodeID) *testSite 
 	return s
 }
 
-// found makes the site; settings of s for clocks and logs must be made before.
+// found makes the site; set s's options for clocks and logs first.
 func (s *testSite) found(t testing.TB, shards, copies int, names ...coord.NodeID) {
 	s.t, s.dir, s.nodes = t, t.TempDir(), map[coord.NodeID]*running{}
 	s.layout = cluster.Layout{Cluster: "test", Site: indextest.Site, Scheme: indextest.Scheme, Shards: shards, Copies: copies,
@@ -137,7 +137,7 @@ func (s *testSite) any() *running {
 	return nil
 }
 
-// await waits until every shard has a master, as every node sees it.
+// await waits until every shard has a master, in the view of every node.
 func (s *testSite) await() {
 	s.t.Helper()
 	ctx, cancel := context.WithTimeout(s.t.Context(), time.Minute)
@@ -147,7 +147,7 @@ func (s *testSite) await() {
 	}
 }
 
-// settle waits until the copies of all shards are in sync where they should be, and returns how many there are.
+// settle waits until the copies of all shards are in sync wherever they should be, and returns how many there are.
 func (s *testSite) settle(seconds int) int {
 	s.t.Helper()
 	ctx, cancel := context.WithTimeout(s.t.Context(), time.Duration(seconds)*time.Second)

@@ -114,7 +114,7 @@ func TestNobodyThere(t *testing.T) {
 	}
 }
 
-// TestOtherVersion talks to a process of another build.
+// TestOtherVersion talks to a process that runs another build.
 func TestOtherVersion(t *testing.T) {
 	socket := filepath.Join(t.TempDir(), "s")
 	l, err := net.Listen("unix", socket)

@@ -26,7 +26,7 @@ func meant(id, text string) *concordat.Profile {
 	return p
 }
 
-// again calls f until it finds the shards there.
+// again calls f until the shards are available.
 func (s *testSite) again(f func() error) {
 	s.t.Helper()
 	for end := time.Now().Add(3 * time.Minute); ; {

@@ -159,7 +159,7 @@ func TestCardBounds(t *testing.T) {
 	}
 }
 
-// TestFederationNames: a name is 1 to 64 of a-z, 0-9 and hyphens, both in a new federation and in one that a partner sends.
+// TestFederationNames: a name has 1 to 64 characters from a-z, 0-9 and hyphens, both in a new federation and in one that a partner sends.
 func TestFederationNames(t *testing.T) {
 	a := newSite(t, "lead", 1)
 	made, err := a.NewEpoch("n", start, 0, source(1))
@@ -436,7 +436,7 @@ func TestEnvelopeBounds(t *testing.T) {
 	}
 }
 
-// TestOverlapBounds: the previous epoch is served for a further 0 to EpochOverlap.
+// TestOverlapBounds: the previous epoch continues to be served for 0 to EpochOverlap.
 func TestOverlapBounds(t *testing.T) {
 	a := newSite(t, "lead", 1)
 	for overlap, good := range map[time.Duration]bool{0: true, crypto.EpochOverlap: true, -1: false, crypto.EpochOverlap + 1: false} {
@@ -569,7 +569,7 @@ func TestManyRotations(t *testing.T) {
 	}
 }
 
-// TestStatementKinds: the kind of a statement is 1 to 32 of a-z and hyphens.
+// TestStatementKinds: the kind of a statement has 1 to 32 characters from a-z and hyphens.
 func TestStatementKinds(t *testing.T) {
 	a := newSite(t, "asker", 1)
 	for kind, good := range map[string]bool{

@@ -22,7 +22,7 @@ func cellCipher(t testing.TB, key, job byte) *crypto.CellCipher {
 
 const cells = 1 << 20
 
-// TestCellsArePermuted: at each place of a message, every cell stands for one other, and can be mapped back.
+// TestCellsArePermuted: at each place of a message, every cell represents exactly one other, and can be mapped back.
 func TestCellsArePermuted(t *testing.T) {
 	c := cellCipher(t, 1, 1)
 	seen := make([]bool, cells)
@@ -45,7 +45,7 @@ func TestCellsArePermuted(t *testing.T) {
 }
 
 // TestPermutationsOfCellsDiffer: the permutations at different places, bands, jobs and keys reveal nothing about one another: a
-// cell stands for the same one in two of them only by chance.
+// cell represents the same one in two of them only by chance.
 func TestPermutationsOfCellsDiffer(t *testing.T) {
 	c := cellCipher(t, 1, 1)
 	r := rand.New(rand.NewPCG(36, 9))

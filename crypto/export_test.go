@@ -30,7 +30,7 @@ func Plain(id *Identity) []byte { return id.plain() }
 // EpochSecret returns the secret of an epoch.
 func EpochSecret(e FederationEpoch) [32]byte { return e.secret }
 
-// Readdress replaces the recipient of an envelope by id.
+// Readdress replaces the recipient of an envelope with id.
 func Readdress(id *Identity, env []byte) []byte {
 	b := append([]byte(nil), env...)
 	site := id.Site()

@@ -174,7 +174,7 @@ func TestK2(t *testing.T) {
 	}
 }
 
-// TestGrants: what a leader cannot do, and what derived keys have in common.
+// TestGrants tests what a leader cannot do, and what derived keys have in common.
 func TestGrants(t *testing.T) {
 	lead, m := newSite(t, "lead", 1), newSite(t, "member", 2)
 	r := source(3)

@@ -51,8 +51,8 @@ func TestSiteID(t *testing.T) {
 }
 
 // TestRotation runs through two years day by day, making a card every 80 days, as for a site whose root key is kept elsewhere, and
-// every three weeks, as for a site that has it: at every moment the newest card has a key of each kind, and never two with one
-// epoch. The keystore looks no further ahead than necessary.
+// every three weeks, as for a site that has it: at every moment the newest card has a key of each kind, and never has two keys for
+// one epoch. The keystore looks no further ahead than necessary.
 func TestRotation(t *testing.T) {
 	for name, every := range map[string]int{"root kept elsewhere": 81, "root here": 21} {
 		t.Run(name, func(t *testing.T) { walk(t, every) })

@@ -95,8 +95,8 @@ func TestV5Answer(t *testing.T) {
 	}
 }
 
-// TestL2Heads: a head is valid if its site signed it with a key in force, and every byte of it counts. Package store detects a head
-// that contradicts an earlier one (witness.go), and a record that was changed, deleted or moved (TestL1Audit there).
+// TestL2Heads: a head is valid if its site signed it with a key in force, and every byte of it matters. Package store detects a
+// head that contradicts an earlier one (witness.go), and a record that was changed, deleted or moved (TestL1Audit there).
 func TestL2Heads(t *testing.T) {
 	a, b := newSite(t, "asker", 1), newSite(t, "owner", 2)
 	sign := func(seq uint64, hash byte, at time.Time) *crypto.Head {

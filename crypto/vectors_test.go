@@ -104,8 +104,8 @@ func unhex(t *testing.T, s string) []byte {
 	return b
 }
 
-// make fills in what follows from the keystores of both sites; sealed bytes are not made here, because Go does not guarantee how
-// it uses randomness.
+// make fills in everything that follows from the keystores of both sites; sealed bytes are not made here, because Go does not
+// guarantee how it uses randomness.
 func (v *vectors) make(t *testing.T, owner, asker *crypto.Identity) (ownerCard, askerCard *crypto.Card) {
 	t.Helper()
 	must := func(err error) {
@@ -161,8 +161,8 @@ func (v *vectors) make(t *testing.T, owner, asker *crypto.Identity) (ownerCard, 
 	return ownerCard, askerCard
 }
 
-// TestOldVectors reads what version 1 of the card format and the previous release wrote: a keystore, cards whose TLS keys carry no
-// proof, an envelope and an enrolment between such sites. A card made from that keystore has this version.
+// TestOldVectors reads data written by version 1 of the card format and the previous release: a keystore, cards whose TLS keys
+// carry no proof, an envelope and an enrolment between such sites. A card made from that keystore has this version.
 func TestOldVectors(t *testing.T) {
 	raw, err := os.ReadFile("testdata/compat/vectors-1.json")
 	if err != nil {

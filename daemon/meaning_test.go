@@ -17,7 +17,7 @@ import (
 	"concordat/web"
 )
 
-// TestMeaningWhileServed: a site that does not look for rewritten text begins to, indexes what it has, and continues after an
+// TestMeaningWhileServed: a site that does not look for rewritten text starts to, indexes its documents, and continues after an
 // interruption, all in the same process; whatever prevents the encoder is named; everything is in the configuration and the audit.
 func TestMeaningWhileServed(t *testing.T) {
 	bin := t.TempDir()
@@ -129,8 +129,8 @@ func TestMeaningWhileServed(t *testing.T) {
 	}
 }
 
-// TestCommandedEncoder: an administrator's own command needs neither the package nor Python. If it fails, the page blames it and not
-// them, and trying again fetches nothing.
+// TestCommandedEncoder: an administrator's own command needs neither the package nor Python. If the command fails, the page blames
+// the command alone, and trying again fetches nothing.
 func TestCommandedEncoder(t *testing.T) {
 	t.Setenv("PATH", t.TempDir()) // there is no Python
 	dir := filepath.Join(t.TempDir(), "site")

@@ -16,7 +16,7 @@ import (
 	"concordat/store"
 )
 
-// standIn is the name of LibreOffice's program, under which this test's binary stands in for it.
+// standIn is the name of LibreOffice's program, under which the test binary stands in for it.
 const standIn = "soffice.bin"
 
 func init() {
@@ -40,8 +40,8 @@ func init() {
 	os.Exit(0)
 }
 
-// TestFailedPages: a file of which LibreOffice makes no pages is not tried again; that the machine could not start it, or that it took
-// too long, says nothing about the file.
+// TestFailedPages: a file that LibreOffice cannot lay out is not tried again; if the machine could not start LibreOffice, or it took
+// too long, that says nothing about the file.
 func TestFailedPages(t *testing.T) {
 	program := t.TempDir()
 	put := func(name string, content []byte, mode os.FileMode) {

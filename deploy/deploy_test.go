@@ -78,7 +78,7 @@ func TestTry(t *testing.T) {
 	}
 	dir := t.TempDir()
 	for d := dir; d != os.TempDir() && d != "/"; d = filepath.Dir(d) {
-		if err := os.Chmod(d, 0o755); err != nil { // the database's user has to be able to reach its own folder
+		if err := os.Chmod(d, 0o755); err != nil { // the database's user must be able to reach its own folder
 			t.Fatal(err)
 		}
 	}

@@ -107,8 +107,8 @@ func needs(t *testing.T, programs ...string) {
 	}
 }
 
-// TestSpark runs a screening on a Spark cluster with two executors and kills one at work: the result is the same as with a
-// single process.
+// TestSpark runs a screening on a Spark cluster with two executors and kills one that is working: the result is the same
+// as with a single process.
 func TestSpark(t *testing.T) {
 	needs(t, "java", "bash")
 	python := os.Getenv("PYSPARK_PYTHON")

@@ -14,7 +14,7 @@ import (
 // fuzzLimits are small, so that a broken limit is found at once.
 var fuzzLimits = extract.Options{MaxInput: 1 << 20, MaxText: 1 << 20, MaxUnpacked: 8 << 20, MaxEntries: 100, MaxPages: 20}
 
-// checkMembers fails unless everything that comes out of data keeps the package's promises.
+// checkMembers fails unless everything extracted from data keeps the package's promises.
 func checkMembers(t *testing.T, name string, data []byte, o extract.Options) {
 	t.Helper()
 	n := 0

@@ -106,7 +106,7 @@ func storedHTML(data []byte) []string {
 	return out
 }
 
-// storedBook gives the text of all pages of a book.
+// storedBook returns the text of all pages of a book.
 func storedBook(data []byte) []string {
 	z, err := zip.NewReader(bytes.NewReader(data), int64(len(data)))
 	if err != nil {

@@ -121,7 +121,7 @@ func TestLocateChooses(t *testing.T) {
 	if at := extract.Locate(pages, "quitedifferentwordsthatstandnowhere", 0.5); at.Sure() || at.Share != 0 {
 		t.Errorf("found %+v", at)
 	}
-	// A header is within the passage, and one letter was read differently.
+	// One passage contains a header, and one letter was read differently.
 	at := extract.Locate([]string{"thefirsthalfofthepassage", "headerpage2andthesecondhalfofit"},
 		"thefirsthalfofthepassageandthesecondha1fofit", 0)
 	if at.Sure() != (at.Share >= extract.SureShare) || len(at.Spans) < 2 || at.Spans[1].Page != 2 {

@@ -65,8 +65,8 @@ func prose(t testing.TB) []string {
 	return out
 }
 
-// TestAgreement sets real text as PDF in several layouts and compares it with the same paragraphs as DOCX: the share of
-// paragraphs that are identical, and the share of words.
+// TestAgreement sets real text as PDF in several layouts and compares it with the same paragraphs as DOCX: by the share
+// of identical paragraphs and of identical words.
 func TestAgreement(t *testing.T) {
 	paragraphs := prose(t)
 	var body strings.Builder

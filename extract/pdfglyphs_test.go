@@ -69,7 +69,7 @@ func cmapOf(format, platform, encoding int, letters []rune) string {
 	return string(append(head, s...))
 }
 
-// cmapByOffset is a cmap of one segment that lists its glyphs, for letters that follow each other.
+// cmapByOffset returns a cmap with one segment that lists its glyphs, for consecutive letters.
 func cmapByOffset(letters []rune) string {
 	n := len(letters)
 	s := words(nil, 0, 1, 3, 1, 0, 12, 4, 32+2*n, 0, 4, 0, 0, 0, int(letters[n-1]), 0xffff, 0, int(letters[0]), 0xffff, 0, 1, 4, 0)
@@ -95,7 +95,7 @@ func postOf(letters []rune) string {
 // cffOf returns a CFF font without outlines whose glyphs have names.
 func cffOf(letters []rune) []byte { return cffWith(letters, 0, false) }
 
-// cffWith is a CFF font with a charset in the given format. Its glyphs have names; or CIDs, of which the last glyph has the first.
+// cffWith returns a CFF font with a charset in the given format. Its glyphs have names, or CIDs in reverse order.
 func cffWith(letters []rune, format byte, withCIDs bool) []byte {
 	index := func(items ...string) []byte {
 		out, at, all := words(nil, len(items)), 1, ""
@@ -308,7 +308,7 @@ func TestGlyphsOfHonestFonts(t *testing.T) {
 	}
 }
 
-// TestTablesOfMeanings: a ToUnicode table is read by the rules of its syntax.
+// TestTablesOfMeanings: a ToUnicode table is read according to its syntax.
 func TestTablesOfMeanings(t *testing.T) {
 	for table, want := range map[string]string{
 		"1 beginbfchar <0007> <0066> endbfchar":                                                  "<0007> <0066>",
@@ -332,7 +332,7 @@ func TestTablesOfMeanings(t *testing.T) {
 	}
 }
 
-// TestFontsTell: of each glyph of a font the letter is found, whatever way the font tells.
+// TestFontsTell: the letter of each glyph of a font is found, whichever way the font identifies it.
 func TestFontsTell(t *testing.T) {
 	for name, font := range map[string][]byte{
 		"by segments": fontOf("cmap", cmapOf(4, 3, 1, smallLetters)), "by offset": fontOf("cmap", cmapByOffset(smallLetters)),
@@ -347,7 +347,7 @@ func TestFontsTell(t *testing.T) {
 	}
 }
 
-// TestTablesOfMeaningsEnd: a table of the largest size is read within a second or so, whatever is in it.
+// TestTablesOfMeaningsEnd: a table of the largest size is read within about a second, whatever is in it.
 func TestTablesOfMeaningsEnd(t *testing.T) {
 	const size, longest = 1 << 20, 5 * time.Second
 	for _, part := range []string{"<", "<<", "(", "%", "<0000><FFFF><0041>", "<0000><FFFF>[<0041>]", "[", "<00"} {

@@ -13,7 +13,7 @@ import (
 	"concordat/extract"
 )
 
-// glyphFlags are the sentences of a result about letters.
+// glyphFlags returns the sentences of a result about letters.
 func glyphFlags(r *extract.Result) []string {
 	var out []string
 	for _, f := range r.Flags {
@@ -30,13 +30,13 @@ const (
 	notAllFonts      = "some fonts were not checked for letters other than the stored ones"
 )
 
-// lyingPage is a page whose font draws lines and whose table says other letters.
+// lyingPage returns a page whose font draws lines and whose table gives other letters.
 func lyingPage(lines []string) glyphPage {
 	alphabet := alphabetOf(lines)
 	return glyphPage{alphabet, moved, "FontFile2", fontOf("cmap", cmapOf(4, 3, 1, alphabet)), "", lines}
 }
 
-// TestLiesInOddFiles: what fonts draw is read also where the table of objects is of no use or comes late.
+// TestLiesInOddFiles: the letters that fonts draw are read even if the table of objects is useless or comes late.
 func TestLiesInOddFiles(t *testing.T) {
 	plain := pdfOf(lyingPage(proseColumn).objects()...)
 	at := bytes.LastIndex(plain, []byte("startxref"))
@@ -96,7 +96,7 @@ func encryptedPDF(t testing.TB, password string, objects ...string) []byte {
 	return []byte(out.String())
 }
 
-// TestLiesInEncryptedFiles: what needs no password is looked at as if it were not encrypted.
+// TestLiesInEncryptedFiles: a file that needs no password is examined as if it were not encrypted.
 func TestLiesInEncryptedFiles(t *testing.T) {
 	lying := lyingPage(proseColumn)
 	honest := lying
@@ -128,7 +128,7 @@ func TestLiesInEncryptedFiles(t *testing.T) {
 	}
 }
 
-// inlined puts the font of a document of one page into the page, after another font with the same table.
+// inlined moves the font of a one-page document into the page, after another font with the same table.
 func inlined(objects []string) []string {
 	font, page := objects[2], objects[3]
 	honest := strings.Replace(font, "7 0 R", "70 0 R", 1)
@@ -137,7 +137,7 @@ func inlined(objects []string) []string {
 	return objects
 }
 
-// TestFontsThatShareATable: the table of an honest font does not shield another font that has it too, and keeps its meaning.
+// TestFontsThatShareATable: the table of an honest font does not shield another font that uses it, and keeps its meaning.
 func TestFontsThatShareATable(t *testing.T) {
 	said, drawn := proseColumn[:len(proseColumn)/2], proseColumn[len(proseColumn)/2:]
 	alphabet := alphabetOf(proseColumn)
@@ -172,8 +172,8 @@ func TestFontsThatShareATable(t *testing.T) {
 	}
 }
 
-// TestLiesThatCannotBeJudged: where fonts contradict the letters of a file and it cannot be read a second time, the file is read as
-// it is, and it is told. So it is where there are more fonts or pages than are looked at.
+// TestLiesThatCannotBeJudged: if fonts contradict the letters of a file and it cannot be read a second time, the file is read as it
+// is, and this is reported. The same applies if there are more fonts or pages than are examined.
 func TestLiesThatCannotBeJudged(t *testing.T) {
 	lies := lyingPage(proseColumn).objects()
 	said := strings.Map(func(r rune) rune { return []rune(moved(r))[0] }, strings.Join(proseColumn, " "))
@@ -217,7 +217,7 @@ func TestLiesThatCannotBeJudged(t *testing.T) {
 	}
 }
 
-// TestLastObjectCounts: of several objects with one number the last counts, inside streams and outside.
+// TestLastObjectCounts: of several objects with the same number, the last counts, inside streams and outside.
 func TestLastObjectCounts(t *testing.T) {
 	plain := "3 0 obj\n<</Old 1>>\nendobj\n"
 	packed := "9 0 obj\n<</Type/ObjStm/N 2/First 8/Length 20>>stream\n3 0 4 8 <</New 1>> 12\nendstream\nendobj\n"

@@ -11,7 +11,7 @@ import (
 type seen struct {
 	name, file string
 	data       []byte
-	want, flag string // flag: empty if none
+	want, flag string // flag is empty if there is none
 }
 
 func checkSeen(t *testing.T, cases []seen) {

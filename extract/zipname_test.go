@@ -117,7 +117,7 @@ func TestZipNames(t *testing.T) {
 	}
 }
 
-// TestNamesInRawPages: names are read in code pages for which packages have no encoder; the names of a TAR archive are judged together.
+// TestNamesInRawPages: names are read in code pages for which packages have no encoder; the names of a TAR archive are considered together.
 func TestNamesInRawPages(t *testing.T) {
 	for _, c := range []struct {
 		page       string

@@ -58,7 +58,7 @@ func (c *tapped) Write(p []byte) (int, error) {
 	return c.Conn.Write(p)
 }
 
-// telling returns everything that must not be visible in the ask, the sites and the answer.
+// telling returns everything of the ask, the sites and the answer that must not be visible.
 func telling(f *fedtest.Federation, a *concordat.Ask, answers *scan) map[string][]byte {
 	secrets := map[string][]byte{"purpose": []byte(a.Purpose), "library": []byte(a.Libraries[0]), "title": []byte(answers.title),
 		"scheme": []byte("natural"), "job": a.Job[:]}
@@ -107,8 +107,8 @@ func serverHello(t *testing.T, b []byte) tls.CurveID {
 	return 0
 }
 
-// TestW1_OnTheWire: the bytes of an exchange reveal neither who speaks, nor what, nor in which protocol, and the hybrid group is
-// used for key agreement.
+// TestW1_OnTheWire: the bytes of an exchange reveal neither who speaks, nor what, nor in which protocol, and the keys are agreed
+// with the hybrid group.
 func TestW1_OnTheWire(t *testing.T) {
 	r := newRand(t)
 	answers := library(r, "A Thesis Of Some Title", 3, 30)
@@ -339,7 +339,7 @@ func TestP1_Dummies(t *testing.T) {
 			}
 		}
 	}
-	// 100 and 4 tests at six standard deviations: a false alarm in 10 million runs.
+	// 100 and 4 tests at six standard deviations: one false alarm in 10 million runs.
 	sigma := math.Sqrt(float64(dummies)) / 2
 	for b, n := range ones {
 		if math.Abs(float64(n)-float64(dummies)/2) > 6*sigma {

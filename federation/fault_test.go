@@ -108,7 +108,7 @@ func (s *script) open(r *http.Request) (*crypto.Opened, []byte, error) {
 	return o, request.Payload, nil
 }
 
-// seal returns a reply with the payload and a statement of that kind about the request.
+// seal returns a reply with the payload and a statement of the given kind about the request.
 func (s *script) seal(o *crypto.Opened, t crypto.MessageType, kind string, request, payload []byte, spoil func(*wire.Reply)) []byte {
 	id, card := s.Roster.Self()
 	at := time.Now().UTC().Truncate(time.Millisecond)
@@ -394,7 +394,7 @@ func TestRetrySameBytes(t *testing.T) {
 	}
 }
 
-// cutConn breaks when the answer to a question that ran comes back.
+// cutConn breaks when the answer to a question that has run comes back.
 type cutConn struct {
 	net.Conn
 	answers *scan

@@ -194,7 +194,7 @@ func TestV5AnswerOfAnother(t *testing.T) {
 	}
 }
 
-// TestRefusals: a refusal arrives as given, and any other error without its text.
+// TestRefusals: a refusal arrives unchanged, and any other error arrives without its text.
 func TestRefusals(t *testing.T) {
 	r := newRand(t)
 	answers := library(r, "Thesis", 1, 10)

@@ -23,7 +23,7 @@ import (
 	"concordat/internal/fedtest"
 )
 
-// workbench is two enrolled sites; the second answers what is posted to its handler, below HTTP, so that messages can be altered.
+// workbench is two enrolled sites; the second answers messages posted to its handler, below HTTP, so that they can be altered.
 type workbench struct {
 	asker, owner *fedtest.Site
 	answers      *scan
@@ -325,7 +325,7 @@ func TestR1_Replay(t *testing.T) {
 	}
 }
 
-// TestR1_TwoAtOnce: the same bytes twice at the same moment run once, and both get the one reply.
+// TestR1_TwoAtOnce: the same bytes, sent twice at the same moment, run once, and both get the same reply.
 func TestR1_TwoAtOnce(t *testing.T) {
 	w := newWorkbench(t, time.Now)
 	begun, release := make(chan struct{}, 1), make(chan struct{})

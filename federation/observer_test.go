@@ -72,8 +72,8 @@ func (o *observer) keys(t *testing.T, what string, own *crypto.Card) int {
 	return len(o.seen)
 }
 
-// TestW1_ActiveObserver: whoever answers at a partner's address, or at that of an invitation, without the partner's key,
-// sees no key that identifies the asking member, and neither does one that presents the partner's card.
+// TestW1_ActiveObserver: whoever answers at the address of a partner or an invitation without the partner's key sees no
+// key that identifies the asking member, even when presenting the partner's card.
 func TestW1_ActiveObserver(t *testing.T) {
 	f := fedtest.Join(t, scheme, &scan{}, &scan{level: concordat.ShowMetadata})
 	asker, owner := f.Sites[0], f.Sites[1]

@@ -9,8 +9,8 @@ import (
 	"concordat/internal/powertest"
 )
 
-// TestReplaysOnTheDisk is TestReplaysPowerLoss with the system's own calls: once a file exists, or a request counts as run, this
-// survives a power failure, even if the file was rewritten in between.
+// TestReplaysOnTheDisk is TestReplaysPowerLoss with the system's own calls: an existing file, and a request that counts as run,
+// survive a power failure, even if the file was rewritten in between.
 func TestReplaysOnTheDisk(t *testing.T) {
 	if !powertest.Alone(t) {
 		return

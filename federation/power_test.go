@@ -237,8 +237,8 @@ func TestReplaysFullOfReplies(t *testing.T) {
 	}
 }
 
-// TestReplaysOvertaken: a caller waiting for a file that was rewritten in the meantime is done, which says nothing about the
-// new file: a request in that is not on disk before its own sync.
+// TestReplaysOvertaken: a caller waiting for a file that was rewritten in the meantime is done, but that says nothing about
+// the new file: a request in the new file is not on disk before its own sync.
 func TestReplaysOvertaken(t *testing.T) {
 	now := time.Now()
 	dir := t.TempDir()

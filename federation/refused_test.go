@@ -19,7 +19,7 @@ import (
 	"concordat/internal/fedtest"
 )
 
-// TestE1_Between: an attacker between the two sites who passes on the inviting site's card and ends TLS with his own key does not
+// TestE1_Between: an attacker between the two sites who passes on the inviting site's card and ends TLS with another key does not
 // receive the enrolment, whether the attacker was there from the start or arrived after the card was read.
 func TestE1_Between(t *testing.T) {
 	for name, honest := range map[string]int{"from the beginning": 0, "after the card": 1} {

@@ -42,8 +42,8 @@ func dripping(t *testing.T, n int, dial func() (net.Conn, error)) []net.Conn {
 	return out
 }
 
-// unheld is the time within which a partner is answered that does not wait for slow ones: less than the five seconds granted to
-// each of those, and enough for a busy machine.
+// unheld is the time within which a partner is answered if it does not have to wait for slow ones: less than the five seconds
+// granted to each of them, but enough for a busy machine.
 const unheld = 4 * time.Second
 
 // answeredWithin fails if a partner is not answered in that time.
@@ -128,8 +128,8 @@ func TestReadingBusy(t *testing.T) {
 	}
 }
 
-// TestN1SlowStrangers: behind a proxy that passes on what has arrived, 200 strangers send just as slowly. No stranger is waited for
-// longer than a message at the minimum rate, and none takes the place of later ones.
+// TestN1SlowStrangers: behind a proxy that passes on what has arrived, 200 strangers send just as slowly. The site waits for no
+// stranger longer than a message at the minimum rate takes, and none keeps out later ones.
 func TestN1SlowStrangers(t *testing.T) {
 	w := newWorkbench(t, time.Now)
 	w.reopen(t, federation.ServerOptions{Behind: true, Strangers: 1200 << 10})

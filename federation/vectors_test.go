@@ -23,7 +23,7 @@ var rewrite = flag.Bool("rewrite", false, "write the vectors anew: only for a ne
 
 const exchangeFile = "testdata/exchange.txt"
 
-// fixed is a source of known bytes: SHA-256 of the seed and a counter, for one value of the counter after the other.
+// fixed is a source of known bytes: SHA-256 of the seed and a counter, for successive values of the counter.
 type fixed struct {
 	seed string
 	n    uint32

@@ -519,8 +519,8 @@ func TestFaultyRecord(t *testing.T) {
 	}
 }
 
-// TestReadAlone: a record that is damaged in a list is requested singly, once as long as it does not change; at most 20 records of a page
-// are.
+// TestReadAlone: a record that is damaged in a list is requested singly, and only once while it does not change; this is done for at most
+// 20 records of a page.
 func TestReadAlone(t *testing.T) {
 	repo, p := newRepository(t), newPlace(t)
 	repo.page, repo.alone = 100, map[string]string{"whole": dc(el("title", "T"), el("identifier", repo.text("/whole.txt", "the text")))}
@@ -603,8 +603,8 @@ func TestDescribedBy(t *testing.T) {
 	p.want(map[string]store.HarvestRecordState{page: k, held: k, plain: k, broken: k}, broken, held, page, plain)
 }
 
-// TestDescribedLater: while metadata that a page or a list names does not come, the text does not either, because an embargo may
-// be stated there alone; metadata that is refused for good holds nothing back.
+// TestDescribedLater: while metadata named by a page or a list is outstanding, the text is held back, because an embargo may be
+// stated only there; metadata that is refused for good holds nothing back.
 func TestDescribedLater(t *testing.T) {
 	repo, p := newRepository(t), newPlace(t)
 	fails := http.StatusBadGateway
@@ -650,7 +650,7 @@ func TestDescribedLater(t *testing.T) {
 	p.want(map[string]store.HarvestRecordState{item: store.RecordEmbargoed, listed: store.RecordEmbargoed, cut: store.RecordKept}, cut)
 }
 
-// TestDescribedInManyFormats: metadata in other formats takes no place of that in XML, and what is left out is named.
+// TestDescribedInManyFormats: metadata in other formats takes no room from that in XML, and whatever is left out is named.
 func TestDescribedInManyFormats(t *testing.T) {
 	repo, p := newRepository(t), newPlace(t)
 	formats := []string{"application/json", "text/turtle", "application/ld+json; profile=x", "application/xhtml+xml", "application/xml"}

@@ -28,7 +28,7 @@ func (i *siteIntake) Put(ctx context.Context, lib concordat.LibraryID, docs []si
 
 // TestOneWorkInTwoLibraries: a journal and an institution's repository have the same work, identified by its DOI, with texts that
 // differ in their surroundings; two others have the same text. A check that copies from them names each work once, with all places,
-// and proposes the author's own one.
+// and proposes the author's own work.
 func TestOneWorkInTwoLibraries(t *testing.T) {
 	here := sitetest.NewSite(t, "journal", "theses")
 	p := &place{t: t, now: at, db: here.Store}

@@ -40,8 +40,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// child puts documents forever and prints a line for each batch reported as durable; as "holder" it only keeps the shard open, and
-// as "stock" it uses Bleve alone.
+// child writes documents forever and prints a line for each batch reported as durable; as "holder" it only keeps the shard open,
+// and as "stock" it uses only Bleve.
 func child(dir, role string) error {
 	if role == "stock" {
 		return stockChild(dir, os.Getenv(childCopy))
@@ -102,15 +102,15 @@ func startChild(t *testing.T, dir, role string) (*exec.Cmd, *bufio.Scanner) {
 	return c, bufio.NewScanner(out)
 }
 
-// TestKill kills a writing process at random moments: nothing acknowledged is lost, no document is there in part, and the answers
-// are those of the store, even if the table file of an earlier state has come back, as after a power failure.
+// TestKill kills a writing process at random moments: nothing acknowledged is lost, no document is partly there, and the answers
+// agree with the store, even if the table file of an earlier state has come back, as after a power failure.
 func TestKill(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "shard")
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
 	r := rand.New(rand.NewPCG(seed, 0))
 	next, acknowledged := 0, make(map[int]bool)
-	var table []byte // of the round before
+	var table []byte // from the previous round
 	for round := range 4 {
 		c, lines := startChild(t, dir, strconv.Itoa(next))
 		wait, last := 2+r.IntN(15), -1
@@ -122,7 +122,7 @@ func TestKill(t *testing.T) {
 			last = n
 			acknowledged[n] = true
 		}
-		// Somewhere in the next batch.
+		// At some point in the next batch.
 		time.Sleep(time.Duration(r.IntN(20)) * time.Millisecond)
 		if err := c.Process.Kill(); err != nil {
 			t.Fatal(err)
@@ -174,7 +174,7 @@ func checkAfterKill(t *testing.T, dir string, last int, acknowledged map[int]boo
 		for i, p := range crashBatch(batch)[:10] {
 			d, err := s.Document(t.Context(), crashRef(batch, i))
 			if i == 0 && batch%3 == 1 {
-				// Deleted by the next batch; without its acknowledgement it may or may not be there.
+				// The next batch deletes it; without that batch's acknowledgement it may or may not be there.
 				if acknowledged[batch+1] && !errors.Is(err, concordat.ErrNotFound) {
 					t.Errorf("%s: deleted document of batch %d: %v, want ErrNotFound", when, batch, err)
 				}
@@ -213,7 +213,7 @@ func TestLocked(t *testing.T) {
 	if !lines.Scan() {
 		t.Fatal("the child did not open the shard")
 	}
-	for _, o := range []Options{testOptions, {ReadOnly: true}} { // which would wait forever, if they waited
+	for _, o := range []Options{testOptions, {ReadOnly: true}} { // if these waited, they would wait forever
 		if _, err := Open(dir, o); !errors.Is(err, concordat.ErrLocked) {
 			t.Errorf("Open beside another process: %v, want ErrLocked", err)
 		}
@@ -270,7 +270,7 @@ func TestOtherScheme(t *testing.T) {
 	}
 }
 
-// TestCorrupt damages one file at a time; Open must name it, and must not make things worse.
+// TestCorrupt damages one file at a time; Open must name it, and must not cause more damage.
 func TestCorrupt(t *testing.T) {
 	zap := func(t *testing.T, dir string) string {
 		m, err := filepath.Glob(filepath.Join(dir, storeName, "*.zap"))
@@ -336,7 +336,7 @@ func TestCorrupt(t *testing.T) {
 			if err := c.damage(path); err != nil {
 				t.Fatal(err)
 			}
-			for range 2 { // the first refusal must not remove what the second needs to see
+			for range 2 { // the first refusal must not remove what the second needs
 				_, err := Open(dir, testOptions)
 				if !errors.Is(err, concordat.ErrCorrupt) {
 					t.Fatalf("got %v, want ErrCorrupt", err)
@@ -388,8 +388,9 @@ func TestVerify(t *testing.T) {
 	}
 }
 
-// TestDamagedWhileOpen: a byte of a segment that changes while the shard is open is found by a merge, which does not give it a good
-// checksum, and by the verification in the background; from then on the shard answers nothing, and says why at every opening.
+// TestDamagedWhileOpen: a byte of a segment that changes while the shard is open is found by a merge, which does not give it a
+// valid checksum, and by the verification in the background; from then on the shard answers nothing, and says why each time it is
+// opened.
 func TestDamagedWhileOpen(t *testing.T) {
 	for name, find := range map[string]func(context.Context, *Shard) error{
 		"merge": func(ctx context.Context, s *Shard) error { return s.Merge(ctx) },
@@ -455,8 +456,8 @@ func TestDamagedWhileOpen(t *testing.T) {
 	}
 }
 
-// TestUnreadNotDamaged: a segment that cannot be opened for want of something else, as when too many files are open, is not taken for a
-// damaged one: the shard goes on.
+// TestUnreadNotDamaged: a segment that cannot be opened for another reason, for example because too many files are open, is not taken
+// for damaged, and the shard continues.
 func TestUnreadNotDamaged(t *testing.T) {
 	dir := t.TempDir()
 	g := indextest.NewGenerator(1, 3)
@@ -512,7 +513,7 @@ func TestUnreadNotDamaged(t *testing.T) {
 	}
 }
 
-// TestPurgeBesideScrub: deletions take bytes off the disk while segments are compared with their checksums, however long that takes.
+// TestPurgeBesideScrub: deletions remove bytes from the disk while segments are compared with their checksums, however long that takes.
 func TestPurgeBesideScrub(t *testing.T) {
 	g := indextest.NewGenerator(1, 3)
 	s := open(t, t.TempDir(), testOptions)
@@ -539,8 +540,8 @@ func TestPurgeBesideScrub(t *testing.T) {
 	}
 }
 
-// TestVerifiedAtOpening: opening compares as many segments with their checksums as its bytes allow, small ones behind a big one too,
-// and the suspected one in any case.
+// TestVerifiedAtOpening: opening a shard compares as many segments with their checksums as its byte limit allows, including small
+// ones after a big one, and the suspected one in any case.
 func TestVerifiedAtOpening(t *testing.T) {
 	dir := t.TempDir()
 	file := func(name string, size int) string {
@@ -586,7 +587,7 @@ func TestFoolishFolder(t *testing.T) {
 	}
 }
 
-// TestInterruptedCreation: the remains of a killed first Open are taken for an empty folder.
+// TestInterruptedCreation: the remains of a killed first Open count as an empty folder.
 func TestInterruptedCreation(t *testing.T) {
 	dir := t.TempDir()
 	open(t, dir, testOptions).Close()
@@ -599,7 +600,7 @@ func TestInterruptedCreation(t *testing.T) {
 	}
 }
 
-// TestBackgroundPanic: after a goroutine of Bleve dies, every further call fails at once.
+// TestBackgroundPanic: after a goroutine of Bleve has died, every further call fails at once.
 func TestBackgroundPanic(t *testing.T) {
 	s := open(t, t.TempDir(), testOptions)
 	g := indextest.NewGenerator(1, 1)

@@ -12,7 +12,7 @@ import (
 )
 
 // TestUnfit: a shard knows for each document whether its cells are known and whether it has any, even after being reopened, and
-// names those of a library that are not as they should be.
+// names the documents of a library whose state is wrong.
 func TestUnfit(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "shard")
 	open := func() *index.Shard {

@@ -28,8 +28,8 @@ func afterPowerLoss(t *testing.T, d *powertest.Watched, name string, o Options) 
 	return s
 }
 
-// TestPowerLoss cuts the power after each acknowledged change: the shard opens and contains it. The file system is one
-// of those that DESIGN.md names.
+// TestPowerLoss cuts the power after each acknowledged change: the shard opens and contains the change. The file system
+// is one of those that DESIGN.md names.
 func TestPowerLoss(t *testing.T) {
 	if !powertest.Alone(t) {
 		return
@@ -109,7 +109,7 @@ func TestCopiesPowerLoss(t *testing.T) {
 		return
 	}
 	root := t.TempDir()
-	if err := os.Mkdir(filepath.Join(root, "copy"), 0o700); err != nil { // by the caller of CopyTo, which is responsible for its name
+	if err := os.Mkdir(filepath.Join(root, "copy"), 0o700); err != nil { // the caller of CopyTo is responsible for this name
 		t.Fatal(err)
 	}
 	ps := someProfiles(60)

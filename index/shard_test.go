@@ -60,7 +60,7 @@ func TestContract(t *testing.T) {
 	})
 }
 
-// TestRebuilding runs the contract while levels are constantly rebuilt.
+// TestRebuilding runs the contract while levels are rebuilt constantly.
 func TestRebuilding(t *testing.T) {
 	indextest.Run(t, indextest.Subject{
 		Open: func(t *testing.T) concordat.Index {

@@ -67,7 +67,7 @@ func openWarm(t testing.TB, dir string, o Options) *Shard {
 	return s
 }
 
-// answers returns s's answers, and closes s.
+// answers returns the answers of s, and closes it.
 func answers(t *testing.T, s *Shard, asked []concordat.Fingerprint) []concordat.Match {
 	t.Helper()
 	a, err := s.Match(t.Context(), &concordat.Query{Scheme: testOptions.Scheme, Fingerprints: asked, MaxDistance: 20,

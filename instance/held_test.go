@@ -42,7 +42,7 @@ func TestHoldsSite(t *testing.T) {
 	}
 }
 
-// TestFreeSpace: a disk has no more free space than space.
+// TestFreeSpace: a disk's free space is at most its size.
 func TestFreeSpace(t *testing.T) {
 	free, all, err := instance.FreeSpace(t.TempDir())
 	if err != nil || free <= 0 || free > all {

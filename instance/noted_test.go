@@ -18,7 +18,7 @@ import (
 	"concordat/store"
 )
 
-// leave copies the folder of an open site, as a killed process leaves it.
+// leave copies the folder of an open site, as a killed process would leave it.
 func leave(t *testing.T, dir string) string {
 	t.Helper()
 	to := filepath.Join(t.TempDir(), "site")
@@ -45,7 +45,7 @@ func leave(t *testing.T, dir string) string {
 	return to
 }
 
-// held returns the names of the documents that the catalogue of a site has, if its index has the same.
+// held returns the names of the documents in a site's catalogue, if its index has the same ones.
 func held(t *testing.T, dir string) ([]string, error) {
 	t.Helper()
 	o, err := instance.Open(t.Context(), dir, instance.WithIndex, instance.Options{})
@@ -62,8 +62,8 @@ func held(t *testing.T, dir string) ([]string, error) {
 	return out, err
 }
 
-// TestComparedAtStart: after the death of the process, an index whose log was cut refuses to open until somebody goes on without
-// what is lost, and a store that went back takes documents in again from the index.
+// TestComparedAtStart: after the death of the process, an index whose log was truncated refuses to open until somebody accepts
+// the loss, and a store that was reset to an older state gets the missing documents from the index.
 func TestComparedAtStart(t *testing.T) {
 	dir := create(t)
 	o := open(t, dir, instance.WithIndex)
@@ -113,7 +113,7 @@ func TestComparedAtStart(t *testing.T) {
 			t.Errorf("log cut at %d of %d: %v, %v", n, len(whole), got, err)
 		}
 	}
-	// The index of an earlier moment with the store of a later one.
+	// An older index with a newer store.
 	old := leave(t, dir)
 	shard := filepath.Join(instance.IndexName, "00")
 	if err := os.RemoveAll(filepath.Join(old, shard)); err != nil {
@@ -134,7 +134,7 @@ func TestComparedAtStart(t *testing.T) {
 	if _, err := held(t, old); err == nil || !strings.Contains(err.Error(), "Missing:7") {
 		t.Errorf("an older index, accepted: %v, want 7 documents missing", err)
 	}
-	// Other profiles are changes too.
+	// Different profiles are changes too.
 	before := leave(t, dir)
 	d, err := o.Index.Document(t.Context(), o.Site.Ref("l", "d00"))
 	if err != nil {
@@ -155,7 +155,7 @@ func TestComparedAtStart(t *testing.T) {
 	if _, err := held(t, renewed); !errors.Is(err, concordat.ErrCorrupt) || !strings.Contains(err.Error(), "lacks 1 acknowledged") {
 		t.Errorf("an index from before a renewal: %v, want ErrCorrupt", err)
 	}
-	// The store of an earlier moment with the index of a later one, which other starts may have followed.
+	// An older store with a newer index, which other starts may have followed.
 	for n, at := range early {
 		for starts := range 3 {
 			back := leave(t, dir)
@@ -180,8 +180,8 @@ func TestComparedAtStart(t *testing.T) {
 	}
 }
 
-// TestIndexGone: a site whose index has gone does not open as an empty one, nor is it reindexed as one, until somebody says so. An
-// index from before there were identities opens, as does the empty one of a site without documents.
+// TestIndexGone: a site whose index is missing is neither opened nor reindexed as if it were empty until somebody confirms it. An
+// index from before identities existed opens, and so does the empty index of a site without documents.
 func TestIndexGone(t *testing.T) {
 	dir := create(t)
 	shard := filepath.Join(dir, instance.IndexName, "00")

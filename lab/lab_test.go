@@ -16,7 +16,7 @@ import (
 
 func TestMain(m *testing.M) {
 	if sandbox.IsWorker() {
-		sandbox.Main() // the test binary is the program, so it is the extraction worker too
+		sandbox.Main() // the test binary acts as the program, and so as the extraction worker too
 	}
 	testscript.Main(m, map[string]func(){"concordat-lab": main, "screening": screenMain})
 }

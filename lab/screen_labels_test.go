@@ -108,7 +108,7 @@ func TestLabelInBrowser(t *testing.T) {
 	begins("#state", "Pair 3 of 3, 2 labelled")
 	is("#text-b mark", "2020")
 
-	// A later visit continues here, each time, and a label can be changed.
+	// Each later visit continues here, and a label can be changed.
 	kept := `new Promise((resolve, reject) => { const opening = indexedDB.open("concordat labels"); opening.onerror = reject;
 		opening.onsuccess = () => { const all = opening.result.transaction("labels").objectStore("labels").count();
 			all.onsuccess = () => resolve(all.result); all.onerror = reject; } })`

@@ -21,7 +21,7 @@ func defaultCells(t testing.TB) *Cells {
 	return c
 }
 
-// TestCellsGolden: the cells equal those in testdata/cells.txt, which another implementation can use.
+// TestCellsGolden: the cells equal those in testdata/cells.txt, which other implementations can use.
 func TestCellsGolden(t *testing.T) {
 	c, e := defaultCells(t), NewEncoder(table(t))
 	var b strings.Builder
@@ -125,8 +125,8 @@ func TestRotation(t *testing.T) {
 	}
 }
 
-// TestAskedCells: a text's questions find the cells of a text that says the same in other words, within a script, and more of them
-// than of an unrelated one.
+// TestAskedCells: a text's questions find the cells of a text that says the same in other words, within a script, and more of its
+// cells than of an unrelated one's.
 func TestAskedCells(t *testing.T) {
 	c, e := defaultCells(t), NewEncoder(table(t))
 	text := e.Read("In 1767 the British legislature made tea dearer by a levy, which the colonies would not pay. " +

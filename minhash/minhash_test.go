@@ -211,8 +211,8 @@ func TestRecallFormula(t *testing.T) {
 	}
 }
 
-// TestVectors reads testdata/vectors.txt: b, key, features, fingerprint, for other implementations.
-// A vector that no longer holds means a new scheme, never a new vector.
+// TestVectors reads testdata/vectors.txt: b, key, features, fingerprint, for other implementations. If a vector no
+// longer holds, that requires a new scheme, never a new vector.
 func TestVectors(t *testing.T) {
 	f, err := os.Open("testdata/vectors.txt")
 	if err != nil {

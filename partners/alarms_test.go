@@ -116,7 +116,7 @@ func (w *watcher) raised(step string, about concordat.SiteID, kind, words, actio
 	}
 }
 
-// answerer answers catalogue requests, and asks with a function.
+// answerer answers catalogue requests, and answers asks with a function.
 type answerer struct {
 	concordat.Answerer
 	answer func(a *concordat.Ask) *concordat.SiteAnswer

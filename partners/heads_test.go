@@ -134,7 +134,7 @@ func TestL4TwoAudits(t *testing.T) {
 		"one audit":                       {[]uint64{10, 20, 30}, []uint64{12, 22, 32}, 1, 0},
 		"two audits in step":              {[]uint64{10, 20, 30}, []uint64{10, 20, 30}, 2, 1},
 		"two audits, of which one lags":   {[]uint64{10, 20, 30}, []uint64{3, 4, 5}, 2, 1},
-		"another audit that says no more": {[]uint64{10, 20, 30}, []uint64{9}, 2, 0}, // nothing shows it yet
+		"another audit that says no more": {[]uint64{10, 20, 30}, []uint64{9}, 2, 0}, // not yet detectable
 	} {
 		t.Run(name, func(t *testing.T) {
 			ms := members(t, 3)

@@ -37,7 +37,7 @@ func storeOnly(t *testing.T) *instance.Instance {
 }
 
 // TestRoundPanics: a panic in periodic work for partners ends only that round, and is counted and logged with its stack; an error
-// is logged but not counted. The next round takes place.
+// is logged but not counted. The next round runs as usual.
 func TestRoundPanics(t *testing.T) {
 	o := storeOnly(t)
 	var log bytes.Buffer
@@ -82,8 +82,8 @@ func (open) Catalogue(context.Context) (*concordat.Catalogue, error) {
 	return &concordat.Catalogue{}, nil
 }
 
-// TestCataloguePanics: a panic while a partner's catalogue is read leaves that partner without an answer, and is counted and logged
-// with its stack; the others are answered.
+// TestCataloguePanics: a panic while a partner's catalogue is read only costs that partner's answer, and is counted and logged with
+// its stack; the others are answered.
 func TestCataloguePanics(t *testing.T) {
 	o := storeOnly(t)
 	var log bytes.Buffer

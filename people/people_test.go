@@ -234,7 +234,7 @@ func rule(err error) people.Rule {
 	return ""
 }
 
-// TestRules: which names, titles and tokens are allowed, and who may change whom.
+// TestRules checks which names, titles and tokens are allowed, and who may change whom.
 func TestRules(t *testing.T) {
 	ctx := t.Context()
 	r, db, _ := newRegistry(t, people.Policy{})

@@ -200,8 +200,8 @@ func TestAdmit(t *testing.T) {
 	}
 }
 
-// TestRegister: an address may create only so many accounts in a day, including attempts with names already taken, and a site may
-// have only so many in all.
+// TestRegister: an address may create only a limited number of accounts in a day, including attempts with names already taken,
+// and a site may have only a limited number in total.
 func TestRegister(t *testing.T) {
 	ctx := t.Context()
 	r, db, _ := newRegistry(t, people.Policy{PublicAccounts: 3})

@@ -27,8 +27,8 @@ func names(t *testing.T, db *store.DB, account string, p store.Purpose) (out []s
 	return out
 }
 
-// TestSessions: signing in ends only the session that the browser had; a session is ended by its id, all others by a request for
-// that, and none by any other value.
+// TestSessions: signing in ends only the session that the browser had; a session is ended by its id, all others are ended on
+// request, and any other value ends none.
 func TestSessions(t *testing.T) {
 	ctx := t.Context()
 	r, db, _ := newRegistry(t, people.Policy{})
@@ -170,8 +170,8 @@ func TestConnect(t *testing.T) {
 	}
 }
 
-// TestChange: a new role ends the account's sessions and tokens and its status as self-registered, and so does disabling it. Each
-// change has an audit entry, both together have two; what is not changed stays as it was.
+// TestChange: a new role ends the account's sessions and tokens and clears its status as self-registered, and so does disabling
+// it. Each change has an audit entry, and both together have two; nothing else changes.
 func TestChange(t *testing.T) {
 	ctx := t.Context()
 	r, db, _ := newRegistry(t, people.Policy{})

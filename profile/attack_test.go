@@ -168,7 +168,7 @@ func TestWordPresence(t *testing.T) {
 	}
 }
 
-// presence scores a word by how many of the hashes that it would have by itself are in the fingerprint.
+// presence scores a word by how many of the hashes of the word alone are in the fingerprint.
 func (p *Profiler) presence(f concordat.Fingerprint, word uint64) float64 {
 	one := []uint64{word}
 	p.prf.apply(one)

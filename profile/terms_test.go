@@ -13,8 +13,8 @@ import (
 	"concordat/segment"
 )
 
-// TestForLibrary: the cells of every document of a site that is indexed by meaning are known; documents of a library without the index have
-// none.
+// TestForLibrary: the cells of every document of a site that is indexed by meaning are known; documents of a library that does without the
+// index have no cells.
 func TestForLibrary(t *testing.T) {
 	d := concordat.Document{Text: "The merchants counted the barrels of salted fish that had come up the river before the ice closed it."}
 	for _, c := range []struct{ site, library, known, some bool }{
@@ -27,7 +27,7 @@ func TestForLibrary(t *testing.T) {
 	}
 }
 
-// TestTerms: an index stores the stems that a check asks for, whatever the inflection; stop words have none.
+// TestTerms: an index stores the stems that a check asks for, whatever the inflection; stop words have no stems.
 func TestTerms(t *testing.T) {
 	p := profiler(t, profile.Options{})
 	for _, c := range []struct{ stored, asked string }{

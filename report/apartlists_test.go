@@ -8,7 +8,7 @@ import (
 )
 
 // TestListsApart: lists of headings, abbreviations and acknowledgements are not the author's prose; text that merely looks like
-// one is.
+// such a list is.
 func TestListsApart(t *testing.T) {
 	const prose = "The mill stood at the bend of the river for as long as anybody could say, and its wheel turned twice a year.\n\n"
 	for _, c := range []struct {

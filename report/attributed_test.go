@@ -7,7 +7,7 @@ import (
 	"concordat/report"
 )
 
-// TestAttributions: text quoted with its source is someone else's; text that merely looks quoted is the author's.
+// TestAttributions: text quoted with its source is someone else's; text that merely looks quoted is the author's own.
 func TestAttributions(t *testing.T) {
 	const prose = "The mill stood at the bend of the river for as long as anybody could say, and its wheel turned twice a year.\n\n"
 	for _, c := range []struct {

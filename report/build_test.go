@@ -271,7 +271,7 @@ func TestExclusionsNeverRaiseAShare(t *testing.T) {
 // characters converts a share of the characters that could count into a number of characters.
 func (r *Report) characters(share float64) float64 { return share * float64(r.Scores.Countable) }
 
-// Counts covered characters naively: one flag for each byte.
+// TestCoveredAgainstBytes counts covered characters naively, with one flag for each byte.
 func TestCoveredAgainstBytes(t *testing.T) {
 	eachRandom(t, 100, func(t *testing.T, rnd *rand.Rand) {
 		f := randomFindings(rnd)
@@ -309,7 +309,7 @@ func TestCoveredAgainstBytes(t *testing.T) {
 }
 
 // TestDrawnIsCounted: whatever the findings and the rules, passages that count contain every letter that adds to the score and no
-// other; they and those that do not count are disjoint and in order, and the sources for which a passage counts contain all of it.
+// other; all passages are disjoint and in order, and the sources for which a passage counts contain all of it.
 func TestDrawnIsCounted(t *testing.T) {
 	counted, left := 0, 0
 	eachRandom(t, 150, func(t *testing.T, rnd *rand.Rand) {

@@ -14,7 +14,7 @@ import (
 	"concordat/report"
 )
 
-// hostileCells would become formulas: at the beginning, after a separator, a line break, white space or a quote.
+// hostileCells would become formulas, at the beginning of a cell or after a separator, a line break, white space or a quote.
 var hostileCells = []string{
 	"=1+1", "+1+1", "-1+1", "@SUM(1)", "\t=1+1", "  =1+1", "＝1+1", "\r=1+1", "\"=1+1", "'=1+1", "",
 	"a;=1+1;b.txt", "estuary;=cmd|' /C calc'!A0;its", "a; =1+1", "a;\u3000＋1", "a|=1+1", "a\t=1+1", "a\n=1+1", "a\r\n=1+1", "a;\"=1+1",

@@ -98,8 +98,8 @@ func TestShortTextsByRules(t *testing.T) {
 	}
 }
 
-// Registered wording adds nothing to the score, whatever is between its lines; its short lines are registered only if they stand
-// alone; and a rule reverses that.
+// Registered wording adds nothing to the score, whatever is between its lines; its short lines count as registered only if they
+// stand alone; and a rule reverses that.
 func TestRegisteredTemplates(t *testing.T) {
 	form := "Application form\n\n1. Aims\n\nI declare that I have written this work myself and have used no other sources than those named."
 	text := "Application form\n\n1. Aims\n\nOur aims are to measure wells and to name aims that nobody else has named before.\n\nI declare that I have written this work myself and have used no other sources than those named."

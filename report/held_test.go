@@ -198,7 +198,7 @@ func TestSameWork(t *testing.T) {
 	}
 }
 
-// TestWithholdShort: for a submission that is not stored, short pieces are also replaced by placeholders; its title remains.
+// TestWithholdShort: for a submission that is not stored, short pieces are replaced by placeholders too; its title remains.
 func TestWithholdShort(t *testing.T) {
 	f := of(2)
 	f.Short = &ShortFindings{Pieces: []ShortPiece{{Text: "The title"}, {Span: concordat.Span{End: 5}, Text: "Wells"}}}

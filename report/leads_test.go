@@ -51,8 +51,8 @@ func withLeads(t *testing.T) *report.Findings {
 			Similarity: 1, SourceSpan: concordat.Span{End: 10}}}}
 }
 
-// TestCountedLead: a lead counts in addition to the share of evidence, and only once a named person has so decided; one that is set
-// aside gives the reason. This also holds if its source has a different name.
+// TestCountedLead: a lead counts in addition to the share of evidence, and only once a named person has so decided; a lead that is
+// set aside shows the reason. This also holds if its source has a different name.
 func TestCountedLead(t *testing.T) {
 	f := withLeads(t)
 	open := report.Build(f, report.Rules{})

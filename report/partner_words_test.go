@@ -45,7 +45,7 @@ func TestSharedWords(t *testing.T) {
 	}
 }
 
-// TestPartnerOfSource: a partner's statement is found for its document and no other, and a source says what is known about it.
+// TestPartnerOfSource: a partner's statement is found only for its own document, and a source says what is known about it.
 func TestPartnerOfSource(t *testing.T) {
 	f := partnerFindings()
 	ref := f.Partners[0].Ref

@@ -109,7 +109,7 @@ func TestTemplateWording(t *testing.T) {
 	}
 }
 
-// Compares with the naive way: every window of the text is looked up in every template.
+// TestTemplateWordingAgainstSearch compares with the naive way: every window of the text is looked up in every template.
 func TestTemplateWordingAgainstSearch(t *testing.T) {
 	eachRandom(t, 50, func(t *testing.T, rnd *rand.Rand) {
 		text := randomText(rnd, 400)

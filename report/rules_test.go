@@ -164,7 +164,7 @@ func TestSmallMatchesAndSources(t *testing.T) {
 	}
 }
 
-// TestOverlapIsOne: overlapping passages of one source count as one under the rule of small matches.
+// TestOverlapIsOne: overlapping passages of one source count as one for the rule about small matches.
 func TestOverlapIsOne(t *testing.T) {
 	r := Build(of(10, at(1, 2, "x"), at(2, 3, "x"), at(6, 7, "y")), Rules{MinCharacters: 100})
 	if d := cmp.Diff([]string{"123 x", "67 y-small"}, outline(r)); d != "" {
@@ -172,7 +172,7 @@ func TestOverlapIsOne(t *testing.T) {
 	}
 }
 
-// TestExcludedKindIsNoVerbatim: if verbatim matches are left out, nothing covered by another source is called verbatim.
+// TestExcludedKindIsNoVerbatim: if verbatim matches are left out, nothing that another source covers is called verbatim.
 func TestExcludedKindIsNoVerbatim(t *testing.T) {
 	same := func() *Findings { // also found in one source, so that it counts
 		p, q := at(2, 3, "x"), at(2, 3, "y")
@@ -223,7 +223,7 @@ func TestSkippedTextIsNoDenominator(t *testing.T) {
 	f.Skipped = []concordat.Skipped{{Span: concordat.Span{Start: 5 * len(sentence), End: 10 * len(sentence)}, Reason: concordat.SkipSection}}
 	near(t, "covered", Build(f, Rules{}).Scores.Covered, 0.2)
 
-	// Whatever was found was compared, no matter what the findings say.
+	// Whatever was found was also compared, no matter what the findings say.
 	f.Skipped[0].Span.Start = 0
 	r := Build(f, Rules{})
 	near(t, "covered", r.Scores.Covered, 1)

@@ -49,7 +49,7 @@ func (s *memorySpill) ReadAt(b []byte, at int64) (int, error) {
 
 func (s *memorySpill) Close() error { s.m.open--; return nil }
 
-// TestSketchJoinIsSketchPairs compares the join outside memory with the one in memory, by values and by super-shingles, with and
+// TestSketchJoinIsSketchPairs compares the external join with the one in memory, by values and by super-shingles, with and
 // without values that are too common, and with much, little or no space.
 func TestSketchJoinIsSketchPairs(t *testing.T) {
 	rng := rand.New(rand.NewPCG(9, 9))

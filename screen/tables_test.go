@@ -222,7 +222,7 @@ func TestPlan(t *testing.T) {
 }
 
 // TestFewestTables: with 2^34 prints and k = 3, ten tables leave 2^9 candidates per look-up (the paper, section 3.2);
-// at most 2^8 takes 16 tables, and 2^18 takes four.
+// at most 2^8 candidates take 16 tables, and 2^18 take four.
 func TestFewestTables(t *testing.T) {
 	for _, c := range []struct {
 		tau  float64

@@ -52,7 +52,7 @@ func TestStem(t *testing.T) {
 	}
 }
 
-// TestStemCorpus compares the stem of every word of real text.
+// TestStemCorpus compares the stem of every word of real text with the other program's.
 func TestStemCorpus(t *testing.T) {
 	seen := map[string]bool{}
 	for _, d := range corpora.Reviews(t, 5000) {

@@ -116,7 +116,7 @@ func realPairs(t *testing.T, n int) (out []twoTexts) {
 
 // TestOneShare: a pair has one share, whoever asks: a check, a batch and a screening give the same, and the share lies within the
 // bounds of the estimate that a partner's answer or a mirror allows. If those name no source, there is no estimate: this is
-// allowed for one in five shares under 0.2 that are reworded from end to end, and for no larger share.
+// allowed for one in five pairs with a share under 0.2 that are reworded from end to end, and for none with a larger share.
 func TestOneShare(t *testing.T) {
 	var pairs []twoTexts
 	for seed := range uint64(suite.Rounds(12, 40)) {

@@ -160,8 +160,8 @@ func putKnown(t *testing.T, db *store.DB, a store.Alert) {
 	}
 }
 
-// toldAlerts tests alerts about a partner's question together with one about an existing check, and marks; it returns the alert that it
-// leaves.
+// toldAlerts tests alerts about a partner's question together with one about an existing check, and tests marks; it returns the
+// remaining alert.
 func toldAlerts(t *testing.T, db *store.DB) int64 {
 	ctx := t.Context()
 	a := store.Alert{Side: store.AlertTold, At: start, Partner: "south", Job: "0a", Purpose: "thesis", Asked: start,

@@ -11,8 +11,8 @@ import (
 	"concordat/store"
 )
 
-// TestDamagedLog flips bytes of what a killed process leaves of its database's log, and cuts it: whatever was acknowledged is there,
-// or the store says by name what is damaged.
+// TestDamagedLog flips bytes in the database log that a killed process left, and truncates it: every acknowledged change is there,
+// or the store names what is damaged.
 func TestDamagedLog(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "site.db")
@@ -34,7 +34,7 @@ func TestDamagedLog(t *testing.T) {
 	if len(wal) < documents*4096 {
 		t.Fatalf("the log has %d bytes", len(wal))
 	}
-	// reopen returns how many documents a copy has whose log is given.
+	// reopen returns the number of documents in a copy with the given log.
 	reopen := func(log []byte) (int, error) {
 		t.Helper()
 		at := filepath.Join(t.TempDir(), "site.db")

@@ -52,7 +52,7 @@ func smallDisk(t *testing.T, kB int) string {
 	return dir
 }
 
-// TestDiskFull: the disk itself is full, rather than the file's own limit being reached.
+// TestDiskFull: the disk itself fills up, rather than the file reaching a limit of its own.
 func TestDiskFull(t *testing.T) {
 	dir := smallDisk(t, 3000)
 	fill(t, filepath.Join(dir, "store.db"), store.Options{})

@@ -6,7 +6,7 @@ import (
 	"concordat/store/engine"
 )
 
-// Hold begins a writing transaction when first called for, and ends it on the next call.
+// Hold begins a writing transaction at the first signal, and ends it at the next.
 func Hold(ctx context.Context, db *DB, told <-chan struct{}) {
 	_ = db.write(ctx, func(engine.Conn) error {
 		<-told

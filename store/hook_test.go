@@ -152,7 +152,7 @@ func testHookEvents(t *testing.T, p place) {
 	must(t, err)
 	root.Role = store.RoleOfficer
 	must(t, db.People.UpdateAccount(ctx, root))
-	must(t, db.Webhooks.PauseHook(ctx, site.ID, "")) // a paused one receives no more than an active one
+	must(t, db.Webhooks.PauseHook(ctx, site.ID, "")) // a paused webhook receives no more than an active one
 	must(t, db.Webhooks.Announce(ctx, store.EventCheckDone, "ada", json.RawMessage(`{"id":"new"}`)))
 	if got := kinds(t, db, site); len(got) != 7 {
 		t.Errorf("told to a former administrator: %v", got)

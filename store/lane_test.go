@@ -169,7 +169,7 @@ func testBatchDone(t *testing.T, p place) {
 		t.Error(d)
 	}
 	must(t, db.Batches.FinishBatch(ctx, "b", concordat.TaskDone, store.Cause{}, &concordat.LeadCount{All: 3, Open: 1, Counted: 2}))
-	wantErr(t, db.Batches.FinishBatch(ctx, "b", concordat.TaskDone, store.Cause{}, nil), store.ErrLease) // it is reported once
+	wantErr(t, db.Batches.FinishBatch(ctx, "b", concordat.TaskDone, store.Cause{}, nil), store.ErrLease) // it is reported only once
 	if d := cmp.Diff(append(want, "batch.done b 3/1/2"), kinds(t, db, h)); d != "" {
 		t.Error(d)
 	}

@@ -159,7 +159,7 @@ func testLTIAssets(t *testing.T, p place) {
 		t.Fatalf("claimed %v and %v", a, b)
 	}
 	none()
-	c.move(time.Minute) // the worker that had them crashed
+	c.move(time.Minute) // the process that had them crashed
 	a, b = claim(), claim()
 
 	// While its check is running, there is nothing to do until it ends.

@@ -126,8 +126,8 @@ func testReplies(t *testing.T, p place) {
 	}
 }
 
-// testForgottenNotifications: those that have ended go after a time once their answers have ended too; those of accounts that are
-// disabled go in any state, because nothing ends them.
+// testForgottenNotifications: finished notifications are deleted after a time once their answers have ended too; those of
+// disabled accounts are deleted in any state, because nothing would end them.
 func testForgottenNotifications(t *testing.T, p place) {
 	db, c := openPlace(t, p)
 	ctx, in := t.Context(), db.Notifications

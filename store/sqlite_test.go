@@ -173,7 +173,7 @@ func testNewerSchema(t *testing.T, path string) {
 		applied = "true"
 	}
 	raw(t, path, `INSERT INTO schema_version (version_id, is_applied) VALUES (4711, `+applied+`)`)
-	before, _ := os.ReadFile(path) // nothing to read for a database
+	before, _ := os.ReadFile(path) // a database has no file to read
 	_, err := store.Open(t.Context(), path)
 	wantErr(t, err, concordat.ErrInvalid)
 	if !strings.Contains(err.Error(), "4711") || !strings.Contains(err.Error(), "knows versions up to ") {

@@ -290,7 +290,7 @@ func TestSessions(t *testing.T) {
 }
 
 // TestPublic: on an open site anybody can create an account and submit within the quotas, and a refusal says when the
-// quota is free again; a closed site has no such page.
+// next submission is allowed; a closed site has no such page.
 func TestPublic(t *testing.T) {
 	t.Parallel()
 	closed := newTestSite(t, true)

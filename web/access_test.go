@@ -70,7 +70,7 @@ var routeDecisions = map[string]string{
 	"POST /logout":                     "open", // ends only the visitor's own session
 	"POST /language":                   "open", // a cookie
 	"/api/v1/":                         "open",
-	"GET /api/v1/openapi.json":         "open", // the description of the interface
+	"GET /api/v1/openapi.json":         "open", // the API description
 	"GET /account/webhooks":            "aosu", // their own; administrators see all
 	"POST /account/webhooks":           "aosu",
 	"GET /account/webhooks/{id}":       "aosu",
@@ -609,7 +609,7 @@ func reads(t *testing.T, p *person, prog *program, id concordat.TaskID) map[stri
 	return out
 }
 
-// TestOthersReports: a submitter finds nothing of anybody else's check through any route, and cannot change it.
+// TestOthersReports: no route shows a submitter anything of another person's check or lets them change it.
 func TestOthersReports(t *testing.T) {
 	t.Parallel()
 	d := newTestSite(t, false)

@@ -143,7 +143,7 @@ func TestAPI(t *testing.T) {
 		t.Errorf("got %+v", p)
 	}
 	ada.call("POST", "/api/v1/checks", http.StatusBadRequest, &p, withFiles("two"))
-	ada.call("POST", "/api/v1/checks", http.StatusAccepted, nil, withFiles("two", "now.txt", folios)) // what failed can be repeated
+	ada.call("POST", "/api/v1/checks", http.StatusAccepted, nil, withFiles("two", "now.txt", folios)) // a failed request can be repeated
 	d.await(t)
 
 	var list checks

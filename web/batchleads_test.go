@@ -80,7 +80,7 @@ func TestBatchLeadPages(t *testing.T) {
 		t.Fatalf("leads %+v", got)
 	}
 	l := got.Leads[0]
-	if text := glassAgain[l.Span.Start:l.Span.End]; !strings.HasPrefix(text, "In 1411") || l.SourceSpan.End > len(glass) { // one byte a letter
+	if text := glassAgain[l.Span.Start:l.Span.End]; !strings.HasPrefix(text, "In 1411") || l.SourceSpan.End > len(glass) { // ASCII text
 		t.Errorf("the lead is of %q", text)
 	}
 	if read("?state=counted") != 0 || read("?kind=translation") != 0 || read("?kind=rewording&state=open") != 1 {

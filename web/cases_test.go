@@ -16,7 +16,7 @@ import (
 )
 
 // TestCases: the list of checks can be filtered by progress, reviewer and title, and several checks can be assigned and
-// given a due date at once; users who do not decide on checks cannot do so.
+// given a due date at once, but only by users who decide on checks.
 func TestCases(t *testing.T) {
 	t.Parallel()
 	d := newTestSite(t, false)
@@ -50,7 +50,7 @@ func TestCases(t *testing.T) {
 	yesterday := time.Now().AddDate(0, 0, -1).Format(time.DateOnly)
 	page := olga.post("/checks/cases", http.StatusOK, url.Values{"check": {a}, "action": {"due"}, "due": {yesterday}, "list": {"mine=yes"}})
 	olga.wants(page, yesterday, "overdue")
-	has("mine=yes", "first essay") // nothing of what was refused was done
+	has("mine=yes", "first essay") // the refused requests changed nothing
 	olga.post("/checks/"+a+"/notes", http.StatusOK, url.Values{"kind": {"verdict"}, "verdict": {"clear"}, "text": {"quoted"}})
 	has("view=decided", "first essay")
 	has("view=review", "second essay")

@@ -22,7 +22,8 @@ import (
 	"concordat/web"
 )
 
-// boundSite returns a site with the real server and listener of the pages, limited to most connections and to that time for a request.
+// boundSite returns a site with the real server and listener of the pages, which allow most connections and give a request that time to
+// arrive.
 func boundSite(t *testing.T, most int, request time.Duration) (d *testSite, l net.Listener) {
 	t.Helper()
 	d = newTestSite(t, true)
@@ -138,7 +139,7 @@ func TestSlowRequests(t *testing.T) {
 	if _, err := io.Copy(io.Discard, c); errors.Is(err, os.ErrDeadlineExceeded) {
 		t.Errorf("a slow stranger is still there: %v", err)
 	}
-	// A program's JSON body is ended with a problem of its own.
+	// If a program's JSON body does not arrive completely, the answer is a problem.
 	p := d.signedIn(t, "olga", store.RoleOfficer)
 	token := p.program(web.Scopes...).token
 	resp := half(t, d, "POST /api/v1/tokens HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer "+token+"\r\nContent-Type: application/json\r\nContent-Length: 400\r\n\r\n{")

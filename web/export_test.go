@@ -42,7 +42,7 @@ func (w *Web) Forget() {
 	w.cache.entries, w.cache.bytes = nil, 0
 }
 
-// BoundReportCache limits the bytes of findings in the report cache, approximately.
+// BoundReportCache limits the approximate number of bytes of findings in the report cache.
 func (w *Web) BoundReportCache(bytes int) {
 	w.cache.mu.Lock()
 	defer w.cache.mu.Unlock()
@@ -69,7 +69,7 @@ func (w *Web) JoinLink(ctx context.Context, name string) (string, error) {
 	return JoinPath(link), err
 }
 
-// LockAccount uses up an account's wrong passwords, from as many addresses as that takes.
+// LockAccount uses up an account's allowance of wrong passwords, from as many addresses as necessary.
 func (w *Web) LockAccount(name string) {
 	for i := 0; ; i++ {
 		try, wait := w.throttle.Begin(name, "address "+strconv.Itoa(i))
@@ -95,7 +95,7 @@ type Way struct{ w *way }
 // NewWay returns the way to a provider with this issuer.
 func NewWay(issuer string) *Way { return &Way{newWay(issuer)} }
 
-// Client returns a client that goes this way.
+// Client returns a client that uses this way.
 func (w *Way) Client() *http.Client { return &http.Client{Transport: w.w.transport()} }
 
 // Proven notes that the issuer has answered.

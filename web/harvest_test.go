@@ -164,7 +164,7 @@ func TestWorks(t *testing.T) {
 }
 
 // TestOwnWorkProposed: a source whose author has the ORCID iD of the submission's is proposed as the author's own. An officer
-// dismisses the proposal, takes that back, and accepts it; each step is logged, and dismissing does not change a verdict.
+// dismisses the proposal, undoes that, and accepts it; each step is logged, and dismissing does not change a verdict.
 func TestOwnWorkProposed(t *testing.T) {
 	t.Parallel()
 	d := newTestSite(t, false)

@@ -58,7 +58,7 @@ func newRepository(t *testing.T) *repository {
 		case "/paper/1/text.txt":
 			rw.Header().Set("Content-Type", "text/plain")
 			_, _ = io.WriteString(rw, folios)
-		case "/bitstreams/7/content": // as repositories serve what they hold
+		case "/bitstreams/7/content": // as repositories serve their files
 			rw.Header().Set("Content-Type", "application/octet-stream")
 			_, _ = io.WriteString(rw, folios)
 		case "/picture":
@@ -205,8 +205,8 @@ func (d *testSite) settle(t *testing.T) map[string]concordat.TaskID {
 	return ids
 }
 
-// TestInboxChecks: a repository finds the inbox, asks for a review, and is told that the request is tentatively accepted,
-// accepted, and where the check is. The check belongs to the account of its token.
+// TestInboxChecks: a repository finds the inbox, asks for a review, and is told in turn that the request is tentatively
+// accepted, that it is accepted, and where the check is. The check belongs to the account of its token.
 func TestInboxChecks(t *testing.T) {
 	t.Parallel()
 	d, r, eve, prog := newInboxSite(t, false)
@@ -457,7 +457,7 @@ func TestInboxUndo(t *testing.T) {
 	if tasks, err := d.store.Checks.Tasks(t.Context(), 0, 0); err != nil || len(tasks) > 0 {
 		t.Errorf("checks: %+v, %v", tasks, err)
 	}
-	prog.notify(undo("urn:uuid:2b", "urn:uuid:1"), http.StatusCreated) // once more is no fault
+	prog.notify(undo("urn:uuid:2b", "urn:uuid:1"), http.StatusCreated) // a repetition is not an error
 	if d.settle(t); len(r.answers()) > 0 {
 		t.Error("a second withdrawal is answered")
 	}
@@ -496,7 +496,7 @@ func TestInboxUndoAgain(t *testing.T) {
 	}
 }
 
-// TestInboxPages: the page of the inbox leads to earlier notifications.
+// TestInboxPages: the page of the inbox links to earlier notifications.
 func TestInboxPages(t *testing.T) {
 	t.Parallel()
 	d := newTestSite(t, true)
@@ -578,13 +578,13 @@ func TestInboxAnswersAgain(t *testing.T) {
 	d.signedIn(t, "una", store.RoleAuditor).get("/admin/inbox", http.StatusOK)
 }
 
-// TestInboxGivesUp: a request that is tried in vain for long is refused with the kind of the reason, and no more of it.
+// TestInboxGivesUp: a request that keeps failing is refused in the end, with the kind of the reason and no details.
 func TestInboxGivesUp(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		text  string
 		bytes int64 // quota of the account
-		full  bool  // the disk is
+		full  bool  // the disk is full
 		want  string
 	}{
 		"text":  {"/down.txt", 0, false, "The text could not be fetched."},
@@ -664,7 +664,7 @@ func TestInboxResumes(t *testing.T) {
 	}
 }
 
-// notified puts notifications in every state into the inbox, with answers in every state.
+// notified stores notifications in every state, with answers in every state.
 func (d *testSite) notified(t testing.TB) {
 	t.Helper()
 	at := time.Date(2026, 11, 20, 9, 0, 0, 0, time.UTC)

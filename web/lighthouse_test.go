@@ -43,11 +43,11 @@ var lighthousePages = []struct {
 }
 
 // TestLighthouse requires full marks from Lighthouse for accessibility and good practice on the most visited pages, as a desktop
-// and as a phone, and what makes pages fast on any machine: few bytes, at most two files before the first text and none of them a
-// script, no layout shift while loading (Lighthouse calls 0.1 good), little processor time during which the page's thread is
-// blocked, and on a desktop the first text within half a second. A page has three tries. Lighthouse's mark for speed is only
-// logged, because it depends on other work on the machine. The test runs if CONCORDAT_LIGHTHOUSE is the folder of Lighthouse's npm
-// package (make check-pages). The site keeps search engines out, which halves its mark for them.
+// and as a phone. It also requires what makes pages fast on any machine: few bytes; at most two files before the first text,
+// neither of them a script; no layout shift while loading (Lighthouse calls 0.1 good); little processor time during which the
+// page's thread is blocked; and, on a desktop, the first text within half a second. A page has three tries. Lighthouse's mark for
+// speed is only logged, because it depends on other work on the machine. The test runs if CONCORDAT_LIGHTHOUSE is the folder of
+// Lighthouse's npm package (make check-pages). The site keeps search engines out, which halves its mark for them.
 func TestLighthouse(t *testing.T) {
 	folder := os.Getenv("CONCORDAT_LIGHTHOUSE")
 	if folder == "" {
@@ -142,7 +142,7 @@ func lighthouse(t *testing.T, program, browser, address string, window lighthous
 		}
 	}
 	shift := seen.Audits["cumulative-layout-shift"].NumericValue
-	if shift > 0.1 { // the limit of good
+	if shift > 0.1 { // Lighthouse's limit for good
 		faults = append(faults, fmt.Sprintf("a layout shift of %.3f, at most 0.1 wanted", shift))
 	}
 	return line + fmt.Sprintf("shift %.3f%s", shift, lighthouseFaults(seen)), faults
@@ -170,7 +170,7 @@ type traceEvent struct {
 	Name, Ph string
 	PID, TID int
 	TS       float64 // µs
-	Tdur     float64 // µs of the processor
+	Tdur     float64 // processor time in µs
 	Args     struct {
 		Data struct{ DocumentLoaderURL string }
 	}

@@ -15,8 +15,8 @@ import (
 	"concordat/web"
 )
 
-// TestLimitedExports: a submitter with a limited view gets every form of a report without the words of officers and of
-// others, and only the pages of their own originals.
+// TestLimitedExports: a submitter with a limited view gets every format of a report without the words of officers or
+// other people, and only the pages of their own originals.
 func TestLimitedExports(t *testing.T) {
 	t.Parallel()
 	const wording, among = "had begun to fade", "words among officers"

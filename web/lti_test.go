@@ -47,7 +47,7 @@ type course struct {
 	db      *store.DB
 	stop    func()
 
-	// Whoever keeps a file panics. Set before start.
+	// Storing a file panics. Set before start.
 	broken   bool
 	secure   bool         // the site says that it is reached by HTTPS
 	log      bytes.Buffer // of the pages
@@ -593,7 +593,7 @@ func TestLaunchAttacks(t *testing.T) {
 	if code, _ := send(victim); code != http.StatusForbidden {
 		t.Errorf("in another browser: %d", code)
 	}
-	// A browser without cookies is shown a way that works, and is not signed in.
+	// A browser without cookies is shown an alternative that works, and is not signed in.
 	_, form = c.Leave(b, c.loginURL(), link)
 	bare := fresh(t)
 	code, page := send(bare)

@@ -23,7 +23,7 @@ import (
 var voidElements = strings.Fields("area base br col embed hr img input link meta source track wbr")
 
 // markupFaults are the faults that a browser repairs silently and the Nu HTML checker refuses: an element that is not closed, or
-// not in its order; a duplicate id; a reference to an id that no element of the page has; a form within a form.
+// is closed in the wrong order; a duplicate id; a reference to an id that no element of the page has; a form within a form.
 func markupFaults(page string) (faults []string) {
 	ids, wanted := map[string]bool{}, map[string]bool{}
 	var open []string

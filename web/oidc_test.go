@@ -334,7 +334,7 @@ func TestProviderState(t *testing.T) {
 		}
 		return u
 	}
-	// begin starts a sign-in at the provider and returns the path of the way back.
+	// begin starts a sign-in at the provider and returns the path by which the browser comes back.
 	begin := func(who *person, at *idp, name string) string {
 		t.Helper()
 		to := location(who, "/login/oidc/"+name)

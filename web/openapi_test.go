@@ -254,7 +254,7 @@ func TestOpenAPIAccess(t *testing.T) {
 		at := strings.NewReplacer("{id}", "none", "{name}", "none", "{delivery}", "1", "{kind}", "check", "{target}", "none").Replace(path)
 		for method, o := range methods {
 			if len(o.Roles) == 0 {
-				continue // its handler answers
+				continue // its handler decides
 			}
 			scope := o.Security[0]["token"][0]
 			ask := func(p *program) (int, string) {

@@ -168,7 +168,7 @@ func TestNoOffice(t *testing.T) {
 	}
 }
 
-// TestPagesOfSeveral: a passage of a file without pages leads to itself; if a section template divides the text, the pages say that
+// TestPagesOfSeveral: a passage of a file without pages links to itself; if a section template divides the text, the pages say that
 // it is not known which passages are theirs.
 func TestPagesOfSeveral(t *testing.T) {
 	t.Parallel()
@@ -188,8 +188,8 @@ func TestPagesOfSeveral(t *testing.T) {
 	sue.wants(page, "<figure", "Passages that could not be placed on the pages: 2", "by a section template")
 }
 
-// TestOriginalOf: a passage belongs to the file below whose name it is, whatever precedes it: members of an archive, or a file of
-// the same name. What a template calls a section is not a file.
+// TestOriginalOf: a passage belongs to the file under whose name it appears, whatever precedes that name: members of an archive,
+// or a file of the same name. What a template calls a section is not a file.
 func TestOriginalOf(t *testing.T) {
 	t.Parallel()
 	text, sections := "", []report.SectionScore(nil)

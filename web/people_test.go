@@ -58,7 +58,7 @@ func apiWay(t *testing.T, c *client.Client) peopleWay {
 			return http.StatusOK
 		case !errors.As(err, &p):
 			t.Fatal(err)
-		case p.Status == http.StatusUnprocessableEntity: // found by the schema
+		case p.Status == http.StatusUnprocessableEntity: // refused by the schema
 			return http.StatusBadRequest
 		}
 		return p.Status

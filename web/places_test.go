@@ -125,7 +125,7 @@ func TestNoDeadStyles(t *testing.T) {
 	states := map[string]bool{}
 	for _, s := range []string{"queued", "running", "done", "partial", "failed", "pending", "granted", "refused", "expired", "withdrawn",
 		"asked", "answered", "silent", "stage-new", "stage-review", "stage-decided", "stage-signed"} {
-		states[s] = true // written from values
+		states[s] = true // composed from values
 	}
 	rules := regexp.MustCompile(`\{[^{}]*\}|/\*[^*]*\*/`).ReplaceAllString(string(b), " ")
 	for _, m := range className.FindAllStringSubmatch(rules, -1) {
@@ -226,8 +226,8 @@ func TestStatic(t *testing.T) {
 	if robots := p.get("/robots.txt", http.StatusOK); robots != "User-agent: *\nDisallow: /\n" {
 		t.Errorf("robots.txt is %q", robots)
 	}
-	// Addresses in pages name the content: such a file is kept for good, compressed, while the name of another version is answered but not
-	// kept.
+	// Pages name a file by its content: under that name it is kept for good, compressed; under the name of another version it is served
+	// but not kept.
 	_, named, _ := strings.Cut(p.get("/login", http.StatusOK), `href="/static/style.`)
 	digest, _, _ := strings.Cut(named, ".css")
 	for _, one := range []struct{ name, kept string }{{digest, "public, max-age=31536000, immutable"}, {"0000000000000000", "no-cache"}} {

@@ -87,7 +87,7 @@ func TestReading(t *testing.T) {
 		!strings.Contains(page, "No sources found") {
 		t.Errorf("looking for markup gives\n%s", page)
 	}
-	// The audit has her reading, once for all parts.
+	// The audit records once, for all parts, that she read it.
 	lines, err := d.store.Audit.Audit(t.Context(), 0, 0)
 	if err != nil {
 		t.Fatal(err)

@@ -6,7 +6,7 @@ import (
 	"concordat/web/message"
 )
 
-// TestSettingsHaveWords: every setting that the page explains has a name and an effect, and every box and choice its words.
+// TestSettingsHaveWords: every setting that the page explains has a name and an explanation, and every box and choice has words.
 func TestSettingsHaveWords(t *testing.T) {
 	t.Parallel()
 	en := message.Languages()[0]

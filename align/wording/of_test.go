@@ -9,8 +9,8 @@ import (
 	"concordat/align/wording"
 )
 
-// TestOf: the grams of a span are those of its words and of the lines within it, wherever the span is: in a text of all
-// different words, exactly the span shares them.
+// TestOf: the grams of a span are those of its words and of the lines within it, wherever the span is: if all words of
+// the text differ, exactly the span shares them.
 func TestOf(t *testing.T) {
 	var b strings.Builder
 	var starts, ends []int // of words, in bytes

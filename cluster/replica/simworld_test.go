@@ -12,11 +12,11 @@ import (
 
 // The world around the simulated nodes: network, coordinator, clients, faults, and the final judgement.
 
-// send delivers an event to another node: late, twice or never.
+// --- network
 
 func (w *world) severed(a, b coord.NodeID) bool { return w.cutLink[[2]coord.NodeID{a, b}] > w.now }
 
-// and once more: the caller tried again
+// send delivers an event to another node: late, twice or never.
 func (n *simNode) send(to *simNode, e Event) {
 	w := n.w
 	for copies := 1; copies > 0; copies-- {
@@ -36,7 +36,7 @@ func (n *simNode) send(to *simNode, e Event) {
 				copies = 3
 			}
 		}
-		// trimmed in the meantime, so the follower asks again
+		// A message survives the death of its receiver's process: the next process gets it.
 		var deliver func()
 		deliver = func() {
 			switch {

@@ -283,7 +283,7 @@ func twice(t *testing.T, w *world) {
 	open(t, w.options("a"))
 }
 
-// copied: a second process with a copy of the folder takes over, and the first says so and stays away.
+// copied: a second process with a copy of the folder takes over, and the first one says so and stays away.
 func copied(t *testing.T, w *world) {
 	first := open(t, w.options("a"))
 	announce(t, first, "a")

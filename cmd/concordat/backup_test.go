@@ -40,7 +40,7 @@ func answers(t *testing.T, data, file string) string {
 	return string(r.Scores) + string(r.Evidence) + string(r.Sources)
 }
 
-// fits fails if the catalogue names a document that the index lacks, and checks its text.
+// fits fails if the index lacks a document of the catalogue, or has a different text for it.
 func fits(t *testing.T, data string) (documents int) {
 	t.Helper()
 	a := &app{cli.Site{Data: data, Terminal: cli.Terminal{Stdin: strings.NewReader(""), Stdout: os.Stderr, Stderr: os.Stderr}}}
@@ -214,7 +214,7 @@ func TestKilledBackup(t *testing.T) {
 	})
 }
 
-// killBackups kills backups with these flags, whose files have the suffix, and restores them with other flags.
+// killBackups kills backups with the given flags, whose files have the suffix, and restores them with other flags.
 func killBackups(t *testing.T, suffix string, flags, opens []string) {
 	data, dir := newSite(t), filepath.Join(t.TempDir(), "backup")
 	addAll(t, data, bigTable(t, 200))

@@ -6,7 +6,7 @@ import (
 	"concordat"
 )
 
-// TestLeftOutWords: files of archives that were left out are counted, also after retention removed their names.
+// TestLeftOutWords: the left-out files of archives are counted, even after retention has removed their names.
 func TestLeftOutWords(t *testing.T) {
 	for _, c := range []struct {
 		out  concordat.LeftOut

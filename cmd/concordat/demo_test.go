@@ -55,7 +55,7 @@ const leastCovered = 0.9
 const maxHolders = 4
 
 // TestDemo: the demonstration runs from nothing to the page that it promises; its report finds the passages listed in
-// demo/truth.json, in the documents from which they come, and little else: the words around a quotation join the
+// demo/truth.json, in the documents from which they come, and little else, since the words around a quotation join the
 // passages on both sides of it.
 func TestDemo(t *testing.T) {
 	t.Parallel()

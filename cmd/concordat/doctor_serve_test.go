@@ -24,7 +24,7 @@ func TestDoctorNamesPanics(t *testing.T) {
 	}
 }
 
-// TestDoctorMissesProxies: doctor warns if a site is behind a proxy on its own machine that its configuration does not name.
+// TestDoctorMissesProxies: doctor warns if a site is behind a proxy on its own machine and the configuration does not name that proxy.
 func TestDoctorMissesProxies(t *testing.T) {
 	for name, c := range map[string]struct {
 		listen, url, proxies string

@@ -292,7 +292,7 @@ func TestReindexJoined(t *testing.T) {
 		}
 		deletions = append(deletions, d)
 	}
-	for end := time.Now().Add(5 * time.Minute); !r.end(); { // writes were impossible for longer than one takes
+	for end := time.Now().Add(5 * time.Minute); !r.end(); { // it fails if writes were impossible for too long
 		t.Logf("reindex: %s", r.errs)
 		if time.Now().After(end) {
 			t.Fatal("no reindex comes to its end")

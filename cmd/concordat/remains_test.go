@@ -169,7 +169,7 @@ func TestBatchFilesGo(t *testing.T) {
 	}
 }
 
-// leftOriginal puts a file that a check needs and the pages made from it, both of the given time, and returns the file's hash.
+// leftOriginal puts a file that a check needs and the pages made from it, both with the given time, and returns the file's hash.
 func (p *place) leftOriginal(text string, at time.Time) string {
 	p.t.Helper()
 	a := &app{cli.Site{Data: p.dir}}

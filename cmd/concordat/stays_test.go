@@ -362,7 +362,7 @@ func (s *killedSite) awaitErasures() {
 	}
 }
 
-// check expects nothing of what was deleted in the folder, and everything that was not.
+// check expects the folder to contain nothing that was deleted, and everything that was not.
 func (s *killedSite) check(round int) {
 	t := s.t
 	t.Helper()

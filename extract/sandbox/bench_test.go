@@ -42,8 +42,8 @@ func BenchmarkFile(b *testing.B) {
 	}
 }
 
-// BenchmarkFileOfLargeProcess measures the same in a process that uses much memory, as with a large index: the processor time
-// that it takes to start children.
+// BenchmarkFileOfLargeProcess measures the same in a process that uses much memory, as with a large index: how much of its
+// processor time starting children takes.
 func BenchmarkFileOfLargeProcess(b *testing.B) {
 	for _, mb := range []int{16, 512, 2048} {
 		b.Run("MB="+strconv.Itoa(mb), func(b *testing.B) {

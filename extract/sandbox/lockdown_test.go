@@ -137,8 +137,8 @@ func settings() []setting {
 	return []setting{{"with namespaces", os.Getuid(), true}, {"without", os.Getuid(), false}}
 }
 
-// as makes cmd a process of the setting. A child without namespaces is one that was not told to make them, as after a
-// kernel's refusal.
+// as makes cmd a process of the setting. A child without namespaces was not told to create them, as after a kernel's
+// refusal.
 func (s setting) as(cmd *exec.Cmd) *exec.Cmd {
 	cmd.Dir = "/"
 	cmd.Env = []string{"GORACE=" + os.Getenv("GORACE")}

@@ -247,7 +247,7 @@ func TestPad(t *testing.T) {
 	}
 }
 
-// TestSmallest: the smallest elements of each list are read, even at the very end of a message.
+// TestSmallest: the smallest elements of each list can be read, even at the very end of a message.
 func TestSmallest(t *testing.T) {
 	epoch := concordat.Epoch{Federation: "f", Number: 1}
 	no := &concordat.Refusal{Reason: concordat.ReasonBusy}

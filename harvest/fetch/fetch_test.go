@@ -130,7 +130,7 @@ func TestPolite(t *testing.T) {
 	}
 }
 
-// TestPost: what is sent keeps the pause of the host, that of robots.txt too, and reports the status of the answer.
+// TestPost: a post observes the pause of the host, including that of robots.txt, and reports the status of the answer.
 func TestPost(t *testing.T) {
 	code, got := http.StatusAccepted, ""
 	s := serve(t, map[string]http.HandlerFunc{"/a": says("a"), "/robots.txt": says("User-agent: *\nCrawl-delay: 3\n"),

@@ -33,7 +33,7 @@ func TestPage(t *testing.T) {
 	}
 }
 
-// TestHeader: the forms of RFC 8288, and what is not a link.
+// TestHeader covers the forms of RFC 8288, and headers that are not links.
 func TestHeader(t *testing.T) {
 	for h, want := range map[string][]landing.Link{
 		`<a>; rel="x y"; rel=z; title="a, b; \"c\" <d>"; flag, <b>;rel=w`: {{"https://repo.example.edu/items/a", "x", "", ""},
@@ -48,7 +48,7 @@ func TestHeader(t *testing.T) {
 	}
 }
 
-// TestSet: of a link set, only the page's links count, in both forms of RFC 9264.
+// TestSet: in a link set, only the page's links count, in both forms of RFC 9264.
 func TestSet(t *testing.T) {
 	for media, text := range map[string]string{
 		"application/linkset": `<https://repo.example.edu/7.pdf>; rel=item; type="application/pdf"; anchor="https://repo.example.edu/items/7?lang=en",

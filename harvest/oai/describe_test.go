@@ -94,7 +94,7 @@ func b2i(b bool) int {
 	return 0
 }
 
-// TestAccess: only a future date is an embargo, and only words that say so close a text.
+// TestAccess: only a future date is an embargo, and only explicit words close a text.
 func TestAccess(t *testing.T) {
 	for elements, want := range map[string]oai.Access{
 		"":                             oai.Open,

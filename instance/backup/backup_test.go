@@ -211,7 +211,7 @@ func TestOpenRefuses(t *testing.T) {
 	}
 }
 
-// FuzzParseFile reads lines of lists: a path never leaves its folder.
+// FuzzParseFile reads the lines of a list: a path never leaves its folder.
 func FuzzParseFile(f *testing.F) {
 	zeros := strings.Repeat("0", 64)
 	for _, s := range []string{zeros + "  a/b", zeros + "  ../a", zeros + "  /a", zeros + "  a//b", zeros + "  C:\\a", "", zeros} {

@@ -206,8 +206,8 @@ func TestEncryptionChanges(t *testing.T) {
 	}
 }
 
-// TestEncryptedDamage: Verify reports any damage to a file, with the identity and without it, and Restore does not give a damaged file its
-// name.
+// TestEncryptedDamage: Verify reports any damage to a file, with the identity and without it, and Restore never puts a damaged file in
+// place.
 func TestEncryptedDamage(t *testing.T) {
 	dir, from := t.TempDir(), t.TempDir()
 	hash := original(t, from, strings.Repeat("an original of some length ", 10_000)) // several chunks

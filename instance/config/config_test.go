@@ -73,7 +73,7 @@ func TestDefaults(t *testing.T) {
 	}
 }
 
-// TestKeysRoundTrip: each default is written as the value is printed, and setting a printed value changes nothing.
+// TestKeysRoundTrip: each default is written in the form in which values are printed, and setting a printed value changes nothing.
 func TestKeysRoundTrip(t *testing.T) {
 	for _, k := range keys {
 		c := Default()
@@ -520,7 +520,7 @@ func table() string {
 	return b.String()
 }
 
-// FuzzLoad: no text makes Load panic, and Load accepts its own output for whatever it accepted.
+// FuzzLoad: no text makes Load panic, and a configuration that Load accepts can be printed and loaded again.
 func FuzzLoad(f *testing.F) {
 	f.Add([]byte(full))
 	f.Add([]byte("check:\n  threshold: 0.5\n"))

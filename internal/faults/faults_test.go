@@ -28,7 +28,7 @@ const (
 	keepEnv    = "CONCORDAT_FAULTS_DIR"     // where histories and results are kept; required with roundsEnv
 	kindsEnv   = "CONCORDAT_FAULTS_KINDS"   // faults to choose from, separated by commas; default all
 	timeoutEnv = "CONCORDAT_FAULTS_TIMEOUT" // session timeout, default 4s
-	insideEnv  = "CONCORDAT_FAULTS_INSIDE"  // set in the child: the run that it is
+	insideEnv  = "CONCORDAT_FAULTS_INSIDE"  // set in the child: its run
 )
 
 // run is one life of a cluster: everything random in it comes from the seed.

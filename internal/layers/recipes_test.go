@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// recipes are the headings in CONTRIBUTING.md under which there is a recipe, with the most files and folders, documents
-// included, that each may name. A number is lowered when an extension needs fewer.
+// recipes are the headings in CONTRIBUTING.md under which there is a recipe, with the maximum number of files and
+// folders, documents included, that each may name. A number is lowered when an extension needs fewer.
 var recipes = map[string]int{
 	"A file format":             6,
 	"A border rule":             3,

@@ -108,7 +108,7 @@ func runs(script []byte) bool {
 	if bytes.HasPrefix(script, []byte(rest)) {
 		return suite.Running() != suite.Usual
 	}
-	// Short tests skip the scripts that serve no site: they are one command after another.
+	// Short tests skip the scripts that serve no site, because these only run one command after another.
 	return suite.Running() != suite.RestOnly && (!testing.Short() || bytes.Contains(script, []byte("concordat serve")))
 }
 

@@ -39,8 +39,8 @@ func Running() Part {
 	return Usual
 }
 
-// Rest skips the test unless make rest or make long runs it; why says what makes it too long for make test.
-// go test -short never runs it.
+// Rest skips the test unless make rest or make long runs it; why says why it is too slow for make test. go test -short
+// never runs it.
 func Rest(t testing.TB, why string) {
 	t.Helper()
 	if Running() == Usual || testing.Short() {

@@ -14,7 +14,7 @@ import (
 	"testing"
 )
 
-// TestRunning: each part runs what it should.
+// TestRunning: each part runs the tests that it should.
 func TestRunning(t *testing.T) {
 	for _, c := range []struct {
 		value  string
@@ -38,8 +38,8 @@ func TestRunning(t *testing.T) {
 	}
 }
 
-// TestFound: the tests that make rest runs are those that call this package, and each is found. A call in another function
-// would make no part run the test.
+// TestFound: the tests that make rest runs are those that call this package, and each is found. If the call were in
+// another function, no part would run the test.
 func TestFound(t *testing.T) {
 	root, err := filepath.Abs("../..")
 	if err != nil {

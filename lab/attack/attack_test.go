@@ -26,7 +26,7 @@ const described = `{"paths": {"/api/v1/things/{id}": {
 	"put": {"x-concordat-roles": ["administrator"], "x-concordat-scope": "check", "requestBody": {"content": {"application/json": {"schema": {"$ref": "#/components/schemas/Thing"}}}}}}},
 	"components": {"schemas": {"Thing": {"properties": {"words": {"type": "array", "items": {"type": "string"}}, "n": {"type": "integer"}}}}}}`
 
-// against returns a target whose API answers calls about things with h, like a site except for the faults of h.
+// against returns a target whose API answers calls about things with h, and is otherwise like a site.
 func against(t *testing.T, h http.HandlerFunc) *target {
 	t.Helper()
 	mux := http.NewServeMux()

@@ -245,7 +245,7 @@ func (c *calibration) reviews() {
 	}
 }
 
-// chinese scores dated versions of laws, chapters that adopt another history, and modern histories against unrelated laws.
+// chinese scores dated versions of laws, chapters that copy from another history, and modern histories against unrelated laws.
 func (c *calibration) chinese() {
 	texts := map[string]string{}
 	var laws []Doc

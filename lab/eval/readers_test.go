@@ -24,7 +24,7 @@ func TestReaderShares(t *testing.T) {
 	}
 }
 
-// TestOneReaderDoesNotAgree: where there is one other program, it is not measured whether two agree.
+// TestOneReaderDoesNotAgree: if there is only one other program, agreement between two is not measured.
 func TestOneReaderDoesNotAgree(t *testing.T) {
 	if _, err := exec.LookPath("cat"); err != nil {
 		t.Skip(err)

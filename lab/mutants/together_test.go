@@ -12,7 +12,7 @@ import (
 	"concordat/internal/suite"
 )
 
-// forms has one change of each form, one within another, and some that do not compile, alone or together.
+// forms contains one change of each form, one within another, and some that do not compile, alone or together.
 const forms = `package p
 
 import (

@@ -83,7 +83,7 @@ func TestUnfitWordsMarkNothing(t *testing.T) {
 	}
 }
 
-// TestFurtherSourcesAreNamedApart: sources that are not shown beside a passage are named individually.
+// TestFurtherSourcesAreNamedApart: sources that are not shown beside a passage are named one by one.
 func TestFurtherSourcesAreNamedApart(t *testing.T) {
 	page := whole(t, write(t, report.Build(several("Where the old mill has stood.", concordat.Span{End: 28}, 23), report.Rules{})))
 	if !strings.Contains(page, "Also in 3 further sources") || !strings.Contains(page, "Title 20, Title 21, Title 22.") {
@@ -122,7 +122,7 @@ func TestShortTextsShowBoth(t *testing.T) {
 	}
 }
 
-// TestToolsStandWithTheirPlace: additions of a page to a passage, a source or a lead appear with it, once each.
+// TestToolsStandWithTheirPlace: what a page adds to a passage, a source or a lead appears next to it, exactly once.
 func TestToolsStandWithTheirPlace(t *testing.T) {
 	f := several("Where the old mill has stood. Nobody knows for how long.", concordat.Span{End: 28}, 2)
 	lead := report.Lead{Span: concordat.Span{Start: 30, End: 56}, Source: f.Passages[0].Source, Kind: report.LeadRewording}
@@ -139,8 +139,8 @@ func TestToolsStandWithTheirPlace(t *testing.T) {
 	balanced(t, string(v.Leads(html.Links{})))
 }
 
-// TestSmallMapShowsEveryKind: on the small map, each counting passage has the colour of its source, an uncounted one that of the
-// reason, and a lead its own, each at its place.
+// TestSmallMapShowsEveryKind: on the small map, each counting passage has the colour of its source, an uncounted one has that of
+// the reason, and a lead has its own, each at its place.
 func TestSmallMapShowsEveryKind(t *testing.T) {
 	text := strings.Repeat("Where the old mill has stood. ", 20)
 	f := several(text, concordat.Span{End: 28}, 1)

@@ -186,7 +186,7 @@ func TestLeaf(t *testing.T) {
 	}
 }
 
-// TestLeafColours: paper is light in the dark too: the colours of sources on a light page are its own, and those of the dark are not.
+// TestLeafColours: paper stays light in a dark theme: it uses the sources' colours for light pages, and not those for dark ones.
 func TestLeafColours(t *testing.T) {
 	rules := regexp.MustCompile(`([^{}]*)\{((?:--so[0-9]b?:#[0-9a-f]{6};?)+)\}`).FindAllStringSubmatch(html.Style, -1)
 	for i, r := range rules {

@@ -50,7 +50,7 @@ func arguments(text string) []string {
 
 // TestComplete: every file has every key exactly once, with a text that uses the same arguments as the English one.
 func TestComplete(t *testing.T) {
-	every := map[string]bool{} // plural keys that some files have, and not every language needs
+	every := map[string]bool{} // plural keys in some files, which not every language needs
 	for _, c := range All() {
 		for k := range c.Table() {
 			every[k] = every[k] || c.Say(keySingular) == "no" || strings.Contains(k, ".")

@@ -87,8 +87,8 @@ func TestBoardTakesTwoPages(t *testing.T) {
 	}
 }
 
-// TestBoardSaysWhatCounts: the second page shows the largest counting passages beside their sources, and the verdict from the
-// notes, or boxes if there is none.
+// TestBoardSaysWhatCounts: the second page shows the largest passages that count beside their sources, and the verdict from
+// the notes, or boxes if there is none.
 func TestBoardSaysWhatCounts(t *testing.T) {
 	f := findings(t, "english")
 	whole := report.Build(f, report.Rules{})

@@ -45,7 +45,8 @@ func TestCoverage(t *testing.T) {
 	}
 }
 
-// No piece is lost when lines are broken, whatever the width, and no piece that could be on another line is wider than its own.
+// TestLinesLoseNothing: no piece is lost when lines are broken, whatever the width, and only the first piece of a line may be wider than
+// the line.
 func TestLinesLoseNothing(t *testing.T) {
 	fs, err := faces()
 	if err != nil {

@@ -181,7 +181,7 @@ func TestWording(t *testing.T) {
 
 var notLetters = regexp.MustCompile(`[^\pL\pN\pM]`)
 
-// odd has text that PDF writers lose or that conceals something.
+// odd contains text that PDF writers lose or that conceals something.
 const odd = "Plain, then 𠀀𝒜 beyond the plane; 㐀 a rare letter; a zero\u200bwidth space and a soft\u00adhyphen; Հայերեն գիր, ქართული, ελληνικά, кириллица, tiếng Việt, 日本語のテキスト、한국어 문장; \ufeffa mark; \u202eturned\u202c; tab\there; e\u0301 and a\u030a; {nb} {nb}; (brackets) \\ and \\) too; a\u2028b; \ue000; \x01\x7f."
 
 // oddFindings returns findings with one source that contains text verbatim.

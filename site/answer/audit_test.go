@@ -104,7 +104,8 @@ func TestReadyIsRounded(t *testing.T) {
 	}
 }
 
-// TestOpenedSentences: a disclosed passage counts as all the sentences that it may contain, one for each sentence length begun.
+// TestOpenedSentences: a disclosed passage counts as all the sentences that it may contain, each full or partial sentence length counting
+// as one.
 func TestOpenedSentences(t *testing.T) {
 	for letters, want := range map[int]int{1: 1, sentenceLetters - 1: 1, sentenceLetters: 1, sentenceLetters + 1: 2,
 		3*sentenceLetters + 1: 4} {

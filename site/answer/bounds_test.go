@@ -47,7 +47,7 @@ func TestAuthorsAreBounded(t *testing.T) {
 }
 
 // TestLeadGroups: a document is named if places in one stretch of it lie within four sentences, at least two of them on each side,
-// and reach together the margins in the description of the protocol.
+// and together reach the margins in the description of the protocol.
 func TestLeadGroups(t *testing.T) {
 	q := &leadQuestion{stretch: []int{0, 0, 1, 0}}
 	hit := func(asked, first int, margin float64) leadHit {
@@ -142,7 +142,8 @@ func TestShipNeedsTheStore(t *testing.T) {
 	}
 }
 
-// TestSetsNeedTheShares: if it cannot be read which part of a set is open to partners, the set is not treated as closed.
+// TestSetsNeedTheShares: if it cannot be read which part of a set is open to partners, that is an error, and does not mean that nothing is
+// open.
 func TestSetsNeedTheShares(t *testing.T) {
 	s := New(Options{ID: "here", Store: unshared(t)})
 	if err := s.Sets.catchUp(t.Context(), &epochSet{}); err == nil || !strings.Contains(err.Error(), "broken") {
@@ -162,7 +163,7 @@ func TestNamesOfCells(t *testing.T) {
 	}
 }
 
-// TestLeadSteps: the certainty that a place says the same is given in three steps, each with a lowest margin.
+// TestLeadSteps: the certainty of a lead is given in three steps, each with its lowest margin.
 func TestLeadSteps(t *testing.T) {
 	for margin, want := range map[float64]concordat.LeadStep{0.04: concordat.LeadFar, 0.119: concordat.LeadFar, 0.12: concordat.LeadNear,
 		0.199: concordat.LeadNear, 0.2: concordat.LeadVeryNear, 0.9: concordat.LeadVeryNear} {

@@ -202,8 +202,8 @@ func longSentences(t *testing.T, p *profile.Profiler, text string) (out []string
 	return out
 }
 
-// TestOutlineOfYear: the outlines of a document show in a year only a limited number of sentences besides those that matched,
-// whatever is asked; those shown before may be shown again.
+// TestOutlineOfYear: within a year, the outlines of a document show only a limited number of sentences besides those that
+// matched, whatever is asked; those shown before may be shown again.
 func TestOutlineOfYear(t *testing.T) {
 	rng := rand.New(rand.NewPCG(4, 4))
 	o := sitetest.NewOwner(t, "theses")

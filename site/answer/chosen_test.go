@@ -174,7 +174,7 @@ func hashOf(f concordat.Fingerprint, i int) uint64 {
 	return f[1] >> (4 * (i - 15)) & 15
 }
 
-// ask asks one question besides what the member has, and learns from the outcome.
+// ask asks one question in addition to the known sentences, and learns from the outcome.
 func (c *chooser) ask(e *chosenEpoch, m *chosenMember, f concordat.Fingerprint) {
 	a := *e.known
 	c.jobs++

@@ -74,7 +74,7 @@ func (d *dictionary) named(u concordat.OutlineUnit) map[string]bool {
 }
 
 // TestD4Dictionary is the dictionary attack of D4: a member that has a literal copy of the beginning of a passage, the word sets of
-// what follows, and a dictionary that holds every word of it, names the words that follow. Word sets alone name some of them, as
+// what follows, and a dictionary that contains every word of it, names the words that follow. Word sets alone name some of them, as
 // documented. With the order of words as well, which the owner does not reveal, the same program names nearly all: it is run on
 // that too, to show that it works. With what the owner reveals in the edge round, for as long as it answers, it names no more than
 // from the word sets alone, apart from what single guesses confirm.

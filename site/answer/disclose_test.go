@@ -82,8 +82,8 @@ func TestOutline(t *testing.T) {
 	}
 }
 
-// A sentence whose fingerprint was sent to the partner in a question of ours is left out of an
-// outline in words, and the other way round.
+// A sentence whose fingerprint was sent to the partner in a question of ours is left out of an outline in words, and
+// vice versa.
 func TestOneSketchInBothDirections(t *testing.T) {
 	o := sitetest.NewOwner(t, "theses")
 	text := sitetest.Long(sitetest.Passage, 40)
@@ -233,7 +233,7 @@ func TestTemplateAttack(t *testing.T) {
 	if len(r.Passages[0].Shared) > 0 {
 		t.Errorf("few words in common are told: %v", r.Passages[0].Shared)
 	}
-	// A sentence that matches from afar opens nothing.
+	// A sentence that matches only from a distance opens nothing.
 	far, truth, west := "", o.Question(t, secret, concordat.ShowMetadata, "theses").Sentences[0].Fingerprint, concordat.SiteID("")
 	for n, words := 0, strings.Fields(secret); far == "" && n < len(words)-1; n++ {
 		words[n] = "xylophone" + words[n]

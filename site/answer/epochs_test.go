@@ -285,7 +285,7 @@ func (s *signalIndex) Put(ctx context.Context, ps ...*concordat.Profile) error {
 	return err
 }
 
-// When UseEpochs returns, no pass writes to a set that it took out of use.
+// Once UseEpochs has returned, no pass writes to a set that it took out of use.
 func TestUseEpochsEndsAPass(t *testing.T) {
 	o := sitetest.NewOwner(t, "theses")
 	o.ShareWith(t, "theses", "north", store.ShareRule{Level: concordat.ShowMetadata})

@@ -14,8 +14,8 @@ import (
 )
 
 // TestPageOfMany: a page that many documents of a library contain is reported to whoever asks about it, who then decides whether
-// it counts; a sentence or two contained in as many are not. If more than wording.Absolute contain it, that many and one are
-// named, and the number is given.
+// it counts; a sentence or two contained in as many are not. If more than wording.Absolute contain it, one more than that number
+// are named, and the total is given.
 func TestPageOfMany(t *testing.T) {
 	for _, c := range []struct{ documents, holders, sentences, want int }{
 		{12, 8, 6, 8}, {12, 8, 2, 0}, {40, 10, 6, 10}, {40, 10, 2, 0}, {60, 30, 6, wording.Absolute + 1}, {60, 30, 2, 0}, {60, 5, 6, 5},

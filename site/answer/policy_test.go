@@ -62,7 +62,7 @@ func TestPolicyProperty(t *testing.T) {
 			rule.Purposes = []string{[]string{"thesis", "grant"}[rng.IntN(2)]}
 		}
 		lib := []concordat.LibraryID{"big", "small"}[rng.IntN(2)]
-		north := concordat.SiteID(fmt.Sprint("north", round)) // a new partner, so that many variants would not go unanswered
+		north := concordat.SiteID(fmt.Sprint("north", round)) // a new partner, so that every variant is answered
 		o.ShareWith(t, lib, north, rule)
 		asked := ""
 		for _, k := range rng.Perm(len(sentences))[:4+rng.IntN(8)] {

@@ -206,7 +206,7 @@ func TestRecount(t *testing.T) {
 	}
 }
 
-// TestMirrorsMustBeRead: a check fails if it is not known what a mirror holds, instead of saying that nothing was found there.
+// TestMirrorsMustBeRead: a check fails if it is not known what a mirror contains, instead of saying that nothing was found there.
 func TestMirrorsMustBeRead(t *testing.T) {
 	db := storetest.SQLite(t)
 	p, err := profile.New(profile.Options{})

@@ -75,7 +75,7 @@ func TestSharedWordingIsNotAsked(t *testing.T) {
 }
 
 // TestQuotationAtPartner: a quotation that names its source is not evidence from the partner's document that contains it; it is
-// shown beside that document as what it is. The same wording without marks or without a source is evidence.
+// shown beside that document as a quotation. The same wording without marks or without a source is evidence.
 func TestQuotationAtPartner(t *testing.T) {
 	quoted := strings.TrimSpace(sitetest.Orchard + sitetest.Foundry)
 	for _, c := range []struct {
@@ -150,7 +150,7 @@ func TestPassagesEndAtSharedWording(t *testing.T) {
 	}
 }
 
-// TestCommonAtPartner: a sentence that enough of a partner's documents hold is common wording. How many are enough
+// TestCommonAtPartner: a sentence that enough of a partner's documents hold is common wording. The number required
 // depends on how many it has.
 func TestCommonAtPartner(t *testing.T) {
 	text := sitetest.Glacier + sitetest.Bakery + "\n\n" + sitetest.Orchard + sitetest.Foundry
@@ -194,8 +194,8 @@ func TestCommonAtPartner(t *testing.T) {
 	}
 }
 
-// TestRingOfTwoSites: documents of both sites are counted together, so that a few copiers on either side are not mistaken for
-// common wording of a form.
+// TestRingOfTwoSites: documents of both sites are counted together, so that a few copiers at each site are not mistaken for
+// users of a form.
 func TestRingOfTwoSites(t *testing.T) {
 	p := sitetest.NewSite(t, "a")
 	north := sitetest.NewPartner(t, "north")

@@ -224,7 +224,7 @@ func TestBatchLineage(t *testing.T) {
 	if d := cmp.Diff([]string{"c.txt – d.txt", "c.txt – d.txt: not a draft"}, verdicts); d != "" {
 		t.Errorf("what was said of the pair: %s", d)
 	}
-	// The computer's name is in every file, and is no excuse unless a person says so.
+	// The computer's name is in every file, which excuses nothing unless a person says so.
 	rules := batch.LineageRules{Author: true}
 	x, y := store.BatchMember{Author: "Computer", AuthorBy: store.AuthorMetadata},
 		store.BatchMember{Author: "computer", AuthorBy: store.AuthorMetadata}

@@ -119,8 +119,8 @@ func TestAwaitsTheEnd(t *testing.T) {
 	}
 }
 
-// TestDeclare: a line of a manifest applies to the file with that full name, or, if no line has the full name, to the file with
-// that last part; its empty fields leave the file's own values.
+// TestDeclare: a line of a manifest applies to the file with that full name, or, if no line has the full name, to the file
+// whose name ends in it; its empty fields leave the file's own values.
 func TestDeclare(t *testing.T) {
 	part := ManifestLine{File: "a.txt", Author: "by the part", Date: "2024"}
 	whole := ManifestLine{File: "essays.zip!/in/a.txt", Author: "by the whole"}

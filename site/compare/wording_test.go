@@ -60,7 +60,7 @@ func textsOf(spans []concordat.Span, text string) (out []string) {
 }
 
 // TestSentenceAloneIsNoEvidence: one sentence of a source, far from everything else of it in a long text, is not evidence; three
-// copied ones are, and so are a page, and one sentence that is most of the submission.
+// copied ones are, so is a page, and so is one sentence that makes up most of the submission.
 func TestSentenceAloneIsNoEvidence(t *testing.T) {
 	const sentence = "The fishermen moved to the southern shore when the bridge was built, and their children became clerks. "
 	filler := strings.Repeat("words of another hand stand here. ", 40)
@@ -101,7 +101,7 @@ func TestSentenceAloneIsNoEvidence(t *testing.T) {
 }
 
 // TestLineInOtherWords: a reworded line far from everything else of its source is chance, even in a text that shares a page with the
-// source; a copied line is not, nor is a line beside others from one place, or any in a short text.
+// source; a copied line is not, nor is a line beside others from one place, or any line in a short text.
 func TestLineInOtherWords(t *testing.T) {
 	const line = "The fishermen moved to the southern shore when the bridge was built over the river. "
 	page := strings.Repeat("Whoever bought a boat in summer paid for the paint, and whoever sold one left his line on the wall until spring. ", 24)

@@ -139,7 +139,7 @@ func TestErasureStoreFails(t *testing.T) {
 	}
 }
 
-// TestErasureStatementsFail is the same with each statement, including those in a transaction.
+// TestErasureStatementsFail does the same for each statement, including those in a transaction.
 func TestErasureStatementsFail(t *testing.T) {
 	for name, kind := range erasures {
 		t.Run(name, func(t *testing.T) {

@@ -21,7 +21,7 @@ import (
 )
 
 // TestMessageBounds: no name or address of a message is longer than its bound; of at most 200 custom values, those that
-// are short texts are kept; a message without a notice still has one.
+// are short texts are kept; a message without a notice is valid.
 func TestMessageBounds(t *testing.T) {
 	values := func(s string) *Message {
 		m := &Message{Notice: &Notice{ID: s, Type: s}, Assets: []Asset{{}}}

@@ -393,7 +393,7 @@ func TestRegister(t *testing.T) {
 	}
 }
 
-// FuzzPeek: no bytes make reading a token panic, and anything else is refused as not a token.
+// FuzzPeek: no bytes make reading a token panic, and anything that is not a token is refused.
 func FuzzPeek(f *testing.F) {
 	f.Add("a.b.c")
 	f.Add(base64.RawURLEncoding.EncodeToString([]byte(`{"alg":"RS256","kid":"k"}`)) + "." +

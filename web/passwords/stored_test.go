@@ -77,8 +77,8 @@ func TestCommon(t *testing.T) {
 	}
 }
 
-// TestFault: a chosen password has at least 10 characters and at most 1,024 bytes, is more than the names of its account, in
-// either direction and case, and was entered twice.
+// TestFault: a chosen password has at least 10 characters and at most 1,024 bytes, contains more than the names of its
+// account, in either direction and case, and was entered twice.
 func TestFault(t *testing.T) {
 	names := []string{" Ada.Lovelace ", "Al"}
 	for password, want := range map[string]string{

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// FuzzFrequencies: whatever the bytes, a file that can be read has what its header says.
+// FuzzFrequencies: whatever the bytes, a file that can be read contains what its header says.
 func FuzzFrequencies(f *testing.F) {
 	header := func(documents uint32, counts int) []byte {
 		b, _ := json.Marshal(frequencyHeader{"frequencies", "words", StopDrop, false, documents, counts})

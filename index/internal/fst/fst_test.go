@@ -13,8 +13,8 @@ import (
 	"concordat/internal/cputime"
 )
 
-// TestWriter compares dictionaries with those of vellum's builder, byte by byte unless a term shares its first bytes
-// with no other: if all values differ, vellum has no equal nodes to share.
+// TestWriter compares dictionaries with those of vellum's builder, byte by byte unless some term shares its first bytes
+// with no other: with distinct values, only the nodes of such terms can be equal, and vellum shares equal nodes.
 func TestWriter(t *testing.T) {
 	r := rand.New(rand.NewPCG(4, 2))
 	var d Writer
