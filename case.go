@@ -6,12 +6,12 @@ import (
 	"fmt"
 )
 
-// CaseID names a case that two sites share. Both compute it from what both know, so opening a case tells neither anything.
+// CaseID names a case that two sites share. Both compute it from what both know, so opening a case reveals nothing to either.
 type CaseID [16]byte
 
-// NewCaseID returns the name of the case about a document, named by its handle, that an owner told an asker of in answer to a
-// standing question. Without a document the handle is zero. The job, which is random, stands for the two sites: each knows itself by
-// another name than the other does.
+// NewCaseID returns the name of a case about a document that an owner reported to an asker in answer to a standing question. The document
+// is given by its handle, which is zero if there is no document. The job is random and stands for the two sites, because each knows itself
+// by a different name than the other does.
 func NewCaseID(job JobID, lib LibraryID, h Handle) CaseID {
 	d := sha256.New()
 	_, _ = fmt.Fprintf(d, "concordat case 1\n%x\n%q\n%x\n", job, lib, h)
@@ -23,7 +23,7 @@ func NewCaseID(job JobID, lib LibraryID, h Handle) CaseID {
 // String returns the name in hexadecimal.
 func (id CaseID) String() string { return hex.EncodeToString(id[:]) }
 
-// ParseCaseID is the inverse of String. It fails with ErrNotFound, for no case has such a name.
+// ParseCaseID is the inverse of String. It fails with ErrNotFound, since no case has such a name.
 func ParseCaseID(s string) (CaseID, error) {
 	var id CaseID
 	if len(s) != hex.EncodedLen(len(id)) {
@@ -64,18 +64,18 @@ func CaseDecisions() []CaseDecision {
 	return []CaseDecision{Undecided, Accepted, Rejected, Withdrawn}
 }
 
-// MaxCaseContact is the most bytes of the contact in a CaseNote, and MaxCaseWords of its words.
+// MaxCaseContact is the largest size in bytes of the contact in a CaseNote, and MaxCaseWords that of its words.
 const (
 	MaxCaseContact = 300
 	MaxCaseWords   = 1000
 )
 
-// CaseNote tells a partner where the sender stands in a shared case. It holds what people wrote and decided, and nothing of a document.
+// CaseNote tells a partner where the sender stands in a shared case. It holds what people wrote and decided, and nothing from a document.
 type CaseNote struct {
 	ID       CaseID
 	State    CaseState
 	Decision CaseDecision
 	Contact  string
-	// Receipt is the SHA-256 of the sender's receipt of what it deleted, as package retain signs it; zero: there is none.
+	// Receipt is the SHA-256 of the receipt, signed by package retain, for what the sender deleted; zero if there is none.
 	Receipt [32]byte
 }

@@ -5,12 +5,11 @@ import (
 	"time"
 )
 
-// Date says when a document is from, as exactly as is known: a year, a month or a day, in the form
-// 2019, 2019-03 or 2019-03-14. The empty Date is unknown. It is never the time at which a document
-// came into a library.
+// Date is the date of a document, as exactly as it is known: a year, a month or a day, in the form 2019, 2019-03 or 2019-03-14. The empty
+// Date is unknown. It is never the time at which a document was added to a library.
 type Date string
 
-// DateOrigin says where a Date comes from.
+// DateOrigin is the origin of a Date.
 type DateOrigin string
 
 // The origins of a date.

@@ -109,8 +109,8 @@ type Profile struct {
 	// Cells are the distinct cells of meaning of its sentences, ascending: what an index stores for a TextSearcher. Nil: they
 	// were not made. Empty: it has none.
 	Cells []Cell
-	// Windows are the queries by words of a check: the distinct terms, ascending, of each of the
-	// overlapping stretches of the text. Nil where the profile is not made for a check.
+	// Windows are the queries by words of a check: the distinct terms, ascending, of each of the overlapping stretches of the text. Nil if
+	// the profile was not made for a check.
 	Windows  [][]TermCount
 	Skipped  []Skipped // in text order
 	Sections []Section // in text order, disjoint; nil without a template
@@ -121,7 +121,7 @@ type Profile struct {
 	Characters int
 }
 
-// Questions returns Asked, or Indexed where Asked is nil.
+// Questions returns Asked, or Indexed if Asked is nil.
 func (p *Profile) Questions() []Sentence {
 	if p.Asked != nil {
 		return p.Asked
@@ -136,11 +136,10 @@ type ShortPiece struct {
 	Text    string // as the document has it
 }
 
-// SentenceVector is the vector of a sentence by an encoder, kept so that the sentence is not encoded again. It is
-// deleted with what holds the sentence: a document of this site, or the submission of a task; with neither it belongs
-// to nothing.
+// SentenceVector is the vector of a sentence by an encoder, kept so that the sentence is not encoded again. It is deleted with the text
+// that holds the sentence: a document of this site, or the submission of a task. If neither is given, it belongs to no text.
 type SentenceVector struct {
-	Digest [32]byte // of the sentence and of what encodes it
+	Digest [32]byte // of the sentence and its encoder
 	Of     Ref
 	Task   TaskID
 	Vector []float32 // of length 1

@@ -8,7 +8,7 @@ var (
 	ErrNotFound = errors.New("not found")
 	// ErrExists: the thing to be created is there already.
 	ErrExists = errors.New("already exists")
-	// ErrChanged: someone else has changed it since it was read. Read it again.
+	// ErrChanged: it was changed by someone else after it was read. Read it again.
 	ErrChanged = errors.New("changed meanwhile")
 	// ErrScheme: fingerprints of two different recipes were about to meet. Reindex, or use the other scheme.
 	ErrScheme = errors.New("fingerprint schemes differ")

@@ -63,8 +63,8 @@ func isEscape(s string) bool {
 	return len(s) >= 4 && s[:2] == `\x` && strings.IndexByte(upperHex, s[2]) >= 0 && strings.IndexByte(upperHex, s[3]) >= 0
 }
 
-// ShortName returns name if it has at most LongestName bytes. Of a longer one it returns the beginning and the end, and
-// between them the first eight bytes of its SHA-256 in hexadecimal digits: different names stay different.
+// ShortName returns name if it has at most LongestName bytes. It shortens a longer one to its beginning and its end, with the first eight
+// bytes of its SHA-256 in hexadecimal between them, so that different names stay different.
 func ShortName(name string) string {
 	if len(name) <= LongestName {
 		return name

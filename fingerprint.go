@@ -38,7 +38,7 @@ const (
 // is equality of sketches.
 type Fingerprint [2]uint64
 
-// FingerprintOf returns the fingerprint with the given bands, of which the lower 20 bits count.
+// FingerprintOf returns the fingerprint with the given bands; only the lower 20 bits of each count.
 func FingerprintOf(bands [Bands]uint32) Fingerprint {
 	var f Fingerprint
 	for i, b := range bands {
@@ -81,8 +81,8 @@ func (f Fingerprint) AppendBinary(b []byte) ([]byte, error) {
 	return binary.BigEndian.AppendUint64(b, low), nil
 }
 
-// ParseFingerprint returns the fingerprint whose 13 bytes AppendBinary gave. It refuses another
-// length and leading bits that are not zero.
+// ParseFingerprint returns the fingerprint whose 13 bytes AppendBinary returned. It refuses any other length and leading bits that are not
+// zero.
 func ParseFingerprint(b []byte) (Fingerprint, error) {
 	if len(b) != FingerprintBytes {
 		return Fingerprint{}, fmt.Errorf("fingerprint of %d bytes, want %d", len(b), FingerprintBytes)

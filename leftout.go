@@ -1,9 +1,9 @@
 package concordat
 
-// MaxLeftOutNames is the most names that a LeftOut has.
+// MaxLeftOutNames is the largest number of names in a LeftOut.
 const MaxLeftOutNames = 20
 
-// LeftOut counts files of archives that were not read because no person wrote them: locks of word processors, and what operating
+// LeftOut counts files of archives that were not read because no person wrote them: lock files of word processors, and files that operating
 // systems add to folders. The zero value means none.
 type LeftOut struct {
 	Count int      `json:"count"`

@@ -28,9 +28,8 @@ type Query struct {
 	Exclude      []Ref       // documents that are never matched: the submission itself, its drafts
 	Fingerprints []Fingerprint
 	MaxDistance  int // bits, inclusive; complete up to the probe's bound
-	// MaxHashes, if above 0, takes the place of MaxDistance: the most 4-bit groups that differ, which
-	// in a scheme with b = 4 are hashes. There the bits in which two differing hashes differ are
-	// chance, so that the number of hashes says more than that of bits.
+	// MaxHashes, if above 0, replaces MaxDistance: it is the most 4-bit groups that may differ. In a scheme with b = 4 these are hashes.
+	// How many bits differ between two unequal hashes is then chance, so the number of unequal hashes says more than the number of bits.
 	MaxHashes int
 	Probe     Probe // how far to look
 	Limit     int   // most matches for one fingerprint, nearest first; 0: no limit
@@ -60,10 +59,9 @@ type Answer struct {
 	Capped int
 }
 
-// A Matcher answers which known sentences lie near those asked. A shard is a Matcher, and so is a site's
-// index, whether this process holds it, another process does, or several machines do; another site is a
-// [Partner] instead. Match is safe for concurrent use; it fails with ErrScheme if the query's scheme is
-// not the Matcher's. A part that is out of reach is listed in Answer.Missing and is no error.
+// A Matcher answers which known sentences lie near those asked. A shard is a Matcher, and so is a site's index, whether this process holds
+// it, another process does, or several machines do; another site is a [Partner]. Match is safe for concurrent use; it fails with ErrScheme
+// if the query's scheme is not the Matcher's. A part that cannot be reached is listed in Answer.Missing and causes no error.
 type Matcher interface {
 	Match(ctx context.Context, q *Query) (*Answer, error)
 }
@@ -72,14 +70,14 @@ type Matcher interface {
 // spaces, of a short run of characters. Package segment makes terms.
 type Term uint32
 
-// Cell names a cell of meaning (package meaning) in which a sentence lies: a band, the writing, and 20 bits.
+// Cell names a cell of meaning (package meaning) that contains a sentence: a band, the script, and 20 bits.
 type Cell uint32
 
 // Cells is the number of cells: every Cell is less.
 const Cells Cell = 2 * Bands << BandBits
 
-// CellOf returns the cell of a band, whose lower 20 bits count, for 0 ≤ band < Bands. chinese says that it is of a
-// sentence in Chinese characters; the cells of others are others.
+// CellOf returns the cell of a band, 0 ≤ band < Bands, with the lower 20 bits of cell. chinese says that the sentence is written in Chinese
+// characters, whose cells are separate from all others.
 func CellOf(chinese bool, band int, cell uint32) Cell {
 	if chinese {
 		band += Bands
@@ -95,20 +93,20 @@ type TermCount struct {
 
 // TextStats are the statistics on which the weight of a term depends. Stats of several indexes add up.
 type TextStats struct {
-	Documents int       // documents with terms, of whatever library
+	Documents int       // documents with terms, in any library
 	Words     int64     // occurrences of terms in all of them
 	Meant     int       // of Documents, those whose cells are known, whether or not they have any
 	Holding   []int     // for each term asked, in its order: the documents that hold it
 	Missing   []ShardID // shards that did not answer; empty: complete
 }
 
-// WeightedTerm is a term with what its presence counts, usually its inverse document frequency.
+// WeightedTerm is a term with the weight of its presence, usually its inverse document frequency.
 type WeightedTerm struct {
 	Term   Term
 	Weight float64
 }
 
-// BM25Max is the bound, never reached, of what a term of weight 1 adds to a score: k1 + 1.
+// BM25Max is the upper bound, never reached, on what a term of weight 1 adds to a score: k1 + 1.
 const BM25Max = 2.2
 
 // TextQuery asks which documents fit windows of a text best. The score of a document in a window is
@@ -119,7 +117,7 @@ const BM25Max = 2.2
 // for f occurrences of the term. length is the document's number of occurrences of terms; only its four highest
 // binary digits count, up to 2^18-1.
 type TextQuery struct {
-	// Cells makes each Term of Windows mean the Cell of that number: the documents are those with sentences in the
+	// Cells makes each Term of Windows stand for the Cell with the same number: the query then finds documents with sentences in those
 	// cells, and f is 1.
 	Cells         bool
 	Libraries     []LibraryID // empty: all the asker may see
@@ -164,7 +162,7 @@ type Index interface {
 	// visible to Match on return; after an error none, some or all may be stored, and repeating
 	// the call is safe. The profiles are not kept.
 	Put(ctx context.Context, ps ...*Profile) error
-	// Delete forgets the documents; one that is not there is no error.
+	// Delete removes the documents; it is no error if one does not exist.
 	Delete(ctx context.Context, refs ...Ref) error
 	// Document returns a stored document with its text, or ErrNotFound.
 	Document(ctx context.Context, r Ref) (*Document, error)

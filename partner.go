@@ -45,7 +45,7 @@ type JobID [16]byte
 // Handle is a partner's pseudonym for one of its documents, of one asker only.
 type Handle [16]byte
 
-// Reason says why a partner, or a library of it, does not answer. Reasons are part of the protocol.
+// Reason says why a partner, or one of its libraries, does not answer. Reasons are part of the protocol.
 type Reason string
 
 // The reasons.
@@ -65,8 +65,8 @@ const (
 	ReasonFault    Reason = "fault"    // something failed there
 )
 
-// Refusal is the typed error of a question that a partner does not answer. It wraps ErrRefused, or
-// ErrScheme for ReasonScheme and ReasonEpoch, or ErrUnavailable for ReasonBusy and ReasonFault.
+// Refusal is the typed error of a question that a partner declines to answer. It wraps ErrScheme for ReasonScheme and ReasonEpoch,
+// ErrUnavailable for ReasonBusy and ReasonFault, and ErrRefused for all others.
 type Refusal struct {
 	Reason Reason    `json:"reason"`
 	Words  string    `json:"words"` // for an administrator; discloses nothing else
@@ -90,42 +90,42 @@ func (r *Refusal) Unwrap() error {
 	return ErrRefused
 }
 
-// Statement is a partner's signed word: what it answered, in the bytes it signed, kept so that
-// someone who trusts only the partner's site card can check a report.
+// Statement is an answer signed by a partner, in the bytes it signed. It is kept so that someone who trusts only the partner's site card
+// can check a report.
 type Statement struct {
 	Site     SiteID    `json:"site"`
 	Kind     string    `json:"kind"`      // of the answer, for example answer or outline
 	KeyEpoch uint32    `json:"key_epoch"` // of the site's signing key
 	At       time.Time `json:"at"`
-	// Asker is the site that the answer was given to. Empty in answers of versions that signed neither the asker nor
-	// the submission: they say nothing of whose report they belong to.
+	// Asker is the site that the answer was given to. Empty in answers from versions that signed neither the asker nor the submission: they
+	// do not show whose report they belong to.
 	Asker SiteID `json:"asker,omitempty"`
-	// Job is the request's job, 16 bytes; empty where the request has none.
+	// Job is the request's job, 16 bytes; empty if the request has none.
 	Job []byte `json:"job,omitempty"`
-	// Commitment is the request's commitment to the submission, 32 bytes (see Commit); empty but in answers of the
-	// first round. Salt opens it. It is not signed.
+	// Commitment is the request's commitment to the submission, 32 bytes (see Commit); empty except in answers of the first round. Salt
+	// opens it. It is not signed.
 	Commitment []byte `json:"commitment,omitempty"`
 	Salt       []byte `json:"salt,omitempty"`
 
 	Request   []byte `json:"request"` // SHA-256 of the request's payload
 	Payload   []byte `json:"payload"` // doc/format-federation.md
 	Signature []byte `json:"signature"`
-	// Asked is the request's payload, which the asker knows. With it the answer can be checked against
-	// what was asked: its sentences are in the order of Payload's hits, padding included. It holds
-	// fingerprints, or words, of the submission: leave it out where the statement is passed on.
+	// Asked is the request's payload, which the asker knows. With it the answer can be checked against what was asked: its sentences are in
+	// the order of Payload's hits, padding included. It holds fingerprints, or words, of the submission: leave it out when the statement is
+	// passed on.
 	Asked []byte `json:"asked,omitempty"`
 }
 
 // AskedSentence is one sentence of an Ask.
 type AskedSentence struct {
 	Fingerprint Fingerprint
-	Gate        int // bits: that which the scheme gives the sentence; see Sentence
+	Gate        int // bits: the gate that the scheme gives the sentence; see Sentence
 }
 
-// MaxAsked is the most sentences of one Ask; longer documents are asked in several.
+// MaxAsked is the most sentences in one Ask; longer documents are split into several.
 const MaxAsked = 8192
 
-// Padded returns the number of sentences that an ask of n shows, with dummies, and costs: the next of 64, 80, 96, 112, 128,
+// Padded returns the number of sentences that an ask of n sends, dummies included, and is charged for: the next of 64, 80, 96, 112, 128,
 // 160, 192, 224, 256 and so on, at most a quarter more than n from 64 on.
 func Padded(n int) int {
 	octave := 64
@@ -136,10 +136,10 @@ func Padded(n int) int {
 	return max(64, (n+step-1)/step*step)
 }
 
-// MaxRevealed is the most passages of one RevealAsk.
+// MaxRevealed is the most passages in one RevealAsk.
 const MaxRevealed = 64
 
-// Ask is the question of one check to one partner: the first round. The fingerprints are of the epoch's key.
+// Ask is the question of one check to one partner: the first round. The fingerprints are made with the epoch's key.
 type Ask struct {
 	Job        JobID
 	Epoch      Epoch
@@ -147,15 +147,15 @@ type Ask struct {
 	Libraries  []LibraryID     // at least one
 	Sentences  []AskedSentence // 1 to MaxAsked; their order says nothing
 	Probe      Probe
-	Level      Show   // the most that is wanted
+	Level      Show   // the highest level wanted
 	Purpose    string // a word agreed in the federation, for example thesis
 	Standing   bool   // asks to be notified of later documents, if the partner agrees
 	Authors    [][16]byte
 	Commitment [32]byte // to the submission's text, see Commit
 }
 
-// Commit returns the commitment to a text that a site sends with a question about it: SHA-256 over a label, the salt
-// and the text's SHA-256. Without the salt, 32 random bytes, it says nothing of the text.
+// Commit returns the commitment to a text that a site sends with a question about it: SHA-256 over a label, the salt and the text's
+// SHA-256. Without the salt, 32 random bytes, it reveals nothing about the text.
 func Commit(salt []byte, text [sha256.Size]byte) [sha256.Size]byte {
 	b := append([]byte("concordat/commitment/1\x00"), salt...)
 	return sha256.Sum256(append(b, text[:]...))
@@ -176,31 +176,31 @@ type LibraryAnswer struct {
 	Refusal   *Refusal // nil: answered
 	Ready     float64  // share of the library's documents with fingerprints of the epoch, 0 to 1, rounded down to hundredths
 	Exists    bool     // something matches; false below ShowExists
-	Documents int      // that match; at ShowCounts fewer than three are told as 2, "few"
+	Documents int      // that match; at ShowCounts fewer than three are reported as 2, "few"
 	Sentences int      // of the ask that match; likewise
 	Missing   int      // shards that did not answer
-	Capped    int      // 1 if something was cut short, see Answer.Capped; 0 else
+	Capped    int      // 1 if something was cut short, see Answer.Capped; otherwise 0
 	// Left of today's budget after this answer; negative: no limit.
 	LeftSentences, LeftDisclosures int
 	Standing                       bool // the ask stands, and later matches will be reported
 }
 
-// DocumentAnswer is a partner's document with matches. From ShowMetadata on it says which.
+// DocumentAnswer is a partner's document with matches. At ShowMetadata and above it says which document it is.
 type DocumentAnswer struct {
 	Handle  Handle
 	Library int // index into SiteAnswer.Libraries
 	Matches int // sentences of the ask that it matches; at ShowCounts fewer than three are 2
 	Title   string
 	Author  string
-	Contact string    // whom to turn to
+	Contact string    // person to contact
 	Date    time.Time // of the document; zero: unknown
 	// Outline is the form in which the second round shows the document: OutlineWords,
 	// OutlineFingerprints, or empty for none.
 	Outline string
 }
 
-// Closeness is how near a sentence of a partner lies to one that was asked, in steps: with distances a partner could
-// find out a fingerprint that it does not have, bit by bit.
+// Closeness is how near a partner's sentence is to one that was asked, in steps: exact distances would let an asker find out, bit by bit, a
+// fingerprint that it does not have.
 type Closeness uint8
 
 // The steps of closeness.
@@ -210,14 +210,14 @@ const (
 	CloseSame                  // the same fingerprint
 )
 
-// Hit is one sentence of a partner near one that was asked.
+// Hit is one of a partner's sentences that is near one that was asked.
 type Hit struct {
 	Sentence  int // index into Ask.Sentences
 	Document  int // index into SiteAnswer.Documents
 	Ordinal   int // of the sentence in its document
 	Closeness Closeness
-	// Documents is the number of documents of the partner's that hold the sentence: up to 20 those of this answer, above
-	// all that the partner has, rounded down to one digit but not below 21.
+	// Documents is the number of the partner's documents that hold the sentence. Up to 20, it counts those of this answer; above 20, it
+	// counts all that the partner has, rounded down to one digit but not below 21.
 	Documents int
 }
 
@@ -234,7 +234,7 @@ type OutlineAsk struct {
 	Documents []OutlineOf
 }
 
-// OutlineOf names a document and the sentences, ascending, around which its outline is wanted.
+// OutlineOf names a document and, in ascending order, the sentences around which its outline is wanted.
 type OutlineOf struct {
 	Handle   Handle
 	Ordinals []int
@@ -246,7 +246,7 @@ type Outlines struct {
 	Statement Statement `json:"-"`
 }
 
-// Outline is the excerpt of a document near its matches that its owner shows.
+// Outline is the excerpt around a document's matches that its owner shows.
 type Outline struct {
 	Handle  Handle
 	Refusal *Refusal // nil: shown
@@ -268,8 +268,8 @@ type OutlineUnit struct {
 	Check       int
 }
 
-// EdgesAsk asks where passages that are probably copied word for word begin and end: the edge round. The asker shows the
-// order of its own words, and the partner compares.
+// EdgesAsk asks where passages that are probably copied word for word begin and end. This is the edge round: the asker shows the order of
+// its own words, and the partner compares.
 type EdgesAsk struct {
 	Job      JobID
 	Epoch    Epoch
@@ -279,7 +279,7 @@ type EdgesAsk struct {
 
 // EdgePassage is a passage that is probably copied.
 type EdgePassage struct {
-	Span  Span   // of the partner's text, as its outline has it
+	Span  Span   // of the partner's text, as in its outline
 	Words []byte // of the asker's text in their order, a byte of a keyed hash each (package align, Order)
 }
 
@@ -306,7 +306,7 @@ type RevealAsk struct {
 	Contact  string
 }
 
-// RevealPassage is one passage to be shown: where it is there, and the asker's own text for it.
+// RevealPassage is one passage to be shown: its place in the partner's text, and the asker's own text for it.
 type RevealPassage struct {
 	Span Span // of the partner's text
 	Text string
@@ -315,7 +315,7 @@ type RevealPassage struct {
 // Disclosure states of a request for full passages.
 const (
 	DisclosureGranted   = "granted"
-	DisclosurePending   = "pending" // a person is asked
+	DisclosurePending   = "pending" // a person has been asked
 	DisclosureRefused   = "refused"
 	DisclosureExpired   = "expired"
 	DisclosureWithdrawn = "withdrawn"
@@ -331,7 +331,7 @@ type Revealed struct {
 	Statement Statement `json:"-"`
 }
 
-// RevealedPassage is one passage as it is shown.
+// RevealedPassage is one passage as shown.
 type RevealedPassage struct {
 	// Shared are runs of words, as spans of the asker's text, that the partner's passage also has, in
 	// the same order. Nothing else of the passage is shown at ShowOverlap.
@@ -342,8 +342,8 @@ type RevealedPassage struct {
 // Catalogue lists the libraries that a site opens to a partner.
 type Catalogue struct {
 	Libraries []OpenLibrary
-	// Heads are ends of the audits of other members of federations that both sites are in, as the partner heard them: each
-	// is a crypto.Head in bytes, signed by its site. Two sites that are shown different audits find out by them.
+	// Heads are the ends of the audits of other members of the federations that both sites belong to, as the partner received them: each is
+	// a crypto.Head in bytes, signed by its site. They let two sites find out that they are shown different audits.
 	Heads     [][]byte  `json:",omitempty"`
 	Statement Statement `json:"-"`
 }
@@ -354,7 +354,7 @@ type OpenLibrary struct {
 	Title       string           `json:"title"`
 	Description string           `json:"description,omitempty"`
 	Documents   int              `json:"documents"` // rounded up to two digits
-	Level       Show             `json:"level"`     // the most that is shown
+	Level       Show             `json:"level"`     // the highest level shown
 	Outline     string           `json:"outline,omitempty"`
 	Purposes    []string         `json:"purposes,omitempty"` // empty: any
 	Ship        bool             `json:"ship,omitempty"`     // may be mirrored
@@ -374,7 +374,7 @@ type EpochReadiness struct {
 	Ready  float64 `json:"ready"` // share of documents, 0 to 1
 }
 
-// ShipAsk asks for what changed in a library since Cursor: history shipping.
+// ShipAsk asks for the changes to a library since Cursor (history shipping).
 type ShipAsk struct {
 	Epoch   Epoch
 	Library LibraryID
@@ -390,11 +390,11 @@ type Shipment struct {
 	Statement Statement `json:"-"`
 }
 
-// ShippedDocument is one document of a mirror. Removed: it no longer exists, and nothing else is said.
+// ShippedDocument is one document of a mirror. Removed: it no longer exists, and no other field is set.
 type ShippedDocument struct {
 	Handle  Handle
 	Removed bool
-	// Withheld: the partner shows it in word sets or has shown it so, and not in fingerprints too. It is not in the mirror.
+	// Withheld: the partner shows it, or has shown it, in word sets, and therefore not also in fingerprints. It is not in the mirror.
 	Withheld  bool
 	Title     string // at level metadata or above
 	Author    string
@@ -429,12 +429,11 @@ const (
 	NoticeWithdrawn  = "withdrawn"  // a library is no longer open: its mirror is to be deleted
 	NoticeDisclosure = "disclosure" // a request for passages was decided
 	NoticeEnded      = "ended"      // the asker no longer wants matches of Job
-	NoticeCase       = "case"       // where the sender stands in a case that an alert of Job opened
+	NoticeCase       = "case"       // the sender's view of a case that an alert of Job opened
 )
 
-// A Partner is another site as this one sees it. Its methods are safe for concurrent use, end when
-// ctx does, and fail with a *Refusal where the partner says no and with ErrUnavailable if it
-// does not answer.
+// A Partner is another site as this one sees it. Its methods are safe for concurrent use, end when ctx does, and fail with a *Refusal if
+// the partner refuses and with ErrUnavailable if it does not answer.
 type Partner interface {
 	Site() SiteID
 	Catalogue(ctx context.Context) (*Catalogue, error)
@@ -447,8 +446,8 @@ type Partner interface {
 	Notify(ctx context.Context, n *Notice) error
 }
 
-// An Answerer answers partners; from is who asks, known for certain. Refusals are *Refusal; any
-// other error reaches the asker as ReasonFault without its text. Statements are left to the caller.
+// An Answerer answers partners; from is the site that asks, known for certain. A refusal is a *Refusal; any other error reaches the asker
+// as ReasonFault without its text. Statements are left to the caller.
 type Answerer interface {
 	OpenTo(ctx context.Context, from SiteID) (*Catalogue, error)
 	Answer(ctx context.Context, from SiteID, a *Ask) (*SiteAnswer, error)

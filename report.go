@@ -16,9 +16,9 @@ const (
 	KindTemplate   Kind = "template"   // wording of a form that was handed out; gives no score
 	KindForm       Kind = "form"       // reads like a form although none was given; does not count
 	KindSentence   Kind = "sentence"   // an isolated sentence; does not count
-	KindUndecided  Kind = "undecided"  // many words that many hold: a form, or copied? a person decides; does not count
-	KindWorks      Kind = "works"      // both cite the same work in their lists of references; of rows of results alone
-	KindLead       Kind = "lead"       // says the same in other words; of rows of results alone
+	KindUndecided  Kind = "undecided"  // many words in many documents: a form, or copied? a person decides; does not count
+	KindWorks      Kind = "works"      // both cite the same work in their lists of references; only in rows of results
+	KindLead       Kind = "lead"       // says the same in other words; only in rows of results
 	KindQuotation  Kind = "quotation"  // in quotation marks or a block quotation
 )
 
@@ -29,11 +29,11 @@ type Flag struct {
 	Detail string `json:"detail,omitempty"` // a plain sentence
 	Count  int    `json:"count,omitempty"`
 	Span   *Span  `json:"span,omitempty"` // where, if it has a place
-	// Missing: something that a reader of the file may see is not in the text, since it could not be read.
+	// Missing: something that a reader of the file may see could not be read and is not in the text.
 	Missing bool `json:"missing,omitempty"`
-	// Letters counts the letters, marks and digits of the file that are not in the text for this reason: those that were not read,
-	// or, unless it is Missing, those that a rule left out. Bytes is the size of what is not in the text and whose letters cannot
-	// be counted; 0: nothing, or not known.
+	// Letters counts the letters, marks and digits of the file that are not in the text for this reason: those that were not read, or, if
+	// Missing is false, those that a rule left out. Bytes is the size of the missing parts whose letters cannot be counted; 0: none, or not
+	// known.
 	Letters int   `json:"letters,omitempty"`
 	Bytes   int64 `json:"bytes,omitempty"`
 }
@@ -44,29 +44,27 @@ type Passage struct {
 	Source     Ref    `json:"source"`
 	Title      string `json:"title"`
 	SourceSpan Span   `json:"source_span"` // bytes of the source's text
-	// SourcePoints is SourceSpan in Unicode code points, filled in by the site that holds the source's text;
-	// zero if no one did.
+	// SourcePoints is SourceSpan in Unicode code points, filled in by the site that holds the source's text; zero if it did not.
 	SourcePoints Span    `json:"source_points,omitzero"`
 	Kind         Kind    `json:"kind"`
 	Similarity   float64 `json:"similarity"` // 0 to 1: share of the passage's words in common
-	// Text is the source's text at SourceSpan, where it may be shown; Before and After are a little
-	// of what stands around it.
+	// Text is the source's text at SourceSpan, where it may be shown; Before and After hold a little of the text around it.
 	Text   string `json:"text,omitempty"`
 	Before string `json:"before,omitempty"`
 	After  string `json:"after,omitempty"`
 	// Words pairs the equal word runs of both sides, in the order of the submission; spans are of
 	// the two whole texts. Nil: words were not compared.
 	Words []SpanPair `json:"words,omitempty"`
-	// Shared are the runs of words, as spans of the submission, that a partner's passage also has, where
-	// the partner opened no more than that.
+	// Shared are the runs of words, as spans of the submission, that a partner's passage also contains, if the partner disclosed only
+	// those.
 	Shared []Span `json:"shared,omitempty"`
-	// Documents is the number of documents compared that hold that wording of the passage which fewest hold: of
-	// libraries without the submission, of a batch all. 0: no run of its words is equal, or it was not counted.
+	// Documents is the number of compared documents that hold the rarest wording of the passage. For libraries the submission is not
+	// counted; for a batch all documents are. 0: no run of its words is equal, or it was not counted.
 	Documents int `json:"documents,omitempty"`
-	// Wording says that the passage is no evidence, and why: both sides share it legitimately, as common, template,
-	// form or quotation, or it is an isolated sentence. Empty: it is evidence.
+	// Wording says why the passage is not evidence: both sides share it legitimately, as common, template, form or quotation, or it is an
+	// isolated sentence. Empty: it is evidence.
 	Wording Kind `json:"wording,omitempty"`
-	// Why says of a passage that reads like a form what it reads like: see package wording.
+	// Why says which part of a form the passage reads like, if it reads like one: see package wording.
 	Why string `json:"why,omitempty"`
 }
 
@@ -87,28 +85,27 @@ type Source struct {
 	Kind         Kind    // of most of its characters
 	Similarity   float64 // 0 to 1, mean over its characters
 	Age
-	// Parts are the pieces of both texts that belong together, in the order of the submission. A
-	// source has several where it was used in another order, or with something left out.
+	// Parts are the pieces of both texts that belong together, in the order of the submission. A source has several if it was used in
+	// another order, or with something left out.
 	Parts []Passage
 	// Excluded names the rule that takes this source's share of the passage out of the scores;
 	// empty: it counts.
 	Excluded Exclusion
 }
 
-// Age is the date of a source as far as it is known.
+// Age says how old a source is, if that is known.
 type Age struct {
 	Date  Date       // when the document is from; empty: unknown
-	By    DateOrigin // who says so
-	Added time.Time  // when it came into its library, which is no date of it; zero: unknown
-	// Oldest: of the sources of one passage whose dates are known, at least two, none is certainly
-	// older. Where dates of different exactness leave it open, several are.
+	By    DateOrigin // who gave the date
+	Added time.Time  // when it was added to its library, which is not its date; zero: unknown
+	// Oldest: among the sources of a passage with known dates, of which there are at least two, none is certainly older. Several sources
+	// are Oldest if the exactness of their dates does not decide between them.
 	Oldest bool
 	// Later: it is certainly later than the submission, whose date is known.
 	Later bool
 }
 
-// Documents returns the largest number of documents that hold one of the passage's sentences
-// exactly; 0 where it was not counted.
+// Documents returns the largest number of documents that hold one of the passage's sentences exactly; 0 if it was not counted.
 func (s *Source) Documents() int {
 	n := 0
 	for _, p := range s.Parts {
@@ -131,18 +128,18 @@ type Evidence struct {
 	Sources []Source
 	// Excluded names the rule that takes the passage out of the scores; empty: it counts.
 	Excluded Exclusion
-	// Why says of a passage that reads like a form what it reads like: heading, question, instruction, declaration,
-	// clause, list or outline. Empty: it does not, or this is not known.
+	// Why says which part of a form the passage reads like: heading, question, instruction, declaration, clause, list or outline. Empty: it
+	// does not, or this is not known.
 	Why string
 }
 
-// Exclusion names the rule by which something gives no score. Empty: it counts.
+// Exclusion names the rule that takes something out of the scores. Empty: it counts.
 type Exclusion string
 
 // The exclusions.
 const (
-	ExcludedQuote        Exclusion = "quote"        // it in quotation marks or a block quotation
-	ExcludedBibliography Exclusion = "bibliography" // it stands in the list of references
+	ExcludedQuote        Exclusion = "quote"        // it is in quotation marks or a block quotation
+	ExcludedBibliography Exclusion = "bibliography" // it is in the list of references
 	ExcludedCitation     Exclusion = "citation"     // it is a citation marker, for example (Author, 2020)
 	ExcludedSection      Exclusion = "section"      // its section is left out
 	ExcludedTemplate     Exclusion = "template"     // it is template wording
@@ -152,15 +149,14 @@ const (
 	ExcludedPassage      Exclusion = "passage"      // a person excluded this passage
 	ExcludedCommon       Exclusion = "common"       // many documents hold it
 	ExcludedSmall        Exclusion = "small"        // it is shorter than the minimum length
-	ExcludedSource       Exclusion = "source"       // someone took its source out
+	ExcludedSource       Exclusion = "source"       // a person excluded its source
 	ExcludedOwn          Exclusion = "own_work"     // its source is the author's earlier work
-	ExcludedSmallSource  Exclusion = "small_source" // the whole source holds less than the least share
+	ExcludedSmallSource  Exclusion = "small_source" // the whole source holds less than the minimum share
 	ExcludedKind         Exclusion = "kind"         // its kind of evidence is left out
 	ExcludedGroup        Exclusion = "group"        // its group is left out
 )
 
-// Consulted is one library that was, or should have been, asked. Nothing answered is "not
-// measured", never "nothing found".
+// Consulted is one library that was, or should have been, asked. If nothing answered, the result is "not measured", never "nothing found".
 type Consulted struct {
 	Site     SiteID        `json:"site"`
 	Library  LibraryID     `json:"library"`
@@ -171,19 +167,19 @@ type Consulted struct {
 	Err      string        `json:"error,omitempty"`
 	Took     time.Duration `json:"took_ns"`
 
-	// The rest is of a partner's library only; Level is then not empty.
+	// The other fields are set only for a partner's library; Level is then not empty.
 
 	Level    Show    `json:"level,omitempty"`    // of disclosure, as granted
 	Reason   Reason  `json:"reason,omitempty"`   // why it did not answer, or answered only in part
 	Epoch    string  `json:"epoch,omitempty"`    // of the fingerprints, for example health-sciences/3
-	Unready  float64 `json:"unready,omitempty"`  // share of its documents without fingerprints of the epoch, 0 to 1: not measured
+	Unready  float64 `json:"unready,omitempty"`  // share of its documents, 0 to 1, not measured for lack of fingerprints of the epoch
 	Withheld int     `json:"withheld,omitempty"` // sentences that were not sent, as the partner holds them in another form
 	Exposed  Exposed `json:"exposed,omitzero"`
 	Shown    Shown   `json:"shown,omitzero"`
 	// Mirror is the date of the mirror that was asked instead of the partner; zero: the partner was.
 	Mirror   time.Time `json:"mirror,omitzero"`
-	Standing bool      `json:"standing,omitempty"` // the partner will tell of later documents
-	// Leads says what became of the question for leads: LeadsAsked and its neighbours; empty: they were not looked for.
+	Standing bool      `json:"standing,omitempty"` // the partner will report later documents
+	// Leads is the outcome of the question about leads: LeadsAsked or another constant below; empty: leads were not looked for.
 	Leads string `json:"leads,omitempty"`
 	// LeadsMissing counts the shards that did not answer that question, and LeadsUnasked the sentences at the end of a
 	// long text that are not read for their meaning.
@@ -191,44 +187,43 @@ type Consulted struct {
 	LeadsUnasked int `json:"leads_unasked,omitempty"`
 }
 
-// What became of the question which documents of a partner's library may say the same in other words.
+// Outcomes of the question about leads: which documents of a partner's library may say the same in other words.
 const (
 	LeadsAsked    = "asked"
-	LeadsNone     = "none"     // no sentence was left to be asked
-	LeadsWithheld = "withheld" // those left were not sent, as the partner holds them in another form
+	LeadsNone     = "none"     // no sentence was left to ask about
+	LeadsWithheld = "withheld" // the remaining sentences were not sent, as the partner holds them in another form
 	LeadsHere     = "here"     // this site does not ask partners
 	LeadsClosed   = "closed"   // the library is not open for it
 	LeadsVersion  = "version"  // the partner's version does not know the question
-	LeadsTable    = "table"    // the partner has no index of meaning, another table, or a version that takes cells without a key
+	LeadsTable    = "table"    // the partner has no index of meaning, another table, or a version that expects cells without a key
 	LeadsRefused  = "refused"  // for another reason, for example its budget
 	LeadsFailed   = "failed"   // it did not answer
 	LeadsMirror   = "mirror"   // a mirror holds no codes of meaning
 )
 
-// LeadCount counts leads by what people decided about them.
+// LeadCount counts leads by people's decisions about them.
 type LeadCount struct {
 	All     int `json:"all"`
-	Open    int `json:"open"`    // that no one has decided about
-	Counted int `json:"counted"` // that a person counts
+	Open    int `json:"open"`    // not yet decided
+	Counted int `json:"counted"` // that a person decided to count
 }
 
 // Exposed counts the parts of a submission that became known at a partner.
 type Exposed struct {
 	Sentences int `json:"sentences,omitempty"` // as keyed fingerprints
 	Cells     int `json:"cells,omitempty"`     // as codes of meaning, which have no key
-	Passages  int `json:"passages,omitempty"`  // whose wording was sent, to have a match opened
+	Passages  int `json:"passages,omitempty"`  // whose wording was sent in order to see a match
 	Letters   int `json:"letters,omitempty"`   // letters, marks and digits of those passages
 }
 
-// Shown counts the parts of a partner's library that became known here. Below ShowMetadata numbers below three are
-// reported as two.
+// Shown counts the parts of a partner's library that became known here. Below ShowMetadata, numbers below three are reported as two.
 type Shown struct {
 	Exists    bool `json:"exists,omitempty"`    // something matches
 	Documents int  `json:"documents,omitempty"` // that match
 	Sentences int  `json:"sentences,omitempty"` // of those asked that match
 	Leads     int  `json:"leads,omitempty"`     // documents that may say the same
 	Outlines  int  `json:"outlines,omitempty"`  // documents of which an outline was shown
-	Units     int  `json:"units,omitempty"`     // sentences in these outlines
+	Units     int  `json:"units,omitempty"`     // sentences in those outlines
 	Words     int  `json:"words,omitempty"`     // words shown as a byte each, to find exact edges
 	Overlaps  int  `json:"overlaps,omitempty"`  // passages whose common words were shown
 	Passages  int  `json:"passages,omitempty"`  // passages shown whole
@@ -254,7 +249,7 @@ type Task struct {
 	Made  time.Time `json:"made"`
 }
 
-// Group says of a passage whether it is in quotation marks and whether a citation is with it.
+// Group says whether a passage is in quotation marks and whether it has a citation.
 type Group string
 
 // The groups.

@@ -6,8 +6,7 @@ import (
 	"strings"
 )
 
-// Work describes the publication whose text a document is, as the repository that gave it out describes it. All of it may be
-// empty.
+// Work describes the publication whose text a document is, as described by the repository that provided it. Any of it may be empty.
 type Work struct {
 	Title      string    `json:"title,omitempty"`
 	Creators   []Creator `json:"creators,omitempty"`
@@ -38,10 +37,10 @@ func (w Work) Authors() string {
 // PageURL is the address of the repository's own page if that may become a link; else empty.
 func (w Work) PageURL() string { return webAddress(w.Page) }
 
-// LicenseURL is the address of the licence; empty: it is said in words, or not known.
+// LicenseURL is the address of the licence; empty: the licence is described in words or not known.
 func (w Work) LicenseURL() string { return webAddress(w.License) }
 
-// webAddress returns text if it is a web address, else nothing: what a repository says becomes a link.
+// webAddress returns text if it is a web address, else nothing: the text comes from a repository and becomes a link.
 func webAddress(text string) string {
 	if u, err := url.Parse(text); err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" ||
 		strings.ContainsAny(text, " \n\t") {
@@ -66,17 +65,17 @@ func (c Creator) OrganisationURL() string {
 	return WorkID{SchemeROR, c.ROR}.URL()
 }
 
-// The most that ParseCreators reads.
+// Limits of ParseCreators.
 const (
 	MaxCreators = 64
 	maxCreators = 8 << 10 // bytes
 )
 
-// orcidIn is an ORCID iD in a text, with what may stand around it.
+// orcidIn matches an ORCID iD in a text, with the brackets or address that may surround it.
 var orcidIn = regexp.MustCompile(`(?i)[(\[<]?\s*(?:orcid:?\s*|https?://(?:www\.)?orcid\.org/)?([0-9]{4}-[0-9]{4}-[0-9]{4}-[0-9]{3}[0-9X])\s*[)\]>]?`)
 
-// ParseCreators reads authors that semicolons, line breaks or ampersands divide, each with an ORCID iD if one follows the name:
-// "Jane Doe (0000-0002-1825-0097); Roe, Richard". At most MaxCreators are read.
+// ParseCreators reads authors separated by semicolons, line breaks or ampersands, each with an ORCID iD if one follows the name: "Jane Doe
+// (0000-0002-1825-0097); Roe, Richard". At most MaxCreators are read.
 func ParseCreators(text string) []Creator {
 	text = text[:min(len(text), maxCreators)]
 	text = strings.NewReplacer("\n", ";", "\r", ";", "&", ";", "；", ";", "、", ";").Replace(text)
@@ -115,14 +114,14 @@ const (
 	SchemeROR    = "ror"
 )
 
-// OfWork reports whether the identifier is that of a work, and not of a person or an organisation.
+// OfWork reports whether the identifier belongs to a work, not to a person or an organisation.
 func (id WorkID) OfWork() bool { return id.Scheme != SchemeORCID && id.Scheme != SchemeROR }
 
-// resolvers lead from an identifier to its page.
+// resolvers are the addresses at which identifiers resolve.
 var resolvers = map[string]string{SchemeDOI: "https://doi.org/", SchemeHandle: "https://hdl.handle.net/",
 	SchemeURN: "https://nbn-resolving.org/", SchemeORCID: "https://orcid.org/", SchemeROR: "https://ror.org/"}
 
-// idForms are the written forms of identifiers. The first group is the value.
+// idForms match the written forms of identifiers. Their first group is the value.
 var idForms = []struct {
 	scheme string
 	form   *regexp.Regexp
@@ -134,9 +133,9 @@ var idForms = []struct {
 	{SchemeROR, regexp.MustCompile(`(?i)^(?:ror:\s*|https?://ror\.org/)(0[a-z0-9]{6}[0-9]{2})$`)},
 }
 
-// ParseWorkID returns the persistent identifier that a text is: a DOI (also alone), a Handle, a URN of a national library, an
-// ORCID iD whose check digit holds (also alone), or a ROR id. DOIs, ORCID and ROR compare without regard to case, so they come
-// back in one.
+// ParseWorkID returns the persistent identifier that a text consists of: a DOI (also without prefix), a Handle, a URN of a national
+// library, an ORCID iD with a valid check digit (also without prefix), or a ROR id. DOIs, ORCID iDs and ROR ids ignore case, so they are
+// returned in one case.
 func ParseWorkID(text string) (WorkID, bool) {
 	text = strings.TrimSpace(text)
 	for _, f := range idForms {
@@ -159,7 +158,7 @@ func ParseWorkID(text string) (WorkID, bool) {
 	return WorkID{}, false
 }
 
-// orcidHolds reports whether the check digit of an ORCID iD fits (ISO 7064, MOD 11-2).
+// orcidHolds reports whether the check digit of an ORCID iD is valid (ISO 7064, MOD 11-2).
 func orcidHolds(id string) bool {
 	total := 0
 	digits := strings.ReplaceAll(id, "-", "")
@@ -176,6 +175,6 @@ func (id WorkID) URL() string {
 	if !ok {
 		return ""
 	}
-	// Identifiers may hold what an address may not, such as < and >.
+	// Identifiers may contain characters that an address may not, such as < and >.
 	return base + (&url.URL{Path: id.Value}).EscapedPath()
 }

@@ -6,21 +6,20 @@ import "slices"
 type cluster struct {
 	a0, a1, b0, b1 int32
 	seeds          []cell
-	level          float64 // accepted at this mean best similarity, 0 to 1
+	level          float64 // mean best similarity at which it was accepted, 0 to 1
 	evidence       float32 // see Options.Evidence
 }
 
-// maxRounds bounds how often one group is divided again. Texts of people need about four.
+// maxRounds bounds how often one group is divided again. Texts written by people need about four.
 const maxRounds = 32
 
-// joined divides seeds into groups in which no two neighbours are more than gap units apart, on
-// either side (Sanchez-Perez et al. 2014, section 3.2), and appends those of least seeds or more.
-// seeds is sorted by row and is reordered.
+// joined divides seeds into groups in which no two neighbours are more than gap units apart, on either side (Sanchez-Perez et al. 2014,
+// section 3.2), and appends those with at least the given number of seeds. seeds is sorted by row and is reordered.
 func joined(seeds []cell, gap [2]int32, least int, out []cluster) []cluster {
 	type group struct {
 		seeds     []cell
 		byB       bool // sorted by column
-		undivided int  // rounds in which it was not divided
+		undivided int  // consecutive rounds that did not divide it
 		round     int
 	}
 	todo := []group{{seeds: seeds}}
@@ -66,8 +65,8 @@ func newCluster(seeds []cell) cluster {
 	return c
 }
 
-// sides returns the mean over the units of each side of the best similarity of a seed of c there,
-// weighted by length; a unit without a seed counts as 0.
+// sides returns, for each side, the mean over its units of the best similarity of a seed of c, weighted by length; a unit without a seed
+// counts as 0.
 func (p *pairing) sides(c *cluster) (a, b float64) {
 	side := func(units []unit, first int32, at func(cell) int32) float64 {
 		best := p.best[:0]
@@ -92,8 +91,8 @@ func (p *pairing) sides(c *cluster) (a, b float64) {
 	return a, b
 }
 
-// accepted divides seeds with a gap of gap units; a group whose mean similarity is too low is
-// divided again with one less, down to none, and then given up.
+// accepted divides seeds into groups with at most gap units between neighbours. A group whose mean similarity is too low is divided again
+// with a gap one unit smaller, down to none, and then dropped.
 func (p *pairing) accepted(seeds []cell, gap [2]int32, level func(a, b float64) float64, accept float64) []cluster {
 	least := p.o.LeastSeeds
 	var out []cluster
@@ -133,9 +132,8 @@ func byRow(x, y cell) int {
 	return int(x.col - y.col)
 }
 
-// disjoint removes what clusters share on side A: the one with the higher level keeps the units
-// (Sanchez-Perez et al. 2014, section 3.3), the other keeps the longest rest. The result is in order
-// of A.
+// disjoint removes overlaps of clusters on side A: the cluster with the higher level keeps the units (Sanchez-Perez et al. 2014, section
+// 3.3), the other keeps its longest remaining part. The result is in order of A.
 func (p *pairing) disjoint(cs []cluster) []cluster {
 	slices.SortFunc(cs, func(x, y cluster) int {
 		switch {

@@ -6,10 +6,9 @@ import "concordat"
 // is paired.
 const maxEdits = 256
 
-// Diff returns the runs of words that a and b have in common in the same order, for display. The
-// comparison is a longest common subsequence (Myers 1986) of stretches between phrases, and then words,
-// that occur once on each side; stretches more than maxEdits words apart are left unpaired, so the
-// cost is linear.
+// Diff returns the runs of words that a and b have in common in the same order, for display. The comparison is a longest common subsequence
+// (Myers 1986) of the stretches between phrases, and then words, that occur once on each side; stretches more than maxEdits words apart are
+// left unpaired, so the cost is linear.
 func Diff(a, b string) []concordat.SpanPair {
 	wa, _ := tokens(a)
 	wb, _ := tokens(b)
@@ -50,15 +49,13 @@ func diff(a, b []token) []run {
 	return out
 }
 
-// phrase is the number of words that are anchors together: in long texts few words occur once, but
-// most phrases do.
+// phrase is the number of words that form one anchor: in long texts few words occur once, but most phrases do.
 const phrase = 4
 
-// box is A's words [a0, a1) beside B's [b0, b1).
+// box is a pair of word ranges: A's [a0, a1) and B's [b0, b1).
 type box struct{ a0, a1, b0, b1 int32 }
 
-// between calls f for the anchors of n words within s (naming the first word) and for what lies
-// between them, in order.
+// between calls f for each anchor of n words within s (by its first word) and for each stretch between anchors, in order.
 func between(a, b []token, s box, n int32, f func(s box, anchored bool)) {
 	i, j := s.a0, s.b0
 	for _, r := range anchors(a[s.a0:s.a1], b[s.b0:s.b1], n) {
@@ -112,7 +109,7 @@ func hashOf(words []token) uint64 {
 	return h
 }
 
-// increasing returns the longest chain of rs, which are in order of a, that is in order of b too.
+// increasing returns the longest subsequence of rs that is also in order of b. rs is in order of a.
 func increasing(rs []run) []run {
 	var tails, before []int32 // tails[k]: last element of the best chain of k+1; before: its predecessor
 	before = make([]int32, len(rs))
@@ -146,8 +143,8 @@ func increasing(rs []run) []run {
 	return out
 }
 
-// myers calls pair for each pair of a longest common subsequence of a and b (Myers 1986, section 3),
-// in order; for none if more than maxEdits words must change.
+// myers calls pair for each pair of a longest common subsequence of a and b (Myers 1986, section 3), in order; it calls it for none if more
+// than maxEdits words must change.
 func myers(a, b []token, pair func(i, j int32)) {
 	pre := int32(0)
 	for int(pre) < min(len(a), len(b)) && a[pre].hash == b[pre].hash {

@@ -1,6 +1,5 @@
-// Package align finds which passages of one text stand, changed or unchanged, in another. What may be aligned is
-// decided elsewhere: package align/wording finds wording that is shared by right, and package site/compare the
-// documents worth comparing. Open align.go first.
+// Package align finds the passages of one text that occur, changed or unchanged, in another. Other packages decide what is aligned: package
+// align/wording finds legitimately shared wording, and package site/compare finds the documents worth comparing. Open align.go first.
 //
 // Start from [Pair]. Each text is prepared once with [Prepare]; a pair costs time and memory linear
 // in its size, whatever the texts hold. Spans are bytes of the original texts, on rune boundaries.
@@ -17,9 +16,8 @@
 //   - a summary is a passage that is close together in A and scattered in B;
 //   - equal word runs are found apart, with exact edges.
 //
-// Two sites that must not show each other text align what they may show: keyed word sets ([Sketch])
-// or fingerprints ([PairPrints]). Both go through the same decision rule, and [Literal], [Order] and
-// [Copies] give the exact edges of what was copied word for word.
+// Two sites that must not show each other their texts align what they may show: keyed word sets ([Sketch]) or fingerprints ([PairPrints]).
+// Both go through the same decision rule, and [Literal], [Order] and [Copies] give the exact edges of what was copied word for word.
 //
 // doc/evaluation/align.md has the measurements. The package is pure: no files, network, clock, logger
 // or goroutines.

@@ -5,9 +5,8 @@ import (
 	"slices"
 )
 
-// trim drops units from the edges of c whose words are already accounted for: every word of a
-// passage can be evidence for one word of the other side only, so a unit that resembles a passage
-// that has a better counterpart is no part of it.
+// trim drops units from the edges of c whose words are already accounted for. Every word of a passage can be evidence for only one word of
+// the other side, so a unit is not part of a passage just because it resembles one in which its words have better counterparts.
 func (p *pairing) trim(c *cluster) {
 	sharedA, sharedB := p.coverage(c)
 	a0, a1 := p.heaviest(p.a[c.a0:c.a1], sharedA, p.totalA(c.a0, c.a1))
@@ -23,8 +22,8 @@ func (p *pairing) trim(c *cluster) {
 	c.a0, c.a1, c.b0, c.b1 = a0, a1, b0, b1
 }
 
-// coverage pairs what both sides of c share, best seeds first and everything once, and returns what
-// each unit of A and of B got.
+// coverage pairs the words that both sides of c share, best seeds first and each word once, and returns the weight that each unit of A and
+// of B received.
 func (p *pairing) coverage(c *cluster) (a, b []float32) {
 	a, b = make([]float32, c.a1-c.a0), make([]float32, c.b1-c.b0)
 	order := slices.Clone(c.seeds)
@@ -46,8 +45,8 @@ func (p *pairing) coverage(c *cluster) (a, b []float32) {
 	return a, b
 }
 
-// heaviest returns the stretch of units with the largest sum of length times the share of their
-// total that they share, less Options.Trim.
+// heaviest returns the stretch of units with the largest sum of weights. A unit's weight is its length times the shared part of its total,
+// less Options.Trim.
 func (p *pairing) heaviest(units []unit, shared, total []float32) (from, to int32) {
 	least := float32(p.o.Trim)
 	best, sum := float32(-math.MaxFloat32), float32(0)
@@ -64,7 +63,7 @@ func (p *pairing) heaviest(units []unit, shared, total []float32) (from, to int3
 	return from, to
 }
 
-// worth returns what was shared, in rare words: see Options.Evidence.
+// worth returns the shared weight in rare words: see Options.Evidence.
 func (p *pairing) worth(shared []float32) float32 {
 	var sum float32
 	for _, v := range shared {
@@ -73,7 +72,7 @@ func (p *pairing) worth(shared []float32) float32 {
 	return sum / p.unit
 }
 
-// unusedWords keep which words of two passages are still free to be evidence.
+// unusedWords records which words of two passages can still be evidence.
 type unusedWords struct {
 	a, b         *Text
 	w            *weights
@@ -88,7 +87,7 @@ func newUnusedWords(a, b *Text, w *weights, c *cluster) *unusedWords {
 	return k
 }
 
-// claim takes the words that both units of s still have and returns their weight.
+// claim uses up the words that both units of s still have in common and returns their weight.
 func (k *unusedWords) claim(s cell) float32 {
 	x, y := k.a.units[s.row], k.b.units[s.col]
 	var sum float32

@@ -10,42 +10,40 @@ import (
 	"concordat/segment"
 )
 
-// Glance is a text made ready for a cheap look at many others: which of them can hold a passage of it at
-// all. A look costs about a fifth of [Prepare] and [Pair], and does not look for Chinese words. A Glance is immutable; each
-// goroutine looks with a [Looker] of its own.
+// Glance is a text prepared for a cheap look at many others, to see which of them can hold a passage of it at all. A look costs about a
+// fifth of [Prepare] and [Pair], and does not look for Chinese words. A Glance is immutable; each goroutine needs its own [Looker].
 type Glance struct {
 	blocks  int
 	words   map[uint32]*glanced
-	numbers int      // of words, those left out too
-	known   []uint64 // a bit for each word: most words of another text are not among them
+	numbers int      // of words, including those left out
+	known   []uint64 // a bit for each word: most words of another text are absent
 	grams   []uint64 // a bit for each run of glanceGram words
 }
 
-// glanced is a word of the text and the blocks that hold it.
+// glanced is a word of the text with the blocks that hold it.
 type glanced struct {
 	number int32
 	at     []int32
 }
 
 const (
-	// LeastGlance is the least result of [Looker.Look] from which two texts are worth comparing. It was chosen on a
-	// third of the documents of PAN 2013's training corpus; doc/evaluation/retrieval.md says what it costs on the others.
+	// LeastGlance is the least result of [Looker.Look] from which two texts are worth comparing. It was chosen on a third of the documents
+	// of PAN 2013's training corpus; doc/evaluation/retrieval.md has its cost on the others.
 	LeastGlance = 6
 
-	// glanceLetters is the length of a block. Four neighbours, two of either text, hold any passage of that length.
+	// glanceLetters is the length of a block. Two neighbouring blocks of each text hold any passage of that length.
 	glanceLetters = 180
-	// glanceBlocks is the most blocks of a word that counts: one that is everywhere says nothing about
-	// where.
+	// glanceBlocks is the largest number of blocks that may hold a word that counts: a word found everywhere does not help to find a place.
 	glanceBlocks = 8
-	// glancePrefix is how many bytes of a word tell it from others: its stem, roughly.
+	// glancePrefix is the number of bytes by which words are distinguished: roughly the stem.
 	glancePrefix = 6
-	// glanceGram is the number of words of a run, and glanceRun the letters from which equal runs in a row are a
-	// copy: the least that Pair reports for people.
+	// glanceGram is the number of words of a run, and glanceRun the number of letters from which consecutive equal runs are a copy, the
+	// least that Pair reports for people.
 	glanceGram = 4
 	glanceRun  = 40
 )
 
-// NewGlance returns a glance of text. A text that [segment.Split] refuses has none of the words of any other.
+// NewGlance returns a glance of text. A text that [segment.Split] refuses has no word in common with any other.
 func NewGlance(text string) *Glance {
 	g := &Glance{words: map[uint32]*glanced{}}
 	var t segment.Text
@@ -130,9 +128,9 @@ func (g *Glance) Looker() *Looker {
 		last: make([]float32, g.blocks+1)}
 }
 
-// Look returns how much the most alike places of both texts share, of about two blocks either: as many words as if each
-// stood in one block only. It is infinite if they share a run of words that is long enough to be a passage by itself.
-// Pairs below [LeastGlance] hold no passage, but for very few that are barely one. Time is linear in the text.
+// Look returns how much the most similar places of both texts share. A place is about two blocks of each text, and the result counts words
+// as if each occurred in one block only. It is infinite if the texts share a run of words long enough to be a passage by itself. Pairs
+// below [LeastGlance] hold no passage, apart from very few that barely qualify. Time is linear in the text.
 func (l *Looker) Look(text string) float64 {
 	if len(l.g.words) == 0 || l.text.Skim(text) != nil {
 		return 0
@@ -144,15 +142,15 @@ func (l *Looker) Look(text string) float64 {
 	return l.most(blocks)
 }
 
-// read collects what l.text shares with the glance and returns its number of blocks; copied reports whether there is
-// a long equal run.
+// read collects the words that l.text shares with the glance and returns the number of blocks of l.text; copied reports whether there is a
+// long equal run.
 func (l *Looker) read() (blocks int, copied bool) {
 	clear(l.spread)
 	clear(l.held)
 	l.shared = l.shared[:0]
 	var run gramRun
 	var before [glanceGram]int32 // letters of the last words
-	length := int32(0)           // of the present run of equal grams
+	length := int32(0)           // of the current run of equal grams
 	blocks = skim(&l.text, func(w skimmed) {
 		copy(before[:], before[1:])
 		before[glanceGram-1] = w.letters
@@ -181,7 +179,7 @@ func (l *Looker) read() (blocks int, copied bool) {
 	return blocks, copied
 }
 
-// most returns the largest worth of the words that two neighbouring blocks of either text share.
+// most returns the largest worth of the words shared by two neighbouring blocks of one text and two of the other.
 func (l *Looker) most(blocks int) float64 {
 	const background = 20 // see Options
 	scale := 1 / math.Log(float64(blocks+l.g.blocks+background)/2)

@@ -5,14 +5,13 @@ import (
 	"slices"
 )
 
-// pairing is one comparison of the units of two sides: how like each other they are, and which of
-// them make passages. It knows nothing of words.
+// pairing is one comparison of the units of two sides: how similar they are, and which of them make passages. It does not deal with words.
 type pairing struct {
 	a, b  []unit
 	o     *Options
 	cells []cell // above the floor, by row and column, scored
-	// account starts the books of one cluster: it returns for a cell how much the two units share
-	// that no earlier cell has used.
+	// account begins the accounts of one cluster. The returned function gives, for a cell, how much the two units share that no earlier
+	// cell has used.
 	account func(c *cluster) func(cell) float32
 	// totalA and totalB return the weights of all words of units [from, to); unit is the weight of one rare word.
 	totalA, totalB func(from, to int32) []float32
@@ -40,7 +39,7 @@ func newPairing(a, b *Text, o *Options) *pairing {
 	return p
 }
 
-// reworded returns the passages that seeds make, in order of A and disjoint there.
+// reworded returns the passages made of seeds, in order of A and disjoint there.
 func (p *pairing) reworded() []found {
 	var seeds []cell
 	for _, c := range p.cells {
@@ -76,8 +75,8 @@ func charsOf(units []unit) int32 {
 	return n
 }
 
-// withSummaries returns plain, in which those passages are replaced that are only a part of a
-// passage whose source is much longer than itself. plain is in order of A and disjoint there.
+// withSummaries returns plain with each passage replaced that is only part of a passage condensed from a much longer source. plain is in
+// order of A and disjoint there.
 func (p *pairing) withSummaries(seeds []cell, plain []cluster) []found {
 	larger := func(a, b float64) float64 { return max(a, b) }
 	cs := p.accepted(seeds, [2]int32{int32(p.o.Gap), int32(p.o.SummaryGap)}, larger, p.o.SummaryAccept)
@@ -108,7 +107,7 @@ func (p *pairing) withSummaries(seeds []cell, plain []cluster) []found {
 	return out
 }
 
-// after returns the index of the first of cs, in order of A and disjoint, that ends after row.
+// after returns the index of the first of cs that ends after row. cs is in order of A and disjoint there.
 func after(cs []cluster, row int32) int {
 	i, _ := slices.BinarySearchFunc(cs, row, func(c cluster, row int32) int {
 		if c.a1 <= row {
@@ -119,8 +118,7 @@ func after(cs []cluster, row int32) int {
 	return i
 }
 
-// outside returns the share of c, by the best seed of each unit of A, that is not in the one of the
-// plain passages that holds most of it.
+// outside returns the share of c that lies outside the plain passage that holds most of it, judged by the best seed of each unit of A.
 func (p *pairing) outside(c *cluster, plain []cluster) float64 {
 	best := make([]cell, c.a1-c.a0)
 	for _, s := range c.seeds {

@@ -6,53 +6,52 @@ import (
 	"slices"
 )
 
-// A person reads a passage as a claim that all of it was taken over. The units with which passages are found are
-// coarser: they carry a heading into the sentence below it, and join two copied sentences over whatever stands
-// between them. For people a passage is therefore cut into stretches that carry evidence along their length: both
-// sides are aligned word by word, and what is kept are the local alignments of highest score (Smith and Waterman
-// 1981). The score of a word is the logarithm of a likelihood ratio, reuse against chance, so that a stretch without
-// counterparts costs more than it gives, and the least score follows from the number of places where chance could
-// have made one (Karlin and Altschul 1990). PAN's measure, which counts units, does without.
+// A person reads a passage as a claim that all of it was taken over. The units with which passages are found are coarser: they join a
+// heading to the sentence below it, and join two copied sentences across whatever is between them. For people a passage is therefore cut
+// into stretches that carry evidence along their length: both sides are aligned word by word, and the local alignments of highest score are
+// kept (Smith and Waterman 1981). The score of a word is the logarithm of a likelihood ratio, reuse against chance, so that a stretch
+// without counterparts lowers the total, and the least score follows from the number of places where one could arise by chance (Karlin and
+// Altschul 1990). PAN's measure counts units and does not need this.
 
 const (
-	// maxBare is the number of words in a row that may be without a counterpart on either side of a passage. Forty
-	// Chinese characters say as much as 25 English words.
+	// maxBare is the largest number of consecutive words without a counterpart on either side of a passage. Forty Chinese characters say as
+	// much as 25 English words.
 	maxBare     = 25.0
 	hanBare     = maxBare / 40
-	maxOwn      = 12  // the same in content words, on the side that is examined
-	maxWider    = 3.0 // the source's side over the other
+	maxOwn      = 12  // the same in content words, on the examined side
+	maxWider    = 3.0 // length of the source's side relative to the other
 	leastDense  = 0.4 // share of the words that have a counterpart
 	copiedWords = 8   // equal words in a row from which both sides of a gap are literal,
 	copiedOwn   = 4   // and the content words between that are then the writer's own
 
-	// summaryShare is the least part of a summary's words that lie in its pieces; from mostlyCopied on in runs of
-	// copiedRun words the pieces are ordinary passages.
+	// summaryShare is the least share of a summary's words that lie in its pieces. If at least mostlyCopied of them are in runs of
+	// copiedRun words, the pieces are ordinary passages.
 	summaryShare = 0.4
 	mostlyCopied = 0.5
 	copiedRun    = 3
 )
 
-// Probabilities of the likelihood ratios. A word of reused text has an equal counterpart in order about every second
-// time in paraphrase (of PAN 2013 and of Clough and Stevenson 2011), and after an equal word more often. By chance the
-// alignment finds a counterpart for a word that is within its reach often enough.
+// Probabilities of the likelihood ratios. In paraphrases (of PAN 2013 and of Clough and Stevenson 2011), about every second word of reused
+// text has an equal counterpart in order, and after an equal word more do. The alignment finds a counterpart for a word by chance if the
+// word is frequent enough within its reach.
 const (
 	alignedReused = 0.5
 	nextReused    = 0.7
 	reach         = 10.0  // words of the source among which an alignment may choose
 	background    = 600.0 // words of other text that frequencies assume
-	maxGain       = 4.0   // of one word: a word that nothing else holds may still be a name
+	maxGain       = 4.0   // of one word: even a word that occurs nowhere else may be a name
 	bareContent   = -0.75 // a content word without a counterpart
 	bareStop      = -0.4
 	bareSource    = -0.3 // a word of the source's side without a counterpart
-	// leastOdds is the logarithm of the odds, beyond the number of places of a pair, that a stretch must reach.
+	// leastOdds is the log odds that a stretch must reach, in addition to the logarithm of the number of places of the pair.
 	leastOdds = 5.0
-	// rewordedOdds and summaryOdds are the least scores of a piece of a passage, or of a summary, that as a whole has been
-	// found to be one.
+	// rewordedOdds and summaryOdds are the least scores of a piece of a reworded passage, or of a summary, that has been accepted as a
+	// whole.
 	rewordedOdds = 9.0
 	summaryOdds  = 8.0
 	maxNeeded    = 18.0
-	// maxFall is by how much the score of a stretch may fall and rise again: a sentence of the writer's own between
-	// two reworded ones falls by more, chance counterparts of its common words included (doc/evaluation/align.md).
+	// maxFall is how far the score may fall within a stretch before it rises again. A sentence of the writer's own between two reworded
+	// ones lowers it by more, even if its common words have counterparts by chance (doc/evaluation/align.md).
 	maxFall = 12.0
 	// weakerSeed is the least score of two units, and weakerOdds that of a stretch of them, in a pair that shares a
 	// passage already.
@@ -63,13 +62,13 @@ const (
 // evidence weighs the equal words of one pair of texts.
 type evidence struct {
 	a, b *Text
-	// stemsA and stemsB are the words of both by their stems: reworded text keeps these.
+	// stemsA and stemsB are the words of both texts as stems, which rewording preserves.
 	stemsA, stemsB []token
 	countA, countB map[uint64]int32 // of each stem in either text
 	words          float64          // of both, and the background
 	needed         float64          // least score of a stretch
 	least          int32            // letters of the shortest stretch: half of a line
-	again          int              // comparisons left for what a first one leaves unpaired
+	again          int              // comparisons left for text that a first one leaves unpaired
 }
 
 // maxAgain bounds the comparisons of leftovers of one pair, so that its cost stays linear.
@@ -85,7 +84,7 @@ func newEvidence(a, b *Text, o *Options) *evidence {
 	return e
 }
 
-// count returns how often a stem occurs in both texts.
+// count returns how often a stem occurs in the two texts together.
 func (e *evidence) count(stem uint64) int32 { return e.countA[stem] + e.countB[stem] }
 
 // countsOf returns how often each word occurs.
@@ -108,8 +107,8 @@ func (t *Text) byStems() []token {
 	return out
 }
 
-// refine cuts the passages of a pair, in order of A, down to what people should see. copies are the literal ones, in
-// order of A: an alignment of long passages may miss some.
+// refine cuts the passages of a pair, in order of A, down to what people should see. copies are the literal copies, in order of A; an
+// alignment of long passages may miss some of them.
 func refine(a, b *Text, all []stretch, copies []copied, p *pairing) []stretch {
 	if len(all) == 0 {
 		return nil
@@ -130,9 +129,8 @@ func refine(a, b *Text, all []stretch, copies []copied, p *pairing) []stretch {
 	return distinct(out)
 }
 
-// weaker returns, of a pair that shares a passage, what units share that are too little alike to make one by
-// themselves: where one sentence was reworded another is likely to have been. A word with a counterpart cannot be
-// another's counterpart.
+// weaker returns, for a pair that already shares a passage, stretches whose units are not similar enough to make a passage by themselves:
+// if one sentence was reworded, others probably were. A word that has a counterpart cannot be another's.
 func (e *evidence) weaker(found []stretch, cells []cell) []stretch {
 	heldA := held(e.a, found, func(s stretch) (from, to int32) { return s.a0, s.a1 })
 	heldB := held(e.b, found, func(s stretch) (from, to int32) { return s.b0, s.b1 })
@@ -158,7 +156,7 @@ func (e *evidence) weaker(found []stretch, cells []cell) []stretch {
 	return out
 }
 
-// held says for each word of one side whether it lies in one of the stretches.
+// held reports for each word of one side whether a stretch contains it.
 func held(t *Text, found []stretch, side func(stretch) (from, to int32)) []bool {
 	out := make([]bool, len(t.words))
 	for _, s := range found {
@@ -169,7 +167,7 @@ func held(t *Text, found []stretch, side func(stretch) (from, to int32)) []bool 
 	return out
 }
 
-// missed returns the stretches of the copies that lie by less than half in one of found.
+// missed returns the copies of which less than half lies within a stretch of found.
 func (e *evidence) missed(found []stretch, copies []copied) []stretch {
 	held := held(e.a, found, func(s stretch) (from, to int32) { return s.a0, s.a1 })
 	var out []stretch
@@ -187,7 +185,8 @@ func (e *evidence) missed(found []stretch, copies []copied) []stretch {
 	return out
 }
 
-// condensed returns the pieces of a summary, each with what it condenses; none if too little of it has a counterpart.
+// condensed returns the pieces of a summary, each with the source text that it condenses, or none if too little of the summary has a
+// counterpart.
 func (e *evidence) condensed(s stretch) []stretch {
 	literal := int32(0)
 	for _, r := range diff(e.stemsA[s.a0:s.a1], e.stemsB[s.b0:s.b1]) {
@@ -216,8 +215,8 @@ func (e *evidence) condensed(s stretch) []stretch {
 	return pieces
 }
 
-// stretches returns the local alignments within s of at least the needed score, in order of A and disjoint there. What
-// one alignment in order leaves out, sentences that were exchanged, is aligned by itself.
+// stretches returns the local alignments within s of at least the needed score, in order of A and disjoint there. Text that one alignment
+// in order leaves out, such as sentences in exchanged order, is aligned separately.
 func (e *evidence) stretches(s stretch, needed float64) []stretch {
 	var out []stretch
 	for from := s.a0; from < s.a1; from++ {
@@ -270,9 +269,9 @@ func (e *evidence) local(s stretch, needed float64) []stretch {
 	return out
 }
 
-// divided appends a stretch of highest score to out, without what is the writer's own between two parts of it. A part
-// of a maximal stretch scores at least as much as any fall next to it (Ruzzo and Tompa 1999), so both sides of one that
-// is deeper than maxFall are evidence by themselves.
+// divided appends a stretch of highest score to out, without the writer's own text between two parts of it. A part of a maximal stretch
+// scores at least as much as any fall next to it (Ruzzo and Tompa 1999), so both sides of a fall deeper than maxFall are evidence by
+// themselves.
 func (e *evidence) divided(out []stretch, whole stretch, steps []step, score, needed float64) []stretch {
 	from, to, fall := deepest(steps)
 	if score < needed || fall > -maxFall {
@@ -286,8 +285,8 @@ func (e *evidence) divided(out []stretch, whole stretch, steps []step, score, ne
 	return out
 }
 
-// deepest returns the fall of least score within steps: the gap before steps[from] and all up to the gap before
-// steps[to]. Without one it is 0.
+// deepest returns the fall of least score within steps: the steps from the gap before steps[from] to the gap before steps[to]. If there is
+// no fall the score is 0.
 func deepest(steps []step) (from, to int, fall float64) {
 	sum, start := 0.0, 0
 	for i := 1; i < len(steps); i++ {
@@ -312,8 +311,8 @@ type step struct {
 	breaks       bool    // the gap ends a stretch
 }
 
-// apart marks the gaps that end a stretch: those that are too long, and those around the writer's own words between two
-// literal copies, where a word in common with the source is chance.
+// apart marks the gaps that end a stretch: those that are too long, and those around the writer's own words between two literal copies,
+// where a word in common with the source is coincidence.
 func apart(steps []step) {
 	literal := -1 // the last run of copiedWords
 	own, net := 0, 0.0
@@ -356,8 +355,8 @@ func (e *evidence) keep(out []stretch, whole stretch, steps []step, score, neede
 	return append(out, soften(e.a, whole, s))
 }
 
-// dense reports whether enough of the words of a stretch have a counterpart for it to be shown as one passage: formulas
-// such as the outline of a paper agree in their few fixed words.
+// dense reports whether enough of the words of a stretch have a counterpart for it to be shown as one passage: set phrases, for example
+// those that outline a paper, agree only in a few fixed words.
 func (e *evidence) dense(s stretch, steps []step) bool {
 	n := int32(0)
 	for _, r := range steps {
@@ -366,7 +365,7 @@ func (e *evidence) dense(s stretch, steps []step) bool {
 	return float64(n) >= leastDense*float64(s.a1-s.a0)
 }
 
-// gain is the score of a run: the words that find it may lie anywhere within reach, those after them only there.
+// gain is the score of a run: its first words may have matched anywhere within reach, but those after them only at that place.
 func (e *evidence) gain(r run) float64 {
 	sum := 0.0
 	for i := range r.n {
@@ -386,7 +385,7 @@ func (e *evidence) loss(a0, a1, b0, b1 int32) float64 {
 	return bareContent*float64(own) + bareStop*float64(int(a1-a0)-own) + bareSource*float64(b1-b0)
 }
 
-// content returns the number of words that are no stop words.
+// content returns the number of words that are not stop words.
 func content(words []token) int {
 	n := 0
 	for i := range words {
@@ -397,7 +396,7 @@ func content(words []token) int {
 	return n
 }
 
-// bare returns the length of a gap in words, Chinese and other scripts without spaces by their characters.
+// bare returns the length of a gap in words, counting characters in Chinese and other scripts without spaces.
 func bare(words []token) float64 {
 	n := 0.0
 	for i := range words {
@@ -419,9 +418,9 @@ type part struct {
 	score    float64
 }
 
-// maximal returns the maximal parts of steps: those of highest score, then those of what is left, so that no part grows
-// or shrinks to advantage (Ruzzo and Tompa 1999). The loss of the first step is of no part. It takes linear time for
-// texts of people.
+// maximal returns the maximal parts of steps: first those of highest score, then those of the rest, so that no part would score higher if
+// it were longer or shorter (Ruzzo and Tompa 1999). The loss of the first step belongs to no part. Time is linear for texts written by
+// people.
 func maximal(steps []step) []part {
 	type open struct {
 		part
@@ -459,11 +458,10 @@ func maximal(steps []step) []part {
 	return out
 }
 
-// softEdge is the number of content words from which the edge of a sentence is the writer's own.
+// softEdge is the number of content words from which the edge of a sentence is taken for the writer's own.
 const softEdge = 3
 
-// soften gives a stretch the words back at its edges that are too few to be the writer's own: fewer than softEdge
-// content words up to the edge of the whole.
+// soften extends a stretch to the edge of the whole if fewer than softEdge content words lie between: too few to be the writer's own.
 func soften(a *Text, whole, s stretch) stretch {
 	if content(a.words[whole.a0:s.a0]) < softEdge {
 		s.a0 = whole.a0
@@ -491,5 +489,5 @@ func distinct(all []stretch) []stretch {
 	return out
 }
 
-// nearby bounds how many passages before one are looked at.
+// nearby bounds how many earlier passages are examined for each passage.
 const nearby = 16

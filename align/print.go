@@ -7,9 +7,9 @@ import (
 	"concordat"
 )
 
-// Print is one sentence of a document as its fingerprint shows it: what an asker and an owner know of each
-// other's sentences after the first round of a federated check, and the number of features, which is one more
-// byte. A Print without features is a sentence that is not compared: it equals none.
+// Print is one sentence of a document as its fingerprint shows it: what an asker and an owner know of each other's sentences after the
+// first round of a federated check, plus the number of features, which takes one more byte. A Print without features is a sentence that is
+// not compared and equals none.
 type Print struct {
 	Span        concordat.Span
 	Chars       int // letters and digits, one Han character counting as three
@@ -18,16 +18,16 @@ type Print struct {
 	Check       int // of the words in order, see [Text.Check]; 0: not known
 }
 
-// printHashes is the number of hashes in a fingerprint of a scheme with b = 4, which alone is meant.
+// printHashes is the number of hashes in a fingerprint of a scheme with b = 4, the only kind supported here.
 const printHashes = concordat.Nibbles
 
-// maxPrintCells bounds the comparisons of fingerprints, which have no inverted list: beyond it only
-// sentences around equal bands are compared.
+// maxPrintCells bounds the comparisons of fingerprints, which have no inverted list: above it, only sentences around equal bands are
+// compared.
 const maxPrintCells = 1 << 24
 
-// PairPrints returns, in order of a, the passages of a that occur in b, as far as fingerprints of one
-// scheme with four bits a hash show. a and b are in order of their texts. Spans cover whole sentences,
-// Similarity is estimated, Words is nil; [LiteralPrints] says where exact edges are available.
+// PairPrints returns, in order of a, the passages of a that occur in b, judging by their fingerprints. Both must have one scheme with four
+// bits per hash and be in text order. Spans cover whole sentences, Similarity is estimated, Words is nil; [LiteralPrints] says where exact
+// edges are available.
 func PairPrints(a, b []Print, o Options) []Passage {
 	o = o.forPrints(overlapping(a, b))
 	p := newPrintPairing(a, b, &o)
@@ -38,7 +38,7 @@ func PairPrints(a, b []Print, o Options) []Passage {
 	return out
 }
 
-// LiteralPrints is [Literal] for fingerprints: of stretches in which the check of some sentence is the same.
+// LiteralPrints is [Literal] for fingerprints. It returns only stretches in which at least one sentence has the same check.
 func LiteralPrints(a, b []Print, o Options) []Passage {
 	o = o.forPrints(overlapping(a, b))
 	return newPrintPairing(a, b, &o).literal(func(c cell) bool { return a[c.row].Check != 0 && a[c.row].Check == b[c.col].Check })
@@ -62,10 +62,10 @@ func newPrintPairing(a, b []Print, o *Options) *pairing {
 	return p
 }
 
-// overlapping reports whether the features of the sentences overlap each other: words and their characters, or runs of
-// characters. English has a word without stop words for seven or eight of its letters, Chinese three features for as many.
+// overlapping reports whether the features of the sentences overlap each other: words and their characters, or runs of characters. English
+// has one content word for every seven or eight letters, Chinese three features for as many.
 func overlapping(a, b []Print) bool {
-	const most = 0.2 // features for each letter
+	const most = 0.2 // features per letter
 	features, letters := 0, 0
 	for _, side := range [][]Print{a, b} {
 		for _, p := range side {
@@ -92,8 +92,8 @@ func features(ps []Print) []float32 {
 	return out
 }
 
-// inCommon estimates how many features two sentences share, from the share of equal hashes, one in
-// sixteen of which is equal by chance (Li and König 2010, theorem 1), and from their numbers.
+// inCommon estimates how many features two sentences share, from their numbers of features and from the share of equal hashes, one in
+// sixteen of which is equal by chance (Li and König 2010, theorem 1).
 func inCommon(a, b *Print) float32 {
 	equal := printHashes - a.Fingerprint.NibbleDistance(b.Fingerprint)
 	r := (float32(equal)/printHashes - 1.0/16) / (15.0 / 16)
@@ -128,8 +128,8 @@ func comparePrints(a, b []Print, o *Options) []cell {
 	return thin(cells, len(b))
 }
 
-// columnsOf returns which sentences of b to compare with sentence i of a, ascending: all of them, or
-// in large documents those around one that shares a band with a sentence around i.
+// columnsOf returns, in ascending order, the sentences of b to compare with sentence i of a. These are all of them, or in large documents
+// only those around a sentence that shares a band with one around i.
 func columnsOf(a, b []Print) func(i int) []int32 {
 	if len(a)*len(b) <= maxPrintCells {
 		all := make([]int32, 0, len(b))
@@ -171,8 +171,8 @@ func columnsOf(a, b []Print) func(i int) []int32 {
 	}
 }
 
-// forPrints fills in the defaults for fingerprints, whose similarities scatter much more: a seed must
-// be surer, more so where unrelated sentences share overlapping features, and neighbours count only where they are clearly alike.
+// forPrints fills in the defaults for fingerprints, whose similarities scatter much more: a seed must be more certain, even more so if
+// unrelated sentences share overlapping features, and neighbours count only if they are clearly alike.
 func (o Options) forPrints(overlapping bool) Options {
 	def := func(v *float64, d float64) {
 		if *v == 0 {

@@ -13,12 +13,12 @@ type cell struct {
 	score    float32 // sim with the support of the cells around it
 }
 
-// Bounds that keep a pair linear, whatever the texts hold. Ordinary pairs reach none of them.
+// Bounds that keep the cost of a pair linear, whatever the texts contain. Ordinary pairs do not reach them.
 const (
-	// workPerUnit bounds the products of one pair: the stems that cost most, which are those held by
-	// most units and so weigh least, are left out until the rest keeps below this many for each unit.
+	// workPerUnit bounds the products per unit for one pair: the most expensive stems are left out until the rest stay below it. These
+	// occur in the most units and so weigh the least.
 	workPerUnit = 2000
-	// maxCells is how many cells a row or a column keeps, the most similar.
+	// maxCells is the number of cells, the most similar ones, that a row or a column keeps.
 	maxCells = 48
 )
 
@@ -27,11 +27,11 @@ type weights struct {
 	a, b   []float32 // by rank of each text
 	common []int32   // rank in A -> index of its postings, or -1
 	ofB    []int32   // index of postings -> rank in B
-	rare   float32   // weight of a stem that one unit of each text holds and nothing else
+	rare   float32   // weight of a stem that only one unit of each text holds
 }
 
-// weigh computes ln(N / n) for each stem, N being the units of both texts and n those that hold the
-// stem (Salton and Buckley 1988 with the pair for collection, as Sanchez-Perez et al. 2014 do).
+// weigh computes ln(N / n) for each stem, where N is the number of units of both texts and n the number that hold the stem (Salton and
+// Buckley 1988 with the pair as the collection, as in Sanchez-Perez et al. 2014).
 func weigh(a, b *Text, o *Options) *weights {
 	w := &weights{
 		a: make([]float32, len(a.terms)), b: make([]float32, len(b.terms)),
@@ -128,7 +128,7 @@ type postings struct {
 	stems  []stemIn // those of unit u are stems[from[u]:from[u+1]], in order
 	from   []int32
 	norms  []float32 // lengths of the vectors of units
-	most   []float32 // of each stem, the largest share of its weight in the length of a unit
+	most   []float32 // for each stem, the largest share of its weight in the length of a unit
 	common []int32   // rank in A -> index of a stem, or -1
 }
 
@@ -177,14 +177,14 @@ type row struct {
 }
 
 const (
-	// lowShare is the part of the floor up to which the stems of a unit with the longest lists may come together: their postings
-	// are not read, as a unit of B that shares only these is below the floor (Bayardo, Ma and Srikant 2007, section 4.2).
+	// lowShare is the share of the floor that a unit's stems with the longest lists may reach together. Their postings are not read, since
+	// a unit of B that shares only these stems is below the floor (Bayardo, Ma and Srikant 2007, section 4.2).
 	lowShare = 0.5
 	// rounding widens a bound before anything is ruled out by it.
 	rounding = 1.001
 )
 
-// compare returns the cells whose cosine and dice measure are above the floor, by row, then column.
+// compare returns the cells whose cosine and Dice measure are above the floor, in order of row, then column.
 func compare(a, b *Text, w *weights, o *Options) []cell {
 	p := w.postings(b)
 	r := &row{postings: p, floor: float32(o.Floor), weights: make([]float32, len(p.most)), dot: make([]float32, len(b.units)),
@@ -199,7 +199,7 @@ func compare(a, b *Text, w *weights, o *Options) []cell {
 	return thin(cells, len(b.units))
 }
 
-// cells appends the cells of unit i of A that are above the floor; of 4*maxCells and more only the most similar, and some others.
+// cells appends the cells of unit i of A that are above the floor; if there are 4*maxCells or more, only the most similar and a few others.
 func (r *row) cells(out []cell, a *Text, i int32, weight []float32) []cell {
 	u := &a.units[i]
 	r.here = r.here[:0]
@@ -244,8 +244,8 @@ func (r *row) cells(out []cell, a *Text, i int32, weight []float32) []cell {
 	return out
 }
 
-// above reports whether a product of two vectors of lengths x and y is above a least cosine and the floor of Dice's measure,
-// which on weighted vectors keeps a short unit from matching a long one.
+// above reports whether a product of two vectors of lengths x and y is above a least cosine and the floor of the Dice measure, which on
+// weighted vectors keeps a short unit from matching a long one.
 func (r *row) above(d, least, x, y float32) bool { return d > least*x*y && 2*d > r.floor*(x*x+y*y) }
 
 // choose sets rest, for a unit whose vector has the given length, and returns the most that the other stems of here add to the
@@ -295,7 +295,7 @@ func (r *row) product(j int32) (d float32) {
 	return d
 }
 
-// crowded is cells for a unit that so many of B are like: the most similar are kept along the way.
+// crowded does the work of cells for a unit with so many similar ones in B that only the most similar are kept along the way.
 func (r *row) crowded(cells []cell, i int32, x float32) []cell {
 	r.multiply(r.here)
 	begin, least := len(cells), r.floor
@@ -331,7 +331,7 @@ func strongest(row []cell) []cell {
 	return row[:maxCells]
 }
 
-// thin leaves each column at most maxCells cells, the most similar, in the order of rows.
+// thin leaves each column at most maxCells cells, the most similar ones, in order of row.
 func thin(cells []cell, cols int) []cell {
 	held := make([]int32, cols)
 	over := false
@@ -369,9 +369,8 @@ func thin(cells []cell, cols int) []cell {
 	return kept
 }
 
-// support sets the score of every cell: its similarity and a share of the best similarity above
-// o.SupportOffset in each of the two rows before and after, within two columns. Reused text is rarely one sentence
-// long, chance likeness mostly is.
+// support sets the score of every cell: its similarity plus a share of the best similarity above o.SupportOffset in each of the two rows
+// before and after, within two columns. Reused text is rarely one sentence long, whereas chance resemblance mostly is.
 func support(cells []cell, o *Options) {
 	const reach = 2
 	starts := rowStarts(cells)

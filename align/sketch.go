@@ -11,11 +11,10 @@ import (
 	"concordat"
 )
 
-// Sketch holds what an alignment needs to know about a document, for someone with the same key: for
-// each unit (about a sentence) which words other than stop words it holds, each as a few bits of a
-// keyed hash. It keeps neither order nor number nor the words themselves; what a curious holder of the
-// key can still learn is tabulated in doc/federation.md. Two sketches of one text must not go to one
-// partner.
+// Sketch holds what someone with the same key needs to know about a document to align it: for each unit (about a sentence), the words other
+// than stop words that it holds, each as a few bits of a keyed hash. It contains neither their order, nor how often they occur, nor the
+// words themselves; doc/federation.md tabulates what a curious holder of the key can still learn. Two sketches of one text must not go to
+// one partner.
 type Sketch struct {
 	Bits  int // of a hash, 6 to 16
 	Units []SketchUnit
@@ -23,7 +22,7 @@ type Sketch struct {
 
 // SketchUnit is one unit of a sketch.
 type SketchUnit struct {
-	Ordinal int            // among the units of the document, from 0; it jumps where something takes no part
+	Ordinal int            // among the units of the document, from 0; it jumps where text is excluded
 	Span    concordat.Span // in the document's text
 	Chars   int            // letters and digits, one Han character counting as three
 	Words   []uint16       // hashes, ascending, each once
@@ -33,19 +32,19 @@ type SketchUnit struct {
 const (
 	MinSketchBits = 6
 	MaxSketchBits = 16
-	// DefaultSketchBits is 10: aligns as well as full words, while a tenth of all words share a hash
+	// DefaultSketchBits is 10: sketches then align as well as full words, although a tenth of all words share a hash
 	// (doc/evaluation/align.md).
 	DefaultSketchBits = 10
 
 	maxSketchUnits = 1 << 22
 	maxSketchChars = 1 << 20
 	maxUnitWords   = 1 << 12
-	// holeUnits marks units that were left out: more than any gap that a passage may bridge.
+	// holeUnits is added to the ordinal for excluded text: more units than a passage can bridge.
 	holeUnits = 128
 )
 
-// Sketch returns the sketch of t with hashes of the given number of bits. It fails with
-// concordat.ErrInvalid for a number out of range, and on a text that is a sketch itself.
+// Sketch returns the sketch of t with hashes of the given number of bits. It fails with concordat.ErrInvalid if the number is out of range
+// or t is itself made from a sketch.
 func (t *Text) Sketch(key []byte, bits int) (Sketch, error) {
 	if bits < MinSketchBits || bits > MaxSketchBits {
 		return Sketch{}, fmt.Errorf("sketch with hashes of %d bits, want %d to %d: %w", bits, MinSketchBits, MaxSketchBits, concordat.ErrInvalid)
@@ -62,7 +61,7 @@ func (t *Text) Sketch(key []byte, bits int) (Sketch, error) {
 	ordinal := 0
 	for i, u := range t.units {
 		if i > 0 && anyMuted(t.words[t.units[i-1].last:u.first]) {
-			ordinal += holeUnits // no passage reaches across what takes no part
+			ordinal += holeUnits // no passage reaches across excluded text
 		}
 		words := make([]uint16, 0, u.to-u.from)
 		for _, e := range t.entries[u.from:u.to] {
@@ -91,8 +90,8 @@ func keyed(key []byte, label string) func(uint64) uint64 {
 	}
 }
 
-// Near returns the units of s that lie within around units of one that overlaps one of the spans:
-// what an owner sends of a document that was nominated by those spans. spans are in order.
+// Near returns the units of s that are at most around units away from one that overlaps a span. An owner sends these of a document that was
+// nominated by the spans. spans are in order.
 func (s Sketch) Near(spans []concordat.Span, around int) Sketch {
 	out := Sketch{Bits: s.Bits}
 	keep := make([]bool, len(s.Units))
@@ -115,8 +114,8 @@ func (s Sketch) Near(spans []concordat.Span, around int) Sketch {
 	return out
 }
 
-// Text returns s as a side of [Pair], whose other side must be a sketch with the same key and bits.
-// It fails with concordat.ErrInvalid on a sketch that no document has.
+// Text returns s as a side of [Pair], whose other side must be a sketch with the same key and bits. It fails with concordat.ErrInvalid on a
+// sketch that no document can have.
 func (s Sketch) Text() (*Text, error) {
 	if err := s.validate(); err != nil {
 		return nil, err
@@ -186,7 +185,7 @@ func (s Sketch) validate() error {
 	return nil
 }
 
-// forSketches fills in the default that differs: stop words are no evidence where none are kept.
+// forSketches fills in the default that differs: sketches keep no stop words, so these cannot be evidence.
 func (o Options) forSketches() Options {
 	if o.Evidence == 0 {
 		o.Evidence = 8
@@ -194,7 +193,7 @@ func (o Options) forSketches() Options {
 	return o
 }
 
-// rough returns a passage of sketches: whole units, nothing of words.
+// rough returns a passage of sketches: whole units, without words.
 func (p *pairing) rough(f found) Passage {
 	out := Passage{
 		A: concordat.Span{Start: int(p.a[f.a0].start), End: int(p.a[f.a1-1].end)},
@@ -218,25 +217,24 @@ func (p *pairing) rough(f found) Passage {
 		all += total[i]
 	}
 	out.Similarity = float64(got / max(all, 1e-6))
-	// Order is not known, so nothing here is called verbatim.
+	// The order is not known, so nothing here is called verbatim.
 	out.Kind = kind(f.summary, min(out.Similarity, 0.9), 0)
 	return out
 }
 
-// Literal returns the stretches of units of a and b, as if [Pair] saw sketches, that are so like each
-// other that they are probably copied word for word, widened by two units at each end: those for
-// which it is worth comparing [Order], in order of a. Of the literal copies in PAN 2013's training
-// corpus it misses one in a hundred (doc/evaluation/align.md).
+// Literal returns, in order of a, the stretches of units of a and b that are so similar that they are probably copied word for word,
+// widened by two units at each end; [Order] is worth comparing for these. It treats a and b as [Pair] treats sketches. It misses one in a
+// hundred of the literal copies in PAN 2013's training corpus (doc/evaluation/align.md).
 func Literal(a, b *Text, o Options) []Passage {
 	o = o.forSketches().filled()
 	return newPairing(a, b, &o).literal(func(c cell) bool { return c.sim >= surelyEqual })
 }
 
-// surelyEqual is the least similarity of one unit of a literal copy at least: who makes units so like those of a text has
-// its words.
+// surelyEqual is the least similarity that at least one unit of a literal copy must reach: a site that can make units this similar to those
+// of a text has its words.
 const surelyEqual = 0.9
 
-// literal returns the stretches whose units are alike, one of them surely the same.
+// literal returns the stretches whose units are alike, with at least one almost certainly the same.
 func (p *pairing) literal(same func(cell) bool) []Passage {
 	const (
 		like   = 0.5 // least similarity
@@ -264,9 +262,8 @@ func (p *pairing) literal(same func(cell) bool) []Passage {
 	return out
 }
 
-// Order is the words of a passage as one byte each of a keyed hash, in their order: what a site shows
-// to another one that holds the same key to learn the exact edges of what it copied literally. It
-// reveals more than a [Sketch], about a passage that the other side probably holds.
+// Order holds the words of a passage in their order, each as one byte of a keyed hash. A site shows it to another that holds the same key
+// to learn the exact edges of a literal copy. It reveals more than a [Sketch], about a passage that the other side probably holds.
 type Order struct {
 	Spans []concordat.Span // of the words, in the document's text
 	Words []byte           // hashes, one for each span
@@ -290,12 +287,12 @@ func (t *Text) Order(key []byte, span concordat.Span) (Order, error) {
 	return o, nil
 }
 
-// checkWords is the number of words that a check is of.
+// checkWords is the number of words that a check covers.
 const checkWords = 8
 
-// Check is a keyed hash, 1 to 2^31 - 1, of eight words of t in a row within span, or of all if there are fewer: of
-// those eight whose hash is the least, so that sentences that overlap mostly have the same. Whoever sends it knows
-// the words. It is 0 if there are no such words, and for a sketch.
+// Check is a keyed hash, 1 to 2^31 - 1, of eight consecutive words of t within span, or of all if there are fewer. Of all such runs it
+// takes the one with the least hash, so that overlapping sentences mostly have the same check. A site that sends it knows the words. It is
+// 0 if there are no such words, and for a sketch.
 func (t *Text) Check(key []byte, span concordat.Span) int {
 	from, _ := slices.BinarySearchFunc(t.words, int32(span.Start), func(w token, at int32) int { return int(w.start - at) })
 	to := from
@@ -316,9 +313,9 @@ func (t *Text) Check(key []byte, span concordat.Span) int {
 	return least
 }
 
-// Copies returns the literally copied stretches of two orders with the same key, by the same rule
-// and in the same form as [Pair] with VerbatimReplaces: none unless one of them is long enough. Of a
-// the spans may have any length. It fails with concordat.ErrInvalid if an order's lengths differ.
+// Copies returns the literally copied stretches of two orders with the same key, by the same rule and in the same form as [Pair] with
+// VerbatimReplaces: none unless one of them is long enough. The spans of a may have any length. It fails with concordat.ErrInvalid if an
+// order's lengths differ.
 func Copies(a, b Order, o Options) ([]Passage, error) {
 	o = o.filled()
 	ta, err := a.tokens()
@@ -347,7 +344,7 @@ func (o Order) tokens() ([]token, error) {
 	}
 	out := make([]token, len(o.Words))
 	for i, w := range o.Words {
-		// The bytes of a word represent its letters; its hash is spread, as grams multiply it.
+		// The bytes of a word represent its letters; its hash is spread, since grams multiply it.
 		out[i] = token{hash: (uint64(w) + 1) * 0xff51afd7ed558ccd, chars: int32(min(o.Spans[i].Len(), 1<<10))}
 	}
 	return out, nil

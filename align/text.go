@@ -16,7 +16,7 @@ import (
 // Text is one side of a comparison, prepared. It is immutable and safe for concurrent use.
 type Text struct {
 	source string
-	sketch bool // made of a Sketch: there are no words
+	sketch bool // made from a Sketch: there are no words
 	words  []token
 	ranks  []int32 // of each word's stem in terms, mutedTerm for a muted word; nil for a sketch
 	units  []unit
@@ -24,15 +24,15 @@ type Text struct {
 	terms []uint64
 	// spread[r] is the number of units that hold the stem of rank r.
 	spread []int32
-	// stops[r] says that the stem of rank r is of a stop word.
+	// stops[r] says whether the stem of rank r belongs to a stop word.
 	stops []bool
 	// entries[u.from:u.to] are the distinct stems of unit u, in order of rank.
 	entries  []entry
 	examined examined
 }
 
-// examined holds the parts of a text under examination that comparisons need whatever the source is. They are made when first
-// needed, and once for all sources: a long text has hundreds.
+// examined holds the parts of a text under examination that comparisons need for any source. They are made when first needed, once for all
+// sources: a long text has hundreds.
 type examined struct {
 	gramsOnce, stemsOnce sync.Once
 	grams                []uint64         // hashes of the grams of its words
@@ -40,7 +40,7 @@ type examined struct {
 	count                map[uint64]int32 // of each stem
 }
 
-// grams returns the hashes of the grams that begin at each word, folded for a table of places.
+// grams returns the hashes of the grams that begin at each word, reduced for a table of places.
 func (t *Text) grams() []uint64 {
 	t.examined.gramsOnce.Do(func() { t.examined.grams = gramsOf(t.words) })
 	return t.examined.grams
@@ -55,7 +55,7 @@ func (t *Text) stems() ([]token, map[uint64]int32) {
 	return t.examined.stems, t.examined.count
 }
 
-// unit is a unit of comparison: a sentence, short ones joined and long ones divided.
+// unit is a unit of comparison: a sentence, a part of a long one, or several short ones together.
 type unit struct {
 	first, last int32 // words
 	from, to    int32 // entries
@@ -69,7 +69,7 @@ type entry struct{ term, count int32 }
 // Bounds of a unit (doc/evaluation/align.md gives the measurements behind them;
 // Sanchez-Perez, Gelbukh and Sidorov 2014 join short sentences the same way).
 const (
-	// leastWords: a shorter unit says too little by itself and joins the next.
+	// leastWords: a shorter unit is too weak by itself and is joined to the next.
 	leastWords = 6
 	// maxChars: passages begin and end at units, so long ones blur their edges.
 	maxChars = 125
@@ -79,9 +79,9 @@ const (
 // words.
 func Prepare(text string) *Text { return PrepareWithout(text, nil) }
 
-// PrepareWithout is [Prepare] for a text with spans that are not compared: wording that is shared by right. Their words
-// equal no word of the other side, and no passage of [Pair] for people reaches across one of them. walls are bytes of
-// text, in order and disjoint; a word belongs to the span that holds its first byte.
+// PrepareWithout is [Prepare] for a text with spans that are not compared because their wording is legitimately shared. Their words equal
+// no word of the other side, and no passage of [Pair] for people reaches across one of them. walls are bytes of text, in order and
+// disjoint; a word belongs to the span that holds its first byte.
 func PrepareWithout(text string, walls []concordat.Span) *Text {
 	t := &Text{source: text}
 	s := scratches.Get().(*scratch)
@@ -96,11 +96,10 @@ func PrepareWithout(text string, walls []concordat.Span) *Text {
 	return t
 }
 
-// mutedHash is the hash of a word that takes no part in a comparison.
+// mutedHash is the hash of a word that is not compared.
 const mutedHash = 0
 
-// mute takes the words within walls out of words and returns the sentences without them, divided where a wall
-// divides them.
+// mute removes the words within walls from the comparison and returns the sentences without them, divided at walls.
 func mute(words []token, sentences []sentence, walls []concordat.Span) []sentence {
 	var out []sentence
 	k, wall := 0, int32(0)
@@ -129,7 +128,7 @@ func mute(words []token, sentences []sentence, walls []concordat.Span) []sentenc
 	return out
 }
 
-// scratch is the memory of one preparation, for the next.
+// scratch is the memory of one preparation, reused by the next.
 type scratch struct {
 	text  segment.Text
 	norms [][2]int32
@@ -140,7 +139,7 @@ type scratch struct {
 
 var scratches = sync.Pool{New: func() any { return new(scratch) }}
 
-// table maps hashes to numbers. Hashes are of xxhash, whose low bits are as good as any.
+// table maps hashes to numbers. The hashes are xxhash values, whose low bits are as good as any.
 type table struct {
 	keys []uint64
 	vals []int32 // 0: no key
@@ -156,8 +155,8 @@ func (t *table) reset(keys int) {
 	}
 }
 
-// slot returns the place of a key's value, 0 there if the key is new, which it then is not any more. The value must be set.
-// It must not be called for more keys than reset made room for.
+// slot returns the place of a key's value, which is 0 if the key is new. The key is then in the table, and its value must be set. slot must
+// not be called for more keys than reset made room for.
 func (t *table) slot(key uint64) *int32 {
 	mask := uint64(len(t.keys) - 1)
 	for i := key & mask; ; i = (i + 1) & mask {
@@ -171,7 +170,7 @@ func (t *table) slot(key uint64) *int32 {
 	}
 }
 
-// cut makes units of sentences.
+// cut turns sentences into units.
 func cut(words []token, sentences []sentence) []unit {
 	units := make([]unit, 0, len(sentences)+len(words)/16)
 	for i := 0; i < len(sentences); {
@@ -182,7 +181,7 @@ func cut(words []token, sentences []sentence) []unit {
 			i++
 		}
 		if n := len(units); s.last-s.first < leastWords && n > 0 && units[n-1].last == s.first {
-			// The end of the text has nothing to join but what is before it.
+			// A unit at the end of the text can only join the one before it.
 			last := &units[len(units)-1]
 			last.last = s.last
 			continue
@@ -192,8 +191,8 @@ func cut(words []token, sentences []sentence) []unit {
 	return units
 }
 
-// divide appends s, cut into pieces of at most maxChars letters where it is longer: before the
-// last word that follows a clause mark, if the piece then keeps a quarter of that, else at a word.
+// divide appends s, cut into pieces of at most maxChars letters. It cuts before the last word that follows a clause mark if the piece then
+// has at least a quarter of maxChars, else between any two words.
 func divide(units []unit, words []token, s sentence) []unit {
 	first := s.first
 	chars, cutAt, cutChars := int32(0), int32(0), int32(0)
@@ -276,13 +275,13 @@ func (t *Text) weigh(s *scratch, folded func(int) []byte) {
 		}
 		span := t.span(u.first, u.last)
 		u.start, u.end = int32(span.Start), int32(span.End)
-		if i > 0 { // one mark may belong to both the previous and the next word
+		if i > 0 { // one mark may be between the previous and the next word
 			u.start = max(u.start, t.units[i-1].end)
 		}
 	}
 }
 
-// rank sorts the stems' hashes into terms and turns the provisional ids in of into ranks.
+// rank sorts the stems' hashes into terms and replaces the provisional ids in of with ranks.
 func (t *Text) rank(hashes []uint64, of []int32) {
 	order := make([]int32, len(hashes))
 	for i := range order {
@@ -307,14 +306,14 @@ func (t *Text) rank(hashes []uint64, of []int32) {
 	}
 }
 
-// mutedTerm replaces the stem of a word that takes no part.
+// mutedTerm replaces the stem of a word that is not compared.
 const mutedTerm = -1
 
-// maxMarks bounds the punctuation that clings to a passage's first and last word.
+// maxMarks bounds the punctuation attached to a passage's first and last word.
 const maxMarks = 3
 
-// span returns where words [first, last) are, with the punctuation attached to their outer ends:
-// quotation marks and brackets before, full stops and the like after.
+// span returns where words [first, last) are, with the punctuation at their outer ends: quotation marks and brackets before, full stops and
+// the like after.
 func (t *Text) span(first, last int32) concordat.Span {
 	s := concordat.Span{Start: int(t.words[first].start), End: int(t.words[last-1].end)}
 	from, to := 0, len(t.source)

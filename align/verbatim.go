@@ -9,7 +9,7 @@ import (
 type run struct{ a, b, n int32 }
 
 const (
-	// gram is the number of words needed to find a run; a shorter one is not.
+	// gram is the number of words needed to find a run; shorter runs are not found.
 	gram = 5
 	// maxPlaces bounds the places of B that are tried for one word of A.
 	maxPlaces = 8
@@ -65,10 +65,9 @@ func gramsOf(words []token) []uint64 {
 	return out
 }
 
-// runs returns the runs of equal words of both texts with at least least letters, in order of A. Of A, whose words are as
-// long as those of B that they equal, it looks at the hashes alone; grams are those of A.
-// At every word of A it takes the longest of the last maxPlaces places in B, then goes on behind
-// it, so each word is compared at most a fixed number of times.
+// runs returns, in order of A, the runs of equal words of both texts with at least least letters. It looks only at the hashes of A, whose
+// words are as long as the equal ones of B; grams are those of A. At every word of A it takes the longest run among the last maxPlaces
+// places in B and continues after it, so each word is compared at most a fixed number of times.
 func runs(a []token, grams []uint64, b []token, least int32) []run {
 	if len(a) < gram || len(b) < gram {
 		return nil
@@ -110,8 +109,8 @@ func equal(a, b []token) int32 {
 	return int32(n)
 }
 
-// letters returns the letters of words, a Han character counting as two: that 40 letters agree by
-// chance is about as rare as that 20 Han characters do, though those say more.
+// letters returns the letters of words, a Han character counting as two: 40 letters agree by chance about as rarely as 20 Han characters
+// do, although the latter say more.
 func letters(words []token) int32 {
 	n := int32(0)
 	for i := range words {
@@ -124,7 +123,7 @@ func letters(words []token) int32 {
 	return n
 }
 
-// copied is a stretch of words that are equal but for a few: A's words [a0, a1), B's [b0, b1).
+// copied is a stretch of words that are all equal except for a few: A's words [a0, a1), B's [b0, b1).
 type copied struct {
 	a0, a1, b0, b1 int32
 	longest        int32 // letters of its longest run

@@ -20,25 +20,25 @@ import (
 	"concordat"
 )
 
-// Check is a submission and how far it is.
+// Check is a submission with its progress.
 type Check struct {
 	ID       concordat.TaskID `json:"id"`
 	State    concordat.State  `json:"state"`
 	Title    string           `json:"title"`
 	File     string           `json:"file"`  // name of the file that was submitted
-	Cause    string           `json:"cause"` // why it failed, or what became of it
+	Cause    string           `json:"cause"` // why it failed, or what happened to it
 	Owner    string           `json:"owner"`
 	Batch    string           `json:"batch"` // shared by checks that were submitted together
 	Made     time.Time        `json:"made"`
 	Finished time.Time        `json:"finished"` // zero: not yet
 	Ahead    *int             `json:"ahead"`    // checks before this one; nil: it does not wait
 	Report   string           `json:"report"`   // empty: no batch
-	// Coverage is the share that counts by the rules in force, 0 to 1; nil: there is no report, nothing was compared,
-	// it is not computed yet, or not shown to this account.
+	// Coverage is the share that counts under the rules in force, 0 to 1; nil: there is no report, nothing was compared, or the share is
+	// not computed yet or not shown to this account.
 	Coverage *float64 `json:"coverage"`
-	Flags    int      `json:"flags"` // kinds of flags that may hide something; 0: none, or not shown to who asks
+	Flags    int      `json:"flags"` // kinds of flags that may hide something; 0: none, or not shown to this account
 	Leads    int      `json:"leads"` // passages that may say in other words what a source says; 0: none, not looked for, or not shown
-	// LeftOut are files of the archive that were not read because no person wrote them; known once it is read.
+	// LeftOut are files of the archive that were not read because no person wrote them; known once it has been read.
 	LeftOut concordat.LeftOut `json:"left_out"`
 }
 
@@ -47,19 +47,19 @@ func (c Check) Ended() bool {
 	return c.State != "" && c.State != concordat.TaskQueued && c.State != concordat.TaskRunning
 }
 
-// File is a file to submit. Open returns its content from the beginning, each time it is called: a
-// request is sent again where the connection broke off.
+// File is a file to submit. Open returns its content from the beginning, each time it is called: a request is sent again if the connection
+// breaks.
 type File struct {
 	Name string
 	Open func() (io.ReadCloser, error)
 }
 
-// Bytes returns a File with that content.
+// Bytes returns a File with the given content.
 func Bytes(name string, content []byte) File {
 	return File{name, func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(content)), nil }}
 }
 
-// Reader returns a File whose content is read once: a request that breaks off with it is not repeated.
+// Reader returns a File whose content can be read only once: a request that breaks off while sending it is not repeated.
 func Reader(name string, r io.Reader) File {
 	used := new(atomic.Bool)
 	return File{name, func() (io.ReadCloser, error) {
@@ -81,13 +81,11 @@ type Submission struct {
 	Partners  []concordat.SiteID
 	Purpose   string // stated to partners
 	Template  string
-	// Key makes handing in repeatable across processes, for a day; empty: a random one, which protects
-	// the tries of one call.
+	// Key makes a submission repeatable across processes, for a day; empty: a random key, which protects the attempts of one call.
 	Key string
 }
 
-// Submit submits documents, each for a check, and returns the checks when the files are safe. Files
-// are streamed.
+// Submit submits documents, each for its own check, and returns the checks once the files are stored safely. Files are streamed.
 func (c *Client) Submit(ctx context.Context, s Submission) ([]Check, error) {
 	var fields [][2]string
 	add := func(name, value string) {
@@ -127,7 +125,7 @@ func writeFile(m *multipart.Writer, f File) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", f.Name, err)
 	}
-	defer func() { _ = r.Close() }() // only read
+	defer func() { _ = r.Close() }() // it was only read
 	w, err := m.CreateFormFile("file", f.Name)
 	if err == nil {
 		_, err = io.Copy(w, r)
@@ -138,14 +136,14 @@ func writeFile(m *multipart.Writer, f File) error {
 	return nil
 }
 
-// upload sends a form as it is written, again where that is safe.
+// upload sends a form while it is being written, and sends it again if that is safe.
 func (c *Client) upload(ctx context.Context, path string, header http.Header, write func(*multipart.Writer) error, out any) error {
-	// One boundary for all tries; the content between does not matter to it, being random.
+	// All attempts use one boundary; being random, it does not depend on the content.
 	boundary := multipart.NewWriter(io.Discard).Boundary()
 	var pipes []*io.PipeReader
 	defer func() {
 		for _, p := range pipes {
-			_ = p.Close() // ends the writer of a try that broke off
+			_ = p.Close() // ends the writer of an attempt that broke off
 		}
 	}()
 	resp, err := c.send(ctx, request{method: http.MethodPost, path: path, header: header}, func() io.Reader {
@@ -188,13 +186,13 @@ func (c *Client) Cancel(ctx context.Context, id concordat.TaskID) (Check, error)
 	return out, err
 }
 
-// Filter says which checks are listed; what is zero does not count.
+// Filter selects the checks to list; zero fields do not restrict the list.
 type Filter struct {
 	States []concordat.State
 	Owner  string
 	Batch  string
-	From   time.Time // made at or after
-	To     time.Time // made before
+	From   time.Time // created at or after
+	To     time.Time // created before
 }
 
 // Checks returns checks, newest first.
@@ -267,18 +265,18 @@ func list[T any](ctx context.Context, c *Client, path, name string, q url.Values
 // Event reports the progress of a check.
 type Event struct {
 	State   concordat.State `json:"state"`
-	Stage   string          `json:"stage"` // what is being done while it runs; empty: not known
+	Stage   string          `json:"stage"` // current stage while it runs; empty: not known
 	Done    int             `json:"done"`  // of Total
 	Total   int             `json:"total"`
 	Ahead   *int            `json:"ahead"` // checks before this one; nil: it does not wait
 	Finally bool            `json:"finally"`
 }
 
-// pollTime is how often Wait asks where it cannot watch.
+// pollTime is the interval at which Wait asks if it cannot watch.
 const pollTime = 2 * time.Second
 
-// Wait returns a check when it has ended, watching its events; if they do not come through, for example because
-// a proxy buffers them, it polls. told, if not nil, is called with each event.
+// Wait waits until a check has ended and returns it. It watches the check's events, and polls if they do not arrive, for example because a
+// proxy buffers them. told, if not nil, is called with each event.
 func (c *Client) Wait(ctx context.Context, id concordat.TaskID, told func(Event)) (Check, error) {
 	for {
 		if err := c.watch(ctx, id, told); err != nil {
@@ -297,10 +295,10 @@ func (c *Client) Wait(ctx context.Context, id concordat.TaskID, told func(Event)
 	}
 }
 
-// quiet is how long a stream of events may be silent: the site says something at least every 15 s.
+// quiet is how long a stream of events may be silent: the site sends something at least every 15 s.
 const quiet = 45 * time.Second
 
-// watch reads events until the last, the end of the stream, or its silence.
+// watch reads events until the last one, the end of the stream, or prolonged silence.
 func (c *Client) watch(ctx context.Context, id concordat.TaskID, told func(Event)) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -332,8 +330,8 @@ func (c *Client) watch(ctx context.Context, id concordat.TaskID, told func(Event
 	return lines.Err()
 }
 
-// Report writes the report of a check to w; format is json, csv, html or another that Version lists,
-// empty: json. If it fails, what was written is of no use.
+// Report writes the report of a check to w; format is json, csv, html or another that Version lists; empty means json. If it fails, the
+// output is useless.
 func (c *Client) Report(ctx context.Context, id concordat.TaskID, format string, w io.Writer) error {
 	path := "/checks/" + escape(string(id)) + "/report"
 	resp, err := c.send(ctx, request{method: http.MethodGet, path: path, query: url.Values{"format": {cmp.Or(format, "json")}}},

@@ -19,16 +19,16 @@ import (
 
 // Options of a Client. Address and Token are required.
 type Options struct {
-	Address string       // of the site, for example https://site.example; what stands below is kept
-	Token   string       // as the account page has shown it
-	HTTP    *http.Client // nil: one without a time limit of its own; contexts have theirs
-	// Tries is how often a request that may be repeated is sent at most; 0: 5, 1: once.
+	Address string       // of the site, for example https://site.example; its path is kept
+	Token   string       // as shown by the account page
+	HTTP    *http.Client // nil: one without a time limit, since contexts have theirs
+	// Tries is the largest number of times that a repeatable request is sent; 0: 5, 1: once.
 	Tries int
-	// Wait is the longest pause before the second try; it doubles each time, to 30 s at most. 0: 500 ms.
+	// Wait is the longest pause before the second attempt; it doubles each time, up to 30 s. 0: 500 ms.
 	Wait time.Duration
 }
 
-// Client acts for the account of its token. It is safe for concurrent use.
+// Client acts for the account that its token belongs to. It is safe for concurrent use.
 type Client struct {
 	o    Options
 	base string
@@ -36,13 +36,13 @@ type Client struct {
 
 const (
 	prefix = "/api/v1"
-	// maxWait bounds the pause between two tries.
+	// maxWait bounds the pause between two attempts.
 	maxWait = 30 * time.Second
-	// maxProblem bounds what is read of a refusal.
+	// maxProblem bounds the bytes read of a refusal.
 	maxProblem = 1 << 20
 )
 
-// New returns a client. It fails where the address is no http or https URL or the token is empty.
+// New returns a client. It fails if the address is not an http or https URL or the token is empty.
 func New(o Options) (*Client, error) {
 	u, err := url.Parse(o.Address)
 	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" || u.RawQuery != "" || u.Fragment != "" {
@@ -69,15 +69,15 @@ type Problem struct {
 		Message  string `json:"message"`
 		Location string `json:"location"`
 	} `json:"errors"`
-	// After is how long the site asks to be left alone; 0: it does not say.
+	// After is how long the site asks the client to wait; 0: it does not say.
 	After time.Duration `json:"-"`
 }
 
-// Kind is the word at the end of the type: token, refused, not_found, invalid, large, changed,
-// condition, exists, idempotency_key, disk_full, unavailable, fault or a newer one.
+// Kind returns the word at the end of the type: token, refused, not_found, invalid, large, changed, condition, exists, idempotency_key,
+// disk_full, unavailable, fault or a newer one.
 func (p *Problem) Kind() string { return p.Type[strings.LastIndex(p.Type, ":")+1:] }
 
-// Error says what was refused.
+// Error describes the refusal.
 func (p *Problem) Error() string {
 	out := cmp.Or(p.Detail, p.Title, http.StatusText(p.Status))
 	for _, e := range p.Errors {
@@ -101,7 +101,7 @@ type request struct {
 	query        url.Values
 	body         any // sent as JSON; nil: nothing
 	header       http.Header
-	// once: sending it again could do it again.
+	// once: sending it again could repeat its effect.
 	once bool
 }
 
@@ -110,8 +110,7 @@ func key(given string) http.Header {
 	return http.Header{"Idempotency-Key": {cmp.Or(given, rand.Text())}}
 }
 
-// call sends a request, again where that is safe, and decodes the answer into out, nil: nothing is
-// wanted of it. It returns the header of the answer.
+// call sends a request, again if that is safe, and decodes the answer into out, unless that is nil. It returns the header of the answer.
 func (c *Client) call(ctx context.Context, r request, out any) (http.Header, error) {
 	var body []byte
 	if r.body != nil {
@@ -124,7 +123,7 @@ func (c *Client) call(ctx context.Context, r request, out any) (http.Header, err
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = resp.Body.Close() }() // read to its end, or of no use
+	defer func() { _ = resp.Body.Close() }() // read to its end, or not needed
 	if out != nil {
 		if err := json.NewDecoder(resp.Body).Decode(out); err != nil {
 			return nil, fmt.Errorf("%s %s: answer: %w", r.method, r.path, err)
@@ -133,7 +132,7 @@ func (c *Client) call(ctx context.Context, r request, out any) (http.Header, err
 	return resp.Header, nil
 }
 
-// send sends a request until it is answered with success, or fails for good.
+// send sends a request until it succeeds or fails permanently.
 func (c *Client) send(ctx context.Context, r request, body func() io.Reader, media string) (*http.Response, error) {
 	wait := c.o.Wait
 	for try := 1; ; try++ {
@@ -168,7 +167,7 @@ func sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// once sends a request one time.
+// once sends a request a single time.
 func (c *Client) once(ctx context.Context, r request, body io.Reader, media string) (*http.Response, error) {
 	u := c.base + prefix + r.path
 	if len(r.query) > 0 {
@@ -196,7 +195,7 @@ func (c *Client) once(ctx context.Context, r request, body io.Reader, media stri
 	return nil, fmt.Errorf("%s %s: %w", r.method, r.path, problemOf(resp))
 }
 
-// problemOf reads a refusal; from any other body, for example the page of a proxy, it makes one.
+// problemOf reads a refusal. From any other body, for example a proxy's page, it makes one.
 func problemOf(resp *http.Response) *Problem {
 	defer func() { _ = resp.Body.Close() }()
 	p := &Problem{}

@@ -18,13 +18,13 @@ type Webhook struct {
 	Title   string    `json:"title"`
 	Events  []string  `json:"events"`
 	State   string    `json:"state"` // active or paused
-	Cause   string    `json:"cause"` // of being paused
+	Cause   string    `json:"cause"` // why it is paused
 	Made    time.Time `json:"made"`
 	Former  time.Time `json:"former_secret_until"` // zero: one secret signs
 	Secret  string    `json:"secret"`              // shown when it is made or rotated; for Verify
 }
 
-// Webhooks returns those of the own account, and to an administrator those of the site.
+// Webhooks returns the webhooks of the token's account, and for an administrator all those of the site.
 func (c *Client) Webhooks(ctx context.Context) iter.Seq2[Webhook, error] {
 	return list[Webhook](ctx, c, "/webhooks", "webhooks", nil)
 }
@@ -36,7 +36,7 @@ func (c *Client) Webhook(ctx context.Context, id string) (Webhook, error) {
 	return out, err
 }
 
-// MakeWebhook makes a webhook and returns it with its secret; of h the URL, Title, Events and Whole count.
+// MakeWebhook creates a webhook and returns it with its secret. It uses the URL, Title, Events and Whole of h.
 func (c *Client) MakeWebhook(ctx context.Context, h Webhook) (Webhook, error) {
 	var out Webhook
 	body := map[string]any{"url": h.URL, "title": h.Title, "events": h.Events, "whole": h.Whole}
@@ -44,7 +44,7 @@ func (c *Client) MakeWebhook(ctx context.Context, h Webhook) (Webhook, error) {
 	return out, err
 }
 
-// ChangeWebhook sets what of URL, Title, Events and State of h is not empty.
+// ChangeWebhook sets those of the URL, Title, Events and State of h that are not empty.
 func (c *Client) ChangeWebhook(ctx context.Context, h Webhook) (Webhook, error) {
 	body := map[string]any{}
 	for name, value := range map[string]string{"url": h.URL, "title": h.Title, "state": h.State} {
@@ -66,14 +66,14 @@ func (c *Client) DeleteWebhook(ctx context.Context, id string) error {
 	return err
 }
 
-// RotateWebhook gives a webhook a new secret and returns it; for a day the former one signs too.
+// RotateWebhook gives a webhook a new secret and returns it; for a day the former secret signs too.
 func (c *Client) RotateWebhook(ctx context.Context, id string) (Webhook, error) {
 	var out Webhook
 	_, err := c.call(ctx, request{method: http.MethodPost, path: "/webhooks/" + escape(id) + "/rotate", once: true}, &out)
 	return out, err
 }
 
-// PingWebhook has a ping sent.
+// PingWebhook makes the site send a ping.
 func (c *Client) PingWebhook(ctx context.Context, id string) error {
 	_, err := c.call(ctx, request{method: http.MethodPost, path: "/webhooks/" + escape(id) + "/ping", once: true}, nil)
 	return err
@@ -93,7 +93,7 @@ type Delivery struct {
 	Cause    string    `json:"cause"`  // of the latest failure
 }
 
-// Deliveries returns the deliveries of a webhook, newest first, in one state if that is not empty.
+// Deliveries returns the deliveries of a webhook, newest first, only those in the given state if that is not empty.
 func (c *Client) Deliveries(ctx context.Context, id, state string) iter.Seq2[Delivery, error] {
 	q := url.Values{}
 	if state != "" {
@@ -102,15 +102,15 @@ func (c *Client) Deliveries(ctx context.Context, id, state string) iter.Seq2[Del
 	return list[Delivery](ctx, c, "/webhooks/"+escape(id)+"/deliveries", "deliveries", q)
 }
 
-// Replay sends one delivery again, under its old id.
+// Replay sends one delivery again under its old id.
 func (c *Client) Replay(ctx context.Context, id string, seq int64) error {
 	_, err := c.call(ctx, request{method: http.MethodPost, path: "/webhooks/" + escape(id) + "/deliveries/" + strconv.FormatInt(seq, 10) +
 		"/replay"}, nil)
 	return err
 }
 
-// ReplayAll sends the deliveries in a state, dead or delivered, again that were made from an instant
-// (zero: the first) until before another (zero: the last), and returns how many.
+// ReplayAll sends again the deliveries in a state, dead or delivered, that were created at or after one time (zero: from the first) and
+// before another (zero: to the last). It returns how many there are.
 func (c *Client) ReplayAll(ctx context.Context, id, state string, from, to time.Time) (int, error) {
 	body := map[string]any{"state": state}
 	if !from.IsZero() {

@@ -14,7 +14,7 @@ import (
 type LeadFilter struct {
 	State      string  // open, counted or set_aside
 	Kind       string  // rewording, translation or summary
-	Languages  string  // codes of what is checked and of its source, such as en-zh; und: not known
+	Languages  string  // codes of the submission and of the source, for example en-zh; und: not known
 	Likelihood float64 // at least
 }
 
@@ -31,7 +31,7 @@ func (f LeadFilter) query() url.Values {
 	return q
 }
 
-// LeadPair is a sentence of the submission and the one of the source that is nearest to it, in code points.
+// LeadPair is a sentence of the submission and the nearest one of the source, in code points.
 type LeadPair struct {
 	Span       concordat.Span `json:"span"`
 	SourceSpan concordat.Span `json:"source_span"`
@@ -40,12 +40,12 @@ type LeadPair struct {
 
 // LeadFound has the fields of every lead. Spans are code points.
 type LeadFound struct {
-	Span       concordat.Span `json:"span"`        // of what is checked
+	Span       concordat.Span `json:"span"`        // of the submission
 	SourceSpan concordat.Span `json:"source_span"` // of the source
 	Kind       string         `json:"kind"`        // rewording, translation or summary
-	Languages  [2]string      `json:"languages"`   // of what is checked and of its source: codes, empty: unknown
+	Languages  [2]string      `json:"languages"`   // codes for the submission and the source; empty: unknown
 	Likelihood *float64       `json:"likelihood"`  // nil: not measured
-	Encoder    string         `json:"encoder"`     // what compared
+	Encoder    string         `json:"encoder"`     // what compared the texts
 	Pairs      []LeadPair     `json:"pairs"`
 	State      string         `json:"state"` // open, counted or set_aside
 	Comment    string         `json:"comment"`
@@ -53,7 +53,7 @@ type LeadFound struct {
 	At         time.Time      `json:"at"`
 }
 
-// Lead is a passage of a submission that seems to say in other words what a source says. It is no evidence.
+// Lead is a passage of a submission that seems to restate a source in other words. It is not evidence.
 type Lead struct {
 	LeadFound
 	Number string     `json:"number"` // L1, L2: the same under all rules
@@ -61,50 +61,50 @@ type Lead struct {
 	Text   string     `json:"text"` // of the source; empty: it is not shown
 }
 
-// LeadSource is the document to which a lead leads.
+// LeadSource is the source document of a lead.
 type LeadSource struct {
 	concordat.Ref
 	Title string `json:"title"`
 }
 
-// PartnerLead is a document of a partner that may say the same as a submission, as the partner answered by codes of
-// meaning. They have not been compared: AskForPlaces asks for its places.
+// PartnerLead is a partner's document that may say the same as a submission, according to codes of meaning. The two have not been compared:
+// AskForPlaces asks for the document's places.
 type PartnerLead struct {
 	Number  string           `json:"number"` // P1, P2
-	Source  LeadSource       `json:"source"` // the document by the partner's pseudonym
+	Source  LeadSource       `json:"source"` // the document under the partner's pseudonym
 	Author  string           `json:"author"`
 	Contact string           `json:"contact"`
 	Spans   []concordat.Span `json:"spans"`   // sentences of the submission that it may say, in code points
 	Near    int              `json:"near"`    // how many of them stand out as near or very near
 	Places  []concordat.Span `json:"places"`  // where it may say them, in bytes of the partner's text
-	Outcome string           `json:"outcome"` // lead or none, once its places were compared; empty: they were not
+	Outcome string           `json:"outcome"` // lead or none, once its places have been compared; empty: not compared yet
 	State   string           `json:"state"`   // of the request for its places; empty: not requested
 }
 
-// Leads are the leads of a report that were asked for.
+// Leads are the requested leads of a report.
 type Leads struct {
 	Asked    bool          `json:"asked"` // the check looked for leads
-	Total    int           `json:"total"` // of the report, whatever was asked for
+	Total    int           `json:"total"` // of the report, whichever leads were requested
 	Leads    []Lead        `json:"leads"` // in text order
 	Partners []PartnerLead `json:"partner_leads"`
 }
 
-// Leads returns the leads of a report that a filter chooses, and all that partners hold that may say the same.
+// Leads returns the leads of a report that a filter chooses, and all partners' documents that may say the same.
 func (c *Client) Leads(ctx context.Context, id concordat.TaskID, f LeadFilter) (Leads, error) {
 	var out Leads
 	_, err := c.call(ctx, request{method: http.MethodGet, path: at(id, "/leads"), query: f.query()}, &out)
 	return out, err
 }
 
-// PlacesAsked is a request for the places of a partner's document, and how it stands.
+// PlacesAsked is a request for the places of a partner's document, with its state.
 type PlacesAsked struct {
 	Source concordat.Ref `json:"source"`
 	State  string        `json:"state"` // pending, granted, refused, expired or withdrawn
 	Words  string        `json:"words"` // of the partner
 }
 
-// AskForPlaces asks a partner to show the places of a PartnerLead, to a person's decision there, for a reason and with who can be asked.
-// Once they are shown they are compared, and become leads or fall away.
+// AskForPlaces asks a partner to show the places of a PartnerLead, giving a reason and a contact; a person there decides. Once shown, the
+// places are compared, and become leads or are dropped.
 func (c *Client) AskForPlaces(ctx context.Context, id concordat.TaskID, number, reason, contact string) ([]PlacesAsked, error) {
 	var out struct {
 		Requests []PlacesAsked `json:"requests"`
@@ -114,7 +114,7 @@ func (c *Client) AskForPlaces(ctx context.Context, id concordat.TaskID, number, 
 	return out.Requests, err
 }
 
-// placesAsk has a place of the submission too, which is not looked at.
+// placesAsk also has a place in the submission, which is ignored.
 type placesAsk struct {
 	Start   int            `json:"start"`
 	End     int            `json:"end"`
@@ -124,27 +124,27 @@ type placesAsk struct {
 	Contact string         `json:"contact"`
 }
 
-// BatchLead is a lead between two documents of a batch: A says in other words, or in brief, what B says.
+// BatchLead is a lead between two documents of a batch: A restates B in other words, or summarises it.
 type BatchLead struct {
 	LeadFound
 	A       string `json:"a"` // names of the documents
 	B       string `json:"b"`
 	NumberA int    `json:"number_a"` // of the documents, from 1
 	NumberB int    `json:"number_b"`
-	Reason  string `json:"reason"` // why the two are no pair that counts: author, group or draft; empty: it would
+	Reason  string `json:"reason"` // why the two are not a pair that counts: author, group or draft; empty: they are
 }
 
-// ManySay lists documents of a batch, three or more, that say something alike: no lead.
+// ManySay lists three or more documents of a batch that say the same thing, which is therefore not a lead.
 type ManySay struct {
 	Documents []string `json:"documents"`
-	Held      int      `json:"held"` // number of them
+	Held      int      `json:"held"` // number of these documents
 }
 
-// BatchLeads are the leads between the documents of a batch that were asked for.
+// BatchLeads are the requested leads between the documents of a batch.
 type BatchLeads struct {
 	Asked bool        `json:"asked"` // the batch looked for leads
-	Total int         `json:"total"` // between its documents, whatever was asked for
-	Leads []BatchLead `json:"leads"` // those that wait for a decision first
+	Total int         `json:"total"` // between its documents, whichever leads were requested
+	Leads []BatchLead `json:"leads"` // those waiting for a decision first
 	Many  []ManySay   `json:"many"`
 }
 
@@ -169,7 +169,7 @@ type decidedBatchLead struct {
 	decidedLead
 }
 
-// Ended is the Data of a Notification that checks or a batch have ended: of check.done and check.failed the first fields, of batch.done
+// Ended is the Data of a Notification that checks or a batch have ended. check.done and check.failed have the first fields, batch.done
 // those from Batch on.
 type Ended struct {
 	ID     concordat.TaskID     `json:"id"`

@@ -7,7 +7,7 @@ import (
 
 // Meaning says how a site finds rewritten and translated text.
 type Meaning struct {
-	Leads   bool           `json:"leads"` // checks look for it
+	Leads   bool           `json:"leads"` // checks look for such text
 	Index   MeaningIndex   `json:"index"`
 	Encoder MeaningEncoder `json:"encoder"`
 }
@@ -16,9 +16,9 @@ type Meaning struct {
 type MeaningIndex struct {
 	On        bool   `json:"on"`
 	Documents int    `json:"documents"` // of the site, with words
-	Lacking   int    `json:"lacking"`   // documents that it does not hold yet
+	Lacking   int    `json:"lacking"`   // documents that it does not contain yet
 	Making    bool   `json:"making"`
-	Done      int    `json:"done"` // documents, since it is being made
+	Done      int    `json:"done"` // documents done so far while it is being built
 	All       int    `json:"all"`  // documents to do
 	Problem   string `json:"problem"`
 }
@@ -29,15 +29,15 @@ type MeaningEncoder struct {
 	Model   string `json:"model"`
 	Where   string `json:"text_goes_to"` // empty: texts stay on the site's machine
 	Fetched int64  `json:"fetched_bytes"`
-	Size    int64  `json:"size_bytes"` // about how much there is to fetch
+	Size    int64  `json:"size_bytes"` // approximate size of the download
 	Problem string `json:"problem"`    // python, pip, fetch, wheel, disk or start
 	Detail  string `json:"detail"`
 }
 
-// MeaningChange says what is to be changed; a nil field stays unchanged.
+// MeaningChange holds the changes to make; a nil field stays unchanged.
 type MeaningChange struct {
 	Leads   *bool `json:"leads,omitempty"`
-	Index   *bool `json:"index,omitempty"`   // true also makes what is missing
+	Index   *bool `json:"index,omitempty"`   // true also builds missing parts
 	Encoder *bool `json:"encoder,omitempty"` // true also installs it
 }
 
@@ -48,7 +48,8 @@ func GetMeaning(ctx context.Context, c *Client) (Meaning, error) {
 	return out, err
 }
 
-// ChangeMeaning changes it. Longer work continues after it returns; GetMeaning reports its progress.
+// ChangeMeaning changes how the site finds rewritten and translated text. Longer work continues after it returns; GetMeaning reports its
+// progress.
 func ChangeMeaning(ctx context.Context, c *Client, change MeaningChange) (Meaning, error) {
 	var out Meaning
 	_, err := c.call(ctx, request{method: http.MethodPatch, path: "/admin/meaning", body: change}, &out)

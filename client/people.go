@@ -28,7 +28,7 @@ func (c *Client) People(ctx context.Context) iter.Seq2[Person, error] {
 	return list[Person](ctx, c, "/people", "people", nil)
 }
 
-// AddPerson makes an account; of p the Name, Title and Role count.
+// AddPerson creates an account with the Name, Title and Role of p.
 func (c *Client) AddPerson(ctx context.Context, p Person) (Link, error) {
 	var out Link
 	body := map[string]string{"name": p.Name, "title": p.Title, "role": p.Role}
@@ -59,7 +59,7 @@ func (c *Client) NewLink(ctx context.Context, name string) (Link, error) {
 	return out, err
 }
 
-// Token is a token of the own account, without its secret.
+// Token is a token of the client's account, without its secret.
 type Token struct {
 	ID      string    `json:"id"`
 	Name    string    `json:"name"`
@@ -70,12 +70,12 @@ type Token struct {
 	Used    time.Time `json:"used"` // to the hour; zero: never
 }
 
-// Tokens returns the tokens of the own account, newest first.
+// Tokens returns the tokens of the client's account, newest first.
 func (c *Client) Tokens(ctx context.Context) iter.Seq2[Token, error] {
 	return list[Token](ctx, c, "/tokens", "tokens", nil)
 }
 
-// MakeToken makes a token of the own account for so many days, 0: a year, and returns its secret.
+// MakeToken creates a token for the client's account, valid for the given number of days (0: a year), and returns its secret.
 func (c *Client) MakeToken(ctx context.Context, name string, days int, scopes ...string) (secret string, err error) {
 	body := map[string]any{"name": name, "scopes": scopes}
 	if days != 0 {
@@ -86,7 +86,7 @@ func (c *Client) MakeToken(ctx context.Context, name string, days int, scopes ..
 	return out.Secret, err
 }
 
-// RevokeToken revokes a token of the own account.
+// RevokeToken revokes a token of the client's account.
 func (c *Client) RevokeToken(ctx context.Context, id string) error {
 	_, err := c.call(ctx, request{method: http.MethodDelete, path: "/tokens/" + escape(id)}, nil)
 	return err

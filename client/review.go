@@ -10,10 +10,10 @@ import (
 	"concordat/report"
 )
 
-// Rules say what of a report counts. Spans are code points of the submission.
+// Rules say what counts in a report. Spans are code points of the submission.
 type Rules = report.Rules
 
-// Ruled are the rules of a report and their revision, which a change of them has to know.
+// Ruled are the rules of a report with their revision, which is needed to change them.
 type Ruled struct {
 	Revision int   `json:"revision"`
 	Rules    Rules `json:"rules"`
@@ -34,30 +34,30 @@ func (c *Client) ruled(ctx context.Context, r request) (Ruled, error) {
 	return out, err
 }
 
-// SetRules replaces the rules seen by those in seen.Rules. It fails with a Problem of kind changed if
-// someone changed them since they were read.
+// SetRules replaces the rules seen by those in seen.Rules. It fails with a Problem of kind changed if someone has changed them since they
+// were read.
 func (c *Client) SetRules(ctx context.Context, id concordat.TaskID, seen Ruled) (Ruled, error) {
 	return c.ruled(ctx, request{method: http.MethodPut, path: at(id, "/rules"), body: seen.Rules,
 		header: http.Header{"If-Match": {seen.etag}}, once: true})
 }
 
-// UndoRules goes back to the rules before those seen, or fails as SetRules does.
+// UndoRules restores the rules in force before those seen, or fails as SetRules does.
 func (c *Client) UndoRules(ctx context.Context, id concordat.TaskID, seen Ruled) (Ruled, error) {
 	return c.ruled(ctx, request{method: http.MethodPost, path: at(id, "/rules/undo"), header: http.Header{"If-Match": {seen.etag}},
 		once: true})
 }
 
-// RuleChange is one change of rules.
+// RuleChange is one change to the rules.
 type RuleChange struct {
 	Seq    int       `json:"seq"`
 	At     time.Time `json:"at"`
 	By     string    `json:"by"`
 	Action string    `json:"action"`  // set, undo, exclude-source and so on
-	About  string    `json:"subject"` // what of, in words for people
+	About  string    `json:"subject"` // object of the action, in words for people
 	Rules  Rules     `json:"rules"`   // from then on
 }
 
-// RuleChanges returns every change of the rules, oldest first.
+// RuleChanges returns every change to the rules, oldest first.
 func (c *Client) RuleChanges(ctx context.Context, id concordat.TaskID) iter.Seq2[RuleChange, error] {
 	return list[RuleChange](ctx, c, at(id, "/rules/history"), "changes", nil)
 }
@@ -69,18 +69,18 @@ type exclusion struct {
 	Comment string          `json:"comment,omitempty"`
 }
 
-// ExcludeSource takes a source out of the scores, or in again; changes of others stay.
+// ExcludeSource excludes a source from the scores, or includes it again; changes by others are kept.
 func (c *Client) ExcludeSource(ctx context.Context, id concordat.TaskID, source concordat.Ref, exclude bool) (Ruled, error) {
 	return c.ruled(ctx, request{method: http.MethodPost, path: at(id, "/exclusions"), body: exclusion{exclude, &source, nil, ""}})
 }
 
-// ExcludePassage takes a passage, in code points of the submission, out of the scores for a reason.
+// ExcludePassage excludes a passage, in code points of the submission, from the scores for a reason.
 func (c *Client) ExcludePassage(ctx context.Context, id concordat.TaskID, passage concordat.Span, reason string) (Ruled, error) {
 	return c.ruled(ctx, request{method: http.MethodPost, path: at(id, "/exclusions"), body: exclusion{true, nil, &passage, reason},
 		once: true})
 }
 
-// IncludePassage takes all passages that were taken out and touch the span in again.
+// IncludePassage includes again all excluded passages that touch the span.
 func (c *Client) IncludePassage(ctx context.Context, id concordat.TaskID, passage concordat.Span) (Ruled, error) {
 	return c.ruled(ctx, request{method: http.MethodPost, path: at(id, "/exclusions"), body: exclusion{false, nil, &passage, ""}})
 }
@@ -91,7 +91,7 @@ func (c *Client) CountWording(ctx context.Context, id concordat.TaskID, span con
 		once: true})
 }
 
-// UncountWording stops counting any shared wording that was counted by hand and touches the span.
+// UncountWording stops counting all shared wording that touches the span and was counted by hand.
 func (c *Client) UncountWording(ctx context.Context, id concordat.TaskID, span concordat.Span) (Ruled, error) {
 	return c.ruled(ctx, request{method: http.MethodPost, path: at(id, "/counted-wording"), body: countedWording{false, span, ""}})
 }
@@ -123,8 +123,8 @@ type Note struct {
 	Kind    string    `json:"kind"` // comment, verdict or signoff
 	Text    string    `json:"text"`
 	Verdict string    `json:"verdict"` // clear, discuss or suspected
-	Edited  time.Time `json:"edited"`  // when a comment got another text; zero: never
-	Passage string    `json:"passage"` // number of the passage that a comment is about; empty: the whole, or the passage is gone
+	Edited  time.Time `json:"edited"`  // when a comment was edited; zero: never
+	Passage string    `json:"passage"` // number of the passage that a comment is about; empty: the whole, or the passage no longer exists
 }
 
 // Notes returns comments, verdicts and sign-offs, oldest first.
@@ -132,7 +132,7 @@ func (c *Client) Notes(ctx context.Context, id concordat.TaskID) iter.Seq2[Note,
 	return list[Note](ctx, c, at(id, "/notes"), "notes", nil)
 }
 
-// Verdict returns the verdict in force and who agrees with it; a Problem of kind not_found: none.
+// Verdict returns the verdict in force and who agrees with it; a Problem of kind not_found means that there is none.
 func (c *Client) Verdict(ctx context.Context, id concordat.TaskID) (Note, []string, error) {
 	var out struct {
 		Verdict   Note

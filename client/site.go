@@ -10,7 +10,7 @@ import (
 	"concordat"
 )
 
-// Version says what a site can do.
+// Version describes the capabilities of a site.
 type Version struct {
 	API      string           `json:"api"`
 	Site     concordat.SiteID `json:"site"`
@@ -20,18 +20,18 @@ type Version struct {
 	Formats  []string         `json:"formats"`
 	Adds     bool             `json:"adds_documents"`
 	MaxFile  int64            `json:"max_file_bytes"`
-	MaxFiles int              `json:"max_files"` // of one request
+	MaxFiles int              `json:"max_files"` // in one request
 	MaxPage  int              `json:"max_page"`
 }
 
-// Version returns what the site can do.
+// Version returns the capabilities of the site.
 func (c *Client) Version(ctx context.Context) (Version, error) {
 	var out Version
 	_, err := c.call(ctx, request{method: http.MethodGet, path: "/version"}, &out)
 	return out, err
 }
 
-// Me is the account of a token.
+// Me is the account that a token belongs to.
 type Me struct {
 	Account Person    `json:"account"`
 	Scopes  []string  `json:"scopes"`
@@ -51,13 +51,13 @@ type Library struct {
 	Title     string              `json:"title"`
 	Documents int                 `json:"documents"`
 	Created   time.Time           `json:"created"`
-	Embargo   time.Time           `json:"embargo"` // before it partners get no answer; zero: none
+	Embargo   time.Time           `json:"embargo"` // partners get no answer before it; zero: none
 	Expires   time.Time           `json:"expires"` // from then on it is not asked; zero: never
-	Forward   string              `json:"forward"` // what of checks partners are asked: unmatched, all or none; empty: as the site says
+	Forward   string              `json:"forward"` // what checks ask partners: unmatched, all or none; empty: the site's setting
 	Template  string              `json:"template"`
-	Meaning   string              `json:"meaning"`   // off: not indexed by meaning; empty: as the site says
+	Meaning   string              `json:"meaning"`   // off: not indexed by meaning; empty: the site's setting
 	KeepDays  int                 `json:"keep_days"` // after which a document is deleted; 0: never
-	Central   int64               `json:"central"`   // version of the settings of all machines that has these; 0: they are the machine's own
+	Central   int64               `json:"central"`   // version of the cluster-wide settings with these; 0: they are the machine's own
 }
 
 // Libraries returns the libraries of the site in order of ID.
@@ -84,7 +84,7 @@ type Document struct {
 	Scheme     concordat.Scheme     `json:"scheme"`
 	Added      time.Time            `json:"added"`
 	Changed    time.Time            `json:"changed"`
-	Revision   int                  `json:"revision"` // texts so far, from 1
+	Revision   int                  `json:"revision"` // number of texts so far, from 1
 	Date       concordat.Date       `json:"date"`     // empty: unknown
 	DateBy     concordat.DateOrigin `json:"date_by"`
 }
@@ -97,7 +97,7 @@ func (c *Client) Documents(ctx context.Context, id concordat.LibraryID) iter.Seq
 // NewDocument is a file for a library.
 type NewDocument struct {
 	File
-	ID     concordat.DocumentID // empty: the file's name; of an archive: before the names of its members
+	ID     concordat.DocumentID // empty: the file's name; for an archive: prefix of its members' names
 	Title  string               // empty: the file's own
 	Author string               // empty: the file's own
 	Date   concordat.Date       // empty: the file's own
@@ -113,8 +113,8 @@ type Added struct {
 	Cause     string               `json:"cause"` // why it failed
 }
 
-// AddDocuments takes files into a library; they are streamed. The result lists an unreadable file among the
-// others; it does not stop them. Adding the same again changes nothing.
+// AddDocuments adds files to a library; they are streamed. The result lists an unreadable file with the others, and it does not stop them.
+// Adding the same files again changes nothing.
 func (c *Client) AddDocuments(ctx context.Context, lib concordat.LibraryID, docs ...NewDocument) ([]Added, error) {
 	var out struct{ Documents []Added }
 	err := c.upload(ctx, "/libraries/"+escape(string(lib))+"/documents", nil, func(m *multipart.Writer) error {
@@ -140,7 +140,7 @@ func (c *Client) AddDocuments(ctx context.Context, lib concordat.LibraryID, docs
 type Partner struct {
 	Site      concordat.SiteID `json:"site"`
 	Name      string           `json:"name"`
-	Told      bool             `json:"told"` // it has said which libraries it opens
+	Told      bool             `json:"told"` // it has announced which libraries it opens
 	Libraries []struct {
 		ID    concordat.LibraryID `json:"id"`
 		Level concordat.Show      `json:"level"`

@@ -13,26 +13,26 @@ import (
 	"time"
 )
 
-// Tolerance is how far the clocks of a site and its receiver may be apart, and how old a delivery may be
-// when it arrives; each attempt is signed separately.
+// Tolerance is how far apart the clocks of a site and its receiver may be, and how old a delivery may be on arrival; each attempt is signed
+// separately.
 const Tolerance = 5 * time.Minute
 
-// ErrSignature: a webhook's request does not come from the site, or not now.
+// ErrSignature: a webhook's request does not come from the site, or its time is wrong.
 var ErrSignature = errors.New("the signature is not valid")
 
 // Notification is the body of a webhook's request.
 type Notification struct {
-	ID        string          `json:"-"` // the same for every attempt: one that was handled before is to be left out
+	ID        string          `json:"-"` // the same for every attempt: skip one that was handled before
 	Type      string          `json:"type"`
 	Timestamp time.Time       `json:"timestamp"` // of the event
 	Data      json.RawMessage `json:"data"`
 }
 
-// maxSignatures bounds the signatures of one header that are tried.
+// maxSignatures is the largest number of signatures tried in one header.
 const maxSignatures = 20
 
-// Verify returns the event of a webhook's request, or an error that wraps ErrSignature. secret is as
-// the site has shown it, beginning with whsec_; body is the request's, byte for byte; now is the time.
+// Verify returns the event of a webhook's request, or an error that wraps ErrSignature. secret is as shown by the site, beginning with
+// whsec_; body is the request's, byte for byte; now is the current time.
 func Verify(secret string, h http.Header, body []byte, now time.Time) (*Notification, error) {
 	bad := func(why string) (*Notification, error) { return nil, fmt.Errorf("%w: %s", ErrSignature, why) }
 	key, err := base64.StdEncoding.DecodeString(strings.TrimPrefix(secret, "whsec_"))
@@ -48,7 +48,7 @@ func Verify(secret string, h http.Header, body []byte, now time.Time) (*Notifica
 		return bad("it was not signed now")
 	}
 	m := hmac.New(sha256.New, key)
-	_, _ = m.Write([]byte(id + "." + stamp + ".")) // a hash takes everything
+	_, _ = m.Write([]byte(id + "." + stamp + ".")) // writing to a hash cannot fail
 	_, _ = m.Write(body)
 	want := m.Sum(nil)
 	for i, one := range strings.Fields(h.Get("Webhook-Signature")) {

@@ -14,9 +14,9 @@ import (
 	"filippo.io/age"
 )
 
-// Files that leave the site's folder are encrypted in the format age-encryption.org/v1, which other programs read too. A
-// file is encrypted to recipients, which are public, and opens with an identity, which is secret. Writing needs no secret,
-// so a timer can make backups that its machine cannot read.
+// Files that leave the site's folder are encrypted in the format age-encryption.org/v1, which other programs can also read. A file is
+// encrypted to recipients, which are public, and opens with an identity, which is secret. Writing needs no secret, so a timer can make
+// backups that its machine cannot read.
 
 // Recipients are the public keys to which files are encrypted. The zero value has no recipient and is refused. It is
 // safe for concurrent use.
@@ -25,11 +25,11 @@ type Recipients struct {
 	keys  []age.Recipient
 }
 
-// MaxRecipients is the most recipients of a file.
+// MaxRecipients is the largest number of recipients of a file.
 const MaxRecipients = 16
 
-// ParseRecipients reads recipients as age-keygen prints them: age1pq1... (hybrid, X-Wing), or age1... (X25519). It fails with
-// ErrFormat for anything else, for none, and for a mixture of both kinds, which would protect no better than the weaker one.
+// ParseRecipients reads recipients as age-keygen prints them: age1pq1... (hybrid, X-Wing), or age1... (X25519). It fails with ErrFormat for
+// anything else, for an empty list, and for a mixture of both kinds, which would protect no better than the weaker kind.
 func ParseRecipients(texts []string) (Recipients, error) {
 	var r Recipients
 	for _, text := range texts {
@@ -80,7 +80,7 @@ func parseRecipient(text string) (key age.Recipient, err error) {
 // Names returns the recipients as text, in order.
 func (r Recipients) Names() []string { return slices.Clone(r.names) }
 
-// Encrypt returns a writer whose bytes go to w encrypted. The file is whole once Close has returned nil. It holds 64 KiB.
+// Encrypt returns a writer that writes encrypted bytes to w. The file is complete once Close has returned nil. The writer buffers 64 KiB.
 func (r Recipients) Encrypt(w io.Writer) (io.WriteCloser, error) {
 	if len(r.keys) == 0 {
 		return nil, errors.New("no recipient to encrypt to")
@@ -88,11 +88,11 @@ func (r Recipients) Encrypt(w io.Writer) (io.WriteCloser, error) {
 	return age.Encrypt(w, r.keys...)
 }
 
-// FileName returns the name of a file of a content that was encrypted to the recipients: 64 hexadecimal digits, the
-// same for the same content and recipients. Only someone with the key can tell which content has which name.
+// FileName returns the name of a file whose content was encrypted to the recipients: 64 hexadecimal digits, the same for the same content
+// and recipients. Only someone with the key can tell which name belongs to which content.
 func (r Recipients) FileName(key [32]byte, content [32]byte) string {
 	h := hmac.New(sha256.New, key[:])
-	_, _ = io.WriteString(h, "concordat/file-name/1\x00") // a hash takes everything
+	_, _ = io.WriteString(h, "concordat/file-name/1\x00") // writing to a hash cannot fail
 	for _, name := range r.names {
 		_, _ = io.WriteString(h, name+"\x00")
 	}
@@ -100,18 +100,17 @@ func (r Recipients) FileName(key [32]byte, content [32]byte) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// Opener opens files that were encrypted to its identities. The zero value opens none. It is safe for concurrent use.
+// Opener opens files encrypted to its identities. The zero value opens none. It is safe for concurrent use.
 type Opener struct{ identities []age.Identity }
 
 // ErrNotRecipient: the file is encrypted to others.
 var ErrNotRecipient = errors.New("encrypted to other recipients")
 
-// maxIdentities is the most bytes of a file of identities.
+// maxIdentities is the largest size in bytes of a file of identities.
 const maxIdentities = 1 << 20
 
-// ParseIdentities reads a file of identities, one a line as age-keygen writes it, or such a file encrypted with a
-// passphrase, as LockedIdentity returns it and age -p makes it; ask is then called for the passphrase. It fails with
-// ErrFormat or ErrPassphrase.
+// ParseIdentities reads a file of identities, one per line as age-keygen writes them, or such a file encrypted with a passphrase, as
+// NewLockedIdentity or age -p makes it; ask is then called for the passphrase. It fails with ErrFormat or ErrPassphrase.
 func ParseIdentities(b []byte, ask func() (Secret, error)) (Opener, error) {
 	if len(b) > maxIdentities {
 		return Opener{}, fmt.Errorf("identities: %w: more than %d bytes", ErrFormat, maxIdentities)
@@ -132,8 +131,8 @@ func ParseIdentities(b []byte, ask func() (Secret, error)) (Opener, error) {
 	return Opener{ids}, nil
 }
 
-// Open returns the content of a file that is encrypted. Reading ends with io.EOF only where the file is whole and
-// unaltered; what was read before another error must not be used. It fails with ErrNotRecipient or ErrFormat.
+// Open returns the content of an encrypted file. Reading ends with io.EOF only if the file is complete and unaltered; content read before
+// any other error must not be used. It fails with ErrNotRecipient or ErrFormat.
 func (o Opener) Open(r io.Reader) (io.Reader, error) {
 	if len(o.identities) == 0 {
 		return nil, ErrNotRecipient
@@ -149,8 +148,7 @@ func (o Opener) Open(r io.Reader) (io.Reader, error) {
 	return content, nil
 }
 
-// Costs of scrypt: that of new files, as age's own program has it (a second and 256 MiB), and the most of those that are
-// read (1 GiB).
+// Costs of scrypt: for new files, the same as in the age program (a second and 256 MiB), and the most for files that are read (1 GiB).
 const (
 	scryptLog    = 18
 	maxScryptLog = 20
@@ -184,7 +182,7 @@ func NewLockedIdentity(s Secret) (Recipients, []byte, error) {
 	return r, file.Bytes(), err
 }
 
-// openWithPassphrase fails with ErrPassphrase where the passphrase is another, and with ErrFormat.
+// openWithPassphrase fails with ErrPassphrase if the passphrase is wrong, and with ErrFormat.
 func openWithPassphrase(b []byte, s Secret) ([]byte, error) {
 	if s.kind != kindPassphrase {
 		return nil, ErrPassphrase

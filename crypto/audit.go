@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// Head is the end of a site's audit, signed by it: what partners keep of each other, so that an audit
-// that is rewritten contradicts them. The audit itself is package store's.
+// Head is the end of a site's audit, signed by the site. Partners keep each other's heads, so that a rewritten audit contradicts them. The
+// audit itself is in package store.
 type Head struct {
 	Site      SiteID
 	Seq       uint64
@@ -49,7 +49,7 @@ func ParseHead(b []byte) (*Head, error) {
 	return h, d.end("audit head")
 }
 
-// Check fails with ErrCard, ErrNoKey or ErrSignature unless the head is signed by the card's site.
+// Check fails with ErrCard, ErrNoKey or ErrSignature unless the card's site signed the head.
 func (h *Head) Check(c *Card) error {
 	if h.Site != c.Site {
 		return fmt.Errorf("audit head: %w: it is of %s", ErrCard, c.Site)

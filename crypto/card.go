@@ -24,7 +24,7 @@ type Suite uint8
 // MLKEM1024-P384 with AES-256-GCM, 3 for hybrid signatures.
 const SuiteXWing Suite = 1
 
-// Modes are the ways in which a site answers, as bits.
+// Modes are the modes in which a site answers, as bits.
 type Modes uint8
 
 // The modes.
@@ -44,7 +44,7 @@ const (
 // maxCardName bounds the name on a card, in bytes.
 const maxCardName = 200
 
-// CardName returns as much of a name as a card takes: without what does not print, and cut after a letter.
+// CardName returns a name shortened to the length that a card allows, cut between characters and without unprintable ones.
 func CardName(name string) string {
 	name = strings.Map(func(r rune) rune {
 		if r == utf8.RuneError || !printable(string(r)) {
@@ -59,7 +59,7 @@ func CardName(name string) string {
 	return strings.TrimSpace(name)
 }
 
-// CardFields are the fields of a card other than the keys: a site's own description.
+// CardFields are the fields of a card other than the keys: a site's description of itself.
 type CardFields struct {
 	Name    string   `json:"name"` // 1 to 200 bytes of printable UTF-8
 	URLs    []string `json:"urls"` // at most 8, https, at most 1,024 bytes each; none: no partner can reach the site
@@ -67,8 +67,8 @@ type CardFields struct {
 	Modes   Modes    `json:"modes"`
 }
 
-// Card is a site's signed card: what partners know of it. It was checked against the root key in it,
-// so it is the word of Site; whether it is in force now, Valid says. Cards are not changed.
+// Card is a site's signed card, which tells partners about the site. It was checked against the root key in it, so it comes from Site;
+// Valid checks whether it is in force. Cards are never changed.
 type Card struct {
 	CardFields
 	Site      SiteID
@@ -97,19 +97,18 @@ func (k PublicKey) term() term { return term{k.Epoch, k.From, k.To} }
 
 const (
 	cardMagic = "CCDC"
-	// A card of version 1 has the pins of TLS keys without a proof. Sites of earlier versions make such ones.
+	// A card of version 1 has the pins of TLS keys without a proof. Sites with earlier versions make such cards.
 	oldCard     = 1
 	cardVersion = 2
 )
 
-// MakeCard returns a new card, in force from now for CardLife, and the identity with signing and TLS keys for all
-// that time and the card's serial; both must be kept, the identity first. root is the seed of the root key, nil where
-// the identity has it. Sealing keys are made for SealingAhead, since a new card is made every week, and for all of
-// CardLife if root is given by hand each time, so that a thief of the keystore cannot read further ahead. Of more
-// signing keys than a card has room for, it names the newest.
+// MakeCard returns a new card, in force from now for CardLife, and the identity with the card's serial and with signing and TLS keys for
+// all that time. Both must be kept, the identity first. root is the seed of the root key, nil if the identity has it. Sealing keys are made
+// for SealingAhead, since a new card is made every week, and for all of CardLife if root is given by hand each time, so that a thief of the
+// keystore cannot read further ahead. If there are more signing keys than a card has room for, it names the newest.
 //
-// The serial is the time in milliseconds, or one more than the last where that is larger: a site
-// restored from an old backup does not fall behind its own cards.
+// The serial is the time in milliseconds, or one more than the last where that is larger: then the cards of a site restored from an old
+// backup still follow its earlier ones.
 func (id *Identity) MakeCard(f CardFields, root []byte, now time.Time, random io.Reader) (*Identity, *Card, error) {
 	if err := f.validate(); err != nil {
 		return nil, nil, err
@@ -177,7 +176,7 @@ func (id *Identity) appendCard(b []byte, f CardFields, now, end time.Time) []byt
 	return append(binary.BigEndian.AppendUint16(b, uint16(len(f.Contact))), f.Contact...)
 }
 
-// possession returns what a TLS key signs to show that the site of the card holds it.
+// possession returns the bytes that a TLS key signs to show that the card's site holds it.
 func possession(root ed25519.PublicKey, serial uint64) []byte {
 	return binary.BigEndian.AppendUint64(append([]byte(labelPossession), root...), serial)
 }
@@ -203,8 +202,7 @@ func (f CardFields) validate() error {
 	return errors.Join(errs...)
 }
 
-// checkURL refuses what is no plain https address: no user, no query, nothing a client could take
-// for another scheme.
+// checkURL refuses everything but plain https addresses: no user, no query, nothing a client could take for another scheme.
 func checkURL(s string) error {
 	u, err := url.Parse(s)
 	if err != nil || len(s) > 1024 || !printable(s) || u.Scheme != "https" || u.Host == "" || u.User != nil || u.RawQuery != "" ||
@@ -247,7 +245,7 @@ func ParseCard(b []byte) (*Card, error) {
 	for i := range c.Sealing {
 		k := &c.Sealing[i]
 		if k.Suite != SuiteXWing {
-			continue // a suite of a later version: of no use here
+			continue // a suite of a later version: which this version cannot use
 		}
 		var err error
 		if k.sealing, err = kem.NewPublicKey(k.Key); err != nil {
@@ -299,7 +297,7 @@ func (c *Card) read(d *decoder) (proofs []proof) {
 	return proofs
 }
 
-// check refuses what MakeCard does not make, except modes and suites of later versions.
+// check refuses anything that MakeCard does not make, except modes and suites of later versions.
 func (c *Card) check() error {
 	f := c.CardFields
 	f.Modes = ModeSealed
@@ -339,10 +337,9 @@ func (c *Card) Valid(now time.Time) error {
 	return nil
 }
 
-// Accept reads a card that site is said to have made and returns the one to be held: the new one,
-// or held where it is the same. It fails with ErrFormat, ErrSignature, or ErrCard for a card of
-// another site, one that names no address, one that is not in force, and one that does not follow held, by its serial: that is a
-// rollback, and worth an alarm. held may be nil.
+// Accept reads a card that site is said to have made and returns the one to keep: the new one, or held if they are the same. It fails with
+// ErrFormat, ErrSignature, or ErrCard for a card of another site, one that names no address, one that is not in force, and one whose serial
+// does not follow that of held. The last is a rollback and worth an alarm. held may be nil.
 func Accept(site SiteID, held *Card, b []byte, now time.Time) (*Card, error) {
 	if held != nil && bytes.Equal(held.raw, b) {
 		return held, held.Valid(now)
@@ -366,15 +363,15 @@ func Accept(site SiteID, held *Card, b []byte, now time.Time) (*Card, error) {
 	return c, nil
 }
 
-// errAddress: the card is of a site that signs and has no partners.
+// errAddress: the card belongs to a site that only signs and has no partners.
 var errAddress = fmt.Errorf("%w: it names no address", ErrCard)
 
 // PinnedTLS reports whether the key of a certificate is one of the card's.
 func (c *Card) PinnedTLS(p Pin) bool { return slices.Contains(c.TLS, p) }
 
-// Shows reports whether a certificate was made by the card's site for a TLS key that the card names: its serial number
-// says for which site it was made. Who holds its key must have been shown otherwise, as TLS does. So a site whose card
-// names another site's key is never taken for it.
+// Shows reports whether a certificate was made by the card's site for a TLS key that the card names; the certificate's serial number says
+// for which site it was made, so a site whose card names another site's key is never taken for that site. Possession of the key must be
+// proved separately, as in TLS.
 func (c *Card) Shows(cert *x509.Certificate) bool {
 	key, ok := cert.PublicKey.(ed25519.PublicKey)
 	return ok && c.PinnedTLS(tlsPin(key)) && cert.SerialNumber.Cmp(serialOf(labelSite, c.Site, key)) == 0

@@ -12,7 +12,7 @@ import (
 // CellKey is the key under which codes of meaning leave a member of the epoch.
 func (e FederationEpoch) CellKey() []byte { return e.derive("cells", "") }
 
-// Geometry of CellCipher: a cell has two halves, and each round changes one by the other.
+// Geometry of CellCipher: a cell has two halves, and each round changes one of them with the other.
 const (
 	cellBits    = 20
 	halfBits    = cellBits / 2
@@ -21,14 +21,13 @@ const (
 	maxCellBand = 255
 )
 
-// CellCipher replaces each cell of meaning in one message by another cell of the same 20 bits, and back: a Feistel
-// network (Luby and Rackoff 1988) whose rounds are AES-256 under a key of the epoch and the job, and which is another
-// permutation for each place in the message. So equal cells, of one message or of two, are replaced by different
-// ones, and someone without the epoch's secret can neither look up a cell nor count how often it occurs. It is safe
-// for concurrent use.
+// CellCipher replaces each cell of meaning in one message by another cell of the same 20 bits, and back: a Feistel network (Luby and
+// Rackoff 1988) whose rounds are AES-256 under a key of the epoch and the job. It is a different permutation for each place in the message,
+// so equal cells, in one message or in two, are replaced by different ones, and someone without the epoch's secret can neither look up a
+// cell nor count how often it occurs. It is safe for concurrent use.
 type CellCipher struct{ block cipher.Block }
 
-// NewCellCipher returns the permutations of the message of a job. key is FederationEpoch.CellKey.
+// NewCellCipher returns the permutations for the message of a job. key is FederationEpoch.CellKey.
 func NewCellCipher(key []byte, job [16]byte) (*CellCipher, error) {
 	if len(key) != 32 {
 		return nil, fmt.Errorf("key of cells has %d bytes, want 32", len(key))
@@ -44,8 +43,8 @@ func NewCellCipher(key []byte, job [16]byte) (*CellCipher, error) {
 	return &CellCipher{block}, nil
 }
 
-// Seal returns the replacement of a cell of a band at a place in the message. at is at least 0, band 0 to 255, cell
-// below 2^20; more is ignored.
+// Seal returns the replacement of a band's cell at a place in the message. at is at least 0, band is 0 to 255, and cell is below 2^20;
+// higher bits are ignored.
 func (c *CellCipher) Seal(at, band int, cell uint32) uint32 {
 	in, out := blocks(at, band)
 	left, right := cell>>halfBits&halfMask, cell&halfMask
@@ -65,7 +64,7 @@ func (c *CellCipher) Open(at, band int, cell uint32) uint32 {
 	return left<<halfBits | right
 }
 
-// blocks returns a block that holds place and band, and one for what it becomes.
+// blocks returns a block that holds place and band, and one for its encryption.
 func blocks(at, band int) (in, out []byte) {
 	b := make([]byte, 2*aes.BlockSize)
 	in, out = b[:aes.BlockSize], b[aes.BlockSize:]
@@ -74,7 +73,7 @@ func blocks(at, band int) (in, out []byte) {
 	return in, out
 }
 
-// round is the function of a round: 10 bits of AES of place (8 bytes), band (1), round (1), 2 zero bytes and half (4).
+// round is the function of a round: 10 bits of the AES encryption of place (8 bytes), band (1), round (1), 2 zero bytes and half (4).
 func (c *CellCipher) round(in, out []byte, round int, half uint32) uint32 {
 	in[9] = byte(round)
 	binary.BigEndian.PutUint32(in[12:], half)

@@ -15,10 +15,9 @@ import (
 // documentSigning is the extended key usage of certificates that sign documents (RFC 9336).
 var documentSigning = asn1.ObjectIdentifier{1, 3, 6, 1, 5, 5, 7, 3, 36}
 
-// ReportCertificate returns the key that signs the site's documents for programs that know X.509 but not
-// Ed25519, such as PDF readers, with its self-signed certificate (ECDSA P-256), both of the signing key in
-// force. They are made from that key alone, always the same: a reader who has once accepted the certificate
-// meets it again. title is the site's name for people.
+// ReportCertificate returns the key that signs the site's documents for programs that know X.509 but not Ed25519, such as PDF readers, with
+// its self-signed certificate (ECDSA P-256), both for the signing key in force. They are derived from that key alone and always the same,
+// so a reader who has once accepted the certificate will recognise it. title is the site's name for people.
 func (id *Identity) ReportCertificate(now time.Time, title string) (*x509.Certificate, *ecdsa.PrivateKey, error) {
 	k, err := id.signer(now)
 	if err != nil {
@@ -41,7 +40,7 @@ func (id *Identity) ReportCertificate(now time.Time, title string) (*x509.Certif
 		NotBefore:    k.from.Add(-Skew).Truncate(time.Second),
 		NotAfter:     k.to.Add(Skew).Truncate(time.Second),
 		KeyUsage:     x509.KeyUsageDigitalSignature | x509.KeyUsageContentCommitment,
-		// Readers that do not know document signing look for the protection of mail.
+		// Readers that do not know document signing look for email protection.
 		ExtKeyUsage:           []x509.ExtKeyUsage{x509.ExtKeyUsageEmailProtection},
 		UnknownExtKeyUsage:    []asn1.ObjectIdentifier{documentSigning},
 		BasicConstraintsValid: true,
@@ -56,8 +55,8 @@ func (id *Identity) ReportCertificate(now time.Time, title string) (*x509.Certif
 	return cert, key, err
 }
 
-// reportKey derives the key from the seed of a signing key. A draw that is no scalar of the curve, one in
-// four milliards, is followed by the next.
+// reportKey derives the key from the seed of a signing key. If a draw is not a scalar of the curve, which happens once in four billion, the
+// next is used.
 func reportKey(seed []byte) (*ecdsa.PrivateKey, error) {
 	for i := byte(0); ; i++ {
 		key, err := ecdsa.ParseRawPrivateKey(elliptic.P256(), expand([32]byte(seed), labelReportKey, string(i)))

@@ -1,16 +1,16 @@
-// Package crypto holds what sites prove and hide with keys: the identity of a site and its keystore, the signed site
-// card, enrolment, the sealed envelope between sites, signed statements, the secrets of a federation, and signed heads
-// of the audit. doc/format-federation.md has every byte. Connections and messages are not here (package federation).
-// Open identity.go first, then card.go and envelope.go.
+// Package crypto holds everything that sites prove or hide with keys: the identity of a site and its keystore, the signed site card,
+// enrolment, the sealed envelope between sites, signed statements, the secrets of a federation, and signed heads of the audit.
+// doc/format-federation.md describes every byte. Connections and messages are not here (package federation). Open identity.go first, then
+// card.go and envelope.go.
 //
-// Identity is the type to start from. It is immutable: what changes it returns another one, so that
-// a running site swaps one pointer and messages in flight keep the keys they began with.
+// Identity is the type to start from. It is immutable: methods that change it return a new one, so that a running site swaps one pointer
+// and messages in flight keep the keys they began with.
 //
-// The package is pure: the time and the source of randomness are arguments, keystores are bytes.
-// Only the ephemeral key of an encapsulation is drawn by crypto/hpke itself, which takes no source.
-// Everything that is read from outside is bounded before memory is taken, and nothing of it panics.
+// The package is pure: the time and the source of randomness are arguments, keystores are bytes. Only the ephemeral key of an encapsulation
+// is drawn by crypto/hpke itself, which takes no source. All input from outside is bounded before memory is allocated, and none of it
+// causes a panic.
 //
-// The package knows nothing of replays: Verified names what a cache has to remember, and until when.
+// The package does not detect replays: Verified names what a cache must remember, and until when.
 package crypto
 
 import (
@@ -18,9 +18,9 @@ import (
 	"time"
 )
 
-// Labels keep apart what one key signs, derives or hashes for different ends: no label begins with another one. Two of
-// them serve two ends each, whose inputs have different lengths: labelSite begins what the name of a site (32 bytes) and
-// the serial of its certificate (64) are hashed from, labelRedeem what names a token (16) and proves it (80).
+// Labels separate the purposes for which one key signs, derives or hashes: no label is a prefix of another. Two of them serve two purposes
+// each, whose inputs have different lengths: labelSite precedes the hashed input for the name of a site (32 bytes) and for the serial of
+// its certificate (64), labelRedeem that for the name of a token (16) and for its proof (80).
 const (
 	labelSite       = "concordat/site/1\x00"
 	labelSiteCheck  = "concordat/site-check/1\x00"
@@ -44,9 +44,9 @@ const (
 	labelGuest      = "concordat/guest/1\x00"
 )
 
-// How long keys and messages hold, and how far clocks may differ.
+// How long keys and messages are valid, and how far clocks may differ.
 const (
-	Skew           = 2 * time.Minute // most that two sites' clocks may differ
+	Skew           = 2 * time.Minute // largest difference between two sites' clocks
 	MaxTTL         = 10 * time.Minute
 	CardLife       = 90 * 24 * time.Hour
 	SigningLife    = 365 * 24 * time.Hour
@@ -57,8 +57,8 @@ const (
 	SealingAhead = 21 * 24 * time.Hour
 	TLSLife      = 365 * 24 * time.Hour
 	TLSOverlap   = 30 * 24 * time.Hour
-	// SealingGrace is how long a sealing key is kept after it ended: a message sealed at its last
-	// moment is still on its way for MaxTTL + Skew, and a day is left for what waits in queues.
+	// SealingGrace is how long a sealing key is kept after its end: a message sealed at the last moment may be in transit for MaxTTL +
+	// Skew, and a day is left for messages waiting in queues.
 	SealingGrace = MaxTTL + Skew + 24*time.Hour
 	// Notice is how long a key is announced in the card before it signs: partners fetch cards daily.
 	Notice = 48 * time.Hour
@@ -68,14 +68,13 @@ const (
 var (
 	// ErrFormat: the bytes are not what they should be.
 	ErrFormat = errors.New("malformed")
-	// ErrSignature: the signature is not by the key that should have made it.
+	// ErrSignature: the signature was not made by the expected key.
 	ErrSignature = errors.New("signature does not match")
 	// ErrCard: a card that is not in force, of another site, or older than the one held.
 	ErrCard = errors.New("site card refused")
-	// ErrEnvelope: an envelope from an unknown sender. It is answered by one fixed answer without a
-	// reason; the error's text is for the log.
+	// ErrEnvelope: an envelope from an unknown sender. It gets one fixed answer without a reason; the error's text is for the log.
 	ErrEnvelope = errors.New("envelope refused")
-	// ErrStale: an authentic envelope outside its time.
+	// ErrStale: an authentic envelope outside its period of validity.
 	ErrStale = errors.New("out of time")
 	// ErrOpen: an authentic envelope that does not decrypt: sealed to a key that is gone, or
 	// altered before it was signed.

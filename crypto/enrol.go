@@ -14,22 +14,20 @@ import (
 	"time"
 )
 
-// Enrolment: A holds an invitation of B. A fetches B's card over TLS and checks it (CheckInviter),
-// sends the bytes of Enrol, and reads B's receipt with Accepted. B reads them with ReadEnrolment,
-// looks the token's hash up, calls Check, keeps A as pending, and returns the bytes of Receipt. Then
-// both show Words, which the administrators compare by telephone.
+// Enrolment: A holds an invitation of B. A fetches B's card over TLS and checks it (CheckInviter), sends the bytes of Enrol, and reads B's
+// receipt with Accepted. B reads them with ReadEnrolment, looks up the token's hash, calls Check, keeps A as pending, and returns the bytes
+// of Receipt. Then both show Words, which the administrators compare by telephone.
 
 const (
 	enrolMagic   = "CCDE"
 	receiptMagic = "CCDF"
 	enrolFixed   = 16 + 16 + 32 // token, nonce, proof
-	// MaxEnrolment is the most bytes of an enrolment request.
+	// MaxEnrolment is the largest size in bytes of an enrolment request.
 	MaxEnrolment = 4 + 1 + 1 + 4 + 2 + sealEncSize + 4 + enrolFixed + MaxCard + tagSize
 	receiptSize  = 4 + 1 + 1 + 32 + 32 + 4 + 8 + ed25519.SignatureSize
 )
 
-// CheckInviter checks that the card is of the site that invites and in force, and that the
-// invitation has not ended.
+// CheckInviter checks that the card belongs to the inviting site and is in force, and that the invitation has not expired.
 func (i *Invitation) CheckInviter(c *Card, now time.Time) error {
 	if c.Site != i.Site {
 		return fmt.Errorf("%w: the card there is of %s, the invitation of %s", ErrInvitation, c.Site, i.Site)
@@ -46,8 +44,8 @@ type Redemption struct {
 	Nonce  [16]byte // for Words
 }
 
-// Enrol makes the request that redeems the invitation at the site of card inviter. own is the asker's
-// card. The request is sealed to the inviter, so that a proxy on the way learns neither token nor card.
+// Enrol makes the request that redeems the invitation at the site of the card inviter. own is the asker's card. The request is sealed to
+// the inviter, so that a proxy in between learns neither token nor card.
 func (i *Invitation) Enrol(own, inviter *Card, now time.Time, random io.Reader) ([]byte, *Redemption, error) {
 	if err := i.CheckInviter(inviter, now); err != nil {
 		return nil, nil, err
@@ -79,7 +77,7 @@ func enrolInfo(inviter SiteID, head []byte) []byte {
 	return slices.Concat([]byte(labelEnrol), inviter[:], head)
 }
 
-// redeemProof shows that who sends the card has the token, and means these two cards.
+// redeemProof proves that the sender of the card has the token and refers to these two cards.
 func redeemProof(token, nonce [16]byte, own, inviter *Card) [32]byte {
 	h := hmac.New(sha256.New, token[:])
 	h.Write([]byte(labelRedeem))
@@ -134,12 +132,11 @@ func (id *Identity) ReadEnrolment(b []byte, now time.Time) (*Enrolment, error) {
 	return e, e.Card.Valid(now)
 }
 
-// TokenHash names the invitation that is redeemed.
+// TokenHash names the invitation being redeemed.
 func (e *Enrolment) TokenHash() [32]byte { return tokenHash(e.token) }
 
-// Check fails with ErrInvitation if the request does not prove the token for its card and one of
-// the cards of the inviting site that the asker can have seen, or where the invitation has ended.
-// That it is used only once is the caller's to see to.
+// Check fails with ErrInvitation if the request does not prove the token for its card and for a card of the inviting site that the asker
+// can have seen, or if the invitation has expired. The caller must ensure that it is used only once.
 func (e *Enrolment) Check(expiry, now time.Time, own ...*Card) error {
 	if now.After(expiry) {
 		return fmt.Errorf("%w: it ended at %s", ErrInvitation, expiry.UTC().Format(time.RFC3339))
@@ -156,21 +153,20 @@ func (e *Enrolment) Check(expiry, now time.Time, own ...*Card) error {
 	return fmt.Errorf("%w: the proof does not match", ErrInvitation)
 }
 
-// Receipt is the inviting site's signed answer: the request with the digest was taken and waits for
-// the two administrators.
+// Receipt is the inviting site's signed answer: the request with the digest was accepted and waits for the two administrators.
 func (id *Identity) Receipt(e *Enrolment, now time.Time) ([]byte, error) {
 	k, err := id.signer(now)
 	if err != nil {
 		return nil, err
 	}
 	site := id.Site()
-	b := append([]byte(receiptMagic), 1, 1) // version, and the one status there is: pending
+	b := append([]byte(receiptMagic), 1, 1) // version, and the only status: pending
 	b = append(append(b, site[:]...), e.Digest[:]...)
 	b = appendTime(binary.BigEndian.AppendUint32(b, k.epoch), now)
 	return append(b, ed25519.Sign(ed25519.NewKeyFromSeed(k.seed), append([]byte(labelEnrolled), b...))...), nil
 }
 
-// Accepted checks the receipt of the site of the card for the request.
+// Accepted checks that the card's site made the receipt for the request.
 func (r *Redemption) Accepted(receipt []byte, inviter *Card, now time.Time) error {
 	if len(receipt) != receiptSize {
 		return fmt.Errorf("receipt: %w: %d bytes", ErrFormat, len(receipt))
@@ -198,9 +194,9 @@ var wordFile string
 // WordList returns the 2,048 words, sorted.
 func WordList() []string { return strings.Fields(wordFile) }
 
-// Words returns the six words of a pairing: the first 66 bits of SHA-256 over both sites, the
-// invitation and the asker's nonce, eleven a word. The nonce comes last and from the asker, so a man in the
-// middle must meet 66 given bits, and cannot search for a pair that agrees.
+// Words returns the six words of a pairing: the first 66 bits of SHA-256 over both sites, the invitation and the asker's nonce, eleven a
+// word. The nonce comes last and from the asker, so a man in the middle must match 66 given bits and cannot search for a pair of messages
+// that agree.
 func Words(inviter, asker SiteID, invitation [32]byte, nonce [16]byte) [6]string {
 	b := slices.Concat([]byte(labelWords), inviter[:], asker[:], invitation[:], nonce[:])
 	sum := sha256.Sum256(b)

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// MessageType says what an envelope holds. The payloads are package federation's.
+// MessageType is the type of an envelope's message. The payloads belong to package federation.
 type MessageType uint8
 
 // The types of messages.
@@ -34,7 +34,7 @@ const (
 	TypeLeads          MessageType = 16
 )
 
-// MessageID is random and names a message of its sender.
+// MessageID is random and identifies one of its sender's messages.
 type MessageID [16]byte
 
 // Header is the part of an envelope that travels in the clear.
@@ -42,7 +42,7 @@ type Header struct {
 	Suite        Suite
 	Type         MessageType
 	From, To     SiteID
-	SealingEpoch uint32 // of the key it is sealed to; 0: the one-time key of a request
+	SealingEpoch uint32 // of the recipient's sealing key; 0: the one-time key of a request
 	SigningEpoch uint32
 	ID           MessageID
 	Issued       time.Time
@@ -62,8 +62,7 @@ const (
 	envelopeMagic = "CCD1"
 )
 
-// MaxPayload is the most that a message carries: the largest padded size that fits an envelope, less
-// what a request needs in addition.
+// MaxPayload is the largest payload of a message: the largest padded size that fits an envelope, less the request's own fields.
 const MaxPayload = (MaxEnvelope-8192)/padStep*padStep - 4 - 2 - sealKeySize
 
 // The one suite of version 1.
@@ -83,7 +82,7 @@ func encrypt(to hpke.PublicKey, info, associated, plain []byte) (enc, ct []byte,
 	return enc, ct, err
 }
 
-// decrypt is the reverse of encrypt. It fails with ErrOpen, whatever the reason.
+// decrypt is the reverse of encrypt. It fails with ErrOpen for any reason.
 func decrypt(key hpke.PrivateKey, enc, info, associated, ct []byte) ([]byte, error) {
 	r, err := hpke.NewRecipient(enc, key, kdf, aead, info)
 	if err != nil {
@@ -108,8 +107,8 @@ func (h *Header) append(b []byte) []byte {
 	return append(b, h.ReplyTo[:]...)
 }
 
-// ParseHeader reads the header of an envelope without any proof that it is true: it says whose card
-// to look up. It fails with ErrEnvelope for what is not an envelope of version 1.
+// ParseHeader reads the header of an envelope without any proof of it: the header says whose card to look up. It fails with ErrEnvelope for
+// anything but an envelope of version 1.
 func ParseHeader(env []byte) (Header, error) {
 	var h Header
 	if len(env) < envelopeLeast || len(env) > MaxEnvelope {
@@ -134,7 +133,7 @@ func ParseHeader(env []byte) (Header, error) {
 	return h, nil
 }
 
-// seal makes an envelope to key with the header, whose suite, sender and signing epoch it fills in.
+// seal makes an envelope for key with the header. It fills in the header's suite, sender and signing epoch.
 func (id *Identity) seal(h Header, key hpke.PublicKey, plain []byte, now time.Time) ([]byte, error) {
 	signer, err := id.signer(now)
 	if err != nil {
@@ -157,7 +156,7 @@ func (id *Identity) seal(h Header, key hpke.PublicKey, plain []byte, now time.Ti
 	return append(b, ed25519.Sign(ed25519.NewKeyFromSeed(signer.seed), signed(b))...), nil
 }
 
-// signed returns what is signed of an envelope without its signature.
+// signed returns the signed part of an envelope that has no signature yet.
 func signed(b []byte) []byte {
 	sum := sha256.Sum256(b)
 	return append([]byte(labelSign), sum[:]...)
@@ -200,10 +199,10 @@ func (id *Identity) SealRequest(r Request, to *Card, now time.Time, random io.Re
 	return env, p, nil
 }
 
-// Policy has the pins of a site for a partner: nothing is negotiated on the wire.
+// Policy is the fixed choice of a site for a partner: nothing is negotiated on the wire.
 type Policy struct {
 	Suites []Suite       // empty: SuiteXWing
-	Types  []MessageType // of requests that are taken; empty: none
+	Types  []MessageType // of accepted requests; empty: none
 }
 
 func (p Policy) suite(s Suite) bool {
@@ -213,13 +212,11 @@ func (p Policy) suite(s Suite) bool {
 	return len(p.Suites) == 0 || slices.Contains(p.Suites, s)
 }
 
-// Verified is an envelope whose sender is certain and whose time is right, not yet opened: the moment
-// to look for it in the cache of replays.
+// Verified is an unopened envelope with a proven sender and a valid time. The cache of replays must be searched for it before it is opened.
 type Verified struct {
 	Header
 	Digest [32]byte // SHA-256 of the envelope
-	// Until is how long the cache must remember From, ID and Digest: after that the envelope is
-	// refused for its age.
+	// Until is the time up to which the cache must remember From, ID and Digest: after that the envelope is refused for its age.
 	Until   time.Time
 	id      *Identity
 	env     []byte
@@ -270,8 +267,7 @@ func (id *Identity) verify(env []byte, from *Card, p Policy, now time.Time, allo
 		return nil, fmt.Errorf("%w: layout", ErrEnvelope)
 	}
 	body, sig := env[:len(env)-ed25519.SignatureSize], env[len(env)-ed25519.SignatureSize:]
-	// The key must be in force when it was used as the sender says, which the time check then holds
-	// against our clock.
+	// The key must have been in force at the time of use that the sender states; the time check below compares that time with our clock.
 	key, ok := from.verifier(h.SigningEpoch, h.Issued)
 	if !ok || !ed25519.Verify(key, signed(body), sig) {
 		return nil, fmt.Errorf("%w: %w", ErrEnvelope, ErrSignature)
@@ -314,8 +310,8 @@ type Opened struct {
 	replyKey hpke.PublicKey
 }
 
-// Open decrypts the request. It fails with ErrOpen; nothing must then be remembered of the message,
-// or an honest sender's next attempt with the same bytes would be taken for a replay.
+// Open decrypts the request. It fails with ErrOpen. The message must then not be remembered, or an honest sender's next attempt with the
+// same bytes would be taken for a replay.
 func (v *Verified) Open() (*Opened, error) {
 	key, err := v.id.opener(v.SealingEpoch)
 	if err != nil {

@@ -11,35 +11,35 @@ import (
 	"time"
 )
 
-// Bounds of the epochs of a federation. NewEpoch and Join keep all but EpochAge, which package partners keeps: an
-// administrator may agree to an earlier epoch.
+// Bounds of the epochs of a federation. NewEpoch and Join enforce all but EpochAge, which package partners enforces: an administrator may
+// agree to an earlier epoch.
 const (
-	// EpochOverlap is the most that two epochs of a federation are served side by side.
+	// EpochOverlap is the longest time for which two epochs of a federation are both served.
 	EpochOverlap = 14 * 24 * time.Hour
 	// EpochSpacing is the least time between the beginnings of two epochs.
 	EpochSpacing = 24 * time.Hour
-	// EpochAge is how old an epoch is before the next begins, unless an administrator of each site agrees: every epoch
-	// is another sketch of the same sentences.
+	// EpochAge is the age that an epoch must reach before the next begins, unless an administrator of each site agrees otherwise: every
+	// epoch reveals another sketch of the same sentences.
 	EpochAge = 30 * 24 * time.Hour
-	// maxOpen is how many epochs of a federation are served at once.
+	// maxOpen is the largest number of epochs of a federation served at once.
 	maxOpen = 2
-	// maxEpochs is how many epochs of a federation a grant and a keystore hold.
+	// maxEpochs is the largest number of epochs of a federation in a grant or a keystore.
 	maxEpochs = 8
-	// MaxMembers is the most members of a grant.
+	// MaxMembers is the largest number of members in a grant.
 	MaxMembers = 1024
 )
 
-// ErrEpoch: an epoch of a federation outside these bounds. The error's text says which and when it will do.
+// ErrEpoch: an epoch of a federation outside these bounds. The error's text says which epoch, and from when it would be accepted.
 var ErrEpoch = errors.New("epoch refused")
 
-// Federation is the secrets of a federation that the site is a member of.
+// Federation holds the secrets of a federation that the site is a member of.
 type Federation struct {
 	Name   string // 1 to 64 of a-z, 0-9 and hyphens
 	Epochs []FederationEpoch
 }
 
-// FederationEpoch is one key period. All members hold its secret: it keeps fingerprints from
-// outsiders, stolen backups and matchers in the cloud, and not from the members.
+// FederationEpoch is one key period. All members hold its secret: it protects fingerprints from outsiders, thieves of backups and matchers
+// in the cloud, but not from members.
 type FederationEpoch struct {
 	Number uint32 // from 1
 	From   time.Time
@@ -88,13 +88,13 @@ func (e FederationEpoch) Serves(now time.Time) bool {
 	return !now.Before(e.From) && (e.To.IsZero() || now.Before(e.To))
 }
 
-// FingerprintKey is the key of the hash functions (profile.Options.Key) for the scheme, which is
-// named as it would be with the public key: a recipe has its own key.
+// FingerprintKey is the key of the hash functions (profile.Options.Key) for a scheme, given by its name with the public key: each recipe
+// has its own key.
 func (e FederationEpoch) FingerprintKey(scheme string) []byte { return e.derive("fingerprint", scheme) }
 
-// SketchKey is the key of word sketches and edge words (align.Text.Sketch and Order) that owner shows
-// to asker. Every pair of sites has its own, so that sketches cannot be compared across pairs as they
-// stand; a member can still compute any of them, as it holds the epoch's secret.
+// SketchKey is the key of word sketches and edge words (align.Text.Sketch and Order) that owner shows to asker. Every pair of sites has its
+// own key, so that sketches of different pairs cannot be compared directly; a member can still compute any of these keys, as it holds the
+// epoch's secret.
 func (e FederationEpoch) SketchKey(asker, owner SiteID) []byte {
 	return e.derive("sketch", string(asker[:])+string(owner[:]))
 }
@@ -102,8 +102,8 @@ func (e FederationEpoch) SketchKey(asker, owner SiteID) []byte {
 // AuthorKey is the key under which members compare names of authors.
 func (e FederationEpoch) AuthorKey() []byte { return e.derive("author", "") }
 
-// derive is HKDF with SHA-256 (RFC 5869): extracted under the label of federations, expanded for the
-// purpose and SHA-256 of what it is for.
+// derive is HKDF with SHA-256 (RFC 5869), extracted under the label of federations and expanded with the purpose and the SHA-256 of its
+// object.
 func (e FederationEpoch) derive(purpose, of string) []byte {
 	sum := sha256.Sum256([]byte(of))
 	return expand(e.secret, labelFederation, purpose+"\x00"+string(sum[:]))
@@ -112,20 +112,19 @@ func (e FederationEpoch) derive(purpose, of string) []byte {
 func expand(secret [32]byte, salt, info string) []byte {
 	b, err := hkdf.Key(sha256.New, secret[:], []byte(salt), info, 32)
 	if err != nil {
-		panic("crypto: HKDF of 32 bytes: " + err.Error()) // only where lengths are out of range
+		panic("crypto: HKDF of 32 bytes: " + err.Error()) // only if lengths are out of range
 	}
 	return b
 }
 
-// HandleKey is the key of the pseudonyms under which the asker sees this site's documents. It comes
-// from a secret of this site alone: a member that knows the federation's secret could otherwise
-// compute another asker's pseudonyms of documents whose identity it guesses.
+// HandleKey is the key of the pseudonyms under which the asker sees this site's documents. It comes from a secret of this site alone:
+// otherwise a member, knowing the federation's secret, could compute another asker's pseudonyms of documents whose identity it guesses.
 func (id *Identity) HandleKey(asker SiteID, federation string, epoch uint32) []byte {
 	info := "handle\x00" + string(asker[:]) + string(binary.BigEndian.AppendUint32(nil, epoch)) + federation
 	return expand(id.secret, labelSecret, info)
 }
 
-// LocalKey returns a key for a purpose within this site: the same as long as the site's secret is.
+// LocalKey returns a key for a purpose within this site. It stays the same as long as the site's secret does.
 func (id *Identity) LocalKey(of string) [32]byte {
 	return [32]byte(expand(id.secret, labelSecret, "local\x00"+of))
 }
@@ -139,7 +138,7 @@ func (id *Identity) Federations() []Federation {
 	return fs
 }
 
-// Federation returns the one with the name, or ErrNoKey.
+// Federation returns the federation with the name, or ErrNoKey.
 func (id *Identity) Federation(name string) (Federation, error) {
 	for _, f := range id.federations {
 		if f.Name == name {
@@ -149,15 +148,14 @@ func (id *Identity) Federation(name string) (Federation, error) {
 	return Federation{}, fmt.Errorf("federation %q: %w", name, ErrNoKey)
 }
 
-// NewEpoch begins an epoch at from, the first of a federation or the next. The one before is served for overlap longer,
-// at most EpochOverlap, and those before that until from, so that two are served at most. Members that are not given the
-// new secret are out. It fails with ErrFormat, or with ErrEpoch if from is less than EpochSpacing after the last one began.
+// NewEpoch begins an epoch at from, the first of a federation or the next. The previous epoch is served for overlap longer, at most
+// EpochOverlap, and earlier ones until from, so that at most two are served. Members that are not given the new secret are excluded. It
+// fails with ErrFormat, or with ErrEpoch if from is less than EpochSpacing after the last one began.
 func (id *Identity) NewEpoch(name string, from time.Time, overlap time.Duration, random io.Reader) (*Identity, error) {
 	return id.EpochAfter(0, name, from, overlap, random)
 }
 
-// EpochAfter is NewEpoch of a federation whose secrets may be lost: if the identity holds none, the epoch has the number
-// after last.
+// EpochAfter is NewEpoch for a federation whose secrets may be lost: if the identity holds none, the new epoch has the number after last.
 func (id *Identity) EpochAfter(last uint32, name string, from time.Time, overlap time.Duration, random io.Reader) (*Identity, error) {
 	if !federationName(name) || overlap < 0 || overlap > EpochOverlap {
 		return nil, fmt.Errorf("federation %q, overlap %v: %w", name, overlap, ErrFormat)
@@ -187,14 +185,14 @@ func (id *Identity) EpochAfter(last uint32, name string, from time.Time, overlap
 	return id.with(f), nil
 }
 
-// bound ends each of the first n epochs when as many later ones have begun as are served at once.
+// bound ends each of the first n epochs when maxOpen later ones have begun.
 func bound(es []FederationEpoch, n int) {
 	for i := range min(n, len(es)-maxOpen) {
 		Federation{Epochs: es[i : i+1]}.close(es[i+maxOpen].From)
 	}
 }
 
-// Bounded returns the federation with at most two epochs served at once: versions before this rule could begin more.
+// Bounded returns the federation with at most two epochs served at once: versions without this rule could begin more.
 func (f Federation) Bounded() Federation {
 	c := f.clone()
 	bound(c.Epochs, len(c.Epochs))
@@ -213,7 +211,7 @@ func spaced(last, next FederationEpoch) error {
 // newest returns the last maxEpochs of the epochs.
 func newest(es []FederationEpoch) []FederationEpoch { return es[max(len(es)-maxEpochs, 0):] }
 
-// crowded fails with ErrEpoch if the epochs, in ascending order, are served more than maxOpen at once.
+// crowded fails with ErrEpoch if the epochs, in ascending order, include more than maxOpen that are served at once.
 func crowded(es []FederationEpoch) error {
 	for i, e := range es {
 		open := 0
@@ -229,7 +227,7 @@ func crowded(es []FederationEpoch) error {
 	return nil
 }
 
-// close lets epochs end at the time at the latest.
+// close makes all epochs end at or before the given time.
 func (f Federation) close(at time.Time) {
 	for i := range f.Epochs {
 		if e := &f.Epochs[i]; e.To.IsZero() || e.To.After(at) {
@@ -264,17 +262,17 @@ func federationName(s string) bool {
 	return s != "" && len(s) <= 64
 }
 
-// FederationGrant has the keys that the leading site of a federation sends each member, sealed, in a message of
-// type TypeFederation: the epochs with their secrets, and who else is a member.
+// FederationGrant holds the keys that the leading site of a federation sends to each member, sealed, in a message of type TypeFederation:
+// the epochs with their secrets, and the list of members.
 type FederationGrant struct {
 	Federation Federation
 	Leader     SiteID
-	Members    []SiteID // with the leader and the receiver
+	Members    []SiteID // including the leader and the receiver
 }
 
 const grantMagic = "CCDG"
 
-// Bytes returns the payload of the grant. It holds the secrets: seal it, keep it nowhere.
+// Bytes returns the payload of the grant. It holds the secrets: seal it and do not store it.
 func (g *FederationGrant) Bytes() ([]byte, error) {
 	f := g.Federation
 	if !federationName(f.Name) || len(f.Epochs) == 0 || len(f.Epochs) > maxEpochs || len(g.Members) > MaxMembers {
@@ -306,7 +304,7 @@ func (f Federation) append(b []byte) []byte {
 	return b
 }
 
-// readFederation reads what append writes, of at most the given number of epochs.
+// readFederation reads the output of append, with at most the given number of epochs.
 func readFederation(d *decoder, most int) Federation {
 	f := Federation{Name: string(d.take(int(d.u8())))}
 	for range d.count(most) {
@@ -326,7 +324,7 @@ func readFederation(d *decoder, most int) Federation {
 	return f
 }
 
-// ParseFederationGrant is the reverse of Bytes.
+// ParseFederationGrant is the inverse of Bytes.
 func ParseFederationGrant(b []byte) (*FederationGrant, error) {
 	d := &decoder{b: b}
 	magic, version := string(d.take(4)), d.u8()
@@ -340,8 +338,8 @@ func ParseFederationGrant(b []byte) (*FederationGrant, error) {
 	return g, d.end("federation grant")
 }
 
-// Early returns the first epoch of the grant that f does not have and that begins less than EpochAge after the one
-// before it. It has no value if f is empty: who joins a federation takes it as it is.
+// Early returns the first epoch of the grant that f does not have and that begins less than EpochAge after the one before it. It is zero if
+// f is empty: a site that joins a federation takes it as it is.
 func (f Federation) Early(g *FederationGrant) (FederationEpoch, bool) {
 	n := len(f.Epochs)
 	if n == 0 {
@@ -360,10 +358,10 @@ func (f Federation) Early(g *FederationGrant) (FederationEpoch, bool) {
 	return FederationEpoch{}, false
 }
 
-// Join returns the identity with the epochs of the grant. A grant never changes an epoch's secret and never takes back
-// an end: it fails with ErrFormat if it tries to. It fails with ErrEpoch if the grant has epochs that are not held yet and
-// are too many, too close to one another, or served too many at once. Epochs before the newest that is held are not
-// taken up again, and those that the grant no longer has end when the second one after them begins.
+// Join returns the identity with the epochs of the grant. A grant may not change an epoch's secret or postpone an end; Join fails with
+// ErrFormat if it tries to. Join fails with ErrEpoch if the grant has too many new epochs, or new epochs that are too close to one another,
+// or too many that are served at once. Epochs before the newest one held are not added again, and those missing from the grant end when the
+// second epoch after them begins.
 func (id *Identity) Join(g *FederationGrant) (*Identity, error) {
 	held, err := id.Federation(g.Federation.Name)
 	if err != nil {

@@ -16,8 +16,8 @@ type Identity struct {
 	root        []byte // seed; nil: kept elsewhere
 	serial      uint64 // of the last card made
 	secret      [32]byte
-	issued      [3]uint32    // last epoch of signing, sealing and TLS keys: an epoch is never used twice
-	signing     []signingKey // ascending by epoch, so are the next two
+	issued      [3]uint32    // last epoch of signing, sealing and TLS keys: no epoch is used twice
+	signing     []signingKey // ascending by epoch, as are the next two
 	sealing     []sealingKey
 	tls         []tlsKey
 	federations []Federation
@@ -36,7 +36,7 @@ type term struct {
 
 func (k term) covers(now time.Time) bool { return !now.Before(k.from) && now.Before(k.to) }
 
-// near is covers for what another clock says.
+// near is covers for a time by another clock.
 func (k term) near(now time.Time) bool {
 	return !now.Before(k.from.Add(-Skew)) && now.Before(k.to.Add(Skew))
 }
@@ -44,7 +44,7 @@ func (k term) near(now time.Time) bool {
 type signingKey struct {
 	term
 	public ed25519.PublicKey
-	seed   []byte // nil: destroyed; the public key stays in the card, old statements are checked with it
+	seed   []byte // nil: destroyed; the public key stays in the card to check old statements
 }
 
 type sealingKey struct {
@@ -63,7 +63,7 @@ type tlsKey struct {
 // old statements can be checked with the newest card.
 const KeepSigning = 10 * 365 * 24 * time.Hour
 
-// New makes the identity of a new site, with keys in force from now on.
+// New makes the identity of a new site, with keys in force from now.
 func New(now time.Time, random io.Reader) (*Identity, error) {
 	seed, err := draw(random, ed25519.SeedSize)
 	if err != nil {
@@ -78,10 +78,10 @@ func New(now time.Time, random io.Reader) (*Identity, error) {
 	return id.Ready(now, now, random)
 }
 
-// Resume makes working keys for the site of an exported root key whose keystore is lost. last is its newest card, nil if
-// that is lost too: the numbers of keys continue from there, and the public halves of signing keys stay, so that what was
-// signed is still confirmed. Secrets of federations and of the site are gone: members join again, and pseudonyms under
-// which partners saw documents change. It fails with ErrFormat if the card is of another site. MakeCard is to be called next.
+// Resume makes working keys for the site of an exported root key whose keystore is lost. last is its newest card, or nil if that is lost
+// too. The numbers of keys continue from there, and the public halves of signing keys stay, so that earlier signatures can still be
+// checked. The secrets of federations and of the site are gone: the site must join its federations again, and the pseudonyms under which
+// partners saw documents change. It fails with ErrFormat if the card belongs to another site. Call MakeCard next.
 func Resume(root []byte, last *Card, now time.Time, random io.Reader) (*Identity, error) {
 	if len(root) != ed25519.SeedSize {
 		return nil, fmt.Errorf("root key: %w: %d bytes", ErrFormat, len(root))
@@ -116,10 +116,10 @@ func Resume(root []byte, last *Card, now time.Time, random io.Reader) (*Identity
 // Site returns the identity's name.
 func (id *Identity) Site() SiteID { return siteOf(id.rootPublic) }
 
-// HasRoot reports whether the root key is here, so that cards can be made without being given it.
+// HasRoot reports whether the root key is here, so that MakeCard does not need to be given it.
 func (id *Identity) HasRoot() bool { return id.root != nil }
 
-// Root returns the seed of the root key, 32 bytes, or ErrNoKey. Whoever has it is the site.
+// Root returns the seed of the root key, 32 bytes, or ErrNoKey. Whoever has it can act as the site.
 func (id *Identity) Root() ([]byte, error) {
 	if id.root == nil {
 		return nil, fmt.Errorf("root key: %w: it is kept elsewhere", ErrNoKey)
@@ -137,8 +137,8 @@ func (id *Identity) WithRoot(seed []byte) (*Identity, error) {
 	return c, nil
 }
 
-// WithoutRoot returns the identity without the root key. It must be kept elsewhere: without it no
-// card can be made, and the site loses its identity when its last card expires.
+// WithoutRoot returns the identity without the root key. The root key must be kept elsewhere: without it no card can be made, and the site
+// loses its identity when its last card expires.
 func (id *Identity) WithoutRoot() *Identity {
 	c := id.clone()
 	c.root = nil
@@ -152,8 +152,8 @@ func (id *Identity) clone() *Identity {
 	return &c
 }
 
-// Ready returns the identity with keys for every moment from now to until, made where they are
-// missing: the next key begins one overlap before the last one ends.
+// Ready returns the identity with keys for every moment from now to until, creating any that are missing: the next key begins one overlap
+// before the last one ends.
 func (id *Identity) Ready(now, until time.Time, random io.Reader) (*Identity, error) {
 	return id.ready(now, until, until, random)
 }
@@ -201,7 +201,7 @@ type termed interface{ at() term }
 
 func (k term) at() term { return k }
 
-// lastTerm returns the term of the last key, the zero term if there is none.
+// lastTerm returns the term of the last key, or the zero term if there is none.
 func lastTerm[K termed](keys []K) term {
 	if len(keys) == 0 {
 		return term{}
@@ -223,13 +223,13 @@ func next(issued *uint32, last term, now, until time.Time, life, overlap time.Du
 	return term{epoch: *issued, from: from, to: from.Add(life)}, true
 }
 
-// maxRotating is how many unexpired signing keys, and TLS keys, a rotation allows: the card has room for maxKeys of
-// each, and current and future ones must be on it.
+// maxRotating is the largest number of unexpired signing keys, and of TLS keys, at which a rotation is allowed: the card has room for
+// maxKeys of each, and must hold current and future ones.
 const maxRotating = maxKeys - 8
 
-// Rotate returns the identity with new signing and TLS keys that take over after Notice; the old ones end an overlap
-// later. Sealing keys change by themselves, every week. The new keys count only once they are in a card: call
-// MakeCard next. It fails with ErrFormat if recent rotations left too many unexpired keys for a card.
+// Rotate returns the identity with new signing and TLS keys that take over after Notice; the old ones end an overlap later. Sealing keys
+// change automatically every week. The new keys take effect only once they are in a card: call MakeCard next. It fails with ErrFormat if
+// recent rotations left too many unexpired keys for a card.
 func (id *Identity) Rotate(now time.Time, random io.Reader) (*Identity, error) {
 	c := id.clone()
 	start := milli(now).Add(Notice)
@@ -253,8 +253,8 @@ func lasting[K termed](keys []K, now time.Time) int {
 	return n
 }
 
-// curtail leaves out the keys that begin at start or later and lets the last one end an overlap after
-// start, so that the next key begins at start.
+// curtail drops the keys that begin at start or later and makes the last one end an overlap after start, so that the next key begins at
+// start.
 func curtail[K termed](keys []K, start time.Time, overlap time.Duration, end func(*K, time.Time)) []K {
 	keys = slices.DeleteFunc(slices.Clone(keys), func(k K) bool { return !k.at().from.Before(start) })
 	if n := len(keys); n > 0 && keys[n-1].at().to.After(start.Add(overlap)) {
@@ -263,11 +263,10 @@ func curtail[K termed](keys []K, start time.Time, overlap time.Duration, end fun
 	return keys
 }
 
-// Replace returns the identity with none of its working keys and new ones from now on: for a site whose keystore
-// someone has seen. Messages in transit are lost, and statements signed so far are no longer confirmed by the card.
-// The root key stays; if it was seen too, create a new site. The secrets of federations stay too, since all members
-// share them: someone who saw the keystore can test guesses against fingerprints until the leader of each federation
-// begins a new epoch.
+// Replace returns the identity with new working keys from now on in place of all old ones, for a site whose keystore someone has seen.
+// Messages in transit are lost, and statements signed so far are no longer confirmed by the card. The root key stays; if it was seen too,
+// create a new site. The secrets of federations stay too, since all members share them: someone who saw the keystore can test guesses
+// against fingerprints until the leader of each federation begins a new epoch.
 func (id *Identity) Replace(now time.Time, random io.Reader) (*Identity, error) {
 	secret, err := draw(random, 32)
 	if err != nil {
@@ -279,9 +278,8 @@ func (id *Identity) Replace(now time.Time, random io.Reader) (*Identity, error) 
 	return c.Ready(now, now, random)
 }
 
-// Expire returns the identity without the private keys that have expired: signing and TLS keys at
-// their end, sealing keys SealingGrace after it. changed reports whether there were any, so that
-// the keystore must be written.
+// Expire returns the identity without the private keys that have expired: signing and TLS keys at their end, sealing keys SealingGrace
+// after it. changed reports whether there were any; if so, the keystore must be written.
 func (id *Identity) Expire(now time.Time) (c *Identity, changed bool) {
 	c = id.clone()
 	before := len(c.sealing) + len(c.tls) + len(c.signing)
@@ -302,7 +300,7 @@ func (id *Identity) Expire(now time.Time) (c *Identity, changed bool) {
 	return c, changed
 }
 
-// KeyTerm describes a working key without showing it.
+// KeyTerm describes a working key without revealing it.
 type KeyTerm struct {
 	Kind     string    `json:"kind"` // signing, sealing or tls
 	Epoch    uint32    `json:"epoch"`
@@ -340,7 +338,7 @@ func (id *Identity) signer(now time.Time) (*signingKey, error) {
 	return nil, fmt.Errorf("signing key: %w", ErrNoKey)
 }
 
-// opener returns the sealing key of the epoch, which is there until Expire takes it away.
+// opener returns the sealing key of the epoch, which exists until Expire removes it.
 func (id *Identity) opener(epoch uint32) (hpke.PrivateKey, error) {
 	for _, k := range id.sealing {
 		if k.epoch == epoch {

@@ -27,10 +27,10 @@ const (
 // Passphrase is a secret that a person remembers.
 func Passphrase(p []byte) Secret { return Secret{kind: kindPassphrase, key: p} }
 
-// RawKey is a secret of 32 random bytes, as the system's credential store hands to a service.
+// RawKey is a secret of 32 random bytes, as the system's credential store provides to a service.
 func RawKey(k [32]byte) Secret { return Secret{kind: kindKey, key: k[:]} }
 
-// Costs of Argon2id for new keystores, and the bounds for those that are read.
+// Costs of Argon2id for new keystores, and bounds on those read.
 const (
 	argonMemory = 64 << 10 // KiB
 	argonPasses = 3
@@ -43,18 +43,18 @@ const (
 const (
 	keystoreMagic  = "CCDK"
 	keystoreHeader = 4 + 1 + 1 + 1 + 32 + 16 + 4 + 4 + 1 + chacha20poly1305.NonceSizeX
-	// MaxKeystore is the most bytes of a keystore.
+	// MaxKeystore is the largest size in bytes of a keystore.
 	MaxKeystore = 1 << 20
 )
 
-// What a keystore holds.
+// The kinds of content of a keystore.
 const (
 	holdsIdentity = 1
 	holdsRoot     = 2
 )
 
-// Lock returns the keystore's bytes: the identity, encrypted. It reads them back and fails with ErrFormat unless they hold
-// this identity, so that no keystore is written that does not open.
+// Lock returns the keystore's bytes: the identity, encrypted. It reads them back and fails with ErrFormat unless they hold this identity,
+// so that no unreadable keystore is written.
 func (id *Identity) Lock(s Secret, random io.Reader) ([]byte, error) {
 	plain := id.plain()
 	held, err := parseIdentity(plain)
@@ -67,7 +67,7 @@ func (id *Identity) Lock(s Secret, random io.Reader) ([]byte, error) {
 	return lock(holdsIdentity, id.Site(), plain, s, random)
 }
 
-// LockRoot returns a keystore with nothing but the root key, to be kept elsewhere.
+// LockRoot returns a keystore with nothing but the root key, to be kept somewhere else.
 func (id *Identity) LockRoot(s Secret, random io.Reader) ([]byte, error) {
 	root, err := id.Root()
 	if err != nil {
@@ -105,7 +105,7 @@ func lock(what byte, site SiteID, plain []byte, s Secret, random io.Reader) ([]b
 	return b, nil
 }
 
-// wrapping returns the key that encrypts: Argon2id of a passphrase (RFC 9106), HKDF of a raw key.
+// wrapping returns the encryption key: Argon2id of a passphrase (RFC 9106), HKDF of a raw key.
 func (s Secret) wrapping(salt []byte, memory, passes uint32, lanes byte) []byte {
 	if s.kind == kindPassphrase {
 		return argon2.IDKey(s.key, salt, passes, memory, lanes, chacha20poly1305.KeySize)
@@ -113,7 +113,7 @@ func (s Secret) wrapping(salt []byte, memory, passes uint32, lanes byte) []byte 
 	return expand([32]byte(s.key), string(salt), labelKeystore)
 }
 
-// unlock returns what kind of keystore it is, whose, and its content.
+// unlock returns the kind of a keystore, its site, and its content.
 func unlock(b []byte, want byte, s Secret) (SiteID, []byte, error) {
 	if len(b) > MaxKeystore || len(b) < keystoreHeader+chacha20poly1305.Overhead {
 		return SiteID{}, nil, fmt.Errorf("keystore: %w: %d bytes", ErrFormat, len(b))

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// SealReply seals the answer to a request, to its one-time key: not even the sites' own keys open it
-// later. t is TypeReply, TypeError, TypeEvidence or another type that is no request.
+// SealReply seals the answer to a request with the request's one-time key, so that not even the sites' own keys can open it later. t is
+// TypeReply, TypeError, TypeEvidence or another type that is not a request.
 func (id *Identity) SealReply(to *Opened, t MessageType, payload []byte, now time.Time, random io.Reader) ([]byte, error) {
 	mid, err := draw(random, len(MessageID{}))
 	if err != nil {
@@ -18,8 +18,8 @@ func (id *Identity) SealReply(to *Opened, t MessageType, payload []byte, now tim
 	return id.seal(h, to.replyKey, pad(payload), now)
 }
 
-// SealRefusal answers a request whose sender is certain but which was not opened, so that its one-time
-// key is unknown: it is sealed to the sender's card, of type TypeError.
+// SealRefusal answers a request whose sender is certain but which was not opened. The request's one-time key is therefore unknown, and the
+// refusal, of type TypeError, is sealed to the sender's card.
 func (id *Identity) SealRefusal(v *Verified, to *Card, payload []byte, now time.Time, random io.Reader) ([]byte, error) {
 	if to.Site != v.From {
 		return nil, fmt.Errorf("%w: it is of %s", ErrCard, to.Site)
@@ -42,19 +42,18 @@ type Pending struct {
 	To     SiteID
 	ID     MessageID
 	Digest [32]byte  // of the request's envelope
-	Until  time.Time // no reply is taken after it
+	Until  time.Time // no reply is accepted after it
 	seed   []byte
 }
 
-// Reply is an answer that was decrypted.
+// Reply is a decrypted answer.
 type Reply struct {
 	Header
 	Payload []byte
 }
 
-// OpenReply checks and decrypts the answer to p. types are those that are taken; TypeError always is.
-// It fails with ErrEnvelope, ErrStale or ErrOpen as VerifyRequest and Open do; a reply to another
-// request is ErrEnvelope.
+// OpenReply checks and decrypts the answer to p. types are the accepted types; TypeError is always accepted. It fails with ErrEnvelope,
+// ErrStale or ErrOpen as VerifyRequest and Open do, and with ErrEnvelope for a reply to another request.
 func (id *Identity) OpenReply(env []byte, p *Pending, from *Card, policy Policy, now time.Time, types ...MessageType) (*Reply, error) {
 	v, err := id.verify(env, from, policy, now, func(h Header) bool {
 		ok := h.Type == TypeError
@@ -88,14 +87,14 @@ func (id *Identity) OpenReply(env []byte, p *Pending, from *Card, policy Policy,
 
 const pendingSize = 32 + 16 + 32 + 8 + sealSeedSize
 
-// Bytes returns p as it is kept while its reply may come after a restart: it is a secret.
+// Bytes returns p in the form in which it is stored so that its reply can be opened after a restart. It is a secret.
 func (p *Pending) Bytes() []byte {
 	b := append(make([]byte, 0, pendingSize), p.To[:]...)
 	b = append(append(b, p.ID[:]...), p.Digest[:]...)
 	return append(appendTime(b, p.Until), p.seed...)
 }
 
-// ParsePending is the reverse of Bytes.
+// ParsePending is the inverse of Bytes.
 func ParsePending(b []byte) (*Pending, error) {
 	d := &decoder{b: b}
 	p := &Pending{To: d.array32(), ID: d.array16(), Digest: d.array32(), Until: d.time()}
@@ -103,5 +102,5 @@ func ParsePending(b []byte) (*Pending, error) {
 	return p, d.end("pending request")
 }
 
-// DigestOf returns SHA-256, as statements and audit records name payloads.
+// DigestOf returns SHA-256, by which statements and audit records name payloads.
 func DigestOf(b []byte) [32]byte { return sha256.Sum256(b) }

@@ -19,13 +19,13 @@ func siteOf(root ed25519.PublicKey) SiteID {
 
 const (
 	siteChars = 52 // base32 characters of 32 bytes
-	siteParts = 4  // each of siteChars/siteParts characters and a check character
+	siteParts = 4  // each with siteChars/siteParts characters and a check character
 )
 
 var base32Site = base32.StdEncoding.WithPadding(base32.NoPadding)
 
-// String returns the text form: 52 base32 characters in four parts with a check character each, in
-// groups of seven with hyphens between, 63 characters in all.
+// String returns the text form: 52 base32 characters in four parts with a check character each, written in groups of seven with hyphens
+// between them, 63 characters in all.
 func (s SiteID) String() string {
 	plain := base32Site.EncodeToString(s[:])
 	var b strings.Builder
@@ -48,11 +48,11 @@ func (s SiteID) String() string {
 	return b.String()
 }
 
-// Short returns the first group, for tables. It is no proof of anything.
+// Short returns the first group, for tables. It proves nothing.
 func (s SiteID) Short() string { return s.String()[:7] }
 
-// checkChar returns the check character of part i. A hash rather than a weighted sum: it detects any
-// change with the same chance, 31 of 32, swaps across parts included since i is hashed too.
+// checkChar returns the check character of part i. It is a hash and not a weighted sum, so it detects any change with the same chance, 31
+// in 32. It also detects swapped parts, since i is hashed too.
 func checkChar(part string, i int) byte {
 	h := sha256.Sum256(append([]byte(labelSiteCheck), append([]byte{byte(i)}, part...)...))
 	return "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567"[h[0]>>3]
@@ -90,10 +90,10 @@ func ParseSiteID(text string) (SiteID, error) {
 	return s, nil
 }
 
-// MarshalText and UnmarshalText make a SiteID its text form in JSON.
+// MarshalText and UnmarshalText give a SiteID its text form in JSON.
 func (s SiteID) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
-// UnmarshalText is the reverse of MarshalText.
+// UnmarshalText is the inverse of MarshalText.
 func (s *SiteID) UnmarshalText(b []byte) error {
 	v, err := ParseSiteID(string(b))
 	if err == nil {

@@ -8,16 +8,15 @@ import (
 	"time"
 )
 
-// Answer is a site's answer to a request as the site signs it, apart from the envelope it travels in. Whom it was
-// given to and which submission it is about are part of it, so that it is no evidence in another's report or about
-// another text.
+// Answer is a site's answer to a request as the site signs it, independent of the envelope that carries it. It includes the recipient and
+// the submission, so that it cannot serve as evidence in another's report or about another text.
 type Answer struct {
 	Kind       string    // 1 to 32 small ASCII letters and hyphens
-	At         time.Time // whole milliseconds; what is finer is cut off
+	At         time.Time // in whole milliseconds, truncated
 	Asker      SiteID
-	Job        [16]byte // of the request; zero: the request is of no job
-	Commitment [32]byte // to the submission, of a request that carries one; else zero
-	Request    [32]byte // SHA-256 of the request's payload; of a refusal, of the request's envelope
+	Job        [16]byte // of the request; zero: the request has no job
+	Commitment [32]byte // to the submission, if the request carries one; else zero
+	Request    [32]byte // SHA-256 of the request's payload or, for a refusal, of the request's envelope
 	Payload    []byte
 }
 
@@ -27,8 +26,8 @@ func (id *Identity) SignAnswer(a *Answer) (epoch uint32, signature []byte, err e
 	return id.sign(a.At, func(epoch uint32) ([]byte, error) { return a.signed(id.Site(), epoch) })
 }
 
-// VerifyAnswer checks the signature of the card's site over a. It fails with ErrSignature, and with ErrNoKey if the
-// card has no such signing key for that time. The card need not be in force: an old answer stays what it was.
+// VerifyAnswer checks the signature of the card's site over a. It fails with ErrSignature, and with ErrNoKey if the card has no such
+// signing key for that time. The card need not be in force: an old answer stays valid.
 func (c *Card) VerifyAnswer(epoch uint32, a *Answer, signature []byte) error {
 	b, err := a.signed(c.Site, epoch)
 	if err != nil {
@@ -37,7 +36,7 @@ func (c *Card) VerifyAnswer(epoch uint32, a *Answer, signature []byte) error {
 	return c.verify(epoch, a.At, b, signature)
 }
 
-// signed returns the bytes that are signed.
+// signed returns the bytes to sign.
 func (a *Answer) signed(site SiteID, epoch uint32) ([]byte, error) {
 	b, err := statement(labelAnswer, site, epoch, a.Kind, a.At)
 	if err != nil {
@@ -49,9 +48,9 @@ func (a *Answer) signed(site SiteID, epoch uint32) ([]byte, error) {
 	return digests(b, a.Request, a.Payload), nil
 }
 
-// SignStatement signs a document that the site made, for example a report: kind (1 to 32 small ASCII letters and hyphens),
-// the moment in whole milliseconds (at is cut to them), the digest of a request, zero for none, and the payload. It
-// returns the epoch of the signing key and the signature. Answers to partners are signed by [Identity.SignAnswer].
+// SignStatement signs a document that the site made, for example a report: kind (1 to 32 small ASCII letters and hyphens), the time in
+// whole milliseconds (at is truncated to them), the digest of a request or zero for none, and the payload. It returns the epoch of the
+// signing key and the signature. Answers to partners are signed by [Identity.SignAnswer].
 func (id *Identity) SignStatement(kind string, at time.Time, request [32]byte, payload []byte) (uint32, []byte, error) {
 	return id.sign(at, func(epoch uint32) ([]byte, error) {
 		b, err := statement(labelStatement, id.Site(), epoch, kind, at)
@@ -59,8 +58,8 @@ func (id *Identity) SignStatement(kind string, at time.Time, request [32]byte, p
 	})
 }
 
-// VerifyStatement checks a statement against the card of its site, as [Card.VerifyAnswer] does. Answers of versions
-// that did not sign the asker verify with it too.
+// VerifyStatement checks a statement against the card of its site, as [Card.VerifyAnswer] does. Answers from versions that did not sign the
+// asker can also be verified with it.
 func (c *Card) VerifyStatement(epoch uint32, kind string, at time.Time, request [32]byte, payload, signature []byte) error {
 	b, err := statement(labelStatement, c.Site, epoch, kind, at)
 	if err != nil {
@@ -93,7 +92,7 @@ func (c *Card) verify(epoch uint32, at time.Time, signed, signature []byte) erro
 	return nil
 }
 
-// statement returns the first signed bytes: label, site, epoch, moment and kind.
+// statement returns the first signed bytes: label, site, epoch, time and kind.
 func statement(label string, site SiteID, epoch uint32, kind string, at time.Time) ([]byte, error) {
 	if kind == "" || len(kind) > 32 {
 		return nil, fmt.Errorf("kind %q: %w", kind, ErrFormat)

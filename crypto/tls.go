@@ -12,10 +12,10 @@ import (
 	"time"
 )
 
-// Pin is the SHA-256 of a TLS key as a certificate carries it (SubjectPublicKeyInfo, DER).
+// Pin is the SHA-256 of a TLS key as encoded in a certificate (SubjectPublicKeyInfo, DER).
 type Pin [32]byte
 
-// TLS returns the certificate (DER) and key that the site shows now, on either end of a connection.
+// TLS returns the certificate (DER) and key that the site currently shows, as client or server.
 func (id *Identity) TLS(now time.Time) (cert []byte, key ed25519.PrivateKey, err error) {
 	for i := len(id.tls) - 1; i >= 0; i-- {
 		if k := id.tls[i]; k.covers(now) {
@@ -36,8 +36,8 @@ func tlsPin(key ed25519.PublicKey) Pin {
 	return PinOf(append(append([]byte(nil), spkiPrefix...), key...))
 }
 
-// newTLSKey makes a key and its self-signed certificate. The certificate says nothing but the key:
-// partners trust its pin in the card, and a watcher of the wire learns no name from it.
+// newTLSKey makes a key and its self-signed certificate. The certificate contains nothing but the key: partners trust its pin in the card,
+// and an observer of the connection learns no name from it.
 func newTLSKey(t term, site SiteID, random io.Reader) (tlsKey, error) {
 	seed, err := draw(random, ed25519.SeedSize)
 	if err != nil {
@@ -51,7 +51,7 @@ func newTLSKey(t term, site SiteID, random io.Reader) (tlsKey, error) {
 	return tlsKey{term: t, seed: seed, cert: cert}, nil
 }
 
-// serialOf returns a serial number that says for what a key was made, to who knows the site.
+// serialOf returns a serial number that shows what a key was made for, to anyone who knows the site.
 func serialOf(label string, site SiteID, key ed25519.PublicKey) *big.Int {
 	sum := sha256.Sum256(slices.Concat([]byte(label), site[:], key))
 	return new(big.Int).SetBytes(sum[:16])
@@ -74,23 +74,23 @@ func selfSigned(key ed25519.PrivateKey, serial *big.Int, t term, random io.Reade
 	return cert, nil
 }
 
-// GuestTLS returns a certificate (DER) and key, made for one visit to the site: the caller fetches the card from the
-// unknown server there, and must not show a key that identifies the caller. The certificate tells one who knows the
-// site's name that the bearer knows it too, and reveals nothing else: each is of a key of its own.
+// GuestTLS returns a certificate (DER) and key, made for one visit to the site: the caller fetches the card from a server that is still
+// unknown, and must not show a key that identifies the caller. To anyone who knows the site's name, the certificate shows that its bearer
+// knows it too. It reveals nothing else, since each certificate has a new key.
 func GuestTLS(to SiteID, now time.Time, random io.Reader) (cert []byte, key ed25519.PrivateKey, err error) {
 	seed, err := draw(random, ed25519.SeedSize)
 	if err != nil {
 		return nil, nil, err
 	}
 	key = ed25519.NewKeyFromSeed(seed)
-	day := now.UTC().Truncate(24 * time.Hour) // clocks distinguish machines
+	day := now.UTC().Truncate(24 * time.Hour) // exact times could identify machines
 	serial := serialOf(labelGuest, to, key.Public().(ed25519.PublicKey))
 	cert, err = selfSigned(key, serial, term{from: day, to: day.Add(48 * time.Hour)}, random)
 	return cert, key, err
 }
 
-// Guest reports whether a certificate was made by GuestTLS for a visit to the site. Who holds its key must have been shown
-// otherwise, as TLS does.
+// Guest reports whether a certificate was made by GuestTLS for a visit to the site. Possession of its key must be proved separately, as in
+// TLS.
 func (s SiteID) Guest(c *x509.Certificate) bool {
 	key, ok := c.PublicKey.(ed25519.PublicKey)
 	return ok && c.SerialNumber.Cmp(serialOf(labelGuest, s, key)) == 0

@@ -15,7 +15,7 @@ type decoder struct {
 	bad bool
 }
 
-// take returns the next n bytes, of the input's memory.
+// take returns the next n bytes, in the input's memory.
 func (d *decoder) take(n int) []byte {
 	if d.bad || n < 0 || n > len(d.b) {
 		d.bad = true
@@ -75,7 +75,7 @@ func (d *decoder) time() time.Time {
 	return time.UnixMilli(int64(ms)).UTC()
 }
 
-// text reads n bytes of UTF-8 without control characters: it will stand on screens.
+// text reads n bytes of UTF-8 without control characters, since it will be shown on screens.
 func (d *decoder) text(n int) string {
 	s := string(d.take(n))
 	if !printable(s) {
@@ -84,7 +84,7 @@ func (d *decoder) text(n int) string {
 	return s
 }
 
-// count reads a byte and refuses more than most.
+// count reads a byte and refuses one above most.
 func (d *decoder) count(most int) int {
 	n := int(d.u8())
 	if n > most {
@@ -94,7 +94,7 @@ func (d *decoder) count(most int) int {
 	return n
 }
 
-// end returns ErrFormat unless everything was read and nothing was missing.
+// end returns ErrFormat unless the input was read exactly to its end.
 func (d *decoder) end(what string) error {
 	if d.bad || len(d.b) != 0 {
 		return fmt.Errorf("%s: %w", what, ErrFormat)
@@ -108,7 +108,7 @@ func appendTime(b []byte, t time.Time) []byte {
 	return binary.BigEndian.AppendUint64(b, uint64(min(max(t.UnixMilli(), 0), maxMillis)))
 }
 
-// milli returns t as it is written: in whole milliseconds, UTC.
+// milli returns t as it is stored: in whole milliseconds, UTC.
 func milli(t time.Time) time.Time { return t.UTC().Truncate(time.Millisecond) }
 
 func printable(s string) bool {
@@ -116,7 +116,7 @@ func printable(s string) bool {
 		return false
 	}
 	for _, r := range s {
-		// Cf holds marks that reverse or hide what follows on a screen.
+		// Category Cf includes marks that reverse or hide the text after them on a screen.
 		if unicode.IsControl(r) || unicode.Is(unicode.Cf, r) || r == '\u2028' || r == '\u2029' {
 			return false
 		}

@@ -9,13 +9,13 @@ import (
 	"time"
 )
 
-// In TLS 1.3 a client writes its request before the server has decided on its certificate. A site that does not know
-// the key, because the partner was revoked there, is pending or unknown, answers with an alert and closes, so the
-// request meets a closed connection, and whichever is noticed first decides which error the caller sees. alertedConn
-// makes that the alert, which says that it was refused and not that the site is down.
+// In TLS 1.3 a client writes its request before the server has decided on its certificate. A site that does not know the key, because the
+// partner was revoked there, is pending or unknown, answers with an alert and closes. The request then meets a closed connection, and the
+// caller sees the error that is noticed first. alertedConn ensures that this is the alert, which says that the request was refused and not
+// that the site is down.
 
-// alertFor is how long a failed write waits for what the other end has said before it closed. On a connection that broke
-// there is nothing to wait for: reading fails at once.
+// alertFor is how long a failed write waits for anything that the other end sent before it closed. A broken connection causes no wait:
+// reading fails at once.
 const alertFor = 2 * time.Second
 
 // alertedConn is a TLS connection that always has a reader, as in net/http.
@@ -23,10 +23,10 @@ type alertedConn struct {
 	*tls.Conn
 	once  sync.Once // closes ended
 	ended chan struct{}
-	err   error // with which reading ended; set before ended is closed
+	err   error // error that ended reading; set before ended is closed
 }
 
-// dialTLS returns a function that connects, and shakes hands within dialTimeout.
+// dialTLS returns a function that connects and completes the handshake within dialTimeout.
 func dialTLS(dial func(context.Context, string, string) (net.Conn, error), c *tls.Config) func(context.Context, string, string) (net.Conn,
 	error) {
 	return func(ctx context.Context, network, address string) (net.Conn, error) {
@@ -66,7 +66,7 @@ func (c *alertedConn) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// Write returns the alert of the other end, if there is one, in place of the error that writing met.
+// Write returns the alert of the other end, if there is one, instead of the error from writing.
 func (c *alertedConn) Write(b []byte) (int, error) {
 	n, err := c.Conn.Write(b)
 	if err == nil {

@@ -14,7 +14,7 @@ import (
 // Epochs knows the epochs of the federations that the site is a member of. Its methods are safe for
 // concurrent use.
 type Epochs interface {
-	// Scheme returns the scheme of the epoch's fingerprints, or false if the site does not serve it now.
+	// Scheme returns the scheme of the epoch's fingerprints, or false if the site does not currently serve it.
 	Scheme(e concordat.Epoch) (concordat.Scheme, bool)
 	// Grant returns the bytes of the crypto.FederationGrant for a member of a federation that the site
 	// leads, or a *concordat.Refusal.
@@ -52,7 +52,7 @@ func (s *answers) answer(ctx context.Context, from concordat.SiteID, t crypto.Me
 	return nil, &concordat.Refusal{Reason: concordat.ReasonFault}, err
 }
 
-// malformed refuses a request that cannot be read.
+// malformed refuses an unreadable request.
 func malformed(err error) *concordat.Refusal {
 	if errors.Is(err, wire.ErrVersion) {
 		return &concordat.Refusal{Reason: concordat.ReasonFault,
@@ -119,7 +119,7 @@ func (s *answers) dispatch(ctx context.Context, from concordat.SiteID, t crypto.
 	return nil, fmt.Errorf("message of type %d: %w", t, wire.ErrFormat)
 }
 
-// answerEpoch is one request of an epoch: read, check the epoch, answer, write.
+// answerEpoch handles one request about an epoch: it reads it, checks the epoch, answers, and writes the answer.
 func answerEpoch[A, R any](ctx context.Context, s *answers, from concordat.SiteID, payload []byte, read func([]byte) (*A, error),
 	answer func(context.Context, concordat.SiteID, *A) (*R, error), write func([]byte, *R) ([]byte, error),
 	epoch func(*A) concordat.Epoch) ([]byte, error) {
@@ -166,13 +166,11 @@ func (s *answers) ask(ctx context.Context, from concordat.SiteID, payload []byte
 	return appendFitting(&wire.EpochAnswer{Epoch: a.Epoch, Scheme: a.Scheme, Answer: *t})
 }
 
-// maxAnswer is the most bytes of a payload that fit into one reply in addition to what the
-// transport adds.
+// maxAnswer is the largest payload, in bytes, that fits into one reply together with the transport's own data.
 const maxAnswer = crypto.MaxPayload - 4096
 
-// appendFitting returns the payload of t. If it is too long for one message, each sentence keeps its
-// nearest hits, and libraries whose sentences lost some are marked as capped. It fails if even one hit a sentence is too
-// much.
+// appendFitting returns the payload of t. If it is too long for one message, each sentence keeps its nearest hits, and libraries whose
+// sentences lost some are marked as capped. It fails if even one hit per sentence is too much.
 func appendFitting(t *wire.EpochAnswer) ([]byte, error) {
 	b, err := wire.AppendAnswer(nil, t)
 	most := 0
@@ -195,7 +193,7 @@ func hitsPerSentence(hits []concordat.Hit) map[int]int {
 	return n
 }
 
-// nearest returns t with at most limit hits for each sentence. Hits of one sentence come nearest first.
+// nearest returns t with at most limit hits for each sentence. The hits of a sentence are in order, the nearest first.
 func nearest(t *concordat.SiteAnswer, limit int) concordat.SiteAnswer {
 	v := *t
 	v.Libraries, v.Hits = slices.Clone(t.Libraries), nil
@@ -214,8 +212,8 @@ func nearest(t *concordat.SiteAnswer, limit int) concordat.SiteAnswer {
 	return v
 }
 
-// notice gives the hits of an alert the numbers that the sentences had before they were shuffled. Hits
-// of dummies have numbers from the number of sentences asked on: only the receiver knows it.
+// notice gives the hits of an alert the numbers that the sentences had before they were shuffled. Hits of dummies have numbers from asked,
+// the number of sentences, on; only the receiver knows which they are.
 func (s *answers) notice(ctx context.Context, from concordat.SiteID, payload []byte) ([]byte, error) {
 	n, err := wire.ParseNotice(payload)
 	if err != nil {

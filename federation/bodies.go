@@ -12,23 +12,24 @@ import (
 	"concordat/crypto"
 )
 
-// A message takes no place of answering before it has come. What has come of it takes memory: so much of each partner,
-// until it is answered, and so much of all who are not known yet, among whom the one that began first gives way.
+// A message takes up no place for answering before all of it has arrived. The part that has arrived takes up memory. Each partner has a
+// fixed amount of memory until the message is answered; all unknown senders share another, and among them the one that began first gives
+// way.
 
 const (
-	// leastRate is how many bytes of a message must come in each leastRateFor from its beginning on.
+	// leastRate is the number of bytes of a message that must arrive in each leastRateFor, from its beginning.
 	leastRate    = 64 << 10
 	leastRateFor = 5 * time.Second
-	// firstRead is the number of bytes read before a message is checked at all: more than the shortest has.
+	// firstRead is the number of bytes read before a message is checked at all: more than the shortest message has.
 	firstRead = 8 << 10
 )
 
-// errSlow: a message from an unknown sender gave way to others.
+// errSlow: a message from an unknown sender had to give way to others.
 var errSlow = errors.New("it gave way to other messages")
 
-// bodies bounds the bytes of messages that are coming or wait for their answers.
+// bodies bounds the bytes of messages that are arriving or waiting for their answers.
 type bodies struct {
-	perSite, unknown int // bytes of one partner, and of all who are not known
+	perSite, unknown int // bytes for one partner, and for all unknown senders
 
 	mu        sync.Mutex // guards what follows, and the bodies
 	sites     map[crypto.SiteID]int
@@ -42,14 +43,14 @@ type body struct {
 	site   crypto.SiteID
 	known  bool
 	held   int
-	giveUp func() // ends the reading of it; it must not wait. nil: it has ended
+	giveUp func() // stops reading it; it must not wait. nil: reading has ended
 }
 
 func newBodies(perSite, unknown int) *bodies {
 	return &bodies{perSite: perSite, unknown: unknown, sites: map[crypto.SiteID]int{}}
 }
 
-// begin returns a message that holds nothing yet. The caller ends it.
+// begin returns a message that holds nothing yet. The caller must end it.
 func (b *bodies) begin(site crypto.SiteID, known bool, giveUp func()) *body {
 	x := &body{of: b, site: site, known: known, giveUp: giveUp}
 	if !known {
@@ -60,7 +61,7 @@ func (b *bodies) begin(site crypto.SiteID, known bool, giveUp func()) *body {
 	return x
 }
 
-// hold takes n bytes more. It fails with errBusy if there is no room, and with errSlow for a message that gave way.
+// hold takes n more bytes. It fails with errBusy if there is no room, and with errSlow for a message that gave way.
 func (x *body) hold(n int) error {
 	b := x.of
 	b.mu.Lock()
@@ -84,7 +85,7 @@ func (x *body) hold(n int) error {
 	return nil
 }
 
-// charge takes bytes of the partner's. b.mu is held.
+// charge takes bytes from the partner's allowance. b.mu is held.
 func (x *body) charge(n int) error {
 	if x.of.sites[x.site]+n > x.of.perSite {
 		return errBusy
@@ -94,7 +95,7 @@ func (x *body) charge(n int) error {
 	return nil
 }
 
-// recognise makes a stranger's message one of the partner that signed it.
+// recognise assigns a stranger's message to the partner that signed it.
 func (x *body) recognise(site crypto.SiteID) error {
 	b := x.of
 	b.mu.Lock()
@@ -111,7 +112,7 @@ func (x *body) recognise(site crypto.SiteID) error {
 	return x.charge(n)
 }
 
-// leave gives back what x holds and ends it. b.mu is held.
+// leave releases the bytes that x holds and ends it. b.mu is held.
 func (x *body) leave() {
 	b := x.of
 	if x.known {
@@ -131,14 +132,14 @@ func (x *body) end() {
 	x.leave()
 }
 
-// read reads the message of a request, of at most the given number of bytes, as long as it comes fast enough. After the
-// first bytes, or all if there are fewer, it asks check whether to continue.
+// read reads the message of a request, up to the given number of bytes, as long as it arrives fast enough. After the first bytes, or all if
+// there are fewer, it asks check whether to continue.
 func (x *body) read(w http.ResponseWriter, r *http.Request, most int, longest time.Duration,
 	check func(first []byte) error) (b []byte, err error) {
 	c := http.NewResponseController(w)
 	defer func() {
 		if err == nil {
-			_ = c.SetReadDeadline(time.Time{}) // it does not exist below HTTP
+			_ = c.SetReadDeadline(time.Time{}) // fails harmlessly without an HTTP connection
 		} else {
 			endReading(w)() // the rest is not waited for
 		}

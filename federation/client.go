@@ -43,7 +43,7 @@ func (c *Client) garbage(what string, err error) error {
 	return &Error{Site: c.site, Kind: KindGarbage, Err: fmt.Errorf("%s: %w", what, err)}
 }
 
-// exchange sends the payload that write gives and reads the answer with read, which also fails for what is no answer to that.
+// exchange sends a payload and reads the answer with read, which also fails for an answer to something else.
 func exchange[T any](ctx context.Context, c *Client, t crypto.MessageType, payload []byte,
 	read func([]byte) (T, error)) (T, concordat.Statement, error) {
 	began := time.Now()
@@ -68,7 +68,7 @@ func exchanged[T any](ctx context.Context, c *Client, t crypto.MessageType, payl
 	return v, statement, nil
 }
 
-// answering returns a reader of answers that check has to find in order.
+// answering returns a reader that accepts only answers that pass check.
 func answering[T any](read func([]byte) (T, error), check func(T) error) func([]byte) (T, error) {
 	return func(b []byte) (T, error) {
 		v, err := read(b)
@@ -79,7 +79,7 @@ func answering[T any](read func([]byte) (T, error), check func(T) error) func([]
 	}
 }
 
-// Catalogue returns what the partner opens to this site.
+// Catalogue returns the libraries that the partner opens to this site.
 func (c *Client) Catalogue(ctx context.Context) (*concordat.Catalogue, error) {
 	payload, err := wire.AppendCatalogueAsk(nil)
 	if err != nil {
@@ -106,7 +106,7 @@ func (c *Client) Catalogue(ctx context.Context) (*concordat.Catalogue, error) {
 	return v, nil
 }
 
-// Ask asks the first round. What leaves is padded and shuffled; the answer has the caller's numbers.
+// Ask performs the first round. The question leaves padded and shuffled; the answer uses the caller's numbers.
 func (c *Client) Ask(ctx context.Context, a *concordat.Ask) (*concordat.SiteAnswer, error) {
 	padded, order, err := wire.Pad(a, orderKey(c.order, c.site, a.Job, concordat.Padded(len(a.Sentences))), rand.Reader)
 	if err != nil {
@@ -133,8 +133,8 @@ func (c *Client) Ask(ctx context.Context, a *concordat.Ask) (*concordat.SiteAnsw
 	return &v.Answer, nil
 }
 
-// orderKey returns the key of the order in which the n padded sentences of a job go to a partner. It
-// depends on nothing else, so that an alert of later days finds the way back.
+// orderKey returns the key of the order in which the n padded sentences of a job go to a partner. It depends on nothing else, so that the
+// sentences of a later alert can still be identified.
 func orderKey(key [32]byte, site concordat.SiteID, job concordat.JobID, n int) [32]byte {
 	mac := hmac.New(sha256.New, key[:])
 	mac.Write([]byte("concordat/order/1\x00"))
@@ -144,7 +144,7 @@ func orderKey(key [32]byte, site concordat.SiteID, job concordat.JobID, n int) [
 	return [32]byte(mac.Sum(nil))
 }
 
-// checkAnswer refuses an answer that does not answer a, or shows more than it says it may.
+// checkAnswer refuses an answer that does not fit a, or that shows more than its stated level allows.
 func checkAnswer(a *concordat.Ask, t *concordat.SiteAnswer) error {
 	if len(t.Libraries) != len(a.Libraries) {
 		return fmt.Errorf("%d libraries answered, %d asked", len(t.Libraries), len(a.Libraries))
@@ -180,7 +180,7 @@ func rank(s concordat.Show) int {
 	return 0
 }
 
-// Outline asks the second round. The documents come back in the order asked.
+// Outline performs the second round. The documents are returned in the order asked.
 func (c *Client) Outline(ctx context.Context, a *concordat.OutlineAsk) (*concordat.Outlines, error) {
 	payload, err := wire.AppendOutlineAsk(nil, a)
 	if err != nil {
@@ -196,7 +196,7 @@ func (c *Client) Outline(ctx context.Context, a *concordat.OutlineAsk) (*concord
 	return v, nil
 }
 
-// checkOutlines refuses outlines of other documents than were asked for, and such as cannot be.
+// checkOutlines refuses outlines of documents that were not asked for, and impossible outlines.
 func checkOutlines(a *concordat.OutlineAsk, v *concordat.Outlines) error {
 	if len(v.Documents) != len(a.Documents) {
 		return fmt.Errorf("%d documents answered, %d asked", len(v.Documents), len(a.Documents))
@@ -224,7 +224,7 @@ func checkUnits(o *concordat.Outline) error {
 	return nil
 }
 
-// Edges asks the edge round. The passages come back in the order asked.
+// Edges performs the edge round. The passages are returned in the order asked.
 func (c *Client) Edges(ctx context.Context, a *concordat.EdgesAsk) (*concordat.Edges, error) {
 	payload, err := wire.AppendEdgesAsk(nil, a)
 	if err != nil {
@@ -248,7 +248,7 @@ func (c *Client) Edges(ctx context.Context, a *concordat.EdgesAsk) (*concordat.E
 	return v, nil
 }
 
-// checkCopies refuses copies that are not within what was asked.
+// checkCopies refuses copies that are not within the passage asked about.
 func checkCopies(p *concordat.EdgePassage, copies []concordat.EdgeCopy) error {
 	if len(copies) > len(p.Words) {
 		return fmt.Errorf("%d copies of %d words", len(copies), len(p.Words))
@@ -263,7 +263,7 @@ func checkCopies(p *concordat.EdgePassage, copies []concordat.EdgeCopy) error {
 	return nil
 }
 
-// Reveal asks to see more of a match, and asks the same again for what was decided since.
+// Reveal asks to see more of a match, or asks the same again to learn of a later decision.
 func (c *Client) Reveal(ctx context.Context, a *concordat.RevealAsk) (*concordat.Revealed, error) {
 	payload, err := wire.AppendRevealAsk(nil, a)
 	if err != nil {
@@ -279,7 +279,7 @@ func (c *Client) Reveal(ctx context.Context, a *concordat.RevealAsk) (*concordat
 	return v, nil
 }
 
-// checkRevealed refuses passages that were not asked for, and runs that are not of the asker's text.
+// checkRevealed refuses passages that were not asked for, and runs outside the asker's text.
 func checkRevealed(a *concordat.RevealAsk, r *concordat.Revealed) error {
 	want := 0
 	if r.State == concordat.DisclosureGranted {
@@ -303,7 +303,7 @@ func checkRevealed(a *concordat.RevealAsk, r *concordat.Revealed) error {
 	return nil
 }
 
-// Ship fetches what changed in a library.
+// Ship fetches the changes to a library.
 func (c *Client) Ship(ctx context.Context, a *concordat.ShipAsk) (*concordat.Shipment, error) {
 	payload, err := wire.AppendShipAsk(nil, a)
 	if err != nil {
@@ -317,7 +317,7 @@ func (c *Client) Ship(ctx context.Context, a *concordat.ShipAsk) (*concordat.Shi
 	return v, nil
 }
 
-// Notify sends the partner a notice. On return it has received it.
+// Notify sends the partner a notice. On return the partner has received it.
 func (c *Client) Notify(ctx context.Context, n *concordat.Notice) error {
 	payload, err := wire.AppendNotice(nil, n)
 	if err != nil {
@@ -347,7 +347,7 @@ func (c *Client) Grant(ctx context.Context, f concordat.FederationID) (*crypto.F
 	return g, err
 }
 
-// Head asks for the end of the partner's audit alone; the journal of the client hears it.
+// Head asks only for the end of the partner's audit, which it passes to the client's journal.
 func (c *Client) Head(ctx context.Context) (*wire.Head, error) {
 	payload, err := wire.AppendHeadAsk(nil)
 	if err != nil {
@@ -357,8 +357,8 @@ func (c *Client) Head(ctx context.Context) (*wire.Head, error) {
 	return h, err
 }
 
-// Refresh fetches the partner's card, once a day or so, and gives it to the roster if it is newer. It
-// fails if the partner shows a card that does not follow the one held.
+// Refresh fetches the partner's card, once a day or so, and gives it to the roster if it is newer. It fails if the partner shows a card
+// that is not a successor of the one held.
 func (c *Client) Refresh(ctx context.Context) error {
 	began := time.Now()
 	_, err := c.link.renew(ctx)

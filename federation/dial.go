@@ -13,10 +13,10 @@ import (
 	"concordat/webhook/outbound"
 )
 
-// Addresses of partners come from their cards and invitations, so a partner chooses where this site connects. It may
-// name hosts of the Internet. It may name hosts of a private network, or this machine, only if this site is reached
-// there itself, as its own card shows, or an administrator allows the network. Link-local addresses, where clouds
-// keep secrets of their machines, are never called without that.
+// Addresses of partners come from their cards and invitations, so a partner chooses where this site connects. It may name hosts on the
+// Internet. It may name hosts in a private network, or this machine, only if this site itself is reached there, as its own card shows, or
+// if an administrator allows the network. Link-local addresses, where clouds keep secrets of their machines, are never called unless an
+// administrator allows them.
 
 // errPrivate: an address that a partner's card may not name.
 var errPrivate = errors.New("the address is not public; an administrator can allow its network with federation.allow")
@@ -24,10 +24,10 @@ var errPrivate = errors.New("the address is not public; an administrator can all
 // reach says where connections to partners may go in addition to the Internet.
 type reach struct {
 	allow             []netip.Prefix
-	loopback, private bool // this site is reached there itself
+	loopback, private bool // this site itself is reached there
 }
 
-// reachOf returns where a site with the card may connect to.
+// reachOf returns the addresses to which a site with the card may connect.
 func reachOf(own *crypto.Card, allow []netip.Prefix) reach {
 	r := reach{allow: allow}
 	if own == nil {
@@ -63,7 +63,7 @@ func (r reach) allows(ip netip.Addr) bool {
 	return outbound.Public(ip) || r.loopback && ip.IsLoopback() || (r.private || r.loopback) && ip.IsPrivate()
 }
 
-// dial connects over TCP. The address checked is the address dialled: a name cannot resolve to another one in between.
+// dial connects over TCP. The address checked is the one dialled, so a name cannot resolve to another address in between.
 func (r reach) dial(ctx context.Context, network, address string) (net.Conn, error) {
 	d := &net.Dialer{Timeout: dialTimeout, ControlContext: func(_ context.Context, _, at string, _ syscall.RawConn) error {
 		to, err := netip.ParseAddrPort(at)

@@ -12,8 +12,8 @@ import (
 	"concordat/crypto"
 )
 
-// unverifiedClient fetches a site's card from an unverified server: it takes any TLS key, and remembers which, until the card says
-// which keys are good. A card proves itself, by the signature of its site's root. Who comes is not told.
+// unverifiedClient fetches a site's card from an unverified server: it accepts any TLS key and remembers it until the card says which keys
+// are valid. The card is proved by the signature of its site's root key. The caller's identity is not revealed.
 type unverifiedClient struct {
 	http *http.Client
 
@@ -32,7 +32,7 @@ func newUnverifiedClient(to crypto.SiteID, o ClientOptions) *unverifiedClient {
 	return v
 }
 
-// check fails if the card was fetched from a server whose key it does not name: someone is in between.
+// check fails if the card does not name the key of the server from which it was fetched: someone is in between.
 func (v *unverifiedClient) check(c *crypto.Card) error {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -44,8 +44,8 @@ func (v *unverifiedClient) check(c *crypto.Card) error {
 	return nil
 }
 
-// Reach fetches the card of a site from its first address, as any holder of the card can, and fails with an Error if
-// nothing or another site answers there. It needs no partnership. own is the card of this site.
+// Reach fetches the card of a site from its first address, as any holder of the card can. It fails with an Error if nothing or another site
+// answers there. The sites need not be partners. own is the card of this site.
 func Reach(ctx context.Context, card, own *crypto.Card, o ClientOptions) error {
 	o.defaults(own)
 	ctx, cancel := context.WithTimeout(ctx, o.Timeout)
@@ -82,13 +82,12 @@ func fetchCard(ctx context.Context, c *http.Client, url string) ([]byte, error) 
 // Redeemed is an enrolment that waits for the two administrators.
 type Redeemed struct {
 	Inviter *crypto.Card
-	Words   [6]string // to be compared with the ones the inviting site shows
+	Words   [6]string // to compare with those that the inviting site shows
 }
 
-// Redeem redeems an invitation for the site of the roster: it fetches the inviting site's card, checks it
-// against the invitation, and hands over its own. The caller keeps the inviting site as pending until its
-// administrator confirms that both screens show the same words. The same invitation cannot be redeemed
-// again.
+// Redeem redeems an invitation for the site of the roster: it fetches the inviting site's card, checks it against the invitation, and sends
+// its own card. The caller keeps the inviting site as pending until its administrator confirms that both screens show the same words. The
+// same invitation cannot be redeemed again.
 func Redeem(ctx context.Context, i *crypto.Invitation, roster Roster, o ClientOptions) (*Redeemed, error) {
 	_, own := roster.Self()
 	o.defaults(own)

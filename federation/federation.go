@@ -16,12 +16,12 @@ const (
 	KindDown     Kind = "down"     // no connection, or it broke
 	KindSilent   Kind = "silent"   // no answer in time
 	KindStranger Kind = "stranger" // another site answered: its key is not on the partner's card
-	KindRejected Kind = "rejected" // the partner does not take messages from this site, and says no more
-	KindGarbage  Kind = "garbage"  // the answer breaks the protocol, or answers something else
+	KindRejected Kind = "rejected" // the partner does not take messages from this site, without giving a reason
+	KindGarbage  Kind = "garbage"  // the answer breaks the protocol, or answers a different question
 )
 
-// Error is the failure of one partner. It wraps concordat.ErrUnavailable and the cause, and concordat.ErrInvalid too if
-// the kind is KindGarbage. A refusal in due form is no Error but a *concordat.Refusal.
+// Error is the failure of one partner. It wraps concordat.ErrUnavailable and the cause, and concordat.ErrInvalid too if the kind is
+// KindGarbage. A well-formed refusal is not an Error but a *concordat.Refusal.
 type Error struct {
 	Site concordat.SiteID
 	Kind Kind
@@ -37,8 +37,8 @@ func (e *Error) Unwrap() []error {
 	return []error{concordat.ErrUnavailable, e.Err}
 }
 
-// failure returns err of a call to site as the caller gets it: a refusal or an Error as it is; the
-// caller's own end of ctx as such; a deadline as KindSilent; anything else as the kind given.
+// failure converts err, from a call to site, to the error that the caller gets: a refusal or an Error unchanged; the end of the caller's
+// own ctx unchanged; a deadline as KindSilent; anything else as the given kind.
 func failure(ctx context.Context, site concordat.SiteID, kind Kind, err error) error {
 	var known *Error
 	var refusal *concordat.Refusal

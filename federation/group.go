@@ -9,10 +9,10 @@ import (
 	"concordat"
 )
 
-// Group has the partners that one check asks.
+// Group holds the partners that one check asks.
 type Group struct {
 	Partners []concordat.Partner
-	Timeout  time.Duration // for the answer of each; 0: a minute
+	Timeout  time.Duration // for each answer; 0: a minute
 	Parallel int           // most partners asked at once; 0: sixteen
 }
 
@@ -24,14 +24,13 @@ const (
 // Answered is the answer of one partner of a Group.
 type Answered[T any] struct {
 	Site  concordat.SiteID
-	Value T // zero with an error
+	Value T // zero if there was an error
 	Took  time.Duration
 }
 
-// Gather calls ask for each partner of g, many at once, and yields every outcome as it comes, with
-// the error of that partner alone. A partner that does not answer in time ends with an error that wraps
-// concordat.ErrUnavailable. When the loop is left, or ctx ends, what is under way is cancelled and
-// waited for. ask must end when its context does.
+// Gather calls ask for each partner of g, many at once, and yields each outcome as it arrives, with that partner's own error. A partner
+// that does not answer in time ends with an error that wraps concordat.ErrUnavailable. When the loop is left or ctx ends, calls under way
+// are cancelled and waited for. ask must end when its context does.
 func Gather[T any](ctx context.Context, g Group, ask func(context.Context, concordat.Partner) (T, error)) iter.Seq2[Answered[T], error] {
 	return func(yield func(Answered[T], error) bool) {
 		ctx, cancel := context.WithCancel(ctx)
@@ -40,7 +39,7 @@ func Gather[T any](ctx context.Context, g Group, ask func(context.Context, conco
 			Answered[T]
 			err error
 		}
-		outcomes := make(chan outcome, len(g.Partners)) // never blocks, even when the loop is left by a panic
+		outcomes := make(chan outcome, len(g.Partners)) // never blocks, even if a panic ends the loop
 		next := make(chan concordat.Partner)
 		var running sync.WaitGroup
 		parallel := g.Parallel

@@ -8,13 +8,12 @@ import (
 	"time"
 )
 
-// boundedListener is a listener with a bounded number of connections, of all addresses and of each, and of new
-// ones of an address in a second: connections beyond that are closed at once, before a byte is read or a key is
-// used.
+// boundedListener is a listener that bounds the number of connections, in total and per address, and of new connections per address and
+// second. Connections above these bounds are closed at once, before a byte is read or a key is used.
 type boundedListener struct {
 	net.Listener
 	most, each int
-	rate       float64 // new connections of an address in a second; ten times as many at once
+	rate       float64 // new connections of an address per second; ten times as many at once
 	now        func() time.Time
 
 	mu    sync.Mutex // guards what follows
@@ -22,15 +21,15 @@ type boundedListener struct {
 	peers map[string]*caller
 }
 
-// caller is one address: its connections, and how many it may open at the moment of at.
+// caller is one address: its connections, and how many it could open at the time at.
 type caller struct {
 	open   int
 	tokens float64
 	at     time.Time
 }
 
-// callersKept is the number of addresses above which those without connections are forgotten once they may
-// open as many as at first.
+// callersKept is the number of addresses above which those without connections are forgotten as soon as they have their full allowance
+// again.
 const callersKept = 4096
 
 func newBoundedListener(l net.Listener, most, each, rate int) *boundedListener {
@@ -53,8 +52,7 @@ func (b *boundedListener) Accept() (net.Conn, error) {
 	}
 }
 
-// callerOf names who calls: the address, or, of version 6, the network of 64 bits that one household or
-// machine usually has.
+// callerOf names the caller: the address or, for IPv6, its /64 network, which usually belongs to one household or machine.
 func callerOf(a net.Addr) string {
 	p, err := netip.ParseAddrPort(a.String())
 	if err != nil {

@@ -6,14 +6,14 @@ import (
 	"concordat"
 )
 
-// Outcome is the outcome of a message: one of the constants, or for a call that failed a Kind.
+// Outcome is the outcome of a message: one of the constants or, for a failed call, a Kind.
 type Outcome string
 
 // Outcomes other than the kinds of failure.
 const (
-	OutcomeAnswered Outcome = "answered" // also by a sealed refusal, of one that was asked
-	OutcomeRefused  Outcome = "refused"  // by the partner that was asked
-	OutcomeRejected Outcome = "rejected" // not of an active partner, or not in order
+	OutcomeAnswered Outcome = "answered" // also with a sealed refusal by the partner asked
+	OutcomeRefused  Outcome = "refused"  // by the partner asked
+	OutcomeRejected Outcome = "rejected" // not from an active partner, or malformed
 	OutcomeBusy     Outcome = "busy"
 	OutcomeFailed   Outcome = "failed"
 )

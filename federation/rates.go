@@ -7,11 +7,11 @@ import (
 	"concordat/crypto"
 )
 
-// rateBurst is how many seconds' requests a partner may make at once.
+// rateBurst is the number of seconds' worth of requests that a partner may make at once.
 const rateBurst = 500
 
-// rates bounds the requests of each partner in time: each leaves traces that stay. Only partners whose signature was
-// checked are counted, so there are as many as the roster has.
+// rates bounds the rate of each partner's requests, since each request leaves a permanent record. Only partners whose signature was checked
+// are counted, so there are no more than in the roster.
 type rates struct {
 	each, most float64 // requests a second, and at once
 
@@ -19,7 +19,7 @@ type rates struct {
 	sites map[crypto.SiteID]allowance
 }
 
-// allowance is how many requests a partner may make at the moment of at.
+// allowance is the number of requests that a partner could make at the time at.
 type allowance struct {
 	left float64
 	at   time.Time

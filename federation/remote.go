@@ -24,14 +24,14 @@ import (
 // ClientOptions are the settings of a Client.
 type ClientOptions struct {
 	Timeout  time.Duration    // of a call, retries included; 0: two minutes; at most crypto.MaxTTL
-	Tries    int              // of one message, with the same bytes; 0: three
-	Parallel int              // calls under way at once, further ones wait here; 0: eight
+	Tries    int              // for one message, with the same bytes; 0: three
+	Parallel int              // calls under way at once, others wait; 0: eight
 	Journal  Journal          // nil: none
 	Now      func() time.Time // nil: time.Now
-	// Observe, if not nil, receives the outcome of each call. The outcome is one of Outcome; that of KindGarbage if
-	// the partner's answer, or its card, cannot be or answers something else.
+	// Observe, if not nil, receives the outcome of each call. It is KindGarbage if the partner's answer or card is impossible or belongs to
+	// something else.
 	Observe func(site concordat.SiteID, outcome Outcome, took time.Duration)
-	// Allow are private networks in which partners may be; see reach.
+	// Allow lists private networks where partners may be; see reach.
 	Allow []netip.Prefix
 	// Dial replaces the way connections are made, for tests; nil: TCP, ten seconds, where reach allows it.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
@@ -48,8 +48,8 @@ const (
 	followFor      = 5 * time.Second
 )
 
-// NewClient returns the partner of the roster with this identity. order is a secret of this site that
-// does not change while answers to its asks may come. Close ends idle connections.
+// NewClient returns the partner of the roster with this identity. order is a secret of this site that must not change while answers to its
+// asks may still arrive. Close ends idle connections.
 func NewClient(site crypto.SiteID, roster Roster, order [32]byte, o ClientOptions) *Client {
 	_, own := roster.Self()
 	o.defaults(own)
@@ -61,7 +61,7 @@ func NewClient(site crypto.SiteID, roster Roster, order [32]byte, o ClientOption
 	return &Client{site: r.name, order: order, link: r, journal: o.Journal, observe: o.Observe}
 }
 
-// defaults fills in what was left out, for the site with the card; nil: none is known.
+// defaults fills in unset options for the site with the card, or for an unknown site if it is nil.
 func (o *ClientOptions) defaults(own *crypto.Card) {
 	if o.Timeout <= 0 || o.Timeout > crypto.MaxTTL {
 		o.Timeout = clientTimeout
@@ -90,7 +90,7 @@ type remote struct {
 	roster Roster
 	http   *http.Client
 	o      ClientOptions
-	slots  chan struct{} // holds one for each call under way
+	slots  chan struct{} // holds one element per call under way
 
 	mu       sync.Mutex
 	followed time.Time // when follow last tried; guarded by mu
@@ -104,7 +104,7 @@ func (r *remote) failed(kind Kind, err error) *Error {
 	return &Error{Site: r.name, Kind: kind, Err: err}
 }
 
-// member returns the partner if it may be asked.
+// member returns the partner if this site may ask it.
 func (r *remote) member() (Member, error) {
 	m, ok := r.roster.Member(r.site)
 	if !ok || m.State != StateActive {
@@ -113,8 +113,8 @@ func (r *remote) member() (Member, error) {
 	return m, nil
 }
 
-// exchange seals the payload, sends it, and opens what comes back. If the partner's card has changed, it
-// is fetched: at once where the message could not be opened, which also means that it did not run.
+// exchange seals the payload, sends it, and opens the reply. If the partner's card has changed, exchange fetches it, at once if the partner
+// could not open the message. In that case the message did not run.
 func (r *remote) exchange(ctx context.Context, t crypto.MessageType, payload []byte) ([]byte, concordat.Statement, error) {
 	ctx, cancel := context.WithTimeout(ctx, r.o.Timeout)
 	defer cancel()
@@ -135,7 +135,7 @@ func (r *remote) exchange(ctx context.Context, t crypto.MessageType, payload []b
 	}
 	body, statement, err := r.ask(ctx, m.Card, t, payload)
 	if outdated(err) {
-		// A card that cannot be had, or is not newer, says nothing that err does not say.
+		// A card that cannot be fetched, or is not newer, adds nothing to err.
 		if card, renewed := r.renew(ctx); renewed == nil && card.Serial > m.Card.Serial {
 			body, statement, err = r.ask(ctx, card, t, payload)
 		}
@@ -146,8 +146,8 @@ func (r *remote) exchange(ctx context.Context, t crypto.MessageType, payload []b
 // errKey: the partner could not open the message.
 var errKey = errors.New("the partner cannot open what is sealed to the key in its card")
 
-// outdated reports whether an error may come of a partner that has changed its keys: it shows another TLS
-// key, cannot open the message, or its card that is held has no key for this week. Either way the message did not run.
+// outdated reports whether an error may be due to a change of the partner's keys: it shows another TLS key, cannot open the message, or the
+// card held has no key for this week. In each case the message did not run.
 func outdated(err error) bool {
 	var e *Error
 	return errors.Is(err, errKey) || errors.Is(err, crypto.ErrNoKey) || errors.As(err, &e) && e.Kind == KindStranger
@@ -168,7 +168,7 @@ func (r *remote) ask(ctx context.Context, card *crypto.Card, t crypto.MessageTyp
 	}
 	answer, opened, err := r.deliver(ctx, id, card, pending, env, replyType(t))
 	if errors.Is(err, crypto.ErrSignature) {
-		// The partner may have replaced its signing key. The answer stays the same, and did not run twice.
+		// The partner may have replaced its signing key. The answer stays the same, and the request does not run twice.
 		if newer, renewed := r.renew(ctx); renewed == nil && newer.Serial > card.Serial {
 			card = newer
 			opened, err = r.open(id, answer, pending, card, replyType(t))
@@ -197,8 +197,8 @@ func (r *remote) ask(ctx context.Context, card *crypto.Card, t crypto.MessageTyp
 	return nil, none, refusal
 }
 
-// follow fetches the newer card that the partner says it has. The answer that said so is good whatever
-// comes of this, so it is not kept waiting for long, and not often.
+// follow fetches the newer card that the partner says it has. The answer that said so is valid even if this fails, so it is delayed only
+// briefly and rarely.
 func (r *remote) follow(ctx context.Context) {
 	now := r.o.Now()
 	r.mu.Lock()
@@ -215,7 +215,7 @@ func (r *remote) follow(ctx context.Context) {
 	_, _ = r.renew(ctx)
 }
 
-// record puts an exchange that this site began into the journal.
+// record enters an exchange that this site began in the journal.
 func (r *remote) record(e Exchange, refusal *concordat.Refusal) {
 	e.Partner, e.Asked, e.Took = r.name, true, r.o.Now().Sub(e.At)
 	if refusal != nil {
@@ -224,7 +224,7 @@ func (r *remote) record(e Exchange, refusal *concordat.Refusal) {
 	r.o.Journal.Exchanged(e)
 }
 
-// timeToLive returns what is left of ctx, in whole milliseconds and at least one second.
+// timeToLive returns the time left in ctx, in whole milliseconds and at least one second.
 func timeToLive(ctx context.Context) time.Duration {
 	ttl := crypto.MaxTTL
 	if end, ok := ctx.Deadline(); ok {
@@ -233,7 +233,7 @@ func timeToLive(ctx context.Context) time.Duration {
 	return max(ttl.Truncate(time.Millisecond), time.Second)
 }
 
-// deliver sends the envelope until it is answered, each time the same bytes: the partner runs it once.
+// deliver sends the envelope, always with the same bytes, until it is answered; the partner runs it once.
 func (r *remote) deliver(ctx context.Context, id *crypto.Identity, card *crypto.Card, p *crypto.Pending, env []byte,
 	want crypto.MessageType) ([]byte, *crypto.Reply, error) {
 	pause := firstPause
@@ -275,7 +275,7 @@ func (r *remote) open(id *crypto.Identity, answer []byte, p *crypto.Pending, car
 	return opened, nil
 }
 
-// isBusy reports whether the reply says that the message was not run and may come again, and when.
+// isBusy reports whether the reply says that the message was not run and may be sent again, and when.
 func isBusy(o *crypto.Reply) (bool, time.Time) {
 	if o.Type != crypto.TypeError {
 		return false, time.Time{}
@@ -291,13 +291,13 @@ func isBusy(o *crypto.Reply) (bool, time.Time) {
 	return true, refusal.Retry
 }
 
-// passing reports whether trying again may help.
+// passing reports whether an error may be temporary, so that trying again may help.
 func passing(err error) bool {
 	var e *Error
 	return !errors.As(err, &e) || e.Kind == KindDown
 }
 
-// jitter returns half of d to d, so that many askers do not return together.
+// jitter returns a duration between half of d and d, so that many askers do not retry at the same time.
 func jitter(d time.Duration) time.Duration {
 	n, err := rand.Int(rand.Reader, big.NewInt(int64(d/2)))
 	if err != nil {
@@ -306,7 +306,7 @@ func jitter(d time.Duration) time.Duration {
 	return d/2 + time.Duration(n.Int64())
 }
 
-// post sends the envelope to the first address of the card that answers.
+// post sends the envelope to the first of the card's addresses that answers.
 func (r *remote) post(ctx context.Context, card *crypto.Card, env []byte) ([]byte, error) {
 	last := errors.New("its card names no address")
 	for _, url := range card.URLs {
@@ -321,7 +321,7 @@ func (r *remote) post(ctx context.Context, card *crypto.Card, env []byte) ([]byt
 
 func address(base, path string) string { return strings.TrimSuffix(base, "/") + path }
 
-// call makes one HTTP request and returns the body of a good answer, of at most most bytes.
+// call makes one HTTP request and returns the body of a successful answer, which may have at most most bytes.
 func (r *remote) call(ctx context.Context, method, url string, body []byte, most int) ([]byte, error) {
 	answer, date, err := callHTTP(ctx, r.http, method, url, body, most)
 	var e *Error
@@ -338,7 +338,7 @@ func (r *remote) call(ctx context.Context, method, url string, body []byte, most
 	return answer, nil
 }
 
-// callHTTP is call without a check of who answers. date is the Date header of the answer.
+// callHTTP is call without a check of the answering site. date is the Date header of the answer.
 func callHTTP(ctx context.Context, c *http.Client, method, url string, body []byte, most int) (answer []byte, date time.Time, err error) {
 	req, err := http.NewRequestWithContext(ctx, method, url, bytes.NewReader(body))
 	if err != nil {
@@ -371,7 +371,7 @@ func callHTTP(ctx context.Context, c *http.Client, method, url string, body []by
 	return answer, date, nil
 }
 
-// connectionError distinguishes a wrong key and an alert of the other end from a broken connection.
+// connectionError distinguishes a wrong key, and an alert from the other end, from a broken connection.
 func connectionError(err error) error {
 	switch {
 	case errors.Is(err, errPin):
@@ -382,7 +382,7 @@ func connectionError(err error) error {
 	return err
 }
 
-// readReply checks the layout of an opened reply and the signature over the answer in it.
+// readReply checks the layout of an opened reply and the signature over its answer.
 func readReply(card *crypto.Card, site concordat.SiteID, asker crypto.SiteID, t crypto.MessageType, o *crypto.Reply,
 	envelope [32]byte, payload []byte) (*wire.Reply, concordat.Statement, *concordat.Refusal, error) {
 	var none concordat.Statement
@@ -409,7 +409,7 @@ func readReply(card *crypto.Card, site concordat.SiteID, asker crypto.SiteID, t 
 	}, refusal, nil
 }
 
-// present returns b, or nil where all of it is zero.
+// present returns b, or nil if all of it is zero.
 func present(b []byte) []byte {
 	if bytes.Count(b, []byte{0}) == len(b) {
 		return nil
@@ -417,8 +417,8 @@ func present(b []byte) []byte {
 	return b
 }
 
-// renew fetches the partner's card and gives it to the roster if it is newer. It takes any TLS key that
-// the new card names: the partner may have had to replace all of its keys.
+// renew fetches the partner's card and gives it to the roster if it is newer. It accepts any TLS key that the new card names, because the
+// partner may have had to replace all of its keys.
 func (r *remote) renew(ctx context.Context) (*crypto.Card, error) {
 	ctx, cancel := context.WithTimeout(ctx, r.o.Timeout)
 	defer cancel()
@@ -444,8 +444,8 @@ func (r *remote) renew(ctx context.Context) (*crypto.Card, error) {
 	return nil, failure(ctx, r.name, KindDown, last)
 }
 
-// fetch fetches the card at an address: as the partner that this site is where a key answers that the card held names, and
-// else as a guest, so that an impostor does not learn by this site's own key who asks.
+// fetch fetches the card at an address. If the key that answers is named in the card held, it does so as a partner. Otherwise it does so as
+// a guest, so that an impostor does not learn from this site's key who is asking.
 func (r *remote) fetch(ctx context.Context, url string, held *crypto.Card) (*crypto.Card, error) {
 	b, err := fetchCard(ctx, r.http, url)
 	check := func(*crypto.Card) error { return nil }

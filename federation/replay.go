@@ -15,40 +15,39 @@ import (
 	"concordat/crypto"
 )
 
-// Replays remembers the requests that a site has taken, with their replies, until they are too old to
-// be taken again. Of one message it runs at most one: the same bytes get the same reply, and other bytes
-// under the same name are refused. If a partner's replies grow too many, the oldest are dropped, and their
-// requests refused if they come again; where all grow too many, those of the partner that has the most. It is a file
-// that is only appended to, rewritten without what expired when it has grown. It is safe for concurrent use; one process has
-// a file open at a time.
+// Replays remembers the requests that a site has taken, with their replies, until they are too old to be taken again. It runs each message
+// at most once: the same bytes get the same reply, and other bytes under the same name are refused. If a partner has too many replies, its
+// oldest are dropped, and their requests are refused if they arrive again; if there are too many in total, those of the partner with the
+// most are dropped. The file is only appended to, and rewritten without expired entries when it has grown. Replays is safe for concurrent
+// use; only one process may have a file open.
 //
-// A request is on the disk before it runs, a reply as soon as the system writes it: after a crash a request
-// whose reply was lost is refused and not run again.
+// A request is on the disk before it runs, but a reply only when the system writes it: after a crash, a request whose reply was lost is
+// refused and not run again.
 //
-// The processes of one site share the claim on a request (ServerOptions.Claim): commit asks for it before the request is written, so
-// that one of them runs it. Replies stay in the file of the process that made them.
+// The processes of one site share the claim on a request (ServerOptions.Claim): commit asks for it before the request is written, so that
+// only one of them runs it. Replies stay in the file of the process that made them.
 type Replays struct {
 	path  string
-	claim func(context.Context, crypto.SiteID, crypto.MessageID, time.Time) (bool, error) // nil: no other process
+	claim func(context.Context, crypto.SiteID, crypto.MessageID, time.Time) (bool, error) // nil: there is no other process
 	most  int64                                                                           // bytes of the entries; the file is rewritten when it has twice as many
 	disk  disk
 
 	mu      sync.Mutex // guards what follows
 	file    *os.File
 	size    int64
-	live    int64 // bytes of entries that are not expired
+	live    int64 // bytes of unexpired entries
 	entries map[replayKey]*replay
 	bytes   map[crypto.SiteID]int64     // of the entries of a partner
 	replies map[crypto.SiteID][]*replay // of a partner with replies, oldest first; some may be gone
 	swept   time.Time
-	trust   time.Time // what was issued up to then is refused unless it is remembered
+	trust   time.Time // requests issued up to then are refused unless they are remembered
 
 	syncing sync.Mutex // held during a sync; never taken while mu is held
 	synced  mark       // what is on the disk; guarded by syncing
 	written int        // counts rewrites; guarded by mu
 }
 
-// mark is a place in one of the files that followed each other under the path.
+// mark is a position in one of the successive files at the path.
 type mark struct {
 	file int
 	end  int64
@@ -76,7 +75,7 @@ type replayState int
 const (
 	replayRunning   replayState = iota
 	replayAnswered              // has its reply
-	replayLost                  // ran, and the reply is not there
+	replayLost                  // ran, but the reply is missing
 	replayForgotten             // did not run
 )
 
@@ -85,18 +84,18 @@ const (
 	replayHead     = 1 + 32 + 16 + 32 + 8 + 4
 	recordBegun    = 1
 	recordAnswered = 2
-	recordTrust    = 3 // of no request: what was issued up to its time is refused, because a file was lost
+	recordTrust    = 3 // belongs to no request: those issued up to its time are refused, because a file was lost
 
 	defaultReplayBytes = 512 << 20
-	// A partner may fill an eighth, so that one cannot make the others wait.
+	// A partner may fill one eighth, so that no partner can displace the others.
 	replayShare = 8
 	sweepEvery  = time.Minute
 )
 
 var crcTable = crc32.MakeTable(crc32.Castagnoli)
 
-// CreateReplays makes the file of a site that has taken no request yet. Without it, OpenReplays has to
-// assume that a file was lost. It fails with concordat.ErrExists if there is one.
+// CreateReplays makes the file for a site that has not taken any request yet. Without it, OpenReplays has to assume that a file was lost.
+// It fails with concordat.ErrExists if there is one.
 func CreateReplays(path string) error { return createReplays(path, realDisk()) }
 
 func createReplays(path string, on disk) error {
@@ -114,9 +113,9 @@ func createReplays(path string, on disk) error {
 	return on.syncDir(filepath.Dir(path))
 }
 
-// OpenReplays opens the file. If it is missing or damaged, requests that may have been taken before are
-// refused: those issued up to now, and up to crypto.Skew after, since the sender's clock may be ahead. The
-// new file remembers that time, so that they are refused after another start too.
+// OpenReplays opens the file. If it is missing or damaged, requests that may have been taken before are refused: those issued up to now,
+// and up to crypto.Skew after, since the sender's clock may be ahead. The new file records that time, so that they are still refused after
+// another start.
 func OpenReplays(path string, now time.Time) (*Replays, error) {
 	return openReplays(path, now, realDisk())
 }
@@ -154,7 +153,7 @@ func (r *Replays) drop(e *replay) {
 	}
 }
 
-// expire drops what is too old to be taken again.
+// expire drops the requests that are too old to be taken again.
 func (r *Replays) expire(now time.Time) {
 	for _, e := range r.entries {
 		if e.state != replayRunning && now.After(e.until) {
@@ -170,16 +169,16 @@ func (r *Replays) expire(now time.Time) {
 	r.swept = now
 }
 
-// What begin found.
+// The results of begin.
 type begun int
 
 const (
 	beginFresh   begun = iota // run it, then call finish or forget
-	beginStored               // the reply is there
-	beginLost                 // it ran, and the reply is gone
+	beginStored               // the reply is stored
+	beginLost                 // it ran, but the reply is gone
 	beginRunning              // wait for entry.done and begin again
 	beginOther                // other bytes under the same name
-	beginEarly                // it may have run before the file was lost
+	beginEarly                // it may have run before a file was lost
 	beginFull                 // more requests than can be remembered
 )
 
@@ -227,7 +226,7 @@ func (r *Replays) forget(e *replay) {
 // errTaken: another process of the site has taken the request.
 var errTaken = errors.New("another process of the site has taken it")
 
-// commit claims the request for this process and puts it on the disk; from then on it has run. It fails with errTaken if another
+// commit claims the request for this process and writes it to the disk; from then on it counts as run. It fails with errTaken if another
 // process of the site has it.
 func (r *Replays) commit(ctx context.Context, e *replay) error {
 	if r.claim != nil {
@@ -253,7 +252,7 @@ func (r *Replays) commit(ctx context.Context, e *replay) error {
 	return r.sync(to)
 }
 
-// sync returns when the file is on the disk up to the mark. One call serves all that wait.
+// sync returns when the file is on the disk up to the mark. One call serves all waiting requests.
 func (r *Replays) sync(to mark) error {
 	r.syncing.Lock()
 	defer r.syncing.Unlock()
@@ -265,7 +264,7 @@ func (r *Replays) sync(to mark) error {
 	}
 	err := r.disk.sync(file)
 	r.mu.Lock()
-	rewritten := r.written != to.file // closed under our hands, and no harm done
+	rewritten := r.written != to.file // the file was closed in the meantime, which does no harm
 	r.mu.Unlock()
 	if err != nil && !rewritten {
 		return fmt.Errorf("replay file: %w", err)
@@ -274,8 +273,7 @@ func (r *Replays) sync(to mark) error {
 	return nil
 }
 
-// finish keeps the reply and wakes those who wait for it. Without a reply, or if it cannot be kept, the
-// request counts as run.
+// finish keeps the reply and wakes the calls that wait for it. Without a reply, or if it cannot be kept, the request counts as run.
 func (r *Replays) finish(e *replay, reply []byte) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -320,7 +318,7 @@ func (r *Replays) dropOldest(from crypto.SiteID) bool {
 	return false
 }
 
-// heaviest returns the partner whose entries take the most bytes, of those with replies. r.mu is held.
+// heaviest returns, among the partners with replies, the one whose entries take the most bytes. r.mu is held.
 func (r *Replays) heaviest() (from crypto.SiteID) {
 	most := int64(-1)
 	for site, es := range r.replies {

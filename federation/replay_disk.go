@@ -24,8 +24,8 @@ type disk struct {
 
 func realDisk() disk { return disk{sync: (*os.File).Sync, syncDir: syncDir, rename: os.Rename} }
 
-// load reads the file and reports whether it is whole. A record that was cut off while it was written is
-// no damage: what it announced did not run.
+// load reads the file and reports whether it is intact. A record cut off while it was being written is not damage: the request that it
+// announced did not run.
 func (r *Replays) load() (bool, error) {
 	f, err := os.Open(r.path)
 	if errors.Is(err, os.ErrNotExist) {
@@ -112,7 +112,7 @@ func encodeReplay(kind byte, e *replay, reply []byte) []byte {
 	return binary.BigEndian.AppendUint32(b, crc32.Checksum(b, crcTable))
 }
 
-// rewrite replaces the file by one with what is remembered, and nothing else. r.mu is held.
+// rewrite replaces the file with one that contains only the remembered requests. r.mu is held.
 func (r *Replays) rewrite() error {
 	next, err := os.CreateTemp(filepath.Dir(r.path), ".replays-*")
 	if err != nil {
@@ -144,7 +144,7 @@ func (r *Replays) rewrite() error {
 	return nil
 }
 
-// copyTo writes the entries and returns where their replies stand.
+// copyTo writes the entries and returns the positions of their replies.
 func (r *Replays) copyTo(next *os.File) (map[*replay]int64, int64, error) {
 	w := bufio.NewWriterSize(next, 1<<20)
 	size := int64(len(replayMagic))

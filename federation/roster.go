@@ -10,73 +10,72 @@ import (
 	"concordat/federation/wire"
 )
 
-// State is the standing of a partner with this site.
+// State is the state of a partner's relation to this site.
 type State string
 
 // The states of a partner. Only an active one is asked and answered.
 const (
-	StatePending State = "pending" // enrolled; the administrators have not confirmed
+	StatePending State = "pending" // enrolled, but not yet confirmed by the administrators
 	StateActive  State = "active"
 	StateRevoked State = "revoked"
 )
 
-// Member is a partner as the roster has it.
+// Member is the roster's entry for a partner.
 type Member struct {
 	Site  crypto.SiteID
 	State State
 	Card  *crypto.Card // the newest that was accepted
 }
 
-// A Roster knows this site and its partners. What it returns is in force at that moment: a partner that
-// is revoked is refused with its next message. Its methods are safe for concurrent use and fast, since
-// each message asks them several times.
+// A Roster knows this site and its partners. Its answers always reflect the current state, so a revoked partner is refused with its next
+// message. Its methods are safe for concurrent use and fast, since each message asks them several times.
 type Roster interface {
 	// Self returns the site's identity and its newest card.
 	Self() (*crypto.Identity, *crypto.Card)
-	// Member returns the partner, or false if no partner has this name.
+	// Member returns the partner, or false if there is no partner with this identity.
 	Member(site crypto.SiteID) (Member, bool)
 	// Pinned returns the active partner whose card shows the certificate (crypto.Card.Shows), or false.
 	Pinned(cert *x509.Certificate) (Member, bool)
-	// Renew keeps a newer card of a partner, which crypto.Accept has accepted.
+	// Renew keeps a newer card of a partner that crypto.Accept has accepted.
 	Renew(ctx context.Context, c *crypto.Card) error
 }
 
 // A Registrar keeps invitations and accepts whoever redeems one. Its methods are safe for concurrent use.
 type Registrar interface {
-	// Inviting reports whether an invitation is open: only then do strangers reach the site at all.
+	// Inviting reports whether an invitation is open: only then can strangers reach the site at all.
 	Inviting() bool
-	// Invitation returns when the open invitation with this hash ends, or concordat.ErrNotFound.
+	// Invitation returns when the open invitation with this hash expires, or concordat.ErrNotFound.
 	Invitation(ctx context.Context, tokenHash [32]byte) (expiry time.Time, err error)
-	// Enrol uses the invitation up and keeps the site of the card as pending. The same enrolment
-	// (Digest) again is no error: its receipt may have been lost.
+	// Enrol uses up the invitation and records the card's site as pending. Repeating the same enrolment (Digest) is not an error: its
+	// receipt may have been lost.
 	Enrol(ctx context.Context, e *crypto.Enrolment) error
 }
 
-// A Journal is the audit as the transport sees it. Its methods are safe for concurrent use.
+// A Journal is the transport's view of the audit. Its methods are safe for concurrent use.
 type Journal interface {
-	// Head returns the signed end of this site's audit; Seq 0 for none.
+	// Head returns the signed end of this site's audit; its Seq is 0 if there is none.
 	Head() wire.Head
-	// Heard keeps the head of a partner's audit, whose signature was checked, and compares it with
-	// what was heard before. Number 0 means that the partner sent no head.
+	// Heard keeps the head of a partner's audit, whose signature was checked, and compares it with those received before. Number 0 means
+	// that the partner sent no head.
 	Heard(h *crypto.Head)
-	// Others returns the ends of the audits of other sites that a partner may know, at most wire.MaxHeads: it compares
-	// them with what it heard itself.
+	// Others returns the ends of the audits of other sites that a partner may know, at most wire.MaxHeads: the partner compares them with
+	// those it has received itself.
 	Others(to concordat.SiteID) []*crypto.Head
-	// HeardOthers keeps ends of the audits of other sites that a partner heard. Nothing of them has been checked.
+	// HeardOthers keeps ends of other sites' audits that a partner has received. None of them has been checked.
 	HeardOthers(from concordat.SiteID, hs []*crypto.Head)
-	// Exchanged records an exchange that ended.
+	// Exchanged records a completed exchange.
 	Exchanged(e Exchange)
 }
 
-// Exchange is one request and what came of it.
+// Exchange is one request and its outcome.
 type Exchange struct {
 	Partner concordat.SiteID
-	Asked   bool   // by this site; else by the partner
+	Asked   bool   // this site asked; otherwise the partner did
 	Kind    string // of the answer, for example tell
 	At      time.Time
 	Took    time.Duration
 	Request [32]byte // SHA-256 of the request's envelope
-	Reply   [32]byte // of the reply's; zeros without one
+	Reply   [32]byte // of the reply's; zeros if there is none
 	Refused concordat.Reason
 	Again   bool // the stored reply was sent again
 }
@@ -98,10 +97,10 @@ var kinds = map[crypto.MessageType]string{
 	crypto.TypeNotice: "received", crypto.TypeFederation: "grant", crypto.TypeLeads: "leads",
 }
 
-// kindError is the kind of a statement that refuses.
+// kindError is the kind of a statement of refusal.
 const kindError = "error"
 
-// policy has the suites and kinds of messages that this version accepts: nothing is negotiated.
+// policy returns the suites and kinds of messages that this version accepts: nothing is negotiated.
 var policy = func() crypto.Policy {
 	p := crypto.Policy{Suites: []crypto.Suite{crypto.SuiteXWing}}
 	for t := range kinds {
@@ -125,7 +124,7 @@ const (
 	pathEnrol   = "/concordat/1/enrol"
 )
 
-// hear gives a partner's head to the journal if its signature is good.
+// hear passes a partner's head to the journal if its signature is valid.
 func hear(j Journal, c *crypto.Card, h wire.Head) error {
 	if h.Seq == 0 {
 		j.Heard(&crypto.Head{Site: c.Site})
@@ -139,7 +138,7 @@ func hear(j Journal, c *crypto.Card, h wire.Head) error {
 	return nil
 }
 
-// HeadOf returns a signed head as messages carry it.
+// HeadOf returns a signed head in the form used in messages.
 func HeadOf(h *crypto.Head) wire.Head {
 	w := wire.Head{Seq: h.Seq, Hash: h.Hash, At: h.At, KeyEpoch: h.KeyEpoch}
 	copy(w.Signature[:], h.Signature)

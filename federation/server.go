@@ -20,38 +20,37 @@ import (
 // ServerOptions are the settings of a Server.
 type ServerOptions struct {
 	Parallel int // requests answered at once; 0: twice the processors
-	PerSite  int // of one partner at once; 0: half of Parallel, at least one
+	PerSite  int // requests of one partner answered at once; 0: half of Parallel, at least one
 	Waiting  int // requests of one partner that wait; more are refused for now; 0: 32
-	// Bytes is how many bytes of messages of one partner may be coming or wait for their answers; 0: 16 MiB. Strangers limits
-	// unknown callers, as every caller behind a proxy is until its message has arrived; 0: 64 MiB.
+	// Bytes limits the bytes of one partner's messages that are arriving or waiting for their answers; 0: 16 MiB. Strangers limits those of
+	// unknown callers, which include every caller behind a proxy until its message has arrived; 0: 64 MiB.
 	Bytes, Strangers int
-	// Rate is how many requests a second one partner may make, five hundred times as many at once; 0: 10. More are refused
-	// for now, and leave no entry in the audit.
+	// Rate is the number of requests per second that one partner may make, with bursts of five hundred times as many; 0: 10. Further ones
+	// are refused for the time being and leave no entry in the audit.
 	Rate    int
 	Timeout time.Duration // of answering; 0: two minutes; at most crypto.MaxTTL
-	// Beat: answers leave at whole multiples of it after their message came, so that the time an answer
-	// takes reveals little of what was found; 0: at once.
+	// Beat is the interval at whole multiples of which, after the arrival of a message, its answer is sent, so that the time to an answer
+	// reveals little about the result; 0: at once.
 	Beat      time.Duration
 	Conns     int           // connections at once; 0: 1,024
 	ConnsPer  int           // of one address; 0: 64
-	ConnRate  int           // new ones of an address in a second, ten times as many at once; 0: 50
+	ConnRate  int           // new ones of an address per second, ten times as many at once; 0: 50
 	ReadFor   time.Duration // most for a request to arrive; 0: one minute
-	Behind    bool          // a proxy ends TLS: partners are known by their envelopes alone
+	Behind    bool          // a proxy ends TLS: partners are identified only by their envelopes
 	Registrar Registrar     // nil: enrolment is closed
 	Journal   Journal       // nil: none
 	Log       *slog.Logger  // nil: none
-	// Claim is the part of the memory of requests that the processes of a site share; see Replays. It reports whether no other
-	// process has taken a request, and takes it for this one: a request that another has taken is refused, since its reply is there.
-	// nil: this process answers alone.
+	// Claim is the part of the memory of requests that the processes of a site share; see Replays. It claims a request for this process and
+	// reports whether no other process had claimed it. A request claimed by another is refused, since its reply is there. nil: only this
+	// process answers.
 	Claim func(ctx context.Context, from crypto.SiteID, id crypto.MessageID, until time.Time) (bool, error)
-	// Newer is called when a partner says that it has a newer card than the roster; nil: nothing is.
+	// Newer is called when a partner says that it has a newer card than the roster; nil: no call.
 	Newer func(site concordat.SiteID)
 	Now   func() time.Time // nil: time.Now
-	// Observe, if not nil, receives the outcome of each message; site is empty where it is not known for certain. A partner
-	// is OutcomeBusy that sends more than it may, and OutcomeRejected where its message was not in order or came too
-	// slowly. The outcome is one of Outcome.
+	// Observe, if not nil, receives the outcome of each message; site is empty if it is not known for certain. The outcome is OutcomeBusy
+	// for a partner that sends more than it may, and OutcomeRejected if its message was malformed or arrived too slowly.
 	Observe func(site concordat.SiteID, outcome Outcome, took time.Duration)
-	// Panicked, if not nil, is called after each request whose answering panicked, which is logged and refused.
+	// Panicked, if not nil, is called after each request whose handling panicked; the panic is logged and the request refused.
 	Panicked func()
 }
 
@@ -71,7 +70,7 @@ func (o *ServerOptions) defaults() {
 	set(&o.ConnsPer, 64)
 	set(&o.ConnRate, 50)
 	if o.Behind {
-		o.ConnsPer, o.ConnRate = o.Conns, 1<<20 // they all come from the proxy
+		o.ConnsPer, o.ConnRate = o.Conns, 1<<20 // all connections come from the proxy
 	}
 	if o.ReadFor <= 0 {
 		o.ReadFor = time.Minute
@@ -93,26 +92,24 @@ func (o *ServerOptions) defaults() {
 	}
 }
 
-// Server answers partners. It is an http.Handler for what ServeTLS or a proxy hands it, and safe for
-// concurrent use.
+// Server answers partners. It is an http.Handler for requests from Serve or a proxy, and safe for concurrent use.
 //
-// A message is checked in this order: its length; its first bytes; that the sender is an active partner,
-// and the one whose key the connection was made with; version, suite and type; signature; time; whether it
-// came before; whether it decrypts. Up to the signature every failure is answered alike, without a reason;
-// after it, refusals are sealed.
+// A message is checked in this order: its length; its first bytes; that the sender is an active partner, and the one whose key was used for
+// the connection; version, suite and type; signature; time; whether it arrived before; whether it decrypts. Up to the signature, every
+// failure gets the same answer, without a reason; after it, refusals are sealed.
 type Server struct {
 	answers answers
 	roster  Roster
 	replays *Replays
 	o       ServerOptions
-	bodies  *bodies    // messages that are coming
+	bodies  *bodies    // messages that are arriving
 	rates   *rates     // requests of each partner
-	running *turnstile // requests that run
+	running *turnstile // running requests
 	mux     *http.ServeMux
 }
 
-// NewServer returns a Server. order is the order of requests shared with this site's Clients. The caller closes
-// replays when the server has ended.
+// NewServer returns a Server. order is the order of requests shared with this site's Clients. The caller must close replays after the
+// server has stopped.
 func NewServer(roster Roster, a concordat.Answerer, k Epochs, replays *Replays, order [32]byte, o ServerOptions) *Server {
 	o.defaults()
 	replays.claim = o.Claim
@@ -131,8 +128,8 @@ func NewServer(roster Roster, a concordat.Answerer, k Epochs, replays *Replays, 
 	return s
 }
 
-// ServeHTTP implements http.Handler. What is not of the protocol gets the answer of a message that is
-// not taken: a scanner learns nothing.
+// ServeHTTP implements http.Handler. Requests outside the protocol get the same answer as a message that is not accepted, so a scanner
+// learns nothing.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if _, pattern := s.mux.Handler(r); pattern == "" {
 		reject(w)
@@ -141,7 +138,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.mux.ServeHTTP(w, r)
 }
 
-// reject is the one answer to everything that is not taken.
+// reject gives the one answer to everything that is not accepted.
 func reject(w http.ResponseWriter) {
 	w.Header().Set("Content-Type", "text/plain")
 	w.Header().Set("Cache-Control", "no-store")
@@ -157,8 +154,7 @@ func deliver(w http.ResponseWriter, body []byte) {
 	_, _ = w.Write(body)
 }
 
-// peer returns the active partner whose key the connection was made with. Behind a proxy no caller is known
-// yet.
+// peer returns the active partner whose key was used for the connection. Behind a proxy, the caller is not yet known.
 func (s *Server) peer(r *http.Request) (Member, bool) {
 	if s.o.Behind {
 		return Member{}, true
@@ -170,8 +166,8 @@ func (s *Server) peer(r *http.Request) (Member, bool) {
 	return s.roster.Pinned(cert)
 }
 
-// card shows the site's card to partners, to guests, and to strangers while an invitation is open: they come to
-// compare it with the invitation. TLS admits no one else.
+// card shows the site's card to partners, to guests, and to strangers while an invitation is open, so that they can compare the card with
+// the invitation. TLS admits no one else.
 func (s *Server) card(w http.ResponseWriter, r *http.Request) {
 	inviting := s.o.Registrar != nil && s.o.Registrar.Inviting()
 	if _, ok := s.peer(r); !ok && !inviting && !guest(s.roster, r.TLS) {
@@ -203,7 +199,7 @@ func (s *Server) message(w http.ResponseWriter, r *http.Request) {
 	case err != nil:
 		s.o.Log.Info("message not taken", "site", m.Site.Short(), "err", err)
 		s.o.Observe(s.certain(peer, v, m), OutcomeRejected, time.Since(began))
-		w.Header().Set("Connection", "close") // what has not come yet is not waited for
+		w.Header().Set("Connection", "close") // the rest of the message is not waited for
 		reject(w)
 		return
 	}
@@ -222,8 +218,8 @@ func (s *Server) message(w http.ResponseWriter, r *http.Request) {
 	deliver(w, reply)
 }
 
-// certain names the partner whose message was not taken, as far as it is known: the one whose key the connection was made
-// with, or the one that signed the message.
+// certain returns the partner whose message was not accepted, if it is known: the one whose key was used for the connection, or the one
+// that signed the message.
 func (s *Server) certain(peer Member, v *crypto.Verified, m Member) concordat.SiteID {
 	switch {
 	case !s.o.Behind:
@@ -234,7 +230,7 @@ func (s *Server) certain(peer Member, v *crypto.Verified, m Member) concordat.Si
 	return ""
 }
 
-// beat waits for the next whole multiple of Beat after the moment.
+// beat waits until the next whole multiple of Beat after the given time.
 func (s *Server) beat(ctx context.Context, came time.Time) {
 	if s.o.Beat <= 0 {
 		return
@@ -245,7 +241,7 @@ func (s *Server) beat(ctx context.Context, came time.Time) {
 	}
 }
 
-// endReading returns what ends the reading of a request from elsewhere.
+// endReading returns a function that another goroutine can call to end the reading of a request.
 func endReading(w http.ResponseWriter) func() {
 	c := http.NewResponseController(w)
 	return func() { _ = c.SetReadDeadline(time.Unix(1, 0)) }
@@ -265,7 +261,7 @@ func (s *Server) receive(w http.ResponseWriter, r *http.Request, peer Member, bo
 			return fmt.Errorf("no active partner: %w", concordat.ErrRefused)
 		}
 		sender = m
-		// The card of the partner that the message names decides, not whose card was found by the key.
+		// The card of the partner named in the message decides, not the card found by the key.
 		if cert, err := certificateOf(r.TLS); !s.o.Behind && (err != nil || !m.Card.Shows(cert)) {
 			return fmt.Errorf("it came over a connection of %s: %w", peer.Site.Short(), concordat.ErrRefused)
 		}
@@ -282,8 +278,8 @@ func (s *Server) receive(w http.ResponseWriter, r *http.Request, peer Member, bo
 	return v, sender, body.recognise(sender.Site)
 }
 
-// respond returns the reply to a verified message and what came of it. All that it does takes a place of the partner's, so
-// that one that sends much waits for itself. A partner that sends too much is refused, and leaves no entry in the audit.
+// respond returns the reply to a verified message and the outcome. It occupies one of the partner's places the whole time, so that a
+// partner that sends many messages delays only itself. If a partner sends too many, they are refused and leave no entry in the audit.
 func (s *Server) respond(ctx context.Context, v *crypto.Verified, m Member) ([]byte, Outcome, error) {
 	busy := func(words string, wait time.Duration) ([]byte, Outcome, error) {
 		reply, err := s.refusal(v, m, &concordat.Refusal{Reason: concordat.ReasonBusy, Words: words, Retry: s.o.Now().Add(wait)})
@@ -304,7 +300,7 @@ func (s *Server) respond(ctx context.Context, v *crypto.Verified, m Member) ([]b
 	return reply, outcomeOf(err), err
 }
 
-// once returns the reply to a message: the stored one if it came before.
+// once returns the reply to a message: the stored one if the message arrived before.
 func (s *Server) once(ctx context.Context, v *crypto.Verified, m Member) ([]byte, error) {
 	for {
 		e, found := s.replays.begin(v, s.o.Now())
@@ -336,11 +332,11 @@ func (s *Server) once(ctx context.Context, v *crypto.Verified, m Member) ([]byte
 	}
 }
 
-// fresh opens a message and runs it. The entry e ends on every path.
+// fresh opens a new message and runs it. It ends the entry e on every path.
 func (s *Server) fresh(ctx context.Context, e *replay, v *crypto.Verified, m Member) ([]byte, error) {
 	opened, err := v.Open()
 	if err != nil {
-		// Nothing is remembered: the honest message with these bytes may still come.
+		// The message is not remembered: an honest one with these bytes may still arrive.
 		s.replays.forget(e)
 		s.o.Log.Info("message does not open", "site", m.Site.Short(), "err", err)
 		return s.refuse(v, m, &concordat.Refusal{Reason: wire.ReasonKey})
@@ -373,8 +369,8 @@ func (s *Server) fresh(ctx context.Context, e *replay, v *crypto.Verified, m Mem
 	return reply, err
 }
 
-// run answers a request. It does so to the end even if the asker hangs up: what ran is charged, and the
-// asker will come for the answer with the same bytes.
+// run answers a request. It does so to the end even if the asker hangs up: a request that ran is charged, and the asker will fetch the
+// answer with the same bytes.
 func (s *Server) run(ctx context.Context, o *crypto.Opened, m Member, payload []byte) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.o.Timeout)
 	defer cancel()
@@ -397,7 +393,7 @@ func (s *Server) run(ctx context.Context, o *crypto.Opened, m Member, payload []
 	return reply, nil
 }
 
-// guarded is answers.answer; a panic in there is this request's fault and no other's.
+// guarded calls answers.answer; a panic in it affects only this request.
 func (s *Server) guarded(ctx context.Context, from concordat.SiteID, t crypto.MessageType,
 	payload []byte) (body []byte, refusal *concordat.Refusal, cause error) {
 	defer func() {
@@ -417,7 +413,7 @@ func (s *Server) guarded(ctx context.Context, from concordat.SiteID, t crypto.Me
 func (s *Server) http() *http.Server {
 	return &http.Server{
 		Handler:           s,
-		ReadHeaderTimeout: min(10*time.Second, s.o.ReadFor), // the TLS handshake's too
+		ReadHeaderTimeout: min(10*time.Second, s.o.ReadFor), // also for the TLS handshake
 		ReadTimeout:       s.o.ReadFor,
 		WriteTimeout:      s.o.Timeout + 2*time.Minute,
 		IdleTimeout:       2 * time.Minute,
@@ -426,8 +422,8 @@ func (s *Server) http() *http.Server {
 	}
 }
 
-// Serve answers what comes in at l, in TLS unless a proxy ends it, until ctx ends; then it takes no more
-// and waits up to grace for what is running. It closes l.
+// Serve answers requests that arrive at l, over TLS unless a proxy ends TLS, until ctx ends; it then accepts no more and waits up to grace
+// for running requests. It closes l.
 func (s *Server) Serve(ctx context.Context, l net.Listener, grace time.Duration) error {
 	l = newBoundedListener(l, s.o.Conns, s.o.ConnsPer, s.o.ConnRate)
 	if !s.o.Behind {

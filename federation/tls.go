@@ -13,12 +13,11 @@ import (
 // errPin: the other end showed a key that no card names.
 var errPin = errors.New("TLS key is not one that the site's card names")
 
-// groups are the key exchanges that are spoken: hybrid ones only, so that what is recorded today stays
-// closed to a quantum computer of later days.
+// groups are the supported key exchanges: only hybrid ones, so that traffic recorded today stays unreadable for a future quantum computer.
 var groups = []tls.CurveID{tls.X25519MLKEM768, tls.SecP256r1MLKEM768}
 
-// baseTLS is the configuration common to both ends. The application protocol is plain HTTP's: its name travels
-// in the clear, and a name of our own would reveal the protocol.
+// baseTLS is the configuration common to both ends. The application protocol is that of plain HTTP: its name travels in the clear, and a
+// distinct name would reveal the protocol.
 func baseTLS() *tls.Config {
 	return &tls.Config{
 		MinVersion:             tls.VersionTLS13,
@@ -28,7 +27,7 @@ func baseTLS() *tls.Config {
 	}
 }
 
-// certificate returns the certificate that the site shows now.
+// certificate returns the certificate that the site currently shows.
 func certificate(roster Roster, now func() time.Time) (*tls.Certificate, error) {
 	id, _ := roster.Self()
 	der, key, err := id.TLS(now())
@@ -38,7 +37,7 @@ func certificate(roster Roster, now func() time.Time) (*tls.Certificate, error) 
 	return &tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}, nil
 }
 
-// certificateOf returns the certificate of the key that the other end proved to hold.
+// certificateOf returns the certificate of the key that the other end has proved to hold.
 func certificateOf(cs *tls.ConnectionState) (*x509.Certificate, error) {
 	if cs == nil || len(cs.PeerCertificates) == 0 {
 		return nil, errPin
@@ -55,15 +54,15 @@ func pinOf(cs *tls.ConnectionState) (crypto.Pin, error) {
 	return crypto.PinOf(cert.RawSubjectPublicKeyInfo), nil
 }
 
-// clientTLS returns the configuration for one partner; pinned decides on its key. In TLS 1.3 the site's own
-// certificate is sent once that is done, so that no one else sees it.
+// clientTLS returns the configuration for one partner; pinned decides on its key. In TLS 1.3 the site's own certificate is sent only after
+// that, so that no one else sees it.
 func clientTLS(roster Roster, now func() time.Time, pinned func(crypto.Pin) bool) *tls.Config {
 	c := pinnedTLS(pinned)
 	c.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return certificate(roster, now) }
 	return c
 }
 
-// guestTLS returns the configuration of a visit to the site: with a certificate that says nothing of who comes.
+// guestTLS returns the configuration of a visit to the site, with a certificate that does not reveal the visitor.
 func guestTLS(to crypto.SiteID, now func() time.Time, pinned func(crypto.Pin) bool) *tls.Config {
 	c := pinnedTLS(pinned)
 	c.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) {
@@ -92,13 +91,13 @@ func pinnedTLS(pinned func(crypto.Pin) bool) *tls.Config {
 	return c
 }
 
-// guest reports whether the other end came as a guest of the site: it may see the card, and nothing else.
+// guest reports whether the other end came as a guest of the site: it may see the card and nothing more.
 func guest(roster Roster, cs *tls.ConnectionState) bool {
 	id, _ := roster.Self()
 	return cs != nil && len(cs.PeerCertificates) > 0 && id.Site().Guest(cs.PeerCertificates[0])
 }
 
-// serverTLS returns the configuration of a listener. Guests get in, who know the site's name, and strangers only while an
+// serverTLS returns the configuration of a listener. It admits guests, who know the site's name, and admits strangers only while an
 // invitation is open.
 func serverTLS(roster Roster, registrar Registrar, now func() time.Time) *tls.Config {
 	c := baseTLS()

@@ -9,17 +9,17 @@ import (
 	"concordat/crypto"
 )
 
-// errBusy: a partner has as many requests waiting as it may.
+// errBusy: a partner already has the most requests waiting that it may have.
 var errBusy = errors.New("too many requests are waiting")
 
-// turnstile lets requests in, a bounded number at once and of each partner, and takes the partners that
-// wait in turn: one that sends many requests delays itself.
+// turnstile admits a bounded number of requests at once, in total and per partner. Waiting partners take turns, so one that sends many
+// requests delays only itself.
 type turnstile struct {
 	perSite int // running requests of one partner
 	waiting int // waiting requests of one partner
 
 	mu    sync.Mutex // guards what follows
-	free  int        // places
+	free  int        // free places
 	lines map[crypto.SiteID]*line
 	ring  []crypto.SiteID // partners with waiting requests; the first is next
 }
@@ -34,8 +34,7 @@ func newTurnstile(parallel, perSite, waiting int) *turnstile {
 	return &turnstile{perSite: perSite, waiting: waiting, free: parallel, lines: map[crypto.SiteID]*line{}}
 }
 
-// enter waits for a place, which the caller gives back with leave. It fails with errBusy or with the
-// error of ctx.
+// enter waits for a place, which the caller must give back with leave. It fails with errBusy or with the error of ctx.
 func (t *turnstile) enter(ctx context.Context, site crypto.SiteID) error {
 	turn := make(chan struct{})
 	t.mu.Lock()
@@ -62,7 +61,7 @@ func (t *turnstile) enter(ctx context.Context, site crypto.SiteID) error {
 	}
 }
 
-// abandon takes a request out of its line, or gives back the place that it has been given.
+// abandon removes a request from its line, or gives back its place if it already has one.
 func (t *turnstile) abandon(site crypto.SiteID, turn chan struct{}) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -5,18 +5,18 @@ import (
 	"sync"
 )
 
-// acrossLanguages is the measure of the table between two languages, chosen on development data (doc/evaluation/meaning.md).
+// acrossLanguages is the table's measure between two languages, chosen on development data (doc/evaluation/meaning.md).
 var acrossLanguages = measure{prior: 0.1, seed: 0.1, extend: 0.04, counts: 0.06, rivals: 1,
 	curve: func(c *Calibration) *Curve { return &c.Across }}
 
-// foreign reports whether a source is in another language than the submission.
+// foreign reports whether a source is in a different language from the submission.
 func (c *Comparison) foreign(d int) bool {
 	a, b := c.submission, c.sources[d]
 	return a.wide != b.wide || a.Language != b.Language && a.Language != "" && b.Language != ""
 }
 
-// tableVectors returns what the table says of all sentences, as an encoder would be asked about them. They are centred by their writing,
-// always alike: the mean of the documents at hand lies on their subjects, and in a large library not on the source's
+// tableVectors returns the table's vectors of all sentences in the form used for an encoder's. They are always centred by their script in
+// the same way: the mean of the documents at hand reflects their subjects and, in a large library, not the source's
 // (doc/evaluation/meaning-index.md).
 func (c *Comparison) tableVectors() *verification {
 	x := newVerification(c)
@@ -35,7 +35,7 @@ func (c *Comparison) tableVectors() *verification {
 	return x
 }
 
-// directions yields the sentences of prose with where they point.
+// directions yields the directions of the sentences of prose.
 func (t *Text) directions() iter.Seq2[int32, []float32] {
 	return func(yield func(int32, []float32) bool) {
 		for i := range t.sentences {
@@ -48,7 +48,7 @@ func (t *Text) directions() iter.Seq2[int32, []float32] {
 	}
 }
 
-// centredByWriting is Direction by the embedded cells; without a centre if they are broken.
+// centredByWriting is Direction of the embedded cells; it subtracts no centre if these are broken.
 func centredByWriting(mean *Vector, wide bool) Vector {
 	c, err := DefaultCells()
 	if err != nil {
@@ -57,7 +57,7 @@ func centredByWriting(mean *Vector, wide bool) Vector {
 	return c.Direction(mean, wide)
 }
 
-// sampleMeans are the means of the samples by the embedded table; zeros without one.
+// sampleMeans are the means of the samples in the embedded table; zeros without the table.
 var sampleMeans = sync.OnceValue(func() []Vector {
 	out := make([]Vector, len(sampleSet))
 	t, err := Default()

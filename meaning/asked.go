@@ -7,18 +7,18 @@ import (
 	"concordat"
 )
 
-// A partner is asked by cells alone, without vectors or words: it finds the point that the five cells of a sentence leave
-// likely, and measures its own sentences from there (the asymmetric distance of Jégou, Douze and Schmid 2011, section III-B).
+// A partner is asked only with cells, without vectors or words: it estimates the likeliest point from the five cells of a sentence, and
+// measures its own sentences from there (the asymmetric distance of Jégou, Douze and Schmid 2011, section III-B).
 
-// Asked are the cells of a sentence, or of two that follow one another.
+// Asked holds the cells of a sentence, or of two consecutive ones.
 type Asked struct {
 	First, End int // of Text.Spans
 	Chinese    bool
 	Cells      [concordat.Bands]uint32
 }
 
-// Asked returns what a partner is asked about a text: for each stretch of eight sentences, none in two, the cells of its sentences of
-// prose and of each two that follow one another. Stretches without any are left out.
+// Asked returns the cells with which a partner is asked about a text: for each of the disjoint stretches of eight sentences, those of its
+// sentences of prose and of each two consecutive ones. Stretches without any are left out.
 func (t *Text) Asked(c *Cells) [][]Asked {
 	var out [][]Asked
 	for from := 0; from < len(t.Spans); from += stretch {
@@ -33,8 +33,8 @@ func (t *Text) Asked(c *Cells) [][]Asked {
 	return out
 }
 
-// Dummies returns n cells of no sentence, in one writing: of points whose numbers are each that of a random sample. below draws a number
-// from 0 on that is below another.
+// Dummies returns cells for n sentences that do not exist, in one script. They are those of points each of whose coordinates is taken from
+// a random sample. below(n) draws a number from 0 to n-1.
 func (c *Cells) Dummies(n int, chinese bool, below func(int) (int, error)) ([]Asked, error) {
 	of := c.samplePoints()[writing(chinese)]
 	out := make([]Asked, n)
@@ -52,14 +52,14 @@ func (c *Cells) Dummies(n int, chinese bool, below func(int) (int, error)) ([]As
 	return out, nil
 }
 
-// Placed is the point of a sentence, or of two that follow one another.
+// Placed is the point of a sentence, or of two consecutive ones.
 type Placed struct {
 	First, End int // of Text.Spans
 	Chinese    bool
 	Point      Point
 }
 
-// Placed returns the points of a text's sentences of prose and of each two that follow one another.
+// Placed returns the points of a text's sentences of prose and of each two consecutive ones.
 func (t *Text) Placed(c *Cells) []Placed { return t.placed(c, 0, len(t.Spans)) }
 
 func (t *Text) placed(c *Cells, from, end int) []Placed {
@@ -80,7 +80,7 @@ func (t *Text) placed(c *Cells, from, end int) []Placed {
 	return out
 }
 
-// Estimate returns the point that cells leave likely: the mean of the five words that they name, each turned back.
+// Estimate returns the likeliest point for the given cells: the mean of the five words that they name, each rotated back.
 func (c *Cells) Estimate(cells [concordat.Bands]uint32) Point {
 	var sum Point
 	for band, cell := range cells {
@@ -97,7 +97,7 @@ func (c *Cells) Estimate(cells [concordat.Bands]uint32) Point {
 	return sum
 }
 
-// turnedBack undoes rotated: but for its factor, the transform is its own inverse.
+// turnedBack undoes rotated: apart from a factor, the transform is its own inverse.
 func (c *Cells) turnedBack(p *Point, band int) Point {
 	out := *p
 	for k := len(c.signs[band]) - 1; k >= 0; k-- {
@@ -108,12 +108,12 @@ func (c *Cells) turnedBack(p *Point, band int) Point {
 		}
 	}
 	for i := range out {
-		out[i] *= 1.0 / cellDimensions // twice the root
+		out[i] *= 1.0 / cellDimensions // the square of the root
 	}
 	return out
 }
 
-// QuestionOf returns the cells near to points, which are of sentences that stand near one another: what an index is asked about them.
+// QuestionOf returns the question to an index about points: the cells near them. The points belong to sentences near one another.
 func (c *Cells) QuestionOf(points []Point) Question {
 	var near []nearCell
 	for i := range points {
@@ -122,17 +122,17 @@ func (c *Cells) QuestionOf(points []Point) Question {
 	return Question{cells: merged(near)}
 }
 
-// Near is a place of a document that stands out for a point that was asked.
+// Near is a place in a document that stands out for an asked point.
 type Near struct {
-	Asked, Place int // indexes of what was asked and of the document's Placed
-	// Margin is the cosine, less what is usual: for the point in other documents, or for the place among points asked of other
-	// stretches, whichever is more. Usual is the mean of the four nearest.
+	Asked, Place int // indexes of the asked point and of the document's Placed
+	// Margin is the cosine less the usual cosine: that of the point in other documents, or that of the place with asked points of other
+	// stretches, whichever is greater. Usual means the mean of the four nearest.
 	Margin float64
 }
 
-// NearIn returns for each document the place that stands out most for each of the asked points, if by at least so much, in the order
-// of what was asked; stretches holds the stretch of each point. Documents are one another's background within their writing, and the
-// samples are a document each.
+// NearIn returns for each document the place that stands out most for each of the asked points, if its margin is at least least, in the
+// order of the points; stretches holds the stretch of each point. Documents in one script are one another's background, and each sample
+// counts as a document.
 func (c *Cells) NearIn(asked []Point, stretches []int, documents [][]Placed, least float64) [][]Near {
 	points := make([]Point, len(asked))
 	for k := range asked {
@@ -145,7 +145,7 @@ func (c *Cells) NearIn(asked []Point, stretches []int, documents [][]Placed, lea
 		}
 	}
 	unit := make([][]Point, len(documents))
-	of := make([]int, len(documents)) // the writing
+	of := make([]int, len(documents)) // the script
 	for d, ps := range documents {
 		unit[d] = make([]Point, len(ps))
 		chinese := 0
@@ -190,7 +190,7 @@ func (c *Cells) NearIn(asked []Point, stretches []int, documents [][]Placed, lea
 	return out
 }
 
-// greatest holds the greatest numbers of many, in falling order.
+// greatest holds the greatest of many numbers, in descending order.
 type greatest struct {
 	n       int
 	numbers [neighbours + 1]float64
@@ -209,8 +209,7 @@ func (g *greatest) add(x float64) {
 	g.numbers[at] = x
 }
 
-// meanBut returns the mean of the four greatest without one of them, or without the fifth if it is not among them; 0
-// of nothing.
+// meanBut returns the mean of the four greatest numbers other than the given one, or 0 if there are none.
 func (g *greatest) meanBut(one float64) float64 {
 	sum, n, left := 0.0, 0, false
 	for _, x := range g.numbers[:g.n] {
@@ -226,7 +225,7 @@ func (g *greatest) meanBut(one float64) float64 {
 	return sum / max(float64(n), 1)
 }
 
-// nearestPlace returns the place with the greatest cosine, which it puts in Margin; without places it is -1.
+// nearestPlace returns the place with the greatest cosine, which it puts in Margin; without places the index is -1.
 func nearestPlace(cosines []float32) Near {
 	out := Near{Place: -1, Margin: -1}
 	for i, x := range cosines {
@@ -237,7 +236,7 @@ func nearestPlace(cosines []float32) Near {
 	return out
 }
 
-// samplePoints returns the points of the samples, by writing.
+// samplePoints returns the points of the samples, by script.
 func (c *Cells) samplePoints() (out [2][]Point) {
 	for i, mean := range sampleMeans() {
 		chinese := Wide(sampleSet[i].Text)
@@ -247,7 +246,7 @@ func (c *Cells) samplePoints() (out [2][]Point) {
 	return out
 }
 
-// unitPoint returns a point of length 1; zero of zero.
+// unitPoint returns a point of length 1; or zero for zero.
 func unitPoint(p *Point) Point {
 	sum := float32(0)
 	for _, x := range p {

@@ -2,7 +2,7 @@ package meaning
 
 import "math"
 
-// highest are the greatest of the numbers of other documents, descending, prior standing for those that are less.
+// highest holds the greatest of other documents' numbers, in descending order, with prior in place of smaller ones.
 type highest [neighbours]float32
 
 func newHighest() (h highest) {
@@ -28,7 +28,7 @@ func (h *highest) mean() float32 {
 	return sum / neighbours
 }
 
-// background returns the mean of the greatest of best, which has one number for each other document.
+// background returns the mean of the greatest numbers in best, which has one number per other document.
 func background(best []float32) float32 {
 	h := newHighest()
 	for _, s := range best {
@@ -37,13 +37,13 @@ func background(best []float32) float32 {
 	return h.mean()
 }
 
-// nearSource is how near a source is to a sentence.
+// nearSource is a source with its nearness to a sentence.
 type nearSource struct {
 	source     int
 	similarity float32
 }
 
-// nearestSources are the sources nearest to a sentence, descending: one more than count, so that any one may be left out.
+// nearestSources are the sources nearest to a sentence, in descending order: one more than counts, so that any one of them can be left out.
 type nearestSources struct {
 	best [neighbours + 1]nearSource
 	n    int
@@ -63,10 +63,10 @@ func (b *nearestSources) add(x nearSource) {
 
 func (b *nearestSources) all() []nearSource { return b.best[:b.n] }
 
-// full reports whether there are as many as count.
+// full reports whether there are as many sources as count.
 func (b *nearestSources) full() bool { return b.n >= neighbours }
 
-// mean returns the mean of those that count, without one of the sources; 0: there is none.
+// mean returns the mean of those that count, without the given source, or 0 if there are none.
 func (b *nearestSources) mean(without int) float32 {
 	sum, n := float32(0), 0
 	for _, x := range b.all() {
@@ -97,15 +97,16 @@ func (c *Comparison) here(i int32, d int) float32 {
 	return h.mean()
 }
 
-// sharedSteps are the shares of words, descending, with which the background of a source's sentence is searched: what
-// shares most first.
+// sharedSteps are the descending shares of words by which the background of a source's sentence is searched: sentences that share most come
+// first.
 var sharedSteps = [...]float32{0.3, 0.2, 0.13, leastShared}
 
-// roundOff is above what the last digits of a similarity add up to.
+// roundOff is an upper bound on the rounding error of a similarity.
 const roundOff = 1e-4
 
-// there returns the background of a sentence of a source: how near sentences of other sources are. Words first: without any in
-// common the table alone does not reach the background that is assumed. A background above enough may be too low, but above it.
+// there returns the background of a sentence of a source, which is how near sentences of other sources are. It goes by words first: without
+// any in common, the table alone does not reach the assumed background. A result above enough may be too low, but never so low that it is
+// enough or less.
 func (c *Comparison) there(d int, j int32, enough float32) float32 {
 	if c.held == nil {
 		c.hold()
@@ -159,7 +160,7 @@ func (c *Comparison) there(d int, j int32, enough float32) float32 {
 	return h.mean()
 }
 
-// hold notes which sentences of the sources have which pieces.
+// hold records which sentences of the sources have which pieces.
 func (c *Comparison) hold() {
 	c.held = map[int32][]holder{}
 	for k, source := range c.sources {

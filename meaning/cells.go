@@ -7,9 +7,9 @@ import (
 	"concordat"
 )
 
-// Geometry of cells. A vector, reduced to cellDimensions, is turned by a rotation for each band and cut in cellParts; each part is
-// the number of the nearest of cellWords points. So a band is a cell of an inverted multi-index (Babenko and Lempitsky 2012) over
-// a product quantiser (Jégou, Douze and Schmid 2011).
+// Geometry of cells. A vector, reduced to cellDimensions, is rotated for each band and cut into cellParts; each part becomes the number of
+// the nearest of cellWords points. A band is thus a cell of an inverted multi-index (Babenko and Lempitsky 2012) over a product quantiser
+// (Jégou, Douze and Schmid 2011).
 const (
 	cellDimensions = 64
 	cellParts      = 4
@@ -18,16 +18,16 @@ const (
 	wordBits       = concordat.BandBits / cellParts
 )
 
-// Point is a vector as cells are made of it: reduced, half whitened.
+// Point is a vector in the form from which cells are made: reduced and half whitened.
 type Point [cellDimensions]float32
 
-// Cells says in which cells vectors lie. Vectors that are near share some of their five cells, or lie in cells near
-// by; two cells say nothing about how far apart. It is read-only and safe for concurrent use.
+// Cells maps vectors to cells. Vectors that are near each other share some of their five cells, or have neighbouring cells; two different
+// cells do not say how far apart the vectors are. It is read-only and safe for concurrent use.
 type Cells struct {
 	digest  string
-	centres [2]Vector // of sentences in an alphabet, and in Chinese characters
+	centres [2]Vector // of sentences in an alphabet and in Chinese characters
 	axes    [cellDimensions]Vector
-	signs   [concordat.Bands][2]uint64 // bit i: coordinate i changes its sign before the first and before the second transform
+	signs   [concordat.Bands][2]uint64 // by transform; bit i: coordinate i changes sign before it
 	words   [concordat.Bands][cellParts][cellWords][partDimensions]float32
 	squares [concordat.Bands][cellParts][cellWords]float32
 }
@@ -35,7 +35,7 @@ type Cells struct {
 // Digest is the first 16 hexadecimal digits of the SHA-256 digest. Cells of different digests must not be compared.
 func (c *Cells) Digest() string { return c.digest }
 
-// Direction returns the mean of a sentence without the centre of its writing, of length 1.
+// Direction returns the mean of a sentence minus the centre of its script, scaled to length 1.
 func (c *Cells) Direction(mean *Vector, wide bool) Vector {
 	if wide {
 		return Centred(mean, &c.centres[1])
@@ -50,7 +50,7 @@ func (c *Cells) Point(v *Vector) Point {
 	return p
 }
 
-// rotated returns a point turned for a band: two rounds of signs and a Walsh-Hadamard transform.
+// rotated returns a point rotated for a band: two rounds of signs and a Walsh-Hadamard transform.
 func (c *Cells) rotated(p *Point, band int) Point {
 	out := *p
 	for _, signs := range c.signs[band] {
@@ -61,12 +61,12 @@ func (c *Cells) rotated(p *Point, band int) Point {
 		hadamard(&out)
 	}
 	for i := range out {
-		out[i] *= 1.0 / cellDimensions // twice the root
+		out[i] *= 1.0 / cellDimensions // the square of the root
 	}
 	return out
 }
 
-// hadamard is the Walsh-Hadamard transform, times the root of cellDimensions: two of its six steps at a time.
+// hadamard is the Walsh-Hadamard transform times the root of cellDimensions. It does two of its six steps at a time.
 func hadamard(p *Point) {
 	for half := 1; half < cellDimensions; half *= 4 {
 		for i := 0; i < cellDimensions; i += 4 * half {
@@ -79,7 +79,7 @@ func hadamard(p *Point) {
 	}
 }
 
-// nearness is how far a point is from the words of a part, less what is the same for all.
+// nearness holds the distances of a point from the words of a part, less the term that is the same for all.
 type nearness [cellWords]float32
 
 // distances returns the nearness of a point to the words of each part of a band.
@@ -113,7 +113,7 @@ func (c *Cells) Of(p *Point) [concordat.Bands]uint32 {
 	return out
 }
 
-// Near appends to dst the n cells of a band nearest to a point, by the sum of the distances of their parts, the nearest first.
+// Near appends to dst the n cells of a band nearest to a point, by the sum of the distances of their parts, nearest first.
 func (c *Cells) Near(dst []uint32, p *Point, band, n int) []uint32 {
 	var parts [cellParts][]ranked
 	for i, d := range c.distances(p, band) {
@@ -129,11 +129,11 @@ func (c *Cells) Near(dst []uint32, p *Point, band, n int) []uint32 {
 	return dst
 }
 
-// ranked is part of a cell in its lower 32 bits, with how far it is above them, so that the nearer is less.
+// ranked has a part of a cell in its lower 32 bits and the distance above them, so that nearer parts compare as less.
 type ranked uint64
 
 func rank(cell uint32, distance float32) ranked {
-	b := math.Float32bits(distance + 0) // not the zero below 0
+	b := math.Float32bits(distance + 0) // never minus zero
 	b ^= uint32(int32(b)>>31) | 1<<31
 	return ranked(b)<<32 | ranked(cell)
 }
@@ -145,13 +145,12 @@ func (r ranked) distance() float32 {
 	return math.Float32frombits(b ^ (uint32(int32(^b)>>31) | 1<<31))
 }
 
-// nearest2 returns the n nearest of all pairs of two lists, each the nearest first. b takes the lower bits.
+// nearest2 returns the n nearest of all pairs from two lists, each sorted by nearness. b has the lower bits.
 func nearest2(a, b []ranked, shift, n int) []ranked {
 	n = min(n, len(a)*len(b))
 	out := make([]ranked, 0, n)
 	pair := func(i, k int) ranked { return rank(a[i].cell()<<shift|b[k].cell(), a[i].distance()+b[k].distance()) }
-	// A heap holds the first pair of each row of a that is not taken yet; a row is looked at once the previous one has given a
-	// pair.
+	// A heap holds the first untaken pair of each row of a; a row is added once the previous one has yielded a pair.
 	type row struct {
 		next ranked
 		i, k int

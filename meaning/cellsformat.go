@@ -17,15 +17,15 @@ import (
 //go:embed data/cells.bin
 var embeddedCells []byte
 
-// DefaultCells returns the embedded cells, which are those of the embedded table.
+// DefaultCells returns the embedded cells, which belong to the embedded table.
 var DefaultCells = sync.OnceValues(func() (*Cells, error) { return DecodeCells(embeddedCells) })
 
-// CellParts holds the numbers that make up cells.
+// CellParts holds the numbers that define cells.
 type CellParts struct {
 	Centres [2]Vector              // of sentences in an alphabet, and in Chinese characters
-	Axes    [cellDimensions]Vector // a point is the scalar products with them
+	Axes    [cellDimensions]Vector // a point consists of the scalar products with them
 	Words   CellWords
-	Notice  string // of what text they were learned
+	Notice  string // the text that they were learned from
 }
 
 // CellWords are points of each part of each band.
@@ -40,7 +40,7 @@ const (
 
 var errCells = errors.New("damaged cells")
 
-// numbers calls do with each number, in the order of their bytes.
+// numbers calls do with each number, in the order of the bytes.
 func (p *CellParts) numbers(do func(*float32)) {
 	for _, vs := range [][]Vector{p.Centres[:], p.Axes[:]} {
 		for i := range vs {
@@ -92,7 +92,7 @@ func DecodeCells(b []byte) (*Cells, error) {
 	return CellsOf(&p, hex.EncodeToString(sum)[:16]), nil
 }
 
-// CellsOf returns cells of parts, without writing them.
+// CellsOf returns the cells defined by parts, without encoding them.
 func CellsOf(p *CellParts, digest string) *Cells {
 	c := &Cells{digest: digest, centres: p.Centres, axes: p.Axes, words: p.Words}
 	for band := range c.words {
@@ -111,5 +111,5 @@ func CellsOf(p *CellParts, digest string) *Cells {
 	return c
 }
 
-// Rotated returns a point as the words of a band are compared with it.
+// Rotated returns a point in the form that is compared with the words of a band.
 func (c *Cells) Rotated(p *Point, band int) Point { return c.rotated(p, band) }

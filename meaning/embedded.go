@@ -15,7 +15,7 @@ var embedded []byte
 // maxTable bounds the bytes of an unpacked table.
 const maxTable = 64 << 20
 
-// Default returns the embedded table. The first call reads it, which takes some hundredths of a second.
+// Default returns the embedded table. The first call reads it, which takes a few hundredths of a second.
 var Default = sync.OnceValues(func() (*Table, error) {
 	b, err := unpacked(embedded)
 	if err != nil {

@@ -7,18 +7,18 @@ import (
 	"unicode/utf8"
 )
 
-// Vector is a point of the space of the table.
+// Vector is a point in the table's space.
 type Vector [Dimensions]float32
 
 // Sentence is the meaning of a stretch of text.
 type Sentence struct {
-	// Mean is the weighted mean of the vectors of its pieces, before any centre is subtracted; zero without pieces.
+	// Mean is the weighted mean of the vectors of its pieces, before any centre is subtracted; zero if there are no pieces.
 	Mean Vector
-	// Pieces are its distinct pieces, ascending, with their weights as words: of length 1, or none.
+	// Pieces are its distinct pieces, ascending, with their weights as words; the weights form a vector of length 1, or there are none.
 	Pieces []Weighted
 }
 
-// Weighted is a piece with how much it says.
+// Weighted is a piece with its weight.
 type Weighted struct {
 	Piece  int32
 	Weight float32
@@ -28,33 +28,33 @@ type Weighted struct {
 // words.
 type Encoder struct {
 	t      *Table
-	text   []byte // of one sentence, normalised, a space before each word
+	text   []byte // of one sentence, normalised, with a space before each word
 	best   []step
 	pieces []int32
 	known  map[string]piecesOf // of words that were cut before
 	cuts   []int32             // the pieces of known words
 }
 
-// piecesOf is where the pieces of a word stand in Encoder.cuts.
+// piecesOf is the place of a word's pieces in Encoder.cuts.
 type piecesOf struct{ from, end int32 }
 
-// Bounds of what an encoder keeps of words, some 2 MB.
+// Bounds of the words that an encoder keeps, some 2 MB.
 const (
-	knownLength = 32      // bytes of a word, its space among them
-	knownWords  = 1 << 14 // then it begins with none
+	knownLength = 32      // bytes of a word, including its space
+	knownWords  = 1 << 14 // after that many, all are dropped
 )
 
-// step is the best way to a place of a word.
+// step is the best path to a place in a word.
 type step struct {
 	score float32
-	piece int32 // the last one of the way; -1: unknown
+	piece int32 // the last one of the path; -1: unknown
 	from  int32
 }
 
-// NewEncoder returns an encoder by a table.
+// NewEncoder returns an encoder that uses a table.
 func NewEncoder(t *Table) *Encoder { return &Encoder{t: t} }
 
-// longestWord bounds the bytes that are cut into pieces at a time: text without spaces is cut there.
+// longestWord bounds the bytes cut into pieces at a time: text without spaces is divided there.
 const longestWord = 1 << 10
 
 // Encode sets s to the meaning of text, keeping the memory of its pieces. text may be any bytes.
@@ -95,7 +95,8 @@ func (e *Encoder) mean(text string) Vector {
 	return out
 }
 
-// normalise writes the text into e.text as the model's normaliser does, in lower case: a space before each word and none else.
+// normalise writes the text into e.text as the model's normaliser does, in lower case: with a space before each word and no other white
+// space.
 func (e *Encoder) normalise(text string) {
 	e.text = e.text[:0]
 	space := true
@@ -116,7 +117,7 @@ func (e *Encoder) normalise(text string) {
 	}
 }
 
-// appendLetter appends a character in lower case, with the space that was due before it; white space makes one due.
+// appendLetter appends a character in lower case, after the space due before it; white space makes a space due.
 func appendLetter(b []byte, r rune, space bool) ([]byte, bool) {
 	if r == 0 || unicode.IsSpace(r) {
 		return b, true
@@ -203,8 +204,8 @@ var nibbles = func() (out [256][2]float32) {
 	return out
 }()
 
-// plain is the negative logarithmic probability up to which a piece says nothing: a sentence of forty pieces has it more
-// often than not, ln(40) being 3.7.
+// plain is the negative log probability up to which a piece carries no information: a sentence of forty pieces is more likely than not to
+// contain it, since ln(40) is 3.7.
 const plain = 3.7
 
 // weigh appends the distinct pieces of e with weights by frequency and rarity, of length 1.
@@ -262,7 +263,7 @@ func Dot(a, b *Vector) float32 {
 	return s0 + s1 + s2 + s3
 }
 
-// Centred returns v without centre, of length 1; zero if nothing is left.
+// Centred returns v minus centre, scaled to length 1, or zero if nothing is left.
 func Centred(v, centre *Vector) Vector {
 	var out Vector
 	for i := range v {

@@ -24,7 +24,7 @@ const (
 	maxUnits    = 1 << 24
 	maxNorms    = 1 << 16
 	maxNotice   = 1 << 16
-	maxReplaced = 64 // bytes that take the place of one character
+	maxReplaced = 64 // bytes that replace one character
 )
 
 // Piece is a run of letters with its logarithmic probability. A leading space marks the start of a word.
@@ -35,12 +35,12 @@ type Piece struct {
 
 // Parts are the contents of a table.
 type Parts struct {
-	Pieces  []Piece               // distinct, without an empty one
-	Vectors [][Dimensions]float32 // of each piece
+	Pieces  []Piece               // distinct, none empty
+	Vectors [][Dimensions]float32 // one for each piece
 	// Unknown is the score of a character that no piece covers.
 	Unknown float32
-	Norms   map[rune]string // what takes the place of a character
-	Notice  string          // whose work it is, and its terms
+	Norms   map[rune]string // replacements of characters
+	Notice  string          // authors and terms of use
 }
 
 // Table is read-only and safe for concurrent use.
@@ -52,9 +52,9 @@ type Table struct {
 	scores  []float32
 	scales  []float32
 	weights []float32
-	vectors []byte // vectorBytes a piece, the lower four bits first, 8 being zero
+	vectors []byte // vectorBytes per piece, the lower four bits first; 8 means zero
 	norms   map[rune]string
-	pages   [utf8.MaxRune>>8 + 1]bool // of 256 characters that norms has one of
+	pages   [utf8.MaxRune>>8 + 1]bool // pages of 256 characters, at least one of which is in norms
 }
 
 // Digest is the first 16 hexadecimal digits of the SHA-256 digest of the table. Vectors of different tables must not be compared.
@@ -65,7 +65,7 @@ func (t *Table) Weight(piece int32) float32 { return t.weights[piece] }
 
 var errTable = errors.New("damaged table of pieces")
 
-// Encode returns the bytes of a table. It fails if the pieces are not distinct, and if Decode would not read the table.
+// Encode returns the bytes of a table. It fails if the pieces are not distinct or Decode would refuse the table.
 func Encode(p Parts) ([]byte, error) {
 	if len(p.Vectors) != len(p.Pieces) || len(p.Pieces) > maxPieces {
 		return nil, fmt.Errorf("%d pieces with %d vectors", len(p.Pieces), len(p.Vectors))
@@ -113,7 +113,7 @@ func appendFloat(b []byte, x float32) []byte {
 	return binary.LittleEndian.AppendUint32(b, math.Float32bits(x))
 }
 
-// steps is the largest number of steps from zero of a coordinate in four bits.
+// steps is the largest number of steps from zero that a four-bit coordinate can express.
 const steps = 7
 
 // scaleOf returns the step of a vector.
@@ -183,22 +183,22 @@ func Decode(b []byte) (*Table, error) {
 		t.norms[from] = string(r.bytes(n))
 		t.pages[from>>8] = true
 	}
-	r.bytes(int(notice)) // says where the vectors come from; for people who read the file
+	r.bytes(int(notice)) // states the origin of the vectors, for people who read the file
 	if r.short || len(r.b) > 0 {
 		return nil, fmt.Errorf("%w: it is cut short or too long", errTable)
 	}
 	return t, nil
 }
 
-// frequent is the probability from which a piece says little: a of Arora, Liang and Ma 2017, section 3.
+// frequent is the probability from which a piece carries little information: the parameter a of Arora, Liang and Ma 2017, section 3.
 const frequent = 1e-4
 
-// weightOf returns the weight of a piece of a logarithmic probability (there, equation 2).
+// weightOf returns the weight of a piece with the given log probability (equation 2 there).
 func weightOf(score float32) float32 {
 	return float32(frequent / (frequent + math.Exp(float64(score))))
 }
 
-// reader takes numbers off the front of bytes. After the end it returns zeros and says so.
+// reader reads numbers from the front of bytes. After the end it returns zeros and records the error.
 type reader struct {
 	b     []byte
 	short bool

@@ -8,60 +8,60 @@ import (
 	"concordat"
 )
 
-// Lead is a passage of a submission that seems to say what a passage of a source says.
+// Lead is a passage of a submission that seems to say the same as a passage of a source.
 type Lead struct {
 	Span, Source concordat.Span
-	Score        float64 // the sum of the margins that make it stand out, 0 upwards
-	Sentences    int     // of the side that has fewer of them
+	Score        float64 // the sum of the margins by which it stands out, 0 or more
+	Sentences    int     // on the side that has fewer
 	Across       bool    // the two are in different languages
 	Pairs        []Pair  // by place in the submission
-	// Many says that three sources or more say most of the sentences alike: it is not from one source.
+	// Many says that three or more sources say the same as most of the sentences, so that they do not come from one source.
 	Many bool
 
 	by *measure
 }
 
-// Pair is a sentence of each side.
+// Pair is a pair of sentences, one from each side.
 type Pair struct {
 	Span, Source concordat.Span
 	Similarity   float64 // 0 to 1
 }
 
-// How margins are made and joined (Artetxe and Schwenk 2019, section 3.1, with differences in place of ratios). The values were
-// chosen on development data (doc/evaluation/meaning.md).
+// How margins are computed and joined (Artetxe and Schwenk 2019, section 3.1, with differences instead of ratios). The values were chosen
+// on development data (doc/evaluation/meaning.md).
 const (
-	sharedPart  = 0.7  // of a similarity within one language is that of words, the rest that of the table
-	leastShared = 0.08 // of words, below which two sentences are not compared further
-	gapHere     = 2    // sentences that may lie between two pairs
+	sharedPart  = 0.7  // the share of words in a similarity within one language; the rest is the table's
+	leastShared = 0.08 // share of words below which two sentences are not compared further
+	gapHere     = 2    // most sentences between two pairs
 	gapThere    = 3
 	neighbours  = 4 // other documents whose nearness is the background of a sentence
-	// prior is the nearness of an unrelated document, in place of one that is missing.
+	// prior is the nearness of an unrelated document, used in place of a missing one.
 	prior = 0.12
-	// rivals is how many other sentences of the same two texts are a sentence's background as well: two texts on one question
-	// are alike all over, while a passage in other words is like its source sentence by sentence.
+	// rivals is the number of other sentences of the same two texts that are also part of a sentence's background: two texts on one
+	// question are similar throughout, whereas reworded text resembles its source sentence by sentence.
 	rivals = 2
-	// many is the number of sources that say a sentence alike from which it is no lead.
+	// many is the number of sources with a similar sentence from which the sentence is not a lead.
 	many = 3
 )
 
-// measure says how margins of one kind of vectors are joined to passages.
+// measure defines how margins of one kind of vectors are joined into passages.
 type measure struct {
-	prior  float32 // background of a sentence at least
+	prior  float32 // least background of a sentence
 	seed   float32 // least margin of the pair from which a passage grows
-	extend float32 // least margin of another pair of it
-	counts float64 // of a margin counts what lies above
-	rivals float32 // how much of what is usual within the same two texts is background
-	// least are the scores from which a lead is worth reading, by the number of sentences of the side that has fewer:
-	// 1, 2, 3, and 4 or more; zeros: its likelihood says.
+	extend float32 // least margin of its other pairs
+	counts float64 // only the part of a margin above this counts
+	rivals float32 // share of the usual similarity within the same two texts that is background
+	// least are the scores from which a lead is worth reading, by the number of sentences of the side that has fewer: 1, 2, 3, and 4 or
+	// more; zeros: its likelihood decides.
 	least [4]float64
 	curve func(*Calibration) *Curve // of the likelihood; nil: it was not measured
 }
 
-// byTable is the measure of words and table.
+// byTable is the measure for words and the table.
 var byTable = measure{seed: 0.12, extend: 0.04, counts: 0.08, rivals: 1, curve: func(c *Calibration) *Curve { return &c.Within }}
 
-// Leads returns the leads from the submission to each of the sources, best first: by words and table within one language, by the table
-// alone between two. The sources are one another's background: what several of them are as near to says nothing about one.
+// Leads returns the leads from the submission to each of the sources, best first: by words and the table within one language, by the table
+// alone between two. The sources are one another's background: if several of them are equally near, this does not single out one.
 func (c *Comparison) Leads() [][]Lead {
 	out := make([][]Lead, len(c.sources))
 	var x *verification
@@ -79,7 +79,7 @@ func (c *Comparison) Leads() [][]Lead {
 	return out
 }
 
-// Comparison holds the similarities of a submission with its sources. It is of one goroutine.
+// Comparison holds the similarities of a submission with its sources. Only one goroutine may use it.
 type Comparison struct {
 	submission *Text
 	sources    []*Text
@@ -88,23 +88,23 @@ type Comparison struct {
 	at         map[int32]int32 // index into postings of a piece
 	centre     Vector
 	directions map[int32][]float32 // of the submission's sentences, centred by writing; nil: not needed yet
-	near       [][]similar         // of each source, pairs with some words in common, by sentence there, then here
+	near       [][]similar         // of each source, pairs with some words in common, by the source's sentence, then the submission's
 	best       [][]float32         // of each source, the greatest similarity with each sentence of the submission
 	across     [][]Vector          // of each source, the centred vectors of its sentences; nil: not needed yet
 	sums       []float32
 	nearest    []nearestSources // of each sentence of the submission, the sources nearest to it; nil: not needed yet
-	// What follows is made by hold, once it is needed.
+	// The following fields are filled by hold when first needed.
 	held   map[int32][]holder // of each piece, the sentences of sources that have it
-	most   []float32          // of each source; memory of there
+	most   []float32          // of each source; memory for there
 	places []place            // of sentences, by the number that a holder has
-	shared []float32          // by the same number; 0 between questions
+	shared []float32          // by the same number; 0 between calls
 	met    []int32
 }
 
 type (
 	// place is a sentence of a source.
 	place struct{ source, sentence int32 }
-	// holder is a sentence, by its number in places, that has a piece.
+	// holder is a sentence that has a piece, given by its number in places.
 	holder struct {
 		at     int32
 		weight float32
@@ -153,7 +153,7 @@ func Compare(submission *Text, sources []*Text) *Comparison {
 	return c
 }
 
-// centreOf returns the mean of the sentences of the texts of one writing.
+// centreOf returns the mean of the sentences of the texts in one script.
 func centreOf(texts []*Text, wide bool) Vector {
 	var sum Vector
 	n := float32(0)
@@ -216,14 +216,14 @@ func joined(shared, cosine float32) float32 {
 func (c *Comparison) margins(d int) []similar {
 	rivalsHere, rivalsThere := rivalsOf(c.near[d])
 	var likely []similar
-	var backHere []float32        // of the pairs of likely
+	var backHere []float32        // of the pairs in likely
 	enough := map[int32]float32{} // background of a sentence there above which none of its pairs stands out
 	for _, p := range c.near[d] {
 		if p.similarity < prior+byTable.extend {
 			continue
 		}
 		h := max(c.here(p.here, d), rivalsHere[p.here].mean())
-		// The other background is at least that of the same two texts, and costs more.
+		// The other background is at least that of the same two texts, and costs more to compute.
 		if p.similarity-(h+max(prior, rivalsThere[p.there].mean()))/2 < byTable.extend {
 			continue
 		}
@@ -275,8 +275,8 @@ func rivalsOf(pairs []similar) (here, there map[int32]nearest) {
 	return here, there
 }
 
-// passages returns the leads to a source by the pairs that stand out. similarity is of a sentence of the submission and one of the
-// source, 0 to 1.
+// passages returns the leads to a source, made from the pairs that stand out. similarity returns the similarity, 0 to 1, of a sentence of
+// the submission and one of the source.
 func (c *Comparison) passages(d int, pairs []similar, by *measure, similarity func(d int, here, there int32) float32) []Lead {
 	slices.SortFunc(pairs, func(a, b similar) int {
 		return cmp.Or(cmp.Compare(b.similarity, a.similarity), cmp.Compare(a.here, b.here), cmp.Compare(a.there, b.there))
@@ -308,7 +308,7 @@ func (c *Comparison) passages(d int, pairs []similar, by *measure, similarity fu
 
 func abs(x int32) int32 { return max(x, -x) }
 
-// lead makes a lead of a group of pairs. One sentence on each side is not a group.
+// lead makes a lead from a group of pairs. One sentence on each side is not a group.
 func (c *Comparison) lead(d int, pairs []similar, group []int, by *measure,
 	similarity func(d int, here, there int32) float32) (Lead, bool) {
 	rows, columns := map[int32]similar{}, map[int32]float32{}
@@ -341,13 +341,13 @@ func (c *Comparison) lead(d int, pairs []similar, group []int, by *measure,
 	return l, true
 }
 
-// joinedAt returns the similarity of two sentences by words and table.
+// joinedAt returns the similarity of two sentences by words and the table.
 func (c *Comparison) joinedAt(d int, here, there int32) float32 {
 	shared := Shared(c.submission.sentences[here].Pieces, c.sources[d].sentences[there].Pieces)
 	return joined(shared, Dot(&c.vectors[here], &c.across[d][there]))
 }
 
-// markCommon marks the leads most of whose sentences many sources say alike.
+// markCommon marks the leads for which many sources have sentences similar to most of theirs.
 func markCommon(leads [][]Lead) {
 	held := map[int]int{} // by the start of a sentence
 	for _, ls := range leads {

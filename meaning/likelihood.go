@@ -10,44 +10,43 @@ import (
 	"sync"
 )
 
-// Calibration says how likely leads are, as the lab command likelihood measured it on texts of known origin
-// (doc/evaluation/meaning.md).
+// Calibration holds the likelihoods of leads, measured by the lab command likelihood on texts of known origin (doc/evaluation/meaning.md).
 type Calibration struct {
 	Table string `json:"table"` // digest of the table whose leads were measured
-	// Most is the likelihood beyond which there were too few texts to measure.
+	// Most is the likelihood above which there were too few texts to measure.
 	Most   float64 `json:"most"`
-	Within Curve   `json:"within"` // one language, by words and table
+	Within Curve   `json:"within"` // one language, by words and the table
 	Across Curve   `json:"across"` // two languages, by the table
-	// Encoder is of the leads that an encoder verified.
+	// Encoder holds the likelihoods of leads verified by an encoder.
 	Encoder EncoderCalibration `json:"encoder"`
 }
 
-// EncoderCalibration says how likely the leads are that one model verified, within one language or between two: of the latter too few
-// wrong ones stand out for a curve of their own. Scores of other models are on another scale.
+// EncoderCalibration holds the likelihoods of leads verified by one model, within one language or between two; too few wrong ones between
+// two languages stand out for a separate curve. Scores of other models have other scales.
 type EncoderCalibration struct {
-	Models []string `json:"models"` // names of that model
+	Models []string `json:"models"` // names of the model
 	Curve  Curve    `json:"curve"`
 }
 
-// Measured reports whether the likelihoods are those of a model, by its name, before which a folder may stand.
+// Measured reports whether the likelihoods are those of the model with the given name, which may have a folder before it.
 func (c *EncoderCalibration) Measured(model string) bool {
 	return slices.Contains(c.Models, model[strings.LastIndex(model, "/")+1:])
 }
 
-// Curve is a logistic regression of what leads are on their scores and lengths: it rises with both.
+// Curve is a logistic regression of whether leads are right on their scores and lengths: it rises with both.
 type Curve struct {
-	// WorthReading is the likelihood from which a lead is shown; 0: its score says.
+	// WorthReading is the likelihood from which a lead is shown; 0: its score decides.
 	WorthReading float64 `json:"worth_reading,omitempty"`
 
 	Base      float64 `json:"base"`
 	Score     float64 `json:"score"`     // for each unit of Lead.Score, 0 or more
 	Sentences float64 `json:"sentences"` // for each natural logarithm of Lead.Sentences, 0 or more
-	Passages  int     `json:"passages"`  // in other words, that were measured
-	Documents int     `json:"documents"` // that were measured
+	Passages  int     `json:"passages"`  // number of reworded passages measured
+	Documents int     `json:"documents"` // number of documents measured
 }
 
-// At returns the likelihood of a lead, 0 upwards: how many times more often places stand out so much in a passage put in other words
-// than in a document outside of such passages.
+// At returns the likelihood of a lead, 0 or more: how many times more often places stand out this much in a reworded passage than elsewhere
+// in a document.
 func (c *Curve) At(score float64, sentences int) float64 {
 	return math.Exp(c.Base + c.Score*score + c.Sentences*math.Log(float64(max(sentences, 1))))
 }
@@ -66,7 +65,7 @@ var Calibrated = sync.OnceValue(func() *Calibration {
 
 func encoderCurve(c *Calibration) *Curve { return &c.Encoder.Curve }
 
-// curve returns the function that gives a lead's likelihood; nil: it was not measured.
+// curve returns the function that gives a lead's likelihood; or nil if it was not measured.
 func (l Lead) curve() *Curve {
 	if l.by == nil || l.by.curve == nil {
 		return nil
@@ -74,8 +73,8 @@ func (l Lead) curve() *Curve {
 	return l.by.curve(Calibrated())
 }
 
-// Likelihood returns how many times more often places stand out as much as these in a passage put in other words than in a document
-// outside of such passages, up to Calibration.Most; 0: it was not measured.
+// Likelihood returns how many times more often places stand out as much as these in a reworded passage than elsewhere in a document, up to
+// Calibration.Most, or 0 if it was not measured.
 func (l Lead) Likelihood() float64 {
 	curve := l.curve()
 	if curve == nil {
@@ -84,7 +83,7 @@ func (l Lead) Likelihood() float64 {
 	return min(curve.At(l.Score, l.Sentences), Calibrated().Most)
 }
 
-// WorthReading reports whether a lead is likely enough to be shown, and few enough sources say the same.
+// WorthReading reports whether a lead is likely enough to be shown and few enough sources say the same.
 func (l Lead) WorthReading() bool { return !l.Many && l.StandsOut() }
 
 // StandsOut reports whether a lead is likely enough to be shown, whether or not many sources say the same.

@@ -6,19 +6,19 @@ import (
 	"slices"
 )
 
-// How places are nominated for an encoder (doc/evaluation/meaning.md).
+// Parameters of the nomination of places for an encoder (doc/evaluation/meaning.md).
 const (
-	stretch       = 8   // sentences of the submission that are looked at together
+	stretch       = 8   // sentences of the submission that are considered together
 	stretchStep   = 4   // from one stretch to the next
-	stretchBest   = 3   // of a stretch count the sentences that stand out most
-	nominatedEach = 7   // sources of each writing that a stretch nominates at most
+	stretchBest   = 3   // number of a stretch's sentences that count: those that stand out most
+	nominatedEach = 7   // most sources in each script that a stretch nominates
 	leastStandOut = 0.1 // margin by which a source must stand out over a stretch
 	placesEach    = 2   // places of a source that a stretch nominates
 	around        = 2   // sentences on either side of a place
 	maxEncoded    = 1000
 )
 
-// Places are sentences, by index, ascending: what an encoder is to see.
+// Places are the sentences to pass to an encoder, given by index in ascending order.
 type Places struct {
 	Here  []int
 	There [][]int // of each source
@@ -33,7 +33,7 @@ func (p Places) Count() int {
 	return n
 }
 
-// Texts returns the sentences of places, those of the submission first. The texts are those that were read.
+// Texts returns the text of the sentences, those of the submission first. The given texts must be those that were read.
 func (c *Comparison) Texts(p Places, here string, there []string) []string {
 	out := make([]string, 0, p.Count())
 	for _, i := range p.Here {
@@ -53,9 +53,8 @@ type nomination struct {
 	score        float32
 }
 
-// Places returns the places where sources stand out by the table, with their surroundings, the best of them up to a
-// bound; the leads of Leads that are worth reading are among them. Sources in another writing than the submission are
-// nominated by the table alone.
+// Places returns the places where sources stand out by the table, with their surroundings: the best ones up to a bound, including all leads
+// that are worth reading. Sources in a different script from the submission are nominated by the table alone.
 func (c *Comparison) Places(leads [][]Lead) Places {
 	here, there := map[int]bool{}, make([]map[int]bool, len(c.sources))
 	for d := range there {
@@ -74,7 +73,7 @@ func (c *Comparison) Places(leads [][]Lead) Places {
 		n += len(js)
 	}
 	for _, x := range c.nominations(peaks) {
-		if n+stretch+placesEach*(2*around+1) > maxEncoded { // what a nomination adds at most
+		if n+stretch+placesEach*(2*around+1) > maxEncoded { // the most that a nomination adds
 			break
 		}
 		end := min(x.from+stretch, len(c.submission.Spans))
@@ -116,13 +115,13 @@ func (c *Comparison) addLead(l Lead, d int, here, there map[int]bool) {
 	}
 }
 
-// peak is the sentence of a source that is nearest to one of the submission, and by how much the source stands out there.
+// peak is the sentence of a source nearest to one of the submission, with the margin by which the source stands out there.
 type peak struct {
 	at    int32
 	above float32
 }
 
-// standing returns the indexes of peaks that stand out, the highest first.
+// standing returns the indexes of peaks that stand out, highest first.
 func standing(peaks []peak) []int {
 	var out []int
 	for i, p := range peaks {
@@ -134,7 +133,7 @@ func standing(peaks []peak) []int {
 	return out
 }
 
-// nominations returns the sources that stand out over stretches of the submission, the clearest first.
+// nominations returns the sources that stand out over stretches of the submission, clearest first.
 func (c *Comparison) nominations(peaks [][]peak) []nomination {
 	var out []nomination
 	for from := 0; from == 0 || from+stretchStep < len(c.submission.Spans); from += stretchStep {
@@ -192,7 +191,7 @@ func (c *Comparison) peaks() [][]peak {
 	return out
 }
 
-// acrossPeaks finds the peaks of a source in another writing, by the table alone.
+// acrossPeaks finds the peaks of a source in another script, by the table alone.
 func (c *Comparison) acrossPeaks(d int, peaks []peak, most []float32) {
 	if c.directions == nil {
 		c.directions = map[int32][]float32{}

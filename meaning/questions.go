@@ -8,8 +8,7 @@ import (
 	"concordat"
 )
 
-// Cells returns the cells of a text, distinct and ascending, not nil: those of each sentence of prose, and of each two that follow one
-// another.
+// Cells returns the cells of a text, distinct and ascending, never nil: those of each sentence of prose, and of each two consecutive ones.
 func (e *Encoder) Cells(text string, c *Cells) []concordat.Cell {
 	spans := Sentences(text)
 	out := make([]concordat.Cell, 0, 2*concordat.Bands*len(spans))
@@ -52,20 +51,20 @@ func together(a, b *Vector) Vector {
 	return Centred(&sum, &Vector{})
 }
 
-// Question asks an index for documents whose cells are near sentences of a text.
+// Question asks an index for documents with cells near sentences of a text.
 type Question struct {
 	Sentence int // of Text.Spans
 	cells    []nearCell
 }
 
-// nearCell is a cell near to sentences, with what meeting a document there counts.
+// nearCell is a cell near sentences, with the weight of finding a document there.
 type nearCell struct {
 	band   int
 	cell   uint32
 	weight float64
 }
 
-// Cells returns what to ask an index for to find documents in one of the writings, ascending: each term is the number of a cell.
+// Cells returns the terms with which to ask an index for documents in one of the scripts, ascending: each term is the number of a cell.
 func (q *Question) Cells(chinese bool) []concordat.WeightedTerm {
 	out := make([]concordat.WeightedTerm, len(q.cells))
 	for i, x := range q.cells {
@@ -74,14 +73,14 @@ func (q *Question) Cells(chinese bool) []concordat.WeightedTerm {
 	return out
 }
 
-// How many cells of a band are asked about (doc/evaluation/meaning-index.md): of 21 translations the source has a sentence in the 40
-// nearest cells for 15, and in the 160 nearest for 19.
+// The number of cells of a band to ask about (doc/evaluation/meaning-index.md): for 15 of 21 translations the source has a sentence in the
+// 40 nearest cells, and for 19 in the 160 nearest.
 const (
-	cellProbes  = 160 // of a sentence of one's own text
-	pointProbes = 40  // of a point that a partner's cells leave likely
+	cellProbes  = 160 // for a sentence of this site's text
+	pointProbes = 40  // for a point estimated from a partner's cells
 )
 
-// appendNear appends the n cells nearest to a point, those of each band by falling weight.
+// appendNear appends the n cells of each band nearest to a point, in descending order of weight.
 func (c *Cells) appendNear(dst []nearCell, p *Point, n int) []nearCell {
 	var cells []uint32
 	for band := range concordat.Bands {
@@ -93,8 +92,8 @@ func (c *Cells) appendNear(dst []nearCell, p *Point, n int) []nearCell {
 	return dst
 }
 
-// Questions returns a question for each sentence of prose, in order: of it, and of it with the sentence before it, the nearest cells, the
-// nearer weighing more.
+// Questions returns a question for each sentence of prose, in order. It has the cells nearest to the sentence, and to it together with the
+// sentence before; nearer ones weigh more.
 func (t *Text) Questions(c *Cells) []Question {
 	var out []Question
 	var before Vector
@@ -116,7 +115,7 @@ func (t *Text) Questions(c *Cells) []Question {
 	return out
 }
 
-// merged returns the cells by number, the weights of equal ones added.
+// merged returns the cells in order of number, with the weights of equal ones added.
 func merged(out []nearCell) []nearCell {
 	slices.SortFunc(out, func(a, b nearCell) int { return cmp.Or(cmp.Compare(a.band, b.band), cmp.Compare(a.cell, b.cell)) })
 	n := 0
@@ -131,18 +130,17 @@ func merged(out []nearCell) []nearCell {
 	return out[:n]
 }
 
-// Stretches calls do with the stretches of a text in which documents are looked for: sentences from first up to, but not including, end
-// of Spans. They overlap.
+// Stretches calls do with the stretches of a text for which documents are searched: Spans[first:end]. They overlap.
 func (t *Text) Stretches(do func(first, end int)) {
 	for from := 0; from == 0 || from+stretchStep < len(t.Spans); from += stretchStep {
 		do(from, min(from+stretch, len(t.Spans)))
 	}
 }
 
-// Directions are where the sentences of prose of a text point.
+// Directions are the directions of a text's sentences of prose.
 type Directions []Vector
 
-// Directions returns the directions of the sentences of a text, the first MaxSentences of it.
+// Directions returns the directions of the first MaxSentences sentences of a text.
 func (e *Encoder) Directions(text string, c *Cells) Directions {
 	spans := Sentences(text)
 	out := make(Directions, 0, len(spans))
@@ -155,7 +153,7 @@ func (e *Encoder) Directions(text string, c *Cells) Directions {
 	return out
 }
 
-// Nearest returns the greatest cosine of a sentence of the text with one of the directions; -1: there is none.
+// Nearest returns the greatest cosine of a sentence of the text with one of the directions, or -1 if there is none.
 func (d Directions) Nearest(c *Cells, t *Text, sentence int) float32 {
 	if len(d) == 0 || !t.prose[sentence] {
 		return -1

@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// Sample is a sentence that is compared with nothing: from samples an encoder's usual similarity of unrelated sentences is seen, and
-// what the encoder is worth.
+// Sample is a sentence that belongs to no comparison: samples show an encoder's usual similarity of unrelated sentences, and how good the
+// encoder is.
 type Sample struct {
 	Subject  int // samples of one subject say the same
 	Language string
@@ -91,13 +91,13 @@ func samplesOf(rows [][4]string) (out []Sample) {
 	return out
 }
 
-// Worth is how often the partner of a sample is the nearest of all that are in its language, as an encoder's vectors have it.
+// Worth is how often the counterpart of a sample is the nearest of all samples in its language, by an encoder's vectors.
 type Worth struct {
 	Languages    [2]string
 	Right, Asked int
 }
 
-// WorthOf measures vectors of Samples: English put in other words, and English with each other language.
+// WorthOf measures the vectors of Samples: reworded English, and English with each other language.
 func WorthOf(vectors [][]float32) []Worth {
 	byLanguage := map[string][][]float32{}
 	for k, s := range sampleSet {

@@ -8,8 +8,8 @@ import (
 	"concordat"
 )
 
-// Lengths of sentences, in letters of an alphabet; a Han character counts for three. Shorter ones are joined to the previous one
-// them in the paragraph, longer ones are cut.
+// Lengths of sentences, in alphabetic letters; a Han character counts as three. Shorter sentences are joined to the previous one in the
+// paragraph, longer ones are cut.
 const (
 	shortLetters  = 60
 	leastLetters  = 40
@@ -20,7 +20,7 @@ const (
 	wideLanguages = 2 // a text is Chinese if its wide characters make more than a sixth of its characters
 )
 
-// Letters returns the length of text in letters of an alphabet.
+// Letters returns the length of text in alphabetic letters.
 func Letters(text string) int {
 	n := 0
 	for _, r := range text {
@@ -33,7 +33,7 @@ func Letters(text string) int {
 	return n
 }
 
-// Wide reports whether a sentence is written in Chinese characters, in the main.
+// Wide reports whether a sentence is written mainly in Chinese characters.
 func Wide(text string) bool {
 	wide, all := 0, 0
 	for _, r := range text {
@@ -45,11 +45,11 @@ func Wide(text string) bool {
 	return 3*wide*wideLanguages > all
 }
 
-// Sentences returns the sentences of a text, in order and disjoint: by its marks, packed so that most hold 60 to 420 letters,
+// Sentences returns the sentences of a text, in order and disjoint: divided at punctuation, packed so that most hold 60 to 420 letters, and
 // none across a line break.
 func Sentences(text string) []concordat.Span {
 	var out []concordat.Span
-	paragraph := true // nothing may be joined to what lies before
+	paragraph := true // nothing may be joined to the text before
 	start := 0
 	end := func(at int) {
 		span := trimmed(text, concordat.Span{Start: start, End: at})
@@ -102,7 +102,7 @@ func begins(text string) bool {
 	return !unicode.IsLower(r)
 }
 
-// trimmed returns a span without the white space at its ends.
+// trimmed returns a span without white space at its ends.
 func trimmed(text string, s concordat.Span) concordat.Span {
 	in := s.In(text)
 	s.Start += len(in) - len(strings.TrimLeftFunc(in, unicode.IsSpace))
@@ -110,7 +110,7 @@ func trimmed(text string, s concordat.Span) concordat.Span {
 	return s
 }
 
-// cutLong cuts what is longer than maxLetters into parts of about pieceLetters, after a space or a mark.
+// cutLong cuts spans longer than maxLetters into parts of about pieceLetters, after a space or a mark.
 func cutLong(text string, spans []concordat.Span) []concordat.Span {
 	out := make([]concordat.Span, 0, len(spans))
 	for _, s := range spans {

@@ -11,15 +11,15 @@ import (
 // Text is a text cut into sentences with their meaning. It is read-only and safe for concurrent use.
 type Text struct {
 	Spans     []concordat.Span
-	Rest      int    // sentences after MaxSentences, which were not read
+	Rest      int    // number of sentences after MaxSentences, which were not read
 	Language  string // its code; empty: unknown
 	sentences []Sentence
 	prose     []bool // whether a sentence may be part of a lead
-	chinese   []bool // whether a sentence is written in Chinese characters, in the main
-	wide      bool   // it is written in Chinese characters, in the main
+	chinese   []bool // whether a sentence is written mainly in Chinese characters
+	wide      bool   // it is written mainly in Chinese characters
 }
 
-// MaxSentences bounds the sentences of a text: a longer one is compared up to there.
+// MaxSentences bounds the sentences of a text: the rest of a longer text is not compared.
 const MaxSentences = 4000
 
 // Read cuts a text into sentences and encodes them.
@@ -38,7 +38,7 @@ func (e *Encoder) Read(text string) *Text {
 	return t
 }
 
-// Leave excludes sentences that spans cover by half or more from leads.
+// Leave excludes from leads the sentences at least half covered by spans.
 func (t *Text) Leave(spans []concordat.Span) {
 	for i, s := range t.Spans {
 		covered := 0
@@ -51,7 +51,7 @@ func (t *Text) Leave(spans []concordat.Span) {
 	}
 }
 
-// Without returns the text without the sentences that spans cover by half or more, as Leave does; t is not changed.
+// Without returns the text without the sentences at least half covered by spans, as Leave excludes them; t is not changed.
 func (t *Text) Without(spans []concordat.Span) *Text {
 	out := *t
 	out.prose = slices.Clone(t.prose)
@@ -59,8 +59,8 @@ func (t *Text) Without(spans []concordat.Span) *Text {
 	return &out
 }
 
-// leastLettersOf is the least share of the characters of prose that are letters; lists of links, tables and references
-// have fewer, as they have numbers and marks.
+// leastLettersOf is the least share of the characters of prose that are letters; lists of links, tables and references have fewer, since
+// they contain numbers and punctuation.
 const leastLettersOf = 0.72
 
 // prose reports whether a sentence may be part of a lead: it is long enough, and reads like prose.

@@ -6,11 +6,11 @@ import (
 	"strings"
 )
 
-// unit is a node of a double array (Aoe 1989): the child of node n by byte c is at base(n)+c if its check is n. The byte 0,
-// which no piece has, ends a piece: the base of its unit is the number of the piece.
+// unit is a node of a double array (Aoe 1989): the child of node n by byte c is at base(n)+c if its check is n. Byte 0, which occurs in no
+// piece, ends a piece: the base of its unit is the number of the piece.
 type unit struct{ base, check int32 }
 
-// vacant is the check of a unit that is no node. Node 0 is the root.
+// vacant is the check of a unit that is not a node. Node 0 is the root.
 const vacant = -1
 
 // child returns the child of a node by a byte, or -1.
@@ -37,10 +37,10 @@ type numbered struct {
 	at   int32
 }
 
-// trieBuilder makes a double array.
+// trieBuilder builds a double array.
 type trieBuilder struct {
 	units []unit
-	first int // no vacant unit lies before it
+	first int // there is no vacant unit before it
 }
 
 func buildTrie(pieces []Piece) ([]unit, error) {
@@ -64,7 +64,7 @@ func buildTrie(pieces []Piece) ([]unit, error) {
 	return b.units, nil
 }
 
-// place gives a node its children: those of the pieces, which are sorted and agree in depth bytes.
+// place gives a node its children, taken from the pieces, which are sorted and share their first depth bytes.
 func (b *trieBuilder) place(node int32, pieces []numbered, depth int) {
 	var labels []byte
 	var ends []int
@@ -95,7 +95,7 @@ func (b *trieBuilder) place(node int32, pieces []numbered, depth int) {
 	}
 }
 
-// room returns the least base, above 0, where the units of all labels are vacant.
+// room returns the least base, above 0, at which the units for all labels are vacant.
 func (b *trieBuilder) room(labels []byte) int32 {
 	for b.first < len(b.units) && b.units[b.first].check != vacant {
 		b.first++

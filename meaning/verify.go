@@ -11,7 +11,7 @@ var byEncoder = measure{seed: 0.14, extend: 0.08, counts: 0.12, rivals: 1, least
 // encoderRivalsAcross is how much the other sentences of the same two texts count as background between two languages.
 const encoderRivalsAcross = 0.8
 
-// ownCentre is the number of sentences in a language from which their own mean is their centre, if no samples are in it.
+// ownCentre is the number of sentences in a language from which, if there are no samples in it, their own mean is their centre.
 const ownCentre = 24
 
 // Vectors are an encoder's vectors of length 1, all with the same number of dimensions.
@@ -28,13 +28,12 @@ type verification struct {
 	here    map[int32][]float32
 	samples map[string][][]float32
 	order   [][]int32                           // of each source, its sentences, ascending
-	rows    [][][]float32                       // their vectors
+	rows    [][][]float32                       // vectors of these sentences
 	nearest map[string]map[int32]nearestSources // of each language and each sentence of the submission
 }
 
-// Verified returns the leads that an encoder's vectors of places show, by source, the best first. Sentences of two
-// languages are compared like those of one: what is usual between a sentence and other documents in the other's
-// language is subtracted.
+// Verified returns the leads found with an encoder's vectors of places, by source, best first. Sentences in two languages are compared like
+// those in one: the usual similarity of a sentence to other documents in the other's language is subtracted.
 func (c *Comparison) Verified(p Places, v Vectors) [][]Lead {
 	within := byEncoder
 	if Calibrated().Encoder.Measured(v.Model) {
@@ -60,7 +59,7 @@ func newVerification(c *Comparison) *verification {
 		rows: make([][][]float32, len(c.sources)), nearest: map[string]map[int32]nearestSources{}}
 }
 
-// centred subtracts from each vector the mean of those in its language: of the samples and of the places together.
+// centred subtracts from each vector the mean of those in its language: over the samples and places together.
 func (c *Comparison) centred(p Places, v Vectors) *verification {
 	byLanguage := map[string][][]float32{}
 	for k, s := range sampleSet {
@@ -72,7 +71,7 @@ func (c *Comparison) centred(p Places, v Vectors) *verification {
 		l := c.sources[d].Language
 		byLanguage[l] = append(byLanguage[l], v.There[d]...)
 	}
-	for _, l := range slices.Sorted(maps.Keys(byLanguage)) { // in order, so that the last digits are the same each time
+	for _, l := range slices.Sorted(maps.Keys(byLanguage)) { // in order, so that rounding is the same each time
 		all = append(all, byLanguage[l]...)
 	}
 	general := meanOf(all)
@@ -99,12 +98,12 @@ func (c *Comparison) centred(p Places, v Vectors) *verification {
 	return x
 }
 
-// similarity returns the similarity of two sentences; without a vector of either it is 0.
+// similarity returns the similarity of two sentences; it is 0 if either has no vector.
 func (x *verification) similarity(d int, here, there int32) float32 {
 	return dot(x.here[here], x.vector(d, there))
 }
 
-// vector returns the vector of a sentence of a source; nil: it has none.
+// vector returns the vector of a sentence of a source, or nil if it has none.
 func (x *verification) vector(d int, there int32) []float32 {
 	k, ok := slices.BinarySearch(x.order[d], there)
 	if !ok {
@@ -113,8 +112,8 @@ func (x *verification) vector(d int, there int32) []float32 {
 	return x.rows[d][k]
 }
 
-// usual returns how near a sentence usually is to other documents in a language: the mean of the nearest of them, the samples being a
-// document each. What is above enough need not be exact: it is returned once that is clear.
+// usual returns how near a sentence usually is to other documents in a language: the mean over the nearest of them, each sample counting as
+// a document. A result above enough need not be exact: it is returned as soon as it is known to be above.
 func (x *verification) usual(v []float32, language string, but int, enough float32) float32 {
 	var best nearestSources
 	for _, w := range x.samples[language] {
@@ -125,14 +124,14 @@ func (x *verification) usual(v []float32, language string, but int, enough float
 			continue
 		}
 		best.add(nearSource{k, x.most(v, k)})
-		if m := best.mean(but); best.full() && m > enough { // it only grows from here
+		if m := best.mean(but); best.full() && m > enough { // it can only grow from here
 			return m
 		}
 	}
 	return best.mean(but)
 }
 
-// usualHere is usual of a sentence of the submission, which is asked for once for each source.
+// usualHere is usual for a sentence of the submission, which is needed once for each source.
 func (x *verification) usualHere(i int32, language string, but int) float32 {
 	of := x.nearest[language]
 	if of == nil {
@@ -154,12 +153,12 @@ func (x *verification) usualHere(i int32, language string, but int) float32 {
 	return best.mean(but)
 }
 
-// in reports whether a source is in a language and has sentences to be compared.
+// in reports whether a source is in a language and has sentences to compare.
 func (x *verification) in(k int, language string) bool {
 	return x.c.sources[k].Language == language && len(x.rows[k]) > 0
 }
 
-// most returns how near the nearest sentence of a source is.
+// most returns the similarity of the nearest sentence of a source.
 func (x *verification) most(v []float32, k int) float32 {
 	most := float32(-1)
 	for _, w := range x.rows[k] {
@@ -188,7 +187,7 @@ func (x *verification) margins(d int, by *measure) []similar {
 			here[p.here] = h
 		}
 		if p.similarity-(h+max(by.prior, by.rivals*rivalsThere[p.there].mean()))/2 < by.extend {
-			continue // whatever the other background is
+			continue // for any other background
 		}
 		likely = append(likely, p)
 		enough[p.there] = max(enough[p.there], 2*(p.similarity-by.extend)-h+slack)
@@ -207,7 +206,7 @@ func (x *verification) margins(d int, by *measure) []similar {
 	return out
 }
 
-// slack is the most that rounding makes of a bound.
+// slack is the largest rounding error of a bound.
 const slack = 1e-5
 
 func dot(a, b []float32) float32 {
@@ -237,7 +236,7 @@ func meanOf(vs [][]float32) []float32 {
 	return sum
 }
 
-// without returns v less a centre, of length 1; zero if nothing is left.
+// without returns v minus a centre, scaled to length 1, or zero if nothing is left.
 func without(v, centre []float32) []float32 {
 	out := make([]float32, len(v))
 	sum := float32(0)

@@ -9,9 +9,9 @@ import (
 	"concordat"
 )
 
-// Document makes b-bit minwise sketches of whole documents: as many hashes as wanted, keeping b
-// bits of each (Li and König 2010). At equal size they estimate resemblance with less spread than
-// MIN_s of 64-bit values, and never containment. It is immutable and safe for concurrent use.
+// Document makes b-bit minwise sketches of whole documents: any number of hashes, with b bits of each kept (Li and König 2010). At equal
+// size they estimate resemblance with less variance than MIN_s of 64-bit values, but cannot estimate containment. It is immutable and safe
+// for concurrent use.
 type Document struct {
 	b, bins int
 	seeds   []uint64
@@ -21,8 +21,8 @@ type Document struct {
 // maxBins bounds the hashes of a document sketch.
 const maxBins = 1 << 16
 
-// NewDocument returns the maker of sketches of the given number of hashes, 1 to 65,536, of b bits
-// each, 1, 2, 4 or 8, whose hash functions are drawn by key; the empty key is the public one.
+// NewDocument returns a Document that makes sketches with the given number of hashes, 1 to 65,536, and b bits per hash, 1, 2, 4 or 8. The
+// hash functions are drawn by key; the empty key is the public one.
 func NewDocument(b, hashes int, key []byte) (*Document, error) {
 	if b != 1 && b != 2 && b != 4 && b != 8 || hashes < 1 || hashes > maxBins {
 		return nil, fmt.Errorf("document sketch of %d hashes of %d bits: want 1 to %d of 1, 2, 4 or 8", hashes, b, maxBins)
@@ -39,14 +39,13 @@ func NewDocument(b, hashes int, key []byte) (*Document, error) {
 // Bytes returns the size of a sketch.
 func (d *Document) Bytes() int { return (d.b*d.bins + 63) / 64 * 8 }
 
-// Sketch returns the sketch of the set of features, or nil of the empty set; repeats count once. It
-// is the algorithm of Sketcher.Sketch (Dahlgaard, Knudsen and Thorup 2017, figure 1) with any number
-// of bins.
+// Sketch returns the sketch of the set of features, or nil for the empty set; repeats count once. It is the algorithm of Sketcher.Sketch
+// (Dahlgaard, Knudsen and Thorup 2017, figure 1) with any number of bins.
 func (d *Document) Sketch(features []uint64) []uint64 {
 	if len(features) == 0 {
 		return nil
 	}
-	// A feature's first throws fill most bins; whatever is open after a few rounds takes the last ones.
+	// A feature's first throws fill most bins; those still open after a few rounds get the last ones.
 	winner, round := make([]uint64, d.bins), make([]int32, d.bins) // round of the winner, from 1
 	open, n := d.bins, uint64(d.bins)
 	for r := 0; open > 0 && r < 2*d.bins; r++ {
@@ -83,7 +82,7 @@ func (d *Document) Sketch(features []uint64) []uint64 {
 	return out
 }
 
-// equal returns in how many hashes all given sketches agree.
+// equal returns the number of hashes in which all given sketches agree.
 func (d *Document) equal(first []uint64, others ...[]uint64) int {
 	n := 0
 	low := ^uint64(0) / (1<<d.b - 1) // the lowest bit of each hash of a word; b divides 64
@@ -93,7 +92,7 @@ func (d *Document) equal(first []uint64, others ...[]uint64) int {
 			differ |= first[i] ^ o[i]
 		}
 		for s := 1; s < d.b; s *= 2 {
-			differ |= differ >> s // within a hash, and from the one above, which the mask removes
+			differ |= differ >> s // within a hash, and from the next higher one, which the mask removes
 		}
 		n += bits.OnesCount64(^differ & low)
 	}
@@ -111,14 +110,14 @@ func (d *Document) check(sketches ...[]uint64) error {
 
 // ThreeWay is the overlap of a text and two sources, estimated from sketches.
 type ThreeWay struct {
-	AB, AC, BC float64 // resemblance of each two
+	AB, AC, BC float64 // resemblance of each pair
 	All        float64 // |A∩B∩C| / |A∪B∪C|
 	Deviation  float64 // standard error of All
 }
 
-// ThreeWay estimates the resemblance of three sets, for example a text and two sources: how much of what
-// the text has from one it has from the other as well (Li, König and Gui 2010). It needs b of 2 or
-// more: with one bit, whether three hashes agree follows from the pairs, and says nothing more.
+// ThreeWay estimates the resemblance of three sets, for example a text and two sources: how much of the text shared with one source is also
+// shared with the other (Li, König and Gui 2010). b must be at least 2: with one bit, the agreement of three hashes follows from that of
+// the pairs and adds no information.
 func (d *Document) ThreeWay(a, b, c []uint64) (ThreeWay, error) {
 	if err := d.check(a, b, c); err != nil {
 		return ThreeWay{}, err
@@ -126,13 +125,12 @@ func (d *Document) ThreeWay(a, b, c []uint64) (ThreeWay, error) {
 	return threeWay(d.b, d.bins, d.equal(a, b), d.equal(a, c), d.equal(b, c), d.equal(a, b, c))
 }
 
-// ThreeWay is Document.ThreeWay of fingerprints of sentences. Of 25 hashes its standard error is up to
-// 0.1.
+// ThreeWay is Document.ThreeWay for fingerprints of sentences. With 25 hashes its standard error is up to 0.1.
 func (s *Sketcher) ThreeWay(f, g, h concordat.Fingerprint) (ThreeWay, error) {
 	return threeWay(s.b, s.bins, s.equal(f, g), s.equal(f, h), s.equal(g, h), s.equal(f, g, h))
 }
 
-// equal returns in how many hashes all given fingerprints agree.
+// equal returns the number of hashes in which all given fingerprints agree.
 func (s *Sketcher) equal(first concordat.Fingerprint, others ...concordat.Fingerprint) int {
 	n := 0
 	for i := range s.bins {
@@ -148,10 +146,9 @@ func (s *Sketcher) equal(first concordat.Fingerprint, others ...concordat.Finger
 	return n
 }
 
-// threeWay solves for the resemblances. Let the three least hashes be all equal with chance R, two
-// alone equal with R12-R, R13-R, R23-R, and all different otherwise. Different hashes agree in b bits
-// with chance q = 2^-b, three different ones with q² (Li, König and Gui 2010, theorem 1, in the limit
-// of sparse data). So the share of hashes in which all agree is
+// threeWay solves for the resemblances. Let the three least hashes be all equal with probability R, exactly two equal with probabilities
+// R12-R, R13-R and R23-R, and all different otherwise. Two different hashes agree in b bits with probability q = 2^-b, three with q² (Li,
+// König and Gui 2010, theorem 1, in the limit of sparse data). So the share of hashes in which all agree is
 //
 //	P = R + q·(S - 3R) + q²·(1 - S + 2R),  S = R12 + R13 + R23,
 //
@@ -166,8 +163,8 @@ func threeWay(b, bins, ab, ac, bc, all int) (ThreeWay, error) {
 	s := t.AB + t.AC + t.BC
 	bottom := 1 - 3*q + 2*q*q
 	t.All = (float64(all)/n - q*s - q*q*(1-s)) / bottom
-	// The estimate is the mean over the hashes of v = (e - q(1-q)·Σ(eᵢⱼ-q)/(1-q) - q²) / bottom, where
-	// e and eᵢⱼ are 1 for agreement. All agree: v1; exactly two: v2; none: v3. Its variance is theirs.
+	// The estimate is the mean over the hashes of v = (e - q(1-q)·Σ(eᵢⱼ-q)/(1-q) - q²) / bottom, where e and eᵢⱼ are 1 for agreement. All
+	// agree: v1; exactly two: v2; none: v3. Its variance is that of these values.
 	value := func(e, pairs float64) float64 { return (e - q*(pairs-3*q) - q*q) / bottom }
 	two := float64(ab+ac+bc-3*all) / n
 	three := float64(all) / n
@@ -180,15 +177,15 @@ func threeWay(b, bins, ab, ac, bc, all int) (ThreeWay, error) {
 	return t, nil
 }
 
-// Resemblance returns the unbiased estimate of the Jaccard resemblance of the sets of two sketches
-// and its standard error, from the variance of Li and König 2010 (section 3.2) at the estimate. The
-// estimate of very different sets may be a little below zero. Sketches of empty sets have none.
+// Resemblance returns the unbiased estimate of the Jaccard resemblance of the sets of two sketches and its standard error, from the
+// variance of Li and König 2010 (section 3.2) at the estimate. The estimate for very different sets may be slightly below zero. Sketches of
+// empty sets have no estimate.
 func (d *Document) Resemblance(x, y []uint64) (r, deviation float64, err error) {
 	if err := d.check(x, y); err != nil {
 		return 0, 0, err
 	}
 	chance := math.Ldexp(1, -d.b)
 	e := float64(d.equal(x, y)) / float64(d.bins)
-	at := max(e, chance) // fewer agree by luck only
+	at := max(e, chance) // fewer can agree only by luck
 	return (e - chance) / (1 - chance), math.Sqrt(at*(1-at)/float64(d.bins)) / (1 - chance), nil
 }

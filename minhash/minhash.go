@@ -14,13 +14,13 @@ import (
 type Sketcher struct {
 	b, bins int
 	seeds   []uint64 // 2·bins, one for each round
-	last    uint64   // seed of the bits that are kept
+	last    uint64   // seed for the bits that are kept
 }
 
 var _ concordat.Sketcher = (*Sketcher)(nil)
 
-// New returns the sketcher with b bits a hash, 1, 2 or 4, whose hash functions are drawn by key;
-// the empty key is the public one. Fingerprints of different b or key must not be compared.
+// New returns the sketcher with b bits per hash, 1, 2 or 4, whose hash functions are drawn by key; the empty key is the public one.
+// Fingerprints of different b or key must not be compared.
 func New(b int, key []byte) (*Sketcher, error) {
 	if b != 1 && b != 2 && b != 4 {
 		return nil, fmt.Errorf("minhash with b = %d: want 1, 2 or 4", b)
@@ -50,13 +50,12 @@ func mix(x uint64) uint64 {
 	return x ^ x>>33
 }
 
-// Sketch returns the fingerprint of the set of features; repeated features count once, their order
-// does not matter. Without features it is zero.
+// Sketch returns the fingerprint of the set of features; repeated features count once, and their order does not matter. Without features it
+// is zero.
 //
-// Dahlgaard, Knudsen and Thorup 2017, figure 1: in round i < t every feature goes to a random bin
-// with the value (i, hash); in round t+j it goes to bin j; each bin keeps its least value. A bin
-// filled in an earlier round keeps its winner, so a round only looks at the open bins, and the
-// first round after which none is open is the last.
+// Dahlgaard, Knudsen and Thorup 2017, figure 1: in round i < t every feature goes to a random bin with the value (i, hash); in round t+j it
+// goes to bin j; each bin keeps its least value. A bin filled in an earlier round keeps its winner, so a round considers only open bins,
+// and the rounds end when none is open.
 func (s *Sketcher) Sketch(features []uint64) concordat.Fingerprint {
 	if len(features) == 0 {
 		return concordat.Fingerprint{}
@@ -67,8 +66,8 @@ func (s *Sketcher) Sketch(features []uint64) concordat.Fingerprint {
 	for i := range least {
 		least[i] = math.MaxUint64
 	}
-	// Bins filled in earlier rounds. No branch below depends on the features: a value that goes to a closed bin
-	// becomes the largest there is.
+	// Bins filled in earlier rounds. No branch below depends on the features: a value that goes to a closed bin becomes the largest
+	// possible one.
 	var closed [2]uint64
 	all := [2]uint64{1<<min(bins, 64) - 1, 1<<(max(bins, 64)-64) - 1}
 	round := 0
@@ -108,8 +107,8 @@ func (s *Sketcher) Sketch(features []uint64) concordat.Fingerprint {
 	return s.pack(least)
 }
 
-// pack keeps b bits of each winner: bit b·i of the fingerprint starts hash i. The bits come from
-// the winner mixed once more, since being the least has used up its own.
+// pack keeps b bits of each winner: bit b·i of the fingerprint starts hash i. The bits come from the winner mixed once more, since
+// selecting the least value has biased its own bits.
 func (s *Sketcher) pack(winner []uint64) concordat.Fingerprint {
 	var f concordat.Fingerprint
 	const word = 60 // bits; b divides it

@@ -29,16 +29,14 @@ func (s *Shingler) permuted(x uint64) uint64 {
 	return x ^ x>>33
 }
 
-// MinSketch is MIN_s of a set: the Size smallest of its permuted values, ascending, or all of a
-// smaller set. It takes 8 bytes a value.
+// MinSketch is MIN_s of a set: the Size smallest of its permuted values, ascending, or all of a smaller set. It takes 8 bytes per value.
 type MinSketch struct {
 	Values []uint64
 	Size   int // s
 	Set    int // number of members of the whole set
 }
 
-// Min returns MIN_s of the distinct shingles. size must be positive. It sorts nothing of the
-// caller's.
+// Min returns MIN_s of the distinct shingles. size must be positive. It does not reorder the caller's slice.
 func (s *Shingler) Min(shingles []uint64, size int) MinSketch {
 	all := make([]uint64, len(shingles))
 	for i, x := range shingles {
@@ -49,8 +47,8 @@ func (s *Shingler) Min(shingles []uint64, size int) MinSketch {
 	return MinSketch{Values: slices.Clone(all[:min(size, len(all))]), Size: size, Set: len(all)}
 }
 
-// ModSketch is MOD_m of a set: its permuted values divisible by Modulus, ascending. It grows with
-// the set, and so estimates containment well however different the sizes are.
+// ModSketch is MOD_m of a set: its permuted values divisible by Modulus, ascending. It grows with the set, so it estimates containment well
+// however different the sizes are.
 type ModSketch struct {
 	Values  []uint64
 	Modulus uint64
@@ -74,9 +72,9 @@ func (s *Shingler) Mod(shingles []uint64, m uint64) ModSketch {
 	return out
 }
 
-// Estimate is a share estimated from a sample of the set it is a share of.
+// Estimate is a share of a set, estimated from a sample of the set.
 type Estimate struct {
-	Hits, Trials int  // Trials = 0: nothing was sampled, and nothing is known
+	Hits, Trials int  // Trials = 0: nothing was sampled and nothing is known
 	Exact        bool // the sample is the whole set
 }
 
@@ -88,9 +86,8 @@ func (e Estimate) Value() float64 {
 	return float64(e.Hits) / float64(e.Trials)
 }
 
-// Interval returns bounds that hold the true share with at least the given confidence, such as
-// 0.95: exact binomial bounds (Clopper and Pearson 1934). The sample is drawn without putting
-// back, so they are a little too wide.
+// Interval returns bounds that include the true share with at least the given confidence, for example 0.95: exact binomial bounds (Clopper
+// and Pearson 1934). They are a little too wide, as the sample is drawn without replacement.
 func (e Estimate) Interval(confidence float64) (low, high float64) {
 	if e.Exact {
 		return e.Value(), e.Value()
@@ -106,7 +103,7 @@ func (e Estimate) Interval(confidence float64) (low, high float64) {
 	return low, high
 }
 
-// bisect returns the p up to which below holds.
+// bisect returns the largest p for which below holds.
 func bisect(below func(p float64) bool) float64 {
 	low, high := 0.0, 1.0
 	for range 40 {
@@ -119,7 +116,7 @@ func bisect(below func(p float64) bool) float64 {
 	return low
 }
 
-// atMost returns the chance of at most k successes in n trials of chance p.
+// atMost returns the probability of at most k successes in n trials with probability p.
 func atMost(k, n int, p float64) float64 {
 	switch {
 	case k < 0:
@@ -132,7 +129,7 @@ func atMost(k, n int, p float64) float64 {
 	if float64(k) >= float64(n)*p {
 		return 1 - atMost(n-k-1, n, 1-p) // the other tail is the short one
 	}
-	// From the k-th term down, each from the one above: they only fall.
+	// From the k-th term down, each computed from the one above: they only decrease.
 	ln, _ := math.Lgamma(float64(n + 1))
 	a, _ := math.Lgamma(float64(k + 1))
 	b, _ := math.Lgamma(float64(n - k + 1))
@@ -148,11 +145,10 @@ func atMost(k, n int, p float64) float64 {
 	return min(1, sum)
 }
 
-// MinEstimates returns the estimates of the resemblance of two sets, |A∩B| / |A∪B|, and of the
-// containments |A∩B| / |A| and |A∩B| / |B|. The s smallest values of both sketches together are
-// MIN_s of A∪B, a random sample of it: the share of it in both sketches estimates the resemblance
-// without bias (Broder 1997, theorem 1), and among its members from A, a random sample of A, the
-// share in B the containment. The sketches must come from one Shingler.
+// MinEstimates returns the estimates of the resemblance of two sets, |A∩B| / |A∪B|, and of the containments |A∩B| / |A| and |A∩B| / |B|.
+// The s smallest values of both sketches together are MIN_s of A∪B, which is a random sample of it. The share of this sample that is in
+// both sketches is an unbiased estimate of the resemblance (Broder 1997, theorem 1). Its members from A are a random sample of A, and the
+// share of those in B estimates the containment. The sketches must come from one Shingler.
 func MinEstimates(a, b MinSketch) (resemblance, inA, inB Estimate) {
 	size := min(a.Size, b.Size)
 	i, j := 0, 0
@@ -179,8 +175,8 @@ func MinEstimates(a, b MinSketch) (resemblance, inA, inB Estimate) {
 	return resemblance, inA, inB
 }
 
-// ModEstimates is MinEstimates of MOD_m sketches, whose sample is of no fixed size (Broder 1997,
-// theorem 1). The sketches must come from one Shingler and have one modulus.
+// ModEstimates is MinEstimates for MOD_m sketches, whose samples have no fixed size (Broder 1997, theorem 1). The sketches must come from
+// one Shingler and have one modulus.
 func ModEstimates(a, b ModSketch) (resemblance, inA, inB Estimate) {
 	common := 0
 	for i, j := 0, 0; i < len(a.Values) && j < len(b.Values); {
@@ -201,17 +197,16 @@ func ModEstimates(a, b ModSketch) (resemblance, inA, inB Estimate) {
 	return Estimate{common, len(a.Values) + len(b.Values) - common, exact}, inA, inB
 }
 
-// Unbounded returns the sketch as a MinSketch without a largest size: MinEstimates of two such are
-// ModEstimates of the originals. It shares the values.
+// Unbounded returns the sketch as a MinSketch without a maximum size: MinEstimates of two such sketches are the ModEstimates of the
+// originals. It shares the values.
 func (m ModSketch) Unbounded() MinSketch {
 	return MinSketch{Values: m.Values, Size: math.MaxInt, Set: m.Set}
 }
 
-// Super returns the super-shingles of a sketch: a hash of every run of width values (Broder 1997,
-// section 4). Two documents with one in common have width neighbouring members of their sketches
-// in common, and nearly always resemble each other greatly; documents of resemblance r have about
-// (Size-width+1)·r^width in common. A sketch of fewer values has one super-shingle, of them all;
-// that of an empty set none. The result has no order that means anything.
+// Super returns the super-shingles of a sketch: a hash of every run of width values (Broder 1997, section 4). Two documents that share one
+// have width neighbouring members of their sketches in common, and are nearly always very similar; documents of resemblance r share about
+// (Size-width+1)·r^width. A sketch of fewer values has one super-shingle over all of them; that of an empty set has none. The order of the
+// result has no meaning.
 func (m MinSketch) Super(width int) []uint64 {
 	if len(m.Values) == 0 || width < 1 {
 		return nil

@@ -71,7 +71,7 @@ type askOptions struct {
 	deadline time.Duration
 }
 
-// unknownLibrary stands for the libraries of a partner that has never announced any.
+// unknownLibrary represents the libraries of a partner that has never announced any.
 const unknownLibrary = "(libraries not known)"
 
 // CatalogueSetting is where the latest catalogue of a partner is kept.
@@ -87,8 +87,8 @@ type Comparison struct {
 	Deadline  time.Duration // for each partner
 }
 
-// AddTo adds the mirrors that the site has and the partners to ask; end closes them. busy: a mirror is left out because another
-// process is changing it.
+// AddTo adds the site's mirrors and the partners to ask; end closes them. busy says that a mirror is left out because another process is
+// changing it.
 func (w *Comparison) AddTo(ctx context.Context, out *site.CheckOptions, o *instance.Instance, options Options) (busy bool, end func(),
 	err error) {
 	end = func() {}
@@ -125,7 +125,7 @@ func (w *Comparison) AddTo(ctx context.Context, out *site.CheckOptions, o *insta
 	}, nil
 }
 
-// addPartners adds the partners to ask about what is not mirrored; end closes the connections to them.
+// addPartners adds the partners to ask about libraries that are not mirrored; end closes the connections to them.
 func (w *Comparison) addPartners(ctx context.Context, c *Client, m *mirrorSet, out *site.CheckOptions) (end func(), err error) {
 	named, err := c.WantedPartners(ctx, w.Partners)
 	if err != nil {
@@ -153,8 +153,8 @@ func (w *Comparison) addPartners(ctx context.Context, c *Client, m *mirrorSet, o
 	return end, nil
 }
 
-// ask returns what a check needs of each wanted partner. A partner that does not answer now is included, with the libraries
-// that it announced before: the report then says what was not measured. closing closes the connections.
+// ask returns what a check needs of each wanted partner. A partner that does not answer now is included, with the libraries that it
+// announced before: the report then says which libraries were not measured. closing closes the connections.
 func (c *Client) ask(ctx context.Context, want []Wanted, how askOptions) (out []site.PartnerLibraries, closing func(), err error) {
 	var clients []*federation.Client
 	closing = func() {
@@ -299,8 +299,8 @@ func (c *Client) title(p store.Partner) string {
 	return card.Name
 }
 
-// latest returns the newest epoch for which the partner has fingerprints, among the common federations; or the present epoch of
-// the first if nothing is known about the partner.
+// latest returns the newest epoch for which the partner has fingerprints, among the common federations; or the current epoch of the first
+// federation if nothing is known about the partner.
 func latest(feds []crypto.Federation, cat *concordat.Catalogue, now time.Time) (crypto.Federation, crypto.FederationEpoch, error) {
 	ready := map[concordat.Epoch]bool{}
 	for _, l := range cat.Libraries {

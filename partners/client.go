@@ -42,8 +42,8 @@ type Options struct {
 	// Observe receives each question to a partner and Answered each question from it, unless nil.
 	Observe, Answered func(concordat.SiteID, federation.Outcome, time.Duration)
 	Panicked          func()                           // called after each request of a partner that ended in a panic, unless nil
-	Tell              func(format string, args ...any) // prints what is left out, and why
-	// Notices and Reread are how often a server looks for notices and for changes by commands; 0: every five seconds.
+	Tell              func(format string, args ...any) // prints anything left out, and why
+	// Notices and Reread are the intervals at which a server looks for notices and for changes made by commands; 0: five seconds.
 	Notices, Reread time.Duration
 }
 
@@ -101,7 +101,7 @@ func observing(watch func(concordat.SiteID, federation.Outcome),
 	}
 }
 
-// Profiler returns the maker of fingerprints under an epoch's key.
+// Profiler returns the profiler for an epoch's key.
 func (c *Client) Profiler(f crypto.Federation, e crypto.FederationEpoch) (*profile.Profiler, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -121,7 +121,7 @@ func (c *Client) Profiler(f crypto.Federation, e crypto.FederationEpoch) (*profi
 	return p, err
 }
 
-// shared returns the federations that this site has in common with a partner, by name.
+// shared returns the federations that this site shares with a partner, by name.
 func (c *Client) shared(ctx context.Context, partner concordat.SiteID) ([]crypto.Federation, error) {
 	ms, err := c.o.Store.Partners.Memberships(ctx)
 	if err != nil {

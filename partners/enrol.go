@@ -15,15 +15,15 @@ import (
 	"concordat/store"
 )
 
-// Offer describes an invitation to make.
+// Offer describes an invitation to create.
 type Offer struct {
 	URL    string        // of this site; empty: the first of its card
 	Life   time.Duration // validity; 0: crypto.InvitationLife
-	Note   string        // whom it is for; stays here
+	Note   string        // the person it is for; stays at this site
 	Grants []store.Grant // libraries that it opens once both sides have confirmed
 }
 
-// Invite makes an invitation and keeps what is needed to recognise it. One that could not be redeemed is refused. by, here and
+// Invite creates an invitation and keeps the data needed to recognise it. It refuses an invitation that could not be redeemed. by, here and
 // below, names the person in the audit.
 func Invite(ctx context.Context, o *instance.Instance, id *crypto.Identity, f Offer, by string) (*crypto.Invitation, error) {
 	card, err := instance.OwnCard(ctx, o.Store, id)
@@ -111,7 +111,7 @@ func Redeem(ctx context.Context, o *instance.Instance, r *Roster, inv *crypto.In
 	return o.Store.Partners.Partner(ctx, site)
 }
 
-// AnswerOf adds the reason to an error of another site, if it has one; the text stays.
+// AnswerOf adds the reason to an error from another site, if it has one; the text stays the same.
 func AnswerOf(err error) error {
 	var e *federation.Error
 	if !errors.As(err, &e) {
@@ -130,13 +130,13 @@ func SameWords(p store.Partner, words string) error {
 	return nil
 }
 
-// Confirm makes a pending partner active, after the caller has compared the words, and opens what its invitation gives. It
+// Confirm makes a pending partner active, after the caller has compared the words, and opens the libraries that its invitation grants. It
 // refuses if another enrolment with other words has replaced p in the meantime.
 func Confirm(ctx context.Context, o *instance.Instance, p store.Partner, by string) error {
 	if p.State != store.PartnerPending {
 		return refusedf(RefusedState, "%s is %s, not pending", cmp.Or(p.Name, string(p.Site)), p.State)
 	}
-	// The rules first: they apply only to an active partner.
+	// The rules come first: they apply only to an active partner.
 	for _, g := range p.Grants {
 		if _, err := o.Answers.Shares.Share(ctx, store.Share{Library: g.Library, Partner: p.Site, Rule: g.Rule}); err != nil {
 			return err
@@ -157,12 +157,13 @@ func Confirm(ctx context.Context, o *instance.Instance, p store.Partner, by stri
 	})
 }
 
-// Revoke refuses a partner from now on and closes all libraries to it. It returns the federations that it is still in.
+// Revoke makes the site refuse a partner from now on and closes all libraries to it. It returns the federations that the partner is still
+// in.
 func Revoke(ctx context.Context, o *instance.Instance, p store.Partner, by string) ([]concordat.FederationID, error) {
 	if p.State == store.PartnerRevoked {
 		return nil, refusedf(RefusedState, "%s is already revoked", cmp.Or(p.Name, string(p.Site)))
 	}
-	// Fail closed: the state first.
+	// The state comes first, so that a failure leaves the partner refused.
 	if err := o.Store.Atomic(ctx, func(tx *store.DB) error {
 		if err := tx.Partners.SetPartnerState(ctx, p.Site, p.State, store.PartnerRevoked); err != nil {
 			return err

@@ -15,7 +15,7 @@ import (
 	"concordat/store"
 )
 
-// Grant returns what a member of a federation that this site leads gets on request, or a Refusal.
+// Grant returns the grant for a member of a federation that this site leads, or a Refusal.
 func Grant(ctx context.Context, db *store.DB, id *crypto.Identity, to concordat.SiteID, f concordat.FederationID) ([]byte, error) {
 	none := &concordat.Refusal{Reason: concordat.ReasonUnknown, Words: "no such federation is led here, or the site is no member"}
 	ms, err := db.Partners.Memberships(ctx)
@@ -55,9 +55,9 @@ func (e *EarlyError) Error() string {
 		e.Epoch, e.Federation, e.From.Format(time.RFC3339), crypto.EpochAge/(24*time.Hour), e.Federation, e.Leader)
 }
 
-// Take keeps what the leader of a federation granted: the secrets first. changed reports whether the keystore got anything new.
-// The notes go into the audit with the membership. Unless agreed says that an administrator asked for it, an epoch that begins
-// less than crypto.EpochAge after the previous one is refused with an EarlyError.
+// Take keeps a grant from the leader of a federation, its secrets first. changed reports whether the keystore received anything new. The
+// notes go into the audit with the membership. Unless agreed says that an administrator asked for the epoch, one that begins less than
+// crypto.EpochAge after the previous one is refused with an EarlyError.
 func Take(ctx context.Context, db *store.DB, k *instance.Keystore, f concordat.FederationID, leader concordat.SiteID,
 	g *crypto.FederationGrant, agreed bool, notes ...store.AuditNote) (id *crypto.Identity, changed bool, err error) {
 	if concordat.FederationID(g.Federation.Name) != f || instance.PartnerName(g.Leader) != leader {
@@ -97,7 +97,7 @@ func Take(ctx context.Context, db *store.DB, k *instance.Keystore, f concordat.F
 // grantEvery is how often a member asks the leader of a federation for news.
 const grantEvery = time.Hour
 
-// joinAnew fetches what is new from the leaders of the site's federations.
+// joinAnew fetches new grants from the leaders of the site's federations.
 func (c *Client) joinAnew(ctx context.Context, log *slog.Logger) {
 	ms, err := c.o.Store.Partners.Memberships(ctx)
 	if err != nil {
@@ -140,7 +140,7 @@ func (c *Client) joinOne(ctx context.Context, m store.Membership) error {
 	return err
 }
 
-// reread applies what commands changed in the keystore, and renews the card when due.
+// reread applies changes that commands made to the keystore, and renews the card when due.
 func (c *Client) reread(ctx context.Context) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -12,7 +12,7 @@ import (
 	"concordat/site/answer"
 )
 
-// followed is how far this node has the fingerprint set of an epoch, in a file next to the set.
+// followed is this node's position in the fingerprint set of an epoch, kept in a file next to the set.
 type followed struct {
 	path string
 
@@ -20,7 +20,7 @@ type followed struct {
 	at map[concordat.LibraryID]int64
 }
 
-// followed returns a node's position; nil if this process alone has the set.
+// followed returns a node's position, or nil if only this process has the set.
 func (p *Server) followed(e concordat.Epoch) (answer.Followed, error) {
 	if !p.client.o.Clustered() {
 		return nil, nil
@@ -36,7 +36,7 @@ func (p *Server) followed(e concordat.Epoch) (answer.Followed, error) {
 	return f, err
 }
 
-// FollowedEnd ends the name of a file next to the folder of a fingerprint set; it is removed with the folder.
+// FollowedEnd is the ending of the name of a file next to the folder of a fingerprint set; the file is removed with the folder.
 const FollowedEnd = ".followed.json"
 
 // Position implements site.Followed.

@@ -19,7 +19,7 @@ import (
 	"concordat/store"
 )
 
-// MirrorsName is the folder of the mirrors of all epochs.
+// MirrorsName is the folder for the mirrors of all epochs.
 const MirrorsName = "mirrors"
 
 // MirrorFolder is the folder of an epoch's mirrors, of all partners in one index.
@@ -27,8 +27,7 @@ func MirrorFolder(dir string, e concordat.Epoch) string {
 	return filepath.Join(dir, MirrorsName, fmt.Sprintf("%s-%d", e.Federation, e.Number))
 }
 
-// OpenMirrors opens the index of the mirrors of an epoch. Several processes can read it; a process that changes it has it
-// alone.
+// OpenMirrors opens the index of the mirrors of an epoch. Several processes can read it; a process that changes it has exclusive access.
 func OpenMirrors(o *instance.Instance, e concordat.Epoch, scheme concordat.Scheme, change bool) (*index.Shard, error) {
 	dir := MirrorFolder(o.Dir, e)
 	if change {
@@ -59,10 +58,10 @@ const (
 // MirrorStore changes the mirrors of a site.
 type MirrorStore struct {
 	o    *instance.Instance
-	tell func(format string, args ...any) // prints what was lost
+	tell func(format string, args ...any) // prints losses
 }
 
-// NewMirrorStore returns a MirrorStore. tell prints what was lost.
+// NewMirrorStore returns a MirrorStore. tell prints losses.
 func NewMirrorStore(o *instance.Instance, tell func(format string, args ...any)) *MirrorStore {
 	return &MirrorStore{o, tell}
 }
@@ -99,8 +98,8 @@ func (ms *MirrorStore) change(ctx context.Context, e concordat.Epoch, scheme con
 	return s, nil
 }
 
-// MirrorEpoch returns the epoch in which to fetch a partner's library, the one with fingerprints for most of it, and that
-// share; of several the latest.
+// MirrorEpoch returns the epoch in which to fetch a partner's library, and the share of it that has fingerprints of the epoch: the epoch
+// with the largest share, the latest if several tie.
 func (c *Client) MirrorEpoch(ctx context.Context, partner concordat.Partner,
 	lib concordat.LibraryID) (f crypto.Federation, e crypto.FederationEpoch, ready float64, err error) {
 	feds, err := c.shared(ctx, partner.Site())
@@ -152,7 +151,7 @@ func (ms *MirrorStore) Fetch(ctx context.Context, partner concordat.Partner, m s
 	done, err = ms.o.Asks.SyncMirror(ctx, partner, m, progress)
 	var no *concordat.Refusal
 	if errors.As(err, &no) && no.Reason == concordat.ReasonUnknown && len(row.Cursor) > 0 {
-		// The owner has rebuilt its set, and the cursor is not from it.
+		// The owner has rebuilt its set, and the cursor belongs to an earlier one.
 		if err = ms.o.Asks.DropMirror(ctx, m); err == nil {
 			done, err = ms.o.Asks.SyncMirror(ctx, partner, m, progress)
 		}
@@ -163,7 +162,7 @@ func (ms *MirrorStore) Fetch(ctx context.Context, partner concordat.Partner, m s
 	return done, known, errors.Join(err, shard.Close(), tidyMirrors(ctx, ms.o, m.Epoch))
 }
 
-// DropOlder deletes the mirrors of the same library in earlier epochs of a federation, which a complete one replaces.
+// DropOlder deletes the mirrors of the same library in earlier epochs of a federation, after a complete one has replaced them.
 func (ms *MirrorStore) DropOlder(ctx context.Context, m site.MirroredLibrary) error {
 	return ms.DropUnless(ctx, m.Site, m.Library, func(x store.Mirror) bool {
 		return x.Epoch.Federation != m.Epoch.Federation || x.Epoch.Number >= m.Epoch.Number
@@ -205,7 +204,7 @@ func (ms *MirrorStore) drop(ctx context.Context, x store.Mirror) error {
 	return tidyMirrors(ctx, ms.o, x.Epoch)
 }
 
-// MirrorKey returns the maker of fingerprints of a mirror, or why checks do not use it.
+// MirrorKey returns the profiler for a mirror, or the reason why checks do not use the mirror.
 func (c *Client) MirrorKey(x store.Mirror, now time.Time) (p *profile.Profiler, why string, err error) {
 	switch {
 	case !x.Withdrawn.IsZero():
@@ -234,7 +233,7 @@ func (c *Client) MirrorKey(x store.Mirror, now time.Time) (p *profile.Profiler, 
 	return p, "", nil
 }
 
-// mirrorSet are the mirrors that a check uses.
+// mirrorSet is the set of mirrors that a check uses.
 type mirrorSet struct {
 	in     []site.MirroredLibrary
 	states []store.Mirror // of each
@@ -280,7 +279,7 @@ func (c *Client) openUsable(rows []store.Mirror) (*mirrorSet, error) {
 	return m, nil
 }
 
-// newer reports whether another usable mirror holds the library of the i-th with a later date.
+// newer reports whether another usable mirror holds the library of the i-th one with a later date.
 func (m *mirrorSet) newer(rows []store.Mirror, i int, c *Client) bool {
 	for j, x := range rows {
 		if j == i || x.Site != rows[i].Site || x.Library != rows[i].Library {

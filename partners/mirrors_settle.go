@@ -18,7 +18,7 @@ import (
 	"concordat/store"
 )
 
-// settleMirrors removes from the index what no mirror has: an interrupted sync writes to the index first.
+// settleMirrors removes documents from the index that no mirror has: an interrupted sync writes to the index first.
 func settleMirrors(ctx context.Context, o *instance.Instance, s *index.Shard, e concordat.Epoch, rows []store.Mirror) error {
 	extra, err := unknownTo(ctx, o, s, e, rows)
 	if err != nil {
@@ -60,9 +60,9 @@ func unknownTo(ctx context.Context, o *instance.Instance, s *index.Shard, e conc
 	return slices.DeleteFunc(s.Refs(), func(r concordat.Ref) bool { return known[r] }), nil
 }
 
-// SettleMirrors removes what interrupted syncs left in the indexes of mirrors: documents that no mirror has, and indexes of
-// epochs without a mirror. It leaves an index in use to the next time, and a damaged one of a known mirror to its next sync.
-// told is called with each cleared folder and the number of documents.
+// SettleMirrors removes what interrupted syncs left in the indexes of mirrors: documents that no mirror has, and indexes of epochs without
+// a mirror. It leaves an index in use until the next time, and a damaged one of a known mirror until its next sync. told is called with
+// each cleared folder and its number of documents.
 func SettleMirrors(ctx context.Context, o *instance.Instance, told func(folder string, documents int)) error {
 	folders, err := os.ReadDir(filepath.Join(o.Dir, MirrorsName))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -98,7 +98,8 @@ func epochOf(name string) (e concordat.Epoch, ok bool) {
 	return e, err == nil && filepath.Base(MirrorFolder("", e)) == name
 }
 
-// settleFolder settles the index of one epoch. It looks while checks read, and takes the index alone only to remove something.
+// settleFolder settles the index of one epoch. It examines the index while checks read it, and takes exclusive access only to remove
+// something.
 func settleFolder(ctx context.Context, o *instance.Instance, e concordat.Epoch) (documents int, cleared bool, err error) {
 	if s, err := OpenMirrors(o, e, "", false); errors.Is(err, concordat.ErrLocked) {
 		return 0, false, nil
@@ -136,7 +137,7 @@ func settleFolder(ctx context.Context, o *instance.Instance, e concordat.Epoch) 
 	return len(extra), err == nil, err
 }
 
-// leftIn returns whether the epoch has mirrors, and the documents of its index that none of them has. No sync may run.
+// leftIn reports whether the epoch has mirrors, and returns the documents of its index that none of them has. No sync may be running.
 func leftIn(ctx context.Context, o *instance.Instance, s *index.Shard, e concordat.Epoch) (mirrored bool, extra []concordat.Ref,
 	err error) {
 	rows, err := o.Asks.Mirrors(ctx)
@@ -151,7 +152,7 @@ func isMirrored(rows []store.Mirror, e concordat.Epoch) bool {
 	return slices.ContainsFunc(rows, func(x store.Mirror) bool { return x.Epoch == e })
 }
 
-// purgeMirrors removes from the disk what left a mirror.
+// purgeMirrors removes from the disk the documents that were removed from mirrors.
 func purgeMirrors(ctx context.Context, o *instance.Instance, s *index.Shard) error {
 	err := s.Purge(ctx)
 	if err == nil {
@@ -168,7 +169,7 @@ func closedBy(s *index.Shard, err error) error {
 	return errors.Join(err, s.Close())
 }
 
-// lost reports whether the index holds less than the mirrors of the epoch are known to have. New documents go into the index
+// lost reports whether the index holds fewer documents than the mirrors of the epoch are known to have. New documents go into the index
 // first.
 func lost(s *index.Shard, rows []store.Mirror, e concordat.Epoch) bool {
 	n := 0

@@ -13,9 +13,9 @@ const (
 	RefusedAddress    Refused = "address"    // an address is missing or invalid
 	RefusedListen     Refused = "listen"     // the site cannot listen there
 	RefusedRoot       Refused = "root"       // the root key is elsewhere, so no card can be made
-	RefusedCluster    Refused = "cluster"    // each machine of the site reads it from its configuration
+	RefusedCluster    Refused = "cluster"    // the machines of the site read it from their own configuration
 	RefusedSettings   Refused = "settings"   // the configuration cannot be written
-	RefusedFormat     Refused = "format"     // no invitation
+	RefusedFormat     Refused = "format"     // not an invitation
 	RefusedOwn        Refused = "own"        // the site's own invitation
 	RefusedEnded      Refused = "ended"      // it has expired
 	RefusedKnown      Refused = "known"      // the site is a partner already
@@ -27,12 +27,12 @@ const (
 	RefusedName       Refused = "name"       // invalid name of a federation
 	RefusedExists     Refused = "exists"     // the federation is known already
 	RefusedLed        Refused = "led"        // another site leads it
-	RefusedFull       Refused = "full"       // it has the most members possible
+	RefusedFull       Refused = "full"       // it already has the largest number of members
 	RefusedEpoch      Refused = "epoch"      // the leader's epochs are too many, or too close to one another
 	RefusedMember     Refused = "member"     // the leader says that this site is not a member, or that there is no such federation
 )
 
-// RefusedError is an error of the caller, with its reason. Nothing was changed.
+// RefusedError is an error made by the caller, with its reason. Nothing was changed.
 type RefusedError struct {
 	Reason Refused
 	Err    error // what to do, for the command line

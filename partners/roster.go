@@ -33,13 +33,13 @@ type Roster struct {
 	cards map[concordat.SiteID]*crypto.Card
 	head  wire.Head // signed last
 	heads map[crypto.SiteID]*heads
-	// refused are messages of partners in the last hour.
+	// refused counts the refused messages of each partner in the last hour.
 	refused map[concordat.SiteID]refused
 }
 
-// heads says how the audit of each partner grew since this process began.
+// heads records how the audit of each partner has grown since this process began.
 type heads struct {
-	last    uint64    // number
+	last    uint64    // number of the last entry
 	since   time.Time // when it was first heard
 	again   int       // how often it was heard since
 	alarmed time.Time
@@ -52,7 +52,7 @@ const (
 	maxSilent = 24 * time.Hour
 )
 
-// self is this site at one moment.
+// self is the state of this site at one moment.
 type self struct {
 	id   *crypto.Identity
 	card *crypto.Card
@@ -79,7 +79,7 @@ func OpenRoster(ctx context.Context, o *instance.Instance, id *crypto.Identity, 
 	return NewRoster(o.Store, log, id, card), nil
 }
 
-// NewRoster returns the view for an identity and card that the caller has.
+// NewRoster returns the view for the caller's identity and card.
 func NewRoster(db *store.DB, log *slog.Logger, id *crypto.Identity, card *crypto.Card) *Roster {
 	r := &Roster{db: db, log: log, now: time.Now, cards: map[concordat.SiteID]*crypto.Card{}, heads: map[crypto.SiteID]*heads{},
 		refused: map[concordat.SiteID]refused{}}
@@ -183,7 +183,7 @@ func (r *Roster) Inviting() bool {
 	return false
 }
 
-// Invitation implements federation.Registrar. It returns a used one too: Enrol recognises a repeated request.
+// Invitation implements federation.Registrar. It also returns a used one, since Enrol recognises a repeated request.
 func (r *Roster) Invitation(ctx context.Context, hash [32]byte) (time.Time, error) {
 	i, err := r.db.Partners.Invitation(ctx, hash)
 	return i.Expires, err
@@ -259,8 +259,8 @@ func (r *Roster) Heard(h *crypto.Head) {
 	r.witness(ctx, h, "")
 }
 
-// witness keeps the end of a partner's audit and compares it with earlier ones. told is the partner that reported it about
-// another; empty: its own site did.
+// witness keeps the end of a partner's audit and compares it with earlier ones. told is the partner that reported another site's head, or
+// empty if the site itself did.
 func (r *Roster) witness(ctx context.Context, h *crypto.Head, told concordat.SiteID) {
 	site := instance.PartnerName(h.Site)
 	fork, err := r.db.Partners.AddWitness(ctx, store.Witness{Site: site, Seq: h.Seq, Hash: h.Hash, At: h.At, Head: h.Bytes()})
@@ -285,7 +285,7 @@ func (r *Roster) witness(ctx context.Context, h *crypto.Head, told concordat.Sit
 // maxOfOne is the number of heads of one site sent to a partner: two that contradict each other, and the newest.
 const maxOfOne = 4
 
-// Others implements federation.Journal: heads of the members of federations that the partner is in too.
+// Others implements federation.Journal: heads of members of the federations that the partner is also in.
 func (r *Roster) Others(to concordat.SiteID) []*crypto.Head {
 	ctx := context.Background()
 	ms, err := r.db.Partners.Memberships(ctx)
@@ -320,8 +320,8 @@ func (r *Roster) Others(to concordat.SiteID) []*crypto.Head {
 	return out
 }
 
-// HeardOthers implements federation.Journal. Only heads of partners of this site can be checked; those under a key that their
-// card no longer names prove nothing.
+// HeardOthers implements federation.Journal. Only heads of this site's partners can be checked; heads signed with a key that is no longer
+// on the card prove nothing.
 func (r *Roster) HeardOthers(from concordat.SiteID, hs []*crypto.Head) {
 	ctx := context.Background()
 	for _, h := range hs {
@@ -346,7 +346,7 @@ func (r *Roster) raise(ctx context.Context, a store.PartnerAlarm) {
 	}
 }
 
-// stopped says how the audit of a partner has stopped, once a day; empty: it has not.
+// stopped describes, once a day, how the audit of a partner has stopped; empty: it has not.
 func (r *Roster) stopped(ctx context.Context, h *crypto.Head) string {
 	told := true
 	if h.Seq == 0 {
@@ -382,7 +382,7 @@ func (r *Roster) stopped(ctx context.Context, h *crypto.Head) string {
 	return fmt.Sprintf("it has told entry %d for %v, in %d exchanges that each add one", x.last, now.Sub(x.since).Round(time.Minute), x.again)
 }
 
-// exchangeRecord is the detail of an exchange. An entry of its own says what was asked and shown.
+// exchangeRecord is the detail of an exchange. A separate entry says what was asked and shown.
 type exchangeRecord struct {
 	Direction string           `json:"direction"` // in: the partner asked; out: this site did
 	Kind      string           `json:"kind"`

@@ -31,7 +31,7 @@ import (
 const (
 	ReplaysName = "replays" // recent requests, so that none runs twice
 
-	rereadEvery  = 5 * time.Second // of what commands change
+	rereadEvery  = 5 * time.Second // to apply changes by commands
 	noticeEvery  = 5 * time.Second
 	followEvery  = 2 * time.Second
 	refreshEvery = 24 * time.Hour   // of partners' cards
@@ -43,7 +43,7 @@ const (
 	inboxSetting = "notices taken in"
 )
 
-// Server answers partners, and maintains what they need.
+// Server answers partners and maintains the data they need.
 type Server struct {
 	client  *Client
 	log     *slog.Logger
@@ -53,7 +53,7 @@ type Server struct {
 	// notice and again are how often the server looks for notices and for changes by commands.
 	notice, again time.Duration
 
-	maintains atomic.Bool // this process does the work that one process does for the site
+	maintains atomic.Bool // this process does the work that only one process does for the site
 
 	mu     sync.Mutex // guards the rest
 	shards map[concordat.Epoch]*index.Shard
@@ -100,8 +100,8 @@ func NewServer(ctx context.Context, o *instance.Instance, options Options) (*Ser
 	return p, nil
 }
 
-// firstReplays creates the replay file of a site that never had one. It does not replace a lost one: OpenReplays then refuses
-// what may have been answered before.
+// firstReplays creates the replay file of a site that never had one. It does not replace a lost one: OpenReplays then refuses requests that
+// may have been answered before.
 func firstReplays(ctx context.Context, o *instance.Instance, path string) error {
 	const setting = "replay file made"
 	if o.Clustered() { // a node is new, and the store has the others' requests
@@ -121,7 +121,7 @@ func firstReplays(ctx context.Context, o *instance.Instance, path string) error 
 	return o.Store.SetSetting(ctx, setting, "yes")
 }
 
-// Close closes the memory of replies and the indexes of fingerprints. Nothing is answered any more.
+// Close closes the memory of replies and the indexes of fingerprints. Afterwards nothing is answered.
 func (p *Server) Close() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -135,8 +135,8 @@ func (p *Server) Close() error {
 // Self returns the current identity and card of the site.
 func (p *Server) Self() (*crypto.Identity, *crypto.Card) { return p.client.roster.Self() }
 
-// Run answers at l and runs the periodic work until ctx ends. alone runs what one process does for the site, while this is the
-// one.
+// Run answers at l and runs the periodic work until ctx ends. alone is called for the work that one process does for the site, while this
+// is the one.
 func (p *Server) Run(ctx context.Context, g *errgroup.Group, l net.Listener,
 	alone func(context.Context, func(context.Context) error) error) {
 	p.Address = l.Addr().String()
@@ -189,7 +189,7 @@ func (p *Server) every(ctx context.Context, d time.Duration, what string, f func
 	}
 }
 
-// reread applies what commands changed: keys, card, federations and their members.
+// reread applies changes by commands: keys, card, federations and their members.
 func (p *Server) reread(ctx context.Context) error {
 	if err := p.client.reread(ctx); err != nil {
 		return err
@@ -203,7 +203,7 @@ func (p *Server) Client() *Client { return p.client }
 // Reread applies changes of keys, card and federations at once.
 func (p *Server) Reread(ctx context.Context) error { return p.reread(ctx) }
 
-// useSets opens the fingerprint sets of all epochs that are answered, and makes the site use them.
+// useSets opens the fingerprint sets of all answered epochs, and makes the site use them.
 func (p *Server) useSets(ctx context.Context) error {
 	ms, err := p.client.o.Store.Partners.Memberships(ctx)
 	if err != nil {
@@ -267,15 +267,15 @@ func (p *Server) useSets(ctx context.Context) error {
 	return nil
 }
 
-// dropReplaced deletes the fingerprints of epochs that have another secret under the same number: a site that leaves a
-// federation and creates one of the same name starts at 1 again. Such fingerprints answer no one, and an index holds those of
-// one scheme only.
+// dropReplaced deletes the fingerprints of epochs that now have a different secret under the same number: a site that leaves a federation
+// and creates one of the same name starts at 1 again. Such fingerprints cannot be used to answer anyone, and an index holds those of only
+// one scheme.
 func (p *Server) dropReplaced(ctx context.Context, served map[concordat.Epoch]concordat.Scheme) error {
 	rows, err := p.client.o.Store.Answers.Epochs(ctx)
 	if err != nil {
 		return err
 	}
-	kept := map[concordat.Epoch]concordat.Scheme{} // as the store has them: another node may have been first
+	kept := map[concordat.Epoch]concordat.Scheme{} // as in the store: another node may have been first
 	for _, r := range rows {
 		kept[r.Epoch] = r.Scheme
 	}
@@ -300,7 +300,7 @@ func (p *Server) dropReplaced(ctx context.Context, served map[concordat.Epoch]co
 	return nil
 }
 
-// answeredEpoch is an epoch that is answered.
+// answeredEpoch is an epoch that the site answers.
 type answeredEpoch struct {
 	name     concordat.Epoch
 	keys     crypto.FederationEpoch
@@ -343,7 +343,7 @@ func (p *Server) set(x answeredEpoch) (*answer.EpochSet, error) {
 		PairKey: func(asker concordat.SiteID) []byte {
 			to, err := crypto.ParseSiteID(string(asker))
 			if err != nil {
-				return e.AuthorKey() // does not happen: every caller has a card
+				return e.AuthorKey() // cannot happen: every caller has a card
 			}
 			return e.SketchKey(to, id.Site())
 		}}, nil
@@ -354,7 +354,7 @@ func (p *Server) retire(ctx context.Context, e concordat.Epoch, s *index.Shard) 
 	return p.discard(ctx, e, s, true)
 }
 
-// discard closes and deletes the index of an epoch, nil if not open, and with forget also its rows in the store.
+// discard closes and deletes the index of an epoch, which is nil if not open, and if forget is set also its rows in the store.
 func (p *Server) discard(ctx context.Context, e concordat.Epoch, s *index.Shard, forget bool) error {
 	if s != nil {
 		if err := s.Close(); err != nil {
@@ -399,7 +399,7 @@ func (p *Server) DeliverNotices(ctx context.Context) error {
 		}
 		var no *concordat.Refusal
 		if cause == nil || errors.As(cause, &no) && !errors.Is(cause, concordat.ErrUnavailable) {
-			err = p.client.o.Answers.Notices.Delivered(ctx, o) // a partner that does not want it is not asked again
+			err = p.client.o.Answers.Notices.Delivered(ctx, o) // a partner that declines it is not asked again
 		} else {
 			err = p.client.o.Answers.Notices.Undelivered(ctx, o, cause)
 		}
@@ -435,7 +435,7 @@ func (p *Server) takeIn(ctx context.Context) error {
 		if err == nil && n.Notice.Kind == concordat.NoticeDisclosure {
 			err = p.refresh(ctx, task, n.Partner)
 		}
-		if err != nil { // the fault is in the notice, or was temporary: it is not processed again
+		if err != nil { // the notice is faulty, or the failure was temporary: it is not processed again
 			p.log.Warn("notice", "site", n.Partner, "kind", n.Notice.Kind, "error", err)
 		} else {
 			p.log.Info("notice", "site", n.Partner, "kind", n.Notice.Kind, "task", task)
@@ -473,7 +473,7 @@ func (p *Server) refreshCards(ctx context.Context) error {
 		cl, err := p.client.Connect(one.Site, time.Minute)
 		if err == nil {
 			if err = cl.Refresh(ctx); err == nil {
-				_, err = cl.Catalogue(ctx) // with it come heads of other sites' audits
+				_, err = cl.Catalogue(ctx) // it includes heads of other sites' audits
 			}
 			cl.Close()
 		}
@@ -484,7 +484,7 @@ func (p *Server) refreshCards(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// Status returns the progress of the fingerprints that partners need; nil for a nil Server.
+// Status returns the progress of the fingerprints that partners need; or nil for a nil Server.
 func (p *Server) Status(ctx context.Context) *instance.FederationStatus {
 	if p == nil {
 		return nil

@@ -9,13 +9,12 @@ import (
 	"concordat/store"
 )
 
-// Roles are those that an account may have, in the order in which they are offered.
+// Roles are the roles that an account may have, in the order in which they are offered.
 var Roles = []store.Role{store.RoleOfficer, store.RoleSubmitter, store.RoleAuditor, store.RoleAdministrator}
 
-// Add creates an account without a password, and the link with which the person chooses one. Of a the
-// Name, Title and Role count; what is kept is returned. It fails with a *RuleError, with
-// concordat.ErrInvalid for a role that does not exist, and with concordat.ErrExists if the name is
-// taken.
+// Add creates an account without a password, and the link with which the person chooses one. It uses the Name, Title and Role of a, and
+// returns the account as stored. It fails with a *RuleError, with concordat.ErrInvalid for a role that does not exist, and with
+// concordat.ErrExists if the name is taken.
 func (r *Registry) Add(ctx context.Context, by string, a store.Account) (store.Account, Link, error) {
 	a = store.Account{Name: a.Name, Title: a.Title, Role: a.Role, Created: r.o.Now()}
 	var err error
@@ -35,17 +34,16 @@ func (r *Registry) Add(ctx context.Context, by string, a store.Account) (store.A
 	return a, link, err
 }
 
-// Change holds the new values of an account; a nil field stays.
+// Change holds the new values of an account; a nil field stays unchanged.
 type Change struct {
 	Disabled *bool
-	// Role is the new role; a public account that is given one is public no longer.
+	// Role is the new role; a public account that receives one is no longer public.
 	Role *store.Role
 }
 
-// Change changes an account and returns it; a new role, and being disabled, ends its sessions and tokens.
-// An account that is so already stays as it is, and the audit has an entry all the same. Change fails with
-// a *RuleError if by changes the own account, with concordat.ErrInvalid for a role that does not exist or
-// where nothing is to be changed, and with concordat.ErrNotFound.
+// Change changes an account and returns it; a new role, and being disabled, ends its sessions and tokens. An account that already has the
+// new values stays unchanged, but the audit gets an entry nevertheless. Change fails with a *RuleError if by changes their own account,
+// with concordat.ErrInvalid for a role that does not exist or if nothing is to be changed, and with concordat.ErrNotFound.
 func (r *Registry) Change(ctx context.Context, by, account string, c Change) (a store.Account, err error) {
 	if c.Disabled == nil && c.Role == nil {
 		return a, fmt.Errorf("change account %s: %w: neither a role nor whether it is disabled", account, concordat.ErrInvalid)

@@ -1,10 +1,9 @@
-// Package people holds the accounts of a site and what they may do: the links for choosing passwords,
-// sessions, tokens of programs, and quotas. It is the one place of their rules (what a name may be, who
-// may change whom, what a token may do, how much may be submitted), for the pages, the API and commands
-// alike; each change and its audit entry are one transaction.
+// Package people holds the accounts of a site and what they may do: the links for choosing passwords, sessions, tokens of programs, and
+// quotas. It is the one place for their rules (valid names, who may change whom, what a token may do, how much may be submitted), for the
+// pages, the API and commands alike; each change and its audit entry form one transaction.
 //
-// Not in it: how people prove who they are (passwords, providers of OpenID Connect, learning
-// platforms), which is package web, and which role may open which page or call.
+// Package web decides how people prove who they are (passwords, OpenID Connect providers, learning platforms), and which role may open
+// which page or call.
 //
 // Start from [New] in people.go; account.go has the changes of accounts, token.go those of tokens,
 // session.go those of sessions and passwords, join.go the links, identity.go people of a provider, and

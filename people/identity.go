@@ -11,8 +11,8 @@ import (
 
 // Person is a person identified by a provider.
 type Person struct {
-	Provider        string // as it is configured
-	Issuer, Subject string // forever this person (OpenID Connect Core 1.0, section 5.7)
+	Provider        string // as configured
+	Issuer, Subject string // always this person (OpenID Connect Core 1.0, section 5.7)
 	Title           string // the person's name
 	Role            store.Role
 }
@@ -21,9 +21,8 @@ func (p Person) detail(account string) map[string]any {
 	return map[string]any{"account": account, "provider": p.Provider, "subject": p.Subject}
 }
 
-// Recognize returns the account to which a person is linked, and notes the visit; if update is set, the
-// account gets the person's role first. It fails with concordat.ErrRefused if the account is disabled,
-// or if update is set and the person has no role.
+// Recognize returns the account to which a person is linked, and records the visit; if update is set, the account first gets the person's
+// role. It fails with concordat.ErrRefused if the account is disabled, or if update is set and the person has no role.
 func (r *Registry) Recognize(ctx context.Context, p Person, account string, update bool) (a store.Account, err error) {
 	err = r.o.Store.Atomic(ctx, func(tx *store.DB) error {
 		if a, err = tx.People.Account(ctx, account); err != nil {
@@ -49,9 +48,9 @@ func (r *Registry) Recognize(ctx context.Context, p Person, account string, upda
 	return a, err
 }
 
-// Connect links a person to the account of a name that the provider vouches for, or fails with
-// concordat.ErrNotFound. An administrator is linked only by hand, and no one takes over an account
-// that another subject of the issuer has: then it fails with concordat.ErrRefused.
+// Connect links a person to the account with a name that the provider vouches for, or fails with concordat.ErrNotFound. An administrator is
+// linked only by hand, and no one can take over an account linked to another subject of the issuer: in these cases Connect fails with
+// concordat.ErrRefused.
 func (r *Registry) Connect(ctx context.Context, p Person, account string) (a store.Account, err error) {
 	err = r.change(ctx, account, "account_linked", p.detail(account), func(tx *store.DB) error {
 		if a, err = tx.People.Account(ctx, account); err != nil {
@@ -71,8 +70,7 @@ func (r *Registry) Connect(ctx context.Context, p Person, account string) (a sto
 	return a, err
 }
 
-// AddPerson makes an account for a person. It fails with concordat.ErrExists if the name is taken or the
-// person has an account.
+// AddPerson creates an account for a person. It fails with concordat.ErrExists if the name is taken or the person has an account.
 func (r *Registry) AddPerson(ctx context.Context, p Person, account string) (store.Account, error) {
 	now := r.o.Now()
 	a := store.Account{Name: account, Title: p.Title, Role: p.Role, Created: now}

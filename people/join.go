@@ -11,9 +11,9 @@ import (
 )
 
 const (
-	// JoinTime is how long a link to choose a password works.
+	// JoinTime is how long a link for choosing a password works.
 	JoinTime = 72 * time.Hour
-	// FirstTime is how long the link of the first administrator works.
+	// FirstTime is how long the link for the first administrator works.
 	FirstTime = 24 * time.Hour
 )
 
@@ -45,7 +45,7 @@ func (r *Registry) NewLink(ctx context.Context, by, account string) (a store.Acc
 	return a, link, err
 }
 
-// FirstLink returns the link of the first administrator; its Key is empty if there is an account already.
+// FirstLink returns the link for the first administrator; its Key is empty if there already is an account.
 func (r *Registry) FirstLink(ctx context.Context) (Link, error) {
 	accounts, err := r.o.Store.People.Accounts(ctx)
 	if err != nil || len(accounts) > 0 {
@@ -55,8 +55,8 @@ func (r *Registry) FirstLink(ctx context.Context) (Link, error) {
 	return link, link.put(ctx, r.o.Store, store.PurposeFirst, "")
 }
 
-// First uses up the link of the first administrator and makes that account; of a the Name, Title and
-// Password count. It fails as Add and store.People.FirstAccount do, and returns the account.
+// First uses up the link for the first administrator and creates that account, using the Name, Title and Password of a. It fails as Add and
+// store.People.FirstAccount do, and returns the account.
 func (r *Registry) First(ctx context.Context, key string, a store.Account) (store.Account, error) {
 	a = store.Account{Name: a.Name, Title: a.Title, Password: a.Password, Role: store.RoleAdministrator, Created: r.o.Now()}
 	var err error
@@ -84,15 +84,14 @@ func (r *Registry) Join(ctx context.Context, key, password string) (a store.Acco
 // ErrFull refuses a public account beyond Policy.PublicAccounts.
 var ErrFull = fmt.Errorf("%w: no more public accounts", concordat.ErrUnavailable)
 
-// Register creates a public account for someone at an address, and the link to choose its password, which
-// works for at most the given time. It fails with concordat.ErrExists if the name is taken, with ErrFull,
-// and with a *store.QuotaUsed beyond Policy.Registrations.
+// Register creates a public account for someone at an address, and the link for choosing its password, which works for at most the given
+// time. It fails with concordat.ErrExists if the name is taken, with ErrFull, and with a *store.QuotaUsed beyond Policy.Registrations.
 func (r *Registry) Register(ctx context.Context, account, address string, lasts time.Duration) (Link, error) {
 	n, err := r.o.Store.People.PublicAccounts(ctx)
 	if err == nil && n >= r.o.Policy.PublicAccounts {
 		err = ErrFull
 	}
-	if err == nil { // each try costs, so that names cannot be tried one after the other
+	if err == nil { // each attempt is charged, so that names cannot be tried one after another
 		err = r.o.Store.People.Charge(ctx, store.Charge{Who: "address/" + address, Kind: KindAccounts, Amount: 1,
 			Most: int64(r.o.Policy.Registrations), Within: Window})
 	}
@@ -109,6 +108,6 @@ func (r *Registry) Register(ctx context.Context, account, address string, lasts 
 	})
 }
 
-// PublicMark begins the names of accounts that people make themselves, so that no one can choose a name
-// that looks like a staff member's, or like one of another way to sign in.
+// PublicMark begins the names of accounts that people create themselves, so that no one can choose a name that looks like a staff member's
+// or one from another way to sign in.
 const PublicMark = "~"

@@ -20,23 +20,23 @@ type Options struct {
 	Policy Policy
 }
 
-// Policy says how much may be submitted, and how many people may create accounts themselves. The zero
-// value has no quotas, and the defaults of public accounts.
+// Policy says how much may be submitted, and how many people may create accounts themselves. The zero value has no quotas, and the default
+// limits for public accounts.
 type Policy struct {
 	Quota       Quota // of every account
-	PublicQuota Quota // of accounts that people made themselves, and of all from one address
-	// PublicQueue bounds the open checks of all public accounts, PublicAccounts their number, and
-	// Registrations those made from one address in 24 hours; 0: 20, 1000 and 3.
+	PublicQuota Quota // of accounts that people created themselves, and of all such accounts from one address
+	// PublicQueue bounds the open checks of all public accounts, PublicAccounts their number, and Registrations the accounts created from
+	// one address in 24 hours; 0: 20, 1000 and 3.
 	PublicQueue, PublicAccounts, Registrations int
 }
 
-// Registry has the accounts of a site. It is safe for concurrent use.
+// Registry manages the accounts of a site. It is safe for concurrent use.
 type Registry struct {
 	o       Options
-	handing sync.Mutex // held while checks of a limited account enter the queue
+	handing sync.Mutex // held while a limited account's checks enter the queue
 }
 
-// New returns the accounts of a store.
+// New returns a Registry of a store's accounts.
 func New(o Options) *Registry {
 	o.Policy.PublicQueue = cmp.Or(o.Policy.PublicQueue, 20)
 	o.Policy.PublicAccounts = cmp.Or(o.Policy.PublicAccounts, 1000)
@@ -44,10 +44,10 @@ func New(o Options) *Registry {
 	return &Registry{o: o}
 }
 
-// Bounds of what people write.
+// Bounds on text that people enter.
 const (
 	MaxName      = 100 // characters of an account's name
-	MaxTitle     = 500 // bytes of a person's name, or of what else people read
+	MaxTitle     = 500 // bytes of a person's name, or of other text shown to people
 	MaxTokenName = 200 // characters
 )
 
@@ -61,7 +61,7 @@ const (
 	RuleOwn   Rule = "own"   // an account cannot disable itself or change its own role
 	RuleToken Rule = "token" // a token has a name of 1 to MaxTokenName characters, and known scopes
 
-	RuleOrigins Rule = "origins" // a token has origins if it has ScopeInbox, and only then: 1 to MaxOrigins web addresses
+	RuleOrigins Rule = "origins" // a token has 1 to MaxOrigins web addresses as origins if it has ScopeInbox, and otherwise none
 )
 
 // RuleError is the error of a request that breaks a rule. It wraps concordat.ErrInvalid.
@@ -86,8 +86,7 @@ func (e *RuleError) Error() string {
 // Unwrap returns concordat.ErrInvalid.
 func (e *RuleError) Unwrap() error { return concordat.ErrInvalid }
 
-// Title returns a title as it is kept: without white space around it. It fails with a *RuleError of
-// RuleTitle.
+// Title returns a title as stored: without white space around it. It fails with a *RuleError for RuleTitle.
 func Title(s string) (string, error) {
 	if s = strings.TrimSpace(s); len(s) > MaxTitle {
 		return "", &RuleError{RuleTitle}
@@ -95,7 +94,7 @@ func Title(s string) (string, error) {
 	return s, nil
 }
 
-// name returns a name of an account as it is kept.
+// name returns an account name as stored.
 func name(s string) (string, error) {
 	if s = strings.TrimSpace(s); s == "" || utf8.RuneCountInString(s) > MaxName {
 		return "", &RuleError{RuleName}
@@ -103,7 +102,7 @@ func name(s string) (string, error) {
 	return s, nil
 }
 
-// change makes a change and its audit entry, both or neither. by is who makes it.
+// change makes a change and its audit entry, both or neither. by is the person who makes it.
 func (r *Registry) change(ctx context.Context, by, action string, detail map[string]any, f func(tx *store.DB) error) error {
 	return r.o.Store.Atomic(ctx, func(tx *store.DB) error {
 		if err := f(tx); err != nil {

@@ -17,10 +17,10 @@ type Quota struct {
 	Bytes                       int64
 }
 
-// Window is the time within which quotas count.
+// Window is the period over which quotas count.
 const Window = 24 * time.Hour
 
-// Kinds of what quotas count.
+// Kinds of things that quotas count.
 const (
 	KindDocuments  = "documents"
 	KindBytes      = "bytes"
@@ -53,13 +53,12 @@ func (r *Registry) charges(a store.Account, address string, documents, bytes int
 		add(who, KindBytes, bytes, q.Bytes)
 	}
 	if q.Characters > 0 {
-		add(whose[0], KindCharacters, 0, int64(q.Characters)) // known once the text is read; here only: is any left?
+		add(whose[0], KindCharacters, 0, int64(q.Characters)) // its size is known once the text is read; here only: is any left?
 	}
 	return out
 }
 
-// MayUpload refuses an account whose quota is used up, before anything is read: with a *store.QuotaUsed
-// or a *TooManyOpen.
+// MayUpload refuses an account whose quota is used up, before anything is read. The error is a *store.QuotaUsed or a *TooManyOpen.
 func (r *Registry) MayUpload(ctx context.Context, a store.Account, address string) error {
 	if err := r.o.Store.People.Charge(ctx, r.charges(a, address, 0, 0)...); err != nil {
 		return err
@@ -67,8 +66,7 @@ func (r *Registry) MayUpload(ctx context.Context, a store.Account, address strin
 	return r.room(ctx, a, 1)
 }
 
-// Lose charges for bytes that were read and came to nothing: they lie on the disk until they are tidied
-// away.
+// Lose charges for bytes that were read but not used: they stay on the disk until they are cleaned up.
 func (r *Registry) Lose(ctx context.Context, a store.Account, address string, bytes int64) error {
 	var out []store.Charge
 	for _, c := range r.charges(a, address, 0, bytes) {
@@ -82,8 +80,8 @@ func (r *Registry) Lose(ctx context.Context, a store.Account, address string, by
 
 // TooManyOpen refuses checks beyond those that may be open at once. It wraps concordat.ErrRefused.
 type TooManyOpen struct {
-	Public bool          // it is the public accounts together that have too many; else the account itself
-	Retry  time.Duration // when it is worth trying again: an open check may be done by then
+	Public bool          // the public accounts together have too many; otherwise the account itself does
+	Retry  time.Duration // time after which to try again, when an open check may have ended
 }
 
 func (e *TooManyOpen) Error() string {
@@ -96,7 +94,7 @@ func (e *TooManyOpen) Error() string {
 // Unwrap returns concordat.ErrRefused.
 func (e *TooManyOpen) Unwrap() error { return concordat.ErrRefused }
 
-// room refuses an account that has as many checks open as it may, with n more.
+// room refuses an account that would have too many open checks with n more.
 func (r *Registry) room(ctx context.Context, a store.Account, n int) error {
 	q := r.Quota(a)
 	if q.Open <= 0 && !a.Public {
@@ -119,7 +117,7 @@ func (r *Registry) room(ctx context.Context, a store.Account, n int) error {
 func (r *Registry) Spend(ctx context.Context, a store.Account, address string, documents int, bytes int64) (done func(), err error) {
 	done = func() {}
 	if r.Quota(a).Open > 0 || a.Public {
-		r.handing.Lock() // two requests of one account must not both see the last free place
+		r.handing.Lock() // two requests of one account must not both get the last free place
 		done = r.handing.Unlock
 		if err := r.room(ctx, a, documents); err != nil {
 			done()
@@ -133,9 +131,9 @@ func (r *Registry) Spend(ctx context.Context, a store.Account, address string, d
 	return done, nil
 }
 
-// Admit charges the owner of a task for what was read: characters of a text, and the documents of an
-// archive beyond the one that was charged when it came. An owner without an account is the command line,
-// which has no quota. It fails with concordat.ErrRefused, beyond a quota with a *store.QuotaUsed.
+// Admit charges the owner of a task for the content read: the characters of a text, and the documents of an archive beyond the one charged
+// when it was submitted. An owner without an account is the command line, which has no quota. It fails with concordat.ErrRefused, as a
+// *store.QuotaUsed if a quota is exceeded.
 func (r *Registry) Admit(ctx context.Context, owner string, documents int, characters int64) error {
 	a, err := r.o.Store.People.Account(ctx, owner)
 	if errors.Is(err, concordat.ErrNotFound) {

@@ -14,11 +14,11 @@ import (
 // SessionTime is how long a browser stays signed in.
 const SessionTime = 12 * time.Hour
 
-// maxAgent bounds what is kept of a browser's words about itself, in bytes.
+// maxAgent bounds, in bytes, the part of a browser's self-description that is kept.
 const maxAgent = 200
 
-// Begin begins a session of an account and returns its secret: always a new one, so that no one can have prepared it.
-// former is the secret that the browser had, whose session ends; empty: none. The notes go into the audit with it.
+// Begin begins a session of an account and returns its secret, which is always new, so that no one can have planted it. former is the
+// browser's previous secret, whose session ends, or empty. The notes go into the audit with the session.
 func (r *Registry) Begin(ctx context.Context, account, former, agent string, notes ...store.AuditNote) (secret string, err error) {
 	agent = strings.ToValidUTF8(agent, "\ufffd")
 	agent = strings.ToValidUTF8(agent[:min(len(agent), maxAgent)], "")
@@ -39,7 +39,7 @@ func (r *Registry) Begin(ctx context.Context, account, former, agent string, not
 	})
 }
 
-// End ends the session of a secret; one that does not exist is no error.
+// End ends the session with the secret; it is no error if there is none.
 func (r *Registry) End(ctx context.Context, secret string) error {
 	return r.o.Store.People.DeleteToken(ctx, secret)
 }
@@ -47,8 +47,8 @@ func (r *Registry) End(ctx context.Context, secret string) error {
 // Others, as the id of a session, means all sessions except the caller's.
 const Others store.TokenID = "others"
 
-// EndSessions signs a browser of an account out, or, for Others, all but the one of the session here. It
-// fails with concordat.ErrInvalid if which can be no id.
+// EndSessions signs out one browser of an account or, for Others, all but the one with the session here. It fails with concordat.ErrInvalid
+// if which cannot be an id.
 func (r *Registry) EndSessions(ctx context.Context, account string, which, here store.TokenID) error {
 	if which != Others && len(which) != 32 {
 		return fmt.Errorf("session %q: %w", which, concordat.ErrInvalid)
@@ -61,9 +61,8 @@ func (r *Registry) EndSessions(ctx context.Context, account string, which, here 
 	})
 }
 
-// SetPassword sets the password of an account, a hash, and ends its sessions and links; with revoke the
-// tokens of its programs as well. It fails with concordat.ErrNotFound if there is no such account, or it
-// is disabled.
+// SetPassword sets the password of an account, given as a hash, and ends the account's sessions and links, and with revoke also its tokens.
+// It fails with concordat.ErrNotFound if there is no such account or it is disabled.
 func (r *Registry) SetPassword(ctx context.Context, account, password string, revoke bool) error {
 	return r.change(ctx, account, "password_changed", nil, func(tx *store.DB) error {
 		if err := tx.People.SetPassword(ctx, account, password); err != nil || !revoke {

@@ -21,45 +21,45 @@ const (
 	ScopeReview    = "review"    // rules, comments, verdicts, sign-offs
 	ScopeDocuments = "documents" // lists and adds documents of libraries
 	ScopePeople    = "people"    // accounts
-	ScopeTokens    = "tokens"    // own tokens
+	ScopeTokens    = "tokens"    // its account's tokens
 	ScopeHooks     = "hooks"     // webhooks
-	ScopeErase     = "erase"     // deletes for good
+	ScopeErase     = "erase"     // deletes permanently
 	ScopePlatforms = "platforms" // learning platforms
 	ScopeInbox     = "inbox"     // sends notifications from its origins, and reads its own
 	ScopeSettings  = "settings"  // changes how the site works
 )
 
-// Scopes are all of them, in the order in which they are offered.
+// Scopes are all scopes, in the order in which they are offered.
 var Scopes = []string{ScopeRead, ScopeCheck, ScopeReview, ScopeDocuments, ScopePeople, ScopeTokens, ScopeHooks, ScopeErase, ScopePlatforms,
 	ScopeInbox, ScopeSettings}
 
 const (
-	// TokenTime is the longest that a token lasts.
+	// TokenTime is the longest validity of a token.
 	TokenTime = 365 * 24 * time.Hour
 	// TokenPrefix makes a leaked token recognisable.
 	TokenPrefix = "concordat_"
 	// MaxOrigins bounds the origins of a token.
 	MaxOrigins = 20
-	maxOrigin  = 500 // bytes of one
+	maxOrigin  = 500 // bytes of one origin
 )
 
 // NewToken is a request for a token.
 type NewToken struct {
 	Name   string   // what it is for
-	Scopes []string // what it may do; one that is named twice counts once
+	Scopes []string // what it may do; duplicates count once
 	Lasts  time.Duration
-	// Origins are the web addresses below which ScopeInbox accepts notifications: one at least, at most MaxOrigins. No other scope
-	// has any.
+	// Origins are the web addresses below which ScopeInbox accepts notifications: at least one and at most MaxOrigins. No other scope has
+	// origins.
 	Origins []string
-	// WithinOrigins are those of the token that asks for another.
+	// WithinOrigins are the origins of the token that asks for another.
 	WithinOrigins []string
 	// Within are the scopes of the token that asks for another; nil: the person asks.
 	Within []string
 }
 
-// MakeToken makes a token of an account and returns its secret, which is not kept. It lasts TokenTime
-// at most. MakeToken fails with a *RuleError, with concordat.ErrRefused beyond Within, and with
-// concordat.ErrChanged if the account has store.MaxTokens already.
+// MakeToken creates a token for an account and returns its secret, which is not kept. It is valid for at most TokenTime. MakeToken fails
+// with a *RuleError, with concordat.ErrRefused for anything beyond Within, and with concordat.ErrChanged if the account already has
+// store.MaxTokens tokens.
 func (r *Registry) MakeToken(ctx context.Context, account string, n NewToken) (secret string, t store.Token, err error) {
 	n.Name = strings.TrimSpace(n.Name)
 	if n.Name == "" || utf8.RuneCountInString(n.Name) > MaxTokenName || len(n.Scopes) == 0 {
@@ -94,7 +94,7 @@ func (r *Registry) MakeToken(ctx context.Context, account string, n NewToken) (s
 	return secret, t, err
 }
 
-// originsOf returns the origins of a new token as it lists them.
+// originsOf returns the origins of a new token as the token lists them.
 func originsOf(n NewToken, inbox bool) (out []string, err error) {
 	for _, address := range n.Origins {
 		u, err := url.Parse(strings.TrimSpace(address))
@@ -116,7 +116,7 @@ func originsOf(n NewToken, inbox bool) (out []string, err error) {
 	return out, nil
 }
 
-// RevokeToken forgets a token of an account; one that does not exist is no error.
+// RevokeToken deletes a token of an account; it is no error if there is none.
 func (r *Registry) RevokeToken(ctx context.Context, account string, id store.TokenID) error {
 	return r.change(ctx, account, "token_revoked", map[string]any{"token": id}, func(tx *store.DB) error {
 		return tx.People.RevokeToken(ctx, account, id)

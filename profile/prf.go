@@ -11,10 +11,9 @@ import (
 // prfName is part of the digest of keyed schemes.
 const prfName = "features siphash-2-4/1"
 
-// prf replaces each feature by a pseudo-random function of it: SipHash-2-4 (Aumasson and Bernstein
-// 2012) with 128 bits derived from the scheme's key. The secrecy of keyed fingerprints rests on it
-// alone: the hash functions of a sketch are made for speed, and their seeds could be found from
-// fingerprints of known text.
+// prf replaces each feature by a pseudo-random function of it: SipHash-2-4 (Aumasson and Bernstein 2012) with 128 bits derived from the
+// scheme's key. The secrecy of keyed fingerprints depends on it alone: the hash functions of a sketch are designed for speed, and their
+// seeds could be computed from fingerprints of known text.
 type prf struct{ k0, k1 uint64 }
 
 // newPRF returns the function of a key, nil for the empty one.

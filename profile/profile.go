@@ -31,36 +31,33 @@ func Names() []string {
 	return []string{Natural, Packed, NaturalB1, NaturalB2, NaturalSimhash, PackedSimhash}
 }
 
-// leastFeatures is the number of distinct features below which a block is not fingerprinted: with
-// fewer, unrelated blocks coincide too often to be a reason to look at anything.
+// leastFeatures is the number of distinct features below which a block is not fingerprinted: with fewer, unrelated blocks coincide too
+// often for a match to mean anything.
 const leastFeatures = 3
 
-// Nomination thresholds in bits, inclusive: at most one unrelated pair in 100,000 lies that close.
+// Nomination thresholds in bits, inclusive: at most one unrelated pair in 100,000 is that close.
 const (
 	gateWords   = 26
 	gateChinese = 22
 )
 
-// The same in differing hashes, for recipes with four bits a hash. The bits in which two differing
-// hashes differ are chance, so this separates related sentences from others better: at the same
-// number of unrelated ones it nominates a third of the pairs of documents that the bits miss
-// (doc/evaluation/align.md).
+// The same in differing hashes, for recipes with four bits per hash. How many bits differ between two unequal hashes is chance, so this
+// separates related sentences from others better: for the same number of unrelated ones, it nominates a third of the document pairs that a
+// threshold in bits misses (doc/evaluation/align.md).
 const (
 	gateHashes        = 14
 	gateHashesChinese = 13
 )
 
-// MaxGate is the largest gate of any sentence, in bits: the distance to ask an index for. Each
-// sentence's own gate applies after.
+// MaxGate is the largest gate of any sentence, in bits: the distance to ask an index for. Each sentence's own gate is applied afterwards.
 const MaxGate = gateWords
 
 // Options of a Profiler.
 type Options struct {
 	// Recipe is the name of a built-in recipe; empty means Natural.
 	Recipe string
-	// Key makes the fingerprints: without it no one can tell whether a sentence has it, nor what a
-	// fingerprint holds. Sites of one federation epoch share one, of 32 random bytes; empty is the
-	// public key, which everybody has.
+	// Key makes the fingerprints depend on a secret: without it no one can tell whether a site has a given sentence, or what a fingerprint
+	// stands for. Sites in one federation epoch share one, 32 random bytes; empty is the public key, which everybody has.
 	Key []byte
 	// Meaning makes ForIndex add the cells of sentences to the terms, so that a check finds documents that say the
 	// same in other words or in another language.
@@ -72,11 +69,11 @@ type Profiler struct {
 	scheme   concordat.Scheme
 	packing  segment.Packing
 	sketcher concordat.Sketcher
-	prf      *prf // nil: features go to the sketcher as they are
+	prf      *prf // nil: features go to the sketcher unchanged
 	simhash  bool
-	hashes   bool                  // the sketch has four bits a hash, which are compared by hash
+	hashes   bool                  // the sketch has four bits per hash, and sketches are compared by hash
 	scratch  sync.Pool             // of *scratch
-	cells    atomic.Pointer[cells] // nil: none are made
+	cells    atomic.Pointer[cells] // nil: no cells are made
 }
 
 type scratch struct {
@@ -121,7 +118,7 @@ func New(o Options) (*Profiler, error) {
 	return p, p.SetMeaning(o.Meaning)
 }
 
-// schemeOf names a recipe by the digest of all that its fingerprints depend on.
+// schemeOf names a recipe by the digest of everything that its fingerprints depend on.
 func schemeOf(recipe string, packing segment.Packing, key []byte) concordat.Scheme {
 	h := sha256.New()
 	keyed := sha256.Sum256(append([]byte("concordat/scheme-key\x00"), key...))
@@ -136,21 +133,20 @@ func schemeOf(recipe string, packing segment.Packing, key []byte) concordat.Sche
 // Scheme returns the recipe's name and digest.
 func (p *Profiler) Scheme() concordat.Scheme { return p.scheme }
 
-// Profile fingerprints a document for a check, with both its indexed and its asked sentences, and
-// the windows that are asked by words.
-// template finds its sections, and may leave some out; nil: none. Profile fails only if the text is
-// larger than segment.MaxBytes or the Chinese dictionaries cannot be loaded.
+// Profile fingerprints a document for a check, with both its indexed and its asked sentences, and the windows for queries by words.
+// template finds its sections and may leave some out; nil: no sections. Profile fails only if the text is larger than segment.MaxBytes or
+// the Chinese dictionaries cannot be loaded.
 func (p *Profiler) Profile(d concordat.Document, template *segment.Template) (*concordat.Profile, error) {
 	return p.profile(d, template, true)
 }
 
-// ForIndex is Profile without sections, asked sentences and windows but with the terms of the text:
-// all that an index needs, for less work.
+// ForIndex is Profile without sections, asked sentences and windows but with the terms of the text: everything that an index needs, with
+// less work.
 func (p *Profiler) ForIndex(d concordat.Document) (*concordat.Profile, error) {
 	return p.ForLibrary(d, true)
 }
 
-// ForLibrary is ForIndex for a library that is indexed by meaning or is not: then its documents are known to have no cells.
+// ForLibrary is ForIndex for a library that may or may not be indexed by meaning; if it is not, its documents are known to have no cells.
 func (p *Profiler) ForLibrary(d concordat.Document, meant bool) (*concordat.Profile, error) {
 	out, err := p.profile(d, nil, false)
 	c := p.cells.Load()
@@ -202,7 +198,7 @@ func (p *Profiler) profile(d concordat.Document, template *segment.Template, ask
 		out.Terms = s.terms()
 	}
 	out.Short = s.short(out.Sections, excluded)
-	title, err := s.title(d.Title) // the last to use the split text
+	title, err := s.title(d.Title) // this is the last use of the split text
 	if err != nil {
 		return nil, fmt.Errorf("title of document %s: %w", d.ID, err)
 	}
@@ -210,8 +206,8 @@ func (p *Profiler) profile(d concordat.Document, template *segment.Template, ask
 	return out, nil
 }
 
-// Asked returns the spans, in order, of the sentences that a check of the text asks and that the function wants: those of
-// Questions of its Profile, for much less work, as nothing is fingerprinted. It fails as Profile does.
+// Asked returns, in order, the spans of the sentences that a check of the text asks about and that the function selects. They are those of
+// its Profile's Questions, found with much less work, as nothing is fingerprinted. It fails as Profile does.
 func (p *Profiler) Asked(text string, want func(concordat.Span) bool) ([]concordat.Span, error) {
 	s := p.scratch.Get().(*scratch)
 	defer p.scratch.Put(s)
@@ -235,7 +231,7 @@ func (p *Profiler) Asked(text string, want func(concordat.Span) bool) ([]concord
 	return out, nil
 }
 
-// ask fingerprints the asked blocks, taking over those that are indexed as they are.
+// ask fingerprints the asked blocks, reusing the fingerprints of those that are also indexed.
 func (p *Profiler) ask(s *scratch, asked []segment.Block, indexed []concordat.Sentence, sections []concordat.Section,
 	excluded []bool) []concordat.Sentence {
 	out := make([]concordat.Sentence, 0, len(asked))
@@ -255,7 +251,7 @@ func (p *Profiler) ask(s *scratch, asked []segment.Block, indexed []concordat.Se
 	return out
 }
 
-// sentence fingerprints one block, or says why not.
+// sentence fingerprints one block, or returns the reason for skipping it.
 func (p *Profiler) sentence(s *scratch, b segment.Block, sections []concordat.Section,
 	excluded []bool) (concordat.Sentence, concordat.SkipReason) {
 	out := concordat.Sentence{Span: concordat.Span(b.Span), Section: -1, Gate: gateWords}
@@ -294,9 +290,8 @@ func distinct(features []uint64, n int) bool {
 	return false
 }
 
-// MaxHashes is the largest number of differing hashes with which a sentence may nominate: what to ask an index for
-// (concordat.Query.MaxHashes). It is 0 for recipes that have another number of bits a hash than four, which are asked
-// by MaxGate.
+// MaxHashes is the largest number of differing hashes with which a sentence may nominate, for use as concordat.Query.MaxHashes. It is 0 for
+// recipes with other than four bits per hash, which use MaxGate.
 func (p *Profiler) MaxHashes() int {
 	if p.hashes {
 		return gateHashes
@@ -304,15 +299,15 @@ func (p *Profiler) MaxHashes() int {
 	return 0
 }
 
-// Nearness says how far within the gate of an asked sentence a match lies: 1 is the same fingerprint, and
-// 0 or less lies outside and nominates nothing. It looks at m.Hashes where the recipe has four bits a hash, else at m.Distance.
+// Nearness returns how far within the gate of an asked sentence a match is: 1 is the same fingerprint, and 0 or less is outside and
+// nominates nothing. It uses m.Hashes if the recipe has four bits per hash, else m.Distance.
 func (p *Profiler) Nearness(asked concordat.Sentence, m concordat.Match) float64 {
 	differ, gate := p.differ(asked, m)
 	return float64(gate+1-differ) / float64(gate+1)
 }
 
-// differ returns in how much a match differs from an asked sentence and how much its gate allows, both in hashes where the recipe has
-// four bits a hash, else in bits.
+// differ returns by how much a match differs from an asked sentence and how much its gate allows, both in hashes if the recipe has four
+// bits per hash, else in bits.
 func (p *Profiler) differ(asked concordat.Sentence, m concordat.Match) (differ, gate int) {
 	switch {
 	case !p.hashes:
@@ -323,8 +318,8 @@ func (p *Profiler) differ(asked concordat.Sentence, m concordat.Match) (differ, 
 	return m.Hashes, gateHashes
 }
 
-// Margin says by how many hashes a match lies within the gate of an asked sentence: 0 is at the gate, and less lies
-// beyond it. For recipes without hashes of four bits, two bits count as a hash.
+// Margin returns by how many hashes a match is within the gate of an asked sentence: 0 is at the gate, and less is outside. For recipes
+// without four-bit hashes, two bits count as a hash.
 func (p *Profiler) Margin(asked concordat.Sentence, m concordat.Match) int {
 	differ, gate := p.differ(asked, m)
 	if !p.hashes {
@@ -333,13 +328,13 @@ func (p *Profiler) Margin(asked concordat.Sentence, m concordat.Match) int {
 	return gate - differ
 }
 
-// Gated reports whether a profile can give a sentence this gate, in bits.
+// Gated reports whether a profile can give this gate, in bits, to a sentence.
 func Gated(gate int) bool { return gate == gateWords || gate == gateChinese }
 
-// WritesHan reports whether a sentence of this gate is written in Chinese characters or in another script without spaces.
+// WritesHan reports whether a sentence with this gate is written in Chinese characters or in another script without spaces.
 func WritesHan(gate int) bool { return gate == gateChinese }
 
-// NearMargin is the least Margin of a match that is near, for the gate of an asked sentence.
+// NearMargin is the least Margin of a near match, for the gate of an asked sentence.
 func (p *Profiler) NearMargin(asked concordat.Sentence) int {
 	_, gate := p.differ(asked, concordat.Match{})
 	n := int(math.Ceil(nearStep*float64(gate+1))) - 1
@@ -349,10 +344,10 @@ func (p *Profiler) NearMargin(asked concordat.Sentence) int {
 	return n
 }
 
-// nearStep is the nearness from which a match is near: at most 10 hashes of 25 differ, 9 of Chinese.
+// nearStep is the Nearness from which a match is near: at most 10 of 25 hashes differ, or 9 for Chinese.
 const nearStep = 0.3
 
-// Closeness says how near a match lies to an asked sentence, and whether it lies within its gate.
+// Closeness returns how near a match is to an asked sentence, and whether it is within the sentence's gate.
 func (p *Profiler) Closeness(asked concordat.Sentence, m concordat.Match) (c concordat.Closeness, within bool) {
 	switch near := p.Nearness(asked, m); {
 	case m.Distance == 0:
@@ -364,9 +359,9 @@ func (p *Profiler) Closeness(asked concordat.Sentence, m concordat.Match) (c con
 	}
 }
 
-// Similarity returns the estimated similarity, 0 to 1, of two sentences at the given distance in
-// bits: resemblance for minwise sketches (Li and König 2010), cosine for simhash (Charikar 2002).
-// One sentence's estimate spreads by 0.05 to 0.09; show it in steps.
+// Similarity returns the estimated similarity, 0 to 1, of two sentences at the given distance in bits: resemblance for minwise sketches (Li
+// and König 2010), cosine for simhash (Charikar 2002). The estimate for one sentence has a standard deviation of 0.05 to 0.09; show it in
+// steps.
 func (p *Profiler) Similarity(distance int) float64 {
 	if p.simhash {
 		return simhash.Cosine(distance)
@@ -374,8 +369,8 @@ func (p *Profiler) Similarity(distance int) float64 {
 	return minhash.Resemblance(distance)
 }
 
-// Resemblance returns the exact Jaccard resemblance, 0 to 1, of the features of two sentences: what
-// their fingerprints estimate. Sentences with different kinds of features have none in common.
+// Resemblance returns the exact Jaccard resemblance, 0 to 1, of the features of two sentences, which their fingerprints estimate. Sentences
+// with different kinds of features have none in common.
 func (p *Profiler) Resemblance(a, b string) (float64, error) {
 	s := p.scratch.Get().(*scratch)
 	defer p.scratch.Put(s)
@@ -406,8 +401,8 @@ func (p *Profiler) Resemblance(a, b string) (float64, error) {
 	return float64(common) / float64(len(fa)+len(fb)-common), nil
 }
 
-// Size returns the letters and digits of a sentence, one Han character counting as three, and the
-// number of its distinct features: what an alignment of fingerprints needs in addition.
+// Size returns the letters and digits of a sentence, one Han character counting as three, and the number of its distinct features, which an
+// alignment of fingerprints also needs.
 func (p *Profiler) Size(sentence string) (chars, features int, err error) {
 	s := p.scratch.Get().(*scratch)
 	defer p.scratch.Put(s)

@@ -9,24 +9,23 @@ import (
 	"concordat"
 )
 
-// Short pieces are compared on request, by their grams.
+// Short pieces are compared on request by their grams.
 const (
-	// shortBelow is the number of folded characters below which a paragraph is a short piece: what the
-	// natural packing takes for one block's least length. From segment.Natural.Short characters on it
-	// has a fingerprint as well.
+	// shortBelow is the number of folded characters below which a paragraph is a short piece: the least length of a block in the natural
+	// packing. From segment.Natural.Short characters on, it also has a fingerprint.
 	shortBelow = 40
-	// longestTitle bounds the title that is a short piece, in folded characters.
+	// longestTitle is the largest length, in folded characters, of a title that is a short piece.
 	longestTitle = 200
-	// leastLetters is the least number of characters, leastWords that of letters among them, of a piece
-	// that can be told from any other: dates and page numbers have none.
+	// leastLetters is the least number of characters, and leastWords the least number of letters among them, of a piece distinctive enough
+	// to compare: dates and page numbers have no letters.
 	leastLetters = 4
 	leastWords   = 3
-	// maxShort bounds the short pieces of a document: a list of words is no set of headings.
+	// maxShort bounds the short pieces of a document: a list of words is not a set of headings.
 	maxShort = 2000
 )
 
-// short returns the short pieces of the text that is split, those of excluded sections left out: its short paragraphs
-// or, where it is a list, its lines.
+// short returns the short pieces of the split text, without those in excluded sections: its short paragraphs or, if it is a list, its
+// lines.
 func (s *scratch) short(sections []concordat.Section, excluded []bool) []concordat.ShortPiece {
 	if lines := s.list(); lines != nil {
 		return slices.DeleteFunc(lines, func(p concordat.ShortPiece) bool { return left(p.Span.Start, sections, excluded) })
@@ -53,8 +52,8 @@ func (s *scratch) short(sections []concordat.Section, excluded []bool) []concord
 	return out
 }
 
-// list returns the pieces of a text of two lines and more that are all short, for example a list of titles: its lines.
-// nil: it is none. A paragraph of running text is seldom broken into lines below 40 characters.
+// list returns the lines of a text of two or more lines that are all short, for example a list of titles, or nil if the text is not a list.
+// A paragraph of running text is seldom broken into lines of fewer than 40 characters.
 func (s *scratch) list() []concordat.ShortPiece {
 	t := &s.text
 	out, lines, word := []concordat.ShortPiece{}, 0, 0
@@ -86,8 +85,7 @@ func (s *scratch) list() []concordat.ShortPiece {
 	return out
 }
 
-// title returns the title as a short piece, if it can be one. It splits again: what was split before
-// is gone.
+// title returns the title as a short piece, if it can be one. It splits the title, which discards the text split before.
 func (s *scratch) title(title string) ([]concordat.ShortPiece, error) {
 	if title == "" || len(title) > 8*longestTitle {
 		return nil, nil
@@ -133,7 +131,7 @@ func telling(letters string) bool {
 	return false
 }
 
-// left reports whether a place lies in a section that is left out.
+// left reports whether a place is in a section that is left out.
 func left(at int, sections []concordat.Section, excluded []bool) bool {
 	for i := range sections {
 		if sections[i].Span.Start <= at && at < sections[i].Span.End {

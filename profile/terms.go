@@ -6,10 +6,9 @@ import (
 	"concordat"
 )
 
-// Windows of a check: stretches of 450 letters, which is three to four sentences, one every 300
-// (doc/evaluation/retrieval.md: longer ones cost recall, shorter ones more candidates). Chinese
-// characters count threefold. A text of more than maxWindows such steps has longer ones, so that a
-// check stays bounded.
+// Windows of a check: stretches of 450 letters, which are three to four sentences, one every 300 (doc/evaluation/retrieval.md: longer ones
+// cost recall, shorter ones more candidates). A Chinese character counts as three letters. A text of more than maxWindows such steps has
+// longer steps, so that a check stays bounded.
 const (
 	windowLetters = 450
 	windowStep    = 300
@@ -23,7 +22,7 @@ func (s *scratch) terms() []concordat.TermCount {
 	return s.counted(s.found)
 }
 
-// counted returns the distinct ones of ts, ascending. It sorts ts.
+// counted returns the distinct terms of ts, ascending. It sorts ts.
 func (s *scratch) counted(ts []uint32) []concordat.TermCount {
 	s.sorted = sortTerms(ts, s.sorted)
 	distinct := 0

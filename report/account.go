@@ -26,16 +26,16 @@ type LeftOut struct {
 	InText  bool   `json:"in_text"` // they are in the text, which a reader of the report sees
 }
 
-// NotRead is something that a person may see but that is not in the text.
+// NotRead is something that a person may see in the file but that is not in the text.
 type NotRead struct {
 	Reason  string `json:"reason"` // the code of the flag about it
 	Detail  string `json:"detail"`
 	Count   int    `json:"count,omitempty"`   // of pages, pictures or parts
 	Letters int    `json:"letters,omitempty"` // 0: they cannot be counted
-	Bytes   int64  `json:"bytes,omitempty"`   // of what holds letters that cannot be counted; 0: unknown
+	Bytes   int64  `json:"bytes,omitempty"`   // bytes of the parts whose letters cannot be counted; 0: unknown
 }
 
-// jsonFlag is a flag in the JSON form; its last three as those of [concordat.Flag].
+// jsonFlag is a flag in the JSON form; its last three fields are those of [concordat.Flag].
 type jsonFlag struct {
 	Code    string          `json:"code"`
 	Detail  string          `json:"detail,omitempty"`
@@ -46,7 +46,7 @@ type jsonFlag struct {
 	Bytes   int64           `json:"bytes,omitempty"`
 }
 
-// Whole reports whether everything in the file was compared, so that a share of the file's letters is one of the whole file.
+// Whole reports whether everything in the file was compared, so that a share of the letters read is a share of the whole file.
 func (a Account) Whole() bool { return a.Compared == a.File && len(a.NotRead) == 0 }
 
 // Counted reports whether all letters of the file could be counted.
@@ -105,7 +105,7 @@ func (r *Report) comparedWords() string {
 	return l.Say("Compared: %s of the file, %s of %s letters and digits.", share, Thousands(a.Compared), Thousands(a.File))
 }
 
-// leftWords says what of the file is not in the text, by rule and since it could not be read.
+// leftWords says which parts of the file are not in the text because of a rule, or because they could not be read.
 func (r *Report) leftWords() []string {
 	l := r.Language
 	var out []string

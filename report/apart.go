@@ -36,7 +36,7 @@ const (
 
 const (
 	leastContents = 4   // lines of a contents page
-	maxTitlePage  = 120 // words of a title page, a pair of Chinese characters being one
+	maxTitlePage  = 120 // words of a title page, a pair of Chinese characters counting as one
 	leastTitle    = 3   // lines of it
 	maxTitleLine  = 22  // words of such a line
 	maxTitleAlone = 30  // words of a single title line above the first paragraph
@@ -75,7 +75,7 @@ func PartsApart(text string) []Apart {
 	})
 }
 
-// measureWords counts the words of a line, a pair of Chinese characters being one.
+// measureWords counts the words of a line, a pair of Chinese characters counting as one.
 func measureWords(s string) int {
 	n, han := 0, 0
 	in := false
@@ -142,7 +142,7 @@ func setApart(ls []line, i int) bool {
 	return i+1 < len(ls) && ls[i+1].trimmed == "" && proseUnder(ls, i)
 }
 
-// goesOnFrom reports whether a line continues the sentence of the previous line it.
+// goesOnFrom reports whether a line continues the sentence of the line before it.
 func goesOnFrom(before, l string) bool {
 	return !endsSentence(before) && (!titled(l) || endsSentence(l) && measureWords(l) > 4) && measureWords(before) > 6
 }
@@ -165,7 +165,7 @@ func isContentsLine(l string) bool {
 	return contentsLine.MatchString(l)
 }
 
-// leader sets the number of a page off from an entry, wherever the entry stands.
+// leader matches the characters that set off a page number from its entry, wherever the entry is.
 var leader = regexp.MustCompile(`(?:\.{4,}|(?:\.\s){4,}|…{2,}|·{4,}|⋯{2,}|-{4,})\s*(?:[0-9]{1,4}|[ivxlc]{1,6})\b`)
 
 // wordsForLeader is the most words per dotted leader when the lines of a table of contents were joined.
@@ -190,7 +190,7 @@ func contentsPages(ls []line) []Apart {
 			continue
 		}
 		j, n := i, 0
-		for k := i; k < len(ls) && k-j <= 2; k++ { // an entry may be wrapped, or stand apart
+		for k := i; k < len(ls) && k-j <= 2; k++ { // an entry may be wrapped or set apart
 			if entries := entriesIn(ls[k].trimmed); entries > 0 {
 				j, n = k, n+entries
 			}

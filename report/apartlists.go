@@ -9,22 +9,22 @@ import (
 )
 
 const (
-	maxHeadingLine = 9   // words of a line of an outline or of a list of abbreviations, a pair of Chinese characters being one
+	maxHeadingLine = 9   // words of a line of an outline or of a list of abbreviations, a pair of Chinese characters counting as one
 	leastAbbrev    = 4   // lines of a list of abbreviations
 	maxThanks      = 120 // words of acknowledgements
 )
 
 var (
-	// numbered is a heading with its number; a row of a table has other digits as well.
+	// numbered is a heading with its number; a row of a table has other digits too.
 	numbered = regexp.MustCompile(`(?i)^(?:` + hanPart + `|([0-9]+(?:\.[0-9]+)*)[.)]?[\s、．]|(?:` + partNames +
 		`)\s?(?:[0-9]+|[A-Z]|[IVX]+)\b[.:]?)\s*\pL[^0-9]*$`)
 	// abbreviated is an abbreviation and its meaning.
 	abbreviated = regexp.MustCompile(`^\p{Lu}[\p{Lu}\p{Ll}0-9&/.-]{0,9}[\p{Lu}0-9]\s*(?:[-–—:=]|\s)\s*\pL[^0-9]*$`)
-	// thanksHead begins acknowledgements, in a line of its own or in front of the first sentence.
+	// thanksHead begins acknowledgements, on a separate line or before the first sentence.
 	thanksHead = regexp.MustCompile(`(?i)^[\s*#_]*(?:[0-9]+(?:\.[0-9]+)*\.?\s*)?(?:acknowledge?ments?|danksagung|remerciements?|agradecimientos?|agradecimentos?|ringraziamenti|dankwoord|podziękowania|благодарност[иь]|致\s*谢|致\s*謝|鸣\s*谢|谢\s*辞|謝\s*辞|감사의\s*글)[\s*_]*(?:[:：.—–-]|$)`)
 	// thanksWord matches the words of thanks.
 	thanksWord = regexp.MustCompile(`(?i)\bthank(?:s|ful)?\b|\bgrat(?:eful|itude)|\bindebted\b|\backnowledge|\bdank(?:e|en|t|bar|baar)?\b|\bremerci|\breconnaissan|\bagrade[cç]|\bgracias\b|\bobrigad[oa]|\bringrazi|\bgrazie\b|\bgrat[io]\b|\bdziękuj|\bwdzięczn|благодар|признател|感谢|感謝|致谢|謝意|谢意|감사`)
-	// sentenceEnd cuts plainly.
+	// sentenceEnd divides sentences by a simple rule.
 	sentenceEnd = regexp.MustCompile(`[.!?]\s+|[。！？]`)
 )
 
@@ -54,7 +54,7 @@ func listsApart(ls []line) []Apart {
 	return out
 }
 
-// numberOf returns the parts of a number such as 2.1.3; nil: it is empty.
+// numberOf returns the parts of a number such as 2.1.3; or nil if it is empty.
 func numberOf(s string) []int {
 	if s == "" {
 		return nil
@@ -70,7 +70,7 @@ func numberOf(s string) []int {
 	return out
 }
 
-// after reports whether a number stands after another one in an outline; all stand after nil.
+// after reports whether a number follows another in an outline; every number follows nil.
 func after(number, last []int) bool {
 	for i, n := range number {
 		if i >= len(last) || n != last[i] {
@@ -80,8 +80,8 @@ func after(number, last []int) bool {
 	return false
 }
 
-// thanks returns the acknowledgements of a document: what stands under their heading, or after it, while at least half of the
-// sentences thank someone, up to maxThanks words. A page that is copied beneath such a heading does not.
+// thanks returns the acknowledgements of a document: the text under their heading, or after it on its line, while at least half of the
+// sentences thank someone, up to maxThanks words. A page copied under such a heading does not thank anyone.
 func thanks(text string, ps []concordat.Span) []Apart {
 	var out []Apart
 	for i := 0; i < len(ps); i++ {

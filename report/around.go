@@ -27,8 +27,7 @@ func Around(text string, s concordat.Span) (before, after string) {
 	return LastOf(text[a:s.Start], a == 0), FirstOf(text[s.End:b], b == len(text))
 }
 
-// LastOf returns the end of s that belongs to the paragraph after it, from a word's beginning.
-// begins says that s begins its text.
+// LastOf returns the end of s that belongs to the paragraph after it, from a word's beginning. begins says whether s begins its text.
 func LastOf(s string, begins bool) string {
 	if i := strings.LastIndexByte(strings.TrimRight(s, " \t"), '\n'); i >= 0 {
 		return s[i+1:]
@@ -42,8 +41,7 @@ func LastOf(s string, begins bool) string {
 	return "…" + s
 }
 
-// FirstOf returns the beginning of s that belongs to the paragraph before it, up to a word's end.
-// ends says that s ends its text.
+// FirstOf returns the beginning of s that belongs to the paragraph before it, up to a word's end. ends says whether s ends its text.
 func FirstOf(s string, ends bool) string {
 	if i := strings.IndexByte(s, '\n'); i >= 0 {
 		return s[:i]

@@ -19,13 +19,13 @@ type Attributed struct {
 	Why AttributedAs
 }
 
-// AttributedAs says what shows that wording is someone else's.
+// AttributedAs is the sign that wording is someone else's.
 type AttributedAs string
 
 // The kinds of attribution.
 const (
 	AsQuotation AttributedAs = "quotation" // in marks or set apart, with its source
-	AsStatute   AttributedAs = "statute"   // of a law that is named with the provision
+	AsStatute   AttributedAs = "statute"   // of a law named with the provision
 	AsScripture AttributedAs = "scripture" // with chapter and verse
 	AsVerse     AttributedAs = "verse"     // lines of verse with their source
 	AsStatement AttributedAs = "statement" // under a heading that requires it: a declaration, a consent, a licence
@@ -34,7 +34,7 @@ const (
 	AsAuthors   AttributedAs = "authors"   // at the beginning: names and institutions
 )
 
-// The most bytes of wording that one place of a statute or of scripture explains. What follows is commentary.
+// The most bytes of wording that one reference to a statute or to scripture explains. The text after them is commentary.
 const (
 	maxProvision = 800
 	maxPassage   = 1500
@@ -76,11 +76,11 @@ func Attributions(text string) []Attributed {
 	})
 }
 
-// again is a citation of the previously cited work.
+// again matches a citation of the previously cited work.
 var again = regexp.MustCompile(`(?i)^[(（]\s*(?:ibid|ib|idem|id|ebd|ebenda|a\.\s?a\.\s?O|op\.\s?cit|loc\.\s?cit|同上|同前|там же|tamże|tamtéž)\b?[^()（）]{0,40}[)）]`)
 
-// citedAtEnd reports whether the last line of a quotation that is set apart ends with its source, or a citation of the work
-// cited before stands after it.
+// citedAtEnd reports whether the last line of a quotation that is set apart ends with its source, or is followed by a citation of the work
+// cited before.
 func citedAtEnd(text string, q concordat.Span) bool {
 	in := strings.TrimRight(q.In(text), " \t\n.。”\"")
 	closed := strings.HasSuffix(in, ")") || strings.HasSuffix(in, "）")
@@ -93,10 +93,10 @@ func citedAtEnd(text string, q concordat.Span) bool {
 	return again.MatchString(behind)
 }
 
-// chapterAndVerse is a place of scripture in parentheses: a book with a chapter and a verse.
+// chapterAndVerse matches a reference to scripture in parentheses: a book with a chapter and a verse.
 var chapterAndVerse = regexp.MustCompile(`^[(（\[]\s*(?:[1-4]\.?\s?|I{1,3}\s)?(?:\p{Lu}[\pL.]{1,24}(?:\s\p{L}{2,12}){0,2}|《?[\p{Han}]{2,8}》?)\s?[0-9一二三四五六七八九十百]{1,4}\s?(?::|：|,\s?|章)\s?[0-9一二三四五六七八九十]{1,4}节?(?:\s?[-–—,;.]\s?[0-9]{1,3}(?:[:,][0-9]{1,3})?)*[ab]?(?:[,;]\s?\p{Lu}{2,5})?\s*[)）\]]`)
 
-// scripture returns the wording before each place of scripture in a paragraph, up to the place before it.
+// scripture returns the wording before each reference to scripture in a paragraph, back to the previous reference.
 func scripture(text string, p concordat.Span) (concordat.Span, bool) {
 	in := p.In(text)
 	end := 0
@@ -115,14 +115,13 @@ func scripture(text string, p concordat.Span) (concordat.Span, bool) {
 }
 
 var (
-	// lawNumber is the number of a provision, as § 5, Art. 6 (1), Section 230(c), 第五条.
+	// lawNumber matches the number of a provision, for example § 5, Art. 6 (1), Section 230(c) or 第五条.
 	lawNumber = regexp.MustCompile(`§+\s*[0-9]+|(?i:\b(?:art(?:icles?|ikel|ikels|ículos?|icolo|icoli|igos?|ykuł|ykule)?|sec(?:tions?|s)?|s|paragraphs?|clauses?|regulations?)\.?\s*(?:no\.?\s*)?[0-9]+)|(?i:стать\p{L}{1,3}|(?:^|[\s(])ст\.|пункт\p{L}{0,2})\s*[0-9]+|第\s*[一二三四五六七八九十百千零〇0-9]+\s*[条條款]`)
-	// lawName is the name of a law, next to its number: an abbreviation with capitals, a name with the word for a law, a
-	// collection.
+	// lawName matches the name of a law next to its number: an abbreviation with capitals, a name with the word for a law, or a collection.
 	lawName = regexp.MustCompile(`\b\p{Lu}{2,}[\p{L}]*\b|\b\p{Lu}\p{Ll}?\p{Lu}\p{L}*\b|(?:\b\p{Lu}\.\s?){2,}|\bk\.\s?[ckp]\.|\bc\.\s?[cp]\.|(?i:\b(?:act|code|código|codice|kodeks\w*|wetboek|grundgesetz\w*|\p{L}*gesetz(?:buch)?(?:e?s)?|\p{L}*ordnung|verfassung|constitution|constitución|constituição|costituzione|konstytucj\w+|grondwet|convention|covenant|charter|treaty|directive|regulation|statute|ordinance|title [0-9]+|loi|ley|lei|legge|ustaw\w*|wet|convenio|convenção|convenzione|traité|tratado)\b)|(?:кодекс|закон|конституци|конвенци)\p{L}*|《[^《》\n]{2,60}》`)
 )
 
-// maxLaw is how many bytes before and after the number of a provision to search for the name of its law.
+// maxLaw is the number of bytes searched before and after the number of a provision for the name of its law.
 const maxLaw = 200
 
 // provision returns the paragraph, or its first maxProvision bytes, that begins with a provision and its law. A number alone
@@ -144,8 +143,8 @@ func provision(text string, p concordat.Span) (concordat.Span, bool) {
 	return concordat.Span{Start: p.Start, End: min(p.End, RuneStart(text, p.Start+maxProvision))}, true
 }
 
-// mayNumberLaw reports, at little cost, whether lawNumber may match: there is a sign of its own, or a number after a word that may be
-// one for a provision, or "no", by its first letter. A word may begin within letters that are not ASCII.
+// mayNumberLaw reports, at little cost, whether lawNumber may match: there is a special sign, or a number after a word that, by its first
+// letter, may denote a provision or be "no". Such a word may begin within letters that are not ASCII.
 func mayNumberLaw(s string) bool {
 	if strings.ContainsAny(s, "§第") {
 		return true
@@ -167,11 +166,11 @@ func mayNumberLaw(s string) bool {
 	return false
 }
 
-// signedVerse is a last line that names who wrote the lines above.
+// signedVerse matches a last line that names the author of the lines above.
 var signedVerse = regexp.MustCompile(`\n\s*(?:[(（][^()（）\n]{0,20}\p{Lu}[^()（）\n]{2,120}[)）]|[—–-]{1,3}\s?\p{Lu}[^\n]{2,80})\s*$`)
 
-// statementHeading is a heading over statements that examiners, journals and laws require of everyone, in the languages most
-// frequent at sites, folded as [heading] does.
+// statementHeading matches a heading over statements that examiners, journals and laws require of everyone, in the languages most frequent
+// at sites, folded as [heading] does.
 var statementHeading = regexp.MustCompile(`^(?:.{0,40}\b)?(?:declarations?(?: of (?:originality|authorship|interests?|competing interests|independent work|own work))?|affidavit|statement of (?:originality|authorship|own work)|(?:originality|authorship|own work|plagiarism|consent|ethics|copyright|confidentiality) (?:statement|declaration|notice|form)|informed consent|data availability(?: statement)?|availability of data.*|(?:conflicts? of|competing) interests?|copyright|licen[cs]e|disclaimer|privacy notice|` +
 	`(?:eidesstattliche |ehrenwörtliche |selbst(?:st)?ändigkeits|eigenständigkeits|einverständnis|einwilligungs|datenschutz|urheber|interessen)?erklärung(?: .{0,60})?|eidesstattliche versicherung|versicherung an eides statt|einwilligung(?: .{0,40})?|interessenkonflikte?|datenverfügbarkeit|datenschutzhinweise?|sperrvermerk|lizenz|haftungsausschluss|` +
 	`déclaration(?: .{0,60})?|attestation(?: .{0,60})?|engagement de non.plagiat|consentement(?: .{0,40})?|conflits? d.intérêts?|disponibilité des données|licence|mentions légales|` +
@@ -216,7 +215,7 @@ func statements(text string) []Attributed {
 			out = append(out, Attributed{concordat.Span{Start: ls[i].Start, End: ls[end].End}, AsStatement})
 			i = end
 		} else if end > i {
-			// The text after the statement is not set apart from it, so only its first paragraph is taken.
+			// Nothing separates the text after the statement from it, so only its first paragraph is taken.
 			k := i + 1
 			for k < len(ls) && ls[k].trimmed == "" {
 				k++
@@ -273,7 +272,7 @@ func versedLines(s string) bool {
 func versedClauses(s string) bool {
 	by, all := map[int]int{}, 0
 	if i := strings.IndexAny(s, ":：“「"); i >= 0 && i < 3*longestLine {
-		s = s[i:] // after who says so
+		s = s[i:] // after the speaker's name
 	}
 	n := 0
 	end := func() {

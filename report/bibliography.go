@@ -42,7 +42,7 @@ func words(list string) map[string]bool {
 	return m
 }
 
-// numbering matches the numbering before the words of a heading: marks of outline and of chapters.
+// numbering matches the numbering before the words of a heading: marks of outlines and chapters.
 var numbering = regexp.MustCompile(`^(?:#+\s*|(?:[0-9]+|[ivxlc]+|[a-z])[.)、．]\s*|[0-9]+(?:[.．][0-9]+)*[.．]?\s+|第[0-9一二三四五六七八九十百]+[章节節编編部分]+\s*|[一二三四五六七八九十]+[、.．]\s*|[【\[〔]\s*)+`)
 
 // heading folds a line for comparison with a list of headings; "" if it is too long for one.
@@ -153,7 +153,7 @@ func referenceLists(text string) []referenceList {
 	return out
 }
 
-// linesInBlocks returns the lines that are not blank, grouped where no empty line separates them. A heading begins a block.
+// linesInBlocks returns the lines that are not blank, in groups separated by blank lines. A heading begins a block.
 func linesInBlocks(text string) [][]line {
 	var out [][]line
 	open := false

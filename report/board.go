@@ -20,7 +20,7 @@ type Board struct {
 	Passages []BoardPassage
 	None     string   // why Passages is empty
 	Decided  []string // people's decisions; none: no verdict has been given
-	Verdicts []string // that can be given
+	Verdicts []string // verdicts that can be given
 }
 
 // BoardPassage is one of the largest passages that count.
@@ -109,7 +109,7 @@ const BoardSignatures = 3
 // BoardColumns are the columns of the table of signatures, in English.
 func BoardColumns() []string { return []string{"Name", "Role", "Date", "Handwritten signature"} }
 
-// largest returns the largest passages that count, the largest first; of equal ones the earlier.
+// largest returns the largest passages that count, the largest first, and the earlier first among equal ones.
 func largest(r *Report) []int {
 	var all []int
 	for i, e := range r.Evidence {

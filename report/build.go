@@ -19,12 +19,12 @@ const joinGap = 40
 // ten, more than prose normally quotes and worth a look.
 const muchQuoted = 0.1
 
-// Build applies rules to findings. It is pure: equal findings and rules give an equal report, the order of passages does not
-// matter, and neither argument is changed. It takes the time of sorting the passages and of one pass over the text.
+// Build applies rules to findings. It is pure: equal findings and rules give an equal report, the order of passages does not matter, and
+// neither argument is changed. Its time is that of sorting the passages and of one pass over the text.
 //
-// Passages of one source that overlap, or are no farther apart than a short sentence, are joined. What then overlaps, from any
-// source, is one Evidence with all its sources, so no character is counted twice. Gaps within a joined passage are shown as
-// part of it and are not counted.
+// Passages of one source that overlap, or are no farther apart than a short sentence, are joined. Joined passages that overlap, from any
+// sources, become one Evidence with all its sources, so no character is counted twice. Gaps within a joined passage are shown as part of it
+// and are not counted.
 func Build(f *Findings, r Rules) *Report { return Prepare(f).Build(r) }
 
 // Prepared is findings prepared for [Build] under successive rules: everything that no rule changes is already computed. It is
@@ -112,16 +112,16 @@ type builder struct {
 	unplaced           int
 	checked            spans
 	measured           int   // characters of checked
-	could              spans // of checked: what no rule takes out
+	could              spans // of checked: text that no rule excludes
 	countable          int   // characters of could: the denominator of what counts
 	quotes, references spans
 	citations          spans
 	headings           spans // between paragraphs, within what was found
-	headed             spans // of headings: what counts nowhere by the rules
+	headed             spans // of headings: those that do not count anywhere under the rules
 	dates              map[concordat.Ref]concordat.Age
 	remotes            map[concordat.Ref]bool // see remote
 	copies             copies
-	titles             map[concordat.Ref]string // of copies, as their passages have them
+	titles             map[concordat.Ref]string // of copies, as given by their passages
 	given              map[string]bool          // folded lines of templates, see setMasks
 	masks              []mask
 	masked             spans // union of masks
@@ -199,7 +199,7 @@ func (b builder) with(r Rules) *builder {
 	return &b
 }
 
-// place takes the passages that lie within the text, in an order that does not depend on theirs.
+// place takes the passages that lie within the text, in an order independent of the given one.
 func (b *builder) place() {
 	b.passages = make([]concordat.Passage, 0, len(b.f.Passages))
 	for _, p := range b.f.Passages {
@@ -212,7 +212,7 @@ func (b *builder) place() {
 			p.SourceSpan, p.SourcePoints, p.Words = concordat.Span{}, concordat.Span{}, nil
 		}
 		if strength(p.Kind) == unknownStrength {
-			p.Kind = concordat.KindParaphrase // of those that count, the one that claims least
+			p.Kind = concordat.KindParaphrase // the weakest of the kinds that count
 		}
 		if p.SourcePoints.Len() <= 0 && p.SourceSpan.Start == 0 && len(p.Text) == p.SourceSpan.Len() {
 			p.SourcePoints = concordat.Span{End: utf8.RuneCountInString(p.Text)} // the source begins here
@@ -226,7 +226,7 @@ func (b *builder) place() {
 	slices.SortStableFunc(b.passages, byPassage)
 }
 
-// byPassage is a total order up to what a report shows of a passage.
+// byPassage orders passages by everything that a report shows of them.
 func byPassage(p, q concordat.Passage) int {
 	return cmp.Or(
 		compareRefs(p.Source, q.Source),
@@ -274,7 +274,8 @@ func strength(k concordat.Kind) int {
 	return unknownStrength
 }
 
-// setChecked computes what was compared: what the findings name, and every passage, since it was found. It depends on no rule.
+// setChecked computes which text was compared: the parts named in the findings, and every passage, since it was found. It depends on no
+// rule.
 func (b *builder) setChecked() {
 	all := make([]concordat.Span, 0, len(b.f.Checked)+len(b.passages))
 	if b.f.Checked == nil {
@@ -294,7 +295,7 @@ func (b *builder) setChecked() {
 	b.measured = b.count.sum(b.checked)
 }
 
-// skipped returns what was not compared, with the reason where one is known.
+// skipped returns the text that was not compared, with the reason if it is known.
 func (b *builder) skipped() []concordat.Skipped {
 	var out []concordat.Skipped
 	rest := spans{{Start: 0, End: len(b.text)}}.without(b.checked)
@@ -303,7 +304,7 @@ func (b *builder) skipped() []concordat.Skipped {
 		return cmp.Or(bySpan(x.Span, y.Span), cmp.Compare(x.Reason, y.Reason))
 	})
 	end := 0
-	for _, s := range given { // disjoint by taking each byte's first reason
+	for _, s := range given { // made disjoint: the first reason for each byte counts
 		s.Span = clip(b.text, s.Span)
 		s.Span.Start = max(s.Span.Start, end)
 		if s.Span.Start >= s.Span.End {
@@ -436,7 +437,7 @@ func (b *builder) sharedWording() []SharedWording {
 	return out
 }
 
-// whyOf returns why a span is wording that others may share, by most of its characters.
+// whyOf returns the reason why a span is wording that others may share: the one for most of its characters.
 func (b *builder) whyOf(kind concordat.Kind, s concordat.Span, passages []concordat.Passage) string {
 	by := map[string]int{}
 	for _, w := range b.f.Wording {
@@ -492,13 +493,13 @@ func (b *builder) countedByHand(s spans) bool {
 	return len(b.counted) > 0 && 2*b.count.sum(s.and(b.counted)) >= b.count.sum(s)
 }
 
-// quotesSource reports whether a reason to quote by right is a source that the text names, unlike a licence or a declaration.
+// quotesSource reports whether the reason for a legitimate quotation is a source named in the text, unlike a licence or a declaration.
 func quotesSource(why string) bool {
 	return slices.Contains([]string{string(AsQuotation), string(AsStatute), string(AsScripture), string(AsVerse)}, why)
 }
 
-// countsShared reports whether the rules count all wording that others may share for a reason: of quotations, those that name
-// their source.
+// countsShared reports whether the rules count all wording that others may share for a given reason; of quotations, this means those that
+// name their source.
 func (b *builder) countsShared(why concordat.Exclusion, reason string) bool {
 	switch why {
 	case concordat.ExcludedQuote:

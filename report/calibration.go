@@ -10,9 +10,9 @@ import (
 	"concordat/report/language"
 )
 
-// Rate is how many measured documents of one kind have a document score of at least 0.1, and of at least 0.3.
+// Rate counts the measured documents of one kind with a document score of at least 0.1, and of at least 0.3.
 type Rate struct {
-	Batch     bool   // compared with one another in a batch; else each against a library
+	Batch     bool   // compared with one another in a batch; otherwise each against a library
 	Language  string // of the documents: en or zh; empty: English, Chinese and German ones
 	Class     string // see Calibration
 	Documents int
@@ -20,13 +20,12 @@ type Rate struct {
 	Third     int // documents with 0.3 or more
 }
 
-// Calibration has the measurements of the document score on documents that are known to reuse, or not to reuse, text of the
-// library. Classes without reuse: clean ones share no long run of words with the library; near are those of them that have
-// its subjects and kind of page, the hard cases; forms share forms, declarations, statutes, quotations and lists of
-// references by right. Classes with reuse, of a tenth of the document or more: reworded is copied, edited, translated there
-// and back or reworded by programs or people; copied forms are documents that share forms as well; condensed is a summary of
-// a source (of a tenth to three tenths); machine was rewritten by a language model. doc/evaluation/score.md has the corpora
-// and the command, which a test compares with this table.
+// Calibration has the measurements of the document score on documents that are known to reuse, or not to reuse, text of the library.
+// Classes without reuse: clean ones share no long run of words with the library; near ones are clean ones with the library's subjects and
+// kind of page, the hard cases; forms legitimately share forms, declarations, statutes, quotations and lists of references. In classes with
+// reuse, at least a tenth of the document is reused: reworded documents are copied, edited, translated there and back, or reworded by
+// programs or people; copied forms also share forms; condensed ones are summaries of a source (of a tenth to three tenths); machine ones
+// were rewritten by a language model. doc/evaluation/score.md has the corpora and the command, which a test compares with this table.
 func Calibration() []Rate {
 	return []Rate{
 		{false, "en", "clean", 1492, 5, 2},
@@ -52,7 +51,7 @@ type leadRates struct {
 	answered, answers  int
 }
 
-// The leads of the embedded table, and those that multilingual-e5-small verified.
+// Measurements of the leads of the embedded table, and of those that multilingual-e5-small verified.
 var (
 	tableLeads   = leadRates{2, 51, 4, 740, 3, 23}
 	encoderLeads = leadRates{outside: 0, leads: 65, answered: 1, answers: 23}
@@ -93,7 +92,7 @@ func (l Language) percent1(x float64) string {
 	return language.Code(l).Percent(fmt.Sprintf("%.1f", 100*x))
 }
 
-// classWords describes a class of documents of Calibration; the number stands before it.
+// classWords describes a class of documents of Calibration; the number precedes it.
 func (l Language) classWords(r Rate) string {
 	return l.Say(map[string]string{
 		"en clean": "English documents without reuse", "en near": "of these, pages on the same subjects as the library",
@@ -145,7 +144,7 @@ func measuredShares(l Language) []string {
 			"and sources outside the libraries are missed."))
 }
 
-// measured sums up rates of classes at a share: how many reach it, of how many.
+// measured sums up the rates of classes at a share: how many documents reach it, of how many.
 func measured(batch, third bool, classes ...string) (reach, of int) {
 	for _, r := range Calibration() {
 		if r.Batch != batch || !slices.Contains(classes, r.Class) {
@@ -170,9 +169,9 @@ func (r *Report) inBatch() bool {
 // reworded.
 type concluded struct {
 	batch           bool
-	at              float64 // the share that was measured, at most the report's; 0: the report's is below all of them
+	at              float64 // the measured share, at most the report's; 0: the report's is below all measured ones
 	honest, honests int     // texts without reuse that reached it, of how many
-	forms           int     // of honests, those that share forms and the like
+	forms           int     // of honests, those that share forms or the like
 	copied, copies  int     // texts with reuse that reached it, or 0.1, of how many
 }
 
@@ -212,7 +211,7 @@ func (r *Report) Conclusion() string {
 		if missed := c.copies - c.copied; missed > 0 {
 			out = l.Say("In our tests, at most 1 in %s texts with a tenth or more copied or reworded had so small a share.", oneIn(missed, c.copies))
 		}
-		if c.batch { // where rewritten texts were not measured
+		if c.batch { // rewritten texts were not measured there
 			return l.Join([]string{out, l.Say("It does not prove originality.")})
 		}
 		return l.Join([]string{out, l.Say("Most texts rewritten by a model, or condensed, did too: it does not prove originality.")})
@@ -233,7 +232,7 @@ func oneIn(k, n int) string {
 	return Thousands(in)
 }
 
-// behindConclusion says on which figures the conclusion rests; none if it rests on none.
+// behindConclusion says which figures support the conclusion, or nothing if there are none.
 func behindConclusion(r *Report) []string {
 	l := r.Language
 	c, ok := conclude(r)

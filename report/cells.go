@@ -8,9 +8,9 @@ import (
 	"unicode/utf8"
 )
 
-// A CSVWriter writes rows in which no cell becomes a formula in a spreadsheet program, whatever character the program takes for
-// the separator: a German or French one splits at semicolons and so looks inside what was written as one field. Every field is
-// quoted, and Cell guards each. Lines end in CR and LF (RFC 4180). The first error stays.
+// A CSVWriter writes rows in which no cell becomes a formula in a spreadsheet program, whatever character the program takes for the
+// separator: a German or French one splits at semicolons and so looks inside what was written as one field. Every field is quoted, and Cell
+// guards each. Lines end in CR and LF (RFC 4180). The first error is kept.
 type CSVWriter struct {
 	w   *bufio.Writer
 	err error
@@ -23,7 +23,7 @@ func NewCSV(w io.Writer, columns ...string) *CSVWriter {
 	return c
 }
 
-// fieldText is a cell as it is between quotes.
+// fieldText writes a cell as it appears between quotes.
 var fieldText = strings.NewReplacer(`"`, `""`, "\n", "\r\n")
 
 // Row writes a row.
@@ -57,11 +57,11 @@ const (
 	// formulaStarts begin a formula or its argument in some spreadsheet program; the full-width forms are folded to the plain
 	// ones by programs set to Japanese or Chinese.
 	formulaStarts = "=+-@＝＋－＠"
-	// cellEnds are characters at which a spreadsheet program may begin another cell within a field: separators of some
-	// country or setting, and the line break, since a field that was opened with another separator is not taken for quoted.
-	// Commas are not among them: a program that splits at commas respects the quotes.
+	// cellEnds are characters at which a spreadsheet program may begin another cell within a field: the separators of some countries or
+	// settings, and the line break, since a program with another separator does not recognise the field as quoted. Commas are not among
+	// them: a program that splits at commas respects the quotes.
 	cellEnds = ";|\t\n\u2028\u2029"
-	// cellSpace has the white space that some programs strip before they look for a formula, and the quote that begins a cell.
+	// cellSpace is the white space that some programs strip before they look for a formula, and the quote that begins a cell.
 	cellSpace = " \n\t\u00a0\u3000\ufeff\""
 )
 

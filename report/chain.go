@@ -14,9 +14,9 @@ type chain struct {
 	hull     concordat.Span
 	raw      []concordat.Passage // as found, by span
 	all      spans               // union of raw
-	counted  spans               // of all: what gives score; nil where excluded
+	counted  spans               // of all: the part that counts; nil if excluded
 	shared   concordat.Exclusion // rule that makes its passages legitimately shared; empty: they are evidence
-	exact    spans               // of all: in the same words
+	exact    spans               // of all: the part in the same words
 	excluded concordat.Exclusion
 }
 
@@ -44,18 +44,18 @@ func (b *builder) sharedBetween(end, start int) bool {
 	return i < len(b.f.Wording) && b.f.Wording[i].Start < start
 }
 
-// near reports whether at most joinGap characters stand between two positions.
+// near reports whether there are at most joinGap characters between two positions.
 func (b *builder) near(end, start int) bool {
 	if start <= end {
 		return true
 	}
-	if start-end > joinGap*64 { // spares counting; white space alone does not join what is far apart
+	if start-end > joinGap*64 { // saves counting; white space alone does not join distant positions
 		return false
 	}
 	return b.count.Characters(concordat.Span{Start: end, End: start}) <= joinGap
 }
 
-// judge decides for each chain what counts, or which rule takes out all of it.
+// judge decides for each chain which part counts, or which rule excludes all of it.
 func (b *builder) judge(chains []*chain) {
 	for _, c := range chains {
 		b.judgeOne(c)
@@ -117,9 +117,9 @@ func (b *builder) isCommon(p concordat.Passage) bool {
 	return p.Kind == concordat.KindCommon || b.byNumber && p.Documents > b.common
 }
 
-// commonByNumber reports whether the number of documents that hold a passage makes it common: if common wording was not sought
-// before comparing, if documents of several sites hold the same, none of which sees all of them, or if the rules set a lower
-// bound than the search did.
+// commonByNumber reports whether the number of documents that hold a passage makes it common: if common wording was not sought before
+// comparing, if documents of several sites hold the same wording, since no site sees all of them, or if the rules set a lower bound than
+// the search did.
 func (b *builder) commonByNumber() bool {
 	if b.common <= 0 {
 		return false
@@ -128,7 +128,7 @@ func (b *builder) commonByNumber() bool {
 	return b.f.WordingOf == 0 || several || b.common < DefaultCommonAbove
 }
 
-// reason returns the mask that holds most characters of s, the earlier one of two equals.
+// reason returns the mask that holds most characters of s, the earlier one if two tie.
 func (b *builder) reason(s spans) concordat.Exclusion {
 	why, most := concordat.ExcludedPassage, 0
 	if n := b.count.sum(s.and(b.headed)); n > 0 {
@@ -142,7 +142,7 @@ func (b *builder) reason(s spans) concordat.Exclusion {
 	return why
 }
 
-// coveredBy returns what the chains that count cover together.
+// coveredBy returns the text that the counting chains cover together.
 func coveredBy(chains []*chain) spans {
 	var s []concordat.Span
 	for _, c := range chains {
@@ -153,9 +153,8 @@ func coveredBy(chains []*chain) spans {
 	return union(s)
 }
 
-// evidence gathers chains that overlap, whatever their source, and returns with each Evidence the indices of its chains. A
-// passage that counts holds only what counts: see cut. Chains of excluded sources take no part: their passages pass to the next
-// source.
+// evidence gathers chains that overlap, whatever their source, and returns with each Evidence the indices of its chains. A counting passage
+// contains only text that counts: see cut. Chains of excluded sources take no part: their passages pass to the next source.
 func (b *builder) evidence(chains []*chain) ([]concordat.Evidence, [][]int) {
 	cut, from := b.cut(chains)
 	order := make([]int, len(cut))
@@ -185,7 +184,7 @@ func (b *builder) evidence(chains []*chain) ([]concordat.Evidence, [][]int) {
 	return out, of
 }
 
-// gather makes one Evidence of overlapping chains that were cut. It sorts members as the sources are.
+// gather makes one Evidence of overlapping chains that were cut. It sorts members in the order of the sources.
 func (b *builder) gather(chains []*chain, members []int) concordat.Evidence {
 	e := concordat.Evidence{Span: chains[members[0]].hull}
 	type ranked struct {
@@ -248,8 +247,7 @@ func (b *builder) gather(chains []*chain, members []int) concordat.Evidence {
 // mostlyQuoted is the share of a passage's characters from which it is a quotation.
 const mostlyQuoted = 0.9
 
-// shown returns the kind of a passage as a whole: that of its best source, unless what it is
-// matters more.
+// shown returns the kind of a passage as a whole: that of its best source, unless the passage is of a kind that matters more.
 func (b *builder) shown(e concordat.Evidence) concordat.Kind {
 	switch n := b.count.Characters(e.Span); {
 	case e.Excluded == concordat.ExcludedTemplate:
@@ -322,7 +320,7 @@ func (b *builder) source(c *chain) concordat.Source {
 	return s
 }
 
-// mostly returns the kind with most characters, the stronger of two equals.
+// mostly returns the kind with most characters, the stronger one if two tie.
 func mostly(byKind map[concordat.Kind]int) concordat.Kind {
 	var kinds []concordat.Kind
 	for k := range byKind {

@@ -9,23 +9,23 @@ import (
 	"concordat"
 )
 
-// longestCitation bounds the mark of a citation in bytes, its brackets included.
+// longestCitation bounds the mark of a citation, including its brackets, in bytes.
 const longestCitation = 300
 
-// The brackets of citations: numbers stand in square ones, authors and years in round ones, and the
-// title of a Chinese work in its own marks.
+// The brackets of citations: numbers are in square brackets, authors and years in round ones, and the titles of Chinese works in marks of
+// their own.
 var citationClosers = map[rune]rune{
 	'[': ']', '［': '］', '〔': '〕', '【': '】', '(': ')', '（': '）', '《': '》', '〈': '〉',
 }
 
 var (
-	// citedNumbers is one or more numbers or ranges of them, perhaps with a page: 3, 1-3, 2, 5; 12, p. 4; 8：45.
+	// citedNumbers matches one or more numbers or ranges, perhaps with a page: 3, 1-3, 2, 5; 12, p. 4; 8：45.
 	citedNumbers = regexp.MustCompile(`^\s*[0-9]{1,3}(?:\s*[-–—~～,，;；、]\s*[0-9]{1,3})*(?:\s*[,，:：]\s*(?:(?:pp?|S)\.?|第)?\s*[0-9]{1,4}(?:\s*[-–—]\s*[0-9]{1,4})?\s*页?)?\s*$`)
-	// citedAuthors matches names followed by a year; of several the last is enough: Smith & Jones, 2020, p. 4.
+	// citedAuthors matches names followed by a year; if there are several, the last suffices: Smith & Jones, 2020, p. 4.
 	citedAuthors = regexp.MustCompile(`(?:^|[;；\s，,（(])(?:\p{Lu}[\pL'’.\-]*|van|von|de|der|[\p{Han}·]{2,20})(?:\s*(?:et\s+al\.?|等人?|and|und|et|y|e|&|和|与|及|、|,|，)\s*(?:\p{Lu}[\pL'’.\-]*|[\p{Han}·]{2,20})?)*\s*[,，:：]?\s*(?:1[5-9]|20)[0-9]{2}[a-z]?(?:年)?(?:$|[^0-9])`)
-	// citedYear is a year alone: it cites if a name comes before the bracket.
+	// citedYear matches a year alone, which is a citation if a name precedes the bracket.
 	citedYear = regexp.MustCompile(`^\s*(?:1[5-9]|20)[0-9]{2}[a-z]?\s*(?:[,，:：]\s*(?:pp?\.?\s*)?[0-9]{1,4}(?:\s*[-–—]\s*[0-9]{1,4})?\s*)?$`)
-	// datedNotCited is a month before a year, or a Chinese date, and so not an author's name.
+	// datedNotCited matches a month before a year, or a Chinese date, which is not an author's name.
 	datedNotCited = regexp.MustCompile(`(?i)^\s*(?:(?:in|since|until|before|after|from|early|late|mid|spring|summer|autumn|winter|fall)\s+)*(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.?,?\s*(?:[0-9]{1,2},?\s+)?(?:1[5-9]|20)[0-9]{2}|(?:公元|成立于|始于|截至|至|从|自|于)\s*(?:1[5-9]|20)[0-9]{2}`)
 )
 
@@ -88,13 +88,13 @@ func named(before string) bool {
 	return unicode.IsUpper(first) && unicode.IsLetter(last)
 }
 
-// beginsLine reports whether nothing but space stands before byte at on its line.
+// beginsLine reports whether there is only space before byte at on its line.
 func beginsLine(text string, at int) bool {
 	line := text[strings.LastIndexByte(text[:at], '\n')+1 : at]
 	return strings.TrimSpace(line) == ""
 }
 
-// cited reports whether a citation is in s or, with only marks between, right after it.
+// cited reports whether a citation is in s or right after it, with only punctuation between.
 func (b *builder) cited(s concordat.Span) bool {
 	if len(spans{s}.and(b.citations)) > 0 {
 		return true

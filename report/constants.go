@@ -69,11 +69,11 @@ func isRow(l string) bool {
 	return l != "" && len(l) <= 300 && measureWords(l) <= maxRowWords
 }
 
-// rowNumber is a number of a row, with what sets its thousands apart, or a part in brackets for its uncertainty.
+// rowNumber matches a number in a row, possibly with separators of thousands or an uncertainty in brackets.
 var rowNumber = regexp.MustCompile(`[0-9][0-9.,\x{00A0}\x{202F}]*(?:\([0-9]+\))?(?:\s?[×x·*]\s?10\s?\^?\s?[-−–+⁻⁺]?[0-9⁰¹²³⁴-⁹]+|[eE][-+−]?[0-9]+)?`)
 
-// constantRow reports whether all numbers of a row are known constants: those of one element, whose symbol or both numbers it gives,
-// or the digits of a constant.
+// constantRow reports whether all numbers of a row are known constants: those of one element, which the row names by its symbol or both
+// numbers, or the digits of a constant.
 func constantRow(l string) bool {
 	elements, digits := publicConstants()
 	var numbers []string
@@ -86,7 +86,7 @@ func constantRow(l string) bool {
 	known, ones := 0, 0
 	for _, n := range numbers {
 		switch {
-		case n == "1": // of a unit
+		case n == "1": // the 1 of a unit
 			ones++
 		case isConstant(n, digits):
 			known++
@@ -114,7 +114,7 @@ func constantRow(l string) bool {
 	return false
 }
 
-// isConstant reports whether a number has the digits of a constant, rounded or cut to leastDigits or more.
+// isConstant reports whether a number has the digits of a constant, rounded or truncated to at least leastDigits.
 func isConstant(n string, digits []string) bool {
 	mantissa := n
 	if i := strings.IndexAny(n, "×x·*eE("); i >= 0 {
@@ -142,7 +142,7 @@ func isConstant(n string, digits []string) bool {
 	return false
 }
 
-// isWeight reports whether a number is an atomic weight, rounded to at least a decimal.
+// isWeight reports whether a number is an atomic weight, rounded to at least one decimal.
 func isWeight(n string, weight float64) bool {
 	n = strings.Replace(strings.TrimRight(strings.SplitN(n, "(", 2)[0], "0"), ",", ".", 1)
 	v, err := strconv.ParseFloat(n, 64)

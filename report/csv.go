@@ -9,7 +9,7 @@ import (
 	"concordat"
 )
 
-// CSVOptions say how a table is written. The zero value suits programs.
+// CSVOptions configure how a table is written. The zero value suits programs.
 type CSVOptions struct {
 	// BOM begins the file with a byte order mark, without which spreadsheet programs on Windows
 	// take UTF-8 for a local encoding.
@@ -26,9 +26,9 @@ var csvColumns = []string{"passage", "start", "end", "kind", "counted", "why_not
 // CSVColumns is the number of columns of WriteCSV.
 func CSVColumns() int { return len(csvColumns) }
 
-// WriteCSV writes one row for each passage and source, and then one for each lead of r.LeadFilter (RFC 4180, CRLF), under a row of
-// column names. Positions are Unicode code points; those of a source are empty where only its bytes are
-// known. No cell is a formula to a spreadsheet program; see CSVWriter.
+// WriteCSV writes one row for each passage and source, and then one for each lead of r.LeadFilter (RFC 4180, CRLF), under a row of column
+// names. Positions are Unicode code points; those of a source are empty if only its bytes are known. Spreadsheet programs take no cell for
+// a formula; see CSVWriter.
 func WriteCSV(w io.Writer, r *Report, o CSVOptions) error {
 	if o.BOM {
 		if _, err := io.WriteString(w, "\ufeff"); err != nil {
@@ -101,8 +101,8 @@ func (r *Report) csvRow(count *Counter, i int, e concordat.Evidence, s concordat
 	return slices.Concat(row, r.csvReview(), []string{"", "", ""}, csvShare(r, s.Ref), csvWork(r, s.Ref))
 }
 
-// csvWork has the letter of a source, the other places of its work, the addresses of the work, and what a proposal that it is the
-// author's own is based on: the same on each row of the source.
+// csvWork has the letter of a source, the other places of its work, the addresses of the work, and the basis of a proposal that it is the
+// author's own work: the same on each row of the source.
 func csvWork(r *Report, ref concordat.Ref) []string {
 	i := r.Source(ref)
 	if i < 0 {

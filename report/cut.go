@@ -6,11 +6,11 @@ import (
 	"concordat"
 )
 
-// cut divides chains into what counts and what does not, so that each passage of a report is one or the other: a stretch of the
-// text that counting sources hold, without a letter that they lack, or a stretch that none of them holds. Neither a source that
-// does not count nor text that a rule leaves out widens or joins passages. from names the chain that each piece is cut from. A
-// chain that does not count and lies mostly in passages that do goes with them, as a further source; the rest of it is a
-// separate passage if it has joinGap letters or nothing else shows it.
+// cut divides chains into text that counts and text that does not, so that each passage of a report is entirely one or the other: a stretch
+// of the text that counting sources hold, without a letter that they lack, or a stretch that none of them holds. Neither a source that does
+// not count nor text that a rule leaves out widens or joins passages. from names the chain from which each piece is cut. A chain that does
+// not count and lies mostly in passages that do goes with them, as a further source; the rest of it is a separate passage if it has joinGap
+// letters or nothing else shows it.
 func (b *builder) cut(chains []*chain) (pieces []*chain, from []int) {
 	add := func(i int, s spans, why concordat.Exclusion) {
 		if c := chains[i].within(s); len(c.raw) > 0 {
@@ -67,7 +67,7 @@ func (b *builder) cut(chains []*chain) (pieces []*chain, from []int) {
 	return pieces, from
 }
 
-// runs divides spans where more than gap letters, or part of walls, lie between two.
+// runs divides spans where two have more than gap letters, or part of walls, between them.
 func (b *builder) runs(s spans, gap int, walls spans) []spans {
 	var out []spans
 	for _, x := range s {
@@ -103,7 +103,7 @@ func (c *chain) within(s spans) *chain {
 	return &out
 }
 
-// clipPassage returns the part of a passage within at, a part of its span, with everything that the source has.
+// clipPassage returns the part of a passage within at, which is a part of its span, with the source's part unchanged.
 func clipPassage(p concordat.Passage, at concordat.Span) concordat.Passage {
 	if p.Span == at {
 		return p

@@ -7,12 +7,12 @@ import (
 	"concordat"
 )
 
-// SourceDate is the age of a source as far as it is known.
+// SourceDate is the known age of a source.
 type SourceDate struct {
 	Source concordat.Ref        `json:"source"`
 	Date   concordat.Date       `json:"date,omitempty"` // date of the document; empty: unknown
 	By     concordat.DateOrigin `json:"by,omitempty"`
-	Added  time.Time            `json:"added,omitzero"` // when it came into its library, which is not its date
+	Added  time.Time            `json:"added,omitzero"` // when it was added to its library, which is not its date
 }
 
 // aged is a source of one passage with its age.
@@ -41,7 +41,7 @@ func markOldest(all []aged) {
 	}
 }
 
-// ages returns what the findings know about the age of each source.
+// ages returns what is known from the findings about the age of each source.
 func (b *builder) ages() map[concordat.Ref]concordat.Age {
 	out := make(map[concordat.Ref]concordat.Age, len(b.f.Dates))
 	for _, d := range b.f.Dates {
@@ -67,8 +67,7 @@ func (b *builder) ages() map[concordat.Ref]concordat.Age {
 	return out
 }
 
-// DateWords states the age of a source: its date and where that comes from, or that it is unknown, and when it came into its
-// library.
+// DateWords states the age of a source: its date and the origin of the date, or that it is unknown, and when it was added to its library.
 func (l Language) DateWords(d concordat.Age) string {
 	var parts []string
 	switch {

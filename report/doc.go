@@ -1,5 +1,5 @@
-// Package report turns findings into a report by rules. Packages align and site find things; report/html and report/pdf decide
-// what a report looks like. Open report.go for the words, then build.go.
+// Package report turns findings into a report by rules. Packages align and site find matches; report/html and report/pdf decide what a
+// report looks like. Open report.go for the words, then build.go.
 //
 // [Findings] hold everything a check found and are kept; [Rules] say what counts; [Build] joins the two into a [Report]. When a
 // rule changes, Build runs again, without any new search. The package is pure: the same findings and rules give the same

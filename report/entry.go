@@ -10,16 +10,15 @@ import (
 	"concordat"
 )
 
-// An entry of a list of references is a record: a byline, a title, and an imprint of short fields (a journal, a place, a
-// publisher, a year, pages). Prose has sentences. What distinguishes them is not a citation or a year, which both have, but
-// whether anything in it is a sentence; the bounds below count words that begin with a small letter, which are few in names,
-// journals and publishers and many in sentences.
+// An entry of a list of references is a record: a byline, a title, and an imprint of short fields (a journal, a place, a publisher, a year,
+// pages). Prose has sentences. The difference is not a citation or a year, which both have, but whether any part is a sentence; the bounds
+// below count words that begin with a lower-case letter, which are few in names, journals and publishers and many in sentences.
 const (
 	maxEntry   = 2000 // bytes of an entry that are examined; longer ones are not entries
 	leastEntry = 15   // bytes of the shortest
-	maxTitle   = 30   // small words of a title
-	longField  = 12   // small words of a field that can be a title or a sentence, but not an imprint
-	annotation = 6    // small words from which a field after the imprint is a comment about the work
+	maxTitle   = 30   // lower-case words of a title
+	longField  = 12   // lower-case words of a field that can be a title or a sentence, but not an imprint
+	annotation = 6    // lower-case words from which a field after the imprint is a comment about the work
 	maxPlains  = 2    // fields before the imprint that are not names: a title, and what it is a part of
 	maxClause  = 14   // Chinese characters of a clause of an imprint
 )
@@ -28,26 +27,26 @@ var (
 	entryNumber = regexp.MustCompile(`^(?:[①-⑳㉑-㉟]|\[[0-9]{1,4}\]|［[0-9]{1,4}］|〔[0-9]{1,4}〕|【[0-9]{1,4}】|\([0-9]{1,3}\)|[0-9]{1,3}[.．、)])\s*[\pL《“「"«\[（(【]`)
 	// entryMark matches marks of imprints that sentences seldom have: pages, volumes, identifiers, publishers.
 	entryMark = regexp.MustCompile(`(?i)\bdoi\b|10\.[0-9]{4,9}/|https?://|\bwww\.|\bISBN\b|\barxiv\b|\[(?:EB|DB|CP|[JMDCNPSRGZA])(?:/OL)?\]|［[JMDCNPSR]］|\b[0-9]+\s*\([0-9]+\)\s*[:,：，]|\b[0-9]{4};[0-9]+|\b(?:pp?|ss?|c|с|стр|str|blz)\.\s*[0-9]|\b(?:vol|nr|no|n°|nº|t|bd|band|heft|jg|iss|т|№)\.?\s*[0-9]|\b[0-9]+\s*[–-]\s*[0-9]+\b|\bEds?\.|\bHrsg\.|\bPress\b|\bVerlag\b|出版社|书局|書局|学报|期刊|年版|第\s*[0-9]+\s*[页期卷頁號号]`)
-	// entryKey stands before an entry: its number, a mark of a list, or a key as [Smi01].
+	// entryKey matches the start of an entry: its number, a list mark, or a key like [Smi01].
 	entryKey = regexp.MustCompile(`^\s*(?:[①-⑳㉑-㉟]|[\[［〔【(]\s*(?:[0-9]{1,4}|\p{Lu}[\pL+]{1,8}[0-9]{2}[a-z]?)\s*[\]］〕】)]|[0-9]{1,4}[.．、)]|[•·▪◦*–—-])\s*`)
-	// kindMark follows a title in GB/T 7714.
+	// kindMark matches the mark that follows a title in GB/T 7714.
 	kindMark = regexp.MustCompile(`\s*[\[［](?:EB|DB|CP|[JMDCNPSRGZA])(?:/OL)?[\]］]`)
-	// hanByline is one or more names of persons or of a body, in Chinese characters or kana, up to the mark after them.
+	// hanByline matches one or more names of persons or of an organisation, in Chinese characters or kana, up to the mark after them.
 	hanByline = regexp.MustCompile(`^(?:[\[〔（(【［][\p{Han}]{1,4}[\]〕）)】］]\s*)?(?:[\p{Han}\p{Katakana}ー·・]{2,24})(?:[、，,;；]\s*[\p{Han}·]{2,12}){0,8}\s*(?:等|著|编|主编|译|编著|校注|編|訳)*\s*(?:[.．：:（(《「『]|[，,]\s*(?:(?:1[5-9]|20)[0-9]{2}|[《「『“])|\s)`)
-	// placeAndPublisher ends an entry: Berlin: Springer.
+	// placeAndPublisher matches the end of an entry: Berlin: Springer.
 	placeAndPublisher = regexp.MustCompile(`[,.]\s\p{Lu}[\pL-]+(?:\s\p{Lu}[\pL-]+)?:\s\p{Lu}[\pL&.\s-]{2,40}$`)
-	// citedBehind is the citation that ends a sentence: an imprint in parentheses names a place and a publisher, or a year alone.
+	// citedBehind matches the citation that ends a sentence: an imprint in parentheses names a place and a publisher, or a year alone.
 	citedBehind = regexp.MustCompile(`[(（][^()（）:：]{12,200}[)）]\s*[.,;。]?\s*$`)
 )
 
 // record is an entry of a list of references, read as a work. Text after it in the same paragraph is not part of it.
 type record struct {
 	Work
-	sure bool // it begins with who wrote the work
+	sure bool // it begins with the author
 }
 
-// readRecord reads s, a line or a few wrapped ones, as an entry; ok is false for prose, and for an entry that cannot be read as
-// a work, which is then compared word by word.
+// readRecord reads s, a line or a few wrapped ones, as an entry; ok is false for prose, and for an entry that cannot be read as a work; it
+// is then compared word by word.
 func readRecord(text string, s concordat.Span) (r record, ok bool) {
 	s = trim(text, s)
 	if s.Len() < leastEntry || s.Len() > maxEntry {
@@ -71,7 +70,7 @@ func readRecord(text string, s concordat.Span) (r record, ok bool) {
 	return r, ok
 }
 
-// goesOn reports whether a sentence continues after names: with a small word, and not one as mRNA or p53.
+// goesOn reports whether a sentence continues after names: with a lower-case word that is not one like mRNA or p53.
 func goesOn(s string) bool {
 	s = strings.TrimLeft(s, " \u00a0\n\t,.:")
 	w := s[:wordLength(s)]
@@ -103,7 +102,7 @@ func hasYear(s string) bool {
 
 func isYear(s string) bool { return s >= "1500" && s < "2100" }
 
-// byline returns the end of the names at the beginning of an entry; 0: there are none.
+// byline returns the end of the names at the beginning of an entry; or 0 if there are none.
 func byline(s string) int {
 	first, _ := utf8.DecodeRuneInString(s)
 	switch {
@@ -126,11 +125,11 @@ func uncasedByline(s string) int {
 	return i
 }
 
-// nameLinks are the small words that stand between and within names.
+// nameLinks are the lower-case words that occur between and within names.
 var nameLinks = words(`and|und|et|en|og|och|oraz|with|avec|van|von|dem|des|dos|das|della|degli|del|ter|ten|bin|ibn|for|für|the|eds|hrsg|dir|coord|org|comp|al|de|di|da|do|du|la|le|el|of|in|y|e|i|a|и|та|др|u|o`)
 
-// casedByline is byline for scripts with capitals: names, initials and what links them, up to a year, a colon, a quotation
-// or a full stop after a name; or, where the title follows after a comma, up to the last mark before its first small word.
+// casedByline is byline for scripts with capitals: names, initials and what links them, up to a year, a colon, a quotation or a full stop
+// after a name; or, if the title follows after a comma, up to the last mark before its first lower-case word.
 func casedByline(s string) int {
 	var marks []nameMark
 	var here nameMark
@@ -191,7 +190,7 @@ func casedByline(s string) int {
 	return 0
 }
 
-// bylineYear is a year in parentheses after names, with what may stand around it.
+// bylineYear matches a year in parentheses after names, with the marks around it.
 var bylineYear = regexp.MustCompile(`^[(（]\s*(?:\p{L}{1,5}\.?\s)?(?:1[5-9]|20)[0-9]{2}[a-z]?(?:[,，][^()（）]{0,24})?\s*[)）]\s*[.:,．：，]?\s*`)
 
 // nameMark is a comma or a full stop in a byline, with the names before it.
@@ -208,8 +207,8 @@ func (m *nameMark) add(name string) {
 	}
 }
 
-// endOfNames handles names ended by a small word, of a title or of a sentence: they end at the last mark before a capital.
-// Names without an initial must be two.
+// endOfNames handles names ended by a lower-case word of a title or a sentence: they end at the last mark before a capital. Names without
+// an initial must be two.
 func endOfNames(s string, marks []nameMark) int {
 	for _, m := range slices.Backward(marks) {
 		if !m.initial && m.names < 2 {
@@ -234,7 +233,7 @@ func wordLength(s string) int {
 	return n
 }
 
-// recordEnd returns the end of the record whose byline ends at byte at; 0: prose follows.
+// recordEnd returns the end of the record whose byline ends at byte at; or 0 if prose follows.
 func recordEnd(entry string, at int) int {
 	end, plains, longs, imprint := 0, 0, 0, false
 	fields := fieldsOf(entry, at)
@@ -318,10 +317,10 @@ type fieldMeasure struct {
 	large   int  // words with a capital, and numbers
 	clauses bool // Chinese: a clause of it is longer than those of an imprint
 	capital bool // it begins with a capital or a Chinese character
-	marked  bool // it has marks of an imprint, and no more sentence than they leave room for
+	marked  bool // it has marks of an imprint, and no more of a sentence than they leave room for
 }
 
-// named reports whether a field is made of names rather than of a sentence.
+// named reports whether a field consists of names rather than a sentence.
 func (m fieldMeasure) named() bool { return !m.clauses && (m.small <= 3 || m.small <= m.large) }
 
 // measureField measures a field. A quoted title in it counts as one name.
@@ -370,5 +369,5 @@ func measureField(f string) fieldMeasure {
 	return m
 }
 
-// hanTitle is the title of a Chinese or Japanese work in its own marks.
+// hanTitle matches the title of a Chinese or Japanese work in its own marks.
 var hanTitle = regexp.MustCompile(`[《〈「『][^《》〈〉「」『』]{1,300}[》〉」』]`)

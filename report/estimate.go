@@ -4,7 +4,7 @@ import (
 	"concordat"
 )
 
-// Bounds hold a share that is an estimate, 0 to 1: the true share lies within them.
+// Bounds are the bounds of an estimated share, 0 to 1: the true share lies between them.
 type Bounds struct {
 	Low  float64 `json:"low"`
 	High float64 `json:"high"`
@@ -17,19 +17,19 @@ func (b *Bounds) rounded() *Bounds {
 	return &Bounds{round(b.Low), round(b.High)}
 }
 
-// A share of a source whose text stays at a partner is an estimate: outlines and fingerprints show only roughly where its
-// passages begin and end, and which words it holds. The share that a check would find with the text lies within bounds: at
-// least what is held weighted by similarity, at most what is held with its surroundings. Measured on chapters that historians
-// rewrote and on copies of PAN 2013; doc/evaluation/share.md has the command.
+// A share of a source whose text stays at a partner is an estimate: outlines and fingerprints show only roughly where its passages begin
+// and end, and which words it holds. The share that a check would find with the text lies between two bounds: the shared text weighted by
+// similarity, and the shared text with its surroundings. Measured on chapters that historians rewrote and on copies of PAN 2013;
+// doc/evaluation/share.md has the command.
 const (
-	outlinedAround = 100  // code points before and after each passage: the partner showed an outline of its document
-	matchedAround  = 200  // and if single sentences are all that is known
-	belowLow       = 0.1  // what was found by chance, or is explained there
-	outlinedAbove  = 0.05 // what no fingerprint shows
+	outlinedAround = 100  // code points before and after each passage if the partner showed an outline of its document
+	matchedAround  = 200  // and if only single sentences are known
+	belowLow       = 0.1  // part found by chance, or explained there
+	outlinedAbove  = 0.05 // part that no fingerprint shows
 	matchedAbove   = 0.1
 )
 
-// remote identifies the sources whose text this site does not have, and whether an outline of them was shown.
+// remote maps the sources whose text this site does not have to whether an outline of them was shown.
 func (b *builder) remote() map[concordat.Ref]bool {
 	out := map[concordat.Ref]bool{}
 	for _, p := range b.f.Partners {
@@ -79,7 +79,7 @@ func (b *builder) estimate(chains []*chain) *Bounds {
 	return &Bounds{Low: max(b.part(low), surely/float64(b.countable)-belowLow, 0), High: min(1, b.part(union(wide).and(b.could))+above)}
 }
 
-// widened returns a span with so many code points before and after it.
+// widened returns a span extended by the given number of code points before and after.
 func (b *builder) widened(s concordat.Span, around int) concordat.Span {
 	p := b.count.Points(s)
 	p.Start, p.End = max(0, p.Start-around), min(p.End+around, b.count.Points(concordat.Span{End: len(b.text)}).End)

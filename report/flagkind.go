@@ -10,8 +10,8 @@ import (
 	"concordat/report/language"
 )
 
-// disguises are the codes of flags that may hide something from a check or from a reader, in the order in which a report lists
-// them. The other flags say what was not read or how, and are notes.
+// disguises are the codes of flags that may hide something from a check or from a reader, in the order in which a report lists them. The
+// other flags, which say what was not read or how the file was read, are notes.
 var disguises = []string{"hidden_text", "white_text", "tiny_text", "off_page_text", "look_alike", "zero_width", "stacked_marks",
 	"spaced_out", "bidi_control", "glyph_mapping", "quotation", "much_quoted", "macro"}
 
@@ -19,17 +19,17 @@ var disguises = []string{"hidden_text", "white_text", "tiny_text", "off_page_tex
 type FlagKind struct {
 	Code     string
 	Disguise bool // it may hide something from a check or from a reader
-	// Count is how often the file has it, and Words how many words of the text it touches; 0: it has no place there. If a text's
-	// whose words are not set apart, Words are characters.
+	// Count is the number of times the file has it, and Words the number of words of the text that it affects; 0: it has no place in the
+	// text. If a text's whose words are not set apart, Words are characters.
 	Count, Words int
 	Characters   bool             // Words are characters
-	Places       []concordat.Span // in text order, disjoint; of the first hundred
+	Places       []concordat.Span // of the first hundred, in text order and disjoint
 	Flags        []int            // indices into Report.Flags
 	details      []concordat.Flag // those with different details, at most maxDetails
 	more         int              // flags beyond them
 }
 
-// maxDetails is how many different details of one kind are stated; the others are counted.
+// maxDetails is the number of different details of one kind that are stated; the others are counted.
 const maxDetails = 20
 
 // IsDisguise reports whether flags of a code may hide something from a check or from a reader.
@@ -69,7 +69,7 @@ func FlagKinds(r *Report) []FlagKind {
 		}
 		if s := clip(r.Submission.Text, *f.Span); s.Len() > 0 {
 			one.Places = append(one.Places, s)
-			one.Words += max(f.Count, 1) - 1 // flags beyond the most that have a place are counted with the last
+			one.Words += max(f.Count, 1) - 1 // flags beyond the limit for places are counted with the last
 		}
 	}
 	for i := range out {
@@ -141,15 +141,15 @@ func (l Language) FlagSize(k FlagKind) string {
 	return ""
 }
 
-// FlagMeans explains a kind of flag; for a kind without words of its own, the different details of its flags: two parts that
-// could not be read are both named.
+// FlagMeans explains a kind of flag; for a kind without a text, it gives the different details of its flags, so that two unreadable parts
+// are both named.
 func (l Language) FlagMeans(k FlagKind) string {
 	if t, ok := language.Code(l).Lookup("flag." + k.Code + ".means"); ok {
 		return t
 	}
 	var all []string
 	for _, f := range k.details {
-		if s := asSentence(l.FlagDetail(f)); !slices.Contains(all, s) { // a language may have one sentence for all
+		if s := asSentence(l.FlagDetail(f)); !slices.Contains(all, s) { // a language may have one sentence for all of them
 			all = append(all, s)
 		}
 	}
@@ -159,7 +159,7 @@ func (l Language) FlagMeans(k FlagKind) string {
 	return l.Join(all)
 }
 
-// asSentence gives a text the beginning and the end of a sentence.
+// asSentence gives a text the initial capital and the full stop of a sentence.
 func asSentence(s string) string {
 	if s == "" {
 		return s

@@ -13,13 +13,13 @@ type GroupShare struct {
 	Group    concordat.Group
 	Passages int     // that count, or would if the rules did not exclude their group
 	Share    float64 // of Passages
-	Percent  int     // Share as it is shown: the shares of the groups that count add up to that of the report
+	Percent  int     // Share as shown: the percentages of the groups that count add up to that of the report
 	Counts   bool    // passages of the group count
 	Others   int     // passages of the group that other rules exclude
 	Quotes   int     // of Others, quotations
 }
 
-// Groups are the groups in the order in which they are shown.
+// Groups are all groups in the order in which they are shown.
 func Groups() []concordat.Group {
 	return []concordat.Group{concordat.GroupUncited, concordat.GroupUnquoted, concordat.GroupUnsourced, concordat.GroupQuotedCited}
 }
@@ -35,7 +35,7 @@ func GroupTitle(l Language, g concordat.Group) string {
 	return strings.TrimRight(asSentence(GroupName(l, g)), ".")
 }
 
-// GroupFigure says what a group is of the text: its share, or how many passages do not count.
+// GroupFigure states a group's share of the text, or how many of its passages do not count.
 func GroupFigure(l Language, g GroupShare) string {
 	switch {
 	case g.Counts || g.Passages > 0:
@@ -62,7 +62,7 @@ func WithGroup(r Rules, g concordat.Group, counts bool) Rules {
 		r.ExcludeQuotes = false // the other group of quotations stays out
 		out[concordat.GroupUnsourced], out[concordat.GroupQuotedCited] = g != concordat.GroupUnsourced, g != concordat.GroupQuotedCited
 	}
-	// To count a group again that was left out does not count the quotations that never did.
+	// Counting an excluded group again does not count the quotations that never counted.
 	if g == concordat.GroupQuotedCited && (!counts || !slices.Contains(r.ExcludeGroups, string(g))) {
 		r.CountQuotations = counts
 	}
@@ -76,7 +76,7 @@ func WithGroup(r Rules, g concordat.Group, counts bool) Rules {
 }
 
 // groupOf returns the group of a passage. It is a quotation if nearly all of it is in quotation marks, and it names its source if a
-// citation is in it, right behind it, or before it in the same clause. Quotations that were recognised with their source have it.
+// citation is in it, right after it, or before it in the same clause. Quotations that were recognised with their source name it.
 func groupOf(b *builder, e concordat.Evidence) concordat.Group {
 	n := float64(b.count.Characters(e.Span))
 	legal := float64(b.count.sum(spans{e.Span}.and(b.legal))) >= mostlyQuoted*n
@@ -110,7 +110,7 @@ func introduced(b *builder, s concordat.Span) bool {
 	return last >= 0 && !clauseEnd.MatchString(strings.TrimRight(b.text[max(from, last-3):s.Start], "\"“„«「『‘'"))
 }
 
-// groupShares sums up the groups of passages, as they are before the rules exclude any.
+// groupShares sums up the groups of passages before the rules exclude any.
 func groupShares(b *builder, evidence []concordat.Evidence) []GroupShare {
 	if b.measured == 0 {
 		return nil
@@ -141,7 +141,8 @@ func groupShares(b *builder, evidence []concordat.Evidence) []GroupShare {
 	return out
 }
 
-// inPercent sets the percentages of groups so that those that count add up to a share, as far as rounding goes (largest remainders).
+// inPercent sets the percentages of groups so that those of counting groups add up to a share despite rounding (method of largest
+// remainders).
 func inPercent(groups []GroupShare, covered float64) {
 	var counting []int
 	left := int(covered*100 + 0.5)
@@ -163,8 +164,7 @@ func inPercent(groups []GroupShare, covered float64) {
 	}
 }
 
-// leaveGroups takes the passages of the groups that the rules exclude out of what counts, except what a person counts, and reports
-// whether there are any.
+// leaveGroups excludes the passages of groups that the rules exclude, except those that a person counts, and reports whether there are any.
 func leaveGroups(b *builder, evidence []concordat.Evidence) bool {
 	var out []concordat.Span
 	for _, e := range evidence {

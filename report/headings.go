@@ -7,19 +7,19 @@ import (
 )
 
 const (
-	maxHeadingWords  = 12   // of a heading, a pair of Chinese characters being one
+	maxHeadingWords  = 12   // of a heading, a pair of Chinese characters counting as one
 	leastUnder       = 15   // words of the paragraph under it
-	maxHeadingsShare = 0.15 // of the letters of a text that are in headings: a text in short lines has none
+	maxHeadingsShare = 0.15 // share of a text's letters in headings: above it the text is in short lines, without headings
 )
 
-// What a numbered heading begins with: the name of a part, or a Chinese part with its number.
+// The start of a numbered heading: the name of a part, or a Chinese part with its number.
 const (
 	partNames = `chapter|section|part|title|kapitel|abschnitt|teil|chapitre|titre|cap[ií]tulo|título|capitolo|titolo|hoofdstuk|` +
 		`rozdział|глава|раздел|appendix|anhang|annexe?|附录`
 	hanPart = `第[一二三四五六七八九十百0-9]{1,4}[章节節編编篇部]`
 )
 
-// numberedHeading is how a heading begins in a text that sets nothing apart by blank lines: # of Markdown, 2.1, Chapter 3, 第三章.
+// numberedHeading matches the start of a heading in a text without blank lines: # of Markdown, 2.1, Chapter 3, 第三章.
 var numberedHeading = regexp.MustCompile(`^(?:#{1,6}\s|[0-9IVX]{1,4}(?:\.[0-9]{1,2}){0,3}\.?\s+\p{Lu}|(?i:` + partNames + `)\s+[0-9IVXLC]{1,6}\b|` +
 	hanPart + `|[一二三四五六七八九十]{1,3}、)`)
 
@@ -62,7 +62,7 @@ func above(ls []line, i int) bool {
 	return true
 }
 
-// proseUnder reports whether a paragraph of sentences stands under line i, with at most one more short line between.
+// proseUnder reports whether a paragraph of sentences follows line i, with at most one short line between.
 func proseUnder(ls []line, i int) bool {
 	between := 0
 	for k := i + 1; k < len(ls); {
@@ -86,7 +86,7 @@ func proseUnder(ls []line, i int) bool {
 	return false
 }
 
-// isStop reports whether a rune ends or divides sentences.
+// isStop reports whether a rune ends or divides a sentence.
 func isStop(r rune) bool {
 	return strings.ContainsRune(".,;:!?。，；：！？、؟،।", r) || unicode.Is(unicode.Sentence_Terminal, r)
 }

@@ -260,9 +260,8 @@ type (
 	}
 )
 
-// WriteJSON writes r as one JSON object of the form in doc/format-report.md, indented, with a line break
-// after it. Spans are Unicode code points. Shares have four decimals, and are null where nothing
-// was compared.
+// WriteJSON writes r as one JSON object of the form in doc/format-report.md, indented, with a line break after it. Spans are Unicode code
+// points. Shares have four decimals, and are null if nothing was compared.
 func WriteJSON(w io.Writer, r *Report) error {
 	e := json.NewEncoder(w)
 	e.SetIndent("", "  ")
@@ -414,7 +413,7 @@ func points(known concordat.Span) *concordat.Span {
 	return &known
 }
 
-// shownRules are the rules in the JSON form of a report, the bound of common wording written out.
+// shownRules are the rules in the JSON form of a report, with the bound for common wording written out.
 func (r *Report) shownRules(count *Counter) Rules {
 	out := r.Rules.place(func(s concordat.Span) concordat.Span { return count.Points(clip(r.Submission.Text, s)) })
 	out.CommonAbove = cmp.Or(out.CommonAbove, DefaultCommonAbove)
@@ -467,8 +466,7 @@ func (r *Report) jsonLegend() jsonLegend {
 	return j
 }
 
-// EvidenceJSON returns the passages from up to to, in the form of evidence in WriteJSON. It panics if they are not indices of
-// r.Evidence.
+// EvidenceJSON returns the passages [from, to), in the form of evidence in WriteJSON. It panics if they are not indices of r.Evidence.
 func (r *Report) EvidenceJSON(from, to int) ([]json.RawMessage, error) {
 	count := NewCounter(r.Submission.Text)
 	var out []json.RawMessage

@@ -8,9 +8,8 @@ import (
 	"concordat/report/language"
 )
 
-// Language is the language of a report's own words: headings, kinds, sentences and legends. What
-// comes from documents, sites and people stays as it is, and so do the codes of the JSON form. The
-// zero value is English.
+// Language is the language of a report's own words: headings, kinds, sentences and legends. Text from documents, sites and people stays
+// unchanged, and so do the codes of the JSON form. The zero value is English.
 type Language language.Code
 
 // English is the language of the texts in the code.
@@ -26,7 +25,7 @@ func ParseLanguage(tag string) (Language, error) {
 	return Language(c), nil
 }
 
-// Tag returns the BCP 47 tag of l, as HTML wants it.
+// Tag returns the BCP 47 tag of l, as required by HTML.
 func (l Language) Tag() string { return language.Code(l).Tag() }
 
 // Say returns an English text of the program in language l, its verbs filled with args as by fmt.Sprintf.
@@ -34,12 +33,12 @@ func (l Language) Say(english string, args ...any) string {
 	return language.Code(l).Say(english, args...)
 }
 
-// Plural says n of a thing, given the English words for one and for many.
+// Plural states n of a thing, given the English words for one and for many.
 func (l Language) Plural(n int, one, many string) string {
 	return Thousands(n) + " " + language.Code(l).Noun(n, one, many)
 }
 
-// Join puts sentences after one another.
+// Join joins sentences.
 func (l Language) Join(sentences []string) string { return language.Code(l).Join(sentences) }
 
 // TimeLayout returns the layout of a date with its time in UTC, as time.Time.Format takes it.

@@ -10,7 +10,7 @@ import (
 type LeadFilter struct {
 	Kind      LeadKind  // empty: of any
 	Languages string    // codes of the submission and of the source, as LanguagePair writes them; empty: any
-	Least     float64   // stated likelihood, of leads for which it was measured; 0: any
+	Least     float64   // least stated likelihood, for leads for which it was measured; 0: any
 	State     LeadState // empty: any
 }
 
@@ -40,7 +40,7 @@ func (r *Report) LeadsShown() string {
 		strings.Join(l.LeadFilterWords(r.LeadFilter), l.Say(", ")))
 }
 
-// LeadFilterWords describes what a filter chooses, a part each; nil: all.
+// LeadFilterWords describes what a filter chooses, one part per condition; nil: it chooses all.
 func (l Language) LeadFilterWords(f LeadFilter) (out []string) {
 	if f.State != "" {
 		out = append(out, l.Say("leads.state."+string(f.State)))
@@ -66,10 +66,10 @@ func LeadStates() []LeadState { return []LeadState{LeadOpen, LeadCounted, LeadSe
 // LikelihoodSteps returns the likelihoods from which leads may be chosen, ascending.
 func LikelihoodSteps() []float64 { return []float64{2, 5, 10, MostLikely} }
 
-// unknownLanguage stands for a language that is not known in a LanguagePair.
+// unknownLanguage represents an unknown language in a LanguagePair.
 const unknownLanguage = "und" // RFC 5646
 
-// LanguagePair writes two codes of languages as one, "en-zh"; "und" stands for a language that is not known.
+// LanguagePair writes two codes of languages as one, "en-zh"; "und" represents an unknown language.
 func LanguagePair(codes [2]string) string {
 	for i, c := range codes {
 		if c == "" {

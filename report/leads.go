@@ -36,15 +36,15 @@ type Lead struct {
 	SourcePoints concordat.Span `json:"source_points,omitzero"`
 	Kind         LeadKind       `json:"kind"`
 	Languages    [2]string      `json:"languages"` // of the submission and of the source: codes, empty: unknown
-	// Likelihood is how many times more often places stand out as much as these two in a reworded passage than outside of such
-	// passages (meaning.Lead.Likelihood); 0: not measured.
+	// Likelihood is how many times more often places stand out as much as these two in a reworded passage than outside such passages
+	// (meaning.Lead.Likelihood); 0: not measured.
 	Likelihood float64    `json:"likelihood,omitempty"`
-	Encoder    string     `json:"encoder"` // what compared: table@ and its digest
+	Encoder    string     `json:"encoder"` // the comparer: table@ and its digest
 	Pairs      []LeadPair `json:"pairs"`   // corresponding sentences, by place in the submission
 	Text       string     `json:"text,omitempty"`
 }
 
-// LeadPair is a sentence of the submission and the one of the source that is nearest to it.
+// LeadPair is a sentence of the submission and the nearest one of the source.
 type LeadPair struct {
 	Span         concordat.Span `json:"span"`
 	SourceSpan   concordat.Span `json:"source_span"`
@@ -55,8 +55,8 @@ type LeadPair struct {
 
 // LeadRuling is a decision about a lead, with the reason: it counts, or it is rejected.
 type LeadRuling struct {
-	// Span is the lead's in the submission's text, in bytes, and Source that of the source's text, in code points: they
-	// identify the lead whatever its source is called.
+	// Span is the lead's place in the submission's text, in bytes, and Source its place in the source's text, in code points: they identify
+	// the lead whatever its source is called.
 	Span    concordat.Span `json:"span"`
 	Source  concordat.Span `json:"source_span" doc:"Of the source, in code points"`
 	Comment string         `json:"comment" minLength:"1" maxLength:"10000"`
@@ -64,8 +64,8 @@ type LeadRuling struct {
 	At      time.Time      `json:"at,omitzero" required:"false" doc:"Set by the site for new ones"`
 }
 
-// Of reports whether the ruling is about a lead. Evidence may have taken some of the lead's pairs since, so the ruling must
-// have the source's place, and touch that of the submission.
+// Of reports whether the ruling is about a lead. Since the ruling, evidence may have taken some of the lead's pairs, so the ruling must
+// have the same place in the source, and touch the place in the submission.
 func (d LeadRuling) Of(l Lead) bool { return d.Source == l.SourcePoints && d.Span.Overlaps(l.Span) }
 
 // RuledLead is a lead seen through rules.
@@ -116,7 +116,7 @@ func (r *Report) LeadCount() *concordat.LeadCount {
 	return &n
 }
 
-// leads returns the leads that can be placed in the text outside the evidence, by place; nil: not requested.
+// leads returns the leads that can be placed in the text outside the evidence, by place; or nil if they were not requested.
 func (b *builder) leads(evidence []concordat.Evidence) []RuledLead {
 	if b.f.Leads == nil {
 		return nil
@@ -125,7 +125,7 @@ func (b *builder) leads(evidence []concordat.Evidence) []RuledLead {
 	all := slices.DeleteFunc(slices.Clone(b.f.Leads), func(l Lead) bool { return clip(b.text, l.Span) != l.Span || l.Span.Len() == 0 })
 	slices.SortStableFunc(all, func(x, y Lead) int {
 		return cmp.Or(bySpan(x.Span, y.Span), compareRefs(b.copies.first(x.Source), b.copies.first(y.Source)), bySpan(x.SourceSpan, y.SourceSpan),
-			cmp.Compare(boolInt(excluded(x)), boolInt(excluded(y))), compareRefs(x.Source, y.Source)) // of copies one that is not excluded stays
+			cmp.Compare(boolInt(excluded(x)), boolInt(excluded(y))), compareRefs(x.Source, y.Source)) // keep a copy that is not excluded
 	})
 	all = firstCopies(b.copies, all, func(l Lead) (concordat.Ref, any) { return l.Source, [2]concordat.Span{l.Span, l.SourceSpan} })
 	out := []RuledLead{}
@@ -146,7 +146,7 @@ func (b *builder) leads(evidence []concordat.Evidence) []RuledLead {
 	return out
 }
 
-// ruled returns a lead with the decision about it. A rejection prevails if two people have decided at once.
+// ruled returns a lead with the decision about it. A rejection prevails if two people have decided at the same time.
 func (b *builder) ruled(l Lead, number string) RuledLead {
 	isOf := func(d LeadRuling) bool { return d.Of(l) }
 	if i := slices.IndexFunc(b.r.SetAsideLeads, isOf); i >= 0 {
@@ -158,7 +158,7 @@ func (b *builder) ruled(l Lead, number string) RuledLead {
 	return RuledLead{Lead: l, Number: number, State: LeadOpen}
 }
 
-// leadShare returns the share of the counted leads, outside what is covered.
+// leadShare returns the share of the counted leads outside covered text.
 func (b *builder) leadShare(leads []RuledLead, covered spans) float64 {
 	var counted []concordat.Span
 	for _, l := range leads {
@@ -182,7 +182,7 @@ func withoutWording(ls []RuledLead) []RuledLead {
 	return ls
 }
 
-// unsigned returns rulings without what people wrote, and without who did.
+// unsigned returns rulings without people's words and names.
 func unsigned(ds []LeadRuling) []LeadRuling {
 	ds = slices.Clone(ds)
 	for i := range ds {
@@ -198,10 +198,10 @@ func (l *Lead) hide() {
 	}
 }
 
-// LeadMeaning says what a lead is, in English, to be translated.
+// LeadMeaning says what a lead is, in English, for translation.
 const LeadMeaning = "A lead is a reason to read two places side by side: they seem to say the same in other words. It is not evidence and not part of the share of evidence."
 
-// NoLeads says that leads were looked for and none was found, in English, to be translated.
+// NoLeads says that leads were looked for and none was found, in English, for translation.
 const NoLeads = "No passage seems to say in other words what a compared document says. Most rewordings of single sentences, most summaries and many translations are not found."
 
 // LeadsFound says how many leads there are, and how much of the text the counted ones are; empty: not requested.
@@ -253,7 +253,7 @@ func (r *Report) LeadWords(l Lead) string {
 	return in.Say("says the same in other words")
 }
 
-// languageNames are the English names of the languages that are distinguished, by their codes.
+// languageNames are the English names of the distinguished languages, by code.
 var languageNames = map[string]string{
 	"ar": "Arabic", "bg": "Bulgarian", "ca": "Catalan", "cs": "Czech", "da": "Danish", "de": "German", "el": "Greek",
 	"en": "English", "es": "Spanish", "eu": "Basque", "fa": "Persian", "fi": "Finnish", "fr": "French", "ga": "Irish",
@@ -384,7 +384,7 @@ func (l Lead) Likely() *float64 {
 	return &x
 }
 
-// MostLikely is the highest likelihood stated: the measured texts show no more.
+// MostLikely is the highest likelihood stated: the measured texts do not support a higher one.
 const MostLikely = 20
 
 // LikelihoodWords says how likely a lead is; empty: not measured. [LikelihoodMeaning] says what that means.
@@ -399,7 +399,7 @@ func (r *Report) LikelihoodWords(l Lead) string {
 	return r.Language.Say("Likely: %s to 1", language.Code(r.Language).Decimal(strconv.FormatFloat(*x, 'f', -1, 64)))
 }
 
-// LikelihoodMeaning says what the likelihoods of the leads of a report mean; empty: none was measured.
+// LikelihoodMeaning says what the likelihoods of the leads of a report mean; or is empty if none was measured.
 func LikelihoodMeaning(r *Report) string {
 	if !slices.ContainsFunc(r.Leads, func(l RuledLead) bool { return l.Likelihood > 0 }) {
 		return ""

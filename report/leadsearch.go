@@ -5,21 +5,21 @@ import (
 	"strings"
 )
 
-// LeadSearch says where leads were looked for, and by what.
+// LeadSearch says where leads were looked for, and how.
 type LeadSearch struct {
 	Documents int `json:"documents"` // of the libraries compared
-	Compared  int `json:"compared"`  // of them, those whose sentences were compared by meaning
+	Compared  int `json:"compared"`  // of Documents, those whose sentences were compared by meaning
 	// Index: documents that share few words with the text could be found too.
 	Index      bool   `json:"index"`
 	NotIndexed int    `json:"not_indexed"` // documents of the site whose meaning is not indexed yet
-	By         string `json:"by"`          // what compared: table@ and its digest, or the model of an encoder
+	By         string `json:"by"`          // the comparer: table@ and its digest, or the model of an encoder
 	Language   string `json:"language"`    // of the text, a code; empty: unknown
 }
 
 // byTable reports whether the embedded table compared.
 func (s *LeadSearch) byTable() bool { return strings.HasPrefix(s.By, "table@") }
 
-// found counts passages of tests in which leads were found, of those with a passage in other words.
+// found counts the reworded passages in tests, and those for which leads were found.
 type found struct{ found, of int }
 
 // leadRecall counts the passages that leads find in tests, with the index of meaning and 86 sources (doc/evaluation/meaning.md, What is
@@ -34,8 +34,8 @@ var (
 // measuredModels are the names of the model whose leads were measured.
 var measuredModels = []string{"multilingual-e5-small", "e5-query"}
 
-// LeadsSought says how leads were looked for, in how many documents, and what that finds in tests in the language of the text; empty:
-// they were not looked for, or it is not known.
+// LeadsSought says how and in how many documents leads were looked for, and how many such a search finds in tests in the language of the
+// text; it is empty if they were not looked for, or this is not known.
 func LeadsSought(r *Report) string {
 	s, l := r.LeadSearch, r.Language
 	if s == nil || r.Leads == nil {
@@ -62,7 +62,7 @@ func LeadsSought(r *Report) string {
 	return l.Join(append(out, recallWords(r, recall, measured)))
 }
 
-// recallWords says what leads find in tests, for the language of the text.
+// recallWords says how much leads find in tests, for the language of the text.
 func recallWords(r *Report, recall leadRecall, measured bool) string {
 	s, l := r.LeadSearch, r.Language
 	own := found{}

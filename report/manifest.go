@@ -19,32 +19,31 @@ import (
 	"concordat"
 )
 
-// manifestLabel begins what the sum of a manifest is made of.
+// manifestLabel begins the hashed input of a manifest's sum.
 const manifestLabel = "concordat/manifest/1\x00"
 
 // ManifestVersion is the version of the manifest in the JSON form of a report.
 const ManifestVersion = 1
 
-// Manifest lists what a report in JSON says, piece by piece with a digest of each, so that a signature over it shows not only
-// that a report was changed but where.
+// Manifest lists the content of a report in JSON piece by piece, with a digest of each, so that a signature over it shows not only that a
+// report was changed but also where.
 type Manifest struct {
 	Version   int
-	Site      concordat.SiteID // that signs
+	Site      concordat.SiteID // that signs the report
 	KeyEpoch  uint32           // of its signing key
 	At        time.Time        // whole milliseconds
 	Items     []Item           // in the order of the report
 	Signature []byte
 }
 
-// Item is one object of a report: the report itself, one passage, one source of it, one line of what was
-// consulted, and so on.
+// Item is one object of a report: the report itself, one passage, one source of it, one line about a consulted library, and so on.
 type Item struct {
 	Path   string   // empty for the report; scores, evidence[3], evidence[3].sources[0]
-	Digest [32]byte // of its fields by name, without the objects that are items of their own
+	Digest [32]byte // of its fields by name, without the objects that are separate items
 	Fields []byte   // four bytes of each field's digest, by name: they show which one was changed
 }
 
-// hintSize is how much of a field's digest an item keeps. The Digest protects; these only name the field.
+// hintSize is the number of bytes of a field's digest that an item keeps. The Digest protects; these only name the field.
 const hintSize = 4
 
 // Sum is the digest that is signed: SHA-256 over a label and, of each item, its path and its fields, each after its
@@ -68,11 +67,11 @@ type jsonManifest struct {
 	Signature []byte           `json:"signature"`
 }
 
-// manifestKey is where the manifest stands in a report.
+// manifestKey is the key of the manifest in a report.
 const manifestKey = "manifest"
 
-// Items returns the items of a report in JSON, without its manifest. It fails with concordat.ErrInvalid if j is not a report,
-// and if a key occurs twice in one object: programs differ in which of the two they take.
+// Items returns the items of a report in JSON, without its manifest. It fails with concordat.ErrInvalid if j is not a report, or if a key
+// occurs twice in one object, since programs differ in which of the two they use.
 func Items(report []byte) ([]Item, error) {
 	o, err := parseReport(report)
 	if err != nil {
@@ -132,7 +131,7 @@ func parseValue(d *json.Decoder, depth int) (any, error) {
 			if err != nil {
 				return nil, err
 			}
-			name := k.(string) // the decoder takes nothing else before a colon
+			name := k.(string) // the decoder accepts nothing else before a colon
 			if _, twice := o[name]; twice {
 				return nil, fmt.Errorf("key %q appears twice", name)
 			}
@@ -186,8 +185,7 @@ func appendItems(items []Item, path string, o map[string]any) []Item {
 	return items
 }
 
-// objects reports whether v is a list of objects and nothing else. The empty list counts: another object in it is then another
-// item.
+// objects reports whether v is a list of objects and nothing else. The empty list counts too: an object added to it is then a new item.
 func objects(v []any) bool {
 	return !slices.ContainsFunc(v, func(x any) bool { _, ok := x.(map[string]any); return !ok })
 }
@@ -226,7 +224,7 @@ func canonical(b []byte, v any) []byte {
 	return b
 }
 
-// AddManifest returns the report, as WriteJSON wrote it, with the manifest as its last key.
+// AddManifest returns the report as written by WriteJSON, with the manifest as its last key.
 func AddManifest(report []byte, m *Manifest) ([]byte, error) {
 	body, ok := bytes.CutSuffix(bytes.TrimRight(report, "\n"), []byte("\n}"))
 	if !ok || m.Version != ManifestVersion {
@@ -275,7 +273,7 @@ func parseItem(s string) (Item, error) {
 	return i, nil
 }
 
-// Changes describes what in a report differs from its manifest, in the order of the report; empty: nothing.
+// Changes describes the differences between a report and its manifest, in the order of the report; empty: there are none.
 func (m *Manifest) Changes(report []byte) ([]string, error) {
 	o, err := parseReport(report)
 	if err != nil {
@@ -289,7 +287,7 @@ func (m *Manifest) Changes(report []byte) ([]string, error) {
 	return c.out, nil
 }
 
-// fieldNames notes the names of the fields of every item, sorted.
+// fieldNames records the names of the fields of every item, sorted.
 func fieldNames(names map[string][]string, path string, o map[string]any) {
 	names[path] = slices.Sorted(maps.Keys(o))
 	for _, name := range names[path] {
@@ -312,7 +310,7 @@ func fieldNames(names map[string][]string, path string, o map[string]any) {
 	}
 }
 
-// branch is an item with what lies below it.
+// branch is an item with the items below it.
 type branch struct {
 	Item
 	below map[string][]string // paths of the items below, by field
@@ -340,7 +338,7 @@ func tree(items []Item) map[string]*branch {
 			b.below[field] = append(b.below[field], i.Path)
 		}
 	}
-	// Deeper ones first, so that each finds those below it done.
+	// Deeper items come first, so that those below an item are done before it.
 	paths := slices.Collect(maps.Keys(all))
 	sort.Slice(paths, func(i, j int) bool { return strings.Count(paths[i], ".") > strings.Count(paths[j], ".") })
 	for _, p := range paths {
@@ -363,7 +361,7 @@ func (b *branch) sum(all map[string]*branch) {
 
 type changes struct {
 	was, is map[string]*branch
-	names   map[string][]string // of the fields of items that are
+	names   map[string][]string // of the fields of the items present
 	out     []string
 }
 
@@ -443,7 +441,7 @@ func inWords(path string) string {
 		if one, ok := singular[field]; ok {
 			field = one
 		}
-		n, _ := strconv.Atoi(index) // items of ours; a foreign manifest's are only shown
+		n, _ := strconv.Atoi(index) // valid for our own items; those of a foreign manifest are only shown
 		parts = append(parts, fmt.Sprintf("%s %d", field, n+1))
 	}
 	return strings.Join(parts, ", ")

@@ -12,28 +12,28 @@ import (
 const (
 	// leadIn is the number of bytes before a quotation that are searched for its introduction: a clause or so.
 	leadIn = 240
-	// leastAttributed is the number of bytes of the shortest quotation that is reported as one. Shorter ones are
-	// terms.
+	// leastAttributed is the number of bytes of the shortest quotation that is reported. Shorter ones are terms.
 	leastAttributed = 40
-	// maxAlone is the most words of consecutive quotations that their places alone prove. Marks and a place are quickly put
-	// around a page; longer ones are shared legitimately if others quote them too, see [Attributions].
+	// maxAlone is the largest number of words of consecutive quotations that are accepted because of their references alone. Quotation
+	// marks and a reference are easily put around a page; longer ones are shared legitimately if others quote them too, see [Attributions].
 	maxAlone = 60
-	// aloneApart is the number of words between two quotations that are not in a row.
+	// aloneApart is the number of words from which two quotations are not consecutive.
 	aloneApart = 15
-	// maxAttributed is the largest part of a text that quotations with their sources can make and still be shared legitimately:
-	// a person judges a text that consists of quotations.
+	// maxAttributed is the largest share of a text that quotations with their sources can make up and still be shared legitimately: a
+	// person must judge a text that consists of quotations.
 	maxAttributed = 0.25
 )
 
-// legalSource is a provision of a statute, a regulation or a contract, by its number.
+// legalSource matches a provision of a statute, a regulation or a contract, by its number.
 var legalSource = regexp.MustCompile(`§+\s*[0-9]|(?i:\b(?:art(?:icles?|ikels?|\.)|sections?|secs?\.|paragraphs?|clauses?|rules?|regulation|directive|act)\s*\(?(?:[a-z]{2,3}\)?\s*)?(?:no\.?\s*)?[0-9])|第\s*[一二三四五六七八九十百千0-9]+\s*[条款章]`)
 
-// clauseEnd ends what may introduce a quotation: a line, or a sentence. A point after one or two letters abbreviates.
+// clauseEnd matches the end of text that may introduce a quotation: the end of a line or a sentence. A full stop after one or two letters
+// marks an abbreviation.
 var clauseEnd = regexp.MustCompile(`[\n。！？!?;；]|[\pL\pN)\]”"]{3}\.\s+`)
 
-// AttributedQuotations returns the short quotations of a text that name their source, in order and disjoint: a citation, the
-// title of a work or a provision of a statute comes before the quotation, in the clause that introduces it, or right after. It
-// returns none of more than maxAlone words in a row, and none at all if they make more than maxAttributed of the text.
+// AttributedQuotations returns the short quotations of a text that name their source, in order and disjoint: a citation, the title of a
+// work or a provision of a statute comes before the quotation, in the clause that introduces it, or right after. It returns none that make
+// up more than maxAlone consecutive words, and none at all if they make up more than maxAttributed of the text.
 func AttributedQuotations(text string) []concordat.Span {
 	var out []concordat.Span
 	var cites spans
@@ -59,7 +59,7 @@ func AttributedQuotations(text string) []concordat.Span {
 	return out
 }
 
-// inShortRows returns the quotations that stand in rows of at most maxAlone words.
+// inShortRows returns the quotations in rows of at most maxAlone words.
 func inShortRows(text string, qs []concordat.Span) []concordat.Span {
 	var out []concordat.Span
 	for i := 0; i < len(qs); {
@@ -108,8 +108,8 @@ func firstRune(s string) rune {
 // References returns the lists of references of a text, in order and disjoint.
 func References(text string) []concordat.Span { return bibliography(text) }
 
-// Given returns the wording of the templates in a text, in order and disjoint: every run of at least templateRun characters
-// that one of them holds too, and lines that are one of theirs.
+// Given returns the wording of the templates in a text, in order and disjoint: every run of at least templateRun characters that one of
+// them also has, and lines that are one of theirs.
 func Given(text string, templates []string) []concordat.Span {
 	return union(append(wordingOf(text, templates), wholeLines(text, givenLines(templates))...))
 }

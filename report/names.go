@@ -10,13 +10,13 @@ import (
 	"concordat"
 )
 
-// Names holds what people call the accounts, sites and libraries that a report mentions. Records keep the identities; anything
-// without a name here is shown by its identity.
+// Names holds the names that people use for the accounts, sites and libraries in a report. Records keep the identities; anything without a
+// name here is shown by its identity.
 type Names struct {
 	Site      concordat.SiteID            // whose report it is; its libraries are shown without it
 	People    map[string]string           // by account
 	Libraries map[LibraryPlace]string     // titles
-	Sites     map[concordat.SiteID]string // names that the report has no name for, this one too
+	Sites     map[concordat.SiteID]string // names of sites that the report does not name, including this one
 }
 
 // LibraryPlace is a library of a site.
@@ -41,8 +41,8 @@ func (n Names) Person(account string) string { return cmp.Or(n.People[account], 
 // shownIdentity is how much of an unreadable identity is shown.
 const shownIdentity = 7
 
-// SiteName is the name of a site for people: the one a partner gives itself. The beginning of its identity follows only if
-// another partner has taken the same name.
+// SiteName is the name of a site for people: the one a partner gives itself. The beginning of its identity is added only if another partner
+// has taken the same name.
 func (r *Report) SiteName(id concordat.SiteID) string {
 	name := cmp.Or(r.Sites[id], r.Names.Sites[id])
 	if name == "" {
@@ -58,14 +58,14 @@ func (r *Report) SiteName(id concordat.SiteID) string {
 	return name
 }
 
-// Place says where a document is: its library, with the site if that is a partner, and at this site its name there.
+// Place says where a document is: its library, with the site if that is a partner, and for this site its name there.
 func (r *Report) Place(ref concordat.Ref) string {
 	if _, ok := ref.Library.Batch(); ok {
 		return r.Language.Say("another document of this batch: %s", string(ref.Document))
 	}
 	place := r.libraryPlace(ref.Site, ref.Library)
 	if atPartner(r, ref.Site) {
-		return place // which calls its document by a pseudonym
+		return place // which uses a pseudonym for its document
 	}
 	return place + "/" + string(ref.Document)
 }
@@ -92,7 +92,7 @@ func (r *Report) libraryPlace(s concordat.SiteID, id concordat.LibraryID) string
 	return r.SiteName(s) + "/" + r.LibraryWords(s, id)
 }
 
-// mentioned returns the names of people and libraries that the report mentions, and no others.
+// mentioned returns the names of people and libraries that the report mentions, and no other names.
 func mentioned(r *Report) (people map[string]string, libraries []jsonLibraryName) {
 	accounts := map[string]bool{}
 	if v := r.Review; v != nil {

@@ -9,14 +9,14 @@ import (
 )
 
 const (
-	maxLinkedNotice = 200 // words of a notice that is made of links, without them
+	maxLinkedNotice = 200 // words of a notice made of links, not counting the links
 	leastLinks      = 4   // of such a notice,
-	wordsForLink    = 25  // and one for so many words
+	wordsForLink    = 25  // and one per this number of words
 	maxRightsNotice = 80  // words of a notice that begins with a copyright mark
-	frontWords      = 300 // words from the beginning of a document, among which its authors stand
+	frontWords      = 300 // words at the beginning of a document, where its authors are named
 	leastNames      = 6   // words of a paragraph of names
-	maxNames        = 120 // and the most
-	namesShare      = 0.6 // of its words, those that are written as names are
+	maxNames        = 120 // and the largest number
+	namesShare      = 0.6 // share of its words that are written like names
 )
 
 var (
@@ -29,7 +29,7 @@ var (
 )
 
 // notice reports whether a paragraph looks like a publisher's notice: it has a link in every second line, all to one host, or begins with a
-// copyright mark. In a single text that proves nothing: links and marks are easily put around a page.
+// copyright mark. In a single text this proves nothing, since links and marks are easily put around a page.
 func notice(p string) bool {
 	if len(p) > 20*maxLinkedNotice {
 		return false
@@ -54,8 +54,8 @@ func notice(p string) bool {
 	return most >= leastLinks && 2*most >= len(links) && words <= maxLinkedNotice && words <= wordsForLink*most
 }
 
-// authorLines returns the paragraphs at the beginning of a document that are made of names: its authors and where they work. Of one
-// text alone that proves nothing, as any page can be written in capitals.
+// authorLines returns the paragraphs at the beginning of a document that are made of names: its authors and where they work. In a single
+// text this proves nothing, as any page can be written in capitals.
 func authorLines(text string, ps []concordat.Span) []Attributed {
 	var out []Attributed
 	before := 0

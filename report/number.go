@@ -7,10 +7,10 @@ import (
 	"concordat"
 )
 
-// numbers is the numbers of passages and the letters of sources of one set of findings, which no rule changes: people
-// cite them in comments, letters and decisions.
+// numbers holds the numbers of passages and the letters of sources of one set of findings, which no rule changes: people cite them in
+// comments, letters and decisions.
 type numbers struct {
-	passages []concordat.Span      // as they are without rules, in text order, disjoint
+	passages []concordat.Span      // those without rules, in text order, disjoint
 	sources  map[concordat.Ref]int // ordinal by rank without rules, from 1, of the source that stands for a work
 }
 
@@ -66,7 +66,7 @@ func (r *Report) Number(i int) string {
 	return fmt.Sprint(i + 1)
 }
 
-// Numbered returns the index of the passage of a number, or -1.
+// Numbered returns the index of the passage with a number, or -1.
 func (r *Report) Numbered(number string) int {
 	for i := range r.Evidence {
 		if r.Number(i) == number {
@@ -97,7 +97,7 @@ func letters(n int) string {
 	return out
 }
 
-// Source returns the index in r.Sources of the source that a document is a text of, or -1.
+// Source returns the index in r.Sources of the source that includes a document, or -1.
 func (r *Report) Source(ref concordat.Ref) int {
 	return slices.IndexFunc(r.Sources, func(s RankedSource) bool { return slices.Contains(s.AllPlaces(), ref) })
 }

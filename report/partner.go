@@ -8,8 +8,8 @@ import (
 	"concordat"
 )
 
-// PartnerSource describes a partner's document that is a source of passages, as the partner described it. Its document's
-// identity is the partner's pseudonym for this site.
+// PartnerSource describes a partner's document that is a source of passages, in the partner's words. Its document's identity is the
+// partner's pseudonym for this site.
 type PartnerSource struct {
 	concordat.Ref
 	Title   string          `json:"title,omitempty"`
@@ -29,7 +29,7 @@ type PartnerSource struct {
 type Disclosure struct {
 	Source concordat.Ref  `json:"source"`
 	Level  concordat.Show `json:"level"` // ShowOverlap or ShowPassage
-	State  string         `json:"state"` // see concordat.DisclosureGranted and its neighbours
+	State  string         `json:"state"` // see concordat.DisclosureGranted and the other states
 	Words  string         `json:"words,omitempty"`
 	Reason string         `json:"reason,omitempty"` // as given with the request
 	// Contact is the contact for the partner, as given with the request.
@@ -39,7 +39,7 @@ type Disclosure struct {
 	Until   time.Time `json:"until,omitzero"`
 	// Passages are the passages asked for: spans of the submission and of the source.
 	Passages []concordat.SpanPair `json:"passages"`
-	// Lead: the passages are places of a PartnerLead.
+	// Lead says that the passages are places of a PartnerLead.
 	Lead bool `json:"lead,omitempty"`
 }
 
@@ -53,11 +53,11 @@ func (r *Report) Partner(ref concordat.Ref) (p PartnerSource, ok bool) {
 	return PartnerSource{}, false
 }
 
-// blank stands for words of a partner's passage that are not shown.
+// blank replaces words of a partner's passage that are not shown.
 const blank = "▁▁▁"
 
-// SharedWords returns the words of the submission that a partner's passage also has, with a blank for what lies between; "" if
-// the partner opened none.
+// SharedWords returns the words of the submission that a partner's passage also has, with a blank for the words between; it is "" if the
+// partner disclosed none.
 func SharedWords(text string, p concordat.Passage) string {
 	var b strings.Builder
 	end := p.Span.Start
@@ -118,7 +118,7 @@ func (l Language) partner(c concordat.Consulted) []string {
 	return out
 }
 
-// leadsAt describes the outcome of the question for leads, in English, to be translated.
+// leadsAt describes the outcome of the question for leads, in English, for translation.
 var leadsAt = map[string]string{
 	concordat.LeadsAsked:    "Leads were looked for there, by codes of meaning.",
 	concordat.LeadsNone:     "Leads were not looked for there: every sentence had matched something.",
@@ -186,7 +186,7 @@ func (l Language) few(n int, one, many string) string {
 	return l.Plural(n, one[len("1 "):], many)
 }
 
-// Disclosure describes the state of a request to open passages.
+// Disclosure describes the state of a request to disclose passages.
 func (l Language) Disclosure(d Disclosure) string {
 	what := "The words in common with %s of %s: %s"
 	if d.Level == concordat.ShowPassage {

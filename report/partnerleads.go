@@ -38,7 +38,7 @@ type PartnerLeadOutcome string
 // The outcomes.
 const (
 	PartnerLeadFound PartnerLeadOutcome = "lead" // it is now among the leads
-	PartnerLeadNone  PartnerLeadOutcome = "none" // it is dropped: compared, the places do not stand out
+	PartnerLeadNone  PartnerLeadOutcome = "none" // it is dropped, since the compared places do not stand out
 )
 
 // Span returns the stretch of the submission from the first of its sentences to the last.
@@ -69,7 +69,7 @@ func (r *Report) PartnerLeadWords(l PartnerLead) string {
 	return in.Join([]string{what, in.Say(partnerLeadStates[r.PartnerLeadState(l)])})
 }
 
-// partnerLeadStates describes the state of such a document, in English, to be translated.
+// partnerLeadStates describes the state of such a document, in English, for translation.
 var partnerLeadStates = map[string]string{
 	"":                            "Its text has not been requested.",
 	concordat.DisclosurePending:   "Its places were requested; the partner has not decided yet.",
@@ -133,7 +133,7 @@ func (r *Report) jsonPartnerLeads(count *Counter) []jsonPartnerLead {
 	return out
 }
 
-// NumberPartnerLeads gives the leads that have no number the next one.
+// NumberPartnerLeads gives each lead without a number the next one.
 func NumberPartnerLeads(ls []PartnerLead) {
 	next := 1
 	for _, l := range ls {

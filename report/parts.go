@@ -6,17 +6,17 @@ import (
 	"concordat"
 )
 
-// partGap is the number of source bytes that may lie between two passages shown as one piece, and ownGap that of bytes of the
-// submission: more are the author's own words, which a piece must not contain. If both texts were compared word by word, ownGap
-// applies to the source too: the comparison has left the text between them out, for example the next question of a form, or
-// would not join them.
+// partGap is the number of source bytes that may lie between two passages shown as one piece, and ownGap that of bytes of the submission:
+// anything longer is the author's own text, which a piece must not contain. If both texts were compared word by word, ownGap applies to the
+// source too: the comparison either left out the text between the passages, for example the next question of a form, or chose not to join
+// them.
 const (
 	partGap = 200
 	ownGap  = 24
 )
 
-// joinParts shows passages of one source as few pieces: neighbours that follow each other in the source too become one, as far
-// as the source's text between them is known. ps is in order of Span and is not changed.
+// joinParts shows passages of one source as few pieces: neighbours that also follow each other in the source become one, if the source's
+// text between them is known. ps is in order of Span and is not changed.
 func joinParts(ps []concordat.Passage) []concordat.Passage {
 	var out []piece
 	for _, p := range ps {
@@ -34,7 +34,7 @@ func joinParts(ps []concordat.Passage) []concordat.Passage {
 	return parts
 }
 
-// piece is a growing passage; text is its Text, so that growing costs only what is added.
+// piece is a growing passage; text is its Text, so that the cost of growing depends only on the added text.
 type piece struct {
 	concordat.Passage
 	text    []byte
@@ -62,7 +62,7 @@ func (a *piece) join(b concordat.Passage) bool {
 		return false
 	}
 	if a.Kind != b.Kind && b.Span.Start >= a.Span.End {
-		return false // what was done differently is shown apart
+		return false // pieces of different kinds are shown separately
 	}
 	if !a.joinText(b) {
 		return false
@@ -86,12 +86,12 @@ func (a *piece) join(b concordat.Passage) bool {
 	}
 	a.Documents = max(a.Documents, b.Documents)
 	a.joinWords(b.Words)
-	a.Shared = slices.Concat(a.Shared, b.Shared) // in order, as far as the passages are
+	a.Shared = slices.Concat(a.Shared, b.Shared) // in order if the passages are
 	return true
 }
 
-// joinText appends what b adds to a's text, filling a gap from the text around. It reports false, and changes nothing, if a
-// byte between the two is not known.
+// joinText appends the text that b adds to a's, filling a gap from the surrounding text. It reports false, and changes nothing, if a byte
+// between the two is not known.
 func (a *piece) joinText(b concordat.Passage) bool {
 	if len(a.text) == 0 && b.Text == "" {
 		return true // neither may be shown

@@ -9,8 +9,8 @@ import (
 	"concordat"
 )
 
-// maxQuote is the most bytes between two quotation marks that make a quotation. A mark that is
-// never closed, or a pair around a whole chapter, must not take a text out of the scores.
+// maxQuote is the largest number of bytes between two quotation marks that make a quotation. A mark that is never closed, or a pair around
+// a whole chapter, must not take a text out of the scores.
 const maxQuote = 3000
 
 // closers lists, for each mark that can open a quotation, the marks that can close it: English,
@@ -23,8 +23,8 @@ var closers = map[rune]string{
 	'〝': "〞〟", '＂': "＂", '❝': "❞", '❛': "❜", '⹂': "“”", '"': "\"", '\'': "'",
 }
 
-// quotations returns the text in quotation marks or in a block quotation. Marks belong to one paragraph: a quotation opened and
-// not closed there is ignored.
+// quotations returns the text in quotation marks or in a block quotation. Marks belong to one paragraph: a quotation opened but not closed
+// there is ignored.
 func quotations(text string) spans {
 	var out []concordat.Span
 	ps := paragraphs(text)
@@ -49,7 +49,7 @@ func continues(text string, p, next concordat.Span) bool {
 	return !strings.ContainsAny(p.In(text), closers[r])
 }
 
-// open is a quotation mark that waits for its closer.
+// open is an opened quotation mark that has not been closed.
 type open struct {
 	at      int
 	closers string
@@ -125,8 +125,7 @@ func closes(stack []open, r, prev, next rune) int {
 func opens(r, prev, next rune) bool {
 	switch r {
 	case '"', '\'', '”', '‘', '»', '›', '＂':
-		// Marks that also close, and apostrophes: they open after a space or punctuation only,
-		// except in scripts that write no spaces.
+		// Marks that also close, and apostrophes, open only after a space or punctuation, except in scripts that write no spaces.
 		if inWord(prev) && !unspaced(prev) {
 			return false
 		}
@@ -162,8 +161,8 @@ func lines(text string) []line {
 	return out
 }
 
-// paragraphs returns the stretches between blank lines. A stretch longer than maxQuote is one
-// paragraph for each of its lines: such a text has a paragraph a line.
+// paragraphs returns the stretches between blank lines. A stretch longer than maxQuote is one paragraph for each of its lines: such a text
+// has one paragraph per line.
 func paragraphs(text string) []concordat.Span {
 	var out []concordat.Span
 	ls := lines(text)
@@ -194,7 +193,7 @@ func paragraphs(text string) []concordat.Span {
 func blockQuotes(text string) []concordat.Span {
 	ls := lines(text)
 	var out, indented []concordat.Span
-	prose := 0 // paragraphs of several lines, and long ones of one
+	prose := 0 // paragraphs of several lines, and long ones of a single line
 	base := usualIndent(text, ls)
 	for i := 0; i < len(ls); {
 		j, quoted, inset := i, true, true
@@ -224,10 +223,10 @@ func blockQuotes(text string) []concordat.Span {
 	return out
 }
 
-// leastBlock is the number of bytes from which a line of its own is a paragraph, not a heading.
+// leastBlock is the number of bytes from which a separate line is a paragraph, not a heading.
 const leastBlock = 80
 
-// usualIndent returns the indent with which the long lines of a text begin, the middle one of all.
+// usualIndent returns the median indent of the long lines of a text.
 func usualIndent(text string, ls []line) int {
 	var all []int
 	for _, l := range ls {
@@ -242,8 +241,7 @@ func usualIndent(text string, ls []line) int {
 	return all[len(all)/2]
 }
 
-// indent returns the width of the white space that begins s; a tab counts four, an ideographic
-// space two.
+// indent returns the width of the white space that begins s; a tab counts as four, an ideographic space as two.
 func indent(s string) int {
 	n := 0
 	for _, r := range s {

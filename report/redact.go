@@ -13,7 +13,7 @@ const (
 	FlagHidden  = "source_hidden"
 )
 
-// HiddenTitle stands for the title of a source that is not shown.
+// HiddenTitle replaces the title of a source that is not shown.
 const HiddenTitle = "—"
 
 // Redact returns the findings without the titles and the wording of some sources, which still count. It does not change the
@@ -62,7 +62,7 @@ func Redact(f *Findings, redacted func(concordat.Ref) bool) *Findings {
 			w.Work, w.Authors = concordat.Work{}, nil
 		}
 	}
-	// A text that may be shown stands for its work before one that may not.
+	// A text that may be shown represents its work in preference to one that may not.
 	shown := map[concordat.Ref]concordat.Ref{}
 	for _, w := range out.Works {
 		if first := shown[w.Same]; w.Same != (concordat.Ref{}) && !redacted(w.Source) && (first == (concordat.Ref{}) || w.Source == w.Same) {
@@ -91,7 +91,7 @@ func Flagged(f *Findings, flag concordat.Flag) *Findings {
 	return &out
 }
 
-// HiddenFlag says that n sources are not shown before a date, the latest of theirs.
+// HiddenFlag says that n sources are not shown before a date, the latest of their embargoes.
 func HiddenFlag(n int, until time.Time) concordat.Flag {
 	return concordat.Flag{Code: FlagHidden, Count: n,
 		Detail: "Sources under an embargo count in the scores; their titles and their wording are not shown before " +

@@ -20,22 +20,21 @@ type Findings struct {
 	Made       time.Time          `json:"made"`
 	// Sections of the submission, in text order, disjoint; nil without a template.
 	Sections []concordat.Section `json:"sections,omitempty"`
-	Skipped  []concordat.Skipped `json:"skipped"` // what was not fingerprinted, and why
+	Skipped  []concordat.Skipped `json:"skipped"` // the parts not fingerprinted, and why
 	// Checked are the compared parts. Nil: everything that was not skipped.
 	Checked []concordat.Span `json:"checked"`
 	// Characters is the number of characters of the whole text as the scheme counts them. Scores
 	// do not use it: a report counts letters, marks and digits of the original on both sides.
 	Characters int `json:"characters"`
-	// Passages are every span of the submission and every source that holds it, in any order; they
-	// may overlap freely.
+	// Passages hold every shared span of the submission with each source that holds it, in any order; they may overlap freely.
 	Passages []concordat.Passage `json:"passages"`
 	// Wording is the wording of the submission that others may share, in text order and disjoint: found before anything was
 	// compared, it is not evidence, and no passage of evidence crosses it.
 	Wording []Wording `json:"wording,omitempty"`
-	// WordingOf is the number of documents among which Wording was sought, including the submission; 0: not sought, as in
-	// findings of earlier versions.
+	// WordingOf is the number of documents among which Wording was sought, including the submission; 0: it was not sought, as in findings
+	// of earlier versions.
 	WordingOf int `json:"wording_of,omitempty"`
-	// SharedWorks are the works that sources cite too, in any order: not evidence.
+	// SharedWorks are the works that sources also cite, in any order: not evidence.
 	SharedWorks []SharedWorks `json:"shared_works,omitempty"`
 	// Leads are passages that seem to say the same in other words, in any order: not evidence. Nil: not requested.
 	Leads []Lead `json:"leads,omitzero"`
@@ -45,7 +44,7 @@ type Findings struct {
 	PartnerLeads []PartnerLead         `json:"partner_leads,omitempty"`
 	Consulted    []concordat.Consulted `json:"consulted"`
 	Flags        []concordat.Flag      `json:"flags"`
-	Forward      string                `json:"forward"`   // what was asked of other sites: unmatched, all or none
+	Forward      string                `json:"forward"`   // what other sites were asked about: unmatched, all or none
 	Threshold    float64               `json:"threshold"` // covered share from which a report deserves a close read
 	Probe        string                `json:"probe"`     // how far around each band the index looked: exact or one
 	// Dated is the date of the submission, and DatedBy says who gave it; empty: unknown.
@@ -53,23 +52,23 @@ type Findings struct {
 	DatedBy concordat.DateOrigin `json:"dated_by,omitempty"`
 	// Dates are the ages of sources, as far as they are known.
 	Dates []SourceDate `json:"dates,omitempty"`
-	// Works has what is known about the works whose texts the sources are.
+	// Works describes the works of the sources, if they are known.
 	Works []SourceWork `json:"works,omitempty"`
-	// Authors are those of the submission, as far as they are known.
+	// Authors are the known authors of the submission.
 	Authors []concordat.Creator `json:"authors,omitempty"`
 	// Templates are the wordings that the consulted libraries hand out themselves.
 	Templates []Template `json:"templates,omitempty"`
-	// Counting are the wordings, without text, that would be undecided, had keepers of libraries not decided that they count.
+	// Counting are the wordings, without text, that would be undecided if their libraries had not decided that they count.
 	Counting []Template `json:"counting,omitempty"`
 	// Short has the findings about pieces too short for fingerprints; nil: not requested.
 	Short *ShortFindings `json:"short,omitempty"`
-	// Signatures of the sites that answered, as the federation made them.
+	// Signatures of the sites that answered, made by the federation's sites.
 	Signatures []Signature `json:"signatures,omitempty"`
 	// Partners are the documents of partners that are sources of passages, in order of Ref.
 	Partners []PartnerSource `json:"partners,omitempty"`
 	// Sites are the names that partners give themselves in their cards, for people.
 	Sites map[concordat.SiteID]string `json:"sites,omitempty"`
-	// Disclosures are the requests to open passages of partners, in the order in which they were made.
+	// Disclosures are the requests to disclose passages of partners, in the order in which they were made.
 	Disclosures []Disclosure `json:"disclosures,omitempty"`
 	// Statements are partners' signed answers, in the bytes they signed.
 	Statements []concordat.Statement `json:"statements,omitempty"`
@@ -77,14 +76,14 @@ type Findings struct {
 	Withheld *Withheld `json:"withheld,omitempty"`
 }
 
-// Wording is a stretch of the submission that others may share.
+// Wording is a stretch of the submission that others may legitimately share.
 type Wording struct {
 	concordat.Span
 	Kind      concordat.Kind `json:"kind"`            // common, form, quotation or undecided
 	Documents int            `json:"documents"`       // that hold it, including the submission
 	Of        int            `json:"of"`              // documents that could: those of the libraries asked, or of the batch
-	Why       string         `json:"why,omitempty"`   // of a form: what it reads like, see package wording
-	Words     int            `json:"words,omitempty"` // in a row, with those around it; 0: not kept
+	Why       string         `json:"why,omitempty"`   // of a form: the part it reads like, see package wording
+	Words     int            `json:"words,omitempty"` // consecutive words, with those around it; 0: not kept
 	// Holders are the first documents that hold undecided wording, except the submission.
 	Holders []concordat.Ref `json:"holders,omitempty"`
 }
@@ -92,7 +91,7 @@ type Wording struct {
 // SharedWording is Wording seen through rules.
 type SharedWording struct {
 	Wording
-	Counted bool // by a rule or by hand: what is found in it counts
+	Counted bool // by a rule or by hand: matches in it count
 	Left    bool // an officer excluded it
 }
 
@@ -113,13 +112,13 @@ type Template struct {
 // Signature is one site's signature under its answer. The package carries it but does not check it.
 type Signature struct {
 	Site  concordat.SiteID `json:"site"`
-	Over  string           `json:"over"`  // what is signed, for example answer
+	Over  string           `json:"over"`  // kind of signed content, for example answer
 	Key   string           `json:"key"`   // fingerprint of the signing key
 	Value []byte           `json:"value"` // base64 in JSON
 }
 
-// Validate reports every fault of f that would make its report wrong: another version, or a span outside the text. Build does
-// not need valid findings; it leaves out what it cannot place.
+// Validate reports every fault of f that would make its report wrong: another version, or a span outside the text. Build does not need
+// valid findings; it leaves out anything that it cannot place.
 func (f *Findings) Validate() error {
 	var errs []error
 	if f.Version != Version {
@@ -146,31 +145,31 @@ type Report struct {
 	Forward      string
 	Threshold    float64
 	Rules        Rules
-	Language     Language // of the words that it is written in; set it before writing
+	Language     Language // of the report's own words; set it before writing
 	Scores       Scores
 	Evidence     []concordat.Evidence // in text order, disjoint
-	Numbers      []string             // with which people cite Evidence, see Number; as many
+	Numbers      []string             // by which people cite Evidence, see Number; one for each
 	LastNumber   int                  // the number of passages without rules, the highest of Numbers
 	Sources      []RankedSource       // largest share first, those excluded by a rule last
 	Groups       []GroupShare         // of passages; none if nothing was compared
 	Sections     []SectionScore
-	Covered      []Stretch           // what gives the covered share, in text order, disjoint
-	Checked      []concordat.Span    // what was compared, in text order, disjoint
-	Skipped      []concordat.Skipped // what was not, in text order, disjoint
+	Covered      []Stretch           // text that makes up the covered share, in text order, disjoint
+	Checked      []concordat.Span    // the compared text, in text order, disjoint
+	Skipped      []concordat.Skipped // the text not compared, in text order, disjoint
 	Account      Account             // of the letters of the file
 	Quotes       []concordat.Span    // quotations, in text order, disjoint
 	References   []concordat.Span    // lists of references, in text order, disjoint
 	Citations    []concordat.Span    // marks of citations, in text order, disjoint
-	Wording      []SharedWording     // what others may share, in text order
-	SharedWorks  []SharedWorks       // works that sources cite too, most first; not part of any share
+	Wording      []SharedWording     // wording that others may share, in text order
+	SharedWorks  []SharedWorks       // works that sources also cite, most first; not part of any share
 	Leads        []RuledLead         // leads in text order, never evidence; nil: not requested
 	LeadSearch   *LeadSearch         // of Findings
-	LeadFilter   LeadFilter          // of the Leads that are written; zero: all. Set it before writing: scores and counts stay
+	LeadFilter   LeadFilter          // of the Leads that are written; zero: all. Set it before writing; scores and counts do not change
 	PartnerLeads []PartnerLead       // of Findings, by place
 	Counting     []Template          // as in Findings
 	Templates    []Template          // whose wording gives no score unless Rules.CountTemplates
 	Dated        concordat.Date      // of the submission; empty: unknown
-	Authors      []concordat.Creator // of the submission, as far as they are known
+	Authors      []concordat.Creator // known authors of the submission
 	Short        *ShortTexts         // the short pieces; nil: not requested
 	Consulted    []concordat.Consulted
 	Flags        []concordat.Flag
@@ -182,8 +181,7 @@ type Report struct {
 	Names        Names                       // for people; zero: identities are shown. The caller sets it
 	// Review has people's decisions about it; nil: none. The caller sets it.
 	Review *Review
-	// Later has the documents that came since and match, if the check keeps watching, the latest first, at most MaxLater. The
-	// caller sets it.
+	// Later has the matching documents added since, if the check keeps watching, the latest first, at most MaxLater. The caller sets it.
 	Later []Later
 	// Unplaced counts the passages of the findings that lie outside the text and were left out.
 	Unplaced int
@@ -195,14 +193,14 @@ type Stretch struct {
 	Kind concordat.Kind
 }
 
-// Scores are shares of letters, marks and digits, 0 to 1, all of one set of evidence. Shares of what counts are of those that
-// could count, the others of those that were compared: Found = Whole + Common + Excluded and Covered = Verbatim + Changed, up to
+// Scores are shares of letters, marks and digits, 0 to 1, all for one set of evidence. Shares of counting text are relative to the text
+// that could count, the others to the text that was compared: Found = Whole + Common + Excluded and Covered = Verbatim + Changed, up to
 // rounding.
 type Scores struct {
 	Characters int     // letters, marks and digits of the text
-	Checked    int     // what was compared of it
-	Countable  int     // what could count of it: no template, form, list of references or the like
-	Words      int     // of Countable, words; a pair of Chinese characters is one
+	Checked    int     // the compared part
+	Countable  int     // the part that could count: no template, form, list of references or the like
+	Words      int     // words of Countable; a pair of Chinese characters counts as one
 	Found      float64 // of Checked: within any passage, before rules
 	Whole      float64 // of Checked: within a passage that counts
 	Covered    float64 // of Countable: within a passage that counts
@@ -213,28 +211,28 @@ type Scores struct {
 	Common     float64 // of Checked: only in wording that many documents share
 	Excluded   float64 // of Checked: found, and excluded by a rule
 	Undecided  float64 // of Excluded: an officer must decide whether it counts
-	IfCounted  float64 // of Countable: covered if all that is undecided counts; 0: nothing is undecided
+	IfCounted  float64 // of Countable: covered if all undecided wording counts; 0: nothing is undecided
 	Quoted     float64 // of Checked: found in a quotation, whether or not quotations count
-	Quotes     float64 // of Quoted, what counts
+	Quotes     float64 // of Quoted: the part that counts
 	Largest    float64 // of Countable: the largest share of a single source
-	Estimate   *Bounds // of Covered, if sources count whose text this site does not have; nil: it was measured
+	Estimate   *Bounds // of Covered, if this site lacks the text of a counting source; nil: it was measured
 	Leads      float64 // of Countable: leads that an officer counts; not part of Covered
-	// Literalness is the mean similarity of Covered to the closest source, 0 to 1; 0 if nothing
-	// is covered. Taking out a source may raise it: it is not a share of the text.
+	// Literalness is the mean similarity of Covered to the closest source, 0 to 1; 0 if nothing is covered. Excluding a source may raise
+	// it: it is not a share of the text.
 	Literalness float64
 }
 
 // Measured reports whether anything was compared; otherwise every share is a blank, not a zero.
 func (s Scores) Measured() bool { return s.Checked > 0 }
 
-// RankedSource is one document with all it holds of the submission. Several documents that are texts of one work are one source.
+// RankedSource is one document with everything it shares with the submission. Several documents that are texts of one work are one source.
 type RankedSource struct {
 	concordat.Ref
 	Title      string
 	Work       *concordat.Work // as a repository describes it; nil: not known
 	Also       []Copy          // further places of the work
 	Own        *OwnWork        // it may be the author's own earlier work; nil: nothing says so
-	Share      float64         // 0 to 1 of the characters that could count; of an excluded source: what it would hold
+	Share      float64         // 0 to 1 of the characters that could count; for an excluded source, what it would hold
 	Estimate   *Bounds         // of Share, if this site does not have the text of the source; nil: it was measured
 	Verbatim   float64         // of Share: in the same words
 	Alone      float64         // of Share: in no other source that counts
@@ -250,6 +248,6 @@ type RankedSource struct {
 type SectionScore struct {
 	concordat.Section
 	Checked  int     // letters, marks and digits compared; 0: not measured
-	Share    float64 // covered share of what of it could count, 0 to 1
+	Share    float64 // covered share of the part that could count, 0 to 1
 	Excluded bool    // by rule
 }

@@ -14,7 +14,7 @@ type Review struct {
 	By      string
 	At      time.Time
 	Signed  []SignedOff // by others than its author, oldest first
-	// Stale: the rules have changed since the verdict, so it was given on other figures.
+	// Stale says that the rules have changed since the verdict, so it was given on other figures.
 	Stale bool
 }
 
@@ -55,7 +55,7 @@ func (l Language) Verdict(code string) string {
 	return l.Say("No verdict")
 }
 
-// ReviewWords states people's decisions, a sentence each; none if there are none.
+// ReviewWords states people's decisions, a sentence each; or none if there are none.
 func (r *Report) ReviewWords() []string {
 	v, l := r.Review, r.Language
 	if v == nil {

@@ -13,12 +13,12 @@ import (
 	"concordat"
 )
 
-// Rules say what of the findings counts. The zero value counts everything except wording that others may share, that is common
-// or to be decided, and isolated sentences. A rule takes its wording out of the numerator of a share; templates, forms and
-// lists of references leave the denominator as well, as they could not count.
+// Rules say which findings count. The zero value counts everything except wording that others may share, that is common or to be decided,
+// and isolated sentences. A rule takes its wording out of the numerator of a share; templates, forms and lists of references leave the
+// denominator as well, as they could not count.
 //
-// Stores, reports, the API and its clients have this one shape; spans are bytes here and code points outside
-// ([Rules.InPoints]). A field with a flag is a rule for a whole report, and its tags say the rest about it: [RuleTable].
+// Stores, reports, the API and its clients use this one type; spans are bytes here and code points outside ([Rules.InPoints]). A field with
+// a flag is a rule for a whole report, and its tags say the rest about it: [RuleTable].
 type Rules struct {
 	ExcludeQuotes       bool `json:"exclude_quotes" flag:"exclude-quotes" label:"rules.quotes" doc:"Leave quoted passages out of the scores."`
 	ExcludeBibliography bool `json:"exclude_bibliography" flag:"exclude-bibliography" label:"rules.bibliography" doc:"Leave the list of references out of the scores."`
@@ -31,15 +31,15 @@ type Rules struct {
 	MinCharacters int `json:"min_characters" minimum:"0" maximum:"1000000" unit:"letters and digits" flag:"min-match" label:"rules.min" doc:"Shortest match that counts. 0: any."`
 	// MinSourceShare is the least share of the submission that a source must hold, 0 to 1.
 	MinSourceShare float64 `json:"min_source_share" minimum:"0" maximum:"1" flag:"min-source" label:"rules.share" doc:"Smallest source that counts, as a share of the submission."`
-	// CommonAbove is the number of documents above which a passage is common wording by itself, whatever the findings'
-	// Wording says; 0: DefaultCommonAbove, negative: nothing is common.
+	// CommonAbove is the number of documents above which a passage is common wording by itself, regardless of the findings' Wording; 0:
+	// DefaultCommonAbove, negative: nothing is common.
 	CommonAbove int `json:"common_above" minimum:"-1" maximum:"1000000000" unit:"documents" initial:"20" flag:"common-above" label:"rules.common" never:"count_common" neverlabel:"rules.countcommon" doc:"Wording found in more documents than this is common and does not count alone. 0: the default, 20; -1: nothing is common."`
 	// ExcludeSources names documents that do not count. A Ref without a Document names the whole
 	// library, one without a Library the whole site.
 	ExcludeSources []concordat.Ref `json:"exclude_sources" required:"false" maxItems:"1000"`
 	// OwnWork names documents, as ExcludeSources does, that are earlier work of the submission's author.
 	OwnWork []concordat.Ref `json:"own_work,omitempty" maxItems:"1000" doc:"Earlier work of the author"`
-	// NotOwnWork names documents that are not proposed as earlier work of the author any more. It changes no score.
+	// NotOwnWork names documents that are no longer proposed as earlier work of the author. It changes no score.
 	NotOwnWork      []concordat.Ref   `json:"not_own_work,omitempty" maxItems:"1000" doc:"Not earlier work of the author, although it was proposed"`
 	ExcludeKinds    []concordat.Kind  `json:"exclude_kinds" required:"false" maxItems:"10" enum:"verbatim,near,paraphrase,summary,common" flag:"exclude-kind" label:"rules.kinds" doc:"Kinds of evidence that do not count."`
 	ExcludeGroups   []string          `json:"exclude_groups" required:"false" maxItems:"4" enum:"uncited,unquoted,unsourced,quoted_cited" flag:"exclude-group" label:"rules.groups" doc:"Groups of passages that do not count: without citation, cited without quotation marks, quoted without source, quoted and cited."`
@@ -51,8 +51,8 @@ type Rules struct {
 	SetAsideLeads   []LeadRuling      `json:"set_aside_leads" required:"false" maxItems:"1000" doc:"Leads that were set aside"`
 }
 
-// DefaultCommonAbove is the number of documents above which wording is common: in laws and web
-// pages the few blocks beyond it make most of all duplicate pairs (doc/design.md, detection).
+// DefaultCommonAbove is the number of documents above which wording is common: in laws and web pages the few blocks above it produce most
+// of all duplicate pairs (doc/design.md, detection).
 const DefaultCommonAbove = 20
 
 // Ruling is a decision about a place of the submission, with its reason.
@@ -178,8 +178,8 @@ func (r *Report) sourceLines(text string, refs []concordat.Ref) (out []string) {
 	return out
 }
 
-// Rule is a row of the table of rules that hold for a whole report: what the tags of a field of [Rules] say. Flags of commands,
-// keys of the configuration, forms of pages and their documents are made from it.
+// Rule is a row of the table of rules for a whole report, made from the tags of a field of [Rules]. Command flags, configuration keys,
+// forms on pages and their documentation are generated from it.
 type Rule struct {
 	Name    string   // in JSON and in forms; report.NAME is its key in the configuration
 	Flag    string   // of commands
@@ -188,7 +188,8 @@ type Rule struct {
 	Unit    string   // of a number; a float64 is a share
 	Initial string   // value in the configuration; empty: the zero value
 	Words   []string // values that a list may hold; nil: any text
-	// Never is the box of a form that makes the number negative: the rule is not applied. NeverLabel has its words.
+	// Never is the name of the check box in a form that makes the number negative, so that the rule is not applied. NeverLabel is the key
+	// of its words.
 	Never, NeverLabel string
 	Least, Most       float64 // bounds of a number
 
@@ -222,7 +223,7 @@ func RuleTable() []Rule {
 	return out
 }
 
-// Fault says how the value of the rule is out of range; empty: it is not.
+// Fault says how the value of the rule is out of range, or is empty if it is in range.
 func (r Rule) Fault(rules *Rules) string {
 	number := func(x float64) string {
 		if x >= r.Least && x <= r.Most { // NaN is not
@@ -248,7 +249,7 @@ func (r Rule) Fault(rules *Rules) string {
 	return ""
 }
 
-// wrongWord says which word of a list the rule does not know; empty: it knows all, or takes any.
+// wrongWord says which word of a list the rule does not know; or is empty if it knows all or accepts any.
 func (r Rule) wrongWord(words []string) string {
 	for _, w := range words {
 		if r.Words != nil && !slices.Contains(r.Words, w) {
@@ -258,7 +259,7 @@ func (r Rule) wrongWord(words []string) string {
 	return ""
 }
 
-// Over returns r with the rules for whole reports that over sets: true, a number other than 0, and additional elements of
+// Over returns r with the rules for whole reports that over sets: flags that are true, numbers other than 0, and additional elements of
 // lists.
 func (r Rules) Over(over Rules) Rules {
 	for _, rule := range RuleTable() {
@@ -278,8 +279,8 @@ func (r Rules) Over(over Rules) Rules {
 	return r
 }
 
-// Validate reports every fault of r: a share outside 0 to 1, an empty span, an unknown kind. Build does not need it: impossible
-// rules exclude nothing, or everything.
+// Validate reports every fault of r: a share outside 0 to 1, an empty span, an unknown kind. Build does not require it: impossible rules
+// exclude nothing, or everything.
 func (r *Rules) Validate() error {
 	var errs []error
 	fault := func(format string, args ...any) {
@@ -313,8 +314,8 @@ func (r *Rules) Validate() error {
 	return errors.Join(errs...)
 }
 
-// InPoints returns the rules as they are shown outside: spans of the submission are code points, and no list is nil except
-// OwnWork and NotOwnWork.
+// InPoints returns the rules in their external form: spans of the submission are code points, and no list is nil except OwnWork and
+// NotOwnWork.
 func (r Rules) InPoints(count *Counter) Rules { return r.place(count.Points) }
 
 // InBytes is the inverse of InPoints.
@@ -339,8 +340,7 @@ func (r Rules) place(at func(concordat.Span) concordat.Span) Rules {
 	return r
 }
 
-// Decided returns rules that replace former ones: an existing ruling keeps its author and time; new ones are by whom, made at
-// the time.
+// Decided returns rules that replace earlier ones: existing rulings keep their author and time; new ones get the given author and time.
 func (r Rules) Decided(before Rules, by string, at time.Time) Rules {
 	own := func(list, old []Ruling) (out []Ruling) {
 		for _, x := range list {

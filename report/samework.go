@@ -7,13 +7,13 @@ import (
 	"concordat"
 )
 
-// SourceWork describes the work that a source is a text of, as far as it is known.
+// SourceWork describes a source's work, as far as it is known.
 type SourceWork struct {
 	Source concordat.Ref  `json:"source"`
 	Work   concordat.Work `json:"work,omitzero"`
 	// Authors are those that the library knows, if Work has none.
 	Authors []concordat.Creator `json:"authors,omitempty"`
-	// Same is the source that stands for all texts of this work; zero: there is no other text. [JoinWorks] sets it.
+	// Same is the source that represents all texts of this work; zero: there is no other text. [JoinWorks] sets it.
 	Same concordat.Ref `json:"same,omitzero"`
 	// Text is a digest of the whole text, for JoinWorks; empty: not known.
 	Text string `json:"-"`
@@ -32,8 +32,8 @@ func (w SourceWork) sharesID(x SourceWork) bool {
 	return slices.ContainsFunc(w.Work.IDs, func(id concordat.WorkID) bool { return id.OfWork() && slices.Contains(x.Work.IDs, id) })
 }
 
-// isProved reports whether two texts of one work are surely by the same author: they share an identifier, or their known authors
-// agree. The author of a text without one may be anyone who handed in a copy.
+// isProved reports whether two texts of one work are certainly by the same author: they share an identifier, or their known authors agree.
+// A text without a known author may have been submitted by anyone as a copy.
 func (w SourceWork) isProved(x SourceWork) bool {
 	if w.sharesID(x) {
 		return true
@@ -42,8 +42,8 @@ func (w SourceWork) isProved(x SourceWork) bool {
 	return by != ""
 }
 
-// isApart reports whether two sources with the same text are two works all the same: their authors contradict that, or one library
-// has both and nobody knows that their authors agree, as of two students who hand in one text.
+// isApart reports whether two sources with the same text are nevertheless two works: their authors differ, or one library has both and
+// their authors are not known to agree, as when two students submit one text.
 func (w SourceWork) isApart(x SourceWork) bool {
 	if w.isProved(x) {
 		return false
@@ -51,28 +51,29 @@ func (w SourceWork) isApart(x SourceWork) bool {
 	return w.Source.Site == x.Source.Site && w.Source.Library == x.Source.Library || len(w.creators()) > 0 && len(x.creators()) > 0
 }
 
-// isSame reports whether two sources are texts of one work: they share a persistent identifier, or they are the same text and
-// nothing keeps them apart. A title says nothing: different works have the same one.
+// isSame reports whether two sources are texts of one work: they share a persistent identifier, or they are the same text and nothing keeps
+// them apart. A title proves nothing: different works can have the same one.
 func (w SourceWork) isSame(x SourceWork) bool {
 	return w.sharesID(x) || w.Text != "" && w.Text == x.Text && !w.isApart(x)
 }
 
-// JoinWorks finds out which of the findings' sources are texts of one work, and sets Same of their Works. The source that holds
-// most of the submission stands for a work; of equal ones, the one with a page of its repository.
+// JoinWorks finds out which of the findings' sources are texts of one work, and sets Same of their Works. The source that holds most of the
+// submission represents a work; if several tie, the one with a page at its repository does.
 func JoinWorks(f *Findings) {
 	works := f.Works
-	group := make([]int, len(works)) // the first of those that are the same
+	group := make([]int, len(works)) // the first source of the same work
 	members := make([][]int, len(works))
 	for i := range works {
 		group[i], members[i] = i, []int{i}
 	}
-	// joins reports whether nothing keeps any two texts of two groups apart: a text without an author joins no two authors.
+	// joins reports whether nothing keeps any two texts of two groups apart: a text without an author does not join the texts of two
+	// authors.
 	joins := func(a, b int) bool {
 		return !slices.ContainsFunc(members[a], func(i int) bool {
 			return slices.ContainsFunc(members[b], func(j int) bool { return works[i].isApart(works[j]) })
 		})
 	}
-	// Only those with an identifier or a text in common can be the same.
+	// Only sources with a common identifier or text can be the same work.
 	by := map[string][]int{}
 	for i, w := range works {
 		keys := []string{"text " + w.Text}
@@ -129,10 +130,10 @@ func heldBy(f *Findings) map[concordat.Ref]int {
 	return out
 }
 
-// copies are the sources that are texts of one work. They are one source of a report.
+// copies are the sources that are texts of one work. They count as one source in a report.
 type copies struct {
 	known map[concordat.Ref]SourceWork
-	of    map[concordat.Ref][]concordat.Ref // by the source that stands for them, which is the first
+	of    map[concordat.Ref][]concordat.Ref // by the source that represents them, which is the first
 }
 
 func newCopies(works []SourceWork) copies {
@@ -151,7 +152,7 @@ func newCopies(works []SourceWork) copies {
 	return c
 }
 
-// first returns the source that stands for all texts of the work of a source: most often itself.
+// first returns the source that represents all texts of a source's work: usually the source itself.
 func (c copies) first(ref concordat.Ref) concordat.Ref {
 	if w := c.known[ref]; w.Same != (concordat.Ref{}) {
 		return w.Same
@@ -159,7 +160,7 @@ func (c copies) first(ref concordat.Ref) concordat.Ref {
 	return ref
 }
 
-// all returns the texts of the work of a source, itself included.
+// all returns the texts of a source's work, including the source itself.
 func (c copies) all(ref concordat.Ref) []concordat.Ref {
 	if all := c.of[c.first(ref)]; len(all) > 0 {
 		return all
@@ -167,9 +168,8 @@ func (c copies) all(ref concordat.Ref) []concordat.Ref {
 	return []concordat.Ref{ref}
 }
 
-// extend makes rules about one text of a work hold for all of them. A rule that excludes a whole library excludes only the
-// texts there: another library that holds the work is still a source. An author's own work is their own wherever it is sure that
-// they wrote it.
+// extend applies rules about one text of a work to all of them. A rule that excludes a whole library excludes only the texts there: another
+// library that holds the work is still a source. A work marked as the author's own counts as such for every text that is certainly theirs.
 func (c copies) extend(sources, own refSet) {
 	for _, all := range c.of {
 		if slices.ContainsFunc(all, func(r concordat.Ref) bool { return sources[r] }) {
@@ -186,8 +186,8 @@ func (c copies) extend(sources, own refSet) {
 	}
 }
 
-// oneCopy returns the passages without those that another text of the same work holds too. What only one text of a work holds
-// stays, since texts of one work can differ.
+// oneCopy returns the passages without those that another text of the same work also holds. Passages held by only one text of a work stay,
+// since texts of one work can differ.
 func (b *builder) oneCopy() []concordat.Passage {
 	if len(b.copies.of) == 0 {
 		return b.passages
@@ -200,10 +200,10 @@ func (b *builder) oneCopy() []concordat.Passage {
 	}
 	drop := map[int]bool{}
 	for _, all := range b.copies.of {
-		// Those that a rule excludes come last.
+		// Excluded texts come last.
 		all = slices.Clone(all)
 		slices.SortStableFunc(all, func(x, y concordat.Ref) int { return cmp.Compare(boolInt(b.sources.has(x)), boolInt(b.sources.has(y))) })
-		var held, evidence spans // shared wording takes the place of no evidence
+		var held, evidence spans // shared wording never replaces evidence
 		for k, ref := range all {
 			var here, counts []concordat.Span
 			for _, i := range at[ref] {
@@ -255,8 +255,8 @@ type Copy struct {
 	Page  string // address of the repository's own page; empty: not known
 }
 
-// asWork adds to a source what is known about its work: the other places that hold it, and whose work it may be. Title and
-// place are those of the text that counts.
+// asWork adds to a source the known facts about its work: the other places that hold it, and whether it may be the author's own. Title and
+// place are those of the counting text.
 func (b *builder) asWork(s *RankedSource, cs []*chain) {
 	first := b.copies.first(cs[0].ref)
 	order := func(c *chain) int { return 2*boolInt(c.excluded != "") + boolInt(c.ref != first) }
@@ -278,8 +278,8 @@ func (b *builder) asWork(s *RankedSource, cs []*chain) {
 	}
 }
 
-// joined returns what is known about the work of a source. What its own repository does not say, those of its other texts may;
-// the page is that of its own.
+// joined returns the known facts about a source's work. Facts missing from its own repository come from those of its other texts; the page
+// is always its own repository's.
 func (c copies) joined(ref concordat.Ref) concordat.Work {
 	out := c.known[ref].Work
 	out.IDs = slices.Clone(out.IDs)
@@ -298,13 +298,13 @@ func (c copies) joined(ref concordat.Ref) concordat.Work {
 	return out
 }
 
-// isUnknown reports whether a repository said nothing about a work.
+// isUnknown reports whether a repository gave no facts about a work.
 func isUnknown(w concordat.Work) bool {
 	return len(w.Creators) == 0 && len(w.IDs) == 0 && w.Date == "" && w.License == "" && w.Page == ""
 }
 
-// firstCopies drops those of items about sources that say the same about another text of a work: the first stays. Items are in
-// the order in which they are shown.
+// firstCopies drops items that say the same about another text of a work and keeps the first. Items are in the order in which they are
+// shown.
 func firstCopies[T any](c copies, items []T, key func(T) (concordat.Ref, any)) []T {
 	if len(c.of) == 0 {
 		return items

@@ -8,7 +8,7 @@ import (
 	"concordat"
 )
 
-// scores counts one set of evidence in every way a report shows.
+// scores computes all figures of a report for one set of evidence.
 func (b *builder) scores(chains []*chain, covered spans) Scores {
 	var found, common, exact []concordat.Span
 	for _, c := range chains {
@@ -61,14 +61,14 @@ func (b *builder) scores(chains []*chain, covered spans) Scores {
 	return s
 }
 
-// fewestWords is the number of words of a document's own from which its share says anything: of fewer a sentence that anyone might
-// write is a large part.
+// fewestWords is the number of a document's own words from which its share is meaningful: with fewer, a sentence that anyone might write is
+// a large part.
 const fewestWords = 60
 
-// TooShort reports whether so little of the document could count that its share says nothing.
+// TooShort reports whether so little of the document could count that its share is meaningless.
 func (s Scores) TooShort() bool { return s.Measured() && s.Words < fewestWords }
 
-// QuotedWords says whether what was found in quotations counts, under the rules given.
+// QuotedWords says whether matches in quotations count under the given rules.
 func (s Scores) QuotedWords(l Language, r Rules) string {
 	switch {
 	case s.Quoted == 0 && r.ExcludeQuotes, s.Quoted > 0 && s.Quotes == 0:
@@ -79,7 +79,7 @@ func (s Scores) QuotedWords(l Language, r Rules) string {
 	return l.Say("counted")
 }
 
-// share returns the characters of s over those checked, or 0 if nothing was.
+// share returns the characters of s divided by those checked, or 0 if nothing was checked.
 func (b *builder) share(s spans) float64 {
 	if b.measured == 0 {
 		return 0
@@ -87,7 +87,7 @@ func (b *builder) share(s spans) float64 {
 	return float64(b.count.sum(s)) / float64(b.measured)
 }
 
-// part returns the characters of s, which count, over those that could count, or 0 if none could.
+// part returns the counting characters of s divided by those that could count, or 0 if none could.
 func (b *builder) part(s spans) float64 {
 	if b.countable == 0 {
 		return 0
@@ -95,8 +95,8 @@ func (b *builder) part(s spans) float64 {
 	return min(1, float64(b.count.sum(s))/float64(b.countable))
 }
 
-// couldCount returns the compared text that could count: all except what the rules exclude whoever holds it. Widely held text
-// and isolated sentences could.
+// couldCount returns the compared text that could count: all except the text that the rules exclude whichever source holds it. Widely held
+// text and isolated sentences could.
 func (b *builder) couldCount() spans {
 	out := b.checked.without(b.headed)
 	for _, m := range b.masks {
@@ -123,7 +123,7 @@ func (b *builder) literalness(chains []*chain, covered spans) float64 {
 	return min(sum/float64(total), 1)
 }
 
-// stretches cuts what is covered by the strongest kind that holds each byte.
+// stretches divides covered text by the strongest kind that holds each byte.
 func (b *builder) stretches(chains []*chain, covered spans) []Stretch {
 	var out []Stretch
 	sweep(b.claims(chains, func(p concordat.Passage) float64 { return -float64(strength(p.Kind)) }), func(s concordat.Span, best claim) {
@@ -138,11 +138,11 @@ func (b *builder) stretches(chains []*chain, covered spans) []Stretch {
 	return out
 }
 
-// claim is a passage that counts, with what one question needs.
+// claim is a counting passage, with the data that one computation needs.
 type claim struct {
 	concordat.Span
 	kind concordat.Kind
-	rank float64 // the highest of those that hold a byte answers for it
+	rank float64 // the claim with the highest rank that holds a byte decides
 }
 
 // claims returns the passages that count, in order of their beginning.
@@ -287,7 +287,7 @@ func (b *builder) rank(cs []*chain, alone spans) RankedSource {
 	return s
 }
 
-// alone returns what exactly one source holds, of what counts.
+// alone returns the counting text that exactly one source holds.
 func (b *builder) alone(chains []*chain) spans {
 	type edge struct{ at, step int }
 	var edges []edge

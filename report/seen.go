@@ -42,7 +42,7 @@ func WithoutWording(r *Report) *Report {
 		out.Rules.CountWording[i].Comment, out.Rules.CountWording[i].By = "", ""
 	}
 	out.Review = nil
-	out.Disclosures, out.Statements = nil, nil // what was asked of partners, and their signed words
+	out.Disclosures, out.Statements = nil, nil // requests to partners, and their signed answers
 	return &out
 }
 
@@ -54,7 +54,7 @@ func (r *Report) scoresOnly() bool {
 	return slices.ContainsFunc(r.Flags, func(f concordat.Flag) bool { return f.Code == FlagScoresOnly })
 }
 
-// NoPassages says why a report lists no passage, in English, to be translated: there is none, or they are not shown.
+// NoPassages says why a report lists no passage, in English, for translation: there is none, or they are not shown.
 func (r *Report) NoPassages() string {
 	if r.scoresOnly() {
 		return "The passages are not shown."
@@ -62,7 +62,7 @@ func (r *Report) NoPassages() string {
 	return "No passage was found."
 }
 
-// NoSources is NoPassages of sources.
+// NoSources is NoPassages for sources.
 func (r *Report) NoSources() string {
 	if r.scoresOnly() {
 		return "The sources are not shown."
@@ -70,7 +70,7 @@ func (r *Report) NoSources() string {
 	return "No source was found."
 }
 
-// Count writes how many passages or sources a report lists; empty where they are not shown.
+// Count writes how many passages or sources a report lists; it is empty if they are not shown.
 func (r *Report) Count(n int) string {
 	if r.scoresOnly() {
 		return ""
@@ -78,13 +78,12 @@ func (r *Report) Count(n int) string {
 	return Thousands(n)
 }
 
-// ScoreOnly returns a report with its scores and nothing that says where they come from: no passages, no sources, no libraries.
-// The argument is not changed.
+// ScoreOnly returns a report with its scores but without their origins: no passages, no sources, no libraries. The argument is not changed.
 func ScoreOnly(r *Report) *Report {
 	out := &Report{Task: r.Task, Submission: r.Submission, Digest: r.Digest, Scheme: r.Scheme, Made: r.Made, Probe: r.Probe,
 		Forward: r.Forward, Threshold: r.Threshold, Language: r.Language, Scores: r.Scores, Checked: r.Checked, Skipped: r.Skipped,
 		Dated: r.Dated, Account: r.Account}
-	out.Rules = Rules{}.Over(r.Rules) // those for a whole report; the others name what was found
+	out.Rules = Rules{}.Over(r.Rules) // only rules for a whole report; the others name findings
 	out.Rules.ExcludeKinds, out.Rules.ExcludeSections = nil, nil
 	for _, f := range r.Flags {
 		if f.Code == FlagWithheld {
@@ -93,7 +92,7 @@ func ScoreOnly(r *Report) *Report {
 	}
 	out.Flags = append(out.Flags, concordat.Flag{Code: FlagScoresOnly,
 		Detail: "The scores count passages and sources that this report does not show."})
-	for _, c := range r.Consulted { // that something was not measured belongs to the score
+	for _, c := range r.Consulted { // the fact that something was not measured belongs to the score
 		out.Consulted = append(out.Consulted, concordat.Consulted{Asked: c.Asked, Answered: c.Answered})
 	}
 	return out

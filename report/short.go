@@ -12,9 +12,9 @@ import (
 // are compared on request, and are not part of any other score.
 type ShortFindings struct {
 	Threshold float64      `json:"threshold"` // least similarity, above 0 to 1
-	Pieces    []ShortPiece `json:"pieces"`    // what was asked: the title first, then in text order
+	Pieces    []ShortPiece `json:"pieces"`    // the pieces asked about: the title first, then in text order
 	Unindexed int          `json:"unindexed,omitempty"`
-	Capped    int          `json:"capped,omitempty"` // pieces for which not all that is similar was measured
+	Capped    int          `json:"capped,omitempty"` // pieces for which not all similar texts were measured
 	Matches   []ShortMatch `json:"matches"`          // in any order
 }
 
@@ -32,20 +32,20 @@ type ShortMatch struct {
 	SourceSpan concordat.Span `json:"source_span"` // bytes of the source's text; zero: its title
 	Text       string         `json:"text"`        // as the source has it
 	Similarity float64        `json:"similarity"`  // exact Jaccard similarity of their grams, 0 to 1
-	Documents  int            `json:"documents"`   // that hold the source's piece, of whatever library
+	Documents  int            `json:"documents"`   // that hold the source's piece, in any library
 }
 
-// ShortTexts are the short pieces of a report, with a figure of their own.
+// ShortTexts are the short pieces of a report, with their own figure.
 type ShortTexts struct {
 	Threshold float64
 	Asked     int // pieces compared
-	Found     int // those that are in a source that counts
-	Common    int // those that are wording that many documents share
-	Excluded  int // those that a rule takes out
+	Found     int // those found in a counting source
+	Common    int // those that are common wording
+	Excluded  int // those excluded by a rule
 	Unindexed int // documents of the libraries that could not be compared: add them again or reindex
 	Capped    int
 	Pieces    []ShortEvidence // those found, in text order
-	titleOnly bool            // the title alone was compared
+	titleOnly bool            // only the title was compared
 }
 
 // ShortEvidence is one short piece with its sources, the most similar first.
@@ -125,8 +125,8 @@ type shortHolder struct {
 	pieces int
 }
 
-// sources returns the documents that hold short texts which count, those that hold most first. A document
-// that holds one text in several places holds it once.
+// sources returns the documents that hold counting short texts, those with most first. A document that holds one text in several places
+// holds it once.
 func (s *ShortTexts) sources() []shortHolder {
 	if s == nil {
 		return nil
@@ -182,7 +182,7 @@ func (b *builder) shortEvidence(p ShortPiece, sources []ShortSource) ShortEviden
 	return e
 }
 
-// Stand is the end of a sentence about the texts found, in English: how many of those compared also occur elsewhere.
+// Stand returns the end of a sentence about the texts found, in English: how many of those compared also occur elsewhere.
 func (s *ShortTexts) Stand() string {
 	if s.Found == 1 {
 		return "also appears in other documents."
@@ -190,10 +190,10 @@ func (s *ShortTexts) Stand() string {
 	return "also appear in other documents."
 }
 
-// listHint says how a list of short texts is given.
+// listHint says how to submit a list of short texts.
 const listHint = "A list is read line by line if all its lines are that short; otherwise, put an empty line between its entries."
 
-// shortStatement says which short texts were compared and found; nothing if not requested.
+// shortStatement says which short texts were compared and found; or is empty if not requested.
 func (r *Report) shortStatement() []string {
 	s, l := r.Short, r.Language
 	if s == nil {

@@ -9,23 +9,24 @@ import (
 )
 
 const (
-	maxSkeleton = 900 // bytes of a block of code that one mark stands for
-	leastCode   = 0.5 // of the lines of a block, those that are code
+	maxSkeleton = 900 // bytes of a block of code that one mark covers
+	leastCode   = 0.5 // least share of a block's lines that are code
 )
 
 var (
-	// codeLine is a line of code: it ends as a statement or a block does, or begins with a word of a language, or is a comment.
+	// codeLine matches a line of code: it ends like a statement or a block, begins with a keyword of a programming language, or is a
+	// comment.
 	codeLine = regexp.MustCompile(`[;{}]\s*(?://.*|/\*.*)?$|^\s*(?:def|class|import|from\s+\S+\s+import|return|if|elif|else|for|while|with|try|except|raise|` +
 		`assert|pass|func|function|var|let|const|public|private|protected|static|void|int|double|float|bool|char|package|using|namespace|` +
 		`#include|#define|#!|@\w+|end)\b.*[:({\[=)]?\s*$|^\s*(?:#|//|/\*|\*|--|%|""")|\w\(.*\)\s*:?\s*$|^\s*[\w.\[\]]+\s*(?:[-+*/|&]?=|<-|:=)\s*\S|^\s*\$?[)\]}]+[,;]?\s*$`)
-	// goesOnHere marks where whoever receives a skeleton writes: what stands after it is theirs.
+	// goesOnHere matches the mark where the recipient of a skeleton starts writing: the text after it is theirs.
 	goesOnHere = regexp.MustCompile(`(?i)\b(?:to-?do|fixme)\b|\b(?:your|student'?s?|own) (?:code|solution|answer|implementation|work)\b|` +
 		`\b(?:write|add|insert|implement|complete|fill in|put) (?:\w+ ){0,4}(?:here|below|this)\b|` +
 		`NotImplemented|not (?:yet )?implemented|` +
 		`(?:ihr|dein|eigener)e?r? code|hier (?:ergänzen|einfügen|implementieren|weiter)|(?:votre|ton) code|à compléter|complét(?:er|ez)|` +
 		`(?:tu|su|seu|vostro|tuo) c[óo]di(?:go|ce)|completar|completare|aan te vullen|jouw code|(?:twój|wasz) kod|uzupełnij|ваш код|допиш|` +
 		`(?:你|您)的代码|在此(?:处)?(?:编写|填写|补充|完成|实现)|请(?:补充|完成|实现)|待(?:完成|实现|补充)`)
-	// toBeKept marks a block that whoever receives it leaves as it is.
+	// toBeKept matches the mark of a block that its recipient must leave unchanged.
 	toBeKept = regexp.MustCompile(`(?i)\b(?:do not|don'?t|never|must not) (?:\w+ )?(?:change|modify|edit|alter|touch|remove)\b|\b(?:provided|given|supplied) (?:code|by the)|` +
 		`\b(?:starter|skeleton|template|boilerplate) code\b|nicht (?:ver)?ändern|vorgegeben|ne pas modifier|fourni par|no modificar|não (?:modificar|alterar)|` +
 		`non modificare|niet (?:wijzigen|aanpassen)|nie (?:zmieniać|modyfikować)|не (?:изменя|меня)|(?:请)?(?:不要|勿|不得)(?:修改|改动|更改)`)
@@ -41,7 +42,7 @@ func init() {
 	}
 }
 
-// likeCode reports, at little cost, whether codeLine may match a line without blanks at its ends.
+// likeCode reports, at little cost, whether codeLine may match a line without spaces at its ends.
 func likeCode(l string) bool {
 	if strings.ContainsAny(l, ";{}=") || strings.Contains(l, "<-") || strings.ContainsAny(l[:1], "#/*-%\"@$)]") {
 		return true
@@ -56,9 +57,8 @@ func likeCode(l string) bool {
 	return codeWords[l[:word]]
 }
 
-// skeleton returns the code of a paragraph that was handed out: up to the line that says where to continue, or all of a block that says
-// that it is to be kept. In a single text such a mark proves nothing: someone who copies a solution and writes the mark above it
-// is the only one who has it.
+// skeleton returns the part of a paragraph's code that was handed out: up to the line that says where to continue, or the whole of a block
+// marked to be kept. In a single text such a mark proves nothing: someone may copy a solution and write the mark above it.
 func skeleton(text string, p concordat.Span) (concordat.Span, bool) {
 	if p.Len() > 4*maxSkeleton {
 		return concordat.Span{}, false

@@ -103,7 +103,7 @@ func clip(text string, s concordat.Span) concordat.Span {
 	return s
 }
 
-// trim returns s without the white space at its ends, which no reader sees as part of a passage.
+// trim returns s without white space at its ends, which no reader sees as part of a passage.
 func trim(text string, s concordat.Span) concordat.Span {
 	in := s.In(text)
 	s.Start += len(in) - len(strings.TrimLeftFunc(in, unicode.IsSpace))
@@ -158,7 +158,7 @@ func (c *Counter) at(i int) (points, chars int) {
 	points, chars = int(c.points[k]), int(c.chars[k])
 	from := k * tableStep
 	for from < i && !utf8.RuneStart(c.text[from]) {
-		from++ // the rest of a rune that the entry has counted
+		from++ // skip the rest of a rune that the entry has counted
 	}
 	for _, r := range c.text[from:i] {
 		points++
@@ -176,8 +176,7 @@ func (c *Counter) Points(s concordat.Span) concordat.Span {
 	return concordat.Span{Start: a, End: b}
 }
 
-// Bytes converts a span of code points to one of bytes; what lies outside the text is cut off. It
-// is the inverse of Points.
+// Bytes converts a span of code points to one of bytes; parts outside the text are cut off. It is the inverse of Points.
 func (c *Counter) Bytes(points concordat.Span) concordat.Span {
 	return concordat.Span{Start: c.byteOf(points.Start), End: c.byteOf(points.End)}
 }

@@ -10,26 +10,26 @@ import (
 )
 
 const (
-	// templateRun is the least number of characters that make given wording: about four English words. Shorter templates must
-	// match whole.
+	// templateRun is the least number of characters that make given wording: about four English words. Shorter templates must match as a
+	// whole.
 	templateRun = 20
-	// hanRun is that number of Chinese characters in a row: what applicants fill in stands closer together in a Chinese form.
+	// hanRun is the same for consecutive Chinese characters: in a Chinese form the text that applicants fill in is closer together.
 	hanRun = 9
 )
 
-// rollBase is the multiplier of the rolling hash, modulo 2^64 (Karp and Rabin 1987); an odd number
-// of good spread. Every candidate is compared rune by rune, so a collision costs time only.
+// rollBase is the multiplier of the rolling hash, modulo 2^64 (Karp and Rabin 1987); an odd number with good spread. Every candidate is
+// compared rune by rune, so a collision only costs time.
 const rollBase = 0x9E3779B97F4A7C15
 
-// wordingOf returns the wording of any of the templates in text: every run of at least templateRun characters, or hanRun
-// Chinese ones, that a template holds too, whatever surrounds them. Case, spaces and punctuation are ignored.
+// wordingOf returns the wording of any of the templates in text: every run of at least templateRun characters, or hanRun Chinese ones, that
+// a template also holds, whatever surrounds them. Case, spaces and punctuation are ignored.
 func wordingOf(text string, templates []string) spans {
 	if len(templates) == 0 {
 		return nil
 	}
 	own, at := foldRunes(text)
 	var out []concordat.Span
-	byLength := map[int][][]rune{} // windows of the length of short templates, whole ones of the rest
+	byLength := map[int][][]rune{} // whole short templates, and windows of the others, by length
 	for _, t := range templates {
 		r, _ := foldRunes(t)
 		if n := min(len(r), templateRun); n > 0 {
@@ -55,8 +55,7 @@ func isHan(rs []rune) bool {
 	return !slices.ContainsFunc(rs, func(r rune) bool { return !unicode.Is(unicode.Han, r) })
 }
 
-// foldRunes returns the characters of s in lower case, and the byte at which each begins, and
-// after them the byte at which the last one ends.
+// foldRunes returns the characters of s in lower case and the bytes at which they begin, followed by the byte at which the last one ends.
 func foldRunes(s string) ([]rune, []int) {
 	var rs []rune
 	var at []int
@@ -70,7 +69,7 @@ func foldRunes(s string) ([]rune, []int) {
 	return rs, append(at, end)
 }
 
-// windows returns the positions of own at which n runes stand that one of the templates holds.
+// windows returns the positions in own of the runs of n runes that one of the templates holds.
 func windows(own []rune, templates [][]rune, n int) []int {
 	type place struct{ template, at int }
 	known := map[uint64]place{}
@@ -114,8 +113,8 @@ func roll(rs []rune, n int, f func(at int, hash uint64)) {
 // leastLine is the least number of characters of a line that a template gives whole.
 const leastLine = 4
 
-// givenLines returns the lines of templates that are shorter than templateRun, folded: headings and labels of a form, which are
-// its wording only on a line of their own.
+// givenLines returns the lines of templates that are shorter than templateRun, folded: headings and labels of a form, which are its wording
+// only on a separate line.
 func givenLines(templates []string) map[string]bool {
 	out := map[string]bool{}
 	for _, t := range templates {
@@ -128,7 +127,7 @@ func givenLines(templates []string) map[string]bool {
 	return out
 }
 
-// wholeLines returns the lines of text that are one of the given ones.
+// wholeLines returns the lines of text that equal one of the given ones.
 func wholeLines(text string, given map[string]bool) []concordat.Span {
 	if len(given) == 0 {
 		return nil
@@ -145,7 +144,7 @@ func wholeLines(text string, given map[string]bool) []concordat.Span {
 	return out
 }
 
-// givenLine reports whether a short text is such a line.
+// givenLine reports whether a short text is one of the given lines.
 func (b *builder) givenLine(text string) bool {
 	rs, _ := foldRunes(text)
 	return b.given[string(rs)]

@@ -13,8 +13,8 @@ import (
 // textWidth is the number of columns of the text form.
 const textWidth = 78
 
-// WriteSummary writes the result in a few lines, for a terminal: the headline, the scores, the largest sources and what was not
-// measured. Nothing in a report can control the terminal.
+// WriteSummary writes the result in a few lines, for a terminal: the headline, the scores, the largest sources and what was not measured.
+// No content of a report can control the terminal.
 func WriteSummary(w io.Writer, r *Report) error {
 	t := textWriter{bufio.NewWriter(w), r.Language}
 	t.summary(r, 5)
@@ -325,7 +325,7 @@ func (t textWriter) leads(r *Report, count *Counter) {
 	t.partnerLeads(r, count)
 }
 
-// partnerLeads writes what partners hold that may say the same.
+// partnerLeads writes partners' documents that may say the same.
 func (t textWriter) partnerLeads(r *Report, count *Counter) {
 	if len(r.PartnerLeads) == 0 {
 		return
@@ -341,8 +341,8 @@ func (t textWriter) partnerLeads(r *Report, count *Counter) {
 	}
 }
 
-// wrap writes s in lines of textWidth columns; the first begins with lead, the others with as much
-// space. Line breaks of s become spaces, control characters and changes of direction U+FFFD.
+// wrap writes s in lines of textWidth columns; the first begins with lead, the others with the same width of space. Line breaks of s become
+// spaces, control characters and changes of direction U+FFFD.
 func (t textWriter) wrap(lead, s string) {
 	t.WriteString(lead)
 	indent := strings.Repeat(" ", columns(lead))
@@ -364,7 +364,7 @@ func (t textWriter) wrap(lead, s string) {
 	t.WriteString("\n")
 }
 
-// word writes one word, breaking it between wide characters where it passes the margin.
+// word writes one word, breaking it between wide characters if it exceeds the margin.
 func (t textWriter) word(word string, at int, indent string) int {
 	for _, r := range word {
 		n := runeColumns(r)
@@ -387,7 +387,7 @@ func breakable(word string) bool {
 	return false
 }
 
-// inert removes from s what a terminal obeys.
+// inert removes control sequences for terminals from s.
 func inert(s string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
@@ -408,8 +408,8 @@ func columns(s string) int {
 	return n
 }
 
-// runeColumns returns the columns of a terminal that r takes, near enough to wrap lines by: two
-// for East Asian wide characters (Unicode Standard Annex 11), none for marks.
+// runeColumns returns the columns of a terminal that r takes, accurately enough for wrapping lines: two for East Asian wide characters
+// (Unicode Standard Annex 11), none for marks.
 func runeColumns(r rune) int {
 	switch {
 	case unicode.Is(unicode.Mn, r):

@@ -46,7 +46,7 @@ func UncountedWords(r *Report) string {
 	return r.Language.uncounted(n, "passage does not count", "passages do not count")
 }
 
-// UncountedSources is UncountedWords of sources.
+// UncountedSources is UncountedWords for sources.
 func UncountedSources(r *Report) string {
 	n := map[concordat.Exclusion]int{}
 	for _, s := range r.Sources {
@@ -74,7 +74,7 @@ func (l Language) uncounted(n map[concordat.Exclusion]int, one, many string) str
 	return l.Say("%s: %s", l.Plural(all, one, many), strings.Join(reasons, l.Say(", ")))
 }
 
-// uncountedWords names what does not count, in English, to be translated.
+// uncountedWords names passages that do not count, in English, for translation.
 func uncountedWords(e concordat.Exclusion) string {
 	switch e {
 	case concordat.ExcludedQuote:

@@ -7,8 +7,8 @@ import (
 	"concordat"
 )
 
-// formReasons are the words for each reason why a passage reads like a form, by the reasons of package wording: as one, and as
-// one and several of a number.
+// formReasons are the words for each reason of package wording why a passage reads like a form: for one passage, and for the singular and
+// plural after a number.
 var formReasons = map[string][3]string{
 	"heading":     {"a heading", "heading", "headings"},
 	"question":    {"a question", "question", "questions"},
@@ -29,7 +29,7 @@ var formReasons = map[string][3]string{
 	string(AsConstants):     {"public constants", "table of public constants", "tables of public constants"},
 }
 
-// FormReason says what a passage reads like, by the reasons of package wording; "" for none that is known.
+// FormReason says what a passage reads like, by the reasons of package wording; "" if the reason is unknown.
 func (l Language) FormReason(why string) string {
 	words, ok := formReasons[why]
 	if !ok {
@@ -38,7 +38,7 @@ func (l Language) FormReason(why string) string {
 	return l.Say(words[0])
 }
 
-// WhyNot says why a passage gives no score, of one that reads like a form also what it reads like; "" if it counts.
+// WhyNot says why a passage gives no score, and for one that reads like a form, which part it reads like; "" if it counts.
 func (r *Report) WhyNot(e concordat.Evidence) string {
 	if e.Excluded == concordat.ExcludedForm {
 		if why := r.Language.FormReason(e.Why); why != "" {
@@ -70,7 +70,7 @@ var quotedReasons = map[string]string{
 	"own":               "wording of the site's stock",
 }
 
-// quotedAs returns the reason why a passage is legitimately quoted, in English, to be translated; empty: it is not.
+// quotedAs returns the reason why a passage is legitimately quoted, in English, for translation; empty: it is not.
 func (l Language) quotedAs(e concordat.Evidence) string {
 	if e.Excluded != concordat.ExcludedQuote {
 		return ""
@@ -86,8 +86,8 @@ func (l Language) EvidenceKind(e concordat.Evidence) string {
 	return l.Kind(e.Kind)
 }
 
-// shownWithout says how many passages are shown without score because others may share them or because they are isolated, a
-// line for each of these reasons; none if there are none.
+// shownWithout says how many passages are shown without score because others may share them or because they are isolated, one line for each
+// reason, or none if there are no such passages.
 func (r *Report) shownWithout() []string {
 	count := map[concordat.Exclusion]int{}
 	reasons := map[string]int{}
@@ -125,7 +125,7 @@ func (r *Report) shownWithout() []string {
 	return out
 }
 
-// formReasons says how many passages read like what, most first.
+// formReasons says how many passages read like each part of a form, most first.
 func (l Language) formReasons(count map[string]int) string {
 	var whys []string
 	for why := range count {

@@ -10,7 +10,7 @@ import (
 	"concordat"
 )
 
-// Withheld is the remainder of a submission's text that is not kept: enough for the scores to stay the same under any rules.
+// Withheld is the part of a submission that remains when its text is not kept: enough for the scores to stay the same under any rules.
 // Spans are bytes of the text.
 type Withheld struct {
 	Digest string `json:"digest"` // SHA-256 of the text, hexadecimal
@@ -29,10 +29,10 @@ func (f *Findings) TextKept() bool { return f.Withheld == nil && f.Submission.Te
 // FlagWithheld is the code of the flag of findings whose submission's text is not kept.
 const FlagWithheld = "text_not_kept"
 
-// Withhold removes the submission's text from the findings and records what the scores need of it. Letters and digits become
-// placeholders of the same length, in bytes and in code points, except within marks of citations; signs and spaces stay, and so
-// do the lengths of words. The sources' texts stay too: a passage in the words of a source can be read there. It does nothing
-// to findings without text or that it has already processed.
+// Withhold removes the submission's text from the findings and records the data that the scores need. Letters and digits become
+// placeholders of the same length, in bytes and in code points, except within marks of citations; signs and spaces stay, and so do the
+// lengths of words. The sources' texts stay too: a passage in the words of a source can be read there. It does nothing to findings without
+// text or that it has already processed.
 func Withhold(f *Findings) {
 	text := f.Submission.Text
 	if text == "" || f.Withheld != nil {
@@ -51,7 +51,7 @@ func Withhold(f *Findings) {
 		short := *f.Short
 		short.Pieces = append([]ShortPiece(nil), short.Pieces...)
 		for i := range short.Pieces {
-			if short.Pieces[i].Span.Len() > 0 { // else it is the title, which stays
+			if short.Pieces[i].Span.Len() > 0 { // otherwise it is the title, which stays
 				short.Pieces[i].Text = masking(short.Pieces[i].Text, nil)
 			}
 		}
@@ -61,7 +61,7 @@ func Withhold(f *Findings) {
 		Detail: "The text of the submission and its original were not kept once the report was made. The report shows placeholders of the same length; scores, places, sources and their wording are as they were."})
 }
 
-// masking returns text with placeholders for its letters and digits outside of the spans.
+// masking returns text with placeholders for its letters and digits outside the spans.
 func masking(text string, keep spans) string {
 	var b strings.Builder
 	b.Grow(len(text))
@@ -87,7 +87,7 @@ var (
 	digitPlaceholders  = [5]string{1: "0", 2: "٠", 3: "０", 4: "𝟎"}
 )
 
-// placeholder returns what stands for a rune of n bytes: of its class, as counts tells them apart.
+// placeholder returns the placeholder for a rune of n bytes, of the same class as distinguished by counts.
 func placeholder(r rune, n int, itself string) string {
 	switch {
 	case unicode.IsLetter(r):

@@ -8,11 +8,11 @@ type jsonWording struct {
 	Kind      concordat.Kind `json:"kind"`
 	Documents int            `json:"documents"`
 	Of        int            `json:"of"`
-	Words     int            `json:"words,omitempty"` // in a row; 0: not kept
+	Words     int            `json:"words,omitempty"` // consecutive words; 0: not kept
 	Why       string         `json:"why,omitempty"`
 	Counted   bool           `json:"counted"`
 	Decide    bool           `json:"decide"`            // a person must decide whether it counts
-	Sources   []jsonHolder   `json:"sources,omitempty"` // the first that hold what is to be decided
+	Sources   []jsonHolder   `json:"sources,omitempty"` // the first holders of undecided wording
 }
 
 // jsonHolder names a document.

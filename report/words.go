@@ -59,7 +59,7 @@ func kindWords(k concordat.Kind) string {
 	return "similar"
 }
 
-// Exclusion says why something gives no score; "" if it counts.
+// Exclusion says why something does not count; "" if it counts.
 func (l Language) Exclusion(e concordat.Exclusion) string { return l.Say(exclusionWords(e)) }
 
 func exclusionWords(e concordat.Exclusion) string {
@@ -119,12 +119,12 @@ func skipWords(r concordat.SkipReason) string {
 	return "not asked"
 }
 
-// Flag says a flag: its name and what it means.
+// Flag describes a flag: its name and its meaning.
 func (l Language) Flag(f concordat.Flag) string {
 	return l.Say("%s: %s", l.FlagName(f), l.FlagDetail(f))
 }
 
-// FlagName states the code of a flag. A code that the language does not know stays as it is.
+// FlagName states the code of a flag. A code that the language does not know is returned unchanged.
 func (l Language) FlagName(f concordat.Flag) string {
 	if name, ok := language.Code(l).Lookup("flag." + f.Code); ok {
 		return name
@@ -132,7 +132,7 @@ func (l Language) FlagName(f concordat.Flag) string {
 	return f.Code
 }
 
-// FlagDetail explains a flag: by its own sentence, or if the language has none, by that of its code.
+// FlagDetail explains a flag: by its own sentence or, if the language has none, by that of its code.
 func (l Language) FlagDetail(f concordat.Flag) string {
 	for _, key := range []string{f.Detail, "flag." + f.Code + ".detail"} {
 		if t, ok := language.Code(l).Lookup(key); ok {
@@ -142,8 +142,8 @@ func (l Language) FlagDetail(f concordat.Flag) string {
 	return f.Detail
 }
 
-// Percent prints a share in whole percent, as language l writes it: 30%, or 30 % in German. What is little but not nothing is
-// "< 1%", and what is nearly but not all is "> 99%".
+// Percent prints a share in whole percent, as language l writes it: 30%, or 30 % in German. A small share above zero is "< 1%", and one
+// just below the whole is "> 99%".
 func (l Language) Percent(share float64) string {
 	n := int(share*100 + 0.5)
 	switch {
@@ -155,8 +155,8 @@ func (l Language) Percent(share float64) string {
 	return language.Code(l).Percent(strconv.Itoa(n))
 }
 
-// ChangedWords prints the changed share so that it adds up: the shown shares of word-for-word and of changed wording add up to
-// the shown share of both, even where rounding alone would not.
+// ChangedWords prints the changed share so that it adds up: the shown shares of word-for-word and of changed wording add up to the shown
+// share of both, even if rounding alone would not ensure it.
 func (s Scores) ChangedWords(l Language) string {
 	n := int(s.Covered*100+0.5) - int(s.Verbatim*100+0.5)
 	if n < 1 || s.Covered < 0.005 || s.Verbatim > 0 && s.Verbatim < 0.005 || math.Abs(float64(n)-100*s.Changed) > 1 {
@@ -165,7 +165,7 @@ func (s Scores) ChangedWords(l Language) string {
 	return language.Code(l).Percent(strconv.Itoa(n))
 }
 
-// Alike is Literalness as it is shown in words: it is not called identical where wording that changed is shown next to it.
+// Alike is Literalness as shown in words: it is not called identical if changed wording is shown next to it.
 func (s Scores) Alike() float64 {
 	if s.Changed >= 0.005 {
 		return min(s.Literalness, 0.99)
@@ -182,7 +182,7 @@ func Thousands(n int) string {
 	return s
 }
 
-// Plural prints n with the word for one or for many things.
+// Plural prints n with the singular or plural word.
 func Plural(n int, one, many string) string {
 	if n == 1 {
 		return "1 " + one
@@ -235,7 +235,7 @@ func (l Language) Steps() []KindMeaning {
 	return out
 }
 
-// Headline states the result in one or two sentences, no more than was measured.
+// Headline states the result in one or two sentences, without claiming more than was measured.
 func (r *Report) Headline() string {
 	s, l := r.Scores, r.Language
 	switch {
@@ -281,23 +281,23 @@ func (r *Report) Headline() string {
 	return l.Join(out)
 }
 
-// Reached reports whether the covered share has reached the threshold of the findings. Without a
-// threshold above 0 there is nothing to reach.
+// Reached reports whether the covered share has reached the threshold of the findings. If the threshold is not above 0, there is nothing to
+// reach.
 func (r *Report) Reached() bool {
 	return r.Threshold > 0 && r.Scores.Measured() && r.Scores.Covered >= r.Threshold
 }
 
-// incomplete reports whether anything asked did not answer whole.
+// incomplete reports whether anything that was asked gave no complete answer.
 func (r *Report) incomplete() bool {
 	return slices.ContainsFunc(r.Consulted, func(c concordat.Consulted) bool { return !Whole(c) })
 }
 
-// Whole reports whether everything asked of a library was asked, compared with every document and answered.
+// Whole reports whether all sentences were asked about at a library, compared with every document and answered.
 func Whole(c concordat.Consulted) bool {
 	return c.Err == "" && len(c.Missing) == 0 && c.Answered >= c.Asked && c.Capped == 0 && c.Unready == 0 && c.Withheld == 0
 }
 
-// SignedAnswer says whose answer s is and what its signature names.
+// SignedAnswer says whose answer s is and what its signature covers.
 func (l Language) SignedAnswer(s concordat.Statement) string {
 	at := s.At.UTC().Format("2006-01-02 15:04")
 	if s.Asker == "" {
@@ -308,8 +308,7 @@ func (l Language) SignedAnswer(s concordat.Statement) string {
 		s.KeyEpoch)
 }
 
-// Statement says in plain sentences what the report rests on: what was compared, what was not, who was asked and who did not
-// answer.
+// Statement says in plain sentences what the report is based on: what was compared, what was not, who was asked and who did not answer.
 func (r *Report) Statement() []string {
 	l := r.Language
 	out := []string{r.comparedWords()}
@@ -408,7 +407,7 @@ func (l Language) evidenceKind(e concordat.Evidence) string {
 	return l.Say("%s, %s", l.EvidenceKind(e), GroupName(l, e.Group))
 }
 
-// Reading says what the figure asks of the reader: a share is a reason to read, never a judgement.
+// Reading says what the figure requires of the reader: a share is a reason to read, never a judgement.
 func (r *Report) Reading() string {
 	in := r.Language
 	if !r.Scores.Measured() {

@@ -18,7 +18,7 @@ import (
 type SharedWorks struct {
 	Source  concordat.Ref    `json:"source"`
 	Title   string           `json:"title"`
-	Works   int              `json:"works"`   // of the submission's that the source cites too
+	Works   int              `json:"works"`   // works cited by the submission and also by the source
 	Of      int              `json:"of"`      // works that the submission cites
 	Entries []concordat.Span `json:"entries"` // those of Works, in the submission's text, in order
 }
@@ -29,13 +29,13 @@ type Work struct {
 	doi            string          // folded; empty: it has none
 	author         string          // first author's family name, folded; the whole name in Han
 	year           string          // empty: it has none
-	title          map[string]bool // first words of the title, folded, a Han character being a word
+	title          map[string]bool // first words of the title, folded; a Han character is a word
 }
 
 const (
-	maxWorks      = 5000 // entries of one text that are read
+	maxWorks      = 5000 // entries read from one text
 	maxTitleWords = 12   // of a title that are compared
-	// sameTitle is the least part of the shorter title's words that the other must have.
+	// sameTitle is the least share of the shorter title's words that the other must have.
 	sameTitle = 0.7
 )
 
@@ -45,7 +45,7 @@ type Bibliography struct {
 	Works []Work           // that they cite
 }
 
-// ReadBibliography reads the lists of references of a text, of which [References] and [Works] return a part each.
+// ReadBibliography reads the lists of references of a text, parts of which [References] and [Works] return.
 func ReadBibliography(text string) Bibliography {
 	lists := referenceLists(text)
 	return Bibliography{spansOf(text, lists), worksOf(lists)}
@@ -90,8 +90,8 @@ func BothCite(submission, source []Work, ref concordat.Ref, title string) (out S
 	return out, out.Works > 0
 }
 
-// entriesOf divides the lines of a block into entries. Numbered entries begin at their numbers. Others begin
-// at a line that begins with an author, if the entry before it is complete.
+// entriesOf divides the lines of a block into entries. Numbered entries begin at their numbers. Others begin at a line that begins with an
+// author, if the previous entry is complete.
 func entriesOf(text string, ls []line) []concordat.Span {
 	numbered := 0
 	for _, l := range ls {
@@ -115,13 +115,13 @@ func entriesOf(text string, ls []line) []concordat.Span {
 	return out
 }
 
-// beginsEntry reports whether a line begins as an entry does, with a name.
+// beginsEntry reports whether a line begins like an entry, with a name.
 func beginsEntry(l string) bool {
 	r, _ := utf8.DecodeRuneInString(l)
 	return unicode.IsUpper(r) || unicode.Is(unicode.Han, r)
 }
 
-// isWhole reports whether what was read of an entry can be all of it.
+// isWhole reports whether the text read so far can be a complete entry.
 func isWhole(entry string) bool {
 	entry = strings.TrimSpace(entry)
 	last, _ := utf8.DecodeLastRuneInString(entry)
@@ -141,7 +141,7 @@ var (
 	workDOI    = regexp.MustCompile(`(?i)\b10\.[0-9]{4,9}/[^\s"<>，。]+`)
 	workURL    = regexp.MustCompile(`(?i)(?:https?://|doi:\s*)\S+`)
 	workNumber = regexp.MustCompile(`^\s*(?:[①-⑳㉑-㉟]|[\[［〔【(]\s*[0-9]{1,4}\s*[\]］〕】)]|[0-9]{1,3}[.．、])\s*`)
-	// workYear is a year that stands in parentheses, as most styles have it; else the last year is meant.
+	// workYear matches a year in parentheses, as in most styles; otherwise the last year counts.
 	workYear   = regexp.MustCompile(`[(（]\s*(?:[^()（）]{0,20}\s)?((?:1[5-9]|20)[0-9]{2})[a-z]?(?:[,，][^()（）]{0,24})?\s*[)）]\s*[.:,．：，]?\s*`)
 	anyYear    = regexp.MustCompile(`(?:^|[^0-9])((?:1[5-9]|20)[0-9]{2})[a-z]?(?:[^0-9]|$)`)
 	workMark   = regexp.MustCompile(`\s*[\[［](?:EB|DB|CP|[JMDCNPSRGZA])(?:/OL)?[\]］]`)
@@ -191,7 +191,7 @@ func familyName(names string) string {
 		return ""
 	}
 	name := fields[0]
-	for _, f := range fields[1:] { // van der Berg: a lower-case word belongs to what follows
+	for _, f := range fields[1:] { // van der Berg: a lower-case word belongs to the words after it
 		if r, _ := utf8.DecodeRuneInString(name); !unicode.IsLower(r) {
 			break
 		}
@@ -258,7 +258,7 @@ func significant(word string) string {
 	return fold(word)
 }
 
-// umlauts are written with an e where a keyboard has none.
+// umlauts are written with an e if a keyboard lacks them.
 var umlauts = strings.NewReplacer("ae", "a", "oe", "o", "ue", "u", "ß", "ss")
 
 // fold returns the letters and digits of a word in one case, without marks.
@@ -297,7 +297,7 @@ func (s *workSet) add(w Work) {
 	}
 }
 
-// maxAlike bounds the works of one author and year that one is compared with.
+// maxAlike bounds the works by one author from one year with which a work is compared.
 const maxAlike = 50
 
 func (s *workSet) has(w Work) bool {
@@ -350,7 +350,7 @@ func clipAll(text string, spans []concordat.Span) []concordat.Span {
 // maxCiting is the number of sources listed as citing the same works; the JSON form has all.
 const maxCiting = 10
 
-// citesWords says which works the submission and its sources both cite, a line for each source.
+// citesWords says which works the submission and its sources both cite, one line per source.
 func (r *Report) citesWords() []string {
 	l := r.Language
 	var out []string

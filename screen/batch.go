@@ -11,25 +11,23 @@ import (
 	"slices"
 )
 
-// Found is a stored print near one of the asked.
+// Found is a stored print near one of the queries.
 type Found struct {
 	Query    uint32 // number of the query
 	Stored   uint64 // number of the stored print
 	Distance int
 }
 
-// Batch answers many queries in one pass over stored prints, however many these are: the tables
-// are built over the queries, and the stored prints stream by in chunks (Manku, Jain and Das Sarma
-// 2007, section 3.5). It is immutable; chunks may be scanned side by side.
+// Batch answers many queries in one pass over any number of stored prints: the tables are built from the queries, and the stored prints
+// stream by in chunks (Manku, Jain and Das Sarma 2007, section 3.5). It is immutable; chunks may be scanned in parallel.
 type Batch struct {
 	tables  *Tables
 	filters []filter
 }
 
-// filter holds which leading values of a table occur. A stored print whose value does not occur,
-// nearly every one, costs one bit of memory instead of a search. For the others starts has where
-// the prints of each value of fewer leading bits begin in the table: one more access to memory
-// instead of the five or so of interpolation.
+// filter records which leading values occur in a table. A stored print whose value does not occur, as for nearly all of them, costs a look
+// at one bit instead of a search. For the others, starts holds where the prints with each value of fewer leading bits begin in the table,
+// which costs one more memory access instead of the five or so of interpolation.
 type filter struct {
 	shift      int // of the permuted print
 	bits       []uint64
@@ -68,18 +66,18 @@ func (f *filter) has(permuted uint64) bool {
 }
 
 const (
-	// filterShare is the number of filter bits per query, about.
+	// filterShare is the approximate number of filter bits per query.
 	filterShare = 32
 	// maxFilter is the largest width of a filter in leading bits.
 	maxFilter = 34
-	// scanned is the number of stored prints that are taken through one table at a time, in the
-	// order of their first eight leading bits: so the filter and the table are read nearly in their
-	// order, not at random. It is 2^numberBits, so that the number fits next to the leading bits.
+	// scanned is the number of stored prints looked up in one table at a time, in the order of their first eight leading bits, so that the
+	// filter and the table are read nearly in order and not at random. It is 2^numberBits, so that the number fits next to the leading
+	// bits.
 	scanned    = 1 << numberBits
 	numberBits = 18
 )
 
-// NewBatch returns the batch of the queries, which it does not keep.
+// NewBatch returns the batch for the queries. It does not keep the slice.
 func NewBatch(d *Design, queries []uint64) (*Batch, error) {
 	t, err := NewTables(d, queries)
 	if err != nil {
@@ -92,10 +90,9 @@ func NewBatch(d *Design, queries []uint64) (*Batch, error) {
 	return b, nil
 }
 
-// Scan appends to dst every pair of a query and one of the stored prints within the design's
-// distance, once, by number of the stored print, then of the query. first is the number of the
-// first stored print. Prints of more than the design's bits are an error of the caller; their
-// excess is ignored.
+// Scan appends to dst every pair of a query and one of the stored prints within the design's distance, each once, in order of the stored
+// print's number, then the query's. first is the number of the first stored print. Prints with more than the design's bits are an error of
+// the caller; excess bits are ignored.
 func (b *Batch) Scan(stored []uint64, first uint64, dst []Found) []Found {
 	start := len(dst)
 	scratch := make([]uint64, 2*min(len(stored), scanned))
@@ -111,8 +108,7 @@ func (b *Batch) Scan(stored []uint64, first uint64, dst []Found) []Found {
 	return dst
 }
 
-// scanTable appends what table i finds that no table before it does. scratch is twice as long as
-// part.
+// scanTable appends the pairs that table i finds and no earlier table does. scratch is twice as long as part.
 func (b *Batch) scanTable(i int, part []uint64, first uint64, scratch []uint64, dst []Found) []Found {
 	l, f := &b.tables.design.Tables[i], &b.filters[i]
 	table, k := b.tables.tables[i], b.tables.design.K
@@ -139,8 +135,8 @@ func (b *Batch) scanTable(i int, part []uint64, first uint64, scratch []uint64, 
 	return dst
 }
 
-// ordered returns the leading bits of each print of part, as the table permutes it, with its
-// number in the lowest bits, in the order of the first eight.
+// ordered returns the leading bits of each print of part, permuted for the table, with its number in the lowest bits, in the order of the
+// first eight bits.
 func ordered(l *Layout, part, scratch []uint64) []uint64 {
 	keys, out := scratch[:len(part)], scratch[len(part):2*len(part)]
 	for j := range keys {
@@ -149,7 +145,7 @@ func ordered(l *Layout, part, scratch []uint64) []uint64 {
 	at := 64
 	for _, run := range l.fields {
 		if at <= 64-maxFilter {
-			break // no one looks at further bits
+			break // further bits are not used
 		}
 		at -= run.width
 		low, mask := run.low, ones(run.width)
@@ -176,9 +172,8 @@ func ordered(l *Layout, part, scratch []uint64) []uint64 {
 	return out
 }
 
-// Chunks yields the prints of a stream of 8 bytes each, big-endian, size at a time; the slice is
-// valid until the next. A stream that ends amid a print, or fails, yields the prints before, then
-// the error, and ends.
+// Chunks yields the prints of a stream of 8 bytes each, big-endian, size at a time; the slice is valid until the next one. If a stream
+// fails or ends within a print, it yields the prints before that, then the error, and ends.
 func Chunks(r io.Reader, size int) iter.Seq2[[]uint64, error] {
 	return func(yield func([]uint64, error) bool) {
 		in := bufio.NewReaderSize(r, 1<<16)

@@ -2,14 +2,14 @@ package screen
 
 import "math/bits"
 
-// bitmap holds a bit for each gram of a text, of several grams perhaps the same one. A bit of one text
-// that another lacks means at least one gram that the other lacks: so a few instructions show that most
-// candidates cannot be similar enough (the bitmap filter of Sandes, Teodoro and Melo 2020).
+// bitmap has a bit for each gram of a text; several grams may share a bit. A bit that is set for one text but not for another means at
+// least one gram that the other lacks, so a few instructions show that most candidates cannot be similar enough (the bitmap filter of
+// Sandes, Teodoro and Melo 2020).
 type bitmap [16]uint64
 
 func (b *bitmap) add(gram uint64) { b[gram>>6&15] |= 1 << (gram & 63) }
 
-// apart returns how many grams of a at least are not in b, and how many of b are not in a.
+// apart returns lower bounds on the number of grams of a that are not in b, and of b that are not in a.
 func apart(a, b *bitmap) (gone, came int) {
 	for i, x := range a {
 		gone += bits.OnesCount64(x &^ b[i])
@@ -18,7 +18,7 @@ func apart(a, b *bitmap) (gone, came int) {
 	return gone, came
 }
 
-// bitmapFits reports whether the bitmaps allow the threshold, or few enough edits.
+// bitmapFits reports whether, judging by the bitmaps, the texts may reach the threshold or be few enough edits apart.
 func (s *Short) bitmapFits(a, b *shortText) bool {
 	if s.o.Measure == Edit {
 		return true
@@ -32,6 +32,6 @@ func (s *Short) bitmapFits(a, b *shortText) bool {
 	if s.o.Edits == 0 {
 		return false
 	}
-	// Grams of other lengths say nothing about edits.
+	// Grams of different lengths say nothing about edits.
 	return (a.dense > 0) != (b.dense > 0) || gone <= touched(a, s.o.Edits) && came <= touched(b, s.o.Edits)
 }

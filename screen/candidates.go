@@ -11,16 +11,15 @@ import (
 	"concordat"
 )
 
-// JoinOptions say how documents become candidates.
+// JoinOptions define how documents become candidates.
 type JoinOptions struct {
-	// Probe is how far around each band two fingerprints meet.
+	// Probe is how near in a band two fingerprints must be to meet.
 	Probe concordat.Probe
-	// Common is the number of documents from which on a fingerprint is too common to compare each of
-	// them with all others; each is compared with the next Common of them, so that groups of copies
-	// stay connected. 0: 100.
+	// Common is the number of documents from which a fingerprint is too common to compare all of them with one another; each is then
+	// compared with the next Common of them, so that groups of copies stay connected. 0: 100.
 	Common int
-	// Split above 0 wants only pairs of a document below it with one from it on: two collections, or two
-	// parts of one, joined with each other.
+	// Split, if above 0, requests only pairs of a document with a number below it and one with a number from it on: this joins two
+	// collections, or two parts of one.
 	Split int
 	// Most is the number of distinct pairs above which the join gives up with ErrMemory; 0: none.
 	Most int
@@ -29,18 +28,15 @@ type JoinOptions struct {
 // Joined is the result of a join.
 type Joined struct {
 	Pairs [][2]int // A < B, ascending
-	// Common is the number of fingerprints, and Crowded of band values, that were too common to
-	// compare all with all.
+	// Common is the number of fingerprints, and Crowded that of band values, that were too common to compare all with all.
 	Common, Crowded int
 }
 
-// crowd is the number of fingerprints of one band value from which on each is compared with so
-// many of the next only.
+// crowd is the number of fingerprints with one band value from which each is compared only with that many of the next ones.
 const crowd = 4096
 
-// Candidates returns the pairs of documents that have an indexed fingerprint each within their
-// gates and the probe. It fails with ErrMemory only, if there are more than o.Most pairs. To use more than one
-// core, see Join.
+// Candidates returns the pairs of documents with an indexed fingerprint each that meet within both gates and the probe. It fails only with
+// ErrMemory, if there are more than o.Most pairs. To use more than one core, see Join.
 func Candidates(docs []Document, o JoinOptions) (Joined, error) {
 	j, err := NewJoin(docs, o)
 	if err != nil {
@@ -54,15 +50,15 @@ func Candidates(docs []Document, o JoinOptions) (Joined, error) {
 	return j.Joined()
 }
 
-// Join is Candidates in passes that may go side by side. Each is a sort of all fingerprints by a band and a
-// comparison within equal values (sort-merge join), so that its work is sorting; with ProbeOne each leaves out one
-// nibble of the band. Memory, in addition to the documents, is about 70 bytes a fingerprint, 32 for each pass that
-// continues, and up to 40 a pair. The documents must not change.
+// Join is Candidates in passes that may run in parallel. Each pass sorts all fingerprints by a band and compares those with equal values
+// (sort-merge join), so its work is mostly sorting; with ProbeOne each pass leaves out one nibble of the band. In addition to the
+// documents, it takes about 70 bytes of memory per fingerprint, 32 more for each running pass, and up to 40 bytes per pair. The documents
+// must not change.
 type Join struct {
 	o         JoinOptions
 	documents int
 	prints    []print  // distinct fingerprints, in order of their words
-	starts    []uint32 // where the documents of each begin in holders; one more at the end
+	starts    []uint32 // where the documents of each print begin in holders; one more at the end
 	holders   []uint32 // documents
 
 	mu      sync.Mutex
@@ -72,8 +68,7 @@ type Join struct {
 	spare   []*joinRoom
 }
 
-// print is a fingerprint with the largest of the gates of those that have it, held in the highest byte of the second
-// word.
+// print is a fingerprint with the largest gate of the passages that have it, kept in the highest byte of the second word.
 type print struct{ first, second uint64 }
 
 const (
@@ -87,15 +82,15 @@ func (p print) fingerprint() concordat.Fingerprint {
 
 func (p print) gate() int { return int(p.second >> gateShift) }
 
-// near reports whether two prints lie within the gates of both.
+// near reports whether two prints are within both gates.
 func (p print) near(q print) bool {
 	gate := min(p.gate(), q.gate())
 	d := bits.OnesCount64(p.first ^ q.first)
 	return d <= gate && d+bits.OnesCount64((p.second^q.second)<<(64-wordBits)) <= gate
 }
 
-// NewJoin prepares a join: it finds the distinct fingerprints and the documents that hold each. It fails with ErrMemory only, where
-// there are more than 2^32-1 fingerprints.
+// NewJoin prepares a join: it finds the distinct fingerprints and the documents that hold each. It fails only with ErrMemory, if there are
+// more than 2^32-1 fingerprints.
 func NewJoin(docs []Document, o JoinOptions) (*Join, error) {
 	if o.Common == 0 {
 		o.Common = 100
@@ -124,7 +119,7 @@ func NewJoin(docs []Document, o JoinOptions) (*Join, error) {
 		for to < n && keys[to] == keys[from] {
 			to++
 		}
-		// Equal ones stay in order of document, as both sorts are stable.
+		// Equal prints stay in order of document, as both sorts are stable.
 		if to > from+1 {
 			slices.SortStableFunc(ids[from:to], func(a, b uint32) int {
 				return cmp.Or(cmp.Compare(all[a].first, all[b].first), cmp.Compare(all[a].second<<(64-wordBits), all[b].second<<(64-wordBits)))
@@ -142,7 +137,7 @@ func NewJoin(docs []Document, o JoinOptions) (*Join, error) {
 // highest returns the highest 32 bits of the first word of a fingerprint, which has 60.
 func highest(first uint64) uint32 { return uint32(first >> (60 - 32)) }
 
-// hold adds a passage of a document; fresh says that it differs from the previous one, which may be so all the same.
+// hold adds a passage of a document; fresh says that it was found to differ from the previous one.
 func (j *Join) hold(p print, doc uint32, fresh bool) {
 	last := len(j.prints) - 1
 	if fresh || p.fingerprint() != j.prints[last].fingerprint() {
@@ -151,7 +146,7 @@ func (j *Join) hold(p print, doc uint32, fresh bool) {
 		return
 	}
 	if doc == j.holders[len(j.holders)-1] {
-		// Its gate does not count: the document's first passage of a fingerprint stands for all.
+		// Its gate does not count: the document's first passage with a fingerprint represents all others.
 		return
 	}
 	if p.gate() > j.prints[last].gate() {
@@ -162,8 +157,8 @@ func (j *Join) hold(p print, doc uint32, fresh bool) {
 
 func (j *Join) holding(print uint32) []uint32 { return j.holders[j.starts[print]:j.starts[print+1]] }
 
-// Passes returns the number of passes: one that pairs the documents with a fingerprint in common, then those by
-// each band, with ProbeOne by each nibble of each band.
+// Passes returns the number of passes: one that pairs the documents with a common fingerprint, then one for each band or, with ProbeOne,
+// for each nibble of each band.
 func (j *Join) Passes() int { return 1 + concordat.Bands*j.nibbles() }
 
 func (j *Join) nibbles() int {
@@ -173,7 +168,7 @@ func (j *Join) nibbles() int {
 	return 1
 }
 
-// Pass does pass number n, 0 ≤ n < Passes. Several goroutines may do passes at once, each of them once. It fails with ErrMemory
+// Pass does pass number n, 0 ≤ n < Passes. Several goroutines may do passes at once; each pass must be done once. It fails with ErrMemory
 // if there are more than o.Most pairs, as Joined would.
 func (j *Join) Pass(n int) error {
 	r := j.room()
@@ -188,7 +183,7 @@ func (j *Join) Pass(n int) error {
 	return j.add(r)
 }
 
-// copies pairs the documents with a fingerprint in common.
+// copies pairs the documents with a common fingerprint.
 func (j *Join) copies(r *joinRoom) {
 	for i := range j.prints {
 		list := j.holding(uint32(i))
@@ -203,7 +198,7 @@ func (j *Join) copies(r *joinRoom) {
 	}
 }
 
-// sort orders the prints by the band, with ProbeOne without the nibble.
+// sort orders the prints by the band or, with ProbeOne, by the band without the nibble.
 func (j *Join) sort(r *joinRoom, band, nibble int) {
 	n := len(j.prints)
 	if r.keys == nil {
@@ -221,13 +216,13 @@ func (j *Join) sort(r *joinRoom, band, nibble int) {
 		r.keys[i], r.ids[i] = v&low|v>>4&high, uint32(i)
 	}
 	radix(r.keys, r.keysTo, r.ids, r.idsTo)
-	// Read here, where no read waits for another, and not while comparing.
+	// The prints are read here, where no read waits for another, and not while comparing.
 	for i, id := range r.ids {
 		r.prints[i] = j.prints[id]
 	}
 }
 
-// merge compares the fingerprints of each key with one another.
+// merge compares the fingerprints with equal keys with one another.
 func (j *Join) merge(r *joinRoom, band, nibble int) {
 	for i := 0; i < len(r.keys); {
 		k := i + 1
@@ -249,7 +244,7 @@ func (j *Join) merge(r *joinRoom, band, nibble int) {
 	}
 }
 
-// first reports whether band and nibble are the first in which the two fingerprints meet.
+// first reports whether this band and nibble are the first in which the two fingerprints meet.
 func first(probe concordat.Probe, f, g concordat.Fingerprint, band, nibble int) bool {
 	for b := range band + 1 {
 		x := f.Band(b) ^ g.Band(b)
@@ -263,7 +258,7 @@ func first(probe concordat.Probe, f, g concordat.Fingerprint, band, nibble int) 
 	return false
 }
 
-// cross pairs the documents of two fingerprints; of common fingerprints only the first Common.
+// cross pairs the documents of two fingerprints; for common fingerprints, only the first Common documents.
 func (j *Join) cross(r *joinRoom, f, g uint32) {
 	a, b := j.holding(f), j.holding(g)
 	for _, x := range a[:min(len(a), j.o.Common)] {
@@ -273,7 +268,7 @@ func (j *Join) cross(r *joinRoom, f, g uint32) {
 	}
 }
 
-// pair notes a pair of documents.
+// pair records a pair of documents.
 func (j *Join) pair(r *joinRoom, a, b uint32) {
 	if a == b || r.full || j.o.Split > 0 && (a < uint32(j.o.Split)) == (b < uint32(j.o.Split)) {
 		return
@@ -284,10 +279,10 @@ func (j *Join) pair(r *joinRoom, a, b uint32) {
 	r.pairs = append(r.pairs, uint64(min(a, b))<<32|uint64(max(a, b)))
 }
 
-// maxLocal is the number of pairs that a pass holds before it hands them over.
+// maxLocal is the number of pairs that a pass collects before it adds them to the result.
 const maxLocal = 1 << 18
 
-// joinRoom is the memory of a pass.
+// joinRoom is the working memory of a pass.
 type joinRoom struct {
 	keys, keysTo    []uint32
 	ids, idsTo      []uint32
@@ -314,7 +309,7 @@ func (j *Join) leave(r *joinRoom) {
 	j.spare = append(j.spare, r)
 }
 
-// add hands over what a pass has found.
+// add adds the pairs that a pass has found to the result.
 func (j *Join) add(r *joinRoom) error {
 	slices.Sort(r.pairs)
 	r.pairs = slices.Compact(r.pairs)
@@ -334,8 +329,8 @@ func (j *Join) full() error {
 	return nil
 }
 
-// Joined returns what all passes found, which must have been done, and fails with ErrMemory if there are more
-// than o.Most pairs. The join is at its end.
+// Joined returns the pairs found by all passes, which must have been done, or fails with ErrMemory if there are more than o.Most pairs. The
+// join cannot be used afterwards.
 func (j *Join) Joined() (Joined, error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -351,16 +346,16 @@ func (j *Join) Joined() (Joined, error) {
 	return out, nil
 }
 
-// pairSet is a set of pairs of documents, each in one number.
+// pairSet is a set of pairs of documents, each stored as one number.
 type pairSet struct {
 	pairs  []uint64
-	sorted int // so many of pairs are sorted and distinct
+	sorted int // number of leading pairs that are sorted and distinct
 	most   int // 0: none
 	full   bool
 }
 
-// add adds pairs. Repeats are dropped when they may be as many as what is known, so that it takes the memory of
-// the distinct pairs, twice.
+// add adds pairs. It removes repeats when there may be as many of them as distinct pairs, so that it takes at most twice the memory of the
+// distinct pairs.
 func (s *pairSet) add(pairs []uint64) {
 	if s.full {
 		return

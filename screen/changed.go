@@ -7,8 +7,8 @@ import (
 	"concordat/segment"
 )
 
-// Changed returns the text with a share of its words, 0 to 1, replaced by others of it, left out or said twice, always the
-// same for the same seed: a near-duplicate that is known to be one.
+// Changed returns the text with a share of its words, 0 to 1, replaced by other words of the text, left out or repeated. The result depends
+// only on the arguments and is a known near-duplicate.
 func Changed(text string, share float64, seed uint64) string {
 	t, err := segment.Split(text)
 	if err != nil || len(t.Words) == 0 {

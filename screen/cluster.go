@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// Clusters joins documents to groups by pairs (union-find with path halving and union by size;
-// Tarjan 1975). The zero value holds no documents. It is not safe for concurrent use.
+// Clusters joins documents into groups by pairs (union-find with path halving and union by size; Tarjan 1975). The zero value holds no
+// documents. It is not safe for concurrent use.
 type Clusters struct {
 	parent []int32
 	size   []int32
@@ -22,7 +22,7 @@ func NewClusters(n int) *Clusters {
 	return c
 }
 
-// Join puts the groups of a and b together.
+// Join unites the groups of a and b.
 func (c *Clusters) Join(a, b int) {
 	c.links[a]++
 	c.links[b]++
@@ -45,9 +45,8 @@ func (c *Clusters) root(i int32) int32 {
 	return i
 }
 
-// Groups returns the groups of two or more documents, the largest first, then by their first
-// document. The first of each group is its representative, the document of most pairs, the earliest
-// of several; the others follow in order.
+// Groups returns the groups of two or more documents, the largest first, then in order of their first document. The first document of each
+// group is its representative, the one with most pairs, the earliest if several tie; the others follow in order.
 func (c *Clusters) Groups() [][]int {
 	by := map[int32]int{}
 	var out [][]int

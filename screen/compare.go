@@ -8,18 +8,17 @@ import (
 	"concordat"
 )
 
-// Overlap is how much of two documents is in the other, by their fingerprints.
+// Overlap is how much of each of two documents is in the other, judging by their fingerprints.
 type Overlap struct {
 	CoveredA, CoveredB int // normalised characters
-	// Resemblance is the covered characters of both over all characters of both.
+	// Resemblance is the number of covered characters of both divided by all characters of both.
 	Resemblance            float64
 	ContainedA, ContainedB float64 // covered share of each
 }
 
-// Compare returns the overlap of two documents. If both have their runs of words, what is covered
-// is the runs they share and the asked sentences that are lightly edited copies of an indexed sentence of
-// the other; else the asked sentences within the gate of one. Every sentence is compared with every
-// one of the other.
+// Compare returns the overlap of two documents. If both have their runs of words, the covered text consists of the runs they share and of
+// asked sentences that are lightly edited copies of an indexed sentence of the other; otherwise it consists of the asked sentences within
+// the gate of one. Every sentence is compared with every sentence of the other.
 func Compare(a, b *Document) Overlap {
 	o := Overlap{CoveredA: covered(a, b), CoveredB: covered(b, a)}
 	o.ContainedA = share(o.CoveredA, a.Characters)
@@ -61,8 +60,8 @@ func covered(a, b *Document) int {
 	return n
 }
 
-// near reports whether a passage lies within limit and both gates of one of the others. It is where
-// screening spends its time: the first 60 bits decide nearly all pairs.
+// near reports whether a passage is within limit and both gates of one of the others. Screening spends its time here: the first 60 bits
+// decide nearly all pairs.
 func near(p *Passage, others []Passage, limit int) bool {
 	limit = min(limit, int(p.Gate))
 	for i := range others {
@@ -75,7 +74,7 @@ func near(p *Passage, others []Passage, limit int) bool {
 	return false
 }
 
-// sharedRuns returns the places of those runs of a that b has too.
+// sharedRuns returns the places of the runs of a that b also has.
 func sharedRuns(a, b []Run) [][2]int32 {
 	var out [][2]int32
 	for i, j := 0, 0; i < len(a) && j < len(b); {
@@ -86,7 +85,7 @@ func sharedRuns(a, b []Run) [][2]int32 {
 			j++
 		default:
 			out = append(out, [2]int32{a[i].Start, a[i].End})
-			i++ // the next of a may be the same run again
+			i++ // the next run of a may be the same again
 		}
 	}
 	return out
@@ -98,8 +97,7 @@ type SectionOverlap struct {
 	Overlap
 }
 
-// CompareSections returns the overlaps of the sections of a with those of b that have any, in the order
-// of a, then of b.
+// CompareSections returns the overlaps, other than zero, of the sections of a with those of b, in the order of a, then b.
 func CompareSections(a, b *Document) []SectionOverlap {
 	var out []SectionOverlap
 	parts := make([]Document, len(b.Sections))

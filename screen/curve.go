@@ -3,18 +3,18 @@ package screen
 // Labelled is a pair of documents whose relation is known, with the distance of their prints.
 type Labelled struct {
 	Distance int  // bits
-	Same     bool // near-duplicates by the label
+	Same     bool // labelled as near-duplicates
 }
 
-// CurvePoint is how well "at most K bits apart" separates near-duplicates from others.
+// CurvePoint shows how well "at most K bits apart" separates near-duplicates from other pairs.
 type CurvePoint struct {
 	K        int `json:"k"`
 	Reported int `json:"reported"` // pairs at most K bits apart
-	Found    int `json:"found"`    // of them, near-duplicates
+	Found    int `json:"found"`    // near-duplicates among them
 	Same     int `json:"same"`     // all near-duplicates
 }
 
-// Precision returns the share of the reported pairs that are near-duplicates; 1 of none.
+// Precision returns the share of the reported pairs that are near-duplicates; or 1 if none are reported.
 func (p CurvePoint) Precision() float64 {
 	if p.Reported == 0 {
 		return 1
@@ -22,7 +22,7 @@ func (p CurvePoint) Precision() float64 {
 	return float64(p.Found) / float64(p.Reported)
 }
 
-// Recall returns the share of the near-duplicates that is reported; 1 of none.
+// Recall returns the share of the near-duplicates that is reported; or 1 if there are none.
 func (p CurvePoint) Recall() float64 {
 	if p.Same == 0 {
 		return 1
@@ -44,7 +44,7 @@ type Sweep struct {
 	same, other [maxBits + 1]int
 }
 
-// Add counts a pair. A distance outside 0 to 128 is taken for the nearest of those.
+// Add counts a pair. A distance outside 0 to 128 counts as the nearest value within.
 func (s *Sweep) Add(l Labelled) {
 	d := max(0, min(l.Distance, maxBits))
 	if l.Same {

@@ -6,12 +6,11 @@ import (
 	"math/bits"
 )
 
-// Design says how prints of F bits are permuted into tables so that any two prints at distance K
-// or less agree in all leading bits of at least one table (Manku, Jain and Das Sarma 2007,
-// section 3). It is immutable and safe for concurrent use.
+// Design defines how prints of F bits are permuted into tables so that any two prints at distance K or less agree in all leading bits of at
+// least one table (Manku, Jain and Das Sarma 2007, section 3). It is immutable and safe for concurrent use.
 type Design struct {
 	F, K int
-	// Levels holds the number of blocks into which the bits, and then those left over, are divided.
+	// Levels holds the numbers of blocks into which the bits, and then the remaining ones, are divided.
 	Levels []int
 	Tables []Layout
 }
@@ -21,19 +20,17 @@ type Layout struct {
 	fields []field
 	// Lead is the number of leading bits in which two prints must agree to be compared.
 	Lead int
-	// mask has the leading bits at their place in the print itself; word 1 holds bits 64 to 127.
+	// mask has the leading bits at their places in the print itself; word 1 holds bits 64 to 127.
 	mask [2]uint64
 }
 
 // field is a run of bits of the print.
 type field struct{ low, width int }
 
-// NewDesign returns the design for f bits, 1 to 128, and distance k that divides the bits into
-// levels[0] blocks, lets every choice of levels[0]-k of them lead, divides the remaining bits into
-// levels[1] blocks, and so on. Of the designs of the paper for f = 64 and k = 3, {6} has 20 tables
-// with 31 to 33 leading bits, {4, 4} has 16 with 28, {5} has 10 with 25 or 26, and {4} has 4 with 16.
-// It refuses levels that are not greater than k or divide into more blocks than there are bits, and
-// more than 65,536 tables.
+// NewDesign returns the design for f bits, 1 to 128, and distance k that divides the bits into levels[0] blocks, lets every choice of
+// levels[0]-k of them lead, divides the remaining bits into levels[1] blocks, and so on. Among the paper's designs for f = 64 and k = 3,
+// {6} has 20 tables with 31 to 33 leading bits, {4, 4} has 16 with 28, {5} has 10 with 25 or 26, and {4} has 4 with 16. It refuses levels
+// that are not greater than k or divide into more blocks than there are bits, and more than 65,536 tables.
 func NewDesign(f, k int, levels ...int) (*Design, error) {
 	if f < 1 || f > maxBits || k < 0 || k >= f || len(levels) == 0 {
 		return nil, fmt.Errorf("design of %d bits, distance %d, %d levels: want 1 to 128 bits, a distance below that, and a level", f, k,
@@ -94,8 +91,8 @@ func width(fields []field) int {
 	return n
 }
 
-// split divides the bits of the fields into n blocks whose sizes differ by at most one, the larger
-// first; nil if there are fewer bits than blocks.
+// split divides the bits of the fields into n blocks whose sizes differ by at most one, the larger first; or nil if there are fewer bits
+// than blocks.
 func split(fields []field, n int) [][]field {
 	total := width(fields)
 	if total < n {
@@ -145,7 +142,7 @@ func layout(lead, rest []field) Layout {
 			l.mask[b>>6] |= 1 << (b & 63)
 		}
 	}
-	// Neighbours in the print that stay neighbours in the same order move as one.
+	// Fields adjacent in the print that stay adjacent in the same order are moved as one.
 	for i, f := range append(append([]field(nil), lead...), rest...) {
 		if last := len(l.fields) - 1; i > 0 && f.low+f.width == l.fields[last].low && f.width+l.fields[last].width <= 64 {
 			l.fields[last] = field{f.low, f.width + l.fields[last].width}
@@ -158,8 +155,7 @@ func layout(lead, rest []field) Layout {
 
 func ones(n int) uint64 { return 1<<n - 1 } // n = 64: 1<<64 is 0 in Go
 
-// Permute returns the print of at most 64 bits as the table orders it. Bits above the design's F must
-// be zero.
+// Permute returns a print of at most 64 bits in the table's order. Bits above the design's F must be zero.
 func (l *Layout) Permute(print uint64) uint64 {
 	var out uint64
 	at := 64
@@ -170,7 +166,7 @@ func (l *Layout) Permute(print uint64) uint64 {
 	return out
 }
 
-// PermuteWide returns the first 64 bits of a print of up to 128 bits as the table orders it.
+// PermuteWide returns the first 64 bits of a print of up to 128 bits in the table's order.
 func (l *Layout) PermuteWide(print Wide) uint64 {
 	var out uint64
 	at := 64
@@ -196,7 +192,7 @@ func (l *Layout) Restore(permuted uint64) uint64 {
 	return out
 }
 
-// Lead returns the least number of leading bits of the tables: p_min of the paper.
+// Lead returns the least number of leading bits in any table: p_min in the paper.
 func (d *Design) Lead() int {
 	least := d.F
 	for i := range d.Tables {
@@ -205,8 +201,7 @@ func (d *Design) Lead() int {
 	return least
 }
 
-// Candidates returns the number of prints, of n random ones, that a query compares on average over
-// all tables.
+// Candidates returns the average number of prints, out of n random ones, that a query compares in all tables together.
 func (d *Design) Candidates(n int) float64 {
 	sum := 0.0
 	for i := range d.Tables {
@@ -215,11 +210,11 @@ func (d *Design) Candidates(n int) float64 {
 	return sum
 }
 
-// Bytes returns the memory of Tables over n prints: 8 bytes for each table and 12 for the prints
-// with their numbers; of WideTables, for designs of more than 64 bits, 12 and 24.
+// Bytes returns the memory of Tables over n prints: 8 bytes for each table and 12 for the prints with their numbers; for WideTables, used
+// for designs of more than 64 bits, 12 and 24.
 func (d *Design) Bytes(n int) int64 { return bytesOf(d.F, len(d.Tables), n) }
 
-// LeastBytes returns the memory of one print in the fewest tables for prints of f bits and distance k.
+// LeastBytes returns the memory per print with the fewest possible tables for prints of f bits and distance k.
 func LeastBytes(f, k int) int64 { return bytesOf(f, k+1, 1) }
 
 func bytesOf(f, tables, n int) int64 {
@@ -229,7 +224,7 @@ func bytesOf(f, tables, n int) int64 {
 	return int64(n) * int64(8*tables+12)
 }
 
-// binomial returns n over k, or more than maxTables where it is that large.
+// binomial returns n over k, or some number above maxTables if it is that large.
 func binomial(n, k int) int {
 	if k < 0 || k > n {
 		return 0

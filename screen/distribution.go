@@ -17,16 +17,16 @@ const Buckets = 128
 type Distribution struct {
 	Prints int
 	Zero   int // prints that are 0
-	// Bucket[i] counts the prints of range i of Buckets equal ones of all 64-bit numbers: figure 2(b).
+	// Bucket[i] counts the prints in range i of the Buckets equal ranges of 64-bit numbers: figure 2(b).
 	Bucket [Buckets]int
-	// Lead[i] counts the neighbours in sorted order whose exclusive or has bit i as its highest set bit: figure 2(a).
-	// Such neighbours share 63-i leading bits, so the histogram says how many bits a table must lead by for few
-	// candidates, and how small the prints pack. Equal counts the neighbours that are the same.
+	// Lead[i] counts the neighbours in sorted order whose exclusive-or has bit i as its highest set bit: figure 2(a). Such neighbours share
+	// 63-i leading bits, so the histogram shows how many leading bits a table needs for few candidates, and how small the prints can be
+	// packed. Equal counts the neighbours that are equal.
 	Lead  [64]int
 	Equal int
 
 	ordered int    // prints given to AddSorted
-	last    uint64 // of them
+	last    uint64 // the last of these
 }
 
 // Add counts prints in ranges.
@@ -40,7 +40,7 @@ func (d *Distribution) Add(prints ...uint64) {
 	}
 }
 
-// AddSorted compares neighbours. The prints of all calls together must ascend.
+// AddSorted compares neighbours. The prints must ascend over all calls together.
 func (d *Distribution) AddSorted(prints ...uint64) {
 	for _, p := range prints {
 		switch {
@@ -55,14 +55,14 @@ func (d *Distribution) AddSorted(prints ...uint64) {
 	}
 }
 
-// FigureLine begins the first line of a Distribution as text whose neighbours were counted.
+// FigureLine begins the first line of the text form of a Distribution whose neighbours were counted.
 const FigureLine = "leading bit of the exclusive or of neighbours in sorted order"
 
-// UniformLead returns how many neighbours of n uniform prints have bit i as the highest one in which they differ:
-// as many as there are more distinct prefixes of 64-i bits than of 63-i.
+// UniformLead returns how many neighbours among n uniform prints have bit i as the highest one in which they differ: the number of distinct
+// prefixes of 64-i bits less that of 63-i bits.
 func UniformLead(n, i int) float64 { return prefixes(n, 64-i) - prefixes(n, 63-i) }
 
-// prefixes returns the expected number of distinct prefixes of so many bits among n uniform prints.
+// prefixes returns the expected number of distinct prefixes of the given number of bits among n uniform prints.
 func prefixes(n, length int) float64 {
 	if length == 0 {
 		return float64(min(n, 1))
@@ -71,8 +71,8 @@ func prefixes(n, length int) float64 {
 	return -all * math.Expm1(float64(n)*math.Log1p(-1/all))
 }
 
-// Pieces divides the buckets into ranges, ascending, of at most most prints each, or of one bucket: what must be sorted
-// at a time. A piece holds the prints p with from <= p>>57 < to.
+// Pieces divides the buckets into ascending ranges of at most most prints each, or of one bucket, to be sorted one at a time. A piece holds
+// the prints p with from <= p>>57 < to.
 func (d *Distribution) Pieces(most int) (pieces [][2]int) {
 	from, n := 0, 0
 	for i, c := range d.Bucket {
@@ -84,8 +84,8 @@ func (d *Distribution) Pieces(most int) (pieces [][2]int) {
 	return append(pieces, [2]int{from, Buckets})
 }
 
-// Spread returns the chi-squared statistic of the buckets over its mean, 127, for uniform prints: near
-// 1 for those, far above where prints crowd. 0 without prints.
+// Spread returns the chi-squared statistic of the buckets divided by its mean for uniform prints, 127: near 1 for uniform prints, far above
+// if prints crowd, and 0 without prints.
 func (d *Distribution) Spread() float64 {
 	if d.Prints == 0 {
 		return 0
@@ -97,8 +97,8 @@ func (d *Distribution) Spread() float64 {
 	return sum / (Buckets - 1)
 }
 
-// Crowding returns how many times as many pairs of prints share a bucket as pairs of uniform ones do: 1 for those, and
-// unlike Spread the same for a part of a collection as for all of it. 0 without pairs.
+// Crowding returns how many times more pairs of prints share a bucket than with uniform prints. It is 1 for uniform prints and, unlike
+// Spread, the same for a part of a collection as for all of it. It is 0 without pairs.
 func (d *Distribution) Crowding() float64 {
 	if d.Prints < 2 {
 		return 0
@@ -110,8 +110,8 @@ func (d *Distribution) Crowding() float64 {
 	return sum * Buckets / float64(d.Prints) / float64(d.Prints-1)
 }
 
-// String returns the leading bits of neighbours, where they were counted, then the buckets, as lines of text, each with
-// a bar; the longest of each has 60 marks.
+// String returns the leading bits of neighbours, if they were counted, and then the buckets, as lines of text with bars; the longest bar of
+// each part has 60 marks.
 func (d *Distribution) String() string {
 	var b strings.Builder
 	bars := func(counts []int, number func(i int) int) {

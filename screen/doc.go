@@ -1,8 +1,7 @@
-// Package screen finds near-duplicates in whole libraries: which documents of a collection are copies, versions or
-// parts of one another. Evidence and reports are not here, and its commands are in cmd/concordat/screening. Open
-// design.go first.
+// Package screen finds near-duplicates in whole libraries: which documents of a collection are copies, versions or parts of one another. It
+// does not deal with evidence and reports; its commands are in cmd/concordat/screening. Open design.go first.
 //
-// It has the four families of methods of the literature, on plain numbers and texts:
+// It implements the four families of methods in the literature, on plain numbers and texts:
 //   - prints of documents, compared by Hamming distance: [Design], [NewPlan], [Tables] and
 //     [WideTables], [Batch] and [WideBatch], [SelfJoin] and [Packed] (Manku, Jain and Das Sarma 2007);
 //   - sketches of shingles, which estimate resemblance and containment: [SketchJoin]
@@ -11,11 +10,10 @@
 //   - the joint use of the sentence fingerprints that the rest of the product has: [Candidates], [Join] and
 //     [Compare].
 //
-// [Clusters] joins pairs to groups, [Communities] leaves groups apart that few pairs join, [Lineage] says what may come
-// from what, [Removable] what another stands for; [Sweep] and [Distribution] show how well prints do. doc/screening.md
-// says which method is for which job.
+// [Clusters] joins pairs into groups, [Communities] keeps groups apart that only a few pairs join, [Lineage] says which document may come
+// from which, and [Removable] which document can replace another; [Sweep] and [Distribution] show how well prints work. doc/screening.md
+// says which method suits which job.
 //
-// The package is pure: it reads and writes only what it is handed, starts no goroutines, and gives
-// the same answers on every machine. What a caller may share between goroutines is said at each
-// type.
+// The package is pure: it reads and writes only through its arguments, starts no goroutines, and gives the same answers on every machine.
+// Each type says whether it may be shared between goroutines.
 package screen

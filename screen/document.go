@@ -12,23 +12,23 @@ import (
 	"concordat/segment"
 )
 
-// Passage is a fingerprinted sentence with its place in normalised characters of its document.
+// Passage is a fingerprinted sentence with its place, in normalised characters, in its document.
 type Passage struct {
 	Fingerprint concordat.Fingerprint
 	Start, End  int32
 	Gate        uint8 // largest distance in bits of a match
 }
 
-// Document is a document as its fingerprints show it.
+// Document is a document as represented by its fingerprints.
 type Document struct {
 	Indexed    []Passage // disjoint, in order
 	Asked      []Passage // in order, may overlap; nil: Indexed
 	Characters int       // letters, marks and digits
-	Runs       []Run     // of its words, by Hash, then Start; nil: the text is not at hand
+	Runs       []Run     // of its words, by Hash, then Start; nil: the text is not available
 	Sections   []Section // disjoint, in order; nil: none are known
 }
 
-// Section is a named part of a document in normalised characters.
+// Section is a named part of a document, in normalised characters.
 type Section struct {
 	Name       string
 	Start, End int32
@@ -41,16 +41,14 @@ type Run struct {
 }
 
 const (
-	// runWords is the number of words whose equality is no accident: the shingle that commonly
-	// defines near-duplicates.
+	// runWords is the number of words whose equality is not a coincidence: the shingle length that commonly defines near-duplicates.
 	runWords = 5
-	// edited is the distance in bits up to which a sentence is a lightly edited copy of another,
-	// two of three of its words in both (minhash.Resemblance 0.74).
+	// edited is the distance in bits up to which a sentence is a lightly edited copy of another, with two of three words in both
+	// (minhash.Resemblance 0.74).
 	edited = 13
 )
 
-// NewDocument returns the document of a profile and of its text cut up, or nil where the text is not at hand.
-// It keeps nothing of either.
+// NewDocument returns the document of a profile and its split text, which is nil if the text is not available. It keeps no part of either.
 func NewDocument(p *concordat.Profile, t *segment.Text) Document {
 	d := Document{Indexed: make([]Passage, len(p.Indexed)), Characters: characters(p.Document.Text)}
 	place(d.Indexed, p.Indexed, p.Document.Text)
@@ -101,7 +99,7 @@ func characters(text string) int {
 	return n
 }
 
-// place turns the spans of sentences, which start in ascending order, into characters.
+// place converts the spans of sentences, which start in ascending order, to characters.
 func place(dst []Passage, sentences []concordat.Sentence, text string) {
 	at, before := 0, 0
 	for i, s := range sentences {
@@ -138,7 +136,7 @@ func (d *Document) part(s Section) Document {
 	return out
 }
 
-// ErrDocument: bytes are not a document.
+// ErrDocument: the bytes are not a document.
 var ErrDocument = errors.New("no document")
 
 const (
@@ -147,8 +145,8 @@ const (
 	longestName  = 1 << 12 // of a section, bytes
 )
 
-// AppendBinary appends a form of the document that ParseDocument reads, for work files: the form belongs to this
-// version of the program, and is not kept. It never fails.
+// AppendBinary appends a form of the document that ParseDocument reads, for work files. The form belongs to this version of the program and
+// must not be stored permanently. It never fails.
 func (d *Document) AppendBinary(b []byte) ([]byte, error) {
 	b = binary.LittleEndian.AppendUint64(b, uint64(d.Characters))
 	for _, ps := range [2][]Passage{d.Indexed, d.Asked} {
@@ -174,7 +172,7 @@ func (d *Document) AppendBinary(b []byte) ([]byte, error) {
 	return b, nil
 }
 
-// appendCount appends the length of a slice, all ones for nil.
+// appendCount appends the length of a slice, or all ones for nil.
 func appendCount(b []byte, n int, isNil bool) []byte {
 	if isNil {
 		return binary.LittleEndian.AppendUint32(b, 1<<32-1)
@@ -182,8 +180,8 @@ func appendCount(b []byte, n int, isNil bool) []byte {
 	return binary.LittleEndian.AppendUint32(b, uint32(n))
 }
 
-// ParseDocument reads what AppendBinary wrote, or fails with ErrDocument. It keeps nothing of b, and
-// allocates no more than a few times its length.
+// ParseDocument reads the output of AppendBinary, or fails with ErrDocument. It keeps no part of b, and allocates no more than a few times
+// its length.
 func ParseDocument(b []byte) (*Document, error) {
 	r := documentReader{b: b}
 	d := &Document{Characters: int(r.number())}
@@ -209,7 +207,7 @@ func ParseDocument(b []byte) (*Document, error) {
 	return d, nil
 }
 
-// documentReader reads until something is missing, then zeros.
+// documentReader reads until bytes are missing, and then returns zeros.
 type documentReader struct {
 	b   []byte
 	bad bool
@@ -217,7 +215,7 @@ type documentReader struct {
 
 var zeros [8]byte
 
-// take returns the next n bytes, or, where they are not there, at most 8 zeros.
+// take returns the next n bytes, or at most 8 zeros if they are missing.
 func (r *documentReader) take(n int) []byte {
 	if n < 0 || n > len(r.b) {
 		r.bad, r.b = true, nil
@@ -235,7 +233,7 @@ func (r *documentReader) span() (start, end int32) {
 	return int32(v >> 32), int32(v)
 }
 
-// count reads a length of elements of at least so many bytes, not ok for nil.
+// count reads the number of elements, each of at least the given number of bytes; ok is false for nil.
 func (r *documentReader) count(each int) (n int, ok bool) {
 	v := binary.LittleEndian.Uint32(r.take(4))
 	if r.bad || v == 1<<32-1 {

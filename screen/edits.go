@@ -1,7 +1,7 @@
 package screen
 
-// editDistance is the least number of letters inserted, deleted or replaced that makes b of a
-// (Levenshtein 1966; Wagner and Fischer 1974), in time of the product of their lengths.
+// editDistance is the least number of letters to insert, delete or replace to turn a into b (Levenshtein 1966; Wagner and Fischer 1974).
+// Its time is proportional to the product of their lengths.
 func editDistance(a, b []rune) int {
 	row := make([]int, len(b)+1)
 	for j := range row {
@@ -21,8 +21,8 @@ func editDistance(a, b []rune) int {
 	return row[len(b)]
 }
 
-// editsWithin reports whether at most k edits make b of a: of the rows of editDistance only the 2k+1
-// cells next to the diagonal (Ukkonen 1985).
+// editsWithin reports whether at most k edits turn a into b. It computes only the 2k+1 cells next to the diagonal in each row of
+// editDistance (Ukkonen 1985).
 func editsWithin(a, b []rune, k int) bool {
 	if d := len(a) - len(b); max(d, -d) > k {
 		return false
@@ -35,13 +35,13 @@ func editsWithin(a, b []rune, k int) bool {
 		from, to := max(0, i-k), min(len(b), i+1+k) // cells of row i+1
 		diagonal := row[from]
 		if row[from] = i + 1; from > 0 {
-			row[from] = k + 1 // left of the band: out of reach
+			row[from] = k + 1 // left of the band: unreachable
 		}
 		for j := from; j < to; j++ {
 			cost := diagonal
 			if x != b[j] {
 				above := k + 1
-				if j+1 <= i+k { // the cell of row i lies in its band
+				if j+1 <= i+k { // the cell of row i is in its band
 					above = row[j+1]
 				}
 				cost = 1 + min(diagonal, row[j], above)

@@ -5,27 +5,26 @@ import (
 	"unicode/utf8"
 )
 
-// GramTrial is how one choice of grams does on a sample of edited texts.
+// GramTrial is the result of one choice of grams on a sample of edited texts.
 type GramTrial struct {
 	Grams    []int
 	Recall   float64 // share of the edited texts whose original is found
-	Measured float64 // texts measured a query, mean
-	Hits     float64 // texts found a query, mean
+	Measured float64 // mean number of texts measured per query
+	Hits     float64 // mean number of texts found per query
 }
 
-// GramOptions say for what grams are chosen.
+// GramOptions are the requirements for which grams are chosen.
 type GramOptions struct {
-	Short  ShortOptions // its Grams are not looked at
-	Edits  int          // letters of each sample text that are replaced, deleted or put in; 0: 2
+	Short  ShortOptions // its Grams are ignored
+	Edits  int          // letters of each sample text that are replaced, deleted or inserted; 0: 2
 	Sample int          // texts edited; 0: 300
 	Recall float64      // least share that must be found; 0: 0.95
 }
 
-// TryGrams tries choices of the gram lengths on a sample of the texts, edited at random but always the
-// same for the same texts, and returns the trials with the place of the best: of those that reach
-// the recall the one that measures least, or, where none does, the one of most recall. Longer
-// grams gather fewer candidates and miss more: two texts of n letters with e edits between them
-// share a run of (n-e)/(e+1) letters, and no longer one for certain.
+// TryGrams tries choices of gram lengths on a sample of the texts, edited at random but always in the same way for the same texts. It
+// returns the trials and the index of the best one: among those that reach the recall, the one that measures least, or, if none does, the
+// one with the highest recall. Longer grams give fewer candidates and miss more: two texts of n letters that are e edits apart are certain
+// to share a run of (n-e)/(e+1) letters, but no longer one.
 func TryGrams(texts []string, o GramOptions) (trials []GramTrial, best int, err error) {
 	if o.Edits == 0 {
 		o.Edits = 2
@@ -107,7 +106,7 @@ func (s *steps) next() uint64 {
 
 func (s *steps) below(n int) int { return int(s.next() % uint64(n)) }
 
-// edit changes n letters of a text, with letters of the others.
+// edit changes n letters of a text, using letters of the other texts.
 func (s *steps) edit(text string, others []string, n int) string {
 	r := []rune(text)
 	for range n {
@@ -133,7 +132,7 @@ func (s *steps) edit(text string, others []string, n int) string {
 	return string(r)
 }
 
-// runeStart returns the place of the rune that at lies in.
+// runeStart returns the place of the rune that contains at.
 func runeStart(s string, at int) int {
 	for at > 0 && !utf8.RuneStart(s[at]) {
 		at--

@@ -6,9 +6,8 @@ import (
 	"unicode"
 )
 
-// Grams is the set of the grams of a short text as hashes, ascending: its runs of one and two
-// letters where it has letters of a script that writes words with few characters (Chinese,
-// Japanese), else its runs of two and three. The k-th occurrence of a gram is a member of its own,
+// Grams is the set of a short text's grams as hashes, ascending: its runs of one and two letters if it has letters of a script that writes
+// words with few characters (Chinese, Japanese), otherwise its runs of two and three. The k-th occurrence of a gram is a separate member,
 // so that repeats count.
 type Grams []uint64
 
@@ -17,15 +16,14 @@ var (
 	sparseGrams = []int{2, 3}
 )
 
-// GramsOf returns the grams of a text, as [Letters] gives it.
+// GramsOf returns the grams of a text in the form returned by [Letters].
 func GramsOf(letters string) Grams {
 	grams := (&Short{}).cut(letters).grams
 	slices.Sort(grams)
 	return grams
 }
 
-// gramsFor returns the lengths of the grams of a text, and how many letters it has of a script that
-// writes words with few.
+// gramsFor returns the lengths of the grams of a text, and the number of its letters in a script that writes words with few characters.
 func gramsFor(letters []rune) (lengths []int, dense int) {
 	for _, r := range letters {
 		if unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana) {
@@ -38,7 +36,7 @@ func gramsFor(letters []rune) (lengths []int, dense int) {
 	return sparseGrams, 0
 }
 
-// Jaccard returns |g∩h| / |g∪h|, 0 to 1; 0 if one is empty.
+// Jaccard returns |g∩h| / |g∪h|, 0 to 1; or 0 if one is empty.
 func (g Grams) Jaccard(h Grams) float64 {
 	common := 0
 	for i, j := 0, 0; i < len(g) && j < len(h); {
@@ -57,11 +55,10 @@ func (g Grams) Jaccard(h Grams) float64 {
 	return float64(common) / float64(len(g)+len(h)-common)
 }
 
-// Bounds returns what a set with Jaccard similarity of at least threshold, above 0 to 1, to g must
-// have: least members in common with g (|g∩h| ≥ t·|g∪h| ≥ t·|g|; Chaudhuri, Ganti and Kaushik 2006), and
-// low to high members of its own.
+// Bounds returns bounds on any set whose Jaccard similarity to g is at least threshold, above 0, at most 1: it must have at least least
+// members in common with g (|g∩h| ≥ t·|g∪h| ≥ t·|g|; Chaudhuri, Ganti and Kaushik 2006), and low to high members in all.
 func (g Grams) Bounds(threshold float64) (least, low, high int) {
-	// A hair below, so that rounding never raises what must be shared.
+	// Slightly reduced, so that rounding never raises the required number.
 	least = int(math.Ceil(threshold*float64(len(g)) - 1e-9))
 	return least, least, int(float64(len(g))/threshold + 1e-9)
 }

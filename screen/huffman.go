@@ -7,30 +7,30 @@ import (
 )
 
 const (
-	// symbols are the positions 0 to 63 of the highest differing bit of two neighbours, and equal.
+	// symbols is the number of symbols: the positions 0 to 63 of the highest differing bit of two neighbours, and equality.
 	symbols     = 65
 	equalSymbol = 64
-	// longestCode is the length limit of a code in bits: a table of 4,096 entries decodes it.
+	// longestCode is the length limit of a code word in bits: a table of 4,096 entries decodes it.
 	longestCode = 12
 )
 
-// code is a canonical Huffman code of the symbols.
+// code is a canonical Huffman code for the symbols.
 type code struct {
 	lengths [symbols]uint8 // 0: the symbol does not occur
 	words   [symbols]uint16
 	decode  [1 << longestCode]entry
 }
 
-type entry struct{ symbol, length uint8 } // length 0: no code word begins so
+type entry struct{ symbol, length uint8 } // length 0: no code word begins with these bits
 
-// huffman returns the code of least length for symbols of the given counts, no word longer than
-// longestCode: where one is, rare symbols are made less rare.
+// huffman returns the code of least length for symbols with the given counts and no word longer than longestCode: if one is longer, rare
+// symbols are made less rare.
 func huffman(counts [symbols]uint64) *code {
 	for {
 		if l := huffmanLengths(counts); slices.Max(l[:]) <= longestCode {
 			c, err := newCode(l)
 			if err != nil {
-				panic(err) // the lengths are those of a tree
+				panic(err) // cannot happen: the lengths are those of a tree
 			}
 			return c
 		}
@@ -59,7 +59,7 @@ func huffmanLengths(counts [symbols]uint64) [symbols]uint8 {
 		lengths[nodes[0].members[0]] = 1
 	}
 	for len(nodes) > 1 {
-		// 65 symbols: sorting anew each time is no cost. Stable, so that equal counts give one code.
+		// With 65 symbols, sorting again each time costs nothing. The sort is stable, so that equal counts give one code.
 		slices.SortStableFunc(nodes, func(a, b node) int { return cmp.Compare(b.weight, a.weight) })
 		a, b := nodes[len(nodes)-1], nodes[len(nodes)-2]
 		joined := node{a.weight + b.weight, slices.Concat(a.members, b.members)}
@@ -71,8 +71,8 @@ func huffmanLengths(counts [symbols]uint64) [symbols]uint8 {
 	return lengths
 }
 
-// newCode returns the canonical code of the lengths: words of one length count upwards in the
-// order of their symbols, shorter words before longer. It refuses lengths that no prefix code has.
+// newCode returns the canonical code of the lengths: words of one length ascend in the order of their symbols, and shorter words come
+// before longer ones. It refuses lengths that no prefix code has.
 func newCode(lengths [symbols]uint8) (*code, error) {
 	c := &code{lengths: lengths}
 	next := 0 // the next word, left-aligned in longestCode bits

@@ -8,8 +8,8 @@ import (
 	"concordat/simhash"
 )
 
-// The share of the greatest inverse document frequency between which I-Match keeps a feature: the most frequent ones
-// and those of next to no document are left out.
+// The shares of the greatest inverse document frequency between which I-Match keeps a feature: the most frequent features and those in
+// hardly any document are left out.
 const (
 	imatchLeast = 0.2
 	imatchMost  = 0.9

@@ -9,12 +9,11 @@ import (
 type Link struct {
 	A, B        int
 	Resemblance float64
-	Aside       bool // shown, and drawn as one that does not count
+	Aside       bool // shown, and drawn as not counting
 }
 
-// Lineage returns for each of n documents from which earlier one it most likely comes: of those linked
-// to it the most resembling, of several the earliest; -1 for one without. before reports which of two
-// documents is the earlier, a strict order.
+// Lineage returns for each of n documents the earlier one from which it most likely comes: the most similar of those linked to it, the
+// earliest if several tie, or -1 if there is none. before reports whether one document is earlier than another and must be a strict order.
 func Lineage(n int, links []Link, before func(a, b int) bool) []int {
 	from, best := make([]int, n), make([]float64, n)
 	for i := range from {
@@ -32,10 +31,9 @@ func Lineage(n int, links []Link, before func(a, b int) bool) []int {
 	return from
 }
 
-// Removable returns for each of n documents which kept one replaces it, or -1 if it is kept itself:
-// going through the documents in the order of preference, one goes if a document kept before
-// resembles it by at least least. So nothing goes for a document that goes, as chains of pairs
-// would have it, nor for a likeness of a likeness.
+// Removable returns for each of n documents the kept document that replaces it, or -1 if it is kept itself. In order of preference, a
+// document is removed if its resemblance to one already kept is at least least. So no document is removed in favour of one that is itself
+// removed, as chains of pairs would suggest, or because of an indirect resemblance.
 func Removable(n int, links []Link, least float64, preferred func(a, b int) bool) []int {
 	near := make([][]Link, n)
 	for _, l := range links {
@@ -57,7 +55,7 @@ func Removable(n int, links []Link, least float64, preferred func(a, b int) bool
 		}
 		return cmp.Compare(a, b)
 	})
-	done := make([]bool, n) // and kept
+	done := make([]bool, n) // done and kept
 	for _, i := range order {
 		best := -1.0
 		for _, l := range near[i] {

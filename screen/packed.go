@@ -11,11 +11,10 @@ import (
 	"slices"
 )
 
-// A packed table (doc/format-report.md, packed prints) holds ascending prints in blocks of 1,024 bytes:
-// the first print whole, then for each the position of the highest bit in which it differs from the one
-// before, Huffman coded, and the bits below as they are (Manku, Jain and Das Sarma 2007, section 3.4).
-// The last print of each block is its key, with which a look-up finds the block. Equal prints are a
-// symbol of their own.
+// A packed table (doc/format-report.md, packed prints) holds ascending prints in blocks of 1,024 bytes: the first print in full, then for
+// each print the Huffman-coded position of the highest bit in which it differs from the one before, and the bits below unchanged (Manku,
+// Jain and Das Sarma 2007, section 3.4). The last print of each block is its key, by which a look-up finds the block. Equality of two
+// prints is a separate symbol.
 const (
 	packedMagic   = "CCDPRNT1"
 	packedHeader  = 128
@@ -27,12 +26,11 @@ const (
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// ErrPacked: bytes are not a packed table.
+// ErrPacked: the bytes are not a packed table.
 var ErrPacked = errors.New("no packed prints")
 
-// Pack writes the prints, which must ascend and may repeat, as a packed table, and returns its
-// size. The size of n random prints is within a few percent of 64 - log2 n + 1.44 bits each, the
-// entropy of a set of them.
+// Pack writes the prints, which must ascend and may repeat, as a packed table, and returns its size. The size for n random prints is within
+// a few percent of 64 - log2 n + 1.44 bits each, the entropy of such a set.
 func Pack(w io.Writer, prints []uint64) (int64, error) {
 	var counts [symbols]uint64
 	for i := 1; i < len(prints); i++ {
@@ -149,8 +147,8 @@ func (p *packer) trailer(prints uint64) {
 	p.write(b)
 }
 
-// Packed reads a packed table with random access. It keeps the keys in memory, 8 bytes a block,
-// and is safe for concurrent use if the reader is.
+// Packed reads a packed table with random access. It keeps the keys in memory, 8 bytes per block, and is safe for concurrent use if the
+// reader is.
 type Packed struct {
 	r      io.ReaderAt
 	code   *code
@@ -158,8 +156,8 @@ type Packed struct {
 	prints uint64
 }
 
-// OpenPacked opens the packed table of size bytes in r. It fails with ErrPacked if the bytes
-// are not what Pack wrote; blocks are checked when they are read.
+// OpenPacked opens the packed table of size bytes in r. It fails with ErrPacked if the bytes were not written by Pack; blocks are checked
+// when they are read.
 func OpenPacked(r io.ReaderAt, size int64) (*Packed, error) {
 	const blockAndKey = packedBlock + keyBytes
 	body := size - packedHeader - packedTrailer
@@ -202,7 +200,7 @@ func OpenPacked(r io.ReaderAt, size int64) (*Packed, error) {
 
 // Block appends the prints of block i, ascending, to dst.
 func (p *Packed) Block(i int, dst []uint64) ([]uint64, error) {
-	// A code word with its bits is at most 75 long: reads of 64 bits may pass the end by 16 bytes.
+	// A code word with its bits is at most 75 bits long: reads of 64 bits may pass the end by 16 bytes.
 	var b [packedBlock + 16]byte
 	if n, err := p.r.ReadAt(b[:packedBlock], packedHeader+int64(i)*packedBlock); n < packedBlock {
 		return dst, fmt.Errorf("packed block %d: %w", i, err)
@@ -219,7 +217,7 @@ func (p *Packed) Block(i int, dst []uint64) ([]uint64, error) {
 		at += int(e.length)
 		n := int(e.symbol)
 		if e.symbol != equalSymbol && at+n <= packedBlock*8 {
-			// n ≤ 63 bits in two reads: one of 64 bits at any bit has 57 for certain.
+			// The n ≤ 63 bits take two reads: a read of 64 bits starting at any bit is certain to have 57.
 			v := peek(&b, at) >> 32 << 32
 			v = (v | peek(&b, at+32)>>32) >> (64 - n) // n = 0: no bits
 			at += n
@@ -242,7 +240,7 @@ func (p *Packed) Block(i int, dst []uint64) ([]uint64, error) {
 	return dst, nil
 }
 
-// peek returns the bits from at on, the first highest; at least 57 are those of b.
+// peek returns the bits from at on, the first bit highest; at least 57 of them are from b.
 func peek(b *[packedBlock + 16]byte, at int) uint64 {
 	return binary.BigEndian.Uint64(b[at>>3:]) << (at & 7)
 }
@@ -269,15 +267,15 @@ func (p *Packed) Range(low, high uint64, dst []uint64) ([]uint64, error) {
 	return dst, nil
 }
 
-// PackedTables are the tables of a design, packed: about half to three quarters of the memory or
-// disk, for a few microseconds more a look-up. They are safe for concurrent use if the readers are.
+// PackedTables are the packed tables of a design: they take about half to three quarters of the memory or disk, and a few microseconds more
+// per look-up. They are safe for concurrent use if the readers are.
 type PackedTables struct {
 	design *Design
 	tables []*Packed
 }
 
-// Pack writes the distinct ones of the prints, of at most 64 bits, packed as the table of the layout,
-// and returns the size. It takes the memory of two copies of the prints.
+// Pack writes the distinct prints, of at most 64 bits, as the packed table of the layout, and returns the size. It takes the memory of two
+// copies of the prints.
 func (l *Layout) Pack(w io.Writer, prints []uint64) (int64, error) {
 	table := make([]uint64, len(prints))
 	for i, p := range prints {
@@ -287,13 +285,13 @@ func (l *Layout) Pack(w io.Writer, prints []uint64) (int64, error) {
 	return Pack(w, slices.Compact(table))
 }
 
-// PackedBound returns the share of 8 bytes a print that the entropy of a set of n random prints of 64
-// bits takes, (64 - log2 n + log2 e) / 64: no packing of random prints is below it.
+// PackedBound returns the entropy of a set of n random prints of 64 bits as a share of 8 bytes per print, (64 - log2 n + log2 e) / 64: no
+// packing of random prints can be smaller.
 func PackedBound(n int) float64 {
 	return (64 - math.Log2(float64(max(n, 1))) + math.Log2E) / 64
 }
 
-// NewPackedTables joins what Tables.Pack wrote for all tables of the design, in their order.
+// NewPackedTables combines the packed tables of all layouts of the design, in their order.
 func NewPackedTables(d *Design, tables []*Packed) (*PackedTables, error) {
 	if len(tables) != len(d.Tables) {
 		return nil, fmt.Errorf("%d packed tables for a design of %d", len(tables), len(d.Tables))

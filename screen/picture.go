@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// The pictures are SVG 1.1 without script, style sheet or anything from elsewhere, so that they stand in
-// a page of any policy and in a file of their own.
+// The pictures are SVG 1.1 without scripts, style sheets or external content, so that they work in a page with any policy and as separate
+// files.
 
 const (
 	inkColour   = "#333"
@@ -38,8 +38,8 @@ func (d *drawing) end(w io.Writer) error {
 	return err
 }
 
-// WriteSVG draws the leading bits of neighbours and the buckets, with what uniform prints would have as
-// a line: figures 2(a) and 2(b) of Manku, Jain and Das Sarma 2007.
+// WriteSVG draws the leading bits of neighbours and the buckets, with a line for uniform prints: figures 2(a) and 2(b) of Manku, Jain and
+// Das Sarma 2007.
 func (d *Distribution) WriteSVG(w io.Writer) error {
 	const width, high, left = 860.0, 150.0, 60.0
 	var g drawing
@@ -81,7 +81,7 @@ func (d *Distribution) WriteSVG(w io.Writer) error {
 	return g.end(w)
 }
 
-// Series is one kind of prints in a picture of curves.
+// Series is one kind of print in a picture of curves.
 type Series struct {
 	Name   string
 	Bits   int // of the print: distances are drawn as shares of it
@@ -133,15 +133,15 @@ func WriteCurves(w io.Writer, title string, series []Series) error {
 // Node is a document of a picture.
 type Node struct {
 	Label string
-	Mark  bool // drawn full: the representative
+	Mark  bool // drawn filled: the representative
 }
 
 // MaxDrawn is the number of documents of a cluster that WriteCluster draws.
 const MaxDrawn = 60
 
-// WriteCluster draws the documents of a cluster in a row, in the order given, for example that of their
-// dates, and their pairs as arcs, the darker the more they resemble each other. Of more than
-// MaxDrawn documents the first are drawn; links to others are left out. Links name nodes by place.
+// WriteCluster draws the documents of a cluster in a row, in the order given, for example that of their dates, and their pairs as arcs,
+// darker the more they resemble each other. Only the first MaxDrawn documents are drawn; links to others are left out. Links refer to nodes
+// by index.
 func WriteCluster(w io.Writer, title string, nodes []Node, links []Link) error {
 	more := len(nodes) - MaxDrawn
 	nodes = nodes[:min(len(nodes), MaxDrawn)]
@@ -185,8 +185,8 @@ func WriteCluster(w io.Writer, title string, nodes []Node, links []Link) error {
 	return g.end(w)
 }
 
-// WriteOverview draws clusters as circles whose areas are their numbers of documents, each a link to
-// the fragment #cluster-N of the page, N from 1. Of very many the first 400 are drawn.
+// WriteOverview draws clusters as circles with areas proportional to their numbers of documents, each a link to the fragment #cluster-N of
+// the page, N from 1. At most the first 400 are drawn.
 func WriteOverview(w io.Writer, sizes []int) error {
 	const width = 900.0
 	const maxCircles = 400

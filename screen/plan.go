@@ -15,21 +15,19 @@ type PlanOptions struct {
 	K       int // largest distance that must be found
 	Prints  int // number of stored prints
 	Bytes   int64
-	Queries int // how many queries share the cost of building; 0: very many
-	// Sample holds prints of the collection, used to count candidates instead of assuming uniform prints; of 64 bits
-	// at most. nil: none.
+	Queries int // number of queries that share the cost of building; 0: very many
+	// Sample holds prints of the collection, of at most 64 bits, used to count candidates instead of assuming uniform prints; nil: none.
 	Sample []uint64
-	// Packed has the memory hold packed tables instead of plain ones, of 64 bits at most.
+	// Packed plans for packed tables instead of plain ones, for prints of at most 64 bits.
 	Packed bool
-	// Lead and Within ask for the fewest tables whose leading bits are at least so many, or that answer a query in so
-	// much processor time, instead of the fastest ones: X(f, k, d) of Manku, Jain and Das Sarma 2007, section 3.3. 0:
-	// not asked for.
+	// Lead and Within request the fewest tables with at least this number of leading bits, or that answer a query within this processor
+	// time, instead of the fastest tables: X(f, k, d) of Manku, Jain and Das Sarma 2007, section 3.3. 0: not requested.
 	Lead   int
 	Within time.Duration
 }
 
-// Costs in nanoseconds of processor time, measured by BenchmarkNear at a million prints: entering a
-// table (permuting, interpolation search), comparing one candidate, sorting one print into a table.
+// Costs in nanoseconds of processor time, measured by BenchmarkNear with a million prints: entering a table (permuting, interpolation
+// search), comparing one candidate, sorting one print into a table.
 const (
 	costTable     = 1000
 	costCandidate = 1.5
@@ -38,14 +36,13 @@ const (
 
 const (
 	maxTried   = 200 // designs whose candidates are counted
-	maxCrowded = 50  // how many times the cost for uniform prints a design is still tried at
+	maxCrowded = 50  // largest multiple of the best cost for uniform prints at which a design is still tried
 )
 
-// NewPlan returns the design that answers queries with the least processor time among those whose
-// tables fit into the given memory, or that of the fewest tables that meets Lead and Within. It fails if not even the
-// smallest fits, which has K+1 tables, and if none meets them.
-// The designs are those of the recursion of Manku, Jain and Das Sarma 2007, section 3.3: divide
-// into r blocks, let r-k lead, and continue with the others.
+// NewPlan returns the design that answers queries with the least processor time among those whose tables fit into the given memory, or the
+// one with the fewest tables that meets Lead and Within. It fails if not even the smallest design, with K+1 tables, fits, or if none meets
+// them. The designs are those of the recursion in Manku, Jain and Das Sarma 2007, section 3.3: divide into r blocks, let r-k lead, and
+// continue with the others.
 func NewPlan(o PlanOptions) (*Design, error) {
 	if o.F == 0 {
 		o.F = 64
@@ -70,11 +67,11 @@ func NewPlan(o PlanOptions) (*Design, error) {
 			tables *= binomial(r, o.K)
 		}
 		if tables >= few || float64(tables)*costTable >= enough {
-			return // entering them costs more than all of the best
+			return // entering its tables costs more than the best design in total
 		}
 		d, err := NewDesign(o.F, o.K, levels...)
 		if err != nil || d.Lead() < o.Lead {
-			return // more blocks than bits are left
+			return // there are more blocks than bits left
 		}
 		cost := o.cost(d, d.Candidates(o.Prints))
 		trials = append(trials, trial{d, cost})
@@ -126,7 +123,7 @@ func NewPlan(o PlanOptions) (*Design, error) {
 	return best, nil
 }
 
-// Cost returns the processor time of a query of so many candidates, with its share of building.
+// Cost returns the processor time of a query with the given number of candidates, including its share of building.
 func (o *PlanOptions) Cost(d *Design, candidates float64) time.Duration {
 	return time.Duration(o.cost(d, candidates))
 }
@@ -139,7 +136,7 @@ func (o *PlanOptions) cost(d *Design, candidates float64) float64 {
 	return cost
 }
 
-// maxTables is how many tables fit.
+// maxTables is the number of tables that fit.
 func (o *PlanOptions) maxTables() int {
 	n := int64(max(1, o.Prints))
 	if o.Packed {
@@ -159,19 +156,19 @@ func (o *PlanOptions) bytes(tables int) int64 {
 	return bytesOf(o.F, tables, o.Prints)
 }
 
-// PackedBytes returns the size of the tables of the design for n prints, packed, as measured on random prints: those of
-// real documents, which crowd, take less.
+// PackedBytes returns the size of the tables of the design for n prints, packed, as measured on random prints: prints of real documents
+// crowd and take less.
 func (d *Design) PackedBytes(n int) int64 {
 	return int64(float64(len(d.Tables)) * packedShare(n) * 8 * float64(n))
 }
 
-// packedShare is the size of packed prints, of what they are: that of the bound and what blocks and codes of whole bits
-// add to it, 4.2 to 4.5 hundredths from a million to 2^34 prints (doc/evaluation/screen.md).
+// packedShare is the size of packed prints as a share of plain ones: the bound plus the overhead of blocks and of codes of whole bits,
+// which is 0.042 to 0.045 from a million to 2^34 prints (doc/evaluation/screen.md).
 func packedShare(n int) float64 { return min(1, PackedBound(n)+0.045) }
 
-// Counted returns the number of prints, of n, that a query like those of the sample compares on average over all
-// tables, itself excluded: n times the share of the pairs of the sample that agree in the leading bits. Prints have
-// at most 64 bits. It takes the time to sort the sample for every table.
+// Counted returns the average number of prints, out of n, that a query like those of the sample compares in all tables together, not
+// counting itself: n times the share of pairs in the sample that agree in the leading bits. Prints have at most 64 bits. It takes the time
+// to sort the sample for every table.
 func (d *Design) Counted(sample []uint64, n int) float64 {
 	if len(sample) < 2 {
 		return d.Candidates(n)
@@ -196,16 +193,16 @@ func (d *Design) Counted(sample []uint64, n int) float64 {
 	return sum / float64(len(sample)) / float64(len(sample)-1) * float64(n)
 }
 
-// ErrTime: no design answers as fast as was asked for.
+// ErrTime: no design answers as fast as requested.
 var ErrTime = errors.New("no design answers")
 
-// ErrMemory: the work does not fit into the memory that was allowed.
+// ErrMemory: the work does not fit into the allowed memory.
 var ErrMemory = errors.New("not enough memory")
 
 // maxPlanned bounds the tables of a plan: with more, entering them costs more than any candidates.
 const maxPlanned = 2048
 
-// eachLevels calls each with every division of f bits whose tables number at most most.
+// eachLevels calls each with every division of f bits that gives at most most tables.
 func eachLevels(f, k, most int, levels []int, each func([]int)) {
 	for r := k + 1; r <= f; r++ {
 		c := binomial(r, k)
@@ -214,7 +211,7 @@ func eachLevels(f, k, most int, levels []int, each func([]int)) {
 		}
 		next := append(levels[:len(levels):len(levels)], r)
 		each(next)
-		// With k = 0 or a single table the remaining bits can lead no better.
+		// With k = 0 or a single table, the remaining bits cannot lead any better.
 		if rest := f - f*(r-k)/r; c > 1 && rest > k {
 			eachLevels(rest, k, most/c, next, each)
 		}

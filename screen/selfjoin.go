@@ -9,22 +9,21 @@ import (
 	"slices"
 )
 
-// Stream yields the same stored prints each time it is called, in chunks that are valid until the
-// next: Chunks of a file read from its beginning.
+// Stream yields the same stored prints each time it is called, in chunks that are valid until the next one, for example Chunks of a file
+// read from its beginning.
 type Stream func() iter.Seq2[[]uint64, error]
 
-// SelfJoin finds the pairs of stored prints within a distance of one another, however many there are,
-// in bounded memory: for each table and each part of it the stored prints stream by, those of the
-// part are sorted, and neighbours with equal leading bits are compared. It is the sort of Manku, Jain
-// and Das Sarma 2007, section 3, without the tables being kept; nothing is written but what is found.
+// SelfJoin finds the pairs of stored prints within a distance of one another in bounded memory, however many prints there are: for each
+// table and each part of it, the stored prints stream by, those of the part are sorted, and neighbours with equal leading bits are
+// compared. It is the sort of Manku, Jain and Das Sarma 2007, section 3, but does not keep the tables; only results are written.
 type SelfJoin struct {
 	Design *Design // of at most 64 bits
 	Stored Stream
-	// Bytes is the memory that the sorted part may take, 24 bytes a print; at least 24 million. A part
-	// that turns out larger, because the prints are far from uniform, is divided again.
+	// Bytes is the memory that the sorted part may take, 24 bytes per print; at least 24 MiB. A part that turns out larger, because the
+	// prints are far from uniform, is divided again.
 	Bytes int64
-	// Hot is the number of equal prints from which on they are left out as saying nothing about reuse
-	// (section 5.2 there); 0: none are.
+	// Hot is the number of equal prints from which they are left out, since they say nothing about reuse (section 5.2 there); 0: none are
+	// left out.
 	Hot int
 	// Stop holds prints that are left out from the start, for example those found hot before.
 	Stop map[uint64]bool
@@ -32,7 +31,7 @@ type SelfJoin struct {
 	Watch func(Stage)
 }
 
-// Stage is the present stage of a SelfJoin.
+// Stage is the current stage of a SelfJoin.
 type Stage string
 
 // The stages of each part of each table.
@@ -64,24 +63,22 @@ const (
 	maxSelfJoin = math.MaxUint32
 )
 
-// parts returns the number of parts of each table for n prints, a power of two. No part divides prints with equal leading
-// bits: what does not fit into so many is divided as far as they allow, or fails with ErrMemory.
+// parts returns the number of parts of each table for n prints, a power of two. No part divides prints with equal leading bits: a part that
+// does not fit is divided as far as these allow, or fails with ErrMemory.
 func (s *SelfJoin) parts(n int64) int {
 	most := min(maxParts, 1<<min(s.Design.Lead(), 62))
 	parts := 1
-	// A quarter is left for parts that are larger than the average one.
+	// A quarter is reserved for parts larger than average.
 	for int64(parts)*s.Bytes*3/4 < n*selfRecord && parts < most {
 		parts *= 2
 	}
 	return parts
 }
 
-// Run calls emit with every pair once, table by table, and done after each part; what is found in a
-// part that is done is never found again, so that a run may continue from unit start of an interrupted
-// one over the same stored prints. n is the number of stored prints, at most 2^32-1. Equal prints
-// are one: each copy is paired with the first, and only the first with what is near. Run fails
-// with the first error of the stream or of emit, with the cause of a cancelled ctx, and with
-// ErrMemory if more equal leading bits occur than fit.
+// Run calls emit with every pair once, table by table, and done after each part. Pairs found in a completed part are never found again, so
+// that a run over the same stored prints may continue from unit start of an interrupted one. n is the number of stored prints, at most
+// 2^32-1. Equal prints count as one: each copy is paired with the first, and only the first with other prints. Run fails with the first
+// error of the stream or of emit, with the cause of a cancelled ctx, or with ErrMemory if too many prints have equal leading bits.
 func (s *SelfJoin) Run(ctx context.Context, n int64, start int, emit func(Twin) error, done func(Progress) error) error {
 	if s.Bytes < selfLeast || n < 0 || n > maxSelfJoin || s.Design.F > 64 {
 		return fmt.Errorf("self-join of %d prints of %d bits in %d bytes: want at most %d of 64 bits, in at least %d bytes", n, s.Design.F,
@@ -111,7 +108,7 @@ type selfWork struct {
 	ids, idsTo []uint32
 }
 
-// part joins the stored prints whose permuted value lies from low to high.
+// part joins the stored prints with permuted values from low to high.
 func (w *selfWork) part(ctx context.Context, table int, low, high uint64, n int64) error {
 	l := &w.join.Design.Tables[table]
 	w.join.watch(StageRead)
@@ -167,8 +164,8 @@ func (w *selfWork) read(ctx context.Context, l *Layout, low, high uint64, n int6
 	return true, nil
 }
 
-// fold keeps the first of equal prints, with the copies emitted aside in more and idsTo: more[i] is
-// the number of copies of keys[i], which follow each other in idsTo.
+// fold keeps the first of equal prints and moves the copies to more and idsTo: more[i] is the number of copies of keys[i], which are
+// consecutive in idsTo.
 func (w *selfWork) fold() {
 	copy(w.idsTo, w.ids)
 	n := 0
@@ -187,7 +184,7 @@ func (w *selfWork) fold() {
 	w.keys, w.ids = w.keys[:n], w.ids[:n]
 }
 
-// merge compares the distinct prints of equal leading bits.
+// merge compares the distinct prints with equal leading bits.
 func (w *selfWork) merge(table int) error {
 	l, k := &w.join.Design.Tables[table], w.join.Design.K
 	shift := 64 - l.Lead

@@ -10,28 +10,26 @@ import (
 	"concordat/segment"
 )
 
-// Shingling says what the shingles of a text are: its runs of Width words, or of Width letters
-// without spaces (Broder 1997, section 2, whose system took 10 words). Words and letters are the
-// folded ones of segment.
+// Shingling defines the shingles of a text: its runs of Width words, or of Width letters without spaces (Broder 1997, section 2, whose
+// system took 10 words). Words and letters are the folded ones of segment.
 type Shingling struct {
 	Width   int
 	Letters bool
-	// Sentences takes runs of whole sentences instead; it goes before Letters.
+	// Sentences takes runs of whole sentences instead; it takes precedence over Letters.
 	Sentences bool
-	// Content leaves out stop words (segment.Text.StopWords), and Stems takes the stems of English words; neither
-	// applies to letters.
+	// Content leaves out stop words (segment.Text.StopWords), and Stems uses the stems of English words; neither applies to letters.
 	Content, Stems bool
 }
 
-// Features returns the features of a text that its print is made of: its shingles of each of runs, at least one, those of
-// different runs told apart. A text of nothing but stop words has its words.
+// Features returns the features of a text from which its print is made: its shingles for each of runs, of which there is at least one;
+// shingles of different runs are distinct. A text of nothing but stop words keeps its words.
 func Features(t *segment.Text, runs []Shingling) []uint64 {
 	var out []uint64
 	for i, r := range runs {
 		from := len(out)
 		out = r.Append(t, out)
 		for j := range out[from:] {
-			out[from+j] ^= uint64(i) * 0x9e3779b97f4a7c15 // a short text is no run of its own length
+			out[from+j] ^= uint64(i) * 0x9e3779b97f4a7c15 // a short text is not a run of its own length
 		}
 	}
 	if len(out) > 0 || len(t.Words) == 0 || !runs[0].Content {
@@ -40,8 +38,8 @@ func Features(t *segment.Text, runs []Shingling) []uint64 {
 	return Shingling{Width: 1}.Append(t, out)
 }
 
-// Append appends the shingles of t to dst: xxHash64 values, with repeats, in order of the text. A
-// text shorter than Width has one shingle, itself; an empty text none.
+// Append appends the shingles of t to dst: xxHash64 values, with repeats, in text order. A text shorter than Width has one shingle, itself;
+// an empty text has none.
 func (s Shingling) Append(t *segment.Text, dst []uint64) []uint64 {
 	if s.Letters && !s.Sentences {
 		return s.letters(t, dst)
@@ -75,7 +73,7 @@ func (s Shingling) Append(t *segment.Text, dst []uint64) []uint64 {
 	return appendRuns(words, s.Width, dst)
 }
 
-// sentenceHashes returns the hash of each sentence that has words, in place of them.
+// sentenceHashes returns the hash of each sentence that has words, in place of the hashes of its words.
 func sentenceHashes(words []uint64, ends []int) (out []uint64) {
 	from := 0
 	for _, end := range ends {
@@ -87,7 +85,7 @@ func sentenceHashes(words []uint64, ends []int) (out []uint64) {
 	return out
 }
 
-// appendRuns appends the hashes of the runs of width words, or of fewer words whole.
+// appendRuns appends the hashes of the runs of width words, or of all words if there are fewer.
 func appendRuns(words []uint64, width int, dst []uint64) []uint64 {
 	width = min(width, len(words))
 	if width < 1 {
@@ -113,7 +111,7 @@ func (s Shingling) letters(t *segment.Text, dst []uint64) []uint64 {
 	return appendGrams(text, s.Width, dst)
 }
 
-// appendGrams appends the hashes of the runs of width runes of a text, or of a shorter one whole.
+// appendGrams appends the hashes of the runs of width runes of a text, or of the whole text if it is shorter.
 func appendGrams(text []byte, width int, dst []uint64) []uint64 {
 	if len(text) == 0 || width < 1 {
 		return dst
@@ -134,25 +132,23 @@ func appendGrams(text []byte, width int, dst []uint64) []uint64 {
 	return dst
 }
 
-// SketchOptions say which pairs of sketches are wanted.
+// SketchOptions define which pairs of sketches to find.
 type SketchOptions struct {
 	// Threshold is the least resemblance or, with Contained, containment of either in the other.
 	Threshold float64
 	Contained bool
-	// Common is the number of documents from which on a shingle is too common to compare each of
-	// them with all others: each is compared with the next Common of them, so that groups of copies
-	// stay connected. 0: 200.
+	// Common is the number of documents from which a shingle is too common to compare all of them with one another: each is then compared
+	// with the next Common of them, so that groups of copies stay connected. 0: 200.
 	Common int
-	// Super brings documents together by super-shingles of so many neighbouring values instead of by
-	// single ones: far fewer candidates, without the pairs that hardly resemble each other (Broder 1997, section
-	// 4; minhash.MinSketch.Super). 0: by values.
+	// Super compares documents that share super-shingles of this many neighbouring values instead of single values: this gives far fewer
+	// candidates, without the pairs that hardly resemble each other (Broder 1997, section 4; minhash.MinSketch.Super). 0: single values.
 	Super int
 }
 
 // maxSharing is the default of Common.
 const maxSharing = 200
 
-// keys returns the numbers that a sketch is looked up by, distinct, in any order.
+// keys returns the numbers by which a sketch is looked up, distinct, in any order.
 func (o *SketchOptions) keys(m minhash.MinSketch) []uint64 {
 	if o.Super == 0 {
 		return m.Values
@@ -180,15 +176,14 @@ func (p *SketchPair) measure(a, b minhash.MinSketch, o SketchOptions) bool {
 	return v >= o.Threshold
 }
 
-// lists are the documents of each value, ascending: an inverted index. Values of one document alone
-// take no room in it.
+// lists holds the documents of each value, ascending: an inverted index. Values found in only one document take no room in it.
 type lists struct {
 	values []uint64 // distinct, ascending
 	starts []uint32 // of the documents of values[i]; one more at the end
 	docs   []int32
 }
 
-// newLists inverts the values of n documents, which must be distinct within each.
+// newLists inverts the values of n documents; they must be distinct within each document.
 func newLists(n int, values func(int) []uint64) *lists {
 	total := 0
 	for i := range n {
@@ -200,7 +195,7 @@ func newLists(n int, values func(int) []uint64) *lists {
 			keys, docs = append(keys, x), append(docs, uint32(i))
 		}
 	}
-	radix(keys, make([]uint64, total), docs, make([]uint32, total)) // stable: documents ascend
+	radix(keys, make([]uint64, total), docs, make([]uint32, total)) // the sort is stable, so documents ascend
 	l := &lists{}
 	for i := 0; i < len(keys); {
 		j := i + 1

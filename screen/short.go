@@ -19,51 +19,48 @@ import (
 type Measure int
 
 const (
-	Jaccard Measure = iota // |A∩B| / |A∪B| of their grams, repeats counted
-	Cosine                 // |A∩B| / √(|A|·|B|) of their grams, repeats counted
+	Jaccard Measure = iota // |A∩B| / |A∪B| of their grams, counting repeats
+	Cosine                 // |A∩B| / √(|A|·|B|) of their grams, counting repeats
 	Edit                   // 1 - edit distance / letters of the longer (Levenshtein 1966)
 )
 
-// ShortOptions say what short texts are compared by.
+// ShortOptions define how short texts are compared.
 type ShortOptions struct {
-	// Grams are the lengths of the runs of letters, or words, that are indexed; nil: of each text those of
-	// [GramsOf], 1 and 2 of words. Longer ones make fewer candidates; a pair without one in common is
-	// never found, whatever the measure.
+	// Grams are the lengths of the runs of letters, or words, that are indexed; nil: for each text those of [GramsOf], or 1 and 2 for
+	// words. Longer grams give fewer candidates; a pair without a common gram is never found, whatever the measure.
 	Grams     []int
 	Measure   Measure
 	Threshold float64 // least similarity, above 0 to 1; 0: 0.4
-	// Edits also finds texts at most so many edits apart, whatever the measure says: of few letters two
-	// edits leave little to measure. Never more than half the letters of the longer. 0: the measure
-	// alone.
+	// Edits also finds texts at most this many edits apart, regardless of the measure: in a text of few letters, two edits leave little to
+	// measure. The edits are never more than half the letters of the longer text. 0: only the measure counts.
 	Edits int
-	// Words takes grams of words instead of letters: the texts hold spaces between their words. An edit
-	// may change how a text divides into words, so neither Edit nor Edits goes with it.
+	// Words takes grams of words instead of letters: the texts have spaces between their words. An edit may change how a text divides into
+	// words, so Words cannot be combined with Edit or Edits.
 	Words bool
 }
 
-// Short finds similar ones among many short texts: all pairs at or above the threshold, by an inverted index of grams.
-// Of each text only its rarest grams are indexed and looked up, so few that two texts without one of them in common
-// cannot be similar enough (prefix filter; Chaudhuri, Ganti and Kaushik 2006); what comes together is measured exactly.
-// It is immutable and safe for concurrent use.
+// Short finds similar texts among many short ones: all pairs at or above the threshold, by an inverted index of grams. Only the rarest
+// grams of each text are indexed and looked up, just enough of them that two texts without a common one cannot be similar enough (prefix
+// filter; Chaudhuri, Ganti and Kaushik 2006); texts that share one are measured exactly. It is immutable and safe for concurrent use.
 type Short struct {
 	o      ShortOptions
 	rank   map[uint64]uint32 // of a gram, rarest first
 	texts  []shortText
 	lists  [][]uint32 // by rank: the texts that have it among their rarest, ascending
-	loose  []uint32   // texts for which the filter promises nothing of edits: compared with all of like length as well
+	loose  []uint32   // texts for which the filter guarantees nothing about edits: also compared with all of similar length
 	length []uint32   // all texts by number of letters
 }
 
 type shortText struct {
 	letters []rune
 	lengths []int    // of its grams
-	grams   []uint64 // with how many of each came before; nil when they are ranked
+	grams   []uint64 // with the number of each that came before; nil once they are ranked
 	size    int      // number of grams
 	bitmap  bitmap   // of its grams
 	ranks   []uint32 // of the grams that the index knows, ascending: the rarest first
 	prefix  int      // how many of ranks are rare enough
-	dense   int      // letters that make its grams 1 and 2 where no lengths are given
-	loose   bool     // the filter promises nothing of edits
+	dense   int      // letters that make its grams 1 and 2 long if no lengths are given
+	loose   bool     // the filter guarantees nothing about edits
 }
 
 // ShortHit is a text at or above the threshold.
@@ -72,7 +69,7 @@ type ShortHit struct {
 	Similarity float64
 }
 
-// Letters returns the folded letters of a text without spaces: what Short compares.
+// Letters returns the folded letters of a text without spaces, the form that Short compares.
 func Letters(t *segment.Text) string {
 	out := make([]byte, 0, len(t.Norm))
 	for _, c := range t.Norm {
@@ -83,8 +80,7 @@ func Letters(t *segment.Text) string {
 	return string(out)
 }
 
-// Words returns the folded words of a text with a space between each two: what Short compares with
-// Words set.
+// Words returns the folded words of a text separated by spaces, the form that Short compares if Words is set.
 func Words(t *segment.Text) string {
 	var b strings.Builder
 	for i, w := range t.Words {
@@ -96,8 +92,7 @@ func Words(t *segment.Text) string {
 	return b.String()
 }
 
-// NewShort indexes texts, as Letters or Words gives them; a text's number is its place. Empty texts are
-// found by nothing.
+// NewShort indexes texts in the form returned by Letters or Words; a text's number is its index. Empty texts are never found.
 func NewShort(texts []string, o ShortOptions) (*Short, error) {
 	if o.Grams == nil && o.Words {
 		o.Grams = denseGrams
@@ -155,8 +150,7 @@ func (s *Short) order(count map[uint64]uint32) {
 	s.lists = make([][]uint32, len(all))
 }
 
-// cut returns the letters and grams of a text. The k-th occurrence of a gram is a gram of its own,
-// so that sets of them count repeats.
+// cut returns the letters and grams of a text. The k-th occurrence of a gram is a separate gram, so that sets of them count repeats.
 func (s *Short) cut(text string) shortText {
 	t := shortText{letters: []rune(text), lengths: s.o.Grams}
 	if t.lengths == nil {
@@ -179,7 +173,7 @@ func (s *Short) cut(text string) shortText {
 			t.grams = appendGrams([]byte(text), m, t.grams)
 		}
 		for i := range t.grams[from:] {
-			t.grams[from+i] ^= uint64(m) * 0x9e3779b97f4a7c15 // a short text is no gram of its own length
+			t.grams[from+i] ^= uint64(m) * 0x9e3779b97f4a7c15 // a short text is not a gram of its own length
 		}
 	}
 	slices.Sort(t.grams)
@@ -207,8 +201,8 @@ func numbered(t shortText) shortText {
 	return t
 }
 
-// place ranks the grams of a text, and sets its prefix: one more than it can lack of what every similar
-// text shares with it. Those that the index does not know are the rarest.
+// place ranks the grams of a text and sets its prefix: one more than the number of its grams that a similar text can lack. Grams that the
+// index does not know are the rarest.
 func (s *Short) place(t *shortText) {
 	n := len(t.grams)
 	t.size = n
@@ -220,7 +214,7 @@ func (s *Short) place(t *shortText) {
 	}
 	t.grams = nil
 	slices.Sort(t.ranks)
-	// A hair below, so that rounding never raises what must be shared.
+	// Slightly reduced, so that rounding never raises the required number.
 	var shared, edits int
 	switch s.o.Measure {
 	case Jaccard: // |A∩B| ≥ t·|A∪B| ≥ t·|A|
@@ -228,17 +222,17 @@ func (s *Short) place(t *shortText) {
 	case Cosine: // |A∩B| ≥ t·√(|A|·|B|), and |B| ≥ |A∩B|, so ≥ t²·|A|
 		shared = int(math.Ceil(s.o.Threshold*s.o.Threshold*float64(n) - 1e-9))
 	case Edit:
-		// The longer of a similar pair has at most l/t letters, so at most e edits are between them.
+		// The longer text of a similar pair has at most l/t letters, so the two are at most e edits apart.
 		edits = int((1-s.o.Threshold)*float64(len(t.letters))/s.o.Threshold + 1e-9)
 		shared = n - touched(t, edits)
 	}
 	within := shared
 	if s.o.Edits > 0 {
-		// The longer has at most so many letters more, and at most half of them are edited.
+		// The longer text has at most this many letters more, and at most half of its letters are edited.
 		few := min(s.o.Edits, (len(t.letters)+s.o.Edits)/2)
 		edits, within = max(edits, few), min(shared, n-touched(t, few))
 	}
-	// Without its few dense letters a text would have grams of other lengths.
+	// Without its few dense letters, a text would have grams of different lengths.
 	if t.loose = within < 1 || t.dense > 0 && t.dense <= edits; !t.loose {
 		shared = within
 	}
@@ -248,7 +242,7 @@ func (s *Short) place(t *shortText) {
 	}
 }
 
-// touched returns how many grams of a text so many edits can change: each m of length m.
+// touched returns how many grams of a text the given number of edits can change: each edit changes m grams of length m.
 func touched(t *shortText, edits int) int {
 	n, size := 0, len(t.letters)
 	for _, m := range t.lengths {
@@ -260,17 +254,16 @@ func touched(t *shortText, edits int) int {
 	return n
 }
 
-// Near appends to dst the texts similar to the given one, most similar first, then by ID, and
-// returns how many it measured.
+// Near appends to dst the texts similar to the given one, most similar first, then by ID, and returns how many texts it measured.
 func (s *Short) Near(text string, dst []ShortHit) (hits []ShortHit, measured int) {
 	t := s.cut(text)
 	s.place(&t)
 	return s.near(&t, 0, 0, 1, nil, dst)
 }
 
-// Pairs calls emit with every pair of texts a < b at or above the threshold with a from split to
-// end, both 0 for all, by a, then falling similarity. It returns how many pairs were measured. emit
-// returning false ends it. Several calls may divide the work.
+// Pairs calls emit with every pair of texts a < b at or above the threshold with a in [split, end), or with all if both are 0, in order
+// of a, then descending similarity. It ends if emit returns false, and returns how many pairs were measured. Several calls may divide the
+// work.
 func (s *Short) Pairs(split, end int, emit func(a, b int, similarity float64) bool) (measured int) {
 	return s.pairs(split, end, 0, 1, emit)
 }
@@ -294,9 +287,8 @@ func (s *Short) pairs(split, end, part, parts int, emit func(a, b int, similarit
 	return measured
 }
 
-// near finds the texts from number least on, of all parts of the grams or of one: the first gram that
-// both texts have among their rarest decides in which part a pair is found. seen is a bit for each text,
-// all 0 before and after; nil: there is none.
+// near finds the texts from number least on, over all parts of the grams or in one: the first gram that both texts have among their rarest
+// decides in which part a pair is found. seen has a bit for each text, all 0 before and after the call; nil: there is none.
 func (s *Short) near(t *shortText, least, part, parts int, seen []uint64, dst []ShortHit) ([]ShortHit, int) {
 	ids := s.loose
 	if t.loose {
@@ -335,8 +327,8 @@ func (s *Short) near(t *shortText, least, part, parts int, seen []uint64, dst []
 	return dst, measured
 }
 
-// sharing returns the texts from number least on that have a gram of the part among their rarest which t
-// has among its own, each once, but for those of apart, which are ascending.
+// sharing returns, each once, the texts from number least on that have one of t's rarest grams in the part among their own rarest, except
+// those of apart, which are ascending.
 func (s *Short) sharing(t *shortText, least, part, parts int, seen []uint64, apart []uint32) (out []uint32) {
 	if seen == nil {
 		for _, r := range t.ranks[:t.prefix] {
@@ -377,7 +369,7 @@ func (s *Short) from(rank, least uint32) []uint32 {
 	return list[at:]
 }
 
-// firstShared returns the rarest gram among the rarest of both texts, which have one in common.
+// firstShared returns the rarest gram among the rarest of both texts, which must have one in common.
 func firstShared(a, b *shortText) uint32 {
 	x, y := a.ranks[:a.prefix], b.ranks[:b.prefix]
 	for i, j := 0, 0; i < len(x) && j < len(y); {
@@ -393,14 +385,14 @@ func firstShared(a, b *shortText) uint32 {
 	return 0
 }
 
-// edited reports whether few enough edits lie between two texts.
+// edited reports whether two texts are few enough edits apart.
 func (s *Short) edited(a, b *shortText) bool {
 	most := min(s.o.Edits, max(len(a.letters), len(b.letters))/2)
 	return most > 0 && editsWithin(a.letters, b.letters, most)
 }
 
-// ofLength appends the texts of ids, in order of length, that are not too long or short for a text
-// of n letters by edits; by the other measures, none.
+// ofLength appends the texts of ids, in order of length, whose lengths are near enough to n letters for the allowed edits. For the other
+// measures it appends none.
 func (s *Short) ofLength(dst, ids []uint32, n int) []uint32 {
 	low, high := math.Inf(1), math.Inf(-1)
 	if s.o.Measure == Edit && n > 0 {
@@ -440,7 +432,7 @@ func (s *Short) measureFits(a, b *shortText) bool {
 	return min(x, y) >= t*max(x, y)-1e-9
 }
 
-// least returns how many grams two texts of so many must have in common for the threshold.
+// least returns how many grams two texts with the given numbers of grams must have in common to reach the threshold.
 func (s *Short) least(x, y int) int {
 	t := s.o.Threshold
 	switch s.o.Measure {
@@ -452,7 +444,7 @@ func (s *Short) least(x, y int) int {
 	return 0
 }
 
-// similarity measures two texts. Of those that cannot have least grams in common it may return 0.
+// similarity measures two texts. It may return 0 if they cannot have least grams in common.
 func (s *Short) similarity(a, b *shortText, least int) float64 {
 	if s.o.Measure == Edit {
 		longer := max(len(a.letters), len(b.letters))
@@ -472,7 +464,7 @@ func (s *Short) similarity(a, b *shortText, least int) float64 {
 	return common / (x + y - common)
 }
 
-// common returns the number of grams in both; 0 perhaps where it is less than least.
+// common returns the number of grams in both; it may return 0 if that is less than least.
 func common(a, b []uint32, least int) int {
 	n, i, j := 0, 0, 0
 	for i < len(a) && j < len(b) {

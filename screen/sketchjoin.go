@@ -10,19 +10,18 @@ import (
 	"concordat/minhash"
 )
 
-// SketchJoin finds the pairs of resembling sketches in bounded memory, however many there are:
-// split, compute, merge (Broder 1997, section 3). The values of all sketches with their documents
-// are sorted; for every value each two of its documents are noted; the notes are sorted and added up
-// to the number of values two documents share; and those that may reach the threshold are measured.
-// What does not fit into memory is sorted in Space.
+// SketchJoin finds the pairs of similar sketches in bounded memory, however many there are: split, compute, merge (Broder 1997, section 3).
+// The values of all sketches are sorted with their documents; for every value, each pair of its documents is recorded; the records are
+// sorted and added up to the number of values that two documents share; and pairs that may reach the threshold are measured. Data that does
+// not fit into memory is sorted in Space.
 type SketchJoin struct {
 	Options SketchOptions
 	Space   Space
-	Bytes   int64 // for sorting, about; at least 64 KiB is taken
-	// Documents is their number, at most 2^32-1.
+	Bytes   int64 // approximate memory for sorting; at least 64 KiB is used
+	// Documents is the number of documents, at most 2^32-1.
 	Documents int
-	// Sketch returns the sketch of a document: of all in order, then of any. It may be overwritten
-	// by the next call.
+	// Sketch returns the sketch of a document. It is called for all documents in order, then for any. The next call may overwrite the
+	// result.
 	Sketch func(i int) (minhash.MinSketch, error)
 }
 
@@ -30,12 +29,12 @@ type SketchJoin struct {
 type SketchStats struct {
 	Common   int // values that were too common
 	Noted    int // pairs with a value in common
-	Measured int // of them, those that were not passed over for having too few
+	Measured int // those of Noted that were not skipped for having too few common values
 }
 
-// Run calls emit with every pair of sketches that has a value in common (or a super-shingle, by the
-// options) and reaches the threshold, by A, then B. The pairs are those of Broder 1997, section 3. It ends with
-// the first error of Sketch, Space or emit, or the cause of a cancelled ctx.
+// Run calls emit with every pair of sketches that has a common value (or super-shingle, depending on the options) and reaches the
+// threshold, in order of A, then B. The pairs are those of Broder 1997, section 3. It ends with the first error of Sketch, Space or emit,
+// or the cause of a cancelled ctx.
 func (j *SketchJoin) Run(ctx context.Context, emit func(SketchPair) error) (stats SketchStats, err error) {
 	if j.Documents < 0 || int64(j.Documents) > math.MaxUint32 || j.Options.Threshold < 0 || j.Options.Threshold > 1 {
 		return stats, fmt.Errorf("sketch join of %d documents at threshold %v: out of range", j.Documents, j.Options.Threshold)
@@ -51,7 +50,7 @@ func (j *SketchJoin) Run(ctx context.Context, emit func(SketchPair) error) (stat
 	return stats, errors.Join(err, pairs.close())
 }
 
-// share notes in pairs how many values each two documents share.
+// share records in pairs how many values each two documents share.
 func (j *SketchJoin) share(ctx context.Context, pairs *sorter) (common int, err error) {
 	values := newSorter(j.Space, j.Bytes/2, false)
 	defer func() { err = errors.Join(err, values.close()) }()
@@ -94,8 +93,8 @@ func (j *SketchJoin) share(ctx context.Context, pairs *sorter) (common int, err 
 	return common, nil
 }
 
-// measure estimates the pairs. Where every value is counted, none being too common, a pair whose count
-// is too small is passed over without a look at its sketches.
+// measure estimates the pairs. If every value was counted, because none was too common, a pair whose count is too small is skipped without
+// reading its sketches.
 func (j *SketchJoin) measure(ctx context.Context, pairs *sorter, stats *SketchStats, emit func(SketchPair) error) error {
 	prune := stats.Common == 0 && !j.Options.Contained && j.Options.Super == 0
 	var a minhash.MinSketch
@@ -113,7 +112,7 @@ func (j *SketchJoin) measure(ctx context.Context, pairs *sorter, stats *SketchSt
 			a.Values = slices.Clone(a.Values)
 			at = p.A
 		}
-		// Of at least as many trials as the sketch of A has values at most r.value hit.
+		// There are at least as many trials as values in the sketch of A, and at most r.value hits.
 		if prune && float64(r.value) < j.Options.Threshold*float64(len(a.Values)) {
 			continue
 		}

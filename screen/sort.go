@@ -2,9 +2,8 @@ package screen
 
 import "unsafe"
 
-// radix sorts the keys, carrying values along where values is not nil, by eight bits a pass from
-// the lowest. It skips bytes in which all keys agree, is stable, and takes the scratch slices of
-// the same length; the result is in keys and values.
+// radix sorts the keys, eight bits per pass from the lowest, and moves values along with them if values is not nil. It skips bytes in which
+// all keys agree, is stable, and needs scratch slices of the same length; the result is in keys and values.
 func radix[K uint32 | uint64](keys, keyScratch []K, values, valueScratch []uint32) {
 	var counts [8][256]int
 	bytes := int(unsafe.Sizeof(K(0)))
@@ -40,11 +39,10 @@ func radix[K uint32 | uint64](keys, keyScratch []K, values, valueScratch []uint3
 	}
 }
 
-// lowerBound returns the number of elements of the ascending slice a below x: interpolation
-// search (Manku, Jain and Das Sarma 2007, section 3.1), which finds its place among uniform keys in
-// a handful of steps. The guess is bracketed by twice the square root of the range, four standard
-// deviations of where it lies among uniform keys, so that both ends close in. Where the keys are
-// far from uniform, binary search ends it.
+// lowerBound returns the number of elements of the ascending slice a below x by interpolation search (Manku, Jain and Das Sarma 2007,
+// section 3.1), which takes a handful of steps among uniform keys. The guess is bracketed by twice the square root of the range, four
+// standard deviations of its place among uniform keys, so that both ends close in. If the keys are far from uniform, binary search
+// completes the search.
 func lowerBound(a []uint64, x uint64) int {
 	lo, hi := 0, len(a) // a[:lo] < x ≤ a[hi:]
 	for tries := 0; hi-lo > 24 && tries < 4; tries++ {
@@ -55,7 +53,7 @@ func lowerBound(a []uint64, x uint64) int {
 		if x > last {
 			return hi
 		}
-		// x lies in (first, last], so the divisor is positive and the quotient fits.
+		// x is in (first, last], so the divisor is positive and the quotient fits.
 		guess := lo + int(float64(hi-1-lo)*(float64(x-first)/float64(last-first)))
 		reach := 2*sqrt(hi-lo) + 1
 		if i := guess - reach; i > lo {

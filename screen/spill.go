@@ -11,22 +11,21 @@ import (
 	"slices"
 )
 
-// Space gives room outside memory, for example files of a folder.
+// Space provides storage outside memory, for example files in a folder.
 type Space interface {
 	// Create returns an empty Spill.
 	Create() (Spill, error)
 }
 
-// Spill is bytes that are written in order, then read. Close gives the room back.
+// Spill is storage for bytes that are written in order, then read. Close releases it.
 type Spill interface {
 	io.Writer
 	io.ReaderAt
 	io.Closer
 }
 
-// sorter sorts records of two numbers, however many, in bounded memory: what fills it is sorted and
-// written to a spill, and the spills are merged. The values of equal keys are added up if sum is set;
-// else records are ordered by key, then value.
+// sorter sorts any number of records of two numbers in bounded memory: when the memory is full, the records are sorted and written to a
+// spill, and the spills are merged. The values of equal keys are added up if sum is set; otherwise records are ordered by key, then value.
 type sorter struct {
 	space  Space
 	sum    bool
@@ -45,12 +44,12 @@ type sortedSpill struct {
 const (
 	recordBytes = 16
 	leastHeld   = 1 << 12
-	// maxSpills bounds the spills that are merged at once, each with a buffer of mergeBuffer bytes.
+	// maxSpills bounds the spills merged at once, each with a buffer of mergeBuffer bytes.
 	maxSpills   = 256
 	mergeBuffer = 1 << 16
 )
 
-// newSorter returns a sorter of about so many bytes.
+// newSorter returns a sorter that uses about the given number of bytes.
 func newSorter(space Space, bytes int64, sum bool) *sorter {
 	return &sorter{space: space, sum: sum, most: int(max(leastHeld, bytes/recordBytes))}
 }
@@ -62,7 +61,7 @@ func compareRecords(a, b sortRecord) int {
 func (s *sorter) add(key, value uint64) error {
 	if len(s.held) == s.most {
 		s.settle()
-		// With few repeats to add up, sorting again and again would gain nothing.
+		// With few repeats to add up, sorting repeatedly would gain nothing.
 		if len(s.held) > s.most/2 {
 			if err := s.spill(); err != nil {
 				return err
@@ -73,7 +72,7 @@ func (s *sorter) add(key, value uint64) error {
 	return nil
 }
 
-// settle sorts what is held and adds up.
+// settle sorts the records held and adds up equal keys.
 func (s *sorter) settle() {
 	slices.SortFunc(s.held, compareRecords)
 	if s.sum {
@@ -94,7 +93,7 @@ func addUp(sorted []sortRecord) []sortRecord {
 	return sorted[:n]
 }
 
-// spill writes what is held, sorted, aside.
+// spill sorts the records held and writes them to a spill.
 func (s *sorter) spill() error {
 	if len(s.spills) == maxSpills {
 		if err := s.join(); err != nil {
@@ -112,7 +111,7 @@ func (s *sorter) spill() error {
 	return err
 }
 
-// join merges all spills to one.
+// join merges all spills into one.
 func (s *sorter) join() error {
 	old := s.spills
 	s.spills = nil
@@ -152,20 +151,20 @@ func (s *sorter) write(records iter.Seq2[sortRecord, error]) error {
 	if err == nil {
 		err = w.Flush()
 	}
-	s.spills = append(s.spills, out) // whatever it holds, close gives it back
+	s.spills = append(s.spills, out) // whatever it holds, close releases it
 	if err != nil {
 		return fmt.Errorf("spill: %w", err)
 	}
 	return nil
 }
 
-// all yields the records in order; the sorter takes no more after it. After an error it ends.
+// all yields the records in order; the sorter accepts no more records afterwards. It ends after an error.
 func (s *sorter) all() iter.Seq2[sortRecord, error] {
 	s.settle()
 	return s.merge(s.spills, s.held)
 }
 
-// close gives the room back.
+// close releases the storage.
 func (s *sorter) close() error {
 	s.held = nil
 	old := s.spills
@@ -176,11 +175,11 @@ func (s *sorter) close() error {
 // source is one sorted sequence of a merge.
 type source struct {
 	next sortRecord
-	r    *bufio.Reader // nil: held
+	r    *bufio.Reader // nil: held in memory
 	held []sortRecord
 }
 
-// step takes the next record, and reports whether there was one.
+// step advances to the next record, and reports whether there was one.
 func (s *source) step() (bool, error) {
 	if s.r == nil {
 		if len(s.held) == 0 {

@@ -8,8 +8,8 @@ import (
 	"concordat/minhash"
 )
 
-// Label is the answer of a person about a pair of documents. Unknown is an answer of its own, as in Manku, Jain and Das Sarma
-// 2007 (section 5.1): it counts neither for nor against a distance.
+// Label is a person's answer about a pair of documents. Unknown is a separate answer, as in Manku, Jain and Das Sarma 2007 (section 5.1):
+// it counts neither for nor against a distance.
 type Label string
 
 // The labels.
@@ -19,8 +19,8 @@ const (
 	LabelUnknown   Label = "unknown"
 )
 
-// StratifiedSample draws pairs of every distance by lot, as many of each: near pairs are few, and a simple sample would
-// hold next to none of them. Which are drawn depends on the seed and the pairs, not on their order.
+// StratifiedSample draws random pairs, the same number for every distance: near pairs are few, and a simple sample would contain hardly
+// any. The choice depends on the seed and the pairs, not on their order.
 type StratifiedSample struct {
 	each   int
 	seed   uint64
@@ -29,7 +29,7 @@ type StratifiedSample struct {
 
 type sampledStratum struct {
 	pairs int
-	drawn []drawnTwin // by lot, ascending; at most each
+	drawn []drawnTwin // in ascending order of lot; at most each
 }
 
 type drawnTwin struct {
@@ -37,12 +37,12 @@ type drawnTwin struct {
 	Twin
 }
 
-// NewStratifiedSample returns a sample of each pairs, at least 1, of every distance from 0 to most.
+// NewStratifiedSample returns a sample of each pairs (at least 1) for every distance from 0 to most.
 func NewStratifiedSample(most, each int, seed uint64) *StratifiedSample {
 	return &StratifiedSample{max(1, each), seed, make([]sampledStratum, most+1)}
 }
 
-// Add offers a pair. One farther apart than the sample goes is left out.
+// Add offers a pair to the sample. A pair with a distance beyond most is left out.
 func (s *StratifiedSample) Add(t Twin) {
 	if t.Distance >= len(s.strata) {
 		return
@@ -59,8 +59,8 @@ func (s *StratifiedSample) Add(t Twin) {
 	}
 }
 
-// Drawn returns the drawn pairs of all distances in the order of their lots, so that who goes through them does not see
-// which distance comes next, and how many pairs there are at each distance.
+// Drawn returns the drawn pairs of all distances in the order of their lots, so that the person who labels them does not know which
+// distance comes next. It also returns how many pairs there are at each distance.
 func (s *StratifiedSample) Drawn() (drawn []Twin, pairs []int) {
 	var all []drawnTwin
 	for i, of := range s.strata {
@@ -87,7 +87,7 @@ func mixed(x uint64) uint64 {
 // Stratum counts the labels of the pairs at exactly one distance.
 type Stratum struct {
 	Distance  int `json:"distance"`
-	Pairs     int `json:"pairs"` // there are at this distance; labelled are some of them
+	Pairs     int `json:"pairs"` // pairs at this distance, of which some are labelled
 	Same      int `json:"same"`
 	Different int `json:"different"`
 	Unknown   int `json:"unknown"`
@@ -111,10 +111,10 @@ func (s Stratum) Precision() minhash.Estimate {
 	return minhash.Estimate{Hits: s.Same, Trials: s.Same + s.Different}
 }
 
-// StratifiedPrecision returns the precision of "a distance of one of the strata", weighed by how many pairs each has, with
-// its interval of the given confidence: the stratified Wilson interval of Yan and Su 2010. The variance of a stratum is
-// taken at the centre of its Wilson interval, which is never 0, as that of 20 same of 20 would be. False: a stratum
-// that has pairs has no decided label.
+// StratifiedPrecision returns the precision of "a distance of one of the strata", weighted by the number of pairs in each, with its
+// interval at the given confidence: the stratified Wilson interval of Yan and Su 2010. The variance of a stratum is taken at the centre of
+// its Wilson interval, so that it is never 0, as it would be for 20 same out of 20. ok is false if a stratum with pairs has no decided
+// label.
 func StratifiedPrecision(strata []Stratum, confidence float64) (precision, low, high float64, ok bool) {
 	total := 0
 	for _, s := range strata {
@@ -139,7 +139,7 @@ func StratifiedPrecision(strata []Stratum, confidence float64) (precision, low, 
 	if roots == 0 {
 		return 0, 0, 1, false // no pairs
 	}
-	// The quantile with which the weighted limits of the strata are those of the weighted sum.
+	// The quantile for which the weighted limits of the strata become those of the weighted sum.
 	z *= math.Sqrt(squares) / roots
 	for _, s := range strata {
 		if s.Pairs > 0 {

@@ -9,24 +9,23 @@ import (
 
 func sqrt(n int) int { return int(math.Sqrt(float64(n))) }
 
-// Hit is a stored print near an asked one: its number among those given to NewTables.
+// Hit is a stored print near a query. ID is its number among the prints given to NewTables.
 type Hit struct {
 	ID       uint32
 	Distance int
 }
 
-// Tables answers which of a fixed set of prints lie within the design's distance of a given one,
-// all of them and no others (Manku, Jain and Das Sarma 2007, section 3). It is immutable and safe
-// for concurrent use.
+// Tables finds exactly those of a fixed set of prints that are within the design's distance of a given one (Manku, Jain and Das Sarma 2007,
+// section 3). It is immutable and safe for concurrent use.
 type Tables struct {
 	design *Design
 	tables [][]uint64 // permuted distinct prints, ascending
 	prints []uint64   // ascending
-	ids    []uint32   // of prints
+	ids    []uint32   // numbers of prints
 }
 
-// NewTables sorts the prints into the tables of the design. It refuses prints of more than the
-// design's bits and more than 2^32-1 of them. The prints are not kept.
+// NewTables sorts the prints into the tables of the design. It refuses prints with more than the design's bits, and more than 2^32-1
+// prints. The prints are not kept.
 func NewTables(d *Design, prints []uint64) (*Tables, error) {
 	if int64(len(prints)) > math.MaxUint32 {
 		return nil, fmt.Errorf("%d prints: at most %d in one set of tables", len(prints), uint32(math.MaxUint32))
@@ -70,7 +69,7 @@ func (t *Tables) Near(q uint64, dst []Hit) []Hit {
 	return dst
 }
 
-// nearIn appends what table i finds that no table before it does.
+// nearIn appends the prints that table i finds and no earlier table does.
 func (t *Tables) nearIn(i int, q uint64, dst []Hit) []Hit {
 	l, table := &t.design.Tables[i], t.tables[i]
 	y := l.Permute(q)
@@ -86,9 +85,8 @@ func (t *Tables) nearIn(i int, q uint64, dst []Hit) []Hit {
 	return dst
 }
 
-// firstOf reports whether table i is the first of the design in which two prints with this difference
-// agree in the leading bits: the duplicates of later tables are left out without a look at the
-// others.
+// firstOf reports whether table i is the first of the design in which two prints with this difference agree in the leading bits, so that
+// duplicates from later tables can be dropped without looking at the other results.
 func firstOf(d *Design, i int, difference uint64) bool {
 	for j := range i {
 		if d.Tables[j].mask[0]&difference == 0 {
@@ -106,8 +104,8 @@ func (t *Tables) append(dst []Hit, print uint64, distance int) []Hit {
 	return dst
 }
 
-// Hot is a print that many documents have: empty pages, error pages, log-in forms (Manku, Jain and
-// Das Sarma 2007, section 5.2). Such a print says nothing about reuse.
+// Hot is a print that many documents have, for example empty pages, error pages or log-in forms (Manku, Jain and Das Sarma 2007, section
+// 5.2). Such a print says nothing about reuse.
 type Hot struct {
 	Print uint64
 	Count int

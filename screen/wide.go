@@ -19,7 +19,7 @@ func (w Wide) Distance(x Wide) int {
 	return bits.OnesCount64(w[0]^x[0]) + bits.OnesCount64(w[1]^x[1])
 }
 
-// bits returns width bits from low on, width at most 64.
+// bits returns width bits from low on; width is at most 64.
 func (w Wide) bits(low, width int) uint64 {
 	if low >= 64 {
 		return w[1] >> (low - 64) & ones(width)
@@ -39,9 +39,8 @@ func compareWide(a, b Wide) int {
 	return cmp.Or(cmp.Compare(a[1], b[1]), cmp.Compare(a[0], b[0]))
 }
 
-// WideTables is Tables for prints of up to 128 bits. A table holds the first 64 permuted bits of each
-// distinct print and its place, 12 bytes, so that the prints themselves are kept once. It is
-// immutable and safe for concurrent use.
+// WideTables is Tables for prints of up to 128 bits. A table holds the first 64 permuted bits of each distinct print and its index, 12
+// bytes in all, so that the prints themselves are stored only once. It is immutable and safe for concurrent use.
 type WideTables struct {
 	design *Design
 	tables []wideTable
@@ -53,11 +52,11 @@ type WideTables struct {
 type wideTable struct {
 	keys []uint64
 	refs []uint32 // of prints
-	lead int      // leading bits that keys have
+	lead int      // number of leading bits in keys
 }
 
-// NewWideTables sorts the prints into the tables of the design. It refuses prints of more than the
-// design's bits and more than 2^32-1 of them. The prints are not kept.
+// NewWideTables sorts the prints into the tables of the design. It refuses prints with more than the design's bits, and more than 2^32-1
+// prints. The prints are not kept.
 func NewWideTables(d *Design, prints []Wide) (*WideTables, error) {
 	if int64(len(prints)) > math.MaxUint32 {
 		return nil, fmt.Errorf("%d prints: at most %d in one set of tables", len(prints), uint32(math.MaxUint32))
@@ -107,7 +106,7 @@ func (t *WideTables) Near(q Wide, dst []Hit) []Hit {
 	return dst
 }
 
-// from appends what table i finds from place j on that no table before it does. y is q permuted.
+// from appends the prints that table i finds from index j on and no earlier table does. y is q permuted.
 func (t *WideTables) from(i, j int, y uint64, q Wide, dst []Hit) []Hit {
 	w, shift := &t.tables[i], 64-t.tables[i].lead
 	for ; j < len(w.keys) && w.keys[j]>>shift <= y>>shift; j++ {
@@ -125,8 +124,8 @@ func (t *WideTables) from(i, j int, y uint64, q Wide, dst []Hit) []Hit {
 	return dst
 }
 
-// firstIn reports whether table i is the first in which two prints with this difference agree in
-// all leading bits; where these are more than the 64 of a key, agreement in the key is not enough.
+// firstIn reports whether table i is the first in which two prints with this difference agree in all leading bits; if there are more than
+// the 64 bits of a key, agreement in the key is not enough.
 func (t *WideTables) firstIn(i int, difference Wide) bool {
 	for j := range i + 1 {
 		if m := &t.design.Tables[j].mask; m[0]&difference[0]|m[1]&difference[1] == 0 {
@@ -142,7 +141,7 @@ type WideBatch struct {
 	filters []filter
 }
 
-// NewWideBatch returns the batch of the queries, which it does not keep.
+// NewWideBatch returns the batch for the queries. It does not keep the slice.
 func NewWideBatch(d *Design, queries []Wide) (*WideBatch, error) {
 	t, err := NewWideTables(d, queries)
 	if err != nil {
@@ -155,9 +154,8 @@ func NewWideBatch(d *Design, queries []Wide) (*WideBatch, error) {
 	return b, nil
 }
 
-// Scan appends to dst every pair of a query and one of the stored prints within the design's
-// distance, once, by number of the stored print, then of the query. first is the number of the
-// first stored print. Bits above the design's are ignored.
+// Scan appends to dst every pair of a query and one of the stored prints within the design's distance, each once, in order of the stored
+// print's number, then the query's. first is the number of the first stored print. Bits above the design's are ignored.
 func (b *WideBatch) Scan(stored []Wide, first uint64, dst []Found) []Found {
 	start := len(dst)
 	var hits []Hit
@@ -181,7 +179,7 @@ func (b *WideBatch) Scan(stored []Wide, first uint64, dst []Found) []Found {
 	return dst
 }
 
-// WideChunks is Chunks for prints of 16 bytes each, the number big-endian.
+// WideChunks is Chunks for prints of 16 bytes each, each number big-endian.
 func WideChunks(r io.Reader, size int) iter.Seq2[[]Wide, error] {
 	return func(yield func([]Wide, error) bool) {
 		out := make([]Wide, 0, size)
@@ -204,7 +202,7 @@ func WideChunks(r io.Reader, size int) iter.Seq2[[]Wide, error] {
 	}
 }
 
-// AppendWide appends the 16 bytes of a print, the number big-endian.
+// AppendWide appends the 16 bytes of a print, as a big-endian number.
 func AppendWide(b []byte, w Wide) []byte {
 	return binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint64(b, w[1]), w[0])
 }

@@ -7,8 +7,8 @@ import (
 	"concordat/segment/spaced"
 )
 
-// splitApart is Split for a text with runs of words written apart: the text with these joined is split,
-// and everything found gets its place in the original.
+// splitApart is Split for a text with words whose letters are written apart: it splits the text with these joined and maps all results to
+// their places in the original.
 func (t *Text) splitApart(text string, runs []spaced.Run, chinese bool) error {
 	var joined strings.Builder
 	joined.Grow(len(text))
@@ -38,21 +38,21 @@ func (t *Text) splitApart(text string, runs []spaced.Run, chinese bool) error {
 	return nil
 }
 
-// replaced is a run and where it is in the joined text.
+// replaced is a run with its place in the joined text.
 type replaced struct {
 	from, to int
 	run      spaced.Run
 }
 
-// mapper gives bytes of the joined text their place in the original. It is asked in rising order.
+// mapper maps bytes of the joined text to their places in the original. It must be asked in ascending order.
 type mapper struct {
 	text   string
 	blocks []replaced
-	next   int // first block that may hold the byte asked for
-	shift  int // what the blocks before it are longer in the original
+	next   int // first block that may hold the requested byte
+	shift  int // how much longer the blocks before it are in the original
 }
 
-// begin is where the character at byte at of the joined text begins.
+// begin returns where the character at byte at of the joined text begins.
 func (m *mapper) begin(at int) int {
 	for m.next < len(m.blocks) && m.blocks[m.next].to <= at {
 		b := &m.blocks[m.next]
@@ -66,7 +66,7 @@ func (m *mapper) begin(at int) int {
 	return at + m.shift
 }
 
-// end is where the character before byte at of the joined text ends.
+// end returns where the character before byte at of the joined text ends.
 func (m *mapper) end(at int) int {
 	if at == 0 {
 		return 0
@@ -77,7 +77,7 @@ func (m *mapper) end(at int) int {
 	next, shift := m.next, m.shift
 	defer func() { m.next, m.shift = next, shift }() // the next word may begin before this one's end
 	last := m.begin(at - 1)
-	if m.next < len(m.blocks) && m.blocks[m.next].from <= at-1 { // inside a run At has the character
+	if m.next < len(m.blocks) && m.blocks[m.next].from <= at-1 { // inside a run, At gives the character's place
 		_, size := utf8.DecodeRuneInString(m.text[last:])
 		return last + size
 	}

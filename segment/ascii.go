@@ -10,11 +10,11 @@ import (
 	"concordat/segment/runetab"
 )
 
-// Words of ASCII letters and digits between ASCII signs are nearly all of a European text. They are read eight bytes
-// at a time, without a branch on their length, and their hash and stop lists are remembered, as most words come
-// again. TestASCIIWords compares the outcome with that of the loop over runes.
+// Nearly all words of a European text consist of ASCII letters and digits between ASCII signs. They are read eight bytes at a time, without
+// a branch on their length, and their hashes and stop lists are remembered, as most words recur. TestASCIIWords compares the result with
+// that of the loop over runes.
 
-// shortMost is the length in bytes of the longest word that is read so.
+// shortMost is the length in bytes of the longest word read in this way.
 const shortMost = 15
 
 // eight bytes with the same value each
@@ -23,8 +23,8 @@ const (
 	high = 0x80 * each
 )
 
-// asciiLetters returns how many of the eight bytes of x, from the lowest on, are ASCII letters or digits, and those
-// folded; the bytes after them are 0. Each byte is compared by an addition that carries into its highest bit.
+// asciiLetters returns how many of the eight bytes of x, starting at the lowest, are ASCII letters or digits, and returns these folded,
+// followed by zero bytes. Each byte is compared by an addition that carries into its highest bit.
 func asciiLetters(x uint64) (folded uint64, n int) {
 	low := x &^ high
 	small := low | 0x20*each // digits have that bit already
@@ -41,32 +41,32 @@ func load(s string, i int) uint64 {
 		uint64(b[4])<<32 | uint64(b[5])<<40 | uint64(b[6])<<48 | uint64(b[7])<<56
 }
 
-// memory holds what is known of short words, and the stems of those that it forgot.
+// memory holds data about short words, and the stems of words it has dropped.
 type memory struct {
 	words [1 << memoryBits]remembered
 	stems stems
 }
 
-// memoryBits makes a table of 512 KiB, which stays in the second cache with what else is used.
+// memoryBits gives a table of 512 KiB, which fits in the second-level cache together with the other data in use.
 const memoryBits = 14
 
 type remembered struct {
-	first, second uint64 // the folded letters, 0 after them; no word is all 0
+	first, second uint64 // the folded letters, then zeros; no word is all zeros
 	hash          uint64
 	stop, term    uint32 // as in Word
 }
 
-// memories are passed from text to text. What they return depends on the word alone.
+// memories are passed from text to text. Their results depend on the word alone.
 var memories = sync.Pool{New: func() any { return new(memory) }}
 
-// word returns what is known of the word with the given letters, which is n bytes long.
+// word returns the data about the word with the given letters and a length of n bytes.
 func (m *memory) word(first, second uint64, n int, stop *stopTable) *remembered {
 	at := (first ^ second*0x9e3779b97f4a7c15) * 0xff51afd7ed558ccd >> (64 - memoryBits)
 	r := &m.words[at]
 	if r.first == first && r.second == second {
 		return r
 	}
-	other := &m.words[at^1] // in the same line of the cache
+	other := &m.words[at^1] // in the same cache line
 	if other.first == first && other.second == second {
 		return other
 	}
@@ -79,9 +79,9 @@ func (m *memory) word(first, second uint64, n int, stop *stopTable) *remembered 
 	return r
 }
 
-// asciiWords reads short words from byte i on, each of which ends before an ASCII sign, and the single spaces between them.
-// It returns where it stopped, which is i if the word there is none of these. No word is open. A line ends before a
-// line feed or with the text, so nothing is read beyond it.
+// asciiWords reads, from byte i on, short words that each end before an ASCII sign, and the single spaces between them. It returns where it
+// stopped, which is i if there is no such word there. No word may be open. A line ends before a line feed or at the end of the text, so
+// nothing beyond it is read.
 func (s *splitter) asciiWords(i int) int {
 	text, norm, words := s.t.Source, s.t.Norm, s.t.Words
 	for i+shortMost < len(text) {

@@ -8,19 +8,19 @@ type Block struct {
 	Chars       int // folded characters
 }
 
-// Packing is the rule that joins sentences to blocks. The zero value is not valid; use Natural or
-// Packed, which are fixed: a changed number is a new scheme.
+// Packing is the rule that joins sentences to blocks. The zero value is not valid; use Natural or Packed, which never change: a changed
+// number would be a new scheme.
 type Packing struct {
 	// Least is the number of folded characters from which a block is complete.
 	Least int
-	// Target, where above 0, is the length a block approaches instead: it takes sentences as long
-	// as the result is not farther from Target than without the next one.
+	// Target, if above 0, is the length that a block approaches instead: it takes another sentence if that does not bring it farther from
+	// Target.
 	Target int
 	// Most is the number of folded characters above which a sentence is divided.
 	Most int
 	// Short is the number of folded characters below which a paragraph of one sentence is skipped.
 	Short int
-	// Overlap asks a block from every sentence on; otherwise only the indexed blocks are asked.
+	// Overlap makes an asked block start at every sentence; otherwise only the indexed blocks are asked.
 	Overlap bool
 }
 
@@ -33,9 +33,8 @@ var (
 	Packed = Packing{Target: 150, Most: 220, Short: 20}
 )
 
-// Blocks groups the sentences of t into blocks by p. indexed are disjoint, asked may overlap; with
-// a packing that does not overlap, asked is nil. skipped holds the paragraphs too short to
-// fingerprint. Blocks never cross a paragraph, so an edit moves no block beyond its paragraph.
+// Blocks groups the sentences of t into blocks by p. indexed are disjoint, asked may overlap; asked is nil if the packing does not overlap.
+// skipped holds the paragraphs too short to fingerprint. Blocks never cross a paragraph, so an edit moves no block beyond its paragraph.
 func (t *Text) Blocks(p Packing) (indexed, asked []Block, skipped []Span) {
 	var pieces []Block
 	indexed = make([]Block, 0, len(t.Sentences))
@@ -58,7 +57,7 @@ func (t *Text) Blocks(p Packing) (indexed, asked []Block, skipped []Span) {
 			for i := range pieces {
 				b, _ := p.grow(pieces[i:])
 				if n := len(asked); n > 0 && i > 0 && asked[n-1].Last == b.Last && b.Chars < p.Least {
-					break // a tail of the block before, too short to stand for itself
+					break // the tail of the previous block, too short by itself
 				}
 				asked = append(asked, b)
 			}
@@ -67,7 +66,7 @@ func (t *Text) Blocks(p Packing) (indexed, asked []Block, skipped []Span) {
 	return indexed, asked, skipped
 }
 
-// grow joins pieces from the first on to one block and returns it with the number taken.
+// grow joins pieces, starting with the first, into one block and returns it with the number of pieces used.
 func (p Packing) grow(pieces []Block) (Block, int) {
 	b, n := pieces[0], 1
 	for ; n < len(pieces); n++ {
@@ -84,8 +83,8 @@ func (p Packing) grow(pieces []Block) (Block, int) {
 	return b, n
 }
 
-// divide appends sentence s to pieces, cut where it is longer than most: after the last clause that
-// keeps a piece of at least a quarter of most, else at a word.
+// divide appends sentence s to pieces, cut into parts of at most most characters: after the last clause that leaves a part of at least a
+// quarter of most, else between words.
 func (t *Text) divide(pieces []Block, s *Sentence, most int) []Block {
 	first, rest := s.First, s.Chars
 	start := s.Span.Start

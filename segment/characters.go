@@ -6,15 +6,15 @@ import (
 	"concordat/segment/runetab"
 )
 
-// Character is one folded character of a word. Several share their place where one character of the original folds to
-// several, and a place covers several characters of the original where these compose to one.
+// Character is one folded character of a word. Several characters share a place if one character of the original folds to several, and a
+// place covers several characters of the original if these compose to one.
 type Character struct {
 	Norm   Span // bytes of Text.Norm
 	Source Span // bytes of Text.Source, with the marks and invisible characters that folding left out after it
 }
 
-// Characters appends the folded characters of w, a word of t, in order. Those of Norm are disjoint and cover the word;
-// those of Source begin in rising order and stay within it. w must not be a part of a Han run.
+// Characters appends the folded characters of w, a word of t, in order. Their places in Norm are disjoint and cover the word; those in
+// Source are in ascending order and within it. w must not be a part of a Han run.
 func (t *Text) Characters(w *Word, dst []Character) []Character {
 	source, norm := t.Source[w.Start:w.End], t.Norm[w.NormStart:w.NormEnd]
 	if len(source) == len(norm) && utf8.RuneCountInString(source) == utf8.RuneCount(norm) {
@@ -29,7 +29,7 @@ func (t *Text) Characters(w *Word, dst []Character) []Character {
 	return f.settle()
 }
 
-// equalRunes is Characters for a word whose folded characters are as many and as long as its own, one by one.
+// equalRunes is Characters for a word whose folded characters match the original ones in number and in the length of each.
 func equalRunes(source string, norm []byte, w *Word, dst []Character) ([]Character, bool) {
 	first := len(dst)
 	at := 0
@@ -44,17 +44,17 @@ func equalRunes(source string, norm []byte, w *Word, dst []Character) ([]Charact
 	return dst, true
 }
 
-// follower folds the characters of a word once more, as the splitter did, and notes where each came from.
+// follower folds the characters of a word again, as the splitter did, and records where each came from.
 type follower struct {
 	t     *Text
 	w     *Word
 	runes *runeData
 	out   []Character
-	first int // out[first:] are of this word
+	first int // out[first:] belong to this word
 	last  rune
 }
 
-// read takes one character of the original, bytes [from, to) of it.
+// read takes one character of the original, bytes [from, to).
 func (f *follower) read(r rune, from, to int) {
 	e := f.runes.At(r)
 	switch e.Class() {
@@ -103,7 +103,7 @@ func (f *follower) replace(r rune, to int) {
 	f.last = r
 }
 
-// settle returns what was followed. A word whose letters the splitter folded otherwise is one character.
+// settle returns the characters read. A word whose letters the splitter folded differently is one character.
 func (f *follower) settle() []Character {
 	if n := len(f.out); n > f.first && f.out[n-1].Norm.End == int(f.w.NormEnd) {
 		return f.out
@@ -111,8 +111,8 @@ func (f *follower) settle() []Character {
 	return append(f.out[:f.first], Character{Span{int(f.w.NormStart), int(f.w.NormEnd)}, Span{int(f.w.Start), int(f.w.End)}})
 }
 
-// composeHangul returns the syllable of a leading consonant and a vowel, or of a syllable without a trailing consonant
-// and one, by the arithmetic of Unicode 15, section 3.12; 0 for other pairs.
+// composeHangul returns the syllable of a leading consonant and a vowel, or of a syllable without a trailing consonant and such a
+// consonant, by the arithmetic of Unicode 15, section 3.12; it returns 0 for other pairs.
 func composeHangul(last, r rune) rune {
 	const lBase, vBase, tBase, sBase, vCount, tCount = 0x1100, 0x1161, 0x11A7, 0xAC00, 21, 28
 	switch l := last; {

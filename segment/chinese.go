@@ -17,7 +17,7 @@ import (
 	"concordat/segment/internal/words"
 )
 
-// The dictionaries of jieba 0.42 as gojieba v1.4.7 ships them. They are part of every scheme.
+// The dictionaries of jieba 0.42 as shipped with gojieba v1.4.7. They are part of every scheme.
 var (
 	//go:embed data/jieba.dict.utf8.gz
 	jiebaDictGz []byte
@@ -30,14 +30,14 @@ var (
 //go:embed data/weights.bin.gz
 var weightsGz []byte
 
-// UseGojieba says whether Chinese words are found by gojieba itself, from the next text on, instead of
-// by the same algorithm here (segment/internal/words). The words are the same; a test compares the two.
-// gojieba takes several times as long, half a second and 120 MB to start.
+// UseGojieba sets whether, from the next text on, gojieba itself finds Chinese words instead of the same algorithm here
+// (segment/internal/words). The words are the same; a test compares the two. gojieba takes several times as long, and needs half a second
+// and 120 MB to start.
 func UseGojieba(use bool) { useGojieba.Store(use) }
 
 var useGojieba atomic.Bool
 
-// cutter finds words, and is made when the first Chinese text comes. It is safe for concurrent use.
+// cutter finds words. It is created for the first Chinese text. It is safe for concurrent use.
 var cutter = sync.OnceValues(func() (*words.Cutter, error) {
 	var raw [3][]byte
 	for i, b := range [][]byte{jiebaDictGz, weightsGz, jiebaModelGz} {
@@ -49,17 +49,15 @@ var cutter = sync.OnceValues(func() (*words.Cutter, error) {
 	return words.Load(raw[0], raw[1], raw[2])
 })
 
-// chunkBytes is how much Han text goes to gojieba in one call: enough to make the cost of
-// crossing into C small, and little enough to keep its working memory small.
+// chunkBytes is the amount of Han text passed to gojieba in one call: large enough to make the cost of calling into C small, and small
+// enough to limit its working memory.
 const chunkBytes = 32 << 10
 
-// jieba is gojieba's segmenter, made when the first Chinese text comes to it. It is safe for
-// concurrent use.
+// jieba is gojieba's segmenter, created for the first Chinese text passed to it. It is safe for concurrent use.
 var jieba = sync.OnceValues(newJieba)
 
-// newJieba gives the segmenter its dictionaries as anonymous files in memory: it opens them by
-// name, and a binary must not depend on where it was built. User dictionary, idf weights and stop
-// words are not used; the library still wants files with at least one line.
+// newJieba gives the segmenter its dictionaries as anonymous files in memory: it opens them by name, and a binary must not depend on where
+// it was built. The user dictionary, idf weights and stop words are not used, but the library still requires files with at least one line.
 func newJieba() (*gojieba.Jieba, error) {
 	dict, err := gunzip(jiebaDictGz)
 	if err != nil {
@@ -81,8 +79,8 @@ func newJieba() (*gojieba.Jieba, error) {
 	return gojieba.NewJieba(paths...), nil
 }
 
-// memoryFile returns a path under which content can be read until release is called: a memfd, or
-// a private temporary file where the kernel has none.
+// memoryFile returns a path under which content can be read until release is called: a memfd, or a private temporary file if the kernel
+// does not support that.
 func memoryFile(content []byte) (path string, release func(), err error) {
 	if fd, err := unix.MemfdCreate("concordat-dictionary", unix.MFD_CLOEXEC); err == nil {
 		f := os.NewFile(uintptr(fd), "dictionary")
@@ -107,7 +105,7 @@ func memoryFile(content []byte) (path string, release func(), err error) {
 // cutChinese replaces every Han run among the words by the words found in it.
 func (t *Text) cutChinese() error {
 	c := chineseCutter{t: t, stop: stopLists(), old: t.Words}
-	// The old words stay as memory for the next text.
+	// The old words remain as memory for the next text.
 	t.Words, t.spare = slices.Grow(t.spare[:0], len(c.old)+len(t.hanAt)/2), c.old
 	err := c.all()
 	c.closeSentences(len(c.old))
@@ -156,8 +154,8 @@ func appendRunes(dst []rune, b []byte) []rune {
 	return dst
 }
 
-// byGojieba segments with the library alone. Runs go to the segmenter one to a line, many lines a call; a run's words do not
-// depend on its neighbours.
+// byGojieba segments with the library only. Runs are passed to the segmenter one per line, many lines per call; a run's words do not depend
+// on its neighbours.
 func (c *chineseCutter) byGojieba() error {
 	j, err := jieba()
 	if err != nil {
@@ -185,8 +183,7 @@ type chineseCutter struct {
 	opened   bool
 }
 
-// gather writes the Han runs of words from on to the input, up to a chunk, and returns the word
-// after the last.
+// gather writes the Han runs of words from index from on to the input, up to a chunk, and returns the index after the last.
 func (c *chineseCutter) gather(from int) int {
 	c.input.Reset()
 	i := from

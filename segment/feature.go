@@ -7,7 +7,7 @@ import (
 	"github.com/cespare/xxhash/v2"
 )
 
-// Kind says what the features of a block are.
+// Kind is the kind of a block's features.
 type Kind uint8
 
 // The kinds of features.
@@ -22,14 +22,13 @@ const (
 	Bigrams
 )
 
-// longestStop is the length in folded characters of the longest stop word that is left out. The short
-// ones are the frequent ones: leaving out those alone gives up to a point more recall of edited
-// sentences than leaving out the whole list, for hardly more chance neighbours (doc/evaluation/README.md).
+// longestStop is the length in folded characters of the longest stop word that is left out. Short stop words are the frequent ones: leaving
+// out only these recalls up to one percentage point more edited sentences than leaving out the whole list, with hardly more chance
+// neighbours (doc/evaluation/README.md).
 const longestStop = 3
 
-// Features appends the features of block b to dst: xxHash64 values, some of them repeated. The kind
-// depends on the block alone: its scripts, then the stop list that holds most of its words. A block
-// in which no list holds a tenth of the words gets character n-grams.
+// Features appends the features of block b to dst: xxHash64 values, some of them repeated. The kind depends on the block alone: its
+// scripts, then the stop list that contains most of its words. If no list contains a tenth of its words, a block gets character n-grams.
 func (t *Text) Features(b Block, dst []uint64) ([]uint64, Kind) {
 	words := t.Words[b.First:b.Last]
 	kind, lang := t.kindOf(words)
@@ -46,8 +45,8 @@ func (t *Text) Features(b Block, dst []uint64) ([]uint64, Kind) {
 	return dst, kind
 }
 
-// contentFeatures appends the words that are no short stop words. Which word is one cannot be foretold, so none is
-// branched on: each is written, and the next over it if it does not count.
+// contentFeatures appends the words that are not short stop words. Branches on stop words would be mispredicted, so there are none: each
+// word is written, and overwritten by the next if it does not count.
 func contentFeatures(words []Word, lang uint32, dst []uint64) []uint64 {
 	n := len(dst)
 	dst = slices.Grow(dst, len(words))[:n+len(words)]
@@ -61,7 +60,7 @@ func contentFeatures(words []Word, lang uint32, dst []uint64) []uint64 {
 	return dst[:n]
 }
 
-// kindOf returns the kind of features and, for Content, the bit of the language.
+// kindOf returns the kind of features and, for Content, the language bit.
 func (t *Text) kindOf(words []Word) (Kind, uint32) {
 	var chars, han, syllabic, unspaced, spaced int
 	for i := range words {
@@ -98,7 +97,7 @@ func (t *Text) kindOf(words []Word) (Kind, uint32) {
 
 func (t *Text) chineseFeatures(words []Word, dst []uint64) []uint64 {
 	stop := stopLists()
-	en := stop.english // Latin words of Chinese text are thinned by the English list
+	en := stop.english // Latin words of Chinese text are filtered with the English list
 	for i := range words {
 		w := &words[i]
 		if w.Flags&Han == 0 {
@@ -124,8 +123,7 @@ func (t *Text) chineseFeatures(words []Word, dst []uint64) []uint64 {
 	return dst
 }
 
-// grams appends the hashes of all runs of n characters of the words, read without spaces; of the
-// whole, if it is shorter.
+// grams appends the hashes of all runs of n characters of the words, read without spaces, or of the whole text if it is shorter.
 func (t *Text) grams(words []Word, n int, dst []uint64) []uint64 {
 	var letters []byte
 	for i := range words {
@@ -148,8 +146,8 @@ func (t *Text) grams(words []Word, n int, dst []uint64) []uint64 {
 	}
 }
 
-// StopWords returns which words are stop words: those in the list of the text's main language, and the listed ones of
-// Chinese. A text of no language with a list has none but the Chinese ones. The result belongs to the caller.
+// StopWords returns which words are stop words: those in the list of the text's main language, and those in the Chinese list. If the text's
+// language has no list, only the Chinese list applies. The result belongs to the caller.
 func (t *Text) StopWords() []bool {
 	out := make([]bool, len(t.Words))
 	var votes tally

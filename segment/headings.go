@@ -7,17 +7,17 @@ import (
 	"unicode/utf8"
 )
 
-// A form makes a template by itself: its headings stand on lines of their own in the form and in every document that is written on it.
+// A template can be derived from a form: its headings are separate lines in the form and in every document written with it.
 
 const (
-	longestTitle   = 90 // code points of a line that is taken for a heading
-	leastDocuments = 3  // that hold a line before it can be a heading of theirs
-	leastHeadings  = 2  // of a form: one heading alone makes no sections
+	longestTitle   = 90 // code points in a line taken for a heading
+	leastDocuments = 3  // that must hold a line for it to be a heading
+	leastHeadings  = 2  // in a form: a single heading makes no sections
 	mostHeadings   = 200
 )
 
-// FormTemplate returns a template of the headings of forms, whose texts are given: their short lines that do not end as sentences do.
-// It returns nil if there are fewer than two.
+// FormTemplate returns a template of the headings in the given texts of forms: their short lines that do not end like a sentence. It
+// returns nil if there are fewer than two.
 func FormTemplate(forms ...string) *Template {
 	var h headingLines
 	for _, form := range forms {
@@ -52,7 +52,7 @@ func (h *Headings) Template() *Template {
 	return h.lines.template(max(leastDocuments, (h.documents+1)/2))
 }
 
-// headingLines counts lines, which are the same in other case, with other spaces and under another number.
+// headingLines counts lines. Lines that differ only in case, spaces or number are the same.
 type headingLines struct {
 	count map[string]int
 	order []string // as first seen
@@ -69,7 +69,7 @@ func (h *headingLines) note(line string) {
 	h.count[key]++
 }
 
-// template returns a template of the lines that were noted so often.
+// template returns a template of the lines noted at least the given number of times.
 func (h *headingLines) template(least int) *Template {
 	t := &Template{}
 	for _, line := range h.order {
@@ -89,18 +89,18 @@ func (h *headingLines) template(least int) *Template {
 	return t
 }
 
-// number is the number of a heading, such as 3, 3.1, (a), IV. or 二、, with what follows it.
+// number matches the number of a heading, for example 3, 3.1, (a), IV. or 二、, and the text after it.
 const number = `(?:(?:§\s*|第\s*)?\(?(?:[0-9]{1,3}(?:\.[0-9]{1,3}){0,4}|[ivxlIVXL]{1,6}|[a-zA-Z]|[一二三四五六七八九十]{1,3})(?:[.)、．）:：]\s*|[章节条]\s*|\s+))?`
 
 var headingNumber = regexp.MustCompile(`^` + number)
 
-// headingKey is the same for the lines of one heading.
+// headingKey returns a key that all lines of one heading share.
 func headingKey(line string) string {
 	line = strings.TrimRight(headingNumber.ReplaceAllString(line, ""), ":：")
 	return strings.ToLower(strings.Join(strings.Fields(line), " "))
 }
 
-// titles yields the lines of a text that may be headings: short, with a letter, and not ending as a sentence does.
+// titles yields the lines of a text that may be headings: short, with a letter, and not ending like a sentence.
 func titles(text string) func(yield func(string) bool) {
 	return func(yield func(string) bool) {
 		for line := range strings.SplitSeq(text, "\n") {

@@ -5,17 +5,17 @@ import (
 	"slices"
 )
 
-// stemMost is the longest word in bytes that is stemmed; longer ones are no words.
+// stemMost is the length in bytes of the longest word that is stemmed; anything longer is not a word.
 const stemMost = 40
 
-// Stem returns the stem of a folded word: Porter 1980 for words of 3 to 40 ASCII letters, others as they are.
+// Stem returns the stem of a folded word: by Porter 1980 for words of 3 to 40 ASCII letters; others are returned unchanged.
 func Stem(word []byte) []byte {
 	var p porter
 	return slices.Clone(p.stem(word))
 }
 
-// porter is a word on its way through the steps of Porter 1980, section 2. Bit i of vowels is set where letter i is a
-// vowel in his sense, so that his measure of a word is a count of bits.
+// porter is a word during the steps of Porter 1980, section 2. Bit i of vowels is set if letter i is a vowel in his sense, so that his
+// measure of a word is a count of bits.
 type porter struct {
 	letters [stemMost + 1]byte
 	n       int
@@ -66,7 +66,7 @@ func (p *porter) replace(n int, to string) {
 	}
 }
 
-// ends reports whether the word has the suffix, and letters before it.
+// ends reports whether the word has the suffix with letters before it.
 func (p *porter) ends(suffix string) bool {
 	return p.n > len(suffix) && string(p.letters[p.n-len(suffix):p.n]) == suffix
 }
@@ -86,7 +86,7 @@ func (p *porter) doubled() bool {
 	return p.n > 1 && p.letters[p.n-1] == p.letters[p.n-2] && p.consonant(p.n-1)
 }
 
-// shortEnd reports whether the first n letters end in consonant, vowel, consonant, the last none of w, x and y (*o).
+// shortEnd reports whether the first n letters end in consonant, vowel, consonant, the last of which is not w, x or y (*o).
 func (p *porter) shortEnd(n int) bool {
 	if n < 3 || !p.consonant(n-3) || p.consonant(n-2) || !p.consonant(n-1) {
 		return false
@@ -134,10 +134,10 @@ func (p *porter) participle() {
 	}
 }
 
-// rule replaces a suffix where the measure of what stands before it is large enough.
+// rule replaces a suffix if the measure of the letters before it is large enough.
 type rule struct{ suffix, to string }
 
-// rules by the last letter but one of their suffixes. The first that fits is the only one.
+// rules are indexed by the last letter but one of their suffixes. The first that fits is the only one.
 type rules [26][]rule
 
 func newRules(all ...rule) (out rules) {
@@ -148,7 +148,7 @@ func newRules(all ...rule) (out rules) {
 	return out
 }
 
-// Steps 2, 3 and 4. That bli stands for abli, and logi, are Porter's later changes.
+// Steps 2, 3 and 4. The use of bli for abli, and the suffix logi, are Porter's later changes.
 var (
 	step2 = newRules(
 		rule{"ational", "ate"}, rule{"tional", "tion"}, rule{"enci", "ence"}, rule{"anci", "ance"}, rule{"izer", "ize"},
@@ -163,7 +163,7 @@ var (
 		rule{"ate", ""}, rule{"iti", ""}, rule{"ous", ""}, rule{"ive", ""}, rule{"ize", ""})
 )
 
-// apply applies a step whose rules want a measure of at least least.
+// apply applies a step whose rules require a measure of at least least.
 func (p *porter) apply(step *rules, least int) {
 	if p.n < 2 {
 		return

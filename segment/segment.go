@@ -32,7 +32,7 @@ type Word struct {
 	Flags              WordFlags
 }
 
-// WordFlags holds what the features need to know about a word.
+// WordFlags are the properties of a word that the features need.
 type WordFlags uint8
 
 // The flags of a word.
@@ -41,8 +41,8 @@ const (
 	Syllabic                          // kana or hangul
 	Unspaced                          // an alphabet written without spaces
 	HanStop                           // in the Chinese stop list
-	AfterClause                       // a comma or the like stands before it
-	AfterSpace                        // white space stands before it
+	AfterClause                       // a comma or the like precedes it
+	AfterSpace                        // white space precedes it
 )
 
 // Sentence is a natural sentence: Words[First:Last], with its punctuation.
@@ -55,10 +55,10 @@ type Sentence struct {
 // Paragraph is Sentences[First:Last].
 type Paragraph struct{ First, Last int }
 
-// Text is a text cut up.
+// Text is a text cut into words, sentences and paragraphs.
 type Text struct {
 	Source     string
-	Norm       []byte // the folded words, one space between two of them
+	Norm       []byte // the folded words, with one space between two of them
 	Words      []Word
 	Sentences  []Sentence
 	Paragraphs []Paragraph
@@ -83,8 +83,8 @@ func (t *Text) Folded(i int) []byte { return t.Norm[t.Words[i].NormStart:t.Words
 //go:embed data/runes.bin.gz
 var runesGz []byte
 
-// runes is the rune table and its ASCII part in the form the inner loop wants: the folded letter,
-// or 0 where the byte is not part of a word.
+// runes is the rune table and its ASCII part in the form that the inner loop needs: the folded letter, or 0 if the byte is not part of a
+// word.
 var runes = sync.OnceValue(func() *runeData {
 	raw, err := gunzip(runesGz)
 	if err != nil {

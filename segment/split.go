@@ -13,15 +13,15 @@ import (
 )
 
 const (
-	// Bytes of text for each word, about as few as there are.
+	// Bytes of text per word, about the smallest number that occurs.
 	wordBytes = 5
-	// A word longer than this many folded bytes is cut: it is no word of any language, and bounds
-	// keep one line of base64 from becoming one giant feature.
+	// A word longer than this many folded bytes is cut: it is not a word of any language, and a bound keeps one line of base64 from
+	// becoming one giant feature.
 	maxWordBytes = 240
-	// A run of an unspaced or syllabic script is cut after as many bytes. Its features are n-grams
-	// over the cuts, so only the places where a long sentence may be divided depend on it.
+	// A run of an unspaced or syllabic script is cut after this many bytes. Its features are n-grams over the cuts, so only the places
+	// where a long sentence may be divided depend on it.
 	maxRunBytes = 96
-	// Lines above this many bytes are not wrapped: each line end is meant.
+	// Lines above this many bytes are not wrapped: each line end is intended.
 	wrapBytes = 200
 	// A line below this share of its paragraph's longest line was ended on purpose.
 	shortLine = 0.6
@@ -43,13 +43,13 @@ func Split(text string) (*Text, error) {
 	return t, nil
 }
 
-// Split is the function Split, reusing the memory of t, whose former content is lost.
+// Split is like the function Split but reuses the memory of t, whose former content is lost.
 func (t *Text) Split(text string) error {
 	return t.splitAll(text, true)
 }
 
-// Skim is Split without the search for Chinese words, which is most of its cost on Chinese text: a run of Han characters
-// is one word without a hash and without stop words.
+// Skim is Split without the search for Chinese words, which accounts for most of its cost on Chinese text: a run of Han characters is one
+// word without a hash and without stop words.
 func (t *Text) Skim(text string) error {
 	return t.splitAll(text, false)
 }
@@ -69,7 +69,7 @@ func (t *Text) split(text string, chinese bool) error {
 	t.Source = text
 	t.Norm, t.Words, t.hanAt = t.Norm[:0], t.Words[:0], t.hanAt[:0]
 	t.Sentences, t.Paragraphs = t.Sentences[:0], t.Paragraphs[:0]
-	if cap(t.Norm) < len(text) { // else they would grow many times
+	if cap(t.Norm) < len(text) { // otherwise they would grow many times
 		t.Norm = make([]byte, 0, len(text)+len(text)/16+64)
 		t.Words = make([]Word, 0, len(text)/wordBytes+16)
 	}
@@ -107,13 +107,13 @@ type splitter struct {
 	han     bool // the text has Chinese characters
 }
 
-// pending says what an uncertain sentence end waits for.
+// pending is the kind of an undecided sentence end.
 type pending uint8
 
 const (
 	none   pending = iota
-	dot            // a full stop: needs white space, no small letter after it, no abbreviation before
-	strong         // an ASCII terminator: needs white space, no small letter after it
+	dot            // a full stop: needs white space and no lower-case letter after it, and no abbreviation before it
+	strong         // an ASCII terminator: needs white space and no lower-case letter after it
 	sure           // any other terminator
 )
 
@@ -126,8 +126,7 @@ func (s *splitter) run() {
 	}
 }
 
-// paragraphAt returns the length of the paragraph that starts at byte at and where the next one
-// starts, after the blank lines.
+// paragraphAt returns the length of the paragraph that starts at byte at and the place after the blank lines where the next one starts.
 func paragraphAt(text string, at int) (length, next int) {
 	for i := at; ; {
 		n := strings.IndexByte(text[i:], '\n')
@@ -177,7 +176,7 @@ func (s *splitter) paragraph(from, to int) {
 	}
 }
 
-// listItem reports whether a line begins like an item of a list, a heading or a table row.
+// listItem reports whether a line begins like a list item, a heading or a table row.
 func listItem(line string) bool {
 	line = strings.TrimLeft(line, " \t")
 	if line == "" {
@@ -320,8 +319,8 @@ func (s *splitter) add(r rune, at int) {
 	s.last = r
 }
 
-// rejoin reopens the last word if it is a Han run with nothing but white space since: Chinese has
-// no spaces between words, and those of line ends, justified text and disguise mean nothing.
+// rejoin reopens the last word if it is a Han run with nothing but white space since: Chinese has no spaces between words, and those from
+// line ends, justified text or disguise mean nothing.
 func (s *splitter) rejoin() bool {
 	n := len(s.t.Words)
 	if n == 0 || n <= s.first || s.barrier || s.pending != none || s.t.Words[n-1].Flags&Han == 0 {
@@ -383,7 +382,7 @@ func (s *splitter) closeWord() {
 	s.t.Words = append(s.t.Words, s.word)
 }
 
-// mark deals with a rune that is not part of a word.
+// mark handles a rune that is not part of a word.
 func (s *splitter) mark(c runetab.Class, at, size int) {
 	if c == runetab.Drop {
 		return
@@ -463,7 +462,7 @@ func (s *splitter) abbreviated(digit bool) bool {
 	return known && (always || digit)
 }
 
-// breakHere ends the sentence at a line end that is meant.
+// breakHere ends the sentence at an intended line end.
 func (s *splitter) breakHere() {
 	s.closeWord()
 	end := s.end

@@ -12,16 +12,16 @@ import (
 	"github.com/cespare/xxhash/v2"
 )
 
-// The stop lists are those of the Snowball project as Bleve ships them, one word a line; zh.txt is
-// our own. They are part of every scheme.
+// The stop lists are those of the Snowball project as shipped with Bleve, one word per line; zh.txt is our own. They are part of every
+// scheme.
 //
 //go:embed data/stop/*.txt
 var stopFiles embed.FS
 
-// filterBits makes a filter of 8 KiB, which stays in the first cache: most words are in no list.
+// filterBits gives a filter of 8 KiB, which fits in the first-level cache: most words are in no list.
 const filterBits = 16
 
-// stopTable maps the hash of a folded word to the languages whose list holds it.
+// stopTable maps the hash of a folded word to the languages whose lists contain it.
 type stopTable struct {
 	languages []string
 	hashes    []uint64 // open addressing, zero is free
@@ -35,8 +35,8 @@ type stopTable struct {
 
 var stopLists = sync.OnceValue(newStopTable)
 
-// Languages returns the codes of the languages with a stop list, in the order of Word.Stop's bits.
-// Chinese, whose words have a flag of their own, is not among them.
+// Languages returns the codes of the languages with a stop list, in the order of Word.Stop's bits. Chinese is not among them, since its
+// words have their own flag.
 func Languages() []string { return slices.Clone(stopLists().languages) }
 
 func newStopTable() *stopTable {
@@ -86,7 +86,7 @@ func newStopTable() *stopTable {
 	return t
 }
 
-// mask returns the languages whose stop list holds the word of the given hash.
+// mask returns the languages whose stop lists contain the word of the given hash.
 func (t *stopTable) mask(h uint64) uint32 {
 	if !inFilter(&t.any, h) {
 		return 0
@@ -99,7 +99,7 @@ func (t *stopTable) mask(h uint64) uint32 {
 	return 0
 }
 
-// isHan reports whether the Chinese stop list holds the word or character of the given hash.
+// isHan reports whether the Chinese stop list contains the word or character of the given hash.
 func (t *stopTable) isHan(h uint64) bool { return inFilter(&t.anyHan, h) && t.han[h] }
 
 func setFilter(f *[1 << filterBits / 64]uint64, h uint64) {
@@ -113,7 +113,7 @@ func inFilter(f *[1 << filterBits / 64]uint64, h uint64) bool {
 	return f[h/64]>>(h%64)&1 != 0
 }
 
-// foldedHashes folds a listed word as Split would, in pieces where punctuation divides it.
+// foldedHashes folds a listed word as Split would, in pieces if punctuation divides it.
 func foldedHashes(word string) []uint64 {
 	t := &Text{Source: word}
 	s := splitter{t: t, runes: runes(), stop: &stopTable{hashes: make([]uint64, 2), shift: 63}, start: -1}
@@ -125,8 +125,7 @@ func foldedHashes(word string) []uint64 {
 	return out
 }
 
-// abbreviations lists folded words after which a full stop does not end a sentence: true always,
-// false only before a number.
+// abbreviations lists folded words after which a full stop does not end a sentence: always if true, only before a number if false.
 var abbreviations = func() map[string]bool {
 	m := map[string]bool{}
 	for _, w := range strings.Fields(`mr mrs ms dr prof st messrs gen col capt lt sgt rev hon pres gov sen rep

@@ -9,8 +9,8 @@ type tally struct {
 	used  int // planes that may not be zero
 }
 
-// straight is how many planes every mask goes through, in registers: most carries end there, so that no branch
-// depends on the mask.
+// straight is the number of planes that every mask passes through, in registers: most carries end there, so that no branch depends on the
+// mask.
 const straight = 4
 
 // stops counts the bits of Word.Stop. At most 2^31 - 1 words can be added.
@@ -31,7 +31,7 @@ func (t *tally) stops(words []Word) {
 	t.used = max(t.used, straight)
 }
 
-// most returns the bit that is counted most, the lowest of several, and its count; 0 and 0 if none is.
+// most returns the bit with the highest count, the lowest such bit if several tie, and the count; both are 0 if nothing was counted.
 func (t *tally) most() (bit uint32, count int) {
 	best := ^uint32(0)
 	for p := t.used - 1; p >= 0; p-- {

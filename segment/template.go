@@ -13,8 +13,8 @@ import (
 	"concordat/segment/spaced"
 )
 
-// Template finds the sections of a kind of document by their headings: "match each chapter exactly"
-// (Jiang, the project template of regular expressions). A nil Template finds none.
+// Template finds the sections of a kind of document by their headings: "match each chapter exactly" (Jiang, the project's template of
+// regular expressions). A nil Template finds none.
 type Template struct {
 	Name     string
 	Headings []Heading
@@ -35,7 +35,7 @@ type Section struct {
 	Skip bool
 }
 
-// longestHeading bounds the lines that are tried, in bytes: a heading is short.
+// longestHeading bounds the lines to try, in bytes: a heading is short.
 const longestHeading = 200
 
 // Find returns the sections of text in order, disjoint, each from its heading's line on. Text
@@ -66,9 +66,8 @@ func (t *Template) Find(text string) []Section {
 	return out
 }
 
-// ParseTemplate reads a template: one heading a line, "section = regular expression", with an
-// exclamation mark after the section's name where it is not checked; # begins a comment. All
-// faults are reported at once.
+// ParseTemplate reads a template: one heading per line, "section = regular expression", with an exclamation mark after the section's name
+// if it is not checked; # begins a comment. All faults are reported at once.
 func ParseTemplate(name, text string) (*Template, error) {
 	t := &Template{Name: name}
 	var faults []string

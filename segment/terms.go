@@ -6,14 +6,14 @@ import (
 	"github.com/cespare/xxhash/v2"
 )
 
-// How many letters of an alphabet one character counts for where a length is meant to say how much
-// is said: Chinese takes about a third of the characters of English, a syllabary half.
+// How many alphabetic letters one character counts for when a length measures the amount of content: Chinese needs about a third as many
+// characters as English, a syllabary half.
 const (
 	hanLetters      = 3
 	syllabicLetters = 2
 )
 
-// Letters returns the length of w in letters of an alphabet.
+// Letters returns the length of w in alphabetic letters.
 func (w *Word) Letters() int {
 	switch {
 	case w.Flags&Han != 0:
@@ -24,13 +24,13 @@ func (w *Word) Letters() int {
 	return int(w.Chars)
 }
 
-// stems turns words into search terms and remembers the last ones.
+// stems turns words into search terms and remembers the most recent ones.
 type stems struct {
 	known  [1 << stemBits]stemmed
 	porter porter
 }
 
-// stemBits makes a table of 256 KiB, for words that are longer or rarer than those of memory.
+// stemBits gives a table of 256 KiB, for words longer or rarer than those in memory.
 const stemBits = 14
 
 type stemmed struct {
@@ -45,7 +45,7 @@ func (m *stems) term(hash uint64, folded []byte) uint32 {
 	if k.hash == hash && hash != 0 {
 		return k.term
 	}
-	second := &m.known[at^1] // in the same line of the cache
+	second := &m.known[at^1] // in the same cache line
 	if second.hash == hash && hash != 0 {
 		return second.term
 	}
@@ -54,8 +54,7 @@ func (m *stems) term(hash uint64, folded []byte) uint32 {
 	return k.term
 }
 
-// Language returns the bit, as in Word.Stop, of the stop list that holds most of the words of t; 0
-// if none holds any.
+// Language returns the bit, as in Word.Stop, of the stop list that contains most words of t, or 0 if no list contains any.
 func (t *Text) Language() uint32 {
 	var votes tally
 	votes.stops(t.Words)
@@ -63,22 +62,20 @@ func (t *Text) Language() uint32 {
 	return language
 }
 
-// Lengths in characters of the runs that replace words in scripts without spaces: those of the
-// features.
+// Lengths in characters of the runs that replace words in scripts without spaces, the same as those of the features.
 const (
 	syllabicGram = 2
 	unspacedGram = 4
 )
 
-// Terms appends the search terms of Words[first:last] to dst, one for each occurrence. Words in the stop list of
-// language, which Language returns, have none. Runs of kana, hangul and of alphabets without spaces give their
-// character 2-grams or 4-grams.
+// Terms appends the search terms of Words[first:last] to dst, one for each occurrence. Words in the stop list of language, as returned by
+// Language, have none. Runs of kana, hangul and alphabets without spaces yield their character 2-grams or 4-grams.
 func (t *Text) Terms(first, last int, language uint32, dst []uint32) []uint32 {
 	for i := first; i < last; i++ {
 		w := &t.Words[i]
 		switch {
 		case w.Flags&(Syllabic|Unspaced|HanStop) == 0:
-			// A stop word's term is written as well, and the next over it: which word is one cannot be foretold.
+			// A stop word's term is also written, and overwritten by the next: a branch on stop words would be mispredicted.
 			dst = append(dst, w.Term)
 			dst = dst[:len(dst)-int(-(w.Stop&language)>>31)]
 		case w.Stop&language != 0 || w.Flags&HanStop != 0:
@@ -91,7 +88,7 @@ func (t *Text) Terms(first, last int, language uint32, dst []uint32) []uint32 {
 	return dst
 }
 
-// runGrams appends the terms of all runs of n characters of letters; of the whole, if it is shorter.
+// runGrams appends the terms of all runs of n characters of letters, or of the whole text if it is shorter.
 func runGrams(letters []byte, n int, dst []uint32) []uint32 {
 	end := 0
 	for range n {

@@ -15,18 +15,18 @@ import (
 	"github.com/cespare/xxhash/v2"
 )
 
-// Hash names the function that throws a feature to the sides of the hyperplanes.
+// Hash names the function that assigns a feature to the sides of the hyperplanes.
 type Hash int
 
 const (
-	// HashMix is a keyed bijection of the feature's 64 bits for every word of the print.
+	// HashMix is a keyed bijection of the feature's 64 bits for each word of the print.
 	HashMix Hash = iota
-	// HashPlain takes the feature's own bits, as Manku, Jain and Das Sarma 2007 (section 2.1) do
-	// with the hash of a feature. It has no key and fills 64 bits.
+	// HashPlain uses the feature's own bits, like the hash of a feature in Manku, Jain and Das Sarma 2007 (section 2.1). It has no key and
+	// fills 64 bits.
 	HashPlain
 	// HashMD5 is MD5 (RFC 1321) of key and feature: slow, for comparison with other programs.
 	HashMD5
-	// HashXX is xxHash64 of key, number of the word and feature.
+	// HashXX is xxHash64 of the key, the number of the word and the feature.
 	HashXX
 	// HashSHA1 is SHA-1 (RFC 3174) of key and feature.
 	HashSHA1
@@ -37,8 +37,7 @@ const (
 // MaxBits is the greatest width of a print.
 const MaxBits = 256
 
-// Feature is a feature of a document with its weight in units of 1/256. Negative weights count on
-// the other side.
+// Feature is a feature of a document with its weight in units of 1/256. Negative weights count for the opposite side.
 type Feature struct {
 	Hash   uint64
 	Weight int32
@@ -47,9 +46,8 @@ type Feature struct {
 // Unit is the weight of a feature that counts once.
 const Unit = 256
 
-// Printer makes the prints of whole documents, 64 or 128 bits (Charikar 2002; Manku, Jain and
-// Das Sarma 2007, section 2.1). It is immutable and safe for concurrent use. Prints of printers
-// with different hash or key must not be compared.
+// Printer makes the prints of whole documents, 64 or 128 bits (Charikar 2002; Manku, Jain and Das Sarma 2007, section 2.1). It is immutable
+// and safe for concurrent use. Prints made with a different hash or key must not be compared.
 type Printer struct {
 	hash  Hash
 	key   []byte
@@ -57,8 +55,8 @@ type Printer struct {
 	more  [2]uint64 // of words 2 and 3 with HashMix
 }
 
-// NewPrinter returns the printer of the given hash, keyed; the empty key is the public one. It
-// refuses an unknown hash and a key with HashPlain, which would have no effect.
+// NewPrinter returns the printer with the given hash and key; the empty key is the public one. It refuses an unknown hash and a key with
+// HashPlain, which would have no effect.
 func NewPrinter(h Hash, key []byte) (*Printer, error) {
 	if h < HashMix || h > HashSHA256 {
 		return nil, fmt.Errorf("simhash: unknown hash %d", h)
@@ -91,8 +89,8 @@ func (p *Printer) planes(f uint64) [2]uint64 {
 	return [2]uint64(d[:2])
 }
 
-// farPlanes returns the sides of hyperplanes 128 to 255. Digests that are too short for them are continued by
-// another one, of the feature followed by a byte 1.
+// farPlanes returns the sides of hyperplanes 128 to 255. Digests that are too short are extended by another one, of the feature followed by
+// a byte of value 1.
 func (p *Printer) farPlanes(f uint64) [2]uint64 {
 	switch p.hash {
 	case HashPlain:
@@ -107,7 +105,7 @@ func (p *Printer) farPlanes(f uint64) [2]uint64 {
 	return [2]uint64(d[:2])
 }
 
-// digest returns the leading words of the hash of a feature, four of SHA-256 and two of the others.
+// digest returns the leading words of the hash of a feature, four for SHA-256 and two for the others.
 func (p *Printer) digest(f uint64, part byte) (out [4]uint64) {
 	b := binary.BigEndian.AppendUint64(slices.Clip(p.key), f)
 	if part > 0 {
@@ -132,8 +130,8 @@ func (p *Printer) digest(f uint64, part byte) (out [4]uint64) {
 	return out
 }
 
-// Print returns the print of the given width, 1 to 256 bits, or to 64 with HashPlain; those above are zero. Its first
-// word is Print64, its first two are Print128, as far as it reaches.
+// Print returns the print of the given width, 1 to 256 bits, or 1 to 64 with HashPlain; the bits above are zero. Its first word is Print64
+// and its first two are Print128, up to its width.
 func (p *Printer) Print(features []Feature, width int) (out [MaxBits / 64]uint64, err error) {
 	if width < 1 || width > MaxBits || width > 64 && p.hash == HashPlain {
 		return out, fmt.Errorf("simhash: %d bits: want 1 to 256, and at most 64 of plain hashes", width)
@@ -168,10 +166,9 @@ func (p *Printer) Print(features []Feature, width int) (out [MaxBits / 64]uint64
 	return out, nil
 }
 
-// Print64 returns the 64-bit print: bit i is set where the weights of the features on the positive
-// side of hyperplane i outweigh the others. Even weights are decided by a hash of the set, so that
-// unrelated documents do not agree on them. Order does not matter; a feature given twice weighs
-// both weights. Without features the print is zero. At most 2^31 features may be given.
+// Print64 returns the 64-bit print: bit i is set if the features on the positive side of hyperplane i outweigh the others. Ties are decided
+// by a hash of the set, so that unrelated documents do not agree on them. Order does not matter; the weights of a feature given twice add
+// up. Without features the print is zero. At most 2^31 features may be given.
 func (p *Printer) Print64(features []Feature) uint64 {
 	var sums [64]int64
 	tie := p.seeds[2]
@@ -185,8 +182,7 @@ func (p *Printer) Print64(features []Feature) uint64 {
 	return signs(&sums, mix(tie))
 }
 
-// Print128 returns the 128-bit print; its first word is Print64. It fails with HashPlain, which
-// has 64 bits only.
+// Print128 returns the 128-bit print; its first word is Print64. It fails with HashPlain, which has only 64 bits.
 func (p *Printer) Print128(features []Feature) ([2]uint64, error) {
 	if p.hash == HashPlain {
 		return [2]uint64{}, fmt.Errorf("simhash: plain hashes fill 64 bits, not 128")
@@ -208,7 +204,7 @@ func (p *Printer) Print128(features []Feature) ([2]uint64, error) {
 func add(sums *[64]int64, planes uint64, weight int32) {
 	w := int64(weight)
 	for b := range sums {
-		m := int64(planes>>b&1) - 1 // 0 on the positive side, else all ones
+		m := int64(planes>>b&1) - 1 // 0 on the positive side, otherwise all ones
 		sums[b] += (w ^ m) - m
 	}
 }
@@ -223,7 +219,7 @@ func signs(sums *[64]int64, ties uint64) uint64 {
 	return out
 }
 
-// TF says how a feature's number of occurrences in its document counts.
+// TF is the way in which a feature's number of occurrences in its document counts.
 type TF int
 
 const (
@@ -232,11 +228,11 @@ const (
 	TFLog             // 1 + log2 of the number
 )
 
-// Weighting turns the features of a document into weighted ones. The zero value weighs by count.
+// Weighting turns the features of a document into weighted ones. The zero value weights by count.
 type Weighting struct {
 	TF TF
-	// Frequencies gives the inverse document frequency that weights are multiplied with; nil: none.
-	// Prints made with other frequencies are other prints: fix them for the life of a collection.
+	// Frequencies gives the inverse document frequency by which weights are multiplied; nil: none. Different frequencies make different
+	// prints: fix them for the life of a collection.
 	Frequencies *Frequencies
 }
 
@@ -284,8 +280,8 @@ func (f *Frequencies) Add(features []uint64) {
 	}
 }
 
-// Prune forgets the features of the fewest documents until at most so many are left, as in lossy counting (Manku and
-// Motwani 2002): those count as features of no document from then on.
+// Prune drops the features found in the fewest documents until at most the given number is left, as in lossy counting (Manku and Motwani
+// 2002). From then on, dropped features count as occurring in no document.
 func (f *Frequencies) Prune(most int) {
 	for least := uint32(1); len(f.count) > max(0, most); least++ {
 		maps.DeleteFunc(f.count, func(_ uint64, n uint32) bool { return n <= least })
@@ -295,7 +291,7 @@ func (f *Frequencies) Prune(most int) {
 // Documents returns the number of documents counted.
 func (f *Frequencies) Documents() int { return int(f.documents) }
 
-// All yields every feature with the number of documents that have it, by feature.
+// All yields every feature with the number of documents that have it, in order of feature.
 func (f *Frequencies) All() iter.Seq2[uint64, uint32] {
 	return func(yield func(uint64, uint32) bool) {
 		features := make([]uint64, 0, len(f.count))
@@ -311,7 +307,7 @@ func (f *Frequencies) All() iter.Seq2[uint64, uint32] {
 	}
 }
 
-// NewFrequencies returns frequencies counted before, as All yields them. It refuses a feature of no document or of more
+// NewFrequencies returns frequencies counted earlier, as yielded by All. It refuses a feature found in no document, or in more documents
 // than there are.
 func NewFrequencies(documents uint32, counts iter.Seq2[uint64, uint32]) (*Frequencies, error) {
 	f := &Frequencies{documents: uint64(documents), count: map[uint64]uint32{}}
@@ -327,14 +323,14 @@ func NewFrequencies(documents uint32, counts iter.Seq2[uint64, uint32]) (*Freque
 // Features returns the number of distinct features counted; each takes some 40 bytes.
 func (f *Frequencies) Features() int { return len(f.count) }
 
-// IDF returns log2((1+N)/(1+n)) + 1/256 in units of 1/256, for a feature of n of the N documents:
-// a feature of all documents has next to no weight, one of none the greatest.
+// IDF returns log2((1+N)/(1+n)) + 1/256 in units of 1/256, for a feature in n of the N documents: a feature in all documents has hardly any
+// weight, one in none has the greatest.
 func (f *Frequencies) IDF(feature uint64) uint64 {
 	return 1 + log2(1+f.documents, 1+uint64(f.count[feature]))
 }
 
-// log2 returns ⌊256·log2(a/b)⌋ for a ≥ b > 0, below 2^32, by squaring. Integers, because floating
-// point logarithms differ between machines in their last bit, and prints must not.
+// log2 returns ⌊256·log2(a/b)⌋ for a ≥ b > 0, below 2^32, by squaring. It uses integers because floating-point logarithms differ between
+// machines in their last bit, and prints must not.
 func log2(a, b uint64) uint64 {
 	x := a << 31 / b // the ratio with 31 bits of fraction
 	whole := bits.Len64(x) - 32

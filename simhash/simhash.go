@@ -45,8 +45,8 @@ func (s *Sketcher) planes(f uint64) concordat.Fingerprint {
 	return concordat.Fingerprint{mix(f^s.seeds[0]) & low, mix(f^s.seeds[1]) & high}
 }
 
-// ties returns the bits used where both sides weigh the same. They depend on the features, so
-// that unrelated sets do not agree on them, and not on their order.
+// ties returns the bits used if both sides have equal weight. They depend on the features, so that unrelated sets do not agree on them, but
+// not on their order.
 func (s *Sketcher) ties(features []uint64) concordat.Fingerprint {
 	x := s.seeds[2]
 	for _, f := range features {
@@ -55,9 +55,8 @@ func (s *Sketcher) ties(features []uint64) concordat.Fingerprint {
 	return s.planes(x)
 }
 
-// Sketch returns the fingerprint in which each feature weighs as often as it is given (term
-// frequency). The counters are bit-sliced: plane j holds bit j of all 100 counts, and adding a
-// feature is a ripple of carries over whole words.
+// Sketch returns the fingerprint in which each feature is weighted by the number of times it is given (term frequency). The counters are
+// bit-sliced: plane j holds bit j of all 100 counts, and adding a feature ripples carries over whole words.
 func (s *Sketcher) Sketch(features []uint64) concordat.Fingerprint {
 	if len(features) == 0 {
 		return concordat.Fingerprint{}

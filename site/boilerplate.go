@@ -19,22 +19,21 @@ type Boilerplate struct {
 	Example   concordat.DocumentID `json:"example"` // the first document that holds it
 }
 
-// BoilerplateOptions select what is listed.
+// BoilerplateOptions select the sentences to list.
 type BoilerplateOptions struct {
 	Least    int            // fewest documents; 0: 3
 	Most     int            // most sentences; 0: 50
 	Progress func(done int) // called with the number of documents read; may be nil
 }
 
-// countWindow is the number of sentences after which rarely seen ones are forgotten.
+// countWindow is the number of sentences after which rarely seen ones are dropped.
 const countWindow = 1_000_000
 
 // Boilerplate returns the sentences that occur in several documents of a library, most documents first, then in order of the
 // text. It reads every document once. Sentences are equal if their fingerprints are.
 //
-// Counting is lossy (Manku and Motwani 2002, section 4.2): after each million sentences, those that cannot have been in more
-// documents than the number of millions so far are forgotten, so memory stays bounded; in libraries of up to a million
-// sentences every count is exact.
+// Counting is lossy (Manku and Motwani 2002, section 4.2): after each million sentences, those that cannot occur in more documents than the
+// number of millions so far are dropped, so memory stays bounded; in libraries of up to a million sentences every count is exact.
 func (s *Site) Boilerplate(ctx context.Context, lib concordat.LibraryID, o BoilerplateOptions) ([]Boilerplate, error) {
 	if _, err := s.o.Store.Catalogue.Library(ctx, lib); err != nil {
 		return nil, fmt.Errorf("library %s: %w", lib, err)
@@ -74,13 +73,13 @@ func (s *Site) Boilerplate(ctx context.Context, lib concordat.LibraryID, o Boile
 type counter struct {
 	seen      map[concordat.Fingerprint]*counted
 	sentences int
-	buckets   int // windows that are over
+	buckets   int // completed windows
 	window    int
 }
 
 type counted struct {
 	documents int
-	missed    int // most documents that may have held it before it was first, or again, seen
+	missed    int // largest number of documents that may have held it before it was last added
 	text      string
 	example   concordat.DocumentID
 	last      concordat.DocumentID

@@ -18,8 +18,8 @@ type Candidate struct {
 	Spans []concordat.Span
 }
 
-// Nominate returns the documents whose text Check would read, best first, to compare with the submission unless that rules them
-// out. No text is read, and no task is kept.
+// Nominate returns the documents, best first, whose text Check would read in order to compare it with the submission, unless the text rules
+// them out. Nominate reads no text and keeps no task.
 func (s *Site) Nominate(ctx context.Context, sub Submission, o CheckOptions) ([]Candidate, error) {
 	if err := o.Channel.Check(); err != nil {
 		return nil, err

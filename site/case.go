@@ -55,8 +55,8 @@ func (s *Site) caseSubmission(ctx context.Context, check, origin concordat.TaskI
 		Dated: f.Dated, DatedBy: f.DatedBy}, nil
 }
 
-// readParts reads the files of one submission and joins their texts, in order: each follows its name, and is a section of that
-// name, unless there is only one. It fails with the fault of the first document that cannot be read.
+// readParts reads the files of one submission and joins their texts, in order. Unless there is only one, each text follows its file name
+// and is a section of that name. It fails with the fault of the first document that cannot be read.
 func (q *Queue) readParts(ctx context.Context, j Job) (Item, error) {
 	var all []Item
 	var leftOut concordat.LeftOut

@@ -18,7 +18,7 @@ import (
 	"concordat/store"
 )
 
-// Submission is a document to be checked. It is not stored in any library.
+// Submission is a document to check. It is not stored in any library.
 type Submission struct {
 	ID    concordat.DocumentID
 	Title string
@@ -28,34 +28,34 @@ type Submission struct {
 	Dated   concordat.Date
 	DatedBy concordat.DateOrigin
 	Authors []concordat.Creator // empty: unknown
-	// Sections are those of its files if it has several, in text order; a section template takes precedence.
+	// Sections are the sections made from its files if it has several, in text order; a section template takes precedence.
 	Sections []concordat.Section
 }
 
 // CheckOptions say what a check compares with. The zero value asks all libraries with probes.
 type CheckOptions struct {
 	Libraries []concordat.LibraryID // empty: all that have not expired
-	Exclude   []concordat.Ref       // documents never shown: earlier versions of the submission
+	Exclude   []concordat.Ref       // documents never shown, for example earlier versions of the submission
 	Exact     bool                  // look up exact bands only: faster, finds less
 	Channel   compare.Channel       // how documents are nominated; zero: fingerprints and words
 	Template  *segment.Template     // sections of the submission; nil: none
-	Headings  *segment.Template     // sections if neither Template nor the files make any; nil: by the headings of Templates
-	// Templates are given wordings besides those of the libraries, which give no score.
+	Headings  *segment.Template     // sections if neither Template nor the files make any; nil: from the headings of Templates
+	// Templates are wordings handed out, in addition to those of the libraries; they do not count.
 	Templates []report.Template
-	// Short requests titles, headings and other texts too short for fingerprints as well, from the least similarity
-	// ShortThreshold on, above 0, at most 1; 0: 0.5.
+	// Short also requests titles, headings and other texts too short for fingerprints, with at least the similarity ShortThreshold, above
+	// 0, at most 1; 0: 0.5.
 	Short          bool
 	ShortThreshold float64
-	// NoStore: nothing of the submission's text is kept, nor vectors of its sentences.
+	// NoStore: neither the submission's text nor vectors of its sentences are kept.
 	NoStore bool
-	// Leads requests passages that say the same as a document of this site in other words.
+	// Leads requests passages that restate a document of this site in other words.
 	Leads bool
 	// EachLead, if not nil, is called with each place that stands out, worth reading or not: for measurements.
 	EachLead compare.EachLead
-	// PartnerLeads asks partners too, by codes of meaning of sentences that matched nothing.
+	// PartnerLeads also asks partners, by codes of meaning of sentences that matched nothing.
 	PartnerLeads bool
-	// Candidates is the maximum number of source documents whose text is compared, best first; 0: 200. The findings report what
-	// is left out.
+	// Candidates is the maximum number of source documents whose text is compared, best first; 0: 200. The findings report documents left
+	// out.
 	Candidates int
 	// Threshold is the covered share from which a report deserves a close read, 0 to 1; 0: 0.3.
 	Threshold float64
@@ -77,8 +77,8 @@ type Progress struct {
 	Stage string `json:"stage"` // fingerprint, match, search, verify, align, partner
 	Done  int    `json:"done"`
 	Total int    `json:"total"`
-	// Partner, State and Reason belong to stage partner: the progress of the partner. Done counts the partners that have
-	// finished, of Total.
+	// Partner, State and Reason belong to stage partner and give the progress of one partner. Done counts the partners that have finished,
+	// out of Total.
 	Partner concordat.SiteID `json:"partner,omitempty"`
 	State   PartnerState     `json:"state,omitempty"`
 	Reason  concordat.Reason `json:"reason,omitempty"` // why its answer is incomplete
@@ -86,7 +86,8 @@ type Progress struct {
 
 const (
 	DefaultThreshold = 0.3
-	// Lease is how long a task is ours without a sign of life; a check does not renew it, since its caller bounds it.
+	// Lease is how long a task belongs to this process without a sign of life; a check does not renew it, since its caller bounds the
+	// check.
 	Lease = 24 * time.Hour
 )
 
@@ -129,7 +130,7 @@ func (s *Site) Check(ctx context.Context, sub Submission, o CheckOptions) (*repo
 		err = s.Keep(ctx, task, f)
 	}
 	if err != nil {
-		// The cause is kept even if the end of ctx ended the check.
+		// The cause is kept even if the check ended because ctx did.
 		return nil, errors.Join(err, s.o.Store.Checks.FinishTask(context.WithoutCancel(ctx), task, concordat.TaskFailed, CauseOf(err)))
 	}
 	return s.redactHidden(ctx, f)
@@ -171,8 +172,8 @@ func (s *Site) find(ctx context.Context, task concordat.TaskID, sub Submission, 
 	return f, err
 }
 
-// CompareAll compares a submission with the documents of this site, of mirrors and of partners. known is the wording of the
-// submission that others may share, as far as it is already known.
+// CompareAll compares a submission with the documents of this site, of mirrors and of partners. known is the wording of the submission that
+// is already known to be shared by others.
 func (s *Site) CompareAll(ctx context.Context, task concordat.TaskID, sub Submission, o CheckOptions, libraries []store.Library,
 	known []report.Wording) (*report.Findings, error) {
 	progress := o.Progress
@@ -185,7 +186,7 @@ func (s *Site) CompareAll(ctx context.Context, task concordat.TaskID, sub Submis
 		return nil, err
 	}
 	progress(Progress{Stage: "fingerprint", Done: 1, Total: 1})
-	if o.Standing { // from here on, so that nothing added in the meantime is missed
+	if o.Standing { // starts here, so that nothing added in the meantime is missed
 		if err := s.o.Store.Alerts.PutStanding(ctx, store.Standing{Task: task, Scheme: p.Scheme, Made: s.o.Now(),
 			Sentences: p.Questions()}); err != nil {
 			return nil, err
@@ -198,7 +199,7 @@ func (s *Site) CompareAll(ctx context.Context, task concordat.TaskID, sub Submis
 	stage := func(stage string, done, total int) { progress(Progress{Stage: stage, Done: done, Total: total}) }
 	how := o.find()
 	excluded := excludedOf(o.Exclude, libraries)
-	how.Inside = excluded > 0 // it is the text itself, or an earlier version of it
+	how.Inside = excluded > 0 // they include the text itself, or an earlier version of it
 	q := own.Query(p, how, idsOf(libraries))
 	of := max(0, documentsOf(libraries)-excluded) + 1
 	began := time.Now()
@@ -271,8 +272,8 @@ func (s *Site) CompareAll(ctx context.Context, task concordat.TaskID, sub Submis
 		Progress: progress})
 }
 
-// templates returns the given templates with those that the libraries hand out themselves, and the wording that counts in the
-// libraries by decision of their keepers.
+// templates returns the given templates with those that the libraries hand out themselves, and the wording that counts by decision of the
+// libraries.
 func (s *Site) templates(ctx context.Context, libraries []concordat.LibraryID, given []report.Template) (
 	out, counting []report.Template, err error) {
 	out = slices.Clone(given)
@@ -335,7 +336,7 @@ func excludedOf(refs []concordat.Ref, libraries []store.Library) int {
 	return n
 }
 
-// complete adds to findings what does not come from comparing texts: the short texts, and what is known about the sources.
+// complete adds to findings the data that does not come from comparing texts: the short texts, and facts about the sources.
 func (s *Site) complete(ctx context.Context, f *report.Findings, p *concordat.Profile, q *concordat.Query, o CheckOptions) error {
 	if o.Short {
 		var err error
@@ -359,7 +360,7 @@ func checked(p *concordat.Profile) []concordat.Span {
 	return out
 }
 
-// leaveReferences records lists of references, which are compared work by work and not word by word.
+// leaveReferences records lists of references as skipped, since they are compared work by work and not word by word.
 func leaveReferences(f *report.Findings, lists []concordat.Span) {
 	if len(lists) == 0 {
 		return
@@ -381,8 +382,7 @@ func leaveReferences(f *report.Findings, lists []concordat.Span) {
 	f.Checked, f.Skipped = checked, skipped
 }
 
-// Keep stores findings, results and the score, and ends the task: as partial if an asked partner did not answer in full, else
-// as done.
+// Keep stores findings, results and the score, and ends the task: as partial if an asked partner did not answer in full, otherwise as done.
 func (s *Site) Keep(ctx context.Context, task store.Task, f *report.Findings) error {
 	data, err := json.Marshal(f)
 	if err != nil {

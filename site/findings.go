@@ -9,14 +9,14 @@ import (
 	"fmt"
 )
 
-// Findings returns the findings of a check as they may be seen today: sources under an embargo without title and wording, and
-// with a flag about sources deleted since; or concordat.ErrNotFound.
+// Findings returns the findings of a check as they may be seen today, or concordat.ErrNotFound. Sources under an embargo have no title and
+// wording, and a flag reports sources deleted since.
 func (s *Site) Findings(ctx context.Context, id concordat.TaskID) (*report.Findings, error) {
 	f, _, err := s.FindingsAt(ctx, id)
 	return f, err
 }
 
-// FindingsAt is Findings with their revision, which grows with every change.
+// FindingsAt is like Findings, but also returns their revision, which grows with every change.
 func (s *Site) FindingsAt(ctx context.Context, id concordat.TaskID) (*report.Findings, int64, error) {
 	f, revision, err := s.findingsAt(ctx, id)
 	if err != nil {
@@ -32,7 +32,7 @@ func (s *Site) KeptFindings(ctx context.Context, id concordat.TaskID) (*report.F
 	return f, err
 }
 
-// findingsAt is KeptFindings with their revision.
+// findingsAt is like KeptFindings, but also returns their revision.
 func (s *Site) findingsAt(ctx context.Context, id concordat.TaskID) (*report.Findings, int64, error) {
 	data, revision, err := s.o.Store.Checks.FindingsAt(ctx, id)
 	if err != nil {
@@ -48,12 +48,11 @@ func (s *Site) findingsAt(ctx context.Context, id concordat.TaskID) (*report.Fin
 	return &f, revision, nil
 }
 
-// changes is how often a change of findings is tried again before it fails: others change them too, but seldom and briefly.
+// changes is the number of times that a change to findings is tried before it fails: others also change them, but seldom and briefly.
 const changes = 8
 
-// ChangeFindings applies a change to the findings of a task and keeps them. If another process has changed them in the
-// meantime, it reads them again and applies the change to those, so that no change is lost; after eight tries it fails with
-// concordat.ErrChanged.
+// ChangeFindings applies a change to the findings of a task and keeps them. If another process has changed them in the meantime, it reads
+// them again and applies the change to the new ones, so that no change is lost; after eight tries it fails with concordat.ErrChanged.
 func (s *Site) ChangeFindings(ctx context.Context, id concordat.TaskID, change func(*report.Findings)) error {
 	var err error
 	for range changes {
@@ -74,7 +73,7 @@ func (s *Site) ChangeFindings(ctx context.Context, id concordat.TaskID, change f
 	return err
 }
 
-// DocumentText returns the text of a document of this site; "" if it belongs to another or is gone.
+// DocumentText returns the text of a document of this site, or "" if it belongs to another site or is gone.
 func (s *Site) DocumentText(ctx context.Context, ref concordat.Ref) (string, error) {
 	if ref.Site != s.o.ID {
 		return "", nil

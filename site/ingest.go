@@ -44,16 +44,16 @@ type Ingested struct {
 	Sentences int                  `json:"sentences"`
 }
 
-// A batch is written at once. Larger batches cost memory and gain nothing.
+// A batch is written at once. Larger batches cost memory and bring no gain.
 const (
 	batchDocuments = 200
 	batchBytes     = 256 << 10
 )
 
-// Ingest adds documents to a library, replacing those with the same ID, and calls done, in order, for each one that is in the
-// library durably. It stops at the first error, of docs, done or its own; everything reported to done before stays. Documents
-// with the same text, title, author, date and scheme as stored are left as they are, so repeating an interrupted Ingest resumes
-// it. Cancelling ctx ends it between two batches. A panic at a document ends this call alone, with a *compare.Fault.
+// Ingest adds documents to a library, replacing those with the same ID, and calls done, in order, for each one that is in the library
+// durably. It stops at the first error, of docs, of done or its own; everything reported to done before then stays. Documents with the same
+// text, title, author, date and scheme as stored are left unchanged, so repeating an interrupted Ingest resumes it. Cancelling ctx ends it
+// between two batches. A panic caused by a document ends only this call, with a *compare.Fault.
 //
 // Fingerprinting one batch overlaps with writing the previous one.
 func (s *Site) Ingest(ctx context.Context, lib concordat.LibraryID, docs iter.Seq2[Incoming, error], done func(Ingested) error) error {
@@ -62,7 +62,7 @@ func (s *Site) Ingest(ctx context.Context, lib concordat.LibraryID, docs iter.Se
 	}
 	g, ctx := errgroup.WithContext(ctx)
 	prepared := make(chan *batch, 1)
-	var fault error // of docs: it ends the reading, and must not cut short the writing
+	var fault error // from docs: it ends the reading, but must not interrupt the writing
 	compare.Go(g, func() (err error) {
 		defer close(prepared)
 		fault, err = s.prepare(ctx, lib, docs, prepared)
@@ -93,8 +93,8 @@ type batch struct {
 	ingested []Ingested // of all documents of the batch, unchanged ones too
 }
 
-// prepare reads docs and sends fingerprinted batches. A fault of docs is returned separately: what was read before it is good,
-// and has been sent.
+// prepare reads docs and sends fingerprinted batches. A fault of docs is returned separately: documents read before it are good and have
+// been sent.
 func (s *Site) prepare(ctx context.Context, lib concordat.LibraryID, docs iter.Seq2[Incoming, error],
 	out chan<- *batch) (fault, err error) {
 	var pending []Incoming
@@ -145,7 +145,7 @@ func check(d Incoming) error {
 	return nil
 }
 
-// fingerprint makes a batch of the documents that are new or changed. Of two with one ID the later one counts.
+// fingerprint makes a batch of the documents that are new or changed. Of two documents with one ID, the later one counts.
 func (s *Site) fingerprint(ctx context.Context, lib concordat.LibraryID, docs []Incoming) (*batch, error) {
 	last := make(map[concordat.DocumentID]int, len(docs))
 	for i, d := range docs {
@@ -219,7 +219,7 @@ func (s *Site) fingerprintOne(ctx context.Context, l store.Library, d Incoming, 
 	return nil
 }
 
-// RowOf returns the entry of a profile's document in the catalogue, as far as the profile says; hash is that of its text.
+// RowOf returns the catalogue entry of a profile's document, with the fields known from the profile; hash is that of its text.
 func RowOf(p *concordat.Profile, hash string) store.DocumentRow {
 	d := &p.Document
 	return store.DocumentRow{Library: d.Library, ID: d.ID, Title: d.Title, Hash: hash, Bytes: int64(len(d.Text)), Sentences: len(p.Indexed),
@@ -258,7 +258,7 @@ func (s *Site) take(ctx context.Context, intake string, b *batch) error {
 	if err := s.o.Index.Put(ctx, b.profiles...); err != nil {
 		return fmt.Errorf("put %d documents: %w", len(b.profiles), err)
 	}
-	// Before the catalogue: a document whose alerts failed is not in it yet, and comes again.
+	// This comes before the catalogue: a document whose alerts failed is not in it yet, and will be added again.
 	if err := s.watch(ctx, b.profiles); err != nil {
 		return fmt.Errorf("standing checks: %w", err)
 	}

@@ -9,11 +9,11 @@ import (
 	"concordat/site/compare"
 )
 
-// Local has the matches of a submission with this site's own documents.
+// Local holds the matches of a submission with this site's own documents.
 type Local struct {
 	Sentences []concordat.Sentence // the questions of the submission
 	Matches   []concordat.Match    // within the gates of their sentences; Sentence indexes Sentences
-	Passages  []concordat.Passage  // with ForwardUnmatched only: what a check would find here
+	Passages  []concordat.Passage  // only with ForwardUnmatched: the passages that a check would find here
 }
 
 // Local returns the sentence matches of this site that Check would start from, and keeps no task.

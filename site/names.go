@@ -8,8 +8,7 @@ import (
 	"concordat/store"
 )
 
-// Names returns the names of this site, its accounts and its libraries for the reports of the site. The caller adds the
-// names of partners.
+// Names returns the names of this site, its accounts and its libraries for the site's reports. The caller adds the names of partners.
 func Names(ctx context.Context, db *store.DB, id concordat.SiteID, title string) (report.Names, error) {
 	n := report.Names{Site: id, Sites: map[concordat.SiteID]string{}, People: map[string]string{},
 		Libraries: map[report.LibraryPlace]string{}}
@@ -20,13 +19,13 @@ func Names(ctx context.Context, db *store.DB, id concordat.SiteID, title string)
 	if err != nil {
 		return n, err
 	}
-	first := map[string]string{} // the account that has a name
+	first := map[string]string{} // the first account with each name
 	for _, a := range accounts {
 		title := report.Printable(a.Title)
 		if title == "" {
 			continue
 		}
-		if other, twice := first[title]; twice { // people who share a name are told apart by their accounts
+		if other, twice := first[title]; twice { // people who share a name are distinguished by their accounts
 			n.People[other], n.People[a.Name] = title+" ("+other+")", title+" ("+a.Name+")"
 			continue
 		}

@@ -19,46 +19,45 @@ type Asker interface {
 	Ask(ctx context.Context, a *Asking) error
 }
 
-// Asking is a submission that was compared with the site's own documents and is now sent to partners and mirrors.
+// Asking is a submission that has been compared with the site's own documents and is now sent to partners and mirrors.
 type Asking struct {
 	Task       concordat.TaskID // task under which findings are stored as they arrive; empty: none
 	Submission Submission
 	Options    *CheckOptions
 	Findings   *report.Findings       // so far, and completed by Ask
-	Candidates []*compare.Candidate   // documents of this site that were compared
+	Candidates []*compare.Candidate   // compared documents of this site
 	Shared     *compare.SharedWording // wording of the submission that others may share, as known before any question
 	Progress   func(Progress)
 }
 
-// What partners are asked about a submission (CheckOptions.Forward). Sentences that are at least half legitimately shared, as
-// far as known before partners are asked, are never asked: templates, lists of references, and what enough documents of this
-// site or of a batch hold.
+// What partners are asked about a submission (CheckOptions.Forward). Sentences of which at least half is known to be legitimately shared
+// before partners are asked are never asked about: templates, lists of references, and wording that enough documents of this site or of a
+// batch hold.
 const (
-	// ForwardUnmatched asks about the sentences with less than half of their letters, marks and digits in
-	// passages found at this site, before any rule of a report. What is found in mirrors does not count. A
-	// sentence is one of the submission's questions under the partner's scheme, [concordat.Profile.Questions];
-	// one without letters is never asked.
+	// ForwardUnmatched asks about the sentences with less than half of their letters, marks and digits in passages found at this site,
+	// before any rule of a report. Matches in mirrors do not count. A sentence is one of the submission's questions under the partner's
+	// scheme, [concordat.Profile.Questions]; one without letters is never asked about.
 	ForwardUnmatched = "unmatched"
 	ForwardAll       = "all"  // every sentence
 	ForwardNone      = "none" // nothing: partners are not contacted
 )
 
-// PartnerLibraries is one partner of a check with what to ask it. Partner, Epoch, Profiler and Libraries are required.
+// PartnerLibraries is one partner of a check with the data for its questions. Partner, Epoch, Profiler and Libraries are required.
 type PartnerLibraries struct {
 	Partner   concordat.Partner
 	Epoch     concordat.Epoch
 	Profiler  *profile.Profiler // keyed with the epoch's fingerprint key
-	SketchKey []byte            // of the epoch: outlines and edges; nil: no second round by words
-	CellKey   []byte            // of the epoch: leads; nil: no leads
+	SketchKey []byte            // of the epoch, for outlines and edges; nil: no second round by words
+	CellKey   []byte            // of the epoch, for leads; nil: no leads
 	Libraries []concordat.LibraryID
-	Documents int            // of these libraries, as the partner tells; 0: not known
+	Documents int            // of these libraries, as stated by the partner; 0: not known
 	Name      string         // of the partner, for people; may be empty
-	Level     concordat.Show // the most that is wanted; empty: metadata
+	Level     concordat.Show // the highest level wanted; empty: metadata
 	// Deadline bounds all rounds with the partner together; 0: DefaultDeadline.
 	Deadline time.Duration
 	Purpose  string     // a word agreed in the federation, for example thesis
 	Authors  [][16]byte // pseudonyms of the submission's authors
-	// MaxAsked is the most sentences of one ask; 0, or more than it: concordat.MaxAsked.
+	// MaxAsked is the largest number of sentences in one ask; 0, or more than concordat.MaxAsked: concordat.MaxAsked.
 	MaxAsked int
 }
 
@@ -71,14 +70,14 @@ type PartnerState string
 // The states of a partner.
 const (
 	PartnerAsked    PartnerState = "asked"    // the first round is under way
-	PartnerAnswered PartnerState = "answered" // and has come back; documents are compared
-	PartnerDone     PartnerState = "done"     // nothing more will come
-	PartnerFailed   PartnerState = "failed"   // nothing usable came; Consulted says why
+	PartnerAnswered PartnerState = "answered" // the first round is done; documents are being compared
+	PartnerDone     PartnerState = "done"     // nothing more will arrive
+	PartnerFailed   PartnerState = "failed"   // nothing usable arrived; Consulted says why
 	PartnerRefused  PartnerState = "refused"  // it does not answer this, and says why
-	PartnerSilent   PartnerState = "silent"   // it is out of reach, or did not answer in time
+	PartnerSilent   PartnerState = "silent"   // it cannot be reached, or did not answer in time
 )
 
-// Ended reports whether nothing more will come.
+// Ended reports whether nothing more will arrive.
 func (s PartnerState) Ended() bool { return s != PartnerAsked && s != PartnerAnswered }
 
 // validate reports the first fault of p.

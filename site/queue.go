@@ -20,31 +20,30 @@ import (
 // Job describes a queued check. It is kept with its task, as JSON.
 type Job struct {
 	Name      string                `json:"name"`              // of the file as it was submitted
-	File      string                `json:"file,omitempty"`    // hash of the original; empty: Text
-	Text      string                `json:"text,omitempty"`    // what was pasted, or a member's text
+	File      string                `json:"file,omitempty"`    // hash of the original; empty: see Text
+	Text      string                `json:"text,omitempty"`    // pasted text, or a member's text
 	Title     string                `json:"title,omitempty"`   // empty: the file's own, or Name
-	Authors   []concordat.Creator   `json:"authors,omitempty"` // empty: those that the file names
+	Authors   []concordat.Creator   `json:"authors,omitempty"` // empty: those named in the file
 	Flags     []concordat.Flag      `json:"flags,omitempty"`   // of Text
 	Libraries []concordat.LibraryID `json:"libraries,omitempty"`
 	Template  string                `json:"template,omitempty"` // name of a section template
 	Forward   string                `json:"forward,omitempty"`
-	Partners  []concordat.SiteID    `json:"partners,omitempty"` // to be asked
+	Partners  []concordat.SiteID    `json:"partners,omitempty"` // to ask
 	Purpose   string                `json:"purpose,omitempty"`  // stated to them
-	// PartnerLibraries are single libraries of partners to be asked, as SITE/LIBRARY; Partners are
-	// asked for all they open.
+	// PartnerLibraries are single libraries of partners to ask, as SITE/LIBRARY; Partners are asked about all that they open.
 	PartnerLibraries []string       `json:"partner_libraries,omitempty"`
-	Level            concordat.Show `json:"level,omitempty"`    // the most that partners are asked to show; empty: metadata
+	Level            concordat.Show `json:"level,omitempty"`    // the highest level that partners are asked to show; empty: metadata
 	Deadline         time.Duration  `json:"deadline,omitempty"` // of each partner; 0: DefaultDeadline
-	// Exclude are documents that are never shown: earlier versions of the submission.
+	// Exclude are documents that are never shown, for example earlier versions of the submission.
 	Exclude []concordat.Ref `json:"exclude,omitempty"`
 	// Rules are the initial rules of the report; nil: those of the site.
 	Rules *report.Rules `json:"rules,omitempty"`
 	Short bool          `json:"short,omitempty"` // titles, headings and answers are compared too, whatever the site's setting
 	// NoStore: text and original are deleted once the report is made.
 	NoStore bool `json:"no_store,omitempty"`
-	// Standing: documents that come later and match raise an alert, here and at the partners that are asked.
+	// Standing: later documents that match raise an alert, here and at the partners asked.
 	Standing bool `json:"standing,omitempty"`
-	// Fault is the reason why there is no text to check; the task fails with it.
+	// Fault is the reason why there is no text to check, with which the task fails.
 	Fault store.Cause `json:"fault,omitzero"`
 	// Parts are the files of one submission, in order, instead of File and Text: together they are one text.
 	Parts []Part `json:"parts,omitempty"`
@@ -52,20 +51,20 @@ type Job struct {
 	Into concordat.LibraryID `json:"into,omitempty"`
 	// From is the check whose submission is added, instead of a file or Text; empty: none.
 	From concordat.TaskID `json:"from,omitempty"`
-	// Again is the check that this one repeats; empty: none. It is not compared with the document that came from it.
+	// Again is the check that this one repeats; empty: none. It is not compared with the document made from that check.
 	Again concordat.TaskID `json:"again,omitempty"`
-	// LeftOut are the files that were left out of the archives submitted, once they were read.
+	// LeftOut are the files left out of the submitted archives, once those have been read.
 	LeftOut concordat.LeftOut `json:"left_out,omitzero"`
 }
 
-// Part is one of several files, or texts, that are one submission.
+// Part is one of several files or texts that make up one submission.
 type Part struct {
 	Name string `json:"name"`           // of the file as it was submitted
-	File string `json:"file,omitempty"` // hash of the original; empty: Text
-	Text string `json:"text,omitempty"` // what was pasted
+	File string `json:"file,omitempty"` // hash of the original; empty: see Text
+	Text string `json:"text,omitempty"` // pasted text
 }
 
-// HasOriginals reports whether files that were submitted are kept for the job.
+// HasOriginals reports whether submitted files are kept for the job.
 func (j *Job) HasOriginals() bool {
 	return j.File != "" || slices.ContainsFunc(j.Parts, func(p Part) bool { return p.File != "" })
 }
@@ -75,7 +74,7 @@ func (j *Job) HasText() bool {
 	return j.Text != "" || slices.ContainsFunc(j.Parts, func(p Part) bool { return p.Text != "" })
 }
 
-// Item is one text of a job's file, or why it has none.
+// Item is one text of a job's file, or the reason why there is none.
 type Item struct {
 	Submission
 	Author string // from the file's metadata; empty: unknown
@@ -84,7 +83,7 @@ type Item struct {
 	LeftOut concordat.LeftOut
 }
 
-// Stages of a queued check that Check itself does not have.
+// Stages of a queued check beyond those of Check itself.
 const (
 	StageRead  = "read"
 	StageEnded = "ended"
@@ -111,35 +110,35 @@ type QueueOptions struct {
 	Store *store.DB
 	// Worker names this process among those of the site; empty: serve.
 	Worker string
-	// Read returns the texts of the job's file, an Item with Err for each that gives none.
+	// Read returns the texts of the job's file, and an Item with Err for each part without one.
 	Read func(ctx context.Context, j Job) ([]Item, error)
-	// Options returns what to compare the job's check with; done, if not nil, is called after the check.
+	// Options returns the options of the job's check; done, if not nil, is called after the check.
 	Options func(ctx context.Context, j Job) (o CheckOptions, done func(), err error)
 	// Hold, if not nil, is called before a task begins: while it returns an error, no task begins, and queued tasks wait.
 	Hold func() error
-	// Admit, if not nil, is called after the texts of a task are read and before they are compared; an error,
-	// for example of a quota, ends the task with it as the cause.
+	// Admit, if not nil, is called after the texts of a task are read and before they are compared; an error, for example from a quota,
+	// ends the task and becomes its cause.
 	Admit func(ctx context.Context, t store.Task, j Job, items []Item) error
 	// Discard, if not nil, is called after a task of a job with NoStore has ended, and removes the text and the original. A
 	// sweep of package retain removes what it misses.
 	Discard func(ctx context.Context, id concordat.TaskID) error
-	// Begun, if not nil, is called when a task is begun, with its waiting time; Told with every event. Both are quick, and safe
-	// for concurrent use.
+	// Begun, if not nil, is called when a task begins, with its waiting time; Told, if not nil, with every event. Both must be quick and
+	// safe for concurrent use.
 	Begun func(wait time.Duration)
 	Told  func(Event)
-	// Panicked, if not nil, is called after a task that ended in a panic, which is logged and fails that task alone.
+	// Panicked, if not nil, is called after a task that ended in a panic, which is logged and fails only that task.
 	Panicked func()
-	// Checks are run at a time; 0: one. Once each of them has run for Long, spare workers take up the checks of people none of
-	// whose checks is running. Additions to libraries have a worker of their own.
+	// Checks is the number of checks run at a time; 0: one. Once each of them has run for Long, spare workers take on checks of people who
+	// have none running. Additions to libraries have their own worker.
 	Checks int
 	Long   time.Duration // 0: 10 s
-	// Grace is how long a running task may go on after the end of Run's context; 0: 20 s.
+	// Grace is how long a running task may continue after the end of Run's context; 0: 20 s.
 	Grace  time.Duration
 	Logger *slog.Logger // nil: nothing is logged
 }
 
-// Queue runs submitted checks, those of different people in turn, and survives the end of the process: interrupted ones begin
-// again. Its methods are safe for concurrent use.
+// Queue runs submitted checks, taking turns between people, and survives the end of the process: interrupted checks begin again. Its
+// methods are safe for concurrent use.
 type Queue struct {
 	site *Site
 	o    QueueOptions
@@ -149,21 +148,21 @@ type Queue struct {
 	running  map[concordat.TaskID]begun
 	latest   map[concordat.TaskID]Event // of running tasks
 	watchers map[concordat.TaskID]map[chan Event]bool
-	workers  int       // that run
+	workers  int       // running
 	holding  error     // why no task begins; nil: nothing holds them
 	released time.Time // when memory was last returned to the system
-	rested   uint64    // bytes that heapHeld returned then, or fewer since
+	rested   uint64    // bytes that heapHeld returned then, or the minimum since
 }
 
 const (
 	queueLease = time.Minute
-	// spareWorkers bounds the checks that run in addition while others take long, and with them memory.
+	// spareWorkers bounds the additional checks that run while others take long, and thereby memory.
 	spareWorkers = 2
 	longCheck    = 10 * time.Second
 	stopGrace    = 20 * time.Second
 	// shareEvery is the interval at which a task's progress is shared with other processes.
 	shareEvery = time.Second
-	QueuePoll  = 2 * time.Second // for tasks that another process submits
+	QueuePoll  = 2 * time.Second // for tasks submitted by another process
 )
 
 // NewQueue returns a queue of checks by s. Run runs it.
@@ -184,9 +183,9 @@ func (q *Queue) Submit(ctx context.Context, owner, batch string, j Job) (concord
 	return id, q.SubmitTask(ctx, id, owner, batch, j)
 }
 
-// SubmitAll is Submit for several: all are in the queue, or none. Those whose job has a Fault have ended. Since none ends
-// before all are there, the end of a batch is reported once. also, if not nil, makes further changes, and audit entries, in the
-// transaction that puts the tasks into the queue.
+// SubmitAll is Submit for several: either all are in the queue or none. Those whose job has a Fault have already ended. Since none ends
+// before all are there, the end of a batch is reported once. also, if not nil, makes further changes, and audit entries, in the transaction
+// that puts the tasks into the queue.
 func (q *Queue) SubmitAll(ctx context.Context, owner, batch string, jobs []Job,
 	also func(tx *store.DB, ids []concordat.TaskID) error) ([]concordat.TaskID, error) {
 	var tasks []store.Task
@@ -234,8 +233,8 @@ func (q *Queue) task(id concordat.TaskID, owner, batch string, j Job) (store.Tas
 	return t, nil
 }
 
-// SubmitTask is Submit under an identity that the caller chose; ErrExists: there is such a task. The notes go into the audit
-// with it.
+// SubmitTask is Submit under an identity that the caller chose; it fails with ErrExists if there is such a task. The notes go into the
+// audit with it.
 func (q *Queue) SubmitTask(ctx context.Context, id concordat.TaskID, owner, batch string, j Job, notes ...store.AuditNote) error {
 	t, err := q.task(id, owner, batch, j)
 	if err == nil {
@@ -265,7 +264,7 @@ func (q *Queue) wakeAll() {
 	for _, wake := range q.wake {
 		select {
 		case wake <- struct{}{}:
-		default: // a worker will look soon anyway
+		default: // a worker will check soon anyway
 		}
 	}
 }
@@ -277,8 +276,8 @@ type begun struct {
 	since time.Time
 }
 
-// Retry puts a failed task back into the queue, at its old place. It fails with concordat.ErrInvalid in
-// another state. The notes go into the audit with the change.
+// Retry puts a failed task back into the queue, at its old place. It fails with concordat.ErrInvalid if the task is in another state. The
+// notes go into the audit with the change.
 func (q *Queue) Retry(ctx context.Context, id concordat.TaskID, notes ...store.AuditNote) error {
 	if err := q.noted(ctx, notes, func(s *store.DB) error { return s.Checks.RetryTask(ctx, id) }); err != nil {
 		return err
@@ -287,8 +286,7 @@ func (q *Queue) Retry(ctx context.Context, id concordat.TaskID, notes ...store.A
 	return nil
 }
 
-// Cancel ends a task that is queued or running; one that has ended stays as it is. The notes go into the audit with the
-// change.
+// Cancel ends a task that is queued or running; one that has ended stays unchanged. The notes go into the audit with the change.
 func (q *Queue) Cancel(ctx context.Context, id concordat.TaskID, cause store.Cause, notes ...store.AuditNote) error {
 	if err := q.noted(ctx, notes, func(s *store.DB) error { return s.Checks.CancelTask(ctx, id, cause) }); err != nil {
 		return err
@@ -303,8 +301,8 @@ func (q *Queue) Cancel(ctx context.Context, id concordat.TaskID, cause store.Cau
 	return nil
 }
 
-// Watch returns a channel of the events of a task, beginning with the latest one if it is running; events may be left out if
-// the reader is slow, but never the last one. stop ends it.
+// Watch returns a channel of the events of a task, beginning with the latest one if the task is running; events may be dropped if the
+// reader is slow, but never the last one. stop ends it.
 func (q *Queue) Watch(id concordat.TaskID) (events <-chan Event, stop func()) {
 	c := make(chan Event, 1)
 	q.mu.Lock()

@@ -12,10 +12,10 @@ import (
 
 // QueueStatus describes a queue at one moment.
 type QueueStatus struct {
-	Workers int                // of checks, that run; 0: the queue is not run
+	Workers int                // running workers of checks; 0: the queue is not running
 	Running []concordat.TaskID // begun by them, in no order
-	Adding  []concordat.TaskID // begun in addition, for libraries
-	// Holding is why no further task begins, apart from busy workers; nil: nothing.
+	Adding  []concordat.TaskID // additional ones, for libraries
+	// Holding is the reason, other than busy workers, why no further task begins; nil: there is none.
 	Holding error
 }
 
@@ -34,7 +34,7 @@ func (q *Queue) Status() QueueStatus {
 	return out
 }
 
-// Latest returns the progress of a running task; ok is false if unknown: it is not running here.
+// Latest returns the progress of a running task; ok is false if it is unknown because the task is not running here.
 func (q *Queue) Latest(id concordat.TaskID) (e Event, ok bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -42,8 +42,8 @@ func (q *Queue) Latest(id concordat.TaskID) (e Event, ok bool) {
 	return e, ok
 }
 
-// Progress returns the progress of a running task, wherever it runs; ok is false if unknown. Another process's progress is a
-// second or two old.
+// Progress returns the progress of a running task, wherever it runs; ok is false if it is unknown. Another process's progress is one or two
+// seconds old.
 func (q *Queue) Progress(ctx context.Context, id concordat.TaskID) (e Event, ok bool) {
 	if e, ok = q.Latest(id); ok || !q.site.o.Shared {
 		return e, ok
@@ -81,14 +81,14 @@ func (q *Queue) share(ctx context.Context, id concordat.TaskID) {
 	}
 }
 
-// count records that a worker has begun or ended.
+// count records that a worker has started or stopped.
 func (q *Queue) count(n int) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.workers += n
 }
 
-// held calls hold, keeps its answer for Status, and returns it.
+// held calls hold, keeps the result for Status, and returns it.
 func (q *Queue) held(hold func() error) error {
 	var err error
 	if hold != nil {
@@ -105,7 +105,7 @@ func withPartner(all []PartnerProgress, p Progress) []PartnerProgress {
 	if p.Partner == "" {
 		return all
 	}
-	all = slices.Clone(all) // readers have the former
+	all = slices.Clone(all) // readers hold the old slice
 	now := PartnerProgress{Site: p.Partner, State: p.State, Reason: p.Reason}
 	if i := slices.IndexFunc(all, func(x PartnerProgress) bool { return x.Site == p.Partner }); i >= 0 {
 		all[i] = now

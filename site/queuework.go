@@ -19,7 +19,7 @@ import (
 	"concordat/store"
 )
 
-// tell passes an event on, replacing one that has not been read.
+// tell passes on an event, replacing one that has not been read.
 func (q *Queue) tell(e Event) {
 	if q.o.Told != nil {
 		q.o.Told(e)
@@ -41,8 +41,8 @@ func (q *Queue) tell(e Event) {
 	}
 }
 
-// Run runs queued tasks until ctx ends, and then puts back what it had begun. Only one process of a
-// site may run a queue of one Worker name.
+// Run runs queued tasks until ctx ends, and then puts back the unfinished ones. Only one process of a site may run a queue with a given
+// Worker name.
 func (q *Queue) Run(ctx context.Context) error {
 	if err := q.o.Store.Checks.ReclaimTasks(ctx, q.o.Worker); err != nil {
 		if ctx.Err() != nil {
@@ -65,7 +65,7 @@ func (q *Queue) Run(ctx context.Context) error {
 	return nil
 }
 
-// work runs one task of a lane after the other.
+// work runs the tasks of a lane one after another.
 func (q *Queue) work(ctx context.Context, lane store.Lane) error {
 	poll := time.NewTicker(QueuePoll)
 	defer poll.Stop()
@@ -96,8 +96,8 @@ func (q *Queue) work(ctx context.Context, lane store.Lane) error {
 			continue
 		case err != nil:
 			q.o.Logger.Error("claim a task", "error", err)
-			_ = q.held(func() error { return err }) // until it is polled again
-			select {                                // a store that is out of reach for a while must not end the site
+			_ = q.held(func() error { return err }) // until the next poll
+			select {                                // a store that cannot be reached for a while must not end the site
 			case <-ctx.Done():
 				return ctx.Err()
 			case <-poll.C:
@@ -111,7 +111,7 @@ func (q *Queue) work(ctx context.Context, lane store.Lane) error {
 	}
 }
 
-// allLong reports whether every worker of checks is running one that takes long, so that a spare worker is needed.
+// allLong reports whether every worker of checks is running a long one, so that a spare worker is needed.
 func (q *Queue) allLong() bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -135,8 +135,8 @@ type outcome struct {
 	err   error
 }
 
-// await waits for the work of a task. Work that does not end within the grace after ctx ended is left to the end of the process: its
-// changes fail, since its own context has ended too and the task is no longer its own.
+// await waits for the work of a task. Work that does not end within the grace period after ctx ended is abandoned until the process ends:
+// its changes fail, since its own context has ended too and the task no longer belongs to it.
 func (q *Queue) await(ctx context.Context, t store.Task, ended <-chan outcome) outcome {
 	select {
 	case out := <-ended:
@@ -207,15 +207,15 @@ func (q *Queue) run(ctx context.Context, t store.Task, lane store.Lane) {
 	}
 }
 
-// idleMemory is how much the memory that the process holds may grow over tasks before it returns unused memory to the system.
-// Go's own scavenger takes minutes for the memory of one large text.
+// idleMemory is how much the memory of the process may grow over tasks before unused memory is returned to the system. Go's own scavenger
+// takes minutes for the memory of one large text.
 const idleMemory = 256 << 20
 
-// releaseEvery is the least time between two such calls; each collects everything.
+// releaseEvery is the least time between two such calls; each runs a full garbage collection.
 const releaseEvery = 5 * time.Second
 
-// releaseMemory returns memory to the system after a task that used much: a check of 200 MB of text needs eight times as much
-// for seconds, and none of it for the rest of the day.
+// releaseMemory returns memory to the system after a task that used much: a check of 200 MB of text needs eight times as much for seconds,
+// and then none of it for hours.
 func (q *Queue) releaseMemory() {
 	held := heapHeld()
 	q.mu.Lock()
@@ -235,15 +235,14 @@ func (q *Queue) releaseMemory() {
 	q.mu.Unlock()
 }
 
-// heapHeld returns the bytes of the heap in objects, including dead ones that the collector has not seen, and in free room not
-// returned to the system.
+// heapHeld returns the bytes of the heap in objects, including dead ones not yet collected, and in free memory not returned to the system.
 func heapHeld() uint64 {
 	m := []metrics.Sample{{Name: "/memory/classes/heap/free:bytes"}, {Name: "/memory/classes/heap/objects:bytes"}}
 	metrics.Read(m)
 	return m[0].Value.Uint64() + m[1].Value.Uint64()
 }
 
-// discard removes what a job with NoStore does not keep.
+// discard removes the data that a job with NoStore does not keep.
 func (q *Queue) discard(ctx context.Context, t store.Task) {
 	var j Job
 	if q.o.Discard == nil || json.Unmarshal(t.Request, &j) != nil || !j.NoStore {
@@ -254,7 +253,7 @@ func (q *Queue) discard(ctx context.Context, t store.Task) {
 	}
 }
 
-// renew keeps the task ours until ctx ends, and stops its work if another worker has taken it.
+// renew keeps the task assigned to this worker until ctx ends, and stops its work if another worker has taken it.
 func (q *Queue) renew(ctx context.Context, stop func(), t store.Task) {
 	tick := time.NewTicker(queueLease / 3)
 	defer tick.Stop()
@@ -284,7 +283,7 @@ func (q *Queue) panics() compare.Panics {
 	return compare.Panics{Logger: q.o.Logger, Counted: q.o.Panicked}
 }
 
-// guarded is do; a panic in it fails this task and no other.
+// guarded calls do; a panic in it fails only this task.
 func (q *Queue) guarded(ctx context.Context, t store.Task) (out outcome) {
 	err := compare.Guard(func() (err error) {
 		out.state, out.cause, err = q.do(ctx, t)
@@ -297,7 +296,7 @@ func (q *Queue) guarded(ctx context.Context, t store.Task) (out outcome) {
 	return out
 }
 
-// do does the work of a task. If it makes findings it ends the task itself and returns no state.
+// do does the work of a task. If it produces findings, it ends the task itself and returns no state.
 func (q *Queue) do(ctx context.Context, t store.Task) (concordat.State, store.Cause, error) {
 	var j Job
 	if err := json.Unmarshal(t.Request, &j); err != nil {
@@ -352,7 +351,7 @@ func (q *Queue) do(ctx context.Context, t store.Task) (concordat.State, store.Ca
 	return "", store.Cause{}, q.site.Keep(ctx, t, f)
 }
 
-// noteLeftOut records with a task what was left out of its archives.
+// noteLeftOut records with a task the files left out of its archives.
 func (q *Queue) noteLeftOut(ctx context.Context, t store.Task, j *Job, items []Item) error {
 	var all concordat.LeftOut
 	for _, item := range items {
@@ -369,7 +368,7 @@ func (q *Queue) noteLeftOut(ctx context.Context, t store.Task, j *Job, items []I
 	return q.o.Store.Checks.RewriteTask(ctx, t, request)
 }
 
-// check does the check of a task.
+// check performs the check of a task.
 func (q *Queue) check(ctx context.Context, t store.Task, j Job, sub Submission) (*report.Findings, error) {
 	if err := CheckName(string(sub.ID)); err != nil {
 		return nil, err
@@ -377,7 +376,7 @@ func (q *Queue) check(ctx context.Context, t store.Task, j Job, sub Submission) 
 	if err := CheckText(sub.Text); err != nil {
 		return nil, err
 	}
-	if j.Title == "" && sub.Title != "" && sub.Title != t.Title { // one name for one document: lists use that of the report
+	if j.Title == "" && sub.Title != "" && sub.Title != t.Title { // one name for one document: lists use the report's
 		if err := q.o.Store.Checks.RetitleTask(ctx, t, sub.Title); err != nil {
 			return nil, err
 		}
@@ -409,13 +408,13 @@ func (q *Queue) check(ctx context.Context, t store.Task, j Job, sub Submission) 
 	return f, nil
 }
 
-// split makes a task of each text of an archive. Repeating it creates none twice.
+// split makes a task for each text of an archive. Repeating it creates no duplicates.
 func (q *Queue) split(ctx context.Context, t store.Task, j Job, items []Item) error {
 	for i, item := range items {
 		id := concordat.TaskID(fmt.Sprintf("%s-%d", t.ID, i+1))
 		one := j
 		one.File, one.Name, one.Title, one.Text, one.Flags = "", string(item.ID), item.Title, item.Text, item.Flags
-		one.LeftOut = concordat.LeftOut{} // it is the archive's
+		one.LeftOut = concordat.LeftOut{} // it belongs to the archive
 		if item.Err != nil {
 			one.Fault = CauseOf(item.Err)
 		}

@@ -12,8 +12,8 @@ import (
 	"concordat/store"
 )
 
-// RulesInForce returns the rules of a report: those that the latest review of its task sets, else those of
-// [FirstRules]. It fails with concordat.ErrNotFound if there is no such task.
+// RulesInForce returns the rules of a report: those set by the latest review of its task, otherwise those of [FirstRules]. It fails with
+// concordat.ErrNotFound if there is no such task.
 func RulesInForce(ctx context.Context, db *store.DB, id concordat.TaskID, base report.Rules) (report.Rules, error) {
 	t, err := db.Checks.Task(ctx, id)
 	if err != nil {
@@ -27,7 +27,7 @@ func RulesInForce(ctx context.Context, db *store.DB, id concordat.TaskID, base r
 	return rules, err
 }
 
-// FirstRules returns the initial rules of a task's report: those chosen when it was submitted, else those of its batch, else
+// FirstRules returns the initial rules of a task's report: those chosen when it was submitted, otherwise those of its batch, otherwise
 // base, the rules of the configuration.
 func FirstRules(ctx context.Context, db *store.DB, t store.Task, base report.Rules) (report.Rules, error) {
 	var j Job
@@ -39,7 +39,7 @@ func FirstRules(ctx context.Context, db *store.DB, t store.Task, base report.Rul
 	}
 	b, err := db.Batches.Batch(ctx, t.Batch)
 	if errors.Is(err, concordat.ErrNotFound) {
-		return base, nil // checks that were submitted together, each on its own
+		return base, nil // these are separate checks submitted together
 	}
 	if err != nil {
 		return base, err
@@ -47,7 +47,7 @@ func FirstRules(ctx context.Context, db *store.DB, t store.Task, base report.Rul
 	return BatchRules(b, base)
 }
 
-// BatchRules returns the rules that a batch keeps, else base.
+// BatchRules returns the rules stored with a batch, otherwise base.
 func BatchRules(b store.Batch, base report.Rules) (report.Rules, error) {
 	var j struct {
 		Rules *report.Rules `json:"rules"`
@@ -61,8 +61,8 @@ func BatchRules(b store.Batch, base report.Rules) (report.Rules, error) {
 	return *j.Rules, nil
 }
 
-// ReviewedRules returns the rules that the latest review of a task set, and reports whether there is such a review; without
-// one it returns first.
+// ReviewedRules returns the rules set by the latest review of a task, and reports whether there is such a review; without one it returns
+// first.
 func ReviewedRules(ctx context.Context, db *store.DB, id concordat.TaskID,
 	first report.Rules) (rules report.Rules, decided bool, err error) {
 	all, err := db.Checks.Reviews(ctx, id)
@@ -80,7 +80,7 @@ func ReviewedRules(ctx context.Context, db *store.DB, id concordat.TaskID,
 	return rules, decided, err
 }
 
-// WithoutLibrary returns rules that exclude no single document of a library.
+// WithoutLibrary returns rules without exclusions of single documents of a library.
 func WithoutLibrary(rules report.Rules, library concordat.LibraryID) report.Rules {
 	rules.ExcludeSources = slices.DeleteFunc(slices.Clone(rules.ExcludeSources),
 		func(r concordat.Ref) bool { return r.Library == library && r.Document != "" })

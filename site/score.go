@@ -12,8 +12,8 @@ import (
 	"concordat/store"
 )
 
-// Score stores how much of a submission counts by the rules in force, for lists of checks, and returns the report with it. The
-// findings are those stored for the task.
+// Score stores how much of a submission counts under the rules in force, for lists of checks, and returns the report as well. The findings
+// are those stored for the task.
 func (s *Site) Score(ctx context.Context, task concordat.TaskID, f *report.Findings) (*report.Report, error) {
 	var base report.Rules
 	if s.o.Rules != nil {

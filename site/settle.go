@@ -12,19 +12,19 @@ import (
 	"concordat/store"
 )
 
-// A document enters the index and then the catalogue, and leaves them in the same order. An interruption between the two is
-// settled before this site answers: the intake in the store names the documents to examine. Until then, and for other
-// processes' additions, candidates that the catalogue lacks are left out.
+// A document enters the index and then the catalogue, and leaves them in the same order. An interruption between the two is settled before
+// this site answers: the intake in the store names the documents to examine. Until then, and during additions by other processes,
+// candidates missing from the catalogue are left out.
 
 // Settled counts reconciled documents.
 type Settled struct {
-	Removed   int // were never acknowledged, and have left the index
-	Completed int // replace documents whose former text is no longer in the index
-	Retaken   int // the catalogue had lost, and has again from the index
+	Removed   int // never acknowledged, and removed from the index
+	Completed int // replacements of documents whose former text is no longer in the index
+	Retaken   int // lost by the catalogue, and restored from the index
 }
 
-// Settle reconciles index and catalogue for additions that a process with the given name has begun and no longer works on. A
-// process that does work on them finds its intake gone, and reports failure to its caller.
+// Settle reconciles index and catalogue for additions that a process with the given name has begun and no longer works on. A process that
+// still works on them finds its intake gone, and reports failure to its caller.
 func (s *Site) Settle(ctx context.Context, worker string) (Settled, error) {
 	open, err := s.o.Store.Catalogue.Intakes(ctx, worker)
 	if err != nil {
@@ -33,7 +33,7 @@ func (s *Site) Settle(ctx context.Context, worker string) (Settled, error) {
 	return s.settleAll(ctx, open)
 }
 
-// SettleBefore is Settle for everything that was begun before the given time, by processes that have ended too.
+// SettleBefore is Settle for everything begun before the given time, including by processes that have ended.
 func (s *Site) SettleBefore(ctx context.Context, before time.Time) (Settled, error) {
 	open, err := s.o.Store.Catalogue.IntakesBefore(ctx, before)
 	if err != nil {
@@ -49,7 +49,7 @@ func (s *Site) settleAll(ctx context.Context, open []store.Intake) (sum Settled,
 		}
 		err = s.settle(ctx, one, &sum)
 		if errors.Is(err, store.ErrLease) {
-			err = nil // someone else settles it
+			err = nil // another process settles it
 		}
 	}
 	if err != nil {
@@ -62,7 +62,7 @@ func (s *Site) settleAll(ctx context.Context, open []store.Intake) (sum Settled,
 func (s *Site) settle(ctx context.Context, one store.Intake, sum *Settled) error {
 	s.taking.Lock()
 	defer s.taking.Unlock()
-	claimed, err := s.o.Store.Catalogue.ClaimIntake(ctx, one.ID) // from here on no one else ends it
+	claimed, err := s.o.Store.Catalogue.ClaimIntake(ctx, one.ID) // from here on no other process ends it
 	if err != nil {
 		return err
 	}
@@ -71,7 +71,7 @@ func (s *Site) settle(ctx context.Context, one store.Intake, sum *Settled) error
 	for _, row := range one.Rows {
 		d, err := s.o.Index.Document(ctx, s.Ref(row.Library, row.ID))
 		if errors.Is(err, concordat.ErrNotFound) {
-			continue // it did not get that far
+			continue // the addition did not get that far
 		}
 		if err != nil {
 			return err
@@ -87,7 +87,7 @@ func (s *Site) settle(ctx context.Context, one store.Intake, sum *Settled) error
 		}
 	}
 	for lib, refs := range remove {
-		// The index first: an interrupted call finds them again.
+		// The index comes first, so that an interrupted call finds them again.
 		if err := s.o.Index.Delete(ctx, refs...); err != nil {
 			return err
 		}
@@ -100,7 +100,7 @@ func (s *Site) settle(ctx context.Context, one store.Intake, sum *Settled) error
 	return s.o.Store.Catalogue.FinishIntake(ctx, claimed, complete)
 }
 
-// forget removes documents that were never acknowledged from the alerts of standing checks.
+// forget removes never-acknowledged documents from the alerts of standing checks.
 func (s *Site) forget(ctx context.Context, lib concordat.LibraryID, refs []concordat.Ref) error {
 	ids := make([]concordat.DocumentID, len(refs))
 	for i, r := range refs {
@@ -131,7 +131,7 @@ func (s *Site) catalogued(ctx context.Context, cs []*compare.Candidate) ([]*comp
 	return slices.DeleteFunc(cs, func(c *compare.Candidate) bool { return s.inCatalogue(c.Ref) && !known[c.Ref] }), nil
 }
 
-// inCatalogue reports whether a source belongs in the catalogue: it is of neither another site nor a batch.
+// inCatalogue reports whether a source belongs in the catalogue: it is neither another site's document nor a batch's.
 func (s *Site) inCatalogue(r concordat.Ref) bool {
 	_, batch := r.Library.Batch()
 	return r.Site == s.o.ID && !batch

@@ -12,13 +12,13 @@ import (
 	"concordat/store"
 )
 
-// How short texts are compared.
+// Parameters of the comparison of short texts.
 const (
 	// defaultShortThreshold is the minimum Jaccard similarity of the grams of two short texts (doc/evaluation/short.md).
 	defaultShortThreshold = 0.5
 	// shortSources is the maximum number of places shown for one short text.
 	shortSources = 50
-	// shortMeasured bounds the texts measured for one short text: beyond it the check says so.
+	// shortMeasured bounds the texts measured for one short text: if there are more, the check says so.
 	shortMeasured = 200_000
 )
 
@@ -32,8 +32,7 @@ func ShortPieces(p *concordat.Profile) []store.ShortPiece {
 	return out
 }
 
-// gramKeys folds grams to the 32 bits that are stored. Two that coincide add candidates, which are measured exactly, but lose
-// none.
+// gramKeys folds grams to the 32 bits that are stored. Two grams that coincide only add candidates, which are then measured exactly.
 func gramKeys(grams screen.Grams) []uint32 {
 	out := make([]uint32, len(grams))
 	for i, g := range grams {
@@ -43,8 +42,7 @@ func gramKeys(grams screen.Grams) []uint32 {
 	return out
 }
 
-// atMost returns a bound, never too low and mostly exact, of the Jaccard similarity of two texts by the
-// keys of their grams.
+// atMost returns an upper bound, mostly exact, on the Jaccard similarity of two texts from the keys of their grams.
 func atMost(a, b []uint32) float64 {
 	common := 0
 	for i, j := 0, 0; i < len(a) && j < len(b); {
@@ -68,7 +66,7 @@ func (s *Site) findShort(ctx context.Context, p *concordat.Profile, q *concordat
 	if f.Unindexed, err = s.o.Store.Catalogue.ShortUnknown(ctx, q.Libraries); err != nil {
 		return nil, err
 	}
-	known := map[string][]report.ShortMatch{} // by letters: headings repeat
+	known := map[string][]report.ShortMatch{} // by letters, since headings repeat
 	for i, piece := range p.Short {
 		if err := ctx.Err(); err != nil {
 			return nil, err
@@ -93,8 +91,8 @@ func (s *Site) findShort(ctx context.Context, p *concordat.Profile, q *concordat
 	return f, nil
 }
 
-// nearShort returns the places of all short texts at or above the threshold, the most similar first, at most shortSources;
-// capped means that not all similar ones were measured.
+// nearShort returns the places of all short texts at or above the threshold, the most similar first, at most shortSources; capped means
+// that not all similar texts were measured.
 func (s *Site) nearShort(ctx context.Context, letters string, q *concordat.Query,
 	threshold float64) (out []report.ShortMatch, capped bool, err error) {
 	type hit struct {

@@ -28,17 +28,17 @@ type Options struct {
 	Logger   *slog.Logger     // nil: nothing is logged
 	Now      func() time.Time // nil: time.Now
 	Workers  int              // of fingerprinting and comparing; 0: one for each core
-	// Worker names the process among those of the site that add documents, for [Site.Settle]; empty: the only one.
+	// Worker is the name of this process among the site's processes that add documents, for [Site.Settle]; empty: it is the only one.
 	Worker string
 	// Shared: other processes also serve this site, with the same store, and change it in the meantime.
 	Shared bool
-	// Sharing follows what is open to partners; nil: nothing is.
+	// Sharing keeps libraries open to partners up to date; nil: nothing is open.
 	Sharing Sharing
-	// Encoder returns what verifies leads now. Nil, or if it returns nil: the embedded table.
+	// Encoder returns the current encoder that verifies leads. If it is nil or returns nil, the embedded table is used.
 	Encoder func() *compare.Encoder
-	// Rules are the initial rules of reports whose check or batch has none; nil: the zero ones.
+	// Rules are the initial rules of reports whose check or batch has none; nil: the zero rules.
 	Rules func() report.Rules
-	// Stock is wording that everyone may use; nil: the one that comes with the program.
+	// Stock is wording that everyone may use; nil: the stock that comes with the program.
 	Stock *compare.Stock
 }
 
@@ -46,14 +46,14 @@ type Options struct {
 type Sharing interface {
 	// Changed is called after documents were added or removed. It returns at once.
 	Changed()
-	// Close ends every share of a library that is deleted.
+	// Close ends all shares of a library that is deleted.
 	Close(ctx context.Context, lib concordat.LibraryID) error
 }
 
 // Site is one member of the federation.
 type Site struct {
 	o       Options
-	taking  sync.RWMutex // held for reading while a batch comes in, for writing while one is settled
+	taking  sync.RWMutex // held for reading while a batch is added, for writing while one is settled
 	stands  watchCache
 	keeping sync.Mutex // see HoldFindings
 	asker   Asker      // nil: partners are not asked
@@ -81,17 +81,17 @@ func (s *Site) changed() {
 	}
 }
 
-// AskWith sets the Asker that checks use. It is called before the first check.
+// AskWith sets the Asker that checks use. It must be called before the first check.
 func (s *Site) AskWith(a Asker) { s.asker = a }
 
-// TellPanics sets where recovered panics of the site's work are recorded. It is called before the first work.
+// TellPanics sets where recovered panics of the site's work are recorded. It must be called before any work.
 func (s *Site) TellPanics(p compare.Panics) { s.panics = p }
 
 // NotePanic logs and counts the panic that err holds, once, and reports whether there is one.
 func (s *Site) NotePanic(err error, attrs ...any) bool { return s.panics.Note(err, attrs...) }
 
-// HoldFindings keeps other callers away from findings that several steps change, until release is called: requests for
-// passages, none of which may be made twice, and deletions.
+// HoldFindings excludes other callers while several steps change findings, until release is called. It is for deletions and for requests
+// for passages, none of which may be made twice.
 func (s *Site) HoldFindings() (release func()) {
 	s.keeping.Lock()
 	return s.keeping.Unlock
@@ -125,8 +125,8 @@ func CheckName(name string) error {
 	return nil
 }
 
-// CheckLibraryName returns nil if name can be given to a new library: people type it in commands, and addresses contain it.
-// Older libraries keep theirs.
+// CheckLibraryName returns nil if name can be given to a new library: it must be easy to type in commands and usable in addresses. Older
+// libraries keep their names.
 func CheckLibraryName(name string) error {
 	if err := CheckName(name); err != nil {
 		return err
@@ -140,7 +140,7 @@ func CheckLibraryName(name string) error {
 	return nil
 }
 
-// CheckText returns nil if text can be ingested and checked.
+// CheckText returns nil if text can be added and checked.
 func CheckText(text string) error {
 	switch {
 	case len(text) > segment.MaxBytes:
@@ -167,7 +167,7 @@ func (s *Site) DeleteDocuments(ctx context.Context, lib concordat.LibraryID, ids
 	return nil
 }
 
-// DeletePage is how many documents of a library are deleted at a time.
+// DeletePage is the number of documents of a library deleted at a time.
 const DeletePage = 500
 
 // DeleteLibrary deletes a library with all its documents; progress, if not nil, is called with the number of deleted documents.

@@ -39,7 +39,7 @@ type Mark struct {
 	At time.Time `json:"at"`
 }
 
-// OfAlert returns an alert without its passages. Names are those of partners; one without a name has its site's.
+// OfAlert returns an alert without its passages. Names are those of partners; a partner without a name gets its site's identity.
 func OfAlert(a store.Alert, names map[concordat.SiteID]string) Alert {
 	partner := a.Partner
 	if a.Side != store.AlertTold && a.Level != "" {
@@ -49,7 +49,7 @@ func OfAlert(a store.Alert, names map[concordat.SiteID]string) Alert {
 		a.Source.Library, a.Source.Document, a.Title, a.Author, a.Contact, a.Sentences, a.Words, a.Spans, marked(a.Read), marked(a.Handled), nil}
 }
 
-// marked is nil if no one made the mark.
+// marked returns a mark, or nil if nobody made it.
 func marked(m store.AlertMark) *Mark {
 	if m.At.IsZero() {
 		return nil

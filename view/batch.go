@@ -10,7 +10,7 @@ import (
 	"concordat/store"
 )
 
-// Batch is a batch and how far it is. Its documents, pairs and leads are lines of package batch.
+// Batch is a batch with its progress. Its documents, pairs and leads are lines of package batch.
 type Batch struct {
 	ID       string          `json:"id"`
 	State    concordat.State `json:"state" enum:"queued,running,done,partial,failed"`
@@ -23,7 +23,7 @@ type Batch struct {
 	Round    int             `json:"round" doc:"How often it was compared with the libraries"`
 	Made     time.Time       `json:"made"`
 	Finished time.Time       `json:"finished,omitzero"`
-	// LeftOut is known once the archives were read.
+	// LeftOut is known once the archives have been read.
 	LeftOut *concordat.LeftOut `json:"left_out,omitempty" doc:"Lock and system files of its archives that were not read, such as .DS_Store; absent: none, or the archives have not been read yet"`
 }
 
@@ -57,7 +57,7 @@ func OfRecheck(r store.Recheck, title string, fresh []batch.FreshSource) Recheck
 	return Recheck{r.Kind, r.Target, title, r.Every, r.Next, r.Ran, r.Latest, fresh}
 }
 
-// Fresh returns the sources that the latest run of a recheck was the first to find.
+// Fresh returns the sources that the latest run of a recheck found for the first time.
 func Fresh(r store.Recheck) (fresh []batch.FreshSource, err error) {
 	if len(r.Fresh) > 0 {
 		if err := json.Unmarshal(r.Fresh, &fresh); err != nil {
@@ -67,7 +67,7 @@ func Fresh(r store.Recheck) (fresh []batch.FreshSource, err error) {
 	return fresh, nil
 }
 
-// leftOut returns what was left out, nil for nothing.
+// leftOut returns the files left out, or nil if there are none.
 func leftOut(l concordat.LeftOut) *concordat.LeftOut {
 	if l.IsZero() {
 		return nil

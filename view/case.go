@@ -27,7 +27,7 @@ type Case struct {
 	Shown     []CaseShown          `json:"shown" nullable:"false" doc:"What each site has shown the other, oldest first"`
 }
 
-// CasePosition is where one side of a case stands.
+// CasePosition is the view of one side of a case.
 type CasePosition struct {
 	State    concordat.CaseState    `json:"state" enum:"open,confirmed,cleared"`
 	Words    string                 `json:"words,omitempty"`

@@ -7,7 +7,7 @@ import (
 	"concordat/store"
 )
 
-// Deletion is a deletion for good, with its receipt once something is deleted.
+// Deletion is a permanent deletion, with its receipt once something has been deleted.
 type Deletion struct {
 	ID      string             `json:"id"`
 	Made    time.Time          `json:"made"`

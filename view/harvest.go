@@ -46,7 +46,7 @@ func OfHarvest(h store.HarvestSource, counts map[store.HarvestRecordState]int) H
 	return out
 }
 
-// causeOf says why the run could not continue, and what it left out.
+// causeOf says why the run could not continue, and which records it left out.
 func causeOf(h store.HarvestSource) string {
 	var parts []string
 	if h.State.Cause != "" {

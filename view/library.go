@@ -7,7 +7,7 @@ import (
 	"concordat/store"
 )
 
-// Library is a library with the settings of its own.
+// Library is a library with its own settings.
 type Library struct {
 	ID        concordat.LibraryID `json:"id"`
 	Title     string              `json:"title"`

@@ -10,7 +10,7 @@ import (
 	"concordat/store"
 )
 
-// Request is a request for passages, of a partner or to one.
+// Request is a request for passages, from a partner or to one.
 type Request struct {
 	ID        string               `json:"id"`
 	Direction string               `json:"direction" enum:"in,out" doc:"in: a partner asks this site"`
@@ -33,8 +33,8 @@ type Request struct {
 	Passages  []string             `json:"passages,omitempty" doc:"Of this site's document; of one request only"`
 }
 
-// OfRequest returns a request without its passages. The name is the partner's, the title that of this site's document, the
-// purpose that of the partner's check, and the check the one from which this site asks.
+// OfRequest returns a request without its passages. The arguments are the partner's name, the title of this site's document, the purpose of
+// the partner's check, and the check for which this site asks.
 func OfRequest(d store.Disclosure, name, title, purpose string, check concordat.TaskID) Request {
 	return Request{d.ID, d.Direction, d.Partner, name, d.Library, d.Document, title, check, purpose, d.Spans, d.Reason, d.Contact, d.State,
 		d.Words, d.Actor, d.Asked, d.Decided, d.Until, nil}

@@ -7,7 +7,7 @@ import (
 	"concordat/store"
 )
 
-// ShareRule says what a partner may ask of a library and is shown.
+// ShareRule says what a partner may ask of a library and what it is shown.
 type ShareRule struct {
 	Level          concordat.Show `json:"level" enum:"nothing,exists,counts,metadata,overlap,passage" doc:"The most that is shown"`
 	Outline        string         `json:"outline,omitempty" enum:"words,fingerprints,none" doc:"Form in which matching documents are shown for alignment; absent: words"`
@@ -35,7 +35,7 @@ type ShareRule struct {
 	Contact        string         `json:"contact,omitempty" maxLength:"1000" doc:"Contact for the partner's people"`
 }
 
-// Rule returns the rule that the store keeps.
+// Rule returns the rule as the store keeps it.
 func (b ShareRule) Rule() store.ShareRule {
 	r := store.ShareRule{Level: b.Level, Outline: b.Outline, NoEdges: b.NoEdges, Purposes: b.Purposes, Closeness: b.Closeness,
 		Matches: b.Matches,
@@ -87,7 +87,7 @@ type Grant struct {
 	Rule    ShareRule           `json:"rule"`
 }
 
-// OfGrants returns what an invitation gives, not nil.
+// OfGrants returns the grants of an invitation, never nil.
 func OfGrants(gs []store.Grant) []Grant {
 	out := []Grant{}
 	for _, g := range gs {

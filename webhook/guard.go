@@ -15,7 +15,7 @@ import (
 	"concordat/webhook/outbound"
 )
 
-// plainKey marks in a context that the request goes out by plain http.
+// plainKey marks a context whose request is sent over plain http.
 type plainKey struct{}
 
 var errPrivate = errors.New("the address is not public")
@@ -23,9 +23,9 @@ var errPrivate = errors.New("the address is not public")
 // maxURL bounds an address, in bytes.
 const maxURL = 2000
 
-// CheckURL returns the parsed address of a webhook, or an error that wraps concordat.ErrInvalid: it
-// wants https, or http where the host is an address in allow or a name that may turn out to be one;
-// no user, no fragment, at most 2000 bytes. What a name resolves to is looked at with each connection.
+// CheckURL returns the parsed address of a webhook, or an error that wraps concordat.ErrInvalid. The address must use https, or http if the
+// host is an address in allow or a name that may resolve to one. It must have no user, no fragment, and at most 2000 bytes. The address
+// that a name resolves to is checked on each connection.
 func CheckURL(raw string, allow []netip.Prefix) (*url.URL, error) {
 	bad := func(why string) (*url.URL, error) {
 		return nil, fmt.Errorf("address: %w: %s", concordat.ErrInvalid, why)
@@ -48,10 +48,10 @@ func CheckURL(raw string, allow []netip.Prefix) (*url.URL, error) {
 	return u, nil
 }
 
-// newClient returns a client that connects to where webhooks may go and follows no redirection.
+// newClient returns a client that connects only to addresses allowed for webhooks and follows no redirections.
 func newClient(o Options) *http.Client {
 	d := &net.Dialer{Timeout: o.Timeout, Resolver: o.Resolver,
-		// The address checked is the address dialled: a name cannot resolve to another one in between.
+		// The address checked is the one dialled, so a name cannot resolve to another address in between.
 		ControlContext: func(ctx context.Context, _, address string, _ syscall.RawConn) error {
 			at, err := netip.ParseAddrPort(address)
 			if err != nil {

@@ -35,23 +35,23 @@ type Store interface {
 // Options of a Sender. Store is required.
 type Options struct {
 	Store Store
-	// Allow are private networks that may receive events, also by plain http.
+	// Allow lists private networks that may receive events, also over plain http.
 	Allow   []netip.Prefix
-	Timeout time.Duration // of one attempt, from the look-up of the name to the answer; 0: 15 s
+	Timeout time.Duration // for one attempt, from the look-up of the name to the answer; 0: 15 s
 	Workers int           // attempts at a time, over all webhooks; 0: 16
-	// Retention is how long ended deliveries are kept; 0: 30 days. Keep is how many of each webhook; 0: 1000.
+	// Retention is how long ended deliveries are kept; 0: 30 days. Keep is how many are kept for each webhook; 0: 1000.
 	Retention time.Duration
 	Keep      int
 	Logger    *slog.Logger     // nil: nothing is logged
 	Panicked  func()           // called after each attempt that ended in a panic, which is logged; nil: no call
 	Now       func() time.Time // nil: time.Now
-	// Random returns numbers from 0 to 1, that 1 excluded, that spread what was refused at once; nil: math/rand.
+	// Random returns numbers from 0 up to but excluding 1, which spread deliveries that failed together; nil: math/rand.
 	Random func() float64
-	// Resolver looks names up; nil: that of the system.
+	// Resolver looks up names; nil: the system's resolver.
 	Resolver *net.Resolver
 }
 
-// Sender sends what is due. Its methods are safe for concurrent use.
+// Sender sends the deliveries that are due. Its methods are safe for concurrent use.
 type Sender struct {
 	o      Options
 	client *http.Client
@@ -61,14 +61,13 @@ type Sender struct {
 }
 
 const (
-	// maxBusy bounds the attempts at one webhook at a time: a slow receiver holds up itself only.
+	// maxBusy bounds the attempts at one webhook at a time: a slow receiver delays only itself.
 	maxBusy = 2
 	// pollTime is the interval between polls of the store for due deliveries.
 	pollTime = time.Second
-	// forgetTime is how often what is old is dropped.
+	// forgetTime is the interval at which old deliveries are dropped.
 	forgetTime = time.Hour
-	// maxAnswer is the number of bytes read of an answer so that the connection can be reused; nothing of it is
-	// kept.
+	// maxAnswer is the number of bytes read from an answer so that the connection can be reused; the answer is not kept.
 	maxAnswer = 4 << 10
 )
 
@@ -90,7 +89,7 @@ func New(o Options) *Sender {
 	return &Sender{o: o, client: newClient(o), busy: map[store.HookID]int{}}
 }
 
-// Run sends what is due until ctx ends, and lets attempts under way end with it.
+// Run sends due deliveries until ctx ends, which also ends attempts under way.
 func (s *Sender) Run(ctx context.Context) error {
 	poll := time.NewTicker(pollTime)
 	defer poll.Stop()
@@ -116,7 +115,7 @@ func (s *Sender) Run(ctx context.Context) error {
 	}
 }
 
-// start begins one attempt, if one is due and a worker free, and reports whether it did.
+// start begins one attempt if one is due and a worker is free, and reports whether it did.
 func (s *Sender) start(ctx context.Context, wg *sync.WaitGroup, free, ended chan struct{}) bool {
 	select {
 	case free <- struct{}{}:
@@ -141,7 +140,7 @@ func (s *Sender) start(ctx context.Context, wg *sync.WaitGroup, free, ended chan
 	return true
 }
 
-// Step makes one attempt of each delivery that is due, one after the other, and returns how many.
+// Step makes one attempt at each delivery that is due, one after another, and returns how many it made.
 func (s *Sender) Step(ctx context.Context) int {
 	for n := 0; ; n++ {
 		d, h, ok := s.claim(ctx)
@@ -161,7 +160,7 @@ func (s *Sender) claim(ctx context.Context) (store.Delivery, store.Hook, bool) {
 			busy = append(busy, id)
 		}
 	}
-	// The lease is longer than an attempt can take, so no other process begins it.
+	// The lease is longer than an attempt can take, so no other process begins one for the same delivery.
 	d, h, err := s.o.Store.ClaimDelivery(ctx, 2*s.o.Timeout+time.Minute, busy...)
 	if err != nil {
 		if !errors.Is(err, concordat.ErrNotFound) && ctx.Err() == nil {
@@ -173,7 +172,7 @@ func (s *Sender) claim(ctx context.Context) (store.Delivery, store.Hook, bool) {
 	return d, h, true
 }
 
-// attempt sends a delivery once and notes how it went.
+// attempt sends a delivery once and records the outcome.
 func (s *Sender) attempt(ctx context.Context, d store.Delivery, h store.Hook) {
 	defer func() {
 		s.mu.Lock()
@@ -193,7 +192,7 @@ func (s *Sender) attempt(ctx context.Context, d store.Delivery, h store.Hook) {
 	began := s.o.Now()
 	status, after, cause := s.send(ctx, d, h, began)
 	if ctx.Err() != nil && status == 0 {
-		return // the process ends; the lease too, and another makes the next attempt
+		return // the process ends, then the lease, and another process makes the next attempt
 	}
 	a := store.Attempt{At: began, Took: s.o.Now().Sub(began), Status: status, Cause: cause}
 	state, due := s.next(d, status, after)
@@ -202,7 +201,7 @@ func (s *Sender) attempt(ctx context.Context, d store.Delivery, h store.Hook) {
 		!errors.Is(err, concordat.ErrNotFound) {
 		s.o.Logger.Error("note a delivery", "webhook", h.ID, "delivery", d.Seq, "error", err)
 	}
-	if status == http.StatusGone { // Standard Webhooks 1.0.0: the receiver wants no more
+	if status == http.StatusGone { // Standard Webhooks 1.0.0: the receiver wants no more events
 		if err := s.o.Store.PauseHook(last, h.ID, "the receiver answered 410 Gone"); err != nil && !errors.Is(err, concordat.ErrNotFound) {
 			s.o.Logger.Error("pause a webhook", "webhook", h.ID, "error", err)
 		}
@@ -210,7 +209,7 @@ func (s *Sender) attempt(ctx context.Context, d store.Delivery, h store.Hook) {
 	s.o.Logger.Debug("delivery", "webhook", h.ID, "delivery", d.Seq, "state", state, "status", status, "took", a.Took)
 }
 
-// next says what comes of an attempt.
+// next returns what follows an attempt.
 func (s *Sender) next(d store.Delivery, status int, after time.Duration) (store.DeliveryState, time.Time) {
 	if status >= 200 && status < 300 {
 		return store.DeliveryDelivered, time.Time{}
@@ -227,9 +226,8 @@ const (
 	maxWait   = 6 * time.Hour
 )
 
-// Backoff returns how long to wait after so many attempts, from 1: three times as long each time, from
-// 5 s to 6 h, reduced by up to a half by random (0 to 1), so that deliveries that failed together do
-// not return together.
+// Backoff returns how long to wait after the given number of attempts, at least 1: three times as long each time, from 5 s to 6 h, reduced
+// by up to half by random (0 to 1), so that deliveries that failed together are not retried together.
 func Backoff(attempts int, random float64) time.Duration {
 	wait := firstWait
 	for range attempts - 1 {
@@ -241,8 +239,8 @@ func Backoff(attempts int, random float64) time.Duration {
 	return wait - time.Duration(random*float64(wait)/2)
 }
 
-// send makes the request. It returns the status (0 without an answer), the pause that the receiver
-// asks for, and a description of a network failure, without anything the receiver wrote.
+// send makes the request. It returns the status (0 if there was no answer), the pause that the receiver asks for, and a description of a
+// network failure, without anything that the receiver wrote.
 func (s *Sender) send(ctx context.Context, d store.Delivery, h store.Hook, now time.Time) (status int, after time.Duration, cause string) {
 	ctx, cancel := context.WithTimeout(ctx, s.o.Timeout)
 	defer cancel()
@@ -265,11 +263,11 @@ func (s *Sender) send(ctx context.Context, d store.Delivery, h store.Hook, now t
 		return 0, 0, wordsOf(err)
 	}
 	defer func() { _ = resp.Body.Close() }()
-	_, _ = io.Copy(io.Discard, io.LimitReader(resp.Body, maxAnswer)) // the status has said it all
+	_, _ = io.Copy(io.Discard, io.LimitReader(resp.Body, maxAnswer)) // the status suffices
 	if resp.StatusCode >= 200 && resp.StatusCode < 300 {
 		return resp.StatusCode, 0, ""
 	}
-	if n, _ := strconv.Atoi(resp.Header.Get("Retry-After")); n > 0 { // the greatest for a greater one, 0 for what is no number
+	if n, _ := strconv.Atoi(resp.Header.Get("Retry-After")); n > 0 { // the greatest int if too great, 0 if not a number
 		after = min(time.Duration(min(n, int(maxWait/time.Second)))*time.Second, maxWait)
 	}
 	cause = "answered " + strconv.Itoa(resp.StatusCode)
@@ -279,7 +277,7 @@ func (s *Sender) send(ctx context.Context, d store.Delivery, h store.Hook, now t
 	return resp.StatusCode, after, cause
 }
 
-// wordsOf says what became of a request that got no answer.
+// wordsOf describes the failure of a request that got no answer.
 func wordsOf(err error) string {
 	var dns *net.DNSError
 	switch {
@@ -302,20 +300,20 @@ func isTimeout(err error) bool {
 	return errors.As(err, &t) && t.Timeout()
 }
 
-// Signature returns the header that shows who sent body under the id at an instant: one signature with
-// each secret, with spaces between (Standard Webhooks 1.0.0, Signature scheme, v1).
+// Signature returns the header that proves who sent body under the id at a given time: one signature for each secret, separated by spaces
+// (Standard Webhooks 1.0.0, Signature scheme, v1).
 func Signature(secrets [][]byte, id string, at time.Time, body []byte) string {
 	var out []string
 	for _, secret := range secrets {
 		m := hmac.New(sha256.New, secret)
-		_, _ = fmt.Fprintf(m, "%s.%d.", id, at.Unix()) // a hash takes everything
+		_, _ = fmt.Fprintf(m, "%s.%d.", id, at.Unix()) // writing to a hash cannot fail
 		_, _ = m.Write(body)
 		out = append(out, "v1,"+base64.StdEncoding.EncodeToString(m.Sum(nil)))
 	}
 	return strings.Join(out, " ")
 }
 
-// SecretText returns a secret as its receiver is given it.
+// SecretText returns a secret in the form given to its receiver.
 func SecretText(secret []byte) string {
 	return "whsec_" + base64.StdEncoding.EncodeToString(secret)
 }

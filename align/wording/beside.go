@@ -2,13 +2,13 @@ package wording
 
 import "concordat"
 
-// Places says where the grams of one text are in it.
+// Places maps the grams of one text to their places in it.
 type Places struct {
 	w  *Words
 	at map[uint64]gram // first place of each
 }
 
-// Places finds the grams of w that are of c; a nil c: all.
+// Places finds the grams of w that are in c, or all if c is nil.
 func (w *Words) Places(c *Common) *Places {
 	p := &Places{w: w, at: map[uint64]gram{}}
 	for i := len(w.grams) - 1; i >= 0; i-- {
@@ -23,7 +23,7 @@ func (w *Words) Places(c *Common) *Places {
 	return p
 }
 
-// maxAside is how many words of the other text may lie between two grams of one stretch.
+// maxAside is the largest number of words of the other text between two grams of one stretch.
 const maxAside = 12
 
 // Beside is a stretch of a text with the same wording in another.
@@ -33,16 +33,16 @@ type Beside struct {
 	Share       float64              // of the words of Here that are in Words, 0 to 1
 }
 
-// besideRun is n equal words: from word a of a text, and from word b of the other one.
+// besideRun is n equal words: from word a of one text and word b of the other.
 type besideRun struct{ a, b, n int32 }
 
-// besideChain is runs in order of both texts.
+// besideChain is a chain of runs, in order of both texts.
 type besideChain struct {
 	runs  []besideRun
 	equal int32 // words
 }
 
-// add takes n equal words that follow the chain; ok is false if they do not.
+// add appends n equal words to the chain; ok is false if they do not follow it.
 func (c *besideChain) add(a, b, n int32) (ok bool) {
 	r := &c.runs[len(c.runs)-1]
 	if skip := r.a + r.n - a; skip > 0 { // grams overlap
@@ -64,11 +64,11 @@ func (c *besideChain) add(a, b, n int32) (ok bool) {
 	return true
 }
 
-// maxChains is how many chains a gram may continue, the newest ones.
+// maxChains is the number of chains, the newest ones, that a gram may continue.
 const maxChains = 8
 
-// Beside returns where the wording of a stretch of w occurs in the other text: the place with most of its words,
-// since a text may say the beginning of a stretch elsewhere, too. ok is false if none of its grams does.
+// Beside returns where the wording of a stretch of w occurs in the other text: the place with most of its words, since a text may repeat
+// the beginning of a stretch elsewhere. ok is false if none of its grams occurs there.
 func (p *Places) Beside(w *Words, s concordat.Span) (out Beside, ok bool) {
 	first, last := w.within(s)
 	var chains []besideChain
@@ -101,7 +101,7 @@ func (p *Places) Beside(w *Words, s concordat.Span) (out Beside, ok bool) {
 			best = c
 		}
 	}
-	// For grams that occur twice the first place is known: the words in front of the chain may be equal all the same.
+	// Only the first place of a gram is known, so the words in front of the chain may be equal even though their gram was not found there.
 	for r := &best.runs[0]; r.a > first && r.b > 0 && w.hashes[r.a-1] == p.w.hashes[r.b-1]; best.equal++ {
 		r.a, r.b, r.n = r.a-1, r.b-1, r.n+1
 	}

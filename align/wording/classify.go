@@ -8,41 +8,41 @@ import (
 	"concordat"
 )
 
-// What the classifier goes by; doc/design.md (shared wording) has the measurements.
+// Parameters of the classifier; doc/design.md (shared wording) has the measurements.
 const (
-	// LongWords is the number of words in a row from which wording counts or is to be decided, however it reads: no phrase
-	// and no number of holders explains a paragraph.
+	// LongWords is the number of consecutive words from which wording counts or is to be decided, however it reads: neither a phrase nor a
+	// number of holders explains a whole paragraph.
 	LongWords = 60
-	// lookWords is the number of words up to which wording that reads like a form's is one: two or three lines.
+	// lookWords is the number of words up to which wording that reads like a form is form wording: two or three lines.
 	lookWords = 40
 	// rowGap is the number of words that may stand between two parts of a row: a phrase put in front of each sentence.
 	rowGap = 8
-	// nearWords is how far from long wording that counts a line is part of it, however it reads.
+	// nearWords is the distance within which a line is part of long wording that counts, however the line reads.
 	nearWords = 30
 
-	leastPieces = 3  // places at which documents that answer one form share its wording; two alone in short paragraphs
-	manyPieces  = 5  // from which a form has long paragraphs too
+	leastPieces = 3  // places at which documents that answer one form share its wording; for two documents, in short paragraphs
+	manyPieces  = 5  // number from which a form may also have long paragraphs
 	ownBetween  = 20 // words of own text between two places
-	pieceWords  = 60 // of the longest paragraph of a form that few hold
-	meanWords   = 30 // of the paragraphs of a form that two hold, at most
+	pieceWords  = 60 // in the longest paragraph of a form that few hold
+	meanWords   = 30 // most, on average, in the paragraphs of a form that two hold
 
-	// A stretch of wholeWords or more words that makes wholeShare of a text is that text copied whole, however many hold it:
+	// A stretch of at least wholeWords words that makes up wholeShare of a text means that the whole text was copied, however many hold it:
 	// no form leaves so little room to answer.
 	wholeWords = 100
 	wholeShare = 0.8
-	// blockHolders is the number of documents from which a paragraph of its own is common in a large library if it is short, and to
-	// be decided if it is long: ten applications may end in the declaration of their call.
+	// blockHolders is the number of documents from which a separate paragraph in a large library is common if it is short, and to be
+	// decided if it is long: ten applications may end with the declaration of their call.
 	blockHolders = 8
 )
 
-// Class is a stretch of a text that others hold too, as the classifier sees it.
+// Class is a stretch of a text that others also hold, with the classifier's decision.
 type Class struct {
 	Stretch
-	// Kind says as what it does not count: concordat.KindForm or KindCommon; concordat.KindUndecided: a person must
-	// decide whether it does. Empty: it counts, if what is compared bears it out.
+	// Kind is the reason that it does not count: concordat.KindForm or KindCommon. concordat.KindUndecided: a person must decide whether it
+	// counts. Empty: it counts, if the comparison confirms it.
 	Kind  concordat.Kind
-	Why   Why     // of a form: what it reads like; empty: it is known by where it stands
-	Words int     // in a row, with what stands around it
+	Why   Why     // part of a form that it reads like; empty: it was recognised by its place
+	Words int     // in a row, including neighbouring stretches
 	Texts []int32 // others that hold it, in order
 }
 
@@ -50,20 +50,18 @@ type Class struct {
 type Scope struct {
 	Held *Common // which of them hold each gram
 	Of   int     // their number, that of the text itself among them
-	// Quoted are grams that at least two of them attribute to someone else, with the place: both quote it. Nil:
-	// none.
+	// Quoted are grams that at least two of them, at a given place, attribute to someone else: both quote the passage. Nil: none.
 	Quoted *Common
-	// Alike reports whether two of them are mostly one another: they count as one holder. Nil: none are.
+	// Alike reports whether two of them are mostly the same, so that they count as one holder. Nil: no two are.
 	Alike func(a, b int) bool
-	// Places returns at how many places a document shares wording with another, as [Common.PlacesWith] has it in its
-	// order. Nil: unknown, and wording is recognised as a form's by the text alone.
+	// Places returns the number of places at which a document shares wording with another, as [Common.PlacesWith] counts them in the
+	// document's order. Nil: unknown, so form wording is recognised by the text alone.
 	Places func(of, with int) int
 }
 
-// Classify returns the class of each stretch of a text that others of the scope hold, in order and disjoint, outside of
-// walls, which are in order and disjoint: what is explained already. It is the one place that decides what shared wording
-// counts, does not count, or is to be decided. self is the number of the text among those of the scope. It fails only when ctx
-// ends, with its cause.
+// Classify returns the class of each stretch of a text that others of the scope hold, in order and disjoint, outside of walls. walls are
+// the stretches already explained, in order and disjoint. It is the one place that decides what shared wording counts, does not count, or
+// is to be decided. self is the number of the text among those of the scope. It fails only when ctx ends, with its cause.
 func (s *Scope) Classify(ctx context.Context, self int, w *Words, r *Reader, walls []concordat.Span) ([]Class, error) {
 	by := s.Held.heldBy(w, int32(self), walls)
 	if len(by) == 0 {
@@ -74,7 +72,7 @@ func (s *Scope) Classify(ctx context.Context, self int, w *Words, r *Reader, wal
 	c.others, c.blocks = blocks(by)
 	c.of = blocksOf(c.blocks, len(c.others))
 	c.classes = make([]Class, len(c.blocks))
-	order := make([]int, len(c.blocks)) // those that most hold first: a copied block does not end in the form around it
+	order := make([]int, len(c.blocks)) // blocks with most holders first: then a copied block is not taken for part of the form around it
 	for i := range order {
 		order[i] = i
 		c.classes[i] = c.class(&c.blocks[i])
@@ -94,7 +92,7 @@ func (s *Scope) Classify(ctx context.Context, self int, w *Words, r *Reader, wal
 	return c.classes, nil
 }
 
-// ctxEvery is the number of blocks, lines or the like after which the end of a context is noticed.
+// ctxEvery is the number of blocks, lines or other items after which the context is checked.
 const ctxEvery = 256
 
 // classifier classes the blocks of one text.
@@ -109,11 +107,11 @@ type classifier struct {
 	of      [][]int32 // blocks that each of others holds, in order
 	classes []Class
 	shared  map[string]piecesOf
-	apart   map[int32]bool // texts that share wording with the text at leastPieces places of both, or do not
-	same    map[int32]bool // texts that are mostly the text itself, or are not
+	apart   map[int32]bool // whether a text shares wording with this one at leastPieces places of both
+	same    map[int32]bool // whether a text is mostly the same as this one
 }
 
-// class returns the class of a block before anything was decided.
+// class returns the class of a block before any decision.
 func (c *classifier) class(s *block) Class {
 	out := Class{Stretch: Stretch{Span: c.w.span(s.first, s.last)}}
 	for k, e := range c.others {
@@ -126,7 +124,7 @@ func (c *classifier) class(s *block) Class {
 	return out
 }
 
-// holders returns how many hold a class, documents that are mostly one another counted as one.
+// holders returns the number of documents that hold a class; documents that are mostly the same count as one.
 func (c *classifier) holders(x *Class) int {
 	if c.Alike == nil || len(x.Texts) > maxHolders/4 {
 		return x.Documents
@@ -156,8 +154,8 @@ func (c *classifier) decide(i int) {
 	}
 }
 
-// Widely returns how words in a row that many texts of a scope contain are classed if nothing else is known about them: common if
-// they are few, to be decided if they are many, empty if they count.
+// Widely classes consecutive words that many texts of a scope contain if nothing else is known about them: common if there are few words,
+// to be decided if there are many, empty if they count.
 func Widely(words, holders, of int) concordat.Kind {
 	switch least := Least(of); {
 	case holders > Absolute && words < LongWords, least > 0 && holders >= least && words < LongWords:
@@ -168,13 +166,13 @@ func Widely(words, holders, of int) concordat.Kind {
 	return ""
 }
 
-// isCommon reports whether so many hold a short stretch that it says nothing.
+// isCommon reports whether so many documents hold a short stretch that it proves nothing.
 func (c *classifier) isCommon(s *block, holders int) bool {
 	return Widely(0, holders, c.Of) != "" || holders >= blockHolders && (c.w.beginsLine(s.first) || c.w.endsLine(s.last))
 }
 
-// isOpen reports whether so many hold a long stretch that it may be the form of a call among others, or a habit, as well as a
-// copy: a fifth of the scope, or several that hold it as paragraphs of their own.
+// isOpen reports whether so many documents hold a long stretch that it may be a copy, but may also be one call's form or a habit. This
+// takes a fifth of the scope, or several documents that hold it as separate paragraphs.
 func (c *classifier) isOpen(s *block, holders int) bool {
 	return Widely(LongWords, holders, c.Of) != "" || holders >= blockHolders && c.w.nearLine(s.first) && c.w.nearLine(s.last)
 }
@@ -182,7 +180,7 @@ func (c *classifier) isOpen(s *block, holders int) bool {
 // ownLines reports whether a block is whole lines.
 func (c *classifier) ownLines(s *block) bool { return c.w.beginsLine(s.first) && c.w.endsLine(s.last) }
 
-// row returns the words in a row around a block that all who hold it hold, but for what does not count already.
+// row returns the number of consecutive words around a block that all its holders have, except those already known not to count.
 func (c *classifier) row(i int) int {
 	s := &c.blocks[i]
 	n := s.last - s.first
@@ -201,8 +199,8 @@ func (c *classifier) joins(k int, s *block) bool {
 	return c.classes[k].Kind == "" && s.within(&c.blocks[k])
 }
 
-// isForm reports whether a block is a piece of a form: those who hold it share several pieces at different places, and
-// each has text of its own between. A ring of copiers shares a block.
+// isForm reports whether a block is a piece of a form: its holders share several pieces at different places, with their own text between
+// these. A ring of copiers shares one block.
 func (c *classifier) isForm(i, holders int) bool {
 	s, x := &c.blocks[i], &c.classes[i]
 	all := c.pieces(s, x.Words >= LongWords)
@@ -216,8 +214,9 @@ func (c *classifier) isForm(i, holders int) bool {
 	return x.Words < LongWords || 2*holders > c.Of || pieces >= manyPieces && longest <= pieceWords
 }
 
-// pieces returns at how many places a text has what the holders of a block hold, or exactly they, and the most and the mean words
-// of a paragraph there. A block that less than half of the holders of others have is no piece of their form: a copied answer.
+// pieces returns at how many places a text has what the holders of a block share, or what exactly they share, and the largest and mean
+// number of words in a paragraph there. A block held by fewer than half of another's holders is not a piece of their form but a copied
+// answer.
 func (c *classifier) pieces(s *block, exactly bool) piecesOf {
 	key := s.held.key(exactly)
 	out, ok := c.shared[key]
@@ -228,7 +227,7 @@ func (c *classifier) pieces(s *block, exactly bool) piecesOf {
 	return out
 }
 
-// piecesOf holds the answer of pieces for the holders of a block.
+// piecesOf holds the result of pieces for the holders of a block.
 type piecesOf struct {
 	n, longest int
 	mean       float64
@@ -236,7 +235,7 @@ type piecesOf struct {
 
 func (c *classifier) countPieces(s *block, exactly bool) (n, longest int, mean float64) {
 	last, words, paragraphs := int32(0), 0, 0
-	apart := true // own text precedes it: what the same holders have next to it is not own text
+	apart := true // own text precedes it; text that the same holders share next to it is not own text
 	for _, k := range c.around(s) {
 		t := &c.blocks[k]
 		if !s.within(t) {
@@ -267,12 +266,12 @@ func blocksOf(bs []block, n int) [][]int32 {
 	return out
 }
 
-// around returns, in order, the blocks that nearly all holders of s may hold, and some others: those of the holders that hold fewest, of
-// which at least one holds any block that nearly all hold.
+// around returns, in order, the blocks that nearly all holders of s may hold, and some others. These are the blocks of the few holders with
+// the fewest blocks: at least one of these holders has any block that nearly all hold.
 func (c *classifier) around(s *block) []int32 {
 	holders := slices.Collect(s.held.all())
 	slices.SortFunc(holders, func(x, y int) int { return len(c.of[x]) - len(c.of[y]) })
-	missing := len(holders) - int(math.Ceil(alikeSets*float64(len(holders)))) // holders that such a block may lack
+	missing := len(holders) - int(math.Ceil(alikeSets*float64(len(holders)))) // number of holders that such a block may lack
 	if missing == 0 {
 		return c.of[holders[0]]
 	}
@@ -308,7 +307,7 @@ func (c *classifier) sharedApart(others []int32) bool {
 	return n > 0 && 2*n >= of
 }
 
-// known returns what of has for a text, or notes and returns what find says.
+// known returns the value that of has for a text; if it has none, known stores and returns the result of find.
 func known(of map[int32]bool, text int32, find func() bool) bool {
 	v, ok := of[text]
 	if !ok {
@@ -318,7 +317,7 @@ func known(of map[int32]bool, text int32, find func() bool) bool {
 	return v
 }
 
-// look classes short stretches that read like a form's, unless they are part of a longer stretch that counts.
+// look classes short stretches that read like a form, unless they are part of a longer stretch that counts.
 func (c *classifier) look(ctx context.Context, r *Reader) error {
 	var shared []Stretch
 	for _, x := range c.classes {
@@ -346,7 +345,7 @@ func (c *classifier) look(ctx context.Context, r *Reader) error {
 	return nil
 }
 
-// besideLong reports whether long wording that counts stands close by, held by one who holds the block too.
+// besideLong reports whether a holder of the block also holds long wording nearby that counts.
 func (c *classifier) besideLong(i int) bool {
 	s := &c.blocks[i]
 	long := func(k int) bool {
@@ -385,8 +384,8 @@ func (w *Words) endsLine(last int32) bool {
 	return at-last <= maxSlot
 }
 
-// nearLine reports whether a line begins or ends within leastWords words of a place between two words, before it or after it: a few
-// words that fewer hold join a block at its edge.
+// nearLine reports whether a line begins or ends at most leastWords words before or after a place between two words: a few words with fewer
+// holders may have joined a block at its edge.
 func (w *Words) nearLine(at int32) bool {
 	if at <= leastWords || int32(len(w.hashes))-at <= leastWords {
 		return true
@@ -395,7 +394,7 @@ func (w *Words) nearLine(at int32) bool {
 	return i < len(w.ends) && w.ends[i] <= at+leastWords
 }
 
-// paragraphsIn returns of how many paragraphs words [first, last) are, and the most words of them in one.
+// paragraphsIn returns how many paragraphs words [first, last) belong to, and the largest number of these words in one.
 func (w *Words) paragraphsIn(first, last int32) (n, longest int) {
 	i, _ := slices.BinarySearch(w.paragraphs, first+1)
 	for n = 1; i < len(w.paragraphs) && w.paragraphs[i] < last; n++ {
@@ -408,8 +407,8 @@ func (w *Words) paragraphsIn(first, last int32) (n, longest int) {
 // sketchSize is the number of grams used to compare two texts as wholes.
 const sketchSize = 128
 
-// Sketch returns those of the grams of a text whose hashes are least, without what nearly all of a scope hold: the smaller
-// the hash, the more it is chance which are taken (Broder 1997, section 2). held may be nil.
+// Sketch returns the grams of a text with the least hashes, without those that nearly all of a scope hold. Taking the least hashes amounts
+// to a random choice (Broder 1997, section 2). held may be nil.
 func (w *Words) Sketch(held *Common, of int) []uint64 {
 	own := make([]uint64, 0, len(w.hashes))
 	for i := 0; i+gramWords <= len(w.hashes); i++ {
@@ -424,11 +423,11 @@ func (w *Words) Sketch(held *Common, of int) []uint64 {
 	return slices.Clone(own[:min(len(own), sketchSize)])
 }
 
-// mostlyAlike is the resemblance from which two texts are one text twice: a draft, a resubmission, a second copy. Each of two texts of
-// one length holds three quarters of the other then.
+// mostlyAlike is the resemblance from which two texts are versions of one: a draft, a resubmission, a second copy. Two texts of equal
+// length then each hold three quarters of the other.
 const mostlyAlike = 0.6
 
-// MostlyAlike reports whether two texts are mostly one another, by their sketches.
+// MostlyAlike reports whether two texts are mostly the same, judging by their sketches.
 func MostlyAlike(a, b []uint64) bool {
 	if len(a) == 0 || len(b) == 0 {
 		return false

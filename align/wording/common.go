@@ -11,16 +11,16 @@ import (
 	"concordat"
 )
 
-// Absolute is the number of documents above which wording is common however many documents were asked: in laws and web
-// pages the few blocks beyond it make most of all duplicate pairs (doc/design.md, detection).
+// Absolute is the number of documents above which wording is common, however many documents were asked: in laws and web pages the few
+// blocks above it produce most of all duplicate pairs (doc/design.md, detection).
 const Absolute = 20
 
 // fewest is the number of documents below which nothing can be called common: three copies of four are copies.
 const fewest = 5
 
-// Least returns the number of documents that must hold wording for it to be common among n, those of one call: a fifth
-// of them, at least three, at most one more than [Absolute]. A ring of copiers in a call is smaller. 0: among so few
-// nothing can be called common.
+// Least returns the number of documents that must hold wording for it to be common among the n documents of one call: a fifth of them, at
+// least three, at most one more than [Absolute]. A ring of copiers in a call is smaller. 0: among so few documents, nothing can be called
+// common.
 func Least(n int) int {
 	if n < fewest {
 		return 0
@@ -28,8 +28,8 @@ func Least(n int) int {
 	return min(max(3, (n+4)/5), Absolute+1)
 }
 
-// Counter notes which texts hold each gram. Memory is 16 bytes a gram. The zero value notes all grams; a counter of
-// one part in several notes those whose hash falls to it, so that a large batch is counted in parts.
+// Counter notes which texts hold each gram. It takes 16 bytes per gram. The zero value notes all grams; a counter for one of several parts
+// notes only those whose hashes belong to that part, so that a large batch can be counted in parts.
 type Counter struct {
 	Part, Parts int // Parts 0: 1
 
@@ -43,7 +43,7 @@ type seenGram struct {
 	text int32
 }
 
-// CounterOf returns a counter of the grams of one text alone, which it has noted as text 0.
+// CounterOf returns a counter that counts only the grams of one text, already noted as text 0.
 func CounterOf(w *Words) *Counter {
 	c := &Counter{only: make(map[uint64][]int32, len(w.grams)), more: map[uint64]int32{}}
 	for _, g := range w.grams {
@@ -54,7 +54,7 @@ func CounterOf(w *Words) *Counter {
 	return c
 }
 
-// Add notes the text of a number, each number once. It is not safe for concurrent use.
+// Add notes a text under its number; each number may be used once. It is not safe for concurrent use.
 func (c *Counter) Add(text int, w *Words) {
 	var own []uint64
 	for _, g := range w.grams {
@@ -80,7 +80,7 @@ func (c *Counter) Add(text int, w *Words) {
 	}
 }
 
-// AtLeast notes that at least n texts hold a span of the text w that c counts the grams of, however many were added.
+// AtLeast notes that at least n texts hold a span of w, however many were added. w is the text whose grams c counts.
 func (c *Counter) AtLeast(w *Words, s concordat.Span, n int) {
 	first, last := w.within(s)
 	for i := first; i+gramWords <= last; i++ {
@@ -90,7 +90,7 @@ func (c *Counter) AtLeast(w *Words, s concordat.Span, n int) {
 	}
 }
 
-// Common returns the grams that at least least texts hold; none for a least below 2.
+// Common returns the grams that at least least texts hold, or none if least is below 2.
 func (c *Counter) Common(least int) *Common {
 	out := &Common{held: map[uint64]int32{}, set: map[uint64]int32{}}
 	if least < 2 {
@@ -121,7 +121,7 @@ func (c *Counter) Common(least int) *Common {
 	return out
 }
 
-// add notes that n texts hold a gram, and which, in order; known are the sets that c has.
+// add notes that n texts hold a gram, and which texts, in order; known are the sets that c already has.
 func (c *Common) add(gram uint64, n int, texts []int32, known map[uint64][]int32) {
 	texts = texts[:min(len(texts), maxHolders)]
 	c.held[gram] = int32(n)
@@ -148,11 +148,11 @@ func hashTexts(texts []int32) uint64 {
 // Common are grams that many texts hold. A nil Common holds none. It is safe for concurrent use once made.
 type Common struct {
 	held  map[uint64]int32 // number of the texts that hold a gram
-	set   map[uint64]int32 // which they are: index into texts
+	set   map[uint64]int32 // those texts: index into texts
 	texts [][]int32        // in order, the first maxHolders
 }
 
-// Join adds the grams of other, which has none of c: another part of the same texts.
+// Join adds the grams of other, another part of the same texts, which has no gram in common with c.
 func (c *Common) Join(other *Common) {
 	if c.held == nil {
 		*c = *other
@@ -165,7 +165,7 @@ func (c *Common) Join(other *Common) {
 	c.texts = append(c.texts, other.texts...)
 }
 
-// Documents returns the number of texts that hold the gram of a span that fewest hold; 0: none of its grams is of c.
+// Documents returns the number of texts that hold the rarest gram of a span, or 0 if none of its grams is in c.
 func (c *Common) Documents(w *Words, s concordat.Span) int {
 	least := int32(0)
 	first, last := w.within(s)
@@ -180,7 +180,7 @@ func (c *Common) Documents(w *Words, s concordat.Span) int {
 // Stretch is a stretch of common wording.
 type Stretch struct {
 	concordat.Span
-	Documents int    // that hold the gram of it that fewest hold
+	Documents int    // that hold its rarest gram
 	Gram      uint64 // its first gram, which identifies the same wording in other texts
 }
 
@@ -248,7 +248,7 @@ func (w *Words) First(s concordat.Span) uint64 {
 	return 0
 }
 
-// Of returns the grams in some spans of a text, as held by text 0 alone.
+// Of returns the grams in some spans of a text, as if only text 0 held them.
 func (w *Words) Of(spans ...concordat.Span) *Common {
 	out := &Common{held: map[uint64]int32{}, set: map[uint64]int32{}, texts: [][]int32{{0}}}
 	runs := max(0, len(w.hashes)-gramWords+1) // the grams of lines follow

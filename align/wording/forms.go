@@ -13,7 +13,7 @@ import (
 	"concordat"
 )
 
-// Why says by what a sentence reads like one of a form.
+// Why is the reason that a sentence reads like one of a form.
 type Why string
 
 // The reasons.
@@ -21,10 +21,10 @@ const (
 	WhyHeading     Why = "heading"     // a short line by itself
 	WhyQuestion    Why = "question"    // a question by itself
 	WhyInstruction Why = "instruction" // says what the reader must write or do
-	WhyDeclaration Why = "declaration" // what the author signs, or states because a journal or law requires it
+	WhyDeclaration Why = "declaration" // signed by the author, or stated because a journal or law requires it
 	WhyClause      Why = "clause"      // of a contract, a licence or a statute
 	WhyList        Why = "list"        // an entry of a list: an abbreviation, a row of a table, a line of contents
-	WhyOutline     Why = "outline"     // says what the sections of a paper hold
+	WhyOutline     Why = "outline"     // says what the sections of a paper contain
 )
 
 // Form is a sentence or a line that reads like one of a form.
@@ -33,8 +33,8 @@ type Form struct {
 	Why Why
 }
 
-// What sentences of forms begin with or hold: the usual words of English, German and Chinese forms, French and Spanish in
-// part. The rules:
+// Words with which sentences of forms begin or that they contain: those usual in English, German and Chinese forms and, in part, in French
+// and Spanish ones. The rules:
 //   - An instruction is an imperative that opens a sentence, also after a number or a heading of at most three words, or
 //     one with a polite pronoun or particle ("geben Sie", 请). It puts an obligation on a class of readers ("applicants
 //     must") or on something of the addressee's ("your ... should"), limits a length, or says what an answer is worth.
@@ -43,8 +43,8 @@ type Form struct {
 //   - A clause obliges by "shall" or names the parts and parties of a contract, a licence or a statute.
 //   - An outline tells by their numbers what the sections of a paper hold.
 //
-// Words of examinations, of obligations and of declarations were added after the development half of the corpus of
-// innocent documents had been read, so what is measured with two documents on that half is no independent test of them.
+// Words of examinations, of obligations and of declarations were added after the development half of the corpus of innocent documents had
+// been read, so measurements of pairs of documents on that half are no independent test of them.
 var (
 	beginning      = regexp.MustCompile(`(?i)^(?:(?:(?:[0-9]+(?:\.[0-9]+)*|[a-z]|[ivx]+)[.)]\s*|[•\-–*]\s*|\([a-z0-9]+\)\s*)?(?:please|kindly|describe|explain|state|list|give|provide|indicate|attach|summari[sz]e|outline|specify|identify|discuss|justify|name|enter|tick|check|fill|complete|write|answer|include|note|confirm|submit|sign|select|choose|mark|use|do not|read|upload|refer|set out|tell|add|show|compare|define|mention|rate|report|return)\b|(?-i:\p{Lu}[\p{L}-]*(?: [\p{L}-]+){0,2} (?:Please|Describe|Explain|State|List|Give|Provide|Indicate|Attach|Summari[sz]e|Outline|Specify|Identify|Discuss|Justify|Name|Compare|Write|Answer|Analy[sz]e|Assess|Evaluate))\b|(?:bitte|beschreiben|schildern|geben|nennen|erläutern|fügen|füllen|erklären|begründen|kreuzen|legen|stellen|vergleichen)\b|(?:veuillez|décrivez|indiquez|précisez|joignez)\b|(?:describa|indique|explique|adjunte|por favor)\b)`)
 	instructing    = regexp.MustCompile(`(?i)\b(?:applicants?|candidates?|authors?|students?|investigators?|respondents?|participants?)\s+(?:must|should|shall|may not|are (?:asked|required|requested|expected|invited)|is (?:asked|required|requested|expected))\b|\b(?:no more than|at most|at least|up to|maximum of|between)\s+[\w,]+(?:\s+and\s+[\w,]+)?\s+(?:words|pages|characters|lines|sentences|figures)\b|\byour \p{L}+ (?:must|should|shall|may not|has to|have to)\b|\bmarks? (?:are|is|will be) (?:given|awarded|deducted|taken)\b|[(\[][0-9]+ (?:marks|points|Punkte)[)\]]|\b(?:geben|nennen|schildern|beschreiben|erläutern|lesen|schreiben) Sie\b|\bSie bitte\b`)
@@ -72,7 +72,7 @@ func lineEnd(text string, at int) int {
 	return len(text)
 }
 
-// formsOfLine returns the forms of one line, none as an empty slice; apart: nothing stands on the lines before and after it.
+// formsOfLine returns the forms of one line, and an empty slice if there are none; apart: the lines before and after it are empty.
 func formsOfLine(ctx context.Context, text string, line concordat.Span, apart bool) ([]Form, error) {
 	out := []Form{}
 	sentences := sentencesOf(text, line)
@@ -95,7 +95,7 @@ func formsOfLine(ctx context.Context, text string, line concordat.Span, apart bo
 // maxHeading is the most characters of a heading.
 const maxHeading = 90
 
-// whyLine says why a line of one sentence reads like one of a form. Empty: it does not.
+// whyLine returns the reason that a line of one sentence reads like one of a form, or empty if it does not.
 func whyLine(s string, apart bool) Why {
 	last, _ := utf8.DecodeLastRuneInString(strings.TrimRight(s, " \t\r\"”’)）"))
 	switch {
@@ -109,7 +109,7 @@ func whyLine(s string, apart bool) Why {
 	return ""
 }
 
-// whySentence says why a sentence reads like one of a form. Empty: it does not.
+// whySentence returns the reason that a sentence reads like one of a form, or empty if it does not.
 func whySentence(s string) Why {
 	han := strings.ContainsFunc(s, func(r rune) bool { return r > unicode.MaxLatin1 && unicode.Is(unicode.Han, r) })
 	may := sieves().sift(s)
@@ -126,7 +126,7 @@ func whySentence(s string) Why {
 	return ""
 }
 
-// sentencesOf cuts a line at the ends of sentences, plainly: a cut too many costs nothing here.
+// sentencesOf cuts a line at the ends of sentences, by a simple rule: a superfluous cut does no harm here.
 func sentencesOf(text string, line concordat.Span) []concordat.Span {
 	var out []concordat.Span
 	at := line.Start
@@ -156,16 +156,16 @@ func sentencesOf(text string, line concordat.Span) []concordat.Span {
 }
 
 const (
-	// mostlyForm is the least part of a shared stretch that must read like a form for all of it to be one. A paragraph
-	// that was copied with the instruction above it is more than that.
+	// mostlyForm is the share of a shared stretch that must read like a form for all of it to be form wording. A paragraph copied together
+	// with the instruction above it stays below this share.
 	mostlyForm = 0.6
-	// maxClauses is the part of a text up to which what it shares can be the clauses of a contract or a statute that
-	// everybody writes so. Of two versions of one statute more is equal.
+	// maxClauses is the share of a text up to which the wording it shares can be standard clauses of contracts or statutes. Two versions of
+	// one statute have more in common.
 	maxClauses = 0.2
 )
 
-// ClausesAreForms reports whether clauses among the shared stretches of a text may be formulas of contracts and statutes:
-// little else of it is shared.
+// ClausesAreForms reports whether clauses among the shared stretches of a text may be standard clauses of contracts and statutes: little
+// else of the text is shared.
 func ClausesAreForms(w *Words, shared []Stretch) bool {
 	n := 0
 	for _, s := range shared {
@@ -185,7 +185,7 @@ type Reader struct {
 	whole bool             // most of the text reads like a form
 }
 
-// NewReader returns a reader of a text. If most of a text reads like a form, none of it counts as one.
+// NewReader returns a reader of a text. If most of a text reads like a form, none of it counts as form wording.
 func NewReader(text string) *Reader {
 	r := &Reader{text: text}
 	for at := 0; at < len(text); {
@@ -200,8 +200,8 @@ func NewReader(text string) *Reader {
 	return r
 }
 
-// goesOn reports whether the sentence of a line continues in the next one, as in text that was wrapped: it does not end there, and
-// a small letter follows.
+// goesOn reports whether the sentence of a line continues in the next one, as in wrapped text: the line does not end like a sentence, and a
+// lower-case letter follows.
 func goesOn(line, next string) bool {
 	line = strings.TrimRight(line, " \t\r\"”’)）")
 	last, _ := utf8.DecodeLastRuneInString(line)
@@ -277,8 +277,7 @@ func (r *Reader) ReadsLikeForm(ctx context.Context, s concordat.Span) (Why, bool
 	return why, err == nil && !whole, err
 }
 
-// ownEdge is the number of characters from which text at the edge of a form that does not read like one is not part
-// of it.
+// ownEdge is the number of characters from which text at the edge of form wording that does not itself read like a form is not part of it.
 const ownEdge = 60
 
 // trim returns a span that reads like a form without the edges that do not. Its lines have been read.
@@ -308,7 +307,7 @@ func (r *Reader) trim(s concordat.Span) concordat.Span {
 	return s
 }
 
-// readsLike returns the reason, the one with most letters, why a stretch reads like a form.
+// readsLike returns the reason that a stretch reads like a form: of several reasons, the one with most letters.
 func readsLike(text string, forms []Form, s concordat.Span) (Why, bool) {
 	by := map[Why]int{}
 	sum, best := 0, Why("")

@@ -27,8 +27,8 @@ type Place struct {
 	concordat.Span
 }
 
-// Add adds a stretch of a text. It joins the group that has most of its grams if that is at least half of them, else it
-// begins one. The stretches of one text are added one after another.
+// Add adds a stretch of a text. It joins the group that has most of its grams, if that is at least half of them, and otherwise starts a new
+// group. The stretches of one text must be added one after another.
 func (g *Groups) Add(text int, w *Words, s concordat.Span) {
 	first, last := w.within(s)
 	var grams []uint64
@@ -59,7 +59,7 @@ func (g *Groups) Add(text int, w *Words, s concordat.Span) {
 	g.all[n].add(Place{text, s}, int(last-first))
 }
 
-// mostly returns the group of at least half of some grams, the first of two equals; -1: none has so many.
+// mostly returns the group that has at least half of some grams, the first if two tie, or -1 if there is none.
 func (g *Groups) mostly(grams []uint64) int {
 	count := map[int]int{}
 	for _, h := range grams {
@@ -89,7 +89,7 @@ func (g *Group) add(p Place, words int) {
 	}
 }
 
-// Held returns the groups that at least least texts hold, those of most words in all texts first, at most most.
+// Held returns up to most groups that at least least texts hold, in descending order of words over all texts.
 func (g *Groups) Held(least, most int) []Group {
 	var out []Group
 	for _, x := range g.all {

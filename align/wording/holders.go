@@ -10,8 +10,7 @@ import (
 	"concordat"
 )
 
-// maxHolders is the number of texts that are named for a gram, those of the smallest numbers. What more hold is known by
-// their number alone.
+// maxHolders is the number of texts that are named for a gram, those with the smallest numbers. Of further ones only the count is known.
 const maxHolders = 256
 
 // interval is a run of words of a text that one other text holds, with up to maxSlot words filled in between.
@@ -28,14 +27,14 @@ type heldGram struct {
 	line bool
 }
 
-// heldGrams returns the grams of a text that are in c and outside of walls, in order.
+// heldGrams returns, in order, the grams of a text that are in c and outside of walls.
 func (c *Common) heldGrams(w *Words, walls []concordat.Span) []heldGram {
 	var out []heldGram
 	wall := 0
 	for i, g := range w.grams {
 		line := i > len(w.hashes)-gramWords
 		if i == max(0, len(w.hashes)-gramWords+1) {
-			wall = 0 // whole lines begin again at the head of the text
+			wall = 0 // whole lines start again from the beginning of the text
 		}
 		set, ok := c.set[g.hash]
 		if !ok {
@@ -54,7 +53,7 @@ func (c *Common) heldGrams(w *Words, walls []concordat.Span) []heldGram {
 	return out
 }
 
-// heldBy returns, for each other text, the runs of words of w that it holds: leastWords words, or a whole line. self is the
+// heldBy returns, for each other text, the runs of words of w that it also holds: at least leastWords words, or a whole line. self is the
 // number of the text itself.
 func (c *Common) heldBy(w *Words, self int32, walls []concordat.Span) map[int32][]interval {
 	out := map[int32][]interval{}
@@ -82,8 +81,8 @@ func (c *Common) heldBy(w *Words, self int32, walls []concordat.Span) map[int32]
 	return out
 }
 
-// apart returns at how many places runs stand, with ownBetween words or more between two outside of walls: a question between two
-// answers is no text of the author's.
+// apart returns the number of separate places of runs. Two places have at least ownBetween words outside of walls between them: a question
+// between two answers is not the author's own text.
 func (w *Words) apart(is []interval, walls []concordat.Span) int {
 	n, last := 0, int32(0)
 	for _, x := range is {
@@ -95,7 +94,7 @@ func (w *Words) apart(is []interval, walls []concordat.Span) int {
 	return n
 }
 
-// between returns how many words from first up to last stand outside of walls, which are in order and disjoint.
+// between returns how many of the words [first, last) are outside of walls, which are in order and disjoint.
 func (w *Words) between(first, last int32, walls []concordat.Span) int32 {
 	if last <= first {
 		return last - first
@@ -109,7 +108,7 @@ func (w *Words) between(first, last int32, walls []concordat.Span) int32 {
 	return n
 }
 
-// PlacesWith returns, for each other text with which w shares wording at leastPieces places or more, at how many.
+// PlacesWith returns the number of places at which w shares wording with each other text, if that is at least leastPieces.
 func (c *Common) PlacesWith(w *Words, self int, walls []concordat.Span) map[int]int {
 	out := map[int]int{}
 	for e, is := range c.heldBy(w, int32(self), walls) {
@@ -120,7 +119,7 @@ func (c *Common) PlacesWith(w *Words, self int, walls []concordat.Span) map[int]
 	return out
 }
 
-// textSet is a set of texts, as the places that they have in a list.
+// textSet is a set of texts, given by their positions in a list.
 type textSet []uint64
 
 func newTextSet(n int) textSet { return make(textSet, (n+63)/64) }
@@ -135,7 +134,7 @@ func (s textSet) count() (n int) {
 	return n
 }
 
-// key is a text that two sets of one list have in common only if they are equal and the mark is the same.
+// key returns a string that two sets of one list share only if they are equal and have the same mark.
 func (s textSet) key(mark bool) string {
 	b := make([]byte, 0, 8*len(s)+1)
 	for _, x := range s {
@@ -147,7 +146,7 @@ func (s textSet) key(mark bool) string {
 	return string(b)
 }
 
-// all gives the places that are in s, in order.
+// all yields the positions in s, in order.
 func (s textSet) all() iter.Seq[int] {
 	return func(yield func(int) bool) {
 		for i, x := range s {
@@ -160,7 +159,7 @@ func (s textSet) all() iter.Seq[int] {
 	}
 }
 
-// both returns how many are in s and in t.
+// both returns how many texts are in both s and t.
 func (s textSet) both(t textSet) (n int) {
 	for i := range s {
 		n += bits.OnesCount64(s[i] & t[i])
@@ -168,13 +167,13 @@ func (s textSet) both(t textSet) (n int) {
 	return n
 }
 
-// block is a run of words that the same others hold.
+// block is a run of words that the same other texts hold.
 type block struct {
 	first, last int32
 	held        textSet
 }
 
-// alike is the part of two sets, of both together, from which they are the same set: one of five may have altered a word.
+// alikeSets is the share of the union of two sets that both must have to count as the same set: one holder in five may have altered a word.
 const alikeSets = 0.8
 
 func (s *block) same(t *block) bool {
@@ -182,13 +181,13 @@ func (s *block) same(t *block) bool {
 	return float64(n) >= alikeSets*float64(s.held.count()+t.held.count()-n)
 }
 
-// within reports whether nearly all that hold s hold t too.
+// within reports whether nearly all holders of s also hold t.
 func (s *block) within(t *block) bool {
 	return float64(s.held.both(t.held)) >= alikeSets*float64(s.held.count())
 }
 
-// blocks divides what others hold of a text where the others change. It returns them and the blocks, in order and
-// disjoint.
+// blocks divides the wording that other texts share with a text where the set of those texts changes. It returns the other texts, and the
+// blocks in order and disjoint.
 func blocks(by map[int32][]interval) (others []int32, out []block) {
 	for e := range by {
 		others = append(others, e)
@@ -223,7 +222,7 @@ func blocks(by map[int32][]interval) (others []int32, out []block) {
 		}
 	}
 	out = joinBlocks(out)
-	for i := range out { // who holds most of it
+	for i := range out { // find those that hold most of it
 		s := &out[i]
 		s.held = newTextSet(len(others))
 		for k, e := range others {
@@ -243,8 +242,8 @@ func blocks(by map[int32][]interval) (others []int32, out []block) {
 	return others, slices.DeleteFunc(out, func(s block) bool { return s.held.count() == 0 })
 }
 
-// joinBlocks joins neighbours that nearly the same hold, and adds each that is shorter than leastWords to the neighbour
-// that is most like it.
+// joinBlocks joins neighbouring blocks with nearly the same holders, and adds each block shorter than leastWords to the more similar
+// neighbour.
 func joinBlocks(in []block) []block {
 	join := func(in []block) []block {
 		var out []block

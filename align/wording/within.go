@@ -6,8 +6,8 @@ import (
 	"concordat"
 )
 
-// Only returns the grams of w that stand within spans, which are in order and disjoint, to be noted by a [Counter]:
-// what several texts attribute to someone else is recognised by what they all hold within such spans.
+// Only returns the grams of w that are within spans, for a [Counter]: wording that several texts attribute to someone else is recognised by
+// what they all have within such spans. spans are in order and disjoint.
 func (w *Words) Only(spans []concordat.Span) *Words {
 	out := &Words{}
 	for _, g := range w.grams {
@@ -20,10 +20,11 @@ func (w *Words) Only(spans []concordat.Span) *Words {
 	return out
 }
 
-// mostlyHeld is the part of the words of a span from which all of it is held: a slot may be filled in.
+// mostlyHeld is the share of a span's words that must be held for the whole span to count as held: a slot may be filled in.
 const mostlyHeld = 0.8
 
-// HeldIn returns what of a span of w is made of grams of c: all of it if most is, else each run of leastWords words.
+// HeldIn returns the parts of a span of w that are made of grams of c: the whole span if most of it is, else each run of at least
+// leastWords words.
 func (c *Common) HeldIn(w *Words, s concordat.Span) []concordat.Span {
 	if c == nil || len(c.held) == 0 {
 		return nil

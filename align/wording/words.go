@@ -14,12 +14,12 @@ import (
 const (
 	// gramWords is the number of words of a gram.
 	gramWords = 5
-	// maxLine is the number of words up to which a whole line is a gram of its own: a heading, a label.
+	// maxLine is the number of words up to which a whole line is a gram: a heading, a label.
 	maxLine = 12
-	// maxSlot is the number of words between two common grams that belong to them: what a person filled in.
+	// maxSlot is the largest number of words between two common grams that belong to them: a person filled these in.
 	maxSlot = 4
-	// leastWords is the number of words of the shortest stretch that is common unless it is a whole line. Shorter ones
-	// are phrases of the language.
+	// leastWords is the number of words in the shortest stretch that can be common, unless it is a whole line. Shorter ones are ordinary
+	// phrases of the language.
 	leastWords = 8
 )
 
@@ -27,9 +27,9 @@ const (
 type Words struct {
 	hashes     []uint64
 	start, end []int32 // bytes of the text
-	grams      []gram  // by first word, lines behind
-	ends       []int32 // words behind which a line ends
-	paragraphs []int32 // words after which a paragraph ends: an empty line follows, if any text of it has empty lines
+	grams      []gram  // by first word, then those of lines
+	ends       []int32 // words after which a line ends
+	paragraphs []int32 // words after which a paragraph ends: an empty line follows, if the text has empty lines at all
 }
 
 // gram is words [first, last) of a text.
@@ -40,7 +40,7 @@ type gram struct {
 
 var texts = sync.Pool{New: func() any { return new(segment.Text) }}
 
-// Split returns the words of a text; none of a text that [segment.Split] refuses.
+// Split returns the words of a text; none if [segment.Split] refuses it.
 func Split(text string) *Words {
 	t := texts.Get().(*segment.Text)
 	defer texts.Put(t)
@@ -64,8 +64,7 @@ func Split(text string) *Words {
 	return w
 }
 
-// lines adds short lines as grams. A line end cannot be told from a wrapped line's, so that a line counts only as a
-// whole.
+// lines adds short lines as grams. An intended line end looks like that of a wrapped line, so a line counts only as a whole.
 func (w *Words) lines(text string) {
 	for i := 0; i < len(w.hashes); {
 		j := i + 1
@@ -88,8 +87,7 @@ func (w *Words) lines(text string) {
 	}
 }
 
-// cutParagraphs takes the hash from the grams that reach across an empty line: the first word of an answer is no part of the
-// question.
+// cutParagraphs removes the hashes of grams that reach across an empty line: the first word of an answer is not part of the question.
 func (w *Words) cutParagraphs(text string) {
 	for i := 1; i < len(w.hashes); i++ {
 		if strings.Count(text[w.end[i-1]:w.start[i]], "\n") < 2 {
@@ -101,7 +99,7 @@ func (w *Words) cutParagraphs(text string) {
 	}
 }
 
-// noGram is the hash of what is no gram; no text has it in common with another.
+// noGram is the hash of something that is not a gram; no two texts share it.
 const noGram = 0
 
 // hashOf returns the hash of words [from, to).
@@ -121,7 +119,7 @@ func (w *Words) hashOf(from, to int) uint64 {
 // Len returns the number of words.
 func (w *Words) Len() int { return len(w.hashes) }
 
-// span returns where words [first, last) stand.
+// span returns the place of words [first, last).
 func (w *Words) span(first, last int32) concordat.Span {
 	return concordat.Span{Start: int(w.start[first]), End: int(w.end[last-1])}
 }

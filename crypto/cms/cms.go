@@ -1,8 +1,8 @@
 // Package cms makes and checks detached signatures in the form that PDF readers and OpenSSL understand:
 // CMS SignedData (RFC 5652) over SHA-256, by an X.509 certificate.
 //
-// A good signature says that the holder of the certificate's key signed these bytes. Whose certificate it
-// is the package does not say: that is the caller's to know.
+// A good signature proves that the holder of the certificate's key signed these bytes. The package does not decide whose certificate it is;
+// the caller must know that.
 package cms
 
 import (
@@ -20,22 +20,21 @@ import (
 	"github.com/smallstep/pkcs7"
 )
 
-// ErrSignature says that the content is not what was signed.
+// ErrSignature: the content differs from the signed one.
 var ErrSignature = errors.New("the content is not what was signed")
 
-// signingCertificateV2 binds the signature to its certificate (RFC 5035), as PAdES wants it (ETSI EN 319
-// 142-1, 6.3).
+// signingCertificateV2 binds the signature to its certificate (RFC 5035), as PAdES requires (ETSI EN 319 142-1, 6.3).
 var signingCertificateV2 = asn1.ObjectIdentifier{1, 2, 840, 113549, 1, 9, 16, 2, 47}
 
 type essCertificate struct{ Hash []byte }
 
 type signingCertificate struct{ Certificates []essCertificate }
 
-// Overhead is the most bytes that a signature adds to its certificates.
+// Overhead is the largest number of bytes that a signature adds to its certificates.
 const Overhead = 2048
 
-// Sign returns a detached signature of content in DER, with the chain, whose first certificate is the
-// key's. The key is ECDSA or RSA.
+// Sign returns a detached signature of content in DER, with the chain. The first certificate of the chain belongs to the key. The key is
+// ECDSA or RSA.
 func Sign(content []byte, key crypto.Signer, chain []*x509.Certificate) ([]byte, error) {
 	if len(chain) == 0 {
 		return nil, errors.New("sign: no certificate")
@@ -55,9 +54,8 @@ func Sign(content []byte, key crypto.Signer, chain []*x509.Certificate) ([]byte,
 	return s.Finish()
 }
 
-// Verify checks a detached signature in DER over content and returns the certificate that made it. It
-// fails with ErrSignature if the content is another. It does not ask whether the certificate is
-// trusted, nor whether it is in force now.
+// Verify checks a detached signature in DER over content and returns the certificate that made it. It fails with ErrSignature if the
+// content differs. It does not check whether the certificate is trusted or in force.
 func Verify(der, content []byte) (*x509.Certificate, error) {
 	p, err := pkcs7.Parse(der)
 	if err != nil {
@@ -94,7 +92,7 @@ func Verify(der, content []byte) (*x509.Certificate, error) {
 	return c, nil
 }
 
-// frame is a SignedData (RFC 5652, 5.1) as Sign makes it: what the signature itself does not cover.
+// frame is a SignedData (RFC 5652, 5.1) as Sign makes it. The signature itself does not cover these parts.
 type frame struct {
 	Type   asn1.ObjectIdentifier
 	Signed struct {
@@ -147,8 +145,8 @@ func checkFrame(der []byte, c *x509.Certificate) error {
 		!bytes.Equal(s.Signers[0].By.Issuer.FullBytes, c.RawIssuer) || s.Signers[0].By.Serial.Cmp(c.SerialNumber) != 0 {
 		return errors.New("its frame was changed")
 	}
-	// The library reads the attributes and re-encodes them before it checks the signature. RFC 5652, 5.4: what is
-	// signed is a SET OF.
+	// The library reads the attributes and re-encodes them before it checks the signature. According to RFC 5652, 5.4, the signed value is
+	// a SET OF.
 	attributes := bytes.Clone(s.Signers[0].Attributes.FullBytes)
 	attributes[0] = asn1.TagSet | 0x20
 	if c.CheckSignature(by, attributes, s.Signers[0].Signature) != nil {

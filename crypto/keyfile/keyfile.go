@@ -1,4 +1,4 @@
-// Package keyfile keeps a site's keystore in a file: mode 0600, replaced whole, one writer at a time.
+// Package keyfile keeps a site's keystore in a file: mode 0600, replaced as a whole, with one writer at a time.
 package keyfile
 
 import (
@@ -33,8 +33,7 @@ func Read(path string, s crypto.Secret) (*crypto.Identity, error) {
 	return id, nil
 }
 
-// Bytes returns the file's content, encrypted as it is. It fails with ErrMode if others than the
-// owner may read it.
+// Bytes returns the file's encrypted content. It fails with ErrMode if anyone other than the owner may read it.
 func Bytes(path string) ([]byte, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -68,9 +67,9 @@ func Create(path string, id *crypto.Identity, s crypto.Secret) error {
 	})
 }
 
-// Update reads the keystore, lets change make another identity of it, and replaces the file; it
-// returns what is now in the file. Processes that update one file wait for each other. Where change
-// fails or returns its argument the file stays as it is. The file opens with s, and then with later.
+// Update reads the keystore, lets change make another identity from it, and replaces the file; it returns the new content of the file.
+// Processes that update one file wait for each other. If change fails or returns its argument, the file stays unchanged. The file opens
+// with s before the update, and with later after it.
 func Update(path string, s, later crypto.Secret, change func(*crypto.Identity) (*crypto.Identity, error)) (*crypto.Identity, error) {
 	var id *crypto.Identity
 	err := locked(path, func() error {
@@ -95,7 +94,7 @@ func locked(path string, f func() error) error {
 	if err != nil {
 		return err
 	}
-	defer lock.Close() // and so unlocks
+	defer lock.Close() // which also unlocks it
 	for {
 		err = unix.Flock(int(lock.Fd()), unix.LOCK_EX)
 		if !errors.Is(err, unix.EINTR) {
@@ -116,9 +115,9 @@ func write(path string, id *crypto.Identity, s crypto.Secret) error {
 	return Replace(path, b)
 }
 
-// Replace writes b in place of path with mode 0600: a new file next to it, synced, read back, renamed over the old
-// one, and the folder synced. After a crash at any moment the file is the old one or the new one, and the old one
-// stays unless the new one holds b.
+// Replace replaces the file at path by one with content b and mode 0600. It writes a new file next to it, syncs it, reads it back, renames
+// it over the old one, and syncs the folder. After a crash at any moment there is either the old file or the new one, and the old one stays
+// unless the new one holds b.
 func Replace(path string, b []byte) error {
 	return replace(path, b, disk{sync: (*os.File).Sync, syncDir: syncDir, rename: os.Rename})
 }

@@ -61,8 +61,7 @@ func ParseAsk(b []byte) (*concordat.Ask, error) {
 	return &a, nil
 }
 
-// EpochAnswer is a SiteAnswer with the epoch and the scheme that its fingerprints were compared in: the answering
-// site signs that too.
+// EpochAnswer is a SiteAnswer with the epoch and the scheme of the compared fingerprints; the answering site signs these too.
 type EpochAnswer struct {
 	Epoch  concordat.Epoch
 	Scheme concordat.Scheme
@@ -122,7 +121,7 @@ func (c *coder) hit(h *concordat.Hit) {
 	c.num(&h.Documents, 4, math.MaxInt32)
 }
 
-// closeness codes a step. It converts a distance in bits, as in version 1, to a step.
+// closeness codes a step. It converts the distances in bits of version 1 to steps.
 func (c *coder) closeness(v *concordat.Closeness) {
 	if c.version > 1 {
 		n := int(*v)
@@ -142,7 +141,7 @@ func (c *coder) closeness(v *concordat.Closeness) {
 	}
 }
 
-// nearBits is the distance within which a match of version 1 was near.
+// nearBits is the distance up to which a match in version 1 was near.
 const nearBits = 20
 
 func (c *coder) epochAnswer(t *EpochAnswer) {
@@ -157,8 +156,8 @@ func AppendAnswer(b []byte, t *EpochAnswer) ([]byte, error) {
 	return write(b, "tell", func(c *coder) { c.epochAnswer(t) })
 }
 
-// ParseAnswer reads a payload, of earlier versions too: reports keep what was signed. The indexes of documents and
-// libraries are within bounds; those of sentences are below MaxAsked.
+// ParseAnswer reads a payload, also of earlier versions: reports keep answers as they were signed. The indexes of documents and libraries
+// are within bounds; those of sentences are below MaxAsked.
 func ParseAnswer(b []byte) (*EpochAnswer, error) {
 	var t EpochAnswer
 	if err := read(b, "tell", func(c *coder) { c.epochAnswer(&t) }); err != nil {

@@ -1,6 +1,6 @@
 package wire
 
-// MaxCard is the most bytes of a site card.
+// MaxCard is the largest size in bytes of a site card.
 const MaxCard = 64 << 10
 
 // AppendCardAsk appends the payload that asks for the site's card.
@@ -19,7 +19,7 @@ func AppendCard(b, card []byte) ([]byte, error) {
 	return write(b, "card", func(c *coder) { c.card(&card) })
 }
 
-// ParseCard reads a payload; whether the card is genuine is not looked at.
+// ParseCard reads a payload; it does not check whether the card is genuine.
 func ParseCard(b []byte) ([]byte, error) {
 	var card []byte
 	if err := read(b, "card", func(c *coder) { c.card(&card) }); err != nil {
@@ -28,7 +28,7 @@ func ParseCard(b []byte) ([]byte, error) {
 	return card, nil
 }
 
-// AppendHeadAsk appends the payload that asks for the audit's head alone.
+// AppendHeadAsk appends the payload that asks only for the audit's head.
 func AppendHeadAsk(b []byte) ([]byte, error) { return write(b, "head ask", (*coder).head) }
 
 // ParseHeadAsk reads a payload.

@@ -15,12 +15,12 @@ import (
 // ErrFormat is wrapped by the errors of all Parse functions.
 var ErrFormat = errors.New("bytes do not follow the format")
 
-// coder writes or reads one message: the functions that describe a layout name each field once, for
-// both directions. The first error sticks, and what is read after it is zero. Writing changes nothing
-// that the message points to: many may write one message at once.
+// coder writes or reads one message: the functions that describe a layout name each field once, for both directions. The first error is
+// kept, and values read after it are zero. Writing changes nothing that the message points to, so several goroutines may write one message
+// at once.
 type coder struct {
 	reading bool
-	version int    // of the payload, from where it is known
+	version int    // of the payload, once it is known
 	b       []byte // written so far, or left to read
 	err     error
 }
@@ -42,7 +42,7 @@ func write(b []byte, what string, layout func(c *coder)) ([]byte, error) {
 	return c.b, nil
 }
 
-// read applies layout to the whole of b; the error wraps ErrFormat.
+// read applies layout to all of b; the error wraps ErrFormat.
 func read(b []byte, what string, layout func(c *coder)) error {
 	c := &coder{reading: true, b: b}
 	layout(c)
@@ -103,7 +103,7 @@ func (c *coder) uint32(v *uint32) {
 	}
 }
 
-// num codes *v, 0 to most, in width bytes.
+// num codes *v, a number from 0 to most, in width bytes.
 func (c *coder) num(v *int, width, most int) {
 	if !c.reading && (*v < 0 || *v > most) {
 		c.fail("%d is not within 0 to %d", *v, most)
@@ -120,7 +120,7 @@ func (c *coder) num(v *int, width, most int) {
 	}
 }
 
-// payload codes the version of a payload; versions from oldest on can be read.
+// payload codes the version of a payload; the oldest version that can be read is oldest.
 func (c *coder) payload(oldest int) {
 	c.version = Version
 	c.num(&c.version, 1, math.MaxUint8)
@@ -129,7 +129,7 @@ func (c *coder) payload(oldest int) {
 	}
 }
 
-// constant writes x, and refuses to read anything else.
+// constant writes x, and when reading refuses anything else.
 func (c *coder) constant(x int, what string) {
 	v := x
 	c.num(&v, 1, math.MaxUint8)
@@ -152,7 +152,7 @@ func (c *coder) flag(v *bool) {
 // unlimited is the code of a negative number, which means "no limit".
 const unlimited = math.MaxUint32
 
-// left codes a number that may be negative, for no limit; read back it is -1.
+// left codes a number that may be negative, which means no limit and is read back as -1.
 func (c *coder) left(v *int) {
 	u := uint64(unlimited)
 	if *v >= 0 {
@@ -193,7 +193,7 @@ const (
 	noTime   = math.MinInt64
 	leastMs  = -62135596800000
 	maxMs    = 253402300799999
-	maxNames = 512 // bytes: what an identity may have (doc/operations.md)
+	maxNames = 512 // bytes: the longest identity (doc/operations.md)
 )
 
 func (c *coder) time(t *time.Time) {
@@ -222,7 +222,7 @@ func (c *coder) time(t *time.Time) {
 	*t = time.UnixMilli(ms).UTC()
 }
 
-// name codes an identity: valid UTF-8 of least to maxNames bytes under a length of two.
+// name codes an identity: valid UTF-8 of least to maxNames bytes after a length of two bytes.
 func name[S ~string](c *coder, s *S, least int) {
 	n := len(*s)
 	if !c.reading && (n < least || n > maxNames) {
@@ -236,15 +236,15 @@ func name[S ~string](c *coder, s *S, least int) {
 	chars(c, s, n)
 }
 
-// exact codes a text of up to limit bytes under a length of four, unchanged.
+// exact codes a text of up to limit bytes, unchanged, after a length of four bytes.
 func (c *coder) exact(s *string, most int) {
 	n := len(*s)
 	c.num(&n, 4, most)
 	chars(c, s, n)
 }
 
-// displayText codes a text for people of up to limit bytes (at most 65,535) under a length of two. Writing cuts
-// what is longer and replaces what is no UTF-8: an odd title must not cost the whole answer.
+// displayText codes a text for people of up to limit bytes (at most 65,535) after a length of two bytes. Writing shortens longer texts and
+// replaces invalid UTF-8: a strange title must not cost the whole answer.
 func (c *coder) displayText(s *string, most int) {
 	if !c.reading {
 		p := clip(strings.ToValidUTF8(*s, "\uFFFD"), most)
@@ -282,7 +282,7 @@ func clip(s string, most int) string {
 	return s[:most]
 }
 
-// blob codes up to limit bytes under a length of width bytes; read back, an empty one is nil.
+// blob codes up to limit bytes after a length of width bytes; an empty blob is read back as nil.
 func (c *coder) blob(p *[]byte, width, most int) {
 	n := len(*p)
 	c.num(&n, width, most)
@@ -296,7 +296,7 @@ func (c *coder) blob(p *[]byte, width, most int) {
 	}
 }
 
-// enum codes *v as its place in all.
+// enum codes *v as its index in all.
 func enum[S ~string](c *coder, v *S, all []S) {
 	n := 0
 	if !c.reading {
@@ -311,8 +311,8 @@ func enum[S ~string](c *coder, v *S, all []S) {
 	}
 }
 
-// list codes least to most elements under a count of width bytes. size is the least number of bytes of
-// an element; with it a reader refuses a count that the bytes left cannot hold before it allocates.
+// list codes least to most elements after a count of width bytes. size is the least number of bytes of an element; with it a reader can
+// refuse, before it allocates, a count for which there are too few bytes left.
 func list[T any](c *coder, s *[]T, width, least, most, size int, each func(*T)) {
 	n := len(*s)
 	if !c.reading && n < least {
@@ -375,7 +375,7 @@ func (c *coder) epoch(e *concordat.Epoch) {
 	}
 }
 
-// reasons in the order of their codes; code 0 means no refusal.
+// reasons are in the order of their codes; code 0 means no refusal.
 var reasons = []concordat.Reason{
 	"", concordat.ReasonLibrary, concordat.ReasonPurpose, concordat.ReasonLevel, concordat.ReasonBudget,
 	concordat.ReasonEmbargo, concordat.ReasonExpired, concordat.ReasonEpoch, concordat.ReasonScheme,
@@ -383,8 +383,8 @@ var reasons = []concordat.Reason{
 	concordat.ReasonFault, ReasonKey,
 }
 
-// ReasonKey refuses a message that is sealed to a key which is gone: it did not run, and the sender must
-// fetch the card and seal it again. It stays between the two ends of the transport.
+// ReasonKey refuses a message sealed to a key that no longer exists: the message did not run, and the sender must fetch the card and seal
+// it again. The reason is not passed on beyond the two ends of the transport.
 const ReasonKey concordat.Reason = "key"
 
 const (

@@ -6,18 +6,16 @@ import (
 	"time"
 )
 
-// Version is the version of every payload, question or answer, and its first byte. In version 1 hits had distances in
-// bits.
+// Version is the version of every payload, question or answer, and is its first byte. In version 1, hits had distances in bits.
 const Version = 2
 
-// frameVersion is the version of the frames around payloads, and of refusals, which speakers of other payload
-// versions must be able to read.
+// frameVersion is the version of the frames around payloads, and of refusals, which sites with other payload versions must be able to read.
 const frameVersion = 1
 
 // ErrVersion is wrapped, together with ErrFormat, by the error of a payload of another version.
 var ErrVersion = errors.New("another version of the protocol")
 
-// Modes of a request, its second byte.
+// Modes of a request, which are its second byte.
 const (
 	ModeSealed = 1
 	ModeBlind  = 2 // reserved for the blind mode
@@ -26,8 +24,7 @@ const (
 // SignatureBytes is the length of a signature: Ed25519.
 const SignatureBytes = 64
 
-// Head is the newest entry of a site's audit: partners keep it, so that a rewritten audit contradicts
-// what they hold. Seq 0: the site sent none.
+// Head is the newest entry of a site's audit: partners keep it, so that a rewritten audit contradicts it. Seq 0: the site sent none.
 type Head struct {
 	Seq       uint64
 	Hash      [32]byte
@@ -44,7 +41,7 @@ func (c *coder) auditHead(h *Head) {
 	c.bytes(h.Signature[:])
 }
 
-// Request is the content of a sealed request: what the transport adds to each, and the payload.
+// Request is the content of a sealed request: the data that the transport adds, and the payload.
 type Request struct {
 	Card    uint64 // serial of the sender's card
 	Known   uint64 // serial of the recipient's card that the sender holds

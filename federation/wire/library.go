@@ -118,7 +118,7 @@ func (c *coder) shipment(s *concordat.Shipment) {
 	c.flag(&s.More)
 }
 
-// fate codes whether a document is shipped: 0, or removed: 1, or withheld: 2.
+// fate codes whether a document is shipped (0), removed (1) or withheld (2).
 func (c *coder) fate(d *concordat.ShippedDocument) {
 	n := 0
 	switch {

@@ -74,7 +74,7 @@ func ParseReceived(b []byte) error {
 	return read(b, "received", func(c *coder) { c.payload(Version) })
 }
 
-// AppendRefusal appends the payload of an error; r has a reason.
+// AppendRefusal appends the payload of an error; r must have a reason.
 func AppendRefusal(b []byte, r *concordat.Refusal) ([]byte, error) {
 	return write(b, "error", func(c *coder) { c.errorReply(&r) })
 }
@@ -131,7 +131,7 @@ func AppendGrant(b, grant []byte) ([]byte, error) {
 	return write(b, "grant", func(c *coder) { c.grant(&grant) })
 }
 
-// ParseGrant reads a payload; what the grant says is not looked at.
+// ParseGrant reads a payload; it does not look into the grant.
 func ParseGrant(b []byte) ([]byte, error) {
 	var p []byte
 	if err := read(b, "grant", func(c *coder) { c.grant(&p) }); err != nil {

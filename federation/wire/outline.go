@@ -181,7 +181,7 @@ func ParseEdgesAsk(b []byte) (*concordat.EdgesAsk, error) {
 	return &a, nil
 }
 
-// orderedWords is a list of hashes of one byte.
+// orderedWords codes a list of one-byte hashes.
 func (c *coder) orderedWords(words *[]byte) {
 	n := len(*words)
 	c.num(&n, 4, math.MaxInt32)

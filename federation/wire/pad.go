@@ -13,9 +13,9 @@ import (
 	"concordat"
 )
 
-// Order returns a permutation of 0 to n-1 that depends on key alone: the places of sentences in a padded
-// ask. Without the key, 32 bytes, it looks uniformly random. It is Fisher and Yates' shuffle (Knuth, The
-// Art of Computer Programming 2, 3.4.2, algorithm P) over AES-256 in counter mode, without modulo bias.
+// Order returns a permutation of 0 to n-1 that depends on key alone: the order of sentences in a padded ask. Without the key, 32 bytes, it
+// looks uniformly random. It is Fisher and Yates' shuffle (Knuth, The Art of Computer Programming 2, 3.4.2, algorithm P) over AES-256 in
+// counter mode, without modulo bias.
 func Order(key [32]byte, n int) []int {
 	block, err := aes.NewCipher(key[:])
 	if err != nil {
@@ -74,9 +74,9 @@ func Pad(a *concordat.Ask, key [32]byte, random io.Reader) (*concordat.Ask, []in
 	return &v, order, nil
 }
 
-// Restore turns t, the answer to a padded ask, into the answer without dummies: sentences have the caller's n
-// numbers, hits of dummies vanish, and so do documents without any other. If only numbers of matches are
-// given, chance matches of dummies cannot be removed. It fails on a sentence that was not asked.
+// Restore turns t, the answer to a padded ask, into the answer without dummies: sentences have the caller's n numbers, hits of dummies are
+// removed, and so are documents with no other hits. If only numbers of matches are given, chance matches of dummies cannot be removed. It
+// fails on a sentence that was not asked about.
 func Restore(t *concordat.SiteAnswer, order []int, n int) error {
 	r := restoration{dummies: sets{}, sentences: sets{}, dummiesIn: sets{}, sentencesIn: sets{}}
 	hits := t.Hits[:0]
@@ -113,10 +113,10 @@ func (s sets) add(at, sentence int) {
 	s[at][sentence] = true
 }
 
-// restoration holds which dummies and which sentences have hits, by document and by library.
+// restoration records which dummies and which sentences have hits, by document and by library.
 type restoration struct{ dummies, sentences, dummiesIn, sentencesIn sets }
 
-// documents corrects the counts of t and drops the documents that only dummies match.
+// documents corrects the counts of t and drops the documents matched only by dummies.
 func (r *restoration) documents(t *concordat.SiteAnswer) {
 	kept := t.Documents[:0]
 	moved := make([]int, len(t.Documents))

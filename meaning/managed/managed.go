@@ -21,36 +21,36 @@ import (
 	"concordat/meaning/remote"
 )
 
-// Phase says what a process is doing.
+// Phase is the current phase of a process.
 type Phase string
 
 // The phases.
 const (
-	Idle     Phase = "idle" // it was not needed yet
+	Idle     Phase = "idle" // it has not been needed yet
 	Starting Phase = "starting"
 	Ready    Phase = "ready"
-	Failed   Phase = "failed" // it is started again after a while
+	Failed   Phase = "failed" // it will be restarted after a while
 	Stopped  Phase = "stopped"
 )
 
 // Status is the state of a process.
 type Status struct {
 	Phase    Phase
-	PID      int  // 0: there is none
+	PID      int  // 0: there is no process
 	Alone    bool // it has no network
-	Restarts int  // how often it was started again
+	Restarts int  // number of restarts
 	Err      error
 }
 
-// Options say what is run.
+// Options say which program to run, and how.
 type Options struct {
-	// Package is the folder of an installed package, see Installed. It is run unless Command names a program.
+	// Package is the folder of an installed package, see Installed. Its program runs unless Command names another.
 	Package string
-	// Command is a program with its arguments. In these {socket} is the path of the socket that it must listen on, or {port} the port on
-	// 127.0.0.1 and {key_file} a file whose first line is the secret that each request has as bearer token; the variable
-	// CONCORDAT_ENCODER_KEY of its environment holds it too.
+	// Command is a program with its arguments. In these, {socket} stands for the path of the socket that it must listen on. Alternatively,
+	// {port} stands for the port on 127.0.0.1 and {key_file} for a file whose first line is the secret that each request carries as a
+	// bearer token; the environment variable CONCORDAT_ENCODER_KEY also holds it.
 	Command []string
-	// Remote is how it is asked. Where it listens and its key are set here.
+	// Remote configures the requests. The address and the key are set by this package.
 	Remote     remote.Options
 	Memory     int64 // bytes of address space; 0: DefaultMemory
 	Processors int   // 0: 1
@@ -61,26 +61,26 @@ type Options struct {
 const (
 	DefaultMemory = 2 << 30
 	startTime     = time.Minute            // longest time until it answers
-	askEvery      = 100 * time.Millisecond // whether it answers, while it starts
-	stopTime      = 5 * time.Second        // between asking it to end and ending it
+	askEvery      = 100 * time.Millisecond // interval of checks whether it answers, while it starts
+	stopTime      = 5 * time.Second        // between asking it to end and killing it
 	shortestRest  = time.Second
 	longestRest   = 5 * time.Minute
-	livedLong     = time.Minute // after that long a failure is the first again
-	toldBytes     = 2 << 10     // kept of what it says
+	livedLong     = time.Minute // after this long, a failure counts as the first again
+	toldBytes     = 2 << 10     // bytes kept of its output
 )
 
-// Encoder is an encoder that runs as a process of its own. It is safe for concurrent use.
+// Encoder is an encoder that runs as a separate process. It is safe for concurrent use.
 type Encoder struct {
 	o      Options
-	name   *remote.Encoder // says what does not depend on the process
+	name   *remote.Encoder // for methods that do not depend on the process
 	ctx    context.Context // ends with Close
 	end    context.CancelFunc
 	begin  sync.Once
 	served sync.WaitGroup
 
-	mu      sync.Mutex // guards what follows
+	mu      sync.Mutex // guards the fields below
 	status  Status
-	now     *remote.Encoder    // of the process; nil unless it is Ready
+	now     *remote.Encoder    // for the process; nil unless it is Ready
 	stop    context.CancelFunc // ends the process
 	spent   remote.Spent       // of processes that ended
 	changed chan struct{}      // closed when status changes
@@ -111,13 +111,13 @@ func New(o Options) (*Encoder, error) {
 	return e, nil
 }
 
-// Name says what answers, as reports name it.
+// Name is the name of the encoder in reports.
 func (e *Encoder) Name() string { return e.name.Name() }
 
 // Where is empty: texts stay on this machine.
 func (e *Encoder) Where() string { return "" }
 
-// Recipe names what the vectors depend on besides the texts.
+// Recipe identifies everything that the vectors depend on besides the texts.
 func (e *Encoder) Recipe() string {
 	if len(e.o.Command) > 0 && e.o.Remote.Model == "" {
 		return fmt.Sprintf("%q %s", e.o.Command, e.name.Recipe())
@@ -146,7 +146,7 @@ func (e *Encoder) Status() Status {
 	return e.status
 }
 
-// Start starts the process, if it was not, and keeps it running until Close.
+// Start starts the process, unless it was started before, and keeps it running until Close.
 func (e *Encoder) Start() {
 	e.begin.Do(func() {
 		e.set(func() { e.status.Phase = Starting })
@@ -156,7 +156,7 @@ func (e *Encoder) Start() {
 
 // Close ends the process.
 func (e *Encoder) Close() error {
-	e.begin.Do(func() {}) // what was not started stays so
+	e.begin.Do(func() {}) // an encoder not started before can no longer be
 	e.end()
 	e.served.Wait()
 	e.set(func() {
@@ -165,7 +165,7 @@ func (e *Encoder) Close() error {
 	return nil
 }
 
-// set changes what mu guards, and wakes up those who wait for it.
+// set changes fields that mu guards, and wakes up the goroutines waiting for changes.
 func (e *Encoder) set(change func()) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -174,7 +174,7 @@ func (e *Encoder) set(change func()) {
 	e.changed = make(chan struct{})
 }
 
-// Encode is that of remote.Encoder. It waits for a process that is starting, and fails while there is none.
+// Encode is like Encode of remote.Encoder. It waits for a process that is starting, and fails while there is none.
 func (e *Encoder) Encode(ctx context.Context, texts []string) (vectors [][]float32, sent int, err error) {
 	e.Start()
 	for {
@@ -185,7 +185,7 @@ func (e *Encoder) Encode(ctx context.Context, texts []string) (vectors [][]float
 		case Ready:
 			vectors, sent, err = now.Encode(ctx, texts)
 			if errors.Is(err, remote.ErrUnavailable) && ctx.Err() == nil {
-				stop() // it hangs, or is gone: another one is started
+				stop() // it hangs or is gone; another one will be started
 			}
 			return vectors, sent, err
 		case Failed, Stopped:
@@ -254,7 +254,7 @@ func (e *Encoder) run() error {
 		})
 		<-ended
 		err = told(waited, said)
-		e.set(func() { // at once, as a ready encoder has a process to ask
+		e.set(func() { // in one step, since a ready encoder has a process to ask
 			e.now, e.spent = nil, sum(e.spent, now.Spent())
 			e.status.Phase, e.status.PID, e.status.Err = Failed, 0, err
 		})
@@ -271,7 +271,7 @@ func (e *Encoder) run() error {
 // errEnded says that a process ended before it answered.
 var errEnded = errors.New("it ended before it answered")
 
-// told is why a process ended.
+// told returns why a process ended.
 func told(err error, said *tail) error {
 	if err == nil {
 		err = errors.New("it ended")
@@ -282,7 +282,7 @@ func told(err error, said *tail) error {
 	return err
 }
 
-// process names a program to be started, and its bounds.
+// process is a program to start, with its bounds.
 type process struct {
 	command    []string
 	dir        string
@@ -290,11 +290,11 @@ type process struct {
 	key        string
 	memory     int64
 	processors int
-	packaged   bool // it is the package's
+	packaged   bool // it is the program of the package
 	alone      bool // it has no network
 }
 
-// prepare says what to start in an empty folder.
+// prepare returns the process to start, given an empty folder.
 func (e *Encoder) prepare(dir string) (*process, error) {
 	p := &process{command: slices.Clone(e.o.Command), dir: dir, remote: e.o.Remote, memory: e.o.Memory, processors: e.o.Processors}
 	if p.packaged = len(p.command) == 0; p.packaged {
@@ -353,7 +353,7 @@ func (p *process) start(ctx context.Context, said io.Writer) (*exec.Cmd, error) 
 		err := c.Start()
 		if err == nil {
 			p.alone = alone
-			if !p.packaged { // which has one thread for each processor that it may use
+			if !p.packaged { // the package's has one thread per processor that it may use
 				confine(c.Process.Pid, p.processors)
 			}
 			return c, nil
@@ -365,7 +365,7 @@ func (p *process) start(ctx context.Context, said io.Writer) (*exec.Cmd, error) 
 	panic("unreachable: the last attempt returns")
 }
 
-// answers returns an encoder once the process answers.
+// answers waits until the process answers and returns an encoder for it.
 func (p *process) answers(ctx context.Context, ended <-chan struct{}) (*remote.Encoder, error) {
 	ctx, done := context.WithTimeout(ctx, startTime)
 	defer done()
@@ -389,7 +389,7 @@ func (p *process) answers(ctx context.Context, ended <-chan struct{}) (*remote.E
 	}
 }
 
-// tail keeps the end of what is written.
+// tail keeps the end of the output written to it.
 type tail struct {
 	mu   sync.Mutex // guards kept
 	kept []byte

@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// separate has a command end with the thread that starts it, and run without a network if alone is set.
+// separate makes a command end with the thread that starts it, and run without a network if alone is set.
 func separate(c *exec.Cmd, alone bool) {
 	c.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	if alone {
@@ -18,8 +18,8 @@ func separate(c *exec.Cmd, alone bool) {
 	}
 }
 
-// confine has a process use so many of the processors of this one, the last of them. What cannot be confined runs on all, slower than
-// anything else.
+// confine restricts a process to the given number of this process's processors, the last ones. A process that cannot be confined runs on
+// all of them, at the lowest priority.
 func confine(pid, processors int) {
 	var mine, its unix.CPUSet
 	if unix.SchedGetaffinity(0, &mine) != nil {

@@ -12,18 +12,19 @@ import (
 
 // Options name the server and how to ask it.
 type Options struct {
-	URL string // of the protocol's root, for example http://127.0.0.1:8080/v1; /embeddings is asked below it
-	// Socket is the path of a Unix socket on which the server listens; URL then says only what is asked. Empty: the machine of URL.
+	URL string // of the protocol's root, for example http://127.0.0.1:8080/v1; requests go to /embeddings below it
+	// Socket is the path of a Unix socket on which the server listens; URL then gives only the path of requests. Empty: the host of URL is
+	// used.
 	Socket string
-	Model  string // as the server names it; empty: none is named
+	Model  string // name of the model at the server; empty: not sent
 	Key    string // sent as a bearer token; empty: none
-	// Prefix is put before each text, as some models want it: "query: " for those of the E5 family.
+	// Prefix is put before each text, as some models require: "query: " for those of the E5 family.
 	Prefix string
-	// Batch is the most texts of a request, 1 to 1024; 0: 32.
+	// Batch is the most texts in a request, 1 to 1024; 0: 32.
 	Batch int
 	// Timeout is how long a request may take; 0: 30 s.
 	Timeout time.Duration
-	// Dimensions is the number of numbers that a vector must have, up to 8192; 0: as many as the first one has.
+	// Dimensions is the number of dimensions that a vector must have, up to 8192; 0: as many as the first vector has.
 	Dimensions int
 	// AllowTextToLeave lets texts go to other machines.
 	AllowTextToLeave bool
@@ -71,7 +72,7 @@ func (o Options) Validate() error {
 	return errors.Join(errs...)
 }
 
-// isHere reports whether a name is this machine by its form alone.
+// isHere reports whether a name denotes this machine, judging by its form alone.
 func isHere(host string) bool {
 	ip, err := netip.ParseAddr(host)
 	return host == "localhost" || err == nil && ip.Unmap().IsLoopback()
@@ -83,7 +84,7 @@ func isNear(host string) bool {
 	return err == nil && ip.Unmap().IsPrivate()
 }
 
-// isLoopback reports whether an address with its port, as it is dialled, is of this machine.
+// isLoopback reports whether the dialled address and port are on this machine.
 func isLoopback(address string) bool {
 	host, _, err := net.SplitHostPort(address)
 	return err == nil && host != "localhost" && isHere(host)

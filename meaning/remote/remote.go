@@ -22,25 +22,25 @@ import (
 
 // Errors that callers distinguish with errors.Is.
 var (
-	// ErrUnavailable: the server could not be reached, was too slow, or says that it has no time.
+	// ErrUnavailable: the server could not be reached, was too slow, or reported that it is busy.
 	ErrUnavailable = errors.New("the encoder does not answer")
-	// ErrRefused: the server wants no such request: a wrong key, model or length.
+	// ErrRefused: the server rejects the request, for example for a wrong key, model or length.
 	ErrRefused = errors.New("the encoder refuses the request")
-	// ErrNonsense: what the server sent are no vectors of the texts.
+	// ErrNonsense: the server did not send vectors of the texts.
 	ErrNonsense = errors.New("the encoder's answer cannot be used")
 	// ErrPaused: the server failed a while ago and is not asked again yet.
 	ErrPaused = errors.New("the encoder failed and is not asked again yet")
 )
 
-// How much is read and waited for.
+// Limits on reading and waiting.
 const (
-	perNumber    = 32      // most bytes of a number of an answer
+	perNumber    = 32      // most bytes per number in an answer
 	perAnswer    = 1 << 20 // bytes in addition to them
 	perError     = 4 << 10 // bytes read of the body of a failure
 	atOnce       = 2       // requests of an Encoder
 	shortestRest = 5 * time.Second
 	longestRest  = 5 * time.Minute
-	// maxText bounds a text, in bytes: what is longer is cut, as models read some hundred words.
+	// maxText bounds a text, in bytes: longer ones are cut, as models read only a few hundred words.
 	maxText = 8 << 10
 )
 
@@ -52,17 +52,17 @@ type Encoder struct {
 	client *http.Client
 	turns  chan struct{}
 
-	mu         sync.Mutex // guards what follows
+	mu         sync.Mutex // guards the fields below
 	dimensions int
 	rest       time.Duration // how long the last failure paused it
-	until      time.Time     // when it may be asked again
+	until      time.Time     // when the next request may be sent
 	spent      Spent
 }
 
 // Spent is the cost of an Encoder so far.
 type Spent struct {
 	Texts, Requests, Failures int
-	Took                      time.Duration // of all requests together
+	Took                      time.Duration // all requests together
 }
 
 // New returns an encoder. It connects to nothing yet.
@@ -97,7 +97,7 @@ func New(o Options) (*Encoder, error) {
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}}, nil
 }
 
-// Name says who answers, as reports name it.
+// Name is the name of the encoder in reports.
 func (e *Encoder) Name() string { return cmp.Or(e.o.Model, "server") }
 
 // Where returns the machine that texts go to; empty: they stay on this one.
@@ -115,18 +115,17 @@ func (e *Encoder) Spent() Spent {
 	return e.spent
 }
 
-// Recipe names what the vectors depend on in addition to the texts: of two encoders with one recipe the vectors can
-// be compared.
+// Recipe identifies everything that the vectors depend on besides the texts: vectors of two encoders with one recipe can be compared.
 func (e *Encoder) Recipe() string {
 	where := ""
-	if e.o.Model == "" { // only the server distinguishes models
+	if e.o.Model == "" { // only the server's address distinguishes models
 		where = e.url
 	}
 	return fmt.Sprintf("%q %q %q %d", where, e.o.Model, e.o.Prefix, e.o.Dimensions)
 }
 
-// Encode returns a vector of length 1 for each text, in their order, and how many different texts went out to the server: after an
-// error too, as a server that answers nonsense has read them. Equal texts are asked once.
+// Encode returns a vector of length 1 for each text, in the same order, and the number of different texts sent to the server, even after an
+// error, since a server that answers nonsense has read them. Equal texts are sent once.
 func (e *Encoder) Encode(ctx context.Context, texts []string) (vectors [][]float32, sent int, err error) {
 	at := make(map[string]int, len(texts))
 	var distinct []string
@@ -155,8 +154,8 @@ func (e *Encoder) Encode(ctx context.Context, texts []string) (vectors [][]float
 	return vectors, sent, nil
 }
 
-// batch asks for some texts, unless a failure is too near, and reports whether they went out. A caller that gives up is no failure of
-// the server.
+// batch asks for the vectors of some texts, unless the last failure is too recent, and reports whether they were sent. A caller that gives
+// up is not a failure of the server.
 func (e *Encoder) batch(ctx context.Context, texts []string) (vectors [][]float32, sent bool, err error) {
 	select {
 	case e.turns <- struct{}{}:
@@ -261,7 +260,7 @@ func (e *Encoder) known() int {
 	return e.dimensions
 }
 
-// cut returns the start of a text that is longer than a server is sent.
+// cut returns a text shortened to the length that is sent to a server.
 func cut(text string) string {
 	if len(text) <= maxText {
 		return text
@@ -269,7 +268,7 @@ func cut(text string) string {
 	return strings.ToValidUTF8(text[:maxText], "")
 }
 
-// failure is the error of an answer that is not 200. What the server says of it is repeated in one short line.
+// failure is the error of an answer that is not 200. The server's message is repeated in one short line.
 func failure(r *http.Response) error {
 	kind := ErrUnavailable
 	if r.StatusCode < 500 && r.StatusCode != http.StatusTooManyRequests && r.StatusCode != http.StatusRequestTimeout {
@@ -287,7 +286,7 @@ func failure(r *http.Response) error {
 	return fmt.Errorf("%w: %s: %.200q", kind, r.Status, said.Error.Message)
 }
 
-// read returns the vectors of an answer, by index, of length 1; dimensions 0: whatever they have.
+// read returns the vectors of an answer, by index, scaled to length 1; dimensions 0 accepts any number.
 func read(answer []byte, texts, dimensions int) ([][]float32, error) {
 	var got struct {
 		Data []struct {

@@ -7,12 +7,12 @@ import (
 	"concordat/report"
 )
 
-// Board returns the summary of a report for a committee, on two pages. It shows on paper only, before the rest of what is printed.
+// Board returns the summary of a report for a committee, on two pages. It appears only on paper, before the rest of the printed report.
 func Board(r *report.Report) template.HTML {
 	var b bytes.Buffer
 	d := &doc{page: newPage(&b), r: r, in: r.Language}
 	writeBoard(d)
-	_ = d.w.Flush() // a buffer takes everything
+	_ = d.w.Flush() // writing to a buffer cannot fail
 	return template.HTML(b.String())
 }
 
@@ -82,7 +82,7 @@ func boardHeading(d *doc, english string) {
 	d.raw("</h2>")
 }
 
-// boardList lists sentences; nothing without any.
+// boardList lists sentences; it writes nothing if there are none.
 func boardList(d *doc, sentences []string) {
 	if len(sentences) == 0 {
 		return

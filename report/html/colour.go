@@ -6,10 +6,10 @@ import (
 	"concordat"
 )
 
-// colours is how many sources have their own colour and pattern; further ones share one. Letters distinguish all.
+// colours is the number of sources with their own colour and pattern; further ones share one. Letters distinguish all.
 const colours = 8
 
-// soClass is the class of a source's colour, with a blank before it; empty for 0.
+// soClass is the class of a source's colour, with a space before it; empty for 0.
 func soClass(slot int) string {
 	if slot == 0 {
 		return ""
@@ -31,7 +31,7 @@ func (d *doc) first(i int) (concordat.Ref, bool) {
 	return concordat.Ref{}, false
 }
 
-// coloured returns the classes of passage i, with a blank before them.
+// coloured returns the classes of passage i, with a space before them.
 func (d *doc) coloured(i int) string {
 	out := ""
 	if ref, ok := d.first(i); ok {
@@ -43,7 +43,7 @@ func (d *doc) coloured(i int) string {
 	return out
 }
 
-// holds reports whether the source with an ordinal holds passage i.
+// holds reports whether the source with the given ordinal holds passage i.
 func (d *doc) holds(i, ordinal int) bool {
 	for _, s := range d.r.Evidence[i].Sources {
 		if k, ok := d.rank[s.Ref]; ok && d.r.Sources[k].Ordinal == ordinal {
@@ -61,7 +61,7 @@ func (d *doc) colour(i int) string {
 	return ""
 }
 
-// letter returns the letter of the source that gives passage i its colour; empty where none counts.
+// letter returns the letter of the source that gives passage i its colour; empty if none counts.
 func (d *doc) letter(i int) string {
 	if ref, ok := d.first(i); ok {
 		return letterOf(d, ref)

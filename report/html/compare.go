@@ -15,25 +15,25 @@ import (
 type Comparison struct {
 	Here, There template.HTML
 	Source      template.HTML // its letter in its colour
-	List        template.HTML // links to the places that are shown
+	List        template.HTML // links to the places shown
 	Places      int           // pairs of places in all
-	From, To    int           // those that are shown, half-open
+	From, To    int           // those shown, half-open
 }
 
-// Places next to each other.
+// How places are shown next to each other.
 const (
 	// ComparePlaces is the number of pairs of places shown at once.
 	ComparePlaces = 60
 	// besides is the number of bytes of text shown around a place.
 	besides = 500
-	// leastSkipped is the number of bytes from which text between two places is left out.
+	// leastSkipped is the least number of bytes between two places for which the text is left out.
 	leastSkipped = 200
 )
 
 // CompareOptions say what a comparison shows.
 type CompareOptions struct {
 	From int // place from which on
-	// Of is the text whose places are shown, if the source's work has several; zero: that of the source.
+	// Of is the text whose places are shown, if the source's work has several texts; zero: that of the source.
 	Of concordat.Ref
 	// Text is the whole text of the source, in whose order its side is shown; empty if it may not be shown, and then the side
 	// has only what the report contains.
@@ -132,7 +132,7 @@ func (v *View) pairings(s int, of concordat.Ref) []pairing {
 	return out
 }
 
-// begin writes the beginning of a place: the number of its passage, which links to the same place of the other side.
+// begin writes the beginning of a place: the number of its passage, which links to the same place on the other side.
 func (d *doc) begin(p pairing, side, other string) {
 	c, number := class(p.Kind, p.source.Excluded), d.r.Number(p.evidence)
 	if d.placed { // by their order: they are not passages of a report
@@ -167,7 +167,7 @@ func (d *doc) hereSide(ps []pairing) {
 	})
 }
 
-// after returns the pairs of words that end after byte from of one side, cut off there.
+// after returns the pairs of words that end after byte from on one side, cut off at that byte.
 func after(words []concordat.SpanPair, from int, of func(*concordat.SpanPair) *concordat.Span) []concordat.SpanPair {
 	var out []concordat.SpanPair
 	for _, w := range words {
@@ -179,8 +179,7 @@ func after(words []concordat.SpanPair, from int, of func(*concordat.SpanPair) *c
 	return out
 }
 
-// thereSide writes the source around the places, which are in its order: its text, or as much as the
-// report has of it.
+// thereSide writes the source around the places, which are in its order: its text, or the part of it that the report has.
 func (d *doc) thereSide(ps []pairing, text string) {
 	words := func(w concordat.SpanPair) concordat.Span { return w.Source }
 	if fits(ps, text) {
@@ -221,7 +220,7 @@ func (d *doc) thereSide(ps []pairing, text string) {
 	}
 }
 
-// fits reports whether text is the one that the places refer to: it may have changed since the check.
+// fits reports whether text is the one that the places refer to: the text may have changed since the check.
 func fits(ps []pairing, text string) bool {
 	return text != "" && !slices.ContainsFunc(ps, func(p pairing) bool {
 		s := p.SourceSpan
@@ -267,13 +266,13 @@ func (d *doc) side(text string, spans []concordat.Span, write func(i, from int) 
 	}
 }
 
-// PlainText returns a text with nothing marked.
+// PlainText returns a text without marks.
 func PlainText(text string) template.HTML {
 	return template.HTML(`<p dir="auto">` + template.HTMLEscapeString(text) + `</p>`)
 }
 
-// wordStart returns the beginning of the word with byte at of a text, no earlier than least; the beginning or end of the text
-// if at lies near it or beyond it. Words without separators are cut.
+// wordStart returns the beginning of the word with byte at of a text, no earlier than least; or the beginning or end of the text if at is
+// near or beyond it. Words without separators are cut.
 func wordStart(text string, least, at int) int {
 	if at <= leastSkipped && least == 0 {
 		return 0

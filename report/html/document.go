@@ -32,7 +32,7 @@ func (d *doc) document() {
 	d.raw("</div>")
 }
 
-// paragraphs returns what stands between blank lines, without the line breaks around it.
+// paragraphs returns the text between blank lines, without the line breaks around it.
 func paragraphs(text string) []concordat.Span {
 	var out []concordat.Span
 	start := -1
@@ -78,12 +78,12 @@ func (d *doc) cuts() []int {
 	return slices.Compact(out)
 }
 
-// marker walks through the text once. Every index points to the first of its kind that ends after the place reached.
+// marker walks through the text once. Each index points to the first element of its kind that ends after the place reached.
 type marker struct {
 	*doc
 	cuts                         []int
 	cut, evidence, covered, skip int
-	numbered                     int // evidence that has its number
+	numbered                     int // number of passages already numbered
 	flags                        []flagMark
 	flag, begun                  int // begun: flags whose places are written
 	leads                        []leadMark
@@ -131,7 +131,7 @@ func (m *marker) stretch(s, p concordat.Span) int {
 		}
 		x := concordat.Span{Start: at, End: next}
 		switch k := m.kind(x); {
-		case k == "" && e.Excluded == "": // within the passage, and no part of the score
+		case k == "" && e.Excluded == "": // within the passage, but not part of the score
 			m.raw(`<span class="gap">`)
 			m.plain(x)
 			m.raw("</span>")
@@ -148,8 +148,8 @@ func (m *marker) stretch(s, p concordat.Span) int {
 	return end
 }
 
-// number writes the number and sign of evidence i, a link to its comparison: in full where the passage begins, and only for the
-// eye and the mouse in each further paragraph.
+// number writes the number and sign of evidence i, a link to its comparison: in full where the passage begins, and only as a visible link
+// without keyboard access in each further paragraph.
 func (d *doc) number(i int, class string, begins bool) {
 	d.raw(`<a class="no"`)
 	d.attr("href", d.links.passage(i))
@@ -165,7 +165,7 @@ func (d *doc) number(i int, class string, begins bool) {
 	d.raw(">", d.r.Number(i), "&nbsp;", sign(class), "</a>")
 }
 
-// kind returns the kind for which s gives score, or "" if it gives none; s crosses no border.
+// kind returns the kind as which s counts, or "" if it does not count; s crosses no border.
 func (m *marker) kind(s concordat.Span) concordat.Kind {
 	c := m.r.Covered
 	for m.covered < len(c) && c[m.covered].End <= s.Start {
@@ -227,7 +227,7 @@ func (m *marker) beginLead(s concordat.Span) bool {
 	return true
 }
 
-// language guesses the language of a text by its script, as far as fonts and line breaks need it.
+// language guesses the language of a text by its script, as exactly as fonts and line breaks require.
 func language(text string) string {
 	var han, kana, hangul, other int
 	seen := 0

@@ -13,10 +13,10 @@ import (
 // flagSign marks the beginning of a flag in the text.
 const flagSign = "⚑"
 
-// shownPlaces is how many places of a kind of flag are listed before the rest folds away.
+// shownPlaces is the number of places of a kind of flag that are listed before the rest is folded away.
 const shownPlaces = 8
 
-// flags lists the flags by kind: what may hide something, then notes about the file, folded.
+// flags lists the flags by kind: those that may hide something, then notes about the file, folded.
 func (d *doc) flags() {
 	kinds := report.FlagKinds(d.r)
 	if len(kinds) == 0 {
@@ -116,7 +116,7 @@ func flagPlaces(d *doc, k report.FlagKind) {
 	}
 }
 
-// flagSpan returns where a flag has its place in the text; empty if it has none.
+// flagSpan returns where a flag has its place in the text; or an empty span if it has none.
 func (d *doc) flagSpan(f concordat.Flag) concordat.Span {
 	if f.Span == nil || f.Span.Start < 0 || f.Span.Start >= f.Span.End || f.Span.End > len(d.full) {
 		return concordat.Span{}
@@ -127,9 +127,9 @@ func (d *doc) flagSpan(f concordat.Flag) concordat.Span {
 // flagMark is a stretch of the text that flags mark.
 type flagMark struct {
 	concordat.Span
-	code   string // of the flag that a reader is told of
+	code   string // of the flag shown to the reader
 	begins []int  // indices of the flags that begin here
-	sign   bool   // the sign of the flag stands before it
+	sign   bool   // the sign of the flag precedes it
 }
 
 // signGap is the number of bytes between two places of one kind of flag that share a sign.

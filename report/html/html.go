@@ -1,8 +1,8 @@
 // Package html writes a report as one self-contained page.
 //
-// [Write] is all of it. The page makes no requests: style and script are in it, and its Content-Security-Policy allows those
-// two by their digests and nothing else. It reads and prints without the script, which adds the keyboard, the filter and a
-// panel for comparing. Every text of a report is escaped: a title or a passage cannot become markup.
+// [Write] is the whole interface for one file. The page makes no requests: style and script are in it, and its Content-Security-Policy
+// allows those two by their digests and nothing else. It can be read and printed without the script, which adds keyboard control, the
+// filter and a panel for comparing. Every text of a report is escaped: a title or a passage cannot become markup.
 package html
 
 import (
@@ -55,18 +55,18 @@ type doc struct {
 	count *report.Counter
 	lang  string                // of the submission, "" if unknown
 	in    report.Language       // of the page's own words
-	left  int                   // bytes that comparisons may still take
+	left  int                   // bytes that comparisons may still use
 	rank  map[concordat.Ref]int // of each source in r.Sources
 	links Links
 	slot  map[concordat.Ref]int // colour of each source, from 1; see colours
 
-	textured bool // patterns stand elsewhere on the page
+	textured bool // patterns are elsewhere on the page
 
 	leadMarks    []leadMark // in text order, disjoint
 	marksOfFlags []flagMark
-	apart        bool // the flags stand elsewhere on the page
+	apart        bool // the flags are elsewhere on the page
 	around       int  // bytes of text around a place of a comparison
-	placed       bool // each place of a comparison has a colour of its own
+	placed       bool // each place of a comparison has its own colour
 }
 
 // maxPairs bounds the bytes of wording in comparisons: enough for every source of a thesis with thousands of passages, and a
@@ -90,8 +90,8 @@ func newDoc(w io.Writer, r *report.Report) *doc {
 	return d
 }
 
-// Policy is the Content-Security-Policy of a page: its own style and script by their digests, and nothing else. The page
-// contains it; the server sends it as a header too, with a rule for frames, which a page cannot set.
+// Policy is the Content-Security-Policy of a page: its own style and script by their digests, and nothing else. The page contains it; the
+// server also sends it as a header, with a rule for frames, which a page cannot set.
 var Policy = sync.OnceValue(func() string {
 	return "default-src 'none'; style-src " + digest(style) + "; script-src " + digest(script) + "; base-uri 'none'; form-action 'none'"
 })
@@ -231,7 +231,7 @@ func (d *doc) said(heading string, words []string) {
 // bar shows the text as one bar: everything that was found and everything that was not.
 func (d *doc) bar() {
 	s := d.r.Scores
-	exact := 0.0 // of all that was compared, as the rest of the bar is
+	exact := 0.0 // of all text compared, like the rest of the bar
 	if s.Covered > 0 {
 		exact = s.Verbatim / s.Covered * s.Whole
 	}
@@ -381,7 +381,7 @@ func (d *doc) foot() {
 	d.raw("</button></form></dialog>\n<script>", script, "</script>\n</body>\n</html>\n")
 }
 
-// say writes a text of the page's own in its language.
+// say writes one of the page's own texts in its language.
 func (d *doc) say(english string, args ...any) { d.text(d.in.Say(english, args...)) }
 
 // heading writes a heading of a part of the page.

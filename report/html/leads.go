@@ -17,10 +17,10 @@ import (
 //go:embed lines.js
 var LinesScript string
 
-// leadSign stands next to the number of a lead.
+// leadSign appears next to the number of a lead.
 const leadSign = "↝"
 
-// leads shows what seems to say the same in other words, apart from the passages: side by side, with corresponding sentences
+// leads shows text that seems to say the same in other words, separately from the passages: side by side, with corresponding sentences
 // joined. Rejected leads are folded.
 func (d *doc) leads() {
 	if d.r.Leads == nil {
@@ -70,7 +70,7 @@ func (d *doc) leads() {
 	d.raw("</section>\n")
 }
 
-// partnerLeads shows which documents of partners may say the same, with the sentences of the checked text alone.
+// partnerLeads shows which documents of partners may say the same, with only the sentences of the checked text.
 func (d *doc) partnerLeads() {
 	if len(d.r.PartnerLeads) == 0 {
 		return
@@ -193,7 +193,7 @@ func (d *doc) joined(l report.Lead) {
 	d.raw("</p></div></div>")
 }
 
-// numberedSide writes a span of a text with its sentences marked. What lies outside of the span is left out.
+// numberedSide writes a span of a text with its sentences marked. Marks outside the span are left out.
 func (d *doc) numberedSide(text string, s concordat.Span, sentences []numberedSpan) {
 	at := s.Start
 	for _, x := range sentences {

@@ -9,12 +9,12 @@ import (
 	"strings"
 )
 
-// LeafStyle is the look of what View.Leaf returns, to follow Style.
+// LeafStyle is the style of pages returned by View.Leaf; it must follow Style.
 //
 //go:embed leaf.css
 var LeafStyle string
 
-// Leaf is a page of the submission as it is laid out, with the places of passages on it.
+// Leaf is a page of the submission as laid out, with the places of passages on it.
 type Leaf struct {
 	Number, Pages int
 	Width, Height float64 // points
@@ -58,7 +58,7 @@ func (v *View) Leaf(p Leaf, l Links) template.HTML {
 	})
 }
 
-// writeLeafMark writes one mark, and its number if it begins here. labels has the places of numbers on the page.
+// writeLeafMark writes one mark, and its number if it begins here. labels holds the places of numbers on the page.
 func writeLeafMark(d *doc, m LeafMark, labels *[]LeafBox) {
 	e := d.r.Evidence[m.Passage]
 	c, number := class(e.Kind, e.Excluded), d.r.Number(m.Passage)
@@ -99,13 +99,13 @@ func leafNumber(d *doc, passage int) string {
 }
 
 const (
-	// leafMargin is the least room beside a passage for its number, and labelHeight what a number takes, in points.
+	// leafMargin is the least room next to a passage for its number, and labelHeight the height of a number, in points.
 	leafMargin  = 34
 	labelHeight = 9
 )
 
-// labelAt returns the place of a passage's number: before the first line, or above it if there is no room; below another number
-// that is there already.
+// labelAt returns the place of a passage's number: before the first line, or above it if there is no room; below another number that is
+// already there.
 func labelAt(first LeafBox, left float64, labels *[]LeafBox) (x, y float64, anchor string) {
 	x, y, anchor = left-4, max(first.Y+first.Height*0.8, labelHeight), "end"
 	if left < leafMargin {

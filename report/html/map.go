@@ -9,8 +9,8 @@ import (
 	"concordat/report"
 )
 
-// patterns are the textures of kinds, so that colour is never the only sign. The bar and the map use them, and a page has them
-// once because of their ids.
+// patterns are the textures of kinds, so that colour is never the only sign. The bar and the map use them; a page contains them once
+// because of their ids.
 const patterns = `<defs>` +
 	`<pattern id="t-near" width="7" height="7" patternUnits="userSpaceOnUse" patternTransform="rotate(45)"><rect class="p0" width="7" height="7"/><rect class="p1" width="2.5" height="7"/></pattern>` +
 	`<pattern id="t-paraphrase" width="6" height="6" patternUnits="userSpaceOnUse"><rect class="p0" width="6" height="6"/><circle class="p1" cx="3" cy="3" r="1.6"/></pattern>` +
@@ -20,7 +20,7 @@ const patterns = `<defs>` +
 	`<pattern id="t-lead" width="8" height="4" patternUnits="userSpaceOnUse"><rect class="p0" width="8" height="4"/><path class="p1" d="M0 3q2 -4 4 -1t4 -1" fill="none" stroke-width="1.4"/></pattern>` +
 	sourcePatterns + `</defs>`
 
-// class names the look of an evidence or a source.
+// class names the style of an evidence or a source.
 func class(k concordat.Kind, e concordat.Exclusion) string {
 	switch {
 	case e == concordat.ExcludedCommon:
@@ -71,7 +71,7 @@ func sign(class string) string {
 	return "×"
 }
 
-// level is the height of a kind in the map, of 30: the closer, the higher.
+// level is the height of a kind in the map, out of 30: the closer the kind, the higher.
 func level(class string) int {
 	switch class {
 	case "verbatim":
@@ -131,20 +131,20 @@ func (d *doc) mapStrip() {
 	d.raw("</section>\n")
 }
 
-// block draws one stretch in the map, wide enough to be seen.
+// block draws one stretch in the map, wide enough to be visible.
 func (d *doc) block(s concordat.Span, kind, colour string) {
 	h := level(kind)
 	d.raw(fmt.Sprintf(`<rect class="f-%s" x="%.2f" y="%d" width="%.2f" height="%d"/>`,
 		cmp.Or(colour, kind), d.x(s.Start), 30-h, max(d.x(s.End)-d.x(s.Start), 1.2), h))
 }
 
-// skipStrip marks what was not compared, as one path along the bottom of the map.
+// skipStrip marks the text that was not compared, as one path along the bottom of the map.
 func (d *doc) skipStrip() {
 	var b strings.Builder
 	last := -1.0
 	for _, s := range d.r.Skipped {
 		x, w := d.x(s.Span.Start), d.x(s.Span.End)-d.x(s.Span.Start)
-		if x+w < last+0.2 { // what would not be seen next to its neighbour
+		if x+w < last+0.2 { // it would not be visible next to its neighbour
 			continue
 		}
 		fmt.Fprintf(&b, "M%.1f 31h%.1fv3h-%.1fz", x, max(w, 0.4), max(w, 0.4))

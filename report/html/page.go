@@ -10,8 +10,8 @@ import (
 	"unicode/utf8"
 )
 
-// page writes HTML. Everything that comes from outside goes through text or attr, which escape;
-// raw takes constants and numbers only. The first error stays and silences the rest.
+// page writes HTML. Everything that comes from outside goes through text or attr, which escape; raw takes constants and numbers only. The
+// first error is kept, and nothing is written after it.
 type page struct {
 	w *bufio.Writer
 }
@@ -25,7 +25,7 @@ func (p *page) raw(parts ...string) {
 	}
 }
 
-// text writes s so that it is read as text, in element content and in a quoted attribute alike.
+// text writes s so that it is read as text, both in element content and in a quoted attribute.
 func (p *page) text(s string) { p.w.WriteString(escape(s)) }
 
 // attr writes an attribute with its leading space.
@@ -34,8 +34,8 @@ func (p *page) attr(name, value string) { p.raw(" ", name, `="`, escape(value), 
 // tag writes an element around a text.
 func (p *page) tag(name, text string) { p.raw("<", name, ">", escape(text), "</", name, ">") }
 
-// escape makes s inert and visible: markup characters become references, characters that HTML
-// forbids or that reorder what stands after them become U+FFFD.
+// escape makes s inert and visible: markup characters become references, characters that HTML forbids or that reorder the text after them
+// become U+FFFD.
 func escape(s string) string {
 	if strings.IndexFunc(s, unsafe) >= 0 {
 		s = strings.Map(func(r rune) rune {
@@ -48,8 +48,8 @@ func escape(s string) string {
 	return html.EscapeString(s)
 }
 
-// unsafe reports control characters, those that change direction without an end in sight (each
-// text stands in an element of its own direction instead), and what is not a character.
+// unsafe reports control characters, characters that change direction without a limit (each text is in an element with its own direction
+// instead), and code points that are not characters.
 func unsafe(r rune) bool {
 	switch {
 	case r == '\t', r == '\n':

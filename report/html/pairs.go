@@ -92,7 +92,7 @@ func (d *doc) further(sources []concordat.Source) {
 	d.raw(".</p>")
 }
 
-// about says a passage's place, size and standing.
+// about states a passage's place, size and status.
 func (d *doc) about(e concordat.Evidence) string {
 	at := d.count.Points(e.Span)
 	s := d.in.Say("characters %s to %s", report.Thousands(at.Start), report.Thousands(at.End))
@@ -107,7 +107,7 @@ func (d *doc) about(e concordat.Evidence) string {
 	return s + d.in.Say(", %s.", d.in.Plural(e.Characters, "letter counts", "letters count"))
 }
 
-// how says a kind and, where that adds something, the closeness.
+// how states a kind and, if that adds something, the closeness.
 func (d *doc) how(k concordat.Kind, similarity float64) string {
 	if k == concordat.KindVerbatim {
 		return d.in.Kind(k)
@@ -181,7 +181,7 @@ func (d *doc) pair(e concordat.Evidence, k int) {
 	d.raw("</details>")
 }
 
-// age says what is known about the date of a source.
+// age states what is known about the date of a source.
 func (d *doc) age(a concordat.Age) {
 	d.raw(`<p class="place age">`)
 	d.text(d.in.DateWords(a))
@@ -276,8 +276,7 @@ func usable(p concordat.Passage, size int) []concordat.SpanPair {
 	return out
 }
 
-// differences writes a side with what stands between its equal words marked. from is the byte of
-// the whole text at which the side begins.
+// differences writes a side with the text between its equal words marked. from is the byte of the whole text at which the side begins.
 func (d *doc) differences(side string, from int, words []concordat.SpanPair, of func(concordat.SpanPair) concordat.Span) {
 	if len(words) == 0 {
 		d.text(side)
@@ -294,7 +293,7 @@ func (d *doc) differences(side string, from int, words []concordat.SpanPair, of 
 	d.differs(side[at:])
 }
 
-// differs marks the words of s, and leaves space and punctuation around them alone.
+// differs marks the words of s, and leaves the space and punctuation around them unmarked.
 func (d *doc) differs(s string) {
 	word := func(r rune) bool { return unicode.IsLetter(r) || unicode.IsMark(r) || unicode.IsDigit(r) }
 	a := strings.IndexFunc(s, word)

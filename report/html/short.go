@@ -6,7 +6,7 @@ import (
 	"concordat/report"
 )
 
-// short shows the titles, headings and answers that other documents hold too, apart from the passages.
+// short shows the titles, headings and answers that other documents also hold, separately from the passages.
 func (d *doc) short() {
 	s := d.r.Short
 	if s == nil {

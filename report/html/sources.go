@@ -10,7 +10,7 @@ import (
 	"concordat/report"
 )
 
-// sources lists the documents by what they hold.
+// sources lists the source documents by how much they hold.
 func (d *doc) sources() {
 	d.raw(`<aside id="sources" aria-labelledby="sources-h">`)
 	d.heading("sources-h", "Sources")
@@ -45,7 +45,7 @@ func (d *doc) sources() {
 	d.raw("</aside>\n")
 }
 
-// folding writes what does not count, folded away under one line of words.
+// folding writes items that do not count, folded away under one line of words.
 func folding(d *doc, words string, write func()) {
 	d.raw(`<details class="rest"><summary>`)
 	d.text(words)
@@ -72,7 +72,7 @@ func uncounted(d *doc) {
 	})
 }
 
-// fewPassages is the number of links to passages shown next to a source before the rest folds away.
+// fewPassages is the number of links to passages shown next to a source before the rest is folded away.
 const fewPassages = 12
 
 func (d *doc) rankedSource(i int, s report.RankedSource) {

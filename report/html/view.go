@@ -15,28 +15,28 @@ import (
 	"concordat/report"
 )
 
-// Style is the look of what a View returns, to follow a page's own style, which sets --panel, --rule, --sans and --serif
+// Style is the style of the parts returned by a View; it must follow a page's own style, which sets --panel, --rule, --sans and --serif
 // besides --ink, --soft, --paper and --accent.
 //
 //go:embed parts.css
 var Style string
 
-// Links says where the parts of a report are if they are not all on one page, and what else is shown with them. A nil function
+// Links gives the addresses of the parts of a report if they are not all on one page, and other markup shown with them. A nil function
 // means a place on the page itself, or nothing.
 type Links struct {
 	Page    func(page int) string    // of the text
 	Passage func(passage int) string // one passage next to its sources
 	Source  func(source int) string  // the whole text next to one source
-	// PassageTools and SourceTools return markup that stands at the end of a passage or a source.
+	// PassageTools and SourceTools return markup to append to a passage or a source.
 	PassageTools, SourceTools func(index int) template.HTML
-	// LeadTools returns markup that stands at the end of a lead.
+	// LeadTools returns markup to append to a lead.
 	LeadTools func(lead int) template.HTML
-	// LeadFilter stands over the leads, and LeadShown reports whether a lead is among those; nil: all are.
+	// LeadFilter is placed above the leads, and LeadShown reports whether a lead is shown; nil: all are.
 	LeadFilter template.HTML
 	LeadShown  func(lead int) bool
 	// LeadPlace returns the address of a lead that is not shown.
 	LeadPlace func(lead int) string
-	// PartnerLeadTools does for a partner's document that may say the same.
+	// PartnerLeadTools does the same as LeadTools for a partner's document that may say the same.
 	PartnerLeadTools func(lead int) template.HTML
 	// Choose returns the address of the text with the passages of one source only; nil: there is none.
 	Choose func(source int) string
@@ -44,7 +44,7 @@ type Links struct {
 	Mark func(passage int) string
 	// Only is the ordinal of the only source whose passages are marked in the text; 0: those of all.
 	Only int
-	// NoText says that the text is not on the page, so that nothing leads into it.
+	// NoText says that the text is not on the page, so that nothing links to it.
 	NoText bool
 	page   func(at int) int // of a byte of the text
 	number func(i int) string
@@ -91,18 +91,18 @@ type View struct {
 	pages   []textPage
 }
 
-// textPage is a run of paragraphs; span also has what stands before them.
+// textPage is a run of paragraphs; span also includes the text before them.
 type textPage struct {
 	span  concordat.Span
 	first int // index of its first paragraph
 	last  int // and after its last
 }
 
-// pageBytes is about the size of a page of the text: three sheets of paper, so that a thesis has a
-// hundred and a page is made within a millisecond.
+// pageBytes is the approximate size of a page of the text: three sheets of paper, so that a thesis has a hundred and a page is made within
+// a millisecond.
 const pageBytes = 8 << 10
 
-// NewView prepares r, in the language that it has. The cost is linear in the text and the passages.
+// NewView prepares r, in its language. The cost is linear in the text and the passages.
 func NewView(r *report.Report) *View {
 	v := &View{base: *newDoc(nil, r)}
 	v.base.page = nil
@@ -187,7 +187,7 @@ func (v *View) part(l Links, write func(d *doc)) template.HTML {
 	d.links = l
 	d.links.page, d.links.number = v.pageAt, d.r.Number
 	write(&d)
-	_ = d.w.Flush() // a buffer takes everything
+	_ = d.w.Flush() // writing to a buffer cannot fail
 	return template.HTML(b.String())
 }
 
@@ -249,7 +249,7 @@ func (v *View) Text(n int, l Links) template.HTML {
 	})
 }
 
-// marker returns a marker as it is when all before byte at is written.
+// marker returns a marker in the state that it has when everything before byte at has been written.
 func (v *View) marker(d *doc, at int) marker {
 	ends := func(s concordat.Span, at int) int { return cmp.Or(cmp.Compare(s.End, at), -1) }
 	begins := func(s concordat.Span, at int) int { return cmp.Or(cmp.Compare(s.Start, at), 1) }
@@ -303,7 +303,7 @@ func (d *doc) smallMap() {
 		x, w := d.x(s.Start), max(d.x(s.End)-d.x(s.Start), 1.2)
 		if by[class] == nil {
 			by[class] = &strings.Builder{}
-		} else if x+w < last[class]+0.3 { // what would not be seen next to its neighbour
+		} else if x+w < last[class]+0.3 { // it would not be visible next to its neighbour
 			return
 		}
 		fmt.Fprintf(by[class], "M%.1f %dh%.1fv%dh-%.1fz", x, 30-level(kind), w, level(kind), w)

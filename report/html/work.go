@@ -5,7 +5,7 @@ import (
 	"concordat/report"
 )
 
-// writeWork says what is known about the work that a source is a text of, where else it is, and whether it may be the author's own.
+// writeWork states what is known about a source's work, where else it is, and whether it may be the author's own.
 func writeWork(d *doc, s report.RankedSource) {
 	if s.Work != nil {
 		d.raw(`<p class="place work" dir="auto">`)
@@ -47,7 +47,7 @@ func writeWork(d *doc, s report.RankedSource) {
 	}
 }
 
-// writeCreators lists authors, each with a link to the ORCID record and to that of the organisation.
+// writeCreators lists authors, each with links to the ORCID record and to the record of the organisation.
 func writeCreators(d *doc, all []concordat.Creator) {
 	for i, c := range all {
 		if i > 0 {
@@ -62,7 +62,7 @@ func writeCreators(d *doc, all []concordat.Creator) {
 	}
 }
 
-// outward writes text as a link to another site; without an address as text.
+// outward writes text as a link to another site, or as plain text without an address.
 func outward(d *doc, address, text string) {
 	if address == "" {
 		d.text(text)

@@ -19,18 +19,18 @@ const English Code = "en"
 // The keys with which a file describes its language.
 const (
 	keyName     = "language.name"     // its own name for itself
-	keyJoin     = "language.join"     // stands between two sentences
-	keyTime     = "language.time"     // layout of a date with its time, as time.Format has it
+	keyJoin     = "language.join"     // text between two sentences
+	keyTime     = "language.time"     // layout of a date with its time, as for time.Format
 	keyPercent  = "language.percent"  // a number in percent, {n} being the number
-	keyDecimal  = "language.decimal"  // stands before the decimals of a number
-	keySingular = "language.singular" // yes: one thing has another word than many
+	keyDecimal  = "language.decimal"  // the decimal mark
+	keySingular = "language.singular" // yes: singular and plural differ
 )
 
 //go:embed *.json
 var files embed.FS
 
-// tables returns, for every language, a function that returns its texts by their keys. A file is read when one of its texts is
-// first wanted: a command that writes no report reads none. The files are part of the program, and a test reads each of them.
+// tables returns, for every language, a function that returns its texts by their keys. A file is read when one of its texts is first
+// needed: a command that writes no report reads none. The files are part of the program, and a test reads each of them.
 var tables = sync.OnceValue(func() map[Code]func() map[string]string {
 	entries, err := files.ReadDir(".")
 	if err != nil {
@@ -99,7 +99,7 @@ func base(tag string) string {
 	return strings.TrimSpace(first)
 }
 
-// Tag returns the BCP 47 tag, as HTML has it.
+// Tag returns the BCP 47 tag, as used in HTML.
 func (c Code) Tag() string {
 	if c == "" {
 		return string(English)
@@ -128,8 +128,8 @@ func (c Code) Say(key string, args ...any) string {
 	return fmt.Sprintf(text, args...)
 }
 
-// Noun returns the word for n things, given the English words for one and for many. A language whose words have one form
-// has a text for many only.
+// Noun returns the word for n things, given the English words for one and for many. A language whose words have only one form has a text
+// only for many.
 func (c Code) Noun(n int, one, many string) string {
 	if n == 1 && c.Say(keySingular) == "yes" {
 		return c.Say(one)
@@ -140,7 +140,7 @@ func (c Code) Noun(n int, one, many string) string {
 // Name returns the language's name for itself.
 func (c Code) Name() string { return c.Say(keyName) }
 
-// Join puts sentences after one another.
+// Join joins sentences.
 func (c Code) Join(sentences []string) string { return strings.Join(sentences, c.Say(keyJoin)) }
 
 // Percent writes a number, as Go prints it, in percent: 4.5% in English, 4,5 % in German with a space that breaks no line.
@@ -156,7 +156,7 @@ func (c Code) Decimal(number string) string {
 // TimeLayout returns the layout of a date with its time in UTC, as time.Time.Format takes it.
 func (c Code) TimeLayout() string { return c.Say(keyTime) }
 
-// Keys returns the keys of the words of pages, sorted: those that English has.
+// Keys returns the keys of the words of pages, sorted: all those that English has.
 func Keys() []string {
 	return slices.DeleteFunc(slices.Sorted(maps.Keys(English.table())), func(k string) bool { return strings.HasPrefix(k, "language.") })
 }

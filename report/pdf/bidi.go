@@ -11,20 +11,20 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// Text from right to left is laid out by the Unicode Bidirectional Algorithm (UAX #9) as far as a line without explicit
-// controls needs it: those controls are shown as their code points here and move nothing. Arabic letters take the forms for
-// their places in a word from the presentation forms of Unicode, which fonts have as letters. Programs that read the file back
-// find these forms, compatible with the letters (NFKC).
+// Right-to-left text is laid out by the parts of the Unicode Bidirectional Algorithm (UAX #9) that a line without explicit controls needs:
+// those controls are shown as their code points here and have no effect. Arabic letters get the forms for their places in a word from the
+// presentation forms of Unicode, which fonts contain as letters. Programs that read the file back find these forms, which are compatible
+// with the letters (NFKC).
 
 // turned reports whether r belongs to a script that runs from right to left and is laid out here.
 func turned(r rune) bool { return unicode.In(r, unicode.Arabic, unicode.Hebrew) && !unicode.IsDigit(r) }
 
-// forms are the shapes of an Arabic letter: alone, at the end, the beginning and in the middle of what is
-// joined. Letters that join backward only have two.
+// forms are the shapes of an Arabic letter: alone, and at the end, at the beginning and in the middle of joined letters. Letters that join
+// only backward have two.
 type forms [4]rune
 
-// arabic returns the shapes by letter. The presentation forms stand in the order of forms, letter by
-// letter (The Unicode Standard, 9.2, tables of Arabic Presentation Forms A and B).
+// arabic returns the shapes by letter. The presentation forms are in the order of forms, letter by letter (The Unicode Standard, 9.2,
+// tables of Arabic Presentation Forms A and B).
 var arabic = sync.OnceValue(func() map[rune]forms {
 	out := map[rune]forms{0x640: {0x640, 0x640, 0x640, 0x640}} // the stroke that joins on both sides
 	for _, block := range [][2]rune{{0xfe80, 0xfef4}, {0xfb50, 0xfbb1}, {0xfbd3, 0xfbe7}, {0xfbfc, 0xfbff}} {
@@ -47,12 +47,12 @@ var arabic = sync.OnceValue(func() map[rune]forms {
 	return out
 })
 
-// lamAlef are the letters that lam makes one shape with, and that shape alone; joined it is the next.
+// lamAlef maps the letters with which lam forms a single shape to that shape alone; the joined shape is the next one.
 var lamAlef = map[rune]rune{0x622: 0xfef5, 0x623: 0xfef7, 0x625: 0xfef9, 0x627: 0xfefb}
 
 const lam = 0x644
 
-// shape gives Arabic letters the forms of their places. A lam and the alef after it become one piece.
+// shape gives Arabic letters the forms for their places. A lam and the alef after it become one piece.
 func (d *doc) shape(ps []piece) []piece {
 	if !slices.ContainsFunc(ps, func(p piece) bool { return p.turned }) {
 		return ps
@@ -66,7 +66,7 @@ func (d *doc) shape(ps []piece) []piece {
 		return r, table[r]
 	}
 	var out []piece
-	joined := false // the letter before reaches out to this one
+	joined := false // the previous letter joins to this one
 	for i := 0; i < len(ps); i++ {
 		p := ps[i]
 		r, f := letter(i)
@@ -97,7 +97,7 @@ func (d *doc) shape(ps []piece) []piece {
 	return out
 }
 
-// reform draws the piece as form, with the marks on it, where a font has that form.
+// reform draws the piece as form, with its marks, if a font has that form.
 func (d *doc) reform(p *piece, form rune, marks string) {
 	for _, f := range d.faces {
 		if w, ok := f.width(form); ok && f == p.face {
@@ -133,7 +133,7 @@ func level(line []piece, base int) {
 			}
 		}
 	}
-	side := func(i int) int { // a number within text from right to left counts as that
+	side := func(i int) int { // a number within right-to-left text counts as such text
 		switch {
 		case i < 0 || i >= len(line):
 			return base
@@ -174,14 +174,14 @@ func level(line []piece, base int) {
 	}
 }
 
-// within reports whether a mark belongs to the number that continues after it (rule W4): a separator
-// does, a sign between European digits only.
+// within reports whether a mark belongs to the number that continues after it (rule W4): a separator does, a sign only between European
+// digits.
 func within(mark, digit string) bool {
 	return strings.Contains(".,:/\u00a0", mark) || strings.Contains("+-", mark) && digit[0] < utf8.RuneSelf
 }
 
-// direction is the base level of a paragraph: that of its first strong letter (rule P2), where it is
-// someone's wording; the report's own words run from left to right.
+// direction is the base level of a paragraph: that of its first strong letter (rule P2) if it is someone's wording; the report's own words
+// run from left to right.
 func direction(ps []piece) int {
 	if len(ps) == 0 || ps[0].style == nil || !ps[0].style.wording {
 		return 0
@@ -220,7 +220,7 @@ func order(line []piece) []int {
 	return out
 }
 
-// mirrored returns what a bracket looks like in text from right to left (rule L4).
+// mirrored returns the mirrored form of a bracket in right-to-left text (rule L4).
 func mirrored(s string) string {
 	r, n := utf8.DecodeRuneInString(s)
 	if p, _ := bidi.LookupRune(r); p.IsBracket() {
@@ -232,8 +232,7 @@ func mirrored(s string) string {
 	return s
 }
 
-// turn draws a line that holds text from right to left. Pieces are drawn in the order in which they are
-// read, each where it is seen.
+// turn draws a line that contains right-to-left text. Pieces are drawn in reading order, each at its visible place.
 func (d *doc) turn(line []piece, x, y, h float64) {
 	base := y + h*0.74
 	at := make([]float64, len(line))

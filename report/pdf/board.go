@@ -7,10 +7,10 @@ import (
 	"concordat/report"
 )
 
-// The first two pages summarise the report for a committee: [report.Board]. What is on them is bounded in lines, so that
-// the full report begins on page 3 whatever the report holds.
+// The first two pages summarise the report for a committee: [report.Board]. Their content is bounded in lines, so that the full report
+// begins on page 3 whatever the report contains.
 
-// Lines that parts of the two pages may take.
+// Limits in lines for parts of the two pages.
 const (
 	boardTitle    = 3
 	boardHeadline = 5
@@ -18,7 +18,7 @@ const (
 	boardRow      = 2
 	boardFound    = 2
 	boardName     = 2
-	boardExcerpt  = 10 // of each side of a passage, if the verdict leaves so much room
+	boardExcerpt  = 10 // of each side of a passage, if the verdict leaves enough room
 	boardDecision = 2
 )
 
@@ -39,7 +39,7 @@ func writeBoard(d *doc) {
 	d.page()
 }
 
-// reviewOf makes a review of people's notes, for a report that has none; nil: they hold no verdict.
+// reviewOf makes a review of people's notes, for a report that has none; it is nil if they contain no verdict.
 func reviewOf(notes []Note) *report.Review {
 	var out *report.Review
 	for _, n := range notes {
@@ -53,7 +53,7 @@ func reviewOf(notes []Note) *report.Review {
 	return out
 }
 
-// boardFirst says who, what was compared and what counts.
+// boardFirst shows whose text was checked, what it was compared with and what counts.
 func boardFirst(d *doc, b report.Board) {
 	d.bookmark(d.in.Say("Summary"), 0)
 	d.para(margin, textWidth, run{"Concordat · " + d.in.Say("similarity report"), textStyle{size: sizeText, grey: true}})
@@ -203,7 +203,7 @@ func excerptLines(d *doc, b report.Board) int {
 	return min(max(int(each/(sizeSmall*leading)), 1), boardExcerpt)
 }
 
-// writeTicks draws a box to be ticked before each of some words.
+// writeTicks draws a tick box before each of some words.
 func writeTicks(d *doc, words []string) {
 	const side = 8
 	x := float64(margin)
@@ -249,7 +249,7 @@ func writeSignatures(d *doc) {
 	for range signatureRows {
 		tr := table.child("TR")
 		for range shares {
-			tr.child("TD") // to be written in
+			tr.child("TD") // left empty for handwriting
 		}
 		d.y += signatureRow
 		d.rule(0.4, margin, d.y, pageWidth-margin, d.y)
@@ -277,9 +277,9 @@ func cutTo(d *doc, w float64, n int, text string, style textStyle) string {
 	return out
 }
 
-// trim returns as much of runs as n lines of width w hold, with an ellipsis if that is not all.
+// trim returns as much of runs as n lines of width w hold, with an ellipsis if some are left out.
 func trim(d *doc, w float64, n int, runs []run) []run {
-	escaped := d.escaped // only what is drawn counts
+	escaped := d.escaped // only drawn text counts
 	defer func() { d.escaped = escaped }()
 	if len(lines(d.pieces(runs), w)) <= n {
 		return runs
@@ -289,7 +289,7 @@ func trim(d *doc, w float64, n int, runs []run) []run {
 		total += len([]rune(r.text))
 	}
 	total = min(total, n*int(w)) // hardly any letter is narrower than a point
-	low, high := 0, total        // as many characters fit, and as many do not
+	low, high := 0, total        // low characters fit, high+1 do not
 	for high-low > 1 {
 		k := (low + high) / 2
 		if len(lines(d.pieces(firstRunes(runs, k)), w)) <= n {

@@ -13,7 +13,7 @@ type textStyle struct {
 	size  float64 // points
 	grey  bool    // surroundings and remarks
 	bold  bool    // drawn with an outline: neither font has a bold form here
-	apart bool    // words that the other side lacks: underlined and shaded
+	apart bool    // words missing on the other side: underlined and shaded
 	// wording marks text by people: its paragraphs run in the direction of their first letter.
 	wording bool
 }
@@ -35,7 +35,7 @@ type piece struct {
 	begins bool // a line may begin with it
 	newRow bool // a line ends here; nothing is drawn
 
-	// For text from right to left.
+	// For right-to-left text.
 
 	raw    string  // the characters that text stands for
 	letter bool    // strong, from left to right
@@ -48,8 +48,8 @@ type piece struct {
 // escape writes a character that the fonts lack, or that would be invisible, as its code point.
 func escape(r rune) string { return fmt.Sprintf("[U+%04X]", r) }
 
-// drawn reports whether r can be drawn as itself. Invisible characters are evidence of tampering and are shown as code points;
-// of the scripts from right to left, only Hebrew and Arabic are laid out.
+// drawn reports whether r can be drawn as itself. Invisible characters are evidence of tampering and are shown as code points; of the
+// right-to-left scripts, only Hebrew and Arabic are laid out.
 func drawn(r rune) bool {
 	switch {
 	case r >= 1<<16, r < ' ', r >= 0x7f && r < 0xa0, r == 0xad:
@@ -62,7 +62,7 @@ func drawn(r rune) bool {
 	return true
 }
 
-// plain replaces what cannot be drawn in s, for strings outside pages: titles, bookmarks.
+// plain replaces characters of s that cannot be drawn, for strings outside pages: titles, bookmarks.
 func plain(s string) string {
 	var b strings.Builder
 	for _, r := range s {
@@ -78,8 +78,8 @@ func plain(s string) string {
 	return b.String()
 }
 
-// noStart are characters that do not begin a line, noEnd those that do not end one (after W3C, Requirements
-// for Chinese Text Layout, section 3.1.4; the common set of it).
+// noStart are characters that do not begin a line, noEnd those that do not end one (the common set of W3C, Requirements for Chinese Text
+// Layout, section 3.1.4).
 const (
 	noStart = "、，。．：；！？）〕］｝〉》」』】〗’”…—·％‰℃,.:;!?)]}%ー々"
 	noEnd   = "（〔［｛〈《「『【〖‘“([{"
@@ -91,7 +91,7 @@ func wide(r rune) bool {
 		r <= 0xffef
 }
 
-// pieces cuts runs into what is never broken.
+// pieces cuts runs into unbreakable pieces.
 func (d *doc) pieces(runs []run) []piece {
 	var out []piece
 	last := ' '
@@ -219,10 +219,10 @@ func lay(line []piece, base int, w float64) {
 	}
 }
 
-// leading is the distance of base lines over the type size.
+// leading is the distance between base lines relative to the type size.
 const leading = 1.4
 
-// draw writes a line whose upper left corner is at x, y.
+// draw writes a line with its upper left corner at x, y.
 func (d *doc) draw(line []piece, x, y, h float64) {
 	if slices.ContainsFunc(line, func(p piece) bool { return p.level > 0 }) {
 		d.turn(line, x+line[0].indent, y, h)

@@ -19,9 +19,9 @@ type Sealed struct {
 	// Signature is the last signature of the file, a detached CMS SignedData in DER; nil: it has none.
 	Signature []byte
 	Content   []byte // what it signs
-	Added     int    // bytes after what is signed: added to the file
-	// Rewritten reports that the place of the signature, the only unsigned part, is not as Seal wrote it: hexadecimal digits in
-	// lower case and then zeros.
+	Added     int    // bytes after the signed part, added to the file
+	// Rewritten reports that the place of the signature, the only unsigned part, is not as Seal wrote it, which is lower-case hexadecimal
+	// digits followed by zeros.
 	Rewritten bool
 	Files     []File // attached by Seal, in its order
 }
@@ -29,7 +29,7 @@ type Sealed struct {
 var byteRange = regexp.MustCompile(`/ByteRange \[0 (\d{1,10}) *(\d{1,10}) *(\d{1,10}) *\]`)
 
 const (
-	maxFile  = 1 << 30 // bytes of one attachment when it is unpacked
+	maxFile  = 1 << 30 // bytes of one attachment when unpacked
 	maxFiles = 16      // attachments
 	// maxSignature bounds a signature, in bytes of the file.
 	maxSignature = 1 << 20
@@ -86,7 +86,7 @@ func (s *Sealed) signature(b []byte) error {
 	return nil
 }
 
-// derLength returns the length of the DER value at the beginning of b, at most that of b; spare room follows it.
+// derLength returns the length of the DER value at the beginning of b, at most that of b; unused room follows it.
 func derLength(b []byte) int {
 	if len(b) < 2 {
 		return len(b)
@@ -155,7 +155,7 @@ func (s *Sealed) files(b []byte) error {
 	return nil
 }
 
-// plainName undoes nameOf.
+// plainName is the inverse of nameOf.
 func plainName(s string) string {
 	out, err := url.PathUnescape(strings.ReplaceAll(strings.ReplaceAll(s, "%", "%25"), "#", "%"))
 	if err != nil {
@@ -164,7 +164,7 @@ func plainName(s string) string {
 	return out
 }
 
-// File returns the attachment of a name; ok is false if there is none, or several.
+// File returns the attachment with a name; ok is false if there is none or more than one.
 func (s *Sealed) File(name string) (content []byte, ok bool) {
 	for _, f := range s.Files {
 		if f.Name == name {

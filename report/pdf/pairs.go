@@ -62,7 +62,7 @@ func (d *doc) evidence(i int) {
 	d.further(e.Sources[k:])
 }
 
-// about says a passage's place, size and standing.
+// about states a passage's place, size and status.
 func (d *doc) about(e concordat.Evidence) string {
 	at := d.count.Points(e.Span)
 	s := d.in.Say("characters %s to %s", report.Thousands(at.Start), report.Thousands(at.End))
@@ -103,7 +103,7 @@ func (d *doc) pair(e concordat.Evidence, k int) {
 	}
 }
 
-// place says where a source is, and what is known about it.
+// place states where a source is, and what is known about it.
 func (d *doc) place(e concordat.Evidence, s concordat.Source) string {
 	out := d.r.Place(s.Ref) + d.in.Say(", ")
 	switch {
@@ -129,7 +129,7 @@ func (d *doc) place(e concordat.Evidence, s concordat.Source) string {
 	return out
 }
 
-// how says a kind and, where that adds something, the closeness.
+// how states a kind and, if that adds something, the closeness.
 func (d *doc) how(k concordat.Kind, similarity float64) string {
 	if k == concordat.KindVerbatim {
 		return d.in.Kind(k)
@@ -186,7 +186,7 @@ func wording(runs []run) []run {
 	return runs
 }
 
-// there is the source's side.
+// there writes the source's side.
 func (d *doc) there(s concordat.Source, p concordat.Passage, words []concordat.SpanPair) []run {
 	shared := report.SharedWords(d.full, p)
 	switch {
@@ -238,7 +238,7 @@ func differences(side string, from int, words []concordat.SpanPair, of func(conc
 	return append(out, differs(side[at:])...)
 }
 
-// differs sets the words of s apart, and leaves space and punctuation around them alone.
+// differs sets the words of s apart, but not the space and punctuation around them.
 func differs(s string) []run {
 	word := func(r rune) bool { return unicode.IsLetter(r) || unicode.IsMark(r) || unicode.IsDigit(r) }
 	a := strings.IndexFunc(s, word)

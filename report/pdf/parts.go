@@ -29,7 +29,7 @@ func (d *doc) front() {
 	d.facts(facts)
 }
 
-// facts writes names with their values, those without a value left out.
+// facts writes names with their values, leaving out those without a value.
 func (d *doc) facts(facts [][2]string) {
 	for _, f := range facts {
 		if f[1] == "" {
@@ -106,7 +106,7 @@ func (d *doc) flags() {
 	}
 }
 
-// later lists the documents that came since and match.
+// later lists the matching documents added since.
 func (d *doc) later() {
 	words := d.r.LaterWords()
 	if len(words) == 0 {
@@ -138,7 +138,7 @@ func (d *doc) notes() {
 		}
 	}
 	switch {
-	case d.r.Review != nil: // said already
+	case d.r.Review != nil: // already stated
 	case verdict == nil:
 		d.text(d.in.Say("No verdict has been given yet."))
 	case signed == nil:
@@ -169,7 +169,7 @@ func (d *doc) notes() {
 	}
 }
 
-// coverage says what the report rests on.
+// coverage says what the report is based on.
 func (d *doc) coverage() {
 	d.heading("What was checked, and what was not")
 	for _, s := range d.r.Statement() {
@@ -186,7 +186,7 @@ func (d *doc) coverage() {
 	}
 }
 
-// sources lists the documents by what they hold.
+// sources lists the source documents by how much they hold.
 func (d *doc) sources() {
 	d.heading("Sources")
 	if len(d.r.Sources) == 0 {
@@ -216,7 +216,7 @@ func (d *doc) sources() {
 	d.table("", []float64{0.06, 0.1, 0.42, 0.24, 0.18}, []string{"No.", "Share", "Source", "Of it", "Passages"}, rows)
 }
 
-// maxNumbers is how many passages are named next to a source.
+// maxNumbers is the number of passages named next to a source.
 const maxNumbers = 40
 
 // numbers lists passages by their numbers: 1, 4–7, 9b.
@@ -245,7 +245,7 @@ func (d *doc) numbers(evidence []int) string {
 	return strings.Join(out, ", ")
 }
 
-// name is a source's title, or where it stands if it has none.
+// name is a source's title, or its place if it has none.
 func name(title string, r concordat.Ref) string {
 	if strings.TrimSpace(title) != "" {
 		return title
@@ -300,7 +300,7 @@ func (d *doc) leads() {
 	d.partnerLeads()
 }
 
-// partnerLeads shows which documents of partners may say the same, with the sentences of the checked text alone.
+// partnerLeads shows which documents of partners may say the same, with only the sentences of the checked text.
 func (d *doc) partnerLeads() {
 	if len(d.r.PartnerLeads) == 0 {
 		return
@@ -314,7 +314,7 @@ func (d *doc) partnerLeads() {
 	}
 }
 
-// short shows the titles, headings and answers that other documents hold too.
+// short shows the titles, headings and answers that other documents also hold.
 func (d *doc) short() {
 	s := d.r.Short
 	if s == nil {
@@ -419,7 +419,7 @@ func (d *doc) excluded() {
 	}
 }
 
-// byHand lists decisions about single passages; nothing if there are none.
+// byHand lists decisions about single passages; it writes nothing if there are none.
 func (d *doc) byHand(caption string, passages []report.ExcludedPassage) {
 	var rows [][]string
 	for _, p := range passages {
@@ -461,7 +461,7 @@ func (d *doc) clip(s concordat.Span) concordat.Span {
 	return s
 }
 
-// standing returns how the report names an evidence that does not count.
+// standing returns the report's name for evidence that does not count.
 func (d *doc) standing(e concordat.Evidence) string {
 	if e.Excluded != "" {
 		return d.in.Say(". Not counted: %s.", d.r.WhyNot(e))

@@ -1,12 +1,11 @@
 // Package pdf writes a report as a PDF file, and signs and reads such files.
 //
-// [Write] makes the pages: a summary of two for a committee, then the full report. [Seal] adds the files that belong to them, above
-// all the report in JSON, and a signature over every byte; [Open] reads both back. The package neither signs nor verifies: it
-// hands what is signed to the caller, who has the keys.
+// [Write] makes the pages: a two-page summary for a committee, then the full report. [Seal] adds the files that belong to them, above all
+// the report in JSON, and a signature over every byte; [Open] reads both back. The package neither signs nor verifies: it passes the bytes
+// to the caller, who has the keys.
 //
-// Pages hold the wording of passages and sources whole. A character that the two embedded fonts lack, or that is invisible, is
-// shown as its code point in a box, for example [U+3400]; none is left out. The file is tagged for screen readers, as PDF/UA-1
-// requires.
+// Pages contain the full wording of passages and sources. A character that the two embedded fonts lack, or that is invisible, is shown as
+// its code point in a box, for example [U+3400]; none is left out. The file is tagged for screen readers, as PDF/UA-1 requires.
 package pdf
 
 import (
@@ -32,7 +31,7 @@ type Options struct {
 	Signing string
 }
 
-// NoteKind says what a Note is.
+// NoteKind is the kind of a Note.
 type NoteKind string
 
 // The kinds of notes.
@@ -49,7 +48,7 @@ type Note struct {
 	Kind    NoteKind
 	Verdict string // of a verdict: clear, discuss or suspected
 	Text    string
-	Place   concordat.Span // of the submission, that a comment is about; empty: the whole
+	Place   concordat.Span // of the submission, the subject of a comment; empty: the whole
 }
 
 // A4, in points.
@@ -91,7 +90,7 @@ type doc struct {
 	links   []*link     // to other sites, by place
 }
 
-// maxWording bounds the bytes of wording on the pages; a report with more says so, and its JSON has it.
+// maxWording bounds the bytes of wording on the pages; a report with more says so, and its JSON has all of it.
 const maxWording = 12 << 20
 
 // Write returns the pages of a report as a PDF file. The same report and options give the same bytes. The
@@ -176,16 +175,16 @@ func (d *doc) page() {
 	d.y = top
 }
 
-// room begins a page if less than h is left of this one.
+// room begins a page if less than h is left on this one.
 func (d *doc) room(h float64) {
 	if d.y+h > bottom && d.y > top {
 		d.page()
 	}
 }
 
-// columns draws texts side by side, each in its own width, and continues with all of them on the next
-// page where they do not fit. On each page a column stands whole before the next one, so that a program
-// that reads the page reads it column by column. Column i is content of the element at[i], or with nil of none.
+// columns draws texts side by side, each in its own width, and continues all of them on the next page if they do not fit. On each page a
+// column is written completely before the next, so that a program reads the page column by column. Column i is content of the element
+// at[i], or of no element if that is nil.
 func (d *doc) columns(size float64, xs []float64, cols [][][]piece, at []*element) {
 	h, most := size*leading, 0
 	for _, c := range cols {
@@ -216,7 +215,7 @@ func (d *doc) columns(size float64, xs []float64, cols [][][]piece, at []*elemen
 	}
 }
 
-// drawnLines reports whether something of the lines is drawn.
+// drawnLines reports whether any part of the lines is drawn.
 func drawnLines(ls [][]piece) bool {
 	return slices.ContainsFunc(ls, func(l []piece) bool { return slices.ContainsFunc(l, func(p piece) bool { return !p.newRow }) })
 }
@@ -234,10 +233,10 @@ func (d *doc) para(x, w float64, runs ...run) {
 	d.columns(size, []float64{x}, [][][]piece{lines(d.pieces(runs), w)}, []*element{e})
 }
 
-// text writes a paragraph of the usual style.
+// text writes a paragraph in the usual style.
 func (d *doc) text(s string) { d.para(margin, textWidth, run{s, textStyle{size: sizeText}}) }
 
-// note writes a remark of the report's own.
+// note writes one of the report's own remarks.
 func (d *doc) note(english string) {
 	d.para(margin, textWidth, run{d.in.Say(english), textStyle{size: sizeSmall, grey: true}})
 	d.y += 3
@@ -278,14 +277,14 @@ func (d *doc) sub(s string) {
 	d.y += 6
 	level := "H3"
 	if !d.parted {
-		level = "H2" // what stands right below the title
+		level = "H2" // directly below the title
 	}
 	d.as(level, func() { d.para(margin, textWidth, run{s, textStyle{size: sizeText + 1, bold: true}}) })
 	d.y += 2
 }
 
 func (d *doc) bookmark(s string, level int) {
-	d.f.SetFont(d.faces[0].name, "", sizeText) // fpdf encodes a bookmark as the font of the moment wants it
+	d.f.SetFont(d.faces[0].name, "", sizeText) // fpdf encodes a bookmark as the current font requires
 	d.f.Bookmark(shorten(plain(s), 90), level, d.y)
 }
 
@@ -301,7 +300,7 @@ func (d *doc) table(caption string, shares []float64, head []string, rows [][]st
 		x += s * textWidth
 	}
 	table := d.at.child("Table")
-	// A head that is repeated on a further page is not part of the table's text.
+	// A head repeated on a further page is not part of the table's text.
 	row := func(cells []string, bold, repeated bool) {
 		cols, at := make([][][]piece, len(cells)), make([]*element, len(cells))
 		kind, tr := "TD", table
@@ -339,13 +338,13 @@ func (d *doc) table(caption string, shares []float64, head []string, rows [][]st
 	d.y += 4
 }
 
-// feet writes the number of each page and what it belongs to.
+// feet writes the number of each page and the title of its report.
 func (d *doc) feet() {
 	n := d.f.PageCount()
 	title := shorten(d.title(), 60)
 	for i := 1; i <= n; i++ {
 		d.f.SetPage(i)
-		// A page of before has its own state: setting another size than any in use writes font and size again.
+		// An earlier page has its own state: setting a size not in use makes fpdf write font and size again.
 		d.f.SetFont(d.faces[0].name, "", 1)
 		d.level = -1
 		number := lines(d.pieces([]run{faint(d.in.Say("Page %d of %d", i, n))}), textWidth)[0]

@@ -15,7 +15,7 @@ import (
 	"unicode/utf16"
 )
 
-// File is a file that belongs to the report and stands in the PDF as an attachment.
+// File is a file that belongs to the report and is attached to the PDF.
 type File struct {
 	Name    string // for example report.json
 	Type    string // MIME type
@@ -27,21 +27,20 @@ type File struct {
 type Signature struct {
 	Name, Reason string // for people
 	At           time.Time
-	// Size bounds the signature in bytes: room for it is reserved before it is known.
+	// Size bounds the signature in bytes: room is reserved before the signature is known.
 	Size int
 	// Sign returns the signature of the content, a detached CMS SignedData in DER.
 	Sign func(content []byte) ([]byte, error)
 }
 
-// Seal returns the pages that Write made with files attached (ISO 32000-2, 7.11.4 and 14.13) and, if s is not nil, signed
-// (12.8): every byte except those of the signature itself. It appends what it adds to the file (7.5.6), so that the pages stay
-// byte for byte as they were.
+// Seal returns the pages that Write made with files attached (ISO 32000-2, 7.11.4 and 14.13) and, if s is not nil, signed (12.8): every
+// byte except those of the signature itself. It appends its additions to the file (7.5.6), so that the pages stay byte for byte unchanged.
 func Seal(pages []byte, files []File, s *Signature) ([]byte, error) {
 	u, err := newUpdate(pages)
 	if err != nil {
 		return nil, fmt.Errorf("seal pdf: %w", err)
 	}
-	var names []string // a name tree is sorted (7.9.6)
+	var names []string // in sorted order, as a name tree requires (7.9.6)
 	var list strings.Builder
 	for _, f := range files {
 		spec := u.file(f)
@@ -60,7 +59,7 @@ func Seal(pages []byte, files []File, s *Signature) ([]byte, error) {
 		place = u.signature(sig, s)
 		widget := u.add(fmt.Sprintf("<< /Type /Annot /Subtype /Widget /FT /Sig /T %s /V %d 0 R /P %d 0 R /Rect [0 0 0 0] /F 132 >>",
 			textString("Signature"), sig, u.first))
-		// The first page lists its notes; the field is one of them, without a place on it.
+		// The first page lists its notes; the field is one of them, without a visible place.
 		if i := strings.Index(u.firstPage, "/Annots ["); i >= 0 {
 			u.put(u.first, u.firstPage[:i]+fmt.Sprintf("/Annots [ %d 0 R ", widget)+u.firstPage[i+len("/Annots ["):])
 		} else {
@@ -79,7 +78,7 @@ func Seal(pages []byte, files []File, s *Signature) ([]byte, error) {
 // update is an incremental update, appended to a file.
 type update struct {
 	b         []byte
-	size      int // objects, the free one counted
+	size      int // objects, including the free one
 	root      int
 	info      int
 	first     int // object of the first page
@@ -183,7 +182,7 @@ func (u *update) file(f File) int {
 	w := zlib.NewWriter(&z)
 	_, err := w.Write(f.Content)
 	if err = errors.Join(err, w.Close()); err != nil {
-		panic(err) // a buffer takes everything
+		panic(err) // writing to a buffer cannot fail
 	}
 	stream := u.add(fmt.Sprintf("<< /Type /EmbeddedFile /Subtype /%s /Filter /FlateDecode /Length %d /Params << /Size %d >> >>\nstream\n%s\nendstream",
 		nameOf(f.Type), z.Len(), len(f.Content), z.Bytes()))

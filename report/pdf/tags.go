@@ -37,7 +37,7 @@ func (e *element) child(kind string) *element {
 	return c
 }
 
-// last returns the list or table that e ends with, or a new one.
+// last returns the list or table at the end of e, or a new one.
 func (e *element) last(kind string) *element {
 	if n := len(e.kids); n > 0 && e.kids[n-1].kind == kind {
 		return e.kids[n-1]
@@ -45,7 +45,7 @@ func (e *element) last(kind string) *element {
 	return e.child(kind)
 }
 
-// within draws what f draws as part of e.
+// within makes everything that f draws part of e.
 func (d *doc) within(e *element, f func()) {
 	before := d.at
 	d.at = e
@@ -53,10 +53,10 @@ func (d *doc) within(e *element, f func()) {
 	d.at = before
 }
 
-// as draws what f draws as a new element of a kind.
+// as makes everything that f draws a new element of a kind.
 func (d *doc) as(kind string, f func()) { d.within(d.at.child(kind), f) }
 
-// artifact draws what f draws outside the text. kind is a property list, or empty.
+// artifact marks everything that f draws as outside the text. kind is a property list, or empty.
 func (d *doc) artifact(kind string, f func()) {
 	if kind == "" {
 		d.f.RawWriteStr("/Artifact BMC")
@@ -75,7 +75,7 @@ func (d *doc) rule(width, x1, y1, x2, y2 float64) {
 	})
 }
 
-// mark draws what f draws on this page as content of e; of nil as an artifact.
+// mark marks everything that f draws on this page as content of e, or as an artifact if e is nil.
 func (d *doc) mark(e *element, f func()) {
 	if e == nil {
 		d.artifact("/Type /Pagination", f)
@@ -90,13 +90,13 @@ func (d *doc) mark(e *element, f func()) {
 	d.f.RawWriteStr("EMC")
 }
 
-// prune removes elements that hold nothing, and reports whether e does.
+// prune removes empty elements, and reports whether e is empty.
 func (e *element) prune() bool {
 	e.kids = slices.DeleteFunc(e.kids, (*element).prune)
 	return len(e.kids) == 0 && len(e.marks) == 0 && e.kind != "TD" && e.kind != "TH"
 }
 
-// walk calls f of e and all below it, in reading order.
+// walk calls f for e and all elements below it, in reading order.
 func (e *element) walk(f func(*element)) {
 	f(e)
 	for _, k := range e.kids {
@@ -107,8 +107,8 @@ func (e *element) walk(f func(*element)) {
 // pageObject is the number of a page's object in a file of fpdf.
 func pageObject(page int) int { return 1 + 2*page }
 
-// tagged returns a file that Write's library made with the structure of the document: the pages keep their numbers and
-// contents, and the catalogue names the tree.
+// tagged returns a file made by Write's library with the structure of the document added: the pages keep their numbers and contents, and
+// the catalogue names the tree.
 func (d *doc) tagged(b []byte) ([]byte, error) {
 	m := trailer.FindSubmatch(b[max(0, len(b)-400):])
 	if m == nil {
@@ -201,8 +201,8 @@ func objects(b []byte, xref, size int) ([]string, error) {
 	return out, nil
 }
 
-// oneRange is how the library maps codes to characters, each to itself. A range may not pass a code's first byte
-// (ISO 32000-2, 9.10.3); programs that hold to that would find no text.
+// oneRange is how the library maps codes to characters, each to itself. A range may not cross a change of a code's first byte (ISO 32000-2,
+// 9.10.3); programs that enforce this would find no text.
 var oneRange = toUnicode("1 beginbfrange\n<0000> <FFFF> <0000>\nendbfrange")
 
 // manyRanges maps codes to the same characters by rows of 256.
@@ -220,7 +220,7 @@ func manyRanges() string {
 	return toUnicode(strings.TrimSuffix(b.String(), "\n"))
 }
 
-// toUnicode is the object of a map to Unicode with the ranges given, as the library writes it.
+// toUnicode is the object of a map to Unicode with the ranges given, in the form that the library writes.
 func toUnicode(ranges string) string {
 	s := "/CIDInit /ProcSet findresource begin\n12 dict begin\nbegincmap\n/CIDSystemInfo\n<</Registry (Adobe)\n/Ordering (UCS)\n" +
 		"/Supplement 0\n>> def\n/CMapName /Adobe-Identity-UCS def\n/CMapType 2 def\n1 begincodespacerange\n<0000> <FFFF>\n" +
@@ -228,10 +228,10 @@ func toUnicode(ranges string) string {
 	return fmt.Sprintf("<</Length %d>>\nstream\n%s\nendstream", len(s), s)
 }
 
-// elementHead begins the dictionary of an element, and of nothing else.
+// elementHead begins the dictionary of an element and no other object.
 const elementHead = "<</S/"
 
-// object returns the dictionary of e; the root hangs on the tree.
+// object returns the dictionary of e; the parent of the root is the tree.
 func (e *element) object(tree int) string {
 	parent := tree
 	if e.parent != nil {
@@ -290,10 +290,10 @@ func (d *doc) parentTree() string {
 	return b.String()
 }
 
-// notXML are characters that XML has no place for.
+// notXML are characters that XML does not allow.
 var notXML = regexp.MustCompile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd]")
 
-// packet is the XMP metadata: the title, and that the file keeps to PDF/UA-1 (ISO 14289-1, 5).
+// packet is the XMP metadata: the title, and that the file conforms to PDF/UA-1 (ISO 14289-1, 5).
 func (d *doc) packet() string {
 	title := notXML.ReplaceAllString(plain(d.title()+" – "+d.in.Say("similarity report")), "")
 	title = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;").Replace(title)

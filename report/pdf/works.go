@@ -8,7 +8,7 @@ import (
 	"concordat/report"
 )
 
-// link is a line of text that leads to another site.
+// link is a line of text that links to another site.
 type link struct {
 	address        string
 	page, number   int // number of its object, once numbered
@@ -22,10 +22,10 @@ func (l *link) object(key int) string {
 		"/A <</S /URI /URI %s>>>>", l.x, pageHeight-l.y-l.h, l.x+l.width, pageHeight-l.y, key, textString(l.address), ascii(l.address))
 }
 
-// ascii returns a string object for an address, which holds ASCII alone (ISO 32000-2, 12.6.4.8).
+// ascii returns a string object for an address, which contains only ASCII (ISO 32000-2, 12.6.4.8).
 func ascii(s string) string { return fmt.Sprintf("<%x>", s) }
 
-// writeLink writes a line of its own that leads to an address, and shows it, so that it serves on paper too.
+// writeLink writes a separate line that links to an address and shows it, so that it is also useful on paper.
 func writeLink(d *doc, x, w float64, before, address string) {
 	e := d.at.child("P").child("Link")
 	h := sizeSmall * leading
@@ -41,7 +41,7 @@ func writeLink(d *doc, x, w float64, before, address string) {
 	}
 }
 
-// writeWorks says what is known about the works whose texts the sources are, and where else they are.
+// writeWorks states what is known about the works of the sources, and where else they are.
 func writeWorks(d *doc) {
 	begun := false
 	for _, s := range d.r.Sources {
@@ -83,7 +83,7 @@ func about(d *doc, w *concordat.Work) string {
 	return strings.TrimRight(out, " ")
 }
 
-// addressesOf returns the links of a source, each with the words before it.
+// addressesOf returns the links of a source, each with the words to put before it.
 func addressesOf(d *doc, s report.RankedSource) (out [][2]string) {
 	if w := s.Work; w != nil {
 		for _, at := range s.Addresses() {

@@ -11,10 +11,10 @@ import (
 	"strings"
 )
 
-// LongestLine is the most bytes of a line.
+// LongestLine is the largest length of a line in bytes.
 const LongestLine = 64 << 20
 
-// InputError is a fault of the input: the same input gives it again.
+// InputError is a fault of the input, which the same input causes again.
 type InputError struct {
 	Line int // from 1
 	Err  error
@@ -39,7 +39,7 @@ type reader struct {
 
 func newReader(in io.Reader) *reader { return &reader{in: bufio.NewReaderSize(in, 1<<18)} }
 
-// next returns the next line without its end, valid until the call after; io.EOF at the end.
+// next returns the next line without its end, valid until the next call, or io.EOF at the end.
 func (r *reader) next() ([]byte, error) {
 	line, err := r.in.ReadSlice('\n')
 	if errors.Is(err, bufio.ErrBufferFull) {
@@ -63,7 +63,7 @@ func (r *reader) next() ([]byte, error) {
 	return bytes.TrimSuffix(line, []byte("\n")), nil
 }
 
-// lines yields every line without its end, valid until the next; an error is the last.
+// lines yields every line without its end, valid until the next; an error comes last.
 func (r *reader) lines() iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
 		for {
@@ -77,8 +77,8 @@ func (r *reader) lines() iter.Seq2[[]byte, error] {
 
 func (r *reader) fault(err error) error { return &InputError{r.n, err} }
 
-// each calls do with the fields of every line. Each line must have n of them. What do returns is the line's fault,
-// but for a failure to write.
+// each calls do with the fields of every line, of which there must be n. An error of do counts as a fault of the line, unless it is a
+// failure to write.
 func each(in io.Reader, fields int, do func([]string) error) error {
 	r := newReader(in)
 	for line, err := range r.lines() {
@@ -96,7 +96,7 @@ func each(in io.Reader, fields int, do func([]string) error) error {
 	return nil
 }
 
-// blame makes an error of a line one of the input; failures to write stay.
+// blame turns an error of a line into an InputError; failures to write stay unchanged.
 func (r *reader) blame(err error) error {
 	var w *writeError
 	if errors.As(err, &w) {
@@ -113,7 +113,7 @@ func split(line []byte, fields int) ([]string, error) {
 	return f, nil
 }
 
-// groups calls do with the lines of every key, which follow one another, sorted; repeated lines come once.
+// groups calls do with the lines of every key. The lines of a key must be consecutive and sorted; repeated lines are passed once.
 func groups(in io.Reader, fields int, do func(key string, lines [][]string) error) error {
 	r := newReader(in)
 	var last []byte
@@ -154,7 +154,7 @@ func groups(in io.Reader, fields int, do func(key string, lines [][]string) erro
 	return flush()
 }
 
-// writeError is a failure to write, which is no fault of the input.
+// writeError is a failure to write, which is not a fault of the input.
 type writeError struct{ err error }
 
 func (e *writeError) Error() string { return e.err.Error() }
@@ -167,8 +167,8 @@ func put(out io.Writer, fields ...string) error {
 	return nil
 }
 
-// document reads a line of a document: a JSON object with id and text, or fields, the first being the identifier and
-// the last the text.
+// document reads a line of a document: a JSON object with id and text, or fields of which the first is the identifier and the last the
+// text.
 func document(line []byte) (id, text string, err error) {
 	if bytes.HasPrefix(line, []byte("{")) {
 		var d struct{ ID, Text string }

@@ -15,7 +15,7 @@ import (
 	"concordat/screen"
 )
 
-// Split writes every line to the output that the hash of its key names.
+// Split writes every line to the output chosen by the hash of its key.
 func Split(in io.Reader, out []io.Writer) error {
 	r := newReader(in)
 	for line, err := range r.lines() {
@@ -31,8 +31,8 @@ func Split(in io.Reader, out []io.Writer) error {
 	return nil
 }
 
-// Merge sorts lines by their bytes and drops repeated ones, in about so many bytes; the rest lies in Space. It ends the
-// work of all stages, and stands between a map and a reduce.
+// Merge sorts lines by their bytes and drops repeated ones. It uses about Bytes of memory; the rest is stored in Space. It is the last step
+// of all stages, and comes between a map and a reduce.
 type Merge struct {
 	Space screen.Space
 	Bytes int64
@@ -42,8 +42,8 @@ type Merge struct {
 
 const (
 	leastMerge = 1 << 20
-	lineBytes  = 40 // of a line in memory, in addition to its own: the list of lines has room to grow
-	// maxRuns bounds the runs that are merged at once, each with a buffer of mergeBuffer bytes.
+	lineBytes  = 40 // overhead of a line in memory: the list of lines has room to grow
+	// maxRuns bounds the runs merged at once, each with a buffer of mergeBuffer bytes.
 	maxRuns     = 128
 	mergeBuffer = 1 << 16
 )
@@ -104,11 +104,11 @@ func (m *Merge) Run(in []io.Reader, out io.Writer) (err error) {
 	return errors.Join(merge(runs, w), w.end())
 }
 
-// heldLines are lines in memory. The blocks that hold their bytes are used again, so that memory stays what it is.
+// heldLines are lines in memory. The blocks that hold their bytes are reused, so that memory use does not grow.
 type heldLines struct {
 	lines  [][]byte
 	blocks [][]byte
-	block  int // that is filled
+	block  int // that is being filled
 	size   int64
 }
 
@@ -150,7 +150,7 @@ func (h *heldLines) write(w *combiner) error {
 	return nil
 }
 
-// run is lines sorted in a spill.
+// run is a sequence of sorted lines in a spill.
 type run struct {
 	spill screen.Spill
 	size  int64
@@ -174,7 +174,7 @@ func (m *Merge) create(fill func(*combiner) error) (*run, error) {
 	return &run{spill: s, size: n.n}, nil
 }
 
-// runHeap has the run with the least line first.
+// runHeap is a heap with the least line's run first.
 type runHeap []*run
 
 func (h runHeap) Len() int           { return len(h) }
@@ -221,7 +221,7 @@ func merge(runs []*run, w *combiner) error {
 	return nil
 }
 
-// combiner writes sorted lines, repeated ones once or added up.
+// combiner writes sorted lines, with repeated ones written once or added up.
 type combiner struct {
 	sum  bool
 	out  *bufio.Writer
@@ -266,7 +266,7 @@ func (c *combiner) flush() error {
 
 func (c *combiner) end() error { return errors.Join(c.flush(), c.out.Flush()) }
 
-// lastNumber divides a line before its last field, a number.
+// lastNumber splits a line before its last field, a number.
 func lastNumber(line []byte) (head []byte, n uint64, err error) {
 	at := bytes.LastIndexByte(line, '\t') + 1
 	if n, err = strconv.ParseUint(string(line[at:]), 10, 64); err != nil || at == 0 {
@@ -275,7 +275,7 @@ func lastNumber(line []byte) (head []byte, n uint64, err error) {
 	return line[:at], n, nil
 }
 
-// counter counts what is written.
+// counter counts the bytes written.
 type counter struct {
 	to io.Writer
 	n  int64

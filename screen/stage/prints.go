@@ -40,7 +40,7 @@ func bucket(d *screen.Design, table int, p uint64) string {
 	return fmt.Sprintf("%d.%x", table, l.Permute(p)>>(64-l.Lead))
 }
 
-// Buckets writes for each print, as Prints writes them, a line for each table of the design: bucket, print, identifier.
+// Buckets reads the output of Prints and writes, for each print, a line for each table of the design: bucket, print, identifier.
 func Buckets(in io.Reader, out io.Writer, d *screen.Design) error {
 	return each(in, 2, func(f []string) error {
 		p, err := parsePrint(f[1])
@@ -56,9 +56,9 @@ func Buckets(in io.Reader, out io.Writer, d *screen.Design) error {
 	})
 }
 
-// Pairs reads the lines of Buckets by bucket and writes the pairs of prints within the distance of the design: both
-// identifiers, the lesser first, and the distance. Each is written in the first table that brings it together, so once.
-// Of equal prints the first stands for all: the others are paired with it alone.
+// Pairs reads the lines of Buckets by bucket and writes the pairs of prints within the distance of the design: both identifiers, the lesser
+// first, and the distance. Each pair is written only in the first table in which both share a bucket. The first of equal prints represents
+// all: the others are paired only with it.
 func Pairs(in io.Reader, out io.Writer, d *screen.Design) error {
 	type entry struct {
 		print uint64
@@ -78,7 +78,7 @@ func Pairs(in io.Reader, out io.Writer, d *screen.Design) error {
 					return fmt.Errorf("%q is not a bucket of print %s: the distance or the levels are not those of its stage", key, f[1])
 				}
 			}
-			if n := len(held); n > 0 && held[n-1].print == p { // sorted: the first has the least identifier
+			if n := len(held); n > 0 && held[n-1].print == p { // in sorted order: the first has the least identifier
 				if table == 0 {
 					if err := put(out, held[n-1].id, f[2], "0"); err != nil {
 						return err
@@ -104,7 +104,7 @@ func Pairs(in io.Reader, out io.Writer, d *screen.Design) error {
 	})
 }
 
-// tableOf returns the table of a bucket that a print is in, or -1.
+// tableOf returns the table of the given bucket if the print is in that bucket, or -1.
 func tableOf(d *screen.Design, key string, p uint64) int {
 	for t := range d.Tables {
 		if bucket(d, t, p) == key {
@@ -114,15 +114,15 @@ func tableOf(d *screen.Design, key string, p uint64) int {
 	return -1
 }
 
-// firstTable returns the first table in which two prints are in one bucket.
+// firstTable returns the first table in which two prints share a bucket.
 func firstTable(d *screen.Design, a, b uint64) int {
 	return slices.IndexFunc(d.Tables, func(l screen.Layout) bool { return l.Permute(a^b)>>(64-l.Lead) == 0 })
 }
 
-// nearChunk is the number of stored prints that are compared at a time.
+// nearChunk is the number of stored prints compared at a time.
 const nearChunk = 1 << 16
 
-// Near reads stored prints, as Prints writes them, and writes those near a query: query, stored, distance.
+// Near reads stored prints in the form written by Prints, and writes those near a query: query, stored, distance.
 func Near(in io.Reader, out io.Writer, d *screen.Design, queries io.Reader) error {
 	var ids []string
 	var prints []uint64

@@ -13,13 +13,13 @@ import (
 	"concordat/segment"
 )
 
-// LongestShort is the number of letters from which on a text is no short one.
+// LongestShort is the number of letters from which a text is not short.
 const LongestShort = 200
 
-// Counts are in how many short texts grams occur; those that it lacks count as rarest. The zero value is ready to use.
+// Counts holds the number of short texts in which each gram occurs; missing grams count as rarest. The zero value is ready to use.
 type Counts struct{ of map[uint64]uint32 }
 
-// ReadCounts reads the lines of GramCounts, added up by Merge.
+// ReadCounts reads the lines of GramCounts after Merge has added them up.
 func ReadCounts(in io.Reader) (*Counts, error) {
 	c := &Counts{map[uint64]uint32{}}
 	err := each(in, 2, func(f []string) error {
@@ -37,8 +37,8 @@ func ReadCounts(in io.Reader) (*Counts, error) {
 	return c, err
 }
 
-// rarest returns so many of the grams of a text that no text of the threshold's similarity is without all of them
-// (prefix filter; Chaudhuri, Ganti and Kaushik 2006), rarest first.
+// rarest returns, rarest first, just enough grams of a text that every text similar enough for the threshold has at least one of them
+// (prefix filter; Chaudhuri, Ganti and Kaushik 2006).
 func (c *Counts) rarest(g screen.Grams, threshold float64) []uint64 {
 	least, _, _ := g.Bounds(threshold)
 	order := slices.Clone([]uint64(g))
@@ -61,7 +61,7 @@ func shortTexts(in io.Reader, do func(id, letters string) error) error {
 	})
 }
 
-// GramCounts writes for each short text its grams, each with 1. Merge with Sum adds them up.
+// GramCounts writes for each short text its grams, each followed by 1. Merge with Sum adds them up.
 func GramCounts(in io.Reader, out io.Writer) error {
 	return shortTexts(in, func(_, letters string) error {
 		for _, g := range screen.GramsOf(letters) {
@@ -86,9 +86,9 @@ func Grams(in io.Reader, out io.Writer, threshold float64, c *Counts) error {
 	})
 }
 
-// Alike reads the lines of Grams by gram and writes the pairs of similar texts: both identifiers, the lesser first, and
-// the Jaccard similarity of their grams. Each is written for the first gram that is among the rarest of both, so once.
-// Threshold and counts are as in Grams.
+// Alike reads the lines of Grams by gram and writes the pairs of similar texts: both identifiers, the lesser first, and the Jaccard
+// similarity of their grams. Each pair is written only for the first gram that is among the rarest of both. Threshold and counts are as in
+// Grams.
 func Alike(in io.Reader, out io.Writer, threshold float64, c *Counts) error {
 	type entry struct {
 		id     string
@@ -109,7 +109,7 @@ func Alike(in io.Reader, out io.Writer, threshold float64, c *Counts) error {
 			if at < 0 {
 				return errors.New("the gram is not among the rarest of the text: threshold or counts are not those of the stage grams")
 			}
-			e.rarest = e.rarest[:at] // those before it
+			e.rarest = e.rarest[:at] // keep only those before it
 			held = append(held, e)
 		}
 		for i := range held {

@@ -10,7 +10,7 @@ import (
 	"slices"
 )
 
-// Class says what a rune does to words and sentences.
+// Class is the role of a rune in words and sentences.
 type Class uint8
 
 // The classes.
@@ -20,17 +20,17 @@ const (
 	Mark                    // combining mark, part of a word
 	Digit                   // part of a word
 	Expand                  // part of a word, folds to several letters
-	Drop                    // vanishes
+	Drop                    // removed
 	Dot                     // may end a sentence
 	Terminator              // ends a sentence
 	Closer                  // closing bracket or quotation mark: stays with the sentence it closes
 	Opener                  // opening bracket or quotation mark
-	Clause                  // comma and the like: where an overlong sentence may be cut
+	Clause                  // comma or the like: an overlong sentence may be cut there
 	Newline
 	Space
 )
 
-// Script distinguishes the few kinds of writing that need features of their own.
+// Script distinguishes the few kinds of writing that need different features.
 type Script uint8
 
 // The scripts.
@@ -42,8 +42,7 @@ const (
 	Unspaced // alphabets written without spaces: Thai, Lao, Khmer, Myanmar, Tibetan
 )
 
-// Entry is one rune's row: bits 0-20 target rune or expansion index, 21-24 class, 25-27 script,
-// 28 lower case.
+// Entry is the table entry of one rune: bits 0-20 target rune or expansion index, 21-24 class, 25-27 script, 28 lower case.
 type Entry uint32
 
 // Make returns the entry of the given parts.
@@ -70,11 +69,11 @@ func (e Entry) Lower() bool { return e>>28&1 == 1 }
 const (
 	planes = 0x110000 >> 8
 	magic  = "CRT1"
-	// most bounds what a reader accepts before allocating.
+	// most bounds the sizes that a reader accepts before allocating.
 	most = 1 << 20
 )
 
-// Table holds the entries of all runes in blocks of 256, equal blocks once.
+// Table holds the entries of all runes in blocks of 256, with equal blocks stored once.
 type Table struct {
 	index      [planes]uint16
 	blocks     [][256]Entry
@@ -98,7 +97,7 @@ func (t *Table) At(r rune) Entry {
 // Expansion returns the runes of expansion i; a zero rune is a separator.
 func (t *Table) Expansion(i rune) []rune { return t.expansions[i] }
 
-// Compose returns what a folded letter and a following mark compose to, or 0.
+// Compose returns the composition of a folded letter and a following mark, or 0.
 func (t *Table) Compose(base, mark rune) rune { return t.compose[uint64(base)<<32|uint64(mark)] }
 
 // Set sets the entry of r. For the generator.
@@ -185,7 +184,7 @@ func (t *Table) Encode(w io.Writer) error {
 	return err
 }
 
-// Decode reads what Encode wrote. It refuses counts that the bytes do not hold.
+// Decode reads the output of Encode. It refuses counts larger than the bytes can hold.
 func Decode(b []byte) (*Table, error) {
 	d := decoder{b: b}
 	if string(d.take(len(magic))) != magic {

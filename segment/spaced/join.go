@@ -6,8 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// longestWord is the number of letters above which a word between two word gaps is looked up: the white
-// space between words was lost somewhere inside.
+// longestWord is the number of letters above which text between two word gaps is looked up, since the white space between words was lost
+// somewhere inside it.
 const longestWord = 24
 
 // joiner writes the words of a run.
@@ -15,7 +15,7 @@ type joiner struct {
 	text    string
 	tokens  []token
 	between string // white space between two letters of a word
-	wide    bool   // white space between words is another
+	wide    bool   // white space between words differs
 	out     strings.Builder
 	at      []int
 	known   int // letters of dictionary words
@@ -24,11 +24,11 @@ type joiner struct {
 func newJoiner(text string, tokens []token) *joiner {
 	j := &joiner{text: text, tokens: tokens}
 	count := map[string]int{}
-	inner := tokens[:len(tokens)-1] // what follows the last one is not of the run
+	inner := tokens[:len(tokens)-1] // the gap after the last one is not part of the run
 	for _, t := range inner {
 		count[t.gap]++
 	}
-	for g, n := range count { // equal counts: the narrower, then the lesser string, whatever the map's order
+	for g, n := range count { // equal counts: the narrower, then the lesser string, so that the map's order does not matter
 		if best := count[j.between]; n > best || n == best && narrower(g, j.between) {
 			j.between = g
 		}
@@ -39,7 +39,7 @@ func newJoiner(text string, tokens []token) *joiner {
 	return j
 }
 
-// parts reports whether the white space g parts words.
+// parts reports whether the white space g separates words.
 func (j *joiner) parts(g string) bool { return g != j.between && width(g) >= width(j.between) }
 
 // narrower orders white space by its width as shown.
@@ -48,7 +48,7 @@ func narrower(a, b string) bool {
 	return wa < wb || wa == wb && a < b
 }
 
-// width is in sixths of an em, about (The Unicode Standard, table 6-2).
+// width is approximate, in sixths of an em (The Unicode Standard, table 6-2).
 func width(s string) int {
 	n := 0
 	for _, r := range s {
@@ -68,7 +68,7 @@ func width(s string) int {
 	return n
 }
 
-// join sets what r spells.
+// join sets the text that r spells.
 func (j *joiner) join(r *Run) {
 	for i := 0; i < len(j.tokens); {
 		n := j.chunk(i)
@@ -79,8 +79,8 @@ func (j *joiner) join(r *Run) {
 	r.Known = j.known*10 >= r.Letters*8
 }
 
-// chunk returns how many tokens from i on stand together: to the next white space between words or, if
-// that cannot be determined, to the next sign that ends a word.
+// chunk returns the number of tokens from i on that belong together: up to the next white space between words or, if that cannot be
+// determined, up to the next sign that ends a word.
 func (j *joiner) chunk(i int) int {
 	for n := i; n < len(j.tokens); n++ {
 		t := j.tokens[n]
@@ -94,8 +94,8 @@ func (j *joiner) chunk(i int) int {
 	return len(j.tokens) - i
 }
 
-// divided reports whether a line end before token k divides a word of the dictionary, of which tokens from i
-// on are the first part: between letters written apart a program may end a line anywhere.
+// divided reports whether a line end before token k divides a dictionary word that begins at token i: a program may break a line anywhere
+// between letters written apart.
 func (j *joiner) divided(i, k int) bool {
 	if !strings.Contains(j.tokens[k-1].gap, "\n") {
 		return false
@@ -158,7 +158,7 @@ func (j *joiner) copy(t token) {
 	}
 }
 
-// plainLetters returns the small ASCII letters of tokens, as far as they are such.
+// plainLetters returns, in lower case, the tokens that are ASCII letters.
 func plainLetters(tokens []token) []byte {
 	var out []byte
 	for _, t := range tokens {

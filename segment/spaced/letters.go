@@ -5,9 +5,9 @@ type class uint8
 
 const (
 	other   class = iota
-	letter        // of a script that is searched
+	letter        // of a searched script
 	gap           // white space inside a line
-	nothing       // shows nothing, or a mark on the letter before
+	nothing       // invisible, or a mark on the letter before
 )
 
 // classOf returns the class of r, from fixed ranges.
@@ -41,7 +41,7 @@ func classOf(r rune) class {
 	return other
 }
 
-// lower returns the small letter of r in the scripts that are searched.
+// lower returns the lower-case letter of r in the searched scripts.
 func lower(r rune) rune {
 	switch {
 	case r >= 'A' && r <= 'Z', r >= 0xc0 && r <= 0xde && r != 0xd7, r >= 0x391 && r <= 0x3ab, r >= 0x410 && r <= 0x42f, r >= 0xff21 &&

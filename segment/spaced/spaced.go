@@ -1,13 +1,12 @@
-// Package spaced finds words whose letters are written apart, as in "p l a g i a r i s m": by which a
-// copied passage stops being words for a program and stays readable.
+// Package spaced finds words whose letters are written apart, as in "p l a g i a r i s m". This makes a copied passage unreadable for
+// programs but not for people.
 //
-// Start from [Find]. It finds runs of single letters of the Latin, Greek, Cyrillic and Armenian scripts with
-// white space of any width after each, and gives the words they spell: separated where the white space
-// differs from that between letters, or, if it is the same everywhere, by an English dictionary. Initials,
-// enumerations, alphabets and formulas are not runs.
+// Start from [Find]. It finds runs of single letters of the Latin, Greek, Cyrillic and Armenian scripts with white space of any width after
+// each, and returns the words they spell: separated where the white space differs from that between letters, or, if it is the same
+// everywhere, by an English dictionary. Initials, enumerations, alphabets and formulas are not runs.
 //
-// What is found depends on the text alone, on no other state and no version of the Unicode tables:
-// fingerprints rest on it. Everything is safe for concurrent use.
+// The result depends on the text alone, not on other state or the version of the Unicode tables: fingerprints rely on it. Everything is
+// safe for concurrent use.
 package spaced
 
 import (
@@ -18,15 +17,15 @@ import (
 // Run is a stretch of text written apart.
 type Run struct {
 	Start, End int    // bytes of the text
-	Letters    int    // written apart
-	Known      bool   // the dictionary has nearly all of its words
-	Small      bool   // most of its letters are small ones
-	Joined     string // what it spells, one space between words, punctuation kept
-	At         []int  // for each byte of Joined, where its character stands in the text
+	Letters    int    // number of letters written apart
+	Known      bool   // nearly all of its words are in the dictionary
+	Small      bool   // most of its letters are lower-case
+	Joined     string // the text it spells, one space between words, punctuation kept
+	At         []int  // for each byte of Joined, the place of its character in the text
 }
 
-// A run has so many letters, so many different ones, and vowels as language has; figures with labels and
-// matrices have few vowels or letters in their order.
+// A run must have this many letters, this many different ones, and as many vowels as ordinary language; labelled figures and matrices have
+// few vowels, or their letters in alphabetical order.
 const (
 	leastLetters   = 8
 	leastDifferent = 5
@@ -37,10 +36,10 @@ const (
 // probeStep is the distance in bytes at which a text is probed for runs: shorter than any run.
 const probeStep = 6
 
-// Find returns the runs of text in order, disjoint. Text without any costs about half a nanosecond a byte.
+// Find returns the runs of text in order, disjoint. Text without any run takes about half a nanosecond per byte.
 func Find(text string) []Run {
 	var runs []Run
-	done := 0 // up to here the tokens are judged
+	done := 0 // tokens up to here have been judged
 	for p := 0; p+3 < len(text); p += probeStep {
 		if !mayApart(text, p) || !apart(text, p) {
 			continue
@@ -58,8 +57,7 @@ func Find(text string) []Run {
 	return runs
 }
 
-// mayApart is a quick test that apart passes: of four ASCII bytes from p on, two neighbours are not both other than
-// spaces.
+// mayApart is a quick test that holds whenever apart does: among four ASCII bytes from p on, no two neighbours are both non-spaces.
 func mayApart(text string, p int) bool {
 	b := text[p : p+4]
 	x := uint32(b[0]) | uint32(b[1])<<8 | uint32(b[2])<<16 | uint32(b[3])<<24
@@ -68,7 +66,7 @@ func mayApart(text string, p int) bool {
 	return word&(word>>8)&0x00808080 == 0 || x&high != 0
 }
 
-// apart reports whether no two letters are neighbours at byte p, and there are letters.
+// apart reports whether there are letters at byte p, no two of them adjacent.
 func apart(text string, p int) bool {
 	a, b, c, d := text[p], text[p+1], text[p+2], text[p+3]
 	if a|b|c|d < utf8.RuneSelf {
@@ -94,10 +92,10 @@ func apart(text string, p int) bool {
 	return true
 }
 
-// maxBack bounds how far before a probe the beginning of its run is looked for, in bytes.
+// maxBack bounds, in bytes, how far before a probe the beginning of its run is searched for.
 const maxBack = 64
 
-// lineStart is the beginning of the run of single letters that holds byte p, not before done.
+// lineStart returns the beginning of the run of single letters that contains byte p, at done or later.
 func lineStart(text string, p, done int) int {
 	last := other
 	for at, least := p, max(done, p-maxBack); at > least; {
@@ -129,7 +127,7 @@ func isGap(s string) bool {
 type token struct {
 	from, to int
 	letter   rune   // 0: a sign or a digit
-	gap      string // white space after it, without characters that show nothing
+	gap      string // white space after it, without invisible characters
 }
 
 // readTokens reads tokens of one letter at most from byte at on, until one is longer or a line is empty.
@@ -149,7 +147,7 @@ func readTokens(text string, at int) (tokens []token, end int) {
 	return tokens, at
 }
 
-// maxSigns is how many signs a letter may have.
+// maxSigns is the largest number of signs at one letter.
 const maxSigns = 3
 
 func readToken(text string, at int) (t token, next int, ok bool) {
@@ -168,7 +166,7 @@ func readToken(text string, at int) (t token, next int, ok bool) {
 			}
 			t.letter = r
 		case other:
-			// Of formulas, tables and markup, and of other scripts.
+			// These are in formulas, tables and markup, or in other scripts.
 			if signs++; signs > maxSigns || r >= 0x2e80 || r >= 0x2190 && r <= 0x2bff || strings.ContainsRune("=+*/<>|^_~\\{}[]#@$%&×÷±", r) {
 				return t, at + size, false
 			}
@@ -207,7 +205,7 @@ func letters(tokens []token) int {
 	return n
 }
 
-// judge returns what tokens spell, if they spell something.
+// judge returns the text that tokens spell, if they spell any.
 func judge(text string, tokens []token) (Run, bool) {
 	for len(tokens) > 0 && tokens[0].letter == 0 {
 		tokens = tokens[1:]

@@ -38,9 +38,9 @@ func limited(ctx context.Context, n int) (*errgroup.Group, context.Context) {
 	return g, ctx
 }
 
-// Answer answers the first round: which sentences of the libraries open to the asker are near the asked ones, as far as each
-// library's rule shows. It charges the asker. It fails with a *concordat.Refusal if the whole ask cannot be answered; a library
-// that cannot is refused in its own LibraryAnswer. Every call leaves an audit entry.
+// Answer answers the first round: which sentences of the libraries open to the asker are near the asked ones, to the extent that each
+// library's rule allows. It charges the asker. It fails with a *concordat.Refusal if the whole ask cannot be answered; a library that
+// cannot is refused in its own LibraryAnswer. Every call leaves an audit entry.
 func (s *Answerer) Answer(ctx context.Context, from concordat.SiteID, a *concordat.Ask) (*concordat.SiteAnswer, error) {
 	t, withheld, err := s.answer(ctx, from, a)
 	line := auditAnswer{Job: hex.EncodeToString(a.Job[:]), Epoch: a.Epoch.String(), Purpose: cut(a.Purpose), Level: a.Level,
@@ -138,7 +138,7 @@ func checkFrame(job concordat.JobID, libraries []concordat.LibraryID, purpose st
 	return nil
 }
 
-// refusedJob is the error for a job that cannot be used.
+// refusedJob is the error for an unusable job.
 func refusedJob(err error) error {
 	if errors.Is(err, concordat.ErrInvalid) {
 		return refuse(concordat.ReasonUnknown, "this job is of another submission")
@@ -185,7 +185,7 @@ func (s *Answerer) answerLibrary(ctx context.Context, q *question, g *grant, i i
 		return err
 	}
 	l.Ready = ready.share()
-	// Before the search: a document that is added in the meantime is found here or raises an alert, see fillBatch.
+	// This comes before the search: a document added in the meantime is found here or raises an alert, see fillBatch.
 	if l.Standing, err = s.Sets.keepStanding(ctx, q, g); err != nil {
 		return err
 	}
@@ -213,8 +213,8 @@ func (s *Answerer) answerLibrary(ctx context.Context, q *question, g *grant, i i
 	return keep()
 }
 
-// gather returns the documents that match within the gate, with all their hits, in order of id: those whose current text is in
-// the set, without those of the asker's own authors if the rule excludes them.
+// gather returns the documents that match within the gate, with all their hits, in order of id: those whose current text is in the set,
+// without those by the asker's own authors if the rule excludes them.
 func (s *Answerer) gather(ctx context.Context, q *question, g *grant, matches []concordat.Match) ([]*found, error) {
 	by := map[concordat.DocumentID]*found{}
 	for _, m := range matches {
@@ -256,8 +256,8 @@ func (q *question) leftOut(g *grant, author string) bool {
 	return slices.ContainsFunc(AuthorHashes(q.set.SketchKey, author), func(h [16]byte) bool { return q.excluded[h] })
 }
 
-// tell adds to t what the rule shows of the matching documents, and returns a function that records it with the job. Hits of
-// documents that are not named, because too few match, are kept there too: they count when more follow.
+// tell adds to t what the rule shows of the matching documents, and returns a function that records it with the job. Hits of documents that
+// are not named because too few sentences match are recorded too: they count when more follow.
 func (s *Answerer) tell(ctx context.Context, q *question, g *grant, all []*found, i int,
 	t *concordat.SiteAnswer) (keep func() error, err error) {
 	l := &t.Libraries[i]
@@ -306,7 +306,7 @@ func (s *Answerer) tell(ctx context.Context, q *question, g *grant, all []*found
 	return func() error { return s.keep(ctx, q, docs, metadata, concordat.ShowCounts, below) }, nil
 }
 
-// atLeastFew returns n, with all numbers below three except zero made alike.
+// atLeastFew returns n, with one and two made indistinguishable.
 func atLeastFew(n int) int {
 	if n == 1 {
 		return few
@@ -333,8 +333,8 @@ func (g *grant) documentTell(f *found, library int, metadata bool) concordat.Doc
 		Author: f.row.Author, Contact: g.rule.Contact, Date: f.row.Added, Outline: g.rule.Outline}
 }
 
-// disclose charges for the documents and hits disclosed for the first time, and returns how many of the documents, from the
-// first on, the budget allows to be disclosed with metadata.
+// disclose charges for the documents and hits disclosed for the first time, and returns how many documents, counted from the first, the
+// budget allows to disclose with metadata.
 func (s *Answerer) disclose(ctx context.Context, q *question, g *grant, docs []*found, l *concordat.LibraryAnswer) (int, error) {
 	var all, each []store.Spending
 	documents, hits := 0, 0
@@ -383,7 +383,7 @@ func (q *question) fresh(f *found) (documents, hits int) {
 	return documents, hits
 }
 
-// tidy deletes what no question can still need.
+// tidy deletes records that no question can still need.
 func (s *Answerer) tidy(ctx context.Context, now time.Time) error {
 	return errors.Join(s.o.Store.Answers.ForgetAnswerJobs(ctx, now.Add(-jobLife)), s.o.Store.Answers.ForgetSpent(ctx, now.Add(-year-Day)),
 		s.o.Store.Answers.ForgetQuestions(ctx, now.Add(-year)), s.o.Store.Asks.ForgetOutlined(ctx, now.Add(-year)),

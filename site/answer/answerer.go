@@ -25,7 +25,7 @@ type Options struct {
 	Workers int              // of fingerprinting; 0: one for each core
 	// Meaning reports whether the index has cells of meaning, so that leads can be answered; nil: it has none.
 	Meaning func() bool
-	// Shared: other processes also serve this site, with the same store, and change it meanwhile.
+	// Shared: other processes also serve this site, with the same store, and change it in the meantime.
 	Shared bool
 	// Noticed handles a partner's notice about a question of this site; see [concordat/site/ask.Asker.Noticed]. nil: such notices
 	// are kept for people and have no other effect.
@@ -38,16 +38,16 @@ type Answerer struct{ *core }
 // Sets keeps the fingerprint sets of the epochs, from which partners are answered.
 type Sets struct{ *core }
 
-// Shares opens libraries to partners and closes them.
+// Shares opens libraries to partners and closes them again.
 type Shares struct{ *core }
 
-// Requests are those of partners to read passages, and this site's to them.
+// Requests handles partners' requests to read passages, and this site's requests to partners.
 type Requests struct{ *core }
 
 // Notices sends notices to partners and keeps theirs.
 type Notices struct{ *core }
 
-// core has what the parts share, and the parts.
+// core holds the parts and the data that they share.
 type core struct {
 	Sets     *Sets
 	Shares   *Shares
@@ -60,7 +60,7 @@ type core struct {
 	panics  compare.Panics
 }
 
-// TellPanics sets where panics of background work are recorded. It is called before [Sets.KeepEpochs].
+// TellPanics sets where panics of background work are recorded. It must be called before [Sets.KeepEpochs].
 func (s *Sets) TellPanics(p compare.Panics) { s.panics = p }
 
 // New returns an Answerer, which answers nothing before [Sets.UseEpochs].

@@ -36,7 +36,7 @@ type EpochSet struct {
 	HandleKey []byte
 	// Members are the partners of the epoch's federation; nil: every partner.
 	Members []concordat.SiteID
-	// Followed keeps how far the Index has followed a set that several processes share; nil: only this process has it.
+	// Followed records how far the Index has followed a set that several processes share; nil: only this process has it.
 	Followed Followed
 }
 
@@ -53,7 +53,7 @@ func (e *EpochSet) Validate() error {
 	return nil
 }
 
-// shownKey is the key for what a partner is shown.
+// shownKey is the key for text shown to a partner.
 func (e *EpochSet) shownKey(asker concordat.SiteID) []byte {
 	if e.PairKey != nil {
 		return e.PairKey(asker)
@@ -68,8 +68,8 @@ func (e *EpochSet) member(partner concordat.SiteID) bool {
 const (
 	pageDocuments = 200 // documents of a set that are worked on at a time
 	leastKey      = 16
-	// EpochGrace is how long an epoch is answered after a later one of its federation was first seen here: partners change at
-	// their own pace.
+	// EpochGrace is how long an epoch is answered after a later one of its federation was first seen here: partners switch at their own
+	// pace.
 	EpochGrace = 14 * 24 * time.Hour
 )
 
@@ -81,7 +81,7 @@ type epochSets struct {
 	changed chan struct{}
 	// fill keeps two passes from running at once.
 	fill   sync.Mutex
-	looked time.Time // when it last looked for documents that many jobs lead to; guarded by fill
+	looked time.Time // when lookAtJobs last ran; guarded by fill
 }
 
 // epochSet is a set in use.
@@ -92,7 +92,7 @@ type epochSet struct {
 	mu    sync.Mutex
 	ready map[concordat.LibraryID]readiness // guarded by mu
 	asks  *standingTable                    // guarded by mu; nil: to be reread
-	// changes counts the changes of standing questions; guarded by mu.
+	// changes counts the changes to standing questions; guarded by mu.
 	changes int
 }
 
@@ -102,9 +102,9 @@ type readiness struct {
 	at        time.Time
 }
 
-// UseEpochs sets the sets that partners are answered from and that [Sets.KeepEpochs] fills, replacing earlier ones, which no
-// pass fills any more on return; answers in progress may still read them. The highest number of a federation is its current
-// epoch; earlier ones are answered for EpochGrace longer.
+// UseEpochs sets the sets that partners are answered from and that [Sets.KeepEpochs] fills, replacing earlier ones. On return no pass fills
+// the earlier ones any more, but answers in progress may still read them. The highest number of a federation is its current epoch; earlier
+// ones are answered for EpochGrace longer.
 func (s *Sets) UseEpochs(ctx context.Context, sets ...EpochSet) error {
 	var in []*epochSet
 	for i := range sets {
@@ -148,7 +148,7 @@ func (e *epochSet) retired(now time.Time) bool {
 	return !e.replaced.IsZero() && !now.Before(e.replaced.Add(EpochGrace))
 }
 
-// epoch returns the set of an epoch that is answered, or nil.
+// epoch returns the set of an answered epoch, or nil.
 func (s *core) epoch(e concordat.Epoch) *epochSet {
 	for _, set := range s.epochSets() {
 		if set.Epoch == e && !set.retired(s.o.Now()) {
@@ -190,7 +190,7 @@ type EpochLibraryState struct {
 	Documents int                 `json:"documents"` // of the library
 }
 
-// EpochStates returns the state of every epoch that was ever used and not dropped, in order.
+// EpochStates returns the state of every epoch that was used and has not been dropped, in order.
 func (s *Sets) EpochStates(ctx context.Context) ([]EpochState, error) {
 	rows, err := s.o.Store.Answers.Epochs(ctx)
 	if err != nil {
@@ -219,8 +219,8 @@ func (s *Sets) EpochStates(ctx context.Context) ([]EpochState, error) {
 	return out, nil
 }
 
-// DropEpoch removes a retired epoch, whose index the caller has closed and deletes. It fails with concordat.ErrInvalid while
-// the epoch is answered.
+// DropEpoch removes a retired epoch. The caller must have closed its index, and deletes it. It fails with concordat.ErrInvalid while the
+// epoch is answered.
 func (s *Sets) DropEpoch(ctx context.Context, e concordat.Epoch) error {
 	if s.epoch(e) != nil {
 		return fmt.Errorf("drop epoch %s: %w: it is in use", e, concordat.ErrInvalid)
@@ -255,8 +255,8 @@ func (s *Sets) readyOf(ctx context.Context, e *epochSet, lib concordat.LibraryID
 	return r, nil
 }
 
-// share returns the part that is held, 0 to 1, rounded down to hundredths: the difference that one more document makes would
-// reveal the size of the library.
+// share returns the share held, 0 to 1, rounded down to hundredths: the change caused by one more document would reveal the size of the
+// library.
 func (r readiness) share() float64 {
 	if r.all == 0 {
 		return 1
@@ -264,7 +264,7 @@ func (r readiness) share() float64 {
 	return float64(100*r.held/r.all) / 100
 }
 
-// unready makes the next readyOf look again.
+// unready makes the next readyOf recompute its answer.
 func (e *epochSet) unready(lib concordat.LibraryID) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -302,9 +302,8 @@ func (s *Sets) KeepEpochs(ctx context.Context) error {
 	}
 }
 
-// CatchUp updates every set in use from the catalogue and the shares: it adds what is new or changed in libraries open to a
-// member, and removes the rest. It resumes an interrupted call, and informs partners of later matches of their standing
-// questions.
+// CatchUp updates every set in use from the catalogue and the shares: it adds new or changed documents of libraries open to a member, and
+// removes all others. It resumes an interrupted call, and informs partners of later matches for their standing questions.
 func (s *Sets) CatchUp(ctx context.Context) error {
 	s.epochs.fill.Lock()
 	defer s.epochs.fill.Unlock()
@@ -356,7 +355,7 @@ func (s *Sets) openTo(ctx context.Context, e *epochSet) ([]concordat.LibraryID, 
 	now := s.o.Now()
 	var out []concordat.LibraryID
 	for _, x := range shares {
-		// During an embargo the set is prepared.
+		// The set is prepared during an embargo.
 		if e.member(x.Partner) && x.Rule.Level != concordat.ShowNothing && (x.Rule.Expires.IsZero() || now.Before(x.Rule.Expires)) {
 			out = append(out, x.Library)
 		}
@@ -416,8 +415,8 @@ func (s *Sets) fill(ctx context.Context, e *epochSet, lib concordat.LibraryID) e
 // epochBatchBytes bounds the text of documents in memory at once.
 const epochBatchBytes = 4 << 20
 
-// fillBatch puts documents into the set. The store first records that they are changing: whatever happens in between, it lists
-// everything that the index may hold, and counts nothing as held that is not.
+// fillBatch puts documents into the set. The store first records that they are changing: whatever happens in between, its list includes
+// everything that the index may hold, and nothing counts as held that is not.
 func (s *Sets) fillBatch(ctx context.Context, e *epochSet, lib concordat.LibraryID, rows []store.DocumentRow) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -439,8 +438,8 @@ func (s *Sets) fillBatch(ctx context.Context, e *epochSet, lib concordat.Library
 	if err := e.Index.Put(ctx, profiles...); err != nil {
 		return fmt.Errorf("put %d documents: %w", len(profiles), err)
 	}
-	// Before they count as held, so that no crash loses an alert; and again for questions that arrived in the meantime, whose answers
-	// may have missed them.
+	// Alerts come before the documents count as held, so that no crash loses one; and again for questions that arrived in the meantime,
+	// whose answers may have missed these documents.
 	changes := e.standingChanges()
 	if err := s.alert(ctx, e, lib, profiles, hashes); err != nil {
 		return err

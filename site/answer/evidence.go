@@ -10,45 +10,45 @@ import (
 	"concordat/store"
 )
 
-// Two sentences of one genre are near each other by chance, more often if they are short and common, and anyone who asks enough
-// of them meets one of every document. So the owner of a library weighs matches before it discloses anything: the weight of a
-// match is the logarithm of how many times more frequent such matches are in reused text than elsewhere (Good, "Probability and
-// the Weighing of Evidence", 1950, chapter 6), and weights of different sentences add up. Weights are in tenths of a natural
-// logarithm. The tables are rounded from PAN 2013 against film reviews (doc/federation.md, What is evidence).
+// Two sentences of one genre are near each other by chance, more often if they are short and common, and anyone who asks about enough of
+// them will match one in every document. So the owner of a library weighs matches before it discloses anything: the weight of a match is
+// the logarithm of how many times more frequent such matches are in reused text than elsewhere (Good, "Probability and the Weighing of
+// Evidence", 1950, chapter 6), and weights of different sentences add up. Weights are in tenths of a natural logarithm. The tables are
+// rounded from PAN 2013 against film reviews (doc/federation.md, What is evidence).
 
 const (
 	// leastEvidence is the evidence from which a document is named, if the rule wants more than one match, and outlined.
 	leastEvidence = 45
-	// halfEvidence is the evidence from which questions about a document count even if they miss: the partner knows of it, or
-	// would with one sentence more.
+	// halfEvidence is the evidence from which questions about a document count even if they miss: the partner knows of it, or would with
+	// one more sentence.
 	halfEvidence = leastEvidence / 2
-	// neighbourWeight is added to a match next to another one: matches by chance are scattered.
+	// neighbourWeight is added to a match next to another one: chance matches are scattered.
 	neighbourWeight = 15
-	// neighbourOrdinals is the maximum distance of neighbours, in sentences of ours.
+	// neighbourOrdinals is the maximum distance of neighbours, in this site's sentences.
 	neighbourOrdinals = 2
 )
 
-// marginWeight is the weight by the number of hashes that a match is within its gate, the last value for all larger numbers;
-// sameWeight is that of the same fingerprint.
+// marginWeight is the weight by the number of hashes by which a match is within its gate, with the last value for all larger numbers;
+// sameWeight is the weight of an equal fingerprint.
 var marginWeight = [...]int{-15, -5, 7, 14, 21, 28, 32, 36, 40}
 
 const sameWeight = 50
 
-// lengthWeight is the weight by the letters of a sentence, one Han character counting as three: that of the last row reached.
+// lengthWeight is the weight by the letters of a sentence, with one Han character counting as three: that of the last row reached.
 var lengthWeight = []struct{ letters, weight int }{{0, -40}, {30, -12}, {45, -6}, {60, 1}, {80, 7}, {100, 14}, {130, 20}}
 
-// holderWeight is the weight by how many documents of the library a question comes near, the last value for more.
+// holderWeight is the weight by the number of the library's documents that a question comes near, with the last value for more.
 var holderWeight = [...]int{1: 12, 2: -3, 3: -13, 4: -18, 5: -30}
 
-// common is the weight of a sentence that many documents of a library hold: it is not evidence, however many of them there are.
+// common is the weight of a sentence that many documents of a library hold: it is not evidence, however many such sentences match.
 const common = -1000
 
 // Sentences in a row of this many letters are a page, as package wording defines it. The asker decides whether a page that many
 // hold counts, so it is evidence like wording that few hold.
 const pageLetters = 5 * wording.LongWords
 
-// maxPaged is how many documents are named for such a page alone, if more hold it: from that many on, the number of holders of
-// a sentence is told too.
+// maxPaged is the largest number of documents named for such a page alone, if more hold it: from that number on, the number of holders of a
+// sentence is disclosed too.
 const maxPaged = wording.Absolute + 1
 
 // isCommon reports whether so many documents of a library hold a sentence that it is not evidence.
@@ -78,7 +78,7 @@ func (q *question) weight(h *hit, of store.DocumentRow) int {
 	return w + holderWeight[min(h.holders, len(holderWeight)-1)]
 }
 
-// lettersOf estimates the letters of a sentence whose text is not at hand, from those of its document.
+// lettersOf estimates the letters of a sentence without its text, from those of its document.
 func lettersOf(s concordat.Span, row store.DocumentRow, gate int) int {
 	if row.Bytes == 0 {
 		return 0
@@ -90,8 +90,8 @@ func lettersOf(s concordat.Span, row store.DocumentRow, gate int) int {
 	return n
 }
 
-// evidence adds up the weights of a document's hits: for each asked sentence and each of ours the weightiest match counts.
-// paged reports whether matches of a page that many hold are among them.
+// evidence adds up the weights of a document's hits: for each asked sentence and each of this site's, the weightiest match counts. paged
+// reports whether matches of a page that many hold are among them.
 func (q *question) evidence(f *found, paged bool) int {
 	all := make([]weighed, 0, len(f.before)+len(f.hits))
 	for _, h := range f.before {
@@ -106,14 +106,14 @@ func (q *question) evidence(f *found, paged bool) int {
 	return evidenceOf(all)
 }
 
-// weighed is a match of a job: an asked sentence by its name, one of ours, and their weight.
+// weighed is a match of a job: an asked sentence by its name, one of this site's, and their weight.
 type weighed struct {
 	sentence [8]byte
 	ordinal  int
 	weight   int
 }
 
-// evidenceOf adds up the weights of one document's matches. Matches without weight of their own count next to others.
+// evidenceOf adds up the weights of one document's matches. Matches that have no weight by themselves count next to others.
 func evidenceOf(all []weighed) int {
 	slices.SortFunc(all, func(a, b weighed) int {
 		return cmp.Or(b.weight-a.weight, a.ordinal-b.ordinal, slices.Compare(a.sentence[:], b.sentence[:]))
@@ -191,20 +191,19 @@ func (q *question) weighOften(f *found, often []*hit) {
 	}
 }
 
-// tellable reports whether a document may be named: enough sentences match, and they exceed chance. A rule that needs only one
-// match names chance matches too.
+// tellable reports whether a document may be named: enough sentences match, and more than by chance. A rule that needs only one match names
+// chance matches too.
 func (q *question) tellable(f *found, rule store.ShareRule) bool {
 	return q.paired(f, rule.Matches) && (rule.Matches == 1 || q.evidence(f, true) >= leastEvidence)
 }
 
-// nearlyTold reports whether a partner can tell, from what it does or does not learn, that a sentence of the document does not
-// match.
+// nearlyTold reports whether a partner can infer, from the answer or its absence, that a sentence of the document does not match.
 func (q *question) nearlyTold(f *found, rule store.ShareRule) bool {
 	return rule.Matches == 1 || q.evidence(f, true) >= halfEvidence
 }
 
-// fewPaged splits documents that may be told, in order, into those that are told and those that are not: if more than maxPaged
-// hold only a page of many, none of these is named.
+// fewPaged splits documents that may be named, in order, into those that are named and those that are not: if more than maxPaged of them
+// hold only a page with many holders, none of these is named.
 func (q *question) fewPaged(docs []*found, rule store.ShareRule) (told, not []*found) {
 	n := 0
 	for _, f := range docs {

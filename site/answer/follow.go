@@ -8,11 +8,11 @@ import (
 	"concordat/store"
 )
 
-// If several processes serve one site, one of them keeps the fingerprint sets of partners: it decides what they hold and
-// numbers the changes in the store. The others follow these numbers, each with its own index, so that any of them answers; one
-// that is behind reports to partners that it holds less.
+// If several processes serve one site, one of them keeps the fingerprint sets of partners: it decides what they hold and numbers the
+// changes in the store. The others follow these numbers, each with its own index, so that any of them can answer; one that is behind
+// reports to partners that it holds less.
 
-// Followed keeps, for one set, the last change of each library that this process's index has. Safe for concurrent use.
+// Followed keeps, for one set, the last change of each library that this process's index has. It is safe for concurrent use.
 type Followed interface {
 	Position(lib concordat.LibraryID) (int64, error)
 	// SetPosition returns once the number would survive the end of the process.
@@ -35,8 +35,7 @@ func (s *Sets) Follow(ctx context.Context) error {
 	return nil
 }
 
-// keepShared is CatchUp for the process that keeps the set: it first takes over what former keepers have made, and then
-// everything else.
+// keepShared is CatchUp for the process that keeps the set: it first takes over the work of former keepers, and then does everything else.
 func (s *Sets) keepShared(ctx context.Context, e *epochSet) error {
 	if e.Followed == nil {
 		return s.catchUp(ctx, e)
@@ -148,7 +147,7 @@ func (s *Sets) followChanges(ctx context.Context, e *epochSet, lib concordat.Lib
 	if err := e.Index.Delete(ctx, gone...); err != nil {
 		return fmt.Errorf("remove %d documents: %w", len(gone), err)
 	}
-	// Another node counts the bytes as gone once its own are.
+	// Another node counts the bytes as gone once they are gone from its own index.
 	_, err = PurgeIndex(ctx, e.Index)
 	return err
 }

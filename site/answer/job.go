@@ -21,7 +21,7 @@ func (s *Answerer) readJob(ctx context.Context, q *question, docs []*found) erro
 	return nil
 }
 
-// readBefore reads what the job knows about a document, if it has the same text.
+// readBefore reads the job's data about a document, if the document still has the same text.
 func (s *Answerer) readBefore(ctx context.Context, q *question, f *found) error {
 	known, err := s.o.Store.Answers.AnswerDocument(ctx, q.from, q.ask.Job, f.handle)
 	if isNotFound(err) {
@@ -62,7 +62,7 @@ func (s *Answerer) keep(ctx context.Context, q *question, docs []*found, metadat
 			shown = append(shown, store.Showing{Partner: q.from, Hash: f.row.Hash, Form: store.FormMatches, Library: f.row.Library,
 				Document: f.row.ID, Epoch: q.ask.Epoch, Sentences: f.ordinals()})
 		case i >= len(docs) || slices.ContainsFunc(f.before, func(h store.AnswerHit) bool { return h.Told }):
-			// nothing was told of it, or more before
+			// nothing was disclosed about it, or more before
 		default:
 			row.Told = level
 		}
@@ -83,9 +83,8 @@ func (f *found) ordinals() int {
 	return len(seen)
 }
 
-// paired reports whether at least n sentences of the job can be paired, each once, with matching sentences of the document:
-// many variants of one sentence are not many matches, nor is one sentence that is near many. It is a bipartite matching (Kuhn
-// 1955, by augmenting paths).
+// paired reports whether at least n sentences of the job can be paired, each once, with matching sentences of the document: neither many
+// variants of one sentence nor one sentence near many count as many matches. It is a bipartite matching (Kuhn 1955, by augmenting paths).
 func (q *question) paired(f *found, n int) bool {
 	edges := map[[8]byte][]int{}
 	var order [][8]byte

@@ -17,9 +17,9 @@ import (
 	"concordat/store"
 )
 
-// A partner that asks by cells of meaning learns which documents may say the same, where, and how surely in three steps; never
-// a vector, a number or a word. Cells are keyed with a secret that all members have, so each can ask about a sentence that it
-// merely suspects: the level is closed unless it is opened, and has its own budgets.
+// A partner that asks by cells of meaning learns which documents may say the same, where, and how surely in three steps; never a vector, a
+// number or a word. Cells are keyed with a secret that all members have, so any member can ask about a sentence that it merely suspects:
+// the level is therefore closed by default, and has its own budgets.
 
 const (
 	// toldLead is the level of a document named by its meaning alone: outlines, edges and overlap are not shown for it.
@@ -29,10 +29,10 @@ const (
 	// maxLeadQuestions is the maximum number of different questions that are answered about one place, for one partner in a
 	// year.
 	maxLeadQuestions = 12
-	// aroundLead is how many sentences on either side of a disclosed one belong to its place.
+	// aroundLead is the number of sentences on either side of a disclosed one that belong to its place.
 	aroundLead = 2
-	// A document is named for places within leadGap sentences, of at least leastPlaces different sentences on both sides, asked
-	// in one stretch, whose margins add up to leastLead (doc/evaluation/meaning.md, Between sites).
+	// A document is named for places within leadGap sentences of each other, with at least leastPlaces different sentences on both sides,
+	// asked in one stretch, and margins that add up to leastLead (doc/evaluation/meaning.md, Between sites).
 	leadGap     = 4
 	leastPlaces = 2
 	leastLead   = 0.45
@@ -48,15 +48,15 @@ type leadQuestion struct {
 	set       *epochSet
 	cells     *meaning.Cells
 	asked     [][concordat.Bands]uint32 // cells of the ask without the key
-	points    []meaning.Point           // that the cells leave likely
+	points    []meaning.Point           // estimated from the cells
 	stretch   []int                     // of each point
 	questions []meaning.Question        // of ask.Cells
 	withheld  map[concordat.LibraryID]int
 }
 
-// AnswerLeads answers which documents of the libraries open for it may say what the cells of an ask represent, and charges it.
-// Without cells it says which libraries would answer. It fails with a *concordat.Refusal if the whole ask cannot be answered.
-// Every call leaves an audit entry.
+// AnswerLeads answers which documents of the libraries open to the asker may say what the cells of an ask represent, and charges the asker.
+// Without cells it says which libraries would answer. It fails with a *concordat.Refusal if the whole ask cannot be answered. Every call
+// leaves an audit entry.
 func (s *Answerer) AnswerLeads(ctx context.Context, from concordat.SiteID, a *concordat.LeadAsk) (*concordat.LeadAnswer, error) {
 	t, withheld, err := (&leadAnswers{s.core}).leads(ctx, from, a)
 	line := auditAnswer{Job: hex.EncodeToString(a.Job[:]), Epoch: a.Epoch.String(), Purpose: cut(a.Purpose), Level: concordat.ShowMetadata,
@@ -103,7 +103,7 @@ func (s *leadAnswers) leads(ctx context.Context, from concordat.SiteID, a *conco
 	return t, q.withheld, nil
 }
 
-// checkLeadAsk returns an ask that can be answered.
+// checkLeadAsk returns an answerable ask.
 func (s *leadAnswers) checkLeadAsk(from concordat.SiteID, a *concordat.LeadAsk) (*leadQuestion, error) {
 	if err := checkFrame(a.Job, a.Libraries, a.Purpose); err != nil {
 		return nil, fmt.Errorf("lead ask: %w", err)
@@ -206,7 +206,7 @@ type leadHit struct {
 	step    concordat.LeadStep
 }
 
-// leadsIn looks in one library and discloses what may say the same.
+// leadsIn searches one library and discloses documents that may say the same.
 func (s *leadAnswers) leadsIn(ctx context.Context, q *leadQuestion, g *grant, i int, t *concordat.LeadAnswer) error {
 	query := &concordat.Query{Libraries: []concordat.LibraryID{g.library.ID}}
 	candidates, reached, err := compare.ByCells(ctx, s.o.Index, query, q.questions, compare.ForPartners)
@@ -278,8 +278,8 @@ func (s *leadAnswers) readLead(ctx context.Context, q *leadQuestion, row store.D
 	return out, nil
 }
 
-// take adds what stands out. Of all questions that come nearest to one place it answers one, chosen by its name: they may be
-// variants of one sentence, and the nearest would reveal more than its step.
+// take adds the documents that stand out. Of all questions that come nearest to one place it answers one, chosen by its name: the questions
+// may be variants of one sentence, and choosing the nearest would reveal more than its step.
 func (d *leadDocument) take(q *leadQuestion, near []meaning.Near) {
 	by := map[int]leadHit{}
 	for _, n := range near {
@@ -345,8 +345,8 @@ func (q *leadQuestion) name(asked int) (name [8]byte) {
 	return name
 }
 
-// leadsOnce counts the questions, removes those that come to a sentence after too many others in the year, and returns the
-// documents that may still be named, the clearest first.
+// leadsOnce counts the questions, removes those that reach a sentence after too many others in the year, and returns the documents that may
+// still be named, clearest first.
 func (s *leadAnswers) leadsOnce(ctx context.Context, q *leadQuestion, g *grant, all []*leadDocument) ([]*leadDocument, error) {
 	named := slices.DeleteFunc(all, func(d *leadDocument) bool { return !d.group(q) })
 	by := map[int]*store.Question{}
@@ -389,7 +389,7 @@ func (s *leadAnswers) leadsOnce(ctx context.Context, q *leadQuestion, g *grant, 
 	return named, nil
 }
 
-// weight orders documents, using only what is disclosed.
+// weight orders documents, using only disclosed data.
 func (d *leadDocument) weight() int {
 	n := 0
 	for _, h := range d.hits {

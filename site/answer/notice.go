@@ -10,16 +10,15 @@ import (
 	"concordat/store"
 )
 
-// Bounds of notices: of the words of one, in bytes, and of how many one partner may send.
+// Bounds of notices: of the words of one, in bytes, and of the number that one partner may send.
 const (
 	maxWords      = 4 << 10
 	hourlyNotices = 1000
 	dailyNotices  = 5000
 )
 
-// Receive handles a partner's notice. It takes effect at once; one about something that this site never asked is not kept.
-// Decisions are kept for [Notices.Inbox], since the partner must be asked again; a partner that no longer wants notices of
-// matches gets none.
+// Receive handles a partner's notice. It takes effect at once. A notice about something that this site never asked is not kept. Decisions
+// are kept for [Notices.Inbox], since the partner must be asked again; a partner that no longer wants notices of matches gets none.
 func (s *Answerer) Receive(ctx context.Context, from concordat.SiteID, n *concordat.Notice) error {
 	if err := checkNotice(n); err != nil {
 		return err
@@ -50,7 +49,7 @@ func (s *Answerer) Receive(ctx context.Context, from concordat.SiteID, n *concor
 	return s.audit(ctx, from, "notice", line)
 }
 
-// endStanding forgets a question of a partner.
+// endStanding deletes a partner's standing question.
 func (s *Answerer) endStanding(ctx context.Context, from concordat.SiteID, job concordat.JobID) error {
 	err := s.o.Store.Partners.DropStandingAsks(ctx, from, job)
 	for _, e := range s.epochSets() {
@@ -59,10 +58,9 @@ func (s *Answerer) endStanding(ctx context.Context, from concordat.SiteID, job c
 	return err
 }
 
-// caseNoticed records a partner's position in a case that it shares with this site. Its decision about a document of its own
-// ends its question: the fingerprints are removed, and package retain makes a receipt. A notice that was overtaken by a later
-// one changes nothing. If there is no such case, the alert that opens it may still come, so the partner is asked to send it
-// again.
+// caseNoticed records a partner's position in a case that it shares with this site. Its decision about its own document ends its question:
+// the fingerprints are removed, and package retain makes a receipt. A notice overtaken by a later one changes nothing. If there is no such
+// case, the alert that opens it may still arrive, so the partner is asked to send the notice again.
 func (s *Answerer) caseNoticed(ctx context.Context, from concordat.SiteID, n *concordat.Notice) error {
 	was, err := s.o.Store.Cases.Case(ctx, n.Case.ID)
 	if isNotFound(err) || err == nil && (was.Partner != from || was.Job != n.Job) {
@@ -124,8 +122,8 @@ func checkNotice(n *concordat.Notice) error {
 	return nil
 }
 
-// Outbox returns notices for partners that are due, at most limit. The caller delivers them and calls [Notices.Delivered] or
-// [Notices.Undelivered] for each. A notice may be delivered twice.
+// Outbox returns up to limit due notices for partners. The caller delivers them and calls [Notices.Delivered] or [Notices.Undelivered] for
+// each. A notice may be delivered twice.
 func (s *Notices) Outbox(ctx context.Context, limit int) ([]store.Outgoing, error) {
 	return s.o.Store.Partners.Outbox(ctx, limit)
 }

@@ -15,11 +15,10 @@ import (
 	"concordat/store"
 )
 
-// How much of a document is shown around its matches.
+// Limits on how much of a document is shown around its matches.
 const (
-	// outlineAround is how many units or sentences are shown on either side of a match that is evidence, and how near to what
-	// is shown the next match must be to be shown with its own surroundings: more follows if the asker's text continues to
-	// match.
+	// outlineAround is how many units or sentences are shown on either side of a match that is evidence, and how near the shown part the
+	// next match must be for it to be shown with its own surroundings: more is shown if the asker's text continues to match.
 	outlineAround = 4
 	edgesAround   = 4  // units: a passage's gaps of two and two more at each end
 	revealAround  = 20 // units: a person decides who reads there
@@ -32,7 +31,7 @@ const (
 
 func isNotFound(err error) bool { return errors.Is(err, concordat.ErrNotFound) }
 
-// known is the current state of a document in a job that its partner has seen.
+// known is the current state of a document that the partner has seen in a job.
 type known struct {
 	*grant
 	set    *epochSet
@@ -40,7 +39,7 @@ type known struct {
 	row    store.DocumentRow
 	handle concordat.Handle
 	text   string
-	walls  []concordat.Span  // of text: what the library hands out, and lists of references, which are not shown
+	walls  []concordat.Span  // of text: template wording of the library, and lists of references, which are not shown
 	hits   []store.AnswerHit // told
 	lead   bool              // it was named because it may say the same: only passages can be requested
 }
@@ -54,8 +53,8 @@ func (s *core) epochFor(from concordat.SiteID, e concordat.Epoch) (*epochSet, er
 	return set, nil
 }
 
-// known returns a document of a job by its handle, without its text, or the reason why nothing of it is shown. It treats handles alike
-// that were never disclosed, were disclosed without metadata, or belong to a text that changed.
+// known returns a document of a job by its handle, without its text, or the reason why none of it is shown. It makes no difference between
+// handles that were never disclosed, were disclosed without metadata, or belong to a text that has changed.
 func (s *Answerer) known(ctx context.Context, from concordat.SiteID, set *epochSet, job concordat.JobID,
 	h concordat.Handle) (*known, error) {
 	k, err := s.knownOrLead(ctx, from, set, job, h)
@@ -108,7 +107,7 @@ func (s *Answerer) knownOrLead(ctx context.Context, from concordat.SiteID, set *
 // errChanged refuses to show more of a text that has changed since the job's answer.
 var errChanged = unknown("the document has changed or is gone: ask again")
 
-// read reads the text of the document. Its cost is paid before.
+// read reads the text of the document. Its cost must be paid before.
 func (s *Answerer) read(ctx context.Context, k *known) error {
 	d, err := s.document(ctx, k.library.ID, k.row.ID)
 	if err != nil {
@@ -133,10 +132,10 @@ func (s *Answerer) pay(ctx context.Context, xs ...store.Spending) error {
 	return err
 }
 
-// AnswerOutline answers the second round: for each requested document, which the job must have learnt about with metadata, the
-// sentences within 4 of its matches, in the form that its library's rule names, unless the partner has the text in another
-// form. The matches must be evidence, beyond chance; this site's rule decides (see evidenceOf). Each costs the asker a
-// document, and units of the document's year.
+// AnswerOutline answers the second round: for each requested document, which the job must have learnt about with metadata, the sentences
+// within 4 of its matches, in the form that its library's rule names, unless the partner has the text in another form. The matches must be
+// evidence, beyond chance; this site's rule decides (see evidenceOf). Each costs the asker a document from its budget, and units of the
+// document's yearly budget.
 func (s *Answerer) AnswerOutline(ctx context.Context, from concordat.SiteID, a *concordat.OutlineAsk) (*concordat.Outlines, error) {
 	if len(a.Documents) == 0 || len(a.Documents) > maxOutlines {
 		return nil, fmt.Errorf("outlines of %d documents: %w", len(a.Documents), concordat.ErrInvalid)
@@ -209,7 +208,7 @@ func (s *Answerer) outline(ctx context.Context, from concordat.SiteID, a *concor
 	return o, s.show(ctx, k, form, len(o.Units), 0)
 }
 
-// ration removes from an outline units that the partner has not seen and that no match of the job is in, if the document's year
+// ration removes from an outline units that the partner has not seen and that contain no match of the job, if the document's yearly budget
 // has no room for them.
 func (s *Answerer) ration(ctx context.Context, k *known, o *concordat.Outline) error {
 	var beside []int
@@ -235,8 +234,8 @@ func (s *Answerer) ration(ctx context.Context, k *known, o *concordat.Outline) e
 	return nil
 }
 
-// withhold removes from an outline sentences that the partner has in another form, for example as the fingerprints of a
-// submission about which it was asked, and records the rest.
+// withhold removes from an outline sentences that the partner has in another form, for example as the fingerprints of a submission that it
+// was asked about, and records the rest.
 func (s *Answerer) withhold(ctx context.Context, k *known, o *concordat.Outline) error {
 	sentences, err := k.set.Profiler.Asked(k.text, func(x concordat.Span) bool {
 		return slices.ContainsFunc(o.Units, func(u concordat.OutlineUnit) bool { return u.Span.Overlaps(x) })
@@ -326,7 +325,7 @@ func (k *known) anchors(ordinals []int) ([]store.AnswerHit, error) {
 	return out, nil
 }
 
-// words is an outline in word sets around matches.
+// words returns an outline in word sets around matches.
 func (k *known) words(around []store.AnswerHit) (*concordat.Outline, error) {
 	spans := make([]concordat.Span, len(around))
 	for i, h := range around {
@@ -343,7 +342,7 @@ func (k *known) words(around []store.AnswerHit) (*concordat.Outline, error) {
 	return o, nil
 }
 
-// fingerprints is an outline in fingerprints around matches.
+// fingerprints returns an outline in fingerprints around matches.
 func (k *known) fingerprints(around []store.AnswerHit) (*concordat.Outline, error) {
 	p, err := k.set.Profiler.ForIndex(concordat.Document{ID: k.row.ID, Text: k.text})
 	if err != nil {
@@ -372,9 +371,9 @@ func (k *known) fingerprints(around []store.AnswerHit) (*concordat.Outline, erro
 	return o, nil
 }
 
-// AnswerEdges answers the edge round: where the asker's words occur in the same order in the requested spans, as far as these
-// are within four units of a matching sentence, and only for literal copies that are long enough. Every passage costs, whatever
-// is found: someone who knows a copy except for the next word could try all possible ones.
+// AnswerEdges answers the edge round: where the asker's words occur in the same order in the requested spans, as far as these are within
+// four units of a matching sentence, and only for literal copies that are long enough. Every passage is charged, whatever is found: someone
+// who knows a copy except for the next word could otherwise try all possible words.
 func (s *Answerer) AnswerEdges(ctx context.Context, from concordat.SiteID, a *concordat.EdgesAsk) (*concordat.Edges, error) {
 	line := auditDocument{Job: hex.EncodeToString(a.Job[:]), Epoch: a.Epoch.String(), Handle: hex.EncodeToString(a.Handle[:]),
 		Form: store.FormEdges}
@@ -446,7 +445,7 @@ func (k *known) copies(ps []concordat.EdgePassage) (*concordat.Edges, int, error
 			ours.Spans, ours.Words = append(ours.Spans, o.Spans...), append(ours.Words, o.Words...)
 		}
 		theirs.Words = p.Words
-		for i := range p.Words { // places among its words: what its text is stays unknown
+		for i := range p.Words { // places among its words: its text stays unknown
 			theirs.Spans = append(theirs.Spans, concordat.Span{Start: i, End: i + 1})
 		}
 		found, err := align.Copies(theirs, ours, align.Options{})

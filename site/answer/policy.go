@@ -15,14 +15,14 @@ import (
 // much about single documents.
 const leastDocuments = 20
 
-// few is the number that stands for those below three at level counts.
+// few is the number that replaces those below three at level counts.
 const few = 2
 
 // openGate is the distance in bits within which a sentence must match before text of its document is opened: beyond that a match
 // can be chance.
 const openGate = 15
 
-// Kinds of what partners spend.
+// Kinds of spending by partners.
 const (
 	spendSentences   = "sentences"
 	spendDisclosures = "disclosures"
@@ -76,7 +76,7 @@ func refuse(r concordat.Reason, format string, args ...any) *concordat.Refusal {
 // anyPurpose covers everything that a partner does with a mirror. No ask has it.
 const anyPurpose = "\x00"
 
-// grant returns the partner's rights in a library for a purpose, or why there are none. Closed and missing libraries get the
+// grant returns the partner's rights in a library for a purpose, or the reason why there are none. Closed and missing libraries get the
 // same answer.
 func (s *core) grant(ctx context.Context, from concordat.SiteID, lib concordat.LibraryID,
 	purpose string) (*grant, *concordat.Refusal, error) {
@@ -95,7 +95,7 @@ func (s *core) grant(ctx context.Context, from concordat.SiteID, lib concordat.L
 	return g, g.refusal(s.o.Now(), purpose), nil
 }
 
-// refusal returns why nothing is answered, or nil.
+// refusal returns the reason why nothing is answered, or nil.
 func (g *grant) refusal(now time.Time, purpose string) *concordat.Refusal {
 	if g.rule.Level == concordat.ShowNothing {
 		return refuse(concordat.ReasonLibrary, "no library %s is open to you", g.library.ID)
@@ -121,7 +121,7 @@ func (g *grant) refusal(now time.Time, purpose string) *concordat.Refusal {
 	return nil
 }
 
-// spend charges the partner, or returns why not.
+// spend charges the partner, or returns the reason why it cannot.
 func (s *core) spend(ctx context.Context, xs ...store.Spending) ([]int, *concordat.Refusal, error) {
 	left, err := s.o.Store.Answers.Spend(ctx, xs...)
 	var over *store.Overspent
@@ -133,7 +133,7 @@ func (s *core) spend(ctx context.Context, xs ...store.Spending) ([]int, *concord
 	return left, nil, err
 }
 
-// spending makes a spending of this grant.
+// spending returns a spending under this grant.
 func (g *grant) spending(kind string, amount int, windows ...store.Window) store.Spending {
 	return store.Spending{Partner: g.from, Library: g.library.ID, Kind: kind, Amount: amount, Windows: windows}
 }
@@ -155,8 +155,8 @@ func (g *grant) characters(kind string, n int) store.Spending {
 	return g.spending(kind, n, store.Window{Within: Day, Most: g.rule.Limits.Characters})
 }
 
-// opened is the spending of n sentences of a document with the given number of sentences: a year's limit is a number or a
-// twentieth of the document, whichever is more.
+// opened is the spending of n sentences of a document with the given number of sentences: the yearly limit is a number or a twentieth of
+// the document, whichever is more.
 func (g *grant) opened(id concordat.DocumentID, n, sentences int) store.Spending {
 	most := g.rule.Limits.Opened
 	if most >= 0 {
@@ -167,7 +167,7 @@ func (g *grant) opened(id concordat.DocumentID, n, sentences int) store.Spending
 	return x
 }
 
-// shipped is the spending of n documents for a mirror: a day's limit makes the mirror four times, with some changes.
+// shipped is the spending of n documents for a mirror: the daily limit allows the mirror to be made four times, with some changes.
 func (g *grant) shipped(n int) store.Spending {
 	return g.spending(spendShipped, n, store.Window{Within: Day, Most: 4*g.library.Documents + 2000})
 }
@@ -257,7 +257,7 @@ func (s *Shares) Unshare(ctx context.Context, lib concordat.LibraryID, partner c
 	return err
 }
 
-// Close ends every share of a library.
+// Close ends all shares of a library.
 func (s *Shares) Close(ctx context.Context, lib concordat.LibraryID) error {
 	shares, err := s.o.Store.Answers.Shares(ctx, lib, "")
 	if err != nil {
@@ -293,7 +293,7 @@ func (s *Shares) withdrawExpired(ctx context.Context) error {
 		if err := s.withdraw(ctx, s.o.Store, x.Partner, x.Library, "the share has expired"); err != nil {
 			return err
 		}
-		x.Rule.Ship = false // so that it is sent once, or twice after a crash
+		x.Rule.Ship = false // so that the notice is sent once, or twice after a crash
 		if _, err := s.o.Store.Answers.PutShare(ctx, x); err != nil {
 			return err
 		}

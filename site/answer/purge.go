@@ -23,14 +23,14 @@ func PurgeIndex(ctx context.Context, x concordat.Index) (state string, err error
 	return "purged", p.Purge(ctx)
 }
 
-// Trimmed is how many documents left the set of an epoch.
+// Trimmed is the number of documents removed from the set of an epoch.
 type Trimmed struct {
 	Epoch     concordat.Epoch
 	Documents int
 }
 
-// Trim removes from the sets in use the documents of a library that the catalogue lacks, and returns which left which set, in
-// order of the sets.
+// Trim removes from the sets in use the documents of a library that the catalogue lacks, and returns how many were removed from each set,
+// in order of the sets.
 func (s *Sets) Trim(ctx context.Context, lib concordat.LibraryID) ([]Trimmed, error) {
 	s.epochs.fill.Lock()
 	defer s.epochs.fill.Unlock()
@@ -55,12 +55,12 @@ func (s *Sets) Trim(ctx context.Context, lib concordat.LibraryID) ([]Trimmed, er
 type Purged struct {
 	Epoch concordat.Epoch
 	Left  map[concordat.LibraryID]int // documents still in it
-	State string                      // as of PurgeIndex; "": it was not reached
+	State string                      // as from PurgeIndex; "": it was not reached
 }
 
-// Purge removes from all sets the documents that their libraries' catalogue lacks, and from the disk the bytes of deleted
-// documents in sets that held any or that touched selects. It fails with concordat.ErrUnavailable for a set that holds some and
-// is not open in this process; it returns what was done with the error.
+// Purge removes from all sets the documents that their libraries' catalogue lacks, and from the disk the bytes of deleted documents in sets
+// that held any or that touched selects. It fails with concordat.ErrUnavailable for a set that holds some and is not open in this process;
+// it returns the work done together with the error.
 func (s *Sets) Purge(ctx context.Context, libraries []concordat.LibraryID,
 	touched func(concordat.Epoch) bool) ([]Purged, error) {
 	s.epochs.fill.Lock()

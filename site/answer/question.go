@@ -43,7 +43,7 @@ type hit struct {
 	holders int  // documents of the library that the question came near
 	weight  int  // as evidence
 	paged   bool // many hold it, but it is part of a page
-	blurred bool // it is disclosed as near, and weighs no more
+	blurred bool // it is disclosed as near, and weighs no more than that
 }
 
 // name identifies an asked sentence.

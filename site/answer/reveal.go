@@ -24,18 +24,18 @@ const (
 	maxPending     = 100 // requests of one partner that wait for a person
 	// sentenceLetters is the length of text that counts as one opened sentence.
 	sentenceLetters = 150
-	// leastShared is the share of the asker's own words, by their letters, that a passage must have for any of them to be
-	// disclosed: the asker must already have nearly all of the passage.
+	// leastShared is the share of the asker's own words, by their letters, that a passage must contain for any of them to be disclosed: the
+	// asker must already have nearly all of the passage.
 	leastShared = 0.5
 )
 
 // AnswerReveal shows more of passages of a document that the job's answer named. Each passage must hold a sentence that matched
 // closely.
 //
-// At level overlap it says which runs of the asker's own words each passage has in the same order, and nothing else: never a
-// word that the asker did not send. At level passage a person decides first; asking again returns the state of the request, and
-// the passages once it is granted. Every question is paid before the document is read, whether the passage is then shown or
-// refused, and all refusals give the same reason; it counts for the document in a year.
+// At level overlap it says which runs of the asker's own words each passage has in the same order, and nothing else: never a word that the
+// asker did not send. At level passage a person decides first; asking again returns the state of the request, and the passages once it is
+// granted. Every question is charged before the document is read, whether the passage is then shown or refused, and counts towards the
+// document's yearly limit; all refusals give the same reason.
 func (s *Answerer) AnswerReveal(ctx context.Context, from concordat.SiteID, a *concordat.RevealAsk) (*concordat.Revealed, error) {
 	line := auditDocument{Job: hex.EncodeToString(a.Job[:]), Epoch: a.Epoch.String(), Handle: hex.EncodeToString(a.Handle[:])}
 	r, err := s.reveal(ctx, from, a, &line)
@@ -133,7 +133,7 @@ func openedSentences(ps []concordat.RevealPassage) int {
 	return n
 }
 
-// open charges for the characters of passages that were read and shows their overlap, with text the whole of them.
+// open charges for the characters of passages that were read and shows their overlap, or all of them if text is set.
 func (s *Answerer) open(ctx context.Context, k *known, a *concordat.RevealAsk, out *concordat.Revealed, text bool,
 	line *auditDocument) (*concordat.Revealed, error) {
 	n, chars := openedSentences(a.Passages), 0
@@ -165,8 +165,7 @@ func (s *Answerer) open(ctx context.Context, k *known, a *concordat.RevealAsk, o
 	return out, nil
 }
 
-// overlap returns the runs of words of text that passage has in the same order, or none if they are less than leastShared of
-// text.
+// overlap returns the runs of words of text that passage has in the same order, or none if they make up less than leastShared of text.
 func overlap(text, passage string) []concordat.Span {
 	var out []concordat.Span
 	shared := 0
@@ -252,7 +251,7 @@ func (s *Requests) expire(ctx context.Context, d store.Disclosure) (store.Disclo
 		return d, nil
 	}
 	err := s.o.Store.Answers.SetDisclosure(ctx, d.ID, d.State, concordat.DisclosureExpired, d.Actor, d.Words, d.Until)
-	if isNotFound(err) { // decided just now
+	if isNotFound(err) { // it has just been decided
 		return s.o.Store.Answers.Disclosure(ctx, d.ID)
 	}
 	d.State = concordat.DisclosureExpired

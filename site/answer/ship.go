@@ -67,8 +67,8 @@ func (s *Answerer) ship(ctx context.Context, from concordat.SiteID, a *concordat
 	return out, s.o.Store.Answers.AddShipped(ctx, from, set.Epoch, shipped)
 }
 
-// shipPage adds to out what changed after a number, and returns the records of what the mirror gets, and the number of the last
-// change examined.
+// shipPage adds to out the changes after a number, and returns the records of those that the mirror gets, and the number of the last change
+// examined.
 func (s *Answerer) shipPage(ctx context.Context, set *epochSet, g *grant, after int64,
 	out *concordat.Shipment) (shipped []store.Shipped, last int64, err error) {
 	changes, err := s.o.Store.Answers.EpochChanges(ctx, set.Epoch, g.library.ID, after, shipDocuments)
@@ -114,7 +114,7 @@ func (s *Answerer) shipOne(ctx context.Context, set *epochSet, g *grant,
 	}
 	row, err := s.o.Store.Answers.HeldDocument(ctx, set.Epoch, g.library.ID, c.ID)
 	if isNotFound(err) {
-		return nil, "", nil // it is changing, and comes again with a later number
+		return nil, "", nil // it is changing, and will appear again with a later number
 	}
 	if err != nil {
 		return nil, "", err
@@ -130,7 +130,7 @@ func (s *Answerer) shipOne(ctx context.Context, set *epochSet, g *grant,
 	err = s.o.Store.Asks.Show(ctx, store.Showing{Partner: g.from, Hash: row.Hash, Form: store.FormFingerprints, Library: g.library.ID,
 		Document: c.ID, Epoch: set.Epoch, Sentences: len(p.Indexed)})
 	if errors.Is(err, concordat.ErrRefused) {
-		d.Withheld = true // an earlier text may be in the mirror, and the partner must know what is not
+		d.Withheld = true // an earlier text may be in the mirror, and the partner must know that this one is not
 		return d, row.Hash, nil
 	}
 	if err != nil {

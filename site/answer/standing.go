@@ -42,7 +42,7 @@ func (s *Sets) keepStanding(ctx context.Context, q *question, g *grant) (bool, e
 type standingTable struct {
 	asks      []store.StandingAsk
 	sentences []standingSentence
-	bands     [concordat.Bands]map[uint32][]int32 // to places in sentences
+	bands     [concordat.Bands]map[uint32][]int32 // to indices in sentences
 }
 
 type standingSentence struct {
@@ -68,8 +68,7 @@ func newStandingTable(asks []store.StandingAsk) *standingTable {
 	return t
 }
 
-// near calls each with the standing sentences that their probe reaches from f, each once: the answer of an index that holds
-// only f.
+// near calls each with the standing sentences from which their probe reaches f, each once: the answer of an index that holds only f.
 func (t *standingTable) near(f concordat.Fingerprint, each func(standingSentence)) {
 	var places []int32
 	for band := range t.bands {
@@ -115,7 +114,7 @@ func (s *Sets) standing(ctx context.Context, e *epochSet) (*standingTable, error
 	t = newStandingTable(asks)
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if e.changes == changes { // no question came while these were read
+	if e.changes == changes { // no question arrived while these were read
 		e.asks = t
 	}
 	return t, nil
@@ -135,8 +134,8 @@ func (e *epochSet) forgetStanding() {
 	e.changes++
 }
 
-// alert looks for standing questions that documents just put into the set answer, and puts the permitted answers into the
-// outbox. It may be called again for the same documents: no match is reported twice.
+// alert looks for standing questions matched by documents just put into the set, and puts the permitted answers into the outbox. It may be
+// called again for the same documents: no match is reported twice.
 func (s *Sets) alert(ctx context.Context, e *epochSet, lib concordat.LibraryID, profiles []*concordat.Profile, hashes []string) error {
 	t, err := s.standing(ctx, e)
 	if err != nil || len(t.sentences) == 0 {
@@ -220,7 +219,7 @@ func (s *Sets) alertOne(ctx context.Context, e *epochSet, lib concordat.LibraryI
 	}
 	order(t)
 	countHolders(t)
-	// Sent before it is recorded: after a crash in between it is reported twice rather than never.
+	// It is sent before it is recorded: after a crash in between it is reported twice rather than never.
 	n := concordat.Notice{Kind: concordat.NoticeAlert, Job: x.Ask.Job, Library: lib, Answer: t, Asked: len(x.Ask.Sentences), At: s.o.Now()}
 	if err := s.o.Store.Partners.Queue(ctx, x.Partner, n); err != nil {
 		return err
@@ -288,7 +287,7 @@ func (s *Sets) news(ctx context.Context, q *question, g *grant, lib concordat.Li
 	hash string) (*found, error) {
 	row, err := s.o.Store.Catalogue.DocumentRow(ctx, lib, id)
 	if isNotFound(err) || err == nil && (row.Hash != hash || q.leftOut(g, row.Author)) {
-		return nil, nil // changed again, so it will be reported later; or not disclosed
+		return nil, nil // it has changed again, so it will be reported later; or it is not disclosed
 	}
 	if err != nil {
 		return nil, err

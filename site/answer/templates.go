@@ -9,8 +9,8 @@ import (
 	"concordat/site/compare"
 )
 
-// Wording that a library hands out is not an answer to a partner, since everyone who was given it has it. The owner recognises
-// it by the fingerprints of its templates' sentences under the key of the epoch, which is the form of the question.
+// A partner gets no answers about wording that a library hands out, since everyone who was given it has it. The owner recognises it by the
+// fingerprints of its templates' sentences under the key of the epoch, which is the form of the question.
 
 // askedTemplates returns which of the asked sentences are wording of a template of the library, or nearly so.
 func (s *Answerer) askedTemplates(ctx context.Context, q *question, g *grant) (map[int]bool, error) {
@@ -39,8 +39,8 @@ func (s *Answerer) askedTemplates(ctx context.Context, q *question, g *grant) (m
 	return out, nil
 }
 
-// unshown returns the parts of a library's text that a partner is not shown, in order and disjoint: the wording of the
-// library's templates, and lists of references. Neither is evidence.
+// unshown returns the parts of a library's text that partners are not shown, in order and disjoint: the wording of the library's templates,
+// and lists of references. Neither is evidence.
 func (s *Answerer) unshown(ctx context.Context, lib concordat.LibraryID, text string) ([]concordat.Span, error) {
 	texts, err := s.templates(ctx, lib)
 	if err != nil {

@@ -14,21 +14,21 @@ import (
 	"concordat/store"
 )
 
-// A partner that may ask about any number of slightly different fingerprints can find out the fingerprint of a sentence that it
-// nearly has: each answer shows whether the change led nearer. So sentences of one ask that are variants of each other are
-// answered once, only a limited number of different questions is answered about each of our sentences in a year, and each gets
-// less than the previous one. Misses count too if the partner notices them.
+// A partner that may ask about any number of slightly different fingerprints can find out the fingerprint of a sentence that it nearly has:
+// each answer shows whether the change led nearer. So sentences of one ask that are variants of each other are answered once, only a
+// limited number of different questions is answered about each of this site's sentences in a year, and each question learns less than the
+// previous one. Misses count too if the partner notices them.
 
 const (
-	// maxVariants is the maximum number of different questions that are answered about one sentence, for one partner in a year.
-	// The first is answered in steps: same, near, far, or beyond the gate. The next, up to steppedVariants, are told whether
-	// they are very near, all others whether they are the same.
+	// maxVariants is the maximum number of different questions that are answered about one sentence, for one partner in a year. The first
+	// is answered in steps: same, near, far, or beyond the gate. The next, up to steppedVariants, learn whether they are very near, all
+	// others whether they are the same.
 	maxVariants, steppedVariants = 4, 3
 	// variantBits is the distance within which two sentences of one ask are variants.
 	variantBits = profile.MaxGate
 	// approachHashes and approachBits are how far beyond the gate a question counts.
 	approachHashes, approachBits = 2, 4
-	// firstBlur and laterBlur are by how many hashes the borders of the steps are moved at most, differently for each question;
+	// firstBlur and laterBlur are the largest numbers of hashes by which the borders of the steps are moved, differently for each question;
 	// veryNear is how many hashes nearer than near a later question must be.
 	firstBlur, laterBlur, veryNear = 2, 3, 3
 )
@@ -60,9 +60,9 @@ type variant struct {
 	sentences   []int // of the ask
 }
 
-// once counts the questions of an ask, and returns the documents with the hits that may be disclosed: those of answered
-// questions, in the remaining steps. A question asked too often is not answered for any document: if only some of its documents
-// were left out, wording would seem rarer than it is.
+// once counts the questions of an ask, and returns the documents with the hits that may be disclosed: those of answered questions, in the
+// remaining steps. If too many variants of a question were asked, it is not answered for any document: if only some documents were left
+// out, wording would seem rarer than it is.
 func (s *Answerer) once(ctx context.Context, q *question, g *grant, matches []concordat.Match, docs []*found) ([]*found, error) {
 	if len(docs) == 0 {
 		return nil, nil
@@ -118,9 +118,8 @@ func (s *Answerer) once(ctx context.Context, q *question, g *grant, matches []co
 	return slices.DeleteFunc(docs, func(f *found) bool { return len(f.hits) == 0 }), nil
 }
 
-// missed returns the sentences in the documents seen that a question nearly reached but did not find, since none of their bands
-// is near: that a sentence was not found reveals as much as that another was. The texts of the documents are fingerprinted for
-// that.
+// missed returns the sentences in the documents seen that a question nearly reached but did not find, since none of their bands is near: a
+// sentence that is not found reveals as much as one that is. The texts of the documents are fingerprinted for this.
 func (s *Answerer) missed(ctx context.Context, q *question, g *grant, matches []concordat.Match, docs []*found,
 	seen map[concordat.DocumentID]bool) ([]concordat.Match, error) {
 	type pair struct {
@@ -144,7 +143,7 @@ func (s *Answerer) missed(ctx context.Context, q *question, g *grant, matches []
 			return nil, err
 		}
 		if d == nil || store.TextHash(d.Text) != f.row.Hash {
-			continue // it is changing right now; nothing more is told of it
+			continue // it is being changed; nothing more is disclosed about it
 		}
 		p, err := q.set.Profiler.ForIndex(*d)
 		if err != nil {
@@ -166,7 +165,7 @@ func (s *Answerer) missed(ctx context.Context, q *question, g *grant, matches []
 	return out, nil
 }
 
-// maxMissed is the maximum number of documents of one answer that are searched for misses.
+// maxMissed is the maximum number of documents that are searched for misses in one answer.
 const maxMissed = 64
 
 // place is a sentence of a library.
@@ -178,9 +177,9 @@ type place struct {
 // untold is the closeness of an undisclosed hit.
 const untold = concordat.CloseSame + 1
 
-// blur reduces a hit to what may be disclosed after a number of other questions about the sentence. Closeness is measured from
-// a different place for each question, by a key that only this site knows: with a sharp border a specially made question would
-// halve the number of possible words.
+// blur reduces a hit to what may be disclosed after a number of other questions about the sentence. The borders of the steps differ for
+// each question, by a key that only this site knows: with a sharp border, a specially made question would halve the number of possible
+// words.
 func (q *question) blur(h *hit, f *found, before int) {
 	if h.Closeness == concordat.CloseSame {
 		return
@@ -226,11 +225,11 @@ func (s *Answerer) probing(ctx context.Context, g *grant, refused int) error {
 	return s.audit(ctx, g.from, "probing", auditProbing{g.library.ID})
 }
 
-// maxJobsOfOne is the number of jobs of a partner that may see one document within jobLife before an alarm: either the source
-// is popular, or someone reads it piece by piece, which bounds on single sentences do not notice.
+// maxJobsOfOne is the number of jobs of a partner that may see one document within jobLife before an alarm: either the source is popular,
+// or someone is reading it piece by piece, which bounds on single sentences do not detect.
 const maxJobsOfOne = 200
 
-// muchTold and muchOutlined are the parts of a library that a partner may be told, and be shown outlines of, in a year before
+// muchTold and muchOutlined are the shares of a library that may be disclosed to a partner, and shown to it in outlines, in a year before
 // an alarm.
 var (
 	muchTold     = store.Part{Of: 5, Least: 20}
@@ -272,8 +271,8 @@ func (s *Answerer) lookAtJobs(ctx context.Context, now time.Time) error {
 	return nil
 }
 
-// variants returns the asked fingerprints that came near some sentence, in an order that the asker cannot know. Questions that
-// come near sentences of the documents seen count even if they miss.
+// variants returns the asked fingerprints that came near some sentence, in an order that the asker cannot predict. Questions that come near
+// sentences of the documents seen count even if they miss.
 func (q *question) variants(g *grant, matches, missed []concordat.Match, seen map[concordat.DocumentID]bool) []*variant {
 	by := map[concordat.Fingerprint]*variant{}
 	var out []*variant
@@ -305,8 +304,8 @@ func (q *question) variants(g *grant, matches, missed []concordat.Match, seen ma
 	return out
 }
 
-// singles returns those that are not variants of an earlier one near the same sentence. Which variant is answered depends only
-// on the names of the variants: the nearest would reveal more than its step.
+// singles returns those that are not variants of an earlier one near the same sentence. Which variant is answered depends only on the names
+// of the variants: answering the nearest would reveal more than its step.
 func singles(all []*variant) []*variant {
 	var out []*variant
 	for _, v := range all {
@@ -317,7 +316,7 @@ func singles(all []*variant) []*variant {
 	return out
 }
 
-// variantOf reports whether the two are similar and came near one sentence.
+// variantOf reports whether two questions are similar and came near one sentence.
 func (v *variant) variantOf(x *variant) bool {
 	return v.fingerprint.Distance(x.fingerprint) <= variantBits && slices.ContainsFunc(v.question.Near, func(a store.NearSentence) bool {
 		return slices.ContainsFunc(x.question.Near, func(b store.NearSentence) bool {

@@ -13,7 +13,7 @@ import (
 	"concordat/store"
 )
 
-// edges is the edge round: the exact copies within stretches that are probably copied, and the number of this site's words
+// edges performs the edge round. It returns the exact copies within stretches that are probably copied, and the number of this site's words
 // whose order was shown.
 func (r *round) edges(ctx context.Context, job concordat.JobID, n *nominated, full *align.Text,
 	literal []align.Passage) (copies []align.Passage, words int, st *concordat.Statement, err error) {
@@ -83,7 +83,7 @@ func (fw *forwarding) together(rough, copies []align.Passage) []concordat.Passag
 				left -= max(0, min(c.End, x.B.End)-max(c.Start, x.B.Start))
 			}
 			if x.A.Len() == 0 || !whole && fw.count.Characters(x.A) < leastRest || maxWider*left < x.A.Len() && (!whole || left < x.B.Len()) {
-				continue // nothing is left, here or in the source: the rest of either side has no counterpart
+				continue // nothing is left here or in the source, so the rest of the other side has no counterpart
 			}
 			out = append(out, concordat.Passage{Span: x.A, SourceSpan: x.B, Kind: p.Kind, Similarity: steps(p.Similarity)})
 		}

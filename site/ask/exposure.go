@@ -15,7 +15,7 @@ type Exposure struct {
 	Documents []store.Showing `json:"documents,omitempty"`
 }
 
-// Exposure returns what a partner was shown: the sums, and at most limit single showings.
+// Exposure returns the sums of what a partner was shown, and at most limit single showings.
 func (s *Asker) Exposure(ctx context.Context, partner concordat.SiteID, limit int) (*Exposure, error) {
 	sums, err := s.o.Store.Asks.ShowingSums(ctx, partner)
 	if err != nil {

@@ -19,13 +19,13 @@ import (
 	"concordat/store"
 )
 
-// A partner that opens a library for it is asked which documents may say the same as sentences that matched nothing. It gets
-// cells of their meaning; its answer is a nomination, and shown as such until the text is disclosed and compared.
+// A partner that opens a library for such questions is asked which documents may say the same as sentences that matched nothing. It gets
+// cells of their meaning; its answer is only a nomination, and is shown as such until the text is disclosed and compared.
 
 // forgetVersion is how long a partner whose version does not know the question is not asked again.
 const forgetVersion = 12 * time.Hour
 
-// versions remembers partners whose version does not know questions by cells. It is safe for concurrent use.
+// versions remembers partners whose versions do not know questions by cells. It is safe for concurrent use.
 type versions struct {
 	mu  sync.Mutex // guards old
 	old map[concordat.SiteID]time.Time
@@ -73,7 +73,7 @@ func (r *round) leads(ctx context.Context) {
 	}
 }
 
-// saidOfLeads records the outcome of the question for the libraries that have none.
+// saidOfLeads records the outcome of the question for the libraries that have none yet.
 func (r *round) saidOfLeads(what string) {
 	for i := range r.answer.consulted {
 		if c := &r.answer.consulted[i]; c.Leads == "" {
@@ -92,7 +92,7 @@ func refusedLeads(why concordat.Reason) string {
 	return concordat.LeadsRefused
 }
 
-// askLeads first asks, without any cells, which libraries answer, and then those.
+// askLeads first asks, without any cells, which libraries answer, and then asks those.
 func (r *round) askLeads(ctx context.Context) error {
 	cells, err := meaning.DefaultCells()
 	if err != nil {
@@ -176,8 +176,8 @@ func (r *round) noneLeft() string {
 	return concordat.LeadsNone
 }
 
-// unsaid returns the sentences of the submission, and the cells by stretches of those that matched nothing at this site or at
-// the partner and are not withheld from it.
+// unsaid returns the sentences of the submission, and, by stretch, the cells of those that matched nothing at this site or at the partner
+// and are not withheld from it.
 func (r *round) unsaid(cells *meaning.Cells) (*meaning.Text, [][]meaning.Asked, error) {
 	table, err := meaning.Default()
 	if err != nil {
@@ -236,7 +236,7 @@ func (r *round) pad(a *concordat.LeadAsk, stretches [][]meaning.Asked) ([]*meani
 	return out, nil
 }
 
-// maxOfStretch is how many cells a stretch of eight sentences has: those of each, and of each two neighbours.
+// maxOfStretch is the number of cells in a stretch of eight sentences: those of each sentence, and of each pair of neighbours.
 const maxOfStretch = 15
 
 // One question contains all cells of a text.
@@ -251,7 +251,7 @@ func shuffled(n int) ([]int, error) {
 	return out, shuffle(out)
 }
 
-// noteLeads records, before anything is sent, that the partner is shown cells, and what later reading of its decisions needs.
+// noteLeads records, before anything is sent, that the partner is shown cells, and the data needed to read its decisions later.
 func (r *round) noteLeads(ctx context.Context, a *concordat.LeadAsk, salt []byte, places []*meaning.Asked, read *meaning.Text) error {
 	asked := sentencesOf(places, read.Spans)
 	err := r.fw.s.o.Store.Asks.Show(ctx, store.Showing{Partner: r.answer.site, Hash: store.TextHash(r.fw.sub.Text), Form: store.FormCells,
@@ -291,7 +291,7 @@ func sentencesOf(places []*meaning.Asked, spans []concordat.Span) []concordat.Sp
 	return out
 }
 
-// validLeads returns errGarbage for an answer that does not answer a.
+// validLeads returns errGarbage for an answer that does not fit a.
 func validLeads(a *concordat.LeadAsk, t *concordat.LeadAnswer) error {
 	bad := func(what string) error { return fmt.Errorf("%w: leads: %s", errGarbage, what) }
 	if t == nil || len(t.Libraries) != len(a.Libraries) {
@@ -423,7 +423,7 @@ func (s *Asker) RevealLead(ctx context.Context, task concordat.TaskID, o RevealR
 	return s.askReveals(ctx, task, f, made, func(concordat.SiteID) concordat.Partner { return o.Partner })
 }
 
-// partnerLead returns the partner's document that ref names; nil: the findings have none.
+// partnerLead returns the partner's document that ref names; or nil if the findings have none.
 func partnerLead(f *report.Findings, ref concordat.Ref) *report.PartnerLead {
 	i := slices.IndexFunc(f.PartnerLeads, func(l report.PartnerLead) bool { return l.Source == ref })
 	if i < 0 {

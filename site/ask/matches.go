@@ -13,9 +13,8 @@ import (
 type Matched struct {
 	// Sentences are the questions of the submission under each site's scheme.
 	Sentences map[concordat.SiteID][]concordat.Sentence
-	// Matches are within the gates of their sentences, in order of Sentence, Distance and Source, each
-	// once. Sentence indexes the Sentences of its Source's site. Documents counts those of all sites
-	// where Distance is 0.
+	// Matches are within the gates of their sentences, in order of Sentence, Distance and Source, each once. Sentence indexes the Sentences
+	// of its Source's site. If Distance is 0, Documents counts those of all sites.
 	Matches   []concordat.Match
 	Consulted []concordat.Consulted // partners and mirrors only
 }

@@ -53,8 +53,8 @@ func add(f *report.Findings, all []*partnerAnswer) {
 	})
 }
 
-// tally counts, for each sentence of a submission, the documents of each site that hold exactly it. Only matches at distance 0
-// can be added up: for others it is unknown whether two sites hold the same wording.
+// tally counts, for each sentence of a submission, the documents of each site that hold exactly this sentence. Only matches at distance 0
+// can be added up: for others it is not known whether two sites hold the same wording.
 type tally map[concordat.Span]map[concordat.SiteID]int
 
 func (t tally) add(site concordat.SiteID, hits []compare.Hit) {
@@ -137,14 +137,14 @@ func (s *Asker) Ask(ctx context.Context, a *site.Asking) error {
 	return nil
 }
 
-// cover records which parts of the submission this site holds itself.
+// cover records which parts of the submission this site itself holds.
 func (fw *forwarding) cover(passages []concordat.Passage) {
 	fw.covered = slices.Clone(passages)
 	slices.SortFunc(fw.covered, func(a, b concordat.Passage) int { return cmp.Compare(a.Span.Start, b.Span.Start) })
 }
 
-// keepEvery is how often the findings of a running check are kept, if there are new ones: a check whose partners answer at once
-// keeps them once, at its end.
+// keepEvery is the interval at which new findings of a running check are kept: a check whose partners answer at once keeps them only once,
+// at its end.
 const keepEvery = 300 * time.Millisecond
 
 // soFar keeps the findings of a check that waits for partners, so that they can be read in the meantime.
@@ -207,7 +207,7 @@ func (k *soFar) keepOn(ctx context.Context) error {
 	}
 }
 
-// keep stores the findings so far. A partner that has not answered yet counts in them as one without an answer.
+// keep stores the findings so far. In these, a partner that has not answered yet counts as one without an answer.
 func (k *soFar) keep(ctx context.Context, so []*partnerAnswer) error {
 	f, o := k.f, k.o
 	g := *f

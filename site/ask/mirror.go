@@ -24,7 +24,7 @@ func within(m *site.MirroredLibrary) concordat.LibraryID {
 	return concordat.LibraryID(m.Site) + "/" + m.Library
 }
 
-// Mirrored names a document of a mirror in the index, whose own site is this one.
+// Mirrored returns the name of a mirror's document in the index, in which this site is the owner.
 func (s *Asker) Mirrored(m site.MirroredLibrary, id concordat.DocumentID) concordat.Ref {
 	return s.mirrored(&m, id)
 }
@@ -40,14 +40,13 @@ type Synced struct {
 	Withheld  int // not shipped, since the owner has shown them in word sets
 	Sentences int
 	Complete  bool // nothing is left to fetch
-	Withdrawn bool // the owner has closed the library: the mirror is deleted
+	Withdrawn bool // the owner has closed the library, and the mirror is deleted
 }
 
-// SyncMirror fetches the changes in a partner's library since the last time and puts them into the mirror's index; progress, if
-// not nil, is called after every shipment. After an interruption or a failure of the partner, a call continues from the last
-// shipment that was put. Only this site may use the index. A library that is no longer open here is deleted, which is not an
-// error. It fails as Options.Room does if there is no room for more, and if the partner keeps continuing without sending
-// anything.
+// SyncMirror fetches the changes to a partner's library since the last sync and puts them into the mirror's index; progress, if not nil, is
+// called after every shipment. After an interruption or a failure of the partner, a call continues from the last shipment that was put.
+// Only this site may use the index. A library that is no longer open here is deleted, which is not an error. It fails as Options.Room does
+// if there is no room for more. It also fails if the partner keeps promising more without sending anything.
 func (s *Asker) SyncMirror(ctx context.Context, partner concordat.Partner, m site.MirroredLibrary, progress func(Synced)) (Synced, error) {
 	var done Synced
 	if err := m.Validate(); err != nil {
@@ -61,7 +60,7 @@ func (s *Asker) SyncMirror(ctx context.Context, partner concordat.Partner, m sit
 		return done, err
 	}
 	if !state.Withdrawn.IsZero() || state.Scheme != "" && state.Scheme != m.Profiler.Scheme() {
-		// The current mirror is useless: its library was closed, or it was made by another recipe.
+		// The current mirror is useless: its library was closed, or it was made with another recipe.
 		if err := s.DropMirror(ctx, m); err != nil {
 			return done, err
 		}
@@ -102,7 +101,7 @@ func (s *Asker) SyncMirror(ctx context.Context, partner concordat.Partner, m sit
 	}
 }
 
-// closed reports whether the owner says that the library is not, or no longer, for this site.
+// closed reports whether the owner says that the library is not, or is no longer, open to this site.
 func closed(err error) bool {
 	var r *concordat.Refusal
 	return errors.As(err, &r) && (r.Reason == concordat.ReasonLibrary || r.Reason == concordat.ReasonExpired ||
@@ -113,7 +112,7 @@ const (
 	maxCursor             = 64
 	maxShippedSentences   = 1 << 20 // of one document
 	maxShippedDocuments   = 1 << 20
-	maxEmptyShipments     = 1000 // in a row; a page of changes may contain nothing that is shipped
+	maxEmptyShipments     = 1000 // in a row; a page of changes may contain nothing to ship
 	mirrorBatchDocuments  = 500
 	mirrorBatchOfDeletion = 500
 )
@@ -226,7 +225,7 @@ func (s *Asker) DropMirror(ctx context.Context, m site.MirroredLibrary) error {
 		if err != nil {
 			return err
 		}
-		// The cursor no longer describes what is here.
+		// The cursor no longer describes the content of the mirror.
 		state.Cursor, state.Complete = nil, false
 		if state.Withdrawn.IsZero() {
 			state.Withdrawn = s.o.Now()

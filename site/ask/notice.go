@@ -11,8 +11,8 @@ import (
 	"concordat/store"
 )
 
-// EndStanding ends a standing check, here at once and at each of the partners that keeps it. The error names partners that keep
-// it and are not given, or cannot be reached; the call can be repeated. ErrNotFound: there is no standing check.
+// EndStanding ends a standing check, here at once and at each of the partners that keeps it. The error names partners that keep it but are
+// not given, or cannot be reached; the call can be repeated. It is ErrNotFound if there is no standing check.
 func (s *Asker) EndStanding(ctx context.Context, task concordat.TaskID, partners ...concordat.Partner) error {
 	asks, err := s.o.Store.Asks.Asks(ctx, task)
 	if err != nil {
@@ -41,10 +41,10 @@ func (s *Asker) EndStanding(ctx context.Context, task concordat.TaskID, partners
 	return errors.Join(errs...)
 }
 
-// Noticed handles a partner's notice on the asking side: alerts of standing checks, withdrawn libraries, decided disclosures.
-// from is the authenticated sender. It returns the task concerned, empty for a withdrawn library, whose mirrors are not used
-// from then on and are deleted at their next SyncMirror or DropMirror. After a disclosure the caller asks with
-// RefreshDisclosures. A notice about something that the partner was never asked fails with a *concordat.Refusal.
+// Noticed handles a partner's notice on the asking side: alerts of standing checks, withdrawn libraries, decided disclosures. from is the
+// authenticated sender. It returns the task concerned, or empty for a withdrawn library, whose mirrors are no longer used and are deleted
+// at the next SyncMirror or DropMirror. After a disclosure the caller asks with RefreshDisclosures. A notice about something that the
+// partner was never asked fails with a *concordat.Refusal.
 func (s *Asker) Noticed(ctx context.Context, from concordat.SiteID, n *concordat.Notice) (concordat.TaskID, error) {
 	if n.Kind == concordat.NoticeWithdrawn {
 		return "", s.o.Store.Asks.WithdrawMirrors(ctx, from, n.Library, s.o.Now())
@@ -71,7 +71,7 @@ func (s *Asker) Noticed(ctx context.Context, from concordat.SiteID, n *concordat
 // maxAlerts bounds the documents of one notice.
 const maxAlerts = 1000
 
-// alerted keeps the alerts of a partner's notice.
+// alerted keeps the alerts in a partner's notice.
 func (s *Asker) alerted(ctx context.Context, a *store.Ask, n *concordat.Notice) error {
 	t := n.Answer
 	if t == nil || len(t.Documents) > maxAlerts {
@@ -84,7 +84,7 @@ func (s *Asker) alerted(ctx context.Context, a *store.Ask, n *concordat.Notice) 
 	if err := validAnswer(ask, t); err != nil {
 		return fmt.Errorf("%w: %w", concordat.ErrInvalid, err)
 	}
-	told := map[int]bool{} // libraries of the documents told
+	told := map[int]bool{} // libraries of the reported documents
 	for i, d := range t.Documents {
 		l := t.Libraries[d.Library]
 		told[d.Library] = true

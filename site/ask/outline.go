@@ -21,8 +21,7 @@ const (
 	// closeDistance is the distance in bits within which one sentence alone is evidence: among a third of a billion pairs of
 	// unrelated sentences the nearest were 24 apart (doc/security.md).
 	closeDistance = 15
-	// maxOutlined bounds the documents of one partner whose outlines are requested; matched sentences of others are shown as
-	// they are.
+	// maxOutlined bounds the documents of one partner whose outlines are requested; only the matched sentences of others are shown.
 	maxOutlined = 64
 	// maxEdges is the maximum number of documents of one partner whose edges are requested at a time.
 	maxEdges = 8
@@ -33,7 +32,7 @@ const (
 	maxOutlineUnits = 1 << 16
 )
 
-// compare nominates documents by the matches and asks for more about them: the second round. Where a failure leaves no answer,
+// compare nominates documents by the matches and asks for more about them, which is the second round. If a failure leaves no answer, only
 // the matched sentences are shown.
 func (r *round) compare(ctx context.Context) error {
 	slices.SortFunc(r.answer.matches, byMatch)
@@ -85,14 +84,14 @@ func (r *round) compare(ctx context.Context) error {
 	return err
 }
 
-// source returns a document of the partner as far as the answer shows it.
+// source returns a partner's document as shown in the answer.
 func (r *round) source(n *nominated) report.PartnerSource {
 	return report.PartnerSource{Ref: n.ref, Title: n.Title, Author: n.Author, Contact: n.Contact, Date: n.Date,
 		Level: n.level, Job: fmt.Sprintf("%x", n.job), Epoch: r.p.Epoch, Matches: n.Matches}
 }
 
-// matched reports whether a passage is evidence and a sentence of it matched by itself. If fingerprints of a whole document are
-// somewhat alike at one place where none of them matched, they are alike by chance.
+// matched reports whether a passage is evidence and one of its sentences matched by itself. If fingerprints of a whole document are
+// somewhat similar at a place where none of them matched, this is chance.
 func matched(c *compare.Candidate, p concordat.Passage) bool {
 	return isEvidence(p) && c.Documents(p.Span) > 0
 }
@@ -112,23 +111,23 @@ func (r *round) addBeside(beside []concordat.Passage, docs map[concordat.Ref]*no
 // leastWorth is the minimum worth of a document's matches for requesting its outline.
 const leastWorth = 0.3
 
-// worthAsking reports whether the matches of a document are worth a second look: chance matches are far, so a few of them are
-// worth at most a fifth, and they hardly ever neighbour each other. Among the sentences of maxOutlined documents hardly any
-// match is due to chance, and a reworded text may have only one: there each is worth it.
+// worthAsking reports whether the matches of a document are worth a second look: chance matches are far, so a few of them are worth at most
+// a fifth, and they are hardly ever neighbours. In libraries of up to maxOutlined documents hardly any match is due to chance, and a
+// reworded text may have only one, so every match is worth asking about.
 func worthAsking(c *compare.Candidate) bool {
 	return c.Score >= leastWorth || enough(c) || anyTwo(c, neighbours)
 }
 
 const (
-	// nearSpans and nearOrdinals say which matches are neighbours on both sides, in sentences; a sentence of a submission may
-	// be asked in three cuts.
+	// nearSpans and nearOrdinals are the largest distances of neighbouring matches in the submission and in the source; a sentence of a
+	// submission may be asked about in three cuts.
 	nearOrdinals = 2
 	nearSpans    = 600 // bytes
 )
 
-// enough reports whether the matches of a document without text are evidence by themselves: a very close sentence, two fair
-// ones that do not overlap, or two, one of them near, that are neighbours on both sides. Two sentences anywhere within the gate
-// are not: among 100,000 sentences a submission of 200 has hundreds by chance.
+// enough reports whether the matches of a document without text are evidence by themselves: one very close sentence, two fair ones that do
+// not overlap, or two neighbours on both sides, one of them near. Two sentences anywhere within the gate are not evidence: a submission of
+// 200 sentences has hundreds of such matches by chance among 100,000 sentences.
 func enough(c *compare.Candidate) bool {
 	return slices.ContainsFunc(c.Hits, func(h compare.Hit) bool { return h.Distance <= closeDistance }) ||
 		anyTwo(c, func(g, h compare.Hit) bool {
@@ -155,7 +154,7 @@ func neighbours(g, h compare.Hit) bool {
 
 func abs(n int) int { return max(n, -n) }
 
-// notHeld returns the very close hits mostly outside all passages.
+// notHeld returns the very close hits that are mostly outside all passages.
 func notHeld(hits []compare.Hit, ps []concordat.Passage) []compare.Hit {
 	var out []compare.Hit
 	for _, h := range hits {
@@ -219,7 +218,7 @@ func (fw *forwarding) near(end, start int) bool {
 
 const nearStep = 0.74
 
-// steps rounds a similarity down to one that represents its step in report.Closeness: from sketches it is known only to about
+// steps rounds a similarity down to one that represents its step in report.Closeness: from sketches, similarity is known only to about
 // 0.08.
 func steps(similarity float64) float64 {
 	for _, s := range []float64{1, 0.9, nearStep} {
@@ -230,11 +229,11 @@ func steps(similarity float64) float64 {
 	return 0.5
 }
 
-// ownText is the submission as the second round needs it, made when first needed.
+// ownText is the submission in the forms that the second round needs, each made when first needed.
 type ownText struct {
 	text string
 	mu   sync.Mutex // guards the rest
-	// texts are by the parts left out; sketches by those, key and number of bits; prints by profiler.
+	// texts are indexed by the parts left out; sketches by those, key and number of bits; prints by profiler.
 	texts    map[string]*align.Text
 	sketches map[string]*align.Text
 	prints   map[*profile.Profiler][]align.Print
@@ -301,7 +300,7 @@ type outlined struct {
 	passages []concordat.Passage
 }
 
-// outlines requests the outlines of the candidates and aligns with them. After a failure it returns what came before.
+// outlines requests the outlines of the candidates and aligns with them. After a failure it returns the results so far.
 func (r *round) outlines(ctx context.Context, cs []*compare.Candidate, docs map[concordat.Ref]*nominated) ([]outlined, error) {
 	out := make([]outlined, len(cs))
 	byJob := map[concordat.JobID][]int{}
@@ -437,7 +436,7 @@ func (r *round) aligned(ctx context.Context, job concordat.JobID, n *nominated,
 	return got, words, st, err
 }
 
-// partnerPrints returns the units of an outline of fingerprints, with one that equals nothing where units are missing.
+// partnerPrints returns the units of an outline of fingerprints, with a unit that equals nothing in place of missing ones.
 func partnerPrints(o *concordat.Outline) ([]align.Print, error) {
 	out := make([]align.Print, 0, len(o.Units))
 	end := 0

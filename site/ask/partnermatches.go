@@ -27,10 +27,10 @@ type MatchedDocument struct {
 	Length         int
 }
 
-// PartnerMatches asks the partners of o about every sentence of a text, and compares it with the mirrors of o, like a check
-// without this site's own libraries; no task is kept. What partners learn is recorded as in Check, and a text that a partner
-// holds in another form is not sent. It fails with concordat.ErrInvalid for impossible options; a partner that refuses or does
-// not answer is a line of Consulted.
+// PartnerMatches asks the partners of o about every sentence of a text, and compares it with the mirrors of o, like a check without this
+// site's own libraries; no task is kept. The data that partners learn is recorded as in Check, and a text that a partner holds in another
+// form is not sent. It fails with concordat.ErrInvalid for impossible options; a partner that refuses or does not answer is a line of
+// Consulted.
 func (s *Asker) PartnerMatches(ctx context.Context, sub site.Submission, o site.CheckOptions, rules report.Rules) (*PartnerMatches, error) {
 	o.Forward = site.ForwardAll
 	if err := o.ValidatePartners(); err != nil {
@@ -61,7 +61,7 @@ func (s *Asker) PartnerMatches(ctx context.Context, sub site.Submission, o site.
 	return matchesOf(f, all, rules), nil
 }
 
-// matchesOf returns the counted parts of findings, by document.
+// matchesOf returns the counting parts of findings, by document.
 func matchesOf(f *report.Findings, all []*partnerAnswer, rules report.Rules) *PartnerMatches {
 	out := &PartnerMatches{Consulted: f.Consulted}
 	lengths := map[concordat.Ref]int{}
@@ -90,7 +90,7 @@ func matchesOf(f *report.Findings, all []*partnerAnswer, rules report.Rules) *Pa
 	return out
 }
 
-// there returns the places in source i of what counts, in its own text.
+// there returns the places of counting text in source i's own text.
 func there(rep *report.Report, i int) []concordat.Span {
 	var out []concordat.Span
 	for _, e := range rep.Sources[i].Evidence {

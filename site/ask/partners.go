@@ -18,7 +18,7 @@ import (
 	"concordat/site/compare"
 )
 
-// maxPartners bounds how many partners are asked at a time.
+// maxPartners is the largest number of partners asked at a time.
 const maxPartners = 32
 
 // forwarding is one submission being sent to partners.
@@ -51,9 +51,9 @@ type partnerAnswer struct {
 	statements []concordat.Statement
 	flags      []concordat.Flag
 	leads      []report.PartnerLead
-	wording    []report.Wording // what the documents of the partner share, in order of text
+	wording    []report.Wording // shared wording of the partner's documents, in order of text
 	failed     bool
-	silent     bool // it failed because it did not answer
+	silent     bool // the failure was a missing answer
 }
 
 // outcome describes how a finished partner has answered: refused, silent or failed if no library did. The reason is
@@ -117,7 +117,7 @@ func (s *Asker) newForwarding(sub site.Submission, o *site.CheckOptions, task co
 }
 
 // all asks every partner at once and returns the answers, in the order of the options. It calls each after each partner, never
-// concurrently. It fails only with the error of ctx, or of the store.
+// concurrently. It fails only with the error of ctx or of the store.
 func (fw *forwarding) all(ctx context.Context, progress func(site.Progress), each func(*partnerAnswer) error) ([]*partnerAnswer, error) {
 	if fw.o.Forwarded() == site.ForwardNone {
 		return nil, nil
@@ -185,7 +185,7 @@ func (fw *forwarding) one(ctx context.Context, p *site.PartnerLibraries, say fun
 			return nil, r.fault
 		}
 		if fault := (*compare.Fault)(nil); errors.As(err, &fault) {
-			return nil, err // this program's, not the partner's
+			return nil, err // a failure of this program, not of the partner
 		}
 		r.blame(ctx, err)
 	}

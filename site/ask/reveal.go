@@ -18,18 +18,18 @@ import (
 // RevealRequest asks a partner to open passages of a report.
 type RevealRequest struct {
 	Partner concordat.Partner // whose passages they are
-	// Level is ShowOverlap, the default, for the words that the submission shares with the source; or ShowPassage for the
-	// source's words, after a person there agreed.
+	// Level is ShowOverlap, the default, for the words that the submission shares with the source; or ShowPassage for the source's words,
+	// after a person there has agreed.
 	Level   concordat.Show
 	Reason  string // for that person
 	Contact string // the contact for that person
 }
 
-// Reveal sends the submission's wording of passages to the partner that holds their sources, and keeps what it discloses in the
-// findings. passages are indices of Findings.Passages. A request for whole passages is pending until a person decides; see
-// [Asker.RefreshDisclosures]. Granted passages are not requested again. It returns the requested disclosures, a refusal being
-// one of their states. Errors: ErrNotFound, ErrInvalid for passages that are not the partner's or have no known place in the
-// source, and the partner's if it does not answer; it may have read the wording even so, and the findings say so.
+// Reveal sends the submission's wording of passages to the partner that holds their sources, and keeps what it discloses in the findings.
+// passages are indices of Findings.Passages. A request for whole passages is pending until a person decides; see
+// [Asker.RefreshDisclosures]. Granted passages are not requested again. It returns the requested disclosures, a refusal being one of their
+// states. Errors: ErrNotFound, ErrInvalid for passages that are not the partner's or have no known place in the source, and the partner's
+// error if it does not answer; it may have read the wording nevertheless, and the findings say so.
 func (s *Asker) Reveal(ctx context.Context, task concordat.TaskID, o RevealRequest, passages ...int) ([]report.Disclosure, error) {
 	if o.Level == "" {
 		o.Level = concordat.ShowOverlap
@@ -125,17 +125,17 @@ func (s *Asker) askReveals(ctx context.Context, task concordat.TaskID, f *report
 	return out, errors.Join(append(errs, err)...)
 }
 
-// answered is the outcome of one request: everything that it changes in the findings, so that it can be applied to findings
-// that another process has changed in the meantime.
+// answered is the outcome of one request: all its changes to the findings, in a form that can be applied to findings changed by another
+// process in the meantime.
 type answered struct {
 	disclosure report.Disclosure
 	sent       concordat.Exposed // there, by this call
 	statement  concordat.Statement
 	passages   []concordat.RevealedPassage // of disclosure.Passages, where granted
-	leads      []report.Lead               // that the places of a lead show
+	leads      []report.Lead               // found in the disclosed places of a lead
 }
 
-// apply puts an answer into findings. What another process has learnt from the same request stays if it has more.
+// apply puts an answer into findings. If another process has learnt more from the same request, its findings are kept.
 func (a *answered) apply(f *report.Findings) {
 	line := consultedOf(f, a.disclosure.Source)
 	if line != nil {
@@ -148,7 +148,7 @@ func (a *answered) apply(f *report.Findings) {
 		f.Disclosures = append(f.Disclosures, a.disclosure)
 	case f.Disclosures[i].State == concordat.DisclosureGranted:
 		a.disclosure = f.Disclosures[i]
-		return // both were shown the same
+		return // both processes were shown the same
 	case a.disclosure.State == concordat.DisclosurePending && f.Disclosures[i].State != concordat.DisclosurePending:
 		a.disclosure = f.Disclosures[i]
 	default:
@@ -191,13 +191,13 @@ func (a *answered) applyLead(f *report.Findings, line *concordat.Consulted) {
 	}
 }
 
-// same reports whether d is the answered request.
+// same reports whether d is the disclosure that was answered.
 func (a *answered) same(d report.Disclosure) bool {
 	return d.Source == a.disclosure.Source && d.Level == a.disclosure.Level && d.Asked.Equal(a.disclosure.Asked) &&
 		slices.Equal(d.Passages, a.disclosure.Passages)
 }
 
-// revealOne requests one disclosure of f, which it does not change. first: the wording has not been sent before.
+// revealOne requests one disclosure of f, which it does not change. first says that the wording has not been sent before.
 func (s *Asker) revealOne(ctx context.Context, f *report.Findings, d report.Disclosure, partner concordat.Partner,
 	first bool) (answered, error) {
 	out := answered{disclosure: d}

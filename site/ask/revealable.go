@@ -9,10 +9,10 @@ import (
 
 // Revealable lists the passages at a place in a report that partners can be asked to open.
 type Revealable struct {
-	// Passages are indices of Findings.Passages by partner, without those that were shown or wait for a decision.
+	// Passages are indices of Findings.Passages by partner, without those already shown or waiting for a decision.
 	Passages map[concordat.SiteID][]int
-	Placed   bool // a partner's document with a known place is there, whether or not it was shown
-	Mirrored bool // so is one that is known from a mirror only, whose owner was not asked
+	Placed   bool // a partner's document has a known place there, whether or not it was shown
+	Mirrored bool // so has one known only from a mirror, whose owner was not asked
 }
 
 // Revealable returns what partners can be asked to open at a level, for the passages that overlap a span of the submission.

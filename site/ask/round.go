@@ -22,19 +22,19 @@ import (
 // errGarbage: a partner's answer violates the protocol.
 var errGarbage = errors.New("not an answer")
 
-// round is one submission at one partner.
+// round handles one submission at one partner.
 type round struct {
 	fw     *forwarding
 	p      *site.PartnerLibraries
 	answer *partnerAnswer
 	began  time.Time
-	chosen []int // questions to be asked, in an order that reveals nothing
-	// withheld are sentences that are not sent in any form, since the partner holds them in another.
+	chosen []int // questions to ask, in an order that reveals nothing
+	// withheld are sentences that are not sent in any form, since the partner holds them in another form.
 	withheld []concordat.Span
-	// sent and answered are numbers of sentences: the rest was cut off by a failure.
+	// sent and answered are numbers of sentences; a failure prevented the rest.
 	sent, answered int
 	documents      map[concordat.Handle]*nominated
-	order          []*nominated // as the partner told them
+	order          []*nominated // in the partner's order
 	fault          error        // of this site, not of the partner
 	wording        *partWording
 }
@@ -60,7 +60,7 @@ func newRound(fw *forwarding, p *site.PartnerLibraries) *round {
 	return r
 }
 
-// prepare chooses the questions and records that the partner learns them. What the partner holds in another form is left out,
+// prepare chooses the questions and records that the partner learns them. Sentences that the partner holds in another form are left out,
 // since two forms together reveal far more than either.
 func (r *round) prepare(ctx context.Context) error {
 	walls := r.fw.shared.Unasked()
@@ -82,10 +82,10 @@ func (r *round) prepare(ctx context.Context) error {
 	for i, q := range r.chosen {
 		digests[i] = store.SentenceDigest(r.answer.questions[q].Span.In(r.fw.sub.Text))
 	}
-	if r.fw.task == "" { // nothing of this check is kept, but the partner will know
+	if r.fw.task == "" { // none of this check is kept, but the partner will know
 		r.fw.s.o.Logger.Debug("sentences are shown to a partner outside a check", "site", r.answer.site)
 	}
-	// A text whose word sets the partner has, as a document of ours, is not sent at all.
+	// A text is not sent at all if the partner has its word sets, as a document of this site.
 	err := r.fw.s.o.Store.Asks.Show(ctx, store.Showing{Partner: r.answer.site, Hash: store.TextHash(r.fw.sub.Text),
 		Form:  store.FormFingerprints,
 		Epoch: r.p.Epoch, Sentences: len(r.chosen)})
@@ -136,7 +136,7 @@ func shuffle(xs []int) error {
 	return nil
 }
 
-// below returns a random number from 0 on below n.
+// below returns a random number from 0 to n-1.
 func below(n int) (int, error) {
 	x, err := rand.Int(rand.Reader, big.NewInt(int64(n)))
 	if err != nil {
@@ -145,7 +145,7 @@ func below(n int) (int, error) {
 	return int(x.Int64()), nil
 }
 
-// ask asks about the chosen sentences, in several asks if there are many. Answers before a failure stay.
+// ask asks about the chosen sentences, in several asks if there are many. Answers received before a failure are kept.
 func (r *round) ask(ctx context.Context) error {
 	most := r.p.MaxAsked
 	if most <= 0 || most > concordat.MaxAsked {
@@ -197,14 +197,14 @@ func (r *round) askPart(ctx context.Context, part []int) error {
 	return r.take(ctx, a, t, part)
 }
 
-// commit commits to the text of the submission, with a new salt.
+// commit returns a commitment to the submission's text, with a new salt.
 func (fw *forwarding) commit() (salt []byte, commitment [sha256.Size]byte) {
 	salt = make([]byte, 32)
 	rand.Read(salt) // never fails
 	return salt, concordat.Commit(salt, sha256.Sum256([]byte(fw.sub.Text)))
 }
 
-// putAsk keeps what is needed to read the partner's decisions about a job, if anything is kept of the check.
+// putAsk stores the data needed to read the partner's decisions about a job, if any data of the check is kept.
 func (r *round) putAsk(ctx context.Context, job concordat.JobID, salt []byte, spans []concordat.Span) error {
 	if r.fw.task == "" {
 		return nil
@@ -216,7 +216,7 @@ func (r *round) putAsk(ctx context.Context, job concordat.JobID, salt []byte, sp
 // maxName bounds a partner's strings, in characters.
 const maxName = 512
 
-// validAnswer returns errGarbage for a SiteAnswer that does not answer a.
+// validAnswer returns errGarbage for a SiteAnswer that does not fit a.
 func validAnswer(a *concordat.Ask, t *concordat.SiteAnswer) error {
 	bad := func(what string) error { return fmt.Errorf("%w: %s", errGarbage, what) }
 	if t == nil || len(t.Libraries) != len(a.Libraries) {
@@ -326,7 +326,7 @@ func handleOf(id concordat.DocumentID) (h concordat.Handle, err error) {
 	return concordat.Handle(b), nil
 }
 
-// blame records a failure of the partner in the lines that it concerns.
+// blame records a failure of the partner in the affected lines.
 func (r *round) blame(ctx context.Context, err error) {
 	if err == nil {
 		return

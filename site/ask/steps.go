@@ -5,8 +5,8 @@ import (
 	"concordat/site/compare"
 )
 
-// A partner states closeness in steps. Instead of a distance, its match has one that represents its step, so mirrors, whose
-// distances are known, are judged by the same rules.
+// A partner states closeness in steps. Its matches get a distance that represents their step, so that they are judged by the same rules as
+// those of mirrors, whose distances are known.
 
 const (
 	nearDistance = compare.FairDistance + 1
@@ -16,7 +16,7 @@ const (
 // stepDistance is the distance in bits that represents each step.
 var stepDistance = [...]int{concordat.CloseFar: farDistance, concordat.CloseNear: nearDistance, concordat.CloseSame: 0}
 
-// Nearness of the steps, on the scale of [compare.ByBits]: near sentences are mostly related, far ones mostly not.
+// Nearness values of the steps, on the scale of [compare.ByBits]: near sentences are mostly related, far ones mostly not.
 const (
 	nearWorth = 0.6
 	farWorth  = 0.07

@@ -13,19 +13,19 @@ import (
 	"concordat/site/compare"
 )
 
-// Wording of a submission that others may share is left out when partners are asked, too. What is known beforehand, from
-// templates or from the documents of this site or of a batch, is not asked and anchors nothing; quotations that name their
-// source are asked, so that the source is shown with them, but anchor nothing either. A partner's answer shows what its
-// documents share: a sentence that enough of them hold is common. None of their text is needed.
+// Wording of a submission that others may share is also left out when partners are asked. Wording known beforehand, from templates or from
+// the documents of this site or of a batch, is not asked about and anchors nothing. Quotations that name their source are asked about, so
+// that the source is shown with them, but they anchor nothing either. A partner's answer shows what its documents share: a sentence that
+// enough of them hold is common. This needs none of their text.
 
 // leastPart is the minimum number of letters of a remainder that is shown when a passage is cut at shared wording.
 const leastPart = 30
 
-// partWording is the wording of the submission that is left out when it is compared with one partner.
+// partWording is the wording of the submission that is left out of the comparison with one partner.
 type partWording struct {
 	fw     *forwarding
-	common []report.Wording // what the partner's documents share, in order of text
-	walls  []concordat.Span // that, and what was known before; in order and disjoint
+	common []report.Wording // shared by the partner's documents, in order of text
+	walls  []concordat.Span // common, and the wording known before; in order and disjoint
 	// nearness returns how near a match is, 0 to 1, for a partner or a mirror.
 	nearness func(concordat.Sentence, concordat.Match) float64
 }
@@ -35,9 +35,9 @@ func (fw *forwarding) share(s concordat.Span, others []concordat.Span) float64 {
 	return compare.ShareOf(fw.count, s, others)
 }
 
-// commonAt returns the parts of the submission that many documents at a partner hold: the sentences that its documents and this
-// site's hold together, as far as a partner's fingerprints show, including the submission. Consecutive ones are classed as in
-// package wording: a few words are common, a page is to be decided. of is the number of the partner's documents, 0 if unknown.
+// commonAt returns the parts of the submission that many documents at a partner hold: the sentences that its documents and this site's hold
+// together, including the submission, judging by the partner's fingerprints. Consecutive ones are classed as in package wording: a few
+// words are common, a page is to be decided. of is the number of the partner's documents, 0 if unknown.
 func (fw *forwarding) commonAt(questions []concordat.Sentence, matches []concordat.Match, of int,
 	nearness func(concordat.Sentence, concordat.Match) float64) *partWording {
 	all := 0
@@ -69,8 +69,7 @@ func (fw *forwarding) commonAt(questions []concordat.Sentence, matches []concord
 	return w
 }
 
-// quotationsAt returns the quotations with a named source that share a sentence with a partner's documents. of is how
-// many documents there are.
+// quotationsAt returns the quotations with a named source that share a sentence with a partner's documents. of is the number of documents.
 func (fw *forwarding) quotationsAt(questions []concordat.Sentence, holders map[int]holding, of int) []report.Wording {
 	var out []report.Wording
 	for _, s := range fw.shared.Named {
@@ -88,7 +87,7 @@ func (fw *forwarding) quotationsAt(questions []concordat.Sentence, holders map[i
 	return out
 }
 
-// held returns how many documents of this site hold a sentence, including the submission; 0: none of those compared.
+// held returns how many documents of this site hold a sentence, including the submission; or 0 if none of those compared does.
 func (fw *forwarding) held(s concordat.Span) int {
 	if fw.share(s, fw.heldHere()) < compare.MostlyShared {
 		return 0
@@ -96,10 +95,10 @@ func (fw *forwarding) held(s concordat.Span) int {
 	return fw.shared.Held.Documents(fw.shared.Words, s)
 }
 
-// holding is how many documents hold a sentence.
+// holding is the number of documents that hold a sentence.
 type holding struct {
-	here     int // of those that were asked: hold it or nearly it
-	anywhere int // of the partner's whole index: hold exactly it
+	here     int // among those asked: documents that hold it or nearly hold it
+	anywhere int // in the partner's whole index: documents that hold exactly this sentence
 }
 
 // holders returns how many documents hold each sentence that matches.
@@ -125,8 +124,7 @@ func holders(matches []concordat.Match) map[int]holding {
 	return out
 }
 
-// classed classes sentences that follow each other by how many words they have in a row, and leaves out those that count
-// anyway.
+// classed classes consecutive sentences by their number of words, and leaves out those that count anyway.
 func (fw *forwarding) classed(run []report.Wording, all int) []report.Wording {
 	var spans []concordat.Span
 	for _, x := range run {
@@ -159,7 +157,7 @@ func (w *partWording) add(held []report.Wording) {
 	}
 }
 
-// apart divides matches into evidence and common wording. Matches of other shared wording are neither.
+// apart divides matches into evidence and common wording. Matches of other shared wording are in neither.
 func (w *partWording) apart(questions []concordat.Sentence, matches []concordat.Match) (evidence, common []concordat.Match) {
 	spans := make([]concordat.Span, len(w.common))
 	for i, x := range w.common {
@@ -178,7 +176,7 @@ func (w *partWording) apart(questions []concordat.Sentence, matches []concordat.
 	return evidence, common
 }
 
-// cut cuts passages of one source at wording that is left out. A passage that is mostly such wording is marked as such.
+// cut divides passages of one source at wording that is left out. A passage that is mostly such wording is marked as such.
 func (w *partWording) cut(passages []concordat.Passage) []concordat.Passage {
 	var out []concordat.Passage
 	for _, p := range passages {
@@ -201,7 +199,7 @@ func (w *partWording) cut(passages []concordat.Passage) []concordat.Passage {
 	return out
 }
 
-// kind returns the kind of shared wording that most of a span is; empty for a list of references.
+// kind returns the kind of shared wording that covers most of a span, or empty for a list of references.
 func (w *partWording) kind(s concordat.Span) concordat.Kind {
 	best, most := concordat.Kind(""), 0
 	look := func(x concordat.Span, k concordat.Kind) {
@@ -250,7 +248,7 @@ func (w *partWording) beside(questions []concordat.Sentence, matches []concordat
 	return compare.FewBeside(out)
 }
 
-// prints returns the sentences of the submission as fingerprints, without those that are left out.
+// prints returns the sentences of the submission as fingerprints, without those left out.
 func (w *partWording) prints(p *profile.Profiler) ([]align.Print, error) {
 	all, err := w.fw.own.fingerprints(p, w.fw.profiles[p])
 	if err != nil || len(w.walls) == 0 {
@@ -265,7 +263,7 @@ func (w *partWording) prints(p *profile.Profiler) ([]align.Print, error) {
 	return all, nil
 }
 
-// addWording adds common wording from partners to that of this site. A stretch is reported once.
+// addWording adds common wording from partners to that of this site. Each stretch is reported once.
 func addWording(f *report.Findings, told []report.Wording) {
 	if len(told) == 0 {
 		return
@@ -286,5 +284,5 @@ func addWording(f *report.Findings, told []report.Wording) {
 	slices.SortFunc(f.Wording, func(x, y report.Wording) int { return cmp.Or(x.Start-y.Start, x.End-y.End) })
 }
 
-// wallsName names walls, for results made from a text without them.
+// wallsName returns a name for walls, to identify results made from a text without them.
 func wallsName(walls []concordat.Span) string { return fmt.Sprint(walls) }

@@ -25,10 +25,10 @@ import (
 // Job says what to compare a batch with. It is stored with the batch, as JSON.
 type Job struct {
 	Libraries   []concordat.LibraryID `json:"libraries,omitempty"`    // none: all, unless NoLibraries
-	NoLibraries bool                  `json:"no_libraries,omitempty"` // with one another only
-	Partners    []concordat.SiteID    `json:"partners,omitempty"`     // to be asked
+	NoLibraries bool                  `json:"no_libraries,omitempty"` // only with one another
+	Partners    []concordat.SiteID    `json:"partners,omitempty"`     // to ask
 	Forward     string                `json:"forward,omitempty"`
-	Purpose     string                `json:"purpose,omitempty"` // told to partners
+	Purpose     string                `json:"purpose,omitempty"` // stated to partners
 	Template    string                `json:"template,omitempty"`
 	Exact       bool                  `json:"exact,omitempty"`
 	Threshold   float64               `json:"threshold,omitempty"` // share from which a pair joins its documents; 0: 0.3
@@ -36,15 +36,15 @@ type Job struct {
 	// Candidates is the maximum number of documents of the batch compared with each; 0: 200. A pair is compared if either of
 	// the two nominates it.
 	Candidates int `json:"candidates,omitempty"`
-	// Leads requests passages in which documents say the same as others of the batch, or of the libraries, in other words.
+	// Leads requests passages in which documents restate others of the batch, or of the libraries, in other words.
 	Leads    bool           `json:"leads,omitempty"`
 	Manifest []ManifestLine `json:"manifest,omitempty"`
-	// Rules are the rules of the documents' reports and of the shares, until an officer changes the rules of a report; nil, as
-	// in batches of early versions: those in force when the report is viewed.
+	// Rules are the rules of the documents' reports and of the shares, until an officer changes the rules of a report; nil, as in batches
+	// of early versions: the rules in force when the report is viewed.
 	Rules *report.Rules `json:"rules,omitempty"`
-	// Faults says why a file could not be accepted, by its name; it is in the batch but is not read.
+	// Faults gives the reason why a file could not be accepted, by file name; such a file is in the batch but is not read.
 	Faults map[string]string `json:"faults,omitempty"`
-	// LeftOut are the files that were left out of an archive, by the name of the archive, once it was read.
+	// LeftOut are the files left out of an archive, by the name of the archive, once it has been read.
 	LeftOut map[string]concordat.LeftOut `json:"left_out,omitempty"`
 }
 
@@ -63,7 +63,7 @@ func (j *Job) PairThreshold() float64 { return cmp.Or(j.Threshold, site.DefaultT
 // Options of [Run]. Store, Index, Read and Options are required.
 type Options struct {
 	Store *store.DB
-	// Index is the batch's own: empty, or as an earlier run left it. The caller ensures that no other run has it.
+	// Index is the batch's own: empty, or as an earlier run left it. The caller must ensure that no other run uses it.
 	Index concordat.Index
 	// Read returns the documents of a file, an Item with Err for each that gives none. It is called
 	// concurrently.
@@ -81,18 +81,17 @@ type Options struct {
 // Stages of a batch.
 const (
 	StageRead    = "batch_read"    // extract, fingerprint and keep each document
-	StageCompare = "batch_compare" // each with the others
-	StageLeads   = "batch_leads"   // each with the others, by what they say in other words
-	StageCheck   = "batch_check"   // each with the libraries and partners
+	StageCompare = "batch_compare" // compare each with the others
+	StageLeads   = "batch_leads"   // compare each with the others by meaning
+	StageCheck   = "batch_check"   // compare each with the libraries and partners
 )
 
-// Run compares the documents of a batch with one another and with what the options say, from where an earlier run stopped, and
-// ends the batch. No file, comparison or check is repeated. Memory grows with the number of documents only by a small row for
-// each document and pair.
+// Run compares the documents of a batch with one another and with the libraries and partners in the options, continuing where an earlier
+// run stopped, and ends the batch. No file, comparison or check is repeated. Memory grows with the number of documents only by a small row
+// for each document and pair.
 //
-// Each document is read and fingerprinted once, into the batch's index. Only when all are there does each look for the others
-// in it, so the order of submission does not matter. A pair is compared once, from the document whose name comes first, and
-// both reports show what was found.
+// Each document is read and fingerprinted once, into the batch's index. The comparison begins only when all are there, so the order of
+// submission does not matter. A pair is compared once, from the document whose name comes first, and both reports show what was found.
 //
 // A file that cannot be read is a member with its reason and stops nothing. When ctx ends, Run returns its error and the batch
 // can be resumed; it returns store.ErrLease if the batch was cancelled in the meantime. After another error the batch has failed with
@@ -127,7 +126,7 @@ func Run(ctx context.Context, s *site.Site, id string, o Options) error {
 	return o.Store.Batches.FinishBatch(ctx, id, state, cause, leads)
 }
 
-// leadCount counts the leads between the documents; nil: not requested.
+// leadCount counts the leads between the documents; or nil if they were not requested.
 func (r *batchRun) leadCount(ctx context.Context) (*concordat.LeadCount, error) {
 	if !r.job.Leads {
 		return nil, nil
@@ -144,7 +143,7 @@ func (r *batchRun) leadCount(ctx context.Context) (*concordat.LeadCount, error) 
 	return &n, nil
 }
 
-// failed records an error that is not the end of ctx or of the batch.
+// failed records an error other than the end of ctx or of the batch.
 func (r *batchRun) failed(ctx context.Context, err error) error {
 	r.s.NotePanic(err, "batch", r.id)
 	if ctx.Err() != nil || errors.Is(err, store.ErrLease) {
@@ -400,7 +399,7 @@ func (r *batchRun) keepFiles(ctx context.Context, files <-chan chan *batchFile, 
 		var f *batchFile
 		select {
 		case f = <-place:
-		case <-ctx.Done(): // or what was to be read failed
+		case <-ctx.Done(): // or reading failed
 			return ctx.Err()
 		}
 		held = append(held, f)
@@ -419,7 +418,7 @@ func (r *batchRun) keepFiles(ctx context.Context, files <-chan chan *batchFile, 
 	return flush()
 }
 
-// noteLeftOut records with the batch what was left out of archives, before the store counts them as read.
+// noteLeftOut records with the batch the files left out of archives, before the store counts the archives as read.
 func (r *batchRun) noteLeftOut(ctx context.Context, files []*batchFile) error {
 	changed := false
 	for _, f := range files {

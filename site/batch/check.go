@@ -62,7 +62,8 @@ func numbered(members []store.BatchMember) map[int]*store.BatchMember {
 	return by
 }
 
-// TaskOf is the identity of the task of a member, by its number from 0, in a round of a batch: the same when the round resumes.
+// TaskOf returns the identity of a member's task in a round of a batch. n is the member's number, from 0. The identity is the same when the
+// round resumes.
 func TaskOf(id string, number, round int) concordat.TaskID {
 	if round <= 1 {
 		return concordat.TaskID(fmt.Sprintf("%s-%d", id, number+1))
@@ -86,7 +87,7 @@ func (r *batchRun) checkOne(ctx context.Context, m *store.BatchMember, by map[in
 	}
 	rules, err := r.rules(ctx, id, m, pairs, by)
 	if err == nil {
-		_, err = r.s.Score(ctx, id, f) // by what its lineage excludes
+		_, err = r.s.Score(ctx, id, f) // without sources that its lineage excludes
 	}
 	if err != nil {
 		return err
@@ -118,7 +119,7 @@ func (r *batchRun) findings(ctx context.Context, id concordat.TaskID, m *store.B
 		return nil, err
 	case old.State == concordat.TaskDone || old.State == concordat.TaskPartial:
 		return r.s.Findings(ctx, id)
-	default: // of a run that ended during it
+	default: // from a run that ended during the check
 		if err := r.o.Store.Checks.DeleteTask(ctx, id); err != nil {
 			return nil, err
 		}
@@ -166,14 +167,14 @@ func (r *batchRun) checkText(ctx context.Context, id concordat.TaskID, m *store.
 	return f, r.addLeads(ctx, f, m, pairs, by)
 }
 
-// addOthers adds to findings what the other members have in common with the member.
+// addOthers adds to findings the text that the other members have in common with the member.
 func (r *batchRun) addOthers(ctx context.Context, f *report.Findings, m *store.BatchMember, pairs []store.BatchPair,
 	by map[int]*store.BatchMember) error {
 	asked := 0
 	for _, c := range f.Consulted {
 		asked = max(asked, c.Asked)
 	}
-	if asked == 0 { // no library was asked: the number is that of the questions
+	if asked == 0 { // if no library was asked, use the number of questions
 		p, err := r.s.Options().Profiler.Profile(concordat.Document{Text: f.Submission.Text}, nil)
 		if err != nil {
 			return err
@@ -206,8 +207,8 @@ func (r *batchRun) addOthers(ctx context.Context, f *report.Findings, m *store.B
 	return f.Validate()
 }
 
-// rules returns the rules of a member's report. What its lineage excludes is excluded by a review, like an exclusion by hand:
-// it is on record, shown, and can be undone.
+// rules returns the rules of a member's report. Sources that its lineage excludes are excluded by a review, like an exclusion by hand: this
+// is on record, shown, and can be undone.
 func (r *batchRun) rules(ctx context.Context, id concordat.TaskID, m *store.BatchMember, pairs []store.BatchPair,
 	by map[int]*store.BatchMember) (report.Rules, error) {
 	rules, decided, err := site.ReviewedRules(ctx, r.o.Store, id, r.o.Rules)
@@ -228,7 +229,7 @@ func (r *batchRun) rules(ctx context.Context, id concordat.TaskID, m *store.Batc
 	return rules, putRules(ctx, r.o.Store, id, rules, store.Review{At: r.s.Options().Now(), By: lineageActor})
 }
 
-// lineageActor signs the reviews that the rules of lineage make.
+// lineageActor signs the reviews made by the rules of lineage.
 const lineageActor = "lineage"
 
 // counts reports whether a pair counts.
@@ -283,15 +284,15 @@ func measure(m *store.BatchMember, f *report.Findings, rules report.Rules, libra
 	return shares
 }
 
-// FreshSource is a source that a later check was the first to find.
+// FreshSource is a source found for the first time by a later check.
 type FreshSource struct {
 	concordat.Ref
 	Title string  `json:"title"`
 	Share float64 `json:"share"` // 0 to 1, of what was compared
 }
 
-// FreshSources returns the sources in after that are not in before, largest share first, before any rule. A source in before
-// that holds more now is not one of them.
+// FreshSources returns the sources in after that are not in before, largest share first, before any rule is applied. A source in before
+// that now holds more is not included.
 func FreshSources(before, after *report.Findings) []FreshSource {
 	known := map[concordat.Ref]bool{}
 	for _, p := range before.Passages {
@@ -299,7 +300,7 @@ func FreshSources(before, after *report.Findings) []FreshSource {
 	}
 	out := []FreshSource{}
 	all := *after
-	all.Works = nil // each text of a work that came later is told
+	all.Works = nil // each later text of a work is reported
 	for _, s := range report.Build(&all, report.Rules{CommonAbove: -1}).Sources {
 		if !known[s.Ref] {
 			out = append(out, FreshSource{s.Ref, s.Title, s.Share})

@@ -7,19 +7,19 @@ import (
 	"concordat/screen"
 )
 
-// Cluster has the documents of a cluster of a batch, and the pairs that hold them together.
+// Cluster has the documents of a cluster of a batch, and the pairs that join them.
 type Cluster struct {
 	Documents []ClusterDocument // those that belong to it most strongly first
-	Pairs     []ViewedPair      // those that count, of two of its documents; the largest share first
-	Bridges   []ViewedPair      // those that count, of one of its documents and one of another cluster; sorted likewise
+	Pairs     []ViewedPair      // counting pairs of two of its documents, largest share first
+	Bridges   []ViewedPair      // counting pairs of one of its documents and one of another cluster, in the same order
 }
 
-// ClusterDocument is how strongly a document belongs to its cluster.
+// ClusterDocument states how strongly a document belongs to its cluster.
 type ClusterDocument struct {
 	Member  int     // index into Members
-	Pairs   int     // of the cluster that it is in
+	Pairs   int     // number of the cluster's pairs that include it
 	Weight  float64 // the sum of their shares
-	Largest float64 // of their shares
+	Largest float64 // the largest of their shares
 }
 
 // Details returns the documents and pairs of each cluster, in the order of Clusters.
@@ -53,8 +53,7 @@ func (v *View) Details() []Cluster {
 	return out
 }
 
-// PairCluster returns the number of the cluster that a pair holds together, from 1; 0: the pair does not count, or joins two
-// clusters.
+// PairCluster returns the number, from 1, of the cluster that a pair joins, or 0 if the pair does not count or connects two clusters.
 func (v *View) PairCluster(p ViewedPair) int {
 	if n := v.cluster[p.A]; p.Counted() && n == v.cluster[p.B] {
 		return n
@@ -62,7 +61,7 @@ func (v *View) PairCluster(p ViewedPair) int {
 	return 0
 }
 
-// Cluster returns the number of the cluster of member i, from 1; 0: none.
+// Cluster returns the number, from 1, of the cluster of member i, or 0 if it is in none.
 func (v *View) Cluster(i int) int { return v.cluster[i] }
 
 // group forms clusters from the pairs that count. Members are in order of name, so the order of submission does not matter.

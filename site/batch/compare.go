@@ -28,7 +28,7 @@ type Passage struct {
 	LikeB     float64              `json:"like_b"`
 	Documents int                  `json:"documents,omitempty"` // of the batch that hold the wording
 	Wording   concordat.Kind       `json:"wording,omitempty"`   // kind of shared wording; empty: it is evidence
-	Why       string               `json:"why,omitempty"`       // of a form: what it reads like
+	Why       string               `json:"why,omitempty"`       // of a form: the part it reads like
 	Words     []concordat.SpanPair `json:"words,omitempty"`     // Span of A, Source of B
 }
 
@@ -38,7 +38,7 @@ const (
 	sideB = "b"
 )
 
-// readable returns the members that have a text, in order of name.
+// readable returns the members with a text, in order of name.
 func (r *batchRun) readable(ctx context.Context) ([]store.BatchMember, error) {
 	all, err := r.o.Store.Batches.BatchMembers(ctx, r.id)
 	var out []store.BatchMember
@@ -50,7 +50,7 @@ func (r *batchRun) readable(ctx context.Context) ([]store.BatchMember, error) {
 	return out, err
 }
 
-// compare looks from each member for the others.
+// compare searches for the other members from each member.
 func (r *batchRun) compare(ctx context.Context) error {
 	members, err := r.readable(ctx)
 	if err != nil {
@@ -75,7 +75,7 @@ func (r *batchRun) compare(ctx context.Context) error {
 	})
 }
 
-// each calls do for the members that are not done, several at a time.
+// each calls do for the members not yet done, several at a time.
 func (r *batchRun) each(ctx context.Context, stage string, members []store.BatchMember, isDone func(*store.BatchMember) bool,
 	do func(context.Context, *store.BatchMember) error) error {
 	var done atomic.Int64
@@ -164,7 +164,7 @@ func (x *comparing) with(ctx context.Context, c *compare.Candidate, other *store
 	if err != nil {
 		return p, false, err
 	}
-	// Either of the two may find the other worth a look when the other does not.
+	// Only one of the two may find the other worth a look.
 	worth, err := x.r.inner.Worthwhile(&x.looks, c, source.Text)
 	if err != nil || !worth || !x.r.claim(x.m, other) {
 		return p, false, err
@@ -183,8 +183,8 @@ func (r *batchRun) isClaimed(m, other *store.BatchMember) bool {
 	return r.claimed[pairKey(m, other)]
 }
 
-// claim takes the pair for the caller unless a worker has taken it in this run, and reports whether it did. A run that ends before the
-// caller records its pairs has not recorded the caller as compared either.
+// claim takes the pair for the caller unless a worker has already taken it in this run, and reports whether it did. If a run ends before
+// the caller records its pairs, the caller is not recorded as compared either.
 func (r *batchRun) claim(m, other *store.BatchMember) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -204,9 +204,8 @@ func (r *batchRun) pair(m, other *store.BatchMember, d, source *concordat.Docume
 	}
 	out := store.BatchPair{A: a.Number, B: b.Number}
 	here, there := r.prepared.of(r.wording, a.Name, d.Text), r.prepared.of(r.wording, b.Name, source.Text)
-	// An alignment starts from the examined text: each of the two gets the passages that a check of it would find. One may have
-	// none where the other has some: what one quotes, naming the source, is evidence against the other, which put it in other
-	// words.
+	// An alignment starts from the examined text: each of the two gets the passages that a check of it would find. Only one of them may
+	// have any: a quotation that names its source in one document is evidence against the other, which reworded it.
 	kept := sidePassages(sideA, r.wording.passages(here, there, [2]string{a.Name, b.Name}, r.ref(b.Name), b.Title))
 	kept = append(kept, sidePassages(sideB, r.wording.passages(there, here, [2]string{b.Name, a.Name}, r.ref(a.Name), a.Title))...)
 	if len(kept) == 0 {
@@ -241,12 +240,12 @@ func (k *Passage) turn() {
 	k.Words = words
 }
 
-// maxPrepared bounds the texts that a batch keeps prepared for alignment, in bytes; prepared they take some nine times as much,
-// and twice that with garbage. A text for which others leave out other spans than it does itself is kept once more, as the
-// source of the last of them.
+// maxPrepared bounds the texts that a batch keeps prepared for alignment, in bytes; prepared texts take some nine times as much, and twice
+// that with garbage. If other members leave out different spans of a text than the text itself does, it is kept once more, as the source of
+// the last such member.
 const maxPrepared = 8 << 20
 
-// preparedTexts caches texts prepared for alignment; each is compared with many. The zero value is ready and safe for
+// preparedTexts caches texts prepared for alignment; each text is compared with many others. The zero value is ready and safe for
 // concurrent use.
 type preparedTexts struct {
 	mu    sync.Mutex
@@ -289,7 +288,7 @@ func (p *preparedTexts) of(w *batchWording, name, text string) *member {
 	return t.member
 }
 
-// passagesOf returns the passages of a pair as one of its members sees them: from the text own, whose member is A or not.
+// passagesOf returns the passages of a pair as seen by one of its members, with the text own; the member may be A or B.
 func passagesOf(packed []byte, isA bool, other concordat.Ref, title, source string) ([]concordat.Passage, error) {
 	var kept []Passage
 	if err := json.Unmarshal(packed, &kept); err != nil {
@@ -304,7 +303,7 @@ func passagesOf(packed []byte, isA bool, other concordat.Ref, title, source stri
 		if !isA {
 			k.turn()
 			if k.Side == "" && k.Kind == concordat.KindSummary {
-				k.Kind = concordat.KindParaphrase // seen from the longer text nothing is condensed
+				k.Kind = concordat.KindParaphrase // seen from the longer text, nothing is condensed
 			}
 		}
 		p := concordat.Passage{Span: k.A, Source: other, Title: title, SourceSpan: k.B, Kind: k.Kind, Similarity: k.LikeA,

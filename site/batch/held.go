@@ -19,7 +19,7 @@ import (
 const (
 	// LeastHeld is the number of documents of a batch that must hold wording for it to be reported separately.
 	LeastHeld = 3
-	// leastHeldWords is the number of words of the shortest reported remainder of a stretch, without common wording.
+	// leastHeldWords is the number of words in the shortest remainder of a stretch, without common wording, that is reported.
 	leastHeldWords = 8
 	// maxHeldAlike bounds the reported stretches of wording of each kind.
 	maxHeldAlike = 50
@@ -34,11 +34,10 @@ type Wording struct {
 	Open bool `json:"open,omitempty"`
 	// Decided is DecidedCount or DecidedLeave after a decision; empty: none.
 	Decided string `json:"decided,omitempty"`
-	// Kind is the kind of wording that does not count: form, common or undecided; empty: it counts, or an earlier version
-	// stored it.
+	// Kind is the kind of wording that does not count: form, common or undecided; empty: it counts, or it was stored by an earlier version.
 	Kind   concordat.Kind `json:"kind,omitempty"`
-	Why    string         `json:"why,omitempty"` // what it reads like, if like a form: see package wording
-	Share  float64        `json:"share"`         // of the text that it makes up most of, 0 to 1; 0: not kept
+	Why    string         `json:"why,omitempty"` // if it reads like a form, the part it reads like: see package wording
+	Share  float64        `json:"share"`         // largest share of a text that it makes up, 0 to 1; 0: not kept
 	Places []wordingPlace `json:"places"`        // the longest first
 }
 
@@ -90,7 +89,7 @@ func (h *heldAlike) add(member int, words *wording.Words, classes []wording.Clas
 	}
 }
 
-// heldOrder is the order of reported wording: first what is to be decided, then what counts, then what does not.
+// heldOrder is the order of reported wording: first undecided wording, then wording that counts, then wording that does not.
 var heldOrder = []concordat.Kind{concordat.KindUndecided, "", concordat.KindForm, concordat.KindCommon}
 
 // keepHeld stores the gathered wording with the batch.
@@ -122,7 +121,7 @@ func (r *batchRun) keepHeld(ctx context.Context, h *heldAlike, members []store.B
 	return r.o.Store.Batches.PutBatchWording(ctx, r.id, data)
 }
 
-// sameHolders returns the wording that the same documents hold as other; nil: none.
+// sameHolders returns the wording that the same documents hold as other; or nil if there is none.
 func sameHolders(of []Wording, other *Wording) *Wording {
 	for i := range of {
 		if slices.Equal(of[i].members(), other.members()) {
@@ -142,14 +141,14 @@ func (w *Wording) members() []int {
 	return slices.Compact(out)
 }
 
-// join takes wording that the same documents hold into w: one decision holds for both.
+// join merges wording held by the same documents into w: one decision applies to both.
 func (w *Wording) join(other *Wording) {
 	w.Words += other.Words
 	w.Share = min(1, w.Share+other.Share)
 	w.Places = append(w.Places, other.Places...)
 }
 
-// ViewedWording is wording that several documents of a batch hold: what counts first, then what is common.
+// ViewedWording is wording that several documents of a batch hold: counting wording first, then common wording.
 type ViewedWording struct {
 	Number  int // from 1
 	Words   int
@@ -159,7 +158,7 @@ type ViewedWording struct {
 	Decided string
 	Kind    concordat.Kind // kind of wording that does not count; empty: it counts
 	Why     string
-	Share   float64       // of the text that it makes up most of, 0 to 1
+	Share   float64       // largest share of a text that it makes up, 0 to 1
 	Places  []ViewedPlace // the longest first
 }
 
@@ -169,8 +168,7 @@ type ViewedPlace struct {
 	concordat.Span
 }
 
-// Counts reports whether the wording counts by itself. Earlier versions stored wording that reads like a form among what
-// counts.
+// Counts reports whether the wording counts by itself. Earlier versions stored wording that reads like a form as counting.
 func (w *ViewedWording) Counts() bool {
 	return w.Decided == DecidedCount || w.Decided == "" && !w.Common && w.Why == ""
 }
@@ -223,8 +221,8 @@ func (v *View) WordingOf(number int) (*ViewedWording, error) {
 	return nil, fmt.Errorf("wording %d of batch %s: %w", number, v.ID, concordat.ErrNotFound)
 }
 
-// WordingTexts returns the text of each wording of a view, at most runes code points, from the findings of the documents; empty
-// while none has findings, or if no text is kept.
+// WordingTexts returns the text of each wording of a view, at most runes code points, from the findings of the documents; a text is empty
+// while no document has findings, or if no text is kept.
 func WordingTexts(ctx context.Context, s *site.Site, v *View, wordings []ViewedWording, runes int) ([]string, error) {
 	out := make([]string, len(wordings))
 	texts := memberTexts{s: s, v: v, of: map[int]string{}}
@@ -305,9 +303,9 @@ func decide(ctx context.Context, db *store.DB, id string, number int, decided st
 	return db.Batches.PutBatchWording(ctx, id, data)
 }
 
-// CountWording counts wording that several documents of a batch hold in the reports of all of them, or stops counting it: one
-// decision applies to all. base is as in [RulesInForce]. It stays on record and can be undone by another call, or in each
-// report separately.
+// CountWording counts wording that several documents of a batch hold in the reports of all of them, or stops counting it: one decision
+// applies to all. base is as in [RulesInForce]. The decision stays on record and can be undone by another call, or in each report
+// separately.
 func CountWording(ctx context.Context, s *site.Site, db *store.DB, id, by string, number int, count bool, why string,
 	base report.Rules, notes ...store.AuditNote) error {
 	v, err := Open(ctx, db, id)

@@ -27,7 +27,7 @@ type foundLead struct {
 	Pairs  []meaning.Pair `json:"pairs"`
 }
 
-// lead looks from each member for passages that say the same as others in other words, once the shared wording of all is known.
+// lead searches, for each member, for passages that restate others in other words, once the shared wording of all is known.
 func (r *batchRun) lead(ctx context.Context) error {
 	if !r.job.Leads {
 		return nil
@@ -153,7 +153,7 @@ func (x *leading) from(ctx context.Context, m *store.BatchMember) ([]foundLead, 
 	return out, nil
 }
 
-// takenOf returns the parts of a member's text that others share, legitimately or not, apart from drafts of it: they have no
+// takenOf returns the parts of a member's text that others share, legitimately or not, not counting drafts of it: these parts have no
 // leads.
 func (r *batchRun) takenOf(ctx context.Context, m *store.BatchMember, by map[int]*store.BatchMember,
 	text string) ([]concordat.Span, error) {
@@ -181,9 +181,9 @@ func (r *batchRun) takenOf(ctx context.Context, m *store.BatchMember, by map[int
 	return out, nil
 }
 
-// joinedLead is a lead between two members, whichever of them led to it.
+// joinedLead is a lead between two members, in either direction.
 type joinedLead struct {
-	compare.SourceLead // as the member a sees it, whose name comes before that of b
+	compare.SourceLead // as seen by member a, whose name comes before that of b
 	a, b               int
 }
 
@@ -219,7 +219,7 @@ func (r *batchRun) joinLeads(ctx context.Context, members []store.BatchMember) (
 			cmp.Compare(x.Span.Start, y.Span.Start), cmp.Compare(x.Of.Start, y.Of.Start))
 	})
 	var out []joinedLead
-	first := 0 // of out, between the two members at hand
+	first := 0 // index in out of the first lead between the current two members
 	for _, l := range all {
 		if n := len(out); n > 0 && (out[n-1].a != l.a || out[n-1].b != l.b) {
 			first = n
@@ -238,7 +238,7 @@ const manySay = 3
 // saying is a sentence of a member.
 type saying struct{ member, start int }
 
-// markMany marks the leads most of whose sentences are said by many members. Members whose pair does not count by their
+// markMany marks the leads for which many members say the same as most of their sentences. Members whose pair does not count by their
 // lineage, such as a draft and the final version, count as one.
 func (r *batchRun) markMany(leads []joinedLead, by map[int]*store.BatchMember) {
 	others := map[saying][]int{}
@@ -304,7 +304,7 @@ func (r *batchRun) addLeads(ctx context.Context, f *report.Findings, m *store.Ba
 				slices.ContainsFunc(f.Passages, func(x concordat.Passage) bool { return !excused[x.Source] && x.Span.Overlaps(p.Span) })
 		})
 		if 2*len(one.Pairs) < sentences {
-			continue // the rest does not stand out
+			continue // the other leads do not stand out
 		}
 		source, err := r.text(ctx, by[n].Name)
 		if err != nil {
@@ -317,7 +317,7 @@ func (r *batchRun) addLeads(ctx context.Context, f *report.Findings, m *store.Ba
 	return f.Validate()
 }
 
-// covered returns how much of a span disjoint spans cover.
+// covered returns how much of a span is covered by disjoint spans.
 func covered(s concordat.Span, by []concordat.Span) int {
 	n := 0
 	for _, x := range by {
@@ -329,7 +329,7 @@ func covered(s concordat.Span, by []concordat.Span) int {
 // reportedLeads are the leads to other members in the report of a member. They are stored as JSON, without text.
 type reportedLeads struct {
 	Leads []leadTo `json:"leads"`
-	Many  []leadTo `json:"many,omitempty"` // not leads, since many say it; only for the member whose name comes first
+	Many  []leadTo `json:"many,omitempty"` // not leads, since many say the same; only for the member whose name comes first
 }
 
 // leadTo is a lead to another member.
@@ -346,7 +346,7 @@ type ReportedLead struct {
 	SourcePoints concordat.Span  `json:"source_points"`  // the same in code points
 	Kind         report.LeadKind `json:"kind,omitempty"` // of the member
 	Languages    [2]string       `json:"languages"`      // of the member and of the other: codes, empty: unknown
-	Encoder      string          `json:"by"`             // what compared
+	Encoder      string          `json:"by"`             // the comparer
 	Likelihood   float64         `json:"likelihood"`     // see report.Lead; 0: it was not measured
 	Pairs        []LeadPair      `json:"pairs"`          // by place in the member
 }

@@ -13,7 +13,7 @@ import (
 // LeadLine is a lead between two documents of a batch in the form for programs. Spans are in code points.
 type LeadLine struct {
 	Type       string           `json:"type"` // lead
-	A          string           `json:"a"`    // says in other words, or in brief, the same as b
+	A          string           `json:"a"`    // restates b in other words, or summarises it
 	B          string           `json:"b"`
 	NumberA    int              `json:"number_a"` // of the members, from 1
 	NumberB    int              `json:"number_b"`
@@ -21,8 +21,8 @@ type LeadLine struct {
 	SourceSpan concordat.Span   `json:"source_span"` // of b
 	Kind       report.LeadKind  `json:"kind"`
 	Languages  [2]string        `json:"languages"`  // of a and of b: codes, empty: unknown
-	Encoder    string           `json:"encoder"`    // what compared
-	Likelihood *float64         `json:"likelihood"` // as reports say it; null: not measured
+	Encoder    string           `json:"encoder"`    // the comparer
+	Likelihood *float64         `json:"likelihood"` // as in reports; null: not measured
 	Pairs      []LeadPair       `json:"pairs"`
 	Reason     string           `json:"reason,omitempty"` // why the two documents do not form a pair: author, group or draft
 	State      report.LeadState `json:"state"`
@@ -35,7 +35,7 @@ type LeadLine struct {
 type ManyLine struct {
 	Type      string   `json:"type"` // many
 	Documents []string `json:"documents"`
-	Held      int      `json:"held"` // number of them
+	Held      int      `json:"held"` // number of these documents
 }
 
 // LeadLines returns leads in their order.

@@ -17,26 +17,26 @@ import (
 
 // ViewedLead is a lead between two documents of a batch with the decision about it. Neither is assumed to be the earlier one.
 type ViewedLead struct {
-	A, B         int    // indices into the members: A says the same as B in other words, or in brief
+	A, B         int    // indices into the members: A restates B in other words, or summarises it
 	ReportedLead        // from A to B
 	Lineage      string // why the pair of documents does not count; empty: it does
 	State        report.LeadState
 	Ruling       report.LeadRuling // zero: the lead is open
 }
 
-// Lead returns the words of reports about a lead.
+// Lead returns the lead in the form used for the words of reports.
 func (l *ReportedLead) Lead() report.Lead {
 	return report.Lead{Kind: l.Kind, Languages: l.Languages, Likelihood: l.Likelihood}
 }
 
-// LeadPair is a sentence of either document, in code points.
+// LeadPair is a pair of sentences, one of each document, in code points.
 type LeadPair struct {
 	Span       concordat.Span `json:"span"`
 	SourceSpan concordat.Span `json:"source_span"`
 	Similarity float64        `json:"similarity"` // 0 to 1
 }
 
-// ManySay has the places where three or more documents of a batch say the same, which is not a lead.
+// ManySay holds the places where three or more documents of a batch say the same, which is not a lead.
 type ManySay struct {
 	Places []ViewedPlace // by member, in text order
 }
@@ -52,11 +52,11 @@ func (m ManySay) Documents() []int {
 
 // ViewedLeads are the leads between the documents of a batch.
 type ViewedLeads struct {
-	Leads []ViewedLead // undecided ones of pairs that count first, the likeliest first
-	Many  []ManySay    // those that most documents say first
+	Leads []ViewedLead // undecided ones of counting pairs first, likeliest first
+	Many  []ManySay    // those said by most documents first
 }
 
-// States gives the states of the leads in their order.
+// States returns the states of the leads in their order.
 func (l *ViewedLeads) States() iter.Seq[report.LeadState] {
 	return func(yield func(report.LeadState) bool) {
 		for i := range l.Leads {
@@ -67,8 +67,8 @@ func (l *ViewedLeads) States() iter.Seq[report.LeadState] {
 	}
 }
 
-// Leads returns the leads between the documents that have their reports, with the decisions about them; if two reports differ,
-// a rejection prevails. base is as in [site.RulesInForce]. Without job.Leads there are none.
+// Leads returns the leads between the documents that already have reports, with the decisions about them; if two reports differ, a
+// rejection prevails. base is as in [site.RulesInForce]. Without job.Leads there are none.
 func (v *View) Leads(ctx context.Context, db *store.DB, base report.Rules) (*ViewedLeads, error) {
 	out := &ViewedLeads{}
 	if !v.Job.Leads {
@@ -128,7 +128,7 @@ func (v *View) reported(ctx context.Context, db *store.DB) (map[int]reportedLead
 	return out, nil
 }
 
-// in returns the lead among those of the other member; nil: its report does not show it, since the passage is evidence there.
+// in returns the lead among those of the other member; or nil if its report does not show it because the passage is evidence there.
 func (l leadTo) in(all []leadTo, number int) *leadTo {
 	for i := range all {
 		if x := &all[i]; x.Other == number && x.Span == l.Source && x.Source == l.Span {
@@ -138,7 +138,7 @@ func (l leadTo) in(all []leadTo, number int) *leadTo {
 	return nil
 }
 
-// before reports whether a lead is seen from i rather than from j: from the one that summarises, else from the one whose name
+// before reports whether a lead is shown from i's side rather than from j's: from the side that summarises, else from the one whose name
 // comes first.
 func (v *View) before(i, j int, l, back leadTo) bool {
 	if a, b := l.Kind == report.LeadSummary, back.Kind == report.LeadSummary; a != b {
@@ -147,7 +147,7 @@ func (v *View) before(i, j int, l, back leadTo) bool {
 	return i < j
 }
 
-// rank orders leads: those that wait for a decision first, those that need no reading last.
+// rank orders leads: those that wait for a decision first, those that need not be read last.
 func (l *ViewedLead) rank() int {
 	switch {
 	case l.State == report.LeadSetAside:
@@ -204,7 +204,7 @@ func (l *ViewedLead) sides() [2]leadSide {
 		{l.B, report.Lead{Span: l.Source, SourcePoints: l.Points}}}
 }
 
-// manySayOf joins the places where several members say the same.
+// manySayOf collects the places where several members say the same.
 func manySayOf(reported map[int]reportedLeads, index map[int]int) []ManySay {
 	var groups []ManySay
 	for number, t := range reported {
@@ -259,10 +259,10 @@ func (m *ManySay) tidy() {
 	m.Places = out
 }
 
-// DecideLead decides about a lead between two documents, in the reports of both: that it counts, that it is rejected, or
-// neither. The lead is identified by the members' numbers and its places in them, in code points. base is as in
-// [site.RulesInForce]. It fails with concordat.ErrNotFound if there is no such lead. The decision stays on record and is undone
-// by another call, or in each report separately.
+// DecideLead decides about a lead between two documents, in the reports of both: that it counts, that it is rejected, or neither. The lead
+// is identified by the members' numbers and its places in them, in code points. base is as in [site.RulesInForce]. It fails with
+// concordat.ErrNotFound if there is no such lead. The decision stays on record and can be undone by another call, or in each report
+// separately.
 func DecideLead(ctx context.Context, s *site.Site, db *store.DB, id string, one LeadDecision, base report.Rules,
 	notes ...store.AuditNote) error {
 	v, err := Open(ctx, db, id)
@@ -305,7 +305,7 @@ type LeadDecision struct {
 	By, Why      string
 }
 
-// leadActions names the states as reviews do.
+// leadActions are the names of the states in reviews.
 var leadActions = map[report.LeadState]string{report.LeadOpen: "open-lead", report.LeadCounted: "count-lead",
 	report.LeadSetAside: "set-aside-lead"}
 

@@ -12,11 +12,11 @@ import (
 type LineageRules struct {
 	Author bool `json:"author"` // both are declared to have one author
 	Group  bool `json:"group"`  // both are declared to belong to one group
-	// Draft: one is declared to be an earlier or later version of the other, or both are declared to have one author, and have
-	// the same title and different dates.
+	// Draft: one is declared to be an earlier or later version of the other, or both are declared to have one author and have the same
+	// title and different dates.
 	Draft bool `json:"draft"`
-	// Metadata also uses the author in the files' own metadata. It is off by default: documents that were written on one computer,
-	// or from one form, carry one name, which does not make shared wording legitimate.
+	// Metadata also uses the author in the files' own metadata. It is off by default: documents written on one computer, or based on one
+	// form, carry the same name, which does not make shared wording legitimate.
 	Metadata bool `json:"metadata"`
 }
 
@@ -28,11 +28,10 @@ const (
 	LineageAuthor  = "author"
 	LineageGroup   = "group"
 	LineageDraft   = "draft"
-	LineageVerdict = "verdict" // a person decided so
+	LineageVerdict = "verdict" // a person decided this
 )
 
-// Lineage returns why the pair of a and b does not count, empty if it does. The order of the two does not
-// matter.
+// Lineage returns the reason why the pair of a and b does not count, or empty if it does. The order of the two does not matter.
 func (l LineageRules) Lineage(a, b *store.BatchMember) string {
 	common := l.commonAuthor(a, b)
 	switch {

@@ -33,7 +33,7 @@ func CommentPair(ctx context.Context, db *store.DB, id string, e store.BatchEven
 	return noted(ctx, db, notes, func(db *store.DB) error { return db.Batches.AppendBatchEvent(ctx, id, e) })
 }
 
-// OfPair reports whether an event is about the pair of two members, and returns its comment.
+// OfPair returns the comment of an event, and reports whether the event is about the pair of two members.
 func OfPair(e store.BatchEvent, a, b *store.BatchMember) (text string, ok bool) {
 	if !strings.HasPrefix(e.Action, "pair_") {
 		return "", false
@@ -48,7 +48,7 @@ func OfPair(e store.BatchEvent, a, b *store.BatchMember) (text string, ok bool) 
 	return strings.TrimPrefix(rest, ": "), true
 }
 
-// MemberText returns the text of a member; empty if it is not kept, or not read yet.
+// MemberText returns the text of a member; or empty if it is not kept or not read yet.
 func MemberText(ctx context.Context, s *site.Site, m *store.BatchMember) (string, error) {
 	if m.Task == "" {
 		return "", nil

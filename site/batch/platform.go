@@ -46,8 +46,8 @@ func submittersOf(platform *regexp.Regexp, names []string) []string {
 	return out
 }
 
-// groupBySubmitter makes the documents of one submitter a group, unless the manifest declares another: in an archive by the
-// names of its members, else by those of all files of the batch.
+// groupBySubmitter makes the documents of one submitter a group, unless the manifest declares another: in an archive by the names of its
+// members, otherwise by the names of all files of the batch.
 func (r *batchRun) groupBySubmitter(f *batchFile) {
 	var who []string
 	if one := r.submitter[f.input.Name]; one != "" {

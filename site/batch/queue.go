@@ -20,7 +20,7 @@ import (
 	"concordat/store"
 )
 
-// Runner is the runner of batches that the serving process works on.
+// Runner is the name of the runner whose batches the serving process works on.
 const Runner = "serve"
 
 // QueueOptions of a Queue. All but Logger are required.
@@ -32,13 +32,13 @@ type QueueOptions struct {
 	Open    func(ctx context.Context, id string) (concordat.Index, func() error, error)
 	Read    func(ctx context.Context, in store.BatchInput) ([]site.Item, error)
 	Options func(ctx context.Context, j Job) (site.CheckOptions, func(), error)
-	Rules   func() report.Rules // of batches that name none
-	Leads   func() bool         // whether batches look for leads; nil: only those that ask for it
+	Rules   func() report.Rules // for batches without their own rules
+	Leads   func() bool         // whether batches look for leads; nil: only those that request it
 	Logger  *slog.Logger        // nil: nothing is logged
 }
 
-// Queue runs submitted batches, one after the other, and repetitions. It survives the end of the process and resumes what was
-// begun. Its methods are safe for concurrent use.
+// Queue runs submitted batches, one after the other, and repetitions. It survives the end of the process and resumes interrupted work. Its
+// methods are safe for concurrent use.
 type Queue struct {
 	site *site.Site
 	o    QueueOptions
@@ -48,7 +48,7 @@ type Queue struct {
 	running map[string]*batchAtWork
 }
 
-// NewQueue returns the batches of s. Run runs them.
+// NewQueue returns the queue of the batches of s. Run runs them.
 func NewQueue(s *site.Site, o QueueOptions) *Queue {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
@@ -67,8 +67,8 @@ func New(title, owner, runner string, j Job, made time.Time) (store.Batch, error
 		Made: made}, err
 }
 
-// Submit puts a batch at the end of the queue and returns its identity. It is durable on return. A job without rules gets the
-// present ones, so that a later change of the configuration leaves its reports and shares as they are.
+// Submit puts a batch at the end of the queue and returns its identity. It is durable on return. A job without rules gets the current ones,
+// so that a later change of the configuration does not affect its reports and shares.
 func (b *Queue) Submit(ctx context.Context, owner, title string, j Job, inputs []store.BatchInput,
 	also func(tx *store.DB, id string) error) (string, error) {
 	if len(inputs) == 0 {
@@ -96,7 +96,7 @@ func (b *Queue) Submit(ctx context.Context, owner, title string, j Job, inputs [
 	return one.ID, err
 }
 
-// UniqueNames numbers the inputs and renames those whose name is taken.
+// UniqueNames numbers the inputs and renames those whose names are taken.
 func UniqueNames(inputs []store.BatchInput) {
 	taken := map[string]bool{}
 	for i := range inputs {
@@ -127,7 +127,7 @@ func noted(ctx context.Context, db *store.DB, notes []store.AuditNote, change fu
 func (b *Queue) wakeUp() {
 	select {
 	case b.wake <- struct{}{}:
-	default: // a worker will look soon anyway
+	default: // a worker will check soon anyway
 	}
 }
 
@@ -147,7 +147,7 @@ func (b *Queue) Again(ctx context.Context, id string, notes ...store.AuditNote) 
 	return err
 }
 
-// Cancel ends a waiting or running batch; what it has found stays. One that has ended stays as it is.
+// Cancel ends a waiting or running batch; its findings so far are kept. A batch that has ended stays unchanged.
 func (b *Queue) Cancel(ctx context.Context, id string, cause store.Cause, notes ...store.AuditNote) error {
 	err := noted(ctx, b.o.Store, notes, func(db *store.DB) error { return db.Batches.FinishBatch(ctx, id, concordat.TaskFailed, cause, nil) })
 	if errors.Is(err, store.ErrLease) {
@@ -181,13 +181,13 @@ func (b *Queue) Await(ctx context.Context, id string) error {
 // batchAtWork is a batch that is being run.
 type batchAtWork struct {
 	stop  context.CancelFunc
-	ended chan struct{} // closed once its index is
+	ended chan struct{} // closed once its index is closed
 }
 
 // recheckPoll is how often Run looks for due repetitions.
 const recheckPoll = 20 * time.Second
 
-// Run runs batches and repetitions until ctx ends. Only one process of a site may.
+// Run runs batches and repetitions until ctx ends. Only one process of a site may call it.
 func (b *Queue) Run(ctx context.Context) error {
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error {
@@ -206,7 +206,7 @@ func (b *Queue) Run(ctx context.Context) error {
 	return g.Wait()
 }
 
-// loop calls do until ctx ends: at once if do says so, else after the time or a wake-up.
+// loop calls do until ctx ends: immediately if do says so, otherwise after the given time or a wake-up.
 func (b *Queue) loop(ctx context.Context, every time.Duration, wake <-chan struct{}, do func(context.Context) bool) {
 	tick := time.NewTicker(every)
 	defer tick.Stop()

@@ -20,8 +20,8 @@ import (
 // maxEvery is the most days between two checks.
 const maxEvery = 3650
 
-// RecheckTime returns when a check repeated every so many days is first repeated: on a day, as YYYY-MM-DD in local time, or, if
-// that is empty, so many days from now. 0 days means once, on the day. It fails with concordat.ErrInvalid.
+// RecheckTime returns the first time of a check repeated every given number of days: on a day, as YYYY-MM-DD in local time, or, if that is
+// empty, that many days from now. 0 days means once, on the day. It fails with concordat.ErrInvalid.
 func RecheckTime(now time.Time, every int, on string) (time.Time, error) {
 	if every < 0 || every > maxEvery {
 		return time.Time{}, fmt.Errorf("every %d days: %w: 0 to %d", every, concordat.ErrInvalid, maxEvery)
@@ -69,7 +69,7 @@ func (b *Queue) begin(ctx context.Context, r store.Recheck, now time.Time) error
 		}
 		r.Due = strconv.Itoa(one.Round + 1)
 	} else {
-		// Without findings there is nothing to compare with: it failed, or was an archive.
+		// Without findings there is nothing to compare with: the check failed, or was an archive.
 		if _, err := b.site.Findings(ctx, concordat.TaskID(r.Target)); err != nil {
 			return b.gone(ctx, r, err)
 		}
@@ -82,7 +82,7 @@ func (b *Queue) begin(ctx context.Context, r store.Recheck, now time.Time) error
 	return b.follow(ctx, r, now)
 }
 
-// nextTime is the first of the times, so many days apart, after now; zero: none.
+// nextTime returns the first of the times, the given number of days apart, that is after now, or zero if there is none.
 func nextTime(last time.Time, every int, now time.Time) time.Time {
 	if every <= 0 {
 		return time.Time{}
@@ -93,7 +93,7 @@ func nextTime(last time.Time, every int, now time.Time) time.Time {
 	return last
 }
 
-// gone ends the repetitions of missing targets.
+// gone ends the repetitions whose targets no longer exist.
 func (b *Queue) gone(ctx context.Context, r store.Recheck, err error) error {
 	if !errors.Is(err, concordat.ErrNotFound) {
 		return err
@@ -102,7 +102,7 @@ func (b *Queue) gone(ctx context.Context, r store.Recheck, err error) error {
 	return b.o.Store.Alerts.PutRecheck(ctx, r)
 }
 
-// follow starts recorded repetitions that do not run yet, and processes those that have ended.
+// follow starts recorded repetitions that are not running yet, and processes those that have ended.
 func (b *Queue) follow(ctx context.Context, r store.Recheck, now time.Time) error {
 	if r.Kind == store.RecheckBatch {
 		return b.followBatch(ctx, r, now)
@@ -188,7 +188,7 @@ func (b *Queue) followBatch(ctx context.Context, r store.Recheck, now time.Time)
 	return b.o.Store.Alerts.PutRecheck(ctx, r)
 }
 
-// jobOf is the job of a repeated check: as submitted, or, for one from the command line, with the text and the libraries of its
+// jobOf returns the job of a repeated check: as submitted, or, for one from the command line, with the text and the libraries of its
 // findings.
 func (b *Queue) jobOf(ctx context.Context, r store.Recheck) (site.Job, error) {
 	t, err := b.o.Store.Checks.Task(ctx, concordat.TaskID(r.Target))

@@ -13,14 +13,14 @@ import (
 // A pair is listed if one section of either document reaches the threshold, however small a part of the document it is: a work
 // plan copied whole may be a tenth of an application.
 
-// leastSection is how many letters, marks and digits of a section must be compared for its share to be meaningful: about 40
-// words, or as many Chinese characters as a long sentence has.
+// leastSection is the number of letters, marks and digits of a section that must be compared for its share to be meaningful: about 40
+// words, or a long sentence of Chinese characters.
 const leastSection = 200
 
-// leastWidely is how many documents must share a section with another before it belongs to the batch.
+// leastWidely is the number of documents that must share a section with another before it counts as the batch's own.
 const leastWidely = 3
 
-// commonHeadings returns a template of the headings that the documents have in common; nil: none.
+// commonHeadings returns a template of the headings that the documents have in common; or nil if there are none.
 func (r *batchRun) commonHeadings(ctx context.Context, members []store.BatchMember) (*segment.Template, error) {
 	var h segment.Headings
 	for _, m := range members {
@@ -36,7 +36,7 @@ func (r *batchRun) commonHeadings(ctx context.Context, members []store.BatchMemb
 	return h.Template(), nil
 }
 
-// sectionShares returns the sections of a report that a source has text of, except those too short for a share.
+// sectionShares returns the sections of a report that contain text of a source, except those too short for a share.
 func sectionShares(rep *report.Report, s *report.RankedSource) []store.SectionShare {
 	var out []store.SectionShare
 	for i, of := range s.Sections {
@@ -47,8 +47,8 @@ func sectionShares(rep *report.Report, s *report.RankedSource) []store.SectionSh
 	return out
 }
 
-// setWidely records the sections that more than half of the documents, and at least three, share with another up to the
-// threshold: that is wording of the form, or of a ring, which is reported separately, and says nothing about any two of them.
+// setWidely records the sections that more than half of the documents, and at least three, share with another to the extent of the
+// threshold. This is wording of the form or of a ring, which is reported separately and means nothing for any two of them.
 func (v *View) setWidely() {
 	holders := map[string]map[int]bool{}
 	for _, p := range v.Pairs {
@@ -68,7 +68,7 @@ func (v *View) setWidely() {
 	}
 }
 
-// Reaches reports whether the share of a document of a pair, or of a section of one that does not belong to the batch, is at
+// Reaches reports whether the share of either document of a pair, or of one of its sections that do not count as the batch's own, is at
 // least a threshold.
 func (v *View) Reaches(p ViewedPair, threshold float64) bool {
 	return p.Share() >= threshold || slices.ContainsFunc(p.sections(), func(s PairSection) bool {
@@ -97,7 +97,7 @@ type SectionLine struct {
 	Share   float64 `json:"share"` // of the section, the larger of the next two
 	ShareA  float64 `json:"share_a"`
 	ShareB  float64 `json:"share_b"`
-	Counted bool    `json:"counted"`          // as the pair
+	Counted bool    `json:"counted"`          // like the pair
 	Reason  string  `json:"reason,omitempty"` // why the pair does not count
 }
 
@@ -131,7 +131,7 @@ func (v *View) SectionLines() []SectionLine {
 	return out
 }
 
-// SectionsOf returns the sections for which a pair is listed: those that reach the threshold, if neither document does.
+// SectionsOf returns the sections for which a pair is listed: those that reach the threshold, unless one of the documents does.
 func (v *View) SectionsOf(p ViewedPair) []SectionLine {
 	threshold := v.Job.PairThreshold()
 	if p.Share() >= threshold {

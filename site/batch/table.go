@@ -18,7 +18,7 @@ import (
 type MemberLine struct {
 	Type       string           `json:"type"` // member
 	Document   string           `json:"document"`
-	Number     int              `json:"number"` // from 1; pairs are addressed with it
+	Number     int              `json:"number"` // from 1; used to address pairs
 	Title      string           `json:"title"`
 	Author     string           `json:"author,omitempty"`
 	Group      string           `json:"group,omitempty"`
@@ -45,8 +45,8 @@ type PairLine struct {
 	// Sections are those with text found in the other document, the largest share first.
 	Sections []PairSection `json:"sections,omitempty"`
 	Counted  bool          `json:"counted"`
-	Reason   string        `json:"reason,omitempty"`  // why it does not count: author, group, draft or verdict
-	Cluster  int           `json:"cluster,omitempty"` // that it holds together; absent: it does not count, or joins two
+	Reason   string        `json:"reason,omitempty"`  // why the pair does not count: author, group, draft or verdict
+	Cluster  int           `json:"cluster,omitempty"` // of the cluster that it joins; absent: it does not count, or connects two
 }
 
 // ClusterLine is a cluster of a batch in the form that programs get.
@@ -55,21 +55,21 @@ type ClusterLine struct {
 	Cluster   int           `json:"cluster"`
 	Documents []string      `json:"documents"` // in order of name
 	Members   []BelongsLine `json:"members"`   // the same, those that belong most strongly first
-	Pairs     int           `json:"pairs"`     // that count, of two of them
-	Bridges   int           `json:"bridges"`   // that count, of one of them and a document of another cluster
-	Strongest []PairLine    `json:"strongest"` // of the pairs, the first few
+	Pairs     int           `json:"pairs"`     // counting pairs of two of them
+	Bridges   int           `json:"bridges"`   // counting pairs of one of them and a document of another cluster
+	Strongest []PairLine    `json:"strongest"` // the first few of the pairs
 }
 
-// BelongsLine is how strongly a document belongs to its cluster, in the form that programs get.
+// BelongsLine states how strongly a document belongs to its cluster, in the form that programs get.
 type BelongsLine struct {
 	Document string  `json:"document"`
-	Number   int     `json:"number"`  // as of the members
-	Pairs    int     `json:"pairs"`   // of the cluster that it is in
+	Number   int     `json:"number"`  // its number as a member
+	Pairs    int     `json:"pairs"`   // number of the cluster's pairs that include it
 	Weight   float64 `json:"weight"`  // the sum of their shares
-	Largest  float64 `json:"largest"` // of their shares
+	Largest  float64 `json:"largest"` // the largest of their shares
 }
 
-// strongestPairs is how many pairs a line of a cluster names.
+// strongestPairs is the number of pairs named in a line about a cluster.
 const strongestPairs = 5
 
 // MemberLines returns all members in order of name.
@@ -90,9 +90,9 @@ func (v *View) MemberLines() []MemberLine {
 // WordingLine is wording that several documents of a batch hold, in the form that programs get.
 type WordingLine struct {
 	Type      string   `json:"type"`   // wording
-	Number    int      `json:"number"` // from 1; it is addressed with it
+	Number    int      `json:"number"` // from 1; used to address it
 	Documents []string `json:"documents"`
-	Held      int      `json:"held"` // number of them
+	Held      int      `json:"held"` // number of documents that hold it
 	Of        int      `json:"of"`   // documents of the batch
 	Words     int      `json:"words"`
 	Counted   bool     `json:"counted"`
@@ -100,15 +100,15 @@ type WordingLine struct {
 	Decide  bool           `json:"decide"`
 	Decided string         `json:"decided,omitempty"` // the reason why the pair does not count
 	Kind    concordat.Kind `json:"kind,omitempty"`    // kind of wording that does not count: form, common or undecided
-	Why     string         `json:"why,omitempty"`     // what it reads like, if it reads like a form
-	Share   float64        `json:"share,omitempty"`   // of the document in which its share is largest, 0 to 1
+	Why     string         `json:"why,omitempty"`     // if it reads like a form, the part it reads like
+	Share   float64        `json:"share,omitempty"`   // largest share of a document that it makes up, 0 to 1
 	Text    string         `json:"text"`              // its beginning; empty: not kept
 }
 
-// maxWordingText is how many code points of wording a line contains.
+// maxWordingText is the largest number of code points of wording in a line.
 const maxWordingText = 400
 
-// WordingLines returns the wording that several documents hold, what counts first.
+// WordingLines returns the wording that several documents hold, counting wording first.
 func WordingLines(ctx context.Context, s *site.Site, v *View) ([]WordingLine, error) {
 	texts, err := WordingTexts(ctx, s, v, v.Wording, maxWordingText)
 	if err != nil {
@@ -185,7 +185,7 @@ func (p *PairLine) sectionText() string {
 	return strings.Join(out, "; ")
 }
 
-// WriteWording writes the wording that several documents hold as CSV, with the documents of a row on lines of one cell.
+// WriteWording writes the wording that several documents hold as CSV, with the documents of a row on separate lines of one cell.
 func WriteWording(w io.Writer, lines []WordingLine) error {
 	c := report.NewCSV(w, "number", "decide", "counted", "decided", "kind", "why", "held", "of", "words", "share", "documents", "text")
 	for _, l := range lines {
@@ -209,8 +209,8 @@ func (v *View) WriteMembers(w io.Writer) error {
 	return c.End()
 }
 
-// WriteMatrix writes which share of the row's document is found in the column's, as CSV: for all documents if there are few,
-// else for those in clusters, where a blank is a pair of two clusters below the threshold.
+// WriteMatrix writes, as CSV, the share of the row's document that is found in the column's: for all documents if there are few, otherwise
+// for those in clusters, where a blank is a pair from two clusters below the threshold.
 func (v *View) WriteMatrix(w io.Writer) error {
 	docs := v.Matrix(0)
 	for n := range v.Clusters {
@@ -239,8 +239,8 @@ func (v *View) WriteMatrix(w io.Writer) error {
 
 func shareText(v float64) string { return strconv.FormatFloat(v, 'f', 4, 64) }
 
-// PairFindings returns only what the member with number a has in common with the one with number b, from a's findings. It fails
-// with concordat.ErrNotFound while a has none.
+// PairFindings returns the part of a's findings that the members with numbers a and b have in common. It fails with concordat.ErrNotFound
+// while a has none.
 func PairFindings(ctx context.Context, s *site.Site, db *store.DB, id string, a, b int) (*report.Findings, error) {
 	members, err := db.Batches.BatchMembers(ctx, id)
 	if err != nil {
@@ -258,8 +258,8 @@ func PairFindings(ctx context.Context, s *site.Site, db *store.DB, id string, a,
 		Document: concordat.DocumentID(by[b].Name)}), nil
 }
 
-// PairReport returns the report of a pair, seen from the member with number a: PairFindings by the rules in force for a, with
-// the other document in it even if the pair does not count. base is as in [RulesInForce].
+// PairReport returns the report of a pair, seen from the member with number a: PairFindings under the rules in force for a, including the
+// other document even if the pair does not count. base is as in [RulesInForce].
 func PairReport(ctx context.Context, s *site.Site, db *store.DB, id string, a, b int, base report.Rules) (*report.Report, error) {
 	f, err := PairFindings(ctx, s, db, id, a, b)
 	if err != nil {
@@ -272,7 +272,7 @@ func PairReport(ctx context.Context, s *site.Site, db *store.DB, id string, a, b
 	return report.Build(f, site.WithoutLibrary(rules, concordat.BatchLibrary(id))), nil
 }
 
-// onlyPair leaves in findings only what one source holds.
+// onlyPair keeps only the parts of findings that one source holds.
 func onlyPair(f *report.Findings, source concordat.Ref) *report.Findings {
 	out := *f
 	out.Passages, out.Consulted, out.Partners, out.Disclosures, out.Statements, out.Signatures, out.Short = nil, nil, nil, nil, nil, nil, nil

@@ -15,24 +15,24 @@ import (
 	"concordat/store"
 )
 
-// View has the current findings of a batch, by the lineage rules and decisions in force.
+// View holds the current findings of a batch under the lineage rules and decisions in force.
 type View struct {
 	store.Batch
 	Job     Job
 	Rules   LineageRules
 	Members []store.BatchMember // in order of name; those that could not be read have a Cause
-	// Pairs are those where a document, or a section of one, reaches the threshold, the largest share of a document first.
+	// Pairs are those where a document, or a section of one, reaches the threshold, in descending order of a document's largest share.
 	Pairs []ViewedPair
-	// Clusters are the groups that the counted pairs hold together, see screen.Communities: the largest first, each
-	// in order of name, as indices into Members. Each document of a counted pair is in one.
+	// Clusters are the groups joined by the counting pairs, see screen.Communities: the largest first, each in order of name, as indices
+	// into Members. Each document of a counting pair is in one.
 	Clusters [][]int
 	// Wording is wording that several of the documents hold, ordered by its words in all documents, most first.
 	Wording []ViewedWording
-	Shares  map[[2]int]float64 // of member i found in member j, for those in clusters and of the Pairs
+	Shares  map[[2]int]float64 // of member i found in member j, for members in clusters and those of Pairs
 
 	cluster  map[int]int // number of the cluster of a member, from 1
-	withheld bool        // the shares of Members are
-	// widely are the sections that more than half of the documents share with another.
+	withheld bool        // the shares of Members are withheld
+	// widely holds the sections that more than half of the documents share with another.
 	widely map[string]bool
 }
 
@@ -42,7 +42,7 @@ type ViewedPair struct {
 	ShareA, ShareB float64 // of A found in B, and of B in A
 	// SectionsA and SectionsB are the sections of A, and of B, with text found in the other, in text order.
 	SectionsA, SectionsB []store.SectionShare
-	Lineage              string // why it does not count by the rules; empty: it counts
+	Lineage              string // why it does not count under the rules; empty: it counts
 	Verdict              string // a person's decision, which overrides the rules
 }
 
@@ -54,7 +54,7 @@ func (p ViewedPair) Counted() bool {
 	return p.Verdict == store.VerdictCount || p.Verdict == "" && p.Lineage == ""
 }
 
-// Reason says why the pair does not count; empty: it does.
+// Reason says why the pair does not count, or is empty if it does.
 func (p ViewedPair) Reason() string {
 	switch {
 	case p.Counted():
@@ -100,7 +100,7 @@ func Open(ctx context.Context, db *store.DB, id string) (*View, error) {
 	if v.Wording, err = viewedWording(ctx, db, id, index, v.Members); err != nil {
 		return nil, err
 	}
-	// Pairs below the threshold are useful within a cluster, and in a batch that fits one matrix.
+	// Pairs below the threshold are needed within a cluster, and in a batch that fits one matrix.
 	err = eachPair(ctx, db.Batches, id, 0, func(p store.BatchPair) {
 		one := v.pair(index, p)
 		if g := v.cluster[one.A]; len(v.Members) <= MaxMatrix || g > 0 && g == v.cluster[one.B] {
@@ -149,7 +149,7 @@ type pairLister interface {
 	BatchPairs(ctx context.Context, id string, least float64, after *store.PairCursor, limit int) ([]store.BatchPair, error)
 }
 
-// eachPair calls f with every pair of at least a share, page by page.
+// eachPair calls f with every pair that has at least a given share, page by page.
 func eachPair(ctx context.Context, db pairLister, id string, least float64, f func(store.BatchPair)) error {
 	var after *store.PairCursor
 	for {
@@ -168,8 +168,8 @@ func eachPair(ctx context.Context, db pairLister, id string, least float64, f fu
 	}
 }
 
-// EachPair calls f with every pair of the batch with at least a share, of a document or of a section as in Reaches, whether it
-// reaches the threshold or not. The largest share of a document comes first.
+// EachPair calls f with every pair of the batch in which a document, or a section as in Reaches, has at least a given share, whether or not
+// it reaches the threshold. Pairs come in descending order of a document's largest share.
 func (v *View) EachPair(ctx context.Context, db *store.DB, least float64, f func(ViewedPair) (more bool)) error {
 	index := map[int]int{}
 	for i, m := range v.Members {
@@ -194,7 +194,7 @@ func (v *View) Unread() []store.BatchMember {
 	return out
 }
 
-// Matrix returns the documents for a matrix: all if there are few, else those of the first of cluster n, from 1.
+// Matrix returns the documents for a matrix: all if there are few, otherwise the first of those in cluster n, from 1.
 func (v *View) Matrix(n int) []int {
 	if n == 0 {
 		if len(v.Members) > MaxMatrix {
@@ -212,8 +212,8 @@ func (v *View) Matrix(n int) []int {
 	return c[:min(len(c), MaxMatrix)]
 }
 
-// Picture returns the contents of a picture of cluster n, from 1: its documents and all pairs among them that reach the
-// threshold, those that do not count marked.
+// Picture returns the contents of a picture of cluster n, from 1: its documents and all pairs among them that reach the threshold, with
+// those that do not count marked.
 func (v *View) Picture(n int) (nodes []screen.Node, links []screen.Link) {
 	place := map[int]int{}
 	for i, d := range v.Clusters[n-1] {
@@ -230,9 +230,8 @@ func (v *View) Picture(n int) (nodes []screen.Node, links []screen.Link) {
 	return nodes, links
 }
 
-// SetLineage changes which pairs of a batch do not count; base are the rules of reports that no one has changed, for a batch
-// that keeps none. Decisions stay on record and can be undone by another call. The reports of the documents concerned are
-// updated.
+// SetLineage changes which pairs of a batch do not count; base are the rules of unchanged reports, for a batch without its own rules.
+// Decisions stay on record and can be undone by another call. The reports of the documents concerned are updated.
 func SetLineage(ctx context.Context, s *site.Site, db *store.DB, id, by string, rules LineageRules, base report.Rules,
 	notes ...store.AuditNote) error {
 	v, err := Open(ctx, db, id)
@@ -318,7 +317,7 @@ func recountPairs(ctx context.Context, s *site.Site, db *store.DB, v *View, rule
 	for n, pairs := range of {
 		m := members[n]
 		if m.Task == "" {
-			continue // its check has not run yet, and will use the setting
+			continue // its check has not run yet and will use the new setting
 		}
 		now, err := site.RulesInForce(ctx, db, m.Task, base)
 		if errors.Is(err, concordat.ErrNotFound) {

@@ -21,15 +21,15 @@ type batchWording struct {
 	ref       func(name string) concordat.Ref
 	templates []string
 	stock     *compare.Stock // of the site
-	// holders are the documents, by name and at most MaxBeside, that common wording is shown with, by its first gram.
+	// holders are the documents with which common wording is shown, by its first gram: at most MaxBeside, in order of name.
 	holders map[uint64][]string
-	first   []string // the first documents, by name and at most MaxBeside, next to which templates are shown
+	first   []string // the documents next to which templates are shown: the first by name, at most MaxBeside
 }
 
 // maxGrams bounds the grams counted at a time, 16 bytes each: larger batches are counted in parts.
 const maxGrams = 8 << 20
 
-// learn records who holds which wording of all documents, before any two are compared, unless that was done.
+// learn records which documents hold which wording, before any two are compared, unless that has been done.
 func (r *batchRun) learn(ctx context.Context, members []store.BatchMember) error {
 	if r.wording != nil {
 		return nil
@@ -85,7 +85,7 @@ func (r *batchRun) learn(ctx context.Context, members []store.BatchMember) error
 	return r.keepHeld(ctx, held, members)
 }
 
-// relate records at how many places the documents share wording with one another, and which are mostly the same.
+// relate records the number of places at which documents share wording with one another, and which documents are mostly the same.
 func (r *batchRun) relate(ctx context.Context, w *batchWording, members []store.BatchMember) error {
 	places := map[[2]int32]int32{}
 	sketches := make([][]uint64, len(members))
@@ -119,7 +119,7 @@ func (r *batchRun) eachText(ctx context.Context, members []store.BatchMember,
 // shared returns the wording of a member's text that others may share.
 func (w *batchWording) shared(name, text string) *compare.SharedWording {
 	s := compare.Shareable(text, w.templates, w.stock)
-	// A batch heeds its context between two members.
+	// A batch checks its context between two members.
 	_ = s.Decide(context.Background(), &w.scope, w.numbers[name], func(i int) concordat.Ref { return w.ref(w.names[i]) })
 	return s
 }
@@ -131,14 +131,14 @@ type member struct {
 	source   atomic.Pointer[sourceText]
 }
 
-// sourceText is a member's text as the source of others, without the parts that one of them leaves out.
+// sourceText is a member's text as the source of others, without the parts that one of these leaves out.
 type sourceText struct {
 	walls    []concordat.Span
 	prepared *align.Text
 }
 
-// sourceFor returns the member's text as a source of a, without what a check of a leaves out of it. Most members of a call
-// leave out the same, so the last one is kept.
+// sourceFor returns the member's text as a source of a, without the parts that a check of a leaves out. Most members of a call leave out
+// the same parts, so the last result is kept.
 func (m *member) sourceFor(a *member) *align.Text {
 	walls := a.WallsOf(m.Text, m.Words, m.References)
 	if slices.Equal(walls, m.Walls) {
@@ -152,8 +152,7 @@ func (m *member) sourceFor(a *member) *align.Text {
 	return s.prepared
 }
 
-// passages returns what a has in common with b, whose name and title are given: evidence, and also the wording that both may
-// share.
+// passages returns the passages that a has in common with b, given b's name and title: evidence, and also wording that both may share.
 func (w *batchWording) passages(a, b *member, names [2]string, ref concordat.Ref, title string) []concordat.Passage {
 	out := compare.Passages(a.prepared, b.sourceFor(a), &compare.Candidate{Ref: ref, Title: title},
 		&concordat.Document{Title: title, Text: b.Text})

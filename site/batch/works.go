@@ -9,14 +9,14 @@ import (
 	"concordat/store"
 )
 
-// citedWorks keeps the works that members cite, without which every pair would read both lists again. The zero value is
-// ready and safe for concurrent use.
+// citedWorks keeps the works that members cite, so that not every pair has to read both lists again. The zero value is ready and safe for
+// concurrent use.
 type citedWorks struct {
 	mu sync.Mutex
 	by map[string][]report.Work
 }
 
-// of returns the works of the member with a name, whose text read returns.
+// of returns the works cited by the named member, whose text read returns.
 func (c *citedWorks) of(name string, read func() (*concordat.Document, error)) ([]report.Work, error) {
 	c.mu.Lock()
 	works, ok := c.by[name]
@@ -38,8 +38,8 @@ func (c *citedWorks) of(name string, read func() (*concordat.Document, error)) (
 	return works, nil
 }
 
-// addWorks adds to findings the works that a member and those with which it was compared both cite, whether or not they
-// have anything else in common.
+// addWorks adds to findings the works that a member and the members compared with it both cite, whether or not they have anything else in
+// common.
 func (r *batchRun) addWorks(ctx context.Context, f *report.Findings, m *store.BatchMember, by map[int]*store.BatchMember) error {
 	read := func(name string) func() (*concordat.Document, error) {
 		return func() (*concordat.Document, error) { return r.text(ctx, name) }

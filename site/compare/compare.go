@@ -17,10 +17,10 @@ import (
 	"concordat/report"
 )
 
-// maxHeld bounds the texts of waiting candidates in memory, in bytes; others are read again.
+// maxHeld bounds the texts of waiting candidates held in memory, in bytes; others are read again later.
 const maxHeld = 64 << 20
 
-// maxHeldWords bounds the same for texts held with their words, which take some ten times as much.
+// maxHeldWords is the same bound for texts held with their words, which take some ten times as much memory.
 const maxHeldWords = maxHeld / 16
 
 // Align compares the submission with the text of each candidate and returns all passages, those of the best candidate first. It
@@ -126,7 +126,7 @@ func (m *Comparer) Align(ctx context.Context, shared *SharedWording, q *concorda
 	return all, err
 }
 
-// sketches find out which texts are mostly the same. They are not safe for concurrent use.
+// sketches determines which texts are mostly the same. It is not safe for concurrent use.
 type sketches struct {
 	of func(text int) []uint64
 }
@@ -147,9 +147,9 @@ func newSketches(held *wording.Common, of int, words func(text int) *wording.Wor
 // alike reports whether two texts are mostly the same.
 func (s *sketches) alike(a, b int) bool { return wording.MostlyAlike(s.of(a), s.of(b)) }
 
-// countExact counts the documents that hold a sentence of the submission exactly, candidates or not: only some of the documents
-// with very common wording are candidates. Excluded documents, for example an earlier version of the submission, cannot be
-// distinguished in an answer and may be among those counted, so they are subtracted.
+// countExact counts the documents that hold a sentence of the submission exactly, candidates or not: only some of the documents with very
+// common wording are candidates. Excluded documents, for example an earlier version of the submission, cannot be distinguished in an answer
+// and may be included in the count, so they are subtracted.
 func (m *Comparer) countExact(ctx context.Context, counter *wording.Counter, shared *SharedWording, q *concordat.Query,
 	asked []concordat.Sentence) error {
 	if len(asked) == 0 {
@@ -204,8 +204,8 @@ func (m *Comparer) source(ctx context.Context, c *Candidate) (*concordat.Documen
 	return d, nil
 }
 
-// Worthwhile reports whether a source is worth comparing word by word: a nominating sentence holds up, or, if its words
-// nominate it, some place of it shares enough words with some place of the submission.
+// Worthwhile reports whether a source is worth comparing word by word: a nominating sentence is confirmed, or, if its words nominate it,
+// one of its places shares enough words with a place in the submission.
 func (m *Comparer) Worthwhile(l *Looker, c *Candidate, source string) (bool, error) {
 	if related, err := m.Related(l.Text, c, source); err != nil || related || !c.Text {
 		return related, err
@@ -213,7 +213,7 @@ func (m *Comparer) Worthwhile(l *Looker, c *Candidate, source string) (bool, err
 	return l.look(source) >= align.LeastGlance, nil
 }
 
-// Looker looks from a submission at sources, several at a time. Its text is prepared for that when first needed.
+// Looker takes a quick look at sources for a submission, several at a time. Its text is prepared for that when first needed.
 type Looker struct {
 	Text   string
 	once   sync.Once
@@ -231,13 +231,13 @@ func (l *Looker) look(source string) float64 {
 	return x.Look(source)
 }
 
-// leastResemblance is the exact resemblance that one nominating sentence must have for its document to be compared whole. A
-// fingerprint within the gate means 0.4 and more; unrelated sentences that come that close by chance, of which a large library
-// has many, have less than 0.1.
+// leastResemblance is the exact resemblance that one nominating sentence must have for its document to be compared whole. A fingerprint
+// within the gate indicates 0.4 or more; unrelated sentences that come that close by chance, of which a large library has many, have less
+// than 0.1.
 const leastResemblance = 0.25
 
-// Related reports whether a nominating sentence of the candidate holds up word by word, at a hundredth of the cost of comparing
-// the documents.
+// Related reports whether a nominating sentence of the candidate is confirmed word by word, at a hundredth of the cost of comparing the
+// documents.
 func (m *Comparer) Related(text string, c *Candidate, source string) (bool, error) {
 	for _, h := range c.Hits {
 		if h.Source.End > len(source) || h.Source.Start < 0 || h.Source.Start > h.Source.End {

@@ -15,11 +15,11 @@ type Comparer struct {
 	Index    concordat.Index
 	Profiler *profile.Profiler
 	Workers  int // of comparing, at least 1
-	// Known, if not nil, leaves out candidates that must not be found.
+	// Known, if not nil, removes candidates that must not be found.
 	Known func(context.Context, []*Candidate) ([]*Candidate, error)
 	// Encoder verifies leads; nil: the embedded table.
 	Encoder *Encoder
-	// Task is that of the submission, under which vectors of its sentences are kept; empty: they are not kept.
+	// Task is the submission's task, under which vectors of its sentences are kept; empty: they are not kept.
 	Task concordat.TaskID
 	// EachLead, if not nil, is called with each place that stands out, worth reading or not.
 	EachLead EachLead
@@ -33,12 +33,12 @@ func NoProgress(string, int, int) {}
 
 // Options select the part of an index to compare a submission with.
 type Options struct {
-	Exclude []concordat.Ref // documents never found: earlier versions of the submission
+	Exclude []concordat.Ref // documents never found, for example earlier versions of the submission
 	Exact   bool            // look up exact bands only: faster, finds less
 	Channel Channel         // how documents are nominated
-	// Inside means that the text is a document of the index itself, so that other documents decide what its words are worth.
+	// Inside means that the text is a document of the index itself, so that only other documents determine the weights of its words.
 	Inside     bool
-	Candidates int // maximum number that are compared, best first; 0: DefaultCandidates
+	Candidates int // maximum number compared, best first; 0: DefaultCandidates
 }
 
 const (
@@ -46,10 +46,10 @@ const (
 	// rarely than they come within the gate.
 	FairDistance      = 20
 	DefaultCandidates = 200
-	// MatchLimit is the maximum number of matches used for one sentence: beyond it the wording is common, and more of its sources add
-	// nothing for a reader.
+	// MatchLimit is the maximum number of matches used for one sentence: above it the wording is common, and further sources add nothing
+	// for a reader.
 	MatchLimit = 64
-	// contextBytes is how much of a source is kept before and after a passage.
+	// contextBytes is the number of bytes of a source kept before and after a passage.
 	contextBytes = 240
 )
 
@@ -97,7 +97,7 @@ func (m *Comparer) Find(ctx context.Context, p *concordat.Profile, q *concordat.
 	return out, nil
 }
 
-// Query returns the question about the sentences of a profile.
+// Query returns the query for the sentences of a profile.
 func (m *Comparer) Query(p *concordat.Profile, o Options, libraries []concordat.LibraryID) *concordat.Query {
 	q := &concordat.Query{Scheme: p.Scheme, Exclude: o.Exclude, MaxDistance: profile.MaxGate, MaxHashes: m.Profiler.MaxHashes(),
 		Limit: MatchLimit, Probe: concordat.ProbeOne, Libraries: libraries}

@@ -16,14 +16,14 @@ type SourceLead struct {
 	Span   concordat.Span
 	Of     concordat.Span // of the source
 	Score  float64
-	// Likelihood is that of the lead, see meaning.Lead; 0: it was not measured.
+	// Likelihood is the lead's likelihood, see meaning.Lead; 0: it was not measured.
 	Likelihood float64
 	Many       bool // so many sources say it that it is not a lead
 	Pairs      []meaning.Pair
-	By         string // what compared
+	By         string // the comparer
 }
 
-// SourceLeads returns what Leads finds before reporting, and also what many sources say alike. Only the table compares. read
+// SourceLeads returns the leads that Leads finds before reporting, including those that many sources say. Only the table compares. read
 // returns the sentences of the text and of the candidates.
 func (m *Comparer) SourceLeads(ctx context.Context, text *concordat.Document, read ReadText, q *concordat.Query, taken []concordat.Span,
 	candidates []*Candidate) ([]SourceLead, error) {
@@ -46,7 +46,7 @@ func (m *Comparer) SourceLeads(ctx context.Context, text *concordat.Document, re
 	return out, nil
 }
 
-// Told returns a lead in the form of the text's findings.
+// Told returns a lead in the form used in the text's findings.
 func (l SourceLead) Told(text string, source *concordat.Document) report.Lead {
 	out := leadOf(text, source, report.NewCounter(source.Text), &Candidate{Ref: l.Source},
 		meaning.Lead{Span: l.Span, Source: l.Of, Pairs: l.Pairs}, l.Likelihood)

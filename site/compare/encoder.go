@@ -11,13 +11,13 @@ import (
 	"concordat/meaning"
 )
 
-// Embedder turns texts into vectors of length 1, all of the same dimension, in the order of the texts. It returns how many
-// different texts it sent out, whether or not it fails.
+// Embedder turns texts into vectors of length 1, all of the same dimension, in the order of the texts. It returns the number of different
+// texts that it sent out, even if it fails.
 type Embedder interface {
 	Encode(ctx context.Context, texts []string) (vectors [][]float32, sent int, err error)
-	Name() string   // of the model, as reports name it
+	Name() string   // of the model in reports
 	Where() string  // the machine that texts go to; empty: they stay on this one
-	Recipe() string // what vectors depend on besides the texts
+	Recipe() string // everything that vectors depend on besides the texts
 }
 
 // Vectors stores vectors of sentences.
@@ -30,11 +30,11 @@ type Vectors interface {
 type Encoder struct {
 	server Embedder
 	keep   Vectors
-	most   int          // vectors that keep holds
-	kept   atomic.Int64 // sentences that were not submitted
+	most   int          // largest number of vectors in keep
+	kept   atomic.Int64 // sentences that were not sent
 }
 
-// NewEncoder returns an encoder. Vectors are stored in keep, at most most; with most 0 or without keep, none are.
+// NewEncoder returns an encoder. Up to most vectors are stored in keep; none are stored if most is 0 or keep is nil.
 func NewEncoder(server Embedder, keep Vectors, most int) *Encoder {
 	if most <= 0 {
 		keep = nil
@@ -56,12 +56,12 @@ const (
 	FlagTextSent      = "text_sent"      // sentences went to another machine
 )
 
-// verified is an encoder's verdict on a comparison.
+// verified is the result of an encoder's verification of a comparison.
 type verified struct {
 	leads [][]meaning.Lead
 	flags []concordat.Flag
-	name  string // of what verified the leads; empty: the table's leads stand
-	count int    // of sentences that were nominated
+	name  string // of the verifying encoder; empty: the table's leads are kept
+	count int    // of nominated sentences
 }
 
 // sentence is a text with its context, to which its vector belongs.
@@ -73,15 +73,15 @@ type sentence struct {
 	owned bool
 }
 
-// question is a comparison whose sentences are to be encoded.
+// question is a comparison with sentences to encode.
 type question struct {
 	compared *meaning.Comparison
-	leads    [][]meaning.Lead // by the table
+	leads    [][]meaning.Lead // from the table
 	here     string           // text of the submission
 	task     concordat.TaskID // of the submission; empty: vectors of its sentences are not kept
 	there    []string         // texts of the sources
 	refs     []concordat.Ref  // of the sources
-	foreign  concordat.Ref    // a partner's, whose vectors are not stored; zero: none
+	foreign  concordat.Ref    // a partner's document, whose vectors are not stored; zero: none
 }
 
 // sentences returns the sentences to encode for places: the submission's first, then those of each source.
@@ -101,8 +101,8 @@ func (q *question) sentences(p meaning.Places) []sentence {
 	return out
 }
 
-// verify encodes the places that the table nominates. If the server fails, the report says so and nothing else changes; an
-// error is the context's, or that of the vector store.
+// verify encodes the places that the table nominates. If the server fails, the report says so and nothing else changes; an error is that of
+// the context or of the vector store.
 func (e *Encoder) verify(ctx context.Context, q question) (verified, error) {
 	places := q.compared.Places(q.leads)
 	out := verified{leads: q.leads, count: places.Count()}
@@ -154,8 +154,8 @@ func (e *Encoder) digest(text string) [32]byte {
 	return sha256.Sum256([]byte("concordat/vector/1\x00" + e.server.Recipe() + "\x00" + text))
 }
 
-// encode returns the vectors of the samples and then of the sentences. It requests those without a stored vector, and stores
-// the results; sent counts the sentences that were sent, without samples, which come from no one's text.
+// encode returns the vectors of the samples and then of the sentences. It requests those without a stored vector, and stores the results;
+// sent counts the sentences that were sent, without the samples, which are nobody's text.
 func (e *Encoder) encode(ctx context.Context, samples, sentences []sentence) (vectors [][]float32, sent int, err error) {
 	vectors = make([][]float32, len(samples)+len(sentences))
 	if e.keep != nil {

@@ -11,15 +11,15 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// Fault is a panic in work that Guard called: a fault of the program that a text triggered.
+// Fault is a panic in work that Guard called: a fault of the program triggered by a text.
 type Fault struct {
-	Value any // of the panic
+	Value any // value of the panic
 	Stack []byte
 
 	noted atomic.Bool
 }
 
-// Error does not contain the cause, which is for the log: people read it.
+// Error does not contain the cause, which belongs in the log: its message is for people.
 func (f *Fault) Error() string {
 	code, detail, advice := f.Reason()
 	return code + ": " + detail + " (" + advice + ")"
@@ -30,8 +30,8 @@ func (*Fault) Reason() (code, detail, advice string) {
 	return "fault", "the program failed at this document", "tell the administrator; the log has the cause"
 }
 
-// Guard calls f and returns its error, or a *Fault if it panics. Texts come from strangers: one that triggers a fault of the
-// program must end its own check, not the site.
+// Guard calls f and returns its error, or a *Fault if it panics. Texts come from strangers: one that triggers a fault of the program must
+// end its own check, but not the site.
 func Guard(f func() error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -47,10 +47,10 @@ func Go(g *errgroup.Group, f func() error) {
 	g.Go(func() error { return Guard(f) })
 }
 
-// Panics is where panics are recorded. The zero value logs them and counts nothing.
+// Panics records panics. The zero value logs them and counts nothing.
 type Panics struct {
 	Logger  *slog.Logger // nil: slog.Default, so that no stack is lost
-	Counted func()       // called after each; nil: they are only logged
+	Counted func()       // called after each panic; nil: they are only logged
 }
 
 // Note logs the *Fault in err, with its stack and attrs, counts it, and reports whether there is one. A fault is recorded once,

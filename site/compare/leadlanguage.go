@@ -11,8 +11,8 @@ import (
 
 // The codes of flags about the language of a text that is compared by meaning.
 const (
-	FlagLeadLanguage = "lead_language" // leads were not measured in it
-	FlagLeadScript   = "lead_script"   // the embedded table cannot read it
+	FlagLeadLanguage = "lead_language" // leads were not measured in this language
+	FlagLeadScript   = "lead_script"   // the embedded table cannot read this script
 )
 
 // measuredLanguages are the languages of the texts whose leads were measured, each with the other languages of their sources
@@ -55,7 +55,7 @@ func languageFlags(text string) []concordat.Flag {
 	return nil
 }
 
-// languageOf returns the code of the language of a text, from its script and its stop words; empty: unknown.
+// languageOf returns the code of the language of a text, from its script and its stop words; or empty if it is unknown.
 func languageOf(text string) string {
 	if meaning.Wide(text) {
 		return eastAsian(text)
@@ -79,8 +79,8 @@ func languageOf(text string) string {
 	return ""
 }
 
-// kanaOf is the share of kana, one in so many letters, from which a text in Chinese characters is Japanese: a Chinese text with
-// quotations has fewer, and in Japanese prose half of the letters are kana.
+// kanaOf is the share of kana, one in this many letters, from which a text in Chinese characters is Japanese: a Chinese text with
+// quotations has fewer, while in Japanese prose half of the letters are kana.
 const kanaOf = 10
 
 // eastAsian distinguishes Chinese, Japanese and Korean by their letters.

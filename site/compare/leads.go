@@ -14,24 +14,24 @@ import (
 const (
 	// leadCandidates is the maximum number of documents nominated by words for comparison by meaning.
 	leadCandidates = 40
-	// condensed is how many times longer than its summary a passage is.
+	// condensed is how many times longer than its summary a condensed passage must be.
 	condensed = 2
 )
 
-// Leads are passages that seem to say the same as candidates in other words.
+// Leads are passages that seem to restate candidates in other words.
 type Leads struct {
 	Leads   []report.Lead // not nil
 	Flags   []concordat.Flag
-	Encoded int // sentences that an encoder was asked about
+	Encoded int // number of sentences that an encoder was asked about
 	Search  report.LeadSearch
 }
 
 // EachLead is called with a place of a document that stands out.
 type EachLead func(concordat.Ref, meaning.Lead)
 
-// Leads returns passages that seem to say the same as documents in other words, or in another language, outside of taken, which
-// is evidence or shared legitimately. It compares the candidates that their words nominate, and the documents of the question's
-// libraries that are near by the cells of sentences.
+// Leads returns passages that seem to restate documents in other words or in another language, outside of taken, which is evidence or
+// shared legitimately. It compares the candidates nominated by their words, and the documents of the question's libraries whose sentences
+// have nearby cells.
 func (m *Comparer) Leads(ctx context.Context, text string, q *concordat.Query, taken []concordat.Span,
 	candidates []*Candidate) (*Leads, error) {
 	out, err := m.leads(ctx, text, q, taken, candidates, nil)
@@ -41,7 +41,7 @@ func (m *Comparer) Leads(ctx context.Context, text string, q *concordat.Query, t
 	return out, err
 }
 
-// leads is Leads, with a document of a partner if the partner has disclosed one.
+// leads is like Leads, but includes a partner's document if the partner has disclosed one.
 func (m *Comparer) leads(ctx context.Context, text string, q *concordat.Query, taken []concordat.Span, candidates []*Candidate,
 	shown *Shown) (*Leads, error) {
 	table, err := meaning.Default()
@@ -80,7 +80,7 @@ func (m *Comparer) leads(ctx context.Context, text string, q *concordat.Query, t
 	return out, nil
 }
 
-// ReadText returns the sentences of a document. Callers do not change them.
+// ReadText returns the sentences of a document. Callers must not change them.
 type ReadText func(d *concordat.Document) *meaning.Text
 
 // ReadMeaning cuts a document into sentences and encodes them by the embedded table, without its references.
@@ -93,17 +93,17 @@ func ReadMeaning(table *meaning.Table) ReadText {
 	}
 }
 
-// byMeaning is a text compared with candidates by their meaning.
+// byMeaning is the comparison of a text with candidates by meaning.
 type byMeaning struct {
 	candidates []*Candidate
-	documents  []*concordat.Document // of the candidates; empty if it is gone
+	documents  []*concordat.Document // of the candidates; empty if a document is gone
 	missing    int                   // documents whose cells are not known
-	rest       int                   // sentences of the text that were not read
-	long       int                   // documents that were read only in part
+	rest       int                   // number of sentences of the text that were not read
+	long       int                   // number of documents that were read only in part
 	verified
 }
 
-// by names the comparer.
+// by returns the name of the comparer.
 func (c *byMeaning) by() (string, error) {
 	if c.name != "" {
 		return c.name, nil
@@ -115,8 +115,7 @@ func (c *byMeaning) by() (string, error) {
 	return "table@" + table.Digest(), nil
 }
 
-// compareMeaning compares a text, outside of taken, with the candidates that their words nominate and with those that their
-// cells do.
+// compareMeaning compares a text, outside of taken, with the candidates nominated by words and with those nominated by cells.
 func (m *Comparer) compareMeaning(ctx context.Context, text *concordat.Document, read ReadText, q *concordat.Query, taken []concordat.Span,
 	candidates []*Candidate, shown *Shown) (*byMeaning, error) {
 	submission := read(text).Without(slices.Concat(taken, report.References(text.Text)))
@@ -176,7 +175,7 @@ func (m *Comparer) verified(ctx context.Context, c *meaning.Comparison, text str
 	return m.Encoder.verify(ctx, q)
 }
 
-// leadOf returns a lead in the form of findings. One between languages that were not measured has no likelihood.
+// leadOf returns a lead in the form of findings. A lead between languages that were not measured has no likelihood.
 func leadOf(text string, d *concordat.Document, points *report.Counter, c *Candidate, l meaning.Lead,
 	likelihood float64) report.Lead {
 	there := l.Source.In(d.Text)

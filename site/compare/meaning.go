@@ -10,17 +10,16 @@ import (
 	"concordat/meaning"
 )
 
-// cellLength is how many times longer than average a document is whose matches count half as much.
+// cellLength is how many times longer than average a document must be for its matches to count half as much.
 const cellLength = 3
 
-// Nominated bounds the documents of each writing that are nominated.
+// Nominated bounds the documents in each script that are nominated.
 type Nominated struct {
 	Stretch int // for one stretch
 	All     int // of a text
 }
 
-// Nomination bounds how many documents the cells of sentences find, and how many of those are kept after vectors have ranked
-// them.
+// Nomination bounds the documents that the cells of sentences find, and those kept after ranking by vectors.
 type Nomination struct{ Find, Keep Nominated }
 
 // How many documents are nominated by meaning (doc/evaluation/meaning-index.md): an encoder can distinguish more than the
@@ -30,9 +29,8 @@ var (
 	ForEncoder = Nomination{Nominated{200, 1000}, Nominated{50, 200}}
 )
 
-// nominateMeaning returns the documents that are nearest to stretches of a text, for each writing the best first; none if the index has
-// no cells. The cells of sentences find them, and the vectors of their sentences rank them. missing is the number of documents whose
-// cells are not known.
+// nominateMeaning returns the documents nearest to stretches of a text, best first for each script, or none if the index has no cells. The
+// cells of sentences find them, and the vectors of their sentences rank them. missing is the number of documents whose cells are not known.
 func (m *Comparer) nominateMeaning(ctx context.Context, t *meaning.Text, q *concordat.Query) (near []*Candidate, missing int, err error) {
 	if !m.Profiler.Meaning() || len(q.Libraries) == 0 {
 		return nil, 0, nil
@@ -55,8 +53,7 @@ func (m *Comparer) nominateMeaning(ctx context.Context, t *meaning.Text, q *conc
 	return out, stats.Documents - stats.Meant, err
 }
 
-// ByMeaning returns the documents of the index that are nearest to stretches of a text, for each writing the best first, and
-// how complete the search was.
+// ByMeaning returns the documents of the index nearest to stretches of a text, best first for each script, and how complete the search was.
 func (m *Comparer) ByMeaning(ctx context.Context, t *meaning.Text, cells *meaning.Cells, q *concordat.Query,
 	most Nomination) ([]*Candidate, *concordat.TextStats, error) {
 	stats, err := m.Index.TextStats(ctx, nil)
@@ -90,7 +87,7 @@ func (m *Comparer) ByMeaning(ctx context.Context, t *meaning.Text, cells *meanin
 	return out, stats, nil
 }
 
-// cellQuery requests the documents in one writing system that are close to questions.
+// cellQuery returns the query for documents in one script that are near questions.
 func cellQuery(q *concordat.Query, stats *concordat.TextStats, questions []meaning.Question, chinese bool, most int) *concordat.TextQuery {
 	out := &concordat.TextQuery{Cells: true, Libraries: q.Libraries, Exclude: q.Exclude, Limit: most,
 		AverageLength: cellLength * float64(stats.Words) / float64(stats.Documents)}
@@ -100,7 +97,7 @@ func cellQuery(q *concordat.Query, stats *concordat.TextStats, questions []meani
 	return out
 }
 
-// ForPartners bounds what the cells that a partner sent nominate.
+// ForPartners bounds the documents nominated by a partner's cells.
 var ForPartners = Nominated{7, 40}
 
 // Reached counts the documents and shards that a search by cells did not reach.
@@ -109,8 +106,8 @@ type Reached struct {
 	Missing  []concordat.ShardID // shards that did not answer
 }
 
-// ByCells returns the documents of an index whose sentences' cells are nearest to the question, for each writing the best
-// first: a partner has no vectors to rank them by.
+// ByCells returns the documents of an index whose sentences' cells are nearest to the question, best first for each script: there are no
+// vectors of a partner by which to rank them.
 func ByCells(ctx context.Context, in concordat.TextSearcher, q *concordat.Query, questions []meaning.Question,
 	most Nominated) ([]*Candidate, Reached, error) {
 	stats, err := in.TextStats(ctx, nil)
@@ -134,11 +131,10 @@ func ByCells(ctx context.Context, in concordat.TextSearcher, q *concordat.Query,
 	return out, reached, nil
 }
 
-// foremost returns the documents of matches, at most a given number: those that come first for some stretch, then those that
-// come second for one, and so on. By scores alone, the many documents near one stretch would leave no place for those of
-// another.
+// foremost returns up to a given number of documents of matches: those that rank first for some stretch, then those that rank second for
+// one, and so on. If only scores counted, the many documents near one stretch would leave no place for those near another.
 func foremost(matches []concordat.TextMatch, most int) []*Candidate {
-	rank := map[concordat.Ref]int{} // the least of a document, from 0
+	rank := map[concordat.Ref]int{} // the best rank of a document, from 0
 	by := map[concordat.Ref]*Candidate{}
 	var out []*Candidate
 	at := 0
@@ -159,10 +155,10 @@ func foremost(matches []concordat.TextMatch, most int) []*Candidate {
 	return out[:min(len(out), most)]
 }
 
-// FlagNotMeant says that leads to some documents are found only by words.
+// FlagNotMeant says that leads to some documents can only be found by words.
 const FlagNotMeant = "not_meant"
 
-// notMeant returns the flag that the given number of documents have no cells, none for 0.
+// notMeant returns the flag that the given number of documents have no cells, or none for 0.
 func notMeant(documents int) []concordat.Flag {
 	if documents == 0 {
 		return nil
@@ -187,7 +183,7 @@ func notRead(sentences int) []concordat.Flag {
 // FlagLongSources says that only the first sentences of some documents were searched for leads.
 const FlagLongSources = "long_sources"
 
-// longSources returns the flag that the given number of documents are longer than the part compared, none for 0.
+// longSources returns the flag that the given number of documents are longer than the part compared, or none for 0.
 func longSources(documents int) []concordat.Flag {
 	if documents == 0 {
 		return nil
@@ -207,7 +203,7 @@ func joinCandidates(words, cells []*Candidate) []*Candidate {
 	}
 	for _, c := range cells {
 		if !known[c.Ref] {
-			known[c.Ref] = true // the cells of several writings may nominate it
+			known[c.Ref] = true // the cells of several scripts may nominate it
 			out = append(out, c)
 		}
 	}

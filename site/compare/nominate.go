@@ -10,7 +10,7 @@ type Candidate struct {
 	Title string
 	Hits  []Hit
 	Score float64
-	Text  bool // its words nominate it: no sentence needs to hold up
+	Text  bool // its words nominate it: no sentence needs to be confirmed
 }
 
 // Hit is a sentence of the submission near one of a source.
@@ -31,8 +31,8 @@ func ByBits(s concordat.Sentence, m concordat.Match) float64 {
 	return float64(s.Gate+1-m.Distance) / float64(s.Gate+1)
 }
 
-// Nominate returns the source documents near some sentence, best first: each sentence adds its nearness, 0 or less being too
-// far, and less if many documents hold the wording.
+// Nominate returns the source documents near some sentence, best first: each sentence adds its nearness, where 0 or less means too far, and
+// adds less if many documents hold the wording.
 func Nominate(asked []concordat.Sentence, matches []concordat.Match,
 	nearness func(concordat.Sentence, concordat.Match) float64) []*Candidate {
 	by := map[concordat.Ref]*Candidate{}
@@ -53,7 +53,7 @@ func Nominate(asked []concordat.Sentence, matches []concordat.Match,
 		}
 		c.Hits = append(c.Hits, Hit{sentence.Span, m.Span, m.Documents, m.Distance, m.Ordinal})
 		if lastSentence[m.Source] == m.Sentence {
-			continue // a farther match of the same sentence
+			continue // this is a farther match of the same sentence
 		}
 		lastSentence[m.Source] = m.Sentence
 		weight := 1.0
@@ -66,8 +66,8 @@ func Nominate(asked []concordat.Sentence, matches []concordat.Match,
 	return out
 }
 
-// Documents returns the least number of documents that hold one of the matched sentences within span: a passage is as common as
-// its rarest sentence. 0: no sentence of it was matched as a whole.
+// Documents returns the least number of documents that hold one of the matched sentences within span: a passage is as common as its rarest
+// sentence. It is 0 if no sentence of the passage was matched as a whole.
 func (c *Candidate) Documents(span concordat.Span) int {
 	least := 0
 	for _, h := range c.Hits {

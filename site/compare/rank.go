@@ -14,18 +14,18 @@ import (
 const (
 	sentenceDocuments = 100 // that cells find for one sentence
 	askedTogether     = 64  // sentences of a question to the index
-	stretchBest       = 3   // of a stretch, the sentences that stand out most count
-	usualFrom         = 10  // the documents after so many that are nearer to a sentence
-	usualTo           = 20  // say what is usual
+	stretchBest       = 3   // number of a stretch's sentences that count, those that stand out most
+	usualFrom         = 10  // the documents from this rank by nearness to a sentence
+	usualTo           = 20  // to this rank show what is usual
 )
 
-// scored is a document, by its number in a ranking, with how much it stands out.
+// scored is a document, given by its number in a ranking, with how much it stands out.
 type scored struct {
 	document int
 	score    float64
 }
 
-// ranking ranks the documents of one writing that are near sentences of a text.
+// ranking ranks the documents in one script that are near sentences of a text.
 type ranking struct {
 	text       *meaning.Text
 	cells      *meaning.Cells
@@ -38,7 +38,7 @@ func newRanking(t *meaning.Text, cells *meaning.Cells) *ranking {
 	return &ranking{text: t, cells: cells, at: map[concordat.Ref]int{}, rows: make([][]scored, len(t.Spans))}
 }
 
-// add records the documents that cells find for a sentence, the best first.
+// add records the documents that cells find for a sentence, best first.
 func (r *ranking) add(sentence int, matches []concordat.TextMatch) {
 	all := make([]float64, len(matches))
 	for i, x := range matches {
@@ -66,8 +66,7 @@ func usualOf(values []float64) float64 {
 	return sum / float64(max(len(of), 1))
 }
 
-// stretches returns for each stretch of the text the documents that stand out most over it, at most the given number, the best
-// first.
+// stretches returns, for each stretch of the text, up to the given number of documents that stand out most over it, best first.
 func (r *ranking) stretches(most int) [][]scored {
 	var out [][]scored
 	r.text.Stretches(func(first, end int) {
@@ -94,8 +93,8 @@ func (r *ranking) stretches(most int) [][]scored {
 	return out
 }
 
-// foremostOf returns the documents that come first for some stretch, then those that come second for one, and so on, at most
-// the given number.
+// foremostOf returns up to the given number of documents: those that rank first for some stretch, then those that rank second for one, and
+// so on.
 func foremostOf(stretches [][]scored, most int) []int {
 	var out []int
 	known := map[int]bool{}
@@ -122,7 +121,7 @@ func foremostOf(stretches [][]scored, most int) []int {
 	return out
 }
 
-// byVectors ranks the documents that cells find by the vectors of their sentences: it returns those that stand out most, the best first.
+// byVectors ranks the documents that cells find by the vectors of their sentences: it returns those that stand out most, best first.
 func (m *Comparer) byVectors(ctx context.Context, r *ranking, most Nomination) ([]*Candidate, error) {
 	found := r.stretches(most.Find.Stretch)
 	of := foremostOf(found, most.Find.All)

@@ -11,9 +11,9 @@ import (
 )
 
 const (
-	// MostlyShared is the part of a sentence or a passage, in letters, from which it is itself shared wording.
+	// MostlyShared is the share of a sentence or a passage, in letters, from which all of it is shared wording.
 	MostlyShared = 0.5
-	// PartlyShared is the part from which a sentence's matches mean nothing.
+	// PartlyShared is the share from which a sentence's matches mean nothing.
 	PartlyShared = 0.25
 )
 
@@ -32,8 +32,7 @@ func Joined(in []concordat.Span) []concordat.Span {
 	return out
 }
 
-// ShareOf returns the part of a span, in letters, marks and digits, that lies within others, which are in order and
-// disjoint.
+// ShareOf returns the share of a span, in letters, marks and digits, that lies within others, which are in order and disjoint.
 func ShareOf(count *report.Counter, s concordat.Span, others []concordat.Span) float64 {
 	if len(others) == 0 {
 		return 0

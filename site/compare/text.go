@@ -11,7 +11,7 @@ import (
 	"concordat"
 )
 
-// Channel is how source documents are nominated. Both: fingerprints find similar sentences, words find passages that were
+// Channel is how source documents are nominated. With Both, fingerprints find similar sentences, and words find passages that were
 // rewritten or are too short for a fingerprint.
 type Channel string
 
@@ -30,19 +30,19 @@ func (c Channel) Check() error {
 	return nil
 }
 
-// How windows are searched for; doc/evaluation/retrieval.md has the measurements.
+// Parameters of the search for windows; doc/evaluation/retrieval.md has the measurements.
 const (
 	windowTerms     = 16
 	windowDocuments = 2
-	commonShare     = 10 // a term in more than one of ten documents is common,
+	commonShare     = 10 // a term in more than one in ten documents is common,
 	fewDocuments    = 5  // but not one in so few
-	// longestList is the maximum number of documents of a term that is looked up: the cost of a check must not grow with the
-	// library forever, and a relevant passage has rarer terms.
+	// longestList is the maximum number of documents with a term that is looked up: the cost of a check must not grow with the library
+	// without bound, and a relevant passage has rarer terms.
 	longestList = 20_000
-	// leastShare is the minimum part of the highest possible score of a window, with every term many times, for which a
-	// document is compared. Documents that share only a subject have less.
+	// leastShare is the minimum share of a window's highest possible score, which has every term many times, for which a document is
+	// compared. Documents that share only a subject score less.
 	leastShare = 0.1
-	// textCandidates is the maximum number of documents compared for their words alone.
+	// textCandidates is the maximum number of documents compared only because of their words.
 	textCandidates = 60
 )
 
@@ -61,7 +61,7 @@ func (m *Comparer) nominateText(ctx context.Context, p *concordat.Profile,
 			stats.Holding[i] = max(0, held-1)
 		}
 		if stats.Documents <= 0 {
-			return nil, nil, nil // there is no other document
+			return nil, nil, nil // there are no other documents
 		}
 	}
 	w := &weigher{terms: terms, stats: stats}
@@ -136,8 +136,7 @@ func (w *weigher) best(window []concordat.TermCount) []concordat.WeightedTerm {
 		if held == 0 || held > max(n/commonShare, fewDocuments) || held > longestList {
 			continue
 		}
-		// Robertson and Zaragoza 2009, section 3.1, with 1 added to keep it above 0. Documents may
-		// have come between the two counts.
+		// Robertson and Zaragoza 2009, section 3.1, with 1 added to keep it above 0. Documents may have been added between the two counts.
 		idf := math.Log(1 + (float64(max(n, held)-held)+0.5)/(float64(held)+0.5))
 		all = append(all, weighed{concordat.WeightedTerm{Term: t.Term, Weight: idf}, float64(t.Count) * idf})
 	}
@@ -151,9 +150,9 @@ func (w *weigher) best(window []concordat.TermCount) []concordat.WeightedTerm {
 	return out
 }
 
-// merge returns the candidates to compare, at most most: those of the fingerprints, then those that only their words nominate,
-// for which up to three tenths of most are reserved. A candidate of both counts as nominated by words too. left is how many of
-// the fingerprints' candidates are left out.
+// merge returns at most most candidates to compare: those nominated by fingerprints, then those nominated only by words, for which up to
+// three tenths of most are reserved. A candidate nominated by both also counts as nominated by words. left is the number of candidates by
+// fingerprints that are left out.
 func merge(prints, texts []*Candidate, most int) (out []*Candidate, left int) {
 	by := make(map[concordat.Ref]*Candidate, len(prints))
 	for _, c := range prints {

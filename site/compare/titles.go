@@ -9,14 +9,14 @@ import (
 	"concordat/report"
 )
 
-// wordsUnder is the number of words under a title that others hold too if they hold the title as part of the text.
+// wordsUnder is the number of words under a title that others must also hold for the title to belong to the copied text.
 const wordsUnder = 20
 
-// maxTitleLines is the maximum number of lines of a title with its authors, blank ones included; more are a title page, as
-// faculties hand out.
+// maxTitleLines is the maximum number of lines of a title with its authors, blank ones included; more are a title page, as handed out by
+// faculties.
 const maxTitleLines = 3
 
-// dropTitles withdraws a title's own explanation if the text continues with what others hold: it was copied with it.
+// dropTitles withdraws a title's own explanation if the text continues with wording that others hold: the title was copied with it.
 func (w *SharedWording) dropTitles() {
 	all := len(w.Explained)
 	w.Explained = slices.DeleteFunc(w.Explained, func(x report.Wording) bool {

@@ -9,23 +9,23 @@ import (
 )
 
 const (
-	// leastSpread is the minimum number of documents that must hold a short stretch in their own words for it to be common: as
-	// many as for a paragraph that they hold letter by letter.
+	// leastSpread is the minimum number of documents that must hold a short stretch in their own words for it to be common, the same as for
+	// a paragraph that they hold letter by letter.
 	leastSpread = 8
-	// coversMost is the part of a passage that another source's passage must cover to hold the same.
+	// coversMost is the share of a passage that another source's passage must cover to count as the same.
 	coversMost = 0.8
 )
 
-// Settle decides what one source alone cannot show. passages are those of all sources, in any order, each judged by itself.
-// Several copied sentences in a row are a patchwork, whatever their sources; a short stretch that many sources hold, each with
-// small changes, is common wording, as it would be letter by letter.
+// Settle decides questions that one source alone cannot answer. passages are those of all sources, in any order, each judged by itself.
+// Several copied sentences in a row are a patchwork, whatever their sources; a short stretch that many sources hold, each with small
+// changes, is common wording, as it would be letter by letter.
 func (w *SharedWording) Settle(passages []concordat.Passage) {
 	w.support(passages)
 	w.markWidespread(passages)
 }
 
-// markWidespread marks the short passages that mean nothing because so many sources hold nearly the same there. A stretch of
-// wording.LongWords words is long, and so is a short one if its source holds more next to it.
+// markWidespread marks the short passages that mean nothing because many sources hold nearly the same there. A stretch of wording.LongWords
+// words is not short, nor is any stretch whose source holds more next to it.
 func (w *SharedWording) markWidespread(passages []concordat.Passage) {
 	least := wording.Least(w.Of)
 	if least == 0 {
@@ -37,7 +37,7 @@ func (w *SharedWording) markWidespread(passages []concordat.Passage) {
 		order[i] = i
 	}
 	slices.SortStableFunc(order, func(i, j int) int { return cmp.Compare(passages[i].Span.Start, passages[j].Span.Start) })
-	ends := make([]int, len(order)) // of the passages up to each, the last
+	ends := make([]int, len(order)) // latest end among the passages up to each
 	for k, i := range order {
 		ends[k] = passages[i].Span.End
 		if k > 0 {
@@ -73,8 +73,8 @@ func (w *SharedWording) markWidespread(passages []concordat.Passage) {
 	}
 }
 
-// besideMore reports whether the source of passage order[k] holds wording.LongWords words or more around it, with at most
-// patchApart words between.
+// besideMore reports whether the source of passage order[k] holds wording.LongWords words or more around it, with gaps of at most
+// patchApart words.
 func (w *SharedWording) besideMore(passages []concordat.Passage, order []int, k int) bool {
 	p := passages[order[k]]
 	words, at := w.Words.Count(p.Span), p.Span
@@ -98,7 +98,7 @@ func (w *SharedWording) besideMore(passages []concordat.Passage, order []int, k 
 	return words >= wording.LongWords
 }
 
-// mayCount reports whether a passage is evidence, or isolated and otherwise would be.
+// mayCount reports whether a passage is evidence, or would be if it were not isolated.
 func mayCount(p concordat.Passage) bool {
 	return p.Wording == "" || p.Wording == concordat.KindSentence
 }

@@ -15,18 +15,18 @@ import (
 	"concordat/report"
 )
 
-// SharedWording is the wording of a text that others may share and that is left out of comparisons, with the means to find the
-// same in other texts.
+// SharedWording is the wording of a text that others may share and that is left out of comparisons, with the means to find the same wording
+// in other texts.
 type SharedWording struct {
 	Text  string
 	Words *wording.Words
-	given []string        // templates: wording that was handed out
-	grams *wording.Common // shared by others too, and left out in them as well
+	given []string        // templates: wording handed out
+	grams *wording.Common // also shared by others, and left out of their texts too
 	// Explained are the stretches that the text itself explains, if others hold them: quotations that name their source. They
 	// are left out of comparisons, and count only if an officer decides so. Documents and Of are not set.
 	Explained []report.Wording
 	Found     []report.Wording
-	Form      []concordat.Span // what templates hold of the text
+	Form      []concordat.Span // wording of templates in the text
 	Named     []concordat.Span // quotations that name their source
 	// Attributed holds the wording that the text attributes to others. If another document attributes it too, that explains it.
 	Attributed []report.Attributed
@@ -34,17 +34,17 @@ type SharedWording struct {
 	References []concordat.Span
 	Walls      []concordat.Span // all parts of the text that are left out, in order and disjoint
 	Held       *wording.Common  // wording that at least one other compared document holds; nil: nothing was
-	Of         int              // documents that could hold it, including the text; 0: nothing was compared
-	Classes    []wording.Class  // of what others hold, in order and disjoint
+	Of         int              // number of documents that could hold it, including the text; 0: nothing was compared
+	Classes    []wording.Class  // of the wording that others hold, in order and disjoint
 	forms      func() *wording.Reader
-	// clauses says that shared clauses may be formulas: see wording.ClausesAreForms.
+	// clauses says that shared clauses may be standard ones: see wording.ClausesAreForms.
 	clauses bool
 	beside  func() *wording.Common // the grams of Found and Form
 	works   []report.Work          // that the text cites
-	// counting is wording that counts by decision, and Counted, without text, what of it applied.
+	// counting is wording that counts by decision, and Counted the part of it that applied, without text.
 	counting []report.Template
 	Counted  []report.Template
-	Cited    []report.SharedWorks // that candidates cite too, set by align
+	Cited    []report.SharedWorks // also cited by candidates, set by Align
 }
 
 // Stock is wording that everyone may use.
@@ -53,8 +53,8 @@ type Stock = stock.Stock
 // ReadStock returns the public stock with a site's own file added; see [stock.Stock.Read] for the form of the file and its faults.
 func ReadStock(file string) (*Stock, error) { return stock.Public().Read(file) }
 
-// Shareable returns the wording of a text that others may share, as far as the text, the templates and a stock of public
-// wording show; nil is the stock that comes with the program.
+// Shareable returns the wording of a text that others may share, judging by the text, the templates and a stock of public wording; nil
+// means the stock that comes with the program.
 func Shareable(text string, templates []string, public *Stock) *SharedWording {
 	if public == nil {
 		public = stock.Public()
@@ -80,7 +80,7 @@ func Shareable(text string, templates []string, public *Stock) *SharedWording {
 	return w
 }
 
-// Counting makes wording count that would otherwise be left to be decided.
+// Counting makes the given wording count where it would otherwise be left undecided.
 func (w *SharedWording) Counting(ts []report.Template) { w.counting = ts }
 
 // decided reports whether the wording of a stretch counts by decision.
@@ -101,11 +101,11 @@ func (w *SharedWording) decided(s concordat.Span) bool {
 	return false
 }
 
-// decidedShare is how much of a stretch the wording decided on has to hold: its edges are where those of the documents meet that
-// hold it, and so move with each check.
+// decidedShare is the share of a stretch that decided wording must cover: the edges of a stretch depend on the documents that hold it, and
+// so change with each check.
 const decidedShare = 0.8
 
-// wall sets the walls to what the text, the templates and the stock explain.
+// wall sets the walls to the parts explained by the text, the templates and the stock.
 func (w *SharedWording) wall() {
 	walls := slices.Concat(w.References, w.Form)
 	for _, x := range w.Explained {
@@ -114,7 +114,7 @@ func (w *SharedWording) wall() {
 	w.Walls = Joined(walls)
 }
 
-// explain adds wording that the text explains, except what is already explained.
+// explain adds wording that the text explains, except parts already explained.
 func (w *SharedWording) explain(x report.Wording) {
 	known := make([]concordat.Span, len(w.Explained))
 	for i, e := range w.Explained {
@@ -126,7 +126,7 @@ func (w *SharedWording) explain(x report.Wording) {
 	}
 }
 
-// maxNamed is how many holders of undecided wording are named.
+// maxNamed is the largest number of holders named for undecided wording.
 const maxNamed = 50
 
 // QuotedWords returns those words of a text that it attributes to others, for a counter.
@@ -142,9 +142,9 @@ func quotedWords(w *wording.Words, attributed []report.Attributed) *wording.Word
 	return w.Only(spans)
 }
 
-// Decide records the wording that others hold too but that is not evidence: what the text explains, and what the classifier
-// excludes or leaves to be decided. self is the number of the text among the documents of the scope, whose names ref gives. It
-// fails only when ctx ends, with its cause; then w is of no use.
+// Decide records the wording that others also hold but that is not evidence: the parts that the text explains, and those that the
+// classifier excludes or leaves undecided. self is the number of the text among the documents of the scope, whose names ref gives. It fails
+// only when ctx ends, with its cause; then w is of no use.
 func (w *SharedWording) Decide(ctx context.Context, scope *wording.Scope, self int, ref func(text int) concordat.Ref) (err error) {
 	w.Held, w.Of = scope.Held, scope.Of
 	w.dropTitles()
@@ -200,8 +200,8 @@ func (w *SharedWording) Decide(ctx context.Context, scope *wording.Scope, self i
 	return nil
 }
 
-// Unasked returns the parts of the text that partners are not asked about: what is left out of comparisons, except quotations
-// that name their source, so that the source can be shown with them, and what is to be decided.
+// Unasked returns the parts of the text that partners are not asked about: those left out of comparisons, except undecided wording and
+// quotations that name their source, so that the source can be shown with them.
 func (w *SharedWording) Unasked() []concordat.Span {
 	asked := slices.Clone(w.Named)
 	for _, x := range w.Found {
@@ -230,32 +230,31 @@ func (w *SharedWording) WallsOf(source string, words *wording.Words, references 
 // Prepare prepares the text for comparing.
 func (w *SharedWording) Prepare() *align.Text { return align.PrepareWithout(w.Text, w.Walls) }
 
-// What two texts share at one place, with slots filled in or small changes, belongs to a form if it reads like one, is short
-// and isolated: a copied page holds more. An isolated sentence is not evidence either, whatever it says: people who write about
-// the same subject come to share that much, and the formulas of a field are such sentences. In a short text it may be a large
-// part, and a mosaic is made of many.
+// Wording that two texts share at one place, with slots filled in or small changes, belongs to a form if it reads like one and is short and
+// isolated: a copied page holds more. An isolated sentence is not evidence either, whatever it says: people who write about the same
+// subject will share that much, and the set phrases of a field are such sentences. In a short text it may be a large part, and a mosaic is
+// made of many.
 const (
 	placeApart    = 40   // words between two places, without legitimately shared ones
 	maxFormWords  = 60   // of the passages at one place that reads like a form
 	aloneLetters  = 180  // of an isolated sentence, a Chinese character counting as three
 	summaryFactor = 2    // the same for a summary, whose pieces carry the least weight
-	aloneShare    = 0.15 // of the words of the text, with everything else of the source: a larger part counts
-	aloneLeast    = 90   // letters of that part, at least
-	aloneMost     = 0.5  // of the words, whatever their number
-	crumbLetters  = 45   // of a passage that needs another one near,
+	aloneShare    = 0.15 // share of the text's words, with everything else of the source: a larger share counts
+	aloneLeast    = 90   // least letters of that share
+	aloneMost     = 0.5  // share of the words, whatever their number
+	crumbLetters  = 45   // of a passage that needs another one nearby,
 	crumbApart    = 15   // in words here
 	crumbSource   = 400  // and in bytes of the source
-	lineLetters   = 90   // of a passage in other words that needs another one,
+	lineLetters   = 90   // of a reworded passage that needs another one,
 	lineApart     = 40   // in words here
 	lineSource    = 1000 // and in bytes of the source
-	lineText      = 1000 // words of a text; a line is a small part of one
-	mosaicPieces  = 3    // copied sentences of one source that count although each is isolated
+	lineText      = 1000 // words of a text of which a line is only a small part
+	mosaicPieces  = 3    // number of copied sentences of one source that count although each is isolated
 	pieceLetters  = 60   // of such a sentence, at least
 	patchApart    = 30   // words between two sentences of one patchwork
 )
 
-// Judge marks the passages of one source, in order of text, that are not evidence: those that read like a form's, and isolated
-// sentences.
+// Judge marks the passages of one source, in order of text, that are not evidence: those that read like a form, and isolated sentences.
 func (w *SharedWording) Judge(passages []concordat.Passage) {
 	w.markCrumbs(passages)
 	var alone []place
@@ -298,8 +297,8 @@ func (w *SharedWording) Judge(passages []concordat.Passage) {
 	}
 }
 
-// support withdraws the isolation of sentences that have others nearby, from any source: mosaicPieces copied ones at one place
-// are a patchwork.
+// support withdraws the isolation of sentences that have others nearby, from any source: mosaicPieces copied sentences at one place are a
+// patchwork.
 func (w *SharedWording) support(passages []concordat.Passage) {
 	var order []int
 	for i, p := range passages {
@@ -329,7 +328,7 @@ func (w *SharedWording) support(passages []concordat.Passage) {
 	}
 }
 
-// isCopied is copied for a place whose letters have not been counted.
+// isCopied is like copied, for a place whose letters have not been counted.
 func (p place) isCopied(text string) bool {
 	p.letters = weightedLetters(text, p.passages)
 	return p.copied()
@@ -367,8 +366,8 @@ func (p place) copied() bool {
 	return p.letters >= pieceLetters && (k == concordat.KindVerbatim || k == concordat.KindNear)
 }
 
-// markCrumbs marks passages of a few words, and in a long text those of a line in other words, that have no other passage of
-// the source nearby on both sides: two texts about one subject come to share that much.
+// markCrumbs marks passages of a few words, and in a long text reworded ones of a line, that have no other passage of the source nearby in
+// both texts: two texts about one subject will share that much.
 func (w *SharedWording) markCrumbs(passages []concordat.Passage) {
 	for i := range passages {
 		p := &passages[i]
@@ -398,7 +397,7 @@ func (w *SharedWording) besideOther(passages []concordat.Passage, i, apart, sour
 	return false
 }
 
-// between returns the words between two bytes that are not legitimately shared.
+// between returns the number of words between two bytes that are not legitimately shared.
 func (w *SharedWording) between(end, start int) int {
 	n := 0
 	for _, s := range report.Without(concordat.Span{Start: end, End: start}, w.Walls) {
@@ -411,7 +410,7 @@ func (w *SharedWording) between(end, start int) int {
 func (w *SharedWording) markForms(here []concordat.Passage) bool {
 	all := true
 	for k := range here {
-		why, ok, _ := w.forms().ReadsLikeForm(context.Background(), here[k].Span) // a few lines
+		why, ok, _ := w.forms().ReadsLikeForm(context.Background(), here[k].Span) // the span has only a few lines
 		if ok && (w.clauses || why != wording.WhyClause) {
 			here[k].Wording, here[k].Why = concordat.KindForm, string(why)
 		} else {
@@ -421,10 +420,10 @@ func (w *SharedWording) markForms(here []concordat.Passage) bool {
 	return all
 }
 
-// hanLetters is how many letters of an alphabet a Chinese character is worth.
+// hanLetters is the number of alphabetic letters that a Chinese character is worth.
 const hanLetters = 3
 
-// weightedLetters returns the letters of passages.
+// weightedLetters returns the weighted number of letters of passages.
 func weightedLetters(text string, passages []concordat.Passage) int {
 	n := 0
 	for _, p := range passages {
@@ -440,8 +439,8 @@ func weightedLetters(text string, passages []concordat.Passage) int {
 	return n
 }
 
-// Beside returns the shared wording of the text that a source holds as well, as passages that are not evidence but are shown
-// with their kind. shows selects them; nil: all.
+// Beside returns the shared wording of the text that a source also holds, as passages that are not evidence but are shown with their kind.
+// shows selects them; nil means all.
 func (w *SharedWording) Beside(source *wording.Words, ref concordat.Ref, title, text string,
 	shows func(report.Wording) bool) []concordat.Passage {
 	all := slices.Clone(w.Found)
@@ -483,7 +482,7 @@ func (w *SharedWording) Add(known []report.Wording) {
 	w.foundChanged()
 }
 
-// foundChanged has the grams that Beside looks for collected again when they are needed: once, not for each source.
+// foundChanged makes Beside collect its grams again when they are next needed, once and not for each source.
 func (w *SharedWording) foundChanged() {
 	w.beside = sync.OnceValue(func() *wording.Common {
 		spans := slices.Clone(w.Form)
@@ -494,15 +493,14 @@ func (w *SharedWording) foundChanged() {
 	})
 }
 
-// MaxBeside is the number of documents of a batch, or of a partner, that common and template wording is shown with; a check of
-// one document shows it with every source.
+// MaxBeside is the number of documents of a batch, or of a partner, with which common and template wording is shown; a check of one
+// document shows it with every source.
 const MaxBeside = 8
 
-// leastBeside is the number of words of the shortest shared wording shown with a source: headings are not shown.
+// leastBeside is the least number of words in shared wording that is shown with a source: headings are not shown.
 const leastBeside = 5
 
-// FewBeside keeps for each stretch of common and template wording MaxBeside sources, the first by name, since more do not help
-// a reader.
+// FewBeside keeps, for each stretch of common and template wording, the first MaxBeside sources by name, since more do not help a reader.
 func FewBeside(passages []concordat.Passage) []concordat.Passage {
 	type key struct {
 		kind  concordat.Kind

@@ -23,8 +23,8 @@ type Places interface {
 	// RemoveBatch removes all files of a batch and returns how many there were. It fails with concordat.ErrLocked while a
 	// process works on the batch.
 	RemoveBatch(id string) (int, error)
-	// RemoveWritten removes the pages, tables and reports that a command wrote into the folder of a batch, and returns
-	// how many files there were.
+	// RemoveWritten removes the pages, tables and reports that a command wrote into a batch's folder, and returns how many files there
+	// were.
 	RemoveWritten(id string) (int, error)
 }
 
@@ -51,7 +51,7 @@ func (e *Eraser) deleteBatch(ctx context.Context, r *Receipt, id string) error {
 	if err := e.step(ctx, r, store.ErasureAsked); err != nil {
 		return err
 	}
-	if e.o.Batches != nil { // the files first: while someone works on the batch nothing is deleted
+	if e.o.Batches != nil { // the files first: while another process works on the batch, nothing is deleted
 		n, err := e.o.Batches.RemoveBatch(id)
 		if err != nil {
 			return err
@@ -80,12 +80,12 @@ func (e *Eraser) deleteBatch(ctx context.Context, r *Receipt, id string) error {
 	return e.eraseInputs(ctx, r, inputs)
 }
 
-// eraseInputs removes the submitted files of a batch, except those that something else needs. A batch needs them until it is
-// gone or has read them. After a crash before this, the next start removes them as orphans.
+// eraseInputs removes the submitted files of a batch, except those that something else needs. A batch needs them until it is gone or has
+// read them. After a crash before this, they are removed as orphans at the next start.
 func (e *Eraser) eraseInputs(ctx context.Context, r *Receipt, inputs []store.BatchInput) error {
 	var files []string
 	for _, in := range inputs {
-		if in.Place != "" && !filepath.IsAbs(in.Place) { // otherwise it is a file of someone's own
+		if in.Place != "" && !filepath.IsAbs(in.Place) { // otherwise it is a person's own file
 			files = append(files, in.Place)
 		}
 	}
@@ -96,7 +96,7 @@ func (e *Eraser) eraseInputs(ctx context.Context, r *Receipt, inputs []store.Bat
 	return e.eraseFrom(ctx, r, "", files)
 }
 
-// unwrite removes the output of commands for the batch of a check, if it has one: it contains the text too.
+// unwrite removes the output of commands for a check's batch, if it has one: the output contains the text too.
 func (e *Eraser) unwrite(ctx context.Context, task concordat.TaskID, dry bool) error {
 	if e.o.Batches == nil || dry {
 		return nil
@@ -168,9 +168,8 @@ func (e *Eraser) deleteMembers(ctx context.Context, r *Receipt, id string, names
 	return nil
 }
 
-// deleteMember removes a document from a batch: its text from the index, its wording and name from the other documents'
-// reports, whatever the policy for libraries, and its record in the store. The store is last: until then the call can be
-// repeated.
+// deleteMember removes a document from a batch: its text from the index, its wording and name from the other documents' reports, regardless
+// of the policy for libraries, and its record from the store. The store comes last: until then the call can be repeated.
 func (e *Eraser) deleteMember(ctx context.Context, r *Receipt, id string, m store.BatchMember) error {
 	b, err := e.o.Store.Batches.Batch(ctx, id)
 	if err != nil {
@@ -203,8 +202,8 @@ func (e *Eraser) deleteMember(ctx context.Context, r *Receipt, id string, m stor
 	return e.o.Store.Batches.EraseBatchMember(ctx, id, m.Number, request)
 }
 
-// eraseFiles removes the submitted file of a batch's document, an archive with everything in it, and the output of commands for
-// the batch, which can be written again without it.
+// eraseFiles removes the submitted file of a batch's document, an archive with everything in it, and the output of commands for the batch,
+// which can be written again without the document.
 func (e *Eraser) eraseFiles(ctx context.Context, r *Receipt, id string, m store.BatchMember) error {
 	inputs, err := e.o.Store.Batches.BatchInputs(ctx, id, false)
 	if err != nil {

@@ -17,18 +17,18 @@ import (
 // CaseMove is a statement of this site about a shared case.
 type CaseMove struct {
 	State    concordat.CaseState // empty: as before
-	Words    string              // to the partner
+	Words    string              // message to the partner
 	Contact  string              // for the partner; empty: as before
 	Decision concordat.CaseDecision
 	Keep     bool // the decision deletes nothing
-	// After is how long after the decision it deletes; 0: at once.
+	// After is the time from the decision to the deletion; 0: at once.
 	After time.Duration
 }
 
 // CaseTerms say how long after a decision this site's document is deleted, by decision; 0: at once.
 type CaseTerms struct{ Accepted, Rejected, Withdrawn time.Duration }
 
-// Of returns the term of a decision.
+// Of returns the term for a decision.
 func (t CaseTerms) Of(d concordat.CaseDecision) time.Duration {
 	switch d {
 	case concordat.Accepted:
@@ -62,9 +62,10 @@ func (m CaseMove) validate(was store.SharedCase) error {
 	return nil
 }
 
-// MoveCase records this site's position in a case, and tells the partner. A decision deletes the text of this site's document and its
+// MoveCase records this site's position in a case, and informs the partner. A decision deletes the text of this site's document and its
 // fingerprints, unless the move keeps them: here at once or after a term, at the case's partner at once, and at other partners when the
-// text here is deleted. It can be called in any process of the site; the one that deletes tells the partner of the receipt.
+// text here is deleted. It can be called in any process of the site; the one that carries out the deletion informs the partner of the
+// receipt.
 func MoveCase(ctx context.Context, s *site.Site, db *store.DB, id concordat.CaseID, actor string, m CaseMove) (store.SharedCase, error) {
 	was, err := db.Cases.Case(ctx, id)
 	if err == nil {
@@ -133,7 +134,7 @@ func MoveCase(ctx context.Context, s *site.Site, db *store.DB, id concordat.Case
 	return db.Cases.Case(ctx, id)
 }
 
-// later returns now, or a millisecond after the move before it: partners order moves by time, in milliseconds.
+// later returns now, or a millisecond after the previous move if that is later: partners order moves by time, in milliseconds.
 func later(now, before time.Time) time.Time {
 	if least := before.Add(time.Millisecond); !before.IsZero() && now.Before(least) {
 		return least
@@ -141,8 +142,8 @@ func later(now, before time.Time) time.Time {
 	return now
 }
 
-// caseTargets returns what a decision deletes: the text of a check with the documents made from it, or the document of a
-// library. The last of them is the one that the case names.
+// caseTargets returns what a decision deletes: the text of a check with the documents made from it, or the document of a library. The last
+// target is the one that the case names.
 func caseTargets(ctx context.Context, s *site.Site, db *store.DB, x store.SharedCase) ([]Target, error) {
 	if x.Side == store.AlertTold {
 		switch {
@@ -153,7 +154,7 @@ func caseTargets(ctx context.Context, s *site.Site, db *store.DB, x store.Shared
 				concordat.ErrInvalid)
 		}
 		t := Target{Library: x.Source.Library, Documents: []concordat.DocumentID{x.Source.Document}}
-		if x.Work == store.CaseErase { // one receipt for both
+		if x.Work == store.CaseErase { // there is one receipt for both
 			t.Questions = questionOf(x)
 		}
 		return []Target{t}, nil
@@ -185,7 +186,7 @@ func caseTargets(ctx context.Context, s *site.Site, db *store.DB, x store.Shared
 	return append(out, Target{Texts: []concordat.TaskID{x.Task}}), err
 }
 
-// named reports whether the catalogue has a document.
+// named reports whether a document is in the catalogue.
 func named(ctx context.Context, db *store.DB, r concordat.Ref) bool {
 	if r.Document == "" {
 		return false
@@ -222,21 +223,20 @@ func endQuestions(ctx context.Context, tx *store.DB, task concordat.TaskID, at t
 // maxCases bounds the cases worked on in one pass; the rest follow in the next.
 const maxCases = 100
 
-// workCases carries out what cases require: it deletes what a partner that decided had here, and tells partners of receipts
-// that exist.
+// workCases carries out the work of cases: it deletes the data of partners that have decided, and informs partners of existing receipts.
 func (e *Eraser) workCases(ctx context.Context) error {
 	all, err := e.o.Store.Cases.ToDo(ctx, maxCases)
 	errs := []error{err}
 	for _, x := range all {
 		err := e.workCase(ctx, x)
-		if !errors.Is(err, concordat.ErrChanged) { // otherwise the next time
+		if !errors.Is(err, concordat.ErrChanged) { // otherwise this is done the next time
 			errs = append(errs, err)
 		}
 	}
 	return errors.Join(errs...)
 }
 
-// sweepCases asks for the deletion of documents whose term after a decision is over.
+// sweepCases requests the deletion of documents whose term after a decision is over.
 func (e *Eraser) sweepCases(ctx context.Context, _ Retention, dry bool, out *Swept) error {
 	var errs []error
 	for after := int64(0); ; {
@@ -261,7 +261,7 @@ func (e *Eraser) sweepCases(ctx context.Context, _ Retention, dry bool, out *Swe
 	}
 }
 
-// endTerm asks for the deletion of this site's document of a case, and returns the ids of the deletions.
+// endTerm requests the deletion of this site's document in a case, and returns the ids of the deletions.
 func (e *Eraser) endTerm(ctx context.Context, was store.SharedCase) (ids []string, err error) {
 	targets, err := caseTargets(ctx, e.s, e.o.Store, was)
 	if err != nil {
@@ -335,7 +335,7 @@ func questionOf(x store.SharedCase) []Question {
 	return []Question{{Partner: x.Partner, Job: hex.EncodeToString(x.Job[:]), Sentences: x.Questions}}
 }
 
-// deleteText deletes the text and the originals of a check, whose report stays.
+// deleteText deletes the text and the originals of a check but keeps its report.
 func (e *Eraser) deleteText(ctx context.Context, r *Receipt, id concordat.TaskID) error {
 	t, err := e.s.Options().Store.Checks.Task(ctx, id)
 	if errors.Is(err, concordat.ErrNotFound) {
@@ -364,7 +364,7 @@ func (e *Eraser) deleteText(ctx context.Context, r *Receipt, id concordat.TaskID
 			return err
 		}
 	}
-	if len(t.Request) == 0 { // a check of the command line keeps no request
+	if len(t.Request) == 0 { // a check from the command line keeps no request
 		if err := e.unwrite(ctx, id, false); err != nil {
 			return err
 		}
@@ -375,7 +375,7 @@ func (e *Eraser) deleteText(ctx context.Context, r *Receipt, id concordat.TaskID
 	return err
 }
 
-// deleteQuestion forgets a question of a partner.
+// deleteQuestion deletes a partner's question.
 func (e *Eraser) deleteQuestion(ctx context.Context, r *Receipt, q Question) error {
 	var job concordat.JobID
 	if n, err := hex.Decode(job[:], []byte(q.Job)); err != nil || n != len(job) {

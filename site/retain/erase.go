@@ -28,7 +28,7 @@ const (
 	CitedWithhold CitedPolicy = "withhold" // title, wording and name are removed; places, kinds and scores stay
 )
 
-// Area is a place outside of index and store that keeps something of checks, for example originals.
+// Area is a place outside the index and the store that keeps data of checks, for example originals.
 type Area interface {
 	// Name is the name in a receipt's Place.
 	Name() string
@@ -45,8 +45,8 @@ type Options struct {
 	Areas []Area
 	// Batches is where batches keep the texts of their documents; nil: there are none.
 	Batches Places
-	// Remains removes remains of interrupted work outside of the areas. It is called before a deletion is done; nil: there can
-	// be none.
+	// Remains removes remains of interrupted work outside the areas. It is called before a deletion counts as done; nil: there can be no
+	// remains.
 	Remains func() error
 	// Sign signs the result of Receipt.Sum, in its own form; nil: receipts are not signed.
 	Sign   func(sum [32]byte) (json.RawMessage, error)
@@ -54,13 +54,13 @@ type Options struct {
 	Logger *slog.Logger       // nil: nothing is logged
 	// Answers keeps the fingerprint sets of partners; nil: there are none.
 	Answers *answer.Answerer
-	// OtherProcess reports whether another process of the site currently carries out deletions: then this one only requests
-	// them, and waits. Nil: none does.
+	// OtherProcess reports whether another process of the site currently carries out deletions; this one then only requests them and waits.
+	// Nil: no other process does.
 	OtherProcess func() bool
 }
 
-// Eraser deletes permanently and issues receipts. It is safe for concurrent use; only one process of a site may run one, the
-// one that holds its index. A requested deletion is carried out even if the process ends during it: Sweep resumes it.
+// Eraser deletes permanently and issues receipts. It is safe for concurrent use, but only the process of a site that holds its index may
+// run one. A requested deletion is carried out even if the process ends in the middle: Sweep resumes it.
 type Eraser struct {
 	s *site.Site
 	o Options
@@ -105,9 +105,9 @@ func Ask(ctx context.Context, s *site.Site, db *store.DB, actor, reason string, 
 	})
 }
 
-// Erase deletes and returns the receipt, with Done set once no byte is left where this process can reach it. With
-// concordat.ErrUnavailable and Deleted set, queries find nothing, but a machine that is away still has bytes, and Resume
-// continues when it is back. The notes are as in Ask.
+// Erase deletes and returns the receipt, with Done set if no byte is left within this process's reach. If it fails with
+// concordat.ErrUnavailable and Deleted is set, queries find nothing, but an unavailable machine still has bytes, and Resume continues when
+// it is back. The notes are as in Ask.
 func (e *Eraser) Erase(ctx context.Context, actor, reason string, t Target, notes ...store.AuditNote) (*Receipt, error) {
 	id, err := Ask(ctx, e.s, e.o.Store, actor, reason, t, notes...)
 	if err != nil {
@@ -120,15 +120,15 @@ func (e *Eraser) Erase(ctx context.Context, actor, reason string, t Target, note
 	if r, err := e.await(ctx, id, enough); r != nil || err != nil {
 		return r, err
 	}
-	// A requested deletion is carried out: half of it would be worse than an impatient caller.
+	// A requested deletion is completed even if the caller gives up: half a deletion would be worse.
 	return e.Run(context.WithoutCancel(ctx), id)
 }
 
-// bytesTime is how long Erase waits for another process to remove the bytes, once nothing is found any more.
+// bytesTime is how long Erase waits for another process to remove the bytes, once queries find nothing.
 const bytesTime = 5 * time.Second
 
-// Begin deletes until no query finds anything, and returns the receipt at that point. The next Resume removes the bytes: that
-// costs a copy of the index, and no one at a page need wait for it. The notes are as in Ask.
+// Begin deletes until no query finds anything, and returns the receipt at that point. The next Resume removes the bytes: this costs a copy
+// of the index, so that nobody has to wait for it on a page. The notes are as in Ask.
 func (e *Eraser) Begin(ctx context.Context, actor, reason string, t Target, notes ...store.AuditNote) (*Receipt, error) {
 	id, err := Ask(ctx, e.s, e.o.Store, actor, reason, t, notes...)
 	if err != nil {
@@ -142,8 +142,8 @@ func (e *Eraser) Begin(ctx context.Context, actor, reason string, t Target, note
 	return e.delete(context.WithoutCancel(ctx), id)
 }
 
-// await waits while another process carries out a deletion, until it is far enough, and returns the receipt; nil: no other
-// process does.
+// await waits while another process carries out a deletion, until it has progressed far enough, and returns the receipt, or nil if no other
+// process carries it out.
 func (e *Eraser) await(ctx context.Context, id string, enough func(store.ErasureState) bool) (*Receipt, error) {
 	for e.otherProcess() {
 		row, err := e.o.Store.Retention.Erasure(ctx, id)
@@ -163,7 +163,7 @@ func (e *Eraser) await(ctx context.Context, id string, enough func(store.Erasure
 	return nil, nil
 }
 
-// otherProcessPoll is how often another process's deletion is checked.
+// otherProcessPoll is the interval at which another process's deletion is checked.
 const otherProcessPoll = 200 * time.Millisecond
 
 func (e *Eraser) otherProcess() bool { return e.o.OtherProcess != nil && e.o.OtherProcess() }
@@ -194,7 +194,7 @@ func (e *Eraser) Run(ctx context.Context, id string) (*Receipt, error) {
 	return r, e.finish(ctx, r)
 }
 
-// Advance deletes until no query finds anything, and does not wait for bytes.
+// Advance deletes until no query finds anything, but does not wait for the removal of bytes.
 func (e *Eraser) Advance(ctx context.Context) error {
 	if e.otherProcess() {
 		return nil
@@ -212,7 +212,7 @@ func (e *Eraser) Advance(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// Resume resumes every deletion that is not done, and returns how many are done now.
+// Resume resumes every unfinished deletion, and returns how many it finished.
 func (e *Eraser) Resume(ctx context.Context) (int, error) {
 	if e.otherProcess() {
 		return 0, nil
@@ -489,5 +489,5 @@ func (r *Receipt) names(place string) bool {
 	return slices.ContainsFunc(r.Places, func(x Place) bool { return x.Name == place })
 }
 
-// setName names the fingerprint set of an epoch in receipts.
+// setName returns the name of an epoch's fingerprint set in receipts.
 func setName(e concordat.Epoch) string { return "epoch " + e.String() }

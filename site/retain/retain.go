@@ -15,8 +15,8 @@ import (
 	"concordat/store"
 )
 
-// finish removes the bytes of deleted things from the disk, once for all of the receipts, and issues the receipts. If a part of
-// the index or a fingerprint set is out of reach, they stay open.
+// finish removes the bytes of deleted data from the disk, once for all of the receipts, and issues the receipts. If a part of the index or
+// a fingerprint set cannot be reached, they stay open.
 func (e *Eraser) finish(ctx context.Context, rs ...*Receipt) error {
 	if len(rs) == 0 {
 		return nil
@@ -58,7 +58,7 @@ func (e *Eraser) finish(ctx context.Context, rs ...*Receipt) error {
 		}
 		public := *r
 		public.Reason = "" // free text, which the audit would keep forever
-		// The audit first: two entries after a crash are better than none.
+		// The audit comes first: two entries after a crash are better than none.
 		if err := e.audit(ctx, r.Actor, "erased", public); err != nil {
 			return err
 		}
@@ -94,7 +94,7 @@ func (e *Eraser) purgeSets(ctx context.Context, rs []*Receipt) error {
 	for _, r := range rs {
 		libraries = append(libraries, librariesOf(r)...)
 	}
-	touched := func(epoch concordat.Epoch) bool { // by interrupted work
+	touched := func(epoch concordat.Epoch) bool { // touched by interrupted work
 		return slices.ContainsFunc(rs, func(r *Receipt) bool { return r.names(setName(epoch)) })
 	}
 	slices.Sort(libraries)
@@ -128,49 +128,49 @@ func librariesOf(r *Receipt) (out []concordat.LibraryID) {
 	return out
 }
 
-// Retention is how long a site keeps things. Times count from the end of a check; 0: forever.
+// Retention is how long a site keeps data. Times count from the end of a check; 0: forever.
 type Retention struct {
-	Reports   time.Duration // checks with all that belongs to them
+	Reports   time.Duration // checks with everything that belongs to them
 	Texts     time.Duration // of submissions; see report.Withhold
-	Originals time.Duration // files as they were submitted
+	Originals time.Duration // files as submitted
 }
 
 // Swept is the outcome of a sweep; with dry, the expected one.
 type Swept struct {
-	Resumed   int `json:"resumed"`   // deletions that had been requested
+	Resumed   int `json:"resumed"`   // deletions requested earlier
 	Reports   int `json:"reports"`   // deleted, older than Retention.Reports
 	Texts     int `json:"texts"`     // of submissions, withheld
 	Originals int `json:"originals"` // checks whose originals were deleted
 	Documents int `json:"documents"` // of libraries, expired
-	Cases     int `json:"cases"`     // shared cases whose document is deleted, its term after the decision over
+	Cases     int `json:"cases"`     // shared cases whose document is deleted because its term after the decision is over
 	Files     int `json:"files"`     // orphaned
-	Accounts  int `json:"accounts"`  // that were never used
+	Accounts  int `json:"accounts"`  // never used
 	// Receipts are the ids of deletions by the sweep.
 	Receipts []string `json:"receipts"`
 }
 
 const (
 	sweepPage = 500
-	// orphanTime is the age from which a file counts as an orphan: a form takes minutes.
+	// orphanTime is the age from which a file counts as an orphan: filling in a form takes minutes.
 	orphanTime = 24 * time.Hour
 	// UnjoinedTime is how long a name requested at a public site waits for its password.
 	UnjoinedTime = time.Hour
-	// scrubTime bounds the wait for the log of the store to be emptied after each check.
+	// scrubTime bounds the wait for the store's log to be emptied after each check.
 	scrubTime = 5 * time.Second
 	// quotaTime is how long submissions are remembered for quotas.
 	quotaTime = 48 * time.Hour
-	// SweepActor is the actor of deletions by the rules of the site.
+	// SweepActor is the actor of deletions under the site's rules.
 	SweepActor = "retention"
 )
 
-// Sweep deletes what must no longer be kept, and resumes interrupted deletions. Repeating it does nothing more. dry only
+// Sweep deletes data that must no longer be kept, and resumes interrupted deletions. Repeating it has no further effect. With dry it only
 // counts.
 func (e *Eraser) Sweep(ctx context.Context, p Retention, dry bool) (*Swept, error) {
 	out := &Swept{Receipts: []string{}}
 	var errs []error
 	do := func(f func(context.Context, Retention, bool, *Swept) error) {
 		if ctx.Err() == nil {
-			errs = append(errs, f(ctx, p, dry, out)) // a failure with one kind does not stop the others
+			errs = append(errs, f(ctx, p, dry, out)) // a failure with one kind of data does not stop the others
 		}
 	}
 	do(e.sweepDocuments)
@@ -188,7 +188,7 @@ func (e *Eraser) Sweep(ctx context.Context, p Retention, dry bool) (*Swept, erro
 	return out, errors.Join(append(errs, ctx.Err())...)
 }
 
-// ask records a deletion by the rules of the site; Resume carries it out.
+// ask records a deletion under the site's rules; Resume carries it out.
 func (e *Eraser) ask(ctx context.Context, out *Swept, reason string, t Target) error {
 	id, err := Ask(ctx, e.s, e.o.Store, SweepActor, reason, t)
 	if err == nil {
@@ -331,7 +331,7 @@ func (e *Eraser) thin(ctx context.Context, p Retention, t store.Task, age time.D
 	return nil
 }
 
-// Discard removes the text and the original of a check that has ended. Its report stays.
+// Discard removes the text and the original of a check that has ended, and keeps its report.
 func (e *Eraser) Discard(ctx context.Context, id concordat.TaskID) error {
 	e.at.Lock()
 	defer e.at.Unlock()
@@ -349,12 +349,12 @@ func (e *Eraser) Discard(ctx context.Context, id concordat.TaskID) error {
 	ctx, cancel := context.WithTimeout(ctx, scrubTime)
 	defer cancel()
 	if _, err := e.o.Store.Purge(ctx, false); err != nil && !errors.Is(err, context.DeadlineExceeded) {
-		return err // otherwise readers hold the log: it is emptied the next time
+		return err // otherwise readers hold the log, and it is emptied the next time
 	}
 	return nil
 }
 
-// discard removes the original of a check, and with text its text, and reports whether there was any.
+// discard removes the original of a check, and if text is set also its text, and reports whether there was any.
 func (e *Eraser) discard(ctx context.Context, t store.Task, j site.Job, text, dry bool) (bool, error) {
 	changed := j.HasOriginals() || text && j.HasText()
 	if text {
@@ -374,7 +374,7 @@ func (e *Eraser) discard(ctx context.Context, t store.Task, j site.Job, text, dr
 	if err != nil {
 		return false, err
 	}
-	// The files before the request, which names them: an interrupted call finds them again.
+	// The files come before the request, which names them, so that an interrupted call can find them again.
 	var others []string
 	for _, f := range files {
 		shared, err := e.o.Store.Retention.OriginalShared(ctx, f, t.ID)
@@ -393,9 +393,9 @@ func (e *Eraser) discard(ctx context.Context, t store.Task, j site.Job, text, dr
 		j.Parts[i].File = ""
 	}
 	if text {
-		j.Text, j.LeftOut.Names = "", nil // a lock file has the name of a document in its name
+		j.Text, j.LeftOut.Names = "", nil // the name of a lock file contains that of a document
 		for i := range j.Parts {
-			j.Parts[i].Text = "" // their names stay, as does that of the whole
+			j.Parts[i].Text = "" // their names are kept, as is that of the whole
 		}
 	}
 	request, err := json.Marshal(j)
@@ -412,8 +412,8 @@ func (e *Eraser) discard(ctx context.Context, t store.Task, j site.Job, text, dr
 	return true, e.audit(ctx, SweepActor, "discarded", map[string]any{"task": t.ID, "what": what, "files": others})
 }
 
-// withhold removes the text from the findings of a task, and ends its standing check, which has nothing left to compare with;
-// it reports whether there was any text.
+// withhold removes the text from the findings of a task, and ends its standing check, which has nothing left to compare; it reports whether
+// there was any text.
 func (e *Eraser) withhold(ctx context.Context, id concordat.TaskID, dry bool) (bool, error) {
 	defer e.s.HoldFindings()()
 	f, err := e.s.KeptFindings(ctx, id)
@@ -442,7 +442,7 @@ func (e *Eraser) sweepRest(ctx context.Context, _ Retention, _ bool, out *Swept)
 	n, err = e.o.Store.People.DeleteUnjoined(ctx, now.Add(-UnjoinedTime))
 	out.Accounts = n
 	errs = append(errs, err, e.o.Store.People.ForgetQuota(ctx, now.Add(-quotaTime)))
-	if purge := out.Texts > 0 && out.Resumed == 0; purge { // otherwise finish has done it
+	if purge := out.Texts > 0 && out.Resumed == 0; purge { // otherwise finish has already done it
 		_, err := e.o.Store.Purge(ctx, true)
 		errs = append(errs, err)
 	}

@@ -6,7 +6,7 @@ import (
 	"concordat"
 )
 
-// Target names the things to delete. Missing tasks and documents are not an error.
+// Target names the data to delete. Missing tasks and documents are not an error.
 type Target struct {
 	Tasks     []concordat.TaskID     `json:"tasks,omitempty"`
 	Library   concordat.LibraryID    `json:"library,omitempty"`
@@ -15,7 +15,7 @@ type Target struct {
 	Whole bool `json:"whole,omitempty"`
 	// Texts are checks whose text and originals are deleted while their reports stay.
 	Texts []concordat.TaskID `json:"texts,omitempty"`
-	// Questions of partners are deleted, with their fingerprints.
+	// Questions are partners' questions, which are deleted with their fingerprints.
 	Questions []Question `json:"questions,omitempty"`
 	// Batches are deleted with the checks of their documents and with their own indexes.
 	Batches []string `json:"batches,omitempty"`
@@ -25,7 +25,7 @@ type Target struct {
 type Question struct {
 	Partner   concordat.SiteID `json:"partner"`
 	Job       string           `json:"job"`       // in hexadecimal
-	Sentences int              `json:"sentences"` // that stood
+	Sentences int              `json:"sentences"` // number of standing sentences
 }
 
 // MaxTargets bounds the tasks and the documents of one deletion.

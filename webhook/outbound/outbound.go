@@ -38,7 +38,7 @@ func Public(ip netip.Addr) bool {
 	return true
 }
 
-// PublicAddress is Public of an address with its port, as it is dialled; one that cannot be read is not public.
+// PublicAddress is Public for an address with its port, in the form used for dialling; an unreadable one is not public.
 func PublicAddress(address string) bool {
 	at, err := netip.ParseAddrPort(address)
 	return err == nil && Public(at.Addr())

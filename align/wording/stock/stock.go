@@ -1,9 +1,9 @@
-// Package stock knows wording that is everybody's: declarations of originality, consent and copyright statements, licences,
-// the notices of publishers, and the sentences with which papers name their statistics.
+// Package stock recognises wording that anybody may use: declarations of originality, consent and copyright statements, licences, the
+// notices of publishers, and the sentences with which papers name their statistics.
 //
-// [Public] is made from public texts by lab/gen/stock, which names where each is from and its licence; a site can add
-// its own with [Stock.With]. [Stock.In] finds such wording in a text: no list is complete, and every university has its own
-// version, so that wording belongs to the stock if most of what it says is said there, in runs of three words.
+// [Public] is made from public texts by lab/gen/stock, which names the origin and licence of each; a site can add its own with
+// [Stock.With]. [Stock.In] finds such wording in a text: no list is complete, and every university has its own version, so wording belongs
+// to the stock if most of it occurs there in runs of three words.
 package stock
 
 import (
@@ -24,7 +24,7 @@ var public string
 // Public returns the stock that comes with the program.
 var Public = sync.OnceValue(func() *Stock { return (&Stock{}).With(public) })
 
-// Kind says what the wording of an entry is for.
+// Kind is the purpose of an entry's wording.
 type Kind string
 
 // The kinds.
@@ -32,7 +32,7 @@ const (
 	Declaration Kind = "declaration"
 	Licence     Kind = "licence"
 	Notice      Kind = "notice"
-	Method      Kind = "method" // of statistics and ethics: what every paper of a field says
+	Method      Kind = "method" // of statistics and ethics: as in every paper of a field
 	Own         Kind = "own"    // of the site
 )
 
@@ -44,25 +44,25 @@ type Stock struct {
 	grams map[string]Kind // runs of words or characters, folded
 }
 
-// Runs that identify wording, and how much of it they must cover.
+// The length of runs that identify wording, and how much of it they must cover.
 const (
 	gramWords = 3
 	gramHan   = 5 // Chinese characters
-	rowWords  = 4 // words of runs that stand together, at least,
+	rowWords  = 4 // least words in adjacent runs,
 	rowHan    = 8 // or Chinese characters
-	// leastKnown is the part of a sentence in such runs from which it is of the stock; of prose a tenth is.
+	// leastKnown is the share of a sentence that must be in such runs for it to belong to the stock; in ordinary prose a tenth is.
 	leastKnown = 0.5
-	// leastBeside is that part for a sentence between or next to others of the stock in its paragraph.
+	// leastBeside is the same share for a sentence next to others of the stock in its paragraph.
 	leastBeside = 0.25
 	leastWords  = 10 // of a sentence, a pair of Chinese characters being one
 	maxText     = 4 << 20
 )
 
-// entryMark begins the head of an entry in a file: its kind, where it is from and its licence, between tabs.
+// entryMark begins the head of an entry in a file: its kind, origin and licence, separated by tabs.
 const entryMark = "== "
 
-// With returns the stock with the entries of a file added: a line "== kind TAB name TAB licence" before each, or no such line
-// at all, for wording of the site's own. Of a file above 4 MiB the rest is left out.
+// With returns the stock with the entries of a file added: each after a line "== kind TAB name TAB licence", or without any such line for
+// the site's own wording. Anything beyond the first 4 MiB of a file is ignored.
 func (s *Stock) With(file string) *Stock {
 	out := &Stock{grams: make(map[string]Kind, len(s.grams))}
 	for g, k := range s.grams {
@@ -94,8 +94,8 @@ func (s *Stock) With(file string) *Stock {
 	return out
 }
 
-// Read returns the stock with the entries of a site's own file added, as With does, or an error that names the line at fault: a
-// file that is no text or too long, that says nothing, or that has an entry of a kind there is not.
+// Read returns the stock with the entries of a site's own file added, as With does, or an error that names the faulty line. It refuses a
+// file that is not text, is too long or empty, or has an entry of an unknown kind.
 func (s *Stock) Read(file string) (*Stock, error) {
 	switch {
 	case len(file) > maxText:
@@ -127,8 +127,8 @@ type Found struct {
 	Kind Kind
 }
 
-// In returns the wording of the stock in a text, sentence by sentence, in order and disjoint. Neighbours in one paragraph are
-// one.
+// In returns the wording of the stock in a text, sentence by sentence, in order and disjoint. Neighbouring sentences in one paragraph are
+// joined.
 func (s *Stock) In(text string) []Found {
 	var out []Found
 	paragraph := -1
@@ -152,7 +152,7 @@ type markedSentence struct {
 
 // marked returns the sentences of the stock.
 func marked(s *Stock, all []sentence) []markedSentence {
-	known := make([]float64, len(all)) // in runs, also in those that stand alone
+	known := make([]float64, len(all)) // in runs, including isolated ones
 	kinds := make([]Kind, len(all))
 	is := make([]bool, len(all))
 	for i, x := range all {
@@ -175,7 +175,7 @@ func marked(s *Stock, all []sentence) []markedSentence {
 	return out
 }
 
-// known returns the share of tokens in runs of the stock, the share in rows of them, and the kind of most. A run by itself says
+// known returns the share of tokens in runs of the stock, the share in adjacent runs, and the most frequent kind. A single run means
 // little: "the number of" is in every text.
 func (s *Stock) known(tokens []token) (part, inRows float64, kind Kind) {
 	if len(tokens) == 0 {
@@ -256,7 +256,7 @@ func grams(tokens []token) []run {
 	return out
 }
 
-// sentences cuts a text at the ends of sentences, and at empty lines. A wrapped line continues.
+// sentences cuts a text at the ends of sentences, and at empty lines. Wrapped lines are joined.
 func sentences(text string) []sentence {
 	var out []sentence
 	var tokens []token

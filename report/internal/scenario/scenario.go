@@ -1,4 +1,4 @@
-// Package scenario reads findings from plain text files, so that a test shows its subject: a submission, its sources, and the
+// Package scenario reads findings from plain text files, so that a test shows its subject clearly: a submission, its sources, and the
 // passages that they share.
 package scenario
 

@@ -1,11 +1,9 @@
-// Package words finds the words of Chinese text as jieba does: the most probable path through the
-// words of a dictionary, and for what that leaves in single characters a hidden Markov model of
-// where words begin and end.
+// Package words finds the words of Chinese text as jieba does: the most probable path through the words of a dictionary and, for text that
+// this leaves in single characters, a hidden Markov model of where words begin and end.
 //
-// Start from [Load]. The words are those of cppjieba's MixSegment (github.com/yanyiwu/cppjieba, as
-// gojieba v1.4.7 ships it) to the last one: the same sums in the same order, the same choice between
-// equal ones. It is several times as fast, as nothing is allocated for a word, and loads without
-// 350,000 small maps.
+// Start from [Load]. The words are exactly those of cppjieba's MixSegment (github.com/yanyiwu/cppjieba, as shipped with gojieba v1.4.7):
+// the same sums in the same order, and the same choice between ties. This package is several times as fast, as it allocates nothing per
+// word, and it loads without 350,000 small maps.
 package words
 
 import (
@@ -20,10 +18,10 @@ import (
 	"unicode/utf8"
 )
 
-// impossible is the logarithm that stands for no probability at all, in the model's file too.
+// impossible is the logarithm that represents zero probability, also in the model's file.
 const impossible = -3.14e+100
 
-// States of a character in the model: it begins, ends, or is within a word, or is one alone.
+// States of a character in the model: it begins, ends or is within a word, or is a word by itself.
 const (
 	begin = iota
 	end
@@ -39,12 +37,12 @@ type Cutter struct {
 	shift  int
 	first  []uint32  // node of each rune below its length, 0: none
 	weight []float64 // of the word that ends at a node: the logarithm of its share; 0: no word does
-	least  float64   // weight of a character that is no word
+	least  float64   // weight of a character that is not a word
 
 	start      [states]float64
 	transition [states][states]float64
 	emission   [][states]float64 // by place
-	place      []uint16          // in emission of each rune below its length; place 0 is no probability at all
+	place      []uint16          // index in emission of each rune below its length; index 0 is zero probability
 }
 
 type edge struct {
@@ -55,12 +53,11 @@ type edge struct {
 // runeBits is the size of a rune in a key.
 const runeBits = 21
 
-// tables are as large as the runes that the dictionary and the model may have.
+// tables is the size of tables indexed by rune: the dictionary and the model may only have smaller runes.
 const tables = 0x30000
 
-// Load reads a dictionary, lines of a word, its count and its kind, and a model, in the form of
-// cppjieba's files, and weights, the logarithm of the share of each count, as lab/gen/segment writes them. It fails
-// for anything else.
+// Load reads a dictionary and a model in the format of cppjieba's files, and weights as written by lab/gen/segment. A line of the
+// dictionary has a word, its count and its kind; a weight is the logarithm of the share of a count. It fails for anything else.
 func Load(dictionary, weights, model []byte) (*Cutter, error) {
 	c := &Cutter{first: make([]uint32, tables), weight: make([]float64, 1, 1<<20), place: make([]uint16, tables)}
 	logs, err := logarithms(weights)
@@ -103,7 +100,7 @@ func (c *Cutter) dictionary(b []byte, logs map[uint64]float64) error {
 		digits, _, ok2 := bytes.Cut(more, []byte(" "))
 		count := uint64(0)
 		for _, d := range digits {
-			count = 10*count + uint64(d-'0') // nonsense is no count of the weights
+			count = 10*count + uint64(d-'0') // nonsense is not among the counts of the weights
 		}
 		weight, known := logs[count]
 		if !ok || !ok2 || !known || len(word) == 0 || !utf8.Valid(word) {
@@ -113,7 +110,7 @@ func (c *Cutter) dictionary(b []byte, logs map[uint64]float64) error {
 		if err != nil {
 			return fmt.Errorf("line %d: %w", n, err)
 		}
-		c.weight[node] = weight // of a word that is listed twice the last counts
+		c.weight[node] = weight // for a word listed twice, the last one counts
 		c.least = min(c.least, weight)
 	}
 	return nil
@@ -130,7 +127,7 @@ func (c *Cutter) grow(size int) {
 	}
 }
 
-// slot returns where the edge of a key is, or would be.
+// slot returns the place where the edge of a key is or would be.
 func (c *Cutter) slot(key uint64) *edge {
 	for i := key * 0x9e3779b97f4a7c15 >> c.shift; ; i = (i + 1) & uint64(len(c.edges)-1) {
 		if e := &c.edges[i]; e.key == key || e.key == 0 {
@@ -139,7 +136,7 @@ func (c *Cutter) slot(key uint64) *edge {
 	}
 }
 
-// add returns the node of a word.
+// add adds a word and returns its node.
 func (c *Cutter) add(word []byte) (uint32, error) {
 	node := uint32(0)
 	for len(word) > 0 {
@@ -174,8 +171,8 @@ func (c *Cutter) node() uint32 {
 	return uint32(len(c.weight) - 1)
 }
 
-// model reads five lines of numbers, beginnings and transitions, and four of emissions, as
-// character:number with commas between. Lines that begin with # are remarks.
+// model reads five lines of numbers, beginnings and transitions, and four of emissions, as character:number with commas between. Lines that
+// begin with # are comments.
 func (c *Cutter) model(b []byte) error {
 	var lines []string
 	for line := range strings.Lines(string(b)) {
@@ -229,8 +226,8 @@ type Scratch struct {
 	state []uint8
 }
 
-// Cut returns where the words of text end, as numbers of characters, ascending; the last is
-// len(text). The result is valid until the next call with the same room.
+// Cut returns where the words of text end, as numbers of characters, ascending; the last is len(text). The result is valid until the next
+// call with the same Scratch.
 func (c *Cutter) Cut(text []rune, room *Scratch) []int32 {
 	n := len(text)
 	room.best, room.next, room.ends = sized(room.best, n+1), sized(room.next, n), room.ends[:0]
@@ -255,8 +252,8 @@ func (c *Cutter) Cut(text []rune, room *Scratch) []int32 {
 	return room.ends
 }
 
-// paths finds the path of greatest weight from each character to the end, from the last one on. Of equal ones the
-// one with the shorter word is taken.
+// paths finds the path of greatest weight from each character to the end, from the last one on. Of equal paths, the one with the shorter
+// word is taken.
 func (c *Cutter) paths(text []rune, room *Scratch) {
 	n := len(text)
 	best, next := room.best, room.next
@@ -285,8 +282,8 @@ func (c *Cutter) paths(text []rune, room *Scratch) {
 	}
 }
 
-// guess appends the ends of the words of a run of at least two characters, which begins at character
-// at, by the most probable states (Viterbi 1967).
+// guess appends the ends of the words in a run of at least two characters that begins at character at, using the most probable states
+// (Viterbi 1967).
 func (c *Cutter) guess(run []rune, at int, room *Scratch) {
 	room.from, room.state = sized(room.from, len(run)), sized(room.state, len(run))
 	var now [states]float64
@@ -329,7 +326,7 @@ func (c *Cutter) emitted(r rune) *[states]float64 {
 	return &c.emission[c.place[r]]
 }
 
-// sized returns s with n elements of any value.
+// sized returns s with n elements of unspecified value.
 func sized[T any](s []T, n int) []T {
 	if cap(s) < n {
 		return make([]T, n, n+n/2)
