@@ -105,7 +105,7 @@ func TestGain(t *testing.T) {
 }
 
 // TestInCommon: equal fingerprints share every feature of the shorter sentence, half-equal ones about as many as theorem 1 of Li
-// and König says, and fingerprints no more equal than by chance share none.
+// and König says, and fingerprints that are equal only by chance share none.
 func TestInCommon(t *testing.T) {
 	var zero, all concordat.Fingerprint
 	differing := func(n int) concordat.Fingerprint { // in n hashes
@@ -148,8 +148,8 @@ func TestSoften(t *testing.T) {
 	}
 }
 
-// TestHeaviest: a passage keeps the units of whose words more than the share Options.Trim is common, and everything between them,
-// and loses those at its beginning and end that share less.
+// TestHeaviest: a passage keeps units that share more of their words than Options.Trim, with everything between them, and loses
+// units at its beginning and end that share less.
 func TestHeaviest(t *testing.T) {
 	p := &pairing{o: &Options{Trim: 0.3}}
 	for _, c := range []struct {

@@ -40,7 +40,7 @@ func amid(n int, what string) func(string) string {
 }
 
 // TestFoldedScripts: a text whose letters fold to those of its source matches its source word for word, in every script, and each
-// matching word is where its letters are.
+// matching word is located where its letters are.
 func TestFoldedScripts(t *testing.T) {
 	circled := func(s string) string {
 		return strings.Map(func(r rune) rune {

@@ -119,7 +119,7 @@ func TestDocument(t *testing.T) {
 	for _, c := range []struct {
 		of                 reflect.Type
 		method, path, code string
-		list               string // the key of a list in the answer; empty: the answer itself
+		list               string // key of the list in the answer; empty if the answer is the list
 	}{
 		{reflect.TypeFor[client.Version](), "get", "/version", "200", ""},
 		{reflect.TypeFor[client.Me](), "get", "/me", "200", ""},

@@ -130,7 +130,7 @@ func TestFolderWentBack(t *testing.T) {
 	}
 }
 
-// TestAllWentBack: if all nodes were restored, to different times, none leads. The operator chooses one; what it lacks and the
+// TestAllWentBack: if all nodes were restored to different times, none leads. The operator chooses one; what it lacks and the
 // others have is kept and can be read.
 func TestAllWentBack(t *testing.T) {
 	t.Parallel()

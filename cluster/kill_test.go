@@ -26,7 +26,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// writeUntilKilled puts documents from several goroutines, deletes every fifth, and reports what was acknowledged.
+// writeUntilKilled writes documents from several goroutines, deletes every fifth, and reports what was acknowledged.
 func writeUntilKilled(dir string) {
 	ctx := context.Background()
 	a, err := cluster.OpenAlone(ctx, dir, aloneOptions)

@@ -147,7 +147,7 @@ func (s *testSite) await() {
 	}
 }
 
-// settle waits until the copies of all shards are in sync wherever they should be, and returns how many there are.
+// settle waits until all shards' copies are in sync wherever they should be, and returns how many there are.
 func (s *testSite) settle(seconds int) int {
 	s.t.Helper()
 	ctx, cancel := context.WithTimeout(s.t.Context(), time.Duration(seconds)*time.Second)

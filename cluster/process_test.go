@@ -289,7 +289,7 @@ func (p *processes) write(number int, stop <-chan struct{}, to func(*rand.Rand) 
 	}
 }
 
-// check compares the copies of each shard with one another and with what was acknowledged.
+// check compares the copies of each shard with one another and with the acknowledged operations.
 func (p *processes) check(ws []*writer) {
 	p.t.Helper()
 	p.settle()

@@ -99,7 +99,7 @@ func TestAgain(t *testing.T) {
 	}
 }
 
-// TestReadElsewhere: what was written through one node can be read at once through any other.
+// TestReadElsewhere: data written through one node can be read at once through any other.
 func TestReadElsewhere(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, 4, 3, "a", "b", "c")

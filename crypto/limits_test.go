@@ -286,7 +286,7 @@ func TestHostileEpochs(t *testing.T) {
 			t.Errorf("%s: error %v, want ErrEpoch and %q", name, err, test.words)
 		}
 	}
-	// The leader cannot end an epoch that it no longer has: here the second one after it ends it.
+	// The leader cannot end an epoch that it no longer has: here it is ended by the second one after it.
 	later, err := id.Join(grant(epoch(2, 30, 0), epoch(3, 60, 0)))
 	if err != nil {
 		t.Fatal(err)

@@ -336,7 +336,7 @@ func TestLettersBeyondTheLimit(t *testing.T) {
 	}
 }
 
-// TestLongHeadersOfRTF keeps page headers that are not running titles, and those of a document without other text.
+// TestLongHeadersOfRTF keeps page headers that are not running titles, and the headers of a document without other text.
 func TestLongHeadersOfRTF(t *testing.T) {
 	long := strings.Repeat("a long header ", 20)
 	for file, want := range map[string]string{

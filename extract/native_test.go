@@ -17,7 +17,7 @@ var nativeToken = regexp.MustCompile(`"(?:[^"\\]|\\.)*"|[A-Za-z]+|[\[\]()]`)
 func nativeText(s string) string {
 	var out strings.Builder
 	last, depth, code, span := "", 0, -1, 0
-	skip, groups := -1, 0 // an inline at depth skip is left out until that many of its groups have closed
+	skip, groups := -1, 0 // an inline at depth skip is left out until that number of its groups has closed
 	for _, tok := range nativeToken.FindAllString(s, -1) {
 		switch {
 		case tok == "[" || tok == "(":

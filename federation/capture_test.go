@@ -107,8 +107,8 @@ func serverHello(t *testing.T, b []byte) tls.CurveID {
 	return 0
 }
 
-// TestW1_OnTheWire: the bytes of an exchange reveal neither who speaks, nor what, nor in which protocol, and the keys are agreed
-// with the hybrid group.
+// TestW1_OnTheWire: the bytes of an exchange reveal neither the two sites, nor the content, nor the protocol, and the key
+// agreement uses the hybrid group.
 func TestW1_OnTheWire(t *testing.T) {
 	r := newRand(t)
 	answers := library(r, "A Thesis Of Some Title", 3, 30)

@@ -214,8 +214,8 @@ func TestE1_Refused(t *testing.T) {
 	}
 }
 
-// TestStolenCard: a card is public; whoever presents another site's card without its keys becomes no one's partner and can answer
-// no one.
+// TestStolenCard: a card is public; whoever presents another site's card without its keys cannot become a partner or answer
+// anyone.
 func TestStolenCard(t *testing.T) {
 	b, registrar := startInviting(t)
 	victim, thief := fedtest.NewSite(t, scheme), fedtest.NewSite(t, scheme)

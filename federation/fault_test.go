@@ -134,7 +134,7 @@ func (s *script) seal(o *crypto.Opened, t crypto.MessageType, kind string, reque
 	return env
 }
 
-// liar answers asks with what lie makes of the true answer.
+// liar answers asks with the true answer as changed by lie.
 func liar(lie func(*wire.EpochAnswer), spoil func(*wire.Reply), kind string, tail ...byte) func(*script) http.HandlerFunc {
 	return func(s *script) http.HandlerFunc {
 		return func(w http.ResponseWriter, r *http.Request) {

@@ -20,8 +20,8 @@ import (
 	"concordat/internal/fedtest"
 )
 
-// TestFlood: a partner that sends many requests at once delays only itself; others are answered, and refused requests are told so
-// and can be repeated.
+// TestFlood: a partner that sends many requests at once delays only itself; others are answered, and refused requests get a
+// refusal and can be repeated.
 func TestFlood(t *testing.T) {
 	r := newRand(t)
 	answers := library(r, "Thesis", 1, 10)

@@ -12,7 +12,7 @@ import (
 	"concordat/internal/fedtest"
 )
 
-// teller is an answerer whose later rounds return what the test wants.
+// teller is an answerer whose later rounds return whatever the test sets.
 type teller struct {
 	*scan
 	outlines *concordat.Outlines

@@ -193,7 +193,7 @@ func TestAlert(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// Later the owner finds the same again, for the ask in the form in which it arrived.
+	// Later the owner finds the same again, for the ask as it arrived.
 	padded := answers.asks[0]
 	later, err := answers.Answer(t.Context(), f.ID(0), padded)
 	if err != nil {

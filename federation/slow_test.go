@@ -237,7 +237,8 @@ func (h *holding) Answer(ctx context.Context, from concordat.SiteID, a *concorda
 	return h.Answerer.Answer(ctx, from, a)
 }
 
-// dripNamed is like dripping, with the beginning of a message that a partner has sealed, longer than what is read before it is examined.
+// dripNamed is like dripping, with the beginning of a message that a partner has sealed, longer than the part that is read before it is
+// examined.
 func dripNamed(t *testing.T, from, to *fedtest.Site, n int, dial func() (net.Conn, error)) {
 	t.Helper()
 	id, _ := from.Roster.Self()

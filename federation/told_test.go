@@ -190,8 +190,8 @@ func TestAnswerPanics(t *testing.T) {
 	}
 }
 
-// TestShutdownEnds: Serve waits for running work as long as it was told to, reports whatever did not end in time, and leaves no
-// connection open.
+// TestShutdownEnds: Serve waits for running work as long as it was told to, reports work that did not end in time, and leaves
+// no connection open.
 func TestShutdownEnds(t *testing.T) {
 	w := newWorkbench(t, time.Now)
 	running, release := make(chan struct{}), make(chan struct{})

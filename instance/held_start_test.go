@@ -47,8 +47,8 @@ func TestKeysOrSaid(t *testing.T) {
 	}
 }
 
-// TestRemainsEndTheStart: remains that cannot be removed end the start, because otherwise text would stay that was reported as
-// gone.
+// TestRemainsEndTheStart: remains that cannot be removed end the start, because otherwise text that was reported as gone would
+// stay.
 func TestRemainsEndTheStart(t *testing.T) {
 	dir := create(t)
 	if err := os.WriteFile(filepath.Join(dir, instance.OriginalsName), nil, 0o600); err != nil { // instead of a folder

@@ -21,8 +21,8 @@ import (
 	"concordat/store"
 )
 
-// TestHoldsSite: a folder contains a site once one was created there, and none without its configuration or its store;
-// unreadable parts are an error, not an answer.
+// TestHoldsSite: a folder contains a site once one was created there, but none if its configuration or its store is
+// missing; unreadable parts are an error, not an answer.
 func TestHoldsSite(t *testing.T) {
 	dir := create(t)
 	holds := func(dir string, want bool) {

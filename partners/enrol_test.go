@@ -74,7 +74,7 @@ func TestRevokedGetsNothing(t *testing.T) {
 }
 
 // TestStrangersComeForTenMinutes: a caller without a card may connect while an invitation is open, and for ten minutes after it
-// was used, in case the reply was lost, but not otherwise, however many invitations there were.
+// was used, in case the reply was lost, and at no other time, however many invitations there were.
 func TestStrangersComeForTenMinutes(t *testing.T) {
 	m := members(t, 2)
 	r := m[0].Roster

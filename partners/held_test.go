@@ -82,9 +82,9 @@ func partner(t *testing.T, c *Client, libraries ...concordat.LibraryID) (*fedtes
 	return s, p
 }
 
-// TestWantedPartnersAreAsked: a check asks each partner that it should, about everything that the partner opens or about the
-// named libraries, under the key of a common federation; a partner without one ends the check, which would otherwise continue
-// without that partner.
+// TestWantedPartnersAreAsked: a check asks every partner that it should ask, about everything that the partner opens or about
+// the named libraries, under the key of a common federation; a partner without one ends the check, which would otherwise
+// continue without that partner.
 func TestWantedPartnersAreAsked(t *testing.T) {
 	o, c := federated(t)
 	north, p := partner(t, c, "theses", "papers")

@@ -47,8 +47,8 @@ func putMirrored(t *testing.T, o *instance.Instance, e concordat.Epoch, ref conc
 	}
 }
 
-// TestLargeMirrorStaysWhole: a start removes a document that belongs to no mirror, but none that does, even if the mirror has more
-// of them than the store lists at once.
+// TestLargeMirrorStaysWhole: a start removes documents that belong to no mirror, and only those, even if a mirror has more
+// documents than the store lists at once.
 func TestLargeMirrorStaysWhole(t *testing.T) {
 	o := storeOnly(t)
 	e := concordat.Epoch{Federation: "health", Number: 1}

@@ -67,7 +67,7 @@ func naming(t *testing.T, victim *crypto.Card, before concordat.SiteID) *crypto.
 			t.Fatal(err)
 		}
 		if instance.PartnerName(id.Site()) > before {
-			continue // it has to come first when partners are searched
+			continue // it must be found first when partners are searched
 		}
 		_, good, err := id.MakeCard(crypto.CardFields{Name: "bad", URLs: []string{"https://127.0.0.1:9"}, Modes: crypto.ModeSealed}, nil,
 			time.Now(), rand.Reader)

@@ -36,7 +36,7 @@ func design(t testing.TB, f, k int, levels ...int) *screen.Design {
 	return d
 }
 
-// flip changes n different bits among the lower f of x.
+// flip changes n different bits among the lowest f bits of x.
 func flip(rng *rand.Rand, x uint64, n, f int) uint64 {
 	for _, b := range rng.Perm(f)[:n] {
 		x ^= 1 << b

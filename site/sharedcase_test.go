@@ -16,7 +16,7 @@ import (
 	"concordat/store"
 )
 
-// sharedCase makes two sites, one of which, the partner b, told a of a later document, and returns both with the case as each has it.
+// sharedCase makes two sites, of which the partner b has told a about a later document, and returns both with the case as each has it.
 func sharedCase(t *testing.T, level concordat.Show) (a, b *sitetest.Member, ofA, ofB store.SharedCase) {
 	t.Helper()
 	a, b = sitetest.NewMember(t, "a", "calls"), sitetest.NewMember(t, "b", "theses")
@@ -279,7 +279,7 @@ func TestCaseOfOthers(t *testing.T) {
 	}
 }
 
-// receiptOf returns the receipt of the latest deletion about a case, whose sum the partner is told.
+// receiptOf returns the receipt of the latest deletion about a case, whose sum is sent to the partner.
 func receiptOf(t *testing.T, m *sitetest.Member, x store.SharedCase) retain.Receipt {
 	t.Helper()
 	row, err := m.Store.Retention.Erasure(t.Context(), x.Erasure)

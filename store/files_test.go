@@ -36,7 +36,7 @@ func TestOriginals(t *testing.T) {
 	})
 }
 
-// TestOriginalsTampered: a file whose parts are not those that were stored is not handed out.
+// TestOriginalsTampered: a file whose stored parts were changed is not handed out.
 func TestOriginalsTampered(t *testing.T) {
 	engines(t, func(t *testing.T, place string) {
 		db := open(t, place, store.Options{})

@@ -61,7 +61,7 @@ func testHarvestSources(t *testing.T, p place) {
 	wantErr(t, h.RemoveSource(ctx, "repo"), concordat.ErrNotFound)
 }
 
-// testHarvestRecords: records are stored together with the state or not at all, and can be found by what is due for them.
+// testHarvestRecords: records are stored together with the state or not at all, and can be found by their next step.
 func testHarvestRecords(t *testing.T, p place) {
 	db, _ := openPlace(t, p)
 	ctx, h := t.Context(), db.Harvest

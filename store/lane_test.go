@@ -77,7 +77,7 @@ func testTurns(t *testing.T, p place) {
 	must(t, err)
 	add("bob", 2)
 	add("cy", 1)
-	// The position that Ahead gives each while the first runs is the order in which a single worker claims them.
+	// The order that Ahead gives while the first runs is the order in which a single worker claims them.
 	want := []concordat.TaskID{"bob0", "cy0", "ada1", "bob1", "ada2", "ada3", "ada4"}
 	for at, id := range want {
 		x, err := db.Checks.Task(ctx, id)
@@ -123,7 +123,7 @@ func testTurns(t *testing.T, p place) {
 }
 
 // testBatchDone: the end of files submitted together is reported once, when all have ended; the end of a batch of
-// documents is reported when the batch ends, and not with one of its documents.
+// documents is reported when the batch ends, and not for each of its documents.
 func testBatchDone(t *testing.T, p place) {
 	db, _ := openPlace(t, p)
 	ctx := t.Context()

@@ -104,7 +104,7 @@ func testFilesPut(t *testing.T, f, other *store.Files) {
 	wantErr(t, err, concordat.ErrNotFound)
 }
 
-// testFilesSizes tries sizes around those of the parts in which a database stores them.
+// testFilesSizes tries sizes around the size of the parts in which a database stores files.
 func testFilesSizes(t *testing.T, f, other *store.Files) {
 	for i, n := range []int{0, 1, 256<<10 - 1, 256 << 10, 256<<10 + 1, 1 << 20, 1<<20 + 1, 3<<20 + 77} {
 		b := content(uint64(i), n)

@@ -429,7 +429,7 @@ func TestEveryRouteIsDecided(t *testing.T) {
 		}
 		if p == "/" {
 			got[p] = "aosu"
-		} else if p == "GET /api/v1/openapi.json" || p == "/api/v1/" { // the latter answers that there is no such operation
+		} else if p == "GET /api/v1/openapi.json" || p == "/api/v1/" { // the latter reports an unknown operation
 			got[p] = "open"
 		} else if strings.HasPrefix(strings.TrimPrefix(p, "GET "), "/api/v1/") || strings.HasPrefix(strings.TrimPrefix(p, "POST "), "/api/v1/") {
 			t.Errorf("%s is not described in the OpenAPI document", p)

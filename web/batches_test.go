@@ -395,7 +395,7 @@ func TestBatchByKeyboard(t *testing.T) {
 }
 
 // TestBatchRules: the pages, the files and the API show the reports of a batch by the rules that the batch keeps, not
-// by the site's, and say of none of its documents that it was deleted.
+// by the site's, and do not report any of its documents as deleted.
 func TestBatchRules(t *testing.T) {
 	t.Parallel()
 	d := newTestSite(t, false)

@@ -103,7 +103,7 @@ func (p *person) seesBatch(path string, wording, pair, share bool) {
 	}
 }
 
-// TestFormsKeepWhatWasEntered: a rejected form comes back with what was entered, and gives the reason in the user's language.
+// TestFormsKeepWhatWasEntered: a rejected form comes back with the user's entries, and gives the reason in the user's language.
 func TestFormsKeepWhatWasEntered(t *testing.T) {
 	t.Parallel()
 	d := newTestSite(t, true)

@@ -125,7 +125,7 @@ func types(all []map[string]any) (out []string) {
 	return out
 }
 
-// offer returns a request of the repository for a review.
+// offer returns a request from the repository for a review.
 func (r *repository) offer(id string, change ...func(map[string]any)) map[string]any {
 	a := map[string]any{
 		"@context": []string{"https://www.w3.org/ns/activitystreams", "https://coar-notify.net"},
@@ -264,7 +264,7 @@ func TestInboxChecks(t *testing.T) {
 		t.Errorf("actions: %v", n)
 	}
 	validate(t, r.raw)
-	// Deleting the check also deletes who asked, and about what.
+	// Deleting the check also deletes the record of who asked, and about what.
 	if _, err := d.store.Retention.EraseTask(t.Context(), tasks[0].ID); err != nil {
 		t.Fatal(err)
 	}
@@ -296,7 +296,7 @@ print(type(n).__name__)`, name).CombinedOutput()
 	}
 }
 
-// TestInboxRefuses: what a token does not list, or the protocol does not allow, is refused at once or in an answer.
+// TestInboxRefuses: whatever a token does not list, or the protocol does not allow, is refused at once or in an answer.
 func TestInboxRefuses(t *testing.T) {
 	t.Parallel()
 	d, r, eve, prog := newInboxSite(t, false)

@@ -40,8 +40,8 @@ var (
 	leadChip   = regexp.MustCompile(`<a class="chip" href="([^"]*)"( aria-current="true")?>([^<]*) <span class="hint">(\d+)</span>`)
 )
 
-// TestFilterLeads: a page offers filters for leads as links, each with the number that it leaves, and a link keeps the other filters;
-// the page says what is hidden and how to show it, a decision keeps the filters, and programs can use them too.
+// TestFilterLeads: a page offers filters for leads as links, each with the number that it leaves, and each link keeps the other
+// filters; the page says what is hidden and how to show it, a decision keeps the filters, and programs can use them too.
 func TestFilterLeads(t *testing.T) {
 	t.Parallel()
 	d := newTestSite(t, true)

@@ -729,7 +729,7 @@ func TestHandInWithinCourse(t *testing.T) {
 	teacher.do(r, http.StatusForbidden)
 }
 
-// TestRegisterPlatform: by hand, and by the platform itself with a single-use link.
+// TestRegisterPlatform registers a platform by hand, and lets a platform register itself with a single-use link.
 func TestRegisterPlatform(t *testing.T) {
 	t.Parallel()
 	c := newCourse(t, platforms.Options{})

@@ -106,7 +106,7 @@ func TestMarkupFaults(t *testing.T) {
 }
 
 // TestMarkup finds no fault of markup on any page: those of TestAccessible, of a check with a verdict, a comment and an
-// exclusion, of one that waits, of an empty site, of a submitter and of refusals, and in reports as separate files. With
+// exclusion, of one that waits, of an empty site, of a submitter and of refusals, nor in reports as separate files. With
 // CONCORDAT_PAGES, the pages are kept in that folder for the Nu HTML checker (make check-pages).
 func TestMarkup(t *testing.T) {
 	t.Parallel()

@@ -381,7 +381,7 @@ func TestProviderState(t *testing.T) {
 	}
 	ada.get("/login/oidc/none", http.StatusNotFound)
 
-	// RFC 9207: a provider that names itself in answers must always do so, and with the right name.
+	// RFC 9207: a provider that names itself in answers must always do so, with the right name.
 	third := newIDP(t)
 	third.issParam = true
 	d2 := newLoginSite(t, false, uni(third))
@@ -426,7 +426,7 @@ func TestProviderRoles(t *testing.T) {
 	groups("ada")
 	d.person(t).try(http.StatusForbidden)
 
-	// The user info endpoint may supply the claim, but not another person's.
+	// The user info endpoint may supply the claim, but not another person's claim.
 	p.set(func() {
 		p.claims = map[string]any{"sub": "cy", "preferred_username": "cy"}
 		p.info = map[string]any{"sub": "cy", "realm.groups": "office"}

@@ -59,8 +59,7 @@ var (
 	className  = regexp.MustCompile(`\.(-?[a-zA-Z][\w-]*)`)
 )
 
-// sources returns the text of all files of the package that are not tests, without the keys of messages
-// where they are defined.
+// sources returns the text of all non-test files of the package, without the keys of messages where they are defined.
 func sources(t *testing.T) string {
 	t.Helper()
 	var all strings.Builder

@@ -285,7 +285,7 @@ func TestVerdictGoesStale(t *testing.T) {
 	}
 }
 
-// TestSubmitterReadsNoLibrary: beside their own text, submitters see the passages of a source and nothing else of it.
+// TestSubmitterReadsNoLibrary: beside their own text, submitters see the passages of a source and nothing else from it.
 func TestSubmitterReadsNoLibrary(t *testing.T) {
 	t.Parallel()
 	d := newTestSite(t, true)

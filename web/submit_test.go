@@ -233,7 +233,7 @@ func TestCauses(t *testing.T) {
 }
 
 // TestOneSubmission: files that form one submission get one check with one report, in which each is a section; all of them
-// are kept for it, and a part that cannot be read fails the whole, with its name.
+// are kept for it, and an unreadable part fails the whole submission and is named.
 func TestOneSubmission(t *testing.T) {
 	t.Parallel()
 	d := newTestSite(t, false)

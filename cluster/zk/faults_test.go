@@ -214,7 +214,7 @@ func TestWedged(t *testing.T) {
 	}
 }
 
-// pair writes a key with its certificate, signed by ca or by itself, and returns it.
+// pair writes a key with its certificate, signed by ca or self-signed, and returns it.
 func pair(t *testing.T, dir, name string, ca *tls.Certificate) tls.Certificate {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)

@@ -25,7 +25,7 @@ import (
 // timeout is the session timeout in tests: some wait for three times as long, and a busy machine must not miss it.
 const timeout = 5 * time.Second
 
-// patience is how long tests wait for what must happen.
+// patience is how long tests wait for something that must happen.
 const patience = 5 * time.Minute
 
 var roots atomic.Int64

@@ -149,7 +149,7 @@ func TestBackupAndRestore(t *testing.T) {
 	output(t, cli.Misused, data, "restore", dir, "--identity", key.file) // never over a site
 }
 
-// TestRestoreEnds: what has ended since a backup does not become valid again.
+// TestRestoreEnds: anything that has ended since a backup does not become valid again.
 func TestRestoreEnds(t *testing.T) {
 	t.Parallel()
 	data, dir := newSite(t), filepath.Join(t.TempDir(), "backup")

@@ -14,7 +14,7 @@ import (
 )
 
 // TestInbox: the commands list and show what other programs sent and how they were answered, for people and for programs,
-// and resend answers that were given up.
+// and resend answers that had been given up.
 func TestInbox(t *testing.T) {
 	data := newSite(t)
 	if out, _ := output(t, 0, data, "inbox", "list"); out != "" {

@@ -18,7 +18,7 @@ import (
 	"concordat/instance"
 )
 
-// Passages of the reports that are verified: what another text says in other words, and a form.
+// Passages of the reports that are verified: a text that another one rewords, and a form.
 const (
 	glassText = "The guild of glass blowers moved its furnaces to the island of Lissa in 1411, since the magistrates feared fire. " +
 		"Every apprentice swore before the warden never to carry the recipe of the red glass across the lagoon. Whoever broke the oath " +

@@ -81,7 +81,7 @@ func TestScreenAcrossSites(t *testing.T) {
 		t.Errorf("page: %v\n%.2000s", err, page)
 	}
 
-	// What the partner does not open is reported, not treated as a result.
+	// Libraries that the partner does not open are reported, and do not count as results.
 	north.command(cli.Done, "library", "unshare", "theses", "--with", south.id)
 	if got, errs := south.screenAbroad(cli.Done, "--threshold", "0.25"); len(got["pair"]) != 0 ||
 		!strings.Contains(errs, "not compared with") {

@@ -15,7 +15,7 @@ import (
 
 func TestMain(m *testing.M) {
 	if sandbox.IsWorker() {
-		sandbox.Main() // the test binary is the program, so it is the extraction worker too
+		sandbox.Main() // the test binary acts as the program, and so as the extraction worker too
 	}
 	scripttest.Commands(run)
 	testscript.Main(stopping{m}, map[string]func(){"concordat": main, "demo-repository": repository.Main})

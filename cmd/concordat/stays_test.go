@@ -27,7 +27,7 @@ import (
 // killedRounds is how many rounds TestNothingStays runs; CONCORDAT_KILLS overrides it.
 const killedRounds = 6
 
-// killedSite is a site that is killed in the middle of its work, with what was put into it.
+// killedSite is a site that is killed in the middle of its work, with its contents.
 type killedSite struct {
 	*servedSite
 	north *served // a partner whose library the site mirrors

@@ -231,7 +231,7 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// TestRobots: the rules are those of RFC 9309: the longest match decides.
+// TestRobots: as in RFC 9309, the longest match decides.
 func TestRobots(t *testing.T) {
 	rules := "# all\r\nUser-Agent: other\nDisallow: /\n\nuser-agent: *\nUser-agent: third\nDisallow: /a\nAllow: /a/b # but\nDisallow: /*.doc$\nDisallow: /q?*x=1\nDisallow:\nAllow: /%C3%A4\nDisallow: /ä/z\nSitemap: http://x/\n"
 	for path, want := range map[string]bool{"/": true, "/a": false, "/ab": false, "/a/b/c": true, "/x.doc": false, "/x.docx": true,

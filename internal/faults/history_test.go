@@ -145,7 +145,7 @@ func (w writes) allowed(from, to time.Duration) map[int]bool {
 	return out
 }
 
-// check compares what was read, and what the copies hold at the end, with what was acknowledged.
+// check compares what was read, and what the copies contain at the end, with what was acknowledged.
 func check(all []entry) *verdict {
 	v, docs := &verdict{}, map[string]writes{}
 	byGroup := map[int][]string{}

@@ -38,7 +38,7 @@ var faultKinds = []string{
 	"move",
 }
 
-// destroys reports whether the fault removes what a copy has acknowledged; such a fault is injected alone.
+// destroys reports whether the fault removes acknowledged data of a copy; such a fault is injected alone.
 func destroys(kind string) bool {
 	return strings.HasPrefix(kind, "flip") || kind == "wipe" || kind == "rollback"
 }

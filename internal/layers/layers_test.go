@@ -270,13 +270,13 @@ func ignored(f *ast.File) bool {
 	return false
 }
 
-// sources returns every Go file of the product that is not a test.
+// sources returns every non-test Go file of the product.
 func sources(t *testing.T) []source {
 	t.Helper()
 	return sourcesBelow(t, "../..")
 }
 
-// sourcesBelow returns every Go file of the module in the folder that is not a test.
+// sourcesBelow returns every non-test Go file of the module below the folder.
 func sourcesBelow(t *testing.T, folder string) []source {
 	t.Helper()
 	root, err := filepath.Abs(folder)

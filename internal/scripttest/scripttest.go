@@ -1,5 +1,5 @@
-// Package scripttest runs scripts of the command line, and adds script commands for what this project's commands
-// produce: JSON lines and exit codes.
+// Package scripttest runs command-line scripts, and adds script commands for what this project's commands produce: JSON
+// lines and exit codes.
 package scripttest
 
 import (

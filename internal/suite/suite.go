@@ -48,7 +48,7 @@ func Rest(t testing.TB, why string) {
 	}
 }
 
-// Done skips, in make rest, what make test has already run: the quick cases of a test whose slow ones call Rest.
+// Done skips, in make rest, what make test has already run: the quick cases of a test whose slow cases call Rest.
 func Done(t testing.TB) {
 	t.Helper()
 	if Running() == RestOnly {

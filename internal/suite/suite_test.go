@@ -38,8 +38,8 @@ func TestRunning(t *testing.T) {
 	}
 }
 
-// TestFound: the tests that make rest runs are those that call this package, and each is found. If the call were in
-// another function, no part would run the test.
+// TestFound: the tests that make rest runs are those that call this package, and all of them are found. If the call
+// were in another function, no part would run the test.
 func TestFound(t *testing.T) {
 	root, err := filepath.Abs("../..")
 	if err != nil {

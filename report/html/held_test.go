@@ -66,8 +66,8 @@ func TestContextOfSource(t *testing.T) {
 	}
 }
 
-// TestUnfitWordsMarkNothing: if the wording of a source is not as long as its place says, places in it are unknown, and none of its
-// words is marked as different.
+// TestUnfitWordsMarkNothing: if the length of a source's wording differs from that of its place, places in it are unknown, and none
+// of its words is marked as different.
 func TestUnfitWordsMarkNothing(t *testing.T) {
 	text := "Where the river bends the old mill has stood for two hundred years."
 	for _, more := range []string{"", "!"} {
@@ -122,7 +122,7 @@ func TestShortTextsShowBoth(t *testing.T) {
 	}
 }
 
-// TestToolsStandWithTheirPlace: what a page adds to a passage, a source or a lead appears next to it, exactly once.
+// TestToolsStandWithTheirPlace: additions that a page makes to a passage, a source or a lead appear next to it, exactly once.
 func TestToolsStandWithTheirPlace(t *testing.T) {
 	f := several("Where the old mill has stood. Nobody knows for how long.", concordat.Span{End: 28}, 2)
 	lead := report.Lead{Span: concordat.Span{Start: 30, End: 56}, Source: f.Passages[0].Source, Kind: report.LeadRewording}

@@ -87,7 +87,7 @@ func TestBoardTakesTwoPages(t *testing.T) {
 	}
 }
 
-// TestBoardSaysWhatCounts: the second page shows the largest passages that count beside their sources, and the verdict from
+// TestBoardSaysWhatCounts: the second page shows the largest counted passages beside their sources, and the verdict from
 // the notes, or boxes if there is none.
 func TestBoardSaysWhatCounts(t *testing.T) {
 	f := findings(t, "english")

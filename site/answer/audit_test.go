@@ -86,9 +86,9 @@ func TestAuthorHashes(t *testing.T) {
 	}
 }
 
-// TestReadyIsRounded: the share of a library that can be searched is given in hundredths, rounded down, so that a filling set does
-// not reveal the size of a library with hundreds of documents or more; a complete set is ready, and one that lacks a document is
-// not.
+// TestReadyIsRounded: the share of a library that can be searched is given in hundredths, rounded down, so that a set being filled
+// does not reveal the size of a library with hundreds of documents or more; a complete set is ready, and one that lacks a document
+// is not.
 func TestReadyIsRounded(t *testing.T) {
 	told := map[float64]int{}
 	const all = 1234

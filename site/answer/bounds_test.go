@@ -128,7 +128,7 @@ func TestEdgesAskBounds(t *testing.T) {
 }
 
 // TestShipNeedsTheStore: a document that cannot be looked up fails the shipment, whose cursor would otherwise skip it for good; one
-// that is changing comes again with a later number.
+// that is changing is sent again with a later number.
 func TestShipNeedsTheStore(t *testing.T) {
 	broken := errors.New("the disk is broken")
 	for held, want := range map[error]error{concordat.ErrNotFound: nil, broken: broken} {

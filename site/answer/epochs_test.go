@@ -41,7 +41,7 @@ func TestSetFollowsTheCatalogue(t *testing.T) {
 	want("replaced", sitetest.River)
 	want("replaced", sitetest.Garden, "theses/a")
 	sitetest.Must(t, o.DeleteDocuments(t.Context(), "theses", "b"))
-	// Until the set is updated, the answer must not report what has been deleted.
+	// Until the set is updated, the answer must not report deleted documents.
 	if tell := o.Told(t, "north", o.Question(t, sitetest.Winter, concordat.ShowMetadata, "theses")); tell.Libraries[0].Exists {
 		t.Errorf("a deleted document is told: %+v", tell)
 	}
@@ -115,7 +115,7 @@ func TestSetSurvivesACut(t *testing.T) {
 					t.Fatalf("got %v, want the cut", err)
 				}
 				o.Set.Index = working
-				// Meanwhile a document that the set may hold is deleted.
+				// Meanwhile a document that may be in the set is deleted.
 				sitetest.Must(t, o.DeleteDocuments(t.Context(), "theses", "new"))
 				if tell := o.Told(t, "north", o.Question(t, sitetest.River+sitetest.Mill+sitetest.Garden, concordat.ShowMetadata,
 					"theses")); tell.Libraries[0].Exists {

@@ -180,7 +180,7 @@ func TestFollowFails(t *testing.T) {
 	}
 }
 
-// TestBehindUnknown: if it cannot be read how far behind a set is, no partner is told that the set is complete.
+// TestBehindUnknown: if a set's backlog cannot be read, no partner is told that the set is complete.
 func TestBehindUnknown(t *testing.T) {
 	o, b := newBroken(t)
 	set := o.NewSet(t, sitetest.TestEpoch)

@@ -52,7 +52,7 @@ func cellCipher(t testing.TB, e concordat.Epoch, job concordat.JobID) *crypto.Ce
 }
 
 // TestLeadsAreToldInSteps: a library that permits leads names the document that says the same in other words, with steps and places
-// but no text, and names no other document; its passages can be requested at those places alone, and only with a person's consent.
+// but no text, and names no other document; its passages can be requested only at those places, and only with a person's consent.
 func TestLeadsAreToldInSteps(t *testing.T) {
 	o := sitetest.NewLeadsOwner(t)
 	o.ShareWith(t, "theses", "north", sitetest.LeadsRule())

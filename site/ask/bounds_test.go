@@ -153,8 +153,9 @@ func TestEnough(t *testing.T) {
 	}
 }
 
-// TestRevealablePlaces: for each partner, everything that overlaps a place and can be requested from the partner is listed; what
-// was already shown, or is known only from a mirror, is listed as existing, and what has no place in its source is not listed.
+// TestRevealablePlaces: for each partner, everything that overlaps a place and can be requested from the partner is listed;
+// passages that were already shown, or are known only from a mirror, are listed as existing, and those without a place in their
+// source are not listed.
 func TestRevealablePlaces(t *testing.T) {
 	db := storetest.SQLite(t)
 	s := &Asker{site: site.New(site.Options{ID: "here", Store: db}), o: Options{Store: db}}
@@ -206,7 +207,7 @@ func TestRecount(t *testing.T) {
 	}
 }
 
-// TestMirrorsMustBeRead: a check fails if it is not known what a mirror contains, instead of saying that nothing was found there.
+// TestMirrorsMustBeRead: a check fails if the contents of a mirror are unknown, instead of saying that nothing was found there.
 func TestMirrorsMustBeRead(t *testing.T) {
 	db := storetest.SQLite(t)
 	p, err := profile.New(profile.Options{})

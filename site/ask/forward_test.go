@@ -221,7 +221,7 @@ func TestPartialAnswersCanBeRead(t *testing.T) {
 	}
 }
 
-// TestManySentences: sentences that are too many for one ask are sent in several, and a failure in the middle keeps the earlier answers.
+// TestManySentences: too many sentences for one ask are sent in several, and a failure in the middle keeps the earlier answers.
 func TestManySentences(t *testing.T) {
 	p := sitetest.NewHere(t, "")
 	north := sitetest.NewPartner(t, "north")

@@ -132,7 +132,7 @@ func TestPartnerPrints(t *testing.T) {
 }
 
 // TestOutcome: a partner counts as having refused if none of its libraries answered, as failed or silent if it failed or was
-// silent, and as done otherwise; a partner of which no library was asked has refused nothing.
+// silent, and as done otherwise; a partner whose libraries were not asked has refused nothing.
 func TestOutcome(t *testing.T) {
 	whole, refused := concordat.Consulted{}, concordat.Consulted{Reason: concordat.ReasonBudget, Err: "no more today"}
 	fault := concordat.Consulted{Reason: concordat.ReasonFault, Err: "a fault"}

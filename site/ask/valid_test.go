@@ -85,7 +85,7 @@ func TestHandles(t *testing.T) {
 	}
 }
 
-// TestTakeLibrary: what the parts of a question learned about a library adds up: sentences, missing parts, and whether any of it
+// TestTakeLibrary: the results of a question's parts for a library add up: sentences, missing parts, and whether any part
 // stands; a refusal does not cancel earlier answers.
 func TestTakeLibrary(t *testing.T) {
 	var c concordat.Consulted

@@ -189,8 +189,8 @@ func TestPassagesOfBothSides(t *testing.T) {
 	}
 }
 
-// TestManySay: what three or more documents say alike is not a lead from one to another, unless most of the lead is in only these two;
-// a draft and its final version count as one document.
+// TestManySay: a statement that three or more documents share is not a lead from one to another, unless most of the lead is in only
+// these two; a draft and its final version count as one document.
 func TestManySay(t *testing.T) {
 	span := func(from int) concordat.Span { return concordat.Span{Start: from, End: from + 10} }
 	lead := func(a, b int, starts ...int) joinedLead {

@@ -38,8 +38,8 @@ func leadsIn(t *testing.T, b *sitetest.BatchParts) *batch.ViewedLeads {
 	return leads
 }
 
-// TestBatchLeads: what one document of a batch says in other words than another is a lead in both reports and in the batch, apart from
-// pairs; a decision applies to both, and the order of the files makes no difference. Without the option there are no leads.
+// TestBatchLeads: a statement that two documents of a batch put in different words is a lead in both reports and in the batch, apart
+// from pairs; a decision applies to both, and the order of the files makes no difference. Without the option there are no leads.
 func TestBatchLeads(t *testing.T) {
 	texts := essays()
 	names := slices.Sorted(maps.Keys(texts))
@@ -128,8 +128,8 @@ func reportOf(t *testing.T, b *sitetest.BatchParts, task concordat.TaskID) (*rep
 	return report.Build(f, rules), err
 }
 
-// TestManySayInBatch: what three documents say, each in its own words, is not a lead and is shown as said by many; two versions from one
-// group count as one.
+// TestManySayInBatch: a statement that three documents make, each in its own words, is not a lead and is shown as said by many; two
+// versions from one group count as one.
 func TestManySayInBatch(t *testing.T) {
 	texts := essays()
 	texts["c.txt"] += "\n\n" + sitetest.GlassThird

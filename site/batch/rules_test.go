@@ -58,7 +58,7 @@ func TestBatchKeepsItsRules(t *testing.T) {
 	}
 }
 
-// TestBatchOfEarlyVersion: a batch without rules of its own is shown by those of the configuration.
+// TestBatchOfEarlyVersion: a batch without rules of its own is shown with those of the configuration.
 func TestBatchOfEarlyVersion(t *testing.T) {
 	p := sitetest.NewSite(t)
 	b := sitetest.NewBatch(t, p, sitetest.Quoted(), []string{"a.txt", "b.txt", "c.txt"}, batch.Job{NoLibraries: true})

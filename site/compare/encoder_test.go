@@ -166,8 +166,8 @@ func TestUnsteadyEncoder(t *testing.T) {
 	}
 }
 
-// TestVectorsAreKept: each vector is kept with what contains its sentence, and none is kept for a submission that is not; vectors of
-// another model with the same name are requested again.
+// TestVectorsAreKept: each vector is kept with the document or check that contains its sentence, and none is kept for a submission
+// that is not; vectors of another model with the same name are requested again.
 func TestVectorsAreKept(t *testing.T) {
 	c, leads := compared(t)
 	s, keep := &scripted{}, &memory{}

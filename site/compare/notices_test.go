@@ -73,7 +73,7 @@ func TestNoticesOnBothSides(t *testing.T) {
 	}
 }
 
-// spansOf returns the places of what was found for a reason; without a reason, those of notices and names.
+// spansOf returns the places of findings with a given reason; without a reason, those of notices and names.
 func spansOf(found []report.Wording, why report.AttributedAs) []concordat.Span {
 	var out []concordat.Span
 	for _, f := range found {

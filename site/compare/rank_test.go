@@ -12,7 +12,7 @@ import (
 	"concordat/profile"
 )
 
-// heldTexts is an index that is only asked for documents.
+// heldTexts is an index that can only return documents.
 type heldTexts struct {
 	concordat.Index
 	texts map[concordat.DocumentID]string

@@ -145,8 +145,8 @@ func TestLineInOtherWords(t *testing.T) {
 	}
 }
 
-// TestFormsAreShown: what reads like a form and is in another document is shown as form wording, with the reason, and takes no
-// part in comparing; a heading takes none either, and is not shown.
+// TestFormsAreShown: wording that reads like a form and is in another document is shown as form wording, with the reason, and
+// takes no part in comparing; a heading takes none either, and is not shown.
 func TestFormsAreShown(t *testing.T) {
 	const instruction, heading = "Please describe in no more than two hundred words how the boat is kept dry in the winter.",
 		"Budget justification for equipment"
@@ -174,8 +174,8 @@ func TestFormsAreShown(t *testing.T) {
 	}
 }
 
-// TestQuotedOnBothSides: wording that two documents quote as a law's is reported as a legitimate quotation, and takes no part; if
-// only one does, it counts as before.
+// TestQuotedOnBothSides: wording that two documents quote as a law's is reported as a legitimate quotation, and takes no part in
+// comparing; if only one does, it counts as before.
 func TestQuotedOnBothSides(t *testing.T) {
 	const law = "Whoever keeps a boat on the river without a light shall pay for what is broken in the dark by it or by its oars."
 	const cited = "Section 12 of the River Act 1871 provides that whoever keeps a boat on the river without a light shall pay for what is " +

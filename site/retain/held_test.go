@@ -223,8 +223,8 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// TestOtherProcessErases: a process carries out no deletions while another one does, and continues with them once it is alone,
-// however often it is asked to.
+// TestOtherProcessErases: a process carries out no deletions while another one does, and takes over once it is alone, however
+// often it is asked to.
 func TestOtherProcessErases(t *testing.T) {
 	db := storetest.SQLite(t)
 	s := site.New(site.Options{ID: "here", Store: db, Index: &indextest.Oracle{Site: "here"}})

@@ -42,7 +42,7 @@ func TestDeletionNeedsItsRemains(t *testing.T) {
 }
 
 // TestSweepTells: a sweep reports a place that cannot be tidied, and a store that cannot list the open deletions; what
-// was removed nevertheless is counted.
+// was nevertheless removed is counted.
 func TestSweepTells(t *testing.T) {
 	s := newErasureSite(t)
 	db, script := storetest.Scripted(s.store)

@@ -95,7 +95,7 @@ func TestUsableKeys(t *testing.T) {
 	}
 }
 
-// TestHostsOfPlatform: a registration names hosts, alone or with everything below them, and nothing that is not a host.
+// TestHostsOfPlatform: a registration names hosts, alone or with everything below them, and nothing else.
 func TestHostsOfPlatform(t *testing.T) {
 	p := Platform{Issuer: "https://a.example", ClientID: "c", AuthURL: "https://a.example/a", TokenURL: "https://a.example/t",
 		KeysURL: "https://a.example/k"}

@@ -53,7 +53,7 @@ func client(t *testing.T, p *ltitest.Platform, o lti.Options) *lti.Client {
 	return c
 }
 
-// TestVerify: a valid message passes, and none that differs from it in anything that matters.
+// TestVerify: a valid message passes, and none that differs from it in a relevant way.
 func TestVerify(t *testing.T) {
 	p, other := ltitest.New(t), ltitest.New(t)
 	c := client(t, p, lti.Options{Private: true})

@@ -35,7 +35,7 @@ func TestUrgency(t *testing.T) {
 	}
 }
 
-// TestContextOf: what belongs to a course is kept apart by course, or else by activity or link.
+// TestContextOf: data of courses is kept apart by course, or else by activity or link.
 func TestContextOf(t *testing.T) {
 	m := &lti.Message{}
 	if got := contextOf(m); got != "" {
